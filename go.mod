@@ -1,0 +1,3 @@
+module github.com/haftdev/haft
+
+go 1.26
