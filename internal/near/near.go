@@ -1,0 +1,63 @@
+// Package near finds the names that somebody who wrote another one may have
+// meant. It is pure and safe for concurrent use.
+package near
+
+import (
+	"slices"
+	"strings"
+)
+
+// Names returns up to n of the candidates that are near to name, nearest first.
+// Case, underscores and hyphens do not count; a third of the letters may differ.
+func Names(name string, candidates []string, n int) []string {
+	type scored struct {
+		name string
+		dist int
+	}
+	want := fold(name)
+	var found []scored
+	for _, c := range candidates {
+		have := fold(c)
+		d := distance(want, have)
+		if len(want) >= 3 && len(have) >= 3 && (strings.Contains(have, want) || strings.Contains(want, have)) {
+			d = min(d, 1)
+		}
+		if d <= max(len(want), len(have))/3 {
+			found = append(found, scored{c, d})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b scored) int { return a.dist - b.dist })
+	out := make([]string, 0, n)
+	for _, f := range found[:min(n, len(found))] {
+		out = append(out, f.name)
+	}
+	return out
+}
+
+func fold(s string) string {
+	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(s))
+}
+
+// distance is the number of letters to insert, delete, replace or swap with
+// their neighbour to turn a into b.
+func distance(a, b string) int {
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := range len(a) {
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			row[j+1] = min(last[j+1]+1, row[j]+1, last[j]+cost)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}

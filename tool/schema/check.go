@@ -1,0 +1,254 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"unicode/utf8"
+)
+
+// Check validates raw, one JSON object, and returns the input to use: raw itself
+// when it is valid as it came, else a repaired copy with the repairs that made
+// it valid. Input that cannot be repaired gives an [*Invalid]. Check never panics.
+func (v *View) Check(raw json.RawMessage) (json.RawMessage, []Repair, error) {
+	value, err := decode(raw)
+	if err != nil {
+		return nil, nil, &Invalid{Problems: []Problem{{Expected: "one JSON object", Got: err.Error()}}, view: v}
+	}
+	c := new(checker)
+	fixed := c.check(v.root, value, "")
+	if len(c.problems) == 0 {
+		c.problems = v.arbitrate(fixed)
+	}
+	if len(c.problems) > 0 {
+		return nil, nil, &Invalid{Problems: c.problems, view: v, sent: value}
+	}
+	if len(c.repairs) == 0 {
+		return raw, nil, nil
+	}
+	return marshal(fixed), c.repairs, nil
+}
+
+// arbitrate asks the general validator about keywords that nodes do not check.
+func (v *View) arbitrate(value any) []Problem {
+	if v.arbiter == nil {
+		return nil
+	}
+	var plain any // with float64 for numbers, as the library wants them
+	if err := json.Unmarshal(marshal(value), &plain); err != nil {
+		return []Problem{{Expected: "numbers within range", Got: err.Error()}}
+	}
+	if err := v.arbiter.Validate(plain); err != nil {
+		return []Problem{{Expected: "input that fits the schema", Got: err.Error()}}
+	}
+	return nil
+}
+
+// decode reads numbers as they are written, so that none is rounded on its way.
+func decode(raw json.RawMessage) (any, error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, err
+	}
+	if dec.More() {
+		return nil, fmt.Errorf("more than one value")
+	}
+	return v, nil
+}
+
+func marshal(v any) json.RawMessage {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic("schema: encode decoded JSON: " + err.Error()) // decoded JSON encodes
+	}
+	return bytes.TrimSpace(b.Bytes())
+}
+
+// A checker walks a value with its node and collects what it finds.
+type checker struct {
+	problems []Problem
+	repairs  []Repair
+	strict   bool // no repairs: used to try the forms of a union
+}
+
+func (c *checker) fail(path string, n *node, v any) {
+	c.problems = append(c.problems, Problem{Path: path, Expected: n.expected(), Got: show(v)})
+}
+
+// check returns v, repaired where needed and licensed.
+func (c *checker) check(n *node, v any, path string) any {
+	if len(n.anyOf) > 0 {
+		return c.checkUnion(n, v, path)
+	}
+	kind := kindOf(v)
+	if !n.kinds.has(kind) {
+		return c.repair(n, v, path)
+	}
+	if len(n.enum) > 0 && !n.allows(v) {
+		c.fail(path, n, v)
+		return v
+	}
+	switch v := v.(type) {
+	case json.Number:
+		return c.checkNumber(n, v, path)
+	case string:
+		if l := utf8.RuneCountInString(v); l < n.minLen || n.maxLen >= 0 && l > n.maxLen || n.pattern != nil && !n.pattern.MatchString(v) {
+			c.fail(path, n, v)
+		}
+	case []any:
+		c.checkArray(n, v, path)
+	case map[string]any:
+		c.checkObject(n, v, path)
+	}
+	return v
+}
+
+func (c *checker) checkNumber(n *node, v json.Number, path string) any {
+	f, err := strconv.ParseFloat(v.String(), 64)
+	if err != nil || f < n.min || f > n.max || n.xmin && f == n.min || n.xmax && f == n.max {
+		c.fail(path, n, v)
+		return v
+	}
+	if n.kinds&integer == 0 || n.kinds&float != 0 {
+		return v
+	}
+	if _, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
+		return v
+	}
+	return c.repair(n, v, path) // written as 5.0, or too large
+}
+
+func (c *checker) checkArray(n *node, v []any, path string) {
+	if len(v) < n.minLen || n.maxLen >= 0 && len(v) > n.maxLen {
+		c.fail(path, n, v)
+		return
+	}
+	if n.items == nil {
+		return
+	}
+	for i := range v {
+		v[i] = c.check(n.items, v[i], fmt.Sprintf("%s[%d]", path, i))
+	}
+}
+
+func (c *checker) checkObject(n *node, v map[string]any, path string) {
+	c.renameAliases(n, v, path)
+	for _, name := range n.order {
+		if value, ok := v[name]; ok {
+			c.checkField(n, v, name, value, join(path, name))
+		}
+	}
+	for _, name := range n.required {
+		if _, ok := v[name]; !ok {
+			f := n.field(name)
+			c.problems = append(c.problems, Problem{Path: join(path, name), Expected: f.expected(), Hint: f.description})
+		}
+	}
+	first := true
+	for _, name := range sortedKeys(v) {
+		if _, declared := n.fields[name]; declared {
+			continue
+		}
+		switch {
+		case n.closed:
+			c.problems = append(c.problems, unknown(path, name, v[name], n, first))
+			first = false
+		case n.more != nil:
+			v[name] = c.check(n.more, v[name], join(path, name))
+		}
+	}
+}
+
+func (c *checker) checkField(n *node, v map[string]any, name string, value any, path string) {
+	field := n.fields[name]
+	if value == nil && !field.kinds.has(null) && !n.requires(name) && !c.strict && len(field.anyOf) == 0 {
+		delete(v, name)
+		c.repairs = append(c.repairs, Repair{Path: path, From: "null", To: "absent"})
+		return
+	}
+	v[name] = c.check(field, value, path)
+}
+
+// checkUnion accepts v if one of the forms does, and repairs it if exactly one can.
+func (c *checker) checkUnion(n *node, v any, path string) any {
+	for _, form := range n.anyOf {
+		if try := (&checker{strict: true}); try.accepts(form, v, path) {
+			return v
+		}
+	}
+	var fits []any
+	var repairs []Repair
+	if !c.strict {
+		for _, form := range n.anyOf {
+			try := new(checker)
+			if fixed := try.check(form, clone(v), path); len(try.problems) == 0 {
+				fits, repairs = append(fits, fixed), try.repairs
+			}
+		}
+	}
+	if len(fits) != 1 {
+		c.fail(path, n, v)
+		return v
+	}
+	c.repairs = append(c.repairs, repairs...)
+	return fits[0]
+}
+
+func (c *checker) accepts(n *node, v any, path string) bool {
+	c.check(n, v, path)
+	return len(c.problems) == 0
+}
+
+func kindOf(v any) kinds {
+	switch v := v.(type) {
+	case nil:
+		return null
+	case bool:
+		return boolean
+	case json.Number:
+		if isWhole(v) {
+			return integer
+		}
+		return float
+	case string:
+		return text
+	case []any:
+		return array
+	default:
+		return object
+	}
+}
+
+func isWhole(v json.Number) bool {
+	f, err := strconv.ParseFloat(v.String(), 64)
+	return err == nil && f == math.Trunc(f)
+}
+
+func (n *node) allows(v any) bool {
+	for _, e := range n.enum {
+		if equal(e, v) {
+			return true
+		}
+	}
+	return false
+}
+
+// equal compares a value of a schema, with float64 numbers, with one of an input.
+func equal(e, v any) bool {
+	if num, ok := v.(json.Number); ok {
+		f, err := strconv.ParseFloat(num.String(), 64)
+		ef, isNum := e.(float64)
+		return isNum && err == nil && f == ef
+	}
+	switch e.(type) {
+	case nil, bool, string:
+		return e == v
+	}
+	return bytes.Equal(marshal(e), marshal(v))
+}

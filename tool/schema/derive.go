@@ -1,0 +1,145 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// A Union is a type whose JSON takes one of several forms. Variants returns a
+// zero value of each form's Go type; the type itself decodes them in its
+// UnmarshalJSON.
+type Union interface {
+	Variants() []any
+}
+
+// derive describes the struct type t.
+func derive(t reflect.Type) (*source, error) {
+	if t.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("%s is a %s, a tool's input is a struct", t, t.Kind())
+	}
+	root, err := generate(t)
+	if err != nil {
+		return nil, err
+	}
+	src := &source{root: root, meta: make(map[*jsonschema.Schema]*directives)}
+	if err := src.decorate(t, root); err != nil {
+		return nil, err
+	}
+	return src, nil
+}
+
+// generate lets the library describe t, with unions and raw JSON described here.
+func generate(t reflect.Type) (*jsonschema.Schema, error) {
+	special := map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[json.RawMessage](): {},
+	}
+	if err := collectUnions(t, special, make(map[reflect.Type]bool)); err != nil {
+		return nil, err
+	}
+	return jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: special})
+}
+
+func collectUnions(t reflect.Type, into map[reflect.Type]*jsonschema.Schema, seen map[reflect.Type]bool) error {
+	if seen[t] || into[t] != nil {
+		return nil
+	}
+	seen[t] = true
+	if u, ok := reflect.Zero(t).Interface().(Union); ok && t.Kind() != reflect.Pointer {
+		return describeUnion(t, u, into)
+	}
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		return collectUnions(t.Elem(), into, seen)
+	case reflect.Struct:
+		for _, f := range reflect.VisibleFields(t) {
+			if err := collectUnions(f.Type, into, seen); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func describeUnion(t reflect.Type, u Union, into map[reflect.Type]*jsonschema.Schema) error {
+	union := new(jsonschema.Schema)
+	for _, v := range u.Variants() {
+		vt := reflect.TypeOf(v)
+		form, err := generate(vt)
+		if err != nil {
+			return fmt.Errorf("union %s: %w", t, err)
+		}
+		variant := &source{meta: make(map[*jsonschema.Schema]*directives)}
+		if err := variant.decorate(vt, form); err != nil {
+			return fmt.Errorf("union %s: %w", t, err)
+		}
+		// The library copies the union to where it is used; what a copy loses
+		// must not be silently ineffective.
+		for _, d := range variant.meta {
+			if d.hidden || d.when != "" || d.list != "" || d.aliases != nil {
+				return fmt.Errorf("union %s: hidden, when, alias and enum=@list do not work inside a union", t)
+			}
+		}
+		union.AnyOf = append(union.AnyOf, form)
+	}
+	if len(union.AnyOf) == 0 {
+		return fmt.Errorf("union %s has no variants", t)
+	}
+	into[t] = union
+	return nil
+}
+
+// decorate walks t and its generated schema together, applies the haft tags, and
+// removes "null", which the library adds for slices and pointers: a model that
+// may send null for absence will, and absence is what optional means here.
+func (src *source) decorate(t reflect.Type, s *jsonschema.Schema) error {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if len(s.Types) == 2 && s.Types[0] == "null" {
+		s.Type, s.Types = s.Types[1], nil
+	}
+	switch {
+	case s.AnyOf != nil:
+		return nil // a union: decorated when it was described
+	case t.Kind() == reflect.Struct && s.Properties != nil:
+		return src.decorateFields(t, s)
+	case s.Items != nil:
+		return src.decorate(t.Elem(), s.Items)
+	case t.Kind() == reflect.Map && s.AdditionalProperties != nil:
+		return src.decorate(t.Elem(), s.AdditionalProperties)
+	}
+	return nil
+}
+
+func (src *source) decorateFields(t reflect.Type, s *jsonschema.Schema) error {
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous || !f.IsExported() || name == "-" {
+			continue
+		}
+		if name == "" {
+			name = f.Name
+		}
+		prop := s.Properties[name]
+		if prop == nil {
+			continue
+		}
+		if err := src.decorate(f.Type, prop); err != nil {
+			return err
+		}
+		d, err := parseDirectives(f.Tag.Get("haft"))
+		if err == nil {
+			err = d.apply(prop)
+		}
+		if err != nil {
+			return fmt.Errorf("field %s.%s: %w", t, f.Name, err)
+		}
+		src.meta[prop] = d
+		src.note(d)
+	}
+	return nil
+}

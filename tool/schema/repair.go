@@ -1,0 +1,114 @@
+package schema
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// A Repair is one change that made an input valid.
+type Repair struct {
+	Path     string // the field, such as edits[1].replace_all
+	From, To string // what came and what it was read as, as JSON
+}
+
+func (r Repair) String() string {
+	return r.Path + ": " + r.From + " was read as " + r.To
+}
+
+// repair is called for a value of the wrong type. The candidate is used only if
+// it is valid as it stands: a repair never needs another one to be right.
+func (c *checker) repair(n *node, v any, path string) any {
+	if candidate, ok := n.candidate(v); ok && !c.strict {
+		if try := (&checker{strict: true}); try.accepts(n, candidate, path) {
+			c.repairs = append(c.repairs, Repair{Path: path, From: quote(v), To: quote(candidate)})
+			return candidate
+		}
+	}
+	c.fail(path, n, v)
+	return v
+}
+
+// candidate reads v as the type that n wants, if there is one way to do so.
+func (n *node) candidate(v any) (any, bool) {
+	switch v := v.(type) {
+	case string:
+		return n.fromText(v)
+	case json.Number:
+		if n.kinds&integer != 0 {
+			return wholeNumber(v)
+		}
+	}
+	return nil, false
+}
+
+// fromText reads the JSON inside a string, if its type is one that n wants.
+func (n *node) fromText(s string) (any, bool) {
+	inner, err := decode(json.RawMessage(s))
+	if err != nil {
+		return nil, false
+	}
+	kind := kindOf(inner)
+	if kind == text || kind == null || !n.kinds.has(kind) {
+		return nil, false
+	}
+	return inner, true
+}
+
+// wholeNumber writes 5.0 or 5e0 as 5.
+func wholeNumber(v json.Number) (any, bool) {
+	f, err := strconv.ParseFloat(v.String(), 64)
+	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
+		return nil, false
+	}
+	return json.Number(strconv.FormatInt(int64(f), 10)), true
+}
+
+// renameAliases moves values from older names of a field to its name.
+func (c *checker) renameAliases(n *node, v map[string]any, path string) {
+	if c.strict || n.alias == nil {
+		return
+	}
+	for _, name := range n.order {
+		for _, alias := range n.fields[name].aliases {
+			value, sent := v[alias]
+			_, taken := v[name]
+			_, declared := n.fields[alias]
+			if !sent || taken || declared {
+				continue
+			}
+			delete(v, alias)
+			v[name] = value
+			c.repairs = append(c.repairs, Repair{Path: join(path, alias), From: "the name " + alias, To: "the name " + name})
+		}
+	}
+}
+
+// clone copies v deeply: forms of a union are tried on a copy each.
+func clone(v any) any {
+	switch v := v.(type) {
+	case []any:
+		c := make([]any, len(v))
+		for i := range v {
+			c[i] = clone(v[i])
+		}
+		return c
+	case map[string]any:
+		c := make(map[string]any, len(v))
+		for k := range v {
+			c[k] = clone(v[k])
+		}
+		return c
+	}
+	return v
+}
+
+func sortedKeys(v map[string]any) []string {
+	keys := make([]string, 0, len(v))
+	for k := range v {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,140 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// A Schema is the full shape of an input, from which each session sees a [View].
+// The zero value is not usable; see [Of] and [Parse].
+type Schema struct {
+	source func() (*source, error) // derives once, on first use
+
+	mu    sync.Mutex
+	views map[string]*View // by [source.key]
+}
+
+// A source is a derived schema and what the library's type cannot hold about it.
+type source struct {
+	root *jsonschema.Schema
+	meta map[*jsonschema.Schema]*directives
+	// flags and lists are the session facts that the shape depends on, sorted.
+	flags, lists []string
+	hides        bool
+}
+
+// Of returns the schema of T, which must be a struct. Nothing is derived until
+// the schema is first used. A T that cannot be described (see [Schema.Err]) is a
+// mistake of the program, not of its input.
+func Of[T any]() *Schema {
+	t := reflect.TypeFor[T]()
+	return &Schema{source: sync.OnceValues(func() (*source, error) { return derive(t) })}
+}
+
+// Parse returns the schema that a foreign program sent, such as an MCP server.
+// Keywords that this package does not check itself are left to a general
+// validator, and a schema which that validator cannot resolve is checked for
+// the keywords known here: its owner has the last word on its input anyway.
+func Parse(raw json.RawMessage) (*Schema, error) {
+	src, err := parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	return &Schema{source: func() (*source, error) { return src, nil }}, nil
+}
+
+func parse(raw json.RawMessage) (*source, error) {
+	root := new(jsonschema.Schema)
+	if err := json.Unmarshal(raw, root); err != nil {
+		return nil, fmt.Errorf("parse input schema: %w", err)
+	}
+	switch {
+	case root.Type == "" && len(root.Types) == 0:
+		root.Type = "object"
+	case root.Type != "object":
+		return nil, fmt.Errorf("parse input schema: the type is %q, a tool's input is an object", root.Type)
+	}
+	return &source{root: root}, nil
+}
+
+// Err derives the schema and says what is wrong with the type it comes from.
+func (s *Schema) Err() error {
+	_, err := s.source()
+	return err
+}
+
+// ViewOptions are the facts of a session that a schema may depend on.
+type ViewOptions struct {
+	// Flags that are on. A field marked when=FLAG is absent without its flag.
+	Flags map[string]bool
+	// Lists supply the values of enum=@name. A list that is missing or empty
+	// leaves the field unrestricted.
+	Lists map[string][]string
+	// Internal includes the hidden fields. It is for input that the harness
+	// itself has completed, never for input as it came from a model.
+	Internal bool
+}
+
+// View returns the schema as one session sees it. Nil options mean no flags, no
+// lists, not internal. Equal options give the same view. View panics if the
+// schema is wrong; see [Schema.Err].
+func (s *Schema) View(opts *ViewOptions) *View {
+	src, err := s.source()
+	if err != nil {
+		panic("schema: " + err.Error())
+	}
+	if opts == nil {
+		opts = new(ViewOptions)
+	}
+	key := src.key(opts)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := s.views[key]
+	if v == nil {
+		v = newView(src, opts)
+		if s.views == nil {
+			s.views = make(map[string]*View)
+		}
+		s.views[key] = v
+	}
+	return v
+}
+
+// key names the view that opts select, by nothing but what the shape depends on.
+func (src *source) key(opts *ViewOptions) string {
+	if !src.hides && src.flags == nil && src.lists == nil {
+		return ""
+	}
+	var b strings.Builder
+	if src.hides && opts.Internal {
+		b.WriteString("internal")
+	}
+	for _, f := range src.flags {
+		if opts.Flags[f] {
+			b.WriteString("\x00+" + f)
+		}
+	}
+	for _, l := range src.lists {
+		b.WriteString("\x00@" + strings.Join(opts.Lists[l], "\x01"))
+	}
+	return b.String()
+}
+
+// note records that the shape depends on a directive's flag, list or hiding.
+func (src *source) note(d *directives) {
+	if d.when != "" && !slices.Contains(src.flags, d.when) {
+		src.flags = append(src.flags, d.when)
+		slices.Sort(src.flags)
+	}
+	if d.list != "" && !slices.Contains(src.lists, d.list) {
+		src.lists = append(src.lists, d.list)
+		slices.Sort(src.lists)
+	}
+	src.hides = src.hides || d.hidden
+}

@@ -1,0 +1,130 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// A View is a schema as one session sees it.
+type View struct {
+	json    json.RawMessage
+	root    *node
+	arbiter *jsonschema.Resolved // nil unless the schema has keywords not checked here
+}
+
+// draft is the dialect of every schema derived here.
+const draft = "https://json-schema.org/draft/2020-12/schema"
+
+func newView(src *source, opts *ViewOptions) *View {
+	p := &projector{src: src, opts: opts}
+	visible, root := p.project(src.root)
+	if src.meta != nil {
+		visible.Schema = draft
+	}
+	v := &View{root: root, json: encode(visible)}
+	if p.exotic {
+		v.arbiter, _ = visible.Resolve(nil) // unresolvable: see Parse
+	}
+	return v
+}
+
+// JSON returns the JSON Schema. The caller must not modify it.
+func (v *View) JSON() json.RawMessage { return v.json }
+
+func encode(s *jsonschema.Schema) json.RawMessage {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(s); err != nil {
+		panic("schema: encode: " + err.Error()) // a schema the library made or read encodes
+	}
+	return bytes.TrimSpace(b.Bytes())
+}
+
+// A projector selects what a session sees of a source, and compiles it for checking.
+type projector struct {
+	src    *source
+	opts   *ViewOptions
+	exotic bool
+}
+
+// project returns a copy of s without what the session must not see, and the
+// node that checks it.
+func (p *projector) project(s *jsonschema.Schema) (*jsonschema.Schema, *node) {
+	c := *s
+	n := newNode(s)
+	if d := p.src.meta[s]; d != nil {
+		n.aliases, n.example = d.aliases, d.example
+		if list := p.opts.Lists[d.list]; d.list != "" && len(list) > 0 {
+			c.Enum = anys(list)
+			n.enum = c.Enum
+		}
+	}
+	if s.Properties != nil {
+		p.projectProperties(s, &c, n)
+	}
+	if s.Items != nil {
+		c.Items, n.items = p.project(s.Items)
+	}
+	if more := s.AdditionalProperties; more != nil && !refusesAll(more) {
+		c.AdditionalProperties, n.more = p.project(more)
+	}
+	c.AnyOf = nil
+	for _, form := range s.AnyOf {
+		cf, nf := p.project(form)
+		c.AnyOf = append(c.AnyOf, cf)
+		n.anyOf = append(n.anyOf, nf)
+	}
+	p.exotic = p.exotic || hasExotic(s)
+	return &c, n
+}
+
+func (p *projector) projectProperties(s, c *jsonschema.Schema, n *node) {
+	c.Properties = make(map[string]*jsonschema.Schema, len(s.Properties))
+	c.PropertyOrder = nil
+	n.fields = make(map[string]*node, len(s.Properties))
+	for _, name := range propertyNames(s) {
+		prop := s.Properties[name]
+		if !p.sees(p.src.meta[prop]) {
+			n.required = slices.DeleteFunc(n.required, func(r string) bool { return r == name })
+			continue
+		}
+		c.Properties[name], n.fields[name] = p.project(prop)
+		c.PropertyOrder = append(c.PropertyOrder, name)
+		for _, alias := range n.fields[name].aliases {
+			if n.alias == nil {
+				n.alias = make(map[string]string)
+			}
+			n.alias[alias] = name
+		}
+	}
+	n.order, c.Required = c.PropertyOrder, n.required
+}
+
+func (p *projector) sees(d *directives) bool {
+	return d == nil || (!d.hidden || p.opts.Internal) && (d.when == "" || p.opts.Flags[d.when])
+}
+
+// propertyNames lists the properties in the order they were declared, or by name.
+func propertyNames(s *jsonschema.Schema) []string {
+	names := slices.Clone(s.PropertyOrder)
+	var rest []string
+	for name := range s.Properties {
+		if !slices.Contains(names, name) {
+			rest = append(rest, name)
+		}
+	}
+	slices.Sort(rest)
+	return append(names, rest...)
+}
+
+func anys(list []string) []any {
+	out := make([]any, len(list))
+	for i, v := range list {
+		out[i] = v
+	}
+	return out
+}
