@@ -1,0 +1,176 @@
+// Package output bounds what a tool's result puts into a conversation. What is
+// too long is kept whole in a file, and the model gets its head, its tail, its
+// size and the file's path, the omission stated first, so that nothing is lost
+// in silence and a failing command's last line is always seen.
+//
+// A Store writes below its directory only, into files named after the call. It
+// is safe for concurrent use. Nothing needs to be closed: who owns the directory
+// removes it.
+package output
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/haftdev/haft/tool"
+)
+
+// MaxData is how many bytes one image or document may have. Providers refuse
+// larger ones, and a refused block would end the conversation.
+const MaxData = 32 << 20
+
+// A Store keeps what was too long for a conversation. A nil Store keeps nothing.
+type Store struct {
+	dir string
+}
+
+// NewStore returns a store below dir, which is made when it is first needed.
+func NewStore(dir string) *Store { return &Store{dir: dir} }
+
+// Kept is a result that was kept in a file.
+type Kept struct {
+	Path  string
+	Bytes int64
+}
+
+// Bound returns content with at most limit characters of text. If it was longer,
+// the whole text is kept under the call's id; Kept is nil if nothing was cut, and
+// has no path if there was no way to keep it.
+func (s *Store) Bound(id string, content []tool.Block, limit int) ([]tool.Block, *Kept) {
+	content, dropped := s.boundData(id, content)
+	size := textSize(content)
+	if size <= limit {
+		return content, dropped
+	}
+	whole := tool.JoinText(content)
+	kept := &Kept{Bytes: int64(len(whole))}
+	var where string
+	path, err := s.keep(id+".txt", []byte(whole))
+	switch {
+	case err != nil:
+		where = "The whole could not be kept: " + err.Error() + "."
+	case path == "":
+		where = "The rest was not kept; narrow the request to see it."
+	default:
+		kept.Path = path
+		where = "The whole is in " + path + ": Read it with offset and limit, or Grep it."
+	}
+	short := abridge(whole, limit, func(head, tail int) string {
+		return fmt.Sprintf("[%d characters in %d lines are too long to show: here are the first %d and the last %d characters, %d are left out. %s]\n",
+			size, strings.Count(whole, "\n")+1, head, tail, size-head-tail, where)
+	})
+	bounded := []tool.Block{{Type: tool.TextBlock, Text: short}}
+	for _, b := range content {
+		if b.Type != tool.TextBlock {
+			bounded = append(bounded, b)
+		}
+	}
+	return bounded, kept
+}
+
+// boundData replaces images and documents that are too large by a sentence.
+func (s *Store) boundData(id string, content []tool.Block) ([]tool.Block, *Kept) {
+	var kept *Kept
+	for i, b := range content {
+		if len(b.Data) <= MaxData {
+			continue
+		}
+		if kept == nil {
+			content = slices.Clone(content) // the tool may hold on to its own
+		}
+		note := fmt.Sprintf("[%s of %d bytes left out: the limit is %d bytes.", b.Type, len(b.Data), MaxData)
+		kept = &Kept{Bytes: int64(len(b.Data))}
+		if path, err := s.keep(fmt.Sprintf("%s-%d.bin", id, i), b.Data); err == nil && path != "" {
+			kept.Path = path
+			note += " It is kept in " + path + "."
+		}
+		content[i] = tool.Block{Type: tool.TextBlock, Text: note + "]"}
+	}
+	return content, kept
+}
+
+// keep writes data under name; "" means that there is no store.
+func (s *Store) keep(name string, data []byte) (string, error) {
+	if s == nil {
+		return "", nil
+	}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return "", fmt.Errorf("keep result: %w", err)
+	}
+	path := filepath.Join(s.dir, safeName(name))
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		os.Remove(path) // a part would be taken for the whole
+		return "", fmt.Errorf("keep result: %w", err)
+	}
+	return path, nil
+}
+
+// safeName makes a call's id, which a provider chose, fit for a file name.
+func safeName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '.' || r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, strings.TrimLeft(name, "."))
+}
+
+func textSize(content []tool.Block) int {
+	n := 0
+	for _, b := range content {
+		if b.Type == tool.TextBlock {
+			n += utf8.RuneCountInString(b.Text)
+		}
+	}
+	return n
+}
+
+// abridge returns note(head, tail) with the first head and last tail characters
+// of s, at most limit characters in all if limit has room for the note.
+func abridge(s string, limit int, note func(head, tail int) string) string {
+	room := max(0, limit-utf8.RuneCountInString(note(limit, limit))-len(gap))
+	head := prefix(s, room*3/5)
+	tail := suffix(s[len(head):], room-room*3/5)
+	return note(utf8.RuneCountInString(head), utf8.RuneCountInString(tail)) + head + gap + tail
+}
+
+const gap = "\n…\n"
+
+// prefix returns the first n characters of s, ending at a line's end if there is
+// one in the last quarter.
+func prefix(s string, n int) string {
+	end := 0
+	for range n {
+		_, w := utf8.DecodeRuneInString(s[end:])
+		if w == 0 {
+			break
+		}
+		end += w
+	}
+	if i := strings.LastIndexByte(s[:end], '\n'); i > end*3/4 {
+		end = i
+	}
+	return s[:end]
+}
+
+// suffix returns the last n characters of s, beginning at a line's start if there
+// is one in the first quarter.
+func suffix(s string, n int) string {
+	start := len(s)
+	for range n {
+		_, w := utf8.DecodeLastRuneInString(s[:start])
+		if w == 0 {
+			break
+		}
+		start -= w
+	}
+	tail := s[start:]
+	if i := strings.IndexByte(tail, '\n'); i >= 0 && i < len(tail)/4 {
+		tail = tail[i+1:]
+	}
+	return tail
+}

@@ -1,0 +1,65 @@
+package tool
+
+import (
+	"encoding/json"
+
+	"github.com/haftdev/haft/tool/schema"
+)
+
+// A Session is what descriptions, schemas and Enabled may depend on. It is a
+// set of facts, not a handle: a tool gets the parts of the world it works on
+// from its constructor.
+type Session struct {
+	// Interactive is set when a person can be asked.
+	Interactive bool
+	// Mode is the permission mode, such as "default" or "plan".
+	Mode string
+	// Flags that are on. A schema field marked when=FLAG exists only with its flag.
+	Flags map[string]bool
+	// Lists are names that schemas take values from, such as the agents.
+	Lists map[string][]string
+	// Tools are the names of the tools in the session's pool.
+	Tools []string
+}
+
+// ViewOptions returns the facts that schemas depend on.
+func (s *Session) ViewOptions() *schema.ViewOptions {
+	if s == nil {
+		return nil
+	}
+	return &schema.ViewOptions{Flags: s.Flags, Lists: s.Lists}
+}
+
+// A Call is one use of a tool on its way through the pipeline.
+type Call struct {
+	// ID names the call in the journal. UseID is the provider's name for it.
+	ID, UseID string
+	// Tool is the tool's name, also when the model used an alias.
+	Tool string
+	// Input has the shape of the tool's schema; see [Call.WithInput].
+	Input json.RawMessage
+	// Agent names the sub-agent that calls; "" is the main conversation.
+	Agent string
+	// Session and Tools are those of the turn. Tools may be nil in tests.
+	Session *Session
+	Tools   *Set
+	// Progress receives what [Call.Report] is given; nil drops it.
+	Progress func(Progress)
+
+	decoded any // Input as the tool's Go type
+}
+
+// WithInput returns a copy of the call that has another input.
+func (c *Call) WithInput(in json.RawMessage) *Call {
+	n := *c
+	n.Input, n.decoded = in, nil
+	return &n
+}
+
+// Report tells whoever watches how far the call is. It never blocks for long,
+// and a tool does not know where the report goes.
+func (c *Call) Report(p Progress) {
+	if c.Progress != nil {
+		c.Progress(p)
+	}
+}

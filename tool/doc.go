@@ -1,0 +1,39 @@
+// Package tool is the contract between a model's tools and the harness that
+// runs them.
+//
+// A [Tool] is a plain value: what the model reads, what input it takes, how a
+// given input behaves, and the function that does the work. [New] builds one
+// from typed functions:
+//
+//	type Input struct {
+//		City string `json:"city" jsonschema:"Where."`
+//	}
+//	type Output struct {
+//		Celsius float64 `json:"celsius"`
+//	}
+//
+//	weather := tool.New(tool.Def[Input, Output]{
+//		Name:        "Weather",
+//		Description: "Tells the temperature in a city.",
+//		Marks:       func(Input) tool.Marks { return tool.Marks{ReadOnly: true, ConcurrencySafe: true} },
+//		Run: func(ctx context.Context, c *tool.Call, in Input) (Output, error) {
+//			return Output{Celsius: 21}, nil
+//		},
+//	})
+//
+// A tool does its work and nothing else. It does not ask for permission, run
+// hooks, validate the shape of its input, cut its output or print: package sched
+// does all of that, in one place, before and after Run, so that built-in, MCP
+// and sub-agent calls cannot differ.
+//
+// Whatever a tool's author leaves out gets the careful answer: an unmarked tool
+// runs alone, counts as writing, and is never approved automatically.
+//
+// Errors have two lanes. An error made with [Errorf] is for the model, which
+// reads it and tries something else. Any other error ends the turn.
+//
+// A [Set] is the tools of one turn, assembled explicitly and immutable.
+//
+// Tools and sets are safe for concurrent use; a [Call] belongs to the one
+// pipeline that runs it.
+package tool

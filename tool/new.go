@@ -1,0 +1,140 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+
+	"github.com/haftdev/haft/tool/schema"
+)
+
+// A Def is a [Tool] in typed form: the schema comes from In, which must be a
+// struct, and every function gets the decoded input. Fields with the name of a
+// Tool's field mean the same.
+type Def[In, Out any] struct {
+	Name       string
+	Aliases    []string
+	SearchHint string
+	Title      string
+	// Description is what the model reads, unless Describe is set.
+	Description string
+	Describe    func(*Session) string
+	Prompt      func(*Session) string
+
+	Enabled    func(*Session) bool
+	Marks      func(In) Marks
+	Validate   func(context.Context, *Call, In) *Problem
+	Permission func(context.Context, *Call, In) Verdict
+	Classify   func(In) string
+
+	// Run does the work and returns what it found or did.
+	Run func(context.Context, *Call, In) (Out, error)
+	// Render says how an output reads to the model. It is pure, so that an
+	// output changed by a hook can be rendered again. Nil means the output's
+	// JSON, or the output itself if it is a string.
+	Render func(Out) Result
+
+	Summarize       func(In) string
+	SummarizeResult func(Out) string
+
+	MaxResult     int
+	OnInterrupt   Interrupt
+	StopsSiblings bool
+	Deferred      bool
+	Source        string
+	Meta          map[string]any
+}
+
+// New builds a [Tool] from its typed form. Nothing is derived or checked until
+// the tool is put into a [Set].
+func New[In, Out any](d Def[In, Out]) Tool {
+	t := Tool{
+		Name: d.Name, Aliases: d.Aliases, SearchHint: d.SearchHint, Title: d.Title,
+		Describe: d.Describe, Prompt: d.Prompt, Enabled: d.Enabled,
+		Input: schema.Of[In](), Output: outputSchema[Out](),
+		MaxResult: d.MaxResult, OnInterrupt: d.OnInterrupt, StopsSiblings: d.StopsSiblings,
+		Deferred: d.Deferred, Source: d.Source, Meta: d.Meta,
+	}
+	if t.Describe == nil && d.Description != "" {
+		t.Describe = func(*Session) string { return d.Description }
+	}
+	if d.Marks != nil {
+		t.Marks = func(c *Call) Marks { return d.Marks(input[In](c)) }
+	}
+	if d.Validate != nil {
+		t.Validate = func(ctx context.Context, c *Call) *Problem { return d.Validate(ctx, c, input[In](c)) }
+	}
+	if d.Permission != nil {
+		t.Permission = func(ctx context.Context, c *Call) Verdict { return d.Permission(ctx, c, input[In](c)) }
+	}
+	if d.Classify != nil {
+		t.Classify = func(c *Call) string { return d.Classify(input[In](c)) }
+	}
+	if d.Summarize != nil {
+		t.Summarize = func(c *Call) string { return d.Summarize(input[In](c)) }
+	}
+	if d.SummarizeResult != nil {
+		t.SummarizeResult = func(r Result) string { return summary(d.SummarizeResult, r) }
+	}
+	if d.Run != nil {
+		t.Run = func(ctx context.Context, c *Call) (Result, error) { return run(ctx, c, &d) }
+	}
+	return t
+}
+
+func run[In, Out any](ctx context.Context, c *Call, d *Def[In, Out]) (Result, error) {
+	out, err := d.Run(ctx, c, input[In](c))
+	if err != nil {
+		return Result{}, err
+	}
+	var r Result
+	if d.Render != nil {
+		r = d.Render(out)
+	} else {
+		r = renderJSON(out)
+	}
+	r.Output = out
+	return r, nil
+}
+
+// input returns the call's input decoded, once per input. The pipeline has
+// checked it against the schema of In, so that what does not decode is a mistake
+// in In's own UnmarshalJSON, and a panic that names it.
+func input[In any](c *Call) In {
+	if in, ok := c.decoded.(In); ok {
+		return in
+	}
+	var in In
+	if err := json.Unmarshal(c.Input, &in); err != nil {
+		panic("tool " + c.Tool + ": input of the right shape does not decode: " + err.Error())
+	}
+	c.decoded = in
+	return in
+}
+
+// outputSchema describes Out if it has a shape worth describing.
+func outputSchema[Out any]() *schema.Schema {
+	if reflect.TypeFor[Out]().Kind() != reflect.Struct {
+		return nil
+	}
+	return schema.Of[Out]()
+}
+
+func summary[Out any](f func(Out) string, r Result) string {
+	out, ok := r.Output.(Out)
+	if !ok {
+		return ""
+	}
+	return f(out)
+}
+
+func renderJSON(out any) Result {
+	if s, ok := out.(string); ok {
+		return Text(s)
+	}
+	b, err := json.Marshal(out)
+	if err != nil {
+		return Failure("the tool's output cannot be encoded: " + err.Error())
+	}
+	return Text(string(b))
+}

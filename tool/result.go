@@ -1,0 +1,104 @@
+package tool
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// A Result is what a call gives back.
+type Result struct {
+	// Content is what the model reads.
+	Content []Block
+	// Output is the typed output for programs, encodable as JSON.
+	Output any
+	// Failed tells the model that the call did not do what was asked. An exit
+	// code that is an answer, such as grep's 1, is not a failure.
+	Failed bool
+	// Messages join the conversation after the result, such as a skill's text.
+	Messages []Message
+	// Change is what the result changes for the calls that follow; nil: nothing.
+	Change *Change
+}
+
+// A Block is one piece of content: text, an image, a document, or a reference to
+// a tool that is described from now on.
+type Block struct {
+	Type BlockType
+	// Text is the text, or the name of the referenced tool.
+	Text string
+	// MediaType and Data are the bytes of an image or document.
+	MediaType string
+	Data      []byte
+}
+
+// BlockType is the kind of a [Block], spelled as on the wire.
+type BlockType string
+
+const (
+	TextBlock      BlockType = "text"
+	ImageBlock     BlockType = "image"
+	DocumentBlock  BlockType = "document"
+	ReferenceBlock BlockType = "tool_reference"
+)
+
+// A Message joins the conversation as if the person had sent it.
+type Message struct {
+	Content []Block
+}
+
+// A Change is what a result changes for the rest of the conversation. It is data
+// and not a function so that a journal can hold it.
+type Change struct {
+	// Allow adds permission rules, such as those of a skill, for its duration.
+	Allow []string `json:"allow,omitempty"`
+	// Model names the model to go on with.
+	Model string `json:"model,omitempty"`
+	// Mode is the permission mode to go on with.
+	Mode string `json:"mode,omitempty"`
+	// Reveal names deferred tools that the model may see from the next turn on.
+	Reveal []string `json:"reveal,omitempty"`
+}
+
+// Text returns a result that reads as s.
+func Text(s string) Result {
+	return Result{Content: []Block{{Type: TextBlock, Text: s}}}
+}
+
+// Failure returns a failed result that reads as s.
+func Failure(s string) Result {
+	r := Text(s)
+	r.Failed = true
+	return r
+}
+
+// Text returns the text blocks of the result, joined by newlines.
+func (r Result) Text() string { return JoinText(r.Content) }
+
+// JoinText joins the text blocks among content by newlines.
+func JoinText(content []Block) string {
+	var texts []string
+	for _, b := range content {
+		if b.Type == TextBlock {
+			texts = append(texts, b.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// An Error is for the model to read and act on: it says what is wrong and what
+// to do instead, in stable wording. Errors of any other type end the turn.
+type Error struct {
+	Message string
+	Err     error // the cause, for programs; may be nil
+}
+
+func (e *Error) Error() string { return e.Message }
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Errorf returns an error for the model. The verb %w works as in [fmt.Errorf].
+func Errorf(format string, args ...any) error {
+	err := fmt.Errorf(format, args...)
+	return &Error{Message: err.Error(), Err: errors.Unwrap(err)}
+}

@@ -1,0 +1,206 @@
+package tool
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/haftdev/haft/tool/schema"
+)
+
+// SearchName is the tool that finds deferred ones. Without it in the pool
+// nothing is deferred.
+const SearchName = "ToolSearch"
+
+// A Set is the tools of a turn. It never changes: [Set.Append] and [Set.Reveal]
+// return the set of the next turn, whose request begins with the very bytes of
+// this one, so that a provider's prompt cache keeps its worth.
+type Set struct {
+	session *Session
+	tools   []*Tool          // the pool, in order
+	names   map[string]*Tool // by name
+	aliases map[string]*Tool // by older name
+	visible []*Tool          // what the model is told about, in request order
+	request *request
+}
+
+// SetOptions choose from the tools there are.
+type SetOptions struct {
+	// Only keeps the named tools; nil keeps all.
+	Only []string
+	// Denied removes a tool before the model sees it; nil removes none.
+	Denied func(*Tool) bool
+	// ContextTokens is the size of the model's context. Foreign tools whose
+	// descriptions would take more than DeferShare of it are deferred. 0 means
+	// that size defers nothing.
+	ContextTokens int
+	// DeferShare is a share of the context; 0 means a tenth.
+	DeferShare float64
+}
+
+// NewSet assembles a pool: built-ins by name, then foreign tools by name. A
+// built-in wins over a foreign tool of the same name. NewSet panics with the
+// tool's name if a tool is wrongly built: that is a mistake of the program,
+// which [Tool.Check] finds without a panic.
+func NewSet(session *Session, builtins, foreign []Tool, opts *SetOptions) *Set {
+	if opts == nil {
+		opts = new(SetOptions)
+	}
+	s := &Set{session: new(Session), names: make(map[string]*Tool), aliases: make(map[string]*Tool)}
+	if session != nil {
+		*s.session = *session
+	}
+	s.add(s.choose(builtins, opts))
+	own := len(s.tools)
+	s.add(s.choose(foreign, opts))
+	s.session.Tools = nil
+	for _, t := range s.tools {
+		s.session.Tools = append(s.session.Tools, t.Name)
+	}
+	s.show(own, opts)
+	return s
+}
+
+// choose returns the tools that the options, then the session, leave, by name.
+func (s *Set) choose(tools []Tool, opts *SetOptions) []*Tool {
+	var chosen []*Tool
+	for i := range tools {
+		t := &tools[i]
+		switch {
+		case opts.Only != nil && !slices.Contains(opts.Only, t.Name):
+		case opts.Denied != nil && opts.Denied(t):
+		case t.Enabled != nil && !t.Enabled(s.session):
+		default:
+			own := *t // the caller's slice may change
+			chosen = append(chosen, &own)
+		}
+	}
+	slices.SortStableFunc(chosen, func(a, b *Tool) int { return cmp.Compare(a.Name, b.Name) })
+	return chosen
+}
+
+// add takes in tools whose names are free.
+func (s *Set) add(tools []*Tool) {
+	for _, t := range tools {
+		if err := t.Check(); err != nil {
+			panic("tool " + t.Name + ": " + err.Error())
+		}
+		if s.names[t.Name] != nil {
+			if t.Source == "" {
+				panic("tool " + t.Name + ": registered twice")
+			}
+			continue
+		}
+		s.names[t.Name] = t
+		s.tools = append(s.tools, t)
+		for _, alias := range t.Aliases {
+			if s.aliases[alias] == nil {
+				s.aliases[alias] = t
+			}
+		}
+	}
+}
+
+// show decides which tools the first request describes; own is how many are built in.
+func (s *Set) show(own int, opts *SetOptions) {
+	canDefer := s.names[SearchName] != nil
+	tooMuch := canDefer && s.crowded(s.tools[own:], opts)
+	for i, t := range s.tools {
+		if !canDefer || !t.Deferred && (i < own || !tooMuch) {
+			s.visible = append(s.visible, t)
+		}
+	}
+	s.request = &request{set: s}
+}
+
+// crowded reports whether the descriptions of tools take too much of the context.
+func (s *Set) crowded(tools []*Tool, opts *SetOptions) bool {
+	if opts.ContextTokens == 0 {
+		return false
+	}
+	share := cmp.Or(opts.DeferShare, 0.1)
+	const bytesPerToken = 3.5
+	budget := int(share * float64(opts.ContextTokens) * bytesPerToken)
+	for _, t := range tools {
+		budget -= len(t.Describe(s.session)) + len(s.View(t).JSON())
+		if budget < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Append returns the set of the next turn with late tools at its end, by name
+// among themselves. A foreign tool whose name is taken is left out.
+func (s *Set) Append(late ...Tool) *Set {
+	n := s.next()
+	before := len(n.tools)
+	n.add(n.choose(late, new(SetOptions)))
+	for _, t := range n.tools[before:] {
+		n.session.Tools = append(n.session.Tools, t.Name)
+		if !t.Deferred || n.names[SearchName] == nil {
+			n.visible = append(n.visible, t)
+		}
+	}
+	return n
+}
+
+// Reveal returns the set of the next turn, in which the model sees the named
+// deferred tools.
+func (s *Set) Reveal(names ...string) *Set {
+	n := s.next()
+	for _, name := range names {
+		if t := n.Lookup(name); t != nil && !slices.Contains(n.visible, t) {
+			n.visible = append(n.visible, t)
+		}
+	}
+	return n
+}
+
+// next returns a copy that can be grown without touching s.
+func (s *Set) next() *Set {
+	n := &Set{
+		session: new(Session),
+		tools:   slices.Clip(s.tools),
+		names:   make(map[string]*Tool, len(s.names)),
+		aliases: make(map[string]*Tool, len(s.aliases)),
+		visible: slices.Clip(s.visible),
+	}
+	*n.session = *s.session
+	n.session.Tools = slices.Clip(s.session.Tools)
+	for k, v := range s.names {
+		n.names[k] = v
+	}
+	for k, v := range s.aliases {
+		n.aliases[k] = v
+	}
+	n.request = &request{set: n, before: s.request}
+	return n
+}
+
+// Lookup finds a tool by its name or an older one; nil means that there is none.
+func (s *Set) Lookup(name string) *Tool {
+	if t := s.names[name]; t != nil {
+		return t
+	}
+	return s.aliases[name]
+}
+
+// All returns the pool in order. The caller must not modify it.
+func (s *Set) All() []*Tool { return s.tools }
+
+// Deferred returns the tools that the model knows by name only.
+func (s *Set) Deferred() []*Tool {
+	var d []*Tool
+	for _, t := range s.tools {
+		if !slices.Contains(s.visible, t) {
+			d = append(d, t)
+		}
+	}
+	return d
+}
+
+// Session returns the facts the set was assembled for.
+func (s *Set) Session() *Session { return s.session }
+
+// View returns the input schema of t as the model sees it.
+func (s *Set) View(t *Tool) *schema.View { return t.Input.View(s.session.ViewOptions()) }

@@ -1,0 +1,174 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+
+	"github.com/haftdev/haft/tool/schema"
+)
+
+// A Tool is one thing a model can do. It is the raw form, for tools whose shape
+// is known only at run time, such as those of an MCP server; [New] builds it
+// from typed functions. Functions that are nil have the meaning their comment
+// gives, which is always the careful one.
+type Tool struct {
+	// Name is what the model calls. Aliases are older names that keep working.
+	Name    string
+	Aliases []string
+	// SearchHint is a phrase of words that ToolSearch finds the tool by.
+	SearchHint string
+	// Title is the name shown to people; "" means Name.
+	Title string
+	// Describe returns what the model reads about the tool.
+	Describe func(*Session) string
+	// Prompt returns guidance for the system prompt; nil means none.
+	Prompt func(*Session) string
+
+	// Input is the shape of the input. Output is the shape of the typed output;
+	// nil means that it is not described.
+	Input  *schema.Schema
+	Output *schema.Schema
+
+	// Enabled reports whether the session has the tool; nil means always.
+	Enabled func(*Session) bool
+	// Marks says how the call behaves; nil means the zero Marks.
+	Marks func(*Call) Marks
+	// Validate checks the meaning of an input of the right shape, such as that a
+	// file exists; nil means that nothing is checked. It changes nothing.
+	Validate func(context.Context, *Call) *Problem
+	// Permission is the tool's own view of whether the call may run; nil means
+	// none. The rules have the last word. It changes nothing.
+	Permission func(context.Context, *Call) Verdict
+	// Classify returns what an automatic classifier sees of the call; nil and ""
+	// mean that the call is never approved automatically.
+	Classify func(*Call) string
+	// Run does the work.
+	Run func(context.Context, *Call) (Result, error)
+
+	// Summarize returns one line about the call for people; nil means the title alone.
+	Summarize func(*Call) string
+	// SummarizeResult returns one line about a result for people; nil means its first line.
+	SummarizeResult func(Result) string
+
+	// MaxResult is how many characters of text a result may have before the
+	// whole goes to a file; 0 means [DefaultMaxResult].
+	MaxResult int
+	// OnInterrupt says what a person's interrupt does to a running call.
+	OnInterrupt Interrupt
+	// StopsSiblings marks a tool, such as a shell, whose failure makes the calls
+	// queued behind it pointless under the policy that cancels them.
+	StopsSiblings bool
+	// Deferred keeps the tool's description from the model until ToolSearch finds it.
+	Deferred bool
+	// Source says where the tool comes from: "" is built in, otherwise "mcp:" and
+	// the server's name, or what an embedder chooses.
+	Source string
+	// Meta is for the harness and front ends; it never reaches the model.
+	Meta map[string]any
+}
+
+// DefaultMaxResult is the text limit of a tool that sets none, in characters.
+const DefaultMaxResult = 50_000
+
+// Interrupt is what a person's interrupt does to a running call.
+type Interrupt int
+
+const (
+	// InterruptCancel ends the call's context.
+	InterruptCancel Interrupt = iota
+	// InterruptBlock lets the call finish: it is short, or half of it would do harm.
+	InterruptBlock
+)
+
+// Marks say how a call with a given input behaves. The zero value is the careful
+// one: it runs alone, it writes, and it is not repeated after a crash.
+type Marks struct {
+	// ReadOnly calls change nothing that a person would mind.
+	ReadOnly bool
+	// ConcurrencySafe calls may run beside other such calls.
+	ConcurrencySafe bool
+	// Destructive calls lose something that cannot be had back.
+	Destructive bool
+	// Polling calls are meant to be repeated: the loop breaker leaves them alone.
+	Polling bool
+	// Effect says what a second run of the same call would do.
+	Effect Effect
+}
+
+// Effect is what repeating a call means, for a harness that lost its result.
+type Effect int
+
+const (
+	// Unsafe to repeat: the outcome of a lost call is unknown.
+	Unsafe Effect = iota
+	// Keyed calls carry a key by which the receiver drops a repetition.
+	Keyed
+	// Idempotent calls have the same effect when repeated.
+	Idempotent
+	// Pure calls have no effect.
+	Pure
+)
+
+// A Problem is what a tool finds wrong with the meaning of an input.
+type Problem struct {
+	Message string // for the model: what is wrong and what to do instead
+	Code    int    // for programs; meanings belong to the tool
+}
+
+var nameForm = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
+
+// Check reports what is wrong with the tool itself, whatever its input.
+func (t *Tool) Check() error {
+	var errs []error
+	for _, name := range append([]string{t.Name}, t.Aliases...) {
+		if !nameForm.MatchString(name) {
+			errs = append(errs, fmt.Errorf("name %q: letters, digits, _ and - are allowed, 1 to 128 of them", name))
+		}
+	}
+	if t.Describe == nil {
+		errs = append(errs, errors.New("no description"))
+	}
+	if t.Run == nil {
+		errs = append(errs, errors.New("no Run function"))
+	}
+	if t.Input == nil {
+		errs = append(errs, errors.New("no input schema"))
+	} else if err := t.Input.Err(); err != nil {
+		errs = append(errs, fmt.Errorf("input schema: %w", err))
+	}
+	if t.Output != nil {
+		if err := t.Output.Err(); err != nil {
+			errs = append(errs, fmt.Errorf("output schema: %w", err))
+		}
+	}
+	if t.MaxResult < 0 {
+		errs = append(errs, fmt.Errorf("MaxResult %d is negative", t.MaxResult))
+	}
+	return errors.Join(errs...)
+}
+
+// UserName returns the name to show to people.
+func (t *Tool) UserName() string {
+	if t.Title != "" {
+		return t.Title
+	}
+	return t.Name
+}
+
+// MarksOf returns how the call behaves, carefully where the tool does not say.
+func (t *Tool) MarksOf(c *Call) Marks {
+	if t.Marks == nil {
+		return Marks{}
+	}
+	return t.Marks(c)
+}
+
+// ResultLimit returns the text limit of the tool's results, in characters.
+func (t *Tool) ResultLimit() int {
+	if t.MaxResult == 0 {
+		return DefaultMaxResult
+	}
+	return t.MaxResult
+}

@@ -1,0 +1,50 @@
+package tool
+
+import "encoding/json"
+
+// A Verdict says whether a call may run, and why.
+type Verdict struct {
+	Behavior Behavior
+	// Message is for the model, or for the person who is asked.
+	Message string
+	// Reason is what decided: a rule, a mode, a person.
+	Reason string
+	// Rule is the rule that decided, and Origin the file and line it stands at.
+	Rule, Origin string
+	// Input replaces the call's input; nil keeps it.
+	Input json.RawMessage
+	// Suggestions are rules that would settle the next such call.
+	Suggestions []Suggestion
+	// Interrupt ends the turn after a denial.
+	Interrupt bool
+}
+
+// Behavior is the core of a verdict.
+type Behavior int
+
+const (
+	// NoView leaves the decision to others.
+	NoView Behavior = iota
+	Allow
+	Ask
+	Deny
+)
+
+func (b Behavior) String() string {
+	switch b {
+	case Allow:
+		return "allow"
+	case Ask:
+		return "ask"
+	case Deny:
+		return "deny"
+	}
+	return "no view"
+}
+
+// A Suggestion is a rule that a person may keep.
+type Suggestion struct {
+	Rule     string   // such as Bash(git diff:*)
+	Behavior Behavior // what the rule would do
+	Scope    string   // where to keep it: session, local, project or user
+}
