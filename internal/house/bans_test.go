@@ -1,0 +1,108 @@
+package house
+
+// The layers of the tree, top to bottom, as docs/architecture.md draws them.
+//
+// Packages of ours are written "./name" ("." is the SDK), others by their
+// import path. Patterns are those of the go command, where "..." stands for
+// anything and "./tool/..." includes "./tool"; a later "!" takes packages out
+// again. Each list ends in a space so that lists can be joined.
+const (
+	frontEnds    = "./cmd/... ./cli/... ./tui/... ./web/... ./acp/... "
+	sdk          = ". ./wire/... "
+	conversation = "./agent/... ./session/... ./model/... "
+	calls        = "./sched/... "
+	guards       = "./permission/... ./hook/... ./output/... ./trust/... "
+	grammars     = "./shell/... "
+	contract     = "./tool ./tool/...schema "
+	tools        = "./tool/... !./tool !./tool/...schema !./tool/tooltest "
+	world        = "./workspace/... ./search/... ./shellrun/... ./sandbox/... ./mcp/... "
+
+	// core is everything a program embeds when it embeds the tool system.
+	core = "./tool/... " + conversation + calls + guards + grammars + world
+
+	// heavy are modules that cost an embedder binary size, start time or a
+	// long list of dependencies.
+	heavy = "charm.land/... github.com/charmbracelet/... github.com/nats-io/... github.com/spf13/... " +
+		"github.com/alecthomas/chroma/... github.com/yuin/goldmark/... github.com/coder/acp-go-sdk/... " +
+		"go.opentelemetry.io/... google.golang.org/... modernc.org/... github.com/ncruces/... "
+)
+
+// bans says where imports must not point. Test files may import what they
+// like: a test is allowed to stand above what it tests.
+var bans = []ban{
+	{
+		from: contract,
+		to:   "./... !./tool/...schema !./internal/near", // near is plain string work
+		deep: true,
+		why:  "the contract stands alone: every layer is written against it, so it can depend on none",
+	},
+	{
+		from: tools,
+		to:   calls + guards + conversation,
+		deep: true,
+		why:  "a tool does its work and nothing else; asking, hooking, bounding and scheduling happen around it, in one place",
+	},
+	{
+		from: world,
+		to:   calls + guards + conversation + tools,
+		deep: true,
+		why:  "the world does not know who acts on it: files, processes and servers serve any caller",
+	},
+	{
+		from: world + "!./mcp/...",
+		to:   "./tool/...",
+		why:  "files, search and processes are useful without tools; a tool turns their errors into words for the model",
+	},
+	{
+		from: guards + grammars,
+		to:   calls + conversation + tools,
+		deep: true,
+		why:  "a guard judges a call by the contract; if it knew a tool or the loop, two calls could be judged differently",
+	},
+	{
+		from: calls,
+		to:   conversation + tools,
+		deep: true,
+		why:  "the pipeline treats built-in, MCP and sub-agent calls alike, so it must not know any tool or who asked",
+	},
+	{
+		from: conversation,
+		to:   tools,
+		deep: true,
+		why:  "the loop is given its tools as a set; one that it knows by name is one that an embedder cannot replace",
+	},
+	{
+		from: "./model/...",
+		to:   calls + guards + "./agent/... ./session/...",
+		deep: true,
+		why:  "a model is a stream of events behind a seam; what is done with them is the loop's business",
+	},
+	{
+		from: core,
+		to:   sdk,
+		why:  "the wire is one way to show what happens; the core reports events and does not know who reads them",
+	},
+	{
+		from: sdk,
+		to:   calls + guards + conversation + tools + world,
+		deep: true,
+		why:  "the SDK starts the command and forwards messages; tool code in it would be a second implementation",
+	},
+	{
+		from: "./... !./cmd/... !./cli/...",
+		to:   "./cmd/... ./cli/...",
+		why:  "the command line is a front end; what another package needs from it belongs below it",
+	},
+	{
+		from: core + sdk,
+		to:   frontEnds,
+		deep: true,
+		why:  "everything below the front ends serves all of them by one event stream, so it can know none of them",
+	},
+	{
+		from: core + sdk,
+		to:   heavy,
+		deep: true,
+		why:  "heavy parts stay at the edge: whoever embeds the tool system must not pay for screens and servers",
+	},
+}

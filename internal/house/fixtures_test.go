@@ -1,0 +1,56 @@
+package house
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"testing"
+)
+
+func TestFixturesSayWhatTheyPin(t *testing.T) {
+	var findings []string
+	for _, name := range textFiles(t) {
+		if isScript(name) && !opensWithComment(readFile(t, name)) {
+			findings = append(findings, fmt.Sprintf("%s:1: the first line is no comment", name))
+		}
+	}
+	report(t, findings, "Open the file with a line \"# …\": one sentence on what it pins, for whoever must decide whether to -update it.")
+}
+
+// isScript reports whether a file is a script or a dialogue that tests play.
+func isScript(name string) bool {
+	dir, ext := "/"+path.Dir(name)+"/", path.Ext(name)
+	return strings.Contains(dir, "/testdata/") && ext == ".txtar" ||
+		strings.HasSuffix(dir, "/testdata/script/") && ext == ".txt"
+}
+
+func opensWithComment(text string) bool {
+	text, comment := strings.CutPrefix(strings.TrimSpace(text), "#")
+	first, _, _ := strings.Cut(text, "\n")
+	return comment && strings.TrimSpace(first) != ""
+}
+
+func TestSilentFixturesAreFound(t *testing.T) {
+	for name, want := range map[string]bool{
+		"testdata/script/a.txtar":      true,
+		"cli/testdata/script/a.txt":    true,
+		"wire/testdata/dialog/a.txtar": true,
+		"search/testdata/a.txt":        false,
+		"cli/script/a.txtar":           false,
+	} {
+		if got := isScript(name); got != want {
+			t.Errorf("isScript(%q) = %v, want %v", name, got, want)
+		}
+	}
+	for text, want := range map[string]bool{
+		"# Pins the exit code.\nexec x\n": true,
+		"\n# Pins it.\n":                  true,
+		"exec x\n# late\n":                false,
+		"#\nexec x\n":                     false,
+		"":                                false,
+	} {
+		if got := opensWithComment(text); got != want {
+			t.Errorf("opensWithComment(%q) = %v, want %v", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package house
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestDocsNameWhatExists(t *testing.T) {
+	exists := func(name string) bool {
+		_, err := os.Stat(filepath.Join(root, name))
+		return err == nil
+	}
+	var findings []string
+	for _, name := range textFiles(t) {
+		inDocs := strings.HasPrefix(name, "docs/") && path.Ext(name) == ".md"
+		if inDocs || name == "README.md" || name == "CONTRIBUTING.md" {
+			findings = append(findings, dangling(name, readFile(t, name), exists)...)
+		}
+	}
+	report(t, findings,
+		"Name the file where it is now. A placeholder is written with <angle brackets>; what does not exist yet is not documented yet.")
+}
+
+var (
+	link     = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	codeSpan = regexp.MustCompile("`([^`\\s]+)`")
+	// pathLike leaves out placeholders, patterns and anything with a scheme.
+	pathLike = regexp.MustCompile(`^[\w.][\w.-]*(/[\w.-]+)*/?$`)
+	lineMark = regexp.MustCompile(`:\d+$`)
+)
+
+// dangling returns the links and repository paths in a Markdown text that
+// lead nowhere. Fenced blocks are left out: they hold commands and output.
+func dangling(name, text string, exists func(string) bool) []string {
+	var out []string
+	fenced, number := false, 0
+	for line := range strings.Lines(text) {
+		number++
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			fenced = !fenced
+		}
+		if fenced {
+			continue
+		}
+		for _, m := range link.FindAllStringSubmatch(line, -1) {
+			target, _, _ := strings.Cut(m[1], "#")
+			if pathLike.MatchString(target) && !exists(path.Join(path.Dir(name), target)) {
+				out = append(out, fmt.Sprintf("%s:%d: link to %s", name, number, m[1]))
+			}
+		}
+		for _, m := range codeSpan.FindAllStringSubmatch(line, -1) {
+			target := lineMark.ReplaceAllString(m[1], "")
+			if ours(target, exists) && !exists(target) && !exists(path.Join(path.Dir(name), target)) {
+				out = append(out, fmt.Sprintf("%s:%d: `%s`", name, number, m[1]))
+			}
+		}
+	}
+	return out
+}
+
+// ours reports whether a code span looks like a path in this repository: it
+// starts in one of our folders, or it is the path of a Go or Markdown file.
+func ours(target string, exists func(string) bool) bool {
+	target = strings.TrimPrefix(target, "./")
+	first, rest, _ := strings.Cut(target, "/")
+	if rest == "" || !pathLike.MatchString(target) {
+		return false
+	}
+	ext := path.Ext(target)
+	return exists(first) || (ext == ".go" || ext == ".md") && !strings.HasPrefix(first, ".")
+}
+
+func TestDanglingPathsAreFound(t *testing.T) {
+	tree := map[string]bool{"docs": true, "docs/a.md": true, "tool": true, "tool/set.go": true}
+	tests := []struct {
+		name, text string
+		want       []string
+	}{
+		{"what exists is fine", "[a](a.md#part) `docs/a.md` `./tool/set.go:12` `tool/`", nil},
+		{"other things in code are fine", "`net/http` `tool.Set` `go test ./...` `tool/<name>` `tool/*.go` `~/.x/y.md` `.claude/agents/x.md`", nil},
+		{"addresses are fine", "[a](https://example.org/x.md) [b](#part)", nil},
+		{"fenced blocks are fine", "```sh\n`tool/gone.go`\n```\n", nil},
+		{"a dead link is found", "\n[a](b.md)", []string{"docs/a.md:2: link to b.md"}},
+		{"a dead path in one of our folders is found", "see `tool/gone`", []string{"docs/a.md:1: `tool/gone`"}},
+		{"a dead file in a dead folder is found", "see `gone/x.go`", []string{"docs/a.md:1: `gone/x.go`"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			exists := func(name string) bool { return tree[path.Clean(name)] }
+			if diff := cmp.Diff(tt.want, dangling("docs/a.md", tt.text, exists)); diff != "" {
+				t.Errorf("findings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
