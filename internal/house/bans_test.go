@@ -1,6 +1,7 @@
 package house
 
 // The layers of the tree, top to bottom, as docs/architecture.md draws them.
+// A package outside all of them fails a test: it must be given its place.
 //
 // Packages of ours are written "./name" ("." is the SDK), others by their
 // import path. Patterns are those of the go command, where "..." stands for
@@ -16,6 +17,8 @@ const (
 	contract     = "./tool ./tool/...schema "
 	tools        = "./tool/... !./tool !./tool/...schema !./tool/tooltest "
 	world        = "./workspace/... ./search/... ./shellrun/... ./sandbox/... ./mcp/... "
+
+	internal = "./internal/... "
 
 	// core is everything a program embeds when it embeds the tool system.
 	core = "./tool/... " + conversation + calls + guards + grammars + world

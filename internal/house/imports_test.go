@@ -36,6 +36,17 @@ func TestImportsPointDown(t *testing.T) {
 		"Move what is needed to a lower layer, or pass it in through a constructor; the layers are drawn in docs/architecture.md.")
 }
 
+func TestEveryPackageHasALayer(t *testing.T) {
+	var findings []string
+	placed := matcher(frontEnds + sdk + core + internal)
+	for _, p := range allPackages(t) {
+		if !placed(node(path.Join(module, p.dir))) {
+			findings = append(findings, p.dir+": belongs to no layer, so no ban holds for it")
+		}
+	}
+	report(t, findings, "Add it to a layer in bans_test.go and to the picture in docs/architecture.md.")
+}
+
 // broken returns a line for each package that breaks a ban, with the way it
 // takes from its import to the forbidden package.
 func broken(g graph, bans []ban) []string {
