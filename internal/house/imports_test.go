@@ -2,7 +2,7 @@ package house
 
 import (
 	"encoding/json"
-	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"os/exec"
@@ -143,7 +143,7 @@ func listDeps() (graph, error) {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, errors.New(stderr.String())
+		return nil, fmt.Errorf("go list: %w: %s", err, stderr.String())
 	}
 	g := graph{}
 	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {

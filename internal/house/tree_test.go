@@ -159,12 +159,14 @@ func textFiles(t *testing.T) []string {
 	t.Helper()
 	cmd := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	cmd.Dir = root
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil && os.Getenv("CI") == "" {
-		t.Skipf("needs git and a checkout to know which files are ours: %v", err)
+		t.Skipf("needs git and a checkout to know which files are ours: %v: %s", err, stderr.String())
 	}
 	if err != nil {
-		t.Fatalf("list files with git: %v", err)
+		t.Fatalf("list files with git: %v: %s", err, stderr.String())
 	}
 	names := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 	return slices.DeleteFunc(names, func(name string) bool {
