@@ -91,7 +91,7 @@ func TestPrintsAreFound(t *testing.T) {
 		{"the command line may print", "cli/flags", `package flags
 			import "os"
 			var w = os.Stdout`, nil},
-		{"a command may print", "cmd/x", `package main
+		{"a command anywhere may print", "internal/x", `package main
 			func main() { println() }`, nil},
 	}
 	for _, tt := range tests {
