@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"reflect"
+	"strings"
 
 	"github.com/haftdev/haft/tool/schema"
 )
@@ -71,7 +72,7 @@ func New[In, Out any](d Def[In, Out]) Tool {
 		t.Classify = func(c *Call) string { return d.Classify(input[In](c)) }
 	}
 	if d.Summarize != nil {
-		t.Summarize = func(c *Call) string { return d.Summarize(input[In](c)) }
+		t.Summarize = func(c *Call) string { return oneLine(d.Summarize(input[In](c))) }
 	}
 	if d.SummarizeResult != nil {
 		t.SummarizeResult = func(r Result) string { return summary(d.SummarizeResult, r) }
@@ -125,8 +126,11 @@ func summary[Out any](f func(Out) string, r Result) string {
 	if !ok {
 		return ""
 	}
-	return f(out)
+	return oneLine(f(out))
 }
+
+// oneLine makes room for any text where front ends have one line.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func renderJSON(out any) Result {
 	if s, ok := out.(string); ok {

@@ -16,13 +16,6 @@ type request struct {
 	shown  int // how many tools the array holds
 }
 
-// definition is a tool as a provider reads it.
-type definition struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	InputSchema json.RawMessage `json:"input_schema"`
-}
-
 // Request returns the JSON array that describes the visible tools to a model.
 // It is encoded once; the caller must not modify it.
 func (s *Set) Request() json.RawMessage {
@@ -38,18 +31,29 @@ func (r *request) encode() {
 		r.shown = r.before.shown
 		r.before = nil // let earlier turns go
 	}
-	enc := json.NewEncoder(b)
-	enc.SetEscapeHTML(false)
 	for _, t := range r.set.visible[r.shown:] {
 		if r.shown > 0 {
 			b.WriteByte(',')
 		}
-		if err := enc.Encode(definition{t.Name, t.Describe(r.set.session), r.set.View(t).JSON()}); err != nil {
-			panic("tool " + t.Name + ": encode: " + err.Error()) // strings and valid JSON encode
-		}
-		b.Truncate(b.Len() - 1) // the encoder's newline
+		b.WriteString(`{"name":`)
+		writeString(b, t.Name)
+		b.WriteString(`,"description":`)
+		writeString(b, t.Describe(r.set.session))
+		b.WriteString(`,"input_schema":`)
+		b.Write(r.set.View(t).JSON())
+		b.WriteByte('}')
 		r.shown++
 	}
 	b.WriteByte(']')
 	r.array = b.Bytes()
+}
+
+// writeString writes s as JSON, without the escapes that HTML would need.
+func writeString(b *bytes.Buffer, s string) {
+	enc := json.NewEncoder(b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(s); err != nil {
+		panic("tool: encode a string: " + err.Error()) // strings encode
+	}
+	b.Truncate(b.Len() - 1) // the encoder's newline
 }

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -23,6 +24,7 @@ type Schema struct {
 // A source is a derived schema and what the library's type cannot hold about it.
 type source struct {
 	root *jsonschema.Schema
+	raw  json.RawMessage // of a foreign schema, which is passed on as it came
 	meta map[*jsonschema.Schema]*directives
 	// flags and lists are the session facts that the shape depends on, sorted.
 	flags, lists []string
@@ -60,7 +62,11 @@ func parse(raw json.RawMessage) (*source, error) {
 	case root.Type != "object":
 		return nil, fmt.Errorf("parse input schema: the type is %q, a tool's input is an object", root.Type)
 	}
-	return &source{root: root}, nil
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, raw); err != nil {
+		return nil, fmt.Errorf("parse input schema: %w", err)
+	}
+	return &source{root: root, raw: compact.Bytes()}, nil
 }
 
 // Err derives the schema and says what is wrong with the type it comes from.

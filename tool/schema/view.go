@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 
@@ -21,10 +20,11 @@ const draft = "https://json-schema.org/draft/2020-12/schema"
 func newView(src *source, opts *ViewOptions) *View {
 	p := &projector{src: src, opts: opts}
 	visible, root := p.project(src.root)
-	if src.meta != nil {
+	v := &View{root: root, json: src.raw}
+	if v.json == nil {
 		visible.Schema = draft
+		v.json = encode(visible)
 	}
-	v := &View{root: root, json: encode(visible)}
 	if p.exotic {
 		v.arbiter, _ = visible.Resolve(nil) // unresolvable: see Parse
 	}
@@ -33,16 +33,6 @@ func newView(src *source, opts *ViewOptions) *View {
 
 // JSON returns the JSON Schema. The caller must not modify it.
 func (v *View) JSON() json.RawMessage { return v.json }
-
-func encode(s *jsonschema.Schema) json.RawMessage {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(s); err != nil {
-		panic("schema: encode: " + err.Error()) // a schema the library made or read encodes
-	}
-	return bytes.TrimSpace(b.Bytes())
-}
 
 // A projector selects what a session sees of a source, and compiles it for checking.
 type projector struct {

@@ -1,0 +1,139 @@
+// Package toolsearch is the ToolSearch tool: it finds deferred tools, which the
+// model knows by name only, so that a session with hundreds of tools does not
+// pay for their descriptions.
+//
+// Trust: it reads the names and descriptions of the session's tools and touches
+// nothing. Descriptions of foreign tools are written by their servers; what it
+// shows of them is no more than the model sees once the tool is described.
+package toolsearch
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/internal/near"
+	"github.com/haftdev/haft/tool"
+)
+
+//go:embed toolsearch.md
+var description string
+
+// Input is what the model sends.
+type Input struct {
+	Query      string `json:"query" jsonschema:"Words to look for, or select: and names." haft:"min=1;max=500;example=select:WebFetch"`
+	MaxResults int    `json:"max_results,omitempty" jsonschema:"How many tools to return at most." haft:"min=1;max=25;default=5"`
+}
+
+// Output is what programs get.
+type Output struct {
+	Matches  []string `json:"matches"`
+	Query    string   `json:"query"`
+	Deferred int      `json:"total_deferred_tools"`
+
+	lines   []string // a line about each match
+	unknown []string // what select: named and is not there, each with near names
+}
+
+// New returns the tool.
+func New() tool.Tool {
+	return tool.New(tool.Def[Input, Output]{
+		Name:        tool.SearchName,
+		SearchHint:  "find discover load deferred tools",
+		Description: description,
+		Marks: func(Input) tool.Marks {
+			return tool.Marks{ReadOnly: true, ConcurrencySafe: true, Effect: tool.Pure}
+		},
+		Permission: func(context.Context, *tool.Call, Input) tool.Verdict {
+			return tool.Verdict{Behavior: tool.Allow, Reason: "finding a tool does not run it"}
+		},
+		Run:       run,
+		Render:    render,
+		Summarize: func(in Input) string { return in.Query },
+	})
+}
+
+func run(_ context.Context, c *tool.Call, in Input) (Output, error) {
+	if c.Tools == nil {
+		return Output{}, tool.Errorf("There are no tools to search in this session.")
+	}
+	deferred := c.Tools.Deferred()
+	out := Output{Matches: []string{}, Query: in.Query, Deferred: len(deferred)}
+	var found []*tool.Tool
+	if names, ok := strings.CutPrefix(in.Query, "select:"); ok {
+		found, out.unknown = pick(c.Tools, names)
+	} else {
+		found = rank(deferred, c.Session, in.Query)
+		most := in.MaxResults
+		if most == 0 {
+			most = 5
+		}
+		found = found[:min(most, len(found))]
+	}
+	for _, t := range found {
+		out.Matches = append(out.Matches, t.Name)
+		out.lines = append(out.lines, t.Name+": "+firstSentence(t.Describe(c.Session)))
+	}
+	return out, nil
+}
+
+// pick returns the named tools, and for each name that is not there what may be meant.
+func pick(tools *tool.Set, names string) (found []*tool.Tool, unknown []string) {
+	var all []string
+	for _, t := range tools.All() {
+		all = append(all, t.Name)
+	}
+	for name := range strings.SplitSeq(names, ",") {
+		name = strings.TrimSpace(name)
+		t := tools.Lookup(name)
+		switch {
+		case name == "", t != nil && slices.Contains(found, t):
+		case t != nil:
+			found = append(found, t)
+		default:
+			guess := ""
+			if guesses := near.Names(name, all, 2); len(guesses) > 0 {
+				guess = " (did you mean " + strings.Join(guesses, " or ") + "?)"
+			}
+			unknown = append(unknown, fmt.Sprintf("%q%s", name, guess))
+		}
+	}
+	return found, unknown
+}
+
+func render(out Output) tool.Result {
+	var b strings.Builder
+	switch {
+	case len(out.Matches) > 0:
+		b.WriteString("You can use these tools now:\n" + strings.Join(out.lines, "\n"))
+	case len(out.unknown) == 0:
+		fmt.Fprintf(&b, "No deferred tool matches %q. %d tools are deferred: try other words, or select: and a name.", out.Query, out.Deferred)
+	}
+	if len(out.unknown) > 0 {
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString("There is no tool named " + strings.Join(out.unknown, ", ") + ".")
+	}
+	r := tool.Text(b.String())
+	for _, name := range out.Matches {
+		r.Content = append(r.Content, tool.Block{Type: tool.ReferenceBlock, Text: name})
+	}
+	if len(out.Matches) > 0 {
+		r.Change = &tool.Change{Reveal: out.Matches}
+	}
+	return r
+}
+
+func firstSentence(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	if i := strings.Index(s, ". "); i >= 0 {
+		s = s[:i+1]
+	}
+	if r := []rune(s); len(r) > 200 {
+		s = string(r[:200]) + "…"
+	}
+	return s
+}

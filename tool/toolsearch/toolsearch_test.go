@@ -1,0 +1,119 @@
+package toolsearch_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/schema"
+	"github.com/haftdev/haft/tool/toolsearch"
+	"github.com/haftdev/haft/tool/tooltest"
+)
+
+func foreign(name, hint, description string) tool.Tool {
+	s, err := schema.Parse(json.RawMessage(`{"type":"object"}`))
+	if err != nil {
+		panic(err)
+	}
+	return tool.Tool{
+		Name: name, SearchHint: hint, Describe: func(*tool.Session) string { return description }, Input: s,
+		Run:      func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text("ran"), nil },
+		Deferred: true, Source: "mcp:test",
+	}
+}
+
+func pool(more ...tool.Tool) *tool.Set {
+	return tool.NewSet(nil, []tool.Tool{toolsearch.New()}, append([]tool.Tool{
+		foreign("mcp__slack__send_message", "", "Send a message to a channel. Needs the channel's id."),
+		foreign("mcp__slack__list_channels", "", "List the channels of the workspace."),
+		foreign("mcp__github__createIssue", "", "Open an issue in a repository."),
+		foreign("mcp__github__list_issues", "", "List the issues of a repository."),
+		foreign("WebFetch", "http url download page", "Fetches a page and reads it."),
+		foreign("NotebookEdit", "jupyter ipynb cell", "Changes a cell of a notebook."),
+	}, more...), nil)
+}
+
+func search(t *testing.T, tools *tool.Set, in string) tool.Result {
+	t.Helper()
+	search := tools.Lookup(tool.SearchName)
+	r, err := search.Run(t.Context(), &tool.Call{Tool: search.Name, Input: []byte(in), Session: tools.Session(), Tools: tools})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestConformance(t *testing.T) {
+	tooltest.Run(t, tooltest.Subject{
+		Tool: toolsearch.New(), Tools: pool(),
+		Valid: []string{`{"query":"slack"}`, `{"query":"select:WebFetch","max_results":1}`, `{"query":"+x"}`},
+	})
+}
+
+func TestSearch(t *testing.T) {
+	for _, c := range []struct {
+		name, in string
+		want     []string
+	}{
+		{"names are found by select", `{"query":"select:NotebookEdit,WebFetch"}`, []string{"NotebookEdit", "WebFetch"}},
+		{"a word of the name counts most", `{"query":"send slack","max_results":2}`, []string{"mcp__slack__send_message", "mcp__slack__list_channels"}},
+		{"camel case is two words", `{"query":"create","max_results":1}`, []string{"mcp__github__createIssue"}},
+		{"a hint finds what the description does not say", `{"query":"jupyter"}`, []string{"NotebookEdit"}},
+		{"a word after + must be there", `{"query":"+github list"}`, []string{"mcp__github__list_issues", "mcp__github__createIssue"}},
+		{"a beginning of a word is enough", `{"query":"notebooks"}`, []string{"NotebookEdit"}},
+		{"nothing is found where nothing is", `{"query":"teleport"}`, []string{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			out := search(t, pool(), c.in).Output.(toolsearch.Output)
+			if d := cmp.Diff(c.want, out.Matches); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func TestWhatIsFoundIsRevealed(t *testing.T) {
+	r := search(t, pool(), `{"query":"select:WebFetch,WebFetsh"}`)
+	if d := cmp.Diff(&tool.Change{Reveal: []string{"WebFetch"}}, r.Change); d != "" {
+		t.Errorf("change (-want +got):\n%s", d)
+	}
+	want := "You can use these tools now:\nWebFetch: Fetches a page and reads it.\n" +
+		`There is no tool named "WebFetsh" (did you mean WebFetch?).`
+	if d := cmp.Diff(want, r.Text()); d != "" {
+		t.Errorf("text (-want +got):\n%s", d)
+	}
+	if last := r.Content[len(r.Content)-1]; last.Type != tool.ReferenceBlock || last.Text != "WebFetch" {
+		t.Errorf("last block: %+v", last)
+	}
+}
+
+func TestRightToolAmongFiveHundred(t *testing.T) {
+	var many []tool.Tool
+	things := strings.Fields("invoice ticket branch cluster bucket queue metric alert sprint page comment label role token backup image volume route policy budget")
+	verbs := strings.Fields("create delete list update get archive restore share export import clone merge rename tag watch approve reject assign move copy lock unlock start stop pause")
+	for _, th := range things {
+		for _, v := range verbs {
+			many = append(many, foreign("mcp__svc__"+v+"_"+th, "", fmt.Sprintf("Use it to %s one %s of the service.", v, th)))
+		}
+	}
+	tools := pool(many...)
+	for query, want := range map[string]string{
+		"archive an old invoice":        "mcp__svc__archive_invoice",
+		"send a message on slack":       "mcp__slack__send_message",
+		"download a web page by url":    "WebFetch",
+		"change a jupyter cell":         "NotebookEdit",
+		"open an issue in a repository": "mcp__github__createIssue",
+		"unlock the sprint":             "mcp__svc__unlock_sprint",
+		"which alerts are there: list":  "mcp__svc__list_alert",
+	} {
+		out := search(t, tools, fmt.Sprintf(`{"query":%q}`, query)).Output.(toolsearch.Output)
+		if !strings.Contains(strings.Join(out.Matches, " "), want) {
+			t.Errorf("%q found %v, want %s among them", query, out.Matches, want)
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package tooltest
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A goroutineWatch knows the goroutines there were, by the heads of their stacks.
+type goroutineWatch map[string]bool
+
+func watchGoroutines() goroutineWatch {
+	w := make(goroutineWatch)
+	for id := range goroutines() {
+		w[id] = true
+	}
+	return w
+}
+
+// check waits a moment for goroutines that are about to end.
+func (w goroutineWatch) check(t *testing.T, in string) {
+	t.Helper()
+	deadline := time.Now().Add(cancelPatience)
+	for {
+		var left []string
+		for id, stack := range goroutines() {
+			if !w[id] {
+				left = append(left, stack)
+			}
+		}
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Errorf("input %s: goroutines are left running:\n%s", in, strings.Join(left, "\n\n"))
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// goroutines returns the stacks of all goroutines by their "goroutine N".
+func goroutines() map[string]string {
+	buf := make([]byte, 1<<20)
+	buf = buf[:runtime.Stack(buf, true)]
+	all := make(map[string]string)
+	for stack := range strings.SplitSeq(string(buf), "\n\n") {
+		id, _, _ := strings.Cut(stack, " [")
+		all[id] = stack
+	}
+	return all
+}

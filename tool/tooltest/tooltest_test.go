@@ -1,0 +1,116 @@
+package tooltest_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/tooltest"
+)
+
+type in struct {
+	A int `json:"a,omitempty" jsonschema:"A number."`
+}
+
+type out struct {
+	B int `json:"b" haft:"max=1"`
+}
+
+func good() tool.Def[in, out] {
+	return tool.Def[in, out]{
+		Name: "Good", Description: "does nothing",
+		Run: func(context.Context, *tool.Call, in) (out, error) { return out{}, nil },
+	}
+}
+
+// broken are tools that each break one clause of the contract, with what the
+// suite must say about them.
+func broken() map[string]struct {
+	subject tooltest.Subject
+	says    string
+} {
+	type c = struct {
+		subject tooltest.Subject
+		says    string
+	}
+	with := func(change func(*tool.Def[in, out])) tooltest.Subject {
+		d := good()
+		change(&d)
+		return tooltest.Subject{Tool: tool.New(d), Valid: []string{`{"a":1}`}}
+	}
+	slow := with(func(d *tool.Def[in, out]) {
+		d.Run = func(ctx context.Context, _ *tool.Call, in in) (out, error) {
+			time.Sleep(4 * time.Second)
+			return out{}, nil
+		}
+	})
+	slow.Slow = `{"a":2}`
+	undescribed := tool.New(tool.Def[struct {
+		A int `json:"a,omitempty"`
+	}, out]{Name: "X", Description: "x", Run: func(context.Context, *tool.Call, struct {
+		A int `json:"a,omitempty"`
+	}) (out, error) {
+		return out{}, nil
+	}})
+	chatty := tool.New(good())
+	chatty.Summarize = func(*tool.Call) string { return "a\nb" }
+	return map[string]c{
+		"no valid input":    {tooltest.Subject{Tool: tool.New(good())}, "could not fail"},
+		"wrongly built":     {with(func(d *tool.Def[in, out]) { d.Name = "a b" }), "wrongly built"},
+		"empty description": {with(func(d *tool.Def[in, out]) { d.Description = " " }), "description is empty"},
+		"unstable description": {with(func(d *tool.Def[in, out]) {
+			n := 0
+			d.Describe = func(*tool.Session) string { n++; return strings.Repeat("x", n) }
+		}), "prompt cache"},
+		"undescribed field":   {tooltest.Subject{Tool: undescribed, Valid: []string{`{"a":1}`}}, "the field a is not described"},
+		"invalid valid input": {tooltest.Subject{Tool: tool.New(good()), Valid: []string{`{"a":"1"}`}}, "was changed to"},
+		"contradicting marks": {with(func(d *tool.Def[in, out]) {
+			d.Marks = func(in) tool.Marks { return tool.Marks{ReadOnly: true, Destructive: true} }
+		}), "cannot be destructive"},
+		"pure but writing":    {with(func(d *tool.Def[in, out]) { d.Marks = func(in) tool.Marks { return tool.Marks{Effect: tool.Pure} } }), "without effect is read-only"},
+		"panics on odd input": {with(func(d *tool.Def[in, out]) { d.Classify = func(i in) string { return strings.Repeat("x", i.A) } }), "panic"},
+		"two-line summary":    {tooltest.Subject{Tool: chatty, Valid: []string{`{"a":1}`}}, "more than one line"},
+		"no content":          {with(func(d *tool.Def[in, out]) { d.Render = func(out) tool.Result { return tool.Result{} } }), "without content"},
+		"output off its schema": {with(func(d *tool.Def[in, out]) {
+			d.Run = func(context.Context, *tool.Call, in) (out, error) { return out{B: 2}, nil }
+		}), "does not fit its schema"},
+		"text that is not text": {with(func(d *tool.Def[in, out]) { d.Render = func(out) tool.Result { return tool.Text("\xff") } }), "not UTF-8"},
+		"fatal on valid input": {with(func(d *tool.Def[in, out]) {
+			d.Run = func(context.Context, *tool.Call, in) (out, error) { return out{}, errors.New("no") }
+		}), ": no"},
+		"deaf to cancellation": {slow, "after it was cancelled"},
+		"leaves a goroutine": {with(func(d *tool.Def[in, out]) {
+			d.Run = func(context.Context, *tool.Call, in) (out, error) { go time.Sleep(math.MaxInt64); return out{}, nil }
+		}), "left running"},
+	}
+}
+
+const which = "TOOLTEST_BROKEN"
+
+func TestBrokenToolsAreFound(t *testing.T) {
+	if name := os.Getenv(which); name != "" {
+		tooltest.Run(t, broken()[name].subject)
+		return
+	}
+	for name, c := range broken() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestBrokenToolsAreFound$")
+			cmd.Env = append(os.Environ(), which+"="+name)
+			said, err := cmd.CombinedOutput()
+			if err == nil || !strings.Contains(string(said), c.says) {
+				t.Errorf("want a failure that says %q, got %v:\n%s", c.says, err, said)
+			}
+		})
+	}
+}
+
+func TestAGoodToolPasses(t *testing.T) {
+	tooltest.Run(t, tooltest.Subject{Tool: tool.New(good()), Valid: []string{`{}`, `{"a":1}`}})
+}
