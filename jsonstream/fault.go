@@ -1,0 +1,195 @@
+package jsonstream
+
+import (
+	"bytes"
+	"fmt"
+	"unicode/utf8"
+)
+
+// The faults: what each one says, and what it advises.
+
+const sendObject = `Send one complete JSON object such as {"file_path": "/a"}.`
+
+func (m *machine) fail(kind Kind, offset int, problem, advice string) {
+	m.err = &Error{Kind: kind, Offset: int64(offset), Path: m.path(), Problem: problem, Advice: advice}
+}
+
+// failHere is fail for a problem that is the byte at pos, which the error then shows.
+func (m *machine) failHere(kind Kind, problem, advice string) {
+	m.fail(kind, m.pos, problem, advice)
+	m.unexpected = true
+}
+
+func (m *machine) failUnexpected(c byte) {
+	m.failHere(Malformed, "expected "+m.expected(), m.correction(c))
+}
+
+// expected says what the grammar wants next, outside strings.
+func (m *machine) expected() string {
+	in := place(m.path())
+	switch m.state {
+	case atFirstKey:
+		return `'"' to open a field name, or '}', in ` + in
+	case atKey:
+		return `'"' to open the next field name in ` + in
+	case atColon:
+		return `':' after the name of ` + in
+	case atValue:
+		return `a value for ` + in
+	case atFirstElement:
+		return `a value or ']' in ` + in
+	case afterValue:
+		if m.top().object {
+			return `',' or '}' after the value of ` + in
+		}
+		return `',' or ']' after the value of ` + in
+	case inLiteral:
+		return `true, false or null as the value of ` + in
+	}
+	return `a digit in the value of ` + in
+}
+
+// correction guesses from the byte that came what the model had in mind.
+func (m *machine) correction(c byte) string {
+	before := m.previous()
+	switch {
+	case c == '/' || c == '#':
+		return `Leave out comments, JSON has none.`
+	case before == ',' && (c == '}' || c == ']'):
+		return fmt.Sprintf(`Leave out the ',' before '%c'.`, c)
+	}
+	switch m.state {
+	case atFirstKey, atKey:
+		return `Put every field name in double quotes.`
+	case atValue, atFirstElement, inLiteral:
+		if isLetter(c) || c == '\'' || c >= utf8.RuneSelf {
+			return `Put text in double quotes; only numbers, true, false and null stand without.`
+		}
+	case afterValue:
+		return separation(before, c)
+	}
+	return sendObject
+}
+
+// separation is the advice when c follows a value that ended with before.
+func separation(before, c byte) string {
+	switch {
+	case before == '"':
+		return `Write a double quote inside a string as \", and put ',' between values.`
+	case c == '"' || c == '{' || c == '[':
+		return `Put ',' between values.`
+	case c == '}' || c == ']':
+		return `Close each '{' with '}' and each '[' with ']', the innermost first.`
+	}
+	return sendObject
+}
+
+// previous returns the last byte before pos that is not white space.
+func (m *machine) previous() byte {
+	read := bytes.TrimRight(m.raw[:m.pos], " \t\r\n")
+	return read[len(read)-1]
+}
+
+func (m *machine) failNotObject(c byte) {
+	m.failHere(NotObject, "expected one JSON object",
+		`Send the fields as one object such as {"file_path": "/a"}, not wrapped in an array, a string or other text.`)
+	switch {
+	case c == '[':
+		m.err.Found = "an array"
+	case c == '"':
+		m.err.Found = "a string"
+	case c == '-' || isDigit(c):
+		m.err.Found = "a number"
+	}
+}
+
+func (m *machine) failTrailing() {
+	m.failHere(TrailingData, fmt.Sprintf("expected nothing after the object, which ended after %s", count(m.whole.end)),
+		`Send one JSON object and nothing after it; a second object needs a call of its own.`)
+}
+
+func (m *machine) failDuplicate(name string) {
+	m.fail(DuplicateKey, m.text.begin, fmt.Sprintf("the field %s occurs twice in %s, the second time", quoteKey(name), place(m.path())),
+		`Send each field once, with the value that is meant.`)
+}
+
+func (m *machine) failTooDeep() {
+	m.fail(TooDeep, m.pos, fmt.Sprintf("the value of %s opens nesting level %d, and the limit is %d,", place(m.path()), len(m.stack)+1, m.maxDepth),
+		`Send the input with fewer levels of objects and arrays.`)
+}
+
+func (m *machine) failTooLarge(limit int) {
+	problem := fmt.Sprintf("the input is over the limit of %s", count(limit))
+	if p := m.path(); p != "" {
+		problem += ", reached in " + place(p)
+	}
+	m.fail(TooLarge, limit, problem, `Split the work into several calls with less in each.`)
+}
+
+func (m *machine) failTruncated() {
+	where := "still needing " + m.expected()
+	switch {
+	case inText <= m.state && m.state <= inRune:
+		where = "inside " + m.stringPlace()
+	case inMinus <= m.state:
+		where = "inside the value of " + place(m.path())
+	}
+	m.fail(Truncated, len(m.raw), fmt.Sprintf("the input ended after %s, %s", count(len(m.raw)), where),
+		`Send the whole object again, and if it is long, split the work into smaller calls.`)
+}
+
+// stringPlace names the string in flight in a sentence.
+func (m *machine) stringPlace() string {
+	if m.text.key {
+		return "a field name in " + place(m.path())
+	}
+	return "the string value of " + place(m.path())
+}
+
+func (m *machine) failControl(c byte) {
+	advice := fmt.Sprintf(`Write it as \u%04x.`, c)
+	switch c {
+	case '\n':
+		advice = `Write a line break inside a string as \n.`
+	case '\r':
+		advice = `Write a carriage return inside a string as \r.`
+	case '\t':
+		advice = `Write a tab inside a string as \t.`
+	}
+	m.failHere(Malformed, "control characters must be escaped in "+m.stringPlace(), advice)
+}
+
+func (m *machine) failEscape() {
+	m.failHere(Malformed, `expected one of "\/bfnrtu after '\' in `+m.stringPlace(), `Write a backslash that is part of the text as \\.`)
+}
+
+func (m *machine) failHex() {
+	m.failHere(Malformed, `expected four hexadecimal digits after '\u' in `+m.stringPlace(),
+		`Write the character itself, or \u and four digits; write a backslash that is part of the text as \\.`)
+}
+
+func (m *machine) failSurrogate() {
+	at := m.text.mark
+	m.fail(Malformed, at, fmt.Sprintf(`the escape %s is half of a surrogate pair without the other half in %s`, m.raw[at:at+6], m.stringPlace()),
+		`Write the character itself, or both halves such as \ud83d\ude00.`)
+}
+
+func (m *machine) failUTF8() {
+	at := m.text.mark
+	m.fail(Malformed, at, fmt.Sprintf(`byte 0x%02x is not valid UTF-8 in %s`, m.raw[at], m.stringPlace()),
+		`Send text as UTF-8; bytes that are not text cannot be sent in JSON.`)
+}
+
+func (m *machine) failLeadingZero() {
+	m.fail(Malformed, m.pos, "the number for "+place(m.path())+" has a leading zero", `Write the number without it.`)
+}
+
+// count names a number of bytes.
+func count(n int) string {
+	if n == 1 {
+		return "1 byte"
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }

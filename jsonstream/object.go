@@ -1,0 +1,194 @@
+// Package jsonstream reads the input of a tool call while a model is still
+// writing it.
+//
+// A model streams a tool's input as chunks of one JSON object, cut at arbitrary
+// bytes. [Object] takes the chunks as an [io.Writer] and says at each moment
+// which top-level fields are complete and what the one in flight holds so far,
+// so that a front end can show a path before the content has arrived:
+//
+//	in := jsonstream.New(nil)
+//	for chunk := range chunks {
+//		if _, err := in.Write(chunk); err != nil {
+//			break
+//		}
+//		if f, ok := in.Current(); ok {
+//			show(f.Name, f.Text)
+//		}
+//	}
+//	input, err := in.Close()
+//
+// Each byte is looked at once. Memory is what was received, the text in flight and
+// the keys of the open objects; at worst, for millions of tiny keys, about eight times
+// the input, which [Options] bounds.
+//
+// The grammar is that of encoding/json for a single object, and stricter in three
+// ways, each because the lenient reading changes a value behind the model's back:
+//
+//   - A key may occur once in an object, at any depth. A second value could slip
+//     past a check that looked at the first.
+//   - Text must be valid UTF-8. encoding/json would put U+FFFD in place of a bad
+//     byte, and so into an edited file.
+//   - A surrogate escape such as \ud83d must be half of a pair, for the same reason.
+//
+// Every error is an [*Error], worded for the model that has to send the input again.
+//
+// An Object belongs to one goroutine. It holds nothing but memory: an abandoned one
+// need not be closed. Bytes and strings it hands out never change later; callers
+// must not write to them.
+package jsonstream
+
+import (
+	"encoding/json"
+	"iter"
+)
+
+// Defaults of [Options].
+const (
+	defaultMaxBytes = 32 << 20
+	defaultMaxDepth = 128
+)
+
+// Options bounds what an [Object] accepts.
+type Options struct {
+	// MaxBytes caps the whole input, white space included. Zero means 32 MiB.
+	MaxBytes int
+	// MaxDepth caps the nesting of objects and arrays, the outermost object
+	// counted. Zero means 128. encoding/json itself gives up beyond 10000.
+	MaxDepth int
+}
+
+// An Object reads one JSON object from chunks. Make one with [New].
+type Object struct {
+	machine
+	maxBytes int
+	received int64 // what was written, including what maxBytes cut off
+}
+
+// New returns an Object that has received nothing. A nil opts means all defaults.
+func New(opts *Options) *Object {
+	o := &Object{maxBytes: defaultMaxBytes}
+	o.maxDepth = defaultMaxDepth
+	if opts != nil && opts.MaxBytes > 0 {
+		o.maxBytes = opts.MaxBytes
+	}
+	if opts != nil && opts.MaxDepth > 0 {
+		o.maxDepth = opts.MaxDepth
+	}
+	o.stack = []frame{{object: true}}
+	o.stack[0].keys.names = make([]string, 0, linearKeys)
+	o.fields = make([]span, 0, linearKeys)
+	return o
+}
+
+// Write reads the next chunk. The first error sticks: later chunks are kept for
+// [Object.Raw] and for the excerpt in the error, and read no further.
+func (o *Object) Write(p []byte) (int, error) { return receive(o, p) }
+
+// WriteString is [Object.Write] for a string.
+func (o *Object) WriteString(s string) (int, error) { return receive(o, s) }
+
+func receive[T []byte | string](o *Object, chunk T) (int, error) {
+	o.received += int64(len(chunk))
+	n := min(len(chunk), o.maxBytes-len(o.raw))
+	if o.raw == nil {
+		o.raw = make([]byte, 0, max(n, 512)) // most inputs fit, and grow no further
+	}
+	o.raw = append(o.raw, chunk[:n]...)
+	o.run()
+	if n < len(chunk) && o.err == nil {
+		o.failTooLarge(o.maxBytes)
+	}
+	return n, o.report()
+}
+
+// Fields yields the complete top-level fields in order of arrival. A number is
+// complete only when the byte after it has come.
+func (o *Object) Fields() iter.Seq2[string, json.RawMessage] {
+	return func(yield func(string, json.RawMessage) bool) {
+		for i, s := range o.fields {
+			if !yield(o.stack[0].keys.names[i], o.slice(s)) {
+				return
+			}
+		}
+	}
+}
+
+// Field returns the value of a top-level field, and false while it is not complete.
+func (o *Object) Field(name string) (json.RawMessage, bool) {
+	i, ok := o.stack[0].keys.find(name)
+	if !ok || i >= len(o.fields) {
+		return nil, false
+	}
+	return o.slice(o.fields[i]), true
+}
+
+// A Partial is a top-level field whose value is still arriving.
+type Partial struct {
+	Name string
+	// Text is the decoded text so far if the value is a string: whole runes only,
+	// and always a prefix of the final text.
+	Text string
+	// Raw is the part of the value that has been read, empty before its first byte.
+	Raw json.RawMessage
+}
+
+// Current returns the field now arriving, from the end of its name to the end of its
+// value, and false between fields. It costs the same however long the value is.
+func (o *Object) Current() (Partial, bool) {
+	names := o.stack[0].keys.names
+	if len(names) == len(o.fields) {
+		return Partial{}, false
+	}
+	p := Partial{Name: names[len(o.fields)]}
+	if o.value != 0 {
+		p.Raw = o.slice(span{o.value, o.pos})
+	}
+	if len(p.Raw) > 0 && p.Raw[0] == '"' {
+		p.Text = o.text.String()
+	}
+	return p, true
+}
+
+// Complete reports whether the object has been read to its end without an error.
+func (o *Object) Complete() bool { return o.state == atEnd && o.err == nil }
+
+// Close says that no more will come and returns the object, without the white space
+// around it. Input that is empty or only white space means {}, which is how models
+// call a tool without parameters. Input that ends early is an error.
+func (o *Object) Close() (json.RawMessage, error) {
+	switch {
+	case o.err != nil || o.state == atEnd:
+	case o.state == atStart:
+		o.state = atEnd
+	default:
+		o.failTruncated()
+	}
+	switch {
+	case o.err != nil:
+		return nil, o.report()
+	case o.whole == span{}:
+		return json.RawMessage("{}"), nil
+	}
+	return o.slice(o.whole), nil
+}
+
+// Raw returns everything received so far, up to the cap, also after an error.
+func (o *Object) Raw() []byte { return o.slice(span{0, len(o.raw)}) }
+
+// slice has no spare capacity, so that an append by the caller cannot reach raw.
+func (o *Object) slice(s span) []byte { return o.raw[s.start:s.end:s.end] }
+
+// report returns the error, if any, as it reads with all that is known by now: what
+// followed the fault is often what explains it, and may come in a later chunk.
+func (o *Object) report() error {
+	if o.err == nil {
+		return nil
+	}
+	e := *o.err
+	e.Size = o.received
+	e.Excerpt = excerpt(o.raw, int(e.Offset))
+	if o.unexpected && e.Found == "" {
+		e.Found = describe(o.raw[e.Offset:])
+	}
+	return &e
+}
