@@ -1,0 +1,200 @@
+package sched
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/haftdev/haft/tool"
+)
+
+// A flight is one call on its way. What is not said to be fixed or guarded
+// belongs to the goroutine that takes the call along.
+type flight struct {
+	// Fixed when the call enters.
+	batch           *Batch
+	index           int
+	id, useID, name string
+	ctx             context.Context
+	cancel          context.CancelCauseFunc
+
+	// Fixed when the call is queued.
+	tool    *tool.Tool
+	arrived *tool.Call // as the model sent it, with repairs
+
+	call  *tool.Call // as it is now
+	marks tool.Marks
+	out   Outcome
+
+	// Guarded by batch.mu.
+	state   State
+	shared  bool          // has, or wants, a place beside others
+	running bool          // Run was or is about to be called
+	granted chan struct{} // closed when a place alone is granted; see Batch.goAlone
+	claimed bool          // somebody is about to set done
+	done    *Outcome      // the one outcome
+	grace   *time.Timer   // runs once a running call is cancelled
+}
+
+// fly takes a prepared call from the tool's own check to its bounded result.
+func (f *flight) fly() *Outcome {
+	if out := f.validate(); out != nil {
+		return out
+	}
+	if out := f.permit(); out != nil {
+		return out
+	}
+	if out := f.dispatch(); out != nil {
+		return out
+	}
+	f.run()
+	f.after()
+	f.bound()
+	return &f.out
+}
+
+func (f *flight) validate() *Outcome {
+	if f.tool.Validate == nil {
+		return nil
+	}
+	if p := f.tool.Validate(f.ctx, f.call); p != nil {
+		return f.refuse(Invalid, p.Message)
+	}
+	return nil
+}
+
+// dispatch takes the last chance not to run.
+func (f *flight) dispatch() *Outcome {
+	if f.shared && !f.marks.ConcurrencySafe && !f.batch.goAlone(f) {
+		// A hook or an approval had changed the input into one that must run alone.
+		return f.cancelled("before it ran")
+	}
+	if out := f.record(Dispatched); out != nil {
+		return out
+	}
+	if !f.batch.clearToRun(f) {
+		return f.cancelled("before it ran")
+	}
+	return nil
+}
+
+// run calls the tool. Whatever the tool does, there is a result afterwards.
+func (f *flight) run() {
+	f.out.Started = time.Now()
+	result, err := f.guarded()
+	f.out.Ended = time.Now()
+	var forModel *tool.Error
+	switch {
+	case err == nil:
+		f.out.Result = result
+		if result.Failed {
+			f.out.Status = Failed
+		}
+	case f.ctx.Err() != nil && (errors.Is(err, f.ctx.Err()) || errors.Is(err, context.Cause(f.ctx))):
+		f.cancelled("while it ran")
+	case errors.As(err, &forModel):
+		f.fail(forModel.Message)
+	default:
+		f.fail(fmt.Sprintf("%s could not do its work: %s", f.tool.Name, err))
+		f.out.Fatal = fmt.Errorf("tool %s: %w", f.tool.Name, err)
+	}
+}
+
+// guarded runs the tool and turns a panic into an error for the model: a fault
+// in one tool must not take the conversation down.
+func (f *flight) guarded() (result tool.Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			f.out.Stack = debug.Stack()
+			err = &tool.Error{Message: f.crashed(p)}
+		}
+	}()
+	return f.tool.Run(f.ctx, f.call)
+}
+
+// safely does a part of the way that is not the tool's Run, which other people's
+// code can make panic as well: marks, checks, hooks, judges.
+func (f *flight) safely(part func() *Outcome) (out *Outcome) {
+	defer func() {
+		if p := recover(); p != nil {
+			f.out.Stack = debug.Stack()
+			f.fail(f.crashed(p))
+			out = &f.out
+		}
+	}()
+	return part()
+}
+
+func (f *flight) crashed(p any) string {
+	return fmt.Sprintf("%s crashed: %v. This is a fault in the tool, not in the input: try another way.", f.out.Tool, p)
+}
+
+func (f *flight) after() {
+	hooks := f.batch.opts.Hooks
+	if hooks == nil {
+		return
+	}
+	replacement, notes := hooks.After(context.WithoutCancel(f.ctx), f.call, &f.out)
+	if replacement != nil {
+		f.out.Result = *replacement
+	}
+	f.out.Notes = append(f.out.Notes, notes...)
+}
+
+func (f *flight) bound() {
+	limit := f.batch.takeBudget(f.tool.ResultLimit())
+	content, kept := f.batch.opts.Output.Bound(f.call.ID, f.out.Result.Content, limit)
+	f.batch.returnBudget(limit, content)
+	f.out.Result.Content, f.out.Kept = content, kept
+}
+
+func (f *flight) fail(text string) {
+	f.out.Status = Failed
+	f.out.Result = tool.Failure(text)
+}
+
+// refuse ends a call that did not run. The wrapper tells the model that the
+// error is the harness's and not the tool's.
+func (f *flight) refuse(s Status, text string) *Outcome {
+	f.out.Status = s
+	f.out.Result = tool.Failure("<tool_use_error>" + text + "</tool_use_error>")
+	return &f.out
+}
+
+func (f *flight) cancelled(when string) *Outcome {
+	f.out.Status = Cancelled
+	f.out.Result = tool.Failure(fmt.Sprintf("Cancelled %s: %s.", when, causeText(context.Cause(f.ctx))))
+	return &f.out
+}
+
+// known returns the call as far as it was understood when it came. Unlike call it
+// may be read while a stuck tool still has the flight.
+func (f *flight) known() *tool.Call {
+	if f.arrived != nil {
+		return f.arrived
+	}
+	return &tool.Call{ID: f.id, UseID: f.useID, Tool: f.name, Agent: f.batch.agent}
+}
+
+// record writes a step down; an outcome means that it could not be.
+func (f *flight) record(step Step) *Outcome {
+	rec := Record{Step: step, Call: f.call, Marks: f.marks, Verdict: f.out.Verdict}
+	if err := f.batch.write(f, rec); err != nil {
+		f.fail(f.tool.Name + " was not run: the session's record could not be written.")
+		f.out.Fatal = err
+		return &f.out
+	}
+	return nil
+}
+
+func causeText(cause error) string {
+	switch {
+	case cause == nil, errors.Is(cause, context.Canceled):
+		return "the turn was stopped"
+	case errors.Is(cause, context.DeadlineExceeded):
+		return "the time for the turn is up"
+	}
+	return cause.Error()
+}

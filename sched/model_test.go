@@ -1,0 +1,341 @@
+package sched_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/tool"
+)
+
+// The scheduler is held against a model that knows nothing of goroutines and
+// locks: it plays a script event by event and says when each call starts and
+// ends, and how. The same script then runs on the scheduler in virtual time, and
+// every instant must be the same.
+
+// A script is one message, and what happens while it is played.
+type script struct {
+	calls  []scripted
+	abort  abort
+	at     time.Duration // of the abort
+	cancel bool          // SiblingErrors is CancelSiblings
+	most   int           // MaxConcurrent
+}
+
+type abort int
+
+const (
+	noAbort abort = iota
+	interrupted
+	contextEnds
+)
+
+type scripted struct {
+	arrives time.Duration
+	asks    time.Duration // how long the person thinks; 0: nobody is asked
+	takes   time.Duration
+	kind    kind
+	safe    bool // concurrency-safe as the model sent it
+	changed bool // a hook makes it unsafe
+	blocks  bool // finishes when interrupted
+	stops   bool // its failure cancels siblings
+	deaf    bool // does not look at its context
+}
+
+type kind int
+
+const (
+	succeeds kind = iota
+	fails
+	crashes
+	breaks // an error that is not for the model
+	isDenied
+	isInvalid
+	isUnknown
+	kinds
+)
+
+// A life is what became of a call. Start is -1 for a call that did not run.
+type life struct {
+	Start, End time.Duration
+	Status     sched.Status
+}
+
+const grace = 30 * time.Millisecond
+
+func randomScript(r *rand.Rand) script {
+	// Times are odd numbers of nanoseconds, drawn from a range so wide that no
+	// two events of a script fall on the same instant.
+	moment := func() time.Duration { return time.Duration(r.Int64N(int64(40*time.Millisecond))) | 1 }
+	maybe := func(percent int) bool { return r.IntN(100) < percent }
+	s := script{abort: abort(r.IntN(3)), at: moment() * 2, cancel: maybe(50), most: 1 + r.IntN(6)}
+	var now time.Duration
+	for range 1 + r.IntN(12) {
+		now += moment() / 4
+		c := scripted{arrives: now, takes: moment(), safe: maybe(60), changed: maybe(15), blocks: maybe(30), stops: maybe(50), deaf: maybe(20)}
+		if maybe(40) {
+			c.kind = kind(r.IntN(int(kinds)))
+		}
+		if maybe(20) || c.kind == isDenied {
+			c.asks = moment() / 2
+		}
+		s.calls = append(s.calls, c)
+	}
+	return s
+}
+
+func TestTheSchedulerDoesWhatItsModelSays(t *testing.T) {
+	rounds := 3000
+	if testing.Short() {
+		rounds = 300
+	}
+	for seed := range rounds {
+		s := randomScript(rand.New(rand.NewPCG(uint64(seed), 1)))
+		want := expect(s)
+		var got []life
+		synctest.Test(t, func(t *testing.T) { got = play(t, s) })
+		if d := cmp.Diff(want, got); d != "" {
+			t.Fatalf("script %d: %+v\n(-model +scheduler):\n%s", seed, s, d)
+		}
+	}
+}
+
+// play runs the script on the real scheduler and asserts, beside the lives, what
+// a life does not show: one outcome per call in order, and nothing beside a call
+// that must be alone.
+func play(t *testing.T, s script) []life {
+	began := time.Now()
+	w := &world{t: t, script: s, began: began, lives: make([]life, len(s.calls))}
+	for i := range w.lives {
+		w.lives[i].Start = -1
+	}
+	feed := sched.NewFeed()
+	sc := sched.New(&sched.Options{
+		Judge: sched.JudgeFunc(w.judge), Askers: []sched.Asker{sched.AskerFunc(w.ask)}, Hooks: w, Recorder: w,
+		Feeds: []*sched.Feed{feed}, MaxConcurrent: s.most, CancelGrace: grace, SiblingErrors: siblings(s.cancel),
+	})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	b := sc.Start(ctx, &sched.BatchOptions{Tools: w.tools()})
+	go func() {
+		for i, c := range s.calls {
+			time.Sleep(began.Add(c.arrives).Sub(time.Now()))
+			b.Add(fmt.Sprint(i), w.name(c), w.input(c, i))
+		}
+		b.End()
+	}()
+	switch why := errors.New("enough"); s.abort {
+	case interrupted:
+		time.AfterFunc(s.at, func() { b.Interrupt(why) })
+	case contextEnds:
+		time.AfterFunc(s.at, func() { cancel(why) })
+	}
+	var order []string
+	for out := range b.Outcomes() {
+		order = append(order, out.UseID)
+		if len(out.Result.Content) == 0 {
+			t.Errorf("call %s has no content", out.UseID)
+		}
+	}
+	time.Sleep(time.Second) // virtual: calls that were given up return, unheard
+	feed.Close()
+	w.check(order, feed)
+	return w.lives
+}
+
+func siblings(cancel bool) sched.SiblingErrors {
+	if cancel {
+		return sched.CancelSiblings
+	}
+	return sched.Independent
+}
+
+// A world is everything around the scheduler while a script is played.
+type world struct {
+	t      *testing.T
+	script script
+	began  time.Time
+
+	mu      sync.Mutex
+	lives   []life
+	ended   []int // Finished records per call
+	running int
+	alone   bool
+}
+
+type input struct {
+	I     int  `json:"i"`
+	Alone bool `json:"alone,omitempty"`
+}
+
+func (w *world) name(c scripted) string {
+	if c.kind == isUnknown {
+		return "Nothing"
+	}
+	return fmt.Sprintf("T_%t_%t", c.blocks, c.stops)
+}
+
+func (w *world) input(c scripted, i int) []byte {
+	if c.kind == isInvalid {
+		return []byte(`{"i":"x"}`)
+	}
+	return fmt.Appendf(nil, `{"i":%d}`, i)
+}
+
+func (w *world) tools() *tool.Set {
+	var tools []tool.Tool
+	for _, blocks := range []bool{false, true} {
+		for _, stops := range []bool{false, true} {
+			d := tool.Def[input, string]{
+				Name:        w.name(scripted{blocks: blocks, stops: stops}),
+				Description: "plays a scripted call",
+				Marks: func(in input) tool.Marks {
+					return tool.Marks{ConcurrencySafe: w.script.calls[in.I].safe && !in.Alone}
+				},
+				Run:           w.run,
+				StopsSiblings: stops,
+			}
+			if blocks {
+				d.OnInterrupt = tool.InterruptBlock
+			}
+			tools = append(tools, tool.New(d))
+		}
+	}
+	return tool.NewSet(nil, tools, nil, nil)
+}
+
+func (w *world) run(ctx context.Context, _ *tool.Call, in input) (string, error) {
+	c := w.script.calls[in.I]
+	w.enter(in)
+	defer w.leave()
+	timer := time.NewTimer(c.takes)
+	defer timer.Stop()
+	if c.deaf {
+		<-timer.C
+	} else {
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
+	switch c.kind {
+	case fails:
+		return "", tool.Errorf("no luck")
+	case crashes:
+		panic("boom")
+	case breaks:
+		return "", errors.New("disk on fire")
+	}
+	return "done", nil
+}
+
+func (w *world) enter(in input) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := w.script.calls[in.I]
+	alone := !c.safe || in.Alone
+	if w.running > 0 && (alone || w.alone) && !w.abandoned() {
+		w.t.Errorf("call %d ran beside a call that must be alone", in.I)
+	}
+	w.running++
+	w.alone = alone
+	w.lives[in.I].Start = time.Since(w.began)
+}
+
+func (w *world) leave() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.running--
+}
+
+// abandoned reports whether a deaf call may have been given up, which is the only
+// way for a call to outlive its outcome.
+func (w *world) abandoned() bool {
+	return w.script.abort != noAbort && time.Since(w.began) > w.script.at
+}
+
+func (w *world) judge(_ context.Context, c sched.Case) tool.Verdict {
+	if w.script.calls[index(c.Call)].asks > 0 {
+		return tool.Verdict{Behavior: tool.Ask}
+	}
+	return tool.Verdict{Behavior: tool.Allow}
+}
+
+func (w *world) ask(ctx context.Context, c sched.Case, _ tool.Verdict) (tool.Verdict, error) {
+	call := w.script.calls[index(c.Call)]
+	timer := time.NewTimer(call.asks)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return tool.Verdict{}, ctx.Err()
+	}
+	if call.kind == isDenied {
+		return tool.Verdict{Behavior: tool.Deny}, nil
+	}
+	return tool.Verdict{Behavior: tool.Allow}, nil
+}
+
+func (w *world) Before(_ context.Context, _ *tool.Tool, c *tool.Call) (tool.Verdict, []string) {
+	if i := index(c); w.script.calls[i].changed {
+		return tool.Verdict{Input: fmt.Appendf(nil, `{"i":%d,"alone":true}`, i)}, nil
+	}
+	return tool.Verdict{}, nil
+}
+
+func (w *world) After(context.Context, *tool.Call, *sched.Outcome) (*tool.Result, []string) {
+	return nil, nil
+}
+
+func (w *world) Record(_ context.Context, r sched.Record) error {
+	if r.Step != sched.Finished {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i := index(r.Call)
+	w.lives[i].End, w.lives[i].Status = time.Since(w.began), r.Outcome.Status
+	w.ended = append(w.ended, i)
+	return nil
+}
+
+func index(c *tool.Call) (i int) {
+	fmt.Sscan(c.UseID, &i)
+	return i
+}
+
+func (w *world) check(order []string, feed *sched.Feed) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := range w.script.calls {
+		if i >= len(order) || order[i] != fmt.Sprint(i) {
+			w.t.Fatalf("outcomes came as %v", order)
+		}
+	}
+	slices.Sort(w.ended)
+	if len(w.ended) != len(w.script.calls) || len(slices.Compact(w.ended)) != len(w.script.calls) {
+		w.t.Errorf("ends were recorded for %v", w.ended)
+	}
+	last := make(map[string]sched.State)
+	for e := range feed.Events(w.t.Context()) {
+		if e.Progress == nil && e.State <= last[e.UseID] {
+			w.t.Errorf("call %s went from %s to %s", e.UseID, last[e.UseID], e.State)
+		}
+		last[e.UseID] = e.State
+	}
+	for id, s := range last {
+		if s != sched.Yielded {
+			w.t.Errorf("call %s was left %s", id, s)
+		}
+	}
+}

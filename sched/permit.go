@@ -1,0 +1,177 @@
+package sched
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/haftdev/haft/tool"
+)
+
+// permit decides whether the call may run. An outcome means that it may not.
+func (f *flight) permit() *Outcome {
+	c := Case{Tool: f.tool}
+	if hooks := f.batch.opts.Hooks; hooks != nil {
+		var notes []string
+		c.Hook, notes = hooks.Before(f.ctx, f.tool, f.call)
+		f.out.Notes = append(f.out.Notes, notes...)
+		if out := f.change(c.Hook.Input, false); out != nil {
+			return out
+		}
+	}
+	verdict, out := f.judge(&c)
+	if out != nil {
+		return out
+	}
+	if verdict.Behavior == tool.Ask || verdict.Behavior == tool.NoView {
+		if verdict, out = f.ask(c, verdict); out != nil {
+			return out
+		}
+	}
+	f.out.Verdict = verdict
+	if out := f.record(Judged); out != nil {
+		return out
+	}
+	if verdict.Behavior != tool.Allow {
+		return f.deny(verdict)
+	}
+	return nil
+}
+
+// judge asks the tool for its view and the judge for the verdict on the input as
+// it is now.
+func (f *flight) judge(c *Case) (tool.Verdict, *Outcome) {
+	if f.tool.Permission != nil {
+		c.Own = f.tool.Permission(f.ctx, f.call)
+		if out := f.change(c.Own.Input, true); out != nil {
+			return tool.Verdict{}, out
+		}
+	}
+	c.Call = f.call
+	if f.batch.opts.Judge == nil {
+		return strictest(c.Own, c.Hook), nil
+	}
+	verdict := f.batch.opts.Judge.Judge(f.ctx, *c)
+	return verdict, f.change(verdict.Input, true)
+}
+
+// strictest is the verdict where there are no rules: a denial stands, and
+// nothing but somebody who is asked can allow.
+func strictest(own, hook tool.Verdict) tool.Verdict {
+	for _, v := range []tool.Verdict{hook, own} {
+		if v.Behavior == tool.Deny {
+			return v
+		}
+	}
+	return tool.Verdict{Behavior: tool.Ask, Message: own.Message, Suggestions: own.Suggestions, Reason: "there are no rules"}
+}
+
+// ask lets the askers race. What they change in the input is checked and judged
+// again: somebody who approves a call does not thereby lift a denial.
+func (f *flight) ask(c Case, question tool.Verdict) (tool.Verdict, *Outcome) {
+	verdict := race(f.ctx, f.batch.opts.Askers, c, question)
+	if f.ctx.Err() != nil {
+		return verdict, f.cancelled("before it ran")
+	}
+	if verdict.Behavior != tool.Allow || verdict.Input == nil {
+		return verdict, nil
+	}
+	if out := f.change(verdict.Input, false); out != nil {
+		return verdict, out
+	}
+	again, out := f.judge(&c)
+	if out != nil {
+		return again, out
+	}
+	if again.Behavior == tool.Deny {
+		return again, nil
+	}
+	return verdict, nil
+}
+
+// change takes another input for the call, if it is one the tool can use; nil
+// changes nothing.
+func (f *flight) change(input []byte, internal bool) *Outcome {
+	if input == nil {
+		return nil
+	}
+	if out := f.check(input, internal); out != nil {
+		return out
+	}
+	return f.validate()
+}
+
+func (f *flight) deny(v tool.Verdict) *Outcome {
+	f.out.Status = Denied
+	message := v.Message
+	if message == "" {
+		message = fmt.Sprintf("Permission to use %s was denied", f.tool.Name)
+		if v.Reason != "" {
+			message += ": " + v.Reason
+		}
+		message += "."
+	}
+	if v.Rule != "" {
+		message += fmt.Sprintf(" (rule %s", v.Rule)
+		if v.Origin != "" {
+			message += " in " + v.Origin
+		}
+		message += ")"
+	}
+	f.out.Result = tool.Failure(message)
+	if v.Interrupt {
+		f.out.Stop = message
+	}
+	return &f.out
+}
+
+// race asks all askers at once, returns the first decision and ends the contexts
+// of the others. It does not wait for them: one that is slow to go must not hold
+// the call.
+func race(ctx context.Context, askers []Asker, c Case, question tool.Verdict) tool.Verdict {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answers := make(chan tool.Verdict, len(askers))
+	for _, a := range askers {
+		go func() { answers <- answer(ctx, a, c, question) }()
+	}
+	undecided := nobody(question)
+	for range askers {
+		select {
+		case v := <-answers:
+			switch {
+			case v.Behavior == tool.Allow, v.Behavior == tool.Deny:
+				return v
+			case v.Reason != "":
+				undecided.Reason = v.Reason
+			}
+		case <-ctx.Done():
+			return undecided
+		}
+	}
+	return undecided
+}
+
+// answer asks one asker; a fault of its own decides nothing.
+func answer(ctx context.Context, a Asker, c Case, question tool.Verdict) (v tool.Verdict) {
+	defer func() {
+		if p := recover(); p != nil {
+			v = tool.Verdict{Reason: fmt.Sprintf("asking crashed: %v", p)}
+		}
+	}()
+	v, err := a.Ask(ctx, c, question)
+	if err != nil {
+		return tool.Verdict{Reason: fmt.Sprintf("asking went wrong: %v", err)}
+	}
+	return v
+}
+
+// nobody is the verdict when no one decides.
+func nobody(question tool.Verdict) tool.Verdict {
+	return tool.Verdict{
+		Behavior:    tool.Deny,
+		Reason:      "it needs approval and there is nobody to ask",
+		Rule:        question.Rule,
+		Origin:      question.Origin,
+		Suggestions: question.Suggestions,
+	}
+}

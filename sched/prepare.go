@@ -1,0 +1,86 @@
+package sched
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/haftdev/haft/internal/near"
+	"github.com/haftdev/haft/jsonstream"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/schema"
+)
+
+// prepare looks the tool up and checks the shape of the input. What it finds
+// wrong is the outcome; nil means that the call can be queued. It has no effect
+// on anything but the flight.
+func (f *flight) prepare(name string, in *jsonstream.Object) *Outcome {
+	t := f.batch.tools.Lookup(name)
+	if t == nil {
+		return f.refuse(Unknown, noSuchTool(f.batch.tools, name))
+	}
+	f.tool = t
+	raw, err := in.Close()
+	if err != nil {
+		f.out.Input = in.Raw()
+		return f.refuse(Invalid, fmt.Sprintf("InputValidationError: %s was not run, its input could not be read: %s", t.Name, err))
+	}
+	return f.check(raw, false)
+}
+
+// check takes raw as the call's input if it has the right shape. Internal input
+// comes from the tool itself and may hold hidden fields.
+func (f *flight) check(raw []byte, internal bool) *Outcome {
+	opts := f.batch.tools.Session().ViewOptions()
+	opts.Internal = internal
+	fixed, repairs, err := f.tool.Input.View(opts).Check(raw)
+	f.out.Input = raw
+	if err != nil {
+		return f.refuse(Invalid, f.misshapen(err))
+	}
+	f.call = f.call.WithInput(fixed)
+	f.out.Input = fixed
+	f.out.Repairs = append(f.out.Repairs, repairs...)
+	f.marks = f.tool.MarksOf(f.call)
+	return nil
+}
+
+func (f *flight) misshapen(err error) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "InputValidationError: %s was not run: %s", f.tool.Name, err)
+	var invalid *schema.Invalid
+	if errors.As(err, &invalid) && f.hidden() {
+		fmt.Fprintf(&b, "\nThe tool was not described to you yet. Its input schema: %s", f.batch.tools.View(f.tool).JSON())
+	}
+	return b.String()
+}
+
+// hidden reports whether the model knows the tool by name only.
+func (f *flight) hidden() bool {
+	for _, t := range f.batch.tools.Deferred() {
+		if t == f.tool {
+			return true
+		}
+	}
+	return false
+}
+
+// noSuchTool tells the model what it may have meant.
+func noSuchTool(tools *tool.Set, name string) string {
+	var names []string
+	for _, t := range tools.All() {
+		names = append(names, t.Name)
+	}
+	b := fmt.Sprintf("No such tool available: %q.", name)
+	if guesses := near.Names(name, names, 3); len(guesses) > 0 {
+		return b + " Did you mean " + strings.Join(guesses, " or ") + "?"
+	}
+	const most = 60
+	switch {
+	case len(names) == 0:
+		return b + " There are no tools in this session."
+	case len(names) > most:
+		return fmt.Sprintf("%s There are %d tools; find one with %s.", b, len(names), tool.SearchName)
+	}
+	return b + " Available: " + strings.Join(names, ", ") + "."
+}

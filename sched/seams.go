@@ -1,0 +1,83 @@
+package sched
+
+import (
+	"context"
+
+	"github.com/haftdev/haft/tool"
+)
+
+// A Case is a call that waits for its verdict.
+type Case struct {
+	Tool *tool.Tool
+	Call *tool.Call
+	// Own is the tool's view, Hook what the hooks said.
+	Own, Hook tool.Verdict
+}
+
+// A Judge decides by rules and modes, without asking anybody. Allow and Deny are
+// final; Ask, and NoView, leave the case to the askers. It must not change
+// anything, and must be safe for concurrent use.
+type Judge interface {
+	Judge(context.Context, Case) tool.Verdict
+}
+
+// JudgeFunc is a function as a [Judge].
+type JudgeFunc func(context.Context, Case) tool.Verdict
+
+// Judge calls f.
+func (f JudgeFunc) Judge(ctx context.Context, c Case) tool.Verdict { return f(ctx, c) }
+
+// An Asker answers what the rules left open: a person's dialog, a permission
+// hook, a classifier. All askers of a scheduler are asked at once and the first
+// to decide wins; the others' contexts end. An asker that cannot decide returns
+// NoView, as a classifier does that finds a call unsafe, and leaves the case to
+// the others. Question is the verdict that asked.
+type Asker interface {
+	Ask(ctx context.Context, c Case, question tool.Verdict) (tool.Verdict, error)
+}
+
+// AskerFunc is a function as an [Asker].
+type AskerFunc func(context.Context, Case, tool.Verdict) (tool.Verdict, error)
+
+// Ask calls f.
+func (f AskerFunc) Ask(ctx context.Context, c Case, q tool.Verdict) (tool.Verdict, error) {
+	return f(ctx, c, q)
+}
+
+// Hooks see every call before and after it runs. They must be safe for
+// concurrent use.
+type Hooks interface {
+	// Before may deny, ask for or allow the call, change its input and add notes.
+	// A changed input is checked and judged like the model's.
+	Before(context.Context, *tool.Tool, *tool.Call) (verdict tool.Verdict, notes []string)
+	// After may replace the result of a call that ran, and add notes.
+	After(context.Context, *tool.Call, *Outcome) (replacement *tool.Result, notes []string)
+}
+
+// A Recorder writes down what is about to happen before it does. If it cannot,
+// the call does not run and the turn ends: an effect without a record could be
+// neither explained nor resumed.
+type Recorder interface {
+	Record(context.Context, Record) error
+}
+
+// A Record is one step of a call.
+type Record struct {
+	Step    Step
+	Call    *tool.Call
+	Marks   tool.Marks
+	Verdict tool.Verdict
+	Outcome *Outcome // of a finished call
+}
+
+// Step is where a call is when it is recorded.
+type Step int
+
+const (
+	// Judged calls have their verdict.
+	Judged Step = iota
+	// Dispatched calls are about to run.
+	Dispatched
+	// Finished calls have their outcome.
+	Finished
+)
