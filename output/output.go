@@ -33,8 +33,8 @@ func NewStore(dir string) *Store { return &Store{dir: dir} }
 
 // Kept is a result that was kept in a file.
 type Kept struct {
-	Path  string
-	Bytes int64
+	Path  string `json:"path,omitempty"`
+	Bytes int64  `json:"bytes"`
 }
 
 // Bound returns content with at most limit characters of text. If it was longer,

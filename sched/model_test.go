@@ -128,7 +128,7 @@ func play(t *testing.T, s script) []life {
 	b := sc.Start(ctx, &sched.BatchOptions{Tools: w.tools()})
 	go func() {
 		for i, c := range s.calls {
-			time.Sleep(began.Add(c.arrives).Sub(time.Now()))
+			time.Sleep(time.Until(began.Add(c.arrives)))
 			b.Add(fmt.Sprint(i), w.name(c), w.input(c, i))
 		}
 		b.End()

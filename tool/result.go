@@ -3,7 +3,6 @@ package tool
 import (
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // A Result is what a call gives back.
@@ -20,27 +19,6 @@ type Result struct {
 	// Change is what the result changes for the calls that follow; nil: nothing.
 	Change *Change
 }
-
-// A Block is one piece of content: text, an image, a document, or a reference to
-// a tool that is described from now on.
-type Block struct {
-	Type BlockType
-	// Text is the text, or the name of the referenced tool.
-	Text string
-	// MediaType and Data are the bytes of an image or document.
-	MediaType string
-	Data      []byte
-}
-
-// BlockType is the kind of a [Block], spelled as on the wire.
-type BlockType string
-
-const (
-	TextBlock      BlockType = "text"
-	ImageBlock     BlockType = "image"
-	DocumentBlock  BlockType = "document"
-	ReferenceBlock BlockType = "tool_reference"
-)
 
 // A Message joins the conversation as if the person had sent it.
 type Message struct {
@@ -74,17 +52,6 @@ func Failure(s string) Result {
 
 // Text returns the text blocks of the result, joined by newlines.
 func (r Result) Text() string { return JoinText(r.Content) }
-
-// JoinText joins the text blocks among content by newlines.
-func JoinText(content []Block) string {
-	var texts []string
-	for _, b := range content {
-		if b.Type == TextBlock {
-			texts = append(texts, b.Text)
-		}
-	}
-	return strings.Join(texts, "\n")
-}
 
 // An Error is for the model to read and act on: it says what is wrong and what
 // to do instead, in stable wording. Errors of any other type end the turn.

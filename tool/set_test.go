@@ -124,7 +124,7 @@ func TestTheRequestOfOneTurnBeginsThatOfTheNext(t *testing.T) {
 	if !bytes.Equal(first, s.Request()) {
 		t.Error("a later turn changed an earlier one's request")
 	}
-	if &s.Request()[0] != &s.Request()[0] {
+	if again := s.Request(); &again[0] != &s.Request()[0] {
 		t.Error("an unchanged request was encoded again")
 	}
 }

@@ -13,7 +13,7 @@ const (
 	conversation = "./agent/... ./session/... ./model/... "
 	calls        = "./sched/... "
 	guards       = "./permission/... ./hook/... ./output/... ./trust/... "
-	grammars     = "./shell/... "
+	grammars     = "./shell/... ./jsonstream/... "
 	contract     = "./tool ./tool/...schema "
 	tools        = "./tool/... !./tool !./tool/...schema !./tool/tooltest "
 	world        = "./workspace/... ./search/... ./shellrun/... ./sandbox/... ./mcp/... "

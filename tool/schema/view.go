@@ -34,6 +34,22 @@ func newView(src *source, opts *ViewOptions) *View {
 // JSON returns the JSON Schema. The caller must not modify it.
 func (v *View) JSON() json.RawMessage { return v.json }
 
+// A Field is a top-level field of a schema, for people to read about.
+type Field struct {
+	Name, Type, Description string
+	Required                bool
+}
+
+// Fields returns the top-level fields in the order they were declared.
+func (v *View) Fields() []Field {
+	var fields []Field
+	for _, name := range v.root.order {
+		n := v.root.fields[name]
+		fields = append(fields, Field{name, n.expected(), n.description, v.root.requires(name)})
+	}
+	return fields
+}
+
 // A projector selects what a session sees of a source, and compiles it for checking.
 type projector struct {
 	src    *source

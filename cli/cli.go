@@ -1,0 +1,92 @@
+// Package cli is the haft command: it reads arguments, assembles what they ask
+// for and writes to the streams it is given. It is the only package that knows
+// about the process's streams, signals and exit codes.
+//
+// In every mode that programs read, standard output carries the promised format
+// and nothing else; what people should know goes to standard error.
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/haftdev/haft/internal/near"
+)
+
+// Streams are where a command reads and writes.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// Main runs the command of this process and returns its exit code.
+func Main() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return Run(ctx, os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+}
+
+// Run runs one command line and returns its exit code.
+func Run(ctx context.Context, args []string, s Streams) int {
+	root := newRoot(s)
+	root.SetArgs(args)
+	return exitCode(root.ExecuteContext(ctx), s.Err)
+}
+
+func newRoot(s Streams) *cobra.Command {
+	root := group(&cobra.Command{
+		Use:   "haft",
+		Short: "The handle that lets a language model hold tools",
+		Long: `haft is a tool system for language models: every effect a model has on the
+world goes through a tool, and every call of a tool goes through one controlled
+pipeline of look-up, validation, hooks, permission, execution and bounded result.`,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+	})
+	root.SetIn(s.In)
+	root.SetOut(s.Out)
+	root.SetErr(s.Err)
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w. Run '%s --help' for what there is", err, c.CommandPath())}
+	})
+	root.AddCommand(newTools(s))
+	return root
+}
+
+// group is a command that only holds others: it explains itself, and refuses a
+// word that is none of them.
+func group(c *cobra.Command) *cobra.Command {
+	c.Args = cobra.ArbitraryArgs
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return c.Help()
+		}
+		var names []string
+		for _, sub := range c.Commands() {
+			names = append(names, sub.Name())
+		}
+		hint := fmt.Sprintf("Run '%s --help' for what there is", c.CommandPath())
+		if guesses := near.Names(args[0], names, 1); len(guesses) > 0 {
+			hint = fmt.Sprintf("Did you mean '%s %s'?", c.CommandPath(), guesses[0])
+		}
+		return usageError{fmt.Errorf("unknown command %q for '%s'. %s", args[0], c.CommandPath(), hint)}
+	}
+	return c
+}
+
+// exactly makes cobra's complaint about arguments say what is wanted.
+func exactly(n int) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) == n {
+			return nil
+		}
+		return usageError{fmt.Errorf("%q wants %d arguments, got %d: %s", c.CommandPath(), n, len(args), c.UseLine())}
+	}
+}

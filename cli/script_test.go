@@ -1,0 +1,30 @@
+package cli_test
+
+import (
+	"flag"
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/haftdev/haft/cli"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected output inside the scripts")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"haft": func() { os.Exit(cli.Main()) }})
+}
+
+// TestScripts runs the haft command as a person would, with an empty home.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("XDG_CACHE_HOME", e.WorkDir+"/.cache")
+			return nil
+		},
+	})
+}

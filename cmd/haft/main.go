@@ -1,0 +1,10 @@
+// Command haft lets a language model hold tools.
+package main
+
+import (
+	"os"
+
+	"github.com/haftdev/haft/cli"
+)
+
+func main() { os.Exit(cli.Main()) }
