@@ -64,7 +64,7 @@ func (f *toolsFlags) call(ctx context.Context, name, input string) error {
 
 // typedByThePerson is the verdict on a call that somebody wrote out at a shell:
 // writing it was the approval. What the tool itself refuses stays refused.
-func typedByThePerson(_ context.Context, c sched.Case) tool.Verdict {
+func typedByThePerson(_ context.Context, c tool.Case) tool.Verdict {
 	if c.Own.Behavior == tool.Deny {
 		return c.Own
 	}

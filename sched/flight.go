@@ -136,7 +136,7 @@ func (f *flight) after() {
 	if hooks == nil {
 		return
 	}
-	replacement, notes := hooks.After(context.WithoutCancel(f.ctx), f.call, &f.out)
+	replacement, notes := hooks.After(context.WithoutCancel(f.ctx), f.tool, f.call, f.out.Result)
 	if replacement != nil {
 		f.out.Result = *replacement
 	}

@@ -264,14 +264,14 @@ func (w *world) abandoned() bool {
 	return w.script.abort != noAbort && time.Since(w.began) > w.script.at
 }
 
-func (w *world) judge(_ context.Context, c sched.Case) tool.Verdict {
+func (w *world) judge(_ context.Context, c tool.Case) tool.Verdict {
 	if w.script.calls[index(c.Call)].asks > 0 {
 		return tool.Verdict{Behavior: tool.Ask}
 	}
 	return tool.Verdict{Behavior: tool.Allow}
 }
 
-func (w *world) ask(ctx context.Context, c sched.Case, _ tool.Verdict) (tool.Verdict, error) {
+func (w *world) ask(ctx context.Context, c tool.Case, _ tool.Verdict) (tool.Verdict, error) {
 	call := w.script.calls[index(c.Call)]
 	timer := time.NewTimer(call.asks)
 	defer timer.Stop()
@@ -293,7 +293,7 @@ func (w *world) Before(_ context.Context, _ *tool.Tool, c *tool.Call) (tool.Verd
 	return tool.Verdict{}, nil
 }
 
-func (w *world) After(context.Context, *tool.Call, *sched.Outcome) (*tool.Result, []string) {
+func (w *world) After(context.Context, *tool.Tool, *tool.Call, tool.Result) (*tool.Result, []string) {
 	return nil, nil
 }
 

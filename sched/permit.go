@@ -9,7 +9,7 @@ import (
 
 // permit decides whether the call may run. An outcome means that it may not.
 func (f *flight) permit() *Outcome {
-	c := Case{Tool: f.tool}
+	c := tool.Case{Tool: f.tool}
 	if hooks := f.batch.opts.Hooks; hooks != nil {
 		var notes []string
 		c.Hook, notes = hooks.Before(f.ctx, f.tool, f.call)
@@ -39,7 +39,7 @@ func (f *flight) permit() *Outcome {
 
 // judge asks the tool for its view and the judge for the verdict on the input as
 // it is now.
-func (f *flight) judge(c *Case) (tool.Verdict, *Outcome) {
+func (f *flight) judge(c *tool.Case) (tool.Verdict, *Outcome) {
 	if f.tool.Permission != nil {
 		c.Own = f.tool.Permission(f.ctx, f.call)
 		if out := f.change(c.Own.Input, true); out != nil {
@@ -67,7 +67,7 @@ func strictest(own, hook tool.Verdict) tool.Verdict {
 
 // ask lets the askers race. What they change in the input is checked and judged
 // again: somebody who approves a call does not thereby lift a denial.
-func (f *flight) ask(c Case, question tool.Verdict) (tool.Verdict, *Outcome) {
+func (f *flight) ask(c tool.Case, question tool.Verdict) (tool.Verdict, *Outcome) {
 	verdict := race(f.ctx, f.batch.opts.Askers, c, question)
 	if f.ctx.Err() != nil {
 		return verdict, f.cancelled("before it ran")
@@ -127,7 +127,7 @@ func (f *flight) deny(v tool.Verdict) *Outcome {
 // race asks all askers at once, returns the first decision and ends the contexts
 // of the others. It does not wait for them: one that is slow to go must not hold
 // the call.
-func race(ctx context.Context, askers []Asker, c Case, question tool.Verdict) tool.Verdict {
+func race(ctx context.Context, askers []Asker, c tool.Case, question tool.Verdict) tool.Verdict {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	answers := make(chan tool.Verdict, len(askers))
@@ -152,7 +152,7 @@ func race(ctx context.Context, askers []Asker, c Case, question tool.Verdict) to
 }
 
 // answer asks one asker; a fault of its own decides nothing.
-func answer(ctx context.Context, a Asker, c Case, question tool.Verdict) (v tool.Verdict) {
+func answer(ctx context.Context, a Asker, c tool.Case, question tool.Verdict) (v tool.Verdict) {
 	defer func() {
 		if p := recover(); p != nil {
 			v = tool.Verdict{Reason: fmt.Sprintf("asking crashed: %v", p)}

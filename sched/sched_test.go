@@ -38,11 +38,11 @@ func echo(change ...func(*tool.Def[note, string])) tool.Tool {
 func set(tools ...tool.Tool) *tool.Set { return tool.NewSet(nil, tools, nil, nil) }
 
 func verdict(b tool.Behavior) sched.JudgeFunc {
-	return func(context.Context, sched.Case) tool.Verdict { return tool.Verdict{Behavior: b} }
+	return func(context.Context, tool.Case) tool.Verdict { return tool.Verdict{Behavior: b} }
 }
 
 func answer(v tool.Verdict) sched.Asker {
-	return sched.AskerFunc(func(context.Context, sched.Case, tool.Verdict) (tool.Verdict, error) { return v, nil })
+	return sched.AskerFunc(func(context.Context, tool.Case, tool.Verdict) (tool.Verdict, error) { return v, nil })
 }
 
 func allowAll() *sched.Options { return &sched.Options{Judge: verdict(tool.Allow)} }
@@ -66,15 +66,15 @@ func TestACallGoesAllTheWay(t *testing.T) {
 		}
 	})
 	out := call(t, &sched.Options{
-		Judge: sched.JudgeFunc(func(context.Context, sched.Case) tool.Verdict { steps = append(steps, "judge"); return tool.Verdict{} }),
-		Askers: []sched.Asker{sched.AskerFunc(func(context.Context, sched.Case, tool.Verdict) (tool.Verdict, error) {
+		Judge: sched.JudgeFunc(func(context.Context, tool.Case) tool.Verdict { steps = append(steps, "judge"); return tool.Verdict{} }),
+		Askers: []sched.Asker{sched.AskerFunc(func(context.Context, tool.Case, tool.Verdict) (tool.Verdict, error) {
 			steps = append(steps, "ask")
 			return tool.Verdict{Behavior: tool.Allow, Reason: "a person"}, nil
 		})},
 		Hooks: hooks{before: func(*tool.Call) (tool.Verdict, []string) {
 			steps = append(steps, "before")
 			return tool.Verdict{}, []string{"n1"}
-		}, after: func(*sched.Outcome) (*tool.Result, []string) {
+		}, after: func(tool.Result) (*tool.Result, []string) {
 			steps = append(steps, "after")
 			return nil, []string{"n2"}
 		}},
@@ -122,7 +122,7 @@ func TestNothingRunsWithoutAVerdict(t *testing.T) {
 		want string
 	}{
 		{"no rules and nobody to ask", nil, "Permission to use Echo was denied: it needs approval and there is nobody to ask."},
-		{"denied by a rule", &sched.Options{Judge: sched.JudgeFunc(func(context.Context, sched.Case) tool.Verdict {
+		{"denied by a rule", &sched.Options{Judge: sched.JudgeFunc(func(context.Context, tool.Case) tool.Verdict {
 			return tool.Verdict{Behavior: tool.Deny, Rule: "Echo", Origin: "settings.json:3"}
 		})}, "Permission to use Echo was denied. (rule Echo in settings.json:3)"},
 		{"denied by a person", &sched.Options{Askers: []sched.Asker{answer(tool.Verdict{Behavior: tool.Deny, Message: "Use Print instead."})}}, "Use Print instead."},
@@ -130,10 +130,10 @@ func TestNothingRunsWithoutAVerdict(t *testing.T) {
 			return tool.Verdict{Behavior: tool.Deny, Message: "not on Sundays"}, nil
 		}}}, "not on Sundays"},
 		{"every asker abstains", &sched.Options{Askers: []sched.Asker{answer(tool.Verdict{}), answer(tool.Verdict{})}}, "there is nobody to ask."},
-		{"an asker breaks", &sched.Options{Askers: []sched.Asker{sched.AskerFunc(func(context.Context, sched.Case, tool.Verdict) (tool.Verdict, error) {
+		{"an asker breaks", &sched.Options{Askers: []sched.Asker{sched.AskerFunc(func(context.Context, tool.Case, tool.Verdict) (tool.Verdict, error) {
 			return tool.Verdict{Behavior: tool.Allow}, errors.New("dialog closed")
 		})}}, "asking went wrong: dialog closed"},
-		{"an asker panics", &sched.Options{Askers: []sched.Asker{sched.AskerFunc(func(context.Context, sched.Case, tool.Verdict) (tool.Verdict, error) { panic("x") })}}, "asking crashed: x"},
+		{"an asker panics", &sched.Options{Askers: []sched.Asker{sched.AskerFunc(func(context.Context, tool.Case, tool.Verdict) (tool.Verdict, error) { panic("x") })}}, "asking crashed: x"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ran := false
@@ -151,13 +151,13 @@ func TestTheFirstToDecideWinsAndTheOthersAreCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cancelled := make(chan string, 2)
 		slow := func(name string) sched.Asker {
-			return sched.AskerFunc(func(ctx context.Context, _ sched.Case, _ tool.Verdict) (tool.Verdict, error) {
+			return sched.AskerFunc(func(ctx context.Context, _ tool.Case, _ tool.Verdict) (tool.Verdict, error) {
 				<-ctx.Done()
 				cancelled <- name
 				return tool.Verdict{}, ctx.Err()
 			})
 		}
-		person := sched.AskerFunc(func(context.Context, sched.Case, tool.Verdict) (tool.Verdict, error) {
+		person := sched.AskerFunc(func(context.Context, tool.Case, tool.Verdict) (tool.Verdict, error) {
 			time.Sleep(time.Minute)
 			return tool.Verdict{Behavior: tool.Allow, Reason: "the person"}, nil
 		})
@@ -171,7 +171,7 @@ func TestTheFirstToDecideWinsAndTheOthersAreCancelled(t *testing.T) {
 }
 
 func TestAChangedInputIsCheckedAndJudgedAgain(t *testing.T) {
-	noSecrets := sched.JudgeFunc(func(_ context.Context, c sched.Case) tool.Verdict {
+	noSecrets := sched.JudgeFunc(func(_ context.Context, c tool.Case) tool.Verdict {
 		if strings.Contains(string(c.Call.Input), "forbidden") {
 			return tool.Verdict{Behavior: tool.Deny, Message: "forbidden"}
 		}
@@ -418,7 +418,7 @@ func TestGoingInCirclesIsNoticed(t *testing.T) {
 
 type hooks struct {
 	before func(*tool.Call) (tool.Verdict, []string)
-	after  func(*sched.Outcome) (*tool.Result, []string)
+	after  func(tool.Result) (*tool.Result, []string)
 }
 
 func (h hooks) Before(_ context.Context, _ *tool.Tool, c *tool.Call) (tool.Verdict, []string) {
@@ -428,11 +428,11 @@ func (h hooks) Before(_ context.Context, _ *tool.Tool, c *tool.Call) (tool.Verdi
 	return h.before(c)
 }
 
-func (h hooks) After(_ context.Context, _ *tool.Call, o *sched.Outcome) (*tool.Result, []string) {
+func (h hooks) After(_ context.Context, _ *tool.Tool, _ *tool.Call, r tool.Result) (*tool.Result, []string) {
 	if h.after == nil {
 		return nil, nil
 	}
-	return h.after(o)
+	return h.after(r)
 }
 
 type recorder func(sched.Record) error

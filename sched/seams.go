@@ -6,26 +6,18 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// A Case is a call that waits for its verdict.
-type Case struct {
-	Tool *tool.Tool
-	Call *tool.Call
-	// Own is the tool's view, Hook what the hooks said.
-	Own, Hook tool.Verdict
-}
-
 // A Judge decides by rules and modes, without asking anybody. Allow and Deny are
 // final; Ask, and NoView, leave the case to the askers. It must not change
 // anything, and must be safe for concurrent use.
 type Judge interface {
-	Judge(context.Context, Case) tool.Verdict
+	Judge(context.Context, tool.Case) tool.Verdict
 }
 
 // JudgeFunc is a function as a [Judge].
-type JudgeFunc func(context.Context, Case) tool.Verdict
+type JudgeFunc func(context.Context, tool.Case) tool.Verdict
 
 // Judge calls f.
-func (f JudgeFunc) Judge(ctx context.Context, c Case) tool.Verdict { return f(ctx, c) }
+func (f JudgeFunc) Judge(ctx context.Context, c tool.Case) tool.Verdict { return f(ctx, c) }
 
 // An Asker answers what the rules left open: a person's dialog, a permission
 // hook, a classifier. All askers of a scheduler are asked at once and the first
@@ -33,14 +25,14 @@ func (f JudgeFunc) Judge(ctx context.Context, c Case) tool.Verdict { return f(ct
 // NoView, as a classifier does that finds a call unsafe, and leaves the case to
 // the others. Question is the verdict that asked.
 type Asker interface {
-	Ask(ctx context.Context, c Case, question tool.Verdict) (tool.Verdict, error)
+	Ask(ctx context.Context, c tool.Case, question tool.Verdict) (tool.Verdict, error)
 }
 
 // AskerFunc is a function as an [Asker].
-type AskerFunc func(context.Context, Case, tool.Verdict) (tool.Verdict, error)
+type AskerFunc func(context.Context, tool.Case, tool.Verdict) (tool.Verdict, error)
 
 // Ask calls f.
-func (f AskerFunc) Ask(ctx context.Context, c Case, q tool.Verdict) (tool.Verdict, error) {
+func (f AskerFunc) Ask(ctx context.Context, c tool.Case, q tool.Verdict) (tool.Verdict, error) {
 	return f(ctx, c, q)
 }
 
@@ -50,8 +42,9 @@ type Hooks interface {
 	// Before may deny, ask for or allow the call, change its input and add notes.
 	// A changed input is checked and judged like the model's.
 	Before(context.Context, *tool.Tool, *tool.Call) (verdict tool.Verdict, notes []string)
-	// After may replace the result of a call that ran, and add notes.
-	After(context.Context, *tool.Call, *Outcome) (replacement *tool.Result, notes []string)
+	// After may replace the result of a call that ran, and add notes. A result that
+	// failed says so.
+	After(context.Context, *tool.Tool, *tool.Call, tool.Result) (replacement *tool.Result, notes []string)
 }
 
 // A Recorder writes down what is about to happen before it does. If it cannot,

@@ -19,6 +19,14 @@ type Verdict struct {
 	Interrupt bool
 }
 
+// A Case is a call that waits for its verdict.
+type Case struct {
+	Tool *Tool
+	Call *Call
+	// Own is the tool's view, Hook what the hooks said.
+	Own, Hook Verdict
+}
+
 // Behavior is the core of a verdict.
 type Behavior int
 
