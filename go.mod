@@ -8,3 +8,5 @@ require (
 	golang.org/x/text v0.43.0
 	znkr.io/diff v1.0.2
 )
+
+require golang.org/x/sys v0.49.0 // indirect
