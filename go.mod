@@ -9,4 +9,4 @@ require (
 	znkr.io/diff v1.0.2
 )
 
-require golang.org/x/sys v0.49.0 // indirect
+require golang.org/x/sys v0.49.0
