@@ -1,0 +1,85 @@
+// Package blob keeps contents by their hash, so that what a write replaced can be had back.
+//
+// A Store is the seam: sessions bring their own, Dir keeps blobs as files, two levels deep, each written once. Blobs are never
+// changed, and deleting them is up to whoever knows which are still wanted. Implementations are safe for concurrent use, by
+// several processes too.
+package blob
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Store keeps contents.
+type Store interface {
+	// Put keeps b under its Digest, which the caller has at hand.
+	Put(ctx context.Context, digest string, b []byte) error
+	// Get returns a content, or an error that is fs.ErrNotExist.
+	Get(ctx context.Context, digest string) ([]byte, error)
+}
+
+// Digest names a content.
+func Digest(b []byte) string {
+	h := sha256.Sum256(b)
+	return hex.EncodeToString(h[:])
+}
+
+// Dir is a Store in a directory, which is made when first needed.
+type Dir string
+
+func (d Dir) path(digest string) (string, error) {
+	if b, err := hex.DecodeString(digest); err != nil || len(b) != sha256.Size {
+		return "", fmt.Errorf("%q is not a digest", digest)
+	}
+	return filepath.Join(string(d), digest[:2], digest[2:]), nil
+}
+
+// Put implements Store. A blob that is there is not written again. It is not synced: losing the way back is no reason to make
+// every edit wait for the disk.
+func (d Dir) Put(_ context.Context, digest string, b []byte) error {
+	path, err := d.path(digest)
+	if err != nil {
+		return err
+	}
+	if info, err := os.Lstat(path); err == nil && info.Size() == int64(len(b)) {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("keep a content: %w", err)
+	}
+	temp, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return fmt.Errorf("keep a content: %w", err)
+	}
+	_, err = temp.Write(b)
+	if err = errors.Join(err, temp.Close()); err == nil {
+		err = os.Rename(temp.Name(), path)
+	}
+	if err != nil {
+		os.Remove(temp.Name())
+		return fmt.Errorf("keep a content: %w", err)
+	}
+	return nil
+}
+
+// Get implements Store. A damaged blob is an error, not a content.
+func (d Dir) Get(_ context.Context, digest string) ([]byte, error) {
+	path, err := d.path(digest)
+	if err != nil {
+		return nil, err
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("find a kept content: %w", err)
+	}
+	if Digest(b) != digest {
+		return nil, fmt.Errorf("the kept content %s is damaged: %w", digest, fs.ErrInvalid)
+	}
+	return b, nil
+}

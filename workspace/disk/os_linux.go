@@ -1,0 +1,100 @@
+package disk
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+// opener opens directories with openat2 until the kernel, or a filter around us, says it has none.
+type opener struct{ walk atomic.Bool }
+
+func (o *opener) openDir(path string) (int, error) {
+	if o.walk.Load() {
+		return walkDir(path)
+	}
+	how := &unix.OpenHow{Flags: dirFlags &^ unix.O_NOFOLLOW, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS}
+	for {
+		fd, err := unix.Openat2(unix.AT_FDCWD, path, how)
+		switch {
+		case err == unix.EINTR, err == unix.EAGAIN:
+			continue
+		case err == unix.ENOSYS, err == unix.EPERM:
+			o.walk.Store(true)
+			return walkDir(path)
+		}
+		return fd, err
+	}
+}
+
+func renameNew(fd int, from, to string) error {
+	err := unix.Renameat2(fd, from, fd, to, unix.RENAME_NOREPLACE)
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
+		return linkNew(fd, from, to)
+	}
+	return err
+}
+
+func (f *osFile) Reserve(size int64) error {
+	if size == 0 {
+		return nil
+	}
+	err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, size)
+	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EINVAL) {
+		return nil
+	}
+	return err
+}
+
+func (f *osFile) Xattrs() (map[string]string, error) {
+	names, err := xattrBytes(func(b []byte) (int, error) { return unix.Flistxattr(int(f.Fd()), b) })
+	if err != nil || len(names) == 0 {
+		if errors.Is(err, unix.EOPNOTSUPP) {
+			err = nil
+		}
+		return nil, err
+	}
+	out := map[string]string{}
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(names), "\x00"), "\x00") {
+		value, err := xattrBytes(func(b []byte) (int, error) { return unix.Fgetxattr(int(f.Fd()), name, b) })
+		switch {
+		case errors.Is(err, unix.ENODATA), errors.Is(err, unix.EOPNOTSUPP):
+		case err != nil:
+			return nil, err
+		default:
+			out[name] = string(value)
+		}
+	}
+	return out, nil
+}
+
+func (f *osFile) SetXattr(name, value string) error {
+	return unix.Fsetxattr(int(f.Fd()), name, []byte(value), 0)
+}
+
+// xattrBytes calls get with a buffer that is large enough, though the attribute may grow between two calls.
+func xattrBytes(get func([]byte) (int, error)) ([]byte, error) {
+	for {
+		n, err := get(nil)
+		if err != nil || n == 0 {
+			return nil, err
+		}
+		b := make([]byte, n)
+		n, err = get(b)
+		if errors.Is(err, unix.ERANGE) {
+			continue
+		}
+		return bytes.Clone(b[:max(n, 0)]), err
+	}
+}
+
+func (*osFS) Space(path string) (uint64, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(path, &st); err != nil {
+		return 0, err
+	}
+	return st.Bavail * uint64(st.Bsize), nil
+}

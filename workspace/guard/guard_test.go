@@ -1,0 +1,217 @@
+//go:build unix
+
+package guard
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// corpusCase is one line of testdata/path.jsonl: a path, how to set up what it names, and the view of the guard without rules.
+type corpusCase struct {
+	Tool, Path, Setup, Cwd, Expect, Why string
+}
+
+func corpus(t *testing.T) []corpusCase {
+	t.Helper()
+	f, err := os.Open("testdata/path.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var out []corpusCase
+	for s := bufio.NewScanner(f); s.Scan(); {
+		var c corpusCase
+		if err := json.Unmarshal(s.Bytes(), &c); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// project makes an empty project directory and a home beside it.
+func project(t *testing.T) (dir, home string) {
+	t.Helper()
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = filepath.Join(base, "p")
+	home = dir + ".home"
+	for _, d := range []string{dir, home} {
+		if err := os.Mkdir(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() { _ = exec.Command("chmod", "-R", "u+rwx", base).Run() })
+	return dir, home
+}
+
+func setUp(t *testing.T, script, dir, home string) {
+	t.Helper()
+	cmd := exec.Command("bash", "-c", script)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "P="+dir, "HOME="+home)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("setup %q: %v\n%s", script, err, out)
+	}
+}
+
+func newGuard(t *testing.T, dir, home string) *Guard {
+	t.Helper()
+	g, err := New(&Options{Roots: []string{dir}, Home: home,
+		AgentDirs: []string{home + "/.claude", home + "/.haft", home + "/.config/haft", home + "/.config/agent"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func TestCorpus(t *testing.T) {
+	cases := corpus(t)
+	if len(cases) < 111 {
+		t.Fatalf("%d cases, want all 111", len(cases))
+	}
+	for _, c := range cases {
+		t.Run(c.Tool+" "+c.Why, func(t *testing.T) {
+			dir, home := project(t)
+			if strings.Contains(c.Setup, "socket") {
+				setUp(t, "cd $P && "+strings.ReplaceAll(c.Setup, "$P/sock", "sock"), dir, home) // keep under the length limit of socket names
+			} else {
+				setUp(t, c.Setup, dir, home)
+			}
+			op := Write
+			if c.Tool == "Read" {
+				op = Read
+			}
+			f := newGuard(t, dir, home).At(strings.ReplaceAll(c.Cwd, "$P", dir)).Look(strings.ReplaceAll(c.Path, "$P", dir))
+			if v := f.Verdict(op); v.Decision.String() != c.Expect {
+				t.Errorf("%s %q: %s (%s), want %s\n%+v", c.Tool, c.Path, v.Decision, v.Reason, c.Expect, f)
+			} else if v.Decision != Allow && v.Reason == "" {
+				t.Errorf("%s without a reason", v.Decision)
+			}
+		})
+	}
+}
+
+func TestFacts(t *testing.T) {
+	dir, home := project(t)
+	setUp(t, `mkdir -p a/b && echo x > a/b/f && ln -s a/b short && ln -s short/f deep && ln -s nowhere/else dangling`, dir, home)
+	g := newGuard(t, dir, home)
+	f := g.Look("deep")
+	want := Facts{Given: "deep", Path: dir + "/deep", Real: dir + "/a/b/f", Relative: true, Root: dir, Exists: true,
+		Links: []Link{{dir + "/deep", dir + "/short/f"}, {dir + "/short", dir + "/a/b"}}}
+	f.Info = want.Info
+	if d := cmp.Diff(want, f, cmp.AllowUnexported(Facts{})); d != "" {
+		t.Error(d)
+	}
+	if f := g.Look("dangling"); f.Exists || f.Real != dir+"/nowhere/else" || f.Kind() != "missing" {
+		t.Errorf("dangling link: %+v", f)
+	}
+	if f := g.Look("a/b/f/../g"); f.Err != nil && f.Verdict(Read).Decision == Allow {
+		t.Errorf("through a file: %+v", f)
+	}
+	if f := g.Look(dir + "/a/b"); f.Kind() != "directory" || f.Relative {
+		t.Errorf("directory: %+v", f)
+	}
+}
+
+func TestRootsMayLieBehindLinks(t *testing.T) {
+	dir, home := project(t)
+	setUp(t, `echo x > f; ln -s $P $P.link`, dir, home)
+	g, err := New(&Options{Roots: []string{dir + ".link"}, Home: home})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []string{"f", dir + "/f", dir + ".link/f"} {
+		if f := g.Look(p); f.Root != dir || f.Verdict(Write).Decision != Allow {
+			t.Errorf("%s: root %q, %v", p, f.Root, f.Verdict(Write))
+		}
+	}
+	if _, err := New(&Options{Roots: []string{dir + "/f"}}); err == nil {
+		t.Error("a file is no root")
+	}
+}
+
+func TestAddedDirectoriesAreRoots(t *testing.T) {
+	dir, home := project(t)
+	other, _ := project(t)
+	g, err := New(&Options{Roots: []string{dir, other}, Home: home})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := g.Look(other + "/x"); f.Root != other || f.Verdict(Write).Decision != Allow {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestLinksWithoutEndAreDenied(t *testing.T) {
+	dir, home := project(t)
+	setUp(t, `ln -s b a; ln -s a b`, dir, home)
+	if v := newGuard(t, dir, home).Look("a").Verdict(Read); v.Decision != Deny {
+		t.Errorf("verdict %v", v)
+	}
+}
+
+func TestTwentyWaysToAnEnvFile(t *testing.T) {
+	dir, home := project(t)
+	setUp(t, `mkdir -p sub src; echo K=1 > .env; cp .env sub/.env; cp .env sub/.env.production; cp .env .ENV; cp .env '.env.'; cp .env '.env '
+		ln -s .env plain; ln -s plain plain2; ln -s . here; ln -s ../.env src/config; ln -s $P/.env abs; ln -s sub subl`, dir, home)
+	for _, p := range []string{".env", "./.env", dir + "/.env", "sub/.env", "sub/../.env", ".ENV", ".env.", ".env ", "plain", "plain2", "here/.env",
+		"src/config", "abs", "subl/.env", "subl/../.env", "here/here/plain", "sub/.env.production", ".env::$DATA", "ENV~1", "．env", ".e\u200bnv", "//" + dir + "//.env"} {
+		if v := newGuard(t, dir, home).Look(p).Verdict(Read); v.Decision == Allow {
+			t.Errorf("%q is read without asking", p)
+		}
+	}
+}
+
+func TestLookNeverBlocks(t *testing.T) {
+	dir, home := project(t)
+	setUp(t, `mkfifo pipe`, dir, home)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		g := newGuard(t, dir, home)
+		for _, p := range []string{"pipe", "/dev/zero", "/dev/random", "/proc/kmsg", "/dev/stdin", "/proc/self/fd/0"} {
+			g.Look(p)
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("a look blocks")
+	}
+}
+
+// FuzzLook: no path makes the guard panic, and none that it allows to be written lies outside the root.
+func FuzzLook(f *testing.F) {
+	for _, s := range []string{"a", "../x", "/etc/passwd", "a/../../b", "~/x", "link/../x", "\\\\x", "a\x00b", "．git/config"} {
+		f.Add(s)
+	}
+	dir, err := filepath.EvalSymlinks(f.TempDir())
+	if err != nil {
+		f.Fatal(err)
+	}
+	if err := os.Symlink("/", filepath.Join(dir, "link")); err != nil {
+		f.Fatal(err)
+	}
+	g, err := New(&Options{Roots: []string{dir}, Home: "/nonexistent"})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, p string) {
+		facts := g.Look(p)
+		if facts.Verdict(Write).Decision == Allow && facts.Real != dir && !strings.HasPrefix(facts.Real, dir+"/") {
+			t.Fatalf("%q may be written, at %q", p, facts.Real)
+		}
+	})
+}

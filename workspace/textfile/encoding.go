@@ -1,0 +1,143 @@
+package textfile
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/korean"
+	"golang.org/x/text/encoding/simplifiedchinese"
+	"golang.org/x/text/encoding/traditionalchinese"
+	"golang.org/x/text/encoding/unicode"
+)
+
+// Encoding is how the characters of one file are written as bytes, with or without a byte-order mark. The zero value is
+// UTF-8 without one.
+type Encoding struct {
+	name    string
+	codec   encoding.Encoding // nil: UTF-8
+	bom     []byte
+	wide    bool // two-byte code units
+	guessed bool
+}
+
+var (
+	bomUTF8    = []byte{0xEF, 0xBB, 0xBF}
+	bomUTF16LE = []byte{0xFF, 0xFE}
+	bomUTF16BE = []byte{0xFE, 0xFF}
+
+	utf16LE = Encoding{name: "UTF-16LE", codec: unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM), wide: true}
+	utf16BE = Encoding{name: "UTF-16BE", codec: unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM), wide: true}
+)
+
+// legacy maps the names the detector gives to codecs. Stateful encodings (ISO-2022-*) are missing on purpose: a splice in
+// one would depend on shift state before it.
+var legacy = map[string]encoding.Encoding{
+	"Big5":         traditionalchinese.Big5,
+	"EUC-JP":       japanese.EUCJP,
+	"EUC-KR":       korean.EUCKR,
+	"GB18030":      simplifiedchinese.GB18030,
+	"ISO-8859-1":   charmap.ISO8859_1,
+	"ISO-8859-2":   charmap.ISO8859_2,
+	"ISO-8859-5":   charmap.ISO8859_5,
+	"ISO-8859-6":   charmap.ISO8859_6,
+	"ISO-8859-7":   charmap.ISO8859_7,
+	"ISO-8859-8":   charmap.ISO8859_8,
+	"ISO-8859-8-I": charmap.ISO8859_8I,
+	"ISO-8859-9":   charmap.Windows1254,
+	"KOI8-R":       charmap.KOI8R,
+	"Shift_JIS":    japanese.ShiftJIS,
+	"windows-1250": charmap.Windows1250,
+	"windows-1251": charmap.Windows1251,
+	"windows-1252": charmap.Windows1252,
+	"windows-1253": charmap.Windows1253,
+	"windows-1254": charmap.Windows1254,
+	"windows-1255": charmap.Windows1255,
+	"windows-1256": charmap.Windows1256,
+}
+
+// ByName returns the encoding whose String is name, such as one kept in a read state.
+func ByName(name string) (Encoding, bool) {
+	base, marked := strings.CutSuffix(name, " with BOM")
+	e := Encoding{name: base}
+	switch base {
+	case "", "UTF-8":
+		e = Encoding{}
+	case utf16LE.name:
+		e = utf16LE
+	case utf16BE.name:
+		e = utf16BE
+	default:
+		codec, ok := legacy[base]
+		if !ok {
+			return Encoding{}, false
+		}
+		e.codec, e.guessed = codec, true
+	}
+	if marked {
+		e.bom = map[string][]byte{"": bomUTF8, "UTF-16LE": bomUTF16LE, "UTF-16BE": bomUTF16BE}[e.name]
+	}
+	return e, true
+}
+
+// String names the encoding as people do: "UTF-8", "UTF-8 with BOM", "UTF-16LE with BOM", "Shift_JIS".
+func (e Encoding) String() string {
+	name := e.name
+	if name == "" {
+		name = "UTF-8"
+	}
+	if len(e.bom) > 0 {
+		name += " with BOM"
+	}
+	return name
+}
+
+// UTF8 reports whether the raw bytes after any byte-order mark are the decoded text.
+func (e Encoding) UTF8() bool { return e.codec == nil }
+
+// Guessed reports whether the encoding was inferred from letter frequencies rather than read from the bytes.
+func (e Encoding) Guessed() bool { return e.guessed }
+
+// BOM returns the byte-order mark the file begins with, if any.
+func (e Encoding) BOM() []byte { return bytes.Clone(e.bom) }
+
+// Codec returns the codec of the bytes after the byte-order mark, or nil for UTF-8.
+func (e Encoding) Codec() encoding.Encoding { return e.codec }
+
+// Encode returns s in this encoding, without a byte-order mark.
+func (e Encoding) Encode(s string) ([]byte, error) {
+	if e.codec == nil {
+		return []byte(s), nil
+	}
+	b, err := e.codec.NewEncoder().Bytes([]byte(s))
+	if err != nil {
+		return nil, &RepertoireError{Encoding: e, Rune: e.firstUnencodable(s)}
+	}
+	return b, nil
+}
+
+func (e Encoding) firstUnencodable(s string) rune {
+	for _, r := range s {
+		if _, err := e.codec.NewEncoder().String(string(r)); err != nil {
+			return r
+		}
+	}
+	return utf8.RuneError
+}
+
+// RepertoireError says that text cannot be written in the encoding of its file.
+type RepertoireError struct {
+	Encoding Encoding
+	Rune     rune // the first character that does not fit; 0 when it is their neighbours that make it unreadable
+}
+
+func (e *RepertoireError) Error() string {
+	if e.Rune == 0 {
+		return fmt.Sprintf("the new text does not survive next to the bytes around it in %s", e.Encoding)
+	}
+	return fmt.Sprintf("%s cannot hold %q (U+%04X)", e.Encoding, e.Rune, e.Rune)
+}

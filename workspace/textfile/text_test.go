@@ -1,0 +1,297 @@
+package textfile
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// samples are texts long enough for the frequency detector, one per language family.
+var samples = map[string]string{
+	"english":  "# The quick brown fox\nfunc main() {\n\tprintln(\"hello\")\n}\n",
+	"french":   "# Voilà l'été : une équipe déjà prête à côtoyer les élèves où ça gêne.\n// Le cœur n'y était pas encore.\nname = value\nLes dépêches précédentes étaient mêlées à des événements très récents.\n",
+	"latin1":   "# Voilà l'été : une équipe déjà prête à côtoyer les élèves.\nname = value\nLes dépêches précédentes étaient mêlées à des événements très récents.\nÀ bientôt, disait la fenêtre fermée.\n",
+	"chinese":  "// 这是一个用来测试编码检测的文件，里面有足够多的汉字。\nname = value\n// 我们希望编辑之后，其他的字节保持不变，包括注释和字符串。\n// 中华人民共和国的首都是北京，上海是最大的城市。\n",
+	"japanese": "// これは文字コードの判定を確かめるためのファイルです。\nname = value\n// 編集した後も、他のバイトはそのまま残るはずです。表示とソースも同じです。\n// カタカナのテストも含みます。\n",
+	"korean":   "// 이 파일은 문자 인코딩 감지를 시험하기 위한 것입니다.\nname = value\n// 편집한 뒤에도 다른 바이트는 그대로 남아 있어야 합니다.\n// 대한민국의 수도는 서울입니다.\n",
+	"russian":  "// Этот файл нужен для проверки определения кодировки текста.\nname = value\n// После правки остальные байты должны остаться прежними.\n",
+}
+
+// fixture is one file per encoding the promise names.
+type fixture struct {
+	name string
+	enc  string
+	raw  []byte
+}
+
+func fixtures(t testing.TB) []fixture {
+	t.Helper()
+	encode := func(codec, sample string) []byte {
+		e, ok := ByName(codec)
+		if !ok {
+			t.Fatalf("no encoding %q", codec)
+		}
+		b, err := e.Encode(samples[sample])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return append(e.BOM(), b...)
+	}
+	crlf := func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("\n"), []byte("\r\n")) }
+	return []fixture{
+		{"UTF-8", "UTF-8", []byte(samples["chinese"])},
+		{"UTF-8 with BOM", "UTF-8 with BOM", encode("UTF-8 with BOM", "french")},
+		{"UTF-8 with a stray byte", "UTF-8", append([]byte(samples["chinese"]), 0xE9, '\n')},
+		{"UTF-16LE with BOM", "UTF-16LE with BOM", encode("UTF-16LE with BOM", "japanese")},
+		{"UTF-16BE with BOM", "UTF-16BE with BOM", encode("UTF-16BE with BOM", "korean")},
+		{"UTF-16LE without BOM", "UTF-16LE", encode("UTF-16LE", "english")},
+		{"UTF-16BE without BOM", "UTF-16BE", encode("UTF-16BE", "english")},
+		{"Latin-1", "ISO-8859-1", encode("ISO-8859-1", "latin1")},
+		{"Windows-1252", "windows-1252", encode("windows-1252", "french")},
+		{"GB18030", "GB18030", encode("GB18030", "chinese")},
+		{"GB18030 with CRLF", "GB18030", crlf(encode("GB18030", "chinese"))},
+		{"Shift_JIS", "Shift_JIS", encode("Shift_JIS", "japanese")},
+		{"EUC-KR", "EUC-KR", encode("EUC-KR", "korean")},
+		{"windows-1251", "windows-1251", encode("windows-1251", "russian")},
+		{"ASCII with CRLF", "UTF-8", crlf([]byte(samples["english"] + "name = value\n"))},
+		{"ASCII with CR", "UTF-8", bytes.ReplaceAll([]byte(samples["english"]+"name = value\n"), []byte("\n"), []byte("\r"))},
+		{"ASCII with mixed endings", "UTF-8", []byte("a\r\nname = value\nb\r\nc\n\r\nlast")},
+	}
+}
+
+func TestParseDetectsEachEncoding(t *testing.T) {
+	for _, f := range fixtures(t) {
+		t.Run(f.name, func(t *testing.T) {
+			text, err := Parse(f.raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := text.Encoding().String(); got != f.enc {
+				t.Errorf("encoding %q, want %q", got, f.enc)
+			}
+			if enc, ok := ByName(text.Encoding().String()); !ok || !bytes.Equal(Decode(f.raw, enc).Bytes(), text.Bytes()) {
+				t.Errorf("the name %q does not lead back to the encoding", text.Encoding())
+			}
+		})
+	}
+}
+
+func TestAnASCIIEditKeepsEveryOtherByte(t *testing.T) {
+	for _, f := range fixtures(t) {
+		t.Run(f.name, func(t *testing.T) {
+			text, err := Parse(f.raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			word := []byte("value")
+			if !bytes.Contains(text.Bytes(), word) {
+				word = []byte("hello")
+			}
+			at := bytes.Index(text.Bytes(), word)
+			got, err := text.Splice([]Splice{{at, at + len(word), "changed"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			from, to := text.Offset(at), text.Offset(at+len(word))
+			inserted, err := text.Encoding().Encode("changed")
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := append(append(bytes.Clone(f.raw[:from]), inserted...), f.raw[to:]...)
+			if !bytes.Equal(got, want) {
+				t.Errorf("bytes outside the span changed\n%s", cmp.Diff(want, got))
+			}
+			if wantText := bytes.Replace(text.Bytes(), word, []byte("changed"), 1); !bytes.Equal(Decode(got, text.Encoding()).Bytes(), wantText) {
+				t.Errorf("the new file does not read as meant")
+			}
+		})
+	}
+}
+
+func TestTextTheEncodingCannotHoldIsRefused(t *testing.T) {
+	cases := map[string]string{"Latin-1": "€", "Windows-1252": "日", "Shift_JIS": "é", "EUC-KR": "é", "windows-1251": "日"}
+	for _, f := range fixtures(t) {
+		bad, ok := cases[f.name]
+		if !ok {
+			continue
+		}
+		t.Run(f.name, func(t *testing.T) {
+			text, err := Parse(f.raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = text.Splice([]Splice{{0, 0, "ok " + bad}})
+			var rep *RepertoireError
+			if !errors.As(err, &rep) || string(rep.Rune) != bad {
+				t.Fatalf("error %v, want one that names %q", err, bad)
+			}
+		})
+	}
+}
+
+func TestBinaryIsRefusedByKind(t *testing.T) {
+	cases := []struct{ name, raw, kind string }{
+		{"PNG by its magic number", "\x89PNG\r\n\x1a\n\x00\x00", "PNG image"},
+		{"PDF by its magic number", "%PDF-1.7\nhello", "PDF document"},
+		{"ELF by its magic number", "\x7fELF\x02\x01", "ELF program or library"},
+		{"a Windows program needs a NUL besides MZ", "MZ\x90\x00\x03", "Windows program or library"},
+		{"NUL bytes without a known beginning", "abc\x00def\x01\x02\x00", "data with NUL bytes"},
+		{"UTF-32", "\xff\xfe\x00\x00a\x00\x00\x00", "UTF-32 text"},
+		{"UTF-8 mark and NUL", "\xef\xbb\xbfa\x00b", "data with NUL bytes"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Parse([]byte(c.raw))
+			var bin *BinaryError
+			if !errors.As(err, &bin) || bin.Kind != c.kind {
+				t.Fatalf("error %v, want kind %q", err, c.kind)
+			}
+		})
+	}
+	for _, text := range []string{"", "BMW is a car", "MZ in a text", "ID3 tags", "BZh"} {
+		if _, err := Parse([]byte(text)); err != nil {
+			t.Errorf("%q is text, got %v", text, err)
+		}
+	}
+}
+
+func TestEOL(t *testing.T) {
+	for text, want := range map[string]EOL{"": NoEOL, "a": NoEOL, "a\n": LF, "a\r\nb\r\n": CRLF, "a\rb\r": CR, "a\r\nb\n": Mixed, "a\rb\n": LF} {
+		if got := EOLOf([]byte(text)); got != want {
+			t.Errorf("EOLOf(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestEndingAt(t *testing.T) {
+	text := Decode([]byte("a\r\nb\nc"), Encoding{})
+	for off, want := range map[int]string{0: "\r\n", 1: "\r\n", 3: "\n", 5: "\n", 6: "\n"} {
+		if got := text.EndingAt(off); got != want {
+			t.Errorf("EndingAt(%d) = %q, want %q", off, got, want)
+		}
+	}
+	if got := Decode([]byte("a\rb"), Encoding{}).EndingAt(3); got != "\r" {
+		t.Errorf("in a file of \\r: %q", got)
+	}
+}
+
+func TestLinesJoinToTheRawBytes(t *testing.T) {
+	for _, f := range fixtures(t) {
+		text, err := Parse(f.raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := text.Lines()
+		if !bytes.Equal(bytes.Join(lines, nil), f.raw) {
+			t.Errorf("%s: lines do not join to the file", f.name)
+		}
+		sep := "\n"
+		if text.EOL() == CR {
+			sep = "\r"
+		}
+		want := strings.Count(string(text.Bytes()), sep)
+		if !strings.HasSuffix(string(text.Bytes()), sep) {
+			want++
+		}
+		if len(lines) != want {
+			t.Errorf("%s: %d lines, want %d", f.name, len(lines), want)
+		}
+	}
+}
+
+func TestRewriteKeepsEndingsLineByLine(t *testing.T) {
+	cases := []struct{ name, old, content, want string }{
+		{"CRLF stays CRLF", "a\r\nb\r\n", "a\nc\nb\n", "a\r\nc\r\nb\r\n"},
+		{"mixed endings stay where they were", "a\r\nb\nc\r\n", "a\nB\nc\nd\n", "a\r\nB\nc\r\nd\r\n"},
+		{"CR stays CR", "a\rb\r", "a\nx\nb\n", "a\rx\rb\r"},
+		{"the byte-order mark stays", "\ufeffa\r\nb", "a\nb\n", "\ufeffa\r\nb\r\n"},
+		{"a byte-order mark of an LF file stays", "\ufeffa\n", "z\n", "\ufeffz\n"},
+		{"endings the content brings are meant", "a\nb\n", "a\r\nb\r\n", "a\r\nb\r\n"},
+		{"all may go", "a\r\nb\r\n", "", ""},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			text, err := Parse([]byte(c.old))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := text.Rewrite(c.content)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(got) != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestOffsetsAgreeWithTheDecoderEverywhere(t *testing.T) {
+	for _, f := range fixtures(t) {
+		t.Run(f.name, func(t *testing.T) {
+			raw := f.raw
+			enc, err := Detect(raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body := raw[len(enc.bom):]
+			for len(raw) < 3*blockSize { // several blocks, so that the map is used
+				raw = append(raw, body...)
+			}
+			text := Decode(raw, enc)
+			rng := rand.New(rand.NewPCG(1, 2))
+			for range 300 {
+				off := rng.IntN(len(text.Bytes()) + 1)
+				for off < len(text.Bytes()) && !utf8.RuneStart(text.Bytes()[off]) {
+					off++
+				}
+				head := Decode(raw[:text.Offset(off)], enc)
+				if !bytes.Equal(head.Bytes(), text.Bytes()[:off]) {
+					t.Fatalf("offset %d maps to %d, which decodes to %d bytes", off, text.Offset(off), len(head.Bytes()))
+				}
+			}
+		})
+	}
+}
+
+// FuzzSplice: for any bytes that are text and any span, what lies outside the span is byte-identical.
+func FuzzSplice(f *testing.F) {
+	for _, x := range fixtures(f) {
+		f.Add(x.raw, uint(3), uint(9), "new\n")
+	}
+	f.Add([]byte("\x81\x40\x81"), uint(0), uint(1), "@")
+	f.Fuzz(func(t *testing.T, raw []byte, a, b uint, s string) {
+		text, err := Parse(raw)
+		if err != nil || !utf8.ValidString(s) {
+			return
+		}
+		n := uint(len(text.Bytes()) + 1)
+		start, end := int(min(a%n, b%n)), int(max(a%n, b%n))
+		for start > 0 && start < len(text.Bytes()) && !utf8.RuneStart(text.Bytes()[start]) {
+			start--
+		}
+		for end < len(text.Bytes()) && !utf8.RuneStart(text.Bytes()[end]) {
+			end++
+		}
+		before := bytes.Clone(raw)
+		got, err := text.Splice([]Splice{{start, end, s}})
+		if !bytes.Equal(before, raw) {
+			t.Fatal("the input was changed")
+		}
+		if err != nil {
+			return
+		}
+		from, to := text.Offset(start), text.Offset(end)
+		if !bytes.HasPrefix(got, raw[:from]) || !bytes.HasSuffix(got, raw[to:]) {
+			t.Fatal("bytes outside the span changed")
+		}
+		if want := string(text.Bytes()[:start]) + s + string(text.Bytes()[end:]); string(Decode(got, text.Encoding()).Bytes()) != want {
+			t.Fatal("the result does not decode to the spliced text")
+		}
+	})
+}
