@@ -1,0 +1,69 @@
+// Package ask holds those who answer what the rules leave open: a person at a
+// plain terminal, a tool that an SDK user appoints, and nobody. Each satisfies
+// the scheduler's Asker and is safe for concurrent use.
+//
+// A question is always decided: where nobody can answer, the scheduler denies.
+package ask
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/haftdev/haft/tool"
+)
+
+// A PromptTool asks by calling a tool, which the official SDKs name with
+// --permission-prompt-tool. Run calls it with the question as its input and
+// returns its text, one JSON object with behavior, and updatedInput or message.
+type PromptTool struct {
+	Run func(ctx context.Context, input json.RawMessage) (string, error)
+}
+
+// Ask calls the tool.
+func (p PromptTool) Ask(ctx context.Context, c tool.Case, _ tool.Verdict) (tool.Verdict, error) {
+	question, err := json.Marshal(map[string]any{"tool_name": c.Call.Tool, "input": c.Call.Input, "tool_use_id": c.Call.UseID})
+	if err != nil {
+		return tool.Verdict{}, fmt.Errorf("ask the permission prompt tool: %w", err)
+	}
+	answer, err := p.Run(ctx, question)
+	if err != nil {
+		return tool.Verdict{}, fmt.Errorf("ask the permission prompt tool: %w", err)
+	}
+	var a struct {
+		Behavior     string          `json:"behavior"`
+		UpdatedInput json.RawMessage `json:"updatedInput"`
+		Message      string          `json:"message"`
+		Interrupt    bool            `json:"interrupt"`
+	}
+	if err := json.Unmarshal([]byte(answer), &a); err != nil {
+		return tool.Verdict{}, fmt.Errorf("the permission prompt tool did not answer in JSON: %w", err)
+	}
+	switch a.Behavior {
+	case "allow":
+		return tool.Verdict{Behavior: tool.Allow, Reason: "the permission prompt tool allowed it", Input: a.UpdatedInput}, nil
+	case "deny":
+		return tool.Verdict{Behavior: tool.Deny, Reason: "the permission prompt tool denied it", Message: a.Message, Interrupt: a.Interrupt}, nil
+	}
+	return tool.Verdict{}, fmt.Errorf("the permission prompt tool answered %q, want allow or deny", a.Behavior)
+}
+
+// Visible writes text so that a terminal shows all of it: characters that move,
+// hide or reorder become escapes.
+func Visible(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if r == '\n' {
+			b.WriteString("\n  ")
+			continue
+		}
+		if r == '\t' || unicode.IsPrint(r) {
+			b.WriteRune(r)
+			continue
+		}
+		fmt.Fprintf(&b, "\\u{%x}", r)
+	}
+	return b.String()
+}

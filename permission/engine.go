@@ -1,0 +1,52 @@
+package permission
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/haftdev/haft/tool"
+)
+
+// An Engine is the policy of a running session. It satisfies the scheduler's
+// Judge.
+type Engine struct {
+	mu     sync.RWMutex
+	opts   Options
+	policy *Policy
+}
+
+// NewEngine returns an engine that starts with the policy of opts.
+func NewEngine(opts Options) *Engine {
+	opts.Rules = slices.Clone(opts.Rules)
+	return &Engine{opts: opts, policy: NewPolicy(opts)}
+}
+
+// Judge decides about a call by the policy of the moment.
+func (e *Engine) Judge(_ context.Context, c tool.Case) tool.Verdict {
+	return e.Policy().Decide(c).Verdict
+}
+
+// Policy returns the policy of the moment.
+func (e *Engine) Policy() *Policy {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	return e.policy
+}
+
+// Grant adds rules for the rest of the session.
+func (e *Engine) Grant(rules ...Rule) {
+	e.change(func(o *Options) { o.Rules = append(o.Rules, rules...) })
+}
+
+// SetMode changes the mode.
+func (e *Engine) SetMode(m Mode) { e.change(func(o *Options) { o.Mode = m }) }
+
+// change makes the next policy from changed options. Calls that are being judged
+// keep the one they began with.
+func (e *Engine) change(f func(*Options)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	f(&e.opts)
+	e.policy = NewPolicy(e.opts)
+}

@@ -1,0 +1,97 @@
+package permission
+
+import (
+	"path/filepath"
+
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/workspace/guard"
+)
+
+// hearFile hears a tool that reads or writes one path.
+func (h *hearing) hearFile() {
+	h.writes = h.subject.kind == editTool
+	f := h.policy.guard.Look(h.subject.path)
+	h.match(func(r *Rule) bool { return h.coversFile(r, f) })
+	op := guard.Read
+	if h.writes {
+		op = guard.Write
+	}
+	view := f.Verdict(op)
+	if view.Decision == guard.Deny && h.denied == nil {
+		h.denied = &finding{reason: view.Reason, message: "Not possible: " + view.Reason + "."}
+	}
+	h.matchAllow(func(r *Rule) bool { return h.coversFile(r, f) })
+	inside := f.Root != ""
+	switch {
+	case h.writes && f.Sensitive.Write != guard.Allow:
+		h.protected = view.Reason
+	case view.Decision == guard.Allow && !h.writes:
+		h.readOnly = true
+	case view.Decision == guard.Allow && inside:
+		h.edits = true
+	}
+	if view.Decision == guard.Ask {
+		h.why = view.Reason
+	}
+	h.suggest = []string{h.fileRule(f)}
+}
+
+// coversFile reports whether a rule is about this use of a file. Whoever may not
+// read a file may not write it either.
+func (h *hearing) coversFile(r *Rule, f guard.Facts) bool {
+	switch {
+	case r.names(h.subject.name) && r.spec == "":
+		return true
+	case r.name == editRule:
+		return h.writes && r.coversPath(f, h.policy)
+	case r.name == readRule:
+		return (!h.writes || r.Behavior == tool.Deny) && r.coversPath(f, h.policy)
+	}
+	return false
+}
+
+// fileRule is the rule that a person may want to keep: the folder of the file.
+func (h *hearing) fileRule(f guard.Facts) string {
+	name := readRule
+	if h.writes {
+		name = editRule
+	}
+	dir := filepath.Dir(f.Path)
+	if rel, err := filepath.Rel(h.policy.at.project, dir); err == nil && filepath.IsLocal(rel) {
+		return name + "(/" + filepath.ToSlash(filepath.Join(rel, "**")) + ")"
+	}
+	return name + "(/" + filepath.ToSlash(filepath.Join(dir, "**")) + ")"
+}
+
+// hearAddress hears a tool that fetches an address.
+func (h *hearing) hearAddress() {
+	host, clear := hostOf(h.subject.url)
+	covers := func(r *Rule) bool {
+		if !r.names(h.subject.name) {
+			return false
+		}
+		return r.domain == nil || clear && r.domain.matches(host)
+	}
+	h.match(covers)
+	h.matchAllow(covers)
+	if clear {
+		h.suggest = []string{"WebFetch(domain:" + host + ")"}
+	} else {
+		h.why = "the address can be read in more than one way"
+		h.allowed = nil
+	}
+}
+
+// hearOther hears every other tool.
+func (h *hearing) hearOther() {
+	h.writes = true
+	if t := h.call.Tool; t != nil {
+		h.writes = !t.MarksOf(h.call.Call).ReadOnly
+	}
+	covers := func(r *Rule) bool {
+		return r.names(h.subject.name) && (r.param == nil || r.param.matches(&h.subject))
+	}
+	h.match(covers)
+	h.matchAllow(covers)
+	h.suggest = []string{h.subject.name}
+}

@@ -1,0 +1,31 @@
+package permission
+
+import (
+	"io/fs"
+	"strings"
+
+	"github.com/haftdev/haft/workspace/disk"
+)
+
+// Imagined returns a view of the file system on which the given folders exist
+// even if they do not, so that a policy can be asked about a project on another
+// machine. Everything else is as it is; nothing can be opened through it.
+func Imagined(dirs ...string) disk.FS { return imagined{disk.OS(), dirs} }
+
+type imagined struct {
+	disk.FS
+	dirs []string
+}
+
+func (m imagined) Lstat(path string) (disk.Info, error) {
+	info, err := m.FS.Lstat(path)
+	if err == nil {
+		return info, nil
+	}
+	for _, dir := range m.dirs {
+		if path == "/" || dir == path || strings.HasPrefix(dir, path+"/") {
+			return disk.Info{Mode: fs.ModeDir | 0o755, Links: 1}, nil
+		}
+	}
+	return info, err
+}

@@ -1,0 +1,37 @@
+package permission
+
+import "fmt"
+
+// A Mode is how a session treats what the rules leave open.
+type Mode string
+
+const (
+	// Default asks for everything that is not read-only.
+	Default Mode = "default"
+	// AcceptEdits allows edits inside the project.
+	AcceptEdits Mode = "acceptEdits"
+	// Plan lets nothing write.
+	Plan Mode = "plan"
+	// Auto leaves questions to a classifier first.
+	Auto Mode = "auto"
+	// DontAsk denies what would be asked.
+	DontAsk Mode = "dontAsk"
+	// Bypass allows what no rule and no circuit breaker stops.
+	Bypass Mode = "bypassPermissions"
+)
+
+// Modes are all modes, from careful to careless.
+func Modes() []Mode { return []Mode{Plan, DontAsk, Default, AcceptEdits, Auto, Bypass} }
+
+// ParseMode reads a mode; "" is Default.
+func ParseMode(s string) (Mode, error) {
+	if s == "" {
+		return Default, nil
+	}
+	for _, m := range Modes() {
+		if string(m) == s {
+			return m, nil
+		}
+	}
+	return "", fmt.Errorf("unknown permission mode %q: use one of %v", s, Modes())
+}

@@ -1,0 +1,115 @@
+package permission
+
+import (
+	"errors"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/workspace/guard"
+)
+
+// A pathPattern matches files the way .gitignore does, from one of four places:
+// //x from the root of the file system, ~/x from home, /x from the folder of the
+// settings file that holds the rule, and x from the working directory. A name
+// without a slash matches at any depth, and so does a single folder (x/**) in a
+// rule that denies or asks.
+type pathPattern struct {
+	anchor  anchor
+	pattern string // relative to the anchor, or to any folder below it if floats
+	floats  bool
+}
+
+type anchor int
+
+const (
+	fromCwd anchor = iota
+	fromRoot
+	fromHome
+	fromSettings
+)
+
+func newPathPattern(spec string, b tool.Behavior) (*pathPattern, error) {
+	p := new(pathPattern)
+	switch {
+	case strings.HasPrefix(spec, "//"):
+		p.anchor, spec = fromRoot, spec[2:]
+	case strings.HasPrefix(spec, "~/"):
+		p.anchor, spec = fromHome, spec[2:]
+	case strings.HasPrefix(spec, "/"):
+		p.anchor, spec = fromSettings, spec[1:]
+	default:
+		spec = strings.TrimPrefix(spec, "./")
+		inside, everything := strings.CutSuffix(spec, "/**")
+		p.floats = !strings.Contains(spec, "/") || everything && !strings.Contains(inside, "/") && b != tool.Allow
+	}
+	p.pattern = strings.TrimSuffix(spec, "/")
+	if p.pattern == "" || !doublestar.ValidatePattern(p.pattern) {
+		return nil, errors.New("the path is not a pattern")
+	}
+	return p, nil
+}
+
+// places are the folders that patterns start from.
+type places struct {
+	cwd, home, project string
+}
+
+// base returns the folder that the pattern of a rule starts from.
+func (p *pathPattern) base(at places, source Source) string {
+	switch p.anchor {
+	case fromRoot:
+		return "/"
+	case fromHome:
+		return at.home
+	case fromSettings:
+		if source == User {
+			return path.Join(at.home, ".claude")
+		}
+		return at.project
+	}
+	return at.cwd
+}
+
+// matches reports whether the pattern covers an absolute clean path. A pattern
+// that covers a folder covers what is in it.
+func (p *pathPattern) matches(file, base string, fold bool) bool {
+	if base == "" {
+		return false
+	}
+	rel, err := filepath.Rel(base, file)
+	if err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
+		return false
+	}
+	pattern := p.pattern
+	if p.floats {
+		pattern = "**/" + pattern
+	}
+	if fold {
+		pattern, rel = strings.ToLower(pattern), strings.ToLower(rel)
+	}
+	for ; rel != "."; rel = path.Dir(rel) {
+		if doublestar.MatchUnvalidated(pattern, rel) {
+			return true
+		}
+	}
+	return false
+}
+
+// coversPath reports whether the rule is about a file. A rule that denies or asks
+// needs to match one name of it, a rule that allows must match both.
+func (r *Rule) coversPath(f guard.Facts, p *Policy) bool {
+	if r.path == nil {
+		return true
+	}
+	strict := r.Behavior == tool.Allow
+	given := r.path.matches(f.Path, r.path.base(p.at, r.Source), !strict)
+	real := r.path.matches(f.Real, r.path.base(p.real, r.Source), !strict)
+	if strict {
+		return given && real
+	}
+	return given || real
+}

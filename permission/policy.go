@@ -1,0 +1,116 @@
+package permission
+
+import (
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/workspace/guard"
+)
+
+// A Policy is everything that decides about calls, at one moment of a session.
+type Policy struct {
+	mode     Mode
+	deny     []*Rule
+	ask      []*Rule
+	allow    []*Rule
+	problems []RuleProblem
+	guard    *guard.Guard
+	at       places
+	real     places // the same folders by their physical names
+}
+
+// Options make a [Policy].
+type Options struct {
+	// Mode of the session; "" means Default.
+	Mode Mode
+	// Rules of all sources. Their order does not matter, except that the first
+	// of several that decide alike is named as the reason.
+	Rules []Rule
+	// Trusted says that the person trusts the project: its allow rules count.
+	Trusted bool
+	// Guard knows paths, the project's folders and the working directory.
+	Guard *guard.Guard
+	// Home is the person's home folder; "" means that rules about it match nothing.
+	Home string
+}
+
+// NewPolicy compiles the rules. Those that are wrong are left out and reported
+// by [Policy.Problems].
+func NewPolicy(opts Options) *Policy {
+	p := &Policy{mode: opts.Mode, guard: opts.Guard}
+	if p.mode == "" {
+		p.mode = Default
+	}
+	p.at = places{cwd: opts.Guard.Cwd(), home: opts.Home, project: opts.Guard.Roots()[0]}
+	p.real = places{p.physical(p.at.cwd), p.physical(p.at.home), p.physical(p.at.project)}
+	for _, r := range opts.Rules {
+		p.add(r, opts.Trusted)
+	}
+	return p
+}
+
+func (p *Policy) physical(dir string) string {
+	if dir == "" {
+		return ""
+	}
+	return p.guard.Look(dir).Real
+}
+
+func (p *Policy) add(r Rule, trusted bool) {
+	if err := r.compile(); err != nil {
+		p.problems = append(p.problems, RuleProblem{r, err})
+		return
+	}
+	switch r.Behavior {
+	case tool.Deny:
+		p.deny = append(p.deny, &r)
+	case tool.Ask:
+		p.ask = append(p.ask, &r)
+	case tool.Allow:
+		// A project must not loosen anything before it is trusted.
+		ours := r.Source != Project && r.Source != Local
+		if (ours || trusted) && (p.mode != Auto || !r.tooBroadForAuto()) {
+			p.allow = append(p.allow, &r)
+		}
+	}
+}
+
+// Problems returns the rules that could not be used.
+func (p *Policy) Problems() []RuleProblem { return p.problems }
+
+// Mode returns the mode of the policy.
+func (p *Policy) Mode() Mode { return p.mode }
+
+// A Decision is a verdict and what it rests on.
+type Decision struct {
+	tool.Verdict
+	// ReadOnly says that the call was shown to change nothing.
+	ReadOnly bool
+}
+
+// Decide judges a call. It changes nothing and asks nobody.
+func (p *Policy) Decide(c tool.Case) Decision {
+	h := &hearing{policy: p, subject: newSubject(c.Call.Tool, c.Call.Input), call: c}
+	h.hearOthers()
+	switch h.subject.kind {
+	case commandTool:
+		h.hearCommand()
+	case readTool, editTool:
+		h.hearFile()
+	case webTool:
+		h.hearAddress()
+	default:
+		h.hearOther()
+	}
+	return h.decide()
+}
+
+// tooBroadForAuto reports whether an allow rule would let a classifier's session
+// run anything: all commands, or an interpreter with any argument.
+func (r *Rule) tooBroadForAuto() bool {
+	if r.name != "Bash" {
+		return false
+	}
+	if r.command == nil || r.command.blanket() {
+		return true
+	}
+	return !r.command.exact() && interpreters[firstWord(r.command.parts[0])]
+}

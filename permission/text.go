@@ -1,0 +1,146 @@
+package permission
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// A textPattern matches a command, written with single spaces between its words.
+// A star stands for anything; " *" and ":*" at the end also for nothing at all,
+// and end the word before them.
+type textPattern struct {
+	parts  []string // what stands between the stars
+	prefix bool     // the pattern ends in a star that needs a word's end before it
+}
+
+func newTextPattern(spec string) *textPattern {
+	spec = strings.Join(strings.Fields(spec), " ")
+	p := new(textPattern)
+	for _, end := range []string{":*", " *"} {
+		if rest, ok := strings.CutSuffix(spec, end); ok {
+			spec, p.prefix = rest, true
+			break
+		}
+	}
+	p.parts = strings.Split(spec, "*")
+	return p
+}
+
+// exact reports whether the pattern matches one text only.
+func (p *textPattern) exact() bool { return len(p.parts) == 1 && !p.prefix }
+
+// blanket reports whether the pattern says nothing about the command's first word.
+func (p *textPattern) blanket() bool { return p.parts[0] == "" }
+
+func (p *textPattern) matches(text string) bool {
+	if !p.prefix {
+		return glob(p.parts, text)
+	}
+	return glob(p.parts, text) || glob(append(p.parts[:len(p.parts)-1:len(p.parts)-1], p.parts[len(p.parts)-1]+" ", ""), text)
+}
+
+// glob matches text against parts with anything between them.
+func glob(parts []string, text string) bool {
+	first, last := parts[0], parts[len(parts)-1]
+	if len(parts) == 1 {
+		return text == first
+	}
+	if !strings.HasPrefix(text, first) || len(text) < len(first)+len(last) || !strings.HasSuffix(text, last) {
+		return false
+	}
+	text = text[len(first) : len(text)-len(last)]
+	for _, part := range parts[1 : len(parts)-1] {
+		i := strings.Index(text, part)
+		if i < 0 {
+			return false
+		}
+		text = text[i+len(part):]
+	}
+	return true
+}
+
+// A domainPattern matches the host of an address.
+type domainPattern struct{ labels []string }
+
+func newDomainPattern(spec string) (*domainPattern, error) {
+	domain, ok := strings.CutPrefix(spec, "domain:")
+	domain = strings.ToLower(strings.TrimSuffix(strings.TrimSpace(domain), "."))
+	if !ok || domain == "" || strings.ContainsAny(domain, "/@\\ ") {
+		return nil, errors.New("write it as WebFetch(domain:example.com)")
+	}
+	if domain == "*" {
+		return &domainPattern{}, nil
+	}
+	return &domainPattern{labels: strings.Split(domain, ".")}, nil
+}
+
+// matches compares label by label: *.example.com is any name below example.com,
+// example.* is example with one more label, * alone is every host.
+func (p *domainPattern) matches(host string) bool {
+	if p.labels == nil {
+		return true
+	}
+	labels := strings.Split(host, ".")
+	want := p.labels
+	if want[0] == "*" {
+		if len(labels) < len(want) {
+			return false
+		}
+		labels, want = labels[len(labels)-len(want)+1:], want[1:]
+	}
+	if len(labels) != len(want) {
+		return false
+	}
+	for i := range want {
+		if want[i] != "*" && want[i] != labels[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// hostOf returns the host that an address names, if every reader of it would see
+// the same one.
+func hostOf(address string) (string, bool) {
+	if strings.ContainsAny(address, "\\ \t\r\n\x00") {
+		return "", false
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return "", false
+	}
+	return strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")), true
+}
+
+// A paramPattern matches a parameter of any other tool: name:value, or a value
+// alone for the parameter that the tool is best known by.
+type paramPattern struct {
+	name  string // "" for any of the well-known ones
+	value *textPattern
+}
+
+// wellKnown are parameters that a rule may leave unnamed.
+var wellKnown = []string{"subagent_type", "skill", "command", "name"}
+
+func newParamPattern(spec string) *paramPattern {
+	name, value, named := strings.Cut(spec, ":")
+	if named && name != "" && value != "*" && !strings.ContainsAny(name, " *") {
+		return &paramPattern{name: name, value: newTextPattern(value)}
+	}
+	return &paramPattern{value: newTextPattern(spec)}
+}
+
+func (p *paramPattern) matches(s *subject) bool {
+	names := wellKnown
+	if p.name != "" {
+		names = []string{p.name}
+	}
+	for _, name := range names {
+		if v, ok := s.params[name]; ok && p.value.matches(fmt.Sprint(v)) {
+			return true
+		}
+	}
+	return false
+}
