@@ -70,3 +70,13 @@ func BenchmarkTenThousandCalls(b *testing.B) {
 		}
 	})
 }
+
+func TestANoOpCallAllocatesLittle(t *testing.T) {
+	s := sched.New(allowAll())
+	tools := set(noop())
+	in := []byte(`{"text":"hello","count":3}`)
+	const most = 60
+	if n := testing.AllocsPerRun(200, func() { s.Call(t.Context(), tools, "toolu_1", "Echo", in) }); n > most {
+		t.Errorf("%.0f allocations, want at most %d", n, most)
+	}
+}
