@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -54,7 +55,20 @@ func (b Block) MarshalJSON() ([]byte, error) {
 	default:
 		return nil, fmt.Errorf("encode content block: unknown type %q", b.Type)
 	}
-	return json.Marshal(w)
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false) // whoever encodes the whole decides about that
+	err := enc.Encode(w)
+	return out.Bytes(), err
+}
+
+// Known reports whether the block is of a type that can be sent.
+func (b Block) Known() bool {
+	switch b.Type {
+	case TextBlock, ImageBlock, DocumentBlock, ReferenceBlock:
+		return true
+	}
+	return false
 }
 
 // UnmarshalJSON reads a block as on the wire.

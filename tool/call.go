@@ -2,6 +2,7 @@ package tool
 
 import (
 	"encoding/json"
+	"sync"
 
 	"github.com/haftdev/haft/tool/schema"
 )
@@ -46,13 +47,20 @@ type Call struct {
 	// Progress receives what [Call.Report] is given; nil drops it.
 	Progress func(Progress)
 
-	decoded any // Input as the tool's Go type
+	decoded *decoded // Input as the tool's Go type; nil decodes it each time
+}
+
+// decoded is an input that is decoded when it is first needed, by whoever of the
+// pipeline, the askers and the front ends needs it first.
+type decoded struct {
+	once  sync.Once
+	value any
 }
 
 // WithInput returns a copy of the call that has another input.
 func (c *Call) WithInput(in json.RawMessage) *Call {
 	n := *c
-	n.Input, n.decoded = in, nil
+	n.Input, n.decoded = in, new(decoded)
 	return &n
 }
 

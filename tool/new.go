@@ -98,18 +98,21 @@ func run[In, Out any](ctx context.Context, c *Call, d *Def[In, Out]) (Result, er
 	return r, nil
 }
 
-// input returns the call's input decoded, once per input. The pipeline has
-// checked it against the schema of In, so that what does not decode is a mistake
-// in In's own UnmarshalJSON, and a panic that names it.
+// input returns the call's input decoded, once per input.
 func input[In any](c *Call) In {
-	if in, ok := c.decoded.(In); ok {
-		return in
+	if c.decoded == nil {
+		return decode[In](c)
 	}
-	var in In
+	c.decoded.once.Do(func() { c.decoded.value = decode[In](c) })
+	return c.decoded.value.(In)
+}
+
+// decode reads an input that was checked against the schema of In, so that what
+// does not decode is a mistake in a Union's own UnmarshalJSON.
+func decode[In any](c *Call) (in In) {
 	if err := json.Unmarshal(c.Input, &in); err != nil {
-		panic("tool " + c.Tool + ": input of the right shape does not decode: " + err.Error())
+		panic("input of the right shape does not decode: " + err.Error())
 	}
-	c.decoded = in
 	return in
 }
 
@@ -118,7 +121,7 @@ func outputSchema[Out any]() *schema.Schema {
 	if reflect.TypeFor[Out]().Kind() != reflect.Struct {
 		return nil
 	}
-	return schema.Of[Out]()
+	return schema.OfOutput[Out]()
 }
 
 func summary[Out any](f func(Out) string, r Result) string {

@@ -1,9 +1,6 @@
 package tool
 
-import (
-	"errors"
-	"fmt"
-)
+import "fmt"
 
 // A Result is what a call gives back.
 type Result struct {
@@ -67,5 +64,5 @@ func (e *Error) Unwrap() error { return e.Err }
 // Errorf returns an error for the model. The verb %w works as in [fmt.Errorf].
 func Errorf(format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
-	return &Error{Message: err.Error(), Err: errors.Unwrap(err)}
+	return &Error{Message: err.Error(), Err: err}
 }

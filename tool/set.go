@@ -2,6 +2,9 @@ package tool
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/haftdev/haft/tool/schema"
@@ -21,6 +24,7 @@ type Set struct {
 	aliases map[string]*Tool // by older name
 	visible []*Tool          // what the model is told about, in request order
 	request *request
+	refused []error
 }
 
 // SetOptions choose from the tools there are.
@@ -38,9 +42,9 @@ type SetOptions struct {
 }
 
 // NewSet assembles a pool: built-ins by name, then foreign tools by name. A
-// built-in wins over a foreign tool of the same name. NewSet panics with the
-// tool's name if a tool is wrongly built: that is a mistake of the program,
-// which [Tool.Check] finds without a panic.
+// built-in wins over a foreign tool of the same name. A wrongly built tool is a
+// mistake of the program, and NewSet panics with its name; a wrongly built
+// foreign one is a mistake of its server, and [Set.Refused] tells.
 func NewSet(session *Session, builtins, foreign []Tool, opts *SetOptions) *Set {
 	if opts == nil {
 		opts = new(SetOptions)
@@ -48,6 +52,7 @@ func NewSet(session *Session, builtins, foreign []Tool, opts *SetOptions) *Set {
 	s := &Set{session: new(Session), names: make(map[string]*Tool), aliases: make(map[string]*Tool)}
 	if session != nil {
 		*s.session = *session
+		s.session.Flags, s.session.Lists = maps.Clone(session.Flags), maps.Clone(session.Lists)
 	}
 	s.add(s.choose(builtins, opts))
 	own := len(s.tools)
@@ -81,35 +86,50 @@ func (s *Set) choose(tools []Tool, opts *SetOptions) []*Tool {
 // add takes in tools whose names are free.
 func (s *Set) add(tools []*Tool) {
 	for _, t := range tools {
-		if err := t.Check(); err != nil {
-			panic("tool " + t.Name + ": " + err.Error())
-		}
-		if s.names[t.Name] != nil {
+		if err := s.fits(t); err != nil {
+			err = fmt.Errorf("tool %s: %w", t.Name, err)
 			if t.Source == "" {
-				panic("tool " + t.Name + ": registered twice")
+				panic(err.Error())
 			}
+			s.refused = append(s.refused, err)
 			continue
 		}
 		s.names[t.Name] = t
 		s.tools = append(s.tools, t)
 		for _, alias := range t.Aliases {
-			if s.aliases[alias] == nil {
+			if a := s.aliases[alias]; a == nil || a.Source != "" && t.Source == "" {
 				s.aliases[alias] = t
 			}
 		}
 	}
 }
 
+func (s *Set) fits(t *Tool) error {
+	if s.names[t.Name] != nil {
+		return errors.New("the name is taken")
+	}
+	return t.Check()
+}
+
+// Refused says which foreign tools are not in the set, and why.
+func (s *Set) Refused() []error { return s.refused }
+
 // show decides which tools the first request describes; own is how many are built in.
 func (s *Set) show(own int, opts *SetOptions) {
-	canDefer := s.names[SearchName] != nil
+	canDefer := s.canDefer()
 	tooMuch := canDefer && s.crowded(s.tools[own:], opts)
 	for i, t := range s.tools {
 		if !canDefer || !t.Deferred && (i < own || !tooMuch) {
 			s.visible = append(s.visible, t)
 		}
 	}
-	s.request = &request{set: s}
+	s.request = newRequest(s, nil)
+}
+
+// canDefer reports whether a tool that is not described can be found.
+func (s *Set) canDefer() bool {
+	t := s.names[SearchName]
+	return t != nil && t.Source == ""
 }
 
 // crowded reports whether the descriptions of tools take too much of the context.
@@ -121,7 +141,7 @@ func (s *Set) crowded(tools []*Tool, opts *SetOptions) bool {
 	const bytesPerToken = 3.5
 	budget := int(share * float64(opts.ContextTokens) * bytesPerToken)
 	for _, t := range tools {
-		budget -= len(t.Describe(s.session)) + len(s.View(t).JSON())
+		budget -= len(s.Description(t)) + len(s.View(t).JSON())
 		if budget < 0 {
 			return true
 		}
@@ -137,7 +157,7 @@ func (s *Set) Append(late ...Tool) *Set {
 	n.add(n.choose(late, new(SetOptions)))
 	for _, t := range n.tools[before:] {
 		n.session.Tools = append(n.session.Tools, t.Name)
-		if !t.Deferred || n.names[SearchName] == nil {
+		if !t.Deferred || !n.canDefer() {
 			n.visible = append(n.visible, t)
 		}
 	}
@@ -161,19 +181,14 @@ func (s *Set) next() *Set {
 	n := &Set{
 		session: new(Session),
 		tools:   slices.Clip(s.tools),
-		names:   make(map[string]*Tool, len(s.names)),
-		aliases: make(map[string]*Tool, len(s.aliases)),
+		names:   maps.Clone(s.names),
+		aliases: maps.Clone(s.aliases),
 		visible: slices.Clip(s.visible),
+		refused: slices.Clip(s.refused),
 	}
 	*n.session = *s.session
 	n.session.Tools = slices.Clip(s.session.Tools)
-	for k, v := range s.names {
-		n.names[k] = v
-	}
-	for k, v := range s.aliases {
-		n.aliases[k] = v
-	}
-	n.request = &request{set: n, before: s.request}
+	n.request = newRequest(n, s.request)
 	return n
 }
 

@@ -104,6 +104,49 @@ func TestAWronglyBuiltToolPanicsWithItsName(t *testing.T) {
 	}
 }
 
+func TestAWronglyBuiltForeignToolIsLeftOut(t *testing.T) {
+	s := tool.NewSet(nil, []tool.Tool{named("Read")}, []tool.Tool{named("my.tool", foreign), named("Read", foreign), named("ok", foreign)}, nil)
+	if got := strings.Join(names(s.All()), " "); got != "Read ok" {
+		t.Errorf("pool: %s", got)
+	}
+	if got := fmt.Sprint(s.Refused()); !strings.Contains(got, "my.tool") || !strings.Contains(got, "the name is taken") {
+		t.Errorf("refused: %s", got)
+	}
+}
+
+func TestASetDoesNotChangeWithItsSession(t *testing.T) {
+	session := &tool.Session{Flags: map[string]bool{"x": true}}
+	s := tool.NewSet(session, nil, nil, nil)
+	delete(session.Flags, "x")
+	if !s.Session().Flags["x"] {
+		t.Error("a set lost a flag after it was assembled")
+	}
+}
+
+func TestAPanicInADescriptionNamesTheTool(t *testing.T) {
+	s := tool.NewSet(nil, []tool.Tool{named("Shy", func(d *tool.Def[empty, string]) {
+		d.Describe = func(*tool.Session) string { panic("no") }
+	})}, nil, nil)
+	for range 2 {
+		func() {
+			defer func() {
+				if p := fmt.Sprint(recover()); !strings.Contains(p, "tool Shy: describe: no") {
+					t.Errorf("panic: %s", p)
+				}
+			}()
+			s.Request()
+		}()
+	}
+}
+
+func TestABuiltInsOlderNameWinsOverAForeignOne(t *testing.T) {
+	alias := func(d *tool.Def[empty, string]) { d.Aliases = []string{"Old"} }
+	s := tool.NewSet(nil, nil, []tool.Tool{named("theirs", foreign, alias)}, nil).Append(named("Ours", alias))
+	if got := s.Lookup("Old").Name; got != "Ours" {
+		t.Errorf("Old is %s", got)
+	}
+}
+
 func TestTheRequestOfOneTurnBeginsThatOfTheNext(t *testing.T) {
 	s := tool.NewSet(nil, []tool.Tool{named("Read"), named(tool.SearchName), named("Sleep", deferred)}, nil, nil)
 	first := bytes.Clone(s.Request())

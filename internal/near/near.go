@@ -7,12 +7,27 @@ import (
 	"strings"
 )
 
+// maxLength bounds the work: nobody mistypes a name of this length.
+const maxLength = 64
+
+// Hint is a sentence that offers the near names, with a space before it, or ""
+// if there are none.
+func Hint(name string, candidates []string) string {
+	if near := Names(name, candidates, 2); len(near) > 0 {
+		return " Did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return ""
+}
+
 // Names returns up to n of the candidates that are near to name, nearest first.
 // Case, underscores and hyphens do not count; a third of the letters may differ.
 func Names(name string, candidates []string, n int) []string {
 	type scored struct {
 		name string
 		dist int
+	}
+	if len(name) > maxLength {
+		return nil
 	}
 	want := fold(name)
 	var found []scored
@@ -34,9 +49,9 @@ func Names(name string, candidates []string, n int) []string {
 	return out
 }
 
-func fold(s string) string {
-	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(s))
-}
+var joints = strings.NewReplacer("_", "", "-", "")
+
+func fold(s string) string { return joints.Replace(strings.ToLower(s)) }
 
 // distance is the number of letters to insert, delete, replace or swap with
 // their neighbour to turn a into b.

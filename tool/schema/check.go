@@ -3,8 +3,12 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -54,8 +58,8 @@ func decode(raw json.RawMessage) (any, error) {
 	if err := dec.Decode(&v); err != nil {
 		return nil, err
 	}
-	if dec.More() {
-		return nil, fmt.Errorf("more than one value")
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, errors.New("more than one value")
 	}
 	return v, nil
 }
@@ -78,7 +82,13 @@ type checker struct {
 }
 
 func (c *checker) fail(path string, n *node, v any) {
-	c.problems = append(c.problems, Problem{Path: path, Expected: n.expected(), Got: show(v)})
+	p := Problem{Path: path, Expected: n.expected(), Got: show(v)}
+	if num, ok := v.(json.Number); ok {
+		if _, err := strconv.ParseFloat(num.String(), 64); err != nil {
+			p.Got += ", which no number type holds"
+		}
+	}
+	c.problems = append(c.problems, p)
 }
 
 // check returns v, repaired where needed and licensed.
@@ -151,13 +161,13 @@ func (c *checker) checkObject(n *node, v map[string]any, path string) {
 		}
 	}
 	first := true
-	for _, name := range sortedKeys(v) {
+	for _, name := range slices.Sorted(maps.Keys(v)) {
 		if _, declared := n.fields[name]; declared {
 			continue
 		}
 		switch {
 		case n.closed:
-			c.problems = append(c.problems, unknown(path, name, v[name], n, first))
+			c.problems = append(c.problems, c.unknown(path, name, v[name], n, first))
 			first = false
 		case n.more != nil:
 			v[name] = c.check(n.more, v[name], join(path, name))
@@ -167,7 +177,7 @@ func (c *checker) checkObject(n *node, v map[string]any, path string) {
 
 func (c *checker) checkField(n *node, v map[string]any, name string, value any, path string) {
 	field := n.fields[name]
-	if value == nil && !field.kinds.has(null) && !n.requires(name) && !c.strict && len(field.anyOf) == 0 {
+	if value == nil && !field.takesNull() && !n.requires(name) && !c.strict {
 		delete(v, name)
 		c.repairs = append(c.repairs, Repair{Path: path, From: "null", To: "absent"})
 		return
@@ -193,11 +203,27 @@ func (c *checker) checkUnion(n *node, v any, path string) any {
 		}
 	}
 	if len(fits) != 1 {
-		c.fail(path, n, v)
+		c.failUnion(n, v, path)
 		return v
 	}
 	c.repairs = append(c.repairs, repairs...)
 	return fits[0]
+}
+
+// failUnion says what is wrong with v as the one form that has its type, or else
+// what the forms are.
+func (c *checker) failUnion(n *node, v any, path string) {
+	var alike []*node
+	for _, form := range n.anyOf {
+		if form.kinds != 0 && form.kinds.has(kindOf(v)) {
+			alike = append(alike, form)
+		}
+	}
+	if len(alike) == 1 {
+		c.check(alike[0], clone(v), path)
+		return
+	}
+	c.fail(path, n, v)
 }
 
 func (c *checker) accepts(n *node, v any, path string) bool {

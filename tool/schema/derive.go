@@ -1,7 +1,9 @@
 package schema
 
 import (
+	"encoding"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -21,6 +23,9 @@ func derive(t reflect.Type) (*source, error) {
 	if t.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("%s is a %s, a tool's input is a struct", t, t.Kind())
 	}
+	if err := mirrors(t, make(map[reflect.Type]bool)); err != nil {
+		return nil, err
+	}
 	root, err := generate(t)
 	if err != nil {
 		return nil, err
@@ -30,6 +35,61 @@ func derive(t reflect.Type) (*source, error) {
 		return nil, err
 	}
 	return src, nil
+}
+
+// deriveOutput describes what encoding/json writes of t.
+func deriveOutput(t reflect.Type) (*source, error) {
+	root, err := generate(t)
+	if err != nil {
+		return nil, err
+	}
+	src := &source{root: root, meta: make(map[*jsonschema.Schema]*directives), output: true}
+	return src, src.decorate(t, root)
+}
+
+// mirrors reports where the JSON that t decodes is not what a schema made from
+// its fields would say.
+func mirrors(t reflect.Type, seen map[reflect.Type]bool) error {
+	if seen[t] {
+		return nil
+	}
+	seen[t] = true
+	if t == reflect.TypeFor[json.RawMessage]() || reflect.PointerTo(t).Implements(reflect.TypeFor[Union]()) {
+		return nil
+	}
+	for _, own := range []reflect.Type{reflect.TypeFor[json.Unmarshaler](), reflect.TypeFor[encoding.TextUnmarshaler]()} {
+		if reflect.PointerTo(t).Implements(own) {
+			return fmt.Errorf("%s decodes itself: use a plain type, or implement Union", t)
+		}
+	}
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		return mirrors(t.Elem(), seen)
+	case reflect.Float32, reflect.Uint64, reflect.Uint, reflect.Uintptr:
+		return fmt.Errorf("%s holds fewer numbers than JSON: use float64 or int64", t)
+	case reflect.Struct:
+		for _, f := range reflect.VisibleFields(t) {
+			if err := mirrorsField(t, f, seen); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func mirrorsField(t reflect.Type, f reflect.StructField, seen map[reflect.Type]bool) error {
+	name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+	switch {
+	case !f.IsExported() || f.Tag.Get("json") == "-":
+		return nil
+	case name == "-":
+		return fmt.Errorf("field %s.%s: the name - is not usable", t, f.Name)
+	case f.Anonymous && name != "":
+		return fmt.Errorf("field %s.%s: an embedded struct with a name of its own is not described; name the field", t, f.Name)
+	case strings.Contains(options, "string"):
+		return fmt.Errorf("field %s.%s: the json option string is not described", t, f.Name)
+	}
+	return mirrors(f.Type, seen)
 }
 
 // generate lets the library describe t, with unions and raw JSON described here.
@@ -68,6 +128,9 @@ func describeUnion(t reflect.Type, u Union, into map[reflect.Type]*jsonschema.Sc
 	union := new(jsonschema.Schema)
 	for _, v := range u.Variants() {
 		vt := reflect.TypeOf(v)
+		if vt == nil {
+			return fmt.Errorf("union %s: a variant is nil", t)
+		}
 		form, err := generate(vt)
 		if err != nil {
 			return fmt.Errorf("union %s: %w", t, err)
@@ -93,13 +156,13 @@ func describeUnion(t reflect.Type, u Union, into map[reflect.Type]*jsonschema.Sc
 }
 
 // decorate walks t and its generated schema together, applies the haft tags, and
-// removes "null", which the library adds for slices and pointers: a model that
-// may send null for absence will, and absence is what optional means here.
+// removes "null" from inputs, which the library adds for slices and pointers: a
+// model that may send null for absence will, and absence is what optional means.
 func (src *source) decorate(t reflect.Type, s *jsonschema.Schema) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if len(s.Types) == 2 && s.Types[0] == "null" {
+	if len(s.Types) == 2 && s.Types[0] == "null" && !src.output {
 		s.Type, s.Types = s.Types[1], nil
 	}
 	switch {
@@ -116,6 +179,7 @@ func (src *source) decorate(t reflect.Type, s *jsonschema.Schema) error {
 }
 
 func (src *source) decorateFields(t reflect.Type, s *jsonschema.Schema) error {
+	aliases := make(map[string]bool)
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.Anonymous || !f.IsExported() || name == "-" {
@@ -134,6 +198,12 @@ func (src *source) decorateFields(t reflect.Type, s *jsonschema.Schema) error {
 		d, err := parseDirectives(f.Tag.Get("haft"))
 		if err == nil {
 			err = d.apply(prop)
+		}
+		for _, alias := range d.aliasNames() {
+			if aliases[alias] || s.Properties[alias] != nil {
+				err = errors.Join(err, fmt.Errorf("the alias %s is taken", alias))
+			}
+			aliases[alias] = true
 		}
 		if err != nil {
 			return fmt.Errorf("field %s.%s: %w", t, f.Name, err)

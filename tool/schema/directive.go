@@ -3,6 +3,7 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -74,8 +75,19 @@ func (d *directives) set(word string) (err error) {
 	return err
 }
 
+// aliasNames works on the nil that a broken tag leaves.
+func (d *directives) aliasNames() []string {
+	if d == nil {
+		return nil
+	}
+	return d.aliases
+}
+
 func number(s string) (*float64, error) {
 	f, err := strconv.ParseFloat(s, 64)
+	if err == nil && (math.IsNaN(f) || math.IsInf(f, 0)) {
+		err = fmt.Errorf("%s is no bound", s)
+	}
 	return &f, err
 }
 
@@ -109,13 +121,39 @@ func (d *directives) apply(s *jsonschema.Schema) error {
 		}
 		s.Pattern = d.pattern
 	}
-	return d.bound(s)
+	if err := d.bound(s); err != nil {
+		return err
+	}
+	return fits(s, "default", s.Default)
+}
+
+// fits reports whether a value in a tag is one that the field accepts.
+func fits(s *jsonschema.Schema, what string, raw json.RawMessage) error {
+	if raw == nil {
+		return nil
+	}
+	v, err := decode(raw)
+	if err == nil && !(&checker{strict: true}).accepts(newNode(s), v, "") {
+		err = fmt.Errorf("%s is not a value that the field accepts", raw)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
 }
 
 // bound writes min and max as the keyword that fits the type.
 func (d *directives) bound(s *jsonschema.Schema) error {
 	if d.min == nil && d.max == nil {
 		return nil
+	}
+	if d.min != nil && d.max != nil && *d.min > *d.max {
+		return fmt.Errorf("min=%g is more than max=%g", *d.min, *d.max)
+	}
+	for _, n := range []*float64{d.min, d.max} {
+		if n != nil && s.Type != "integer" && s.Type != "number" && (*n < 0 || *n != math.Trunc(*n)) {
+			return fmt.Errorf("%g is no length", *n)
+		}
 	}
 	switch s.Type {
 	case "integer", "number":

@@ -26,6 +26,10 @@ func (e *encoder) schema(s *jsonschema.Schema) {
 	e.open('{')
 	e.text("$schema", s.Schema)
 	e.text("type", s.Type)
+	if s.Types != nil {
+		e.key("type")
+		e.b.Write(marshal(s.Types))
+	}
 	e.text("description", s.Description)
 	if s.Enum != nil {
 		e.key("enum")

@@ -2,9 +2,13 @@ package schema
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/haftdev/haft/internal/near"
 )
 
 // Example returns a small valid input: the required fields with example values.
@@ -16,15 +20,27 @@ func (v *View) correct(sent any) json.RawMessage {
 	if _, ok := sent.(map[string]any); !ok {
 		sent = map[string]any{}
 	}
-	raw := marshal(v.root.near(sent))
-	if _, _, err := v.Check(raw); err != nil {
+	raw := marshal(v.root.nearest(sent))
+	if _, _, err := v.Check(raw); err != nil || len(raw) > maxExample {
 		return nil
 	}
 	return raw
 }
 
-// near returns a valid value that keeps the valid parts of v.
-func (n *node) near(v any) any {
+// maxExample bounds an example: a longer one would not help anybody.
+const maxExample = 2_000
+
+// maxMade bounds what is invented, because a foreign schema may ask for a string
+// of a thousand million characters.
+const maxMade = 200
+
+// nearest returns a valid value that keeps the valid parts of v.
+func (n *node) nearest(v any) any {
+	for _, form := range n.anyOf {
+		if form.kinds != 0 && form.kinds.has(kindOf(v)) {
+			return form.nearest(v)
+		}
+	}
 	switch v := v.(type) {
 	case map[string]any:
 		if n.kinds.has(object) && n.kinds != 0 {
@@ -32,7 +48,7 @@ func (n *node) near(v any) any {
 		}
 	case []any:
 		if n.kinds&array != 0 && n.items != nil && len(v) > 0 && len(v) >= n.minLen {
-			return []any{n.items.near(v[0])}
+			return []any{n.items.nearest(v[0])}
 		}
 	}
 	if c := new(checker); v != nil && c.accepts(n, clone(v), "") {
@@ -51,21 +67,33 @@ func (n *node) nearObject(v map[string]any) any {
 		switch {
 		case sent && value == nil && !n.requires(name):
 		case sent || n.requires(name):
-			out[name] = field.near(value)
+			out[name] = field.nearest(value)
 		}
 	}
-	if !n.closed {
-		for name, value := range v {
-			if n.fields[name] != nil || n.alias[name] != "" {
-				continue
-			}
-			if n.more != nil {
-				value = n.more.near(value)
-			}
-			out[name] = value
+	for _, name := range slices.Sorted(maps.Keys(v)) {
+		if n.fields[name] == nil {
+			n.placeUnknown(out, v, name, v[name])
 		}
 	}
 	return out
+}
+
+// placeUnknown puts a field that is not declared where it was probably meant.
+func (n *node) placeUnknown(out, sent map[string]any, name string, value any) {
+	if !n.closed {
+		if n.more != nil {
+			value = n.more.nearest(value)
+		}
+		out[name] = value
+		return
+	}
+	meant := n.alias[name]
+	if guesses := near.Names(name, n.order, 1); meant == "" && len(guesses) > 0 {
+		meant = guesses[0]
+	}
+	if _, taken := sent[meant]; meant != "" && !taken {
+		out[meant] = n.fields[meant].nearest(value)
+	}
 }
 
 // placeholder invents a value.
@@ -84,14 +112,14 @@ func (n *node) placeholder() any {
 	case len(n.enum) > 0:
 		return n.enum[0]
 	case n.kinds&text != 0:
-		return strings.Repeat("…", max(1, n.minLen))
+		return strings.Repeat("…", min(max(1, n.minLen), maxMade))
 	case n.kinds&(integer|float) != 0:
 		return n.inRange()
 	case n.kinds&boolean != 0:
 		return true
 	case n.kinds&array != 0:
 		list := []any{}
-		for range max(n.minLen, 1) {
+		for range min(max(n.minLen, 1), maxMade) {
 			if n.items != nil && (n.maxLen < 0 || len(list) < n.maxLen) {
 				list = append(list, n.items.placeholder())
 			}

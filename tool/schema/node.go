@@ -83,6 +83,16 @@ func (n *node) bound(s *jsonschema.Schema) {
 	}
 }
 
+// takesNull reports whether null is a value of its own here, and not absence.
+func (n *node) takesNull() bool {
+	for _, form := range n.anyOf {
+		if form.takesNull() {
+			return true
+		}
+	}
+	return len(n.anyOf) == 0 && n.kinds.has(null)
+}
+
 // kinds is a set of JSON types.
 type kinds uint8
 

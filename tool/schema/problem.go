@@ -71,17 +71,21 @@ func (e *Invalid) Error() string {
 const maxProblems = 12
 
 // unknown describes a field that n does not have. Only the first one of an
-// object lists what is allowed, so that a wholly wrong input stays readable.
-func unknown(path, name string, value any, n *node, first bool) Problem {
-	p := Problem{Path: join(path, name), Got: show(value)}
-	if canonical := n.alias[name]; canonical != "" {
+// object lists what is allowed, and none past those that are shown gets a hint,
+// so that a wholly wrong input stays readable and cheap.
+func (c *checker) unknown(path, name string, value any, n *node, first bool) Problem {
+	p := Problem{Path: join(path, cut(name)), Got: show(value)}
+	switch canonical := n.alias[name]; {
+	case len(c.problems) >= maxProblems:
+	case canonical != "":
 		p.Hint = fmt.Sprintf("It is an older name of %s, which was sent as well: send only %s.", canonical, canonical)
-	} else if guess := near.Names(name, n.order, 1); len(guess) > 0 {
-		p.Hint = fmt.Sprintf("Did you mean %s?", guess[0])
-	} else if len(n.order) == 0 {
+	case len(n.order) == 0:
 		p.Hint = "No parameters are allowed here."
-	} else if first {
-		p.Hint = "Allowed: " + strings.Join(n.order, ", ") + "."
+	default:
+		p.Hint = strings.TrimSpace(near.Hint(name, n.order))
+		if p.Hint == "" && first {
+			p.Hint = "Allowed: " + strings.Join(n.order, ", ") + "."
+		}
 	}
 	return p
 }
@@ -181,8 +185,9 @@ func show(v any) string {
 }
 
 // quote is a value's JSON, cut to a readable length.
-func quote(v any) string {
-	s := string(marshal(v))
+func quote(v any) string { return cut(string(marshal(v))) }
+
+func cut(s string) string {
 	if utf8.RuneCountInString(s) > maxShown {
 		s = string([]rune(s)[:maxShown]) + "…"
 	}

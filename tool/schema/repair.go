@@ -3,7 +3,6 @@ package schema
 import (
 	"encoding/json"
 	"math"
-	"slices"
 	"strconv"
 )
 
@@ -56,10 +55,12 @@ func (n *node) fromText(s string) (any, bool) {
 	return inner, true
 }
 
-// wholeNumber writes 5.0 or 5e0 as 5.
+// wholeNumber writes 5.0 or 5e0 as 5, if it is short enough for the conversion to
+// be exact.
 func wholeNumber(v json.Number) (any, bool) {
+	const exactDigits = 15
 	f, err := strconv.ParseFloat(v.String(), 64)
-	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
+	if err != nil || f != math.Trunc(f) || math.Abs(f) >= 1<<53 || len(v) > exactDigits {
 		return nil, false
 	}
 	return json.Number(strconv.FormatInt(int64(f), 10)), true
@@ -102,13 +103,4 @@ func clone(v any) any {
 		return c
 	}
 	return v
-}
-
-func sortedKeys(v map[string]any) []string {
-	keys := make([]string, 0, len(v))
-	for k := range v {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -29,26 +29,45 @@ type source struct {
 	// flags and lists are the session facts that the shape depends on, sorted.
 	flags, lists []string
 	hides        bool
+	output       bool // describes what is written, not what is read
 }
 
-// Of returns the schema of T, which must be a struct. Nothing is derived until
-// the schema is first used. A T that cannot be described (see [Schema.Err]) is a
-// mistake of the program, not of its input.
+// Of returns the schema of an input of type T, which must be a struct. Nothing is
+// derived until the schema is first used. A T that cannot be described (see
+// [Schema.Err]) is a mistake of the program, not of its input: what validates
+// must decode, so types and tags whose JSON the schema would not describe are
+// refused.
 func Of[T any]() *Schema {
 	t := reflect.TypeFor[T]()
 	return &Schema{source: sync.OnceValues(func() (*source, error) { return derive(t) })}
+}
+
+// OfOutput returns the schema of an output of type T. It describes what
+// encoding/json writes, which for a nil slice or pointer is null.
+func OfOutput[T any]() *Schema {
+	t := reflect.TypeFor[T]()
+	return &Schema{source: sync.OnceValues(func() (*source, error) { return deriveOutput(t) })}
 }
 
 // Parse returns the schema that a foreign program sent, such as an MCP server.
 // Keywords that this package does not check itself are left to a general
 // validator, and a schema which that validator cannot resolve is checked for
 // the keywords known here: its owner has the last word on its input anyway.
-func Parse(raw json.RawMessage) (*Schema, error) {
+func Parse(raw json.RawMessage) (s *Schema, err error) {
+	// What a stranger sent may be a schema of nulls, which the library and the
+	// projection stumble over: better here than in the middle of a session.
+	defer func() {
+		if p := recover(); p != nil {
+			s, err = nil, fmt.Errorf("parse input schema: it is malformed: %v", p)
+		}
+	}()
 	src, err := parse(raw)
 	if err != nil {
 		return nil, err
 	}
-	return &Schema{source: func() (*source, error) { return src, nil }}, nil
+	s = &Schema{source: func() (*source, error) { return src, nil }}
+	s.View(nil)
+	return s, nil
 }
 
 func parse(raw json.RawMessage) (*source, error) {
