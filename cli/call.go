@@ -39,7 +39,7 @@ func (f *toolsFlags) call(ctx context.Context, name, input string) error {
 	raw := []byte(input)
 	if input == "-" {
 		var err error
-		if raw, err = io.ReadAll(f.In); err != nil {
+		if raw, err = readAll(ctx, f.In); err != nil {
 			return fmt.Errorf("read the input from standard input: %w", err)
 		}
 	}
@@ -50,7 +50,8 @@ func (f *toolsFlags) call(ctx context.Context, name, input string) error {
 		f.showProgress(feed)
 	}()
 	s := sched.New(&sched.Options{Judge: sched.JudgeFunc(typedByThePerson), Feeds: []*sched.Feed{feed}, Output: resultStore()})
-	out := s.Call(ctx, f.set(), "cli", name, raw)
+	set := f.set()
+	out := s.Call(ctx, set.Reveal(set.Session().Tools...), "cli", name, raw)
 	feed.Close()
 	<-shown
 	if err := f.show(out); err != nil {
@@ -62,12 +63,31 @@ func (f *toolsFlags) call(ctx context.Context, name, input string) error {
 	return outcomeError{out.Status}
 }
 
+// readAll reads to the end, unless ctx ends first: the read itself cannot be
+// interrupted, but nobody needs to wait for it.
+func readAll(ctx context.Context, r io.Reader) ([]byte, error) {
+	type read struct {
+		data []byte
+		err  error
+	}
+	done := make(chan read, 1)
+	go func() {
+		data, err := io.ReadAll(io.LimitReader(r, maxInput+1)) // one more is refused by the pipeline
+		done <- read{data, err}
+	}()
+	select {
+	case r := <-done:
+		return r.data, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+const maxInput = 32 << 20
+
 // typedByThePerson is the verdict on a call that somebody wrote out at a shell:
 // writing it was the approval. What the tool itself refuses stays refused.
-func typedByThePerson(_ context.Context, c tool.Case) tool.Verdict {
-	if c.Own.Behavior == tool.Deny {
-		return c.Own
-	}
+func typedByThePerson(context.Context, tool.Case) tool.Verdict {
 	return tool.Verdict{Behavior: tool.Allow, Reason: "the call was typed by the person at the command line"}
 }
 
@@ -141,6 +161,9 @@ func (f *toolsFlags) show(out *sched.Outcome) error {
 	for _, n := range out.Notes {
 		fmt.Fprintln(f.Err, n)
 	}
+	if out.Fatal != nil {
+		fmt.Fprintln(f.Err, out.Fatal)
+	}
 	for _, b := range out.Result.Content {
 		if _, err := io.WriteString(f.Out, blockText(b)); err != nil {
 			return err
@@ -157,11 +180,14 @@ func repairTexts(repairs []schema.Repair) []string {
 	return texts
 }
 
+// plain takes out the tags that tell a model where an error comes from.
+var plain = strings.NewReplacer("<tool_use_error>", "", "</tool_use_error>", "")
+
 // blockText is a block as a terminal can show it.
 func blockText(b tool.Block) string {
 	switch b.Type {
 	case tool.TextBlock:
-		return strings.TrimSuffix(b.Text, "\n") + "\n"
+		return strings.TrimSuffix(plain.Replace(b.Text), "\n") + "\n"
 	case tool.ReferenceBlock:
 		return ""
 	}

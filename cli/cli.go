@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -29,6 +30,7 @@ type Streams struct {
 func Main() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal kills, as people expect
 	return Run(ctx, os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 }
 
@@ -46,6 +48,7 @@ func newRoot(s Streams) *cobra.Command {
 		Long: `haft is a tool system for language models: every effect a model has on the
 world goes through a tool, and every call of a tool goes through one controlled
 pipeline of look-up, validation, hooks, permission, execution and bounded result.`,
+		Version:           version(),
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
@@ -60,6 +63,14 @@ pipeline of look-up, validation, hooks, permission, execution and bounded result
 	return root
 }
 
+// version is what the build knows of its own version.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info.Main.Version
+	}
+	return "unknown"
+}
+
 // group is a command that only holds others: it explains itself, and refuses a
 // word that is none of them.
 func group(c *cobra.Command) *cobra.Command {
@@ -72,11 +83,11 @@ func group(c *cobra.Command) *cobra.Command {
 		for _, sub := range c.Commands() {
 			names = append(names, sub.Name())
 		}
-		hint := fmt.Sprintf("Run '%s --help' for what there is", c.CommandPath())
-		if guesses := near.Names(args[0], names, 1); len(guesses) > 0 {
-			hint = fmt.Sprintf("Did you mean '%s %s'?", c.CommandPath(), guesses[0])
+		hint := near.Hint(args[0], names)
+		if hint == "" {
+			hint = fmt.Sprintf(" Run '%s --help' for what there is.", c.CommandPath())
 		}
-		return usageError{fmt.Errorf("unknown command %q for '%s'. %s", args[0], c.CommandPath(), hint)}
+		return usageError{fmt.Errorf("unknown command %q for '%s'.%s", args[0], c.CommandPath(), hint)}
 	}
 	return c
 }
@@ -87,6 +98,6 @@ func exactly(n int) cobra.PositionalArgs {
 		if len(args) == n {
 			return nil
 		}
-		return usageError{fmt.Errorf("%q wants %d arguments, got %d: %s", c.CommandPath(), n, len(args), c.UseLine())}
+		return usageError{fmt.Errorf("wrong number of arguments (%d, want %d). Usage: %s", len(args), n, c.UseLine())}
 	}
 }

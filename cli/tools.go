@@ -50,7 +50,8 @@ func newTools(s Streams) *cobra.Command {
 	return c
 }
 
-// set assembles the pool as a session would.
+// set assembles the pool as a session would; a person needs no ToolSearch to
+// know about a deferred tool.
 func (f *toolsFlags) set() *tool.Set {
 	var opts tool.SetOptions
 	if f.bare {
@@ -63,11 +64,11 @@ func (f *toolsFlags) lookup(set *tool.Set, name string) (*tool.Tool, error) {
 	if t := set.Lookup(name); t != nil {
 		return t, nil
 	}
-	hint := "Run 'haft tools list' for what there is."
-	if guesses := near.Names(name, set.Session().Tools, 2); len(guesses) > 0 {
-		hint = "Did you mean " + strings.Join(guesses, " or ") + "?"
+	hint := near.Hint(name, set.Session().Tools)
+	if hint == "" {
+		hint = " Run 'haft tools list' for what there is."
 	}
-	return nil, usageError{fmt.Errorf("there is no tool %q. %s", name, hint)}
+	return nil, usageError{fmt.Errorf("there is no tool %q.%s", name, hint)}
 }
 
 // toolInfo is a tool as programs read it.

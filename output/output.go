@@ -9,7 +9,9 @@
 package output
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,8 +21,9 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// MaxData is how many bytes one image or document may have. Providers refuse
-// larger ones, and a refused block would end the conversation.
+// MaxData is how many bytes the images and documents of a result may have
+// together. Providers refuse larger requests, and a refused one would end the
+// conversation.
 const MaxData = 32 << 20
 
 // A Store keeps what was too long for a conversation. A nil Store keeps nothing.
@@ -37,12 +40,13 @@ type Kept struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// Bound returns content with at most limit characters of text. If it was longer,
-// the whole text is kept under the call's id; Kept is nil if nothing was cut, and
-// has no path if there was no way to keep it.
+// Bound returns content with at most limit characters of text, or as many as it
+// takes to say what was left out. If it was longer, the whole text is kept under
+// the call's id; Kept is nil if nothing was cut, and has no path if there was no
+// way to keep it.
 func (s *Store) Bound(id string, content []tool.Block, limit int) ([]tool.Block, *Kept) {
 	content, dropped := s.boundData(id, content)
-	size := textSize(content)
+	size := Size(content)
 	if size <= limit {
 		return content, dropped
 	}
@@ -75,10 +79,12 @@ func (s *Store) Bound(id string, content []tool.Block, limit int) ([]tool.Block,
 // boundData replaces images and documents that are too large by a sentence.
 func (s *Store) boundData(id string, content []tool.Block) ([]tool.Block, *Kept) {
 	var kept *Kept
+	room := MaxData
 	for i, b := range content {
-		if len(b.Data) <= MaxData {
+		if room -= len(b.Data); room >= 0 || len(b.Data) == 0 {
 			continue
 		}
+		room += len(b.Data)
 		if kept == nil {
 			content = slices.Clone(content) // the tool may hold on to its own
 		}
@@ -101,12 +107,38 @@ func (s *Store) keep(name string, data []byte) (string, error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return "", fmt.Errorf("keep result: %w", err)
 	}
-	path := filepath.Join(s.dir, safeName(name))
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		os.Remove(path) // a part would be taken for the whole
+	f, err := s.create(safeName(name))
+	if err != nil {
 		return "", fmt.Errorf("keep result: %w", err)
 	}
-	return path, nil
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err != nil {
+		os.Remove(f.Name()) // a part would be taken for the whole
+		return "", fmt.Errorf("keep result: %w", err)
+	}
+	return f.Name(), nil
+}
+
+// create makes a file that was not there: an earlier result of the same name, to
+// which the model has the path, stays.
+func (s *Store) create(name string) (*os.File, error) {
+	ext := filepath.Ext(name)
+	base := strings.TrimSuffix(name, ext)
+	for n := 2; ; n++ {
+		f, err := os.OpenFile(filepath.Join(s.dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if !errors.Is(err, fs.ErrExist) {
+			return f, err
+		}
+		name = fmt.Sprintf("%s-%d%s", base, n, ext)
+	}
+}
+
+// Shorten cuts the middle out of text that is longer than limit characters.
+func Shorten(s string, limit int) string {
+	if utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	return abridge(s, limit, func(int, int) string { return "" })
 }
 
 // safeName makes a call's id, which a provider chose, fit for a file name.
@@ -119,7 +151,8 @@ func safeName(name string) string {
 	}, strings.TrimLeft(name, "."))
 }
 
-func textSize(content []tool.Block) int {
+// Size is how many characters of text content has.
+func Size(content []tool.Block) int {
 	n := 0
 	for _, b := range content {
 		if b.Type == tool.TextBlock {

@@ -70,10 +70,29 @@ func TestACallIDCannotLeaveTheStore(t *testing.T) {
 	}
 }
 
+func TestAnEarlierResultStays(t *testing.T) {
+	s := output.NewStore(t.TempDir())
+	_, first := s.Bound("call-0", text(strings.Repeat("x", 900)), 100)
+	_, second := s.Bound("call-0", text(strings.Repeat("y", 900)), 100)
+	if got, err := os.ReadFile(first.Path); err != nil || got[0] != 'x' || first.Path == second.Path {
+		t.Errorf("%s holds %.5s, %v", first.Path, got, err)
+	}
+}
+
+func TestShorten(t *testing.T) {
+	if got := output.Shorten("short", 5); got != "short" {
+		t.Errorf("got %q", got)
+	}
+	if got := output.Shorten(strings.Repeat("é", 100), 20); utf8.RuneCountInString(got) > 20 || !strings.Contains(got, "…") {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestATooLargeImageIsReplacedByASentence(t *testing.T) {
-	content := []tool.Block{{Type: tool.ImageBlock, Data: make([]byte, output.MaxData+1)}, {Type: tool.ImageBlock, Data: []byte{1}}}
+	content := []tool.Block{{Type: tool.ImageBlock, Data: make([]byte, output.MaxData+1)}, {Type: tool.ImageBlock, Data: []byte{1}},
+		{Type: tool.ImageBlock, Data: make([]byte, output.MaxData)}}
 	got, kept := output.NewStore(t.TempDir()).Bound("c1", content, 1000)
-	if got[0].Type != tool.TextBlock || got[1].Type != tool.ImageBlock || kept == nil {
+	if got[0].Type != tool.TextBlock || got[1].Type != tool.ImageBlock || got[2].Type != tool.TextBlock || kept == nil {
 		t.Errorf("got %v %v, kept %v", got[0].Type, got[1].Type, kept)
 	}
 	if content[0].Type != tool.ImageBlock {

@@ -46,20 +46,23 @@ type Feed struct {
 	mu      sync.Mutex
 	wake    chan struct{} // holds a token when there may be something to read
 	queue   []*unread
-	newest  map[*flight]*unread // the unread progress of a call
+	newest  map[*mark]*unread // the unread progress of a call
 	missed  int
 	closed  bool
 	maximum int
 }
 
 type unread struct {
-	flight *flight
-	event  Event
+	mark  *mark
+	event Event
 }
+
+// A mark tells calls apart in a feed, without keeping all of the call alive.
+type mark struct{ _ byte }
 
 // NewFeed returns a feed. It begins to collect when it is given to a [Scheduler].
 func NewFeed() *Feed {
-	return &Feed{wake: make(chan struct{}, 1), newest: make(map[*flight]*unread), maximum: 1 << 16}
+	return &Feed{wake: make(chan struct{}, 1), newest: make(map[*mark]*unread), maximum: 1 << 16}
 }
 
 // Events returns the events as they come, until the feed is closed and read, or
@@ -109,13 +112,13 @@ func (f *Feed) pop() *unread {
 	u := f.queue[0]
 	f.queue[0] = nil
 	f.queue = f.queue[1:]
-	if f.newest[u.flight] == u {
-		delete(f.newest, u.flight)
+	if f.newest[u.mark] == u {
+		delete(f.newest, u.mark)
 	}
 	return u
 }
 
-func (f *Feed) put(from *flight, e Event) {
+func (f *Feed) put(from *mark, e Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
@@ -148,8 +151,20 @@ func (f *Feed) signal() {
 
 // publish tells every feed of an event of a flight.
 func (b *Batch) publish(f *flight, e Event) {
+	e.CallID, e.UseID, e.Tool, e.Agent = f.id, f.useID, f.name, b.agent
 	for _, feed := range b.opts.Feeds {
-		e.CallID, e.UseID, e.Tool, e.Agent = f.id, f.useID, f.name, b.agent
-		feed.put(f, e)
+		feed.put(f.mark, e)
+	}
+}
+
+// report passes progress on, unless the call is over.
+func (b *Batch) report(f *flight, p tool.Progress) {
+	if p == nil || len(b.opts.Feeds) == 0 {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !f.claimed {
+		b.publish(f, Event{Progress: p})
 	}
 }

@@ -13,12 +13,16 @@ import (
 // A flight is one call on its way. What is not said to be fixed or guarded
 // belongs to the goroutine that takes the call along.
 type flight struct {
-	// Fixed when the call enters.
-	batch           *Batch
-	index           int
-	id, useID, name string
-	ctx             context.Context
-	cancel          context.CancelCauseFunc
+	// Fixed when the call is opened.
+	batch     *Batch
+	index     int
+	id, useID string
+	called    string // the name the model used
+	name      string // the tool's name, or what the model used
+	input     *Input
+	ctx       context.Context
+	cancel    context.CancelCauseFunc
+	mark      *mark
 
 	// Fixed when the call is queued.
 	tool    *tool.Tool
@@ -29,16 +33,17 @@ type flight struct {
 	out   Outcome
 
 	// Guarded by batch.mu.
-	state   State
-	shared  bool          // has, or wants, a place beside others
-	running bool          // Run was or is about to be called
-	granted chan struct{} // closed when a place alone is granted; see Batch.goAlone
-	claimed bool          // somebody is about to set done
-	done    *Outcome      // the one outcome
-	grace   *time.Timer   // runs once a running call is cancelled
+	state     State
+	shared    bool          // has, or wants, a place beside others
+	running   bool          // Run was or is about to be called
+	granted   chan struct{} // closed when a place alone is granted; see Batch.goAlone
+	claimed   bool          // somebody is about to set done
+	discarded bool          // there is no such call
+	done      *Outcome      // the one outcome
+	grace     *time.Timer   // runs once a running call is cancelled
 }
 
-// fly takes a prepared call from the tool's own check to its bounded result.
+// fly takes a prepared call from the tool's own check to its result.
 func (f *flight) fly() *Outcome {
 	if out := f.validate(); out != nil {
 		return out
@@ -50,8 +55,9 @@ func (f *flight) fly() *Outcome {
 		return out
 	}
 	f.run()
-	f.after()
-	f.bound()
+	if !f.batch.gone(f) {
+		f.after()
+	}
 	return &f.out
 }
 
@@ -69,13 +75,13 @@ func (f *flight) validate() *Outcome {
 func (f *flight) dispatch() *Outcome {
 	if f.shared && !f.marks.ConcurrencySafe && !f.batch.goAlone(f) {
 		// A hook or an approval had changed the input into one that must run alone.
-		return f.cancelled("before it ran")
+		return f.cancelled("before it ran", nil)
 	}
 	if out := f.record(Dispatched); out != nil {
 		return out
 	}
 	if !f.batch.clearToRun(f) {
-		return f.cancelled("before it ran")
+		return f.cancelled("before it ran", nil)
 	}
 	return nil
 }
@@ -92,8 +98,9 @@ func (f *flight) run() {
 		if result.Failed {
 			f.out.Status = Failed
 		}
-	case f.ctx.Err() != nil && (errors.Is(err, f.ctx.Err()) || errors.Is(err, context.Cause(f.ctx))):
-		f.cancelled("while it ran")
+	case f.ctx.Err() != nil:
+		// Whatever a cancelled tool says, such as that its process was killed.
+		f.cancelled("while it ran", err)
 	case errors.As(err, &forModel):
 		f.fail(forModel.Message)
 	default:
@@ -114,8 +121,7 @@ func (f *flight) guarded() (result tool.Result, err error) {
 	return f.tool.Run(f.ctx, f.call)
 }
 
-// safely does a part of the way that is not the tool's Run, which other people's
-// code can make panic as well: marks, checks, hooks, judges.
+// safely does a part of the way that is not the tool's Run but calls its code.
 func (f *flight) safely(part func() *Outcome) (out *Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -128,14 +134,21 @@ func (f *flight) safely(part func() *Outcome) (out *Outcome) {
 }
 
 func (f *flight) crashed(p any) string {
-	return fmt.Sprintf("%s crashed: %v. This is a fault in the tool, not in the input: try another way.", f.out.Tool, p)
+	return fmt.Sprintf("%s crashed: %v. This is a fault in the tool, not in the input: try another way.", f.name, p)
 }
 
+// after shows the result to the hooks. A hook that crashes does not take back
+// what the tool did.
 func (f *flight) after() {
 	hooks := f.batch.opts.Hooks
 	if hooks == nil {
 		return
 	}
+	defer func() {
+		if p := recover(); p != nil {
+			f.out.Notes = append(f.out.Notes, fmt.Sprintf("A hook crashed after %s had run: %v", f.name, p))
+		}
+	}()
 	replacement, notes := hooks.After(context.WithoutCancel(f.ctx), f.tool, f.call, f.out.Result)
 	if replacement != nil {
 		f.out.Result = *replacement
@@ -143,11 +156,17 @@ func (f *flight) after() {
 	f.out.Notes = append(f.out.Notes, notes...)
 }
 
-func (f *flight) bound() {
-	limit := f.batch.takeBudget(f.tool.ResultLimit())
-	content, kept := f.batch.opts.Output.Bound(f.call.ID, f.out.Result.Content, limit)
-	f.batch.returnBudget(limit, content)
-	f.out.Result.Content, f.out.Kept = content, kept
+// outcome returns an outcome that names the call.
+func (f *flight) outcome(s Status) Outcome {
+	return Outcome{CallID: f.id, UseID: f.useID, Tool: f.name, Agent: f.batch.agent, Status: s}
+}
+
+// vanished is the outcome of a call whose goroutine is ended by the tool's own
+// code, which runtime.Goexit can do.
+func (f *flight) vanished() *Outcome {
+	out := f.outcome(Failed)
+	out.Result = tool.Failure(f.crashed("it ended without a result"))
+	return &out
 }
 
 func (f *flight) fail(text string) {
@@ -163,9 +182,14 @@ func (f *flight) refuse(s Status, text string) *Outcome {
 	return &f.out
 }
 
-func (f *flight) cancelled(when string) *Outcome {
+// cancelled ends a call whose context has ended; err is what the tool said to it.
+func (f *flight) cancelled(when string, err error) *Outcome {
+	text := fmt.Sprintf("Cancelled %s: %s.", when, causeText(context.Cause(f.ctx)))
+	if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Cause(f.ctx)) {
+		text += " The tool said: " + err.Error()
+	}
 	f.out.Status = Cancelled
-	f.out.Result = tool.Failure(fmt.Sprintf("Cancelled %s: %s.", when, causeText(context.Cause(f.ctx))))
+	f.out.Result = tool.Failure(text)
 	return &f.out
 }
 

@@ -40,7 +40,8 @@ const (
 )
 
 type scripted struct {
-	arrives time.Duration
+	opens   time.Duration // when its input begins
+	arrives time.Duration // when its input is complete
 	asks    time.Duration // how long the person thinks; 0: nobody is asked
 	takes   time.Duration
 	kind    kind
@@ -57,8 +58,9 @@ const (
 	succeeds kind = iota
 	fails
 	crashes
-	breaks // an error that is not for the model
+	breaks // an error that is not for the model: it ends the turn
 	isDenied
+	endsTurn // denied by a person who wants no more
 	isInvalid
 	isUnknown
 	kinds
@@ -81,11 +83,11 @@ func randomScript(r *rand.Rand) script {
 	var now time.Duration
 	for range 1 + r.IntN(12) {
 		now += moment() / 4
-		c := scripted{arrives: now, takes: moment(), safe: maybe(60), changed: maybe(15), blocks: maybe(30), stops: maybe(50), deaf: maybe(20)}
+		c := scripted{opens: now, arrives: now + moment()/8, takes: moment(), safe: maybe(60), changed: maybe(15), blocks: maybe(30), stops: maybe(50), deaf: maybe(20)}
 		if maybe(40) {
 			c.kind = kind(r.IntN(int(kinds)))
 		}
-		if maybe(20) || c.kind == isDenied {
+		if maybe(20) || c.kind == isDenied || c.kind == endsTurn {
 			c.asks = moment() / 2
 		}
 		s.calls = append(s.calls, c)
@@ -114,7 +116,7 @@ func TestTheSchedulerDoesWhatItsModelSays(t *testing.T) {
 // that must be alone.
 func play(t *testing.T, s script) []life {
 	began := time.Now()
-	w := &world{t: t, script: s, began: began, lives: make([]life, len(s.calls))}
+	w := &world{t: t, script: s, began: began, lives: make([]life, len(s.calls)), running: make(map[int]bool)}
 	for i := range w.lives {
 		w.lives[i].Start = -1
 	}
@@ -127,10 +129,19 @@ func play(t *testing.T, s script) []life {
 	defer cancel(nil)
 	b := sc.Start(ctx, &sched.BatchOptions{Tools: w.tools()})
 	go func() {
+		var arriving sync.WaitGroup // inputs overlap
 		for i, c := range s.calls {
-			time.Sleep(time.Until(began.Add(c.arrives)))
-			b.Add(fmt.Sprint(i), w.name(c), w.input(c, i))
+			time.Sleep(time.Until(began.Add(c.opens)))
+			in := b.Open(fmt.Sprint(i), w.name(c))
+			arriving.Go(func() {
+				raw := w.input(c, i)
+				in.Write(raw[:len(raw)/2])
+				time.Sleep(time.Until(began.Add(c.arrives)))
+				in.Write(raw[len(raw)/2:])
+				in.Close()
+			})
 		}
+		arriving.Wait()
 		b.End()
 	}()
 	switch why := errors.New("enough"); s.abort {
@@ -167,9 +178,8 @@ type world struct {
 
 	mu      sync.Mutex
 	lives   []life
-	ended   []int // Finished records per call
-	running int
-	alone   bool
+	ended   []int        // Finished records per call
+	running map[int]bool // the calls that run, and whether they must be alone
 }
 
 type input struct {
@@ -216,7 +226,7 @@ func (w *world) tools() *tool.Set {
 func (w *world) run(ctx context.Context, _ *tool.Call, in input) (string, error) {
 	c := w.script.calls[in.I]
 	w.enter(in)
-	defer w.leave()
+	defer w.leave(in.I)
 	timer := time.NewTimer(c.takes)
 	defer timer.Stop()
 	if c.deaf {
@@ -242,26 +252,20 @@ func (w *world) run(ctx context.Context, _ *tool.Call, in input) (string, error)
 func (w *world) enter(in input) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	c := w.script.calls[in.I]
-	alone := !c.safe || in.Alone
-	if w.running > 0 && (alone || w.alone) && !w.abandoned() {
-		w.t.Errorf("call %d ran beside a call that must be alone", in.I)
+	alone := !w.script.calls[in.I].safe || in.Alone
+	for other, mustBeAlone := range w.running {
+		if alone || mustBeAlone {
+			w.t.Errorf("call %d ran beside call %d", in.I, other)
+		}
 	}
-	w.running++
-	w.alone = alone
+	w.running[in.I] = alone
 	w.lives[in.I].Start = time.Since(w.began)
 }
 
-func (w *world) leave() {
+func (w *world) leave(i int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.running--
-}
-
-// abandoned reports whether a deaf call may have been given up, which is the only
-// way for a call to outlive its outcome.
-func (w *world) abandoned() bool {
-	return w.script.abort != noAbort && time.Since(w.began) > w.script.at
+	delete(w.running, i)
 }
 
 func (w *world) judge(_ context.Context, c tool.Case) tool.Verdict {
@@ -280,8 +284,8 @@ func (w *world) ask(ctx context.Context, c tool.Case, _ tool.Verdict) (tool.Verd
 	case <-ctx.Done():
 		return tool.Verdict{}, ctx.Err()
 	}
-	if call.kind == isDenied {
-		return tool.Verdict{Behavior: tool.Deny}, nil
+	if call.kind == isDenied || call.kind == endsTurn {
+		return tool.Verdict{Behavior: tool.Deny, Interrupt: call.kind == endsTurn}, nil
 	}
 	return tool.Verdict{Behavior: tool.Allow}, nil
 }
@@ -306,6 +310,7 @@ func (w *world) Record(_ context.Context, r sched.Record) error {
 	i := index(r.Call)
 	w.lives[i].End, w.lives[i].Status = time.Since(w.began), r.Outcome.Status
 	w.ended = append(w.ended, i)
+	delete(w.running, i) // one that was given up may still be there
 	return nil
 }
 

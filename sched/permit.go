@@ -4,19 +4,15 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/haftdev/haft/jsonstream"
 	"github.com/haftdev/haft/tool"
 )
 
 // permit decides whether the call may run. An outcome means that it may not.
 func (f *flight) permit() *Outcome {
-	c := tool.Case{Tool: f.tool}
-	if hooks := f.batch.opts.Hooks; hooks != nil {
-		var notes []string
-		c.Hook, notes = hooks.Before(f.ctx, f.tool, f.call)
-		f.out.Notes = append(f.out.Notes, notes...)
-		if out := f.change(c.Hook.Input, false); out != nil {
-			return out
-		}
+	c := tool.Case{Tool: f.tool, Call: f.call}
+	if out := f.hook(&c); out != nil {
+		return out
 	}
 	verdict, out := f.judge(&c)
 	if out != nil {
@@ -37,32 +33,62 @@ func (f *flight) permit() *Outcome {
 	return nil
 }
 
+// hook shows the call to the hooks, which may change it.
+func (f *flight) hook(c *tool.Case) *Outcome {
+	hooks := f.batch.opts.Hooks
+	if hooks == nil {
+		return nil
+	}
+	notes := f.before(hooks, c)
+	f.out.Notes = append(f.out.Notes, notes...)
+	return f.change(c.Hook.Input, false)
+}
+
+// before runs the hooks; one that crashes cannot have approved of the call.
+func (f *flight) before(hooks Hooks, c *tool.Case) (notes []string) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.Hook = tool.Verdict{Behavior: tool.Deny, Reason: fmt.Sprintf("a hook crashed: %v", p)}
+		}
+	}()
+	c.Hook, notes = hooks.Before(f.ctx, f.tool, f.call)
+	return notes
+}
+
 // judge asks the tool for its view and the judge for the verdict on the input as
-// it is now.
+// it is now. What a hook or the tool itself denies stays denied.
 func (f *flight) judge(c *tool.Case) (tool.Verdict, *Outcome) {
+	c.Call = f.call
+	if c.Hook.Behavior == tool.Deny {
+		return c.Hook, nil
+	}
 	if f.tool.Permission != nil {
 		c.Own = f.tool.Permission(f.ctx, f.call)
+		if c.Own.Behavior == tool.Deny {
+			return c.Own, nil
+		}
 		if out := f.change(c.Own.Input, true); out != nil {
 			return tool.Verdict{}, out
 		}
+		c.Call = f.call
 	}
-	c.Call = f.call
 	if f.batch.opts.Judge == nil {
-		return strictest(c.Own, c.Hook), nil
+		return tool.Verdict{Behavior: tool.Ask, Message: c.Own.Message, Suggestions: c.Own.Suggestions, Reason: "there are no rules"}, nil
 	}
-	verdict := f.batch.opts.Judge.Judge(f.ctx, *c)
-	return verdict, f.change(verdict.Input, true)
+	verdict := f.sentence(*c)
+	out := f.change(verdict.Input, true)
+	c.Call = f.call // what is asked about is what will run
+	return verdict, out
 }
 
-// strictest is the verdict where there are no rules: a denial stands, and
-// nothing but somebody who is asked can allow.
-func strictest(own, hook tool.Verdict) tool.Verdict {
-	for _, v := range []tool.Verdict{hook, own} {
-		if v.Behavior == tool.Deny {
-			return v
+// sentence calls the judge; one that crashes has allowed nothing.
+func (f *flight) sentence(c tool.Case) (v tool.Verdict) {
+	defer func() {
+		if p := recover(); p != nil {
+			v = tool.Verdict{Behavior: tool.Deny, Reason: fmt.Sprintf("the rules could not be applied: %v", p)}
 		}
-	}
-	return tool.Verdict{Behavior: tool.Ask, Message: own.Message, Suggestions: own.Suggestions, Reason: "there are no rules"}
+	}()
+	return f.batch.opts.Judge.Judge(f.ctx, c)
 }
 
 // ask lets the askers race. What they change in the input is checked and judged
@@ -70,7 +96,7 @@ func strictest(own, hook tool.Verdict) tool.Verdict {
 func (f *flight) ask(c tool.Case, question tool.Verdict) (tool.Verdict, *Outcome) {
 	verdict := race(f.ctx, f.batch.opts.Askers, c, question)
 	if f.ctx.Err() != nil {
-		return verdict, f.cancelled("before it ran")
+		return verdict, f.cancelled("before it ran", nil)
 	}
 	if verdict.Behavior != tool.Allow || verdict.Input == nil {
 		return verdict, nil
@@ -94,7 +120,13 @@ func (f *flight) change(input []byte, internal bool) *Outcome {
 	if input == nil {
 		return nil
 	}
-	if out := f.check(input, internal); out != nil {
+	in := jsonstream.New(nil)
+	in.Write(input)
+	raw, err := in.Close()
+	if err != nil {
+		return f.refuse(Invalid, fmt.Sprintf("%s was not run: its input was changed into one that cannot be read: %s", f.name, err))
+	}
+	if out := f.check(raw, internal); out != nil {
 		return out
 	}
 	return f.validate()
@@ -132,7 +164,11 @@ func race(ctx context.Context, askers []Asker, c tool.Case, question tool.Verdic
 	defer cancel()
 	answers := make(chan tool.Verdict, len(askers))
 	for _, a := range askers {
-		go func() { answers <- answer(ctx, a, c, question) }()
+		go func() {
+			v := tool.Verdict{Reason: "asking ended without an answer"}
+			defer func() { answers <- v }() // also if the asker ends this goroutine
+			v = answer(ctx, a, c, question)
+		}()
 	}
 	undecided := nobody(question)
 	for range askers {

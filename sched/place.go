@@ -3,7 +3,7 @@ package sched
 import "slices"
 
 // How calls get a place to run in. All of it is called with batch.mu held, but
-// for goAlone and the goroutine that advance starts.
+// for goAlone and the goroutine that start starts.
 
 // advance starts what may start, in the order of the message.
 func (b *Batch) advance() {
@@ -44,7 +44,16 @@ func (b *Batch) start(f *flight) {
 	b.running++
 	b.alone = !f.shared
 	b.publish(f, Event{State: Executing})
-	go func() { b.finish(f, f.safely(f.fly)) }()
+	go func() {
+		var out *Outcome
+		defer func() {
+			if out == nil {
+				out = f.vanished()
+			}
+			b.finish(f, out)
+		}()
+		out = f.safely(f.fly)
+	}()
 }
 
 // goAlone trades the shared place of f for one alone, and waits for it. It

@@ -7,6 +7,7 @@ import (
 
 	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/jsonstream"
+	"github.com/haftdev/haft/output"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/schema"
 )
@@ -14,10 +15,10 @@ import (
 // prepare looks the tool up and checks the shape of the input. What it finds
 // wrong is the outcome; nil means that the call can be queued. It has no effect
 // on anything but the flight.
-func (f *flight) prepare(name string, in *jsonstream.Object) *Outcome {
-	t := f.batch.tools.Lookup(name)
+func (f *flight) prepare(in *jsonstream.Object) *Outcome {
+	t := f.batch.tools.Lookup(f.called)
 	if t == nil {
-		return f.refuse(Unknown, noSuchTool(f.batch.tools, name))
+		return f.refuse(Unknown, noSuchTool(f.batch.tools, f.called))
 	}
 	f.tool = t
 	raw, err := in.Close()
@@ -49,14 +50,14 @@ func (f *flight) misshapen(err error) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "InputValidationError: %s was not run: %s", f.tool.Name, err)
 	var invalid *schema.Invalid
-	if errors.As(err, &invalid) && f.hidden() {
+	if errors.As(err, &invalid) && f.deferred() {
 		fmt.Fprintf(&b, "\nThe tool was not described to you yet. Its input schema: %s", f.batch.tools.View(f.tool).JSON())
 	}
 	return b.String()
 }
 
-// hidden reports whether the model knows the tool by name only.
-func (f *flight) hidden() bool {
+// deferred reports whether the model knows the tool by name only.
+func (f *flight) deferred() bool {
 	for _, t := range f.batch.tools.Deferred() {
 		if t == f.tool {
 			return true
@@ -67,13 +68,10 @@ func (f *flight) hidden() bool {
 
 // noSuchTool tells the model what it may have meant.
 func noSuchTool(tools *tool.Set, name string) string {
-	var names []string
-	for _, t := range tools.All() {
-		names = append(names, t.Name)
-	}
-	b := fmt.Sprintf("No such tool available: %q.", name)
-	if guesses := near.Names(name, names, 3); len(guesses) > 0 {
-		return b + " Did you mean " + strings.Join(guesses, " or ") + "?"
+	names := tools.Session().Tools
+	b := fmt.Sprintf("No such tool available: %q.", output.Shorten(name, 100))
+	if hint := near.Hint(name, names); hint != "" {
+		return b + hint
 	}
 	const most = 60
 	switch {

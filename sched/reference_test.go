@@ -9,6 +9,7 @@ import (
 
 // expect plays a script on the model.
 func expect(s script) []life {
+	s.calls = slices.Clone(s.calls)
 	m := &model{script: s, lives: make([]life, len(s.calls)), phase: make([]phase, len(s.calls)), due: make([]time.Duration, len(s.calls))}
 	for i := range m.lives {
 		m.lives[i] = life{Start: -1, End: -1}
@@ -23,8 +24,9 @@ func expect(s script) []life {
 type model struct {
 	script  script
 	now     time.Duration
-	next    int // the next call to arrive
-	stopped bool
+	next    int // the next call to open
+	aborted bool
+	stopped bool // nothing starts any more
 	failed  bool
 	phase   []phase
 	due     []time.Duration // when an asked or running call moves on
@@ -35,6 +37,7 @@ type phase int
 
 const (
 	unborn phase = iota
+	opened       // its input arrives
 	waits        // in the queue
 	asked        // has a place, hooks and a person think, perhaps for no time at all
 	wishes       // gave its place up to run alone
@@ -51,13 +54,13 @@ func (m *model) step() bool {
 		}
 	}
 	if m.next < len(m.script.calls) {
-		consider(m.script.calls[m.next].arrives, m.arrive)
+		consider(m.script.calls[m.next].opens, m.open)
 	}
-	if m.script.abort != noAbort && !m.stopped {
-		consider(m.script.at, m.stop)
+	if m.script.abort != noAbort && !m.aborted {
+		consider(m.script.at, m.abort)
 	}
 	for i, p := range m.phase {
-		if p == asked || p == runs {
+		if p == opened || p == asked || p == runs {
 			consider(m.due[i], func() { m.move(i) })
 		}
 	}
@@ -73,11 +76,15 @@ func (m *model) step() bool {
 	return true
 }
 
-func (m *model) arrive() {
+func (m *model) open() {
 	i := m.next
 	m.next++
+	m.phase[i], m.due[i] = opened, m.script.calls[i].arrives
+}
+
+func (m *model) arrive(i int) {
 	switch c := m.script.calls[i]; {
-	case m.stopped && m.script.abort == contextEnds:
+	case m.aborted && m.script.abort == contextEnds:
 		m.end(i, sched.Cancelled)
 	case c.kind == isUnknown:
 		m.end(i, sched.Unknown)
@@ -90,25 +97,37 @@ func (m *model) arrive() {
 	}
 }
 
-// stop is the abort: what has not run yet never will.
+// stop ends what has not run yet, which never will.
 func (m *model) stop() {
 	m.stopped = true
 	for i, p := range m.phase {
-		c := m.script.calls[i]
-		switch {
-		case p == waits, p == asked, p == wishes:
+		if p == waits || p == asked || p == wishes {
 			m.end(i, sched.Cancelled)
-		case p != runs, c.blocks && m.script.abort == interrupted:
-		case !c.deaf:
-			m.end(i, sched.Cancelled)
-		case m.due[i] > m.now+grace:
-			m.due[i] = m.now + grace
-			m.script.calls[i].kind = isCancelled
 		}
 	}
 }
 
-// isCancelled marks a deaf call that will be given up.
+func (m *model) abort() {
+	m.aborted = true
+	m.stop()
+	for i, p := range m.phase {
+		c := m.script.calls[i]
+		switch {
+		case p != runs, c.blocks && m.script.abort == interrupted:
+		case !c.deaf:
+			m.end(i, sched.Cancelled)
+		default:
+			if m.due[i] > m.now+grace {
+				m.due[i], m.script.calls[i].kind = m.now+grace, isCancelled
+			}
+			if c.kind != succeeds { // whatever it says once it is cancelled
+				m.script.calls[i].kind = isCancelled
+			}
+		}
+	}
+}
+
+// isCancelled marks a deaf call that will be given up or fail.
 const isCancelled = kinds
 
 // advance hands out places.
@@ -122,6 +141,9 @@ func (m *model) advance() {
 		}
 	}
 	for i, p := range m.phase {
+		if p == opened {
+			return
+		}
 		if p != waits {
 			continue
 		}
@@ -150,13 +172,15 @@ func (m *model) run(i int) {
 func (m *model) move(i int) {
 	c := m.script.calls[i]
 	switch {
-	case m.phase[i] == asked && c.kind == isDenied:
+	case m.phase[i] == opened:
+		m.arrive(i)
+	case m.phase[i] == asked && (c.kind == isDenied || c.kind == endsTurn):
 		m.end(i, sched.Denied)
 	case m.phase[i] == asked:
 		m.permitted(i)
 	case c.kind == isCancelled:
 		m.end(i, sched.Cancelled)
-	case c.kind == succeeds, c.kind == isDenied:
+	case c.kind == succeeds:
 		m.end(i, sched.Succeeded)
 	default:
 		m.end(i, sched.Failed)
@@ -165,6 +189,9 @@ func (m *model) move(i int) {
 
 func (m *model) end(i int, s sched.Status) {
 	m.phase[i], m.lives[i].End, m.lives[i].Status = over, m.now, s
+	if k := m.script.calls[i].kind; k == breaks && s == sched.Failed || k == endsTurn && s == sched.Denied {
+		m.stop()
+	}
 	if s != sched.Failed || !m.script.cancel || !m.script.calls[i].stops {
 		return
 	}

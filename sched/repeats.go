@@ -3,7 +3,7 @@ package sched
 import (
 	"cmp"
 	"crypto/sha256"
-	"encoding/json"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"sync"
@@ -45,7 +45,8 @@ func NewRepeats(limits RepeatLimits) *Repeats {
 // given outcomes in the order of the conversation.
 func (r *Repeats) note(f *flight) *Outcome {
 	out := f.done
-	if r == nil || f.marks.Polling || out.Status == Cancelled {
+	// A cancelled call may still be running, and its marks changing.
+	if r == nil || out.Status == Cancelled || f.marks.Polling {
 		return out
 	}
 	times := r.count(out)
@@ -62,26 +63,28 @@ func (r *Repeats) note(f *flight) *Outcome {
 }
 
 func (r *Repeats) count(out *Outcome) int {
-	call := sum(out.Tool, out.Agent, out.Input)
-	result := sum(out.Status, out.Result.Content)
+	call := sum([]byte(out.Tool), []byte(out.Agent), out.Input)
+	result := [][]byte{{byte(out.Status)}}
+	for _, b := range out.Result.Content {
+		result = append(result, []byte(b.Type), []byte(b.Text), b.Data)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	seen := r.calls[call]
-	if seen == nil || seen.result != result {
-		seen = &repeat{result: result}
+	if same := sum(result...); seen == nil || seen.result != same {
+		seen = &repeat{result: same}
 		r.calls[call] = seen
 	}
 	seen.times++
 	return seen.times
 }
 
-func sum(parts ...any) digest {
+// sum digests parts so that no two lists of parts read the same.
+func sum(parts ...[]byte) digest {
 	h := sha256.New()
-	enc := json.NewEncoder(h)
 	for _, p := range parts {
-		if err := enc.Encode(p); err != nil {
-			panic("sched: encode for a digest: " + err.Error()) // strings, bytes and blocks encode
-		}
+		binary.Write(h, binary.BigEndian, int64(len(p)))
+		h.Write(p)
 	}
 	return digest(h.Sum(nil))
 }

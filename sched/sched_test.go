@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -92,7 +93,15 @@ func TestACallGoesAllTheWay(t *testing.T) {
 func TestErrorsTellTheModelWhatToDo(t *testing.T) {
 	deferred := echo(func(d *tool.Def[note, string]) { d.Name, d.Deferred, d.SearchHint = "Hidden", true, "x" })
 	search := echo(func(d *tool.Def[note, string]) { d.Name = tool.SearchName })
-	tools := set(echo(), deferred, search)
+	type choice struct {
+		Color string `json:"color" jsonschema:"Which one." haft:"alias=colour;enum=red|blue"`
+		Code  string `json:"code" jsonschema:"Its code." haft:"example=b2;pattern=^[a-z][0-9]$"`
+	}
+	pick := tool.New(tool.Def[choice, string]{
+		Name: "Pick", Description: "picks",
+		Run: func(context.Context, *tool.Call, choice) (string, error) { return "", nil },
+	})
+	tools := set(echo(), deferred, search, pick)
 	var b strings.Builder
 	for _, c := range []struct{ title, name, in string }{
 		{"unknown tool, near a known one", "echoo", `{}`},
@@ -102,6 +111,12 @@ func TestErrorsTellTheModelWhatToDo(t *testing.T) {
 		{"hidden field", "Echo", `{"_secret":"x"}`},
 		{"deferred tool, wrong field", "Hidden", `{"test":"x"}`},
 		{"malformed JSON", "Echo", `{"text": hello}`},
+		{"out of range", "Echo", `{"count":-1}`},
+		{"missing", "Pick", `{}`},
+		{"not in the list", "Pick", `{"color":"mauve","code":"a1"}`},
+		{"not of the form", "Pick", `{"color":"red","code":"A1"}`},
+		{"old name beside the new", "Pick", `{"color":"red","code":"a1","colour":"blue"}`},
+		{"nested too deeply", "Echo", strings.Repeat(`{"text":`, 200)},
 		{"cut JSON", "Echo", `{"text": "hel`},
 		{"an array", "Echo", `["x"]`},
 		{"a field twice", "Echo", `{"text":"a","text":"b"}`},
@@ -110,7 +125,7 @@ func TestErrorsTellTheModelWhatToDo(t *testing.T) {
 		if !out.IsError() || out.Ran() {
 			t.Errorf("%s: %+v", c.title, out)
 		}
-		fmt.Fprintf(&b, "== %s\n%s %s\n-- %s\n%s\n\n", c.title, c.name, c.in, out.Status, out.Result.Text())
+		fmt.Fprintf(&b, "== %s\n%s %.80s\n-- %s\n%s\n\n", c.title, c.name, c.in, out.Status, out.Result.Text())
 	}
 	golden(t, "refusals.txt", b.String())
 }
@@ -303,16 +318,16 @@ func TestACallRunsBeforeItsMessageEnds(t *testing.T) {
 		b := sched.New(allowAll()).Start(t.Context(), &sched.BatchOptions{Tools: set(tl)})
 		first := b.Open("1", "Echo")
 		for _, delta := range []string{`{"te`, `xt":"fi`, `rst"`} {
-			first.WriteString(delta)
+			io.WriteString(first, delta)
 			synctest.Wait()
 			if len(ran) > 0 {
 				t.Fatal("the call ran before its input was complete")
 			}
 		}
-		if name, _ := first.Field("text"); string(name) != `"first"` {
+		if name, _ := first.Arrived().Field("text"); string(name) != `"first"` {
 			t.Errorf("the complete field is not known yet: %s", name)
 		}
-		first.WriteString("}")
+		io.WriteString(first, "}")
 		first.Close()
 		synctest.Wait() // the model pauses
 		if got := <-ran; got != "first" {

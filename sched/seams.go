@@ -39,17 +39,19 @@ func (f AskerFunc) Ask(ctx context.Context, c tool.Case, q tool.Verdict) (tool.V
 // Hooks see every call before and after it runs. They must be safe for
 // concurrent use.
 type Hooks interface {
-	// Before may deny, ask for or allow the call, change its input and add notes.
-	// A changed input is checked and judged like the model's.
+	// Before may deny the call, which is final, ask for it, say that it would
+	// allow it, change its input and add notes. A changed input is checked and
+	// judged like the model's.
 	Before(context.Context, *tool.Tool, *tool.Call) (verdict tool.Verdict, notes []string)
 	// After may replace the result of a call that ran, and add notes. A result that
 	// failed says so.
 	After(context.Context, *tool.Tool, *tool.Call, tool.Result) (replacement *tool.Result, notes []string)
 }
 
-// A Recorder writes down what is about to happen before it does. If it cannot,
-// the call does not run and the turn ends: an effect without a record could be
-// neither explained nor resumed.
+// A Recorder writes down each step: the verdict and the dispatch before they take
+// effect, the outcome once it is known. If it cannot, the call does not run and
+// the turn ends: an effect without a record could be neither explained nor
+// resumed. A call waits for it, so it must return.
 type Recorder interface {
 	Record(context.Context, Record) error
 }

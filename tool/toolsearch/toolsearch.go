@@ -23,7 +23,7 @@ var description string
 
 // Input is what the model sends.
 type Input struct {
-	Query      string `json:"query" jsonschema:"Words to look for, or select: and names." haft:"min=1;max=500;example=select:WebFetch"`
+	Query      string `json:"query" jsonschema:"Words to look for, or select: and names." haft:"min=1;max=500;example=select:Sleep"`
 	MaxResults int    `json:"max_results,omitempty" jsonschema:"How many tools to return at most." haft:"min=1;max=25;default=5"`
 }
 
@@ -34,7 +34,7 @@ type Output struct {
 	Deferred int      `json:"total_deferred_tools"`
 
 	lines   []string // a line about each match
-	unknown []string // what select: named and is not there, each with near names
+	unknown []string // a line about each name that select: asked for in vain
 }
 
 // New returns the tool.
@@ -81,10 +81,7 @@ func run(_ context.Context, c *tool.Call, in Input) (Output, error) {
 
 // pick returns the named tools, and for each name that is not there what may be meant.
 func pick(tools *tool.Set, names string) (found []*tool.Tool, unknown []string) {
-	var all []string
-	for _, t := range tools.All() {
-		all = append(all, t.Name)
-	}
+	all := tools.Session().Tools
 	for name := range strings.SplitSeq(names, ",") {
 		name = strings.TrimSpace(name)
 		t := tools.Lookup(name)
@@ -93,11 +90,7 @@ func pick(tools *tool.Set, names string) (found []*tool.Tool, unknown []string) 
 		case t != nil:
 			found = append(found, t)
 		default:
-			guess := ""
-			if guesses := near.Names(name, all, 2); len(guesses) > 0 {
-				guess = " (did you mean " + strings.Join(guesses, " or ") + "?)"
-			}
-			unknown = append(unknown, fmt.Sprintf("%q%s", name, guess))
+			unknown = append(unknown, fmt.Sprintf("There is no tool named %q.%s", name, near.Hint(name, all)))
 		}
 	}
 	return found, unknown
@@ -109,13 +102,13 @@ func render(out Output) tool.Result {
 	case len(out.Matches) > 0:
 		b.WriteString("You can use these tools now:\n" + strings.Join(out.lines, "\n"))
 	case len(out.unknown) == 0:
-		fmt.Fprintf(&b, "No deferred tool matches %q. %d tools are deferred: try other words, or select: and a name.", out.Query, out.Deferred)
+		fmt.Fprintf(&b, "None of the %d deferred tools matches %q: try other words, or select: and a name.", out.Deferred, out.Query)
 	}
 	if len(out.unknown) > 0 {
 		if b.Len() > 0 {
 			b.WriteByte('\n')
 		}
-		b.WriteString("There is no tool named " + strings.Join(out.unknown, ", ") + ".")
+		b.WriteString(strings.Join(out.unknown, "\n"))
 	}
 	r := tool.Text(b.String())
 	for _, name := range out.Matches {

@@ -83,7 +83,7 @@ func TestWhatIsFoundIsRevealed(t *testing.T) {
 		t.Errorf("change (-want +got):\n%s", d)
 	}
 	want := "You can use these tools now:\nWebFetch: Fetches a page and reads it.\n" +
-		`There is no tool named "WebFetsh" (did you mean WebFetch?).`
+		`There is no tool named "WebFetsh". Did you mean WebFetch?`
 	if d := cmp.Diff(want, r.Text()); d != "" {
 		t.Errorf("text (-want +got):\n%s", d)
 	}

@@ -13,6 +13,13 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
+// What a tool may give back: the most characters it may ask to show, and the most
+// bytes it may hold.
+const (
+	maxLimit  = 1_000_000
+	maxResult = 64 << 20
+)
+
 func (s *Subject) results(t *testing.T) {
 	for _, in := range s.Valid {
 		s.reset(t)
@@ -39,6 +46,16 @@ func (s *Subject) checkResult(t *testing.T, in string, r tool.Result) {
 	if len(r.Content) == 0 {
 		t.Errorf("input %s: a result without content: the model would not know what happened", in)
 	}
+	size := len(r.Text())
+	for _, b := range r.Content {
+		if !b.Known() {
+			t.Errorf("input %s: a block of the unknown type %q", in, b.Type)
+		}
+		size += len(b.Data)
+	}
+	if size > maxResult {
+		t.Errorf("input %s: a result of %d bytes: the pipeline would cut it, but a tool must bound what it holds in memory", in, size)
+	}
 	if !utf8.ValidString(r.Text()) {
 		t.Errorf("input %s: text that is not UTF-8", in)
 	}
@@ -59,12 +76,11 @@ func (s *Subject) checkResult(t *testing.T, in string, r tool.Result) {
 
 // concurrent runs calls that say they may, for the race detector to see.
 func (s *Subject) concurrent(t *testing.T) {
-	s.reset(t)
 	for _, in := range s.Valid {
-		m := s.Tool.MarksOf(s.call(t, in))
-		if !m.ConcurrencySafe || !m.ReadOnly {
+		if !s.Tool.MarksOf(s.call(t, in)).ConcurrencySafe {
 			continue
 		}
+		s.reset(t)
 		var calls sync.WaitGroup
 		for range 4 {
 			c := s.call(t, in)

@@ -19,6 +19,12 @@ func (s *Subject) words(t *testing.T) {
 	if d != s.Tool.Describe(s.Session) {
 		t.Error("the description changes from call to call: the prompt cache would never hit")
 	}
+	if s.Tool.Prompt != nil && s.Tool.Prompt(s.Session) != s.Tool.Prompt(s.Session) {
+		t.Error("the prompt changes from call to call")
+	}
+	if n := s.Tool.ResultLimit(); n > maxLimit {
+		t.Errorf("a result may have %d characters, more than any conversation should take", n)
+	}
 	if s.Tool.Deferred && s.Tool.SearchHint == "" {
 		t.Error("a deferred tool without a search hint is hard to find")
 	}

@@ -20,6 +20,8 @@ package tooltest
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -99,8 +101,14 @@ func (s *Subject) run(ctx context.Context, c *tool.Call, patience time.Duration)
 	}
 	done := make(chan end, 1)
 	go func() {
-		r, err := s.Tool.Run(ctx, c)
-		done <- end{r, err}
+		e := end{err: errors.New("Run ended without returning")}
+		defer func() {
+			if p := recover(); p != nil {
+				e.err = fmt.Errorf("Run panicked: %v", p)
+			}
+			done <- e
+		}()
+		e.r, e.err = s.Tool.Run(ctx, c)
 	}()
 	timer := time.NewTimer(patience)
 	defer timer.Stop()

@@ -81,6 +81,16 @@ func broken() map[string]struct {
 			d.Run = func(context.Context, *tool.Call, in) (out, error) { return out{B: 2}, nil }
 		}), "does not fit its schema"},
 		"text that is not text": {with(func(d *tool.Def[in, out]) { d.Render = func(out) tool.Result { return tool.Text("\xff") } }), "not UTF-8"},
+		"a block of no known type": {with(func(d *tool.Def[in, out]) {
+			d.Render = func(out) tool.Result { return tool.Result{Content: []tool.Block{{Type: "hologram"}}} }
+		}), "unknown type"},
+		"a result without bound": {with(func(d *tool.Def[in, out]) {
+			d.Render = func(out) tool.Result { return tool.Text(strings.Repeat("x", 65<<20)) }
+		}), "must bound"},
+		"a limit without sense": {with(func(d *tool.Def[in, out]) { d.MaxResult = 1 << 30 }), "more than any conversation"},
+		"panics on valid input": {with(func(d *tool.Def[in, out]) {
+			d.Run = func(context.Context, *tool.Call, in) (out, error) { panic("boom") }
+		}), "Run panicked: boom"},
 		"fatal on valid input": {with(func(d *tool.Def[in, out]) {
 			d.Run = func(context.Context, *tool.Call, in) (out, error) { return out{}, errors.New("no") }
 		}), ": no"},

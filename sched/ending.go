@@ -1,0 +1,177 @@
+package sched
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/haftdev/haft/tool"
+)
+
+// reach is how far a stop goes.
+type reach int
+
+const (
+	// waiting stops what does not run yet.
+	waiting reach = iota
+	// interruptible stops also what runs and says that it may be interrupted.
+	interruptible
+	// everything stops all.
+	everything
+)
+
+// stop lets nothing more start, and ends as much as its reach says.
+func (b *Batch) stop(why error, how reach) {
+	b.mu.Lock()
+	queued := b.halt(cmp.Or(why, context.Canceled), how)
+	b.mu.Unlock()
+	for _, f := range queued {
+		b.cancelQueued(f, why)
+	}
+}
+
+// halt is stop with the lock held. It returns the calls to be cancelled.
+func (b *Batch) halt(why error, how reach) (queued []*flight) {
+	b.stopped = cmp.Or(b.stopped, why)
+	for _, f := range b.flights {
+		switch {
+		case f.claimed:
+		case f.state == Queued:
+			f.state = Completed // out of the queue
+			queued = append(queued, f)
+		case f.state == Executing && f.within(how):
+			f.cancel(why)
+			if f.grace == nil {
+				f.grace = time.AfterFunc(b.opts.CancelGrace, func() { b.abandon(f) })
+			}
+		}
+	}
+	return queued
+}
+
+// within reports whether a stop reaches a call that has a place.
+func (f *flight) within(how reach) bool {
+	return how == everything || !f.running || how == interruptible && f.tool.OnInterrupt == tool.InterruptCancel
+}
+
+// halted reports whether nothing more may start. The context is looked at as
+// well as stopped, which a goroutine of its own sets a moment later.
+func (b *Batch) halted() bool { return b.stopped != nil || b.ctx.Err() != nil }
+
+// clearToRun reports whether f may run now, and notes that it does.
+func (b *Batch) clearToRun(f *flight) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.halted() || f.ctx.Err() != nil {
+		f.cancel(cmp.Or(b.stopped, context.Cause(b.ctx)))
+		return false
+	}
+	f.running = true
+	return true
+}
+
+// gone reports whether the call was given up.
+func (b *Batch) gone(f *flight) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return f.claimed
+}
+
+// cancelQueued gives a call that never ran its outcome.
+func (b *Batch) cancelQueued(f *flight, why error) {
+	f.cancel(why)
+	out := f.outcome(Cancelled)
+	out.Input = f.call.Input
+	out.Result = tool.Failure("Cancelled before it ran: " + causeText(why) + ".")
+	b.finish(f, &out)
+}
+
+// abandon gives up on a call that did not return after it was cancelled. The
+// flight's own outcome still belongs to the goroutine that is stuck.
+func (b *Batch) abandon(f *flight) {
+	out := f.outcome(Cancelled)
+	out.Input = f.arrived.Input
+	out.Result = tool.Failure(fmt.Sprintf("Cancelled while it ran: %s. It had not stopped %s later: what it did is not known.",
+		causeText(context.Cause(f.ctx)), b.opts.CancelGrace))
+	b.finish(f, &out)
+}
+
+// finish gives the call its outcome, unless it has one.
+func (b *Batch) finish(f *flight, out *Outcome) {
+	b.mu.Lock()
+	if f.claimed {
+		b.mu.Unlock()
+		return
+	}
+	f.claimed = true
+	b.mu.Unlock()
+
+	b.bound(f, out)
+	if err := b.write(f, Record{Step: Finished, Call: f.known(), Verdict: out.Verdict, Outcome: out}); err != nil {
+		out.Fatal = cmp.Or(out.Fatal, err)
+	}
+
+	b.mu.Lock()
+	if f.grace != nil {
+		f.grace.Stop()
+	}
+	if f.state == Executing {
+		b.running--
+		b.alone = false
+	}
+	f.state, f.done = Completed, out
+	behind, why := b.consequences(f)
+	b.publish(f, Event{State: Completed, Outcome: out})
+	b.advance()
+	b.moved.Broadcast()
+	b.mu.Unlock()
+	f.cancel(nil)
+	for _, s := range behind {
+		b.cancelQueued(s, why)
+	}
+}
+
+// consequences returns the queued calls that the end of f cancels, and why.
+func (b *Batch) consequences(f *flight) ([]*flight, error) {
+	switch out := f.done; {
+	case out.Fatal != nil:
+		why := errors.New("the turn ended with an error in " + f.name)
+		return b.halt(why, waiting), why
+	case out.Stop != "":
+		why := errors.New("the turn was ended")
+		return b.halt(why, waiting), why
+	case out.Status == Failed && b.opts.SiblingErrors == CancelSiblings && f.tool != nil && f.tool.StopsSiblings:
+		b.failed = cmp.Or(b.failed, errors.New("the call of "+f.name+" before it failed"))
+		return b.behind(f), b.failed
+	}
+	return nil, nil
+}
+
+// behind takes the calls after f out of the queue.
+func (b *Batch) behind(f *flight) (queued []*flight) {
+	for _, s := range b.flights[f.index+1:] {
+		if s.state == Queued && !s.claimed {
+			s.state = Completed
+			queued = append(queued, s)
+		}
+	}
+	return queued
+}
+
+// write tells the recorder, if there is one. A call's end does not cancel it.
+func (b *Batch) write(f *flight, rec Record) (err error) {
+	if b.opts.Recorder == nil {
+		return nil
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("record call %s: the recorder crashed: %v", f.id, p)
+		}
+	}()
+	if err := b.opts.Recorder.Record(context.WithoutCancel(f.ctx), rec); err != nil {
+		return fmt.Errorf("record call %s: %w", f.id, err)
+	}
+	return nil
+}
