@@ -29,6 +29,15 @@ func (s Source) String() string {
 	return sourceNames[s]
 }
 
+// MarshalText writes the source's name.
+func (s Source) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads the source's name.
+func (s *Source) UnmarshalText(name []byte) (err error) {
+	*s, err = ParseSource(string(name))
+	return err
+}
+
 // ParseSource returns the source of a name such as "user".
 func ParseSource(name string) (Source, error) {
 	for i, n := range sourceNames {
@@ -45,9 +54,9 @@ func (s Source) InProject() bool { return s == Local || s == Project }
 
 // An Origin is where something is said.
 type Origin struct {
-	Source Source
-	File   string // "" if it is no file
-	Line   int    // from 1
+	Source Source `json:"source"`
+	File   string `json:"file,omitempty"` // "" if it is no file
+	Line   int    `json:"line,omitempty"` // from 1
 }
 
 // String returns the file and line, or the source if there is no file.
