@@ -14,6 +14,7 @@ const (
 	calls        = "./sched/... "
 	guards       = "./permission/... ./hook/... ./output/... ./trust/... "
 	grammars     = "./shell/... ./jsonstream/... "
+	config       = "./settings/... "
 	contract     = "./tool ./tool/...schema "
 	tools        = "./tool/... !./tool !./tool/...schema !./tool/tooltest "
 	world        = "./workspace/... ./search/... ./shellrun/... ./sandbox/... ./mcp/... "
@@ -21,7 +22,7 @@ const (
 	internal = "./internal/... "
 
 	// core is everything a program embeds when it embeds the tool system.
-	core = "./tool/... " + conversation + calls + guards + grammars + world
+	core = "./tool/... " + conversation + calls + guards + grammars + config + world
 
 	// heavy are modules that cost an embedder binary size, start time or a
 	// long list of dependencies.
@@ -61,6 +62,12 @@ var bans = []ban{
 		to:   calls + conversation + tools,
 		deep: true,
 		why:  "a guard judges a call by the contract; if it knew a tool or the loop, two calls could be judged differently",
+	},
+	{
+		from: config,
+		to:   calls + guards + grammars + conversation + tools + world,
+		deep: true,
+		why:  "settings say what files say; what it means for a call is the guards' business, which read them",
 	},
 	{
 		from: calls,

@@ -1,0 +1,118 @@
+package trust
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/settings"
+)
+
+// Held is something that a project's settings say and that does not count.
+type Held struct {
+	Item
+	// Never is why it cannot count, trusted or not; "" means that it would count
+	// if it were trusted.
+	Never string `json:"never,omitempty"`
+}
+
+func (h Held) String() string {
+	if h.Never != "" {
+		return fmt.Sprintf("%s: %s", h.Origin, h.Never)
+	}
+	return h.Item.String() + ": not trusted"
+}
+
+// Filter returns the settings in which everything counts, and what was left out of
+// them. On an error, such as a store that cannot be read, nothing is trusted; the
+// settings are good all the same.
+func (f *Folder) Filter(s *settings.Settings) (*settings.Settings, []Held, error) {
+	h := f.newHasher()
+	defer h.close()
+	trusted, err := f.hashes()
+	var held []Held
+	kept := walk(s, func(p settings.Place, r ruling) settings.Choice {
+		if r.never != "" {
+			unnamed := Item{Kind: Setting, Name: strings.Join(p.Path, "."), Text: string(p.JSON), Origin: p.Origin}
+			held = append(held, Held{unnamed, r.never})
+			return settings.Drop
+		}
+		item := f.item(r.item, p.Origin, h)
+		if !trusted[item.Hash] {
+			held = append(held, Held{Item: item})
+			return settings.Drop
+		}
+		return settings.Keep
+	})
+	return kept, held, err
+}
+
+// Without returns the settings with nothing of the project in them but what makes
+// haft more careful. It is what counts where trust cannot be known.
+func Without(s *settings.Settings) *settings.Settings {
+	return walk(s, func(settings.Place, ruling) settings.Choice { return settings.Drop })
+}
+
+// walk returns the settings without what choose drops of the project. It is asked
+// about what could count and what never does; what makes haft more careful, and
+// files that are not the project's, stay.
+func walk(s *settings.Settings, choose func(settings.Place, ruling) settings.Choice) *settings.Settings {
+	own := ownMode(s)
+	files := slices.Clone(s.Files())
+	for i, file := range files {
+		if !file.Source.InProject() {
+			continue
+		}
+		c := newClassifier(file, own)
+		files[i] = settings.Of(file).Prune(func(p settings.Place) settings.Choice {
+			r := c.rule(p)
+			if r.item != nil || r.never != "" {
+				return choose(p, r)
+			}
+			return r.choice
+		}).Files()[0]
+	}
+	return settings.Of(files...)
+}
+
+// ownMode is the mode that the person has without the project.
+func ownMode(s *settings.Settings) string {
+	own := slices.DeleteFunc(slices.Clone(s.Files()), func(f *settings.File) bool { return f.Source.InProject() })
+	if mode, ok := settings.Of(own...).Mode(); ok && strictness[mode.Text] > 0 {
+		return mode.Text
+	}
+	return "default"
+}
+
+// Untrusted is what a session without a person to ask reports: things were left
+// out because nobody has agreed to them. It is an error, and encodes as an event.
+type Untrusted struct {
+	Folder string `json:"folder"`
+	Items  []Item `json:"items"`
+}
+
+// NewUntrusted returns the report on what was held back; nil if everything that
+// could count does.
+func NewUntrusted(f *Folder, held []Held) *Untrusted {
+	u := &Untrusted{Folder: f.project}
+	for _, h := range held {
+		if h.Never == "" {
+			u.Items = append(u.Items, h.Item)
+		}
+	}
+	if u.Items == nil {
+		return nil
+	}
+	return u
+}
+
+func (u *Untrusted) Error() string {
+	var names []string
+	for _, i := range u.Items[:min(len(u.Items), 3)] {
+		names = append(names, fmt.Sprintf("%s %q", i.Kind, i.Name))
+	}
+	if more := len(u.Items) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return fmt.Sprintf("%s is not trusted: %s left out; see and trust them with: haft trust %q", u.Folder, strings.Join(names, ", "), u.Folder)
+}

@@ -1,0 +1,157 @@
+package trust
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/settings"
+)
+
+// A Folder is a project in the light of a store.
+type Folder struct {
+	store   *Store
+	root    Root
+	project string // without links
+	in      string // the project seen from the root
+}
+
+// Folder returns the project in dir. The store must lie outside of it: what a
+// session may write to cannot say what the session may do.
+func (s *Store) Folder(dir string) (*Folder, error) {
+	root, err := FindRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	project, err := filepath.EvalSymlinks(dir)
+	if err == nil {
+		project, err = filepath.Abs(project)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open project: %w", err)
+	}
+	store := s.path
+	if real, err := filepath.EvalSymlinks(filepath.Dir(store)); err == nil {
+		store = filepath.Join(real, filepath.Base(store))
+	}
+	if rel, err := filepath.Rel(project, store); err == nil && filepath.IsLocal(rel) {
+		return nil, fmt.Errorf("open project %s: the trust store %s lies inside it", project, s.path)
+	}
+	in, err := filepath.Rel(root.Path, project)
+	if err != nil {
+		return nil, fmt.Errorf("open project: %w", err)
+	}
+	return &Folder{store: s, root: root, project: project, in: filepath.ToSlash(in)}, nil
+}
+
+// Root returns what trust in the project belongs to.
+func (f *Folder) Root() Root { return f.root }
+
+// Items returns everything in the settings that counts only if it is trusted, in
+// the order of the files.
+func (f *Folder) Items(s *settings.Settings) []Item {
+	h := f.newHasher()
+	defer h.close()
+	var items []Item
+	walk(s, func(p settings.Place, r ruling) settings.Choice {
+		if r.item != nil {
+			items = append(items, f.item(r.item, p.Origin, h))
+		}
+		return settings.Drop
+	})
+	return items
+}
+
+// Trusted reports whether a person has agreed to the item as it is.
+func (f *Folder) Trusted(item Item) (bool, error) {
+	hashes, err := f.hashes()
+	return hashes[item.Hash], err
+}
+
+// Grant keeps that a person agreed to the items.
+func (f *Folder) Grant(ctx context.Context, items ...Item) error {
+	now := time.Now().UTC().Truncate(time.Second)
+	return f.store.change(ctx, f.root, func(have []grant) []grant {
+		for _, i := range items {
+			known := func(g grant) bool { return g.Hash == i.Hash }
+			if !slices.ContainsFunc(have, known) {
+				have = append(have, grant{i.Hash, i.Kind, i.Name, now})
+			}
+		}
+		return have
+	})
+}
+
+// GrantAll keeps that a person agreed to everything the settings hold now. What
+// changes or comes later is asked for again.
+func (f *Folder) GrantAll(ctx context.Context, s *settings.Settings) error {
+	return f.Grant(ctx, f.Items(s)...)
+}
+
+// Revoke takes trust in the items back.
+func (f *Folder) Revoke(ctx context.Context, items ...Item) error {
+	return f.store.change(ctx, f.root, func(have []grant) []grant {
+		return slices.DeleteFunc(have, func(g grant) bool {
+			return slices.ContainsFunc(items, func(i Item) bool { return g.Hash == i.Hash })
+		})
+	})
+}
+
+// RevokeAll takes all trust in the folder back, items that are gone included.
+func (f *Folder) RevokeAll(ctx context.Context) error {
+	return f.store.change(ctx, f.root, func([]grant) []grant { return nil })
+}
+
+// Rule returns the item that an allow rule in the project's settings is. Whoever
+// keeps a rule there for a person grants it too.
+func (f *Folder) Rule(rule string) Item {
+	return f.item(&subject{kind: AllowRule, name: rule, text: rule, value: rule}, settings.Origin{Source: settings.Local}, &hasher{})
+}
+
+// hashes returns what is trusted here.
+func (f *Folder) hashes() (map[string]bool, error) {
+	r, err := f.store.read()
+	if err != nil {
+		return nil, err
+	}
+	hashes := map[string]bool{}
+	if g := r.of(f.root); g != nil {
+		for _, i := range g.Items {
+			hashes[i.Hash] = true
+		}
+	}
+	return hashes, nil
+}
+
+// item makes an item of a subject.
+func (f *Folder) item(s *subject, at settings.Origin, h *hasher) Item {
+	value := s.value
+	text := s.text
+	if s.kind == Directory {
+		if real := f.resolve(s.text); real != s.text {
+			value, text = []string{s.text, real}, s.text+" → "+real
+		}
+	}
+	files := h.content(s.runs)
+	return Item{
+		Kind: s.kind, Name: s.name, Text: text, Origin: at,
+		Files: slices.Sorted(maps.Keys(files)),
+		Hash:  form{s.kind, s.name, f.in, value, files}.hash(),
+	}
+}
+
+// resolve returns the folder that a directory of the settings is, without links:
+// a link that points elsewhere later is another folder.
+func (f *Folder) resolve(dir string) string {
+	if !filepath.IsAbs(dir) && !strings.HasPrefix(dir, "~") {
+		dir = filepath.Join(f.project, dir)
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	return dir
+}

@@ -1,0 +1,80 @@
+package trust
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/haftdev/haft/settings"
+)
+
+// Kind is what an item is.
+type Kind string
+
+const (
+	Hook      Kind = "hook"
+	Server    Kind = "mcp server"
+	Helper    Kind = "helper"
+	AllowRule Kind = "allow rule"
+	Directory Kind = "directory"
+	Env       Kind = "env"
+	Mode      Kind = "mode"
+	Setting   Kind = "setting"
+)
+
+// An Item is one thing that a project's settings ask for.
+type Item struct {
+	Kind Kind `json:"kind"`
+	// Name is what people know it by: the server's name, the variable's.
+	Name string `json:"name"`
+	// Text is all that it says. It is the project's: whoever shows it must make
+	// control characters visible.
+	Text string `json:"text"`
+	// Files are those of the project that it names, as paths below its root.
+	Files []string `json:"files,omitempty"`
+	// Hash stands for the kind, the name, the text, the files' content and the
+	// folder that the settings are for.
+	Hash string `json:"hash"`
+	// Origin is where it stands.
+	Origin settings.Origin `json:"origin"`
+}
+
+func (i Item) String() string {
+	if i.Name == i.Text {
+		return fmt.Sprintf("%s %s (%s)", i.Kind, i.Name, i.Origin)
+	}
+	return fmt.Sprintf("%s %s: %s (%s)", i.Kind, i.Name, i.Text, i.Origin)
+}
+
+// form is what is hashed. Its fields and their order must stay: changing them
+// takes away all trust.
+type form struct {
+	Kind  Kind              `json:"kind"`
+	Name  string            `json:"name"`
+	In    string            `json:"in"` // the project seen from the repository's root
+	Value any               `json:"value"`
+	Files map[string]string `json:"files,omitempty"`
+}
+
+func (f form) hash() string {
+	text, err := json.Marshal(f)
+	if err != nil {
+		panic("trust: encode an item: " + err.Error()) // it was JSON before
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// decode returns JSON as values whose encoding does not depend on how the JSON
+// was written.
+func decode(raw json.RawMessage) any {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		panic("trust: decode a setting: " + err.Error()) // it was parsed before
+	}
+	return v
+}

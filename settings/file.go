@@ -1,0 +1,152 @@
+package settings
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/haftdev/haft/internal/near"
+)
+
+// A File is one settings file, or text from elsewhere that reads like one.
+type File struct {
+	Source   Source
+	Path     string // "" if it is no file
+	root     *node
+	problems []Problem
+}
+
+// A Problem is something about a file that its owner should know.
+type Problem struct {
+	Origin
+	Kind ProblemKind
+	Key  string // such as permissions.allow; "" for the file as a whole
+	Text string
+}
+
+// ProblemKind is how bad a [Problem] is.
+type ProblemKind int
+
+const (
+	// Skipped files were left out as a whole: nothing in them counts, and that
+	// includes their deny rules.
+	Skipped ProblemKind = iota
+	// Ignored values have the wrong type and do not count.
+	Ignored
+	// Unknown keys mean nothing to haft. They are kept.
+	Unknown
+)
+
+func (p Problem) String() string {
+	where := p.Origin.String()
+	if p.Key != "" {
+		where += ": " + p.Key
+	}
+	return where + ": " + p.Text
+}
+
+// Parse reads settings from text, such as what a person chose in a session. An
+// error means that nothing of it counts.
+func Parse(source Source, path string, text []byte) (*File, error) {
+	return parseFile(source, path, topLevel, text)
+}
+
+func parseFile(source Source, path string, known map[string]shape, text []byte) (*File, error) {
+	f := &File{Source: source, Path: path}
+	root, err := parse(text, func(name string, line int) {
+		f.report(Ignored, line, name, "is there twice: only the last one counts")
+	})
+	if err != nil {
+		return nil, err
+	}
+	f.root = checkObject(f, root, "", known)
+	return f, nil
+}
+
+// skipped is a file of which nothing counts.
+func skipped(source Source, path string, why string) *File {
+	f := &File{Source: source, Path: path, root: &node{kind: '{', line: 1}}
+	f.report(Skipped, 1, "", why)
+	return f
+}
+
+func (f *File) report(kind ProblemKind, line int, key, text string) {
+	f.problems = append(f.problems, Problem{f.origin(line), kind, key, text})
+}
+
+func (f *File) origin(line int) Origin { return Origin{f.Source, f.Path, line} }
+
+// Value returns what the file says at a path of keys.
+func (f *File) Value(path ...string) (Value, bool) {
+	n := f.root.get(path...)
+	if n == nil {
+		return Value{}, false
+	}
+	return f.value(n), true
+}
+
+func (f *File) value(n *node) Value { return Value{f.origin(n.line), n.json()} }
+
+// A Value is JSON that a file holds, without comments.
+type Value struct {
+	Origin
+	JSON json.RawMessage
+}
+
+// checkObject returns the object without the values that have the wrong type, and
+// reports those and the names that mean nothing to haft.
+func checkObject(f *File, object *node, prefix string, known map[string]shape) *node {
+	kept := *object
+	kept.members = nil
+	for _, m := range object.members {
+		key := prefix + m.name
+		want, ok := known[m.name]
+		switch {
+		case !ok:
+			f.report(Unknown, m.line, key, unknownKey(m.name, known))
+		case m.value.kind == 'n': // said to be unset
+			continue
+		case !want.fits(m.value):
+			f.report(Ignored, m.line, key, fmt.Sprintf("must be %s, not %s: it is ignored", want, kindName(m.value.kind)))
+			continue
+		case want.members != nil:
+			m.value = checkObject(f, m.value, key+".", want.members)
+		case want.each != 0:
+			m.value = checkList(f, m.value, key, want.each)
+		}
+		kept.members = append(kept.members, m)
+	}
+	return &kept
+}
+
+// checkList returns the list or object without the entries of the wrong type.
+func checkList(f *File, list *node, key string, each byte) *node {
+	kept := *list
+	kept.elements = slices.DeleteFunc(slices.Clone(list.elements), func(e *node) bool {
+		return wrongEntry(f, key, e, each)
+	})
+	kept.members = slices.DeleteFunc(slices.Clone(list.members), func(m member) bool {
+		return wrongEntry(f, key+"."+m.name, m.value, each)
+	})
+	return &kept
+}
+
+func wrongEntry(f *File, key string, entry *node, each byte) bool {
+	if entry.kind == each {
+		return false
+	}
+	f.report(Ignored, entry.line, key, fmt.Sprintf("must hold %s, not %s: the entry is ignored", kindName(each), kindName(entry.kind)))
+	return true
+}
+
+func unknownKey(name string, known map[string]shape) string {
+	names := make([]string, 0, len(known))
+	for k := range known {
+		names = append(names, k)
+	}
+	slices.Sort(names)
+	if found := near.Names(name, names, 1); len(found) > 0 {
+		return fmt.Sprintf("is not a key that haft knows; did you mean %s?", found[0])
+	}
+	return "is not a key that haft knows"
+}

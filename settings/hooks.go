@@ -1,0 +1,179 @@
+package settings
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// A Hook is one hook as set up. Package hook runs it.
+type Hook struct {
+	Origin
+	// Event is when it runs, such as PreToolUse.
+	Event string
+	// Matcher says for which tools, or whatever the event is about; "" means all.
+	Matcher string
+	// If narrows the matcher by a rule such as Bash(git *); "" means not.
+	If string
+	// Type is command or http.
+	Type string
+	// Command is what a shell runs, for command hooks.
+	Command string
+	// URL and Headers are where the input is sent, for http hooks. Headers may
+	// refer to variables that Env names, as $NAME or ${NAME}.
+	URL     string
+	Headers map[string]string
+	// Timeout is how long it may take; 0 means the usual time.
+	Timeout time.Duration
+	// OnError is allow or block: what an error of the hook itself means. "" means
+	// allow.
+	OnError string
+	// Env names variables that it needs and would not get otherwise.
+	Env []string
+	// Path leads to the hook in its file, for [Settings.Prune].
+	Path []string
+	// JSON is the hook as written.
+	JSON json.RawMessage
+}
+
+// Hooks returns the hooks of all files in order, those for which disableAllHooks
+// and allowManagedHooksOnly leave room.
+func (s *Settings) Hooks() []Hook {
+	if s.ManagedFlag("disableAllHooks") {
+		return nil
+	}
+	onlyManaged := s.ManagedFlag("allowManagedHooksOnly") || s.Flag("disableAllHooks")
+	var all []Hook
+	for _, f := range s.files {
+		if onlyManaged && f.Source != Managed {
+			break
+		}
+		hooks, _ := f.hooks()
+		all = append(all, hooks...)
+	}
+	return all
+}
+
+// Events are the events that hooks can be set up for.
+var Events = []string{
+	"PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "UserPromptSubmit", "SessionStart",
+	"SessionEnd", "Stop", "SubagentStart", "SubagentStop", "PreCompact", "Notification",
+}
+
+// hooks reads {"EVENT": [{"matcher": "…", "hooks": [{…}]}]}.
+func (f *File) hooks() ([]Hook, []Problem) {
+	r := hookReader{file: f}
+	if events := f.root.get("hooks"); events != nil {
+		for _, event := range events.members {
+			if !slices.Contains(Events, event.name) {
+				r.report(Unknown, event.line, "hooks."+event.name, "is not an event that haft knows")
+				continue
+			}
+			for i, group := range event.value.elements {
+				r.group(event.name, i, group)
+			}
+		}
+	}
+	return r.hooks, r.problems
+}
+
+type hookReader struct {
+	file     *File
+	hooks    []Hook
+	problems []Problem
+}
+
+func (r *hookReader) report(kind ProblemKind, line int, key, text string) {
+	r.problems = append(r.problems, Problem{r.file.origin(line), kind, key, text})
+}
+
+func (r *hookReader) group(event string, at int, group *node) {
+	key := fmt.Sprintf("hooks.%s[%d]", event, at)
+	matcher, isText := group.child("matcher").text()
+	if group.child("matcher") != nil && !isText || group.kind != '{' {
+		r.report(Ignored, group.line, key, "must be an object with a matcher, which is a string, and hooks, which is a list: it is ignored")
+		return
+	}
+	hooks := group.child("hooks")
+	if hooks == nil || hooks.kind != '[' {
+		r.report(Ignored, group.line, key, "has no list of hooks: it is ignored")
+		return
+	}
+	for i, n := range hooks.elements {
+		h := Hook{
+			Origin: r.file.origin(n.line), Event: event, Matcher: matcher, JSON: n.json(),
+			Path: []string{"hooks", event, strconv.Itoa(at), "hooks", strconv.Itoa(i)},
+		}
+		if problem := h.read(n); problem != "" {
+			r.report(Ignored, n.line, fmt.Sprintf("%s.hooks[%d]", key, i), problem+": the hook is ignored")
+			continue
+		}
+		r.hooks = append(r.hooks, h)
+	}
+}
+
+// read takes the fields of a hook; its result says what is wrong.
+func (h *Hook) read(n *node) (problem string) {
+	for field, into := range map[string]*string{
+		"type": &h.Type, "command": &h.Command, "url": &h.URL, "on_error": &h.OnError, "if": &h.If,
+	} {
+		if v := n.child(field); v != nil {
+			var ok bool
+			if *into, ok = v.text(); !ok {
+				return field + " must be a string"
+			}
+		}
+	}
+	if v := n.child("timeout"); v != nil {
+		seconds, err := strconv.ParseFloat(string(v.literal), 64)
+		if err != nil || seconds <= 0 || seconds > 24*60*60 {
+			return "timeout must be a number of seconds, at most a day"
+		}
+		h.Timeout = time.Duration(seconds * float64(time.Second))
+	}
+	if problem := h.readLists(n); problem != "" {
+		return problem
+	}
+	return h.check()
+}
+
+func (h *Hook) readLists(n *node) (problem string) {
+	for _, list := range []string{"env", "allowedEnvVars"} {
+		if v := n.child(list); v != nil {
+			for _, e := range v.elements {
+				name, ok := e.text()
+				if !ok {
+					return list + " must be a list of names of variables"
+				}
+				h.Env = append(h.Env, name)
+			}
+		}
+	}
+	if v := n.child("headers"); v != nil {
+		h.Headers = map[string]string{}
+		for _, m := range v.members {
+			value, ok := m.value.text()
+			if !ok {
+				return "headers must be strings"
+			}
+			h.Headers[m.name] = value
+		}
+	}
+	return ""
+}
+
+func (h *Hook) check() (problem string) {
+	switch {
+	case h.Type == "command" && h.Command == "":
+		return "a command hook needs a command"
+	case h.Type == "http" && h.URL == "":
+		return "an http hook needs a url"
+	case h.Type != "command" && h.Type != "http":
+		return fmt.Sprintf("type %q is not one that haft runs (command, http)", h.Type)
+	case h.OnError != "" && h.OnError != "allow" && h.OnError != "block":
+		return fmt.Sprintf("on_error must be allow or block, not %q", h.OnError)
+	}
+	return ""
+}

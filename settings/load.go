@@ -1,0 +1,202 @@
+package settings
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"syscall"
+
+	"github.com/haftdev/haft/settings/rewrite"
+)
+
+// Options say which files there are. Nil means all zero values.
+type Options struct {
+	// Home is the person's home folder; "" means that there are no user settings,
+	// unless User names them.
+	Home string
+	// Project is the folder that the session works in; "" means none.
+	Project string
+	// Managed and User are the files of those sources, the first before the
+	// others; nil means the usual places, and an empty list none.
+	Managed, User []string
+	// Flag is the value of --settings: a JSON object, or the path of a file.
+	Flag string
+	// Sources are the sources to read among user, project and local; nil means all.
+	// Managed and flag settings are always read.
+	Sources []Source
+	// Disk opens files; nil means the real one.
+	Disk Disk
+}
+
+// A Disk is how files are opened. Whatever it opens is closed after reading.
+type Disk interface {
+	// Open opens a file that its owner may have made a link.
+	Open(path string) (fs.File, error)
+	// OpenIn opens the file name below root. A link that leads out of root is an
+	// error.
+	OpenIn(root, name string) (fs.File, error)
+}
+
+// Load reads the settings of a session. Only what a person named on the command
+// line can make it fail.
+func Load(opts *Options) (*Settings, error) {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	if o.Disk == nil {
+		o.Disk = disk{}
+	}
+	s := &Settings{}
+	for _, path := range o.managed() {
+		s.add(o.read(Managed, path))
+	}
+	if o.Flag != "" {
+		f, err := o.flag()
+		if err != nil {
+			return nil, err
+		}
+		s.add(f)
+	}
+	users := o.user()
+	for _, p := range projectFiles {
+		if o.Project != "" && o.wants(p.source) && !slices.Contains(users, filepath.Join(o.Project, p.name)) {
+			s.add(o.readIn(p))
+		}
+	}
+	for _, path := range users {
+		if o.wants(User) {
+			s.add(o.read(User, path))
+		}
+	}
+	return s, nil
+}
+
+// A projectFile is a file that a project may have.
+type projectFile struct {
+	source Source
+	name   string
+	known  map[string]shape
+	closed bool // keys that are not known do not count
+}
+
+// projectFiles come by precedence.
+var projectFiles = []projectFile{
+	{Local, ".haft/settings.local.json", topLevel, false},
+	{Local, ".claude/settings.local.json", topLevel, false},
+	{Project, ".haft/settings.json", topLevel, false},
+	{Project, ".claude/settings.json", topLevel, false},
+	{Project, ".mcp.json", mcpFile, true},
+}
+
+func (o *Options) wants(s Source) bool { return o.Sources == nil || slices.Contains(o.Sources, s) }
+
+func (o *Options) managed() []string {
+	if o.Managed != nil {
+		return o.Managed
+	}
+	switch runtime.GOOS {
+	case "darwin":
+		return []string{"/Library/Application Support/haft/managed-settings.json", "/Library/Application Support/ClaudeCode/managed-settings.json"}
+	case "windows":
+		return []string{`C:\Program Files\haft\managed-settings.json`, `C:\Program Files\ClaudeCode\managed-settings.json`}
+	}
+	return []string{"/etc/haft/managed-settings.json", "/etc/claude-code/managed-settings.json"}
+}
+
+func (o *Options) user() []string {
+	if o.User != nil || o.Home == "" {
+		return o.User
+	}
+	return []string{filepath.Join(o.Home, ".haft", "settings.json"), filepath.Join(o.Home, ".claude", "settings.json")}
+}
+
+// flag reads what the command line gave; its faults are errors, because somebody
+// asked for just this.
+func (o *Options) flag() (*File, error) {
+	text, path := []byte(o.Flag), ""
+	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
+		path = o.Flag
+		file, err := o.Disk.Open(path)
+		if err != nil {
+			return nil, fmt.Errorf("read --settings: %w", err)
+		}
+		defer file.Close()
+		if text, err = rewrite.ReadAll(file); err != nil {
+			return nil, fmt.Errorf("read --settings: %s: %w", path, err)
+		}
+	}
+	f, err := Parse(Flag, path, text)
+	if err != nil {
+		return nil, fmt.Errorf("read --settings: %s: %w", path, err)
+	}
+	return f, nil
+}
+
+func (o *Options) read(source Source, path string) *File {
+	file, err := o.Disk.Open(path)
+	return readFile(source, path, topLevel, file, err)
+}
+
+func (o *Options) readIn(p projectFile) *File {
+	file, err := o.Disk.OpenIn(o.Project, p.name)
+	f := readFile(p.source, filepath.Join(o.Project, filepath.FromSlash(p.name)), p.known, file, err)
+	if f != nil && p.closed {
+		f.root.members = slices.DeleteFunc(f.root.members, func(m member) bool {
+			_, known := p.known[m.name]
+			return !known
+		})
+	}
+	return f
+}
+
+// readFile returns what a file says; nil means that there is none.
+func readFile(source Source, path string, known map[string]shape, file fs.File, err error) *File {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil
+	}
+	if err != nil {
+		return skipped(source, path, fmt.Sprintf("it is not read: %s", cause(err)))
+	}
+	defer file.Close()
+	text, err := rewrite.ReadAll(file)
+	if err != nil {
+		return skipped(source, path, fmt.Sprintf("it is not read: %s", cause(err)))
+	}
+	f, err := parseFile(source, path, known, text)
+	if err != nil {
+		return skipped(source, path, fmt.Sprintf("nothing in it counts until it is mended: %s", err))
+	}
+	return f
+}
+
+// cause is an error without the path, which the problem names already.
+func cause(err error) string {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err.Error()
+	}
+	return err.Error()
+}
+
+// disk is the real one.
+type disk struct{}
+
+// nonblock keeps a pipe in a settings file's place from holding us.
+const nonblock = os.O_RDONLY | syscall.O_NONBLOCK
+
+func (disk) Open(path string) (fs.File, error) { return os.OpenFile(path, nonblock, 0) }
+
+func (disk) OpenIn(root, name string) (fs.File, error) {
+	r, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return r.OpenFile(name, nonblock, 0)
+}

@@ -1,0 +1,58 @@
+package settings
+
+// A Place is a value on its way through [Settings.Prune].
+type Place struct {
+	Value
+	// Path are the keys that lead to it; elements of lists have their number.
+	Path []string
+}
+
+// A Choice is what happens to a value.
+type Choice int
+
+const (
+	// Drop leaves the value out.
+	Drop Choice = iota
+	// Keep takes it in as it is.
+	Keep
+	// Enter decides for each of its members or elements.
+	Enter
+)
+
+// Prune returns settings that hold what choose keeps. Everything else, problems
+// included, stays as it is. It is asked for the members of each file first.
+func (s *Settings) Prune(choose func(Place) Choice) *Settings {
+	pruned := &Settings{files: make([]*File, len(s.files))}
+	for i, f := range s.files {
+		n := *f
+		n.root = f.prune(f.root, nil, choose)
+		pruned.files[i] = &n
+	}
+	return pruned
+}
+
+func (f *File) prune(n *node, path []string, choose func(Place) Choice) *node {
+	kept := &node{kind: n.kind, line: n.line, literal: n.literal}
+	for _, m := range n.members {
+		if v := f.chosen(m.value, append(path[:len(path):len(path)], m.name), choose); v != nil {
+			kept.members = append(kept.members, member{m.name, m.line, v})
+		}
+	}
+	for i, e := range n.elements {
+		if v := f.chosen(e, append(path[:len(path):len(path)], index(i)), choose); v != nil {
+			kept.elements = append(kept.elements, v)
+		}
+	}
+	return kept
+}
+
+// chosen returns what is left of a value; nil means nothing.
+func (f *File) chosen(n *node, path []string, choose func(Place) Choice) *node {
+	switch choose(Place{f.value(n), path}) {
+	case Keep:
+		return n
+	case Enter:
+		return f.prune(n, path, choose)
+	}
+	return nil
+}

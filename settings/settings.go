@@ -1,0 +1,207 @@
+package settings
+
+import (
+	"slices"
+
+	"github.com/haftdev/haft/tool"
+)
+
+// Settings are what all files say together.
+type Settings struct {
+	files []*File // by precedence
+}
+
+// Of returns the settings that the files make, in order of their sources; files
+// of one source stay in the order given.
+func Of(files ...*File) *Settings {
+	s := &Settings{files: slices.Clone(files)}
+	slices.SortStableFunc(s.files, func(a, b *File) int { return int(a.Source) - int(b.Source) })
+	return s
+}
+
+// With returns the settings with one more file, such as what a person chose in
+// the session. It goes before the other files of its source.
+func (s *Settings) With(f *File) *Settings { return Of(append([]*File{f}, s.files...)...) }
+
+// add appends a file that may not be there.
+func (s *Settings) add(f *File) {
+	if f != nil {
+		s.files = append(s.files, f)
+	}
+}
+
+// Files returns the files that were found, skipped ones too, by precedence. The
+// caller must not modify the slice.
+func (s *Settings) Files() []*File { return s.files }
+
+// Problems returns what the owners of the files should know.
+func (s *Settings) Problems() []Problem {
+	var all []Problem
+	for _, f := range s.files {
+		all = append(all, f.problems...)
+		_, hookProblems := f.hooks()
+		all = append(all, hookProblems...)
+	}
+	return all
+}
+
+// Lookup returns the value at a path of keys, such as "model", from the first
+// file that has one.
+func (s *Settings) Lookup(path ...string) (Value, bool) {
+	if all := s.All(path...); len(all) > 0 {
+		return all[0], true
+	}
+	return Value{}, false
+}
+
+// All returns the value at a path of keys from each file that has one.
+func (s *Settings) All(path ...string) []Value {
+	var all []Value
+	for _, f := range s.files {
+		if v, ok := f.Value(path...); ok {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// A Text is a string with where it stands.
+type Text struct {
+	Origin
+	Text string
+}
+
+func (t Text) String() string { return t.Text + " (" + t.Origin.String() + ")" }
+
+// Text returns the string at a path of keys from the first file that has one.
+func (s *Settings) Text(path ...string) (Text, bool) {
+	for _, f := range s.files {
+		n := f.root.get(path...)
+		if t, ok := n.text(); ok {
+			return Text{f.origin(n.line), t}, true
+		}
+	}
+	return Text{}, false
+}
+
+// Flag returns true or false at a path of keys from the first file that has
+// either; false if none has.
+func (s *Settings) Flag(path ...string) bool { return flagIn(s.files, path...) }
+
+// ManagedFlag is [Settings.Flag] for keys that only an administrator may set.
+func (s *Settings) ManagedFlag(path ...string) bool {
+	for i, f := range s.files {
+		if f.Source != Managed {
+			return flagIn(s.files[:i], path...)
+		}
+	}
+	return flagIn(s.files, path...)
+}
+
+func flagIn(files []*File, path ...string) bool {
+	for _, f := range files {
+		if n := f.root.get(path...); n != nil && (n.kind == 't' || n.kind == 'f') {
+			return n.kind == 't'
+		}
+	}
+	return false
+}
+
+// texts returns the strings of a list in all files.
+func (s *Settings) texts(path ...string) []Text {
+	var all []Text
+	for _, f := range s.files {
+		if list := f.root.get(path...); list != nil {
+			for _, e := range list.elements {
+				if t, ok := e.text(); ok {
+					all = append(all, Text{f.origin(e.line), t})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// Mode returns permissions.defaultMode.
+func (s *Settings) Mode() (Text, bool) { return s.Text("permissions", "defaultMode") }
+
+// Disabled reports whether the managed or any other settings rule a permission
+// mode out: one file that says so is enough. It knows auto and bypassPermissions.
+func (s *Settings) Disabled(mode string) bool {
+	key := map[string]string{"auto": "disableAutoMode", "bypassPermissions": "disableBypassPermissionsMode"}[mode]
+	for _, f := range s.files {
+		if t, _ := f.root.get("permissions", key).text(); t == "disable" {
+			return true
+		}
+	}
+	return false
+}
+
+// Directories returns permissions.additionalDirectories of all files, as written.
+func (s *Settings) Directories() []Text { return s.texts("permissions", "additionalDirectories") }
+
+// A Rule is a permission rule as written, such as Bash(git diff:*).
+type Rule = Text
+
+// Rules returns the rules of all files that allow, ask or deny. If only managed
+// rules may allow, others that do are left out; what others deny stays denied.
+func (s *Settings) Rules(b tool.Behavior) []Rule {
+	rules := s.texts("permissions", b.String())
+	if b == tool.Allow && s.ManagedFlag("allowManagedPermissionRulesOnly") {
+		rules = slices.DeleteFunc(rules, func(r Rule) bool { return r.Source != Managed })
+	}
+	return rules
+}
+
+// A Named is JSON under a name of its owner's choice, such as an MCP server.
+type Named struct {
+	Value
+	Name string
+}
+
+// named returns the members of an object, each from the first file that has it.
+func (s *Settings) named(key string) []Named {
+	var all []Named
+	seen := map[string]bool{}
+	for _, f := range s.files {
+		object := f.root.get(key)
+		if object == nil {
+			continue
+		}
+		for _, m := range object.members {
+			if !seen[m.name] {
+				seen[m.name] = true
+				all = append(all, Named{f.value(m.value), m.name})
+			}
+		}
+	}
+	return all
+}
+
+// MCPServers returns the servers that are set up, as written.
+func (s *Settings) MCPServers() []Named { return s.named("mcpServers") }
+
+// A Variable is one of the environment.
+type Variable struct {
+	Text
+	Name string
+}
+
+// Env returns the variables to set for whatever the session starts.
+func (s *Settings) Env() []Variable {
+	var all []Variable
+	seen := map[string]bool{}
+	for _, f := range s.files {
+		env := f.root.get("env")
+		if env == nil {
+			continue
+		}
+		for _, m := range env.members {
+			if t, ok := m.value.text(); ok && !seen[m.name] {
+				seen[m.name] = true
+				all = append(all, Variable{Text{f.origin(m.line), t}, m.name})
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,102 @@
+package settings
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/haftdev/haft/settings/rewrite"
+	"github.com/haftdev/haft/tool"
+)
+
+// A Target is a settings file that rules are kept in.
+type Target struct {
+	// Path is the file. It and its folder are made when they are missing.
+	Path string
+	// Root is a folder that the file must really lie in, whatever links there are;
+	// "" means that its owner may have made it a link, and the link stays.
+	Root string
+}
+
+// Target returns the file of a source that rules are kept in: that of haft if the
+// folder .haft is there, otherwise the one shared with Claude Code. It knows the
+// local, project and user sources.
+func (o *Options) Target(source Source) (Target, error) {
+	base, root, name := o.Home, "", "settings.json"
+	switch source {
+	case Local:
+		base, root, name = o.Project, o.Project, "settings.local.json"
+	case Project:
+		base, root = o.Project, o.Project
+	case User:
+		if len(o.User) > 0 {
+			return Target{Path: o.User[0]}, nil
+		}
+	default:
+		return Target{}, fmt.Errorf("rules cannot be kept in %s settings: use local, project or user", source)
+	}
+	if base == "" {
+		return Target{}, fmt.Errorf("there is no folder for %s settings", source)
+	}
+	dir := filepath.Join(base, ".claude")
+	if info, err := os.Stat(filepath.Join(base, ".haft")); err == nil && info.IsDir() {
+		dir = filepath.Join(base, ".haft")
+	}
+	return Target{Path: filepath.Join(dir, name), Root: root}, nil
+}
+
+// AddRule puts a rule at the end of the list of its behavior, unless it is there.
+// Every other byte of the file stays. Any number of processes may do this at once.
+func AddRule(ctx context.Context, t Target, b tool.Behavior, rule string) error {
+	return t.edit(ctx, b, rule, addRule)
+}
+
+// RemoveRule takes a rule out of the list of its behavior, if it is there.
+// Comments stay.
+func RemoveRule(ctx context.Context, t Target, b tool.Behavior, rule string) error {
+	return t.edit(ctx, b, rule, removeRule)
+}
+
+func (t Target) edit(ctx context.Context, b tool.Behavior, rule string, change func(text []byte, list, rule string) ([]byte, error)) error {
+	if b != tool.Allow && b != tool.Ask && b != tool.Deny {
+		return fmt.Errorf("keep rule %s: no list of rules for %q", rule, b)
+	}
+	if strings.TrimSpace(rule) == "" {
+		return fmt.Errorf("keep rule: the rule is empty")
+	}
+	root, name, err := t.open()
+	if err != nil {
+		return fmt.Errorf("keep rule in %s: %w", t.Path, err)
+	}
+	defer root.Close()
+	err = rewrite.File(ctx, root, name, func(text []byte) ([]byte, error) {
+		return change(text, b.String(), rule)
+	}, nil)
+	if err != nil {
+		return fmt.Errorf("keep rule in %s: %w", t.Path, err)
+	}
+	return nil
+}
+
+// open returns the folder that confines the file and the file's name in it.
+func (t Target) open() (*os.Root, string, error) {
+	if t.Root != "" {
+		name, err := filepath.Rel(t.Root, t.Path)
+		if err != nil || !filepath.IsLocal(name) {
+			return nil, "", fmt.Errorf("it is not in %s", t.Root)
+		}
+		root, err := os.OpenRoot(t.Root)
+		return root, filepath.ToSlash(name), err
+	}
+	path := t.Path
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, "", err
+	}
+	root, err := os.OpenRoot(filepath.Dir(path))
+	return root, filepath.Base(path), err
+}
