@@ -1,0 +1,185 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// critical notes commands that lose what no mode may lose without asking.
+func (a *analyzer) critical(args []value) {
+	args = a.unwrapped(args)
+	if len(args) == 0 {
+		return
+	}
+	name := path.Base(args[0].guess)
+	flags, rest := splitFlags(args[1:])
+	switch {
+	case name == "rm" || name == "rmdir" || name == "shred" || name == "unlink" || name == "srm":
+		recursive := slices.ContainsFunc(flags, func(v value) bool {
+			return v.guess == "--recursive" || !strings.HasPrefix(v.guess, "--") && strings.ContainsAny(v.guess, "rR")
+		})
+		a.criticalRemoval(rest, recursive)
+	case name == "mv" && len(rest) > 1:
+		a.criticalRemoval(rest[:len(rest)-1], true)
+	case name == "find" && slices.ContainsFunc(args, func(v value) bool { return v.guess == "-delete" || v.guess == "rm" }):
+		if !slices.ContainsFunc(args, func(v value) bool { return slices.Contains(findTests, v.guess) }) {
+			a.criticalRemoval(findRoots(args[1:]), true)
+		}
+	case (name == "chmod" || name == "chown" || name == "chgrp") && slices.ContainsFunc(flags, func(v value) bool { return strings.Contains(v.guess, "R") || v.guess == "--recursive" }) && len(rest) > 1:
+		a.criticalRoots(rest[1:])
+	case strings.HasPrefix(name, "mkfs") || slices.Contains([]string{"wipefs", "fdisk", "sfdisk", "parted", "blkdiscard", "mkswap"}, name):
+		if len(rest) > 0 {
+			a.setCritical("the file system on " + rest[len(rest)-1].guess)
+		}
+	case name == "dd":
+		for _, v := range rest {
+			if file, ok := strings.CutPrefix(v.guess, "of=/dev/"); ok && !harmlessDevice("/dev/"+file) {
+				a.setCritical("the device /dev/" + file)
+			}
+		}
+	case slices.Contains([]string{"shutdown", "reboot", "halt", "poweroff"}, name):
+		a.setCritical("the running machine")
+	case strings.HasPrefix(name, ":(){") || name == ":" && strings.Contains(a.source, ":|:"):
+		a.setCritical("the running machine, to a fork bomb")
+	case name == "git" && len(rest) > 0 && rest[0].guess == "clean" && slices.ContainsFunc(flags, func(v value) bool { return strings.Contains(v.guess, "ff") }):
+		a.setCritical("nested repositories")
+	}
+}
+
+// findTests narrow what find -delete removes.
+var findTests = strings.Fields("-name -iname -path -ipath -wholename -regex -iregex -newer -mtime -mmin -ctime -cmin -atime -amin -size -empty -user -group -perm -inum -samefile")
+
+func findRoots(args []value) []value {
+	var out []value
+	for _, v := range args {
+		if v.guess == "" || strings.HasPrefix(v.guess, "-") && len(v.guess) > 2 || v.guess == "(" || v.guess == "!" {
+			break
+		}
+		if !strings.HasPrefix(v.guess, "-") {
+			out = append(out, v)
+		}
+	}
+	if len(out) == 0 {
+		out = words(".")
+	}
+	return out
+}
+
+// unwrapped takes every wrapper off.
+func (a *analyzer) unwrapped(args []value) []value {
+	for range maxWrappers {
+		shadow := toWords(args)
+		for i := range shadow {
+			shadow[i].Value, shadow[i].Dynamic, shadow[i].Pattern = args[i].guess, false, ""
+		}
+		if len(shadow) > 0 {
+			shadow[0].Value = path.Base(shadow[0].Value)
+		}
+		p, ok := a.table.Peel(shadow)
+		if !ok {
+			break
+		}
+		args = args[len(args)-len(p.Words):]
+	}
+	return args
+}
+
+func (a *analyzer) setCritical(what string) {
+	if a.out.Critical == "" {
+		a.out.Critical = what
+	}
+}
+
+// criticalRemoval judges the operands of a removal.
+func (a *analyzer) criticalRemoval(rest []value, recursive bool) {
+	for _, v := range rest {
+		for _, dir := range a.dirs {
+			if what := a.criticalPath(v, dir, recursive); what != "" {
+				a.setCritical(what)
+			}
+		}
+	}
+}
+
+// criticalRoots judges the operands of a recursive change of modes.
+func (a *analyzer) criticalRoots(rest []value) {
+	for _, v := range rest {
+		p := path.Clean(v.guess)
+		if p == "/" || p == "~" || p == path.Clean(a.opts.Home) || systemTree(p) {
+			a.setCritical("the permissions of " + p)
+		}
+	}
+}
+
+// criticalPath returns what the removal of v from dir would lose.
+func (a *analyzer) criticalPath(v value, dir string, recursive bool) string {
+	text := v.guess
+	if v.Pattern != "" || v.Dynamic {
+		// A wildcard right below a place empties it.
+		parent, last := path.Split(text)
+		if strings.Trim(last, "*.?[]!") == "" && last != "" {
+			if v.Dynamic && strings.Trim(parent, "/") == "" {
+				return "everything below a directory whose name is only known when it runs"
+			}
+			if parent == "" {
+				parent = "."
+			}
+			return a.criticalPlace(parent, dir, "everything in ")
+		}
+		if v.Dynamic && recursive && strings.Trim(text, "/") == "" {
+			return "a directory whose name is only known when it runs"
+		}
+	}
+	if !recursive {
+		return ""
+	}
+	return a.criticalPlace(text, dir, "")
+}
+
+func (a *analyzer) criticalPlace(text, dir, how string) string {
+	full := path.Clean(text)
+	switch {
+	case full == "~" || text == "$HOME":
+		return how + "the home directory"
+	case strings.HasPrefix(full, "/"):
+	case dir == lost || dir == "":
+		if full == "." || full == ".." || strings.HasPrefix(full, "../") {
+			return how + "the working directory or what is above it"
+		}
+	default:
+		full = join(dir, full)
+	}
+	home := a.opts.Home
+	switch {
+	case full == "/":
+		return how + "the root directory"
+	case home != "" && within(full, path.Clean(home)):
+		return how + "the home directory"
+	case systemTree(full):
+		return how + full
+	case slices.ContainsFunc(a.opts.Roots, func(root string) bool { return within(full, path.Clean(root)) }):
+		return how + "the project directory"
+	case path.Base(full) == ".git":
+		return how + "the git repository"
+	}
+	return ""
+}
+
+// systemTree reports whether a path is the machine's own.
+func systemTree(p string) bool {
+	return slices.Contains(strings.Fields("/bin /boot /dev /etc /home /lib /lib64 /opt /proc /root /run /sbin /srv /sys /usr /var /usr/bin /usr/lib /usr/local /usr/share /Users /Library /System /Applications /var/lib"), p)
+}
+
+func harmlessDevice(p string) bool {
+	return slices.Contains(strings.Fields("/dev/null /dev/stdout /dev/stderr /dev/tty /dev/zero"), p) || strings.HasPrefix(p, "/dev/fd/") || strings.HasPrefix(p, "/dev/shm/")
+}
+
+// criticalWrite notes a redirection onto a disk.
+func (a *analyzer) criticalWrite(v value) {
+	for _, disk := range []string{"/dev/sd", "/dev/nvme", "/dev/hd", "/dev/vd", "/dev/disk", "/dev/mapper", "/dev/mem", "/dev/xvd"} {
+		if strings.HasPrefix(v.guess, disk) {
+			a.setCritical("the device " + v.guess)
+		}
+	}
+}

@@ -1,0 +1,240 @@
+package shell
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// maxDeny bounds the forms that are listed.
+const maxDeny = 20_000
+
+// deny adds a command in every form that deny and ask rules should see.
+func (a *analyzer) deny(assigns []assignment, args []value) {
+	if len(assigns) > 0 {
+		c := command(args)
+		for _, as := range slices.Backward(assigns) {
+			c.Words = append([]string{as.name + "=" + as.value.guess}, c.Words...)
+			c.Assigns = append(c.Assigns, as.name)
+		}
+		c.Text = strings.Join(c.Words, " ")
+		a.addDeny(c)
+	}
+	a.denyWords(args, maxWrappers)
+}
+
+func (a *analyzer) addDeny(c Command) {
+	if len(a.out.Deny) >= maxDeny || a.denied[c.Text] {
+		return
+	}
+	a.denied[c.Text] = true
+	a.out.Deny = append(a.out.Deny, c)
+}
+
+// denyWords adds the words, and what they run if they are a wrapper.
+func (a *analyzer) denyWords(args []value, depth int) {
+	for len(args) > 0 && (args[0].guess == "" || args[0].guess == "--") && len(args) > 1 {
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		return
+	}
+	c := command(args)
+	a.addDeny(c)
+	args = respell(args, c)
+	name := args[0].guess
+	if base := path.Base(name); strings.Contains(name, "/") && base != "/" && base != "." {
+		args = append(words(base), args[1:]...)
+		c = command(args)
+		a.addDeny(c)
+		name = base
+	}
+	if depth == 0 {
+		a.denySuffixes(args)
+		return
+	}
+	a.denyInner(name, args, depth)
+}
+
+// respell splits the words that a guess says are several.
+func respell(args []value, c Command) []value {
+	if len(c.Words) == len(args) {
+		return args
+	}
+	out := words(c.Words...)
+	for i := range out {
+		out[i].Dynamic = true
+	}
+	return out
+}
+
+// shells run the operand of -c.
+var shells = []string{"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish", "su", "script", "runuser", "busybox", "yash", "tcsh", "csh"}
+
+// denyInner adds the commands that the program name would run.
+func (a *analyzer) denyInner(name string, args []value, depth int) {
+	switch {
+	case slices.Contains(shells, name):
+		a.denyShell(args, depth)
+	case name == "eval" || name == "exec" && len(args) > 1:
+		a.denyScript(join2(args[1:]), depth)
+	case name == "trap" || name == "ssh" || name == "git" || name == "pwsh":
+		for _, v := range args[1:] {
+			if strings.ContainsAny(v.guess, " \t\n;|&") {
+				a.denyScript(v.guess, depth)
+			}
+		}
+	case name == "find" || name == "fd" || name == "fdfind":
+		a.denyExec(args, depth)
+	case name == "env":
+		a.denyEnvSplit(args, depth)
+	case name == "parallel":
+		a.denySuffixes(args)
+	}
+	if len(args) > 1 && (name == "watch" || name == "flock" || name == "parallel" || name == "xargs") {
+		for _, v := range args[1:] {
+			if strings.ContainsAny(v.guess, " \t\n;|&") {
+				a.denyScript(v.guess, depth)
+			}
+		}
+	}
+	shadow := toWords(args)
+	for i := range shadow { // a guess is good enough here
+		shadow[i].Value, shadow[i].Dynamic, shadow[i].Pattern = args[i].guess, false, ""
+	}
+	if p, ok := a.table.Peel(shadow); ok {
+		inner := args[len(args)-len(p.Words):]
+		a.denyWords(inner, depth-1)
+		if !p.Exact {
+			a.denySuffixes(inner)
+		}
+	}
+}
+
+// denySuffixes adds what begins at each word that is no flag: the wrapper in
+// front was not understood, so the command may start anywhere.
+func (a *analyzer) denySuffixes(args []value) {
+	for i := 1; i < len(args) && i <= 16; i++ {
+		if !strings.HasPrefix(args[i].guess, "-") {
+			a.addDeny(command(args[i:]))
+		}
+	}
+}
+
+// denyShell adds the script of sh -c.
+func (a *analyzer) denyShell(args []value, depth int) {
+	for i, v := range args[1:] {
+		s := v.guess
+		if s == "--command" || strings.HasPrefix(s, "-") && !strings.HasPrefix(s, "--") && strings.Contains(s, "c") {
+			for _, script := range args[i+2:] {
+				if !strings.HasPrefix(script.guess, "-") {
+					a.denyScript(script.guess, depth)
+					break
+				}
+			}
+		}
+	}
+	if args[0].guess == "busybox" && len(args) > 1 {
+		a.denyWords(args[1:], depth-1)
+	}
+}
+
+// denyExec adds the commands of find -exec and fd -x.
+func (a *analyzer) denyExec(args []value, depth int) {
+	for i := 1; i < len(args); i++ {
+		switch args[i].guess {
+		case "-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch":
+			rest := args[i+1:]
+			if end := slices.IndexFunc(rest, func(v value) bool { return v.guess == ";" || v.guess == "+" }); end >= 0 {
+				rest = rest[:end]
+			}
+			a.denyWords(rest, depth-1)
+			a.critical(rest)
+		}
+	}
+}
+
+// denyEnvSplit adds the command of env -S.
+func (a *analyzer) denyEnvSplit(args []value, depth int) {
+	for i, v := range args[1:] {
+		s := v.guess
+		for _, flag := range []string{"-S", "--split-string=", "--split-string"} {
+			script, ok := strings.CutPrefix(s, flag)
+			if !ok {
+				continue
+			}
+			if script == "" && i+2 < len(args) {
+				script = args[i+2].guess
+			}
+			a.denyScript(script, depth)
+			break
+		}
+	}
+}
+
+// denyScript adds the commands of a script inside a word.
+func (a *analyzer) denyScript(script string, depth int) {
+	if depth == 0 || len(script) > maxBytes || a.nested >= maxWrappers {
+		a.denyTokens(script)
+		return
+	}
+	file, err := parse(script)
+	if err != nil || guard(script) != "" {
+		a.denyTokens(script)
+		return
+	}
+	a.nested++
+	a.subshell(func() { a.stmts(file.Stmts) })
+	a.nested--
+}
+
+func join2(args []value) string {
+	var list []string
+	for _, v := range args {
+		list = append(list, v.guess)
+	}
+	return strings.Join(list, " ")
+}
+
+// unreadable handles a command that cannot be parsed.
+func (a *analyzer) unreadable(command, reason string) {
+	a.refuse(reason)
+	a.denyTokens(command)
+}
+
+// separators split a text into what may be commands.
+var separators = regexp.MustCompile("[;&|\n\r()`{}]+|\\$\\(|<\\(|>\\(")
+
+// spellings are removed to find the words of a command.
+var spellings = strings.NewReplacer(`"`, "", `'`, "", `\`, "", "$", "")
+
+// denyTokens adds commands by splitting a text at everything that might
+// separate commands, quotes or not. It finds too many rather than too few.
+func (a *analyzer) denyTokens(text string) {
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	text = strings.ReplaceAll(text, "\\\n", "")
+	for _, part := range separators.Split(text, -1) {
+		fields := strings.FieldsFunc(spellings.Replace(part), func(r rune) bool { return r <= ' ' || isInvisible(r) })
+		for len(fields) > 1 && skippable(fields[0]) {
+			fields = fields[1:]
+		}
+		if len(fields) > 0 {
+			a.denyWords(words(fields...), 1)
+			a.critical(words(fields...))
+		}
+	}
+	if len(a.out.Deny) == 0 {
+		a.addDeny(Command{Words: []string{text}, Text: text, Dynamic: true})
+	}
+}
+
+var assignLike = regexp.MustCompile(`^[A-Za-z_][A-Za-z_0-9]*(\[[^]]*\])?\+?=`)
+
+// skippable reports whether a word in front of a command is not its name.
+func skippable(s string) bool {
+	return assignLike.MatchString(s) || slices.Contains([]string{"!", "if", "then", "else", "elif", "do", "while", "until", "time", "coproc", "function", "in", "case"}, s) ||
+		strings.HasPrefix(s, "#") || strings.HasPrefix(s, ">") || strings.HasPrefix(s, "<")
+}

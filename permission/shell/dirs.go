@@ -1,0 +1,63 @@
+package shell
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// dirs are the directories that the shell may be in. A cd can fail, so after
+// "cd x; " both are possible. An element is "" for the unknown start,
+// relative to that start if nothing better is known, or lost.
+type dirs []string
+
+// lost stands for a directory that cannot be known.
+const lost = "\x00"
+
+// maxDirs bounds the set: beyond it the shell is lost.
+const maxDirs = 8
+
+func (d dirs) union(e dirs) dirs {
+	out := slices.Clone(d)
+	for _, dir := range e {
+		if !slices.Contains(out, dir) {
+			out = append(out, dir)
+		}
+	}
+	if len(out) > maxDirs {
+		return dirs{lost}
+	}
+	return out
+}
+
+// join returns where path leads from dir.
+func join(dir, path string) string {
+	switch {
+	case filepath.IsAbs(path):
+		return filepath.Clean(path)
+	case dir == lost:
+		return lost
+	}
+	return filepath.Join(dir, path)
+}
+
+// inside reports whether dir is one of the roots or below one.
+func (a *analyzer) inside(dir string) bool {
+	if dir == lost {
+		return false
+	}
+	if !filepath.IsAbs(dir) {
+		return dir != ".." && !strings.HasPrefix(dir, "../")
+	}
+	return slices.ContainsFunc(a.opts.Roots, func(root string) bool { return within(root, dir) })
+}
+
+func within(root, path string) bool {
+	root = filepath.Clean(root)
+	return path == root || strings.HasPrefix(path, strings.TrimSuffix(root, "/")+"/")
+}
+
+// moved reports whether the shell may have left the directory it started in.
+func (a *analyzer) moved() bool {
+	return slices.ContainsFunc(a.dirs, func(dir string) bool { return dir != a.opts.Cwd && dir != "." })
+}

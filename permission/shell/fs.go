@@ -1,0 +1,25 @@
+package shell
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// FS is the view of the file system that an analysis may use. Paths are
+// absolute.
+type FS interface {
+	Stat(path string) (fs.FileInfo, error)
+	EvalSymlinks(path string) (string, error) // the path without symbolic links
+	LookPath(name string) (string, error)     // the program that a bare name starts
+	ReadFile(path string) ([]byte, error)     // git's configuration
+}
+
+// OS is the FS of this machine.
+type OS struct{}
+
+func (OS) Stat(path string) (fs.FileInfo, error)    { return os.Stat(path) }
+func (OS) EvalSymlinks(path string) (string, error) { return filepath.EvalSymlinks(path) }
+func (OS) LookPath(name string) (string, error)     { return exec.LookPath(name) }
+func (OS) ReadFile(path string) ([]byte, error)     { return os.ReadFile(path) }

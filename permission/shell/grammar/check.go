@@ -1,0 +1,114 @@
+package grammar
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Use is what a command that fits its grammar does with its arguments.
+type Use struct {
+	Reads []Word // operands and values that name files
+	Git   bool   // the configuration of the git repository matters
+	Tree  bool   // directories are read with all that is below them
+}
+
+// Knows reports whether there is a grammar for the program.
+func (t *Table) Knows(name string) bool { return t.specs[name] != nil }
+
+// Check returns what a command does if its grammar shows that it only reads,
+// and otherwise why not. The first word is the bare name of the program.
+func (t *Table) Check(words []Word) (Use, error) {
+	if len(words) == 0 || !words[0].Known() {
+		return Use{}, errors.New("the program's name is not known before it runs")
+	}
+	s := t.specs[words[0].Value]
+	if s == nil || s.wrap != nil && len(s.forms) == 0 {
+		return Use{}, fmt.Errorf("%s is not known to only read", words[0].Value)
+	}
+	return s.check(words[1:], marks{})
+}
+
+// check finds the subcommand that args name and tries its forms.
+func (s *spec) check(args []Word, m marks) (Use, error) {
+	m = m.or(s.marks)
+	if len(s.subs) > 0 {
+		sub, rest, err := s.subcommand(args)
+		if sub != nil {
+			return sub.check(rest, m)
+		}
+		if len(s.forms) == 0 {
+			return Use{}, err
+		}
+	}
+	var first error
+	for _, f := range s.forms {
+		use, err := f.check(args)
+		if err == nil {
+			use.Git = use.Git || m.git
+			return use, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	if first == nil {
+		first = errors.New("is not known to only read")
+	}
+	return Use{}, fmt.Errorf("%s: %w", s.name, first)
+}
+
+// subcommand skips the flags in front of a subcommand and finds it.
+func (s *spec) subcommand(args []Word) (*spec, []Word, error) {
+	front := &form{flags: s.flags, style: posix}
+	if s.style == long {
+		front.style = long
+	}
+	n, err := front.flagsLen(args)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", s.name, err)
+	}
+	if n == len(args) {
+		return nil, nil, fmt.Errorf("%s without a subcommand is not known to only read", s.name)
+	}
+	if !args[n].Known() {
+		return nil, nil, fmt.Errorf("%s: the subcommand is not known before it runs", s.name)
+	}
+	sub := s.subs[args[n].Value]
+	if sub == nil {
+		return nil, nil, fmt.Errorf("%s %s is not known to only read", s.name, args[n].Value)
+	}
+	return sub, args[n+1:], nil
+}
+
+// flagsLen returns how many words the flags at the front of args take.
+func (f *form) flagsLen(args []Word) (int, error) {
+	r := &reader{form: f, args: args}
+	err := r.readFlags()
+	return r.next, err
+}
+
+func (f *form) check(args []Word) (Use, error) {
+	r := &reader{form: f, args: args}
+	if f.marks.keys {
+		r.dashFirst()
+	}
+	if f.style == find {
+		r.readExpression()
+	} else {
+		r.read()
+	}
+	if r.err != nil {
+		return Use{}, r.err
+	}
+	for _, any := range f.require {
+		if !slices.ContainsFunc(any, func(name string) bool { return r.seen[name] }) {
+			return Use{}, fmt.Errorf("is only known to only read with %s", strings.Join(any, " or "))
+		}
+	}
+	if err := r.matchOperands(); err != nil {
+		return Use{}, err
+	}
+	return Use{Reads: r.reads, Git: f.marks.git, Tree: f.marks.tree}, nil
+}

@@ -1,0 +1,43 @@
+// Package grammar knows the command lines of programs that only read.
+//
+// Each program has a file in data/, named for it, that lists what it may be
+// given: everything that is not listed is refused. A new flag of a program is
+// thus never allowed before somebody has read what it does.
+//
+// A file is a list of lines, "#" starting a comment line:
+//
+//	command NAME…        the names that the file is for
+//	sub WORD…            what follows is about this subcommand
+//	form                 what follows is one way of use; any one that fits will do
+//	set NAME             what follows is a group of flags for "use NAME"
+//	use NAME…            take in the flags of groups
+//	flags FLAG…          flags without a value
+//	value[:KIND] FLAG…   flags with a value, attached or in the next word
+//	optional[:KIND] FLAG…  flags whose value, if any, is attached
+//	pair[:KIND] FLAG…    long flags with two values in the next words
+//	operands KIND[?*+]…  the operands in order, or "none"
+//	require FLAG|FLAG…   one of these flags must be given
+//	style gnu|posix|long|find|plain  how flags are written (gnu if not said)
+//	number               -5 is a flag
+//	safe                 no flag at all can do harm: words unknown before the
+//	                     command runs may stand anywhere among the operands
+//	inherit              flags before the subcommand may also follow it
+//	git                  the configuration of the git repository matters
+//	tree                 directories are read with all that is below them
+//	keys                 flags may also be written without a dash, clustered,
+//	                     as the first word (tar tf)
+//	wraps allow|deny N   a program that runs another one after N operands
+//	match COMMAND        an example that fits; a test runs it
+//	not-match COMMAND    an example that must not fit
+//
+// Flags before the first form belong to all forms of a command, those before
+// the first sub to the words in front of a subcommand.
+//
+// A KIND says what a word may be: text (anything), path (a file that is read),
+// file (a path that cannot name a host or
+// a list of options), rev (a git revision or path), num, sed, awk, jq (a script in that language, checked by its parser), {a|b}
+// (one of these), /re/ (matches), !/re/ (does not match). Regular expressions
+// are matched against the whole word and contain no blanks.
+//
+// Everything here is immutable after loading and safe for concurrent use.
+package grammar

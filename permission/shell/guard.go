@@ -1,0 +1,55 @@
+package shell
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxBytes is the longest command that is read.
+const maxBytes = 10_000
+
+// maxOpen bounds brackets that are open at once: the parser and the walk
+// recurse, and no honest command nests this deep.
+const maxOpen = 200
+
+// commentBackslash finds a comment that ends in a backslash: bash ends it
+// there, the parser joins the next line.
+var commentBackslash = regexp.MustCompile("(?m)(^|[\\s;&|()<>`{}])#.*\\\\$")
+
+// guard returns why a command must not even be parsed, "" if it may.
+func guard(command string) string {
+	switch {
+	case len(command) > maxBytes:
+		return fmt.Sprintf("the command is longer than %d bytes", maxBytes)
+	case !utf8.ValidString(command):
+		return "the command is not valid UTF-8"
+	case strings.ContainsFunc(command, isControl):
+		return "the command contains a control character"
+	case strings.ContainsFunc(command, isInvisible):
+		return "the command contains an invisible or look-alike blank character"
+	case commentBackslash.MatchString(command):
+		return "a comment ends in a backslash"
+	case strings.Count(command, "(")+strings.Count(command, "{")+strings.Count(command, "`") > maxOpen:
+		return "the command is nested too deeply"
+	case hidesByBlanks(command):
+		return "the command has a part far off screen"
+	}
+	return ""
+}
+
+func isControl(r rune) bool { return (r < ' ' && r != '\t' && r != '\n') || r == 0x7f }
+
+// isInvisible reports whether a rune is not shown, is shown as a blank, or
+// turns the text around it.
+func isInvisible(r rune) bool {
+	return r >= 0x80 && (unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Z, r) || unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Co, r) ||
+		unicode.Is(unicode.Variation_Selector, r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r))
+}
+
+// offScreen finds a run of blanks so long that what follows is not seen.
+var offScreen = regexp.MustCompile(`[ \t]{80,}\S|\n[ \t\n]{20,}\S`)
+
+func hidesByBlanks(command string) bool { return offScreen.MatchString(command) }

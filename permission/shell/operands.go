@@ -1,0 +1,175 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+)
+
+// fileOperands notes the files that a command which is not read-only names.
+// For the commands that only change files (touch, mkdir, rmdir, rm, mv, cp,
+// sed -i) it returns them and true, if all is literal.
+func (a *analyzer) fileOperands(args []value) ([]Path, bool) {
+	args = a.peelForAllow(args)
+	name := args[0].guess
+	flags, rest := splitFlags(args[1:])
+	switch name {
+	case "touch", "mkdir", "rmdir", "rm":
+		return a.edits(args, nil, rest, editFlags[name])
+	case "mv":
+		return a.edits(args, rest, rest, editFlags[name])
+	case "cp", "ln", "install", "rsync", "scp":
+		if len(rest) == 0 {
+			return nil, false
+		}
+		edits, ok := a.edits(args, rest[:len(rest)-1], rest[len(rest)-1:], editFlags[name])
+		return edits, ok && name == "cp"
+	case "sed":
+		return a.sedEdit(args, flags, rest)
+	case "tee", "truncate", "shred", "unlink", "chmod", "chown", "chgrp", "strip", "sponge", "patch", "mkfifo", "mknod", "gzip", "gunzip", "xz", "bzip2", "zstd":
+		a.noteAll(nil, rest)
+	case "find":
+		a.findWrites(args[1:])
+	case "dd":
+		a.ddOperands(args[1:])
+	default:
+		a.valueWrites(name, args[1:])
+		if a.table.Knows(name) && name != "git" && name != "echo" && name != "printf" {
+			a.noteAll(rest, nil)
+		}
+	}
+	return nil, false
+}
+
+// editFlags are those with which a command still only changes the files that
+// it names.
+var editFlags = map[string]string{
+	"touch": "-a -c -m --no-create", "mkdir": "-p --parents -v --verbose", "rmdir": "-p --parents -v --verbose", "rm": "-r -R -f -v -d -rf -fr -Rf -rfv --recursive --force --verbose --dir",
+	"mv": "-f -n -v -u --force --no-clobber --verbose --update", "cp": "-r -R -a -p -f -n -v -u -rf -rv -av -rp --recursive --archive --force --no-clobber --verbose --update",
+}
+
+// edits notes files and returns them if every word is literal and known.
+func (a *analyzer) edits(args, reads, writes []value, allowed string) ([]Path, bool) {
+	a.noteAll(reads, writes)
+	var out []Path
+	for _, v := range append(slices.Clone(reads), writes...) {
+		out = append(out, a.paths(v.Word)...)
+	}
+	ok := len(writes) > 0 && !slices.ContainsFunc(args, func(v value) bool { return !v.Known() || v.refuse != "" })
+	flags, _ := splitFlags(args[1:])
+	for _, f := range flags {
+		ok = ok && slices.Contains(strings.Fields(allowed), f.guess)
+	}
+	return compactPaths(out), ok
+}
+
+func (a *analyzer) noteAll(reads, writes []value) {
+	for _, v := range reads {
+		a.read(v.Word)
+	}
+	for _, v := range writes {
+		a.write(v.Word)
+	}
+}
+
+// splitFlags tells flags from operands, without knowledge of the program.
+func splitFlags(args []value) (flags, rest []value) {
+	for i, v := range args {
+		if v.guess == "--" {
+			return flags, append(rest, args[i+1:]...)
+		}
+		if len(v.guess) > 1 && v.guess[0] == '-' {
+			flags = append(flags, v)
+		} else {
+			rest = append(rest, v)
+		}
+	}
+	return flags, rest
+}
+
+// sedEdit handles sed that is not read-only. With -i and a script that only
+// filters it is an edit of its operands.
+func (a *analyzer) sedEdit(args, flags, rest []value) ([]Path, bool) {
+	inPlace, scripts := false, false
+	for _, f := range flags {
+		inPlace = inPlace || strings.HasPrefix(f.guess, "--in-place") || !strings.HasPrefix(f.guess, "--") && strings.Contains(f.guess, "i")
+		scripts = scripts || f.guess == "-e"
+	}
+	if !inPlace {
+		a.noteAll(rest, nil)
+		return nil, false
+	}
+	files := rest
+	if len(rest) > 0 {
+		files = rest[1:] // the script; with -e as well, where it follows the flag
+	}
+	a.noteAll(nil, files)
+	simple := len(flags) == 1 && (flags[0].guess == "-i" || flags[0].guess == "-Ei" || flags[0].guess == "-ri") && !scripts && len(files) > 0
+	var out []Path
+	plain := append(words("sed"), rest...)
+	for _, v := range args {
+		simple = simple && v.Known()
+	}
+	for _, v := range files {
+		out = append(out, a.paths(v.Word)...)
+	}
+	if simple {
+		_, err := a.table.Check(toWords(plain))
+		simple = err == nil
+	}
+	return out, simple
+}
+
+func (a *analyzer) findWrites(args []value) {
+	for i, v := range args {
+		if strings.HasPrefix(v.guess, "-fprint") || v.guess == "-fls" {
+			if i+1 < len(args) {
+				a.write(args[i+1].Word)
+			}
+		}
+	}
+	deletes := slices.ContainsFunc(args, func(v value) bool { return v.guess == "-delete" })
+	for _, v := range args {
+		if strings.HasPrefix(v.guess, "-") || v.guess == "(" || v.guess == "!" {
+			break
+		}
+		if deletes {
+			a.write(v.Word)
+		} else {
+			a.read(v.Word)
+		}
+	}
+}
+
+func (a *analyzer) ddOperands(args []value) {
+	for _, v := range args {
+		if file, ok := strings.CutPrefix(v.guess, "of="); ok {
+			a.write(words(file)[0].Word)
+		}
+		if file, ok := strings.CutPrefix(v.guess, "if="); ok {
+			a.read(words(file)[0].Word)
+		}
+	}
+}
+
+// outputFlags name the file that a program writes.
+var outputFlags = map[string][]string{
+	"sort": {"-o", "--output"}, "curl": {"-o", "--output"}, "wget": {"-O", "--output-document"}, "tree": {"-o"}, "iconv": {"-o", "--output"}, "git": {"--output"}, "gcc": {"-o"}, "go": {"-o"},
+	"pandoc": {"-o", "--output"}, "gpg": {"-o", "--output"}, "openssl": {"-out"}, "jq": {}, "tar": {"-f", "--file"}, "unzip": {"-d"},
+}
+
+func (a *analyzer) valueWrites(name string, args []value) {
+	for i, v := range args {
+		for _, flag := range outputFlags[name] {
+			rest, ok := strings.CutPrefix(v.guess, flag)
+			switch {
+			case !ok:
+			case rest == "" && i+1 < len(args):
+				a.write(args[i+1].Word)
+			case strings.HasPrefix(rest, "="):
+				a.write(words(rest[1:])[0].Word)
+			case rest != "" && !strings.HasPrefix(flag, "--"):
+				a.write(words(rest)[0].Word)
+			}
+		}
+	}
+}

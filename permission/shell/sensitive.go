@@ -1,0 +1,142 @@
+package shell
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Names that credentials go by. They are compared in lower case.
+var (
+	secretFiles = strings.Fields(`.netrc _netrc .pgpass .npmrc .pypirc .git-credentials .htpasswd .my.cnf .boto .s3cfg .dockercfg .vault-token .envrc .yarnrc.yml
+		credentials credentials.json credentials.db credentials.toml credentials.yml credentials.yaml shadow gshadow sudoers master.key secrets.yml secrets.yaml secrets.json secrets.toml secrets.env
+		kubeconfig .bash_history .zsh_history .python_history .node_repl_history .psql_history .mysql_history .rediscli_history auth.json hosts.yml .claude.json htpasswd token.json
+		service-account.json service_account.json application_default_credentials.json authorized_keys wp-config.php login.keychain-db`)
+	secretDirs   = strings.Fields(`.ssh .aws .gnupg .kube .azure .gcloud .docker .password-store .mozilla keychains keyrings sudoers.d .terraform.d .oci`)
+	secretEnds   = strings.Fields(`.pem .key .p12 .pfx .jks .keystore .kdbx .ppk .asc .gpg .age .tfstate .tfvars`)
+	secretStarts = strings.Fields(`id_rsa id_dsa id_ecdsa id_ed25519 id_xmss .env. ssh_host_`)
+	harmlessEnvs = strings.Fields(`.env.example .env.sample .env.template .env.dist .env.defaults`)
+
+	// secretHomes hold credentials or the agent's own settings, below home.
+	secretHomes = strings.Fields(`.claude .codex .gemini .haft .cursor .config/gh .config/gcloud .config/haft .config/harness .config/claude .config/opencode .config/codex .config/git/credentials
+		.config/op .config/rclone .config/doctl .cargo/credentials .gem/credentials .m2/settings.xml .subversion/auth .local/share/keyrings .config/google-chrome .config/chromium library/keychains`)
+
+	// secretTrees are of the system.
+	secretTrees = strings.Fields(`/etc/ssl/private /run/secrets /var/run/secrets /var/lib/sss /etc/security /run/user /var/spool/cron /etc/sudoers.d`)
+
+	// globSamples stand for all names that a pattern must not reach.
+	globSamples = strings.Fields(`.env .env.local .netrc .npmrc .pgpass .ssh .aws .gnupg .docker .kube .git-credentials .bash_history .pypirc id_rsa id_ed25519 id_ecdsa credentials credentials.json secrets.yaml shadow .claude .config`)
+
+	plainProc = strings.Fields(`/proc/cpuinfo /proc/meminfo /proc/version /proc/loadavg /proc/uptime /proc/mounts /proc/filesystems /proc/stat /proc/partitions /proc/cmdline /proc/swaps /proc/diskstats
+		/proc/devices /proc/modules /proc/vmstat /proc/interrupts /proc/net/dev /proc/net/tcp /proc/net/route /proc/self/mounts /proc/self/status /proc/self/limits /proc/self/cgroup`)
+	plainDev = strings.Fields(`/dev/null /dev/stdin /dev/fd/0 /dev/fd/` + unknown)
+)
+
+// sensitive returns why a file must not be read unasked, "" if it may. The
+// shape has unknown parts and, if it is a pattern, wildcards. Commands that
+// read whole trees must not be given one that contains the home directory.
+func (a *analyzer) sensitive(shape string, loose, tree bool) string {
+	clean := path.Clean(strings.ToLower(shape))
+	if strings.HasPrefix(clean, "//") {
+		clean = clean[1:]
+	}
+	full := clean
+	if !strings.HasPrefix(clean, "/") && len(a.dirs) == 1 && strings.HasPrefix(a.dirs[0], "/") && !strings.HasPrefix(clean, unknown) && !strings.HasPrefix(clean, "~") {
+		full = path.Join(strings.ToLower(a.dirs[0]), clean)
+	}
+	if a.secretPlace(full) || secretName(clean, loose) || tree && a.holdsHome(full) {
+		return fmt.Sprintf("%s may hold credentials", strings.ReplaceAll(shape, unknown, "…"))
+	}
+	if fs := a.opts.FS; fs != nil && !loose && strings.HasPrefix(full, "/") {
+		exact := shape
+		if !strings.HasPrefix(shape, "/") {
+			exact = path.Join(a.dirs[0], shape)
+		}
+		if real, err := fs.EvalSymlinks(exact); err == nil && real != exact && (a.secretPlace(strings.ToLower(real)) || secretName(strings.ToLower(real), false)) {
+			return fmt.Sprintf("%s is a link to a file that may hold credentials", shape)
+		}
+	}
+	return ""
+}
+
+// secretPlace judges a path by where it is.
+func (a *analyzer) secretPlace(p string) bool {
+	switch {
+	case p == "/proc" || strings.HasPrefix(p, "/proc/"):
+		return !slices.Contains(plainProc, p)
+	case strings.HasPrefix(p, "/dev/"):
+		return !slices.Contains(plainDev, p)
+	case p == "/dev" || p == "/sys":
+		return false
+	case strings.HasPrefix(p, "/sys/"):
+		return !strings.HasPrefix(p, "/sys/class/") && !strings.HasPrefix(p, "/sys/devices/system/")
+	case slices.ContainsFunc(secretTrees, func(tree string) bool { return within(tree, p) }):
+		return true
+	}
+	below, ok := a.belowHome(p)
+	return ok && slices.ContainsFunc(secretHomes, func(dir string) bool { return within(dir, below) || strings.HasPrefix(below, dir+".") })
+}
+
+// belowHome returns a path relative to what is or may be a home directory.
+func (a *analyzer) belowHome(p string) (string, bool) {
+	if home := strings.ToLower(a.opts.Home); home != "" {
+		if rest, ok := strings.CutPrefix(p, home+"/"); ok {
+			return rest, true
+		}
+	}
+	for _, prefix := range []string{"~/", unknown + "/"} {
+		if rest, ok := strings.CutPrefix(p, prefix); ok {
+			return rest, true
+		}
+	}
+	for _, top := range []string{"/home/", "/users/"} {
+		if rest, ok := strings.CutPrefix(p, top); ok {
+			_, rest, ok = strings.Cut(rest, "/")
+			return rest, ok
+		}
+	}
+	return strings.CutPrefix(p, "/root"+"/")
+}
+
+// holdsHome reports whether a tree contains a home directory.
+func (a *analyzer) holdsHome(p string) bool {
+	home := strings.ToLower(a.opts.Home)
+	return p == "/" || p == "/home" || p == "/root" || p == "/users" || p == "/etc" || p == "~" || home != "" && within(p, home)
+}
+
+// secretName judges a path by the names in it.
+func secretName(p string, loose bool) bool {
+	parts := strings.Split(p, "/")
+	for i, part := range parts {
+		last := i == len(parts)-1
+		if slices.Contains(secretDirs, part) || last && secretBase(part) || part == ".env" {
+			return true
+		}
+		if loose && strings.ContainsAny(part, "*?[") && reachesSecret(part) {
+			return true
+		}
+	}
+	return false
+}
+
+func secretBase(name string) bool {
+	if slices.Contains(harmlessEnvs, name) {
+		return false
+	}
+	return name == ".env" || slices.Contains(secretFiles, name) ||
+		slices.ContainsFunc(secretStarts, func(s string) bool { return strings.HasPrefix(name, s) && !strings.HasSuffix(name, ".pub") }) ||
+		slices.ContainsFunc(secretEnds, func(s string) bool { return strings.HasSuffix(name, s) })
+}
+
+// reachesSecret reports whether a pattern with a literal beginning matches a
+// name of credentials. A bare * reaches everything and aims at nothing.
+func reachesSecret(pattern string) bool {
+	if strings.IndexAny(pattern, "*?[") == 0 {
+		return false
+	}
+	return slices.ContainsFunc(globSamples, func(name string) bool {
+		ok, err := path.Match(strings.ReplaceAll(pattern, unknown, "*"), name)
+		return ok || err != nil
+	})
+}

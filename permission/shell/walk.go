@@ -1,0 +1,306 @@
+package shell
+
+import (
+	"fmt"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// A flow is where the shell may be after a statement that succeeded or failed.
+type flow struct{ ok, fail dirs }
+
+func (f flow) any() dirs { return f.ok.union(f.fail) }
+
+// stmts walks statements one after another.
+func (a *analyzer) stmts(list []*syntax.Stmt) flow {
+	f := flow{a.dirs, a.dirs}
+	for _, st := range list {
+		f = a.stmt(st)
+		a.dirs = f.any()
+	}
+	return f
+}
+
+// subshell runs fn and forgets what it changed.
+func (a *analyzer) subshell(fn func()) {
+	dirs, vars := a.dirs, a.vars
+	a.vars = make(map[string]binding, len(vars))
+	for name, b := range vars {
+		a.vars[name] = b
+	}
+	fn()
+	a.dirs, a.vars = dirs, vars
+}
+
+func (a *analyzer) stmt(st *syntax.Stmt) flow {
+	a.depth++
+	defer func() { a.depth-- }()
+	if a.depth > maxDepth {
+		a.refuse("the command is nested too deeply")
+		a.denyTokens(a.text(st))
+		return flow{dirs{lost}, dirs{lost}}
+	}
+	if st.Background || st.Coprocess || st.Disown {
+		a.fail("it leaves a process running in the background")
+	}
+	a.redirects(st.Redirs)
+	if st.Cmd == nil {
+		return flow{a.dirs, a.dirs}
+	}
+	var f flow
+	if st.Background {
+		a.subshell(func() { a.command(st.Cmd) })
+		f = flow{a.dirs, a.dirs}
+	} else {
+		f = a.command(st.Cmd)
+	}
+	if st.Negated {
+		f.ok, f.fail = f.fail, f.ok
+	}
+	return f
+}
+
+// command walks one command and leaves a.dirs as it was.
+func (a *analyzer) command(cmd syntax.Command) flow {
+	before := a.dirs
+	f := flow{before, before}
+	switch c := cmd.(type) {
+	case *syntax.CallExpr:
+		f = a.call(c)
+	case *syntax.BinaryCmd:
+		f = a.binary(c)
+	case *syntax.Block:
+		f = a.stmts(c.Stmts)
+	case *syntax.Subshell:
+		a.subshell(func() { a.stmts(c.Stmts) })
+	case *syntax.IfClause:
+		f = a.ifClause(c)
+	case *syntax.ForClause:
+		f = a.forClause(c)
+	case *syntax.WhileClause:
+		f = a.whileClause(c)
+	case *syntax.CaseClause:
+		f = a.caseClause(c)
+	case *syntax.TestClause:
+		a.testClause(c)
+	case *syntax.TimeClause:
+		f = a.timeClause(c)
+	case *syntax.DeclClause:
+		a.declClause(c)
+	case *syntax.FuncDecl:
+		a.refuse("it defines a function")
+		a.subshell(func() { a.stmt(c.Body) })
+	case *syntax.CoprocClause:
+		a.refuse("coproc is read differently by shells")
+		a.subshell(func() { a.stmt(c.Stmt) })
+		a.denyTokens(strings.TrimPrefix(a.text(c), "coproc"))
+	default:
+		a.refuse(fmt.Sprintf("%s are not understood", kindOf(cmd)))
+		a.searchNested(cmd)
+	}
+	a.dirs = before
+	return f
+}
+
+func kindOf(cmd syntax.Command) string {
+	switch cmd.(type) {
+	case *syntax.ArithmCmd, *syntax.LetClause:
+		return "arithmetic commands"
+	}
+	return "commands of this kind"
+}
+
+func (a *analyzer) binary(c *syntax.BinaryCmd) flow {
+	before := a.dirs
+	switch c.Op {
+	case syntax.AndStmt:
+		x := a.stmt(c.X)
+		a.dirs = x.ok
+		y := a.stmt(c.Y)
+		return flow{y.ok, x.fail.union(y.fail)}
+	case syntax.OrStmt:
+		x := a.stmt(c.X)
+		a.dirs = x.fail
+		y := a.stmt(c.Y)
+		return flow{x.ok.union(y.ok), y.fail}
+	case syntax.Pipe, syntax.PipeAll:
+		if _, ok := c.Y.Cmd.(*syntax.TimeClause); ok {
+			a.refuse("time after a pipe is read differently by shells")
+		}
+		a.subshell(func() { a.stmt(c.X) })
+		a.subshell(func() { a.stmt(c.Y) })
+	}
+	return flow{before, before}
+}
+
+func (a *analyzer) ifClause(c *syntax.IfClause) flow {
+	if len(c.Cond) == 0 { // else
+		return a.stmts(c.Then)
+	}
+	cond := a.stmts(c.Cond)
+	a.dirs = cond.ok
+	out := a.stmts(c.Then).any()
+	a.dirs = cond.fail
+	if c.Else != nil {
+		out = out.union(a.ifClause(c.Else).any())
+	} else {
+		out = out.union(cond.fail)
+	}
+	return flow{out, out}
+}
+
+func (a *analyzer) caseClause(c *syntax.CaseClause) flow {
+	if v := a.value(c.Word); v.refuse != "" {
+		a.fail(v.refuse)
+	}
+	before := a.dirs
+	out := before
+	for _, item := range c.Items {
+		if item.Op != syntax.Break {
+			a.fail("case with a fall-through")
+		}
+		for _, pattern := range item.Patterns {
+			if v := a.value(pattern); v.refuse != "" {
+				a.fail(v.refuse)
+			}
+		}
+		a.dirs = out
+		out = out.union(a.stmts(item.Stmts).any())
+	}
+	return flow{out, out}
+}
+
+func (a *analyzer) timeClause(c *syntax.TimeClause) flow {
+	if c.Stmt == nil {
+		a.deny(nil, words("time"))
+		return flow{a.dirs, a.dirs}
+	}
+	if call, ok := c.Stmt.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 && strings.HasPrefix(call.Args[0].Lit(), "-") {
+		a.refuse("time with a flag is read differently by shells")
+	}
+	if c.PosixFormat {
+		a.fail("time with a flag")
+	}
+	return a.stmt(c.Stmt)
+}
+
+// declClause handles export, declare, local and the like.
+func (a *analyzer) declClause(c *syntax.DeclClause) {
+	args := words(c.Variant.Value)
+	for _, assign := range c.Args {
+		args = append(args, a.assignValue(assign))
+	}
+	a.fail(c.Variant.Value + " changes or prints variables")
+	a.simple(args, nil)
+}
+
+func (a *analyzer) whileClause(c *syntax.WhileClause) flow {
+	a.bindRead(c)
+	start := a.dirs
+	cond := a.stmts(c.Cond)
+	a.dirs = cond.any()
+	out := a.stmts(c.Do).any()
+	if len(out) != len(start) || out[0] != start[0] {
+		out = dirs{lost} // each turn may move again
+	}
+	if !readLoop(c) {
+		a.fail("a loop that may never end")
+	}
+	return flow{out, out}
+}
+
+// readLoop reports whether a loop ends with its input.
+func readLoop(c *syntax.WhileClause) bool {
+	call := lastCall(c.Cond)
+	return !c.Until && len(c.Cond) == 1 && call != nil && len(call.Args) > 0 && call.Args[0].Lit() == "read"
+}
+
+func lastCall(stmts []*syntax.Stmt) *syntax.CallExpr {
+	if len(stmts) == 0 {
+		return nil
+	}
+	call, _ := stmts[len(stmts)-1].Cmd.(*syntax.CallExpr)
+	return call
+}
+
+// bindRead notes the variables that "while read -r x" sets: they hold input,
+// not what the environment holds.
+func (a *analyzer) bindRead(c *syntax.WhileClause) {
+	call := lastCall(c.Cond)
+	if call == nil || !readLoop(c) {
+		return
+	}
+	for _, name := range readNames(call) {
+		a.vars[name] = binding{data: true, value: value{}}
+	}
+}
+
+// readNames returns the variables that a plain "read -r x y" sets, nil if the
+// command does anything else.
+func readNames(call *syntax.CallExpr) []string {
+	var names []string
+	for i, w := range call.Args {
+		s := w.Lit()
+		switch {
+		case i == 0 && s == "read":
+		case i == 1 && s == "-r":
+		case localName(s):
+			names = append(names, s)
+		default:
+			return nil
+		}
+	}
+	return names
+}
+
+// localName reports whether a variable of this name is surely not exported to
+// programs that heed it, as PATH, http_proxy or npm_config_x would be.
+func localName(s string) bool {
+	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789") == "" && (s[0] < '0' || s[0] > '9') || len(s) == 1 && s[0] >= 'A' && s[0] <= 'Z'
+}
+
+// forClause walks the body once for each item.
+func (a *analyzer) forClause(c *syntax.ForClause) flow {
+	iter, ok := c.Loop.(*syntax.WordIter)
+	if !ok || c.Select || !iter.InPos.IsValid() {
+		a.refuse("a loop whose turns are not known")
+		a.searchNested(c.Loop)
+		return a.loopBody(c)
+	}
+	items := a.values(iter.Items...)
+	name := iter.Name.Value
+	sure := !a.assigned[name] && localName(name)
+	if !sure {
+		a.fail("the loop sets a variable that matters or that is also set elsewhere")
+	}
+	before, had := a.vars[name]
+	defer a.restore(name, before, had)
+	start, out := a.dirs, a.dirs
+	if len(items) == 0 {
+		a.loopBody(c)
+	}
+	for _, item := range items {
+		if item.refuse != "" {
+			a.fail(item.refuse)
+		}
+		a.vars[name] = binding{value: item, sure: sure}
+		a.dirs = start
+		out = out.union(a.loopBody(c).any())
+		if len(out) != len(start) {
+			out = dirs{lost}
+			start = out
+		}
+	}
+	return flow{out, out}
+}
+
+func (a *analyzer) loopBody(c *syntax.ForClause) flow { return a.stmts(c.Do) }
+
+func (a *analyzer) restore(name string, b binding, had bool) {
+	if had {
+		a.vars[name] = b
+	} else {
+		delete(a.vars, name)
+	}
+}
