@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/haftdev/haft/output"
+	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/permission/audit"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/schema"
@@ -49,9 +51,13 @@ func (f *toolsFlags) call(ctx context.Context, name, input string) error {
 		defer close(shown)
 		f.showProgress(feed)
 	}()
-	s := sched.New(&sched.Options{Judge: sched.JudgeFunc(typedByThePerson), Feeds: []*sched.Feed{feed}, Output: resultStore()})
+	opts, err := f.pipeline(feed)
+	if err != nil {
+		return err
+	}
 	set := f.set()
-	out := s.Call(ctx, set.Reveal(set.Session().Tools...), "cli", name, raw)
+	useID := fmt.Sprintf("cli-%d-%d", time.Now().UnixMilli(), os.Getpid())
+	out := sched.New(opts).Call(ctx, set.Reveal(set.Session().Tools...), useID, name, raw)
 	feed.Close()
 	<-shown
 	if err := f.show(out); err != nil {
@@ -85,10 +91,51 @@ func readAll(ctx context.Context, r io.Reader) ([]byte, error) {
 
 const maxInput = 32 << 20
 
-// typedByThePerson is the verdict on a call that somebody wrote out at a shell:
-// writing it was the approval. What the tool itself refuses stays refused.
-func typedByThePerson(context.Context, tool.Case) tool.Verdict {
-	return tool.Verdict{Behavior: tool.Allow, Reason: "the call was typed by the person at the command line"}
+// pipeline is that of a session of this folder, with the person at the shell to
+// ask: what the rules deny stays denied, and what they would ask was answered by
+// typing the call.
+func (f *toolsFlags) pipeline(feed *sched.Feed) (*sched.Options, error) {
+	p, err := openProject()
+	if err != nil {
+		return nil, err
+	}
+	opts, err := p.options()
+	if err != nil {
+		return nil, err
+	}
+	log, err := p.auditLog()
+	if err != nil {
+		return nil, err
+	}
+	return &sched.Options{
+		Judge:    permission.NewEngine(opts),
+		Askers:   []sched.Asker{sched.AskerFunc(typedByThePerson)},
+		Recorder: verdictRecorder{log, string(opts.Mode)},
+		Feeds:    []*sched.Feed{feed},
+		Output:   resultStore(),
+	}, nil
+}
+
+func typedByThePerson(context.Context, tool.Case, tool.Verdict) (tool.Verdict, error) {
+	return tool.Verdict{Behavior: tool.Allow, Reason: "the call was typed by the person at the command line"}, nil
+}
+
+// A verdictRecorder writes every verdict into the audit log.
+type verdictRecorder struct {
+	log  *audit.Log
+	mode string
+}
+
+// Record writes verdicts down; the other steps belong to a session's journal.
+func (r verdictRecorder) Record(_ context.Context, rec sched.Record) error {
+	if rec.Step != sched.Judged {
+		return nil
+	}
+	v := rec.Verdict
+	return r.log.Append(audit.Entry{
+		Time: time.Now().UTC(), UseID: rec.Call.UseID, Agent: rec.Call.Agent, Tool: rec.Call.Tool, Input: rec.Call.Input,
+		Mode: r.mode, Behavior: v.Behavior.String(), Reason: v.Reason, Rule: v.Rule, Origin: v.Origin,
+	})
 }
 
 // resultStore keeps long results where the person can find them afterwards.
@@ -128,6 +175,7 @@ func progressLine(p tool.Progress) string {
 
 // callInfo is an outcome as programs read it.
 type callInfo struct {
+	UseID      string          `json:"tool_use_id"`
 	Tool       string          `json:"tool"`
 	Status     string          `json:"status"`
 	IsError    bool            `json:"is_error"`
@@ -144,7 +192,7 @@ type callInfo struct {
 func (f *toolsFlags) show(out *sched.Outcome) error {
 	if f.json {
 		i := callInfo{
-			Tool: out.Tool, Status: out.Status.String(), IsError: out.IsError(), Content: out.Result.Content, Output: out.Result.Output,
+			UseID: out.UseID, Tool: out.Tool, Status: out.Status.String(), IsError: out.IsError(), Content: out.Result.Content, Output: out.Result.Output,
 			Repairs: repairTexts(out.Repairs), Kept: out.Kept, DurationMS: out.Ended.Sub(out.Started).Milliseconds(), Reason: out.Verdict.Reason,
 		}
 		if out.Verdict.Behavior != tool.NoView {

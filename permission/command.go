@@ -1,7 +1,269 @@
 package permission
 
-func (h *hearing) hearCommand() {}
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"strings"
 
-var interpreters = map[string]bool{}
+	"github.com/haftdev/haft/permission/shell"
+	"github.com/haftdev/haft/workspace/guard"
+)
 
-func firstWord(s string) string { return s }
+// hearCommand hears a shell command: what it would run, read and write.
+func (h *hearing) hearCommand() {
+	p := h.policy
+	a := shell.Analyze(h.subject.command, &shell.Options{Cwd: p.at.cwd, Home: p.at.home, Roots: p.guard.Roots(), FS: p.commands})
+	h.writes = !a.ReadOnly
+	h.critical = a.Critical
+	reads, writes := h.look(a.Reads), h.look(a.Writes)
+	h.match(func(r *Rule) bool { return coversCommand(r, a) || h.coversOperand(r, reads, writes) })
+	h.hearOperands(a, reads, writes)
+	h.readOnly = a.ReadOnly && h.protected == ""
+	if h.readOnly {
+		h.input = withCommand(h.subject.params, a.Run)
+	} else {
+		h.hearAllowed(a, writes)
+	}
+	h.why = cmp.Or(h.why, a.Reason)
+	h.suggest = suggestCommands(a)
+}
+
+// An operand is a path that a command names, and what is known about it.
+type operand struct {
+	shell.Path
+	guard.Facts
+}
+
+func (h *hearing) look(paths []shell.Path) []operand {
+	operands := make([]operand, len(paths))
+	for i, path := range paths {
+		operands[i] = operand{path, h.policy.guard.At(cmp.Or(path.Cwd, h.policy.at.cwd)).Look(path.Value)}
+	}
+	return operands
+}
+
+// coversCommand reports whether a rule that denies or asks is about any command
+// in any form that the analysis found.
+func coversCommand(r *Rule, a *shell.Analysis) bool {
+	if !r.names("Bash") {
+		return false
+	}
+	if r.command == nil {
+		return r.spec == ""
+	}
+	for _, c := range a.Deny {
+		if r.command.matches(c.Text) {
+			return true
+		}
+	}
+	return false
+}
+
+// coversOperand reports whether a rule about files is about one that the command
+// names. Whoever may not read a file may not write it either.
+func (h *hearing) coversOperand(r *Rule, reads, writes []operand) bool {
+	if r.path == nil || r.name != readRule && r.name != editRule {
+		return false
+	}
+	operands := writes
+	if r.name == readRule {
+		operands = append(append([]operand(nil), reads...), writes...)
+	}
+	for _, o := range operands {
+		if !o.Dynamic && r.coversPath(o.Facts, h.policy) {
+			return true
+		}
+	}
+	return false
+}
+
+// hearOperands looks for files that no rule about commands may open or change.
+func (h *hearing) hearOperands(a *shell.Analysis, reads, writes []operand) {
+	for _, o := range writes {
+		switch {
+		case isNull(o):
+		case o.Dynamic:
+			h.protect("it writes to a file that is not known before it runs", a.ReadOnly)
+		case o.Sensitive.Write == guard.Deny && h.denied == nil:
+			h.denied = &finding{reason: fmt.Sprintf("%s: %s", o.Facts.Path, o.Sensitive.What)}
+		case o.Sensitive.Write != guard.Allow:
+			h.protect(fmt.Sprintf("%s: %s", o.Facts.Path, o.Sensitive.What), true)
+		}
+	}
+	for _, o := range reads {
+		view := o.Facts.Verdict(guard.Read)
+		switch {
+		case isNull(o), isSystem(o.Real):
+		case o.Dynamic:
+			h.protect("a pattern in it may reach a file that a rule is about", h.policy.hasPathRules())
+		case o.Sensitive.Read != guard.Allow:
+			h.protect(fmt.Sprintf("%s: %s", o.Facts.Path, o.Sensitive.What), true)
+		case view.Decision != guard.Allow:
+			h.protect(view.Reason, a.ReadOnly)
+		}
+	}
+}
+
+// protect notes that the call must be asked about, if the condition holds.
+func (h *hearing) protect(why string, condition bool) {
+	if condition {
+		h.protected = cmp.Or(h.protected, why)
+	}
+}
+
+// hearAllowed looks for what allows every part: a rule, or the mode for edits.
+func (h *hearing) hearAllowed(a *shell.Analysis, writes []operand) {
+	if !a.Exact {
+		h.why = cmp.Or(h.why, a.Inexact)
+		return
+	}
+	var by *finding
+	accounted := len(a.Allow) > 0 // for what keeps the command from being read-only
+	for _, c := range a.Allow {
+		if rule := h.ruleFor(c); rule != nil {
+			by = cmp.Or(by, byRule(rule, "a rule allows it"))
+			continue
+		}
+		if h.policy.mode != AcceptEdits || !c.Edit || !h.editable(c.Edits) {
+			return
+		}
+	}
+	for _, o := range writes {
+		if o.Redirect && !isNull(o) && !h.mayWrite(o) {
+			return
+		}
+		accounted = accounted || o.Redirect
+	}
+	if !accounted {
+		return
+	}
+	h.allowed = cmp.Or(by, &finding{reason: "the session accepts edits inside the project"})
+}
+
+// ruleFor returns the allow rule that covers a command.
+func (h *hearing) ruleFor(c shell.Command) *Rule {
+	if c.Dynamic {
+		return nil
+	}
+	text := c.Text
+	if len(c.Assigns) > 0 {
+		text = c.Prefix + " " + c.Text
+	}
+	for _, r := range h.policy.allow {
+		if !r.names("Bash") {
+			continue
+		}
+		if r.command == nil && r.spec == "" || r.command != nil && r.command.matches(text) && (r.command.exact() || !c.ExactOnly) {
+			return r
+		}
+	}
+	return nil
+}
+
+// editable reports whether all paths are files of the project that an edit may touch.
+func (h *hearing) editable(paths []shell.Path) bool {
+	for _, o := range h.look(paths) {
+		if !h.mayEdit(o) {
+			return false
+		}
+	}
+	return true
+}
+
+func (h *hearing) mayEdit(o operand) bool {
+	return !o.Dynamic && o.Root != "" && o.Sensitive.Write == guard.Allow && !strings.ContainsAny(o.Value, "*?[")
+}
+
+// mayWrite reports whether the target of a redirection is covered: by the mode,
+// or by a rule about edits.
+func (h *hearing) mayWrite(o operand) bool {
+	if h.policy.mode == AcceptEdits && h.mayEdit(o) {
+		return true
+	}
+	for _, r := range h.policy.allow {
+		if r.name == editRule && !o.Dynamic && r.coversPath(o.Facts, h.policy) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasPathRules reports whether any rule denies or asks for files.
+func (p *Policy) hasPathRules() bool {
+	for _, rules := range [][]*Rule{p.deny, p.ask} {
+		for _, r := range rules {
+			if r.path != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func isNull(o operand) bool { return o.Value == "/dev/null" }
+
+// systemDirs hold installed programs and their data, which anybody may read.
+var systemDirs = []string{"/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/opt/"}
+
+func isSystem(path string) bool {
+	for _, dir := range systemDirs {
+		if strings.HasPrefix(path, dir) {
+			return true
+		}
+	}
+	return false
+}
+
+// withCommand returns the input with another command.
+func withCommand(params map[string]any, command string) json.RawMessage {
+	changed := maps.Clone(params)
+	changed["command"] = command
+	raw, err := json.Marshal(changed)
+	if err != nil {
+		return nil // decoded JSON encodes
+	}
+	return raw
+}
+
+// interpreters run whatever they are given, so that a rule with a wildcard for
+// one of them is a rule for everything.
+var interpreters = map[string]bool{
+	"bash": true, "sh": true, "zsh": true, "dash": true, "fish": true, "python": true, "python2": true, "python3": true, "node": true, "deno": true, "bun": true,
+	"ruby": true, "perl": true, "php": true, "lua": true, "awk": true, "gawk": true, "osascript": true, "pwsh": true, "powershell": true, "eval": true, "exec": true,
+	"env": true, "xargs": true, "sudo": true, "su": true, "ssh": true, "npx": true, "bunx": true, "pnpx": true, "uvx": true, "uv": true, "make": true, "docker": true, "podman": true,
+}
+
+func firstWord(s string) string {
+	word, _, _ := strings.Cut(s, " ")
+	return filepath.Base(word)
+}
+
+// suggestCommands proposes rules for the parts that need one: the program and,
+// where there is one, its subcommand.
+func suggestCommands(a *shell.Analysis) []string {
+	if !a.Exact || a.Critical != "" {
+		return nil
+	}
+	var rules []string
+	for _, c := range a.Allow {
+		switch {
+		case c.Dynamic || len(c.Words) == 0:
+			return nil
+		case c.ExactOnly || len(c.Assigns) > 0 || interpreters[c.Words[0]] || len(c.Words) == 1:
+			rules = append(rules, "Bash("+strings.TrimSpace(c.Prefix+" "+c.Text)+")")
+		case isSubcommand(c.Words[1]):
+			rules = append(rules, "Bash("+c.Words[0]+" "+c.Words[1]+":*)")
+		default:
+			rules = append(rules, "Bash("+c.Words[0]+":*)")
+		}
+	}
+	return rules
+}
+
+// isSubcommand reports whether a word looks like the name of one.
+func isSubcommand(word string) bool {
+	return word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz-") == "" && word[0] != '-'
+}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/workspace/guard"
 )
@@ -28,12 +29,15 @@ func (c *ruleCase) policy(t testing.TB, g *guard.Guard) *permission.Policy {
 	t.Helper()
 	var rules []permission.Rule
 	for name, b := range map[string]tool.Behavior{"allow": tool.Allow, "ask": tool.Ask, "deny": tool.Deny} {
-		source := permission.Project
+		source := settings.Project
 		if s := c.Source[name]; s != "" {
-			source = permission.Source(s)
+			var err error
+			if source, err = settings.ParseSource(s); err != nil {
+				t.Fatal(err)
+			}
 		}
 		for _, text := range c.Rules[name] {
-			rules = append(rules, permission.Rule{Text: text, Behavior: b, Source: source})
+			rules = append(rules, permission.Rule{Text: text, Behavior: b, Origin: settings.Origin{Source: source}})
 		}
 	}
 	return permission.NewPolicy(permission.Options{

@@ -126,7 +126,7 @@ func (h *hearing) open(f *finding) Decision {
 func (h *hearing) end(b tool.Behavior, f *finding) Decision {
 	v := tool.Verdict{Behavior: b, Reason: f.reason, Message: f.message}
 	if f.rule != nil {
-		v.Rule, v.Origin = f.rule.Text, f.rule.Origin()
+		v.Rule, v.Origin = f.rule.Text, f.rule.Origin.String()
 	}
 	if b == tool.Allow {
 		v.Input = h.input

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/workspace/guard"
 )
@@ -59,14 +60,14 @@ type places struct {
 }
 
 // base returns the folder that the pattern of a rule starts from.
-func (p *pathPattern) base(at places, source Source) string {
+func (p *pathPattern) base(at places, source settings.Source) string {
 	switch p.anchor {
 	case fromRoot:
 		return "/"
 	case fromHome:
 		return at.home
 	case fromSettings:
-		if source == User {
+		if source == settings.User {
 			return path.Join(at.home, ".claude")
 		}
 		return at.project
@@ -106,8 +107,8 @@ func (r *Rule) coversPath(f guard.Facts, p *Policy) bool {
 		return true
 	}
 	strict := r.Behavior == tool.Allow
-	given := r.path.matches(f.Path, r.path.base(p.at, r.Source), !strict)
-	real := r.path.matches(f.Real, r.path.base(p.real, r.Source), !strict)
+	given := r.path.matches(f.Path, r.path.base(p.at, r.Origin.Source), !strict)
+	real := r.path.matches(f.Real, r.path.base(p.real, r.Origin.Source), !strict)
 	if strict {
 		return given && real
 	}

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"github.com/haftdev/haft/permission/shell"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/workspace/guard"
 )
@@ -13,6 +14,7 @@ type Policy struct {
 	allow    []*Rule
 	problems []RuleProblem
 	guard    *guard.Guard
+	commands shell.FS // what is known about programs and folders
 	at       places
 	real     places // the same folders by their physical names
 }
@@ -24,18 +26,22 @@ type Options struct {
 	// Rules of all sources. Their order does not matter, except that the first
 	// of several that decide alike is named as the reason.
 	Rules []Rule
-	// Trusted says that the person trusts the project: its allow rules count.
+	// Trusted says that the rules of the project that are among Rules may allow,
+	// because package trust let them pass.
 	Trusted bool
 	// Guard knows paths, the project's folders and the working directory.
 	Guard *guard.Guard
 	// Home is the person's home folder; "" means that rules about it match nothing.
 	Home string
+	// Commands is what is known about the programs and folders that commands
+	// name; nil means the file system of this machine.
+	Commands shell.FS
 }
 
 // NewPolicy compiles the rules. Those that are wrong are left out and reported
 // by [Policy.Problems].
 func NewPolicy(opts Options) *Policy {
-	p := &Policy{mode: opts.Mode, guard: opts.Guard}
+	p := &Policy{mode: opts.Mode, guard: opts.Guard, commands: opts.Commands}
 	if p.mode == "" {
 		p.mode = Default
 	}
@@ -66,8 +72,7 @@ func (p *Policy) add(r Rule, trusted bool) {
 		p.ask = append(p.ask, &r)
 	case tool.Allow:
 		// A project must not loosen anything before it is trusted.
-		ours := r.Source != Project && r.Source != Local
-		if (ours || trusted) && (p.mode != Auto || !r.tooBroadForAuto()) {
+		if (!r.Origin.Source.InProject() || trusted) && (p.mode != Auto || !r.tooBroadForAuto()) {
 			p.allow = append(p.allow, &r)
 		}
 	}

@@ -6,28 +6,15 @@ import (
 	"path"
 	"strings"
 
+	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
-)
-
-// A Source is where a rule comes from.
-type Source string
-
-const (
-	Managed Source = "managed"
-	User    Source = "user"
-	Project Source = "project"
-	Local   Source = "local"
-	CLI     Source = "cli"
-	Session Source = "session"
 )
 
 // A Rule allows, asks for or denies calls that match it.
 type Rule struct {
 	Text     string // as it is written: Tool or Tool(what)
 	Behavior tool.Behavior
-	Source   Source
-	File     string // "" if it stands in no file
-	Line     int
+	Origin   settings.Origin // where it is said
 
 	name    string
 	spec    string // "" matches every call of the tool
@@ -37,15 +24,15 @@ type Rule struct {
 	param   *paramPattern
 }
 
-// Origin is where the rule stands, for people.
-func (r *Rule) Origin() string {
-	switch {
-	case r.File == "":
-		return string(r.Source)
-	case r.Line == 0:
-		return r.File
+// Rules returns every rule of the settings.
+func Rules(s *settings.Settings) []Rule {
+	var rules []Rule
+	for _, b := range []tool.Behavior{tool.Deny, tool.Ask, tool.Allow} {
+		for _, r := range s.Rules(b) {
+			rules = append(rules, Rule{Text: r.Text, Behavior: b, Origin: r.Origin})
+		}
 	}
-	return fmt.Sprintf("%s:%d", r.File, r.Line)
+	return rules
 }
 
 // A RuleProblem is a rule that cannot be used. It never widens anything; the
@@ -56,8 +43,11 @@ type RuleProblem struct {
 }
 
 func (p RuleProblem) String() string {
-	return fmt.Sprintf("%s rule %q (%s) is ignored: %v", p.Rule.Behavior, p.Rule.Text, p.Rule.Origin(), p.Err)
+	return fmt.Sprintf("%s rule %q (%s) is ignored: %v", p.Rule.Behavior, p.Rule.Text, p.Rule.Origin, p.Err)
 }
+
+// Check reports what is wrong with the rule, before anybody keeps it.
+func (r Rule) Check() error { return r.compile() }
 
 // compile reads the rule's text.
 func (r *Rule) compile() error {
@@ -96,7 +86,7 @@ func (r *Rule) checkName() error {
 	// What an allow rule covers must not grow when a server is added.
 	server, _, isTool := strings.Cut(strings.TrimPrefix(r.name, "mcp__"), "__")
 	if !strings.HasPrefix(r.name, "mcp__") || !isTool || strings.ContainsAny(server, "*?[") {
-		return errors.New("an allow rule must name its tool, or its MCP server as in mcp__server__*")
+		return errors.New("an allow rule must name its tool, or its MCP server as mcp__server__* does")
 	}
 	return nil
 }

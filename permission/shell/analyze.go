@@ -61,6 +61,8 @@ type Path struct {
 	Value   string // as the program gets it, or the pattern or known beginning of it
 	Dynamic bool   // the value, or the directory it is relative to, is not fully known
 	Cwd     string // the directory that a relative Value starts from; "": not known
+
+	Redirect bool // it is the target of a redirection, which no rule about the command covers
 }
 
 // Analyze reads a command and says what it would do. A nil opts is a zero one.

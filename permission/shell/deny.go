@@ -215,8 +215,10 @@ func (a *analyzer) denyTokens(text string) {
 	if strings.TrimSpace(text) == "" {
 		return
 	}
-	text = strings.ReplaceAll(text, "\\\n", "")
-	for _, part := range separators.Split(text, -1) {
+	// A backslash at a line's end continues the line, but not that of a comment:
+	// both readings are looked at.
+	joined := strings.ReplaceAll(text, "\\\n", "")
+	for _, part := range append(separators.Split(joined, -1), separators.Split(text, -1)...) {
 		fields := strings.FieldsFunc(spellings.Replace(part), func(r rune) bool { return r <= ' ' || isInvisible(r) })
 		for len(fields) > 1 && skippable(fields[0]) {
 			fields = fields[1:]

@@ -16,7 +16,7 @@ func (a *analyzer) redirects(list []*syntax.Redirect) {
 		}
 		if r.Hdoc != nil {
 			if v := a.quoted(r.Hdoc); v.refuse != "" {
-				a.fail(v.refuse)
+				a.refuse(v.refuse)
 			}
 		}
 		a.redirect(r)
@@ -34,7 +34,7 @@ func (a *analyzer) redirect(r *syntax.Redirect) {
 	}
 	v := values[0]
 	if v.refuse != "" {
-		a.fail(v.refuse)
+		a.refuse(v.refuse)
 	}
 	a.indirect = a.indirect || v.output
 	switch r.Op {
@@ -58,10 +58,10 @@ func (a *analyzer) redirectIn(v value) {
 		shape = v.Shape
 	}
 	if v.Pattern != "" {
-		a.fail("input from a pattern")
+		a.refuse("input from a pattern")
 	}
 	if reason := a.sensitive(shape, !v.Known(), false); reason != "" {
-		a.fail(reason)
+		a.refuse(reason)
 	}
 	if strings.HasPrefix(shape, "/dev/tcp/") || strings.HasPrefix(shape, "/dev/udp/") {
 		a.inexact("it opens a network connection")
@@ -72,7 +72,11 @@ func (a *analyzer) redirectOut(v value) {
 	if v.Known() && v.Value == "/dev/null" {
 		return
 	}
+	redirected := len(a.out.Writes)
 	a.write(v.Word)
+	for i := range a.out.Writes[redirected:] {
+		a.out.Writes[redirected+i].Redirect = true
+	}
 	a.fail("it writes to " + describe(v.Word))
 	if strings.HasPrefix(v.guess, "/dev/") {
 		a.inexact("it writes to a device")

@@ -152,17 +152,17 @@ func (a *analyzer) ifClause(c *syntax.IfClause) flow {
 
 func (a *analyzer) caseClause(c *syntax.CaseClause) flow {
 	if v := a.value(c.Word); v.refuse != "" {
-		a.fail(v.refuse)
+		a.refuse(v.refuse)
 	}
 	before := a.dirs
 	out := before
 	for _, item := range c.Items {
 		if item.Op != syntax.Break {
-			a.fail("case with a fall-through")
+			a.refuse("case with a fall-through")
 		}
 		for _, pattern := range item.Patterns {
 			if v := a.value(pattern); v.refuse != "" {
-				a.fail(v.refuse)
+				a.refuse(v.refuse)
 			}
 		}
 		a.dirs = out
@@ -180,7 +180,7 @@ func (a *analyzer) timeClause(c *syntax.TimeClause) flow {
 		a.refuse("time with a flag is read differently by shells")
 	}
 	if c.PosixFormat {
-		a.fail("time with a flag")
+		a.refuse("time with a flag")
 	}
 	return a.stmt(c.Stmt)
 }
@@ -191,7 +191,7 @@ func (a *analyzer) declClause(c *syntax.DeclClause) {
 	for _, assign := range c.Args {
 		args = append(args, a.assignValue(assign))
 	}
-	a.fail(c.Variant.Value + " changes or prints variables")
+	a.refuse(c.Variant.Value + " changes or prints variables")
 	a.simple(args, nil)
 }
 
@@ -205,7 +205,7 @@ func (a *analyzer) whileClause(c *syntax.WhileClause) flow {
 		out = dirs{lost} // each turn may move again
 	}
 	if !readLoop(c) {
-		a.fail("a loop that may never end")
+		a.refuse("a loop that may never end")
 	}
 	return flow{out, out}
 }
@@ -272,7 +272,7 @@ func (a *analyzer) forClause(c *syntax.ForClause) flow {
 	name := iter.Name.Value
 	sure := !a.assigned[name] && localName(name)
 	if !sure {
-		a.fail("the loop sets a variable that matters or that is also set elsewhere")
+		a.refuse("the loop sets a variable that matters or that is also set elsewhere")
 	}
 	before, had := a.vars[name]
 	defer a.restore(name, before, had)
@@ -282,7 +282,7 @@ func (a *analyzer) forClause(c *syntax.ForClause) flow {
 	}
 	for _, item := range items {
 		if item.refuse != "" {
-			a.fail(item.refuse)
+			a.refuse(item.refuse)
 		}
 		a.vars[name] = binding{value: item, sure: sure}
 		a.dirs = start

@@ -33,8 +33,8 @@ type Options struct {
 	Home string
 	// Cwd is what relative paths start from. Empty means the first root.
 	Cwd string
-	// AgentDirs hold the agent's own user-level settings, trust and logs; no tool writes there. Nil means .claude, .haft and
-	// .config/haft under Home.
+	// AgentDirs hold the agent's own user-level settings, trust and logs; no tool writes there. Nil means .claude, .haft,
+	// .config/haft and .config/agent under Home.
 	AgentDirs []string
 	// FS is the file system. Nil means the real one.
 	FS disk.FS
@@ -75,7 +75,7 @@ func New(opts *Options) (*Guard, error) {
 	if o.Home != "" {
 		g.home = bothNames(g.walk(o.Home), o.Home)
 		if o.AgentDirs == nil {
-			for _, dir := range []string{".claude", ".haft", ".config/haft"} {
+			for _, dir := range []string{".claude", ".haft", ".config/haft", ".config/agent"} {
 				o.AgentDirs = append(o.AgentDirs, filepath.Join(o.Home, dir))
 			}
 		}

@@ -1,0 +1,219 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/permission/ask"
+	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/tool"
+)
+
+// permissionsFlags are what the commands under "haft permissions" share.
+type permissionsFlags struct {
+	Streams
+	json  bool
+	scope string
+	batch bool
+}
+
+func newPermissions(s Streams) *cobra.Command {
+	f := &permissionsFlags{Streams: s}
+	c := group(&cobra.Command{
+		Use:   "permissions",
+		Short: "Explain verdicts, and list, add and remove rules",
+		Long: `Explain verdicts, and list, add and remove the rules that decide whether a call
+may run. A rule is a tool's name, or a name and what it is given:
+
+  Bash(git diff:*)  Bash(npm test)  Read(./secrets/**)  Edit(/src/**)
+  WebFetch(domain:example.com)  mcp__server  mcp__server__tool
+
+Deny rules win over ask rules, and these over allow rules, wherever they stand.`,
+	})
+	c.PersistentFlags().BoolVar(&f.json, "json", false, "write JSON")
+	explain := &cobra.Command{
+		Use:   "explain TOOL JSON",
+		Short: "Show the verdict on a call, and the rule that makes it",
+		Long: `Show the verdict on a call by the settings of this folder, and the rule, file and
+line that make it. The runtime decides by the same function.
+
+With --batch, questions are read from standard input, one JSON object a line with
+tool, input, and optionally mode, rules {allow, ask, deny}, source, cwd, home and
+trusted; one verdict a line is written. Only what a question says counts then.`,
+		Example: `  haft permissions explain Bash '{"command": "git push"}'
+  haft permissions explain --batch < questions.jsonl`,
+		Args: func(c *cobra.Command, args []string) error {
+			if f.batch {
+				return exactly(0)(c, args)
+			}
+			return exactly(2)(c, args)
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if f.batch {
+				return f.explainBatch()
+			}
+			return f.explain(args[0], args[1])
+		},
+	}
+	explain.Flags().BoolVar(&f.batch, "batch", false, "answer one question a line from standard input")
+	c.AddCommand(explain, f.newList(), f.newChange("add", "Keep a rule", settings.AddRule), f.newChange("remove", "Take a rule out", settings.RemoveRule), f.newWhy())
+	return c
+}
+
+// policy is the policy of this folder.
+func (f *permissionsFlags) policy() (*permission.Policy, error) {
+	p, err := openProject()
+	if err != nil {
+		return nil, err
+	}
+	opts, err := p.options()
+	if err != nil {
+		return nil, err
+	}
+	return permission.NewPolicy(opts), nil
+}
+
+func (f *permissionsFlags) newList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the rules in force, and those that are not", Args: exactly(0),
+		RunE: func(*cobra.Command, []string) error { return f.list() },
+	}
+}
+
+// ruleInfo is a rule as programs read it.
+type ruleInfo struct {
+	Behavior string          `json:"behavior"`
+	Rule     string          `json:"rule"`
+	Origin   settings.Origin `json:"origin"`
+	Problem  string          `json:"problem,omitempty"`
+}
+
+func (f *permissionsFlags) list() error {
+	p, err := openProject()
+	if err != nil {
+		return err
+	}
+	opts, err := p.options()
+	if err != nil {
+		return err
+	}
+	infos := []ruleInfo{}
+	for _, r := range opts.Rules {
+		i := ruleInfo{Behavior: r.Behavior.String(), Rule: r.Text, Origin: r.Origin}
+		if err := r.Check(); err != nil {
+			i.Problem = err.Error()
+		}
+		infos = append(infos, i)
+	}
+	if f.json {
+		return writeJSON(f.Out, infos)
+	}
+	if len(infos) == 0 {
+		fmt.Fprintf(f.Err, "There are no rules here. Add one with: haft permissions add allow 'Bash(git diff:*)'\n")
+	}
+	w := tabwriter.NewWriter(f.Out, 0, 0, 2, ' ', 0)
+	for _, i := range infos {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", i.Behavior, ask.Visible(i.Rule), i.Origin)
+		if i.Problem != "" {
+			fmt.Fprintf(f.Err, "%s is ignored: %s\n", ask.Visible(i.Rule), i.Problem)
+		}
+	}
+	for _, h := range p.held {
+		fmt.Fprintln(f.Err, ask.Visible(h.String()))
+	}
+	return w.Flush()
+}
+
+type change func(context.Context, settings.Target, tool.Behavior, string) error
+
+func (f *permissionsFlags) newChange(name, short string, do change) *cobra.Command {
+	c := &cobra.Command{
+		Use: name + " allow|ask|deny RULE", Short: short, Args: exactly(2),
+		RunE: func(c *cobra.Command, args []string) error { return f.change(c.Context(), do, args[0], args[1]) },
+	}
+	c.Flags().StringVar(&f.scope, "scope", "local", "local (yours, in this project), project or user")
+	return c
+}
+
+func (f *permissionsFlags) change(ctx context.Context, do change, behavior, rule string) error {
+	b, err := parseBehavior(behavior)
+	if err != nil {
+		return err
+	}
+	source, err := settings.ParseSource(f.scope)
+	if err != nil || !slices.Contains([]settings.Source{settings.Local, settings.Project, settings.User}, source) {
+		return usageError{fmt.Errorf("--scope %s: use local, project or user", f.scope)}
+	}
+	if err := (permission.Rule{Text: rule, Behavior: b}).Check(); err != nil {
+		return usageError{fmt.Errorf("the rule %s cannot be used: %w", rule, err)}
+	}
+	p, err := openProject()
+	if err != nil {
+		return err
+	}
+	target, err := p.files.Target(source)
+	if err != nil {
+		return err
+	}
+	if err := do(ctx, target, b, rule); err != nil {
+		return err
+	}
+	if p.folder != nil && source.InProject() {
+		// Who types a rule trusts it.
+		if err := p.folder.Grant(ctx, p.folder.Rule(rule)); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(f.Err, "%s: %s %s\n", target.Path, b, ask.Visible(rule))
+	return nil
+}
+
+func parseBehavior(s string) (tool.Behavior, error) {
+	for _, b := range []tool.Behavior{tool.Allow, tool.Ask, tool.Deny} {
+		if b.String() == s {
+			return b, nil
+		}
+	}
+	return tool.NoView, usageError{fmt.Errorf("%q is not a kind of rule: use allow, ask or deny", s)}
+}
+
+func (f *permissionsFlags) newWhy() *cobra.Command {
+	return &cobra.Command{
+		Use: "why TOOL_USE_ID", Short: "Show what decided about a call that was made", Args: exactly(1),
+		RunE: func(_ *cobra.Command, args []string) error { return f.why(args[0]) },
+	}
+}
+
+func (f *permissionsFlags) why(id string) error {
+	p, err := openProject()
+	if err != nil {
+		return err
+	}
+	log, err := p.auditLog()
+	if err != nil {
+		return err
+	}
+	found, err := log.Find(id)
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		return fmt.Errorf("no verdict on a call %q is on record", id)
+	}
+	if f.json {
+		return writeJSON(f.Out, found)
+	}
+	for _, e := range found {
+		fmt.Fprintf(f.Out, "%s  %s %s: %s\n", e.Time.Format("2006-01-02 15:04:05"), e.Tool, e.Behavior, ask.Visible(e.Reason))
+		if e.Rule != "" {
+			fmt.Fprintf(f.Out, "  rule %s in %s\n", ask.Visible(e.Rule), e.Origin)
+		}
+		fmt.Fprintf(f.Out, "  input %s\n", ask.Visible(string(e.Input)))
+	}
+	return nil
+}

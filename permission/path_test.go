@@ -1,0 +1,71 @@
+//go:build unix
+
+package permission_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/workspace/guard"
+)
+
+// TestThePathCorpus holds the whole policy, in the mode that accepts edits and
+// without rules, to the labels that the guard alone is held to.
+func TestThePathCorpus(t *testing.T) {
+	file, err := os.Open("../workspace/guard/testdata/path.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		var c struct{ Tool, Path, Setup, Cwd, Expect, Why string }
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			t.Fatal(err)
+		}
+		t.Run(c.Tool+" "+c.Why, func(t *testing.T) {
+			dir, home := project(t)
+			cmd := exec.Command("bash", "-c", "cd $P && "+strings.ReplaceAll(c.Setup, "$P/sock", "sock"))
+			cmd.Env = append(os.Environ(), "P="+dir, "HOME="+home)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("setup: %v\n%s", err, out)
+			}
+			g, err := guard.New(&guard.Options{Roots: []string{dir}, Home: home, Cwd: strings.ReplaceAll(c.Cwd, "$P", dir)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			input, err := json.Marshal(map[string]string{"file_path": strings.ReplaceAll(c.Path, "$P", dir)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := permission.NewPolicy(permission.Options{Mode: permission.AcceptEdits, Guard: g, Home: home})
+			d := p.Decide(tool.Case{Call: &tool.Call{Tool: c.Tool, Input: input}})
+			if d.Behavior.String() != c.Expect {
+				t.Errorf("%s: %s (%s), want %s", input, d.Behavior, d.Reason, c.Expect)
+			}
+		})
+	}
+}
+
+// project makes a project folder and a home beside it.
+func project(t *testing.T) (dir, home string) {
+	t.Helper()
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, home = filepath.Join(base, "p"), filepath.Join(base, "p.home")
+	for _, d := range []string{dir, home} {
+		if err := os.Mkdir(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() { exec.Command("chmod", "-R", "u+rwx", base).Run() })
+	return dir, home
+}

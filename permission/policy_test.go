@@ -1,0 +1,209 @@
+package permission_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/tool"
+)
+
+func bash(command string) tool.Case {
+	in, err := json.Marshal(map[string]string{"command": command})
+	if err != nil {
+		panic(err)
+	}
+	return tool.Case{Call: &tool.Call{Tool: "Bash", Input: in}}
+}
+
+// commands returns the commands of the shell's corpus, and whether each only reads.
+func commands(t testing.TB) (all []string, readOnly []bool) {
+	t.Helper()
+	file, err := os.Open("shell/testdata/bash.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var c struct {
+			Cmd      string
+			ReadOnly bool
+		}
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			t.Fatal(err)
+		}
+		all, readOnly = append(all, c.Cmd), append(readOnly, c.ReadOnly)
+	}
+	return all, readOnly
+}
+
+func TestTheCommandCorpus(t *testing.T) {
+	all, readOnly := commands(t)
+	p := permission.NewPolicy(permission.Options{Guard: virtualGuard(t), Home: "/home/u"})
+	asked, reading := 0, 0
+	for i, c := range all {
+		d := p.Decide(bash(c))
+		allowed := d.Behavior == tool.Allow
+		if allowed && !readOnly[i] {
+			t.Errorf("allowed by itself: %q", c)
+		}
+		if readOnly[i] {
+			reading++
+			if !allowed {
+				asked++
+			}
+		}
+	}
+	if asked*100 > reading*3 {
+		t.Errorf("%d of %d commands that only read are asked about", asked, reading)
+	}
+}
+
+// strictness orders verdicts.
+var strictness = map[tool.Behavior]int{tool.Allow: 0, tool.Ask: 1, tool.Deny: 2}
+
+func TestAddingADenyOrAskRuleNeverLoosens(t *testing.T) {
+	all, _ := commands(t)
+	r := rand.New(rand.NewPCG(1, 2))
+	texts := []string{"Bash(git:*)", "Bash(rm *)", "Read(src/**)", "Edit(//etc/**)", "Bash", "Bash(* --force)", "Read(.env)", "Edit(docs/**)", "Bash(curl:*)"}
+	g := virtualGuard(t)
+	rule := func(b tool.Behavior) permission.Rule {
+		return permission.Rule{Text: texts[r.IntN(len(texts))], Behavior: b, Origin: settings.Origin{Source: settings.User}}
+	}
+	modes := permission.Modes()
+	for range 3000 {
+		opts := permission.Options{Mode: modes[r.IntN(len(modes))], Guard: g, Home: "/home/u", Rules: []permission.Rule{rule(tool.Allow), rule(tool.Allow)}}
+		c := bash(all[r.IntN(len(all))])
+		before := permission.NewPolicy(opts).Decide(c)
+		added := rule([]tool.Behavior{tool.Deny, tool.Ask}[r.IntN(2)])
+		opts.Rules = append(opts.Rules, added)
+		after := permission.NewPolicy(opts).Decide(c)
+		if strictness[after.Behavior] < strictness[before.Behavior] {
+			t.Fatalf("%s in mode %s: %s became %s by the %s rule %s", c.Call.Input, opts.Mode, before.Behavior, after.Behavior, added.Behavior, added.Text)
+		}
+	}
+}
+
+func TestADisguiseNeverLoosens(t *testing.T) {
+	disguises := []string{"%s", "env %s", "FOO=bar %s", "( %s )", "{ %s; }", "true; %s", "%s; true", "if true; then %s; fi", "timeout 5 %s", "bash -c '%s'", "nice %s", "\\%s", "'%s'"}
+	p := permission.NewPolicy(permission.Options{Guard: virtualGuard(t), Home: "/home/u", Mode: permission.Bypass, Rules: []permission.Rule{
+		{Text: "Bash(rm *)", Behavior: tool.Deny}, {Text: "Bash(git push:*)", Behavior: tool.Deny}, {Text: "Bash(curl:*)", Behavior: tool.Deny},
+	}})
+	for _, command := range []string{"rm -rf build", "git push origin main", "curl https://x"} {
+		for _, d := range disguises {
+			text := fmt.Sprintf(d, command)
+			if d == "'%s'" || d == "\\%s" {
+				name, rest, _ := strings.Cut(command, " ")
+				text = fmt.Sprintf(d, name) + " " + rest
+			}
+			if got := p.Decide(bash(text)); got.Behavior != tool.Deny {
+				t.Errorf("%s: %s", text, got.Behavior)
+			}
+		}
+	}
+}
+
+func TestWhatRunsIsWhatWasAnalysed(t *testing.T) {
+	p := permission.NewPolicy(permission.Options{Guard: virtualGuard(t), Home: "/home/u"})
+	c := bash("ls   -la # a comment")
+	c.Call.Input = json.RawMessage(`{"command":"ls   -la # a comment","timeout":5}`)
+	d := p.Decide(c)
+	if string(d.Input) != `{"command":"ls -la","timeout":5}` {
+		t.Errorf("runs %s", d.Input)
+	}
+}
+
+func TestHooksMayTightenAndNotLoosen(t *testing.T) {
+	rules := []permission.Rule{{Text: "Bash(npm:*)", Behavior: tool.Deny}, {Text: "Bash(make:*)", Behavior: tool.Ask}, {Text: "Bash(go:*)", Behavior: tool.Allow}}
+	p := permission.NewPolicy(permission.Options{Guard: virtualGuard(t), Home: "/home/u", Rules: rules})
+	for _, c := range []struct {
+		command string
+		hook    tool.Behavior
+		want    tool.Behavior
+	}{
+		{"npm ci", tool.Allow, tool.Deny}, {"make all", tool.Allow, tool.Ask}, {"cargo build", tool.Allow, tool.Allow},
+		{"go build", tool.Ask, tool.Ask}, {"go build", tool.Deny, tool.Deny}, {"ls", tool.Deny, tool.Deny}, {"rm -rf /", tool.Allow, tool.Ask},
+	} {
+		cs := bash(c.command)
+		cs.Hook.Behavior = c.hook
+		if got := p.Decide(cs); got.Behavior != c.want {
+			t.Errorf("%s with a hook that says %s: %s, want %s", c.command, c.hook, got.Behavior, c.want)
+		}
+	}
+}
+
+func TestAnEngineLosesNoGrant(t *testing.T) {
+	e := permission.NewEngine(permission.Options{Guard: virtualGuard(t), Home: "/home/u"})
+	var granting sync.WaitGroup
+	for i := range 100 {
+		granting.Go(func() {
+			e.Grant(permission.Rule{Text: fmt.Sprintf("Bash(tool%d:*)", i), Behavior: tool.Allow, Origin: settings.Origin{Source: settings.Session}})
+			e.Judge(t.Context(), bash("ls"))
+		})
+	}
+	granting.Wait()
+	for i := range 100 {
+		if v := e.Judge(t.Context(), bash(fmt.Sprintf("tool%d x", i))); v.Behavior != tool.Allow {
+			t.Errorf("grant %d was lost", i)
+		}
+	}
+	e.SetMode(permission.DontAsk)
+	if v := e.Judge(t.Context(), bash("make")); v.Behavior != tool.Deny || !strings.Contains(v.Message, "does not ask") {
+		t.Errorf("%+v", v)
+	}
+}
+
+func TestSuggestionsSettleTheNextCall(t *testing.T) {
+	g := virtualGuard(t)
+	for _, c := range []tool.Case{
+		bash("npm run build --watch"), bash("make"), bash("FOO=1 cargo test"), bash("find . -name x -delete"), bash("go build && go vet ./..."),
+		{Call: &tool.Call{Tool: "Edit", Input: json.RawMessage(`{"file_path":"/home/u/proj/src/a.go"}`)}},
+		{Call: &tool.Call{Tool: "Read", Input: json.RawMessage(`{"file_path":"/etc/hosts"}`)}},
+		{Call: &tool.Call{Tool: "WebFetch", Input: json.RawMessage(`{"url":"https://example.com/a"}`)}},
+		{Call: &tool.Call{Tool: "mcp__s__t", Input: json.RawMessage(`{}`)}},
+	} {
+		opts := permission.Options{Guard: g, Home: "/home/u", Trusted: true}
+		d := permission.NewPolicy(opts).Decide(c)
+		if d.Behavior != tool.Ask || len(d.Suggestions) == 0 {
+			t.Errorf("%s %s: %s, %d suggestions", c.Call.Tool, c.Call.Input, d.Behavior, len(d.Suggestions))
+			continue
+		}
+		for _, s := range d.Suggestions {
+			opts.Rules = append(opts.Rules, permission.Rule{Text: s.Rule, Behavior: tool.Allow, Origin: settings.Origin{Source: settings.Local}})
+		}
+		if d := permission.NewPolicy(opts).Decide(c); d.Behavior != tool.Allow {
+			t.Errorf("%s %s with %v: still %s", c.Call.Tool, c.Call.Input, opts.Rules, d.Behavior)
+		}
+	}
+}
+
+func BenchmarkVerdict(b *testing.B) {
+	g := virtualGuard(b)
+	typical := bash("git status && go test ./... 2>&1 | tail -20")
+	worst := bash("echo " + strings.Repeat("$(echo a) ", 990))
+	var rules []permission.Rule
+	for i := range 1000 {
+		rules = append(rules, permission.Rule{Text: fmt.Sprintf("Bash(tool%d run:*)", i), Behavior: []tool.Behavior{tool.Allow, tool.Ask, tool.Deny}[i%3]})
+	}
+	for _, c := range []struct {
+		name  string
+		call  tool.Case
+		rules []permission.Rule
+	}{{"typical", typical, nil}, {"typical with 1000 rules", typical, rules}, {"10,000 bytes", worst, nil}} {
+		p := permission.NewPolicy(permission.Options{Guard: g, Home: "/home/u", Rules: c.rules})
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				p.Decide(c.call)
+			}
+		})
+	}
+}
