@@ -14,6 +14,7 @@ import (
 
 	"github.com/haftdev/haft/output"
 	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/schema"
 )
@@ -50,7 +51,10 @@ func (f *toolsFlags) call(ctx context.Context, name, input string) error {
 		f.showProgress(feed)
 	}()
 	s := sched.New(&sched.Options{Judge: sched.JudgeFunc(typedByThePerson), Feeds: []*sched.Feed{feed}, Output: resultStore()})
-	set := f.set()
+	host := f.host()
+	defer host.Close()
+	// Without the background flag: a command must not outlive this process.
+	set := f.setOn(host, nil)
 	out := s.Call(ctx, set.Reveal(set.Session().Tools...), "cli", name, raw)
 	feed.Close()
 	<-shown
@@ -89,6 +93,16 @@ const maxInput = 32 << 20
 // writing it was the approval. What the tool itself refuses stays refused.
 func typedByThePerson(context.Context, tool.Case) tool.Verdict {
 	return tool.Verdict{Behavior: tool.Allow, Reason: "the call was typed by the person at the command line"}
+}
+
+// host runs shell commands, and keeps long outputs where resultStore keeps long
+// results.
+func (f *toolsFlags) host() *shellrun.Host {
+	opts := &shellrun.Options{Reexec: f.reexec}
+	if cache, err := os.UserCacheDir(); err == nil {
+		opts.Spool = &shellrun.SpoolOptions{Dir: filepath.Join(cache, "haft", "shell")}
+	}
+	return shellrun.NewHost(opts)
 }
 
 // resultStore keeps long results where the person can find them afterwards.
