@@ -16,6 +16,7 @@ import (
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/permission/audit"
 	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/schema"
 )
@@ -55,7 +56,10 @@ func (f *toolsFlags) call(ctx context.Context, name, input string) error {
 	if err != nil {
 		return err
 	}
-	set := f.set()
+	host := f.host()
+	defer host.Close()
+	// Without the background flag: a command must not outlive this process.
+	set := f.setOn(host, nil)
 	useID := fmt.Sprintf("cli-%d-%d", time.Now().UnixMilli(), os.Getpid())
 	out := sched.New(opts).Call(ctx, set.Reveal(set.Session().Tools...), useID, name, raw)
 	feed.Close()
@@ -136,6 +140,16 @@ func (r verdictRecorder) Record(_ context.Context, rec sched.Record) error {
 		Time: time.Now().UTC(), UseID: rec.Call.UseID, Agent: rec.Call.Agent, Tool: rec.Call.Tool, Input: rec.Call.Input,
 		Mode: r.mode, Behavior: v.Behavior.String(), Reason: v.Reason, Rule: v.Rule, Origin: v.Origin,
 	})
+}
+
+// host runs shell commands, and keeps long outputs where resultStore keeps long
+// results.
+func (f *toolsFlags) host() *shellrun.Host {
+	opts := &shellrun.Options{Reexec: f.reexec}
+	if cache, err := os.UserCacheDir(); err == nil {
+		opts.Spool = &shellrun.SpoolOptions{Dir: filepath.Join(cache, "haft", "shell")}
+	}
+	return shellrun.NewHost(opts)
 }
 
 // resultStore keeps long results where the person can find them afterwards.

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/haftdev/haft/internal/near"
+	"github.com/haftdev/haft/shellrun"
 )
 
 // Streams are where a command reads and writes.
@@ -26,22 +27,29 @@ type Streams struct {
 	Out, Err io.Writer
 }
 
-// Main runs the command of this process and returns its exit code.
+// Main runs the command of this process and returns its exit code. In the
+// supervisor of shell commands, which is the same program, it does not return.
 func Main() int {
+	reexec := shellrun.Supervise()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal kills, as people expect
-	return Run(ctx, os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+	return run(ctx, os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, reexec)
 }
 
-// Run runs one command line and returns its exit code.
+// Run runs one command line and returns its exit code. A program whose main is
+// not [Main] has no supervisor for shell commands; see package shellrun.
 func Run(ctx context.Context, args []string, s Streams) int {
-	root := newRoot(s)
+	return run(ctx, args, s, shellrun.Reexec{})
+}
+
+func run(ctx context.Context, args []string, s Streams, reexec shellrun.Reexec) int {
+	root := newRoot(s, reexec)
 	root.SetArgs(args)
 	return exitCode(root.ExecuteContext(ctx), s.Err)
 }
 
-func newRoot(s Streams) *cobra.Command {
+func newRoot(s Streams, reexec shellrun.Reexec) *cobra.Command {
 	root := group(&cobra.Command{
 		Use:   "haft",
 		Short: "The handle that lets a language model hold tools",
@@ -59,7 +67,7 @@ pipeline of look-up, validation, hooks, permission, execution and bounded result
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w. Run '%s --help' for what there is", err, c.CommandPath())}
 	})
-	root.AddCommand(newTools(s), newPermissions(s), newTrust(s))
+	root.AddCommand(newTools(s, reexec), newPermissions(s), newTrust(s))
 	return root
 }
 

@@ -8,11 +8,13 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/haftdev/haft/cli"
+	"github.com/haftdev/haft/shellrun"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output inside the scripts")
 
 func TestMain(m *testing.M) {
+	shellrun.Supervise()
 	testscript.Main(m, map[string]func(){"haft": func() { os.Exit(cli.Main()) }})
 }
 

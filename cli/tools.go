@@ -5,13 +5,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/haftdev/haft/internal/near"
+	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/bash"
 	"github.com/haftdev/haft/tool/builtin"
 	"github.com/haftdev/haft/tool/schema"
 )
@@ -19,12 +22,13 @@ import (
 // toolsFlags are what the commands under "haft tools" share.
 type toolsFlags struct {
 	Streams
-	json bool
-	bare bool
+	reexec shellrun.Reexec
+	json   bool
+	bare   bool
 }
 
-func newTools(s Streams) *cobra.Command {
-	f := &toolsFlags{Streams: s}
+func newTools(s Streams, reexec shellrun.Reexec) *cobra.Command {
+	f := &toolsFlags{Streams: s, reexec: reexec}
 	c := group(&cobra.Command{
 		Use:   "tools",
 		Short: "List, describe and run the tools that a model gets",
@@ -50,14 +54,24 @@ func newTools(s Streams) *cobra.Command {
 	return c
 }
 
-// set assembles the pool as a session would; a person needs no ToolSearch to
-// know about a deferred tool.
+// set assembles the pool as a session would, on a shell that nobody uses; a
+// person needs no ToolSearch to know about a deferred tool.
 func (f *toolsFlags) set() *tool.Set {
+	return f.setOn(shellrun.NewHost(nil), &tool.Session{Flags: map[string]bool{bash.BackgroundFlag: true}})
+}
+
+// setOn assembles the pool of a session on a host for its shell commands.
+func (f *toolsFlags) setOn(host *shellrun.Host, session *tool.Session) *tool.Set {
 	var opts tool.SetOptions
 	if f.bare {
 		opts.Only = builtin.Bare()
 	}
-	return tool.NewSet(nil, builtin.Tools(), nil, &opts)
+	dir, err := os.Getwd()
+	if err != nil {
+		dir = "/"
+	}
+	world := builtin.World{Shell: bash.New(host, &bash.Options{Dir: dir, Environ: os.Environ()})}
+	return tool.NewSet(session, world.Tools(), nil, &opts)
 }
 
 func (f *toolsFlags) lookup(set *tool.Set, name string) (*tool.Tool, error) {

@@ -5,18 +5,31 @@ package builtin
 
 import (
 	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/bash"
 	"github.com/haftdev/haft/tool/sleep"
 	"github.com/haftdev/haft/tool/toolsearch"
 )
 
-// Tools returns every built-in tool, in no particular order; a [tool.Set] sorts
-// and filters them.
-func Tools() []tool.Tool {
-	return []tool.Tool{
+// World is what tools act on. Tools that need a part which is nil are left out.
+type World struct {
+	Shell *bash.Tools
+}
+
+// Tools returns every built-in tool that the world has what it needs for, in no
+// particular order; a [tool.Set] sorts and filters them.
+func (w World) Tools() []tool.Tool {
+	tools := []tool.Tool{
 		sleep.New(),
 		toolsearch.New(),
 	}
+	if w.Shell != nil {
+		tools = append(tools, w.Shell.List()...)
+	}
+	return tools
 }
+
+// Tools returns the built-in tools that need nothing of the world.
+func Tools() []tool.Tool { return World{}.Tools() }
 
 // Bare returns the names that a bare session keeps.
 func Bare() []string { return []string{"Bash", "Edit", "Read"} }

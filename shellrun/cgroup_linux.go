@@ -1,0 +1,157 @@
+package shellrun
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// cgroups makes one cgroup (version 2) per command where the kernel, the mount
+// and our rights allow it. The zero value makes none. A cgroup is killed in one
+// step, so that not even a chain of processes that fork faster than /proc can
+// be read escapes it.
+type cgroups struct {
+	dir  string   // our own group, parent of the commands' groups
+	lock *os.File // dir, locked as long as we live
+}
+
+const cgroupPrefix = "haft-"
+
+// openCgroups makes the parent group, below the cgroup that this process is in.
+func openCgroups() cgroups {
+	base, ok := ownCgroup()
+	if !ok {
+		return cgroups{}
+	}
+	sweepCgroups(base)
+	c := cgroups{dir: filepath.Join(base, cgroupPrefix+strconv.Itoa(os.Getpid()))}
+	if os.Mkdir(c.dir, 0o755) != nil {
+		return cgroups{}
+	}
+	c.lock, ok = lockGroup(c.dir)
+	if _, err := os.Stat(filepath.Join(c.dir, "cgroup.kill")); err != nil || !ok { // before Linux 5.14
+		c.close()
+		return cgroups{}
+	}
+	return c
+}
+
+// lockGroup takes the lock by which a keeper shows that it lives.
+func lockGroup(dir string) (*os.File, bool) {
+	file, err := os.Open(dir)
+	if err != nil {
+		return nil, false
+	}
+	if unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		file.Close()
+		return nil, false
+	}
+	return file, true
+}
+
+// ownCgroup finds the directory of this process's group in the version 2
+// hierarchy, alone or beside version 1.
+func ownCgroup() (string, bool) {
+	data, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return "", false
+	}
+	for line := range strings.Lines(string(data)) {
+		path, ok := strings.CutPrefix(strings.TrimSpace(line), "0::")
+		if !ok {
+			continue
+		}
+		for _, mount := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"} {
+			dir := filepath.Join(mount, path)
+			if _, err := os.Stat(filepath.Join(dir, "cgroup.procs")); err == nil {
+				if _, err := os.Stat(filepath.Join(mount, "cgroup.controllers")); err == nil {
+					return dir, true
+				}
+			}
+		}
+	}
+	return "", false
+}
+
+// sweepCgroups ends and removes what keepers left that were killed together
+// with their harness.
+func sweepCgroups(base string) {
+	groups, _ := filepath.Glob(filepath.Join(base, cgroupPrefix+"*"))
+	for _, group := range groups {
+		lock, ok := lockGroup(group)
+		if !ok {
+			continue
+		}
+		_ = os.WriteFile(filepath.Join(group, "cgroup.kill"), []byte("1"), 0)
+		for range 100 { // the dead leave in their own time
+			children, _ := filepath.Glob(filepath.Join(group, "*", "cgroup.procs"))
+			for _, child := range children {
+				os.Remove(filepath.Dir(child))
+			}
+			if os.Remove(group) == nil {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+		lock.Close()
+	}
+}
+
+// add makes the group of one command; nil when there is to be none.
+func (c cgroups) add(id uint32) *cgroup {
+	if c.dir == "" {
+		return nil
+	}
+	path := filepath.Join(c.dir, strconv.FormatUint(uint64(id), 10))
+	if os.Mkdir(path, 0o755) != nil {
+		return nil
+	}
+	dir, err := os.Open(path)
+	if err != nil {
+		os.Remove(path)
+		return nil
+	}
+	return &cgroup{path: path, dir: dir}
+}
+
+func (c cgroups) close() {
+	if c.dir != "" {
+		os.Remove(c.dir)
+		c.lock.Close()
+	}
+}
+
+// A cgroup holds the processes of one command. Its methods accept nil, which
+// holds none.
+type cgroup struct {
+	path string
+	dir  *os.File
+}
+
+func (g *cgroup) fd() int { return int(g.dir.Fd()) }
+
+func (g *cgroup) populated() bool {
+	if g == nil {
+		return false
+	}
+	data, err := os.ReadFile(filepath.Join(g.path, "cgroup.events"))
+	return err == nil && bytes.Contains(data, []byte("populated 1"))
+}
+
+func (g *cgroup) kill() {
+	if g != nil {
+		_ = os.WriteFile(filepath.Join(g.path, "cgroup.kill"), []byte("1"), 0)
+	}
+}
+
+func (g *cgroup) remove() {
+	if g != nil {
+		g.dir.Close()
+		os.Remove(g.path)
+	}
+}

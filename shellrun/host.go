@@ -1,0 +1,251 @@
+package shellrun
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Options configure a Host. A nil *Options means all zero values.
+type Options struct {
+	Reexec   Reexec              // from Supervise; zero means no supervisor, and with it the reduced guarantee of a process group
+	Wrap     func(Runner) Runner // puts a sandbox around the runner; nil means none
+	NoCgroup bool                // makes no cgroups even where they can be made
+
+	Environ  []string // the harness's environment; nil means os.Environ
+	EnvNames []string // names, or prefixes with *, that commands inherit beside the usual ones
+	EnvFile  string   // sourced before every command; empty means HAFT_ENV_FILE or CLAUDE_ENV_FILE of Environ
+
+	Shell     string // the bash to use; empty means the one in PATH
+	NoProfile bool   // leaves the user's shell profile alone
+
+	Grace time.Duration // from SIGTERM to SIGKILL when a command is ended; zero means 500 ms
+	Spool *SpoolOptions
+
+	// OnEnd is called when a command that runs in the background has ended;
+	// nil means nobody cares. Close waits for it, so it must not block.
+	OnEnd func(*Task)
+}
+
+// A Host runs the shell commands of a harness: it owns the supervisor, the
+// table of tasks and the files of their outputs. It is safe for concurrent use.
+// Close ends everything that still runs.
+type Host struct {
+	opts   Options
+	base   baseRunner
+	runner Runner
+	spool  *spool
+	env    []string
+
+	preparing sync.Mutex
+	shell     *hostShell // nil before the first command
+	warning   error
+
+	mu     sync.Mutex
+	tasks  []*Task // running ones, and background ones that ended, oldest first
+	closed bool
+	active sync.WaitGroup
+}
+
+// NewHost makes a Host. Nothing is started before the first command.
+func NewHost(opts *Options) *Host {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	if o.Environ == nil {
+		o.Environ = os.Environ()
+	}
+	if o.EnvFile == "" {
+		o.EnvFile = lookup(o.Environ, "HAFT_ENV_FILE")
+	}
+	if o.EnvFile == "" {
+		o.EnvFile = lookup(o.Environ, "CLAUDE_ENV_FILE")
+	}
+	if o.Grace <= 0 {
+		o.Grace = 500 * time.Millisecond
+	}
+	base := newRunner(o.Reexec, o.NoCgroup)
+	h := &Host{opts: o, base: base, runner: base, spool: newSpool(o.Spool), env: childEnv(o.Environ, o.EnvNames)}
+	if o.Wrap != nil {
+		h.runner = o.Wrap(base)
+	}
+	return h
+}
+
+// scratchPrefix begins the names of directories that may be removed when their
+// host is gone.
+const scratchPrefix = "haft-run-"
+
+// A hostShell is what all commands are run with.
+type hostShell struct {
+	path    string // of bash
+	profile string // the file with the user's functions and aliases, "" for none
+	env     []string
+	scratch string // a directory for files that commands need while they run
+}
+
+// prepare finds the shell and captures the user's profile, once; and again if
+// somebody has cleaned up the temporary directory since.
+func (h *Host) prepare() (*hostShell, error) {
+	h.preparing.Lock()
+	defer h.preparing.Unlock()
+	if h.shell != nil && isDir(h.shell.scratch) {
+		return h.shell, nil
+	}
+	path := h.opts.Shell
+	if path == "" {
+		var err error
+		if path, err = exec.LookPath("bash"); err != nil {
+			return nil, errors.New("bash was not found in PATH: install it, or set the shell to use")
+		}
+	}
+	scratch, err := os.MkdirTemp("", scratchPrefix)
+	if err != nil {
+		return nil, fmt.Errorf("make a directory for running commands: %w", err)
+	}
+	h.base.tidy(scratch)
+	h.spool.fallBack(scratch)
+	s := &hostShell{path: path, env: h.env, scratch: scratch}
+	if !h.opts.NoProfile {
+		// Not through a sandbox: the start-up files are the user's own.
+		var p profile
+		p, h.warning = captureProfile(h.base, path, h.env, scratch)
+		s.profile, s.env = p.path, replace(h.env, "PATH", p.PATH)
+	}
+	h.shell = s
+	return s, nil
+}
+
+// Prepare does ahead of the first command what that would have to wait for,
+// above all capturing the user's profile.
+func (h *Host) Prepare() error {
+	_, err := h.prepare()
+	return err
+}
+
+// Warning says why the user's shell profile could not be captured, nil if it
+// was. Commands run without it.
+func (h *Host) Warning() error {
+	h.preparing.Lock()
+	defer h.preparing.Unlock()
+	return h.warning
+}
+
+// open starts the process of a task and puts the task into the table.
+func (h *Host) open(t *Task, c Command) error {
+	if err := h.admit(); err != nil {
+		return err
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		h.active.Done()
+		return fmt.Errorf("make a pipe for command output: %w", err)
+	}
+	defer write.Close()
+	c.Output = write
+	if t.proc, err = h.runner.Start(c); err != nil {
+		read.Close()
+		h.active.Done()
+		return err
+	}
+	t.pipe, t.output = read, newOutput(t.id, h.spool, t.background)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.tasks = append(h.tasks, t)
+	if h.closed {
+		t.stop(Stopped)
+	}
+	return nil
+}
+
+// admit counts one more task, unless the host is closed.
+func (h *Host) admit() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return errors.New("run a command: the host is closed")
+	}
+	h.active.Add(1)
+	return nil
+}
+
+// Tasks lists the running commands and the background ones that ended, oldest
+// first.
+func (h *Host) Tasks() []*Task {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.tasks)
+}
+
+// Task finds a task by its id.
+func (h *Host) Task(id string) (*Task, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	i := slices.IndexFunc(h.tasks, func(t *Task) bool { return t.id == id })
+	if i < 0 {
+		return nil, false
+	}
+	return h.tasks[i], true
+}
+
+// maxEnded is how many ended background tasks stay in the table.
+const maxEnded = 100
+
+// ended takes a foreground task out of the table, and the oldest ended ones
+// when there are too many.
+func (h *Host) ended(t *Task) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	over := -maxEnded
+	for _, other := range h.tasks {
+		if other != t && other.Ended() {
+			over++
+		}
+	}
+	h.tasks = slices.DeleteFunc(h.tasks, func(other *Task) bool {
+		if other == t {
+			return !t.Background()
+		}
+		if over > 0 && other.Ended() {
+			over--
+			return true
+		}
+		return false
+	})
+}
+
+// Close ends all commands with their descendants and waits for it. Output files
+// in a directory that was given stay.
+func (h *Host) Close() error {
+	h.mu.Lock()
+	h.closed = true
+	running := slices.Clone(h.tasks)
+	h.mu.Unlock()
+	for _, t := range running {
+		t.stop(Stopped)
+	}
+	h.active.Wait()
+	return errors.Join(h.base.Close(), h.removeScratch())
+}
+
+func (h *Host) removeScratch() error {
+	h.preparing.Lock()
+	defer h.preparing.Unlock()
+	if h.shell == nil {
+		return nil
+	}
+	return os.RemoveAll(h.shell.scratch)
+}
+
+// newID makes a task id: short enough for a model to repeat, random enough to
+// be no other's.
+func newID() string {
+	return "b" + strings.ToLower(rand.Text()[:8])
+}

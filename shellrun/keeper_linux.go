@@ -1,0 +1,230 @@
+package shellrun
+
+import (
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A keeper is the supervisor process: it starts commands for the harness,
+// adopts their orphans, and sees to it that nothing is left. One goroutine owns
+// all its state. The end of the socket is the end of the harness, whatever
+// killed it.
+type keeper struct {
+	conn    *net.UnixConn
+	self    int
+	session uint32
+	groups  cgroups
+	jobs    map[uint32]*job
+	mains   map[int]*job // by pid, until the main process was reaped
+
+	immortal map[int]bool // children given up on; nobody waits for them again
+}
+
+// keep runs the keeper on its socket until the harness is gone and everything
+// it started with it.
+func keep(conn *net.UnixConn, groups cgroups) {
+	runtime.LockOSThread() // the death signal of a command is tied to the thread that started it
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	k := &keeper{
+		conn: conn, self: os.Getpid(), session: rand.Uint32() & sessionMask, groups: groups,
+		jobs: map[uint32]*job{}, mains: map[int]*job{}, immortal: map[int]bool{},
+	}
+	defer groups.close()
+
+	children := make(chan os.Signal, 1)
+	signal.Notify(children, unix.SIGCHLD)
+	// Caught, not ignored: commands would inherit an ignored signal. Only the
+	// end of the harness ends the keeper.
+	signal.Notify(make(chan os.Signal, 1), unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGPIPE, unix.SIGQUIT)
+
+	k.tell(event{Op: opHello, PID: k.self, Session: k.session})
+	requests := k.requests()
+	alarm := time.NewTimer(time.Hour)
+	for requests != nil || len(k.jobs) > 0 {
+		select {
+		case r, ok := <-requests:
+			if !ok {
+				requests = nil
+				k.endAll()
+				break
+			}
+			k.serve(r)
+		case <-children:
+			k.settle(k.reap())
+		case <-alarm.C:
+			k.tick()
+		}
+		alarm.Reset(k.untilNextDeadline())
+	}
+}
+
+// requests reads the socket until it ends.
+func (k *keeper) requests() <-chan request {
+	requests := make(chan request)
+	go func() {
+		defer close(requests)
+		for {
+			var r request
+			fd, err := readFrame(k.conn, &r)
+			if err != nil {
+				return
+			}
+			r.output = fd
+			requests <- r
+		}
+	}()
+	return requests
+}
+
+// tell sends an event. Nobody is there to hear it when the harness has gone,
+// which is no reason to stop.
+func (k *keeper) tell(e event) { _ = writeFrame(k.conn, e, nil) }
+
+func (k *keeper) serve(r request) {
+	switch r.Op {
+	case opStart:
+		k.start(r)
+	case opEnd:
+		if j := k.jobs[r.ID]; j != nil {
+			k.end(j, time.Duration(r.GraceMS)*time.Millisecond)
+		}
+	}
+}
+
+// start starts the main process of a command: a session of its own, no
+// terminal, no input, and death when the keeper dies.
+func (k *keeper) start(r request) {
+	j := &job{id: r.ID, tag: newTag(k.session, r.ID), group: k.groups.add(r.ID)}
+	pid, err := k.fork(r, j)
+	if err != nil && j.group != nil { // a group we may make but not start in
+		j.group.remove()
+		j.group = nil
+		if pid, err = k.fork(r, j); err == nil {
+			k.groups.close()
+			k.groups = cgroups{}
+		}
+	}
+	if r.output >= 0 {
+		unix.Close(r.output)
+	}
+	if err != nil {
+		k.tell(event{Op: opStarted, ID: r.ID, Err: err.Error()})
+		return
+	}
+	j.pid = pid
+	k.jobs[j.id], k.mains[pid] = j, j
+	k.tell(event{Op: opStarted, ID: r.ID, PID: pid})
+}
+
+func (k *keeper) fork(r request, j *job) (pid int, err error) {
+	null, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer unix.Close(null)
+	attr := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	if j.group != nil {
+		attr.UseCgroupFD, attr.CgroupFD = true, j.group.fd()
+	}
+	j.tag.wear()
+	files := []uintptr{uintptr(null), uintptr(r.output), uintptr(r.output)}
+	return syscall.ForkExec(r.Path, r.Args, &syscall.ProcAttr{Dir: r.Dir, Env: r.Env, Files: files, Sys: attr})
+}
+
+// reap collects all dead children, mains and adopted orphans. It reports
+// whether no child is left at all, which proves without a look at /proc that
+// nothing survived.
+func (k *keeper) reap() (childless bool) {
+	for {
+		var status unix.WaitStatus
+		var usage unix.Rusage
+		pid, err := unix.Wait4(-1, &status, unix.WNOHANG, &usage)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil:
+			return true
+		case pid == 0:
+			return false
+		}
+		delete(k.immortal, pid)
+		if j := k.mains[pid]; j != nil {
+			delete(k.mains, pid)
+			j.exited(status, usage)
+		}
+	}
+}
+
+// settle announces the commands that are over: the main process has exited and
+// no descendant is left.
+func (k *keeper) settle(childless bool) {
+	var orphans []int
+	looked := childless
+	for _, j := range k.jobs {
+		if !j.over {
+			continue
+		}
+		if !looked {
+			orphans, looked = k.orphans(), true
+		}
+		if !k.survives(j, orphans) {
+			k.finish(j)
+		} else if j.phase == running {
+			j.enter(lingering, lingerTime)
+		}
+	}
+}
+
+// orphans lists the adopted children.
+func (k *keeper) orphans() []int {
+	var orphans []int
+	for _, pid := range childrenOf(k.self) {
+		if k.mains[pid] == nil && !k.immortal[pid] {
+			orphans = append(orphans, pid)
+		}
+	}
+	return orphans
+}
+
+// survives reports whether anything of a command whose main process is gone is
+// left. All that is left was adopted by the keeper. An orphan that shed its tag
+// belongs to some command that ran; it is counted when no main process is left
+// that might own it.
+func (k *keeper) survives(j *job, orphans []int) bool {
+	for _, pid := range orphans {
+		if t := tagOf(pid); t == j.tag || k.stray(t) {
+			return true
+		}
+	}
+	return j.group.populated()
+}
+
+// stray reports whether a tag found on an orphan is nobody's, at a time when
+// nobody runs.
+func (k *keeper) stray(t tag) bool {
+	if len(k.mains) > 0 {
+		return false
+	}
+	for _, j := range k.jobs {
+		if j.tag == t {
+			return false
+		}
+	}
+	return true
+}
+
+func (k *keeper) finish(j *job) {
+	delete(k.jobs, j.id)
+	j.group.remove()
+	k.tell(event{
+		Op: opGone, ID: j.id, Code: j.code, Signal: j.signal, Ended: j.ended, Left: j.left,
+		UserNS: j.usage.Utime.Nano(), SysNS: j.usage.Stime.Nano(),
+	})
+}

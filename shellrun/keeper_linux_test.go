@@ -1,0 +1,157 @@
+package shellrun
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// keeperOf returns the pid of a host's keeper.
+func keeperOf(t *testing.T, h *Host) string {
+	t.Helper()
+	s := h.base.(*supervisor)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.link == nil {
+		t.Fatal("no keeper runs")
+	}
+	return strconv.Itoa(s.link.cmd.Process.Pid)
+}
+
+func TestAKilledKeeperTakesItsCommandsAlongAndIsReplaced(t *testing.T) {
+	h := newTestHost(t, nil)
+	s := h.NewShell("/")
+	mark := fmt.Sprintf("3600.0%012d", rand.Uint64N(1e12))
+	task, err := s.Start(Request{Command: "(setsid sleep " + mark + " &); sleep " + mark})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for len(marked(mark)) < 3 { // the shell has the mark in its arguments
+		time.Sleep(5 * time.Millisecond)
+	}
+	pid, _ := strconv.Atoi(keeperOf(t, h))
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if r := task.Result(); !errors.Is(r.Status.Err, errKeeperDied) {
+		t.Errorf("status %+v", r.Status)
+	}
+	expectNone(t, mark, 0)
+	if got := text(run(t, s, "echo again")); got != "again\n" {
+		t.Errorf("the next command wrote %q", got)
+	}
+}
+
+func TestFiftyCommandsRunAtOnce(t *testing.T) {
+	s := newTestHost(t, nil).NewShell("/")
+	run(t, s, "true")
+	start := time.Now()
+	var all sync.WaitGroup
+	for i := range 50 {
+		all.Go(func() {
+			task, err := s.Run(t.Context(), Request{Command: fmt.Sprintf("sleep 1; echo %d", i), Timeout: time.Minute})
+			if err != nil {
+				t.Error(err)
+			} else if got, want := text(task), fmt.Sprintf("%d\n", i); got != want {
+				t.Errorf("output %q, want %q", got, want)
+			}
+		})
+	}
+	all.Wait()
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("50 commands of one second took %v", took)
+	}
+}
+
+// A command's end must not touch the orphans of others that run on.
+func TestTheEndOfOneCommandLeavesTheOthersAlone(t *testing.T) {
+	for _, noCgroup := range []bool{false, true} {
+		h := newTestHost(t, func(o *Options) { o.NoCgroup = noCgroup })
+		s := h.NewShell(t.TempDir())
+		long, err := s.Start(Request{Command: "(setsid bash -c 'sleep 0.7; echo orphan') & disown; (setsid sleep 600 &); sleep 1; echo main"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			run(t, s, "sleep 600 & (setsid sleep 600 &)")
+		}
+		if r := long.Result(); r.Status.Code != 0 || text(long) != "orphan\nmain\n" {
+			t.Errorf("noCgroup=%v: the other command wrote %q: %+v", noCgroup, text(long), r)
+		}
+	}
+}
+
+func TestSurvivorsAreNamed(t *testing.T) {
+	s := newTestHost(t, nil).NewShell("/")
+	r := run(t, s, "sleep 600 & echo started").Result()
+	if fmt.Sprint(r.Status.Ended) != "[sleep]" || r.Status.Code != 0 {
+		t.Errorf("status %+v", r.Status)
+	}
+}
+
+// The pipe may be held by a process that is nobody's descendant here: one that
+// was given the descriptor.
+func TestACallReturnsWhenAStrangerKeepsThePipe(t *testing.T) {
+	s := newTestHost(t, nil).NewShell("/")
+	task, err := s.Start(Request{Command: "echo ready; sleep 0.3; echo over"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/1", task.PID()), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	select {
+	case <-task.Done():
+	case <-time.After(10 * time.Second):
+		t.Fatal("the call hangs")
+	}
+	if got := text(task); got != "ready\nover\n" {
+		t.Errorf("output %q", got)
+	}
+}
+
+// What a keeper leaves that was killed in the same instant as its harness is
+// ended when the next one starts.
+func TestLeftoversOfAKilledKeeperAreEndedAtTheNextStart(t *testing.T) {
+	probe := openCgroups()
+	if probe.dir == "" {
+		t.Skip("no cgroup can be made here")
+	}
+	probe.close()
+	mark := fmt.Sprintf("3600.0%012d", rand.Uint64N(1e12))
+	ready := filepath.Join(t.TempDir(), "ready")
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), harnessEnv+"=(setsid sleep "+mark+" &); : >"+quote(ready)+"; sleep 600", "TMPDIR="+t.TempDir())
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if !awaitFile(ready) {
+		t.Error("the command did not start")
+	}
+	var keeper int
+	for _, p := range allProcs() {
+		if p.ppid == cmd.Process.Pid {
+			keeper = p.pid
+		}
+	}
+	for _, sig := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} {
+		_ = syscall.Kill(keeper, sig)
+		_ = cmd.Process.Signal(sig)
+	}
+	_ = cmd.Wait()
+	if len(marked(mark)) == 0 {
+		t.Error("nothing was left: the test shows nothing")
+	}
+	run(t, newTestHost(t, nil).NewShell("/"), "true")
+	expectNone(t, mark, 0)
+}

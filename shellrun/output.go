@@ -1,0 +1,231 @@
+package shellrun
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+)
+
+const (
+	// headBytes and tailBytes are what an Output keeps in memory of its
+	// beginning and end: enough for a result of 30,000 characters of four
+	// bytes.
+	headBytes = 128 << 10
+	tailBytes = 128 << 10
+	// quotaRest is kept free of each quota, for the tail that closes a file
+	// which could not hold all.
+	quotaRest = tailBytes + 512
+)
+
+// An Output is what a command wrote, standard output and error in order of
+// arrival. Its memory is bounded: the first and the last bytes are held, all of
+// them up to the quotas are in a file once they are more than memory holds, and
+// all are counted. It is safe for concurrent use.
+type Output struct {
+	name  string
+	spool *spool
+
+	mu       sync.Mutex
+	size     int64
+	newlines int64
+	last     byte
+	head     []byte
+	tail     []byte // the last bytes, at least tailBytes of them if there were as many
+	file     *spoolFile
+	kept     int64 // the first bytes, as many as are in file
+	spoolErr error
+	ended    bool
+}
+
+// Counts say how much an Output is.
+type Counts struct {
+	Bytes int64
+	Lines int64 // a last line without a newline counts
+}
+
+// newOutput makes an Output. With eager set the file is made at once, so that
+// others can follow it.
+func newOutput(name string, s *spool, eager bool) *Output {
+	o := &Output{name: name, spool: s}
+	if eager {
+		o.openFileLocked()
+	}
+	return o
+}
+
+// keep makes the file for what is to come, if there is none yet.
+func (o *Output) keep() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.file == nil {
+		o.openFileLocked()
+	}
+}
+
+// Write takes what the command wrote. It never fails: a full disk is noted and
+// costs only the middle of the output.
+func (o *Output) Write(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.file == nil && o.size+int64(len(p)) > headBytes {
+		o.openFileLocked()
+	}
+	if o.file != nil && o.kept == o.size { // a file with a hole in it would lie
+		o.kept += int64(o.file.write(p, quotaRest))
+	}
+	room := headBytes - len(o.head)
+	o.head = append(o.head, p[:min(room, len(p))]...)
+	o.tail = appendTail(o.tail, p)
+	o.size += int64(len(p))
+	o.newlines += int64(bytes.Count(p, []byte{'\n'}))
+	o.last = p[len(p)-1]
+	return len(p), nil
+}
+
+// appendTail adds p to a tail of the last bytes, and lets go of old ones when
+// they are as many as those to be held.
+func appendTail(tail, p []byte) []byte {
+	if len(p) >= tailBytes {
+		return append(tail[:0], p[len(p)-tailBytes:]...)
+	}
+	tail = append(tail, p...)
+	if len(tail) > 2*tailBytes {
+		tail = append(tail[:0], tail[len(tail)-tailBytes:]...)
+	}
+	return tail
+}
+
+// openFileLocked makes the file and puts into it what there is. Its absence is
+// told in the excerpt, not to the command.
+func (o *Output) openFileLocked() {
+	if o.spoolErr != nil {
+		return
+	}
+	o.file, o.spoolErr = o.spool.create(o.name)
+	if o.file == nil {
+		return
+	}
+	o.kept = int64(o.file.write(o.head, quotaRest))
+	if o.ended {
+		o.file.close()
+	}
+}
+
+// end closes the file. If it could not hold all, its last lines say so and
+// repeat the end of the output.
+func (o *Output) end() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.ended {
+		return
+	}
+	o.ended = true
+	if o.file == nil {
+		return
+	}
+	if missing := o.size - o.kept; missing > 0 {
+		tail := o.tail[max(0, len(o.tail)-tailBytes):]
+		tail = tail[max(0, int64(len(tail))-missing):]
+		note := fmt.Sprintf("\n[%d bytes are not kept here: the quota for command output was reached. "+
+			"The last %d bytes follow.]\n", missing-int64(len(tail)), len(tail))
+		o.file.write(append([]byte(note), tail...), 0)
+	}
+	o.file.close()
+}
+
+// Counts returns the exact size so far.
+func (o *Output) Counts() Counts {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.countsLocked()
+}
+
+func (o *Output) countsLocked() Counts {
+	c := Counts{Bytes: o.size, Lines: o.newlines}
+	if o.size > 0 && o.last != '\n' {
+		c.Lines++
+	}
+	return c
+}
+
+// Path is the file with the whole output, or "" if the output is small enough
+// to need none.
+func (o *Output) Path() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.file == nil {
+		return ""
+	}
+	return o.file.path
+}
+
+// Since returns the next bytes after the first off, at most limit of them, and
+// where they begin: at off, or later if the bytes between were over the quota
+// and are held no more. No bytes means that there are none yet.
+func (o *Output) Since(off int64, limit int) (data []byte, from int64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	from = min(max(off, 0), o.size)
+	for len(data) < limit {
+		// What memory and file hold may meet in the middle of a character, so
+		// the pieces are joined.
+		piece, at := o.pieceLocked(from+int64(len(data)), limit-len(data))
+		if len(data) == 0 {
+			from = at
+		}
+		if len(piece) == 0 || at != from+int64(len(data)) {
+			break
+		}
+		data = append(data, piece...)
+	}
+	return data, from
+}
+
+// pieceLocked is Since from whichever place holds the next bytes. The piece is
+// valid until the next write.
+func (o *Output) pieceLocked(off int64, limit int) ([]byte, int64) {
+	tailFrom := o.size - int64(len(o.tail))
+	var piece []byte
+	switch {
+	case off >= tailFrom:
+		piece = o.tail[off-tailFrom:]
+	case off < int64(len(o.head)):
+		piece = o.head[off:]
+	default:
+		if off < o.kept {
+			data := make([]byte, min(int64(limit), o.kept-off))
+			if n, _ := o.readFile(data, off); n > 0 {
+				return data[:n], off
+			}
+		}
+		off, piece = tailFrom, o.tail // over the quota, or removed for want of space
+	}
+	return piece[:min(limit, len(piece))], off
+}
+
+func (o *Output) readFile(data []byte, off int64) (int, error) {
+	if !o.ended {
+		return o.file.file.ReadAt(data, off)
+	}
+	file, err := os.Open(o.file.path)
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	return file.ReadAt(data, off)
+}
+
+// lastLines returns up to n last lines, cleaned, within about limit bytes.
+func (o *Output) lastLines(n, limit int) (last string, endsLine bool, total Counts) {
+	o.mu.Lock()
+	tail := string(o.tail[max(0, len(o.tail)-limit):])
+	endsLine, total = o.last == '\n', o.countsLocked()
+	o.mu.Unlock()
+	lines := strings.Split(strings.TrimRight(Clean(tail), "\n"), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n"), endsLine, total
+}

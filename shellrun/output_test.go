@@ -1,0 +1,286 @@
+package shellrun
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestReadNewLosesAndRepeatsNothing reads while another writes, in random
+// pieces, and compares with what was written.
+func TestReadNewLosesAndRepeatsNothing(t *testing.T) {
+	for seed := range uint64(40) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		written := randomOutput(random, random.IntN(3*headBytes))
+		valid := seed%4 == 0
+		if valid {
+			written = bytes.ToValidUTF8(written, []byte("é"))
+		}
+		task := &Task{output: newOutput("t", newSpool(&SpoolOptions{Dir: t.TempDir()}), seed%2 == 0), done: make(chan struct{})}
+		var writer sync.WaitGroup
+		writer.Go(func() {
+			for rest := written; len(rest) > 0; {
+				n := min(1+random.IntN(20000), len(rest))
+				task.output.Write(rest[:n])
+				rest = rest[n:]
+			}
+			task.output.end()
+			close(task.done)
+		})
+		reader := rand.New(rand.NewPCG(seed, 1))
+		var read []byte
+		for {
+			ended := task.Ended()
+			read1 := task.ReadNew
+			if seed%3 == 0 {
+				read1 = task.ReadNewLines
+			}
+			data, lost := read1(1 + reader.IntN(30000))
+			if lost != 0 {
+				t.Fatalf("seed %d: %d bytes lost within the quota", seed, lost)
+			}
+			if valid && !utf8.Valid(data) {
+				t.Fatalf("seed %d: half a character in %d bytes", seed, len(data))
+			}
+			read = append(read, data...)
+			if ended && len(data) == 0 {
+				break
+			}
+		}
+		writer.Wait()
+		if !bytes.Equal(read, written) {
+			t.Fatalf("seed %d: read %d bytes, written %d", seed, len(read), len(written))
+		}
+	}
+}
+
+// Past the quota the count of what is lost is exact, so that read and lost make
+// up what was written.
+func TestReadNewCountsWhatIsLost(t *testing.T) {
+	for seed := range uint64(8) {
+		random := rand.New(rand.NewPCG(seed, 2))
+		task := &Task{output: newOutput("t", newSpool(&SpoolOptions{Dir: t.TempDir(), Task: 400 << 10}), true), done: make(chan struct{})}
+		written := randomOutput(random, 2<<20)
+		var at int64
+		check := func() {
+			data, lost := task.ReadNew(1 + random.IntN(200000))
+			at += lost
+			if !bytes.Equal(data, written[at:at+int64(len(data))]) {
+				t.Fatalf("seed %d: other bytes than those at %d", seed, at)
+			}
+			at += int64(len(data))
+		}
+		for rest := written; len(rest) > 0; {
+			n := min(1+random.IntN(100000), len(rest))
+			task.output.Write(rest[:n])
+			rest = rest[n:]
+			if random.IntN(4) == 0 {
+				check()
+			}
+		}
+		task.output.end()
+		close(task.done)
+		for range 100 {
+			check()
+		}
+		if at != int64(len(written)) {
+			t.Fatalf("seed %d: %d bytes read or lost, %d written", seed, at, len(written))
+		}
+	}
+}
+
+func randomOutput(random *rand.Rand, n int) []byte {
+	pieces := []string{"word ", "line\n", "€uro", "日本", "\xff", "\xe2\x82", "\r50%", "\x1b[31mred\x1b[0m", "🙂"}
+	var b bytes.Buffer
+	for b.Len() < n {
+		b.WriteString(pieces[random.IntN(len(pieces))])
+	}
+	return b.Bytes()
+}
+
+func TestExcerptIsWholeOrSaysWhatIsMissing(t *testing.T) {
+	for seed := range uint64(25) {
+		random := rand.New(rand.NewPCG(seed, 3))
+		o := newOutput("t", newSpool(&SpoolOptions{Dir: t.TempDir(), Task: 1 << 20}), false)
+		var written []byte
+		for range random.IntN(40) {
+			p := randomOutput(random, random.IntN(60000))
+			written = append(written, p...)
+			o.Write(p)
+		}
+		o.end()
+		limit := 3000 + random.IntN(30000)
+		e := o.Excerpt(limit, false)
+		if n := utf8.RuneCountInString(e.Text); n > limit {
+			t.Fatalf("seed %d: %d characters, limit %d", seed, n, limit)
+		}
+		if want := (Counts{int64(len(written)), int64(lines(written))}); e.Total != want {
+			t.Fatalf("seed %d: counts %+v, want %+v", seed, e.Total, want)
+		}
+		if !e.Truncated {
+			if e.Text != Clean(string(written)) {
+				t.Fatalf("seed %d: not truncated, yet other than the output", seed)
+			}
+			continue
+		}
+		var bytesAll, linesAll, head, tail, omitted, omittedLines int
+		if _, err := fmt.Sscanf(e.Text, "[Output truncated: %d bytes, %d lines in all. Shown are the first %d and the last %d bytes; %d bytes with %d line ends",
+			&bytesAll, &linesAll, &head, &tail, &omitted, &omittedLines); err != nil {
+			t.Fatalf("seed %d: %v in %.200q", seed, err, e.Text)
+		}
+		if bytesAll != len(written) || head+tail+omitted != len(written) || bytes.Count(written[head:len(written)-tail], []byte{'\n'}) != omittedLines {
+			t.Fatalf("seed %d: the counts of %.200q do not add up to %d", seed, e.Text, len(written))
+		}
+		want := Clean(string(written[:head])) + "\n\n[…]\n\n" + Clean(string(written[len(written)-tail:]))
+		if !strings.HasSuffix(e.Text, want) {
+			t.Fatalf("seed %d: other text than the two ends", seed)
+		}
+		kept, err := os.ReadFile(e.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(written) <= 1<<20-quotaRest && !bytes.Equal(kept, written) {
+			t.Fatalf("seed %d: the file is not the output", seed)
+		}
+	}
+}
+
+func lines(p []byte) int {
+	n := bytes.Count(p, []byte{'\n'})
+	if len(p) > 0 && p[len(p)-1] != '\n' {
+		n++
+	}
+	return n
+}
+
+func TestClean(t *testing.T) {
+	for _, c := range []struct{ name, in, want string }{
+		{"plain text stays", "a\tb\nc\n", "a\tb\nc\n"},
+		{"colours go", "\x1b[1;31mred\x1b[0m\x1b[K", "red"},
+		{"titles and links go", "\x1b]0;title\x07a\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "alink"},
+		{"a progress bar leaves its last state", "10%\r50%\r100%\ndone", "100%\ndone"},
+		{"a bar that ends with a return keeps its last state", "10%\r20%\r", "20%"},
+		{"Windows line ends become newlines", "a\r\nb\r\n", "a\nb\n"},
+		{"bytes that are no UTF-8 are marked", "a\xffb", "a\uFFFDb"},
+		{"bells and backspaces go", "a\ab\bc\x00", "abc"},
+	} {
+		if got := Clean(c.in); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+func FuzzClean(f *testing.F) {
+	f.Add("a\r\x1b[31mb\x1b]0;x")
+	f.Fuzz(func(t *testing.T, s string) {
+		got := Clean(s)
+		if !utf8.ValidString(got) || strings.ContainsAny(got, "\x1b\r\x00") || utf8.RuneCountInString(got) > len(s) {
+			t.Errorf("Clean(%q) = %q", s, got)
+		}
+	})
+}
+
+func TestTheTotalQuotaTakesTheOldestEndedOutputs(t *testing.T) {
+	dir := t.TempDir()
+	s := newSpool(&SpoolOptions{Dir: dir, Task: 1 << 20, Total: 2 << 20})
+	for i := range 5 {
+		o := newOutput(fmt.Sprint(i), s, false)
+		o.Write(make([]byte, 900<<10))
+		o.end()
+	}
+	var total int64
+	var names []string
+	files, _ := filepath.Glob(dir + "/*")
+	for _, file := range files {
+		info, err := os.Stat(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += info.Size()
+		names = append(names, filepath.Base(file))
+	}
+	if diff := cmp.Diff([]string{"3.output", "4.output"}, names); diff != "" || total > 2<<20 {
+		t.Errorf("%d bytes in other files than the newest: %s", total, diff)
+	}
+}
+
+func TestFilesPastTheirTimeAreSweptAndTheRestCounted(t *testing.T) {
+	dir := t.TempDir()
+	old, recent := filepath.Join(dir, "old.output"), filepath.Join(dir, "recent.output")
+	for _, name := range []string{old, recent} {
+		if err := os.WriteFile(name, make([]byte, 1000), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chtimes(old, time.Time{}, time.Now().Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	s := newSpool(&SpoolOptions{Dir: dir, Keep: time.Minute})
+	newOutput("new", s, true)
+	if _, err := os.Stat(old); err == nil || s.used != 1000 {
+		t.Errorf("old file there: %v, %d bytes counted", err == nil, s.used)
+	}
+}
+
+// A full disk costs the middle of the output, and the excerpt says so.
+func TestAFullDiskIsTold(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("no /dev/full here")
+	}
+	o := newOutput("t", newSpool(&SpoolOptions{Dir: t.TempDir()}), true)
+	full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.file.file.Close()
+	o.file.file = full
+	for range 100 {
+		o.Write(bytes.Repeat([]byte("line\n"), 2000))
+	}
+	o.Write([]byte("the end\n"))
+	o.end()
+	e := o.Excerpt(30000, false)
+	if !strings.Contains(e.Text, "no space left on device") || !strings.HasSuffix(e.Text, "the end\n") || e.Total.Bytes != 1000008 {
+		t.Errorf("excerpt %.500q", e.Text)
+	}
+}
+
+func TestReadNewHoldsBackHalfAnEscape(t *testing.T) {
+	task := &Task{output: newOutput("t", newSpool(nil), false), done: make(chan struct{})}
+	task.output.Write([]byte("a\x1b[3"))
+	if data, _ := task.ReadNew(100); string(data) != "a" {
+		t.Errorf("read %q", data)
+	}
+	task.output.Write([]byte("1mred"))
+	if data, _ := task.ReadNew(100); string(data) != "\x1b[31mred" {
+		t.Errorf("read %q", data)
+	}
+	task.output.Write([]byte("\x1b["))
+	close(task.done)
+	if data, _ := task.ReadNew(100); string(data) != "\x1b[" {
+		t.Errorf("read %q at the end", data)
+	}
+}
+
+func TestALongPathInTheNoteCostsNoLastLine(t *testing.T) {
+	dir := t.TempDir()
+	for range 8 {
+		dir = filepath.Join(dir, strings.Repeat("long", 50))
+	}
+	o := newOutput("t", newSpool(&SpoolOptions{Dir: dir}), false)
+	o.Write(bytes.Repeat([]byte("line\n"), 10000))
+	o.Write([]byte("the end"))
+	e := o.Excerpt(4000, false)
+	if !strings.HasSuffix(e.Text, "the end") || !strings.Contains(e.Text, e.Path) || utf8.RuneCountInString(e.Text) > 4000 {
+		t.Errorf("%d characters: %.200q … %q", utf8.RuneCountInString(e.Text), e.Text, e.Text[len(e.Text)-50:])
+	}
+}

@@ -1,0 +1,114 @@
+package shellrun
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A profile is what the user's interactive shell knows: functions, aliases and
+// PATH. It is captured once, since start-up files can take seconds, and loaded
+// from one file by every command.
+type profile struct {
+	path string // the file to source, "" if there is nothing in it
+	PATH string // with what the start-up files add
+}
+
+const profileTime = 10 * time.Second
+
+// dump prints PATH, then in records of their own each function, after a line
+// with its name and the file that defines it, and the aliases.
+const dump = `shopt -s extdebug
+{
+printf '%s\n' "$PATH"
+for f in $(compgen -A function); do printf '\036'; declare -F "$f"; declare -f "$f"; done
+printf '\036\n'; alias -p
+} >|"$1"
+exit 0`
+
+// captureProfile runs the user's shell once, as an interactive one, and keeps
+// what it knows. env is the environment of commands.
+func captureProfile(r Runner, shell string, env []string, dir string) (profile, error) {
+	p := profile{PATH: lookup(env, "PATH")}
+	out, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		return p, err
+	}
+	defer out.Close()
+	raw := filepath.Join(dir, "profile.raw")
+	defer os.Remove(raw)
+	home := lookup(env, "HOME")
+	if home == "" {
+		home = "/"
+	}
+	args := []string{"bash", "-i", "-c", dump, "bash", raw}
+	proc, err := r.Start(Command{Path: shell, Args: args, Env: env, Dir: home, Output: out})
+	if err != nil {
+		return p, fmt.Errorf("capture the shell profile: %w", err)
+	}
+	select {
+	case <-proc.Done():
+	case <-time.After(profileTime):
+		proc.End(0)
+		<-proc.Done()
+		return p, fmt.Errorf("capture the shell profile: no end after %v", profileTime)
+	}
+	data, err := os.ReadFile(raw)
+	if err != nil {
+		return p, fmt.Errorf("capture the shell profile: %w", err)
+	}
+	return p.keep(string(data), dir)
+}
+
+// askers are aliases that make a command ask before it acts: without a terminal
+// the answer is no, and the command does nothing.
+var askers = regexp.MustCompile(`(?m)^alias (?:rm|cp|mv|ln)='[^'\n]*'\n?`)
+
+func (p profile) keep(dumped, dir string) (profile, error) {
+	path, rest, ok := strings.Cut(dumped, "\n")
+	if !ok {
+		return p, nil
+	}
+	p.PATH = mergePaths(p.PATH, path)
+	body := definitions(rest)
+	if strings.TrimSpace(body) == "" {
+		return p, nil
+	}
+	file := filepath.Join(dir, "profile.sh")
+	body = "shopt -s expand_aliases extglob\n" + body + "shopt -u extglob\n" // functions may need it to be read
+	if err := os.WriteFile(file, []byte(body), 0o600); err != nil {
+		return p, fmt.Errorf("keep the shell profile: %w", err)
+	}
+	p.path = file
+	return p, nil
+}
+
+// definitions returns what is worth loading: not the thousands of lines that
+// completion at a prompt needs.
+func definitions(records string) string {
+	var b strings.Builder
+	for record := range strings.SplitSeq(records, "\x1e") {
+		origin, text, _ := strings.Cut(record, "\n")
+		if !strings.Contains(origin, "completion") {
+			b.WriteString(text)
+		}
+	}
+	return askers.ReplaceAllString(b.String(), "")
+}
+
+// mergePaths adds to first what only second has. The harness's own PATH leads:
+// it may be that of an activated environment, which start-up files know nothing
+// of.
+func mergePaths(first, second string) string {
+	paths := filepath.SplitList(first)
+	for _, path := range filepath.SplitList(second) {
+		if path != "" && !slices.Contains(paths, path) {
+			paths = append(paths, path)
+		}
+	}
+	return strings.Join(paths, string(filepath.ListSeparator))
+}

@@ -1,0 +1,65 @@
+package shellrun
+
+import (
+	"errors"
+	"os"
+	"time"
+)
+
+// A Command is one process to start: its standard input is empty, its standard
+// output and error are both Output.
+type Command struct {
+	Path   string   // the executable, absolute
+	Args   []string // argv, argv[0] included
+	Env    []string // the whole environment, "NAME=value"
+	Dir    string   // the working directory, absolute
+	Output *os.File // written by the process and its descendants; stays the caller's to close
+}
+
+// A Runner starts processes. It is the seam for whatever confines them: a
+// sandbox is a Runner that rewrites the Command and hands it to the Runner it
+// wraps. A Runner is safe for concurrent use.
+type Runner interface {
+	Start(Command) (Process, error)
+}
+
+// A baseRunner is what a Host starts processes with when nothing wraps it.
+type baseRunner interface {
+	Runner
+	// tidy names a directory to remove at the end, also when the harness is
+	// killed, where there is somebody to do it.
+	tidy(dir string)
+	Close() error
+}
+
+// A Process is a started command together with everything it starts.
+type Process interface {
+	PID() int
+
+	// End asks the whole tree to stop, and after grace kills what is left of
+	// it. It returns at once; Done tells when it is over.
+	End(grace time.Duration)
+
+	// Done is closed when the command has exited and none of its descendants is
+	// left, or when they could not be ended.
+	Done() <-chan struct{}
+
+	// Status may be called once Done is closed.
+	Status() Status
+}
+
+// A Status says how a Process ended.
+type Status struct {
+	Code   int      // the exit code; 128+n for death by signal n, as a shell reports it
+	Signal int      // the signal that ended the command, 0 for none
+	Ended  []string // names of the descendants that had outlived the command and were ended
+	Left   []int    // pids that could not be ended: another user's, or asleep in the kernel
+
+	UserTime, SystemTime time.Duration // of the command and the children it waited for
+
+	Err error // the command's end was not seen: the supervisor was killed
+}
+
+// ErrUnsupported is returned on systems where haft cannot run shell commands
+// yet.
+var ErrUnsupported = errors.New("shell commands are not supported on this system yet")

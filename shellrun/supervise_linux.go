@@ -1,0 +1,75 @@
+package shellrun
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+const (
+	keeperName    = "shellrun"
+	noCgroupValue = "nocgroup"           // of keeperEnv
+	tidyEnv       = "HAFT_SHELLRUN_TIDY" // the scratch directory, which the keeper removes
+)
+
+// A Reexec is the proof that the program's main calls Supervise first, so that
+// starting the program again gives a supervisor and not a second harness. The
+// zero Reexec proves nothing: see [Options].
+type Reexec struct {
+	path string
+}
+
+// Supervise makes this process the supervisor and does not return, if it was
+// started as one. A program that runs shell commands calls it first in main
+// (tests: in TestMain), before it reads flags or starts anything, and puts the
+// result into [Options].
+func Supervise() Reexec {
+	mode, ok := os.LookupEnv(keeperEnv)
+	if !ok {
+		return Reexec{path: "/proc/self/exe"}
+	}
+	syscall.Exit(superviseMain(mode)) // not os.Exit: nothing is buffered, and a harness waits for this
+	panic("unreachable")
+}
+
+func superviseMain(mode string) int {
+	// killall goes by this name: the keeper must not fall together with the
+	// harness.
+	_ = os.WriteFile("/proc/self/comm", []byte(keeperName), 0)
+	conn, err := socketConn(3)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "haft: the variable "+keeperEnv+" is for haft itself; unset it")
+		return 2
+	}
+	groups := cgroups{}
+	if mode != noCgroupValue {
+		groups = openCgroups()
+	}
+	keep(conn, groups)
+	if dir := os.Getenv(tidyEnv); strings.HasPrefix(filepath.Base(dir), scratchPrefix) {
+		os.RemoveAll(dir)
+	}
+	return 0
+}
+
+func socketConn(fd int) (*net.UnixConn, error) {
+	file := os.NewFile(uintptr(fd), "keeper")
+	if file == nil {
+		return nil, os.ErrInvalid
+	}
+	defer file.Close()
+	conn, err := net.FileConn(file)
+	if err != nil {
+		return nil, err
+	}
+	unixConn, ok := conn.(*net.UnixConn)
+	if !ok {
+		conn.Close()
+		return nil, errors.New("not a unix socket")
+	}
+	return unixConn, nil
+}

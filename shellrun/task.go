@@ -1,0 +1,200 @@
+package shellrun
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"time"
+)
+
+// A State is where a task is in its life.
+type State string
+
+const (
+	Running   State = "running"
+	Exited    State = "exited"    // by itself
+	TimedOut  State = "timed out" // ended at its time limit
+	Cancelled State = "cancelled" // ended with the context of its call
+	Stopped   State = "stopped"   // ended by Stop or Close
+)
+
+// A Task is one command, running or over. It is safe for concurrent use.
+type Task struct {
+	id      string
+	command string
+	about   string
+	tag     string
+	started time.Time
+	host    *Host
+	shell   *Shell
+	proc    Process
+	pipe    *os.File
+	output  *Output
+	done    chan struct{}
+
+	mu         sync.Mutex
+	background bool
+	state      State // what it will be when done
+	result     Result
+	cursor     int64 // of ReadNew
+}
+
+// A Result says how a task ended.
+type Result struct {
+	State   State
+	Status  Status
+	Elapsed time.Duration
+
+	Dir        string // where the shell is now
+	DirChanged bool   // by this command
+	DirLost    bool   // the directory in which the command ended is gone, so the shell stayed where it was
+	DirHealed  string // the directory that was gone when the command started, which then ran in Dir instead
+}
+
+// Progress is a moment of a running task.
+type Progress struct {
+	TaskID   string
+	Last     string // the last lines, without the final newline
+	EndsLine bool   // a newline was the last thing written
+	Total    Counts
+	Elapsed  time.Duration
+}
+
+func (t *Task) ID() string            { return t.id }
+func (t *Task) Command() string       { return t.command }
+func (t *Task) Description() string   { return t.about }
+func (t *Task) Tag() string           { return t.tag }
+func (t *Task) Started() time.Time    { return t.started }
+func (t *Task) Output() *Output       { return t.output }
+func (t *Task) Done() <-chan struct{} { return t.done }
+func (t *Task) PID() int              { return t.proc.PID() }
+
+// Ended reports whether the task is over.
+func (t *Task) Ended() bool {
+	select {
+	case <-t.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// State is Running until the task is over.
+func (t *Task) State() State {
+	if !t.Ended() {
+		return Running
+	}
+	return t.Result().State
+}
+
+// Background reports whether the task was started in the background or moved
+// there.
+func (t *Task) Background() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.background
+}
+
+// Result waits for the end of the task.
+func (t *Task) Result() Result {
+	<-t.done
+	return t.result
+}
+
+// Stop ends the command with all its descendants and waits for it.
+func (t *Task) Stop() Result {
+	t.stop(Stopped)
+	return t.Result()
+}
+
+func (t *Task) stop(why State) {
+	t.mu.Lock()
+	if t.state == Exited {
+		t.state = why
+	}
+	t.mu.Unlock()
+	t.proc.End(t.host.opts.Grace)
+}
+
+// detach moves the task to the background. It reports false if the task is over
+// already.
+func (t *Task) detach() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.Ended() {
+		return false
+	}
+	t.background = true
+	t.output.keep()
+	return true
+}
+
+// Progress returns where the task is now.
+func (t *Task) Progress() Progress {
+	p := Progress{TaskID: t.id, Elapsed: time.Since(t.started)}
+	p.Last, p.EndsLine, p.Total = t.output.lastLines(5, 2000)
+	return p
+}
+
+// watch sees the task to its end.
+func (t *Task) watch(finish func(*Result)) {
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		copyOutput(t.output, t.pipe)
+	}()
+	<-t.proc.Done()
+	t.mu.Lock()
+	state := t.state // what stops it from now on comes too late
+	t.mu.Unlock()
+	_ = t.pipe.SetReadDeadline(time.Now()) // sets copyOutput to draining
+	<-read
+	t.pipe.Close()
+	t.output.end()
+
+	r := Result{State: state, Status: t.proc.Status(), Elapsed: time.Since(t.started)}
+	finish(&r)
+	t.mu.Lock()
+	t.result = r
+	close(t.done)
+	background := t.background
+	t.mu.Unlock()
+
+	t.host.ended(t)
+	if background && t.host.opts.OnEnd != nil {
+		t.host.opts.OnEnd(t)
+	}
+	t.host.active.Done()
+}
+
+const (
+	drainTime  = 50 * time.Millisecond
+	drainBytes = 1 << 20 // what a pipe can hold at most
+)
+
+// copyOutput reads until the end of the pipe, or, when its deadline says that
+// the command is over, until the pipe is drained: a process that is no
+// descendant may have been given the other end and keep it.
+func copyOutput(to io.Writer, pipe *os.File) {
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := pipe.Read(buffer)
+		_, _ = to.Write(buffer[:n])
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			break
+		}
+		if err != nil {
+			return
+		}
+	}
+	for drained := 0; drained < drainBytes; {
+		_ = pipe.SetReadDeadline(time.Now().Add(drainTime))
+		n, err := pipe.Read(buffer)
+		_, _ = to.Write(buffer[:n])
+		if err != nil {
+			return
+		}
+		drained += n
+	}
+}

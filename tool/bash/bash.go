@@ -1,0 +1,158 @@
+// Package bash is the shell of an agent: the tools Bash, BashOutput and
+// KillShell, which share the table of background commands.
+//
+//	tools := bash.New(host, &bash.Options{Dir: project})
+//	set := tool.NewSet(session, tools.List(), nil, nil)
+//
+// Tools is safe for concurrent use. The host is the caller's to close; EndAgent
+// ends what one agent has started.
+//
+// Trust: a command may do whatever the user may. What confines it is the
+// permission to run at all, given before Run by the pipeline, and the sandbox
+// that the host's runner may be wrapped in. The model's words reach bash
+// unchanged, as one argument. Commands do not inherit provider keys, see
+// package shellrun, but a command that may read the user's files may read keys
+// that are kept there. The output of a command is untrusted text. The one field
+// that can make Bash change a file by itself, a sed edit that was previewed,
+// comes from Permission and is refused from a model.
+package bash
+
+import (
+	"context"
+	_ "embed"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/tool"
+)
+
+var (
+	//go:embed bash.md
+	bashText string
+	//go:embed bashoutput.md
+	outputText string
+	//go:embed killshell.md
+	killText string
+)
+
+// BackgroundFlag is the session flag without which commands cannot be run in
+// the background.
+const BackgroundFlag = "background"
+
+// Options configure the tools. A nil *Options means all zero values.
+type Options struct {
+	Dir string // where commands start; empty means the root directory
+
+	// Environ holds the settings that people give by environment:
+	// HAFT_BASH_TIMEOUT_MS, HAFT_BASH_MAX_TIMEOUT_MS and HAFT_BASH_MAX_OUTPUT,
+	// or the names that Claude Code has for them. Nil means none.
+	Environ []string
+
+	Timeout    time.Duration // of a command that gives none; zero means as Environ says, else 2 minutes
+	MaxTimeout time.Duration // that a command may give; zero means as Environ says, else 10 minutes
+	MaxOutput  int           // characters of output in a result; zero means as Environ says, else 30,000
+
+	KeepEscapes bool // leaves terminal escapes in results
+	EndAtLimit  bool // ends a command at its timeout instead of moving it to the background
+
+	// ReadOnly tells from the text of a command that it changes nothing; nil
+	// means that no command is known to.
+	ReadOnly func(command string) bool
+
+	// Edit makes plain sed -i commands file edits; nil means that they run like
+	// any command.
+	Edit *Edit
+}
+
+// Tools are the shell tools of a session.
+type Tools struct {
+	host *shellrun.Host
+	opts Options
+
+	mu     sync.Mutex
+	shells map[string]*shellrun.Shell // by agent
+}
+
+// New makes the tools on a host.
+func New(host *shellrun.Host, opts *Options) *Tools {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	if o.Dir == "" {
+		o.Dir = "/"
+	}
+	o.Timeout = firstSet(o.Timeout, millisOf(o.Environ, "HAFT_BASH_TIMEOUT_MS", "BASH_DEFAULT_TIMEOUT_MS"), 2*time.Minute)
+	o.MaxTimeout = firstSet(o.MaxTimeout, millisOf(o.Environ, "HAFT_BASH_MAX_TIMEOUT_MS", "BASH_MAX_TIMEOUT_MS"), 10*time.Minute)
+	o.MaxTimeout = max(o.MaxTimeout, o.Timeout)
+	o.MaxOutput = firstSet(o.MaxOutput, numberOf(o.Environ, "HAFT_BASH_MAX_OUTPUT", "BASH_MAX_OUTPUT_LENGTH"), 30_000)
+	return &Tools{host: host, opts: o, shells: make(map[string]*shellrun.Shell)}
+}
+
+// List returns the tools.
+func (t *Tools) List() []tool.Tool {
+	return []tool.Tool{t.bash(), t.bashOutput(), t.killShell()}
+}
+
+// shell returns the shell of an agent, made with its first command.
+func (t *Tools) shell(agent string) *shellrun.Shell {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.shells[agent]
+	if s == nil {
+		s = t.host.NewShell(t.opts.Dir)
+		t.shells[agent] = s
+	}
+	return s
+}
+
+// EndAgent ends every command of an agent that is over, and forgets its
+// directory.
+func (t *Tools) EndAgent(agent string) {
+	t.mu.Lock()
+	s := t.shells[agent]
+	delete(t.shells, agent)
+	t.mu.Unlock()
+	if s != nil {
+		s.Close()
+	}
+}
+
+func (t *Tools) bash() tool.Tool {
+	return tool.New(tool.Def[Input, Output]{
+		Name:        "Bash",
+		SearchHint:  "shell command terminal execute run script",
+		Description: bashText,
+		Marks:       t.marks,
+		Validate:    t.validate,
+		Permission:  t.permission,
+		Classify:    func(in Input) string { return in.Command },
+		Run:         t.run,
+		Render:      Output.Render,
+		Summarize: func(in Input) string {
+			if in.Description != "" {
+				return in.Description
+			}
+			return in.Command
+		},
+		MaxResult:     t.opts.MaxOutput + 5_000, // the output is bounded where it arises; what is said about it comes on top
+		StopsSiblings: true,
+	})
+}
+
+func (t *Tools) marks(in Input) tool.Marks {
+	if in.RunInBackground || t.opts.ReadOnly == nil || !t.opts.ReadOnly(in.Command) {
+		return tool.Marks{}
+	}
+	return tool.Marks{ReadOnly: true, ConcurrencySafe: true, Effect: tool.Pure}
+}
+
+func (t *Tools) validate(_ context.Context, _ *tool.Call, in Input) *tool.Problem {
+	if limit := t.opts.MaxTimeout.Milliseconds(); in.Timeout > limit {
+		return &tool.Problem{Message: "timeout is " + strconv.FormatInt(in.Timeout, 10) + " ms, the most is " + strconv.FormatInt(limit, 10) +
+			" ms. Give a shorter one, or set run_in_background if the command takes longer."}
+	}
+	return nil
+}

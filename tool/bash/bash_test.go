@@ -1,0 +1,134 @@
+package bash_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/bash"
+)
+
+// Reading while a command writes gives every line once, in order, whatever the
+// moments of reading are.
+func TestBashOutputLosesAndRepeatsNothing(t *testing.T) {
+	r := newRig(t, nil, &bash.Options{MaxOutput: 700})
+	const lines = 3000
+	id := r.background(t, fmt.Sprintf("for i in {1..%d}; do echo line $i; (( i %% 97 )) || sleep 0.001; done", lines))
+	var got strings.Builder
+	for status := ""; ; {
+		result, err := r.call(t.Context(), "BashOutput", "", fmt.Sprintf(`{"bash_id":%q}`, id))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := result.Output.(bash.OutputOutput)
+		if len(out.Stdout) > 700 || out.Lost != 0 {
+			t.Fatalf("%d bytes at once, %d lost", len(out.Stdout), out.Lost)
+		}
+		got.WriteString(out.Stdout)
+		if status == "completed" && out.Stdout == "" {
+			break
+		}
+		status = out.Status
+	}
+	var want strings.Builder
+	for i := 1; i <= lines; i++ {
+		fmt.Fprintf(&want, "line %d\n", i)
+	}
+	if got.String() != want.String() {
+		t.Errorf("read %d bytes, written %d", got.Len(), want.Len())
+	}
+}
+
+func TestAnInterruptKeepsWhatWasWritten(t *testing.T) {
+	r := newRig(t, nil, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(300*time.Millisecond, cancel)
+	result, err := r.call(ctx, "Bash", "", `{"command":"echo so far; sleep 600"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "The command was interrupted. It was ended with everything it started.\nso far"; result.Text() != want || !result.Failed {
+		t.Errorf("failed %v: %q", result.Failed, result.Text())
+	}
+}
+
+func TestAPromptEndsFastWithAdvice(t *testing.T) {
+	r := newRig(t, nil, nil)
+	start := time.Now()
+	result, out := r.bash(t, "printf 'Password: '; sleep 600")
+	if !result.Failed || out.Interrupted || !strings.Contains(result.Text(), "Password: \nThe command waited for an answer") || time.Since(start) > 10*time.Second {
+		t.Errorf("after %v: %q", time.Since(start), result.Text())
+	}
+}
+
+func TestProgressIsTyped(t *testing.T) {
+	r := newRig(t, nil, nil)
+	var reports []tool.Progress
+	c := &tool.Call{Tool: "Bash", Input: []byte(`{"command":"seq 3; sleep 1.2"}`), Progress: func(p tool.Progress) { reports = append(reports, p) }}
+	if _, err := r.set.Lookup("Bash").Run(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	if len(reports) != 1 {
+		t.Fatalf("reports %v", reports)
+	}
+	if p := reports[0].(tool.BashProgress); p.Output != "1\n2\n3" || p.Lines != 3 || p.Bytes != 6 || p.Elapsed < time.Second {
+		t.Errorf("report %+v", p)
+	}
+}
+
+func TestReadOnlyCommandsRunBesideEachOther(t *testing.T) {
+	r := newRig(t, nil, &bash.Options{ReadOnly: func(command string) bool { return !strings.HasPrefix(command, "rm") }})
+	marks := func(input string) tool.Marks { return r.set.Lookup("Bash").MarksOf(&tool.Call{Input: []byte(input)}) }
+	if m := marks(`{"command":"ls"}`); !m.ReadOnly || !m.ConcurrencySafe {
+		t.Errorf("marks of ls: %+v", m)
+	}
+	for _, input := range []string{`{"command":"rm x"}`, `{"command":"ls","run_in_background":true}`} {
+		if m := marks(input); m != (tool.Marks{}) {
+			t.Errorf("marks of %s: %+v", input, m)
+		}
+	}
+	if m := newRig(t, nil, nil).set.Lookup("Bash").MarksOf(&tool.Call{Input: []byte(`{"command":"ls"}`)}); m != (tool.Marks{}) {
+		t.Errorf("marks where nobody knows read-only commands: %+v", m)
+	}
+	start := time.Now()
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(func() { r.bash(t, "sleep 0.5") })
+	}
+	all.Wait()
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("50 commands of half a second took %v", took)
+	}
+}
+
+func TestLimitsComeFromTheEnvironment(t *testing.T) {
+	r := newRig(t, nil, &bash.Options{Environ: []string{"BASH_DEFAULT_TIMEOUT_MS=7", "HAFT_BASH_TIMEOUT_MS=150", "BASH_MAX_TIMEOUT_MS=2000", "BASH_MAX_OUTPUT_LENGTH=2000"}, EndAtLimit: true})
+	if _, out := r.bash(t, "sleep 600"); out.TimedOutAfterMS != 150 {
+		t.Errorf("timed out after %d ms", out.TimedOutAfterMS)
+	}
+	_, err := r.call(t.Context(), "Bash", "", `{"command":"true","timeout":2001}`)
+	if forModel := new(tool.Error); !errors.As(err, &forModel) {
+		t.Errorf("a timeout over the limit: %v", err)
+	}
+	result, out := r.bash(t, "seq 10000")
+	if len(result.Text()) > 2000 || out.PersistedPath == "" || out.PersistedSize != 48894 {
+		t.Errorf("%d bytes of text, file %q of %d bytes", len(result.Text()), out.PersistedPath, out.PersistedSize)
+	}
+}
+
+// Escapes are stripped for the model unless a setting keeps them; the file
+// always has them.
+func TestEscapesAreASetting(t *testing.T) {
+	const command = `printf '\033[31mred\033[0m'`
+	if _, out := newRig(t, nil, nil).bash(t, command); out.Stdout != "red" {
+		t.Errorf("output %q", out.Stdout)
+	}
+	if _, out := newRig(t, nil, &bash.Options{KeepEscapes: true}).bash(t, command); out.Stdout != "\x1b[31mred\x1b[0m" {
+		t.Errorf("output %q", out.Stdout)
+	}
+}

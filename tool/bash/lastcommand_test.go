@@ -1,0 +1,80 @@
+package bash
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestExitCodesThatAreAnswers(t *testing.T) {
+	for _, c := range []struct {
+		command, output string
+		code            int
+		want            string
+	}{
+		{"grep x f", "", 1, "No matches found"},
+		{"grep x f", "grep: f: No such file", 2, ""},
+		{"/usr/bin/grep x f", "", 1, "No matches found"},
+		{"cat f | grep x", "", 1, "No matches found"},
+		{"cat f | grep x | head", "", 1, ""},
+		{"make; grep x f", "", 1, "No matches found"},
+		{"make && grep x f", "", 1, ""},
+		{"cd d && grep x f", "", 1, "No matches found"},
+		{"cd d && echo hi && rg x", "hi", 1, "No matches found"},
+		{"cd d && grep x f", "bash: line 1: cd: d: No such file or directory", 1, ""},
+		{"make || grep x f", "", 1, "No matches found"},
+		{"! grep x f", "", 1, ""},
+		{"grep x f &", "", 1, ""},
+		{"set -o pipefail; make | grep x", "", 1, ""},
+		{"(cd d; grep x f)", "", 1, "No matches found"},
+		{"{ grep x f; }", "", 1, "No matches found"},
+		{"time grep x f", "", 1, "No matches found"},
+		{"LC_ALL=C grep x f", "", 1, "No matches found"},
+		{"if true; then grep x f; fi", "", 1, ""},
+		{"$cmd x", "", 1, ""},
+		{"diff a b", "1c1", 1, "Files differ"},
+		{"diff a b", "diff: a: No such file", 2, ""},
+		{"cmp a b", "", 1, "Files differ"},
+		{"git diff --exit-code", "", 1, "There are differences"},
+		{"git grep x", "", 1, "No matches found"},
+		{"git push", "", 1, ""},
+		{"test -f x", "", 1, "Condition is false"},
+		{"[ -f x ]", "", 1, "Condition is false"},
+		{"[[ -f x ]]", "", 1, "Condition is false"},
+		{"find / -name x", "/x\nfind: '/root': Permission denied", 1, "Some directories were inaccessible"},
+		{"command -v nothing", "", 1, "Not found"},
+		{"go test ./...", "FAIL", 1, ""},
+		{"if", "", 1, ""},
+		{"", "", 1, ""},
+	} {
+		if got := lastCommand(c.command).meaning(c.code, c.output); got != c.want {
+			t.Errorf("%q with exit code %d: %q, want %q", c.command, c.code, got, c.want)
+		}
+	}
+}
+
+func FuzzLastCommand(f *testing.F) {
+	f.Add("cd a && { grep x; } | (cat) || ! true")
+	f.Add("time; function f { :; }; coproc x")
+	f.Fuzz(func(_ *testing.T, command string) {
+		lastCommand(command).meaning(1, "")
+		parseSed(command)
+	})
+}
+
+// The parser recurses, and a stack that is used up ends the harness.
+func TestDeepNestingHarmsNobody(t *testing.T) {
+	for _, open := range []string{
+		"(", "{ ", "$(", "`", "$((", "if ", "! ", "[[ (", "\"$(", "a=(", "case x in a) ", "while ", "${a:-", "x|", "x&&",
+	} {
+		for _, size := range []int{maxParsed, 4 << 20} {
+			start := time.Now()
+			command := strings.Repeat(open, size/len(open))
+			lastCommand(command)
+			parseSed("sed -i s/a/b/ " + command)
+			if took := time.Since(start); took > 5*time.Second {
+				t.Errorf("%q in %d bytes takes %v", open, size, took)
+			}
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package bash
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// answers are exit codes that answer a question rather than tell of a failure.
+var answers = []struct {
+	command string
+	with    string // a word that must be among the arguments, "" for none
+	code    int
+	meaning string
+}{
+	{"grep", "", 1, "No matches found"},
+	{"egrep", "", 1, "No matches found"},
+	{"fgrep", "", 1, "No matches found"},
+	{"zgrep", "", 1, "No matches found"},
+	{"rg", "", 1, "No matches found"},
+	{"ag", "", 1, "No matches found"},
+	{"ack", "", 1, "No matches found"},
+	{"git", "grep", 1, "No matches found"},
+	{"pgrep", "", 1, "No processes matched"},
+	{"fd", "", 1, "No matches found"},
+	{"diff", "", 1, "Files differ"},
+	{"cmp", "", 1, "Files differ"},
+	{"git", "--exit-code", 1, "There are differences"},
+	{"git", "--quiet", 1, "There are differences"},
+	{"git", "--is-ancestor", 1, "It is not an ancestor"},
+	{"git", "check-ignore", 1, "None of the paths is ignored"},
+	{"find", "", 1, "Some directories were inaccessible"},
+	{"test", "", 1, "Condition is false"},
+	{"[", "", 1, "Condition is false"},
+	{"[[", "", 1, "Condition is false"},
+	{"which", "", 1, "Not found"},
+	{"type", "", 1, "Not found"},
+	{"command", "-v", 1, "Not found"},
+	{"expr", "", 1, "The value is empty or zero"},
+	{"systemctl", "is-active", 3, "The unit is not active"},
+	{"systemctl", "is-enabled", 1, "The unit is not enabled"},
+	{"jq", "-e", 1, "The last output was false or null"},
+	{"jq", "-e", 4, "There was no output"},
+	{"mountpoint", "", 1, "It is not a mount point"},
+	{"mountpoint", "", 32, "It is not a mount point"},
+}
+
+// shellComplaint is a line by which bash itself tells of a failure.
+var shellComplaint = regexp.MustCompile(`(?m)^bash: `)
+
+// meaning returns what an exit code of the command answers, "" if it is a
+// failure like any.
+func (s simple) meaning(code int, output string) string {
+	if len(s.words) == 0 || s.chain && shellComplaint.MatchString(output) {
+		return ""
+	}
+	name := path.Base(s.words[0])
+	for _, a := range answers {
+		if a.command == name && a.code == code && (a.with == "" || slices.Contains(s.words[1:], a.with)) {
+			return a.meaning
+		}
+	}
+	return ""
+}
+
+// silentCommands write nothing when all is well.
+var silentCommands = strings.Fields(`
+	cd mkdir rmdir mv cp rm touch ln chmod chown install export unset set
+	true : sleep kill wait test [ [[
+`)
+
+func (s simple) silent() bool {
+	return len(s.words) > 0 && slices.Contains(silentCommands, path.Base(s.words[0]))
+}

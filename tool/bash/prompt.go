@@ -1,0 +1,85 @@
+package bash
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/haftdev/haft/shellrun"
+)
+
+// promptAdvice is for a command that was ended because it asked something.
+const promptAdvice = "The command waited for an answer, and there is nobody to give it: it was ended. Pass the answer as an option (such as -y or --yes), " +
+	"give the input by a pipe or a file, or ask the user to run it in a terminal."
+
+// prompts match an unfinished last line that waits for somebody to type.
+var prompts = regexp.MustCompile(`(?i)\b(?:password|passphrase|passcode|username|login|verification code|otp|pin)\b[^\n]{0,100}:\s*$` +
+	`|[\[(]y(?:es)?/no?(?:/[^\])]*\]?)?[\])]\s*[?:]?\s*$` +
+	`|\(END\)\s*$|--more--\S*\s*$|press (?:any key|enter|return)[^\n]*$`)
+
+// promptPatience is how many seconds a prompt must stand unanswered. What reads
+// standard input finds it empty and goes on at once; what is still there waits
+// for a terminal that it made for itself.
+const promptPatience = 3
+
+// A promptWatch sees the progress of a command each second, and calls found
+// when it stands at a prompt.
+type promptWatch struct {
+	found func()
+
+	bytes int64
+	since int
+}
+
+func (w *promptWatch) see(p shellrun.Progress) {
+	if p.Total.Bytes != w.bytes {
+		w.bytes, w.since = p.Total.Bytes, 0
+	}
+	last := p.Last[strings.LastIndexByte(p.Last, '\n')+1:]
+	if p.EndsLine || !prompts.MatchString(last) {
+		return
+	}
+	if w.since++; w.since >= promptPatience {
+		w.found()
+	}
+}
+
+// complaints are what commands write when they would have asked, and what to do
+// about it.
+var complaints = []struct {
+	re     *regexp.Regexp
+	advice string
+}{
+	{
+		regexp.MustCompile(`sudo: (?:a terminal is required|a password is required|no tty present)`),
+		"sudo needs a password, which cannot be typed here. Do it without sudo, or ask the user to run the command.",
+	},
+	{
+		regexp.MustCompile(`terminal prompts disabled|could not read (?:Username|Password) for`),
+		"git needs credentials, which cannot be typed here. Ask the user to set up a credential helper or to use an SSH remote.",
+	},
+	{
+		regexp.MustCompile(`Host key verification failed|Permission denied \((?:publickey|password|keyboard-interactive|gssapi)[^)]*\)`),
+		"ssh could not log in without asking. Ask the user to add the host key or to load the key into ssh-agent.",
+	},
+	{
+		regexp.MustCompile(`gpg: .*(?:Inappropriate ioctl for device|cannot open '/dev/tty'|No pinentry)|error: gpg failed to sign the data`),
+		"gpg needs a passphrase, which cannot be typed here. Ask the user to unlock the key, or to run the command.",
+	},
+	{
+		regexp.MustCompile(`(?i)the input device is not a TTY|not a terminal|must be run (?:from|in) a terminal` +
+			`|inappropriate ioctl for device|/dev/tty: No such device|stdin is not a (?:tty|terminal)|TERM environment variable`),
+		"The command wants a terminal, and there is none. Use its option for non-interactive use (for docker: without -t).",
+	},
+}
+
+// advice says what to do about a failure that came of asking.
+func advice(output string) []string {
+	const look = 4000 // complaints come last
+	output = output[max(0, len(output)-look):]
+	for _, c := range complaints {
+		if c.re.MatchString(output) {
+			return []string{c.advice}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,180 @@
+package bash
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/tool"
+)
+
+// Input is what the model sends to Bash.
+type Input struct {
+	Command         string `json:"command" jsonschema:"The command to run." haft:"min=1;example=go test ./..."`
+	Timeout         int64  `json:"timeout,omitempty" jsonschema:"The most it may take, in milliseconds." haft:"min=1;example=120000"`
+	Description     string `json:"description,omitempty" jsonschema:"What the command does, in five to ten words, for people."`
+	RunInBackground bool   `json:"run_in_background,omitempty" jsonschema:"Return at once and let the command run on. Read its output with BashOutput." haft:"when=background"`
+
+	// SedEdit is what Permission found the command to do; it is refused from a
+	// model.
+	SedEdit *SedEdit `json:"_sedEdit,omitempty" haft:"hidden"`
+}
+
+// Output is what programs get of Bash. The names are those of Claude Code;
+// stderr is part of stdout, in order of arrival.
+type Output struct {
+	Stdout           string `json:"stdout"`
+	Stderr           string `json:"stderr"`
+	Interrupted      bool   `json:"interrupted"`
+	IsImage          bool   `json:"isImage"`
+	NoOutputExpected bool   `json:"noOutputExpected"`
+
+	BackgroundTaskID  string `json:"backgroundTaskId,omitempty"`
+	TimedOutAfterMS   int64  `json:"timedOutAfterMs,omitempty"`
+	CodeMeaning       string `json:"returnCodeInterpretation,omitempty"` // of an exit code that is an answer
+	PersistedPath     string `json:"persistedOutputPath,omitempty"`
+	PersistedSize     int64  `json:"persistedOutputSize,omitempty"`
+	ExitCode          int    `json:"exitCode"`
+	WorkingDirectory  string `json:"cwd,omitempty"`
+	SupervisorProblem string `json:"supervisorProblem,omitempty"` // why nothing is known of the command's end
+
+	// Notes are for the model: what happened beside the output, and what to do
+	// about it.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// errPrompt ends a command that asks something nobody can answer.
+var errPrompt = errors.New("the command waits for an answer")
+
+func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error) {
+	if in.SedEdit != nil {
+		return t.applySed(ctx, in)
+	}
+	if in.RunInBackground {
+		return t.start(c, in)
+	}
+	limit := time.Duration(in.Timeout) * time.Millisecond
+	if limit <= 0 {
+		limit = t.opts.Timeout
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	waiting := &promptWatch{found: func() { cancel(errPrompt) }}
+	task, err := t.shell(c.Agent).Run(ctx, shellrun.Request{
+		Command: in.Command, Description: in.Description, Tag: c.UseID, Timeout: limit, Detach: t.detaches(c, in.Command),
+		OnProgress: func(p shellrun.Progress) {
+			c.Report(tool.BashProgress{Output: p.Last, Lines: p.Total.Lines, Bytes: p.Total.Bytes, Elapsed: p.Elapsed})
+			waiting.see(p)
+		},
+	})
+	if err != nil {
+		return Output{}, notStarted(err)
+	}
+	ended := task.Ended() // asked first, so that the output of an ended one is whole
+	out, shown := t.output(task)
+	if !ended {
+		task.MarkRead(shown)
+		out.TimedOutAfterMS = limit.Milliseconds()
+		out.note("The command did not end within %v and runs on in the background, id %s. You will be told when it ends.", limit, task.ID())
+		out.inBackground(task)
+		return out, nil
+	}
+	out.ended(in.Command, task.Result(), limit)
+	if errors.Is(context.Cause(ctx), errPrompt) {
+		out.Interrupted = false
+		out.note("%s", promptAdvice)
+	}
+	return out, nil
+}
+
+// start runs a command in the background.
+func (t *Tools) start(c *tool.Call, in Input) (Output, error) {
+	task, err := t.shell(c.Agent).Start(shellrun.Request{
+		Command: in.Command, Description: in.Description, Tag: c.UseID, Timeout: time.Duration(in.Timeout) * time.Millisecond,
+	})
+	if err != nil {
+		return Output{}, notStarted(err)
+	}
+	var out Output
+	out.note("The command runs in the background, id %s. You will be told when it ends.", task.ID())
+	out.inBackground(task)
+	return out, nil
+}
+
+func notStarted(err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return tool.Errorf("The command was not started: %w.", err)
+}
+
+// detaches reports whether a command that reaches its time limit goes on in the
+// background: not one that sleeps on purpose, and only where the model can deal
+// with background commands.
+func (t *Tools) detaches(c *tool.Call, command string) bool {
+	return !t.opts.EndAtLimit && c.Session != nil && c.Session.Flags[BackgroundFlag] && !strings.HasPrefix(strings.TrimSpace(command), "sleep")
+}
+
+// output is what a task has written so far, and how many bytes that is.
+func (t *Tools) output(task *shellrun.Task) (out Output, shown int64) {
+	e := task.Output().Excerpt(t.opts.MaxOutput, t.opts.KeepEscapes)
+	out.Stdout = strings.TrimRight(e.Text, "\n")
+	if e.Truncated {
+		out.PersistedPath, out.PersistedSize = e.Path, e.Total.Bytes
+	}
+	return out, e.Total.Bytes
+}
+
+func (o *Output) note(format string, args ...any) {
+	o.Notes = append(o.Notes, fmt.Sprintf(format, args...))
+}
+
+func (o *Output) inBackground(task *shellrun.Task) {
+	o.BackgroundTaskID = task.ID()
+	o.PersistedPath = task.Output().Path()
+	if o.PersistedPath != "" {
+		o.note("Its output is being written to %s.", o.PersistedPath)
+	}
+}
+
+// ended takes over how a command ended, and says about it what the model needs
+// to know.
+func (o *Output) ended(command string, r shellrun.Result, limit time.Duration) {
+	o.ExitCode, o.WorkingDirectory = r.Status.Code, r.Dir
+	o.Interrupted = r.State == shellrun.Cancelled
+	if r.State == shellrun.TimedOut {
+		o.TimedOutAfterMS = limit.Milliseconds()
+	}
+	if r.Status.Err != nil {
+		o.SupervisorProblem = r.Status.Err.Error()
+	}
+	if r.State == shellrun.Exited {
+		last := lastCommand(command)
+		o.NoOutputExpected = last.silent()
+		if o.ExitCode != 0 {
+			o.CodeMeaning = last.meaning(o.ExitCode, o.Stdout)
+		}
+		if o.ExitCode != 0 && o.CodeMeaning == "" {
+			o.Notes = append(o.Notes, advice(o.Stdout)...)
+		}
+	}
+	if r.DirHealed != "" {
+		o.note("The working directory %s no longer exists; the command ran in %s.", r.DirHealed, r.Dir)
+	}
+	if r.DirLost {
+		o.note("The directory in which the command ended no longer exists; the working directory is still %s.", r.Dir)
+	}
+	if r.DirChanged {
+		o.note("The working directory is now %s.", r.Dir)
+	}
+	if n := len(r.Status.Ended); n > 0 && r.State == shellrun.Exited {
+		o.note("Ended with the command: %s that it left running (%s). Use run_in_background for what should go on.",
+			count(n, "process", "processes"), names(r.Status.Ended))
+	}
+	if len(r.Status.Left) > 0 {
+		o.note("These processes of the command could not be ended: %v.", r.Status.Left)
+	}
+}
