@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -47,8 +49,17 @@ func TestBashOutputLosesAndRepeatsNothing(t *testing.T) {
 func TestAnInterruptKeepsWhatWasWritten(t *testing.T) {
 	r := newRig(t, nil, nil)
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(300*time.Millisecond, cancel)
-	result, err := r.call(ctx, "Bash", "", `{"command":"echo so far; sleep 600"}`)
+	written := filepath.Join(t.TempDir(), "written")
+	go func() {
+		for ctx.Err() == nil {
+			if _, err := os.Stat(written); err == nil {
+				cancel()
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}()
+	result, err := r.call(ctx, "Bash", "", fmt.Sprintf(`{"command":"echo so far; touch %s; sleep 600"}`, written))
+	cancel()
 	if err != nil {
 		t.Fatal(err)
 	}
