@@ -14,6 +14,7 @@ type Policy struct {
 	allow    []*Rule
 	problems []RuleProblem
 	guard    *guard.Guard
+	dir      func(agent string) string
 	commands shell.FS // what is known about programs and folders
 	at       places
 	real     places // the same folders by their physical names
@@ -33,6 +34,9 @@ type Options struct {
 	Guard *guard.Guard
 	// Home is the person's home folder; "" means that rules about it match nothing.
 	Home string
+	// Dir returns where the commands of an agent start, which changes as they run;
+	// nil means always in the guard's directory.
+	Dir func(agent string) string
 	// Commands is what is known about the programs and folders that commands
 	// name; nil means the file system of this machine.
 	Commands shell.FS
@@ -41,7 +45,7 @@ type Options struct {
 // NewPolicy compiles the rules. Those that are wrong are left out and reported
 // by [Policy.Problems].
 func NewPolicy(opts Options) *Policy {
-	p := &Policy{mode: opts.Mode, guard: opts.Guard, commands: opts.Commands}
+	p := &Policy{mode: opts.Mode, guard: opts.Guard, dir: opts.Dir, commands: opts.Commands}
 	if p.mode == "" {
 		p.mode = Default
 	}
@@ -93,6 +97,9 @@ type Decision struct {
 
 // Decide judges a call. It changes nothing and asks nobody.
 func (p *Policy) Decide(c tool.Case) Decision {
+	if p.dir != nil {
+		p = p.in(p.dir(c.Call.Agent))
+	}
 	h := &hearing{policy: p, subject: newSubject(c.Call.Tool, c.Call.Input), call: c}
 	h.hearOthers()
 	switch h.subject.kind {
@@ -106,6 +113,17 @@ func (p *Policy) Decide(c tool.Case) Decision {
 		h.hearOther()
 	}
 	return h.decide()
+}
+
+// in returns the policy with another working directory.
+func (p *Policy) in(dir string) *Policy {
+	if dir == "" || dir == p.at.cwd {
+		return p
+	}
+	n := *p
+	n.guard = p.guard.At(dir)
+	n.at.cwd, n.real.cwd = dir, p.physical(dir)
+	return &n
 }
 
 // tooBroadForAuto reports whether an allow rule would let a classifier's session

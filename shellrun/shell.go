@@ -17,6 +17,11 @@ type Request struct {
 	Tag         string        // for the caller: what it likes to know again when the task ends
 	Timeout     time.Duration // zero means none
 
+	// Plain runs the command with these variables beside the usual ones, and
+	// without the user's profile and env file, which could change them or what
+	// its words mean; nil means an ordinary command.
+	Plain []string
+
 	// Detach moves a command that outlives its Timeout to the background, where
 	// it may run on, instead of ending it.
 	Detach bool
@@ -142,11 +147,20 @@ func (s *Shell) start(r Request, background bool) (*Task, error) {
 		state: Exited, done: make(chan struct{}), started: time.Now(),
 	}
 	dirFile, longFile := filepath.Join(shell.scratch, t.id+".dir"), filepath.Join(shell.scratch, t.id+".sh")
-	args, err := shellArgs(prelude(shell.profile, h.opts.EnvFile, dir, dirFile), r.Command, longFile)
+	profile, envFile := shell.profile, h.opts.EnvFile
+	env := replace(shell.env, "PWD", dir)
+	if r.Plain != nil {
+		profile, envFile = "", ""
+		for _, kv := range r.Plain {
+			name, value, _ := strings.Cut(kv, "=")
+			env = replace(env, name, value)
+		}
+	}
+	args, err := shellArgs(prelude(profile, envFile, dir, dirFile), r.Command, longFile)
 	if err != nil {
 		return nil, err
 	}
-	if err := h.open(t, Command{Path: shell.path, Args: args, Env: replace(shell.env, "PWD", dir), Dir: dir}); err != nil {
+	if err := h.open(t, Command{Path: shell.path, Args: args, Env: env, Dir: dir}); err != nil {
 		return nil, err
 	}
 	go t.watch(func(result *Result) {

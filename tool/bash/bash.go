@@ -57,9 +57,13 @@ type Options struct {
 	KeepEscapes bool // leaves terminal escapes in results
 	EndAtLimit  bool // ends a command at its timeout instead of moving it to the background
 
-	// ReadOnly tells from the text of a command that it changes nothing; nil
-	// means that no command is known to.
-	ReadOnly func(command string) bool
+	// ReadOnly tells from the text of a command, and the directory it would run
+	// in if that is known, that it changes nothing; nil means that no command is
+	// known to.
+	ReadOnly func(command, dir string) bool
+	// Hardening returns the environment in which that holds, as NAME=value; such
+	// commands run with it and without the user's profile. Nil means none.
+	Hardening func(dir string) []string
 
 	// Edit makes plain sed -i commands file edits; nil means that they run like
 	// any command.
@@ -108,6 +112,19 @@ func (t *Tools) shell(agent string) *shellrun.Shell {
 	return s
 }
 
+// Dir returns the directory in which the next command of an agent starts.
+func (t *Tools) Dir(agent string) string { return t.shell(agent).Dir() }
+
+// plain returns the environment of a command that is known to change nothing, or
+// nil for any other.
+func (t *Tools) plain(agent, command string) []string {
+	dir := t.Dir(agent)
+	if t.opts.ReadOnly == nil || t.opts.Hardening == nil || !t.opts.ReadOnly(command, dir) {
+		return nil
+	}
+	return t.opts.Hardening(dir)
+}
+
 // EndAgent ends every command of an agent that is over, and forgets its
 // directory.
 func (t *Tools) EndAgent(agent string) {
@@ -143,7 +160,7 @@ func (t *Tools) bash() tool.Tool {
 }
 
 func (t *Tools) marks(in Input) tool.Marks {
-	if in.RunInBackground || t.opts.ReadOnly == nil || !t.opts.ReadOnly(in.Command) {
+	if in.RunInBackground || t.opts.ReadOnly == nil || !t.opts.ReadOnly(in.Command, "") {
 		return tool.Marks{}
 	}
 	return tool.Marks{ReadOnly: true, ConcurrencySafe: true, Effect: tool.Pure}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/bash"
 )
@@ -68,6 +69,25 @@ func TestAnInterruptKeepsWhatWasWritten(t *testing.T) {
 	}
 }
 
+// A profile and an env file may make words mean something else, and set what the
+// hardening unsets.
+func TestACommandThatOnlyReadsRunsPlain(t *testing.T) {
+	envFile := filepath.Join(t.TempDir(), "env")
+	if err := os.WriteFile(envFile, []byte("export HARD=soft; alias whoami='echo alias'; shopt -s expand_aliases"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, &shellrun.Options{EnvFile: envFile}, &bash.Options{
+		ReadOnly:  func(command, _ string) bool { return strings.HasPrefix(command, "echo") },
+		Hardening: func(string) []string { return []string{"HARD=hard"} },
+	})
+	if result, _ := r.bash(t, "echo $HARD"); result.Text() != "hard" {
+		t.Errorf("a command that only reads: %q", result.Text())
+	}
+	if result, _ := r.bash(t, "true; echo $HARD"); result.Text() != "soft" {
+		t.Errorf("any other command: %q", result.Text())
+	}
+}
+
 func TestAPromptEndsFastWithAdvice(t *testing.T) {
 	r := newRig(t, nil, nil)
 	start := time.Now()
@@ -93,7 +113,7 @@ func TestProgressIsTyped(t *testing.T) {
 }
 
 func TestReadOnlyCommandsRunBesideEachOther(t *testing.T) {
-	r := newRig(t, nil, &bash.Options{ReadOnly: func(command string) bool { return !strings.HasPrefix(command, "rm") }})
+	r := newRig(t, nil, &bash.Options{ReadOnly: func(command, _ string) bool { return !strings.HasPrefix(command, "rm") }})
 	marks := func(input string) tool.Marks { return r.set.Lookup("Bash").MarksOf(&tool.Call{Input: []byte(input)}) }
 	if m := marks(`{"command":"ls"}`); !m.ReadOnly || !m.ConcurrencySafe {
 		t.Errorf("marks of ls: %+v", m)

@@ -18,7 +18,7 @@ func (r *rig) subject(t *testing.T, name string) tooltest.Subject {
 }
 
 func TestBashConforms(t *testing.T) {
-	r := newRig(t, nil, &bash.Options{ReadOnly: func(command string) bool { return command == "echo hi" }})
+	r := newRig(t, nil, &bash.Options{ReadOnly: func(command, _ string) bool { return command == "echo hi" }})
 	s := r.subject(t, "Bash")
 	s.Valid = []string{`{"command":"echo hi"}`, `{"command":"true","timeout":5000,"description":"Do nothing"}`}
 	s.Slow = `{"command":"sleep 600"}`
