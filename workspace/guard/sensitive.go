@@ -5,7 +5,9 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
@@ -238,43 +240,69 @@ func (g *Guard) lookUp(p string) Sensitivity {
 			}
 		}
 	}
-	for _, r := range rules {
-		switch {
-		case strings.HasPrefix(r.pattern, "~/"):
-			for _, b := range below {
-				if matches(r.pattern[2:], b) {
-					return r.Sensitivity
-				}
-			}
-		case r.pattern[0] == '/':
-			if matches(r.pattern[1:], all) {
-				return r.Sensitivity
-			}
-		default:
-			for i := range inside {
-				if matches(r.pattern, inside[i:]) {
-					return r.Sensitivity
-				}
-			}
+	for _, r := range compiled() {
+		if r.matchesPath(all, below, inside) {
+			return r.what
 		}
 	}
 	return Sensitivity{}
 }
 
-// matches compares a pattern with all of the given components, or with their beginning when it ends in "/**".
-func matches(pattern string, parts []string) bool {
-	pattern, deep := strings.CutSuffix(pattern, "/**")
-	n := 0
-	for p := range strings.SplitSeq(pattern, "/") {
-		if n == len(parts) {
-			return false
-		}
-		if ok, err := path.Match(p, parts[n]); err != nil || !ok {
-			return false
-		}
-		n++
+// matcher is a rule taken apart.
+type matcher struct {
+	parts    []string
+	home     bool // anchored at the home directory
+	absolute bool // anchored at the root of the file system
+	deep     bool // covers everything below
+	what     Sensitivity
+}
+
+// compiled takes the rules apart, once.
+var compiled = sync.OnceValue(func() []matcher {
+	out := make([]matcher, len(rules))
+	for i, r := range rules {
+		m := matcher{what: r.Sensitivity}
+		p, home := strings.CutPrefix(r.pattern, "~/")
+		p, absolute := strings.CutPrefix(p, "/")
+		p, deep := strings.CutSuffix(p, "/**")
+		m.home, m.absolute, m.deep, m.parts = home, absolute, deep, strings.Split(p, "/")
+		out[i] = m
 	}
-	return deep || n == len(parts)
+	return out
+})
+
+// matchesPath compares a rule with a path: all of it, what lies below a home directory, and what lies inside a root.
+func (m *matcher) matchesPath(all []string, below [][]string, inside []string) bool {
+	switch {
+	case m.absolute:
+		return m.matches(all)
+	case m.home:
+		return slices.ContainsFunc(below, m.matches)
+	}
+	for i := range inside {
+		if m.matches(inside[i:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// matches compares with all of the given components, or with their beginning if the rule is deep.
+func (m *matcher) matches(parts []string) bool {
+	if len(parts) < len(m.parts) || !m.deep && len(parts) != len(m.parts) {
+		return false
+	}
+	for i, p := range m.parts {
+		if p != parts[i] && !(strings.Contains(p, "*") && glob(p, parts[i])) {
+			return false
+		}
+	}
+	return true
+}
+
+func glob(pattern, name string) bool {
+	ok, err := path.Match(pattern, name)
+	return ok && err == nil
 }
 
 var shortName = regexp.MustCompile(`^([a-z0-9_]{1,6})~[0-9]+$`)

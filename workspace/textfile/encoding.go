@@ -141,3 +141,15 @@ func (e *RepertoireError) Error() string {
 	}
 	return fmt.Sprintf("%s cannot hold %q (U+%04X)", e.Encoding, e.Rune, e.Rune)
 }
+
+// Wide reports whether the encoding has two-byte code units, so that ASCII is not itself in it.
+func (e Encoding) Wide() bool { return e.wide }
+
+// DecodeLine decodes one line that Lines returned; the first may carry the byte-order mark, which is dropped.
+func (e Encoding) DecodeLine(raw []byte) []byte {
+	if len(e.bom) > 0 {
+		raw = bytes.TrimPrefix(raw, e.bom)
+	}
+	e.bom = nil
+	return Decode(raw, e).text
+}
