@@ -48,32 +48,52 @@ const Context = 5
 func (w *Workspace) Revise(ctx context.Context, r Revision) (*Outcome, error) {
 	unlock := w.locks.lock(r.Path.Real)
 	defer unlock()
-	f, err := w.Load(r.Path)
-	var no *Refusal
-	if r.Create && errors.As(err, &no) && no.Code == Missing {
-		return w.create(ctx, r)
-	}
+	o, f, err := w.draft(ctx, r)
 	if err != nil {
 		return nil, err
 	}
+	if f != nil && bytes.Equal(o.After.Raw(), f.Raw) {
+		w.Saw(r.Agent, f.entry())
+		return o, nil
+	}
+	if err := w.store(ctx, r, f, o.After); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// Preview returns what Revise would do now, and does not do it.
+func (w *Workspace) Preview(ctx context.Context, r Revision) (*Outcome, error) {
+	o, _, err := w.draft(ctx, r)
+	return o, err
+}
+
+// draft makes the new content, and returns it with the file as it is, which is nil if there is none.
+func (w *Workspace) draft(ctx context.Context, r Revision) (*Outcome, *File, error) {
+	f, err := w.Load(r.Path)
+	var no *Refusal
+	if r.Create && errors.As(err, &no) && no.Code == Missing && r.Path.Err == nil {
+		raw, notes, err := r.Make(nil)
+		if err != nil {
+			return nil, nil, err
+		}
+		after := textfile.Decode(raw, textfile.Encoding{})
+		return &Outcome{Path: r.Path.Real, After: after, Notes: notes, Hunks: patch.Diff(nil, after.Bytes(), Context)}, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
 	if f.Kind != nil {
-		return nil, refuse(Binary, "%s is not a text file (%s) and is not edited. Replace it with Bash if that is meant.", r.Path.Path, kindOf(f.Kind))
+		return nil, nil, refuse(Binary, "%s is not a text file (%s) and is not edited. Replace it with Bash if that is meant.", r.Path.Path, kindOf(f.Kind))
 	}
 	raw, o, err := w.plan(ctx, r, f)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	o.Path, o.Before = f.Path, f.Text
 	o.After = textfile.Decode(raw, f.Text.Encoding())
 	o.Hunks = patch.Diff(f.Text.Bytes(), o.After.Bytes(), Context)
-	if bytes.Equal(raw, f.Raw) {
-		w.Saw(r.Agent, f.entry())
-		return o, nil
-	}
-	if err := w.store(ctx, r, f, raw, o.After); err != nil {
-		return nil, err
-	}
-	return o, nil
+	return o, f, nil
 }
 
 func kindOf(err error) string {
@@ -84,21 +104,9 @@ func kindOf(err error) string {
 	return err.Error()
 }
 
-func (w *Workspace) create(ctx context.Context, r Revision) (*Outcome, error) {
-	raw, notes, err := r.Make(nil)
-	if err != nil {
-		return nil, err
-	}
-	after := textfile.Decode(raw, textfile.Encoding{})
-	o := &Outcome{Path: r.Path.Real, After: after, Notes: notes, Hunks: patch.Diff(nil, after.Bytes(), Context)}
-	if err := w.store(ctx, r, nil, raw, after); err != nil {
-		return nil, err
-	}
-	return o, nil
-}
-
 // store keeps what is replaced, announces the change, writes, and remembers the new content as read.
-func (w *Workspace) store(ctx context.Context, r Revision, before *File, raw []byte, after *textfile.Text) error {
+func (w *Workspace) store(ctx context.Context, r Revision, before *File, after *textfile.Text) error {
+	raw := after.Raw()
 	digest := blob.Digest(raw)
 	change := Change{Agent: r.Agent, Path: r.Path.Real, After: digest}
 	var old *disk.Info

@@ -1,11 +1,10 @@
 package workspace
 
 import (
-	"cmp"
 	"path/filepath"
-	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/workspace/guard"
 )
 
@@ -20,21 +19,20 @@ func (w *Workspace) similar(f guard.Facts) []string {
 	if err != nil {
 		return nil
 	}
+	var names, out []string
+	stem := strings.TrimSuffix(base, filepath.Ext(base))
 	const most = 5000
-	type candidate struct {
-		path string
-		cost int
-	}
-	var found []candidate
 	for _, e := range entries[:min(len(entries), most)] {
-		if c := nameCost(base, e.Name()); c >= 0 {
-			found = append(found, candidate{filepath.Join(filepath.Dir(f.Path), e.Name()), c})
+		if strings.TrimSuffix(e.Name(), filepath.Ext(e.Name())) == stem {
+			out = append(out, e.Name()) // the same name with another extension
+		} else {
+			names = append(names, e.Name())
 		}
 	}
-	slices.SortFunc(found, func(a, b candidate) int { return cmp.Or(a.cost-b.cost, strings.Compare(a.path, b.path)) })
-	var out []string
-	for _, c := range found[:min(len(found), 3)] {
-		out = append(out, c.path)
+	out = append(near.Names(base, names, 3), out...)
+	out = out[:min(len(out), 3)]
+	for i := range out {
+		out[i] = filepath.Join(filepath.Dir(f.Path), out[i])
 	}
 	return out
 }
@@ -51,44 +49,4 @@ func (w *Workspace) belowRoot(path string) string {
 		}
 	}
 	return ""
-}
-
-// nameCost says how far apart two names are, or -1 when they have nothing to do with each other.
-func nameCost(want, have string) int {
-	stem := func(s string) string { return strings.TrimSuffix(s, filepath.Ext(s)) }
-	switch {
-	case strings.EqualFold(want, have):
-		return 0
-	case stem(want) == stem(have):
-		return 1
-	}
-	d := editDistance(strings.ToLower(want), strings.ToLower(have))
-	if d <= 2 && d*3 <= len(want) {
-		return 1 + d
-	}
-	return -1
-}
-
-// editDistance is Levenshtein's, with everything over 3 as 3.
-func editDistance(a, b string) int {
-	if len(a)-len(b) > 2 || len(b)-len(a) > 2 {
-		return 3
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
-		}
-	}
-	return min(row[len(b)], 3)
 }

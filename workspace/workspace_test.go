@@ -490,8 +490,8 @@ func TestNothingLandsOutside(t *testing.T) {
 			refused++
 		}
 	}
-	deadline := time.Now().Add(15 * time.Second)
-	for i := 0; wrote+refused < 3000 && time.Now().Before(deadline); i++ {
+	deadline := time.Now().Add(8 * time.Second)
+	for i := 0; wrote+refused < 2000 && time.Now().Before(deadline); i++ {
 		write("d/f", fmt.Sprint(i))
 		write(fmt.Sprintf("d/new%d", i), "new")
 		write(fmt.Sprintf("d/sub%d/new", i), "new")

@@ -5,6 +5,7 @@ package disk
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -98,7 +99,7 @@ func (d *osDir) Open(name string, flag int, perm fs.FileMode) (File, error) {
 	if err != nil {
 		return nil, d.fail("open", name, err)
 	}
-	return &osFile{os.NewFile(uintptr(fd), d.path(name))}, nil
+	return &osFile{os.NewFile(uintptr(fd), d.path(name)), fd}, nil
 }
 
 func (d *osDir) OpenDir(name string) (Dir, error) {
@@ -173,18 +174,34 @@ func ignoringEINTR(f func() error) error {
 	}
 }
 
-type osFile struct{ *os.File }
+// osFile keeps the descriptor at hand: asking os.File for it would make it blocking again.
+type osFile struct {
+	*os.File
+	fd int
+}
+
+// Read does not wait for what is not there: some files of /proc are endless streams that pass for regular files.
+func (f *osFile) Read(b []byte) (n int, err error) {
+	err = ignoringEINTR(func() error { n, err = unix.Read(f.fd, b); return err })
+	switch {
+	case err != nil:
+		return 0, &fs.PathError{Op: "read", Path: f.Name(), Err: err}
+	case n == 0 && len(b) > 0:
+		return 0, io.EOF
+	}
+	return n, nil
+}
 
 func (f *osFile) Stat() (Info, error) {
 	var st unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+	if err := unix.Fstat(f.fd, &st); err != nil {
 		return Info{}, &fs.PathError{Op: "stat", Path: f.Name(), Err: err}
 	}
 	return infoOf(&st), nil
 }
 
 func (f *osFile) Lock() (bool, error) {
-	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	err := unix.Flock(f.fd, unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		return false, nil
 	}
