@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/haftdev/haft/workspace/merge"
@@ -113,9 +114,21 @@ func describe(m merge.Result, enc textfile.Encoding) string {
 			fmt.Fprintf(&b, "… and %d more\n", len(conflicts)-most)
 			break
 		}
+		c.Ours, c.Theirs = clip(c.Ours), clip(c.Theirs)
 		fmt.Fprintf(&b, "at line %d of what was read:\n%s", c.BaseLine+1, merge.Result{Chunks: []merge.Chunk{c}}.Marked("edit", "disk"))
 	}
 	return b.String()
+}
+
+// clip shortens one side of a conflict to what a reader needs to decide.
+func clip(lines [][]byte) [][]byte {
+	const most = 40
+	if len(lines) <= most {
+		return lines
+	}
+	out := slices.Clone(lines[:most/2])
+	out = append(out, fmt.Appendf(nil, "… %d more lines …\n", len(lines)-most))
+	return append(out, lines[len(lines)-most/2:]...)
 }
 
 // ConflictError says that an edit and a foreign change touch the same lines. Nothing was written.

@@ -129,7 +129,7 @@ func (e Encoding) firstUnencodable(s string) rune {
 	return utf8.RuneError
 }
 
-// RepertoireError says that text cannot be written in the encoding of its file.
+// RepertoireError says that text cannot be written in the encoding of its file. Its text is written for the model.
 type RepertoireError struct {
 	Encoding Encoding
 	Rune     rune // the first character that does not fit; 0 when it is their neighbours that make it unreadable
@@ -137,9 +137,9 @@ type RepertoireError struct {
 
 func (e *RepertoireError) Error() string {
 	if e.Rune == 0 {
-		return fmt.Sprintf("the new text does not survive next to the bytes around it in %s", e.Encoding)
+		return fmt.Sprintf("The new text would not read the same next to the bytes around it in %s. Replace a longer piece of text, or convert the file to UTF-8 first (iconv in Bash).", e.Encoding)
 	}
-	return fmt.Sprintf("%s cannot hold %q (U+%04X)", e.Encoding, e.Rune, e.Rune)
+	return fmt.Sprintf("The file is encoded in %s, which cannot hold %q (U+%04X). Use only characters it has, or convert the file to UTF-8 first (iconv in Bash).", e.Encoding, e.Rune, e.Rune)
 }
 
 // Wide reports whether the encoding has two-byte code units, so that ASCII is not itself in it.
