@@ -52,13 +52,15 @@ func (w *Workspace) reconcile(ctx context.Context, r Revision, f *File, hash str
 	o := &Outcome{Stale: true, Foreign: foreign, Notes: notes}
 	m := mergeTexts(was, textfile.Decode(ours, was.Encoding()), f.Text)
 	switch {
-	case m.Clean(), r.OnConflict == Overwrite:
+	case m.Clean() && r.makesSense(m.Bytes()), r.OnConflict == Overwrite:
 		return m.Bytes(), o, nil
-	case r.OnConflict == Markers:
+	case m.Clean():
+		return nil, nil, refuse(Stale, "%s was changed by somebody else since it was read, and does not make sense once both changes are joined. Nothing was written. Read it again.", r.Path.Path)
+	case r.OnConflict == Markers && r.Check == nil:
 		raw, err := marked(m, f.Text)
 		return raw, o, err
 	}
-	return nil, nil, &ConflictError{Path: r.Path.Path, Foreign: foreign, Hunks: describe(m, f.Text.Encoding())}
+	return nil, nil, &ConflictError{Path: r.Path.Path, Foreign: foreign, Hunks: describe(m, f.Text.Encoding()), NoMarkers: r.Check != nil}
 }
 
 // fitNow applies a revision to the file as it is, if it can tell that it fits.
@@ -72,6 +74,8 @@ func fitNow(r Revision, f *File, foreign []patch.Hunk) ([]byte, *Outcome, error)
 	}
 	return raw, &Outcome{Stale: true, Foreign: foreign, Notes: notes}, nil
 }
+
+func (r Revision) makesSense(raw []byte) bool { return r.Check == nil || r.Check(raw) == nil }
 
 func mergeTexts(base, ours, theirs *textfile.Text) merge.Result {
 	return merge.Lines(base.Lines(), ours.Lines(), theirs.Lines())
@@ -136,13 +140,19 @@ type ConflictError struct {
 	Path    string
 	Hunks   string // the conflicts, with markers
 	Foreign []patch.Hunk
+	// NoMarkers says that the file would make no sense with conflict markers in it.
+	NoMarkers bool
 }
 
 func (e *ConflictError) Error() string {
+	markers := ` ("markers" writes both sides between conflict markers instead)`
+	if e.NoMarkers {
+		markers = ""
+	}
 	return fmt.Sprintf(`%s was changed by somebody else since it was read, in the same place. Nothing was written. The conflict (edit = this call, disk = the file now):
 %s
 There are three ways out:
-1. overwrite: send this call again with on_conflict set to "overwrite" to take the edit's side here and keep the rest of the foreign change ("markers" writes both sides between conflict markers instead);
+1. overwrite: send this call again with on_conflict set to "overwrite" to take the edit's side here and keep the rest of the foreign change%s;
 2. abort: leave the file as it is now;
-3. read again: Read the file and make a new edit from what it says now.`, e.Path, strings.TrimRight(e.Hunks, "\n"))
+3. read again: Read the file and make a new edit from what it says now.`, e.Path, strings.TrimRight(e.Hunks, "\n"), markers)
 }

@@ -450,7 +450,8 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// TestNothingLandsOutside swaps a directory for a link to one outside, and back, during thousands of writes.
+// TestNothingLandsOutside swaps a directory for a link to one outside, and back, during many writes. HAFT_RACE_WRITES=5000 makes
+// them thousands.
 func TestNothingLandsOutside(t *testing.T) {
 	b := newBench(t, map[string]string{"d/f": lines})
 	b.onChange = nil
@@ -490,8 +491,9 @@ func TestNothingLandsOutside(t *testing.T) {
 			refused++
 		}
 	}
-	deadline := time.Now().Add(8 * time.Second)
-	for i := 0; wrote+refused < 2000 && time.Now().Before(deadline); i++ {
+	attempts := intEnv(t, "HAFT_RACE_WRITES", 1000)
+	deadline := time.Now().Add(time.Duration(attempts) * 5 * time.Millisecond)
+	for i := 0; wrote+refused < attempts && time.Now().Before(deadline); i++ {
 		write("d/f", fmt.Sprint(i))
 		write(fmt.Sprintf("d/new%d", i), "new")
 		write(fmt.Sprintf("d/sub%d/new", i), "new")
@@ -506,7 +508,7 @@ func TestNothingLandsOutside(t *testing.T) {
 		t.Fatalf("outside there are %v, and f holds %.40q", entries, got)
 	}
 	t.Logf("%d written, %d refused", wrote, refused)
-	if wrote < 100 || refused == 0 {
+	if wrote < 20 || refused < 20 {
 		t.Errorf("%d written, %d refused: the race did not happen", wrote, refused)
 	}
 }

@@ -5,6 +5,7 @@ package filetool
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/haftdev/haft/tool"
@@ -95,12 +96,29 @@ func (c Change) Text() string {
 	case c.Stale && len(c.Foreign) == 0:
 		b.WriteString("\nNote: somebody else changed the file since it was read. What was read is no longer at hand, so the change cannot be shown; the edit fitted and was made. Read the file before relying on the rest of it.")
 	case c.Stale:
-		b.WriteString("\nNote: somebody else changed the file since it was read. Their change, and below it what this call changed:\n" + strings.TrimRight(patch.Unified("read", "disk", c.Foreign), "\n"))
+		b.WriteString("\nNote: somebody else changed the file since it was read. Their change, and below it what this call changed:\n" + strings.TrimRight(patch.Unified("read", "disk", short(c.Foreign)), "\n"))
 	}
 	if len(c.Hunks) > 0 {
-		b.WriteString("\n" + patch.Unified(c.Path, c.Path, c.Hunks))
+		b.WriteString("\n" + patch.Unified(c.Path, c.Path, short(c.Hunks)))
 	}
 	return strings.TrimRight(b.String(), "\n")
+}
+
+// short cuts lines that are too long to read, such as an image inside a notebook.
+func short(hunks []patch.Hunk) []patch.Hunk {
+	const most = 2000
+	out := make([]patch.Hunk, len(hunks))
+	for i, h := range hunks {
+		out[i] = h
+		out[i].Lines = make([]string, len(h.Lines))
+		for j, l := range h.Lines {
+			if len(l) > most {
+				l = fmt.Sprintf("%s… [%d more bytes]", strings.ToValidUTF8(l[:most], ""), len(l)-most)
+			}
+			out[i].Lines[j] = l
+		}
+	}
+	return out
 }
 
 // Valid returns text that JSON can hold: bytes that are not UTF-8 become U+FFFD.
