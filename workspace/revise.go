@@ -34,6 +34,7 @@ type Revision struct {
 // Outcome is a changed file.
 type Outcome struct {
 	Path    string         // physical
+	Spelled string         // as the caller named it, absolute
 	Before  *textfile.Text // on disk before; nil if the file was created
 	After   *textfile.Text
 	Hunks   []patch.Hunk // from Before to After, five lines of context
@@ -80,7 +81,7 @@ func (w *Workspace) draft(ctx context.Context, r Revision) (*Outcome, *File, err
 			return nil, nil, err
 		}
 		after := textfile.Decode(raw, textfile.Encoding{})
-		return &Outcome{Path: r.Path.Real, After: after, Notes: notes, Hunks: patch.Diff(nil, after.Bytes(), Context)}, nil, nil
+		return &Outcome{Path: r.Path.Real, Spelled: r.Path.Path, After: after, Notes: notes, Hunks: patch.Diff(nil, after.Bytes(), Context)}, nil, nil
 	}
 	if err != nil {
 		return nil, nil, err
@@ -92,7 +93,7 @@ func (w *Workspace) draft(ctx context.Context, r Revision) (*Outcome, *File, err
 	if err != nil {
 		return nil, nil, err
 	}
-	o.Path, o.Before = f.Path, f.Text
+	o.Path, o.Spelled, o.Before = f.Path, r.Path.Path, f.Text
 	o.After = textfile.Decode(raw, f.Text.Encoding())
 	o.Hunks = patch.Diff(f.Text.Bytes(), o.After.Bytes(), Context)
 	return o, f, nil

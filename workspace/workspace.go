@@ -71,6 +71,7 @@ type Workspace struct {
 	onChange func(context.Context, Change) error
 	reads    readstate.Options
 	locks    locks
+	pins     pins
 
 	mu   sync.Mutex
 	seen map[string]*readstate.State // by agent

@@ -18,6 +18,7 @@ import (
 	"github.com/haftdev/haft/tool/internal/filetool"
 	"github.com/haftdev/haft/workspace"
 	"github.com/haftdev/haft/workspace/edits"
+	"github.com/haftdev/haft/workspace/guard"
 	"github.com/haftdev/haft/workspace/patch"
 	"github.com/haftdev/haft/workspace/textfile"
 )
@@ -59,8 +60,8 @@ func New(ws *workspace.Workspace) tool.Tool {
 		Validate: func(ctx context.Context, c *tool.Call, in Input) *tool.Problem {
 			return check(ctx, ws, c, in.FilePath, single(in), in.OnConflict)
 		},
-		Permission: func(_ context.Context, _ *tool.Call, in Input) tool.Verdict {
-			return filetool.WriteView(ws.Look(in.FilePath))
+		Permission: func(_ context.Context, c *tool.Call, in Input) tool.Verdict {
+			return filetool.WriteView(ws, c, in.FilePath)
 		},
 		Classify: func(in Input) string {
 			return fmt.Sprintf("edit %s: replace %q by %q", in.FilePath, in.OldString, in.NewString)
@@ -86,7 +87,7 @@ func run(ctx context.Context, ws *workspace.Workspace, c *tool.Call, in Input) (
 		return Output{}, filetool.Error(err)
 	}
 	return Output{
-		FilePath: ws.Look(in.FilePath).Path, OldString: in.OldString, NewString: in.NewString, ReplaceAll: in.ReplaceAll,
+		FilePath: o.Spelled, OldString: in.OldString, NewString: in.NewString, ReplaceAll: in.ReplaceAll,
 		OriginalFile: original(o), StructuredPatch: filetool.Hunks(o.Hunks), Replacements: made[0],
 		StaleRecovered: o.Stale, ForeignPatch: filetool.Hunks(o.Foreign), Notes: o.Notes,
 	}, nil
@@ -103,8 +104,7 @@ func say(out Output) string {
 }
 
 // revision is what a list of edits means for a file, and where the number of replacements goes.
-func revision(ws *workspace.Workspace, c *tool.Call, path string, list []edits.Edit, onConflict string, counts *[]int) workspace.Revision {
-	facts := ws.Look(path)
+func revision(c *tool.Call, facts guard.Facts, list []edits.Edit, onConflict string, counts *[]int) workspace.Revision {
 	create := len(list) == 1 && list[0].Old == "" && list[0].New != ""
 	return workspace.Revision{
 		Agent: c.Agent, Path: facts, Create: create, OnConflict: workspace.Choice(onConflict),
@@ -128,21 +128,21 @@ func revision(ws *workspace.Workspace, c *tool.Call, path string, list []edits.E
 
 // check refuses before anybody is asked what would be refused after.
 func check(ctx context.Context, ws *workspace.Workspace, c *tool.Call, path string, list []edits.Edit, onConflict string) *tool.Problem {
-	var counts []int
-	r := revision(ws, c, path, list, onConflict, &counts)
-	if p := filetool.Problem(ws.CheckPath(r.Path, "file_path")); p != nil {
+	facts := ws.Look(path)
+	if p := filetool.Problem(ws.CheckPath(facts, "file_path")); p != nil {
 		return p
 	}
-	return filetool.Preview(ctx, ws, r)
+	var counts []int
+	return filetool.Preview(ctx, ws, revision(c, facts, list, onConflict, &counts))
 }
 
 func revise(ctx context.Context, ws *workspace.Workspace, c *tool.Call, path string, list []edits.Edit, onConflict string) ([]int, *workspace.Outcome, error) {
-	var counts []int
-	r := revision(ws, c, path, list, onConflict, &counts)
-	if err := ws.CheckPath(r.Path, "file_path"); err != nil {
+	facts, err := filetool.Look(ws, c, path, "file_path")
+	if err != nil {
 		return nil, nil, err
 	}
-	o, err := ws.Revise(ctx, r)
+	var counts []int
+	o, err := ws.Revise(ctx, revision(c, facts, list, onConflict, &counts))
 	return counts, o, err
 }
 

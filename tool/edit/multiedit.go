@@ -53,8 +53,8 @@ func NewMulti(ws *workspace.Workspace) tool.Tool {
 		Validate: func(ctx context.Context, c *tool.Call, in MultiInput) *tool.Problem {
 			return check(ctx, ws, c, in.FilePath, several(in), in.OnConflict)
 		},
-		Permission: func(_ context.Context, _ *tool.Call, in MultiInput) tool.Verdict {
-			return filetool.WriteView(ws.Look(in.FilePath))
+		Permission: func(_ context.Context, c *tool.Call, in MultiInput) tool.Verdict {
+			return filetool.WriteView(ws, c, in.FilePath)
 		},
 		Classify: func(in MultiInput) string {
 			var b strings.Builder
@@ -94,7 +94,7 @@ func runMulti(ctx context.Context, ws *workspace.Workspace, c *tool.Call, in Mul
 		return MultiOutput{}, filetool.Error(err)
 	}
 	return MultiOutput{
-		FilePath: ws.Look(in.FilePath).Path, Edits: in.Edits, OriginalFile: original(o), StructuredPatch: filetool.Hunks(o.Hunks),
+		FilePath: o.Spelled, Edits: in.Edits, OriginalFile: original(o), StructuredPatch: filetool.Hunks(o.Hunks),
 		Replacements: made, StaleRecovered: o.Stale, ForeignPatch: filetool.Hunks(o.Foreign), Notes: o.Notes,
 	}, nil
 }

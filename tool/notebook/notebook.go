@@ -19,6 +19,7 @@ import (
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/internal/filetool"
 	"github.com/haftdev/haft/workspace"
+	"github.com/haftdev/haft/workspace/guard"
 	"github.com/haftdev/haft/workspace/patch"
 	"github.com/haftdev/haft/workspace/textfile"
 )
@@ -59,14 +60,19 @@ func New(ws *workspace.Workspace) tool.Tool {
 		SearchHint:  "jupyter notebook ipynb cell edit insert delete replace",
 		Description: description,
 		Validate: func(ctx context.Context, c *tool.Call, in Input) *tool.Problem {
-			if err := check(ws, in); err != nil {
+			facts := ws.Look(in.NotebookPath)
+			err := ws.CheckPath(facts, "notebook_path")
+			if err == nil {
+				err = check(in)
+			}
+			if err != nil {
 				return filetool.Problem(err)
 			}
 			var made cellEdit
-			return filetool.Preview(ctx, ws, revision(ws, c, in, newID(), &made))
+			return filetool.Preview(ctx, ws, revision(c, facts, in, newID(), &made))
 		},
-		Permission: func(_ context.Context, _ *tool.Call, in Input) tool.Verdict {
-			return filetool.WriteView(ws.Look(in.NotebookPath))
+		Permission: func(_ context.Context, c *tool.Call, in Input) tool.Verdict {
+			return filetool.WriteView(ws, c, in.NotebookPath)
 		},
 		Classify: func(in Input) string {
 			return mode(in) + " cell " + in.CellID + " of " + in.NotebookPath + ": " + in.NewSource
@@ -88,10 +94,7 @@ func mode(in Input) string {
 }
 
 // check refuses what makes no sense whatever the notebook holds.
-func check(ws *workspace.Workspace, in Input) error {
-	if err := ws.CheckPath(ws.Look(in.NotebookPath), "notebook_path"); err != nil {
-		return err
-	}
+func check(in Input) error {
 	switch {
 	case !strings.EqualFold(filepath.Ext(in.NotebookPath), ".ipynb"):
 		return tool.Errorf("NotebookEdit changes Jupyter notebooks (.ipynb) only. Use Edit for other files.")
@@ -106,8 +109,7 @@ func check(ws *workspace.Workspace, in Input) error {
 }
 
 // revision is what an edit of a cell means for the file, and where what was found out about the cell goes.
-func revision(ws *workspace.Workspace, c *tool.Call, in Input, id string, made *cellEdit) workspace.Revision {
-	facts := ws.Look(in.NotebookPath)
+func revision(c *tool.Call, facts guard.Facts, in Input, id string, made *cellEdit) workspace.Revision {
 	return workspace.Revision{
 		Agent: c.Agent, Path: facts, OnConflict: workspace.Choice(in.OnConflict),
 		Make: func(t *textfile.Text) ([]byte, []string, error) {
@@ -131,18 +133,21 @@ func revision(ws *workspace.Workspace, c *tool.Call, in Input, id string, made *
 }
 
 func run(ctx context.Context, ws *workspace.Workspace, c *tool.Call, in Input) (Output, error) {
-	if err := check(ws, in); err != nil {
+	facts, err := filetool.Look(ws, c, in.NotebookPath, "notebook_path")
+	if err == nil {
+		err = check(in)
+	}
+	if err != nil {
 		return Output{}, filetool.Error(err)
 	}
 	var made cellEdit
-	r := revision(ws, c, in, newID(), &made)
-	o, err := ws.Revise(ctx, r)
+	o, err := ws.Revise(ctx, revision(c, facts, in, newID(), &made))
 	if err != nil {
 		return Output{}, filetool.Error(err)
 	}
 	return Output{
 		NewSource: in.NewSource, OldSource: made.oldSource, CellID: made.id, CellType: made.cellType, Language: made.language,
-		EditMode: mode(in), NotebookPath: r.Path.Path, OriginalFile: filetool.Valid(o.Before.Bytes()), UpdatedFile: filetool.Valid(o.After.Bytes()),
+		EditMode: mode(in), NotebookPath: facts.Path, OriginalFile: filetool.Valid(o.Before.Bytes()), UpdatedFile: filetool.Valid(o.After.Bytes()),
 		Patch: filetool.Hunks(o.Hunks), Stale: o.Stale, Foreign: filetool.Hunks(o.Foreign),
 	}, nil
 }

@@ -89,8 +89,8 @@ func New(ws *workspace.Workspace, opts *Options) tool.Tool {
 			return tool.Marks{ReadOnly: true, ConcurrencySafe: true, Effect: tool.Pure}
 		},
 		Validate: r.validate,
-		Permission: func(_ context.Context, _ *tool.Call, in Input) tool.Verdict {
-			return filetool.ReadView(ws.Look(in.FilePath))
+		Permission: func(_ context.Context, c *tool.Call, in Input) tool.Verdict {
+			return filetool.ReadView(ws, c, in.FilePath)
 		},
 		Classify:        func(in Input) string { return "read " + in.FilePath },
 		Run:             r.run,
@@ -114,8 +114,8 @@ func (r *reader) validate(_ context.Context, _ *tool.Call, in Input) *tool.Probl
 
 // run finds out what kind of file it is and shows it as that.
 func (r *reader) run(ctx context.Context, c *tool.Call, in Input) (Output, error) {
-	facts := r.ws.Look(in.FilePath)
-	if err := r.ws.CheckPath(facts, "file_path"); err != nil {
+	facts, err := filetool.Look(r.ws, c, in.FilePath, "file_path")
+	if err != nil {
 		return Output{}, filetool.Error(err)
 	}
 	f, info, err := r.ws.Stream(facts)

@@ -220,6 +220,25 @@ func TestErrors(t *testing.T) {
 	golden(t, "errors.golden", strings.ReplaceAll(out.String(), b.dir, "/project"))
 }
 
+func TestALinkSwappedAfterTheVerdictIsNotFollowed(t *testing.T) {
+	b := newBench(t, map[string]string{"d/f": "harmless\n"})
+	outside := b.dir + ".secret"
+	must(t, os.Mkdir(outside, 0o755))
+	must(t, os.WriteFile(filepath.Join(outside, "f"), []byte("secret\n"), 0o600))
+	raw, err := json.Marshal(Input{FilePath: b.path("d/f")})
+	must(t, err)
+	c := &tool.Call{ID: "c1", Tool: "Read", Input: raw}
+	if v := b.tool.Permission(context.Background(), c); v.Behavior != tool.Allow {
+		t.Fatalf("verdict %v", v)
+	}
+	must(t, os.Rename(b.path("d"), b.path("d.real")))
+	must(t, os.Symlink(outside, b.path("d")))
+	r, err := b.tool.Run(context.Background(), c)
+	if err == nil || !strings.Contains(err.Error(), "when this call was permitted") {
+		t.Errorf("result %q, error %v", r.Text(), err)
+	}
+}
+
 func TestPermissionDenied(t *testing.T) {
 	if os.Getuid() == 0 {
 		t.Skip("root may read everything")
@@ -302,8 +321,8 @@ func TestImages(t *testing.T) {
 }
 
 func TestAnImageThatIsTooLargeToSendIsMadeSmaller(t *testing.T) {
-	// Noise does not compress: 1500×1500 pixels are more than the limit as PNG.
-	img := image.NewRGBA(image.Rect(0, 0, 1500, 1500))
+	// Noise does not compress: 1100×1100 pixels are more than the limit as PNG.
+	img := image.NewRGBA(image.Rect(0, 0, 1100, 1100))
 	state := uint32(1)
 	for i := range img.Pix {
 		state = state*1664525 + 1013904223

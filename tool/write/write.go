@@ -17,6 +17,7 @@ import (
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/internal/filetool"
 	"github.com/haftdev/haft/workspace"
+	"github.com/haftdev/haft/workspace/guard"
 	"github.com/haftdev/haft/workspace/patch"
 	"github.com/haftdev/haft/workspace/textfile"
 )
@@ -53,14 +54,14 @@ func New(ws *workspace.Workspace) tool.Tool {
 			return tool.Marks{Effect: tool.Idempotent}
 		},
 		Validate: func(ctx context.Context, c *tool.Call, in Input) *tool.Problem {
-			r := revision(ws, c, in)
-			if p := filetool.Problem(ws.CheckPath(r.Path, "file_path")); p != nil {
+			facts := ws.Look(in.FilePath)
+			if p := filetool.Problem(ws.CheckPath(facts, "file_path")); p != nil {
 				return p
 			}
-			return filetool.Preview(ctx, ws, r)
+			return filetool.Preview(ctx, ws, revision(c, facts, in))
 		},
-		Permission: func(_ context.Context, _ *tool.Call, in Input) tool.Verdict {
-			return filetool.WriteView(ws.Look(in.FilePath))
+		Permission: func(_ context.Context, c *tool.Call, in Input) tool.Verdict {
+			return filetool.WriteView(ws, c, in.FilePath)
 		},
 		Classify:  func(in Input) string { return fmt.Sprintf("write %s: %q", in.FilePath, in.Content) },
 		Run:       func(ctx context.Context, c *tool.Call, in Input) (Output, error) { return run(ctx, ws, c, in) },
@@ -74,9 +75,9 @@ func New(ws *workspace.Workspace) tool.Tool {
 }
 
 // revision is what a content means for a file.
-func revision(ws *workspace.Workspace, c *tool.Call, in Input) workspace.Revision {
+func revision(c *tool.Call, facts guard.Facts, in Input) workspace.Revision {
 	return workspace.Revision{
-		Agent: c.Agent, Path: ws.Look(in.FilePath), Create: true, Whole: true, OnConflict: workspace.Choice(in.OnConflict),
+		Agent: c.Agent, Path: facts, Create: true, Whole: true, OnConflict: workspace.Choice(in.OnConflict),
 		Make: func(t *textfile.Text) ([]byte, []string, error) {
 			if t == nil {
 				return []byte(in.Content), nil, nil
@@ -88,15 +89,15 @@ func revision(ws *workspace.Workspace, c *tool.Call, in Input) workspace.Revisio
 }
 
 func run(ctx context.Context, ws *workspace.Workspace, c *tool.Call, in Input) (Output, error) {
-	r := revision(ws, c, in)
-	if err := ws.CheckPath(r.Path, "file_path"); err != nil {
-		return Output{}, filetool.Error(err)
-	}
-	o, err := ws.Revise(ctx, r)
+	facts, err := filetool.Look(ws, c, in.FilePath, "file_path")
 	if err != nil {
 		return Output{}, filetool.Error(err)
 	}
-	out := Output{Type: "create", FilePath: r.Path.Path, Content: in.Content, StructuredPatch: []patch.Hunk{},
+	o, err := ws.Revise(ctx, revision(c, facts, in))
+	if err != nil {
+		return Output{}, filetool.Error(err)
+	}
+	out := Output{Type: "create", FilePath: facts.Path, Content: in.Content, StructuredPatch: []patch.Hunk{},
 		StaleRecovered: o.Stale, ForeignPatch: filetool.Hunks(o.Foreign)}
 	if o.Before != nil {
 		before := filetool.Valid(o.Before.Bytes())

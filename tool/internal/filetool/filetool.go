@@ -37,9 +37,10 @@ func Problem(err error) *tool.Problem {
 	return p
 }
 
-// ReadView is a reading tool's own view of a path: what the guard lets pass is allowed.
-func ReadView(f guard.Facts) tool.Verdict {
-	v := view(f, guard.Read)
+// ReadView is a reading tool's own view of a path: what the guard lets pass is allowed. Where the path leads is remembered
+// for the call; see Look.
+func ReadView(ws *workspace.Workspace, c *tool.Call, path string) tool.Verdict {
+	v := view(ws, c, path, guard.Read)
 	if v.Behavior == tool.NoView {
 		return tool.Verdict{Behavior: tool.Allow, Reason: "it is inside the project"}
 	}
@@ -47,9 +48,23 @@ func ReadView(f guard.Facts) tool.Verdict {
 }
 
 // WriteView is a writing tool's own view of a path: what the guard lets pass is left to rules and mode.
-func WriteView(f guard.Facts) tool.Verdict { return view(f, guard.Write) }
+func WriteView(ws *workspace.Workspace, c *tool.Call, path string) tool.Verdict {
+	return view(ws, c, path, guard.Write)
+}
 
-func view(f guard.Facts, op guard.Op) tool.Verdict {
+// Look looks at the path of a call that now runs. param is the name of the input field. It refuses what is no absolute path,
+// and what leads elsewhere than when the call was judged.
+func Look(ws *workspace.Workspace, c *tool.Call, path, param string) (guard.Facts, error) {
+	f, err := ws.LookPinned(c.ID, path)
+	if err == nil {
+		err = ws.CheckPath(f, param)
+	}
+	return f, err
+}
+
+func view(ws *workspace.Workspace, c *tool.Call, path string, op guard.Op) tool.Verdict {
+	f := ws.Look(path)
+	ws.Pin(c.ID, f)
 	v := f.Verdict(op)
 	switch v.Decision {
 	case guard.Ask:
@@ -63,9 +78,10 @@ func view(f guard.Facts, op guard.Op) tool.Verdict {
 // previewLimit is the size of a file up to which Validate tries a change before anybody is asked about it.
 const previewLimit = 2 << 20
 
-// Preview reports why a revision would be refused, if that is cheap to find out.
+// Preview reports why a revision would be refused, if that is cheap to find out. Files that need asking about are not opened
+// before somebody was asked.
 func Preview(ctx context.Context, ws *workspace.Workspace, r workspace.Revision) *tool.Problem {
-	if r.Path.Exists && r.Path.Info.Size > previewLimit {
+	if r.Path.Verdict(guard.Write).Decision == guard.Ask || r.Path.Exists && r.Path.Info.Size > previewLimit {
 		return nil
 	}
 	_, err := ws.Preview(ctx, r)
