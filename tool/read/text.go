@@ -147,12 +147,14 @@ func (w *window) notes(path string, in Input, enc textfile.Encoding, eol textfil
 	if w.cut > 0 {
 		say("%d lines over %d characters are cut. To see the rest of line N use Bash: sed -n 'Np' FILE | cut -c%d-", w.cut, maxLine, maxLine+1)
 	}
-	if !enc.UTF8() {
-		how := ""
-		if enc.Guessed() {
-			how = " (guessed from its bytes)"
-		}
-		say("The file is encoded in %s%s. Edits keep that; only characters it can hold may be inserted.", enc, how)
+	switch {
+	case enc.UTF8():
+	case enc.Unsure():
+		say("The file is not UTF-8; it may be %s, but it holds too little text to be sure. Edits keep its bytes; only ASCII may be inserted.", enc)
+	case enc.Guessed():
+		say("The file is encoded in %s (guessed from its bytes). Edits keep that; only characters it can hold may be inserted.", enc)
+	default:
+		say("The file is encoded in %s. Edits keep that; only characters it can hold may be inserted.", enc)
 	}
 	if w.invalid {
 		say("The file holds bytes that are not valid UTF-8, shown as U+FFFD. Edits leave them as they are, and cannot match text that holds them.")

@@ -23,6 +23,7 @@ type Encoding struct {
 	bom     []byte
 	wide    bool // two-byte code units
 	guessed bool
+	unsure  bool // guessed from too little
 }
 
 var (
@@ -108,10 +109,17 @@ func (e Encoding) BOM() []byte { return bytes.Clone(e.bom) }
 // Codec returns the codec of the bytes after the byte-order mark, or nil for UTF-8.
 func (e Encoding) Codec() encoding.Encoding { return e.codec }
 
+// Unsure reports whether the guess rests on too few bytes to write anything but ASCII by it.
+func (e Encoding) Unsure() bool { return e.unsure }
+
 // Encode returns s in this encoding, without a byte-order mark.
 func (e Encoding) Encode(s string) ([]byte, error) {
 	if e.codec == nil {
 		return []byte(s), nil
+	}
+	if i := strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }); e.unsure && i >= 0 {
+		r, _ := utf8.DecodeRuneInString(s[i:])
+		return nil, &RepertoireError{Encoding: e, Rune: r}
 	}
 	b, err := e.codec.NewEncoder().Bytes([]byte(s))
 	if err != nil {
@@ -138,6 +146,9 @@ type RepertoireError struct {
 func (e *RepertoireError) Error() string {
 	if e.Rune == 0 {
 		return fmt.Sprintf("The new text would not read the same next to the bytes around it in %s. Replace a longer piece of text, or convert the file to UTF-8 first (iconv in Bash).", e.Encoding)
+	}
+	if e.Encoding.unsure {
+		return fmt.Sprintf("The file holds too little text to tell its encoding (perhaps %s), so that %q (U+%04X) cannot be written safely. Use ASCII only, or convert the file to UTF-8 first (iconv in Bash).", e.Encoding, e.Rune, e.Rune)
 	}
 	return fmt.Sprintf("The file is encoded in %s, which cannot hold %q (U+%04X). Use only characters it has, or convert the file to UTF-8 first (iconv in Bash).", e.Encoding, e.Rune, e.Rune)
 }
