@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"runtime"
 	"slices"
 	"strconv"
@@ -21,37 +20,6 @@ func bigText(n int) string {
 		fmt.Fprintf(&b, "line %d: the quick brown fox jumps over the lazy dog\n", i)
 	}
 	return b.String()
-}
-
-// TestTenMegabytesAgainstSed compares an edit, read state, merge base, pre-image, fsync and all, with sed -i on the same file.
-func TestTenMegabytesAgainstSed(t *testing.T) {
-	if raceDetector {
-		t.Skip("the race detector distorts the comparison")
-	}
-	if _, err := exec.LookPath("sed"); err != nil {
-		t.Skip("sed is missing")
-	}
-	b := newBench(t, map[string]string{"ours": bigText(10 << 20), "seds": bigText(10 << 20)})
-	b.read("ours")
-	var ours, seds []time.Duration
-	for i := range 7 {
-		from, to := fmt.Sprintf("line 100000: the %s brown", word(i)), fmt.Sprintf("line 100000: the %s brown", word(i+1))
-		start := time.Now()
-		_, err := b.edit("ours", from, to)
-		ours = append(ours, time.Since(start))
-		must(t, err)
-		start = time.Now()
-		must(t, exec.Command("sed", "-i", fmt.Sprintf("s/%s/%s/", from, to), b.path("seds")).Run())
-		seds = append(seds, time.Since(start))
-	}
-	if b.content("ours") != b.content("seds") {
-		t.Fatal("the two files differ")
-	}
-	o, s := slices.Min(ours), slices.Min(seds)
-	t.Logf("edit %v, sed -i %v, ratio %.2f", o, s, float64(o)/float64(s))
-	if o > 3*s {
-		t.Errorf("an edit takes %v, more than three times sed's %v", o, s)
-	}
 }
 
 func word(i int) string {

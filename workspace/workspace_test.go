@@ -405,6 +405,35 @@ func TestFullDiskNamesTheLargestDirectories(t *testing.T) {
 	golden(t, "full.golden", strings.ReplaceAll(err.Error(), b.dir, "/project"))
 }
 
+// TestFullDisk fills a small file system of its own.
+func TestFullDisk(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("mounting a file system needs root")
+	}
+	b := newBench(t, nil)
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", b.dir).CombinedOutput(); err != nil {
+		t.Skipf("mount is not allowed here: %s", out)
+	}
+	t.Cleanup(func() { must(t, unix.Unmount(b.dir, unix.MNT_DETACH)) })
+	b.write("f", lines)
+	must(t, os.Mkdir(b.path("build"), 0o755))
+	b.write("build/out", strings.Repeat("x", 300<<10))
+	b.read("f")
+	_, err := b.edit("f", "two", strings.Repeat("z", 400<<10))
+	var full *FullError
+	if !errors.As(err, &full) || full.Space.Need < 400<<10 || full.Space.Free >= full.Space.Need {
+		t.Fatalf("error %v", err)
+	}
+	for _, want := range []string{fmt.Sprintf("%d are missing", full.Space.Need-full.Space.Free), "The file is unchanged.", fmt.Sprintf("%d bytes  %s", 300<<10, b.path("build"))} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("error %q does not say %q", err, want)
+		}
+	}
+	if b.content("f") != lines {
+		t.Error("the file changed")
+	}
+}
+
 // TestEncodings edits each kind of file through the whole pipeline.
 func TestEncodings(t *testing.T) {
 	for _, name := range []string{"UTF-8", "UTF-8 with BOM", "UTF-16LE with BOM", "UTF-16BE with BOM", "ISO-8859-1", "windows-1252", "GB18030", "Shift_JIS", "EUC-KR"} {

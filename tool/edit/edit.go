@@ -41,7 +41,7 @@ type Output struct {
 	FilePath        string       `json:"filePath"`
 	OldString       string       `json:"oldString"`
 	NewString       string       `json:"newString"`
-	OriginalFile    string       `json:"originalFile"`
+	OriginalFile    string       `json:"originalFile"` // "" over 256 KB
 	StructuredPatch []patch.Hunk `json:"structuredPatch"`
 	UserModified    bool         `json:"userModified"`
 	ReplaceAll      bool         `json:"replaceAll"`
@@ -88,7 +88,7 @@ func run(ctx context.Context, ws *workspace.Workspace, c *tool.Call, in Input) (
 	}
 	return Output{
 		FilePath: o.Spelled, OldString: in.OldString, NewString: in.NewString, ReplaceAll: in.ReplaceAll,
-		OriginalFile: original(o), StructuredPatch: filetool.Hunks(o.Hunks), Replacements: made[0],
+		OriginalFile: filetool.Original(o.Before), StructuredPatch: filetool.Hunks(o.Hunks), Replacements: made[0],
 		StaleRecovered: o.Stale, ForeignPatch: filetool.Hunks(o.Foreign), Notes: o.Notes,
 	}, nil
 }
@@ -144,14 +144,6 @@ func revise(ctx context.Context, ws *workspace.Workspace, c *tool.Call, path str
 	var counts []int
 	o, err := ws.Revise(ctx, revision(c, facts, list, onConflict, &counts))
 	return counts, o, err
-}
-
-// original returns the text before, or "" for a new file.
-func original(o *workspace.Outcome) string {
-	if o.Before == nil {
-		return ""
-	}
-	return filetool.Valid(o.Before.Bytes())
 }
 
 // counts summarises a patch in a line.

@@ -35,7 +35,7 @@ type OneEdit struct {
 type MultiOutput struct {
 	FilePath        string       `json:"filePath"`
 	Edits           []OneEdit    `json:"edits"`
-	OriginalFile    string       `json:"originalFile"`
+	OriginalFile    string       `json:"originalFile"` // "" over 256 KB
 	StructuredPatch []patch.Hunk `json:"structuredPatch"`
 	UserModified    bool         `json:"userModified"`
 	Replacements    []int        `json:"replacements"` // by each edit
@@ -94,7 +94,7 @@ func runMulti(ctx context.Context, ws *workspace.Workspace, c *tool.Call, in Mul
 		return MultiOutput{}, filetool.Error(err)
 	}
 	return MultiOutput{
-		FilePath: o.Spelled, Edits: in.Edits, OriginalFile: original(o), StructuredPatch: filetool.Hunks(o.Hunks),
+		FilePath: o.Spelled, Edits: in.Edits, OriginalFile: filetool.Original(o.Before), StructuredPatch: filetool.Hunks(o.Hunks),
 		Replacements: made, StaleRecovered: o.Stale, ForeignPatch: filetool.Hunks(o.Foreign), Notes: o.Notes,
 	}, nil
 }

@@ -46,7 +46,7 @@ type Output struct {
 	Language     string       `json:"language"`
 	EditMode     string       `json:"edit_mode"`
 	NotebookPath string       `json:"notebook_path"`
-	OriginalFile string       `json:"original_file"`
+	OriginalFile string       `json:"original_file"` // "" over 256 KB, as is updated_file
 	UpdatedFile  string       `json:"updated_file"`
 	Patch        []patch.Hunk `json:"structuredPatch"`
 	Stale        bool         `json:"staleRecovered,omitempty"`
@@ -147,7 +147,7 @@ func run(ctx context.Context, ws *workspace.Workspace, c *tool.Call, in Input) (
 	}
 	return Output{
 		NewSource: in.NewSource, OldSource: made.oldSource, CellID: made.id, CellType: made.cellType, Language: made.language,
-		EditMode: mode(in), NotebookPath: facts.Path, OriginalFile: filetool.Valid(o.Before.Bytes()), UpdatedFile: filetool.Valid(o.After.Bytes()),
+		EditMode: mode(in), NotebookPath: facts.Path, OriginalFile: filetool.Original(o.Before), UpdatedFile: filetool.Original(o.After),
 		Patch: filetool.Hunks(o.Hunks), Stale: o.Stale, Foreign: filetool.Hunks(o.Foreign),
 	}, nil
 }

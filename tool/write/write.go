@@ -38,7 +38,7 @@ type Output struct {
 	FilePath        string       `json:"filePath"`
 	Content         string       `json:"content"`
 	StructuredPatch []patch.Hunk `json:"structuredPatch"`
-	OriginalFile    *string      `json:"originalFile,omitempty"` // absent for a new file
+	OriginalFile    *string      `json:"originalFile,omitempty"` // absent for a new file, "" over 256 KB
 	UserModified    bool         `json:"userModified"`
 	StaleRecovered  bool         `json:"staleRecovered,omitempty"`
 	ForeignPatch    []patch.Hunk `json:"foreignPatch,omitempty"`
@@ -100,7 +100,7 @@ func run(ctx context.Context, ws *workspace.Workspace, c *tool.Call, in Input) (
 	out := Output{Type: "create", FilePath: facts.Path, Content: in.Content, StructuredPatch: []patch.Hunk{},
 		StaleRecovered: o.Stale, ForeignPatch: filetool.Hunks(o.Foreign)}
 	if o.Before != nil {
-		before := filetool.Valid(o.Before.Bytes())
+		before := filetool.Original(o.Before)
 		out.Type, out.OriginalFile, out.StructuredPatch = "update", &before, filetool.Hunks(o.Hunks)
 	}
 	return out, nil

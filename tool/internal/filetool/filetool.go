@@ -12,6 +12,7 @@ import (
 	"github.com/haftdev/haft/workspace"
 	"github.com/haftdev/haft/workspace/guard"
 	"github.com/haftdev/haft/workspace/patch"
+	"github.com/haftdev/haft/workspace/textfile"
 )
 
 // Error makes an error one for the model. All that can go wrong with a file is for the model to know; only the end of the
@@ -137,8 +138,17 @@ func short(hunks []patch.Hunk) []patch.Hunk {
 	return out
 }
 
-// Valid returns text that JSON can hold: bytes that are not UTF-8 become U+FFFD.
-func Valid(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }
+// Original returns the text of a file for a program's eyes, or "" if it is so large that a transcript should not hold it.
+func Original(t *textfile.Text) string {
+	const most = 256 << 10
+	if t == nil || len(t.Bytes()) > most {
+		return ""
+	}
+	return valid(t.Bytes())
+}
+
+// valid returns text that JSON can hold: bytes that are not UTF-8 become U+FFFD.
+func valid(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }
 
 // Hunks returns hunks that JSON can hold: an array even if there are none, and valid UTF-8.
 func Hunks(h []patch.Hunk) []patch.Hunk {
