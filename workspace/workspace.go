@@ -40,8 +40,8 @@ type Options struct {
 	Home string
 	// AgentDirs are the agent's own directories; see guard.Options.
 	AgentDirs []string
-	// State is a directory for the journal of writes and for kept contents. Empty means one under the system's temporary
-	// directory, which does not outlive a restart of the machine.
+	// State is a directory for the journal of writes and for kept contents; nobody else may write in it. Empty means haft in
+	// the user's cache directory.
 	State string
 	// Blobs keeps what writes replace. Nil means a directory under State.
 	Blobs blob.Store
@@ -90,7 +90,11 @@ func Open(root string, opts *Options) (*Workspace, error) {
 		o.Home, _ = os.UserHomeDir() // without one, nothing is known about it
 	}
 	if o.State == "" {
-		o.State = filepath.Join(os.TempDir(), fmt.Sprintf("haft-%d", os.Getuid()))
+		cache, err := os.UserCacheDir()
+		if err != nil { // no home: a directory for the user under the temporary one
+			cache = filepath.Join(os.TempDir(), fmt.Sprintf("haft-%d", os.Getuid()))
+		}
+		o.State = filepath.Join(cache, "haft")
 	}
 	if o.Blobs == nil {
 		o.Blobs = blob.Dir(filepath.Join(o.State, "blobs"))
@@ -102,7 +106,7 @@ func Open(root string, opts *Options) (*Workspace, error) {
 	return &Workspace{
 		fs:       o.FS,
 		guard:    g,
-		writer:   atomic.New(&atomic.Options{Journal: filepath.Join(o.State, "writes"), FS: o.FS}),
+		writer:   atomic.New(filepath.Join(o.State, "writes"), o.FS),
 		blobs:    o.Blobs,
 		onChange: o.OnChange,
 		reads:    o.Reads,

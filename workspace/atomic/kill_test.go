@@ -49,7 +49,7 @@ func child(spec string) int {
 	case "after":
 		fsys.after = func(n int, _ string) { die(n) }
 	}
-	w := New(&Options{Journal: p.journal, FS: fsys})
+	w := New(p.journal, fsys)
 	for i := 0; i == 0 || mode == "loop"; i++ {
 		info, err := disk.OS().Lstat(p.file)
 		if err != nil {
@@ -77,7 +77,7 @@ func command(p place, mode string, at int) *exec.Cmd {
 // afterDeath recovers and checks that the file is whole and nothing is left.
 func afterDeath(t *testing.T, p place, linked bool, what string) {
 	t.Helper()
-	w := New(&Options{Journal: p.journal})
+	w := New(p.journal, nil)
 	defer w.Close()
 	if _, err := w.Recover(); err != nil {
 		t.Fatalf("%s: recover: %v", what, err)
@@ -161,8 +161,8 @@ func TestADirectoryWeMayNotWriteIn(t *testing.T) {
 			t.Cleanup(func() { os.RemoveAll(base) })
 			must(t, os.Chmod(base, 0o755))
 			p := placeIn(t, base, oldText)
-			must(t, os.Mkdir(p.journal, 0o777))
-			must(t, os.Chmod(p.journal, 0o777))
+			must(t, os.Mkdir(p.journal, 0o700))
+			must(t, os.Chown(p.journal, nobody, nobody))
 			must(t, os.Chown(p.file, owner, owner))
 			must(t, os.Chmod(p.file, 0o666))
 			binary := filepath.Join(base, "child")
@@ -198,7 +198,7 @@ func TestADeadFileSystemLosesNothing(t *testing.T) {
 				}
 				return nil
 			}}
-			w := New(&Options{Journal: p.journal, FS: fsys})
+			w := New(p.journal, fsys)
 			_, _ = w.Write(context.Background(), File{Path: p.file, Data: []byte(newText), Old: p.info(t)})
 			w.Close()
 			afterDeath(t, p, linked, fmt.Sprintf("linked %v, dead from operation %d", linked, n))
