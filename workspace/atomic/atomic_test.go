@@ -244,7 +244,7 @@ func TestEveryFailureLeavesTheOldContent(t *testing.T) {
 					break
 				}
 				got := content(t, p.file)
-				if got != old && got != new || err != nil && got != old && failed != "sync" {
+				if got != old && got != new || (err != nil) != (got == old) {
 					t.Fatalf("linked %v, %v at operation %d (%s): content %q, error %v", linked, errno, n, failed, got, err)
 				}
 				if failed != "remove" {

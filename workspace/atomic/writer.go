@@ -114,9 +114,7 @@ func (w *Writer) parent(path string, create bool) (disk.Dir, error) {
 	if err := up.Mkdir(name, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
-	if err := up.Sync(); err != nil {
-		return nil, err
-	}
+	_ = up.Sync() // as after a rename, see replace
 	return up.OpenDir(name)
 }
 

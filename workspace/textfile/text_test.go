@@ -291,6 +291,44 @@ func TestOffsetsAgreeWithTheDecoderEverywhere(t *testing.T) {
 	}
 }
 
+// TestOffsetsInEveryLegacyEncoding maps random text, block boundaries included, in each encoding there is a codec for.
+func TestOffsetsInEveryLegacyEncoding(t *testing.T) {
+	for name := range legacy {
+		enc, _ := ByName(name)
+		rng := rand.New(rand.NewPCG(3, 4))
+		var text []byte
+		for len(text) < 3*blockSize {
+			r := rune(rng.IntN(0x80))
+			if rng.IntN(2) == 0 {
+				r = rune(0xA0 + rng.IntN(0x9F00))
+			}
+			if b, err := enc.Encode(string(r)); err == nil && string(Decode(b, enc).Bytes()) == string(r) {
+				text = utf8.AppendRune(text, r)
+			}
+		}
+		raw, err := enc.Encode(string(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := Decode(raw, enc)
+		if !bytes.Equal(d.Bytes(), text) {
+			continue // neighbours that read as one character: verify is there for that
+		}
+		at := 0
+		for at < len(text) {
+			if head := Decode(raw[:d.Offset(at)], enc).Bytes(); !bytes.Equal(head, text[:at]) {
+				t.Fatalf("%s: offset %d maps to %d, which decodes to %d bytes", name, at, d.Offset(at), len(head))
+			}
+			for range 1 + rng.IntN(60) {
+				if at < len(text) {
+					_, n := utf8.DecodeRune(text[at:])
+					at += n
+				}
+			}
+		}
+	}
+}
+
 // FuzzSplice: for any bytes that are text and any span, what lies outside the span is byte-identical.
 func FuzzSplice(f *testing.F) {
 	for _, x := range fixtures(f) {
