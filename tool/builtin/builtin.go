@@ -6,12 +6,20 @@ package builtin
 import (
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/bash"
+	"github.com/haftdev/haft/tool/edit"
+	"github.com/haftdev/haft/tool/notebook"
+	"github.com/haftdev/haft/tool/read"
 	"github.com/haftdev/haft/tool/sleep"
 	"github.com/haftdev/haft/tool/toolsearch"
+	"github.com/haftdev/haft/tool/write"
+	"github.com/haftdev/haft/workspace"
 )
 
 // World is what tools act on. Tools that need a part which is nil are left out.
 type World struct {
+	// Files are those of the project.
+	Files *workspace.Workspace
+	// Shell runs commands.
 	Shell *bash.Tools
 }
 
@@ -22,14 +30,14 @@ func (w World) Tools() []tool.Tool {
 		sleep.New(),
 		toolsearch.New(),
 	}
+	if w.Files != nil {
+		tools = append(tools, edit.New(w.Files), edit.NewMulti(w.Files), notebook.New(w.Files), read.New(w.Files, nil), write.New(w.Files))
+	}
 	if w.Shell != nil {
 		tools = append(tools, w.Shell.List()...)
 	}
 	return tools
 }
-
-// Tools returns the built-in tools that need nothing of the world.
-func Tools() []tool.Tool { return World{}.Tools() }
 
 // Bare returns the names that a bare session keeps.
 func Bare() []string { return []string{"Bash", "Edit", "Read"} }

@@ -1,4 +1,4 @@
-//go:build unix
+//go:build linux
 
 package atomic
 
@@ -40,7 +40,7 @@ func placeIn(t testing.TB, base, content string) place {
 
 func (p place) writer(t testing.TB, fsys disk.FS) *Writer {
 	t.Helper()
-	w := New(&Options{Journal: p.journal, FS: fsys})
+	w := New(p.journal, fsys)
 	t.Cleanup(func() { w.Close() })
 	return w
 }
@@ -244,7 +244,7 @@ func TestEveryFailureLeavesTheOldContent(t *testing.T) {
 					break
 				}
 				got := content(t, p.file)
-				if got != old && got != new || err != nil && got != old && failed != "sync" {
+				if got != old && got != new || (err != nil) != (got == old) {
 					t.Fatalf("linked %v, %v at operation %d (%s): content %q, error %v", linked, errno, n, failed, got, err)
 				}
 				if failed != "remove" {
@@ -337,6 +337,19 @@ func TestRecoveryLeavesLivingWritersAlone(t *testing.T) {
 		t.Errorf("recovered %v after its writer died", left)
 	}
 	p.checkClean(t, "f")
+}
+
+func TestAJournalThatOthersCanWriteInIsRefused(t *testing.T) {
+	p := newPlace(t, "old")
+	must(t, os.Mkdir(p.journal, 0o700))
+	must(t, os.Chmod(p.journal, 0o777))
+	w := p.writer(t, nil)
+	if _, err := w.Recover(); err == nil {
+		t.Error("recovery believes what anybody may have written")
+	}
+	if _, err := w.Write(context.Background(), File{Path: p.file, Data: []byte("new"), Old: p.info(t)}); err == nil || content(t, p.file) != "old" {
+		t.Errorf("error %v, content %q", err, content(t, p.file))
+	}
 }
 
 func TestRecoverySurvivesGarbage(t *testing.T) {

@@ -44,7 +44,10 @@ func (w *Writer) openJournal() (disk.Dir, error) {
 			return
 		}
 		var real string
-		if real, w.err = filepath.EvalSymlinks(w.journal); w.err == nil {
+		if real, w.err = filepath.EvalSymlinks(w.journal); w.err != nil {
+			return
+		}
+		if w.err = w.private(real); w.err == nil {
 			w.dir, w.err = w.fs.OpenDir(real)
 		}
 	})
@@ -52,6 +55,18 @@ func (w *Writer) openJournal() (disk.Dir, error) {
 		return nil, fmt.Errorf("open the write journal: %w", w.err)
 	}
 	return w.dir, nil
+}
+
+// private refuses a journal that others could write in: recovery acts on what it finds there.
+func (w *Writer) private(dir string) error {
+	info, err := w.fs.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	if uid := os.Getuid(); uid >= 0 && (info.UID != uid || info.Mode&0o022 != 0) {
+		return fmt.Errorf("%s is not ours alone (owner %d, mode %v)", dir, info.UID, info.Mode.Perm())
+	}
+	return nil
 }
 
 // begin makes a record and locks it. It is content-free until it is locked, so that a recovery which finds it in between

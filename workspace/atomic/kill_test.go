@@ -1,4 +1,4 @@
-//go:build unix
+//go:build linux
 
 package atomic
 
@@ -49,7 +49,7 @@ func child(spec string) int {
 	case "after":
 		fsys.after = func(n int, _ string) { die(n) }
 	}
-	w := New(&Options{Journal: p.journal, FS: fsys})
+	w := New(p.journal, fsys)
 	for i := 0; i == 0 || mode == "loop"; i++ {
 		info, err := disk.OS().Lstat(p.file)
 		if err != nil {
@@ -77,7 +77,7 @@ func command(p place, mode string, at int) *exec.Cmd {
 // afterDeath recovers and checks that the file is whole and nothing is left.
 func afterDeath(t *testing.T, p place, linked bool, what string) {
 	t.Helper()
-	w := New(&Options{Journal: p.journal})
+	w := New(p.journal, nil)
 	defer w.Close()
 	if _, err := w.Recover(); err != nil {
 		t.Fatalf("%s: recover: %v", what, err)
@@ -148,6 +148,40 @@ func TestKillAtAnyTime(t *testing.T) {
 	}
 }
 
+// TestADirectoryWeMayNotWriteIn runs as a user who owns the file and not its directory, and one who may only write the file.
+func TestADirectoryWeMayNotWriteIn(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("becoming another user needs root")
+	}
+	const nobody = 65534
+	for name, owner := range map[string]int{"the owner": nobody, "not the owner": 0} {
+		t.Run(name, func(t *testing.T) {
+			base, err := os.MkdirTemp("/tmp", "haft-atomic-*")
+			must(t, err)
+			t.Cleanup(func() { os.RemoveAll(base) })
+			must(t, os.Chmod(base, 0o755))
+			p := placeIn(t, base, oldText)
+			must(t, os.Mkdir(p.journal, 0o700))
+			must(t, os.Chown(p.journal, nobody, nobody))
+			must(t, os.Chown(p.file, owner, owner))
+			must(t, os.Chmod(p.file, 0o666))
+			binary := filepath.Join(base, "child")
+			raw, err := os.ReadFile(os.Args[0])
+			must(t, err)
+			must(t, os.WriteFile(binary, raw, 0o755))
+			cmd := command(p, "once", -1)
+			cmd.Path, cmd.Dir = binary, "/"
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+			must(t, cmd.Run())
+			info := p.info(t)
+			if content(t, p.file) != newText || info.UID != owner || info.Mode != 0o666 {
+				t.Errorf("owner %d, mode %v, %d bytes", info.UID, info.Mode, info.Size)
+			}
+			p.checkClean(t, "f")
+		})
+	}
+}
+
 // TestADeadFileSystemLosesNothing stops every operation from the n-th on, as a lost device would, and recovers afterwards.
 func TestADeadFileSystemLosesNothing(t *testing.T) {
 	for _, linked := range []bool{false, true} {
@@ -164,7 +198,7 @@ func TestADeadFileSystemLosesNothing(t *testing.T) {
 				}
 				return nil
 			}}
-			w := New(&Options{Journal: p.journal, FS: fsys})
+			w := New(p.journal, fsys)
 			_, _ = w.Write(context.Background(), File{Path: p.file, Data: []byte(newText), Old: p.info(t)})
 			w.Close()
 			afterDeath(t, p, linked, fmt.Sprintf("linked %v, dead from operation %d", linked, n))

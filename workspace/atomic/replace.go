@@ -40,7 +40,8 @@ func (w *Writer) replace(ctx context.Context, dir disk.Dir, name string, f File)
 		_ = dir.Remove(temp)
 		return disk.Info{}, err
 	}
-	return info, dir.Sync()
+	_ = dir.Sync() // if it fails, a power cut may bring the old content back, whole
+	return info, nil
 }
 
 // fill writes and syncs the temporary file.

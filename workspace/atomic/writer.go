@@ -6,9 +6,12 @@
 // saved in a journal. Either way a journal entry is made first, locked by the living process; Recover finds the entries of the
 // dead ones, removes their temporary files and undoes half-done writes.
 //
-//	w := atomic.New(&atomic.Options{Journal: dir})
+//	w := atomic.New(journal, nil)
 //	left, err := w.Recover()                              // at start
 //	info, err := w.Write(ctx, atomic.File{Path: real, Data: b, Old: &info})
+//
+// Trust model: a Writer writes wherever it is told to, with the rights of its process; who may write what is decided before. Its
+// journal must be its own, because Recover acts on what it finds there: one that others could write in is refused.
 //
 // Paths are physical (see package guard); no link is followed, and one that appears is an error. A Writer is safe for
 // concurrent use; two writes of one file at the same time are told apart by the file's identity, and the later one fails.
@@ -19,21 +22,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"sync"
 
 	"github.com/haftdev/haft/workspace/disk"
 )
-
-// Options configures a Writer.
-type Options struct {
-	// Journal is the directory for notes about writes under way. It is made when first needed. Empty means a directory for
-	// the user under the system's temporary one, which a restart of the machine may empty.
-	Journal string
-	// FS is the file system. Nil means the real one.
-	FS disk.FS
-}
 
 // Writer replaces the content of files.
 type Writer struct {
@@ -44,19 +37,13 @@ type Writer struct {
 	err     error
 }
 
-// New makes a Writer. It touches nothing.
-func New(opts *Options) *Writer {
-	o := Options{}
-	if opts != nil {
-		o = *opts
+// New makes a Writer. journal is the directory for notes about writes under way; it is made when first needed, and must be
+// writable by nobody else. A nil file system means the real one. New touches nothing.
+func New(journal string, fsys disk.FS) *Writer {
+	if fsys == nil {
+		fsys = disk.OS()
 	}
-	if o.FS == nil {
-		o.FS = disk.OS()
-	}
-	if o.Journal == "" {
-		o.Journal = filepath.Join(os.TempDir(), fmt.Sprintf("haft-writes-%d", os.Getuid()))
-	}
-	return &Writer{fs: o.FS, journal: o.Journal}
+	return &Writer{fs: fsys, journal: journal}
 }
 
 // Close gives back the open journal. Writes after it fail.
@@ -127,9 +114,7 @@ func (w *Writer) parent(path string, create bool) (disk.Dir, error) {
 	if err := up.Mkdir(name, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
-	if err := up.Sync(); err != nil {
-		return nil, err
-	}
+	_ = up.Sync() // as after a rename, see replace
 	return up.OpenDir(name)
 }
 

@@ -1,5 +1,8 @@
 // Package blob keeps contents by their hash, so that what a write replaced can be had back.
 //
+// Trust model: blobs hold whatever the files held, secrets included; Dir keeps them from other users by mode and checks every
+// blob it gives out against its name.
+//
 // A Store is the seam: sessions bring their own, Dir keeps blobs as files, two levels deep, each written once. Blobs are never
 // changed, and deleting them is up to whoever knows which are still wanted. Implementations are safe for concurrent use, by
 // several processes too.

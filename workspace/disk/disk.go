@@ -6,6 +6,10 @@
 // appears on the way is an error (ErrLink), not a detour. On Linux this is openat2(RESOLVE_NO_SYMLINKS), elsewhere a walk
 // of open directories. Opening never blocks on a FIFO or device.
 //
+// Trust model: names, links and what is behind them may be changed by others at any time; nothing here is decided by a look
+// that came before. It acts with the rights of the process. Other systems than Unix use os.Root: nothing leaves a directory
+// that was opened, but a link inside it may be followed if it appears in the instant between the look and the opening.
+//
 // OS returns the real file system. Tests wrap it to make single operations fail. All implementations are safe for
 // concurrent use; whoever opens a Dir or File closes it.
 package disk

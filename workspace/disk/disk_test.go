@@ -109,6 +109,38 @@ func TestOpeningAFIFODoesNotWait(t *testing.T) {
 	}
 }
 
+func TestReadingAnEndlessStreamThatPassesForAFileDoesNotWait(t *testing.T) {
+	d, err := OS().OpenDir("/proc")
+	must(t, err)
+	defer d.Close()
+	f, err := d.Open("kmsg", os.O_RDONLY, 0)
+	if err != nil {
+		t.Skipf("/proc/kmsg cannot be opened here: %v", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	must(t, err)
+	if !info.Mode.IsRegular() {
+		t.Skip("/proc/kmsg is no regular file here")
+	}
+	done := make(chan error, 1)
+	go func() {
+		b := make([]byte, 1<<20)
+		for range 1000 {
+			if _, err := f.Read(b); err != nil {
+				done <- err
+				return
+			}
+		}
+		done <- nil
+	}()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("reading blocks")
+	}
+}
+
 func TestLockIsHeldByOneOpenFile(t *testing.T) {
 	d, err := OS().OpenDir(real(t))
 	must(t, err)

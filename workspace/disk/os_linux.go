@@ -42,7 +42,7 @@ func (f *osFile) Reserve(size int64) error {
 	if size == 0 {
 		return nil
 	}
-	err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, size)
+	err := unix.Fallocate(f.fd, unix.FALLOC_FL_KEEP_SIZE, 0, size)
 	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EINVAL) {
 		return nil
 	}
@@ -50,7 +50,7 @@ func (f *osFile) Reserve(size int64) error {
 }
 
 func (f *osFile) Xattrs() (map[string]string, error) {
-	names, err := xattrBytes(func(b []byte) (int, error) { return unix.Flistxattr(int(f.Fd()), b) })
+	names, err := xattrBytes(func(b []byte) (int, error) { return unix.Flistxattr(f.fd, b) })
 	if err != nil || len(names) == 0 {
 		if errors.Is(err, unix.EOPNOTSUPP) {
 			err = nil
@@ -59,7 +59,7 @@ func (f *osFile) Xattrs() (map[string]string, error) {
 	}
 	out := map[string]string{}
 	for name := range strings.SplitSeq(strings.TrimSuffix(string(names), "\x00"), "\x00") {
-		value, err := xattrBytes(func(b []byte) (int, error) { return unix.Fgetxattr(int(f.Fd()), name, b) })
+		value, err := xattrBytes(func(b []byte) (int, error) { return unix.Fgetxattr(f.fd, name, b) })
 		switch {
 		case errors.Is(err, unix.ENODATA), errors.Is(err, unix.EOPNOTSUPP):
 		case err != nil:
@@ -72,7 +72,7 @@ func (f *osFile) Xattrs() (map[string]string, error) {
 }
 
 func (f *osFile) SetXattr(name, value string) error {
-	return unix.Fsetxattr(int(f.Fd()), name, []byte(value), 0)
+	return unix.Fsetxattr(f.fd, name, []byte(value), 0)
 }
 
 // xattrBytes calls get with a buffer that is large enough, though the attribute may grow between two calls.

@@ -9,8 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -98,7 +96,7 @@ func (d *osDir) Open(name string, flag int, perm fs.FileMode) (File, error) {
 	if err != nil {
 		return nil, d.fail("open", name, err)
 	}
-	return &osFile{os.NewFile(uintptr(fd), d.path(name))}, nil
+	return &osFile{os.NewFile(uintptr(fd), d.path(name)), fd}, nil
 }
 
 func (d *osDir) OpenDir(name string) (Dir, error) {
@@ -171,62 +169,4 @@ func ignoringEINTR(f func() error) error {
 			return err
 		}
 	}
-}
-
-type osFile struct{ *os.File }
-
-func (f *osFile) Stat() (Info, error) {
-	var st unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
-		return Info{}, &fs.PathError{Op: "stat", Path: f.Name(), Err: err}
-	}
-	return infoOf(&st), nil
-}
-
-func (f *osFile) Lock() (bool, error) {
-	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-func infoOf(st *unix.Stat_t) Info {
-	return Info{
-		Mode:    modeOf(uint32(st.Mode)),
-		Size:    st.Size,
-		ModTime: time.Unix(st.Mtim.Unix()),
-		Dev:     uint64(st.Dev),
-		Ino:     uint64(st.Ino),
-		Links:   uint64(st.Nlink),
-		UID:     int(st.Uid),
-		GID:     int(st.Gid),
-	}
-}
-
-func modeOf(m uint32) fs.FileMode {
-	mode := fs.FileMode(m & 0o777)
-	switch m & syscall.S_IFMT {
-	case syscall.S_IFDIR:
-		mode |= fs.ModeDir
-	case syscall.S_IFLNK:
-		mode |= fs.ModeSymlink
-	case syscall.S_IFIFO:
-		mode |= fs.ModeNamedPipe
-	case syscall.S_IFSOCK:
-		mode |= fs.ModeSocket
-	case syscall.S_IFCHR:
-		mode |= fs.ModeDevice | fs.ModeCharDevice
-	case syscall.S_IFBLK:
-		mode |= fs.ModeDevice
-	case syscall.S_IFREG:
-	default:
-		mode |= fs.ModeIrregular
-	}
-	for bit, flag := range map[uint32]fs.FileMode{syscall.S_ISUID: fs.ModeSetuid, syscall.S_ISGID: fs.ModeSetgid, syscall.S_ISVTX: fs.ModeSticky} {
-		if m&bit != 0 {
-			mode |= flag
-		}
-	}
-	return mode
 }

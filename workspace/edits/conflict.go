@@ -41,10 +41,6 @@ func (s *simulation) conflict(i int, ms []match) error {
 	return nil
 }
 
-func (s *simulation) rawRange(m match) Range {
-	return Range{s.now.Offset(m.start), s.now.Offset(m.end)}
-}
-
 // lost explains why edit i no longer matches, when it did before other edits or would after them.
 func (s *simulation) lost(i int) error {
 	for _, m := range find(s.original, s.edits[i].Old).matches {

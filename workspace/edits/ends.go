@@ -26,15 +26,19 @@ func sharedHead(old []byte, new string) (int, int) {
 
 // boundary backs up to where neither a character nor a \r\n is split.
 func boundary(old []byte, new string, i, j int) (int, int) {
-	for i > 0 && j > 0 && (i < len(old) && !utf8.RuneStart(old[i]) || j < len(new) && !utf8.RuneStart(new[j]) || splitsCRLF(old, i) || splitsCRLF([]byte(new[:min(len(new), j+1)]), j)) {
+	for i > 0 && j > 0 && (splits(old, i) || splits(new, j)) {
 		i--
 		j--
 	}
 	return i, j
 }
 
-func splitsCRLF(b []byte, i int) bool {
-	return i > 0 && i < len(b) && b[i-1] == '\r' && b[i] == '\n'
+// splits reports whether i lies inside a character or a \r\n.
+func splits[T string | []byte](s T, i int) bool {
+	if i <= 0 || i >= len(s) {
+		return false
+	}
+	return !utf8.RuneStart(s[i]) || s[i-1] == '\r' && s[i] == '\n'
 }
 
 // sharedTail is sharedHead from the end.
@@ -52,7 +56,7 @@ func sharedTail(old []byte, new string) (int, int) {
 		i--
 		j--
 	}
-	for i < len(old) && j < len(new) && (!utf8.RuneStart(old[i]) || !utf8.RuneStart(new[j]) || splitsCRLF(old, i) || splitsCRLF([]byte(new), j)) {
+	for i < len(old) && j < len(new) && (splits(old, i) || splits(new, j)) {
 		i++
 		j++
 	}

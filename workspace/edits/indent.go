@@ -11,7 +11,6 @@ type line struct{ start, body, end, next int }
 
 func (l line) indent(text []byte) string { return string(text[l.start:l.body]) }
 func (l line) text(text []byte) string   { return string(text[l.body:l.end]) }
-func (l line) blank() bool               { return l.body == l.end }
 
 // fileLines splits a text at \n, \r\n, or \r where there is no \n.
 func fileLines(text []byte) []line {

@@ -71,6 +71,7 @@ func (f Facts) spellings() []string {
 
 var (
 	url      = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
+	drive    = regexp.MustCompile(`^[A-Za-z]:[/\\]`)
 	reserved = regexp.MustCompile(`^(?i:con|prn|aux|nul|com[1-9]|lpt[1-9])$`)
 )
 
@@ -109,6 +110,9 @@ func tooLong(path string) string {
 
 // odd says why a path would look like another one to a reader, or returns "".
 func odd(path string) string {
+	if drive.MatchString(path) {
+		return "the path begins with a drive letter, as on Windows"
+	}
 	for _, r := range path {
 		switch {
 		case unicode.IsControl(r):

@@ -66,7 +66,7 @@ func (r Result) Marked(ours, theirs string) []byte {
 			writeLines(&b, c.Ours)
 			continue
 		}
-		ending := endingOf(c)
+		ending := chunkEnding(c)
 		b.WriteString("<<<<<<< " + ours + ending)
 		writeSide(&b, c.Ours, ending)
 		b.WriteString("=======" + ending)
@@ -85,16 +85,26 @@ func writeLines(b *bytes.Buffer, lines [][]byte) {
 // writeSide writes one side of a conflict so that the marker after it starts a line of its own.
 func writeSide(b *bytes.Buffer, lines [][]byte, ending string) {
 	writeLines(b, lines)
-	if n := len(lines); n > 0 && !bytes.HasSuffix(lines[n-1], []byte("\n")) {
+	if n := len(lines); n > 0 && endingOf(lines[n-1]) == "" {
 		b.WriteString(ending)
 	}
 }
 
-func endingOf(c Chunk) string {
+// chunkEnding returns how the lines of a conflict end.
+func chunkEnding(c Chunk) string {
 	for _, side := range [][][]byte{c.Ours, c.Theirs, c.Base} {
-		if len(side) > 0 && bytes.HasSuffix(side[0], []byte("\r\n")) {
-			return "\r\n"
+		if len(side) > 0 && endingOf(side[0]) != "" {
+			return endingOf(side[0])
 		}
 	}
 	return "\n"
+}
+
+func endingOf(line []byte) string {
+	for _, e := range []string{"\r\n", "\n", "\r"} {
+		if bytes.HasSuffix(line, []byte(e)) {
+			return e
+		}
+	}
+	return ""
 }

@@ -52,6 +52,13 @@ func TestMerge(t *testing.T) {
 	}
 }
 
+func TestMarkersInAFileOfCarriageReturns(t *testing.T) {
+	cr := func(s string) [][]byte { return [][]byte{[]byte(s + "\r")} }
+	if got := string(Lines(cr("a"), cr("b"), cr("c")).Marked("edit", "disk")); got != "<<<<<<< edit\rb\r=======\rc\r>>>>>>> disk\r" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestForeignChunksAreMarked(t *testing.T) {
 	r := merge("a\nb\nc\nd\n", "A\nb\nc\nd\n", "a\nb\nc\nD\n")
 	var foreign []string

@@ -104,26 +104,52 @@ func mostlyUTF8(raw []byte) bool {
 // sampleSize bounds what the frequency detector reads; it costs about 20 ms per megabyte.
 const sampleSize = 64 << 10
 
-// guess asks the frequency detector, and takes its best answer that decodes every byte.
+// guess tells legacy encodings apart: by letter frequencies where there are enough letters, else by the shape of the text.
 func guess(raw []byte) (Encoding, error) {
-	results, err := chardet.NewTextDetector().DetectAll(sample(raw))
-	if err == nil {
-		// The detector runs its recognisers side by side; equal confidence must not mean a different answer each time.
-		slices.SortStableFunc(results, func(a, b chardet.Result) int {
-			return cmp.Or(b.Confidence-a.Confidence, strings.Compare(a.Charset, b.Charset))
-		})
-		for _, r := range results {
-			codec, ok := legacy[r.Charset]
-			if !ok {
-				continue
-			}
-			enc := Encoding{name: r.Charset, codec: codec, guessed: true}
-			if !bytes.ContainsRune(Decode(raw, enc).text, utf8.RuneError) {
-				return enc, nil
-			}
+	s := sample(raw)
+	shape := shapeOf(s)
+	if shape.high >= 10 {
+		if enc, ok := byFrequency(raw, s); ok {
+			return enc, nil
 		}
 	}
-	return Encoding{name: "windows-1252", codec: legacy["windows-1252"], guessed: true}, nil
+	if shape.western() {
+		return Encoding{name: shape.westernName(), codec: legacy[shape.westernName()], guessed: true}, nil
+	}
+	order := []string{"GB18030", "Shift_JIS", "EUC-KR", "Big5"}
+	if shape.kana > 0 && shape.kana*4 >= shape.high {
+		order = []string{"Shift_JIS", "GB18030", "EUC-KR", "Big5"}
+	}
+	for _, name := range append(order, "windows-1252") {
+		enc := Encoding{name: name, codec: legacy[name], guessed: true, unsure: true}
+		if decodes(raw, enc) || name == "windows-1252" {
+			return enc, nil
+		}
+	}
+	panic("unreachable: windows-1252 ends the list")
+}
+
+// byFrequency takes the detector's best answer that decodes every byte, if it is sure enough.
+func byFrequency(raw, sample []byte) (Encoding, bool) {
+	results, err := chardet.NewTextDetector().DetectAll(sample)
+	if err != nil {
+		return Encoding{}, false
+	}
+	// The detector runs its recognisers side by side; equal confidence must not mean a different answer each time.
+	slices.SortStableFunc(results, func(a, b chardet.Result) int {
+		return cmp.Or(b.Confidence-a.Confidence, strings.Compare(a.Charset, b.Charset))
+	})
+	for _, r := range results {
+		enc := Encoding{name: r.Charset, codec: legacy[r.Charset], guessed: true}
+		if r.Confidence >= 50 && enc.codec != nil && decodes(raw, enc) {
+			return enc, true
+		}
+	}
+	return Encoding{}, false
+}
+
+func decodes(raw []byte, enc Encoding) bool {
+	return !bytes.ContainsRune(Decode(raw, enc).text, utf8.RuneError)
 }
 
 // sample collects the lines that hold bytes beyond ASCII: the others tell the detector nothing. A line feed is never part

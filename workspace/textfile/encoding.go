@@ -23,6 +23,7 @@ type Encoding struct {
 	bom     []byte
 	wide    bool // two-byte code units
 	guessed bool
+	unsure  bool // guessed from too little
 }
 
 var (
@@ -108,10 +109,17 @@ func (e Encoding) BOM() []byte { return bytes.Clone(e.bom) }
 // Codec returns the codec of the bytes after the byte-order mark, or nil for UTF-8.
 func (e Encoding) Codec() encoding.Encoding { return e.codec }
 
+// Unsure reports whether the guess rests on too few bytes to write anything but ASCII by it.
+func (e Encoding) Unsure() bool { return e.unsure }
+
 // Encode returns s in this encoding, without a byte-order mark.
 func (e Encoding) Encode(s string) ([]byte, error) {
 	if e.codec == nil {
 		return []byte(s), nil
+	}
+	if i := strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }); e.unsure && i >= 0 {
+		r, _ := utf8.DecodeRuneInString(s[i:])
+		return nil, &RepertoireError{Encoding: e, Rune: r}
 	}
 	b, err := e.codec.NewEncoder().Bytes([]byte(s))
 	if err != nil {
@@ -129,7 +137,7 @@ func (e Encoding) firstUnencodable(s string) rune {
 	return utf8.RuneError
 }
 
-// RepertoireError says that text cannot be written in the encoding of its file.
+// RepertoireError says that text cannot be written in the encoding of its file. Its text is written for the model.
 type RepertoireError struct {
 	Encoding Encoding
 	Rune     rune // the first character that does not fit; 0 when it is their neighbours that make it unreadable
@@ -137,7 +145,22 @@ type RepertoireError struct {
 
 func (e *RepertoireError) Error() string {
 	if e.Rune == 0 {
-		return fmt.Sprintf("the new text does not survive next to the bytes around it in %s", e.Encoding)
+		return fmt.Sprintf("The new text would not read the same next to the bytes around it in %s. Replace a longer piece of text, or convert the file to UTF-8 first (iconv in Bash).", e.Encoding)
 	}
-	return fmt.Sprintf("%s cannot hold %q (U+%04X)", e.Encoding, e.Rune, e.Rune)
+	if e.Encoding.unsure {
+		return fmt.Sprintf("The file holds too little text to tell its encoding (perhaps %s), so that %q (U+%04X) cannot be written safely. Use ASCII only, or convert the file to UTF-8 first (iconv in Bash).", e.Encoding, e.Rune, e.Rune)
+	}
+	return fmt.Sprintf("The file is encoded in %s, which cannot hold %q (U+%04X). Use only characters it has, or convert the file to UTF-8 first (iconv in Bash).", e.Encoding, e.Rune, e.Rune)
+}
+
+// Wide reports whether the encoding has two-byte code units, so that ASCII is not itself in it.
+func (e Encoding) Wide() bool { return e.wide }
+
+// DecodeLine decodes one line that Lines returned; the first may carry the byte-order mark, which is dropped.
+func (e Encoding) DecodeLine(raw []byte) []byte {
+	if len(e.bom) > 0 {
+		raw = bytes.TrimPrefix(raw, e.bom)
+	}
+	e.bom = nil
+	return Decode(raw, e).text
 }

@@ -1,0 +1,163 @@
+// Package edit is the tools Edit and MultiEdit: they replace text in a file.
+//
+// Trust: they change the one file they are given, through the workspace, which follows no link that its guard did not see,
+// insists that the file was read, merges with what others wrote, keeps what it replaces and writes atomically. Bytes outside the
+// matched text never change. Whether the file may be changed is decided around them; their own view says what the guard says.
+// What remains: they act with the rights of the process, and a person who edits the file in the instant between the last
+// look and the rename loses that save (the content is kept as a blob if it was there at the look).
+//
+// Both tools are safe for concurrent use; changes of one file take turns.
+package edit
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/internal/filetool"
+	"github.com/haftdev/haft/workspace"
+	"github.com/haftdev/haft/workspace/edits"
+	"github.com/haftdev/haft/workspace/guard"
+	"github.com/haftdev/haft/workspace/patch"
+	"github.com/haftdev/haft/workspace/textfile"
+)
+
+//go:embed edit.md
+var description string
+
+// Input is what the model sends to Edit.
+type Input struct {
+	FilePath   string `json:"file_path" jsonschema:"Absolute path of the file." haft:"alias=path;min=1;example=/project/main.go"`
+	OldString  string `json:"old_string" jsonschema:"The text to replace, exactly as it stands in the file."`
+	NewString  string `json:"new_string" jsonschema:"The text to put in its place."`
+	ReplaceAll bool   `json:"replace_all,omitempty" jsonschema:"Replace every place where old_string stands." haft:"default=false"`
+	Expected   int    `json:"expected_replacements,omitempty" jsonschema:"In how many places old_string stands; all of them are replaced." haft:"min=1"`
+	OnConflict string `json:"on_conflict,omitempty" jsonschema:"After a conflict with somebody else's change was reported: overwrite takes this edit's side, markers writes both between conflict markers." haft:"enum=overwrite|markers"`
+}
+
+// Output is what programs get from Edit.
+type Output struct {
+	FilePath        string       `json:"filePath"`
+	OldString       string       `json:"oldString"`
+	NewString       string       `json:"newString"`
+	OriginalFile    string       `json:"originalFile"` // "" over 256 KB
+	StructuredPatch []patch.Hunk `json:"structuredPatch"`
+	UserModified    bool         `json:"userModified"`
+	ReplaceAll      bool         `json:"replaceAll"`
+	Replacements    int          `json:"replacements,omitempty"`
+	StaleRecovered  bool         `json:"staleRecovered,omitempty"`
+	ForeignPatch    []patch.Hunk `json:"foreignPatch,omitempty"`
+	Notes           []string     `json:"notes,omitempty"`
+}
+
+// New returns the tool Edit for a workspace.
+func New(ws *workspace.Workspace) tool.Tool {
+	return tool.New(tool.Def[Input, Output]{
+		Name:        "Edit",
+		SearchHint:  "edit change replace modify text in a file",
+		Description: description,
+		Validate: func(ctx context.Context, c *tool.Call, in Input) *tool.Problem {
+			return check(ctx, ws, c, in.FilePath, single(in), in.OnConflict)
+		},
+		Permission: func(_ context.Context, c *tool.Call, in Input) tool.Verdict {
+			return filetool.WriteView(ws, c, in.FilePath)
+		},
+		Classify: func(in Input) string {
+			return fmt.Sprintf("edit %s: replace %q by %q", in.FilePath, in.OldString, in.NewString)
+		},
+		Run: func(ctx context.Context, c *tool.Call, in Input) (Output, error) { return run(ctx, ws, c, in) },
+		Render: func(out Output) tool.Result {
+			return tool.Text(filetool.Change{Say: say(out), Path: out.FilePath, Hunks: out.StructuredPatch,
+				Stale: out.StaleRecovered, Foreign: out.ForeignPatch, Notes: out.Notes}.Text())
+		},
+		Summarize:       func(in Input) string { return filetool.Base(in.FilePath) },
+		SummarizeResult: func(out Output) string { return counts(out.StructuredPatch) },
+		OnInterrupt:     tool.InterruptBlock, // it is short, and half an answer would not say what happened
+	})
+}
+
+func single(in Input) []edits.Edit {
+	return []edits.Edit{{Old: in.OldString, New: in.NewString, All: in.ReplaceAll, Expect: in.Expected}}
+}
+
+func run(ctx context.Context, ws *workspace.Workspace, c *tool.Call, in Input) (Output, error) {
+	made, o, err := revise(ctx, ws, c, in.FilePath, single(in), in.OnConflict)
+	if err != nil {
+		return Output{}, filetool.Error(err)
+	}
+	return Output{
+		FilePath: o.Spelled, OldString: in.OldString, NewString: in.NewString, ReplaceAll: in.ReplaceAll,
+		OriginalFile: filetool.Original(o.Before), StructuredPatch: filetool.Hunks(o.Hunks), Replacements: made[0],
+		StaleRecovered: o.Stale, ForeignPatch: filetool.Hunks(o.Foreign), Notes: o.Notes,
+	}, nil
+}
+
+func say(out Output) string {
+	switch {
+	case out.OriginalFile == "" && out.OldString == "":
+		return "File created: " + out.FilePath
+	case out.Replacements > 1:
+		return fmt.Sprintf("%s has been updated in %d places.", out.FilePath, out.Replacements)
+	}
+	return out.FilePath + " has been updated."
+}
+
+// revision is what a list of edits means for a file, and where the number of replacements goes.
+func revision(c *tool.Call, facts guard.Facts, list []edits.Edit, onConflict string, counts *[]int) workspace.Revision {
+	create := len(list) == 1 && list[0].Old == "" && list[0].New != ""
+	return workspace.Revision{
+		Agent: c.Agent, Path: facts, Create: create, OnConflict: workspace.Choice(onConflict),
+		Make: func(t *textfile.Text) ([]byte, []string, error) {
+			if t == nil {
+				*counts = []int{1}
+				return []byte(list[0].New), nil, nil
+			}
+			if len(t.Bytes()) == 0 {
+				return nil, nil, tool.Errorf("%s is empty, so there is nothing to replace. Use Write to give it content.", facts.Path)
+			}
+			r, err := edits.Apply(t, list)
+			if err != nil {
+				return nil, nil, fmt.Errorf("%s was not changed. %w", facts.Path, err)
+			}
+			*counts = r.Counts
+			return r.Raw, r.Notes, nil
+		},
+	}
+}
+
+// check refuses before anybody is asked what would be refused after.
+func check(ctx context.Context, ws *workspace.Workspace, c *tool.Call, path string, list []edits.Edit, onConflict string) *tool.Problem {
+	facts := ws.Look(path)
+	if p := filetool.Problem(ws.CheckPath(facts, "file_path")); p != nil {
+		return p
+	}
+	var counts []int
+	return filetool.Preview(ctx, ws, revision(c, facts, list, onConflict, &counts))
+}
+
+func revise(ctx context.Context, ws *workspace.Workspace, c *tool.Call, path string, list []edits.Edit, onConflict string) ([]int, *workspace.Outcome, error) {
+	facts, err := filetool.Look(ws, c, path, "file_path")
+	if err != nil {
+		return nil, nil, err
+	}
+	var counts []int
+	o, err := ws.Revise(ctx, revision(c, facts, list, onConflict, &counts))
+	return counts, o, err
+}
+
+// counts summarises a patch in a line.
+func counts(hunks []patch.Hunk) string {
+	added, removed := 0, 0
+	for _, h := range hunks {
+		for _, l := range h.Lines {
+			switch l[0] {
+			case '+':
+				added++
+			case '-':
+				removed++
+			}
+		}
+	}
+	return fmt.Sprintf("+%d -%d lines", added, removed)
+}

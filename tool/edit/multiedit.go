@@ -1,0 +1,100 @@
+package edit
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/internal/filetool"
+	"github.com/haftdev/haft/workspace"
+	"github.com/haftdev/haft/workspace/edits"
+	"github.com/haftdev/haft/workspace/patch"
+)
+
+//go:embed multiedit.md
+var multiDescription string
+
+// MultiInput is what the model sends to MultiEdit.
+type MultiInput struct {
+	FilePath   string    `json:"file_path" jsonschema:"Absolute path of the file." haft:"alias=path;min=1;example=/project/main.go"`
+	Edits      []OneEdit `json:"edits" jsonschema:"The replacements, in order." haft:"min=1;max=500"`
+	OnConflict string    `json:"on_conflict,omitempty" jsonschema:"After a conflict with somebody else's change was reported: overwrite takes these edits' side, markers writes both between conflict markers." haft:"enum=overwrite|markers"`
+}
+
+// OneEdit is one replacement of a MultiEdit.
+type OneEdit struct {
+	OldString  string `json:"old_string" jsonschema:"The text to replace, exactly as it stands in the file."`
+	NewString  string `json:"new_string" jsonschema:"The text to put in its place."`
+	ReplaceAll bool   `json:"replace_all,omitempty" jsonschema:"Replace every place where old_string stands." haft:"default=false"`
+	Expected   int    `json:"expected_replacements,omitempty" jsonschema:"In how many places old_string stands; all of them are replaced." haft:"min=1"`
+}
+
+// MultiOutput is what programs get from MultiEdit.
+type MultiOutput struct {
+	FilePath        string       `json:"filePath"`
+	Edits           []OneEdit    `json:"edits"`
+	OriginalFile    string       `json:"originalFile"` // "" over 256 KB
+	StructuredPatch []patch.Hunk `json:"structuredPatch"`
+	UserModified    bool         `json:"userModified"`
+	Replacements    []int        `json:"replacements"` // by each edit
+	StaleRecovered  bool         `json:"staleRecovered,omitempty"`
+	ForeignPatch    []patch.Hunk `json:"foreignPatch,omitempty"`
+	Notes           []string     `json:"notes,omitempty"`
+}
+
+// NewMulti returns the tool MultiEdit for a workspace.
+func NewMulti(ws *workspace.Workspace) tool.Tool {
+	return tool.New(tool.Def[MultiInput, MultiOutput]{
+		Name:        "MultiEdit",
+		SearchHint:  "several edits of one file at once replace change",
+		Description: multiDescription,
+		Validate: func(ctx context.Context, c *tool.Call, in MultiInput) *tool.Problem {
+			return check(ctx, ws, c, in.FilePath, several(in), in.OnConflict)
+		},
+		Permission: func(_ context.Context, c *tool.Call, in MultiInput) tool.Verdict {
+			return filetool.WriteView(ws, c, in.FilePath)
+		},
+		Classify: func(in MultiInput) string {
+			var b strings.Builder
+			fmt.Fprintf(&b, "edit %s:", in.FilePath)
+			for _, e := range in.Edits {
+				fmt.Fprintf(&b, " replace %q by %q;", e.OldString, e.NewString)
+			}
+			return b.String()
+		},
+		Run: func(ctx context.Context, c *tool.Call, in MultiInput) (MultiOutput, error) {
+			return runMulti(ctx, ws, c, in)
+		},
+		Render: func(out MultiOutput) tool.Result {
+			say := fmt.Sprintf("%s has been updated by %d edits.", out.FilePath, len(out.Edits))
+			return tool.Text(filetool.Change{Say: say, Path: out.FilePath, Hunks: out.StructuredPatch,
+				Stale: out.StaleRecovered, Foreign: out.ForeignPatch, Notes: out.Notes}.Text())
+		},
+		Summarize: func(in MultiInput) string {
+			return fmt.Sprintf("%s, %d edits", filetool.Base(in.FilePath), len(in.Edits))
+		},
+		SummarizeResult: func(out MultiOutput) string { return counts(out.StructuredPatch) },
+		OnInterrupt:     tool.InterruptBlock,
+	})
+}
+
+func several(in MultiInput) []edits.Edit {
+	out := make([]edits.Edit, len(in.Edits))
+	for i, e := range in.Edits {
+		out[i] = edits.Edit{Old: e.OldString, New: e.NewString, All: e.ReplaceAll, Expect: e.Expected}
+	}
+	return out
+}
+
+func runMulti(ctx context.Context, ws *workspace.Workspace, c *tool.Call, in MultiInput) (MultiOutput, error) {
+	made, o, err := revise(ctx, ws, c, in.FilePath, several(in), in.OnConflict)
+	if err != nil {
+		return MultiOutput{}, filetool.Error(err)
+	}
+	return MultiOutput{
+		FilePath: o.Spelled, Edits: in.Edits, OriginalFile: filetool.Original(o.Before), StructuredPatch: filetool.Hunks(o.Hunks),
+		Replacements: made, StaleRecovered: o.Stale, ForeignPatch: filetool.Hunks(o.Foreign), Notes: o.Notes,
+	}, nil
+}

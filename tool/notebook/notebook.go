@@ -1,0 +1,177 @@
+// Package notebook is the NotebookEdit tool: it changes one cell of a Jupyter notebook.
+//
+// Trust: as package edit; it changes the one file it is given, through the workspace, and only the bytes of the cell. The
+// notebook is untrusted JSON: it is checked to be valid before it is taken apart, and its size is bounded by the workspace.
+// Nothing in it is run.
+//
+// The tool is safe for concurrent use; changes of one file take turns.
+package notebook
+
+import (
+	"context"
+	"crypto/rand"
+	_ "embed"
+	"encoding/hex"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/internal/filetool"
+	"github.com/haftdev/haft/workspace"
+	"github.com/haftdev/haft/workspace/guard"
+	"github.com/haftdev/haft/workspace/patch"
+	"github.com/haftdev/haft/workspace/textfile"
+)
+
+//go:embed notebook.md
+var description string
+
+// Input is what the model sends.
+type Input struct {
+	NotebookPath string `json:"notebook_path" jsonschema:"Absolute path of the notebook." haft:"alias=file_path|path;min=1;example=/project/analysis.ipynb"`
+	NewSource    string `json:"new_source" jsonschema:"The new source of the cell; empty for delete."`
+	CellID       string `json:"cell_id,omitempty" jsonschema:"Id of the cell, as Read shows it. For insert the new cell comes after it, or before all with \"top\"." haft:"example=3f2a9c01"`
+	CellType     string `json:"cell_type,omitempty" jsonschema:"Type of the cell. Needed for insert; replace keeps the type without it." haft:"enum=code|markdown"`
+	EditMode     string `json:"edit_mode,omitempty" jsonschema:"What to do." haft:"enum=replace|insert|delete;default=replace"`
+	OnConflict   string `json:"on_conflict,omitempty" jsonschema:"After a conflict with somebody else's change was reported: overwrite takes this edit's side." haft:"enum=overwrite"`
+}
+
+// Output is what programs get.
+type Output struct {
+	NewSource    string       `json:"new_source"`
+	OldSource    string       `json:"old_source,omitempty"`
+	CellID       string       `json:"cell_id"`
+	CellType     string       `json:"cell_type"`
+	Language     string       `json:"language"`
+	EditMode     string       `json:"edit_mode"`
+	NotebookPath string       `json:"notebook_path"`
+	OriginalFile string       `json:"original_file"` // "" over 256 KB, as is updated_file
+	UpdatedFile  string       `json:"updated_file"`
+	Patch        []patch.Hunk `json:"structuredPatch"`
+	Stale        bool         `json:"staleRecovered,omitempty"`
+	Foreign      []patch.Hunk `json:"foreignPatch,omitempty"`
+}
+
+// New returns the tool for a workspace.
+func New(ws *workspace.Workspace) tool.Tool {
+	return tool.New(tool.Def[Input, Output]{
+		Name:        "NotebookEdit",
+		SearchHint:  "jupyter notebook ipynb cell edit insert delete replace",
+		Description: description,
+		Validate: func(ctx context.Context, c *tool.Call, in Input) *tool.Problem {
+			facts := ws.Look(in.NotebookPath)
+			err := ws.CheckPath(facts, "notebook_path")
+			if err == nil {
+				err = check(in)
+			}
+			if err != nil {
+				return filetool.Problem(err)
+			}
+			var made cellEdit
+			return filetool.Preview(ctx, ws, revision(c, facts, in, newID(), &made))
+		},
+		Permission: func(_ context.Context, c *tool.Call, in Input) tool.Verdict {
+			return filetool.WriteView(ws, c, in.NotebookPath)
+		},
+		Classify: func(in Input) string {
+			return mode(in) + " cell " + in.CellID + " of " + in.NotebookPath + ": " + in.NewSource
+		},
+		Run:             func(ctx context.Context, c *tool.Call, in Input) (Output, error) { return run(ctx, ws, c, in) },
+		Render:          render,
+		Summarize:       func(in Input) string { return filetool.Base(in.NotebookPath) + ", " + mode(in) + " " + in.CellID },
+		SummarizeResult: func(out Output) string { return out.EditMode + " " + out.CellID },
+		OnInterrupt:     tool.InterruptBlock, // it is short, and half an answer would not say what happened
+		Deferred:        true,
+	})
+}
+
+func mode(in Input) string {
+	if in.EditMode == "" {
+		return "replace"
+	}
+	return in.EditMode
+}
+
+// check refuses what makes no sense whatever the notebook holds.
+func check(in Input) error {
+	switch {
+	case !strings.EqualFold(filepath.Ext(in.NotebookPath), ".ipynb"):
+		return tool.Errorf("NotebookEdit changes Jupyter notebooks (.ipynb) only. Use Edit for other files.")
+	case in.CellID == "" && mode(in) == "insert":
+		return tool.Errorf(`cell_id is missing: the new cell is inserted after it. Use the id that Read shows, or "top" to insert before the first cell.`)
+	case in.CellID == "":
+		return tool.Errorf("cell_id is missing. Use the id that Read shows.")
+	case mode(in) == "insert" && in.CellType == "":
+		return tool.Errorf("cell_type is missing: insert needs code or markdown.")
+	}
+	return nil
+}
+
+// revision is what an edit of a cell means for the file, and where what was found out about the cell goes.
+func revision(c *tool.Call, facts guard.Facts, in Input, id string, made *cellEdit) workspace.Revision {
+	return workspace.Revision{
+		Agent: c.Agent, Path: facts, OnConflict: workspace.Choice(in.OnConflict),
+		Make: func(t *textfile.Text) ([]byte, []string, error) {
+			nb, err := parse(t.Bytes())
+			if err != nil {
+				return nil, nil, tool.Errorf("%s was not changed. It is not a Jupyter notebook of format 4: %v. Repair it with Edit first.", facts.Path, err)
+			}
+			e, err := nb.edit(in, id)
+			if err != nil {
+				return nil, nil, tool.Errorf("%s was not changed. %v", facts.Path, err)
+			}
+			*made = e
+			for i, s := range e.splices {
+				e.splices[i].New = textfile.WithEndings(s.New, t.EndingAt(s.Start))
+			}
+			raw, err := t.Splice(e.splices)
+			return raw, nil, err
+		},
+		Check: func(raw []byte) error { _, err := parse(raw); return err },
+	}
+}
+
+func run(ctx context.Context, ws *workspace.Workspace, c *tool.Call, in Input) (Output, error) {
+	facts, err := filetool.Look(ws, c, in.NotebookPath, "notebook_path")
+	if err == nil {
+		err = check(in)
+	}
+	if err != nil {
+		return Output{}, filetool.Error(err)
+	}
+	var made cellEdit
+	o, err := ws.Revise(ctx, revision(c, facts, in, newID(), &made))
+	if err != nil {
+		return Output{}, filetool.Error(err)
+	}
+	return Output{
+		NewSource: in.NewSource, OldSource: made.oldSource, CellID: made.id, CellType: made.cellType, Language: made.language,
+		EditMode: mode(in), NotebookPath: facts.Path, OriginalFile: filetool.Original(o.Before), UpdatedFile: filetool.Original(o.After),
+		Patch: filetool.Hunks(o.Hunks), Stale: o.Stale, Foreign: filetool.Hunks(o.Foreign),
+	}, nil
+}
+
+func render(out Output) tool.Result {
+	say := map[string]string{"replace": "Updated", "insert": "Inserted", "delete": "Deleted"}[out.EditMode] + " cell " + out.CellID + " of " + out.NotebookPath + "."
+	if len(out.Patch) == 0 {
+		say = "Cell " + out.CellID + " already has this source; nothing was written."
+	}
+	return tool.Text(filetool.Change{Say: say, Path: out.NotebookPath, Hunks: out.Patch, Stale: out.Stale, Foreign: out.Foreign}.Text())
+}
+
+// newID makes an id for a new cell, as notebooks do.
+func newID() string {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// quote writes a JSON string as notebooks do: characters beyond ASCII as they are, no escapes for HTML.
+func quote(s string) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // strings encode
+	return strings.TrimSuffix(b.String(), "\n")
+}

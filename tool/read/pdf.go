@@ -1,0 +1,125 @@
+package read
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/workspace/blob"
+	"github.com/haftdev/haft/workspace/disk"
+	"github.com/haftdev/haft/workspace/readstate"
+)
+
+const (
+	maxPDF      = 20 << 20 // bytes of a document sent whole; the API takes 32 MB in base64
+	maxPages    = 20       // pages shown as text in one call
+	maxPageText = 1 << 20
+	pdfPatience = time.Minute
+)
+
+// showPDF sends the document as it is.
+func (r *reader) showPDF(c *tool.Call, f opened) (Output, error) {
+	if f.info.Size > maxPDF {
+		return Output{}, tool.Errorf("%s has %d bytes; PDFs over %d are not sent whole. Call Read with pages, such as \"1-%d\", to get their text.", f.facts.Path, f.info.Size, maxPDF, maxPages)
+	}
+	raw, err := readUpTo(f, maxPDF)
+	if err != nil {
+		return Output{}, err
+	}
+	r.ws.Saw(c.Agent, readstate.Entry{Path: f.facts.Real, Hash: blob.Digest(raw), Size: f.info.Size, ModTime: f.info.ModTime})
+	return Output{Type: "pdf", File: File{Data: base64.StdEncoding.EncodeToString(raw), OriginalSize: int64(len(raw))}}, nil
+}
+
+// showPages shows the text of some pages.
+func (r *reader) showPages(ctx context.Context, in Input, f opened) (Output, error) {
+	first, last, err := pages(in.Pages)
+	if err != nil {
+		return Output{}, err
+	}
+	text, err := r.pdfText(ctx, f.file, first, last)
+	if err != nil {
+		return Output{}, err
+	}
+	out := Output{Type: "parts", File: File{OriginalSize: f.info.Size}}
+	// pdftotext ends every page with a form feed.
+	parts := strings.Split(strings.TrimSuffix(text, "\f"), "\f")
+	var b strings.Builder
+	for i, p := range parts {
+		fmt.Fprintf(&b, "[page %d]\n%s\n", first+i, strings.TrimRight(p, "\n "))
+	}
+	content := strings.ToValidUTF8(b.String(), "\uFFFD")
+	out.File.Content = &content
+	switch shown := first + len(parts) - 1; {
+	case strings.TrimSpace(strings.Join(parts, "")) == "":
+		out.File.Notes = append(out.File.Notes, "These pages hold no text, or are beyond the end. Scanned pages can be seen by calling Read without pages.")
+	case shown == last:
+		out.File.Notes = append(out.File.Notes, fmt.Sprintf("Pages %d-%d are shown. To go on, call Read with pages \"%d-%d\".", first, last, last+1, last+1+last-first))
+	default:
+		out.File.Notes = append(out.File.Notes, fmt.Sprintf("Pages %d-%d are shown; page %d is the last.", first, shown, shown))
+	}
+	return out, nil
+}
+
+// pages reads a range of pages.
+func pages(s string) (first, last int, err error) {
+	m := pageRange.FindStringSubmatch(s)
+	if m == nil {
+		return 0, 0, tool.Errorf("pages must be a page or a range, such as 3 or 1-5, not %q.", s)
+	}
+	first, _ = strconv.Atoi(m[1])
+	last = first
+	if m[2] != "" {
+		last, _ = strconv.Atoi(m[2])
+	}
+	switch {
+	case last < first:
+		return 0, 0, tool.Errorf("pages %q ends before it begins. Use %d-%d.", s, last, first)
+	case last-first >= maxPages:
+		return 0, 0, tool.Errorf("pages %q are too many for one call. Use at most %d, such as %d-%d.", s, maxPages, first, first+maxPages-1)
+	}
+	return first, last, nil
+}
+
+// pdftotext runs the program of that name on the file.
+func pdftotext(ctx context.Context, pdf disk.File, first, last int) (string, error) {
+	bin, err := exec.LookPath("pdftotext")
+	if err != nil {
+		return "", tool.Errorf("The text of single pages needs the program pdftotext, which is not installed (package poppler-utils). Call Read without pages to see the whole document, or install it.")
+	}
+	ctx, cancel := context.WithTimeout(ctx, pdfPatience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, bin, "-layout", "-enc", "UTF-8", "-f", strconv.Itoa(first), "-l", strconv.Itoa(last), "-", "-")
+	cmd.Stdin = io.NewSectionReader(pdf, 0, 1<<40)
+	cmd.WaitDelay = time.Second
+	var out, errs bounded
+	out.most, errs.most = maxPageText, 4096
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		if ctxErr := context.Cause(ctx); ctxErr != nil && !errors.Is(ctxErr, context.DeadlineExceeded) {
+			return "", ctxErr
+		}
+		return "", tool.Errorf("pdftotext could not read the document: %s", strings.TrimSpace(errs.String()+" "+err.Error()))
+	}
+	return out.String(), nil
+}
+
+// bounded keeps the beginning of what is written to it.
+type bounded struct {
+	bytes.Buffer
+	most int
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if room := b.most - b.Len(); room > 0 {
+		b.Buffer.Write(p[:min(len(p), room)])
+	}
+	return len(p), nil
+}

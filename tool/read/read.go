@@ -1,0 +1,193 @@
+// Package read is the Read tool: it shows a file to the model and fills the read state that edits rely on.
+//
+// Trust: it opens the one file it is given, without passing through a symbolic link that appeared since the path was judged,
+// and never one that is not a regular file. What may be read is decided around it; its own view says what the workspace's
+// guard says. Content is untrusted: images are measured before they are decoded, notebooks and PDFs are bounded, and
+// pdftotext, if installed, runs on the bytes of the file with no shell between. What remains: a decoder or pdftotext with a
+// flaw runs with the rights of the process.
+//
+// The tool is safe for concurrent use.
+package read
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/internal/filetool"
+	"github.com/haftdev/haft/workspace"
+	"github.com/haftdev/haft/workspace/disk"
+	"github.com/haftdev/haft/workspace/guard"
+	"github.com/haftdev/haft/workspace/textfile"
+)
+
+//go:embed read.md
+var description string
+
+// Input is what the model sends.
+type Input struct {
+	FilePath   string `json:"file_path" jsonschema:"Absolute path of the file." haft:"alias=path;min=1;example=/project/main.go"`
+	Offset     int    `json:"offset,omitempty" jsonschema:"Line to start from, counted from 1. Only for text." haft:"min=0"`
+	Limit      int    `json:"limit,omitempty" jsonschema:"How many lines to show. Only for text." haft:"min=1;default=2000"`
+	Pages      string `json:"pages,omitempty" jsonschema:"Pages of a PDF to show as text, such as 3 or 1-5." haft:"max=20"`
+	AllowLarge bool   `json:"allow_large,omitempty" jsonschema:"Show up to four times as much text in one result."`
+}
+
+// Output is what programs get.
+type Output struct {
+	Type string `json:"type" haft:"enum=text|image|pdf|parts|notebook"`
+	File File   `json:"file"`
+}
+
+// File is what was read. Which fields are set depends on the type.
+type File struct {
+	FilePath string `json:"filePath,omitempty"`
+	// text, and parts
+	Content    *string `json:"content,omitempty"`
+	NumLines   *int    `json:"numLines,omitempty"`
+	StartLine  *int    `json:"startLine,omitempty"`
+	TotalLines *int    `json:"totalLines,omitempty"`
+	Truncated  bool    `json:"truncatedByTokenCap,omitempty"`
+	Encoding   string  `json:"encoding,omitempty"`
+	// image and pdf
+	Data         string      `json:"base64,omitempty"`
+	MediaType    string      `json:"type,omitempty"`
+	OriginalSize int64       `json:"originalSize,omitempty"`
+	Dimensions   *Dimensions `json:"dimensions,omitempty"`
+	// notebook
+	Cells []Cell `json:"cells,omitempty"`
+	// Notes are said to the model besides the content.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Options configures the tool.
+type Options struct {
+	// PDFText returns the text of some pages of a PDF. Nil means pdftotext, if it is installed.
+	PDFText func(ctx context.Context, pdf disk.File, first, last int) (string, error)
+}
+
+type reader struct {
+	ws      *workspace.Workspace
+	pdfText func(ctx context.Context, pdf disk.File, first, last int) (string, error)
+}
+
+// New returns the tool for a workspace.
+func New(ws *workspace.Workspace, opts *Options) tool.Tool {
+	r := &reader{ws: ws, pdfText: pdftotext}
+	if opts != nil && opts.PDFText != nil {
+		r.pdfText = opts.PDFText
+	}
+	return tool.New(tool.Def[Input, Output]{
+		Name:        "Read",
+		SearchHint:  "read show open view file image pdf notebook lines",
+		Description: description,
+		Marks: func(Input) tool.Marks {
+			return tool.Marks{ReadOnly: true, ConcurrencySafe: true, Effect: tool.Pure}
+		},
+		Validate: r.validate,
+		Permission: func(_ context.Context, c *tool.Call, in Input) tool.Verdict {
+			return filetool.ReadView(ws, c, in.FilePath)
+		},
+		Classify:        func(in Input) string { return "read " + in.FilePath },
+		Run:             r.run,
+		Render:          render,
+		Summarize:       summarize,
+		SummarizeResult: summarizeResult,
+		MaxResult:       1_000_000, // it bounds itself, by lines and tokens
+	})
+}
+
+var pageRange = regexp.MustCompile(`^([1-9][0-9]{0,5})(?:-([1-9][0-9]{0,5}))?$`)
+
+func (r *reader) validate(_ context.Context, _ *tool.Call, in Input) *tool.Problem {
+	if in.Pages != "" {
+		if _, _, err := pages(in.Pages); err != nil {
+			return filetool.Problem(err)
+		}
+	}
+	return filetool.Problem(r.ws.CheckPath(r.ws.Look(in.FilePath), "file_path"))
+}
+
+// run finds out what kind of file it is and shows it as that.
+func (r *reader) run(ctx context.Context, c *tool.Call, in Input) (Output, error) {
+	facts, err := filetool.Look(r.ws, c, in.FilePath, "file_path")
+	if err != nil {
+		return Output{}, filetool.Error(err)
+	}
+	f, info, err := r.ws.Stream(facts)
+	if err != nil {
+		return Output{}, filetool.Error(err)
+	}
+	defer f.Close()
+	head := make([]byte, 512)
+	n, err := f.ReadAt(head, 0)
+	if n == 0 && err != nil && info.Size > 0 {
+		return Output{}, filetool.Error(fmt.Errorf("read %s: %w", facts.Path, err))
+	}
+	out, err := r.show(ctx, c, in, opened{facts, f, info, head[:n]})
+	if err != nil {
+		return Output{}, filetool.Error(err)
+	}
+	out.File.FilePath = facts.Path
+	return out, nil
+}
+
+// opened is a file at hand.
+type opened struct {
+	facts guard.Facts
+	file  disk.File
+	info  disk.Info
+	head  []byte // its first bytes
+}
+
+func (r *reader) show(ctx context.Context, c *tool.Call, in Input, f opened) (Output, error) {
+	kind := textfile.Magic(f.head)
+	ext := strings.ToLower(filepath.Ext(f.facts.Path))
+	switch {
+	case kind == "PDF document" && in.Pages != "":
+		return r.showPages(ctx, in, f)
+	case kind == "PDF document":
+		return r.showPDF(c, f)
+	case in.Pages != "":
+		return Output{}, tool.Errorf("pages is only for PDFs, and %s is none. Use offset and limit for text.", f.facts.Path)
+	case imageTypes[kind] != "":
+		return r.showImage(c, f, imageTypes[kind])
+	case imageExtensions[ext]:
+		return Output{}, tool.Errorf("%s is named like an image, but its content is none: it begins with %s.", f.facts.Path, hexOf(f.head))
+	case ext == ".ipynb":
+		return r.showNotebook(c, f)
+	}
+	return r.showText(ctx, c, in, f)
+}
+
+func hexOf(b []byte) string {
+	if len(b) == 0 {
+		return "nothing, it is empty"
+	}
+	return fmt.Sprintf("% x", b[:min(len(b), 12)])
+}
+
+func summarize(in Input) string {
+	s := filetool.Base(in.FilePath)
+	if in.Offset > 1 || in.Limit > 0 {
+		s += fmt.Sprintf(" from line %d", max(in.Offset, 1))
+	}
+	if in.Pages != "" {
+		s += " pages " + in.Pages
+	}
+	return s
+}
+
+func summarizeResult(out Output) string {
+	switch {
+	case out.Type == "text" && out.File.NumLines != nil:
+		return fmt.Sprintf("%d of %d lines", *out.File.NumLines, *out.File.TotalLines)
+	case out.Type == "notebook":
+		return fmt.Sprintf("%d cells", len(out.File.Cells))
+	}
+	return fmt.Sprintf("%s, %d bytes", out.Type, out.File.OriginalSize)
+}

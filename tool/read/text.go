@@ -1,0 +1,194 @@
+package read
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/transform"
+
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/workspace/readstate"
+	"github.com/haftdev/haft/workspace/textfile"
+)
+
+const (
+	defaultLimit = 2000
+	maxTokens    = 25_000   // of one result, by estimate
+	sampleSize   = 1 << 20  // what the encoding of a large file is told by
+	wholeSize    = 8 << 20  // a file up to this size is read whole, and kept as the base of merges
+	maxGrowth    = 16 << 20 // what is read beyond the size a file says it has
+)
+
+// showText shows a range of lines. The file is streamed to its end whatever the range: its hash and number of lines are part of
+// what is known afterwards.
+func (r *reader) showText(ctx context.Context, c *tool.Call, in Input, f opened) (Output, error) {
+	sample, whole, err := f.sample()
+	if err != nil {
+		return Output{}, err
+	}
+	enc, err := textfile.Detect(sample)
+	if err != nil {
+		return Output{}, binaryError(f, err)
+	}
+	eol := textfile.EOLOf(textfile.Decode(sample, enc).Bytes())
+
+	var source io.Reader = bytes.NewReader(sample)
+	if !whole {
+		source = io.LimitReader(contextReader{ctx, f.file}, f.info.Size+maxGrowth)
+	}
+	sum := sha256.New()
+	raw := &counted{r: io.TeeReader(source, sum)}
+	if _, err := io.CopyN(io.Discard, raw, int64(len(enc.BOM()))); err != nil && !errors.Is(err, io.EOF) {
+		return Output{}, fmt.Errorf("read %s: %w", f.facts.Path, err)
+	}
+	var text io.Reader = raw
+	if codec := enc.Codec(); codec != nil {
+		text = transform.NewReader(raw, codec.NewDecoder())
+	}
+	w := newWindow(in, eol)
+	if err := w.scan(text); err != nil {
+		if ctx.Err() != nil {
+			return Output{}, ctx.Err()
+		}
+		return Output{}, fmt.Errorf("read %s: %w", f.facts.Path, err)
+	}
+
+	e := readstate.Entry{Path: f.facts.Real, Hash: hex.EncodeToString(sum.Sum(nil)), Size: raw.n, ModTime: f.info.ModTime,
+		Encoding: enc.String(), EOL: string(eol)}
+	if whole {
+		e.Base = sample
+	}
+	if len(w.lines) > 0 {
+		e.Ranges = []readstate.Range{{From: w.from, To: w.from + len(w.lines) - 1}}
+	}
+	r.ws.Saw(c.Agent, e)
+	return w.output(f.facts.Path, in, enc, eol), nil
+}
+
+// sample reads a small file whole, and of a large one what its encoding can be told by. A file that says it is empty may be one
+// of the kernel's, which have no size: it is streamed.
+func (f opened) sample() (b []byte, whole bool, err error) {
+	whole = f.info.Size > 0 && f.info.Size <= wholeSize
+	b = make([]byte, min(f.info.Size, sampleSize))
+	if whole {
+		b = make([]byte, f.info.Size)
+	}
+	n, err := f.file.ReadAt(b, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, false, fmt.Errorf("read %s: %w", f.facts.Path, err)
+	}
+	if b = b[:n]; !whole {
+		b = wholeCharacters(b)
+	}
+	return b, whole, nil
+}
+
+func binaryError(f opened, err error) error {
+	var b *textfile.BinaryError
+	if !errors.As(err, &b) {
+		return err
+	}
+	return tool.Errorf("%s is not text: %s, %d bytes. Read shows text, images (PNG, JPEG, GIF, WebP), PDFs and notebooks; look at other files with Bash (file, xxd, unzip -l).", f.facts.Path, b.Kind, f.info.Size)
+}
+
+// wholeCharacters cuts a sample where no character is split: after the last line, or else before an incomplete one.
+func wholeCharacters(b []byte) []byte {
+	if i := bytes.LastIndexByte(b, '\n'); i > 0 && b[0] != 0xFF && b[0] != 0xFE {
+		return b[:i+1]
+	}
+	b = b[:len(b)&^1]
+	for n := 1; n < utf8.UTFMax && n < len(b); n++ {
+		if c := b[len(b)-n]; utf8.RuneStart(c) {
+			if c >= utf8.RuneSelf && !utf8.FullRune(b[len(b)-n:]) {
+				return b[:len(b)-n]
+			}
+			break
+		}
+	}
+	return b
+}
+
+// output makes the result of a scan.
+func (w *window) output(path string, in Input, enc textfile.Encoding, eol textfile.EOL) Output {
+	content := strings.Join(w.lines, "\n")
+	n, from, total := len(w.lines), w.from, w.total
+	f := File{Content: &content, NumLines: &n, StartLine: &from, TotalLines: &total, Truncated: w.full}
+	if !enc.UTF8() || len(enc.BOM()) > 0 {
+		f.Encoding = enc.String()
+	}
+	f.Notes = w.notes(path, in, enc, eol)
+	return Output{Type: "text", File: f}
+}
+
+// notes says what the lines themselves do not.
+func (w *window) notes(path string, in Input, enc textfile.Encoding, eol textfile.EOL) []string {
+	var out []string
+	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	last := w.from + len(w.lines) - 1
+	switch {
+	case w.total == 0:
+		say("The file exists but is empty.")
+	case len(w.lines) == 0:
+		say("The file has %d lines, so there is nothing at line %d. Call Read with an offset from 1 to %d.", w.total, w.from, w.total)
+	case last < w.total:
+		why := ""
+		if w.full {
+			why = fmt.Sprintf(" (the result is limited to about %d tokens)", w.tokens)
+		}
+		say("Lines %d-%d of %d are shown%s. To go on, call Read with file_path %q, offset %d and limit %d.", w.from, last, w.total, why, path, last+1, min(w.limit, w.total-last))
+	}
+	if w.cut > 0 {
+		say("%d lines over %d characters are cut. To see the rest of line N use Bash: sed -n 'Np' FILE | cut -c%d-", w.cut, maxLine, maxLine+1)
+	}
+	switch {
+	case enc.UTF8():
+	case enc.Unsure():
+		say("The file is not UTF-8; it may be %s, but it holds too little text to be sure. Edits keep its bytes; only ASCII may be inserted.", enc)
+	case enc.Guessed():
+		say("The file is encoded in %s (guessed from its bytes). Edits keep that; only characters it can hold may be inserted.", enc)
+	default:
+		say("The file is encoded in %s. Edits keep that; only characters it can hold may be inserted.", enc)
+	}
+	if w.invalid {
+		say("The file holds bytes that are not valid UTF-8, shown as U+FFFD. Edits leave them as they are, and cannot match text that holds them.")
+	}
+	if eol == textfile.CRLF || eol == textfile.CR || eol == textfile.Mixed {
+		say("Line endings: %s. Write \\n in edits; the file's own endings are kept.", eol)
+	}
+	if w.total > 0 && last == w.total && !w.ended {
+		say("The last line has no newline at its end.")
+	}
+	return out
+}
+
+// counted counts what passes.
+type counted struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counted) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	c.n += int64(n)
+	return n, err
+}
+
+// contextReader ends with its context.
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (c contextReader) Read(b []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.r.Read(b)
+}

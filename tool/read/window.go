@@ -1,0 +1,174 @@
+package read
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/haftdev/haft/workspace/textfile"
+)
+
+// maxLine is how many characters of a line are shown.
+const maxLine = 2000
+
+// window keeps a range of the lines that pass and counts the others. Its memory is that of the lines it shows.
+type window struct {
+	newline     byte
+	from, limit int // first line wanted, counted from 1, and how many
+	tokens      int // most tokens, by estimate
+
+	lines   []string
+	used    int  // tokens so far
+	full    bool // the token limit ended the range
+	cut     int  // lines that were cut
+	invalid bool // a line held bytes that are not UTF-8
+	total   int  // lines that passed
+	ended   bool // the last one had a newline
+
+	line    []byte // the present line, as far as it may be shown
+	skipped int    // bytes of it that may not
+	open    bool   // there is a present line
+}
+
+func newWindow(in Input, eol textfile.EOL) *window {
+	w := &window{newline: '\n', from: max(in.Offset, 1), limit: in.Limit, tokens: maxTokens}
+	if w.limit == 0 {
+		w.limit = defaultLimit
+	}
+	if in.AllowLarge {
+		w.tokens *= 4
+	}
+	if eol == textfile.CR {
+		w.newline = '\r'
+	}
+	return w
+}
+
+// scan reads to the end.
+func (w *window) scan(r io.Reader) error {
+	buf := make([]byte, 256<<10)
+	for {
+		n, err := r.Read(buf)
+		w.take(buf[:n])
+		if err == io.EOF {
+			if w.open {
+				w.endLine()
+			} else {
+				w.ended = true
+			}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (w *window) take(b []byte) {
+	for len(b) > 0 {
+		if !w.wanted() && !w.open {
+			b = w.skip(b)
+			continue
+		}
+		w.open = true
+		i := bytes.IndexByte(b, w.newline)
+		if i < 0 {
+			w.keep(b)
+			return
+		}
+		w.keep(b[:i])
+		w.endLine()
+		b = b[i+1:]
+	}
+}
+
+// wanted reports whether the line that comes next is to be shown.
+func (w *window) wanted() bool {
+	return w.total+1 >= w.from && len(w.lines) < w.limit && !w.full
+}
+
+// skip counts lines up to the next wanted one, many at a time, and returns the rest.
+func (w *window) skip(b []byte) []byte {
+	need := w.from - 1 - w.total // lines before the wanted ones
+	if need <= 0 || bytes.Count(b, []byte{w.newline}) < need {
+		w.total += bytes.Count(b, []byte{w.newline})
+		w.open = b[len(b)-1] != w.newline
+		return nil
+	}
+	for ; need > 0; need-- {
+		b = b[bytes.IndexByte(b, w.newline)+1:]
+		w.total++
+	}
+	return b
+}
+
+// keep adds to the present line what may be shown of it.
+func (w *window) keep(b []byte) {
+	if room := maxLine*utf8.UTFMax - len(w.line); len(b) > room {
+		w.skipped += len(b) - room
+		b = b[:room]
+	}
+	w.line = append(w.line, b...)
+}
+
+func (w *window) endLine() {
+	wanted := w.wanted()
+	w.total++
+	line, skipped := w.line, w.skipped
+	w.line, w.skipped, w.open = w.line[:0], 0, false
+	if !wanted {
+		return
+	}
+	if w.newline == '\n' {
+		line = bytes.TrimSuffix(line, []byte("\r"))
+	}
+	text := string(line)
+	if !utf8.ValidString(text) {
+		w.invalid = w.invalid || skipped == 0 // a cut may split a character
+		text = strings.ToValidUTF8(text, "\uFFFD")
+	}
+	text, more := cutLine(text, skipped)
+	if cost := tokens(text); w.used+cost > w.tokens && len(w.lines) > 0 {
+		w.full = true
+		return
+	} else {
+		w.used += cost
+	}
+	if more {
+		w.cut++
+	}
+	w.lines = append(w.lines, text)
+}
+
+// cutLine shortens a line to what is shown and says how much is missing.
+func cutLine(s string, skipped int) (string, bool) {
+	if skipped == 0 && len(s) <= maxLine {
+		return s, false
+	}
+	end := len(s)
+	n := 0
+	for i := range s {
+		if n == maxLine {
+			end = i
+			break
+		}
+		n++
+	}
+	if missing := len(s) - end + skipped; missing > 0 {
+		return fmt.Sprintf("%s… [%d more bytes]", s[:end], missing), true
+	}
+	return s, false
+}
+
+// tokens estimates what a line costs: four characters of ASCII make a token, any other character is one.
+func tokens(s string) int {
+	ascii := 0
+	for i := range len(s) {
+		if s[i] < utf8.RuneSelf {
+			ascii++
+		}
+	}
+	return 2 + ascii/4 + (utf8.RuneCountInString(s) - ascii)
+}

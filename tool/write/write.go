@@ -1,0 +1,119 @@
+// Package write is the Write tool: it gives a file a whole new content.
+//
+// Trust: it writes the one file it is given and makes the directories above it, through the workspace, which follows no link
+// that its guard did not see, insists that an existing file was read, keeps what it replaces and writes atomically. Whether the
+// file may be written is decided around it, before anything is made; its own view says what the guard says. What remains: it
+// acts with the rights of the process.
+//
+// The tool is safe for concurrent use; changes of one file take turns.
+package write
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/internal/filetool"
+	"github.com/haftdev/haft/workspace"
+	"github.com/haftdev/haft/workspace/guard"
+	"github.com/haftdev/haft/workspace/patch"
+	"github.com/haftdev/haft/workspace/textfile"
+)
+
+//go:embed write.md
+var description string
+
+// Input is what the model sends.
+type Input struct {
+	FilePath   string `json:"file_path" jsonschema:"Absolute path of the file." haft:"alias=path;min=1;example=/project/notes.md"`
+	Content    string `json:"content" jsonschema:"The whole content of the file."`
+	OnConflict string `json:"on_conflict,omitempty" jsonschema:"After a conflict with somebody else's change was reported: overwrite takes this content's side, markers writes both between conflict markers." haft:"enum=overwrite|markers"`
+}
+
+// Output is what programs get.
+type Output struct {
+	Type            string       `json:"type" haft:"enum=create|update"`
+	FilePath        string       `json:"filePath"`
+	Content         string       `json:"content"`
+	StructuredPatch []patch.Hunk `json:"structuredPatch"`
+	OriginalFile    *string      `json:"originalFile,omitempty"` // absent for a new file, "" over 256 KB
+	UserModified    bool         `json:"userModified"`
+	StaleRecovered  bool         `json:"staleRecovered,omitempty"`
+	ForeignPatch    []patch.Hunk `json:"foreignPatch,omitempty"`
+}
+
+// New returns the tool for a workspace.
+func New(ws *workspace.Workspace) tool.Tool {
+	return tool.New(tool.Def[Input, Output]{
+		Name:        "Write",
+		SearchHint:  "write create save new file content overwrite",
+		Description: description,
+		Marks: func(Input) tool.Marks {
+			return tool.Marks{Effect: tool.Idempotent}
+		},
+		Validate: func(ctx context.Context, c *tool.Call, in Input) *tool.Problem {
+			facts := ws.Look(in.FilePath)
+			if p := filetool.Problem(ws.CheckPath(facts, "file_path")); p != nil {
+				return p
+			}
+			return filetool.Preview(ctx, ws, revision(c, facts, in))
+		},
+		Permission: func(_ context.Context, c *tool.Call, in Input) tool.Verdict {
+			return filetool.WriteView(ws, c, in.FilePath)
+		},
+		Classify:  func(in Input) string { return fmt.Sprintf("write %s: %q", in.FilePath, in.Content) },
+		Run:       func(ctx context.Context, c *tool.Call, in Input) (Output, error) { return run(ctx, ws, c, in) },
+		Render:    render,
+		Summarize: func(in Input) string { return filetool.Base(in.FilePath) },
+		SummarizeResult: func(out Output) string {
+			return fmt.Sprintf("%s, %d lines", out.Type, strings.Count(out.Content, "\n"))
+		},
+		OnInterrupt: tool.InterruptBlock, // it is short, and half an answer would not say what happened
+	})
+}
+
+// revision is what a content means for a file.
+func revision(c *tool.Call, facts guard.Facts, in Input) workspace.Revision {
+	return workspace.Revision{
+		Agent: c.Agent, Path: facts, Create: true, Whole: true, OnConflict: workspace.Choice(in.OnConflict),
+		Make: func(t *textfile.Text) ([]byte, []string, error) {
+			if t == nil {
+				return []byte(in.Content), nil, nil
+			}
+			raw, err := t.Rewrite(in.Content)
+			return raw, nil, err
+		},
+	}
+}
+
+func run(ctx context.Context, ws *workspace.Workspace, c *tool.Call, in Input) (Output, error) {
+	facts, err := filetool.Look(ws, c, in.FilePath, "file_path")
+	if err != nil {
+		return Output{}, filetool.Error(err)
+	}
+	o, err := ws.Revise(ctx, revision(c, facts, in))
+	if err != nil {
+		return Output{}, filetool.Error(err)
+	}
+	out := Output{Type: "create", FilePath: facts.Path, Content: in.Content, StructuredPatch: []patch.Hunk{},
+		StaleRecovered: o.Stale, ForeignPatch: filetool.Hunks(o.Foreign)}
+	if o.Before != nil {
+		before := filetool.Original(o.Before)
+		out.Type, out.OriginalFile, out.StructuredPatch = "update", &before, filetool.Hunks(o.Hunks)
+	}
+	return out, nil
+}
+
+func render(out Output) tool.Result {
+	if out.Type == "create" {
+		return tool.Text("File created: " + out.FilePath)
+	}
+	say := out.FilePath + " has been updated."
+	if len(out.StructuredPatch) == 0 {
+		say = out.FilePath + " already has this content; nothing was written."
+	}
+	return tool.Text(filetool.Change{Say: say, Path: out.FilePath, Hunks: out.StructuredPatch,
+		Stale: out.StaleRecovered, Foreign: out.ForeignPatch}.Text())
+}

@@ -1,0 +1,159 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/workspace/merge"
+	"github.com/haftdev/haft/workspace/patch"
+	"github.com/haftdev/haft/workspace/textfile"
+)
+
+// Choice is what to do about a conflict with somebody else's change.
+type Choice string
+
+const (
+	Refuse    Choice = ""          // write nothing and say what conflicts
+	Overwrite Choice = "overwrite" // take the edit's side wherever both changed, and keep the rest of the foreign change
+	Markers   Choice = "markers"   // write both sides between git's conflict markers
+)
+
+// plan finds the new content of a file that exists.
+func (w *Workspace) plan(ctx context.Context, r Revision, f *File) ([]byte, *Outcome, error) {
+	seen, ok := w.Seen(r.Agent).Get(f.Path)
+	switch {
+	case !ok && len(f.Raw) == 0 && r.Whole: // nothing to lose
+	case r.Unseen:
+	case !ok:
+		return nil, nil, refuse(Unread, "%s has not been read yet. Read it first, then send this call again.", r.Path.Path)
+	case seen.Hash != f.Hash:
+		return w.reconcile(ctx, r, f, seen.Hash, seen.Base)
+	}
+	raw, notes, err := r.Make(f.Text)
+	return raw, &Outcome{Notes: notes}, err
+}
+
+// reconcile finds the new content of a file that somebody else changed since it was read.
+func (w *Workspace) reconcile(ctx context.Context, r Revision, f *File, hash string, base []byte) ([]byte, *Outcome, error) {
+	if base == nil { // the read state had no room for it; a write may have kept it
+		base, _ = w.blobs.Get(ctx, hash)
+	}
+	was, err := textfile.Parse(base)
+	if base == nil || err != nil {
+		return fitNow(r, f, nil)
+	}
+	foreign := patch.Diff(was.Bytes(), f.Text.Bytes(), Context)
+	ours, notes, err := r.Make(was)
+	if err != nil {
+		// The edit does not fit what was read. Perhaps it was made for what is there now.
+		return fitNow(r, f, foreign)
+	}
+	o := &Outcome{Stale: true, Foreign: foreign, Notes: notes}
+	m := mergeTexts(was, textfile.Decode(ours, was.Encoding()), f.Text)
+	switch {
+	case m.Clean() && r.makesSense(m.Bytes()), r.OnConflict == Overwrite:
+		return m.Bytes(), o, nil
+	case m.Clean():
+		return nil, nil, refuse(Stale, "%s was changed by somebody else since it was read, and does not make sense once both changes are joined. Nothing was written. Read it again.", r.Path.Path)
+	case r.OnConflict == Markers && r.Check == nil:
+		raw, err := marked(m, f.Text)
+		return raw, o, err
+	}
+	return nil, nil, &ConflictError{Path: r.Path.Path, Foreign: foreign, Hunks: describe(m, f.Text.Encoding()), NoMarkers: r.Check != nil}
+}
+
+// fitNow applies a revision to the file as it is, if it can tell that it fits.
+func fitNow(r Revision, f *File, foreign []patch.Hunk) ([]byte, *Outcome, error) {
+	if r.Whole && r.OnConflict != Overwrite {
+		return nil, nil, refuse(Stale, "%s was changed by somebody else since it was read, and what was read is no longer at hand. Read it again; to write it regardless, send this call again with on_conflict set to \"overwrite\".", r.Path.Path)
+	}
+	raw, notes, err := r.Make(f.Text)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s was changed by somebody else since it was read. Read it again. %w", r.Path.Path, err)
+	}
+	return raw, &Outcome{Stale: true, Foreign: foreign, Notes: notes}, nil
+}
+
+func (r Revision) makesSense(raw []byte) bool { return r.Check == nil || r.Check(raw) == nil }
+
+func mergeTexts(base, ours, theirs *textfile.Text) merge.Result {
+	return merge.Lines(base.Lines(), ours.Lines(), theirs.Lines())
+}
+
+// marked writes conflict markers in the file's encoding.
+func marked(m merge.Result, t *textfile.Text) ([]byte, error) {
+	enc := t.Encoding()
+	if !enc.Wide() {
+		return m.Marked("edit", "disk"), nil
+	}
+	b, err := enc.Encode(string(decodeChunks(m, enc).Marked("edit", "disk")))
+	return append(enc.BOM(), b...), err
+}
+
+// decodeChunks returns the same merge with decoded lines.
+func decodeChunks(m merge.Result, enc textfile.Encoding) merge.Result {
+	decode := func(lines [][]byte) [][]byte {
+		out := make([][]byte, len(lines))
+		for i, l := range lines {
+			out[i] = enc.DecodeLine(l)
+		}
+		return out
+	}
+	var out merge.Result
+	for _, c := range m.Chunks {
+		c.Base, c.Ours, c.Theirs = decode(c.Base), decode(c.Ours), decode(c.Theirs)
+		out.Chunks = append(out.Chunks, c)
+	}
+	return out
+}
+
+// describe prints the conflicting chunks only, with markers and line numbers.
+func describe(m merge.Result, enc textfile.Encoding) string {
+	const most = 5
+	var b strings.Builder
+	conflicts := decodeChunks(m, enc).Conflicts()
+	for i, c := range conflicts {
+		if i == most {
+			fmt.Fprintf(&b, "… and %d more\n", len(conflicts)-most)
+			break
+		}
+		c.Ours, c.Theirs = clip(c.Ours), clip(c.Theirs)
+		fmt.Fprintf(&b, "at line %d of what was read:\n%s", c.BaseLine+1, merge.Result{Chunks: []merge.Chunk{c}}.Marked("edit", "disk"))
+	}
+	return b.String()
+}
+
+// clip shortens one side of a conflict to what a reader needs to decide.
+func clip(lines [][]byte) [][]byte {
+	const most = 40
+	if len(lines) <= most {
+		return lines
+	}
+	out := slices.Clone(lines[:most/2])
+	out = append(out, fmt.Appendf(nil, "… %d more lines …\n", len(lines)-most))
+	return append(out, lines[len(lines)-most/2:]...)
+}
+
+// ConflictError says that an edit and a foreign change touch the same lines. Nothing was written.
+type ConflictError struct {
+	Path    string
+	Hunks   string // the conflicts, with markers
+	Foreign []patch.Hunk
+	// NoMarkers says that the file would make no sense with conflict markers in it.
+	NoMarkers bool
+}
+
+func (e *ConflictError) Error() string {
+	markers := ` ("markers" writes both sides between conflict markers instead)`
+	if e.NoMarkers {
+		markers = ""
+	}
+	return fmt.Sprintf(`%s was changed by somebody else since it was read, in the same place. Nothing was written. The conflict (edit = this call, disk = the file now):
+%s
+There are three ways out:
+1. overwrite: send this call again with on_conflict set to "overwrite" to take the edit's side here and keep the rest of the foreign change%s;
+2. abort: leave the file as it is now;
+3. read again: Read the file and make a new edit from what it says now.`, e.Path, strings.TrimRight(e.Hunks, "\n"), markers)
+}

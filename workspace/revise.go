@@ -1,0 +1,158 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"github.com/haftdev/haft/workspace/atomic"
+	"github.com/haftdev/haft/workspace/blob"
+	"github.com/haftdev/haft/workspace/disk"
+	"github.com/haftdev/haft/workspace/guard"
+	"github.com/haftdev/haft/workspace/patch"
+	"github.com/haftdev/haft/workspace/readstate"
+	"github.com/haftdev/haft/workspace/textfile"
+)
+
+// Revision is a wish to change one file.
+type Revision struct {
+	Agent string
+	Path  guard.Facts
+	// Make returns the new raw content, given the file as text, and notes to show. It is pure, and may be called with the text
+	// as it was read and again with the text as it is. For a file that is to be created the text is nil.
+	Make func(t *textfile.Text) (raw []byte, notes []string, err error)
+	// Create allows the file to be missing.
+	Create bool
+	// Unseen allows a file that the agent has not read, for a change that a program makes of whatever is there.
+	Unseen bool
+	// Whole says that Make does not look at the old text: it can fit no text better than another.
+	Whole bool
+	// Check says whether a merged content makes sense. Nil means that any does.
+	Check func(raw []byte) error
+	// OnConflict is what to do when the file was changed by somebody else in the same place. Empty means to refuse.
+	OnConflict Choice
+}
+
+// Outcome is a changed file.
+type Outcome struct {
+	Path    string         // physical
+	Spelled string         // as the caller named it, absolute
+	Before  *textfile.Text // on disk before; nil if the file was created
+	After   *textfile.Text
+	Hunks   []patch.Hunk // from Before to After, five lines of context
+	Foreign []patch.Hunk // what somebody else changed since the file was read
+	Stale   bool         // somebody else did change it
+	Notes   []string
+}
+
+// Context is how many unchanged lines surround a change in results.
+const Context = 5
+
+// Revise changes a file, or returns an error and leaves it byte for byte as it was. Errors for the model are *Refusal,
+// *edits.Refusal, *ConflictError, *textfile.RepertoireError and those of package atomic.
+func (w *Workspace) Revise(ctx context.Context, r Revision) (*Outcome, error) {
+	unlock := w.locks.lock(r.Path.Real)
+	defer unlock()
+	o, f, err := w.draft(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if f != nil && bytes.Equal(o.After.Raw(), f.Raw) {
+		w.Saw(r.Agent, f.entry())
+		return o, nil
+	}
+	if err := w.store(ctx, r, f, o.After); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// Preview returns what Revise would do now, and does not do it.
+func (w *Workspace) Preview(ctx context.Context, r Revision) (*Outcome, error) {
+	o, _, err := w.draft(ctx, r)
+	return o, err
+}
+
+// draft makes the new content, and returns it with the file as it is, which is nil if there is none.
+func (w *Workspace) draft(ctx context.Context, r Revision) (*Outcome, *File, error) {
+	f, err := w.Load(r.Path)
+	var no *Refusal
+	if r.Create && errors.As(err, &no) && no.Code == Missing && r.Path.Err == nil {
+		raw, notes, err := r.Make(nil)
+		if err != nil {
+			return nil, nil, err
+		}
+		after := textfile.Decode(raw, textfile.Encoding{})
+		return &Outcome{Path: r.Path.Real, Spelled: r.Path.Path, After: after, Notes: notes, Hunks: patch.Diff(nil, after.Bytes(), Context)}, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if f.Kind != nil {
+		return nil, nil, refuse(Binary, "%s is not a text file (%s) and is not edited. Replace it with Bash if that is meant.", r.Path.Path, kindOf(f.Kind))
+	}
+	raw, o, err := w.plan(ctx, r, f)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.Path, o.Spelled, o.Before = f.Path, r.Path.Path, f.Text
+	o.After = textfile.Decode(raw, f.Text.Encoding())
+	o.Hunks = patch.Diff(f.Text.Bytes(), o.After.Bytes(), Context)
+	return o, f, nil
+}
+
+func kindOf(err error) string {
+	var b *textfile.BinaryError
+	if errors.As(err, &b) {
+		return b.Kind
+	}
+	return err.Error()
+}
+
+// store keeps what is replaced, announces the change, writes, and remembers the new content as read.
+func (w *Workspace) store(ctx context.Context, r Revision, before *File, after *textfile.Text) error {
+	raw := after.Raw()
+	digest := blob.Digest(raw)
+	change := Change{Agent: r.Agent, Path: r.Path.Real, After: digest}
+	var old *disk.Info
+	if before != nil {
+		old = &before.Info
+		change.Before, change.Mode = before.Hash, before.Info.Mode
+		if err := w.blobs.Put(ctx, before.Hash, before.Raw); err != nil {
+			return w.explain(err, r.Path.Real, len(before.Raw))
+		}
+	}
+	if w.onChange != nil {
+		if err := w.onChange(ctx, change); err != nil {
+			return err
+		}
+	}
+	info, err := w.writer.Write(ctx, atomic.File{Path: r.Path.Real, Data: raw, Old: old})
+	if err != nil {
+		return w.explain(err, r.Path.Real, len(raw))
+	}
+	w.Saw(r.Agent, readstate.Entry{Path: r.Path.Real, Hash: digest, Size: info.Size, ModTime: info.ModTime,
+		Encoding: after.Encoding().String(), EOL: string(after.EOL()), Base: raw})
+	return nil
+}
+
+// Refresh takes the file as it is now for what the agent has seen, as after a formatter ran over its edit, and returns what
+// changed. A file that the agent never read stays unread.
+func (w *Workspace) Refresh(agent string, path guard.Facts) ([]patch.Hunk, error) {
+	unlock := w.locks.lock(path.Real)
+	defer unlock()
+	e, ok := w.Seen(agent).Get(path.Real)
+	if !ok {
+		return nil, nil
+	}
+	f, err := w.Load(path)
+	if err != nil || f.Hash == e.Hash || f.Text == nil {
+		return nil, err
+	}
+	var hunks []patch.Hunk
+	if base, err := textfile.Parse(e.Base); err == nil && e.Base != nil {
+		hunks = patch.Diff(base.Bytes(), f.Text.Bytes(), Context)
+	}
+	w.Saw(agent, f.entry(e.Ranges...))
+	return hunks, nil
+}

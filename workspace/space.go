@@ -1,0 +1,103 @@
+package workspace
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/haftdev/haft/workspace/atomic"
+)
+
+// explain adds to a full disk where the space under the project went.
+func (w *Workspace) explain(err error, path string, need int) error {
+	var space *atomic.SpaceError
+	switch {
+	case errors.As(err, &space):
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		free, _ := w.fs.Space(w.Root())
+		space = &atomic.SpaceError{Path: path, Need: uint64(need), Free: free, Quota: errors.Is(err, syscall.EDQUOT), Err: err}
+	case errors.Is(err, atomic.ErrChanged):
+		return refuse(Stale, "%s was changed by somebody else while it was being written. Nothing was written. Read it again, then send a new call.", path)
+	default:
+		return err
+	}
+	return &FullError{Space: space, Largest: w.largest(5, 2*time.Second)}
+}
+
+// FullError is a full disk with the directories that take most of it.
+type FullError struct {
+	Space   *atomic.SpaceError
+	Largest []Usage
+}
+
+// Usage is how much the files under a directory take.
+type Usage struct {
+	Dir   string
+	Bytes int64
+}
+
+func (e *FullError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%v. The file is unchanged.", e.Space)
+	if len(e.Largest) > 0 {
+		b.WriteString(" The largest directories under the project:")
+	}
+	for _, u := range e.Largest {
+		fmt.Fprintf(&b, "\n%12d bytes  %s", u.Bytes, u.Dir)
+	}
+	return b.String()
+}
+
+func (e *FullError) Unwrap() error { return e.Space }
+
+// largest finds the n largest directories of the project's first two levels, as far as it gets in the given time.
+func (w *Workspace) largest(n int, within time.Duration) []Usage {
+	root := w.Root()
+	sums := map[string]int64{}
+	deadline := time.Now().Add(within)
+	w.walkSizes(root, deadline, func(path string, size int64) {
+		rel, _ := filepath.Rel(root, path)
+		parts := strings.Split(rel, string(filepath.Separator))
+		for depth := 1; depth <= min(2, len(parts)-1); depth++ {
+			sums[filepath.Join(root, filepath.Join(parts[:depth]...))] += size
+		}
+	})
+	var out []Usage
+	for dir, bytes := range sums {
+		if parent := sums[filepath.Dir(dir)]; parent > 0 && bytes*10 < parent*9 {
+			continue // a part of something larger that is shown
+		}
+		out = append(out, Usage{dir, bytes})
+	}
+	// A directory that one child fills says less than the child.
+	all := slices.Clone(out)
+	out = slices.DeleteFunc(out, func(u Usage) bool {
+		return slices.ContainsFunc(all, func(v Usage) bool { return filepath.Dir(v.Dir) == u.Dir })
+	})
+	slices.SortFunc(out, func(a, b Usage) int { return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), strings.Compare(a.Dir, b.Dir)) })
+	return out[:min(n, len(out))]
+}
+
+func (w *Workspace) walkSizes(dir string, deadline time.Time, add func(path string, size int64)) {
+	entries, err := w.fs.ReadDir(dir)
+	if err != nil || time.Now().After(deadline) {
+		return
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		switch {
+		case e.IsDir():
+			w.walkSizes(path, deadline, add)
+		case e.Type()&fs.ModeType == 0:
+			if info, err := e.Info(); err == nil {
+				add(path, info.Size())
+			}
+		}
+	}
+}

@@ -1,0 +1,183 @@
+// Package workspace is the files a session works on: what their paths really are, what has been read of them, and how they
+// are changed without harm.
+//
+// Open makes a Workspace for a project directory. Tools ask it to Look at a path, Load or Stream a file, remember what was shown
+// (Saw), and Revise a file. Revise is the one way to change a file: it insists that the file was read, notices by content
+// whether it changed since, merges or reports a conflict, keeps what it replaces, writes atomically, and returns the
+// difference. The parts are packages of their own: guard (paths), disk (the file system), textfile (encodings and splices),
+// edits (matching), merge, patch, atomic (writes), readstate and blob (pre-images).
+//
+//	ws, err := workspace.Open(dir, &workspace.Options{State: stateDir})
+//	defer ws.Close()
+//	left, err := ws.Recover()
+//	f := ws.Look(path)
+//
+// Trust model: a Workspace acts with the rights of its process on any path it is given; who may touch what is decided before,
+// with the guard's facts. It never follows a symbolic link that the guard did not see. Everything is safe for concurrent use by
+// several agents; changes of one file take turns.
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/haftdev/haft/workspace/atomic"
+	"github.com/haftdev/haft/workspace/blob"
+	"github.com/haftdev/haft/workspace/disk"
+	"github.com/haftdev/haft/workspace/guard"
+	"github.com/haftdev/haft/workspace/readstate"
+)
+
+// Options configures a Workspace.
+type Options struct {
+	// Add are directories besides the project that belong to the workspace.
+	Add []string
+	// Home is the user's home directory. Empty means that of the process's user.
+	Home string
+	// AgentDirs are the agent's own directories; see guard.Options.
+	AgentDirs []string
+	// State is a directory for the journal of writes and for kept contents; nobody else may write in it. Empty means haft in
+	// the user's cache directory.
+	State string
+	// Blobs keeps what writes replace. Nil means a directory under State.
+	Blobs blob.Store
+	// OnChange is told of every write just before it happens, and can stop it. Nil means nobody is.
+	OnChange func(context.Context, Change) error
+	// Reads bounds what is remembered of each agent's reading.
+	Reads readstate.Options
+	// FS is the file system. Nil means the real one.
+	FS disk.FS
+}
+
+// Change is a write that is about to happen. If it fails, the file still has its content from before.
+type Change struct {
+	Agent  string
+	Path   string      // physical
+	Before string      // digest of the content in the blob store, or "" if there is no file
+	After  string      // digest of the new content
+	Mode   fs.FileMode // of the file before, 0 if there is none
+}
+
+// Workspace is the files of a session.
+type Workspace struct {
+	fs       disk.FS
+	guard    *guard.Guard
+	writer   *atomic.Writer
+	blobs    blob.Store
+	onChange func(context.Context, Change) error
+	reads    readstate.Options
+	locks    locks
+	pins     pins
+
+	mu   sync.Mutex
+	seen map[string]*readstate.State // by agent
+}
+
+// Open makes a Workspace for the project at root, which must be an existing directory.
+func Open(root string, opts *Options) (*Workspace, error) {
+	o := Options{}
+	if opts != nil {
+		o = *opts
+	}
+	if o.FS == nil {
+		o.FS = disk.OS()
+	}
+	if o.Home == "" {
+		o.Home, _ = os.UserHomeDir() // without one, nothing is known about it
+	}
+	if o.State == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil { // no home: a directory for the user under the temporary one
+			cache = filepath.Join(os.TempDir(), fmt.Sprintf("haft-%d", os.Getuid()))
+		}
+		o.State = filepath.Join(cache, "haft")
+	}
+	if o.Blobs == nil {
+		o.Blobs = blob.Dir(filepath.Join(o.State, "blobs"))
+	}
+	g, err := guard.New(&guard.Options{Roots: append([]string{root}, o.Add...), Home: o.Home, AgentDirs: o.AgentDirs, FS: o.FS})
+	if err != nil {
+		return nil, fmt.Errorf("open workspace: %w", err)
+	}
+	return &Workspace{
+		fs:       o.FS,
+		guard:    g,
+		writer:   atomic.New(filepath.Join(o.State, "writes"), o.FS),
+		blobs:    o.Blobs,
+		onChange: o.OnChange,
+		reads:    o.Reads,
+		seen:     map[string]*readstate.State{},
+	}, nil
+}
+
+// Close gives back what the workspace holds open. Writes after it fail.
+func (w *Workspace) Close() error { return w.writer.Close() }
+
+// Recover settles writes that earlier processes did not finish, and says what it did. Call it at start.
+func (w *Workspace) Recover() ([]atomic.Leftover, error) { return w.writer.Recover() }
+
+// Guard returns the path policy, for whoever decides about paths.
+func (w *Workspace) Guard() *guard.Guard { return w.guard }
+
+// Look finds out what a path is.
+func (w *Workspace) Look(path string) guard.Facts { return w.guard.Look(path) }
+
+// Root returns the physical path of the project.
+func (w *Workspace) Root() string { return w.guard.Roots()[0] }
+
+// Seen returns what an agent has read; "" is the main conversation. Each agent knows only what it was shown.
+func (w *Workspace) Seen(agent string) *readstate.State {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s, ok := w.seen[agent]
+	if !ok {
+		s = readstate.New(&w.reads)
+		w.seen[agent] = s
+	}
+	return s
+}
+
+// Leave forgets what an agent has read, when it has ended.
+func (w *Workspace) Leave(agent string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.seen, agent)
+}
+
+// locks lets changes of one path take turns. Entries live only while somebody holds or waits for them.
+type locks struct {
+	mu   sync.Mutex
+	held map[string]*waiters
+}
+
+type waiters struct {
+	mu sync.Mutex
+	n  int
+}
+
+func (l *locks) lock(path string) (unlock func()) {
+	l.mu.Lock()
+	if l.held == nil {
+		l.held = map[string]*waiters{}
+	}
+	w := l.held[path]
+	if w == nil {
+		w = &waiters{}
+		l.held[path] = w
+	}
+	w.n++
+	l.mu.Unlock()
+	w.mu.Lock()
+	return func() {
+		w.mu.Unlock()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if w.n--; w.n == 0 {
+			delete(l.held, path)
+		}
+	}
+}
