@@ -140,13 +140,15 @@ func hasLetter(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return 'a' <= r|0x20 && r|0x20 <= 'z' })
 }
 
+// lowerASCII works on bytes: a literal need not be UTF-8.
 func lowerASCII(s string) string {
-	return strings.Map(func(r rune) rune {
-		if 'A' <= r && r <= 'Z' {
-			return r + 32
+	b := []byte(s)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + 32
 		}
-		return r
-	}, s)
+	}
+	return string(b)
 }
 
 func requiredAlt(subs []*node) (clauses []Clause, exact Clause) {

@@ -200,3 +200,18 @@ func (m *Matcher) sim() *pike {
 	}
 	return m.pike
 }
+
+// Locate gives a place within or right after the first match of a line that is
+// known to match, given with its '\n'. It is for showing the part that matters of
+// a long line.
+func (m *Matcher) Locate(line []byte) int {
+	if m.pattern.finder != nil {
+		var s search
+		s.reset(m.pattern.finder)
+		if at := s.next(line, 0); at < len(line) {
+			return at
+		}
+	}
+	at, _, _ := m.auto().next(line, 0, m.Stop)
+	return at
+}
