@@ -228,8 +228,9 @@ func format(q Query, r *Result) []string {
 func layers(t testing.TB) map[string]*Searcher {
 	m := map[string]*Searcher{
 		"stateless": New(&Options{Stateless: true}),
-		"snapshot":  New(nil),
-		"sweep":     New(&Options{NoWatch: true}),
+		"list":      New(&Options{NoIndex: true}),
+		"sweep":     New(&Options{NoWatch: true, IndexFrom: 1}),
+		"index":     New(&Options{IndexFrom: 1}),
 	}
 	for _, s := range m {
 		t.Cleanup(func() { s.Close() })
@@ -248,6 +249,10 @@ func TestGoldenTree(t *testing.T) {
 	rg := rgtest.Need(t)
 	dir := goldenTree(t)
 	all := layers(t)
+	for _, s := range all {
+		answer(t, s, Query{Dir: dir, Pattern: "first"})
+		s.WaitIndexed()
+	}
 	for _, q := range goldenQueries(dir) {
 		want := normal(q, runRg(t, rg, q.Dir, rgArgs(q)...))
 		for name, s := range all {

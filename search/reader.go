@@ -11,6 +11,7 @@ import (
 
 const (
 	firstRead = 128 << 10 // enough for nearly every source file
+	maxRead   = 8 << 20   // between two looks at the clock
 	keepBuf   = 4 << 20   // larger buffers are not kept
 	sniff     = 64 << 10  // how far ripgrep looks for a NUL before it searches
 )
@@ -63,38 +64,59 @@ func (r *reader) read(path string, wantTime bool) (text []byte, mtime int64, err
 	return r.decode(n), mtime, nil
 }
 
-// fill reads f into buf, leaving room for a byte.
+// fill reads f into buf, leaving room for a byte. Most files fit into the first
+// read; before a larger one is read to the end it must look like text.
 func (r *reader) fill(f rawfs.File) (int, error) {
 	if cap(r.buf) > keepBuf {
 		r.buf = nil
 	}
 	if r.buf == nil {
-		r.buf = make([]byte, firstRead)
+		r.buf = make([]byte, firstRead+1)
 	}
-	n := 0
-	for {
-		if n == len(r.buf)-1 {
-			if n == firstRead-1 && !r.explicit && bytes.IndexByte(r.buf[:sniff], 0) >= 0 && !isUTF16(r.buf) {
-				return 0, errBinary
-			}
-			if int64(n) >= r.max {
-				return 0, errTooLarge
-			}
-			if r.stop != nil && r.stop() {
-				return 0, errStopped
-			}
-			r.buf = append(r.buf, make([]byte, len(r.buf))...)
+	n, end, err := r.more(f, 0, firstRead)
+	if err != nil || end {
+		return n, err
+	}
+	if !r.explicit && bytes.IndexByte(r.buf[:sniff], 0) >= 0 && !isUTF16(r.buf) {
+		return 0, errBinary
+	}
+	st, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	for want := max(st.Size+1, 2*firstRead); ; want *= 2 {
+		if want > 2*r.max {
+			return 0, errTooLarge
 		}
-		want := r.buf[n : len(r.buf)-1]
+		if int64(len(r.buf)) <= want {
+			r.buf = append(make([]byte, 0, want+1), r.buf[:n]...)[:want+1]
+		}
+		if n, end, err = r.more(f, n, len(r.buf)-1); err != nil || end {
+			return n, err
+		}
+	}
+}
+
+// more reads on from n until limit or the end of the file.
+func (r *reader) more(f rawfs.File, n, limit int) (int, bool, error) {
+	for n < limit {
+		if int64(n) > r.max {
+			return 0, false, errTooLarge
+		}
+		if r.stop != nil && r.stop() {
+			return 0, false, errStopped
+		}
+		want := r.buf[n:min(limit, n+maxRead)]
 		m, err := f.Read(want)
 		if err != nil {
-			return 0, err
+			return 0, false, err
 		}
 		n += m
 		if m == 0 || m < len(want) && r.shortIsEnd {
-			return n, nil
+			return n, true, nil
 		}
 	}
+	return n, false, nil
 }
 
 // decode makes UTF-8 of the first n bytes.

@@ -3,9 +3,11 @@
 //
 // A [Searcher] works in layers, each of which falls back to the one below. At the
 // bottom every query walks the tree and reads the files. Above that, the list of
-// files is kept between queries and proved current at each (package tree). Where
-// these fail, for one of a hundred reasons, the answer is the same and takes
-// longer: no layer can make an answer stale.
+// files is kept between queries and proved current at each (package tree). Above
+// that, signatures of the files' contents, built in the background, rule out most
+// files that cannot match (package index); what they do not rule out is read. Where
+// a layer fails, for one of a hundred reasons, the answer is the same and takes
+// longer: none can make an answer stale.
 //
 // Results equal ripgrep's, but for three deliberate differences: files come newest
 // first, `$` also matches before a carriage return, and version-control
@@ -45,6 +47,10 @@ type Options struct {
 	// NoWatch compares every file with the disk at each query instead of watching
 	// directories.
 	NoWatch bool
+	// NoIndex reads every file at each query instead of keeping signatures.
+	NoIndex bool
+	// IndexFrom is the number of files from which a tree is indexed; zero means 200.
+	IndexFrom int
 	// Global holds the user's ignore rules for all repositories; zero means none.
 	Global ignore.Global
 }
@@ -68,6 +74,9 @@ func New(o *Options) *Searcher {
 	}
 	if s.opts.MaxFileSize <= 0 {
 		s.opts.MaxFileSize = 512 << 20
+	}
+	if s.opts.IndexFrom <= 0 {
+		s.opts.IndexFrom = indexFrom
 	}
 	s.trees.opts = &s.opts
 	return s
@@ -165,7 +174,9 @@ func (sc *scan) answer(ctx context.Context) error {
 		return sc.fresh(ctx, path)
 	}
 	sc.sorted, sc.shortIsEnd = true, v.local
+	sc.candidate = v.index.candidates(sc.pattern)
 	sc.run(ctx, v.files)
+	sc.s.trees.startIndex(v.kept)
 	sc.res.Stats.Tree = v.tree.Skipped(path)
 	return nil
 }

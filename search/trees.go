@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/haftdev/haft/search/rawfs"
 	"github.com/haftdev/haft/search/tree"
@@ -23,6 +24,7 @@ type trees struct {
 	mu     sync.Mutex
 	kept   []*kept // least recently used first
 	closed bool
+	stop   atomic.Bool    // tells background work to end
 	group  sync.WaitGroup // background work
 }
 
@@ -32,13 +34,13 @@ type kept struct {
 	ready chan struct{} // closed when tree is set
 	tree  *tree.Tree    // nil if the directory cannot be kept
 	local bool
+	index indexer
 }
 
 // view is a current list of files.
 type view struct {
-	tree  *tree.Tree
+	*kept
 	files []*tree.File
-	local bool
 }
 
 // view gives the files at and below path, newest first, or nil if nothing is kept
@@ -87,7 +89,7 @@ func (ts *trees) view(ctx context.Context, dir, path string) (*view, error) {
 	if !known {
 		return nil, nil
 	}
-	return &view{k.tree, k.tree.Files(path), k.local}, nil
+	return &view{k, k.tree.Files(path)}, nil
 }
 
 // get finds the entry for dir or makes one, which the caller then has to build.
@@ -155,6 +157,7 @@ func (ts *trees) build(ctx context.Context, k *kept) {
 }
 
 func (ts *trees) close() {
+	ts.stop.Store(true)
 	ts.mu.Lock()
 	ts.closed = true
 	for _, k := range ts.kept {

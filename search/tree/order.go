@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unsafe"
 )
 
 // Files gives the files at and below scope, a directory, newest first and by path
@@ -84,4 +85,33 @@ func addSkipped(s *Skipped, d *Dir) {
 	for _, sub := range d.subs {
 		addSkipped(s, sub)
 	}
+}
+
+// LastID is the highest ID given so far: it grows by one with every new version.
+func (t *Tree) LastID() uint32 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.nextID
+}
+
+// Memory estimates what the list takes, in bytes.
+func (t *Tree) Memory() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.root == nil {
+		return 0
+	}
+	n := int64(len(t.order)+len(t.added)) * int64(unsafe.Sizeof((*File)(nil)))
+	return n + memory(t.root)
+}
+
+func memory(d *Dir) int64 {
+	n := int64(unsafe.Sizeof(*d)) + int64(len(d.Path)) + int64(len(d.files)+len(d.subs))*8
+	for _, f := range d.files {
+		n += int64(unsafe.Sizeof(*f)) + int64(len(f.Path))
+	}
+	for _, s := range d.subs {
+		n += memory(s)
+	}
+	return n
 }

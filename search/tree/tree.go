@@ -19,6 +19,7 @@ import (
 	"sync"
 
 	"github.com/haftdev/haft/search/ignore"
+	"github.com/haftdev/haft/search/index"
 	"github.com/haftdev/haft/search/rawfs"
 )
 
@@ -37,6 +38,8 @@ type File struct {
 	// change. Nothing about its content may be remembered.
 	Unsteady bool
 	dead     bool // guarded by Tree.mu
+	// Slot is for an index of this version's content.
+	Slot index.Slot
 }
 
 // Name is the last element of the path.
