@@ -80,8 +80,8 @@ const maxBlocks = 1 << 25
 // rowsPerGram and share bound a block: so many rows for each gram of its average
 // file, but no more than this share of its text.
 const (
-	rowsPerGram = 3
-	share       = 0.06
+	rowsPerGram = 4
+	share       = 0.2
 )
 
 // Add indexes up to Group files as one block. The files should be of similar size.

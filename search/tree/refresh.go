@@ -103,13 +103,17 @@ func (t *Tree) gather(c *changes, scope string) bool {
 			t.sweep(c, d)
 			for p := d.parent; p != nil; p = p.parent {
 				t.sweepDir(c, p)
+				t.sweepRules(c, p)
 			}
 		}
 		return true
 	}
 	for f := range t.unsteady {
-		if st, err := rawfs.Lstat(f.Path); err != nil || !f.same(st) {
+		if f.changed() {
 			c.file(f.Dir, f.Name())
+			if ignore.MarkOf(f.Name()) != 0 {
+				c.rules[f.Dir] = true
+			}
 		}
 	}
 	return !t.watcher.Drain(func(e Event) { t.note(c, e) })
@@ -157,18 +161,32 @@ func (d *Dir) subNamed(name string) int {
 // sweep compares d and all below it with the disk.
 func (t *Tree) sweep(c *changes, d *Dir) {
 	t.sweepDir(c, d)
+	t.sweepRules(c, d)
 	for _, f := range d.files {
-		st, err := rawfs.Lstat(f.Path)
-		if err != nil || st.Kind != rawfs.Regular || !f.same(st) || f.Unsteady {
+		if f.changed() || f.Unsteady {
 			c.file(d, f.Name())
-		}
-		if ignore.MarkOf(f.Name()) != 0 && (err != nil || !f.same(st)) {
-			c.rules[d] = true
 		}
 	}
 	for _, s := range d.subs {
 		t.sweep(c, s)
 	}
+}
+
+// sweepRules compares the rule files of d alone.
+func (t *Tree) sweepRules(c *changes, d *Dir) {
+	if d.marks == 0 {
+		return
+	}
+	for _, f := range d.files {
+		if ignore.MarkOf(f.Name()) != 0 && (f.changed() || f.Unsteady) {
+			c.rules[d] = true
+		}
+	}
+}
+
+func (f *File) changed() bool {
+	st, err := rawfs.Lstat(f.Path)
+	return err != nil || st.Kind != rawfs.Regular || !f.same(st)
 }
 
 func (t *Tree) sweepDir(c *changes, d *Dir) {
@@ -241,7 +259,7 @@ func (t *Tree) relist(d *Dir, c *changes) (fresh []*Dir) {
 		d.skipped = Skipped{Unreadable: 1}
 		return nil
 	}
-	if l.marks != d.marks || d.unreadable {
+	if l.marks != d.marks || d.unreadable || rulesChanged(d, l) {
 		c.rules[d] = true
 		return nil
 	}
@@ -267,6 +285,23 @@ func (t *Tree) relist(d *Dir, c *changes) (fresh []*Dir) {
 		t.bury(f)
 	}
 	return t.keepSubs(d, oldSubs)
+}
+
+// rulesChanged reports whether a rule file of d is another than before.
+func rulesChanged(d *Dir, l listing) bool {
+	if d.marks == 0 {
+		return false
+	}
+	for _, f := range d.files {
+		if ignore.MarkOf(f.Name()) == 0 {
+			continue
+		}
+		i := slices.IndexFunc(l.entries, func(e entry) bool { return e.path == f.Path })
+		if i < 0 || l.entries[i].kind != rawfs.Regular || !f.same(l.entries[i].stat) {
+			return true
+		}
+	}
+	return false
 }
 
 // keepSubs puts the directories back that d had before and still has.
