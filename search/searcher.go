@@ -222,14 +222,13 @@ func (sc *scan) fresh(ctx context.Context, path string) error {
 	return nil
 }
 
-// errDenied hides a file that must not be read behind the answer for one that is
-// not there.
-var errDenied = errors.New("reading this file is not allowed")
+// ErrDenied is a file named in the query that Query.Allow refuses.
+var ErrDenied = errors.New("reading this file is not allowed")
 
 // single searches one file that was named explicitly.
 func (sc *scan) single(ctx context.Context, path string) error {
 	if sc.q.Allow != nil && !sc.q.Allow(path) {
-		return &fs.PathError{Op: "search", Path: path, Err: errDenied}
+		return &fs.PathError{Op: "search", Path: path, Err: ErrDenied}
 	}
 	stopped := context.AfterFunc(ctx, func() { sc.halt("cancelled") })
 	defer stopped()
@@ -243,11 +242,8 @@ func (sc *scan) single(ctx context.Context, path string) error {
 		if w.refuse(err, &st); st.Unreadable > 0 {
 			return &fs.PathError{Op: "search", Path: path, Err: err}
 		}
-	} else if hit, ok, binary := w.c.collect(text, true); ok {
+	} else if hit, ok, _ := w.c.collect(text, true); ok {
 		st.Bytes = int64(len(text))
-		if binary {
-			st.Binary = 1
-		}
 		hit.Path, hit.Mtime = path, mtime
 		sc.res.Hits = []Hit{hit}
 	}

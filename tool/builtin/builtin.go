@@ -6,6 +6,8 @@ package builtin
 import (
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/bash"
+	"github.com/haftdev/haft/tool/glob"
+	"github.com/haftdev/haft/tool/grep"
 	"github.com/haftdev/haft/tool/sleep"
 	"github.com/haftdev/haft/tool/toolsearch"
 )
@@ -13,12 +15,18 @@ import (
 // World is what tools act on. Tools that need a part which is nil are left out.
 type World struct {
 	Shell *bash.Tools
+	// Grep and Glob say where and what the search tools may read. Give both the
+	// same Searcher; nil means tools that remember nothing between calls.
+	Grep *grep.Options
+	Glob *glob.Options
 }
 
 // Tools returns every built-in tool that the world has what it needs for, in no
 // particular order; a [tool.Set] sorts and filters them.
 func (w World) Tools() []tool.Tool {
 	tools := []tool.Tool{
+		glob.New(w.Glob),
+		grep.New(w.Grep),
 		sleep.New(),
 		toolsearch.New(),
 	}
