@@ -89,7 +89,8 @@ func (c *collector) add(lo, hi int) (enough bool) {
 		}
 		c.owed = c.q.After
 	}
-	return c.max > 0 && len(c.hit.Lines) >= c.max
+	c.hit.cut = c.max > 0 && len(c.hit.Lines) >= c.max
+	return c.hit.cut
 }
 
 func (c *collector) wholeLines(lo, hi int) (int, int) {

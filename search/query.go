@@ -81,6 +81,8 @@ type Hit struct {
 	// Binary means that the file was named explicitly, matches and is not text, so
 	// that Lines is empty.
 	Binary bool
+
+	cut bool // the search of this file ended at the limit
 }
 
 // Line is one line of a file.

@@ -119,6 +119,7 @@ func (sc *scan) search(batch []*tree.File) {
 				return
 			}
 			sc.res.Hits = append(sc.res.Hits, *h)
+			sc.res.More = sc.res.More || h.cut
 			sc.lines += len(h.Lines)
 		}
 	}

@@ -245,7 +245,7 @@ func (sc *scan) single(ctx context.Context, path string) error {
 	} else if hit, ok, _ := w.c.collect(text, true); ok {
 		st.Bytes = int64(len(text))
 		hit.Path, hit.Mtime = path, mtime
-		sc.res.Hits = []Hit{hit}
+		sc.res.Hits, sc.res.More = []Hit{hit}, hit.cut
 	}
 	sc.res.Stats.add(st)
 	return nil
