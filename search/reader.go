@@ -84,10 +84,10 @@ func (r *reader) fill(f rawfs.File) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	if st.Size > r.max {
+		return 0, errTooLarge
+	}
 	for want := max(st.Size+1, 2*firstRead); ; want *= 2 {
-		if want > 2*r.max {
-			return 0, errTooLarge
-		}
 		if int64(len(r.buf)) <= want {
 			r.buf = append(make([]byte, 0, want+1), r.buf[:n]...)[:want+1]
 		}

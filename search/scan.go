@@ -26,7 +26,7 @@ type scan struct {
 	// candidate rules out files that cannot match; nil rules out none.
 	candidate func(*tree.File) bool
 
-	stop  atomic.Pointer[string] // the part of the budget that ran out, or "cancelled"
+	stop  atomic.Pointer[string] // the part of the budget that ran out
 	bytes atomic.Int64
 	res   Result
 	lines int // in res
@@ -39,8 +39,7 @@ const firstBatch = 64
 // run searches files in batches, so that a query with a limit stops early and
 // still answers the same whatever the number of workers.
 func (sc *scan) run(ctx context.Context, files []*tree.File) {
-	stopped := context.AfterFunc(ctx, func() { sc.halt("cancelled") })
-	defer stopped()
+	defer sc.watch(ctx)()
 	size := len(files)
 	if sc.sorted && sc.q.Limit > 0 {
 		size = firstBatch
@@ -66,6 +65,15 @@ func (sc *scan) run(ctx context.Context, files []*tree.File) {
 	if !sc.sorted {
 		sc.arrange()
 	}
+}
+
+// watch halts the scan when ctx ends, which is the budget's time or the caller's
+// wish; the caller knows which. What it returns ends the watch.
+func (sc *scan) watch(ctx context.Context) func() bool {
+	if ctx.Err() != nil {
+		sc.halt("time")
+	}
+	return context.AfterFunc(ctx, func() { sc.halt("time") })
 }
 
 func (sc *scan) halt(why string) { sc.stop.CompareAndSwap(nil, &why) }

@@ -122,17 +122,17 @@ func (s *Searcher) Grep(ctx context.Context, q Query) (*Result, error) {
 	sc := &scan{s: s, q: &q, pattern: pattern, filter: f}
 	budget, cancel := context.WithTimeout(ctx, q.Budget.Time)
 	defer cancel()
-	if err := sc.answer(budget); err != nil && budget.Err() == nil {
-		return nil, err
+	if err := sc.answer(budget); err != nil {
+		if budget.Err() == nil {
+			return nil, err
+		}
+		sc.halt("time")
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if why := sc.stop.Load(); why != nil {
 		sc.res.Partial = *why
-	}
-	if budget.Err() != nil {
-		sc.res.Partial = "time"
 	}
 	return &sc.res, nil
 }
@@ -230,8 +230,7 @@ func (sc *scan) single(ctx context.Context, path string) error {
 	if sc.q.Allow != nil && !sc.q.Allow(path) {
 		return &fs.PathError{Op: "search", Path: path, Err: ErrDenied}
 	}
-	stopped := context.AfterFunc(ctx, func() { sc.halt("cancelled") })
-	defer stopped()
+	defer sc.watch(ctx)()
 	w := sc.s.worker(sc)
 	defer sc.s.release(w)
 	w.r.explicit = true
