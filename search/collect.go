@@ -50,7 +50,7 @@ func (c *collector) collect(text []byte, explicit bool) (hit Hit, ok, binary boo
 			}
 			checked = lines
 		}
-		if c.add(lo, hi) {
+		if c.add(lo, hi) || c.hit.Count%1024 == 0 && c.m.Stop != nil && c.m.Stop() {
 			break
 		}
 	}

@@ -78,9 +78,6 @@ func (f *filter) add(g string) error {
 	return nil
 }
 
-// trivial reports that the filter passes every file but ignored ones.
-func (f *filter) trivial() bool { return len(f.rules) == 0 && f.types == nil }
-
 // match decides one file. Not safe for concurrent use.
 func (f *filter) match(file *tree.File) bool {
 	if f.types != nil && !f.types.Match(file.Name()) {

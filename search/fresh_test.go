@@ -100,7 +100,7 @@ var edits = []string{
 // that of a ripgrep run right after the query. HAFT_FRESHNESS_ROUNDS sets how long.
 func TestFreshness(t *testing.T) {
 	rg := rgtest.Need(t)
-	rounds := 150
+	rounds := 80
 	if v, err := strconv.Atoi(os.Getenv("HAFT_FRESHNESS_ROUNDS")); err == nil {
 		rounds = v
 	}

@@ -152,18 +152,22 @@ func TestCancellation(t *testing.T) {
 			{Pattern: "."},
 		} {
 			q.Dir, q.Mode = dir, Count
-			ctx, cancel := context.WithCancel(context.Background())
-			time.AfterFunc(30*time.Millisecond, cancel)
-			began := time.Now()
-			_, err := s.Grep(ctx, q)
-			took := time.Since(began)
-			cancel()
-			if !errors.Is(err, context.Canceled) && took > 60*time.Millisecond {
-				t.Errorf("%s, %q: %v after %s", name, q.Pattern, err, took)
+			// The best of a few tries counts: the machine has other work.
+			best := time.Hour
+			for try := 0; try < 8 && best > 50*time.Millisecond; try++ {
+				ctx, cancel := context.WithCancel(context.Background())
+				stopped := make(chan time.Time, 1)
+				time.AfterFunc(20*time.Millisecond, func() { stopped <- time.Now(); cancel() })
+				_, err := s.Grep(ctx, q)
+				if returned := time.Now(); err == nil {
+					best = 0 // it was done before
+				} else {
+					best = min(best, returned.Sub(<-stopped))
+				}
+				cancel()
 			}
-			// 50 ms is the promise; the rest is for a machine with other work.
-			if took > 30*time.Millisecond+50*time.Millisecond*4 {
-				t.Errorf("%s, %q: returned %s after it was cancelled", name, q.Pattern, took-30*time.Millisecond)
+			if best > 50*time.Millisecond {
+				t.Errorf("%s, %q: returned %s after it was cancelled", name, q.Pattern, best)
 			}
 		}
 	}

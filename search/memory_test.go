@@ -30,13 +30,13 @@ func openFiles(t *testing.T) int {
 
 // TestMemory asks many queries with edits in between: memory stays flat, and all of
 // it, with the watches and goroutines, goes when the searcher is closed. The default
-// is 300 queries; HAFT_MEMORY_QUERIES=10000 is the full run.
+// is 150 queries; HAFT_MEMORY_QUERIES=10000 is the full run.
 func TestMemory(t *testing.T) {
-	queries := 300
+	queries := 150
 	if v, err := strconv.Atoi(os.Getenv("HAFT_MEMORY_QUERIES")); err == nil {
 		queries = v
 	}
-	dir, _ := sampleTree(t, rand.New(rand.NewPCG(1, 1)), 250)
+	dir, _ := sampleTree(t, rand.New(rand.NewPCG(1, 1)), 220)
 	files, goroutines, before := openFiles(t), runtime.NumGoroutine(), heapInUse()
 	s := New(nil)
 	ask := func(i int) {
@@ -76,7 +76,7 @@ func TestMemory(t *testing.T) {
 
 // TestMemoryShare holds the list and the signatures against the size of the text.
 func TestMemoryShare(t *testing.T) {
-	dir := filepath.Join(runtime.GOROOT(), "src")
+	dir := filepath.Join(goRoot(t), "src/net")
 	if _, err := os.Stat(dir); err != nil {
 		t.Skip(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 )
 
@@ -14,10 +13,8 @@ import (
 func corpus(name string) (string, error) {
 	switch name {
 	case "goroot":
-		if out, err := exec.Command("go", "env", "GOROOT").Output(); err == nil {
-			return strings.TrimSpace(string(out)), nil
-		}
-		return runtime.GOROOT(), nil
+		out, err := exec.Command("go", "env", "GOROOT").Output()
+		return strings.TrimSpace(string(out)), err
 	case "linux":
 		return linuxSource()
 	}

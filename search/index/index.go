@@ -80,7 +80,7 @@ const maxBlocks = 1 << 25
 // rowsPerGram and share bound a block: so many rows for each gram of its average
 // file, but no more than this share of its text.
 const (
-	rowsPerGram = 4
+	rowsPerGram = 3.5
 	share       = 0.2
 )
 
@@ -124,7 +124,7 @@ func newBlock(docs []Doc) block {
 		text += d.Size
 	}
 	mean := grams/len(docs) + 1
-	rows := min(rowsPerGram*mean, max(mean, int(share*float64(text))/width))
+	rows := min(int(rowsPerGram*float64(mean)), max(mean, int(share*float64(text))/width))
 	b := block{rows: uint32(max(rows, 64))}
 	if width == 8 {
 		b.wide = make([]uint64, b.rows)

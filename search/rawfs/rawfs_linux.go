@@ -2,6 +2,7 @@ package rawfs
 
 import (
 	"bytes"
+	"encoding/binary"
 	"syscall"
 	"unsafe"
 )
@@ -142,17 +143,18 @@ func (f File) List(buf []byte, visit func(*Entry)) error {
 			return err
 		}
 		for rest := buf[:n]; len(rest) > 0; {
-			d := (*syscall.Dirent)(unsafe.Pointer(&rest[0]))
-			name := rest[unsafe.Offsetof(d.Name):d.Reclen]
-			rest = rest[d.Reclen:]
+			// struct linux_dirent64: inode, offset, length of the record, type, name.
+			length, kind := binary.NativeEndian.Uint16(rest[16:]), rest[18]
+			name := rest[19:length]
+			rest = rest[length:]
 			if end := bytes.IndexByte(name, 0); end >= 0 {
 				name = name[:end]
 			}
-			if d.Ino == 0 || string(name) == "." || string(name) == ".." {
+			if string(name) == "." || string(name) == ".." {
 				continue
 			}
-			e.Name, e.Kind = name, kindOf(d.Type)
-			if d.Type == syscall.DT_UNKNOWN {
+			e.Name, e.Kind = name, kindOf(kind)
+			if kind == syscall.DT_UNKNOWN {
 				if st, err := e.Stat(); err == nil {
 					e.Kind = st.Kind
 				}

@@ -19,6 +19,9 @@ const (
 // built again as they are met.
 const maxTable = 1 << 20
 
+// stopInterval is how many bytes are read between two looks at whether to stop.
+const stopInterval = 128 << 10
+
 // dfa decides whether a buffer matches and where the earliest match ends. Its
 // states are sets of instructions, made when first reached. Look-behind is settled
 // when a state is made; look-ahead waits for the next byte.
@@ -67,7 +70,7 @@ func (d *dfa) next(buf []byte, from int, stop func() bool) (at int, found, quit 
 		if stop != nil && stop() {
 			return 0, false, false
 		}
-		cur, i = d.run(cur, buf[:min(len(buf), i+1<<20)], i)
+		cur, i = d.run(cur, buf[:min(len(buf), i+stopInterval)], i)
 		switch cur {
 		default:
 			i--
