@@ -7,10 +7,14 @@ import (
 	"strings"
 )
 
-// finder looks for the literals of one clause. Each literal is sought by its
-// rarest byte, which the standard library finds at memory speed, and then compared.
+// finder looks for places where a match may be: for the literals of one clause, or
+// for a triple of bytes that every match contains. Where the processor can, it looks
+// at 32 places at once; otherwise each literal is sought by its rarest byte, which
+// the standard library finds at memory speed. Literals are then compared.
 type finder struct {
 	anchors []anchor
+	window  *window
+	places  []needle // with a window: the literals, at being the place of the triple; none means no comparison
 }
 
 // anchor is a byte to look for and the needles that hold it.
@@ -22,16 +26,52 @@ type anchor struct {
 type needle struct {
 	text []byte // lower case if fold
 	fold bool
-	at   int // offset of the anchor byte
+	at   int // offset of the anchor byte or of the triple
 }
 
-// newFinder builds the finder for the cheapest clause, or none if reading every
-// byte with the DFA would cost less.
-func newFinder(clauses []Clause) *finder {
+// newFinder builds the finder for the cheapest clause or triple, or none if reading
+// every byte with the DFA would cost less. literal reports that it finds the literals
+// of a clause.
+func newFinder(clauses []Clause, tree *node, vectors bool) (f *finder, literal bool) {
 	c := rarest(clauses)
-	if c == nil || clauseCost(c) > dfaCost {
-		return nil
+	if !vectors {
+		if c == nil || clauseCost(c) > dfaCost {
+			return nil, false
+		}
+		return newAnchors(c), true
 	}
+	cost := dfaCost
+	if c != nil {
+		if lf, lcost := newLiteralWindow(c); lcost < cost {
+			f, literal, cost = lf, true, lcost
+		}
+	}
+	if t, ok := classTriple(tree); ok && passCost+t.freq()*reviewCost < cost/2 {
+		return &finder{window: newWindow([]triple{t})}, false
+	}
+	return f, literal
+}
+
+// newLiteralWindow looks for the rarest triple of each literal.
+func newLiteralWindow(c Clause) (*finder, float64) {
+	f, cost := &finder{}, passCost
+	var triples []triple
+	for _, l := range c {
+		l = segment(l)
+		if l.Text == "" {
+			return nil, math.Inf(1)
+		}
+		t, at := literalTriple(l)
+		triples = append(triples, t)
+		f.places = append(f.places, needle{text: []byte(l.Text), fold: l.Fold, at: at})
+		cost += t.freq()*missCost + literalFreq(l)*reviewCost
+	}
+	f.window = newWindow(triples)
+	return f, cost
+}
+
+// newAnchors looks for the rarest byte of each literal.
+func newAnchors(c Clause) *finder {
 	f := &finder{}
 	for _, l := range c {
 		l = segment(l)
@@ -72,9 +112,11 @@ func (s *search) reset(f *finder) {
 	}
 }
 
-// next gives the place of the anchor byte of the first hit at from or later, or
-// len(buf).
+// next gives a place within the first hit at from or later, or len(buf).
 func (s *search) next(buf []byte, from int) int {
+	if s.finder.window != nil {
+		return s.nextWindow(buf, from)
+	}
 	best := len(buf)
 	for i, hit := range s.hits {
 		if hit < from {
@@ -86,6 +128,18 @@ func (s *search) next(buf []byte, from int) int {
 	return best
 }
 
+func (s *search) nextWindow(buf []byte, from int) int {
+	f := s.finder
+	for {
+		from = f.window.next(buf, from)
+		if from == len(buf) || len(f.places) == 0 || verify(f.places, buf, from) {
+			return from
+		}
+		s.misses++
+		from++
+	}
+}
+
 // seek looks for a's next hit.
 func (s *search) seek(a *anchor, buf []byte, from int) int {
 	for p := from; ; p++ {
@@ -93,16 +147,17 @@ func (s *search) seek(a *anchor, buf []byte, from int) int {
 		if i < 0 {
 			return len(buf)
 		}
-		if p += i; a.verify(buf, p) {
+		if p += i; verify(a.needles, buf, p) {
 			return p
 		}
 		s.misses++
 	}
 }
 
-func (a *anchor) verify(buf []byte, p int) bool {
-	for i := range a.needles {
-		n := &a.needles[i]
+// verify reports whether one of the needles stands at p.
+func verify(needles []needle, buf []byte, p int) bool {
+	for i := range needles {
+		n := &needles[i]
 		if lo := p - n.at; lo >= 0 && lo+len(n.text) <= len(buf) && n.equal(buf[lo:lo+len(n.text)]) {
 			return true
 		}

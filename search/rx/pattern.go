@@ -12,6 +12,8 @@ type Options struct {
 	IgnoreCase bool
 	// Multiline lets a match cross lines and `.` match a line break.
 	Multiline bool
+
+	portable bool // for tests: as on a processor without vectors
 }
 
 // Pattern is a compiled regular expression.
@@ -42,8 +44,9 @@ func Compile(expr string, o *Options) (*Pattern, error) {
 		clauses = []Clause{exact}
 	}
 	p.clauses = slices.DeleteFunc(clauses, func(c Clause) bool { return !usable(c) })
-	p.finder = newFinder(p.clauses)
-	p.exact = p.finder != nil && p.prog.looks == 0 && exact != nil && usable(exact) &&
+	var literal bool
+	p.finder, literal = newFinder(p.clauses, tree, hasWindows && !o.portable)
+	p.exact = literal && p.prog.looks == 0 && exact != nil && usable(exact) &&
 		!slices.ContainsFunc(exact, func(l Literal) bool { return segment(l) != l || l.loose })
 	p.matchers.New = func() any { return &Matcher{pattern: p} }
 	return p, nil
@@ -114,6 +117,13 @@ func (m *Matcher) Spans(text []byte) [][2]int {
 	return out
 }
 
+// A stop for nothing every few dozen bytes costs more than it saves; reviewing a line
+// for nothing costs as much as a few stops.
+const (
+	bytesPerMiss = 24
+	lineMisses   = 4
+)
+
 func (m *Matcher) nextLine() (lo, hi int, ok bool) {
 	for m.pos < len(m.text) {
 		at, sure := m.candidate()
@@ -125,6 +135,7 @@ func (m *Matcher) nextLine() (lo, hi int, ok bool) {
 		if sure || m.matchLine(m.text[lo:hi]) {
 			return lo, hi, true
 		}
+		m.search.misses += lineMisses
 	}
 	m.pos = len(m.text)
 	return 0, 0, false
@@ -141,8 +152,7 @@ func (m *Matcher) candidate() (at int, sure bool) {
 		return at, found
 	}
 	at = m.search.next(m.text, m.pos)
-	// A stop every few dozen bytes costs more than it saves.
-	if m.search.misses > 64 && m.search.misses*24 > m.pos {
+	if m.search.misses > 64 && m.search.misses*bytesPerMiss > m.pos {
 		m.eager = true
 	}
 	return at, m.pattern.exact

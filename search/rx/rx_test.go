@@ -198,8 +198,14 @@ func TestAgainstStandardLibrary(t *testing.T) {
 				want = append(want, l)
 			}
 		}
-		p, err := Compile(expr, &Options{IgnoreCase: fold})
+		p, err := Compile(expr, &Options{IgnoreCase: fold, portable: true})
 		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, linesOf(p, text)); d != "" {
+			t.Fatalf("portable: %q fold=%v on %q (-want +got):\n%s", expr, fold, text, d)
+		}
+		if p, err = Compile(expr, &Options{IgnoreCase: fold}); err != nil {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff(want, linesOf(p, text)); d != "" {
@@ -260,6 +266,13 @@ func FuzzEngines(f *testing.F) {
 			return
 		}
 		got := linesOf(p, text)
+		portable, err := Compile(expr, &Options{IgnoreCase: fold, portable: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(linesOf(portable, text), got); d != "" {
+			t.Errorf("%q (-portable +vectors):\n%s", expr, d)
+		}
 		var want []string
 		sim := newPike(p.prog)
 		for l := range strings.Lines(text) {
