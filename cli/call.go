@@ -13,32 +13,70 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/haftdev/haft/output"
-	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/permission/audit"
 	"github.com/haftdev/haft/sched"
-	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/schema"
 )
 
 func newToolsCall(f *toolsFlags) *cobra.Command {
 	return &cobra.Command{
-		Use:   "call NAME JSON|-",
-		Short: "Run a tool; progress goes to standard error, the result to standard output",
-		Long: `Run a tool through the pipeline that a model's call takes. The input is one JSON
-object, or - to read it from standard input. Progress and remarks go to standard
-error, the result to standard output.
+		Use:   "call NAME JSON|- [NAME JSON]…",
+		Short: "Run tools; progress goes to standard error, results to standard output",
+		Long: `Run a tool, or several one after the other in one session, through the pipeline
+that a model's calls take. An input is one JSON object, or - to read it from
+standard input. Progress and remarks go to standard error, results to standard
+output. After a call that does not succeed the rest is not run.
 
-Exit codes: 0 the call succeeded, 1 it ran and failed, 2 there is no such tool or
+Exit codes: 0 every call succeeded, 1 one ran and failed, 2 there is no such tool or
 the input is wrong, 3 it was denied, 130 it was cancelled.`,
-		Example: `  haft tools call Sleep '{"duration_ms": 1500}'
+		Example: `  haft tools call Grep '{"pattern": "TODO"}'
+  haft tools call Read '{"file_path": "/src/a.go"}' Edit '{"file_path": "/src/a.go", "old_string": "x", "new_string": "y"}'
   echo '{"query": "select:Sleep"}' | haft tools call ToolSearch - --json`,
-		Args: exactly(2),
-		RunE: func(c *cobra.Command, args []string) error { return f.call(c.Context(), args[0], args[1]) },
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 || len(args)%2 != 0 {
+				return usageError{fmt.Errorf("each tool needs its input. Usage: %s", c.UseLine())}
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error { return f.call(c.Context(), args) },
 	}
 }
 
-func (f *toolsFlags) call(ctx context.Context, name, input string) error {
+// call runs calls in one session, until one does not succeed.
+func (f *toolsFlags) call(ctx context.Context, args []string) error {
+	w, err := openWorld(f.reexec)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	feed := sched.NewFeed()
+	shown := make(chan struct{})
+	go func() {
+		defer close(shown)
+		f.showProgress(feed)
+	}()
+	defer func() {
+		feed.Close()
+		<-shown
+	}()
+	opts, err := f.pipeline(w, feed)
+	if err != nil {
+		return err
+	}
+	s := sched.New(opts)
+	// Without the background flag: a command must not outlive this process.
+	set := w.set(nil, f.bare)
+	set = set.Reveal(set.Session().Tools...)
+	for i := 0; i < len(args); i += 2 {
+		if err := f.callOne(ctx, s, set, args[i], args[i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *toolsFlags) callOne(ctx context.Context, s *sched.Scheduler, set *tool.Set, name, input string) error {
 	raw := []byte(input)
 	if input == "-" {
 		var err error
@@ -46,24 +84,8 @@ func (f *toolsFlags) call(ctx context.Context, name, input string) error {
 			return fmt.Errorf("read the input from standard input: %w", err)
 		}
 	}
-	feed := sched.NewFeed()
-	shown := make(chan struct{})
-	go func() {
-		defer close(shown)
-		f.showProgress(feed)
-	}()
-	opts, err := f.pipeline(feed)
-	if err != nil {
-		return err
-	}
-	host := f.host()
-	defer host.Close()
-	// Without the background flag: a command must not outlive this process.
-	set := f.setOn(host, nil)
-	useID := fmt.Sprintf("cli-%d-%d", time.Now().UnixMilli(), os.Getpid())
-	out := sched.New(opts).Call(ctx, set.Reveal(set.Session().Tools...), useID, name, raw)
-	feed.Close()
-	<-shown
+	useID := fmt.Sprintf("cli-%d-%d", time.Now().UnixMicro(), os.Getpid())
+	out := s.Call(ctx, set, useID, name, raw)
 	if err := f.show(out); err != nil {
 		return err
 	}
@@ -98,23 +120,15 @@ const maxInput = 32 << 20
 // pipeline is that of a session of this folder, with the person at the shell to
 // ask: what the rules deny stays denied, and what they would ask was answered by
 // typing the call.
-func (f *toolsFlags) pipeline(feed *sched.Feed) (*sched.Options, error) {
-	p, err := openProject()
-	if err != nil {
-		return nil, err
-	}
-	opts, err := p.options()
-	if err != nil {
-		return nil, err
-	}
-	log, err := p.auditLog()
+func (f *toolsFlags) pipeline(w *world, feed *sched.Feed) (*sched.Options, error) {
+	log, err := w.auditLog()
 	if err != nil {
 		return nil, err
 	}
 	return &sched.Options{
-		Judge:    permission.NewEngine(opts),
+		Judge:    w.engine,
 		Askers:   []sched.Asker{sched.AskerFunc(typedByThePerson)},
-		Recorder: verdictRecorder{log, string(opts.Mode)},
+		Recorder: verdictRecorder{log, string(w.engine.Policy().Mode())},
 		Feeds:    []*sched.Feed{feed},
 		Output:   resultStore(),
 	}, nil
@@ -140,16 +154,6 @@ func (r verdictRecorder) Record(_ context.Context, rec sched.Record) error {
 		Time: time.Now().UTC(), UseID: rec.Call.UseID, Agent: rec.Call.Agent, Tool: rec.Call.Tool, Input: rec.Call.Input,
 		Mode: r.mode, Behavior: v.Behavior.String(), Reason: v.Reason, Rule: v.Rule, Origin: v.Origin,
 	})
-}
-
-// host runs shell commands, and keeps long outputs where resultStore keeps long
-// results.
-func (f *toolsFlags) host() *shellrun.Host {
-	opts := &shellrun.Options{Reexec: f.reexec}
-	if cache, err := os.UserCacheDir(); err == nil {
-		opts.Spool = &shellrun.SpoolOptions{Dir: filepath.Join(cache, "haft", "shell")}
-	}
-	return shellrun.NewHost(opts)
 }
 
 // resultStore keeps long results where the person can find them afterwards.

@@ -41,11 +41,13 @@ func (f *permissionsFlags) explain(name, input string) error {
 	if !json.Valid([]byte(input)) {
 		return usageError{fmt.Errorf("the input is not JSON: %s", input)}
 	}
-	p, err := f.policy()
+	w, err := openWorld(f.reexec)
 	if err != nil {
 		return err
 	}
-	d := decide(p, builtinSet(), name, json.RawMessage(input))
+	defer w.Close()
+	p := w.engine.Policy()
+	d := decide(p, w.set(nil, false), name, json.RawMessage(input))
 	if f.json {
 		return writeJSON(f.Out, newVerdictInfo(d))
 	}
@@ -64,8 +66,6 @@ func (f *permissionsFlags) explain(name, input string) error {
 	}
 	return nil
 }
-
-func builtinSet() *tool.Set { return tool.NewSet(nil, builtin.Tools(), nil, nil) }
 
 // decide asks the policy about a call. A tool that is not there is judged by its
 // name alone.
@@ -96,7 +96,7 @@ func (f *permissionsFlags) explainBatch() error {
 	out := bufio.NewWriter(f.Out)
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
-	set := builtinSet()
+	set := tool.NewSet(nil, builtin.World{}.Tools(), nil, nil)
 	for {
 		line, err := in.ReadString('\n')
 		if strings.TrimSpace(line) != "" {

@@ -11,19 +11,21 @@ import (
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/permission/ask"
 	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
 )
 
 // permissionsFlags are what the commands under "haft permissions" share.
 type permissionsFlags struct {
 	Streams
-	json  bool
-	scope string
-	batch bool
+	reexec shellrun.Reexec
+	json   bool
+	scope  string
+	batch  bool
 }
 
-func newPermissions(s Streams) *cobra.Command {
-	f := &permissionsFlags{Streams: s}
+func newPermissions(s Streams, reexec shellrun.Reexec) *cobra.Command {
+	f := &permissionsFlags{Streams: s, reexec: reexec}
 	c := group(&cobra.Command{
 		Use:   "permissions",
 		Short: "Explain verdicts, and list, add and remove rules",
@@ -63,19 +65,6 @@ trusted; one verdict a line is written. Only what a question says counts then.`,
 	explain.Flags().BoolVar(&f.batch, "batch", false, "answer one question a line from standard input")
 	c.AddCommand(explain, f.newList(), f.newChange("add", "Keep a rule", settings.AddRule), f.newChange("remove", "Take a rule out", settings.RemoveRule), f.newWhy())
 	return c
-}
-
-// policy is the policy of this folder.
-func (f *permissionsFlags) policy() (*permission.Policy, error) {
-	p, err := openProject()
-	if err != nil {
-		return nil, err
-	}
-	opts, err := p.options()
-	if err != nil {
-		return nil, err
-	}
-	return permission.NewPolicy(opts), nil
 }
 
 func (f *permissionsFlags) newList() *cobra.Command {

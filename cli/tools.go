@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"text/tabwriter"
 
@@ -39,39 +38,34 @@ func newTools(s Streams, reexec shellrun.Reexec) *cobra.Command {
 	c.AddCommand(
 		&cobra.Command{
 			Use: "list", Short: "List the tools with their marks", Args: exactly(0),
-			RunE: func(*cobra.Command, []string) error { return f.list() },
+			RunE: func(*cobra.Command, []string) error { return f.inPool(f.list) },
 		},
 		&cobra.Command{
 			Use: "describe NAME", Short: "Show what the model reads about a tool", Args: exactly(1),
-			RunE: func(_ *cobra.Command, args []string) error { return f.describe(args[0]) },
+			RunE: func(_ *cobra.Command, args []string) error {
+				return f.inPool(func(set *tool.Set) error { return f.describe(set, args[0]) })
+			},
 		},
 		&cobra.Command{
 			Use: "schema NAME", Short: "Print the JSON Schema of a tool's input", Args: exactly(1),
-			RunE: func(_ *cobra.Command, args []string) error { return f.schema(args[0]) },
+			RunE: func(_ *cobra.Command, args []string) error {
+				return f.inPool(func(set *tool.Set) error { return f.schema(set, args[0]) })
+			},
 		},
 		newToolsCall(f),
 	)
 	return c
 }
 
-// set assembles the pool as a session would, on a shell that nobody uses; a
-// person needs no ToolSearch to know about a deferred tool.
-func (f *toolsFlags) set() *tool.Set {
-	return f.setOn(shellrun.NewHost(nil), &tool.Session{Flags: map[string]bool{bash.BackgroundFlag: true}})
-}
-
-// setOn assembles the pool of a session on a host for its shell commands.
-func (f *toolsFlags) setOn(host *shellrun.Host, session *tool.Session) *tool.Set {
-	var opts tool.SetOptions
-	if f.bare {
-		opts.Only = builtin.Bare()
-	}
-	dir, err := os.Getwd()
+// inPool opens the world, assembles its pool as a session would that can do
+// everything, and lets do look at it.
+func (f *toolsFlags) inPool(do func(*tool.Set) error) error {
+	w, err := openWorld(f.reexec)
 	if err != nil {
-		dir = "/"
+		return err
 	}
-	world := builtin.World{Shell: bash.New(host, &bash.Options{Dir: dir, Environ: os.Environ()})}
-	return tool.NewSet(session, world.Tools(), nil, &opts)
+	defer w.Close()
+	return do(w.set(&tool.Session{Flags: map[string]bool{bash.BackgroundFlag: true}}, f.bare))
 }
 
 func (f *toolsFlags) lookup(set *tool.Set, name string) (*tool.Tool, error) {
@@ -133,8 +127,7 @@ func (m markInfo) String() string {
 	return strings.Join(words, ", ")
 }
 
-func (f *toolsFlags) list() error {
-	set := f.set()
+func (f *toolsFlags) list(set *tool.Set) error {
 	infos := []toolInfo{}
 	for _, t := range set.All() {
 		infos = append(infos, info(set, t))
@@ -150,8 +143,7 @@ func (f *toolsFlags) list() error {
 	return w.Flush()
 }
 
-func (f *toolsFlags) describe(name string) error {
-	set := f.set()
+func (f *toolsFlags) describe(set *tool.Set, name string) error {
 	t, err := f.lookup(set, name)
 	if err != nil {
 		return err
@@ -180,8 +172,7 @@ func (f *toolsFlags) describe(name string) error {
 	return err
 }
 
-func (f *toolsFlags) schema(name string) error {
-	set := f.set()
+func (f *toolsFlags) schema(set *tool.Set, name string) error {
 	t, err := f.lookup(set, name)
 	if err != nil {
 		return err

@@ -1,6 +1,8 @@
 package permission
 
 import (
+	"path/filepath"
+
 	"github.com/haftdev/haft/permission/shell"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/workspace/guard"
@@ -136,4 +138,20 @@ func (r *Rule) tooBroadForAuto() bool {
 		return true
 	}
 	return !r.command.exact() && interpreters[firstWord(r.command.parts[0])]
+}
+
+// MayRead reports whether a search may look into a file or name it. It is asked
+// about every file that a search comes by, under its physical path, and so looks
+// at the file system only outside the project.
+func (p *Policy) MayRead(path string) bool {
+	named := guard.Facts{Path: path, Real: path}
+	for _, r := range p.deny {
+		if r.name == readRule && r.path != nil && r.coversPath(named, p) {
+			return false
+		}
+	}
+	if rel, err := filepath.Rel(p.real.project, path); err == nil && filepath.IsLocal(rel) {
+		return true
+	}
+	return p.guard.Look(path).Verdict(guard.Read).Decision != guard.Deny
 }

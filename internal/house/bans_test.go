@@ -20,6 +20,7 @@ const (
 	world        = "./workspace/... ./search/... ./shellrun/... ./sandbox/... ./mcp/... "
 
 	internal = "./internal/... "
+	benches  = "./bench/... " // programs that measure; nothing imports them
 
 	// core is everything a program embeds when it embeds the tool system.
 	core = "./tool/... " + conversation + calls + guards + grammars + config + world

@@ -4,9 +4,12 @@
 package builtin
 
 import (
+	"github.com/haftdev/haft/search"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/bash"
 	"github.com/haftdev/haft/tool/edit"
+	"github.com/haftdev/haft/tool/glob"
+	"github.com/haftdev/haft/tool/grep"
 	"github.com/haftdev/haft/tool/notebook"
 	"github.com/haftdev/haft/tool/read"
 	"github.com/haftdev/haft/tool/sleep"
@@ -21,6 +24,11 @@ type World struct {
 	Files *workspace.Workspace
 	// Shell runs commands.
 	Shell *bash.Tools
+	// Search finds files and what is in them, from Dir on and as far as Readable
+	// allows; nil means everywhere.
+	Search   *search.Searcher
+	Dir      func() string
+	Readable func(path string) bool
 }
 
 // Tools returns every built-in tool that the world has what it needs for, in no
@@ -32,6 +40,11 @@ func (w World) Tools() []tool.Tool {
 	}
 	if w.Files != nil {
 		tools = append(tools, edit.New(w.Files), edit.NewMulti(w.Files), notebook.New(w.Files), read.New(w.Files, nil), write.New(w.Files))
+	}
+	if w.Search != nil {
+		tools = append(tools,
+			glob.New(&glob.Options{Searcher: w.Search, Dir: w.Dir, Allow: w.Readable}),
+			grep.New(&grep.Options{Searcher: w.Search, Dir: w.Dir, Allow: w.Readable}))
 	}
 	if w.Shell != nil {
 		tools = append(tools, w.Shell.List()...)

@@ -1,0 +1,58 @@
+// Command search measures package search against spawning ripgrep for every query.
+//
+//	go run ./bench/search -tree goroot            the Go tree
+//	go run ./bench/search -tree linux             Debian's linux-source, fetched with apt-get
+//	go run ./bench/search -tree /some/dir         anything else, left unchanged
+//	go run ./bench/search -tree goroot -session   100 queries with edits from outside
+//
+// Every variant answers every query in turn within each round, so that all meet the
+// same noise; the figures are the minimum over the rounds. CPU time is that of this
+// process and its children, user and system. Both sides do the same work: ripgrep's
+// matching files are sorted by modification time, as ours are. Every answer is
+// compared with ripgrep's.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+
+	"github.com/haftdev/haft/search/rgtest"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "bench/search:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	tree := flag.String("tree", "goroot", "goroot, linux or a directory")
+	rounds := flag.Int("rounds", 3, "times to repeat each query")
+	session := flag.Bool("session", false, "measure a session of 100 queries with edits instead of single queries")
+	glob := flag.Bool("glob", false, "measure Glob instead of Grep")
+	small := flag.Bool("small", false, "measure trees of 1, 10, 100 and 1000 files cut from the tree")
+	only := flag.String("only", "", "only queries whose name contains this")
+	flag.Parse()
+	rg, err := rgtest.Path()
+	if err != nil {
+		return err
+	}
+	dir, err := corpus(*tree)
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	b := &bench{rg: rg, dir: dir, rounds: *rounds, only: *only, out: os.Stdout}
+	switch {
+	case *session:
+		return b.session(ctx)
+	case *glob:
+		return b.globs(ctx)
+	case *small:
+		return b.small(ctx)
+	}
+	return b.queries(ctx)
+}

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/permission/shell"
+	"github.com/haftdev/haft/search"
+	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/bash"
+	"github.com/haftdev/haft/tool/builtin"
+	"github.com/haftdev/haft/workspace"
+)
+
+// A world is a project with everything that tools act on, and the policy that
+// judges them. Nothing is started or read before a tool needs it.
+type world struct {
+	*project
+	builtin.World
+	host   *shellrun.Host
+	engine *permission.Engine
+}
+
+// openWorld opens the project that this process runs in.
+func openWorld(reexec shellrun.Reexec) (*world, error) {
+	p, err := openProject()
+	if err != nil {
+		return nil, err
+	}
+	opts, err := p.options()
+	if err != nil {
+		return nil, err
+	}
+	w := &world{project: p}
+	if w.Files, err = workspace.Open(p.dir, &workspace.Options{Add: p.guard.Roots()[1:], Home: p.home}); err != nil {
+		return nil, err
+	}
+	w.host = shellrun.NewHost(&shellrun.Options{Reexec: reexec, Spool: spool()})
+	w.Shell = bash.New(w.host, &bash.Options{
+		Dir: p.guard.Cwd(), Environ: os.Environ(), ReadOnly: p.readOnly, Edit: builtin.SedEdits(w.Files),
+	})
+	w.World.Search = search.New(nil)
+	w.World.Dir = func() string { return w.Shell.Dir("") }
+	opts.Dir = w.Shell.Dir
+	w.engine = permission.NewEngine(opts)
+	w.Readable = func(path string) bool { return w.engine.Policy().MayRead(path) }
+	return w, nil
+}
+
+// Close ends every command and gives back what is held open.
+func (w *world) Close() error {
+	return errors.Join(w.host.Close(), w.World.Search.Close(), w.Files.Close())
+}
+
+// set assembles the pool as a session would.
+func (w *world) set(session *tool.Session, bare bool) *tool.Set {
+	var opts tool.SetOptions
+	if bare {
+		opts.Only = builtin.Bare()
+	}
+	return tool.NewSet(session, w.Tools(), nil, &opts)
+}
+
+// readOnly reports whether a command was shown to change nothing.
+func (p *project) readOnly(command, dir string) bool {
+	return shell.Analyze(command, p.shellOptions(dir)).ReadOnly
+}
+
+func (p *project) shellOptions(dir string) *shell.Options {
+	return &shell.Options{Cwd: dir, Home: p.home, Roots: p.guard.Roots(), FS: shell.OS{}}
+}
+
+// spool keeps long outputs of commands where resultStore keeps long results.
+func spool() *shellrun.SpoolOptions {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return nil
+	}
+	return &shellrun.SpoolOptions{Dir: filepath.Join(cache, "haft", "shell")}
+}

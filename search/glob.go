@@ -1,0 +1,208 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/search/glob"
+	"github.com/haftdev/haft/search/rawfs"
+	"github.com/haftdev/haft/search/tree"
+)
+
+// GlobQuery is a search for files by name.
+type GlobQuery struct {
+	// Pattern is a path with *, ?, [classes], {a,b} and ** for any number of
+	// directories, relative to Path. One without a slash matches at any depth. Names
+	// that start with a dot match like others. An absolute one replaces Path.
+	Pattern string
+	// Dir, Path, Allow and Budget are as in [Query]; Path is a directory.
+	Dir, Path string
+	Allow     func(path string) bool
+	Budget    Budget
+	// Limit is the number of files named; all are counted. Zero means no limit.
+	Limit int
+}
+
+// GlobResult is the answer to a [GlobQuery].
+type GlobResult struct {
+	Files []string // newest first
+	Total int      // how many match
+	// Partial names the part of the budget that ran out, so that Total may be too
+	// low; empty if none did.
+	Partial string
+	Stats   Stats
+}
+
+// Glob answers q. Errors are those of the pattern ([GlobError]), the path or ctx.
+func (s *Searcher) Glob(ctx context.Context, q GlobQuery) (*GlobResult, error) {
+	if err := rebase(&q); err != nil {
+		return nil, err
+	}
+	g, err := compileGlob(q.Pattern)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkDir(q.Path); err != nil {
+		return nil, err
+	}
+	budget, cancel := context.WithTimeout(ctx, q.Budget.withDefaults().Time)
+	defer cancel()
+	m := &matching{q: &q, glob: g, res: &GlobResult{}}
+	if err := m.answer(budget, s); err != nil && budget.Err() == nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if budget.Err() != nil {
+		m.res.Partial = "time"
+	}
+	return m.res, nil
+}
+
+// rebase moves the leading directories of an absolute or ../ pattern to the path.
+func rebase(q *GlobQuery) error {
+	if err := clean(&q.Dir, &q.Path); err != nil {
+		return err
+	}
+	q.Budget = q.Budget.withDefaults()
+	q.Pattern = strings.TrimPrefix(path.Clean(q.Pattern), "./")
+	rest, absolute := strings.CutPrefix(q.Pattern, "/")
+	if absolute {
+		q.Path, q.Pattern = "/", rest
+	} else if !strings.HasPrefix(q.Pattern, "../") {
+		return nil
+	}
+	g, err := compileGlob(q.Pattern)
+	if err != nil {
+		return err
+	}
+	if p := g.Prefix(); p != "" {
+		q.Path = filepath.Join(q.Path, p)
+		if q.Pattern = strings.TrimPrefix(q.Pattern, p+"/"); !strings.Contains(q.Pattern, "/") {
+			q.Pattern = "/" + q.Pattern // in that directory, not at any depth
+		}
+	}
+	return nil
+}
+
+func compileGlob(pattern string) (*glob.Glob, error) {
+	p, anchored := strings.CutPrefix(pattern, "/")
+	if !anchored && !strings.Contains(p, "/") {
+		p = "**/" + p
+	}
+	g, err := glob.Compile(p, &glob.Options{Braces: true})
+	if err != nil {
+		return nil, &GlobError{pattern, err}
+	}
+	return g, nil
+}
+
+func checkDir(path string) error {
+	st, err := rawfs.StatPath(path)
+	if err != nil {
+		return &fs.PathError{Op: "search", Path: path, Err: err}
+	}
+	if st.Kind != rawfs.Directory {
+		return &fs.PathError{Op: "search", Path: path, Err: fmt.Errorf("not a directory")}
+	}
+	return nil
+}
+
+// matching runs one GlobQuery.
+type matching struct {
+	q    *GlobQuery
+	glob *glob.Glob
+	res  *GlobResult
+}
+
+func (m *matching) answer(ctx context.Context, s *Searcher) error {
+	root := m.q.Path
+	if real, err := filepath.EvalSymlinks(root); err == nil && real != root {
+		defer m.rename(real, root)
+		m.q.Path, root = real, real
+	}
+	v, err := s.trees.view(ctx, m.q.Dir, root)
+	if err != nil {
+		return err
+	}
+	if v != nil {
+		m.match(v.files)
+		m.res.Stats.Tree = v.tree.Skipped(root)
+		return nil
+	}
+	t, err := tree.Build(ctx, root, &tree.Options{
+		Global: s.opts.Global, Workers: s.opts.Workers, MaxFiles: m.q.Budget.Files,
+	})
+	if err != nil {
+		return &fs.PathError{Op: "search", Path: root, Err: err}
+	}
+	defer t.Close()
+	if _, _, full := t.Size(); full {
+		m.res.Partial = "files"
+	}
+	m.matchUnsorted(t.Files(root))
+	m.res.Stats.Tree = t.Skipped(root)
+	return nil
+}
+
+// rename gives results the name they were asked for by.
+func (m *matching) rename(real, link string) {
+	for i, f := range m.res.Files {
+		m.res.Files[i] = filepath.Join(link, strings.TrimPrefix(f, real))
+	}
+}
+
+// match takes files in order.
+func (m *matching) match(files []*tree.File) {
+	for _, f := range files {
+		if !m.admit(f) {
+			continue
+		}
+		if m.res.Total++; m.q.Limit <= 0 || m.res.Total <= m.q.Limit {
+			m.res.Files = append(m.res.Files, f.Path)
+		}
+	}
+}
+
+// matchUnsorted takes files of a tree without times.
+func (m *matching) matchUnsorted(files []*tree.File) {
+	var hits []Hit
+	for _, f := range files {
+		if m.admit(f) {
+			st, _ := rawfs.Lstat(f.Path)
+			hits = append(hits, Hit{Path: f.Path, Mtime: st.Mtime})
+		}
+	}
+	slices.SortFunc(hits, newestFirst)
+	m.res.Total = len(hits)
+	for _, h := range hits {
+		if m.q.Limit <= 0 || len(m.res.Files) < m.q.Limit {
+			m.res.Files = append(m.res.Files, h.Path)
+		}
+	}
+}
+
+func (m *matching) admit(f *tree.File) bool {
+	m.res.Stats.Scanned++
+	if f.Ignored {
+		return false
+	}
+	if m.glob.BaseOnly() {
+		if !m.glob.MatchBase(f.Name()) {
+			return false
+		}
+	} else if !m.glob.Match(strings.TrimPrefix(f.Path[len(m.q.Path):], "/")) {
+		return false
+	}
+	if m.q.Allow != nil && !m.q.Allow(f.Path) {
+		m.res.Stats.Denied++
+		return false
+	}
+	return true
+}

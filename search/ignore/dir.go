@@ -1,0 +1,160 @@
+package ignore
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Dir holds the rules in force in one directory. Directories without rules of
+// their own share their parent's.
+type Dir struct {
+	parent  *Dir
+	path    string // with a trailing slash
+	rg      *Rules // .rgignore
+	ignore  *Rules // .ignore
+	git     *Rules // .gitignore
+	repo    bool   // holds .git
+	exclude *Rules // info/exclude of the repository here
+	inRepo  bool   // here or above
+	global  *Rules // the user's, the same everywhere
+}
+
+// Marks are the entries of a directory that matter to the rules, found while
+// listing it.
+type Marks uint8
+
+const (
+	HasGit Marks = 1 << iota
+	HasGitIgnore
+	HasIgnore
+	HasRgIgnore
+)
+
+// MarkOf gives the mark of a directory entry, 0 for all but four names.
+func MarkOf(name string) Marks {
+	if len(name) < 4 || name[0] != '.' {
+		return 0
+	}
+	switch name {
+	case ".git":
+		return HasGit
+	case ".gitignore":
+		return HasGitIgnore
+	case ".ignore":
+		return HasIgnore
+	case ".rgignore":
+		return HasRgIgnore
+	}
+	return 0
+}
+
+// Root gives the rules in force above dir, an absolute path, for use as the parent
+// in the walk's first Child. sources lists every path that was consulted, present
+// or not: the rules are current as long as none of these changes.
+func Root(dir string, g Global) (d *Dir, sources []string) {
+	d = &Dir{path: "/", global: g.rules}
+	sources = append(sources, g.sources...)
+	var parents []string
+	for p := filepath.Dir(dir); ; p = filepath.Dir(p) {
+		parents = append(parents, p)
+		if p == filepath.Dir(p) {
+			break
+		}
+	}
+	if dir == filepath.Dir(dir) {
+		parents = nil
+	}
+	for i := len(parents) - 1; i >= 0; i-- {
+		p := parents[i]
+		var marks Marks
+		for _, name := range []string{".git", ".gitignore", ".ignore", ".rgignore"} {
+			path := filepath.Join(p, name)
+			sources = append(sources, path)
+			if _, err := os.Lstat(path); err == nil {
+				marks |= MarkOf(name)
+			}
+		}
+		d = d.Child(p, marks)
+		if marks&HasGit != 0 {
+			sources = append(sources, ExcludeFile(p))
+		}
+	}
+	return d, sources
+}
+
+// Child gives the rules in force in the directory path, whose entries show marks.
+func (d *Dir) Child(path string, marks Marks) *Dir {
+	if marks == 0 {
+		return d
+	}
+	c := &Dir{parent: d, path: withSlash(path), inRepo: d.inRepo, global: d.global}
+	if marks&HasRgIgnore != 0 {
+		c.rg = parseFile(c.path + ".rgignore")
+	}
+	if marks&HasIgnore != 0 {
+		c.ignore = parseFile(c.path + ".ignore")
+	}
+	if marks&HasGitIgnore != 0 {
+		c.git = parseFile(c.path + ".gitignore")
+	}
+	if marks&HasGit != 0 {
+		c.repo, c.inRepo = true, true
+		c.exclude = parseFile(ExcludeFile(path))
+	}
+	return c
+}
+
+func withSlash(p string) string {
+	if strings.HasSuffix(p, "/") {
+		return p
+	}
+	return p + "/"
+}
+
+// maxRules bounds a rule file; what is larger was not written as one.
+const maxRules = 4 << 20
+
+func parseFile(path string) *Rules {
+	fi, err := os.Stat(path)
+	if err != nil || !fi.Mode().IsRegular() || fi.Size() > maxRules {
+		return nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	return Parse(text)
+}
+
+// Match decides an entry given by its absolute path.
+func (d *Dir) Match(path string, isDir bool) Verdict {
+	var rg, ignore, git, exclude, global Verdict
+	sawRepo := false
+	for n := d; n != nil; n = n.parent {
+		rel := path[len(n.path):]
+		if rg == None {
+			rg = n.rg.Match(rel, isDir)
+		}
+		if ignore == None {
+			ignore = n.ignore.Match(rel, isDir)
+		}
+		if !d.inRepo || sawRepo {
+			continue
+		}
+		if git == None {
+			git = n.git.Match(rel, isDir)
+		}
+		if n.repo {
+			exclude = n.exclude.Match(rel, isDir)
+			global = n.global.Match(rel, isDir)
+			sawRepo = true
+		}
+	}
+	for _, v := range []Verdict{rg, ignore, git, exclude} {
+		if v != None {
+			return v
+		}
+	}
+	return global
+}

@@ -1,0 +1,170 @@
+package search
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/haftdev/haft/search/index"
+	"github.com/haftdev/haft/search/rx"
+	"github.com/haftdev/haft/search/tree"
+)
+
+// indexer builds the index of one tree in the background. The zero value has no
+// index.
+type indexer struct {
+	mu      sync.Mutex
+	index   *index.Index
+	running chan struct{} // closed when the pass under way ends; nil if none is
+	covered uint32        // the tree's last file ID when the last pass began
+}
+
+const (
+	indexFrom   = 200      // files; fewer are read as fast as they are looked up
+	maxIndexed  = 32 << 20 // bytes; a larger file is always read
+	groupBytes  = 4 << 20  // of text in a group before it falls back to a small one
+	staleGrowth = 64       // new versions before another pass
+)
+
+// candidates gives a test for the files that p may match, or nil if there is no
+// index or p says too little.
+func (x *indexer) candidates(p *rx.Pattern) func(*tree.File) bool {
+	x.mu.Lock()
+	idx := x.index
+	x.mu.Unlock()
+	if idx == nil {
+		return nil
+	}
+	set := idx.Candidates(p.Required())
+	if set == nil {
+		return nil
+	}
+	return func(f *tree.File) bool { return set.Has(&f.Slot) }
+}
+
+// startIndex indexes what changed since the last pass, if it is enough to matter
+// and no pass is under way.
+func (ts *trees) startIndex(k *kept) {
+	if ts.opts.NoIndex {
+		return
+	}
+	files, _, _ := k.tree.Size()
+	last := k.tree.LastID()
+	x := &k.index
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.running != nil || files < ts.opts.IndexFrom || x.index != nil && last-x.covered < max(staleGrowth, uint32(files/50)) {
+		return
+	}
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if ts.closed {
+		return
+	}
+	// Signatures of versions that are gone stay until they are as many as the rest.
+	if x.index == nil {
+		x.index = index.New(1)
+	} else if _, columns := x.index.Size(); columns > 2*files+1000 {
+		x.index = x.index.Next()
+	}
+	done := make(chan struct{})
+	x.running, x.covered = done, last
+	idx := x.index
+	ts.group.Go(func() {
+		ts.indexFiles(idx, k)
+		x.mu.Lock()
+		x.running = nil
+		x.mu.Unlock()
+		close(done)
+	})
+}
+
+// indexFiles adds every file that idx does not know, small ones first: they are
+// done soonest, and files of one size share a block well.
+func (ts *trees) indexFiles(idx *index.Index, k *kept) {
+	todo := slices.DeleteFunc(slices.Clone(k.tree.Files(k.root)), func(f *tree.File) bool {
+		return f.Unsteady || f.Ignored || f.Size > maxIndexed || idx.Known(&f.Slot)
+	})
+	slices.SortFunc(todo, func(a, b *tree.File) int { return cmp.Compare(a.Size, b.Size) })
+	w := &indexWorker{idx: idx}
+	w.r = reader{max: maxIndexed, stop: ts.stop.Load, shortIsEnd: k.local}
+	for _, f := range todo {
+		if ts.stop.Load() {
+			return
+		}
+		w.add(f)
+	}
+	w.flush()
+}
+
+// indexWorker gathers files into groups.
+type indexWorker struct {
+	idx   *index.Index
+	r     reader
+	grams index.Grams
+	docs  []index.Doc
+	bytes int
+}
+
+func (w *indexWorker) add(f *tree.File) {
+	text, _, err := w.r.read(f.Path, false)
+	if errors.Is(err, errBinary) {
+		text, err = nil, nil // never matches, so nothing need be found in it
+	}
+	if err != nil || !index.Steady(text) {
+		return // stays without a slot and is always read
+	}
+	w.docs = append(w.docs, index.Doc{Grams: slices.Clone(w.grams.Of(text)), Size: len(text), Slot: &f.Slot})
+	w.bytes += len(text)
+	if len(w.docs) == index.Group || w.bytes > groupBytes && len(w.docs) >= index.Small {
+		w.flush()
+	}
+}
+
+func (w *indexWorker) flush() {
+	for len(w.docs) > index.Small && len(w.docs) < index.Group { // between the two sizes: several small ones
+		w.idx.Add(w.docs[:index.Small])
+		w.docs = w.docs[index.Small:]
+	}
+	w.idx.Add(w.docs)
+	w.docs, w.bytes = nil, 0
+}
+
+// WaitIndexed waits for indexing that is under way. Nothing needs it but tests and
+// benchmarks.
+func (s *Searcher) WaitIndexed() {
+	s.trees.mu.Lock()
+	kept := slices.Clone(s.trees.kept)
+	s.trees.mu.Unlock()
+	for _, k := range kept {
+		<-k.ready
+		k.index.mu.Lock()
+		done := k.index.running
+		k.index.mu.Unlock()
+		if done != nil {
+			<-done
+		}
+	}
+}
+
+// Memory gives what the lists of files and the signatures take, in bytes.
+func (s *Searcher) Memory() (list, signatures int64) {
+	s.trees.mu.Lock()
+	kept := slices.Clone(s.trees.kept)
+	s.trees.mu.Unlock()
+	for _, k := range kept {
+		<-k.ready
+		if k.tree == nil {
+			continue
+		}
+		list += k.tree.Memory()
+		k.index.mu.Lock()
+		if k.index.index != nil {
+			n, _ := k.index.index.Size()
+			signatures += n
+		}
+		k.index.mu.Unlock()
+	}
+	return list, signatures
+}

@@ -1,0 +1,104 @@
+package search
+
+import (
+	"time"
+
+	"github.com/haftdev/haft/search/tree"
+)
+
+// Mode is what a [Query] wants to know.
+type Mode uint8
+
+const (
+	Files   Mode = iota // which files match
+	Content             // which lines match
+	Count               // how many lines of each file match
+)
+
+// Query is a search for a pattern in files.
+type Query struct {
+	// Pattern is a regular expression in ripgrep's syntax, see package rx.
+	Pattern string
+	// Dir is the working directory, absolute: the tree that is kept between
+	// queries, and what globs with a slash are relative to.
+	Dir string
+	// Path is the file or directory to search, absolute; empty means Dir. It is
+	// searched even if ignore rules hide it.
+	Path string
+	// Globs choose files by name as ripgrep's --glob does: the last one that
+	// matches decides, ! excludes, one without a slash matches at any depth, and one
+	// that names an ignored file brings it back.
+	Globs []string
+	// Types choose files by language, see package filetype.
+	Types []string
+	// Mode says what to find; the zero value is Files.
+	Mode Mode
+	// IgnoreCase makes letters match both cases.
+	IgnoreCase bool
+	// Multiline lets matches span lines.
+	Multiline bool
+	// OnlyMatching gives the matching parts of lines, each as a line of its own.
+	OnlyMatching bool
+	// Before and After are the lines of context in Content mode.
+	Before, After int
+	// Limit ends the search once so many results (files, or lines in Content mode)
+	// are known; zero means no limit.
+	Limit int
+	// Allow decides which files may be read at all; nil means all. A file that is
+	// not allowed is neither searched nor named. It must be safe for concurrent use.
+	Allow func(path string) bool
+	// Budget bounds the work; the zero value is the default.
+	Budget Budget
+}
+
+// Budget bounds what a query may cost. When it runs out the result holds what was
+// found until then and says so.
+type Budget struct {
+	Time  time.Duration // zero means 60 s
+	Files int           // files looked at; zero means 2,000,000
+	Bytes int64         // of text read; zero means no limit
+}
+
+// Result is the answer to a [Query].
+type Result struct {
+	Hits []Hit // newest file first
+	// More means that the search ended at Query.Limit: there may be more results.
+	More bool
+	// Partial names the part of the budget that ran out; empty if none did.
+	Partial string
+	Stats   Stats
+}
+
+// Hit is a file that matches.
+type Hit struct {
+	Path  string
+	Mtime int64 // nanoseconds
+	// Count is the number of matching lines, or in multi-line mode of matches; in
+	// Files mode it is 1.
+	Count int
+	// Lines holds matching and context lines in order, in Content mode.
+	Lines []Line
+	// Binary means that the file was named explicitly, matches and is not text, so
+	// that Lines is empty.
+	Binary bool
+
+	cut bool // the search of this file ended at the limit
+}
+
+// Line is one line of a file.
+type Line struct {
+	Number int    // from 1
+	Text   string // without its line break, shortened if very long
+	Match  bool   // false for context
+}
+
+// Stats says what a query covered and what it left out.
+type Stats struct {
+	Scanned    int   // files considered: read, or known not to match
+	Bytes      int64 // read
+	Binary     int   // not text
+	TooLarge   int
+	Unreadable int
+	Denied     int // by Query.Allow
+	Tree       tree.Skipped
+}

@@ -1,0 +1,5 @@
+package rawfs
+
+import "syscall"
+
+const sysFstatat = syscall.SYS_NEWFSTATAT

@@ -1,0 +1,157 @@
+package search
+
+import (
+	"bytes"
+	"errors"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/haftdev/haft/search/rawfs"
+)
+
+const (
+	firstRead = 128 << 10 // enough for nearly every source file
+	maxRead   = 8 << 20   // between two looks at the clock
+	keepBuf   = 4 << 20   // larger buffers are not kept
+	sniff     = 64 << 10  // how far ripgrep looks for a NUL before it searches
+)
+
+var (
+	errTooLarge = errors.New("file too large")
+	errBinary   = errors.New("binary file")
+	errStopped  = errors.New("search stopped")
+)
+
+// reader reads whole files into a buffer it uses again and again. It belongs to
+// one goroutine.
+type reader struct {
+	buf  []byte
+	path []byte
+	max  int64
+	stop func() bool
+	// explicit is for a file named in the query: links are followed, and binary
+	// files are read to the end.
+	explicit bool
+	// shortIsEnd: on local file systems a read that returns less than asked for has
+	// reached the end, which saves a system call per file.
+	shortIsEnd bool
+}
+
+// read gives the text of a file as UTF-8, ending with a line break that it adds if
+// need be, and without a byte order mark. It is valid until the next call. mtime
+// is 0 unless wantTime.
+func (r *reader) read(path string, wantTime bool) (text []byte, mtime int64, err error) {
+	r.path = append(append(r.path[:0], path...), 0)
+	f, err := rawfs.Open(r.path, r.explicit)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer f.Close()
+	if wantTime || r.explicit {
+		st, err := f.Stat()
+		if err != nil {
+			return nil, 0, err
+		}
+		if st.Kind != rawfs.Regular {
+			return nil, 0, errors.New("not a regular file")
+		}
+		mtime = st.Mtime
+	}
+	n, err := r.fill(f)
+	if err != nil {
+		return nil, mtime, err
+	}
+	return r.decode(n), mtime, nil
+}
+
+// fill reads f into buf, leaving room for a byte. Most files fit into the first
+// read; before a larger one is read to the end it must look like text.
+func (r *reader) fill(f rawfs.File) (int, error) {
+	if cap(r.buf) > keepBuf {
+		r.buf = nil
+	}
+	if r.buf == nil {
+		r.buf = make([]byte, firstRead+1)
+	}
+	n, end, err := r.more(f, 0, firstRead)
+	if err != nil || end {
+		return n, err
+	}
+	if !r.explicit && bytes.IndexByte(r.buf[:sniff], 0) >= 0 && !isUTF16(r.buf) {
+		return 0, errBinary
+	}
+	st, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	if st.Size > r.max {
+		return 0, errTooLarge
+	}
+	for want := max(st.Size+1, 2*firstRead); ; want *= 2 {
+		if int64(len(r.buf)) <= want {
+			r.buf = append(make([]byte, 0, want+1), r.buf[:n]...)[:want+1]
+		}
+		if n, end, err = r.more(f, n, len(r.buf)-1); err != nil || end {
+			return n, err
+		}
+	}
+}
+
+// more reads on from n until limit or the end of the file.
+func (r *reader) more(f rawfs.File, n, limit int) (int, bool, error) {
+	for n < limit {
+		if int64(n) > r.max {
+			return 0, false, errTooLarge
+		}
+		if r.stop != nil && r.stop() {
+			return 0, false, errStopped
+		}
+		want := r.buf[n:min(limit, n+maxRead)]
+		m, err := f.Read(want)
+		if err != nil {
+			return 0, false, err
+		}
+		n += m
+		if m == 0 || m < len(want) && r.shortIsEnd {
+			return n, true, nil
+		}
+	}
+	return n, false, nil
+}
+
+// decode makes UTF-8 of the first n bytes.
+func (r *reader) decode(n int) []byte {
+	b := r.buf[:n]
+	if isUTF16(b) {
+		b = fromUTF16(b)
+	} else {
+		b = bytes.TrimPrefix(b, []byte("\uFEFF"))
+	}
+	if len(b) > 0 && b[len(b)-1] != '\n' {
+		b = append(b, '\n')
+	}
+	return b
+}
+
+func isUTF16(b []byte) bool {
+	return len(b) >= 2 && (b[0] == 0xFF && b[1] == 0xFE || b[0] == 0xFE && b[1] == 0xFF)
+}
+
+func fromUTF16(b []byte) []byte {
+	hi, lo := 1, 0
+	if b[0] == 0xFE {
+		hi, lo = 0, 1
+	}
+	units := make([]uint16, 0, len(b)/2)
+	for b = b[2:]; len(b) >= 2; b = b[2:] {
+		units = append(units, uint16(b[hi])<<8|uint16(b[lo]))
+	}
+	out := make([]byte, 0, len(units)+len(units)/8+1)
+	for _, c := range utf16.Decode(units) {
+		out = utf8.AppendRune(out, c)
+	}
+	if len(b) == 1 {
+		out = utf8.AppendRune(out, utf8.RuneError)
+	}
+	return out
+}

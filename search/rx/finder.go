@@ -1,0 +1,258 @@
+package rx
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"strings"
+)
+
+// finder looks for places where a match may be: for the literals of one clause, or
+// for a triple of bytes that every match contains. Where the processor can, it looks
+// at 32 places at once; otherwise each literal is sought by its rarest byte, which
+// the standard library finds at memory speed. Literals are then compared.
+type finder struct {
+	anchors []anchor
+	window  *window
+	places  []needle // with a window: the literals, at being the place of the triple; none means no comparison
+}
+
+// anchor is a byte to look for and the needles that hold it.
+type anchor struct {
+	b       byte
+	needles []needle
+}
+
+type needle struct {
+	text []byte // lower case if fold
+	fold bool
+	at   int // offset of the anchor byte or of the triple
+}
+
+// newFinder builds the finder for the cheapest clause or triple, or none if reading
+// every byte with the DFA would cost less. literal reports that it finds the literals
+// of a clause.
+func newFinder(clauses []Clause, tree *node, vectors bool) (f *finder, literal bool) {
+	c := rarest(clauses)
+	if !vectors {
+		if c == nil || clauseCost(c) > dfaCost {
+			return nil, false
+		}
+		return newAnchors(c), true
+	}
+	cost := dfaCost
+	if c != nil {
+		if lf, lcost := newLiteralWindow(c); lcost < cost {
+			f, literal, cost = lf, true, lcost
+		}
+	}
+	if t, ok := classTriple(tree); ok && passCost+t.freq()*reviewCost < cost/2 {
+		return &finder{window: newWindow([]triple{t})}, false
+	}
+	return f, literal
+}
+
+// newLiteralWindow looks for the rarest triple of each literal.
+func newLiteralWindow(c Clause) (*finder, float64) {
+	f, cost := &finder{}, passCost
+	var triples []triple
+	for _, l := range c {
+		l = segment(l)
+		if l.Text == "" {
+			return nil, math.Inf(1)
+		}
+		t, at := literalTriple(l)
+		triples = append(triples, t)
+		f.places = append(f.places, needle{text: []byte(l.Text), fold: l.Fold, at: at})
+		cost += t.freq()*missCost + literalFreq(l)*reviewCost
+	}
+	f.window = newWindow(triples)
+	return f, cost
+}
+
+// newAnchors looks for the rarest byte of each literal.
+func newAnchors(c Clause) *finder {
+	f := &finder{}
+	for _, l := range c {
+		l = segment(l)
+		at := rarestByte(l)
+		n := needle{text: []byte(l.Text), fold: l.Fold, at: at}
+		b := l.Text[at]
+		f.add(b, n)
+		if l.Fold && isLower(b) {
+			f.add(b-32, n)
+		}
+	}
+	return f
+}
+
+func (f *finder) add(b byte, n needle) {
+	i := slices.IndexFunc(f.anchors, func(a anchor) bool { return a.b == b })
+	if i < 0 {
+		f.anchors = append(f.anchors, anchor{b: b})
+		i = len(f.anchors) - 1
+	}
+	f.anchors[i].needles = append(f.anchors[i].needles, n)
+}
+
+// search is one pass of a finder over one buffer. Each anchor keeps the place of
+// its next hit, so that every anchor reads the buffer once.
+type search struct {
+	finder *finder
+	hits   []int // per anchor: the next hit, len(buf) when there is none
+	misses int   // anchor bytes that were no needle
+}
+
+func (s *search) reset(f *finder) {
+	s.finder = f
+	s.misses = 0
+	s.hits = s.hits[:0]
+	for range f.anchors {
+		s.hits = append(s.hits, -1)
+	}
+}
+
+// next gives a place within the first hit at from or later, or len(buf).
+func (s *search) next(buf []byte, from int) int {
+	if s.finder.window != nil {
+		return s.nextWindow(buf, from)
+	}
+	best := len(buf)
+	for i, hit := range s.hits {
+		if hit < from {
+			hit = s.seek(&s.finder.anchors[i], buf, from)
+			s.hits[i] = hit
+		}
+		best = min(best, hit)
+	}
+	return best
+}
+
+func (s *search) nextWindow(buf []byte, from int) int {
+	f := s.finder
+	for {
+		from = f.window.next(buf, from)
+		if from == len(buf) || len(f.places) == 0 || verify(f.places, buf, from) {
+			return from
+		}
+		s.misses++
+		from++
+	}
+}
+
+// seek looks for a's next hit.
+func (s *search) seek(a *anchor, buf []byte, from int) int {
+	for p := from; ; p++ {
+		i := bytes.IndexByte(buf[p:], a.b)
+		if i < 0 {
+			return len(buf)
+		}
+		if p += i; verify(a.needles, buf, p) {
+			return p
+		}
+		s.misses++
+	}
+}
+
+// verify reports whether one of the needles stands at p.
+func verify(needles []needle, buf []byte, p int) bool {
+	for i := range needles {
+		n := &needles[i]
+		if lo := p - n.at; lo >= 0 && lo+len(n.text) <= len(buf) && n.equal(buf[lo:lo+len(n.text)]) {
+			return true
+		}
+	}
+	return false
+}
+
+func (n *needle) equal(b []byte) bool {
+	if !n.fold {
+		return string(b) == string(n.text)
+	}
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			c += 32
+		}
+		if c != n.text[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// segment cuts a folded literal to the rarest part without k and s, whose
+// non-ASCII variants have another length.
+func segment(l Literal) Literal {
+	if !l.Fold {
+		return l
+	}
+	best := Literal{Fold: true}
+	for _, part := range strings.FieldsFunc(l.Text, func(r rune) bool { return r == 'k' || r == 's' }) {
+		p := Literal{Text: part, Fold: true}
+		if best.Text == "" || literalFreq(p) < literalFreq(best) {
+			best = p
+		}
+	}
+	return best
+}
+
+func isLower(b byte) bool { return 'a' <= b && b <= 'z' }
+
+// byteFreq estimates how often b occurs, in either case if fold.
+func byteFreq(b byte, fold bool) float64 {
+	f := math.Exp2((float64(commonness[b]) - 255) / 12.75)
+	if fold && isLower(b) {
+		f += byteFreq(b-32, false)
+	}
+	return f
+}
+
+func rarestByte(l Literal) int {
+	best := 0
+	for i := range len(l.Text) {
+		if byteFreq(l.Text[i], l.Fold) < byteFreq(l.Text[best], l.Fold) {
+			best = i
+		}
+	}
+	return best
+}
+
+// literalFreq estimates how often l occurs per byte, from its three rarest bytes.
+func literalFreq(l Literal) float64 {
+	var fs []float64
+	for i := range len(l.Text) {
+		fs = append(fs, byteFreq(l.Text[i], l.Fold))
+	}
+	slices.Sort(fs)
+	f := 1.0
+	for _, x := range fs[:min(3, len(fs))] {
+		f *= x
+	}
+	return f
+}
+
+// Costs in nanoseconds per byte of text, for choosing between a finder and the DFA.
+const (
+	dfaCost    = 2.0
+	passCost   = 0.06 // IndexByte over a byte
+	missCost   = 8.0  // stopping at an anchor byte
+	reviewCost = 150  // looking at a line that holds the literal
+)
+
+// clauseCost estimates what looking for c costs per byte of text.
+func clauseCost(c Clause) float64 {
+	total := 0.0
+	for _, l := range c {
+		s := segment(l)
+		if s.Text == "" {
+			return math.Inf(1)
+		}
+		b := s.Text[rarestByte(s)]
+		passes := 1.0
+		if s.Fold && isLower(b) {
+			passes = 2
+		}
+		total += passes*passCost + byteFreq(b, s.Fold)*missCost + literalFreq(s)*reviewCost
+	}
+	return total
+}

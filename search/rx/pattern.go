@@ -1,0 +1,227 @@
+package rx
+
+import (
+	"bytes"
+	"slices"
+	"sync"
+)
+
+// Options say how a pattern is read. The zero value is a search within lines,
+// case counting.
+type Options struct {
+	IgnoreCase bool
+	// Multiline lets a match cross lines and `.` match a line break.
+	Multiline bool
+
+	portable bool // for tests: as on a processor without vectors
+}
+
+// Pattern is a compiled regular expression.
+type Pattern struct {
+	prog     *prog
+	lineMode bool
+	clauses  []Clause
+	finder   *finder // nil: no literal worth looking for
+	exact    bool    // a hit of the finder is a match
+	matchers sync.Pool
+}
+
+// Compile reads expr. An error is a [*SyntaxError] or [ErrTooLarge].
+func Compile(expr string, o *Options) (*Pattern, error) {
+	if o == nil {
+		o = &Options{}
+	}
+	tree, err := parse(expr, flags{fold: o.IgnoreCase, multi: true, dotNL: o.Multiline}, !o.Multiline)
+	if err != nil {
+		return nil, err
+	}
+	p := &Pattern{lineMode: !o.Multiline}
+	if p.prog, err = compile(tree); err != nil {
+		return nil, err
+	}
+	clauses, exact := required(tree)
+	if exact != nil {
+		clauses = []Clause{exact}
+	}
+	p.clauses = slices.DeleteFunc(clauses, func(c Clause) bool { return !usable(c) })
+	var literal bool
+	p.finder, literal = newFinder(p.clauses, tree, hasWindows && !o.portable)
+	p.exact = literal && p.prog.looks == 0 && exact != nil && usable(exact) &&
+		!slices.ContainsFunc(exact, func(l Literal) bool { return segment(l) != l || l.loose })
+	p.matchers.New = func() any { return &Matcher{pattern: p} }
+	return p, nil
+}
+
+// Required lists clauses that hold for every match, each naming literals of which
+// the match contains one. None means that nothing is known.
+func (p *Pattern) Required() []Clause { return p.clauses }
+
+// Matcher takes a matcher for one goroutine, with what earlier users of it learnt.
+func (p *Pattern) Matcher() *Matcher { return p.matchers.Get().(*Matcher) }
+
+// Release gives m back.
+func (p *Pattern) Release(m *Matcher) {
+	m.Reset(nil)
+	m.Stop = nil
+	p.matchers.Put(m)
+}
+
+// Matcher runs a pattern over one text after another.
+type Matcher struct {
+	// Stop, when set, is asked now and then whether to give up; the search then
+	// ends as if there were no more matches.
+	Stop func() bool
+
+	pattern *Pattern
+	dfa     *dfa
+	pike    *pike
+	search  search
+	text    []byte
+	pos     int
+	eager   bool // the literals are too frequent here: read every byte
+}
+
+// Reset starts over on text. Within lines, text must end with '\n' unless empty.
+func (m *Matcher) Reset(text []byte) {
+	m.text, m.pos, m.eager = text, 0, m.pattern.finder == nil
+	if !m.eager {
+		m.search.reset(m.pattern.finder)
+	}
+}
+
+// Next gives the next match: within lines the whole matching line with its '\n',
+// in multi-line mode the span of the match.
+func (m *Matcher) Next() (lo, hi int, ok bool) {
+	if m.pattern.lineMode {
+		return m.nextLine()
+	}
+	return m.nextSpan()
+}
+
+// Spans gives the matches within text, a line without its '\n' or, in multi-line
+// mode, any text. They do not overlap, and empty ones are left out.
+func (m *Matcher) Spans(text []byte) [][2]int {
+	var out [][2]int
+	for from := 0; from <= len(text); {
+		lo, hi, ok := m.sim().find(text, from)
+		if !ok {
+			break
+		}
+		if hi > lo {
+			out = append(out, [2]int{lo, hi})
+			from = hi
+		} else {
+			from = hi + 1
+		}
+	}
+	return out
+}
+
+// A stop for nothing every few dozen bytes costs more than it saves; reviewing a line
+// for nothing costs as much as a few stops.
+const (
+	bytesPerMiss = 24
+	lineMisses   = 4
+)
+
+func (m *Matcher) nextLine() (lo, hi int, ok bool) {
+	for m.pos < len(m.text) {
+		at, sure := m.candidate()
+		if at >= len(m.text) {
+			break
+		}
+		lo, hi = m.lineAround(at)
+		m.pos = hi
+		if sure || m.matchLine(m.text[lo:hi]) {
+			return lo, hi, true
+		}
+		m.search.misses += lineMisses
+	}
+	m.pos = len(m.text)
+	return 0, 0, false
+}
+
+// candidate finds a byte of the next line that may match, and whether it surely
+// does.
+func (m *Matcher) candidate() (at int, sure bool) {
+	if m.eager {
+		at, found, quit := m.auto().next(m.text, m.pos, m.Stop)
+		if !found && !quit {
+			return len(m.text), false
+		}
+		return at, found
+	}
+	at = m.search.next(m.text, m.pos)
+	if m.search.misses > 64 && m.search.misses*bytesPerMiss > m.pos {
+		m.eager = true
+	}
+	return at, m.pattern.exact
+}
+
+func (m *Matcher) lineAround(at int) (lo, hi int) {
+	lo = m.pos + bytes.LastIndexByte(m.text[m.pos:at], '\n') + 1
+	hi = at + bytes.IndexByte(m.text[at:], '\n') + 1
+	return lo, hi
+}
+
+// matchLine decides one line, given with its '\n'.
+func (m *Matcher) matchLine(line []byte) bool {
+	_, found, quit := m.auto().next(line, 0, m.Stop)
+	if quit {
+		_, _, found = m.sim().find(line[:len(line)-1], 0)
+	}
+	return found
+}
+
+func (m *Matcher) nextSpan() (lo, hi int, ok bool) {
+	if m.pos > len(m.text) {
+		return 0, 0, false
+	}
+	if m.pattern.finder != nil && m.search.next(m.text, m.pos) >= len(m.text) {
+		return 0, 0, false
+	}
+	at, found, quit := m.auto().next(m.text, m.pos, m.Stop)
+	if !found && !quit {
+		return 0, 0, false
+	}
+	from := m.pos
+	if !quit {
+		from = m.auto().idleBefore(m.text, m.pos, at)
+	}
+	if lo, hi, ok = m.sim().find(m.text, from); ok {
+		m.pos = hi
+		if hi == lo {
+			m.pos++
+		}
+	}
+	return lo, hi, ok
+}
+
+func (m *Matcher) auto() *dfa {
+	if m.dfa == nil {
+		m.dfa = newDFA(m.pattern.prog, m.pattern.lineMode)
+	}
+	return m.dfa
+}
+
+func (m *Matcher) sim() *pike {
+	if m.pike == nil {
+		m.pike = newPike(m.pattern.prog)
+	}
+	return m.pike
+}
+
+// Locate gives a place within or right after the first match of a line that is
+// known to match, given with its '\n'. It is for showing the part that matters of
+// a long line.
+func (m *Matcher) Locate(line []byte) int {
+	if m.pattern.finder != nil {
+		var s search
+		s.reset(m.pattern.finder)
+		if at := s.next(line, 0); at < len(line) {
+			return at
+		}
+	}
+	at, _, _ := m.auto().next(line, 0, m.Stop)
+	return at
+}

@@ -1,0 +1,212 @@
+package rx
+
+import "errors"
+
+type instOp uint8
+
+const (
+	iMatch instOp = iota
+	iSplit        // to out, then to alt
+	iLook         // to out if look holds
+	iClass        // to out if the trie accepts
+)
+
+// inst is one instruction of the byte automaton. A class takes one instruction
+// for the root of its trie and one for each node: a step to node n moves n-1
+// instructions on from the root.
+type inst struct {
+	op       instOp
+	node     uint16 // iClass: where in trie; 0 is the root
+	look     look
+	out, alt uint32
+	trie     *trie
+}
+
+type prog struct {
+	insts    []inst
+	start    uint32
+	looks    look       // every assertion used
+	classes  [256]uint8 // byte to equivalence class
+	nclasses int        // without the end-of-text class
+}
+
+// ErrTooLarge is a pattern whose repetitions expand beyond the size limit.
+var ErrTooLarge = errors.New("regular expression too large: lower its repetition counts")
+
+const maxInsts = 1 << 18
+
+type compiler struct {
+	prog  *prog
+	tries map[*span]*trie // by the first span of a set, which identifies it
+	large bool
+}
+
+func compile(n *node) (*prog, error) {
+	c := &compiler{prog: &prog{}, tries: map[*span]*trie{}}
+	match := c.emit(inst{op: iMatch})
+	c.prog.start = c.node(n, match)
+	if c.large {
+		return nil, ErrTooLarge
+	}
+	c.prog.classify()
+	return c.prog, nil
+}
+
+func (c *compiler) emit(i inst) uint32 {
+	if len(c.prog.insts) >= maxInsts {
+		c.large = true
+		return 0
+	}
+	c.prog.insts = append(c.prog.insts, i)
+	return uint32(len(c.prog.insts) - 1)
+}
+
+// node compiles n so that it continues at out, and gives its entry. Working from
+// the end backwards, no jump is ever patched but a loop's.
+func (c *compiler) node(n *node, out uint32) uint32 {
+	if c.large {
+		return 0
+	}
+	switch n.op {
+	case opSet, opByte:
+		return c.class(n, out)
+	case opLook:
+		return c.look(n.look, out)
+	case opConcat:
+		for i := len(n.subs) - 1; i >= 0; i-- {
+			out = c.node(n.subs[i], out)
+		}
+		return out
+	case opAlt:
+		entry := c.node(n.subs[len(n.subs)-1], out)
+		for i := len(n.subs) - 2; i >= 0; i-- {
+			entry = c.emit(inst{op: iSplit, out: c.node(n.subs[i], out), alt: entry})
+		}
+		return entry
+	case opRepeat:
+		return c.repeat(n, out)
+	}
+	return out
+}
+
+// look lets a line end before "\r\n" too, which ripgrep does only under --crlf:
+// people who write `;$` mean the end of the text they see.
+func (c *compiler) look(l look, out uint32) uint32 {
+	c.prog.looks |= l
+	entry := c.emit(inst{op: iLook, look: l, out: out})
+	if l != lookLineEnd {
+		return entry
+	}
+	cr := c.class(&node{op: opSet, set: single('\r')}, entry)
+	return c.emit(inst{op: iSplit, out: entry, alt: cr})
+}
+
+func (c *compiler) class(n *node, out uint32) uint32 {
+	t := c.trie(n)
+	root := c.emit(inst{op: iClass, trie: t, out: out})
+	for i := range t.cont {
+		c.emit(inst{op: iClass, trie: t, node: uint16(i) + trieNode, out: out})
+	}
+	return root
+}
+
+func (c *compiler) trie(n *node) *trie {
+	if len(n.set) == 0 {
+		return newByteTrie(nil)
+	}
+	if t := c.tries[&n.set[0]]; t != nil {
+		return t
+	}
+	t := (*trie)(nil)
+	if n.op == opByte || n.set[len(n.set)-1].hi < 128 {
+		t = newByteTrie(n.set)
+	} else {
+		t = trieFor(n.set)
+	}
+	c.tries[&n.set[0]] = t
+	return t
+}
+
+func (c *compiler) repeat(n *node, out uint32) uint32 {
+	body := n.subs[0]
+	entry := out
+	switch {
+	case n.max == unlimited && n.min == 0:
+		return c.loop(body, n.lazy, out)
+	case n.max == unlimited:
+		entry = c.loop(body, n.lazy, out)
+	default:
+		for range n.max - n.min {
+			entry = c.split(n.lazy, c.node(body, entry), out)
+			if c.large {
+				return 0
+			}
+		}
+	}
+	for range n.min {
+		entry = c.node(body, entry)
+		if c.large {
+			return 0
+		}
+	}
+	return entry
+}
+
+func (c *compiler) loop(body *node, lazy bool, out uint32) uint32 {
+	split := c.emit(inst{op: iSplit})
+	entry := c.node(body, split)
+	if c.large {
+		return 0
+	}
+	s := &c.prog.insts[split]
+	s.out, s.alt = entry, out
+	if lazy {
+		s.out, s.alt = out, entry
+	}
+	return split
+}
+
+func (c *compiler) split(lazy bool, more, done uint32) uint32 {
+	if lazy {
+		more, done = done, more
+	}
+	return c.emit(inst{op: iSplit, out: more, alt: done})
+}
+
+// classify merges the byte classes of every trie, keeping apart the bytes that
+// assertions look at.
+func (p *prog) classify() {
+	keys := [256]uint64{}
+	refine := func(class func(c int) uint64) {
+		seen := map[uint64]uint64{}
+		for c := range keys {
+			k := keys[c]<<16 | class(c)
+			if _, ok := seen[k]; !ok {
+				seen[k] = uint64(len(seen))
+			}
+			keys[c] = seen[k]
+		}
+		p.nclasses = len(seen)
+	}
+	done := map[*trie]bool{}
+	for i := range p.insts {
+		if t := p.insts[i].trie; t != nil && !done[t] {
+			done[t] = true
+			refine(func(c int) uint64 { return uint64(t.classes[c]) })
+		}
+	}
+	refine(func(c int) uint64 {
+		switch {
+		case c == '\n':
+			return 1
+		case p.looks&unicodeWordLooks != 0 && c >= 128:
+			return 3
+		case p.looks&wordLooks != 0 && isWordByte(byte(c)):
+			return 2
+		}
+		return 0
+	})
+	for c := range keys {
+		p.classes[c] = uint8(keys[c])
+	}
+}

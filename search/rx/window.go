@@ -1,0 +1,206 @@
+package rx
+
+// bytesIn is a set of bytes.
+type bytesIn [256]bool
+
+// triple is three neighbouring bytes, each one of a set.
+type triple [3]bytesIn
+
+// window finds places where one of a few triples occurs, 32 bytes at a time. Every
+// match of the pattern contains one, so places without are skipped unread.
+type window struct {
+	tables [96]byte      // for window3
+	masks  [3][256]uint8 // the same, exact, by byte: a bit for each bucket
+}
+
+// newWindow puts the triples into eight buckets.
+func newWindow(triples []triple) *window {
+	w := &window{}
+	for i, t := range triples {
+		bucket := uint8(1) << (i % 8)
+		for k := range t {
+			for c := range t[k] {
+				if t[k][c] {
+					w.masks[k][c] |= bucket
+					w.tables[32*k+c&15] |= bucket
+					w.tables[32*k+16+c>>4] |= bucket
+				}
+			}
+		}
+	}
+	return w
+}
+
+// vectorSlack is how far window3 may read beyond the place it looks at.
+const vectorSlack = 34
+
+// next gives the first place at from or later that may begin a triple, or len(buf).
+func (w *window) next(buf []byte, from int) int {
+	for from+vectorSlack < len(buf) {
+		n := len(buf) - vectorSlack - from
+		i := window3(&buf[from], n, &w.tables)
+		if from += i; i == n {
+			break
+		}
+		if w.at(buf, from) {
+			return from
+		}
+		from++
+	}
+	for ; from < len(buf); from++ {
+		if w.at(buf, from) {
+			return from
+		}
+	}
+	return len(buf)
+}
+
+// at decides one place exactly. What lies beyond the end counts as anything.
+func (w *window) at(buf []byte, i int) bool {
+	m := w.masks[0][buf[i]]
+	if i+1 < len(buf) {
+		m &= w.masks[1][buf[i+1]]
+	}
+	if i+2 < len(buf) {
+		m &= w.masks[2][buf[i+2]]
+	}
+	return m != 0
+}
+
+// anyByte fills a triple that has fewer than three bytes to say something about.
+var anyByte = func() (b bytesIn) {
+	for c := range b {
+		b[c] = true
+	}
+	return b
+}()
+
+// freq estimates how often a byte of b occurs.
+func (b *bytesIn) freq() float64 {
+	f := 0.0
+	for c, in := range b {
+		if in {
+			f += byteFreq(byte(c), false)
+		}
+	}
+	return min(f, 1)
+}
+
+func (t *triple) freq() float64 { return t[0].freq() * t[1].freq() * t[2].freq() }
+
+// literalTriple is the rarest triple of a literal, and where in it that stands.
+func literalTriple(l Literal) (best triple, at int) {
+	for i := range max(1, len(l.Text)-2) {
+		t := triple{anyByte, anyByte, anyByte}
+		for k := range min(3, len(l.Text)-i) {
+			c := l.Text[i+k]
+			t[k] = bytesIn{}
+			t[k][c] = true
+			if l.Fold && isLower(c) {
+				t[k][c-32] = true
+			}
+		}
+		if i == 0 || t.freq() < best.freq() {
+			best, at = t, i
+		}
+	}
+	return best, at
+}
+
+// classTriple finds the rarest triple that every match of n contains, looking at
+// classes as well as literals. ok is false if there is none.
+func classTriple(n *node) (best triple, ok bool) {
+	r := runs{}
+	r.add(n)
+	r.flush()
+	return r.best, r.ok
+}
+
+// runs walks a pattern and keeps the stretch of single-byte positions that are next
+// to each other in every match.
+type runs struct {
+	run  []bytesIn
+	best triple
+	ok   bool
+}
+
+const maxRun = 64
+
+func (r *runs) add(n *node) {
+	switch n.op {
+	case opEmpty:
+	case opLook:
+		if n.look == lookLineEnd {
+			r.run = append(r.run, bytesIn{'\n': true, '\r': true})
+			r.flush()
+		}
+	case opSet, opByte:
+		r.addSet(n)
+	case opConcat:
+		for _, s := range n.subs {
+			r.add(s)
+		}
+	case opRepeat:
+		r.addRepeat(n)
+	default: // an alternation may be anything
+		r.flush()
+	}
+}
+
+func (r *runs) addSet(n *node) {
+	if len(n.set) == 0 {
+		r.flush()
+		return
+	}
+	if last := n.set[len(n.set)-1].hi; n.op == opByte || last < 128 {
+		var b bytesIn
+		for _, s := range n.set {
+			for c := s.lo; c <= s.hi; c++ {
+				b[c] = true
+			}
+		}
+		r.run = append(r.run, b)
+		return
+	}
+	if n.set.size(1) > 1 {
+		r.flush()
+		return
+	}
+	for _, c := range []byte(string(n.set[0].lo)) {
+		var b bytesIn
+		b[c] = true
+		r.run = append(r.run, b)
+	}
+}
+
+// addRepeat adds the copies that are always there. If there may be more, what comes
+// before borders on the first of them and what follows on the last.
+func (r *runs) addRepeat(n *node) {
+	if n.min == 0 {
+		r.flush()
+		return
+	}
+	copies := func() {
+		for range min(n.min, 3) {
+			r.add(n.subs[0])
+		}
+	}
+	copies()
+	if n.max != n.min || n.min > 3 {
+		r.flush()
+		copies()
+	}
+}
+
+// flush ends a stretch and keeps its rarest triple.
+func (r *runs) flush() {
+	run := r.run[:min(len(r.run), maxRun)]
+	for i := range run {
+		t := triple{anyByte, anyByte, anyByte}
+		copy(t[:], run[i:min(len(run), i+3)])
+		if !r.ok || t.freq() < r.best.freq() {
+			r.best, r.ok = t, true
+		}
+	}
+	r.run = nil
+}

@@ -1,0 +1,73 @@
+//go:build !purego
+
+#include "textflag.h"
+
+// func window3(p *byte, n int, t *[96]byte) int
+//
+// Y0-Y5 hold the tables, Y6 the nibble mask, Y13 zero.
+TEXT ·window3(SB), NOSPLIT, $0-32
+	MOVQ p+0(FP), SI
+	MOVQ n+8(FP), CX
+	MOVQ t+16(FP), DX
+	VBROADCASTI128 0(DX), Y0
+	VBROADCASTI128 16(DX), Y1
+	VBROADCASTI128 32(DX), Y2
+	VBROADCASTI128 48(DX), Y3
+	VBROADCASTI128 64(DX), Y4
+	VBROADCASTI128 80(DX), Y5
+	MOVQ $0x0F0F0F0F0F0F0F0F, AX
+	VMOVQ AX, X6
+	VPBROADCASTQ X6, Y6
+	VPXOR Y13, Y13, Y13
+	XORQ AX, AX
+
+loop:
+	CMPQ AX, CX
+	JGE  none
+	VMOVDQU 0(SI)(AX*1), Y7
+	VMOVDQU 1(SI)(AX*1), Y8
+	VMOVDQU 2(SI)(AX*1), Y9
+
+	VPAND   Y6, Y7, Y10
+	VPSRLW  $4, Y7, Y7
+	VPAND   Y6, Y7, Y7
+	VPSHUFB Y10, Y0, Y10
+	VPSHUFB Y7, Y1, Y7
+	VPAND   Y7, Y10, Y10
+
+	VPAND   Y6, Y8, Y11
+	VPSRLW  $4, Y8, Y8
+	VPAND   Y6, Y8, Y8
+	VPSHUFB Y11, Y2, Y11
+	VPSHUFB Y8, Y3, Y8
+	VPAND   Y8, Y11, Y11
+
+	VPAND   Y6, Y9, Y12
+	VPSRLW  $4, Y9, Y9
+	VPAND   Y6, Y9, Y9
+	VPSHUFB Y12, Y4, Y12
+	VPSHUFB Y9, Y5, Y9
+	VPAND   Y9, Y12, Y12
+
+	VPAND     Y10, Y11, Y10
+	VPAND     Y10, Y12, Y10
+	VPCMPEQB  Y13, Y10, Y10
+	VPMOVMSKB Y10, BX
+	XORL      $0xFFFFFFFF, BX
+	JNZ       found
+	ADDQ      $32, AX
+	JMP       loop
+
+found:
+	BSFL BX, BX
+	ADDQ BX, AX
+	CMPQ AX, CX
+	JLT  done
+
+none:
+	MOVQ CX, AX
+
+done:
+	VZEROUPPER
+	MOVQ AX, ret+24(FP)
+	RET

@@ -1,0 +1,241 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/haftdev/haft/search/rx"
+	"github.com/haftdev/haft/search/tree"
+)
+
+// scan runs one query over a list of files.
+type scan struct {
+	s       *Searcher
+	q       *Query
+	pattern *rx.Pattern
+	filter  *filter
+	// sorted means that files come newest first, so that the first results are the
+	// last word.
+	sorted     bool
+	shortIsEnd bool
+	// candidate rules out files that cannot match; nil rules out none.
+	candidate func(*tree.File) bool
+
+	stop  atomic.Pointer[string] // the part of the budget that ran out
+	bytes atomic.Int64
+	res   Result
+	lines int // in res
+}
+
+// firstBatch is how many files are read before looking whether the limit is
+// reached; batches double from there.
+const firstBatch = 64
+
+// run searches files in batches, so that a query with a limit stops early and
+// still answers the same whatever the number of workers.
+func (sc *scan) run(ctx context.Context, files []*tree.File) {
+	defer sc.watch(ctx)()
+	size := len(files)
+	if sc.sorted && sc.q.Limit > 0 {
+		size = firstBatch
+	}
+	batch := make([]*tree.File, 0, min(size, 4096))
+	for i, f := range files {
+		if sc.admit(f) {
+			batch = append(batch, f)
+		}
+		if len(batch) < size && i < len(files)-1 {
+			continue
+		}
+		if sc.search(batch); sc.enough() && sc.sorted {
+			sc.res.More = i < len(files)-1 || sc.res.More
+			return
+		}
+		if sc.stop.Load() != nil {
+			break
+		}
+		batch = batch[:0]
+		size *= 2
+	}
+	if !sc.sorted {
+		sc.arrange()
+	}
+}
+
+// watch halts the scan when ctx ends, which is the budget's time or the caller's
+// wish; the caller knows which. What it returns ends the watch.
+func (sc *scan) watch(ctx context.Context) func() bool {
+	if ctx.Err() != nil {
+		sc.halt("time")
+	}
+	return context.AfterFunc(ctx, func() { sc.halt("time") })
+}
+
+func (sc *scan) halt(why string) { sc.stop.CompareAndSwap(nil, &why) }
+
+// admit decides whether f is to be read.
+func (sc *scan) admit(f *tree.File) bool {
+	if !sc.filter.match(f) {
+		return false
+	}
+	if sc.q.Allow != nil && !sc.q.Allow(f.Path) {
+		sc.res.Stats.Denied++
+		return false
+	}
+	if sc.res.Stats.Scanned++; sc.res.Stats.Scanned > sc.q.Budget.Files {
+		sc.halt("files")
+		return false
+	}
+	return sc.candidate == nil || sc.candidate(f)
+}
+
+// search reads the files of one batch with as many workers as pay for themselves
+// and adds what they find in order.
+func (sc *scan) search(batch []*tree.File) {
+	if len(batch) == 0 || sc.stop.Load() != nil {
+		return
+	}
+	hits := make([]*Hit, len(batch))
+	var next atomic.Int64
+	var mu sync.Mutex
+	work := func() {
+		w := sc.s.worker(sc)
+		var st Stats
+		for i := next.Add(1) - 1; i < int64(len(batch)) && sc.stop.Load() == nil; i = next.Add(1) - 1 {
+			hits[i] = w.search(batch[i], &st)
+		}
+		sc.s.release(w)
+		mu.Lock()
+		sc.res.Stats.add(st)
+		mu.Unlock()
+	}
+	var helpers sync.WaitGroup
+	for range min(sc.s.opts.Workers, 1+len(batch)/8) - 1 {
+		helpers.Go(work)
+	}
+	work()
+	helpers.Wait()
+	for _, h := range hits {
+		if h != nil {
+			if sc.enough() && sc.sorted {
+				sc.res.More = true
+				return
+			}
+			sc.res.Hits = append(sc.res.Hits, *h)
+			sc.res.More = sc.res.More || h.cut
+			sc.lines += len(h.Lines)
+		}
+	}
+}
+
+func (s *Stats) add(o Stats) {
+	s.Bytes += o.Bytes
+	s.Binary += o.Binary
+	s.TooLarge += o.TooLarge
+	s.Unreadable += o.Unreadable
+}
+
+// enough reports whether the limit is reached.
+func (sc *scan) enough() bool {
+	if sc.q.Limit <= 0 {
+		return false
+	}
+	if sc.q.Mode == Content {
+		return sc.lines >= sc.q.Limit
+	}
+	return len(sc.res.Hits) >= sc.q.Limit
+}
+
+// arrange sorts hits that were found in no order and applies the limit.
+func (sc *scan) arrange() {
+	slices.SortFunc(sc.res.Hits, newestFirst)
+	if sc.q.Limit <= 0 {
+		return
+	}
+	lines := 0
+	for i, h := range sc.res.Hits {
+		if sc.q.Mode == Content && lines >= sc.q.Limit || sc.q.Mode != Content && i >= sc.q.Limit {
+			sc.res.Hits, sc.res.More = sc.res.Hits[:i], true
+			return
+		}
+		lines += len(h.Lines)
+	}
+}
+
+// worker reads and searches files for one goroutine.
+type worker struct {
+	scan *scan
+	r    reader
+	c    collector
+}
+
+// worker takes an idle worker, whose buffers are warm, or makes one.
+func (s *Searcher) worker(sc *scan) *worker {
+	w, _ := s.workers.Get().(*worker)
+	if w == nil {
+		w = &worker{}
+	}
+	stop := func() bool { return sc.stop.Load() != nil }
+	w.scan = sc
+	w.r.max, w.r.stop, w.r.explicit, w.r.shortIsEnd = s.opts.MaxFileSize, stop, false, sc.shortIsEnd
+	w.c = collector{q: sc.q, m: sc.pattern.Matcher(), max: sc.q.Limit}
+	w.c.m.Stop = stop
+	return w
+}
+
+func (s *Searcher) release(w *worker) {
+	w.scan.pattern.Release(w.c.m)
+	w.scan, w.c, w.r.stop = nil, collector{}, nil
+	s.workers.Put(w)
+}
+
+// search gives the hit in f, or nil.
+func (w *worker) search(f *tree.File, st *Stats) *Hit {
+	text, mtime, err := w.r.read(f.Path, !w.scan.sorted)
+	if err != nil {
+		w.refuse(err, st)
+		return nil
+	}
+	st.Bytes += int64(len(text))
+	if max := w.scan.q.Budget.Bytes; max > 0 && w.scan.bytes.Add(int64(len(text))) > max {
+		w.scan.halt("bytes")
+		return nil
+	}
+	hit, ok, binary := w.c.collect(text, w.r.explicit)
+	if binary {
+		st.Binary++
+	}
+	if !ok || w.scan.stop.Load() != nil {
+		return nil
+	}
+	hit.Path, hit.Mtime = f.Path, mtime
+	if w.scan.sorted {
+		hit.Mtime = f.Mtime
+	}
+	return &hit
+}
+
+// refuse counts a file that could not be searched.
+func (w *worker) refuse(err error, st *Stats) {
+	switch {
+	case errors.Is(err, errBinary):
+		st.Binary++
+	case errors.Is(err, errTooLarge):
+		st.TooLarge++
+	case errors.Is(err, errStopped):
+	default:
+		st.Unreadable++
+	}
+}
+
+func newestFirst(a, b Hit) int {
+	if c := cmp.Compare(b.Mtime, a.Mtime); c != 0 {
+		return c
+	}
+	return strings.Compare(a.Path, b.Path)
+}

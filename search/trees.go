@@ -1,0 +1,169 @@
+package search
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/haftdev/haft/search/rawfs"
+	"github.com/haftdev/haft/search/tree"
+	"github.com/haftdev/haft/search/watch"
+)
+
+// maxTrees bounds how many directories are remembered at once, and maxKept how
+// large one may be: a home directory is not worth watching.
+const (
+	maxTrees = 4
+	maxKept  = 500_000
+)
+
+// trees keeps the lists of files of the directories asked about lately.
+type trees struct {
+	opts   *Options
+	mu     sync.Mutex
+	kept   []*kept // least recently used first
+	closed bool
+	stop   atomic.Bool    // tells background work to end
+	group  sync.WaitGroup // background work
+}
+
+// kept is one remembered directory.
+type kept struct {
+	root  string
+	ready chan struct{} // closed when tree is set
+	tree  *tree.Tree    // nil if the directory cannot be kept
+	local bool
+	index indexer
+}
+
+// view is a current list of files.
+type view struct {
+	*kept
+	files []*tree.File
+}
+
+// view gives the files at and below path, newest first, or nil if nothing is kept
+// that covers it. It builds the list of dir when path is dir itself; otherwise it
+// starts building it for later queries, since walking a large tree to search one
+// small part of it would be the wrong way round.
+func (ts *trees) view(ctx context.Context, dir, path string) (*view, error) {
+	if ts.opts.Stateless {
+		return nil, nil
+	}
+	if !within(dir, path) {
+		dir = path
+	}
+	k, mine := ts.get(dir)
+	if k == nil {
+		return nil, nil
+	}
+	if mine && path == dir {
+		ts.build(ctx, k)
+	} else if mine {
+		ts.group.Go(func() { ts.build(context.WithoutCancel(ctx), k) })
+	}
+	if path != dir {
+		select {
+		case <-k.ready:
+		default:
+			return nil, nil
+		}
+	}
+	select {
+	case <-k.ready:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if k.tree == nil {
+		return nil, nil // walking afresh also gives the error, if there is one
+	}
+	known, err := k.tree.Refresh(ctx, path)
+	if err != nil {
+		ts.drop(k)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, nil
+	}
+	if !known {
+		return nil, nil
+	}
+	return &view{k, k.tree.Files(path)}, nil
+}
+
+// get finds the entry for dir or makes one, which the caller then has to build.
+func (ts *trees) get(dir string) (k *kept, mine bool) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if ts.closed {
+		return nil, false
+	}
+	i := slices.IndexFunc(ts.kept, func(k *kept) bool { return k.root == dir })
+	if i >= 0 {
+		k = ts.kept[i]
+		ts.kept = append(slices.Delete(ts.kept, i, i+1), k)
+		return k, false
+	}
+	k = &kept{root: dir, ready: make(chan struct{})}
+	ts.kept = append(ts.kept, k)
+	if len(ts.kept) > maxTrees {
+		old := ts.kept[0]
+		ts.kept = ts.kept[1:]
+		ts.retire(old)
+	}
+	return k, true
+}
+
+// retire closes an entry that is no longer listed, once it is built.
+func (ts *trees) retire(k *kept) {
+	ts.group.Go(func() {
+		<-k.ready
+		if k.tree != nil {
+			k.tree.Close()
+		}
+	})
+}
+
+// drop forgets an entry that went wrong.
+func (ts *trees) drop(k *kept) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if i := slices.Index(ts.kept, k); i >= 0 {
+		ts.kept = slices.Delete(ts.kept, i, i+1)
+		ts.retire(k)
+	}
+}
+
+func (ts *trees) build(ctx context.Context, k *kept) {
+	defer close(k.ready)
+	k.local = rawfs.Local(k.root)
+	var w tree.Watcher
+	if k.local && !ts.opts.NoWatch {
+		w, _ = watch.New() // without it every query looks at every file
+	}
+	t, err := tree.Build(ctx, k.root, &tree.Options{
+		Stat: true, Watcher: w, Global: ts.opts.Global, MaxFiles: maxKept, Workers: ts.opts.Workers,
+	})
+	if err != nil {
+		ts.drop(k)
+		return
+	}
+	if _, _, full := t.Size(); full {
+		t.Close() // k stays, so that the attempt is not repeated
+		return
+	}
+	k.tree = t
+}
+
+func (ts *trees) close() {
+	ts.stop.Store(true)
+	ts.mu.Lock()
+	ts.closed = true
+	for _, k := range ts.kept {
+		ts.retire(k)
+	}
+	ts.kept = nil
+	ts.mu.Unlock()
+	ts.group.Wait()
+}

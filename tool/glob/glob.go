@@ -1,0 +1,133 @@
+// Package glob is the Glob tool: it finds files by name.
+//
+// Trust: it lists directories with the rights of this process, below any path the
+// model names, follows no symbolic links below that path, opens no files but ignore
+// files, and writes nothing. Options.Allow decides which files may be named. Ignore
+// files are written by whoever wrote the tree and can hide files; the result counts
+// what they hid.
+package glob
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/search"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/internal/scope"
+)
+
+//go:embed glob.md
+var description string
+
+// Input is what the model sends.
+type Input struct {
+	Pattern string `json:"pattern" jsonschema:"The pattern of the file names." haft:"min=1;example=**/*.go"`
+	Path    string `json:"path,omitempty" jsonschema:"Directory to look in. Default: the working directory."`
+}
+
+// Output is what programs get.
+type Output struct {
+	Filenames       []string `json:"filenames"`
+	DurationMS      int64    `json:"durationMs"`
+	NumFiles        int      `json:"numFiles"`
+	Truncated       bool     `json:"truncated"`
+	TotalMatches    int      `json:"totalMatches"`
+	CountIsComplete bool     `json:"countIsComplete"`
+	// Note says what was looked at and what was left out, when that matters.
+	Note string `json:"note,omitempty"`
+}
+
+// Options are what the tool needs of the world.
+type Options struct {
+	// Searcher answers; its owner closes it. Nil means one without memory.
+	Searcher *search.Searcher
+	// Dir gives the working directory. Nil means that of this process.
+	Dir func() string
+	// Allow reports whether a file may be named. Nil means that all may.
+	Allow func(path string) bool
+}
+
+// limit is how many files are named.
+const limit = 100
+
+// New returns the tool. o may be nil.
+func New(o *Options) tool.Tool {
+	g := &glob{}
+	if o != nil {
+		g.opts = *o
+	}
+	if g.opts.Searcher == nil {
+		g.opts.Searcher = search.New(&search.Options{Stateless: true})
+	}
+	if g.opts.Dir == nil {
+		g.opts.Dir = scope.WorkingDir
+	}
+	return tool.New(tool.Def[Input, Output]{
+		Name:        "Glob",
+		SearchHint:  "find files by name pattern list directory",
+		Description: description,
+		Marks: func(Input) tool.Marks {
+			return tool.Marks{ReadOnly: true, ConcurrencySafe: true, Effect: tool.Pure}
+		},
+		Classify: func(in Input) string { return "find files named " + in.Pattern + " in " + in.Path },
+		Run:      g.run,
+		Render:   render,
+		Summarize: func(in Input) string {
+			if in.Path == "" {
+				return in.Pattern
+			}
+			return in.Pattern + " in " + in.Path
+		},
+		SummarizeResult: func(out Output) string { return fmt.Sprintf("%d files", out.TotalMatches) },
+	})
+}
+
+type glob struct{ opts Options }
+
+func (g *glob) run(ctx context.Context, _ *tool.Call, in Input) (Output, error) {
+	began := time.Now()
+	at := scope.New(g.opts.Dir(), in.Path, g.opts.Allow)
+	r, err := g.opts.Searcher.Glob(ctx, search.GlobQuery{
+		Pattern: in.Pattern, Dir: at.Dir, Path: at.Path, Limit: limit, Allow: at.Allow,
+	})
+	if bad := (*search.GlobError)(nil); errors.As(err, &bad) {
+		return Output{}, tool.Errorf("The pattern %s cannot be read: braces must pair up and stay few.", bad.Glob)
+	}
+	if err != nil {
+		return Output{}, at.Error(err)
+	}
+	out := Output{
+		Filenames: []string{}, DurationMS: time.Since(began).Milliseconds(), NumFiles: len(r.Files),
+		Truncated: r.Total > len(r.Files), TotalMatches: r.Total, CountIsComplete: r.Partial == "",
+		Note: scope.Note(r.Total, r.Stats, r.Partial),
+	}
+	for _, f := range r.Files {
+		out.Filenames = append(out.Filenames, at.Show(f))
+	}
+	return out, nil
+}
+
+// render is the output as the model reads it.
+func render(o Output) tool.Result {
+	var b strings.Builder
+	if o.NumFiles == 0 {
+		b.WriteString("No files found.")
+	} else {
+		b.WriteString(strings.Join(o.Filenames, "\n"))
+	}
+	if o.Truncated {
+		atLeast := ""
+		if !o.CountIsComplete {
+			atLeast = "at least "
+		}
+		fmt.Fprintf(&b, "\n\n[These are the newest %d of %s%d files. Use a narrower pattern or path for the others.]", o.NumFiles, atLeast, o.TotalMatches)
+	}
+	if o.Note != "" {
+		b.WriteString("\n\n[" + o.Note + "]")
+	}
+	return tool.Text(b.String())
+}

@@ -1,0 +1,178 @@
+// Package grep is the Grep tool: it searches the contents of files.
+//
+// Trust: it reads files with the rights of this process, below any path the model
+// names, follows no symbolic links below that path, and writes nothing. Which files
+// may be read is decided by Options.Allow, asked for each file before it is opened;
+// one that is refused is neither searched nor named. Ignore files are written by
+// whoever wrote the tree and can hide files from a search; the result counts what
+// they hid. Contents of files go to the model as they are.
+package grep
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/haftdev/haft/search"
+	"github.com/haftdev/haft/search/filetype"
+	"github.com/haftdev/haft/search/rx"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/internal/scope"
+)
+
+//go:embed grep.md
+var description string
+
+// Input is what the model sends.
+type Input struct {
+	Pattern      string `json:"pattern" jsonschema:"The regular expression to look for, in ripgrep's syntax." haft:"min=1;example=func\\s+Test\\w+"`
+	Path         string `json:"path,omitempty" jsonschema:"File or directory to search. Default: the working directory."`
+	Glob         string `json:"glob,omitempty" jsonschema:"Only files whose name matches, such as *.js or **/*.{ts,tsx}; ! excludes; several are separated by spaces." haft:"alias=include"`
+	Type         string `json:"type,omitempty" jsonschema:"Only files of this type, such as go, py, rust, js."`
+	OutputMode   string `json:"output_mode,omitempty" jsonschema:"What to show: content (lines), files_with_matches (paths) or count (lines per file)." haft:"enum=content|files_with_matches|count;default=files_with_matches"`
+	After        int    `json:"-A,omitempty" jsonschema:"Lines to show after each match, with content." haft:"min=0;max=1000"`
+	Before       int    `json:"-B,omitempty" jsonschema:"Lines to show before each match, with content." haft:"min=0;max=1000"`
+	Around       int    `json:"-C,omitempty" jsonschema:"Lines to show before and after each match, with content." haft:"min=0;max=1000"`
+	Context      int    `json:"context,omitempty" jsonschema:"The same as -C." haft:"min=0;max=1000"`
+	LineNumbers  *bool  `json:"-n,omitempty" jsonschema:"Show line numbers, with content." haft:"default=true"`
+	IgnoreCase   bool   `json:"-i,omitempty" jsonschema:"Ignore case."`
+	OnlyMatching bool   `json:"-o,omitempty" jsonschema:"Show only the matching parts of lines, with content."`
+	Multiline    bool   `json:"multiline,omitempty" jsonschema:"Let matches span lines and . match line breaks."`
+	HeadLimit    *int   `json:"head_limit,omitempty" jsonschema:"Show at most so many lines or files; 0 means all." haft:"min=0;default=250"`
+	Offset       int    `json:"offset,omitempty" jsonschema:"Skip so many lines or files first." haft:"min=0"`
+}
+
+// Options are what the tool needs of the world.
+type Options struct {
+	// Searcher answers; its owner closes it. Nil means one without memory.
+	Searcher *search.Searcher
+	// Dir gives the working directory. Nil means that of this process.
+	Dir func() string
+	// Allow reports whether a file may be read. Nil means that all may. It must be
+	// safe for concurrent use.
+	Allow func(path string) bool
+}
+
+const defaultLimit = 250
+
+// New returns the tool. o may be nil.
+func New(o *Options) tool.Tool {
+	g := &grep{}
+	if o != nil {
+		g.opts = *o
+	}
+	if g.opts.Searcher == nil {
+		g.opts.Searcher = search.New(&search.Options{Stateless: true})
+	}
+	if g.opts.Dir == nil {
+		g.opts.Dir = scope.WorkingDir
+	}
+	return tool.New(tool.Def[Input, Output]{
+		Name:        "Grep",
+		SearchHint:  "search file contents regular expression ripgrep find text code",
+		Description: description,
+		Marks: func(Input) tool.Marks {
+			return tool.Marks{ReadOnly: true, ConcurrencySafe: true, Effect: tool.Pure}
+		},
+		Classify:        func(in Input) string { return "search for " + in.Pattern + " in " + in.Path },
+		Run:             g.run,
+		Render:          render,
+		Summarize:       summarize,
+		SummarizeResult: summarizeResult,
+	})
+}
+
+type grep struct{ opts Options }
+
+func (g *grep) run(ctx context.Context, _ *tool.Call, in Input) (Output, error) {
+	at := scope.New(g.opts.Dir(), in.Path, g.opts.Allow)
+	q := in.query(at)
+	r, err := g.opts.Searcher.Grep(ctx, q)
+	if err != nil {
+		return Output{}, forModel(at, err)
+	}
+	return output(at, in, r), nil
+}
+
+// query is the input as package search takes it.
+func (in Input) query(at scope.Scope) search.Query {
+	around := max(in.Around, in.Context)
+	q := search.Query{
+		Pattern: in.Pattern, Dir: at.Dir, Path: at.Path, Allow: at.Allow, Globs: splitGlobs(in.Glob),
+		IgnoreCase: in.IgnoreCase, Multiline: in.Multiline, OnlyMatching: in.OnlyMatching,
+		Before: max(in.Before, around), After: max(in.After, around),
+	}
+	if in.Type != "" {
+		q.Types = []string{in.Type}
+	}
+	switch in.OutputMode {
+	case "content":
+		q.Mode = search.Content
+	case "count":
+		q.Mode = search.Count
+	}
+	if limit := in.limit(); limit > 0 {
+		q.Limit = in.Offset + limit + 1 // one more tells whether there are more
+	}
+	return q
+}
+
+func (in Input) limit() int {
+	if in.HeadLimit == nil {
+		return defaultLimit
+	}
+	return *in.HeadLimit
+}
+
+// splitGlobs separates globs at spaces, and at commas outside braces.
+func splitGlobs(s string) []string {
+	depth := 0
+	return strings.FieldsFunc(s, func(r rune) bool {
+		switch r {
+		case '{':
+			depth++
+		case '}':
+			depth--
+		case ',':
+			return depth == 0
+		}
+		return r == ' ' || r == '\t' || r == '\n'
+	})
+}
+
+// forModel words what the model can mend; anything else ends the turn.
+func forModel(at scope.Scope, err error) error {
+	var syntax *rx.SyntaxError
+	var unknown *filetype.UnknownError
+	var glob *search.GlobError
+	switch {
+	case errors.As(err, &syntax), errors.As(err, &unknown), errors.Is(err, rx.ErrTooLarge):
+		return &tool.Error{Message: scope.Sentence(err.Error()), Err: err}
+	case errors.As(err, &glob):
+		return tool.Errorf("The glob %s cannot be read: braces must pair up and stay few.", glob.Glob)
+	}
+	return at.Error(err)
+}
+
+func summarize(in Input) string {
+	s := in.Pattern
+	if in.Path != "" {
+		s += " in " + in.Path
+	}
+	if in.Glob != "" {
+		s += " (" + in.Glob + ")"
+	}
+	return s
+}
+
+func summarizeResult(out Output) string {
+	switch out.Mode {
+	case "content":
+		return fmt.Sprintf("%d lines", out.NumLines)
+	case "count":
+		return fmt.Sprintf("%d matches in %d files", out.NumMatches, out.NumFiles)
+	}
+	return fmt.Sprintf("%d files", out.NumFiles)
+}

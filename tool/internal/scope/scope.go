@@ -1,0 +1,160 @@
+// Package scope holds what the search tools share: where a search happens, how
+// paths are shown, and the words for what a search covered and what it left out.
+// A Scope is a plain value and safe for concurrent use.
+package scope
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/haftdev/haft/internal/near"
+	"github.com/haftdev/haft/search"
+	"github.com/haftdev/haft/tool"
+)
+
+// Scope is the place of one call.
+type Scope struct {
+	Dir   string                 // the working directory
+	Path  string                 // what is searched, absolute
+	Allow func(path string) bool // which files may be named; nil: all
+}
+
+// New resolves the path of a call against dir; empty means dir itself.
+func New(dir, path string, allow func(string) bool) Scope {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	return Scope{dir, filepath.Clean(path), allow}
+}
+
+// WorkingDir is that of this process.
+func WorkingDir() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "/"
+	}
+	return dir
+}
+
+// Show gives a path as the model should see it: relative where that is shorter,
+// quoted where it would break a line or is not text.
+func (s Scope) Show(path string) string {
+	if rel, ok := strings.CutPrefix(path, strings.TrimSuffix(s.Dir, "/")+"/"); ok {
+		path = rel
+	}
+	if !utf8.ValidString(path) || strings.ContainsFunc(path, unicode.IsControl) {
+		return strconv.Quote(path)
+	}
+	return path
+}
+
+// Error turns an error of package search into one for the model, as far as the
+// model can do something about it.
+func (s Scope) Error(err error) error {
+	var path *fs.PathError
+	switch {
+	case !errors.As(err, &path):
+		return err // of the context, or a mistake of ours
+	case errors.Is(err, fs.ErrNotExist):
+		return tool.Errorf("There is nothing at %s.%s The working directory is %s.", s.Show(path.Path), s.similar(path.Path), s.Dir)
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, search.ErrDenied):
+		return tool.Errorf("%s may not be read. Search another path.", s.Show(path.Path))
+	}
+	return tool.Errorf("%s cannot be searched: %w.", s.Show(path.Path), path.Err)
+}
+
+// similar names entries that may be meant instead of a missing one.
+func (s Scope) similar(path string) string {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return ""
+	}
+	var names []string
+	for _, e := range entries {
+		if s.Allow == nil || s.Allow(filepath.Join(filepath.Dir(path), e.Name())) {
+			names = append(names, e.Name())
+		}
+	}
+	found := near.Names(filepath.Base(path), names, 3)
+	if len(found) == 0 {
+		return ""
+	}
+	for i, n := range found {
+		found[i] = s.Show(filepath.Join(filepath.Dir(path), n))
+	}
+	return " Did you mean " + strings.Join(found, " or ") + "?"
+}
+
+// few is how many results are so few that the model should know what was left out.
+const few = 3
+
+// Note says what a search covered and how to reach what it did not. It is empty
+// when there is nothing to say: enough results, or nothing left out.
+func Note(results int, st search.Stats, partial string) string {
+	left := leftOut(st)
+	var parts []string
+	if partial != "" {
+		parts = append(parts, "The search stopped early ("+budget(partial)+" used up): results are partial. Narrow path, glob or pattern for the rest.")
+	}
+	if partial != "" || results == 0 || results <= few && left != "" {
+		parts = append(parts, counted(st.Scanned, "file was", "files were")+" looked at.")
+		if left != "" {
+			parts = append(parts, "Left out: "+left+".")
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// Sentence ends text with a full stop unless it has an end.
+func Sentence(text string) string {
+	if strings.HasSuffix(text, ".") || strings.HasSuffix(text, "?") {
+		return text
+	}
+	return text + "."
+}
+
+func budget(partial string) string {
+	switch partial {
+	case "time":
+		return "its time is"
+	case "files":
+		return "its number of files is"
+	case "bytes":
+		return "its amount of text is"
+	}
+	return partial
+}
+
+// leftOut lists what was not searched, with the way to search it.
+func leftOut(st search.Stats) string {
+	var ignored, parts []string
+	add := func(list []string, n int, one, many string) []string {
+		if n == 0 {
+			return list
+		}
+		return append(list, counted(n, one, many))
+	}
+	ignored = add(ignored, st.Tree.IgnoredFiles, "file", "files")
+	ignored = add(ignored, st.Tree.IgnoredDirs, "directory", "directories")
+	if len(ignored) > 0 {
+		parts = append(parts, strings.Join(ignored, " and ")+" hidden by ignore rules (set path to one to search it)")
+	}
+	parts = add(parts, st.Tree.Links, "symbolic link", "symbolic links")
+	parts = add(parts, st.Binary, "binary file that matches", "binary files that match")
+	parts = add(parts, st.TooLarge, "file that is too large", "files that are too large")
+	parts = add(parts, st.Unreadable+st.Tree.Unreadable, "entry that cannot be read", "entries that cannot be read")
+	return strings.Join(parts, ", ")
+}
+
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
