@@ -40,7 +40,7 @@ func openWorld(reexec shellrun.Reexec) (*world, error) {
 	}
 	w.host = shellrun.NewHost(&shellrun.Options{Reexec: reexec, Spool: spool()})
 	w.Shell = bash.New(w.host, &bash.Options{
-		Dir: p.guard.Cwd(), Environ: os.Environ(), ReadOnly: p.readOnly, Edit: builtin.SedEdits(w.Files),
+		Dir: p.guard.Cwd(), Environ: os.Environ(), ReadOnly: p.readOnly, Hardening: p.hardening, Edit: builtin.SedEdits(w.Files),
 	})
 	w.World.Search = search.New(nil)
 	w.World.Dir = func() string { return w.Shell.Dir("") }
@@ -67,6 +67,12 @@ func (w *world) set(session *tool.Session, bare bool) *tool.Set {
 // readOnly reports whether a command was shown to change nothing.
 func (p *project) readOnly(command, dir string) bool {
 	return shell.Analyze(command, p.shellOptions(dir)).ReadOnly
+}
+
+// hardening is the environment in which that holds.
+func (p *project) hardening(dir string) []string {
+	env, _ := shell.Hardening(p.shellOptions(dir))
+	return env
 }
 
 func (p *project) shellOptions(dir string) *shell.Options {
