@@ -27,7 +27,9 @@ func TestCallsOfServersAndAgentsAreToldAlike(t *testing.T) {
 		}}
 	}
 	r := hook.New([]hook.Hook{record("PreToolUse"), record("PostToolUse"), record("PostToolUseFailure"), record("PermissionRequest")}, &hook.Options{
-		Common: func(agent string) hook.Common { return hook.Common{SessionID: "s", AgentID: agent, AgentType: "Explore"} },
+		Common: func(agent string) hook.Common {
+			return hook.Common{SessionID: "s", AgentID: agent, AgentType: "Explore"}
+		},
 	})
 	used := &tool.Tool{Name: "mcp__db__query", Source: "mcp:db"}
 	call := &tool.Call{ID: "1", UseID: "u", Tool: "mcp__db__query", Input: json.RawMessage(`{"q":1}`), Agent: "a", Session: &tool.Session{Mode: "plan"}}
@@ -110,6 +112,58 @@ func TestAPermissionHookAnswers(t *testing.T) {
 				t.Errorf("verdict (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// The pipeline asks hooks before every effect, whoever calls and wherever the tool
+// comes from.
+func TestHooksStandBeforeEveryEffect(t *testing.T) {
+	type note struct {
+		Text string `json:"text"`
+	}
+	var written []string
+	write := func(name, source string) tool.Tool {
+		return tool.New(tool.Def[note, string]{
+			Name: name, Source: source, Description: "Writes a note.",
+			Run: func(_ context.Context, _ *tool.Call, in note) (string, error) {
+				written = append(written, in.Text)
+				return "written", nil
+			},
+		})
+	}
+	set := tool.NewSet(nil, []tool.Tool{write("Note", "")}, []tool.Tool{write("mcp__x__note", "mcp:x")}, nil)
+	command := `in=$(cat)
+case $in in
+*secret*) echo "no secrets" >&2; exit 2;;
+*change*) echo '{"hookSpecificOutput": {"permissionDecision": "allow", "updatedInput": {"text": "changed"}, "additionalContext": "see"}}';;
+*break*) echo '{"hookSpecificOutput": {"permissionDecision": "allow", "updatedInput": {"txt": 1}}}';;
+esac`
+	runner := hook.New([]hook.Hook{{Event: "PreToolUse", Command: command}}, nil)
+	judge := sched.JudgeFunc(func(_ context.Context, c tool.Case) tool.Verdict {
+		if c.Hook.Behavior == tool.NoView {
+			return tool.Verdict{Behavior: tool.Allow}
+		}
+		return c.Hook
+	})
+	for _, name := range []string{"Note", "mcp__x__note"} {
+		for _, agent := range []string{"", "agent1"} {
+			written = nil
+			var got []string
+			batch := sched.New(&sched.Options{Judge: judge, Hooks: runner}).Start(t.Context(), &sched.BatchOptions{Tools: set, Agent: agent})
+			for _, text := range []string{"plain", "secret", "change", "break"} {
+				batch.Add(text, name, []byte(`{"text":"`+text+`"}`))
+			}
+			batch.End()
+			for out := range batch.Outcomes() {
+				got = append(got, out.Status.String())
+			}
+			if diff := cmp.Diff([]string{"plain", "changed"}, written); diff != "" {
+				t.Errorf("%s of %q: written (-want +got):\n%s", name, agent, diff)
+			}
+			if diff := cmp.Diff([]string{"succeeded", "denied", "succeeded", "invalid"}, got); diff != "" {
+				t.Errorf("%s of %q: outcomes (-want +got):\n%s", name, agent, diff)
+			}
+		}
 	}
 }
 

@@ -410,3 +410,14 @@ func FuzzParse(f *testing.F) {
 		s.Problems()
 	})
 }
+
+func BenchmarkThousandRules(b *testing.B) {
+	text := `{"permissions": {"allow": [` + strings.Repeat(`"Bash(go test ./some/package:*)", // why`+"\n", 1000) + `]}}`
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		f, err := settings.Parse(settings.User, "f", []byte(text))
+		if err != nil || len(settings.Of(f).Rules(tool.Allow)) != 1000 {
+			b.Fatal(err)
+		}
+	}
+}
