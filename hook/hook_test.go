@@ -335,6 +335,12 @@ func TestAHookOfTwoFilesRunsOnce(t *testing.T) {
 	if len(seen.list) != 2 {
 		t.Errorf("%d runs, want 2", len(seen.list))
 	}
+
+	broken := hook.Hook{Event: "PreToolUse", Matcher: "[", Command: "exit 2"}
+	sound := hook.Hook{Event: "PreToolUse", Matcher: "Bash", Command: "exit 2"}
+	if v, _ := hook.New([]hook.Hook{broken, sound}, nil).Before(t.Context(), bashTool, bash("{}")); v.Behavior != tool.Deny {
+		t.Errorf("a broken hook keeps its sound twin from running: %v", v.Behavior)
+	}
 }
 
 func TestAFunctionThatMisbehaves(t *testing.T) {

@@ -2,13 +2,10 @@ package hook
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"time"
-
-	"github.com/haftdev/haft/tool"
 )
 
 // A Runner runs the hooks of a session.
@@ -91,34 +88,6 @@ func New(hooks []Hook, opts *Options) *Runner {
 	return r
 }
 
-// A Run is one hook's run, for whoever watches.
-type Run struct {
-	Event  Event
-	Hook   string // its name
-	Origin string
-	// Tool and Call are the call that the event is about, if it is about one.
-	Tool, Call string
-	Agent      string
-	Started    time.Time
-	Duration   time.Duration
-	// Behavior is what the hook said: Allow, Ask, Deny, or NoView if it did not.
-	Behavior tool.Behavior
-	Reason   string
-	// Err is what was wrong with the hook itself; nil if nothing was.
-	Err error
-	// ExitCode is that of a command, or -1 if it did not exit by itself.
-	ExitCode int
-	// Stderr is the end of what a command printed there.
-	Stderr string
-	// Dropped is how many bytes of output were too many.
-	Dropped int64
-	// Message is for the person. Suppress keeps what the hook printed from them.
-	Message  string
-	Suppress bool
-
-	said said
-}
-
 // Fire runs the hooks of an event side by side and waits for all of them. Agent is
 // the sub-agent that the event is in, or "". For tool calls use Before, After and
 // Ask.
@@ -132,6 +101,7 @@ func (r *Runner) fire(ctx context.Context, agent string, d Detail, t target) Out
 		return Outcome{}
 	}
 	in := Input{r.opts.Common(agent), d}
+	in.AgentID = agent
 	if t.call != nil && in.PermissionMode == "" && t.call.Session != nil {
 		in.PermissionMode = t.call.Session.Mode
 	}
@@ -161,110 +131,18 @@ func (r *Runner) fire(ctx context.Context, agent string, d Detail, t target) Out
 // run for each. A hook whose matcher is broken has its error in the run already.
 func (r *Runner) choose(event Event, t target) ([]Run, []*Hook) {
 	var runs []Run
-	var hooks []*Hook
-next:
+	var hooks, sound []*Hook
 	for i := range r.hooks[event] {
 		h := &r.hooks[event][i]
 		ok, err := h.matcher.matches(t, r.opts.Match)
-		if !ok && err == nil {
+		switch {
+		case err != nil:
+		case !ok, slices.ContainsFunc(sound, h.same):
 			continue
-		}
-		for _, other := range hooks {
-			if err == nil && h.same(other) {
-				continue next
-			}
+		default:
+			sound = append(sound, &h.Hook)
 		}
 		runs, hooks = append(runs, Run{Err: err}), append(hooks, &h.Hook)
 	}
 	return runs, hooks
-}
-
-// run runs one hook and notes how it went.
-func (r *Runner) run(ctx context.Context, h *Hook, in Input, run *Run) {
-	select {
-	case r.slots <- struct{}{}:
-		defer func() { <-r.slots }()
-	case <-ctx.Done():
-	}
-	run.Started = time.Now()
-	defer func() { run.Duration = time.Since(run.Started) }()
-	if run.Err == nil {
-		run.Err = r.attempt(ctx, h, in, run)
-	}
-	if run.Err == nil {
-		return
-	}
-	run.said = said{}
-	run.Behavior, run.Reason = tool.NoView, ""
-	if h.Block {
-		run.Behavior, run.Reason = tool.Deny, fmt.Sprintf("the hook %s did not work, and it must: %s", h.name(), run.Err)
-		run.said = said{behavior: run.Behavior, reason: run.Reason}
-	}
-}
-
-// attempt runs a hook within its time. An error is the hook's own.
-func (r *Runner) attempt(ctx context.Context, h *Hook, in Input, run *Run) error {
-	limit := h.Timeout
-	if limit == 0 {
-		limit = r.opts.Timeout
-	}
-	timeout := fmt.Errorf("it took longer than %s", limit)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, timeout)
-	defer cancel()
-	out, err := r.start(ctx, h, in, run)
-	if ctx.Err() != nil && err != nil {
-		return context.Cause(ctx)
-	}
-	if err != nil {
-		return err
-	}
-	run.Message, run.Suppress = out.SystemMessage, out.SuppressOutput
-	run.said, err = out.read(in.Detail.Event())
-	run.Behavior, run.Reason = run.said.behavior, run.said.reason
-	return err
-}
-
-func (r *Runner) start(ctx context.Context, h *Hook, in Input, run *Run) (Output, error) {
-	if err := ctx.Err(); err != nil {
-		return Output{}, err
-	}
-	if h.Func != nil {
-		return callFunc(ctx, h, in)
-	}
-	text, err := in.MarshalJSON()
-	if err != nil {
-		return Output{}, err
-	}
-	switch {
-	case h.Command != "":
-		return r.command(ctx, h, in.Cwd, append(text, '\n'), run)
-	case h.URL != "":
-		return r.post(ctx, h, text, run)
-	}
-	return Output{}, errors.New("it has nothing to run")
-}
-
-// callFunc calls a function and does not wait for one that outlives its context.
-func callFunc(ctx context.Context, h *Hook, in Input) (Output, error) {
-	type answer struct {
-		out Output
-		err error
-	}
-	done := make(chan answer, 1)
-	go func() {
-		var a answer
-		defer func() {
-			if p := recover(); p != nil {
-				a.err = fmt.Errorf("it crashed: %v", p)
-			}
-			done <- a
-		}()
-		a.out, a.err = h.Func(ctx, in)
-	}()
-	select {
-	case a := <-done:
-		return a.out, a.err
-	case <-ctx.Done():
-		return Output{}, ctx.Err()
-	}
 }

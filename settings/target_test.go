@@ -214,6 +214,17 @@ func TestAUsersLinkStaysALink(t *testing.T) {
 	}
 }
 
+func TestRemovingFromNothingMakesNoFile(t *testing.T) {
+	p := newPlace(t)
+	path := filepath.Join(p.home, "settings.json")
+	if err := settings.RemoveRule(t.Context(), settings.Target{Path: path}, tool.Allow, "Bash"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("there is a file: %v", err)
+	}
+}
+
 func TestABrokenFileIsNotOverwritten(t *testing.T) {
 	p := newPlace(t)
 	path := p.write(p.home, "settings.json", "{ oops // mine\n")
