@@ -26,7 +26,7 @@ func TestCallsOfServersAndAgentsAreToldAlike(t *testing.T) {
 			return hook.Output{}, err
 		}}
 	}
-	r := hook.New([]hook.Hook{record("PreToolUse"), record("PostToolUse"), record("PostToolUseFailure"), record("PermissionRequest")}, &hook.Options{
+	r := newRunner(t, []hook.Hook{record("PreToolUse"), record("PostToolUse"), record("PostToolUseFailure"), record("PermissionRequest")}, &hook.Options{
 		Common: func(agent string) hook.Common {
 			return hook.Common{SessionID: "s", AgentID: agent, AgentType: "Explore"}
 		},
@@ -75,7 +75,7 @@ func TestAfterACall(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r := hook.New([]hook.Hook{says("PostToolUse", tt.answer, 0), says("PostToolUseFailure", tt.answer, 0)}, nil)
+			r := newRunner(t, []hook.Hook{says("PostToolUse", tt.answer, 0), says("PostToolUseFailure", tt.answer, 0)}, nil)
 			result, notes := r.After(t.Context(), bashTool, bash("{}"), tool.Result{Content: tool.Text("x").Content, Failed: tt.failed, Change: &tool.Change{Mode: "plan"}})
 			if diff := cmp.Diff(tt.result, result); diff != "" {
 				t.Errorf("result (-want +got):\n%s", diff)
@@ -104,7 +104,7 @@ func TestAPermissionHookAnswers(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			h := says("PermissionRequest", tt.answer, 0)
 			h.Name, h.Origin = "h", "f:1"
-			got, err := hook.New([]hook.Hook{h}, nil).Ask(t.Context(), tool.Case{Tool: bashTool, Call: bash("{}")}, tool.Verdict{Behavior: tool.Ask})
+			got, err := newRunner(t, []hook.Hook{h}, nil).Ask(t.Context(), tool.Case{Tool: bashTool, Call: bash("{}")}, tool.Verdict{Behavior: tool.Ask})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,7 +138,7 @@ case $in in
 *change*) echo '{"hookSpecificOutput": {"permissionDecision": "allow", "updatedInput": {"text": "changed"}, "additionalContext": "see"}}';;
 *break*) echo '{"hookSpecificOutput": {"permissionDecision": "allow", "updatedInput": {"txt": 1}}}';;
 esac`
-	runner := hook.New([]hook.Hook{{Event: "PreToolUse", Command: command}}, nil)
+	runner := newRunner(t, []hook.Hook{{Event: "PreToolUse", Command: command}}, nil)
 	judge := sched.JudgeFunc(func(_ context.Context, c tool.Case) tool.Verdict {
 		if c.Hook.Behavior == tool.NoView {
 			return tool.Verdict{Behavior: tool.Allow}
@@ -173,7 +173,7 @@ func FuzzAnswers(f *testing.F) {
 		h := hook.Hook{Event: "PreToolUse", Block: true, Func: func(context.Context, hook.Input) (out hook.Output, err error) {
 			return out, json.Unmarshal([]byte(answer), &out)
 		}}
-		v, _ := hook.New([]hook.Hook{h}, nil).Before(t.Context(), bashTool, bash("{}"))
+		v, _ := newRunner(t, []hook.Hook{h}, nil).Before(t.Context(), bashTool, bash("{}"))
 		if v.Input != nil && !json.Valid(v.Input) {
 			t.Errorf("an input that is no JSON: %q", v.Input)
 		}
@@ -191,7 +191,7 @@ func BenchmarkBefore(b *testing.B) {
 	}
 	for name, hooks := range map[string][]hook.Hook{"none": nil, "100 for others": many} {
 		b.Run(name, func(b *testing.B) {
-			r := hook.New(hooks, nil)
+			r := newRunner(b, hooks, nil)
 			call := bash("{}")
 			b.ReportAllocs()
 			for b.Loop() {

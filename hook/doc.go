@@ -9,6 +9,7 @@
 // cannot even start is an error, also where the shell reports that as 2.
 //
 //	runner := hook.New(hook.FromSettings(s.Hooks()), &hook.Options{Project: dir, Report: report})
+//	defer runner.Close()
 //	outcome := runner.Fire(ctx, "", hook.UserPromptSubmit{Prompt: text})
 //
 // A [Runner] also has the methods that a scheduler calls for every tool call,
@@ -26,5 +27,6 @@
 // runs out of time is killed with its process group. Programs it moved to another
 // group stay.
 //
-// Runners are immutable and safe for concurrent use. There is nothing to close.
+// Runners are safe for concurrent use. Whoever makes one closes it, which ends the
+// hooks that nobody waits for.
 package hook

@@ -35,6 +35,9 @@ type Hook struct {
 	Timeout time.Duration
 	// Block makes an error of the hook itself block.
 	Block bool
+	// Async keeps the event from waiting for it: what it says decides nothing, and
+	// is only reported.
+	Async bool
 	// Env names variables with provider keys that it needs.
 	Env []string
 	// Origin is where it was set up; "" means in code.
@@ -48,7 +51,7 @@ func FromSettings(list []settings.Hook) []Hook {
 		hooks = append(hooks, Hook{
 			Event: Event(h.Event), Matcher: h.Matcher, If: h.If,
 			Command: h.Command, URL: h.URL, Headers: h.Headers,
-			Timeout: h.Timeout, Block: h.OnError == "block", Env: h.Env,
+			Timeout: h.Timeout, Block: h.OnError == "block", Async: h.Async, Env: h.Env,
 			Origin: h.Origin.String(),
 		})
 	}
@@ -71,6 +74,6 @@ func (h *Hook) name() string {
 // same reports whether two hooks would do the same: set up in two files, such a
 // hook runs once.
 func (h *Hook) same(o *Hook) bool {
-	return h.Func == nil && o.Func == nil && h.Command == o.Command && h.URL == o.URL && h.Timeout == o.Timeout && h.Block == o.Block &&
+	return h.Func == nil && o.Func == nil && h.Command == o.Command && h.URL == o.URL && h.Timeout == o.Timeout && h.Block == o.Block && h.Async == o.Async &&
 		fmt.Sprint(h.Headers) == fmt.Sprint(o.Headers) && strings.Join(h.Env, " ") == strings.Join(o.Env, " ")
 }

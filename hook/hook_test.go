@@ -46,6 +46,13 @@ func left() string {
 	return strings.Join(ours, "\n\n")
 }
 
+// newRunner returns a runner that is closed when the test ends.
+func newRunner(t testing.TB, hooks []hook.Hook, opts *hook.Options) *hook.Runner {
+	r := hook.New(hooks, opts)
+	t.Cleanup(r.Close)
+	return r
+}
+
 // runs collects reports.
 type runs struct {
 	mu   sync.Mutex
@@ -118,7 +125,7 @@ func TestWhatACommandSays(t *testing.T) {
 				if strings.HasPrefix(tt.command, "sleep") {
 					h.Timeout = 300 * time.Millisecond
 				}
-				verdict, _ := hook.New([]hook.Hook{h}, &hook.Options{Report: seen.report, Project: t.TempDir()}).Before(t.Context(), bashTool, bash(`{"command":"ls"}`))
+				verdict, _ := newRunner(t, []hook.Hook{h}, &hook.Options{Report: seen.report, Project: t.TempDir()}).Before(t.Context(), bashTool, bash(`{"command":"ls"}`))
 				if len(seen.list) != 1 {
 					t.Fatalf("%d runs are reported", len(seen.list))
 				}
@@ -169,7 +176,7 @@ func TestAnEchoOfTheModelsWordsStaysADenial(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "guard.py"), []byte(said), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			r := hook.New([]hook.Hook{{Event: "PreToolUse", Command: command}}, &hook.Options{Project: dir})
+			r := newRunner(t, []hook.Hook{{Event: "PreToolUse", Command: command}}, &hook.Options{Project: dir})
 			input, err := json.Marshal(map[string]string{"command": tt.words})
 			if err != nil {
 				t.Fatal(err)
@@ -204,7 +211,7 @@ func TestProcessesNeverHoldACall(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			var seen runs
-			r := hook.New([]hook.Hook{{Event: "PreToolUse", Command: tt.command, Timeout: tt.timeout}}, &hook.Options{Project: dir, Report: seen.report})
+			r := newRunner(t, []hook.Hook{{Event: "PreToolUse", Command: tt.command, Timeout: tt.timeout}}, &hook.Options{Project: dir, Report: seen.report})
 			large, err := json.Marshal(map[string]string{"command": strings.Repeat("x", 1<<20)})
 			if err != nil {
 				t.Fatal(err)
@@ -246,7 +253,7 @@ func atoi(s string) (n int) {
 func TestCancellingKillsTheHook(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
-	r := hook.New([]hook.Hook{{Event: "PreToolUse", Command: "echo >started; sleep 300"}}, &hook.Options{Project: dir})
+	r := newRunner(t, []hook.Hook{{Event: "PreToolUse", Command: "echo >started; sleep 300"}}, &hook.Options{Project: dir})
 	done := make(chan tool.Verdict)
 	go func() {
 		v, _ := r.Before(ctx, bashTool, bash("{}"))
@@ -269,7 +276,7 @@ func TestTheEnvironmentOfACommand(t *testing.T) {
 	environ := []string{"PATH=" + os.Getenv("PATH"), "PLAIN=1", "GITHUB_TOKEN=t", "ANTHROPIC_API_KEY=a", "OPENAI_API_KEY=o", "CLAUDE_CODE_OAUTH_TOKEN=c", "ANTHROPIC_MODEL=m"}
 	run := func(env ...string) []string {
 		h := hook.Hook{Event: "UserPromptSubmit", Command: `env | grep -E 'PLAIN|TOKEN|KEY|MODEL|PROJECT_DIR' | sort`, Env: env}
-		o := hook.New([]hook.Hook{h}, &hook.Options{Project: dir, Environ: environ}).Fire(t.Context(), "", hook.UserPromptSubmit{})
+		o := newRunner(t, []hook.Hook{h}, &hook.Options{Project: dir, Environ: environ}).Fire(t.Context(), "", hook.UserPromptSubmit{})
 		if len(o.Notes) != 1 {
 			t.Fatalf("notes: %q", o.Notes)
 		}
@@ -293,7 +300,7 @@ func TestEveryRunIsReported(t *testing.T) {
 	}
 	call := bash("{}")
 	call.Agent = "agent1"
-	hook.New(hooks, &hook.Options{Report: seen.report}).Before(t.Context(), bashTool, call)
+	newRunner(t, hooks, &hook.Options{Report: seen.report}).Before(t.Context(), bashTool, call)
 	if len(seen.list) != 1 {
 		t.Fatalf("runs: %v", seen.list)
 	}
@@ -310,17 +317,42 @@ func TestEveryRunIsReported(t *testing.T) {
 
 func TestHooksOfSettings(t *testing.T) {
 	f, err := settings.Parse(settings.User, "f", []byte(`{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [
-		{"type": "command", "command": "x", "timeout": 1.5, "on_error": "block", "env": ["A"], "if": "Bash(git *)"},
+		{"type": "command", "command": "x", "timeout": 1.5, "on_error": "block", "async": true, "env": ["A"], "if": "Bash(git *)"},
 		{"type": "http", "url": "http://u", "headers": {"a": "b"}}]}]}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []hook.Hook{
-		{Event: "PreToolUse", Matcher: "Bash", If: "Bash(git *)", Command: "x", Timeout: 1500 * time.Millisecond, Block: true, Env: []string{"A"}, Origin: "f:2"},
+		{Event: "PreToolUse", Matcher: "Bash", If: "Bash(git *)", Command: "x", Timeout: 1500 * time.Millisecond, Block: true, Async: true, Env: []string{"A"}, Origin: "f:2"},
 		{Event: "PreToolUse", Matcher: "Bash", URL: "http://u", Headers: map[string]string{"a": "b"}, Origin: "f:3"},
 	}
 	if diff := cmp.Diff(want, hook.FromSettings(settings.Of(f).Hooks())); diff != "" {
 		t.Errorf("hooks (-want +got):\n%s", diff)
+	}
+}
+
+func TestAnAsyncHookIsNotWaitedFor(t *testing.T) {
+	dir := t.TempDir()
+	var seen runs
+	hooks := []hook.Hook{
+		{Event: "PreToolUse", Command: "touch ran; exit 2", Async: true},
+		{Event: "PreToolUse", Command: "echo $$ >pid; sleep 300", Async: true},
+	}
+	r := hook.New(hooks, &hook.Options{Project: dir, Report: seen.report})
+	if v, _ := r.Before(t.Context(), bashTool, bash("{}")); v.Behavior != tool.NoView {
+		t.Errorf("verdict %v", v.Behavior)
+	}
+	for _, name := range []string{"ran", "pid"} {
+		for {
+			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	r.Close()
+	if len(seen.list) != 2 {
+		t.Errorf("%d runs are reported", len(seen.list))
 	}
 }
 
@@ -331,14 +363,14 @@ func TestAHookOfTwoFilesRunsOnce(t *testing.T) {
 		{Event: "Stop", Command: "true", Origin: "b:1"},
 		{Event: "Stop", Command: "true", Block: true},
 	}
-	hook.New(hooks, &hook.Options{Report: seen.report}).Fire(t.Context(), "", hook.Stop{})
+	newRunner(t, hooks, &hook.Options{Report: seen.report}).Fire(t.Context(), "", hook.Stop{})
 	if len(seen.list) != 2 {
 		t.Errorf("%d runs, want 2", len(seen.list))
 	}
 
 	broken := hook.Hook{Event: "PreToolUse", Matcher: "[", Command: "exit 2"}
 	sound := hook.Hook{Event: "PreToolUse", Matcher: "Bash", Command: "exit 2"}
-	if v, _ := hook.New([]hook.Hook{broken, sound}, nil).Before(t.Context(), bashTool, bash("{}")); v.Behavior != tool.Deny {
+	if v, _ := newRunner(t, []hook.Hook{broken, sound}, nil).Before(t.Context(), bashTool, bash("{}")); v.Behavior != tool.Deny {
 		t.Errorf("a broken hook keeps its sound twin from running: %v", v.Behavior)
 	}
 }
@@ -357,7 +389,7 @@ func TestAFunctionThatMisbehaves(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			o := hook.New([]hook.Hook{{Event: "Stop", Func: tt.f}}, &hook.Options{Timeout: 50 * time.Millisecond}).Fire(t.Context(), "", hook.Stop{})
+			o := newRunner(t, []hook.Hook{{Event: "Stop", Func: tt.f}}, &hook.Options{Timeout: 50 * time.Millisecond}).Fire(t.Context(), "", hook.Stop{})
 			if err := o.Runs[0].Err; err == nil || err.Error() != tt.want || o.Blocked() {
 				t.Errorf("error %v, blocked %v; want %s", err, o.Blocked(), tt.want)
 			}

@@ -67,7 +67,7 @@ func TestAnswersArePutTogether(t *testing.T) {
 					for _, a := range tt.answers {
 						hooks = append(hooks, says("PreToolUse", a, time.Duration(random.IntN(1000))*time.Millisecond))
 					}
-					got := hook.New(hooks, nil).Fire(t.Context(), "", hook.PreToolUse{ToolName: "Bash"})
+					got := newRunner(t, hooks, nil).Fire(t.Context(), "", hook.PreToolUse{ToolName: "Bash"})
 					for _, run := range got.Runs {
 						if run.Err != nil {
 							t.Fatal(run.Err)
@@ -91,7 +91,7 @@ func TestHooksRunSideBySideWithinBounds(t *testing.T) {
 			hooks = append(hooks, h)
 		}
 		start := time.Now()
-		o := hook.New(hooks, &hook.Options{Parallel: 50}).Fire(t.Context(), "", hook.Stop{})
+		o := newRunner(t, hooks, &hook.Options{Parallel: 50}).Fire(t.Context(), "", hook.Stop{})
 		if took := time.Since(start); took != 2*time.Second || len(o.Runs) != 100 {
 			t.Errorf("%d runs took %s, want 100 in 2s", len(o.Runs), took)
 		}
@@ -100,7 +100,7 @@ func TestHooksRunSideBySideWithinBounds(t *testing.T) {
 
 func TestAFunctionGetsTheUsualTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := hook.New([]hook.Hook{says("Stop", `{}`, time.Hour)}, nil).Fire(t.Context(), "", hook.Stop{})
+		o := newRunner(t, []hook.Hook{says("Stop", `{}`, time.Hour)}, nil).Fire(t.Context(), "", hook.Stop{})
 		if err := o.Runs[0].Err; err == nil || err.Error() != "it took longer than 1m0s" || o.Runs[0].Duration != time.Minute {
 			t.Errorf("error %v after %s", err, o.Runs[0].Duration)
 		}
@@ -154,7 +154,7 @@ func TestWhichHooksAreMeant(t *testing.T) {
 			used = bashTool
 		}
 		call := &tool.Call{Tool: tt.tool, Input: json.RawMessage(`{"command":"git status"}`)}
-		v, _ := hook.New([]hook.Hook{h}, &hook.Options{Match: git, Report: seen.report}).Before(t.Context(), used, call)
+		v, _ := newRunner(t, []hook.Hook{h}, &hook.Options{Match: git, Report: seen.report}).Before(t.Context(), used, call)
 		got := "not"
 		switch {
 		case v.Behavior == tool.Deny:
@@ -171,7 +171,7 @@ func TestWhichHooksAreMeant(t *testing.T) {
 func TestARuleWithoutAMatchFunctionMeansItsTool(t *testing.T) {
 	h := says("PreToolUse", `{"decision": "block"}`, 0)
 	h.Matcher = "Bash(npm *)"
-	r := hook.New([]hook.Hook{h}, nil)
+	r := newRunner(t, []hook.Hook{h}, nil)
 	if v, _ := r.Before(t.Context(), bashTool, bash(`{"command":"git"}`)); v.Behavior != tool.Deny {
 		t.Errorf("verdict %v for the tool", v.Behavior)
 	}
@@ -199,7 +199,7 @@ func TestMatchersOfOtherEvents(t *testing.T) {
 	for _, tt := range tests {
 		h := says(tt.detail.Event(), `{}`, 0)
 		h.Matcher = tt.matcher
-		o := hook.New([]hook.Hook{h}, nil).Fire(t.Context(), "", tt.detail)
+		o := newRunner(t, []hook.Hook{h}, nil).Fire(t.Context(), "", tt.detail)
 		if got := len(o.Runs) == 1; got != tt.want {
 			t.Errorf("%s %q: runs %v, want %v", tt.detail.Event(), tt.matcher, got, tt.want)
 		}

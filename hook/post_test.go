@@ -52,7 +52,7 @@ func TestWhatAURLSays(t *testing.T) {
 			if tt.path != "/slow" {
 				h.Timeout = 10 * time.Second
 			}
-			o := hook.New([]hook.Hook{h}, nil).Fire(t.Context(), "", hook.PreToolUse{ToolName: "Bash"})
+			o := newRunner(t, []hook.Hook{h}, nil).Fire(t.Context(), "", hook.PreToolUse{ToolName: "Bash"})
 			want, err := tt.want, ""
 			if block && tt.err != "" {
 				want = tool.Deny
@@ -73,7 +73,7 @@ func TestWhatAURLSays(t *testing.T) {
 func TestAServerThatIsNotThereIsAnError(t *testing.T) {
 	server := httptest.NewServer(nil)
 	server.Close()
-	o := hook.New([]hook.Hook{{Event: "Stop", URL: server.URL}}, nil).Fire(t.Context(), "", hook.Stop{})
+	o := newRunner(t, []hook.Hook{{Event: "Stop", URL: server.URL}}, nil).Fire(t.Context(), "", hook.Stop{})
 	if o.Blocked() || o.Runs[0].Err == nil {
 		t.Errorf("blocked %v, error %v", o.Blocked(), o.Runs[0].Err)
 	}
@@ -88,7 +88,7 @@ func TestWhatIsPosted(t *testing.T) {
 	}))
 	defer server.Close()
 	h := hook.Hook{Event: "SessionEnd", URL: server.URL, Env: []string{"MINE"}, Headers: map[string]string{"X-A": "Bearer ${MINE}", "X-B": "[$OTHER]"}}
-	hook.New([]hook.Hook{h}, &hook.Options{Environ: []string{"MINE=m", "OTHER=o"}}).Fire(t.Context(), "", hook.SessionEnd{Reason: "r"})
+	newRunner(t, []hook.Hook{h}, &hook.Options{Environ: []string{"MINE=m", "OTHER=o"}}).Fire(t.Context(), "", hook.SessionEnd{Reason: "r"})
 	got := append([]string{body, kind}, headers...)
 	want := []string{`{"session_id":"","transcript_path":"","cwd":"","hook_event_name":"SessionEnd","reason":"r"}`, "POST application/json", "Bearer m", "[]"}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -38,12 +38,8 @@ type Run struct {
 }
 
 // run runs one hook and notes how it went.
-func (r *Runner) run(ctx context.Context, h *Hook, in Input, run *Run) {
-	select {
-	case r.slots <- struct{}{}:
-		defer func() { <-r.slots }()
-	case <-ctx.Done():
-	}
+func (r *Runner) run(ctx context.Context, t *task, in Input) {
+	h, run := t.hook, &t.run
 	run.Started = time.Now()
 	defer func() { run.Duration = time.Since(run.Started) }()
 	if run.Err == nil {
@@ -53,11 +49,10 @@ func (r *Runner) run(ctx context.Context, h *Hook, in Input, run *Run) {
 		return
 	}
 	run.said = said{}
-	run.Behavior, run.Reason = tool.NoView, ""
 	if h.Block {
-		run.Behavior, run.Reason = tool.Deny, fmt.Sprintf("the hook %s did not work, and it must: %s", h.name(), run.Err)
-		run.said = said{behavior: run.Behavior, reason: run.Reason}
+		run.said = said{behavior: tool.Deny, reason: fmt.Sprintf("the hook %s did not work, and it must: %s", h.name(), run.Err)}
 	}
+	run.Behavior, run.Reason = run.said.behavior, run.said.reason
 }
 
 // attempt runs a hook within its time. An error is the hook's own.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -13,6 +14,11 @@ type Runner struct {
 	opts  Options
 	hooks map[Event][]prepared // in the order of configuration
 	slots chan struct{}        // one for each hook that may run at a time
+
+	// Hooks that nobody waits for run in background until close is called.
+	background context.Context
+	close      context.CancelFunc
+	unwaited   sync.WaitGroup
 }
 
 type prepared struct {
@@ -51,6 +57,7 @@ type Options struct {
 }
 
 // New returns a runner of the hooks, which run in this order where order matters.
+// It must be closed.
 func New(hooks []Hook, opts *Options) *Runner {
 	r := &Runner{hooks: map[Event][]prepared{}}
 	if opts != nil {
@@ -82,6 +89,7 @@ func New(hooks []Hook, opts *Options) *Runner {
 		o.Client = newClient()
 	}
 	r.slots = make(chan struct{}, o.Parallel)
+	r.background, r.close = context.WithCancel(context.Background())
 	for _, h := range hooks {
 		r.hooks[h.Event] = append(r.hooks[h.Event], prepared{h, newMatcher(&h)})
 	}
@@ -96,42 +104,33 @@ func (r *Runner) Fire(ctx context.Context, agent string, d Detail) Outcome {
 }
 
 func (r *Runner) fire(ctx context.Context, agent string, d Detail, t target) Outcome {
-	runs, hooks := r.choose(d.Event(), t)
-	if len(runs) == 0 {
+	tasks := r.choose(agent, d.Event(), t)
+	if tasks == nil {
 		return Outcome{}
 	}
 	in := Input{r.opts.Common(agent), d}
 	in.AgentID = agent
-	if t.call != nil && in.PermissionMode == "" && t.call.Session != nil {
-		in.PermissionMode = t.call.Session.Mode
-	}
 	about := string(d.Event())
-	if t.call != nil {
-		about += ":" + t.call.Tool
-	}
-	done := make(chan int)
-	for i, h := range hooks {
-		run := &runs[i]
-		run.Event, run.Hook, run.Origin, run.Agent = d.Event(), h.name(), h.Origin, agent
-		if t.call != nil {
-			run.Tool, run.Call = t.call.Tool, t.call.ID
+	if c := t.call; c != nil {
+		about += ":" + c.Tool
+		if in.PermissionMode == "" && c.Session != nil {
+			in.PermissionMode = c.Session.Mode
 		}
-		go func() {
-			r.run(ctx, h, in, run)
-			done <- i
-		}()
 	}
-	for range hooks {
-		r.opts.Report(runs[<-done])
-	}
-	return merge(about, runs)
+	return merge(about, r.runAll(ctx, tasks, in))
 }
 
-// choose returns the hooks of an event that are for the target, each once, and a
-// run for each. A hook whose matcher is broken has its error in the run already.
-func (r *Runner) choose(event Event, t target) ([]Run, []*Hook) {
-	var runs []Run
-	var hooks, sound []*Hook
+// A task is a hook that is about to run.
+type task struct {
+	hook *Hook
+	run  Run // with an error if it cannot
+}
+
+// choose returns the hooks of an event that are for the target, each once. One
+// whose matcher is broken is there, with its error.
+func (r *Runner) choose(agent string, event Event, t target) []*task {
+	var tasks []*task
+	var sound []*Hook
 	for i := range r.hooks[event] {
 		h := &r.hooks[event][i]
 		ok, err := h.matcher.matches(t, r.opts.Match)
@@ -142,7 +141,57 @@ func (r *Runner) choose(event Event, t target) ([]Run, []*Hook) {
 		default:
 			sound = append(sound, &h.Hook)
 		}
-		runs, hooks = append(runs, Run{Err: err}), append(hooks, &h.Hook)
+		run := Run{Event: event, Hook: h.name(), Origin: h.Origin, Agent: agent, Err: err}
+		if t.call != nil {
+			run.Tool, run.Call = t.call.Tool, t.call.ID
+		}
+		tasks = append(tasks, &task{&h.Hook, run})
 	}
-	return runs, hooks
+	return tasks
+}
+
+// runAll runs hooks side by side, waits for those that are waited for and returns
+// their runs in order.
+func (r *Runner) runAll(ctx context.Context, tasks []*task, in Input) []Run {
+	var waited []*task
+	done := make(chan *task)
+	for _, t := range tasks {
+		if t.hook.Async {
+			r.unwaited.Go(func() {
+				r.run(r.background, t, in)
+				r.opts.Report(t.run)
+			})
+			continue
+		}
+		waited = append(waited, t)
+		go func() {
+			r.wait(ctx, t, in)
+			done <- t
+		}()
+	}
+	for range waited {
+		r.opts.Report((<-done).run)
+	}
+	var runs []Run
+	for _, t := range waited {
+		runs = append(runs, t.run)
+	}
+	return runs
+}
+
+// wait runs a hook as soon as not too many others run.
+func (r *Runner) wait(ctx context.Context, t *task, in Input) {
+	select {
+	case r.slots <- struct{}{}:
+		defer func() { <-r.slots }()
+	case <-ctx.Done():
+	}
+	r.run(ctx, t, in)
+}
+
+// Close ends the hooks that nobody waits for and returns when they are gone. The
+// runner must not be used afterwards.
+func (r *Runner) Close() {
+	r.close()
+	r.unwaited.Wait()
 }
