@@ -28,12 +28,12 @@ func TestAnEditTouchesNothingElse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		added, err := addRule(text, "allow", "Bash(new *)")
+		added, err := ruleEdit(addRule).apply(text, "allow", "Bash(new *)")
 		if err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
 		golden(t, strings.TrimSuffix(file, "json")+"add", added)
-		removed, err := removeRule(text, "allow", "Bash(old *)")
+		removed, err := ruleEdit(removeRule).apply(text, "allow", "Bash(old *)")
 		if err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
@@ -67,8 +67,8 @@ func TestAFileThatCannotBeEditedIsLeftAlone(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			for _, edit := range []func([]byte, string, string) ([]byte, error){addRule, removeRule} {
-				if _, err := edit([]byte(tt.text), "allow", "Bash"); err == nil || err.Error() != tt.want {
+			for _, edit := range []ruleEdit{addRule, removeRule} {
+				if _, err := edit.apply([]byte(tt.text), "allow", "Bash"); err == nil || err.Error() != tt.want {
 					t.Errorf("error %v, want %s", err, tt.want)
 				}
 			}
@@ -87,7 +87,7 @@ func FuzzEdit(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte, rule string) {
 		rule = strings.ToValidUTF8(rule, "?")
-		added, err := addRule(text, "allow", rule)
+		added, err := ruleEdit(addRule).apply(text, "allow", rule)
 		if err != nil {
 			return
 		}
@@ -104,7 +104,7 @@ func FuzzEdit(f *testing.F) {
 		}
 		sameApart(t, text, added, before, after)
 
-		removed, err := removeRule(added, "allow", rule)
+		removed, err := ruleEdit(removeRule).apply(added, "allow", rule)
 		if err != nil {
 			t.Fatalf("remove: %v", err)
 		}
@@ -134,7 +134,7 @@ func sameApart(t *testing.T, a, b []byte, before, after map[string]any) {
 
 func standard(t *testing.T, text []byte) bool {
 	t.Helper()
-	v, err := parseValue(text)
+	v, err := parseValue(bytes.TrimPrefix(text, bom))
 	if err != nil {
 		t.Fatalf("%v:\n%s", err, text)
 	}

@@ -32,6 +32,8 @@ type Hook struct {
 	OnError string
 	// Env names variables that it needs and would not get otherwise.
 	Env []string
+	// Async hooks are not waited for: what they say decides nothing.
+	Async bool
 	// Path leads to the hook in its file, for [Settings.Prune].
 	Path []string
 	// JSON is the hook as written.
@@ -110,8 +112,21 @@ func (r *hookReader) group(event string, at int, group *node) {
 			r.report(Ignored, n.line, fmt.Sprintf("%s.hooks[%d]", key, i), problem+": the hook is ignored")
 			continue
 		}
+		for _, m := range n.members {
+			if _, known := hookFields[m.name]; !known {
+				r.report(Unknown, m.line, fmt.Sprintf("%s.hooks[%d].%s", key, i, m.name), unknownKey(m.name, hookFields))
+			}
+		}
 		r.hooks = append(r.hooks, h)
 	}
+}
+
+// hookFields are the fields of a hook. Their types are checked by read. Those
+// after env are Claude Code's, and mean nothing here.
+var hookFields = map[string]shape{
+	"type": aText, "command": aText, "url": aText, "headers": anObject, "timeout": aNumber, "on_error": aText, "if": aText,
+	"async": aFlag, "env": textList, "allowedEnvVars": textList,
+	"statusMessage": aText, "once": aFlag, "shell": aText, "asyncRewake": aFlag,
 }
 
 // read takes the fields of a hook; its result says what is wrong.
@@ -132,6 +147,11 @@ func (h *Hook) read(n *node) (problem string) {
 			return "timeout must be a number of seconds, at most a day"
 		}
 		h.Timeout = time.Duration(seconds * float64(time.Second))
+	}
+	if v := n.child("async"); v != nil {
+		if h.Async = v.kind == 't'; !h.Async && v.kind != 'f' {
+			return "async must be true or false"
+		}
 	}
 	if problem := h.readLists(n); problem != "" {
 		return problem

@@ -152,7 +152,7 @@ func TestFaultsAreReportedAndNotFatal(t *testing.T) {
 	p.write(p.home, ".claude/settings.json", "{\n  \"permissions\": {\"allow\": \"Bash\", \"deny\": [\"A\", 1], \"denny\": []},\n  \"model\": 3,\n  \"modle\": \"x\",\n  \"mine\": {\"kept\": true},\n  \"env\": {\"A\": 1, \"B\": \"b\"},\n  \"theme\": null,\n  \"language\": \"x\", \"language\": \"y\"\n}")
 	p.write(p.home, ".haft/settings.json", "{\n  \"permissions\": {,}\n}")
 	p.write(p.project, ".claude/settings.json", `[1]`)
-	p.write(p.project, ".haft/settings.json", `{"hooks": {"PreToolUse": [{"hooks": [{"type": "prompt"}, {"type": "command"}, {"type": "command", "command": "x", "timeout": "1", "on_error": "deny"}]}, {"matcher": 1, "hooks": []}, 1, {}], "Nothing": []}}`)
+	p.write(p.project, ".haft/settings.json", `{"hooks": {"PreToolUse": [{"hooks": [{"type": "prompt"}, {"type": "command"}, {"type": "command", "command": "x", "timeout": "1", "on_error": "deny"}, {"type": "command", "command": "x", "onerror": "block"}]}, {"matcher": 1, "hooks": []}, 1, {}], "Nothing": []}}`)
 	p.write(p.project, ".haft/settings.local.json", strings.Repeat(" ", 1<<20)+"{}")
 	p.write(p.project, ".mcp.json", `{"permissions": {"allow": ["Bash"]}, "mcpServers": {"x": 1}}`)
 	p.write(p.managed, "", strings.Repeat(`{"a":`, 1000))
@@ -163,6 +163,7 @@ func TestFaultsAreReportedAndNotFatal(t *testing.T) {
 		`P/.haft/settings.json:1: hooks.PreToolUse[0].hooks[0]: type "prompt" is not one that haft runs (command, http): the hook is ignored`,
 		`P/.haft/settings.json:1: hooks.PreToolUse[0].hooks[1]: a command hook needs a command: the hook is ignored`,
 		`P/.haft/settings.json:1: hooks.PreToolUse[0].hooks[2]: timeout must be a number of seconds, at most a day: the hook is ignored`,
+		`P/.haft/settings.json:1: hooks.PreToolUse[0].hooks[3].onerror: is not a key that haft knows; did you mean on_error?`,
 		`P/.haft/settings.json:1: hooks.PreToolUse[1]: must be an object with a matcher, which is a string, and hooks, which is a list: it is ignored`,
 		`P/.haft/settings.json:1: hooks.PreToolUse[2]: must be an object with a matcher, which is a string, and hooks, which is a list: it is ignored`,
 		`P/.haft/settings.json:1: hooks.PreToolUse[3]: has no list of hooks: it is ignored`,
@@ -409,4 +410,15 @@ func FuzzParse(f *testing.F) {
 		s.Hooks()
 		s.Problems()
 	})
+}
+
+func BenchmarkThousandRules(b *testing.B) {
+	text := `{"permissions": {"allow": [` + strings.Repeat(`"Bash(go test ./some/package:*)", // why`+"\n", 1000) + `]}}`
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		f, err := settings.Parse(settings.User, "f", []byte(text))
+		if err != nil || len(settings.Of(f).Rules(tool.Allow)) != 1000 {
+			b.Fatal(err)
+		}
+	}
 }

@@ -59,7 +59,7 @@ func RemoveRule(ctx context.Context, t Target, b tool.Behavior, rule string) err
 	return t.edit(ctx, b, rule, removeRule)
 }
 
-func (t Target) edit(ctx context.Context, b tool.Behavior, rule string, change func(text []byte, list, rule string) ([]byte, error)) error {
+func (t Target) edit(ctx context.Context, b tool.Behavior, rule string, change ruleEdit) error {
 	if b != tool.Allow && b != tool.Ask && b != tool.Deny {
 		return fmt.Errorf("keep rule %s: no list of rules for %q", rule, b)
 	}
@@ -72,7 +72,7 @@ func (t Target) edit(ctx context.Context, b tool.Behavior, rule string, change f
 	}
 	defer root.Close()
 	err = rewrite.File(ctx, root, name, func(text []byte) ([]byte, error) {
-		return change(text, b.String(), rule)
+		return change.apply(text, b.String(), rule)
 	}, nil)
 	if err != nil {
 		return fmt.Errorf("keep rule in %s: %w", t.Path, err)

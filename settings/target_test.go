@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -104,6 +105,28 @@ func TestGrantsOfManyProcessesLoseNone(t *testing.T) {
 	wg.Wait()
 	if diff := cmp.Diff(rules, kept(t, path)); diff != "" {
 		t.Errorf("rules (-want +got):\n%s", diff)
+	}
+}
+
+func TestAKilledProcessLeavesAWholeFile(t *testing.T) {
+	p := newPlace(t)
+	path := p.write(p.home, "settings.json", before)
+	for i, rule := range numbered(20) {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), "KEEP_RULE="+path+"|"+rule)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(i) * time.Millisecond) // before, in or after the change
+		cmd.Process.Kill()
+		cmd.Wait()
+		kept(t, path)
+	}
+	if err := settings.AddRule(t.Context(), settings.Target{Path: path}, tool.Allow, "Last"); err != nil {
+		t.Fatal(err)
+	}
+	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
+		t.Errorf("something is left behind: %v %v", entries, err)
 	}
 }
 
@@ -211,6 +234,17 @@ func TestAUsersLinkStaysALink(t *testing.T) {
 	}
 	if info, err := os.Stat(real); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the mode changed: %v, %v", info.Mode(), err)
+	}
+}
+
+func TestRemovingFromNothingMakesNoFile(t *testing.T) {
+	p := newPlace(t)
+	path := filepath.Join(p.home, "settings.json")
+	if err := settings.RemoveRule(t.Context(), settings.Target{Path: path}, tool.Allow, "Bash"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("there is a file: %v", err)
 	}
 }
 

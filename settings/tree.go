@@ -35,6 +35,7 @@ var bom = []byte("\ufeff")
 // parse reads a JSON object with comments. Text of nothing is an empty object.
 // Of a name that comes twice the last counts, as everywhere, and twice is told.
 func parse(text []byte, twice func(name string, line int)) (*node, error) {
+	text = bytes.TrimPrefix(text, bom)
 	v, err := parseValue(text)
 	if err != nil {
 		return nil, err
@@ -42,12 +43,11 @@ func parse(text []byte, twice func(name string, line int)) (*node, error) {
 	if v.Value.Kind() != '{' {
 		return nil, errors.New("line 1: settings must be a JSON object, such as {}")
 	}
-	lines := &lineCounter{text: bytes.TrimPrefix(text, bom), line: 1}
+	lines := &lineCounter{text: text, line: 1}
 	return lines.convert(&v, twice), nil
 }
 
 func parseValue(text []byte) (hujson.Value, error) {
-	text = bytes.TrimPrefix(text, bom)
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}")
 	}

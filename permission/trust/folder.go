@@ -108,8 +108,12 @@ func (f *Folder) RevokeAll(ctx context.Context) error {
 
 // Rule returns the item that an allow rule in the project's settings is. Whoever
 // keeps a rule there for a person grants it too.
-func (f *Folder) Rule(rule string) Item {
-	return f.item(&subject{kind: AllowRule, name: rule, text: rule, value: rule}, settings.Origin{Source: settings.Local}, &hasher{})
+func (f *Folder) Rule(rule string) Item { return f.Item(AllowRule, rule, rule) }
+
+// Item returns an item that is not read from settings: what another package binds
+// trust to, such as a command in a git config.
+func (f *Folder) Item(kind Kind, name, text string) Item {
+	return f.item(&subject{kind: kind, name: name, text: text, value: text}, settings.Origin{Source: settings.Local}, &hasher{})
 }
 
 // hashes returns what is trusted here.

@@ -274,14 +274,14 @@ func TestTheStoreIsPrivateAndLosesNothing(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 100 {
 		wg.Go(func() {
-			if err := f.Grant(t.Context(), f.Rule(fmt.Sprint("Rule", i))); err != nil {
+			if err := f.Grant(t.Context(), f.Item("test", "x", fmt.Sprint(i))); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	wg.Wait()
 	for i := range 100 {
-		if ok, err := f.Trusted(f.Rule(fmt.Sprint("Rule", i))); !ok || err != nil {
+		if ok, err := f.Trusted(f.Item("test", "x", fmt.Sprint(i))); !ok || err != nil {
 			t.Errorf("grant %d is lost: %v", i, err)
 		}
 	}
@@ -351,5 +351,21 @@ func TestHeadlessRefusalSaysWhatWasLeftOut(t *testing.T) {
 	}
 	if trust.NewUntrusted(f, []trust.Held{{Never: "x"}}) != nil {
 		t.Error("what never counts is no matter of trust")
+	}
+}
+
+func BenchmarkLoadAndFilter(b *testing.B) {
+	m := &machine{dir: b.TempDir()}
+	m.write("project/.git/HEAD", "")
+	m.write("project/.claude/settings.json", everything)
+	m.write("project/check.sh", "exit 0")
+	f := m.folder()
+	if err := f.GrantAll(b.Context(), m.load()); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, held, err := f.Filter(m.load()); err != nil || held != nil {
+			b.Fatal(held, err)
+		}
 	}
 }

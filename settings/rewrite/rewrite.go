@@ -12,6 +12,7 @@
 package rewrite
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -53,7 +54,7 @@ type Options struct {
 }
 
 // File changes the file name, a slash-separated path below root. Change gets the
-// text, nil if there is no file, and returns the new one; the same text, or an
+// text, nil if there is no file, and returns the new one; the same again, or an
 // error, writes nothing. Links that lead out of root are not followed, and name
 // itself must not be a link.
 func File(ctx context.Context, root *os.Root, name string, change func(old []byte) ([]byte, error), opts *Options) error {
@@ -86,7 +87,7 @@ func File(ctx context.Context, root *os.Root, name string, change func(old []byt
 	if err != nil {
 		return err
 	}
-	if old != nil && string(text) == string(old) {
+	if bytes.Equal(text, old) && (old != nil || text == nil) {
 		return nil
 	}
 	return replace(root, name, text, perm)

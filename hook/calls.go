@@ -1,0 +1,158 @@
+package hook
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/haftdev/haft/tool"
+)
+
+// Before runs the PreToolUse hooks of a call.
+func (r *Runner) Before(ctx context.Context, t *tool.Tool, c *tool.Call) (tool.Verdict, []string) {
+	if len(r.hooks["PreToolUse"]) == 0 {
+		return tool.Verdict{}, nil
+	}
+	o := r.fire(ctx, c.Agent, use(t, c), targetOf(t, c))
+	notes := o.Notes
+	if o.Conflict != nil {
+		notes = append(notes, fmt.Sprintf("PreToolUse:%s hooks wanted different inputs (%s): that of the last is used.", c.Tool, strings.Join(o.Conflict, ", ")))
+	}
+	v := o.verdict(fmt.Sprintf("PreToolUse:%s hook error: ", c.Tool))
+	if o.Stop {
+		v.Behavior, v.Interrupt, v.Input, v.Reason = tool.Deny, true, nil, "a hook stopped the turn"
+		v.Message = fmt.Sprintf("A PreToolUse:%s hook stopped the turn: %s", c.Tool, orNoReason(o.StopReason))
+	}
+	return v, notes
+}
+
+// After runs the PostToolUse hooks of a call that ran, or the PostToolUseFailure
+// hooks of one that failed.
+func (r *Runner) After(ctx context.Context, t *tool.Tool, c *tool.Call, result tool.Result) (*tool.Result, []string) {
+	event := Event("PostToolUse")
+	if result.Failed {
+		event = "PostToolUseFailure"
+	}
+	if len(r.hooks[event]) == 0 {
+		return nil, nil
+	}
+	var d Detail = PostToolUse{PreToolUse: use(t, c), ToolResponse: response(result)}
+	if result.Failed {
+		d = PostToolUseFailure{PreToolUse: use(t, c), Error: result.Text()}
+	}
+	o := r.fire(ctx, c.Agent, d, targetOf(t, c))
+	notes := o.Notes
+	if o.Blocked() {
+		notes = append(notes, fmt.Sprintf("%s:%s hook blocking error: %s", event, c.Tool, orNoReason(o.Reason)))
+	}
+	if o.Stop {
+		notes = append(notes, fmt.Sprintf("A %s:%s hook asked to stop here: %s", event, c.Tool, orNoReason(o.StopReason)))
+	}
+	if o.Output == nil || result.Failed {
+		return nil, notes
+	}
+	return replaced(result, o.Output), notes
+}
+
+// Ask runs the PermissionRequest hooks of a call that somebody has to decide
+// about. It has no view if they have none.
+func (r *Runner) Ask(ctx context.Context, c tool.Case, question tool.Verdict) (tool.Verdict, error) {
+	if len(r.hooks["PermissionRequest"]) == 0 {
+		return tool.Verdict{}, nil
+	}
+	d := PermissionRequest{ToolName: c.Call.Tool, ToolInput: inputOf(c.Call), Suggestions: suggestions(question.Suggestions)}
+	o := r.fire(ctx, c.Call.Agent, d, targetOf(c.Tool, c.Call))
+	v := o.verdict(fmt.Sprintf("PermissionRequest:%s hook error: ", c.Call.Tool))
+	if v.Behavior != tool.Allow && v.Behavior != tool.Deny {
+		return tool.Verdict{}, nil
+	}
+	v.Interrupt = o.Interrupt
+	return v, nil
+}
+
+// verdict is the outcome as the view of the hooks; before begins what the model
+// reads of a denial.
+func (o *Outcome) verdict(before string) tool.Verdict {
+	v := tool.Verdict{Behavior: o.Behavior, Input: o.Input}
+	if o.Behavior == tool.NoView {
+		return v
+	}
+	v.Message, v.Reason, v.Origin = o.Reason, "hook "+o.Hook, o.Origin
+	if o.Behavior == tool.Deny {
+		v.Message = before + orNoReason(o.Reason)
+	}
+	return v
+}
+
+func orNoReason(reason string) string {
+	if reason == "" {
+		return "no reason given"
+	}
+	return reason
+}
+
+func targetOf(t *tool.Tool, c *tool.Call) target {
+	names := []string{c.Tool}
+	if t != nil {
+		names = append(names, t.Aliases...)
+	}
+	return target{names, t, c}
+}
+
+func use(t *tool.Tool, c *tool.Call) PreToolUse {
+	d := PreToolUse{ToolName: c.Tool, ToolInput: inputOf(c), ToolUseID: c.UseID}
+	if t != nil {
+		if server, ok := strings.CutPrefix(t.Source, "mcp:"); ok {
+			d.MCPServer = &MCPServer{server}
+		}
+	}
+	return d
+}
+
+func inputOf(c *tool.Call) json.RawMessage {
+	if len(c.Input) == 0 {
+		return json.RawMessage("{}")
+	}
+	return c.Input
+}
+
+// response is a result as programs see it: the typed output, else the content.
+func response(r tool.Result) any {
+	if r.Output != nil {
+		return r.Output
+	}
+	return r.Content
+}
+
+// replaced is a result with another output. A string is what the model reads;
+// anything else it reads as JSON.
+func replaced(r tool.Result, output json.RawMessage) *tool.Result {
+	var text string
+	if json.Unmarshal(output, &text) == nil {
+		r.Content, r.Output = tool.Text(text).Content, text
+		return &r
+	}
+	r.Content, r.Output = tool.Text(string(bytes.TrimSpace(output))).Content, output
+	return &r
+}
+
+// destinations are the scopes of suggestions as on the wire.
+var destinations = map[string]string{"local": "localSettings", "project": "projectSettings", "user": "userSettings"}
+
+func suggestions(list []tool.Suggestion) []Suggestion {
+	var all []Suggestion
+	for _, s := range list {
+		rule := SuggestedRule{ToolName: s.Rule}
+		if name, content, ok := strings.Cut(s.Rule, "("); ok {
+			rule = SuggestedRule{name, strings.TrimSuffix(content, ")")}
+		}
+		to := destinations[s.Scope]
+		if to == "" {
+			to = "session"
+		}
+		all = append(all, Suggestion{"addRules", []SuggestedRule{rule}, s.Behavior.String(), to})
+	}
+	return all
+}

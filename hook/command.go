@@ -1,0 +1,142 @@
+package hook
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// linger is how long to wait for output after a command has ended: a program that
+// it left in the background may hold the pipe for ever.
+const linger = 200 * time.Millisecond
+
+func defaultShell() []string {
+	if runtime.GOOS == "windows" {
+		return []string{"cmd", "/C"}
+	}
+	if bash, err := exec.LookPath("bash"); err == nil {
+		return []string{bash, "-c"}
+	}
+	return []string{"/bin/sh", "-c"}
+}
+
+// command runs a shell command that reads its input from standard input.
+func (r *Runner) command(ctx context.Context, h *Hook, dir string, input []byte, run *Run) (Output, error) {
+	var stdout head
+	var stderr tail
+	cmd := r.newCmd(ctx, h, dir, h.Command)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &stdout, &stderr
+	err := cmd.Run()
+	printed, dropped := stdout.get()
+	run.Stderr, run.Dropped, run.ExitCode = strings.TrimSpace(stderr.get()), dropped, -1
+	if cmd.ProcessState != nil {
+		run.ExitCode = cmd.ProcessState.ExitCode()
+	}
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return Output{}, ctx.Err()
+	case run.ExitCode == 2 && (err == nil || errors.As(err, &exit) || errors.Is(err, exec.ErrWaitDelay)):
+		return r.blocked(ctx, h, cmd, run)
+	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
+		return Output{}, exitError(err, run)
+	case run.ExitCode != 0:
+		return Output{}, exitError(fmt.Errorf("exit status %d", run.ExitCode), run)
+	case dropped > 0:
+		return Output{}, fmt.Errorf("it printed %d bytes more than the %d that are read", dropped, maxOutput)
+	}
+	return parseOutput(printed)
+}
+
+func (r *Runner) newCmd(ctx context.Context, h *Hook, dir, command string) *exec.Cmd {
+	args := append(slices.Clone(r.opts.Shell), command)
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Dir = r.opts.Project
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		cmd.Dir = dir
+	}
+	cmd.Env = r.environ(h)
+	cmd.WaitDelay = linger
+	ownGroup(cmd)
+	return cmd
+}
+
+func exitError(err error, run *Run) error {
+	if run.Stderr == "" {
+		return err
+	}
+	return fmt.Errorf("%w: %s", err, run.Stderr)
+}
+
+// blocked is what exit code 2 means: the hook blocks, unless it never started.
+func (r *Runner) blocked(ctx context.Context, h *Hook, cmd *exec.Cmd, run *Run) (Output, error) {
+	if r.neverStarted(ctx, h, cmd.Dir, run.Stderr) {
+		return Output{}, fmt.Errorf("it could not be started: %s", run.Stderr)
+	}
+	reason := run.Stderr
+	if reason == "" {
+		reason = "no reason given"
+	}
+	return Output{Decision: "block", Reason: fmt.Sprintf("[%s]: %s", h.Command, reason)}, nil
+}
+
+var (
+	// missingScript is what interpreters say about a script that is not there,
+	// where they exit with 2 about it.
+	missingScript = regexp.MustCompile(`^(?:\S*python[\d.]*: can't open file '([^']+)': .*|Can't open perl script "([^"]+)": .*|\S*sh: \d+: (?:cannot open|Can't open) (\S+?)(?:: .*)?)$`)
+	// badSyntax is what a shell says about a command that it cannot parse.
+	badSyntax = regexp.MustCompile(`^\S*sh: (?:-c: |\d+: )?(?:line \d+: )?(?:[Ss]yntax error|unexpected EOF)`)
+)
+
+// neverStarted reports whether code 2 is not the hook's, but came because there
+// was no such hook. What is printed may hold words of the model's, so it is
+// believed only where the fault can be seen: the script that the command names is
+// missing, or the shell cannot parse the command.
+func (r *Runner) neverStarted(ctx context.Context, h *Hook, dir, stderr string) bool {
+	if m := missingScript.FindStringSubmatch(stderr); m != nil {
+		script := m[1] + m[2] + m[3]
+		if !strings.Contains(h.Command, filepath.Base(script)) {
+			return false
+		}
+		if !filepath.IsAbs(script) {
+			script = filepath.Join(dir, script)
+		}
+		_, err := os.Stat(script)
+		return errors.Is(err, os.ErrNotExist)
+	}
+	if badSyntax.MatchString(stderr) && len(r.opts.Shell) == 2 && r.opts.Shell[1] == "-c" {
+		check := r.newCmd(ctx, h, dir, h.Command)
+		check.Args = slices.Insert(check.Args, 1, "-n")
+		return check.Run() != nil && ctx.Err() == nil
+	}
+	return false
+}
+
+// environ is the environment of a hook's command.
+func (r *Runner) environ(h *Hook) []string {
+	var env []string
+	for _, v := range r.opts.Environ {
+		name, _, _ := strings.Cut(v, "=")
+		if !r.opts.Secret(name) || slices.Contains(h.Env, name) {
+			env = append(env, v)
+		}
+	}
+	if r.opts.Project != "" {
+		env = append(env, "CLAUDE_PROJECT_DIR="+r.opts.Project, "HAFT_PROJECT_DIR="+r.opts.Project)
+	}
+	return env
+}
+
+var providerKey = regexp.MustCompile(`(?i)^(ANTHROPIC|CLAUDE|HAFT|OPENAI|AZURE_OPENAI|OPENROUTER|GEMINI|GOOGLE|MISTRAL|GROQ|DEEPSEEK|XAI|COHERE|TOGETHER|FIREWORKS)_(.*_)?(KEY|TOKEN|SECRET|HEADERS|CREDENTIALS)$|^AWS_BEARER_TOKEN_`)
+
+// ProviderKey reports whether a variable has the name of a model provider's key.
+func ProviderKey(name string) bool { return providerKey.MatchString(name) }

@@ -1,0 +1,32 @@
+// Package hook runs programs and functions of the user's at fixed points of a
+// session: before and after a tool call, when permission is asked, when a prompt
+// is sent, a session starts, a turn ends.
+//
+// A [Hook] is a shell command, a URL or a Go function. It gets an [Input] as JSON
+// and answers with an [Output] as JSON, or by its exit code: 0 is no objection, 2
+// blocks and its error output says why, anything else is an error of the hook.
+// Errors do not decide anything, unless the hook says on_error: block; a hook that
+// cannot even start is an error, also where the shell reports that as 2.
+//
+//	runner := hook.New(hook.FromSettings(s.Hooks()), &hook.Options{Project: dir, Report: report})
+//	defer runner.Close()
+//	outcome := runner.Fire(ctx, "", hook.UserPromptSubmit{Prompt: text})
+//
+// A [Runner] also has the methods that a scheduler calls for every tool call,
+// whoever makes it: Before, After and Ask.
+//
+// The hooks of an event run side by side. What they say is put together in the
+// order of configuration, so that the result does not depend on which was faster:
+// deny goes over ask, ask over allow. A hook may tighten and not loosen: whoever
+// gets an Allow from here must still apply the rules.
+//
+// Trust model: hooks run with the user's rights and without confinement. They are
+// the user's or, once trusted, the project's (package permission/trust); nothing
+// here checks that. They do not get the keys of model providers unless they name
+// them. What a hook prints is bounded; how long it runs is bounded; a command that
+// runs out of time is killed with its process group. Programs it moved to another
+// group stay.
+//
+// Runners are safe for concurrent use. Whoever makes one closes it, which ends the
+// hooks that nobody waits for.
+package hook

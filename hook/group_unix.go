@@ -1,0 +1,15 @@
+//go:build unix
+
+package hook
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// ownGroup puts a command into a process group of its own, all of which dies when
+// its context ends.
+func ownGroup(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+}

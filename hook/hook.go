@@ -1,0 +1,79 @@
+package hook
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/settings"
+)
+
+// A Hook is something to run at an event. One of Command, URL and Func is set.
+type Hook struct {
+	// Event is when it runs.
+	Event Event
+	// Matcher says for which tools, or what else the event is about: names as in
+	// A|B, a regular expression, rules such as Bash(git *); "" and "*" mean all.
+	Matcher string
+	// If narrows the matcher by a rule; "" means not.
+	If string
+
+	// Command is for a shell.
+	Command string
+	// URL is where the input is posted, with Headers. $NAME and ${NAME} in headers
+	// stand for variables that Env names.
+	URL     string
+	Headers map[string]string
+	// Func is called in this process. It should end with its context; one that does
+	// not is left behind.
+	Func func(context.Context, Input) (Output, error)
+
+	// Name is for reports; "" means the command or URL.
+	Name string
+	// Timeout is how long it may take; 0 means that of the runner.
+	Timeout time.Duration
+	// Block makes an error of the hook itself block.
+	Block bool
+	// Async keeps the event from waiting for it: what it says decides nothing, and
+	// is only reported.
+	Async bool
+	// Env names variables with provider keys that it needs.
+	Env []string
+	// Origin is where it was set up; "" means in code.
+	Origin string
+}
+
+// FromSettings returns the hooks of settings files.
+func FromSettings(list []settings.Hook) []Hook {
+	var hooks []Hook
+	for _, h := range list {
+		hooks = append(hooks, Hook{
+			Event: Event(h.Event), Matcher: h.Matcher, If: h.If,
+			Command: h.Command, URL: h.URL, Headers: h.Headers,
+			Timeout: h.Timeout, Block: h.OnError == "block", Async: h.Async, Env: h.Env,
+			Origin: h.Origin.String(),
+		})
+	}
+	return hooks
+}
+
+// name is what people know the hook by.
+func (h *Hook) name() string {
+	switch {
+	case h.Name != "":
+		return h.Name
+	case h.Command != "":
+		return h.Command
+	case h.URL != "":
+		return h.URL
+	}
+	return "a function"
+}
+
+// same reports whether two hooks would do the same: set up in two files, such a
+// hook runs once.
+func (h *Hook) same(o *Hook) bool {
+	return h.Func == nil && o.Func == nil && h.Command == o.Command && h.URL == o.URL && h.Timeout == o.Timeout && h.Block == o.Block && h.Async == o.Async &&
+		fmt.Sprint(h.Headers) == fmt.Sprint(o.Headers) && strings.Join(h.Env, " ") == strings.Join(o.Env, " ")
+}

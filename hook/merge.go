@@ -1,0 +1,115 @@
+package hook
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
+
+	"github.com/haftdev/haft/tool"
+)
+
+// An Outcome is what the hooks of an event say together. The zero value has no
+// objection.
+type Outcome struct {
+	// Behavior is Deny if one hook denies or blocks, else Ask if one asks, else
+	// Allow if one allows, else NoView.
+	Behavior tool.Behavior
+	// Reason joins the reasons of the hooks that say so.
+	Reason string
+	// Hook and Origin are the first of those hooks.
+	Hook, Origin string
+	// Input replaces the call's input; nil keeps it.
+	Input json.RawMessage
+	// Conflict names the hooks that wanted different inputs. The last one's counts,
+	// and no hook that did not see it allows it.
+	Conflict []string
+	// Output replaces the call's output; nil keeps it.
+	Output json.RawMessage
+	// Notes are for the model, in the order of configuration.
+	Notes []string
+	// Stop ends the turn, and StopReason tells the person why.
+	Stop       bool
+	StopReason string
+	// Interrupt ends the turn after a denial.
+	Interrupt bool
+	// Runs are the runs, in the order of configuration.
+	Runs []Run
+}
+
+// Blocked reports whether what the event is about must not go on: the prompt is
+// not sent, the turn does not end.
+func (o *Outcome) Blocked() bool { return o.Behavior == tool.Deny }
+
+// merge puts runs together in their order. About is the event, and the tool if it
+// is about one.
+func merge(about string, runs []Run) Outcome {
+	o := Outcome{Runs: runs}
+	var reasons []string
+	for i := range runs {
+		run, s := &runs[i], &runs[i].said
+		if s.behavior > o.Behavior {
+			o.Behavior, o.Hook, o.Origin, reasons = s.behavior, run.Hook, run.Origin, nil
+		}
+		if s.behavior == o.Behavior && s.behavior != tool.NoView && s.reason != "" {
+			reasons = append(reasons, s.reason)
+		}
+		if s.context != "" {
+			o.Notes = append(o.Notes, about+" hook additional context: "+s.context)
+		}
+		if s.text != "" {
+			o.Notes = append(o.Notes, about+" hook success: "+s.text)
+		}
+		if s.output != nil {
+			o.Output = s.output
+		}
+		if s.stop && !o.Stop {
+			o.Stop, o.StopReason = true, s.stopReason
+		}
+		o.Interrupt = o.Interrupt || s.interrupt && s.behavior == tool.Deny
+	}
+	o.Reason = strings.Join(reasons, "\n")
+	o.mergeInput()
+	return o
+}
+
+// mergeInput takes the last input that a hook proposes. An allowance is for the
+// input that its hook knew: if that is not what would run, it is none.
+func (o *Outcome) mergeInput() {
+	var proposed []*Run
+	for i := range o.Runs {
+		if o.Runs[i].said.input != nil {
+			proposed = append(proposed, &o.Runs[i])
+		}
+	}
+	if proposed == nil || o.Behavior == tool.Deny {
+		return
+	}
+	last := proposed[len(proposed)-1]
+	o.Input = last.said.input
+	for _, run := range proposed {
+		if !sameJSON(run.said.input, o.Input) {
+			o.Conflict = append(o.Conflict, run.Hook)
+		}
+	}
+	if o.Conflict != nil {
+		o.Conflict = append(o.Conflict, last.Hook)
+	}
+	if o.Behavior != tool.Allow {
+		return
+	}
+	for i := range o.Runs {
+		if s := &o.Runs[i].said; s.behavior == tool.Allow && sameJSON(s.input, o.Input) {
+			return
+		}
+	}
+	o.Behavior, o.Reason, o.Hook, o.Origin = tool.NoView, "", "", ""
+}
+
+func sameJSON(a, b json.RawMessage) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
+}

@@ -1,0 +1,123 @@
+package hook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/haftdev/haft/tool"
+)
+
+// A Run is one hook's run, for whoever watches.
+type Run struct {
+	Event  Event
+	Hook   string // its name
+	Origin string
+	// Tool and Call are the call that the event is about, if it is about one.
+	Tool, Call string
+	Agent      string
+	Started    time.Time
+	Duration   time.Duration
+	// Behavior is what the hook said: Allow, Ask, Deny, or NoView if it did not.
+	Behavior tool.Behavior
+	Reason   string
+	// Err is what was wrong with the hook itself; nil if nothing was.
+	Err error
+	// ExitCode is that of a command, or -1 if it did not exit by itself.
+	ExitCode int
+	// Stderr is the end of what a command printed there.
+	Stderr string
+	// Dropped is how many bytes of output were too many.
+	Dropped int64
+	// Message is for the person. Suppress keeps what the hook printed from them.
+	Message  string
+	Suppress bool
+
+	said said
+}
+
+// run runs one hook and notes how it went.
+func (r *Runner) run(ctx context.Context, t *task, in Input) {
+	h, run := t.hook, &t.run
+	run.Started = time.Now()
+	defer func() { run.Duration = time.Since(run.Started) }()
+	if run.Err == nil {
+		run.Err = r.attempt(ctx, h, in, run)
+	}
+	if run.Err == nil {
+		return
+	}
+	run.said = said{}
+	if h.Block {
+		run.said = said{behavior: tool.Deny, reason: fmt.Sprintf("the hook %s did not work, and it must: %s", h.name(), run.Err)}
+	}
+	run.Behavior, run.Reason = run.said.behavior, run.said.reason
+}
+
+// attempt runs a hook within its time. An error is the hook's own.
+func (r *Runner) attempt(ctx context.Context, h *Hook, in Input, run *Run) error {
+	limit := h.Timeout
+	if limit == 0 {
+		limit = r.opts.Timeout
+	}
+	timeout := fmt.Errorf("it took longer than %s", limit)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, timeout)
+	defer cancel()
+	out, err := r.start(ctx, h, in, run)
+	if ctx.Err() != nil && err != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	run.Message, run.Suppress = out.SystemMessage, out.SuppressOutput
+	run.said, err = out.read(in.Detail.Event())
+	run.Behavior, run.Reason = run.said.behavior, run.said.reason
+	return err
+}
+
+func (r *Runner) start(ctx context.Context, h *Hook, in Input, run *Run) (Output, error) {
+	if err := ctx.Err(); err != nil {
+		return Output{}, err
+	}
+	if h.Func != nil {
+		return callFunc(ctx, h, in)
+	}
+	text, err := in.MarshalJSON()
+	if err != nil {
+		return Output{}, err
+	}
+	switch {
+	case h.Command != "":
+		return r.command(ctx, h, in.Cwd, append(text, '\n'), run)
+	case h.URL != "":
+		return r.post(ctx, h, text, run)
+	}
+	return Output{}, errors.New("it has nothing to run")
+}
+
+// callFunc calls a function and does not wait for one that outlives its context.
+func callFunc(ctx context.Context, h *Hook, in Input) (Output, error) {
+	type answer struct {
+		out Output
+		err error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		var a answer
+		defer func() {
+			if p := recover(); p != nil {
+				a.err = fmt.Errorf("it crashed: %v", p)
+			}
+			done <- a
+		}()
+		a.out, a.err = h.Func(ctx, in)
+	}()
+	select {
+	case a := <-done:
+		return a.out, a.err
+	case <-ctx.Done():
+		return Output{}, ctx.Err()
+	}
+}

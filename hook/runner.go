@@ -1,0 +1,197 @@
+package hook
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A Runner runs the hooks of a session.
+type Runner struct {
+	opts  Options
+	hooks map[Event][]prepared // in the order of configuration
+	slots chan struct{}        // one for each hook that may run at a time
+
+	// Hooks that nobody waits for run in background until close is called.
+	background context.Context
+	close      context.CancelFunc
+	unwaited   sync.WaitGroup
+}
+
+type prepared struct {
+	Hook
+	matcher matcher
+}
+
+// Options are what hooks run in. Nil means all zero values.
+type Options struct {
+	// Project is the folder that hooks are told the project is in, and that
+	// commands run in if the session has no working directory; "" means none.
+	Project string
+	// Common returns what every input says; agent is the sub-agent that the event
+	// is in, or "". Nil means that nothing is known.
+	Common func(agent string) Common
+	// Match compares calls with rules in matchers; nil means that a rule matches
+	// every call of its tool.
+	Match MatchFunc
+	// Report is told of every run when it ends; nil tells nobody. It must be safe
+	// for concurrent use and not block for long.
+	Report func(Run)
+	// Timeout is how long a hook may take; 0 means a minute.
+	Timeout time.Duration
+	// Parallel is how many hooks may run at a time; 0 means 32.
+	Parallel int
+	// Environ is the environment of commands; nil means that of this process.
+	Environ []string
+	// Secret reports whether a variable is kept from hooks that do not name it;
+	// nil means [ProviderKey].
+	Secret func(name string) bool
+	// Shell runs a command that is added to it; nil means bash, or sh if there is
+	// no bash.
+	Shell []string
+	// Client posts to URLs; nil means one that follows no redirects.
+	Client *http.Client
+}
+
+// New returns a runner of the hooks, which run in this order where order matters.
+// It must be closed.
+func New(hooks []Hook, opts *Options) *Runner {
+	r := &Runner{hooks: map[Event][]prepared{}}
+	if opts != nil {
+		r.opts = *opts
+	}
+	o := &r.opts
+	if o.Common == nil {
+		o.Common = func(agent string) Common { return Common{AgentID: agent} }
+	}
+	if o.Report == nil {
+		o.Report = func(Run) {}
+	}
+	if o.Timeout == 0 {
+		o.Timeout = time.Minute
+	}
+	if o.Parallel == 0 {
+		o.Parallel = 32
+	}
+	if o.Environ == nil {
+		o.Environ = os.Environ()
+	}
+	if o.Secret == nil {
+		o.Secret = ProviderKey
+	}
+	if o.Shell == nil {
+		o.Shell = defaultShell()
+	}
+	if o.Client == nil {
+		o.Client = newClient()
+	}
+	r.slots = make(chan struct{}, o.Parallel)
+	r.background, r.close = context.WithCancel(context.Background())
+	for _, h := range hooks {
+		r.hooks[h.Event] = append(r.hooks[h.Event], prepared{h, newMatcher(&h)})
+	}
+	return r
+}
+
+// Fire runs the hooks of an event side by side and waits for all of them. Agent is
+// the sub-agent that the event is in, or "". For tool calls use Before, After and
+// Ask.
+func (r *Runner) Fire(ctx context.Context, agent string, d Detail) Outcome {
+	return r.fire(ctx, agent, d, target{names: d.subjects()})
+}
+
+func (r *Runner) fire(ctx context.Context, agent string, d Detail, t target) Outcome {
+	tasks := r.choose(agent, d.Event(), t)
+	if tasks == nil {
+		return Outcome{}
+	}
+	in := Input{r.opts.Common(agent), d}
+	in.AgentID = agent
+	about := string(d.Event())
+	if c := t.call; c != nil {
+		about += ":" + c.Tool
+		if in.PermissionMode == "" && c.Session != nil {
+			in.PermissionMode = c.Session.Mode
+		}
+	}
+	return merge(about, r.runAll(ctx, tasks, in))
+}
+
+// A task is a hook that is about to run.
+type task struct {
+	hook *Hook
+	run  Run // with an error if it cannot
+}
+
+// choose returns the hooks of an event that are for the target, each once. One
+// whose matcher is broken is there, with its error.
+func (r *Runner) choose(agent string, event Event, t target) []*task {
+	var tasks []*task
+	var sound []*Hook
+	for i := range r.hooks[event] {
+		h := &r.hooks[event][i]
+		ok, err := h.matcher.matches(t, r.opts.Match)
+		switch {
+		case err != nil:
+		case !ok, slices.ContainsFunc(sound, h.same):
+			continue
+		default:
+			sound = append(sound, &h.Hook)
+		}
+		run := Run{Event: event, Hook: h.name(), Origin: h.Origin, Agent: agent, Err: err}
+		if t.call != nil {
+			run.Tool, run.Call = t.call.Tool, t.call.ID
+		}
+		tasks = append(tasks, &task{&h.Hook, run})
+	}
+	return tasks
+}
+
+// runAll runs hooks side by side, waits for those that are waited for and returns
+// their runs in order.
+func (r *Runner) runAll(ctx context.Context, tasks []*task, in Input) []Run {
+	var waited []*task
+	done := make(chan *task)
+	for _, t := range tasks {
+		if t.hook.Async {
+			r.unwaited.Go(func() {
+				r.run(r.background, t, in)
+				r.opts.Report(t.run)
+			})
+			continue
+		}
+		waited = append(waited, t)
+		go func() {
+			r.wait(ctx, t, in)
+			done <- t
+		}()
+	}
+	for range waited {
+		r.opts.Report((<-done).run)
+	}
+	var runs []Run
+	for _, t := range waited {
+		runs = append(runs, t.run)
+	}
+	return runs
+}
+
+// wait runs a hook as soon as not too many others run.
+func (r *Runner) wait(ctx context.Context, t *task, in Input) {
+	select {
+	case r.slots <- struct{}{}:
+		defer func() { <-r.slots }()
+	case <-ctx.Done():
+	}
+	r.run(ctx, t, in)
+}
+
+// Close ends the hooks that nobody waits for and returns when they are gone. The
+// runner must not be used afterwards.
+func (r *Runner) Close() {
+	r.close()
+	r.unwaited.Wait()
+}
