@@ -50,6 +50,7 @@ func (f *toolsFlags) call(ctx context.Context, args []string) error {
 		return err
 	}
 	defer w.Close()
+	f.recoverFiles(w)
 	feed := sched.NewFeed()
 	shown := make(chan struct{})
 	go func() {
@@ -74,6 +75,17 @@ func (f *toolsFlags) call(ctx context.Context, args []string) error {
 		}
 	}
 	return nil
+}
+
+// recoverFiles mends what an interrupted write left behind, and says so.
+func (f *toolsFlags) recoverFiles(w *world) {
+	leftovers, err := w.Files.Recover()
+	if err != nil {
+		fmt.Fprintf(f.Err, "look for interrupted writes: %v\n", err)
+	}
+	for _, l := range leftovers {
+		fmt.Fprintf(f.Err, "an interrupted write was found: %v\n", l)
+	}
 }
 
 func (f *toolsFlags) callOne(ctx context.Context, s *sched.Scheduler, set *tool.Set, name, input string) error {
@@ -127,7 +139,8 @@ func (f *toolsFlags) pipeline(w *world, feed *sched.Feed) (*sched.Options, error
 	}
 	return &sched.Options{
 		Judge:    w.engine,
-		Askers:   []sched.Asker{sched.AskerFunc(typedByThePerson)},
+		Hooks:    w.hooks,
+		Askers:   []sched.Asker{w.hooks, sched.AskerFunc(typedByThePerson)},
 		Recorder: verdictRecorder{log, string(w.engine.Policy().Mode())},
 		Feeds:    []*sched.Feed{feed},
 		Output:   resultStore(),

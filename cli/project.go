@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/permission/audit"
@@ -40,10 +41,24 @@ func openProject() (*project, error) {
 	if p.all, err = settings.Load(&p.files); err != nil {
 		return nil, err
 	}
+	if err := managedIntact(p.all); err != nil {
+		return nil, err
+	}
 	if err := p.filter(); err != nil {
 		return nil, err
 	}
 	return p, p.newGuard(wd)
+}
+
+// managedIntact refuses to go on without what an administrator has set: a file
+// that cannot be read may hold denials.
+func managedIntact(s *settings.Settings) error {
+	for _, problem := range s.Problems() {
+		if problem.Kind == settings.Skipped && problem.Source == settings.Managed {
+			return fmt.Errorf("the managed settings cannot be used; ask your administrator to mend them: %s", problem)
+		}
+	}
+	return nil
 }
 
 // filter leaves out what the person has not agreed to. Where that cannot be
@@ -65,7 +80,9 @@ func (p *project) newGuard(cwd string) (err error) {
 	roots := []string{p.dir}
 	for _, d := range p.counts.Directories() {
 		dir := d.Text
-		if !filepath.IsAbs(dir) {
+		if rest, ok := strings.CutPrefix(dir, "~/"); ok {
+			dir = filepath.Join(p.home, rest)
+		} else if !filepath.IsAbs(dir) {
 			dir = filepath.Join(p.dir, dir)
 		}
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {

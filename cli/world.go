@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/haftdev/haft/hook"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/permission/shell"
 	"github.com/haftdev/haft/search"
@@ -22,6 +23,7 @@ type world struct {
 	builtin.World
 	host   *shellrun.Host
 	engine *permission.Engine
+	hooks  *hook.Runner
 }
 
 // openWorld opens the project that this process runs in.
@@ -44,14 +46,24 @@ func openWorld(reexec shellrun.Reexec) (*world, error) {
 	})
 	w.World.Search = search.New(nil)
 	w.World.Dir = func() string { return w.Shell.Dir("") }
-	opts.Dir = w.Shell.Dir
+	opts.Dir, opts.Commands = w.Shell.Dir, shell.OS{}
 	w.engine = permission.NewEngine(opts)
+	w.hooks = hook.New(hook.FromSettings(p.counts.Hooks()), &hook.Options{
+		Project: p.dir,
+		Common: func(agent string) hook.Common {
+			return hook.Common{Cwd: w.Shell.Dir(agent), PermissionMode: string(w.engine.Policy().Mode())}
+		},
+		Match: func(rule string, t *tool.Tool, c *tool.Call) (bool, error) {
+			return w.engine.Policy().Matches(rule, t, c)
+		},
+	})
 	w.Readable = func(path string) bool { return w.engine.Policy().MayRead(path) }
 	return w, nil
 }
 
 // Close ends every command and gives back what is held open.
 func (w *world) Close() error {
+	w.hooks.Close()
 	return errors.Join(w.host.Close(), w.World.Search.Close(), w.Files.Close())
 }
 

@@ -15,12 +15,16 @@ import (
 // hearCommand hears a shell command: what it would run, read and write.
 func (h *hearing) hearCommand() {
 	p := h.policy
-	a := shell.Analyze(h.subject.command, &shell.Options{Cwd: p.at.cwd, Home: p.at.home, Roots: p.guard.Roots(), FS: p.commands})
+	where := &shell.Options{Cwd: p.at.cwd, Home: p.at.home, Roots: p.guard.Roots(), FS: p.commands}
+	a := shell.Analyze(h.subject.command, where)
 	h.writes = !a.ReadOnly
 	h.critical = a.Critical
 	reads, writes := h.look(a.Reads), h.look(a.Writes)
 	h.match(func(r *Rule) bool { return coversCommand(r, a) || h.coversOperand(r, reads, writes) })
 	h.hearOperands(a, reads, writes)
+	if a.ReadOnly && a.UsesGit {
+		h.hearRepository(where)
+	}
 	h.readOnly = a.ReadOnly && h.protected == ""
 	if h.readOnly {
 		h.input = withCommand(h.subject.params, a.Run)
@@ -104,6 +108,15 @@ func (h *hearing) hearOperands(a *shell.Analysis, reads, writes []operand) {
 		case view.Decision != guard.Allow:
 			h.protect(view.Reason, a.ReadOnly)
 		}
+	}
+}
+
+// hearRepository looks for settings of the repository by which git would run a
+// program of the repository's choice, and which no environment turns off.
+func (h *hearing) hearRepository(where *shell.Options) {
+	_, found := shell.Hardening(where)
+	for _, s := range found {
+		h.protect(fmt.Sprintf("git would heed %s in %s", cmp.Or(s.Key, "what cannot be read"), s.File), !s.Neutral)
 	}
 }
 

@@ -140,6 +140,18 @@ func (r *Rule) tooBroadForAuto() bool {
 	return !r.command.exact() && interpreters[firstWord(r.command.parts[0])]
 }
 
+// Matches reports whether a rule, such as one in a hook's matcher, is about a call.
+func (p *Policy) Matches(rule string, t *tool.Tool, c *tool.Call) (bool, error) {
+	r := Rule{Text: rule, Behavior: tool.Deny}
+	if err := r.compile(); err != nil {
+		return false, err
+	}
+	only := *p
+	only.deny, only.ask, only.allow = []*Rule{&r}, nil, nil
+	d := only.Decide(tool.Case{Tool: t, Call: c})
+	return d.Behavior == tool.Deny && d.Rule == rule, nil
+}
+
 // MayRead reports whether a search may look into a file or name it. It is asked
 // about every file that a search comes by, under its physical path, and so looks
 // at the file system only outside the project.

@@ -141,6 +141,24 @@ func TestHooksMayTightenAndNotLoosen(t *testing.T) {
 	}
 }
 
+func TestARuleMatchesACallByItself(t *testing.T) {
+	p := permission.NewPolicy(permission.Options{Guard: virtualGuard(t), Home: "/home/u", Rules: []permission.Rule{{Text: "Bash", Behavior: tool.Deny}}})
+	for _, c := range []struct {
+		rule, command string
+		want          bool
+	}{
+		{"Bash(git push:*)", "ls && git push", true}, {"Bash(git push:*)", "git pull", false}, {"Bash", "ls", true}, {"Read(secrets/**)", "cat secrets/a", true},
+	} {
+		got, err := p.Matches(c.rule, nil, bash(c.command).Call)
+		if got != c.want || err != nil {
+			t.Errorf("%s on %s: %t, %v", c.rule, c.command, got, err)
+		}
+	}
+	if _, err := p.Matches("Bash(", nil, bash("ls").Call); err == nil {
+		t.Error("a broken rule was matched")
+	}
+}
+
 func TestAnEngineLosesNoGrant(t *testing.T) {
 	e := permission.NewEngine(permission.Options{Guard: virtualGuard(t), Home: "/home/u"})
 	var granting sync.WaitGroup
