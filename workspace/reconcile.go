@@ -46,40 +46,37 @@ func (w *Workspace) reconcile(ctx context.Context, r Revision, f *File, hash str
 	}
 	foreign := patch.Diff(was.Bytes(), f.Text.Bytes(), Context)
 	ours, notes, err := r.Make(was)
-	if err != nil {
-		// The edit does not fit what was read. Perhaps it was made for what is there now.
+	if err != nil || was.Encoding().String() != f.Text.Encoding().String() {
+		// The edit does not fit what was read: perhaps it was made for what is there now. Or no line has the bytes it had.
 		return fitNow(r, f, foreign)
 	}
-	o := &Outcome{Stale: true, Foreign: foreign, Notes: notes}
-	m := mergeTexts(was, textfile.Decode(ours, was.Encoding()), f.Text)
+	m := merge.Lines(was.Lines(), textfile.Decode(ours, was.Encoding()).Lines(), f.Text.Lines())
+	merged := m.Bytes()
 	switch {
-	case m.Clean() && r.makesSense(m.Bytes()), r.OnConflict == Overwrite:
-		return m.Bytes(), o, nil
-	case m.Clean():
-		return nil, nil, refuse(Stale, "%s was changed by somebody else since it was read, and does not make sense once both changes are joined. Nothing was written. Read it again.", r.Path.Path)
+	case m.Clean(), r.OnConflict == Overwrite:
 	case r.OnConflict == Markers && r.Check == nil:
-		raw, err := marked(m, f.Text)
-		return raw, o, err
+		if merged, err = marked(m, f.Text); err != nil {
+			return nil, nil, err
+		}
+	default:
+		return nil, nil, &ConflictError{Path: r.Path.Path, Foreign: foreign, Hunks: describe(m, f.Text.Encoding()), NoMarkers: r.Check != nil}
 	}
-	return nil, nil, &ConflictError{Path: r.Path.Path, Foreign: foreign, Hunks: describe(m, f.Text.Encoding()), NoMarkers: r.Check != nil}
+	if r.Check != nil && r.Check(merged) != nil {
+		return nil, nil, refuse(Stale, "%s was changed by somebody else since it was read, and does not make sense once both changes are joined. Nothing was written. Read it again.", r.Path.Path)
+	}
+	return merged, &Outcome{Stale: true, Foreign: foreign, Notes: notes}, nil
 }
 
 // fitNow applies a revision to the file as it is, if it can tell that it fits.
 func fitNow(r Revision, f *File, foreign []patch.Hunk) ([]byte, *Outcome, error) {
 	if r.Whole && r.OnConflict != Overwrite {
-		return nil, nil, refuse(Stale, "%s was changed by somebody else since it was read, and what was read is no longer at hand. Read it again; to write it regardless, send this call again with on_conflict set to \"overwrite\".", r.Path.Path)
+		return nil, nil, refuse(Stale, "%s was changed by somebody else since it was read, and cannot be merged with what was read. Read it again; to write it regardless, send this call again with on_conflict set to \"overwrite\".", r.Path.Path)
 	}
 	raw, notes, err := r.Make(f.Text)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s was changed by somebody else since it was read. Read it again. %w", r.Path.Path, err)
 	}
 	return raw, &Outcome{Stale: true, Foreign: foreign, Notes: notes}, nil
-}
-
-func (r Revision) makesSense(raw []byte) bool { return r.Check == nil || r.Check(raw) == nil }
-
-func mergeTexts(base, ours, theirs *textfile.Text) merge.Result {
-	return merge.Lines(base.Lines(), ours.Lines(), theirs.Lines())
 }
 
 // marked writes conflict markers in the file's encoding.

@@ -225,6 +225,39 @@ func TestMarkersInUTF16(t *testing.T) {
 	}
 }
 
+func TestAFileThatChangedItsEncodingIsEditedAsItIs(t *testing.T) {
+	enc, _ := textfile.ByName("UTF-16LE with BOM")
+	wide := func(s string) string {
+		raw, err := enc.Encode(s)
+		must(t, err)
+		return string(append(enc.BOM(), raw...))
+	}
+	b := newBench(t, map[string]string{"f": "a\nb\nc\n"})
+	b.read("f")
+	b.write("f", wide("a\nb\nc\n"))
+	o, err := b.editChoosing("f", "b", "x", Markers)
+	must(t, err)
+	if !o.Stale || b.content("f") != wide("a\nx\nc\n") {
+		t.Errorf("stale %v, content %q", o.Stale, b.content("f"))
+	}
+}
+
+func TestAMergeThatMakesNoSenseIsRefused(t *testing.T) {
+	for _, c := range []Choice{Refuse, Overwrite} {
+		b := newBench(t, map[string]string{"f": lines})
+		b.read("f")
+		b.write("f", strings.Replace(lines, "eight", "EIGHT", 1))
+		_, err := b.Revise(context.Background(), Revision{Path: b.Look(b.path("f")), Make: replacing("one", "1"), OnConflict: c,
+			Check: func(raw []byte) error {
+				if bytes.Contains(raw, []byte("EIGHT")) {
+					return errors.New("nonsense")
+				}
+				return nil
+			}})
+		wantCode(t, err, Stale)
+	}
+}
+
 func TestAnEditOfTheNewContentFits(t *testing.T) {
 	b := newBench(t, map[string]string{"f": lines})
 	b.read("f")

@@ -79,10 +79,10 @@ func view(ws *workspace.Workspace, c *tool.Call, path string, op guard.Op) tool.
 // previewLimit is the size of a file up to which Validate tries a change before anybody is asked about it.
 const previewLimit = 2 << 20
 
-// Preview reports why a revision would be refused, if that is cheap to find out. Files that need asking about are not opened
-// before somebody was asked.
+// Preview reports why a revision would be refused, if that is cheap to find out. Only files that the guard lets pass are
+// opened before the verdict.
 func Preview(ctx context.Context, ws *workspace.Workspace, r workspace.Revision) *tool.Problem {
-	if r.Path.Verdict(guard.Write).Decision == guard.Ask || r.Path.Exists && r.Path.Info.Size > previewLimit {
+	if r.Path.Verdict(guard.Write).Decision != guard.Allow || r.Path.Exists && r.Path.Info.Size > previewLimit {
 		return nil
 	}
 	_, err := ws.Preview(ctx, r)
