@@ -95,7 +95,7 @@ func (r *Rule) compileSpec() (err error) {
 	switch kindOf(r.name) {
 	case commandTool:
 		if strings.HasPrefix(r.spec, "command:") {
-			return errors.New("write the command itself, without command:")
+			return errors.New("write the command itself and not its parameter")
 		}
 		r.command = newTextPattern(r.spec)
 	case readTool, editTool:

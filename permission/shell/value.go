@@ -52,7 +52,15 @@ func (a *analyzer) braces(w *syntax.Word) []*syntax.Word {
 		a.refuse("a brace expression becomes too many words")
 		return []*syntax.Word{w}
 	}
-	return expand.Braces(&cp)
+	var words []*syntax.Word
+	for word, err := range expand.BracesSeq(nil, &cp) {
+		if err != nil {
+			a.refuse("a brace expression becomes too many words")
+			return []*syntax.Word{w}
+		}
+		words = append(words, word)
+	}
+	return words
 }
 
 // braceCount returns how many words the parts become, or too many.

@@ -19,8 +19,10 @@ func (s *Subject) words(t *testing.T) {
 	if d != s.Tool.Describe(s.Session) {
 		t.Error("the description changes from call to call: the prompt cache would never hit")
 	}
-	if s.Tool.Prompt != nil && s.Tool.Prompt(s.Session) != s.Tool.Prompt(s.Session) {
-		t.Error("the prompt changes from call to call")
+	if s.Tool.Prompt != nil {
+		if first := s.Tool.Prompt(s.Session); first != s.Tool.Prompt(s.Session) {
+			t.Error("the prompt changes from call to call")
+		}
 	}
 	if n := s.Tool.ResultLimit(); n > maxLimit {
 		t.Errorf("a result may have %d characters, more than any conversation should take", n)
