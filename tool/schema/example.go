@@ -88,6 +88,9 @@ func (n *node) placeUnknown(out, sent map[string]any, name string, value any) {
 		return
 	}
 	meant := n.alias[name]
+	if len(sent) > maxMade {
+		return // a wholly wrong input means nothing
+	}
 	if guesses := near.Names(name, n.order, 1); meant == "" && len(guesses) > 0 {
 		meant = guesses[0]
 	}

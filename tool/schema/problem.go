@@ -74,9 +74,11 @@ const maxProblems = 12
 // object lists what is allowed, and none past those that are shown gets a hint,
 // so that a wholly wrong input stays readable and cheap.
 func (c *checker) unknown(path, name string, value any, n *node, first bool) Problem {
+	if len(c.problems) >= maxProblems {
+		return Problem{Path: join(path, cut(name))}
+	}
 	p := Problem{Path: join(path, cut(name)), Got: show(value)}
 	switch canonical := n.alias[name]; {
-	case len(c.problems) >= maxProblems:
 	case canonical != "":
 		p.Hint = fmt.Sprintf("It is an older name of %s, which was sent as well: send only %s.", canonical, canonical)
 	case len(n.order) == 0:
