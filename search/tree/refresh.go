@@ -252,7 +252,8 @@ func (t *Tree) attached(d *Dir) bool {
 // relist reads d again, keeping what did not change, and gives the directories
 // that are new.
 func (t *Tree) relist(d *Dir, c *changes) (fresh []*Dir) {
-	l, err := readEntries(d, make([]byte, 32<<10), true)
+	var w workspace
+	l, err := w.readEntries(d, true)
 	if err != nil {
 		t.drop(d)
 		d.subs, d.files, d.unreadable = nil, nil, true
