@@ -105,8 +105,9 @@ func TestFreshness(t *testing.T) {
 		rounds = v
 	}
 	for name, o := range map[string]*Options{
-		"watched":             {NoIndex: true},
-		"watched and indexed": {IndexFrom: 1},
+		"watched":             {NoIndex: true, CacheBytes: -1},
+		"watched and indexed": {IndexFrom: 1, CacheBytes: -1},
+		"everything on":       {IndexFrom: 1},
 		"swept and indexed":   {IndexFrom: 1, NoWatch: true},
 	} {
 		t.Run(name, func(t *testing.T) {

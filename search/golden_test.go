@@ -228,9 +228,11 @@ func format(q Query, r *Result) []string {
 func layers(t testing.TB) map[string]*Searcher {
 	m := map[string]*Searcher{
 		"stateless": New(&Options{Stateless: true}),
-		"list":      New(&Options{NoIndex: true}),
+		"list":      New(&Options{NoIndex: true, CacheBytes: -1}),
 		"sweep":     New(&Options{NoWatch: true, IndexFrom: 1}),
-		"index":     New(&Options{IndexFrom: 1}),
+		"index":     New(&Options{IndexFrom: 1, CacheBytes: -1}),
+		"cache":     New(&Options{NoIndex: true}),
+		"all":       New(&Options{IndexFrom: 1}),
 	}
 	for _, s := range m {
 		t.Cleanup(func() { s.Close() })

@@ -23,6 +23,7 @@ type scan struct {
 	// last word.
 	sorted     bool
 	shortIsEnd bool
+	cache      *cache
 	// candidate rules out files that cannot match; nil rules out none.
 	candidate func(*tree.File) bool
 
@@ -196,7 +197,7 @@ func (s *Searcher) release(w *worker) {
 
 // search gives the hit in f, or nil.
 func (w *worker) search(f *tree.File, st *Stats) *Hit {
-	text, mtime, err := w.r.read(f.Path, !w.scan.sorted)
+	text, mtime, err := w.text(f)
 	if err != nil {
 		w.refuse(err, st)
 		return nil
@@ -218,6 +219,17 @@ func (w *worker) search(f *tree.File, st *Stats) *Hit {
 		hit.Mtime = f.Mtime
 	}
 	return &hit
+}
+
+// text gives the text of f, from memory if it is there.
+func (w *worker) text(f *tree.File) (text []byte, mtime int64, err error) {
+	if text, ok := w.scan.cache.get(f); ok {
+		return text, f.Mtime, nil
+	}
+	if text, mtime, err = w.r.read(f.Path, !w.scan.sorted); err == nil {
+		w.scan.cache.put(f, text)
+	}
+	return text, mtime, err
 }
 
 // refuse counts a file that could not be searched.

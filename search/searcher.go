@@ -5,7 +5,8 @@
 // bottom every query walks the tree and reads the files. Above that, the list of
 // files is kept between queries and proved current at each (package tree). Above
 // that, signatures of the files' contents, built in the background, rule out most
-// files that cannot match (package index); what they do not rule out is read. Where
+// files that cannot match (package index); what they do not rule out is read, from a
+// bounded memory of texts if it was read before. Where
 // a layer fails, for one of a hundred reasons, the answer is the same and takes
 // longer: none can make an answer stale.
 //
@@ -51,6 +52,9 @@ type Options struct {
 	NoIndex bool
 	// IndexFrom is the number of files from which a tree is indexed; zero means 200.
 	IndexFrom int
+	// CacheBytes is how much text of files is kept in memory; zero means 128 MB, and
+	// less than zero none.
+	CacheBytes int64
 	// Global holds the user's ignore rules for all repositories; zero means none.
 	Global ignore.Global
 }
@@ -78,7 +82,10 @@ func New(o *Options) *Searcher {
 	if s.opts.IndexFrom <= 0 {
 		s.opts.IndexFrom = indexFrom
 	}
-	s.trees.opts = &s.opts
+	if s.opts.CacheBytes == 0 {
+		s.opts.CacheBytes = 128 << 20
+	}
+	s.trees.opts, s.trees.texts.max = &s.opts, s.opts.CacheBytes
 	return s
 }
 
@@ -173,7 +180,7 @@ func (sc *scan) answer(ctx context.Context) error {
 	if v == nil {
 		return sc.fresh(ctx, path)
 	}
-	sc.sorted, sc.shortIsEnd = true, v.local
+	sc.sorted, sc.shortIsEnd, sc.cache = true, v.local, v.cache
 	sc.candidate = v.index.candidates(sc.pattern)
 	sc.run(ctx, v.files)
 	sc.s.trees.startIndex(v.kept)

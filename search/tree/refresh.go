@@ -130,7 +130,7 @@ func (t *Tree) note(c *changes, e Event) {
 		c.rules[d] = true
 	case e.Gone:
 		c.dirs[d.parent] = true
-		d.stat = rawfs.Stat{}
+		d.replaced = true
 	case e.Name == "":
 		c.dirs[d] = true
 	case ignore.MarkOf(e.Name) != 0:
@@ -139,7 +139,7 @@ func (t *Tree) note(c *changes, e Event) {
 		c.dirs[d] = true
 		// A directory that came back under its old name is another one.
 		if i := d.subNamed(e.Name); i >= 0 {
-			d.subs[i].stat = rawfs.Stat{}
+			d.subs[i].replaced = true
 		}
 		c.file(d, e.Name)
 	case e.Content:
@@ -313,7 +313,7 @@ func (t *Tree) keepSubs(d *Dir, old []*Dir) (fresh []*Dir) {
 	}
 	for i, s := range d.subs {
 		prev := byPath[s.Path]
-		if prev != nil {
+		if prev != nil && !prev.replaced {
 			st, err := rawfs.Lstat(trimSlash(s.Path))
 			if err == nil && st.Ino == prev.stat.Ino && st.Dev == prev.stat.Dev {
 				d.subs[i] = prev
@@ -361,6 +361,9 @@ func (t *Tree) bury(f *File) {
 	f.dead = true
 	t.removed = true
 	delete(t.unsteady, f)
+	if t.opts.Dropped != nil {
+		t.opts.Dropped(f)
+	}
 	t.count--
 }
 
