@@ -88,9 +88,10 @@ func (ts *trees) indexFiles(idx *index.Index, k *kept) {
 	})
 	slices.SortFunc(todo, func(a, b *tree.File) int { return cmp.Compare(a.Size, b.Size) })
 	w := &indexWorker{idx: idx}
-	w.r = reader{max: maxIndexed, stop: ts.stop.Load, shortIsEnd: k.local}
+	stop := func() bool { return ts.life.Err() != nil }
+	w.r = reader{max: maxIndexed, stop: stop, shortIsEnd: k.local}
 	for _, f := range todo {
-		if ts.stop.Load() {
+		if stop() {
 			return
 		}
 		w.add(f)

@@ -79,13 +79,9 @@ func (sc *scan) watch(ctx context.Context) func() bool {
 
 func (sc *scan) halt(why string) { sc.stop.CompareAndSwap(nil, &why) }
 
-// admit decides whether f is to be read.
+// admit decides whether f may have to be read.
 func (sc *scan) admit(f *tree.File) bool {
 	if !sc.filter.match(f) {
-		return false
-	}
-	if sc.q.Allow != nil && !sc.q.Allow(f.Path) {
-		sc.res.Stats.Denied++
 		return false
 	}
 	if sc.res.Stats.Scanned++; sc.res.Stats.Scanned > sc.q.Budget.Files {
@@ -137,6 +133,7 @@ func (sc *scan) search(batch []*tree.File) {
 func (s *Stats) add(o Stats) {
 	s.Bytes += o.Bytes
 	s.Binary += o.Binary
+	s.Denied += o.Denied
 	s.TooLarge += o.TooLarge
 	s.Unreadable += o.Unreadable
 }
@@ -197,6 +194,10 @@ func (s *Searcher) release(w *worker) {
 
 // search gives the hit in f, or nil.
 func (w *worker) search(f *tree.File, st *Stats) *Hit {
+	if allow := w.scan.q.Allow; allow != nil && !allow(f.Path) {
+		st.Denied++
+		return nil
+	}
 	text, mtime, err := w.text(f)
 	if err != nil {
 		w.refuse(err, st)

@@ -16,8 +16,9 @@
 //
 // A Searcher is safe for concurrent use. Its owner closes it, which releases the
 // watches and the memory. It reads files with the rights of this process and
-// follows no symbolic links below the path it is given; what may be read is
-// decided by the caller, through Query.Allow.
+// follows no symbolic links below the path it is given. What may be searched is
+// decided by the caller, through Query.Allow; signatures are made of other files too
+// but never leave this package.
 package search
 
 import (
@@ -86,6 +87,7 @@ func New(o *Options) *Searcher {
 		s.opts.CacheBytes = 128 << 20
 	}
 	s.trees.opts, s.trees.texts.max = &s.opts, s.opts.CacheBytes
+	s.trees.life, s.trees.end = context.WithCancel(context.Background())
 	return s
 }
 

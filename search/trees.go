@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/haftdev/haft/search/rawfs"
 	"github.com/haftdev/haft/search/tree"
@@ -25,8 +24,9 @@ type trees struct {
 	kept   []*kept // least recently used first
 	closed bool
 	texts  budget         // of all caches
-	stop   atomic.Bool    // tells background work to end
-	group  sync.WaitGroup // background work
+	group  sync.WaitGroup // background work, which ends soon after life does
+	life   context.Context
+	end    context.CancelFunc
 }
 
 // kept is one remembered directory.
@@ -63,7 +63,7 @@ func (ts *trees) view(ctx context.Context, dir, path string) (*view, error) {
 	if mine && path == dir {
 		ts.build(ctx, k)
 	} else if mine {
-		ts.group.Go(func() { ts.build(context.WithoutCancel(ctx), k) })
+		ts.group.Go(func() { ts.build(ts.life, k) })
 	}
 	if path != dir {
 		select {
@@ -161,7 +161,7 @@ func (ts *trees) build(ctx context.Context, k *kept) {
 }
 
 func (ts *trees) close() {
-	ts.stop.Store(true)
+	ts.end()
 	ts.mu.Lock()
 	ts.closed = true
 	for _, k := range ts.kept {
