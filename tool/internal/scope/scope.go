@@ -15,6 +15,7 @@ import (
 
 	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/search"
+	"github.com/haftdev/haft/search/ignore"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -31,6 +32,12 @@ func New(dir, path string, allow func(string) bool) Scope {
 		path = filepath.Join(dir, path)
 	}
 	return Scope{dir, filepath.Clean(path), allow}
+}
+
+// Searcher is for tools that are given none: it remembers nothing, so nobody has to
+// close it.
+func Searcher() *search.Searcher {
+	return search.New(&search.Options{Stateless: true, Global: ignore.LoadGlobal(os.Getenv)})
 }
 
 // WorkingDir is that of this process.
