@@ -110,7 +110,7 @@ func Note(results int, st search.Stats, partial string) string {
 		parts = append(parts, "The search stopped early ("+budget(partial)+" used up): results are partial. Narrow path, glob or pattern for the rest.")
 	}
 	if partial != "" || results == 0 || results <= few && left != "" {
-		parts = append(parts, counted(st.Scanned, "file was", "files were")+" looked at.")
+		parts = append(parts, counted(st.Scanned-st.Denied, "file was", "files were")+" looked at.")
 		if left != "" {
 			parts = append(parts, "Left out: "+left+".")
 		}
