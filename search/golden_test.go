@@ -133,7 +133,7 @@ func utf16Text(s string, big bool) string {
 // paths relative to dir, and without the notes it mixes in.
 func runRg(t testing.TB, rg, dir string, args ...string) []string {
 	t.Helper()
-	cmd := exec.Command(rg, append([]string{"--no-config", "--no-ignore-global", "--hidden", "--glob", "!.git", "--no-heading", "--color=never"}, args...)...)
+	cmd := exec.Command(rg, append([]string{"--no-config", "--hidden", "--glob", "!.git", "--no-heading", "--color=never"}, args...)...)
 	cmd.Dir = dir
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs

@@ -26,6 +26,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -56,8 +57,9 @@ type Options struct {
 	// CacheBytes is how much text of files is kept in memory; zero means 128 MB, and
 	// less than zero none.
 	CacheBytes int64
-	// Global holds the user's ignore rules for all repositories; zero means none.
-	Global ignore.Global
+	// Global gives the user's ignore rules for all repositories; nil means those that
+	// git finds with the environment of this process.
+	Global func() ignore.Global
 }
 
 // Searcher answers queries.
@@ -85,6 +87,9 @@ func New(o *Options) *Searcher {
 	}
 	if s.opts.CacheBytes == 0 {
 		s.opts.CacheBytes = 128 << 20
+	}
+	if s.opts.Global == nil {
+		s.opts.Global = func() ignore.Global { return ignore.LoadGlobal(os.Getenv) }
 	}
 	s.trees.opts, s.trees.texts.max = &s.opts, s.opts.CacheBytes
 	s.trees.life, s.trees.end = context.WithCancel(context.Background())

@@ -28,7 +28,7 @@ func (b *bench) globs(ctx context.Context) error {
 		differs := 0
 		for range b.rounds {
 			c, err := measure(func() (err error) {
-				want, err = output(exec.Command(b.rg, "--no-config", "--no-ignore-global", "--files", "--hidden", "--glob", "!.git", "--glob", p, "--sort=modified", b.dir), b.dir)
+				want, err = output(exec.Command(b.rg, "--no-config", "--files", "--hidden", "--glob", "!.git", "--glob", p, "--sort=modified", b.dir), b.dir)
 				return err
 			})
 			if err != nil {

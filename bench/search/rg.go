@@ -18,7 +18,7 @@ type answer []string
 // runRg asks ripgrep as a harness does: one process per query, hidden files
 // included, output collected, matching files sorted by modification time.
 func runRg(rg, dir string, q search.Query) (answer, error) {
-	args := []string{"--no-config", "--no-ignore-global", "--hidden", "--glob", "!.git", "--no-heading", "--color=never", "--no-messages"}
+	args := []string{"--no-config", "--hidden", "--glob", "!.git", "--no-heading", "--color=never", "--no-messages"}
 	switch q.Mode {
 	case search.Files:
 		args = append(args, "-l")

@@ -37,7 +37,11 @@ type source struct {
 }
 
 func (t *Tree) loadRules() {
-	base, paths := ignore.Root(t.Root, t.opts.Global)
+	var global ignore.Global
+	if t.opts.Global != nil {
+		global = t.opts.Global()
+	}
+	base, paths := ignore.Root(t.Root, global)
 	t.base, t.sources = base, nil
 	for _, p := range paths {
 		t.sources = append(t.sources, newSource(p))

@@ -93,8 +93,9 @@ type Options struct {
 	// Watcher announces changes. Nil makes Refresh look at every file. The tree
 	// closes it.
 	Watcher Watcher
-	// Global holds the user's ignore rules; the zero value has none.
-	Global ignore.Global
+	// Global gives the user's ignore rules, again each time the tree is built; nil
+	// means none.
+	Global func() ignore.Global
 	// Dropped is called for every version that leaves the tree; nil means nobody
 	// cares. It must not call the tree.
 	Dropped func(*File)

@@ -15,7 +15,6 @@ import (
 
 	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/search"
-	"github.com/haftdev/haft/search/ignore"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -37,7 +36,7 @@ func New(dir, path string, allow func(string) bool) Scope {
 // Searcher is for tools that are given none: it remembers nothing, so nobody has to
 // close it.
 func Searcher() *search.Searcher {
-	return search.New(&search.Options{Stateless: true, Global: ignore.LoadGlobal(os.Getenv)})
+	return search.New(&search.Options{Stateless: true})
 }
 
 // WorkingDir is that of this process.
