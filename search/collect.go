@@ -35,7 +35,7 @@ func (c *collector) collect(text []byte, explicit bool) (hit Hit, ok, binary boo
 	for lo, hi, found := c.m.Next(); found; lo, hi, found = c.m.Next() {
 		lines := hi
 		if c.q.Multiline {
-			if lo >= len(text) && len(text) > 0 {
+			if lo >= len(text) {
 				break // the phantom line after the last line break
 			}
 			lines = lineEnd(text, max(lo, hi-1))

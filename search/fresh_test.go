@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/haftdev/haft/search/ignore"
 	"github.com/haftdev/haft/search/rgtest"
 )
 
@@ -105,8 +106,9 @@ func TestFreshness(t *testing.T) {
 		rounds = v
 	}
 	for name, o := range map[string]*Options{
-		"watched":             {NoIndex: true},
-		"watched and indexed": {IndexFrom: 1},
+		"watched":             {NoIndex: true, CacheBytes: -1},
+		"watched and indexed": {IndexFrom: 1, CacheBytes: -1},
+		"everything on":       {IndexFrom: 1},
 		"swept and indexed":   {IndexFrom: 1, NoWatch: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -141,6 +143,24 @@ func TestFreshness(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestGlobalExcludesThatChange edits the user's own rules between queries.
+func TestGlobalExcludesThatChange(t *testing.T) {
+	home, dir := t.TempDir(), filepath.Join(t.TempDir(), "tree")
+	writeFile(t, filepath.Join(dir, ".git/HEAD"), "")
+	writeFile(t, filepath.Join(dir, "a.txt"), "needle\n")
+	env := func(k string) string { return map[string]string{"HOME": home}[k] }
+	s := New(&Options{Global: func() ignore.Global { return ignore.LoadGlobal(env) }})
+	defer s.Close()
+	q := Query{Dir: dir, Pattern: "needle"}
+	for i, rules := range []string{"*.log\n", "*.txt\n", "", "a*\n"} {
+		writeFile(t, filepath.Join(home, ".config/git/ignore"), rules)
+		hidden := i == 1 || i == 3
+		if got := answer(t, s, q); (len(got) == 0) != hidden {
+			t.Errorf("with %q: %q", rules, got)
+		}
 	}
 }
 

@@ -18,7 +18,8 @@ import (
 type GlobQuery struct {
 	// Pattern is a path with *, ?, [classes], {a,b} and ** for any number of
 	// directories, relative to Path. One without a slash matches at any depth. Names
-	// that start with a dot match like others. An absolute one replaces Path.
+	// that start with a dot match like others. It may be absolute or have leading ..
+	// elements as long as it does not leave Path.
 	Pattern string
 	// Dir, Path, Allow and Budget are as in [Query]; Path is a directory.
 	Dir, Path string
@@ -38,7 +39,20 @@ type GlobResult struct {
 	Stats   Stats
 }
 
-// Glob answers q. Errors are those of the pattern ([GlobError]), the path or ctx.
+// OutsideError is a pattern that leads out of the directory searched. Whoever
+// allowed the one has not allowed the other.
+type OutsideError struct {
+	Pattern string
+	Path    string // where the search was to be
+	Dir     string // where the pattern leads
+}
+
+func (e *OutsideError) Error() string {
+	return fmt.Sprintf("the pattern %s leads out of %s", e.Pattern, e.Path)
+}
+
+// Glob answers q. Errors are those of the pattern ([GlobError], [OutsideError]), the
+// path or ctx.
 func (s *Searcher) Glob(ctx context.Context, q GlobQuery) (*GlobResult, error) {
 	if err := rebase(&q); err != nil {
 		return nil, err
@@ -71,11 +85,12 @@ func rebase(q *GlobQuery) error {
 		return err
 	}
 	q.Budget = q.Budget.withDefaults()
-	q.Pattern = strings.TrimPrefix(path.Clean(q.Pattern), "./")
+	given, base := q.Pattern, q.Path
+	q.Pattern = path.Clean(q.Pattern)
 	rest, absolute := strings.CutPrefix(q.Pattern, "/")
 	if absolute {
-		q.Path, q.Pattern = "/", rest
-	} else if !strings.HasPrefix(q.Pattern, "../") {
+		base, q.Pattern = "/", rest
+	} else if q.Pattern != ".." && !strings.HasPrefix(q.Pattern, "../") {
 		return nil
 	}
 	g, err := compileGlob(q.Pattern)
@@ -83,10 +98,14 @@ func rebase(q *GlobQuery) error {
 		return err
 	}
 	if p := g.Prefix(); p != "" {
-		q.Path = filepath.Join(q.Path, p)
-		if q.Pattern = strings.TrimPrefix(q.Pattern, p+"/"); !strings.Contains(q.Pattern, "/") {
-			q.Pattern = "/" + q.Pattern // in that directory, not at any depth
-		}
+		base = filepath.Join(base, p)
+		q.Pattern = strings.TrimPrefix(q.Pattern, p+"/")
+	}
+	if !within(q.Path, base) {
+		return &OutsideError{given, q.Path, base}
+	}
+	if q.Path = base; !strings.Contains(q.Pattern, "/") {
+		q.Pattern = "/" + q.Pattern // in that directory, not at any depth
 	}
 	return nil
 }

@@ -228,9 +228,11 @@ func format(q Query, r *Result) []string {
 func layers(t testing.TB) map[string]*Searcher {
 	m := map[string]*Searcher{
 		"stateless": New(&Options{Stateless: true}),
-		"list":      New(&Options{NoIndex: true}),
+		"list":      New(&Options{NoIndex: true, CacheBytes: -1}),
 		"sweep":     New(&Options{NoWatch: true, IndexFrom: 1}),
-		"index":     New(&Options{IndexFrom: 1}),
+		"index":     New(&Options{IndexFrom: 1, CacheBytes: -1}),
+		"cache":     New(&Options{NoIndex: true}),
+		"all":       New(&Options{IndexFrom: 1}),
 	}
 	for _, s := range m {
 		t.Cleanup(func() { s.Close() })
@@ -298,7 +300,7 @@ func goldenQueries(dir string) []Query {
 	for _, p := range []string{"plain.txt", "a.log", "build", "sub", "link.txt", "linkdir", "nested", "src/a", "build/out.txt", ".git/HEAD", "utf16le.txt", "crlf.txt", "empty.txt"} {
 		out = append(out, Query{Pattern: "needle", Dir: dir, Path: p, Mode: Content})
 	}
-	for _, p := range []string{`needle\nhay`, `a needle b\n.*\nNEEDLE`, `(?s)func.*?\}`, `needle`, `\{\n\s+return`, `hay\s+a`, `^\n`} {
+	for _, p := range []string{`^\s*$`, `needle\nhay`, `a needle b\n.*\nNEEDLE`, `(?s)func.*?\}`, `needle`, `\{\n\s+return`, `hay\s+a`, `^\n`} {
 		out = append(out, Query{Pattern: p, Dir: dir, Multiline: true, Mode: Content, Globs: []string{"!*crlf*", "!blank*"}},
 			Query{Pattern: p, Dir: dir, Multiline: true, Globs: []string{"!*crlf*"}})
 	}

@@ -88,9 +88,10 @@ func (ts *trees) indexFiles(idx *index.Index, k *kept) {
 	})
 	slices.SortFunc(todo, func(a, b *tree.File) int { return cmp.Compare(a.Size, b.Size) })
 	w := &indexWorker{idx: idx}
-	w.r = reader{max: maxIndexed, stop: ts.stop.Load, shortIsEnd: k.local}
+	stop := func() bool { return ts.life.Err() != nil }
+	w.r = reader{max: maxIndexed, stop: stop, shortIsEnd: k.local}
 	for _, f := range todo {
-		if ts.stop.Load() {
+		if stop() {
 			return
 		}
 		w.add(f)
@@ -148,23 +149,31 @@ func (s *Searcher) WaitIndexed() {
 	}
 }
 
-// Memory gives what the lists of files and the signatures take, in bytes.
-func (s *Searcher) Memory() (list, signatures int64) {
+// Memory is what a searcher keeps, in bytes.
+type Memory struct {
+	List       int64 // of files
+	Signatures int64 // of their contents
+	Texts      int64 // in the cache
+}
+
+// Memory gives what the searcher keeps now.
+func (s *Searcher) Memory() Memory {
 	s.trees.mu.Lock()
 	kept := slices.Clone(s.trees.kept)
 	s.trees.mu.Unlock()
+	m := Memory{Texts: s.trees.texts.used.Load()}
 	for _, k := range kept {
 		<-k.ready
 		if k.tree == nil {
 			continue
 		}
-		list += k.tree.Memory()
+		m.List += k.tree.Memory()
 		k.index.mu.Lock()
 		if k.index.index != nil {
 			n, _ := k.index.index.Size()
-			signatures += n
+			m.Signatures += n
 		}
 		k.index.mu.Unlock()
 	}
-	return list, signatures
+	return m
 }

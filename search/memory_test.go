@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -87,8 +88,31 @@ func TestMemoryShare(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.WaitIndexed()
-	list, signatures := s.Memory()
-	if share := float64(list+signatures) / float64(r.Stats.Bytes); share > 0.08 {
-		t.Errorf("list %d and signatures %d bytes are %.1f %% of %d bytes of text, want 8 at most", list, signatures, 100*share, r.Stats.Bytes)
+	m := s.Memory()
+	if share := float64(m.List+m.Signatures) / float64(r.Stats.Bytes); share > 0.08 {
+		t.Errorf("list %d and signatures %d bytes are %.1f %% of %d bytes of text, want 8 at most", m.List, m.Signatures, 100*share, r.Stats.Bytes)
+	}
+}
+
+func TestTextsStayWithinTheirBound(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 100 {
+		writeFile(t, filepath.Join(dir, fmt.Sprintf("f%d.txt", i)), strings.Repeat("hay\n", 1000))
+	}
+	const bound = 50 * 4000
+	s := New(&Options{CacheBytes: bound, NoIndex: true})
+	defer s.Close()
+	for i := range 5 {
+		answer(t, s, Query{Dir: dir, Pattern: "needle"})
+		if m := s.Memory(); m.Texts > bound || m.Texts < bound/2 {
+			t.Errorf("query %d: %d bytes of text are kept, the bound is %d", i, m.Texts, bound)
+		}
+		for j := range 60 { // versions that go make room for others
+			writeFile(t, filepath.Join(dir, fmt.Sprintf("f%d.txt", j)), strings.Repeat("hey\n", 1000))
+		}
+	}
+	s.trees.close()
+	if m := s.Memory(); m.Texts != 0 {
+		t.Errorf("%d bytes of text are kept after closing", m.Texts)
 	}
 }

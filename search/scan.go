@@ -23,6 +23,7 @@ type scan struct {
 	// last word.
 	sorted     bool
 	shortIsEnd bool
+	cache      *cache
 	// candidate rules out files that cannot match; nil rules out none.
 	candidate func(*tree.File) bool
 
@@ -78,13 +79,9 @@ func (sc *scan) watch(ctx context.Context) func() bool {
 
 func (sc *scan) halt(why string) { sc.stop.CompareAndSwap(nil, &why) }
 
-// admit decides whether f is to be read.
+// admit decides whether f may have to be read.
 func (sc *scan) admit(f *tree.File) bool {
 	if !sc.filter.match(f) {
-		return false
-	}
-	if sc.q.Allow != nil && !sc.q.Allow(f.Path) {
-		sc.res.Stats.Denied++
 		return false
 	}
 	if sc.res.Stats.Scanned++; sc.res.Stats.Scanned > sc.q.Budget.Files {
@@ -136,6 +133,7 @@ func (sc *scan) search(batch []*tree.File) {
 func (s *Stats) add(o Stats) {
 	s.Bytes += o.Bytes
 	s.Binary += o.Binary
+	s.Denied += o.Denied
 	s.TooLarge += o.TooLarge
 	s.Unreadable += o.Unreadable
 }
@@ -196,7 +194,11 @@ func (s *Searcher) release(w *worker) {
 
 // search gives the hit in f, or nil.
 func (w *worker) search(f *tree.File, st *Stats) *Hit {
-	text, mtime, err := w.r.read(f.Path, !w.scan.sorted)
+	if allow := w.scan.q.Allow; allow != nil && !allow(f.Path) {
+		st.Denied++
+		return nil
+	}
+	text, mtime, err := w.text(f)
 	if err != nil {
 		w.refuse(err, st)
 		return nil
@@ -218,6 +220,17 @@ func (w *worker) search(f *tree.File, st *Stats) *Hit {
 		hit.Mtime = f.Mtime
 	}
 	return &hit
+}
+
+// text gives the text of f, from memory if it is there.
+func (w *worker) text(f *tree.File) (text []byte, mtime int64, err error) {
+	if text, ok := w.scan.cache.get(f); ok {
+		return text, f.Mtime, nil
+	}
+	if text, mtime, err = w.r.read(f.Path, !w.scan.sorted); err == nil {
+		w.scan.cache.put(f, text)
+	}
+	return text, mtime, err
 }
 
 // refuse counts a file that could not be searched.

@@ -5,7 +5,8 @@
 // bottom every query walks the tree and reads the files. Above that, the list of
 // files is kept between queries and proved current at each (package tree). Above
 // that, signatures of the files' contents, built in the background, rule out most
-// files that cannot match (package index); what they do not rule out is read. Where
+// files that cannot match (package index); what they do not rule out is read, from a
+// bounded memory of texts if it was read before. Where
 // a layer fails, for one of a hundred reasons, the answer is the same and takes
 // longer: none can make an answer stale.
 //
@@ -15,8 +16,9 @@
 //
 // A Searcher is safe for concurrent use. Its owner closes it, which releases the
 // watches and the memory. It reads files with the rights of this process and
-// follows no symbolic links below the path it is given; what may be read is
-// decided by the caller, through Query.Allow.
+// follows no symbolic links below the path it is given. What may be searched is
+// decided by the caller, through Query.Allow; signatures are made of other files too
+// but never leave this package.
 package search
 
 import (
@@ -24,6 +26,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -51,8 +54,12 @@ type Options struct {
 	NoIndex bool
 	// IndexFrom is the number of files from which a tree is indexed; zero means 200.
 	IndexFrom int
-	// Global holds the user's ignore rules for all repositories; zero means none.
-	Global ignore.Global
+	// CacheBytes is how much text of files is kept in memory; zero means 128 MB, and
+	// less than zero none.
+	CacheBytes int64
+	// Global gives the user's ignore rules for all repositories; nil means those that
+	// git finds with the environment of this process.
+	Global func() ignore.Global
 }
 
 // Searcher answers queries.
@@ -78,7 +85,14 @@ func New(o *Options) *Searcher {
 	if s.opts.IndexFrom <= 0 {
 		s.opts.IndexFrom = indexFrom
 	}
-	s.trees.opts = &s.opts
+	if s.opts.CacheBytes == 0 {
+		s.opts.CacheBytes = 128 << 20
+	}
+	if s.opts.Global == nil {
+		s.opts.Global = func() ignore.Global { return ignore.LoadGlobal(os.Getenv) }
+	}
+	s.trees.opts, s.trees.texts.max = &s.opts, s.opts.CacheBytes
+	s.trees.life, s.trees.end = context.WithCancel(context.Background())
 	return s
 }
 
@@ -173,7 +187,7 @@ func (sc *scan) answer(ctx context.Context) error {
 	if v == nil {
 		return sc.fresh(ctx, path)
 	}
-	sc.sorted, sc.shortIsEnd = true, v.local
+	sc.sorted, sc.shortIsEnd, sc.cache = true, v.local, v.cache
 	sc.candidate = v.index.candidates(sc.pattern)
 	sc.run(ctx, v.files)
 	sc.s.trees.startIndex(v.kept)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/haftdev/haft/search/rawfs"
 	"github.com/haftdev/haft/search/tree"
@@ -24,8 +23,10 @@ type trees struct {
 	mu     sync.Mutex
 	kept   []*kept // least recently used first
 	closed bool
-	stop   atomic.Bool    // tells background work to end
-	group  sync.WaitGroup // background work
+	texts  budget         // of all caches
+	group  sync.WaitGroup // background work, which ends soon after life does
+	life   context.Context
+	end    context.CancelFunc
 }
 
 // kept is one remembered directory.
@@ -35,6 +36,7 @@ type kept struct {
 	tree  *tree.Tree    // nil if the directory cannot be kept
 	local bool
 	index indexer
+	cache *cache
 }
 
 // view is a current list of files.
@@ -61,7 +63,7 @@ func (ts *trees) view(ctx context.Context, dir, path string) (*view, error) {
 	if mine && path == dir {
 		ts.build(ctx, k)
 	} else if mine {
-		ts.group.Go(func() { ts.build(context.WithoutCancel(ctx), k) })
+		ts.group.Go(func() { ts.build(ts.life, k) })
 	}
 	if path != dir {
 		select {
@@ -121,6 +123,7 @@ func (ts *trees) retire(k *kept) {
 		<-k.ready
 		if k.tree != nil {
 			k.tree.Close()
+			k.cache.clear()
 		}
 	})
 }
@@ -138,12 +141,13 @@ func (ts *trees) drop(k *kept) {
 func (ts *trees) build(ctx context.Context, k *kept) {
 	defer close(k.ready)
 	k.local = rawfs.Local(k.root)
+	k.cache = newCache(&ts.texts)
 	var w tree.Watcher
 	if k.local && !ts.opts.NoWatch {
 		w, _ = watch.New() // without it every query looks at every file
 	}
 	t, err := tree.Build(ctx, k.root, &tree.Options{
-		Stat: true, Watcher: w, Global: ts.opts.Global, MaxFiles: maxKept, Workers: ts.opts.Workers,
+		Stat: true, Watcher: w, Dropped: k.cache.drop, Global: ts.opts.Global, MaxFiles: maxKept, Workers: ts.opts.Workers,
 	})
 	if err != nil {
 		ts.drop(k)
@@ -157,7 +161,7 @@ func (ts *trees) build(ctx context.Context, k *kept) {
 }
 
 func (ts *trees) close() {
-	ts.stop.Store(true)
+	ts.end()
 	ts.mu.Lock()
 	ts.closed = true
 	for _, k := range ts.kept {

@@ -28,9 +28,10 @@ type variant struct {
 func variants() []*variant {
 	vs := []*variant{
 		{name: "stateless", opts: search.Options{Stateless: true}},
-		{name: "list", opts: search.Options{NoIndex: true}},
-		{name: "index", opts: search.Options{}},
-		{name: "index, no watch", opts: search.Options{NoWatch: true}},
+		{name: "list", opts: search.Options{NoIndex: true, CacheBytes: -1}},
+		{name: "index", opts: search.Options{CacheBytes: -1}},
+		{name: "index, no watch", opts: search.Options{NoWatch: true, CacheBytes: -1}},
+		{name: "all", opts: search.Options{}},
 	}
 	for _, v := range vs {
 		v.s = search.New(&v.opts)
@@ -104,9 +105,9 @@ func (b *bench) queries(ctx context.Context) error {
 			return err
 		}
 		rest, _ := measure(func() error { v.s.WaitIndexed(); return nil })
-		list, signatures := v.s.Memory()
-		fmt.Fprintf(b.out, "%s: first query CPU %s ms, wall %s ms; index CPU %s ms; list %.1f MB, signatures %.1f MB\n",
-			v.name, ms(c.cpu), ms(c.wall), ms(rest.cpu), float64(list)/1e6, float64(signatures)/1e6)
+		m := v.s.Memory()
+		fmt.Fprintf(b.out, "- %s: first query CPU %s ms, wall %s ms; index CPU %s ms; list %.1f MB, signatures %.1f MB, texts %.1f MB\n",
+			v.name, ms(c.cpu), ms(c.wall), ms(rest.cpu), float64(m.List)/1e6, float64(m.Signatures)/1e6, float64(m.Texts)/1e6)
 	}
 	fmt.Fprintf(b.out, "\n| query | rg wall / CPU, ms |")
 	for _, v := range vs {

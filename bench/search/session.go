@@ -73,12 +73,13 @@ func (b *bench) session(ctx context.Context) error {
 		return err
 	}
 	total := ours.plus(cost{0, rest.cpu})
-	list, signatures := s.Memory()
+	m := s.Memory()
 	fmt.Fprintf(b.out, "%d queries, %d edits from outside; %d answers that were not cut short compared, %d differ\n", sessionQueries, sessionQueries/editEvery, compared, wrong)
 	fmt.Fprintf(b.out, "rg: wall %s ms, CPU %s ms, p50 %s ms\n", ms(rgTotal.wall), ms(rgTotal.cpu), ms(median(rgWalls)))
 	fmt.Fprintf(b.out, "haft: wall %s ms, CPU %s ms (first query, watches and index included), p50 %s ms; left to index at the end: CPU %s ms\n", ms(total.wall), ms(total.cpu), ms(median(walls)), ms(rest.cpu))
 	fmt.Fprintf(b.out, "ratio: CPU %s, wall %s, p50 %s\n", times(rgTotal.cpu, total.cpu), times(rgTotal.wall, total.wall), times(median(rgWalls), median(walls)))
-	fmt.Fprintf(b.out, "memory: list %.1f MB, signatures %.1f MB of %.0f MB of text (%.1f %%)\n", float64(list)/1e6, float64(signatures)/1e6, float64(script.text)/1e6, 100*float64(list+signatures)/float64(script.text))
+	fmt.Fprintf(b.out, "memory: list %.1f MB, signatures %.1f MB: %.1f %% of %.0f MB of text; cached texts %.1f MB\n",
+		float64(m.List)/1e6, float64(m.Signatures)/1e6, 100*float64(m.List+m.Signatures)/float64(script.text), float64(script.text)/1e6, float64(m.Texts)/1e6)
 	return nil
 }
 

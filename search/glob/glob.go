@@ -115,6 +115,10 @@ func (g *Glob) MatchBase(base string) bool {
 }
 
 func matchSegments(segs []segment, path string) bool {
+	// The common case first: another name at the top.
+	if len(segs) > 0 && segs[0].kind == literal && !strings.HasPrefix(path, segs[0].text) {
+		return false
+	}
 	for {
 		if len(segs) == 0 {
 			return false

@@ -22,6 +22,8 @@ type segment struct {
 	text  string // literal text, or the pattern if general
 	fold  bool
 	bytes bool
+	first byte // general: what a name must start and end with; 0 if not known
+	last  byte
 }
 
 func newSegment(p string, o *Options) segment {
@@ -38,6 +40,7 @@ func newSegment(p string, o *Options) segment {
 	}
 	s.text = p
 	if strings.ContainsAny(p, `?[\`) {
+		s.first, s.last = ends(p)
 		return s
 	}
 	switch stars := strings.Count(p, "*"); {
@@ -49,8 +52,22 @@ func newSegment(p string, o *Options) segment {
 		s.kind, s.text = prefix, p[:len(p)-1]
 	case stars == 2 && p[0] == '*' && p[len(p)-1] == '*':
 		s.kind, s.text = contains, p[1:len(p)-1]
+	default:
+		s.first, s.last = ends(p)
 	}
 	return s
+}
+
+// ends gives the literal bytes that p starts and ends with, so that most names can
+// be told apart at a glance.
+func ends(p string) (first, last byte) {
+	if !strings.ContainsRune(`*?[\`, rune(p[0])) {
+		first = p[0]
+	}
+	if n := len(p) - 1; p[n] < utf8.RuneSelf && !strings.ContainsRune(`*?]\`, rune(p[n])) && (n == 0 || p[n-1] != '\\') {
+		last = p[n]
+	}
+	return first, last
 }
 
 func (s *segment) match(name string) bool {
@@ -65,6 +82,9 @@ func (s *segment) match(name string) bool {
 		return strings.Contains(name, s.text)
 	case anyDirs:
 		return true
+	}
+	if s.first != 0 && (name == "" || name[0] != s.first) || s.last != 0 && (name == "" || name[len(name)-1] != s.last) {
+		return false
 	}
 	return s.backtrack(name)
 }

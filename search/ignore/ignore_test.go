@@ -210,7 +210,9 @@ func TestGlobalExcludes(t *testing.T) {
 	write("repo/a.tmp", "")
 	write("repo/b.bak", "")
 	files := func() []string {
-		tr, err := tree.Build(context.Background(), filepath.Join(home, "repo"), &tree.Options{Global: ignore.LoadGlobal(env)})
+		tr, err := tree.Build(context.Background(), filepath.Join(home, "repo"), &tree.Options{
+			Global: func() ignore.Global { return ignore.LoadGlobal(env) },
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

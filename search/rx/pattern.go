@@ -211,17 +211,12 @@ func (m *Matcher) sim() *pike {
 	return m.pike
 }
 
-// Locate gives a place within or right after the first match of a line that is
-// known to match, given with its '\n'. It is for showing the part that matters of
-// a long line.
+// Locate gives a place near the end of a match in a line that is known to match,
+// given with its '\n'. It is for showing the part that matters of a long line.
 func (m *Matcher) Locate(line []byte) int {
-	if m.pattern.finder != nil {
-		var s search
-		s.reset(m.pattern.finder)
-		if at := s.next(line, 0); at < len(line) {
-			return at
-		}
+	at, found, _ := m.auto().next(line, 0, m.Stop)
+	if !found {
+		_, at, _ = m.sim().find(line[:len(line)-1], 0)
 	}
-	at, _, _ := m.auto().next(line, 0, m.Stop)
 	return at
 }

@@ -57,6 +57,7 @@ type Dir struct {
 	wd         int32
 	sources    []source // on their way to Tree.sources
 	unreadable bool
+	replaced   bool // something else may be at Path now: walk it afresh
 	skipped    Skipped
 }
 
@@ -92,8 +93,12 @@ type Options struct {
 	// Watcher announces changes. Nil makes Refresh look at every file. The tree
 	// closes it.
 	Watcher Watcher
-	// Global holds the user's ignore rules; the zero value has none.
-	Global ignore.Global
+	// Global gives the user's ignore rules, again each time the tree is built; nil
+	// means none.
+	Global func() ignore.Global
+	// Dropped is called for every version that leaves the tree; nil means nobody
+	// cares. It must not call the tree.
+	Dropped func(*File)
 	// MaxFiles ends the walk; zero means no limit.
 	MaxFiles int
 	// Workers is the number of directories read at once; zero means one.
@@ -145,6 +150,9 @@ func (t *Tree) rebuild(ctx context.Context) error {
 		t.watcher.Remove(wd)
 	}
 	t.byWatch = map[int32]*Dir{}
+	if t.root != nil {
+		t.drop(t.root)
+	}
 	t.order, t.added, t.removed = nil, nil, false
 	t.unsteady = map[*File]bool{}
 	t.count, t.dirs, t.full = 0, 0, false

@@ -116,6 +116,36 @@ func TestAChangedFileIsAnotherVersion(t *testing.T) {
 	}
 }
 
+// TestAReplacedDirectoryIsWatchedAgain makes a new directory under an old name, which
+// often gets the old one's inode as well, and then changes a file in it.
+func TestAReplacedDirectoryIsWatchedAgain(t *testing.T) {
+	w, err := watch.New()
+	if err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "d/f.txt")
+	write(t, path, "one")
+	tr, err := tree.Build(context.Background(), dir, &tree.Options{Stat: true, Watcher: w})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.Close()
+	id := func() uint32 {
+		names(t, tr)
+		return tr.Files(dir)[0].ID
+	}
+	for range 20 {
+		os.RemoveAll(filepath.Dir(path))
+		write(t, path, "one")
+		before := id()
+		write(t, path, "two")
+		if id() == before {
+			t.Fatal("a change in the new directory went unnoticed")
+		}
+	}
+}
+
 func TestMaxFilesEndsTheWalk(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 50 {

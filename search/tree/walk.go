@@ -51,7 +51,7 @@ func (t *Tree) walk(ctx context.Context, dirs []*Dir) error {
 // run lists directories until none is left. Helpers start when there is work for
 // them: most subtrees are too small for one.
 func (w *walker) run(helpers *sync.WaitGroup) {
-	buf := make([]byte, 32<<10)
+	var work workspace
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for {
@@ -74,7 +74,7 @@ func (w *walker) run(helpers *sync.WaitGroup) {
 		if w.watch.Load() && !w.tree.watchDir(d) {
 			w.watch.Store(false)
 		}
-		w.tree.list(d, buf)
+		w.tree.list(d, &work)
 		w.mu.Lock()
 		w.busy--
 		if w.watch.Load() && !w.tree.register(d) {
@@ -137,8 +137,8 @@ func (t *Tree) enter(f *File) {
 }
 
 // list reads the entries of d.
-func (t *Tree) list(d *Dir, buf []byte) {
-	found, err := readEntries(d, buf, t.opts.Stat)
+func (t *Tree) list(d *Dir, w *workspace) {
+	found, err := w.readEntries(d, t.opts.Stat)
 	if err != nil {
 		d.unreadable = true
 		d.skipped.Unreadable = 1
@@ -181,8 +181,17 @@ type listing struct {
 	sources []source // rule files that are links: their targets are not watched
 }
 
+// workspace is memory that listings use again and again. A listing is valid until
+// the next one.
+type workspace struct {
+	dirents []byte
+	paths   []byte
+	ends    []int
+	entries []entry
+}
+
 // readEntries lists d. All paths share one string.
-func readEntries(d *Dir, buf []byte, stat bool) (listing, error) {
+func (w *workspace) readEntries(d *Dir, stat bool) (listing, error) {
 	var l listing
 	f, err := rawfs.OpenDir(d.Path)
 	if err != nil {
@@ -194,32 +203,38 @@ func readEntries(d *Dir, buf []byte, stat bool) (listing, error) {
 			return l, err
 		}
 	}
-	var paths []byte
-	var ends []int
-	err = f.List(buf, func(e *rawfs.Entry) {
-		if m := ignore.MarkOf(string(e.Name)); m != 0 {
-			l.marks |= m
-			if e.Kind == rawfs.Symlink {
-				l.sources = append(l.sources, newSource(d.Path+string(e.Name)))
-			}
-		}
-		en := entry{kind: e.Kind}
-		if stat && e.Kind == rawfs.Regular {
-			if en.stat, err = e.Stat(); err != nil {
-				return // gone since
-			}
-			en.kind = en.stat.Kind
-		}
-		paths = append(append(paths, d.Path...), e.Name...)
-		ends = append(ends, len(paths))
-		l.entries = append(l.entries, en)
-	})
-	all, start := string(paths), 0
-	for i, end := range ends {
-		l.entries[i].path = all[start:end]
+	if w.dirents == nil {
+		w.dirents = make([]byte, 32<<10)
+	}
+	w.paths, w.ends, w.entries = w.paths[:0], w.ends[:0], w.entries[:0]
+	err = f.List(w.dirents, func(e *rawfs.Entry) { w.take(d, &l, e, stat) })
+	all, start := string(w.paths), 0
+	for i, end := range w.ends {
+		w.entries[i].path = all[start:end]
 		start = end
 	}
+	l.entries = w.entries
 	return l, err
+}
+
+func (w *workspace) take(d *Dir, l *listing, e *rawfs.Entry, stat bool) {
+	if m := ignore.MarkOf(string(e.Name)); m != 0 {
+		l.marks |= m
+		if e.Kind == rawfs.Symlink {
+			l.sources = append(l.sources, newSource(d.Path+string(e.Name)))
+		}
+	}
+	en := entry{kind: e.Kind}
+	if stat && e.Kind == rawfs.Regular {
+		var err error
+		if en.stat, err = e.Stat(); err != nil {
+			return // gone since
+		}
+		en.kind = en.stat.Kind
+	}
+	w.paths = append(append(w.paths, d.Path...), e.Name...)
+	w.ends = append(w.ends, len(w.paths))
+	w.entries = append(w.entries, en)
 }
 
 // fill sorts the entries of a fresh listing into files, directories and the rest.

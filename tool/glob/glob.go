@@ -61,7 +61,7 @@ func New(o *Options) tool.Tool {
 		g.opts = *o
 	}
 	if g.opts.Searcher == nil {
-		g.opts.Searcher = search.New(&search.Options{Stateless: true})
+		g.opts.Searcher = scope.Searcher()
 	}
 	if g.opts.Dir == nil {
 		g.opts.Dir = scope.WorkingDir
@@ -96,6 +96,9 @@ func (g *glob) run(ctx context.Context, _ *tool.Call, in Input) (Output, error) 
 	})
 	if bad := (*search.GlobError)(nil); errors.As(err, &bad) {
 		return Output{}, tool.Errorf("The pattern %s cannot be read: braces must pair up and stay few.", bad.Glob)
+	}
+	if out := (*search.OutsideError)(nil); errors.As(err, &out) {
+		return Output{}, tool.Errorf("The pattern %s leads out of %s. Set path to %s and give a pattern relative to it.", out.Pattern, out.Path, out.Dir)
 	}
 	if err != nil {
 		return Output{}, at.Error(err)

@@ -98,6 +98,8 @@ func TestTexts(t *testing.T) {
 		{"relative to path", `{"pattern":"deep/*.go","path":"util"}`},
 		{"an absolute pattern", `{"pattern":"` + dir + `/util/*.go"}`},
 		{"a pattern that leaves the path", `{"pattern":"../src/*.ts","path":"util"}`},
+		{"an absolute pattern that leaves the path", `{"pattern":"/etc/*.conf"}`},
+		{"a pattern that comes back", `{"pattern":"../util/*.go","path":"util"}`},
 		{"an ignored directory that is named", `{"pattern":"*.go","path":"build"}`},
 		{"more than are named", `{"pattern":"many/*.txt"}`},
 		{"none", `{"pattern":"*.rs"}`},

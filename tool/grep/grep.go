@@ -64,7 +64,7 @@ func New(o *Options) tool.Tool {
 		g.opts = *o
 	}
 	if g.opts.Searcher == nil {
-		g.opts.Searcher = search.New(&search.Options{Stateless: true})
+		g.opts.Searcher = scope.Searcher()
 	}
 	if g.opts.Dir == nil {
 		g.opts.Dir = scope.WorkingDir

@@ -33,6 +33,12 @@ func New(dir, path string, allow func(string) bool) Scope {
 	return Scope{dir, filepath.Clean(path), allow}
 }
 
+// Searcher is for tools that are given none: it remembers nothing, so nobody has to
+// close it.
+func Searcher() *search.Searcher {
+	return search.New(&search.Options{Stateless: true})
+}
+
 // WorkingDir is that of this process.
 func WorkingDir() string {
 	dir, err := os.Getwd()
@@ -103,7 +109,7 @@ func Note(results int, st search.Stats, partial string) string {
 		parts = append(parts, "The search stopped early ("+budget(partial)+" used up): results are partial. Narrow path, glob or pattern for the rest.")
 	}
 	if partial != "" || results == 0 || results <= few && left != "" {
-		parts = append(parts, counted(st.Scanned, "file was", "files were")+" looked at.")
+		parts = append(parts, counted(st.Scanned-st.Denied, "file was", "files were")+" looked at.")
 		if left != "" {
 			parts = append(parts, "Left out: "+left+".")
 		}

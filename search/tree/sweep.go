@@ -1,0 +1,62 @@
+package tree
+
+import (
+	"time"
+
+	"github.com/haftdev/haft/search/ignore"
+	"github.com/haftdev/haft/search/rawfs"
+)
+
+// tick is how far apart two changes must be for every kernel to give them
+// different times.
+const tick = 20 * time.Millisecond
+
+// sweep compares d and all below it with the disk.
+func (t *Tree) sweep(c *changes, d *Dir) {
+	t.sweepDir(c, d)
+	t.sweepRules(c, d)
+	for _, f := range d.files {
+		if f.changed() || f.Unsteady {
+			c.file(d, f.Name())
+		}
+	}
+	for _, s := range d.subs {
+		t.sweep(c, s)
+	}
+}
+
+// sweepRules compares the rule files of d alone.
+func (t *Tree) sweepRules(c *changes, d *Dir) {
+	if d.marks == 0 {
+		return
+	}
+	for _, f := range d.files {
+		if ignore.MarkOf(f.Name()) != 0 && (f.changed() || f.Unsteady) {
+			c.rules[d] = true
+		}
+	}
+}
+
+func (f *File) changed() bool {
+	st, err := rawfs.Lstat(f.Path)
+	return err != nil || st.Kind != rawfs.Regular || !f.same(st)
+}
+
+func (t *Tree) sweepDir(c *changes, d *Dir) {
+	st, err := rawfs.Lstat(trimSlash(d.Path))
+	if err != nil || st != d.stat || recent(st) {
+		c.dirs[d] = true
+		if d.parent != nil {
+			c.dirs[d.parent] = true
+		}
+	}
+}
+
+// recent says that the next change might leave the times as they are.
+func recent(st rawfs.Stat) bool {
+	return time.Now().UnixNano()-max(st.Mtime, st.Ctime) < int64(tick)
+}
+
+func (f *File) same(st rawfs.Stat) bool {
+	return f.Mtime == st.Mtime && f.Ctime == st.Ctime && f.Size == st.Size && f.ino == st.Ino
+}
