@@ -5,10 +5,17 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/haftdev/haft/permission/shell/grammar"
 )
 
-// maxDeny bounds the forms that are listed.
-const maxDeny = 20_000
+// maxDeny bounds the forms that are listed, maxDenyWrappers the wrappers that
+// are taken off; what is deeper is found by suffixes.
+const (
+	maxDeny         = 20_000
+	maxDenyWrappers = 24
+	maxSuffixes     = 40
+)
 
 // deny adds a command in every form that deny and ask rules should see.
 func (a *analyzer) deny(assigns []assignment, args []value) {
@@ -21,7 +28,7 @@ func (a *analyzer) deny(assigns []assignment, args []value) {
 		c.Text = strings.Join(c.Words, " ")
 		a.addDeny(c)
 	}
-	a.denyWords(args, maxWrappers)
+	a.denyWords(args, maxDenyWrappers)
 }
 
 func (a *analyzer) addDeny(c Command) {
@@ -99,23 +106,36 @@ func (a *analyzer) denyInner(name string, args []value, depth int) {
 			}
 		}
 	}
-	shadow := toWords(args)
-	for i := range shadow { // a guess is good enough here
-		shadow[i].Value, shadow[i].Dynamic, shadow[i].Pattern = args[i].guess, false, ""
-	}
-	if p, ok := a.table.Peel(shadow); ok {
-		inner := args[len(args)-len(p.Words):]
+	if inner, exact := a.peelGuess(name, args); inner != nil {
 		a.denyWords(inner, depth-1)
-		if !p.Exact {
+		if !exact {
 			a.denySuffixes(inner)
 		}
 	}
 }
 
+// peelWindow is how many words of a command are looked at for a wrapper.
+const peelWindow = 64
+
+// peelGuess takes a wrapper off, taking guesses for values, and reports
+// whether all of its flags were understood. It returns nil if there is none.
+func (a *analyzer) peelGuess(name string, args []value) (inner []value, exact bool) {
+	window := make([]grammar.Word, min(len(args), peelWindow))
+	for i := range window {
+		window[i] = grammar.Literal(args[i].guess)
+	}
+	window[0] = grammar.Literal(name)
+	p, ok := a.table.Peel(window)
+	if !ok {
+		return nil, false
+	}
+	return args[len(window)-len(p.Words):], p.Exact
+}
+
 // denySuffixes adds what begins at each word that is no flag: the wrapper in
 // front was not understood, so the command may start anywhere.
 func (a *analyzer) denySuffixes(args []value) {
-	for i := 1; i < len(args) && i <= 16; i++ {
+	for i := 1; i < len(args) && i <= maxSuffixes; i++ {
 		if !strings.HasPrefix(args[i].guess, "-") {
 			a.addDeny(command(args[i:]))
 		}
@@ -133,6 +153,7 @@ func (a *analyzer) denyShell(args []value, depth int) {
 					break
 				}
 			}
+			break
 		}
 	}
 	if args[0].guess == "busybox" && len(args) > 1 {
@@ -146,13 +167,19 @@ func (a *analyzer) denyExec(args []value, depth int) {
 		switch args[i].guess {
 		case "-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch":
 			rest := args[i+1:]
-			if end := slices.IndexFunc(rest, func(v value) bool { return v.guess == ";" || v.guess == "+" }); end >= 0 {
+			if end := slices.IndexFunc(rest, endsExec); end >= 0 {
 				rest = rest[:end]
 			}
 			a.denyWords(rest, depth-1)
 			a.critical(rest)
 		}
 	}
+}
+
+// endsExec reports whether a word ends the command of -exec; the next -exec
+// does if nothing else did.
+func endsExec(v value) bool {
+	return v.guess == ";" || v.guess == "+" || strings.HasPrefix(v.guess, "-exec")
 }
 
 // denyEnvSplit adds the command of env -S.
@@ -215,8 +242,9 @@ func (a *analyzer) denyTokens(text string) {
 	if strings.TrimSpace(text) == "" {
 		return
 	}
-	text = strings.ReplaceAll(text, "\\\n", "")
-	for _, part := range separators.Split(text, -1) {
+	// A backslash before a newline joins lines, but not in a comment.
+	both := []string{text, strings.ReplaceAll(text, "\\\n", "")}
+	for _, part := range separators.Split(strings.Join(slices.Compact(both), "\n"), -1) {
 		fields := strings.FieldsFunc(spellings.Replace(part), func(r rune) bool { return r <= ' ' || isInvisible(r) })
 		for len(fields) > 1 && skippable(fields[0]) {
 			fields = fields[1:]

@@ -280,7 +280,11 @@ func (a *analyzer) forClause(c *syntax.ForClause) flow {
 	if len(items) == 0 {
 		a.loopBody(c)
 	}
-	for _, item := range items {
+	for i, item := range items {
+		if a.steps--; a.steps < 0 && i > 0 {
+			a.refuse("the loops take too many turns")
+			break
+		}
 		if item.refuse != "" {
 			a.fail(item.refuse)
 		}
