@@ -80,6 +80,10 @@ func Analyze(command string, opts *Options) *Analysis {
 		a.unreadable(command, "the shell syntax cannot be read: "+err.Error())
 		return a.finish()
 	}
+	if len(file.Stmts) == 0 {
+		a.unreadable(command, "the command holds nothing but comments")
+		return a.finish()
+	}
 	a.source = command
 	a.assigned = assignedNames(file)
 	a.stmts(file.Stmts)

@@ -236,6 +236,12 @@ var separators = regexp.MustCompile("[;&|\n\r()`{}]+|\\$\\(|<\\(|>\\(")
 // spellings are removed to find the words of a command.
 var spellings = strings.NewReplacer(`"`, "", `'`, "", `\`, "", "$", "")
 
+// redirections and $'…' are taken out of a text before it is split.
+var (
+	redirections = regexp.MustCompile(`[0-9]*(&>>?|[<>]&[0-9-]*|<<<?-?|>>|>\||<>|<(?:[^(]|$)|>(?:[^(]|$))`)
+	ansiQuotes   = regexp.MustCompile(`\$'(?:[^'\\]|\\.)*'`)
+)
+
 // denyTokens adds commands by splitting a text at everything that might
 // separate commands, quotes or not. It finds too many rather than too few.
 func (a *analyzer) denyTokens(text string) {
@@ -243,15 +249,24 @@ func (a *analyzer) denyTokens(text string) {
 		return
 	}
 	// A backslash before a newline joins lines, but not in a comment.
+	text = ansiQuotes.ReplaceAllStringFunc(text, func(s string) string {
+		s, _ = ansiC(s[2 : len(s)-1])
+		return s
+	})
+	text = redirections.ReplaceAllString(text, " ")
 	both := []string{text, strings.ReplaceAll(text, "\\\n", "")}
 	for _, part := range separators.Split(strings.Join(slices.Compact(both), "\n"), -1) {
 		fields := strings.FieldsFunc(spellings.Replace(part), func(r rune) bool { return r <= ' ' || isInvisible(r) })
 		for len(fields) > 1 && skippable(fields[0]) {
 			fields = fields[1:]
 		}
-		if len(fields) > 0 {
-			a.denyWords(words(fields...), 1)
-			a.critical(words(fields...))
+		if len(fields) == 0 {
+			continue
+		}
+		a.denyWords(words(fields...), 1)
+		a.critical(words(fields...))
+		if strings.Contains(fields[0], ",") { // braces
+			a.denyWords(words(append(strings.Split(fields[0], ","), fields[1:]...)...), 1)
 		}
 	}
 	if len(a.out.Deny) == 0 {
