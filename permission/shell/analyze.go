@@ -66,6 +66,7 @@ type Path struct {
 // Analyze reads a command and says what it would do. A nil opts is a zero one.
 func Analyze(command string, opts *Options) *Analysis {
 	a := newAnalyzer(opts)
+	a.source = command
 	if strings.TrimSpace(command) == "" {
 		a.fail("the command is empty")
 		a.inexact("the command is empty")
@@ -84,7 +85,6 @@ func Analyze(command string, opts *Options) *Analysis {
 		a.unreadable(command, "the command holds nothing but comments")
 		return a.finish()
 	}
-	a.source = command
 	a.assigned = assignedNames(file)
 	a.stmts(file.Stmts)
 	a.checkIndirect()
@@ -110,6 +110,7 @@ type analyzer struct {
 	nested   int                // depth of scripts inside words: only Deny and paths count
 	depth    int                // of the statements being walked
 	steps    int                // budget of commands
+	reading  bool               // in the condition of "while read x"
 	indirect bool               // some operand comes from the output of a command
 	words    []string           // literal words of all commands
 	denied   map[string]bool    // texts in Deny
@@ -158,6 +159,9 @@ func (a *analyzer) refuse(reason string) {
 
 func (a *analyzer) finish() *Analysis {
 	out := a.out
+	if len(out.Deny) == 0 && strings.TrimSpace(a.source) != "" {
+		a.addDeny(Command{Words: []string{a.source}, Text: a.source, Dynamic: true})
+	}
 	out.ReadOnly = out.Reason == "" && out.Inexact == "" && out.Critical == ""
 	out.Exact = out.Inexact == ""
 	if !out.ReadOnly {

@@ -86,7 +86,7 @@ func (a *analyzer) denyInner(name string, args []value, depth int) {
 		a.denyShell(args, depth)
 	case name == "eval" || name == "exec" && len(args) > 1:
 		a.denyScript(join2(args[1:]), depth)
-	case name == "trap" || name == "ssh" || name == "git" || name == "pwsh":
+	case name == "trap" || name == "ssh" || name == "pwsh" || name == "git" && slices.ContainsFunc(args, runsScript):
 		for _, v := range args[1:] {
 			if strings.ContainsAny(v.guess, " \t\n;|&") {
 				a.denyScript(v.guess, depth)
@@ -99,7 +99,7 @@ func (a *analyzer) denyInner(name string, args []value, depth int) {
 	case name == "parallel":
 		a.denySuffixes(args)
 	}
-	if len(args) > 1 && (name == "watch" || name == "flock" || name == "parallel" || name == "xargs") {
+	if len(args) > 1 && (name == "watch" || name == "flock" || name == "parallel") {
 		for _, v := range args[1:] {
 			if strings.ContainsAny(v.guess, " \t\n;|&") {
 				a.denyScript(v.guess, depth)
@@ -112,6 +112,15 @@ func (a *analyzer) denyInner(name string, args []value, depth int) {
 			a.denySuffixes(inner)
 		}
 	}
+}
+
+// runsScript reports whether a word of git says that another is a script.
+func runsScript(v value) bool {
+	switch v.guess {
+	case "foreach", "filter-branch", "--exec", "-x", "run":
+		return true
+	}
+	return strings.HasPrefix(v.guess, "!") || strings.Contains(v.guess, "=!") || strings.HasPrefix(v.guess, "--exec=")
 }
 
 // peelWindow is how many words of a command are looked at for a wrapper.
@@ -268,9 +277,6 @@ func (a *analyzer) denyTokens(text string) {
 		if strings.Contains(fields[0], ",") { // braces
 			a.denyWords(words(append(strings.Split(fields[0], ","), fields[1:]...)...), 1)
 		}
-	}
-	if len(a.out.Deny) == 0 {
-		a.addDeny(Command{Words: []string{text}, Text: text, Dynamic: true})
 	}
 }
 

@@ -15,9 +15,11 @@ func (a *analyzer) redirects(list []*syntax.Redirect) {
 			a.refuse("a redirection to a named file descriptor")
 		}
 		if r.Hdoc != nil {
-			if v := a.quoted(r.Hdoc); v.refuse != "" {
+			v := a.quoted(r.Hdoc)
+			if v.refuse != "" {
 				a.fail(v.refuse)
 			}
+			a.words = append(a.words, strings.Fields(v.guess)...)
 		}
 		a.redirect(r)
 	}
@@ -39,6 +41,7 @@ func (a *analyzer) redirect(r *syntax.Redirect) {
 	a.indirect = a.indirect || v.output
 	switch r.Op {
 	case syntax.WordHdoc:
+		a.words = append(a.words, strings.Fields(v.guess)...)
 	case syntax.RdrIn:
 		a.redirectIn(v)
 	case syntax.DplIn, syntax.DplOut:

@@ -198,7 +198,9 @@ func (a *analyzer) declClause(c *syntax.DeclClause) {
 func (a *analyzer) whileClause(c *syntax.WhileClause) flow {
 	a.bindRead(c)
 	start := a.dirs
+	a.reading = readLoop(c)
 	cond := a.stmts(c.Cond)
+	a.reading = false
 	a.dirs = cond.any()
 	out := a.stmts(c.Do).any()
 	if len(out) != len(start) || out[0] != start[0] {

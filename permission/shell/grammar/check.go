@@ -12,6 +12,7 @@ type Use struct {
 	Reads []Word // operands and values that name files
 	Git   bool   // the configuration of the git repository matters
 	Tree  bool   // directories are read with all that is below them
+	Names bool   // only names and properties of files are shown
 }
 
 // Knows reports whether there is a grammar for the program.
@@ -110,5 +111,5 @@ func (f *form) check(args []Word) (Use, error) {
 	if err := r.matchOperands(); err != nil {
 		return Use{}, err
 	}
-	return Use{Reads: r.reads, Git: f.marks.git, Tree: f.marks.tree}, nil
+	return Use{Reads: r.reads, Git: f.marks.git, Tree: f.marks.tree, Names: f.marks.names}, nil
 }
