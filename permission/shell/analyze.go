@@ -162,6 +162,9 @@ func (a *analyzer) finish() *Analysis {
 	if len(out.Deny) == 0 && strings.TrimSpace(a.source) != "" {
 		a.addDeny(Command{Words: []string{a.source}, Text: a.source, Dynamic: true})
 	}
+	if out.Reason != "" && len(out.Allow) == 0 && len(out.Writes) == 0 {
+		a.inexact(out.Reason) // no rule could speak about it
+	}
 	out.ReadOnly = out.Reason == "" && out.Inexact == "" && out.Critical == ""
 	out.Exact = out.Inexact == ""
 	if !out.ReadOnly {

@@ -29,6 +29,11 @@ func (a *analyzer) deny(assigns []assignment, args []value) {
 		a.addDeny(c)
 	}
 	a.denyWords(args, maxDenyWrappers)
+	// A name that is not known may be nothing at all: the next word is run.
+	for len(args) > 1 && args[0].Dynamic {
+		args = args[1:]
+		a.denyWords(args, maxDenyWrappers)
+	}
 }
 
 func (a *analyzer) addDeny(c Command) {
@@ -247,7 +252,7 @@ var spellings = strings.NewReplacer(`"`, "", `'`, "", `\`, "", "$", "")
 
 // redirections and $'…' are taken out of a text before it is split.
 var (
-	redirections = regexp.MustCompile(`[0-9]*(&>>?|[<>]&[0-9-]*|<<<?-?|>>|>\||<>|<(?:[^(]|$)|>(?:[^(]|$))`)
+	redirections = regexp.MustCompile(`&>>?|[0-9]*[<>]+[&|]?[0-9-]*`)
 	ansiQuotes   = regexp.MustCompile(`\$'(?:[^'\\]|\\.)*'`)
 )
 

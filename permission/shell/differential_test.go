@@ -115,8 +115,8 @@ func (d *differential) run(t *testing.T, script string) []string {
 	cmd.Run() // most scripts fail, which is fine
 	data, _ := os.ReadFile(log)
 	var out []string
-	for _, name := range strings.Fields(string(data)) {
-		if strings.HasPrefix(name, "zz") { // others are made up by expansions
+	for _, name := range strings.Split(string(data), "\n") {
+		if len(name) == 3 && strings.HasPrefix(name, "zz") { // others are made up by expansions
 			out = append(out, name)
 		}
 	}

@@ -237,7 +237,7 @@ func (a *analyzer) checkIndirect() {
 	}
 	for _, w := range a.words {
 		if reason := a.sensitive(w, false, false); reason != "" {
-			a.fail(reason)
+			a.refuse(reason)
 		}
 	}
 }

@@ -17,7 +17,7 @@ func (a *analyzer) redirects(list []*syntax.Redirect) {
 		if r.Hdoc != nil {
 			v := a.quoted(r.Hdoc)
 			if v.refuse != "" {
-				a.fail(v.refuse)
+				a.refuse(v.refuse)
 			}
 			a.words = append(a.words, strings.Fields(v.guess)...)
 		}
@@ -36,7 +36,7 @@ func (a *analyzer) redirect(r *syntax.Redirect) {
 	}
 	v := values[0]
 	if v.refuse != "" {
-		a.fail(v.refuse)
+		a.refuse(v.refuse)
 	}
 	a.indirect = a.indirect || v.output
 	switch r.Op {
@@ -64,7 +64,7 @@ func (a *analyzer) redirectIn(v value) {
 		a.fail("input from a pattern")
 	}
 	if reason := a.sensitive(shape, !v.Known(), false); reason != "" {
-		a.fail(reason)
+		a.refuse(reason)
 	}
 	if strings.HasPrefix(shape, "/dev/tcp/") || strings.HasPrefix(shape, "/dev/udp/") {
 		a.inexact("it opens a network connection")
@@ -97,6 +97,9 @@ func (a *analyzer) write(w grammar.Word) { a.out.Writes = append(a.out.Writes, a
 // paths returns the files that a word may name, one for each directory that
 // the shell may be in.
 func (a *analyzer) paths(w grammar.Word) []Path {
+	if w.Dynamic && w.Shape == "/dev/fd/"+unknown {
+		return nil // a process substitution
+	}
 	p := Path{Value: w.Value, Dynamic: !w.Known()}
 	if w.Pattern != "" {
 		p.Value = w.Pattern

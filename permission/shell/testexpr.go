@@ -69,7 +69,7 @@ func (a *analyzer) testExpr(e syntax.TestExpr) {
 	case *syntax.Word:
 		v := a.value(x)
 		if v.refuse != "" {
-			a.fail(v.refuse)
+			a.refuse(v.refuse)
 		}
 	case *syntax.ParenTest:
 		a.testExpr(x.X)

@@ -152,7 +152,7 @@ func (a *analyzer) ifClause(c *syntax.IfClause) flow {
 
 func (a *analyzer) caseClause(c *syntax.CaseClause) flow {
 	if v := a.value(c.Word); v.refuse != "" {
-		a.fail(v.refuse)
+		a.refuse(v.refuse)
 	}
 	before := a.dirs
 	out := before
@@ -162,7 +162,7 @@ func (a *analyzer) caseClause(c *syntax.CaseClause) flow {
 		}
 		for _, pattern := range item.Patterns {
 			if v := a.value(pattern); v.refuse != "" {
-				a.fail(v.refuse)
+				a.refuse(v.refuse)
 			}
 		}
 		a.dirs = out
@@ -288,7 +288,7 @@ func (a *analyzer) forClause(c *syntax.ForClause) flow {
 			break
 		}
 		if item.refuse != "" {
-			a.fail(item.refuse)
+			a.refuse(item.refuse)
 		}
 		a.vars[name] = binding{value: item, sure: sure}
 		a.dirs = start

@@ -15,8 +15,13 @@ type Use struct {
 	Names bool   // only names and properties of files are shown
 }
 
-// Knows reports whether there is a grammar for the program.
-func (t *Table) Knows(name string) bool { return t.specs[name] != nil }
+// ReadsFiles reports whether operands of the program name files.
+func (t *Table) ReadsFiles(name string) bool {
+	s := t.specs[name]
+	return s != nil && slices.ContainsFunc(s.forms, func(f *form) bool {
+		return slices.ContainsFunc(f.operands, func(o operand) bool { return o.kind.path })
+	})
+}
 
 // Check returns what a command does if its grammar shows that it only reads,
 // and otherwise why not. The first word is the bare name of the program.
