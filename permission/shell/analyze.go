@@ -68,6 +68,7 @@ type Path struct {
 // Analyze reads a command and says what it would do. A nil opts is a zero one.
 func Analyze(command string, opts *Options) *Analysis {
 	a := newAnalyzer(opts)
+	a.source = command
 	if strings.TrimSpace(command) == "" {
 		a.fail("the command is empty")
 		a.inexact("the command is empty")
@@ -82,7 +83,10 @@ func Analyze(command string, opts *Options) *Analysis {
 		a.unreadable(command, "the shell syntax cannot be read: "+err.Error())
 		return a.finish()
 	}
-	a.source = command
+	if len(file.Stmts) == 0 {
+		a.unreadable(command, "the command holds nothing but comments")
+		return a.finish()
+	}
 	a.assigned = assignedNames(file)
 	a.stmts(file.Stmts)
 	a.checkIndirect()
@@ -108,6 +112,7 @@ type analyzer struct {
 	nested   int                // depth of scripts inside words: only Deny and paths count
 	depth    int                // of the statements being walked
 	steps    int                // budget of commands
+	reading  bool               // in the condition of "while read x"
 	indirect bool               // some operand comes from the output of a command
 	words    []string           // literal words of all commands
 	denied   map[string]bool    // texts in Deny
@@ -156,6 +161,12 @@ func (a *analyzer) refuse(reason string) {
 
 func (a *analyzer) finish() *Analysis {
 	out := a.out
+	if len(out.Deny) == 0 && strings.TrimSpace(a.source) != "" {
+		a.addDeny(Command{Words: []string{a.source}, Text: a.source, Dynamic: true})
+	}
+	if out.Reason != "" && len(out.Allow) == 0 && len(out.Writes) == 0 {
+		a.inexact(out.Reason) // no rule could speak about it
+	}
 	out.ReadOnly = out.Reason == "" && out.Inexact == "" && out.Critical == ""
 	out.Exact = out.Inexact == ""
 	if !out.ReadOnly {

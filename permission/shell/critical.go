@@ -68,19 +68,15 @@ func findRoots(args []value) []value {
 
 // unwrapped takes every wrapper off.
 func (a *analyzer) unwrapped(args []value) []value {
-	for range maxWrappers {
-		shadow := toWords(args)
-		for i := range shadow {
-			shadow[i].Value, shadow[i].Dynamic, shadow[i].Pattern = args[i].guess, false, ""
-		}
-		if len(shadow) > 0 {
-			shadow[0].Value = path.Base(shadow[0].Value)
-		}
-		p, ok := a.table.Peel(shadow)
-		if !ok {
+	for range maxDenyWrappers {
+		if len(args) == 0 {
 			break
 		}
-		args = args[len(args)-len(p.Words):]
+		inner, _ := a.peelGuess(path.Base(args[0].guess), args)
+		if inner == nil {
+			break
+		}
+		args = inner
 	}
 	return args
 }

@@ -5,10 +5,17 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/haftdev/haft/permission/shell/grammar"
 )
 
-// maxDeny bounds the forms that are listed.
-const maxDeny = 20_000
+// maxDeny bounds the forms that are listed, maxDenyWrappers the wrappers that
+// are taken off; what is deeper is found by suffixes.
+const (
+	maxDeny         = 20_000
+	maxDenyWrappers = 24
+	maxSuffixes     = 40
+)
 
 // deny adds a command in every form that deny and ask rules should see.
 func (a *analyzer) deny(assigns []assignment, args []value) {
@@ -21,7 +28,12 @@ func (a *analyzer) deny(assigns []assignment, args []value) {
 		c.Text = strings.Join(c.Words, " ")
 		a.addDeny(c)
 	}
-	a.denyWords(args, maxWrappers)
+	a.denyWords(args, maxDenyWrappers)
+	// A name that is not known may be nothing at all: the next word is run.
+	for len(args) > 1 && args[0].Dynamic {
+		args = args[1:]
+		a.denyWords(args, maxDenyWrappers)
+	}
 }
 
 func (a *analyzer) addDeny(c Command) {
@@ -79,7 +91,7 @@ func (a *analyzer) denyInner(name string, args []value, depth int) {
 		a.denyShell(args, depth)
 	case name == "eval" || name == "exec" && len(args) > 1:
 		a.denyScript(join2(args[1:]), depth)
-	case name == "trap" || name == "ssh" || name == "git" || name == "pwsh":
+	case name == "trap" || name == "ssh" || name == "pwsh" || name == "git" && slices.ContainsFunc(args, runsScript):
 		for _, v := range args[1:] {
 			if strings.ContainsAny(v.guess, " \t\n;|&") {
 				a.denyScript(v.guess, depth)
@@ -92,30 +104,52 @@ func (a *analyzer) denyInner(name string, args []value, depth int) {
 	case name == "parallel":
 		a.denySuffixes(args)
 	}
-	if len(args) > 1 && (name == "watch" || name == "flock" || name == "parallel" || name == "xargs") {
+	if len(args) > 1 && (name == "watch" || name == "flock" || name == "parallel") {
 		for _, v := range args[1:] {
 			if strings.ContainsAny(v.guess, " \t\n;|&") {
 				a.denyScript(v.guess, depth)
 			}
 		}
 	}
-	shadow := toWords(args)
-	for i := range shadow { // a guess is good enough here
-		shadow[i].Value, shadow[i].Dynamic, shadow[i].Pattern = args[i].guess, false, ""
-	}
-	if p, ok := a.table.Peel(shadow); ok {
-		inner := args[len(args)-len(p.Words):]
+	if inner, exact := a.peelGuess(name, args); inner != nil {
 		a.denyWords(inner, depth-1)
-		if !p.Exact {
+		if !exact {
 			a.denySuffixes(inner)
 		}
 	}
 }
 
+// runsScript reports whether a word of git says that another is a script.
+func runsScript(v value) bool {
+	switch v.guess {
+	case "foreach", "filter-branch", "--exec", "-x", "run":
+		return true
+	}
+	return strings.HasPrefix(v.guess, "!") || strings.Contains(v.guess, "=!") || strings.HasPrefix(v.guess, "--exec=")
+}
+
+// peelWindow is how many words of a command are looked at for a wrapper.
+const peelWindow = 64
+
+// peelGuess takes a wrapper off, taking guesses for values, and reports
+// whether all of its flags were understood. It returns nil if there is none.
+func (a *analyzer) peelGuess(name string, args []value) (inner []value, exact bool) {
+	window := make([]grammar.Word, min(len(args), peelWindow))
+	for i := range window {
+		window[i] = grammar.Literal(args[i].guess)
+	}
+	window[0] = grammar.Literal(name)
+	p, ok := a.table.Peel(window)
+	if !ok {
+		return nil, false
+	}
+	return args[len(window)-len(p.Words):], p.Exact
+}
+
 // denySuffixes adds what begins at each word that is no flag: the wrapper in
 // front was not understood, so the command may start anywhere.
 func (a *analyzer) denySuffixes(args []value) {
-	for i := 1; i < len(args) && i <= 16; i++ {
+	for i := 1; i < len(args) && i <= maxSuffixes; i++ {
 		if !strings.HasPrefix(args[i].guess, "-") {
 			a.addDeny(command(args[i:]))
 		}
@@ -133,6 +167,7 @@ func (a *analyzer) denyShell(args []value, depth int) {
 					break
 				}
 			}
+			break
 		}
 	}
 	if args[0].guess == "busybox" && len(args) > 1 {
@@ -146,13 +181,19 @@ func (a *analyzer) denyExec(args []value, depth int) {
 		switch args[i].guess {
 		case "-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch":
 			rest := args[i+1:]
-			if end := slices.IndexFunc(rest, func(v value) bool { return v.guess == ";" || v.guess == "+" }); end >= 0 {
+			if end := slices.IndexFunc(rest, endsExec); end >= 0 {
 				rest = rest[:end]
 			}
 			a.denyWords(rest, depth-1)
 			a.critical(rest)
 		}
 	}
+}
+
+// endsExec reports whether a word ends the command of -exec; the next -exec
+// does if nothing else did.
+func endsExec(v value) bool {
+	return v.guess == ";" || v.guess == "+" || strings.HasPrefix(v.guess, "-exec")
 }
 
 // denyEnvSplit adds the command of env -S.
@@ -209,27 +250,38 @@ var separators = regexp.MustCompile("[;&|\n\r()`{}]+|\\$\\(|<\\(|>\\(")
 // spellings are removed to find the words of a command.
 var spellings = strings.NewReplacer(`"`, "", `'`, "", `\`, "", "$", "")
 
+// redirections and $'…' are taken out of a text before it is split.
+var (
+	redirections = regexp.MustCompile(`&>>?|[0-9]*[<>]+[&|]?[0-9-]*`)
+	ansiQuotes   = regexp.MustCompile(`\$'(?:[^'\\]|\\.)*'`)
+)
+
 // denyTokens adds commands by splitting a text at everything that might
 // separate commands, quotes or not. It finds too many rather than too few.
 func (a *analyzer) denyTokens(text string) {
 	if strings.TrimSpace(text) == "" {
 		return
 	}
-	// A backslash at a line's end continues the line, but not that of a comment:
-	// both readings are looked at.
-	joined := strings.ReplaceAll(text, "\\\n", "")
-	for _, part := range append(separators.Split(joined, -1), separators.Split(text, -1)...) {
+	// A backslash before a newline joins lines, but not in a comment.
+	text = ansiQuotes.ReplaceAllStringFunc(text, func(s string) string {
+		s, _ = ansiC(s[2 : len(s)-1])
+		return s
+	})
+	text = redirections.ReplaceAllString(text, " ")
+	both := []string{text, strings.ReplaceAll(text, "\\\n", "")}
+	for _, part := range separators.Split(strings.Join(slices.Compact(both), "\n"), -1) {
 		fields := strings.FieldsFunc(spellings.Replace(part), func(r rune) bool { return r <= ' ' || isInvisible(r) })
 		for len(fields) > 1 && skippable(fields[0]) {
 			fields = fields[1:]
 		}
-		if len(fields) > 0 {
-			a.denyWords(words(fields...), 1)
-			a.critical(words(fields...))
+		if len(fields) == 0 {
+			continue
 		}
-	}
-	if len(a.out.Deny) == 0 {
-		a.addDeny(Command{Words: []string{text}, Text: text, Dynamic: true})
+		a.denyWords(words(fields...), 1)
+		a.critical(words(fields...))
+		if strings.Contains(fields[0], ",") { // braces
+			a.denyWords(words(append(strings.Split(fields[0], ","), fields[1:]...)...), 1)
+		}
 	}
 }
 

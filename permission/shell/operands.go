@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"path"
 	"slices"
 	"strings"
 )
@@ -9,8 +10,16 @@ import (
 // For the commands that only change files (touch, mkdir, rmdir, rm, mv, cp,
 // sed -i) it returns them and true, if all is literal.
 func (a *analyzer) fileOperands(args []value) ([]Path, bool) {
-	args = a.peelForAllow(args)
-	name := args[0].guess
+	edits, isEdit := a.fileEdits(a.unwrapped(args))
+	return edits, isEdit && len(a.unwrapped(args)) == len(a.peelForAllow(args))
+}
+
+// fileEdits is fileOperands without wrappers.
+func (a *analyzer) fileEdits(args []value) ([]Path, bool) {
+	if len(args) == 0 {
+		return nil, false
+	}
+	name := path.Base(args[0].guess)
 	flags, rest := splitFlags(args[1:])
 	switch name {
 	case "touch", "mkdir", "rmdir", "rm":
@@ -25,15 +34,17 @@ func (a *analyzer) fileOperands(args []value) ([]Path, bool) {
 		return edits, ok && name == "cp"
 	case "sed":
 		return a.sedEdit(args, flags, rest)
-	case "tee", "truncate", "shred", "unlink", "chmod", "chown", "chgrp", "strip", "sponge", "patch", "mkfifo", "mknod", "gzip", "gunzip", "xz", "bzip2", "zstd":
+	case "tee", "truncate", "shred", "unlink", "strip", "sponge", "patch", "mkfifo", "mknod", "gzip", "gunzip", "xz", "bzip2", "zstd":
 		a.noteAll(nil, rest)
+	case "chmod", "chown", "chgrp":
+		a.noteAll(nil, rest[min(1, len(rest)):])
 	case "find":
 		a.findWrites(args[1:])
 	case "dd":
 		a.ddOperands(args[1:])
 	default:
 		a.valueWrites(name, args[1:])
-		if a.table.Knows(name) && name != "git" && name != "echo" && name != "printf" {
+		if a.table.ReadsFiles(name) {
 			a.noteAll(rest, nil)
 		}
 	}

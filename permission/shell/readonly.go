@@ -155,17 +155,24 @@ func (a *analyzer) builtin(args []grammar.Word) (grammar.Use, error, bool) {
 		return grammar.Use{}, checkTest(args), true
 	case "read":
 		for i, w := range args[1:] {
-			if !w.Known() || !(localName(w.Value) || i == 0 && w.Value == "-r") {
+			if !a.reading || !w.Known() || !(localName(w.Value) || i == 0 && w.Value == "-r") {
 				return grammar.Use{}, errors.New("read sets a variable"), true
 			}
 		}
-		return grammar.Use{}, nil, true
+		return grammar.Use{}, readAlone(args), true
 	case "git":
 		if a.moved() {
 			return grammar.Use{}, errors.New("git in another directory heeds the configuration there"), true
 		}
 	}
 	return grammar.Use{}, nil, false
+}
+
+func readAlone(args []grammar.Word) error {
+	if len(args) == 1 {
+		return errors.New("read sets a variable")
+	}
+	return nil
 }
 
 // xargs judges the command that xargs runs with words nobody knows yet.
@@ -215,7 +222,7 @@ func (a *analyzer) useReads(use grammar.Use) error {
 			shape = w.Shape
 		}
 		a.read(w)
-		if reason := a.sensitive(shape, !w.Known(), use.Tree); reason != "" && bad == nil {
+		if reason := a.sensitive(shape, !w.Known() && !use.Names, use.Tree); reason != "" && bad == nil {
 			bad = errors.New(reason)
 		}
 	}

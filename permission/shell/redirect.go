@@ -15,9 +15,11 @@ func (a *analyzer) redirects(list []*syntax.Redirect) {
 			a.refuse("a redirection to a named file descriptor")
 		}
 		if r.Hdoc != nil {
-			if v := a.quoted(r.Hdoc); v.refuse != "" {
+			v := a.quoted(r.Hdoc)
+			if v.refuse != "" {
 				a.refuse(v.refuse)
 			}
+			a.words = append(a.words, strings.Fields(v.guess)...)
 		}
 		a.redirect(r)
 	}
@@ -39,6 +41,7 @@ func (a *analyzer) redirect(r *syntax.Redirect) {
 	a.indirect = a.indirect || v.output
 	switch r.Op {
 	case syntax.WordHdoc:
+		a.words = append(a.words, strings.Fields(v.guess)...)
 	case syntax.RdrIn:
 		a.redirectIn(v)
 	case syntax.DplIn, syntax.DplOut:
@@ -98,6 +101,9 @@ func (a *analyzer) write(w grammar.Word) { a.out.Writes = append(a.out.Writes, a
 // paths returns the files that a word may name, one for each directory that
 // the shell may be in.
 func (a *analyzer) paths(w grammar.Word) []Path {
+	if w.Dynamic && w.Shape == "/dev/fd/"+unknown {
+		return nil // a process substitution
+	}
 	p := Path{Value: w.Value, Dynamic: !w.Known()}
 	if w.Pattern != "" {
 		p.Value = w.Pattern

@@ -9,11 +9,11 @@ import (
 
 // Names that credentials go by. They are compared in lower case.
 var (
-	secretFiles = strings.Fields(`.netrc _netrc .pgpass .npmrc .pypirc .git-credentials .htpasswd .my.cnf .boto .s3cfg .dockercfg .vault-token .envrc .yarnrc.yml
+	secretFiles = set(`.netrc _netrc .pgpass .npmrc .pypirc .git-credentials .htpasswd .my.cnf .boto .s3cfg .dockercfg .vault-token .envrc .yarnrc.yml
 		credentials credentials.json credentials.db credentials.toml credentials.yml credentials.yaml shadow gshadow sudoers master.key secrets.yml secrets.yaml secrets.json secrets.toml secrets.env
 		kubeconfig .bash_history .zsh_history .python_history .node_repl_history .psql_history .mysql_history .rediscli_history auth.json hosts.yml .claude.json htpasswd token.json
 		service-account.json service_account.json application_default_credentials.json authorized_keys wp-config.php login.keychain-db`)
-	secretDirs   = strings.Fields(`.ssh .aws .gnupg .kube .azure .gcloud .docker .password-store .mozilla keychains keyrings sudoers.d .terraform.d .oci`)
+	secretDirs   = set(`.ssh .aws .gnupg .kube .azure .gcloud .docker .password-store .mozilla keychains keyrings sudoers.d .terraform.d .oci`)
 	secretEnds   = strings.Fields(`.pem .key .p12 .pfx .jks .keystore .kdbx .ppk .asc .gpg .age .tfstate .tfvars`)
 	secretStarts = strings.Fields(`id_rsa id_dsa id_ecdsa id_ed25519 id_xmss .env. ssh_host_`)
 	harmlessEnvs = strings.Fields(`.env.example .env.sample .env.template .env.dist .env.defaults`)
@@ -28,10 +28,19 @@ var (
 	// globSamples stand for all names that a pattern must not reach.
 	globSamples = strings.Fields(`.env .env.local .netrc .npmrc .pgpass .ssh .aws .gnupg .docker .kube .git-credentials .bash_history .pypirc id_rsa id_ed25519 id_ecdsa credentials credentials.json secrets.yaml shadow .claude .config`)
 
-	plainProc = strings.Fields(`/proc/cpuinfo /proc/meminfo /proc/version /proc/loadavg /proc/uptime /proc/mounts /proc/filesystems /proc/stat /proc/partitions /proc/cmdline /proc/swaps /proc/diskstats
+	plainProc = set(`/proc/cpuinfo /proc/meminfo /proc/version /proc/loadavg /proc/uptime /proc/mounts /proc/filesystems /proc/stat /proc/partitions /proc/cmdline /proc/swaps /proc/diskstats
 		/proc/devices /proc/modules /proc/vmstat /proc/interrupts /proc/net/dev /proc/net/tcp /proc/net/route /proc/self/mounts /proc/self/status /proc/self/limits /proc/self/cgroup`)
-	plainDev = strings.Fields(`/dev/null /dev/stdin /dev/fd/0 /dev/fd/` + unknown)
+	plainDev = set(`/dev/null /dev/stdin /dev/fd/0 /dev/fd/` + unknown)
 )
+
+// set returns names for looking up.
+func set(names string) map[string]bool {
+	s := map[string]bool{}
+	for _, name := range strings.Fields(names) {
+		s[name] = true
+	}
+	return s
+}
 
 // sensitive returns why a file must not be read unasked, "" if it may. The
 // shape has unknown parts and, if it is a pattern, wildcards. Commands that
@@ -64,9 +73,9 @@ func (a *analyzer) sensitive(shape string, loose, tree bool) string {
 func (a *analyzer) secretPlace(p string) bool {
 	switch {
 	case p == "/proc" || strings.HasPrefix(p, "/proc/"):
-		return !slices.Contains(plainProc, p)
+		return !plainProc[p]
 	case strings.HasPrefix(p, "/dev/"):
-		return !slices.Contains(plainDev, p)
+		return !plainDev[p]
 	case p == "/dev" || p == "/sys":
 		return false
 	case strings.HasPrefix(p, "/sys/"):
@@ -110,7 +119,7 @@ func secretName(p string, loose bool) bool {
 	parts := strings.Split(p, "/")
 	for i, part := range parts {
 		last := i == len(parts)-1
-		if slices.Contains(secretDirs, part) || last && secretBase(part) || part == ".env" {
+		if secretDirs[part] || last && secretBase(part) || part == ".env" {
 			return true
 		}
 		if loose && strings.ContainsAny(part, "*?[") && reachesSecret(part) {
@@ -124,7 +133,7 @@ func secretBase(name string) bool {
 	if slices.Contains(harmlessEnvs, name) {
 		return false
 	}
-	return name == ".env" || slices.Contains(secretFiles, name) ||
+	return name == ".env" || secretFiles[name] ||
 		slices.ContainsFunc(secretStarts, func(s string) bool { return strings.HasPrefix(name, s) && !strings.HasSuffix(name, ".pub") }) ||
 		slices.ContainsFunc(secretEnds, func(s string) bool { return strings.HasSuffix(name, s) })
 }

@@ -220,6 +220,9 @@ func (b *builder) part(part syntax.WordPart, inQuotes bool) {
 	case *syntax.ArithmExp:
 		b.arithm(p, inQuotes)
 	default:
+		if glob, ok := part.(*syntax.ExtGlob); ok {
+			b.a.denyTokens(glob.Pattern.Value) // zsh would run some of them
+		}
 		b.a.searchNested(part)
 		b.refuse("an extended pattern")
 		b.unknown("", true)

@@ -198,7 +198,9 @@ func (a *analyzer) declClause(c *syntax.DeclClause) {
 func (a *analyzer) whileClause(c *syntax.WhileClause) flow {
 	a.bindRead(c)
 	start := a.dirs
+	a.reading = readLoop(c)
 	cond := a.stmts(c.Cond)
+	a.reading = false
 	a.dirs = cond.any()
 	out := a.stmts(c.Do).any()
 	if len(out) != len(start) || out[0] != start[0] {
@@ -280,7 +282,11 @@ func (a *analyzer) forClause(c *syntax.ForClause) flow {
 	if len(items) == 0 {
 		a.loopBody(c)
 	}
-	for _, item := range items {
+	for i, item := range items {
+		if a.steps--; a.steps < 0 && i > 0 {
+			a.refuse("the loops take too many turns")
+			break
+		}
 		if item.refuse != "" {
 			a.refuse(item.refuse)
 		}

@@ -12,10 +12,16 @@ type Use struct {
 	Reads []Word // operands and values that name files
 	Git   bool   // the configuration of the git repository matters
 	Tree  bool   // directories are read with all that is below them
+	Names bool   // only names and properties of files are shown
 }
 
-// Knows reports whether there is a grammar for the program.
-func (t *Table) Knows(name string) bool { return t.specs[name] != nil }
+// ReadsFiles reports whether operands of the program name files.
+func (t *Table) ReadsFiles(name string) bool {
+	s := t.specs[name]
+	return s != nil && slices.ContainsFunc(s.forms, func(f *form) bool {
+		return slices.ContainsFunc(f.operands, func(o operand) bool { return o.kind.path })
+	})
+}
 
 // Check returns what a command does if its grammar shows that it only reads,
 // and otherwise why not. The first word is the bare name of the program.
@@ -110,5 +116,5 @@ func (f *form) check(args []Word) (Use, error) {
 	if err := r.matchOperands(); err != nil {
 		return Use{}, err
 	}
-	return Use{Reads: r.reads, Git: f.marks.git, Tree: f.marks.tree}, nil
+	return Use{Reads: r.reads, Git: f.marks.git, Tree: f.marks.tree, Names: f.marks.names}, nil
 }

@@ -24,6 +24,7 @@
 //	inherit              flags before the subcommand may also follow it
 //	git                  the configuration of the git repository matters
 //	tree                 directories are read with all that is below them
+//	names                only the names and properties of files are shown
 //	keys                 flags may also be written without a dash, clustered,
 //	                     as the first word (tar tf)
 //	wraps allow|deny N   a program that runs another one after N operands

@@ -77,7 +77,8 @@ func (r *reader) dynamicFlag(w Word) {
 		r.next++
 		return
 	}
-	if !ok || !known || f.arity == bare || w.Many || w.Pattern != "" {
+	several := w.Many && (w.Dynamic || f.kind.path) // all words that a pattern becomes begin with the flag
+	if !ok || !known || f.arity == bare || f.arity == pair || several {
 		r.err = fmt.Errorf("a flag that is only known when it runs")
 		return
 	}
@@ -164,12 +165,23 @@ func (r *reader) see(name string) {
 	r.seen[name] = true
 }
 
-// dashFirst gives the first word, if it is a cluster of flags without one, its dash.
+// dashFirst spells out the first word if it is a cluster of flags without a
+// dash: their values are the words that follow, in order.
 func (r *reader) dashFirst() {
-	if len(r.args) > 0 && r.args[0].Known() && r.args[0].flagless() {
-		first := Literal("-" + r.args[0].Value)
-		r.args = append([]Word{first}, r.args[1:]...)
+	if len(r.args) == 0 || !r.args[0].Known() || !r.args[0].flagless() {
+		return
 	}
+	rest := r.args[1:]
+	var flags []Word
+	for _, c := range r.args[0].Value {
+		name := "-" + string(c)
+		flags = append(flags, Literal(name))
+		if r.form.flags[name].arity == required && len(rest) > 0 {
+			flags = append(flags, rest[0])
+			rest = rest[1:]
+		}
+	}
+	r.args = append(flags, rest...)
 }
 
 // readExpression takes one-letter flags, operands and then words that each
