@@ -89,6 +89,8 @@ func neutral(key string) (set [][2]string, ok bool) {
 		return [][2]string{{key, "cat"}}, true
 	case section == "pager":
 		return [][2]string{{key, "false"}}, true
+	case section == "submodule" && name == "ignore":
+		return nil, false // it wins over diff.ignoreSubmodules, and git then heeds the settings of the submodule
 	case slices.Contains(unheeded, section):
 		return nil, true
 	}
@@ -106,7 +108,7 @@ func runs(key string) bool {
 		return true
 	case "path":
 		return section == "mergetool" || section == "difftool" || section == "browser" || section == "man"
-	case "update":
+	case "update", "ignore":
 		return section == "submodule"
 	case "insteadof", "pushinsteadof":
 		return section == "url"
@@ -127,6 +129,7 @@ func (r *repository) find(dir string) {
 	for ; path.IsAbs(dir); dir = path.Dir(dir) {
 		dot := path.Join(dir, ".git")
 		if info, err := r.fs.Stat(dot); err == nil {
+			r.file(path.Join(dir, ".gitmodules"), true)
 			if info.IsDir() {
 				r.gitDir(dot)
 				return
@@ -185,7 +188,7 @@ func (r *repository) file(name string, optional bool) {
 	for _, e := range entries {
 		if e.Key == "include.path" || strings.HasPrefix(e.Key, "includeif.") && strings.HasSuffix(e.Key, ".path") {
 			r.include(name, e.Value)
-		} else if runs(e.Key) {
+		} else if runs(e.Key) && !(strings.HasSuffix(e.Key, ".ignore") && e.Value == "all") {
 			r.settings = append(r.settings, GitSetting{File: name, Key: e.Key, Value: e.Value})
 		}
 	}
