@@ -40,9 +40,11 @@ func openWorld(reexec shellrun.Reexec) (*world, error) {
 	if w.Files, err = workspace.Open(p.dir, &workspace.Options{Add: p.guard.Roots()[1:], Home: p.home}); err != nil {
 		return nil, err
 	}
-	w.host = shellrun.NewHost(&shellrun.Options{Reexec: reexec, Spool: spool()})
+	environ, pass := p.environment()
+	w.host = shellrun.NewHost(&shellrun.Options{Reexec: reexec, Environ: environ, EnvNames: pass, Spool: spool()})
 	w.Shell = bash.New(w.host, &bash.Options{
-		Dir: p.guard.Cwd(), Environ: os.Environ(), ReadOnly: p.readOnly, Hardening: p.hardening, Edit: builtin.SedEdits(w.Files),
+		Dir: p.guard.Cwd(), Environ: environ, ReadOnly: p.readOnly, Hardening: p.hardening, Edit: builtin.SedEdits(w.Files),
+		KeepEscapes: p.counts.Flag("bash", "keepEscapes"), EndAtLimit: p.counts.Flag("bash", "endAtTimeout"),
 	})
 	w.World.Search = search.New(nil)
 	w.World.Dir = func() string { return w.Shell.Dir("") }
@@ -74,6 +76,20 @@ func (w *world) set(session *tool.Session, bare bool) *tool.Set {
 		opts.Only = builtin.Bare()
 	}
 	return tool.NewSet(session, w.Tools(), nil, &opts)
+}
+
+// environment is that of this process with what the settings add, and the names
+// of it that shell commands inherit beside the usual ones.
+func (p *project) environment() (environ, pass []string) {
+	environ = os.Environ()
+	for _, v := range p.counts.Env() {
+		environ = append(environ, v.Name+"="+v.Text.Text)
+		pass = append(pass, v.Name)
+	}
+	for _, name := range p.counts.PassEnv() {
+		pass = append(pass, name.Text)
+	}
+	return environ, pass
 }
 
 // readOnly reports whether a command was shown to change nothing.

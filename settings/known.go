@@ -57,6 +57,10 @@ var topLevel = map[string]shape{
 
 	"env": {kinds: "{", each: '"'},
 
+	"bash": {kinds: "{", members: map[string]shape{
+		"passEnv": textList, "keepEscapes": aFlag, "endAtTimeout": aFlag,
+	}},
+
 	"hooks":                  {kinds: "{", each: '['},
 	"disableAllHooks":        aFlag,
 	"allowManagedHooksOnly":  aFlag,

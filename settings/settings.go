@@ -140,6 +140,10 @@ func (s *Settings) Disabled(mode string) bool {
 // Directories returns permissions.additionalDirectories of all files, as written.
 func (s *Settings) Directories() []Text { return s.texts("permissions", "additionalDirectories") }
 
+// PassEnv returns bash.passEnv of all files: the names, or beginnings that end in
+// a star, of variables that shell commands inherit beside the usual ones.
+func (s *Settings) PassEnv() []Text { return s.texts("bash", "passEnv") }
+
 // A Rule is a permission rule as written, such as Bash(git diff:*).
 type Rule = Text
 
