@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -27,20 +26,14 @@ func corpus(t testing.TB) []labelled {
 	}
 	defer f.Close()
 	var out []labelled
-	for s := bufio.NewScanner(f); ; {
-		s.Buffer(nil, 1<<20)
-		for s.Scan() {
-			var l labelled
-			if err := json.Unmarshal(s.Bytes(), &l); err != nil {
-				t.Fatal(err)
-			}
-			out = append(out, l)
+	for dec := json.NewDecoder(f); dec.More(); {
+		var l labelled
+		if err := dec.Decode(&l); err != nil {
+			t.Fatal(err)
 		}
-		if s.Err() != nil {
-			t.Fatal(s.Err())
-		}
-		return out
+		out = append(out, l)
 	}
+	return out
 }
 
 // settings are the worlds in which the corpus must hold.

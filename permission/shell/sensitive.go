@@ -57,16 +57,26 @@ func (a *analyzer) sensitive(shape string, loose, tree bool) string {
 	if a.secretPlace(full) || secretName(clean, loose) || tree && a.holdsHome(full) {
 		return fmt.Sprintf("%s may hold credentials", strings.ReplaceAll(shape, unknown, "…"))
 	}
-	if fs := a.opts.FS; fs != nil && !loose && strings.HasPrefix(full, "/") {
-		exact := shape
-		if !strings.HasPrefix(shape, "/") {
-			exact = path.Join(a.dirs[0], shape)
-		}
-		if real, err := fs.EvalSymlinks(exact); err == nil && real != exact && (a.secretPlace(strings.ToLower(real)) || secretName(strings.ToLower(real), false)) {
-			return fmt.Sprintf("%s is a link to a file that may hold credentials", shape)
-		}
+	if !loose && a.linksToSecret(shape) {
+		return fmt.Sprintf("%s is a link to a file that may hold credentials", shape)
 	}
 	return ""
+}
+
+// linksToSecret follows the symbolic links in a path.
+func (a *analyzer) linksToSecret(name string) bool {
+	if a.opts.FS == nil {
+		return false
+	}
+	return slices.ContainsFunc(a.dirs, func(dir string) bool {
+		full := join(dir, name)
+		if !strings.HasPrefix(full, "/") {
+			return false
+		}
+		real, err := a.opts.FS.EvalSymlinks(full)
+		real = strings.ToLower(real)
+		return err == nil && (a.secretPlace(real) || secretName(real, false))
+	})
 }
 
 // secretPlace judges a path by where it is.

@@ -48,45 +48,15 @@ func (a *analyzer) braces(w *syntax.Word) []*syntax.Word {
 	if !syntax.SplitBraces(&cp) {
 		return []*syntax.Word{w}
 	}
-	if braceCount(cp.Parts) > maxBraces {
-		a.refuse("a brace expression becomes too many words")
-		return []*syntax.Word{w}
+	var out []*syntax.Word
+	for one, err := range expand.BracesSeq(nil, &cp) {
+		if err != nil || len(out) == maxBraces {
+			a.refuse("a brace expression becomes too many words")
+			return []*syntax.Word{w}
+		}
+		out = append(out, one)
 	}
-	return expand.Braces(&cp)
-}
-
-// braceCount returns how many words the parts become, or too many.
-func braceCount(parts []syntax.WordPart) int {
-	n := 1
-	for _, part := range parts {
-		b, ok := part.(*syntax.BraceExp)
-		if !ok {
-			continue
-		}
-		if b.Sequence {
-			n *= sequenceLen(b)
-		} else {
-			sum := 0
-			for _, elem := range b.Elems {
-				sum += braceCount(elem.Parts)
-			}
-			n *= sum
-		}
-		if n > maxBraces {
-			return n
-		}
-	}
-	return n
-}
-
-// sequenceLen bounds the length of {1..9} by its ends.
-func sequenceLen(b *syntax.BraceExp) int {
-	for _, elem := range b.Elems {
-		if len(strings.TrimLeft(elem.Lit(), "-+")) > 2 {
-			return maxBraces + 1
-		}
-	}
-	return 200
+	return out
 }
 
 // value returns what is known about a word without braces.
