@@ -28,8 +28,12 @@ type binding struct {
 	data  bool // read from input, so it is no secret of the environment
 }
 
-// maxBraces bounds the words that one brace expression may become.
-const maxBraces = 256
+// maxBraces bounds the words that one word with braces may become,
+// maxBraceExps the braces in it.
+const (
+	maxBraces    = 256
+	maxBraceExps = 16
+)
 
 // values returns the words that w becomes.
 func (a *analyzer) values(words ...*syntax.Word) []value {
@@ -48,6 +52,10 @@ func (a *analyzer) braces(w *syntax.Word) []*syntax.Word {
 	if !syntax.SplitBraces(&cp) {
 		return []*syntax.Word{w}
 	}
+	if countBraces(&cp) > maxBraceExps {
+		a.refuse("a brace expression becomes too many words")
+		return []*syntax.Word{w}
+	}
 	var out []*syntax.Word
 	for one, err := range expand.BracesSeq(nil, &cp) {
 		if err != nil || len(out) == maxBraces {
@@ -57,6 +65,19 @@ func (a *analyzer) braces(w *syntax.Word) []*syntax.Word {
 		out = append(out, one)
 	}
 	return out
+}
+
+func countBraces(w *syntax.Word) int {
+	n := 0
+	for _, part := range w.Parts {
+		if b, ok := part.(*syntax.BraceExp); ok {
+			n++
+			for _, elem := range b.Elems {
+				n += countBraces(elem)
+			}
+		}
+	}
+	return n
 }
 
 // value returns what is known about a word without braces.
