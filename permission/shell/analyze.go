@@ -116,6 +116,7 @@ type analyzer struct {
 	indirect bool               // some operand comes from the output of a command
 	words    []string           // literal words of all commands
 	denied   map[string]bool    // texts in Deny
+	taken    map[string]bool    // commands and scripts whose inner commands are in Deny
 }
 
 // maxSteps bounds the commands that are looked at, loops unrolled. Beyond it
@@ -127,7 +128,7 @@ const maxDepth = 100
 
 func newAnalyzer(opts *Options) *analyzer {
 	a := &analyzer{
-		table: grammar.Builtin(), out: &Analysis{}, vars: map[string]binding{}, steps: maxSteps, denied: map[string]bool{},
+		table: grammar.Builtin(), out: &Analysis{}, vars: map[string]binding{}, steps: maxSteps, denied: map[string]bool{}, taken: map[string]bool{},
 	}
 	if opts != nil {
 		a.opts = *opts

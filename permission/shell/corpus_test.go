@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -27,17 +26,12 @@ func corpus(t testing.TB) []labelled {
 	}
 	defer f.Close()
 	var out []labelled
-	s := bufio.NewScanner(f)
-	s.Buffer(nil, 1<<20)
-	for s.Scan() {
+	for dec := json.NewDecoder(f); dec.More(); {
 		var l labelled
-		if err := json.Unmarshal(s.Bytes(), &l); err != nil {
+		if err := dec.Decode(&l); err != nil {
 			t.Fatal(err)
 		}
 		out = append(out, l)
-	}
-	if s.Err() != nil {
-		t.Fatal(s.Err())
 	}
 	return out
 }

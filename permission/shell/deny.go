@@ -54,6 +54,11 @@ func (a *analyzer) denyWords(args []value, depth int) {
 	}
 	c := command(args)
 	a.addDeny(c)
+	key := strings.Join(c.Words, unknown)
+	if a.taken[key] {
+		return // its inner commands are known; without this, time could double at each level
+	}
+	a.taken[key] = true
 	args = respell(args, c)
 	name := args[0].guess
 	if base := path.Base(name); strings.Contains(name, "/") && base != "/" && base != "." {
@@ -89,8 +94,14 @@ func (a *analyzer) denyInner(name string, args []value, depth int) {
 	switch {
 	case slices.Contains(shells, name):
 		a.denyShell(args, depth)
-	case name == "eval" || name == "exec" && len(args) > 1:
-		a.denyScript(join2(args[1:]), depth)
+	case name == "eval":
+		if script := joinGuesses(args[1:]); strings.ContainsAny(script, "\"'\\$`;&|<>(){}\n#") {
+			a.denyScript(script, depth)
+		} else {
+			inner := words(strings.Fields(script)...)
+			a.denyWords(inner, depth-1)
+			a.critical(inner)
+		}
 	case name == "trap" || name == "ssh" || name == "pwsh" || name == "git" && slices.ContainsFunc(args, runsScript):
 		for _, v := range args[1:] {
 			if strings.ContainsAny(v.guess, " \t\n;|&") {
@@ -216,6 +227,10 @@ func (a *analyzer) denyEnvSplit(args []value, depth int) {
 
 // denyScript adds the commands of a script inside a word.
 func (a *analyzer) denyScript(script string, depth int) {
+	if a.taken["\n"+script] { // no command text begins with a newline
+		return
+	}
+	a.taken["\n"+script] = true
 	if depth == 0 || len(script) > maxBytes || a.nested >= maxWrappers {
 		a.denyTokens(script)
 		return
@@ -230,7 +245,7 @@ func (a *analyzer) denyScript(script string, depth int) {
 	a.nested--
 }
 
-func join2(args []value) string {
+func joinGuesses(args []value) string {
 	var list []string
 	for _, v := range args {
 		list = append(list, v.guess)

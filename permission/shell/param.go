@@ -93,7 +93,7 @@ func (b *builder) expansion(p *syntax.ParamExp, printable, inQuotes bool) {
 		b.refuse("a parameter expansion with an operator")
 	}
 	guess := ""
-	if p.Exp != nil && p.Exp.Word != nil {
+	if p.Exp != nil && p.Exp.Word != nil && fixed(p.Exp.Word) {
 		guess = b.a.value(p.Exp.Word).guess
 	}
 	b.unknown(guess, !inQuotes)
@@ -206,7 +206,7 @@ func (a *analyzer) outputGuess(stmts []*syntax.Stmt) string {
 		return ""
 	}
 	name := call.Args[0].Lit()
-	if name != "echo" && name != "printf" {
+	if name != "echo" && name != "printf" || slices.ContainsFunc(call.Args, func(w *syntax.Word) bool { return !fixed(w) }) {
 		return ""
 	}
 	var words []string

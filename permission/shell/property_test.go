@@ -141,7 +141,7 @@ func TestDenySeesThroughEverySpelling(t *testing.T) {
 		"ls # x\\\nrm -rf build", "ls \\\r\nrm -rf build", `a[0]=1 rm -rf build`, `x=rm; $x -rf build`, `x='rm -rf build'; $x`, `x='rm -rf build'; eval "$x"`, `for c in rm; do $c -rf build; done`,
 		`ls && rm -rf build`, `ls | rm -rf build`, `if rm -rf build; then ls; fi`, `case x in x) rm -rf build;; esac`, `while rm -rf build; do ls; done`, `[[ -n $(rm -rf build) ]]`, `cat <<EOF
 $(rm -rf build)
-EOF`, `trap 'rm -rf build' EXIT`, `false && x=ls; $x rm -rf build`, `$nothing rm -rf build`, `timeout 5 timeout 5 timeout 5 rm -rf build`, `time -- rm -rf build`, `docker exec web rm -rf build`, `npx rm -rf build`, `echo $((a[$(rm -rf build)]))`,
+EOF`, `trap 'rm -rf build' EXIT`, `false && x=ls; $x rm -rf build`, `$nothing rm -rf build`, `"timeout 5 rm -rf build"; timeout 5 rm -rf build`, `timeout 5 timeout 5 timeout 5 rm -rf build`, `time -- rm -rf build`, `docker exec web rm -rf build`, `npx rm -rf build`, `echo $((a[$(rm -rf build)]))`,
 		`rm -rf build &&`, `rm -rf build; "unclosed`, `$(printf 'rm') -rf build`, `$(echo rm) -rf build`, `sudo --weird-flag rm -rf build`, `command -p rm -rf build`, `bash -c "bash -c 'rm -rf build'"`,
 		`ls *(rm -rf build)`, "ls\x00; rm -rf build", strings.Repeat("ls; ", 3000) + "rm -rf build", strings.Repeat("(", 300) + "rm -rf build" + strings.Repeat(")", 300),
 	} {
@@ -239,6 +239,11 @@ func worstCases() map[string]string {
 		"many separators":    fill(";&|"),
 		"many variables":     fill("a=b; "),
 		"find words":         "find . " + fill("-exec a "),
+		"exec upon exec":     fill("exec ") + "ls",
+		"eval upon eval":     fill("eval ") + "ls",
+		"both in turn":       fill("eval exec ") + "ls",
+		"nested defaults":    strings.Repeat("echo ${x:-", 190) + "ls",
+		"nested output":      strings.Repeat("$(echo ", 190) + "ls" + strings.Repeat(")", 190),
 	}
 }
 

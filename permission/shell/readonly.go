@@ -184,7 +184,11 @@ func (a *analyzer) xargs(args []grammar.Word, depth int) (grammar.Use, error) {
 	a.indirect = true
 	flags := args[1 : len(args)-len(p.Words)]
 	inner := slices.Clone(p.Words)
-	if mark := replaceMark(flags); mark != "" {
+	mark, err := replaceMark(flags)
+	if err != nil {
+		return grammar.Use{}, err
+	}
+	if mark != "" {
 		for i, w := range inner {
 			if before, _, found := strings.Cut(w.Value, mark); found {
 				inner[i] = grammar.Word{Value: before, Dynamic: true, Shape: strings.ReplaceAll(w.Value, mark, unknown)}
@@ -199,17 +203,23 @@ func (a *analyzer) xargs(args []grammar.Word, depth int) (grammar.Use, error) {
 	return a.readOnlyWords(inner, depth-1)
 }
 
-// replaceMark returns the text that xargs -I replaces, "" without -I.
-func replaceMark(flags []grammar.Word) string {
+// replaceMark returns the text that xargs -I replaces, "" without -I. The flag
+// must stand alone and be given once, or another word is the text.
+func replaceMark(flags []grammar.Word) (mark string, err error) {
 	for i, w := range flags {
-		if mark, ok := strings.CutPrefix(w.Value, "-I"); ok {
-			if mark == "" && i+1 < len(flags) {
-				mark = flags[i+1].Value
-			}
-			return mark
+		if !strings.HasPrefix(w.Value, "-") || !strings.Contains(w.Value, "I") {
+			continue
 		}
+		rest, alone := strings.CutPrefix(w.Value, "-I")
+		if rest == "" && i+1 < len(flags) {
+			rest = flags[i+1].Value
+		}
+		if !alone || mark != "" || rest == "" {
+			return "", errors.New("xargs: the text that -I replaces is not clear")
+		}
+		mark = rest
 	}
-	return ""
+	return mark, nil
 }
 
 // useReads notes the files that a read-only command names and refuses those

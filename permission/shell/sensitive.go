@@ -14,7 +14,7 @@ var (
 		kubeconfig .bash_history .zsh_history .python_history .node_repl_history .psql_history .mysql_history .rediscli_history auth.json hosts.yml .claude.json htpasswd token.json
 		service-account.json service_account.json application_default_credentials.json authorized_keys wp-config.php login.keychain-db`)
 	secretDirs   = set(`.ssh .aws .gnupg .kube .azure .gcloud .docker .password-store .mozilla keychains keyrings sudoers.d .terraform.d .oci`)
-	secretEnds   = strings.Fields(`.pem .key .p12 .pfx .jks .keystore .kdbx .ppk .asc .gpg .age .tfstate .tfvars`)
+	secretEnds   = strings.Fields(`.env .pem .key .p12 .pfx .jks .keystore .kdbx .ppk .asc .gpg .age .tfstate .tfvars`)
 	secretStarts = strings.Fields(`id_rsa id_dsa id_ecdsa id_ed25519 id_xmss .env. ssh_host_`)
 	harmlessEnvs = strings.Fields(`.env.example .env.sample .env.template .env.dist .env.defaults`)
 
@@ -57,16 +57,26 @@ func (a *analyzer) sensitive(shape string, loose, tree bool) string {
 	if a.secretPlace(full) || secretName(clean, loose) || tree && a.holdsHome(full) {
 		return fmt.Sprintf("%s may hold credentials", strings.ReplaceAll(shape, unknown, "…"))
 	}
-	if fs := a.opts.FS; fs != nil && !loose && strings.HasPrefix(full, "/") {
-		exact := shape
-		if !strings.HasPrefix(shape, "/") {
-			exact = path.Join(a.dirs[0], shape)
-		}
-		if real, err := fs.EvalSymlinks(exact); err == nil && real != exact && (a.secretPlace(strings.ToLower(real)) || secretName(strings.ToLower(real), false)) {
-			return fmt.Sprintf("%s is a link to a file that may hold credentials", shape)
-		}
+	if !loose && a.linksToSecret(shape) {
+		return fmt.Sprintf("%s is a link to a file that may hold credentials", shape)
 	}
 	return ""
+}
+
+// linksToSecret follows the symbolic links in a path.
+func (a *analyzer) linksToSecret(name string) bool {
+	if a.opts.FS == nil {
+		return false
+	}
+	return slices.ContainsFunc(a.dirs, func(dir string) bool {
+		full := join(dir, name)
+		if !strings.HasPrefix(full, "/") {
+			return false
+		}
+		real, err := a.opts.FS.EvalSymlinks(full)
+		real = strings.ToLower(real)
+		return err == nil && (a.secretPlace(real) || secretName(real, false))
+	})
 }
 
 // secretPlace judges a path by where it is.
@@ -84,6 +94,9 @@ func (a *analyzer) secretPlace(p string) bool {
 		return true
 	}
 	below, ok := a.belowHome(p)
+	if ok && strings.HasPrefix(below, ".") && !(strings.HasPrefix(p, "/") && a.inside(p)) {
+		return true // settings of programs, history, caches
+	}
 	return ok && slices.ContainsFunc(secretHomes, func(dir string) bool { return within(dir, below) || strings.HasPrefix(below, dir+".") })
 }
 

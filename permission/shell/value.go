@@ -28,8 +28,12 @@ type binding struct {
 	data  bool // read from input, so it is no secret of the environment
 }
 
-// maxBraces bounds the words that one brace expression may become.
-const maxBraces = 256
+// maxBraces bounds the words that one word with braces may become,
+// maxBraceExps the braces in it.
+const (
+	maxBraces    = 256
+	maxBraceExps = 16
+)
 
 // values returns the words that w becomes.
 func (a *analyzer) values(words ...*syntax.Word) []value {
@@ -48,53 +52,32 @@ func (a *analyzer) braces(w *syntax.Word) []*syntax.Word {
 	if !syntax.SplitBraces(&cp) {
 		return []*syntax.Word{w}
 	}
-	if braceCount(cp.Parts) > maxBraces {
+	if countBraces(&cp) > maxBraceExps {
 		a.refuse("a brace expression becomes too many words")
 		return []*syntax.Word{w}
 	}
-	var words []*syntax.Word
-	for word, err := range expand.BracesSeq(nil, &cp) {
-		if err != nil {
+	var out []*syntax.Word
+	for one, err := range expand.BracesSeq(nil, &cp) {
+		if err != nil || len(out) == maxBraces {
 			a.refuse("a brace expression becomes too many words")
 			return []*syntax.Word{w}
 		}
-		words = append(words, word)
+		out = append(out, one)
 	}
-	return words
+	return out
 }
 
-// braceCount returns how many words the parts become, or too many.
-func braceCount(parts []syntax.WordPart) int {
-	n := 1
-	for _, part := range parts {
-		b, ok := part.(*syntax.BraceExp)
-		if !ok {
-			continue
-		}
-		if b.Sequence {
-			n *= sequenceLen(b)
-		} else {
-			sum := 0
+func countBraces(w *syntax.Word) int {
+	n := 0
+	for _, part := range w.Parts {
+		if b, ok := part.(*syntax.BraceExp); ok {
+			n++
 			for _, elem := range b.Elems {
-				sum += braceCount(elem.Parts)
+				n += countBraces(elem)
 			}
-			n *= sum
-		}
-		if n > maxBraces {
-			return n
 		}
 	}
 	return n
-}
-
-// sequenceLen bounds the length of {1..9} by its ends.
-func sequenceLen(b *syntax.BraceExp) int {
-	for _, elem := range b.Elems {
-		if len(strings.TrimLeft(elem.Lit(), "-+")) > 2 {
-			return maxBraces + 1
-		}
-	}
-	return 200
 }
 
 // value returns what is known about a word without braces.

@@ -26,6 +26,9 @@ func Check(program string) error {
 			break
 		}
 	}
+	if endless.MatchString(program) {
+		return errors.New("the awk program has a loop that may never end")
+	}
 	if l.unsure && danger.MatchString(program) {
 		return errors.New("the awk program may contain a regular expression where it seems to divide")
 	}
@@ -35,13 +38,17 @@ func Check(program string) error {
 // forbidden names reach beyond the text that awk is given.
 var forbidden = []string{
 	"system", "getline", "ENVIRON", "PROCINFO", "ARGV", "ARGC", "SYMTAB", "FUNCTAB", "close", "extension",
+	"while", "do", // may never end
 }
 
 // danger is what must not hide in a program that we may have misread.
 var danger = regexp.MustCompile(`[|@>"]|` + strings.Join(forbidden, "|"))
 
+// endless finds for (…;;…).
+var endless = regexp.MustCompile(`;\s*;`)
+
 // beforeRegexp are the words after which a slash starts a regular expression.
-var beforeRegexp = []string{"return", "print", "printf", "in", "case", "else", "do", "exit"}
+var beforeRegexp = []string{"return", "print", "printf", "in", "case", "else", "exit"}
 
 type lexer struct {
 	rest    string

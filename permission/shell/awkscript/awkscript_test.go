@@ -19,7 +19,7 @@ func TestOthersAreRefused(t *testing.T) {
 	for _, program := range []string{
 		`BEGIN{system("x")}`, `BEGIN{system ("x")}`, `BEGIN{"x" | getline}`, `BEGIN{print "x" | "tee y"}`, `BEGIN{print "x" >> "y"}`, `{print $1 > 5}`, `{printf "%s", $1 > "y"}`,
 		`{getline}`, `{getline x < ".env"}`, `BEGIN{print ENVIRON["HOME"]}`, `BEGIN{f="x"; @f()}`, `@load "x"`, `BEGIN{print "x" |& "y"}`, `{print (1)(2) > "y"}`, `{print(1) > "y"}`,
-		`{print $1, (2 > 1) > "y"}`, `{print "a` + "\n" + `b"}`, `{print "a}`, `/a`, `/[/]/ {print}`, `BEGIN{ARGV[1]=".env"}`, `{ if (x) print $1 > "y" }`, `{print a[1] > "y"}`, "{print 1,\n2 > \"y\"}", "{print a &&\nb > \"y\"}", `a++ /x"/ || system("y") || "/"`, `(x) / y"/ ; system("z") #"`, "{print \\\n> \"y\"}", "{x `ls`}", `{print > "y"}`, `{print>"y"}`, `{ while (1) print > "x" }`,
+		`{print $1, (2 > 1) > "y"}`, `{print "a` + "\n" + `b"}`, `{print "a}`, `/a`, `/[/]/ {print}`, `BEGIN{ARGV[1]=".env"}`, `{ if (x) print $1 > "y" }`, `{print a[1] > "y"}`, "{print 1,\n2 > \"y\"}", "{print a &&\nb > \"y\"}", `a++ /x"/ || system("y") || "/"`, `(x) / y"/ ; system("z") #"`, "{print \\\n> \"y\"}", "{x `ls`}", `{print > "y"}`, `BEGIN{while(1) print}`, `BEGIN{for(;;) print}`, `{print>"y"}`, `{ while (1) print > "x" }`,
 		`{print {1} > "y"}`,
 	} {
 		if err := Check(program); err == nil {

@@ -22,9 +22,10 @@ func Check(filter string) error {
 	return err
 }
 
-// forbidden names reach beyond the input.
+// forbidden names reach beyond the input or never end.
 var forbidden = []string{
 	"env", "$ENV", "input_filename", "import", "include", "modulemeta", "get_search_list", "$__prog_args",
+	"infinite", "repeat", // never end
 }
 
 // maxDepth bounds nested interpolations.
