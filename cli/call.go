@@ -50,6 +50,7 @@ func (f *toolsFlags) call(ctx context.Context, args []string) error {
 		return err
 	}
 	defer w.Close()
+	w.warn(f.Err)
 	f.recoverFiles(w)
 	feed := sched.NewFeed()
 	shown := make(chan struct{})
@@ -84,7 +85,7 @@ func (f *toolsFlags) recoverFiles(w *world) {
 		fmt.Fprintf(f.Err, "look for interrupted writes: %v\n", err)
 	}
 	for _, l := range leftovers {
-		fmt.Fprintf(f.Err, "an interrupted write was found: %v\n", l)
+		fmt.Fprintf(f.Err, "%s: %s\n", l.Path, l.Action)
 	}
 }
 
@@ -141,7 +142,7 @@ func (f *toolsFlags) pipeline(w *world, feed *sched.Feed) (*sched.Options, error
 		Judge:    w.engine,
 		Hooks:    w.hooks,
 		Askers:   []sched.Asker{w.hooks, sched.AskerFunc(typedByThePerson)},
-		Recorder: verdictRecorder{log, string(w.engine.Policy().Mode())},
+		Recorder: verdictRecorder{log, w},
 		Feeds:    []*sched.Feed{feed},
 		Output:   resultStore(),
 	}, nil
@@ -153,8 +154,8 @@ func typedByThePerson(context.Context, tool.Case, tool.Verdict) (tool.Verdict, e
 
 // A verdictRecorder writes every verdict into the audit log.
 type verdictRecorder struct {
-	log  *audit.Log
-	mode string
+	log *audit.Log
+	*world
 }
 
 // Record writes verdicts down; the other steps belong to a session's journal.
@@ -165,7 +166,7 @@ func (r verdictRecorder) Record(_ context.Context, rec sched.Record) error {
 	v := rec.Verdict
 	return r.log.Append(audit.Entry{
 		Time: time.Now().UTC(), UseID: rec.Call.UseID, Agent: rec.Call.Agent, Tool: rec.Call.Tool, Input: rec.Call.Input,
-		Mode: r.mode, Behavior: v.Behavior.String(), Reason: v.Reason, Rule: v.Rule, Origin: v.Origin,
+		Mode: string(r.engine.Policy().Mode()), Cwd: r.Shell.Dir(rec.Call.Agent), Behavior: v.Behavior.String(), Reason: v.Reason, Rule: v.Rule, Origin: v.Origin,
 	})
 }
 

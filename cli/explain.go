@@ -46,6 +46,7 @@ func (f *permissionsFlags) explain(name, input string) error {
 		return err
 	}
 	defer w.Close()
+	w.warn(f.Err)
 	p := w.engine.Policy()
 	d := decide(p, w.set(nil, false), name, json.RawMessage(input))
 	if f.json {

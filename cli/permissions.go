@@ -87,6 +87,7 @@ func (f *permissionsFlags) list() error {
 	if err != nil {
 		return err
 	}
+	p.warn(f.Err)
 	opts, err := p.options()
 	if err != nil {
 		return err

@@ -3,11 +3,13 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/permission/ask"
 	"github.com/haftdev/haft/permission/audit"
 	"github.com/haftdev/haft/permission/trust"
 	"github.com/haftdev/haft/settings"
@@ -59,6 +61,16 @@ func managedIntact(s *settings.Settings) error {
 		}
 	}
 	return nil
+}
+
+// warn tells of settings files that do not count as a whole: what they deny is not
+// denied.
+func (p *project) warn(w io.Writer) {
+	for _, problem := range p.all.Problems() {
+		if problem.Kind == settings.Skipped {
+			fmt.Fprintf(w, "warning: %s; nothing in it counts, its denials neither\n", ask.Visible(problem.String()))
+		}
+	}
 }
 
 // filter leaves out what the person has not agreed to. Where that cannot be

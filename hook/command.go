@@ -103,15 +103,9 @@ var (
 // missing, or the shell cannot parse the command.
 func (r *Runner) neverStarted(ctx context.Context, h *Hook, dir, stderr string) bool {
 	if m := missingScript.FindStringSubmatch(stderr); m != nil {
-		script := m[1] + m[2] + m[3]
-		if !strings.Contains(h.Command, filepath.Base(script)) {
-			return false
-		}
-		if !filepath.IsAbs(script) {
-			script = filepath.Join(dir, script)
-		}
+		script := from(dir, m[1]+m[2]+m[3])
 		_, err := os.Stat(script)
-		return errors.Is(err, os.ErrNotExist)
+		return errors.Is(err, os.ErrNotExist) && slices.Contains(r.paths(h, dir), script)
 	}
 	if badSyntax.MatchString(stderr) && len(r.opts.Shell) == 2 && r.opts.Shell[1] == "-c" {
 		check := r.newCmd(ctx, h, dir, h.Command)
@@ -119,6 +113,35 @@ func (r *Runner) neverStarted(ctx context.Context, h *Hook, dir, stderr string) 
 		return check.Run() != nil && ctx.Err() == nil
 	}
 	return false
+}
+
+// paths are the words of a hook's command as files, those that are none included.
+func (r *Runner) paths(h *Hook, dir string) []string {
+	variable := func(name string) string {
+		for _, v := range slices.Backward(r.environ(h)) {
+			if value, ok := strings.CutPrefix(v, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+	var paths []string
+	for word := range strings.FieldsSeq(h.Command) {
+		word = strings.Trim(word, `"';`)
+		if rest, ok := strings.CutPrefix(word, "~/"); ok {
+			word = variable("HOME") + "/" + rest
+		}
+		paths = append(paths, from(dir, os.Expand(word, variable)))
+	}
+	return paths
+}
+
+// from resolves a path against a folder.
+func from(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
 }
 
 // environ is the environment of a hook's command.

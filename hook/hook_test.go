@@ -162,6 +162,7 @@ func needs(t *testing.T, program string) {
 func TestAnEchoOfTheModelsWordsStaysADenial(t *testing.T) {
 	tests := []struct{ name, command, words string }{
 		{"python's words about another file", `jq -r .tool_input.command >&2; exit 2`, "python3: can't open file '/no/such/x.py': [Errno 2] No such file or directory"},
+		{"words about another file of the same name", `sh guard.py; sed 's/.*"command":"\([^"]*\)".*/\1/' >&2; exit 2`, "sh: 0: cannot open /no/such/guard.py: x"},
 		{"python's words about a file that is there", `: guard.py; cat guard.py >&2; exit 2`, ""},
 		{"the shell's words about a command that it can parse", `echo "bash: -c: line 1: syntax error near unexpected token" >&2; exit 2`, ""},
 	}
@@ -169,7 +170,7 @@ func TestAnEchoOfTheModelsWordsStaysADenial(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			command := tt.command
-			if tt.words != "" { // without jq: the input holds the words
+			if strings.HasPrefix(tt.command, "jq") { // without jq: the input holds the words
 				command = `sed 's/.*"command":"\([^"]*\)".*/\1/' >&2; exit 2`
 			}
 			said := "python3: can't open file '" + dir + "/guard.py': [Errno 2] No such file or directory"

@@ -145,16 +145,21 @@ func (h *hearing) hearAllowed(a *shell.Analysis, writes []operand) {
 		}
 	}
 	for _, o := range writes {
-		if o.Redirect && !isNull(o) && !h.mayWrite(o) {
+		if !o.Redirect || isNull(o) {
+			continue
+		}
+		covered := h.coverWrite(o)
+		if covered == nil {
 			return
 		}
-		accounted = accounted || o.Redirect
+		by, accounted = cmp.Or(by, covered), true
 	}
-	if !accounted {
-		return
+	if accounted {
+		h.allowed = cmp.Or(by, acceptsEdits)
 	}
-	h.allowed = cmp.Or(by, &finding{reason: "the session accepts edits inside the project"})
 }
+
+var acceptsEdits = &finding{reason: "the session accepts edits inside the project"}
 
 // ruleFor returns the allow rule that covers a command.
 func (h *hearing) ruleFor(c shell.Command) *Rule {
@@ -190,18 +195,18 @@ func (h *hearing) mayEdit(o operand) bool {
 	return !o.Dynamic && o.Root != "" && o.Sensitive.Write == guard.Allow && !strings.ContainsAny(o.Value, "*?[")
 }
 
-// mayWrite reports whether the target of a redirection is covered: by the mode,
-// or by a rule about edits.
-func (h *hearing) mayWrite(o operand) bool {
+// coverWrite returns what allows the target of a redirection: the mode, or a rule
+// about edits; nil if nothing does.
+func (h *hearing) coverWrite(o operand) *finding {
 	if h.policy.mode == AcceptEdits && h.mayEdit(o) {
-		return true
+		return acceptsEdits
 	}
 	for _, r := range h.policy.allow {
 		if r.name == editRule && !o.Dynamic && r.coversPath(o.Facts, h.policy) {
-			return true
+			return byRule(r, "a rule allows it")
 		}
 	}
-	return false
+	return nil
 }
 
 // hasPathRules reports whether any rule denies or asks for files.

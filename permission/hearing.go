@@ -89,20 +89,20 @@ func (h *hearing) decide() Decision {
 	switch {
 	case h.denied != nil:
 		return h.end(tool.Deny, h.denied)
+	case mode == Plan && h.subject.kind == editTool:
+		return h.end(tool.Deny, &finding{reason: "plan mode", message: "Plan mode lets nothing write. Finish the plan first, and present it."})
 	case h.asked != nil:
 		return h.open(h.asked)
 	case h.critical != "":
 		return h.open(&finding{reason: h.critical})
 	case mode == Bypass:
 		return h.end(tool.Allow, &finding{reason: "the session bypasses permissions"})
-	case mode == Plan && h.subject.kind == editTool:
-		return h.end(tool.Deny, &finding{reason: "plan mode", message: "Plan mode lets nothing write. Finish the plan first, and present it."})
 	case mode == Plan && h.writes:
 		return h.open(&finding{reason: "plan mode lets nothing write unasked"})
 	case h.protected != "":
 		return h.open(&finding{reason: h.protected})
 	case mode == AcceptEdits && h.edits:
-		return h.end(tool.Allow, &finding{reason: "the session accepts edits inside the project"})
+		return h.end(tool.Allow, acceptsEdits)
 	case h.allowed != nil:
 		return h.end(tool.Allow, h.allowed)
 	case h.readOnly:

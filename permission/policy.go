@@ -51,6 +51,9 @@ func NewPolicy(opts Options) *Policy {
 	if p.mode == "" {
 		p.mode = Default
 	}
+	if p.commands == nil {
+		p.commands = shell.OS{}
+	}
 	p.at = places{cwd: opts.Guard.Cwd(), home: opts.Home, project: opts.Guard.Roots()[0]}
 	p.real = places{p.physical(p.at.cwd), p.physical(p.at.home), p.physical(p.at.project)}
 	for _, r := range opts.Rules {

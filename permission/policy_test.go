@@ -79,10 +79,21 @@ func TestAddingADenyOrAskRuleNeverLoosens(t *testing.T) {
 	rule := func(b tool.Behavior) permission.Rule {
 		return permission.Rule{Text: texts[r.IntN(len(texts))], Behavior: b, Origin: settings.Origin{Source: settings.User}}
 	}
+	texts = append(texts, "Edit", "Read", "WebFetch", "mcp__s", "Edit(*.go)", "Write")
+	var others []tool.Case
+	for name, in := range map[string]string{
+		"Edit": `{"file_path":"/home/u/proj/a.go"}`, "Write": `{"file_path":"/home/u/proj/docs/x"}`, "Read": `{"file_path":"/home/u/proj/src/a"}`,
+		"Grep": `{"pattern":"x"}`, "WebFetch": `{"url":"https://example.com"}`, "mcp__s__t": `{}`, "NotebookEdit": `{"notebook_path":"/home/u/proj/n.ipynb"}`,
+	} {
+		others = append(others, tool.Case{Call: &tool.Call{Tool: name, Input: json.RawMessage(in)}})
+	}
 	modes := permission.Modes()
 	for range 3000 {
 		opts := permission.Options{Mode: modes[r.IntN(len(modes))], Guard: g, Home: "/home/u", Rules: []permission.Rule{rule(tool.Allow), rule(tool.Allow)}}
 		c := bash(all[r.IntN(len(all))])
+		if r.IntN(3) == 0 {
+			c = others[r.IntN(len(others))]
+		}
 		before := permission.NewPolicy(opts).Decide(c)
 		added := rule([]tool.Behavior{tool.Deny, tool.Ask}[r.IntN(2)])
 		opts.Rules = append(opts.Rules, added)
