@@ -55,6 +55,7 @@ func openWorld(reexec shellrun.Reexec) (*world, error) {
 		Common: func(agent string) hook.Common {
 			return hook.Common{Cwd: w.Shell.Dir(agent), PermissionMode: string(w.engine.Policy().Mode())}
 		},
+		Check: p.stillTrusted,
 		Match: func(rule string, t *tool.Tool, c *tool.Call) (bool, error) {
 			return w.engine.Policy().Matches(rule, t, c)
 		},
@@ -76,6 +77,24 @@ func (w *world) set(session *tool.Session, bare bool) *tool.Set {
 		opts.Only = builtin.Bare()
 	}
 	return tool.NewSet(session, w.Tools(), nil, &opts)
+}
+
+// stillTrusted looks again at what a project's hook would run: a tool may have
+// changed the script since the session began.
+func (p *project) stillTrusted(h *hook.Hook) error {
+	if p.folder == nil {
+		return nil // nothing of the project counts at all
+	}
+	now, _, err := p.folder.Filter(p.all)
+	if err != nil {
+		return err
+	}
+	for _, counting := range hook.FromSettings(now.Hooks()) {
+		if counting.Origin == h.Origin && counting.Event == h.Event && counting.Command == h.Command && counting.URL == h.URL {
+			return nil
+		}
+	}
+	return errors.New("what it runs has changed since it was trusted; look at it and trust it again with: haft trust")
 }
 
 // environment is that of this process with what the settings add, and the names

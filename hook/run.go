@@ -42,6 +42,9 @@ func (r *Runner) run(ctx context.Context, t *task, in Input) {
 	h, run := t.hook, &t.run
 	run.Started = time.Now()
 	defer func() { run.Duration = time.Since(run.Started) }()
+	if run.Err == nil && r.opts.Check != nil {
+		run.Err = r.opts.Check(h)
+	}
 	if run.Err == nil {
 		run.Err = r.attempt(ctx, h, in, run)
 	}

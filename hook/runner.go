@@ -37,6 +37,9 @@ type Options struct {
 	// Match compares calls with rules in matchers; nil means that a rule matches
 	// every call of its tool.
 	Match MatchFunc
+	// Check is asked before each run of a hook; an error keeps it from running and
+	// is an error of the hook. Nil means that nothing stands in the way.
+	Check func(*Hook) error
 	// Report is told of every run when it ends; nil tells nobody. It must be safe
 	// for concurrent use and not block for long.
 	Report func(Run)
