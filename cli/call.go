@@ -51,6 +51,7 @@ func (f *toolsFlags) call(ctx context.Context, args []string) error {
 	}
 	defer w.Close()
 	w.warn(f.Err)
+	w.warnUntrusted(f.Err)
 	f.recoverFiles(w)
 	feed := sched.NewFeed()
 	shown := make(chan struct{})

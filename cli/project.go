@@ -73,6 +73,16 @@ func (p *project) warn(w io.Writer) {
 	}
 }
 
+// warnUntrusted tells what of the project does not count yet.
+func (p *project) warnUntrusted(w io.Writer) {
+	if p.folder == nil {
+		return
+	}
+	if u := trust.NewUntrusted(p.folder, p.held); u != nil {
+		fmt.Fprintf(w, "note: %s\n", ask.Visible(u.Error()))
+	}
+}
+
 // filter leaves out what the person has not agreed to. Where that cannot be
 // known, nothing of the project counts but what makes haft more careful.
 func (p *project) filter() error {

@@ -116,7 +116,7 @@ func TestTheSchedulerDoesWhatItsModelSays(t *testing.T) {
 // that must be alone.
 func play(t *testing.T, s script) []life {
 	began := time.Now()
-	w := &world{t: t, script: s, began: began, lives: make([]life, len(s.calls)), running: make(map[int]bool)}
+	w := &world{t: t, script: s, began: began, lives: make([]life, len(s.calls)), running: make(map[int]bool), judged: make(map[int]bool)}
 	for i := range w.lives {
 		w.lives[i].Start = -1
 	}
@@ -180,6 +180,7 @@ type world struct {
 	lives   []life
 	ended   []int        // Finished records per call
 	running map[int]bool // the calls that run, and whether they must be alone
+	judged  map[int]bool // the calls that a recorded verdict allows
 }
 
 type input struct {
@@ -252,6 +253,9 @@ func (w *world) run(ctx context.Context, _ *tool.Call, in input) (string, error)
 func (w *world) enter(in input) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if !w.judged[in.I] {
+		w.t.Errorf("call %d ran without a recorded verdict", in.I)
+	}
 	alone := !w.script.calls[in.I].safe || in.Alone
 	for other, mustBeAlone := range w.running {
 		if alone || mustBeAlone {
@@ -302,12 +306,15 @@ func (w *world) After(context.Context, *tool.Tool, *tool.Call, tool.Result) (*to
 }
 
 func (w *world) Record(_ context.Context, r sched.Record) error {
-	if r.Step != sched.Finished {
-		return nil
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	i := index(r.Call)
+	if r.Step == sched.Judged && r.Verdict.Behavior == tool.Allow {
+		w.judged[i] = true
+	}
+	if r.Step != sched.Finished {
+		return nil
+	}
 	w.lives[i].End, w.lives[i].Status = time.Since(w.began), r.Outcome.Status
 	w.ended = append(w.ended, i)
 	delete(w.running, i) // one that was given up may still be there

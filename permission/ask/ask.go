@@ -1,5 +1,5 @@
 // Package ask holds those who answer what the rules leave open: a person at a
-// plain terminal, a tool that an SDK user appoints, and nobody. Each satisfies
+// plain terminal, a tool that an SDK user appoints, a classifier. Each satisfies
 // the scheduler's Asker and is safe for concurrent use.
 //
 // A question is always decided: where nobody can answer, the scheduler denies.

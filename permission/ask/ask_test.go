@@ -125,3 +125,35 @@ func TestAPromptTool(t *testing.T) {
 		}
 	}
 }
+
+func TestAClassifierAllowsWhatItFindsSafeAndNothingElse(t *testing.T) {
+	classified := &tool.Tool{Name: "Bash", Classify: func(c *tool.Call) string { return string(c.Input) }}
+	silent := &tool.Tool{Name: "Mute"}
+	for _, c := range []struct {
+		name  string
+		on    bool
+		tool  *tool.Tool
+		rule  string
+		input string
+		want  tool.Behavior
+	}{
+		{"safe", true, classified, "", "safe", tool.Allow},
+		{"not safe", true, classified, "", "rm", tool.NoView},
+		{"broken", true, classified, "", "broken", tool.NoView},
+		{"another mode", false, classified, "", "safe", tool.NoView},
+		{"a rule wants a person", true, classified, "Bash(git push:*)", "safe", tool.NoView},
+		{"a tool that says nothing", true, silent, "", "safe", tool.NoView},
+		{"a call that says nothing", true, classified, "", "", tool.NoView},
+	} {
+		classifier := ask.Classifier{On: func() bool { return c.on }, Safe: func(_ context.Context, _, text string) (bool, error) {
+			if text == "broken" {
+				return true, errors.New("no model")
+			}
+			return text == "safe", nil
+		}}
+		got, err := classifier.Ask(t.Context(), tool.Case{Tool: c.tool, Call: &tool.Call{Input: []byte(c.input)}}, tool.Verdict{Rule: c.rule})
+		if got.Behavior != c.want || (err != nil) != (c.input == "broken") {
+			t.Errorf("%s: %s, %v, want %s", c.name, got.Behavior, err, c.want)
+		}
+	}
+}
