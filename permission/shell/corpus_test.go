@@ -36,6 +36,9 @@ func corpus(t testing.TB) []labelled {
 	return out
 }
 
+// nightly reports whether tests should take their time.
+func nightly() bool { return os.Getenv("HAFT_NIGHTLY") != "" }
+
 // settings are the worlds in which the corpus must hold.
 var settings = map[string]*Options{
 	"knowing nothing":   nil,

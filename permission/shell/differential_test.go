@@ -25,8 +25,8 @@ func TestBashAttemptsNothingThatWasNotJudged(t *testing.T) {
 		}
 		t.Skip(err)
 	}
-	n, seed := 400, uint64(1)
-	if os.Getenv("HAFT_NIGHTLY") != "" {
+	n, seed := 200, uint64(1)
+	if nightly() {
 		n, seed = 50_000, uint64(time.Now().UnixNano())
 	}
 	t.Logf("%d scripts, seed %d", n, seed)

@@ -171,8 +171,9 @@ func TestReadOnlyCommandsLeaveNoMarkerInAHostileProject(t *testing.T) {
 	before := snapshot(t, dir)
 	opts := projectOptions(dir)
 	ran := 0
-	for _, l := range corpus(t) {
-		if !l.ReadOnly || testing.Short() && !strings.HasPrefix(l.Class, "git") || strings.Contains(l.Cmd, "dmesg") || strings.Contains(l.Cmd, "sleep") {
+	for i, l := range corpus(t) {
+		heeds := strings.HasPrefix(l.Class, "git") || strings.HasPrefix(l.Class, "npm") || strings.HasPrefix(l.Class, "go")
+		if !l.ReadOnly || !nightly() && !heeds && i%8 != 0 || strings.Contains(l.Cmd, "dmesg") || strings.Contains(l.Cmd, "sleep") {
 			continue
 		}
 		a := Analyze(l.Cmd, opts)

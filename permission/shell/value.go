@@ -82,6 +82,9 @@ func countBraces(w *syntax.Word) int {
 
 // value returns what is known about a word without braces.
 func (a *analyzer) value(w *syntax.Word) value {
+	if s := w.Lit(); s != "" && !strings.ContainsAny(s, `\*?[]~`) {
+		return value{Word: grammar.Word{Value: s, Shape: s}, guess: s} // most words
+	}
 	b := &builder{a: a}
 	for i, part := range w.Parts {
 		b.first = i == 0
