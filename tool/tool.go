@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
+	"strings"
 
 	"github.com/haftdev/haft/tool/schema"
 )
@@ -117,13 +117,11 @@ type Problem struct {
 	Code    int    // for programs; meanings belong to the tool
 }
 
-var nameForm = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
-
 // Check reports what is wrong with the tool itself, whatever its input.
 func (t *Tool) Check() error {
 	var errs []error
 	for _, name := range append([]string{t.Name}, t.Aliases...) {
-		if !nameForm.MatchString(name) {
+		if !validName(name) {
 			errs = append(errs, fmt.Errorf("name %q: letters, digits, _ and - are allowed, 1 to 128 of them", name))
 		}
 	}
@@ -147,6 +145,12 @@ func (t *Tool) Check() error {
 		errs = append(errs, fmt.Errorf("MaxResult %d is negative", t.MaxResult))
 	}
 	return errors.Join(errs...)
+}
+
+// validName reports whether providers accept the name of a tool.
+func validName(name string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+	return len(name) >= 1 && len(name) <= 128 && strings.Trim(name, letters) == ""
 }
 
 // UserName returns the name to show to people.

@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/output"
+	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/schema"
+)
+
+func (f *toolsFlags) showProgress(feed *sched.Feed) {
+	for e := range feed.Events(context.Background()) {
+		if e.Progress != nil {
+			fmt.Fprintln(f.Err, progressLine(e.Progress))
+		}
+	}
+}
+
+// progressLine is progress for people, in one line.
+func progressLine(p tool.Progress) string {
+	switch p := p.(type) {
+	case tool.TextProgress:
+		return p.Text
+	case tool.BashProgress:
+		last := strings.TrimRight(p.Output, "\n")
+		last = last[strings.LastIndexByte(last, '\n')+1:]
+		return fmt.Sprintf("%s, %d lines, %d bytes: %s", p.Elapsed.Round(time.Second), p.Lines, p.Bytes, last)
+	}
+	b, err := json.Marshal(p)
+	if err != nil {
+		return p.ProgressType()
+	}
+	return p.ProgressType() + " " + string(b)
+}
+
+// callInfo is an outcome as programs read it.
+type callInfo struct {
+	UseID      string          `json:"tool_use_id"`
+	Tool       string          `json:"tool"`
+	Status     string          `json:"status"`
+	IsError    bool            `json:"is_error"`
+	Content    []tool.Block    `json:"content"`
+	Output     any             `json:"output,omitempty"`
+	Input      json.RawMessage `json:"input,omitempty"`
+	Repairs    []string        `json:"repairs,omitempty"`
+	Verdict    string          `json:"verdict,omitempty"`
+	Reason     string          `json:"reason,omitempty"`
+	Kept       *output.Kept    `json:"kept,omitempty"`
+	DurationMS int64           `json:"duration_ms"`
+}
+
+func (f *toolsFlags) show(out *sched.Outcome) error {
+	if f.json {
+		i := callInfo{
+			UseID: out.UseID, Tool: out.Tool, Status: out.Status.String(), IsError: out.IsError(), Content: out.Result.Content, Output: out.Result.Output,
+			Repairs: repairTexts(out.Repairs), Kept: out.Kept, DurationMS: out.Ended.Sub(out.Started).Milliseconds(), Reason: out.Verdict.Reason,
+		}
+		if out.Verdict.Behavior != tool.NoView {
+			i.Verdict = out.Verdict.Behavior.String()
+		}
+		if json.Valid(out.Input) {
+			i.Input = out.Input
+		}
+		return writeJSON(f.Out, i)
+	}
+	for _, r := range repairTexts(out.Repairs) {
+		fmt.Fprintf(f.Err, "input repaired: %s\n", r)
+	}
+	for _, n := range out.Notes {
+		fmt.Fprintln(f.Err, n)
+	}
+	if out.Fatal != nil {
+		fmt.Fprintln(f.Err, out.Fatal)
+	}
+	for _, b := range out.Result.Content {
+		if _, err := io.WriteString(f.Out, blockText(b)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func repairTexts(repairs []schema.Repair) []string {
+	var texts []string
+	for _, r := range repairs {
+		texts = append(texts, r.String())
+	}
+	return texts
+}
+
+// plain takes out the tags that tell a model where an error comes from.
+var plain = strings.NewReplacer("<tool_use_error>", "", "</tool_use_error>", "")
+
+// blockText is a block as a terminal can show it.
+func blockText(b tool.Block) string {
+	switch b.Type {
+	case tool.TextBlock:
+		return strings.TrimSuffix(plain.Replace(b.Text), "\n") + "\n"
+	case tool.ReferenceBlock:
+		return ""
+	}
+	return fmt.Sprintf("[%s, %s, %d bytes; use --json to get it]\n", b.Type, b.MediaType, len(b.Data))
+}
