@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -236,21 +235,5 @@ func TestQueueOverflow(t *testing.T) {
 	writeFile(t, filepath.Join(dir, "f3.txt"), "needle\n")
 	if d := cmp.Diff([]string{"./f3.txt"}, answer(t, s, Query{Dir: dir, Pattern: "needle"})); d != "" {
 		t.Error(d)
-	}
-}
-
-// TestSpecialFilesNeverHang names a FIFO and finds one.
-func TestSpecialFilesNeverHang(t *testing.T) {
-	dir := t.TempDir()
-	if err := syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o600); err != nil {
-		t.Skip(err)
-	}
-	s := New(nil)
-	defer s.Close()
-	if _, err := s.Grep(context.Background(), Query{Dir: dir, Pattern: "x"}); err != nil {
-		t.Error(err)
-	}
-	if _, err := s.Grep(context.Background(), Query{Dir: dir, Path: "fifo", Pattern: "x"}); err == nil {
-		t.Error("a FIFO was searched")
 	}
 }

@@ -33,6 +33,7 @@ const (
 type Rules struct {
 	rules []rule
 	names map[string][]int // rules that are a plain name
+	paths map[string][]int // rules that are a plain path
 	exts  map[string][]int // rules that are *.ext
 	rest  []int
 }
@@ -46,7 +47,7 @@ type rule struct {
 
 // Parse reads rules in the format of gitignore(5).
 func Parse(text []byte) *Rules {
-	r := &Rules{names: map[string][]int{}, exts: map[string][]int{}}
+	r := &Rules{names: map[string][]int{}, paths: map[string][]int{}, exts: map[string][]int{}}
 	text = bytes.TrimPrefix(text, []byte("\uFEFF"))
 	for line := range strings.SplitSeq(string(text), "\n") {
 		r.add(strings.TrimSuffix(line, "\r"))
@@ -88,6 +89,8 @@ func (r *Rules) add(line string) {
 	switch {
 	case ru.base && !strings.ContainsAny(line, `*?[\`):
 		r.names[line] = append(r.names[line], n)
+	case !strings.ContainsAny(line, `*?[\`):
+		r.paths[line] = append(r.paths[line], n)
 	case ru.base && isExt(line):
 		r.exts[line[1:]] = append(r.exts[line[1:]], n)
 	default:
@@ -127,6 +130,9 @@ func (r *Rules) Match(path string, isDir bool) Verdict {
 	best := r.last(r.names[base], -1, isDir)
 	if dot := strings.LastIndexByte(base, '.'); dot >= 0 {
 		best = r.last(r.exts[base[dot:]], best, isDir)
+	}
+	if len(r.paths) > 0 {
+		best = r.last(r.paths[path], best, isDir)
 	}
 	for i := len(r.rest) - 1; i >= 0 && r.rest[i] > best; i-- {
 		ru := &r.rules[r.rest[i]]
