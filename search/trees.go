@@ -80,7 +80,7 @@ func (ts *trees) view(ctx context.Context, dir, path string) (*view, error) {
 	if k.tree == nil {
 		return nil, nil // walking afresh also gives the error, if there is one
 	}
-	known, err := k.tree.Refresh(ctx, path)
+	files, known, err := k.tree.View(ctx, path)
 	if err != nil {
 		ts.drop(k)
 		if ctx.Err() != nil {
@@ -91,7 +91,7 @@ func (ts *trees) view(ctx context.Context, dir, path string) (*view, error) {
 	if !known {
 		return nil, nil
 	}
-	return &view{k, k.tree.Files(path)}, nil
+	return &view{k, files}, nil
 }
 
 // get finds the entry for dir or makes one, which the caller then has to build.

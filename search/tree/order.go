@@ -7,12 +7,16 @@ import (
 	"unsafe"
 )
 
-// Files gives the files at and below scope, a directory, newest first and by path
-// where times agree. A tree without Stat gives them in no order. The slice is not
+// Files gives the files at and below scope as they were when last looked at, newest
+// first and by path where times agree. A tree without Stat gives them in no order. The slice is not
 // to be changed.
 func (t *Tree) Files(scope string) []*File {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.files(scope)
+}
+
+func (t *Tree) files(scope string) []*File {
 	d := t.find(scope)
 	switch {
 	case d == nil:

@@ -74,24 +74,33 @@ type changes struct {
 	files map[*Dir]map[string]bool // by name
 }
 
-// Refresh brings the part of the tree at scope, an absolute path, up to date with
-// the disk as it was when Refresh was called. It reports whether scope is a
-// directory of the tree; if not, nothing is known about it.
-func (t *Tree) Refresh(ctx context.Context, scope string) (bool, error) {
+// View brings the part of the tree at scope, an absolute path, up to date with the
+// disk as it was when View was called, and gives its files as [Tree.Files] does. ok
+// reports whether scope is a directory of the tree; if not, nothing is known about
+// it. After an error the tree is empty: half an update is worth nothing.
+func (t *Tree) View(ctx context.Context, scope string) (files []*File, ok bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.root == nil {
-		return false, nil
+		return nil, false, nil
 	}
+	if err := t.refresh(ctx, scope); err != nil {
+		t.empty()
+		return nil, false, err
+	}
+	if t.find(scope) == nil {
+		return nil, false, nil
+	}
+	return t.files(scope), true, nil
+}
+
+func (t *Tree) refresh(ctx context.Context, scope string) error {
 	c := changes{map[*Dir]bool{}, map[*Dir]bool{}, map[*Dir]map[string]bool{}}
 	known := !t.sourcesChanged() && t.gather(&c, scope) && !c.rules[t.root]
-	var err error
 	if known {
-		err = t.apply(ctx, &c)
-	} else {
-		err = t.rebuild(ctx)
+		return t.apply(ctx, &c)
 	}
-	return err == nil && t.find(scope) != nil, err
+	return t.rebuild(ctx)
 }
 
 // gather collects what changed; it reports false if that cannot be known.

@@ -1,10 +1,10 @@
 // Package tree keeps the list of files below a directory and proves it current.
 //
 // [Build] walks the directory in parallel, honouring ignore rules (package
-// ignore). A tree built with a [Watcher] stays current: [Tree.Refresh] drains the
-// watcher and brings the list up to date before it is read, touching only what
-// changed. Without one, or after it failed, Refresh compares every file and
-// directory of the scope with the disk instead.
+// ignore). A tree built with a [Watcher] stays current: [Tree.View] drains the
+// watcher and brings the list up to date before it gives it, touching only what
+// changed. Without one, or after it failed, View compares every file and directory of
+// the scope with the disk instead.
 //
 // A [File] is one version of one file and is immutable: when the file changes it
 // is replaced by another with another ID. What somebody remembers of a File is
@@ -90,8 +90,8 @@ func (s *Skipped) add(o Skipped) {
 type Options struct {
 	// Stat records times and sizes. Without it the tree is a list to be read once.
 	Stat bool
-	// Watcher announces changes. Nil makes Refresh look at every file. The tree
-	// closes it.
+	// Watcher announces changes. Nil makes View look at every file. The tree closes
+	// it.
 	Watcher Watcher
 	// Global gives the user's ignore rules, again each time the tree is built; nil
 	// means none.
@@ -172,6 +172,10 @@ func (t *Tree) rebuild(ctx context.Context) error {
 func (t *Tree) Close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.empty()
+}
+
+func (t *Tree) empty() {
 	t.closeWatcher()
 	t.root, t.order, t.added = nil, nil, nil
 }

@@ -27,11 +27,12 @@ func write(t *testing.T, path, text string) {
 
 func names(t *testing.T, tr *tree.Tree) []string {
 	t.Helper()
-	if known, err := tr.Refresh(context.Background(), tr.Root); err != nil || !known {
-		t.Fatalf("Refresh: %v, %v", known, err)
+	files, known, err := tr.View(context.Background(), tr.Root)
+	if err != nil || !known {
+		t.Fatalf("View: %v, %v", known, err)
 	}
 	var out []string
-	for _, f := range tr.Files(tr.Root) {
+	for _, f := range files {
 		out = append(out, strings.TrimPrefix(f.Path, tr.Root+"/"))
 	}
 	slices.Sort(out)
@@ -143,6 +144,29 @@ func TestAReplacedDirectoryIsWatchedAgain(t *testing.T) {
 		if id() == before {
 			t.Fatal("a change in the new directory went unnoticed")
 		}
+	}
+}
+
+// TestHalfAnUpdateIsForgotten cancels an update that has new directories to walk.
+func TestHalfAnUpdateIsForgotten(t *testing.T) {
+	w, err := watch.New()
+	if err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	tr, err := tree.Build(context.Background(), dir, &tree.Options{Stat: true, Watcher: w})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.Close()
+	write(t, filepath.Join(dir, "new/f.txt"), "")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, _, err := tr.View(ctx, dir); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if files, known, err := tr.View(context.Background(), dir); known || err != nil {
+		t.Errorf("the tree still claims to know its %d files (%v)", len(files), err)
 	}
 }
 
