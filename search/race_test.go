@@ -1,0 +1,6 @@
+//go:build race
+
+package search
+
+// slowdown is what the race detector costs, roughly.
+const slowdown = 5
