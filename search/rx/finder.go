@@ -14,6 +14,7 @@ import (
 type finder struct {
 	anchors []anchor
 	window  *window
+	prefix  bool     // a match begins where the window finds it
 	places  []needle // with a window: the literals, at being the place of the triple; none means no comparison
 }
 
@@ -46,8 +47,8 @@ func newFinder(clauses []Clause, tree *node, vectors bool) (f *finder, literal b
 			f, literal, cost = lf, true, lcost
 		}
 	}
-	if t, ok := classTriple(tree); ok && passCost+t.freq()*reviewCost < cost/2 {
-		return &finder{window: newWindow([]triple{t})}, false
+	if t, prefix, ok := classTriple(tree); ok && passCost+t.freq()*reviewCost < cost/2 {
+		return &finder{window: newWindow([]triple{t}), prefix: prefix}, false
 	}
 	return f, literal
 }

@@ -132,10 +132,17 @@ func (m *Matcher) nextLine() (lo, hi int, ok bool) {
 		}
 		lo, hi = m.lineAround(at)
 		m.pos = hi
-		if sure || m.matchLine(m.text[lo:hi]) {
+		if sure {
 			return lo, hi, true
 		}
-		m.search.misses += lineMisses
+		from, cost := lo, lineMisses
+		if !m.eager && m.pattern.finder.prefix {
+			from, cost = at, 1
+		}
+		if m.matchLine(lo, from, hi) {
+			return lo, hi, true
+		}
+		m.search.misses += cost
 	}
 	m.pos = len(m.text)
 	return 0, 0, false
@@ -164,11 +171,11 @@ func (m *Matcher) lineAround(at int) (lo, hi int) {
 	return lo, hi
 }
 
-// matchLine decides one line, given with its '\n'.
-func (m *Matcher) matchLine(line []byte) bool {
-	_, found, quit := m.auto().next(line, 0, m.Stop)
+// matchLine decides the line lo..hi, in which no match begins before from.
+func (m *Matcher) matchLine(lo, from, hi int) bool {
+	_, found, quit := m.auto().next(m.text[:hi], from, m.Stop)
 	if quit {
-		_, _, found = m.sim().find(line[:len(line)-1], 0)
+		_, _, found = m.sim().find(m.text[lo:hi-1], 0)
 	}
 	return found
 }

@@ -108,20 +108,23 @@ func literalTriple(l Literal) (best triple, at int) {
 }
 
 // classTriple finds the rarest triple that every match of n contains, looking at
-// classes as well as literals. ok is false if there is none.
-func classTriple(n *node) (best triple, ok bool) {
-	r := runs{}
+// classes as well as literals. prefix reports that every match begins with it; ok is
+// false if there is none.
+func classTriple(n *node) (best triple, prefix, ok bool) {
+	r := runs{first: true}
 	r.add(n)
 	r.flush()
-	return r.best, r.ok
+	return r.best, r.prefix, r.ok
 }
 
 // runs walks a pattern and keeps the stretch of single-byte positions that are next
 // to each other in every match.
 type runs struct {
-	run  []bytesIn
-	best triple
-	ok   bool
+	run    []bytesIn
+	first  bool // run is at the start of the pattern
+	best   triple
+	prefix bool // best is
+	ok     bool
 }
 
 const maxRun = 64
@@ -199,8 +202,8 @@ func (r *runs) flush() {
 		t := triple{anyByte, anyByte, anyByte}
 		copy(t[:], run[i:min(len(run), i+3)])
 		if !r.ok || t.freq() < r.best.freq() {
-			r.best, r.ok = t, true
+			r.best, r.ok, r.prefix = t, true, r.first && i == 0
 		}
 	}
-	r.run = nil
+	r.run, r.first = nil, false
 }
