@@ -32,6 +32,7 @@ func run() error {
 	tree := flag.String("tree", "goroot", "goroot, linux or a directory")
 	rounds := flag.Int("rounds", 3, "times to repeat each query")
 	session := flag.Bool("session", false, "measure a session of 100 queries with edits instead of single queries")
+	texts := flag.Bool("texts", true, "keep texts in memory during a session")
 	glob := flag.Bool("glob", false, "measure Glob instead of Grep")
 	small := flag.Bool("small", false, "measure trees of 1, 10, 100 and 1000 files cut from the tree")
 	only := flag.String("only", "", "only queries whose name contains this")
@@ -45,7 +46,7 @@ func run() error {
 		return err
 	}
 	ctx := context.Background()
-	b := &bench{rg: rg, dir: dir, rounds: *rounds, only: *only, out: os.Stdout}
+	b := &bench{rg: rg, dir: dir, rounds: *rounds, only: *only, texts: *texts, out: os.Stdout}
 	switch {
 	case *session:
 		return b.session(ctx)

@@ -15,6 +15,7 @@ type bench struct {
 	rg, dir string
 	rounds  int
 	only    string
+	texts   bool
 	out     io.Writer
 }
 
