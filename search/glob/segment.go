@@ -123,8 +123,15 @@ func (s *segment) char(name string) (rune, int) {
 	if s.bytes || name[0] < utf8.RuneSelf {
 		return rune(name[0]), 1
 	}
-	return utf8.DecodeRuneInString(name)
+	r, n := utf8.DecodeRuneInString(name)
+	if r == utf8.RuneError && n == 1 {
+		return badByte | rune(name[0]), 1
+	}
+	return r, n
 }
+
+// badByte marks a byte that is no UTF-8, so that it equals only itself.
+const badByte = 1 << 24
 
 // one matches r against the first element of p and gives that element's length.
 func (s *segment) one(p string, r rune) (n int, ok bool) {
@@ -172,7 +179,7 @@ func (s *segment) class(p string, r rune) (n int, ok, closed bool) {
 			return i + 1, ok != negated, true
 		}
 		if strings.HasPrefix(p[i:], "[:") {
-			if end := strings.Index(p[i:], ":]"); end > 0 {
+			if end := strings.Index(p[i:], ":]"); end >= len("[:") {
 				ok = ok || posix(p[i+2:i+end], r)
 				i += end + 2
 				continue
