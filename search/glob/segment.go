@@ -43,6 +43,9 @@ func newSegment(p string, o *Options) segment {
 		s.first, s.last = ends(p)
 		return s
 	}
+	if !utf8.ValidString(p) && !s.bytes {
+		return s // as bytes it could match a part of a character
+	}
 	switch stars := strings.Count(p, "*"); {
 	case stars == 0:
 		s.kind = literal
