@@ -30,6 +30,7 @@ const (
 	Swapped      Code = 12 // replaced while it was being opened
 	Empty        Code = 13
 	Exists       Code = 14
+	Busy         Code = 15 // another process is changing it
 )
 
 // Refusal says why nothing was done, and what to do next. Its text is written for the model.

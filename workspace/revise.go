@@ -51,8 +51,11 @@ const Context = 5
 // Revise changes a file, or returns an error and leaves it byte for byte as it was. Errors for the model are *Refusal,
 // *edits.Refusal, *ConflictError, *textfile.RepertoireError and those of package atomic.
 func (w *Workspace) Revise(ctx context.Context, r Revision) (*Outcome, error) {
-	unlock := w.locks.lock(r.Path.Real)
-	defer unlock()
+	release, err := w.turn(ctx, r.Path.Real)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	o, f, err := w.draft(ctx, r)
 	if err != nil {
 		return nil, err
@@ -134,25 +137,4 @@ func (w *Workspace) store(ctx context.Context, r Revision, before *File, after *
 	w.Saw(r.Agent, readstate.Entry{Path: r.Path.Real, Hash: digest, Size: info.Size, ModTime: info.ModTime,
 		Encoding: after.Encoding().String(), EOL: string(after.EOL()), Base: raw})
 	return nil
-}
-
-// Refresh takes the file as it is now for what the agent has seen, as after a formatter ran over its edit, and returns what
-// changed. A file that the agent never read stays unread.
-func (w *Workspace) Refresh(agent string, path guard.Facts) ([]patch.Hunk, error) {
-	unlock := w.locks.lock(path.Real)
-	defer unlock()
-	e, ok := w.Seen(agent).Get(path.Real)
-	if !ok {
-		return nil, nil
-	}
-	f, err := w.Load(path)
-	if err != nil || f.Hash == e.Hash || f.Text == nil {
-		return nil, err
-	}
-	var hunks []patch.Hunk
-	if base, err := textfile.Parse(e.Base); err == nil && e.Base != nil {
-		hunks = patch.Diff(base.Bytes(), f.Text.Bytes(), Context)
-	}
-	w.Saw(agent, f.entry(e.Ranges...))
-	return hunks, nil
 }

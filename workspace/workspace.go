@@ -14,7 +14,7 @@
 //
 // Trust model: a Workspace acts with the rights of its process on any path it is given; who may touch what is decided before,
 // with the guard's facts. It never follows a symbolic link that the guard did not see. Everything is safe for concurrent use by
-// several agents; changes of one file take turns.
+// several agents; changes of one file take turns, also between processes that share a State directory.
 package workspace
 
 import (
@@ -70,7 +70,7 @@ type Workspace struct {
 	blobs    blob.Store
 	onChange func(context.Context, Change) error
 	reads    readstate.Options
-	locks    locks
+	turns    turns
 	pins     pins
 
 	mu   sync.Mutex
@@ -110,6 +110,7 @@ func Open(root string, opts *Options) (*Workspace, error) {
 		blobs:    o.Blobs,
 		onChange: o.OnChange,
 		reads:    o.Reads,
+		turns:    turns{dir: filepath.Join(o.State, "locks"), fs: o.FS},
 		seen:     map[string]*readstate.State{},
 	}, nil
 }
@@ -139,45 +140,4 @@ func (w *Workspace) Seen(agent string) *readstate.State {
 		w.seen[agent] = s
 	}
 	return s
-}
-
-// Leave forgets what an agent has read, when it has ended.
-func (w *Workspace) Leave(agent string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.seen, agent)
-}
-
-// locks lets changes of one path take turns. Entries live only while somebody holds or waits for them.
-type locks struct {
-	mu   sync.Mutex
-	held map[string]*waiters
-}
-
-type waiters struct {
-	mu sync.Mutex
-	n  int
-}
-
-func (l *locks) lock(path string) (unlock func()) {
-	l.mu.Lock()
-	if l.held == nil {
-		l.held = map[string]*waiters{}
-	}
-	w := l.held[path]
-	if w == nil {
-		w = &waiters{}
-		l.held[path] = w
-	}
-	w.n++
-	l.mu.Unlock()
-	w.mu.Lock()
-	return func() {
-		w.mu.Unlock()
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if w.n--; w.n == 0 {
-			delete(l.held, path)
-		}
-	}
 }

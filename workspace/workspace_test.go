@@ -378,26 +378,8 @@ func TestAgentsEditingOneFileLoseNothing(t *testing.T) {
 			t.Errorf("the change of %d is lost", i)
 		}
 	}
-	if len(b.locks.held) != 0 {
-		t.Errorf("%d locks left", len(b.locks.held))
-	}
-}
-
-func TestRefreshTakesTheFormattersResultAsRead(t *testing.T) {
-	b := newBench(t, map[string]string{"f": lines})
-	b.read("f")
-	_, err := b.edit("f", "two", "2")
-	must(t, err)
-	b.write("f", strings.ReplaceAll(b.content("f"), "three", "  three"))
-	hunks, err := b.Refresh("", b.Look(b.path("f")))
-	must(t, err)
-	if len(hunks) != 1 {
-		t.Errorf("hunks %v", hunks)
-	}
-	o, err := b.edit("f", "  three", "3")
-	must(t, err)
-	if o.Stale {
-		t.Error("the formatter still counts as a foreign change")
+	if len(b.turns.held) != 0 {
+		t.Errorf("%d locks left", len(b.turns.held))
 	}
 }
 

@@ -193,6 +193,22 @@ func TestAChangedFileIsNotOverwritten(t *testing.T) {
 	})
 }
 
+func TestAFileWrittenToWhileTheJournalIsFilledIsLeftAlone(t *testing.T) {
+	p := newPlace(t, "old")
+	must(t, os.Link(p.file, p.dir+"/g"))
+	fsys := &faultFS{FS: disk.OS(), before: func(_ int, op string) error {
+		if op == "fallocate" {
+			must(t, os.WriteFile(p.file, []byte("foreign"), 0o644))
+		}
+		return nil
+	}}
+	_, err := p.writer(t, fsys).Write(context.Background(), File{Path: p.file, Data: []byte("new"), Old: p.info(t)})
+	if !errors.Is(err, ErrChanged) || content(t, p.file) != "foreign" {
+		t.Errorf("error %v, content %q", err, content(t, p.file))
+	}
+	p.checkClean(t, "f", "g")
+}
+
 func TestADirectorySwappedForALinkIsNotFollowed(t *testing.T) {
 	p := newPlace(t, "old")
 	old := p.info(t)
@@ -301,8 +317,7 @@ func TestWhereRenameIsImpossibleTheFileIsWrittenInPlace(t *testing.T) {
 func TestRecoveryLeavesForeignChangesAlone(t *testing.T) {
 	p := newPlace(t, "old")
 	w := p.writer(t, nil)
-	info := p.info(t)
-	e, err := w.prepare(File{Path: p.file, Data: []byte("new")}, *info, []byte("old"))
+	e, err := w.prepare(File{Path: p.file, Data: []byte("new"), Old: p.info(t)}, []byte("old"))
 	must(t, err)
 	must(t, e.file.Close()) // the writer died
 	must(t, os.WriteFile(p.file, []byte("something else"), 0o644))

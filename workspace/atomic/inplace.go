@@ -19,22 +19,27 @@ func (w *Writer) overwrite(dir disk.Dir, name string, f File) (disk.Info, error)
 		return disk.Info{}, err
 	}
 	defer file.Close()
-	info, err := file.Stat()
+	old, err := readAll(file, f.Old.Size)
 	if err != nil {
 		return disk.Info{}, err
 	}
-	if !info.Same(*f.Old) {
-		return disk.Info{}, ErrChanged
+	info, err := file.Stat()
+	if err == nil && !info.Same(*f.Old) {
+		err = ErrChanged
 	}
-	old, err := readAll(file, info.Size)
 	if err != nil {
 		return disk.Info{}, err
 	}
 	if err := file.Reserve(int64(len(f.Data))); err != nil {
 		return disk.Info{}, err
 	}
-	e, err := w.prepare(f, info, old)
+	e, err := w.prepare(f, old)
 	if err != nil {
+		return disk.Info{}, err
+	}
+	if err := still(file, old); err != nil {
+		e.end()
+		e.forget()
 		return disk.Info{}, err
 	}
 	if err := put(file, f.Data, len(old)); err != nil {
@@ -51,8 +56,18 @@ func (w *Writer) overwrite(dir disk.Dir, name string, f File) (disk.Info, error)
 	return file.Stat()
 }
 
+// still refuses a file that somebody wrote to while the journal was filled. It compares contents: reserving space may have
+// changed the time.
+func still(file disk.File, old []byte) error {
+	now, err := readAll(file, int64(len(old)))
+	if err == nil && !bytes.Equal(now, old) {
+		err = ErrChanged
+	}
+	return err
+}
+
 // prepare fills the journal for a write in place. The record comes last and makes the rest count.
-func (w *Writer) prepare(f File, info disk.Info, old []byte) (*entry, error) {
+func (w *Writer) prepare(f File, old []byte) (*entry, error) {
 	e, err := w.open()
 	if err != nil {
 		return nil, err
@@ -63,7 +78,7 @@ func (w *Writer) prepare(f File, info disk.Info, old []byte) (*entry, error) {
 		func() error { return w.dir.Sync() },
 		func() error {
 			return e.write(record{Kind: kindInPlace, Dir: filepath.Dir(f.Path), Name: filepath.Base(f.Path),
-				Dev: info.Dev, Ino: info.Ino, OldHash: hash(old), NewHash: hash(f.Data)})
+				Dev: f.Old.Dev, Ino: f.Old.Ino, OldHash: hash(old), NewHash: hash(f.Data)})
 		},
 		e.file.Sync,
 	}
