@@ -40,8 +40,8 @@ type Options struct {
 	Home string
 	// AgentDirs are the agent's own directories; see guard.Options.
 	AgentDirs []string
-	// State is a directory for the journal of writes and for kept contents; nobody else may write in it. Empty means haft in
-	// the user's cache directory.
+	// State is a directory for the journal of writes and for kept contents; nobody else may write in it. Empty means what
+	// StateDir says.
 	State string
 	// Blobs keeps what writes replace. Nil means a directory under State.
 	Blobs blob.Store
@@ -90,16 +90,12 @@ func Open(root string, opts *Options) (*Workspace, error) {
 		o.Home, _ = os.UserHomeDir() // without one, nothing is known about it
 	}
 	if o.State == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil { // no home: a directory for the user under the temporary one
-			cache = filepath.Join(os.TempDir(), fmt.Sprintf("haft-%d", os.Getuid()))
-		}
-		o.State = filepath.Join(cache, "haft")
+		o.State = StateDir()
 	}
 	if o.Blobs == nil {
 		o.Blobs = blob.Dir(filepath.Join(o.State, "blobs"))
 	}
-	g, err := guard.New(&guard.Options{Roots: append([]string{root}, o.Add...), Home: o.Home, AgentDirs: o.AgentDirs, FS: o.FS})
+	g, err := guard.New(&guard.Options{Roots: append([]string{root}, o.Add...), Home: o.Home, AgentDirs: o.AgentDirs, State: o.State, FS: o.FS})
 	if err != nil {
 		return nil, fmt.Errorf("open workspace: %w", err)
 	}
@@ -113,6 +109,15 @@ func Open(root string, opts *Options) (*Workspace, error) {
 		turns:    turns{dir: filepath.Join(o.State, "locks"), fs: o.FS},
 		seen:     map[string]*readstate.State{},
 	}, nil
+}
+
+// StateDir is the usual State: haft in the user's cache directory. A guard that judges paths for a workspace must know it too.
+func StateDir() string {
+	cache, err := os.UserCacheDir()
+	if err != nil { // no home: a directory for the user under the temporary one
+		cache = filepath.Join(os.TempDir(), fmt.Sprintf("haft-%d", os.Getuid()))
+	}
+	return filepath.Join(cache, "haft")
 }
 
 // Close gives back what the workspace holds open. Writes after it fail.

@@ -383,6 +383,17 @@ func TestAgentsEditingOneFileLoseNothing(t *testing.T) {
 	}
 }
 
+func TestTheJournalAndTheOldContentsAreOutOfReach(t *testing.T) {
+	b := newBench(t, nil)
+	state := filepath.Join(filepath.Dir(b.dir), "state")
+	for _, path := range []string{state + "/writes/0000000000000000.write", state + "/blobs/ab/cd"} {
+		f := b.Look(path)
+		if r, w := f.Sensitive.Read, f.Verdict(guard.Write).Decision; r != guard.Ask || w != guard.Deny {
+			t.Errorf("%s: reading is %v and writing %v, want ask and deny", path, r, w)
+		}
+	}
+}
+
 // TestRefusals pins every text about paths that a model can read.
 func TestRefusals(t *testing.T) {
 	b := newBench(t, map[string]string{"config.json": "{}", "src/main.go": "package main", "bin": "\x7fELF\x02\x00", "file": "x"})

@@ -334,6 +334,22 @@ func TestRecoveryLeavesForeignChangesAlone(t *testing.T) {
 	}
 }
 
+func TestRecoveryActsOnNothingThatOthersCouldHaveMade(t *testing.T) {
+	for _, suffix := range []string{recordSuffix, oldSuffix} {
+		p := newPlace(t, "old")
+		w := p.writer(t, nil)
+		e, err := w.prepare(File{Path: p.file, Data: []byte("other"), Old: p.info(t)}, []byte("evil"))
+		must(t, err)
+		must(t, e.file.Close())
+		must(t, os.WriteFile(p.file, []byte("othe"), 0o644)) // torn
+		must(t, os.Chmod(filepath.Join(p.journal, e.id+suffix), 0o644))
+		_, err = p.writer(t, nil).Recover()
+		if err == nil || !strings.Contains(err.Error(), "was not made by us") || content(t, p.file) != "othe" {
+			t.Errorf("%s: error %v, content %q", suffix, err, content(t, p.file))
+		}
+	}
+}
+
 func TestRecoveryLeavesLivingWritersAlone(t *testing.T) {
 	p := newPlace(t, "old")
 	w := p.writer(t, nil)
