@@ -23,25 +23,20 @@ const (
 // plan finds the new content of a file that exists.
 func (w *Workspace) plan(ctx context.Context, r Revision, f *File) ([]byte, *Outcome, error) {
 	seen, ok := w.Seen(r.Agent).Get(f.Path)
-	switch {
-	case !ok && len(f.Raw) == 0 && r.Whole: // nothing to lose
-	case r.Unseen:
-	case !ok:
-		return nil, nil, refuse(Unread, "%s has not been read yet. Read it first, then send this call again.", r.Path.Path)
-	case seen.Hash != f.Hash:
-		return w.reconcile(ctx, r, f, seen.Hash, seen.Base)
+	if err := w.checkSeen(ctx, r, f, seen, ok); err != nil {
+		return nil, nil, err
+	}
+	if ok && !r.Unseen && seen.Hash != f.Hash {
+		return w.reconcile(r, f, w.base(ctx, seen))
 	}
 	raw, notes, err := r.Make(f.Text)
 	return raw, &Outcome{Notes: notes}, err
 }
 
-// reconcile finds the new content of a file that somebody else changed since it was read.
-func (w *Workspace) reconcile(ctx context.Context, r Revision, f *File, hash string, base []byte) ([]byte, *Outcome, error) {
-	if base == nil { // the read state had no room for it; a write may have kept it
-		base, _ = w.blobs.Get(ctx, hash)
-	}
-	was, err := textfile.Parse(base)
-	if base == nil || err != nil {
+// reconcile finds the new content of a file that somebody else changed since it was read. was is what was read, or nil if that
+// is no longer at hand.
+func (w *Workspace) reconcile(r Revision, f *File, was *textfile.Text) ([]byte, *Outcome, error) {
+	if was == nil {
 		return fitNow(r, f, nil)
 	}
 	foreign := patch.Diff(was.Bytes(), f.Text.Bytes(), Context)

@@ -61,10 +61,10 @@ func (w *Workspace) Revise(ctx context.Context, r Revision) (*Outcome, error) {
 		return nil, err
 	}
 	if f != nil && bytes.Equal(o.After.Raw(), f.Raw) {
-		w.Saw(r.Agent, f.entry())
+		w.remember(r, o, f.entry())
 		return o, nil
 	}
-	if err := w.store(ctx, r, f, o.After); err != nil {
+	if err := w.store(ctx, r, f, o); err != nil {
 		return nil, err
 	}
 	return o, nil
@@ -113,8 +113,8 @@ func kindOf(err error) string {
 }
 
 // store keeps what is replaced, announces the change, writes, and remembers the new content as read.
-func (w *Workspace) store(ctx context.Context, r Revision, before *File, after *textfile.Text) error {
-	raw := after.Raw()
+func (w *Workspace) store(ctx context.Context, r Revision, before *File, o *Outcome) error {
+	raw := o.After.Raw()
 	digest := blob.Digest(raw)
 	change := Change{Agent: r.Agent, Path: r.Path.Real, After: digest}
 	var old *disk.Info
@@ -134,7 +134,7 @@ func (w *Workspace) store(ctx context.Context, r Revision, before *File, after *
 	if err != nil {
 		return w.explain(err, r.Path.Real, len(raw))
 	}
-	w.Saw(r.Agent, readstate.Entry{Path: r.Path.Real, Hash: digest, Size: info.Size, ModTime: info.ModTime,
-		Encoding: after.Encoding().String(), EOL: string(after.EOL()), Base: raw})
+	w.remember(r, o, readstate.Entry{Path: r.Path.Real, Hash: digest, Size: info.Size, ModTime: info.ModTime,
+		Encoding: o.After.Encoding().String(), EOL: string(o.After.EOL()), Base: raw})
 	return nil
 }

@@ -363,7 +363,7 @@ func TestAgentsEditingOneFileLoseNothing(t *testing.T) {
 		agent := fmt.Sprint(i)
 		f, err := b.Load(b.Look(b.path("f")))
 		must(t, err)
-		b.Saw(agent, f.entry())
+		b.Saw(agent, f.entry(Whole))
 		wg.Go(func() {
 			_, err := b.Revise(context.Background(), Revision{Agent: agent, Path: b.Look(b.path("f")),
 				Make: replacing(fmt.Sprintf("line of %d\n", i), fmt.Sprintf("changed by %d\n", i))})
@@ -536,7 +536,7 @@ func TestNothingLandsOutside(t *testing.T) {
 			return // the guard sees the link: nobody would write
 		}
 		if f, err := b.Load(facts); err == nil {
-			b.Saw("", f.entry())
+			b.Saw("", f.entry(Whole))
 		}
 		_, err := b.Revise(context.Background(), Revision{Path: facts, Create: true, Whole: true, OnConflict: Overwrite,
 			Make: func(*textfile.Text) ([]byte, []string, error) { return []byte(content), nil, nil }})

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/workspace"
 	"github.com/haftdev/haft/workspace/blob"
 	"github.com/haftdev/haft/workspace/readstate"
 )
@@ -111,7 +112,7 @@ func (r *reader) showNotebook(c *tool.Call, f opened) (Output, error) {
 	if len(out.File.Cells) == 0 {
 		out.File.Notes = append(out.File.Notes, "The notebook has no cells.")
 	}
-	r.ws.Saw(c.Agent, readstate.Entry{Path: f.facts.Real, Hash: blob.Digest(raw), Size: f.info.Size, ModTime: f.info.ModTime, Base: raw})
+	r.ws.Saw(c.Agent, readstate.Entry{Path: f.facts.Real, Hash: blob.Digest(raw), Size: f.info.Size, ModTime: f.info.ModTime, Base: raw, Ranges: []readstate.Range{workspace.Whole}})
 	return out, nil
 }
 
