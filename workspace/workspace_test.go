@@ -415,7 +415,9 @@ func TestRefusals(t *testing.T) {
 		_, err := b.Load(b.Look(b.path(name)))
 		say(name, err)
 	}
-	_, err := b.Load(b.Look("/dev/zero"))
+	_, err := b.Load(b.Look(b.dir + "/nothing/../file"))
+	say("a parent of nothing", err)
+	_, err = b.Load(b.Look("/dev/zero"))
 	say("device", err)
 	_, err = b.edit("file", "x", "y")
 	say("unread", err)

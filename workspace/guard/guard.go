@@ -151,8 +151,13 @@ func (g *Guard) Look(path string) Facts {
 	f.Escapes = f.Root == "" && g.rootOf(f.Path, true) != ""
 	f.special = g.special(f)
 	f.Sensitive = g.sensitive(f)
+	if len(w.links) > 0 && hasDotDot(abs) && g.walk(f.Path).real != f.Real {
+		f.Path = f.Real // the spelling without its .. names another file
+	}
 	return f
 }
+
+func hasDotDot(path string) bool { return slices.Contains(components(path), "..") }
 
 func isHome(path string) bool { return path == "~" || strings.HasPrefix(path, "~/") }
 
