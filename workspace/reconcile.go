@@ -74,10 +74,10 @@ func fitNow(r Revision, f *File, foreign []patch.Hunk) ([]byte, *Outcome, error)
 	return raw, &Outcome{Stale: true, Foreign: foreign, Notes: notes}, nil
 }
 
-// marked writes conflict markers in the file's encoding.
+// marked writes conflict markers in the file's encoding, after its byte-order mark.
 func marked(m merge.Result, t *textfile.Text) ([]byte, error) {
 	enc := t.Encoding()
-	if !enc.Wide() {
+	if !enc.Wide() && len(enc.BOM()) == 0 {
 		return m.Marked("edit", "disk"), nil
 	}
 	b, err := enc.Encode(string(decodeChunks(m, enc).Marked("edit", "disk")))

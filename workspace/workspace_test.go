@@ -225,6 +225,17 @@ func TestMarkersInUTF16(t *testing.T) {
 	}
 }
 
+func TestMarkersComeAfterAByteOrderMark(t *testing.T) {
+	b := newBench(t, map[string]string{"f": "\ufeffa\nb\n"})
+	b.read("f")
+	b.write("f", "\ufeffA\nb\n")
+	_, err := b.editChoosing("f", "a", "x", Markers)
+	must(t, err)
+	if want := "\ufeff<<<<<<< edit\nx\n=======\nA\n>>>>>>> disk\nb\n"; b.content("f") != want {
+		t.Errorf("content %q", b.content("f"))
+	}
+}
+
 func TestAFileThatChangedItsEncodingIsEditedAsItIs(t *testing.T) {
 	enc, _ := textfile.ByName("UTF-16LE with BOM")
 	wide := func(s string) string {

@@ -5,6 +5,7 @@ package atomic
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,6 +16,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
 	"github.com/haftdev/haft/workspace/disk"
@@ -140,6 +142,24 @@ func TestWriteKeepsModeOwnerAndAttributes(t *testing.T) {
 		if err != nil || string(b[:n]) != "kept" {
 			t.Errorf("attribute %q, %v", b[:max(n, 0)], err)
 		}
+	}
+}
+
+func TestAnInheritedAccessListDoesNotLetMorePeopleIn(t *testing.T) {
+	p := newPlace(t, "old")
+	acl := []byte{2, 0, 0, 0} // the version, then tag, permissions and id of: owner, user 1234, group, mask, others
+	for _, e := range [][3]uint32{{1, 7, 1<<32 - 1}, {2, 7, 1234}, {4, 5, 1<<32 - 1}, {16, 7, 1<<32 - 1}, {32, 0, 1<<32 - 1}} {
+		acl = binary.LittleEndian.AppendUint16(acl, uint16(e[0]))
+		acl = binary.LittleEndian.AppendUint16(acl, uint16(e[1]))
+		acl = binary.LittleEndian.AppendUint32(acl, e[2])
+	}
+	if err := unix.Setxattr(p.dir, "system.posix_acl_default", acl, 0); err != nil {
+		t.Skip("the file system has no access lists: ", err)
+	}
+	_, err := p.writer(t, nil).Write(context.Background(), File{Path: p.file, Data: []byte("new"), Old: p.info(t)})
+	must(t, err)
+	if n, err := unix.Getxattr(p.file, "system.posix_acl_access", nil); err == nil {
+		t.Errorf("the new file has an access list of %d bytes, the old one had none", n)
 	}
 }
 
@@ -368,6 +388,26 @@ func TestRecoveryLeavesLivingWritersAlone(t *testing.T) {
 		t.Errorf("recovered %v after its writer died", left)
 	}
 	p.checkClean(t, "f")
+}
+
+func TestARecordThatARecoveryRemovedIsMadeAgain(t *testing.T) {
+	p := newPlace(t, "old")
+	removed := false
+	fsys := &faultFS{FS: disk.OS(), before: func(_ int, op string) error {
+		if op == "flock" && !removed {
+			removed = true
+			for _, name := range names(t, p.journal) {
+				must(t, os.Remove(filepath.Join(p.journal, name)))
+			}
+		}
+		return nil
+	}}
+	e, err := p.writer(t, fsys).begin(record{Kind: kindReplace})
+	must(t, err)
+	defer e.end()
+	if d := cmp.Diff([]string{e.id + recordSuffix}, names(t, p.journal)); d != "" {
+		t.Error(d)
+	}
 }
 
 func TestAJournalThatOthersCanWriteInIsRefused(t *testing.T) {

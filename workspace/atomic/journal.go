@@ -102,7 +102,7 @@ func (w *Writer) open() (*entry, error) {
 		if e.file, err = dir.Open(e.id+recordSuffix, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
 			return nil, err
 		}
-		ok, err := e.file.Lock()
+		ok, err := e.lock()
 		if err != nil {
 			e.end()
 			return nil, err
@@ -110,8 +110,18 @@ func (w *Writer) open() (*entry, error) {
 		if ok {
 			return e, nil
 		}
-		e.file.Close() // a recovery was faster, and removes it
+		e.file.Close()
 	}
+}
+
+// lock reports false when a recovery was faster: it holds the record, or has removed it already.
+func (e *entry) lock() (bool, error) {
+	ok, err := e.file.Lock()
+	if err != nil || !ok {
+		return false, err
+	}
+	info, err := e.file.Stat()
+	return info.Links > 0, err
 }
 
 func (e *entry) write(r record) error {
