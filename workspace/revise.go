@@ -28,7 +28,7 @@ type Revision struct {
 	// Whole says that Make does not look at the old text: it can fit no text better than another.
 	Whole bool
 	// Check says whether a merged content makes sense. Nil means that any does.
-	Check func(raw []byte) error
+	Check func(t *textfile.Text) error
 	// OnConflict is what to do when the file was changed by somebody else in the same place. Empty means to refuse.
 	OnConflict Choice
 }

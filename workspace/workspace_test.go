@@ -259,8 +259,8 @@ func TestAMergeThatMakesNoSenseIsRefused(t *testing.T) {
 		b.read("f")
 		b.write("f", strings.Replace(lines, "eight", "EIGHT", 1))
 		_, err := b.Revise(context.Background(), Revision{Path: b.Look(b.path("f")), Make: replacing("one", "1"), OnConflict: c,
-			Check: func(raw []byte) error {
-				if bytes.Contains(raw, []byte("EIGHT")) {
+			Check: func(t *textfile.Text) error {
+				if bytes.Contains(t.Bytes(), []byte("EIGHT")) {
 					return errors.New("nonsense")
 				}
 				return nil

@@ -26,6 +26,14 @@ const (
 	maxGrowth    = 16 << 20 // what is read beyond the size a file says it has
 )
 
+// tokens is how much text one result may hold.
+func (in Input) tokens() int {
+	if in.AllowLarge {
+		return 4 * maxTokens
+	}
+	return maxTokens
+}
+
 // showText shows a range of lines. The file is streamed to its end whatever the range: its hash and number of lines are part of
 // what is known afterwards.
 func (r *reader) showText(ctx context.Context, c *tool.Call, in Input, f opened) (Output, error) {

@@ -2,6 +2,7 @@ package read
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -33,13 +34,7 @@ type window struct {
 }
 
 func newWindow(in Input, eol textfile.EOL) *window {
-	w := &window{newline: '\n', from: max(in.Offset, 1), limit: in.Limit, tokens: maxTokens}
-	if w.limit == 0 {
-		w.limit = defaultLimit
-	}
-	if in.AllowLarge {
-		w.tokens *= 4
-	}
+	w := &window{newline: '\n', from: max(in.Offset, 1), limit: cmp.Or(in.Limit, defaultLimit), tokens: in.tokens()}
 	if eol == textfile.CR {
 		w.newline = '\r'
 	}
