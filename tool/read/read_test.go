@@ -568,6 +568,38 @@ func TestTheWindowAgreesWithSplitting(t *testing.T) {
 	}
 }
 
+func TestAHugeFileIsNotReadToItsEnd(t *testing.T) {
+	w := newWindow(Input{Limit: 2}, textfile.LF)
+	w.most = 20
+	text := strings.NewReader(strings.Repeat("line\n", 100))
+	must(t, w.scan(&chunks{text, 10}))
+	notes := w.notes("/project/f", Input{}, textfile.Encoding{}, textfile.LF)
+	if text.Len() < 450 || len(notes) != 1 || !strings.Contains(notes[0], "offset 3 and limit 2") {
+		t.Errorf("%d bytes are left; notes %q", text.Len(), notes)
+	}
+}
+
+func TestALargeFileEndsWhereItIsNoText(t *testing.T) {
+	b := newBench(t, map[string]string{"f": strings.Repeat("line\n", 300_000)})
+	must(t, os.Truncate(b.path("f"), 9<<20)) // sparse
+	_, err := b.call(Input{FilePath: b.path("f"), Limit: 2})
+	if err == nil || !strings.Contains(err.Error(), "data with NUL bytes") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestReadAndEditAgreeAboutTheEncodingOfALargeFile(t *testing.T) {
+	latin1 := "Les d\xe9p\xeaches pr\xe9c\xe9dentes \xe9taient m\xeal\xe9es \xe0 des \xe9v\xe9nements tr\xe8s r\xe9cents.\n"
+	b := newBench(t, map[string]string{"f": strings.Repeat("plain\n", 1_600_000) + latin1})
+	r, err := b.call(Input{FilePath: b.path("f"), Offset: 1_600_001})
+	must(t, err)
+	f, err := b.ws.Load(b.ws.Look(b.path("f")))
+	must(t, err)
+	if got := r.Output.(Output).File; got.Encoding != f.Text.Encoding().String() || !strings.Contains(*got.Content, "dépêches") {
+		t.Errorf("Read says %q, Edit %q; content %q", got.Encoding, f.Text.Encoding(), *got.Content)
+	}
+}
+
 // chunks reads a few bytes at a time.
 type chunks struct {
 	r *strings.Reader
