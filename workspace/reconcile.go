@@ -39,7 +39,7 @@ func (w *Workspace) reconcile(r Revision, f *File, was *textfile.Text) ([]byte, 
 	if was == nil {
 		return fitNow(r, f, nil)
 	}
-	foreign := patch.Diff(was.Bytes(), f.Text.Bytes(), Context)
+	foreign := difference(was, f.Text)
 	ours, notes, err := r.Make(was)
 	if err != nil || was.Encoding().String() != f.Text.Encoding().String() {
 		// The edit does not fit what was read: perhaps it was made for what is there now. Or no line has the bytes it had.

@@ -85,6 +85,9 @@ func (w *Workspace) draft(ctx context.Context, r Revision) (*Outcome, *File, err
 		if err != nil {
 			return nil, nil, err
 		}
+		if _, seen := w.Seen(r.Agent).Get(r.Path.Real); seen {
+			notes = append(notes, "the file was deleted by somebody else since it was read; it has been made anew.")
+		}
 		after := textfile.Decode(raw, textfile.Encoding{})
 		return &Outcome{Path: r.Path.Real, Spelled: r.Path.Path, After: after, Notes: notes, Hunks: patch.Diff(nil, after.Bytes(), Context)}, nil, nil
 	}
@@ -100,8 +103,20 @@ func (w *Workspace) draft(ctx context.Context, r Revision) (*Outcome, *File, err
 	}
 	o.Path, o.Spelled, o.Before = f.Path, r.Path.Path, f.Text
 	o.After = textfile.Decode(raw, f.Text.Encoding())
-	o.Hunks = patch.Diff(f.Text.Bytes(), o.After.Bytes(), Context)
+	o.Hunks = difference(f.Text, o.After)
+	if f.Info.Mode&0o222 == 0 && len(o.Hunks) > 0 {
+		o.Notes = append(o.Notes, "the file is marked read-only ("+f.Info.Mode.Perm().String()+"); it was changed all the same and keeps its mode.")
+	}
 	return o, f, nil
+}
+
+// difference compares two texts line by line. Where both end their lines in \r, that is what lines end with.
+func difference(a, b *textfile.Text) []patch.Hunk {
+	lines := func(t *textfile.Text) []byte { return t.Bytes() }
+	if a.EOL() == textfile.CR && !bytes.Contains(b.Bytes(), []byte("\n")) {
+		lines = func(t *textfile.Text) []byte { return bytes.ReplaceAll(t.Bytes(), []byte("\r"), []byte("\n")) }
+	}
+	return patch.Diff(lines(a), lines(b), Context)
 }
 
 func kindOf(err error) string {
@@ -122,7 +137,7 @@ func (w *Workspace) store(ctx context.Context, r Revision, before *File, o *Outc
 		old = &before.Info
 		change.Before, change.Mode = before.Hash, before.Info.Mode
 		if err := w.blobs.Put(ctx, before.Hash, before.Raw); err != nil {
-			return w.explain(err, r.Path.Real, len(before.Raw))
+			return w.cannotKeep(err, r.Path.Real, len(before.Raw))
 		}
 	}
 	if w.onChange != nil {
@@ -132,7 +147,7 @@ func (w *Workspace) store(ctx context.Context, r Revision, before *File, o *Outc
 	}
 	info, err := w.writer.Write(ctx, atomic.File{Path: r.Path.Real, Data: raw, Old: old})
 	if err != nil {
-		return w.explain(err, r.Path.Real, len(raw))
+		return w.explain(err, r.Path.Real)
 	}
 	w.remember(r, o, readstate.Entry{Path: r.Path.Real, Hash: digest, Size: info.Size, ModTime: info.ModTime,
 		Encoding: o.After.Encoding().String(), EOL: string(o.After.EOL()), Base: raw})

@@ -70,6 +70,7 @@ type Workspace struct {
 	blobs    blob.Store
 	onChange func(context.Context, Change) error
 	reads    readstate.Options
+	state    string
 	turns    turns
 	pins     pins
 
@@ -106,6 +107,7 @@ func Open(root string, opts *Options) (*Workspace, error) {
 		blobs:    o.Blobs,
 		onChange: o.OnChange,
 		reads:    o.Reads,
+		state:    o.State,
 		turns:    turns{dir: filepath.Join(o.State, "locks"), fs: o.FS},
 		seen:     map[string]*readstate.State{},
 	}, nil

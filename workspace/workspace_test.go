@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -440,8 +441,51 @@ func TestRefusals(t *testing.T) {
 
 func TestFullDiskNamesTheLargestDirectories(t *testing.T) {
 	b := newBench(t, map[string]string{"big/data/a": strings.Repeat("x", 5000), "small/b": strings.Repeat("x", 300), "wide/1/a": strings.Repeat("x", 900), "wide/2/b": strings.Repeat("x", 900)})
-	err := b.explain(&atomic.SpaceError{Path: b.path("f"), Need: 100, Free: 40}, b.path("f"), 100)
+	err := b.explain(&atomic.SpaceError{Path: b.path("f"), Need: 100, Free: 40}, b.path("f"))
 	golden(t, "full.golden", strings.ReplaceAll(err.Error(), b.dir, "/project"))
+}
+
+// fullBlobs has no room.
+type fullBlobs struct{ noBlobs }
+
+func (fullBlobs) Put(context.Context, string, []byte) error { return syscall.ENOSPC }
+
+func TestAFullStoreIsNotAFullProject(t *testing.T) {
+	b := newBench(t, map[string]string{"f": "one\n", "big/data": strings.Repeat("x", 5000)})
+	b.blobs = fullBlobs{}
+	b.read("f")
+	_, err := b.edit("f", "one", "1")
+	if err == nil || !strings.Contains(err.Error(), "the device of "+b.state) || strings.Contains(err.Error(), "under the project") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWhatIsUnusualIsNoted(t *testing.T) {
+	b := newBench(t, map[string]string{"f": "one\n"})
+	must(t, os.Chmod(b.path("f"), 0o444))
+	b.read("f")
+	o, err := b.edit("f", "one", "1")
+	must(t, err)
+	if d := cmp.Diff([]string{"the file is marked read-only (-r--r--r--); it was changed all the same and keeps its mode."}, o.Notes); d != "" {
+		t.Error(d)
+	}
+	must(t, os.Remove(b.path("f")))
+	o, err = b.Preview(context.Background(), Revision{Path: b.Look(b.path("f")), Create: true, Whole: true,
+		Make: func(*textfile.Text) ([]byte, []string, error) { return []byte("x"), nil, nil }})
+	must(t, err)
+	if d := cmp.Diff([]string{"the file was deleted by somebody else since it was read; it has been made anew."}, o.Notes); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestTheDiffOfACRFileIsOfItsLines(t *testing.T) {
+	b := newBench(t, map[string]string{"f": "one\rtwo\rthree\r"})
+	b.read("f")
+	o, err := b.edit("f", "two", "2")
+	must(t, err)
+	if d := cmp.Diff([]string{"-two", "+2"}, changed(o)); d != "" {
+		t.Error(d)
+	}
 }
 
 // TestFullDisk fills a small file system of its own.

@@ -291,6 +291,26 @@ func TestEveryFailureLeavesTheOldContent(t *testing.T) {
 	}
 }
 
+func TestAFullJournalIsNamed(t *testing.T) {
+	for _, linked := range []bool{false, true} {
+		p := newPlace(t, "old")
+		if linked {
+			must(t, os.Link(p.file, p.dir+"/g"))
+		}
+		fsys := &faultFS{FS: disk.OS(), before: func(_ int, op string) error {
+			if op == "write" { // the first is in the journal
+				return syscall.ENOSPC
+			}
+			return nil
+		}}
+		_, err := p.writer(t, fsys).Write(context.Background(), File{Path: p.file, Data: []byte("new"), Old: p.info(t)})
+		var full *SpaceError
+		if !errors.As(err, &full) || full.Store != p.journal || !strings.Contains(err.Error(), "where contents are kept") {
+			t.Errorf("linked %v: %v", linked, err)
+		}
+	}
+}
+
 func TestErrorsSayWhatHappened(t *testing.T) {
 	cases := map[error]string{
 		syscall.ENOSPC: "no space left on the device",

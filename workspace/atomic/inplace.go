@@ -35,7 +35,7 @@ func (w *Writer) overwrite(dir disk.Dir, name string, f File) (disk.Info, error)
 	}
 	e, err := w.prepare(f, old)
 	if err != nil {
-		return disk.Info{}, err
+		return disk.Info{}, &journalError{err}
 	}
 	if err := still(file, old); err != nil {
 		e.end()

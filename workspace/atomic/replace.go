@@ -26,7 +26,7 @@ func (w *Writer) replace(ctx context.Context, dir disk.Dir, name string, f File)
 	temp := tempPrefix + id()
 	e, err := w.begin(record{Kind: kindReplace, Dir: filepath.Dir(f.Path), Name: name, Temp: temp})
 	if err != nil {
-		return disk.Info{}, err
+		return disk.Info{}, &journalError{err}
 	}
 	defer e.end()
 	info, err := w.fill(dir, name, temp, f)

@@ -32,3 +32,10 @@ func TestALongDiffEnds(t *testing.T) {
 		t.Errorf("%d lines, ending %q", n, text[len(text)-60:])
 	}
 }
+
+func TestOverwritingWithoutABaseSaysSo(t *testing.T) {
+	text := Change{Say: "Done.", Path: "f", Stale: true, Whole: true}.Text()
+	if !strings.Contains(text, "was replaced, as on_conflict asked") {
+		t.Error(text)
+	}
+}
