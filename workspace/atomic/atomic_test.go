@@ -7,11 +7,15 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -257,38 +261,56 @@ func TestCancelledWritesChangeNothing(t *testing.T) {
 
 // TestEveryFailureLeavesTheOldContent makes each operation of a write fail in turn, in several ways.
 func TestEveryFailureLeavesTheOldContent(t *testing.T) {
-	old, new := strings.Repeat("old ", 50), strings.Repeat("new content ", 50)
-	for _, linked := range []bool{false, true} {
-		for _, errno := range []error{syscall.ENOSPC, syscall.EIO, syscall.EROFS, syscall.EDQUOT} {
-			for n := 0; ; n++ {
-				p := newPlace(t, old)
-				want := []string{"f"}
-				if linked {
-					must(t, os.Link(p.file, p.dir+"/g"))
-					want = append(want, "g")
-				}
-				failed := ""
-				fsys := &faultFS{FS: disk.OS(), before: func(i int, op string) error {
-					if i == n {
-						failed = op
-						return errno
+	old := strings.Repeat("old ", 50)
+	reached := map[string]bool{}
+	for _, new := range []string{strings.Repeat("new content ", 50), "less"} {
+		for _, linked := range []bool{false, true} {
+			for _, errno := range []error{syscall.ENOSPC, syscall.EIO, syscall.EROFS, syscall.EDQUOT} {
+				for n := 0; ; n++ {
+					op := failAt(t, n, errno, linked, old, new)
+					if op == "" {
+						break
 					}
-					return nil
-				}}
-				_, err := p.writer(t, fsys).Write(context.Background(), File{Path: p.file, Data: []byte(new), Old: p.info(t)})
-				if failed == "" {
-					break
-				}
-				got := content(t, p.file)
-				if got != old && got != new || (err != nil) != (got == old) {
-					t.Fatalf("linked %v, %v at operation %d (%s): content %q, error %v", linked, errno, n, failed, got, err)
-				}
-				if failed != "remove" {
-					p.checkClean(t, want...)
+					reached[op] = true
 				}
 			}
 		}
 	}
+	for _, op := range []string{"truncate", "chmod", "chown", "listxattr", "fallocate", "flock", "fstat", "pwrite", "rename", "fsync"} {
+		if !reached[op] && (os.Getuid() == 0 || op != "chown") {
+			t.Errorf("%s never failed: only %v", op, slices.Sorted(maps.Keys(reached)))
+		}
+	}
+}
+
+// failAt makes operation n of a write fail, and returns its name, or "" if there is none.
+func failAt(t *testing.T, n int, errno error, linked bool, old, new string) (failed string) {
+	p := newPlace(t, old)
+	want := []string{"f"}
+	if linked {
+		must(t, os.Link(p.file, p.dir+"/g"))
+		want = append(want, "g")
+	}
+	if os.Getuid() == 0 {
+		must(t, os.Chown(p.file, 1234, 2345))
+	}
+	_ = unix.Setxattr(p.file, "user.haft", []byte("kept"), 0) // not every file system has it
+	fsys := &faultFS{FS: disk.OS(), before: func(i int, op string) error {
+		if i == n {
+			failed = op
+			return errno
+		}
+		return nil
+	}}
+	_, err := p.writer(t, fsys).Write(context.Background(), File{Path: p.file, Data: []byte(new), Old: p.info(t)})
+	got := content(t, p.file)
+	if got != old && got != new || (err != nil) != (got == old) {
+		t.Fatalf("linked %v, %v at operation %d (%s): content %q, error %v", linked, errno, n, failed, got, err)
+	}
+	if failed != "remove" {
+		p.checkClean(t, want...)
+	}
+	return failed
 }
 
 func TestAFullJournalIsNamed(t *testing.T) {
@@ -311,29 +333,62 @@ func TestAFullJournalIsNamed(t *testing.T) {
 	}
 }
 
+// TestErrorsSayWhatHappened pins the text of every error that a write can end with.
 func TestErrorsSayWhatHappened(t *testing.T) {
-	cases := map[error]string{
-		syscall.ENOSPC: "no space left on the device",
-		syscall.EDQUOT: "the disk quota is used up",
-		syscall.EROFS:  "the file system is read-only",
-		syscall.EISDIR: "a directory stands in its place",
-		syscall.EMLINK: "as many links as the file system allows",
-		syscall.EIO:    "input/output error",
-	}
-	for errno, want := range cases {
+	var out strings.Builder
+	do := func(name string, linked bool, fail func(op string) error) {
 		p := newPlace(t, "old")
-		fsys := &faultFS{FS: disk.OS(), before: func(_ int, op string) error {
-			if op == "rename" {
-				return &fs.PathError{Op: op, Path: p.file, Err: errno}
-			}
-			return nil
-		}}
+		if linked {
+			must(t, os.Link(p.file, p.dir+"/g"))
+		}
+		fsys := &faultFS{FS: disk.OS(), before: func(_ int, op string) error { return fail(op) }}
 		_, err := p.writer(t, fsys).Write(context.Background(), File{Path: p.file, Data: []byte("new"), Old: p.info(t)})
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), p.file) {
-			t.Errorf("%v: error %q, want the path and %q", errno, err, want)
+		if err == nil {
+			t.Errorf("%s: no error", name)
+			return
+		}
+		text := strings.NewReplacer(p.file, "/project/f", p.journal, "/state/writes").Replace(err.Error())
+		fmt.Fprintf(&out, "== %s\n%s\n\n", name, steady.ReplaceAllString(text, "N$1"))
+	}
+	errs := []error{syscall.ENOSPC, syscall.EDQUOT}
+	for _, r := range reasons {
+		if !cannotReplace(r.err) && r.err != fs.ErrPermission {
+			errs = append(errs, r.err)
 		}
 	}
+	for _, want := range errs {
+		do(want.Error(), false, func(op string) error {
+			if op == "rename" {
+				return &fs.PathError{Op: op, Path: "/project/f", Err: want}
+			}
+			return nil
+		})
+	}
+	do("half-written and not undone", true, func(op string) error {
+		if op == "pwrite" {
+			return syscall.EIO
+		}
+		return nil
+	})
+	do("a full journal", true, func(op string) error {
+		if op == "write" {
+			return syscall.ENOSPC
+		}
+		return nil
+	})
+	if *update {
+		must(t, os.MkdirAll("testdata", 0o755))
+		must(t, os.WriteFile("testdata/errors.golden", []byte(out.String()), 0o644))
+	}
+	if d := cmp.Diff(content(t, "testdata/errors.golden"), out.String()); d != "" {
+		t.Errorf("testdata/errors.golden (run with -update to accept)\n%s", d)
+	}
 }
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// steady matches what differs from run to run: free space and names in the journal.
+var steady = regexp.MustCompile(`\d+( are free)|[0-9a-f]{16}`)
 
 func TestWhereRenameIsImpossibleTheFileIsWrittenInPlace(t *testing.T) {
 	for _, errno := range []error{syscall.EXDEV, syscall.EBUSY, syscall.EACCES} {

@@ -49,7 +49,7 @@ type TornError struct {
 }
 
 func (e *TornError) Error() string {
-	return fmt.Sprintf("writing %s in place failed and could not be undone: %v; its content from before is kept in %s", e.Path, e.Err, e.Saved)
+	return fmt.Sprintf("writing %s in place failed and could not be undone: %v; its content from before is kept in %s, and the next start puts it back", e.Path, e.Err, e.Saved)
 }
 
 func (e *TornError) Unwrap() error { return e.Err }

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -45,7 +45,7 @@ func (w *Writer) overwrite(dir disk.Dir, name string, f File) (disk.Info, error)
 	if err := put(file, f.Data, len(old)); err != nil {
 		if undo := put(file, old, max(len(f.Data), len(old))); undo != nil {
 			_ = e.file.Close() // unlocked, so that any recovery can settle it
-			return disk.Info{}, &TornError{Path: f.Path, Saved: filepath.Join(w.journal, e.id+oldSuffix), Err: errors.Join(err, undo)}
+			return disk.Info{}, &TornError{Path: f.Path, Saved: filepath.Join(w.journal, e.id+oldSuffix), Err: fmt.Errorf("%w, then %w", err, undo)}
 		}
 		e.end()
 		e.forget()
@@ -53,7 +53,12 @@ func (w *Writer) overwrite(dir disk.Dir, name string, f File) (disk.Info, error)
 	}
 	e.end()
 	e.forget()
-	return file.Stat()
+	now, err := file.Stat()
+	if err != nil { // it is written all the same
+		now = *f.Old
+		now.Size = int64(len(f.Data))
+	}
+	return now, nil
 }
 
 // still refuses a file that somebody wrote to while the journal was filled. It compares contents: reserving space may have
