@@ -13,6 +13,7 @@ import (
 	"github.com/haftdev/haft/permission/audit"
 	"github.com/haftdev/haft/permission/trust"
 	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/workspace"
 	"github.com/haftdev/haft/workspace/guard"
 )
 
@@ -111,7 +112,7 @@ func (p *project) newGuard(cwd string) (err error) {
 			roots = append(roots, dir)
 		}
 	}
-	p.guard, err = guard.New(&guard.Options{Roots: roots, Home: p.home, Cwd: cwd})
+	p.guard, err = guard.New(&guard.Options{Roots: roots, Home: p.home, Cwd: cwd, State: workspace.StateDir()})
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -35,7 +36,6 @@ func TestAThousandEditsLeaveNothingBehind(t *testing.T) {
 	edits := intEnv(t, "HAFT_EDITS", 160)
 	b := newBench(t, map[string]string{"f": bigText(1 << 20)})
 	b.onChange = nil
-	b.blobs = noBlobs{}
 	b.read("f")
 	var heap []uint64
 	var took []time.Duration
@@ -59,6 +59,13 @@ func TestAThousandEditsLeaveNothingBehind(t *testing.T) {
 	}
 	if first, last := median(took[:quarter]), median(took[3*quarter:]); last > 5*first {
 		t.Errorf("an edit took %v at first and %v in the end", first, last)
+	}
+	for dir, most := range map[string]int{"writes": 0, "locks": 512} {
+		entries, err := os.ReadDir(filepath.Join(b.state, dir))
+		must(t, err)
+		if len(entries) > most {
+			t.Errorf("%d files are left in %s", len(entries), dir)
+		}
 	}
 	if now := descriptors(t); now > files+2 {
 		t.Errorf("%d descriptors before, %d after", files, now)

@@ -23,28 +23,23 @@ const (
 // plan finds the new content of a file that exists.
 func (w *Workspace) plan(ctx context.Context, r Revision, f *File) ([]byte, *Outcome, error) {
 	seen, ok := w.Seen(r.Agent).Get(f.Path)
-	switch {
-	case !ok && len(f.Raw) == 0 && r.Whole: // nothing to lose
-	case r.Unseen:
-	case !ok:
-		return nil, nil, refuse(Unread, "%s has not been read yet. Read it first, then send this call again.", r.Path.Path)
-	case seen.Hash != f.Hash:
-		return w.reconcile(ctx, r, f, seen.Hash, seen.Base)
+	if err := w.checkSeen(ctx, r, f, seen, ok); err != nil {
+		return nil, nil, err
+	}
+	if ok && !r.Unseen && seen.Hash != f.Hash {
+		return w.reconcile(r, f, w.base(ctx, seen))
 	}
 	raw, notes, err := r.Make(f.Text)
 	return raw, &Outcome{Notes: notes}, err
 }
 
-// reconcile finds the new content of a file that somebody else changed since it was read.
-func (w *Workspace) reconcile(ctx context.Context, r Revision, f *File, hash string, base []byte) ([]byte, *Outcome, error) {
-	if base == nil { // the read state had no room for it; a write may have kept it
-		base, _ = w.blobs.Get(ctx, hash)
-	}
-	was, err := textfile.Parse(base)
-	if base == nil || err != nil {
+// reconcile finds the new content of a file that somebody else changed since it was read. was is what was read, or nil if that
+// is no longer at hand.
+func (w *Workspace) reconcile(r Revision, f *File, was *textfile.Text) ([]byte, *Outcome, error) {
+	if was == nil {
 		return fitNow(r, f, nil)
 	}
-	foreign := patch.Diff(was.Bytes(), f.Text.Bytes(), Context)
+	foreign := difference(was, f.Text)
 	ours, notes, err := r.Make(was)
 	if err != nil || was.Encoding().String() != f.Text.Encoding().String() {
 		// The edit does not fit what was read: perhaps it was made for what is there now. Or no line has the bytes it had.
@@ -61,7 +56,7 @@ func (w *Workspace) reconcile(ctx context.Context, r Revision, f *File, hash str
 	default:
 		return nil, nil, &ConflictError{Path: r.Path.Path, Foreign: foreign, Hunks: describe(m, f.Text.Encoding()), NoMarkers: r.Check != nil}
 	}
-	if r.Check != nil && r.Check(merged) != nil {
+	if r.Check != nil && r.Check(textfile.Decode(merged, f.Text.Encoding())) != nil {
 		return nil, nil, refuse(Stale, "%s was changed by somebody else since it was read, and does not make sense once both changes are joined. Nothing was written. Read it again.", r.Path.Path)
 	}
 	return merged, &Outcome{Stale: true, Foreign: foreign, Notes: notes}, nil
@@ -79,10 +74,10 @@ func fitNow(r Revision, f *File, foreign []patch.Hunk) ([]byte, *Outcome, error)
 	return raw, &Outcome{Stale: true, Foreign: foreign, Notes: notes}, nil
 }
 
-// marked writes conflict markers in the file's encoding.
+// marked writes conflict markers in the file's encoding, after its byte-order mark.
 func marked(m merge.Result, t *textfile.Text) ([]byte, error) {
 	enc := t.Encoding()
-	if !enc.Wide() {
+	if !enc.Wide() && len(enc.BOM()) == 0 {
 		return m.Marked("edit", "disk"), nil
 	}
 	b, err := enc.Encode(string(decodeChunks(m, enc).Marked("edit", "disk")))

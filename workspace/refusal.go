@@ -30,6 +30,7 @@ const (
 	Swapped      Code = 12 // replaced while it was being opened
 	Empty        Code = 13
 	Exists       Code = 14
+	Busy         Code = 15 // another process is changing it
 )
 
 // Refusal says why nothing was done, and what to do next. Its text is written for the model.
@@ -63,6 +64,8 @@ func (w *Workspace) readable(f guard.Facts) error {
 		return refuse(Malformed, "This is not a usable path: %s.", f.Malformed)
 	case errors.Is(f.Err, guard.ErrTooManyLinks):
 		return refuse(NotAFile, "%s leads through too many symbolic links.", f.Path)
+	case errors.Is(f.Err, guard.ErrLost):
+		return refuse(Malformed, "In %s %v. Use %s if that is meant.", f.Given, f.Err, f.Real)
 	case errors.Is(f.Err, fs.ErrPermission):
 		return refuse(NoPermission, "Permission denied: %s cannot be reached by this user.", f.Path)
 	case errors.Is(f.Err, syscall.ENOTDIR):

@@ -28,7 +28,7 @@ type Revision struct {
 	// Whole says that Make does not look at the old text: it can fit no text better than another.
 	Whole bool
 	// Check says whether a merged content makes sense. Nil means that any does.
-	Check func(raw []byte) error
+	Check func(t *textfile.Text) error
 	// OnConflict is what to do when the file was changed by somebody else in the same place. Empty means to refuse.
 	OnConflict Choice
 }
@@ -51,17 +51,20 @@ const Context = 5
 // Revise changes a file, or returns an error and leaves it byte for byte as it was. Errors for the model are *Refusal,
 // *edits.Refusal, *ConflictError, *textfile.RepertoireError and those of package atomic.
 func (w *Workspace) Revise(ctx context.Context, r Revision) (*Outcome, error) {
-	unlock := w.locks.lock(r.Path.Real)
-	defer unlock()
+	release, err := w.turn(ctx, r.Path.Real)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	o, f, err := w.draft(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	if f != nil && bytes.Equal(o.After.Raw(), f.Raw) {
-		w.Saw(r.Agent, f.entry())
+		w.remember(r, o, f.entry())
 		return o, nil
 	}
-	if err := w.store(ctx, r, f, o.After); err != nil {
+	if err := w.store(ctx, r, f, o); err != nil {
 		return nil, err
 	}
 	return o, nil
@@ -82,6 +85,9 @@ func (w *Workspace) draft(ctx context.Context, r Revision) (*Outcome, *File, err
 		if err != nil {
 			return nil, nil, err
 		}
+		if _, seen := w.Seen(r.Agent).Get(r.Path.Real); seen {
+			notes = append(notes, "the file was deleted by somebody else since it was read; it has been made anew.")
+		}
 		after := textfile.Decode(raw, textfile.Encoding{})
 		return &Outcome{Path: r.Path.Real, Spelled: r.Path.Path, After: after, Notes: notes, Hunks: patch.Diff(nil, after.Bytes(), Context)}, nil, nil
 	}
@@ -97,8 +103,20 @@ func (w *Workspace) draft(ctx context.Context, r Revision) (*Outcome, *File, err
 	}
 	o.Path, o.Spelled, o.Before = f.Path, r.Path.Path, f.Text
 	o.After = textfile.Decode(raw, f.Text.Encoding())
-	o.Hunks = patch.Diff(f.Text.Bytes(), o.After.Bytes(), Context)
+	o.Hunks = difference(f.Text, o.After)
+	if f.Info.Mode&0o222 == 0 && len(o.Hunks) > 0 {
+		o.Notes = append(o.Notes, "the file is marked read-only ("+f.Info.Mode.Perm().String()+"); it was changed all the same and keeps its mode.")
+	}
 	return o, f, nil
+}
+
+// difference compares two texts line by line. Where both end their lines in \r, that is what lines end with.
+func difference(a, b *textfile.Text) []patch.Hunk {
+	lines := func(t *textfile.Text) []byte { return t.Bytes() }
+	if a.EOL() == textfile.CR && !bytes.Contains(b.Bytes(), []byte("\n")) {
+		lines = func(t *textfile.Text) []byte { return bytes.ReplaceAll(t.Bytes(), []byte("\r"), []byte("\n")) }
+	}
+	return patch.Diff(lines(a), lines(b), Context)
 }
 
 func kindOf(err error) string {
@@ -110,8 +128,8 @@ func kindOf(err error) string {
 }
 
 // store keeps what is replaced, announces the change, writes, and remembers the new content as read.
-func (w *Workspace) store(ctx context.Context, r Revision, before *File, after *textfile.Text) error {
-	raw := after.Raw()
+func (w *Workspace) store(ctx context.Context, r Revision, before *File, o *Outcome) error {
+	raw := o.After.Raw()
 	digest := blob.Digest(raw)
 	change := Change{Agent: r.Agent, Path: r.Path.Real, After: digest}
 	var old *disk.Info
@@ -119,7 +137,7 @@ func (w *Workspace) store(ctx context.Context, r Revision, before *File, after *
 		old = &before.Info
 		change.Before, change.Mode = before.Hash, before.Info.Mode
 		if err := w.blobs.Put(ctx, before.Hash, before.Raw); err != nil {
-			return w.explain(err, r.Path.Real, len(before.Raw))
+			return w.cannotKeep(err, r.Path.Real, len(before.Raw))
 		}
 	}
 	if w.onChange != nil {
@@ -129,30 +147,9 @@ func (w *Workspace) store(ctx context.Context, r Revision, before *File, after *
 	}
 	info, err := w.writer.Write(ctx, atomic.File{Path: r.Path.Real, Data: raw, Old: old})
 	if err != nil {
-		return w.explain(err, r.Path.Real, len(raw))
+		return w.explain(err, r.Path.Real)
 	}
-	w.Saw(r.Agent, readstate.Entry{Path: r.Path.Real, Hash: digest, Size: info.Size, ModTime: info.ModTime,
-		Encoding: after.Encoding().String(), EOL: string(after.EOL()), Base: raw})
+	w.remember(r, o, readstate.Entry{Path: r.Path.Real, Hash: digest, Size: info.Size, ModTime: info.ModTime,
+		Encoding: o.After.Encoding().String(), EOL: string(o.After.EOL()), Base: raw})
 	return nil
-}
-
-// Refresh takes the file as it is now for what the agent has seen, as after a formatter ran over its edit, and returns what
-// changed. A file that the agent never read stays unread.
-func (w *Workspace) Refresh(agent string, path guard.Facts) ([]patch.Hunk, error) {
-	unlock := w.locks.lock(path.Real)
-	defer unlock()
-	e, ok := w.Seen(agent).Get(path.Real)
-	if !ok {
-		return nil, nil
-	}
-	f, err := w.Load(path)
-	if err != nil || f.Hash == e.Hash || f.Text == nil {
-		return nil, err
-	}
-	var hunks []patch.Hunk
-	if base, err := textfile.Parse(e.Base); err == nil && e.Base != nil {
-		hunks = patch.Diff(base.Bytes(), f.Text.Bytes(), Context)
-	}
-	w.Saw(agent, f.entry(e.Ranges...))
-	return hunks, nil
 }

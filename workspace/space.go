@@ -14,20 +14,28 @@ import (
 	"github.com/haftdev/haft/workspace/atomic"
 )
 
-// explain adds to a full disk where the space under the project went.
-func (w *Workspace) explain(err error, path string, need int) error {
+// explain adds to a full disk where the space under the project went, unless it is a directory of our own that is full.
+func (w *Workspace) explain(err error, path string) error {
 	var space *atomic.SpaceError
 	switch {
+	case errors.As(err, &space) && space.Store != "":
+		return &FullError{Space: space}
 	case errors.As(err, &space):
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		free, _ := w.fs.Space(w.Root())
-		space = &atomic.SpaceError{Path: path, Need: uint64(need), Free: free, Quota: errors.Is(err, syscall.EDQUOT), Err: err}
+		return &FullError{Space: space, Largest: w.largest(5, 2*time.Second)}
 	case errors.Is(err, atomic.ErrChanged):
 		return refuse(Stale, "%s was changed by somebody else while it was being written. Nothing was written. Read it again, then send a new call.", path)
-	default:
+	}
+	return err
+}
+
+// cannotKeep explains why what a write would replace could not be kept.
+func (w *Workspace) cannotKeep(err error, path string, need int) error {
+	quota := errors.Is(err, syscall.EDQUOT)
+	if !quota && !errors.Is(err, syscall.ENOSPC) {
 		return err
 	}
-	return &FullError{Space: space, Largest: w.largest(5, 2*time.Second)}
+	free, _ := w.fs.Space(w.state)
+	return w.explain(&atomic.SpaceError{Path: path, Store: w.state, Need: uint64(need), Free: free, Quota: quota, Err: err}, path)
 }
 
 // FullError is a full disk with the directories that take most of it.

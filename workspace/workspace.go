@@ -14,7 +14,7 @@
 //
 // Trust model: a Workspace acts with the rights of its process on any path it is given; who may touch what is decided before,
 // with the guard's facts. It never follows a symbolic link that the guard did not see. Everything is safe for concurrent use by
-// several agents; changes of one file take turns.
+// several agents; changes of one file take turns, also between processes that share a State directory.
 package workspace
 
 import (
@@ -40,8 +40,8 @@ type Options struct {
 	Home string
 	// AgentDirs are the agent's own directories; see guard.Options.
 	AgentDirs []string
-	// State is a directory for the journal of writes and for kept contents; nobody else may write in it. Empty means haft in
-	// the user's cache directory.
+	// State is a directory for the journal of writes and for kept contents; nobody else may write in it. Empty means what
+	// StateDir says.
 	State string
 	// Blobs keeps what writes replace. Nil means a directory under State.
 	Blobs blob.Store
@@ -70,7 +70,8 @@ type Workspace struct {
 	blobs    blob.Store
 	onChange func(context.Context, Change) error
 	reads    readstate.Options
-	locks    locks
+	state    string
+	turns    turns
 	pins     pins
 
 	mu   sync.Mutex
@@ -90,16 +91,12 @@ func Open(root string, opts *Options) (*Workspace, error) {
 		o.Home, _ = os.UserHomeDir() // without one, nothing is known about it
 	}
 	if o.State == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil { // no home: a directory for the user under the temporary one
-			cache = filepath.Join(os.TempDir(), fmt.Sprintf("haft-%d", os.Getuid()))
-		}
-		o.State = filepath.Join(cache, "haft")
+		o.State = StateDir()
 	}
 	if o.Blobs == nil {
 		o.Blobs = blob.Dir(filepath.Join(o.State, "blobs"))
 	}
-	g, err := guard.New(&guard.Options{Roots: append([]string{root}, o.Add...), Home: o.Home, AgentDirs: o.AgentDirs, FS: o.FS})
+	g, err := guard.New(&guard.Options{Roots: append([]string{root}, o.Add...), Home: o.Home, AgentDirs: o.AgentDirs, State: o.State, FS: o.FS})
 	if err != nil {
 		return nil, fmt.Errorf("open workspace: %w", err)
 	}
@@ -110,8 +107,19 @@ func Open(root string, opts *Options) (*Workspace, error) {
 		blobs:    o.Blobs,
 		onChange: o.OnChange,
 		reads:    o.Reads,
+		state:    o.State,
+		turns:    turns{dir: filepath.Join(o.State, "locks"), fs: o.FS},
 		seen:     map[string]*readstate.State{},
 	}, nil
+}
+
+// StateDir is the usual State: haft in the user's cache directory. A guard that judges paths for a workspace must know it too.
+func StateDir() string {
+	cache, err := os.UserCacheDir()
+	if err != nil { // no home: a directory for the user under the temporary one
+		cache = filepath.Join(os.TempDir(), fmt.Sprintf("haft-%d", os.Getuid()))
+	}
+	return filepath.Join(cache, "haft")
 }
 
 // Close gives back what the workspace holds open. Writes after it fail.
@@ -139,45 +147,4 @@ func (w *Workspace) Seen(agent string) *readstate.State {
 		w.seen[agent] = s
 	}
 	return s
-}
-
-// Leave forgets what an agent has read, when it has ended.
-func (w *Workspace) Leave(agent string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.seen, agent)
-}
-
-// locks lets changes of one path take turns. Entries live only while somebody holds or waits for them.
-type locks struct {
-	mu   sync.Mutex
-	held map[string]*waiters
-}
-
-type waiters struct {
-	mu sync.Mutex
-	n  int
-}
-
-func (l *locks) lock(path string) (unlock func()) {
-	l.mu.Lock()
-	if l.held == nil {
-		l.held = map[string]*waiters{}
-	}
-	w := l.held[path]
-	if w == nil {
-		w = &waiters{}
-		l.held[path] = w
-	}
-	w.n++
-	l.mu.Unlock()
-	w.mu.Lock()
-	return func() {
-		w.mu.Unlock()
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if w.n--; w.n == 0 {
-			delete(l.held, path)
-		}
-	}
 }

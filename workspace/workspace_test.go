@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -225,6 +226,17 @@ func TestMarkersInUTF16(t *testing.T) {
 	}
 }
 
+func TestMarkersComeAfterAByteOrderMark(t *testing.T) {
+	b := newBench(t, map[string]string{"f": "\ufeffa\nb\n"})
+	b.read("f")
+	b.write("f", "\ufeffA\nb\n")
+	_, err := b.editChoosing("f", "a", "x", Markers)
+	must(t, err)
+	if want := "\ufeff<<<<<<< edit\nx\n=======\nA\n>>>>>>> disk\nb\n"; b.content("f") != want {
+		t.Errorf("content %q", b.content("f"))
+	}
+}
+
 func TestAFileThatChangedItsEncodingIsEditedAsItIs(t *testing.T) {
 	enc, _ := textfile.ByName("UTF-16LE with BOM")
 	wide := func(s string) string {
@@ -248,8 +260,8 @@ func TestAMergeThatMakesNoSenseIsRefused(t *testing.T) {
 		b.read("f")
 		b.write("f", strings.Replace(lines, "eight", "EIGHT", 1))
 		_, err := b.Revise(context.Background(), Revision{Path: b.Look(b.path("f")), Make: replacing("one", "1"), OnConflict: c,
-			Check: func(raw []byte) error {
-				if bytes.Contains(raw, []byte("EIGHT")) {
+			Check: func(t *textfile.Text) error {
+				if bytes.Contains(t.Bytes(), []byte("EIGHT")) {
 					return errors.New("nonsense")
 				}
 				return nil
@@ -363,7 +375,7 @@ func TestAgentsEditingOneFileLoseNothing(t *testing.T) {
 		agent := fmt.Sprint(i)
 		f, err := b.Load(b.Look(b.path("f")))
 		must(t, err)
-		b.Saw(agent, f.entry())
+		b.Saw(agent, f.entry(Whole))
 		wg.Go(func() {
 			_, err := b.Revise(context.Background(), Revision{Agent: agent, Path: b.Look(b.path("f")),
 				Make: replacing(fmt.Sprintf("line of %d\n", i), fmt.Sprintf("changed by %d\n", i))})
@@ -378,26 +390,19 @@ func TestAgentsEditingOneFileLoseNothing(t *testing.T) {
 			t.Errorf("the change of %d is lost", i)
 		}
 	}
-	if len(b.locks.held) != 0 {
-		t.Errorf("%d locks left", len(b.locks.held))
+	if len(b.turns.held) != 0 {
+		t.Errorf("%d locks left", len(b.turns.held))
 	}
 }
 
-func TestRefreshTakesTheFormattersResultAsRead(t *testing.T) {
-	b := newBench(t, map[string]string{"f": lines})
-	b.read("f")
-	_, err := b.edit("f", "two", "2")
-	must(t, err)
-	b.write("f", strings.ReplaceAll(b.content("f"), "three", "  three"))
-	hunks, err := b.Refresh("", b.Look(b.path("f")))
-	must(t, err)
-	if len(hunks) != 1 {
-		t.Errorf("hunks %v", hunks)
-	}
-	o, err := b.edit("f", "  three", "3")
-	must(t, err)
-	if o.Stale {
-		t.Error("the formatter still counts as a foreign change")
+func TestTheJournalAndTheOldContentsAreOutOfReach(t *testing.T) {
+	b := newBench(t, nil)
+	state := filepath.Join(filepath.Dir(b.dir), "state")
+	for _, path := range []string{state + "/writes/0000000000000000.write", state + "/blobs/ab/cd"} {
+		f := b.Look(path)
+		if r, w := f.Sensitive.Read, f.Verdict(guard.Write).Decision; r != guard.Ask || w != guard.Deny {
+			t.Errorf("%s: reading is %v and writing %v, want ask and deny", path, r, w)
+		}
 	}
 }
 
@@ -422,7 +427,9 @@ func TestRefusals(t *testing.T) {
 		_, err := b.Load(b.Look(b.path(name)))
 		say(name, err)
 	}
-	_, err := b.Load(b.Look("/dev/zero"))
+	_, err := b.Load(b.Look(b.dir + "/nothing/../file"))
+	say("a parent of nothing", err)
+	_, err = b.Load(b.Look("/dev/zero"))
 	say("device", err)
 	_, err = b.edit("file", "x", "y")
 	say("unread", err)
@@ -434,8 +441,51 @@ func TestRefusals(t *testing.T) {
 
 func TestFullDiskNamesTheLargestDirectories(t *testing.T) {
 	b := newBench(t, map[string]string{"big/data/a": strings.Repeat("x", 5000), "small/b": strings.Repeat("x", 300), "wide/1/a": strings.Repeat("x", 900), "wide/2/b": strings.Repeat("x", 900)})
-	err := b.explain(&atomic.SpaceError{Path: b.path("f"), Need: 100, Free: 40}, b.path("f"), 100)
+	err := b.explain(&atomic.SpaceError{Path: b.path("f"), Need: 100, Free: 40}, b.path("f"))
 	golden(t, "full.golden", strings.ReplaceAll(err.Error(), b.dir, "/project"))
+}
+
+// fullBlobs has no room.
+type fullBlobs struct{ noBlobs }
+
+func (fullBlobs) Put(context.Context, string, []byte) error { return syscall.ENOSPC }
+
+func TestAFullStoreIsNotAFullProject(t *testing.T) {
+	b := newBench(t, map[string]string{"f": "one\n", "big/data": strings.Repeat("x", 5000)})
+	b.blobs = fullBlobs{}
+	b.read("f")
+	_, err := b.edit("f", "one", "1")
+	if err == nil || !strings.Contains(err.Error(), "the device of "+b.state) || strings.Contains(err.Error(), "under the project") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWhatIsUnusualIsNoted(t *testing.T) {
+	b := newBench(t, map[string]string{"f": "one\n"})
+	must(t, os.Chmod(b.path("f"), 0o444))
+	b.read("f")
+	o, err := b.edit("f", "one", "1")
+	must(t, err)
+	if d := cmp.Diff([]string{"the file is marked read-only (-r--r--r--); it was changed all the same and keeps its mode."}, o.Notes); d != "" {
+		t.Error(d)
+	}
+	must(t, os.Remove(b.path("f")))
+	o, err = b.Preview(context.Background(), Revision{Path: b.Look(b.path("f")), Create: true, Whole: true,
+		Make: func(*textfile.Text) ([]byte, []string, error) { return []byte("x"), nil, nil }})
+	must(t, err)
+	if d := cmp.Diff([]string{"the file was deleted by somebody else since it was read; it has been made anew."}, o.Notes); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestTheDiffOfACRFileIsOfItsLines(t *testing.T) {
+	b := newBench(t, map[string]string{"f": "one\rtwo\rthree\r"})
+	b.read("f")
+	o, err := b.edit("f", "two", "2")
+	must(t, err)
+	if d := cmp.Diff([]string{"-two", "+2"}, changed(o)); d != "" {
+		t.Error(d)
+	}
 }
 
 // TestFullDisk fills a small file system of its own.
@@ -543,7 +593,7 @@ func TestNothingLandsOutside(t *testing.T) {
 			return // the guard sees the link: nobody would write
 		}
 		if f, err := b.Load(facts); err == nil {
-			b.Saw("", f.entry())
+			b.Saw("", f.entry(Whole))
 		}
 		_, err := b.Revise(context.Background(), Revision{Path: facts, Create: true, Whole: true, OnConflict: Overwrite,
 			Make: func(*textfile.Text) ([]byte, []string, error) { return []byte(content), nil, nil }})

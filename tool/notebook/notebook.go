@@ -128,7 +128,7 @@ func revision(c *tool.Call, facts guard.Facts, in Input, id string, made *cellEd
 			raw, err := t.Splice(e.splices)
 			return raw, nil, err
 		},
-		Check: func(raw []byte) error { _, err := parse(raw); return err },
+		Check: func(t *textfile.Text) error { _, err := parse(t.Bytes()); return err },
 	}
 }
 

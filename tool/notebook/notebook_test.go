@@ -251,6 +251,20 @@ func TestTheToolKeepsLineEndings(t *testing.T) {
 	}
 }
 
+func TestAMarkedNotebookIsMerged(t *testing.T) {
+	const mark = "\ufeff"
+	b := newBench(t, mark+pretty)
+	b.show()
+	must(t, os.WriteFile(b.path, []byte(mark+strings.Replace(pretty, "as a string", "changed", 1)), 0o644))
+	_, err := b.run(b.notebook, Input{NotebookPath: b.path, CellID: "calc", NewSource: "print(2)"})
+	must(t, err)
+	raw, err := os.ReadFile(b.path)
+	must(t, err)
+	if !strings.HasPrefix(string(raw), mark+"{") || !strings.Contains(string(raw), "print(2)") || !strings.Contains(string(raw), "changed") {
+		t.Errorf("content %s", raw)
+	}
+}
+
 func TestTexts(t *testing.T) {
 	var out strings.Builder
 	do := func(name, content string, in Input, change func(b *bench, in *Input)) {

@@ -2,10 +2,12 @@ package read
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"image"
+	"image/color"
 	"image/gif"
 	"image/jpeg"
 	"image/png"
@@ -21,10 +23,11 @@ import (
 
 // What the API takes and what a model can see of it.
 const (
-	maxEdge       = 1568        // pixels; more is scaled down on arrival anyway
-	maxImageBytes = 3_750_000   // 5 MB once encoded in base64
-	maxImageFile  = 64 << 20    // bytes that are read at all
-	maxPixels     = 100_000_000 // decoded
+	maxEdge       = 1568      // pixels; more is scaled down on arrival anyway
+	maxImageBytes = 3_750_000 // 5 MB once encoded in base64
+	maxImageFile  = 64 << 20  // bytes that are read at all
+	maxDecoded    = 128 << 20 // bytes of the pixels of one image
+	maxDecoders   = 2         // images decoded at the same time
 )
 
 // imageTypes maps the kinds that textfile.Magic names to media types.
@@ -45,12 +48,15 @@ type Dimensions struct {
 	DisplayHeight  int `json:"displayHeight"`
 }
 
-func (r *reader) showImage(c *tool.Call, f opened, mediaType string) (Output, error) {
+func (r *reader) showImage(ctx context.Context, c *tool.Call, f opened, mediaType string) (Output, error) {
 	raw, err := readUpTo(f, maxImageFile)
 	if err != nil {
 		return Output{}, err
 	}
-	shown, err := fit(raw, mediaType)
+	shown, err := r.images.fit(ctx, raw, mediaType)
+	if ctx.Err() != nil {
+		return Output{}, ctx.Err()
+	}
 	if err != nil {
 		return Output{}, tool.Errorf("%s cannot be shown as an image: %v. It begins with %s.", f.facts.Path, err, hexOf(f.head))
 	}
@@ -82,21 +88,28 @@ type fitted struct {
 	dim       Dimensions
 }
 
+// decoders bounds how many images are in memory at the same time: each may take maxDecoded.
+type decoders chan struct{}
+
+func newDecoders() decoders { return make(decoders, maxDecoders) }
+
 // fit returns the image as it is if the API takes it so, and scaled down otherwise. It is measured before it is decoded.
-func fit(raw []byte, mediaType string) (fitted, error) {
-	c, err := codecs[mediaType].config(bytes.NewReader(raw))
+func (d decoders) fit(ctx context.Context, raw []byte, mediaType string) (fitted, error) {
+	dim, _, err := measure(raw, mediaType)
 	if err != nil {
 		return fitted{}, err
 	}
-	if c.Width <= 0 || c.Height <= 0 || c.Width*c.Height > maxPixels {
-		return fitted{}, fmt.Errorf("%d×%d pixels are too many", c.Width, c.Height)
+	select {
+	case d <- struct{}{}:
+		defer func() { <-d }()
+	case <-ctx.Done():
+		return fitted{}, ctx.Err()
 	}
-	dim := Dimensions{c.Width, c.Height, c.Width, c.Height}
-	img, err := codecs[mediaType].decode(bytes.NewReader(raw))
+	img, err := codecs[mediaType].decode(contextReader{ctx, bytes.NewReader(raw)})
 	if err != nil {
 		return fitted{}, err
 	}
-	if max(c.Width, c.Height) <= maxEdge && len(raw) <= maxImageBytes {
+	if max(dim.OriginalWidth, dim.OriginalHeight) <= maxEdge && len(raw) <= maxImageBytes {
 		return fitted{raw, mediaType, dim}, nil
 	}
 	for edge := maxEdge; edge >= 200; edge = edge * 3 / 4 {
@@ -107,6 +120,38 @@ func fit(raw []byte, mediaType string) (fitted, error) {
 		}
 	}
 	return fitted{}, errors.New("it cannot be made small enough")
+}
+
+// measure reads the head of an image and returns its size in pixels and in bytes of memory.
+func measure(raw []byte, mediaType string) (Dimensions, int64, error) {
+	c, err := codecs[mediaType].config(bytes.NewReader(raw))
+	if err != nil {
+		return Dimensions{}, 0, err
+	}
+	if c.Width <= 0 || c.Height <= 0 || int64(c.Width) > maxDecoded || int64(c.Height) > maxDecoded {
+		return Dimensions{}, 0, fmt.Errorf("%d×%d pixels are not an image", c.Width, c.Height)
+	}
+	size := int64(c.Width) * int64(c.Height) * pixelBytes(c.ColorModel)
+	if size > maxDecoded {
+		return Dimensions{}, 0, fmt.Errorf("its %d×%d pixels need %d bytes, more than the %d that are decoded", c.Width, c.Height, size, maxDecoded)
+	}
+	return Dimensions{c.Width, c.Height, c.Width, c.Height}, size, nil
+}
+
+// pixelBytes says how much memory a decoded pixel takes.
+func pixelBytes(m color.Model) int64 {
+	if _, ok := m.(color.Palette); ok {
+		return 1
+	}
+	switch m {
+	case color.GrayModel, color.AlphaModel:
+		return 1
+	case color.Gray16Model, color.Alpha16Model:
+		return 2
+	case color.RGBA64Model, color.NRGBA64Model:
+		return 8
+	}
+	return 4
 }
 
 // codecs are the formats the API knows. They are named here, not registered, so that importing this package costs nothing.

@@ -1,20 +1,26 @@
 package read
 
 import (
-	"encoding/base64"
+	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/workspace"
 	"github.com/haftdev/haft/workspace/blob"
 	"github.com/haftdev/haft/workspace/readstate"
 )
 
 const (
 	maxNotebook = 64 << 20
-	maxOutput   = 10_000 // characters of text of one cell's outputs
-	maxImages   = 20     // of one notebook
+	maxOutput   = 10_000         // characters of text of one cell's outputs
+	maxSource   = 40_000         // characters of one cell's source
+	maxImages   = 20             // of one call, shown or not
+	maxPixels   = 2 * maxDecoded // bytes of their pixels
 )
 
 // Cell is a cell of a notebook.
@@ -77,68 +83,109 @@ type nbOutput struct {
 	Traceback []string                   `json:"traceback"`
 }
 
-func (r *reader) showNotebook(c *tool.Call, f opened) (Output, error) {
+func (r *reader) showNotebook(ctx context.Context, c *tool.Call, in Input, f opened) (Output, error) {
 	raw, err := readUpTo(f, maxNotebook)
 	if err != nil {
 		return Output{}, err
 	}
 	var nb nbFormat
-	if err := json.Unmarshal(raw, &nb); err != nil || nb.Cells == nil {
+	if err := json.Unmarshal(bytes.TrimPrefix(raw, []byte("\xEF\xBB\xBF")), &nb); err != nil || nb.Cells == nil {
 		return Output{}, tool.Errorf("%s is not a Jupyter notebook of format 4: %s. Use Bash to look at its text.", f.facts.Path, notebookFault(err))
 	}
 	out := Output{Type: "notebook", File: File{OriginalSize: int64(len(raw))}}
-	images := 0
-	for i, n := range *nb.Cells {
-		cell := Cell{ID: n.ID, Type: n.Type, Source: string(n.Source), Count: n.Count}
-		if cell.ID == "" {
-			cell.ID = fmt.Sprintf("cell-%d", i)
+	shop := &imageShop{decoders: r.images, images: maxImages, pixels: maxPixels}
+	total := len(*nb.Cells)
+	from := min(max(in.Offset, 1), total+1) - 1
+	next := min(total, from+cmp.Or(in.Limit, defaultLimit))
+	for i, used := from, 0; i < next; i++ {
+		cell, notes := nb.cell(ctx, i, f.facts.Path, shop)
+		if err := ctx.Err(); err != nil {
+			return Output{}, err
 		}
-		if n.Type == "code" {
-			cell.Language = nb.Metadata.Language.Name
+		if used += cell.tokens(); used > in.tokens() && i > from {
+			next, out.File.Truncated = i, true
+			break
 		}
-		for _, o := range n.Outputs {
-			shown := o.show(images < maxImages)
-			if shown.Image != nil {
-				images++
-			}
-			cell.Outputs = append(cell.Outputs, shown)
-		}
-		if note := cell.bound(i, f.facts.Path); note != "" {
-			out.File.Notes = append(out.File.Notes, note)
-		}
-		out.File.Cells = append(out.File.Cells, cell)
+		out.File.Cells, out.File.Notes = append(out.File.Cells, cell), append(out.File.Notes, notes...)
 	}
-	if len(out.File.Cells) == 0 {
-		out.File.Notes = append(out.File.Notes, "The notebook has no cells.")
+	out.File.Notes = append(out.File.Notes, notebookNotes(f.facts.Path, in, from, next, total, shop.refused)...)
+	seen := workspace.Whole
+	if next-from < total {
+		seen.To = 1 // not enough to replace the file by
 	}
-	r.ws.Saw(c.Agent, readstate.Entry{Path: f.facts.Real, Hash: blob.Digest(raw), Size: f.info.Size, ModTime: f.info.ModTime, Base: raw})
+	r.ws.Saw(c.Agent, readstate.Entry{Path: f.facts.Real, Hash: blob.Digest(raw), Size: f.info.Size, ModTime: f.info.ModTime, Base: raw, Ranges: []readstate.Range{seen}})
 	return out, nil
 }
 
-func notebookFault(err error) string {
-	if err != nil {
-		return err.Error()
+// notebookNotes says what the cells themselves do not.
+func notebookNotes(path string, in Input, from, next, total, images int) []string {
+	var out []string
+	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	switch {
+	case total == 0:
+		say("The notebook has no cells.")
+	case from == total:
+		say("The notebook has %d cells, so there is nothing at cell %d. Call Read with an offset from 1 to %d.", total, in.Offset, total)
+	case next < total:
+		say("Cells %d-%d of %d are shown. To go on, call Read with file_path %q and offset %d.", from+1, next, total, path, next+1)
 	}
-	return "it has no cells array"
+	if images > 0 {
+		say("%d images are damaged or too many, and are not shown.", images)
+	}
+	return out
+}
+
+// notebookFault says what is wrong with the file, not with our reading of it.
+func notebookFault(err error) string {
+	var kind *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return "it has no cells array"
+	case errors.As(err, &kind) && kind.Field != "":
+		return fmt.Sprintf("%s is a %s, which does not belong there", kind.Field, kind.Value)
+	case errors.As(err, &kind):
+		return fmt.Sprintf("it holds a %s where it does not belong", kind.Value)
+	}
+	return err.Error()
+}
+
+// cell returns cell i as it is shown.
+func (nb nbFormat) cell(ctx context.Context, i int, path string, shop *imageShop) (Cell, []string) {
+	n := (*nb.Cells)[i]
+	cell := Cell{ID: n.ID, Type: n.Type, Source: string(n.Source), Count: n.Count}
+	if cell.ID == "" {
+		cell.ID = fmt.Sprintf("cell-%d", i)
+	}
+	if n.Type == "code" {
+		cell.Language = nb.Metadata.Language.Name
+	}
+	for _, o := range n.Outputs {
+		cell.Outputs = append(cell.Outputs, o.show(ctx, shop))
+	}
+	return cell, cell.bound(i, path)
+}
+
+// tokens estimates what the text of a cell costs.
+func (c Cell) tokens() int {
+	n := tokens(c.Source)
+	for _, o := range c.Outputs {
+		n += tokens(o.Text)
+	}
+	return n
 }
 
 // show takes from an output what a model can see: an image if there is one, else text.
-func (o nbOutput) show(images bool) CellOutput {
+func (o nbOutput) show(ctx context.Context, shop *imageShop) CellOutput {
 	out := CellOutput{Type: o.Type, Text: string(o.Text)}
 	if o.Type == "error" {
 		out.Text = o.Name + ": " + o.Value + "\n" + strings.Join(o.Traceback, "\n")
 	}
 	for _, mediaType := range []string{"image/png", "image/jpeg"} {
 		var encoded nbText
-		if !images || json.Unmarshal(o.Data[mediaType], &encoded) != nil {
+		if json.Unmarshal(o.Data[mediaType], &encoded) != nil {
 			continue
 		}
-		raw, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(string(encoded)), ""))
-		if err != nil {
-			continue
-		}
-		if shown, err := fit(raw, mediaType); err == nil {
-			out.Image = &CellImage{base64.StdEncoding.EncodeToString(shown.data), shown.mediaType}
+		if out.Image = shop.show(ctx, string(encoded), mediaType); out.Image != nil {
 			return out
 		}
 	}
@@ -149,8 +196,13 @@ func (o nbOutput) show(images bool) CellOutput {
 	return out
 }
 
-// bound cuts the text of outputs and says how to see the rest.
-func (c *Cell) bound(i int, path string) string {
+// bound cuts long texts and says how to see the rest.
+func (c *Cell) bound(i int, path string) []string {
+	var notes []string
+	if len(c.Source) > maxSource {
+		c.Source = strings.ToValidUTF8(c.Source[:maxSource], "") + "… [cut]"
+		notes = append(notes, fmt.Sprintf("The source of cell %s is cut. To see it whole use Bash: jq -r '.cells[%d].source' %s", c.ID, i, path))
+	}
 	room, cut := maxOutput, false
 	for j := range c.Outputs {
 		o := &c.Outputs[j]
@@ -160,41 +212,8 @@ func (c *Cell) bound(i int, path string) string {
 		}
 		room = max(0, room-len(o.Text))
 	}
-	if !cut {
-		return ""
+	if cut {
+		notes = append(notes, fmt.Sprintf("The outputs of cell %s are cut. To see them whole use Bash: jq '.cells[%d].outputs' %s", c.ID, i, path))
 	}
-	return fmt.Sprintf("The outputs of cell %s are cut. To see them whole use Bash: jq '.cells[%d].outputs' %s", c.ID, i, path)
-}
-
-// renderCells writes cells between tags, with their images as images.
-func renderCells(cells []Cell) []tool.Block {
-	var blocks []tool.Block
-	var b strings.Builder
-	flush := func() {
-		if b.Len() > 0 {
-			blocks = append(blocks, tool.Block{Type: tool.TextBlock, Text: strings.TrimRight(b.String(), "\n")})
-			b.Reset()
-		}
-	}
-	for _, c := range cells {
-		fmt.Fprintf(&b, "<cell id=%q type=%q", c.ID, c.Type)
-		if c.Language != "" {
-			fmt.Fprintf(&b, " language=%q", c.Language)
-		}
-		fmt.Fprintf(&b, ">\n%s\n</cell>\n", strings.TrimRight(c.Source, "\n"))
-		for _, o := range c.Outputs {
-			if o.Text != "" {
-				fmt.Fprintf(&b, "<output cell=%q type=%q>\n%s\n</output>\n", c.ID, o.Type, strings.TrimRight(o.Text, "\n"))
-			}
-			if o.Image != nil {
-				flush()
-				blocks = append(blocks, tool.Block{Type: tool.ImageBlock, MediaType: o.Image.MediaType, Data: decoded(o.Image.Data)})
-			}
-		}
-	}
-	flush()
-	if len(blocks) == 0 {
-		blocks = append(blocks, tool.Block{Type: tool.TextBlock})
-	}
-	return blocks
+	return notes
 }

@@ -21,7 +21,7 @@ import (
 const (
 	maxPDF      = 20 << 20 // bytes of a document sent whole; the API takes 32 MB in base64
 	maxPages    = 20       // pages shown as text in one call
-	maxPageText = 1 << 20
+	maxPageText = 1 << 20  // bytes taken of pdftotext; more tokens than any result may hold
 	pdfPatience = time.Minute
 )
 
@@ -44,28 +44,55 @@ func (r *reader) showPages(ctx context.Context, in Input, f opened) (Output, err
 	if err != nil {
 		return Output{}, err
 	}
-	text, err := r.pdfText(ctx, f.file, first, last)
+	// One page more than is wanted tells whether there is one.
+	text, err := r.pdfText(ctx, f.file, first, last+1)
 	if err != nil {
 		return Output{}, err
 	}
-	out := Output{Type: "parts", File: File{OriginalSize: f.info.Size}}
 	// pdftotext ends every page with a form feed.
 	parts := strings.Split(strings.TrimSuffix(text, "\f"), "\f")
-	var b strings.Builder
-	for i, p := range parts {
-		fmt.Fprintf(&b, "[page %d]\n%s\n", first+i, strings.TrimRight(p, "\n "))
+	out := Output{Type: "parts", File: File{OriginalSize: f.info.Size}}
+	content, shown := somePages(parts[:min(len(parts), last-first+1)], first, in.tokens())
+	out.File.Content, out.File.Truncated = &content, shown < min(len(parts), last-first+1)
+	end := first + shown - 1
+	say := func(format string, args ...any) {
+		out.File.Notes = append(out.File.Notes, fmt.Sprintf(format, args...))
 	}
-	content := strings.ToValidUTF8(b.String(), "\uFFFD")
-	out.File.Content = &content
-	switch shown := first + len(parts) - 1; {
-	case strings.TrimSpace(strings.Join(parts, "")) == "":
-		out.File.Notes = append(out.File.Notes, "These pages hold no text, or are beyond the end. Scanned pages can be seen by calling Read without pages.")
-	case shown == last:
-		out.File.Notes = append(out.File.Notes, fmt.Sprintf("Pages %d-%d are shown. To go on, call Read with pages \"%d-%d\".", first, last, last+1, last+1+last-first))
+	switch {
+	case strings.TrimSpace(strings.Join(parts[:shown], "")) == "":
+		say("These pages hold no text, or are beyond the end. Scanned pages can be seen by calling Read without pages.")
+	case out.File.Truncated:
+		say("Pages %d-%d are shown (the result is limited to about %d tokens). To go on, call Read with pages \"%d-%d\".", first, end, in.tokens(), end+1, last)
+	case shown < len(parts):
+		say("Pages %d-%d are shown. To go on, call Read with pages \"%d-%d\".", first, end, end+1, end+1+last-first)
 	default:
-		out.File.Notes = append(out.File.Notes, fmt.Sprintf("Pages %d-%d are shown; page %d is the last.", first, shown, shown))
+		say("Pages %d-%d are shown; page %d is the last.", first, end, end)
+	}
+	if strings.HasSuffix(content, cutPage) {
+		say("The text of page %d is cut. To see it whole use Bash: pdftotext -layout -f %d -l %d %s -", end, end, end, f.facts.Path)
 	}
 	return out, nil
+}
+
+const cutPage = "… [cut]\n"
+
+// somePages joins as many pages as the tokens allow and says how many. The first is shown in any case, but cut.
+func somePages(parts []string, first, most int) (string, int) {
+	var b strings.Builder
+	used := 0
+	for i, p := range parts {
+		p = strings.ToValidUTF8(strings.TrimRight(p, "\n "), "\uFFFD")
+		used += tokens(p)
+		switch {
+		case used > most && i > 0:
+			return b.String(), i
+		case used > most:
+			fmt.Fprintf(&b, "[page %d]\n%s%s", first, strings.ToValidUTF8(p[:min(len(p), most)], ""), cutPage)
+			return b.String(), 1
+		}
+		fmt.Fprintf(&b, "[page %d]\n%s\n", first+i, p)
+	}
+	return b.String(), len(parts)
 }
 
 // pages reads a range of pages.

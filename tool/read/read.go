@@ -31,8 +31,8 @@ var description string
 // Input is what the model sends.
 type Input struct {
 	FilePath   string `json:"file_path" jsonschema:"Absolute path of the file." haft:"alias=path;min=1;example=/project/main.go"`
-	Offset     int    `json:"offset,omitempty" jsonschema:"Line to start from, counted from 1. Only for text." haft:"min=0"`
-	Limit      int    `json:"limit,omitempty" jsonschema:"How many lines to show. Only for text." haft:"min=1;default=2000"`
+	Offset     int    `json:"offset,omitempty" jsonschema:"Line to start from, counted from 1; of a notebook, the cell." haft:"min=0"`
+	Limit      int    `json:"limit,omitempty" jsonschema:"How many lines or cells to show." haft:"min=1;default=2000"`
 	Pages      string `json:"pages,omitempty" jsonschema:"Pages of a PDF to show as text, such as 3 or 1-5." haft:"max=20"`
 	AllowLarge bool   `json:"allow_large,omitempty" jsonschema:"Show up to four times as much text in one result."`
 }
@@ -72,12 +72,13 @@ type Options struct {
 
 type reader struct {
 	ws      *workspace.Workspace
+	images  decoders
 	pdfText func(ctx context.Context, pdf disk.File, first, last int) (string, error)
 }
 
 // New returns the tool for a workspace.
 func New(ws *workspace.Workspace, opts *Options) tool.Tool {
-	r := &reader{ws: ws, pdfText: pdftotext}
+	r := &reader{ws: ws, images: newDecoders(), pdfText: pdftotext}
 	if opts != nil && opts.PDFText != nil {
 		r.pdfText = opts.PDFText
 	}
@@ -155,11 +156,11 @@ func (r *reader) show(ctx context.Context, c *tool.Call, in Input, f opened) (Ou
 	case in.Pages != "":
 		return Output{}, tool.Errorf("pages is only for PDFs, and %s is none. Use offset and limit for text.", f.facts.Path)
 	case imageTypes[kind] != "":
-		return r.showImage(c, f, imageTypes[kind])
+		return r.showImage(ctx, c, f, imageTypes[kind])
 	case imageExtensions[ext]:
 		return Output{}, tool.Errorf("%s is named like an image, but its content is none: it begins with %s.", f.facts.Path, hexOf(f.head))
 	case ext == ".ipynb":
-		return r.showNotebook(c, f)
+		return r.showNotebook(ctx, c, in, f)
 	}
 	return r.showText(ctx, c, in, f)
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/text/transform"
 
@@ -24,16 +23,25 @@ const (
 	sampleSize   = 1 << 20  // what the encoding of a large file is told by
 	wholeSize    = 8 << 20  // a file up to this size is read whole, and kept as the base of merges
 	maxGrowth    = 16 << 20 // what is read beyond the size a file says it has
+	maxScan      = 1 << 30  // what is read to know a file's hash and number of lines; larger ones are not edited
 )
 
-// showText shows a range of lines. The file is streamed to its end whatever the range: its hash and number of lines are part of
-// what is known afterwards.
+// tokens is how much text one result may hold.
+func (in Input) tokens() int {
+	if in.AllowLarge {
+		return 4 * maxTokens
+	}
+	return maxTokens
+}
+
+// showText shows a range of lines. The file is streamed to its end whatever the range, unless it is huge: its hash and number of
+// lines are part of what is known afterwards.
 func (r *reader) showText(ctx context.Context, c *tool.Call, in Input, f opened) (Output, error) {
 	sample, whole, err := f.sample()
 	if err != nil {
 		return Output{}, err
 	}
-	enc, err := textfile.Detect(sample)
+	enc, err := f.encoding(ctx, sample, whole)
 	if err != nil {
 		return Output{}, binaryError(f, err)
 	}
@@ -49,15 +57,21 @@ func (r *reader) showText(ctx context.Context, c *tool.Call, in Input, f opened)
 		return Output{}, fmt.Errorf("read %s: %w", f.facts.Path, err)
 	}
 	var text io.Reader = raw
+	if !whole && !enc.Wide() {
+		text = textOnly{raw}
+	}
 	if codec := enc.Codec(); codec != nil {
-		text = transform.NewReader(raw, codec.NewDecoder())
+		text = transform.NewReader(text, codec.NewDecoder())
 	}
 	w := newWindow(in, eol)
 	if err := w.scan(text); err != nil {
 		if ctx.Err() != nil {
 			return Output{}, ctx.Err()
 		}
-		return Output{}, fmt.Errorf("read %s: %w", f.facts.Path, err)
+		return Output{}, binaryError(f, fmt.Errorf("read %s: %w", f.facts.Path, err))
+	}
+	if w.stopped {
+		return w.output(f.facts.Path, in, enc, eol), nil
 	}
 
 	e := readstate.Entry{Path: f.facts.Real, Hash: hex.EncodeToString(sum.Sum(nil)), Size: raw.n, ModTime: f.info.ModTime,
@@ -72,47 +86,12 @@ func (r *reader) showText(ctx context.Context, c *tool.Call, in Input, f opened)
 	return w.output(f.facts.Path, in, enc, eol), nil
 }
 
-// sample reads a small file whole, and of a large one what its encoding can be told by. A file that says it is empty may be one
-// of the kernel's, which have no size: it is streamed.
-func (f opened) sample() (b []byte, whole bool, err error) {
-	whole = f.info.Size > 0 && f.info.Size <= wholeSize
-	b = make([]byte, min(f.info.Size, sampleSize))
-	if whole {
-		b = make([]byte, f.info.Size)
-	}
-	n, err := f.file.ReadAt(b, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, false, fmt.Errorf("read %s: %w", f.facts.Path, err)
-	}
-	if b = b[:n]; !whole {
-		b = wholeCharacters(b)
-	}
-	return b, whole, nil
-}
-
 func binaryError(f opened, err error) error {
 	var b *textfile.BinaryError
 	if !errors.As(err, &b) {
 		return err
 	}
 	return tool.Errorf("%s is not text: %s, %d bytes. Read shows text, images (PNG, JPEG, GIF, WebP), PDFs and notebooks; look at other files with Bash (file, xxd, unzip -l).", f.facts.Path, b.Kind, f.info.Size)
-}
-
-// wholeCharacters cuts a sample where no character is split: after the last line, or else before an incomplete one.
-func wholeCharacters(b []byte) []byte {
-	if i := bytes.LastIndexByte(b, '\n'); i > 0 && b[0] != 0xFF && b[0] != 0xFE {
-		return b[:i+1]
-	}
-	b = b[:len(b)&^1]
-	for n := 1; n < utf8.UTFMax && n < len(b); n++ {
-		if c := b[len(b)-n]; utf8.RuneStart(c) {
-			if c >= utf8.RuneSelf && !utf8.FullRune(b[len(b)-n:]) {
-				return b[:len(b)-n]
-			}
-			break
-		}
-	}
-	return b
 }
 
 // output makes the result of a scan.
@@ -133,6 +112,8 @@ func (w *window) notes(path string, in Input, enc textfile.Encoding, eol textfil
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	last := w.from + len(w.lines) - 1
 	switch {
+	case w.stopped:
+		say("Lines %d-%d are shown. The file is too large to be read to its end, so how many lines it has is not known, and it cannot be edited. To go on, call Read with file_path %q, offset %d and limit %d.", w.from, last, path, last+1, w.limit)
 	case w.total == 0:
 		say("The file exists but is empty.")
 	case len(w.lines) == 0:

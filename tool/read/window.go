@@ -2,6 +2,7 @@ package read
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -16,8 +17,9 @@ const maxLine = 2000
 // window keeps a range of the lines that pass and counts the others. Its memory is that of the lines it shows.
 type window struct {
 	newline     byte
-	from, limit int // first line wanted, counted from 1, and how many
-	tokens      int // most tokens, by estimate
+	from, limit int   // first line wanted, counted from 1, and how many
+	tokens      int   // most tokens, by estimate
+	most        int64 // bytes after which it stops, once the range is complete
 
 	lines   []string
 	used    int  // tokens so far
@@ -26,6 +28,7 @@ type window struct {
 	invalid bool // a line held bytes that are not UTF-8
 	total   int  // lines that passed
 	ended   bool // the last one had a newline
+	stopped bool // there is more than was read
 
 	line    []byte // the present line, as far as it may be shown
 	skipped int    // bytes of it that may not
@@ -33,25 +36,23 @@ type window struct {
 }
 
 func newWindow(in Input, eol textfile.EOL) *window {
-	w := &window{newline: '\n', from: max(in.Offset, 1), limit: in.Limit, tokens: maxTokens}
-	if w.limit == 0 {
-		w.limit = defaultLimit
-	}
-	if in.AllowLarge {
-		w.tokens *= 4
-	}
+	w := &window{newline: '\n', from: max(in.Offset, 1), limit: cmp.Or(in.Limit, defaultLimit), tokens: in.tokens(), most: maxScan}
 	if eol == textfile.CR {
 		w.newline = '\r'
 	}
 	return w
 }
 
-// scan reads to the end.
+// scan reads to the end, or as far as it may.
 func (w *window) scan(r io.Reader) error {
 	buf := make([]byte, 256<<10)
-	for {
+	for read := int64(0); ; {
 		n, err := r.Read(buf)
 		w.take(buf[:n])
+		if read += int64(n); read > w.most && w.complete() {
+			w.stopped, w.ended = true, true
+			return nil
+		}
 		if err == io.EOF {
 			if w.open {
 				w.endLine()
@@ -86,8 +87,11 @@ func (w *window) take(b []byte) {
 
 // wanted reports whether the line that comes next is to be shown.
 func (w *window) wanted() bool {
-	return w.total+1 >= w.from && len(w.lines) < w.limit && !w.full
+	return w.total+1 >= w.from && !w.complete()
 }
+
+// complete reports whether nothing more will be shown.
+func (w *window) complete() bool { return len(w.lines) >= w.limit || w.full }
 
 // skip counts lines up to the next wanted one, many at a time, and returns the rest.
 func (w *window) skip(b []byte) []byte {

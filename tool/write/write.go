@@ -42,6 +42,7 @@ type Output struct {
 	UserModified    bool         `json:"userModified"`
 	StaleRecovered  bool         `json:"staleRecovered,omitempty"`
 	ForeignPatch    []patch.Hunk `json:"foreignPatch,omitempty"`
+	Notes           []string     `json:"notes,omitempty"`
 }
 
 // New returns the tool for a workspace.
@@ -98,7 +99,7 @@ func run(ctx context.Context, ws *workspace.Workspace, c *tool.Call, in Input) (
 		return Output{}, filetool.Error(err)
 	}
 	out := Output{Type: "create", FilePath: facts.Path, Content: in.Content, StructuredPatch: []patch.Hunk{},
-		StaleRecovered: o.Stale, ForeignPatch: filetool.Hunks(o.Foreign)}
+		StaleRecovered: o.Stale, ForeignPatch: filetool.Hunks(o.Foreign), Notes: o.Notes}
 	if o.Before != nil {
 		before := filetool.Original(o.Before)
 		out.Type, out.OriginalFile, out.StructuredPatch = "update", &before, filetool.Hunks(o.Hunks)
@@ -107,13 +108,13 @@ func run(ctx context.Context, ws *workspace.Workspace, c *tool.Call, in Input) (
 }
 
 func render(out Output) tool.Result {
-	if out.Type == "create" {
-		return tool.Text("File created: " + out.FilePath)
-	}
 	say := out.FilePath + " has been updated."
-	if len(out.StructuredPatch) == 0 {
+	switch {
+	case out.Type == "create":
+		say = "File created: " + out.FilePath
+	case len(out.StructuredPatch) == 0:
 		say = out.FilePath + " already has this content; nothing was written."
 	}
 	return tool.Text(filetool.Change{Say: say, Path: out.FilePath, Hunks: out.StructuredPatch,
-		Stale: out.StaleRecovered, Foreign: out.ForeignPatch}.Text())
+		Stale: out.StaleRecovered, Foreign: out.ForeignPatch, Notes: out.Notes, Whole: true}.Text())
 }

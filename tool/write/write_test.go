@@ -151,6 +151,8 @@ func TestTexts(t *testing.T) {
 	do("relative", "", "x", func(b *bench, in *Input) { in.FilePath = "notes.md" })
 	do("below a file", "", "x", func(b *bench, in *Input) { in.FilePath = b.path("f/x") })
 	do("binary", "a", "x", func(b *bench, in *Input) { b.put("f", "\x7fELF") })
+	do("deleted since it was read", "a", "b", func(b *bench, _ *Input) { must(t, os.Remove(b.path("f"))) })
+	do("stray bytes", "caf\xe9 éééé\nb\n", "un caf\ufffd éééé\nb\n", nil)
 	path := filepath.Join("testdata", "texts.golden")
 	if *update {
 		must(t, os.MkdirAll("testdata", 0o755))

@@ -5,16 +5,22 @@ package atomic
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
 	"github.com/haftdev/haft/workspace/disk"
@@ -143,6 +149,24 @@ func TestWriteKeepsModeOwnerAndAttributes(t *testing.T) {
 	}
 }
 
+func TestAnInheritedAccessListDoesNotLetMorePeopleIn(t *testing.T) {
+	p := newPlace(t, "old")
+	acl := []byte{2, 0, 0, 0} // the version, then tag, permissions and id of: owner, user 1234, group, mask, others
+	for _, e := range [][3]uint32{{1, 7, 1<<32 - 1}, {2, 7, 1234}, {4, 5, 1<<32 - 1}, {16, 7, 1<<32 - 1}, {32, 0, 1<<32 - 1}} {
+		acl = binary.LittleEndian.AppendUint16(acl, uint16(e[0]))
+		acl = binary.LittleEndian.AppendUint16(acl, uint16(e[1]))
+		acl = binary.LittleEndian.AppendUint32(acl, e[2])
+	}
+	if err := unix.Setxattr(p.dir, "system.posix_acl_default", acl, 0); err != nil {
+		t.Skip("the file system has no access lists: ", err)
+	}
+	_, err := p.writer(t, nil).Write(context.Background(), File{Path: p.file, Data: []byte("new"), Old: p.info(t)})
+	must(t, err)
+	if n, err := unix.Getxattr(p.file, "system.posix_acl_access", nil); err == nil {
+		t.Errorf("the new file has an access list of %d bytes, the old one had none", n)
+	}
+}
+
 func TestHardLinksStayOneFile(t *testing.T) {
 	for _, data := range []string{"new and longer than before", "s", ""} {
 		p := newPlace(t, "old content")
@@ -193,6 +217,22 @@ func TestAChangedFileIsNotOverwritten(t *testing.T) {
 	})
 }
 
+func TestAFileWrittenToWhileTheJournalIsFilledIsLeftAlone(t *testing.T) {
+	p := newPlace(t, "old")
+	must(t, os.Link(p.file, p.dir+"/g"))
+	fsys := &faultFS{FS: disk.OS(), before: func(_ int, op string) error {
+		if op == "fallocate" {
+			must(t, os.WriteFile(p.file, []byte("foreign"), 0o644))
+		}
+		return nil
+	}}
+	_, err := p.writer(t, fsys).Write(context.Background(), File{Path: p.file, Data: []byte("new"), Old: p.info(t)})
+	if !errors.Is(err, ErrChanged) || content(t, p.file) != "foreign" {
+		t.Errorf("error %v, content %q", err, content(t, p.file))
+	}
+	p.checkClean(t, "f", "g")
+}
+
 func TestADirectorySwappedForALinkIsNotFollowed(t *testing.T) {
 	p := newPlace(t, "old")
 	old := p.info(t)
@@ -221,63 +261,134 @@ func TestCancelledWritesChangeNothing(t *testing.T) {
 
 // TestEveryFailureLeavesTheOldContent makes each operation of a write fail in turn, in several ways.
 func TestEveryFailureLeavesTheOldContent(t *testing.T) {
-	old, new := strings.Repeat("old ", 50), strings.Repeat("new content ", 50)
-	for _, linked := range []bool{false, true} {
-		for _, errno := range []error{syscall.ENOSPC, syscall.EIO, syscall.EROFS, syscall.EDQUOT} {
-			for n := 0; ; n++ {
-				p := newPlace(t, old)
-				want := []string{"f"}
-				if linked {
-					must(t, os.Link(p.file, p.dir+"/g"))
-					want = append(want, "g")
-				}
-				failed := ""
-				fsys := &faultFS{FS: disk.OS(), before: func(i int, op string) error {
-					if i == n {
-						failed = op
-						return errno
+	old := strings.Repeat("old ", 50)
+	reached := map[string]bool{}
+	for _, new := range []string{strings.Repeat("new content ", 50), "less"} {
+		for _, linked := range []bool{false, true} {
+			for _, errno := range []error{syscall.ENOSPC, syscall.EIO, syscall.EROFS, syscall.EDQUOT} {
+				for n := 0; ; n++ {
+					op := failAt(t, n, errno, linked, old, new)
+					if op == "" {
+						break
 					}
-					return nil
-				}}
-				_, err := p.writer(t, fsys).Write(context.Background(), File{Path: p.file, Data: []byte(new), Old: p.info(t)})
-				if failed == "" {
-					break
-				}
-				got := content(t, p.file)
-				if got != old && got != new || (err != nil) != (got == old) {
-					t.Fatalf("linked %v, %v at operation %d (%s): content %q, error %v", linked, errno, n, failed, got, err)
-				}
-				if failed != "remove" {
-					p.checkClean(t, want...)
+					reached[op] = true
 				}
 			}
+		}
+	}
+	for _, op := range []string{"truncate", "chmod", "chown", "listxattr", "fallocate", "flock", "fstat", "pwrite", "rename", "fsync"} {
+		if !reached[op] && (os.Getuid() == 0 || op != "chown") {
+			t.Errorf("%s never failed: only %v", op, slices.Sorted(maps.Keys(reached)))
 		}
 	}
 }
 
-func TestErrorsSayWhatHappened(t *testing.T) {
-	cases := map[error]string{
-		syscall.ENOSPC: "no space left on the device",
-		syscall.EDQUOT: "the disk quota is used up",
-		syscall.EROFS:  "the file system is read-only",
-		syscall.EISDIR: "a directory stands in its place",
-		syscall.EMLINK: "as many links as the file system allows",
-		syscall.EIO:    "input/output error",
+// failAt makes operation n of a write fail, and returns its name, or "" if there is none.
+func failAt(t *testing.T, n int, errno error, linked bool, old, new string) (failed string) {
+	p := newPlace(t, old)
+	want := []string{"f"}
+	if linked {
+		must(t, os.Link(p.file, p.dir+"/g"))
+		want = append(want, "g")
 	}
-	for errno, want := range cases {
+	if os.Getuid() == 0 {
+		must(t, os.Chown(p.file, 1234, 2345))
+	}
+	_ = unix.Setxattr(p.file, "user.haft", []byte("kept"), 0) // not every file system has it
+	fsys := &faultFS{FS: disk.OS(), before: func(i int, op string) error {
+		if i == n {
+			failed = op
+			return errno
+		}
+		return nil
+	}}
+	_, err := p.writer(t, fsys).Write(context.Background(), File{Path: p.file, Data: []byte(new), Old: p.info(t)})
+	got := content(t, p.file)
+	if got != old && got != new || (err != nil) != (got == old) {
+		t.Fatalf("linked %v, %v at operation %d (%s): content %q, error %v", linked, errno, n, failed, got, err)
+	}
+	if failed != "remove" {
+		p.checkClean(t, want...)
+	}
+	return failed
+}
+
+func TestAFullJournalIsNamed(t *testing.T) {
+	for _, linked := range []bool{false, true} {
 		p := newPlace(t, "old")
+		if linked {
+			must(t, os.Link(p.file, p.dir+"/g"))
+		}
 		fsys := &faultFS{FS: disk.OS(), before: func(_ int, op string) error {
-			if op == "rename" {
-				return &fs.PathError{Op: op, Path: p.file, Err: errno}
+			if op == "write" { // the first is in the journal
+				return syscall.ENOSPC
 			}
 			return nil
 		}}
 		_, err := p.writer(t, fsys).Write(context.Background(), File{Path: p.file, Data: []byte("new"), Old: p.info(t)})
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), p.file) {
-			t.Errorf("%v: error %q, want the path and %q", errno, err, want)
+		var full *SpaceError
+		if !errors.As(err, &full) || full.Store != p.journal || !strings.Contains(err.Error(), "where contents are kept") {
+			t.Errorf("linked %v: %v", linked, err)
 		}
 	}
 }
+
+// TestErrorsSayWhatHappened pins the text of every error that a write can end with.
+func TestErrorsSayWhatHappened(t *testing.T) {
+	var out strings.Builder
+	do := func(name string, linked bool, fail func(op string) error) {
+		p := newPlace(t, "old")
+		if linked {
+			must(t, os.Link(p.file, p.dir+"/g"))
+		}
+		fsys := &faultFS{FS: disk.OS(), before: func(_ int, op string) error { return fail(op) }}
+		_, err := p.writer(t, fsys).Write(context.Background(), File{Path: p.file, Data: []byte("new"), Old: p.info(t)})
+		if err == nil {
+			t.Errorf("%s: no error", name)
+			return
+		}
+		text := strings.NewReplacer(p.file, "/project/f", p.journal, "/state/writes").Replace(err.Error())
+		fmt.Fprintf(&out, "== %s\n%s\n\n", name, steady.ReplaceAllString(text, "N$1"))
+	}
+	errs := []error{syscall.ENOSPC, syscall.EDQUOT}
+	for _, r := range reasons {
+		if !cannotReplace(r.err) && r.err != fs.ErrPermission {
+			errs = append(errs, r.err)
+		}
+	}
+	for _, want := range errs {
+		do(want.Error(), false, func(op string) error {
+			if op == "rename" {
+				return &fs.PathError{Op: op, Path: "/project/f", Err: want}
+			}
+			return nil
+		})
+	}
+	do("half-written and not undone", true, func(op string) error {
+		if op == "pwrite" {
+			return syscall.EIO
+		}
+		return nil
+	})
+	do("a full journal", true, func(op string) error {
+		if op == "write" {
+			return syscall.ENOSPC
+		}
+		return nil
+	})
+	if *update {
+		must(t, os.MkdirAll("testdata", 0o755))
+		must(t, os.WriteFile("testdata/errors.golden", []byte(out.String()), 0o644))
+	}
+	if d := cmp.Diff(content(t, "testdata/errors.golden"), out.String()); d != "" {
+		t.Errorf("testdata/errors.golden (run with -update to accept)\n%s", d)
+	}
+}
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// steady matches what differs from run to run: free space and names in the journal.
+var steady = regexp.MustCompile(`\d+( are free)|[0-9a-f]{16}`)
 
 func TestWhereRenameIsImpossibleTheFileIsWrittenInPlace(t *testing.T) {
 	for _, errno := range []error{syscall.EXDEV, syscall.EBUSY, syscall.EACCES} {
@@ -301,8 +412,7 @@ func TestWhereRenameIsImpossibleTheFileIsWrittenInPlace(t *testing.T) {
 func TestRecoveryLeavesForeignChangesAlone(t *testing.T) {
 	p := newPlace(t, "old")
 	w := p.writer(t, nil)
-	info := p.info(t)
-	e, err := w.prepare(File{Path: p.file, Data: []byte("new")}, *info, []byte("old"))
+	e, err := w.prepare(File{Path: p.file, Data: []byte("new"), Old: p.info(t)}, []byte("old"))
 	must(t, err)
 	must(t, e.file.Close()) // the writer died
 	must(t, os.WriteFile(p.file, []byte("something else"), 0o644))
@@ -316,6 +426,22 @@ func TestRecoveryLeavesForeignChangesAlone(t *testing.T) {
 	}
 	if again, err := p.writer(t, nil).Recover(); err != nil || len(again) != 0 {
 		t.Errorf("reported twice: %v %v", again, err)
+	}
+}
+
+func TestRecoveryActsOnNothingThatOthersCouldHaveMade(t *testing.T) {
+	for _, suffix := range []string{recordSuffix, oldSuffix} {
+		p := newPlace(t, "old")
+		w := p.writer(t, nil)
+		e, err := w.prepare(File{Path: p.file, Data: []byte("other"), Old: p.info(t)}, []byte("evil"))
+		must(t, err)
+		must(t, e.file.Close())
+		must(t, os.WriteFile(p.file, []byte("othe"), 0o644)) // torn
+		must(t, os.Chmod(filepath.Join(p.journal, e.id+suffix), 0o644))
+		_, err = p.writer(t, nil).Recover()
+		if err == nil || !strings.Contains(err.Error(), "was not made by us") || content(t, p.file) != "othe" {
+			t.Errorf("%s: error %v, content %q", suffix, err, content(t, p.file))
+		}
 	}
 }
 
@@ -337,6 +463,26 @@ func TestRecoveryLeavesLivingWritersAlone(t *testing.T) {
 		t.Errorf("recovered %v after its writer died", left)
 	}
 	p.checkClean(t, "f")
+}
+
+func TestARecordThatARecoveryRemovedIsMadeAgain(t *testing.T) {
+	p := newPlace(t, "old")
+	removed := false
+	fsys := &faultFS{FS: disk.OS(), before: func(_ int, op string) error {
+		if op == "flock" && !removed {
+			removed = true
+			for _, name := range names(t, p.journal) {
+				must(t, os.Remove(filepath.Join(p.journal, name)))
+			}
+		}
+		return nil
+	}}
+	e, err := p.writer(t, fsys).begin(record{Kind: kindReplace})
+	must(t, err)
+	defer e.end()
+	if d := cmp.Diff([]string{e.id + recordSuffix}, names(t, p.journal)); d != "" {
+		t.Error(d)
+	}
 }
 
 func TestAJournalThatOthersCanWriteInIsRefused(t *testing.T) {

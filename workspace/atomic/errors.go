@@ -1,6 +1,7 @@
 package atomic
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,6 +17,7 @@ var ErrChanged = errors.New("the file changed while it was being written")
 // SpaceError says that there is no room for the new content. The file is as it was.
 type SpaceError struct {
 	Path  string
+	Store string // the directory that is full, if it is one of our own beside the file's
 	Need  uint64 // bytes to be written
 	Free  uint64 // bytes free for us
 	Quota bool   // it is our quota that is used up
@@ -23,14 +25,18 @@ type SpaceError struct {
 }
 
 func (e *SpaceError) Error() string {
+	at := ""
+	if e.Store != "" {
+		at = " of " + e.Store + ", where contents are kept while files change"
+	}
 	if e.Quota {
-		return fmt.Sprintf("the disk quota is used up: %s needs %d bytes", e.Path, e.Need)
+		return fmt.Sprintf("the disk quota%s is used up: %s needs %d bytes", at, e.Path, e.Need)
 	}
 	missing := uint64(0)
 	if e.Need > e.Free {
 		missing = e.Need - e.Free
 	}
-	return fmt.Sprintf("no space left on the device: %s needs %d bytes, %d are free, %d are missing", e.Path, e.Need, e.Free, missing)
+	return fmt.Sprintf("no space left on the device%s: %s needs %d bytes, %d are free, %d are missing", at, e.Path, e.Need, e.Free, missing)
 }
 
 func (e *SpaceError) Unwrap() error { return e.Err }
@@ -43,10 +49,15 @@ type TornError struct {
 }
 
 func (e *TornError) Error() string {
-	return fmt.Sprintf("writing %s in place failed and could not be undone: %v; its content from before is kept in %s", e.Path, e.Err, e.Saved)
+	return fmt.Sprintf("writing %s in place failed and could not be undone: %v; its content from before is kept in %s, and the next start puts it back", e.Path, e.Err, e.Saved)
 }
 
 func (e *TornError) Unwrap() error { return e.Err }
+
+// journalError says that it was the journal that could not be written.
+type journalError struct{ error }
+
+func (e *journalError) Unwrap() error { return e.error }
 
 // reasons words the errors of the kernel that a write can meet.
 var reasons = []struct {
@@ -74,8 +85,13 @@ func (w *Writer) explain(f File, err error) error {
 	case errors.As(err, &torn):
 		return err
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		free, _ := w.fs.Space(existing(w.fs, filepath.Dir(f.Path)))
-		return &SpaceError{Path: f.Path, Need: uint64(len(f.Data)), Free: free, Quota: errors.Is(err, syscall.EDQUOT), Err: err}
+		var own *journalError
+		full := &SpaceError{Path: f.Path, Need: uint64(len(f.Data)), Quota: errors.Is(err, syscall.EDQUOT), Err: err}
+		if errors.As(err, &own) {
+			full.Store = w.journal
+		}
+		full.Free, _ = w.fs.Space(existing(w.fs, cmp.Or(full.Store, filepath.Dir(f.Path))))
+		return full
 	}
 	for _, r := range reasons {
 		if errors.Is(err, r.err) {

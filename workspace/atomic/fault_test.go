@@ -135,3 +135,25 @@ func (f *faultFile) Lock() (ok bool, err error) {
 	err = f.f.do("flock", func() error { ok, err = f.File.Lock(); return err })
 	return ok, err
 }
+
+func (f *faultFile) Stat() (info disk.Info, err error) {
+	err = f.f.do("fstat", func() error { info, err = f.File.Stat(); return err })
+	return info, err
+}
+
+func (f *faultFile) Chown(uid, gid int) error {
+	return f.f.do("chown", func() error { return f.File.Chown(uid, gid) })
+}
+
+func (f *faultFile) Xattrs() (attrs map[string]string, err error) {
+	err = f.f.do("listxattr", func() error { attrs, err = f.File.Xattrs(); return err })
+	return attrs, err
+}
+
+func (f *faultFile) SetXattr(name, value string) error {
+	return f.f.do("setxattr", func() error { return f.File.SetXattr(name, value) })
+}
+
+func (f *faultFile) RemoveXattr(name string) error {
+	return f.f.do("removexattr", func() error { return f.File.RemoveXattr(name) })
+}

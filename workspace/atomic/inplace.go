@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -19,28 +19,33 @@ func (w *Writer) overwrite(dir disk.Dir, name string, f File) (disk.Info, error)
 		return disk.Info{}, err
 	}
 	defer file.Close()
-	info, err := file.Stat()
+	old, err := readAll(file, f.Old.Size)
 	if err != nil {
 		return disk.Info{}, err
 	}
-	if !info.Same(*f.Old) {
-		return disk.Info{}, ErrChanged
+	info, err := file.Stat()
+	if err == nil && !info.Same(*f.Old) {
+		err = ErrChanged
 	}
-	old, err := readAll(file, info.Size)
 	if err != nil {
 		return disk.Info{}, err
 	}
 	if err := file.Reserve(int64(len(f.Data))); err != nil {
 		return disk.Info{}, err
 	}
-	e, err := w.prepare(f, info, old)
+	e, err := w.prepare(f, old)
 	if err != nil {
+		return disk.Info{}, &journalError{err}
+	}
+	if err := still(file, old); err != nil {
+		e.end()
+		e.forget()
 		return disk.Info{}, err
 	}
 	if err := put(file, f.Data, len(old)); err != nil {
 		if undo := put(file, old, max(len(f.Data), len(old))); undo != nil {
 			_ = e.file.Close() // unlocked, so that any recovery can settle it
-			return disk.Info{}, &TornError{Path: f.Path, Saved: filepath.Join(w.journal, e.id+oldSuffix), Err: errors.Join(err, undo)}
+			return disk.Info{}, &TornError{Path: f.Path, Saved: filepath.Join(w.journal, e.id+oldSuffix), Err: fmt.Errorf("%w, then %w", err, undo)}
 		}
 		e.end()
 		e.forget()
@@ -48,11 +53,26 @@ func (w *Writer) overwrite(dir disk.Dir, name string, f File) (disk.Info, error)
 	}
 	e.end()
 	e.forget()
-	return file.Stat()
+	now, err := file.Stat()
+	if err != nil { // it is written all the same
+		now = *f.Old
+		now.Size = int64(len(f.Data))
+	}
+	return now, nil
+}
+
+// still refuses a file that somebody wrote to while the journal was filled. It compares contents: reserving space may have
+// changed the time.
+func still(file disk.File, old []byte) error {
+	now, err := readAll(file, int64(len(old)))
+	if err == nil && !bytes.Equal(now, old) {
+		err = ErrChanged
+	}
+	return err
 }
 
 // prepare fills the journal for a write in place. The record comes last and makes the rest count.
-func (w *Writer) prepare(f File, info disk.Info, old []byte) (*entry, error) {
+func (w *Writer) prepare(f File, old []byte) (*entry, error) {
 	e, err := w.open()
 	if err != nil {
 		return nil, err
@@ -63,7 +83,7 @@ func (w *Writer) prepare(f File, info disk.Info, old []byte) (*entry, error) {
 		func() error { return w.dir.Sync() },
 		func() error {
 			return e.write(record{Kind: kindInPlace, Dir: filepath.Dir(f.Path), Name: filepath.Base(f.Path),
-				Dev: info.Dev, Ino: info.Ino, OldHash: hash(old), NewHash: hash(f.Data)})
+				Dev: f.Old.Dev, Ino: f.Old.Ino, OldHash: hash(old), NewHash: hash(f.Data)})
 		},
 		e.file.Sync,
 	}

@@ -3,6 +3,7 @@ package atomic
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -60,13 +61,25 @@ func (w *Writer) openJournal() (disk.Dir, error) {
 // private refuses a journal that others could write in: recovery acts on what it finds there.
 func (w *Writer) private(dir string) error {
 	info, err := w.fs.Lstat(dir)
-	if err != nil {
-		return err
+	if err == nil && !ours(info, 0o022) {
+		err = fmt.Errorf("%s is not ours alone (owner %d, mode %v)", dir, info.UID, info.Mode.Perm())
 	}
-	if uid := os.Getuid(); uid >= 0 && (info.UID != uid || info.Mode&0o022 != 0) {
-		return fmt.Errorf("%s is not ours alone (owner %d, mode %v)", dir, info.UID, info.Mode.Perm())
+	return err
+}
+
+// ours reports whether something is our own, with none of the given permissions.
+func ours(info disk.Info, without fs.FileMode) bool {
+	uid := os.Getuid()
+	return uid < 0 || info.UID == uid && info.Mode&without == 0
+}
+
+// checkMade refuses what open and save cannot have made: put there by somebody else, or by a program that meant to be one of us.
+func checkMade(f disk.File, name string) error {
+	info, err := f.Stat()
+	if err == nil && (!info.Mode.IsRegular() || info.Links > 1 || !ours(info, 0o077)) {
+		err = fmt.Errorf("%s was not made by us (owner %d, mode %v, %d links) and is not acted on", name, info.UID, info.Mode, info.Links)
 	}
-	return nil
+	return err
 }
 
 // begin makes a record and locks it. It is content-free until it is locked, so that a recovery which finds it in between
@@ -89,7 +102,7 @@ func (w *Writer) open() (*entry, error) {
 		if e.file, err = dir.Open(e.id+recordSuffix, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
 			return nil, err
 		}
-		ok, err := e.file.Lock()
+		ok, err := e.lock()
 		if err != nil {
 			e.end()
 			return nil, err
@@ -97,8 +110,18 @@ func (w *Writer) open() (*entry, error) {
 		if ok {
 			return e, nil
 		}
-		e.file.Close() // a recovery was faster, and removes it
+		e.file.Close()
 	}
+}
+
+// lock reports false when a recovery was faster: it holds the record, or has removed it already.
+func (e *entry) lock() (bool, error) {
+	ok, err := e.file.Lock()
+	if err != nil || !ok {
+		return false, err
+	}
+	info, err := e.file.Stat()
+	return info.Links > 0, err
 }
 
 func (e *entry) write(r record) error {

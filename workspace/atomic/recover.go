@@ -57,6 +57,10 @@ func (w *Writer) settle(journal disk.Dir, id string) (*Leftover, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkMade(f, id+recordSuffix); err != nil {
+		f.Close()
+		return nil, err
+	}
 	e := &entry{w: w, id: id, file: f}
 	if ok, err := f.Lock(); err != nil || !ok {
 		f.Close()
@@ -162,6 +166,9 @@ func (e *entry) load(suffix, want string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
+	if err := checkMade(f, e.id+suffix); err != nil {
+		return nil, err
+	}
 	b, err := readAll(f, 0)
 	if err == nil && hash(b) != want {
 		err = fmt.Errorf("the saved content %s is damaged", e.id+suffix)

@@ -26,7 +26,7 @@ func (w *Writer) replace(ctx context.Context, dir disk.Dir, name string, f File)
 	temp := tempPrefix + id()
 	e, err := w.begin(record{Kind: kindReplace, Dir: filepath.Dir(f.Path), Name: name, Temp: temp})
 	if err != nil {
-		return disk.Info{}, err
+		return disk.Info{}, &journalError{err}
 	}
 	defer e.end()
 	info, err := w.fill(dir, name, temp, f)
@@ -88,16 +88,41 @@ func carryOver(dir disk.Dir, name string, old disk.Info, out disk.File) error {
 		return err
 	}
 	defer in.Close()
-	attrs, err := in.Xattrs()
+	if err := sameAttributes(in, out); err != nil {
+		return err
+	}
+	return out.Chmod(old.Mode)
+}
+
+// sameAttributes gives out the extended attributes of in and no others: a new file may have inherited an access list from its
+// directory that lets more people in.
+func sameAttributes(in, out disk.File) error {
+	want, err := in.Xattrs()
 	if err != nil {
 		return err
 	}
-	for k, v := range attrs {
-		if err := out.SetXattr(k, v); err != nil && !(strings.HasPrefix(k, "security.") && errors.Is(err, syscall.EPERM)) {
+	has, err := out.Xattrs()
+	if err != nil {
+		return err
+	}
+	for name := range has {
+		if _, ok := want[name]; !ok {
+			if err := out.RemoveXattr(name); err != nil && !system(name, err) {
+				return fmt.Errorf("%w: %w", errKeep, err)
+			}
+		}
+	}
+	for name, value := range want {
+		if err := out.SetXattr(name, value); err != nil && !system(name, err) {
 			return fmt.Errorf("%w: %w", errKeep, err)
 		}
 	}
-	return out.Chmod(old.Mode)
+	return nil
+}
+
+// system reports whether an attribute could not be changed because the system keeps it itself.
+func system(name string, err error) bool {
+	return strings.HasPrefix(name, "security.") && errors.Is(err, syscall.EPERM)
 }
 
 // swap puts the temporary file in its place. The second look keeps the time in which a foreign write could be lost as short as

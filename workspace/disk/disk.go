@@ -62,6 +62,7 @@ type File interface {
 	Reserve(size int64) error
 	Xattrs() (map[string]string, error)
 	SetXattr(name, value string) error
+	RemoveXattr(name string) error
 	// Lock takes the file's advisory lock and reports false when another process holds it. Closing the file, or dying,
 	// gives it back.
 	Lock() (bool, error)

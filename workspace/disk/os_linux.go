@@ -75,6 +75,8 @@ func (f *osFile) SetXattr(name, value string) error {
 	return unix.Fsetxattr(f.fd, name, []byte(value), 0)
 }
 
+func (f *osFile) RemoveXattr(name string) error { return unix.Fremovexattr(f.fd, name) }
+
 // xattrBytes calls get with a buffer that is large enough, though the attribute may grow between two calls.
 func xattrBytes(get func([]byte) (int, error)) ([]byte, error) {
 	for {

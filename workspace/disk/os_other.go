@@ -73,6 +73,7 @@ func (f osFile) Chown(int, int) error               { return nil }
 func (f osFile) Reserve(int64) error                { return nil }
 func (f osFile) Xattrs() (map[string]string, error) { return nil, nil }
 func (f osFile) SetXattr(string, string) error      { return errors.ErrUnsupported }
+func (f osFile) RemoveXattr(string) error           { return errors.ErrUnsupported }
 func (f osFile) Lock() (bool, error)                { return true, nil }
 
 func infoOf(i fs.FileInfo, err error) (Info, error) {

@@ -84,7 +84,7 @@ func check(e Edit, i int) error {
 		return &Refusal{Kind: NoChange, Edit: i + 1,
 			text: "old_string and new_string are the same, so there is nothing to change. Give a new_string that differs."}
 	}
-	return nil
+	return checkNumbers(e, i)
 }
 
 func undone(n int) *Refusal {

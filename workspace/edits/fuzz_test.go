@@ -57,6 +57,7 @@ func FuzzApply(f *testing.F) {
 			return
 		}
 		checkOutside(t, raw, r)
+		checkOracle(t, text, edits, r)
 		after := textfile.Decode(r.Raw, text.Encoding())
 		hunks := patch.Diff(text.Bytes(), after.Bytes(), 5)
 		if got := applyHunks(text.Bytes(), hunks); !bytes.Equal(got, after.Bytes()) {
@@ -120,26 +121,35 @@ func TestPatchAppliesTheDiffOfEveryEdit(t *testing.T) {
 	dir := t.TempDir()
 	var diff strings.Builder
 	want := map[string][]byte{}
+	legacy := map[string]bool{}
 	for i := 0; len(want) < 400; i++ {
 		raw := randomFile(rng)
 		text, err := textfile.Parse(raw)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := Apply(text, randomEdits(rng, text))
+		edits := randomEdits(rng, text)
+		r, err := Apply(text, edits)
 		if err != nil {
 			continue
 		}
 		checkOutside(t, raw, r)
+		checkOracle(t, text, edits, r)
 		name := fmt.Sprintf("f%04d", i)
 		after := textfile.Decode(r.Raw, text.Encoding()).Bytes()
 		if len(after) == 0 {
 			continue // patch would remove the file
 		}
 		want[name] = after
+		legacy[text.Encoding().String()] = !text.Encoding().UTF8() && !text.Encoding().Wide()
 		diff.WriteString(patch.Unified(name, name, patch.Diff(text.Bytes(), after, 5)))
 		if err := os.WriteFile(filepath.Join(dir, name), text.Bytes(), 0o600); err != nil {
 			t.Fatal(err)
+		}
+	}
+	for _, enc := range []string{"ISO-8859-1", "windows-1251", "GB18030", "Shift_JIS", "EUC-KR"} {
+		if !legacy[enc] {
+			t.Errorf("no file in %s was edited: %v", enc, legacy)
 		}
 	}
 	cmd := exec.Command("patch", "--binary", "--quiet", "--fuzz=0", "-p0", "-d", dir)
@@ -158,11 +168,30 @@ func TestPatchAppliesTheDiffOfEveryEdit(t *testing.T) {
 	}
 }
 
+// fileKinds are encodings with words of a language that they are used for.
+var fileKinds = []struct {
+	encoding string
+	words    []string
+}{
+	{"UTF-8", []string{"œuvre", "漢字"}},
+	{"UTF-8 with BOM", []string{"œuvre", "漢字"}},
+	{"UTF-16LE with BOM", []string{"œuvre", "漢字"}},
+	{"UTF-16BE with BOM", []string{"œuvre", "漢字"}},
+	{"ISO-8859-1", []string{"Voilà l'été", "une équipe déjà prête", "les événements très récents"}},
+	{"windows-1251", []string{"Этот файл нужен для проверки", "остальные байты должны остаться"}},
+	{"GB18030", []string{"这是一个用来测试编码检测的文件", "其他的字节保持不变"}},
+	{"Shift_JIS", []string{"これは文字コードの判定を確かめる", "編集した後も、他のバイトはそのまま"}},
+	{"EUC-KR", []string{"이 파일은 문자 인코딩 감지를 시험하기 위한", "편집한 뒤에도 다른 바이트는"}},
+}
+
 func randomFile(rng *rand.Rand) []byte {
 	words := []string{"alpha", "beta", "gamma", "delta = 1", "\treturn x", "    if y {", "}", ""}
 	endings := [][]string{{"\n"}, {"\r\n"}, {"\r"}, {"\n", "\r\n"}}[rng.IntN(4)]
-	enc, _ := textfile.ByName([]string{"UTF-8", "UTF-8 with BOM", "UTF-16LE with BOM", "UTF-16BE with BOM"}[rng.IntN(4)])
+	kind := fileKinds[rng.IntN(len(fileKinds))]
+	enc, _ := textfile.ByName(kind.encoding)
+	words = append(words, kind.words...)
 	var b strings.Builder
+	b.WriteString(strings.Join(kind.words, " ") + endings[0]) // enough to tell the encoding by
 	for range 2 + rng.IntN(30) {
 		fmt.Fprintf(&b, "%s %d%s", words[rng.IntN(len(words))], rng.IntN(40), endings[rng.IntN(len(endings))])
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // A line of the file: where it begins, where its indentation and its text end, and where the next begins.
@@ -92,7 +94,7 @@ func (w wanted) bodiesMatch(text []byte, lines []line) bool {
 	for i, body := range w.bodies {
 		got := lines[i].text(text)
 		if i == last && !w.ended {
-			return body != "" && strings.HasPrefix(got, body)
+			return body != "" && strings.HasPrefix(got, body) && endsWord(body, got[len(body):])
 		}
 		if got != body {
 			return false
@@ -100,6 +102,15 @@ func (w wanted) bodiesMatch(text []byte, lines []line) bool {
 	}
 	return lines[last].next > lines[last].end // an ended old string needs a line that ends
 }
+
+// endsWord reports whether no word goes on from text into rest: a guess must not match half a name.
+func endsWord(text, rest string) bool {
+	last, _ := utf8.DecodeLastRuneInString(text)
+	next, _ := utf8.DecodeRuneInString(rest)
+	return rest == "" || !inWord(last) || !inWord(next)
+}
+
+func inWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // matchAt decides whether one change of indentation explains all lines. An old string that begins in the middle of its
 // first line says nothing about that line's indentation.

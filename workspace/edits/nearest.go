@@ -2,7 +2,6 @@ package edits
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -28,22 +27,6 @@ func notFound(t *textfile.Text, e Edit, i int) *Refusal {
 		text += " Nothing in the file resembles it: read the file again, or check the path."
 	}
 	return &Refusal{Kind: NotFound, Edit: i + 1, text: text}
-}
-
-var lineNumber = regexp.MustCompile(`^ *\d+(?:\t|→)`)
-
-// withoutLineNumbers strips the numbers when every line has one.
-func withoutLineNumbers(old string) (string, bool) {
-	lines := strings.Split(old, "\n")
-	for i, l := range lines {
-		n := len(lineNumber.FindString(l))
-		if n == 0 && !(l == "" && i == len(lines)-1 && i > 0) {
-			return "", false
-		}
-		lines[i] = l[n:]
-	}
-	cleaned := strings.Join(lines, "\n")
-	return cleaned, cleaned != ""
 }
 
 // nearest describes the block of the text that resembles old most, or returns "".

@@ -14,7 +14,7 @@ import (
 // Facts are what is known about a path.
 type Facts struct {
 	Given    string // as the caller wrote it
-	Path     string // absolute and clean, as spelled; the form to suggest for a relative path
+	Path     string // absolute and clean, as spelled unless a .. after a link makes that another file; the form to suggest for a relative path
 	Real     string // physical, every link followed; what is missing at the end is kept
 	Relative bool
 	Root     string // the physical root that holds Real, or ""

@@ -36,6 +36,9 @@ type Options struct {
 	// AgentDirs hold the agent's own user-level settings, trust and logs; no tool writes there. Nil means .claude, .haft,
 	// .config/haft and .config/agent under Home.
 	AgentDirs []string
+	// State is where the workspace keeps what it is writing and what it replaced. No tool writes there, because recovery acts on
+	// it, and reading asks, because it holds what any file held. Empty: there is none.
+	State string
 	// FS is the file system. Nil means the real one.
 	FS disk.FS
 }
@@ -47,6 +50,7 @@ type Guard struct {
 	home  []string // as given, and physical when that differs
 	roots []root
 	agent []string
+	state []string
 }
 
 // root is a directory under both its names.
@@ -79,6 +83,9 @@ func New(opts *Options) (*Guard, error) {
 				o.AgentDirs = append(o.AgentDirs, filepath.Join(o.Home, dir))
 			}
 		}
+	}
+	if o.State != "" {
+		g.state = bothNames(g.walk(o.State), o.State)
 	}
 	for _, dir := range o.AgentDirs {
 		g.agent = append(g.agent, bothNames(g.walk(dir), dir)...)
@@ -144,8 +151,13 @@ func (g *Guard) Look(path string) Facts {
 	f.Escapes = f.Root == "" && g.rootOf(f.Path, true) != ""
 	f.special = g.special(f)
 	f.Sensitive = g.sensitive(f)
+	if len(w.links) > 0 && hasDotDot(abs) && g.walk(f.Path).real != f.Real {
+		f.Path = f.Real // the spelling without its .. names another file
+	}
 	return f
 }
+
+func hasDotDot(path string) bool { return slices.Contains(components(path), "..") }
 
 func isHome(path string) bool { return path == "~" || strings.HasPrefix(path, "~/") }
 

@@ -20,8 +20,9 @@ type Sensitivity struct {
 }
 
 const (
-	whatOwn  = "the agent's own settings, trust and logs change only through the agent itself"
-	whatBare = "an embedded bare repository's files can run programs"
+	whatState = "the agent's journal of writes and the contents they replaced"
+	whatOwn   = "the agent's own settings, trust and logs change only through the agent itself"
+	whatBare  = "an embedded bare repository's files can run programs"
 )
 
 // sensitive judges every spelling of a path and takes the strictest view.
@@ -37,10 +38,12 @@ func (g *Guard) sensitive(f Facts) Sensitivity {
 		worst.Read, worst.Write = max(worst.Read, s.Read), max(worst.Write, s.Write)
 	}
 	for _, p := range f.spellings() {
-		for _, dir := range g.agent {
-			if withinFold(dir, p) {
-				take(Sensitivity{whatOwn, Allow, Deny})
-			}
+		holds := func(dir string) bool { return withinFold(dir, p) }
+		if slices.ContainsFunc(g.agent, holds) {
+			take(Sensitivity{whatOwn, Allow, Deny})
+		}
+		if slices.ContainsFunc(g.state, holds) {
+			take(Sensitivity{whatState, Ask, Deny})
 		}
 		take(g.lookUp(p))
 	}

@@ -17,6 +17,9 @@ const maxLinks = 40
 // ErrTooManyLinks says that links lead to links without end.
 var ErrTooManyLinks = errors.New("too many symbolic links")
 
+// ErrLost says that a ".." follows something that is no directory.
+var ErrLost = errors.New("a .. follows something that is no directory")
+
 // Link is a symbolic link that a path passed.
 type Link struct{ From, To string }
 
@@ -39,8 +42,7 @@ func (g *Guard) walk(path string) walked {
 		name := todo[0]
 		todo = todo[1:]
 		if name == ".." {
-			w.real = filepath.Dir(w.real)
-			w.reLook(g.fs)
+			w.up(g.fs)
 			continue
 		}
 		next := filepath.Join(w.real, name)
@@ -58,8 +60,12 @@ func (g *Guard) walk(path string) walked {
 	return w
 }
 
-// reLook describes the directory that ".." led to. What is missing stays missing: the kernel would have stopped before.
-func (w *walked) reLook(fsys disk.FS) {
+// up takes a "..". After what is missing or no directory the kernel would stop: what is above is found, but not there.
+func (w *walked) up(fsys disk.FS) {
+	if w.err == nil && !(w.exists && w.info.Mode.IsDir()) {
+		w.exists, w.info, w.err = false, disk.Info{}, fmt.Errorf("%w: %s", ErrLost, w.real)
+	}
+	w.real = filepath.Dir(w.real)
 	if w.exists && w.err == nil {
 		w.info, w.err = fsys.Lstat(w.real)
 	}

@@ -25,7 +25,7 @@ type Entry struct {
 	ModTime  time.Time `json:"modTime"`
 	Encoding string    `json:"encoding,omitempty"`
 	EOL      string    `json:"eol,omitempty"`
-	Ranges   []Range   `json:"ranges,omitempty"` // lines seen, ascending and apart; none means the content was written, not read
+	Ranges   []Range   `json:"ranges,omitempty"` // lines seen or written, ascending and apart
 	Base     []byte    `json:"-"`                // the raw content, if it is still kept
 }
 

@@ -75,10 +75,7 @@ func (t *Text) Lines() [][]byte {
 	if len(t.raw) == 0 {
 		return nil
 	}
-	newline := byte('\n')
-	if t.EOL() == CR {
-		newline = '\r'
-	}
+	newline := t.newline()[0]
 	width, low := 1, 0
 	if t.enc.wide {
 		width = 2

@@ -245,6 +245,12 @@ func TestRewriteKeepsEndingsLineByLine(t *testing.T) {
 		{"a byte-order mark of an LF file stays", "\ufeffa\n", "z\n", "\ufeffz\n"},
 		{"endings the content brings are meant", "a\nb\n", "a\r\nb\r\n", "a\r\nb\r\n"},
 		{"all may go", "a\r\nb\r\n", "", ""},
+		{"an empty file may be filled", "", "a\nb", "a\nb"},
+		{"a byte-order mark is not doubled", "\ufeffa\n", "\ufeffb\n", "\ufeffb\n"},
+		{"a CR file rewritten as it is stays", "a\rb\r", "a\rB\r", "a\rB\r"},
+		{"a carriage return within a line of an LF file is text", "a\rb\nc\n", "a\rb\nC\n", "a\rb\nC\n"},
+		{"stray bytes stay in lines that are as they were shown", "caf\xe9 \u00e9\u00e9\u00e9\u00e9\nb\n", "caf\ufffd \u00e9\u00e9\u00e9\u00e9\nB\n", "caf\xe9 \u00e9\u00e9\u00e9\u00e9\nB\n"},
+		{"stray bytes stay where a program rewrote the text", "\xe9 \u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\n\xe8 \u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\n", "\xe8 \u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\n", "\xe8 \u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\n"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -260,6 +266,35 @@ func TestRewriteKeepsEndingsLineByLine(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+func TestRewriteKeepsTheBytesOfUnchangedLines(t *testing.T) {
+	cases := []struct{ name, encoding, old, change, to, want string }{
+		{"two ways to write a character", "Shift_JIS", "\xfa\x54 x\ny\n", "y", "z", "\xfa\x54 x\nz\n"},
+		{"half a surrogate pair", "UTF-16LE", "\x00\xd8\n\x00y\x00\n\x00", "y", "z", "\x00\xd8\n\x00z\x00\n\x00"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			enc, _ := ByName(c.encoding)
+			text := Decode([]byte(c.old), enc)
+			got, err := text.Rewrite(strings.ReplaceAll(string(text.Bytes()), c.change, c.to))
+			if err != nil || string(got) != c.want {
+				t.Errorf("got %x and %v, want %x", got, err, c.want)
+			}
+		})
+	}
+}
+
+func TestRewriteDoesNotTurnStrayBytesIntoReplacementCharacters(t *testing.T) {
+	text, err := Parse([]byte("a\ncaf\xe9 \u00e9\u00e9\u00e9\u00e9\nb\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = text.Rewrite("a\nthe caf\ufffd \u00e9\u00e9\u00e9\u00e9\nb\n")
+	var stray *StrayError
+	if !errors.As(err, &stray) || stray.Line != 2 {
+		t.Errorf("got %v, want a refusal for line 2", err)
 	}
 }
 

@@ -5,7 +5,6 @@ package filetool
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/haftdev/haft/tool"
@@ -90,52 +89,6 @@ func Preview(ctx context.Context, ws *workspace.Workspace, r workspace.Revision)
 		return nil
 	}
 	return Problem(err)
-}
-
-// Change is how a changed file is told to the model: what was done, the diff, what somebody else had changed, and notes.
-type Change struct {
-	Say     string // the first line
-	Path    string
-	Hunks   []patch.Hunk
-	Stale   bool
-	Foreign []patch.Hunk
-	Notes   []string
-}
-
-// Text renders the change.
-func (c Change) Text() string {
-	var b strings.Builder
-	b.WriteString(c.Say)
-	for _, n := range c.Notes {
-		b.WriteString("\nNote: " + n)
-	}
-	switch {
-	case c.Stale && len(c.Foreign) == 0:
-		b.WriteString("\nNote: somebody else changed the file since it was read. What was read is no longer at hand, so the change cannot be shown; the edit fitted and was made. Read the file before relying on the rest of it.")
-	case c.Stale:
-		b.WriteString("\nNote: somebody else changed the file since it was read. Their change, and below it what this call changed:\n" + strings.TrimRight(patch.Unified("read", "disk", short(c.Foreign)), "\n"))
-	}
-	if len(c.Hunks) > 0 {
-		b.WriteString("\n" + patch.Unified(c.Path, c.Path, short(c.Hunks)))
-	}
-	return strings.TrimRight(b.String(), "\n")
-}
-
-// short cuts lines that are too long to read, such as an image inside a notebook.
-func short(hunks []patch.Hunk) []patch.Hunk {
-	const most = 2000
-	out := make([]patch.Hunk, len(hunks))
-	for i, h := range hunks {
-		out[i] = h
-		out[i].Lines = make([]string, len(h.Lines))
-		for j, l := range h.Lines {
-			if len(l) > most {
-				l = fmt.Sprintf("%s… [%d more bytes]", strings.ToValidUTF8(l[:most], ""), len(l)-most)
-			}
-			out[i].Lines[j] = l
-		}
-	}
-	return out
 }
 
 // Original returns the text of a file for a program's eyes, or "" if it is so large that a transcript should not hold it.

@@ -1,0 +1,47 @@
+package edits
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+var lineNumber = regexp.MustCompile(`^ *\d+(?:\t|→)`)
+
+// withoutLineNumbers strips the numbers when every line has one.
+func withoutLineNumbers(old string) (string, bool) {
+	lines := strings.Split(old, "\n")
+	for i, l := range lines {
+		n := len(lineNumber.FindString(l))
+		if n == 0 && !(l == "" && i == len(lines)-1 && i > 0) {
+			return "", false
+		}
+		lines[i] = l[n:]
+	}
+	cleaned := strings.Join(lines, "\n")
+	return cleaned, cleaned != ""
+}
+
+// checkNumbers refuses an edit that would write the line numbers of a Read into the file: several lines, counted up, where the
+// text they replace has none.
+func checkNumbers(e Edit, i int) error {
+	cleaned, ok := withoutLineNumbers(e.New)
+	if _, numbered := withoutLineNumbers(e.Old); !ok || numbered || !countedUp(e.New) {
+		return nil
+	}
+	return &Refusal{Kind: LineNumbers, Edit: i + 1, text: "new_string begins its lines with line numbers as Read prints them, which would be written into the file. Send the edit again with this new_string:\n" + cleaned}
+}
+
+// countedUp reports whether there are several lines and each has the number after that of the line before.
+func countedUp(s string) bool {
+	lines := strings.Split(strings.TrimSuffix(s, "\n"), "\n")
+	next := 0
+	for i, l := range lines {
+		n, err := strconv.Atoi(strings.Trim(lineNumber.FindString(l), " \t→"))
+		if err != nil || i > 0 && n != next {
+			return false
+		}
+		next = n + 1
+	}
+	return len(lines) > 1
+}

@@ -1,0 +1,113 @@
+package workspace
+
+import (
+	"context"
+	"math"
+
+	"github.com/haftdev/haft/workspace/patch"
+	"github.com/haftdev/haft/workspace/readstate"
+	"github.com/haftdev/haft/workspace/textfile"
+)
+
+// Whole is the range of a content that an agent knows altogether.
+var Whole = readstate.Range{From: 1, To: math.MaxInt32}
+
+// checkSeen refuses a change of what the agent was not shown. An edit needs a file of which it saw anything; a whole new content
+// replaces every line, so that every line must have been seen.
+func (w *Workspace) checkSeen(ctx context.Context, r Revision, f *File, seen readstate.Entry, ok bool) error {
+	switch {
+	case len(f.Raw) == 0 && r.Whole, r.Unseen: // nothing to lose; or a program makes the change, of whatever is there
+		return nil
+	case !ok, len(seen.Ranges) == 0 && seen.Size > 0:
+		return refuse(Unread, "%s has not been read yet. Read it first, then send this call again.", r.Path.Path)
+	case !r.Whole:
+		return nil
+	}
+	text := f.Text
+	if seen.Hash != f.Hash {
+		if text = w.base(ctx, seen); text == nil {
+			return nil // nobody knows what was there; see fitNow
+		}
+	}
+	gap, ok := firstGap(seen.Ranges, len(text.Lines()))
+	if !ok {
+		return nil
+	}
+	return refuse(Unread, "%s has been read only in part: lines %d-%d have not been shown, and a whole new content would drop them. Call Read with file_path %q, offset %d and limit %d, then send this call again; or change the part you know with Edit.",
+		r.Path.Path, gap.From, gap.To, r.Path.Path, gap.From, gap.To-gap.From+1)
+}
+
+// base returns what an agent has read as text, or nil if it is no longer at hand.
+func (w *Workspace) base(ctx context.Context, seen readstate.Entry) *textfile.Text {
+	raw := seen.Base
+	if raw == nil { // the read state had no room for it; a write may have kept it
+		raw, _ = w.blobs.Get(ctx, seen.Hash)
+	}
+	if raw == nil {
+		return nil
+	}
+	text, err := textfile.Parse(raw)
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// firstGap returns the first run of lines up to n that ascending ranges leave out.
+func firstGap(ranges []readstate.Range, n int) (readstate.Range, bool) {
+	next := 1
+	for _, r := range ranges {
+		if r.From > next {
+			n = min(n, r.From-1)
+			break
+		}
+		next = r.To + 1
+	}
+	return readstate.Range{From: next, To: n}, next <= n
+}
+
+// known returns what the agent knows of the content that a revision left: all of what it wrote, else the lines it had seen,
+// where they are now, and those that the result shows.
+func (w *Workspace) known(r Revision, o *Outcome) []readstate.Range {
+	if r.Whole || o.Before == nil {
+		return []readstate.Range{Whole}
+	}
+	seen, ok := w.Seen(r.Agent).Get(o.Path)
+	switch {
+	case !ok:
+		return nil
+	case o.Stale && o.Foreign == nil:
+		return moved(nil, o.Hunks)
+	}
+	return moved(moved(seen.Ranges, o.Foreign), o.Hunks)
+}
+
+// moved says where lines are after a change whose hunks were shown.
+func moved(ranges []readstate.Range, hunks []patch.Hunk) []readstate.Range {
+	var out []readstate.Range
+	at, shift := 1, 0 // lines before at are done; those after it stand shift lines further down
+	keep := func(to int) {
+		for _, r := range ranges {
+			if from, to := max(r.From, at), min(r.To, to); from <= to {
+				out = append(out, readstate.Range{From: from + shift, To: to + shift})
+			}
+		}
+	}
+	for _, h := range hunks {
+		oldEnd, newEnd := h.OldStart+h.OldLines, h.NewStart+h.NewLines
+		keep(h.OldStart - 1)
+		if h.NewLines > 0 {
+			out = append(out, readstate.Range{From: h.NewStart, To: newEnd - 1})
+		}
+		at, shift = oldEnd, newEnd-oldEnd
+	}
+	keep(math.MaxInt32 - max(shift, 0))
+	return out
+}
+
+// remember notes the content that a revision left as known to its agent, as far as it is.
+func (w *Workspace) remember(r Revision, o *Outcome, e readstate.Entry) {
+	if e.Ranges = w.known(r, o); len(e.Ranges) > 0 || e.Size == 0 {
+		w.Saw(r.Agent, e)
+	}
+}
