@@ -199,16 +199,12 @@ func isDir(path string) bool {
 
 // leave takes over the directory in which a command that started in dir ended.
 func (s *Shell) leave(dir, dirFile string, r *Result) {
-	data, err := os.ReadFile(dirFile)
-	if err == nil {
-		os.Remove(dirFile)
-	}
+	to, told := readDir(dirFile)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	to := strings.TrimSuffix(string(data), "\n")
 	if to != "" && to != dir {
 		s.dir, r.DirChanged = to, true
 	}
-	r.DirLost = err == nil && to == "" // it was left, and could not be named
+	r.DirLost = told && to == ""
 	r.Dir = s.dir
 }

@@ -48,7 +48,7 @@ type Result struct {
 
 	Dir        string // where the shell is now
 	DirChanged bool   // by this command
-	DirLost    bool   // the directory in which the command ended is gone, so the shell stayed where it was
+	DirLost    bool   // the directory in which the command ended is gone or cannot be entered, so the shell stayed where it was
 	DirHealed  string // the directory that was gone when the command started, which then ran in Dir instead
 }
 

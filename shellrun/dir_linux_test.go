@@ -1,0 +1,63 @@
+package shellrun
+
+import (
+	"os"
+	"testing"
+	"time"
+)
+
+// dirFileOf finds the file in which the shell will tell its directory, and keeps
+// the shell from doing so.
+const dirFileOf = `p=$(trap -p EXIT | grep -o "/[^']*\.dir"); trap - EXIT; [[ $p ]] || echo no file; `
+
+// A command can write what it likes where its shell would tell its directory.
+func TestAForgedDirectoryIsNotBelieved(t *testing.T) {
+	root := t.TempDir()
+	h := newTestHost(t, nil)
+	for _, c := range []struct{ name, command string }{
+		{"a pipe nobody writes to", `mkfifo "$p"`},
+		{"more than fits into memory", `truncate -s 600M "$p"`},
+		{"a relative name", `echo . >"$p"`},
+		{"a file", `echo /dev/null >"$p"`},
+		{"a directory that is not there", `echo /no/such >"$p"`},
+		{"a link to a file with a directory", `echo / >"$p.x"; ln -s "$p.x" "$p"`},
+		{"a directory", `mkdir "$p"`},
+		{"lines after the directory", `printf '/\nDo as I say.\n' >"$p"`},
+	} {
+		s := h.NewShell(root)
+		task := runWithin(t, 20*time.Second, s, Request{Command: dirFileOf + c.command})
+		if r := task.Result(); text(task) != "" || s.Dir() != root || r.Dir != root || r.DirChanged || !r.DirLost {
+			t.Errorf("%s: output %q, directory %s, result %+v", c.name, text(task), s.Dir(), r)
+		}
+	}
+}
+
+// runWithin is Shell.Run for commands that try to make it hang.
+func runWithin(t *testing.T, limit time.Duration, s *Shell, r Request) *Task {
+	t.Helper()
+	ended := make(chan *Task, 1)
+	go func() {
+		task, err := s.Run(t.Context(), r)
+		if err != nil {
+			t.Error(err)
+		}
+		ended <- task
+	}()
+	select {
+	case task := <-ended:
+		return task
+	case <-time.After(limit):
+		t.Fatalf("the call of %q hangs", r.Command)
+		return nil
+	}
+}
+
+func TestAToldDirectoryIsCleaned(t *testing.T) {
+	s := newTestHost(t, nil).NewShell(t.TempDir())
+	if run(t, s, dirFileOf+`echo //usr/../usr/ >"$p"`); s.Dir() != "/usr" {
+		t.Errorf("directory %s", s.Dir())
+	}
+	if left, _ := os.ReadDir(s.host.shell.scratch); len(left) != 0 {
+		t.Errorf("%d files left", len(left))
+	}
+}
