@@ -26,6 +26,17 @@ func keeperOf(t *testing.T, h *Host) string {
 	return strconv.Itoa(s.link.cmd.Process.Pid)
 }
 
+func awaitMarked(t *testing.T, mark string, n int) {
+	t.Helper()
+	for range 2000 {
+		if len(marked(mark)) >= n {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("%d processes with the mark, want %d", len(marked(mark)), n)
+}
+
 func TestAKilledKeeperTakesItsCommandsAlongAndIsReplaced(t *testing.T) {
 	h := newTestHost(t, nil)
 	s := h.NewShell("/")
@@ -34,9 +45,7 @@ func TestAKilledKeeperTakesItsCommandsAlongAndIsReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for len(marked(mark)) < 3 { // the shell has the mark in its arguments
-		time.Sleep(5 * time.Millisecond)
-	}
+	awaitMarked(t, mark, 3) // the shell has the mark in its arguments
 	pid, _ := strconv.Atoi(keeperOf(t, h))
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -47,6 +56,32 @@ func TestAKilledKeeperTakesItsCommandsAlongAndIsReplaced(t *testing.T) {
 	expectNone(t, mark, 0)
 	if got := text(run(t, s, "echo again")); got != "again\n" {
 		t.Errorf("the next command wrote %q", got)
+	}
+}
+
+// A command can stop the keeper, which then neither ends nor starts anything.
+func TestAStoppedKeeperDelaysNobodyForLong(t *testing.T) {
+	h := newTestHost(t, nil)
+	h.base.(*supervisor).patience = 3 * time.Second
+	s := h.NewShell("/")
+	run(t, s, "true")
+	mark := fmt.Sprintf("3600.0%012d", rand.Uint64N(1e12))
+	task := runWithin(t, 30*time.Second, s, Request{Command: "kill -STOP $PPID; (setsid sleep " + mark + " &); sleep " + mark, Timeout: 100 * time.Millisecond})
+	if r := task.Result(); r.State != TimedOut || !errors.Is(r.Status.Err, errKeeperDied) {
+		t.Errorf("result %+v", r)
+	}
+	expectNone(t, mark, 0)
+	if got := text(run(t, s, "echo again")); got != "again\n" {
+		t.Errorf("the next command wrote %q", got)
+	}
+
+	pid, _ := strconv.Atoi(keeperOf(t, h))
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	task = runWithin(t, 30*time.Second, s, Request{Command: "true"})
+	if r := task.Result(); !errors.Is(r.Status.Err, errKeeperDied) {
+		t.Errorf("started by a stopped keeper: %+v", r)
 	}
 }
 
