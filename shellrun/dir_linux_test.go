@@ -61,3 +61,62 @@ func TestAToldDirectoryIsCleaned(t *testing.T) {
 		t.Errorf("%d files left", len(left))
 	}
 }
+
+func TestOnlyTheForegroundMovesTheShell(t *testing.T) {
+	root := t.TempDir()
+	s := newTestHost(t, nil).NewShell(root)
+	task, err := s.Start(Request{Command: "cd /usr"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := task.Result(); s.Dir() != root || r.Dir != root || r.DirChanged || r.DirLost {
+		t.Errorf("after a background command: directory %s, result %+v", s.Dir(), r)
+	}
+	task, err = s.Run(t.Context(), Request{Command: "cd /usr; sleep 1", Timeout: 50 * time.Millisecond, Detach: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if task.Ended() {
+		t.Fatal("the command was not moved to the background")
+	}
+	if r := task.Result(); s.Dir() != root || r.DirChanged {
+		t.Errorf("after a command that was moved there: directory %s, result %+v", s.Dir(), r)
+	}
+}
+
+func TestOfTwoCommandsTheLaterOneMovesTheShell(t *testing.T) {
+	s := newTestHost(t, nil).NewShell(t.TempDir())
+	gate := s.home + "/go"
+	first := make(chan *Task, 1)
+	go func() {
+		first <- runWithin(t, 20*time.Second, s, Request{Command: "cd /usr; : >" + gate + ".on; until [[ -e " + gate + " ]]; do sleep 0.01; done"})
+	}()
+	if !awaitFile(gate + ".on") {
+		t.Fatal("the first command did not start")
+	}
+	if r := run(t, s, "cd /etc").Result(); r.Dir != "/etc" || !r.DirChanged {
+		t.Errorf("result %+v", r)
+	}
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := (<-first).Result(); r.Dir != "/etc" || r.DirChanged || s.Dir() != "/etc" {
+		t.Errorf("the first command, ended last: %+v", r)
+	}
+}
+
+// What is asked about a command holds in the directory in which it starts,
+// whatever other commands do meanwhile.
+func TestPlainIsAskedForTheDirectoryOfTheStart(t *testing.T) {
+	s := newTestHost(t, nil).NewShell(t.TempDir())
+	task, err := s.Run(t.Context(), Request{Command: "echo $ASKED; pwd", Plain: func(dir string) []string {
+		run(t, s, "cd /usr")
+		return []string{"ASKED=" + dir}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := text(task), s.home+"\n"+s.home+"\n"; got != want || s.Dir() != "/usr" {
+		t.Errorf("output %q, want %q; directory %s", got, want, s.Dir())
+	}
+}

@@ -137,8 +137,9 @@ func (t *Task) Progress() Progress {
 	return p
 }
 
-// watch sees the task to its end.
-func (t *Task) watch(finish func(*Result)) {
+// watch sees the task to its end. finish completes the result; from then on the
+// task cannot move to the background any more.
+func (t *Task) watch(finish func(r *Result, background bool)) {
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
@@ -154,11 +155,11 @@ func (t *Task) watch(finish func(*Result)) {
 	t.output.end()
 
 	r := Result{State: state, Status: t.proc.Status(), Elapsed: time.Since(t.started)}
-	finish(&r)
 	t.mu.Lock()
+	background := t.background
+	finish(&r, background)
 	t.result = r
 	close(t.done)
-	background := t.background
 	t.mu.Unlock()
 
 	t.host.ended(t)

@@ -65,7 +65,7 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 	waiting := &promptWatch{found: func() { cancel(errPrompt) }}
 	task, err := t.shell(c.Agent).Run(ctx, shellrun.Request{
 		Command: in.Command, Description: in.Description, Tag: c.UseID, Timeout: limit, Detach: t.detaches(c, in.Command),
-		Plain: t.plain(c.Agent, in.Command),
+		Plain: func(dir string) []string { return t.plain(in.Command, dir) },
 		OnProgress: func(p shellrun.Progress) {
 			c.Report(tool.BashProgress{Output: p.Last, Lines: p.Total.Lines, Bytes: p.Total.Bytes, Elapsed: p.Elapsed})
 			waiting.see(p)
