@@ -59,13 +59,31 @@ func TestAnInterruptKeepsWhatWasWritten(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 		}
 	}()
-	result, err := r.call(ctx, "Bash", "", fmt.Sprintf(`{"command":"echo so far; touch %s; sleep 600"}`, written))
+	_, err := r.call(ctx, "Bash", "", fmt.Sprintf(`{"command":"echo so far; touch %s; sleep 600"}`, written))
 	cancel()
-	if err != nil {
-		t.Fatal(err)
+	forModel := new(tool.Error)
+	if want := "The command was interrupted. It was ended with everything it started.\nso far"; !errors.As(err, &forModel) || forModel.Message != want {
+		t.Errorf("error %v, want %q for the model", err, want)
 	}
-	if want := "The command was interrupted. It was ended with everything it started.\nso far"; result.Text() != want || !result.Failed {
-		t.Errorf("failed %v: %q", result.Failed, result.Text())
+	if errors.Is(err, context.Canceled) {
+		t.Error("the error is only that of the context: nobody will show its text")
+	}
+}
+
+func TestAnInterruptedReadLeavesNewOutputNew(t *testing.T) {
+	r := newRig(t, nil, nil)
+	id := r.background(t, "echo new; sleep 600")
+	task, _ := r.host.Task(id)
+	for task.Unread() == 0 {
+		time.Sleep(5 * time.Millisecond)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.call(ctx, "BashOutput", "", fmt.Sprintf(`{"bash_id":%q,"block":true}`, id)); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if task.Unread() == 0 {
+		t.Error("the output was read for nobody")
 	}
 }
 

@@ -88,6 +88,9 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 		out.Interrupted = false
 		out.note("%s", promptAdvice)
 	}
+	if out.Interrupted { // the call has no outcome, but what was written is not lost
+		return Output{}, tool.Errorf("%s", out.Render().Text())
+	}
 	return out, nil
 }
 
