@@ -76,6 +76,9 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 	}
 	ended := task.Ended() // asked first, so that the output of an ended one is whole
 	out, shown := t.output(task)
+	if p := task.Progress(); !p.EndsLine && (!ended || task.State() == shellrun.TimedOut) && questions.MatchString(lastLine(p.Last)) {
+		out.note("%s", promptHint)
+	}
 	if !ended {
 		task.MarkRead(shown)
 		out.TimedOutAfterMS = limit.Milliseconds()
@@ -166,13 +169,13 @@ func (o *Output) ended(command string, r shellrun.Result, limit time.Duration) {
 		}
 	}
 	if r.DirHealed != "" {
-		o.note("The working directory %s no longer exists; the command ran in %s.", r.DirHealed, r.Dir)
+		o.note("The working directory %q cannot be entered any more; the command ran in %q.", r.DirHealed, r.Dir)
 	}
 	if r.DirLost {
-		o.note("The directory in which the command ended no longer exists; the working directory is still %s.", r.Dir)
+		o.note("The directory in which the command ended cannot be entered; the working directory is still %q.", r.Dir)
 	}
 	if r.DirChanged {
-		o.note("The working directory is now %s.", r.Dir)
+		o.note("The working directory is now %q.", r.Dir)
 	}
 	if n := len(r.Status.Ended); n > 0 && r.State == shellrun.Exited {
 		o.note("Ended with the command: %s that it left running (%s). Use run_in_background for what should go on.",
