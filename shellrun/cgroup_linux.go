@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // cgroups makes one cgroup (version 2) per command where the kernel, the mount
@@ -47,7 +45,7 @@ func lockGroup(dir string) (*os.File, bool) {
 	if err != nil {
 		return nil, false
 	}
-	if unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+	if !lock(file) {
 		file.Close()
 		return nil, false
 	}

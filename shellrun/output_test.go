@@ -231,6 +231,35 @@ func TestFilesPastTheirTimeAreSweptAndTheRestCounted(t *testing.T) {
 	}
 }
 
+// Two hosts share a directory that earlier runs have filled.
+func TestFilesOfEarlierRunsMakeRoomUnlessTheyAreInUse(t *testing.T) {
+	dir := t.TempDir()
+	opts := &SpoolOptions{Dir: dir, Total: 3 << 20}
+	other := newOutput("other", newSpool(opts), true)
+	other.Write(make([]byte, 900<<10))
+	for i, name := range []string{"newer", "older"} {
+		path := filepath.Join(dir, name+spoolSuffix)
+		if err := os.WriteFile(path, make([]byte, 900<<10), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, time.Time{}, time.Now().Add(-time.Duration(i+1)*time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chtimes(other.Path(), time.Time{}, time.Now().Add(-9*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	o := newOutput("mine", newSpool(opts), true)
+	o.Write(make([]byte, 900<<10))
+	files, _ := filepath.Glob(dir + "/*")
+	for i := range files {
+		files[i] = filepath.Base(files[i])
+	}
+	if diff := cmp.Diff([]string{"mine.output", "newer.output", "other.output"}, files); diff != "" || o.kept != 900<<10 {
+		t.Errorf("%d bytes kept, files: %s", o.kept, diff)
+	}
+}
+
 // A full disk costs the middle of the output, and the excerpt says so.
 func TestAFullDiskIsTold(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
