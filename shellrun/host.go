@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -20,7 +21,7 @@ type Options struct {
 
 	Environ  []string // the harness's environment; nil means os.Environ
 	EnvNames []string // names, or prefixes with *, that commands inherit beside the usual ones
-	EnvFile  string   // sourced before every command; empty means HAFT_ENV_FILE or CLAUDE_ENV_FILE of Environ
+	EnvFile  string   // sourced before every command, relative to the directory of this process; empty means HAFT_ENV_FILE or CLAUDE_ENV_FILE of Environ
 
 	Shell     string // the bash to use; empty means the one in PATH
 	NoProfile bool   // leaves the user's shell profile alone
@@ -67,6 +68,11 @@ func NewHost(opts *Options) *Host {
 	}
 	if o.EnvFile == "" {
 		o.EnvFile = lookup(o.Environ, "CLAUDE_ENV_FILE")
+	}
+	if o.EnvFile != "" {
+		if abs, err := filepath.Abs(o.EnvFile); err == nil { // bash looks for a bare name in PATH
+			o.EnvFile = abs
+		}
 	}
 	if o.Grace <= 0 {
 		o.Grace = 500 * time.Millisecond

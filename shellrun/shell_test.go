@@ -53,6 +53,10 @@ func TestACommandTooLongForAnArgumentRuns(t *testing.T) {
 	if s.Dir() != "/" {
 		t.Errorf("directory %s", s.Dir())
 	}
+	padding := strings.Repeat("# as long as it takes\n", 6000)
+	if got, want := text(run(t, s, padding+"return 3; nothing")), "bash: line 6001: return: can only `return' from a function or sourced script\nbash: line 6001: nothing: command not found\n"; got != want {
+		t.Errorf("it differs from a short one: %q, want %q", got, want)
+	}
 }
 
 func TestDirectoryPersists(t *testing.T) {
@@ -124,6 +128,31 @@ func TestEnvironmentDoesNotPersistAndTheEnvFileDoes(t *testing.T) {
 	}
 	if got := text(run(t, s, "echo [$B]")); got != "[from file]\n" {
 		t.Errorf("the env file was not sourced: %q", got)
+	}
+}
+
+func TestAnEnvFileCannotStandInForTheCommand(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	s := newTestHost(t, func(o *Options) { o.EnvFile = "env" }).NewShell("/usr")
+	for _, c := range []struct {
+		name, file, command, want string
+		code                      int
+	}{
+		{"a bare name is not looked up in PATH", "A=here", "echo $A", "here\n", 0},
+		{"a file that ends the shell", "exit 0", "echo ran", "haft: the command did not run: the env file " + dir + "/env ended the shell\n", 126},
+		{"a file that changes the directory", "cd /", "pwd", "/usr\n", 0},
+		{"a file that returns", "return 3", "echo ran", "ran\n", 0},
+		{"a file that sets an exit trap", "trap 'echo mine' EXIT", "echo ran", "ran\n", 0},
+		{"a file that sets -e", "set -e", "echo ran; false; echo not", "ran\n", 1},
+	} {
+		if err := os.WriteFile("env", []byte(c.file+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		task := run(t, s, c.command)
+		if r := task.Result(); text(task) != c.want || r.Status.Code != c.code || r.DirChanged {
+			t.Errorf("%s: output %q, result %+v", c.name, text(task), r)
+		}
 	}
 }
 
