@@ -57,7 +57,7 @@ func TestAToldDirectoryIsCleaned(t *testing.T) {
 	if run(t, s, dirFileOf+`echo //usr/../usr/ >"$p"`); s.Dir() != "/usr" {
 		t.Errorf("directory %s", s.Dir())
 	}
-	if left, _ := os.ReadDir(s.host.shell.scratch); len(left) != 0 {
+	if left, _ := os.ReadDir(s.host.ready.shell.scratch); len(left) != 0 {
 		t.Errorf("%d files left", len(left))
 	}
 }
@@ -65,7 +65,7 @@ func TestAToldDirectoryIsCleaned(t *testing.T) {
 func TestOnlyTheForegroundMovesTheShell(t *testing.T) {
 	root := t.TempDir()
 	s := newTestHost(t, nil).NewShell(root)
-	task, err := s.Start(Request{Command: "cd /usr"})
+	task, err := s.Start(t.Context(), Request{Command: "cd /usr"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func TestAKilledKeeperTakesItsCommandsAlongAndIsReplaced(t *testing.T) {
 	h := newTestHost(t, nil)
 	s := h.NewShell("/")
 	mark := fmt.Sprintf("3600.0%012d", rand.Uint64N(1e12))
-	task, err := s.Start(Request{Command: "(setsid sleep " + mark + " &); sleep " + mark})
+	task, err := s.Start(t.Context(), Request{Command: "(setsid sleep " + mark + " &); sleep " + mark})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestTheEndOfOneCommandLeavesTheOthersAlone(t *testing.T) {
 	for _, noCgroup := range []bool{false, true} {
 		h := newTestHost(t, func(o *Options) { o.NoCgroup = noCgroup })
 		s := h.NewShell(t.TempDir())
-		long, err := s.Start(Request{Command: "(setsid bash -c 'sleep 0.7; echo orphan') & disown; (setsid sleep 600 &); sleep 1; echo main"})
+		long, err := s.Start(t.Context(), Request{Command: "(setsid bash -c 'sleep 0.7; echo orphan') & disown; (setsid sleep 600 &); sleep 1; echo main"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +136,7 @@ func TestSurvivorsAreNamed(t *testing.T) {
 // was given the descriptor.
 func TestACallReturnsWhenAStrangerKeepsThePipe(t *testing.T) {
 	s := newTestHost(t, nil).NewShell("/")
-	task, err := s.Start(Request{Command: "echo ready; sleep 0.3; echo over"})
+	task, err := s.Start(t.Context(), Request{Command: "echo ready; sleep 0.3; echo over"})
 	if err != nil {
 		t.Fatal(err)
 	}

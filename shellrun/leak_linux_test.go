@@ -32,7 +32,7 @@ func TestAThousandRunsLeaveNothing(t *testing.T) {
 	if tasks := h.Tasks(); len(tasks) != 0 {
 		t.Errorf("%d tasks left", len(tasks))
 	}
-	if left, _ := os.ReadDir(h.shell.scratch); len(left) != 0 {
+	if left, _ := os.ReadDir(h.ready.shell.scratch); len(left) != 0 {
 		t.Errorf("%d files left, such as %s", len(left), left[0].Name())
 	}
 }

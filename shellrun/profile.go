@@ -31,8 +31,9 @@ printf '\036\n'; alias -p
 exit 0`
 
 // captureProfile runs the user's shell once, as an interactive one, and keeps
-// what it knows. env is the environment of commands.
-func captureProfile(r Runner, shell string, env []string, dir string) (profile, error) {
+// what it knows, unless stop is closed before. env is the environment of
+// commands.
+func captureProfile(r Runner, shell string, env []string, dir string, stop <-chan struct{}) (profile, error) {
 	p := profile{PATH: lookup(env, "PATH")}
 	out, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {
@@ -52,6 +53,10 @@ func captureProfile(r Runner, shell string, env []string, dir string) (profile, 
 	}
 	select {
 	case <-proc.Done():
+	case <-stop:
+		proc.End(0)
+		<-proc.Done()
+		return p, errClosed
 	case <-time.After(profileTime):
 		proc.End(0)
 		<-proc.Done()

@@ -92,7 +92,7 @@ func (s *Shell) Run(ctx context.Context, r Request) (*Task, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	t, err := s.start(r, false)
+	t, err := s.start(ctx, r, false)
 	if err != nil {
 		return nil, err
 	}
@@ -129,9 +129,10 @@ func (s *Shell) Run(ctx context.Context, r Request) (*Task, error) {
 }
 
 // Start starts a command in the background and returns at once. Its Timeout, if
-// any, ends it there; Detach and OnProgress mean nothing.
-func (s *Shell) Start(r Request) (*Task, error) {
-	t, err := s.start(r, true)
+// any, ends it there; Detach and OnProgress mean nothing. The end of ctx keeps
+// it from starting, but does not end it.
+func (s *Shell) Start(ctx context.Context, r Request) (*Task, error) {
+	t, err := s.start(ctx, r, true)
 	if err != nil || r.Timeout <= 0 {
 		return t, err
 	}
@@ -143,9 +144,14 @@ func (s *Shell) Start(r Request) (*Task, error) {
 	return t, nil
 }
 
-func (s *Shell) start(r Request, background bool) (*Task, error) {
+func (s *Shell) start(ctx context.Context, r Request, background bool) (*Task, error) {
 	h := s.host
-	shell, err := h.prepare()
+	if r.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, r.Timeout)
+		defer cancel()
+	}
+	shell, err := h.prepare(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -235,6 +235,30 @@ func TestABrokenProfileIsAWarning(t *testing.T) {
 	}
 }
 
+func TestASlowProfileHoldsUpNobodyPastHisTime(t *testing.T) {
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, ".bashrc"), []byte("sleep 88\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := newTestHost(t, func(o *Options) { o.NoProfile = false; o.Environ = append(os.Environ(), "HOME="+home) })
+	start := time.Now()
+	_, err := h.NewShell("/").Run(t.Context(), Request{Command: "true", Timeout: 100 * time.Millisecond})
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("with a timeout: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(100*time.Millisecond, cancel)
+	if _, err := h.NewShell("/").Start(ctx, Request{Command: "true"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(start); took > profileTime-2*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
 func TestTimeoutEndsOrDetaches(t *testing.T) {
 	ended := make(chan *Task, 1)
 	h := newTestHost(t, func(o *Options) { o.OnEnd = func(t *Task) { ended <- t } })
@@ -268,7 +292,7 @@ func TestBackgroundLifeCycle(t *testing.T) {
 	ended := make(chan *Task, 3)
 	h := newTestHost(t, func(o *Options) { o.OnEnd = func(t *Task) { ended <- t } })
 	s := h.NewShell("/")
-	server, err := s.Start(Request{Command: "echo up; sleep 600"})
+	server, err := s.Start(t.Context(), Request{Command: "echo up; sleep 600"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +310,7 @@ func TestBackgroundLifeCycle(t *testing.T) {
 	if r := server.Stop(); r.State != Stopped || <-ended != server {
 		t.Errorf("result %+v", r)
 	}
-	limited, err := s.Start(Request{Command: "sleep 600", Timeout: 100 * time.Millisecond})
+	limited, err := s.Start(t.Context(), Request{Command: "sleep 600", Timeout: 100 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,7 +321,7 @@ func TestBackgroundLifeCycle(t *testing.T) {
 
 func TestCloseEndsEverything(t *testing.T) {
 	h := newTestHost(t, nil)
-	task, err := h.NewShell("/").Start(Request{Command: "trap '' TERM; sleep 600; sleep 600"})
+	task, err := h.NewShell("/").Start(t.Context(), Request{Command: "trap '' TERM; sleep 600; sleep 600"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -315,11 +339,11 @@ func TestCloseEndsEverything(t *testing.T) {
 func TestTheEndOfAnAgentEndsItsCommandsOnly(t *testing.T) {
 	h := newTestHost(t, nil)
 	one, two := h.NewShell("/"), h.NewShell("/")
-	first, err := one.Start(Request{Command: "setsid sleep 600 & sleep 600", Tag: "use 1"})
+	first, err := one.Start(t.Context(), Request{Command: "setsid sleep 600 & sleep 600", Tag: "use 1"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := two.Start(Request{Command: "sleep 600"})
+	second, err := two.Start(t.Context(), Request{Command: "sleep 600"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -424,7 +448,7 @@ func TestACleanedUpScratchDirectoryIsMadeAgain(t *testing.T) {
 	h := newTestHost(t, nil)
 	s := h.NewShell("/")
 	run(t, s, "true")
-	if err := os.RemoveAll(h.shell.scratch); err != nil {
+	if err := os.RemoveAll(h.ready.shell.scratch); err != nil {
 		t.Fatal(err)
 	}
 	if task := run(t, s, "cd /usr"); text(task) != "" || s.Dir() != "/usr" {

@@ -75,6 +75,8 @@ type Tools struct {
 	host *shellrun.Host
 	opts Options
 
+	warned sync.Once
+
 	mu     sync.Mutex
 	shells map[string]*shellrun.Shell // by agent
 }

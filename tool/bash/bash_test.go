@@ -170,6 +170,22 @@ func TestReadOnlyCommandsRunBesideEachOther(t *testing.T) {
 	}
 }
 
+func TestABrokenProfileIsToldOnce(t *testing.T) {
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, ".bashrc"), []byte("exit 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	host := shellrun.NewHost(&shellrun.Options{Reexec: shellrun.Supervise(), Environ: append(os.Environ(), "HOME="+home)})
+	defer host.Close()
+	r := &rig{set: tool.NewSet(&tool.Session{}, bash.New(host, nil).List(), nil, nil)}
+	if result, _ := r.bash(t, "echo hi"); !strings.Contains(result.Text(), "Commands run without the functions, aliases and PATH of the user's shell: ") {
+		t.Errorf("the first result: %q", result.Text())
+	}
+	if result, _ := r.bash(t, "echo hi"); result.Text() != "hi" {
+		t.Errorf("the second result: %q", result.Text())
+	}
+}
+
 func TestLimitsComeFromTheEnvironment(t *testing.T) {
 	r := newRig(t, nil, &bash.Options{Environ: []string{"BASH_DEFAULT_TIMEOUT_MS=7", "HAFT_BASH_TIMEOUT_MS=150", "BASH_MAX_TIMEOUT_MS=2000", "BASH_MAX_OUTPUT_LENGTH=2000"}, EndAtLimit: true})
 	if _, out := r.bash(t, "sleep 600"); out.TimedOutAfterMS != 150 {

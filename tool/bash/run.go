@@ -54,7 +54,7 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 		return t.applySed(ctx, in)
 	}
 	if in.RunInBackground {
-		return t.start(c, in)
+		return t.start(ctx, c, in)
 	}
 	limit := time.Duration(in.Timeout) * time.Millisecond
 	if limit <= 0 {
@@ -86,6 +86,7 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 		out.inBackground(task)
 		return out, nil
 	}
+	t.warn(&out)
 	out.ended(in.Command, task.Result(), limit)
 	if errors.Is(context.Cause(ctx), errPrompt) {
 		out.Interrupted = false
@@ -98,8 +99,8 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 }
 
 // start runs a command in the background.
-func (t *Tools) start(c *tool.Call, in Input) (Output, error) {
-	task, err := t.shell(c.Agent).Start(shellrun.Request{
+func (t *Tools) start(ctx context.Context, c *tool.Call, in Input) (Output, error) {
+	task, err := t.shell(c.Agent).Start(ctx, shellrun.Request{
 		Command: in.Command, Description: in.Description, Tag: c.UseID, Timeout: time.Duration(in.Timeout) * time.Millisecond,
 	})
 	if err != nil {
@@ -112,7 +113,7 @@ func (t *Tools) start(c *tool.Call, in Input) (Output, error) {
 }
 
 func notStarted(err error) error {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, context.Canceled) {
 		return err
 	}
 	return tool.Errorf("The command was not started: %w.", err)
@@ -133,6 +134,13 @@ func (t *Tools) output(task *shellrun.Task) (out Output, shown int64) {
 		out.PersistedPath, out.PersistedSize = e.Path, e.Total.Bytes
 	}
 	return out, e.Total.Bytes
+}
+
+// warn notes, once, that commands run without the user's profile.
+func (t *Tools) warn(o *Output) {
+	if err := t.host.Warning(); err != nil {
+		t.warned.Do(func() { o.note("Commands run without the functions, aliases and PATH of the user's shell: %v.", err) })
+	}
 }
 
 func (o *Output) note(format string, args ...any) {
