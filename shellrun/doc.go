@@ -67,7 +67,8 @@
 //     direct child of the keeper; in a cgroup it is ended when the next keeper
 //     starts.
 //   - Without a sandbox a command can read the environment and the memory of the
-//     user's other processes, the harness among them, in /proc.
+//     user's other processes in /proc; those of the harness and the keeper too
+//     if it runs as root.
 //   - On systems other than Linux only the command's process group is owned, and
 //     only while the harness lives. Windows is not supported yet.
 package shellrun
