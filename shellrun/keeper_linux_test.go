@@ -59,6 +59,21 @@ func TestAKilledKeeperTakesItsCommandsAlongAndIsReplaced(t *testing.T) {
 	}
 }
 
+// Without its tag a process is found in its cgroup.
+func TestAShedTagDoesNotSurviveAKilledKeeper(t *testing.T) {
+	probe := openCgroups()
+	if probe.dir == "" {
+		t.Skip("no cgroup can be made here")
+	}
+	probe.close()
+	mark := fmt.Sprintf("3600.0%012d", rand.Uint64N(1e12))
+	task := run(t, newTestHost(t, nil).NewShell("/"), "(ulimit -S -R 1000000; setsid sleep "+mark+" &); sleep 0.3; kill -9 $PPID; sleep 600")
+	if r := task.Result(); !errors.Is(r.Status.Err, errKeeperDied) {
+		t.Errorf("status %+v", r.Status)
+	}
+	expectNone(t, mark, time.Second) // the group was told to die
+}
+
 // A command can stop the keeper, which then neither ends nor starts anything.
 func TestAStoppedKeeperDelaysNobodyForLong(t *testing.T) {
 	h := newTestHost(t, nil)
@@ -184,6 +199,12 @@ func TestLeftoversOfAKilledKeeperAreEndedAtTheNextStart(t *testing.T) {
 		_ = cmd.Process.Signal(sig)
 	}
 	_ = cmd.Wait()
+	settles(t, "keepers that die", 0, func() int {
+		if p, ok := readProc(keeper); ok && !p.zombie() {
+			return 1
+		}
+		return 0
+	})
 	if len(marked(mark)) == 0 {
 		t.Error("nothing was left: the test shows nothing")
 	}

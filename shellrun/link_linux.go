@@ -109,6 +109,7 @@ func (l *link) listen() {
 	l.mu.Unlock()
 	if len(orphaned) > 0 {
 		killSession(l.session)
+		endCgroup(l.cmd.Process.Pid)
 	}
 	close(l.gone)
 	for _, p := range orphaned {
