@@ -171,7 +171,12 @@ func TestClean(t *testing.T) {
 		{"a bar that ends with a return keeps its last state", "10%\r20%\r", "20%"},
 		{"Windows line ends become newlines", "a\r\nb\r\n", "a\nb\n"},
 		{"bytes that are no UTF-8 are marked", "a\xffb", "a\uFFFDb"},
-		{"bells and backspaces go", "a\ab\bc\x00", "abc"},
+		{"bells go", "a\ab\x00", "ab"},
+		{"a backspace lets the next character take the place of the last", "a\ab\bc", "ac"},
+		{"overstruck text is read once", "N\bNA\bAM\bME\bE", "NAME"},
+		{"a spinner leaves its last state", "wait |\b/\b-\b\ndone\b\b", "wait -\ndone"},
+		{"backspaces stop at the beginning of the line", "a\n\b\b\bb", "a\nb"},
+		{"C1 controls go", "a\u0085b\u009b31mred\u009d0;title\u009cc", "abredc"},
 	} {
 		if got := Clean(c.in); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
@@ -181,9 +186,10 @@ func TestClean(t *testing.T) {
 
 func FuzzClean(f *testing.F) {
 	f.Add("a\r\x1b[31mb\x1b]0;x")
+	f.Add("\b\ba\r\bb\u009b")
 	f.Fuzz(func(t *testing.T, s string) {
 		got := Clean(s)
-		if !utf8.ValidString(got) || strings.ContainsAny(got, "\x1b\r\x00") || utf8.RuneCountInString(got) > len(s) {
+		if !utf8.ValidString(got) || strings.ContainsAny(got, "\x1b\r\x00\b\u009b") || utf8.RuneCountInString(got) > len(s) {
 			t.Errorf("Clean(%q) = %q", s, got)
 		}
 	})
@@ -297,6 +303,18 @@ func TestReadNewHoldsBackHalfAnEscape(t *testing.T) {
 	close(task.done)
 	if data, _ := task.ReadNew(100); string(data) != "\x1b[" {
 		t.Errorf("read %q at the end", data)
+	}
+}
+
+// A cut through an escape would leave the rest of it as text.
+func TestAnExcerptDoesNotCutEscapes(t *testing.T) {
+	o := newOutput("t", newSpool(&SpoolOptions{Dir: t.TempDir()}), false)
+	o.Write(bytes.Repeat([]byte("\x1b[38;5;196mx"), 20000)) // one line
+	for limit := 3000; limit < 3012; limit++ {
+		_, text, _ := strings.Cut(o.Excerpt(limit, false).Text, "]\n")
+		if rest := strings.Trim(strings.Replace(text, "\n\n[…]\n\n", "", 1), "x"); rest != "" {
+			t.Errorf("within %d characters: %q is left of an escape", limit, rest)
+		}
 	}
 }
 

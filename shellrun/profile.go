@@ -98,11 +98,20 @@ func definitions(records string) string {
 	var b strings.Builder
 	for record := range strings.SplitSeq(records, "\x1e") {
 		origin, text, _ := strings.Cut(record, "\n")
-		if !strings.Contains(origin, "completion") {
+		if !completes(origin) {
 			b.WriteString(text)
 		}
 	}
 	return askers.ReplaceAllString(b.String(), "")
+}
+
+// completes reports whether a function, given as "name line file", is for
+// completion at a prompt, as its file tells.
+func completes(origin string) bool {
+	_, origin, _ = strings.Cut(origin, " ")
+	_, file, _ := strings.Cut(origin, " ")
+	name, dir := filepath.Base(file), filepath.Base(filepath.Dir(file))
+	return strings.Contains(name, "completion") || dir == "completions" || dir == "bash_completion.d"
 }
 
 // mergePaths adds to first what only second has. The harness's own PATH leads:

@@ -221,6 +221,22 @@ alias inter='echo interactive'
 	}
 }
 
+func TestFunctionsForCompletionAreKnownByTheirFile(t *testing.T) {
+	for origin, want := range map[string]bool{
+		"_git 10 /usr/share/bash-completion/completions/git":   true,
+		"_x 10 /usr/share/bash-completion/bash_completion":     true,
+		"_x 1 /etc/bash_completion.d/x":                        true,
+		"_x 1 /home/me/my completion.bash":                     true,
+		"completion_report 3 /home/me/.bashrc":                 false,
+		"deploy 3 /home/me/src/completion-server/functions.sh": false,
+		"": false,
+	} {
+		if completes(origin) != want {
+			t.Errorf("%q: %v, want %v", origin, !want, want)
+		}
+	}
+}
+
 func TestABrokenProfileIsAWarning(t *testing.T) {
 	home := t.TempDir()
 	if err := os.WriteFile(filepath.Join(home, ".bashrc"), []byte("exit 1\n"), 0o600); err != nil {

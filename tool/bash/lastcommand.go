@@ -14,6 +14,8 @@ type simple struct {
 	words []string
 }
 
+func (s simple) is(name string) bool { return len(s.words) > 0 && s.words[0] == name }
+
 // lastCommand finds the command that a shell's exit code comes from. It knows a
 // single command, the last of a pipeline, and either of them after cd and &&;
 // in anything longer, some other command may have ended the shell.

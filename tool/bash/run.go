@@ -123,7 +123,7 @@ func notStarted(err error) error {
 // background: not one that sleeps on purpose, and only where the model can deal
 // with background commands.
 func (t *Tools) detaches(c *tool.Call, command string) bool {
-	return !t.opts.EndAtLimit && c.Session != nil && c.Session.Flags[BackgroundFlag] && !strings.HasPrefix(strings.TrimSpace(command), "sleep")
+	return !t.opts.EndAtLimit && hasBackground(c.Session) && !lastCommand(command).is("sleep")
 }
 
 // output is what a task has written so far, and how many bytes that is.
