@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // cgroups makes one cgroup (version 2) per command where the kernel, the mount
@@ -29,7 +27,7 @@ func openCgroups() cgroups {
 		return cgroups{}
 	}
 	sweepCgroups(base)
-	c := cgroups{dir: filepath.Join(base, cgroupPrefix+strconv.Itoa(os.Getpid()))}
+	c := cgroups{dir: keeperGroup(base, os.Getpid())}
 	if os.Mkdir(c.dir, 0o755) != nil {
 		return cgroups{}
 	}
@@ -47,7 +45,7 @@ func lockGroup(dir string) (*os.File, bool) {
 	if err != nil {
 		return nil, false
 	}
-	if unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+	if !lock(file) {
 		file.Close()
 		return nil, false
 	}
@@ -83,22 +81,38 @@ func ownCgroup() (string, bool) {
 func sweepCgroups(base string) {
 	groups, _ := filepath.Glob(filepath.Join(base, cgroupPrefix+"*"))
 	for _, group := range groups {
-		lock, ok := lockGroup(group)
-		if !ok {
-			continue
+		sweepCgroup(group)
+	}
+}
+
+// endCgroup ends what a keeper left that was killed, with or without a tag.
+func endCgroup(keeper int) {
+	if base, ok := ownCgroup(); ok {
+		sweepCgroup(keeperGroup(base, keeper))
+	}
+}
+
+func keeperGroup(base string, keeper int) string {
+	return filepath.Join(base, cgroupPrefix+strconv.Itoa(keeper))
+}
+
+// sweepCgroup ends and removes the group of a keeper, unless that lives.
+func sweepCgroup(group string) {
+	lock, ok := lockGroup(group)
+	if !ok {
+		return
+	}
+	defer lock.Close()
+	_ = os.WriteFile(filepath.Join(group, "cgroup.kill"), []byte("1"), 0)
+	for range 100 { // the dead leave in their own time
+		children, _ := filepath.Glob(filepath.Join(group, "*", "cgroup.procs"))
+		for _, child := range children {
+			os.Remove(filepath.Dir(child))
 		}
-		_ = os.WriteFile(filepath.Join(group, "cgroup.kill"), []byte("1"), 0)
-		for range 100 { // the dead leave in their own time
-			children, _ := filepath.Glob(filepath.Join(group, "*", "cgroup.procs"))
-			for _, child := range children {
-				os.Remove(filepath.Dir(child))
-			}
-			if os.Remove(group) == nil {
-				break
-			}
-			time.Sleep(time.Millisecond)
+		if os.Remove(group) == nil {
+			return
 		}
-		lock.Close()
+		time.Sleep(time.Millisecond)
 	}
 }
 

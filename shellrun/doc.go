@@ -31,7 +31,8 @@
 // The harness and the keeper share a socket. When the harness is gone, by kill
 // -9 or otherwise, the socket ends and the keeper ends everything, then itself.
 // When the keeper is killed, its commands die by their death signal and the
-// harness kills the rest by tag.
+// harness kills the rest by tag and cgroup. A keeper that does not answer,
+// because a command has stopped it, is killed.
 //
 // Other designs were weighed. A supervisor per command is exact without tags,
 // but starting a Go program of this size costs more than the command (the
@@ -61,13 +62,15 @@
 //     (systemd-run, docker, at, a running tmux server) is not its parent.
 //   - A process of another user (sudo) cannot be killed by an ordinary one. It
 //     is reported in Status.Left.
-//   - A descendant that removes its tag on purpose is ended only when no other
-//     command runs, or with the harness.
+//   - Where no cgroup can be made, a descendant that removes its tag on purpose is
+//     ended only when no other command runs, or with the harness; and it survives
+//     if it leaves its session and kills the keeper too.
 //   - kill -9 of harness and keeper in the same instant leaves what is not a
 //     direct child of the keeper; in a cgroup it is ended when the next keeper
 //     starts.
 //   - Without a sandbox a command can read the environment and the memory of the
-//     user's other processes, the harness among them, in /proc.
+//     user's other processes in /proc; those of the harness and the keeper too
+//     if it runs as root.
 //   - On systems other than Linux only the command's process group is owned, and
 //     only while the harness lives. Windows is not supported yet.
 package shellrun

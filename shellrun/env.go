@@ -118,3 +118,12 @@ func replace(environ []string, name, value string) []string {
 	env := slices.DeleteFunc(slices.Clone(environ), func(e string) bool { return strings.HasPrefix(e, name+"=") })
 	return append(env, name+"="+value)
 }
+
+// replaceAll sets variables, given as NAME=value, in a copy of an environment.
+func replaceAll(environ, entries []string) []string {
+	for _, entry := range entries {
+		name, value, _ := strings.Cut(entry, "=")
+		environ = replace(environ, name, value)
+	}
+	return environ
+}

@@ -60,12 +60,13 @@ func (o *Output) Excerpt(limit int, raw bool) Excerpt {
 // they are not too far.
 func (o *Output) endsLocked(n int) (head, tail []byte) {
 	head = firstChars(o.head, n)
+	head = head[:wholeText(head)]
 	if i := bytes.LastIndexByte(head, '\n'); i >= len(head)/2 {
 		head = head[:i+1]
 	}
 	tail = o.tail
 	tail = tail[max(0, int64(len(tail))-(o.size-int64(len(head)))):] // never the same bytes twice
-	tail = lastChars(tail, n)
+	tail = afterEscape(tail, lastChars(tail, n))
 	if i := bytes.IndexByte(tail, '\n'); i >= 0 && i < len(tail)/2 && i+1 < len(tail) {
 		tail = tail[i+1:]
 	}
@@ -112,4 +113,17 @@ func lastChars(p []byte, n int) []byte {
 		i -= size
 	}
 	return p[i:]
+}
+
+// afterEscape shortens rest, the end of p, if it begins within a terminal
+// escape.
+func afterEscape(p, rest []byte) []byte {
+	cut := len(p) - len(rest)
+	i := bytes.LastIndexByte(p[max(0, cut-maxEscape):cut], '\x1b')
+	if i < 0 {
+		return rest
+	}
+	escape := max(0, cut-maxEscape) + i
+	end := escape + len(wholeEscape.Find(p[escape:min(len(p), escape+maxEscape)]))
+	return p[max(cut, end):]
 }

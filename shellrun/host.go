@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -20,7 +20,7 @@ type Options struct {
 
 	Environ  []string // the harness's environment; nil means os.Environ
 	EnvNames []string // names, or prefixes with *, that commands inherit beside the usual ones
-	EnvFile  string   // sourced before every command; empty means HAFT_ENV_FILE or CLAUDE_ENV_FILE of Environ
+	EnvFile  string   // sourced before every command, relative to the directory of this process; empty means HAFT_ENV_FILE or CLAUDE_ENV_FILE of Environ
 
 	Shell     string // the bash to use; empty means the one in PATH
 	NoProfile bool   // leaves the user's shell profile alone
@@ -43,12 +43,11 @@ type Host struct {
 	spool  *spool
 	env    []string
 
-	preparing sync.Mutex
-	shell     *hostShell // nil before the first command
-	warning   error
+	closing chan struct{} // closed by Close
 
 	mu     sync.Mutex
-	tasks  []*Task // running ones, and background ones that ended, oldest first
+	ready  *preparation // nil before the first command
+	tasks  []*Task      // running ones, and background ones that ended, oldest first
 	closed bool
 	active sync.WaitGroup
 }
@@ -68,74 +67,20 @@ func NewHost(opts *Options) *Host {
 	if o.EnvFile == "" {
 		o.EnvFile = lookup(o.Environ, "CLAUDE_ENV_FILE")
 	}
+	if o.EnvFile != "" {
+		if abs, err := filepath.Abs(o.EnvFile); err == nil { // bash looks for a bare name in PATH
+			o.EnvFile = abs
+		}
+	}
 	if o.Grace <= 0 {
 		o.Grace = 500 * time.Millisecond
 	}
 	base := newRunner(o.Reexec, o.NoCgroup)
-	h := &Host{opts: o, base: base, runner: base, spool: newSpool(o.Spool), env: childEnv(o.Environ, o.EnvNames)}
+	h := &Host{opts: o, base: base, runner: base, spool: newSpool(o.Spool), env: childEnv(o.Environ, o.EnvNames), closing: make(chan struct{})}
 	if o.Wrap != nil {
 		h.runner = o.Wrap(base)
 	}
 	return h
-}
-
-// scratchPrefix begins the names of directories that may be removed when their
-// host is gone.
-const scratchPrefix = "haft-run-"
-
-// A hostShell is what all commands are run with.
-type hostShell struct {
-	path    string // of bash
-	profile string // the file with the user's functions and aliases, "" for none
-	env     []string
-	scratch string // a directory for files that commands need while they run
-}
-
-// prepare finds the shell and captures the user's profile, once; and again if
-// somebody has cleaned up the temporary directory since.
-func (h *Host) prepare() (*hostShell, error) {
-	h.preparing.Lock()
-	defer h.preparing.Unlock()
-	if h.shell != nil && isDir(h.shell.scratch) {
-		return h.shell, nil
-	}
-	path := h.opts.Shell
-	if path == "" {
-		var err error
-		if path, err = exec.LookPath("bash"); err != nil {
-			return nil, errors.New("bash was not found in PATH: install it, or set the shell to use")
-		}
-	}
-	scratch, err := os.MkdirTemp("", scratchPrefix)
-	if err != nil {
-		return nil, fmt.Errorf("make a directory for running commands: %w", err)
-	}
-	h.base.tidy(scratch)
-	h.spool.fallBack(scratch)
-	s := &hostShell{path: path, env: h.env, scratch: scratch}
-	if !h.opts.NoProfile {
-		// Not through a sandbox: the start-up files are the user's own.
-		var p profile
-		p, h.warning = captureProfile(h.base, path, h.env, scratch)
-		s.profile, s.env = p.path, replace(h.env, "PATH", p.PATH)
-	}
-	h.shell = s
-	return s, nil
-}
-
-// Prepare does ahead of the first command what that would have to wait for,
-// above all capturing the user's profile.
-func (h *Host) Prepare() error {
-	_, err := h.prepare()
-	return err
-}
-
-// Warning says why the user's shell profile could not be captured, nil if it
-// was. Commands run without it.
-func (h *Host) Warning() error {
-	h.preparing.Lock()
-	defer h.preparing.Unlock()
-	return h.warning
 }
 
 // open starts the process of a task and puts the task into the table.
@@ -165,12 +110,14 @@ func (h *Host) open(t *Task, c Command) error {
 	return nil
 }
 
+var errClosed = errors.New("run a command: the host is closed")
+
 // admit counts one more task, unless the host is closed.
 func (h *Host) admit() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
-		return errors.New("run a command: the host is closed")
+		return errClosed
 	}
 	h.active.Add(1)
 	return nil
@@ -225,23 +172,22 @@ func (h *Host) ended(t *Task) {
 // in a directory that was given stay.
 func (h *Host) Close() error {
 	h.mu.Lock()
-	h.closed = true
-	running := slices.Clone(h.tasks)
+	if !h.closed {
+		h.closed = true
+		close(h.closing)
+	}
+	running, ready := slices.Clone(h.tasks), h.ready
 	h.mu.Unlock()
 	for _, t := range running {
 		t.stop(Stopped)
 	}
 	h.active.Wait()
-	return errors.Join(h.base.Close(), h.removeScratch())
-}
-
-func (h *Host) removeScratch() error {
-	h.preparing.Lock()
-	defer h.preparing.Unlock()
-	if h.shell == nil {
-		return nil
+	err := h.base.Close()
+	if ready != nil {
+		<-ready.done
+		err = errors.Join(err, ready.discard())
 	}
-	return os.RemoveAll(h.shell.scratch)
+	return err
 }
 
 // newID makes a task id: short enough for a model to repeat, random enough to

@@ -26,17 +26,26 @@ func keeperOf(t *testing.T, h *Host) string {
 	return strconv.Itoa(s.link.cmd.Process.Pid)
 }
 
+func awaitMarked(t *testing.T, mark string, n int) {
+	t.Helper()
+	for range 2000 {
+		if len(marked(mark)) >= n {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("%d processes with the mark, want %d", len(marked(mark)), n)
+}
+
 func TestAKilledKeeperTakesItsCommandsAlongAndIsReplaced(t *testing.T) {
 	h := newTestHost(t, nil)
 	s := h.NewShell("/")
 	mark := fmt.Sprintf("3600.0%012d", rand.Uint64N(1e12))
-	task, err := s.Start(Request{Command: "(setsid sleep " + mark + " &); sleep " + mark})
+	task, err := s.Start(t.Context(), Request{Command: "(setsid sleep " + mark + " &); sleep " + mark})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for len(marked(mark)) < 3 { // the shell has the mark in its arguments
-		time.Sleep(5 * time.Millisecond)
-	}
+	awaitMarked(t, mark, 3) // the shell has the mark in its arguments
 	pid, _ := strconv.Atoi(keeperOf(t, h))
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -47,6 +56,47 @@ func TestAKilledKeeperTakesItsCommandsAlongAndIsReplaced(t *testing.T) {
 	expectNone(t, mark, 0)
 	if got := text(run(t, s, "echo again")); got != "again\n" {
 		t.Errorf("the next command wrote %q", got)
+	}
+}
+
+// Without its tag a process is found in its cgroup.
+func TestAShedTagDoesNotSurviveAKilledKeeper(t *testing.T) {
+	probe := openCgroups()
+	if probe.dir == "" {
+		t.Skip("no cgroup can be made here")
+	}
+	probe.close()
+	mark := fmt.Sprintf("3600.0%012d", rand.Uint64N(1e12))
+	task := run(t, newTestHost(t, nil).NewShell("/"), "(ulimit -S -R 1000000; setsid sleep "+mark+" &); sleep 0.3; kill -9 $PPID; sleep 600")
+	if r := task.Result(); !errors.Is(r.Status.Err, errKeeperDied) {
+		t.Errorf("status %+v", r.Status)
+	}
+	expectNone(t, mark, time.Second) // the group was told to die
+}
+
+// A command can stop the keeper, which then neither ends nor starts anything.
+func TestAStoppedKeeperDelaysNobodyForLong(t *testing.T) {
+	h := newTestHost(t, nil)
+	h.base.(*supervisor).patience = 3 * time.Second
+	s := h.NewShell("/")
+	run(t, s, "true")
+	mark := fmt.Sprintf("3600.0%012d", rand.Uint64N(1e12))
+	task := runWithin(t, 30*time.Second, s, Request{Command: "kill -STOP $PPID; (setsid sleep " + mark + " &); sleep " + mark, Timeout: 100 * time.Millisecond})
+	if r := task.Result(); r.State != TimedOut || !errors.Is(r.Status.Err, errKeeperDied) {
+		t.Errorf("result %+v", r)
+	}
+	expectNone(t, mark, 0)
+	if got := text(run(t, s, "echo again")); got != "again\n" {
+		t.Errorf("the next command wrote %q", got)
+	}
+
+	pid, _ := strconv.Atoi(keeperOf(t, h))
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	task = runWithin(t, 30*time.Second, s, Request{Command: "true"})
+	if r := task.Result(); !errors.Is(r.Status.Err, errKeeperDied) {
+		t.Errorf("started by a stopped keeper: %+v", r)
 	}
 }
 
@@ -76,7 +126,7 @@ func TestTheEndOfOneCommandLeavesTheOthersAlone(t *testing.T) {
 	for _, noCgroup := range []bool{false, true} {
 		h := newTestHost(t, func(o *Options) { o.NoCgroup = noCgroup })
 		s := h.NewShell(t.TempDir())
-		long, err := s.Start(Request{Command: "(setsid bash -c 'sleep 0.7; echo orphan') & disown; (setsid sleep 600 &); sleep 1; echo main"})
+		long, err := s.Start(t.Context(), Request{Command: "(setsid bash -c 'sleep 0.7; echo orphan') & disown; (setsid sleep 600 &); sleep 1; echo main"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +151,7 @@ func TestSurvivorsAreNamed(t *testing.T) {
 // was given the descriptor.
 func TestACallReturnsWhenAStrangerKeepsThePipe(t *testing.T) {
 	s := newTestHost(t, nil).NewShell("/")
-	task, err := s.Start(Request{Command: "echo ready; sleep 0.3; echo over"})
+	task, err := s.Start(t.Context(), Request{Command: "echo ready; sleep 0.3; echo over"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,6 +199,12 @@ func TestLeftoversOfAKilledKeeperAreEndedAtTheNextStart(t *testing.T) {
 		_ = cmd.Process.Signal(sig)
 	}
 	_ = cmd.Wait()
+	settles(t, "keepers that die", 0, func() int {
+		if p, ok := readProc(keeper); ok && !p.zombie() {
+			return 1
+		}
+		return 0
+	})
 	if len(marked(mark)) == 0 {
 		t.Error("nothing was left: the test shows nothing")
 	}

@@ -16,7 +16,8 @@ type link struct {
 	cmd  *exec.Cmd
 	gone chan struct{} // closed when the keeper is
 
-	session uint32 // in the tags of its commands
+	patience time.Duration // for an answer; after it the keeper is killed
+	session  uint32        // in the tags of its commands
 
 	send sync.Mutex // one frame at a time
 
@@ -26,7 +27,7 @@ type link struct {
 }
 
 func (l *link) awaitHello() error {
-	_ = l.conn.SetReadDeadline(time.Now().Add(helloTimeout))
+	_ = l.conn.SetReadDeadline(time.Now().Add(l.patience))
 	var e event
 	if _, err := readFrame(l.conn, &e); err != nil || e.Op != opHello {
 		return errors.New("it does not answer: main must call shellrun.Supervise before anything else")
@@ -53,10 +54,10 @@ func (l *link) start(c Command) (Process, error) {
 	l.mu.Unlock()
 	err := l.request(request{Op: opStart, ID: p.id, Path: c.Path, Args: c.Args, Env: c.Env, Dir: c.Dir}, c.Output)
 	if err == nil {
+		defer l.insist(l.patience).Stop()
 		select {
 		case err = <-p.started:
-		case <-l.gone:
-			err = errKeeperDied
+		case <-l.gone: // it may have started: its status says what is known
 		}
 	}
 	if err != nil {
@@ -69,7 +70,15 @@ func (l *link) start(c Command) (Process, error) {
 func (l *link) request(r request, file *os.File) error {
 	l.send.Lock()
 	defer l.send.Unlock()
+	defer l.insist(l.patience).Stop() // its death ends a write that nobody reads
 	return writeFrame(l.conn, r, file)
+}
+
+// insist kills the keeper after a time, if the timer is not stopped before: a
+// keeper that was stopped (a command can do that) watches over nothing, and
+// what waits for it would wait for ever.
+func (l *link) insist(after time.Duration) *time.Timer {
+	return time.AfterFunc(after, func() { _ = l.cmd.Process.Kill() })
 }
 
 func (l *link) forget(id uint32) *process {
@@ -100,6 +109,7 @@ func (l *link) listen() {
 	l.mu.Unlock()
 	if len(orphaned) > 0 {
 		killSession(l.session)
+		endCgroup(l.cmd.Process.Pid)
 	}
 	close(l.gone)
 	for _, p := range orphaned {
@@ -138,7 +148,7 @@ func (l *link) close() error {
 	select {
 	case <-l.gone:
 		return nil
-	case <-time.After(closeTimeout):
+	case <-time.After(l.patience):
 		_ = l.cmd.Process.Kill()
 		<-l.gone
 		return errors.New("end the shell commands: the supervisor did not finish in time")
@@ -153,6 +163,8 @@ type process struct {
 	started chan error
 	done    chan struct{}
 	status  Status
+
+	ending sync.Once
 }
 
 func (p *process) PID() int              { return p.pid }
@@ -160,6 +172,13 @@ func (p *process) Done() <-chan struct{} { return p.done }
 func (p *process) Status() Status        { <-p.done; return p.status }
 
 func (p *process) End(grace time.Duration) {
+	p.ending.Do(func() {
+		overdue := p.link.insist(max(grace, deathGrace) + killTime + p.link.patience)
+		go func() {
+			<-p.done
+			overdue.Stop()
+		}()
+	})
 	_ = p.link.request(request{Op: opEnd, ID: p.id, GraceMS: grace.Milliseconds()}, nil)
 }
 

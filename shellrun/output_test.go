@@ -171,7 +171,12 @@ func TestClean(t *testing.T) {
 		{"a bar that ends with a return keeps its last state", "10%\r20%\r", "20%"},
 		{"Windows line ends become newlines", "a\r\nb\r\n", "a\nb\n"},
 		{"bytes that are no UTF-8 are marked", "a\xffb", "a\uFFFDb"},
-		{"bells and backspaces go", "a\ab\bc\x00", "abc"},
+		{"bells go", "a\ab\x00", "ab"},
+		{"a backspace lets the next character take the place of the last", "a\ab\bc", "ac"},
+		{"overstruck text is read once", "N\bNA\bAM\bME\bE", "NAME"},
+		{"a spinner leaves its last state", "wait |\b/\b-\b\ndone\b\b", "wait -\ndone"},
+		{"backspaces stop at the beginning of the line", "a\n\b\b\bb", "a\nb"},
+		{"C1 controls go", "a\u0085b\u009b31mred\u009d0;title\u009cc", "abredc"},
 	} {
 		if got := Clean(c.in); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
@@ -181,9 +186,10 @@ func TestClean(t *testing.T) {
 
 func FuzzClean(f *testing.F) {
 	f.Add("a\r\x1b[31mb\x1b]0;x")
+	f.Add("\b\ba\r\bb\u009b")
 	f.Fuzz(func(t *testing.T, s string) {
 		got := Clean(s)
-		if !utf8.ValidString(got) || strings.ContainsAny(got, "\x1b\r\x00") || utf8.RuneCountInString(got) > len(s) {
+		if !utf8.ValidString(got) || strings.ContainsAny(got, "\x1b\r\x00\b\u009b") || utf8.RuneCountInString(got) > len(s) {
 			t.Errorf("Clean(%q) = %q", s, got)
 		}
 	})
@@ -231,6 +237,35 @@ func TestFilesPastTheirTimeAreSweptAndTheRestCounted(t *testing.T) {
 	}
 }
 
+// Two hosts share a directory that earlier runs have filled.
+func TestFilesOfEarlierRunsMakeRoomUnlessTheyAreInUse(t *testing.T) {
+	dir := t.TempDir()
+	opts := &SpoolOptions{Dir: dir, Total: 3 << 20}
+	other := newOutput("other", newSpool(opts), true)
+	other.Write(make([]byte, 900<<10))
+	for i, name := range []string{"newer", "older"} {
+		path := filepath.Join(dir, name+spoolSuffix)
+		if err := os.WriteFile(path, make([]byte, 900<<10), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, time.Time{}, time.Now().Add(-time.Duration(i+1)*time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chtimes(other.Path(), time.Time{}, time.Now().Add(-9*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	o := newOutput("mine", newSpool(opts), true)
+	o.Write(make([]byte, 900<<10))
+	files, _ := filepath.Glob(dir + "/*")
+	for i := range files {
+		files[i] = filepath.Base(files[i])
+	}
+	if diff := cmp.Diff([]string{"mine.output", "newer.output", "other.output"}, files); diff != "" || o.kept != 900<<10 {
+		t.Errorf("%d bytes kept, files: %s", o.kept, diff)
+	}
+}
+
 // A full disk costs the middle of the output, and the excerpt says so.
 func TestAFullDiskIsTold(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
@@ -268,6 +303,18 @@ func TestReadNewHoldsBackHalfAnEscape(t *testing.T) {
 	close(task.done)
 	if data, _ := task.ReadNew(100); string(data) != "\x1b[" {
 		t.Errorf("read %q at the end", data)
+	}
+}
+
+// A cut through an escape would leave the rest of it as text.
+func TestAnExcerptDoesNotCutEscapes(t *testing.T) {
+	o := newOutput("t", newSpool(&SpoolOptions{Dir: t.TempDir()}), false)
+	o.Write(bytes.Repeat([]byte("\x1b[38;5;196mx"), 20000)) // one line
+	for limit := 3000; limit < 3012; limit++ {
+		_, text, _ := strings.Cut(o.Excerpt(limit, false).Text, "]\n")
+		if rest := strings.Trim(strings.Replace(text, "\n\n[…]\n\n", "", 1), "x"); rest != "" {
+			t.Errorf("within %d characters: %q is left of an escape", limit, rest)
+		}
 	}
 }
 

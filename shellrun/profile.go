@@ -31,8 +31,9 @@ printf '\036\n'; alias -p
 exit 0`
 
 // captureProfile runs the user's shell once, as an interactive one, and keeps
-// what it knows. env is the environment of commands.
-func captureProfile(r Runner, shell string, env []string, dir string) (profile, error) {
+// what it knows, unless stop is closed before. env is the environment of
+// commands.
+func captureProfile(r Runner, shell string, env []string, dir string, stop <-chan struct{}) (profile, error) {
 	p := profile{PATH: lookup(env, "PATH")}
 	out, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {
@@ -52,6 +53,10 @@ func captureProfile(r Runner, shell string, env []string, dir string) (profile, 
 	}
 	select {
 	case <-proc.Done():
+	case <-stop:
+		proc.End(0)
+		<-proc.Done()
+		return p, errClosed
 	case <-time.After(profileTime):
 		proc.End(0)
 		<-proc.Done()
@@ -93,11 +98,20 @@ func definitions(records string) string {
 	var b strings.Builder
 	for record := range strings.SplitSeq(records, "\x1e") {
 		origin, text, _ := strings.Cut(record, "\n")
-		if !strings.Contains(origin, "completion") {
+		if !completes(origin) {
 			b.WriteString(text)
 		}
 	}
 	return askers.ReplaceAllString(b.String(), "")
+}
+
+// completes reports whether a function, given as "name line file", is for
+// completion at a prompt, as its file tells.
+func completes(origin string) bool {
+	_, origin, _ = strings.Cut(origin, " ")
+	_, file, _ := strings.Cut(origin, " ")
+	name, dir := filepath.Base(file), filepath.Base(filepath.Dir(file))
+	return strings.Contains(name, "completion") || dir == "completions" || dir == "bash_completion.d"
 }
 
 // mergePaths adds to first what only second has. The harness's own PATH leads:

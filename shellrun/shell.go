@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 )
@@ -17,10 +16,11 @@ type Request struct {
 	Tag         string        // for the caller: what it likes to know again when the task ends
 	Timeout     time.Duration // zero means none
 
-	// Plain runs the command with these variables beside the usual ones, and
-	// without the user's profile and env file, which could change them or what
-	// its words mean; nil means an ordinary command.
-	Plain []string
+	// Plain is asked, with the directory in which the command is about to start,
+	// for variables to run it with beside the usual ones, and then without the
+	// user's profile and env file, which could change them or what its words
+	// mean. A nil answer, and a nil Plain, mean an ordinary command.
+	Plain func(dir string) []string
 
 	// Detach moves a command that outlives its Timeout to the background, where
 	// it may run on, instead of ending it.
@@ -32,13 +32,24 @@ type Request struct {
 }
 
 // A Shell runs the commands of one agent: each starts in the directory where
-// the last one ended. Commands may run at the same time.
+// the last one ended. Commands may run at the same time; of several that change
+// the directory the one that started last has its way. One in the background
+// changes it for itself only.
 type Shell struct {
 	host *Host
 	home string
 
-	mu  sync.Mutex
-	dir string
+	mu      sync.Mutex
+	dir     string
+	entered uint64 // how many commands have started
+	movedBy uint64 // the number of the one that dir is from
+}
+
+// A visit is the stay of one command in the directory that it started in.
+type visit struct {
+	number uint64
+	dir    string
+	healed string // the directory that was gone, so that dir was taken instead
 }
 
 // NewShell makes a Shell that starts in dir, an absolute path, and returns
@@ -81,7 +92,7 @@ func (s *Shell) Run(ctx context.Context, r Request) (*Task, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	t, err := s.start(r, false)
+	t, err := s.start(ctx, r, false)
 	if err != nil {
 		return nil, err
 	}
@@ -118,9 +129,10 @@ func (s *Shell) Run(ctx context.Context, r Request) (*Task, error) {
 }
 
 // Start starts a command in the background and returns at once. Its Timeout, if
-// any, ends it there; Detach and OnProgress mean nothing.
-func (s *Shell) Start(r Request) (*Task, error) {
-	t, err := s.start(r, true)
+// any, ends it there; Detach and OnProgress mean nothing. The end of ctx keeps
+// it from starting, but does not end it.
+func (s *Shell) Start(ctx context.Context, r Request) (*Task, error) {
+	t, err := s.start(ctx, r, true)
 	if err != nil || r.Timeout <= 0 {
 		return t, err
 	}
@@ -132,13 +144,18 @@ func (s *Shell) Start(r Request) (*Task, error) {
 	return t, nil
 }
 
-func (s *Shell) start(r Request, background bool) (*Task, error) {
+func (s *Shell) start(ctx context.Context, r Request, background bool) (*Task, error) {
 	h := s.host
-	shell, err := h.prepare()
+	if r.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, r.Timeout)
+		defer cancel()
+	}
+	shell, err := h.prepare(ctx)
 	if err != nil {
 		return nil, err
 	}
-	dir, healed, err := s.enter()
+	v, err := s.enter()
 	if err != nil {
 		return nil, err
 	}
@@ -148,67 +165,70 @@ func (s *Shell) start(r Request, background bool) (*Task, error) {
 	}
 	dirFile, longFile := filepath.Join(shell.scratch, t.id+".dir"), filepath.Join(shell.scratch, t.id+".sh")
 	profile, envFile := shell.profile, h.opts.EnvFile
-	env := replace(shell.env, "PWD", dir)
-	if r.Plain != nil {
+	env := replace(shell.env, "PWD", v.dir)
+	if plain := r.plain(v.dir); plain != nil {
 		profile, envFile = "", ""
-		for _, kv := range r.Plain {
-			name, value, _ := strings.Cut(kv, "=")
-			env = replace(env, name, value)
-		}
+		env = replaceAll(env, plain)
 	}
-	args, err := shellArgs(prelude(profile, envFile, dir, dirFile), r.Command, longFile)
+	args, err := shellArgs(prelude(profile, envFile, v.dir, dirFile), r.Command, longFile)
 	if err != nil {
 		return nil, err
 	}
-	if err := h.open(t, Command{Path: shell.path, Args: args, Env: env, Dir: dir}); err != nil {
+	if err := h.open(t, Command{Path: shell.path, Args: args, Env: env, Dir: v.dir}); err != nil {
 		return nil, err
 	}
-	go t.watch(func(result *Result) {
+	go t.watch(func(result *Result, background bool) {
 		os.Remove(longFile)
-		result.DirHealed = healed
-		s.leave(dir, dirFile, result)
+		to, told := readDir(dirFile)
+		if background {
+			to, told = "", false
+		}
+		s.leave(v, to, result)
+		result.DirLost = told && to == ""
 	})
 	return t, nil
 }
 
+func (r Request) plain(dir string) []string {
+	if r.Plain == nil {
+		return nil
+	}
+	return r.Plain(dir)
+}
+
 // enter returns the directory to start in: the shell's, or, when that is gone,
 // its first one or the nearest directory above it that is there.
-func (s *Shell) enter() (dir, healed string, err error) {
+func (s *Shell) enter() (visit, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if isDir(s.dir) {
-		return s.dir, "", nil
+	s.entered++
+	v := visit{number: s.entered, dir: s.dir}
+	if enterable(s.dir) {
+		return v, nil
 	}
-	lost := s.dir
-	dir = s.home
-	for !isDir(dir) {
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return "", "", fmt.Errorf("run a command: neither %s nor any directory above %s can be entered", lost, s.home)
+	v.dir, v.healed = s.home, s.dir
+	for !enterable(v.dir) {
+		parent := filepath.Dir(v.dir)
+		if parent == v.dir {
+			return v, fmt.Errorf("run a command: neither %s nor any directory above %s can be entered", v.healed, s.home)
 		}
-		dir = parent
+		v.dir = parent
 	}
-	s.dir = dir
-	return dir, lost, nil
+	s.dir = v.dir
+	return v, nil
+}
+
+// leave takes over the directory that a command went to, "" for none.
+func (s *Shell) leave(v visit, to string, r *Result) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if to != "" && to != v.dir && v.number > s.movedBy {
+		s.dir, s.movedBy, r.DirChanged = to, v.number, true
+	}
+	r.Dir, r.DirHealed = s.dir, v.healed
 }
 
 func isDir(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
-}
-
-// leave takes over the directory in which a command that started in dir ended.
-func (s *Shell) leave(dir, dirFile string, r *Result) {
-	data, err := os.ReadFile(dirFile)
-	if err == nil {
-		os.Remove(dirFile)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	to := strings.TrimSuffix(string(data), "\n")
-	if to != "" && to != dir {
-		s.dir, r.DirChanged = to, true
-	}
-	r.DirLost = err == nil && to == "" // it was left, and could not be named
-	r.Dir = s.dir
 }

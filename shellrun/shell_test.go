@@ -53,6 +53,10 @@ func TestACommandTooLongForAnArgumentRuns(t *testing.T) {
 	if s.Dir() != "/" {
 		t.Errorf("directory %s", s.Dir())
 	}
+	padding := strings.Repeat("# as long as it takes\n", 6000)
+	if got, want := text(run(t, s, padding+"return 3; nothing")), "bash: line 6001: return: can only `return' from a function or sourced script\nbash: line 6001: nothing: command not found\n"; got != want {
+		t.Errorf("it differs from a short one: %q, want %q", got, want)
+	}
 }
 
 func TestDirectoryPersists(t *testing.T) {
@@ -127,6 +131,31 @@ func TestEnvironmentDoesNotPersistAndTheEnvFileDoes(t *testing.T) {
 	}
 }
 
+func TestAnEnvFileCannotStandInForTheCommand(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	s := newTestHost(t, func(o *Options) { o.EnvFile = "env" }).NewShell("/usr")
+	for _, c := range []struct {
+		name, file, command, want string
+		code                      int
+	}{
+		{"a bare name is not looked up in PATH", "A=here", "echo $A", "here\n", 0},
+		{"a file that ends the shell", "exit 0", "echo ran", "haft: the command did not run: the env file " + dir + "/env ended the shell\n", 126},
+		{"a file that changes the directory", "cd /", "pwd", "/usr\n", 0},
+		{"a file that returns", "return 3", "echo ran", "ran\n", 0},
+		{"a file that sets an exit trap", "trap 'echo mine' EXIT", "echo ran", "ran\n", 0},
+		{"a file that sets -e", "set -e", "echo ran; false; echo not", "ran\n", 1},
+	} {
+		if err := os.WriteFile("env", []byte(c.file+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		task := run(t, s, c.command)
+		if r := task.Result(); text(task) != c.want || r.Status.Code != c.code || r.DirChanged {
+			t.Errorf("%s: output %q, result %+v", c.name, text(task), r)
+		}
+	}
+}
+
 func TestEnvironmentIsAListOfNames(t *testing.T) {
 	environ := []string{
 		"HOME=/home/u", "PATH=/usr/bin:/bin", "LC_ALL=C", "ANTHROPIC_API_KEY=k1", "OPENAI_API_KEY=k2", "SECRET_THING=s", "PAGER=less",
@@ -192,6 +221,22 @@ alias inter='echo interactive'
 	}
 }
 
+func TestFunctionsForCompletionAreKnownByTheirFile(t *testing.T) {
+	for origin, want := range map[string]bool{
+		"_git 10 /usr/share/bash-completion/completions/git":   true,
+		"_x 10 /usr/share/bash-completion/bash_completion":     true,
+		"_x 1 /etc/bash_completion.d/x":                        true,
+		"_x 1 /home/me/my completion.bash":                     true,
+		"completion_report 3 /home/me/.bashrc":                 false,
+		"deploy 3 /home/me/src/completion-server/functions.sh": false,
+		"": false,
+	} {
+		if completes(origin) != want {
+			t.Errorf("%q: %v, want %v", origin, !want, want)
+		}
+	}
+}
+
 func TestABrokenProfileIsAWarning(t *testing.T) {
 	home := t.TempDir()
 	if err := os.WriteFile(filepath.Join(home, ".bashrc"), []byte("exit 1\n"), 0o600); err != nil {
@@ -203,6 +248,30 @@ func TestABrokenProfileIsAWarning(t *testing.T) {
 	}
 	if h.Warning() == nil {
 		t.Error("no warning")
+	}
+}
+
+func TestASlowProfileHoldsUpNobodyPastHisTime(t *testing.T) {
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, ".bashrc"), []byte("sleep 88\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := newTestHost(t, func(o *Options) { o.NoProfile = false; o.Environ = append(os.Environ(), "HOME="+home) })
+	start := time.Now()
+	_, err := h.NewShell("/").Run(t.Context(), Request{Command: "true", Timeout: 100 * time.Millisecond})
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("with a timeout: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(100*time.Millisecond, cancel)
+	if _, err := h.NewShell("/").Start(ctx, Request{Command: "true"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(start); took > profileTime-2*time.Second {
+		t.Errorf("it took %v", took)
 	}
 }
 
@@ -239,7 +308,7 @@ func TestBackgroundLifeCycle(t *testing.T) {
 	ended := make(chan *Task, 3)
 	h := newTestHost(t, func(o *Options) { o.OnEnd = func(t *Task) { ended <- t } })
 	s := h.NewShell("/")
-	server, err := s.Start(Request{Command: "echo up; sleep 600"})
+	server, err := s.Start(t.Context(), Request{Command: "echo up; sleep 600"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +326,7 @@ func TestBackgroundLifeCycle(t *testing.T) {
 	if r := server.Stop(); r.State != Stopped || <-ended != server {
 		t.Errorf("result %+v", r)
 	}
-	limited, err := s.Start(Request{Command: "sleep 600", Timeout: 100 * time.Millisecond})
+	limited, err := s.Start(t.Context(), Request{Command: "sleep 600", Timeout: 100 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +337,7 @@ func TestBackgroundLifeCycle(t *testing.T) {
 
 func TestCloseEndsEverything(t *testing.T) {
 	h := newTestHost(t, nil)
-	task, err := h.NewShell("/").Start(Request{Command: "trap '' TERM; sleep 600; sleep 600"})
+	task, err := h.NewShell("/").Start(t.Context(), Request{Command: "trap '' TERM; sleep 600; sleep 600"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,11 +355,11 @@ func TestCloseEndsEverything(t *testing.T) {
 func TestTheEndOfAnAgentEndsItsCommandsOnly(t *testing.T) {
 	h := newTestHost(t, nil)
 	one, two := h.NewShell("/"), h.NewShell("/")
-	first, err := one.Start(Request{Command: "setsid sleep 600 & sleep 600", Tag: "use 1"})
+	first, err := one.Start(t.Context(), Request{Command: "setsid sleep 600 & sleep 600", Tag: "use 1"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := two.Start(Request{Command: "sleep 600"})
+	second, err := two.Start(t.Context(), Request{Command: "sleep 600"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -395,7 +464,7 @@ func TestACleanedUpScratchDirectoryIsMadeAgain(t *testing.T) {
 	h := newTestHost(t, nil)
 	s := h.NewShell("/")
 	run(t, s, "true")
-	if err := os.RemoveAll(h.shell.scratch); err != nil {
+	if err := os.RemoveAll(h.ready.shell.scratch); err != nil {
 		t.Fatal(err)
 	}
 	if task := run(t, s, "cd /usr"); text(task) != "" || s.Dir() != "/usr" {

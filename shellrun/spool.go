@@ -1,9 +1,12 @@
 package shellrun
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 )
@@ -25,7 +28,7 @@ type spool struct {
 	mu    sync.Mutex
 	dir   string // made with the first file
 	used  int64
-	ended []*spoolFile // finished files of this process, oldest first: the first to go when space runs out
+	ended []*spoolFile // files that nobody here writes to, oldest first: the first to go when space runs out
 }
 
 func newSpool(opts *SpoolOptions) *spool {
@@ -68,7 +71,7 @@ func (s *spool) directoryLocked() (string, error) {
 }
 
 // sweepLocked removes outputs of earlier runs that are past their time, and
-// counts the rest.
+// takes over the rest, to be removed when space runs out.
 func (s *spool) sweepLocked() {
 	names, _ := filepath.Glob(filepath.Join(s.dir, "*"+spoolSuffix))
 	for _, name := range names {
@@ -76,11 +79,14 @@ func (s *spool) sweepLocked() {
 		if err != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		if time.Since(info.ModTime()) > s.opts.Keep && os.Remove(name) == nil {
+		old := &spoolFile{spool: s, path: name, size: info.Size(), swept: info.ModTime()}
+		if time.Since(old.swept) > s.opts.Keep && old.remove() {
 			continue
 		}
-		s.used += info.Size()
+		s.used += old.size
+		s.ended = append(s.ended, old)
 	}
+	slices.SortFunc(s.ended, func(a, b *spoolFile) int { return a.swept.Compare(b.swept) })
 }
 
 const spoolSuffix = ".output"
@@ -98,6 +104,7 @@ func (s *spool) create(name string) (*spoolFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a file for command output: %w", err)
 	}
+	lock(file) // whoever cannot take it later leaves the file alone
 	return &spoolFile{spool: s, path: path, file: file}, nil
 }
 
@@ -110,8 +117,9 @@ func (s *spool) reserve(f *spoolFile, n, keepFree int64) int64 {
 	for s.used+n > s.opts.Total-keepFree && len(s.ended) > 0 {
 		oldest := s.ended[0]
 		s.ended = s.ended[1:]
-		os.Remove(oldest.path)
-		s.used -= oldest.size
+		if oldest.remove() {
+			s.used -= oldest.size
+		}
 	}
 	n = max(min(n, s.opts.Total-keepFree-s.used), 0)
 	s.used += n
@@ -132,6 +140,18 @@ type spoolFile struct {
 	file  *os.File
 	size  int64 // reserved bytes; under spool.mu
 	err   error // the first failed write: nothing is written after it
+
+	swept time.Time // when it was last written, of a file from an earlier run
+}
+
+// remove deletes the file, unless another process still writes to it.
+func (f *spoolFile) remove() bool {
+	file, err := os.Open(f.path)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	defer file.Close()
+	return lock(file) && os.Remove(f.path) == nil
 }
 
 // write appends as much of p as the quotas allow, keepFree bytes of them set

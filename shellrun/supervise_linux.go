@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -27,9 +29,14 @@ type Reexec struct {
 // started as one. A program that runs shell commands calls it first in main
 // (tests: in TestMain), before it reads flags or starts anything, and puts the
 // result into [Options].
+//
+// It also closes the memory and the first environment of this process, which
+// may hold provider keys, to other processes of the same user: what debuggers
+// and /proc would show of it. Root still sees them.
 func Supervise() Reexec {
 	mode, ok := os.LookupEnv(keeperEnv)
 	if !ok {
+		hide()
 		return Reexec{path: "/proc/self/exe"}
 	}
 	syscall.Exit(superviseMain(mode)) // not os.Exit: nothing is buffered, and a harness waits for this
@@ -40,6 +47,7 @@ func superviseMain(mode string) int {
 	// killall goes by this name: the keeper must not fall together with the
 	// harness.
 	_ = os.WriteFile("/proc/self/comm", []byte(keeperName), 0)
+	hide()
 	conn, err := socketConn(3)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "haft: the variable "+keeperEnv+" is for haft itself; unset it")
@@ -55,6 +63,10 @@ func superviseMain(mode string) int {
 	}
 	return 0
 }
+
+// hide makes this process one that no other of the same user may look into.
+// Programs that it starts are visible again.
+func hide() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
 
 func socketConn(fd int) (*net.UnixConn, error) {
 	file := os.NewFile(uintptr(fd), "keeper")

@@ -12,10 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const (
-	helloTimeout = 10 * time.Second
-	closeTimeout = 5 * time.Second
-)
+// patience is how long the keeper may take to answer, on a machine that has
+// much else to do.
+const patience = 8 * time.Second
 
 // A supervisor is the harness's end: a Runner that has its processes started
 // and watched by the keeper process, which starts with the first command and
@@ -23,6 +22,7 @@ const (
 type supervisor struct {
 	exe      string
 	noCgroup bool
+	patience time.Duration
 
 	mu     sync.Mutex
 	dir    string // to be removed at the end
@@ -31,7 +31,7 @@ type supervisor struct {
 }
 
 func newSupervisor(r Reexec, noCgroup bool) *supervisor {
-	return &supervisor{exe: r.path, noCgroup: noCgroup}
+	return &supervisor{exe: r.path, noCgroup: noCgroup, patience: patience}
 }
 
 func (s *supervisor) tidy(dir string) {
@@ -103,7 +103,7 @@ func (s *supervisor) startKeeper() (*link, error) {
 		conn.Close()
 		return nil, err
 	}
-	l := &link{conn: conn, cmd: cmd, gone: make(chan struct{}), procs: map[uint32]*process{}}
+	l := &link{conn: conn, cmd: cmd, gone: make(chan struct{}), patience: s.patience, procs: map[uint32]*process{}}
 	if err := l.awaitHello(); err != nil {
 		conn.Close()
 		_ = cmd.Process.Kill()

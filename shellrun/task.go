@@ -48,7 +48,7 @@ type Result struct {
 
 	Dir        string // where the shell is now
 	DirChanged bool   // by this command
-	DirLost    bool   // the directory in which the command ended is gone, so the shell stayed where it was
+	DirLost    bool   // the directory in which the command ended is gone or cannot be entered, so the shell stayed where it was
 	DirHealed  string // the directory that was gone when the command started, which then ran in Dir instead
 }
 
@@ -137,8 +137,9 @@ func (t *Task) Progress() Progress {
 	return p
 }
 
-// watch sees the task to its end.
-func (t *Task) watch(finish func(*Result)) {
+// watch sees the task to its end. finish completes the result; from then on the
+// task cannot move to the background any more.
+func (t *Task) watch(finish func(r *Result, background bool)) {
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
@@ -154,11 +155,11 @@ func (t *Task) watch(finish func(*Result)) {
 	t.output.end()
 
 	r := Result{State: state, Status: t.proc.Status(), Elapsed: time.Since(t.started)}
-	finish(&r)
 	t.mu.Lock()
+	background := t.background
+	finish(&r, background)
 	t.result = r
 	close(t.done)
-	background := t.background
 	t.mu.Unlock()
 
 	t.host.ended(t)

@@ -33,12 +33,14 @@ var escapees = []struct{ name, script string }{
 	{"zombies", `(setsid perl -e '$0 = "zombies @"; for (1..30) { fork or exit } sleep 600' &)`},
 }
 
-// ends are the ways in which a command with escapees comes to its end.
-var ends = []struct {
+// An end is a way in which a command with escapees comes to its end.
+type end struct {
 	name    string
 	inside  func(t *testing.T, h *Host, command, ready string)
 	outside syscall.Signal // what kills the harness, if it is a process of its own
-}{
+}
+
+var ends = []end{
 	{name: "normal end", inside: func(t *testing.T, h *Host, command, _ string) {
 		if r := run(t, h.NewShell("/"), command).Result(); r.State != Exited {
 			t.Errorf("state %q", r.State)
@@ -78,32 +80,51 @@ func TestNothingSurvives(t *testing.T) {
 	rounds, _ := strconv.Atoi(os.Getenv("SHELLRUN_ROUNDS"))
 	for round := range max(rounds, 1) {
 		t.Run(fmt.Sprint("round ", round), func(t *testing.T) {
-			h := map[bool]*Host{}
-			for _, noCgroup := range []bool{false, true} {
-				h[noCgroup] = newTestHost(t, func(o *Options) { o.NoCgroup = noCgroup; o.EnvNames = []string{markerEnv} })
-			}
 			t.Run("all", func(t *testing.T) {
-				for _, e := range escapees {
-					for _, end := range ends {
-						noCgroup := rand.IntN(2) == 0 || e.name == "a chain of forks" && rounds == 0
-						t.Run(fmt.Sprintf("%s, %s, nocgroup=%v", e.name, end.name, noCgroup), func(t *testing.T) {
-							t.Parallel()
-							mark := fmt.Sprintf("3600.0%012d", rand.Uint64N(1e12))
-							ready := filepath.Join(t.TempDir(), "ready")
-							command := "export " + markerEnv + "=" + mark + "\n" + strings.ReplaceAll(e.script, "@", mark) + "\n: >" + quote(ready)
-							if end.inside != nil {
-								end.inside(t, h[noCgroup], command, ready)
-								expectNone(t, mark, 0)
-								return
-							}
-							killHarness(t, command+"\nsleep 600", ready, end.outside, noCgroup, mark)
-						})
+				for _, noCgroup := range []bool{false, true} {
+					h := newTestHost(t, func(o *Options) { o.NoCgroup = noCgroup; o.EnvNames = []string{markerEnv} })
+					for _, e := range escapees {
+						for _, end := range ends {
+							t.Run(fmt.Sprintf("%s, %s, nocgroup=%v", e.name, end.name, noCgroup), func(t *testing.T) {
+								t.Parallel()
+								end.expectNone(t, h, e.script, noCgroup)
+							})
+						}
 					}
 				}
 			})
 			expectNoZombies(t)
 		})
 	}
+}
+
+// A command that removes its tag has its host to itself: among others it can
+// hide where there are no cgroups.
+func TestAShedTagSavesNobody(t *testing.T) {
+	needs(t, "setsid")
+	for _, noCgroup := range []bool{false, true} {
+		for _, end := range ends {
+			t.Run(fmt.Sprintf("%s, nocgroup=%v", end.name, noCgroup), func(t *testing.T) {
+				t.Parallel()
+				h := newTestHost(t, func(o *Options) { o.NoCgroup = noCgroup })
+				end.expectNone(t, h, `(ulimit -S -R 1000000; setsid sleep @ &)`, noCgroup)
+			})
+		}
+	}
+}
+
+// expectNone runs a script to this end and expects nothing to be left of it.
+func (e end) expectNone(t *testing.T, h *Host, script string, noCgroup bool) {
+	t.Helper()
+	mark := fmt.Sprintf("3600.0%012d", rand.Uint64N(1e12))
+	ready := filepath.Join(t.TempDir(), "ready")
+	command := "export " + markerEnv + "=" + mark + "\n" + strings.ReplaceAll(script, "@", mark) + "\n: >" + quote(ready)
+	if e.inside == nil {
+		killHarness(t, command+"\nsleep 600", ready, e.outside, noCgroup, mark)
+		return
+	}
+	e.inside(t, h, command, ready)
+	expectNone(t, mark, 0)
 }
 
 // killHarness runs a command in a harness of its own, kills that and expects

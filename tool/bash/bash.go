@@ -75,6 +75,8 @@ type Tools struct {
 	host *shellrun.Host
 	opts Options
 
+	warned sync.Once
+
 	mu     sync.Mutex
 	shells map[string]*shellrun.Shell // by agent
 }
@@ -115,10 +117,9 @@ func (t *Tools) shell(agent string) *shellrun.Shell {
 // Dir returns the directory in which the next command of an agent starts.
 func (t *Tools) Dir(agent string) string { return t.shell(agent).Dir() }
 
-// plain returns the environment of a command that is known to change nothing, or
-// nil for any other.
-func (t *Tools) plain(agent, command string) []string {
-	dir := t.Dir(agent)
+// plain returns the environment of a command that is known to change nothing
+// when it runs in dir, or nil for any other.
+func (t *Tools) plain(command, dir string) []string {
 	if t.opts.ReadOnly == nil || t.opts.Hardening == nil || !t.opts.ReadOnly(command, dir) {
 		return nil
 	}

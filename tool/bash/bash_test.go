@@ -59,13 +59,31 @@ func TestAnInterruptKeepsWhatWasWritten(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 		}
 	}()
-	result, err := r.call(ctx, "Bash", "", fmt.Sprintf(`{"command":"echo so far; touch %s; sleep 600"}`, written))
+	_, err := r.call(ctx, "Bash", "", fmt.Sprintf(`{"command":"echo so far; touch %s; sleep 600"}`, written))
 	cancel()
-	if err != nil {
-		t.Fatal(err)
+	forModel := new(tool.Error)
+	if want := "The command was interrupted. It was ended with everything it started.\nso far"; !errors.As(err, &forModel) || forModel.Message != want {
+		t.Errorf("error %v, want %q for the model", err, want)
 	}
-	if want := "The command was interrupted. It was ended with everything it started.\nso far"; result.Text() != want || !result.Failed {
-		t.Errorf("failed %v: %q", result.Failed, result.Text())
+	if errors.Is(err, context.Canceled) {
+		t.Error("the error is only that of the context: nobody will show its text")
+	}
+}
+
+func TestAnInterruptedReadLeavesNewOutputNew(t *testing.T) {
+	r := newRig(t, nil, nil)
+	id := r.background(t, "echo new; sleep 600")
+	task, _ := r.host.Task(id)
+	for task.Unread() == 0 {
+		time.Sleep(5 * time.Millisecond)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.call(ctx, "BashOutput", "", fmt.Sprintf(`{"bash_id":%q,"block":true}`, id)); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if task.Unread() == 0 {
+		t.Error("the output was read for nobody")
 	}
 }
 
@@ -92,8 +110,23 @@ func TestAPromptEndsFastWithAdvice(t *testing.T) {
 	r := newRig(t, nil, nil)
 	start := time.Now()
 	result, out := r.bash(t, "printf 'Password: '; sleep 600")
-	if !result.Failed || out.Interrupted || !strings.Contains(result.Text(), "Password: \nThe command waited for an answer") || time.Since(start) > 10*time.Second {
+	if !result.Failed || out.Interrupted || !strings.Contains(result.Text(), "The command waited for an answer") || time.Since(start) > 10*time.Second {
 		t.Errorf("after %v: %q", time.Since(start), result.Text())
+	}
+}
+
+// A working command may leave a line open that reads like a question.
+func TestAQuestionIsHintedAtWhenTheTimeIsOver(t *testing.T) {
+	r := newRig(t, nil, &bash.Options{Timeout: 300 * time.Millisecond, EndAtLimit: true})
+	for command, want := range map[string]bool{
+		"printf 'Overwrite? (y/n) '; sleep 600":   true,
+		"printf 'Testing login: '; sleep 600":     true,
+		"printf 'Overwrite? (y/n)\\n'; sleep 600": false,
+		"printf 'compiling'; sleep 600":           false,
+	} {
+		if result, _ := r.bash(t, command); strings.Contains(result.Text(), "may be a question") != want {
+			t.Errorf("%s: %q", command, result.Text())
+		}
 	}
 }
 
@@ -134,6 +167,22 @@ func TestReadOnlyCommandsRunBesideEachOther(t *testing.T) {
 	all.Wait()
 	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("50 commands of half a second took %v", took)
+	}
+}
+
+func TestABrokenProfileIsToldOnce(t *testing.T) {
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, ".bashrc"), []byte("exit 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	host := shellrun.NewHost(&shellrun.Options{Reexec: shellrun.Supervise(), Environ: append(os.Environ(), "HOME="+home)})
+	defer host.Close()
+	r := &rig{set: tool.NewSet(&tool.Session{}, bash.New(host, nil).List(), nil, nil)}
+	if result, _ := r.bash(t, "echo hi"); !strings.Contains(result.Text(), "Commands run without the functions, aliases and PATH of the user's shell: ") {
+		t.Errorf("the first result: %q", result.Text())
+	}
+	if result, _ := r.bash(t, "echo hi"); result.Text() != "hi" {
+		t.Errorf("the second result: %q", result.Text())
 	}
 }
 

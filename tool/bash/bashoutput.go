@@ -118,6 +118,9 @@ func (t *Tools) read(ctx context.Context, _ *tool.Call, in OutputInput) (OutputO
 	if in.Block {
 		wait(ctx, task, time.Duration(in.Timeout)*time.Millisecond)
 	}
+	if err := ctx.Err(); err != nil { // what is new stays new
+		return OutputOutput{}, err
+	}
 	out := OutputOutput{
 		ShellID: task.ID(), Command: task.Command(), Status: status(task), Filter: in.Filter,
 		Path: task.Output().Path(), Elapsed: time.Since(task.Started()).Milliseconds(), Others: t.others(task),

@@ -1,26 +1,30 @@
 package bash
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// A simple is the command whose exit code is that of a whole command line: its
-// words as far as they are plain text. The zero value is a command line of
-// which that cannot be said.
+// A simple is the command that a whole command line comes down to, so that the
+// exit code can only be its own: its words as far as they are plain text. The
+// zero value is a command line of which that cannot be said.
 type simple struct {
 	words []string
-	chain bool // commands before it, joined by &&, may have failed instead
 }
 
-// lastCommand finds the command that a shell's exit code comes from.
+func (s simple) is(name string) bool { return len(s.words) > 0 && s.words[0] == name }
+
+// lastCommand finds the command that a shell's exit code comes from. It knows a
+// single command, the last of a pipeline, and either of them after cd and &&;
+// in anything longer, some other command may have ended the shell.
 func lastCommand(text string) simple {
 	stmts := parse(text)
-	if len(stmts) == 0 || strings.Contains(text, "pipefail") {
+	if len(stmts) != 1 {
 		return simple{}
 	}
-	return lastOf(stmts[len(stmts)-1])
+	return lastOf(stmts[0])
 }
 
 // maxParsed is the longest command that is parsed. The parser recurses: a
@@ -40,7 +44,7 @@ func parse(text string) []*syntax.Stmt {
 }
 
 func lastOf(stmt *syntax.Stmt) simple {
-	if stmt.Negated || stmt.Background || stmt.Coprocess {
+	if stmt.Negated || stmt.Background || stmt.Coprocess || failsSilently(stmt.Redirs) {
 		return simple{}
 	}
 	switch cmd := stmt.Cmd.(type) {
@@ -52,41 +56,49 @@ func lastOf(stmt *syntax.Stmt) simple {
 		if cmd.Stmt != nil {
 			return lastOf(cmd.Stmt)
 		}
-	case *syntax.Block:
-		return lastOf(cmd.Stmts[len(cmd.Stmts)-1])
-	case *syntax.Subshell:
-		return lastOf(cmd.Stmts[len(cmd.Stmts)-1])
 	case *syntax.BinaryCmd:
-		last := lastOf(cmd.Y)
-		if cmd.Op == syntax.AndStmt && !harmless(cmd.X) {
-			return simple{}
+		if cmd.Op == syntax.Pipe || cmd.Op == syntax.PipeAll || cmd.Op == syntax.AndStmt && complains(cmd.X) {
+			return lastOf(cmd.Y)
 		}
-		last.chain = last.chain || cmd.Op == syntax.AndStmt
-		return last
 	}
 	return simple{}
 }
 
-// harmless reports whether a command before && fails, if ever, with a complaint
-// by the shell itself, so that a silent failure is that of the last command.
-func harmless(stmt *syntax.Stmt) bool {
+// failsSilently reports whether a redirection may fail with nobody to see it:
+// the complaint goes where standard error was sent before.
+func failsSilently(redirs []*syntax.Redirect) bool {
+	return slices.ContainsFunc(redirs, movesErrors) && slices.ContainsFunc(redirs, opensFile)
+}
+
+func movesErrors(r *syntax.Redirect) bool {
+	return r.N != nil && r.N.Value == "2" || r.Op == syntax.RdrAll || r.Op == syntax.AppAll || r.Op == syntax.DplOut
+}
+
+func opensFile(r *syntax.Redirect) bool {
+	if r.Hdoc != nil || r.Op == syntax.WordHdoc || r.Op == syntax.DplOut || r.Op == syntax.DplIn {
+		return false
+	}
+	target, _ := plainWord(r.Word)
+	return target != "/dev/null"
+}
+
+// complains reports whether a command before && fails, if ever, with a complaint
+// by the shell itself, so that a failure without one is that of what follows.
+func complains(stmt *syntax.Stmt) bool {
+	if stmt.Negated || stmt.Background || stmt.Coprocess || len(stmt.Redirs) > 0 {
+		return false
+	}
 	switch cmd := stmt.Cmd.(type) {
 	case *syntax.CallExpr:
-		words := plainWords(cmd.Args)
-		return len(words) == 0 || preparing[words[0]]
-	case *syntax.DeclClause:
-		return true
+		return len(cmd.Assigns) == 0 && len(cmd.Args) > 0 && preparing[plainWords(cmd.Args)[0]]
 	case *syntax.BinaryCmd:
-		return cmd.Op == syntax.AndStmt && harmless(cmd.X) && harmless(cmd.Y)
+		return cmd.Op == syntax.AndStmt && complains(cmd.X) && complains(cmd.Y)
 	}
 	return false
 }
 
 // preparing are builtins that set the stage for the command that counts.
-var preparing = map[string]bool{
-	"cd": true, "pushd": true, "popd": true, "set": true, "unset": true, "shopt": true, "umask": true, "ulimit": true,
-	"echo": true, "printf": true, "pwd": true, "true": true, ":": true, "export": true,
-}
+var preparing = map[string]bool{"cd": true, "pushd": true, "popd": true, "echo": true, "printf": true, "pwd": true, "true": true, ":": true}
 
 // plainWords returns words without quotes; a word with an expansion in it is
 // "".

@@ -9,7 +9,7 @@ import (
 
 // answers are exit codes that answer a question rather than tell of a failure.
 var answers = []struct {
-	command string
+	command string // with its subcommand, if it is one that has them
 	with    string // a word that must be among the arguments, "" for none
 	code    int
 	meaning string
@@ -21,15 +21,17 @@ var answers = []struct {
 	{"rg", "", 1, "No matches found"},
 	{"ag", "", 1, "No matches found"},
 	{"ack", "", 1, "No matches found"},
-	{"git", "grep", 1, "No matches found"},
+	{"git grep", "", 1, "No matches found"},
 	{"pgrep", "", 1, "No processes matched"},
-	{"fd", "", 1, "No matches found"},
 	{"diff", "", 1, "Files differ"},
 	{"cmp", "", 1, "Files differ"},
-	{"git", "--exit-code", 1, "There are differences"},
-	{"git", "--quiet", 1, "There are differences"},
-	{"git", "--is-ancestor", 1, "It is not an ancestor"},
-	{"git", "check-ignore", 1, "None of the paths is ignored"},
+	{"git diff", "--exit-code", 1, "There are differences"},
+	{"git diff", "--quiet", 1, "There are differences"},
+	{"git diff", "--no-index", 1, "There are differences"},
+	{"git diff-index", "--exit-code", 1, "There are differences"},
+	{"git diff-index", "--quiet", 1, "There are differences"},
+	{"git merge-base", "--is-ancestor", 1, "It is not an ancestor"},
+	{"git check-ignore", "", 1, "None of the paths is ignored"},
 	{"find", "", 1, "Some directories were inaccessible"},
 	{"test", "", 1, "Condition is false"},
 	{"[", "", 1, "Condition is false"},
@@ -38,8 +40,8 @@ var answers = []struct {
 	{"type", "", 1, "Not found"},
 	{"command", "-v", 1, "Not found"},
 	{"expr", "", 1, "The value is empty or zero"},
-	{"systemctl", "is-active", 3, "The unit is not active"},
-	{"systemctl", "is-enabled", 1, "The unit is not enabled"},
+	{"systemctl is-active", "", 3, "The unit is not active"},
+	{"systemctl is-enabled", "", 1, "The unit is not enabled"},
 	{"jq", "-e", 1, "The last output was false or null"},
 	{"jq", "-e", 4, "There was no output"},
 	{"mountpoint", "", 1, "It is not a mount point"},
@@ -52,16 +54,54 @@ var shellComplaint = regexp.MustCompile(`(?m)^bash: `)
 // meaning returns what an exit code of the command answers, "" if it is a
 // failure like any.
 func (s simple) meaning(code int, output string) string {
-	if len(s.words) == 0 || s.chain && shellComplaint.MatchString(output) {
+	if len(s.words) == 0 || shellComplaint.MatchString(output) {
 		return ""
 	}
-	name := path.Base(s.words[0])
+	name := s.name()
+	if name == "find" && !onlyDenied(s.words, output) {
+		return ""
+	}
 	for _, a := range answers {
 		if a.command == name && a.code == code && (a.with == "" || slices.Contains(s.words[1:], a.with)) {
 			return a.meaning
 		}
 	}
 	return ""
+}
+
+// name is the command, with its subcommand if it is one that has them.
+func (s simple) name() string {
+	name := path.Base(s.words[0])
+	if name != "git" && name != "systemctl" {
+		return name
+	}
+	for i := 1; i < len(s.words); i++ {
+		switch word := s.words[i]; {
+		case word == "-C" || word == "-c":
+			i++ // their value
+		case !strings.HasPrefix(word, "-"):
+			return name + " " + word
+		}
+	}
+	return name
+}
+
+// onlyDenied reports whether all that find complains of, and it does, is a want
+// of permission; a command that find runs may have failed without a word.
+func onlyDenied(words []string, output string) bool {
+	if slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "-exec") || strings.HasPrefix(w, "-ok") }) {
+		return false
+	}
+	denied := false
+	for line := range strings.Lines(output) {
+		if strings.HasPrefix(line, "find: ") {
+			if !strings.HasSuffix(strings.TrimSpace(line), "Permission denied") {
+				return false
+			}
+			denied = true
+		}
+	}
+	return denied
 }
 
 // silentCommands write nothing when all is well.

@@ -11,15 +11,33 @@ import (
 const promptAdvice = "The command waited for an answer, and there is nobody to give it: it was ended. Pass the answer as an option (such as -y or --yes), " +
 	"give the input by a pipe or a file, or ask the user to run it in a terminal."
 
-// prompts match an unfinished last line that waits for somebody to type.
-var prompts = regexp.MustCompile(`(?i)\b(?:password|passphrase|passcode|username|login|verification code|otp|pin)\b[^\n]{0,100}:\s*$` +
-	`|[\[(]y(?:es)?/no?(?:/[^\])]*\]?)?[\])]\s*[?:]?\s*$` +
-	`|\(END\)\s*$|--more--\S*\s*$|press (?:any key|enter|return)[^\n]*$`)
+// promptHint is for a command that may have asked something.
+const promptHint = "The last line may be a question, which nobody can answer here. If it is one, pass the answer as an option, by a pipe or a file."
+
+// prompts match a last line without an end that well-known programs write when
+// they wait for somebody to type, as a whole: working commands write lines that
+// resemble them.
+var prompts = regexp.MustCompile(`^(?:` + strings.Join([]string{
+	`(?:\[sudo\] )?[Pp]assword(?: for [^:]+)?: ?`,
+	`\S+@\S+'s password: `,
+	`Enter passphrase(?: for [^:]+)?: `,
+	`(?:Username|Password) for 'https?://[^']+': `,
+	`Verification code: `,
+	`.*\(yes/no(?:/\[fingerprint\])?\)\? `,
+	`Do you want to continue\? \[Y/n\] `,
+	`--More--(?:\(\d+%\))?`,
+	`(?:lines \d+-\d+ )?\(END\)`,
+	`Press any key to continue \. \. \. ?`,
+}, "|") + `)$`)
+
+// questions match a last line that may be one.
+var questions = regexp.MustCompile(`(?i)\b(?:password|passphrase|passcode|username|login|verification code|otp|pin)\b[^\n]{0,100}:\s*$` +
+	`|[\[(]y(?:es)?/no?(?:/[^\])]*\]?)?[\])]\s*[?:]?\s*$|\?\s*$`)
 
 // promptPatience is how many seconds a prompt must stand unanswered. What reads
 // standard input finds it empty and goes on at once; what is still there waits
 // for a terminal that it made for itself.
-const promptPatience = 3
+const promptPatience = 4
 
 // A promptWatch sees the progress of a command each second, and calls found
 // when it stands at a prompt.
@@ -34,14 +52,15 @@ func (w *promptWatch) see(p shellrun.Progress) {
 	if p.Total.Bytes != w.bytes {
 		w.bytes, w.since = p.Total.Bytes, 0
 	}
-	last := p.Last[strings.LastIndexByte(p.Last, '\n')+1:]
-	if p.EndsLine || !prompts.MatchString(last) {
+	if p.EndsLine || !prompts.MatchString(lastLine(p.Last)) {
 		return
 	}
 	if w.since++; w.since >= promptPatience {
 		w.found()
 	}
 }
+
+func lastLine(text string) string { return text[strings.LastIndexByte(text, '\n')+1:] }
 
 // complaints are what commands write when they would have asked, and what to do
 // about it.

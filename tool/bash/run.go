@@ -54,7 +54,7 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 		return t.applySed(ctx, in)
 	}
 	if in.RunInBackground {
-		return t.start(c, in)
+		return t.start(ctx, c, in)
 	}
 	limit := time.Duration(in.Timeout) * time.Millisecond
 	if limit <= 0 {
@@ -65,7 +65,7 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 	waiting := &promptWatch{found: func() { cancel(errPrompt) }}
 	task, err := t.shell(c.Agent).Run(ctx, shellrun.Request{
 		Command: in.Command, Description: in.Description, Tag: c.UseID, Timeout: limit, Detach: t.detaches(c, in.Command),
-		Plain: t.plain(c.Agent, in.Command),
+		Plain: func(dir string) []string { return t.plain(in.Command, dir) },
 		OnProgress: func(p shellrun.Progress) {
 			c.Report(tool.BashProgress{Output: p.Last, Lines: p.Total.Lines, Bytes: p.Total.Bytes, Elapsed: p.Elapsed})
 			waiting.see(p)
@@ -76,6 +76,9 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 	}
 	ended := task.Ended() // asked first, so that the output of an ended one is whole
 	out, shown := t.output(task)
+	if p := task.Progress(); !p.EndsLine && (!ended || task.State() == shellrun.TimedOut) && questions.MatchString(lastLine(p.Last)) {
+		out.note("%s", promptHint)
+	}
 	if !ended {
 		task.MarkRead(shown)
 		out.TimedOutAfterMS = limit.Milliseconds()
@@ -83,17 +86,21 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 		out.inBackground(task)
 		return out, nil
 	}
+	t.warn(&out)
 	out.ended(in.Command, task.Result(), limit)
 	if errors.Is(context.Cause(ctx), errPrompt) {
 		out.Interrupted = false
 		out.note("%s", promptAdvice)
 	}
+	if out.Interrupted { // the call has no outcome, but what was written is not lost
+		return Output{}, tool.Errorf("%s", out.Render().Text())
+	}
 	return out, nil
 }
 
 // start runs a command in the background.
-func (t *Tools) start(c *tool.Call, in Input) (Output, error) {
-	task, err := t.shell(c.Agent).Start(shellrun.Request{
+func (t *Tools) start(ctx context.Context, c *tool.Call, in Input) (Output, error) {
+	task, err := t.shell(c.Agent).Start(ctx, shellrun.Request{
 		Command: in.Command, Description: in.Description, Tag: c.UseID, Timeout: time.Duration(in.Timeout) * time.Millisecond,
 	})
 	if err != nil {
@@ -106,7 +113,7 @@ func (t *Tools) start(c *tool.Call, in Input) (Output, error) {
 }
 
 func notStarted(err error) error {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, context.Canceled) {
 		return err
 	}
 	return tool.Errorf("The command was not started: %w.", err)
@@ -116,7 +123,7 @@ func notStarted(err error) error {
 // background: not one that sleeps on purpose, and only where the model can deal
 // with background commands.
 func (t *Tools) detaches(c *tool.Call, command string) bool {
-	return !t.opts.EndAtLimit && c.Session != nil && c.Session.Flags[BackgroundFlag] && !strings.HasPrefix(strings.TrimSpace(command), "sleep")
+	return !t.opts.EndAtLimit && hasBackground(c.Session) && !lastCommand(command).is("sleep")
 }
 
 // output is what a task has written so far, and how many bytes that is.
@@ -127,6 +134,13 @@ func (t *Tools) output(task *shellrun.Task) (out Output, shown int64) {
 		out.PersistedPath, out.PersistedSize = e.Path, e.Total.Bytes
 	}
 	return out, e.Total.Bytes
+}
+
+// warn notes, once, that commands run without the user's profile.
+func (t *Tools) warn(o *Output) {
+	if err := t.host.Warning(); err != nil {
+		t.warned.Do(func() { o.note("Commands run without the functions, aliases and PATH of the user's shell: %v.", err) })
+	}
 }
 
 func (o *Output) note(format string, args ...any) {
@@ -163,13 +177,13 @@ func (o *Output) ended(command string, r shellrun.Result, limit time.Duration) {
 		}
 	}
 	if r.DirHealed != "" {
-		o.note("The working directory %s no longer exists; the command ran in %s.", r.DirHealed, r.Dir)
+		o.note("The working directory %q cannot be entered any more; the command ran in %q.", r.DirHealed, r.Dir)
 	}
 	if r.DirLost {
-		o.note("The directory in which the command ended no longer exists; the working directory is still %s.", r.Dir)
+		o.note("The directory in which the command ended cannot be entered; the working directory is still %q.", r.Dir)
 	}
 	if r.DirChanged {
-		o.note("The working directory is now %s.", r.Dir)
+		o.note("The working directory is now %q.", r.Dir)
 	}
 	if n := len(r.Status.Ended); n > 0 && r.State == shellrun.Exited {
 		o.note("Ended with the command: %s that it left running (%s). Use run_in_background for what should go on.",

@@ -1,0 +1,125 @@
+package shellrun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+)
+
+// scratchPrefix begins the names of directories that may be removed when their
+// host is gone.
+const scratchPrefix = "haft-run-"
+
+// A hostShell is what all commands are run with.
+type hostShell struct {
+	path    string // of bash
+	profile string // the file with the user's functions and aliases, "" for none
+	env     []string
+	scratch string // a directory for files that commands need while they run
+	warning error  // why there is no profile
+}
+
+// A preparation is the making of a hostShell. It goes on when a command that
+// waits for it is cancelled, since the next one needs it too.
+type preparation struct {
+	done  chan struct{}
+	shell *hostShell
+	err   error
+}
+
+// over reports whether the preparation is done and of no use: it went wrong, or
+// somebody has cleaned up the temporary directory since.
+func (p *preparation) over() bool {
+	select {
+	case <-p.done:
+		return p.err != nil || !isDir(p.shell.scratch)
+	default:
+		return false
+	}
+}
+
+func (p *preparation) discard() error {
+	if p.shell == nil {
+		return nil
+	}
+	return os.RemoveAll(p.shell.scratch)
+}
+
+// prepare returns what commands are run with, made once.
+func (h *Host) prepare(ctx context.Context) (*hostShell, error) {
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		return nil, errClosed
+	}
+	if h.ready == nil || h.ready.over() {
+		h.ready = &preparation{done: make(chan struct{})}
+		go h.complete(h.ready)
+	}
+	p := h.ready
+	h.mu.Unlock()
+	select {
+	case <-p.done:
+		return p.shell, p.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait for the user's shell profile: %w", ctx.Err())
+	}
+}
+
+func (h *Host) complete(p *preparation) {
+	defer close(p.done)
+	p.shell, p.err = h.newShell()
+}
+
+// newShell finds the shell and captures the user's profile.
+func (h *Host) newShell() (*hostShell, error) {
+	path := h.opts.Shell
+	if path == "" {
+		var err error
+		if path, err = exec.LookPath("bash"); err != nil {
+			return nil, errors.New("bash was not found in PATH: install it, or set the shell to use")
+		}
+	}
+	scratch, err := os.MkdirTemp("", scratchPrefix)
+	if err != nil {
+		return nil, fmt.Errorf("make a directory for running commands: %w", err)
+	}
+	h.base.tidy(scratch)
+	h.spool.fallBack(scratch)
+	s := &hostShell{path: path, env: h.env, scratch: scratch}
+	if !h.opts.NoProfile {
+		// Not through a sandbox: the start-up files are the user's own.
+		var p profile
+		p, s.warning = captureProfile(h.base, path, h.env, scratch, h.closing)
+		s.profile, s.env = p.path, replace(h.env, "PATH", p.PATH)
+	}
+	return s, nil
+}
+
+// Prepare does ahead of the first command what that would have to wait for,
+// above all capturing the user's profile.
+func (h *Host) Prepare(ctx context.Context) error {
+	_, err := h.prepare(ctx)
+	return err
+}
+
+// Warning says why the user's shell profile could not be captured, nil if it
+// was, or if no command has run. Commands run without it.
+func (h *Host) Warning() error {
+	h.mu.Lock()
+	p := h.ready
+	h.mu.Unlock()
+	if p == nil {
+		return nil
+	}
+	select {
+	case <-p.done:
+		if p.shell != nil {
+			return p.shell.warning
+		}
+	default:
+	}
+	return nil
+}
