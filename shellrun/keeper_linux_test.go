@@ -81,7 +81,22 @@ func TestAStoppedKeeperDelaysNobodyForLong(t *testing.T) {
 	s := h.NewShell("/")
 	run(t, s, "true")
 	mark := fmt.Sprintf("3600.0%012d", rand.Uint64N(1e12))
-	task := runWithin(t, 30*time.Second, s, Request{Command: "kill -STOP $PPID; (setsid sleep " + mark + " &); sleep " + mark, Timeout: 100 * time.Millisecond})
+	gate := filepath.Join(t.TempDir(), "gate")
+	task, err := s.Start(t.Context(), Request{
+		Command: "until [[ -e " + quote(gate) + " ]]; do sleep 0.01; done; kill -STOP $PPID; (setsid sleep " + mark + " &); sleep " + mark,
+		Timeout: time.Second,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(gate, nil, 0o600); err != nil { // once the keeper has said that the command runs
+		t.Fatal(err)
+	}
+	select {
+	case <-task.Done():
+	case <-time.After(30 * time.Second):
+		t.Fatal("the command hangs")
+	}
 	if r := task.Result(); r.State != TimedOut || !errors.Is(r.Status.Err, errKeeperDied) {
 		t.Errorf("result %+v", r)
 	}
