@@ -20,6 +20,7 @@ package bash
 import (
 	"context"
 	_ "embed"
+	"regexp"
 	"strconv"
 	"sync"
 	"time"
@@ -164,8 +165,13 @@ func (t *Tools) marks(in Input) tool.Marks {
 	if in.RunInBackground || t.opts.ReadOnly == nil || !t.opts.ReadOnly(in.Command, "") {
 		return tool.Marks{}
 	}
-	return tool.Marks{ReadOnly: true, ConcurrencySafe: true, Effect: tool.Pure}
+	// A sibling must not start, or be judged, while the directory may change.
+	return tool.Marks{ReadOnly: true, ConcurrencySafe: !moves.MatchString(in.Command), Effect: tool.Pure}
 }
+
+// moves finds commands that may leave the shell in another directory. It finds too
+// many rather than too few.
+var moves = regexp.MustCompile(`\b(cd|pushd|popd)\b`)
 
 func (t *Tools) validate(_ context.Context, _ *tool.Call, in Input) *tool.Problem {
 	if limit := t.opts.MaxTimeout.Milliseconds(); in.Timeout > limit {

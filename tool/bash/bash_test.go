@@ -148,6 +148,9 @@ func TestProgressIsTyped(t *testing.T) {
 func TestReadOnlyCommandsRunBesideEachOther(t *testing.T) {
 	r := newRig(t, nil, &bash.Options{ReadOnly: func(command, _ string) bool { return !strings.HasPrefix(command, "rm") }})
 	marks := func(input string) tool.Marks { return r.set.Lookup("Bash").MarksOf(&tool.Call{Input: []byte(input)}) }
+	if m := marks(`{"command":"cd sub && ls"}`); !m.ReadOnly || m.ConcurrencySafe {
+		t.Errorf("a command that moves the shell: %+v", m)
+	}
 	if m := marks(`{"command":"ls"}`); !m.ReadOnly || !m.ConcurrencySafe {
 		t.Errorf("marks of ls: %+v", m)
 	}
