@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/haftdev/haft/output"
+	"github.com/haftdev/haft/permission/ask"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/schema"
@@ -79,11 +81,35 @@ func (f *toolsFlags) show(out *sched.Outcome) error {
 		fmt.Fprintln(f.Err, out.Fatal)
 	}
 	for _, b := range out.Result.Content {
-		if _, err := io.WriteString(f.Out, blockText(b)); err != nil {
+		text := blockText(b)
+		if isTerminal(f.Out) {
+			text = harmless(text)
+		}
+		if _, err := io.WriteString(f.Out, text); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// isTerminal reports whether a person sees what is written.
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// harmless shows what a file or command holds without letting it move the cursor
+// or reorder the line.
+func harmless(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = ask.Visible(line)
+	}
+	return strings.Join(lines, "\n")
 }
 
 func repairTexts(repairs []schema.Repair) []string {
