@@ -1,6 +1,7 @@
 package textfile
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -12,8 +13,8 @@ import (
 // that the file already holds keeps its very bytes, ending and invalid sequences included. New lines end as the line before them
 // does. Content that itself holds the file's \r was meant so and is taken as it is.
 func (t *Text) Rewrite(content string) ([]byte, error) {
-	if len(t.enc.bom) > 0 {
-		content = strings.TrimPrefix(content, "\uFEFF")
+	if mark := "\uFEFF"; len(t.enc.bom) > 0 && !bytes.HasPrefix(t.text, []byte(mark)) {
+		content = strings.TrimPrefix(content, mark)
 	}
 	splices, err := t.lineSplices(content)
 	if err != nil {

@@ -3,9 +3,11 @@ package textfile
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -399,4 +401,60 @@ func FuzzSplice(f *testing.F) {
 			t.Fatal("the result does not decode to the spliced text")
 		}
 	})
+}
+
+// FuzzRewrite: writing what was shown changes nothing, and any other content reads back as it was given, but for line endings.
+func FuzzRewrite(f *testing.F) {
+	f.Add([]byte("a\r\nb\nc"), "a\nx\nc")
+	f.Add([]byte("\xff\xfea\x00\n\x00\x00\xd8\n\x00"), "a\nb\n")
+	f.Add([]byte("caf\xe9 \u00e9\u00e9\u00e9\u00e9\nb\n"), "b\n")
+	f.Add([]byte("a\rb\r"), "a\nB\n")
+	f.Add([]byte("\ufeffa\n"), "\ufeffb")
+	f.Add([]byte("\ufeff\ufeffa\n"), "b")
+	plain := func(s string) string {
+		return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
+	}
+	f.Fuzz(func(t *testing.T, raw []byte, content string) {
+		text, err := Parse(raw)
+		if err != nil || !utf8.ValidString(content) {
+			return
+		}
+		shown := strings.ToValidUTF8(string(text.Bytes()), "\uFFFD")
+		if got, err := text.Rewrite(shown); err != nil || !bytes.Equal(got, raw) {
+			t.Fatalf("%q was written as %q, %v", raw, got, err)
+		}
+		got, err := text.Rewrite(content)
+		if err != nil {
+			return
+		}
+		if len(text.Encoding().BOM()) > 0 && !strings.HasPrefix(shown, "\ufeff") {
+			content = strings.TrimPrefix(content, "\ufeff")
+		}
+		now := strings.ToValidUTF8(string(Decode(got, text.Encoding()).Bytes()), "\uFFFD")
+		if plain(now) != plain(content) {
+			t.Fatalf("%q over %q reads %q", content, raw, now)
+		}
+	})
+}
+
+func TestRewritingALargeFileIsCheap(t *testing.T) {
+	var a, b strings.Builder
+	for i := range 100_000 {
+		fmt.Fprintf(&a, "line %d of the old text\n", i)
+		fmt.Fprintf(&b, "line %d of the new text\n", i)
+	}
+	text, err := Parse([]byte(a.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	got, err := text.Rewrite(b.String())
+	if err != nil || string(got) != b.String() {
+		t.Fatal("not what was given", err)
+	}
+	if d := time.Since(start); d > 10*time.Second {
+		t.Errorf("%v for nothing in common", d)
+	} else {
+		t.Log(d)
+	}
 }
