@@ -32,9 +32,13 @@ type preparation struct {
 // over reports whether the preparation is done and of no use: it went wrong, or
 // somebody has cleaned up the temporary directory since.
 func (p *preparation) over() bool {
+	return p.ended() && (p.err != nil || !isDir(p.shell.scratch))
+}
+
+func (p *preparation) ended() bool {
 	select {
 	case <-p.done:
-		return p.err != nil || !isDir(p.shell.scratch)
+		return true
 	default:
 		return false
 	}
@@ -62,10 +66,12 @@ func (h *Host) prepare(ctx context.Context) (*hostShell, error) {
 	h.mu.Unlock()
 	select {
 	case <-p.done:
-		return p.shell, p.err
 	case <-ctx.Done():
-		return nil, fmt.Errorf("wait for the user's shell profile: %w", ctx.Err())
+		if !p.ended() { // however short the time is, what is ready is not waited for
+			return nil, fmt.Errorf("wait for the user's shell profile: %w", ctx.Err())
+		}
 	}
+	return p.shell, p.err
 }
 
 func (h *Host) complete(p *preparation) {
@@ -111,15 +117,8 @@ func (h *Host) Warning() error {
 	h.mu.Lock()
 	p := h.ready
 	h.mu.Unlock()
-	if p == nil {
+	if p == nil || !p.ended() || p.shell == nil {
 		return nil
 	}
-	select {
-	case <-p.done:
-		if p.shell != nil {
-			return p.shell.warning
-		}
-	default:
-	}
-	return nil
+	return p.shell.warning
 }
