@@ -40,15 +40,20 @@ func (a *analyzer) call(c *syntax.CallExpr) flow {
 		a.bareAssign(assigns)
 		return here
 	}
-	if args[0].guess == "cd" {
-		a.simple(args, assigns)
-		return a.cd(args, assigns)
-	}
-	if args[0].guess == "pushd" || args[0].guess == "popd" {
-		here.ok = dirs{lost}
-	}
 	a.simple(args, assigns)
+	switch {
+	case args[0].guess == "cd":
+		return a.cd(args, assigns)
+	case a.moves(args):
+		return flow{dirs{lost}, dirs{lost}}
+	}
 	return here
+}
+
+// moves reports whether a command may leave the shell in another directory.
+func (a *analyzer) moves(args []value) bool {
+	inner := a.unwrapped(args)
+	return len(inner) > 0 && slices.Contains([]string{"cd", "pushd", "popd", "eval", "source", "."}, inner[0].guess)
 }
 
 // assignValue returns NAME=value as a word whose Value is the value alone.

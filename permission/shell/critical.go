@@ -139,7 +139,9 @@ func (a *analyzer) criticalPlace(text, dir, how string) string {
 	case full == "~" || text == "$HOME":
 		return how + "the home directory"
 	case strings.HasPrefix(full, "/"):
-	case dir == lost || dir == "":
+	case dir == lost:
+		return how + full + " in a directory that is only known when it runs"
+	case dir == "":
 		if full == "." || full == ".." || strings.HasPrefix(full, "../") {
 			return how + "the working directory or what is above it"
 		}

@@ -67,6 +67,9 @@ func (a *analyzer) readOnlyWords(args []grammar.Word, depth int) (grammar.Use, e
 		return grammar.Use{}, err
 	}
 	args = append([]grammar.Word{grammar.Literal(name)}, args[1:]...)
+	if name == "cd" && depth < maxWrappers {
+		return grammar.Use{}, errors.New("cd behind a wrapper is read differently by shells")
+	}
 	if use, err, ok := a.builtin(args); ok {
 		return use, err
 	}
@@ -158,6 +161,7 @@ func (a *analyzer) builtin(args []grammar.Word) (grammar.Use, error, bool) {
 			if !a.reading || !w.Known() || !(localName(w.Value) || i == 0 && w.Value == "-r") {
 				return grammar.Use{}, errors.New("read sets a variable"), true
 			}
+			a.rebind(w.Value)
 		}
 		return grammar.Use{}, readAlone(args), true
 	case "git":
