@@ -27,6 +27,8 @@
 //	names                only the names and properties of files are shown
 //	keys                 flags may also be written without a dash, clustered,
 //	                     as the first word (tar tf)
+//	apart                a short flag in a cluster takes its value from the
+//	                     next words, never from the rest of the cluster
 //	wraps allow|deny N   a program that runs another one after N operands
 //	match COMMAND        an example that fits; a test runs it
 //	not-match COMMAND    an example that must not fit

@@ -122,6 +122,8 @@ func (r *reader) cluster(letters string) {
 			continue
 		case f.arity == attached && rest == "":
 			r.see(name)
+		case rest != "" && r.form.marks.apart:
+			r.err = fmt.Errorf("the value of %s must be a word of its own", name)
 		case rest != "":
 			r.use(name, f, Literal(rest))
 		default:

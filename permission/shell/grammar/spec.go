@@ -22,7 +22,7 @@ type form struct {
 }
 
 // marks are the properties that a form passes on to who asks.
-type marks struct{ safe, git, tree, names, keys, inherit bool }
+type marks struct{ safe, git, tree, names, keys, apart, inherit bool }
 
 type flag struct {
 	arity arity
