@@ -111,7 +111,7 @@ type analyzer struct {
 	assigned map[string]bool    // names that the script assigns outside of for
 	nested   int                // depth of scripts inside words: only Deny and paths count
 	depth    int                // of the statements being walked
-	steps    int                // budget of commands
+	steps    int                // budget of statements and commands
 	reading  bool               // in the condition of "while read x"
 	indirect bool               // some operand comes from the output of a command
 	words    []string           // literal words of all commands
@@ -119,9 +119,9 @@ type analyzer struct {
 	taken    map[string]bool    // commands and scripts whose inner commands are in Deny
 }
 
-// maxSteps bounds the commands that are looked at, loops unrolled. Beyond it
+// maxSteps bounds the statements and commands that are looked at, loops unrolled. Beyond it
 // the command is not read-only and not exact, but Deny still gets the rest.
-const maxSteps = 2000
+const maxSteps = 4000
 
 // maxDepth bounds nesting.
 const maxDepth = 100

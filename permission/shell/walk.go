@@ -41,6 +41,9 @@ func (a *analyzer) stmt(st *syntax.Stmt) flow {
 		a.denyTokens(a.text(st))
 		return flow{dirs{lost}, dirs{lost}}
 	}
+	if a.steps--; a.steps < 0 {
+		a.refuse("the command has too many parts") // loops take no further turns
+	}
 	if st.Background || st.Coprocess || st.Disown {
 		a.fail("it leaves a process running in the background")
 	}
@@ -204,14 +207,23 @@ func (a *analyzer) whileClause(c *syntax.WhileClause) flow {
 	start := a.dirs
 	out := a.turn(c)
 	if !start.holds(out) { // the next turn starts elsewhere, and may move again
-		a.dirs = dirs{lost}
-		a.turn(c)
+		a.fromAnywhere(func() { a.turn(c) })
 		out = dirs{lost}
 	}
 	if !readLoop(c) {
 		a.refuse("a loop that may never end")
 	}
 	return flow{out, out}
+}
+
+// fromAnywhere walks a turn of a loop that may start in any directory. It does
+// nothing once the command is refused for its size, or nested loops would
+// double the work at each level.
+func (a *analyzer) fromAnywhere(turn func()) {
+	if a.steps >= 0 {
+		a.dirs = dirs{lost}
+		turn()
+	}
 }
 
 // turn walks the condition and the body of a loop once.
@@ -308,8 +320,8 @@ func (a *analyzer) forClause(c *syntax.ForClause) flow {
 		out = out.union(a.loopBody(c).any())
 		if !start.holds(out) { // the next turn starts elsewhere, and one item may be several
 			out = dirs{lost}
-			start, a.dirs = out, out
-			a.loopBody(c)
+			start = out
+			a.fromAnywhere(func() { a.loopBody(c) })
 		}
 	}
 	return flow{out, out}
