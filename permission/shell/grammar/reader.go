@@ -143,6 +143,10 @@ func (r *reader) nextValue(name string) Word {
 	if w.Many || w.Pattern != "" {
 		r.err = fmt.Errorf("the value of %s could become several words", name)
 	}
+	if r.form.style != find && !r.form.marks.safe && looksLikeFlag(w.Value) {
+		// If the flag takes no value after all, this is another flag.
+		r.err = fmt.Errorf("the value of %s looks like a flag", name)
+	}
 	r.next++
 	return w
 }
@@ -248,6 +252,12 @@ func (r *reader) matchOperands() error {
 		return fmt.Errorf("takes no such operand: %s", rest[0].Value)
 	}
 	return nil
+}
+
+// looksLikeFlag reports whether a program might take a word for a flag; -5 and
+// a lone dash do no harm.
+func looksLikeFlag(s string) bool {
+	return len(s) > 1 && s[0] == '-' && (s[1] < '0' || s[1] > '9')
 }
 
 func isNumber(s string) bool {
