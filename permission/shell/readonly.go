@@ -16,8 +16,8 @@ const maxWrappers = 8
 // harmlessNames are variables that cannot change what a program runs, loads or
 // contacts.
 var harmlessNames = []string{
-	"LANG", "LANGUAGE", "TZ", "NO_COLOR", "COLUMNS", "LINES", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "NODE_ENV", "CI", "TERM", "TIME_STYLE", "BLOCKSIZE", "BLOCK_SIZE", "POSIXLY_CORRECT",
-	"GIT_OPTIONAL_LOCKS", "GIT_TERMINAL_PROMPT", "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "RUST_BACKTRACE", "GH_NO_UPDATE_NOTIFIER", "DEBIAN_FRONTEND",
+	"LANG", "LANGUAGE", "TZ", "NO_COLOR", "COLUMNS", "LINES", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "NODE_ENV", "CI", "TERM", "TIME_STYLE", "BLOCKSIZE", "BLOCK_SIZE",
+	"PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "RUST_BACKTRACE", "GH_NO_UPDATE_NOTIFIER", "DEBIAN_FRONTEND",
 }
 
 // pagers are variables that name a program; cat is one that does nothing.
@@ -33,6 +33,8 @@ func harmlessAssign(as assignment, args []value) bool {
 	case as.name == "TERM" || as.name == "TZ" || as.name == "LANG" || as.name == "LANGUAGE" || strings.HasPrefix(as.name, "LC_"):
 		// A value with a slash could name a file to load.
 		return !strings.Contains(v.Value, "..") && !strings.HasPrefix(v.Value, "/") && !strings.HasPrefix(v.Value, ":") && (as.name == "TZ" || !strings.Contains(v.Value, "/"))
+	case as.name == "GIT_OPTIONAL_LOCKS" || as.name == "GIT_TERMINAL_PROMPT":
+		return v.Value == "0"
 	case as.name == "IFS":
 		return args[0].guess == "read"
 	}
