@@ -92,7 +92,10 @@ func (a *analyzer) simple(args []value, assigns []assignment) {
 		if v.Known() {
 			a.words = append(a.words, v.Value)
 		}
-		a.indirect = a.indirect || v.output
+		if v.output {
+			a.indirect = true
+			a.words = append(a.words, v.guess)
+		}
 	}
 	a.deny(assigns, args)
 	a.critical(args)

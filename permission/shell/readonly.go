@@ -3,6 +3,7 @@ package shell
 import (
 	"errors"
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -238,7 +239,17 @@ func (a *analyzer) useReads(use grammar.Use) error {
 			shape = w.Shape
 		}
 		a.read(w)
-		if reason := a.sensitive(shape, !w.Known() && !use.Names, use.Tree); reason != "" && bad == nil {
+		loose := !w.Known() || strings.ContainsAny(shape, "*?[") // git expands patterns itself
+		if reason := a.sensitive(shape, loose && !use.Names, use.Tree); reason != "" && bad == nil {
+			bad = errors.New(reason)
+		}
+	}
+	for _, w := range use.Globs {
+		shape := w.Value
+		if !w.Known() {
+			shape = w.Shape
+		}
+		if reason := a.sensitive(shape, true, false); reason != "" && !strings.HasPrefix(shape, "!") && bad == nil {
 			bad = errors.New(reason)
 		}
 	}
@@ -252,8 +263,21 @@ func (a *analyzer) checkIndirect() {
 		return
 	}
 	for _, w := range a.words {
-		if reason := a.sensitive(w, false, false); reason != "" {
+		if slices.Contains(respellers, w) {
+			a.refuse(w + " may spell the name of a file that holds credentials")
+		}
+		if reason := a.sensitive(w, namePattern(w), false); reason != "" {
 			a.refuse(reason)
 		}
 	}
+}
+
+// respellers turn a harmless text into the name of another file.
+var respellers = []string{"rev", "base64", "base32", "basenc", "xxd"}
+
+// namePattern reports whether a word may be a pattern of file names, such as
+// find takes, rather than a script or a test.
+func namePattern(w string) bool {
+	_, err := path.Match(w, "")
+	return err == nil && strings.ContainsAny(w, "*?[") && w != ".*" && !strings.HasPrefix(w, "s/") && !strings.HasPrefix(w, "/") && !strings.Contains(w, " ")
 }

@@ -10,6 +10,7 @@ import (
 // A Use is what a command that fits its grammar does with its arguments.
 type Use struct {
 	Reads []Word // operands and values that name files
+	Globs []Word // patterns that choose which files are read
 	Git   bool   // the configuration of the git repository matters
 	Tree  bool   // directories are read with all that is below them
 	Names bool   // only names and properties of files are shown
@@ -116,5 +117,5 @@ func (f *form) check(args []Word) (Use, error) {
 	if err := r.matchOperands(); err != nil {
 		return Use{}, err
 	}
-	return Use{Reads: r.reads, Git: f.marks.git, Tree: f.marks.tree, Names: f.marks.names}, nil
+	return Use{Reads: r.reads, Globs: r.globs, Git: f.marks.git, Tree: f.marks.tree, Names: f.marks.names}, nil
 }

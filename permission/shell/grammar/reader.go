@@ -13,6 +13,7 @@ type reader struct {
 	seen     map[string]bool
 	operands []Word
 	reads    []Word
+	globs    []Word
 	ended    bool // "--" was read: no flags follow
 	err      error
 }
@@ -160,6 +161,9 @@ func (r *reader) use(name string, f flag, value Word) {
 	}
 	if f.kind.path {
 		r.reads = append(r.reads, f.kind.file(value))
+	}
+	if f.kind.glob {
+		r.globs = append(r.globs, value)
 	}
 	r.see(name)
 }
