@@ -98,7 +98,7 @@ func (p *parser) line(word, rest string) error {
 	switch word {
 	case "command":
 		p.names = strings.Fields(rest)
-		p.root = &spec{name: p.names[0], subs: map[string]*spec{}}
+		p.root = &spec{subs: map[string]*spec{}}
 		p.startNode(p.root)
 		return nil
 	case "match", "not-match":
@@ -145,7 +145,7 @@ func (p *parser) startSub(words []string) error {
 			}
 		}
 		if next == nil {
-			next = &spec{name: n.name + " " + names, subs: map[string]*spec{}}
+			next = &spec{subs: map[string]*spec{}}
 		}
 		for _, name := range strings.Split(names, "|") {
 			n.subs[name] = next

@@ -2,7 +2,6 @@ package grammar
 
 // A spec is what one program or subcommand accepts.
 type spec struct {
-	name  string
 	flags map[string]flag  // before a subcommand
 	subs  map[string]*spec // nil: none
 	forms []*form          // ways of use without a further subcommand
