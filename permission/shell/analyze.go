@@ -89,6 +89,8 @@ func Analyze(command string, opts *Options) *Analysis {
 	}
 	a.assigned = assignedNames(file)
 	a.stmts(file.Stmts)
+	a.denyFed()
+	a.criticalInput()
 	a.checkIndirect()
 	if a.out.Reason == "" {
 		a.render(file)
@@ -116,6 +118,10 @@ type analyzer struct {
 	indirect bool               // some operand comes from the output of a command
 	words    []string           // literal words of all commands
 	denied   map[string]bool    // texts in Deny
+	texts    []string           // what commands print or get as input
+	removes  bool               // some command removes directories
+	fed      bool               // some shell reads its script from its input
+	aliases  map[string]string  // what alias defines
 	taken    map[string]bool    // commands and scripts whose inner commands are in Deny
 }
 

@@ -69,6 +69,9 @@ func (a *analyzer) assignValue(as *syntax.Assign) value {
 		return value{}
 	}
 	v := a.value(as.Value)
+	if as.Name != nil && slices.Contains(programVariables, as.Name.Value) {
+		a.denyScript(v.guess, maxDenyWrappers)
+	}
 	if v.Pattern != "" { // no pattern is expanded here
 		v.Value, v.Pattern, v.Many = v.guess, "", false
 	}
@@ -97,6 +100,7 @@ func (a *analyzer) simple(args []value, assigns []assignment) {
 			a.words = append(a.words, v.guess)
 		}
 	}
+	a.feed(printed(args))
 	a.deny(assigns, args)
 	a.critical(args)
 	use, err := a.readOnly(args, assigns)
