@@ -95,7 +95,7 @@ func (a *analyzer) readOnlyWords(args []grammar.Word, depth int) (grammar.Use, e
 // isBuiltinOnly reports whether a program of this name is not what the shell's
 // own command of the same name is.
 func isBuiltinOnly(name string) bool {
-	return slices.Contains([]string{"cd", "read", "command", "builtin", "type", "ulimit"}, name)
+	return slices.Contains([]string{"cd", "read", "command", "builtin", "type", "ulimit", "set"}, name)
 }
 
 // program returns the bare name of a program that is the system's.
@@ -167,6 +167,10 @@ func (a *analyzer) builtin(args []grammar.Word) (grammar.Use, error, bool) {
 			a.rebind(w.Value)
 		}
 		return grammar.Use{}, readAlone(args), true
+	case "set":
+		if a.lone {
+			return grammar.Use{}, errors.New("set changes the shell and nothing follows"), true
+		}
 	case "git":
 		if a.moved() {
 			return grammar.Use{}, errors.New("git in another directory heeds the configuration there"), true

@@ -296,7 +296,7 @@ func (a *analyzer) forClause(c *syntax.ForClause) flow {
 	}
 	items := a.values(iter.Items...)
 	name := iter.Name.Value
-	sure := !a.assigned[name] && localName(name)
+	sure := a.assigned[name] == 0 && localName(name)
 	if !sure {
 		a.refuse("the loop sets a variable that matters or that is also set elsewhere")
 	}
