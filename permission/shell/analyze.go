@@ -87,8 +87,11 @@ func Analyze(command string, opts *Options) *Analysis {
 		a.unreadable(command, "the command holds nothing but comments")
 		return a.finish()
 	}
-	a.assigned = assignedNames(file)
+	a.assigned, a.looped = setNames(file)
+	a.lone = len(file.Stmts) == 1
 	a.stmts(file.Stmts)
+	a.denyFed()
+	a.criticalInput()
 	a.checkIndirect()
 	if a.out.Reason == "" {
 		a.render(file)
@@ -108,20 +111,26 @@ type analyzer struct {
 	source   string
 	dirs     dirs               // where the shell may be
 	vars     map[string]binding // what is known about variables
-	assigned map[string]bool    // names that the script assigns outside of for
+	assigned map[string]int     // how often the script may set a name, for aside
+	looped   map[string]bool    // names that for sets
+	lone     bool               // the script is one statement
 	nested   int                // depth of scripts inside words: only Deny and paths count
 	depth    int                // of the statements being walked
-	steps    int                // budget of commands
+	steps    int                // budget of statements and commands
 	reading  bool               // in the condition of "while read x"
 	indirect bool               // some operand comes from the output of a command
 	words    []string           // literal words of all commands
 	denied   map[string]bool    // texts in Deny
+	texts    []string           // what commands print or get as input
+	removes  bool               // some command removes directories
+	fed      bool               // some shell reads its script from its input
+	aliases  map[string]string  // what alias defines
 	taken    map[string]bool    // commands and scripts whose inner commands are in Deny
 }
 
-// maxSteps bounds the commands that are looked at, loops unrolled. Beyond it
+// maxSteps bounds the statements and commands that are looked at, loops unrolled. Beyond it
 // the command is not read-only and not exact, but Deny still gets the rest.
-const maxSteps = 2000
+const maxSteps = 4000
 
 // maxDepth bounds nesting.
 const maxDepth = 100
@@ -190,26 +199,28 @@ func compactPaths(paths []Path) []Path {
 	})
 }
 
-// assignedNames returns the variables that the script may set by other means
-// than a for loop.
-func assignedNames(file *syntax.File) map[string]bool {
-	names := map[string]bool{}
+// setNames returns how often the script may set each variable by other means
+// than a for loop, and the variables of its for loops.
+func setNames(file *syntax.File) (names map[string]int, looped map[string]bool) {
+	names, looped = map[string]int{}, map[string]bool{}
 	syntax.Walk(file, func(node syntax.Node) bool {
 		switch n := node.(type) {
 		case *syntax.Assign:
 			if n.Name != nil {
-				names[n.Name.Value] = true
+				names[n.Name.Value]++
 			}
 		case *syntax.CallExpr:
 			for _, w := range n.Args { // read x, printf -v x, unset x …
-				names[w.Lit()] = true
+				names[w.Lit()]++
 			}
+		case *syntax.WordIter:
+			looped[n.Name.Value] = true
 		case *syntax.ParamExp:
 			if n.Exp != nil && n.Param != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
-				names[n.Param.Value] = true
+				names[n.Param.Value]++
 			}
 		}
 		return true
 	})
-	return names
+	return names, looped
 }

@@ -40,15 +40,20 @@ func (a *analyzer) call(c *syntax.CallExpr) flow {
 		a.bareAssign(assigns)
 		return here
 	}
-	if args[0].guess == "cd" {
-		a.simple(args, assigns)
-		return a.cd(args, assigns)
-	}
-	if args[0].guess == "pushd" || args[0].guess == "popd" {
-		here.ok = dirs{lost}
-	}
 	a.simple(args, assigns)
+	switch {
+	case args[0].guess == "cd":
+		return a.cd(args, assigns)
+	case a.moves(args):
+		return flow{dirs{lost}, dirs{lost}}
+	}
 	return here
+}
+
+// moves reports whether a command may leave the shell in another directory.
+func (a *analyzer) moves(args []value) bool {
+	inner := a.unwrapped(args)
+	return len(inner) > 0 && slices.Contains([]string{"cd", "pushd", "popd", "eval", "source", "."}, inner[0].guess)
 }
 
 // assignValue returns NAME=value as a word whose Value is the value alone.
@@ -64,6 +69,9 @@ func (a *analyzer) assignValue(as *syntax.Assign) value {
 		return value{}
 	}
 	v := a.value(as.Value)
+	if as.Name != nil && slices.Contains(programVariables, as.Name.Value) {
+		a.denyScript(v.guess, maxDenyWrappers)
+	}
 	if v.Pattern != "" { // no pattern is expanded here
 		v.Value, v.Pattern, v.Many = v.guess, "", false
 	}
@@ -71,10 +79,17 @@ func (a *analyzer) assignValue(as *syntax.Assign) value {
 }
 
 // bareAssign handles assignments without a command: they stay for later ones.
+// One is relied on if it surely runs, is the only one and nobody else heeds the
+// variable.
 func (a *analyzer) bareAssign(assigns []assignment) {
-	a.refuse("it sets a variable for what follows")
 	for _, as := range assigns {
 		v := as.value
+		if a.depth == 1 && a.nested == 0 && !a.lone && v.Known() && v.refuse == "" && a.assigned[as.name] == 1 && !a.looped[as.name] && localName(as.name) {
+			a.vars[as.name] = binding{value: v, sure: true}
+			a.deny(nil, words(as.name+"="+v.guess))
+			continue
+		}
+		a.refuse("it sets a variable for what follows")
 		v.Dynamic, v.Value = true, ""
 		a.vars[as.name] = binding{value: v}
 		a.deny(nil, words(as.name+"="+as.value.guess))
@@ -87,8 +102,12 @@ func (a *analyzer) simple(args []value, assigns []assignment) {
 		if v.Known() {
 			a.words = append(a.words, v.Value)
 		}
-		a.indirect = a.indirect || v.output
+		if v.output {
+			a.indirect = true
+			a.words = append(a.words, v.guess)
+		}
 	}
+	a.feed(printed(args))
 	a.deny(assigns, args)
 	a.critical(args)
 	use, err := a.readOnly(args, assigns)

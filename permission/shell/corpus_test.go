@@ -10,17 +10,21 @@ import (
 	"testing"
 )
 
-// A labelled command of testdata/bash.jsonl.
+// A labelled command of testdata/bash.jsonl or testdata/holes.jsonl.
 type labelled struct {
 	Cmd      string
 	ReadOnly bool
+	Deny     string // a text that deny rules must see, "": any
+	Critical bool   // the circuit breaker must see it
 	Why      string
 	Class    string
 }
 
-func corpus(t testing.TB) []labelled {
+func corpus(t testing.TB) []labelled { return labels(t, "testdata/bash.jsonl") }
+
+func labels(t testing.TB, file string) []labelled {
 	t.Helper()
-	f, err := os.Open("testdata/bash.jsonl")
+	f, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,16 +17,17 @@ func (a *analyzer) critical(args []value) {
 	switch {
 	case name == "rm" || name == "rmdir" || name == "shred" || name == "unlink" || name == "srm":
 		recursive := slices.ContainsFunc(flags, func(v value) bool {
-			return v.guess == "--recursive" || !strings.HasPrefix(v.guess, "--") && strings.ContainsAny(v.guess, "rR")
+			return isRecursive(v.guess) || !strings.HasPrefix(v.guess, "--") && strings.ContainsAny(v.guess, "rR")
 		})
 		a.criticalRemoval(rest, recursive)
+		a.removes = a.removes || recursive
 	case name == "mv" && len(rest) > 1:
 		a.criticalRemoval(rest[:len(rest)-1], true)
 	case name == "find" && slices.ContainsFunc(args, func(v value) bool { return v.guess == "-delete" || v.guess == "rm" }):
-		if !slices.ContainsFunc(args, func(v value) bool { return slices.Contains(findTests, v.guess) }) {
+		if !narrows(args) {
 			a.criticalRemoval(findRoots(args[1:]), true)
 		}
-	case (name == "chmod" || name == "chown" || name == "chgrp") && slices.ContainsFunc(flags, func(v value) bool { return strings.Contains(v.guess, "R") || v.guess == "--recursive" }) && len(rest) > 1:
+	case (name == "chmod" || name == "chown" || name == "chgrp") && slices.ContainsFunc(flags, func(v value) bool { return strings.Contains(v.guess, "R") || isRecursive(v.guess) }) && len(rest) > 1:
 		a.criticalRoots(rest[1:])
 	case strings.HasPrefix(name, "mkfs") || slices.Contains([]string{"wipefs", "fdisk", "sfdisk", "parted", "blkdiscard", "mkswap"}, name):
 		if len(rest) > 0 {
@@ -49,6 +50,37 @@ func (a *analyzer) critical(args []value) {
 
 // findTests narrow what find -delete removes.
 var findTests = strings.Fields("-name -iname -path -ipath -wholename -regex -iregex -newer -mtime -mmin -ctime -cmin -atime -amin -size -empty -user -group -perm -inum -samefile")
+
+// narrows reports whether the tests of find spare anything: -name '*' spares
+// nothing, and after an -o or a ! nobody knows.
+func narrows(args []value) bool {
+	tests := false
+	for i, v := range args {
+		switch {
+		case v.guess == "-o" || v.guess == "-or" || v.guess == "!" || v.guess == "-not" || v.guess == ",":
+			return false
+		case slices.Contains(findTests, v.guess):
+			tests = tests || v.guess == "-empty" || i+1 < len(args) && strings.Trim(args[i+1].guess, "*?./") != ""
+		}
+	}
+	return tests
+}
+
+// isRecursive reports whether a word is --recursive or an abbreviation.
+func isRecursive(s string) bool { return len(s) > 2 && strings.HasPrefix("--recursive", s) }
+
+// criticalInput judges what a recursive removal may get as its input, through
+// xargs: any word of the whole command.
+func (a *analyzer) criticalInput() {
+	if !a.removes || !slices.Contains(a.words, "xargs") && !slices.Contains(a.words, "parallel") {
+		return
+	}
+	for _, w := range slices.Concat(a.words, strings.Fields(strings.Join(a.texts, " "))) {
+		if strings.HasPrefix(w, "/") || strings.HasPrefix(w, "~") {
+			a.criticalRemoval(words(w), true)
+		}
+	}
+}
 
 func findRoots(args []value) []value {
 	var out []value
@@ -111,6 +143,9 @@ func (a *analyzer) criticalRoots(rest []value) {
 // criticalPath returns what the removal of v from dir would lose.
 func (a *analyzer) criticalPath(v value, dir string, recursive bool) string {
 	text := v.guess
+	if trimmed := strings.TrimRight(text, "/"); trimmed != "" {
+		text = trimmed
+	}
 	if v.Pattern != "" || v.Dynamic {
 		// A wildcard right below a place empties it.
 		parent, last := path.Split(text)
@@ -139,7 +174,9 @@ func (a *analyzer) criticalPlace(text, dir, how string) string {
 	case full == "~" || text == "$HOME":
 		return how + "the home directory"
 	case strings.HasPrefix(full, "/"):
-	case dir == lost || dir == "":
+	case dir == lost:
+		return how + full + " in a directory that is only known when it runs"
+	case dir == "":
 		if full == "." || full == ".." || strings.HasPrefix(full, "../") {
 			return how + "the working directory or what is above it"
 		}

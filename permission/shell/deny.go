@@ -54,7 +54,7 @@ func (a *analyzer) denyWords(args []value, depth int) {
 	}
 	c := command(args)
 	a.addDeny(c)
-	key := strings.Join(c.Words, unknown)
+	key := a.inContext(strings.Join(c.Words, unknown))
 	if a.taken[key] {
 		return // its inner commands are known; without this, time could double at each level
 	}
@@ -70,6 +70,9 @@ func (a *analyzer) denyWords(args []value, depth int) {
 	if depth == 0 {
 		a.denySuffixes(args)
 		return
+	}
+	if text, ok := a.aliases[name]; ok {
+		a.denyWords(append(words(strings.Fields(text)...), args[1:]...), depth-1)
 	}
 	a.denyInner(name, args, depth)
 }
@@ -87,14 +90,17 @@ func respell(args []value, c Command) []value {
 }
 
 // shells run the operand of -c.
-var shells = []string{"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish", "su", "script", "runuser", "busybox", "yash", "tcsh", "csh"}
+var shells = []string{"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish", "su", "script", "runuser", "busybox", "toybox", "yash", "tcsh", "csh"}
 
 // denyInner adds the commands that the program name would run.
 func (a *analyzer) denyInner(name string, args []value, depth int) {
 	switch {
 	case slices.Contains(shells, name):
 		a.denyShell(args, depth)
+	case name == "alias":
+		a.denyAlias(args, depth)
 	case name == "eval":
+		a.fed = a.fed || slices.ContainsFunc(args, func(v value) bool { return v.output })
 		if script := joinGuesses(args[1:]); strings.ContainsAny(script, "\"'\\$`;&|<>(){}\n#") {
 			a.denyScript(script, depth)
 		} else {
@@ -102,26 +108,21 @@ func (a *analyzer) denyInner(name string, args []value, depth int) {
 			a.denyWords(inner, depth-1)
 			a.critical(inner)
 		}
-	case name == "trap" || name == "ssh" || name == "pwsh" || name == "git" && slices.ContainsFunc(args, runsScript):
-		for _, v := range args[1:] {
-			if strings.ContainsAny(v.guess, " \t\n;|&") {
-				a.denyScript(v.guess, depth)
-			}
-		}
+	case name == "trap" || name == "pwsh" || name == "watch" || name == "flock":
+		a.denyTexts(args[1:], depth)
+	case name == "git":
+		a.denyGit(args, depth)
+	case name == "sed" || name == "gsed":
+		a.denySed(args, depth)
+	case (name == "source" || name == ".") && len(args) > 1 && strings.HasPrefix(args[1].guess, "/dev/"):
+		a.fed = true
 	case name == "find" || name == "fd" || name == "fdfind":
 		a.denyExec(args, depth)
 	case name == "env":
 		a.denyEnvSplit(args, depth)
-	case name == "parallel":
-		a.denySuffixes(args)
 	}
-	if len(args) > 1 && (name == "watch" || name == "flock" || name == "parallel") {
-		for _, v := range args[1:] {
-			if strings.ContainsAny(v.guess, " \t\n;|&") {
-				a.denyScript(v.guess, depth)
-			}
-		}
-	}
+	a.denyLoose(name, args, depth)
+	a.denyFlags(name, args, depth)
 	if inner, exact := a.peelGuess(name, args); inner != nil {
 		a.denyWords(inner, depth-1)
 		if !exact {
@@ -167,25 +168,6 @@ func (a *analyzer) denySuffixes(args []value) {
 	}
 }
 
-// denyShell adds the script of sh -c.
-func (a *analyzer) denyShell(args []value, depth int) {
-	for i, v := range args[1:] {
-		s := v.guess
-		if s == "--command" || strings.HasPrefix(s, "-") && !strings.HasPrefix(s, "--") && strings.Contains(s, "c") {
-			for _, script := range args[i+2:] {
-				if !strings.HasPrefix(script.guess, "-") {
-					a.denyScript(script.guess, depth)
-					break
-				}
-			}
-			break
-		}
-	}
-	if args[0].guess == "busybox" && len(args) > 1 {
-		a.denyWords(args[1:], depth-1)
-	}
-}
-
 // denyExec adds the commands of find -exec and fd -x.
 func (a *analyzer) denyExec(args []value, depth int) {
 	for i := 1; i < len(args); i++ {
@@ -211,6 +193,9 @@ func endsExec(v value) bool {
 func (a *analyzer) denyEnvSplit(args []value, depth int) {
 	for i, v := range args[1:] {
 		s := v.guess
+		if strings.HasPrefix(s, "-") && !strings.HasPrefix(s, "--") && strings.Contains(s, "S") {
+			s = "-" + s[strings.Index(s, "S"):] // -vS is -v -S
+		}
 		for _, flag := range []string{"-S", "--split-string=", "--split-string"} {
 			script, ok := strings.CutPrefix(s, flag)
 			if !ok {
@@ -227,10 +212,11 @@ func (a *analyzer) denyEnvSplit(args []value, depth int) {
 
 // denyScript adds the commands of a script inside a word.
 func (a *analyzer) denyScript(script string, depth int) {
-	if a.taken["\n"+script] { // no command text begins with a newline
+	key := a.inContext("\n" + script) // no command text begins with a newline
+	if a.taken[key] {
 		return
 	}
-	a.taken["\n"+script] = true
+	a.taken[key] = true
 	if depth == 0 || len(script) > maxBytes || a.nested >= maxWrappers {
 		a.denyTokens(script)
 		return

@@ -30,6 +30,11 @@ func (d dirs) union(e dirs) dirs {
 	return out
 }
 
+// holds reports whether every directory of e is one of d.
+func (d dirs) holds(e dirs) bool {
+	return !slices.ContainsFunc(e, func(dir string) bool { return !slices.Contains(d, dir) })
+}
+
 // join returns where path leads from dir.
 func join(dir, path string) string {
 	switch {

@@ -41,8 +41,8 @@ var overrides = [][2]string{
 }
 
 // Hardening returns the environment that a read-only command must run with in
-// opts.Cwd, as NAME=value, and the settings of the git repository there that
-// could run a program. It reads git's configuration through opts.FS; without
+// opts.Cwd, as NAME=value, and the settings of the git repositories there and
+// above that could run a program. It reads git's configuration through opts.FS; without
 // one it cannot override what the repository names and reports nothing.
 //
 // It is for commands whose Analysis is ReadOnly: hooks, helpers and the
@@ -124,7 +124,9 @@ type repository struct {
 	settings []GitSetting
 }
 
-// find looks for a repository in dir and above and reads its configuration.
+// find reads the configuration of every repository in dir and above. Git uses
+// the lowest that it takes for a whole one, and what it takes for one differs by
+// version: an empty .git makes it look further up.
 func (r *repository) find(dir string) {
 	for ; path.IsAbs(dir); dir = path.Dir(dir) {
 		dot := path.Join(dir, ".git")
@@ -132,21 +134,25 @@ func (r *repository) find(dir string) {
 			r.file(path.Join(dir, ".gitmodules"), true)
 			if info.IsDir() {
 				r.gitDir(dot)
-				return
+			} else {
+				r.gitFile(dir, dot)
 			}
-			data, err := r.fs.ReadFile(dot)
-			target, ok := strings.CutPrefix(strings.TrimSpace(string(data)), "gitdir:")
-			if err != nil || !ok {
-				r.unreadable(dot)
-				return
-			}
-			r.gitDir(from(dir, strings.TrimSpace(target)))
-			return
 		}
 		if dir == "/" {
 			return
 		}
 	}
+}
+
+// gitFile follows a .git that is a file.
+func (r *repository) gitFile(dir, name string) {
+	data, err := r.fs.ReadFile(name)
+	target, ok := strings.CutPrefix(strings.TrimSpace(string(data)), "gitdir:")
+	if err != nil || !ok {
+		r.unreadable(name)
+		return
+	}
+	r.gitDir(from(dir, strings.TrimSpace(target)))
 }
 
 // gitDir reads the configuration of a git directory and of the one that it

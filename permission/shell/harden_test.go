@@ -254,6 +254,23 @@ func TestHardeningNamesWhatItCannotTurnOff(t *testing.T) {
 	}
 }
 
+func TestAnEmptyRepositoryDoesNotHideTheOneAbove(t *testing.T) {
+	dir, marker := hostileProject(t)
+	sub := filepath.Join(dir, "docs")
+	for _, name := range []string{".git", ".git/objects"} {
+		if err := os.Mkdir(filepath.Join(sub, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := runBash(t.Context(), sub, "git diff ..; git status", hardened(t, sub))
+	if err != nil || !strings.Contains(out, "+TODO changed") {
+		t.Errorf("git does not find the repository above: %v\n%s", err, out)
+	}
+	if text, err := os.ReadFile(marker); err == nil {
+		t.Errorf("git ran a program of the repository above:\n%s", text)
+	}
+}
+
 func TestHardeningWithoutAViewIsStillAnEnvironment(t *testing.T) {
 	env, settings := Hardening(nil)
 	if len(env) == 0 || settings != nil {

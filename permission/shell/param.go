@@ -77,7 +77,7 @@ func (b *builder) boundUnknown(bound binding, name string, inQuotes bool) {
 	if bound.sure && inQuotes && bound.value.Value != "" {
 		b.text(bound.value.Value) // what the pattern begins with
 	}
-	b.unknown(bound.value.guess, !inQuotes)
+	b.unknown(bound.value.guess, !inQuotes || name == "@")
 	if rest, ok := strings.CutPrefix(bound.value.Shape, bound.value.Value); ok && bound.sure {
 		b.shape.WriteString(rest)
 	}
@@ -209,18 +209,7 @@ func (a *analyzer) outputGuess(stmts []*syntax.Stmt) string {
 	if name != "echo" && name != "printf" || slices.ContainsFunc(call.Args, func(w *syntax.Word) bool { return !fixed(w) }) {
 		return ""
 	}
-	var words []string
-	for _, v := range a.values(call.Args[1:]...) {
-		words = append(words, v.guess)
-	}
-	if name == "printf" {
-		format, _ := ansiC(words[0])
-		for _, arg := range words[1:] {
-			format = strings.Replace(format, "%s", arg, 1)
-		}
-		return format
-	}
-	return strings.Join(words, " ")
+	return printed(a.values(call.Args...))
 }
 
 // text returns the source of a node, "" inside a nested script.

@@ -3,6 +3,7 @@ package shell
 import (
 	"errors"
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,8 +17,8 @@ const maxWrappers = 8
 // harmlessNames are variables that cannot change what a program runs, loads or
 // contacts.
 var harmlessNames = []string{
-	"LANG", "LANGUAGE", "TZ", "NO_COLOR", "COLUMNS", "LINES", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "NODE_ENV", "CI", "TERM", "TIME_STYLE", "BLOCKSIZE", "BLOCK_SIZE", "POSIXLY_CORRECT",
-	"GIT_OPTIONAL_LOCKS", "GIT_TERMINAL_PROMPT", "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "RUST_BACKTRACE", "GH_NO_UPDATE_NOTIFIER", "DEBIAN_FRONTEND",
+	"LANG", "LANGUAGE", "TZ", "NO_COLOR", "COLUMNS", "LINES", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "NODE_ENV", "CI", "TERM", "TIME_STYLE", "BLOCKSIZE", "BLOCK_SIZE",
+	"PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "RUST_BACKTRACE", "GH_NO_UPDATE_NOTIFIER", "DEBIAN_FRONTEND",
 }
 
 // pagers are variables that name a program; cat is one that does nothing.
@@ -33,6 +34,8 @@ func harmlessAssign(as assignment, args []value) bool {
 	case as.name == "TERM" || as.name == "TZ" || as.name == "LANG" || as.name == "LANGUAGE" || strings.HasPrefix(as.name, "LC_"):
 		// A value with a slash could name a file to load.
 		return !strings.Contains(v.Value, "..") && !strings.HasPrefix(v.Value, "/") && !strings.HasPrefix(v.Value, ":") && (as.name == "TZ" || !strings.Contains(v.Value, "/"))
+	case as.name == "GIT_OPTIONAL_LOCKS" || as.name == "GIT_TERMINAL_PROMPT":
+		return v.Value == "0"
 	case as.name == "IFS":
 		return args[0].guess == "read"
 	}
@@ -67,6 +70,9 @@ func (a *analyzer) readOnlyWords(args []grammar.Word, depth int) (grammar.Use, e
 		return grammar.Use{}, err
 	}
 	args = append([]grammar.Word{grammar.Literal(name)}, args[1:]...)
+	if name == "cd" && depth < maxWrappers {
+		return grammar.Use{}, errors.New("cd behind a wrapper is read differently by shells")
+	}
 	if use, err, ok := a.builtin(args); ok {
 		return use, err
 	}
@@ -89,7 +95,7 @@ func (a *analyzer) readOnlyWords(args []grammar.Word, depth int) (grammar.Use, e
 // isBuiltinOnly reports whether a program of this name is not what the shell's
 // own command of the same name is.
 func isBuiltinOnly(name string) bool {
-	return slices.Contains([]string{"cd", "read", "command", "builtin", "type", "ulimit"}, name)
+	return slices.Contains([]string{"cd", "read", "command", "builtin", "type", "ulimit", "set"}, name)
 }
 
 // program returns the bare name of a program that is the system's.
@@ -158,8 +164,13 @@ func (a *analyzer) builtin(args []grammar.Word) (grammar.Use, error, bool) {
 			if !a.reading || !w.Known() || !(localName(w.Value) || i == 0 && w.Value == "-r") {
 				return grammar.Use{}, errors.New("read sets a variable"), true
 			}
+			a.rebind(w.Value)
 		}
 		return grammar.Use{}, readAlone(args), true
+	case "set":
+		if a.lone {
+			return grammar.Use{}, errors.New("set changes the shell and nothing follows"), true
+		}
 	case "git":
 		if a.moved() {
 			return grammar.Use{}, errors.New("git in another directory heeds the configuration there"), true
@@ -232,7 +243,17 @@ func (a *analyzer) useReads(use grammar.Use) error {
 			shape = w.Shape
 		}
 		a.read(w)
-		if reason := a.sensitive(shape, !w.Known() && !use.Names, use.Tree); reason != "" && bad == nil {
+		loose := !w.Known() || strings.ContainsAny(shape, "*?[") // git expands patterns itself
+		if reason := a.sensitive(shape, loose && !use.Names, use.Tree); reason != "" && bad == nil {
+			bad = errors.New(reason)
+		}
+	}
+	for _, w := range use.Globs {
+		shape := w.Value
+		if !w.Known() {
+			shape = w.Shape
+		}
+		if reason := a.sensitive(shape, true, false); reason != "" && !strings.HasPrefix(shape, "!") && bad == nil {
 			bad = errors.New(reason)
 		}
 	}
@@ -246,8 +267,21 @@ func (a *analyzer) checkIndirect() {
 		return
 	}
 	for _, w := range a.words {
-		if reason := a.sensitive(w, false, false); reason != "" {
+		if slices.Contains(respellers, w) {
+			a.refuse(w + " may spell the name of a file that holds credentials")
+		}
+		if reason := a.sensitive(w, namePattern(w), false); reason != "" {
 			a.refuse(reason)
 		}
 	}
+}
+
+// respellers turn a harmless text into the name of another file.
+var respellers = []string{"rev", "base64", "base32", "basenc", "xxd"}
+
+// namePattern reports whether a word may be a pattern of file names, such as
+// find takes, rather than a script or a test.
+func namePattern(w string) bool {
+	_, err := path.Match(w, "")
+	return err == nil && strings.ContainsAny(w, "*?[") && w != ".*" && !strings.HasPrefix(w, "s/") && !strings.HasPrefix(w, "/") && !strings.Contains(w, " ")
 }

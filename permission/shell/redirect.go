@@ -20,6 +20,7 @@ func (a *analyzer) redirects(list []*syntax.Redirect) {
 				a.refuse(v.refuse)
 			}
 			a.words = append(a.words, strings.Fields(v.guess)...)
+			a.feed(v.guess)
 		}
 		a.redirect(r)
 	}
@@ -42,6 +43,7 @@ func (a *analyzer) redirect(r *syntax.Redirect) {
 	switch r.Op {
 	case syntax.WordHdoc:
 		a.words = append(a.words, strings.Fields(v.guess)...)
+		a.feed(v.guess)
 	case syntax.RdrIn:
 		a.redirectIn(v)
 	case syntax.DplIn, syntax.DplOut:

@@ -26,7 +26,13 @@ var (
 	secretTrees = strings.Fields(`/etc/ssl/private /run/secrets /var/run/secrets /var/lib/sss /etc/security /run/user /var/spool/cron /etc/sudoers.d`)
 
 	// globSamples stand for all names that a pattern must not reach.
-	globSamples = strings.Fields(`.env .env.local .netrc .npmrc .pgpass .ssh .aws .gnupg .docker .kube .git-credentials .bash_history .pypirc id_rsa id_ed25519 id_ecdsa credentials credentials.json secrets.yaml shadow .claude .config`)
+	globSamples = strings.Fields(`.env .env.local .netrc .npmrc .pgpass .ssh .aws .gnupg .docker .kube .git-credentials .bash_history .pypirc id_rsa id_ed25519 id_ecdsa credentials credentials.json secrets.yaml shadow .claude .config
+		server.key cert.pem credential`)
+
+	// innocents stand for what patterns are meant for: one that also matches
+	// such a name aims at no credential.
+	innocents = strings.Fields(`main.go readme.md package.json config.yaml config.yml config.toml config a.txt x.env.example index.ts app.js style.css notes args src docker-compose.yml dockerfile data.db setup.cfg page.php
+		monitor.log lib.a main.c test.py build.sh image.png`)
 
 	plainProc = set(`/proc/cpuinfo /proc/meminfo /proc/version /proc/loadavg /proc/uptime /proc/mounts /proc/filesystems /proc/stat /proc/partitions /proc/cmdline /proc/swaps /proc/diskstats
 		/proc/devices /proc/modules /proc/vmstat /proc/interrupts /proc/net/dev /proc/net/tcp /proc/net/route /proc/self/mounts /proc/self/status /proc/self/limits /proc/self/cgroup`)
@@ -132,10 +138,13 @@ func secretName(p string, loose bool) bool {
 	parts := strings.Split(p, "/")
 	for i, part := range parts {
 		last := i == len(parts)-1
+		if last && part == "config" && i > 0 && parts[i-1] == ".git" {
+			return true // addresses of remotes may hold a token
+		}
 		if secretDirs[part] || last && secretBase(part) || part == ".env" {
 			return true
 		}
-		if loose && strings.ContainsAny(part, "*?[") && reachesSecret(part) {
+		if loose && strings.ContainsAny(part, "*?["+unknown) && reachesSecret(part) {
 			return true
 		}
 	}
@@ -151,14 +160,21 @@ func secretBase(name string) bool {
 		slices.ContainsFunc(secretEnds, func(s string) bool { return strings.HasSuffix(name, s) })
 }
 
-// reachesSecret reports whether a pattern with a literal beginning matches a
-// name of credentials. A bare * reaches everything and aims at nothing.
+// reachesSecret reports whether a pattern matches a name of credentials. One
+// that begins with a wildcard and matches other names as well, as * does, aims
+// at nothing.
 func reachesSecret(pattern string) bool {
-	if strings.IndexAny(pattern, "*?[") == 0 {
+	pattern = strings.ReplaceAll(pattern, unknown, "*")
+	if strings.IndexAny(pattern, "*?[") == 0 && matchesAny(pattern, innocents) {
 		return false
 	}
-	return slices.ContainsFunc(globSamples, func(name string) bool {
-		ok, err := path.Match(strings.ReplaceAll(pattern, unknown, "*"), name)
+	return matchesAny(pattern, globSamples)
+}
+
+// matchesAny takes a pattern that cannot be read for one that matches.
+func matchesAny(pattern string, names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		ok, err := path.Match(pattern, name)
 		return ok || err != nil
 	})
 }

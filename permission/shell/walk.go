@@ -41,6 +41,9 @@ func (a *analyzer) stmt(st *syntax.Stmt) flow {
 		a.denyTokens(a.text(st))
 		return flow{dirs{lost}, dirs{lost}}
 	}
+	if a.steps--; a.steps < 0 {
+		a.refuse("the command has too many parts") // loops take no further turns
+	}
 	if st.Background || st.Coprocess || st.Disown {
 		a.fail("it leaves a process running in the background")
 	}
@@ -90,7 +93,11 @@ func (a *analyzer) command(cmd syntax.Command) flow {
 		a.declClause(c)
 	case *syntax.FuncDecl:
 		a.refuse("it defines a function")
-		a.subshell(func() { a.stmt(c.Body) })
+		a.subshell(func() {
+			if !before.holds(a.stmt(c.Body).any()) {
+				f = flow{dirs{lost}, dirs{lost}} // whoever calls it moves
+			}
+		})
 	case *syntax.CoprocClause:
 		a.refuse("coproc is read differently by shells")
 		a.subshell(func() { a.stmt(c.Stmt) })
@@ -198,18 +205,34 @@ func (a *analyzer) declClause(c *syntax.DeclClause) {
 func (a *analyzer) whileClause(c *syntax.WhileClause) flow {
 	a.bindRead(c)
 	start := a.dirs
-	a.reading = readLoop(c)
-	cond := a.stmts(c.Cond)
-	a.reading = false
-	a.dirs = cond.any()
-	out := a.stmts(c.Do).any()
-	if len(out) != len(start) || out[0] != start[0] {
-		out = dirs{lost} // each turn may move again
+	out := a.turn(c)
+	if !start.holds(out) { // the next turn starts elsewhere, and may move again
+		a.fromAnywhere(func() { a.turn(c) })
+		out = dirs{lost}
 	}
 	if !readLoop(c) {
 		a.refuse("a loop that may never end")
 	}
 	return flow{out, out}
+}
+
+// fromAnywhere walks a turn of a loop that may start in any directory. It does
+// nothing once the command is refused for its size, or nested loops would
+// double the work at each level.
+func (a *analyzer) fromAnywhere(turn func()) {
+	if a.steps >= 0 {
+		a.dirs = dirs{lost}
+		turn()
+	}
+}
+
+// turn walks the condition and the body of a loop once.
+func (a *analyzer) turn(c *syntax.WhileClause) dirs {
+	a.reading = readLoop(c)
+	cond := a.stmts(c.Cond)
+	a.reading = false
+	a.dirs = cond.any()
+	return a.stmts(c.Do).any().union(cond.fail)
 }
 
 // readLoop reports whether a loop ends with its input.
@@ -234,6 +257,7 @@ func (a *analyzer) bindRead(c *syntax.WhileClause) {
 		return
 	}
 	for _, name := range readNames(call) {
+		a.rebind(name)
 		a.vars[name] = binding{data: true, value: value{}}
 	}
 }
@@ -272,10 +296,11 @@ func (a *analyzer) forClause(c *syntax.ForClause) flow {
 	}
 	items := a.values(iter.Items...)
 	name := iter.Name.Value
-	sure := !a.assigned[name] && localName(name)
+	sure := a.assigned[name] == 0 && localName(name)
 	if !sure {
 		a.refuse("the loop sets a variable that matters or that is also set elsewhere")
 	}
+	a.rebind(name)
 	before, had := a.vars[name]
 	defer a.restore(name, before, had)
 	start, out := a.dirs, a.dirs
@@ -293,12 +318,21 @@ func (a *analyzer) forClause(c *syntax.ForClause) flow {
 		a.vars[name] = binding{value: item, sure: sure}
 		a.dirs = start
 		out = out.union(a.loopBody(c).any())
-		if len(out) != len(start) {
+		if !start.holds(out) { // the next turn starts elsewhere, and one item may be several
 			out = dirs{lost}
 			start = out
+			a.fromAnywhere(func() { a.loopBody(c) })
 		}
 	}
 	return flow{out, out}
+}
+
+// rebind refuses to set a variable whose value is relied on: after the inner
+// loop it would not be what the outer one set.
+func (a *analyzer) rebind(name string) {
+	if a.vars[name].sure {
+		a.refuse("a variable of a loop is set again inside it")
+	}
 }
 
 func (a *analyzer) loopBody(c *syntax.ForClause) flow { return a.stmts(c.Do) }

@@ -10,6 +10,7 @@ import (
 // A Use is what a command that fits its grammar does with its arguments.
 type Use struct {
 	Reads []Word // operands and values that name files
+	Globs []Word // patterns that choose which files are read
 	Git   bool   // the configuration of the git repository matters
 	Tree  bool   // directories are read with all that is below them
 	Names bool   // only names and properties of files are shown
@@ -33,16 +34,17 @@ func (t *Table) Check(words []Word) (Use, error) {
 	if s == nil || s.wrap != nil && len(s.forms) == 0 {
 		return Use{}, fmt.Errorf("%s is not known to only read", words[0].Value)
 	}
-	return s.check(words[1:], marks{})
+	return s.check(words[0].Value, words[1:], marks{})
 }
 
-// check finds the subcommand that args name and tries its forms.
-func (s *spec) check(args []Word, m marks) (Use, error) {
+// check finds the subcommand that args name and tries its forms. Errors call
+// the program by name, which is one of several that share s.
+func (s *spec) check(name string, args []Word, m marks) (Use, error) {
 	m = m.or(s.marks)
 	if len(s.subs) > 0 {
-		sub, rest, err := s.subcommand(args)
+		sub, rest, err := s.subcommand(name, args)
 		if sub != nil {
-			return sub.check(rest, m)
+			return sub.check(name+" "+args[len(args)-len(rest)-1].Value, rest, m)
 		}
 		if len(s.forms) == 0 {
 			return Use{}, err
@@ -62,28 +64,28 @@ func (s *spec) check(args []Word, m marks) (Use, error) {
 	if first == nil {
 		first = errors.New("is not known to only read")
 	}
-	return Use{}, fmt.Errorf("%s: %w", s.name, first)
+	return Use{}, fmt.Errorf("%s: %w", name, first)
 }
 
 // subcommand skips the flags in front of a subcommand and finds it.
-func (s *spec) subcommand(args []Word) (*spec, []Word, error) {
+func (s *spec) subcommand(name string, args []Word) (*spec, []Word, error) {
 	front := &form{flags: s.flags, style: posix}
 	if s.style == long {
 		front.style = long
 	}
 	n, err := front.flagsLen(args)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", s.name, err)
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if n == len(args) {
-		return nil, nil, fmt.Errorf("%s without a subcommand is not known to only read", s.name)
+		return nil, nil, fmt.Errorf("%s without a subcommand is not known to only read", name)
 	}
 	if !args[n].Known() {
-		return nil, nil, fmt.Errorf("%s: the subcommand is not known before it runs", s.name)
+		return nil, nil, fmt.Errorf("%s: the subcommand is not known before it runs", name)
 	}
 	sub := s.subs[args[n].Value]
 	if sub == nil {
-		return nil, nil, fmt.Errorf("%s %s is not known to only read", s.name, args[n].Value)
+		return nil, nil, fmt.Errorf("%s %s is not known to only read", name, args[n].Value)
 	}
 	return sub, args[n+1:], nil
 }
@@ -116,5 +118,5 @@ func (f *form) check(args []Word) (Use, error) {
 	if err := r.matchOperands(); err != nil {
 		return Use{}, err
 	}
-	return Use{Reads: r.reads, Git: f.marks.git, Tree: f.marks.tree, Names: f.marks.names}, nil
+	return Use{Reads: r.reads, Globs: r.globs, Git: f.marks.git, Tree: f.marks.tree, Names: f.marks.names}, nil
 }

@@ -16,6 +16,7 @@ type kind struct {
 	path   bool                    // the value names a file that is read
 	opaque bool                    // a value that is not known will do
 	rev    bool                    // a file may follow a colon
+	glob   bool                    // the value is a pattern of names of files to read
 	check  func(value string) bool // nil: anything
 }
 
@@ -23,6 +24,8 @@ var kinds = map[string]kind{
 	"text": {name: "text", opaque: true},
 	"path": {name: "path", path: true, opaque: true},
 	"file": {name: "local file", path: true, check: func(s string) bool { return !strings.Contains(s, ":") && s != "" && s[0] != '@' && s[0] != '+' }},
+	"glob": {name: "pattern", glob: true, opaque: true},
+	"yq":   {name: "path in a document", path: true, check: regexp.MustCompile(`^\.[A-Za-z0-9_.\[\]"-]*$`).MatchString},
 	"rev":  {name: "revision", path: true, opaque: true, rev: true},
 	"num":  {name: "number", check: regexp.MustCompile(`^[-+]?[0-9][0-9.,:]*[a-zA-Z%]*$`).MatchString},
 	"sed":  {name: "sed script", check: func(s string) bool { return sedscript.Check(s) == nil }},

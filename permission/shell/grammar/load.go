@@ -98,7 +98,7 @@ func (p *parser) line(word, rest string) error {
 	switch word {
 	case "command":
 		p.names = strings.Fields(rest)
-		p.root = &spec{name: p.names[0], subs: map[string]*spec{}}
+		p.root = &spec{subs: map[string]*spec{}}
 		p.startNode(p.root)
 		return nil
 	case "match", "not-match":
@@ -145,7 +145,7 @@ func (p *parser) startSub(words []string) error {
 			}
 		}
 		if next == nil {
-			next = &spec{name: n.name + " " + names, subs: map[string]*spec{}}
+			next = &spec{subs: map[string]*spec{}}
 		}
 		for _, name := range strings.Split(names, "|") {
 			n.subs[name] = next
@@ -189,7 +189,7 @@ func (f *form) take(from *form) {
 }
 
 func (m marks) or(n marks) marks {
-	return marks{m.safe || n.safe, m.git || n.git, m.tree || n.tree, m.names || n.names, m.keys || n.keys, m.inherit || n.inherit}
+	return marks{m.safe || n.safe, m.git || n.git, m.tree || n.tree, m.names || n.names, m.keys || n.keys, m.apart || n.apart, m.inherit || n.inherit}
 }
 
 func take(to, from map[string]flag) {
@@ -257,6 +257,8 @@ func (f *form) mark(word string) error {
 		f.marks.names = true
 	case "keys":
 		f.marks.keys = true
+	case "apart":
+		f.marks.apart = true
 	case "inherit":
 		f.marks.inherit = true
 	default:

@@ -13,6 +13,7 @@ type reader struct {
 	seen     map[string]bool
 	operands []Word
 	reads    []Word
+	globs    []Word
 	ended    bool // "--" was read: no flags follow
 	err      error
 }
@@ -122,6 +123,8 @@ func (r *reader) cluster(letters string) {
 			continue
 		case f.arity == attached && rest == "":
 			r.see(name)
+		case rest != "" && r.form.marks.apart:
+			r.err = fmt.Errorf("the value of %s must be a word of its own", name)
 		case rest != "":
 			r.use(name, f, Literal(rest))
 		default:
@@ -141,6 +144,10 @@ func (r *reader) nextValue(name string) Word {
 	if w.Many || w.Pattern != "" {
 		r.err = fmt.Errorf("the value of %s could become several words", name)
 	}
+	if r.form.style != find && !r.form.marks.safe && looksLikeFlag(w.Value) {
+		// If the flag takes no value after all, this is another flag.
+		r.err = fmt.Errorf("the value of %s looks like a flag", name)
+	}
 	r.next++
 	return w
 }
@@ -154,6 +161,9 @@ func (r *reader) use(name string, f flag, value Word) {
 	}
 	if f.kind.path {
 		r.reads = append(r.reads, f.kind.file(value))
+	}
+	if f.kind.glob {
+		r.globs = append(r.globs, value)
 	}
 	r.see(name)
 }
@@ -246,6 +256,12 @@ func (r *reader) matchOperands() error {
 		return fmt.Errorf("takes no such operand: %s", rest[0].Value)
 	}
 	return nil
+}
+
+// looksLikeFlag reports whether a program might take a word for a flag; -5 and
+// a lone dash do no harm.
+func looksLikeFlag(s string) bool {
+	return len(s) > 1 && s[0] == '-' && (s[1] < '0' || s[1] > '9')
 }
 
 func isNumber(s string) bool {

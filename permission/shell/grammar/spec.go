@@ -2,7 +2,6 @@ package grammar
 
 // A spec is what one program or subcommand accepts.
 type spec struct {
-	name  string
 	flags map[string]flag  // before a subcommand
 	subs  map[string]*spec // nil: none
 	forms []*form          // ways of use without a further subcommand
@@ -22,7 +21,7 @@ type form struct {
 }
 
 // marks are the properties that a form passes on to who asks.
-type marks struct{ safe, git, tree, names, keys, inherit bool }
+type marks struct{ safe, git, tree, names, keys, apart, inherit bool }
 
 type flag struct {
 	arity arity

@@ -24,7 +24,7 @@ func Check(filter string) error {
 
 // forbidden names reach beyond the input or never end.
 var forbidden = []string{
-	"env", "$ENV", "input_filename", "import", "include", "modulemeta", "get_search_list", "$__prog_args",
+	"env", "$ENV", "ENV", "input_filename", "import", "include", "modulemeta", "get_search_list", "$__prog_args",
 	"infinite", "repeat", // never end
 }
 

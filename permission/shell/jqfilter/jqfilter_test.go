@@ -16,7 +16,7 @@ func TestFilters(t *testing.T) {
 
 func TestOthersAreRefused(t *testing.T) {
 	for _, filter := range []string{
-		"env", "$ENV", "$ENV.PATH", "env.PATH", `"\(env)"`, `"\("\(env)")"`, `"\("a") \(env)"`, "..env", ".. env", "1.env", ".|env", "{a: env}", "{$ENV}", "input_filename",
+		"env", "$ENV", "$ ENV.PATH", "$\nENV", "$ENV.PATH", "env.PATH", `"\(env)"`, `"\("\(env)")"`, `"\("a") \(env)"`, "..env", ".. env", "1.env", ".|env", "{a: env}", "{$ENV}", "input_filename",
 		`import "x" as x; .`, `include "x"; .`, `"unclosed`, `"\(.a"`, ")", ".a)", "# c\nenv", `"\\\(env)"`, `@text "\(env)"`, ". as [$a] | env", "modulemeta",
 	} {
 		if err := Check(filter); err == nil {

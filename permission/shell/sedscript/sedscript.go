@@ -31,6 +31,7 @@ type parser struct{ rest string }
 
 var (
 	errEnd    = errors.New("the script ends too early")
+	errText   = errors.New("sed implementations read this text differently")
 	errRegexp = errors.New("sed implementations read this regular expression differently")
 )
 
@@ -201,13 +202,20 @@ func (p *parser) until(delim byte, isRegexp bool) error {
 }
 
 // text reads the argument of a, i or c: the rest of the line and every line
-// after one that ends in a backslash.
+// after one that ends in a backslash. Of two backslashes one escapes the other
+// and the text ends; of the one after the command and another at the end of
+// the line seds differ. Both are refused.
 func (p *parser) text() error {
+	p.skip(" \t")
+	opened := strings.HasPrefix(p.rest, `\`) && !strings.HasPrefix(p.rest, "\\\n")
 	for {
 		line, rest, more := strings.Cut(p.rest, "\n")
 		p.rest = rest
 		if !strings.HasSuffix(line, `\`) {
 			return nil
+		}
+		if strings.HasSuffix(line, `\\`) || opened {
+			return errText
 		}
 		if !more {
 			return errEnd // the next -e would be the text

@@ -20,6 +20,7 @@ func TestOthersAreRefused(t *testing.T) {
 		"w x", "wx", "W x", "1wx", "/a/w x", "1,2w x", "s/a/b/w x", "s/a/b/wx", "s/a/b/gw x", "s/a/b/e", "s/a/b/ge", "e", "e touch x", "1e touch x", "r x", "rx", "R x",
 		"p;w x", "p\nw x", "/a/{w x", "}w x", "$!N;P;D;w x", "0~3w x", "s/a/b/;e", `\,x,w y`, "1!w x", "a\\", "s/[/]/x/w", "s/[/]/x/", "s/a/b", "s/a", "/a", "s\na\nb\n",
 		"v", "M", "s/[a\\]w x/b/", "s/a/b/\nw x", "a text\nw x", "i\\\ntext\nw x", "y/a/b/w x", "ba w x", "s[a[b[w x", "# c\nw x", "1,+2w x", "/x/I w y", "{w x", "p}w x",
+		"a x\\\\\nw x", "a\\\\\nw x", "i x\\\\\\\\\nw x", "a\\ x\\\nw x", "1c\\\n x\\\\\nw x",
 	} {
 		if err := Check(script); err == nil {
 			t.Errorf("%q: accepted, want it refused", script)
