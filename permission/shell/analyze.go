@@ -81,6 +81,7 @@ func Analyze(command string, opts *Options) *Analysis {
 	file, err := parse(command)
 	if err != nil {
 		a.unreadable(command, "the shell syntax cannot be read: "+err.Error())
+		a.denyBeforeError(command)
 		return a.finish()
 	}
 	if len(file.Stmts) == 0 {
@@ -100,8 +101,10 @@ func Analyze(command string, opts *Options) *Analysis {
 }
 
 func parse(command string) (*syntax.File, error) {
-	return syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command), "")
+	return newParser().Parse(strings.NewReader(command), "")
 }
+
+func newParser() *syntax.Parser { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }
 
 // An analyzer walks one command.
 type analyzer struct {
