@@ -35,7 +35,9 @@ func (a *analyzer) subshell(fn func()) {
 
 func (a *analyzer) stmt(st *syntax.Stmt) flow {
 	a.depth++
-	defer func() { a.depth-- }()
+	outer := a.redirected
+	a.redirected = len(st.Redirs) > 0
+	defer func() { a.depth, a.redirected = a.depth-1, outer }()
 	if a.depth > maxDepth {
 		a.refuse("the command is nested too deeply")
 		a.denyTokens(a.text(st))
