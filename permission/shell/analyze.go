@@ -81,6 +81,7 @@ func Analyze(command string, opts *Options) *Analysis {
 	file, err := parse(command)
 	if err != nil {
 		a.unreadable(command, "the shell syntax cannot be read: "+err.Error())
+		a.denyBeforeError(command)
 		return a.finish()
 	}
 	if len(file.Stmts) == 0 {
@@ -100,32 +101,35 @@ func Analyze(command string, opts *Options) *Analysis {
 }
 
 func parse(command string) (*syntax.File, error) {
-	return syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command), "")
+	return newParser().Parse(strings.NewReader(command), "")
 }
+
+func newParser() *syntax.Parser { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }
 
 // An analyzer walks one command.
 type analyzer struct {
-	opts     Options
-	table    *grammar.Table
-	out      *Analysis
-	source   string
-	dirs     dirs               // where the shell may be
-	vars     map[string]binding // what is known about variables
-	assigned map[string]int     // how often the script may set a name, for aside
-	looped   map[string]bool    // names that for sets
-	lone     bool               // the script is one statement
-	nested   int                // depth of scripts inside words: only Deny and paths count
-	depth    int                // of the statements being walked
-	steps    int                // budget of statements and commands
-	reading  bool               // in the condition of "while read x"
-	indirect bool               // some operand comes from the output of a command
-	words    []string           // literal words of all commands
-	denied   map[string]bool    // texts in Deny
-	texts    []string           // what commands print or get as input
-	removes  bool               // some command removes directories
-	fed      bool               // some shell reads its script from its input
-	aliases  map[string]string  // what alias defines
-	taken    map[string]bool    // commands and scripts whose inner commands are in Deny
+	opts       Options
+	table      *grammar.Table
+	out        *Analysis
+	source     string
+	dirs       dirs               // where the shell may be
+	vars       map[string]binding // what is known about variables
+	assigned   map[string]int     // how often the script may set a name, for aside
+	looped     map[string]bool    // names that for sets
+	redirected bool               // the statement being walked has redirections
+	lone       bool               // the script is one statement
+	nested     int                // depth of scripts inside words: only Deny and paths count
+	depth      int                // of the statements being walked
+	steps      int                // budget of statements and commands
+	reading    bool               // in the condition of "while read x"
+	indirect   bool               // some operand comes from the output of a command
+	words      []string           // literal words of all commands
+	denied     map[string]bool    // texts in Deny
+	texts      []string           // what commands print or get as input
+	removes    bool               // some command removes directories
+	fed        bool               // some shell reads its script from its input
+	aliases    map[string]string  // what alias defines
+	taken      map[string]bool    // commands and scripts whose inner commands are in Deny
 }
 
 // maxSteps bounds the statements and commands that are looked at, loops unrolled. Beyond it

@@ -79,12 +79,13 @@ func (a *analyzer) assignValue(as *syntax.Assign) value {
 }
 
 // bareAssign handles assignments without a command: they stay for later ones.
-// One is relied on if it surely runs, is the only one and nobody else heeds the
-// variable.
+// One is relied on if it surely runs, which it does not after a redirection that
+// fails, is the only one and nobody else heeds the variable.
 func (a *analyzer) bareAssign(assigns []assignment) {
 	for _, as := range assigns {
 		v := as.value
-		if a.depth == 1 && a.nested == 0 && !a.lone && v.Known() && v.refuse == "" && a.assigned[as.name] == 1 && !a.looped[as.name] && localName(as.name) {
+		runs := a.depth == 1 && a.nested == 0 && !a.lone && !a.redirected
+		if runs && v.Known() && v.refuse == "" && a.assigned[as.name] == 1 && !a.looped[as.name] && localName(as.name) {
 			a.vars[as.name] = binding{value: v, sure: true}
 			a.deny(nil, words(as.name+"="+v.guess))
 			continue

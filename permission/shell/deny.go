@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"mvdan.cc/sh/v3/syntax"
+
 	"github.com/haftdev/haft/permission/shell/grammar"
 )
 
@@ -97,11 +99,15 @@ func (a *analyzer) denyInner(name string, args []value, depth int) {
 	switch {
 	case slices.Contains(shells, name):
 		a.denyShell(args, depth)
+	case name == "set":
+		if i := slices.IndexFunc(args, func(v value) bool { return v.guess == "--" }); i > 0 {
+			a.bindParams(args[i:])
+		}
 	case name == "alias":
 		a.denyAlias(args, depth)
 	case name == "eval":
 		a.fed = a.fed || slices.ContainsFunc(args, func(v value) bool { return v.output })
-		if script := joinGuesses(args[1:]); strings.ContainsAny(script, "\"'\\$`;&|<>(){}\n#") {
+		if script := joinGuesses(args[1:]); strings.ContainsAny(script, "=\"'\\$`;&|<>(){}\n#") {
 			a.denyScript(script, depth)
 		} else {
 			inner := words(strings.Fields(script)...)
@@ -243,6 +249,21 @@ func joinGuesses(args []value) string {
 func (a *analyzer) unreadable(command, reason string) {
 	a.refuse(reason)
 	a.denyTokens(command)
+}
+
+// denyBeforeError adds the commands in front of a syntax error: bash runs the
+// lines before it.
+func (a *analyzer) denyBeforeError(command string) {
+	var before []*syntax.Stmt
+	for st, err := range newParser().StmtsSeq(strings.NewReader(command)) {
+		if err != nil {
+			break
+		}
+		before = append(before, st)
+	}
+	a.nested++
+	a.subshell(func() { a.stmts(before) })
+	a.nested--
 }
 
 // separators split a text into what may be commands.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/haftdev/haft/permission/shell/grammar"
 )
 
 // A script may reach a shell by other ways than the operand of -c: its input,
@@ -91,15 +93,20 @@ func scriptOperand(args []value) []value {
 func (a *analyzer) denyWith(script string, params []value, depth int) {
 	vars := a.vars
 	a.vars = maps.Clone(vars)
-	for i, v := range params {
-		a.vars[strconv.Itoa(i)] = binding{value: v}
-	}
-	if len(params) > 1 {
-		all := value{guess: joinGuesses(params[1:])}
-		a.vars["@"], a.vars["*"] = binding{value: all}, binding{value: all}
-	}
+	a.bindParams(params)
 	a.denyScript(script, depth)
 	a.vars = vars
+}
+
+// bindParams notes what $0, $1 and so on are likely to be.
+func (a *analyzer) bindParams(params []value) {
+	for i, v := range params {
+		a.vars[strconv.Itoa(i)] = binding{value: value{guess: v.guess, Word: grammar.Word{Dynamic: true}}}
+	}
+	if len(params) > 1 {
+		all := binding{value: value{guess: joinGuesses(params[1:]), Word: grammar.Word{Dynamic: true}}}
+		a.vars["@"], a.vars["*"] = all, all
+	}
 }
 
 // inContext tells apart texts that mean something else: what they run depends
@@ -154,9 +161,12 @@ func (a *analyzer) denyLoose(name string, args []value, depth int) {
 	} else if !slices.Contains(looseWrappers, name) {
 		return
 	}
-	a.denySuffixes(args)
 	a.denyTexts(args[1:], depth)
 	for i := 1; i < len(args) && i <= maxSuffixes; i++ {
+		if strings.HasPrefix(args[i].guess, "-") {
+			continue
+		}
+		a.denyWords(args[i:], min(depth-1, 1))
 		if n := path.Base(args[i].guess); n == "rm" || n == "find" {
 			a.critical(args[i:])
 		}

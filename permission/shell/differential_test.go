@@ -176,7 +176,20 @@ func (d *differential) command(depth int) string {
 		return d.simple(depth)
 	}
 	in := func() string { return d.list(depth - 1) }
-	switch d.IntN(14) {
+	switch d.IntN(20) {
+	case 14:
+		i := fmt.Sprint("i", depth) // one guess per variable is not enough where an inner loop may not run
+		return "for " + i + " in " + d.word() + " " + d.word() + "; do for " + i + " in " + d.word() + "; do " + in() + "\ndone; $" + i + " a\ndone; $" + i + " b"
+	case 15:
+		return "x=" + d.word() + "; x=" + d.word() + "; $x; (x=" + d.word() + "; $x)"
+	case 16:
+		return "set -- " + d.word() + " " + d.word() + "; \"$@\"; $1 a"
+	case 17:
+		return "for j in " + d.word() + " " + d.word() + "; do eval '$j a'; command cd /; done"
+	case 18:
+		return "printf 'a\\n' | while read -r x; do " + in() + "\ndone"
+	case 19:
+		return "[[ a == a ]] && { " + in() + "\n} || " + d.simple(0)
 	case 0:
 		return "( " + in() + "\n)"
 	case 1:

@@ -35,7 +35,9 @@ func (a *analyzer) subshell(fn func()) {
 
 func (a *analyzer) stmt(st *syntax.Stmt) flow {
 	a.depth++
-	defer func() { a.depth-- }()
+	outer := a.redirected
+	a.redirected = len(st.Redirs) > 0
+	defer func() { a.depth, a.redirected = a.depth-1, outer }()
 	if a.depth > maxDepth {
 		a.refuse("the command is nested too deeply")
 		a.denyTokens(a.text(st))
@@ -301,8 +303,6 @@ func (a *analyzer) forClause(c *syntax.ForClause) flow {
 		a.refuse("the loop sets a variable that matters or that is also set elsewhere")
 	}
 	a.rebind(name)
-	before, had := a.vars[name]
-	defer a.restore(name, before, had)
 	start, out := a.dirs, a.dirs
 	if len(items) == 0 {
 		a.loopBody(c)
@@ -324,6 +324,7 @@ func (a *analyzer) forClause(c *syntax.ForClause) flow {
 			a.fromAnywhere(func() { a.loopBody(c) })
 		}
 	}
+	a.forget(name)
 	return flow{out, out}
 }
 
@@ -337,10 +338,11 @@ func (a *analyzer) rebind(name string) {
 
 func (a *analyzer) loopBody(c *syntax.ForClause) flow { return a.stmts(c.Do) }
 
-func (a *analyzer) restore(name string, b binding, had bool) {
-	if had {
-		a.vars[name] = b
-	} else {
-		delete(a.vars, name)
+// forget keeps what a variable may hold after its loop as a guess only: the last
+// item, unless the loop was left early or took no turn.
+func (a *analyzer) forget(name string) {
+	if b, ok := a.vars[name]; ok {
+		b.value.Dynamic, b.value.Value = true, ""
+		a.vars[name] = binding{value: b.value}
 	}
 }

@@ -28,7 +28,8 @@
 //	keys                 flags may also be written without a dash, clustered,
 //	                     as the first word (tar tf)
 //	apart                a short flag in a cluster takes its value from the
-//	                     next words, never from the rest of the cluster
+//	                     next words, never from the rest of the cluster,
+//	                     which may only be a number
 //	wraps allow|deny N   a program that runs another one after N operands
 //	match COMMAND        an example that fits; a test runs it
 //	not-match COMMAND    an example that must not fit
@@ -39,7 +40,7 @@
 // A KIND says what a word may be: text (anything), path (a file that is read),
 // file (a path that cannot name a host or
 // a list of options), glob (a pattern that chooses files), rev (a git revision or path), num,
-// sed, awk, jq (a script in that language, checked by its parser), yq (a plain path, which yq
+// sed, awk, jq (a script in that language, checked by its parser), printf (a format), yq (a plain path, which yq
 // takes for a file if there is one), {a|b}
 // (one of these), /re/ (matches), !/re/ (does not match). Regular expressions
 // are matched against the whole word and contain no blanks.

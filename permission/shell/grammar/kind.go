@@ -20,17 +20,21 @@ type kind struct {
 	check  func(value string) bool // nil: anything
 }
 
+// conversion is one of printf's that prints, %n is none.
+const conversion = `%[-+ #0']*[0-9]{0,4}(?:\.[0-9]{0,4})?[hlLjzt]*(?:[diouxXeEfFgGaAcsbqQ%]|\([^()]*\)T)`
+
 var kinds = map[string]kind{
-	"text": {name: "text", opaque: true},
-	"path": {name: "path", path: true, opaque: true},
-	"file": {name: "local file", path: true, check: func(s string) bool { return !strings.Contains(s, ":") && s != "" && s[0] != '@' && s[0] != '+' }},
-	"glob": {name: "pattern", glob: true, opaque: true},
-	"yq":   {name: "path in a document", path: true, check: regexp.MustCompile(`^\.[A-Za-z0-9_.\[\]"-]*$`).MatchString},
-	"rev":  {name: "revision", path: true, opaque: true, rev: true},
-	"num":  {name: "number", check: regexp.MustCompile(`^[-+]?[0-9][0-9.,:]*[a-zA-Z%]*$`).MatchString},
-	"sed":  {name: "sed script", check: func(s string) bool { return sedscript.Check(s) == nil }},
-	"awk":  {name: "awk program", check: func(s string) bool { return awkscript.Check(s) == nil }},
-	"jq":   {name: "jq filter", check: func(s string) bool { return jqfilter.Check(s) == nil }},
+	"text":   {name: "text", opaque: true},
+	"path":   {name: "path", path: true, opaque: true},
+	"file":   {name: "local file", path: true, check: func(s string) bool { return !strings.Contains(s, ":") && s != "" && s[0] != '@' && s[0] != '+' }},
+	"glob":   {name: "pattern", glob: true, opaque: true},
+	"yq":     {name: "path in a document", path: true, check: regexp.MustCompile(`^\.[A-Za-z0-9_.\[\]"-]*$`).MatchString},
+	"printf": {name: "format", check: regexp.MustCompile(`(?s)^(?:(?:[^%-]|` + conversion + `)(?:[^%]|` + conversion + `)*)?$`).MatchString},
+	"rev":    {name: "revision", path: true, opaque: true, rev: true},
+	"num":    {name: "number", check: regexp.MustCompile(`^[-+]?[0-9][0-9.,:]*[a-zA-Z%]*$`).MatchString},
+	"sed":    {name: "sed script", check: func(s string) bool { return sedscript.Check(s) == nil }},
+	"awk":    {name: "awk program", check: func(s string) bool { return awkscript.Check(s) == nil }},
+	"jq":     {name: "jq filter", check: func(s string) bool { return jqfilter.Check(s) == nil }},
 }
 
 func parseKind(s string) (kind, error) {

@@ -123,7 +123,7 @@ func (r *reader) cluster(letters string) {
 			continue
 		case f.arity == attached && rest == "":
 			r.see(name)
-		case rest != "" && r.form.marks.apart:
+		case rest != "" && r.form.marks.apart && !isNumber(rest):
 			r.err = fmt.Errorf("the value of %s must be a word of its own", name)
 		case rest != "":
 			r.use(name, f, Literal(rest))
