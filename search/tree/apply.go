@@ -158,7 +158,7 @@ func (t *Tree) settle(f *File) {
 }
 
 func (t *Tree) bury(f *File) {
-	f.dead = true
+	f.gone.Store(true)
 	t.removed = true
 	delete(t.unsteady, f)
 	if t.opts.Dropped != nil {
