@@ -59,6 +59,7 @@ type Dir struct {
 	files      []*File
 	subs       []*Dir
 	stat       rawfs.Stat
+	unsettled  bool // stat was so new that a clock tick could hide a change
 	wd         int32
 	sources    []source // on their way to Tree.sources
 	unreadable bool
