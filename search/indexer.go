@@ -109,7 +109,7 @@ type indexWorker struct {
 }
 
 func (w *indexWorker) add(f *tree.File) {
-	text, _, err := w.r.read(f.Path, false)
+	text, err := w.r.read(f.Path)
 	if errors.Is(err, errBinary) {
 		text, err = nil, nil // never matches, so nothing need be found in it
 	}
