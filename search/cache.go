@@ -33,8 +33,9 @@ func (b *budget) take(n int64) bool {
 }
 
 type shard struct {
-	mu    sync.RWMutex
-	texts map[uint32][]byte
+	mu      sync.RWMutex
+	texts   map[uint32][]byte
+	cleared bool
 }
 
 // maxCached is the largest file that is kept.
@@ -69,12 +70,13 @@ func (c *cache) put(f *tree.File, text []byte) {
 	s := c.shard(f)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.texts == nil {
-		s.texts = map[uint32][]byte{}
-	}
-	if _, ok := s.texts[f.ID]; ok {
+	// A version is gone before it is dropped, so what is kept here can still be.
+	if _, ok := s.texts[f.ID]; ok || s.cleared || f.Gone() {
 		c.budget.used.Add(-int64(len(text)))
 		return
+	}
+	if s.texts == nil {
+		s.texts = map[uint32][]byte{}
 	}
 	s.texts[f.ID] = slices.Clone(text)
 }
@@ -93,7 +95,7 @@ func (c *cache) drop(f *tree.File) {
 	}
 }
 
-// clear forgets everything.
+// clear forgets everything, and keeps nothing from then on: a query may still run.
 func (c *cache) clear() {
 	if c == nil {
 		return
@@ -104,7 +106,7 @@ func (c *cache) clear() {
 		for _, text := range s.texts {
 			c.budget.used.Add(-int64(len(text)))
 		}
-		s.texts = nil
+		s.texts, s.cleared = nil, true
 		s.mu.Unlock()
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/haftdev/haft/search/index"
 	"github.com/haftdev/haft/search/rx"
@@ -80,56 +81,71 @@ func (ts *trees) startIndex(k *kept) {
 	})
 }
 
-// indexFiles adds every file that idx does not know, small ones first: they are
-// done soonest, and files of one size share a block well.
+// indexFiles adds every file that idx does not know, with as many goroutines as a
+// query has: the sooner it is done, the fewer queries read everything. Small files
+// come first: they are done soonest, and files of one size share a block well.
 func (ts *trees) indexFiles(idx *index.Index, k *kept) {
 	todo := slices.DeleteFunc(slices.Clone(k.tree.Files(k.root)), func(f *tree.File) bool {
 		return f.Unsteady || f.Ignored || f.Size > maxIndexed || idx.Known(&f.Slot)
 	})
 	slices.SortFunc(todo, func(a, b *tree.File) int { return cmp.Compare(a.Size, b.Size) })
-	w := &indexWorker{idx: idx}
-	stop := func() bool { return ts.life.Err() != nil }
-	w.r = reader{max: maxIndexed, stop: stop, shortIsEnd: k.local}
-	for _, f := range todo {
-		if stop() {
-			return
+	groups := groupFiles(todo)
+	var next atomic.Int64
+	work := func() {
+		stop := func() bool { return ts.life.Err() != nil }
+		w := &indexWorker{idx: idx, r: reader{max: maxIndexed, stop: stop, shortIsEnd: k.local}}
+		for i := next.Add(1) - 1; i < int64(len(groups)) && !stop(); i = next.Add(1) - 1 {
+			w.add(groups[i])
 		}
-		w.add(f)
 	}
-	w.flush()
+	var helpers sync.WaitGroup
+	for range min(ts.opts.Workers, len(groups)) - 1 {
+		helpers.Go(work)
+	}
+	work()
+	helpers.Wait()
 }
 
-// indexWorker gathers files into groups.
+// groupFiles cuts files, in order of size, into groups that share a block.
+func groupFiles(files []*tree.File) (groups [][]*tree.File) {
+	start, bytes := 0, int64(0)
+	for i, f := range files {
+		bytes += f.Size
+		if n := i + 1 - start; n == index.Group || bytes > groupBytes && n >= index.Small {
+			groups = append(groups, files[start:i+1])
+			start, bytes = i+1, 0
+		}
+	}
+	if start < len(files) {
+		groups = append(groups, files[start:])
+	}
+	return groups
+}
+
+// indexWorker signs groups of files, for one goroutine.
 type indexWorker struct {
 	idx   *index.Index
 	r     reader
 	grams index.Grams
-	docs  []index.Doc
-	bytes int
 }
 
-func (w *indexWorker) add(f *tree.File) {
-	text, _, err := w.r.read(f.Path, false)
-	if errors.Is(err, errBinary) {
-		text, err = nil, nil // never matches, so nothing need be found in it
+func (w *indexWorker) add(files []*tree.File) {
+	var docs []index.Doc
+	for _, f := range files {
+		text, err := w.r.read(f.Path)
+		if errors.Is(err, errBinary) {
+			text, err = nil, nil // never matches, so nothing need be found in it
+		}
+		if err != nil || !index.Steady(text) {
+			continue // stays without a slot and is always read
+		}
+		docs = append(docs, index.Doc{Grams: slices.Clone(w.grams.Of(text)), Size: len(text), Slot: &f.Slot})
 	}
-	if err != nil || !index.Steady(text) {
-		return // stays without a slot and is always read
+	for len(docs) > index.Small && len(docs) < index.Group { // between the two sizes: several small ones
+		w.idx.Add(docs[:index.Small])
+		docs = docs[index.Small:]
 	}
-	w.docs = append(w.docs, index.Doc{Grams: slices.Clone(w.grams.Of(text)), Size: len(text), Slot: &f.Slot})
-	w.bytes += len(text)
-	if len(w.docs) == index.Group || w.bytes > groupBytes && len(w.docs) >= index.Small {
-		w.flush()
-	}
-}
-
-func (w *indexWorker) flush() {
-	for len(w.docs) > index.Small && len(w.docs) < index.Group { // between the two sizes: several small ones
-		w.idx.Add(w.docs[:index.Small])
-		w.docs = w.docs[index.Small:]
-	}
-	w.idx.Add(w.docs)
-	w.docs, w.bytes = nil, 0
+	w.idx.Add(docs)
 }
 
 // WaitIndexed waits for indexing that is under way. Nothing needs it but tests and

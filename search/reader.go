@@ -38,30 +38,28 @@ type reader struct {
 }
 
 // read gives the text of a file as UTF-8, ending with a line break that it adds if
-// need be, and without a byte order mark. It is valid until the next call. mtime
-// is 0 unless wantTime.
-func (r *reader) read(path string, wantTime bool) (text []byte, mtime int64, err error) {
+// need be, and without a byte order mark. It is valid until the next call.
+func (r *reader) read(path string) (text []byte, err error) {
 	r.path = append(append(r.path[:0], path...), 0)
 	f, err := rawfs.Open(r.path, r.explicit)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	defer f.Close()
-	if wantTime || r.explicit {
+	if r.explicit {
 		st, err := f.Stat()
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 		if st.Kind != rawfs.Regular {
-			return nil, 0, errors.New("not a regular file")
+			return nil, errors.New("not a regular file")
 		}
-		mtime = st.Mtime
 	}
 	n, err := r.fill(f)
 	if err != nil {
-		return nil, mtime, err
+		return nil, err
 	}
-	return r.decode(n), mtime, nil
+	return r.decode(n), nil
 }
 
 // fill reads f into buf, leaving room for a byte. Most files fit into the first

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/haftdev/haft/search/rawfs"
 	"github.com/haftdev/haft/search/rx"
 	"github.com/haftdev/haft/search/tree"
 )
@@ -198,7 +199,7 @@ func (w *worker) search(f *tree.File, st *Stats) *Hit {
 		st.Denied++
 		return nil
 	}
-	text, mtime, err := w.text(f)
+	text, err := w.text(f)
 	if err != nil {
 		w.refuse(err, st)
 		return nil
@@ -215,22 +216,23 @@ func (w *worker) search(f *tree.File, st *Stats) *Hit {
 	if !ok || w.scan.stop.Load() != nil {
 		return nil
 	}
-	hit.Path, hit.Mtime = f.Path, mtime
-	if w.scan.sorted {
-		hit.Mtime = f.Mtime
+	hit.Path, hit.Mtime = f.Path, f.Mtime
+	if !w.scan.sorted { // the walk did not look, and most files have no hit
+		st, _ := rawfs.Lstat(f.Path)
+		hit.Mtime = st.Mtime
 	}
 	return &hit
 }
 
 // text gives the text of f, from memory if it is there.
-func (w *worker) text(f *tree.File) (text []byte, mtime int64, err error) {
+func (w *worker) text(f *tree.File) (text []byte, err error) {
 	if text, ok := w.scan.cache.get(f); ok {
-		return text, f.Mtime, nil
+		return text, nil
 	}
-	if text, mtime, err = w.r.read(f.Path, !w.scan.sorted); err == nil {
+	if text, err = w.r.read(f.Path); err == nil {
 		w.scan.cache.put(f, text)
 	}
-	return text, mtime, err
+	return text, err
 }
 
 // refuse counts a file that could not be searched.

@@ -175,7 +175,7 @@ func (sc *scan) answer(ctx context.Context) error {
 		return &fs.PathError{Op: "search", Path: path, Err: err}
 	}
 	if st.Kind != rawfs.Directory {
-		return sc.single(ctx, path)
+		return sc.single(ctx, path, st.Mtime)
 	}
 	if l, err := rawfs.Lstat(path); err == nil && l.Kind == rawfs.Symlink {
 		return sc.throughLink(ctx, path)
@@ -240,7 +240,7 @@ func (sc *scan) fresh(ctx context.Context, path string) error {
 var ErrDenied = errors.New("reading this file is not allowed")
 
 // single searches one file that was named explicitly.
-func (sc *scan) single(ctx context.Context, path string) error {
+func (sc *scan) single(ctx context.Context, path string, mtime int64) error {
 	if sc.q.Allow != nil && !sc.q.Allow(path) {
 		return &fs.PathError{Op: "search", Path: path, Err: ErrDenied}
 	}
@@ -250,7 +250,7 @@ func (sc *scan) single(ctx context.Context, path string) error {
 	w.r.explicit = true
 	sc.res.Stats.Scanned = 1
 	var st Stats
-	text, mtime, err := w.r.read(path, true)
+	text, err := w.r.read(path)
 	if err != nil {
 		if w.refuse(err, &st); st.Unreadable > 0 {
 			return &fs.PathError{Op: "search", Path: path, Err: err}

@@ -3,6 +3,7 @@ package tree
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/haftdev/haft/search/ignore"
 	"github.com/haftdev/haft/search/rawfs"
@@ -69,7 +70,7 @@ func (t *Tree) relist(d *Dir, c *changes) (fresh []*Dir) {
 		old[f.Path] = f
 	}
 	oldSubs := d.subs
-	d.stat = l.stat
+	d.stat, d.unsettled = l.stat, recent(l.stat, l.began)
 	t.fill(d, l)
 	for i, f := range d.files {
 		prev := old[f.Path]
@@ -79,7 +80,7 @@ func (t *Tree) relist(d *Dir, c *changes) (fresh []*Dir) {
 			delete(old, f.Path)
 			continue
 		}
-		t.settle(f)
+		t.settle(f, l.began)
 		t.enter(f)
 	}
 	for _, f := range old {
@@ -135,7 +136,7 @@ func (t *Tree) restat(d *Dir, name string) {
 	if i < 0 {
 		return // of a kind that is not listed, or ignored with its directory
 	}
-	old := d.files[i]
+	old, at := d.files[i], time.Now()
 	st, err := rawfs.Lstat(old.Path)
 	if err != nil || st.Kind != rawfs.Regular {
 		d.files = slices.Delete(slices.Clone(d.files), i, i+1)
@@ -143,22 +144,14 @@ func (t *Tree) restat(d *Dir, name string) {
 		return
 	}
 	f := newFile(d, &entry{path: old.Path, stat: st})
-	t.settle(&f)
+	t.settle(&f, at)
 	d.files[i] = &f
 	t.bury(old)
 	t.enter(&f)
 }
 
-// settle marks a version that may change within a tick of the clock, when nobody
-// announces changes.
-func (t *Tree) settle(f *File) {
-	if t.watcher == nil && recent(rawfs.Stat{Mtime: f.Mtime, Ctime: f.Ctime}) {
-		f.Unsteady = true
-	}
-}
-
 func (t *Tree) bury(f *File) {
-	f.dead = true
+	f.gone.Store(true)
 	t.removed = true
 	delete(t.unsteady, f)
 	if t.opts.Dropped != nil {

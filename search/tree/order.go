@@ -56,11 +56,11 @@ func (t *Tree) arrange() {
 	if len(t.added) == 0 && !t.removed {
 		return
 	}
-	fresh := slices.DeleteFunc(t.added, func(f *File) bool { return f.dead })
+	fresh := slices.DeleteFunc(t.added, func(f *File) bool { return f.Gone() })
 	slices.SortFunc(fresh, newestFirst)
 	merged := make([]*File, 0, t.count)
 	for _, f := range t.order {
-		if f.dead {
+		if f.Gone() {
 			continue
 		}
 		for len(fresh) > 0 && newestFirst(fresh[0], f) < 0 {

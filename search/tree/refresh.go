@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/haftdev/haft/search/ignore"
 	"github.com/haftdev/haft/search/rawfs"
@@ -32,8 +33,9 @@ type Event struct {
 
 // source is a file outside the tree that decides what is in it.
 type source struct {
-	path string
-	stat rawfs.Stat // zero if absent
+	path      string
+	stat      rawfs.Stat // zero if absent
+	unsettled bool       // stat was so new that a clock tick could hide a change
 }
 
 func (t *Tree) loadRules() {
@@ -50,8 +52,9 @@ func (t *Tree) loadRules() {
 
 // newSource notes the state of a rule file, which must come before it is read.
 func newSource(path string) source {
+	at := time.Now()
 	st, _ := rawfs.StatPath(path)
-	return source{path, st}
+	return source{path, st, recent(st, at)}
 }
 
 func (t *Tree) sourcesChanged() bool {
@@ -60,7 +63,7 @@ func (t *Tree) sourcesChanged() bool {
 		if s.stat.Kind == rawfs.Directory && st.Kind == rawfs.Directory {
 			continue // a repository's directory: that it is there is all that counts
 		}
-		if st != s.stat {
+		if st != s.stat || s.unsettled {
 			return true
 		}
 	}

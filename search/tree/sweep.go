@@ -44,7 +44,7 @@ func (f *File) changed() bool {
 
 func (t *Tree) sweepDir(c *changes, d *Dir) {
 	st, err := rawfs.Lstat(trimSlash(d.Path))
-	if err != nil || st != d.stat || recent(st) {
+	if err != nil || st != d.stat || d.unsettled {
 		c.dirs[d] = true
 		if d.parent != nil {
 			c.dirs[d.parent] = true
@@ -52,9 +52,18 @@ func (t *Tree) sweepDir(c *changes, d *Dir) {
 	}
 }
 
-// recent says that the next change might leave the times as they are.
-func recent(st rawfs.Stat) bool {
-	return time.Now().UnixNano()-max(st.Mtime, st.Ctime) < int64(tick)
+// recent says of what was looked at, no earlier than at, that a change since might
+// have left its times as they are.
+func recent(st rawfs.Stat, at time.Time) bool {
+	return at.UnixNano()-max(st.Mtime, st.Ctime) < int64(tick)
+}
+
+// settle marks a version that may change within a tick of the clock, when nobody
+// announces changes.
+func (t *Tree) settle(f *File, at time.Time) {
+	if t.watcher == nil && recent(rawfs.Stat{Mtime: f.Mtime, Ctime: f.Ctime}, at) {
+		f.Unsteady = true
+	}
 }
 
 func (f *File) same(st rawfs.Stat) bool {

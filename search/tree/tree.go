@@ -17,6 +17,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/haftdev/haft/search/ignore"
 	"github.com/haftdev/haft/search/index"
@@ -37,13 +38,17 @@ type File struct {
 	// other names, or was so new when looked at that a clock tick could hide a
 	// change. Nothing about its content may be remembered.
 	Unsteady bool
-	dead     bool // guarded by Tree.mu
+	gone     atomic.Bool // set under Tree.mu
 	// Slot is for an index of this version's content.
 	Slot index.Slot
 }
 
 // Name is the last element of the path.
 func (f *File) Name() string { return f.Path[f.name:] }
+
+// Gone reports whether this version has left its tree. It is so before
+// Options.Dropped is called.
+func (f *File) Gone() bool { return f.gone.Load() }
 
 // Dir is one directory.
 type Dir struct {
@@ -54,6 +59,7 @@ type Dir struct {
 	files      []*File
 	subs       []*Dir
 	stat       rawfs.Stat
+	unsettled  bool // stat was so new that a clock tick could hide a change
 	wd         int32
 	sources    []source // on their way to Tree.sources
 	unreadable bool
@@ -118,7 +124,7 @@ type Tree struct {
 	watcher Watcher
 	order   []*File // newest first; nil until asked for
 	added   []*File // not yet in order
-	removed bool    // order holds dead files
+	removed bool    // order holds files that are gone
 	// unsteady files are looked at in every refresh.
 	unsteady map[*File]bool
 	nextID   uint32

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -42,11 +43,17 @@ func names(t *testing.T, tr *tree.Tree) []string {
 // limited is a watcher that the system refuses more than a few watches.
 type limited struct {
 	tree.Watcher
-	left int
+	left atomic.Int32
+}
+
+func newLimited(w tree.Watcher, left int32) *limited {
+	l := &limited{Watcher: w}
+	l.left.Store(left)
+	return l
 }
 
 func (l *limited) Add(dir string) (int32, error) {
-	if l.left--; l.left < 0 {
+	if l.left.Add(-1) < 0 {
 		return -1, errors.New("no space left on device")
 	}
 	return l.Watcher.Add(dir)
@@ -61,7 +68,7 @@ func TestTooFewWatchesFallBackToLooking(t *testing.T) {
 	for i := range 10 {
 		write(t, filepath.Join(dir, fmt.Sprintf("d%d/f.txt", i)), "")
 	}
-	tr, err := tree.Build(context.Background(), dir, &tree.Options{Stat: true, Watcher: &limited{w, 5}, Workers: 2})
+	tr, err := tree.Build(context.Background(), dir, &tree.Options{Stat: true, Watcher: newLimited(w, 5), Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

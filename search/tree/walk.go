@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/haftdev/haft/search/ignore"
 	"github.com/haftdev/haft/search/rawfs"
@@ -42,10 +43,12 @@ func (t *Tree) walk(ctx context.Context, dirs []*Dir) error {
 	var helpers sync.WaitGroup
 	w.run(&helpers)
 	helpers.Wait()
-	if t.watcher != nil && !w.watch.Load() {
-		t.closeWatcher()
+	if err := ctx.Err(); err != nil || t.watcher == nil || w.watch.Load() {
+		return err
 	}
-	return ctx.Err()
+	// What was looked at relied on the watcher to announce what a tick hides.
+	t.closeWatcher()
+	return t.rebuild(ctx)
 }
 
 // run lists directories until none is left. Helpers start when there is work for
@@ -150,6 +153,13 @@ func (t *Tree) list(d *Dir, w *workspace) {
 	}
 	d.rules = t.rulesFor(d)
 	t.fill(d, found)
+	if !t.opts.Stat {
+		return
+	}
+	d.unsettled = recent(d.stat, found.began)
+	for _, f := range d.files {
+		t.settle(f, found.began)
+	}
 }
 
 func (t *Tree) rulesFor(d *Dir) *ignore.Dir {
@@ -176,6 +186,7 @@ type entry struct {
 
 type listing struct {
 	entries []entry
+	began   time.Time // before anything was looked at; zero without Stat
 	stat    rawfs.Stat
 	marks   ignore.Marks
 	sources []source // rule files that are links: their targets are not watched
@@ -199,6 +210,7 @@ func (w *workspace) readEntries(d *Dir, stat bool) (listing, error) {
 	}
 	defer f.Close()
 	if stat {
+		l.began = time.Now()
 		if l.stat, err = f.Stat(); err != nil {
 			return l, err
 		}
