@@ -110,3 +110,24 @@ func TestANoOpCallAllocatesLittle(t *testing.T) {
 		t.Errorf("%.0f allocations, want at most %d", n, most)
 	}
 }
+
+// A session's context outlives its calls and must not hold on to them.
+func TestACallLeavesNothingInItsContext(t *testing.T) {
+	s := sched.New(allowAll())
+	tools := set(noop())
+	in := []byte(`{}`)
+	held := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	s.Call(t.Context(), tools, "toolu_1", "Echo", in)
+	before := held()
+	for range 20_000 {
+		s.Call(t.Context(), tools, "toolu_1", "Echo", in)
+	}
+	if after := held(); after > before+4<<20 {
+		t.Errorf("20,000 calls left %d bytes behind", after-before)
+	}
+}

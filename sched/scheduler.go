@@ -69,8 +69,8 @@ func (s *Scheduler) Call(ctx context.Context, tools *tool.Set, useID, name strin
 	b := s.Start(ctx, &BatchOptions{Tools: tools})
 	b.Add(useID, name, input)
 	b.End()
-	for out := range b.Outcomes() {
-		return out
+	var out *Outcome
+	for out = range b.Outcomes() { // to the end, where the batch lets go of ctx
 	}
-	panic("sched: a call without an outcome") // Outcomes yields one per call
+	return out
 }
