@@ -242,6 +242,7 @@ func TestFilesOfEarlierRunsMakeRoomUnlessTheyAreInUse(t *testing.T) {
 	dir := t.TempDir()
 	opts := &SpoolOptions{Dir: dir, Total: 3 << 20}
 	other := newOutput("other", newSpool(opts), true)
+	defer other.end() // and until then it is in use
 	other.Write(make([]byte, 900<<10))
 	for i, name := range []string{"newer", "older"} {
 		path := filepath.Join(dir, name+spoolSuffix)
