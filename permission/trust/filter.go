@@ -114,5 +114,5 @@ func (u *Untrusted) Error() string {
 	if more := len(u.Items) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
-	return fmt.Sprintf("%s is not trusted: %s left out; see and trust them with: haft trust %q", u.Folder, strings.Join(names, ", "), u.Folder)
+	return fmt.Sprintf("%s is not trusted: %s left out; see and trust them by running haft trust there", u.Folder, strings.Join(names, ", "))
 }

@@ -42,30 +42,14 @@ type Output struct {
 }
 
 // Options are what the tool needs of the world.
-type Options struct {
-	// Searcher answers; its owner closes it. Nil means one without memory.
-	Searcher *search.Searcher
-	// Dir gives the working directory. Nil means that of this process.
-	Dir func() string
-	// Allow reports whether a file may be named. Nil means that all may.
-	Allow func(path string) bool
-}
+type Options = scope.Options
 
 // limit is how many files are named.
 const limit = 100
 
 // New returns the tool. o may be nil.
 func New(o *Options) tool.Tool {
-	g := &glob{}
-	if o != nil {
-		g.opts = *o
-	}
-	if g.opts.Searcher == nil {
-		g.opts.Searcher = scope.Searcher()
-	}
-	if g.opts.Dir == nil {
-		g.opts.Dir = scope.WorkingDir
-	}
+	g := &glob{opts: o.OrDefault()}
 	return tool.New(tool.Def[Input, Output]{
 		Name:        "Glob",
 		SearchHint:  "find files by name pattern list directory",

@@ -45,30 +45,13 @@ type Input struct {
 }
 
 // Options are what the tool needs of the world.
-type Options struct {
-	// Searcher answers; its owner closes it. Nil means one without memory.
-	Searcher *search.Searcher
-	// Dir gives the working directory. Nil means that of this process.
-	Dir func() string
-	// Allow reports whether a file may be read. Nil means that all may. It must be
-	// safe for concurrent use.
-	Allow func(path string) bool
-}
+type Options = scope.Options
 
 const defaultLimit = 250
 
 // New returns the tool. o may be nil.
 func New(o *Options) tool.Tool {
-	g := &grep{}
-	if o != nil {
-		g.opts = *o
-	}
-	if g.opts.Searcher == nil {
-		g.opts.Searcher = scope.Searcher()
-	}
-	if g.opts.Dir == nil {
-		g.opts.Dir = scope.WorkingDir
-	}
+	g := &grep{opts: o.OrDefault()}
 	return tool.New(tool.Def[Input, Output]{
 		Name:        "Grep",
 		SearchHint:  "search file contents regular expression ripgrep find text code",

@@ -33,10 +33,31 @@ func New(dir, path string, allow func(string) bool) Scope {
 	return Scope{dir, filepath.Clean(path), allow}
 }
 
-// Searcher is for tools that are given none: it remembers nothing, so nobody has to
-// close it.
-func Searcher() *search.Searcher {
-	return search.New(&search.Options{Stateless: true})
+// Options are what a search tool needs of the world.
+type Options struct {
+	// Searcher answers; its owner closes it. Nil means one without memory, which
+	// nobody has to close.
+	Searcher *search.Searcher
+	// Dir gives the working directory. Nil means that of this process.
+	Dir func() string
+	// Allow reports whether a file may be read and named. Nil means that all may.
+	// It must be safe for concurrent use.
+	Allow func(path string) bool
+}
+
+// OrDefault returns the options with what they leave open filled in; o may be nil.
+func (o *Options) OrDefault() Options {
+	var full Options
+	if o != nil {
+		full = *o
+	}
+	if full.Searcher == nil {
+		full.Searcher = search.New(&search.Options{Stateless: true})
+	}
+	if full.Dir == nil {
+		full.Dir = WorkingDir
+	}
+	return full
 }
 
 // WorkingDir is that of this process.
