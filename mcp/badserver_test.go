@@ -294,6 +294,8 @@ func (b *bad) call(m message) int {
 		ok = `{"content":[],"structuredContent":{"n":1}}`
 	case "structured content twice":
 		ok = `{"content":[{"type":"text","text":"{ \"n\": 1.0 }"}],"structuredContent":{"n":1}}`
+	case "structured content around the text":
+		ok = `{"content":[{"type":"text","text":"a\nb\n"}],"structuredContent":{"content":"a\nb\n"}}`
 	case "structured content beside text":
 		ok = `{"content":[{"type":"text","text":"one"}],"structuredContent":{"n":1}}`
 	case "a storm of changes":
