@@ -57,7 +57,6 @@ func newPeer(h *Host, cfg Server, key string) *peer {
 // run supervises until the peer is cancelled.
 func (p *peer) run() {
 	defer close(p.done)
-	p.recall()
 	for p.ctx.Err() == nil {
 		if !p.mayRun() {
 			p.await(0)
