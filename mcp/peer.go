@@ -42,6 +42,7 @@ type peer struct {
 	sampled    int // output tokens that the server asked for
 	consented  *bool
 	sampling   bool
+	nested     int // calls that are made for a sampling
 }
 
 func newPeer(h *Host, cfg Server, key string) *peer {
