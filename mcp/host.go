@@ -22,9 +22,11 @@ type Host struct {
 	opts  Options
 	cache cache
 	own   *shellrun.Host // the runner that the host made itself, or nil
-	news  chan struct{}
-	stop  chan struct{}
-	told  sync.WaitGroup
+
+	ownHTTP bool // the HTTP transport is the host's own
+	news    chan struct{}
+	stop    chan struct{}
+	told    sync.WaitGroup
 
 	mu     sync.Mutex
 	peers  map[string]*peer
@@ -56,7 +58,7 @@ func NewHost(opts *Options) *Host {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.HTTP == nil {
-		o.HTTP = newTransport()
+		o.HTTP, h.ownHTTP = newTransport(), true
 	}
 	if o.Runner == nil {
 		h.own = shellrun.NewHost(&shellrun.Options{Wrap: func(r shellrun.Runner) shellrun.Runner {
@@ -217,6 +219,9 @@ func (h *Host) Close() error {
 	}
 	close(h.stop)
 	h.told.Wait()
+	if idle, ok := h.opts.HTTP.(interface{ CloseIdleConnections() }); ok && h.ownHTTP {
+		idle.CloseIdleConnections()
+	}
 	if h.own != nil {
 		return h.own.Close()
 	}

@@ -59,7 +59,7 @@ func newSession(p *peer, l link, g *gate.Gate) *session {
 	g.Progress = s.progressed
 	opts := &p.host.opts
 	s.client = sdk.NewClient(&sdk.Implementation{Name: opts.Name, Version: opts.Version}, s.options())
-	if err := taskMethods(s.client); err != nil {
+	if err := extensionMethods(s.client); err != nil {
 		panic(err.Error()) // the library has made a method of ours its own
 	}
 	s.client.AddRoots(roots(p.host.rootDirs())...)
@@ -78,6 +78,7 @@ func (s *session) options() *sdk.ClientOptions {
 		ResourceUpdatedHandler:     func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) { s.updated(r) },
 	}
 	caps.AddExtension(tasksExtension, nil)
+	caps.AddExtension(skillsExtension, nil)
 	if opts.Elicit != nil {
 		caps.Elicitation = &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}}
 		o.ElicitationHandler = func(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {

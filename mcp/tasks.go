@@ -71,9 +71,10 @@ func (r *rawResult) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// taskMethods tells the library which methods it may send.
-func taskMethods(c *sdk.Client) error {
+// extensionMethods tells the library which methods it may send.
+func extensionMethods(c *sdk.Client) error {
 	return errors.Join(
+		sdk.AddSendingCustomMethod[*skillsParams, *rawResult](c, "skills/list"),
 		sdk.AddSendingCustomMethod[*taskParams, *taskState](c, "tasks/get"),
 		sdk.AddSendingCustomMethod[*taskParams, *rawResult](c, "tasks/result"),
 		sdk.AddSendingCustomMethod[*taskParams, *rawResult](c, "tasks/cancel"),
