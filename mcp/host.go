@@ -19,14 +19,14 @@ import (
 
 // A Host holds the servers of a session.
 type Host struct {
-	opts  Options
-	cache cache
-	own   *shellrun.Host // the runner that the host made itself, or nil
-
-	ownHTTP bool // the HTTP transport is the host's own
+	opts    Options
+	cache   cache
+	own     *shellrun.Host // the runner that the host made itself, or nil
+	ownHTTP bool           // the HTTP transport is the host's own
 	news    chan struct{}
 	stop    chan struct{}
 	told    sync.WaitGroup
+	runs    sync.WaitGroup // supervisors, also of servers that were removed
 
 	mu     sync.Mutex
 	peers  map[string]*peer
@@ -61,10 +61,8 @@ func NewHost(opts *Options) *Host {
 		o.HTTP, h.ownHTTP = newTransport(), true
 	}
 	if o.Runner == nil {
-		h.own = shellrun.NewHost(&shellrun.Options{Wrap: func(r shellrun.Runner) shellrun.Runner {
-			o.Runner = r
-			return r
-		}})
+		h.own = shellrun.NewHost(nil)
+		o.Runner = h.own.Runner()
 	}
 	h.cache, h.roots = cache{o.CacheDir}, slices.Clone(o.Roots)
 	h.told.Go(h.tell)
@@ -124,7 +122,7 @@ func (h *Host) Set(servers []Server) Change {
 			p.recall() // so that the first prompt has the tools it had last time
 			h.peers[name] = p
 			c.Added = append(c.Added, name)
-			go p.run()
+			h.runs.Go(p.run)
 		}
 	}
 	slices.Sort(c.Added)
@@ -210,13 +208,10 @@ func (h *Host) Close() error {
 	if closed {
 		return nil
 	}
-	peers := h.all()
-	for _, p := range peers {
+	for _, p := range h.all() {
 		p.cancel()
 	}
-	for _, p := range peers {
-		<-p.done
-	}
+	h.runs.Wait()
 	close(h.stop)
 	h.told.Wait()
 	if idle, ok := h.opts.HTTP.(interface{ CloseIdleConnections() }); ok && h.ownHTTP {

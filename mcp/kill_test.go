@@ -22,12 +22,8 @@ import (
 const harnessEnv = "MCP_TEST_HARNESS"
 
 func harnessMain(reexec shellrun.Reexec) {
-	var runner shellrun.Runner
-	shellrun.NewHost(&shellrun.Options{Reexec: reexec, NoCgroup: true, Wrap: func(r shellrun.Runner) shellrun.Runner {
-		runner = r
-		return r
-	}})
-	h := mcp.NewHost(&mcp.Options{Runner: runner, ProbeTimeout: time.Second})
+	shells := shellrun.NewHost(&shellrun.Options{Reexec: reexec, NoCgroup: true})
+	h := mcp.NewHost(&mcp.Options{Runner: shells.Runner(), ProbeTimeout: time.Second})
 	var servers []mcp.Server
 	for i, mode := range strings.Split(os.Getenv(harnessEnv), "|") {
 		s := badEntry(mode)
