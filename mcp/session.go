@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"net/url"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,6 +16,8 @@ import (
 	"github.com/haftdev/haft/mcp/internal/gate"
 	"github.com/haftdev/haft/tool"
 )
+
+//lint:file-ignore SA1019 what the newer era gives up is still spoken
 
 // legacyProtocol and modernProtocol are the newest revisions of the two eras.
 const (
@@ -200,13 +200,4 @@ func (s *session) updated(r *sdk.ResourceUpdatedNotificationRequest) {
 	if f := s.peer.host.opts.OnUpdate; f != nil && r.Params != nil {
 		f(s.peer.name, r.Params.URI)
 	}
-}
-
-func roots(dirs []string) []*sdk.Root {
-	var all []*sdk.Root
-	for _, dir := range dirs {
-		u := url.URL{Scheme: "file", Path: filepath.ToSlash(dir)}
-		all = append(all, &sdk.Root{URI: u.String(), Name: filepath.Base(dir)})
-	}
-	return all
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/haftdev/haft/mcp/internal/envelope"
 )
 
+//lint:file-ignore SA1019 what the newer era gives up is still spoken
+
 // Tasks are calls whose result is fetched later. The two eras have two forms of
 // them. In the older the host asks for a task (task in the call's parameters)
 // and fetches its result by tasks/result. In the newer the server answers any
