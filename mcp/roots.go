@@ -10,6 +10,28 @@ import (
 
 //lint:file-ignore SA1019 what the newer era gives up is still spoken
 
+// SetRoots changes the directories that servers are told about.
+func (h *Host) SetRoots(dirs []string) {
+	h.mu.Lock()
+	old := h.roots
+	h.roots = slices.Clone(dirs)
+	h.mu.Unlock()
+	for _, p := range h.all() {
+		p.mu.Lock()
+		s := p.session
+		p.mu.Unlock()
+		if s != nil {
+			s.setRoots(old, dirs)
+		}
+	}
+}
+
+func (h *Host) rootDirs() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.roots)
+}
+
 // setRoots tells the server about changed directories.
 func (s *session) setRoots(old, dirs []string) {
 	var gone []string
@@ -29,26 +51,4 @@ func roots(dirs []string) []*sdk.Root {
 		all = append(all, &sdk.Root{URI: u.String(), Name: filepath.Base(dir)})
 	}
 	return all
-}
-
-func (h *Host) rootDirs() []string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return slices.Clone(h.roots)
-}
-
-// SetRoots changes the directories that servers are told about.
-func (h *Host) SetRoots(dirs []string) {
-	h.mu.Lock()
-	old := h.roots
-	h.roots = slices.Clone(dirs)
-	h.mu.Unlock()
-	for _, p := range h.all() {
-		p.mu.Lock()
-		s := p.session
-		p.mu.Unlock()
-		if s != nil {
-			s.setRoots(old, dirs)
-		}
-	}
 }
