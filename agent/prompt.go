@@ -1,0 +1,29 @@
+package agent
+
+import "github.com/haftdev/haft/model"
+
+// A Prompt is something said to the agent.
+type Prompt struct {
+	// UUID names the message; "" lets the agent choose.
+	UUID    string
+	Content []model.Block
+	// Priority says when it is heard: the zero value joins a running turn at its
+	// next boundary.
+	Priority Priority
+	// Silent prompts join the conversation without asking the model for an answer.
+	Silent bool
+	// Origin is where it comes from if not from the person: task-notification…
+	Origin string
+}
+
+// Priority is when a prompt is heard that comes while a turn runs.
+type Priority string
+
+const (
+	// Next joins the running turn at its next boundary, when results go back.
+	Next Priority = ""
+	// Now ends the running turn at its next boundary and begins a new one.
+	Now Priority = "now"
+	// Later waits for the running turn to end.
+	Later Priority = "later"
+)
