@@ -191,10 +191,8 @@ func Load(file string, vars map[string]string) (*Scenario, error) {
 	return &s, nil
 }
 
-var variable = regexp.MustCompile(`\$\{\w+\}`)
-
 func expand(raw []byte, vars map[string]string) []byte {
-	return variable.ReplaceAllFunc(raw, func(name []byte) []byte {
+	return regexp.MustCompile(`\$\{\w+\}`).ReplaceAllFunc(raw, func(name []byte) []byte {
 		value, ok := vars[string(name[2:len(name)-1])]
 		if !ok {
 			return name
