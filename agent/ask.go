@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -76,7 +77,7 @@ func (t *turn) mend(ans *answer) Reason {
 
 // pause waits before the request is made again.
 func (t *turn) pause(e *model.Error) Reason {
-	delay := max(e.RetryAfter, 250*time.Millisecond<<t.attempts.broken)
+	delay := max(e.RetryAfter, 100*time.Millisecond<<t.attempts.broken+rand.N(50*time.Millisecond))
 	t.a.out.put(Retrying{model.Retry{Attempt: t.attempts.broken, Max: maxBroken, Delay: delay, Err: e}})
 	select {
 	case <-time.After(delay):
