@@ -8,7 +8,8 @@ package house
 // anything and "./tool/..." includes "./tool"; a later "!" takes packages out
 // again. Each list ends in a space so that lists can be joined.
 const (
-	frontEnds    = "./cmd/... ./cli/... ./tui/... ./web/... ./acp/... "
+	frontEnds    = "./cmd/... ./cli/... ./tui/... ./web/... ./acp/... ./headless/... ./embed/... "
+	assembly     = "./harness/... "
 	sdk          = ". ./wire/... "
 	conversation = "./agent/... ./session/... ./model/... "
 	calls        = "./sched/... "
@@ -103,6 +104,18 @@ var bans = []ban{
 		from: "./... !./cmd/... !./cli/...",
 		to:   "./cmd/... ./cli/...",
 		why:  "the command line is a front end; what another package needs from it belongs below it",
+	},
+	{
+		from: core + sdk,
+		to:   assembly,
+		deep: true,
+		why:  "putting haft together is one place above everything that is put together",
+	},
+	{
+		from: assembly,
+		to:   sdk + frontEnds,
+		deep: true,
+		why:  "every front end opens the same harness, so it can know none of them",
 	},
 	{
 		from: core + sdk,

@@ -1,4 +1,4 @@
-package cli
+package harness
 
 import (
 	"errors"
@@ -16,64 +16,64 @@ import (
 	"github.com/haftdev/haft/workspace"
 )
 
-// A world is a project with everything that tools act on, and the policy that
+// A World is a project with everything that tools act on, and the policy that
 // judges them. Nothing is started or read before a tool needs it.
-type world struct {
-	*project
+type World struct {
+	*Project
 	builtin.World
+	Engine *permission.Engine
+	Hooks  *hook.Runner
 	host   *shellrun.Host
-	engine *permission.Engine
-	hooks  *hook.Runner
 }
 
-// openWorld opens the project that this process runs in.
-func openWorld(reexec shellrun.Reexec) (*world, error) {
-	p, err := openProject()
+// Open opens the project around a folder.
+func Open(o *Options) (*World, error) {
+	p, err := OpenProject(o)
 	if err != nil {
 		return nil, err
 	}
-	opts, err := p.options()
+	opts, err := p.Policy()
 	if err != nil {
 		return nil, err
 	}
-	w := &world{project: p}
-	if w.Files, err = workspace.Open(p.dir, &workspace.Options{Add: p.guard.Roots()[1:], Home: p.home}); err != nil {
+	w := &World{Project: p}
+	if w.Files, err = workspace.Open(p.Dir, &workspace.Options{Add: p.Guard.Roots()[1:], Home: p.Home}); err != nil {
 		return nil, err
 	}
 	environ, pass := p.environment()
-	w.host = shellrun.NewHost(&shellrun.Options{Reexec: reexec, Environ: environ, EnvNames: pass, Spool: spool()})
+	w.host = shellrun.NewHost(&shellrun.Options{Reexec: p.opts.Reexec, Environ: environ, EnvNames: pass, Spool: spool()})
 	w.Shell = bash.New(w.host, &bash.Options{
-		Dir: p.guard.Cwd(), Environ: environ, ReadOnly: p.readOnly, Hardening: p.hardening, Edit: builtin.SedEdits(w.Files),
-		KeepEscapes: p.counts.Flag("bash", "keepEscapes"), EndAtLimit: p.counts.Flag("bash", "endAtTimeout"),
+		Dir: p.Guard.Cwd(), Environ: environ, ReadOnly: p.readOnly, Hardening: p.hardening, Edit: builtin.SedEdits(w.Files),
+		KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.Counts.Flag("bash", "endAtTimeout"),
 	})
 	w.World.Search = search.New(nil)
 	w.World.Dir = func() string { return w.Shell.Dir("") }
 	opts.Dir, opts.Commands = w.Shell.Dir, shell.OS{}
-	w.engine = permission.NewEngine(opts)
-	w.hooks = hook.New(hook.FromSettings(p.counts.Hooks()), &hook.Options{
-		Project: p.dir,
+	w.Engine = permission.NewEngine(opts)
+	w.Hooks = hook.New(append(hook.FromSettings(p.Counts.Hooks()), p.opts.Hooks...), &hook.Options{
+		Project: p.Dir,
 		Common: func(agent string) hook.Common {
-			return hook.Common{Cwd: w.Shell.Dir(agent), PermissionMode: string(w.engine.Policy().Mode())}
+			return hook.Common{Cwd: w.Shell.Dir(agent), PermissionMode: string(w.Engine.Policy().Mode())}
 		},
 		Check: p.stillTrusted,
 		Match: func(rule string, t *tool.Tool, c *tool.Call) (bool, error) {
-			return w.engine.Policy().Matches(rule, t, c)
+			return w.Engine.Policy().Matches(rule, t, c)
 		},
 	})
-	w.Readable = func(path string) bool { return w.engine.Policy().MayRead(path) }
+	w.Readable = func(path string) bool { return w.Engine.Policy().MayRead(path) }
 	return w, nil
 }
 
 // Close ends every command and gives back what is held open.
-func (w *world) Close() error {
-	w.hooks.Close()
+func (w *World) Close() error {
+	w.Hooks.Close()
 	return errors.Join(w.host.Close(), w.World.Search.Close(), w.Files.Close())
 }
 
-// set assembles the pool as a session would.
-func (w *world) set(session *tool.Session, bare bool) *tool.Set {
-	var opts tool.SetOptions
-	if bare {
+// Set assembles the pool as a session would.
+func (w *World) Set(session *tool.Session) *tool.Set {
+	opts := tool.SetOptions{Only: w.opts.Tools}
+	if w.opts.Bare {
 		opts.Only = builtin.Bare()
 	}
 	return tool.NewSet(session, w.Tools(), nil, &opts)
@@ -81,11 +81,11 @@ func (w *world) set(session *tool.Session, bare bool) *tool.Set {
 
 // stillTrusted looks again at what a project's hook would run: a tool may have
 // changed the script since the session began.
-func (p *project) stillTrusted(h *hook.Hook) error {
-	if p.folder == nil {
+func (p *Project) stillTrusted(h *hook.Hook) error {
+	if p.Folder == nil {
 		return nil // nothing of the project counts at all
 	}
-	now, _, err := p.folder.Filter(p.all)
+	now, _, err := p.Folder.Filter(p.Settings)
 	if err != nil {
 		return err
 	}
@@ -99,34 +99,34 @@ func (p *project) stillTrusted(h *hook.Hook) error {
 
 // environment is that of this process with what the settings add, and the names
 // of it that shell commands inherit beside the usual ones.
-func (p *project) environment() (environ, pass []string) {
+func (p *Project) environment() (environ, pass []string) {
 	environ = os.Environ()
-	for _, v := range p.counts.Env() {
+	for _, v := range p.Counts.Env() {
 		environ = append(environ, v.Name+"="+v.Text.Text)
 		pass = append(pass, v.Name)
 	}
-	for _, name := range p.counts.PassEnv() {
+	for _, name := range p.Counts.PassEnv() {
 		pass = append(pass, name.Text)
 	}
 	return environ, pass
 }
 
 // readOnly reports whether a command was shown to change nothing.
-func (p *project) readOnly(command, dir string) bool {
+func (p *Project) readOnly(command, dir string) bool {
 	return shell.Analyze(command, p.shellOptions(dir)).ReadOnly
 }
 
 // hardening is the environment in which that holds.
-func (p *project) hardening(dir string) []string {
+func (p *Project) hardening(dir string) []string {
 	env, _ := shell.Hardening(p.shellOptions(dir))
 	return env
 }
 
-func (p *project) shellOptions(dir string) *shell.Options {
-	return &shell.Options{Cwd: dir, Home: p.home, Roots: p.guard.Roots(), FS: shell.OS{}}
+func (p *Project) shellOptions(dir string) *shell.Options {
+	return &shell.Options{Cwd: dir, Home: p.Home, Roots: p.Guard.Roots(), FS: shell.OS{}}
 }
 
-// spool keeps long outputs of commands where resultStore keeps long results.
+// spool keeps long outputs of commands where Results keeps long results.
 func spool() *shellrun.SpoolOptions {
 	cache, err := os.UserCacheDir()
 	if err != nil {
