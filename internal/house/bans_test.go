@@ -8,7 +8,7 @@ package house
 // anything and "./tool/..." includes "./tool"; a later "!" takes packages out
 // again. Each list ends in a space so that lists can be joined.
 const (
-	frontEnds    = "./cmd/... ./cli/... ./tui/... ./web/... ./acp/... ./headless/... ./embed/... "
+	frontEnds    = "./cmd/... ./cli/... ./tui/... ./web/... ./acp/... ./headless/... ./embed/... ./plain/... ./card/... "
 	assembly     = "./harness/... "
 	sdk          = ". ./wire/... "
 	conversation = "./agent/... ./session/... ./model/... "
