@@ -8,7 +8,7 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// An Entry is one line of a journal. Exactly one of the pointers is set.
+// An Entry is one thing in a journal. Exactly one of the pointers is set.
 type Entry struct {
 	// UUID names the entry; "" lets the session choose.
 	UUID string
@@ -22,6 +22,8 @@ type Entry struct {
 	Compaction *Compaction
 	State      *State
 	Checkpoint *Checkpoint
+
+	retracted []string // see [Session.Retract]
 }
 
 // A Message joins the conversation.
@@ -76,7 +78,8 @@ type Compaction struct {
 }
 
 // A State is a fact about the session that later entries replace: the model, the
-// permission mode, the todos, the revealed tools, what was read, the title.
+// permission mode, the todos, the revealed tools, what was read, the title. The
+// value null takes it back.
 type State struct {
 	Name  string          `json:"name"`
 	Value json.RawMessage `json:"value"`
