@@ -16,6 +16,7 @@ const (
 	guards       = "./permission/... ./hook/... ./output/... ./trust/... "
 	grammars     = "./shell/... ./jsonstream/... "
 	config       = "./settings/... "
+	knowledge    = "./knowledge/... " // what people write down for models
 	contract     = "./tool ./tool/...schema "
 	tools        = "./tool/... !./tool !./tool/...schema !./tool/tooltest "
 	world        = "./workspace/... ./search/... ./shellrun/... ./sandbox/... ./mcp/... "
@@ -24,7 +25,7 @@ const (
 	benches  = "./bench/... " // programs that measure; nothing imports them
 
 	// core is everything a program embeds when it embeds the tool system.
-	core = "./tool/... " + conversation + calls + guards + grammars + config + world
+	core = "./tool/... " + conversation + calls + guards + grammars + config + knowledge + world
 
 	// heavy are modules that cost an embedder binary size, start time or a
 	// long list of dependencies.
@@ -70,6 +71,12 @@ var bans = []ban{
 		to:   calls + guards + grammars + conversation + tools + world,
 		deep: true,
 		why:  "settings say what files say; what it means for a call is the guards' business, which read them",
+	},
+	{
+		from: knowledge,
+		to:   calls + guards + grammars + conversation + tools + world,
+		deep: true,
+		why:  "instructions, skills, commands and agents are read from files and say what they say; trust is asked through a function, and who runs them is above",
 	},
 	{
 		from: calls,
