@@ -13,6 +13,7 @@ import (
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/bash"
 	"github.com/haftdev/haft/tool/builtin"
+	"github.com/haftdev/haft/tool/todo"
 	"github.com/haftdev/haft/workspace"
 )
 
@@ -60,6 +61,7 @@ func openWorld(reexec shellrun.Reexec) (*world, error) {
 			return w.engine.Policy().Matches(rule, t, c)
 		},
 	})
+	w.Todos = todo.NewList(nil)
 	w.Readable = func(path string) bool { return w.engine.Policy().MayRead(path) }
 	return w, nil
 }
