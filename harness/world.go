@@ -13,6 +13,7 @@ import (
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/bash"
 	"github.com/haftdev/haft/tool/builtin"
+	"github.com/haftdev/haft/tool/todo"
 	"github.com/haftdev/haft/workspace"
 )
 
@@ -60,6 +61,7 @@ func Open(o *Options) (*World, error) {
 			return w.Engine.Policy().Matches(rule, t, c)
 		},
 	})
+	w.Todos = todo.NewList(nil)
 	w.Readable = func(path string) bool { return w.Engine.Policy().MayRead(path) }
 	return w, nil
 }

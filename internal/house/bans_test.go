@@ -19,7 +19,7 @@ const (
 	knowledge    = "./knowledge/... " // what people write down for models
 	contract     = "./tool ./tool/...schema "
 	tools        = "./tool/... !./tool !./tool/...schema !./tool/tooltest "
-	world        = "./workspace/... ./search/... ./shellrun/... ./sandbox/... ./mcp/... "
+	world        = "./workspace/... ./search/... ./shellrun/... ./sandbox/... ./mcp/... ./webpage/... "
 
 	internal = "./internal/... "
 	benches  = "./bench/... " // programs that measure; nothing imports them

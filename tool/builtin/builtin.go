@@ -13,6 +13,7 @@ import (
 	"github.com/haftdev/haft/tool/notebook"
 	"github.com/haftdev/haft/tool/read"
 	"github.com/haftdev/haft/tool/sleep"
+	"github.com/haftdev/haft/tool/todo"
 	"github.com/haftdev/haft/tool/toolsearch"
 	"github.com/haftdev/haft/tool/write"
 	"github.com/haftdev/haft/workspace"
@@ -29,6 +30,8 @@ type World struct {
 	Search   *search.Searcher
 	Dir      func() string
 	Readable func(path string) bool
+	// Todos is what the agents have to do.
+	Todos *todo.List
 }
 
 // Tools returns every built-in tool that the world has what it needs for, in no
@@ -48,6 +51,9 @@ func (w World) Tools() []tool.Tool {
 	}
 	if w.Shell != nil {
 		tools = append(tools, w.Shell.List()...)
+	}
+	if w.Todos != nil {
+		tools = append(tools, todo.New(w.Todos))
 	}
 	return tools
 }
