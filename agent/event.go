@@ -33,8 +33,9 @@ type Streamed struct {
 	TTFT time.Duration
 }
 
-// Said is a whole block of an answer, written down. It comes just before the
-// block's own end is Streamed.
+// Said is a whole block of an answer. It comes just before the block's own end is
+// Streamed. A block that calls a tool is in the journal by then, with all that was
+// said before it; the others are when the next call comes, or the answer ends.
 type Said struct {
 	UUID      string
 	MessageID string
@@ -48,8 +49,8 @@ type Said struct {
 	Aborted bool
 }
 
-// Retracted takes back what was Said by a message that broke off and is asked
-// for again.
+// Retracted takes back what was Said by a message that broke off: it is asked for
+// again, or goes on without those blocks. None of them is in the journal.
 type Retracted struct {
 	MessageID string
 	UUIDs     []string
@@ -81,6 +82,7 @@ type AddedKind string
 
 const (
 	Prompted    AddedKind = "prompt"      // the person said it
+	Instructed  AddedKind = "instruction" // a tool's result brought it, such as a skill's text
 	Interrupted AddedKind = "interrupted" // the person stopped the turn
 	Reminded    AddedKind = "reminder"    // the harness has something to say
 	Summarized  AddedKind = "summary"     // it stands for what was compacted
@@ -93,7 +95,8 @@ type Waiting struct {
 	CallID, UseID, Tool, Agent string
 }
 
-// Denied is a call that was denied without asking anybody.
+// Denied is a call that was denied without asking a person. It comes just before
+// the call is Returned.
 type Denied struct {
 	Outcome *sched.Outcome
 }
@@ -110,7 +113,7 @@ type (
 	Compacted  struct {
 		UUID              string
 		Trigger           string
-		PreTokens, Tokens int64
+		PreTokens, Tokens int64 // before and after, estimated
 		Duration          time.Duration
 		Err               error // why nothing was compacted; nil if it was
 	}
@@ -132,11 +135,13 @@ const (
 	Todos     Fact = "todos"     // as the todo tool has them
 	Tools     Fact = "tools"     // *tool.Set
 	Title     Fact = "title"     // string
-	Cleared   Fact = "cleared"   // the new session's id
+	Cleared   Fact = "cleared"   // string: the session's id from now on
 	Directory Fact = "directory" // string
 )
 
 // A Task is work that goes on beside the turn: a background command, a sub-agent.
+// [Agent.Run] does not end while one is in the background and runs: its end is
+// told to the model, see [Agent.Notify].
 type Task struct {
 	ID, UseID   string
 	Type        string // local_bash or local_agent
@@ -190,10 +195,10 @@ type Result struct {
 	Usage      model.Usage           // of the turn
 	Total      map[string]ModelUsage // of the session so far, by model
 	Denials    []*sched.Outcome
-	Prompts    []Prompt // what it answered
+	Prompts    []Prompt // what it answered, with those that joined while it ran
 	Queued     int      // prompts that wait
 	Origin     string   // task-notification if no person asked for the turn
-	Command    string   // the local command that it was, without a model
+	Command    string   // compact or clear if it was that, without an answer
 }
 
 // ModelUsage is what a model was used for.
@@ -208,7 +213,10 @@ type ModelUsage struct {
 type Reason string
 
 const (
-	Completed         Reason = "completed"
+	Completed Reason = "completed"
+	// Superseded turns were cut at a boundary because a prompt with the priority
+	// Now waits: no error, and no answer.
+	Superseded        Reason = "superseded"
 	APIError          Reason = "api_error"
 	PromptTooLong     Reason = "prompt_too_long"
 	MaxTurns          Reason = "max_turns"
@@ -220,10 +228,14 @@ const (
 	StoppedLoop       Reason = "loop_stopped" // the same call over and over
 	ToolFailure       Reason = "tool_failure" // a tool's fault that is not for the model
 	StructuredRetries Reason = "structured_output_retries"
+	OutputExhausted   Reason = "max_output_tokens" // the answer was cut again and again
+	Refused           Reason = "refusal"           // by the model
+	JournalFailure    Reason = "journal_failure"   // nothing may happen that is not written down
+	Crashed           Reason = "crashed"           // a fault in haft
 )
 
 // IsError reports whether the turn did not do what was asked.
-func (r Reason) IsError() bool { return r != Completed }
+func (r Reason) IsError() bool { return r != Completed && r != Superseded }
 
 func (TurnStarted) event() {}
 func (Requesting) event()  {}

@@ -12,9 +12,14 @@ type Prompt struct {
 	Priority Priority
 	// Silent prompts join the conversation without asking the model for an answer.
 	Silent bool
-	// Origin is where it comes from if not from the person: task-notification…
+	// Origin is where it comes from if not from the person: see [TaskNotification].
 	Origin string
+
+	command string // compact or clear; Content is its argument
 }
+
+// TaskNotification is the origin of a prompt that tells of the end of a task.
+const TaskNotification = "task-notification"
 
 // Priority is when a prompt is heard that comes while a turn runs.
 type Priority string

@@ -1,0 +1,240 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"sync"
+
+	"github.com/haftdev/haft/hook"
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/tool"
+)
+
+// An Agent is a conversation with a model that can act.
+type Agent struct {
+	opts Options
+	out  *outbox
+	work chan struct{} // holds a token when the queue or the tasks may have changed
+
+	mu       sync.Mutex
+	running  bool // somebody ranges over Run
+	turn     *turn
+	queue    []Prompt
+	tasks    map[string]Task // those that run in the background
+	set      settings
+	revealed []string // deferred tools that the model has found
+	named    map[string]bool
+	journal  Journal
+
+	// Only the turn changes these, holding mu; it reads them without.
+	talk   conversation
+	ledger ledger
+
+	started bool // the session's first turn has begun
+	fresh   bool // the model knows no facts yet, or has forgotten them
+}
+
+// settings are what may change between two requests.
+type settings struct {
+	model    string
+	mode     string
+	thinking *model.ThinkingOptions
+	effort   string
+	tools    *tool.Set
+}
+
+// New returns an agent. It starts nothing and is cheap.
+func New(opts *Options) (*Agent, error) {
+	if opts == nil || opts.Model == nil || opts.ModelName == "" {
+		return nil, errors.New("new agent: a model and its name are needed")
+	}
+	a := &Agent{
+		opts: *opts, out: newOutbox(), work: make(chan struct{}, 1),
+		named: map[string]bool{}, journal: opts.Journal, fresh: true,
+	}
+	if a.journal == nil {
+		a.journal = session.Memory("")
+	}
+	a.set = settings{model: opts.ModelName, mode: opts.Mode, thinking: opts.Thinking, effort: opts.Effort}
+	if err := a.useTools(opts.Tools); err != nil {
+		return nil, err
+	}
+	a.ledger = newLedger(&a.opts)
+	if opts.History != nil {
+		if err := a.talk.load(opts.History); err != nil {
+			return nil, err
+		}
+		a.ledger.restart(cmp.Or(opts.HistoryTokens, tokensOf(opts.History.Size())))
+		a.ledger.counted = opts.HistoryTokens > 0
+	}
+	return a, nil
+}
+
+// Send queues a prompt. If no one ranges over Run, the next Run takes it up.
+func (a *Agent) Send(p Prompt) {
+	if p.UUID == "" {
+		p.UUID = session.NewUUID()
+	}
+	a.mu.Lock()
+	a.queue = append(a.queue, p)
+	a.mu.Unlock()
+	signal(a.work)
+}
+
+// Compact queues a compaction of the conversation. Instructions say what the
+// summary should attend to.
+func (a *Agent) Compact(instructions string) {
+	a.Send(Prompt{command: "compact", Priority: Later, Content: []model.Block{model.TextOf(instructions)}})
+}
+
+// Clear queues the forgetting of the conversation.
+func (a *Agent) Clear() { a.Send(Prompt{command: "clear", Priority: Later}) }
+
+// Queued returns the prompts that wait.
+func (a *Agent) Queued() []Prompt {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.queue)
+}
+
+// Withdraw takes a prompt out of the queue, and reports whether it was there.
+func (a *Agent) Withdraw(uuid string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	before := len(a.queue)
+	a.queue = slices.DeleteFunc(a.queue, func(p Prompt) bool { return p.UUID == uuid })
+	return len(a.queue) < before
+}
+
+// Interrupt stops the turn that runs, as a person would, and reports whether there
+// was one. Prompts that wait are taken up next. Why is told to the model about
+// calls that were cancelled; "" means that the user stopped it.
+func (a *Agent) Interrupt(why string) bool {
+	a.mu.Lock()
+	t := a.turn
+	a.mu.Unlock()
+	if t == nil {
+		return false
+	}
+	t.interrupt(&interruption{why})
+	return true
+}
+
+// Emit puts an event into the stream that Run returns. It is how parts beside the
+// loop are heard: todos, tasks, hooks, notices. It may be called at any time; what
+// nobody reads waits for the next Run.
+func (a *Agent) Emit(ev Event) {
+	if t, ok := ev.(TaskChanged); ok {
+		a.track(t.Task)
+	}
+	a.out.put(ev)
+}
+
+// Run takes up what is queued, turn by turn, and returns what happens. It ends
+// when nothing is queued and no task in the background could still wake the
+// conversation, or when ctx ends, which its last pair says with a nil event.
+//
+// Leaving the loop, also by a panic, stops the turn and waits for its end; events
+// that were not read by then are there for the next Run. One goroutine at a time
+// may range over Run.
+func (a *Agent) Run(ctx context.Context) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		if !a.enter() {
+			yield(nil, errors.New("run agent: it is running already"))
+			return
+		}
+		ctx, cancel := context.WithCancelCause(ctx)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			a.takeTurns(ctx)
+		}()
+		defer func() {
+			cancel(errLeft)
+			<-done
+			a.leave()
+		}()
+		for ev := range a.out.until(done) {
+			if !yield(ev, nil) {
+				return
+			}
+		}
+		if ctx.Err() != nil {
+			yield(nil, context.Cause(ctx))
+		}
+	}
+}
+
+var errLeft = errors.New("nobody listens any more")
+
+func (a *Agent) enter() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	entered := !a.running
+	a.running = true
+	return entered
+}
+
+func (a *Agent) leave() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.running = false
+}
+
+// takeTurns runs turns until there is nothing to wait for.
+func (a *Agent) takeTurns(ctx context.Context) {
+	for ctx.Err() == nil {
+		t, waits := a.next(ctx)
+		switch {
+		case t != nil:
+			t.run()
+		case !waits:
+			return
+		default:
+			select {
+			case <-a.work:
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+// next begins the turn of the prompt that is due; nil if there is none, and
+// whether one may still come.
+func (a *Agent) next(ctx context.Context) (t *turn, waits bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.queue) == 0 {
+		return nil, len(a.tasks) > 0
+	}
+	at := max(0, slices.IndexFunc(a.queue, func(p Prompt) bool { return p.Priority == Now }))
+	p := a.queue[at]
+	a.queue = slices.Delete(a.queue, at, at+1)
+	a.turn = newTurn(ctx, a, p)
+	return a.turn, true
+}
+
+// Close tells the hooks that the session ends; reason is clear, logout, exit….
+// It is called once, when no Run is running.
+func (a *Agent) Close(ctx context.Context, reason string) {
+	a.fire(ctx, hook.SessionEnd{Reason: reason})
+}
+
+// fire runs the hooks of an event, if there are any.
+func (a *Agent) fire(ctx context.Context, d hook.Detail) hook.Outcome {
+	if a.opts.Hooks == nil {
+		return hook.Outcome{}
+	}
+	return a.opts.Hooks.Fire(ctx, a.opts.Agent, d)
+}
+
+// Session names the session that the conversation belongs to.
+func (a *Agent) Session() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.journal.ID()
+}

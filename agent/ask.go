@@ -1,0 +1,175 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/tool"
+)
+
+// ask sends the conversation until there is an answer, or half of one that counts.
+func (t *turn) ask() (*answer, Reason) {
+	for {
+		if end := t.stopped(false); end != "" {
+			return nil, end
+		}
+		ans, err := t.request()
+		if err != nil {
+			return nil, t.fail(Crashed, err)
+		}
+		if ans.failure() == nil || ans.kept > 0 || t.asking.Err() != nil {
+			t.attempts.broken = 0
+			return ans, ""
+		}
+		if end := t.mend(ans); end != "" {
+			return nil, end
+		}
+	}
+}
+
+// request makes one request and takes in what comes.
+func (t *turn) request() (*answer, error) {
+	a := t.a
+	a.mu.Lock()
+	set := a.set
+	history, err := a.talk.ready()
+	tokens := a.estimate(t.tools)
+	a.mu.Unlock()
+	if err != nil {
+		return nil, fmt.Errorf("encode the conversation: %w", err)
+	}
+	a.out.put(Requesting{Model: set.model, Tokens: tokens})
+	ans := t.newAnswer()
+	ans.read(t.asking, &model.Request{
+		Model: set.model, System: a.opts.System, Tools: t.tools.Request(), Messages: history, MaxTokens: a.opts.MaxTokens,
+		Thinking: set.thinking, Effort: set.effort, Betas: a.opts.Betas, Session: t.journal.ID(),
+	})
+	t.res.APITime += time.Since(ans.requested)
+	return ans, nil
+}
+
+// maxBroken is how often in a row an answer is asked for again that broke off. The
+// requests that fail before an answer begins are the client's to repeat.
+const maxBroken = 5
+
+// mend decides about an answer that broke off with nothing that took effect. It
+// returns why the turn ends; "" asks again.
+func (t *turn) mend(ans *answer) Reason {
+	e := ans.failure()
+	begun := ans.start.ID != "" || len(ans.blocks) > 0
+	ans.retract()
+	switch {
+	case e.Kind == model.PromptTooLong:
+		return t.overflow(e)
+	case e.Kind == model.InvalidRequest && t.strip(e):
+		return ""
+	case e.Temporary() && begun && t.attempts.broken < maxBroken:
+		t.attempts.broken++
+		return t.pause(e)
+	}
+	return t.giveUp(APIError, e)
+}
+
+// pause waits before the request is made again.
+func (t *turn) pause(e *model.Error) Reason {
+	delay := max(e.RetryAfter, 250*time.Millisecond<<t.attempts.broken)
+	t.a.out.put(Retrying{model.Retry{Attempt: t.attempts.broken, Max: maxBroken, Delay: delay, Err: e}})
+	select {
+	case <-time.After(delay):
+	case <-t.asking.Done():
+	}
+	return ""
+}
+
+// giveUp says instead of an answer why there is none.
+func (t *turn) giveUp(r Reason, e *model.Error) Reason {
+	t.res.Err, t.res.Text = e, "API error: "+e.Error()
+	t.res.Errors = append(t.res.Errors, e.Error())
+	if err := t.explain(e, t.res.Text); err != nil {
+		return t.fail(JournalFailure, err)
+	}
+	return r
+}
+
+// explain shows the person a text in place of an answer. The model never sees it.
+func (t *turn) explain(e *model.Error, text string) error {
+	said := Said{UUID: session.NewUUID(), MessageID: session.NewUUID(), Model: "<synthetic>", Block: model.TextOf(text), Agent: t.a.opts.Agent, Error: e}
+	err := t.journal.Append(t.lasting, session.Entry{UUID: said.UUID, Agent: said.Agent, Message: &session.Message{
+		Role: model.Assistant, Content: []model.Block{said.Block}, ID: said.MessageID, Model: said.Model, Error: string(e.Kind),
+	}})
+	t.a.out.put(said)
+	return err
+}
+
+// overflow makes room after the provider found the conversation too long. Once in
+// a turn is enough: what does not fit then will not fit.
+func (t *turn) overflow(e *model.Error) Reason {
+	t.attempts.overflows++
+	if t.attempts.overflows == 1 {
+		err := t.compact("auto", "")
+		if err == nil || t.asking.Err() != nil {
+			return ""
+		}
+		e = &model.Error{Kind: e.Kind, Status: e.Status, Type: e.Type, Message: e.Message + "; compacting the conversation did not help: " + err.Error(), Err: e}
+	}
+	return t.giveUp(PromptTooLong, e)
+}
+
+// strip takes images and documents out of what was just said, if the provider may
+// have refused the request because of them: they would be sent for ever.
+func (t *turn) strip(e *model.Error) bool {
+	if t.attempts.stripped {
+		return false
+	}
+	t.attempts.stripped = true
+	t.a.mu.Lock()
+	defer t.a.mu.Unlock()
+	return t.a.talk.strip(fmt.Sprintf("[Removed, because the model's API refused it: %s]", e.Message))
+}
+
+// strip replaces media in what was heard since the last answer.
+func (c *conversation) strip(with string) (found bool) {
+	heard := slices.Clone(c.heard)
+	for i, b := range heard {
+		switch {
+		case b.Type == "image" || b.Type == "document":
+			heard[i], found = model.TextOf(with), true
+		case b.Type == model.ToolResult:
+			heard[i].Content = slices.Clone(b.Content)
+			for j, m := range heard[i].Content {
+				if m.Type == tool.ImageBlock || m.Type == tool.DocumentBlock {
+					heard[i].Content[j], found = tool.Block{Type: tool.TextBlock, Text: with}, true
+				}
+			}
+		}
+	}
+	if !found {
+		return false
+	}
+	if c.sent {
+		c.history = *c.history.Prefix(c.history.Len() - 1)
+	}
+	c.heard, c.sent = heard, false
+	return true
+}
+
+// estimate is how many tokens the next request has. It is called with mu held.
+func (a *Agent) estimate(tools *tool.Set) int64 {
+	if a.ledger.counted {
+		return a.ledger.tokens()
+	}
+	return a.tokensOfSystem() + tokensOf(len(tools.Request())) + a.ledger.tokens()
+}
+
+// settings returns what the next request is made with.
+func (a *Agent) settings() settings {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.set
+}
+
+var errEmptySummary = errors.New("the model gave no summary")

@@ -1,0 +1,133 @@
+package agent
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/hook"
+	"github.com/haftdev/haft/model"
+)
+
+// open takes in the prompt that the turn is for.
+func (t *turn) open() Reason {
+	var notes []string
+	if !t.a.started {
+		t.a.started = true
+		started := t.a.fire(t.asking, hook.SessionStart{Source: cmp.Or(t.a.opts.Source, "startup"), Model: t.a.settings().model})
+		notes = started.Notes
+	}
+	said := t.a.submit(t, t.prompt)
+	if end := t.stopped(false); end != "" {
+		return end
+	}
+	if said.Blocked() || said.Stop {
+		t.res.Text = "The prompt was not sent: " + cmp.Or(said.Reason, said.StopReason, "a hook blocked it") + "."
+		return StoppedByHook
+	}
+	err := t.remind(append(t.facts(), notes...)...)
+	if err == nil {
+		err = t.take(t.prompt, t.prompt.Content)
+	}
+	if err == nil {
+		err = t.remind(said.Notes...)
+	}
+	switch {
+	case err != nil:
+		return t.fail(JournalFailure, err)
+	case t.prompt.Silent:
+		return Completed
+	}
+	return ""
+}
+
+// submit shows what the person says to the hooks.
+func (a *Agent) submit(t *turn, p Prompt) hook.Outcome {
+	if p.Origin != "" {
+		return hook.Outcome{}
+	}
+	return a.fire(t.asking, hook.UserPromptSubmit{Prompt: text(p.Content)})
+}
+
+// facts returns what the model should know before it hears the prompt.
+func (t *turn) facts() []string {
+	a := t.a
+	var facts []string
+	if a.opts.Facts != nil {
+		facts = a.opts.Facts(t.asking, a.fresh)
+	}
+	a.fresh = false
+	if names := t.unnamed(); len(names) > 0 {
+		facts = append(facts, "These tools exist but are not described to you yet. Find the ones you need with ToolSearch before you call them:\n"+strings.Join(names, "\n"))
+	}
+	return facts
+}
+
+// unnamed returns the names of deferred tools that the model was not told yet.
+func (t *turn) unnamed() (names []string) {
+	for _, d := range t.tools.Deferred() {
+		if !t.a.named[d.Name] {
+			t.a.named[d.Name] = true
+			names = append(names, d.Name)
+		}
+	}
+	return names
+}
+
+// take puts a prompt into the conversation.
+func (t *turn) take(p Prompt, content []model.Block) error {
+	t.res.Prompts = append(t.res.Prompts, p)
+	if !slices.ContainsFunc(content, func(b model.Block) bool { return !blank(b) }) {
+		content = []model.Block{model.TextOf("(empty message)")}
+	}
+	kind := Prompted
+	if p.Origin == TaskNotification {
+		kind = Notified
+	}
+	return t.addPrompt(kind, p.UUID, &p, content...)
+}
+
+// join takes in what was said while the turn ran. It is called at a boundary: the
+// calls of an answer have their results, and the next request was not made yet.
+func (t *turn) join() Reason {
+	a := t.a
+	a.mu.Lock()
+	urgent := slices.ContainsFunc(a.queue, func(p Prompt) bool { return p.Priority == Now })
+	var joining []Prompt
+	if !urgent {
+		a.queue = slices.DeleteFunc(a.queue, func(p Prompt) bool {
+			joins := p.Priority == Next && p.command == ""
+			if joins {
+				joining = append(joining, p)
+			}
+			return joins
+		})
+	}
+	a.mu.Unlock()
+	if urgent {
+		return Superseded
+	}
+	for _, p := range joining {
+		if end := t.joinOne(p); end != "" {
+			return end
+		}
+	}
+	return ""
+}
+
+func (t *turn) joinOne(p Prompt) Reason {
+	said := t.a.submit(t, p)
+	if said.Blocked() || said.Stop {
+		t.a.out.put(Notice{Level: "warning", Tag: "prompt_blocked", Text: "A hook blocked a message: " + cmp.Or(said.Reason, said.StopReason, "it did not say why")})
+		return ""
+	}
+	content := p.Content
+	if p.Origin == "" && !p.Silent {
+		content = slices.Concat([]model.Block{model.TextOf("The user sent a new message while you were working:")}, content)
+	}
+	if err := errors.Join(t.take(p, content), t.remind(said.Notes...)); err != nil {
+		return t.fail(JournalFailure, err)
+	}
+	return ""
+}
