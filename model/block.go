@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/haftdev/haft/tool"
 )
@@ -83,10 +84,7 @@ func (b Block) MarshalJSON() ([]byte, error) {
 	case RedactedThinking:
 		w.Data = &b.Data
 	case ToolUse:
-		w.ID, w.Name, w.Input = b.ID, b.Name, b.Input
-		if len(w.Input) == 0 {
-			w.Input = json.RawMessage("{}")
-		}
+		w.ID, w.Name, w.Input = b.ID, b.Name, sendable(b.Input)
 	case ToolResult:
 		w.UseID, w.IsError = b.UseID, b.IsError
 		var err error
@@ -97,6 +95,30 @@ func (b Block) MarshalJSON() ([]byte, error) {
 		return nil, fmt.Errorf("encode message block: unknown type %q", b.Type)
 	}
 	return encode(w)
+}
+
+// sendable is the input of a call as it may be sent: an object. What a model wrote
+// that is none goes back to it as a string, so that it sees what it did.
+func sendable(input json.RawMessage) json.RawMessage {
+	input = bytes.TrimSpace(input)
+	if len(input) == 0 {
+		return json.RawMessage("{}")
+	}
+	if input[0] == '{' && json.Valid(input) {
+		return input
+	}
+	var wrapped struct {
+		Unparsed struct {
+			Raw string `json:"raw"`
+			Len int    `json:"len"`
+		} `json:"__unparsedToolInput"`
+	}
+	wrapped.Unparsed.Raw, wrapped.Unparsed.Len = string(input), len(input)
+	raw, err := encode(wrapped)
+	if err != nil {
+		return json.RawMessage("{}")
+	}
+	return raw
 }
 
 // resultContent is a plain string where that says everything: it is what most
@@ -128,11 +150,37 @@ func (b *Block) UnmarshalJSON(raw []byte) error {
 		b.Data = value(w.Data)
 	case ToolUse:
 	case ToolResult:
-		return b.readResult(w.Content, raw)
-	default:
+		if err := b.readResult(w.Content, raw); err != nil {
+			return err
+		}
+	}
+	if b.Raw == nil && hasMore(raw, w.Type) {
 		b.Raw = bytes.Clone(raw)
 	}
 	return nil
+}
+
+// members are those of each type that a [Block] has fields for.
+var members = map[BlockType][]string{
+	Text:             {"type", "text"},
+	Thinking:         {"type", "thinking", "signature"},
+	RedactedThinking: {"type", "data"},
+	ToolUse:          {"type", "id", "name", "input"},
+	ToolResult:       {"type", "tool_use_id", "content", "is_error"},
+}
+
+// hasMore reports whether a block has something that the fields do not hold.
+func hasMore(raw []byte, t BlockType) bool {
+	var all map[string]json.RawMessage
+	if json.Unmarshal(raw, &all) != nil {
+		return true
+	}
+	for name, value := range all {
+		if string(value) != "null" && !slices.Contains(members[t], name) {
+			return true
+		}
+	}
+	return false
 }
 
 func (b *Block) readResult(content json.RawMessage, raw []byte) error {

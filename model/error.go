@@ -17,6 +17,9 @@ type Error struct {
 	Message string
 	// RetryAfter is when the provider wants to hear from us again; 0: it did not say.
 	RetryAfter time.Duration
+	// ShouldRetry is whether the same request may succeed later, where that is
+	// known better than by Kind; nil: it is not.
+	ShouldRetry *bool
 	// Err is the cause; may be nil.
 	Err error
 }
@@ -52,6 +55,9 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Temporary reports whether the same request may succeed later.
 func (e *Error) Temporary() bool {
+	if e.ShouldRetry != nil {
+		return *e.ShouldRetry
+	}
 	switch e.Kind {
 	case RateLimited, Overloaded, ServerFailure, ConnectionLost, Stalled, Garbled:
 		return true

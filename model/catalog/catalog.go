@@ -30,6 +30,9 @@ type Info struct {
 	Thinking Thinking
 	// AlwaysThinks tells that thinking cannot be turned off.
 	AlwaysThinks bool
+	// BindsThinking tells that thoughts are good only in the conversation as it
+	// was when they were thought.
+	BindsThinking bool
 	// Effort is the default of the effort parameter; "" means that the model does
 	// not take one.
 	Effort string

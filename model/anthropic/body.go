@@ -1,0 +1,227 @@
+package anthropic
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/haftdev/haft/model"
+)
+
+// A body is a request as it is sent: pieces that follow one another, most of
+// them the history's own bytes.
+//
+// The messages come last, and what comes before them does not change from turn
+// to turn, so that each request begins with the bytes of the one before it, but
+// for the cache marks.
+type body struct {
+	pieces [][]byte
+	length int64
+}
+
+func newBody(req *model.Request, plain bool) (*body, []string, error) {
+	head, betas, err := encodeHead(req, plain)
+	if err != nil {
+		return nil, nil, &model.Error{Kind: model.InvalidRequest, Message: "the request cannot be encoded: " + err.Error(), Err: err}
+	}
+	b := &body{pieces: make([][]byte, 0, 2*req.Messages.Len()+8)}
+	b.add(head)
+	b.add([]byte(`,"messages":[`))
+	b.addMessages(req.Messages, maxMarks-marks(req.System))
+	b.add([]byte("]}"))
+	return b, betas, nil
+}
+
+func (b *body) add(piece []byte) {
+	b.pieces = append(b.pieces, piece)
+	b.length += int64(len(piece))
+}
+
+func (b *body) addMessages(h *model.History, left int) {
+	comma := []byte(",")
+	last := h.Len() - 1
+	before := asked(h, last)
+	for i := range h.Len() {
+		if i > 0 {
+			b.add(comma)
+		}
+		if left > 0 && (i == last || i == before && left > 1) {
+			b.addMarked(h.JSON(i))
+		} else {
+			b.add(h.JSON(i))
+		}
+	}
+}
+
+// asked is the message that was the last one of the request before this, -1 if
+// there was none. Its mark is sent again: a provider looks for what it knows a
+// limited number of blocks back from a mark, and a turn with many calls is more.
+func asked(h *model.History, last int) int {
+	i := last - 1
+	for i >= 0 && !isAssistant(h.JSON(i)) {
+		i-- // what joined with the last message
+	}
+	for i >= 0 && isAssistant(h.JSON(i)) {
+		i--
+	}
+	return i
+}
+
+func isAssistant(message []byte) bool { return bytes.HasPrefix(message, []byte(`{"role":"assistant"`)) }
+
+// maxMarks is how many cache marks the API takes.
+const maxMarks = 4
+
+var mark = []byte(`,"cache_control":{"type":"ephemeral"}`)
+
+// addMarked adds a message with a cache mark in its last block. A message whose
+// last block cannot have one goes without.
+func (b *body) addMarked(message []byte) {
+	at := markAt(message)
+	if at < 0 {
+		b.add(message)
+		return
+	}
+	b.add(message[:at])
+	b.add(mark)
+	b.add(message[at:])
+}
+
+// markAt returns where the last block of a message ends, -1 if it can have no
+// mark: content that is a string, thoughts, and blocks that have one.
+func markAt(message []byte) int {
+	if isAssistant(message) || bytes.Contains(message, []byte(`"cache_control":`)) {
+		return -1
+	}
+	at := len(message)
+	for _, want := range []byte("}]}") { // the end of the message, its content, the block
+		rest := bytes.TrimRight(message[:at], " \t\r\n")
+		if len(rest) == 0 || rest[len(rest)-1] != want {
+			return -1
+		}
+		at = len(rest) - 1
+	}
+	if bytes.HasSuffix(bytes.TrimRight(message[:at], " \t\r\n"), []byte("{")) {
+		return -1
+	}
+	return at
+}
+
+func marks(system []model.System) int {
+	n := 0
+	for _, part := range system {
+		if part.Cache && part.Text != "" {
+			n++
+		}
+	}
+	return min(n, maxMarks-1)
+}
+
+func (b *body) reader() io.Reader { return &bodyReader{rest: b.pieces} }
+
+type bodyReader struct {
+	rest [][]byte
+	at   int // in rest[0]
+}
+
+func (r *bodyReader) Read(p []byte) (int, error) {
+	n := 0
+	for n < len(p) && len(r.rest) > 0 {
+		copied := copy(p[n:], r.rest[0][r.at:])
+		n += copied
+		if r.at += copied; r.at == len(r.rest[0]) {
+			r.rest, r.at = r.rest[1:], 0
+		}
+	}
+	if n == 0 && len(p) > 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+// encodeHead encodes everything but the messages, without the closing brace, and
+// returns the betas that it needs.
+func encodeHead(req *model.Request, plain bool) ([]byte, []string, error) {
+	s := settingsOf(req, plain)
+	var b bytes.Buffer
+	put := func(key string, v any) error {
+		raw, err := encode(v)
+		if err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		if b.Len() == 0 {
+			b.WriteByte('{')
+		} else {
+			b.WriteByte(',')
+		}
+		b.WriteString(`"` + key + `":`)
+		b.Write(raw)
+		return nil
+	}
+	for _, member := range []struct {
+		key   string
+		value any
+		sent  bool
+	}{
+		{"model", s.model, true},
+		{"max_tokens", s.maxTokens, true},
+		{"stream", true, true},
+		{"metadata", map[string]string{"user_id": req.Session}, req.Session != ""},
+		{"thinking", s.thinking, s.thinking != nil},
+		{"output_config", map[string]string{"effort": s.effort}, s.effort != ""},
+		{"tools", req.Tools, len(req.Tools) > 0 && string(req.Tools) != "[]"},
+		{"system", systemParts(req.System), len(req.System) > 0},
+	} {
+		if !member.sent {
+			continue
+		}
+		if err := put(member.key, member.value); err != nil {
+			return nil, nil, err
+		}
+	}
+	return b.Bytes(), s.betas, nil
+}
+
+type systemPart struct {
+	Type  string          `json:"type"`
+	Text  string          `json:"text"`
+	Cache json.RawMessage `json:"cache_control,omitempty"`
+}
+
+// systemParts encodes the system prompt; if too many parts are marked, the last
+// marks count, because each covers everything before it.
+func systemParts(system []model.System) []systemPart {
+	parts := make([]systemPart, 0, len(system))
+	for _, s := range system {
+		if s.Text != "" { // the API takes no empty text
+			parts = append(parts, systemPart{Type: "text", Text: s.Text})
+		}
+	}
+	left := maxMarks - 1
+	for i, at := len(system)-1, len(parts); i >= 0 && left > 0; i-- {
+		if system[i].Text == "" {
+			continue
+		}
+		at--
+		if system[i].Cache {
+			parts[at].Cache = json.RawMessage(`{"type":"ephemeral"}`)
+			left--
+		}
+	}
+	return parts
+}
+
+// encode is json.Marshal without the escapes that only HTML needs.
+func encode(v any) ([]byte, error) {
+	if raw, ok := v.(json.RawMessage); ok {
+		return raw, nil
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
