@@ -25,17 +25,18 @@ type Agent struct {
 	turn     *turn
 	queue    []Prompt
 	tasks    map[string]Task // those that run in the background
+	holds    int             // who else wants Run to wait
 	set      settings
 	revealed []string // deferred tools that the model has found
-	named    map[string]bool
 	journal  Journal
+	talk     conversation // only the turn changes it
+	ledger   ledger
 
-	// Only the turn changes these, holding mu; it reads them without.
-	talk   conversation
-	ledger ledger
-
-	started bool // the session's first turn has begun
-	fresh   bool // the model knows no facts yet, or has forgotten them
+	// These belong to the turn that runs.
+	started bool            // the session's first turn has begun
+	source  string          // how it began
+	fresh   bool            // the model knows no facts yet, or has forgotten them
+	named   map[string]bool // deferred tools whose names the model knows
 }
 
 // settings are what may change between two requests.
@@ -54,7 +55,8 @@ func New(opts *Options) (*Agent, error) {
 	}
 	a := &Agent{
 		opts: *opts, out: newOutbox(), work: make(chan struct{}, 1),
-		named: map[string]bool{}, journal: opts.Journal, fresh: true,
+		named: map[string]bool{}, journal: opts.Journal, fresh: true, source: cmp.Or(opts.Source, "startup"),
+		revealed: slices.Clone(opts.Revealed),
 	}
 	if a.journal == nil {
 		a.journal = session.Memory("")
@@ -135,8 +137,9 @@ func (a *Agent) Emit(ev Event) {
 }
 
 // Run takes up what is queued, turn by turn, and returns what happens. It ends
-// when nothing is queued and no task in the background could still wake the
-// conversation, or when ctx ends, which its last pair says with a nil event.
+// when nothing is queued, no task in the background could still wake the
+// conversation and nobody holds it (see [Agent.Hold]), or when ctx ends, which its
+// last pair says with a nil event.
 //
 // Leaving the loop, also by a panic, stops the turn and waits for its end; events
 // that were not read by then are there for the next Run. One goroutine at a time
@@ -167,6 +170,20 @@ func (a *Agent) Run(ctx context.Context) iter.Seq2[Event, error] {
 			yield(nil, context.Cause(ctx))
 		}
 	}
+}
+
+// Hold keeps Run from ending when nothing is queued, until release is called: for a
+// front end from which prompts may still come.
+func (a *Agent) Hold() (release func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.holds++
+	return sync.OnceFunc(func() {
+		a.mu.Lock()
+		a.holds--
+		a.mu.Unlock()
+		signal(a.work)
+	})
 }
 
 var errLeft = errors.New("nobody listens any more")
@@ -209,7 +226,7 @@ func (a *Agent) next(ctx context.Context) (t *turn, waits bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.queue) == 0 {
-		return nil, len(a.tasks) > 0
+		return nil, len(a.tasks)+a.holds > 0
 	}
 	at := max(0, slices.IndexFunc(a.queue, func(p Prompt) bool { return p.Priority == Now }))
 	p := a.queue[at]

@@ -26,6 +26,7 @@ type answer struct {
 	usage  model.Usage
 
 	calls    *sched.Batch             // nil until there is one
+	unwatch  func() bool              // lets interrupts no longer reach them
 	inputs   map[int]*input           // calls that are being written, by index
 	texts    map[int]*strings.Builder // text that is being written
 	err      error                    // why it broke off
@@ -132,7 +133,7 @@ func (ans *answer) startCalls() {
 		CallID: func(int) string { return ans.nextCall },
 	})
 	t.batch = ans.calls
-	context.AfterFunc(t.asking, func() { ans.calls.Interrupt(context.Cause(t.asking)) })
+	ans.unwatch = context.AfterFunc(t.asking, func() { ans.calls.Interrupt(context.Cause(t.asking)) })
 }
 
 func (ans *answer) write(ev model.Delta) {

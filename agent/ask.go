@@ -165,6 +165,13 @@ func (a *Agent) estimate(tools *tool.Set) int64 {
 	return a.tokensOfSystem() + tokensOf(len(tools.Request())) + a.ledger.tokens()
 }
 
+// tokens is how many tokens the next request has, estimated.
+func (t *turn) tokens() int64 {
+	t.a.mu.Lock()
+	defer t.a.mu.Unlock()
+	return t.a.estimate(t.tools)
+}
+
 // settings returns what the next request is made with.
 func (a *Agent) settings() settings {
 	a.mu.Lock()

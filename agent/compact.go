@@ -18,9 +18,9 @@ var compactPrompt string
 // makeRoom compacts the conversation if it is about to outgrow the context.
 func (t *turn) makeRoom() Reason {
 	a := t.a
+	tokens := t.tokens()
 	a.mu.Lock()
 	at := a.compactAt(a.window(a.set.model))
-	tokens := a.estimate(t.tools)
 	due := at > 0 && tokens >= at && tokens >= a.ledger.patience && a.talk.history.Len() > 1
 	a.mu.Unlock()
 	if !due {
@@ -38,41 +38,43 @@ func (t *turn) makeRoom() Reason {
 
 // compact replaces the conversation by a summary of it. What was heard since the
 // last answer stays as it is, with the calls that it holds the results of.
-func (t *turn) compact(trigger, instructions string) (err error) {
+func (t *turn) compact(trigger, instructions string) error {
 	a := t.a
 	began := time.Now()
-	a.mu.Lock()
-	done := Compacted{UUID: session.NewUUID(), Trigger: trigger, PreTokens: a.estimate(t.tools)}
-	a.mu.Unlock()
+	done := Compacted{UUID: session.NewUUID(), Trigger: trigger, PreTokens: t.tokens()}
 	a.out.put(Compacting{Trigger: trigger})
-	defer func() {
-		done.Duration, done.Err = time.Since(began), err
-		a.out.put(done)
-	}()
-	hooked := a.fire(t.asking, hook.PreCompact{Trigger: trigger, CustomInstructions: instructions})
-	if hooked.Blocked() {
-		return fmt.Errorf("a hook blocked it: %s", hooked.Reason)
+	messages, err := t.condense(trigger, instructions)
+	if err == nil {
+		err = t.replace(&done, messages)
 	}
-	if hooked.Notes != nil {
-		instructions = strings.TrimSpace(instructions + "\n" + strings.Join(hooked.Notes, "\n"))
-	}
-	tail, err := a.tail()
+	done.Tokens, done.Duration, done.Err = t.tokens(), time.Since(began), err
+	a.out.put(done)
 	if err != nil {
-		return err
-	}
-	summary, err := t.summarize(instructions, len(tail))
-	if err != nil {
-		return err
-	}
-	messages := t.renewed(summary, tail)
-	if err := t.replace(trigger, done, messages); err != nil {
 		return err
 	}
 	a.mu.Lock()
-	done.Tokens = a.estimate(t.tools)
+	a.ledger.patience = done.Tokens + a.window(a.set.model)/20 // not again for what it had to keep
 	a.mu.Unlock()
 	a.out.put(Added{UUID: done.UUID, Kind: Summarized, Message: messages[0], Agent: a.opts.Agent})
 	return nil
+}
+
+// condense returns the messages that the conversation goes on with.
+func (t *turn) condense(trigger, instructions string) ([]model.Message, error) {
+	hooked := t.a.fire(t.asking, hook.PreCompact{Trigger: trigger, CustomInstructions: instructions})
+	if hooked.Blocked() {
+		return nil, fmt.Errorf("a hook blocked it: %s", hooked.Reason)
+	}
+	instructions = strings.Join(append([]string{instructions}, hooked.Notes...), "\n")
+	tail, err := t.a.tail()
+	if err != nil {
+		return nil, err
+	}
+	summary, err := t.summarize(instructions, len(tail))
+	if err != nil {
+		return nil, err
+	}
+	return t.renewed(summary, tail), nil
 }
 
 // tail returns the messages that a summary must not swallow: what was heard since
@@ -101,23 +103,22 @@ func (a *Agent) tail() ([]model.Message, error) {
 }
 
 // summarize asks the model for a summary of all but the last messages, with the
-// conversation as it was sent before so that the provider's cache serves it. If
-// even that is too long, the older half has to do.
+// conversation as it was sent before, so that the provider's cache serves it. If
+// even that is too long, the newer half has to do.
 func (t *turn) summarize(instructions string, tail int) (string, error) {
 	a := t.a
 	a.mu.Lock()
 	set := a.set
 	h, err := a.talk.ready()
-	n := h.Len() - tail
 	a.mu.Unlock()
 	if err != nil {
 		return "", err
 	}
-	for {
-		if n < 1 {
+	for from, to := 0, h.Len()-tail; ; from += (to - from + 1) / 2 {
+		if from >= to {
 			return "", errors.New("there is nothing to compact yet")
 		}
-		asked, err := withQuestion(h, n, summaryQuestion(instructions))
+		asked, err := withQuestion(h, from, to, summaryQuestion(instructions))
 		if err != nil {
 			return "", err
 		}
@@ -126,34 +127,43 @@ func (t *turn) summarize(instructions string, tail int) (string, error) {
 			Thinking: set.thinking, Effort: set.effort, Betas: a.opts.Betas, TextOnly: true, Session: t.journal.ID(),
 		})
 		var e *model.Error
-		if errors.As(err, &e) && e.Kind == model.PromptTooLong && n > 1 {
-			n /= 2
+		if errors.As(err, &e) && e.Kind == model.PromptTooLong && to-from > 2 {
 			continue
 		}
 		return summary, err
 	}
 }
 
-// withQuestion returns the first n messages of a conversation and a question. If
-// the last of them is ours the question joins it; it must not end inside a pair of
-// call and result.
-func withQuestion(h *model.History, n int, question model.Block) (*model.History, error) {
-	last, err := h.Message(n - 1)
+// withQuestion returns a part of a conversation that can be sent, with a question
+// at its end. What begins in the middle begins with an answer of the model's, so
+// that no result is without its call; what ends with a message of ours has the
+// question in it.
+func withQuestion(h *model.History, from, to int, question model.Block) (*model.History, error) {
+	asked := h.Prefix(0)
+	content := []model.Block{question}
+	last, err := h.Message(to - 1)
 	if err != nil {
 		return nil, err
 	}
-	if last.Role == model.Assistant && uses(last.Content) != nil && n < h.Len() {
-		n++ // the results belong to it
-		if last, err = h.Message(n - 1); err != nil {
+	if last.Role == model.User {
+		to--
+		content = append(last.Content, question)
+	}
+	if from > 0 {
+		first, err := h.Message(from)
+		if err != nil {
+			return nil, err
+		}
+		if first.Role == model.User {
+			from--
+		}
+		if err := asked.Append(model.Message{Role: model.User, Content: []model.Block{model.TextOf("[The beginning of the conversation is left out.]")}}); err != nil {
 			return nil, err
 		}
 	}
-	content := []model.Block{question}
-	if last.Role == model.User {
-		n--
-		content = append(last.Content, question)
+	for i := from; i < to; i++ {
+		asked.AppendJSON(h.JSON(i))
 	}
-	asked := h.Prefix(n)
 	return asked, asked.Append(model.Message{Role: model.User, Content: content})
 }
 
@@ -222,9 +232,9 @@ func (t *turn) renewed(summary string, tail []model.Message) []model.Message {
 }
 
 // replace makes messages the conversation.
-func (t *turn) replace(trigger string, done Compacted, messages []model.Message) error {
+func (t *turn) replace(done *Compacted, messages []model.Message) error {
 	a := t.a
-	entry := session.Entry{UUID: done.UUID, Agent: a.opts.Agent, Compaction: &session.Compaction{Trigger: trigger, PreTokens: done.PreTokens, Messages: messages}}
+	entry := session.Entry{UUID: done.UUID, Agent: a.opts.Agent, Compaction: &session.Compaction{Trigger: done.Trigger, PreTokens: done.PreTokens, Messages: messages}}
 	if err := t.journal.Append(t.lasting, entry); err != nil {
 		return err
 	}
@@ -276,10 +286,10 @@ func (t *turn) clearCommand() Reason {
 		a.talk = conversation{}
 		a.ledger.restart(0)
 		a.mu.Unlock()
-	} else if err := t.replace("clear", Compacted{UUID: session.NewUUID()}, nil); err != nil {
+	} else if err := t.replace(&Compacted{UUID: session.NewUUID(), Trigger: "clear", PreTokens: t.tokens()}, nil); err != nil {
 		return t.fail(JournalFailure, err)
 	}
-	a.fresh, a.started, a.opts.Source = true, false, "clear"
+	a.fresh, a.started, a.source = true, false, "clear"
 	clear(a.named)
 	a.out.put(Changed{Cleared, a.Session()})
 	return Completed

@@ -37,8 +37,11 @@ func (l *ledger) spent(name string, u model.Usage) {
 	l.total[name] = total
 }
 
-func (l *ledger) cost() (usd float64) {
-	for _, u := range l.total {
+// cost is what the session has cost, as far as it is known.
+func (a *Agent) cost() (usd float64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, u := range a.ledger.total {
 		usd += u.Cost
 	}
 	return usd

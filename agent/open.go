@@ -15,7 +15,7 @@ func (t *turn) open() Reason {
 	var notes []string
 	if !t.a.started {
 		t.a.started = true
-		started := t.a.fire(t.asking, hook.SessionStart{Source: cmp.Or(t.a.opts.Source, "startup"), Model: t.a.settings().model})
+		started := t.a.fire(t.asking, hook.SessionStart{Source: t.a.source, Model: t.a.settings().model})
 		notes = started.Notes
 	}
 	said := t.a.submit(t, t.prompt)

@@ -53,6 +53,8 @@ type Options struct {
 	// the provider counted at its end; 0 means that it is not known.
 	History       *model.History
 	HistoryTokens int64
+	// Revealed are the deferred tools that the model has found in it.
+	Revealed []string
 	// Source says how the session began, for hooks: "" means startup.
 	Source string
 	// Renew returns the journal of the session that follows a clearing of the

@@ -63,7 +63,10 @@ func (t *turn) collect(ans *answer) (calls int, end Reason) {
 	if ans.calls == nil {
 		return 0, ""
 	}
-	defer func() { t.batch = nil }()
+	defer func() {
+		ans.unwatch()
+		t.batch = nil
+	}()
 	var outcomes []*sched.Outcome
 	var results []model.Block
 	for out := range ans.calls.Outcomes() {

@@ -139,7 +139,7 @@ func (t *turn) withinLimits() Reason {
 	if limits.Turns > 0 && t.res.Requests >= limits.Turns {
 		return t.fail(MaxTurns, fmt.Errorf("reached maximum number of turns (%d)", limits.Turns))
 	}
-	if cost := t.a.ledger.cost(); limits.BudgetUSD > 0 && cost >= limits.BudgetUSD {
+	if cost := t.a.cost(); limits.BudgetUSD > 0 && cost >= limits.BudgetUSD {
 		return t.fail(BudgetExhausted, fmt.Errorf("reached maximum budget ($%g): $%.4f were spent", limits.BudgetUSD, cost))
 	}
 	return ""
