@@ -17,7 +17,7 @@ const (
 	config       = "./settings/... "
 	contract     = "./tool ./tool/...schema "
 	tools        = "./tool/... !./tool !./tool/...schema !./tool/tooltest "
-	world        = "./workspace/... ./search/... ./shellrun/... ./sandbox/... ./mcp/... "
+	world        = "./workspace/... ./search/... ./shellrun/... ./webpage/... ./sandbox/... ./mcp/... "
 
 	internal = "./internal/... "
 	benches  = "./bench/... " // programs that measure; nothing imports them
