@@ -2,6 +2,8 @@ package cli
 
 import (
 	"errors"
+	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/haftdev/haft/tool/bash"
 	"github.com/haftdev/haft/tool/builtin"
 	"github.com/haftdev/haft/tool/todo"
+	"github.com/haftdev/haft/webpage"
 	"github.com/haftdev/haft/workspace"
 )
 
@@ -62,8 +65,24 @@ func openWorld(reexec shellrun.Reexec) (*world, error) {
 		},
 	})
 	w.Todos = todo.NewList(nil)
+	if w.Web, err = p.web(); err != nil {
+		return nil, err
+	}
 	w.Readable = func(path string) bool { return w.engine.Policy().MayRead(path) }
 	return w, nil
+}
+
+// web fetches pages, as far as the settings let it go beyond the public internet.
+func (p *project) web() (*webpage.Fetcher, error) {
+	opts := &webpage.Options{Proxy: http.ProxyFromEnvironment}
+	for _, host := range p.counts.PrivateHosts() {
+		opts.Private = append(opts.Private, host.Text)
+	}
+	web, err := webpage.New(opts)
+	if err != nil {
+		return nil, fmt.Errorf("webFetch.allowPrivate in the settings: %w", err)
+	}
+	return web, nil
 }
 
 // Close ends every command and gives back what is held open.

@@ -4,6 +4,8 @@
 package builtin
 
 import (
+	"context"
+
 	"github.com/haftdev/haft/search"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/bash"
@@ -15,7 +17,9 @@ import (
 	"github.com/haftdev/haft/tool/sleep"
 	"github.com/haftdev/haft/tool/todo"
 	"github.com/haftdev/haft/tool/toolsearch"
+	"github.com/haftdev/haft/tool/webfetch"
 	"github.com/haftdev/haft/tool/write"
+	"github.com/haftdev/haft/webpage"
 	"github.com/haftdev/haft/workspace"
 )
 
@@ -32,6 +36,10 @@ type World struct {
 	Readable func(path string) bool
 	// Todos is what the agents have to do.
 	Todos *todo.List
+	// Web fetches pages, and Answer lets a small model answer prompts about them;
+	// nil means that the pages themselves are returned.
+	Web    *webpage.Fetcher
+	Answer func(context.Context, webfetch.Question) (string, error)
 }
 
 // Tools returns every built-in tool that the world has what it needs for, in no
@@ -54,6 +62,9 @@ func (w World) Tools() []tool.Tool {
 	}
 	if w.Todos != nil {
 		tools = append(tools, todo.New(w.Todos))
+	}
+	if w.Web != nil {
+		tools = append(tools, webfetch.New(w.Web, &webfetch.Options{Answer: w.Answer}))
 	}
 	return tools
 }
