@@ -14,6 +14,7 @@ import (
 	"github.com/haftdev/haft/permission/audit"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/websearch"
 )
 
 func newToolsCall(f *toolsFlags) *cobra.Command {
@@ -66,7 +67,7 @@ func (f *toolsFlags) call(ctx context.Context, args []string) error {
 	}
 	s := sched.New(opts)
 	// Without the background flag: a command must not outlive this process.
-	set := w.set(nil, f.bare)
+	set := w.set(&tool.Session{Flags: map[string]bool{websearch.Flag: true}}, f.bare)
 	set = set.Reveal(set.Session().Tools...)
 	for i := 0; i < len(args); i += 2 {
 		if err := f.callOne(ctx, s, set, args[i], args[i+1]); err != nil {

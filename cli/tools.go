@@ -16,6 +16,7 @@ import (
 	"github.com/haftdev/haft/tool/bash"
 	"github.com/haftdev/haft/tool/builtin"
 	"github.com/haftdev/haft/tool/schema"
+	"github.com/haftdev/haft/tool/websearch"
 )
 
 // toolsFlags are what the commands under "haft tools" share.
@@ -65,7 +66,7 @@ func (f *toolsFlags) inPool(do func(*tool.Set) error) error {
 		return err
 	}
 	defer w.Close()
-	return do(w.set(&tool.Session{Flags: map[string]bool{bash.BackgroundFlag: true}}, f.bare))
+	return do(w.set(&tool.Session{Interactive: true, Flags: map[string]bool{bash.BackgroundFlag: true, websearch.Flag: true}}, f.bare))
 }
 
 func (f *toolsFlags) lookup(set *tool.Set, name string) (*tool.Tool, error) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,7 +17,9 @@ import (
 	"github.com/haftdev/haft/tool/bash"
 	"github.com/haftdev/haft/tool/builtin"
 	"github.com/haftdev/haft/tool/todo"
+	"github.com/haftdev/haft/tool/websearch"
 	"github.com/haftdev/haft/webpage"
+	"github.com/haftdev/haft/webpage/searxng"
 	"github.com/haftdev/haft/workspace"
 )
 
@@ -68,6 +71,9 @@ func openWorld(reexec shellrun.Reexec) (*world, error) {
 	if w.Web, err = p.web(); err != nil {
 		return nil, err
 	}
+	if w.SearchWeb, err = p.searchWeb(); err != nil {
+		return nil, err
+	}
 	w.Readable = func(path string) bool { return w.engine.Policy().MayRead(path) }
 	return w, nil
 }
@@ -83,6 +89,26 @@ func (p *project) web() (*webpage.Fetcher, error) {
 		return nil, fmt.Errorf("webFetch.allowPrivate in the settings: %w", err)
 	}
 	return web, nil
+}
+
+// searchWeb asks the search server that the settings name; nil if they name none.
+func (p *project) searchWeb() (websearch.Backend, error) {
+	endpoint, ok := p.counts.Text("webSearch", "endpoint")
+	if !ok {
+		return nil, nil
+	}
+	server, err := searxng.New(endpoint.Text, &searxng.Options{Proxy: http.ProxyFromEnvironment})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", endpoint.Origin, err)
+	}
+	return func(ctx context.Context, q websearch.Query) ([]websearch.Hit, error) {
+		found, err := server.Search(ctx, q.Text)
+		var hits []websearch.Hit
+		for _, h := range found {
+			hits = append(hits, websearch.Hit(h))
+		}
+		return hits, err
+	}, nil
 }
 
 // Close ends every command and gives back what is held open.

@@ -18,6 +18,7 @@ import (
 	"github.com/haftdev/haft/tool/todo"
 	"github.com/haftdev/haft/tool/toolsearch"
 	"github.com/haftdev/haft/tool/webfetch"
+	"github.com/haftdev/haft/tool/websearch"
 	"github.com/haftdev/haft/tool/write"
 	"github.com/haftdev/haft/webpage"
 	"github.com/haftdev/haft/workspace"
@@ -40,6 +41,8 @@ type World struct {
 	// nil means that the pages themselves are returned.
 	Web    *webpage.Fetcher
 	Answer func(context.Context, webfetch.Question) (string, error)
+	// SearchWeb finds pages; without it WebSearch says how to set it up.
+	SearchWeb websearch.Backend
 }
 
 // Tools returns every built-in tool that the world has what it needs for, in no
@@ -48,6 +51,7 @@ func (w World) Tools() []tool.Tool {
 	tools := []tool.Tool{
 		sleep.New(),
 		toolsearch.New(),
+		websearch.New(w.SearchWeb),
 	}
 	if w.Files != nil {
 		tools = append(tools, edit.New(w.Files), edit.NewMulti(w.Files), notebook.New(w.Files), read.New(w.Files, nil), write.New(w.Files))
