@@ -12,6 +12,7 @@ import (
 
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/websearch"
 )
 
 func newToolsCall(f *toolsFlags) *cobra.Command {
@@ -64,7 +65,7 @@ func (f *toolsFlags) call(ctx context.Context, args []string) error {
 	}
 	s := sched.New(opts)
 	// Without the background flag: a command must not outlive this process.
-	set := w.Set(nil)
+	set := w.Set(&tool.Session{Flags: map[string]bool{websearch.Flag: true}})
 	set = set.Reveal(set.Session().Tools...)
 	for i := 0; i < len(args); i += 2 {
 		if err := f.callOne(ctx, s, set, args[i], args[i+1]); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/haftdev/haft/tool/bash"
 	"github.com/haftdev/haft/tool/builtin"
 	"github.com/haftdev/haft/tool/schema"
+	"github.com/haftdev/haft/tool/websearch"
 )
 
 // toolsFlags are what the commands under "haft tools" share.
@@ -66,7 +67,7 @@ func (f *toolsFlags) inPool(do func(*tool.Set) error) error {
 		return err
 	}
 	defer w.Close()
-	return do(w.Set(&tool.Session{Flags: map[string]bool{bash.BackgroundFlag: true}}))
+	return do(w.Set(&tool.Session{Interactive: true, Flags: map[string]bool{bash.BackgroundFlag: true, websearch.Flag: true}}))
 }
 
 func (f *toolsFlags) lookup(set *tool.Set, name string) (*tool.Tool, error) {

@@ -62,6 +62,12 @@ func Open(o *Options) (*World, error) {
 		},
 	})
 	w.Todos = todo.NewList(nil)
+	if w.Web, err = p.web(); err != nil {
+		return nil, err
+	}
+	if w.SearchWeb, err = p.searchWeb(); err != nil {
+		return nil, err
+	}
 	w.Readable = func(path string) bool { return w.Engine.Policy().MayRead(path) }
 	return w, nil
 }
