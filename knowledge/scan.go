@@ -136,6 +136,9 @@ func (s *scan) file(p Place, f file) {
 		return
 	}
 	piece := Piece{Kind: s.kind, Name: name, Source: p.Source, Plugin: p.Plugin, Path: f.path(), Fields: doc.Fields, Body: doc.Body}
+	if p.Plugin != "" {
+		piece.PluginDir = p.Dir
+	}
 	s.found[name] = found{piece, f.place}
 }
 
