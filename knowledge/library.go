@@ -17,9 +17,10 @@ type Piece struct {
 	// Name is what it is called by: that of its plugin and its folders go before
 	// its own, as in acme:deploy.
 	Name string
-	// Source is whose it is, Plugin what brings it ("" if nothing does).
-	Source settings.Source
-	Plugin string
+	// Source is whose it is. Plugin is what brings it, from PluginDir; "" if
+	// nothing does.
+	Source            settings.Source
+	Plugin, PluginDir string
 	// Path is its file.
 	Path   string
 	Fields frontmatter.Fields
@@ -81,16 +82,16 @@ func (l *Library) Read(name string) (Piece, error) {
 	if len(s.held) > 0 {
 		hint = " A file of this project has that name and is not trusted as it is now; a person can look at it and trust it with: haft trust."
 	}
-	return Piece{}, &Missing{Kind: l.kind, Name: name, hint: hint}
+	return Piece{}, &Missing{Kind: l.kind, Name: name, Hint: hint}
 }
 
 // Missing is the error for a name that nothing has. It is written for a model.
 type Missing struct {
 	Kind Kind
 	Name string
-	hint string // a sentence with a space before it; "" if there is none
+	Hint string // a sentence with a space before it; "" if there is none
 }
 
 func (m *Missing) Error() string {
-	return fmt.Sprintf("There is no %s named %q.%s", m.Kind, m.Name, m.hint)
+	return fmt.Sprintf("There is no %s named %q.%s", m.Kind, m.Name, m.Hint)
 }

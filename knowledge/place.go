@@ -19,6 +19,9 @@ type Place struct {
 	// Plugin is the plugin that Dir is; "" means none. Its name goes before those
 	// of what it brings.
 	Plugin string
+	// Extra are further folders and files of a kind, as slash-separated names below
+	// Dir.
+	Extra map[Kind][]string
 }
 
 // Places returns the person's and the project's places, .haft before .claude. An

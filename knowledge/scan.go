@@ -67,20 +67,29 @@ func (s *scan) place(at int, p Place) {
 		return // without the folder there is nothing in it
 	}
 	defer books.Close()
-	dir = path.Join(dir, string(s.kind)+"s")
-	files, complete := s.files(file{Shelf: books, place: at}, dir)
-	if !complete {
-		s.report(books.Path(dir), "it holds more than is read, which is %d files and folders, %d deep", maxEntries, maxDepth)
-	}
-	for _, f := range files {
-		s.file(p, f)
+	for _, name := range append([]string{string(s.kind) + "s"}, p.Extra[s.kind]...) {
+		name = path.Join(dir, name)
+		files, complete := s.files(file{Shelf: books, place: at}, name)
+		if !complete {
+			s.report(books.Path(name), "it holds more than is read, which is %d files and folders, %d deep", maxEntries, maxDepth)
+		}
+		for _, f := range files {
+			s.file(p, f)
+		}
 	}
 }
 
-// files returns the files below dir that hold pieces of the kind: SKILL.md in a
-// folder of its own, or any Markdown.
+// files returns the files at or below dir that hold pieces of the kind: SKILL.md in
+// a folder of its own, or any Markdown.
 func (s *scan) files(f file, dir string) (files []file, complete bool) {
-	if s.kind == Skill {
+	switch {
+	case s.kind == Skill && f.Has(dir+"/SKILL.md"):
+		f.name, f.own = dir+"/SKILL.md", path.Base(dir)
+		return []file{f}, true
+	case s.kind != Skill && strings.HasSuffix(dir, ".md"):
+		f.name, f.own = dir, strings.TrimSuffix(path.Base(dir), ".md")
+		return []file{f}, true
+	case s.kind == Skill:
 		folders, complete := f.Folders(dir, maxEntries)
 		for _, folder := range folders {
 			f.name, f.own = folder+"/SKILL.md", path.Base(folder)
@@ -136,6 +145,9 @@ func (s *scan) file(p Place, f file) {
 		return
 	}
 	piece := Piece{Kind: s.kind, Name: name, Source: p.Source, Plugin: p.Plugin, Path: f.path(), Fields: doc.Fields, Body: doc.Body}
+	if p.Plugin != "" {
+		piece.PluginDir = p.Dir
+	}
 	s.found[name] = found{piece, f.place}
 }
 

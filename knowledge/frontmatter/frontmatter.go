@@ -123,8 +123,11 @@ func (f Fields) List(name string) []string {
 	}
 }
 
-// Split splits a list that is written as text.
+// Split splits a list that is written as text; nil if there is nothing in it.
 func Split(s string) []string {
+	if strings.TrimSpace(s) == "" {
+		return nil
+	}
 	depth := 0
 	return strings.FieldsFunc(s, func(r rune) bool {
 		switch r {
