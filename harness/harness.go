@@ -37,6 +37,9 @@ type Options struct {
 	Bare bool
 	// Hooks run besides those of the settings.
 	Hooks []hook.Hook
+	// HookRan is told of every run of a hook; nil tells nobody. It must be safe for
+	// concurrent use and not block for long.
+	HookRan func(hook.Run)
 	// Reexec starts the supervisor of shell commands; see [shellrun.Supervise].
 	Reexec shellrun.Reexec
 }

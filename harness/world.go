@@ -4,7 +4,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 
+	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/hook"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/permission/shell"
@@ -25,6 +27,7 @@ type World struct {
 	Engine *permission.Engine
 	Hooks  *hook.Runner
 	host   *shellrun.Host
+	talk   atomic.Pointer[agent.Agent] // what is told of the world's events
 }
 
 // Open opens the project around a folder.
@@ -42,7 +45,7 @@ func Open(o *Options) (*World, error) {
 		return nil, err
 	}
 	environ, pass := p.environment()
-	w.host = shellrun.NewHost(&shellrun.Options{Reexec: p.opts.Reexec, Environ: environ, EnvNames: pass, Spool: spool()})
+	w.host = shellrun.NewHost(&shellrun.Options{Reexec: p.opts.Reexec, Environ: environ, EnvNames: pass, Spool: spool(), OnBackground: w.backgrounded, OnEnd: w.ended})
 	w.Shell = bash.New(w.host, &bash.Options{
 		Dir: p.Guard.Cwd(), Environ: environ, ReadOnly: p.readOnly, Hardening: p.hardening, Edit: builtin.SedEdits(w.Files),
 		KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.Counts.Flag("bash", "endAtTimeout"),
@@ -56,12 +59,13 @@ func Open(o *Options) (*World, error) {
 		Common: func(agent string) hook.Common {
 			return hook.Common{Cwd: w.Shell.Dir(agent), PermissionMode: string(w.Engine.Policy().Mode())}
 		},
-		Check: p.stillTrusted,
+		Check:  p.stillTrusted,
+		Report: p.opts.HookRan,
 		Match: func(rule string, t *tool.Tool, c *tool.Call) (bool, error) {
 			return w.Engine.Policy().Matches(rule, t, c)
 		},
 	})
-	w.Todos = todo.NewList(nil)
+	w.Todos = todo.NewList(&todo.ListOptions{Changed: w.todosChanged})
 	if w.Web, err = p.web(); err != nil {
 		return nil, err
 	}

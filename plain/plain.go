@@ -6,6 +6,8 @@
 package plain
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -15,6 +17,7 @@ import (
 	"github.com/haftdev/haft/card"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/permission/ask"
+	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -24,8 +27,9 @@ type Options struct {
 	Color bool
 	// Verdicts says of each call what allowed it. Denials are always explained.
 	Verdicts bool
-	// DiffLines is how many lines of a change are shown; 0 means 40.
-	DiffLines int
+	// DiffLines is how many lines of a change are shown; 0 means 40. ErrorLines is
+	// how many of what a failed call says; 0 means 12.
+	DiffLines, ErrorLines int
 }
 
 // A Printer shows a conversation.
@@ -33,21 +37,27 @@ type Printer struct {
 	out   io.Writer
 	opts  Options
 	tools *tool.Set
-	cards map[string]card.Card // by use id, of calls without a result
+	calls map[string]*call // by use id, of those without a result
 	// said is set while the model's text has no line break behind it.
 	said bool
 	err  error
 }
 
+// A call is what was shown of a call.
+type call struct {
+	card.Card
+	last string        // line of progress
+	next time.Duration // when the same line may be shown again
+}
+
 // New returns a printer to out.
 func New(out io.Writer, opts *Options) *Printer {
-	p := &Printer{out: out, cards: make(map[string]card.Card)}
+	p := &Printer{out: out, calls: make(map[string]*call)}
 	if opts != nil {
 		p.opts = *opts
 	}
-	if p.opts.DiffLines == 0 {
-		p.opts.DiffLines = 40
-	}
+	p.opts.DiffLines = cmp.Or(p.opts.DiffLines, 40)
+	p.opts.ErrorLines = cmp.Or(p.opts.ErrorLines, 12)
 	return p
 }
 
@@ -68,7 +78,7 @@ func (p *Printer) Show(ev agent.Event) error {
 	case agent.Returned:
 		p.result(ev)
 	case agent.Waiting:
-		p.line(dim, "  … %s waits for an answer", p.cards[ev.UseID])
+		p.line(dim, "  … %s waits for an answer", p.call(ev.UseID, ev.Tool, nil))
 	case agent.Retrying:
 		p.line(yellow, "! the model's server did not answer: %s. Trying again in %s (%d of %d)",
 			ev.Err, ev.Delay.Round(100*time.Millisecond), ev.Attempt, ev.Max)
@@ -104,18 +114,30 @@ func (p *Printer) stream(ev model.Event) {
 }
 
 // block prints what was not streamed: a call, and a text that is not the model's.
+// A todo list is shown itself, when it has changed.
 func (p *Printer) block(s agent.Said) {
 	switch {
-	case s.Block.Type == model.ToolUse:
-		c := card.Of(p.tools, s.Block.ID, s.Block.Name, s.Block.Input)
-		p.cards[s.Block.ID] = c
-		p.line(bold, "▸ %s", c)
+	case s.Block.Type == model.ToolUse && s.Block.Name != todoTool:
+		p.line(bold, "▸ %s", p.call(s.Block.ID, s.Block.Name, s.Block.Input))
 	case s.Error != nil:
 		p.line(red, "✗ %s", visibleText(s.Block.Text))
 	}
 }
 
+const todoTool = "TodoWrite"
+
+// call returns what was shown of a call.
+func (p *Printer) call(useID, name string, input json.RawMessage) *call {
+	c, ok := p.calls[useID]
+	if !ok {
+		c = &call{Card: card.Of(p.tools, useID, name, input)}
+		p.calls[useID] = c
+	}
+	return c
+}
+
 func (p *Printer) progress(ev agent.Called) {
+	c := p.call(ev.UseID, ev.Tool, nil)
 	var text string
 	switch pr := ev.Progress.(type) {
 	case tool.TextProgress:
@@ -123,7 +145,11 @@ func (p *Printer) progress(ev agent.Called) {
 	case tool.BashProgress:
 		last := strings.TrimRight(pr.Output, "\n")
 		last = last[strings.LastIndexByte(last, '\n')+1:]
-		text = fmt.Sprintf("%s, %d lines: %s", pr.Elapsed.Round(time.Second), pr.Lines, last)
+		if last == c.last && pr.Elapsed < c.next {
+			return // nothing new: lines that only count would drown the rest
+		}
+		c.last, c.next = last, 2*pr.Elapsed
+		text = fmt.Sprintf("%s, %d lines %s", pr.Elapsed.Round(time.Second), pr.Lines, last)
 	case tool.AgentProgress:
 		text = fmt.Sprintf("%s (%d calls)", pr.Activity, pr.ToolUses)
 	case tool.MCPProgress:
@@ -131,26 +157,42 @@ func (p *Printer) progress(ev agent.Called) {
 	default:
 		return
 	}
-	p.line(dim, "  … %s: %s", p.cards[ev.UseID].Title, ask.Visible(text))
+	p.line(dim, "  … %s: %s", c.Title, ask.Visible(text))
 }
 
 func (p *Printer) result(r agent.Returned) {
 	out := r.Outcome
-	c, ok := p.cards[out.UseID]
-	if !ok {
-		c = card.Of(p.tools, out.UseID, out.Tool, out.Input)
-	}
-	delete(p.cards, out.UseID)
+	c := p.call(out.UseID, out.Tool, out.Input)
+	delete(p.calls, out.UseID)
 	end := card.End(p.tools, out)
-	if !end.OK {
+	switch {
+	case !end.OK:
 		p.line(red, "  ✗ %s: %s", c, end.Line)
-	} else {
+		p.reason(out)
+	case out.Tool == todoTool:
+		return
+	default:
 		p.line(green, "  ✓ %s: %s%s", c, end.Line, took(end.Took))
 	}
 	if end.Verdict != "" && (p.opts.Verdicts || !end.OK && out.Verdict.Behavior == tool.Deny) {
 		p.line(dim, "    %s", end.Verdict)
 	}
 	p.diff(end)
+}
+
+// reason prints what a call that ran and failed says beyond its first line.
+func (p *Printer) reason(out *sched.Outcome) {
+	if !out.Ran() {
+		return
+	}
+	lines := strings.Split(strings.TrimSpace(out.Result.Text()), "\n")[1:]
+	for i, l := range lines {
+		if i == p.opts.ErrorLines {
+			p.line(dim, "    … and %d more lines", len(lines)-i)
+			return
+		}
+		p.line(dim, "    %s", visibleText(l))
+	}
 }
 
 func (p *Printer) diff(end card.Ending) {
@@ -168,7 +210,7 @@ func (p *Printer) diff(end card.Ending) {
 			case strings.HasPrefix(l, "-"):
 				style = red
 			}
-			p.line(style, "    %s", ask.Visible(l))
+			p.line(style, "    %s", visibleText(l))
 		}
 	}
 }
