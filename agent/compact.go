@@ -282,7 +282,6 @@ func (t *turn) clearCommand() Reason {
 		}
 		a.mu.Lock()
 		a.journal = j
-		t.journal = j
 		a.talk = conversation{}
 		a.ledger.restart(0)
 		a.mu.Unlock()

@@ -300,13 +300,13 @@ func start(t testing.TB, o *agent.Options) *agent.Agent {
 	return a
 }
 
-func prompt(s string) agent.Prompt { return agent.Prompt{Content: []model.Block{text(s)}} }
+func userSays(s string) agent.Prompt { return agent.Prompt{Content: []model.Block{text(s)}} }
 
 // run sends prompts and returns what happens until nothing is left to do.
 func run(t testing.TB, a *agent.Agent, prompts ...string) []agent.Event {
 	t.Helper()
 	for _, p := range prompts {
-		a.Send(prompt(p))
+		a.Send(userSays(p))
 	}
 	var evs []agent.Event
 	for ev, err := range a.Run(context.Background()) {

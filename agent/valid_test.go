@@ -72,8 +72,8 @@ func TestStoppedAnywhere(t *testing.T) {
 	ways := map[string]func(a *agent.Agent, cancel context.CancelFunc){
 		"interrupted": func(a *agent.Agent, _ context.CancelFunc) { a.Interrupt("") },
 		"cancelled":   func(_ *agent.Agent, cancel context.CancelFunc) { cancel() },
-		"cut short":   func(a *agent.Agent, _ context.CancelFunc) { p := prompt("stop"); p.Priority = agent.Now; a.Send(p) },
-		"spoken into": func(a *agent.Agent, _ context.CancelFunc) { a.Send(prompt("by the way")) },
+		"cut short":   func(a *agent.Agent, _ context.CancelFunc) { p := userSays("stop"); p.Priority = agent.Now; a.Send(p) },
+		"spoken into": func(a *agent.Agent, _ context.CancelFunc) { a.Send(userSays("by the way")) },
 	}
 	for way, stop := range ways {
 		for at := range total {
@@ -95,7 +95,7 @@ func stopAt(t *testing.T, at int, stop func(*agent.Agent, context.CancelFunc), l
 	a := start(t, o)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	a.Send(prompt("go"))
+	a.Send(userSays("go"))
 	n := 0
 	turns, results := 0, 0
 	count := func(ev agent.Event) {
@@ -241,7 +241,7 @@ func TestPanicInTheLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, o, _ := rich(t)
 		a := start(t, o)
-		a.Send(prompt("go"))
+		a.Send(userSays("go"))
 		func() {
 			defer func() {
 				if recover() == nil {
