@@ -94,8 +94,8 @@ func (w *World) Set(session *tool.Session) *tool.Set {
 // stillTrusted looks again at what a project's hook would run: a tool may have
 // changed the script since the session began.
 func (p *Project) stillTrusted(h *hook.Hook) error {
-	if p.Folder == nil {
-		return nil // nothing of the project counts at all
+	if h.Func != nil || p.Folder == nil {
+		return nil // it is the program's own, or nothing of the project counts at all
 	}
 	now, _, err := p.Folder.Filter(p.Settings)
 	if err != nil {
