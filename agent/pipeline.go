@@ -91,5 +91,35 @@ func (t *turn) relay() {
 			t.a.out.put(Denied{e.Outcome})
 		}
 		t.a.out.put(Returned{UUID: session.ResultUUID(id, e.CallID), Outcome: e.Outcome})
+		t.shown.add(1 + e.Missed)
+	}
+}
+
+// A counter counts up, and lets others wait for a number.
+type counter struct {
+	mu  sync.Mutex
+	cnd sync.Cond
+	n   int
+}
+
+func newCounter() *counter {
+	c := new(counter)
+	c.cnd.L = &c.mu
+	return c
+}
+
+func (c *counter) add(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n += n
+	c.cnd.Broadcast()
+}
+
+// await returns when the count has come to n.
+func (c *counter) await(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.n < n {
+		c.cnd.Wait()
 	}
 }

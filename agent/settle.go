@@ -75,6 +75,7 @@ func (t *turn) collect(ans *answer) (calls int, end Reason) {
 	}
 	t.hear(results...)
 	t.res.Calls += len(outcomes)
+	t.shown.await(t.res.Calls) // nobody sees the next answer before these results
 	var errs []error
 	for _, out := range outcomes {
 		errs = append(errs, t.beside(out))

@@ -29,13 +29,16 @@ func (a *Agent) Notify(t Task) {
 	a.Emit(TaskChanged{Task: t, Change: "ended"})
 }
 
+// escape keeps a command's own words from ending the field they stand in.
+var escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
 // notification is how the model reads of the end of a task.
 func notification(t Task) string {
 	var b strings.Builder
 	b.WriteString("<task-notification>\n")
 	for _, f := range [][2]string{{"task-id", t.ID}, {"tool-use-id", t.UseID}, {"output-file", t.OutputFile}, {"status", t.Status}, {"summary", t.Summary}} {
 		if f[1] != "" {
-			fmt.Fprintf(&b, "<%s>%s</%s>\n", f[0], f[1], f[0])
+			fmt.Fprintf(&b, "<%s>%s</%s>\n", f[0], escape.Replace(f[1]), f[0])
 		}
 	}
 	b.WriteString("</task-notification>")

@@ -36,6 +36,7 @@ type turn struct {
 	repeats  *sched.Repeats
 	feed     *sched.Feed
 	relayed  chan struct{} // closed when the feed is read to its end
+	shown    *counter      // results that front ends were told
 	asked    askedAbout
 	undo     []func() // ends what was allowed for the turn
 	batch    *sched.Batch
@@ -74,7 +75,7 @@ var errTimeUp = errors.New("the time for the turn is up")
 func newTurn(ctx context.Context, a *Agent, p Prompt) *turn {
 	t := &turn{
 		a: a, prompt: p, tools: a.set.tools, journal: a.journal, began: time.Now(),
-		lasting: context.WithoutCancel(ctx), feed: sched.NewFeed(), relayed: make(chan struct{}),
+		lasting: context.WithoutCancel(ctx), feed: sched.NewFeed(), relayed: make(chan struct{}), shown: newCounter(),
 		repeats: sched.NewRepeats(a.opts.Repeats),
 	}
 	t.ctx, t.free = ctx, func() {}

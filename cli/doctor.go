@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"github.com/haftdev/haft/harness"
 	"os/exec"
 
 	"github.com/spf13/cobra"
@@ -72,18 +73,18 @@ func (f *doctorFlags) run() error {
 }
 
 func diagnose() (*diagnosis, error) {
-	p, err := openProject()
+	p, err := harness.OpenProject(nil)
 	if err != nil {
 		return nil, err
 	}
-	d := &diagnosis{Project: p.dir, Files: []string{}, Problems: []string{}, Held: []string{}, Missing: []string{}}
-	for _, file := range p.all.Files() {
+	d := &diagnosis{Project: p.Dir, Files: []string{}, Problems: []string{}, Held: []string{}, Missing: []string{}}
+	for _, file := range p.Settings.Files() {
 		d.Files = append(d.Files, fmt.Sprintf("%s (%s)", file.Path, file.Source))
 	}
-	for _, problem := range p.all.Problems() {
+	for _, problem := range p.Settings.Problems() {
 		d.Problems = append(d.Problems, problem.String())
 	}
-	opts, err := p.options()
+	opts, err := p.Policy()
 	if err != nil {
 		d.Problems = append(d.Problems, err.Error())
 	}
@@ -91,7 +92,7 @@ func diagnose() (*diagnosis, error) {
 	for _, problem := range permission.NewPolicy(opts).Problems() {
 		d.Problems = append(d.Problems, problem.String())
 	}
-	for _, h := range p.held {
+	for _, h := range p.Held {
 		d.Held = append(d.Held, h.String())
 	}
 	for _, h := range helpers {

@@ -120,14 +120,14 @@ func repairTexts(repairs []schema.Repair) []string {
 	return texts
 }
 
-// plain takes out the tags that tell a model where an error comes from.
-var plain = strings.NewReplacer("<tool_use_error>", "", "</tool_use_error>", "")
+// untagged takes out the tags that tell a model where an error comes from.
+var untagged = strings.NewReplacer("<tool_use_error>", "", "</tool_use_error>", "")
 
 // blockText is a block as a terminal can show it.
 func blockText(b tool.Block) string {
 	switch b.Type {
 	case tool.TextBlock:
-		return strings.TrimSuffix(plain.Replace(b.Text), "\n") + "\n"
+		return strings.TrimSuffix(untagged.Replace(b.Text), "\n") + "\n"
 	case tool.ReferenceBlock:
 		return ""
 	}

@@ -39,6 +39,22 @@ func (e *Engine) Grant(rules ...Rule) {
 	e.change(func(o *Options) { o.Rules = append(o.Rules, rules...) })
 }
 
+// Lend adds rules until they are given back.
+func (e *Engine) Lend(rules ...Rule) (giveBack func()) {
+	e.change(func(o *Options) { o.Rules = append(o.Rules, rules...) })
+	return sync.OnceFunc(func() {
+		e.change(func(o *Options) {
+			kept := slices.Clone(o.Rules)
+			for _, r := range rules {
+				if i := slices.Index(kept, r); i >= 0 {
+					kept = slices.Delete(kept, i, i+1)
+				}
+			}
+			o.Rules = kept
+		})
+	})
+}
+
 // SetMode changes the mode.
 func (e *Engine) SetMode(m Mode) { e.change(func(o *Options) { o.Mode = m }) }
 

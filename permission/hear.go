@@ -94,4 +94,10 @@ func (h *hearing) hearOther() {
 	h.match(covers)
 	h.matchAllow(covers)
 	h.suggest = []string{h.subject.name}
+	if own := h.call.Own.Suggestions; len(own) > 0 {
+		h.suggest = nil // the tool knows a narrower rule
+		for _, s := range own {
+			h.suggest = append(h.suggest, s.Rule)
+		}
+	}
 }

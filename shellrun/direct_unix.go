@@ -25,7 +25,7 @@ func (direct) Start(c Command) (Process, error) {
 	}
 	defer null.Close()
 	p, err := os.StartProcess(c.Path, c.Args, &os.ProcAttr{
-		Dir: c.Dir, Env: c.Env, Files: []*os.File{null, c.Output, c.Output},
+		Dir: c.Dir, Env: c.Env, Files: c.files(null),
 		Sys: &syscall.SysProcAttr{Setsid: true},
 	})
 	if err != nil {

@@ -72,11 +72,11 @@ func (k *keeper) requests() <-chan request {
 		defer close(requests)
 		for {
 			var r request
-			fd, err := readFrame(k.conn, &r)
+			fds, err := readFrame(k.conn, &r)
 			if err != nil {
 				return
 			}
-			r.output = fd
+			r.files = fds
 			requests <- r
 		}
 	}()
@@ -85,7 +85,7 @@ func (k *keeper) requests() <-chan request {
 
 // tell sends an event. Nobody is there to hear it when the harness has gone,
 // which is no reason to stop.
-func (k *keeper) tell(e event) { _ = writeFrame(k.conn, e, nil) }
+func (k *keeper) tell(e event) { _ = writeFrame(k.conn, e) }
 
 func (k *keeper) serve(r request) {
 	switch r.Op {
@@ -99,7 +99,7 @@ func (k *keeper) serve(r request) {
 }
 
 // start starts the main process of a command: a session of its own, no
-// terminal, no input, and death when the keeper dies.
+// terminal, and death when the keeper dies.
 func (k *keeper) start(r request) {
 	j := &job{id: r.ID, tag: newTag(k.session, r.ID), group: k.groups.add(r.ID)}
 	pid, err := k.fork(r, j)
@@ -111,8 +111,8 @@ func (k *keeper) start(r request) {
 			k.groups = cgroups{}
 		}
 	}
-	if r.output >= 0 {
-		unix.Close(r.output)
+	for _, fd := range r.files {
+		unix.Close(fd)
 	}
 	if err != nil {
 		k.tell(event{Op: opStarted, ID: r.ID, Err: err.Error()})
@@ -124,17 +124,15 @@ func (k *keeper) start(r request) {
 }
 
 func (k *keeper) fork(r request, j *job) (pid int, err error) {
-	null, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return 0, err
+	if len(r.files) != maxFiles {
+		return 0, unix.EBADF
 	}
-	defer unix.Close(null)
 	attr := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	if j.group != nil {
 		attr.UseCgroupFD, attr.CgroupFD = true, j.group.fd()
 	}
 	j.tag.wear()
-	files := []uintptr{uintptr(null), uintptr(r.output), uintptr(r.output)}
+	files := []uintptr{uintptr(r.files[0]), uintptr(r.files[1]), uintptr(r.files[2])}
 	return syscall.ForkExec(r.Path, r.Args, &syscall.ProcAttr{Dir: r.Dir, Env: r.Env, Files: files, Sys: attr})
 }
 

@@ -52,7 +52,11 @@ func (l *link) start(c Command) (Process, error) {
 	p.id = l.lastID
 	l.procs[p.id] = p
 	l.mu.Unlock()
-	err := l.request(request{Op: opStart, ID: p.id, Path: c.Path, Args: c.Args, Env: c.Env, Dir: c.Dir}, c.Output)
+	null, err := os.Open(os.DevNull)
+	if err == nil {
+		err = l.request(request{Op: opStart, ID: p.id, Path: c.Path, Args: c.Args, Env: c.Env, Dir: c.Dir}, c.files(null)...)
+		null.Close()
+	}
 	if err == nil {
 		defer l.insist(l.patience).Stop()
 		select {
@@ -67,11 +71,11 @@ func (l *link) start(c Command) (Process, error) {
 	return p, nil
 }
 
-func (l *link) request(r request, file *os.File) error {
+func (l *link) request(r request, files ...*os.File) error {
 	l.send.Lock()
 	defer l.send.Unlock()
 	defer l.insist(l.patience).Stop() // its death ends a write that nobody reads
-	return writeFrame(l.conn, r, file)
+	return writeFrame(l.conn, r, files...)
 }
 
 // insist kills the keeper after a time, if the timer is not stopped before: a
@@ -179,7 +183,7 @@ func (p *process) End(grace time.Duration) {
 			overdue.Stop()
 		}()
 	})
-	_ = p.link.request(request{Op: opEnd, ID: p.id, GraceMS: grace.Milliseconds()}, nil)
+	_ = p.link.request(request{Op: opEnd, ID: p.id, GraceMS: grace.Milliseconds()})
 }
 
 func (p *process) finish(s Status) {

@@ -6,14 +6,28 @@ import (
 	"time"
 )
 
-// A Command is one process to start: its standard input is empty, its standard
-// output and error are both Output.
+// A Command is one process to start. Its files stay the caller's to close.
 type Command struct {
-	Path   string   // the executable, absolute
-	Args   []string // argv, argv[0] included
-	Env    []string // the whole environment, "NAME=value"
-	Dir    string   // the working directory, absolute
-	Output *os.File // written by the process and its descendants; stays the caller's to close
+	Path string   // the executable, absolute
+	Args []string // argv, argv[0] included
+	Env  []string // the whole environment, "NAME=value"
+	Dir  string   // the working directory, absolute
+
+	Input  *os.File // the standard input; nil means an empty one
+	Output *os.File // the standard output
+	Errors *os.File // the standard error; nil means Output
+}
+
+// files returns the three standard files of the command.
+func (c *Command) files(null *os.File) []*os.File {
+	files := []*os.File{null, c.Output, c.Output}
+	if c.Input != nil {
+		files[0] = c.Input
+	}
+	if c.Errors != nil {
+		files[2] = c.Errors
+	}
+	return files
 }
 
 // A Runner starts processes. It is the seam for whatever confines them: a

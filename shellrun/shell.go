@@ -177,6 +177,9 @@ func (s *Shell) start(ctx context.Context, r Request, background bool) (*Task, e
 	if err := h.open(t, Command{Path: shell.path, Args: args, Env: env, Dir: v.dir}); err != nil {
 		return nil, err
 	}
+	if background {
+		t.moved()
+	}
 	go t.watch(func(result *Result, background bool) {
 		os.Remove(longFile)
 		to, told := readDir(dirFile)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -332,6 +333,37 @@ func TestBackgroundLifeCycle(t *testing.T) {
 	}
 	if <-ended != limited || limited.State() != TimedOut {
 		t.Errorf("state %q", limited.State())
+	}
+}
+
+func TestTheBackgroundIsAnnouncedBeforeItEnds(t *testing.T) {
+	var told []string
+	var mu sync.Mutex
+	note := func(what string) func(*Task) {
+		return func(task *Task) {
+			mu.Lock()
+			defer mu.Unlock()
+			told = append(told, what+" "+task.Command())
+		}
+	}
+	h := newTestHost(t, func(o *Options) { o.OnBackground, o.OnEnd = note("moved"), note("ended") })
+	s := h.NewShell("/")
+	if _, err := s.Run(t.Context(), Request{Command: "true"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Start(t.Context(), Request{Command: "exit 1"}); err != nil {
+		t.Fatal(err)
+	}
+	h.active.Wait()
+	if _, err := s.Run(t.Context(), Request{Command: "sleep 0.3", Timeout: 100 * time.Millisecond, Detach: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Close(); err != nil { // waits for the last OnEnd
+		t.Fatal(err)
+	}
+	want := []string{"moved exit 1", "ended exit 1", "moved sleep 0.3", "ended sleep 0.3"}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Error(diff)
 	}
 }
 

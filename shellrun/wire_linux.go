@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A request goes from the harness to the keeper. A start carries the output
-// descriptor beside it.
+// A request goes from the harness to the keeper. A start carries the three
+// standard descriptors beside it.
 type request struct {
 	Op      string // opStart, opEnd
 	ID      uint32
@@ -22,7 +22,7 @@ type request struct {
 	Dir     string   `json:",omitempty"`
 	GraceMS int64    `json:",omitempty"`
 
-	output int // the received descriptor, -1 for none
+	files []int // the received descriptors
 }
 
 // An event goes from the keeper to the harness.
@@ -53,21 +53,25 @@ const (
 // its arguments is at most a few MB on Linux.
 const maxFrame = 64 << 20
 
-// writeFrame sends v as a length and JSON. file, if not nil, travels with it.
-// The caller serialises writers.
-func writeFrame(conn *net.UnixConn, v any, file *os.File) error {
+// writeFrame sends v as a length and JSON. The files travel with it. The caller
+// serialises writers.
+func writeFrame(conn *net.UnixConn, v any, files ...*os.File) error {
 	body, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
 	frame := append(binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(body)), uint32(len(body))), body...)
 	var rights []byte
-	if file != nil {
-		// Commands expect an output that blocks; Go's pipes do not.
-		if err := unix.SetNonblock(int(file.Fd()), false); err != nil {
-			return err
+	if len(files) > 0 {
+		fds := make([]int, len(files))
+		for i, file := range files {
+			// Commands expect files that block; Go's pipes do not.
+			fds[i] = int(file.Fd())
+			if err := unix.SetNonblock(fds[i], false); err != nil {
+				return err
+			}
 		}
-		rights = unix.UnixRights(int(file.Fd()))
+		rights = unix.UnixRights(fds...)
 	}
 	n, _, err := conn.WriteMsgUnix(frame, rights, nil)
 	for err == nil && n < len(frame) {
@@ -77,42 +81,46 @@ func writeFrame(conn *net.UnixConn, v any, file *os.File) error {
 	return err
 }
 
-// readFrame reads one frame into v and returns the descriptor that came with
-// it, or -1.
-func readFrame(conn *net.UnixConn, v any) (fd int, err error) {
+// maxFiles is how many descriptors travel with a frame.
+const maxFiles = 3
+
+// readFrame reads one frame into v and returns the descriptors that came with it.
+func readFrame(conn *net.UnixConn, v any) (fds []int, err error) {
 	var header [4]byte
-	oob := make([]byte, unix.CmsgSpace(4))
+	oob := make([]byte, unix.CmsgSpace(4*maxFiles))
 	n, oobn, _, _, err := conn.ReadMsgUnix(header[:], oob)
 	if err != nil {
-		return -1, err
+		return nil, err
 	}
 	if n == 0 {
-		return -1, io.EOF
+		return nil, io.EOF
 	}
-	fd = receivedFD(oob[:oobn])
+	fds = receivedFDs(oob[:oobn])
 	if _, err := io.ReadFull(conn, header[n:]); err != nil {
-		return fd, err
+		return fds, err
 	}
 	size := binary.BigEndian.Uint32(header[:])
 	if size > maxFrame {
-		return fd, fmt.Errorf("frame of %d bytes", size)
+		return fds, fmt.Errorf("frame of %d bytes", size)
 	}
 	body := make([]byte, size)
 	if _, err := io.ReadFull(conn, body); err != nil {
-		return fd, err
+		return fds, err
 	}
-	return fd, json.Unmarshal(body, v)
+	return fds, json.Unmarshal(body, v)
 }
 
-func receivedFD(oob []byte) int {
+func receivedFDs(oob []byte) []int {
 	messages, err := unix.ParseSocketControlMessage(oob)
 	if err != nil || len(messages) == 0 {
-		return -1
+		return nil
 	}
 	fds, err := unix.ParseUnixRights(&messages[0])
-	if err != nil || len(fds) == 0 {
-		return -1
+	if err != nil {
+		return nil
 	}
-	unix.CloseOnExec(fds[0])
-	return fds[0]
+	for _, fd := range fds {
+		unix.CloseOnExec(fd)
+	}
+	return fds
 }

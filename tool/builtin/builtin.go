@@ -4,6 +4,8 @@
 package builtin
 
 import (
+	"context"
+
 	"github.com/haftdev/haft/search"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/bash"
@@ -13,8 +15,12 @@ import (
 	"github.com/haftdev/haft/tool/notebook"
 	"github.com/haftdev/haft/tool/read"
 	"github.com/haftdev/haft/tool/sleep"
+	"github.com/haftdev/haft/tool/todo"
 	"github.com/haftdev/haft/tool/toolsearch"
+	"github.com/haftdev/haft/tool/webfetch"
+	"github.com/haftdev/haft/tool/websearch"
 	"github.com/haftdev/haft/tool/write"
+	"github.com/haftdev/haft/webpage"
 	"github.com/haftdev/haft/workspace"
 )
 
@@ -29,6 +35,14 @@ type World struct {
 	Search   *search.Searcher
 	Dir      func() string
 	Readable func(path string) bool
+	// Todos is what the agents have to do.
+	Todos *todo.List
+	// Web fetches pages, and Answer lets a small model answer prompts about them;
+	// nil means that the pages themselves are returned.
+	Web    *webpage.Fetcher
+	Answer func(context.Context, webfetch.Question) (string, error)
+	// SearchWeb finds pages; without it WebSearch says how to set it up.
+	SearchWeb websearch.Backend
 }
 
 // Tools returns every built-in tool that the world has what it needs for, in no
@@ -37,6 +51,7 @@ func (w World) Tools() []tool.Tool {
 	tools := []tool.Tool{
 		sleep.New(),
 		toolsearch.New(),
+		websearch.New(w.SearchWeb),
 	}
 	if w.Files != nil {
 		tools = append(tools, edit.New(w.Files), edit.NewMulti(w.Files), notebook.New(w.Files), read.New(w.Files, nil), write.New(w.Files))
@@ -48,6 +63,12 @@ func (w World) Tools() []tool.Tool {
 	}
 	if w.Shell != nil {
 		tools = append(tools, w.Shell.List()...)
+	}
+	if w.Todos != nil {
+		tools = append(tools, todo.New(w.Todos))
+	}
+	if w.Web != nil {
+		tools = append(tools, webfetch.New(w.Web, &webfetch.Options{Answer: w.Answer}))
 	}
 	return tools
 }

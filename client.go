@@ -1,0 +1,121 @@
+package haft
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/haftdev/haft/wire"
+)
+
+// A Client is a running session of many turns. See the package's comment for
+// its life cycle; whoever makes one closes it.
+type Client struct {
+	opts  *Options
+	link  Link
+	conn  *wire.Conn
+	inbox *inbox
+	hooks hookTable
+	info  wire.InitializeReply
+
+	ctx    context.Context // of callbacks; ends when the client does
+	cancel context.CancelCauseFunc
+	done   chan struct{} // closed when everything is over
+
+	mu   sync.Mutex
+	last *Result // the last result that came
+	// oneShot closes the input when the run is over; the fields after it tell when.
+	oneShot         bool
+	stateSeen, idle bool
+}
+
+// NewClient starts the command line and waits until it is ready. The session
+// ends when the context does. Nil options mean the defaults.
+func NewClient(ctx context.Context, opts *Options) (*Client, error) {
+	return start(ctx, opts.clone(), false)
+}
+
+// errClosed is why a client that was closed has ended.
+var errClosed = errors.New("the client is closed")
+
+func start(ctx context.Context, opts *Options, oneShot bool) (*Client, error) {
+	args, err := opts.args()
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{opts: opts, oneShot: oneShot, inbox: newInbox(), hooks: newHookTable(opts.Hooks), done: make(chan struct{})}
+	hello, err := opts.initialize(c.hooks.matchers)
+	if err != nil {
+		return nil, err
+	}
+	transport := opts.Transport
+	if transport == nil {
+		transport = process{cli: opts.CLI, grace: opts.Grace}
+	}
+	c.link, err = transport.Start(ctx, &Launch{Args: args, Env: opts.environ(), Dir: opts.Dir, Stderr: opts.Stderr})
+	if err != nil {
+		return nil, err
+	}
+	c.ctx, c.cancel = context.WithCancelCause(ctx)
+	c.conn = wire.NewConn(c.link, &wire.ConnOptions{Handle: c.answer})
+	go c.run()
+	if err := c.initialize(hello); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// run sees the conversation through to its end.
+func (c *Client) run() {
+	defer close(c.done)
+	stop := context.AfterFunc(c.ctx, func() { _ = c.link.Close() })
+	err := c.conn.Run(c.ctx, c.deliver)
+	// Nothing more will be said, so there is nothing to wait for but the end.
+	_ = c.link.CloseWrite()
+	exit := c.waitOrClose()
+	if cause := context.Cause(c.ctx); cause != nil {
+		err, exit = cause, nil
+	}
+	stop()
+	c.cancel(errClosed)
+	_ = c.link.Close()
+	c.conn.Wait()
+	if err == nil {
+		err = exit
+	}
+	if errors.Is(err, errClosed) {
+		err = nil
+	}
+	c.inbox.end(err)
+}
+
+// initialize sends the first request and waits for the answer.
+func (c *Client) initialize(hello *wire.Initialize) error {
+	ctx, cancel := context.WithTimeoutCause(c.ctx, c.opts.StartTimeout, errors.New("the command line does not answer"))
+	defer cancel()
+	err := c.conn.Call(ctx, hello, &c.info)
+	if err == nil && c.needsBlocking() && !c.info.HookOnFailureSupported {
+		err = errors.New("the command line cannot block on hooks that fail, which Hook.Block asks for")
+	}
+	if !errors.Is(err, wire.ErrClosed) {
+		return err
+	}
+	<-c.done // it has ended; how it did says more
+	for ok := true; ok; {
+		var why error
+		if _, why, ok = c.inbox.next(); why != nil {
+			err = why
+		}
+	}
+	return c.verdict(err)
+}
+
+func (c *Client) needsBlocking() bool {
+	for _, h := range c.opts.Hooks {
+		if h.Block {
+			return true
+		}
+	}
+	return false
+}

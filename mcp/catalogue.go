@@ -1,0 +1,271 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/haftdev/haft/mcp/internal/gate"
+	"github.com/haftdev/haft/tool/schema"
+)
+
+// A catalogue is what is known about a server. It outlives connections.
+type catalogue struct {
+	once         bool // the server has been connected
+	info         *Info
+	protocol     string
+	instructions string
+	caps         *sdk.ServerCapabilities
+	offers       []*offer     // by name
+	left         []ToolStatus // tools that are not offered, and why
+	prompts      []Prompt
+}
+
+// An offer is a tool that is offered to the model.
+type offer struct {
+	gate.Tool
+	name          string // that the model calls
+	description   string
+	input, output *schema.Schema
+	digest        string
+	hidden        []string
+}
+
+// learn asks a new session for what a host needs to know at once.
+func (p *peer) learn(ctx context.Context, s *session) error {
+	res := s.wire.InitializeResult()
+	known := catalogue{protocol: res.ProtocolVersion, caps: res.Capabilities}
+	known.instructions, _ = clean(res.Instructions)
+	if res.ServerInfo != nil {
+		known.info = &Info{Name: res.ServerInfo.Name, Title: res.ServerInfo.Title, Version: res.ServerInfo.Version}
+	}
+	entries, err := s.listTools(ctx)
+	if err != nil {
+		p.step("tools/list: %v", err)
+		return fmt.Errorf("list the tools: %w", err)
+	}
+	known.offers, known.left = p.offer(entries)
+	p.mu.Lock()
+	known.once, known.prompts = p.known.once, p.known.prompts
+	p.known = known
+	p.mu.Unlock()
+	p.host.cache.setTools(p.cfg, known, entries)
+	if known.caps == nil || known.caps.Prompts != nil {
+		p.stale(stalePrompts)
+	}
+	return nil
+}
+
+// recall takes the tools that the server had when it was last connected, so
+// that they are there before it is.
+func (p *peer) recall() {
+	old, ok := p.host.cache.get(p.cfg)
+	if !ok || len(old.Tools) == 0 {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.known.info, p.known.instructions = old.Info, old.Instructions
+	p.known.offers, p.known.left = p.offer(old.Tools)
+}
+
+// maxPages bounds a list against a server whose pages never end.
+const maxPages = 1000
+
+// listTools fetches all pages of the tool list, as the server sent them.
+func (s *session) listTools(ctx context.Context) ([]json.RawMessage, error) {
+	if caps := s.wire.InitializeResult().Capabilities; caps != nil && caps.Tools == nil {
+		return nil, nil
+	}
+	ctx, done := s.within(ctx)
+	defer done()
+	var all []json.RawMessage
+	cursor := ""
+	for range maxPages {
+		res, err := s.wire.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
+		if err != nil {
+			return nil, reason(ctx, err)
+		}
+		page, ok := s.gate.Redeem(res.Meta)
+		if !ok {
+			return nil, errUnchanged
+		}
+		entries, _ := gate.Page(page)
+		all = append(all, entries...)
+		if res.NextCursor == "" || res.NextCursor == cursor {
+			return all, nil
+		}
+		cursor = res.NextCursor
+	}
+	return nil, fmt.Errorf("the list has more than %d pages", maxPages)
+}
+
+// errUnchanged means that the list may be kept as it is.
+var errUnchanged = errors.New("the list is as it was")
+
+// offer makes offers of the entries of a tool list. An entry that cannot be
+// offered costs the others nothing.
+func (p *peer) offer(entries []json.RawMessage) (offers []*offer, left []ToolStatus) {
+	var names []string
+	for _, entry := range entries {
+		o, err := p.newOffer(entry)
+		if err == nil && slices.Contains(names, o.Name) {
+			err = errors.New("the server lists another tool of this name")
+		}
+		if err != nil {
+			name, _ := clean(o.Name)
+			left = append(left, ToolStatus{Name: name, Disabled: err.Error()})
+			continue
+		}
+		names = append(names, o.Name)
+		offers = append(offers, o)
+	}
+	slices.SortFunc(offers, func(a, b *offer) int { return strings.Compare(a.Name, b.Name) })
+	offered := offeredNames(p.key, names)
+	for _, o := range offers {
+		o.name = offered[o.Name]
+	}
+	slices.SortStableFunc(left, func(a, b ToolStatus) int { return cmp.Compare(a.Name, b.Name) })
+	return offers, left
+}
+
+func (p *peer) newOffer(entry json.RawMessage) (*offer, error) {
+	t, err := gate.ReadTool(entry)
+	o := &offer{Tool: t, digest: digest(string(entry))}
+	if err != nil {
+		return o, err
+	}
+	if !p.wants(t.Name) {
+		return o, errors.New("excluded by the server's entry")
+	}
+	flat, err := flatten(t.InputSchema)
+	if err != nil {
+		return o, err
+	}
+	if o.input, err = schema.Parse(flat); err != nil {
+		return o, err
+	}
+	if len(t.OutputSchema) > 0 && string(t.OutputSchema) != "null" {
+		o.output, _ = schema.Parse(t.OutputSchema) // one that is broken describes nothing
+	}
+	o.description, o.hidden = clean(t.Description)
+	if o.description = strings.TrimSpace(o.description); o.description == "" {
+		o.description = "The tool " + normal(t.Name) + " of the MCP server " + normal(p.name) + ", which does not describe it."
+	}
+	o.description = shorten(o.description, maxDescription)
+	_, more := clean(t.Name)
+	o.hidden = append(o.hidden, more...)
+	return o, nil
+}
+
+func (p *peer) wants(name string) bool {
+	if slices.Contains(p.cfg.Exclude, name) {
+		return false
+	}
+	return len(p.cfg.Include) == 0 || slices.Contains(p.cfg.Include, name)
+}
+
+// staleness is what a server said has changed.
+type staleness int
+
+const (
+	staleTools staleness = 1 << iota
+	stalePrompts
+	staleResources
+)
+
+const (
+	quiet  = 50 * time.Millisecond // without news ends a burst
+	tooOld = time.Second           // ends it anyway
+)
+
+// stale notes that something has changed. A burst of notes is one refresh.
+func (p *peer) stale(what staleness) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dirty |= what
+	p.bursts++
+	if !p.refreshing {
+		p.refreshing = true
+		go p.refresh()
+	}
+}
+
+func (p *peer) refresh() {
+	for {
+		p.calm()
+		p.mu.Lock()
+		settled := p.settled
+		p.mu.Unlock()
+		select {
+		case <-settled:
+		case <-p.ctx.Done():
+			return
+		}
+		p.mu.Lock()
+		what, s := p.dirty, p.session
+		p.dirty = 0
+		if what == 0 || s == nil {
+			p.refreshing = false
+			p.mu.Unlock()
+			return
+		}
+		p.mu.Unlock()
+		p.fetch(s, what)
+		p.host.changed()
+	}
+}
+
+// calm waits for the end of a burst.
+func (p *peer) calm() {
+	end := time.Now().Add(tooOld)
+	for time.Now().Before(end) {
+		p.mu.Lock()
+		before := p.bursts
+		p.mu.Unlock()
+		select {
+		case <-time.After(quiet):
+		case <-p.ctx.Done():
+			return
+		}
+		p.mu.Lock()
+		after := p.bursts
+		p.mu.Unlock()
+		if before == after {
+			return
+		}
+	}
+}
+
+// fetch asks again for what changed. What cannot be had stays as it was.
+func (p *peer) fetch(s *session, what staleness) {
+	ctx, cancel := context.WithTimeout(p.ctx, p.startTimeout())
+	defer cancel()
+	if what&staleTools != 0 {
+		entries, err := s.listTools(ctx)
+		if err != nil {
+			p.host.opts.Log.Warn("mcp: the tool list stays as it was", "server", p.name, "cause", err)
+		} else {
+			offers, left := p.offer(entries)
+			p.mu.Lock()
+			p.known.offers, p.known.left = offers, left
+			known := p.known
+			p.mu.Unlock()
+			p.host.cache.setTools(p.cfg, known, entries)
+		}
+	}
+	if what&stalePrompts != 0 {
+		if prompts, err := p.listPrompts(ctx, s); err == nil {
+			p.mu.Lock()
+			p.known.prompts = prompts
+			p.mu.Unlock()
+		}
+	}
+}

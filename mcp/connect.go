@@ -1,0 +1,186 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/haftdev/haft/mcp/internal/gate"
+	"github.com/haftdev/haft/mcp/internal/stdio"
+	"github.com/haftdev/haft/shellrun"
+)
+
+// connect makes a connection in whichever era the server speaks. On an error
+// the session, if there is one, is for the caller to close.
+func (p *peer) connect(ctx context.Context) (*session, error) {
+	switch kind := p.cfg.kind(); kind {
+	case Stdio:
+		return p.connectStdio(ctx)
+	case HTTP:
+		return p.connectHTTP(ctx)
+	case SSE:
+		return p.connectSSE(ctx)
+	case SDK:
+		return p.connectSDK(ctx)
+	default:
+		return nil, fmt.Errorf("the type %q is not known: use stdio, http or sse", kind)
+	}
+}
+
+func (p *peer) newGate() *gate.Gate {
+	watch := p.host.opts.OnMessage
+	if watch == nil {
+		return gate.New(nil)
+	}
+	return gate.New(func(sent bool, message []byte) { watch(p.name, sent, message) })
+}
+
+// connectStdio starts the process, and once more if the question for its era
+// killed it.
+func (p *peer) connectStdio(ctx context.Context) (*session, error) {
+	protocol := p.cachedProtocol()
+	s, err := p.startProcess(ctx, protocol)
+	var exited *stdio.ExitError
+	if err == nil || protocol != "" || !errors.As(err, &exited) || ctx.Err() != nil {
+		return s, err
+	}
+	p.step("the server ended when asked for its era; starting it again")
+	s.close()
+	return p.startProcess(ctx, legacyProtocol)
+}
+
+func (p *peer) startProcess(ctx context.Context, protocol string) (*session, error) {
+	cmd, err := p.command()
+	if err != nil {
+		return nil, err
+	}
+	opts := &p.host.opts
+	g := p.newGate()
+	conn, err := stdio.Start(stdio.Options{
+		Runner: opts.Runner, Gate: g, Max: opts.MaxMessage, Probe: opts.ProbeTimeout,
+		Grace: shutdownGrace, Command: cmd,
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.step("started %s as process %d", p.cfg.Command, conn.PID())
+	s := newSession(p, processLink{conn}, g)
+	go func() {
+		if cause := conn.Cause(); cause != stdio.ErrClosed { // the library has a better reason for that
+			s.lose(cause)
+		}
+	}()
+	if err = s.open(ctx, protocol); err != nil {
+		err = withCause(conn, err)
+		p.step("no session: %v", err)
+		return s, err
+	}
+	p.opened(s)
+	return s, nil
+}
+
+// shutdownGrace is what a server has between one way of ending it and the next.
+const shutdownGrace = 400 * time.Millisecond
+
+// withCause prefers the end of a process to what the library makes of it.
+func withCause(conn *stdio.Conn, err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, sdk.ErrConnectionClosed) {
+		select {
+		case <-conn.Lost():
+		case <-time.After(shutdownGrace):
+		}
+	}
+	select {
+	case <-conn.Lost():
+		if cause := conn.Cause(); cause != stdio.ErrClosed {
+			return cause
+		}
+	default:
+	}
+	if lines := conn.Stderr(); len(lines) > 0 {
+		return fmt.Errorf("%w: %s", err, strings.Join(lines[max(0, len(lines)-5):], "\n"))
+	}
+	return err
+}
+
+// opened notes what was agreed on.
+func (p *peer) opened(s *session) {
+	protocol := s.wire.InitializeResult().ProtocolVersion
+	p.step("connected, protocol %s", protocol)
+	p.host.cache.setProtocol(p.cfg, protocol)
+}
+
+// cachedProtocol is what to open a session with: empty asks the server.
+func (p *peer) cachedProtocol() string {
+	if known := p.host.cache.protocol(p.cfg); known != "" && known < modernProtocol {
+		p.step("speaks %s, as it did before", known)
+		return legacyProtocol
+	}
+	return ""
+}
+
+// command finds the program and makes its environment.
+func (p *peer) command() (shellrun.Command, error) {
+	opts := &p.host.opts
+	dir := p.cfg.Dir
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(opts.Dir, dir)
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return shellrun.Command{}, fmt.Errorf("the directory %s does not exist", dir)
+	}
+	if strings.TrimSpace(p.cfg.Command) == "" {
+		return shellrun.Command{}, errors.New("the entry has no command")
+	}
+	env := childEnv(opts.Environ, p.cfg.Env)
+	path, err := find(p.cfg.Command, dir, lookup(env, "PATH"))
+	if err != nil {
+		return shellrun.Command{}, err
+	}
+	return shellrun.Command{Path: path, Args: append([]string{p.cfg.Command}, p.cfg.Args...), Env: env, Dir: dir}, nil
+}
+
+// find looks for a program in the server's own PATH.
+func find(name, dir, path string) (string, error) {
+	if strings.ContainsRune(name, filepath.Separator) {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(dir, name)
+		}
+		return exec.LookPath(name)
+	}
+	for _, in := range filepath.SplitList(path) {
+		if found, err := exec.LookPath(filepath.Join(in, name)); err == nil && filepath.IsAbs(found) {
+			return found, nil
+		}
+	}
+	return "", fmt.Errorf("the command %q was not found in PATH", name)
+}
+
+// A processLink is the link to a server process.
+type processLink struct{ *stdio.Conn }
+
+func (l processLink) Connect(context.Context) (sdk.Connection, error) { return l.Conn, nil }
+
+// transient reports whether trying again later may help by itself.
+func transient(err error) bool {
+	var status *statusError
+	var dial *net.OpError
+	switch {
+	case errors.As(err, &status):
+		return status.code >= 500 || status.code == http.StatusTooManyRequests
+	case errors.As(err, &dial):
+		return dial.Op == "dial"
+	}
+	return errors.Is(err, syscall.ECONNREFUSED)
+}

@@ -1,0 +1,147 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/haftdev/haft/mcp/internal/gate"
+	"github.com/haftdev/haft/mcp/internal/httpgate"
+)
+
+// A statusError is an HTTP refusal of a connection.
+type statusError struct {
+	code   int
+	reason string
+	err    error
+}
+
+func (e *statusError) Error() string {
+	return fmt.Sprintf("HTTP %d %s: %s", e.code, http.StatusText(e.code), e.reason)
+}
+
+func (e *statusError) Unwrap() error {
+	if e.code == http.StatusUnauthorized {
+		return ErrNeedsAuth
+	}
+	return e.err
+}
+
+// connectHTTP tries the streamable transport and, where the server refuses it,
+// the older one.
+func (p *peer) connectHTTP(ctx context.Context) (*session, error) {
+	s, err := p.dial(ctx, false, p.cachedProtocol())
+	var refused *statusError
+	if err == nil || !errors.As(err, &refused) || refused.code < 400 || refused.code >= 500 || ctx.Err() != nil ||
+		refused.code == http.StatusUnauthorized || refused.code == http.StatusForbidden {
+		return s, err
+	}
+	p.step("streamable HTTP: %v; trying the older transport", err)
+	s.close()
+	older, olderErr := p.connectSSE(ctx)
+	if olderErr == nil {
+		return older, nil
+	}
+	p.step("SSE: %v", olderErr)
+	if older != nil {
+		older.close()
+	}
+	return s, err
+}
+
+func (p *peer) connectSSE(ctx context.Context) (*session, error) {
+	return p.dial(ctx, true, legacyProtocol)
+}
+
+// dial connects over HTTP.
+func (p *peer) dial(ctx context.Context, older bool, protocol string) (*session, error) {
+	l, g, err := p.newHTTPLink(older)
+	if err != nil {
+		return nil, err
+	}
+	s := newSession(p, l, g)
+	l.transport.OnLost = s.lose
+	if err = s.open(ctx, protocol); err != nil {
+		status, reason := l.transport.Refusal()
+		if status >= 400 {
+			err = &statusError{status, reason, err}
+		}
+		p.step("no session: %v", err)
+		return s, err
+	}
+	p.opened(s)
+	return s, nil
+}
+
+// An httpLink is the link to a server that is reached by HTTP.
+type httpLink struct {
+	transport *httpgate.Transport
+	connect   func(context.Context) (sdk.Connection, error)
+	ctx       context.Context
+	cancel    context.CancelFunc
+	conn      sdk.Connection
+}
+
+func (p *peer) newHTTPLink(older bool) (*httpLink, *gate.Gate, error) {
+	u, err := url.Parse(p.cfg.URL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, nil, fmt.Errorf("%q is not the URL of a server", p.cfg.URL)
+	}
+	opts := &p.host.opts
+	base := opts.HTTP
+	if opts.Auth != nil {
+		if base, err = opts.Auth.Transport(p.cfg, base); err != nil {
+			return nil, nil, err
+		}
+	}
+	g := p.newGate()
+	t := &httpgate.Transport{
+		Base: base, Gate: g, Host: u.Host, Max: opts.MaxMessage, Probe: opts.ProbeTimeout, Older: older,
+		Headers: p.headers(),
+	}
+	l := &httpLink{transport: t}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	client := &http.Client{Transport: t, CheckRedirect: sameHost(u.Host)}
+	if older {
+		l.connect = (&sdk.SSEClientTransport{Endpoint: p.cfg.URL, HTTPClient: client, MaxEventSize: -1}).Connect
+	} else {
+		l.connect = (&sdk.StreamableClientTransport{Endpoint: p.cfg.URL, HTTPClient: client, MaxEventSize: -1}).Connect
+	}
+	return l, g, nil
+}
+
+// sameHost keeps a server's messages from being sent on to another.
+func sameHost(host string) func(*http.Request, []*http.Request) error {
+	return func(req *http.Request, via []*http.Request) error {
+		if !strings.EqualFold(req.URL.Host, host) {
+			return fmt.Errorf("the server redirects to %s, which is another host", req.URL.Host)
+		}
+		if len(via) > 5 {
+			return errors.New("the server redirects in circles")
+		}
+		return nil
+	}
+}
+
+// Connect is for the library. Its context ends with the attempt; the
+// connection's must not.
+func (l *httpLink) Connect(context.Context) (conn sdk.Connection, err error) {
+	l.conn, err = l.connect(l.ctx)
+	return l.conn, err
+}
+
+func (l *httpLink) Close() error {
+	defer l.cancel()
+	if l.conn != nil {
+		return l.conn.Close()
+	}
+	return nil
+}
+
+func (l *httpLink) Stderr() []string { return nil }
+func (l *httpLink) PID() int         { return 0 }

@@ -1,0 +1,48 @@
+package stdio
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/haftdev/haft/shellrun"
+)
+
+// ErrClosed is the cause of an end by Close.
+var ErrClosed = errors.New("the connection was closed")
+
+// lastWords is how many lines of standard error an error shows.
+const lastWords = 5
+
+// An ExitError is the end of a server process.
+type ExitError struct {
+	Status shellrun.Status
+	Stderr []string
+}
+
+func (e *ExitError) Error() string {
+	how := fmt.Sprintf("exit status %d", e.Status.Code)
+	switch {
+	case e.Status.Err != nil:
+		how = e.Status.Err.Error()
+	case e.Status.Signal != 0:
+		how = fmt.Sprintf("killed by signal %d", e.Status.Signal)
+	}
+	return "the server exited (" + how + ")" + words(e.Stderr)
+}
+
+// A ClosedError is a server that lives but closed its output.
+type ClosedError struct {
+	Stderr []string
+}
+
+func (e *ClosedError) Error() string {
+	return "the server closed its output" + words(e.Stderr)
+}
+
+func words(stderr []string) string {
+	if len(stderr) == 0 {
+		return " without a word on standard error"
+	}
+	return ": " + strings.Join(stderr[max(0, len(stderr)-lastWords):], "\n")
+}

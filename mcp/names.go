@@ -1,0 +1,86 @@
+package mcp
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+)
+
+// maxName is the longest name that all providers take.
+const maxName = 64
+
+// normal replaces what a tool's name must not have.
+func normal(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
+			return r
+		}
+		return '_'
+	}, s)
+}
+
+// digest is a short name for any text.
+func digest(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:4])
+}
+
+// serverKeys gives each server the part of its tools' names that stands for it.
+// A key has no double underscore and ends in none, so that the key and the rest
+// of a name can be told apart and no two servers share a name.
+func serverKeys(names []string) map[string]string {
+	names = slices.Sorted(slices.Values(names))
+	keys := make(map[string]string, len(names))
+	taken := make(map[string]bool)
+	for _, name := range names {
+		if key := serverKey(name); key == name {
+			keys[name], taken[key] = key, true
+		}
+	}
+	for _, name := range names {
+		key := serverKey(name)
+		if keys[name] != "" {
+			continue
+		}
+		if taken[key] {
+			key += "_" + digest(name)
+		}
+		keys[name], taken[key] = key, true
+	}
+	return keys
+}
+
+func serverKey(name string) string {
+	key := normal(strings.TrimSpace(name))
+	for strings.Contains(key, "__") {
+		key = strings.ReplaceAll(key, "__", "_")
+	}
+	if key = strings.Trim(key, "_"); key == "" {
+		key = digest(name)
+	}
+	if len(key) > maxName/2 {
+		key = strings.TrimRight(key[:maxName/2-9], "_") + "_" + digest(name)
+	}
+	return key
+}
+
+// offeredNames gives each of a server's names the one that the model, or the
+// person, calls. The same names get the same answer in whatever order they come.
+func offeredNames(key string, names []string) map[string]string {
+	prefix := "mcp__" + key + "__"
+	count := make(map[string]int)
+	for _, name := range names {
+		count[normal(name)]++
+	}
+	offered := make(map[string]string, len(names))
+	for _, name := range names {
+		short := normal(name)
+		if count[short] > 1 && short != name || len(prefix)+len(short) > maxName {
+			short = short[:min(len(short), maxName-len(prefix)-9)] + "_" + digest(name)
+		}
+		offered[name] = prefix + short
+	}
+	return offered
+}

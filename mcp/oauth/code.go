@@ -1,0 +1,134 @@
+package oauth
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// A UserAgent takes a person to a page of an authorization server. [Loopback] is
+// one that works with any browser on this machine.
+type UserAgent interface {
+	// RedirectURL is where the page sends the browser back to.
+	RedirectURL() string
+	// Visit takes the person to page, and returns the address that the browser was
+	// sent back to.
+	Visit(ctx context.Context, page string) (back string, err error)
+	// Close ends waiting for the browser.
+	Close() error
+}
+
+// ask has the person log in: the authorization code grant with PKCE.
+func (c *Client) ask(ctx context.Context, res *resource, iss *issuer, scopes []string, key *proofKey, kept registration, open func(int) (UserAgent, error)) (*tokenAnswer, registration, error) {
+	if open == nil {
+		return nil, kept, errNobody
+	}
+	if iss.Authorize == "" || !iss.proves() {
+		return nil, kept, fmt.Errorf("the authorization server %s offers no safe way to log in: it needs an authorization endpoint with PKCE (S256)", iss.Issuer)
+	}
+	agent, err := c.openAgent(kept, open)
+	if err != nil {
+		return nil, kept, err
+	}
+	defer agent.Close()
+	client, err := c.identify(ctx, iss, kept, agent.RedirectURL())
+	if err != nil {
+		return nil, kept, err
+	}
+	verifier := rand.Text() + rand.Text() // 52 characters, the standard wants 43
+	code, err := c.visit(ctx, agent, iss, authorizationPage(iss, client, res, scopes, agent.RedirectURL(), verifier))
+	if err != nil {
+		return nil, client, err
+	}
+	answer, err := c.redeem(ctx, exchange{
+		endpoint: iss.Token, issuer: iss.Issuer, client: client, key: key,
+		form: url.Values{
+			"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {agent.RedirectURL()},
+			"code_verifier": {verifier}, "resource": {res.Resource},
+		},
+	})
+	return answer, client, err
+}
+
+// openAgent prefers the port that the client is registered with: a registration
+// holds for one address.
+func (c *Client) openAgent(kept registration, open func(int) (UserAgent, error)) (UserAgent, error) {
+	if c.remote.CallbackPort != 0 {
+		return open(c.remote.CallbackPort)
+	}
+	if u, err := url.Parse(kept.Redirect); err == nil && u.Port() != "" {
+		port, _ := strconv.Atoi(u.Port())
+		if agent, err := open(port); err == nil {
+			return agent, nil
+		}
+	}
+	return open(0)
+}
+
+func authorizationPage(iss *issuer, client registration, res *resource, scopes []string, redirect, verifier string) *url.URL {
+	page, err := url.Parse(iss.Authorize)
+	if err != nil {
+		page = new(url.URL) // it was parsed before; see readIssuer
+	}
+	sum := sha256.Sum256([]byte(verifier))
+	q := page.Query()
+	q.Set("response_type", "code")
+	q.Set("client_id", client.ID)
+	q.Set("redirect_uri", redirect)
+	q.Set("code_challenge", b64(sum[:]))
+	q.Set("code_challenge_method", "S256")
+	q.Set("state", rand.Text())
+	q.Set("resource", res.Resource)
+	if len(scopes) > 0 {
+		q.Set("scope", strings.Join(scopes, " "))
+	}
+	page.RawQuery = q.Encode()
+	return page
+}
+
+// visit returns the code that the authorization server gave, after checking that
+// the answer is to this question and from the server that was asked.
+func (c *Client) visit(ctx context.Context, agent UserAgent, iss *issuer, page *url.URL) (string, error) {
+	back, err := agent.Visit(ctx, page.String())
+	if err != nil {
+		return "", err
+	}
+	u, err := url.Parse(back)
+	if err != nil {
+		return "", errors.New("the address that the browser came back to cannot be read")
+	}
+	q := u.Query()
+	if subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(page.Query().Get("state"))) != 1 {
+		return "", errors.New("the browser came back with the answer to another question (the state differs)")
+	}
+	if err := iss.checkName(q); err != nil {
+		return "", err
+	}
+	if code := q.Get("error"); code != "" {
+		return "", &tokenError{Code: code, Description: q.Get("error_description")}
+	}
+	if q.Get("code") == "" {
+		return "", errors.New("the browser came back without a code")
+	}
+	return q.Get("code"), nil
+}
+
+// checkName compares who answers with who was asked (RFC 9207), to the letter.
+func (i *issuer) checkName(q url.Values) error {
+	name := q.Get("iss")
+	switch {
+	case name == i.Issuer:
+		return nil
+	case q.Has("iss"):
+		return fmt.Errorf("the answer is from the authorization server %q, and %q was asked", printable(name), i.Issuer)
+	case i.NamesItself:
+		return fmt.Errorf("the authorization server %s promises to name itself in its answer, and does not", i.Issuer)
+	}
+	return nil
+}

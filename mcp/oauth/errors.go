@@ -1,0 +1,64 @@
+package oauth
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A LoginError says that a server cannot be used before somebody logs in.
+type LoginError struct {
+	Server string   // the name of its entry
+	Reason string   // why, in a few words
+	Scopes []string // what the login must allow, if the server said so
+	Err    error    // the cause; may be nil
+}
+
+func (e *LoginError) Error() string {
+	text := fmt.Sprintf("the MCP server %q needs a login: %s", e.Server, e.Reason)
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	if len(e.Scopes) > 0 {
+		text += fmt.Sprintf(" (it asks for: %s)", strings.Join(e.Scopes, " "))
+	}
+	return fmt.Sprintf("%s. Run: haft mcp login %s", text, e.Server)
+}
+
+func (e *LoginError) Unwrap() error { return e.Err }
+
+// A tokenError is an authorization server's refusal, as RFC 6749 words it.
+type tokenError struct {
+	Code        string `json:"error"`
+	Description string `json:"error_description"`
+	status      int
+}
+
+func (e *tokenError) Error() string {
+	text := "the authorization server answers " + printable(e.Code)
+	if e.Code == "" {
+		text = fmt.Sprintf("the authorization server answers with status %d", e.status)
+	}
+	if e.Description != "" {
+		text += ": " + printable(e.Description)
+	}
+	return text
+}
+
+// over reports whether the answer means that the login, or the client, is no more.
+func (e *tokenError) over() bool {
+	return e.Code == "invalid_grant" || e.Code == "invalid_client" || e.Code == "unauthorized_client"
+}
+
+// printable keeps a stranger's words from doing more than being read.
+func printable(s string) string {
+	const most = 300
+	if len(s) > most {
+		s = s[:most] + "…"
+	}
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+}

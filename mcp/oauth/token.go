@@ -1,0 +1,147 @@
+package oauth
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A tokenAnswer is what a token endpoint gives.
+type tokenAnswer struct {
+	Access    string  `json:"access_token"`
+	Refresh   string  `json:"refresh_token"`
+	Type      string  `json:"token_type"`
+	ExpiresIn seconds `json:"expires_in"`
+	Scope     string  `json:"scope"`
+}
+
+// seconds is a number, which some servers send as a string.
+type seconds int64
+
+func (s *seconds) UnmarshalJSON(raw []byte) error {
+	var n json.Number
+	if err := json.Unmarshal(raw, &n); err != nil {
+		return err
+	}
+	f, err := strconv.ParseFloat(n.String(), 64)
+	if err == nil && f > 0 && f < 1e9 {
+		*s = seconds(f)
+	}
+	return nil // a lifetime that makes no sense is not known
+}
+
+// An exchange is one request to a token endpoint.
+type exchange struct {
+	endpoint string
+	issuer   string
+	client   registration
+	form     url.Values
+	key      *proofKey // binds the token; nil does not
+}
+
+// redeem makes the request, and once more if the server wants a nonce in the proof.
+func (c *Client) redeem(ctx context.Context, x exchange) (*tokenAnswer, error) {
+	answer, refusal, err := c.redeemOnce(ctx, x)
+	if err == nil && refusal != nil && refusal.Code == "use_dpop_nonce" && x.key != nil {
+		answer, refusal, err = c.redeemOnce(ctx, x)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if refusal != nil {
+		return nil, refusal
+	}
+	return answer, nil
+}
+
+func (c *Client) redeemOnce(ctx context.Context, x exchange) (*tokenAnswer, *tokenError, error) {
+	req, err := c.tokenRequest(ctx, x)
+	if err != nil {
+		return nil, nil, err
+	}
+	resp, err := c.client().Do(req)
+	if err != nil {
+		return nil, nil, fmt.Errorf("ask the authorization server for a token: %w", err)
+	}
+	defer resp.Body.Close()
+	c.nonces.learn(x.endpoint, resp)
+	var answer struct {
+		tokenAnswer
+		tokenError
+	}
+	if err := readAnswer(resp, &answer); err != nil {
+		return nil, nil, err
+	}
+	if answer.Access == "" || resp.StatusCode >= 300 {
+		answer.status = resp.StatusCode
+		return nil, &answer.tokenError, nil
+	}
+	return &answer.tokenAnswer, nil, nil
+}
+
+func (c *Client) tokenRequest(ctx context.Context, x exchange) (*http.Request, error) {
+	form := make(url.Values, len(x.form)+3)
+	for k, v := range x.form {
+		form[k] = v
+	}
+	basic := false
+	switch x.client.Method {
+	case proveBasic:
+		basic = true
+	case proveJWT:
+		assertion, err := c.remote.Machine.assertion(x.client.ID, x.issuer, c.opts.Now())
+		if err != nil {
+			return nil, err
+		}
+		form.Set("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
+		form.Set("client_assertion", assertion)
+		form.Set("client_id", x.client.ID)
+	default:
+		if x.client.ID != "" {
+			form.Set("client_id", x.client.ID)
+		}
+		if x.client.Secret != "" && x.client.Method != proveNone {
+			form.Set("client_secret", x.client.Secret)
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, x.endpoint, strings.NewReader(form.Encode()))
+	if err != nil {
+		return nil, err
+	}
+	if basic {
+		req.SetBasicAuth(url.QueryEscape(x.client.ID), url.QueryEscape(x.client.Secret))
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Accept", "application/json")
+	if x.key != nil {
+		proof, err := x.key.prove(http.MethodPost, x.endpoint, "", c.nonces.of(x.endpoint), c.opts.Now())
+		if err != nil {
+			return nil, err
+		}
+		req.Header.Set("DPoP", proof)
+	}
+	return req, nil
+}
+
+// keep takes an answer into a login. A refresh token that is not renewed stays.
+func (l *login) keep(a *tokenAnswer, asked []string, now time.Time) {
+	l.Access, l.Type, l.Obtained = a.Access, a.Type, now
+	if a.Refresh != "" {
+		l.Refresh = a.Refresh
+	}
+	l.Expires = time.Time{}
+	if a.ExpiresIn > 0 {
+		l.Expires = now.Add(time.Duration(a.ExpiresIn) * time.Second)
+	}
+	switch {
+	case a.Scope != "":
+		l.Scopes = strings.Fields(a.Scope)
+	case asked != nil:
+		l.Scopes = asked // silence means that all was granted
+	}
+}

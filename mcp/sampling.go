@@ -1,0 +1,117 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+type samplingKey struct{}
+
+// defaultSamplingTokens is what a server may ask for where nothing is set.
+const defaultSamplingTokens = 10_000
+
+// sample lets a server use the model: once the person agreed, within a budget,
+// and not from within another server's use of it.
+func (s *session) sample(ctx context.Context, params *sdk.CreateMessageWithToolsParams) (*sdk.CreateMessageWithToolsResult, error) {
+	opts, p := s.peer.host.opts.Sampling, s.peer
+	if ctx.Value(samplingKey{}) != nil || !p.enterSampling() {
+		return nil, errors.New("sampling is refused while another sampling runs")
+	}
+	defer p.leaveSampling()
+	if err := p.consent(ctx, opts); err != nil {
+		return nil, err
+	}
+	if err := p.spend(opts, int(params.MaxTokens)); err != nil {
+		return nil, err
+	}
+	whole, err := json.Marshal(params)
+	if err != nil {
+		return nil, err
+	}
+	req := SamplingRequest{Server: p.name, System: params.SystemPrompt, MaxTokens: int(params.MaxTokens), Params: whole}
+	if req.Messages, err = json.Marshal(params.Messages); err != nil {
+		return nil, err
+	}
+	if len(params.Tools) > 0 {
+		if req.Tools, err = json.Marshal(params.Tools); err != nil {
+			return nil, err
+		}
+	}
+	res, err := opts.Create(context.WithValue(ctx, samplingKey{}, true), req)
+	if err != nil {
+		return nil, err
+	}
+	return samplingResult(res)
+}
+
+func samplingResult(res SamplingResult) (*sdk.CreateMessageWithToolsResult, error) {
+	content := bytes.TrimSpace(res.Content)
+	if len(content) > 0 && content[0] != '[' {
+		content = append(append([]byte{'['}, content...), ']')
+	}
+	wire, err := json.Marshal(map[string]any{"role": "assistant", "model": res.Model, "stopReason": res.StopReason, "content": json.RawMessage(content)})
+	if err != nil {
+		return nil, fmt.Errorf("encode the model's answer: %w", err)
+	}
+	r := new(sdk.CreateMessageWithToolsResult)
+	return r, json.Unmarshal(wire, r)
+}
+
+// consent asks the person, once per server.
+func (p *peer) consent(ctx context.Context, opts *Sampling) error {
+	p.mu.Lock()
+	known := p.consented
+	p.mu.Unlock()
+	if known == nil {
+		if opts.Consent == nil || opts.Create == nil {
+			return errors.New("sampling was not agreed to")
+		}
+		yes, err := opts.Consent(ctx, p.name)
+		if err != nil {
+			return err
+		}
+		p.mu.Lock()
+		p.consented, known = &yes, &yes
+		p.mu.Unlock()
+	}
+	if !*known {
+		return errors.New("sampling was not agreed to")
+	}
+	return nil
+}
+
+// spend takes tokens from the server's budget.
+func (p *peer) spend(opts *Sampling, tokens int) error {
+	budget := opts.MaxTokens
+	if budget == 0 {
+		budget = defaultSamplingTokens
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if tokens <= 0 || p.sampled+tokens > budget {
+		return fmt.Errorf("the sampling budget has %d of %d tokens left; %d were asked for", budget-p.sampled, budget, tokens)
+	}
+	p.sampled += tokens
+	return nil
+}
+
+func (p *peer) enterSampling() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.sampling {
+		return false
+	}
+	p.sampling = true
+	return true
+}
+
+func (p *peer) leaveSampling() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sampling = false
+}

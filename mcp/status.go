@@ -1,0 +1,95 @@
+package mcp
+
+// A State is how a server is, spelled as on the wire.
+type State string
+
+const (
+	Connected State = "connected"
+	Failed    State = "failed"
+	NeedsAuth State = "needs-auth"
+	Pending   State = "pending"
+	Disabled  State = "disabled"
+)
+
+// A Status is what is known about a server.
+type Status struct {
+	Name  string `json:"name"`
+	State State  `json:"status"`
+	Info  *Info  `json:"serverInfo,omitempty"`
+	// Error names the cause, with the last lines that the server wrote about it.
+	Error  string `json:"error,omitempty"`
+	Config Server `json:"config"`
+	Type   Type   `json:"transport"`
+	Scope  string `json:"scope,omitempty"`
+	Source string `json:"source,omitempty"`
+
+	Tools []ToolStatus `json:"tools,omitempty"`
+	// Protocol is the revision that was agreed on, and Instructions what the
+	// server says about its use.
+	Protocol     string `json:"protocolVersion,omitempty"`
+	Instructions string `json:"instructions,omitempty"`
+
+	// Steps tell how the newest connection came about, or did not.
+	Steps []string `json:"steps,omitempty"`
+	// Stderr are the last lines that a server process wrote beside the protocol.
+	Stderr []string `json:"stderr,omitempty"`
+	// Noise counts what came where a message should have; LastNoise is the newest.
+	Noise     int    `json:"skippedNoise,omitempty"`
+	LastNoise string `json:"lastNoise,omitempty"`
+	// Restarts counts how often the connection was made again.
+	Restarts int `json:"restarts,omitempty"`
+	PID      int `json:"pid,omitempty"`
+}
+
+// Info is how a server names itself.
+type Info struct {
+	Name    string `json:"name"`
+	Title   string `json:"title,omitempty"`
+	Version string `json:"version"`
+}
+
+// A ToolStatus is one tool of a server.
+type ToolStatus struct {
+	// Name is the server's own, Offered the name that the model calls; "" means
+	// that the tool is not offered, and Disabled says why.
+	Name        string       `json:"name"`
+	Offered     string       `json:"offered,omitempty"`
+	Disabled    string       `json:"disabled,omitempty"`
+	Annotations *Annotations `json:"annotations,omitempty"`
+	// Digest changes when what the model reads about the tool does.
+	Digest string `json:"digest,omitempty"`
+	// Hidden says which invisible characters were taken out of its texts.
+	Hidden string `json:"hidden,omitempty"`
+}
+
+// Annotations are a server's hints about a tool.
+type Annotations struct {
+	Title       string `json:"title,omitempty"`
+	ReadOnly    bool   `json:"readOnly,omitempty"`
+	Destructive *bool  `json:"destructive,omitempty"`
+	Idempotent  bool   `json:"idempotent,omitempty"`
+	OpenWorld   *bool  `json:"openWorld,omitempty"`
+}
+
+func (p *peer) status() Status {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := Status{
+		Name: p.name, State: p.state, Error: p.problem, Config: p.cfg, Type: p.cfg.kind(),
+		Scope: p.cfg.Scope, Source: p.cfg.Scope, Info: p.known.info, Protocol: p.known.protocol, Instructions: p.known.instructions,
+		Steps: append([]string(nil), p.steps...), Stderr: p.stderr, Noise: p.noise, LastNoise: p.lastNoise, Restarts: p.restarts,
+	}
+	for _, o := range p.known.offers {
+		s.Tools = append(s.Tools, o.status())
+	}
+	s.Tools = append(s.Tools, p.known.left...)
+	if p.session != nil {
+		s.Stderr, s.PID = p.session.link.Stderr(), p.session.link.PID()
+		noise, last := p.session.gate.Skipped()
+		s.Noise += noise
+		if last != "" {
+			s.LastNoise = last
+		}
+	}
+	return s
+}

@@ -1,0 +1,113 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/haftdev/haft/tool"
+)
+
+// tools returns the server's tools. They name the server and not a connection,
+// so that they stay good when the connection is made anew.
+func (p *peer) tools() []tool.Tool {
+	p.mu.Lock()
+	offers := p.known.offers
+	p.mu.Unlock()
+	tools := make([]tool.Tool, 0, len(offers))
+	for _, o := range offers {
+		tools = append(tools, p.tool(o))
+	}
+	return tools
+}
+
+func (p *peer) tool(o *offer) tool.Tool {
+	t := tool.Tool{
+		Name:       o.name,
+		Title:      p.name + " - " + o.title(),
+		SearchHint: strings.NewReplacer("_", " ", "-", " ").Replace(p.name + " " + o.title()),
+		Describe:   func(*tool.Session) string { return o.description },
+		Input:      o.input,
+		Output:     nil, // a result may have content beside what the server describes
+		Marks:      func(*tool.Call) tool.Marks { return o.marks(p.cfg.Trusted) },
+		Run:        func(ctx context.Context, c *tool.Call) (tool.Result, error) { return p.call(ctx, o, c) },
+		MaxResult:  o.maxResult(p.cfg.MaxResult),
+		Source:     "mcp:" + p.name,
+		Meta:       o.meta(p),
+	}
+	return t
+}
+
+func (o *offer) title() string {
+	title := o.Title
+	if title == "" && o.Annotations != nil {
+		title = o.Annotations.Title
+	}
+	if title == "" {
+		title = o.Name
+	}
+	title, _ = clean(title)
+	return shorten(strings.Join(strings.Fields(title), " "), 100)
+}
+
+// marks believes a server's hints if the server is trusted; a hint that asks for
+// more care is always believed.
+func (o *offer) marks(trusted bool) tool.Marks {
+	a := o.Annotations
+	if a == nil {
+		return tool.Marks{}
+	}
+	m := tool.Marks{Destructive: a.Destructive != nil && *a.Destructive && !a.ReadOnly}
+	if !trusted {
+		return m
+	}
+	switch {
+	case a.ReadOnly:
+		m.ReadOnly, m.ConcurrencySafe, m.Effect = true, true, tool.Idempotent
+	case a.Idempotent:
+		m.Effect = tool.Idempotent
+	}
+	return m
+}
+
+// repeatable reports whether sending the call twice does no harm, by the
+// server's own word.
+func (o *offer) repeatable() bool {
+	return o.Annotations != nil && (o.Annotations.ReadOnly || o.Annotations.Idempotent)
+}
+
+// maxServerResult is the most that a server may ask for.
+const maxServerResult = 500_000
+
+func (o *offer) maxResult(configured int) int {
+	if configured > 0 {
+		return configured
+	}
+	var asked int
+	if json.Unmarshal(o.Meta["anthropic/maxResultSizeChars"], &asked) == nil && asked > 0 {
+		return min(asked, maxServerResult)
+	}
+	return 0
+}
+
+func (o *offer) meta(p *peer) map[string]any {
+	m := map[string]any{"server": p.name, "tool": o.Name, "digest": o.digest}
+	var flag bool
+	if json.Unmarshal(o.Meta["anthropic/alwaysLoad"], &flag); flag || p.cfg.AlwaysLoad {
+		m["alwaysLoad"] = true
+	}
+	flag = false
+	if json.Unmarshal(o.Meta["anthropic/requiresUserInteraction"], &flag); flag {
+		m["requiresUserInteraction"] = true
+	}
+	return m
+}
+
+func (o *offer) status() ToolStatus {
+	name, _ := clean(o.Name)
+	s := ToolStatus{Name: name, Offered: o.name, Digest: o.digest, Hidden: strings.Join(o.hidden, " ")}
+	if a := o.Annotations; a != nil {
+		s.Annotations = &Annotations{Title: a.Title, ReadOnly: a.ReadOnly, Destructive: a.Destructive, Idempotent: a.Idempotent, OpenWorld: a.OpenWorld}
+	}
+	return s
+}
