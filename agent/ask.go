@@ -14,6 +14,7 @@ import (
 
 // ask sends the conversation until there is an answer, or half of one that counts.
 func (t *turn) ask() (*answer, Reason) {
+	t.res.Requests++
 	for {
 		if end := t.stopped(false); end != "" {
 			return nil, end
