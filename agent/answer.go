@@ -61,9 +61,7 @@ func (ans *answer) read(ctx context.Context, req *model.Request) {
 	if ans.stop == nil && ans.err == nil {
 		ans.err = &model.Error{Kind: model.ConnectionLost, Message: "the model's answer broke off"}
 	}
-	for _, in := range ans.inputs {
-		in.Discard()
-	}
+	ans.discardCalls()
 	if ans.calls != nil {
 		ans.calls.End()
 	}
@@ -102,6 +100,8 @@ func (ans *answer) begin(ev model.Start) bool {
 		return false
 	}
 	ans.retract()
+	ans.discardCalls()
+	clear(ans.texts)
 	ans.start, ans.usage = ev, ev.Usage
 	ttft := time.Since(ans.requested)
 	if ans.t.res.TTFT == 0 {
@@ -109,6 +109,14 @@ func (ans *answer) begin(ev model.Start) bool {
 	}
 	ans.t.a.out.put(Streamed{Event: ev, TTFT: ttft})
 	return true
+}
+
+// discardCalls takes back the calls that are not whole.
+func (ans *answer) discardCalls() {
+	for _, in := range ans.inputs {
+		in.Discard()
+	}
+	clear(ans.inputs)
 }
 
 func (ans *answer) open(ev model.BlockStart) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -177,6 +178,25 @@ func TestCutAnywhere(t *testing.T) {
 				break
 			}
 		}
+	}
+}
+
+// A client that begins an answer again takes back what it had said before, the
+// calls that were not whole included. Once a call was, it is too late for that.
+func TestBegunAgain(t *testing.T) {
+	whole := says(text("Let me see."), say("a", "one"), say("b", "two"))
+	for n := range len(whole.events) {
+		f := &fake{t: t, answers: []reply{{events: append(slices.Clone(whole.events[:n]), whole.events...)}}}
+		a := start(t, world(f))
+		res := result(t, run(t, a, "go"))
+		want := 2
+		if at := lastStop(whole.events[:n]); at >= 0 {
+			want = whole.events[at].(model.BlockStop).Index // the text comes before them
+		}
+		if res.Reason != agent.Completed || res.Calls != want {
+			t.Errorf("begun again after %d events: %s after %d calls, want %d", n, res.Reason, res.Calls, want)
+		}
+		sendable(t, a, f)
 	}
 }
 
