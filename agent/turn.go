@@ -52,11 +52,12 @@ type attempts struct {
 	cut        int // answers in a row that were too long
 	paused     int // answers in a row that the provider paused
 	empty      int
-	reminded   int // of the structured answer
-	misshapen  int // structured answers
-	stopBlocks int // Stop hooks in a row that did not let the turn end
-	overflows  int // of the context
-	stripped   bool
+	reminded   int  // of the structured answer
+	misshapen  int  // structured answers
+	stopBlocks int  // Stop hooks in a row that did not let the turn end
+	overflows  int  // of the context
+	stripped   bool // what a provider refused was taken out
+	unpriced   bool // the person was told that the budget cannot be kept
 }
 
 // interruption is why a person's interrupt ended a turn.
@@ -140,7 +141,15 @@ func (t *turn) withinLimits() Reason {
 	if limits.Turns > 0 && t.res.Requests >= limits.Turns {
 		return t.fail(MaxTurns, fmt.Errorf("reached maximum number of turns (%d)", limits.Turns))
 	}
-	if cost := t.a.cost(); limits.BudgetUSD > 0 && cost >= limits.BudgetUSD {
+	if limits.BudgetUSD == 0 {
+		return ""
+	}
+	cost, known := t.a.cost()
+	if !known && !t.attempts.unpriced {
+		t.attempts.unpriced = true
+		t.a.out.put(Notice{Level: "warning", Tag: "budget", Text: "The price of the model is not known: the budget cannot be kept."})
+	}
+	if cost >= limits.BudgetUSD {
 		return t.fail(BudgetExhausted, fmt.Errorf("reached maximum budget ($%g): $%.4f were spent", limits.BudgetUSD, cost))
 	}
 	return ""
