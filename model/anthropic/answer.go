@@ -102,18 +102,19 @@ func (a *answer) events() iter.Seq2[model.Event, error] {
 	}
 }
 
-// end is what happens when no event comes any more. Some servers leave out the
-// last one.
+// end is what happens when no event comes any more. An answer that has said why
+// it stops is whole: some servers leave out the last event.
 func (a *answer) end(err error, yield func(model.Event, error) bool) {
-	if err != io.EOF {
-		yield(nil, err)
-		return
-	}
-	if a.stop.Reason == "" || len(a.open) > 0 {
+	lost, ok := errors.AsType[*model.Error](err)
+	over := err == io.EOF || ok && lost.Kind == model.ConnectionLost
+	switch {
+	case over && a.stop.Reason != "" && len(a.open) == 0:
+		a.finish(yield)
+	case err == io.EOF:
 		yield(nil, &model.Error{Kind: model.ConnectionLost, Message: "the answer broke off before its end", Err: io.ErrUnexpectedEOF})
-		return
+	default:
+		yield(nil, err)
 	}
-	a.finish(yield)
 }
 
 func (a *answer) finish(yield func(model.Event, error) bool) bool {

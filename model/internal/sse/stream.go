@@ -29,6 +29,9 @@ type Stream struct {
 // Next returns the next event; io.EOF after the last one. Other errors are those
 // of [Call.Post].
 func (s *Stream) Next() (Event, error) {
+	if err := s.ctx.Err(); err != nil {
+		return Event{}, err // whatever is still in some buffer
+	}
 	ev, err := s.events.Next()
 	if err == nil {
 		return ev, nil
