@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 // ask sends the conversation until there is an answer, or half of one that counts.
 func (t *turn) ask() (*answer, Reason) {
+	t.res.Requests++
 	for {
 		if end := t.stopped(false); end != "" {
 			return nil, end
@@ -76,7 +78,7 @@ func (t *turn) mend(ans *answer) Reason {
 
 // pause waits before the request is made again.
 func (t *turn) pause(e *model.Error) Reason {
-	delay := max(e.RetryAfter, 250*time.Millisecond<<t.attempts.broken)
+	delay := max(e.RetryAfter, 100*time.Millisecond<<t.attempts.broken+rand.N(50*time.Millisecond))
 	t.a.out.put(Retrying{model.Retry{Attempt: t.attempts.broken, Max: maxBroken, Delay: delay, Err: e}})
 	select {
 	case <-time.After(delay):

@@ -186,7 +186,7 @@ type Result struct {
 	// Err is the model's error that ended the turn.
 	Err *model.Error
 
-	Requests   int // to the model
+	Requests   int // to the model, those that were repeated counted once
 	Calls      int // results of tools
 	StopReason model.StopReason
 	Duration   time.Duration

@@ -15,7 +15,6 @@ import (
 // settle takes an answer and the results of its calls into the conversation, and
 // says whether the turn goes on.
 func (t *turn) settle(ans *answer) Reason {
-	t.res.Requests++
 	if ans.stop == nil && t.asking.Err() != nil {
 		ans.interrupted()
 	}
