@@ -12,6 +12,7 @@ import (
 
 	"github.com/haftdev/haft"
 	"github.com/haftdev/haft/wire"
+	"github.com/haftdev/haft/wire/wiretest"
 )
 
 // officialVersion is that of the SDK whose command line is driven here.
@@ -85,15 +86,22 @@ func transcript(t *testing.T, prompt string, opts *haft.Options) []haft.Message 
 	return all
 }
 
-// known notes what the official command line says and package wire does not
-// know. It is no failure: newer versions say more.
+// known checks a message against the schema, and notes what package wire does
+// not know. That is no failure: newer versions say more.
 func known(t *testing.T, m haft.Message) {
 	t.Helper()
-	if u, ok := m.(*wire.Unknown); ok {
-		t.Logf("unknown message: %s", u.Line)
-	}
 	line, err := wire.Encode(m)
-	t.Logf("LINE %s %v", line, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := wiretest.NewChecker().Foreign(line); err != nil {
+		t.Error(err)
+	}
+	if u, ok := m.(*wire.Unknown); ok {
+		t.Logf("not known: %s", u.Line)
+	} else if extra := wiretest.Extra(m); len(extra) > 0 {
+		t.Logf("not known in %v: %s", m.Tag(), strings.Join(extra, ", "))
+	}
 }
 
 func find[M haft.Message](all []haft.Message) []M {
