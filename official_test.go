@@ -228,7 +228,7 @@ func TestOfficialCommandLineFillsAStruct(t *testing.T) {
 
 func TestOfficialCommandLineIsControlled(t *testing.T) {
 	leakless(t)
-	s := script(t, []object{use("toolu_1", "Bash", object{"command": "sleep 60"})}, []object{say("Hello again.")})
+	s := script(t, []object{use("toolu_1", "Bash", object{"command": "tail -f /dev/null"})}, []object{say("Hello again.")})
 	opts := official(t, s)
 	opts.Mode = haft.BypassPermissions
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
