@@ -1,6 +1,8 @@
 package knowledge
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"path"
 	"strings"
@@ -143,12 +145,12 @@ func (s *scan) file(p Place, f file) {
 		s.report(f.path(), "it is left out: %v", err)
 		return
 	}
-	doc, err := s.parse(f.path(), text.Text)
-	if err != nil {
-		s.report(f.path(), "it is left out: %v", err)
+	read := s.parse(f.path(), text.Text)
+	if read.err != nil {
+		s.report(f.path(), "it is left out: %v", read.err)
 		return
 	}
-	name, err := s.name(p, f, doc)
+	name, err := s.name(p, f, read.doc)
 	if err != nil {
 		s.report(f.path(), "it is left out: %v", err)
 		return
@@ -160,7 +162,10 @@ func (s *scan) file(p Place, f file) {
 	if p.Source.InProject() && !s.agreed(f, Claim{Kind: s.kind, Name: name, Path: f.path(), Text: text.Text}) {
 		return
 	}
-	piece := Piece{Kind: s.kind, Name: name, Source: p.Source, Plugin: p.Plugin, Path: f.path(), Fields: doc.Fields, Body: doc.Body}
+	piece := Piece{
+		Kind: s.kind, Name: name, Source: p.Source, Plugin: p.Plugin, Path: f.path(),
+		Fields: read.doc.Fields, Body: read.doc.Body, Digest: read.digest,
+	}
 	if p.Plugin != "" {
 		piece.PluginDir = p.Dir
 	}
@@ -168,13 +173,15 @@ func (s *scan) file(p Place, f file) {
 }
 
 // parse parses a text unless it is the one that was parsed before.
-func (s *scan) parse(path, text string) (frontmatter.Document, error) {
+func (s *scan) parse(path, text string) parsed {
 	if old, ok := s.docs[path]; ok && old.text == text {
-		return old.doc, old.err
+		return old
 	}
-	doc, err := frontmatter.Parse(text)
-	s.docs[path] = parsed{text, doc, err}
-	return doc, err
+	sum := sha256.Sum256([]byte(text))
+	p := parsed{text: text, digest: hex.EncodeToString(sum[:])}
+	p.doc, p.err = frontmatter.Parse(text)
+	s.docs[path] = p
+	return p
 }
 
 // name returns what the piece is called. Commands are called by their file;
