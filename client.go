@@ -104,7 +104,7 @@ func (c *Client) initialize(hello *wire.Initialize) error {
 	<-c.done // it has ended; how it did says more
 	for ok := true; ok; {
 		var why error
-		if _, why, ok = c.inbox.next(); why != nil {
+		if _, ok, why = c.inbox.next(); why != nil {
 			err = why
 		}
 	}

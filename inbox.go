@@ -40,20 +40,20 @@ func (b *inbox) wakeLocked() {
 	b.changed = make(chan struct{})
 }
 
-// next waits for a message. Without one, ok is false and err says why it ended.
-func (b *inbox) next() (m Message, err error, ok bool) {
+// next waits for a message. At the end there is none, and err says why it ended.
+func (b *inbox) next() (m Message, ok bool, err error) {
 	for {
 		b.mu.Lock()
 		if len(b.waiting) > 0 {
 			m, b.waiting[0] = b.waiting[0], nil
 			b.waiting = b.waiting[1:]
 			b.mu.Unlock()
-			return m, nil, true
+			return m, true, nil
 		}
 		ended, err, changed := b.ended, b.err, b.changed
 		b.mu.Unlock()
 		if ended {
-			return nil, err, false
+			return nil, false, err
 		}
 		<-changed
 	}

@@ -83,7 +83,7 @@ func QueryInto[T any](ctx context.Context, prompt string, opts *Options) (T, *Re
 	if err := s.Err(); err != nil {
 		return answer, nil, fmt.Errorf("describe the answer: %w", err)
 	}
-	o.OutputSchema = s.View(nil).JSON()
+	o.OutputSchema = withoutDialect(s.View(nil).JSON())
 	result, err := Ask(ctx, prompt, o)
 	if err != nil {
 		return answer, result, err
@@ -95,4 +95,19 @@ func QueryInto[T any](ctx context.Context, prompt string, opts *Options) (T, *Re
 		return answer, result, fmt.Errorf("decode the answer: %w", err)
 	}
 	return answer, result, nil
+}
+
+// withoutDialect removes $schema: validators that know one dialect refuse the
+// name of another, even where the schema means the same in both.
+func withoutDialect(raw json.RawMessage) json.RawMessage {
+	var s map[string]json.RawMessage
+	if json.Unmarshal(raw, &s) != nil {
+		return raw
+	}
+	delete(s, "$schema")
+	plain, err := json.Marshal(s)
+	if err != nil {
+		return raw
+	}
+	return plain
 }

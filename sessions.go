@@ -117,8 +117,12 @@ func SessionMessages(id string, opts *SessionsOptions) ([]SessionMessage, error)
 	leaf := ""
 	err = readLines(paths[0], func(line []byte) {
 		var m SessionMessage
-		if json.Unmarshal(line, &m) == nil && m.UUID != "" && len(m.Message) > 0 && !m.IsSidechain {
-			all[m.UUID], leaf = m, m.UUID
+		if json.Unmarshal(line, &m) != nil || m.UUID == "" || m.IsSidechain {
+			return
+		}
+		all[m.UUID] = m
+		if m.said() {
+			leaf = m.UUID
 		}
 	})
 	if err != nil {
@@ -131,6 +135,12 @@ func SessionMessages(id string, opts *SessionsOptions) ([]SessionMessage, error)
 // pattern or a path.
 var plainID = regexp.MustCompile(`^[\w-]+$`)
 
+// said reports whether the entry is part of the conversation. Others are only
+// links in the chain.
+func (m *SessionMessage) said() bool {
+	return (m.Type == "user" || m.Type == "assistant") && len(m.Message) > 0
+}
+
 // chain follows parents from the newest message back to the first.
 func chain(all map[string]SessionMessage, leaf string) []SessionMessage {
 	var messages []SessionMessage
@@ -140,7 +150,9 @@ func chain(all map[string]SessionMessage, leaf string) []SessionMessage {
 			slices.Reverse(messages)
 			return messages
 		}
-		messages = append(messages, m)
+		if m.said() {
+			messages = append(messages, m)
+		}
 		delete(all, leaf) // a circle ends here
 		leaf = m.ParentUUID
 	}

@@ -33,7 +33,7 @@ func stubbed(t testing.TB, how string) *haft.Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &haft.Options{CLI: self, Env: append(os.Environ(), "HAFT_STUB="+how), Grace: 500 * time.Millisecond}
+	return &haft.Options{CLI: self, Env: append(os.Environ(), "HAFT_STUB="+how, "GORACE=atexit_sleep_ms=0"), Grace: 500 * time.Millisecond}
 }
 
 // A fake is a command line without an agent.
@@ -209,7 +209,7 @@ func (f *fake) misbehave(prompt string) (text string, bad bool) {
 	case "ends too early":
 		os.Exit(0)
 	case "writes much":
-		return strings.Repeat("x", 50<<20), false
+		return strings.Repeat("x", 4<<20), false
 	case "leaves a child":
 		c := exec.Command("sleep", "30")
 		c.Stdout, c.Stderr = os.Stdout, os.Stderr

@@ -30,7 +30,7 @@ func (c *Client) CloseSend() error { return c.link.CloseWrite() }
 func (c *Client) Messages() iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {
 		for {
-			m, err, ok := c.inbox.next()
+			m, ok, err := c.inbox.next()
 			if !ok {
 				if err != nil {
 					yield(nil, err)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/model"
@@ -14,6 +15,7 @@ import (
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/bash"
+	"github.com/haftdev/haft/tool/task"
 )
 
 // TalkOptions say which conversation, and how it is led. Nil means all zero
@@ -80,6 +82,9 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 	var err error
 	if c.Journal, err = w.openSession(ctx, &opts); err != nil {
 		return nil, err
+	}
+	if dir := c.Journal.Dir(); dir != "" {
+		w.Tasks = task.NewStore(filepath.Join(dir, "tasks"), nil)
 	}
 	if c.Agent, err = c.newAgent(&opts); err != nil {
 		return nil, errors.Join(err, c.Journal.Close())

@@ -1,6 +1,8 @@
 package harness
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"os"
 	"path/filepath"
@@ -15,6 +17,7 @@ import (
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/bash"
 	"github.com/haftdev/haft/tool/builtin"
+	"github.com/haftdev/haft/tool/task"
 	"github.com/haftdev/haft/tool/todo"
 	"github.com/haftdev/haft/workspace"
 )
@@ -65,6 +68,7 @@ func Open(o *Options) (*World, error) {
 			return w.Engine.Policy().Matches(rule, t, c)
 		},
 	})
+	w.Tasks = p.tasks()
 	w.Todos = todo.NewList(&todo.ListOptions{Changed: w.todosChanged})
 	if w.Web, err = p.web(); err != nil {
 		return nil, err
@@ -89,6 +93,12 @@ func (w *World) Set(session *tool.Session) *tool.Set {
 		opts.Only = builtin.Bare()
 	}
 	return tool.NewSet(session, w.Tools(), nil, &opts)
+}
+
+// tasks are those of this project outside of sessions, which have their own.
+func (p *Project) tasks() *task.Store {
+	sum := sha256.Sum256([]byte(p.Dir))
+	return task.NewStore(filepath.Join(workspace.StateDir(), "tasks", hex.EncodeToString(sum[:16])), nil)
 }
 
 // stillTrusted looks again at what a project's hook would run: a tool may have

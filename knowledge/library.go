@@ -26,6 +26,8 @@ type Piece struct {
 	Fields frontmatter.Fields
 	// Body is the text below the fields.
 	Body string
+	// Digest stands for all that the file says.
+	Digest string
 }
 
 // A Library is the pieces of one kind in some places. It reads files when it is
@@ -41,9 +43,9 @@ type Library struct {
 
 // parsed is a text that need not be parsed again while it stays the same.
 type parsed struct {
-	text string
-	doc  frontmatter.Document
-	err  error
+	text, digest string
+	doc          frontmatter.Document
+	err          error
 }
 
 // NewLibrary returns the pieces of a kind. Of two with one name the one whose

@@ -1,10 +1,13 @@
 package knowledge
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/haftdev/haft/knowledge/frontmatter"
 	"github.com/haftdev/haft/knowledge/shelf"
@@ -114,8 +117,23 @@ func (s *scan) files(f file, dir string) (files []file, complete bool) {
 	return files, complete
 }
 
-// validName keeps names usable in rules, on command lines and in listings.
-var validName = regexp.MustCompile(`^[\p{L}\p{N}_][\p{L}\p{N}._-]{0,63}(:[\p{L}\p{N}_][\p{L}\p{N}._-]{0,63})*$`)
+// validName keeps names usable in rules, on command lines and in listings: parts
+// of letters, digits and a few marks, joined by colons. A regular expression of
+// this takes milliseconds to compile, at every start.
+func validName(name string) bool {
+	for part := range strings.SplitSeq(name, ":") {
+		if n := utf8.RuneCountInString(part); n == 0 || n > 64 {
+			return false
+		}
+		for i, r := range part {
+			plain := unicode.IsLetter(r) || unicode.IsNumber(r) || r == '_'
+			if !plain && (i == 0 || r != '.' && r != '-') {
+				return false
+			}
+		}
+	}
+	return true
+}
 
 // file takes a piece in, if there is one and it counts.
 func (s *scan) file(p Place, f file) {
@@ -127,12 +145,12 @@ func (s *scan) file(p Place, f file) {
 		s.report(f.path(), "it is left out: %v", err)
 		return
 	}
-	doc, err := s.parse(f.path(), text.Text)
-	if err != nil {
-		s.report(f.path(), "it is left out: %v", err)
+	read := s.parse(f.path(), text.Text)
+	if read.err != nil {
+		s.report(f.path(), "it is left out: %v", read.err)
 		return
 	}
-	name, err := s.name(p, f, doc)
+	name, err := s.name(p, f, read.doc)
 	if err != nil {
 		s.report(f.path(), "it is left out: %v", err)
 		return
@@ -144,7 +162,10 @@ func (s *scan) file(p Place, f file) {
 	if p.Source.InProject() && !s.agreed(f, Claim{Kind: s.kind, Name: name, Path: f.path(), Text: text.Text}) {
 		return
 	}
-	piece := Piece{Kind: s.kind, Name: name, Source: p.Source, Plugin: p.Plugin, Path: f.path(), Fields: doc.Fields, Body: doc.Body}
+	piece := Piece{
+		Kind: s.kind, Name: name, Source: p.Source, Plugin: p.Plugin, Path: f.path(),
+		Fields: read.doc.Fields, Body: read.doc.Body, Digest: read.digest,
+	}
 	if p.Plugin != "" {
 		piece.PluginDir = p.Dir
 	}
@@ -152,23 +173,25 @@ func (s *scan) file(p Place, f file) {
 }
 
 // parse parses a text unless it is the one that was parsed before.
-func (s *scan) parse(path, text string) (frontmatter.Document, error) {
+func (s *scan) parse(path, text string) parsed {
 	if old, ok := s.docs[path]; ok && old.text == text {
-		return old.doc, old.err
+		return old
 	}
-	doc, err := frontmatter.Parse(text)
-	s.docs[path] = parsed{text, doc, err}
-	return doc, err
+	sum := sha256.Sum256([]byte(text))
+	p := parsed{text: text, digest: hex.EncodeToString(sum[:])}
+	p.doc, p.err = frontmatter.Parse(text)
+	s.docs[path] = p
+	return p
 }
 
 // name returns what the piece is called. Commands are called by their file;
 // others may say it themselves.
 func (s *scan) name(p Place, f file, doc frontmatter.Document) (string, error) {
 	name := f.own
-	if said := doc.Fields.Text("name"); s.kind != Command && !strings.Contains(said, ":") && validName.MatchString(said) {
+	if said := doc.Fields.Text("name"); s.kind != Command && !strings.Contains(said, ":") && validName(said) {
 		name = said
 	}
-	if !validName.MatchString(name) {
+	if !validName(name) {
 		return "", fmt.Errorf("%q is no name for it; use letters, digits, dashes and underscores", name)
 	}
 	if p.Plugin != "" {

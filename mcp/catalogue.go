@@ -79,7 +79,9 @@ func (p *peer) recall() {
 // maxPages bounds a list against a server whose pages never end.
 const maxPages = 1000
 
-// listTools fetches all pages of the tool list, as the server sent them.
+// listTools fetches all pages of the tool list, as the server sent them, but for
+// the entries that the protocol tells clients to leave out: those whose headers
+// cannot be.
 func (s *session) listTools(ctx context.Context) ([]json.RawMessage, error) {
 	if caps := s.wire.InitializeResult().Capabilities; caps != nil && caps.Tools == nil {
 		return nil, nil
@@ -97,8 +99,14 @@ func (s *session) listTools(ctx context.Context) ([]json.RawMessage, error) {
 		if !ok {
 			return nil, errUnchanged
 		}
-		entries, _ := gate.Page(page)
-		all = append(all, entries...)
+		for _, entry := range gate.Page(page) {
+			t, err := gate.ReadTool(entry)
+			if err == nil && !slices.ContainsFunc(res.Tools, func(k *sdk.Tool) bool { return k.Name == t.Name }) {
+				s.peer.step("tool %s: its x-mcp-header annotations are invalid", t.Name)
+				continue
+			}
+			all = append(all, entry)
+		}
 		if res.NextCursor == "" || res.NextCursor == cursor {
 			return all, nil
 		}

@@ -35,7 +35,7 @@ func (e *statusError) Unwrap() error {
 // connectHTTP tries the streamable transport and, where the server refuses it,
 // the older one.
 func (p *peer) connectHTTP(ctx context.Context) (*session, error) {
-	s, err := p.dial(ctx, false, p.cachedProtocol())
+	s, err := p.dial(ctx, false, "") // asking costs little here, and the server may be another one by now
 	var refused *statusError
 	if err == nil || !errors.As(err, &refused) || refused.code < 400 || refused.code >= 500 || ctx.Err() != nil ||
 		refused.code == http.StatusUnauthorized || refused.code == http.StatusForbidden {

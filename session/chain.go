@@ -16,7 +16,6 @@ type reading struct {
 	tally  tally   // of lines
 	all    tally   // of what came later, too
 	calls  map[string][]Call
-	size   int64 // of the file
 	torn   bool
 	damage int
 }
@@ -30,7 +29,7 @@ func read(ctx context.Context, path, at string) (*reading, error) {
 		return nil, err
 	}
 	defer t.close()
-	r := &reading{size: t.start, torn: t.torn}
+	r := &reading{}
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -54,7 +53,7 @@ var errNoMessage = fmt.Errorf("no such message: %w", os.ErrNotExist)
 // take keeps what belongs to a chain. What was noted after its last message
 // counts only if the chain is the end of the journal.
 func (r *reading) take(t *tail, tree *tree, chain []*line, at string) {
-	r.chain, r.damage = chain, t.damaged
+	r.chain, r.damage, r.torn = chain, t.damaged, t.torn
 	r.calls = map[string][]Call{}
 	on := map[*line]bool{}
 	for _, l := range chain {

@@ -6,21 +6,29 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 )
 
 // A tail is the lines at the end of a journal. It grows towards the beginning of
-// the file, a boundary at a time, until what is asked for is in it.
+// the file, a compaction at a time, until what is asked for is in it.
 type tail struct {
 	file  *os.File
-	start int64 // where the first line begins
+	size  int64
 	lines []*line
 	// damaged counts lines that could not be read; torn is set if the file's last
 	// line is not whole.
 	damaged int
 	torn    bool
+
+	buf   []byte // what was read and not looked at
+	from  int64  // where it begins in the file
+	chunk int64  // how much is read next
 }
 
-const chunk = 256 << 10
+const (
+	firstChunk   = 32 << 10
+	largestChunk = 1 << 20
+)
 
 // openTail opens the journal at path. Nothing is read yet.
 func openTail(path string) (*tail, error) {
@@ -33,88 +41,84 @@ func openTail(path string) (*tail, error) {
 		file.Close()
 		return nil, fmt.Errorf("open session: %w", err)
 	}
-	t := &tail{file: file, start: info.Size()}
-	if t.start > 0 {
-		var last [1]byte
-		if _, err := file.ReadAt(last[:], t.start-1); err != nil {
-			file.Close()
-			return nil, fmt.Errorf("read session: %w", err)
-		}
-		t.torn = last[0] != '\n'
-	}
-	return t, nil
+	return &tail{file: file, size: info.Size(), from: info.Size(), chunk: firstChunk}, nil
 }
 
 func (t *tail) close() { t.file.Close() }
 
 // whole reports whether the tail reaches the beginning of the file.
-func (t *tail) whole() bool { return t.start == 0 }
+func (t *tail) whole() bool { return t.from == 0 && len(t.buf) == 0 }
 
-// grow reads back to the boundary before the lines that were read, or to the
+// grow reads back to the compaction before the lines that were read, or to the
 // beginning of the file.
 func (t *tail) grow() error {
-	var before []*line // backwards
+	slices.Reverse(t.lines)
+	defer func() { slices.Reverse(t.lines) }()
 	for !t.whole() {
-		lines, err := t.back()
+		end := t.from + int64(len(t.buf))
+		raw, err := t.previous()
 		if err != nil {
 			return err
 		}
-		found := false
-		for i := len(lines) - 1; i >= 0; i-- {
-			before = append(before, lines[i])
-			found = found || lines[i].isBoundary()
+		if end == t.size {
+			t.torn = !bytes.HasSuffix(raw, []byte("\n"))
 		}
-		if found {
+		l := t.parse(raw)
+		if l == nil {
+			continue
+		}
+		l.end = end
+		t.lines = append(t.lines, l)
+		if l.isBoundary() {
 			break
 		}
 	}
-	all := make([]*line, 0, len(before)+len(t.lines))
-	for i := len(before) - 1; i >= 0; i-- {
-		all = append(all, before[i])
-	}
-	t.lines = append(all, t.lines...)
 	return nil
 }
 
-// back reads the lines of the chunk before start. A line that is longer makes the
-// chunk longer.
-func (t *tail) back() ([]*line, error) {
-	for size := int64(chunk); ; size *= 2 {
-		from := max(0, t.start-size)
-		buf := make([]byte, t.start-from)
-		if _, err := t.file.ReadAt(buf, from); err != nil && err != io.EOF {
-			return nil, fmt.Errorf("read session: %w", err)
+// previous returns the line before those that were looked at.
+func (t *tail) previous() ([]byte, error) {
+	for {
+		i := -1
+		if len(t.buf) > 0 {
+			i = bytes.LastIndexByte(t.buf[:len(t.buf)-1], '\n')
 		}
-		skip := 0
-		if from > 0 {
-			skip = bytes.IndexByte(buf[:len(buf)-1], '\n') + 1
-			if skip == 0 {
-				continue
-			}
+		if i >= 0 || t.from == 0 {
+			raw := t.buf[i+1:]
+			t.buf = t.buf[:i+1]
+			return raw, nil
 		}
-		end := t.start
-		t.start = from + int64(skip)
-		return t.parse(buf[skip:], end), nil
+		if err := t.back(); err != nil {
+			return nil, err
+		}
 	}
 }
 
-// parse reads lines. What is not JSON is counted and left out; the zeros that a
-// file system leaves after a power failure are not.
-func (t *tail) parse(buf []byte, end int64) []*line {
-	var lines []*line
-	at := end - int64(len(buf))
-	for raw := range bytes.Lines(buf) {
-		at += int64(len(raw))
-		raw = bytes.Trim(raw, "\x00 \t\r\n")
-		if len(raw) == 0 {
-			continue
-		}
-		l := &line{end: at}
-		if json.Unmarshal(raw, l) != nil {
-			t.damaged++
-			continue
-		}
-		lines = append(lines, l)
+// back reads the chunk before what was read. Chunks grow, and a line that is
+// longer than one makes the next as long as itself.
+func (t *tail) back() error {
+	n := min(max(t.chunk, int64(len(t.buf))), t.from)
+	t.chunk = min(2*t.chunk, largestChunk)
+	buf := make([]byte, n+int64(len(t.buf)))
+	if _, err := t.file.ReadAt(buf[:n], t.from-n); err != nil && err != io.EOF {
+		return fmt.Errorf("read session: %w", err)
 	}
-	return lines
+	copy(buf[n:], t.buf)
+	t.buf, t.from = buf, t.from-n
+	return nil
+}
+
+// parse reads a line, or returns nil. What is not JSON is counted; the zeros that
+// a file system leaves after a power failure are not.
+func (t *tail) parse(raw []byte) *line {
+	raw = bytes.Trim(raw, "\x00 \t\r\n")
+	if len(raw) == 0 {
+		return nil
+	}
+	l := &line{}
+	if json.Unmarshal(raw, l) != nil {
+		t.damaged++
+		return nil
+	}
+	return l
 }

@@ -53,7 +53,7 @@ type Client struct {
 	store  *Store
 	opts   Options
 
-	mu    sync.Mutex
+	mu      sync.Mutex
 	known   *login        // the login as last seen; nil: look into the store
 	unsaved *login        // refreshed and not yet on disk; nil: there is none
 	busy    chan struct{} // closed when the refresh under way is over; nil: none is

@@ -15,6 +15,7 @@ import (
 	"github.com/haftdev/haft/tool/notebook"
 	"github.com/haftdev/haft/tool/read"
 	"github.com/haftdev/haft/tool/sleep"
+	"github.com/haftdev/haft/tool/task"
 	"github.com/haftdev/haft/tool/todo"
 	"github.com/haftdev/haft/tool/toolsearch"
 	"github.com/haftdev/haft/tool/webfetch"
@@ -37,6 +38,8 @@ type World struct {
 	Readable func(path string) bool
 	// Todos is what the agents have to do.
 	Todos *todo.List
+	// Tasks is the work that agents share.
+	Tasks *task.Store
 	// Web fetches pages, and Answer lets a small model answer prompts about them;
 	// nil means that the pages themselves are returned.
 	Web    *webpage.Fetcher
@@ -66,6 +69,9 @@ func (w World) Tools() []tool.Tool {
 	}
 	if w.Todos != nil {
 		tools = append(tools, todo.New(w.Todos))
+	}
+	if w.Tasks != nil {
+		tools = append(tools, task.New(w.Tasks)...)
 	}
 	if w.Web != nil {
 		tools = append(tools, webfetch.New(w.Web, &webfetch.Options{Answer: w.Answer}))

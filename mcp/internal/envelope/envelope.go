@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"iter"
 	"strconv"
 )
 
@@ -82,7 +83,7 @@ func (m *Message) Number() (int64, bool) {
 }
 
 // Fields yields the fields of a valid JSON object; nothing for another value.
-func Fields(data []byte) func(yield func(string, json.RawMessage) bool) {
+func Fields(data []byte) iter.Seq2[string, json.RawMessage] {
 	return func(yield func(string, json.RawMessage) bool) {
 		if !isObject(data) {
 			return
@@ -113,7 +114,7 @@ func Fields(data []byte) func(yield func(string, json.RawMessage) bool) {
 }
 
 // Elements yields the elements of a valid JSON array; nothing for another value.
-func Elements(data []byte) func(yield func(json.RawMessage) bool) {
+func Elements(data []byte) iter.Seq[json.RawMessage] {
 	return func(yield func(json.RawMessage) bool) {
 		i := skipSpace(data, 0)
 		if i >= len(data) || data[i] != '[' {

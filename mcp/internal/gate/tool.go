@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/haftdev/haft/mcp/internal/envelope"
@@ -85,14 +86,7 @@ func checkDepth(schema []byte) error {
 	return nil
 }
 
-// Page returns the entries of a tool list and what is wrong with the broken ones.
-func Page(result json.RawMessage) (entries []json.RawMessage, broken map[int]error) {
-	broken = make(map[int]error)
-	for entry := range envelope.Elements(envelope.Field(result, "tools")) {
-		if err := CheckTool(entry); err != nil {
-			broken[len(entries)] = err
-		}
-		entries = append(entries, entry)
-	}
-	return entries, broken
+// Page returns the entries of a tool list.
+func Page(result json.RawMessage) []json.RawMessage {
+	return slices.Collect(envelope.Elements(envelope.Field(result, "tools")))
 }

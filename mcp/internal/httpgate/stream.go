@@ -17,6 +17,7 @@ import (
 
 // A stream is an event stream that is passed through the gate event by event.
 type stream struct {
+	ctx  context.Context // of the request
 	body io.ReadCloser
 	r    *bufio.Reader
 	t    *Transport
@@ -28,8 +29,8 @@ type stream struct {
 	closed atomic.Bool
 }
 
-func newStream(body io.ReadCloser, t *Transport, id int64) *stream {
-	return &stream{body: body, r: bufio.NewReaderSize(body, 32<<10), t: t, id: id}
+func newStream(ctx context.Context, body io.ReadCloser, t *Transport, id int64) *stream {
+	return &stream{ctx: ctx, body: body, r: bufio.NewReaderSize(body, 32<<10), t: t, id: id}
 }
 
 // Read implements [io.Reader].
@@ -51,7 +52,7 @@ func (s *stream) Read(p []byte) (int, error) {
 // Close implements [io.Closer].
 func (s *stream) Close() error {
 	s.closed.Store(true)
-	if s.id != 0 {
+	if s.id != 0 && s.ctx.Err() != nil { // else the answer may come by another stream
 		s.t.Gate.Forget(s.id)
 	}
 	return s.body.Close()

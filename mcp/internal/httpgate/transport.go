@@ -84,7 +84,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		t.refused(resp.StatusCode, resp.Status)
 	}
 	if isStream(resp) {
-		resp.Body = newStream(resp.Body, t, 0)
+		resp.Body = newStream(req.Context(), resp.Body, t, 0)
 	}
 	return resp, nil
 }
@@ -256,7 +256,7 @@ func (t *Transport) answer(req *http.Request, resp *http.Response, id int64) (*h
 		resp.Body.Close() // the answer comes by the stream
 		return made(req, http.StatusAccepted, "", nil), nil
 	case isStream(resp):
-		resp.Body = newStream(resp.Body, t, id)
+		resp.Body = newStream(req.Context(), resp.Body, t, id)
 		return resp, nil
 	}
 	defer resp.Body.Close()

@@ -1,0 +1,287 @@
+package cli_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+var mcpEras = []string{"2025-11-25", "2026-07-28"}
+
+// A served is a running "haft mcp serve" with a client of it.
+type served struct {
+	*sdk.ClientSession
+	cmd *exec.Cmd
+	dir string
+}
+
+func buildHaft(t *testing.T) string {
+	t.Helper()
+	haft := filepath.Join(t.TempDir(), "haft")
+	if out, err := exec.Command("go", "build", "-o", haft, "../cmd/haft").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return haft
+}
+
+// serveMCP starts the server in a new folder, for a person with these settings.
+func serveMCP(t *testing.T, haft, settings, era string, opts *sdk.ClientOptions) *served {
+	t.Helper()
+	base := t.TempDir()
+	s := &served{dir: filepath.Join(base, "project")}
+	for path, text := range map[string]string{
+		filepath.Join(base, "home", ".haft", "settings.json"): settings,
+		filepath.Join(s.dir, "a.txt"):                         "one\ntwo\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.cmd = exec.Command(haft, "mcp", "serve")
+	s.cmd.Dir, s.cmd.Stderr = s.dir, os.Stderr
+	s.cmd.Env = []string{"HOME=" + filepath.Join(base, "home"), "PATH=" + os.Getenv("PATH")}
+	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, opts)
+	session, err := client.Connect(t.Context(), &sdk.CommandTransport{Command: s.cmd}, &sdk.ClientSessionOptions{ProtocolVersion: era})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { session.Close() })
+	s.ClientSession = session
+	return s
+}
+
+// agreeing is a client whose person allows everything.
+func agreeing() *sdk.ClientOptions {
+	return &sdk.ClientOptions{ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+		return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"decision": "allow"}}, nil
+	}}
+}
+
+// startTree calls Bash with a command that has children, and returns their ids and
+// the channel on which the call ends.
+func (s *served) startTree(t *testing.T, ctx context.Context) ([]int, <-chan error) {
+	t.Helper()
+	ids := filepath.Join(s.dir, "ids")
+	command := `sleep 1000 & echo $! > ids.tmp; (sleep 1001 & echo $! >> ids.tmp; wait) & sleep 0.2; echo $$ >> ids.tmp; mv ids.tmp ids; wait`
+	ended := make(chan error, 1)
+	go func() {
+		_, err := s.CallTool(ctx, &sdk.CallToolParams{Name: "Bash", Arguments: map[string]any{"command": command}})
+		ended <- err
+	}()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		text, err := os.ReadFile(ids)
+		if err != nil {
+			continue
+		}
+		var pids []int
+		for _, word := range strings.Fields(string(text)) {
+			pid, err := strconv.Atoi(word)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pids = append(pids, pid)
+		}
+		return pids, ended
+	}
+	t.Fatal("the command did not start")
+	return nil, nil
+}
+
+// gone waits for processes to end, and returns how long that took.
+func gone(t *testing.T, pids []int) time.Duration {
+	t.Helper()
+	begin := time.Now()
+	for time.Since(begin) < 5*time.Second {
+		if !slices.ContainsFunc(pids, func(pid int) bool { return syscall.Kill(pid, 0) == nil }) {
+			return time.Since(begin)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Fatalf("some of %v still run", pids)
+	return 0
+}
+
+func TestMCPServerEndsProcessTrees(t *testing.T) {
+	haft := buildHaft(t)
+	for _, era := range mcpEras {
+		t.Run("when the call is cancelled, "+era, func(t *testing.T) {
+			s := serveMCP(t, haft, `{}`, era, agreeing())
+			ctx, cancel := context.WithCancel(t.Context())
+			pids, ended := s.startTree(t, ctx)
+			cancel()
+			if took := gone(t, pids); took > time.Second {
+				t.Errorf("took %v", took)
+			}
+			<-ended
+			if _, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "Glob", Arguments: map[string]any{"pattern": "*"}}); err != nil {
+				t.Errorf("the next call: %v", err)
+			}
+		})
+		t.Run("when the client goes, "+era, func(t *testing.T) {
+			s := serveMCP(t, haft, `{}`, era, agreeing())
+			pids, _ := s.startTree(t, t.Context())
+			s.Close()
+			gone(t, pids)
+		})
+		t.Run("when the server is killed, "+era, func(t *testing.T) {
+			s := serveMCP(t, haft, `{}`, era, agreeing())
+			pids, _ := s.startTree(t, t.Context())
+			s.cmd.Process.Kill()
+			gone(t, pids)
+		})
+	}
+}
+
+func TestMCPServerOffersEveryToolWhole(t *testing.T) {
+	s := serveMCP(t, buildHaft(t), `{}`, mcpEras[1], nil)
+	list, err := s.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	core, names := 0, []string{}
+	for _, tool := range list.Tools {
+		names = append(names, tool.Name)
+		if tool.Annotations == nil || tool.Annotations.DestructiveHint == nil || tool.Annotations.OpenWorldHint == nil || tool.OutputSchema == nil {
+			t.Errorf("%s: annotations %+v, output schema %v", tool.Name, tool.Annotations, tool.OutputSchema)
+		}
+		if slices.Contains([]string{"Bash", "Edit", "Glob", "Grep", "Read", "Write"}, tool.Name) {
+			raw, err := json.Marshal(tool)
+			if err != nil {
+				t.Fatal(err)
+			}
+			core += len(raw)
+		}
+	}
+	want := []string{"Bash", "BashOutput", "Edit", "Glob", "Grep", "KillShell", "MultiEdit", "NotebookEdit", "Read", "Sleep", "Write"}
+	if !slices.Equal(names, want) {
+		t.Errorf("tools %v, want %v", names, want)
+	}
+	t.Logf("the core tools have %d bytes", core)
+	if core > 15<<10 {
+		t.Errorf("the core tools have %d bytes", core)
+	}
+}
+
+func TestMCPServerStructuredContentFitsItsSchema(t *testing.T) {
+	s := serveMCP(t, buildHaft(t), `{"permissions":{"defaultMode":"acceptEdits"}}`, mcpEras[1], nil)
+	list, err := s.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(s.dir, "a.txt")
+	for _, call := range []struct {
+		tool  string
+		input map[string]any
+	}{
+		{"Read", map[string]any{"file_path": file}},
+		{"Edit", map[string]any{"file_path": file, "old_string": "two", "new_string": "three"}},
+		{"Write", map[string]any{"file_path": filepath.Join(s.dir, "b.txt"), "content": "x\n"}},
+		{"Grep", map[string]any{"pattern": "one"}},
+		{"Glob", map[string]any{"pattern": "*.txt"}},
+		{"Bash", map[string]any{"command": "ls"}},
+		{"Sleep", map[string]any{"duration_ms": 1}},
+	} {
+		r, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: call.tool, Arguments: call.input})
+		if err != nil || r.IsError {
+			t.Errorf("%s: %v %+v", call.tool, err, r)
+			continue
+		}
+		i := slices.IndexFunc(list.Tools, func(tool *sdk.Tool) bool { return tool.Name == call.tool })
+		raw, err := json.Marshal(list.Tools[i].OutputSchema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var schema jsonschema.Schema
+		if err := json.Unmarshal(raw, &schema); err != nil {
+			t.Fatal(err)
+		}
+		resolved, err := schema.Resolve(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := resolved.Validate(r.StructuredContent); err != nil {
+			t.Errorf("%s: %v", call.tool, err)
+		}
+	}
+}
+
+func TestMCPServerAsksByTheSameRules(t *testing.T) {
+	haft := buildHaft(t)
+	for _, era := range mcpEras {
+		t.Run(era, func(t *testing.T) {
+			asked := ""
+			opts := &sdk.ClientOptions{ElicitationHandler: func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+				asked = r.Params.Message
+				return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"decision": "allow"}}, nil
+			}}
+			s := serveMCP(t, haft, `{"permissions":{"deny":["Bash(rm:*)"]}}`, era, opts)
+			bash := func(command string) *sdk.CallToolResult {
+				asked = ""
+				r, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "Bash", Arguments: map[string]any{"command": command}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return r
+			}
+			if r := bash("touch made"); r.IsError || !strings.Contains(asked, "touch made") {
+				t.Errorf("asked %q, failed %v", asked, r.IsError)
+			}
+			if _, err := os.Stat(filepath.Join(s.dir, "made")); err != nil {
+				t.Error(err)
+			}
+			if r := bash("rm made"); !r.IsError || asked != "" {
+				t.Errorf("a denied command: asked %q, failed %v", asked, r.IsError)
+			}
+			if r := bash("ls"); r.IsError || asked != "" {
+				t.Errorf("a harmless command: asked %q, failed %v", asked, r.IsError)
+			}
+		})
+	}
+	t.Run("a client that cannot ask", func(t *testing.T) {
+		s := serveMCP(t, haft, `{}`, mcpEras[0], nil)
+		r, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "Bash", Arguments: map[string]any{"command": "touch made"}})
+		if err != nil || !r.IsError {
+			t.Fatalf("%v, %+v", err, r)
+		}
+		if got := r.Content[0].(*sdk.TextContent).Text; !strings.Contains(got, "does not support elicitation") {
+			t.Errorf("told %q", got)
+		}
+		if _, err := os.Stat(filepath.Join(s.dir, "made")); err == nil {
+			t.Error("it ran")
+		}
+	})
+}
+
+func TestMCPServerReportsBashProgress(t *testing.T) {
+	reports := make(chan string, 10)
+	s := serveMCP(t, buildHaft(t), `{"permissions":{"allow":["Bash"]}}`, mcpEras[0], &sdk.ClientOptions{
+		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { reports <- r.Params.Message },
+	})
+	params := &sdk.CallToolParams{Name: "Bash", Arguments: map[string]any{"command": "echo building; sleep 1.5"}}
+	params.SetProgressToken(1)
+	if _, err := s.CallTool(t.Context(), params); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case got := <-reports:
+		if got != "building" {
+			t.Errorf("progress %q", got)
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("no progress")
+	}
+}

@@ -1,0 +1,76 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/haftdev/haft/tool"
+)
+
+// call takes one request through the pipeline.
+func (s *Server) call(ctx context.Context, t Tool, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(s.life, func() { cancel(context.Cause(s.life)) })()
+
+	input := req.Params.Arguments
+	if len(input) == 0 {
+		input = json.RawMessage("{}")
+	}
+	p := s.newPoll(t.Name, input, req)
+	result, err := s.caller.Call(ctx, Call{Tool: t.Name, Input: input, Progress: s.progress(ctx, req), Ask: p.ask})
+	if err != nil {
+		return nil, err
+	}
+	if p.question != nil && ctx.Err() == nil {
+		return p.put()
+	}
+	return s.result(t, result), nil
+}
+
+// progress returns what turns reports into notifications: none if the client did
+// not ask for them.
+func (s *Server) progress(ctx context.Context, req *sdk.CallToolRequest) func(tool.Progress) {
+	token := req.Params.GetProgressToken()
+	if token == nil {
+		return func(tool.Progress) {}
+	}
+	start := time.Now()
+	return func(p tool.Progress) {
+		done, total, text := describe(p)
+		if total == 0 {
+			done = time.Since(start).Seconds() // it must grow, and time always does
+		}
+		err := req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
+			ProgressToken: token, Progress: done, Total: total, Message: text,
+		})
+		if err != nil && ctx.Err() == nil {
+			s.opts.Log.Debug("progress was not delivered", "error", err)
+		}
+	}
+}
+
+// describe says in one line how far a call is; a total of 0 is not known.
+func describe(p tool.Progress) (done, total float64, text string) {
+	switch p := p.(type) {
+	case tool.BashProgress:
+		last := strings.TrimRight(p.Output, "\n")
+		return 0, 0, last[strings.LastIndexByte(last, '\n')+1:]
+	case tool.MCPProgress:
+		return p.Progress, p.Total, p.Message
+	case tool.WebSearchProgress:
+		return 0, 0, fmt.Sprintf("%s: %d results", p.Query, p.Results)
+	case tool.AgentProgress:
+		return 0, 0, p.Activity
+	case tool.EvalProgress:
+		return 0, 0, p.Output
+	case tool.TextProgress:
+		return 0, 0, p.Text
+	}
+	return 0, 0, p.ProgressType()
+}

@@ -1,0 +1,125 @@
+package serve
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/haftdev/haft/tool"
+)
+
+// patience is how long an answer to a question counts.
+const patience = 10 * time.Minute
+
+// answerID names the question within a request.
+const answerID = "permission"
+
+// A poll is the asking of a client's person about one call. In the newer era a
+// server cannot ask in the middle of a call: it gives the question as the result,
+// and the client calls again with the answer. The call has had no effect by then,
+// so it simply takes the whole way again; the answer is carried by the client and
+// bound by a signature to the tool, the input, the question and this process. For
+// clients of the older era the SDK asks and repeats the call by itself.
+type poll struct {
+	server   *Server
+	tool     string
+	input    json.RawMessage
+	request  *sdk.CallToolRequest
+	question *question // to be put to the person; nil if there is none
+}
+
+type question struct{ text, state string }
+
+func (s *Server) newPoll(name string, input json.RawMessage, req *sdk.CallToolRequest) *poll {
+	return &poll{server: s, tool: name, input: input, request: req}
+}
+
+// ask is [Call.Ask].
+func (p *poll) ask(c tool.Case, why tool.Verdict) tool.Verdict {
+	text := questionText(c, why)
+	if answer, ok := p.answered(text); ok {
+		return answer
+	}
+	if caps := p.request.ClientCapabilities(); caps == nil || caps.Elicitation == nil {
+		return tool.Verdict{
+			Behavior: tool.Deny, Rule: why.Rule, Origin: why.Origin, Suggestions: why.Suggestions,
+			Reason: "it needs approval, and the MCP client cannot ask anybody (it does not support elicitation)",
+		}
+	}
+	p.question = &question{text: text, state: p.sign(text, time.Now().Add(patience))}
+	return tool.Verdict{Behavior: tool.Deny, Reason: "the MCP client's person is being asked"}
+}
+
+// questionText is what the person reads before deciding.
+func questionText(c tool.Case, why tool.Verdict) string {
+	text := "Allow " + c.Tool.UserName()
+	if c.Tool.Summarize != nil {
+		if line := c.Tool.Summarize(c.Call); line != "" {
+			text += ": " + line
+		}
+	} else {
+		text += " with " + string(c.Call.Input)
+	}
+	if why.Message != "" {
+		text += "\n\n" + why.Message
+	}
+	const most = 4000
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "… (cut)"
+	}
+	return text
+}
+
+// answered returns the person's answer to the question, if this request brings it.
+func (p *poll) answered(text string) (tool.Verdict, bool) {
+	given, ok := p.request.Params.InputResponses[answerID].(*sdk.ElicitResult)
+	if !ok || !p.signed(text, p.request.Params.RequestState) {
+		return tool.Verdict{}, false
+	}
+	if decision, _ := given.Content["decision"].(string); given.Action == "accept" && decision == "allow" {
+		return tool.Verdict{Behavior: tool.Allow, Reason: "the MCP client's person allowed it"}, true
+	}
+	return tool.Verdict{Behavior: tool.Deny, Reason: "the MCP client's person did not allow it"}, true
+}
+
+// put gives the question to the client.
+func (p *poll) put() (*sdk.CallToolResult, error) {
+	return &sdk.CallToolResult{
+		InputRequests: sdk.InputRequestMap{answerID: &sdk.ElicitParams{
+			Mode: "form", Message: p.question.text, RequestedSchema: json.RawMessage(decisionSchema),
+		}},
+		RequestState: p.question.state,
+	}, nil
+}
+
+// decisionSchema has no default: agreeing to the form without looking allows nothing.
+const decisionSchema = `{"type":"object","properties":{"decision":{"type":"string","title":"Decision","enum":["allow","deny"]}},"required":["decision"]}`
+
+// sign makes the state that the client has to bring back.
+func (p *poll) sign(text string, until time.Time) string {
+	stamp := strconv.FormatInt(until.Unix(), 36)
+	return stamp + "." + p.seal(text, stamp)
+}
+
+// signed reports whether state is what sign made for this call and question, and
+// is not too old.
+func (p *poll) signed(text, state string) bool {
+	stamp, seal, _ := strings.Cut(state, ".")
+	until, err := strconv.ParseInt(stamp, 36, 64)
+	return err == nil && time.Now().Unix() <= until && hmac.Equal([]byte(seal), []byte(p.seal(text, stamp)))
+}
+
+func (p *poll) seal(text, stamp string) string {
+	mac := hmac.New(sha256.New, p.server.key)
+	for _, part := range []string{p.tool, string(p.input), text, stamp} {
+		fmt.Fprintf(mac, "%d:%s", len(part), part)
+	}
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}

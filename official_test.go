@@ -1,0 +1,313 @@
+package haft_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/haftdev/haft"
+	"github.com/haftdev/haft/wire"
+	"github.com/haftdev/haft/wire/wiretest"
+)
+
+// officialVersion is that of the SDK whose command line is driven here.
+const officialVersion = "0.3.325"
+
+// official returns options that start the official command line against a
+// scripted model. It is installed from npm on first use, and kept.
+func official(t *testing.T, s *scripted) *haft.Options {
+	t.Helper()
+	home, dir := t.TempDir(), t.TempDir()
+	return &haft.Options{
+		CLI: install(t),
+		Dir: dir,
+		Env: []string{
+			"PATH=" + os.Getenv("PATH"), "HOME=" + home, "CLAUDE_CONFIG_DIR=" + home, "TMPDIR=" + os.TempDir(), "IS_SANDBOX=1",
+			"ANTHROPIC_API_KEY=test", "ANTHROPIC_BASE_URL=" + s.URL, "CLAUDE_CODE_MAX_RETRIES=1",
+			"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1",
+		},
+		Model: "claude-sonnet-4-5",
+	}
+}
+
+func install(t *testing.T) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: the official command line is not installed")
+	}
+	npm, err := exec.LookPath("npm")
+	if err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal("npm is missing: it installs the official command line")
+		}
+		t.Skip("npm is missing: install it to test against the official command line")
+	}
+	arch := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
+	name := "@anthropic-ai/claude-agent-sdk-" + runtime.GOOS + "-" + arch
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = os.TempDir()
+	}
+	root := filepath.Join(cache, "haft-test", "official-"+officialVersion)
+	cli := filepath.Join(root, "node_modules", filepath.FromSlash(name), "claude")
+	if _, err := os.Stat(cli); err == nil {
+		return cli
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, npm, "install", "--prefix", root, "--no-audit", "--no-fund", name+"@"+officialVersion).CombinedOutput()
+	if err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatalf("install the official command line: %v\n%s", err, out)
+		}
+		t.Skipf("the official command line cannot be installed: %v\n%s", err, out)
+	}
+	return cli
+}
+
+// transcript runs a query and returns all of its messages.
+func transcript(t *testing.T, prompt string, opts *haft.Options) []haft.Message {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var all []haft.Message
+	for m, err := range haft.Query(ctx, prompt, opts) {
+		if err != nil {
+			t.Fatalf("after %d messages: %v", len(all), err)
+		}
+		all = append(all, m)
+		known(t, m)
+	}
+	return all
+}
+
+// known checks a message against the schema, and notes what package wire does
+// not know. That is no failure: newer versions say more.
+func known(t *testing.T, m haft.Message) {
+	t.Helper()
+	line, err := wire.Encode(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := wiretest.NewChecker().Foreign(line); err != nil {
+		t.Error(err)
+	}
+	if u, ok := m.(*wire.Unknown); ok {
+		t.Logf("not known: %s", u.Line)
+	} else if extra := wiretest.Extra(m); len(extra) > 0 {
+		t.Logf("not known in %v: %s", m.Tag(), strings.Join(extra, ", "))
+	}
+}
+
+func find[M haft.Message](all []haft.Message) []M {
+	var found []M
+	for _, m := range all {
+		if m, ok := m.(M); ok {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+func TestOfficialCommandLineRunsTools(t *testing.T) {
+	leakless(t)
+	s := script(t, []object{say("I look."), use("toolu_1", "Bash", object{"command": "echo $((6*7))"})}, []object{say("It is 42.")})
+	opts := official(t, s)
+	opts.Mode = haft.BypassPermissions
+	opts.PartialMessages = true
+	all := transcript(t, "compute", opts)
+
+	results := find[*haft.Result](all)
+	if len(results) != 1 || results[0].Result != "It is 42." {
+		t.Fatalf("results: %+v", results)
+	}
+	if len(find[*haft.Init](all)) != 1 {
+		t.Error("there is not one init")
+	}
+	var stdout string
+	for _, u := range find[*haft.User](all) {
+		if out, err := haft.OutputOf[haft.BashOutput](u); err == nil {
+			stdout = out.Stdout
+		}
+	}
+	if stdout != "42" {
+		t.Errorf("the tool's output is %q", stdout)
+	}
+	text := ""
+	for _, e := range find[*haft.StreamEvent](all) {
+		piece, _ := e.TextDelta()
+		text += piece
+	}
+	if text != "I look.It is 42." {
+		t.Errorf("the pieces make %q", text)
+	}
+}
+
+func TestOfficialCommandLineAsksForPermission(t *testing.T) {
+	leakless(t)
+	s := script(t,
+		[]object{use("toolu_1", "Bash", object{"command": "touch one"})},
+		[]object{use("toolu_2", "Bash", object{"command": "touch two"})})
+	opts := official(t, s)
+	var asked []string
+	opts.CanUseTool = func(_ context.Context, r *haft.ToolRequest) (*haft.Permission, error) {
+		asked = append(asked, r.ToolUseID)
+		if r.ToolUseID == "toolu_1" {
+			return haft.AllowInput(map[string]string{"command": "touch changed"})
+		}
+		return haft.Deny("not two"), nil
+	}
+	all := transcript(t, "touch", opts)
+	if len(asked) != 2 {
+		t.Errorf("asked about %v", asked)
+	}
+	for name, want := range map[string]bool{"one": false, "changed": true, "two": false} {
+		_, err := os.Stat(filepath.Join(opts.Dir, name))
+		if (err == nil) != want {
+			t.Errorf("%s exists: %v", name, err == nil)
+		}
+	}
+	var last haft.ToolAnswer
+	for _, u := range find[*haft.User](all) {
+		for _, a := range haft.ToolAnswers(u) {
+			last = a
+		}
+	}
+	if !last.Failed || !strings.Contains(last.Text, "not two") {
+		t.Errorf("the model reads %+v", last)
+	}
+}
+
+func TestOfficialCommandLineCallsHooksAndTools(t *testing.T) {
+	leakless(t)
+	s := script(t,
+		[]object{use("toolu_1", "mcp__calc__add", object{"a": 2, "b": 3})},
+		[]object{use("toolu_2", "Bash", object{"command": "touch one"})})
+	opts := official(t, s)
+	opts.Mode = haft.BypassPermissions
+	opts.MCPServers = map[string]haft.MCPServer{"calc": calculator()}
+	var events []string
+	note := func(out *haft.HookOutput) func(context.Context, *haft.HookInput) (*haft.HookOutput, error) {
+		return func(_ context.Context, in *haft.HookInput) (*haft.HookOutput, error) {
+			events = append(events, in.HookEventName+" "+in.ToolName)
+			return out, nil
+		}
+	}
+	opts.Hooks = []haft.Hook{
+		{Event: haft.PostToolUse, Matcher: "mcp__calc__add", Func: note(haft.AddContext("well added"))},
+		{Event: haft.PreToolUse, Matcher: "Bash", Func: note(haft.DenyCall("no touching"))},
+	}
+	all := transcript(t, "go", opts)
+	if got := strings.Join(events, ", "); got != "PostToolUse mcp__calc__add, PreToolUse Bash" {
+		t.Errorf("hooks that ran: %s", got)
+	}
+	var texts []string
+	for _, u := range find[*haft.User](all) {
+		for _, a := range haft.ToolAnswers(u) {
+			texts = append(texts, a.Text)
+		}
+	}
+	if len(texts) != 2 || texts[0] != "5" || !strings.Contains(texts[1], "no touching") {
+		t.Errorf("the model reads %q", texts)
+	}
+}
+
+func TestOfficialCommandLineFillsAStruct(t *testing.T) {
+	leakless(t)
+	s := script(t, []object{use("toolu_1", "StructuredOutput", object{"a": 2, "b": 3})})
+	got, _, err := haft.QueryInto[sum](t.Context(), "two numbers", official(t, s))
+	if err != nil || got != (sum{2, 3}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestOfficialCommandLineIsControlled(t *testing.T) {
+	leakless(t)
+	s := script(t, []object{use("toolu_1", "Bash", object{"command": "tail -f /dev/null"})}, []object{say("Hello again.")})
+	opts := official(t, s)
+	opts.Mode = haft.BypassPermissions
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	c, err := haft.NewClient(ctx, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if len(c.Info().Models) == 0 {
+		t.Error("it offers no models")
+	}
+	session := ""
+	for m, err := range c.Turn("sleep") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		known(t, m)
+		switch m := m.(type) {
+		case *haft.Assistant:
+			if len(haft.ToolUses(m)) == 0 {
+				continue
+			}
+			if _, err := c.Interrupt(ctx); err != nil {
+				t.Error(err)
+			}
+		case *haft.Result:
+			session = m.SessionID
+			if m.Subtype != wire.ResultDuringExecution {
+				t.Errorf("the interrupted turn ended with %s", m.Subtype)
+			}
+		}
+	}
+	if err := c.SetMode(ctx, haft.Plan); err != nil {
+		t.Error(err)
+	}
+	if model, err := c.SetModel(ctx, "claude-haiku-4-5"); err != nil || !strings.Contains(model, "haiku") {
+		t.Errorf("SetModel = %s, %v", model, err)
+	}
+	for m, err := range c.Turn("hello") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if init, ok := m.(*haft.Init); ok && (init.PermissionMode != "plan" || !strings.Contains(init.Model, "haiku")) {
+			t.Errorf("the next turn begins with mode %s, model %s", init.PermissionMode, init.Model)
+		}
+	}
+	if u, err := c.ContextUsage(ctx); err != nil || u.MaxTokens == 0 {
+		t.Errorf("ContextUsage = %+v, %v", u, err)
+	}
+	if _, err := c.MCPStatus(ctx); err != nil {
+		t.Error(err)
+	}
+	pid := c.Info().PID
+	if err := c.Close(); err != nil || pid != 0 && !gone(pid) {
+		t.Errorf("Close = %v, process %d gone: %v", err, pid, gone(pid))
+	}
+	listed(t, opts, session)
+}
+
+// listed checks that the session is found and read.
+func listed(t *testing.T, opts *haft.Options, id string) {
+	t.Helper()
+	where := &haft.SessionsOptions{Dir: opts.Dir, ConfigDir: configDir(opts)}
+	list, err := haft.Sessions(where)
+	if err != nil || len(list) != 1 || list[0].ID != id || list[0].FirstPrompt != "sleep" {
+		t.Fatalf("sessions: %+v, %v; want %s", list, err, id)
+	}
+	messages, err := haft.SessionMessages(id, where)
+	if err != nil || len(messages) < 4 || messages[0].Type != "user" {
+		t.Errorf("messages: %+v, %v", messages, err)
+	}
+}
+
+func configDir(opts *haft.Options) string {
+	for _, v := range opts.Env {
+		if dir, ok := strings.CutPrefix(v, "CLAUDE_CONFIG_DIR="); ok {
+			return dir
+		}
+	}
+	return ""
+}
