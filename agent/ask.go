@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -157,5 +156,3 @@ func (a *Agent) settings() settings {
 	defer a.mu.Unlock()
 	return a.set
 }
-
-var errEmptySummary = errors.New("the model gave no summary")

@@ -17,7 +17,7 @@ import (
 )
 
 // A turn is everything between a prompt and its result. It belongs to the
-// goroutine that runs it, but for interrupt.
+// goroutine that runs it, but for stop, which an interrupt calls.
 type turn struct {
 	a       *Agent
 	prompt  Prompt
@@ -39,7 +39,7 @@ type turn struct {
 	shown    *counter      // results that front ends were told
 	asked    askedAbout
 	undo     []func() // ends what was allowed for the turn
-	batch    *sched.Batch
+	arriving *answer  // the answer whose calls have no results yet
 	attempts attempts
 
 	res   Result
@@ -88,9 +88,6 @@ func newTurn(ctx context.Context, a *Agent, p Prompt) *turn {
 	t.res = Result{UUID: session.NewUUID(), Origin: p.Origin, Command: p.command}
 	return t
 }
-
-// interrupt stops the turn. It may be called from anywhere.
-func (t *turn) interrupt(why error) { t.stop(why) }
 
 // run takes the turn from its prompt to its result, which comes whatever happens.
 func (t *turn) run() {
@@ -227,13 +224,10 @@ func (t *turn) hear(blocks ...model.Block) {
 // sent, and there is a result.
 func (t *turn) finish(reason Reason) {
 	a := t.a
-	if b := t.batch; b != nil { // only after a crash
-		b.Interrupt(context.Canceled)
-		b.End()
-		for range b.Outcomes() {
-		}
-	}
 	t.stop(context.Canceled)
+	if t.arriving != nil { // it crashed
+		t.arriving.salvage()
+	}
 	t.free()
 	t.feed.Close()
 	<-t.relayed

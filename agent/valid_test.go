@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -279,6 +280,36 @@ func TestPanicInTheLoop(t *testing.T) {
 		}
 		sendable(t, a, f)
 	})
+}
+
+// A crash in the middle of an answer leaves what happened in the conversation.
+func TestCrashedAnywhere(t *testing.T) {
+	for n := 0; ; n++ {
+		more := true
+		synctest.Test(t, func(t *testing.T) {
+			f, o, written := rich(t)
+			pace := f.answers[0].before
+			more = n < len(f.answers[0].events)
+			f.answers[0].before = func(ctx context.Context, i int) {
+				pace(ctx, i)
+				if i == n {
+					panic("a fault in a client")
+				}
+			}
+			a := start(t, o)
+			res := result(t, run(t, a, "go"))
+			if more && (res.Reason != agent.Crashed || !strings.Contains(res.Errors[0], "a fault in a client")) {
+				t.Errorf("crashed at event %d: %s %v", n, res.Reason, res.Errors)
+			}
+			sent := sendable(t, a, f)
+			if said := strings.Contains(fmt.Sprint(sent), "written"); said != (written.Load() > 0) {
+				t.Errorf("crashed at event %d: a call ran %d times, and the model is told: %v", n, written.Load(), said)
+			}
+		})
+		if !more {
+			break
+		}
+	}
 }
 
 // An interrupt is answered at once, also while the model is silent.
