@@ -64,12 +64,18 @@ func (ans *answer) interrupted() {
 	clear(ans.texts)
 }
 
+// unfinished reports whether an answer cannot end with a block: with a thought, or,
+// if it broke off, with a call of the provider's own whose result did not come.
+func (ans *answer) unfinished(last model.Block) bool {
+	return thought(last) || ans.stop == nil && (last.Type == "server_tool_use" || last.Type == "mcp_tool_use")
+}
+
 // commit makes the answer part of the conversation, as far as it is whole. It
 // reports whether there was anything of it.
 func (ans *answer) commit() (bool, error) {
 	t := ans.t
 	whole := len(ans.blocks)
-	for whole > ans.kept && thought(ans.blocks[whole-1]) {
+	for whole > ans.kept && ans.unfinished(ans.blocks[whole-1]) {
 		whole--
 	}
 	failed := ans.keep(whole)

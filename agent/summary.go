@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	_ "embed"
 	"errors"
 	"strings"
@@ -89,10 +90,10 @@ func summaryQuestion(instructions string) model.Block {
 func (t *turn) oneAnswer(req *model.Request) (string, error) {
 	var answer []model.Block
 	var usage model.Usage
-	began := time.Now()
+	name, began := req.Model, time.Now()
 	defer func() {
 		t.res.APITime += time.Since(began)
-		t.a.Spend(req.Model, usage)
+		t.a.Spend(name, usage)
 	}()
 	for ev, err := range t.a.opts.Model.Stream(t.asking, req) {
 		if err != nil {
@@ -102,7 +103,7 @@ func (t *turn) oneAnswer(req *model.Request) (string, error) {
 		case model.Retry:
 			t.a.out.put(Retrying{ev})
 		case model.Start:
-			answer, usage = nil, ev.Usage
+			answer, usage, name = nil, ev.Usage, cmp.Or(ev.Model, name)
 		case model.BlockStop:
 			answer = append(answer, ev.Block)
 		case model.Stop:

@@ -282,6 +282,30 @@ func TestPanicInTheLoop(t *testing.T) {
 	})
 }
 
+// A search of the provider's own that was cut before its result is not sent back.
+func TestCutInTheProvidersOwnTool(t *testing.T) {
+	search := model.Block{Type: "server_tool_use", Raw: []byte(`{"type":"server_tool_use","id":"s","name":"web_search","input":{}}`)}
+	whole := says(text("Searching."), search)
+	stalled := reply{events: whole.events, before: func(ctx context.Context, i int) {
+		if i == len(whole.events)-1 {
+			<-ctx.Done()
+		}
+	}}
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{t: t, answers: []reply{stalled}}
+		a := start(t, world(f))
+		a.Send(userSays("search"))
+		for ev := range a.Run(t.Context()) {
+			if s, ok := ev.(agent.Said); ok && s.Block.Type == search.Type {
+				a.Interrupt("")
+			}
+		}
+		if sent := sendable(t, a, f); strings.Contains(fmt.Sprint(sent), "server_tool_use") {
+			t.Errorf("it is sent back: %+v", sent)
+		}
+	})
+}
+
 // A crash in the middle of an answer leaves what happened in the conversation.
 func TestCrashedAnywhere(t *testing.T) {
 	for n := 0; ; n++ {
