@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -18,12 +17,13 @@ type answer struct {
 	t         *turn
 	requested time.Time
 
-	start  model.Start
-	blocks []model.Block // those that are whole
-	uuids  []string      // what they are named in the journal
-	kept   int           // how many of them are in the journal
-	stop   *model.Stop   // nil if it broke off
-	usage  model.Usage
+	start     model.Start
+	blocks    []model.Block // those that are whole
+	uuids     []string      // what they are named in the journal
+	kept      int           // how many of them are in the journal
+	stop      *model.Stop   // nil if it broke off
+	committed bool          // it is part of the conversation
+	usage     model.Usage
 
 	calls    *sched.Batch             // nil until there is one
 	unwatch  func() bool              // lets interrupts no longer reach them
@@ -61,9 +61,7 @@ func (ans *answer) read(ctx context.Context, req *model.Request) {
 	if ans.stop == nil && ans.err == nil {
 		ans.err = &model.Error{Kind: model.ConnectionLost, Message: "the model's answer broke off"}
 	}
-	for _, in := range ans.inputs {
-		in.Discard()
-	}
+	ans.discardCalls()
 	if ans.calls != nil {
 		ans.calls.End()
 	}
@@ -102,6 +100,8 @@ func (ans *answer) begin(ev model.Start) bool {
 		return false
 	}
 	ans.retract()
+	ans.discardCalls()
+	clear(ans.texts)
 	ans.start, ans.usage = ev, ev.Usage
 	ttft := time.Since(ans.requested)
 	if ans.t.res.TTFT == 0 {
@@ -109,6 +109,14 @@ func (ans *answer) begin(ev model.Start) bool {
 	}
 	ans.t.a.out.put(Streamed{Event: ev, TTFT: ttft})
 	return true
+}
+
+// discardCalls takes back the calls that are not whole.
+func (ans *answer) discardCalls() {
+	for _, in := range ans.inputs {
+		in.Discard()
+	}
+	clear(ans.inputs)
 }
 
 func (ans *answer) open(ev model.BlockStart) {
@@ -132,7 +140,7 @@ func (ans *answer) startCalls() {
 		Tools: t.tools, Agent: t.a.opts.Agent, Repeats: t.repeats,
 		CallID: func(int) string { return ans.nextCall },
 	})
-	t.batch = ans.calls
+	t.arriving = ans
 	ans.unwatch = context.AfterFunc(t.asking, func() { ans.calls.Interrupt(context.Cause(t.asking)) })
 }
 
@@ -181,94 +189,6 @@ func (ans *answer) close(ev model.BlockStop) bool {
 		in.Close()
 	}
 	return true
-}
-
-func (ans *answer) said(i int) Said {
-	return Said{UUID: ans.uuids[i], MessageID: ans.start.ID, Model: ans.start.Model, Block: ans.blocks[i], Usage: ans.usage, Agent: ans.t.a.opts.Agent}
-}
-
-// keep writes the first n blocks down.
-func (ans *answer) keep(n int) error {
-	var entries []session.Entry
-	for i := ans.kept; i < n; i++ {
-		entries = append(entries, ans.entry(ans.uuids[i], ans.blocks[i:i+1:i+1]))
-	}
-	if entries == nil && ans.stop != nil && n > 0 { // the calls before it did not know how it ends
-		entries = append(entries, ans.entry("", nil))
-	}
-	if entries == nil {
-		return nil
-	}
-	if err := ans.t.journal.Append(ans.t.lasting, entries...); err != nil {
-		ans.journal = true
-		return fmt.Errorf("write the answer down: %w", err)
-	}
-	ans.kept = n
-	return nil
-}
-
-func (ans *answer) entry(uuid string, blocks []model.Block) session.Entry {
-	m := &session.Message{Role: model.Assistant, Content: blocks, ID: ans.start.ID, Model: ans.start.Model, Usage: ans.usage}
-	if ans.stop != nil {
-		m.StopReason = ans.stop.Reason
-	}
-	return session.Entry{UUID: uuid, Agent: ans.t.a.opts.Agent, Message: m}
-}
-
-// retract takes back what was said and is not in the journal.
-func (ans *answer) retract() {
-	if ans.kept == len(ans.blocks) {
-		return
-	}
-	ans.t.a.out.put(Retracted{MessageID: ans.start.ID, UUIDs: ans.uuids[ans.kept:]})
-	ans.blocks, ans.uuids = ans.blocks[:ans.kept], ans.uuids[:ans.kept]
-}
-
-// interrupted keeps of a broken answer what a person has seen of its last text.
-func (ans *answer) interrupted() {
-	for _, b := range ans.texts {
-		block := model.TextOf(b.String())
-		if blank(block) {
-			continue
-		}
-		ans.blocks, ans.uuids = append(ans.blocks, block), append(ans.uuids, session.NewUUID())
-		said := ans.said(len(ans.blocks) - 1)
-		said.Aborted = true
-		ans.t.a.out.put(said)
-	}
-	clear(ans.texts)
-}
-
-// commit makes the answer part of the conversation, as far as it is whole. It
-// reports whether there was anything of it.
-func (ans *answer) commit() (bool, error) {
-	t := ans.t
-	whole := len(ans.blocks)
-	for whole > ans.kept && thought(ans.blocks[whole-1]) {
-		whole--
-	}
-	failed := ans.keep(whole)
-	ans.retract()
-	t.a.mu.Lock()
-	defer t.a.mu.Unlock()
-	said, err := t.a.talk.answer(ans.blocks)
-	if ans.start.ID != "" || ans.usage != (model.Usage{}) {
-		t.a.ledger.spent(ans.model(), ans.usage)
-		t.res.Usage = t.res.Usage.Add(ans.usage)
-	}
-	if ans.stop != nil {
-		t.a.ledger.answered(ans.usage)
-	} else {
-		t.a.ledger.add(ans.blocks...)
-	}
-	return said, errors.Join(failed, err)
-}
-
-func (ans *answer) model() string {
-	if ans.start.Model != "" {
-		return ans.start.Model
-	}
-	return ans.t.a.set.model
 }
 
 // failure returns the model's error that ended the answer; nil if none did.

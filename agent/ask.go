@@ -1,10 +1,9 @@
 package agent
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/haftdev/haft/model"
@@ -121,8 +120,8 @@ func (t *turn) overflow(e *model.Error) Reason {
 	return t.giveUp(PromptTooLong, e)
 }
 
-// strip takes images and documents out of what was just said, if the provider may
-// have refused the request because of them: they would be sent for ever.
+// strip takes out what the provider may have refused, and reports whether there
+// was any such thing: it would be sent for ever. It does so once in a turn.
 func (t *turn) strip(e *model.Error) bool {
 	if t.attempts.stripped {
 		return false
@@ -130,33 +129,10 @@ func (t *turn) strip(e *model.Error) bool {
 	t.attempts.stripped = true
 	t.a.mu.Lock()
 	defer t.a.mu.Unlock()
-	return t.a.talk.strip(fmt.Sprintf("[Removed, because the model's API refused it: %s]", e.Message))
-}
-
-// strip replaces media in what was heard since the last answer.
-func (c *conversation) strip(with string) (found bool) {
-	heard := slices.Clone(c.heard)
-	for i, b := range heard {
-		switch {
-		case b.Type == "image" || b.Type == "document":
-			heard[i], found = model.TextOf(with), true
-		case b.Type == model.ToolResult:
-			heard[i].Content = slices.Clone(b.Content)
-			for j, m := range heard[i].Content {
-				if m.Type == tool.ImageBlock || m.Type == tool.DocumentBlock {
-					heard[i].Content[j], found = tool.Block{Type: tool.TextBlock, Text: with}, true
-				}
-			}
-		}
+	if strings.Contains(e.Message, "thinking") || strings.Contains(e.Message, "signature") {
+		return t.a.talk.stripThoughts()
 	}
-	if !found {
-		return false
-	}
-	if c.sent {
-		c.history = *c.history.Prefix(c.history.Len() - 1)
-	}
-	c.heard, c.sent = heard, false
-	return true
+	return t.a.talk.stripMedia("[Removed, because the model's API refused it: " + e.Message + "]")
 }
 
 // estimate is how many tokens the next request has. It is called with mu held.
@@ -180,5 +156,3 @@ func (a *Agent) settings() settings {
 	defer a.mu.Unlock()
 	return a.set
 }
-
-var errEmptySummary = errors.New("the model gave no summary")

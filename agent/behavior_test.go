@@ -107,6 +107,10 @@ func TestEndings(t *testing.T) {
 			})},
 			want: agent.Completed, text: "No picture.", requests: 3, heard: "could not process image",
 		},
+		"thoughts that another provider does not take": {
+			answers: []reply{says(thinks("Hm."), say("a", "1")), {err: &model.Error{Kind: model.InvalidRequest, Status: 400, Message: "invalid signature in thinking block"}}, says(text("Fine."))},
+			want:    agent.Completed, text: "Fine.", requests: 3, heard: `[{"type":"tool_use","id":"a"`,
+		},
 		"a bad request": {
 			answers: []reply{{err: &model.Error{Kind: model.InvalidRequest, Status: 400, Message: "bad block"}}}, want: agent.APIError, text: "API error: bad block (status 400)", requests: 1,
 		},
@@ -432,6 +436,29 @@ func TestStructured(t *testing.T) {
 			}
 			sendable(t, a, f)
 		})
+	}
+}
+
+// What a person sends is made sendable, or it would be refused for ever after.
+func TestUnreadablePrompts(t *testing.T) {
+	f := &fake{t: t}
+	a := start(t, world(f))
+	a.Send(agent.Prompt{})
+	a.Send(agent.Prompt{Content: []model.Block{text(" "), {Type: "image", Raw: []byte(`{"type":`)}, text("look")}})
+	for _, r := range of[agent.Result](run(t, a)) {
+		if r.Reason != agent.Completed {
+			t.Errorf("%s %v", r.Reason, r.Errors)
+		}
+	}
+	inOrder(t, f.requests[1].raw, "(empty message)", "could not be read", "look")
+}
+
+func TestBudgetThatCannotBeKept(t *testing.T) {
+	f := &fake{t: t, answers: []reply{says(say("a", "1")), says(say("b", "2"))}}
+	o := world(f)
+	o.Limits.BudgetUSD = 1
+	if n := of[agent.Notice](run(t, start(t, o), "go")); len(n) != 1 || n[0].Tag != "budget" {
+		t.Errorf("%+v", n)
 	}
 }
 

@@ -43,9 +43,10 @@ func (c *conversation) load(h *model.History) error {
 	return nil
 }
 
-// hear adds what our side says. Results come before anything else in a message.
+// hear adds what our side says. Results come before anything else in a message,
+// and there is one for each call.
 func (c *conversation) hear(blocks ...model.Block) {
-	blocks = slices.DeleteFunc(slices.Clone(blocks), blank)
+	blocks = slices.DeleteFunc(slices.Clone(blocks), func(b model.Block) bool { return blank(b) || !c.expected(b) })
 	if len(blocks) == 0 {
 		return
 	}
@@ -53,13 +54,22 @@ func (c *conversation) hear(blocks ...model.Block) {
 		c.history = *c.history.Prefix(c.history.Len() - 1)
 		c.sent = false
 	}
-	for _, b := range blocks {
-		if b.Type == model.ToolResult {
-			c.open = slices.DeleteFunc(c.open, func(id string) bool { return id == b.UseID })
-		}
-	}
 	c.heard = append(c.heard, blocks...)
 	slices.SortStableFunc(c.heard, func(a, b model.Block) int { return rank(a) - rank(b) })
+}
+
+// expected reports whether a block has its place in the conversation, which a
+// result has once, after its call.
+func (c *conversation) expected(b model.Block) bool {
+	if b.Type != model.ToolResult {
+		return true
+	}
+	at := slices.Index(c.open, b.UseID)
+	if at < 0 {
+		return false
+	}
+	c.open = slices.Delete(c.open, at, at+1)
+	return true
 }
 
 func rank(b model.Block) int {
@@ -124,7 +134,9 @@ func uses(blocks []model.Block) (ids []string) {
 // sendable returns the blocks of an answer in a form in which it can be sent back:
 // no blank text, and no thought at the end, which an API takes for unfinished.
 func sendable(blocks []model.Block) []model.Block {
-	blocks = slices.DeleteFunc(slices.Clone(blocks), blank)
+	blocks = slices.DeleteFunc(slices.Clone(blocks), func(b model.Block) bool {
+		return blank(b) || b.Raw != nil && !json.Valid(b.Raw)
+	})
 	for len(blocks) > 0 && thought(blocks[len(blocks)-1]) {
 		blocks = blocks[:len(blocks)-1]
 	}

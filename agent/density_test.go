@@ -23,8 +23,8 @@ import (
 // end, and they cost little while they are idle.
 func TestDensity(t *testing.T) {
 	sessions := 1000
-	if testing.Short() {
-		sessions = 100
+	if testing.Short() || raced {
+		sessions = 150
 	}
 	const budget = 300 << 10
 	payload := json.RawMessage(`{"say":"` + strings.Repeat("x", 2000) + `"}`)

@@ -196,6 +196,16 @@ func events(id string, stop model.StopReason, blocks ...model.Block) []model.Eve
 	return append(evs, model.Stop{Reason: stop, Usage: model.Usage{Input: 10, Output: 5}})
 }
 
+// blocksOf returns the blocks of an answer.
+func blocksOf(r reply) (blocks []model.Block) {
+	for _, ev := range r.events {
+		if s, ok := ev.(model.BlockStop); ok {
+			blocks = append(blocks, s.Block)
+		}
+	}
+	return blocks
+}
+
 func halves(s string) []string {
 	if len(s) < 2 {
 		return []string{s}

@@ -37,14 +37,16 @@ func (l *ledger) spent(name string, u model.Usage) {
 	l.total[name] = total
 }
 
-// cost is what the session has cost, as far as it is known.
-func (a *Agent) cost() (usd float64) {
+// cost is what the session has cost, and whether all of it is known.
+func (a *Agent) cost() (usd float64, known bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	known = true
 	for _, u := range a.ledger.total {
 		usd += u.Cost
+		known = known && !u.Unpriced
 	}
-	return usd
+	return usd, known
 }
 
 // answered notes how full the context is after an answer.

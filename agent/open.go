@@ -2,6 +2,7 @@ package agent
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -19,9 +20,6 @@ func (t *turn) open() Reason {
 		notes = started.Notes
 	}
 	said := t.a.submit(t, t.prompt)
-	if end := t.stopped(false); end != "" {
-		return end
-	}
 	if said.Blocked() || said.Stop {
 		t.res.Text = "The prompt was not sent: " + cmp.Or(said.Reason, said.StopReason, "a hook blocked it") + "."
 		return StoppedByHook
@@ -78,14 +76,30 @@ func (t *turn) unnamed() (names []string) {
 // take puts a prompt into the conversation.
 func (t *turn) take(p Prompt, content []model.Block) error {
 	t.res.Prompts = append(t.res.Prompts, p)
-	if !slices.ContainsFunc(content, func(b model.Block) bool { return !blank(b) }) {
-		content = []model.Block{model.TextOf("(empty message)")}
-	}
+	content = readable(content)
 	kind := Prompted
 	if p.Origin == TaskNotification {
 		kind = Notified
 	}
 	return t.addPrompt(kind, p.UUID, &p, content...)
+}
+
+// readable returns what a person sent in a form that can be sent on: a part that
+// is no block, or a message that says nothing, would be refused for ever after.
+func readable(content []model.Block) []model.Block {
+	var said []model.Block
+	for _, b := range content {
+		if _, err := json.Marshal(b); err != nil {
+			b = model.TextOf("[A part of the message could not be read: " + err.Error() + "]")
+		}
+		if !blank(b) {
+			said = append(said, b)
+		}
+	}
+	if said == nil {
+		said = []model.Block{model.TextOf("(empty message)")}
+	}
+	return said
 }
 
 // join takes in what was said while the turn ran. It is called at a boundary: the

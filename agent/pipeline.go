@@ -73,7 +73,7 @@ func (t *turn) askPerson(ctx context.Context, c tool.Case, question tool.Verdict
 	t.asked.add(c.Call.ID)
 	t.a.out.put(Waiting{CallID: c.Call.ID, UseID: c.Call.UseID, Tool: c.Call.Tool, Agent: c.Call.Agent})
 	if t.a.opts.Hooks != nil {
-		go t.a.fire(ctx, hook.Notification{Message: fmt.Sprintf("haft needs your permission to use %s", c.Call.Tool), Type: "permission_prompt"})
+		go t.a.fire(t.lasting, hook.Notification{Message: fmt.Sprintf("haft needs your permission to use %s", c.Call.Tool), Type: "permission_prompt"})
 	}
 	return t.a.opts.Person.Ask(ctx, c, question)
 }

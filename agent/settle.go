@@ -42,7 +42,7 @@ func (t *turn) settle(ans *answer) Reason {
 
 // goOn prepares the next request after calls.
 func (t *turn) goOn(ans *answer) Reason {
-	t.attempts.cut, t.attempts.paused, t.attempts.empty, t.attempts.stopBlocks = 0, 0, 0, 0
+	t.attempts = attempts{reminded: t.attempts.reminded, misshapen: t.attempts.misshapen, stripped: t.attempts.stripped, unpriced: t.attempts.unpriced}
 	var err error
 	switch e := ans.failure(); {
 	case e != nil:
@@ -64,7 +64,7 @@ func (t *turn) collect(ans *answer) (calls int, end Reason) {
 	}
 	defer func() {
 		ans.unwatch()
-		t.batch = nil
+		t.arriving = nil
 	}()
 	var outcomes []*sched.Outcome
 	var results []model.Block

@@ -17,7 +17,7 @@ import (
 )
 
 // A turn is everything between a prompt and its result. It belongs to the
-// goroutine that runs it, but for interrupt.
+// goroutine that runs it, but for stop, which an interrupt calls.
 type turn struct {
 	a       *Agent
 	prompt  Prompt
@@ -39,7 +39,7 @@ type turn struct {
 	shown    *counter      // results that front ends were told
 	asked    askedAbout
 	undo     []func() // ends what was allowed for the turn
-	batch    *sched.Batch
+	arriving *answer  // the answer whose calls have no results yet
 	attempts attempts
 
 	res   Result
@@ -52,11 +52,12 @@ type attempts struct {
 	cut        int // answers in a row that were too long
 	paused     int // answers in a row that the provider paused
 	empty      int
-	reminded   int // of the structured answer
-	misshapen  int // structured answers
-	stopBlocks int // Stop hooks in a row that did not let the turn end
-	overflows  int // of the context
-	stripped   bool
+	reminded   int  // of the structured answer
+	misshapen  int  // structured answers
+	stopBlocks int  // Stop hooks in a row that did not let the turn end
+	overflows  int  // of the context
+	stripped   bool // what a provider refused was taken out
+	unpriced   bool // the person was told that the budget cannot be kept
 }
 
 // interruption is why a person's interrupt ended a turn.
@@ -87,9 +88,6 @@ func newTurn(ctx context.Context, a *Agent, p Prompt) *turn {
 	t.res = Result{UUID: session.NewUUID(), Origin: p.Origin, Command: p.command}
 	return t
 }
-
-// interrupt stops the turn. It may be called from anywhere.
-func (t *turn) interrupt(why error) { t.stop(why) }
 
 // run takes the turn from its prompt to its result, which comes whatever happens.
 func (t *turn) run() {
@@ -140,7 +138,15 @@ func (t *turn) withinLimits() Reason {
 	if limits.Turns > 0 && t.res.Requests >= limits.Turns {
 		return t.fail(MaxTurns, fmt.Errorf("reached maximum number of turns (%d)", limits.Turns))
 	}
-	if cost := t.a.cost(); limits.BudgetUSD > 0 && cost >= limits.BudgetUSD {
+	if limits.BudgetUSD == 0 {
+		return ""
+	}
+	cost, known := t.a.cost()
+	if !known && !t.attempts.unpriced {
+		t.attempts.unpriced = true
+		t.a.out.put(Notice{Level: "warning", Tag: "budget", Text: "The price of the model is not known: the budget cannot be kept."})
+	}
+	if cost >= limits.BudgetUSD {
 		return t.fail(BudgetExhausted, fmt.Errorf("reached maximum budget ($%g): $%.4f were spent", limits.BudgetUSD, cost))
 	}
 	return ""
@@ -218,13 +224,10 @@ func (t *turn) hear(blocks ...model.Block) {
 // sent, and there is a result.
 func (t *turn) finish(reason Reason) {
 	a := t.a
-	if b := t.batch; b != nil { // only after a crash
-		b.Interrupt(context.Canceled)
-		b.End()
-		for range b.Outcomes() {
-		}
-	}
 	t.stop(context.Canceled)
+	if t.arriving != nil { // it crashed
+		t.arriving.salvage()
+	}
 	t.free()
 	t.feed.Close()
 	<-t.relayed

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -180,6 +182,25 @@ func TestCutAnywhere(t *testing.T) {
 	}
 }
 
+// A client that begins an answer again takes back what it had said before, the
+// calls that were not whole included. Once a call was, it is too late for that.
+func TestBegunAgain(t *testing.T) {
+	whole := says(text("Let me see."), say("a", "one"), say("b", "two"))
+	for n := range len(whole.events) {
+		f := &fake{t: t, answers: []reply{{events: append(slices.Clone(whole.events[:n]), whole.events...)}}}
+		a := start(t, world(f))
+		res := result(t, run(t, a, "go"))
+		want := 2
+		if at := lastStop(whole.events[:n]); at >= 0 {
+			want = whole.events[at].(model.BlockStop).Index // the text comes before them
+		}
+		if res.Reason != agent.Completed || res.Calls != want {
+			t.Errorf("begun again after %d events: %s after %d calls, want %d", n, res.Reason, res.Calls, want)
+		}
+		sendable(t, a, f)
+	}
+}
+
 // lastStop returns the index of the last event that ends a call, or -1.
 func lastStop(evs []model.Event) int {
 	last := -1
@@ -259,6 +280,36 @@ func TestPanicInTheLoop(t *testing.T) {
 		}
 		sendable(t, a, f)
 	})
+}
+
+// A crash in the middle of an answer leaves what happened in the conversation.
+func TestCrashedAnywhere(t *testing.T) {
+	for n := 0; ; n++ {
+		more := true
+		synctest.Test(t, func(t *testing.T) {
+			f, o, written := rich(t)
+			pace := f.answers[0].before
+			more = n < len(f.answers[0].events)
+			f.answers[0].before = func(ctx context.Context, i int) {
+				pace(ctx, i)
+				if i == n {
+					panic("a fault in a client")
+				}
+			}
+			a := start(t, o)
+			res := result(t, run(t, a, "go"))
+			if more && (res.Reason != agent.Crashed || !strings.Contains(res.Errors[0], "a fault in a client")) {
+				t.Errorf("crashed at event %d: %s %v", n, res.Reason, res.Errors)
+			}
+			sent := sendable(t, a, f)
+			if said := strings.Contains(fmt.Sprint(sent), "written"); said != (written.Load() > 0) {
+				t.Errorf("crashed at event %d: a call ran %d times, and the model is told: %v", n, written.Load(), said)
+			}
+		})
+		if !more {
+			break
+		}
+	}
 }
 
 // An interrupt is answered at once, also while the model is silent.
