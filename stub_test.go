@@ -18,11 +18,19 @@ import (
 )
 
 // The tests start this test binary as the command line. HAFT_STUB says how it
-// behaves.
+// behaves; the examples, which start what HAFT_CLI names, get one that plays
+// their agent.
 func TestMain(m *testing.M) {
 	if how := os.Getenv("HAFT_STUB"); how != "" {
 		os.Exit(stub(how))
 	}
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("HAFT_CLI", self)
+	os.Setenv("HAFT_STUB", "plays the examples")
+	os.Setenv("GORACE", "atexit_sleep_ms=0")
 	os.Exit(m.Run())
 }
 
@@ -33,7 +41,7 @@ func stubbed(t testing.TB, how string) *haft.Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &haft.Options{CLI: self, Env: append(os.Environ(), "HAFT_STUB="+how, "GORACE=atexit_sleep_ms=0"), Grace: 500 * time.Millisecond}
+	return &haft.Options{CLI: self, Env: append(os.Environ(), "HAFT_STUB="+how), Grace: 500 * time.Millisecond}
 }
 
 // A fake is a command line without an agent.
@@ -44,6 +52,8 @@ type fake struct {
 	hello *wire.Initialize
 	asked chan *wire.User
 	turns int
+	// interrupted is closed by an interrupt, where one is waited for.
+	interrupted chan struct{}
 }
 
 func stub(how string) int {
@@ -56,7 +66,7 @@ func stub(how string) int {
 	case "will not end":
 		signal.Ignore(syscall.SIGTERM)
 	}
-	f := &fake{how: how, out: wire.NewWriter(os.Stdout), asked: make(chan *wire.User, 100)}
+	f := &fake{how: how, interrupted: make(chan struct{}), out: wire.NewWriter(os.Stdout), asked: make(chan *wire.User, 100)}
 	f.Conn = wire.NewConn(wire.Lines(wire.NewReader(os.Stdin), f.out), &wire.ConnOptions{Handle: f.handle,
 		Ordered: func(r wire.Request) bool { return r.Subtype() == "initialize" }})
 	ended := make(chan int)
@@ -86,6 +96,9 @@ func (f *fake) handle(ctx context.Context, r wire.Request) (any, error) {
 		f.hello = r
 		return wire.InitializeReply{PID: os.Getpid(), HookOnFailureSupported: true}, nil
 	case *wire.Interrupt:
+		if f.interrupted != nil {
+			close(f.interrupted)
+		}
 		return wire.InterruptReply{StillQueued: []string{"u1"}}, nil
 	case *wire.SetModel:
 		return wire.SetModelReply{Model: "full-" + r.Model}, nil
@@ -120,6 +133,9 @@ func (f *fake) turn(prompt *wire.User) int {
 	f.turns++
 	f.state(wire.StateRunning)
 	f.Send(&wire.Init{Stamp: stamp()})
+	if f.how == "plays the examples" {
+		return f.example(prompt.Message.Content.String())
+	}
 	text, bad := f.play(prompt.Message.Content.String())
 	f.Send(&wire.Assistant{Stamp: stamp(), Message: wire.AssistantMessage{Content: []wire.Block{wire.Text(text)}}})
 	result := &wire.Result{Stamp: stamp(), Subtype: wire.ResultSuccess, Result: text, NumTurns: f.turns, IsError: bad}
