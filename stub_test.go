@@ -1,9 +1,12 @@
+//go:build unix
+
 package haft_test
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -112,6 +115,12 @@ func (f *fake) handle(ctx context.Context, r wire.Request) (any, error) {
 			time.Sleep(300 * time.Millisecond)
 		}
 		return wire.MCPStatusReply{MCPServers: []wire.MCPServerStatus{{Name: "calc", Status: "connected"}}}, nil
+	case *wire.MCPSetServers:
+		var added []string
+		for _, name := range slices.Sorted(maps.Keys(r.Servers)) {
+			added = append(added, name+" "+string(r.Servers[name]))
+		}
+		return wire.MCPSetServersReply{Added: added}, nil
 	case *wire.GetContextUsage:
 		return wire.ContextUsage{TotalTokens: 42}, nil
 	case *wire.RewindFiles:
@@ -180,7 +189,7 @@ func (f *fake) play(prompt string) (text string, bad bool) {
 		return err.Error(), false
 	case "runs hooks":
 		var all []string
-		for _, event := range slices.Sorted(keys(f.hello.Hooks)) {
+		for _, event := range slices.Sorted(maps.Keys(f.hello.Hooks)) {
 			for _, m := range f.hello.Hooks[event] {
 				in := json.RawMessage(fmt.Sprintf(`{"hook_event_name":%q,"tool_name":"Bash"}`, event))
 				all = append(all, reply(&wire.HookCallback{CallbackID: m.HookCallbackIDs[0], Input: in}))
@@ -200,16 +209,6 @@ func (f *fake) play(prompt string) (text string, bad bool) {
 		return "API Error: overloaded", true
 	}
 	return f.misbehave(prompt)
-}
-
-func keys[V any](m map[string]V) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
 }
 
 func (f *fake) misbehave(prompt string) (text string, bad bool) {
