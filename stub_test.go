@@ -12,6 +12,8 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -44,7 +46,7 @@ func stubbed(t testing.TB, how string) *haft.Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &haft.Options{CLI: self, Env: append(os.Environ(), "HAFT_STUB="+how), Grace: 500 * time.Millisecond}
+	return &haft.Options{CLI: self, Env: append(os.Environ(), "HAFT_STUB="+how), Grace: 300 * time.Millisecond}
 }
 
 // A fake is a command line without an agent.
@@ -83,6 +85,9 @@ func stub(how string) int {
 	_ = f.Run(context.Background(), func(m wire.Message) {
 		if u, ok := m.(*wire.User); ok {
 			f.asked <- u
+		}
+		if how == "stops reading" {
+			select {}
 		}
 	})
 	close(f.asked)
@@ -182,6 +187,14 @@ func (f *fake) play(prompt string) (text string, bad bool) {
 		return string(all), false
 	case "asks":
 		return reply(&wire.CanUseTool{ToolName: "Bash", ToolUseID: "toolu_1", Input: json.RawMessage(`{"command":"ls"}`)}), false
+	case "asks after its result":
+		f.Send(&wire.Result{Stamp: stamp(), Subtype: wire.ResultSuccess})
+		time.Sleep(100 * time.Millisecond) // a host that closes its input too early has done so by then
+		var p wire.PermissionAnswer
+		if err := f.Call(context.Background(), &wire.CanUseTool{ToolName: "Bash"}, &p); err != nil {
+			return err.Error(), true
+		}
+		return p.Behavior, false
 	case "asks and takes it back":
 		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 		defer cancel()
@@ -225,6 +238,24 @@ func (f *fake) misbehave(prompt string) (text string, bad bool) {
 		os.Exit(0)
 	case "writes much":
 		return strings.Repeat("x", 4<<20), false
+	case "closes its output":
+		os.Stdout.Close()
+		time.Sleep(time.Hour)
+	case "stops reading":
+		time.Sleep(time.Hour)
+	case "asks a lot":
+		var answers sync.WaitGroup
+		var allowed atomic.Int32
+		for range 1000 {
+			answers.Go(func() {
+				var p wire.PermissionAnswer
+				if f.Call(context.Background(), &wire.CanUseTool{ToolName: "Bash"}, &p) == nil && p.Behavior == wire.BehaviorAllow {
+					allowed.Add(1)
+				}
+			})
+		}
+		answers.Wait()
+		return fmt.Sprint(allowed.Load()), false
 	case "leaves a child":
 		c := exec.Command("sleep", "30")
 		c.Stdout, c.Stderr = os.Stdout, os.Stderr
