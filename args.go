@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -107,9 +108,9 @@ func (o *Options) mcpFlags(f *flags) error {
 		if _, here := server.(*ToolServer); here {
 			continue
 		}
-		config, err := json.Marshal(server)
+		config, err := mcpConfig(name, server)
 		if err != nil {
-			return fmt.Errorf("encode MCP server %s: %w", name, err)
+			return err
 		}
 		configs[name] = config
 	}
@@ -175,6 +176,10 @@ func (o *Options) initialize(hooks map[string][]wire.HookMatcher) (*wire.Initial
 		}
 		r.SDKMCPServers = append(r.SDKMCPServers, name)
 		r.SDKMCPServerManifests[name] = *manifest
+	}
+	slices.Sort(r.SDKMCPServers)
+	if o.Customize != nil {
+		o.Customize(r)
 	}
 	return r, nil
 }

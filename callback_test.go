@@ -1,3 +1,5 @@
+//go:build unix
+
 package haft_test
 
 import (
@@ -192,6 +194,33 @@ func TestToolsGetOnlyInputThatFits(t *testing.T) {
 	}
 }
 
+func TestToolsCanBeBroughtLater(t *testing.T) {
+	leakless(t)
+	c, err := haft.NewClient(t.Context(), stubbed(t, "speaks MCP"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	changes, err := c.SetMCPServers(t.Context(), map[string]haft.MCPServer{"calc": calculator(), "web": haft.SSE{URL: "http://x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`calc {"name":"calc","type":"sdk"}`, `web {"type":"sse","url":"http://x"}`}
+	if diff := cmp.Diff(want, []string(changes.Added)); diff != "" {
+		t.Errorf("added (-want +got):\n%s", diff)
+	}
+	last := ""
+	for m, err := range c.Turn(`calc {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"a":1,"b":2}}}`) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = haft.TextOf(m)
+	}
+	if !strings.Contains(last, `"text":"3"`) {
+		t.Errorf("the tool says %s", last)
+	}
+}
+
 func TestQueryIntoFillsAStruct(t *testing.T) {
 	leakless(t)
 	got, _, err := haft.QueryInto[sum](t.Context(), `{"a":1,"b":2}`, stubbed(t, "structured"))
@@ -228,6 +257,7 @@ func TestOptionsReachTheCommandLine(t *testing.T) {
 	opts.OutputSchema = json.RawMessage(`{"type":"object"}`)
 	opts.Agents = map[string]haft.Agent{"scout": {Description: "d", Prompt: "p"}}
 	opts.Hooks = []haft.Hook{{Event: haft.Stop, Timeout: 1500 * time.Millisecond, Block: true}}
+	opts.Customize = func(r *wire.Initialize) { r.Title = "a title" }
 
 	var got struct {
 		Args, Env []string
@@ -260,6 +290,7 @@ func TestOptionsReachTheCommandLine(t *testing.T) {
 		JSONSchema:         json.RawMessage(`{"type":"object"}`),
 		SystemPrompt:       []string{""},
 		AppendSystemPrompt: "be brief",
+		Title:              "a title",
 		Agents:             map[string]haft.Agent{"scout": {Description: "d", Prompt: "p"}},
 	}
 	if diff := cmp.Diff(wantHello, got.Hello); diff != "" {

@@ -22,8 +22,9 @@ type Client struct {
 	cancel context.CancelCauseFunc
 	done   chan struct{} // closed when everything is over
 
-	mu   sync.Mutex
-	last *Result // the last result that came
+	mu      sync.Mutex
+	servers map[string]MCPServer // those in use now
+	last    *Result              // the last result that came
 	// oneShot closes the input when the run is over; the fields after it tell when.
 	oneShot         bool
 	stateSeen, idle bool
@@ -43,7 +44,7 @@ func start(ctx context.Context, opts *Options, oneShot bool) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{opts: opts, oneShot: oneShot, inbox: newInbox(), hooks: newHookTable(opts.Hooks), done: make(chan struct{})}
+	c := &Client{opts: opts, oneShot: oneShot, servers: opts.MCPServers, inbox: newInbox(), hooks: newHookTable(opts.Hooks), done: make(chan struct{})}
 	hello, err := opts.initialize(c.hooks.matchers)
 	if err != nil {
 		return nil, err

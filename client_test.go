@@ -1,3 +1,5 @@
+//go:build unix
+
 package haft_test
 
 import (
@@ -6,6 +8,7 @@ import (
 	"errors"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -332,5 +335,87 @@ func TestTurnSaysWhenTheSessionEndsFirst(t *testing.T) {
 			t.Errorf("%s: %v, want an error with %q", how, err, want)
 		}
 		c.Close()
+	}
+}
+
+func TestACommandLineThatStopsReadingHoldsNobody(t *testing.T) {
+	leakless(t)
+	c, err := haft.NewClient(t.Context(), stubbed(t, "stops reading"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Send("hi"); err != nil {
+		t.Fatal(err)
+	}
+	blocked := make(chan error, 1)
+	go func() {
+		for {
+			if _, err := c.Send(strings.Repeat("x", 1<<20)); err != nil {
+				blocked <- err
+				return
+			}
+		}
+	}()
+	time.Sleep(100 * time.Millisecond) // the pipe is full by then, or it is not: closing must free the sender either way
+	c.Close()
+	if err := <-blocked; err == nil {
+		t.Error("the sender was not told")
+	}
+	if pid := c.Info().PID; !gone(pid) {
+		t.Errorf("process %d is still there", pid)
+	}
+}
+
+func TestACommandLineThatOnlyClosesItsOutputIsEnded(t *testing.T) {
+	leakless(t)
+	begin := time.Now()
+	_, err := haft.Ask(t.Context(), "hi", stubbed(t, "closes its output"))
+	if err == nil {
+		t.Error("there was no result, and no error")
+	}
+	if took := time.Since(begin); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+func TestManyQuestionsAreAnsweredAtOnce(t *testing.T) {
+	leakless(t)
+	opts := stubbed(t, "asks a lot")
+	all := make(chan struct{})
+	var asked atomic.Int32
+	opts.CanUseTool = func(context.Context, *haft.ToolRequest) (*haft.Permission, error) {
+		if asked.Add(1) == 1000 {
+			close(all)
+		}
+		<-all // nobody answers before all have asked
+		return haft.Allow(), nil
+	}
+	r, err := haft.Ask(t.Context(), "hi", opts)
+	if err != nil || r.Result != "1000" {
+		t.Errorf("%v allowed, %v", r, err)
+	}
+}
+
+func TestManyQueriesAtOnce(t *testing.T) {
+	leakless(t)
+	opts := stubbed(t, "echo")
+	var wg sync.WaitGroup
+	for range 10 {
+		wg.Go(func() {
+			if r, err := haft.Ask(t.Context(), "hi", opts); err != nil || r.Result != "you said hi" {
+				t.Errorf("%v, %v", r, err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestTheInputStaysOpenWhileCallbacksMayBeWanted(t *testing.T) {
+	leakless(t)
+	opts := stubbed(t, "asks after its result")
+	opts.CanUseTool = func(context.Context, *haft.ToolRequest) (*haft.Permission, error) { return haft.Allow(), nil }
+	r, err := haft.Ask(t.Context(), "hi", opts)
+	if err != nil || r.Result != "allow" {
+		t.Errorf("%+v, %v", r, err)
 	}
 }

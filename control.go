@@ -3,6 +3,7 @@ package haft
 import (
 	"context"
 	"encoding/json"
+	"maps"
 
 	"github.com/haftdev/haft/wire"
 )
@@ -17,6 +18,8 @@ type (
 	ContextUsage = wire.ContextUsage
 	// Usage says what the session has cost.
 	Usage = wire.UsageReply
+	// MCPChanges says what became of a change of MCP servers.
+	MCPChanges = wire.MCPSetServersReply
 	// Rewound says what a rewind changed or would change.
 	Rewound = wire.RewindFilesReply
 )
@@ -64,6 +67,30 @@ func (c *Client) SetMaxThinkingTokens(ctx context.Context, n *int) error {
 func (c *Client) MCPStatus(ctx context.Context) ([]MCPServerStatus, error) {
 	reply, err := ask[wire.MCPStatusReply](ctx, c, &wire.MCPStatus{})
 	return reply.MCPServers, err
+}
+
+// SetMCPServers replaces the MCP servers that this program brought, functions
+// included. Servers that are configured elsewhere stay.
+func (c *Client) SetMCPServers(ctx context.Context, servers map[string]MCPServer) (*MCPChanges, error) {
+	configs := map[string]json.RawMessage{}
+	for name, server := range servers {
+		config, err := mcpConfig(name, server)
+		if err != nil {
+			return nil, err
+		}
+		configs[name] = config
+	}
+	c.mu.Lock()
+	before := c.servers
+	c.servers = maps.Clone(servers) // before the request: its answer may need them
+	c.mu.Unlock()
+	reply, err := ask[MCPChanges](ctx, c, &wire.MCPSetServers{Servers: configs})
+	if err != nil {
+		c.mu.Lock()
+		c.servers = before
+		c.mu.Unlock()
+	}
+	return &reply, err
 }
 
 // ReconnectMCP connects to an MCP server again.

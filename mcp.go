@@ -51,6 +51,18 @@ func remote(kind, url string, headers map[string]string) ([]byte, error) {
 	}{kind, url, headers})
 }
 
+// mcpConfig is a server as the command line is told of it.
+func mcpConfig(name string, s MCPServer) (json.RawMessage, error) {
+	if _, here := s.(*ToolServer); here {
+		return json.Marshal(map[string]string{"type": "sdk", "name": name})
+	}
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("encode MCP server %s: %w", name, err)
+	}
+	return raw, nil
+}
+
 // mcpVersion is the version of MCP that a ToolServer speaks.
 const mcpVersion = "2025-11-25"
 

@@ -1,3 +1,5 @@
+//go:build unix
+
 package haft_test
 
 import (
@@ -76,25 +78,26 @@ func transcript(t *testing.T, prompt string, opts *haft.Options) []haft.Message 
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var all []haft.Message
+	check := wiretest.NewChecker()
 	for m, err := range haft.Query(ctx, prompt, opts) {
 		if err != nil {
 			t.Fatalf("after %d messages: %v", len(all), err)
 		}
 		all = append(all, m)
-		known(t, m)
+		known(t, check, m)
 	}
 	return all
 }
 
 // known checks a message against the schema, and notes what package wire does
 // not know. That is no failure: newer versions say more.
-func known(t *testing.T, m haft.Message) {
+func known(t *testing.T, check *wiretest.Checker, m haft.Message) {
 	t.Helper()
 	line, err := wire.Encode(m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := wiretest.NewChecker().Foreign(line); err != nil {
+	if err := check.Foreign(line); err != nil {
 		t.Error(err)
 	}
 	if u, ok := m.(*wire.Unknown); ok {
@@ -241,12 +244,12 @@ func TestOfficialCommandLineIsControlled(t *testing.T) {
 	if len(c.Info().Models) == 0 {
 		t.Error("it offers no models")
 	}
-	session := ""
+	session, check := "", wiretest.NewChecker()
 	for m, err := range c.Turn("sleep") {
 		if err != nil {
 			t.Fatal(err)
 		}
-		known(t, m)
+		known(t, check, m)
 		switch m := m.(type) {
 		case *haft.Assistant:
 			if len(haft.ToolUses(m)) == 0 {

@@ -123,6 +123,9 @@ type Options struct {
 	Plugins []string
 	// ExtraArgs are more flags, passed as they are.
 	ExtraArgs []string
+	// Customize changes the first request before it is sent, for fields that have
+	// no option; nil leaves it as it is.
+	Customize func(*wire.Initialize)
 }
 
 // Types that callbacks and options use.

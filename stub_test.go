@@ -1,14 +1,19 @@
+//go:build unix
+
 package haft_test
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -18,11 +23,19 @@ import (
 )
 
 // The tests start this test binary as the command line. HAFT_STUB says how it
-// behaves.
+// behaves; the examples, which start what HAFT_CLI names, get one that plays
+// their agent.
 func TestMain(m *testing.M) {
 	if how := os.Getenv("HAFT_STUB"); how != "" {
 		os.Exit(stub(how))
 	}
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("HAFT_CLI", self)
+	os.Setenv("HAFT_STUB", "plays the examples")
+	os.Setenv("GORACE", "atexit_sleep_ms=0")
 	os.Exit(m.Run())
 }
 
@@ -33,7 +46,7 @@ func stubbed(t testing.TB, how string) *haft.Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &haft.Options{CLI: self, Env: append(os.Environ(), "HAFT_STUB="+how, "GORACE=atexit_sleep_ms=0"), Grace: 500 * time.Millisecond}
+	return &haft.Options{CLI: self, Env: append(os.Environ(), "HAFT_STUB="+how), Grace: 300 * time.Millisecond}
 }
 
 // A fake is a command line without an agent.
@@ -44,6 +57,8 @@ type fake struct {
 	hello *wire.Initialize
 	asked chan *wire.User
 	turns int
+	// interrupted is closed by an interrupt, where one is waited for.
+	interrupted chan struct{}
 }
 
 func stub(how string) int {
@@ -56,7 +71,7 @@ func stub(how string) int {
 	case "will not end":
 		signal.Ignore(syscall.SIGTERM)
 	}
-	f := &fake{how: how, out: wire.NewWriter(os.Stdout), asked: make(chan *wire.User, 100)}
+	f := &fake{how: how, interrupted: make(chan struct{}), out: wire.NewWriter(os.Stdout), asked: make(chan *wire.User, 100)}
 	f.Conn = wire.NewConn(wire.Lines(wire.NewReader(os.Stdin), f.out), &wire.ConnOptions{Handle: f.handle,
 		Ordered: func(r wire.Request) bool { return r.Subtype() == "initialize" }})
 	ended := make(chan int)
@@ -70,6 +85,9 @@ func stub(how string) int {
 	_ = f.Run(context.Background(), func(m wire.Message) {
 		if u, ok := m.(*wire.User); ok {
 			f.asked <- u
+		}
+		if how == "stops reading" {
+			select {}
 		}
 	})
 	close(f.asked)
@@ -86,6 +104,9 @@ func (f *fake) handle(ctx context.Context, r wire.Request) (any, error) {
 		f.hello = r
 		return wire.InitializeReply{PID: os.Getpid(), HookOnFailureSupported: true}, nil
 	case *wire.Interrupt:
+		if f.interrupted != nil {
+			close(f.interrupted)
+		}
 		return wire.InterruptReply{StillQueued: []string{"u1"}}, nil
 	case *wire.SetModel:
 		return wire.SetModelReply{Model: "full-" + r.Model}, nil
@@ -99,6 +120,12 @@ func (f *fake) handle(ctx context.Context, r wire.Request) (any, error) {
 			time.Sleep(300 * time.Millisecond)
 		}
 		return wire.MCPStatusReply{MCPServers: []wire.MCPServerStatus{{Name: "calc", Status: "connected"}}}, nil
+	case *wire.MCPSetServers:
+		var added []string
+		for _, name := range slices.Sorted(maps.Keys(r.Servers)) {
+			added = append(added, name+" "+string(r.Servers[name]))
+		}
+		return wire.MCPSetServersReply{Added: added}, nil
 	case *wire.GetContextUsage:
 		return wire.ContextUsage{TotalTokens: 42}, nil
 	case *wire.RewindFiles:
@@ -120,6 +147,9 @@ func (f *fake) turn(prompt *wire.User) int {
 	f.turns++
 	f.state(wire.StateRunning)
 	f.Send(&wire.Init{Stamp: stamp()})
+	if f.how == "plays the examples" {
+		return f.example(prompt.Message.Content.String())
+	}
 	text, bad := f.play(prompt.Message.Content.String())
 	f.Send(&wire.Assistant{Stamp: stamp(), Message: wire.AssistantMessage{Content: []wire.Block{wire.Text(text)}}})
 	result := &wire.Result{Stamp: stamp(), Subtype: wire.ResultSuccess, Result: text, NumTurns: f.turns, IsError: bad}
@@ -157,6 +187,14 @@ func (f *fake) play(prompt string) (text string, bad bool) {
 		return string(all), false
 	case "asks":
 		return reply(&wire.CanUseTool{ToolName: "Bash", ToolUseID: "toolu_1", Input: json.RawMessage(`{"command":"ls"}`)}), false
+	case "asks after its result":
+		f.Send(&wire.Result{Stamp: stamp(), Subtype: wire.ResultSuccess})
+		time.Sleep(100 * time.Millisecond) // a host that closes its input too early has done so by then
+		var p wire.PermissionAnswer
+		if err := f.Call(context.Background(), &wire.CanUseTool{ToolName: "Bash"}, &p); err != nil {
+			return err.Error(), true
+		}
+		return p.Behavior, false
 	case "asks and takes it back":
 		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 		defer cancel()
@@ -164,7 +202,7 @@ func (f *fake) play(prompt string) (text string, bad bool) {
 		return err.Error(), false
 	case "runs hooks":
 		var all []string
-		for _, event := range slices.Sorted(keys(f.hello.Hooks)) {
+		for _, event := range slices.Sorted(maps.Keys(f.hello.Hooks)) {
 			for _, m := range f.hello.Hooks[event] {
 				in := json.RawMessage(fmt.Sprintf(`{"hook_event_name":%q,"tool_name":"Bash"}`, event))
 				all = append(all, reply(&wire.HookCallback{CallbackID: m.HookCallbackIDs[0], Input: in}))
@@ -186,16 +224,6 @@ func (f *fake) play(prompt string) (text string, bad bool) {
 	return f.misbehave(prompt)
 }
 
-func keys[V any](m map[string]V) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
-}
-
 func (f *fake) misbehave(prompt string) (text string, bad bool) {
 	switch f.how {
 	case "writes garbage":
@@ -210,6 +238,24 @@ func (f *fake) misbehave(prompt string) (text string, bad bool) {
 		os.Exit(0)
 	case "writes much":
 		return strings.Repeat("x", 4<<20), false
+	case "closes its output":
+		os.Stdout.Close()
+		time.Sleep(time.Hour)
+	case "stops reading":
+		time.Sleep(time.Hour)
+	case "asks a lot":
+		var answers sync.WaitGroup
+		var allowed atomic.Int32
+		for range 1000 {
+			answers.Go(func() {
+				var p wire.PermissionAnswer
+				if f.Call(context.Background(), &wire.CanUseTool{ToolName: "Bash"}, &p) == nil && p.Behavior == wire.BehaviorAllow {
+					allowed.Add(1)
+				}
+			})
+		}
+		answers.Wait()
+		return fmt.Sprint(allowed.Load()), false
 	case "leaves a child":
 		c := exec.Command("sleep", "30")
 		c.Stdout, c.Stderr = os.Stdout, os.Stderr

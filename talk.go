@@ -107,18 +107,18 @@ func (c *Client) noteState(state string) {
 // or where callbacks may still be wanted, when the session is idle after it.
 func (c *Client) closeIfOver() {
 	c.mu.Lock()
-	over := c.oneShot && c.last != nil && (!c.hasCallbacks() || !c.stateSeen || c.idle)
+	over := c.oneShot && c.last != nil && (!c.hasCallbacksLocked() || !c.stateSeen || c.idle)
 	c.mu.Unlock()
 	if over {
 		_ = c.link.CloseWrite() // closing again does nothing
 	}
 }
 
-func (c *Client) hasCallbacks() bool {
+func (c *Client) hasCallbacksLocked() bool {
 	if c.opts.CanUseTool != nil || len(c.opts.Hooks) > 0 || c.opts.Elicit != nil {
 		return true
 	}
-	for _, s := range c.opts.MCPServers {
+	for _, s := range c.servers {
 		if _, here := s.(*ToolServer); here {
 			return true
 		}
@@ -134,11 +134,7 @@ func (c *Client) answer(ctx context.Context, r wire.Request) (any, error) {
 	case *wire.HookCallback:
 		return c.hooks.call(ctx, r)
 	case *wire.MCPMessage:
-		server, ok := c.opts.MCPServers[r.ServerName].(*ToolServer)
-		if !ok {
-			return nil, fmt.Errorf("SDK MCP server not found: %s", r.ServerName)
-		}
-		return server.serve(ctx, r.ServerName, r.Message)
+		return c.serveMCP(ctx, r)
 	case *wire.Elicitation:
 		if c.opts.Elicit == nil {
 			return &ElicitationReply{Action: "decline"}, nil
@@ -146,6 +142,16 @@ func (c *Client) answer(ctx context.Context, r wire.Request) (any, error) {
 		return c.opts.Elicit(ctx, r)
 	}
 	return nil, wire.Unsupported(r)
+}
+
+func (c *Client) serveMCP(ctx context.Context, r *wire.MCPMessage) (any, error) {
+	c.mu.Lock()
+	server, ok := c.servers[r.ServerName].(*ToolServer)
+	c.mu.Unlock()
+	if !ok {
+		return nil, fmt.Errorf("SDK MCP server not found: %s", r.ServerName)
+	}
+	return server.serve(ctx, r.ServerName, r.Message)
 }
 
 // waitOrClose waits for the other side to end by itself, and ends it if it has

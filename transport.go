@@ -34,7 +34,8 @@ type Launch struct {
 type Link interface {
 	wire.Stream
 	// CloseWrite says that no more messages will be written. The other side then
-	// finishes what it has to do and ends.
+	// finishes what it has to do and ends. It does not wait for that, and it may be
+	// called more than once.
 	CloseWrite() error
 	// Wait waits until the other side has ended by itself, and returns how: nil, or
 	// an *[ExitError].

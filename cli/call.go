@@ -63,6 +63,9 @@ func (f *toolsFlags) call(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	aside := *opts
+	aside.Feeds = nil // what a skill runs is not what was asked for
+	w.Calls = w.Nested(aside)
 	s := sched.New(opts)
 	// Without the background flag: a command must not outlive this process.
 	set := w.Set(&tool.Session{Flags: map[string]bool{websearch.Flag: true}})

@@ -51,7 +51,7 @@ func (f *trustFlags) run(ctx context.Context, hashes []string) error {
 	if p.Folder == nil {
 		return errors.New("there is no config folder to keep trust in: set HOME or XDG_CONFIG_HOME")
 	}
-	items := p.Folder.Items(p.Settings)
+	items := p.Items()
 	if len(hashes) == 0 && !f.all {
 		return f.list(p, items)
 	}

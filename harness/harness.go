@@ -11,6 +11,7 @@ package harness
 
 import (
 	"github.com/haftdev/haft/hook"
+	"github.com/haftdev/haft/knowledge/agentdef"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/shellrun"
 )
@@ -35,6 +36,10 @@ type Options struct {
 	Tools []string
 	// Bare keeps Bash, Read and Edit.
 	Bare bool
+	// Plugins are folders of plugins besides those that are found.
+	Plugins []string
+	// Agents are definitions that go before those of files.
+	Agents []agentdef.Definition
 	// Hooks run besides those of the settings.
 	Hooks []hook.Hook
 	// HookRan is told of every run of a hook; nil tells nobody. It must be safe for

@@ -30,7 +30,7 @@ func (w *World) facts() *prompt.Facts {
 
 // instructions are what people have written for every conversation in this folder.
 func (w *World) instructions(context.Context) string {
-	files, problems := instructions.Load(w.Guard.Cwd(), w.Home, &instructions.Options{Root: w.Project.Dir, Sources: w.opts.Sources})
+	files, problems := instructions.Load(w.Guard.Cwd(), w.Home, &instructions.Options{Root: w.Project.Dir, Sources: w.opts.Sources, Trusted: w.mayInclude})
 	w.told(problems)
 	var texts []string
 	for _, f := range files {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/haftdev/haft/permission"
@@ -26,6 +27,7 @@ type Project struct {
 	Held      []trust.Held       // what does not, for want of trust
 	Folder    *trust.Folder      // nil if there is nowhere to keep trust
 	Guard     *guard.Guard
+	Library   *Library
 
 	opts  Options
 	files settings.Options
@@ -54,9 +56,11 @@ func OpenProject(opts *Options) (*Project, error) {
 	if err := managedIntact(p.Settings); err != nil {
 		return nil, err
 	}
+	p.addPlugins()
 	if err := p.filter(); err != nil {
 		return nil, err
 	}
+	p.fillLibrary()
 	return p, p.newGuard(wd)
 }
 
@@ -86,7 +90,7 @@ func (p *Project) WarnUntrusted(w io.Writer) {
 	if p.Folder == nil {
 		return
 	}
-	if u := trust.NewUntrusted(p.Folder, p.Held); u != nil {
+	if u := trust.NewUntrusted(p.Folder, slices.Concat(p.Held, p.HeldClaims())); u != nil {
 		fmt.Fprintf(w, "note: %s\n", ask.Visible(u.Error()))
 	}
 }

@@ -121,6 +121,7 @@ func (c *Conversation) newAgent(o *TalkOptions) (*agent.Agent, error) {
 	}
 	mode := w.Engine.Policy().Mode()
 	session := &tool.Session{Interactive: o.Interactive, Mode: string(mode), Flags: map[string]bool{bash.BackgroundFlag: true}}
+	w.Calls = w.Nested(w.aside(o, audit))
 	tools := w.Set(session)
 	source := "startup"
 	if restored.Messages > 0 {

@@ -76,6 +76,8 @@ func Open(o *Options) (*World, error) {
 	if w.SearchWeb, err = p.searchWeb(); err != nil {
 		return nil, err
 	}
+	w.Skills, w.MaySkill = p.Library.Skills, w.mayUse("Skill", "skill")
+	w.Commands, w.MayCommand = p.Library.Commands, w.mayUse("SlashCommand", "command")
 	w.Readable = func(path string) bool { return w.Engine.Policy().MayRead(path) }
 	return w, nil
 }

@@ -93,7 +93,7 @@ func (p *peer) newHTTPLink(older bool) (*httpLink, *gate.Gate, error) {
 		return nil, nil, fmt.Errorf("%q is not the URL of a server", p.cfg.URL)
 	}
 	opts := &p.host.opts
-	base := opts.HTTP
+	base := httpgate.Patience(opts.HTTP, opts.ProbeTimeout)
 	if opts.Auth != nil {
 		if base, err = opts.Auth.Transport(p.cfg, base); err != nil {
 			return nil, nil, err
@@ -101,7 +101,7 @@ func (p *peer) newHTTPLink(older bool) (*httpLink, *gate.Gate, error) {
 	}
 	g := p.newGate()
 	t := &httpgate.Transport{
-		Base: base, Gate: g, Host: u.Host, Max: opts.MaxMessage, Probe: opts.ProbeTimeout, Older: older,
+		Base: base, Gate: g, Host: u.Host, Max: opts.MaxMessage, Older: older,
 		Headers: p.headers(),
 	}
 	l := &httpLink{transport: t}

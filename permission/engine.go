@@ -55,6 +55,19 @@ func (e *Engine) Lend(rules ...Rule) (giveBack func()) {
 	})
 }
 
+// With returns the policy of the moment with more rules, for calls that something
+// has allowed itself. The session's policy stays as it is.
+func (e *Engine) With(rules ...Rule) *Policy {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	if len(rules) == 0 {
+		return e.policy
+	}
+	opts := e.opts
+	opts.Rules = slices.Concat(opts.Rules, rules)
+	return NewPolicy(opts)
+}
+
 // SetMode changes the mode.
 func (e *Engine) SetMode(m Mode) { e.change(func(o *Options) { o.Mode = m }) }
 

@@ -111,6 +111,9 @@ func (c *Conn) Wait() { c.handlers.Wait() }
 // pointer, or dropped if that is nil. An error answer is a *[ControlError].
 // When the context ends the request is taken back.
 func (c *Conn) Call(ctx context.Context, r Request, reply any) error {
+	if err := context.Cause(ctx); err != nil {
+		return fmt.Errorf("%s: %w", r.Subtype(), err)
+	}
 	id := rand.Text()
 	answer := make(chan Response, 1)
 	c.mu.Lock()

@@ -55,8 +55,9 @@ type Command struct {
 	ForModel bool
 	// Commands are those of a shell that using it runs.
 	Commands []string
-	// Digest stands for all that its file says; "" if it is none.
-	Digest string
+	// Text is what its file says below the fields, Digest stands for all that it
+	// says; "" if it is none.
+	Text, Digest string
 
 	expand func(context.Context, prompt.Use, prompt.Calls) (string, error)
 }
@@ -101,7 +102,7 @@ func fromPiece(p knowledge.Piece) Command {
 		Origin: File, Source: p.Source, Plugin: p.Plugin, Path: p.Path,
 		Allow: f.List("allowed-tools"), Model: f.Text("model"),
 		ForModel: !f.Flag("disable-model-invocation", false),
-		Commands: template.Commands(), Digest: p.Digest,
+		Commands: template.Commands(), Text: p.Body, Digest: p.Digest,
 	}
 	if c.Description == "" {
 		c.Description = knowledge.FirstParagraph(p.Body)
@@ -122,6 +123,6 @@ func fromSkill(s skill.Skill) Command {
 	return Command{
 		Name: s.Name, Description: s.Description, Hint: s.Hint,
 		Origin: Skill, Source: s.Source, Plugin: s.Plugin, Path: s.Path,
-		Allow: s.Allow, Model: s.Model, Commands: s.Commands(), Digest: s.Digest, expand: s.Prompt,
+		Allow: s.Allow, Model: s.Model, Commands: s.Commands(), Text: s.Body, Digest: s.Digest, expand: s.Prompt,
 	}
 }

@@ -4,52 +4,42 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 
 	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/model/internal/sse"
 )
 
-// A body is a request as it is sent: pieces that follow one another, most of
-// them the history's own bytes.
+// newBody returns a request as it is sent, most of it the history's own bytes,
+// and the betas that it needs.
 //
 // The messages come last, and what comes before them does not change from turn
 // to turn, so that each request begins with the bytes of the one before it, but
 // for the cache marks.
-type body struct {
-	pieces [][]byte
-	length int64
-}
-
-func newBody(req *model.Request, plain bool) (*body, []string, error) {
+func newBody(req *model.Request, plain bool) (*sse.Body, []string, error) {
 	head, betas, err := encodeHead(req, plain)
 	if err != nil {
 		return nil, nil, &model.Error{Kind: model.InvalidRequest, Message: "the request cannot be encoded: " + err.Error(), Err: err}
 	}
-	b := &body{pieces: make([][]byte, 0, 2*req.Messages.Len()+8)}
-	b.add(head)
-	b.add([]byte(`,"messages":[`))
-	b.addMessages(req.Messages, maxMarks-marks(req.System))
-	b.add([]byte("]}"))
+	b := sse.NewBody(2*req.Messages.Len() + 8)
+	b.Add(head)
+	b.Add([]byte(`,"messages":[`))
+	addMessages(b, req.Messages, maxMarks-marks(req.System))
+	b.Add([]byte("]}"))
 	return b, betas, nil
 }
 
-func (b *body) add(piece []byte) {
-	b.pieces = append(b.pieces, piece)
-	b.length += int64(len(piece))
-}
-
-func (b *body) addMessages(h *model.History, left int) {
+func addMessages(b *sse.Body, h *model.History, left int) {
 	comma := []byte(",")
 	last := h.Len() - 1
 	before := asked(h, last)
 	for i := range h.Len() {
 		if i > 0 {
-			b.add(comma)
+			b.Add(comma)
 		}
 		if left > 0 && (i == last || i == before && left > 1) {
-			b.addMarked(h.JSON(i))
+			addMarked(b, h.JSON(i))
 		} else {
-			b.add(h.JSON(i))
+			b.Add(h.JSON(i))
 		}
 	}
 }
@@ -77,15 +67,15 @@ var mark = []byte(`,"cache_control":{"type":"ephemeral"}`)
 
 // addMarked adds a message with a cache mark in its last block. A message whose
 // last block cannot have one goes without.
-func (b *body) addMarked(message []byte) {
+func addMarked(b *sse.Body, message []byte) {
 	at := markAt(message)
 	if at < 0 {
-		b.add(message)
+		b.Add(message)
 		return
 	}
-	b.add(message[:at])
-	b.add(mark)
-	b.add(message[at:])
+	b.Add(message[:at])
+	b.Add(mark)
+	b.Add(message[at:])
 }
 
 // markAt returns where the last block of a message ends, -1 if it can have no
@@ -116,28 +106,6 @@ func marks(system []model.System) int {
 		}
 	}
 	return min(n, maxMarks-1)
-}
-
-func (b *body) reader() io.Reader { return &bodyReader{rest: b.pieces} }
-
-type bodyReader struct {
-	rest [][]byte
-	at   int // in rest[0]
-}
-
-func (r *bodyReader) Read(p []byte) (int, error) {
-	n := 0
-	for n < len(p) && len(r.rest) > 0 {
-		copied := copy(p[n:], r.rest[0][r.at:])
-		n += copied
-		if r.at += copied; r.at == len(r.rest[0]) {
-			r.rest, r.at = r.rest[1:], 0
-		}
-	}
-	if n == 0 && len(p) > 0 {
-		return 0, io.EOF
-	}
-	return n, nil
 }
 
 // encodeHead encodes everything but the messages, without the closing brace, and

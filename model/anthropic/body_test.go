@@ -21,12 +21,12 @@ func sent(t testing.TB, req *model.Request) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, err := io.ReadAll(b.reader())
+	raw, err := io.ReadAll(b.Reader())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if int64(len(raw)) != b.length {
-		t.Fatalf("the length is said to be %d and is %d", b.length, len(raw))
+	if int64(len(raw)) != b.Len() {
+		t.Fatalf("the length is said to be %d and is %d", b.Len(), len(raw))
 	}
 	if !json.Valid(raw) {
 		t.Fatalf("the body is not JSON:\n%s", raw)
@@ -174,11 +174,11 @@ func TestTheBodyCanBeReadInAnyPieces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := io.ReadAll(b.reader())
+	want, err := io.ReadAll(b.Reader())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := iotest.TestReader(b.reader(), want); err != nil {
+	if err := iotest.TestReader(b.Reader(), want); err != nil {
 		t.Error(err)
 	}
 }
@@ -198,7 +198,7 @@ func BenchmarkBody(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if _, err := io.Copy(io.Discard, body.reader()); err != nil {
+				if _, err := io.Copy(io.Discard, body.Reader()); err != nil {
 					b.Fatal(err)
 				}
 			}

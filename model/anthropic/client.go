@@ -3,7 +3,6 @@ package anthropic
 import (
 	"cmp"
 	"context"
-	"io"
 	"iter"
 	"net/http"
 	"strings"
@@ -98,13 +97,13 @@ func (c *Client) Stream(ctx context.Context, req *model.Request) iter.Seq2[model
 	return func(yield func(model.Event, error) bool) {
 		stream, err := c.ask(ctx, req)
 		if err != nil {
-			yield(nil, c.advise(err, req.Model))
+			yield(nil, sse.Advise(err, c.advice(req.Model)))
 			return
 		}
 		a := &answer{stream: stream}
 		for ev, err := range a.events() {
 			if err != nil {
-				err = c.advise(err, req.Model)
+				err = sse.Advise(err, c.advice(req.Model))
 			}
 			if !yield(ev, err) {
 				break
@@ -123,7 +122,7 @@ func (c *Client) Stream(ctx context.Context, req *model.Request) iter.Seq2[model
 func (c *Client) ask(ctx context.Context, req *model.Request) (*sse.Stream, error) {
 	_, plain := c.plain.Load(req.Model)
 	stream, err := c.post(ctx, req, plain)
-	if err != nil && !plain && unknownFeature(err) {
+	if err != nil && !plain && sse.Refused(err, newFeatures) {
 		if stream, err = c.post(ctx, req, true); err == nil {
 			c.plain.Store(req.Model, true)
 		}
@@ -137,8 +136,7 @@ func (c *Client) post(ctx context.Context, req *model.Request, plain bool) (*sse
 		return nil, err
 	}
 	call := &sse.Call{
-		Client: c.opts.HTTP, URL: c.url, Header: c.requestHeader(req, betas),
-		Body: func() io.Reader { return b.reader() }, Length: b.length,
+		Client: c.opts.HTTP, URL: c.url, Header: c.requestHeader(req, betas), Body: b,
 		Idle: c.opts.Idle, FirstByte: c.opts.FirstByte,
 	}
 	return call.Post(ctx)
@@ -156,4 +154,18 @@ func (c *Client) requestHeader(req *model.Request, betas []string) http.Header {
 		h.Set("X-Haft-Session-Id", req.Session)
 	}
 	return h
+}
+
+// newFeatures are parts of a request that not every server knows.
+var newFeatures = []string{"thinking", "block_binding", "output_config", "effort", "anthropic-beta", "beta header"}
+
+func (c *Client) advice(name string) *sse.Advice {
+	a := &sse.Advice{Server: c.url, Model: name, Address: "ANTHROPIC_BASE_URL", Credentials: "Set ANTHROPIC_API_KEY"}
+	switch {
+	case c.opts.Key != "":
+		a.Credentials = "Check ANTHROPIC_API_KEY"
+	case c.opts.Token != "":
+		a.Credentials = "Check ANTHROPIC_AUTH_TOKEN"
+	}
+	return a
 }

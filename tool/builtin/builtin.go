@@ -6,6 +6,9 @@ package builtin
 import (
 	"context"
 
+	"github.com/haftdev/haft/knowledge/command"
+	"github.com/haftdev/haft/knowledge/prompt"
+	library "github.com/haftdev/haft/knowledge/skill"
 	"github.com/haftdev/haft/search"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/bash"
@@ -14,6 +17,8 @@ import (
 	"github.com/haftdev/haft/tool/grep"
 	"github.com/haftdev/haft/tool/notebook"
 	"github.com/haftdev/haft/tool/read"
+	"github.com/haftdev/haft/tool/skill"
+	"github.com/haftdev/haft/tool/slashcommand"
 	"github.com/haftdev/haft/tool/sleep"
 	"github.com/haftdev/haft/tool/task"
 	"github.com/haftdev/haft/tool/todo"
@@ -44,6 +49,13 @@ type World struct {
 	// nil means that the pages themselves are returned.
 	Web    *webpage.Fetcher
 	Answer func(context.Context, webfetch.Question) (string, error)
+	// Skills and Commands are texts that a model may load, as far as no rule denies
+	// the name of a skill or a line such as /review; nil means none. Calls take what
+	// a text runs or reads through the pipeline.
+	Skills               *library.Library
+	Commands             *command.Set
+	MaySkill, MayCommand func(name string) bool
+	Calls                prompt.Calls
 	// SearchWeb finds pages; without it WebSearch says how to set it up.
 	SearchWeb websearch.Backend
 }
@@ -75,6 +87,12 @@ func (w World) Tools() []tool.Tool {
 	}
 	if w.Web != nil {
 		tools = append(tools, webfetch.New(w.Web, &webfetch.Options{Answer: w.Answer}))
+	}
+	if w.Skills != nil {
+		tools = append(tools, skill.New(&skill.Options{Skills: w.Skills, Calls: w.Calls, Allowed: w.MaySkill}))
+	}
+	if w.Commands != nil {
+		tools = append(tools, slashcommand.New(&slashcommand.Options{Commands: w.Commands, Calls: w.Calls, Dir: w.Dir, Allowed: w.MayCommand}))
 	}
 	return tools
 }

@@ -22,7 +22,7 @@ type Checker struct {
 	asked    map[string]string // request id → name of its answer's type
 }
 
-const url = "stream-json"
+const url = "urn:haft:stream-json"
 
 // NewChecker returns a Checker for a new conversation.
 func NewChecker() *Checker {

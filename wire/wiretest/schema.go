@@ -94,7 +94,7 @@ func (g *generator) define(t reflect.Type) string {
 			continue
 		}
 		optional := strings.Contains(options, "omit")
-		p := g.value(f.Type, optional)
+		p := g.value(f.Type)
 		limit(p, f.Tag.Get("wire"), f.Type == reflect.TypeFor[wire.NullString]())
 		g.describe(p, owner(t, f)+"."+f.Name)
 		properties[field] = p
@@ -141,21 +141,17 @@ func limit(p object, tag string, null bool) {
 }
 
 // value returns the schema of a field's type.
-func (g *generator) value(t reflect.Type, optional bool) object {
+func (g *generator) value(t reflect.Type) object {
 	if s := g.special(t); s != nil {
 		return s
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
-		s := g.value(t.Elem(), optional)
-		if optional {
-			return s
-		}
-		return object{"anyOf": []any{s, object{"type": "null"}}}
+		return object{"anyOf": []any{g.value(t.Elem()), object{"type": "null"}}}
 	case reflect.Slice:
-		return object{"type": "array", "items": g.value(t.Elem(), false)}
+		return object{"type": "array", "items": g.value(t.Elem())}
 	case reflect.Map:
-		return object{"type": "object", "additionalProperties": g.value(t.Elem(), false)}
+		return object{"type": "object", "additionalProperties": g.value(t.Elem())}
 	case reflect.Struct:
 		return ref(g.define(t))
 	case reflect.String:
@@ -180,7 +176,7 @@ func (g *generator) special(t reflect.Type) object {
 	case reflect.TypeFor[wire.Request]():
 		return ref("Request")
 	case reflect.TypeFor[wire.Content]():
-		return object{"anyOf": []any{object{"type": "string"}, object{"type": "array", "items": g.value(reflect.TypeFor[wire.Block](), false)}}}
+		return object{"anyOf": []any{object{"type": "string"}, object{"type": "array", "items": g.value(reflect.TypeFor[wire.Block]())}}}
 	case reflect.TypeFor[wire.Block]():
 		g.block()
 		return ref("Block")

@@ -248,6 +248,11 @@ func Encode(m envelope.Message) []byte {
 	return append(b, '}')
 }
 
+// Refusal is an answer that came beside the protocol.
+func Refusal(id int64, err json.RawMessage) envelope.Message {
+	return envelope.Message{ID: strconv.AppendInt(nil, id, 10), Error: tidyError(err)}
+}
+
 // Failure is the answer to a request that gets none from the server.
 func Failure(id int64, message string) envelope.Message {
 	text, _ := json.Marshal(message)

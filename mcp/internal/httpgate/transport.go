@@ -31,10 +31,9 @@ import (
 type Transport struct {
 	Base  http.RoundTripper
 	Gate  *gate.Gate
-	Host  string        // of the server; no other gets its headers
-	Max   int           // bytes of one message
-	Probe time.Duration // how long the question for the era may stay unanswered
-	Older bool          // the HTTP+SSE transport, whose answers come by another stream
+	Host  string // of the server; no other gets its headers
+	Max   int    // bytes of one message
+	Older bool   // the HTTP+SSE transport, whose answers come by another stream
 
 	// Headers returns the headers to add; again means that the server refused
 	// those of before.
@@ -111,11 +110,10 @@ func (t *Transport) post(req *http.Request) (*http.Response, error) {
 	if !m.HasID() || m.Method == "" {
 		return t.notify(req, body)
 	}
+	t.refused(0, "")
 	id, _ := m.Number()
 	if m.Method == "server/discover" && !t.Older {
-		ctx, cancel := context.WithTimeout(req.Context(), t.Probe)
-		defer cancel()
-		return t.probe(req.WithContext(ctx), body, id)
+		return t.probe(req.WithContext(context.WithValue(req.Context(), probeKey{}, true)), body, id)
 	}
 	resp, err := t.persist(req, body, m.Method != "tools/call" || req.Context().Value(safeKey{}) != nil)
 	if err != nil {
@@ -149,15 +147,15 @@ func (t *Transport) probe(req *http.Request, body []byte, id int64) (*http.Respo
 	if err != nil || !isStream(resp) {
 		return resp, err
 	}
-	// The deadline is for all of the answer, which may come as a stream.
-	whole, err := io.ReadAll(resp.Body)
+	// The answer may come as a stream, which may have no end.
+	whole, _ := io.ReadAll(resp.Body)
 	resp.Body.Close()
 	if t.Gate.Waiting(id) != "" {
 		t.Gate.Forget(id)
 		return fail(req, id, "the server did not answer server/discover"), nil
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(whole))
-	return resp, err
+	return resp, nil
 }
 
 const (
@@ -207,21 +205,21 @@ func retryAfter(h http.Header, otherwise time.Duration) time.Duration {
 // send sends a request with the configured headers, and once more with new ones
 // if they were refused.
 func (t *Transport) send(req *http.Request, body []byte) (*http.Response, error) {
+	var own map[string]string
+	if t.Headers != nil && req.URL.Host == t.Host {
+		var err error
+		if own, err = t.Headers(req.Context(), false); err != nil {
+			return nil, err
+		}
+	}
 	for again := false; ; again = true {
 		r := req.Clone(req.Context())
 		if body != nil {
 			r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 			r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 		}
-		var own map[string]string
-		if t.Headers != nil && r.URL.Host == t.Host {
-			var err error
-			if own, err = t.Headers(r.Context(), again); err != nil {
-				return nil, err
-			}
-			for name, value := range own {
-				r.Header.Set(name, value)
-			}
+		for name, value := range own {
+			r.Header.Set(name, value)
 		}
 		resp, err := t.Base.RoundTrip(r)
 		if err != nil || again || len(own) == 0 || resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
@@ -232,6 +230,7 @@ func (t *Transport) send(req *http.Request, body []byte) (*http.Response, error)
 			return resp, nil
 		}
 		resp.Body.Close()
+		own = fresh
 	}
 }
 
@@ -250,8 +249,10 @@ func (t *Transport) answer(req *http.Request, resp *http.Response, id int64) (*h
 	case resp.StatusCode == http.StatusNotFound && req.Header.Get("Mcp-Session-Id") != "":
 		t.Gate.Forget(id)
 		return resp, nil // the library knows what that means
-	case resp.StatusCode >= 300:
+	case resp.StatusCode >= 400:
 		return t.refuse(req, resp, id), nil
+	case resp.StatusCode >= 300:
+		return resp, nil // http.Client follows it, or does not
 	case t.Older:
 		resp.Body.Close() // the answer comes by the stream
 		return made(req, http.StatusAccepted, "", nil), nil
@@ -289,8 +290,7 @@ func (t *Transport) refuse(req *http.Request, resp *http.Response, id int64) *ht
 	t.refused(resp.StatusCode, describe(resp, data))
 	t.Gate.Forget(id)
 	if m, err := envelope.Scan(data); err == nil && m.Error != nil {
-		resp.Body = io.NopCloser(bytes.NewReader(data))
-		return resp
+		return made(req, http.StatusOK, "application/json", gate.Encode(gate.Refusal(id, m.Error)))
 	}
 	return fail(req, id, "HTTP "+resp.Status+": "+describe(resp, data))
 }

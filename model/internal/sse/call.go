@@ -13,10 +13,7 @@ type Call struct {
 	Client *http.Client
 	URL    string
 	Header http.Header
-	// Body returns the body from its beginning; it may be sent twice. Length is
-	// how long it is.
-	Body   func() io.Reader
-	Length int64
+	Body   *Body
 	// Idle is how long nothing may come, FirstByte how long an answer may take to
 	// begin.
 	Idle, FirstByte time.Duration
@@ -55,8 +52,8 @@ func (c *Call) request(ctx context.Context) (*http.Request, error) {
 		return nil, errors.New("it must begin with http:// or https:// and name a host")
 	}
 	req.Header = c.Header
-	req.ContentLength = c.Length
-	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(c.Body()), nil }
-	req.Body = io.NopCloser(c.Body())
+	req.ContentLength = c.Body.Len()
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(c.Body.Reader()), nil }
+	req.Body = io.NopCloser(c.Body.Reader())
 	return req, nil
 }

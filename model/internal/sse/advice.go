@@ -1,4 +1,4 @@
-package anthropic
+package sse
 
 import (
 	"errors"
@@ -8,8 +8,17 @@ import (
 	"github.com/haftdev/haft/model"
 )
 
-// advise adds to an error what can be done about it.
-func (c *Client) advise(err error, name string) error {
+// Advice is what a client knows that helps with its errors.
+type Advice struct {
+	Server string // its address
+	Model  string // what was asked for
+	// Address names the setting of the server's address, Credentials says what to
+	// do about a key that is refused.
+	Address, Credentials string
+}
+
+// Advise adds to an error what can be done about it.
+func Advise(err error, a *Advice) error {
 	e, ok := errors.AsType[*model.Error](err)
 	if !ok {
 		return err
@@ -17,11 +26,11 @@ func (c *Client) advise(err error, name string) error {
 	told := *e
 	switch e.Kind {
 	case model.Unauthorized:
-		told.Message = "the API refused the credentials: " + sentence(e.Message) + c.credentialAdvice()
+		told.Message = "the API refused the credentials: " + sentence(e.Message) + a.Credentials
 	case model.Billing:
 		told.Message = "the account cannot pay for this: " + sentence(e.Message) + "Add credit or use another key"
 	case model.UnknownModel:
-		told.Message = fmt.Sprintf("the API at %s does not have the model %q: %sName another model, or check ANTHROPIC_BASE_URL", c.url, name, sentence(e.Message))
+		told.Message = fmt.Sprintf("there is no model %q at %s: %sName another model, or check %s", a.Model, a.Server, sentence(e.Message), a.Address)
 	case model.PromptTooLong:
 		told.Message = "the conversation is too long for the model: " + sentence(e.Message) + "Compact it, or go on in a new one"
 	case model.RateLimited:
@@ -38,16 +47,6 @@ func (c *Client) advise(err error, name string) error {
 	return &told
 }
 
-func (c *Client) credentialAdvice() string {
-	switch {
-	case c.opts.Key != "":
-		return "Check ANTHROPIC_API_KEY"
-	case c.opts.Token != "":
-		return "Check ANTHROPIC_AUTH_TOKEN"
-	}
-	return "Set ANTHROPIC_API_KEY"
-}
-
 // sentence ends what a server said so that something can follow.
 func sentence(s string) string {
 	if s = strings.TrimRight(s, ". \n"); s == "" {
@@ -56,23 +55,17 @@ func sentence(s string) string {
 	return s + ". "
 }
 
-// newFeatures are parts of a request that not every server knows.
-var newFeatures = []string{"thinking", "block_binding", "output_config", "effort", "anthropic-beta", "beta header", "extra inputs", "unexpected field", "unknown field"}
-
-// unknownFeature reports whether a request was refused for one of newFeatures.
-func unknownFeature(err error) bool {
+// Refused reports whether a request was refused for one of the features named,
+// or for one that the server does not know at all. What is wrong with the
+// conversation itself is another matter.
+func Refused(err error, features []string) bool {
 	e, ok := errors.AsType[*model.Error](err)
 	if !ok || e.Status != 400 && e.Status != 422 {
 		return false
 	}
 	said := strings.ToLower(e.Message)
 	if strings.Contains(said, "messages.") {
-		return false // it is about what was said before
+		return false
 	}
-	for _, feature := range newFeatures {
-		if strings.Contains(said, feature) {
-			return true
-		}
-	}
-	return false
+	return containsAny(said, features) || containsAny(said, []string{"extra inputs", "extra_forbidden", "unexpected field", "unknown field", "unrecognized request argument"})
 }

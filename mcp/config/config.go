@@ -1,0 +1,236 @@
+// Package config makes servers of what files say about them.
+//
+//	servers, warnings := config.Servers(entries, nil)
+//	host := mcp.NewHost(&mcp.Options{Approve: policy.Approve(trusted)})
+//
+// An [Entry] is one server as a settings file or .mcp.json has it; [Servers]
+// reads entries, the stronger scope first, and fills in variables. An entry that
+// cannot be used becomes a server with a Problem, so that it is listed with the
+// reason rather than missed. [Import] reads the files of other tools.
+//
+// What may be started is not decided here: a [Policy] is the administrator's
+// word, and whether a repository's entry was approved is for the caller to say,
+// by the entry's [Entry.Hash], which changes with every change of the entry.
+//
+// Nothing here touches files, and everything is safe for concurrent use.
+package config
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/mcp"
+)
+
+// An Entry is a server as a file has it.
+type Entry struct {
+	Name   string
+	Raw    json.RawMessage
+	Scope  string // who says so: managed, local, project, user, …
+	Origin string // where it stands
+}
+
+// Hash stands for the entry's name and all that it says, not for how it is
+// written.
+func (e Entry) Hash() string {
+	var value any
+	d := json.NewDecoder(bytes.NewReader(e.Raw))
+	d.UseNumber()
+	if d.Decode(&value) != nil {
+		value = string(e.Raw)
+	}
+	canonical, err := json.Marshal([]any{e.Name, value})
+	if err != nil {
+		canonical = append([]byte(e.Name+"\x00"), e.Raw...)
+	}
+	sum := sha256.Sum256(canonical)
+	return hex.EncodeToString(sum[:])
+}
+
+// Options say how entries are read. A nil *Options means all zero values.
+type Options struct {
+	// Lookup finds variables; nil means os.LookupEnv.
+	Lookup func(name string) (string, bool)
+}
+
+// Servers reads entries, of which the first of a name counts, whole. Two entries
+// that reach the same server by two names are one server, by the first name.
+func Servers(entries []Entry, opts *Options) (servers []mcp.Server, warnings []string) {
+	lookup := os.LookupEnv
+	if opts != nil && opts.Lookup != nil {
+		lookup = opts.Lookup
+	}
+	names, endpoints := map[string]bool{}, map[string]string{}
+	for _, e := range entries {
+		if names[e.Name] {
+			continue
+		}
+		names[e.Name] = true
+		s, notes := read(e, lookup)
+		for _, n := range notes {
+			warnings = append(warnings, fmt.Sprintf("%s: MCP server %q: %s", e.Origin, e.Name, n))
+		}
+		end := endpoint(s)
+		if first, double := endpoints[end]; double && end != "" && !s.Disabled {
+			warnings = append(warnings, fmt.Sprintf("%s: MCP server %q is the same as %q, which is used", e.Origin, e.Name, first))
+			continue
+		}
+		endpoints[end] = e.Name
+		servers = append(servers, s)
+	}
+	return servers, warnings
+}
+
+// endpoint is what makes two servers the same; "" means nothing does.
+func endpoint(s mcp.Server) string {
+	switch {
+	case s.Problem != "" || s.Disabled:
+		return ""
+	case s.URL != "":
+		headers, _ := json.Marshal(s.Headers)
+		return s.URL + "\x00" + string(headers)
+	case s.Command != "":
+		all, _ := json.Marshal([]any{s.Command, s.Args, s.Env, s.Dir})
+		return string(all)
+	}
+	return ""
+}
+
+// read makes a server of an entry.
+func read(e Entry, lookup func(string) (string, bool)) (s mcp.Server, notes []string) {
+	s = mcp.Server{}
+	if err := json.Unmarshal(e.Raw, &s); err != nil {
+		s = mcp.Server{Problem: "the entry cannot be read: " + err.Error()}
+	}
+	s.Name, s.Scope, s.Origin = e.Name, e.Scope, e.Origin
+	if name := strings.TrimSpace(e.Name); name != e.Name {
+		notes = append(notes, "the name has spaces around it")
+	}
+	if s.Problem != "" {
+		return s, notes
+	}
+	if s.Trusted && (e.Scope == "project" || e.Scope == "local") {
+		s.Trusted = false
+		notes = append(notes, "trust is ignored: a project cannot vouch for its own servers")
+	}
+	for _, text := range texts(&s) {
+		if strings.TrimSpace(*text) != *text {
+			notes = append(notes, fmt.Sprintf("there are spaces around %q", *text))
+		}
+	}
+	if missing := expand(&s, lookup); len(missing) > 0 {
+		s.Problem = fmt.Sprintf("the variable %s is not set: set it, or give a default as in ${%s:-value}", strings.Join(missing, ", "), missing[0])
+		return s, notes
+	}
+	s.Problem = check(&s)
+	return s, notes
+}
+
+// check says what is wrong with an entry.
+func check(s *mcp.Server) string {
+	switch s.Type {
+	case "", mcp.Stdio, mcp.HTTP, mcp.SSE, mcp.SDK, "streamable-http", "streamableHttp":
+	case "ws":
+		return "the type ws is not supported: use http"
+	default:
+		return fmt.Sprintf("the type %q is not known: use stdio, http or sse", s.Type)
+	}
+	switch {
+	case s.Command != "" && s.URL != "":
+		return "the entry has both a command and a url: which is it?"
+	case s.Type == mcp.SDK:
+		return ""
+	case s.Command == "" && s.URL == "":
+		return "the entry has neither a command nor a url"
+	case s.URL != "":
+		if u, err := url.Parse(s.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return fmt.Sprintf("%q is not the address of a web server", s.URL)
+		}
+	}
+	return ""
+}
+
+// texts are the parts of an entry that have no reason to begin or end in spaces.
+func texts(s *mcp.Server) []*string { return []*string{&s.Command, &s.URL} }
+
+// expand fills in the variables of an entry and returns those that are not set.
+func expand(s *mcp.Server, lookup func(string) (string, bool)) (missing []string) {
+	fill := func(text string) string {
+		filled, unset := Expand(text, lookup)
+		missing = append(missing, unset...)
+		return filled
+	}
+	s.Command, s.URL, s.HeadersHelper, s.Dir = fill(s.Command), fill(s.URL), fill(s.HeadersHelper), fill(s.Dir)
+	for i := range s.Args {
+		s.Args[i] = fill(s.Args[i])
+	}
+	for _, m := range []map[string]string{s.Env, s.Headers} {
+		for name := range m {
+			m[name] = fill(m[name])
+		}
+	}
+	slices.Sort(missing)
+	return slices.Compact(missing)
+}
+
+// Expand fills in ${NAME} and ${NAME:-default}. Other dollar signs stay.
+func Expand(text string, lookup func(string) (string, bool)) (filled string, missing []string) {
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, "${")
+		b.WriteString(before)
+		if !found {
+			return b.String(), missing
+		}
+		inside, after, closed := strings.Cut(rest, "}")
+		name, fallback, hasFallback := strings.Cut(inside, ":-")
+		if !closed || !isName(name) {
+			b.WriteString("${")
+			text = rest
+			continue
+		}
+		value, set := lookup(name)
+		switch {
+		case set && (value != "" || !hasFallback):
+			b.WriteString(value)
+		case hasFallback:
+			b.WriteString(fallback)
+		default:
+			missing = append(missing, name)
+			b.WriteString("${" + inside + "}")
+		}
+		text = after
+	}
+}
+
+func isName(s string) bool {
+	for i, r := range s {
+		letter := r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		if !letter && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// File reads a file of the form of .mcp.json, comments allowed.
+func File(data []byte, scope, origin string) ([]Entry, error) {
+	var file struct {
+		Servers ordered `json:"mcpServers"`
+	}
+	if err := unmarshal(data, &file); err != nil {
+		return nil, fmt.Errorf("read %s: %w", origin, err)
+	}
+	var entries []Entry
+	for _, m := range file.Servers {
+		entries = append(entries, Entry{Name: m.name, Raw: m.value, Scope: scope, Origin: origin})
+	}
+	return entries, nil
+}
