@@ -102,6 +102,7 @@ func (ans *answer) begin(ev model.Start) bool {
 	ans.retract()
 	ans.discardCalls()
 	clear(ans.texts)
+	ans.spend()
 	ans.start, ans.usage = ev, ev.Usage
 	ttft := time.Since(ans.requested)
 	if ans.t.res.TTFT == 0 {

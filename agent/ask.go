@@ -45,12 +45,18 @@ func (t *turn) request() (*answer, error) {
 	}
 	a.out.put(Requesting{Model: set.model, Tokens: tokens})
 	ans := t.newAnswer()
-	ans.read(t.asking, &model.Request{
-		Model: set.model, System: a.opts.System, Tools: t.tools.Request(), Messages: history, MaxTokens: a.opts.MaxTokens,
-		Thinking: set.thinking, Effort: set.effort, Betas: a.opts.Betas, Session: t.journal.ID(),
-	})
+	ans.read(t.asking, t.question(&set, history))
 	t.res.APITime += time.Since(ans.requested)
 	return ans, nil
+}
+
+// question returns the request that asks for an answer to messages.
+func (t *turn) question(set *settings, messages *model.History) *model.Request {
+	o := &t.a.opts
+	return &model.Request{
+		Model: set.model, System: o.System, Tools: t.tools.Request(), Messages: messages, MaxTokens: o.MaxTokens,
+		Thinking: set.thinking, Effort: set.effort, Betas: o.Betas, Session: t.journal.ID(),
+	}
 }
 
 // maxBroken is how often in a row an answer is asked for again that broke off. The
@@ -63,6 +69,7 @@ func (t *turn) mend(ans *answer) Reason {
 	e := ans.failure()
 	begun := ans.start.ID != "" || len(ans.blocks) > 0
 	ans.retract()
+	ans.spend()
 	switch {
 	case e.Kind == model.PromptTooLong:
 		return t.overflow(e)

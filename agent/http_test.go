@@ -125,6 +125,9 @@ func faulty(t *testing.T, name string, fault script.Fault, answer []script.Block
 func TestResume(t *testing.T) {
 	store := session.Open(t.TempDir())
 	srv, m := serve(t, &script.Options{Answer: func(r *script.Request) script.Turn {
+		if strings.Contains(r.LastText(), "about to be replaced by a summary") {
+			return script.Turn{Blocks: []script.Block{{Text: "<summary>They spoke.</summary>"}}}
+		}
 		if r.Turn%2 == 0 {
 			return script.Turn{Blocks: []script.Block{{Thinking: "hm"}, {Text: "Looking."},
 				{Tool: "Echo", ID: fmt.Sprint("a", r.Turn), Input: json.RawMessage(`{"say":"x"}`)}, {Tool: "Echo", ID: fmt.Sprint("b", r.Turn), Input: json.RawMessage(`{"say":"y"}`)}}}
@@ -143,7 +146,8 @@ func TestResume(t *testing.T) {
 	}
 	a := start(t, options(s))
 	run(t, a, "one")
-	run(t, a, "two")
+	a.Compact("")
+	run(t, a, "two", "three")
 	before := encoded(a.History())
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -157,8 +161,9 @@ func TestResume(t *testing.T) {
 	if after := encoded(a.History()); after != before {
 		t.Errorf("before:\n%s\nafter:\n%s", before, after)
 	}
-	res := result(t, run(t, a, "three"))
-	if res.Reason != agent.Completed || srv.Total() != 6 {
+	inOrder(t, before, "This summary stands for it", "two", "three")
+	res := result(t, run(t, a, "four"))
+	if res.Reason != agent.Completed || srv.Total() != 7 {
 		t.Errorf("%s after %d requests", res.Reason, srv.Total())
 	}
 }

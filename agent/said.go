@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -81,13 +82,10 @@ func (ans *answer) commit() (bool, error) {
 	failed := ans.keep(whole)
 	ans.retract()
 	ans.committed = true
+	ans.spend()
 	t.a.mu.Lock()
 	defer t.a.mu.Unlock()
 	said, err := t.a.talk.answer(ans.blocks)
-	if ans.start.ID != "" || ans.usage != (model.Usage{}) {
-		t.a.ledger.spent(ans.model(), ans.usage)
-		t.res.Usage = t.res.Usage.Add(ans.usage)
-	}
 	if ans.stop != nil {
 		t.a.ledger.answered(ans.usage)
 	} else {
@@ -96,11 +94,14 @@ func (ans *answer) commit() (bool, error) {
 	return said, errors.Join(failed, err)
 }
 
-func (ans *answer) model() string {
-	if ans.start.Model != "" {
-		return ans.start.Model
+// spend notes what the answer has cost, whatever became of it.
+func (ans *answer) spend() {
+	if ans.usage == (model.Usage{}) {
+		return
 	}
-	return ans.t.a.set.model
+	t := ans.t
+	t.res.Usage = t.res.Usage.Add(ans.usage)
+	t.a.Spend(cmp.Or(ans.start.Model, t.a.settings().model), ans.usage)
 }
 
 // salvage takes an answer in after a crash in the middle of it: calls that ran have

@@ -33,10 +33,9 @@ func (t *turn) summarize(instructions string, tail int) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		summary, err := t.oneAnswer(&model.Request{
-			Model: set.model, System: a.opts.System, Tools: t.tools.Request(), Messages: asked, MaxTokens: a.opts.MaxTokens,
-			Thinking: set.thinking, Effort: set.effort, Betas: a.opts.Betas, TextOnly: true, Session: t.journal.ID(),
-		})
+		req := t.question(&set, asked)
+		req.TextOnly = true
+		summary, err := t.oneAnswer(req)
 		var e *model.Error
 		if errors.As(err, &e) && e.Kind == model.PromptTooLong && to-from > 2 {
 			continue
