@@ -16,15 +16,27 @@ import (
 )
 
 // instant is a model that answers at once and reads nothing: with a call for as
-// long as it is told to.
-type instant struct{ calls, made int }
+// long as it is told to. It notes when it was asked and, if it should weigh, what
+// had been allocated by then.
+type instant struct {
+	calls     int
+	weigh     bool
+	at        []time.Time
+	allocated []uint64
+}
 
 func (m *instant) Stream(context.Context, *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
+		n := len(m.at)
+		m.at = append(m.at, time.Now())
+		if m.weigh {
+			var mem runtime.MemStats
+			runtime.ReadMemStats(&mem)
+			m.allocated = append(m.allocated, mem.TotalAlloc)
+		}
 		answer := text("Done.")
-		if m.made < m.calls {
-			m.made++
-			answer = say(fmt.Sprint("u", m.made), fmt.Sprint("payload ", m.made))
+		if n < m.calls {
+			answer = say(fmt.Sprint("u", n), fmt.Sprint("payload ", n))
 		}
 		for _, ev := range events("msg", model.EndTurn, answer) {
 			if !yield(ev, nil) {
@@ -34,50 +46,40 @@ func (m *instant) Stream(context.Context, *model.Request) iter.Seq2[model.Event,
 	}
 }
 
-// rounds runs a turn of n calls and returns when each request was made, and how
-// much had been allocated by then.
-func rounds(t testing.TB, n int, j agent.Journal) (at []time.Time, allocated []uint64) {
+// rounds runs a turn in which the model makes all its calls.
+func rounds(t testing.TB, m *instant, j agent.Journal) {
 	o := world(nil)
-	o.Model, o.Journal = &instant{calls: n}, j
+	o.Model, o.Journal = m, j
 	o.Context.CompactAt = -1
 	a := start(t, o)
 	a.Send(userSays("go"))
-	for ev := range a.Run(t.Context()) {
-		if _, ok := ev.(agent.Requesting); ok {
-			at = append(at, time.Now())
-			if len(at) < 40 || len(at) > n-40 {
-				var m runtime.MemStats
-				runtime.ReadMemStats(&m)
-				allocated = append(allocated, m.TotalAlloc)
-			} else {
-				allocated = append(allocated, 0)
-			}
-		}
+	for range a.Run(t.Context()) {
 	}
-	return at, allocated
+	if len(m.at) != m.calls+1 {
+		t.Fatalf("%d requests, want %d", len(m.at), m.calls+1)
+	}
 }
 
 // What a round costs does not grow with the conversation.
 func TestRoundsStayCheap(t *testing.T) {
-	const n = 1000
-	at, allocated := rounds(t, n, nil)
-	if len(at) != n+1 {
-		t.Fatalf("%d requests, want %d", len(at), n+1)
+	m := &instant{calls: 1000, weigh: true}
+	rounds(t, m, nil)
+	steps := func(from int) (median uint64) {
+		var grew []uint64
+		for i := from; i < from+20; i++ {
+			grew = append(grew, m.allocated[i+1]-m.allocated[i])
+		}
+		slices.Sort(grew)
+		return grew[len(grew)/2]
 	}
-	var early, late []uint64
-	for i := 5; i < 35; i++ {
-		early = append(early, allocated[i+1]-allocated[i])
-		late = append(late, allocated[n-i]-allocated[n-i-1])
-	}
-	slices.Sort(early)
-	slices.Sort(late)
-	if e, l := early[len(early)/2], late[len(late)/2]; l > 2*e {
-		t.Errorf("a round allocates %d bytes at the beginning and %d after %d rounds", e, l, n)
+	if early, late := steps(10), steps(len(m.allocated)-25); late > 2*early {
+		t.Errorf("a round allocates %d bytes at the beginning and %d after 1,000 rounds", early, late)
 	}
 }
 
 // BenchmarkRound is what a model's answer with one call costs in this process,
-// from one request to the next; the metrics compare the 10th with the 1,000th.
+// from one request to the next; the metrics compare the 10th with the last, the
+// 1,000th or later.
 func BenchmarkRound(b *testing.B) {
 	for _, c := range []struct {
 		name    string
@@ -95,7 +97,9 @@ func BenchmarkRound(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			n := max(b.N, 1000)
-			at, _ := rounds(b, n, c.journal(b))
+			m := &instant{calls: n}
+			rounds(b, m, c.journal(b))
+			at := m.at
 			took := func(from int) time.Duration {
 				var ds []time.Duration
 				for i := from; i < from+20; i++ {
