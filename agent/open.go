@@ -24,6 +24,9 @@ func (t *turn) open() Reason {
 		t.res.Text = "The prompt was not sent: " + cmp.Or(said.Reason, said.StopReason, "a hook blocked it") + "."
 		return StoppedByHook
 	}
+	if t.prompt.Change != nil {
+		t.apply(t.prompt.Change)
+	}
 	err := t.remind(append(t.facts(), notes...)...)
 	if err == nil {
 		err = t.take(t.prompt, t.prompt.Content)

@@ -1,6 +1,9 @@
 package agent
 
-import "github.com/haftdev/haft/model"
+import (
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/tool"
+)
 
 // A Prompt is something said to the agent.
 type Prompt struct {
@@ -10,6 +13,9 @@ type Prompt struct {
 	// Priority says when it is heard: the zero value joins a running turn at its
 	// next boundary.
 	Priority Priority
+	// Change is what the prompt changes for its turn, as a typed command may; nil:
+	// nothing.
+	Change *tool.Change
 	// Silent prompts join the conversation without asking the model for an answer.
 	Silent bool
 	// Origin is where it comes from if not from the person: see [TaskNotification].

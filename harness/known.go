@@ -22,9 +22,9 @@ func (w *World) system(o *TalkOptions, tools *tool.Set) []model.System {
 }
 
 // facts are what the model is told beside the prompts.
-func (w *World) facts() *prompt.Facts {
+func (w *World) facts(more func(ctx context.Context, first bool) []string) *prompt.Facts {
 	return prompt.NewFacts(&prompt.FactsOptions{
-		Dir: w.Guard.Cwd(), Added: w.Guard.Roots()[1:], Cwd: func() string { return w.Shell.Dir("") }, Instructions: w.instructions,
+		Dir: w.Guard.Cwd(), Added: w.Guard.Roots()[1:], Cwd: func() string { return w.Shell.Dir("") }, Instructions: w.instructions, More: more,
 	})
 }
 

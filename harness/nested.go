@@ -56,7 +56,7 @@ func (w *World) lending(allow []string) sched.Judge {
 		rules = append(rules, permission.Rule{Text: text, Behavior: tool.Allow, Origin: settings.Origin{Source: settings.Session}})
 	}
 	return sched.JudgeFunc(func(_ context.Context, c tool.Case) tool.Verdict {
-		return w.Engine.With(rules...).Decide(c).Verdict
+		return w.Engine.With("", rules...).Decide(c).Verdict
 	})
 }
 

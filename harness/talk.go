@@ -67,6 +67,8 @@ type Conversation struct {
 	Journal *session.Session
 	// Provider is who answers, and KeySource where its key comes from.
 	Provider, KeySource string
+
+	opts agent.Options // what agents that work for it begin with
 }
 
 // Talk begins or resumes a conversation. Closing it closes the world.
@@ -90,6 +92,7 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 		return nil, errors.Join(err, c.Journal.Close())
 	}
 	w.talk.Store(c.Agent)
+	w.conversation.Store(c)
 	return c, nil
 }
 
@@ -127,8 +130,8 @@ func (c *Conversation) newAgent(o *TalkOptions) (*agent.Agent, error) {
 	if restored.Messages > 0 {
 		source = "resume"
 	}
-	return agent.New(&agent.Options{
-		Model: o.Client, ModelName: o.Model, System: w.system(o, tools), Facts: w.facts().Tell, Carry: w.carry,
+	c.opts = agent.Options{
+		Model: o.Client, ModelName: o.Model, System: w.system(o, tools), Facts: w.facts(once(lostAgents(restored))).Tell, Carry: w.carry,
 		Tools: tools, Person: o.Person, Permissions: permissions{w.Engine}, Mode: string(mode), Hooks: w.Hooks,
 		Sched: sched.Options{
 			Judge: w.Engine, Hooks: w.Hooks, Askers: []sched.Asker{w.Hooks}, Recorder: audit, Output: Results(),
@@ -137,7 +140,18 @@ func (c *Conversation) newAgent(o *TalkOptions) (*agent.Agent, error) {
 		Limits: o.Limits, Thinking: o.Thinking, Effort: o.Effort, Betas: o.Betas, Structured: o.Schema,
 		Context: agent.Context{Window: func(name string) int64 { return int64(catalog.Lookup(name).Context) }},
 		Cost:    func(name string, u model.Usage) (float64, bool) { return catalog.Lookup(name).Cost(u) },
-	})
+	}
+	return agent.New(&c.opts)
+}
+
+// once tells something the first time that it is asked.
+func once(text string) func(context.Context, bool) []string {
+	return func(context.Context, bool) (facts []string) {
+		if text != "" {
+			facts, text = []string{text}, ""
+		}
+		return facts
+	}
 }
 
 // Dir is where the conversation works.
@@ -175,8 +189,11 @@ func (c *Conversation) CostText() string {
 	return fmt.Sprintf("This session has cost $%.4f.", usd)
 }
 
-// StopTask ends a command in the background.
+// StopTask ends a command in the background, or an agent.
 func (c *Conversation) StopTask(_ context.Context, id string) error {
+	if c.World.crew.Stop(id) {
+		return nil
+	}
 	task, ok := c.World.host.Task(id)
 	if !ok {
 		return fmt.Errorf("there is no task %q", id)

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/harness/crew"
 	"github.com/haftdev/haft/hook"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/permission/shell"
@@ -31,6 +32,10 @@ type World struct {
 	Hooks  *hook.Runner
 	host   *shellrun.Host
 	talk   atomic.Pointer[agent.Agent] // what is told of the world's events
+
+	conversation atomic.Pointer[Conversation] // that agents work for
+	crew         *crew.Crew
+	sets         sets
 }
 
 // Open opens the project around a folder.
@@ -68,6 +73,8 @@ func Open(o *Options) (*World, error) {
 			return w.Engine.Policy().Matches(rule, t, c)
 		},
 	})
+	w.crew = w.newCrew()
+	w.Crew = w.crew
 	w.Tasks = p.tasks()
 	w.Todos = todo.NewList(&todo.ListOptions{Changed: w.todosChanged})
 	if w.Web, err = p.web(); err != nil {
@@ -84,6 +91,7 @@ func Open(o *Options) (*World, error) {
 
 // Close ends every command and gives back what is held open.
 func (w *World) Close() error {
+	w.crew.Close()
 	w.Hooks.Close()
 	return errors.Join(w.host.Close(), w.World.Search.Close(), w.Files.Close())
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/harness"
+	"github.com/haftdev/haft/knowledge/command"
 	"github.com/haftdev/haft/model/catalog"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/tool"
@@ -33,6 +34,12 @@ func (s *server) facts(ev agent.TurnStarted) *wire.Init {
 	for _, a := range s.agents(talk) {
 		init.Agents = append(init.Agents, a.Name)
 	}
+	for _, k := range talk.World.Library.Skills.List().Skills {
+		init.Skills = append(init.Skills, k.Name)
+	}
+	for _, p := range talk.World.Library.Plugins {
+		init.Plugins = append(init.Plugins, wire.Plugin{Name: p.Name, Path: p.Dir, Version: p.Version})
+	}
 	return init
 }
 
@@ -44,12 +51,22 @@ func announced(t *tool.Tool) string {
 	return t.Name
 }
 
+// commands are what can be typed after a slash.
 func (s *server) commands(talk *harness.Conversation) wire.List[wire.Command] {
-	return nil
+	var list wire.List[wire.Command]
+	for _, c := range talk.World.Library.Commands.List().Commands {
+		list = append(list, wire.Command{Name: c.Name, Description: c.Description, ArgumentHint: c.Hint, Builtin: c.Origin == command.Builtin})
+	}
+	return list
 }
 
+// agents are those that work can be given to.
 func (s *server) agents(talk *harness.Conversation) wire.List[wire.AgentInfo] {
-	return nil
+	var list wire.List[wire.AgentInfo]
+	for _, d := range talk.World.Library.Agents.List().Definitions {
+		list = append(list, wire.AgentInfo{Name: d.Name, Description: d.Description, Model: d.Model})
+	}
+	return list
 }
 
 // models are those that have a short name.

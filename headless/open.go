@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/harness"
 	"github.com/haftdev/haft/hook"
+	"github.com/haftdev/haft/knowledge/agentdef"
 	"github.com/haftdev/haft/model/catalog"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/settings"
@@ -53,6 +55,8 @@ func (s *server) open(ctx context.Context, init *wire.Initialize) (*harness.Conv
 			t.Schema = init.JSONSchema
 		}
 		t.Title = init.Title
+		h.Agents = slices.Concat(h.Agents, definitions(init.Agents))
+		s.tell.texts = init.ForwardSubagentText != nil && *init.ForwardSubagentText
 	}
 	h.HookRan = s.hookRan
 	asker := &hostAsker{call: s.conn.Call, states: s.waits, update: s.updatePermissions, warn: s.warn}
@@ -68,6 +72,19 @@ func (s *server) open(ctx context.Context, init *wire.Initialize) (*harness.Conv
 		return nil, errors.Join(err, w.Close())
 	}
 	return talk, nil
+}
+
+// definitions are the agents that the program brings.
+func definitions(agents map[string]wire.Agent) []agentdef.Definition {
+	var list []agentdef.Definition
+	for _, name := range slices.Sorted(maps.Keys(agents)) {
+		a := agents[name]
+		list = append(list, agentdef.Definition{
+			Name: name, Description: a.Description, Prompt: a.Prompt, Tools: a.Tools, Denied: a.DisallowedTools, Model: a.Model,
+			Mode: a.PermissionMode, MaxTurns: a.MaxTurns, Skills: a.Skills, Background: a.Background != nil && *a.Background,
+		})
+	}
+	return list
 }
 
 // callbacks are the program's own hooks.
@@ -190,7 +207,7 @@ func (s *server) newTeller() *teller {
 		send:    func(m wire.Message) { _ = s.conn.Send(m) }, // the outlet ends the session if it breaks
 		facts:   s.facts,
 		partial: s.opts.Partial, states: s.opts.States, replay: s.opts.Replay,
-		tasks: make(map[string]agent.Task),
+		tasks: make(map[string]agent.Task), agents: make(map[string]agent.Task),
 		modelFor: func(name string) (int64, int64) {
 			m := catalog.Lookup(name)
 			return int64(m.Context), int64(m.MaxOutput)

@@ -27,20 +27,31 @@ func (s *server) deliver(m wire.Message) {
 }
 
 // take queues a prompt. Without a conversation the prompt opens one: a program
-// need not initialize.
+// need not initialize. A command waits for the turn that runs: it may change what
+// the next one begins with, and may have to ask.
 func (s *server) take(p agent.Prompt) {
-	s.mu.Lock()
-	talk := s.talk
-	if talk == nil {
-		s.waiting = append(s.waiting, p)
-	}
-	s.mu.Unlock()
-	if talk == nil {
-		s.begin(s.context, nil)
-	} else {
-		talk.Send(p)
-	}
+	s.begin(s.context, nil, p)
 	s.wake()
+}
+
+// accept gives a prompt to the conversation, or keeps it.
+func (s *server) accept(p agent.Prompt) {
+	switch {
+	case s.talk == nil:
+		s.waiting = append(s.waiting, p)
+	case len(s.typed) > 0 || s.talk.World.IsCommand(text(p)):
+		s.typed = append(s.typed, p)
+	default:
+		s.talk.Send(p)
+	}
+}
+
+// text is what a prompt says, if it is nothing but text.
+func text(p agent.Prompt) string {
+	if len(p.Content) != 1 || p.Content[0].Type != model.Text {
+		return ""
+	}
+	return p.Content[0].Text
 }
 
 // prompt reads a user message.

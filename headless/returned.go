@@ -16,7 +16,9 @@ func (t *teller) returned(ev agent.Returned) {
 	out := ev.Outcome
 	t.calls.end(out.CallID)
 	result := model.Block{Type: model.ToolResult, UseID: out.UseID, Content: out.Result.Content, IsError: out.IsError()}
+	child := t.agents[out.Agent]
 	t.send(&wire.User{
+		SubagentType: child.AgentType, TaskDescription: child.Description,
 		UUID: ev.UUID, SessionID: t.session, ParentToolUseID: t.parent(out.Agent), AgentID: out.Agent, Timestamp: timestamp(),
 		Message:       wire.UserMessage{Role: "user", Content: wire.Content{Blocks: []wire.Block{block(result)}}},
 		ToolUseResult: toolUseResult(out), ToolResultMeta: resultMeta(out),

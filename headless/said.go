@@ -9,18 +9,23 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// said tells of one block of an answer.
+// said tells of one block of an answer. Of a sub-agent in the foreground a program
+// sees the calls, and the words only if it wants to.
 func (t *teller) said(ev agent.Said) {
+	child, isChild := t.agents[ev.Agent]
+	if isChild && ev.Block.Type != model.ToolUse && !child.Background && !t.texts {
+		return
+	}
 	m := &wire.Assistant{
 		Stamp: t.stamp(ev.UUID), ParentToolUseID: t.parent(ev.Agent), AgentID: ev.Agent, Aborted: ev.Aborted, Timestamp: timestamp(),
+		SubagentType: child.AgentType, TaskDescription: child.Description,
 		Message: wire.AssistantMessage{
 			ID: ev.MessageID, Type: "message", Role: "assistant", Model: ev.Model,
 			Content: wire.List[wire.Block]{block(ev.Block)}, Usage: usage(ev.Usage),
 		},
-		UserMessageUUIDs: t.prompts,
 	}
-	if len(t.prompts) > 0 {
-		m.UserMessageUUID, t.prompts = t.prompts[0], nil
+	if len(t.prompts) > 0 && !isChild {
+		m.UserMessageUUID, m.UserMessageUUIDs, t.prompts = t.prompts[0], t.prompts, nil
 	}
 	if ev.Error != nil {
 		m.Message.Model, m.Message.StopReason = "<synthetic>", "stop_sequence"

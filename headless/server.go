@@ -41,7 +41,7 @@ type server struct {
 	conn  *wire.Conn
 	out   *outlet
 	tell  *teller
-	work  chan struct{} // holds a token when there may be something to do
+	news  chan struct{} // holds a token when there may be something to do
 	ended chan struct{} // closed when no more messages come
 	stop  context.CancelCauseFunc
 	// context is that of the session: opening it is not part of any one request.
@@ -52,6 +52,7 @@ type server struct {
 	failure error                 // why it cannot be opened
 	init    *wire.Initialize
 	waiting []agent.Prompt // that came before it was opened
+	typed   []agent.Prompt // commands, and what came after them
 	closing bool           // the program wants no more turns
 	garbled error          // what was wrong with its last line
 	code    int
@@ -61,7 +62,7 @@ type server struct {
 // returns the exit code: 0, or 1 if the last turn ended with an error. The end of
 // ctx stops the turn that runs.
 func Serve(ctx context.Context, stream wire.Stream, opts *Options) int {
-	s := &server{opts: *opts, work: make(chan struct{}, 1), ended: make(chan struct{})}
+	s := &server{opts: *opts, news: make(chan struct{}, 1), ended: make(chan struct{})}
 	if s.opts.Log == nil {
 		s.opts.Log = io.Discard
 	}
@@ -97,25 +98,36 @@ func (s *server) badLine(err *wire.LineError) error {
 // serve takes turns until there is nothing more to wait for.
 func (s *server) serve(ctx context.Context) {
 	for {
-		if talk := s.opened(); talk != nil {
-			s.turns(ctx, talk)
-		}
+		s.work(ctx)
 		if s.done() {
 			return
 		}
 		select {
-		case <-s.work:
+		case <-s.news:
 		case <-s.opts.Interrupts:
 			return
 		case <-ctx.Done():
 			return
 		case <-s.ended:
-			s.begin(ctx, nil) // prompts may have come without an initialize
-			if talk := s.opened(); talk != nil {
-				s.turns(ctx, talk)
-			}
+			s.work(ctx)
 			return
 		}
+	}
+}
+
+// work takes the turns that are queued, and the commands between them.
+func (s *server) work(ctx context.Context) {
+	talk := s.opened()
+	if talk == nil {
+		return
+	}
+	for {
+		s.turns(ctx, talk)
+		p, ok := s.nextTyped()
+		if !ok || ctx.Err() != nil {
+			return
+		}
+		s.command(ctx, talk, p)
 	}
 }
 
@@ -174,7 +186,7 @@ func (s *server) note(r agent.Result) {
 func (s *server) done() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.failure != nil || s.closing && (s.talk == nil || len(s.talk.Queued()) == 0)
+	return s.failure != nil || s.closing && (s.talk == nil || len(s.talk.Queued()) == 0 && len(s.typed) == 0)
 }
 
 func (s *server) opened() *harness.Conversation {
@@ -210,23 +222,28 @@ func (s *server) close() int {
 // what it is told, and how long the end of a session may take.
 const answerTime = 2 * time.Second
 
-// begin opens the conversation, once; init is nil if the program sent none.
-func (s *server) begin(ctx context.Context, init *wire.Initialize) {
+// begin opens the conversation, once, and takes prompts; init is nil if the
+// program sent none.
+func (s *server) begin(ctx context.Context, init *wire.Initialize, prompts ...agent.Prompt) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.talk != nil || s.failure != nil || init == nil && len(s.waiting) == 0 {
+	s.waiting = append(s.waiting, prompts...)
+	if s.failure != nil || s.talk == nil && init == nil && len(s.waiting) == 0 {
 		return
 	}
-	s.init = init
-	if s.talk, s.failure = s.open(ctx, init); s.failure != nil {
-		s.failed(s.failure)
-		return
+	if s.talk == nil {
+		s.init = init
+		if s.talk, s.failure = s.open(ctx, init); s.failure != nil {
+			s.failed(s.failure)
+			return
+		}
+		s.tell.session = s.talk.Session()
 	}
-	s.tell.session = s.talk.Session()
-	for _, p := range s.waiting {
-		s.talk.Send(p)
-	}
+	waiting := s.waiting
 	s.waiting = nil
+	for _, p := range waiting {
+		s.accept(p)
+	}
 }
 
 // failed tells why there is no conversation.
@@ -239,7 +256,7 @@ func (s *server) failed(err error) {
 
 func (s *server) wake() {
 	select {
-	case s.work <- struct{}{}:
+	case s.news <- struct{}{}:
 	default:
 	}
 }

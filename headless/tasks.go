@@ -17,6 +17,9 @@ func (t *teller) task(ev agent.TaskChanged) {
 	k := ev.Task
 	switch ev.Change {
 	case "started":
+		if k.Type == "local_agent" {
+			t.agents[k.ID] = k
+		}
 		t.background(k)
 		t.send(&wire.TaskStarted{Stamp: t.stamp(""), TaskID: k.ID, RunID: k.ID, ToolUseID: k.UseID, Description: k.Description,
 			TaskType: k.Type, IsBackgrounded: k.Background, SubagentType: k.AgentType, Prompt: k.Prompt})
@@ -65,8 +68,10 @@ func (t *teller) backgroundTasks() *wire.BackgroundTasksChanged {
 	return m
 }
 
-// parent is the call that a sub-agent speaks under: an agent is named for it.
-func (t *teller) parent(agentID string) wire.NullString { return wire.NullString(agentID) }
+// parent is the call that a sub-agent speaks under; "" is the main conversation.
+func (t *teller) parent(agentID string) wire.NullString {
+	return wire.NullString(t.agents[agentID].UseID)
+}
 
 // called follows the life of a call for its heartbeats.
 func (t *teller) called(ev agent.Called) {

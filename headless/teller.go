@@ -31,6 +31,8 @@ type teller struct {
 	message  string   // the provider's name of the answer that arrives
 	results  int
 	tasks    map[string]agent.Task // in the background
+	agents   map[string]agent.Task // sub-agents, by id
+	texts    bool                  // tells what sub-agents in the foreground say, too
 	calls    *heartbeats
 	modelFor func(name string) (window, output int64)
 	now      atomic.Pointer[string]

@@ -102,5 +102,10 @@ func (u Usage) Add(o Usage) Usage {
 	return Usage{u.Input + o.Input, u.Output + o.Output, u.CacheRead + o.CacheRead, u.CacheWrite + o.CacheWrite, u.Searches + o.Searches}
 }
 
+// Minus returns what u has more than o.
+func (u Usage) Minus(o Usage) Usage {
+	return Usage{u.Input - o.Input, u.Output - o.Output, u.CacheRead - o.CacheRead, u.CacheWrite - o.CacheWrite, u.Searches - o.Searches}
+}
+
 // Context is how much of the model's context the exchange fills.
 func (u Usage) Context() int64 { return u.Input + u.CacheRead + u.CacheWrite + u.Output }

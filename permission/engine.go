@@ -56,14 +56,19 @@ func (e *Engine) Lend(rules ...Rule) (giveBack func()) {
 }
 
 // With returns the policy of the moment with more rules, for calls that something
-// has allowed itself. The session's policy stays as it is.
-func (e *Engine) With(rules ...Rule) *Policy {
+// has allowed itself, and in another mode if that is a more careful one, for an
+// agent that is to be. The session's policy stays as it is.
+func (e *Engine) With(mode Mode, rules ...Rule) *Policy {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
-	if len(rules) == 0 {
+	if !mode.stricter(e.policy.Mode()) {
+		mode = e.policy.Mode()
+	}
+	if len(rules) == 0 && mode == e.policy.Mode() {
 		return e.policy
 	}
 	opts := e.opts
+	opts.Mode = mode
 	opts.Rules = slices.Concat(opts.Rules, rules)
 	return NewPolicy(opts)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/haftdev/haft/tool/skill"
 	"github.com/haftdev/haft/tool/slashcommand"
 	"github.com/haftdev/haft/tool/sleep"
+	"github.com/haftdev/haft/tool/subagent"
 	"github.com/haftdev/haft/tool/task"
 	"github.com/haftdev/haft/tool/todo"
 	"github.com/haftdev/haft/tool/toolsearch"
@@ -56,6 +57,8 @@ type World struct {
 	Commands             *command.Set
 	MaySkill, MayCommand func(name string) bool
 	Calls                prompt.Calls
+	// Crew runs the agents that work is given to.
+	Crew subagent.Crew
 	// SearchWeb finds pages; without it WebSearch says how to set it up.
 	SearchWeb websearch.Backend
 }
@@ -93,6 +96,9 @@ func (w World) Tools() []tool.Tool {
 	}
 	if w.Commands != nil {
 		tools = append(tools, slashcommand.New(&slashcommand.Options{Commands: w.Commands, Calls: w.Calls, Dir: w.Dir, Allowed: w.MayCommand}))
+	}
+	if w.Crew != nil {
+		tools = append(tools, subagent.New(w.Crew)...)
 	}
 	return tools
 }
