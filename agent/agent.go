@@ -136,9 +136,11 @@ func (a *Agent) Emit(ev Event) {
 }
 
 // Close tells the hooks that the session ends; reason is clear, logout, exit….
-// It is called once, when no Run is running.
+// It is called once, when no Run is running, and does nothing for a sub-agent.
 func (a *Agent) Close(ctx context.Context, reason string) {
-	a.fire(ctx, hook.SessionEnd{Reason: reason})
+	if a.opts.Agent == "" {
+		a.fire(ctx, hook.SessionEnd{Reason: reason})
+	}
 }
 
 // fire runs the hooks of an event, if there are any.

@@ -18,10 +18,14 @@ func TestChildren(t *testing.T) {
 	var mu sync.Mutex
 	stopped := map[string]bool{}
 	seen := hooks(func(d hook.Detail) hook.Outcome {
-		if s, ok := d.(hook.SubagentStop); ok {
-			mu.Lock()
-			defer mu.Unlock()
-			stopped[s.AgentID] = true
+		mu.Lock()
+		defer mu.Unlock()
+		switch d := d.(type) {
+		case hook.SubagentStart:
+		case hook.SubagentStop:
+			stopped[d.AgentID] = true
+		default:
+			t.Errorf("a %s hook runs for a sub-agent", d.Event())
 		}
 		return hook.Outcome{}
 	})

@@ -11,44 +11,48 @@ import (
 	"github.com/haftdev/haft/model"
 )
 
-// open takes in the prompt that the turn is for.
+// open takes in the prompt that the turn is for, after what the model should know
+// before it hears it.
 func (t *turn) open() Reason {
-	var notes []string
-	if !t.a.started {
-		t.a.started = true
-		started := t.a.fire(t.asking, hook.SessionStart{Source: t.a.source, Model: t.a.settings().model})
-		notes = started.Notes
+	if err := t.remind(append(t.facts(), t.greet()...)...); err != nil {
+		return t.fail(JournalFailure, err)
 	}
-	said := t.a.submit(t, t.prompt)
+	said := t.submit(t.prompt)
 	if said.Blocked() || said.Stop {
 		t.res.Text = "The prompt was not sent: " + cmp.Or(said.Reason, said.StopReason, "a hook blocked it") + "."
-		return StoppedByHook
+		return t.fail(StoppedByHook, errors.New(t.res.Text))
 	}
 	if t.prompt.Change != nil {
 		t.apply(t.prompt.Change)
 	}
-	err := t.remind(append(t.facts(), notes...)...)
-	if err == nil {
-		err = t.take(t.prompt, t.prompt.Content)
-	}
-	if err == nil {
-		err = t.remind(said.Notes...)
-	}
-	switch {
-	case err != nil:
+	if err := t.take(t.prompt, t.prompt.Content, said.Notes); err != nil {
 		return t.fail(JournalFailure, err)
-	case t.prompt.Silent:
+	}
+	if t.prompt.Silent {
 		return Completed
 	}
 	return ""
 }
 
+// greet tells the hooks, once, that the session or the sub-agent starts, and
+// returns their notes.
+func (t *turn) greet() []string {
+	if t.a.started {
+		return nil
+	}
+	t.a.started = true
+	if t.a.opts.Agent != "" {
+		return t.a.fire(t.asking, hook.SubagentStart{AgentID: t.a.opts.Agent, AgentType: t.a.opts.AgentType}).Notes
+	}
+	return t.a.fire(t.asking, hook.SessionStart{Source: t.a.source, Model: t.a.settings().model}).Notes
+}
+
 // submit shows what the person says to the hooks.
-func (a *Agent) submit(t *turn, p Prompt) hook.Outcome {
-	if p.Origin != "" {
+func (t *turn) submit(p Prompt) hook.Outcome {
+	if p.Origin != "" || t.a.opts.Agent != "" { // nobody says it, or another agent does
 		return hook.Outcome{}
 	}
-	return a.fire(t.asking, hook.UserPromptSubmit{Prompt: text(p.Content)})
+	return t.a.fire(t.asking, hook.UserPromptSubmit{Prompt: text(p.Content)})
 }
 
 // facts returns what the model should know before it hears the prompt.
@@ -76,15 +80,18 @@ func (t *turn) unnamed() (names []string) {
 	return names
 }
 
-// take puts a prompt into the conversation.
-func (t *turn) take(p Prompt, content []model.Block) error {
+// take puts a prompt into the conversation, and what hooks noted about it.
+func (t *turn) take(p Prompt, content []model.Block, notes []string) error {
 	t.res.Prompts = append(t.res.Prompts, p)
 	content = readable(content)
 	kind := Prompted
 	if p.Origin == TaskNotification {
 		kind = Notified
 	}
-	return t.addPrompt(kind, p.UUID, &p, content...)
+	if err := t.addPrompt(kind, p.UUID, &p, content...); err != nil {
+		return err
+	}
+	return t.remind(notes...)
 }
 
 // readable returns what a person sent in a form that can be sent on: a part that
@@ -134,7 +141,7 @@ func (t *turn) join() Reason {
 }
 
 func (t *turn) joinOne(p Prompt) Reason {
-	said := t.a.submit(t, p)
+	said := t.submit(p)
 	if said.Blocked() || said.Stop {
 		t.a.out.put(Notice{Level: "warning", Tag: "prompt_blocked", Text: "A hook blocked a message: " + cmp.Or(said.Reason, said.StopReason, "it did not say why")})
 		return ""
@@ -143,7 +150,7 @@ func (t *turn) joinOne(p Prompt) Reason {
 	if p.Origin == "" && !p.Silent {
 		content = slices.Concat([]model.Block{model.TextOf("The user sent a new message while you were working:")}, content)
 	}
-	if err := errors.Join(t.take(p, content), t.remind(said.Notes...)); err != nil {
+	if err := t.take(p, content, said.Notes); err != nil {
 		return t.fail(JournalFailure, err)
 	}
 	return ""

@@ -129,7 +129,7 @@ type Output struct {
 	Prompt      string         `json:"prompt"`
 	AgentID     string         `json:"agentId,omitempty"`
 	AgentType   string         `json:"agentType,omitempty"`
-	Content     []tool.Block   `json:"content,omitempty"`
+	Content     []Text         `json:"content,omitempty"`
 	ToolUses    int            `json:"totalToolUseCount,omitempty"`
 	DurationMS  int64          `json:"totalDurationMs,omitempty"`
 	Tokens      int64          `json:"totalTokens,omitempty"`
@@ -142,6 +142,12 @@ type Output struct {
 	Description string         `json:"description,omitempty"`
 	OutputFile  string         `json:"outputFile,omitempty"`
 	CanRead     bool           `json:"canReadOutputFile,omitempty"`
+}
+
+// Text is a block of text.
+type Text struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
 }
 
 // launched is the status of an agent that works on beside its caller.
@@ -220,7 +226,7 @@ func run(ctx context.Context, crew Crew, c *tool.Call, in Input) (Output, error)
 		ToolUses: r.ToolUses, Tools: r.Tools, Tokens: r.Tokens, DurationMS: r.Took.Milliseconds(), Worktree: r.Worktree, Branch: r.Branch,
 	}
 	if r.Text != "" {
-		out.Content = []tool.Block{{Type: tool.TextBlock, Text: r.Text}}
+		out.Content = []Text{{"text", r.Text}}
 	}
 	return out, nil
 }
@@ -228,7 +234,10 @@ func run(ctx context.Context, crew Crew, c *tool.Call, in Input) (Output, error)
 // render tells the model how the agent ended before what it said: a partial
 // answer must not pass for a whole one.
 func render(out Output) tool.Result {
-	text := tool.JoinText(out.Content)
+	text := ""
+	for _, c := range out.Content {
+		text += c.Text
+	}
 	switch Status(out.Status) {
 	case launched:
 		s := fmt.Sprintf("The agent %s works in the background. You will be told when it has finished; do not wait for it.", out.AgentID)
