@@ -99,15 +99,29 @@ func (r *recorder) Record(ctx context.Context, rec sched.Record) error {
 	return r.next.Record(ctx, rec)
 }
 
-// OnChange is for [workspace.Options]: it notes a change by a file tool.
+// OnChange is for [workspace.Options]: it notes a change by a file tool. The file
+// still is as it was, so that its content can be kept here, whatever store the
+// workspace has.
 func (k *Keeper) OnChange(ctx context.Context, c workspace.Change) error {
+	if k.opts.Blobs == nil {
+		return nil
+	}
 	k.mu.Lock()
 	call := k.calls[c.Agent]
 	k.mu.Unlock()
+	if c.Before != "" {
+		content, err := os.ReadFile(c.Path)
+		if err != nil || blob.Digest(content) != c.Before {
+			return nil // it changes under us: the workspace finds that out and refuses
+		}
+		if err := k.opts.Blobs.Put(ctx, c.Before, content); err != nil {
+			return err
+		}
+	}
 	before := File{Digest: c.Before, Mode: c.Mode}
 	after := File{Digest: c.After, Mode: cmp.Or(c.Mode, newFileMode)}
 	cp := checkpointOf(call, c.Path, before, after)
-	return k.session.Append(ctx, session.Entry{Agent: "", Checkpoint: &cp})
+	return k.session.Append(ctx, session.Entry{Checkpoint: &cp})
 }
 
 // newFileMode stands for the mode of a file that is about to be made.
@@ -119,7 +133,7 @@ func (k *Keeper) Before(ctx context.Context, agent, call, tool string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.calls[agent] = call
-	if slices.Contains(k.opts.FileTools, tool) || k.opts.Blobs == nil {
+	if k.opts.Blobs == nil || slices.Contains(k.opts.FileTools, tool) {
 		return nil
 	}
 	t, err := k.scan(ctx)
