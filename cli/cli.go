@@ -80,7 +80,7 @@ pipeline of look-up, validation, hooks, permission, execution and bounded result
 		return usageError{fmt.Errorf("%w. Run '%s --help' for what there is", err, c.CommandPath())}
 	})
 	root.AddCommand(newTools(s, reexec), newPermissions(s, reexec), newTrust(s), newDoctor(s), newMCP(s, reexec), newDemo(s, reexec))
-	root.AddCommand(newSkills(s), newAgents(s), newCommands(s))
+	root.AddCommand(newSkills(s), newAgents(s), newCommands(s), newSessions(s), newRewind(s))
 	return root
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/agent/prompt"
 	"github.com/haftdev/haft/harness/crew"
-	"github.com/haftdev/haft/hook"
 	"github.com/haftdev/haft/knowledge/agentdef"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/permission"
@@ -66,7 +65,7 @@ const general = "general-purpose"
 
 // hire makes the agent of a job: a conversation of its own, with no more rights
 // than this one has.
-func (w *World) hire(ctx context.Context, s crew.Spec) (*crew.Made, error) {
+func (w *World) hire(_ context.Context, s crew.Spec) (*crew.Made, error) {
 	c := w.conversation.Load()
 	if c == nil {
 		return nil, fmt.Errorf("agents work in conversations, and there is none")
@@ -88,7 +87,6 @@ func (w *World) hire(ctx context.Context, s crew.Spec) (*crew.Made, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.Hooks.Fire(ctx, s.ID, hook.SubagentStart{AgentID: s.ID, AgentType: d.Name})
 	made := &crew.Made{Agent: a, Kind: d.Name, Model: opts.ModelName, Close: func() { w.Shell.EndAgent(s.ID) }}
 	if dir := c.Journal.Dir(); dir != "" {
 		made.Output = filepath.Join(dir, "subagents", "agent-"+s.ID+".jsonl")

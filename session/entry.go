@@ -95,4 +95,8 @@ type Checkpoint struct {
 	Mode   uint32 `json:"mode,omitempty"`
 	// Link is where a symbolic link pointed.
 	Link string `json:"link,omitempty"`
+	// After, AfterMode and AfterLink are how it was then.
+	After     string `json:"after,omitempty"`
+	AfterMode uint32 `json:"afterMode,omitempty"`
+	AfterLink string `json:"afterLink,omitempty"`
 }

@@ -21,6 +21,8 @@ const (
 	previewString = 1 << 10
 	noteFormat    = `\n[haft: %d bytes are kept as blob sha256:%s]`
 	notePrefix    = "sha256:"
+
+	blobFolder = "haft-blobs" // beside the sessions of a project
 )
 
 // blobs are the contents that the sessions of a project refer to.
@@ -29,8 +31,11 @@ type blobs struct {
 }
 
 func blobsIn(project string) *blobs {
-	return &blobs{blob.Dir(filepath.Join(project, "haft-blobs"))}
+	return &blobs{blob.Dir(filepath.Join(project, blobFolder))}
 }
+
+// BlobsOf returns the store of contents that the journal at path refers to.
+func BlobsOf(path string) blob.Store { return blobsIn(filepath.Dir(path)) }
 
 // keep puts a content on the disk for as long as a line that names it.
 func (b *blobs) keep(ctx context.Context, content []byte) (digest string, err error) {
