@@ -96,3 +96,53 @@ func fits(t *testing.T, lines [][]byte) {
 		}
 	}
 }
+
+// The rarer messages: tasks in the background, sub-agents, slash commands,
+// hooks of settings files, denials.
+func TestOfficialCommandLineFitsTheSchemaOffTheBeatenTrack(t *testing.T) {
+	leakless(t)
+	s := script(t,
+		[]object{use("toolu_1", "Bash", object{"command": "sleep 0.3; echo late", "run_in_background": true})},
+		[]object{use("toolu_2", "Agent", object{"description": "look", "prompt": "look around", "run_in_background": false, "subagent_type": "general-purpose"})},
+		[]object{use("toolu_3", "Bash", object{"command": "mkdir denied"}), use("toolu_4", "NoSuchTool", object{})},
+		[]object{say("Done.")}, []object{say("Noted.")}, []object{say("Noted.")}, []object{say("Noted.")})
+	opts := official(t, s)
+	opts.AllowedTools = []string{"Bash(sleep *)", "Bash(echo *)", "Agent"}
+	opts.HookEvents, opts.Mode = true, haft.DontAsk
+	opts.Settings = `{"hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[{"type":"command","command":"true"}]}]}}`
+	lines := tapped(t, opts)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	c, err := haft.NewClient(ctx, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, prompt := range []string{"go", "/context", "/cost", "/compact", "/clear"} {
+		if _, err := tags(t, c.Turn(prompt)); err != nil {
+			t.Fatalf("%s: %v", prompt, err)
+		}
+	}
+	if err := c.CloseSend(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tags(t, c.Messages()); err != nil {
+		t.Error(err)
+	}
+	all := lines()
+	fits(t, all)
+	seen := map[string]int{}
+	for _, line := range all {
+		if m, err := wire.Decode(line); err == nil {
+			seen[m.Tag().String()]++
+			if u, ok := m.(*wire.Unknown); ok {
+				t.Logf("not known: %s", u.Line)
+			}
+		}
+	}
+	for _, want := range []string{"system/task_started", "system/task_notification", "system/background_tasks_changed", "system/hook_response", "system/permission_denied", "system/compact_boundary", "command_lifecycle"} {
+		if seen[want] == 0 {
+			t.Errorf("there was no %s, only %v", want, seen)
+		}
+	}
+}

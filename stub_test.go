@@ -66,7 +66,11 @@ func stub(how string) int {
 	case "will not start":
 		fmt.Fprintln(os.Stderr, "error: unknown option '--verbose'")
 		return 1
+	case "will not listen":
+		os.Stdin.Close()
+		time.Sleep(time.Hour)
 	case "will not answer":
+		fmt.Fprintln(os.Stderr, "waiting for a login")
 		time.Sleep(time.Hour)
 	case "will not end":
 		signal.Ignore(syscall.SIGTERM)

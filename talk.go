@@ -65,8 +65,8 @@ func (c *Client) Turn(prompt string) iter.Seq2[Message, error] {
 	}
 }
 
-// Close ends the session and waits until nothing is left of it. It may be
-// called more than once.
+// Close ends the session and waits until nothing is left of it, running callbacks
+// included; so a callback must not call it. It may be called more than once.
 func (c *Client) Close() error {
 	c.cancel(errClosed)
 	<-c.done
