@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft"
+	"github.com/haftdev/haft/model/script"
 	"github.com/haftdev/haft/wire"
 	"github.com/haftdev/haft/wire/wiretest"
 )
@@ -22,7 +23,7 @@ const officialVersion = "0.3.325"
 
 // official returns options that start the official command line against a
 // scripted model. It is installed from npm on first use, and kept.
-func official(t *testing.T, s *scripted) *haft.Options {
+func official(t *testing.T, s *script.Server) *haft.Options {
 	t.Helper()
 	home, dir := t.TempDir(), t.TempDir()
 	return &haft.Options{
@@ -30,7 +31,7 @@ func official(t *testing.T, s *scripted) *haft.Options {
 		Dir: dir,
 		Env: []string{
 			"PATH=" + os.Getenv("PATH"), "HOME=" + home, "CLAUDE_CONFIG_DIR=" + home, "TMPDIR=" + os.TempDir(), "IS_SANDBOX=1",
-			"ANTHROPIC_API_KEY=test", "ANTHROPIC_BASE_URL=" + s.URL, "CLAUDE_CODE_MAX_RETRIES=1",
+			"ANTHROPIC_API_KEY=test", "ANTHROPIC_BASE_URL=" + s.URL(), "CLAUDE_CODE_MAX_RETRIES=1",
 			"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1",
 		},
 		Model: "claude-sonnet-4-5",
@@ -119,7 +120,7 @@ func find[M haft.Message](all []haft.Message) []M {
 
 func TestOfficialCommandLineRunsTools(t *testing.T) {
 	leakless(t)
-	s := script(t, []object{say("I look."), use("toolu_1", "Bash", object{"command": "echo $((6*7))"})}, []object{say("It is 42.")})
+	s := scripted(t, []script.Block{say("I look."), use("toolu_1", "Bash", object{"command": "echo $((6*7))"})}, []script.Block{say("It is 42.")})
 	opts := official(t, s)
 	opts.Mode = haft.BypassPermissions
 	opts.PartialMessages = true
@@ -153,9 +154,9 @@ func TestOfficialCommandLineRunsTools(t *testing.T) {
 
 func TestOfficialCommandLineAsksForPermission(t *testing.T) {
 	leakless(t)
-	s := script(t,
-		[]object{use("toolu_1", "Bash", object{"command": "touch one"})},
-		[]object{use("toolu_2", "Bash", object{"command": "touch two"})})
+	s := scripted(t,
+		[]script.Block{use("toolu_1", "Bash", object{"command": "touch one"})},
+		[]script.Block{use("toolu_2", "Bash", object{"command": "touch two"})})
 	opts := official(t, s)
 	var asked []string
 	opts.CanUseTool = func(_ context.Context, r *haft.ToolRequest) (*haft.Permission, error) {
@@ -188,9 +189,9 @@ func TestOfficialCommandLineAsksForPermission(t *testing.T) {
 
 func TestOfficialCommandLineCallsHooksAndTools(t *testing.T) {
 	leakless(t)
-	s := script(t,
-		[]object{use("toolu_1", "mcp__calc__add", object{"a": 2, "b": 3})},
-		[]object{use("toolu_2", "Bash", object{"command": "touch one"})})
+	s := scripted(t,
+		[]script.Block{use("toolu_1", "mcp__calc__add", object{"a": 2, "b": 3})},
+		[]script.Block{use("toolu_2", "Bash", object{"command": "touch one"})})
 	opts := official(t, s)
 	opts.Mode = haft.BypassPermissions
 	opts.MCPServers = map[string]haft.MCPServer{"calc": calculator()}
@@ -222,7 +223,7 @@ func TestOfficialCommandLineCallsHooksAndTools(t *testing.T) {
 
 func TestOfficialCommandLineFillsAStruct(t *testing.T) {
 	leakless(t)
-	s := script(t, []object{use("toolu_1", "StructuredOutput", object{"a": 2, "b": 3})})
+	s := scripted(t, []script.Block{use("toolu_1", "StructuredOutput", object{"a": 2, "b": 3})})
 	got, _, err := haft.QueryInto[sum](t.Context(), "two numbers", official(t, s))
 	if err != nil || got != (sum{2, 3}) {
 		t.Errorf("%+v, %v", got, err)
@@ -231,7 +232,7 @@ func TestOfficialCommandLineFillsAStruct(t *testing.T) {
 
 func TestOfficialCommandLineIsControlled(t *testing.T) {
 	leakless(t)
-	s := script(t, []object{use("toolu_1", "Bash", object{"command": "tail -f /dev/null"})}, []object{say("Hello again.")})
+	s := scripted(t, []script.Block{use("toolu_1", "Bash", object{"command": "tail -f /dev/null"})}, []script.Block{say("Hello again.")})
 	opts := official(t, s)
 	opts.Mode = haft.BypassPermissions
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

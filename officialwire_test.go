@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft"
+	"github.com/haftdev/haft/model/script"
 	"github.com/haftdev/haft/wire"
 	"github.com/haftdev/haft/wire/wiretest"
 )
@@ -43,7 +44,7 @@ func tapped(t *testing.T, opts *haft.Options) func() [][]byte {
 // their answers, and everything else.
 func TestOfficialCommandLineFitsTheSchema(t *testing.T) {
 	leakless(t)
-	s := script(t, []object{say("Look:"), use("toolu_1", "Bash", object{"command": "touch one"})}, []object{say("Done.")})
+	s := scripted(t, []script.Block{say("Look:"), use("toolu_1", "Bash", object{"command": "touch one"})}, []script.Block{say("Done.")})
 	opts := official(t, s)
 	opts.CanUseTool = func(context.Context, *haft.ToolRequest) (*haft.Permission, error) { return haft.Allow(), nil }
 	opts.Hooks = []haft.Hook{{Event: haft.PreToolUse, Func: func(context.Context, *haft.HookInput) (*haft.HookOutput, error) { return nil, nil }}}
@@ -101,11 +102,11 @@ func fits(t *testing.T, lines [][]byte) {
 // hooks of settings files, denials.
 func TestOfficialCommandLineFitsTheSchemaOffTheBeatenTrack(t *testing.T) {
 	leakless(t)
-	s := script(t,
-		[]object{use("toolu_1", "Bash", object{"command": "sleep 0.3; echo late", "run_in_background": true})},
-		[]object{use("toolu_2", "Agent", object{"description": "look", "prompt": "look around", "run_in_background": false, "subagent_type": "general-purpose"})},
-		[]object{use("toolu_3", "Bash", object{"command": "mkdir denied"}), use("toolu_4", "NoSuchTool", object{})},
-		[]object{say("Done.")}, []object{say("Noted.")}, []object{say("Noted.")}, []object{say("Noted.")})
+	s := scripted(t,
+		[]script.Block{use("toolu_1", "Bash", object{"command": "sleep 0.3; echo late", "run_in_background": true})},
+		[]script.Block{use("toolu_2", "Agent", object{"description": "look", "prompt": "look around", "run_in_background": false, "subagent_type": "general-purpose"})},
+		[]script.Block{use("toolu_3", "Bash", object{"command": "mkdir denied"}), use("toolu_4", "NoSuchTool", object{})},
+		[]script.Block{say("Done.")}, []script.Block{say("Noted.")}, []script.Block{say("Noted.")}, []script.Block{say("Noted.")})
 	opts := official(t, s)
 	opts.AllowedTools = []string{"Bash(sleep *)", "Bash(echo *)", "Agent"}
 	opts.HookEvents, opts.Mode = true, haft.DontAsk
