@@ -20,7 +20,7 @@ func use(id, tool string, input any) script.Block {
 }
 
 // scripted starts a model that answers with the given blocks, turn by turn.
-func scripted(t *testing.T, turns ...[]script.Block) *script.Server {
+func scripted(t testing.TB, turns ...[]script.Block) *script.Server {
 	t.Helper()
 	s := &script.Scenario{Side: &script.Turn{Blocks: []script.Block{say("done")}}}
 	for _, blocks := range turns {

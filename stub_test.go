@@ -33,11 +33,19 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
+	if scratch, err = os.MkdirTemp("", "haft-test-"); err != nil {
+		panic(err)
+	}
 	os.Setenv("HAFT_CLI", self)
 	os.Setenv("HAFT_STUB", "plays the examples")
 	os.Setenv("GORACE", "atexit_sleep_ms=0")
-	os.Exit(m.Run())
+	code := m.Run()
+	os.RemoveAll(scratch)
+	os.Exit(code)
 }
+
+// scratch is a folder for all tests.
+var scratch string
 
 // stubbed returns options that start the stub.
 func stubbed(t testing.TB, how string) *haft.Options {
