@@ -104,6 +104,22 @@ func (c *Client) run() {
 	c.inbox.end(err)
 }
 
+// waitOrClose waits for the other side to end by itself, and ends it if it has
+// said its last message and does not.
+func (c *Client) waitOrClose() error {
+	exit := make(chan error, 1)
+	go func() { exit <- c.link.Wait() }()
+	t := time.NewTimer(c.opts.Grace)
+	defer t.Stop()
+	select {
+	case err := <-exit:
+		return err
+	case <-t.C:
+		_ = c.link.Close()
+		return <-exit
+	}
+}
+
 // initialize sends the first request and waits for the answer.
 func (c *Client) initialize(hello *wire.Initialize) error {
 	ctx, cancel := context.WithTimeoutCause(c.ctx, c.opts.StartTimeout, errors.New("the command line does not answer"))

@@ -148,7 +148,7 @@ func TestCommandLineCallsHooks(t *testing.T) {
 		if got := strings.Join(events, ", "); got != "PostToolUse Bash, PreToolUse Write" {
 			t.Errorf("hooks that ran: %s", got)
 		}
-		texts := answers(all)
+		texts := toolTexts(all)
 		if len(texts) != 2 || texts[0] != "one" || !strings.Contains(texts[1], "no writing") {
 			t.Errorf("the model reads %q", texts)
 		}
@@ -162,14 +162,14 @@ func TestCommandLineCallsFunctions(t *testing.T) {
 		opts.Mode = haft.BypassPermissions
 		opts.MCPServers = map[string]haft.MCPServer{"calc": calculator()}
 		cli.needsMCP(t, opts)
-		if texts := answers(transcript(t, cli, "go", opts)); len(texts) != 1 || texts[0] != "5" {
+		if texts := toolTexts(transcript(t, cli, "go", opts)); len(texts) != 1 || texts[0] != "5" {
 			t.Errorf("the model reads %q", texts)
 		}
 	})
 }
 
-// answers returns what the model reads of tools.
-func answers(all []haft.Message) []string {
+// toolTexts returns what the model reads of tools.
+func toolTexts(all []haft.Message) []string {
 	var texts []string
 	for _, u := range find[*haft.User](all) {
 		for _, a := range haft.ToolAnswers(u) {
@@ -271,4 +271,40 @@ func configDir(opts *haft.Options) string {
 		}
 	}
 	return ""
+}
+
+func TestCommandLineTellsTurnsApart(t *testing.T) {
+	eachCommandLine(t, func(t *testing.T, cli commandLine) {
+		s := scripted(t, []script.Block{use("toolu_1", "Bash", object{"command": "tail -f /dev/null"})}, []script.Block{say("Second.")})
+		opts := cli.options(t, s)
+		opts.Mode = haft.BypassPermissions
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		c, err := haft.NewClient(ctx, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		for m, err := range c.Turn("one") { // and leave it in the middle
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a, ok := m.(*haft.Assistant); ok && len(haft.ToolUses(a)) > 0 {
+				break
+			}
+		}
+		if _, err := c.Interrupt(ctx); err != nil {
+			t.Fatal(err)
+		}
+		last := ""
+		for m, err := range c.Turn("two") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			last = haft.TextOf(m)
+		}
+		if last != "Second." {
+			t.Errorf("the second turn ended with %q", last)
+		}
+	})
 }

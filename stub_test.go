@@ -249,7 +249,7 @@ func (f *fake) misbehave(prompt string) (text string, bad bool) {
 	case "ends too early":
 		os.Exit(0)
 	case "writes much":
-		return strings.Repeat("x", 4<<20), false
+		return strings.Repeat("x", 1<<20), false
 	case "closes its output":
 		os.Stdout.Close()
 		time.Sleep(time.Hour)
