@@ -78,7 +78,7 @@ func TestReaderTakesHugeLinesAndLetsThemGo(t *testing.T) {
 	var mem runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&mem)
-	if mem.HeapAlloc > bigLine/4 {
+	if mem.HeapAlloc > bigLine/2 {
 		t.Errorf("%d MB are held after the line was read", mem.HeapAlloc>>20)
 	}
 	runtime.KeepAlive(r)
