@@ -3,7 +3,10 @@ package haft
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/haftdev/haft/wire"
 )
@@ -21,6 +24,7 @@ type Client struct {
 	ctx    context.Context // of callbacks; ends when the client does
 	cancel context.CancelCauseFunc
 	done   chan struct{} // closed when everything is over
+	exit   error         // how the other side ended, set before
 
 	mu      sync.Mutex
 	servers map[string]MCPServer // those in use now
@@ -62,9 +66,19 @@ func start(ctx context.Context, opts *Options, oneShot bool) (*Client, error) {
 	go c.run()
 	if err := c.initialize(hello); err != nil {
 		c.Close()
-		return nil, err
+		return nil, c.withDiagnostics(err)
 	}
 	return c, nil
+}
+
+// withDiagnostics adds what the command line said last to an error that does not
+// have it.
+func (c *Client) withDiagnostics(err error) error {
+	exit := (*ExitError)(nil)
+	if errors.As(err, &exit) || !errors.As(c.exit, &exit) || exit.Stderr == "" {
+		return err
+	}
+	return fmt.Errorf("%w; it said: %s", err, strings.TrimSpace(exit.Stderr))
 }
 
 // run sees the conversation through to its end.
@@ -74,21 +88,36 @@ func (c *Client) run() {
 	err := c.conn.Run(c.ctx, c.deliver)
 	// Nothing more will be said, so there is nothing to wait for but the end.
 	_ = c.link.CloseWrite()
-	exit := c.waitOrClose()
+	c.exit = c.waitOrClose()
 	if cause := context.Cause(c.ctx); cause != nil {
-		err, exit = cause, nil
+		err = cause
+	} else if err == nil {
+		err = c.exit
 	}
 	stop()
 	c.cancel(errClosed)
 	_ = c.link.Close()
 	c.conn.Wait()
-	if err == nil {
-		err = exit
-	}
 	if errors.Is(err, errClosed) {
 		err = nil
 	}
 	c.inbox.end(err)
+}
+
+// waitOrClose waits for the other side to end by itself, and ends it if it has
+// said its last message and does not.
+func (c *Client) waitOrClose() error {
+	exit := make(chan error, 1)
+	go func() { exit <- c.link.Wait() }()
+	t := time.NewTimer(c.opts.Grace)
+	defer t.Stop()
+	select {
+	case err := <-exit:
+		return err
+	case <-t.C:
+		_ = c.link.Close()
+		return <-exit
+	}
 }
 
 // initialize sends the first request and waits for the answer.
@@ -97,12 +126,13 @@ func (c *Client) initialize(hello *wire.Initialize) error {
 	defer cancel()
 	err := c.conn.Call(ctx, hello, &c.info)
 	if err == nil && c.needsBlocking() && !c.info.HookOnFailureSupported {
-		err = errors.New("the command line cannot block on hooks that fail, which Hook.Block asks for")
+		return errors.New("the command line cannot block on hooks that fail, which Hook.Block asks for")
 	}
-	if !errors.Is(err, wire.ErrClosed) {
+	refused := (*wire.ControlError)(nil)
+	if err == nil || errors.As(err, &refused) || ctx.Err() != nil {
 		return err
 	}
-	<-c.done // it has ended; how it did says more
+	c.endSoon() // the conversation broke off; how it ended says more
 	for ok := true; ok; {
 		var why error
 		if _, ok, why = c.inbox.next(); why != nil {
@@ -110,6 +140,18 @@ func (c *Client) initialize(hello *wire.Initialize) error {
 		}
 	}
 	return c.verdict(err)
+}
+
+// endSoon waits for the end of a conversation that broke off, and ends it if
+// need be.
+func (c *Client) endSoon() {
+	t := time.NewTimer(c.opts.Grace)
+	defer t.Stop()
+	select {
+	case <-c.done:
+	case <-t.C:
+		c.Close()
+	}
 }
 
 func (c *Client) needsBlocking() bool {

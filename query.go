@@ -28,7 +28,10 @@ func Query(ctx context.Context, prompt string, opts *Options) iter.Seq2[Message,
 			return
 		}
 		defer c.Close()
-		sent := c.SendMessage(wire.Prompt(prompt)) // how the session ended says more than an error here
+		sent := c.SendMessage(wire.Prompt(prompt))
+		if sent != nil {
+			c.endSoon() // how it ended says more than that error
+		}
 		for m, err := range c.Messages() {
 			if err != nil {
 				yield(nil, c.verdict(err))

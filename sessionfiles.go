@@ -4,8 +4,8 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -81,24 +81,21 @@ func spellings(dir string) []string {
 
 func sameDir(a, b string) bool { return slices.Contains(spellings(b), filepath.Clean(a)) }
 
-// readLines calls f with each line. The last one may be cut.
+// readLines calls f with each line, which is valid until f returns. The last one
+// may be cut.
 func readLines(path string, f func([]byte)) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("read session: %w", err)
 	}
 	defer file.Close()
-	in := bufio.NewReaderSize(file, 64<<10)
-	for {
-		line, err := in.ReadBytes('\n')
-		if len(line) > 0 {
-			f(line)
-		}
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("read session: %w", err)
-		}
+	in := bufio.NewScanner(file)
+	in.Buffer(make([]byte, 64<<10), math.MaxInt)
+	for in.Scan() {
+		f(in.Bytes())
 	}
+	if err := in.Err(); err != nil {
+		return fmt.Errorf("read session: %w", err)
+	}
+	return nil
 }

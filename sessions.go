@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -71,7 +72,9 @@ func Sessions(opts *SessionsOptions) ([]Session, error) {
 		if opts.Limit > 0 && len(kept) == opts.Limit {
 			break
 		}
-		if err := s.describe(); err != nil {
+		if err := s.describe(); errors.Is(err, fs.ErrNotExist) {
+			continue
+		} else if err != nil {
 			return nil, err
 		}
 		if opts.Dir == "" || s.Dir == "" || sameDir(s.Dir, opts.Dir) {
@@ -87,11 +90,13 @@ var ErrNoSession = errors.New("no such session")
 // A SessionMessage is a message of a session's file.
 type SessionMessage struct {
 	// Type is user or assistant.
-	Type       string          `json:"type"`
-	UUID       string          `json:"uuid"`
-	ParentUUID string          `json:"parentUuid"`
-	Timestamp  time.Time       `json:"timestamp"`
-	Message    json.RawMessage `json:"message"`
+	Type       string `json:"type"`
+	UUID       string `json:"uuid"`
+	ParentUUID string `json:"parentUuid"`
+	// Timestamp is as the file has it, usually in RFC 3339.
+	Timestamp string `json:"timestamp"`
+	// Message is a message of the Messages API.
+	Message json.RawMessage `json:"message"`
 	// ToolUseResult is the structured output of a tool.
 	ToolUseResult json.RawMessage `json:"toolUseResult"`
 	IsSidechain   bool            `json:"isSidechain"`

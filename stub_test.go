@@ -33,11 +33,19 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
+	if scratch, err = os.MkdirTemp("", "haft-test-"); err != nil {
+		panic(err)
+	}
 	os.Setenv("HAFT_CLI", self)
 	os.Setenv("HAFT_STUB", "plays the examples")
 	os.Setenv("GORACE", "atexit_sleep_ms=0")
-	os.Exit(m.Run())
+	code := m.Run()
+	os.RemoveAll(scratch)
+	os.Exit(code)
 }
+
+// scratch is a folder for all tests.
+var scratch string
 
 // stubbed returns options that start the stub.
 func stubbed(t testing.TB, how string) *haft.Options {
@@ -66,7 +74,11 @@ func stub(how string) int {
 	case "will not start":
 		fmt.Fprintln(os.Stderr, "error: unknown option '--verbose'")
 		return 1
+	case "will not listen":
+		os.Stdin.Close()
+		time.Sleep(time.Hour)
 	case "will not answer":
+		fmt.Fprintln(os.Stderr, "waiting for a login")
 		time.Sleep(time.Hour)
 	case "will not end":
 		signal.Ignore(syscall.SIGTERM)
@@ -237,7 +249,7 @@ func (f *fake) misbehave(prompt string) (text string, bad bool) {
 	case "ends too early":
 		os.Exit(0)
 	case "writes much":
-		return strings.Repeat("x", 4<<20), false
+		return strings.Repeat("x", 1<<20), false
 	case "closes its output":
 		os.Stdout.Close()
 		time.Sleep(time.Hour)

@@ -189,7 +189,9 @@ type Result struct {
 	TerminalReason    string                 `json:"terminal_reason,omitempty"`
 	QueuedTurnCount   int                    `json:"queued_turn_count"`
 	ResultIndex       int                    `json:"result_index"`
-	UserMessageUUIDs  []string               `json:"user_message_uuids,omitempty"`
+	// UserMessageUUID and UserMessageUUIDs are the prompts that the turn answered.
+	UserMessageUUID  string   `json:"user_message_uuid,omitempty"`
+	UserMessageUUIDs []string `json:"user_message_uuids,omitempty"`
 
 	// Result is the final text, present if the subtype is success.
 	Result string `json:"result,omitempty"`
