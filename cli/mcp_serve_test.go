@@ -3,6 +3,7 @@ package cli_test
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,8 +23,9 @@ var mcpEras = []string{"2025-11-25", "2026-07-28"}
 // A served is a running "haft mcp serve" with a client of it.
 type served struct {
 	*sdk.ClientSession
-	cmd *exec.Cmd
-	dir string
+	cmd   *exec.Cmd
+	stdin io.Closer
+	dir   string
 }
 
 func buildHaft(t *testing.T) string {
@@ -54,13 +56,27 @@ func serveMCP(t *testing.T, haft, settings, era string, opts *sdk.ClientOptions)
 	s.cmd = exec.Command(haft, "mcp", "serve")
 	s.cmd.Dir, s.cmd.Stderr = s.dir, os.Stderr
 	s.cmd.Env = []string{"HOME=" + filepath.Join(base, "home"), "PATH=" + os.Getenv("PATH")}
-	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, opts)
-	session, err := client.Connect(t.Context(), &sdk.CommandTransport{Command: s.cmd}, &sdk.ClientSessionOptions{ProtocolVersion: era})
+	stdin, err := s.cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { session.Close() })
-	s.ClientSession = session
+	stdout, err := s.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s.stdin = stdin
+	t.Cleanup(func() {
+		stdin.Close()
+		s.cmd.Wait()
+	})
+	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, opts)
+	transport := &sdk.IOTransport{Reader: stdout, Writer: stdin}
+	if s.ClientSession, err = client.Connect(t.Context(), transport, &sdk.ClientSessionOptions{ProtocolVersion: era}); err != nil {
+		t.Fatal(err)
+	}
 	return s
 }
 
@@ -134,7 +150,7 @@ func TestMCPServerEndsProcessTrees(t *testing.T) {
 		t.Run("when the client goes, "+era, func(t *testing.T) {
 			s := serveMCP(t, haft, `{}`, era, agreeing())
 			pids, _ := s.startTree(t, t.Context())
-			s.Close()
+			s.stdin.Close()
 			gone(t, pids)
 		})
 		t.Run("when the server is killed, "+era, func(t *testing.T) {
