@@ -85,57 +85,56 @@ func patched(text []byte, change edit) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	before := value.Clone()
 	if err := value.Patch(patch); err != nil {
 		return nil, err
 	}
-	for _, op := range ops {
-		tidy(&value, strings.Split(op.Path, "/")[1:])
+	if unit := indentOf(&before); unit != "" {
+		for _, op := range ops {
+			tidy(&before, &value, strings.Split(op.Path, "/")[1:], unit)
+		}
 	}
 	return value.Pack(), nil
 }
 
-// tidy puts what a patch has added, at the end of the objects along a path, on
-// lines of its own, indented as the file is. A file that is one line stays one.
-func tidy(root *hujson.Value, path []string) {
-	unit := indentOf(root)
-	if unit == "" {
-		return
+// indentOf is what the members of a file are indented by; "" means that it is one line.
+func indentOf(root *hujson.Value) string {
+	object, ok := root.Value.(*hujson.Object)
+	if !ok || len(object.Members) == 0 {
+		return "  " // a new file
 	}
-	v := root
+	first := string(object.Members[0].Name.BeforeExtra)
+	return first[strings.LastIndexByte(first, '\n')+1:]
+}
+
+// tidy gives what a patch has changed along a path lines of its own, indented as
+// the file is.
+func tidy(before, after *hujson.Value, path []string, unit string) {
 	for depth := 1; depth <= len(path); depth++ {
-		object, ok := v.Value.(*hujson.Object)
-		if !ok || len(object.Members) == 0 {
+		here := after.Find(strings.Join(append([]string{""}, path[:depth-1]...), "/"))
+		object, ok := here.Value.(*hujson.Object)
+		if !ok {
 			return
 		}
-		last := &object.Members[len(object.Members)-1]
-		if !bytes.Contains(last.Name.BeforeExtra, []byte("\n")) {
-			last.Name.BeforeExtra = hujson.Extra("\n" + strings.Repeat(unit, depth))
+		name := strings.Join(append([]string{""}, path[:depth]...), "/")
+		was, is := before.Find(name) != nil, after.Find(name) != nil
+		if is && !was { // a patch adds at the end
+			last := &object.Members[len(object.Members)-1]
+			last.Name.BeforeExtra = lineEnd(last.Name.BeforeExtra, unit, depth)
 			last.Value = indented(last.Value, strings.Repeat(unit, depth), unit)
 		}
-		if !bytes.Contains(object.AfterExtra, []byte("\n")) {
-			object.AfterExtra = hujson.Extra("\n" + strings.Repeat(unit, depth-1))
+		if is != was {
+			object.AfterExtra = lineEnd(object.AfterExtra, unit, depth-1)
 		}
-		if v = root.Find("/" + strings.Join(path[:depth], "/")); v == nil {
-			return // it was removed
+		if !is || !was {
+			return
 		}
 	}
 }
 
-// indentOf is what the first member of a file is indented by; "" if it is not.
-func indentOf(root *hujson.Value) string {
-	object, ok := root.Value.(*hujson.Object)
-	if !ok || len(object.Members) == 0 {
-		return ""
-	}
-	first := string(object.Members[0].Name.BeforeExtra)
-	i := strings.LastIndexByte(first, '\n')
-	if i < 0 && len(object.Members) > 1 {
-		return ""
-	}
-	if unit := first[i+1:]; unit != "" {
-		return unit
-	}
-	return "  " // a new file
+// lineEnd keeps comments, and begins a new line.
+func lineEnd(extra hujson.Extra, unit string, depth int) hujson.Extra {
+	return hujson.Extra(strings.TrimRight(string(extra), " \t\n") + "\n" + strings.Repeat(unit, depth))
 }
 
 // indented is a value over several lines.

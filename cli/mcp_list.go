@@ -131,7 +131,7 @@ func (f *mcpFlags) list(ctx context.Context, offline bool) error {
 	if offline {
 		infos = []serverInfo{}
 		for _, s := range m.list {
-			infos = append(infos, describeServer(mcp.Status{State: "not tried", Config: s, Type: s.Type}))
+			infos = append(infos, describeServer(mcp.Status{State: m.untried(s), Config: s, Type: s.Type, Error: s.Problem}))
 		}
 	} else if infos, err = f.connect(ctx, m, m.list); err != nil {
 		return err
@@ -157,6 +157,19 @@ func (f *mcpFlags) list(ctx context.Context, offline bool) error {
 		}
 	}
 	return nil
+}
+
+// untried is how a server is as far as one can tell without connecting.
+func (m *mcpServers) untried(s mcp.Server) mcp.State {
+	switch {
+	case s.Disabled:
+		return mcp.Disabled
+	case s.Problem != "" || !m.approve(s).Allowed && !m.approve(s).Pending:
+		return mcp.Failed
+	case m.approve(s).Pending:
+		return "not approved"
+	}
+	return "not tried"
 }
 
 func (i serverInfo) place() string {
