@@ -205,7 +205,7 @@ func (f *addFlags) keep(ctx context.Context, entries []config.Entry) error {
 // acceptable says what is wrong with an entry that is to be kept.
 func (m *mcpServers) acceptable(e config.Entry, scope settings.Source, overwrite bool) error {
 	if !serverName.MatchString(e.Name) {
-		return usageError{fmt.Errorf("%q cannot be the name of a server: use up to 64 letters, digits, _, - and .", e.Name)}
+		return usageError{fmt.Errorf("%q cannot be the name of a server: use up to 64 letters, digits, dots, _ and -", e.Name)}
 	}
 	never := func(string) (string, bool) { return "set", true } // variables are filled in when it is used
 	e.Scope = scope.String()

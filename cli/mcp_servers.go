@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/mcp"
@@ -170,12 +169,4 @@ func (m *mcpServers) host(reexec shellrun.Reexec) (*mcp.Host, func() error, erro
 	}
 	h := mcp.NewHost(opts)
 	return h, func() error { return errors.Join(h.Close(), processes.Close()) }, nil
-}
-
-// where says in a few words what a server is.
-func where(s mcp.Server) string {
-	if s.URL != "" {
-		return s.URL
-	}
-	return strings.Join(append([]string{s.Command}, s.Args...), " ")
 }
