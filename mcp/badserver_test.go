@@ -226,6 +226,27 @@ func (b *bad) list(m message) {
 	b.result(m.ID, `{"tools":[`+tools+`]}`)
 }
 
+// ask sends the client the request in a call's arguments and returns the answer.
+func (b *bad) ask(args json.RawMessage) string {
+	var request struct{ Method, Params json.RawMessage }
+	_ = json.Unmarshal(args, &request)
+	b.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":"q","method":%s,"params":%s}`, request.Method, request.Params))
+	for {
+		line, err := b.in.ReadBytes('\n')
+		if err != nil || strings.Contains(string(line), `"id":"q"`) {
+			var answer struct {
+				Result json.RawMessage
+				Error  *struct{ Message string }
+			}
+			_ = json.Unmarshal(line, &answer)
+			if answer.Error != nil {
+				return "refused: " + answer.Error.Message
+			}
+			return string(answer.Result)
+		}
+	}
+}
+
 func (b *bad) call(m message) int {
 	b.calls++
 	text := func(s string) string {
@@ -294,6 +315,8 @@ func (b *bad) call(m message) int {
 		ok = `{"content":[],"structuredContent":{"n":1}}`
 	case "structured content twice":
 		ok = `{"content":[{"type":"text","text":"{ \"n\": 1.0 }"}],"structuredContent":{"n":1}}`
+	case "structured content around the text":
+		ok = `{"content":[{"type":"text","text":"a\nb\n"}],"structuredContent":{"content":"a\nb\n"}}`
 	case "structured content beside text":
 		ok = `{"content":[{"type":"text","text":"one"}],"structuredContent":{"n":1}}`
 	case "a storm of changes":
@@ -304,6 +327,8 @@ func (b *bad) call(m message) int {
 		b.send(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 	case "counts lists":
 		ok = text(fmt.Sprint(b.lists))
+	case "asks the client":
+		ok = text(b.ask(m.Params.Arguments))
 	case "asks what nobody knows":
 		b.send(`{"jsonrpc":"2.0","id":"q1","method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}`)
 		b.send(`{"jsonrpc":"2.0","id":"q2","method":"nobody/knows"}`)

@@ -53,6 +53,7 @@ func (p *peer) awaitLoss(ctx context.Context, s *session) {
 
 // attempt sends the call over one session.
 func (p *peer) attempt(ctx context.Context, s *session, o *offer, c *tool.Call) (tool.Result, error) {
+	defer p.nest(ctx)()
 	ctx, done := s.within(ctx)
 	defer done()
 	ctx, progressed, stop := p.limit(ctx)

@@ -99,9 +99,13 @@ func (s *session) listTools(ctx context.Context) ([]json.RawMessage, error) {
 		if !ok {
 			return nil, errUnchanged
 		}
+		kept := make(map[string]bool, len(res.Tools))
+		for _, t := range res.Tools {
+			kept[t.Name] = true
+		}
 		for _, entry := range gate.Page(page) {
 			t, err := gate.ReadTool(entry)
-			if err == nil && !slices.ContainsFunc(res.Tools, func(k *sdk.Tool) bool { return k.Name == t.Name }) {
+			if err == nil && !kept[t.Name] {
 				s.peer.step("tool %s: its x-mcp-header annotations are invalid", t.Name)
 				continue
 			}
@@ -122,9 +126,10 @@ var errUnchanged = errors.New("the list is as it was")
 // offered costs the others nothing.
 func (p *peer) offer(entries []json.RawMessage) (offers []*offer, left []ToolStatus) {
 	var names []string
+	taken := make(map[string]bool, len(entries))
 	for _, entry := range entries {
 		o, err := p.newOffer(entry)
-		if err == nil && slices.Contains(names, o.Name) {
+		if err == nil && taken[o.Name] {
 			err = errors.New("the server lists another tool of this name")
 		}
 		if err != nil {
@@ -132,7 +137,7 @@ func (p *peer) offer(entries []json.RawMessage) (offers []*offer, left []ToolSta
 			left = append(left, ToolStatus{Name: name, Disabled: err.Error()})
 			continue
 		}
-		names = append(names, o.Name)
+		names, taken[o.Name] = append(names, o.Name), true
 		offers = append(offers, o)
 	}
 	slices.SortFunc(offers, func(a, b *offer) int { return strings.Compare(a.Name, b.Name) })

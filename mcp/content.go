@@ -71,16 +71,30 @@ func (p *peer) checkOutput(o *offer, structured json.RawMessage) {
 	}
 }
 
-// repeats reports whether a text block says the same as the structured content.
+// repeats reports whether a text block says the same as the structured content,
+// or as the one thing that is wrapped in it.
 func repeats(structured json.RawMessage, content []tool.Block) bool {
-	var want any
-	if json.Unmarshal(structured, &want) != nil {
+	var whole any
+	if json.Unmarshal(structured, &whole) != nil {
 		return false
 	}
+	said := []any{whole}
+	if object, ok := whole.(map[string]any); ok && len(object) == 1 {
+		for _, only := range object {
+			said = append(said, only)
+		}
+	}
 	for _, b := range content {
-		var got any
-		if b.Type == tool.TextBlock && json.Unmarshal([]byte(b.Text), &got) == nil && reflect.DeepEqual(want, got) {
-			return true
+		if b.Type != tool.TextBlock {
+			continue
+		}
+		var parsed any
+		isJSON := json.Unmarshal([]byte(b.Text), &parsed) == nil
+		for _, v := range said {
+			text, isText := v.(string)
+			if isJSON && reflect.DeepEqual(v, parsed) || isText && strings.TrimSpace(text) == strings.TrimSpace(b.Text) {
+				return true
+			}
 		}
 	}
 	return false

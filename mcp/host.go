@@ -119,6 +119,7 @@ func (h *Host) Set(servers []Server) Change {
 	for name, s := range wanted {
 		if h.peers[name] == nil {
 			p := newPeer(h, s, h.keys[name])
+			p.recall() // so that the first prompt has the tools it had last time
 			h.peers[name] = p
 			c.Added = append(c.Added, name)
 			go p.run()
@@ -278,20 +279,27 @@ func (h *Host) Call(ctx context.Context, server, name string, c *tool.Call) (too
 	if err != nil {
 		return tool.Result{}, tool.Errorf("%w", err)
 	}
-	if _, err := p.acquire(ctx); err != nil { // its tools may not be known yet
-		return tool.Result{}, forModel(ctx, err)
-	}
-	p.mu.Lock()
-	i := slices.IndexFunc(p.known.offers, func(o *offer) bool { return o.Name == name })
-	var o *offer
-	if i >= 0 {
-		o = p.known.offers[i]
-	}
-	p.mu.Unlock()
-	if o == nil {
-		return tool.Result{}, tool.Errorf("MCP server %s has no tool %s", server, name)
+	o := p.offered(name)
+	if o == nil { // its tools may not be known yet
+		if _, err := p.acquire(ctx); err != nil {
+			return tool.Result{}, forModel(ctx, err)
+		}
+		if o = p.offered(name); o == nil {
+			return tool.Result{}, tool.Errorf("MCP server %s has no tool %s", server, name)
+		}
 	}
 	return p.call(ctx, o, c)
+}
+
+// offered finds a tool by the server's name for it.
+func (p *peer) offered(name string) *offer {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i := slices.IndexFunc(p.known.offers, func(o *offer) bool { return o.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return p.known.offers[i]
 }
 
 // Reconnect ends the connection to a server and makes it anew, and waits for it.

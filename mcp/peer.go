@@ -42,6 +42,7 @@ type peer struct {
 	sampled    int // output tokens that the server asked for
 	consented  *bool
 	sampling   bool
+	nested     int // calls that are made for a sampling
 }
 
 func newPeer(h *Host, cfg Server, key string) *peer {
@@ -57,7 +58,6 @@ func newPeer(h *Host, cfg Server, key string) *peer {
 // run supervises until the peer is cancelled.
 func (p *peer) run() {
 	defer close(p.done)
-	p.recall()
 	for p.ctx.Err() == nil {
 		if !p.mayRun() {
 			p.await(0)

@@ -19,7 +19,7 @@ const defaultSamplingTokens = 10_000
 // and not from within another server's use of it.
 func (s *session) sample(ctx context.Context, params *sdk.CreateMessageWithToolsParams) (*sdk.CreateMessageWithToolsResult, error) {
 	opts, p := s.peer.host.opts.Sampling, s.peer
-	if ctx.Value(samplingKey{}) != nil || !p.enterSampling() {
+	if !p.enterSampling() {
 		return nil, errors.New("sampling is refused while another sampling runs")
 	}
 	defer p.leaveSampling()
@@ -100,10 +100,26 @@ func (p *peer) spend(opts *Sampling, tokens int) error {
 	return nil
 }
 
+// nest notes a call that is made for a sampling: while it runs, its server gets
+// none of its own.
+func (p *peer) nest(ctx context.Context) (leave func()) {
+	if ctx.Value(samplingKey{}) == nil {
+		return func() {}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.nested++
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.nested--
+	}
+}
+
 func (p *peer) enterSampling() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.sampling {
+	if p.sampling || p.nested > 0 {
 		return false
 	}
 	p.sampling = true

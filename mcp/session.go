@@ -35,7 +35,9 @@ type session struct {
 
 	lost   chan struct{}
 	losing sync.Once
-	cause  error // valid once lost is closed
+	cause  error           // valid once lost is closed
+	life   context.Context // ends with the session
+	die    context.CancelFunc
 
 	lastToken atomic.Int64
 	watchers  sync.Map // progress token → func(tool.MCPProgress)
@@ -53,6 +55,7 @@ type link interface {
 // newSession prepares a session; open makes the connection.
 func newSession(p *peer, l link, g *gate.Gate) *session {
 	s := &session{peer: p, link: l, gate: g, lost: make(chan struct{})}
+	s.life, s.die = context.WithCancel(context.Background())
 	g.Progress = s.progressed
 	opts := &p.host.opts
 	s.client = sdk.NewClient(&sdk.Implementation{Name: opts.Name, Version: opts.Version}, s.options())
@@ -127,6 +130,7 @@ func (s *session) lose(cause error) {
 	s.losing.Do(func() {
 		s.cause = cause
 		close(s.lost)
+		s.die()
 	})
 }
 
@@ -153,16 +157,9 @@ func (s *session) close() {
 // within ties ctx to the session: it ends when the session does, with its cause.
 func (s *session) within(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	done := make(chan struct{})
-	go func() {
-		select {
-		case <-s.lost:
-			cancel(&lostError{s.cause})
-		case <-done:
-		}
-	}()
+	stop := context.AfterFunc(s.life, func() { cancel(&lostError{s.cause}) })
 	return ctx, func() {
-		close(done)
+		stop()
 		cancel(nil)
 	}
 }

@@ -135,6 +135,7 @@ func TestEveryMisbehaviourEndsInSuccessOrAnErrorThatNamesTheCause(t *testing.T) 
 		"unknown content":                       "[a content block that cannot be read: illegal base64 data at input byte 0]\nseen\n[a content block that cannot be read: json: cannot unmarshal number into Go value of type mcp.block]\n[a content block that cannot be read: illegal base64 data at input byte 0]",
 		"structured content only":               `{"n":1}`,
 		"structured content twice":              `{ "n": 1.0 }`,
+		"structured content around the text":    "a\nb\n",
 		"structured content beside text":        "one\n{\"n\":1}",
 	} {
 		t.Run(mode, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/haftdev/haft/mcp"
@@ -33,6 +34,7 @@ const server = "suite"
 
 // told is what the suite says about a scenario.
 type told struct {
+	credentials
 	ToolCalls []struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
@@ -44,10 +46,16 @@ func run(url, scenario string) error {
 	defer cancel()
 	var facts told
 	_ = json.Unmarshal([]byte(os.Getenv("MCP_CONFORMANCE_CONTEXT")), &facts) // most scenarios have none
-	h := mcp.NewHost(&mcp.Options{
-		Name: "haft-conformance", Version: "1.0.0",
-		Elicit: answers(scenario),
-	})
+	opts := &mcp.Options{Name: "haft-conformance", Version: "1.0.0", Elicit: answers(scenario)}
+	if strings.HasPrefix(scenario, "auth/") {
+		dir, err := os.MkdirTemp("", "haft-conformance")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		opts.Auth = account{scenario, facts.credentials, dir}
+	}
+	h := mcp.NewHost(opts)
 	defer h.Close()
 	h.Start([]mcp.Server{{Name: server, Type: mcp.HTTP, URL: url}})
 	if err := h.Wait(ctx); err != nil {
@@ -80,6 +88,10 @@ func act(ctx context.Context, h *mcp.Host, scenario string, facts told) error {
 		return err
 	}
 	switch scenario {
+	default:
+		if strings.HasPrefix(scenario, "auth/") {
+			_ = call("test-tool", `{}`) // some are meant to fail
+		}
 	case "tools_call":
 		return call("add_numbers", `{"a":5,"b":3}`)
 	case "elicitation-sep1034-client-defaults":

@@ -37,13 +37,21 @@ var (
 
 // Scan reads one message.
 func Scan(data []byte) (Message, error) {
-	var m Message
 	if !json.Valid(data) {
-		return m, errNotJSON
+		return Message{}, errNotJSON
 	}
 	if !isObject(data) {
+		return Message{}, errNotRPC
+	}
+	m := Read(data)
+	if m.Method == "" && !m.IsResponse() {
 		return m, errNotRPC
 	}
+	return m, nil
+}
+
+// Read reads a message that is known to be valid JSON.
+func Read(data []byte) (m Message) {
 	var method json.RawMessage
 	for key, value := range Fields(data) {
 		switch key {
@@ -64,10 +72,7 @@ func Scan(data []byte) (Message, error) {
 	if method != nil {
 		m.Method, _ = text(method)
 	}
-	if m.Method == "" && !m.IsResponse() {
-		return m, errNotRPC
-	}
-	return m, nil
+	return m
 }
 
 // Number returns the id as the number it stands for: some servers send numbers

@@ -45,25 +45,24 @@ func New(watch func(sent bool, message []byte)) *Gate {
 	return &Gate{watch: watch, pending: make(map[int64]string), results: make(map[string]json.RawMessage)}
 }
 
-// Sent notes a message on its way out.
+// Sent notes a message of the library on its way out, which is well-formed.
 func (g *Gate) Sent(data []byte) envelope.Message {
 	if g.watch != nil {
 		g.watch(true, data)
 	}
-	m, err := envelope.Scan(data)
-	if m.Method == "notifications/cancelled" {
+	m := envelope.Read(data)
+	switch {
+	case m.Method == "notifications/cancelled":
 		gone := envelope.Message{ID: envelope.Field(m.Params, "requestId")}
 		if id, ok := gone.Number(); ok {
 			g.Forget(id)
 		}
-	}
-	if err != nil || m.Method == "" || !m.HasID() {
-		return m
-	}
-	if id, ok := m.Number(); ok {
-		g.mu.Lock()
-		g.pending[id] = m.Method
-		g.mu.Unlock()
+	case m.Method != "" && m.HasID():
+		if id, ok := m.Number(); ok {
+			g.mu.Lock()
+			g.pending[id] = m.Method
+			g.mu.Unlock()
+		}
 	}
 	return m
 }

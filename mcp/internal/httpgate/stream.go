@@ -73,7 +73,7 @@ func (s *stream) event() ([]byte, error) {
 		value = bytes.TrimPrefix(value, []byte(" "))
 		switch {
 		case len(line) == 0:
-			if head == nil && data == nil {
+			if head == nil && data == nil && name == "" {
 				continue
 			}
 			return s.pass(head, name, data, long), nil
@@ -86,7 +86,6 @@ func (s *stream) event() ([]byte, error) {
 			}
 		case string(field) == "event":
 			name = string(value)
-			head = append(append(head, line...), '\n')
 		case string(field) == "id" || string(field) == "retry":
 			head = append(append(head, line...), '\n')
 		}
@@ -115,7 +114,10 @@ func (s *stream) line() (line []byte, cut bool, err error) {
 // pass returns an event as the library may see it.
 func (s *stream) pass(head []byte, name string, data []byte, long bool) []byte {
 	if name != "" && name != "message" {
-		return frame(head, data)
+		return frame(append(head, "event: "+name+"\n"...), data)
+	}
+	if s.t.Older {
+		head = nil // its reader takes an event without data for a message
 	}
 	if long {
 		m := envelope.Message{ID: envelope.IDOf(data[:min(len(data), 4<<10)])}

@@ -1,0 +1,85 @@
+// Command mcp measures the MCP host: what a call costs over the bare SDK, how
+// much a large result allocates, how fast servers start, end and come back.
+//
+//	go run ./bench/mcp              everything, about half a minute
+//	go run ./bench/mcp -only call   the measurements whose name has this in it
+//
+// Servers are this program, started again. Host and bare SDK take turns within
+// each round, so that both meet the same noise.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/haftdev/haft/shellrun"
+)
+
+func main() {
+	reexec := shellrun.Supervise()
+	if mode := os.Getenv(serverEnv); mode != "" {
+		os.Exit(serve(mode))
+	}
+	only := flag.String("only", "", "only measurements whose name contains this")
+	rounds := flag.Int("rounds", 5, "times to repeat each")
+	flag.Parse()
+	b := &bench{rounds: *rounds}
+	shells := shellrun.NewHost(&shellrun.Options{Reexec: reexec, Wrap: func(r shellrun.Runner) shellrun.Runner {
+		b.runner = r
+		return r
+	}})
+	code := b.all(*only)
+	if err := shells.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, "bench/mcp:", err)
+	}
+	os.Exit(code)
+}
+
+type measurement struct {
+	name, bound string
+	run         func(*bench) (string, error)
+}
+
+type bench struct {
+	rounds int
+	runner shellrun.Runner
+}
+
+// all prints each measurement beside what it is held to.
+func (b *bench) all(only string) int {
+	w := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
+	defer w.Flush()
+	fmt.Fprintln(w, "measurement\tresult\theld to")
+	code := 0
+	for _, m := range measurements {
+		if !strings.Contains(m.name, only) {
+			continue
+		}
+		result, err := m.run(b)
+		if err != nil {
+			result, code = "error: "+err.Error(), 1
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", m.name, result, m.bound)
+		w.Flush()
+	}
+	return code
+}
+
+var measurements = []measurement{
+	{"connect deadline of 1 s", "≤ 1.5 s", (*bench).deadline},
+	{"shutdown of 10 servers, 2 deaf, 2 with grandchildren", "< 1.5 s", (*bench).shutdown},
+	{"crash to next answer", "", (*bench).crash},
+	{"20 servers side by side, the slowest alone", "≤ 1.3×", (*bench).parallel},
+	{"start returns with a server of 30 s", "0", (*bench).prompt},
+	{"tools of a cached server", "0 ms", (*bench).cached},
+	{"call over the bare SDK, p50", "≤ 50 µs more", (*bench).overhead},
+	{"calls per second, 8 at once", "", (*bench).throughput},
+	{"result of 10 MB, allocated", "≤ 4×", (*bench).large},
+	{"result of 100 MB", "that call fails, the session lives", (*bench).huge},
+	{"tool block over 100 restarts", "byte-identical", (*bench).stable},
+	{"500 deferred tools, share of 200k tokens", "≤ 2 %", (*bench).deferral},
+	{"cancel to return", "< 100 ms", (*bench).cancel},
+}
