@@ -169,7 +169,7 @@ func (f *serveFlags) pool(w *harness.World) (*tool.Set, error) {
 func offered(set *tool.Set) []serve.Tool {
 	var tools []serve.Tool
 	for _, t := range set.All() {
-		o := serve.Tool{Name: t.Name, Title: t.Title, Description: set.Description(t), Input: lean(set.View(t).JSON()), Hints: hints[t.Name]}
+		o := serve.Tool{Name: t.Name, Title: t.Title, Description: set.Description(t), Input: lean(set.View(t).JSON()), Hints: hints[t.Name], Long: slices.Contains(longTools, t.Name)}
 		if t.Output != nil {
 			// A later haft may add fields, and clients need not mind.
 			o.Output = bytes.ReplaceAll(lean(t.Output.View(nil).JSON()), []byte(`,"additionalProperties":false`), nil)
@@ -183,6 +183,9 @@ func offered(set *tool.Set) []serve.Tool {
 func lean(schema json.RawMessage) json.RawMessage {
 	return bytes.Replace(schema, []byte(`"$schema":"https://json-schema.org/draft/2020-12/schema",`), nil, 1)
 }
+
+// longTools are those whose calls a client may leave and come back for.
+var longTools = []string{"Bash", "Sleep"}
 
 // hints are what holds for every call of a tool; its marks are those of one input.
 var hints = map[string]serve.Hints{
