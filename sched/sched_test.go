@@ -233,7 +233,9 @@ func TestAChangedInputIsCheckedAndJudgedAgain(t *testing.T) {
 
 func TestOnlyAnApprovalAnswers(t *testing.T) {
 	tells := echo(func(d *tool.Def[note, string]) {
-		d.Run = func(_ context.Context, c *tool.Call, in note) (string, error) { return fmt.Sprint(in.Text, " ", c.Answered), nil }
+		d.Run = func(_ context.Context, c *tool.Call, in note) (string, error) {
+			return fmt.Sprint(in.Text, " ", c.Answered), nil
+		}
 	})
 	for _, c := range []struct {
 		name  string
