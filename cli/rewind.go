@@ -125,7 +125,7 @@ func (f *rewindFlags) tell(r *rewound, cwd string) error {
 		fmt.Fprintf(f.Out, "To undo: haft rewind %s --to %s\n", r.Session, r.Undo)
 	}
 	if r.Uncovered != "" {
-		fmt.Fprintf(f.Err, "Not covered: %s.\n", oneLine(r.Uncovered, 200))
+		fmt.Fprintf(f.Err, "Not covered: %s.\n", inOneLine(r.Uncovered, 200))
 	}
 	return nil
 }
@@ -141,7 +141,7 @@ func (f *rewindFlags) list(w io.Writer, p *checkpoint.Plan, cwd string) {
 		if s.Foreign {
 			note = "  (changed by somebody else)"
 		}
-		fmt.Fprintf(w, "%-8s %s  +%d −%d%s\n", s.Action(), oneLine(path, 200), s.Insertions, s.Deletions, note)
+		fmt.Fprintf(w, "%-8s %s  +%d −%d%s\n", s.Action(), inOneLine(path, 200), s.Insertions, s.Deletions, note)
 	}
 }
 

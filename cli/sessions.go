@@ -103,7 +103,7 @@ func (f *sessionsList) run() error {
 	w := tabwriter.NewWriter(f.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tWRITTEN\tSIZE\tWHERE\tWHAT")
 	for _, i := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.ID, i.Modified.Local().Format("2006-01-02 15:04"), bytesText(i.Size), oneLine(i.Cwd, 60), oneLine(cmp.Or(i.Title, i.Prompt), 60))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.ID, i.Modified.Local().Format("2006-01-02 15:04"), bytesText(i.Size), inOneLine(i.Cwd, 60), inOneLine(cmp.Or(i.Title, i.Prompt), 60))
 	}
 	return w.Flush()
 }
@@ -121,7 +121,7 @@ func bytesText(n int64) string {
 
 // oneLine shortens a text from a journal, and takes away what a terminal would
 // obey.
-func oneLine(s string, n int) string {
+func inOneLine(s string, n int) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
 			return ' '
@@ -184,9 +184,9 @@ func (f *sessionsShow) run(ctx context.Context, args []string) error {
 			Messages []shown `json:"messages"`
 		}{info, said})
 	}
-	fmt.Fprintf(f.Out, "%s\n%s\n%s\n\n", info.ID, oneLine(info.Cwd, 200), info.Path)
+	fmt.Fprintf(f.Out, "%s\n%s\n%s\n\n", info.ID, inOneLine(info.Cwd, 200), info.Path)
 	for _, m := range said {
-		fmt.Fprintf(f.Out, "%s  %-9s  %s\n", m.UUID, m.Role, oneLine(m.Text, 100))
+		fmt.Fprintf(f.Out, "%s  %-9s  %s\n", m.UUID, m.Role, inOneLine(m.Text, 100))
 	}
 	return nil
 }

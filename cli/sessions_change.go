@@ -89,7 +89,7 @@ func (f *sessionsPrune) run(ctx context.Context, ids []string) error {
 		verb = "Would delete"
 	}
 	for _, i := range p.Sessions {
-		fmt.Fprintf(f.Out, "%s %s  %s\n", verb, i.ID, oneLine(i.Prompt, 60))
+		fmt.Fprintf(f.Out, "%s %s  %s\n", verb, i.ID, inOneLine(i.Prompt, 60))
 	}
 	fmt.Fprintf(f.Out, "%s %d sessions and %d kept contents: %s.\n", verb, len(p.Sessions), p.Blobs, bytesText(p.Bytes))
 	for _, dir := range p.Skipped {

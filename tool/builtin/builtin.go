@@ -16,6 +16,8 @@ import (
 	"github.com/haftdev/haft/tool/glob"
 	"github.com/haftdev/haft/tool/grep"
 	"github.com/haftdev/haft/tool/notebook"
+	"github.com/haftdev/haft/tool/plan"
+	"github.com/haftdev/haft/tool/question"
 	"github.com/haftdev/haft/tool/read"
 	"github.com/haftdev/haft/tool/skill"
 	"github.com/haftdev/haft/tool/slashcommand"
@@ -26,6 +28,7 @@ import (
 	"github.com/haftdev/haft/tool/toolsearch"
 	"github.com/haftdev/haft/tool/webfetch"
 	"github.com/haftdev/haft/tool/websearch"
+	"github.com/haftdev/haft/tool/worktree"
 	"github.com/haftdev/haft/tool/write"
 	"github.com/haftdev/haft/webpage"
 	"github.com/haftdev/haft/workspace"
@@ -42,6 +45,8 @@ type World struct {
 	Search   *search.Searcher
 	Dir      func() string
 	Readable func(path string) bool
+	// Mode is the permission mode of the moment; nil means that of each call's session.
+	Mode func() string
 	// Todos is what the agents have to do.
 	Todos *todo.List
 	// Tasks is the work that agents share.
@@ -67,10 +72,12 @@ type World struct {
 // particular order; a [tool.Set] sorts and filters them.
 func (w World) Tools() []tool.Tool {
 	tools := []tool.Tool{
+		question.New(),
 		sleep.New(),
 		toolsearch.New(),
 		websearch.New(w.SearchWeb),
 	}
+	tools = append(tools, plan.New(&plan.Options{Mode: w.Mode})...)
 	if w.Files != nil {
 		tools = append(tools, edit.New(w.Files), edit.NewMulti(w.Files), notebook.New(w.Files), read.New(w.Files, nil), write.New(w.Files))
 	}
@@ -81,6 +88,9 @@ func (w World) Tools() []tool.Tool {
 	}
 	if w.Shell != nil {
 		tools = append(tools, w.Shell.List()...)
+	}
+	if w.Shell != nil && w.Files != nil {
+		tools = append(tools, worktree.New(worktree.Options{Root: w.Files.Root(), Dir: w.Shell.Dir, Move: w.Shell.Move})...)
 	}
 	if w.Todos != nil {
 		tools = append(tools, todo.New(w.Todos))
