@@ -21,7 +21,6 @@ func TestChildren(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		switch d := d.(type) {
-		case hook.SubagentStart:
 		case hook.SubagentStop:
 			stopped[d.AgentID] = true
 		default:
