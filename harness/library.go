@@ -25,6 +25,10 @@ type Library struct {
 	Plugins  []plugin.Plugin
 	Problems []knowledge.Problem
 
+	// Prompts returns those of the MCP servers that are connected; nil means none.
+	// Whoever connects servers sets it before anything is listed.
+	Prompts func() []commands.Prompt
+
 	ours []knowledge.Place // the project's places
 }
 
@@ -68,13 +72,25 @@ func (p *Project) fillLibrary() {
 	}
 	l := p.Library
 	l.Skills = skill.New(slices.Concat(user, project, plugins), p.agreed)
-	l.Commands = commands.New(commands.Options{Places: slices.Concat(project, user, plugins), Trust: p.agreed, Skills: l.Skills})
+	l.Commands = commands.New(commands.Options{Places: slices.Concat(project, user, plugins), Trust: p.agreed, Skills: l.Skills, Prompts: l.prompts})
 	l.Agents = agentdef.New(agentdef.Options{Places: slices.Concat(project, user, plugins), Trust: p.agreed, Given: p.opts.Agents})
 	for _, place := range slices.Concat(project, plugins) {
 		if place.Source.InProject() {
 			l.ours = append(l.ours, place)
 		}
 	}
+}
+
+// Faults returns what is wrong with any file of the library.
+func (l *Library) Faults() []knowledge.Problem {
+	return slices.Concat(l.Problems, l.Skills.List().Problems, l.Commands.List().Problems, l.Agents.List().Problems)
+}
+
+func (l *Library) prompts() []commands.Prompt {
+	if l.Prompts == nil {
+		return nil
+	}
+	return l.Prompts()
 }
 
 // agreed reports whether a person trusts what a project brings, as it is now.

@@ -258,3 +258,14 @@ func BenchmarkListTwoHundred(b *testing.B) {
 		})
 	}
 }
+
+func TestValidName(t *testing.T) {
+	for name, want := range map[string]bool{
+		"pdf": true, "a.b-c_d": true, "_x": true, "größe": true, "7": true, strings.Repeat("x", 64): true,
+		"": false, "-x": false, ".x": false, "a b": false, "a/b": false, "a:b": false, "a)": false, "a\x1b": false, strings.Repeat("x", 65): false,
+	} {
+		if knowledge.ValidName(name) != want {
+			t.Errorf("ValidName(%q) = %t", name, !want)
+		}
+	}
+}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"path"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/haftdev/haft/knowledge/frontmatter"
 	"github.com/haftdev/haft/knowledge/shelf"
@@ -117,24 +115,6 @@ func (s *scan) files(f file, dir string) (files []file, complete bool) {
 	return files, complete
 }
 
-// validName keeps names usable in rules, on command lines and in listings: parts
-// of letters, digits and a few marks, joined by colons. A regular expression of
-// this takes milliseconds to compile, at every start.
-func validName(name string) bool {
-	for part := range strings.SplitSeq(name, ":") {
-		if n := utf8.RuneCountInString(part); n == 0 || n > 64 {
-			return false
-		}
-		for i, r := range part {
-			plain := unicode.IsLetter(r) || unicode.IsNumber(r) || r == '_'
-			if !plain && (i == 0 || r != '.' && r != '-') {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 // file takes a piece in, if there is one and it counts.
 func (s *scan) file(p Place, f file) {
 	text, err := f.Read(f.name, maxText)
@@ -188,11 +168,13 @@ func (s *scan) parse(path, text string) parsed {
 // others may say it themselves.
 func (s *scan) name(p Place, f file, doc frontmatter.Document) (string, error) {
 	name := f.own
-	if said := doc.Fields.Text("name"); s.kind != Command && !strings.Contains(said, ":") && validName(said) {
+	if said := doc.Fields.Text("name"); s.kind != Command && ValidName(said) {
 		name = said
 	}
-	if !validName(name) {
-		return "", fmt.Errorf("%q is no name for it; use letters, digits, dashes and underscores", name)
+	for part := range strings.SplitSeq(name, ":") {
+		if !ValidName(part) {
+			return "", fmt.Errorf("%q is no name for it; use letters, digits, dashes and underscores", name)
+		}
 	}
 	if p.Plugin != "" {
 		name = p.Plugin + ":" + name
