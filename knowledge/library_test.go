@@ -170,7 +170,7 @@ func TestHugeFilesAndFoldersAreBounded(t *testing.T) {
 		tr.write(fmt.Sprintf("project/.claude/skills/many/%d", i), "")
 	}
 	pieces, _, problems := tr.show(tr.library(knowledge.Command, nil).List())
-	if diff := cmp.Diff([]string{"home/.claude/commands/huge.md: it is left out: it has 1048576 bytes, and 524288 are allowed"}, problems); diff != "" || len(pieces) != 1 {
+	if diff := cmp.Diff([]string{"home/.claude/commands/huge.md: it is left out: it has 1048576 bytes, and 524288 are allowed, 67108864 in all files together"}, problems); diff != "" || len(pieces) != 1 {
 		t.Errorf("pieces %q, problems (-want +got):\n%s", pieces, diff)
 	}
 	pieces, held, problems := tr.show(tr.library(knowledge.Skill, all).List())

@@ -18,6 +18,7 @@ const (
 	maxDepth    = 6         // folders of commands and agents
 	maxOwned    = 2_000     // files that belong to one skill
 	maxSum      = 64 << 20  // bytes of these files
+	maxTotal    = 64 << 20  // bytes of all files
 	maxProblems = 50
 )
 
@@ -29,6 +30,7 @@ type scan struct {
 	names    map[string]bool // all there are, for hints
 	held     []Claim
 	problems []Problem
+	left     int64 // bytes that may still be read
 }
 
 type found struct {
@@ -39,7 +41,7 @@ type found struct {
 func (l *Library) scan(only string) *scan {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := &scan{Library: l, only: only, found: map[string]found{}, names: map[string]bool{}}
+	s := &scan{Library: l, only: only, found: map[string]found{}, names: map[string]bool{}, left: maxTotal}
 	for i, p := range l.places {
 		s.place(i, p)
 	}
@@ -117,9 +119,10 @@ func (s *scan) files(f file, dir string) (files []file, complete bool) {
 
 // file takes a piece in, if there is one and it counts.
 func (s *scan) file(p Place, f file) {
-	text, err := f.Read(f.name, maxText)
+	text, err := f.Read(f.name, min(maxText, s.left))
+	s.left -= int64(len(text.Text))
 	if err == nil && text.Cut {
-		err = fmt.Errorf("it has %d bytes, and %d are allowed", text.Size, maxText)
+		err = fmt.Errorf("it has %d bytes, and %d are allowed, %d in all files together", text.Size, maxText, maxTotal)
 	}
 	if err != nil {
 		s.report(f.path(), "it is left out: %v", err)
