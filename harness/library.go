@@ -45,10 +45,31 @@ func (p *Project) addPlugins() {
 		dirs = append(dirs, plugin.Dir{Path: dir, Source: settings.Flag})
 	}
 	p.Library = new(Library)
-	p.Library.Plugins, p.Library.Problems = plugin.Load(dirs)
+	var problems []knowledge.Problem
+	if p.wants(settings.User) {
+		var installed []plugin.Dir
+		installed, p.Library.Problems = plugin.Installed(p.Home, p.Dir, p.enabled)
+		dirs = append(dirs, installed...)
+	}
+	p.Library.Plugins, problems = plugin.Load(dirs)
+	p.Library.Problems = append(p.Library.Problems, problems...)
 	for _, found := range p.Library.Plugins {
 		p.Settings = settings.Of(append(slices.Clone(p.Settings.Files()), found.Settings...)...)
 	}
+}
+
+// enabled reports whether the person has enabled a plugin. What a project enables
+// does not count: it is not the one who installs.
+func (p *Project) enabled(name string) bool {
+	for _, f := range p.Settings.Files() {
+		if f.Source.InProject() {
+			continue
+		}
+		if v, ok := f.Value("enabledPlugins", name); ok {
+			return string(v.JSON) == "true"
+		}
+	}
+	return false
 }
 
 func (p *Project) wants(s settings.Source) bool {
