@@ -2,6 +2,7 @@ package harness
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"slices"
 
 	"github.com/haftdev/haft/knowledge"
@@ -76,11 +77,14 @@ func (p *Project) wants(s settings.Source) bool {
 	return p.opts.Sources == nil || slices.Contains(p.opts.Sources, s)
 }
 
-// fillLibrary says where skills, commands and agents are. A person's skills go
+// fillLibrary says where skills, commands and agents for work in dir are. A person's skills go
 // before a project's of the same name, a project's commands and agents before a
 // person's.
-func (p *Project) fillLibrary() {
-	user, project := knowledge.Places(p.Home, p.Dir)
+func (p *Project) fillLibrary(dir string) {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real // the project's is one too
+	}
+	user, project := knowledge.Places(p.Home, p.Dir, dir)
 	if !p.wants(settings.User) {
 		user = nil
 	}

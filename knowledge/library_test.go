@@ -57,7 +57,7 @@ func (tr tree) write(name, text string) {
 }
 
 func (tr tree) library(kind knowledge.Kind, trust knowledge.Trust) *knowledge.Library {
-	user, project := knowledge.Places(tr.home, tr.project)
+	user, project := knowledge.Places(tr.home, tr.project, "")
 	return knowledge.NewLibrary(kind, append(user, project...), trust)
 }
 
@@ -243,7 +243,7 @@ func BenchmarkListTwoHundred(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	user, _ := knowledge.Places(home, "")
+	user, _ := knowledge.Places(home, "", "")
 	for name, fresh := range map[string]bool{"first": true, "again": false} {
 		b.Run(name, func(b *testing.B) {
 			lib := knowledge.NewLibrary(knowledge.Skill, user, nil)
@@ -266,6 +266,24 @@ func TestValidName(t *testing.T) {
 	} {
 		if knowledge.ValidName(name) != want {
 			t.Errorf("ValidName(%q) = %t", name, !want)
+		}
+	}
+}
+
+func TestPlacesNearerToWhereOneWorksComeFirst(t *testing.T) {
+	tr := newTree(t, "-- project/.claude/commands/x.md --\nroot\n-- project/a/.haft/commands/x.md --\nnear\n-- project/a/.claude/commands/y.md --\ny\n-- project/other/.claude/commands/z.md --\nz\n")
+	for dir, want := range map[string][]string{
+		"":          {"x (project/.claude/commands/x.md): root"},
+		"project/a": {"x (project/a/.haft/commands/x.md): near", "y (project/a/.claude/commands/y.md): y"},
+		"elsewhere": {"x (project/.claude/commands/x.md): root"},
+	} {
+		if dir != "" {
+			dir = filepath.Join(tr.base, dir)
+		}
+		_, places := knowledge.Places(tr.home, tr.project, dir)
+		pieces, _, problems := tr.show(knowledge.NewLibrary(knowledge.Command, places, all).List())
+		if diff := cmp.Diff(want, pieces); diff != "" || problems != nil {
+			t.Errorf("in %s: problems %v, pieces (-want +got):\n%s", dir, problems, diff)
 		}
 	}
 }
