@@ -117,33 +117,43 @@ func (s *scan) files(f file, dir string) (files []file, complete bool) {
 	return files, complete
 }
 
-// file takes a piece in, if there is one and it counts.
+// file takes a piece in, if it counts.
 func (s *scan) file(p Place, f file) {
-	text, err := f.Read(f.name, min(maxText, s.left))
-	s.left -= int64(len(text.Text))
-	if err == nil && text.Cut {
-		err = fmt.Errorf("it has %d bytes, and %d are allowed, %d in all files together", text.Size, maxText, maxTotal)
-	}
-	if err != nil {
+	if err := s.take(p, f); err != nil {
 		s.report(f.path(), "it is left out: %v", err)
-		return
+	}
+}
+
+func (s *scan) take(p Place, f file) error {
+	text, err := f.Read(f.name, min(maxText, s.left))
+	if err != nil {
+		return err
+	}
+	if s.left -= int64(len(text.Text)); text.Cut {
+		return fmt.Errorf("it has %d bytes, and %d are allowed, %d in all files together", text.Size, maxText, maxTotal)
 	}
 	read := s.parse(f.path(), text.Text)
 	if read.err != nil {
-		s.report(f.path(), "it is left out: %v", read.err)
-		return
+		return read.err
 	}
 	name, err := s.name(p, f, read.doc)
 	if err != nil {
-		s.report(f.path(), "it is left out: %v", err)
-		return
+		return err
 	}
 	s.names[name] = true
-	if s.only != "" && s.only != name || s.taken(name, f) {
-		return
+	if s.only != "" && s.only != name {
+		return nil
 	}
-	if p.Source.InProject() && !s.agreed(f, Claim{Kind: s.kind, Name: name, Path: f.path(), Text: text.Text}) {
-		return
+	if other, taken := s.found[name]; taken {
+		if other.place == f.place {
+			return fmt.Errorf("%s has the name %s too", other.Path, name)
+		}
+		return nil // that is how one puts one's own before others'
+	}
+	if p.Source.InProject() {
+		if ok, err := s.agreed(f, Claim{Kind: s.kind, Name: name, Path: f.path(), Text: text.Text}); !ok {
+			return err
+		}
 	}
 	piece := Piece{
 		Kind: s.kind, Name: name, Source: p.Source, Plugin: p.Plugin, Path: f.path(),
@@ -153,6 +163,7 @@ func (s *scan) file(p Place, f file) {
 		piece.PluginDir = p.Dir
 	}
 	s.found[name] = found{piece, f.place}
+	return nil
 }
 
 // parse parses a text unless it is the one that was parsed before.
@@ -185,30 +196,19 @@ func (s *scan) name(p Place, f file, doc frontmatter.Document) (string, error) {
 	return name, nil
 }
 
-// taken reports whether another piece has the name. In another place that is how
-// one puts one's own before others'; in the same place it is a mistake.
-func (s *scan) taken(name string, f file) bool {
-	other, taken := s.found[name]
-	if taken && other.place == f.place {
-		s.report(f.path(), "it is left out: %s has the name %s too", other.Path, name)
-	}
-	return taken
-}
-
 // agreed asks about a claim of the project, and keeps it if the answer is no.
-func (s *scan) agreed(f file, c Claim) bool {
+func (s *scan) agreed(f file, c Claim) (bool, error) {
 	if s.kind == Skill {
 		var bound bool
 		if c.Files, bound = f.belongings(); !bound {
-			s.report(f.path(), "it is left out: trust cannot be bound to a folder of more than %d files, %d deep", maxOwned, maxDepth)
-			return false
+			return false, fmt.Errorf("trust cannot be bound to a folder of more than %d files, %d deep", maxOwned, maxDepth)
 		}
 	}
 	if s.trust != nil && s.trust(c) {
-		return true
+		return true, nil
 	}
 	s.held = append(s.held, c)
-	return false
+	return false, nil
 }
 
 // belongings returns the hashes of everything else in a skill's folder: a script
