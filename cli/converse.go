@@ -49,6 +49,7 @@ type converseFlags struct {
 	sessionID      string
 	forget         bool
 	addDirs        []string
+	plugins        []string
 	settings       string
 	sources        string
 	schema         string
@@ -95,6 +96,7 @@ func (f *converseFlags) define(fs *pflag.FlagSet) {
 	fs.StringVar(&f.sessionID, "session-id", "", "the id of the new session, a UUID")
 	fs.BoolVar(&f.forget, "no-session-persistence", false, "do not write the session to the disk")
 	fs.StringArrayVar(&f.addDirs, "add-dir", nil, "a folder besides the project that tools may work in")
+	fs.StringArrayVar(&f.plugins, "plugin-dir", nil, "a folder that is a plugin")
 	fs.StringVar(&f.settings, "settings", "", "settings to add: a JSON object, or a file")
 	fs.StringVar(&f.sources, "setting-sources", "", "the settings to read: user,project,local")
 	fs.StringVar(&f.schema, "json-schema", "", "the JSON Schema that the answer must have")
@@ -143,7 +145,7 @@ func (f *converseFlags) options(fs *pflag.FlagSet) (*headless.Options, error) {
 		States: os.Getenv("CLAUDE_CODE_SDK_READS_SESSION_STATE") != "", Log: f.Err, Version: version(),
 	}
 	o.Harness = harness.Options{
-		Settings: f.settings, AddDirs: f.addDirs, Mode: f.mode, Allowed: splitRules(f.allowed), Disallowed: splitRules(f.disallowed),
+		Settings: f.settings, AddDirs: f.addDirs, Plugins: f.plugins, Mode: f.mode, Allowed: splitRules(f.allowed), Disallowed: splitRules(f.disallowed),
 		Bare: f.bare, Reexec: f.reexec,
 	}
 	if f.bypass {

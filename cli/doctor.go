@@ -2,11 +2,12 @@ package cli
 
 import (
 	"fmt"
-	"github.com/haftdev/haft/harness"
 	"os/exec"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/haftdev/haft/harness"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/permission/ask"
 )
@@ -92,7 +93,10 @@ func diagnose() (*diagnosis, error) {
 	for _, problem := range permission.NewPolicy(opts).Problems() {
 		d.Problems = append(d.Problems, problem.String())
 	}
-	for _, h := range p.Held {
+	for _, problem := range p.Library.Faults() {
+		d.Problems = append(d.Problems, problem.String())
+	}
+	for _, h := range slices.Concat(p.Held, p.HeldClaims()) {
 		d.Held = append(d.Held, h.String())
 	}
 	for _, h := range helpers {

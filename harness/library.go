@@ -2,6 +2,7 @@ package harness
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"slices"
 
 	"github.com/haftdev/haft/knowledge"
@@ -25,6 +26,10 @@ type Library struct {
 	Plugins  []plugin.Plugin
 	Problems []knowledge.Problem
 
+	// Prompts returns those of the MCP servers that are connected; nil means none.
+	// Whoever connects servers sets it before anything is listed.
+	Prompts func() []commands.Prompt
+
 	ours []knowledge.Place // the project's places
 }
 
@@ -41,21 +46,45 @@ func (p *Project) addPlugins() {
 		dirs = append(dirs, plugin.Dir{Path: dir, Source: settings.Flag})
 	}
 	p.Library = new(Library)
-	p.Library.Plugins, p.Library.Problems = plugin.Load(dirs)
+	var problems []knowledge.Problem
+	if p.wants(settings.User) {
+		var installed []plugin.Dir
+		installed, p.Library.Problems = plugin.Installed(p.Home, p.Dir, p.enabled)
+		dirs = append(dirs, installed...)
+	}
+	p.Library.Plugins, problems = plugin.Load(dirs)
+	p.Library.Problems = append(p.Library.Problems, problems...)
 	for _, found := range p.Library.Plugins {
 		p.Settings = settings.Of(append(slices.Clone(p.Settings.Files()), found.Settings...)...)
 	}
+}
+
+// enabled reports whether the person has enabled a plugin. What a project enables
+// does not count: it is not the one who installs.
+func (p *Project) enabled(name string) bool {
+	for _, f := range p.Settings.Files() {
+		if f.Source.InProject() {
+			continue
+		}
+		if v, ok := f.Value("enabledPlugins", name); ok {
+			return string(v.JSON) == "true"
+		}
+	}
+	return false
 }
 
 func (p *Project) wants(s settings.Source) bool {
 	return p.opts.Sources == nil || slices.Contains(p.opts.Sources, s)
 }
 
-// fillLibrary says where skills, commands and agents are. A person's skills go
+// fillLibrary says where skills, commands and agents for work in dir are. A person's skills go
 // before a project's of the same name, a project's commands and agents before a
 // person's.
-func (p *Project) fillLibrary() {
-	user, project := knowledge.Places(p.Home, p.Dir)
+func (p *Project) fillLibrary(dir string) {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real // the project's is one too
+	}
+	user, project := knowledge.Places(p.Home, p.Dir, dir)
 	if !p.wants(settings.User) {
 		user = nil
 	}
@@ -68,13 +97,25 @@ func (p *Project) fillLibrary() {
 	}
 	l := p.Library
 	l.Skills = skill.New(slices.Concat(user, project, plugins), p.agreed)
-	l.Commands = commands.New(commands.Options{Places: slices.Concat(project, user, plugins), Trust: p.agreed, Skills: l.Skills})
+	l.Commands = commands.New(commands.Options{Places: slices.Concat(project, user, plugins), Trust: p.agreed, Skills: l.Skills, Prompts: l.prompts})
 	l.Agents = agentdef.New(agentdef.Options{Places: slices.Concat(project, user, plugins), Trust: p.agreed, Given: p.opts.Agents})
 	for _, place := range slices.Concat(project, plugins) {
 		if place.Source.InProject() {
 			l.ours = append(l.ours, place)
 		}
 	}
+}
+
+// Faults returns what is wrong with any file of the library.
+func (l *Library) Faults() []knowledge.Problem {
+	return slices.Concat(l.Problems, l.Skills.List().Problems, l.Commands.List().Problems, l.Agents.List().Problems)
+}
+
+func (l *Library) prompts() []commands.Prompt {
+	if l.Prompts == nil {
+		return nil
+	}
+	return l.Prompts()
 }
 
 // agreed reports whether a person trusts what a project brings, as it is now.

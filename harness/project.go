@@ -60,7 +60,7 @@ func OpenProject(opts *Options) (*Project, error) {
 	if err := p.filter(); err != nil {
 		return nil, err
 	}
-	p.fillLibrary()
+	p.fillLibrary(wd)
 	return p, p.newGuard(wd)
 }
 

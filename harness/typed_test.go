@@ -16,7 +16,7 @@ import (
 
 var reexec = shellrun.Supervise()
 
-// open opens a world with an empty home and files in a project.
+// open opens a world with files in a home and a project; $BASE is where they are.
 func open(t *testing.T, opts harness.Options, files map[string]string) *harness.World {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
@@ -31,7 +31,7 @@ func open(t *testing.T, opts harness.Options, files map[string]string) *harness.
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(strings.ReplaceAll(text, "$BASE", base)), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -69,6 +69,8 @@ func (s *server) handleTalk(ctx context.Context, talk *harness.Conversation, r w
 		return s.usage(talk), nil
 	case *wire.GetSessionCost:
 		return wire.TextReply{Text: talk.CostText()}, nil
+	case *wire.ReloadSkills:
+		return s.reloadSkills(talk)
 	case *wire.ReadFile:
 		return s.readFile(talk, r)
 	case *wire.GetSettings:

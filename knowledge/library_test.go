@@ -57,7 +57,7 @@ func (tr tree) write(name, text string) {
 }
 
 func (tr tree) library(kind knowledge.Kind, trust knowledge.Trust) *knowledge.Library {
-	user, project := knowledge.Places(tr.home, tr.project)
+	user, project := knowledge.Places(tr.home, tr.project, "")
 	return knowledge.NewLibrary(kind, append(user, project...), trust)
 }
 
@@ -170,7 +170,7 @@ func TestHugeFilesAndFoldersAreBounded(t *testing.T) {
 		tr.write(fmt.Sprintf("project/.claude/skills/many/%d", i), "")
 	}
 	pieces, _, problems := tr.show(tr.library(knowledge.Command, nil).List())
-	if diff := cmp.Diff([]string{"home/.claude/commands/huge.md: it is left out: it has 1048576 bytes, and 524288 are allowed"}, problems); diff != "" || len(pieces) != 1 {
+	if diff := cmp.Diff([]string{"home/.claude/commands/huge.md: it is left out: it has 1048576 bytes, and 524288 are allowed, 67108864 in all files together"}, problems); diff != "" || len(pieces) != 1 {
 		t.Errorf("pieces %q, problems (-want +got):\n%s", pieces, diff)
 	}
 	pieces, held, problems := tr.show(tr.library(knowledge.Skill, all).List())
@@ -243,7 +243,7 @@ func BenchmarkListTwoHundred(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	user, _ := knowledge.Places(home, "")
+	user, _ := knowledge.Places(home, "", "")
 	for name, fresh := range map[string]bool{"first": true, "again": false} {
 		b.Run(name, func(b *testing.B) {
 			lib := knowledge.NewLibrary(knowledge.Skill, user, nil)
@@ -256,5 +256,34 @@ func BenchmarkListTwoHundred(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+func TestValidName(t *testing.T) {
+	for name, want := range map[string]bool{
+		"pdf": true, "a.b-c_d": true, "_x": true, "größe": true, "7": true, strings.Repeat("x", 64): true,
+		"": false, "-x": false, ".x": false, "a b": false, "a/b": false, "a:b": false, "a)": false, "a\x1b": false, strings.Repeat("x", 65): false,
+	} {
+		if knowledge.ValidName(name) != want {
+			t.Errorf("ValidName(%q) = %t", name, !want)
+		}
+	}
+}
+
+func TestPlacesNearerToWhereOneWorksComeFirst(t *testing.T) {
+	tr := newTree(t, "-- project/.claude/commands/x.md --\nroot\n-- project/a/.haft/commands/x.md --\nnear\n-- project/a/.claude/commands/y.md --\ny\n-- project/other/.claude/commands/z.md --\nz\n")
+	for dir, want := range map[string][]string{
+		"":          {"x (project/.claude/commands/x.md): root"},
+		"project/a": {"x (project/a/.haft/commands/x.md): near", "y (project/a/.claude/commands/y.md): y"},
+		"elsewhere": {"x (project/.claude/commands/x.md): root"},
+	} {
+		if dir != "" {
+			dir = filepath.Join(tr.base, dir)
+		}
+		_, places := knowledge.Places(tr.home, tr.project, dir)
+		pieces, _, problems := tr.show(knowledge.NewLibrary(knowledge.Command, places, all).List())
+		if diff := cmp.Diff(want, pieces); diff != "" || problems != nil {
+			t.Errorf("in %s: problems %v, pieces (-want +got):\n%s", dir, problems, diff)
+		}
 	}
 }

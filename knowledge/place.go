@@ -24,18 +24,42 @@ type Place struct {
 	Extra map[Kind][]string
 }
 
-// Places returns the person's and the project's places, .haft before .claude. An
-// empty folder has none.
-func Places(home, project string) (user, ofProject []Place) {
-	for _, name := range []string{".haft", ".claude"} {
+// names are the folders that are places, the first before the other.
+var names = []string{".haft", ".claude"}
+
+// Places returns the person's places, and the project's for work in dir, which is
+// the project itself or below it: those nearer to dir come first. An empty folder
+// has none; an empty dir means the project.
+func Places(home, project, dir string) (user, ofProject []Place) {
+	for _, name := range names {
 		if home != "" {
 			user = append(user, Place{Dir: filepath.Join(home, name), Source: settings.User})
 		}
-		if project != "" && project != home {
-			ofProject = append(ofProject, Place{Dir: filepath.Join(project, name), Root: project, Source: settings.Project})
+	}
+	if project == "" {
+		return user, nil
+	}
+	for _, folder := range upTo(project, dir) {
+		for _, name := range names {
+			if folder != home {
+				ofProject = append(ofProject, Place{Dir: filepath.Join(folder, name), Root: project, Source: settings.Project})
+			}
 		}
 	}
 	return user, ofProject
+}
+
+// upTo returns the folders from dir up to the project.
+func upTo(project, dir string) []string {
+	rel, err := filepath.Rel(project, dir)
+	if dir == "" || err != nil || !filepath.IsLocal(rel) {
+		return []string{project}
+	}
+	var folders []string
+	for at := filepath.Join(project, rel); at != project; at = filepath.Dir(at) {
+		folders = append(folders, at)
+	}
+	return append(folders, project)
 }
 
 // open returns the place's files, and the name that Dir has on the shelf.

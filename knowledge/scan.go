@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"path"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/haftdev/haft/knowledge/frontmatter"
 	"github.com/haftdev/haft/knowledge/shelf"
@@ -20,6 +18,7 @@ const (
 	maxDepth    = 6         // folders of commands and agents
 	maxOwned    = 2_000     // files that belong to one skill
 	maxSum      = 64 << 20  // bytes of these files
+	maxTotal    = 64 << 20  // bytes of all files
 	maxProblems = 50
 )
 
@@ -31,6 +30,7 @@ type scan struct {
 	names    map[string]bool // all there are, for hints
 	held     []Claim
 	problems []Problem
+	left     int64 // bytes that may still be read
 }
 
 type found struct {
@@ -41,7 +41,7 @@ type found struct {
 func (l *Library) scan(only string) *scan {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := &scan{Library: l, only: only, found: map[string]found{}, names: map[string]bool{}}
+	s := &scan{Library: l, only: only, found: map[string]found{}, names: map[string]bool{}, left: maxTotal}
 	for i, p := range l.places {
 		s.place(i, p)
 	}
@@ -117,50 +117,43 @@ func (s *scan) files(f file, dir string) (files []file, complete bool) {
 	return files, complete
 }
 
-// validName keeps names usable in rules, on command lines and in listings: parts
-// of letters, digits and a few marks, joined by colons. A regular expression of
-// this takes milliseconds to compile, at every start.
-func validName(name string) bool {
-	for part := range strings.SplitSeq(name, ":") {
-		if n := utf8.RuneCountInString(part); n == 0 || n > 64 {
-			return false
-		}
-		for i, r := range part {
-			plain := unicode.IsLetter(r) || unicode.IsNumber(r) || r == '_'
-			if !plain && (i == 0 || r != '.' && r != '-') {
-				return false
-			}
-		}
+// file takes a piece in, if it counts.
+func (s *scan) file(p Place, f file) {
+	if err := s.take(p, f); err != nil {
+		s.report(f.path(), "it is left out: %v", err)
 	}
-	return true
 }
 
-// file takes a piece in, if there is one and it counts.
-func (s *scan) file(p Place, f file) {
-	text, err := f.Read(f.name, maxText)
-	if err == nil && text.Cut {
-		err = fmt.Errorf("it has %d bytes, and %d are allowed", text.Size, maxText)
-	}
+func (s *scan) take(p Place, f file) error {
+	text, err := f.Read(f.name, min(maxText, s.left))
 	if err != nil {
-		s.report(f.path(), "it is left out: %v", err)
-		return
+		return err
+	}
+	if s.left -= int64(len(text.Text)); text.Cut {
+		return fmt.Errorf("it has %d bytes, and %d are allowed, %d in all files together", text.Size, maxText, maxTotal)
 	}
 	read := s.parse(f.path(), text.Text)
 	if read.err != nil {
-		s.report(f.path(), "it is left out: %v", read.err)
-		return
+		return read.err
 	}
 	name, err := s.name(p, f, read.doc)
 	if err != nil {
-		s.report(f.path(), "it is left out: %v", err)
-		return
+		return err
 	}
 	s.names[name] = true
-	if s.only != "" && s.only != name || s.taken(name, f) {
-		return
+	if s.only != "" && s.only != name {
+		return nil
 	}
-	if p.Source.InProject() && !s.agreed(f, Claim{Kind: s.kind, Name: name, Path: f.path(), Text: text.Text}) {
-		return
+	if other, taken := s.found[name]; taken {
+		if other.place == f.place {
+			return fmt.Errorf("%s has the name %s too", other.Path, name)
+		}
+		return nil // that is how one puts one's own before others'
+	}
+	if p.Source.InProject() {
+		if ok, err := s.agreed(f, Claim{Kind: s.kind, Name: name, Path: f.path(), Text: text.Text}); !ok {
+			return err
+		}
 	}
 	piece := Piece{
 		Kind: s.kind, Name: name, Source: p.Source, Plugin: p.Plugin, Path: f.path(),
@@ -170,6 +163,7 @@ func (s *scan) file(p Place, f file) {
 		piece.PluginDir = p.Dir
 	}
 	s.found[name] = found{piece, f.place}
+	return nil
 }
 
 // parse parses a text unless it is the one that was parsed before.
@@ -188,11 +182,13 @@ func (s *scan) parse(path, text string) parsed {
 // others may say it themselves.
 func (s *scan) name(p Place, f file, doc frontmatter.Document) (string, error) {
 	name := f.own
-	if said := doc.Fields.Text("name"); s.kind != Command && !strings.Contains(said, ":") && validName(said) {
+	if said := doc.Fields.Text("name"); s.kind != Command && ValidName(said) {
 		name = said
 	}
-	if !validName(name) {
-		return "", fmt.Errorf("%q is no name for it; use letters, digits, dashes and underscores", name)
+	for part := range strings.SplitSeq(name, ":") {
+		if !ValidName(part) {
+			return "", fmt.Errorf("%q is no name for it; use letters, digits, dashes and underscores", name)
+		}
 	}
 	if p.Plugin != "" {
 		name = p.Plugin + ":" + name
@@ -200,30 +196,19 @@ func (s *scan) name(p Place, f file, doc frontmatter.Document) (string, error) {
 	return name, nil
 }
 
-// taken reports whether another piece has the name. In another place that is how
-// one puts one's own before others'; in the same place it is a mistake.
-func (s *scan) taken(name string, f file) bool {
-	other, taken := s.found[name]
-	if taken && other.place == f.place {
-		s.report(f.path(), "it is left out: %s has the name %s too", other.Path, name)
-	}
-	return taken
-}
-
 // agreed asks about a claim of the project, and keeps it if the answer is no.
-func (s *scan) agreed(f file, c Claim) bool {
+func (s *scan) agreed(f file, c Claim) (bool, error) {
 	if s.kind == Skill {
 		var bound bool
 		if c.Files, bound = f.belongings(); !bound {
-			s.report(f.path(), "it is left out: trust cannot be bound to a folder of more than %d files, %d deep", maxOwned, maxDepth)
-			return false
+			return false, fmt.Errorf("trust cannot be bound to a folder of more than %d files, %d deep", maxOwned, maxDepth)
 		}
 	}
 	if s.trust != nil && s.trust(c) {
-		return true
+		return true, nil
 	}
 	s.held = append(s.held, c)
-	return false
+	return false, nil
 }
 
 // belongings returns the hashes of everything else in a skill's folder: a script

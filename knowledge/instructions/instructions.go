@@ -65,6 +65,7 @@ const (
 	large    = 40_000
 	maxDepth = 5
 	maxFiles = 100
+	maxLooks = 1_000
 )
 
 // A name is a file that a folder may hold instructions in.

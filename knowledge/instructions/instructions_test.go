@@ -200,6 +200,25 @@ func TestAThousandIncludesAreBounded(t *testing.T) {
 	}
 }
 
+func TestAHundredThousandMentionsAreBounded(t *testing.T) {
+	p := newPlace(t, "")
+	var main strings.Builder
+	for f := range 20 {
+		var all strings.Builder
+		for i := range 5_000 {
+			fmt.Fprintf(&all, "@%d/%d.md\n", f, i)
+		}
+		p.write(fmt.Sprintf("project/%d.md", f), all.String())
+		fmt.Fprintf(&main, "@%d.md\n", f)
+	}
+	p.write("project/CLAUDE.md", main.String())
+	within(t, 20*time.Second, func() {
+		if _, problems := p.load(nil); len(problems) > 50 {
+			t.Errorf("%d problems", len(problems))
+		}
+	})
+}
+
 func TestAFolderThatIsNotThereIsAProblem(t *testing.T) {
 	files, problems := instructions.Load(filepath.Join(t.TempDir(), "gone"), "", nil)
 	if len(files) != 0 || len(problems) != 1 {

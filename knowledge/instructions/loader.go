@@ -24,6 +24,7 @@ type loader struct {
 	project   *shelf.Shelf
 	left      int64                      // bytes that may still be taken
 	full      bool                       // it was said that there is no room for more
+	looks     int                        // includes that may still be looked for
 	paths     map[string]bool            // files that were looked at, without links
 	texts     map[[sha256.Size]byte]bool // what was taken already
 	files     []File
@@ -31,7 +32,7 @@ type loader struct {
 }
 
 func newLoader(dir, home string, opts *Options) (*loader, error) {
-	l := &loader{home: home, paths: map[string]bool{}, texts: map[[sha256.Size]byte]bool{}}
+	l := &loader{home: home, looks: maxLooks, paths: map[string]bool{}, texts: map[[sha256.Size]byte]bool{}}
 	if opts != nil {
 		l.opts = *opts
 	}
@@ -92,6 +93,10 @@ func (l *loader) load(r request) {
 		return
 	}
 	for _, included := range mention.Paths(file.Text) {
+		if l.looks--; l.looks < 0 {
+			l.report(r.path, "mentions more files than are looked for, which are %d in all", maxLooks)
+			return
+		}
 		l.load(request{path: l.resolve(included, path), source: r.source, from: r.path, depth: r.depth + 1})
 	}
 }

@@ -24,7 +24,6 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -154,9 +153,6 @@ func (r *reader) read(name string) string {
 
 const manifestName = ".claude-plugin/plugin.json"
 
-// validName keeps the names of what a plugin brings usable in rules.
-var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
-
 func (r *reader) plugin() *Plugin {
 	m, ok := r.manifest()
 	if !ok {
@@ -165,7 +161,7 @@ func (r *reader) plugin() *Plugin {
 	if m.Name == "" {
 		m.Name = filepath.Base(r.Path)
 	}
-	if !validName.MatchString(m.Name) {
+	if !knowledge.ValidName(m.Name) {
 		r.report(manifestName, "it is left out: %q is no name for a plugin; use letters, digits, dashes and underscores", m.Name)
 		return nil
 	}

@@ -184,3 +184,59 @@ x
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 }
+
+func TestPluginsThatWereInstalledAndEnabled(t *testing.T) {
+	base := layOut(t, `
+-- cache/review/1.0/commands/x.md --
+old
+-- cache/review/2.0/commands/x.md --
+new
+-- cache/older/commands/x.md --
+older
+-- cache/off/commands/x.md --
+off
+`)
+	write := func(text string) {
+		path := filepath.Join(base, "home/.claude/plugins/installed_plugins.json")
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(strings.ReplaceAll(text, "BASE", base)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	find := func(project string) (got, wrong []string) {
+		dirs, problems := plugin.Installed(filepath.Join(base, "home"), project, func(name string) bool { return !strings.HasPrefix(name, "off") })
+		for _, d := range dirs {
+			got = append(got, strings.TrimPrefix(d.Path, base+"/"))
+		}
+		for _, p := range problems {
+			wrong = append(wrong, strings.ReplaceAll(p.Text, base, ""))
+		}
+		return got, wrong
+	}
+	if got, wrong := find(""); got != nil || wrong != nil {
+		t.Errorf("without a registry: %v, %v", got, wrong)
+	}
+	write(`{"version": 2, "plugins": {
+		"review@m": [{"scope": "project", "projectPath": "/p", "installPath": "BASE/cache/review/1.0"}, {"scope": "user", "installPath": "BASE/cache/review/2.0"}],
+		"theirs@m": [{"scope": "project", "projectPath": "/other", "installPath": "BASE/cache/off"}],
+		"older@m": {"version": "1", "installPath": "BASE/cache/older"},
+		"off@m": [{"scope": "user", "installPath": "BASE/cache/off"}],
+		"gone@m": [{"scope": "user", "installPath": "BASE/cache/gone"}],
+		"odd@m": 5}}`)
+	missing := []string{`the plugin gone@m is not where it was installed, in "/cache/gone": install it again`}
+	for project, want := range map[string][]string{"": {"cache/older", "cache/review/2.0"}, "/p": {"cache/older", "cache/review/1.0"}} {
+		got, wrong := find(project)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("in %q (-want +got):\n%s", project, diff)
+		}
+		if diff := cmp.Diff(missing, wrong); diff != "" {
+			t.Errorf("problems (-want +got):\n%s", diff)
+		}
+	}
+	write("{")
+	if got, wrong := find(""); got != nil || len(wrong) != 1 {
+		t.Errorf("a broken registry: %v, %v", got, wrong)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -87,5 +88,70 @@ func TestWhatIsNotAFileIsSaidToBeNone(t *testing.T) {
 		if _, err := s.Read(name, 10); !errors.Is(err, want) {
 			t.Errorf("read %s: %v, want %v", name, err, want)
 		}
+	}
+}
+
+func TestWalk(t *testing.T) {
+	base := t.TempDir()
+	for _, name := range []string{"d/b", "d/a/x", "d/a/deep/er/y", "d/.hidden"} {
+		write(t, filepath.Join(base, name), name)
+	}
+	for link, to := range map[string]string{"d/loop": ".", "d/gone": "nowhere", "d/again": "a"} {
+		if err := os.Symlink(to, filepath.Join(base, link)); err != nil {
+			t.Skip(err)
+		}
+	}
+	s := shelf.Open(base)
+	tests := []struct {
+		name     string
+		dir      string
+		bounds   shelf.Bounds
+		want     []string
+		complete bool
+	}{
+		{"everything, and links in no circle", "d", shelf.Bounds{Depth: 9, Entries: 100}, []string{"d/.hidden", "d/a/deep/er/y", "d/a/x", "d/again/deep/er/y", "d/again/x", "d/b"}, true},
+		{"as deep as said", "d", shelf.Bounds{Depth: 1, Entries: 100}, []string{"d/.hidden", "d/a/x", "d/again/x", "d/b"}, false},
+		{"as many as said", "d", shelf.Bounds{Depth: 9, Entries: 2}, nil, false},
+		{"a folder that is not there is empty", "none", shelf.Bounds{Depth: 1, Entries: 5}, nil, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, complete := s.Walk(tt.dir, tt.bounds)
+			if tt.want == nil && len(got) <= tt.bounds.Entries {
+				got = nil // which ones is up to the file system
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" || complete != tt.complete {
+				t.Errorf("complete %t, names (-want +got):\n%s", complete, diff)
+			}
+		})
+	}
+	folders, complete := s.Folders("d", 100)
+	if diff := cmp.Diff([]string{"d/a", "d/again", "d/loop"}, folders); diff != "" || !complete {
+		t.Errorf("folders (-want +got):\n%s", diff)
+	}
+}
+
+func TestSum(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "a"), "\x00binary")
+	write(t, filepath.Join(dir, "b"), "\x00binary")
+	write(t, filepath.Join(dir, "c"), "\x00binarz")
+	s := shelf.Open(dir)
+	sum := func(name string, most int64) string {
+		t.Helper()
+		got, _, err := s.Sum(name, most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	if sum("a", 100) != sum("b", 100) || sum("a", 100) == sum("c", 100) {
+		t.Error("the hash does not stand for the content")
+	}
+	if got := sum("a", 3); !strings.HasPrefix(got, "too large: 7 bytes of ") {
+		t.Errorf("too large: %q", got)
+	}
+	if _, _, err := s.Sum(".", 3); !errors.Is(err, shelf.ErrNotRegular) {
+		t.Errorf("a folder: %v", err)
 	}
 }

@@ -9,10 +9,12 @@
 package skill
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 
@@ -40,6 +42,9 @@ type Output struct {
 	Path  string   `json:"path"`
 	Allow []string `json:"allowedTools,omitempty"`
 	Model string   `json:"model,omitempty"`
+	// Agent is the type of sub-agent that the skill wants to be done by; "" means
+	// that it is done here.
+	Agent string `json:"agent,omitempty"`
 
 	text string
 }
@@ -150,5 +155,13 @@ func (s *skills) run(ctx context.Context, c *tool.Call, in Input) (Output, error
 	if err != nil {
 		return Output{}, tool.Errorf("The skill %s was not loaded: %w. Do the work without it, or ask the person to allow what it needs.", sk.Name, err)
 	}
-	return Output{Name: sk.Name, Path: sk.Path, Allow: sk.Allow, Model: sk.Model, text: text}, nil
+	out := Output{Name: sk.Name, Path: sk.Path, Allow: sk.Allow, Model: sk.Model, text: text}
+	if sk.Fork && c.Tools != nil && c.Tools.Lookup("Agent") != nil {
+		out.Agent = cmp.Or(sk.Agent, "general-purpose")
+		out.text = fmt.Sprintf(handOver, out.Agent) + text
+	}
+	return out, nil
 }
+
+// handOver goes before the text of a skill that wants a conversation of its own.
+const handOver = "Do not do this yourself: give it to a sub-agent of the type %s by the Agent tool, with all of the text below as its prompt, and report what comes back.\n\n"

@@ -104,6 +104,26 @@ func TestTheTextJoinsTheConversation(t *testing.T) {
 	}
 }
 
+func TestASkillThatWantsAConversationOfItsOwnIsHandedOver(t *testing.T) {
+	s := newShop(t)
+	s.write("fork", "---\ncontext: fork\nagent: Explore\n---\nFind it.")
+	sk := s.tool(skill.Options{})
+	agent := tool.New(tool.Def[struct{}, string]{Name: "Agent", Description: "x", Run: func(context.Context, *tool.Call, struct{}) (string, error) { return "", nil }})
+	run := func(tools ...tool.Tool) string {
+		r, err := sk.Run(t.Context(), &tool.Call{Input: []byte(`{"skill":"fork"}`), Tools: tool.NewSet(nil, tools, nil, nil)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Messages[0].Content[0].Text
+	}
+	if got := run(agent); !strings.HasPrefix(got, "Do not do this yourself: give it to a sub-agent of the type Explore by the Agent tool") || !strings.HasSuffix(got, "Find it.") {
+		t.Errorf("with sub-agents: %s", got)
+	}
+	if got := run(); strings.Contains(got, "sub-agent") {
+		t.Errorf("without: %s", got)
+	}
+}
+
 func TestALongTextIsCut(t *testing.T) {
 	s := newShop(t)
 	s.write("long", strings.Repeat("é", 150_000))
