@@ -221,3 +221,27 @@ func TestHistoryIsNotCopied(t *testing.T) {
 		t.Errorf("a request with 1 MB of history allocates %d bytes", got)
 	}
 }
+
+func FuzzMark(f *testing.F) {
+	for _, seed := range []string{
+		`{"role":"user","content":[{"type":"text","text":"}]}"}]}`, `{"content":[{}],"role":"user"}`, `{"role":"user","content":"}]}"}`,
+		`{"role":"user","content":[{"type":"x","content":[{"a":[{"b":1}]}]}]}`, ` {"role":"user","content":[ {"a":1} ] } `,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, message []byte) {
+		at := markAt(message)
+		var before map[string]any
+		if at < 0 || json.Unmarshal(message, &before) != nil {
+			return
+		}
+		marked := string(message[:at]) + string(mark) + string(message[at:])
+		var after map[string]any
+		if err := json.Unmarshal([]byte(marked), &after); err != nil {
+			t.Fatalf("%s became %s: %v", message, marked, err)
+		}
+		if n := strings.Count(marked, string(mark)); n != 1 {
+			t.Errorf("%d marks", n)
+		}
+	})
+}
