@@ -195,3 +195,33 @@ func BenchmarkBody(b *testing.B) {
 		})
 	}
 }
+
+// Whoever asks may keep the history within something else, or in a variable of
+// its package.
+func TestHistoriesAnywhere(t *testing.T) {
+	c := New(nil)
+	resident = model.History{}
+	holder := &struct {
+		name    string
+		history model.History
+	}{name: "x"}
+	for _, h := range []*model.History{&holder.history, &resident} {
+		for i := range 3 {
+			grow(t, h, i)
+			if got := sent(t, c, &model.Request{Model: "m", Messages: h}); strings.Count(got, `"role":"tool"`) != i+1 {
+				t.Errorf("turn %d: %s", i, got)
+			}
+		}
+		*h = *h.Prefix(2) // as after a change of mind
+		if got := sent(t, c, &model.Request{Model: "m", Messages: h}); strings.Count(got, `"role":"tool"`) != 1 {
+			t.Errorf("after taking back: %s", got)
+		}
+		grow(t, h, 9)
+		if got := sent(t, c, &model.Request{Model: "m", Messages: h}); !strings.Contains(got, `"c9"`) || strings.Contains(got, `"c1"`) {
+			t.Errorf("after going on: %s", got)
+		}
+	}
+	runtime.KeepAlive(holder)
+}
+
+var resident model.History

@@ -127,7 +127,11 @@ func TestFaultsThroughRetry(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			answer := (&script.Scenario{Turns: []script.Turn{{Blocks: []script.Block{{Text: "hello"}}, Fault: fault}}}).Answer()
-			_, m := serve(t, answer, &Options{Idle: 100 * time.Millisecond, FirstByte: 100 * time.Millisecond})
+			opts := &Options{}
+			if fault.Break == script.Hang { // only then: machines are busy
+				opts.Idle, opts.FirstByte = 200*time.Millisecond, 200*time.Millisecond
+			}
+			_, m := serve(t, answer, opts)
 			text := ""
 			events, err := collect(retry.New(m, &retry.Options{Delay: time.Millisecond}), question(t))
 			for _, ev := range events {
