@@ -94,13 +94,13 @@ func (a *answer) fail(err error) bool {
 func (a *answer) take(raw []byte, document bool) bool {
 	var c chunk
 	if err := json.Unmarshal(raw, &c); err != nil {
-		return a.fail(garbled("a chunk is not JSON", err))
+		return a.fail(sse.Garbled("a chunk is not JSON", err))
 	}
 	if len(c.Error) > 0 && string(c.Error) != "null" {
 		return a.fail(sse.Parse(raw))
 	}
 	if document && len(c.Choices) == 0 {
-		return a.fail(garbled("the server sent a document that is no completion", nil))
+		return a.fail(sse.Garbled("the server sent a document that is no completion", nil))
 	}
 	if c.Usage != nil {
 		a.usage = c.Usage.tokens()
@@ -202,7 +202,7 @@ func (a *answer) call(d *callDelta) bool {
 		if strings.TrimSpace(piece) == "" {
 			return true
 		}
-		return a.fail(garbled("the arguments of a call went on after their end", nil))
+		return a.fail(sse.Garbled("the arguments of a call went on after their end", nil))
 	}
 	c.text.WriteString(piece)
 	if !c.opened {
@@ -272,11 +272,4 @@ func (a *answer) closeCalls(end bool) bool {
 		}
 	}
 	return true
-}
-
-func garbled(what string, err error) error {
-	if err != nil {
-		what += ": " + err.Error()
-	}
-	return &model.Error{Kind: model.Garbled, Message: "the answer cannot be understood: " + what, Err: err}
 }

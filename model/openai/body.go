@@ -2,7 +2,6 @@ package openai
 
 import (
 	"bytes"
-	"encoding/json"
 	"strings"
 
 	"github.com/haftdev/haft/model"
@@ -11,14 +10,13 @@ import (
 
 // head has the members of a request before its messages.
 type head struct {
-	Model               string          `json:"model"`
-	Stream              bool            `json:"stream"`
-	StreamOptions       *streamOptions  `json:"stream_options,omitempty"`
-	MaxTokens           int             `json:"max_tokens,omitempty"`
-	MaxCompletionTokens int             `json:"max_completion_tokens,omitempty"`
-	Effort              string          `json:"reasoning_effort,omitempty"`
-	ToolChoice          string          `json:"tool_choice,omitempty"`
-	Tools               json.RawMessage `json:"tools,omitempty"`
+	Model               string         `json:"model"`
+	Stream              bool           `json:"stream"`
+	StreamOptions       *streamOptions `json:"stream_options,omitempty"`
+	MaxTokens           int            `json:"max_tokens,omitempty"`
+	MaxCompletionTokens int            `json:"max_completion_tokens,omitempty"`
+	Effort              string         `json:"reasoning_effort,omitempty"`
+	ToolChoice          string         `json:"tool_choice,omitempty"`
 }
 
 type streamOptions struct {
@@ -33,12 +31,20 @@ func (c *Client) body(req *model.Request, plain bool) (*sse.Body, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, err := encode(c.head(req, tools, plain))
+	h := c.head(req, plain)
+	if tools == nil {
+		h.ToolChoice = "" // there is nothing to choose from
+	}
+	raw, err := sse.Encode(h)
 	if err != nil {
 		return nil, err
 	}
 	b := sse.NewBody(2*len(translated) + 8)
 	b.Add(bytes.TrimSuffix(raw, []byte("}")))
+	if tools != nil {
+		b.Add([]byte(`,"tools":`))
+		b.Add(tools)
+	}
 	b.Add([]byte(`,"messages":[`))
 	comma, between := []byte(","), false
 	add := func(piece []byte) {
@@ -63,8 +69,8 @@ func (c *Client) body(req *model.Request, plain bool) (*sse.Body, error) {
 	return b, nil
 }
 
-func (c *Client) head(req *model.Request, tools json.RawMessage, plain bool) *head {
-	h := &head{Model: req.Model, Stream: true, Tools: tools}
+func (c *Client) head(req *model.Request, plain bool) *head {
+	h := &head{Model: req.Model, Stream: true}
 	if plain {
 		return h
 	}
@@ -75,7 +81,7 @@ func (c *Client) head(req *model.Request, tools json.RawMessage, plain bool) *he
 	} else {
 		h.MaxTokens = req.MaxTokens
 	}
-	if req.TextOnly && tools != nil {
+	if req.TextOnly {
 		h.ToolChoice = "none"
 	}
 	return h
@@ -91,16 +97,5 @@ func systemMessage(system []model.System) ([]byte, error) {
 	if len(parts) == 0 {
 		return nil, nil
 	}
-	return encode(textMessage{"system", strings.Join(parts, "\n\n")})
-}
-
-// encode is json.Marshal without the escapes that only HTML needs.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	return sse.Encode(textMessage{"system", strings.Join(parts, "\n\n")})
 }
