@@ -10,6 +10,8 @@
 // A [Model] is safe for concurrent use. A [History] belongs to one conversation;
 // the requests that it goes into only read it.
 //
-// The clients are in the packages below: anthropic, openai, and script, a model
-// that says what a file tells it to, served over HTTP for demos and tests.
+// The packages below are the clients (anthropic, openai), retry, which makes one
+// patient, catalog, which is what is known of models, provider, which chooses
+// among them, and script: a model that says what a file tells it to, served over
+// HTTP for demos and tests.
 package model

@@ -73,7 +73,8 @@ type Retry struct {
 	Err          *Error
 }
 
-// Fallback tells that the request goes to another model from now on.
+// Fallback tells that this request goes to another model. Whoever wants to stay
+// there asks for it in the next one.
 type Fallback struct {
 	From, To string
 	Err      *Error

@@ -33,8 +33,10 @@ type Request struct {
 	Effort string
 	// Betas name features of the API that are not on by default.
 	Betas []string
-	// TextOnly forbids tool calls while the tools stay described: for a summary
-	// that must not disturb the cached prefix.
+	// TextOnly asks for no tool calls while the tools stay described: for a
+	// summary that must not disturb the cached prefix. A client forbids them only
+	// if that costs no cache, which it does with Anthropic: say it in the last
+	// message too, and expect a call all the same.
 	TextOnly bool
 	// Session names the conversation to the provider; "" does not.
 	Session string

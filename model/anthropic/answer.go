@@ -131,7 +131,7 @@ func (a *answer) take(raw sse.Event, yield func(model.Event, error) bool) bool {
 		return a.delta(ev, raw.Data, yield)
 	}
 	if err := json.Unmarshal(raw.Data, ev); err != nil {
-		return yieldError(yield, garbled("an event is not JSON", err))
+		return yieldError(yield, sse.Garbled("an event is not JSON", err))
 	}
 	switch ev.Type {
 	case "content_block_delta":
@@ -148,7 +148,7 @@ func (a *answer) take(raw sse.Event, yield func(model.Event, error) bool) bool {
 		return true
 	case "message_stop":
 		if !a.started {
-			return yieldError(yield, garbled("it ends before it began", nil))
+			return yieldError(yield, sse.Garbled("it ends before it began", nil))
 		}
 		return a.finish(yield)
 	case "error":
@@ -163,7 +163,7 @@ func (a *answer) take(raw sse.Event, yield func(model.Event, error) bool) bool {
 
 func (a *answer) start(m *wireMessage, yield func(model.Event, error) bool) bool {
 	if m == nil || a.started {
-		return yieldError(yield, garbled("it has no beginning, or two", nil))
+		return yieldError(yield, sse.Garbled("it has no beginning, or two", nil))
 	}
 	a.started = true
 	a.open = map[int]*block{}
@@ -173,11 +173,11 @@ func (a *answer) start(m *wireMessage, yield func(model.Event, error) bool) bool
 
 func (a *answer) startBlock(index int, raw json.RawMessage, yield func(model.Event, error) bool) bool {
 	if !a.started || a.open[index] != nil {
-		return yieldError(yield, garbled(fmt.Sprintf("block %d begins out of turn", index), nil))
+		return yieldError(yield, sse.Garbled(fmt.Sprintf("block %d begins out of turn", index), nil))
 	}
 	b, err := newBlock(raw)
 	if err != nil {
-		return yieldError(yield, garbled(fmt.Sprintf("block %d is not one", index), err))
+		return yieldError(yield, sse.Garbled(fmt.Sprintf("block %d is not one", index), err))
 	}
 	a.open[index] = b
 	if !yield(model.BlockStart{Index: index, Block: b.head()}, nil) {
@@ -193,11 +193,11 @@ func (a *answer) startBlock(index int, raw json.RawMessage, yield func(model.Eve
 func (a *answer) delta(ev *wireEvent, raw []byte, yield func(model.Event, error) bool) bool {
 	b := a.open[ev.Index]
 	if b == nil {
-		return yieldError(yield, garbled(fmt.Sprintf("a piece of block %d, which is not open", ev.Index), nil))
+		return yieldError(yield, sse.Garbled(fmt.Sprintf("a piece of block %d, which is not open", ev.Index), nil))
 	}
 	text, err := b.add(&ev.Delta, raw)
 	if err != nil {
-		return yieldError(yield, garbled(fmt.Sprintf("a piece of block %d is not one", ev.Index), err))
+		return yieldError(yield, sse.Garbled(fmt.Sprintf("a piece of block %d is not one", ev.Index), err))
 	}
 	return yield(model.Delta{Index: ev.Index, Type: ev.Delta.Type, Text: text}, nil)
 }
@@ -205,12 +205,12 @@ func (a *answer) delta(ev *wireEvent, raw []byte, yield func(model.Event, error)
 func (a *answer) stopBlock(index int, yield func(model.Event, error) bool) bool {
 	b := a.open[index]
 	if b == nil {
-		return yieldError(yield, garbled(fmt.Sprintf("block %d ends, which is not open", index), nil))
+		return yieldError(yield, sse.Garbled(fmt.Sprintf("block %d ends, which is not open", index), nil))
 	}
 	delete(a.open, index)
 	done, err := b.done()
 	if err != nil {
-		return yieldError(yield, garbled(fmt.Sprintf("block %d cannot be put together", index), err))
+		return yieldError(yield, sse.Garbled(fmt.Sprintf("block %d cannot be put together", index), err))
 	}
 	return yield(model.BlockStop{Index: index, Block: done}, nil)
 }
@@ -226,7 +226,7 @@ func (a *answer) replay(doc []byte, yield func(model.Event, error) bool) {
 			yield(nil, e)
 			return
 		}
-		yield(nil, garbled("the server sent a document that is no message", err))
+		yield(nil, sse.Garbled("the server sent a document that is no message", err))
 		return
 	}
 	if !a.start(&m.wireMessage, yield) {
@@ -246,15 +246,6 @@ func yieldError(yield func(model.Event, error) bool, err error) bool {
 	yield(nil, err)
 	return false
 }
-
-func garbled(what string, err error) error {
-	if err != nil {
-		what += ": " + err.Error()
-	}
-	return &model.Error{Kind: model.Garbled, Message: "the answer cannot be understood: " + what, Err: errors.Join(errGarbled, err)}
-}
-
-var errGarbled = errors.New("garbled answer")
 
 // reported is an error that the server reports in its answer.
 func reported(raw []byte) error {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/model/internal/sse"
 )
 
 // A block is one that is being put together.
@@ -146,5 +147,5 @@ func (b *block) rawForm(whole *model.Block) (json.RawMessage, error) {
 	if len(b.citations) > 0 {
 		members["citations"] = b.citations
 	}
-	return encode(members)
+	return sse.Encode(members)
 }

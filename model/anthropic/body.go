@@ -3,25 +3,29 @@ package anthropic
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/internal/sse"
 )
 
-// newBody returns a request as it is sent, most of it the history's own bytes,
-// and the betas that it needs.
+// newBody returns a request as it is sent, most of it bytes that are there
+// already, and the betas that it needs.
 //
 // The messages come last, and what comes before them does not change from turn
 // to turn, so that each request begins with the bytes of the one before it, but
 // for the cache marks.
 func newBody(req *model.Request, plain bool) (*sse.Body, []string, error) {
-	head, betas, err := encodeHead(req, plain)
+	h, betas := newHead(req, plain)
+	raw, err := sse.Encode(h)
 	if err != nil {
 		return nil, nil, &model.Error{Kind: model.InvalidRequest, Message: "the request cannot be encoded: " + err.Error(), Err: err}
 	}
 	b := sse.NewBody(2*req.Messages.Len() + 8)
-	b.Add(head)
+	b.Add(bytes.TrimSuffix(raw, []byte("}")))
+	if len(req.Tools) > 0 && string(req.Tools) != "[]" {
+		b.Add([]byte(`,"tools":`))
+		b.Add(req.Tools)
+	}
 	b.Add([]byte(`,"messages":[`))
 	addMessages(b, req.Messages, maxMarks-marks(req.System))
 	b.Add([]byte("]}"))
@@ -108,47 +112,35 @@ func marks(system []model.System) int {
 	return min(n, maxMarks-1)
 }
 
-// encodeHead encodes everything but the messages, without the closing brace, and
-// returns the betas that it needs.
-func encodeHead(req *model.Request, plain bool) ([]byte, []string, error) {
+// A head has the members of a request before its tools and messages.
+type head struct {
+	Model     string       `json:"model"`
+	MaxTokens int          `json:"max_tokens"`
+	Stream    bool         `json:"stream"`
+	Metadata  *metadata    `json:"metadata,omitempty"`
+	Thinking  *thinking    `json:"thinking,omitempty"`
+	Output    *output      `json:"output_config,omitempty"`
+	System    []systemPart `json:"system,omitempty"`
+}
+
+type metadata struct {
+	User string `json:"user_id"`
+}
+
+type output struct {
+	Effort string `json:"effort"`
+}
+
+func newHead(req *model.Request, plain bool) (*head, []string) {
 	s := settingsOf(req, plain)
-	var b bytes.Buffer
-	put := func(key string, v any) error {
-		raw, err := encode(v)
-		if err != nil {
-			return fmt.Errorf("%s: %w", key, err)
-		}
-		if b.Len() == 0 {
-			b.WriteByte('{')
-		} else {
-			b.WriteByte(',')
-		}
-		b.WriteString(`"` + key + `":`)
-		b.Write(raw)
-		return nil
+	h := &head{Model: s.model, MaxTokens: s.maxTokens, Stream: true, Thinking: s.thinking, System: systemParts(req.System)}
+	if req.Session != "" {
+		h.Metadata = &metadata{req.Session}
 	}
-	for _, member := range []struct {
-		key   string
-		value any
-		sent  bool
-	}{
-		{"model", s.model, true},
-		{"max_tokens", s.maxTokens, true},
-		{"stream", true, true},
-		{"metadata", map[string]string{"user_id": req.Session}, req.Session != ""},
-		{"thinking", s.thinking, s.thinking != nil},
-		{"output_config", map[string]string{"effort": s.effort}, s.effort != ""},
-		{"tools", req.Tools, len(req.Tools) > 0 && string(req.Tools) != "[]"},
-		{"system", systemParts(req.System), len(req.System) > 0},
-	} {
-		if !member.sent {
-			continue
-		}
-		if err := put(member.key, member.value); err != nil {
-			return nil, nil, err
-		}
+	if s.effort != "" {
+		h.Output = &output{s.effort}
 	}
-	return b.Bytes(), s.betas, nil
+	return h, s.betas
 }
 
 type systemPart struct {
@@ -178,18 +170,4 @@ func systemParts(system []model.System) []systemPart {
 		}
 	}
 	return parts
-}
-
-// encode is json.Marshal without the escapes that only HTML needs.
-func encode(v any) ([]byte, error) {
-	if raw, ok := v.(json.RawMessage); ok {
-		return raw, nil
-	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

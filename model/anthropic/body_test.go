@@ -153,11 +153,10 @@ func TestWhatEachFamilyIsAsked(t *testing.T) {
 			`{"model":"glm-5","max_tokens":32000,"stream":true,"metadata":{"user_id":"s"},"tools":[{"name":"A","defer_loading":true}]`, []string{"x", betaToolSearch}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			head, betas, err := encodeHead(&c.req, false)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(c.head, string(head)); diff != "" {
+			c.req.Messages = &model.History{}
+			head, _, _ := strings.Cut(sent(t, &c.req), `,"messages":[`)
+			_, betas := newHead(&c.req, false)
+			if diff := cmp.Diff(c.head, head); diff != "" {
 				t.Errorf("head (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(c.betas, betas); diff != "" {
@@ -220,4 +219,28 @@ func TestHistoryIsNotCopied(t *testing.T) {
 	if got > 64<<10 {
 		t.Errorf("a request with 1 MB of history allocates %d bytes", got)
 	}
+}
+
+func FuzzMark(f *testing.F) {
+	for _, seed := range []string{
+		`{"role":"user","content":[{"type":"text","text":"}]}"}]}`, `{"content":[{}],"role":"user"}`, `{"role":"user","content":"}]}"}`,
+		`{"role":"user","content":[{"type":"x","content":[{"a":[{"b":1}]}]}]}`, ` {"role":"user","content":[ {"a":1} ] } `,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, message []byte) {
+		at := markAt(message)
+		var before map[string]any
+		if at < 0 || json.Unmarshal(message, &before) != nil {
+			return
+		}
+		marked := string(message[:at]) + string(mark) + string(message[at:])
+		var after map[string]any
+		if err := json.Unmarshal([]byte(marked), &after); err != nil {
+			t.Fatalf("%s became %s: %v", message, marked, err)
+		}
+		if n := strings.Count(marked, string(mark)); n != 1 {
+			t.Errorf("%d marks", n)
+		}
+	})
 }

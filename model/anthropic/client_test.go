@@ -3,6 +3,7 @@ package anthropic
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -179,9 +180,13 @@ func TestServersThatKnowLessAreAskedForLess(t *testing.T) {
 
 func TestSilence(t *testing.T) {
 	for name, after := range map[string]int{"before anything": 0, "in the middle": 2} {
+		patience := &Options{Idle: 50 * time.Millisecond, FirstByte: time.Minute} // machines are busy
+		if after == 0 {
+			patience = &Options{Idle: time.Minute, FirstByte: 50 * time.Millisecond}
+		}
 		_, m := serve(t, func(*script.Request) script.Turn {
 			return script.Turn{Blocks: []script.Block{{Text: "hi"}}, Fault: script.Fault{Break: script.Hang, After: after}}
-		}, &Options{Idle: 30 * time.Millisecond, FirstByte: 30 * time.Millisecond})
+		}, patience)
 		events, err := collect(m, question(t, "hi"))
 		e, ok := errors.AsType[*model.Error](err)
 		if !ok || e.Kind != model.Stalled || !e.Temporary() || len(events) != after {
@@ -285,12 +290,30 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 	}
 }
 
+// What a turn on loopback costs, and how much of that is HTTP.
 func BenchmarkTurn(b *testing.B) {
-	_, m := serve(b, says("hi"), nil)
+	srv, m := serve(b, says("hi"), nil)
 	req := question(b, "hi")
-	for b.Loop() {
-		if _, err := collect(m, req); err != nil {
-			b.Fatal(err)
+	b.Run("client", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := collect(m, req); err != nil {
+				b.Fatal(err)
+			}
 		}
-	}
+	})
+	b.Run("bare HTTP", func(b *testing.B) {
+		b.ReportAllocs()
+		body := sent(b, req)
+		for b.Loop() {
+			resp, err := http.Post(srv.URL()+"/v1/messages", "application/json", strings.NewReader(body))
+			if err != nil {
+				b.Fatal(err)
+			}
+			if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+				b.Fatal(err)
+			}
+			_ = resp.Body.Close()
+		}
+	})
 }

@@ -132,7 +132,11 @@ func askThrough(t *testing.T, s *script.Scenario) outcome {
 		t.Fatal(err)
 	}
 	defer srv.Close()
-	client := anthropic.New(&anthropic.Options{BaseURL: srv.URL(), Idle: 100 * time.Millisecond, FirstByte: 100 * time.Millisecond})
+	opts := &anthropic.Options{BaseURL: srv.URL()}
+	if fault := s.Turns[0].Fault; fault.Break == script.Hang { // only then: machines are busy
+		opts.Idle, opts.FirstByte = 200*time.Millisecond, 200*time.Millisecond
+	}
+	client := anthropic.New(opts)
 	return ask(t, retry.New(client, &retry.Options{Max: 3, Delay: time.Millisecond}))
 }
 

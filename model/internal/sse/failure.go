@@ -21,6 +21,14 @@ func unusable(err error) error {
 	return &model.Error{Kind: model.InvalidRequest, Message: "the address of the model's server cannot be used: " + err.Error(), Err: err}
 }
 
+// Garbled is an answer that cannot be understood.
+func Garbled(what string, err error) error {
+	if err != nil {
+		what += ": " + err.Error()
+	}
+	return &model.Error{Kind: model.Garbled, Message: "the answer cannot be understood: " + what, Err: err}
+}
+
 func stalled(c *Call, limit time.Duration) error {
 	return &model.Error{
 		Kind:    model.Stalled,

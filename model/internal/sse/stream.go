@@ -8,8 +8,6 @@ import (
 	"mime"
 	"net/http"
 	"time"
-
-	"github.com/haftdev/haft/model"
 )
 
 // A Stream is the answer to a [Call].
@@ -149,7 +147,7 @@ func (s *Stream) failure(err error) error {
 		return stalled(s.call, s.limit)
 	}
 	if err == errTooLarge {
-		return &model.Error{Kind: model.Garbled, Message: "the answer is not one: " + err.Error(), Err: err}
+		return Garbled("it does not end", err)
 	}
 	return lost(s.call, err)
 }
