@@ -233,7 +233,9 @@ func TestAChangedInputIsCheckedAndJudgedAgain(t *testing.T) {
 
 func TestOnlyAnApprovalAnswers(t *testing.T) {
 	tells := echo(func(d *tool.Def[note, string]) {
-		d.Run = func(_ context.Context, c *tool.Call, in note) (string, error) { return fmt.Sprint(in.Text, " ", c.Answered), nil }
+		d.Run = func(_ context.Context, c *tool.Call, in note) (string, error) {
+			return fmt.Sprint(in.Text, " ", c.Answered), nil
+		}
 	})
 	for _, c := range []struct {
 		name  string
@@ -248,7 +250,7 @@ func TestOnlyAnApprovalAnswers(t *testing.T) {
 		}}, "c false"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			out := call(t, &sched.Options{Judge: noSecrets, Askers: []sched.Asker{answer(c.asker)}, Hooks: c.hooks}, tells, `{"text":"a"}`)
+			out := call(t, &sched.Options{Askers: []sched.Asker{answer(c.asker)}, Hooks: c.hooks}, tells, `{"text":"a"}`)
 			if out.Result.Text() != c.want {
 				t.Errorf("got %s, want %s", out.Result.Text(), c.want)
 			}
