@@ -57,6 +57,7 @@ func Open(o *Options) (*World, error) {
 	w.World.Dir = func() string { return w.Shell.Dir("") }
 	opts.Dir, opts.Commands = w.Shell.Dir, shell.OS{}
 	w.Engine = permission.NewEngine(opts)
+	w.Mode = func() string { return string(w.Engine.Policy().Mode()) }
 	w.Hooks = hook.New(append(hook.FromSettings(p.Counts.Hooks()), p.opts.Hooks...), &hook.Options{
 		Project: p.Dir,
 		Common: func(agent string) hook.Common {

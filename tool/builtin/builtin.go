@@ -16,6 +16,8 @@ import (
 	"github.com/haftdev/haft/tool/glob"
 	"github.com/haftdev/haft/tool/grep"
 	"github.com/haftdev/haft/tool/notebook"
+	"github.com/haftdev/haft/tool/plan"
+	"github.com/haftdev/haft/tool/question"
 	"github.com/haftdev/haft/tool/read"
 	"github.com/haftdev/haft/tool/skill"
 	"github.com/haftdev/haft/tool/slashcommand"
@@ -41,6 +43,8 @@ type World struct {
 	Search   *search.Searcher
 	Dir      func() string
 	Readable func(path string) bool
+	// Mode is the permission mode of the moment; nil means that of each call's session.
+	Mode func() string
 	// Todos is what the agents have to do.
 	Todos *todo.List
 	// Tasks is the work that agents share.
@@ -64,10 +68,12 @@ type World struct {
 // particular order; a [tool.Set] sorts and filters them.
 func (w World) Tools() []tool.Tool {
 	tools := []tool.Tool{
+		question.New(),
 		sleep.New(),
 		toolsearch.New(),
 		websearch.New(w.SearchWeb),
 	}
+	tools = append(tools, plan.New(&plan.Options{Mode: w.Mode})...)
 	if w.Files != nil {
 		tools = append(tools, edit.New(w.Files), edit.NewMulti(w.Files), notebook.New(w.Files), read.New(w.Files, nil), write.New(w.Files))
 	}
