@@ -139,6 +139,7 @@ func ways(dir string) []way {
 		{"a command in the background", "Bash", `{"command":"touch x","run_in_background":true}`, "", "", true},
 		{"a harmless command that a hook changes", "Bash", in("command", "ls"), "", in("command", "touch x"), true},
 		{"a harmless command that a hook makes obscure", "Bash", in("command", "ls"), "", in("command", "python3 -c \"open('x','w')\""), false},
+		{"a worktree", "EnterWorktree", in("name", "x"), "", "", true},
 		{"an answer to a plan that nobody gave", "ExitPlanMode", `{"plan":"write"}`, "", "", false},
 	}
 	for line := range strings.Lines(writingCommands) {
@@ -172,7 +173,7 @@ func TestPlanModeLetsNothingWrite(t *testing.T) {
 	dir := planProject(t)
 	w, err := harness.Open(&harness.Options{
 		Dir: dir, Mode: "plan", Reexec: shellrun.Supervise(),
-		Allowed: []string{"Bash", "Bash(*)", "Edit", "Edit(//**)", "Write", "MultiEdit", "NotebookEdit", "mcp__evil", "mcp__evil__write", "ExitPlanMode"},
+		Allowed: []string{"Bash", "Bash(*)", "Edit", "Edit(//**)", "Write", "MultiEdit", "NotebookEdit", "mcp__evil", "mcp__evil__write", "ExitPlanMode", "EnterWorktree"},
 	})
 	if err != nil {
 		t.Fatal(err)

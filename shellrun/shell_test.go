@@ -92,6 +92,23 @@ func TestDirectoryPersists(t *testing.T) {
 	}
 }
 
+func TestAShellCanBeMoved(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newTestHost(t, nil).NewShell("/")
+	if err := s.Move(root); err != nil {
+		t.Fatal(err)
+	}
+	if r := run(t, s, "cd /usr; cd - > /dev/null; true").Result(); r.Dir != root {
+		t.Errorf("the command ran in %s", r.Dir)
+	}
+	if err := s.Move(filepath.Join(root, "nothing")); err == nil || s.Dir() != root {
+		t.Errorf("moved to what is not there: %v, %s", err, s.Dir())
+	}
+}
+
 func TestADeletedDirectoryHeals(t *testing.T) {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

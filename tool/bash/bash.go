@@ -118,6 +118,9 @@ func (t *Tools) shell(agent string) *shellrun.Shell {
 // Dir returns the directory in which the next command of an agent starts.
 func (t *Tools) Dir(agent string) string { return t.shell(agent).Dir() }
 
+// Move lets the next command of an agent start in dir.
+func (t *Tools) Move(agent, dir string) error { return t.shell(agent).Move(dir) }
+
 // plain returns the environment of a command that is known to change nothing
 // when it runs in dir, or nil for any other.
 func (t *Tools) plain(command, dir string) []string {

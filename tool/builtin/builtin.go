@@ -27,6 +27,7 @@ import (
 	"github.com/haftdev/haft/tool/toolsearch"
 	"github.com/haftdev/haft/tool/webfetch"
 	"github.com/haftdev/haft/tool/websearch"
+	"github.com/haftdev/haft/tool/worktree"
 	"github.com/haftdev/haft/tool/write"
 	"github.com/haftdev/haft/webpage"
 	"github.com/haftdev/haft/workspace"
@@ -84,6 +85,9 @@ func (w World) Tools() []tool.Tool {
 	}
 	if w.Shell != nil {
 		tools = append(tools, w.Shell.List()...)
+	}
+	if w.Shell != nil && w.Files != nil {
+		tools = append(tools, worktree.New(worktree.Options{Root: w.Files.Root(), Dir: w.Shell.Dir, Move: w.Shell.Move})...)
 	}
 	if w.Todos != nil {
 		tools = append(tools, todo.New(w.Todos))
