@@ -98,13 +98,19 @@ func (w *World) Close() error {
 }
 
 // Set assembles the pool as a session would.
-func (w *World) Set(session *tool.Session) *tool.Set {
-	opts := tool.SetOptions{Only: w.opts.Tools}
+func (w *World) Set(session *tool.Session) *tool.Set { return w.assemble(session, nil) }
+
+func (w *World) assemble(session *tool.Session, foreign []tool.Tool) *tool.Set {
+	opts := tool.SetOptions{Only: w.opts.Tools, Denied: w.denied}
 	if w.opts.Bare {
 		opts.Only = builtin.Bare()
 	}
-	return tool.NewSet(session, w.Tools(), nil, &opts)
+	return tool.NewSet(session, w.Tools(), foreign, &opts)
 }
+
+// denied reports whether a rule denies every call of a tool: then the model need
+// not know of it.
+func (w *World) denied(t *tool.Tool) bool { return w.Engine.Policy().Denies(t) }
 
 // tasks are those of this project outside of sessions, which have their own.
 func (p *Project) tasks() *task.Store {
