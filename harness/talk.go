@@ -88,6 +88,7 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 	if dir := c.Journal.Dir(); dir != "" {
 		w.Tasks = task.NewStore(filepath.Join(dir, "tasks"), nil)
 	}
+	w.Answer = c.readsPages(opts.Client)
 	if c.Agent, err = c.newAgent(&opts); err != nil {
 		return nil, errors.Join(err, c.Journal.Close())
 	}
