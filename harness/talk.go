@@ -98,6 +98,7 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 		w.Tasks = task.NewStore(filepath.Join(dir, "tasks"), nil)
 	}
 	w.Todos = todo.NewList(&todo.ListOptions{Changed: w.todosChanged, Items: map[string][]todo.Item{"": state[[]todo.Item](journal.Restored(), stateTodos)}})
+	w.Answer = c.readsPages(opts.Client)
 	if c.Agent, err = c.newAgent(&opts); err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
