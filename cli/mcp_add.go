@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/haftdev/haft/harness"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/mcp/config"
 	"github.com/haftdev/haft/permission/ask"
@@ -168,11 +169,11 @@ func (f *addFlags) keep(ctx context.Context, entries []config.Entry) error {
 	if err != nil || scope != settings.Local && scope != settings.Project && scope != settings.User {
 		return usageError{fmt.Errorf("%q is not a scope: use local, project or user", f.scope)}
 	}
-	m, err := openServers()
+	m, err := openServers(f.reexec)
 	if err != nil {
 		return err
 	}
-	target, err := m.serverFile(scope)
+	target, err := m.ServerFile(scope)
 	if err != nil {
 		return err
 	}
@@ -213,10 +214,10 @@ func (m *mcpServers) acceptable(e config.Entry, scope settings.Source, overwrite
 	if servers[0].Problem != "" {
 		return usageError{errors.New(servers[0].Problem)}
 	}
-	if ok, reason := m.policy.Judge(servers[0]); !ok {
+	if ok, reason := m.Rules.Judge(servers[0]); !ok {
 		return errors.New(reason)
 	}
-	for _, s := range m.list {
+	for _, s := range m.List {
 		if s.Name == e.Name && s.Scope == scope.String() && !overwrite {
 			return fmt.Errorf("there is a server %q in %s already: use --overwrite to replace it", e.Name, s.Origin)
 		}
@@ -228,12 +229,12 @@ func (f *addFlags) keepOne(ctx context.Context, m *mcpServers, target settings.T
 	if err := editFile(ctx, target, putServer(e.Name, e.Raw)); err != nil {
 		return err
 	}
-	now, err := openProject()
+	now, err := harness.OpenProject(nil)
 	if err != nil {
 		return err
 	}
-	if item := now.approval(e.Name); item != nil {
-		return now.folder.Grant(ctx, *item)
+	if item := now.Approval(e.Name); item != nil {
+		return now.Folder.Grant(ctx, *item)
 	}
 	return nil
 }
@@ -249,7 +250,7 @@ func newMCPRemove(f *mcpFlags) *cobra.Command {
 }
 
 func (f *mcpFlags) remove(ctx context.Context, name, scope string) error {
-	m, err := openServers()
+	m, err := openServers(f.reexec)
 	if err != nil {
 		return err
 	}
@@ -264,7 +265,7 @@ func (f *mcpFlags) remove(ctx context.Context, name, scope string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	for _, t := range m.serverFiles(source) {
+	for _, t := range m.ServerFiles(source) {
 		found := false
 		if err := editFile(ctx, t, dropServer(name, &found)); err != nil {
 			return err
@@ -276,22 +277,6 @@ func (f *mcpFlags) remove(ctx context.Context, name, scope string) error {
 	return fmt.Errorf("the server %q is set up in %s, which haft does not change", name, s.Origin)
 }
 
-// serverFiles are the files of a scope that may hold servers and exist.
-func (p *project) serverFiles(scope settings.Source) []settings.Target {
-	var targets []settings.Target
-	for _, file := range p.all.Files() {
-		if file.Source != scope || file.Path == "" {
-			continue
-		}
-		t := settings.Target{Path: file.Path}
-		if scope.InProject() {
-			t.Root = p.dir
-		}
-		targets = append(targets, t)
-	}
-	return targets
-}
-
 func newMCPSwitch(f *mcpFlags, use, short string, off bool) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " NAME", Short: short, Args: exactly(1),
@@ -301,7 +286,7 @@ func newMCPSwitch(f *mcpFlags, use, short string, off bool) *cobra.Command {
 
 // toggle switches a server off or on.
 func (f *mcpFlags) toggle(ctx context.Context, name string, off bool) error {
-	m, err := openServers()
+	m, err := openServers(f.reexec)
 	if err != nil {
 		return err
 	}
@@ -317,9 +302,9 @@ func (f *mcpFlags) toggle(ctx context.Context, name string, off bool) error {
 	if off {
 		word = "switched off in"
 	}
-	change, targets := switchEntry(name, off), m.serverFiles(source)
+	change, targets := switchEntry(name, off), m.ServerFiles(source)
 	if source == settings.Project {
-		t, err := m.files.Target(settings.Local)
+		t, err := m.Target(settings.Local)
 		if err != nil {
 			return err
 		}
@@ -328,15 +313,15 @@ func (f *mcpFlags) toggle(ctx context.Context, name string, off bool) error {
 	if len(targets) == 0 || source == settings.Managed {
 		return fmt.Errorf("the server %q is set up in %s, which haft does not change", name, s.Origin)
 	}
-	wasTrusted := !m.pending[name]
+	wasTrusted := !m.Waiting(name)
 	for _, t := range targets {
 		if err := editFile(ctx, t, change); err != nil {
 			return err
 		}
 	}
-	if now, err := openProject(); err == nil && wasTrusted && source == settings.Local {
-		if item := now.approval(name); item != nil { // switching it is no change of what it does
-			if err := now.folder.Grant(ctx, *item); err != nil {
+	if now, err := harness.OpenProject(nil); err == nil && wasTrusted && source == settings.Local {
+		if item := now.Approval(name); item != nil { // switching it is no change of what it does
+			if err := now.Folder.Grant(ctx, *item); err != nil {
 				return err
 			}
 		}

@@ -27,15 +27,15 @@ type finding struct {
 }
 
 func (f *mcpFlags) doctor(ctx context.Context) error {
-	m, err := openServers()
+	m, err := openServers(f.reexec)
 	if err != nil {
 		return err
 	}
 	findings := []finding{}
-	for _, w := range m.warnings {
+	for _, w := range m.Warnings {
 		findings = append(findings, finding{Level: "warning", Text: w})
 	}
-	infos, err := f.connect(ctx, m, m.list)
+	infos, err := f.connect(ctx, m, m.List)
 	if err != nil {
 		return err
 	}

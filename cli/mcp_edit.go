@@ -16,15 +16,6 @@ import (
 	"github.com/haftdev/haft/settings/rewrite"
 )
 
-// serverFile returns the file that keeps the servers of a scope. A project's are in
-// .mcp.json, where other tools find them too.
-func (p *project) serverFile(scope settings.Source) (settings.Target, error) {
-	if scope == settings.Project {
-		return settings.Target{Path: filepath.Join(p.dir, ".mcp.json"), Root: p.dir}, nil
-	}
-	return p.files.Target(scope)
-}
-
 // An edit changes a settings file: it returns JSON Patch operations for what the
 // file holds, none for no change.
 type edit func(document map[string]json.RawMessage) []patchOp

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/haftdev/haft/harness"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/permission/ask"
 )
@@ -86,7 +87,7 @@ func describeServer(s mcp.Status) serverInfo {
 
 // connect tries servers all at once, and returns what came of it.
 func (f *mcpFlags) connect(ctx context.Context, m *mcpServers, servers []mcp.Server) ([]serverInfo, error) {
-	h, end, err := m.host(f.reexec)
+	h, end, err := m.Host(version())
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +107,7 @@ func (f *mcpFlags) connect(ctx context.Context, m *mcpServers, servers []mcp.Ser
 
 // withLogin adds what is known of the login to a remote server.
 func (m *mcpServers) withLogin(i serverInfo, s mcp.Server) serverInfo {
-	l, err := logins()
+	l, err := harness.Logins()
 	if err != nil || s.URL == "" {
 		return i
 	}
@@ -122,7 +123,7 @@ func (m *mcpServers) withLogin(i serverInfo, s mcp.Server) serverInfo {
 }
 
 func (f *mcpFlags) list(ctx context.Context, offline bool) error {
-	m, err := openServers()
+	m, err := openServers(f.reexec)
 	if err != nil {
 		return err
 	}
@@ -130,10 +131,10 @@ func (f *mcpFlags) list(ctx context.Context, offline bool) error {
 	var infos []serverInfo
 	if offline {
 		infos = []serverInfo{}
-		for _, s := range m.list {
+		for _, s := range m.List {
 			infos = append(infos, describeServer(mcp.Status{State: m.untried(s), Config: s, Type: s.Type, Error: s.Problem}))
 		}
-	} else if infos, err = f.connect(ctx, m, m.list); err != nil {
+	} else if infos, err = f.connect(ctx, m, m.List); err != nil {
 		return err
 	}
 	if f.json {
@@ -164,9 +165,9 @@ func (m *mcpServers) untried(s mcp.Server) mcp.State {
 	switch {
 	case s.Disabled:
 		return mcp.Disabled
-	case s.Problem != "" || !m.approve(s).Allowed && !m.approve(s).Pending:
+	case s.Problem != "" || !m.Approve(s).Allowed && !m.Approve(s).Pending:
 		return mcp.Failed
-	case m.approve(s).Pending:
+	case m.Approve(s).Pending:
 		return "not approved"
 	}
 	return "not tried"
@@ -191,8 +192,8 @@ func (i serverInfo) offered() (n int) {
 
 // warnServers tells what is odd about the files.
 func (f *mcpFlags) warnServers(m *mcpServers) {
-	m.warn(f.Err)
-	for _, w := range m.warnings {
+	m.Warn(f.Err)
+	for _, w := range m.Warnings {
 		fmt.Fprintf(f.Err, "warning: %s\n", ask.Visible(w))
 	}
 }
@@ -216,7 +217,7 @@ func visibleLines(s string) string {
 }
 
 func (f *mcpFlags) get(ctx context.Context, name string) error {
-	m, err := openServers()
+	m, err := openServers(f.reexec)
 	if err != nil {
 		return err
 	}
@@ -235,7 +236,7 @@ func (f *mcpFlags) get(ctx context.Context, name string) error {
 }
 
 func (f *mcpFlags) reconnect(ctx context.Context, name string) error {
-	m, err := openServers()
+	m, err := openServers(f.reexec)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/haftdev/haft/harness"
 	"github.com/haftdev/haft/mcp/oauth"
+	"github.com/haftdev/haft/shellrun"
 )
 
 // loginTime is how long a person may take at the authorization server's page.
@@ -40,7 +42,7 @@ func newMCPLogout(f *mcpFlags) *cobra.Command {
 
 // account returns the person's account at a server.
 func account(name string) (*oauth.Client, error) {
-	m, err := openServers()
+	m, err := openServers(shellrun.Reexec{})
 	if err != nil {
 		return nil, err
 	}
@@ -48,13 +50,13 @@ func account(name string) (*oauth.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v := m.approve(s); !v.Allowed {
+	if v := m.Approve(s); !v.Allowed {
 		return nil, errors.New(v.Reason)
 	}
 	if s.URL == "" {
 		return nil, fmt.Errorf("the server %q is a program on this machine: there is nothing to log in to", name)
 	}
-	l, err := logins()
+	l, err := harness.Logins()
 	if err != nil {
 		return nil, err
 	}

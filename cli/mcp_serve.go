@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/haftdev/haft/harness"
 	"github.com/haftdev/haft/mcp/serve"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/bash"
@@ -69,13 +70,13 @@ func (f *serveFlags) run(ctx context.Context) error {
 	if err := f.checkAddress(token); err != nil {
 		return err
 	}
-	w, err := openWorld(f.reexec)
+	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Bare: f.bare})
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	w.warn(f.Err)
-	w.warnUntrusted(f.Err)
+	w.Warn(f.Err)
+	w.WarnUntrusted(f.Err)
 	set, err := f.pool(w)
 	if err != nil {
 		return err
@@ -85,7 +86,7 @@ func (f *serveFlags) run(ctx context.Context) error {
 		return err
 	}
 	server, err := serve.New(offered(set), caller, &serve.Options{
-		Version: version(), Instructions: "Tools of haft for the project in " + w.dir + ". Paths are absolute. A file is read before it is changed.",
+		Version: version(), Instructions: "Tools of haft for the project in " + w.Project.Dir + ". Paths are absolute. A file is read before it is changed.",
 		Log: slog.New(slog.NewTextHandler(f.Err, &slog.HandlerOptions{Level: slog.LevelError})),
 	})
 	if err != nil {
@@ -148,9 +149,9 @@ func (f *serveFlags) serveHTTP(ctx context.Context, server *serve.Server, token 
 
 // pool is the tools that are offered. A client has its own ways of putting tools
 // off, so ToolSearch has nothing to find.
-func (f *serveFlags) pool(w *world) (*tool.Set, error) {
+func (f *serveFlags) pool(w *harness.World) (*tool.Set, error) {
 	var only []string
-	all := w.set(&tool.Session{Flags: map[string]bool{bash.BackgroundFlag: true}}, f.bare)
+	all := w.Set(&tool.Session{Flags: map[string]bool{bash.BackgroundFlag: true}})
 	for _, t := range all.All() {
 		if t.Name != tool.SearchName && (f.tools == nil || slices.Contains(f.tools, t.Name)) {
 			only = append(only, t.Name)

@@ -101,8 +101,12 @@ func (l *sdkLink) Write(ctx context.Context, msg jsonrpc.Message) error {
 		}
 		return nil
 	}
-	if m.Method == "notifications/cancelled" {
+	switch {
+	case m.Method == "notifications/cancelled":
 		ctx = context.WithoutCancel(ctx)
+	case m.Method != "" && !m.HasID():
+		l.carry(ctx, m, data) // what follows it may rely on it
+		return nil
 	}
 	go l.carry(ctx, m, data)
 	return nil

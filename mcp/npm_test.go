@@ -109,7 +109,7 @@ var volatile = []struct {
 // everything is what the test answers to server-everything.
 func everything() *mcp.Options {
 	return &mcp.Options{
-		Roots: []string{"/work/project"},
+		Roots: []string{"/srv/project"},
 		Elicit: func(_ context.Context, e mcp.Elicitation) (mcp.Answer, error) {
 			if e.Mode == "url" {
 				return mcp.Answer{Action: "decline"}, nil

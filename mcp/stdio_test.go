@@ -18,15 +18,14 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// newRunner owns processes as the product's does, and is closed with the test.
-func newRunner(t testing.TB) (runner shellrun.Runner) {
-	host := shellrun.NewHost(&shellrun.Options{Reexec: shellrun.Supervise(), NoCgroup: true, Wrap: func(r shellrun.Runner) shellrun.Runner {
+// runner owns processes as the product's does. It ends with the tests.
+var runner = sync.OnceValue(func() (runner shellrun.Runner) {
+	shellrun.NewHost(&shellrun.Options{Reexec: shellrun.Supervise(), NoCgroup: true, Wrap: func(r shellrun.Runner) shellrun.Runner {
 		runner = r
 		return r
 	}})
-	t.Cleanup(func() { host.Close() })
 	return runner
-}
+})
 
 // newHost makes a host that is closed with the test.
 func newHost(t testing.TB, opts *mcp.Options) *mcp.Host {
@@ -35,7 +34,7 @@ func newHost(t testing.TB, opts *mcp.Options) *mcp.Host {
 		opts = new(mcp.Options)
 	}
 	if opts.Runner == nil {
-		opts.Runner = newRunner(t)
+		opts.Runner = runner()
 	}
 	if opts.ProbeTimeout == 0 {
 		opts.ProbeTimeout = 300 * time.Millisecond

@@ -1,0 +1,176 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/tool"
+)
+
+// newModern is a server of the newer era, by the SDK.
+func newModern() *sdk.Server {
+	s := sdk.NewServer(&sdk.Implementation{Name: "modern", Version: "2"}, &sdk.ServerOptions{
+		Instructions:       "Use it well.",
+		SubscribeHandler:   func(context.Context, *sdk.SubscribeRequest) error { return nil },
+		UnsubscribeHandler: func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
+	})
+	type in struct {
+		Name string `json:"name,omitempty"`
+	}
+	sdk.AddTool(s, &sdk.Tool{Name: "greet"}, func(ctx context.Context, r *sdk.CallToolRequest, a in) (*sdk.CallToolResult, any, error) {
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "hello " + a.Name}}}, nil, nil
+	})
+	sdk.AddTool(s, &sdk.Tool{Name: "grow"}, func(ctx context.Context, r *sdk.CallToolRequest, a in) (*sdk.CallToolResult, any, error) {
+		sdk.AddTool(s, &sdk.Tool{Name: "grown"}, func(context.Context, *sdk.CallToolRequest, in) (*sdk.CallToolResult, any, error) {
+			return &sdk.CallToolResult{}, nil, nil
+		})
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "grown"}}}, nil, nil
+	})
+	s.AddResource(&sdk.Resource{URI: "note:1", Name: "note"}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: "note:1", Text: "text"}}}, nil
+	})
+	return s
+}
+
+func TestTheNewerEraIsSpoken(t *testing.T) {
+	for _, transport := range []string{"stdio", "http"} {
+		t.Run(transport, func(t *testing.T) {
+			entry := badEntry("modern")
+			if transport == "http" {
+				server := newModern()
+				handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{Stateless: true})
+				web := httptest.NewServer(handler)
+				t.Cleanup(func() {
+					web.CloseClientConnections()
+					web.Close()
+				})
+				entry = mcp.Server{Name: "bad", Type: mcp.HTTP, URL: web.URL}
+			}
+			h := newHost(t, nil)
+			h.Start([]mcp.Server{entry})
+			wait(t, h)
+			s := h.Status()[0]
+			if s.Protocol != "2026-07-28" || s.Info == nil || s.Info.Name != "modern" || s.Instructions != "Use it well." {
+				t.Fatalf("%s %+v %q: %s %q", s.Protocol, s.Info, s.Instructions, s.Error, s.Steps)
+			}
+			if got := tell(call(t, h, "bad", "greet", `{"name":"Ada"}`)); got != "hello Ada" {
+				t.Errorf("call: %s", got)
+			}
+			contents, err := h.ReadResource(t.Context(), "bad", "note:1")
+			if err != nil || len(contents) != 1 || contents[0].Text != "text" {
+				t.Errorf("resource: %+v %v", contents, err)
+			}
+			if got := tell(call(t, h, "bad", "grow", `{}`)); got != "grown" {
+				t.Errorf("call: %s", got)
+			}
+			for end := time.Now().Add(5 * time.Second); !strings.Contains(names(h.Tools()), "mcp__bad__grown"); time.Sleep(10 * time.Millisecond) {
+				if time.Now().After(end) {
+					t.Fatalf("the new tool did not join: %s", names(h.Tools()))
+				}
+			}
+		})
+	}
+}
+
+// taskServer is a server of the newer era that answers a call with a task.
+type taskServer struct {
+	mu      sync.Mutex
+	polls   int
+	answers string
+	asked   []string
+}
+
+func (s *taskServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	raw, _ := io.ReadAll(r.Body)
+	var m struct {
+		message
+		Params json.RawMessage `json:"params"`
+	}
+	_ = json.Unmarshal(raw, &m)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked = append(s.asked, m.Method)
+	result := `{}`
+	switch m.Method {
+	case "server/discover":
+		result = `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
+	case "tools/list":
+		result = `{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[` + goodTool + `]}`
+	case "tools/call":
+		result = `{"resultType":"task","taskId":"t1","status":"working","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttlMs":60000,"pollIntervalMs":50}`
+	case "tasks/get":
+		s.polls++
+		status := `"status":"working"`
+		switch {
+		case s.answers != "":
+			status = `"status":"completed","result":{"content":[{"type":"text","text":"done"}]}`
+		case s.polls >= 2:
+			status = `"status":"input_required","inputRequests":{"q":{"method":"elicitation/create","params":{"mode":"form","message":"Sure?","requestedSchema":{"type":"object","properties":{"ok":{"type":"boolean"}}}}}}`
+		}
+		result = `{"resultType":"complete","taskId":"t1","ttlMs":60000,"pollIntervalMs":50,` + status + `}`
+	case "tasks/update":
+		s.answers = string(m.Params)
+	default:
+		if m.ID == nil {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
+}
+
+func TestATaskIsPolledAnsweredAndFetched(t *testing.T) {
+	s := new(taskServer)
+	web := httptest.NewServer(s)
+	t.Cleanup(web.Close)
+	h := newHost(t, &mcp.Options{Elicit: func(context.Context, mcp.Elicitation) (mcp.Answer, error) {
+		return mcp.Answer{Action: "accept", Content: json.RawMessage(`{"ok":true}`)}, nil
+	}})
+	h.Start([]mcp.Server{{Name: "bad", Type: mcp.HTTP, URL: web.URL}})
+	wait(t, h)
+	if got := tell(call(t, h, "bad", "echo", `{}`)); got != "done" {
+		t.Errorf("call: %s", got)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !strings.Contains(s.answers, `"q":{"action":"accept","content":{"ok":true}}`) || !strings.Contains(s.answers, `"taskId":"t1"`) {
+		t.Errorf("answers: %s", s.answers)
+	}
+}
+
+func TestACancelledTaskIsCancelledAtTheServer(t *testing.T) {
+	s := new(taskServer)
+	web := httptest.NewServer(s)
+	t.Cleanup(web.Close)
+	h := newHost(t, nil)
+	h.Start([]mcp.Server{{Name: "bad", Type: mcp.HTTP, URL: web.URL}})
+	wait(t, h)
+	ctx, cancel := context.WithTimeout(t.Context(), 70*time.Millisecond)
+	defer cancel()
+	if _, err := h.Call(ctx, "bad", "echo", new(tool.Call)); err == nil {
+		t.Fatal("the call ended well")
+	}
+	for end := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		s.mu.Lock()
+		asked := strings.Join(s.asked, " ")
+		s.mu.Unlock()
+		if strings.Contains(asked, "tasks/cancel") {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the server was asked: %s", asked)
+		}
+	}
+}
