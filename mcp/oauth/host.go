@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 
 	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/mcp/config"
 )
 
 // Logins authorise the requests of a host: they are its [mcp.Auth].
@@ -42,7 +44,8 @@ func (l *Logins) Client(s mcp.Server) (*Client, error) {
 	return New(remote, l.Store, l.Options)
 }
 
-// FromEntry returns what an entry says about logging in, under its key oauth.
+// FromEntry returns what an entry says about logging in, under its key oauth, with
+// variables filled in.
 func FromEntry(s mcp.Server) (Remote, error) {
 	r := Remote{Name: s.Name, URL: s.URL}
 	if len(s.OAuth) == 0 {
@@ -59,6 +62,13 @@ func FromEntry(s mcp.Server) (Remote, error) {
 	}
 	if err := json.Unmarshal(s.OAuth, &given); err != nil {
 		return r, fmt.Errorf("read oauth of the MCP server %q: %w", s.Name, err)
+	}
+	for _, text := range []*string{&given.ClientID, &given.ClientSecret, &given.ClientDocument, &given.MetadataURL} {
+		filled, missing := config.Expand(*text, os.LookupEnv)
+		if len(missing) > 0 {
+			return r, fmt.Errorf("read oauth of the MCP server %q: the variable %s is not set", s.Name, missing[0])
+		}
+		*text = filled
 	}
 	r.ClientID, r.ClientSecret, r.ClientDocument = given.ClientID, given.ClientSecret, given.ClientDocument
 	r.MetadataURL, r.CallbackPort, r.DPoP = given.MetadataURL, given.CallbackPort, given.DPoP
