@@ -3,17 +3,16 @@ package cli
 import (
 	"context"
 	"fmt"
+	"github.com/haftdev/haft/harness"
 	"io"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/haftdev/haft/output"
-	"github.com/haftdev/haft/permission/audit"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/websearch"
 )
 
 func newToolsCall(f *toolsFlags) *cobra.Command {
@@ -42,13 +41,13 @@ the input is wrong, 3 it was denied, 130 it was cancelled.`,
 
 // call runs calls in one session, until one does not succeed.
 func (f *toolsFlags) call(ctx context.Context, args []string) error {
-	w, err := openWorld(f.reexec)
+	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Bare: f.bare})
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	w.warn(f.Err)
-	w.warnUntrusted(f.Err)
+	w.Warn(f.Err)
+	w.WarnUntrusted(f.Err)
 	f.recoverFiles(w)
 	feed := sched.NewFeed()
 	shown := make(chan struct{})
@@ -64,9 +63,12 @@ func (f *toolsFlags) call(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	aside := *opts
+	aside.Feeds = nil // what a skill runs is not what was asked for
+	w.Calls = w.Nested(aside)
 	s := sched.New(opts)
 	// Without the background flag: a command must not outlive this process.
-	set := w.set(nil, f.bare)
+	set := w.Set(&tool.Session{Flags: map[string]bool{websearch.Flag: true}})
 	set = set.Reveal(set.Session().Tools...)
 	for i := 0; i < len(args); i += 2 {
 		if err := f.callOne(ctx, s, set, args[i], args[i+1]); err != nil {
@@ -77,7 +79,7 @@ func (f *toolsFlags) call(ctx context.Context, args []string) error {
 }
 
 // recoverFiles mends what an interrupted write left behind, and says so.
-func (f *toolsFlags) recoverFiles(w *world) {
+func (f *toolsFlags) recoverFiles(w *harness.World) {
 	leftovers, err := w.Files.Recover()
 	if err != nil {
 		fmt.Fprintf(f.Err, "look for interrupted writes: %v\n", err)
@@ -131,49 +133,21 @@ const maxInput = 32 << 20
 // pipeline is that of a session of this folder, with the person at the shell to
 // ask: what the rules deny stays denied, and what they would ask was answered by
 // typing the call.
-func (f *toolsFlags) pipeline(w *world, feed *sched.Feed) (*sched.Options, error) {
-	log, err := w.auditLog()
+func (f *toolsFlags) pipeline(w *harness.World, feed *sched.Feed) (*sched.Options, error) {
+	audit, err := w.Audit()
 	if err != nil {
 		return nil, err
 	}
 	return &sched.Options{
-		Judge:    w.engine,
-		Hooks:    w.hooks,
-		Askers:   []sched.Asker{w.hooks, sched.AskerFunc(typedByThePerson)},
-		Recorder: verdictRecorder{log, w},
+		Judge:    w.Engine,
+		Hooks:    w.Hooks,
+		Askers:   []sched.Asker{w.Hooks, sched.AskerFunc(typedByThePerson)},
+		Recorder: audit,
 		Feeds:    []*sched.Feed{feed},
-		Output:   resultStore(),
+		Output:   harness.Results(),
 	}, nil
 }
 
 func typedByThePerson(context.Context, tool.Case, tool.Verdict) (tool.Verdict, error) {
 	return tool.Verdict{Behavior: tool.Allow, Reason: "the call was typed by the person at the command line"}, nil
-}
-
-// A verdictRecorder writes every verdict into the audit log.
-type verdictRecorder struct {
-	log *audit.Log
-	*world
-}
-
-// Record writes verdicts down; the other steps belong to a session's journal.
-func (r verdictRecorder) Record(_ context.Context, rec sched.Record) error {
-	if rec.Step != sched.Judged {
-		return nil
-	}
-	v := rec.Verdict
-	return r.log.Append(audit.Entry{
-		Time: time.Now().UTC(), UseID: rec.Call.UseID, Agent: rec.Call.Agent, Tool: rec.Call.Tool, Input: rec.Call.Input,
-		Mode: string(r.engine.Policy().Mode()), Cwd: r.Shell.Dir(rec.Call.Agent), Behavior: v.Behavior.String(), Reason: v.Reason, Rule: v.Rule, Origin: v.Origin,
-	})
-}
-
-// resultStore keeps long results where the person can find them afterwards.
-func resultStore() *output.Store {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return nil
-	}
-	run := fmt.Sprintf("%s-%d", time.Now().Format("20060102-150405"), os.Getpid())
-	return output.NewStore(filepath.Join(cache, "haft", "results", run))
 }

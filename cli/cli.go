@@ -45,7 +45,10 @@ func Run(ctx context.Context, args []string, s Streams) int {
 
 func run(ctx context.Context, args []string, s Streams, reexec shellrun.Reexec) int {
 	root := newRoot(s, reexec)
-	root.SetArgs(args)
+	if forProgram(args) {
+		args = known(args, root.Flags(), s.Err)
+	}
+	root.SetArgs(normalize(args))
 	return exitCode(root.ExecuteContext(ctx), s.Err)
 }
 
@@ -61,13 +64,23 @@ pipeline of look-up, validation, hooks, permission, execution and bounded result
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	})
+	converse := &converseFlags{Streams: s, reexec: reexec}
+	converse.define(root.Flags())
+	help := root.RunE
+	root.RunE = func(c *cobra.Command, args []string) error {
+		if !converse.print && converse.input != "stream-json" {
+			return help(c, args)
+		}
+		return converse.run(c, args)
+	}
 	root.SetIn(s.In)
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w. Run '%s --help' for what there is", err, c.CommandPath())}
 	})
-	root.AddCommand(newTools(s, reexec), newPermissions(s, reexec), newTrust(s), newDoctor(s), newMCP(s, reexec))
+	root.AddCommand(newTools(s, reexec), newPermissions(s, reexec), newTrust(s), newDoctor(s), newMCP(s, reexec), newDemo(s, reexec))
+	root.AddCommand(newSkills(s), newAgents(s), newCommands(s), newSessions(s), newRewind(s))
 	return root
 }
 

@@ -3,9 +3,11 @@ package cli
 import (
 	"fmt"
 	"os/exec"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/haftdev/haft/harness"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/permission/ask"
 )
@@ -72,18 +74,18 @@ func (f *doctorFlags) run() error {
 }
 
 func diagnose() (*diagnosis, error) {
-	p, err := openProject()
+	p, err := harness.OpenProject(nil)
 	if err != nil {
 		return nil, err
 	}
-	d := &diagnosis{Project: p.dir, Files: []string{}, Problems: []string{}, Held: []string{}, Missing: []string{}}
-	for _, file := range p.all.Files() {
+	d := &diagnosis{Project: p.Dir, Files: []string{}, Problems: []string{}, Held: []string{}, Missing: []string{}}
+	for _, file := range p.Settings.Files() {
 		d.Files = append(d.Files, fmt.Sprintf("%s (%s)", file.Path, file.Source))
 	}
-	for _, problem := range p.all.Problems() {
+	for _, problem := range p.Settings.Problems() {
 		d.Problems = append(d.Problems, problem.String())
 	}
-	opts, err := p.options()
+	opts, err := p.Policy()
 	if err != nil {
 		d.Problems = append(d.Problems, err.Error())
 	}
@@ -91,7 +93,10 @@ func diagnose() (*diagnosis, error) {
 	for _, problem := range permission.NewPolicy(opts).Problems() {
 		d.Problems = append(d.Problems, problem.String())
 	}
-	for _, h := range p.held {
+	for _, problem := range p.Library.Faults() {
+		d.Problems = append(d.Problems, problem.String())
+	}
+	for _, h := range slices.Concat(p.Held, p.HeldClaims()) {
 		d.Held = append(d.Held, h.String())
 	}
 	for _, h := range helpers {

@@ -16,6 +16,8 @@ const (
 	exitUsage     = 2   // the command line or the input is wrong; nothing was tried
 	exitDenied    = 3   // permission was denied; nothing was tried
 	exitCancelled = 130 // stopped by a signal
+
+	exitTerminated = 143 // a conversation that was told to end
 )
 
 // usageError is a mistake in the command line.
@@ -40,6 +42,10 @@ func exitCode(err error, w io.Writer) int {
 	var outcome outcomeError
 	if errors.As(err, &outcome) {
 		return outcomeCodes[outcome.status]
+	}
+	var code codeError
+	if errors.As(err, &code) {
+		return int(code)
 	}
 	if err == nil {
 		return exitOK

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/haftdev/haft/harness"
 	"io"
 	"os"
 	"strings"
@@ -41,14 +42,14 @@ func (f *permissionsFlags) explain(name, input string) error {
 	if !json.Valid([]byte(input)) {
 		return usageError{fmt.Errorf("the input is not JSON: %s", input)}
 	}
-	w, err := openWorld(f.reexec)
+	w, err := harness.Open(&harness.Options{Reexec: f.reexec})
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	w.warn(f.Err)
-	p := w.engine.Policy()
-	d := decide(p, w.set(nil, false), name, json.RawMessage(input))
+	w.Warn(f.Err)
+	p := w.Engine.Policy()
+	d := decide(p, w.Set(nil), name, json.RawMessage(input))
 	if f.json {
 		return writeJSON(f.Out, newVerdictInfo(d))
 	}

@@ -21,6 +21,11 @@ func newMCP(s Streams, reexec shellrun.Reexec) *cobra.Command {
 		Long:  "Use MCP servers, and be one: haft's own tools for any program that speaks the\nModel Context Protocol.",
 	})
 	c.PersistentFlags().BoolVar(&f.json, "json", false, "write JSON")
-	c.AddCommand(newMCPServe(f))
+	c.AddCommand(
+		newMCPAdd(f), newMCPAddJSON(f), newMCPImport(f), newMCPList(f), newMCPGet(f), newMCPRemove(f),
+		newMCPSwitch(f, "enable", "Switch an MCP server on again", false),
+		newMCPSwitch(f, "disable", "Switch an MCP server off without removing it", true),
+		newMCPLogin(f), newMCPLogout(f), newMCPReconnect(f), newMCPServe(f), newMCPDoctor(f),
+	)
 	return c
 }

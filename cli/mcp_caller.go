@@ -6,6 +6,7 @@ import (
 	"io"
 	"sync/atomic"
 
+	"github.com/haftdev/haft/harness"
 	"github.com/haftdev/haft/mcp/serve"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
@@ -13,7 +14,7 @@ import (
 
 // An mcpCaller takes the calls of MCP clients through the pipeline.
 type mcpCaller struct {
-	world *world
+	world *harness.World
 	set   *tool.Set
 	opts  sched.Options // without what belongs to one call
 	err   io.Writer
@@ -21,14 +22,14 @@ type mcpCaller struct {
 	calls atomic.Int64
 }
 
-func newMCPCaller(w *world, set *tool.Set, warnings io.Writer) (*mcpCaller, error) {
-	log, err := w.auditLog()
+func newMCPCaller(w *harness.World, set *tool.Set, warnings io.Writer) (*mcpCaller, error) {
+	audit, err := w.Audit()
 	if err != nil {
 		return nil, err
 	}
 	return &mcpCaller{
 		world: w, set: set, err: warnings, turns: newTurns(),
-		opts: sched.Options{Judge: w.engine, Hooks: w.hooks, Recorder: verdictRecorder{log, w}, Output: resultStore()},
+		opts: sched.Options{Judge: w.Engine, Hooks: w.Hooks, Recorder: audit, Output: harness.Results()},
 	}, nil
 }
 
@@ -61,7 +62,7 @@ func (m *mcpCaller) Call(ctx context.Context, c serve.Call) (tool.Result, error)
 // asker asks the person's hooks first: they can decide without anybody.
 func (m *mcpCaller) asker(c serve.Call) sched.Asker {
 	return sched.AskerFunc(func(ctx context.Context, cs tool.Case, question tool.Verdict) (tool.Verdict, error) {
-		if v, err := m.world.hooks.Ask(ctx, cs, question); err == nil && (v.Behavior == tool.Allow || v.Behavior == tool.Deny) {
+		if v, err := m.world.Hooks.Ask(ctx, cs, question); err == nil && (v.Behavior == tool.Allow || v.Behavior == tool.Deny) {
 			return v, nil
 		}
 		return c.Ask(cs, question), nil

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/haftdev/haft/harness"
 	"github.com/haftdev/haft/mcp/serve"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/bash"
@@ -69,13 +71,13 @@ func (f *serveFlags) run(ctx context.Context) error {
 	if err := f.checkAddress(token); err != nil {
 		return err
 	}
-	w, err := openWorld(f.reexec)
+	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Bare: f.bare})
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	w.warn(f.Err)
-	w.warnUntrusted(f.Err)
+	w.Warn(f.Err)
+	w.WarnUntrusted(f.Err)
 	set, err := f.pool(w)
 	if err != nil {
 		return err
@@ -85,7 +87,7 @@ func (f *serveFlags) run(ctx context.Context) error {
 		return err
 	}
 	server, err := serve.New(offered(set), caller, &serve.Options{
-		Version: version(), Instructions: "Tools of haft for the project in " + w.dir + ". Paths are absolute. A file is read before it is changed.",
+		Version: version(), Instructions: "Tools of haft for the project in " + w.Project.Dir + ". Paths are absolute. A file is read before it is changed.",
 		Log: slog.New(slog.NewTextHandler(f.Err, &slog.HandlerOptions{Level: slog.LevelError})),
 	})
 	if err != nil {
@@ -146,19 +148,20 @@ func (f *serveFlags) serveHTTP(ctx context.Context, server *serve.Server, token 
 	return nil
 }
 
-// pool is the tools that are offered. A client has its own ways of putting tools
-// off, so ToolSearch has nothing to find.
-func (f *serveFlags) pool(w *world) (*tool.Set, error) {
+// pool is the tools that are offered: those that act on the world. Those that act
+// on a conversation (agents, plans, questions, lists of tasks, skills, the search for
+// tools) stay with haft's own, because the client has one itself.
+func (f *serveFlags) pool(w *harness.World) (*tool.Set, error) {
 	var only []string
-	all := w.set(&tool.Session{Flags: map[string]bool{bash.BackgroundFlag: true}}, f.bare)
+	all := w.Set(&tool.Session{Flags: map[string]bool{bash.BackgroundFlag: true}})
 	for _, t := range all.All() {
-		if t.Name != tool.SearchName && (f.tools == nil || slices.Contains(f.tools, t.Name)) {
+		if _, acts := servable[t.Name]; acts && (f.tools == nil || slices.Contains(f.tools, t.Name)) {
 			only = append(only, t.Name)
 		}
 	}
 	for _, name := range f.tools {
 		if !slices.Contains(only, name) {
-			return nil, usageError{fmt.Errorf("there is no tool %q to offer. Run 'haft tools list' for what there is", name)}
+			return nil, usageError{fmt.Errorf("there is no tool %q to offer. There are: %s", name, strings.Join(slices.Sorted(maps.Keys(servable)), ", "))}
 		}
 	}
 	return tool.NewSet(all.Session(), w.Tools(), nil, &tool.SetOptions{Only: only}), nil
@@ -168,7 +171,7 @@ func (f *serveFlags) pool(w *world) (*tool.Set, error) {
 func offered(set *tool.Set) []serve.Tool {
 	var tools []serve.Tool
 	for _, t := range set.All() {
-		o := serve.Tool{Name: t.Name, Title: t.Title, Description: set.Description(t), Input: lean(set.View(t).JSON()), Hints: hints[t.Name]}
+		o := serve.Tool{Name: t.Name, Title: t.Title, Description: set.Description(t), Input: lean(set.View(t).JSON()), Hints: servable[t.Name].Hints, Long: servable[t.Name].long}
 		if t.Output != nil {
 			// A later haft may add fields, and clients need not mind.
 			o.Output = bytes.ReplaceAll(lean(t.Output.View(nil).JSON()), []byte(`,"additionalProperties":false`), nil)
@@ -183,17 +186,23 @@ func lean(schema json.RawMessage) json.RawMessage {
 	return bytes.Replace(schema, []byte(`"$schema":"https://json-schema.org/draft/2020-12/schema",`), nil, 1)
 }
 
-// hints are what holds for every call of a tool; its marks are those of one input.
-var hints = map[string]serve.Hints{
-	"Bash":         {},
-	"BashOutput":   {ReadOnly: true, Closed: true},
-	"Edit":         {Closed: true},
-	"Glob":         {ReadOnly: true, Closed: true},
-	"Grep":         {ReadOnly: true, Closed: true},
-	"KillShell":    {Idempotent: true, Closed: true},
-	"MultiEdit":    {Closed: true},
-	"NotebookEdit": {Closed: true},
-	"Read":         {ReadOnly: true, Closed: true},
-	"Sleep":        {ReadOnly: true, Closed: true},
-	"Write":        {Idempotent: true, Closed: true},
+// servable are the tools that clients get, with what holds for every call: a tool's
+// marks are those of one input.
+var servable = map[string]struct {
+	serve.Hints
+	long bool // a client may leave the call and come back for it
+}{
+	"Bash":         {long: true},
+	"BashOutput":   {Hints: serve.Hints{ReadOnly: true, Closed: true}},
+	"Edit":         {Hints: serve.Hints{Closed: true}},
+	"Glob":         {Hints: serve.Hints{ReadOnly: true, Closed: true}},
+	"Grep":         {Hints: serve.Hints{ReadOnly: true, Closed: true}},
+	"KillShell":    {Hints: serve.Hints{Idempotent: true, Closed: true}},
+	"MultiEdit":    {Hints: serve.Hints{Closed: true}},
+	"NotebookEdit": {Hints: serve.Hints{Closed: true}},
+	"Read":         {Hints: serve.Hints{ReadOnly: true, Closed: true}},
+	"Sleep":        {Hints: serve.Hints{ReadOnly: true, Closed: true}, long: true},
+	"WebFetch":     {Hints: serve.Hints{ReadOnly: true}, long: true},
+	"WebSearch":    {Hints: serve.Hints{ReadOnly: true}, long: true},
+	"Write":        {Hints: serve.Hints{Idempotent: true, Closed: true}},
 }

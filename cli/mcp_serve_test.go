@@ -182,7 +182,7 @@ func TestMCPServerOffersEveryToolWhole(t *testing.T) {
 			core += len(raw)
 		}
 	}
-	want := []string{"Bash", "BashOutput", "Edit", "Glob", "Grep", "KillShell", "MultiEdit", "NotebookEdit", "Read", "Sleep", "Write"}
+	want := []string{"Bash", "BashOutput", "Edit", "Glob", "Grep", "KillShell", "MultiEdit", "NotebookEdit", "Read", "Sleep", "WebFetch", "Write"}
 	if !slices.Equal(names, want) {
 		t.Errorf("tools %v, want %v", names, want)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,6 +49,7 @@ type callInfo struct {
 	Status     string          `json:"status"`
 	IsError    bool            `json:"is_error"`
 	Content    []tool.Block    `json:"content"`
+	Messages   []string        `json:"messages,omitempty"`
 	Output     any             `json:"output,omitempty"`
 	Input      json.RawMessage `json:"input,omitempty"`
 	Repairs    []string        `json:"repairs,omitempty"`
@@ -66,6 +68,9 @@ func (f *toolsFlags) show(out *sched.Outcome) error {
 		if out.Verdict.Behavior != tool.NoView {
 			i.Verdict = out.Verdict.Behavior.String()
 		}
+		for _, m := range out.Result.Messages {
+			i.Messages = append(i.Messages, tool.JoinText(m.Content))
+		}
 		if json.Valid(out.Input) {
 			i.Input = out.Input
 		}
@@ -80,7 +85,7 @@ func (f *toolsFlags) show(out *sched.Outcome) error {
 	if out.Fatal != nil {
 		fmt.Fprintln(f.Err, out.Fatal)
 	}
-	for _, b := range out.Result.Content {
+	for _, b := range shownBlocks(out.Result) {
 		text := blockText(b)
 		if isTerminal(f.Out) {
 			text = harmless(text)
@@ -90,6 +95,15 @@ func (f *toolsFlags) show(out *sched.Outcome) error {
 		}
 	}
 	return nil
+}
+
+// shownBlocks are those of the result and of what joins the conversation after it.
+func shownBlocks(r tool.Result) []tool.Block {
+	blocks := slices.Clone(r.Content)
+	for _, m := range r.Messages {
+		blocks = append(blocks, m.Content...)
+	}
+	return blocks
 }
 
 // isTerminal reports whether a person sees what is written.
@@ -120,14 +134,14 @@ func repairTexts(repairs []schema.Repair) []string {
 	return texts
 }
 
-// plain takes out the tags that tell a model where an error comes from.
-var plain = strings.NewReplacer("<tool_use_error>", "", "</tool_use_error>", "")
+// untagged takes out the tags that tell a model where an error comes from.
+var untagged = strings.NewReplacer("<tool_use_error>", "", "</tool_use_error>", "")
 
 // blockText is a block as a terminal can show it.
 func blockText(b tool.Block) string {
 	switch b.Type {
 	case tool.TextBlock:
-		return strings.TrimSuffix(plain.Replace(b.Text), "\n") + "\n"
+		return strings.TrimSuffix(untagged.Replace(b.Text), "\n") + "\n"
 	case tool.ReferenceBlock:
 		return ""
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"github.com/haftdev/haft/harness"
 	"slices"
 	"text/tabwriter"
 
@@ -83,12 +84,12 @@ type ruleInfo struct {
 }
 
 func (f *permissionsFlags) list() error {
-	p, err := openProject()
+	p, err := harness.OpenProject(nil)
 	if err != nil {
 		return err
 	}
-	p.warn(f.Err)
-	opts, err := p.options()
+	p.Warn(f.Err)
+	opts, err := p.Policy()
 	if err != nil {
 		return err
 	}
@@ -113,7 +114,7 @@ func (f *permissionsFlags) list() error {
 			fmt.Fprintf(f.Err, "%s is ignored: %s\n", ask.Visible(i.Rule), i.Problem)
 		}
 	}
-	for _, h := range p.held {
+	for _, h := range p.Held {
 		fmt.Fprintln(f.Err, ask.Visible(h.String()))
 	}
 	return w.Flush()
@@ -142,20 +143,20 @@ func (f *permissionsFlags) change(ctx context.Context, do change, behavior, rule
 	if err := (permission.Rule{Text: rule, Behavior: b}).Check(); err != nil {
 		return usageError{fmt.Errorf("the rule %s cannot be used: %w", rule, err)}
 	}
-	p, err := openProject()
+	p, err := harness.OpenProject(nil)
 	if err != nil {
 		return err
 	}
-	target, err := p.files.Target(source)
+	target, err := p.Target(source)
 	if err != nil {
 		return err
 	}
 	if err := do(ctx, target, b, rule); err != nil {
 		return err
 	}
-	if p.folder != nil && source.InProject() {
+	if p.Folder != nil && source.InProject() {
 		// Who types a rule trusts it.
-		if err := p.folder.Grant(ctx, p.folder.Rule(rule)); err != nil {
+		if err := p.Folder.Grant(ctx, p.Folder.Rule(rule)); err != nil {
 			return err
 		}
 	}
@@ -180,11 +181,11 @@ func (f *permissionsFlags) newWhy() *cobra.Command {
 }
 
 func (f *permissionsFlags) why(id string) error {
-	p, err := openProject()
+	p, err := harness.OpenProject(nil)
 	if err != nil {
 		return err
 	}
-	log, err := p.auditLog()
+	log, err := p.AuditLog()
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"github.com/haftdev/haft/harness"
 	"io"
 	"strings"
 	"text/tabwriter"
@@ -16,6 +17,7 @@ import (
 	"github.com/haftdev/haft/tool/bash"
 	"github.com/haftdev/haft/tool/builtin"
 	"github.com/haftdev/haft/tool/schema"
+	"github.com/haftdev/haft/tool/websearch"
 )
 
 // toolsFlags are what the commands under "haft tools" share.
@@ -60,12 +62,12 @@ func newTools(s Streams, reexec shellrun.Reexec) *cobra.Command {
 // inPool opens the world, assembles its pool as a session would that can do
 // everything, and lets do look at it.
 func (f *toolsFlags) inPool(do func(*tool.Set) error) error {
-	w, err := openWorld(f.reexec)
+	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Bare: f.bare})
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	return do(w.set(&tool.Session{Flags: map[string]bool{bash.BackgroundFlag: true}}, f.bare))
+	return do(w.Set(&tool.Session{Interactive: true, Flags: map[string]bool{bash.BackgroundFlag: true, websearch.Flag: true}}))
 }
 
 func (f *toolsFlags) lookup(set *tool.Set, name string) (*tool.Tool, error) {

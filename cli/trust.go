@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/haftdev/haft/harness"
 
 	"github.com/spf13/cobra"
 
@@ -43,14 +44,14 @@ type itemInfo struct {
 }
 
 func (f *trustFlags) run(ctx context.Context, hashes []string) error {
-	p, err := openProject()
+	p, err := harness.OpenProject(nil)
 	if err != nil {
 		return err
 	}
-	if p.folder == nil {
+	if p.Folder == nil {
 		return errors.New("there is no config folder to keep trust in: set HOME or XDG_CONFIG_HOME")
 	}
-	items := p.folder.Items(p.all)
+	items := p.Items()
 	if len(hashes) == 0 && !f.all {
 		return f.list(p, items)
 	}
@@ -62,11 +63,11 @@ func (f *trustFlags) run(ctx context.Context, hashes []string) error {
 	}
 	switch {
 	case f.revoke && f.all:
-		err = p.folder.RevokeAll(ctx)
+		err = p.Folder.RevokeAll(ctx)
 	case f.revoke:
-		err = p.folder.Revoke(ctx, chosen...)
+		err = p.Folder.Revoke(ctx, chosen...)
 	default:
-		err = p.folder.Grant(ctx, chosen...)
+		err = p.Folder.Grant(ctx, chosen...)
 	}
 	if err != nil {
 		return err
@@ -92,10 +93,10 @@ func pickItems(items []trust.Item, hashes []string) ([]trust.Item, error) {
 	return chosen, nil
 }
 
-func (f *trustFlags) list(p *project, items []trust.Item) error {
+func (f *trustFlags) list(p *harness.Project, items []trust.Item) error {
 	infos := []itemInfo{}
 	for _, i := range items {
-		ok, err := p.folder.Trusted(i)
+		ok, err := p.Folder.Trusted(i)
 		if err != nil {
 			return err
 		}
@@ -105,7 +106,7 @@ func (f *trustFlags) list(p *project, items []trust.Item) error {
 		return writeJSON(f.Out, infos)
 	}
 	if len(infos) == 0 {
-		fmt.Fprintf(f.Out, "%s asks for nothing that needs trust.\n", p.dir)
+		fmt.Fprintf(f.Out, "%s asks for nothing that needs trust.\n", p.Dir)
 	}
 	for _, i := range infos {
 		mark := " "

@@ -57,7 +57,7 @@ func (r *Runner) After(ctx context.Context, t *tool.Tool, c *tool.Call, result t
 }
 
 // Ask runs the PermissionRequest hooks of a call that somebody has to decide
-// about. It has no view if they have none.
+// about. It has no view if they have none; what needs a person they can only deny.
 func (r *Runner) Ask(ctx context.Context, c tool.Case, question tool.Verdict) (tool.Verdict, error) {
 	if len(r.hooks["PermissionRequest"]) == 0 {
 		return tool.Verdict{}, nil
@@ -66,6 +66,9 @@ func (r *Runner) Ask(ctx context.Context, c tool.Case, question tool.Verdict) (t
 	o := r.fire(ctx, c.Call.Agent, d, targetOf(c.Tool, c.Call))
 	v := o.verdict(fmt.Sprintf("PermissionRequest:%s hook error: ", c.Call.Tool))
 	if v.Behavior != tool.Allow && v.Behavior != tool.Deny {
+		return tool.Verdict{}, nil
+	}
+	if v.Behavior == tool.Allow && question.NeedsPerson {
 		return tool.Verdict{}, nil
 	}
 	v.Interrupt = o.Interrupt

@@ -115,6 +115,16 @@ func TestAPermissionHookAnswers(t *testing.T) {
 	}
 }
 
+func TestAPermissionHookDoesNotStandInForAPerson(t *testing.T) {
+	for answer, want := range map[string]tool.Behavior{"allow": tool.NoView, "deny": tool.Deny} {
+		h := says("PermissionRequest", specific(`"decision": {"behavior": "`+answer+`"}`), 0)
+		got, err := newRunner(t, []hook.Hook{h}, nil).Ask(t.Context(), tool.Case{Tool: bashTool, Call: bash("{}")}, tool.Verdict{Behavior: tool.Ask, NeedsPerson: true})
+		if err != nil || got.Behavior != want {
+			t.Errorf("%s: %s, %v, want %s", answer, got.Behavior, err, want)
+		}
+	}
+}
+
 // The pipeline asks hooks before every effect, whoever calls and wherever the tool
 // comes from.
 func TestHooksStandBeforeEveryEffect(t *testing.T) {

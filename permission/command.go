@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/haftdev/haft/permission/shell"
@@ -20,6 +21,7 @@ func (h *hearing) hearCommand() {
 	h.writes = !a.ReadOnly
 	h.critical = a.Critical
 	reads, writes := h.look(a.Reads), h.look(a.Writes)
+	h.changes = h.writes && changesFiles(a, writes)
 	h.match(func(r *Rule) bool { return coversCommand(r, a) || h.coversOperand(r, reads, writes) })
 	h.hearOperands(a, reads, writes)
 	if a.ReadOnly && a.UsesGit {
@@ -33,6 +35,14 @@ func (h *hearing) hearCommand() {
 	}
 	h.why = cmp.Or(h.why, a.Reason)
 	h.suggest = suggestCommands(a)
+}
+
+// changesFiles reports whether a command is known to change files. Of most that
+// are not read-only it cannot be told.
+func changesFiles(a *shell.Analysis, writes []operand) bool {
+	return a.Critical != "" ||
+		slices.ContainsFunc(a.Allow, func(c shell.Command) bool { return c.Edit }) ||
+		slices.ContainsFunc(writes, func(o operand) bool { return !isNull(o) })
 }
 
 // An operand is a path that a command names, and what is known about it.

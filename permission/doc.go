@@ -6,9 +6,9 @@
 // the command line and the tests all use it. A [Engine] holds the policy of a
 // running session, whose mode and granted rules change.
 //
-// The order is fixed. A denial is looked for first, then a rule that asks, then
-// what no rule may approve by itself (a critical removal, a protected path), then
-// the mode, then allow rules, then what is read-only by itself; whatever is left
+// The order is fixed. A denial is looked for first, plan mode's of what writes
+// included, then a rule that asks, then what no rule may approve by itself (what is
+// left to a person, a critical removal, a protected path), then the mode, then allow rules, then what is read-only by itself; whatever is left
 // is asked. Deny and ask rules match any part of a command in any spelling that
 // can be read; an allow rule must account for every part.
 //

@@ -39,6 +39,40 @@ func (e *Engine) Grant(rules ...Rule) {
 	e.change(func(o *Options) { o.Rules = append(o.Rules, rules...) })
 }
 
+// Lend adds rules until they are given back.
+func (e *Engine) Lend(rules ...Rule) (giveBack func()) {
+	e.change(func(o *Options) { o.Rules = append(o.Rules, rules...) })
+	return sync.OnceFunc(func() {
+		e.change(func(o *Options) {
+			kept := slices.Clone(o.Rules)
+			for _, r := range rules {
+				if i := slices.Index(kept, r); i >= 0 {
+					kept = slices.Delete(kept, i, i+1)
+				}
+			}
+			o.Rules = kept
+		})
+	})
+}
+
+// With returns the policy of the moment with more rules, for calls that something
+// has allowed itself, and in another mode if that is a more careful one, for an
+// agent that is to be. The session's policy stays as it is.
+func (e *Engine) With(mode Mode, rules ...Rule) *Policy {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	if !mode.stricter(e.policy.Mode()) {
+		mode = e.policy.Mode()
+	}
+	if len(rules) == 0 && mode == e.policy.Mode() {
+		return e.policy
+	}
+	opts := e.opts
+	opts.Mode = mode
+	opts.Rules = slices.Concat(opts.Rules, rules)
+	return NewPolicy(opts)
+}
+
 // SetMode changes the mode.
 func (e *Engine) SetMode(m Mode) { e.change(func(o *Options) { o.Mode = m }) }
 

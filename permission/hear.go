@@ -10,6 +10,7 @@ import (
 // hearFile hears a tool that reads or writes one path.
 func (h *hearing) hearFile() {
 	h.writes = h.subject.kind == editTool
+	h.changes = h.writes
 	f := h.policy.guard.Look(h.subject.path)
 	h.match(func(r *Rule) bool { return h.coversFile(r, f) })
 	op := guard.Read
@@ -88,10 +89,17 @@ func (h *hearing) hearOther() {
 	if t := h.call.Tool; t != nil {
 		h.writes = !t.MarksOf(h.call.Call).ReadOnly
 	}
+	h.changes = h.writes
 	covers := func(r *Rule) bool {
 		return r.names(h.subject.name) && (r.param == nil || r.param.matches(&h.subject))
 	}
 	h.match(covers)
 	h.matchAllow(covers)
 	h.suggest = []string{h.subject.name}
+	if own := h.call.Own.Suggestions; len(own) > 0 {
+		h.suggest = nil // the tool knows a narrower rule
+		for _, s := range own {
+			h.suggest = append(h.suggest, s.Rule)
+		}
+	}
 }

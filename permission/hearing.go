@@ -23,6 +23,8 @@ type hearing struct {
 	edits     bool            // it is no more than an edit of project files
 	readOnly  bool            // it was shown to change nothing
 	writes    bool            // it may change something
+	changes   bool            // it does change something, as far as can be told
+	person    bool            // the tool leaves it to a person
 	harmless  *finding        // it may run without a rule
 	why       string          // what to tell the person who is asked
 	input     json.RawMessage // to run instead of the model's
@@ -56,6 +58,7 @@ func (h *hearing) hearOthers() {
 	} else if own.Behavior == tool.Allow {
 		h.harmless = &finding{reason: cmp.Or(own.Reason, "the tool itself says that it is harmless")}
 	}
+	h.person = own.Behavior == tool.Ask && own.NeedsPerson
 	h.why = own.Message
 }
 
@@ -89,16 +92,18 @@ func (h *hearing) decide() Decision {
 	switch {
 	case h.denied != nil:
 		return h.end(tool.Deny, h.denied)
-	case mode == Plan && h.subject.kind == editTool:
+	case mode == Plan && h.changes:
 		return h.end(tool.Deny, &finding{reason: "plan mode", message: "Plan mode lets nothing write. Finish the plan first, and present it."})
 	case h.asked != nil:
 		return h.open(h.asked)
 	case h.critical != "":
 		return h.open(&finding{reason: h.critical})
+	case h.person:
+		return h.open(&finding{reason: cmp.Or(h.call.Own.Reason, "it is for a person to decide"), message: h.call.Own.Message})
 	case mode == Bypass:
 		return h.end(tool.Allow, &finding{reason: "the session bypasses permissions"})
 	case mode == Plan && h.writes:
-		return h.open(&finding{reason: "plan mode lets nothing write unasked"})
+		return h.open(&finding{reason: "plan mode, and it cannot be told that it changes nothing"})
 	case h.protected != "":
 		return h.open(&finding{reason: h.protected})
 	case mode == AcceptEdits && h.edits:
@@ -132,6 +137,9 @@ func (h *hearing) end(b tool.Behavior, f *finding) Decision {
 		v.Input = h.input
 	}
 	if b == tool.Ask {
+		v.NeedsPerson = h.person || h.policy.mode == Plan && h.writes
+	}
+	if b == tool.Ask && !v.NeedsPerson { // a rule would not settle the next such call
 		for _, rule := range h.suggest {
 			v.Suggestions = append(v.Suggestions, tool.Suggestion{Rule: rule, Behavior: tool.Allow, Scope: "local"})
 		}

@@ -1,6 +1,9 @@
 package permission
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // A Mode is how a session treats what the rules leave open.
 type Mode string
@@ -22,6 +25,12 @@ const (
 
 // Modes are all modes, from careful to careless.
 func Modes() []Mode { return []Mode{Plan, DontAsk, Default, AcceptEdits, Auto, Bypass} }
+
+// stricter reports whether a mode is known and more careful than another.
+func (m Mode) stricter(than Mode) bool {
+	i := slices.Index(Modes(), m)
+	return i >= 0 && i < slices.Index(Modes(), than)
+}
 
 // ParseMode reads a mode; "" is Default.
 func ParseMode(s string) (Mode, error) {

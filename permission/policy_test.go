@@ -152,6 +152,29 @@ func TestHooksMayTightenAndNotLoosen(t *testing.T) {
 	}
 }
 
+func TestWhatIsLeftToAPersonIsAskedInEveryMode(t *testing.T) {
+	rules := []permission.Rule{{Text: "AskUserQuestion", Behavior: tool.Allow}}
+	ask := tool.Case{
+		Call: &tool.Call{Tool: "AskUserQuestion", Input: json.RawMessage(`{}`)},
+		Tool: &tool.Tool{Name: "AskUserQuestion", Marks: func(*tool.Call) tool.Marks { return tool.Marks{ReadOnly: true} }},
+		Own:  tool.Verdict{Behavior: tool.Ask, NeedsPerson: true, Message: "Which?"}, Hook: tool.Verdict{Behavior: tool.Allow},
+	}
+	for _, mode := range permission.Modes() {
+		d := permission.NewPolicy(permission.Options{Guard: virtualGuard(t), Home: "/home/u", Mode: mode, Rules: rules}).Decide(ask)
+		want := tool.Ask
+		if mode == permission.DontAsk {
+			want = tool.Deny
+		}
+		if d.Behavior != want || want == tool.Ask && (!d.NeedsPerson || d.Message != "Which?" || d.Suggestions != nil) {
+			t.Errorf("%s: %+v", mode, d.Verdict)
+		}
+	}
+	denied := permission.NewPolicy(permission.Options{Guard: virtualGuard(t), Home: "/home/u", Rules: []permission.Rule{{Text: "AskUserQuestion", Behavior: tool.Deny}}}).Decide(ask)
+	if denied.Behavior != tool.Deny {
+		t.Errorf("with a rule that denies it: %s", denied.Behavior)
+	}
+}
+
 func TestARuleMatchesACallByItself(t *testing.T) {
 	p := permission.NewPolicy(permission.Options{Guard: virtualGuard(t), Home: "/home/u", Rules: []permission.Rule{{Text: "Bash", Behavior: tool.Deny}}})
 	for _, c := range []struct {

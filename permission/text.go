@@ -115,32 +115,43 @@ func hostOf(address string) (string, bool) {
 }
 
 // A paramPattern matches a parameter of any other tool: name:value, or a value
-// alone for the parameter that the tool is best known by.
+// alone for the parameter that the tool is best known by. A value may have a colon
+// itself, as the skill acme:deploy of a plugin has: what is not a parameter of the
+// call is taken as part of the value.
 type paramPattern struct {
-	name  string // "" for any of the well-known ones
-	value *textPattern
+	name   string // "" for any of the well-known ones
+	value  *textPattern
+	whole  *textPattern // name and value together
+	within string       // of a spec that ends in :*, what comes before names like acme:deploy
 }
 
 // wellKnown are parameters that a rule may leave unnamed.
 var wellKnown = []string{"subagent_type", "skill", "command", "name"}
 
 func newParamPattern(spec string) *paramPattern {
-	name, value, named := strings.Cut(spec, ":")
-	if named && name != "" && value != "*" && !strings.ContainsAny(name, " *") {
-		return &paramPattern{name: name, value: newTextPattern(value)}
+	p := &paramPattern{whole: newTextPattern(spec)}
+	if space, ok := strings.CutSuffix(spec, ":*"); ok && space != "" {
+		p.within = space + ":"
+		return p
 	}
-	return &paramPattern{value: newTextPattern(spec)}
+	if name, value, named := strings.Cut(spec, ":"); named && name != "" && !strings.ContainsAny(name, " *") {
+		p.name, p.value = name, newTextPattern(value)
+	}
+	return p
 }
 
 func (p *paramPattern) matches(s *subject) bool {
-	names := wellKnown
-	if p.name != "" {
-		names = []string{p.name}
+	if v, ok := s.params[p.name]; ok && p.value != nil {
+		return p.value.matches(fmt.Sprint(v))
 	}
-	for _, name := range names {
-		if v, ok := s.params[name]; ok && p.value.matches(fmt.Sprint(v)) {
+	for _, name := range wellKnown {
+		if v, ok := s.params[name]; ok && p.covers(fmt.Sprint(v)) {
 			return true
 		}
 	}
 	return false
+}
+
+func (p *paramPattern) covers(value string) bool {
+	return p.whole.matches(value) || p.within != "" && strings.HasPrefix(value, p.within)
 }

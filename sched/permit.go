@@ -101,6 +101,9 @@ func (f *flight) ask(c tool.Case, question tool.Verdict) (tool.Verdict, *Outcome
 	if verdict.Behavior != tool.Allow || verdict.Input == nil {
 		return verdict, nil
 	}
+	answered := *f.call
+	answered.Answered = true
+	f.call = &answered
 	if out := f.change(verdict.Input, false); out != nil {
 		return verdict, out
 	}

@@ -231,6 +231,33 @@ func TestAChangedInputIsCheckedAndJudgedAgain(t *testing.T) {
 	}
 }
 
+func TestOnlyAnApprovalAnswers(t *testing.T) {
+	tells := echo(func(d *tool.Def[note, string]) {
+		d.Run = func(_ context.Context, c *tool.Call, in note) (string, error) {
+			return fmt.Sprint(in.Text, " ", c.Answered), nil
+		}
+	})
+	for _, c := range []struct {
+		name  string
+		asker tool.Verdict
+		hooks sched.Hooks
+		want  string
+	}{
+		{"an approval alone is no answer", tool.Verdict{Behavior: tool.Allow}, nil, "a false"},
+		{"a changed input is one", tool.Verdict{Behavior: tool.Allow, Input: json.RawMessage(`{"text":"b"}`)}, nil, "b true"},
+		{"a hook does not answer", tool.Verdict{Behavior: tool.Allow}, hooks{before: func(*tool.Call) (tool.Verdict, []string) {
+			return tool.Verdict{Input: json.RawMessage(`{"text":"c"}`)}, nil
+		}}, "c false"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			out := call(t, &sched.Options{Askers: []sched.Asker{answer(c.asker)}, Hooks: c.hooks}, tells, `{"text":"a"}`)
+			if out.Result.Text() != c.want {
+				t.Errorf("got %s, want %s", out.Result.Text(), c.want)
+			}
+		})
+	}
+}
+
 func TestWhateverAToolDoesThereIsAResult(t *testing.T) {
 	run := func(f func() (string, error)) func(*tool.Def[note, string]) {
 		return func(d *tool.Def[note, string]) {

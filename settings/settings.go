@@ -144,6 +144,10 @@ func (s *Settings) Directories() []Text { return s.texts("permissions", "additio
 // a star, of variables that shell commands inherit beside the usual ones.
 func (s *Settings) PassEnv() []Text { return s.texts("bash", "passEnv") }
 
+// PrivateHosts returns webFetch.allowPrivate of all files: hosts and networks beyond
+// the public internet that pages may be fetched from.
+func (s *Settings) PrivateHosts() []Text { return s.texts("webFetch", "allowPrivate") }
+
 // A Rule is a permission rule as written, such as Bash(git diff:*).
 type Rule = Text
 

@@ -28,6 +28,9 @@ type Options struct {
 	Grace time.Duration // from SIGTERM to SIGKILL when a command is ended; zero means 500 ms
 	Spool *SpoolOptions
 
+	// OnBackground is called when a command was started in the background or moved
+	// there, before OnEnd; nil means nobody cares. It must not block.
+	OnBackground func(*Task)
 	// OnEnd is called when a command that runs in the background has ended;
 	// nil means nobody cares. Close waits for it, so it must not block.
 	OnEnd func(*Task)

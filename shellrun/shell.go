@@ -65,6 +65,18 @@ func (s *Shell) Dir() string {
 	return s.dir
 }
 
+// Move lets the next command start in dir, an absolute path, wherever those go that
+// are running.
+func (s *Shell) Move(dir string) error {
+	if !enterable(dir) {
+		return fmt.Errorf("%s cannot be entered", dir)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dir, s.movedBy = dir, s.entered
+	return nil
+}
+
 // Close ends all commands that were started here, in the background too, and
 // waits for it. It is for the end of an agent; Host.Close ends the commands of
 // every Shell.
@@ -176,6 +188,9 @@ func (s *Shell) start(ctx context.Context, r Request, background bool) (*Task, e
 	}
 	if err := h.open(t, Command{Path: shell.path, Args: args, Env: env, Dir: v.dir}); err != nil {
 		return nil, err
+	}
+	if background {
+		t.moved()
 	}
 	go t.watch(func(result *Result, background bool) {
 		os.Remove(longFile)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -88,6 +89,23 @@ func TestDirectoryPersists(t *testing.T) {
 		if r.Dir != step.dir || r.DirChanged != step.changed || s.Dir() != step.dir {
 			t.Errorf("after %q: directory %s, changed %v, want %s, %v", step.command, r.Dir, r.DirChanged, step.dir, step.changed)
 		}
+	}
+}
+
+func TestAShellCanBeMoved(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newTestHost(t, nil).NewShell("/")
+	if err := s.Move(root); err != nil {
+		t.Fatal(err)
+	}
+	if r := run(t, s, "cd /usr; cd - > /dev/null; true").Result(); r.Dir != root {
+		t.Errorf("the command ran in %s", r.Dir)
+	}
+	if err := s.Move(filepath.Join(root, "nothing")); err == nil || s.Dir() != root {
+		t.Errorf("moved to what is not there: %v, %s", err, s.Dir())
 	}
 }
 
@@ -332,6 +350,37 @@ func TestBackgroundLifeCycle(t *testing.T) {
 	}
 	if <-ended != limited || limited.State() != TimedOut {
 		t.Errorf("state %q", limited.State())
+	}
+}
+
+func TestTheBackgroundIsAnnouncedBeforeItEnds(t *testing.T) {
+	var told []string
+	var mu sync.Mutex
+	note := func(what string) func(*Task) {
+		return func(task *Task) {
+			mu.Lock()
+			defer mu.Unlock()
+			told = append(told, what+" "+task.Command())
+		}
+	}
+	h := newTestHost(t, func(o *Options) { o.OnBackground, o.OnEnd = note("moved"), note("ended") })
+	s := h.NewShell("/")
+	if _, err := s.Run(t.Context(), Request{Command: "true"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Start(t.Context(), Request{Command: "exit 1"}); err != nil {
+		t.Fatal(err)
+	}
+	h.active.Wait()
+	if _, err := s.Run(t.Context(), Request{Command: "sleep 0.3", Timeout: 100 * time.Millisecond, Detach: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Close(); err != nil { // waits for the last OnEnd
+		t.Fatal(err)
+	}
+	want := []string{"moved exit 1", "ended exit 1", "moved sleep 0.3", "ended sleep 0.3"}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Error(diff)
 	}
 }
 

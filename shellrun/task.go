@@ -35,7 +35,8 @@ type Task struct {
 
 	mu         sync.Mutex
 	background bool
-	state      State // what it will be when done
+	announced  chan struct{} // closed when OnBackground was called for a task that was moved
+	state      State         // what it will be when done
 	result     Result
 	cursor     int64 // of ReadNew
 }
@@ -121,13 +122,24 @@ func (t *Task) stop(why State) {
 // already.
 func (t *Task) detach() bool {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	if t.Ended() {
+		t.mu.Unlock()
 		return false
 	}
 	t.background = true
+	t.announced = make(chan struct{})
 	t.output.keep()
+	t.mu.Unlock()
+	defer close(t.announced)
+	t.moved()
 	return true
+}
+
+// moved tells that the task is in the background.
+func (t *Task) moved() {
+	if t.host.opts.OnBackground != nil {
+		t.host.opts.OnBackground(t)
+	}
 }
 
 // Progress returns where the task is now.
@@ -156,12 +168,15 @@ func (t *Task) watch(finish func(r *Result, background bool)) {
 
 	r := Result{State: state, Status: t.proc.Status(), Elapsed: time.Since(t.started)}
 	t.mu.Lock()
-	background := t.background
+	background, announced := t.background, t.announced
 	finish(&r, background)
 	t.result = r
 	close(t.done)
 	t.mu.Unlock()
 
+	if announced != nil {
+		<-announced
+	}
 	t.host.ended(t)
 	if background && t.host.opts.OnEnd != nil {
 		t.host.opts.OnEnd(t)

@@ -15,6 +15,9 @@ type Verdict struct {
 	Input json.RawMessage
 	// Suggestions are rules that would settle the next such call.
 	Suggestions []Suggestion
+	// NeedsPerson leaves an Ask to a person: no rule, mode, hook or classifier may
+	// allow the call in their place.
+	NeedsPerson bool
 	// Interrupt ends the turn after a denial.
 	Interrupt bool
 }

@@ -1,5 +1,6 @@
 // Command mcp measures the MCP host: what a call costs over the bare SDK, how
-// much a large result allocates, how fast servers start, end and come back.
+// much a large result allocates, how fast servers start, end and come back; and
+// haft as a server.
 //
 //	go run ./bench/mcp              everything, about half a minute
 //	go run ./bench/mcp -only call   the measurements whose name has this in it
@@ -12,6 +13,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -29,6 +32,9 @@ func main() {
 	shells := shellrun.NewHost(&shellrun.Options{Reexec: reexec})
 	b := &bench{rounds: *rounds, runner: shells.Runner()}
 	code := b.all(*only)
+	if b.haft != "" {
+		os.RemoveAll(filepath.Dir(b.haft))
+	}
 	if err := shells.Close(); err != nil {
 		fmt.Fprintln(os.Stderr, "bench/mcp:", err)
 	}
@@ -43,6 +49,7 @@ type measurement struct {
 type bench struct {
 	rounds int
 	runner shellrun.Runner
+	haft   string // the built command; "" if it is not
 }
 
 // all prints each measurement beside what it is held to.
@@ -51,7 +58,7 @@ func (b *bench) all(only string) int {
 	defer w.Flush()
 	fmt.Fprintln(w, "measurement\tresult\theld to")
 	code := 0
-	for _, m := range measurements {
+	for _, m := range slices.Concat(measurements, serving) {
 		if !strings.Contains(m.name, only) {
 			continue
 		}

@@ -8,22 +8,24 @@ package house
 // anything and "./tool/..." includes "./tool"; a later "!" takes packages out
 // again. Each list ends in a space so that lists can be joined.
 const (
-	frontEnds    = "./cmd/... ./cli/... ./tui/... ./web/... ./acp/... "
+	frontEnds    = "./cmd/... ./cli/... ./tui/... ./web/... ./acp/... ./headless/... ./embed/... ./plain/... ./card/... "
+	assembly     = "./harness/... "
 	sdk          = ". ./wire/... "
 	conversation = "./agent/... ./session/... ./model/... "
 	calls        = "./sched/... "
 	guards       = "./permission/... ./hook/... ./output/... ./trust/... "
 	grammars     = "./shell/... ./jsonstream/... "
 	config       = "./settings/... "
+	knowledge    = "./knowledge/... " // what people write down for models
 	contract     = "./tool ./tool/...schema "
 	tools        = "./tool/... !./tool !./tool/...schema !./tool/tooltest "
-	world        = "./workspace/... ./search/... ./shellrun/... ./sandbox/... ./mcp/... "
+	world        = "./workspace/... ./search/... ./shellrun/... ./sandbox/... ./mcp/... ./webpage/... "
 
 	internal = "./internal/... "
 	benches  = "./bench/... " // programs that measure; nothing imports them
 
 	// core is everything a program embeds when it embeds the tool system.
-	core = "./tool/... " + conversation + calls + guards + grammars + config + world
+	core = "./tool/... " + conversation + calls + guards + grammars + config + knowledge + world
 
 	// heavy are modules that cost an embedder binary size, start time or a
 	// long list of dependencies.
@@ -71,6 +73,12 @@ var bans = []ban{
 		why:  "settings say what files say; what it means for a call is the guards' business, which read them",
 	},
 	{
+		from: knowledge,
+		to:   calls + guards + grammars + conversation + tools + world,
+		deep: true,
+		why:  "instructions, skills, commands and agents are read from files and say what they say; trust is asked through a function, and who runs them is above",
+	},
+	{
 		from: calls,
 		to:   conversation + tools,
 		deep: true,
@@ -103,6 +111,18 @@ var bans = []ban{
 		from: "./... !./cmd/... !./cli/...",
 		to:   "./cmd/... ./cli/...",
 		why:  "the command line is a front end; what another package needs from it belongs below it",
+	},
+	{
+		from: core + sdk,
+		to:   assembly,
+		deep: true,
+		why:  "putting haft together is one place above everything that is put together",
+	},
+	{
+		from: assembly,
+		to:   sdk + frontEnds,
+		deep: true,
+		why:  "every front end opens the same harness, so it can know none of them",
 	},
 	{
 		from: core + sdk,

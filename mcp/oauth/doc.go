@@ -7,6 +7,8 @@
 // authorization server, makes itself known there, takes the person to its page and
 // keeps what comes back.
 //
+// [Logins] do that for all servers of a host, by what their entries say.
+//
 //	c, err := oauth.New(oauth.Remote{Name: "tracker", URL: "https://mcp.example.com/"}, store, nil)
 //	httpClient := &http.Client{Transport: c.Transport(nil)}
 //	…

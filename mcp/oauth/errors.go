@@ -3,6 +3,8 @@ package oauth
 import (
 	"fmt"
 	"strings"
+
+	"github.com/haftdev/haft/mcp"
 )
 
 // A LoginError says that a server cannot be used before somebody logs in.
@@ -24,7 +26,13 @@ func (e *LoginError) Error() string {
 	return fmt.Sprintf("%s. Run: haft mcp login %s", text, e.Server)
 }
 
-func (e *LoginError) Unwrap() error { return e.Err }
+// Unwrap returns the cause, and what tells a host to wait for a login.
+func (e *LoginError) Unwrap() []error {
+	if e.Err == nil {
+		return []error{mcp.ErrNeedsAuth}
+	}
+	return []error{mcp.ErrNeedsAuth, e.Err}
+}
 
 // A tokenError is an authorization server's refusal, as RFC 6749 words it.
 type tokenError struct {

@@ -33,16 +33,16 @@ func (s *Server) call(ctx context.Context, t Tool, req *sdk.CallToolRequest) (*s
 	return s.result(t, result), nil
 }
 
-// progress returns what turns reports into notifications: none if the client did
-// not ask for them.
+// progress returns what turns reports into notifications, none if the client did
+// not ask for them, and into the state of a task.
 func (s *Server) progress(ctx context.Context, req *sdk.CallToolRequest) func(tool.Progress) {
-	token := req.Params.GetProgressToken()
-	if token == nil {
-		return func(tool.Progress) {}
-	}
-	start := time.Now()
+	token, start := req.Params.GetProgressToken(), time.Now()
 	return func(p tool.Progress) {
 		done, total, text := describe(p)
+		note(ctx, text)
+		if token == nil {
+			return
+		}
 		if total == 0 {
 			done = time.Since(start).Seconds() // it must grow, and time always does
 		}

@@ -13,6 +13,9 @@
 // that cannot ask is told why the call was denied. An approval is bound to the
 // tool and the input that it was given for, and to this server process.
 //
+// A long call of a client that knows the tasks extension becomes a task, which the
+// client looks at until it is over; it lives in this process and is forgotten with it.
+//
 // Progress of a call becomes progress notifications. A call ends, with all that it
 // started, when the client cancels it, closes the stream it is on (2026-07-28), or
 // is gone (stdio).

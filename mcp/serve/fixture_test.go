@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 the suite wants to see what is deprecated as well.
+
 package serve
 
 import (
@@ -28,14 +30,19 @@ var (
 
 // newFixture gives s what the suite expects.
 func newFixture(s *Server) *fixture {
-	s.sdk = s.newSDK(func(o *sdk.ServerOptions) {
-		o.Capabilities = nil // those of everything that is added, and logging
+	s.tasks.soon = 50 * time.Millisecond
+	server, err := s.newSDK(func(o *sdk.ServerOptions) {
+		o.Capabilities = &sdk.ServerCapabilities{Logging: &sdk.LoggingCapabilities{}} // and those of everything that is added
 		o.CompletionHandler = func(context.Context, *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
 			return &sdk.CompleteResult{Completion: sdk.CompletionResultDetails{Values: []string{}}}, nil
 		}
 		o.SubscribeHandler = func(context.Context, *sdk.SubscribeRequest) error { return nil }
 		o.UnsubscribeHandler = func(context.Context, *sdk.UnsubscribeRequest) error { return nil }
 	})
+	if err != nil {
+		panic(err)
+	}
+	s.sdk = server
 	f := &fixture{Server: s.sdk, poll: s.newPoll("fixture", nil, nil)}
 	for _, name := range piped {
 		if err := s.add(Tool{Name: name, Description: name, Input: anything}); err != nil {
@@ -47,6 +54,7 @@ func newFixture(s *Server) *fixture {
 	f.addQuestions()
 	f.addSchemas()
 	f.addChanges()
+	f.addTasks(s.tasks)
 	f.addResources()
 	f.addPrompts()
 	f.watch()
@@ -241,6 +249,69 @@ func (f *fixture) addSchemas() {
 				return say("got " + string(req.Params.Arguments)), nil
 			})
 	}
+}
+
+// addTasks adds tools that take long, and ask while they do.
+func (f *fixture) addTasks(ts *tasks) {
+	const long = 200 * time.Millisecond
+	pause := func(ctx context.Context, d time.Duration) {
+		select {
+		case <-time.After(d):
+		case <-ctx.Done():
+		}
+	}
+	args := func(req *sdk.CallToolRequest) (in struct {
+		Name    string
+		Seconds float64
+	}) {
+		_ = json.Unmarshal(req.Params.Arguments, &in) // of the wrong type is as good as none
+		return in
+	}
+	f.tool("greet", func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		return say("Hello, " + args(req).Name + "!"), nil
+	})
+	for name, h := range map[string]toolFunc{
+		"slow_compute": func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			pause(ctx, time.Duration(args(req).Seconds*float64(time.Second)))
+			return say("computed"), nil
+		},
+		"failing_job": func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			pause(ctx, long)
+			r := say("it failed")
+			r.IsError = true
+			return r, nil
+		},
+		"protocol_error_job": func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			pause(ctx, long)
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "it broke"}
+		},
+		"confirm_delete": func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			pause(ctx, long)
+			if accepted(req.Params.InputResponses, "confirm") == nil {
+				return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"confirm": askOK}}, nil
+			}
+			return say("deleted"), nil
+		},
+		"multi_input": func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			pause(ctx, long)
+			if len(req.Params.InputResponses) < 2 {
+				return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"one": askOK, "two": askOK}}, nil
+			}
+			return say("both"), nil
+		},
+		"test_tool_with_task": func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			name, ok := accepted(req.Params.InputResponses, "user_name")["name"]
+			if !ok {
+				return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"user_name": askName}}, nil
+			}
+			pause(ctx, long)
+			return say(fmt.Sprintf("Hello, %s!", name)), nil
+		},
+	} {
+		f.tool(name, h)
+		ts.modes[name] = mayBeTask
+	}
+	ts.modes["failing_job"] = mustBeTask
 }
 
 // addChanges adds tools that change what is offered.

@@ -21,6 +21,9 @@ type Tool struct {
 	// have no structure.
 	Input, Output json.RawMessage
 	Hints         Hints
+	// Long tools have calls that may take long: a client that knows tasks can leave
+	// such a call and come back for it.
+	Long bool
 }
 
 // Hints say how any call of a tool behaves. The zero value is the careful one.
@@ -66,6 +69,7 @@ type Options struct {
 // A Server offers tools.
 type Server struct {
 	sdk    *sdk.Server
+	tasks  *tasks
 	caller Caller
 	opts   Options
 	key    []byte // signs approvals that travel through clients
@@ -97,7 +101,11 @@ func New(tools []Tool, caller Caller, opts *Options) (*Server, error) {
 		s.opts.Log = slog.New(slog.DiscardHandler)
 	}
 	s.life, s.end = context.WithCancelCause(context.Background())
-	s.sdk = s.newSDK(nil)
+	s.tasks = newTasks()
+	var err error
+	if s.sdk, err = s.newSDK(nil); err != nil {
+		return nil, err
+	}
 	for _, t := range tools {
 		if err := s.add(t); err != nil {
 			return nil, err
@@ -107,7 +115,7 @@ func New(tools []Tool, caller Caller, opts *Options) (*Server, error) {
 }
 
 // newSDK returns the SDK's server. Tests change its options.
-func (s *Server) newSDK(change func(*sdk.ServerOptions)) *sdk.Server {
+func (s *Server) newSDK(change func(*sdk.ServerOptions)) (*sdk.Server, error) {
 	opts := &sdk.ServerOptions{
 		Instructions: s.opts.Instructions,
 		Logger:       s.opts.Log,
@@ -119,7 +127,9 @@ func (s *Server) newSDK(change func(*sdk.ServerOptions)) *sdk.Server {
 	if change != nil {
 		change(opts)
 	}
-	return sdk.NewServer(&sdk.Implementation{Name: s.opts.Name, Version: s.opts.Version}, opts)
+	opts.Capabilities.AddExtension(tasksExtension, map[string]any{})
+	server := sdk.NewServer(&sdk.Implementation{Name: s.opts.Name, Version: s.opts.Version}, opts)
+	return server, s.tasks.install(server)
 }
 
 // add offers one tool.
@@ -129,6 +139,9 @@ func (s *Server) add(t Tool) (err error) {
 			err = fmt.Errorf("offer the tool %s: %v", t.Name, p)
 		}
 	}()
+	if t.Long {
+		s.tasks.modes[t.Name] = mayBeTask
+	}
 	offered := &sdk.Tool{Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.Input, Annotations: annotations(t)}
 	if t.Output != nil {
 		offered.OutputSchema = t.Output

@@ -4,13 +4,15 @@
 // what they say is used only where it makes haft more careful: deny and ask
 // rules, and modes that are stricter than the person's own. Everything else that
 // could run, connect or loosen is an [Item]: a hook, an MCP server, a helper, an
-// allow rule, a folder, a variable, any other setting. Each is trusted by itself,
+// allow rule, a folder, a variable, any other setting, and so are the skills,
+// commands and agents that a project brings. Each is trusted by itself,
 // bound to a hash of exactly what it says and of the project's files it names, so
 // that a change asks again for that item and no other. Some things a project can
 // never choose, trusted or not: see [Held].
 //
 //	folder, err := trust.NewStore(path).Folder(project)
 //	what, held, err := folder.Filter(all)   // what counts, and what was left out
+//	ok := folder.Agreed(claim)              // may this skill be used, as it is now?
 //	err = folder.Grant(ctx, items...)       // when a person agreed
 //	err = folder.GrantAll(ctx, all)         // when they agreed to everything there is
 //

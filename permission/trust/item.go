@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/haftdev/haft/settings"
 )
@@ -22,9 +23,13 @@ const (
 	Env       Kind = "env"
 	Mode      Kind = "mode"
 	Setting   Kind = "setting"
+	Skill     Kind = "skill"
+	Command   Kind = "command"
+	Agent     Kind = "agent"
+	Include   Kind = "include"
 )
 
-// An Item is one thing that a project's settings ask for.
+// An Item is one thing that a project asks for.
 type Item struct {
 	Kind Kind `json:"kind"`
 	// Name is what people know it by: the server's name, the variable's.
@@ -32,7 +37,9 @@ type Item struct {
 	// Text is all that it says. It is the project's: whoever shows it must make
 	// control characters visible.
 	Text string `json:"text"`
-	// Files are those of the project that it names, as paths below its root.
+	// Files are those of the project that it names, as paths below its root. Those in
+	// a skill's folder are paths below that, and what a skill, command or agent names
+	// begins with a slash.
 	Files []string `json:"files,omitempty"`
 	// Hash stands for the kind, the name, the text, the files' content and the
 	// folder that the settings are for.
@@ -44,6 +51,9 @@ type Item struct {
 func (i Item) String() string {
 	if i.Name == i.Text {
 		return fmt.Sprintf("%s %s (%s)", i.Kind, i.Name, i.Origin)
+	}
+	if lines := strings.Count(i.Text, "\n"); lines > 1 {
+		return fmt.Sprintf("%s %s: %d lines and %d more files (%s)", i.Kind, i.Name, lines, len(i.Files), i.Origin)
 	}
 	return fmt.Sprintf("%s %s: %s (%s)", i.Kind, i.Name, i.Text, i.Origin)
 }

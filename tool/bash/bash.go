@@ -118,6 +118,9 @@ func (t *Tools) shell(agent string) *shellrun.Shell {
 // Dir returns the directory in which the next command of an agent starts.
 func (t *Tools) Dir(agent string) string { return t.shell(agent).Dir() }
 
+// Move lets the next command of an agent start in dir.
+func (t *Tools) Move(agent, dir string) error { return t.shell(agent).Move(dir) }
+
 // plain returns the environment of a command that is known to change nothing
 // when it runs in dir, or nil for any other.
 func (t *Tools) plain(command, dir string) []string {
@@ -141,22 +144,17 @@ func (t *Tools) EndAgent(agent string) {
 
 func (t *Tools) bash() tool.Tool {
 	return tool.New(tool.Def[Input, Output]{
-		Name:        "Bash",
-		SearchHint:  "shell command terminal execute run script",
-		Description: bashText,
-		Marks:       t.marks,
-		Validate:    t.validate,
-		Permission:  t.permission,
-		Classify:    func(in Input) string { return in.Command },
-		Run:         t.run,
-		Render:      Output.Render,
-		Summarize: func(in Input) string {
-			if in.Description != "" {
-				return in.Description
-			}
-			return in.Command
-		},
-		MaxResult:     t.opts.MaxOutput + 5_000, // the output is bounded where it arises; what is said about it comes on top
+		Name:          "Bash",
+		SearchHint:    "shell command terminal execute run script",
+		Description:   bashText,
+		Marks:         t.marks,
+		Validate:      t.validate,
+		Permission:    t.permission,
+		Classify:      func(in Input) string { return in.Command },
+		Run:           t.run,
+		Render:        Output.Render,
+		Summarize:     func(in Input) string { return in.Command }, // the description is only the model's word for it
+		MaxResult:     t.opts.MaxOutput + 5_000,                    // the output is bounded where it arises; what is said about it comes on top
 		StopsSiblings: true,
 	})
 }

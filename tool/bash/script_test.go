@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -67,7 +66,7 @@ func scriptCall(ts *testscript.TestScript, neg bool, args []string) {
 func scriptAnnounced(ts *testscript.TestScript, _ bool, _ []string) {
 	select {
 	case task := <-rigOf(ts).ended:
-		text := strings.NewReplacer(task.Output().Path(), "FILE", task.ID(), "ID").Replace(bash.Announcement(task))
+		_, text := bash.Ending(task)
 		_, _ = ts.Stdout().Write([]byte(text + "\n"))
 	case <-time.After(10 * time.Second):
 		ts.Fatalf("nothing ended")

@@ -4,6 +4,11 @@
 package builtin
 
 import (
+	"context"
+
+	"github.com/haftdev/haft/knowledge/command"
+	"github.com/haftdev/haft/knowledge/prompt"
+	library "github.com/haftdev/haft/knowledge/skill"
 	"github.com/haftdev/haft/search"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/bash"
@@ -11,10 +16,21 @@ import (
 	"github.com/haftdev/haft/tool/glob"
 	"github.com/haftdev/haft/tool/grep"
 	"github.com/haftdev/haft/tool/notebook"
+	"github.com/haftdev/haft/tool/plan"
+	"github.com/haftdev/haft/tool/question"
 	"github.com/haftdev/haft/tool/read"
+	"github.com/haftdev/haft/tool/skill"
+	"github.com/haftdev/haft/tool/slashcommand"
 	"github.com/haftdev/haft/tool/sleep"
+	"github.com/haftdev/haft/tool/subagent"
+	"github.com/haftdev/haft/tool/task"
+	"github.com/haftdev/haft/tool/todo"
 	"github.com/haftdev/haft/tool/toolsearch"
+	"github.com/haftdev/haft/tool/webfetch"
+	"github.com/haftdev/haft/tool/websearch"
+	"github.com/haftdev/haft/tool/worktree"
 	"github.com/haftdev/haft/tool/write"
+	"github.com/haftdev/haft/webpage"
 	"github.com/haftdev/haft/workspace"
 )
 
@@ -29,15 +45,39 @@ type World struct {
 	Search   *search.Searcher
 	Dir      func() string
 	Readable func(path string) bool
+	// Mode is the permission mode of the moment; nil means that of each call's session.
+	Mode func() string
+	// Todos is what the agents have to do.
+	Todos *todo.List
+	// Tasks is the work that agents share.
+	Tasks *task.Store
+	// Web fetches pages, and Answer lets a small model answer prompts about them;
+	// nil means that the pages themselves are returned.
+	Web    *webpage.Fetcher
+	Answer func(context.Context, webfetch.Question) (string, error)
+	// Skills and Commands are texts that a model may load, as far as no rule denies
+	// the name of a skill or a line such as /review; nil means none. Calls take what
+	// a text runs or reads through the pipeline.
+	Skills               *library.Library
+	Commands             *command.Set
+	MaySkill, MayCommand func(name string) bool
+	Calls                prompt.Calls
+	// Crew runs the agents that work is given to.
+	Crew subagent.Crew
+	// SearchWeb finds pages; without it WebSearch says how to set it up.
+	SearchWeb websearch.Backend
 }
 
 // Tools returns every built-in tool that the world has what it needs for, in no
 // particular order; a [tool.Set] sorts and filters them.
 func (w World) Tools() []tool.Tool {
 	tools := []tool.Tool{
+		question.New(),
 		sleep.New(),
 		toolsearch.New(),
+		websearch.New(w.SearchWeb),
 	}
+	tools = append(tools, plan.New(&plan.Options{Mode: w.Mode})...)
 	if w.Files != nil {
 		tools = append(tools, edit.New(w.Files), edit.NewMulti(w.Files), notebook.New(w.Files), read.New(w.Files, nil), write.New(w.Files))
 	}
@@ -48,6 +88,27 @@ func (w World) Tools() []tool.Tool {
 	}
 	if w.Shell != nil {
 		tools = append(tools, w.Shell.List()...)
+	}
+	if w.Shell != nil && w.Files != nil {
+		tools = append(tools, worktree.New(worktree.Options{Root: w.Files.Root(), Dir: w.Shell.Dir, Move: w.Shell.Move})...)
+	}
+	if w.Todos != nil {
+		tools = append(tools, todo.New(w.Todos))
+	}
+	if w.Tasks != nil {
+		tools = append(tools, task.New(w.Tasks)...)
+	}
+	if w.Web != nil {
+		tools = append(tools, webfetch.New(w.Web, &webfetch.Options{Answer: w.Answer}))
+	}
+	if w.Skills != nil {
+		tools = append(tools, skill.New(&skill.Options{Skills: w.Skills, Calls: w.Calls, Allowed: w.MaySkill}))
+	}
+	if w.Commands != nil {
+		tools = append(tools, slashcommand.New(&slashcommand.Options{Commands: w.Commands, Calls: w.Calls, Dir: w.Dir, Allowed: w.MayCommand}))
+	}
+	if w.Crew != nil {
+		tools = append(tools, subagent.New(w.Crew)...)
 	}
 	return tools
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/internal/picture"
 	"github.com/haftdev/haft/workspace"
 	"github.com/haftdev/haft/workspace/blob"
 	"github.com/haftdev/haft/workspace/readstate"
@@ -17,10 +18,10 @@ import (
 
 const (
 	maxNotebook = 64 << 20
-	maxOutput   = 10_000         // characters of text of one cell's outputs
-	maxSource   = 40_000         // characters of one cell's source
-	maxImages   = 20             // of one call, shown or not
-	maxPixels   = 2 * maxDecoded // bytes of their pixels
+	maxOutput   = 10_000                 // characters of text of one cell's outputs
+	maxSource   = 40_000                 // characters of one cell's source
+	maxImages   = 20                     // of one call, shown or not
+	maxPixels   = 2 * picture.MaxDecoded // bytes of their pixels
 )
 
 // Cell is a cell of a notebook.
@@ -93,7 +94,7 @@ func (r *reader) showNotebook(ctx context.Context, c *tool.Call, in Input, f ope
 		return Output{}, tool.Errorf("%s is not a Jupyter notebook of format 4: %s. Use Bash to look at its text.", f.facts.Path, notebookFault(err))
 	}
 	out := Output{Type: "notebook", File: File{OriginalSize: int64(len(raw))}}
-	shop := &imageShop{decoders: r.images, images: maxImages, pixels: maxPixels}
+	shop := &imageShop{Fitter: r.images, images: maxImages, pixels: maxPixels}
 	total := len(*nb.Cells)
 	from := min(max(in.Offset, 1), total+1) - 1
 	next := min(total, from+cmp.Or(in.Limit, defaultLimit))

@@ -19,6 +19,7 @@ import (
 
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/internal/filetool"
+	"github.com/haftdev/haft/tool/internal/picture"
 	"github.com/haftdev/haft/workspace"
 	"github.com/haftdev/haft/workspace/disk"
 	"github.com/haftdev/haft/workspace/guard"
@@ -72,13 +73,13 @@ type Options struct {
 
 type reader struct {
 	ws      *workspace.Workspace
-	images  decoders
+	images  picture.Fitter
 	pdfText func(ctx context.Context, pdf disk.File, first, last int) (string, error)
 }
 
 // New returns the tool for a workspace.
 func New(ws *workspace.Workspace, opts *Options) tool.Tool {
-	r := &reader{ws: ws, images: newDecoders(), pdfText: pdftotext}
+	r := &reader{ws: ws, images: picture.NewFitter(), pdfText: pdftotext}
 	if opts != nil && opts.PDFText != nil {
 		r.pdfText = opts.PDFText
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/internal/picture"
 	"github.com/haftdev/haft/tool/tooltest"
 	"github.com/haftdev/haft/workspace"
 	"github.com/haftdev/haft/workspace/disk"
@@ -332,13 +333,13 @@ func TestAnImageThatIsTooLargeToSendIsMadeSmaller(t *testing.T) {
 	}
 	var raw bytes.Buffer
 	must(t, png.Encode(&raw, img))
-	if raw.Len() <= maxImageBytes {
+	if raw.Len() <= picture.MaxBytes {
 		t.Fatal("the test image is too small")
 	}
-	shown, err := newDecoders().fit(context.Background(), raw.Bytes(), "image/png")
+	shown, err := picture.NewFitter().Fit(context.Background(), raw.Bytes(), "image/png")
 	must(t, err)
-	if len(shown.data) > maxImageBytes {
-		t.Errorf("%d bytes are sent", len(shown.data))
+	if len(shown.Data) > picture.MaxBytes {
+		t.Errorf("%d bytes are sent", len(shown.Data))
 	}
 }
 
@@ -364,7 +365,7 @@ func TestAnImageBombIsNotDecoded(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := newDecoders().fit(context.Background(), c.raw, "image/png")
+			_, err := picture.NewFitter().Fit(context.Background(), c.raw, "image/png")
 			refused := err != nil && (strings.Contains(err.Error(), "that are decoded") || strings.Contains(err.Error(), "are not an image"))
 			if refused != c.bomb {
 				t.Errorf("got %v", err)
@@ -374,13 +375,13 @@ func TestAnImageBombIsNotDecoded(t *testing.T) {
 }
 
 func TestDecodingWaitsForItsTurnAndEndsWithItsContext(t *testing.T) {
-	d := newDecoders()
+	d := picture.NewFitter()
 	for range cap(d) {
 		d <- struct{}{}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := d.fit(ctx, testImage(t, "png", 4, 4), "image/png"); !errors.Is(err, context.Canceled) {
+	if _, err := d.Fit(ctx, testImage(t, "png", 4, 4), "image/png"); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want that it waits until the context ends", err)
 	}
 }
@@ -419,7 +420,7 @@ func TestLongOutputsOfACellAreCut(t *testing.T) {
 
 func TestImagesThatCannotBeShownCountToo(t *testing.T) {
 	broken := base64.StdEncoding.EncodeToString(pngHead(3000, 3000, 8, 0))
-	shop := &imageShop{decoders: newDecoders(), images: 3, pixels: 20_000_000}
+	shop := &imageShop{Fitter: picture.NewFitter(), images: 3, pixels: 20_000_000}
 	for range 3 {
 		if shop.show(context.Background(), broken, "image/png") != nil {
 			t.Fatal("a broken image was shown")

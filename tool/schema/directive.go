@@ -150,12 +150,16 @@ func (d *directives) bound(s *jsonschema.Schema) error {
 	if d.min != nil && d.max != nil && *d.min > *d.max {
 		return fmt.Errorf("min=%g is more than max=%g", *d.min, *d.max)
 	}
+	kind := s.Type
+	if len(s.Types) == 2 && s.Types[0] == "null" {
+		kind = s.Types[1] // an output, in which a slice may be null
+	}
 	for _, n := range []*float64{d.min, d.max} {
-		if n != nil && s.Type != "integer" && s.Type != "number" && (*n < 0 || *n != math.Trunc(*n)) {
+		if n != nil && kind != "integer" && kind != "number" && (*n < 0 || *n != math.Trunc(*n)) {
 			return fmt.Errorf("%g is no length", *n)
 		}
 	}
-	switch s.Type {
+	switch kind {
 	case "integer", "number":
 		if d.min != nil {
 			s.Minimum = d.min
@@ -168,7 +172,7 @@ func (d *directives) bound(s *jsonschema.Schema) error {
 	case "array":
 		s.MinItems, s.MaxItems = whole(d.min), whole(d.max)
 	default:
-		return fmt.Errorf("min or max on a field of type %s", s.Type)
+		return fmt.Errorf("min or max on a field of type %s", kind)
 	}
 	return nil
 }

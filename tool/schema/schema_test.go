@@ -342,7 +342,7 @@ func TestOnlyOneValueIsAnInput(t *testing.T) {
 func TestAnOutputMayHoldWhatGoWrites(t *testing.T) {
 	type output struct {
 		At    time.Time `json:"at"`
-		Names []string  `json:"names"`
+		Names []string  `json:"names" haft:"max=3"`
 		Next  *int      `json:"next"`
 	}
 	raw, err := json.Marshal(output{})

@@ -5,17 +5,18 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/haftdev/haft/tool"
 )
 
 // How much a word counts by where it stands.
 const (
+	inServer      = 6.0 // who names a server means one of its tools
 	inName        = 4.0
 	inHint        = 3.0
 	inDescription = 1.0
 	partly        = 0.5 // for a word that only begins like the wanted one
+	alike         = 0.6 // for a word that means the same
 )
 
 // A document is a tool as a bag of words, each with the weight of its best place.
@@ -23,20 +24,27 @@ type document struct {
 	tool  *tool.Tool
 	words map[string]float64
 	score float64
+
+	matched int // how many terms it has
 }
 
 // rank returns the tools that match the query, best first. A rare word counts
-// more than one that many tools have.
+// more than one that many tools have, and a tool that has all words more than one
+// that has some of them at better places.
 func rank(tools []*tool.Tool, s *tool.Session, query string) []*tool.Tool {
+	wanted := terms(query)
+	if len(wanted) == 0 {
+		return nil
+	}
 	docs := make([]*document, len(tools))
 	for i, t := range tools {
 		docs[i] = newDocument(t, s)
 	}
-	for term := range strings.FieldsSeq(query) {
-		word, required := strings.CutPrefix(term, "+")
-		for _, part := range words(word) {
-			docs = weigh(docs, part, required)
-		}
+	for _, t := range wanted {
+		docs = weigh(docs, t)
+	}
+	for _, d := range docs {
+		d.score *= float64(d.matched) / float64(len(wanted))
 	}
 	docs = slices.DeleteFunc(docs, func(d *document) bool { return d.score == 0 })
 	slices.SortStableFunc(docs, func(a, b *document) int { return cmp.Compare(b.score, a.score) })
@@ -49,21 +57,23 @@ func rank(tools []*tool.Tool, s *tool.Session, query string) []*tool.Tool {
 
 func newDocument(t *tool.Tool, s *tool.Session) *document {
 	d := &document{tool: t, words: make(map[string]float64)}
-	for place, weight := range map[string]float64{t.Describe(s): inDescription, t.SearchHint: inHint, t.Name: inName} {
+	server, _ := strings.CutPrefix(t.Source, "mcp:")
+	for place, weight := range map[string]float64{t.Describe(s): inDescription, t.SearchHint: inHint, t.Name: inName, server: inServer} {
 		for _, w := range words(place) {
+			w = stem(w)
 			d.words[w] = max(d.words[w], weight)
 		}
 	}
 	return d
 }
 
-// weigh adds what a word is worth to each document, and drops those without it
-// if it is required.
-func weigh(docs []*document, word string, required bool) []*document {
+// weigh adds what a term is worth to each document, and drops those without it if
+// it is required.
+func weigh(docs []*document, t term) []*document {
 	weights := make([]float64, len(docs))
 	having := 0
 	for i, d := range docs {
-		if weights[i] = d.weight(word); weights[i] > 0 {
+		if weights[i] = d.weight(t); weights[i] > 0 {
 			having++
 		}
 	}
@@ -71,15 +81,27 @@ func weigh(docs []*document, word string, required bool) []*document {
 	var left []*document
 	for i, d := range docs {
 		d.score += weights[i] * rarity
-		if weights[i] > 0 || !required {
+		if weights[i] > 0 {
+			d.matched++
+		}
+		if weights[i] > 0 || !t.required {
 			left = append(left, d)
 		}
 	}
 	return left
 }
 
-// weight is how much the document is about a word.
-func (d *document) weight(word string) float64 {
+// weight is how much the document is about a term.
+func (d *document) weight(t term) float64 {
+	best := d.about(t.word)
+	for _, other := range t.others {
+		best = max(best, alike*d.words[other])
+	}
+	return best
+}
+
+// about is how much the document is about a word.
+func (d *document) about(word string) float64 {
 	if w := d.words[word]; w > 0 {
 		return w
 	}
@@ -92,28 +114,4 @@ func (d *document) weight(word string) float64 {
 		}
 	}
 	return best
-}
-
-// words splits text, and names such as mcp__github__listIssues, into lower-case words.
-func words(s string) []string {
-	var out []string
-	var word []rune
-	flush := func() {
-		if len(word) > 0 {
-			out = append(out, strings.ToLower(string(word)))
-			word = word[:0]
-		}
-	}
-	for _, r := range s {
-		switch {
-		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
-			flush()
-			continue
-		case unicode.IsUpper(r) && len(word) > 0 && unicode.IsLower(word[len(word)-1]):
-			flush()
-		}
-		word = append(word, r)
-	}
-	flush()
-	return out
 }

@@ -1,0 +1,159 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/haftdev/haft/hook"
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/tool"
+)
+
+// An Agent is a conversation with a model that can act.
+type Agent struct {
+	opts Options
+	out  *outbox
+	work chan struct{} // holds a token when the queue or the tasks may have changed
+
+	mu       sync.Mutex
+	running  bool // somebody ranges over Run
+	turn     *turn
+	queue    []Prompt
+	tasks    map[string]Task // those that run in the background
+	holds    int             // who else wants Run to wait
+	set      settings
+	revealed []string // deferred tools that the model has found
+	journal  Journal
+	talk     conversation // only the turn changes it
+	ledger   ledger
+
+	// These belong to the turn that runs.
+	started bool            // the session's first turn has begun
+	source  string          // how it began
+	fresh   bool            // the model knows no facts yet, or has forgotten them
+	named   map[string]bool // deferred tools whose names the model knows
+}
+
+// settings are what may change between two requests.
+type settings struct {
+	model    string
+	mode     string
+	thinking *model.ThinkingOptions
+	effort   string
+	tools    *tool.Set
+}
+
+// New returns an agent. It starts nothing and is cheap.
+func New(opts *Options) (*Agent, error) {
+	if opts == nil || opts.Model == nil || opts.ModelName == "" {
+		return nil, errors.New("new agent: a model and its name are needed")
+	}
+	a := &Agent{
+		opts: *opts, out: newOutbox(), work: make(chan struct{}, 1),
+		named: map[string]bool{}, journal: opts.Journal, fresh: true, source: cmp.Or(opts.Source, "startup"),
+		revealed: slices.Clone(opts.Revealed),
+	}
+	if a.journal == nil {
+		a.journal = session.Memory("")
+	}
+	a.set = settings{model: opts.ModelName, mode: opts.Mode, thinking: opts.Thinking, effort: opts.Effort}
+	if err := a.useTools(opts.Tools); err != nil {
+		return nil, err
+	}
+	a.ledger = newLedger(&a.opts)
+	if opts.History != nil {
+		if err := a.talk.load(opts.History); err != nil {
+			return nil, err
+		}
+		a.ledger.restart(cmp.Or(opts.HistoryTokens, tokensOf(opts.History.Size())))
+		a.ledger.counted = opts.HistoryTokens > 0
+	}
+	return a, nil
+}
+
+// Send queues a prompt. If no one ranges over Run, the next Run takes it up.
+func (a *Agent) Send(p Prompt) {
+	if p.UUID == "" {
+		p.UUID = session.NewUUID()
+	}
+	a.mu.Lock()
+	a.queue = append(a.queue, p)
+	a.mu.Unlock()
+	signal(a.work)
+}
+
+// Compact queues a compaction of the conversation. Instructions say what the
+// summary should attend to.
+func (a *Agent) Compact(instructions string) {
+	a.Send(Prompt{command: "compact", Priority: Later, Content: []model.Block{model.TextOf(instructions)}})
+}
+
+// Clear queues the forgetting of the conversation.
+func (a *Agent) Clear() { a.Send(Prompt{command: "clear", Priority: Later}) }
+
+// Queued returns the prompts that wait.
+func (a *Agent) Queued() []Prompt {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.queue)
+}
+
+// Withdraw takes a prompt out of the queue, and reports whether it was there.
+func (a *Agent) Withdraw(uuid string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	before := len(a.queue)
+	a.queue = slices.DeleteFunc(a.queue, func(p Prompt) bool { return p.UUID == uuid })
+	return len(a.queue) < before
+}
+
+// Interrupt stops the turn that runs, as a person would, and reports whether there
+// was one. Prompts that wait are taken up next. Why is told to the model about
+// calls that were cancelled; "" means that the user stopped it.
+func (a *Agent) Interrupt(why string) bool {
+	a.mu.Lock()
+	t := a.turn
+	a.mu.Unlock()
+	if t == nil {
+		return false
+	}
+	t.stop(&interruption{why})
+	return true
+}
+
+// Emit puts an event into the stream that Run returns. It is how parts beside the
+// loop are heard: todos, tasks, hooks, notices. It may be called at any time; what
+// nobody reads waits for the next Run.
+func (a *Agent) Emit(ev Event) {
+	if t, ok := ev.(TaskChanged); ok {
+		a.track(t.Task)
+	}
+	a.out.put(ev)
+}
+
+// Close tells the hooks that the session ends; reason is clear, logout, exit….
+// It is called once, when no Run is running, and does nothing for a sub-agent.
+func (a *Agent) Close(ctx context.Context, reason string) {
+	if a.opts.Agent == "" {
+		a.fire(ctx, hook.SessionEnd{Reason: reason})
+	}
+}
+
+// fire runs the hooks of an event, if there are any.
+func (a *Agent) fire(ctx context.Context, d hook.Detail) hook.Outcome {
+	if a.opts.Hooks == nil {
+		return hook.Outcome{}
+	}
+	return a.opts.Hooks.Fire(ctx, a.opts.Agent, d)
+}
+
+// Session names the session that the conversation belongs to.
+func (a *Agent) Session() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.journal.ID()
+}

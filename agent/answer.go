@@ -1,0 +1,205 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/session"
+)
+
+// An answer is one message of the model while it arrives, with the calls that run
+// already.
+type answer struct {
+	t         *turn
+	requested time.Time
+
+	start     model.Start
+	blocks    []model.Block // those that are whole
+	uuids     []string      // what they are named in the journal
+	kept      int           // how many of them are in the journal
+	stop      *model.Stop   // nil if it broke off
+	committed bool          // it is part of the conversation
+	usage     model.Usage
+
+	calls    *sched.Batch             // nil until there is one
+	unwatch  func() bool              // lets interrupts no longer reach them
+	inputs   map[int]*input           // calls that are being written, by index
+	texts    map[int]*strings.Builder // text that is being written
+	err      error                    // why it broke off
+	journal  bool                     // it was the journal that failed
+	nextCall string                   // the name of the call that is about to be opened
+}
+
+// An input is that of a call while it arrives.
+type input struct {
+	*sched.Input
+	uuid    string
+	written bool
+}
+
+func (t *turn) newAnswer() *answer {
+	return &answer{t: t, requested: time.Now(), inputs: map[int]*input{}, texts: map[int]*strings.Builder{}}
+}
+
+// read takes in an answer. When it returns, calls that were whole are running.
+func (ans *answer) read(ctx context.Context, req *model.Request) {
+	t := ans.t
+	for ev, err := range t.a.opts.Model.Stream(ctx, req) {
+		if err != nil {
+			ans.err = err
+			break
+		}
+		if !ans.take(ev) {
+			break
+		}
+		t.a.out.room(ctx)
+	}
+	if ans.stop == nil && ans.err == nil {
+		ans.err = &model.Error{Kind: model.ConnectionLost, Message: "the model's answer broke off"}
+	}
+	ans.discardCalls()
+	if ans.calls != nil {
+		ans.calls.End()
+	}
+}
+
+// take takes in one event, and reports whether to go on.
+func (ans *answer) take(ev model.Event) bool {
+	out := ans.t.a.out
+	switch ev := ev.(type) {
+	case model.Retry:
+		out.put(Retrying{ev})
+		return true
+	case model.Fallback:
+		out.put(FellBack{ev})
+		ans.t.a.SetModel(ev.To)
+		return true
+	case model.Start:
+		return ans.begin(ev)
+	case model.BlockStart:
+		ans.open(ev)
+	case model.Delta:
+		ans.write(ev)
+	case model.BlockStop:
+		return ans.close(ev)
+	case model.Stop:
+		ans.stop, ans.usage = &ev, ev.Usage
+	}
+	out.put(Streamed{Event: ev})
+	return true
+}
+
+// begin begins the answer, or begins it again if nothing of it took effect.
+func (ans *answer) begin(ev model.Start) bool {
+	if ans.kept > 0 {
+		ans.err = &model.Error{Kind: model.ConnectionLost, Message: "the model's answer broke off"}
+		return false
+	}
+	ans.retract()
+	ans.discardCalls()
+	clear(ans.texts)
+	ans.spend()
+	ans.start, ans.usage = ev, ev.Usage
+	ttft := time.Since(ans.requested)
+	if ans.t.res.TTFT == 0 {
+		ans.t.res.TTFT = ttft
+	}
+	ans.t.a.out.put(Streamed{Event: ev, TTFT: ttft})
+	return true
+}
+
+// discardCalls takes back the calls that are not whole.
+func (ans *answer) discardCalls() {
+	for _, in := range ans.inputs {
+		in.Discard()
+	}
+	clear(ans.inputs)
+}
+
+func (ans *answer) open(ev model.BlockStart) {
+	switch ev.Block.Type {
+	case model.ToolUse:
+		if ans.calls == nil {
+			ans.startCalls()
+		}
+		ans.nextCall = session.NewUUID()
+		ans.inputs[ev.Index] = &input{Input: ans.calls.Open(ev.Block.ID, ev.Block.Name), uuid: ans.nextCall}
+	case model.Text:
+		ans.texts[ev.Index] = new(strings.Builder)
+	}
+}
+
+// startCalls begins the batch of the answer's calls. Calls have the names of the
+// entries that hold them.
+func (ans *answer) startCalls() {
+	t := ans.t
+	ans.calls = t.calls.Start(t.ctx, &sched.BatchOptions{
+		Tools: t.tools, Agent: t.a.opts.Agent, Repeats: t.repeats,
+		CallID: func(int) string { return ans.nextCall },
+	})
+	t.arriving = ans
+	ans.unwatch = context.AfterFunc(t.asking, func() { ans.calls.Interrupt(context.Cause(t.asking)) })
+}
+
+func (ans *answer) write(ev model.Delta) {
+	switch ev.Type {
+	case model.InputDelta:
+		if in := ans.inputs[ev.Index]; in != nil && ev.Text != "" {
+			in.written = true
+			in.Write([]byte(ev.Text))
+		}
+	case model.TextDelta:
+		if b := ans.texts[ev.Index]; b != nil {
+			b.WriteString(ev.Text)
+		}
+	}
+}
+
+// close takes in a block that is whole. If it is a call, it is written down with
+// all that was said before it, and then queued.
+func (ans *answer) close(ev model.BlockStop) bool {
+	t := ans.t
+	delete(ans.texts, ev.Index)
+	if blank(ev.Block) {
+		t.a.out.put(Streamed{Event: ev})
+		return true
+	}
+	in := ans.inputs[ev.Index]
+	uuid := session.NewUUID()
+	if in != nil {
+		uuid = in.uuid
+		ev.Block.Input = object(ev.Block.Input)
+	}
+	ans.blocks, ans.uuids = append(ans.blocks, ev.Block), append(ans.uuids, uuid)
+	if in != nil {
+		if ans.err = ans.keep(len(ans.blocks)); ans.err != nil {
+			ans.blocks, ans.uuids = ans.blocks[:len(ans.blocks)-1], ans.uuids[:len(ans.uuids)-1]
+			return false
+		}
+	}
+	t.a.out.put(ans.said(len(ans.blocks)-1), Streamed{Event: ev})
+	if in != nil {
+		delete(ans.inputs, ev.Index)
+		if !in.written {
+			in.Write(ev.Block.Input)
+		}
+		in.Close()
+	}
+	return true
+}
+
+// failure returns the model's error that ended the answer; nil if none did.
+func (ans *answer) failure() *model.Error {
+	if ans.err == nil || ans.journal {
+		return nil
+	}
+	var e *model.Error
+	if errors.As(ans.err, &e) {
+		return e
+	}
+	return &model.Error{Message: ans.err.Error(), Err: ans.err}
+}

@@ -1,0 +1,165 @@
+package agent
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/tool"
+)
+
+// ask sends the conversation until there is an answer, or half of one that counts.
+func (t *turn) ask() (*answer, Reason) {
+	t.res.Requests++
+	for {
+		if end := t.stopped(false); end != "" {
+			return nil, end
+		}
+		ans, err := t.request()
+		if err != nil {
+			return nil, t.fail(Crashed, err)
+		}
+		if ans.failure() == nil || ans.kept > 0 || t.asking.Err() != nil {
+			t.attempts.broken = 0
+			return ans, ""
+		}
+		if end := t.mend(ans); end != "" {
+			return nil, end
+		}
+	}
+}
+
+// request makes one request and takes in what comes.
+func (t *turn) request() (*answer, error) {
+	a := t.a
+	a.mu.Lock()
+	set := a.set
+	history, err := a.talk.ready()
+	tokens := a.estimate(t.tools)
+	a.mu.Unlock()
+	if err != nil {
+		return nil, fmt.Errorf("encode the conversation: %w", err)
+	}
+	a.out.put(Requesting{Model: set.model, Tokens: tokens})
+	ans := t.newAnswer()
+	ans.read(t.asking, t.question(&set, history))
+	t.res.APITime += time.Since(ans.requested)
+	return ans, nil
+}
+
+// question returns the request that asks for an answer to messages.
+func (t *turn) question(set *settings, messages *model.History) *model.Request {
+	o := &t.a.opts
+	return &model.Request{
+		Model: set.model, System: o.System, Tools: t.tools.Request(), Messages: messages, MaxTokens: o.MaxTokens,
+		Thinking: set.thinking, Effort: set.effort, Betas: o.Betas, Session: t.journal.ID(),
+	}
+}
+
+// maxBroken is how often in a row an answer is asked for again that broke off. The
+// requests that fail before an answer begins are the client's to repeat.
+const maxBroken = 5
+
+// mend decides about an answer that broke off with nothing that took effect. It
+// returns why the turn ends; "" asks again.
+func (t *turn) mend(ans *answer) Reason {
+	e := ans.failure()
+	begun := ans.start.ID != "" || len(ans.blocks) > 0
+	ans.retract()
+	ans.spend()
+	switch {
+	case e.Kind == model.PromptTooLong:
+		return t.overflow(e)
+	case e.Kind == model.InvalidRequest && t.strip(e):
+		return ""
+	case e.Temporary() && begun && t.attempts.broken < maxBroken:
+		t.attempts.broken++
+		return t.pause(e)
+	}
+	return t.giveUp(APIError, e)
+}
+
+// pause waits before the request is made again.
+func (t *turn) pause(e *model.Error) Reason {
+	delay := max(e.RetryAfter, 100*time.Millisecond<<t.attempts.broken+rand.N(50*time.Millisecond))
+	t.a.out.put(Retrying{model.Retry{Attempt: t.attempts.broken, Max: maxBroken, Delay: delay, Err: e}})
+	select {
+	case <-time.After(delay):
+	case <-t.asking.Done():
+	}
+	return ""
+}
+
+// giveUp says instead of an answer why there is none.
+func (t *turn) giveUp(r Reason, e *model.Error) Reason {
+	t.res.Err, t.res.Text = e, "API error: "+e.Error()
+	t.res.Errors = append(t.res.Errors, e.Error())
+	if err := t.explain(e, t.res.Text); err != nil {
+		return t.fail(JournalFailure, err)
+	}
+	return r
+}
+
+// explain shows the person a text in place of an answer. The model never sees it.
+func (t *turn) explain(e *model.Error, text string) error {
+	said := Said{UUID: session.NewUUID(), MessageID: session.NewUUID(), Model: "<synthetic>", Block: model.TextOf(text), Agent: t.a.opts.Agent, Error: e}
+	err := t.journal.Append(t.lasting, session.Entry{UUID: said.UUID, Agent: said.Agent, Message: &session.Message{
+		Role: model.Assistant, Content: []model.Block{said.Block}, ID: said.MessageID, Model: said.Model, Error: string(e.Kind),
+	}})
+	t.a.out.put(said)
+	return err
+}
+
+// overflow makes room after the provider found the conversation too long. Once in
+// a turn is enough: what does not fit then will not fit.
+func (t *turn) overflow(e *model.Error) Reason {
+	t.attempts.overflows++
+	if t.attempts.overflows == 1 {
+		err := t.compact("auto", "")
+		if err == nil || t.asking.Err() != nil {
+			return ""
+		}
+		e = &model.Error{Kind: e.Kind, Status: e.Status, Type: e.Type, Message: e.Message + "; compacting the conversation did not help: " + err.Error(), Err: e}
+	}
+	return t.giveUp(PromptTooLong, e)
+}
+
+// strip takes out what the provider may have refused, and reports whether there
+// was any such thing: it would be sent for ever. It does so once in a turn.
+func (t *turn) strip(e *model.Error) bool {
+	if t.attempts.stripped {
+		return false
+	}
+	t.attempts.stripped = true
+	t.a.mu.Lock()
+	defer t.a.mu.Unlock()
+	if strings.Contains(e.Message, "thinking") || strings.Contains(e.Message, "signature") {
+		return t.a.talk.stripThoughts()
+	}
+	return t.a.talk.stripMedia("[Removed, because the model's API refused it: " + e.Message + "]")
+}
+
+// estimate is how many tokens the next request has. It is called with mu held.
+func (a *Agent) estimate(tools *tool.Set) int64 {
+	if a.ledger.counted {
+		return a.ledger.tokens()
+	}
+	return a.tokensOfSystem() + tokensOf(len(tools.Request())) + a.ledger.tokens()
+}
+
+// tokens is how many tokens the next request has, estimated.
+func (t *turn) tokens() int64 {
+	t.a.mu.Lock()
+	defer t.a.mu.Unlock()
+	return t.a.estimate(t.tools)
+}
+
+// settings returns what the next request is made with.
+func (a *Agent) settings() settings {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.set
+}

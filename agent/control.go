@@ -1,0 +1,143 @@
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/tool"
+)
+
+// SetModel changes the model from the next request on.
+func (a *Agent) SetModel(name string) {
+	a.mu.Lock()
+	changed := a.set.model != name
+	a.set.model = name
+	a.mu.Unlock()
+	if changed {
+		a.out.put(Changed{ModelName, name})
+	}
+}
+
+// SetMode changes the permission mode at once.
+func (a *Agent) SetMode(mode string) error {
+	if a.opts.Permissions == nil {
+		return errors.New("change permission mode: this session has no permissions to change")
+	}
+	if err := a.opts.Permissions.SetMode(mode); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	a.set.mode = mode
+	a.mu.Unlock()
+	a.out.put(Changed{Mode, mode})
+	return nil
+}
+
+// SetThinking changes from the next request on how the model thinks; nil leaves it
+// to the client.
+func (a *Agent) SetThinking(t *model.ThinkingOptions) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.set.thinking = t
+}
+
+// SetEffort changes the effort from the next request on; "" leaves it to the
+// provider.
+func (a *Agent) SetEffort(effort string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.set.effort = effort
+}
+
+// SetTools changes the tools from the next turn on. To keep what the provider has
+// cached it should be what [tool.Set.Append] returned for [Agent.Tools].
+func (a *Agent) SetTools(s *tool.Set) error {
+	if err := a.useTools(s); err != nil {
+		return err
+	}
+	a.out.put(Changed{Tools, a.Tools()})
+	return nil
+}
+
+// Tools returns the tools of the next turn.
+func (a *Agent) Tools() *tool.Set {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.set.tools
+}
+
+// Settings that are journaled by name.
+const (
+	stateModel    = "model"
+	stateMode     = "mode"
+	stateRevealed = "revealed"
+)
+
+// useTools takes a set with what the conversation adds to any set: the tool of a
+// structured answer, and what the model has found.
+func (a *Agent) useTools(s *tool.Set) error {
+	if s == nil {
+		s = tool.NewSet(nil, nil, nil, nil)
+	}
+	if a.opts.Structured != nil && s.Lookup(structuredName) == nil {
+		t, err := structuredTool(a.opts.Structured)
+		if err != nil {
+			return err
+		}
+		s = s.Append(t)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.revealed) > 0 {
+		s = s.Reveal(a.revealed...)
+	}
+	a.set.tools = s
+	return nil
+}
+
+// apply makes the changes that the result of a call asks for.
+func (t *turn) apply(c *tool.Change) {
+	a := t.a
+	if c.Model != "" {
+		a.SetModel(c.Model)
+		t.note(stateModel, c.Model)
+	}
+	if c.Mode != "" {
+		if err := a.SetMode(c.Mode); err != nil {
+			a.out.put(Notice{Level: "warning", Text: err.Error()})
+		} else {
+			t.note(stateMode, c.Mode)
+		}
+	}
+	if len(c.Allow) > 0 && a.opts.Permissions != nil {
+		undo, err := a.opts.Permissions.Allow(c.Allow)
+		if err != nil {
+			a.out.put(Notice{Level: "warning", Text: fmt.Sprintf("allow what a result asks for: %s", err)})
+		} else {
+			t.undo = append(t.undo, undo)
+		}
+	}
+	if len(c.Reveal) > 0 {
+		a.mu.Lock()
+		a.revealed = append(a.revealed, c.Reveal...)
+		a.set.tools = a.set.tools.Reveal(c.Reveal...)
+		t.tools = t.tools.Reveal(c.Reveal...)
+		a.mu.Unlock()
+		t.note(stateRevealed, a.revealed)
+	}
+}
+
+// note writes a fact down that a resumed session needs. What it says is not part of
+// the conversation, so a failure is left to the next entry that is.
+func (t *turn) note(name string, value any) {
+	raw, err := json.Marshal(value)
+	if err == nil {
+		err = t.journal.Append(t.lasting, session.Entry{Agent: t.a.opts.Agent, State: &session.State{Name: name, Value: raw}})
+	}
+	if err != nil {
+		t.a.out.put(Notice{Level: "warning", Text: fmt.Sprintf("write %s down: %s", name, err)})
+	}
+}

@@ -1,0 +1,257 @@
+package agent
+
+import (
+	"time"
+
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/tool"
+)
+
+// An Event is one thing that happened in a conversation. Front ends switch on
+// its type; a type that one does not know is not for it.
+type Event interface{ event() }
+
+// TurnStarted begins a turn. Everything up to its [Result] belongs to it.
+type TurnStarted struct {
+	Prompts []Prompt // what the turn answers
+	Model   string
+	Mode    string
+	Tools   *tool.Set
+}
+
+// Requesting tells that the conversation is being sent to the model.
+type Requesting struct {
+	Model  string
+	Tokens int64 // estimated
+}
+
+// Streamed is a piece of the model's answer, as it arrives.
+type Streamed struct {
+	Event model.Event
+	// TTFT is how long the first piece took; set on a model.Start.
+	TTFT time.Duration
+}
+
+// Said is a whole block of an answer. It comes just before the block's own end is
+// Streamed. A block that calls a tool is in the journal by then, with all that was
+// said before it; the others are when the next call comes, or the answer ends.
+type Said struct {
+	UUID      string
+	MessageID string
+	Model     string
+	Block     model.Block
+	Usage     model.Usage // so far
+	Agent     string
+	// Error is set if the text is not the model's, but says why there is no answer.
+	Error *model.Error
+	// Aborted is set on a block that an interrupt cut.
+	Aborted bool
+}
+
+// Retracted takes back what was Said by a message that broke off: it is asked for
+// again, or goes on without those blocks. None of them is in the journal.
+type Retracted struct {
+	MessageID string
+	UUIDs     []string
+}
+
+// Called is a change in a call's life, or its progress: see [sched.Event]. A
+// completed call is told by [Returned].
+type Called struct{ sched.Event }
+
+// Returned is the result of a call, written down, in the order in which calls
+// end.
+type Returned struct {
+	UUID    string
+	Outcome *sched.Outcome
+}
+
+// Added is a message that the harness put into the conversation: a reminder, a
+// note about an interruption, what the person said meanwhile, a summary.
+type Added struct {
+	UUID    string
+	Kind    AddedKind
+	Message model.Message
+	Agent   string
+	Prompt  *Prompt // of a message the person sent
+}
+
+// AddedKind says why a message was added.
+type AddedKind string
+
+const (
+	Prompted    AddedKind = "prompt"      // the person said it
+	Instructed  AddedKind = "instruction" // a tool's result brought it, such as a skill's text
+	Interrupted AddedKind = "interrupted" // the person stopped the turn
+	Reminded    AddedKind = "reminder"    // the harness has something to say
+	Summarized  AddedKind = "summary"     // it stands for what was compacted
+	Notified    AddedKind = "task"        // something in the background ended
+)
+
+// Waiting tells that a call waits for somebody's answer; it ends with the call's
+// next event.
+type Waiting struct {
+	CallID, UseID, Tool, Agent string
+}
+
+// Denied is a call that was denied without asking a person. It comes just before
+// the call is Returned.
+type Denied struct {
+	Outcome *sched.Outcome
+}
+
+// Retrying and FellBack tell how the model's server is doing.
+type (
+	Retrying struct{ model.Retry }
+	FellBack struct{ model.Fallback }
+)
+
+// Compacting begins a compaction, Compacted ends it.
+type (
+	Compacting struct{ Trigger string }
+	Compacted  struct {
+		UUID              string
+		Trigger           string
+		PreTokens, Tokens int64 // before and after, estimated
+		Duration          time.Duration
+		Err               error // why nothing was compacted; nil if it was
+	}
+)
+
+// Changed is a new value of something that front ends show: the mode, the model,
+// the todos, the set of tools.
+type Changed struct {
+	What  Fact
+	Value any
+}
+
+// Fact names what has [Changed].
+type Fact string
+
+const (
+	Mode      Fact = "mode"      // string
+	ModelName Fact = "model"     // string
+	Todos     Fact = "todos"     // as the todo tool has them
+	Tools     Fact = "tools"     // *tool.Set
+	Title     Fact = "title"     // string
+	Cleared   Fact = "cleared"   // string: the session's id from now on
+	Directory Fact = "directory" // string
+)
+
+// A Task is work that goes on beside the turn: a background command, a sub-agent.
+// [Agent.Run] does not end while one is in the background and runs: its end is
+// told to the model, see [Agent.Notify].
+type Task struct {
+	ID, UseID   string
+	Type        string // local_bash or local_agent
+	Description string
+	Status      string // running, completed, failed, stopped
+	Background  bool
+	AgentType   string
+	Prompt      string
+	Summary     string
+	OutputFile  string
+	Tokens      int64
+	ToolUses    int
+	LastTool    string
+	Started     time.Time
+	Ended       time.Time
+}
+
+// TaskChanged tells that a task began, got on or ended.
+type TaskChanged struct {
+	Task   Task
+	Change string // started, progress, updated, ended
+}
+
+// Notice is a line for the person that is not part of the conversation.
+type Notice struct {
+	Level string // info, notice, warning
+	Text  string
+	Tag   string
+}
+
+// Result ends a turn, on every path. It is the last event of the turn.
+type Result struct {
+	UUID string
+	// Reason is why the turn ended.
+	Reason Reason
+	// Text is the model's last word, or why there is none.
+	Text string
+	// Structured is the structured output that was asked for.
+	Structured []byte
+	// Errors say what went wrong.
+	Errors []string
+	// Err is the model's error that ended the turn.
+	Err *model.Error
+
+	Requests   int // to the model, those that were repeated counted once
+	Calls      int // results of tools
+	StopReason model.StopReason
+	Duration   time.Duration
+	APITime    time.Duration
+	TTFT       time.Duration
+	Usage      model.Usage           // of the turn
+	Total      map[string]ModelUsage // of the session so far, by model
+	Denials    []*sched.Outcome
+	Prompts    []Prompt // what it answered, with those that joined while it ran
+	Queued     int      // prompts that wait
+	Origin     string   // task-notification if no person asked for the turn
+	Command    string   // compact or clear if it was that, without an answer
+}
+
+// ModelUsage is what a model was used for.
+type ModelUsage struct {
+	model.Usage
+	Cost float64 // in dollars
+	// Unpriced is set when the cost is not known.
+	Unpriced bool
+}
+
+// Reason is why a turn ended.
+type Reason string
+
+const (
+	Completed Reason = "completed"
+	// Superseded turns were cut at a boundary because a prompt with the priority
+	// Now waits: no error, and no answer.
+	Superseded        Reason = "superseded"
+	APIError          Reason = "api_error"
+	PromptTooLong     Reason = "prompt_too_long"
+	MaxTurns          Reason = "max_turns"
+	BudgetExhausted   Reason = "budget_exhausted"
+	TimeExhausted     Reason = "time_exhausted"
+	AbortedStreaming  Reason = "aborted_streaming"
+	AbortedTools      Reason = "aborted_tools"
+	StoppedByHook     Reason = "hook_stopped"
+	StoppedLoop       Reason = "loop_stopped" // the same call over and over
+	ToolFailure       Reason = "tool_failure" // a tool's fault that is not for the model
+	StructuredRetries Reason = "structured_output_retries"
+	OutputExhausted   Reason = "max_output_tokens" // the answer was cut again and again
+	Refused           Reason = "refusal"           // by the model
+	JournalFailure    Reason = "journal_failure"   // nothing may happen that is not written down
+	Crashed           Reason = "crashed"           // a fault in haft
+)
+
+// IsError reports whether the turn did not do what was asked.
+func (r Reason) IsError() bool { return r != Completed && r != Superseded }
+
+func (TurnStarted) event() {}
+func (Requesting) event()  {}
+func (Streamed) event()    {}
+func (Said) event()        {}
+func (Retracted) event()   {}
+func (Called) event()      {}
+func (Returned) event()    {}
+func (Added) event()       {}
+func (Waiting) event()     {}
+func (Denied) event()      {}
+func (Retrying) event()    {}
+func (FellBack) event()    {}
+func (Compacting) event()  {}
+func (Compacted) event()   {}
+func (Changed) event()     {}
+func (TaskChanged) event() {}
+func (Notice) event()      {}
+func (Result) event()      {}

@@ -1,0 +1,168 @@
+package agent
+
+import (
+	"maps"
+
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/tool"
+)
+
+// A ledger counts tokens and money: how full the context is, and what the session
+// has cost.
+type ledger struct {
+	opts  *Options
+	total map[string]ModelUsage
+	// known is how many tokens the provider counted when the conversation ended with
+	// its last answer, heard an estimate of what was said since.
+	known, heard int64
+	counted      bool  // known is the provider's word, and not an estimate
+	patience     int64 // below it no compaction is tried
+}
+
+func newLedger(opts *Options) ledger {
+	return ledger{opts: opts, total: map[string]ModelUsage{}}
+}
+
+// spent adds a usage to what the session has cost.
+func (l *ledger) spent(name string, u model.Usage) {
+	total := l.total[name]
+	total.Usage = total.Usage.Add(u)
+	if l.opts.Cost == nil {
+		total.Unpriced = true
+	} else if usd, known := l.opts.Cost(name, u); known {
+		total.Cost += usd
+	} else {
+		total.Unpriced = true
+	}
+	l.total[name] = total
+}
+
+// cost is what the session has cost, and whether all of it is known.
+func (a *Agent) cost() (usd float64, known bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	known = true
+	for _, u := range a.ledger.total {
+		usd += u.Cost
+		known = known && !u.Unpriced
+	}
+	return usd, known
+}
+
+// answered notes how full the context is after an answer.
+func (l *ledger) answered(u model.Usage) {
+	if full := u.Context(); full > 0 {
+		l.known, l.heard, l.counted = full, 0, true
+	}
+}
+
+// add estimates what the conversation has grown by.
+func (l *ledger) add(blocks ...model.Block) { l.heard += estimate(blocks) }
+
+// restart begins anew with a conversation that the provider has not counted yet.
+func (l *ledger) restart(tokens int64) {
+	l.known, l.heard, l.counted, l.patience = tokens, 0, false, 0
+}
+
+func (l *ledger) tokens() int64 { return l.known + l.heard }
+
+// What things are worth in tokens before a provider has counted them.
+const (
+	bytesPerToken = 3.5
+	tokensOfImage = 1600
+)
+
+func tokensOf(bytes int) int64 { return int64(float64(bytes)/bytesPerToken) + 1 }
+
+func estimate(blocks []model.Block) (tokens int64) {
+	for _, b := range blocks {
+		switch {
+		case b.Type == "image":
+			tokens += tokensOfImage
+		case b.Type == model.ToolResult && b.Raw == nil:
+			for _, c := range b.Content {
+				if c.Type == tool.ImageBlock {
+					tokens += tokensOfImage
+				} else {
+					tokens += tokensOf(len(c.Text) + len(c.Data))
+				}
+			}
+		default:
+			tokens += tokensOf(len(b.Text) + len(b.Input) + len(b.Raw) + len(b.Data) + len(b.Signature))
+		}
+	}
+	return tokens
+}
+
+// Usage returns what the session has cost so far, by model.
+func (a *Agent) Usage() map[string]ModelUsage {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return maps.Clone(a.ledger.total)
+}
+
+// Spend adds what was used beside the loop, such as by a sub-agent, to what the
+// session has cost.
+func (a *Agent) Spend(name string, u model.Usage) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ledger.spent(name, u)
+}
+
+// ContextUsage is how full the model's context is, in tokens.
+type ContextUsage struct {
+	Model string
+	// System, Tools and Messages are estimates of the parts. Total is what the
+	// provider counted, with an estimate of what came since.
+	System, Tools, Messages, Total int64
+	Window                         int64
+	// CompactAt is where the conversation is compacted by itself; 0 means never.
+	CompactAt int64
+}
+
+// ContextUsage returns how full the context is.
+func (a *Agent) ContextUsage() ContextUsage {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	u := ContextUsage{
+		Model: a.set.model, System: a.tokensOfSystem(), Tools: tokensOf(len(a.set.tools.Request())),
+		Messages: tokensOf(a.talk.history.Size()), Window: a.window(a.set.model), Total: a.estimate(a.set.tools),
+	}
+	u.CompactAt = a.compactAt(u.Window)
+	return u
+}
+
+func (a *Agent) tokensOfSystem() (tokens int64) {
+	for _, s := range a.opts.System {
+		tokens += tokensOf(len(s.Text))
+	}
+	return tokens
+}
+
+func (a *Agent) window(name string) int64 {
+	if a.opts.Context.Window != nil {
+		if w := a.opts.Context.Window(name); w > 0 {
+			return w
+		}
+	}
+	return 200_000
+}
+
+// compactAt is how many tokens of a window are too many; 0 means none are.
+func (a *Agent) compactAt(window int64) int64 {
+	switch share := a.opts.Context.CompactAt; {
+	case share < 0:
+		return 0
+	case share == 0:
+		return window * 8 / 10
+	default:
+		return int64(share * float64(window))
+	}
+}
+
+// History returns the conversation as it would be sent.
+func (a *Agent) History() *model.History {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.talk.history.Prefix(a.talk.history.Len())
+}

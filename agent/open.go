@@ -1,0 +1,154 @@
+package agent
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/hook"
+	"github.com/haftdev/haft/model"
+)
+
+// open takes in the prompt that the turn is for, after what the model should know
+// before it hears it.
+func (t *turn) open() Reason {
+	if err := t.remind(append(t.facts(), t.greet()...)...); err != nil {
+		return t.fail(JournalFailure, err)
+	}
+	said := t.submit(t.prompt)
+	if said.Blocked() || said.Stop {
+		t.res.Text = "The prompt was not sent: " + cmp.Or(said.Reason, said.StopReason, "a hook blocked it") + "."
+		return t.fail(StoppedByHook, errors.New(t.res.Text))
+	}
+	if t.prompt.Change != nil {
+		t.apply(t.prompt.Change)
+	}
+	if err := t.take(t.prompt, t.prompt.Content, said.Notes); err != nil {
+		return t.fail(JournalFailure, err)
+	}
+	if t.prompt.Silent {
+		return Completed
+	}
+	return ""
+}
+
+// greet tells the hooks, once, that the session starts, and returns their notes.
+// Of a sub-agent whoever starts it tells.
+func (t *turn) greet() []string {
+	if t.a.started || t.a.opts.Agent != "" {
+		return nil
+	}
+	t.a.started = true
+	return t.a.fire(t.asking, hook.SessionStart{Source: t.a.source, Model: t.a.settings().model}).Notes
+}
+
+// submit shows what the person says to the hooks.
+func (t *turn) submit(p Prompt) hook.Outcome {
+	if p.Origin != "" || t.a.opts.Agent != "" { // nobody says it, or another agent does
+		return hook.Outcome{}
+	}
+	return t.a.fire(t.asking, hook.UserPromptSubmit{Prompt: text(p.Content)})
+}
+
+// facts returns what the model should know before it hears the prompt.
+func (t *turn) facts() []string {
+	a := t.a
+	var facts []string
+	if a.opts.Facts != nil {
+		facts = a.opts.Facts(t.asking, a.fresh)
+	}
+	a.fresh = false
+	if names := t.unnamed(); len(names) > 0 {
+		facts = append(facts, "These tools exist but are not described to you yet. Find the ones you need with ToolSearch before you call them:\n"+strings.Join(names, "\n"))
+	}
+	return facts
+}
+
+// unnamed returns the names of deferred tools that the model was not told yet.
+func (t *turn) unnamed() (names []string) {
+	for _, d := range t.tools.Deferred() {
+		if !t.a.named[d.Name] {
+			t.a.named[d.Name] = true
+			names = append(names, d.Name)
+		}
+	}
+	return names
+}
+
+// take puts a prompt into the conversation, and what hooks noted about it.
+func (t *turn) take(p Prompt, content []model.Block, notes []string) error {
+	t.res.Prompts = append(t.res.Prompts, p)
+	content = readable(content)
+	kind := Prompted
+	if p.Origin == TaskNotification {
+		kind = Notified
+	}
+	if err := t.addPrompt(kind, p.UUID, &p, content...); err != nil {
+		return err
+	}
+	return t.remind(notes...)
+}
+
+// readable returns what a person sent in a form that can be sent on: a part that
+// is no block, or a message that says nothing, would be refused for ever after.
+func readable(content []model.Block) []model.Block {
+	var said []model.Block
+	for _, b := range content {
+		if _, err := json.Marshal(b); err != nil {
+			b = model.TextOf("[A part of the message could not be read: " + err.Error() + "]")
+		}
+		if !blank(b) {
+			said = append(said, b)
+		}
+	}
+	if said == nil {
+		said = []model.Block{model.TextOf("(empty message)")}
+	}
+	return said
+}
+
+// join takes in what was said while the turn ran. It is called at a boundary: the
+// calls of an answer have their results, and the next request was not made yet.
+func (t *turn) join() Reason {
+	a := t.a
+	a.mu.Lock()
+	urgent := slices.ContainsFunc(a.queue, func(p Prompt) bool { return p.Priority == Now })
+	var joining []Prompt
+	if !urgent {
+		a.queue = slices.DeleteFunc(a.queue, func(p Prompt) bool {
+			joins := p.Priority == Next && p.command == ""
+			if joins {
+				joining = append(joining, p)
+			}
+			return joins
+		})
+	}
+	a.mu.Unlock()
+	if urgent {
+		return Superseded
+	}
+	for _, p := range joining {
+		if end := t.joinOne(p); end != "" {
+			return end
+		}
+	}
+	return ""
+}
+
+func (t *turn) joinOne(p Prompt) Reason {
+	said := t.submit(p)
+	if said.Blocked() || said.Stop {
+		t.a.out.put(Notice{Level: "warning", Tag: "prompt_blocked", Text: "A hook blocked a message: " + cmp.Or(said.Reason, said.StopReason, "it did not say why")})
+		return ""
+	}
+	content := p.Content
+	if p.Origin == "" && !p.Silent {
+		content = slices.Concat([]model.Block{model.TextOf("The user sent a new message while you were working:")}, content)
+	}
+	if err := t.take(p, content, said.Notes); err != nil {
+		return t.fail(JournalFailure, err)
+	}
+	return ""
+}

@@ -1,0 +1,125 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/haftdev/haft/hook"
+	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/tool"
+)
+
+// pipeline returns the way that the calls of the turn take.
+func (t *turn) pipeline() *sched.Options {
+	o := t.a.opts.Sched
+	o.Feeds = append(slices.Clip(o.Feeds), t.feed)
+	o.Recorder = recorders{o.Recorder, t.journal}
+	if t.a.opts.Person != nil {
+		o.Askers = append(slices.Clip(o.Askers), sched.AskerFunc(t.askPerson))
+	}
+	return &o
+}
+
+// recorders tell the first recorder, if there is one, and then the journal.
+type recorders struct {
+	first   sched.Recorder
+	journal Journal
+}
+
+func (r recorders) Record(ctx context.Context, rec sched.Record) error {
+	if r.first != nil {
+		if err := r.first.Record(ctx, rec); err != nil {
+			return &journalError{err}
+		}
+	}
+	if err := r.journal.Record(ctx, rec); err != nil {
+		return &journalError{err}
+	}
+	return nil
+}
+
+// journalError tells a fault of the record from one of the tool.
+type journalError struct{ err error }
+
+func (e *journalError) Error() string { return e.err.Error() }
+func (e *journalError) Unwrap() error { return e.err }
+
+// askedAbout are the calls that a person was asked about.
+type askedAbout struct {
+	mu    sync.Mutex
+	calls map[string]bool
+}
+
+func (s *askedAbout) add(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.calls == nil {
+		s.calls = map[string]bool{}
+	}
+	s.calls[id] = true
+}
+
+func (s *askedAbout) has(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[id]
+}
+
+// askPerson asks the person, and tells that it does.
+func (t *turn) askPerson(ctx context.Context, c tool.Case, question tool.Verdict) (tool.Verdict, error) {
+	t.asked.add(c.Call.ID)
+	t.a.out.put(Waiting{CallID: c.Call.ID, UseID: c.Call.UseID, Tool: c.Call.Tool, Agent: c.Call.Agent})
+	if t.a.opts.Hooks != nil {
+		go t.a.fire(t.lasting, hook.Notification{Message: fmt.Sprintf("haft needs your permission to use %s", c.Call.Tool), Type: "permission_prompt"})
+	}
+	return t.a.opts.Person.Ask(ctx, c, question)
+}
+
+// relay puts what happens to calls into the stream.
+func (t *turn) relay() {
+	defer close(t.relayed)
+	id := t.journal.ID()
+	for e := range t.feed.Events(t.lasting) {
+		if e.State != sched.Completed {
+			t.a.out.put(Called{e})
+			continue
+		}
+		if e.Outcome.Status == sched.Denied && !t.asked.has(e.CallID) {
+			t.a.out.put(Denied{e.Outcome})
+		}
+		t.a.out.put(Returned{UUID: session.ResultUUID(id, e.CallID), Outcome: e.Outcome})
+		t.shown.add(1 + e.Missed)
+	}
+}
+
+// A counter counts up, and lets others wait for a number.
+type counter struct {
+	mu  sync.Mutex
+	cnd sync.Cond
+	n   int
+}
+
+func newCounter() *counter {
+	c := new(counter)
+	c.cnd.L = &c.mu
+	return c
+}
+
+func (c *counter) add(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n += n
+	c.cnd.Broadcast()
+}
+
+// await returns when the count has come to n.
+func (c *counter) await(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.n < n {
+		c.cnd.Wait()
+	}
+}

@@ -1,0 +1,40 @@
+package agent
+
+import (
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/tool"
+)
+
+// A Prompt is something said to the agent.
+type Prompt struct {
+	// UUID names the message; "" lets the agent choose.
+	UUID    string
+	Content []model.Block
+	// Priority says when it is heard: the zero value joins a running turn at its
+	// next boundary.
+	Priority Priority
+	// Change is what the prompt changes for its turn, as a typed command may; nil:
+	// nothing.
+	Change *tool.Change
+	// Silent prompts join the conversation without asking the model for an answer.
+	Silent bool
+	// Origin is where it comes from if not from the person: see [TaskNotification].
+	Origin string
+
+	command string // compact or clear; Content is its argument
+}
+
+// TaskNotification is the origin of a prompt that tells of the end of a task.
+const TaskNotification = "task-notification"
+
+// Priority is when a prompt is heard that comes while a turn runs.
+type Priority string
+
+const (
+	// Next joins the running turn at its next boundary, when results go back.
+	Next Priority = ""
+	// Now ends the running turn at its next boundary and begins a new one.
+	Now Priority = "now"
+	// Later waits for the running turn to end.
+	Later Priority = "later"
+)

@@ -1,0 +1,196 @@
+package prompt
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Facts are what a conversation is told about where and when it takes place.
+type Facts struct {
+	opts FactsOptions
+
+	mu   sync.Mutex
+	told facts
+}
+
+// FactsOptions are where facts come from.
+type FactsOptions struct {
+	// Dir is the working directory; Added are other folders that belong to the work.
+	Dir   string
+	Added []string
+	// Cwd returns where the shell is now; nil means that it stays in Dir.
+	Cwd func() string
+	// Instructions returns the project's instructions, such as the text of HAFT.md;
+	// nil means none. It is asked only when everything is told.
+	Instructions func(context.Context) string
+	// More returns further facts, such as the skills there are; nil means none.
+	// First is that of [Facts.Tell].
+	More func(ctx context.Context, first bool) []string
+	// Now is the clock; nil means [time.Now].
+	Now func() time.Time
+}
+
+// facts are those that may change.
+type facts struct{ date, cwd, branch string }
+
+// NewFacts returns the facts of one conversation.
+func NewFacts(opts *FactsOptions) *Facts {
+	f := new(Facts)
+	if opts != nil {
+		f.opts = *opts
+	}
+	if f.opts.Now == nil {
+		f.opts.Now = time.Now
+	}
+	if f.opts.Cwd == nil {
+		f.opts.Cwd = func() string { return f.opts.Dir }
+	}
+	return f
+}
+
+// Tell returns everything if it is the first time, or the model has forgotten it,
+// and otherwise what has changed since it was told.
+func (f *Facts) Tell(ctx context.Context, first bool) []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	before, now := f.told, f.look()
+	f.told = now
+	var notes []string
+	if first {
+		notes = append(notes, f.instructions(ctx), f.environment(now))
+	} else {
+		notes = append(notes, changes(before, now))
+	}
+	if f.opts.More != nil {
+		notes = append(notes, f.opts.More(ctx, first)...)
+	}
+	var said []string
+	for _, n := range notes {
+		if strings.TrimSpace(n) != "" {
+			said = append(said, n)
+		}
+	}
+	return said
+}
+
+func (f *Facts) look() facts {
+	return facts{date: f.opts.Now().Format("Monday, 2006-01-02"), cwd: f.opts.Cwd(), branch: Branch(f.opts.Dir)}
+}
+
+func (f *Facts) instructions(ctx context.Context) string {
+	if f.opts.Instructions == nil {
+		return ""
+	}
+	text := strings.TrimSpace(f.opts.Instructions(ctx))
+	if text == "" {
+		return ""
+	}
+	return "The user and the project have left these instructions. Follow them; where they contradict your own habits, they win, and what the user says in this conversation wins over them.\n\n" + text
+}
+
+func (f *Facts) environment(now facts) string {
+	var b strings.Builder
+	b.WriteString("Where and when you work, as of this message:\n")
+	fmt.Fprintf(&b, "Working directory: %s\n", now.cwd)
+	if now.cwd != f.opts.Dir {
+		fmt.Fprintf(&b, "Project: %s\n", f.opts.Dir)
+	}
+	for _, dir := range f.opts.Added {
+		fmt.Fprintf(&b, "Also yours to work in: %s\n", dir)
+	}
+	if now.branch == "" {
+		b.WriteString("Git repository: no\n")
+	} else {
+		fmt.Fprintf(&b, "Git repository: yes, %s\n", now.branch)
+	}
+	fmt.Fprintf(&b, "Platform: %s/%s\n", runtime.GOOS, runtime.GOARCH)
+	fmt.Fprintf(&b, "Date: %s", now.date)
+	return b.String()
+}
+
+// changes tells what is not as it was.
+func changes(before, now facts) string {
+	var b strings.Builder
+	if before.date != now.date {
+		fmt.Fprintf(&b, "The date is %s now.\n", now.date)
+	}
+	if before.cwd != now.cwd {
+		fmt.Fprintf(&b, "The working directory is %s now.\n", now.cwd)
+	}
+	if before.branch != now.branch && now.branch != "" {
+		fmt.Fprintf(&b, "The git repository is %s now.\n", now.branch)
+	}
+	return b.String()
+}
+
+// Branch says what a folder's repository has checked out, such as "on branch
+// main"; "" means that it is in none. It reads one or two small files and starts
+// no program.
+func Branch(dir string) string {
+	git := gitDir(dir)
+	if git == "" {
+		return ""
+	}
+	head, err := readLine(filepath.Join(git, "HEAD"))
+	if err != nil {
+		return ""
+	}
+	if ref, ok := strings.CutPrefix(head, "ref: refs/heads/"); ok {
+		return "on branch " + ref
+	}
+	if len(head) >= 12 {
+		return "at commit " + head[:12]
+	}
+	return ""
+}
+
+// gitDir returns the folder of the repository that dir is in; "" if it is in none.
+func gitDir(dir string) string {
+	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
+		git := filepath.Join(at, ".git")
+		info, err := os.Stat(git)
+		switch {
+		case err == nil && info.IsDir():
+			return git
+		case err == nil && info.Mode().IsRegular(): // a worktree or a submodule
+			line, err := readLine(git)
+			path, ok := strings.CutPrefix(line, "gitdir: ")
+			if err != nil || !ok {
+				return ""
+			}
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(at, path)
+			}
+			return path
+		}
+		if at == filepath.Dir(at) {
+			return ""
+		}
+	}
+}
+
+// readLine returns the first line of a small file. Its content is the repository's,
+// whoever made that: it is bounded, and has no characters that could pretend to be
+// more than one line.
+func readLine(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	buf := make([]byte, 300)
+	n, _ := f.Read(buf)
+	line, _, _ := strings.Cut(string(buf[:n]), "\n")
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == '<' || r == '>' || r == '\uFFFD' {
+			return -1
+		}
+		return r
+	}, strings.TrimSpace(line)), nil
+}

@@ -1,0 +1,80 @@
+// Package prompt writes what a model is told before a person says anything: the
+// system prompt, which stays the same for a whole conversation, and facts about
+// the session, which go into messages because they change.
+//
+//	o := &agent.Options{System: prompt.System(&prompt.Options{Tools: set})}
+//	facts := prompt.NewFacts(&prompt.FactsOptions{Dir: cwd, Instructions: text})
+//	o.Facts = facts.Tell
+//
+// A provider caches a request by its first bytes. Nothing here depends on the
+// clock, on the repository's state or on anything else that moves, but for the
+// facts, and a fact that was told is never changed: what is new is told anew.
+//
+// Facts belong to one conversation; everything else is safe for concurrent use.
+package prompt
+
+import (
+	_ "embed"
+	"strings"
+
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/tool"
+)
+
+//go:embed system.md
+var own string
+
+// Options choose a system prompt.
+type Options struct {
+	// Custom replaces haft's own prompt; nil keeps it, and an empty one means none.
+	Custom *string
+	// Append is added at the end.
+	Append string
+	// Tools are those of the first turn, whose guidance haft's own prompt includes;
+	// nil means none.
+	Tools *tool.Set
+}
+
+// System returns the system prompt; nil if there is none.
+func System(opts *Options) []model.System {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	var parts []string
+	if o.Custom != nil {
+		parts = append(parts, *o.Custom)
+	} else {
+		parts = append(parts, own, guidance(o.Tools))
+	}
+	text := join(append(parts, o.Append))
+	if text == "" {
+		return nil
+	}
+	return []model.System{{Text: text, Cache: true}}
+}
+
+// guidance is what the tools have to say beyond their descriptions.
+func guidance(tools *tool.Set) string {
+	if tools == nil {
+		return ""
+	}
+	var parts []string
+	for _, t := range tools.All() {
+		if t.Prompt != nil {
+			parts = append(parts, t.Prompt(tools.Session()))
+		}
+	}
+	return join(parts)
+}
+
+// join puts the parts that say something into paragraphs.
+func join(parts []string) string {
+	var said []string
+	for _, p := range parts {
+		if p = strings.TrimSpace(p); p != "" {
+			said = append(said, p)
+		}
+	}
+	return strings.Join(said, "\n\n")
+}

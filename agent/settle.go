@@ -1,0 +1,224 @@
+package agent
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/haftdev/haft/hook"
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/session"
+)
+
+// settle takes an answer and the results of its calls into the conversation, and
+// says whether the turn goes on.
+func (t *turn) settle(ans *answer) Reason {
+	if ans.stop == nil && t.asking.Err() != nil {
+		ans.interrupted()
+	}
+	said, err := ans.commit()
+	calls, end := t.collect(ans)
+	switch {
+	case err != nil:
+		return t.fail(JournalFailure, err)
+	case ans.journal:
+		return t.fail(JournalFailure, ans.err)
+	case end != "":
+		return end
+	}
+	if end := t.stopped(calls > 0); end != "" {
+		return end
+	}
+	if ans.stop != nil {
+		t.res.StopReason = ans.stop.Reason
+	}
+	if calls > 0 {
+		return t.goOn(ans)
+	}
+	return t.conclude(ans, said)
+}
+
+// goOn prepares the next request after calls.
+func (t *turn) goOn(ans *answer) Reason {
+	t.attempts = attempts{reminded: t.attempts.reminded, misshapen: t.attempts.misshapen, stripped: t.attempts.stripped, unpriced: t.attempts.unpriced}
+	var err error
+	switch e := ans.failure(); {
+	case e != nil:
+		err = t.explain(e, fmt.Sprintf("API error: %s. The answer broke off; the calls that were whole have run, and the turn goes on.", e))
+	case ans.stop.Reason == model.MaxTokens:
+		err = t.remind("Your last answer was cut off at the output limit. What you see of it is what has arrived; send what is missing in smaller pieces.")
+	}
+	if err != nil {
+		return t.fail(JournalFailure, err)
+	}
+	return t.join()
+}
+
+// collect takes in the results of an answer's calls, in their order, once all are
+// there. It returns how many there were, and why the turn ends with them.
+func (t *turn) collect(ans *answer) (calls int, end Reason) {
+	if ans.calls == nil {
+		return 0, ""
+	}
+	defer func() {
+		ans.unwatch()
+		t.arriving = nil
+	}()
+	var outcomes []*sched.Outcome
+	var results []model.Block
+	for out := range ans.calls.Outcomes() {
+		outcomes = append(outcomes, out)
+		results = append(results, session.ResultBlock(out))
+	}
+	t.hear(results...)
+	t.res.Calls += len(outcomes)
+	t.shown.await(t.res.Calls) // nobody sees the next answer before these results
+	var errs []error
+	for _, out := range outcomes {
+		errs = append(errs, t.beside(out))
+		end = cmp.Or(end, t.consequence(out))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return len(outcomes), t.fail(JournalFailure, err)
+	}
+	return len(outcomes), end
+}
+
+// beside takes in what a call brought along with its result.
+func (t *turn) beside(out *sched.Outcome) error {
+	notes := out.Notes
+	for _, r := range out.Repairs {
+		notes = append(notes, fmt.Sprintf("The input of your call of %s was repaired: %s.", out.Tool, r))
+	}
+	err := t.remind(notes...)
+	for _, m := range out.Result.Messages {
+		var blocks []model.Block
+		for _, b := range m.Content {
+			blocks = append(blocks, model.ContentOf(b))
+		}
+		err = errors.Join(err, t.add(Instructed, "", blocks...))
+	}
+	if out.Result.Change != nil && !out.IsError() {
+		t.apply(out.Result.Change)
+	}
+	return err
+}
+
+// consequence says why the turn ends with an outcome.
+func (t *turn) consequence(out *sched.Outcome) Reason {
+	if out.Status == sched.Denied {
+		t.res.Denials = append(t.res.Denials, out)
+	}
+	var unwritten *journalError
+	switch {
+	case errors.As(out.Fatal, &unwritten):
+		return t.fail(JournalFailure, out.Fatal)
+	case out.Fatal != nil:
+		return t.fail(ToolFailure, out.Fatal)
+	case out.Stop != "" && out.Status == sched.Denied:
+		t.stop(&interruption{out.Stop})
+		return ""
+	case out.Stop != "":
+		return t.fail(StoppedLoop, errors.New(out.Stop))
+	case out.Tool == structuredName && t.a.opts.Structured != nil:
+		return t.structured(out)
+	}
+	return ""
+}
+
+// structured ends the turn with the first valid answer.
+func (t *turn) structured(out *sched.Outcome) Reason {
+	if out.Status == sched.Succeeded {
+		t.res.Structured, t.res.Text = json.RawMessage(out.Input), string(out.Input)
+		return Completed
+	}
+	t.attempts.misshapen++
+	if t.attempts.misshapen < structuredTries {
+		return ""
+	}
+	return t.fail(StructuredRetries, fmt.Errorf("the model gave %d answers that do not match the schema", t.attempts.misshapen))
+}
+
+// How often the model is asked to go on after an answer that is none, or half of one.
+const (
+	maxCut    = 3
+	maxPaused = 20
+	maxEmpty  = 1
+	maxBlocks = 10
+)
+
+// conclude decides after an answer without calls.
+func (t *turn) conclude(ans *answer, said bool) Reason {
+	words := text(ans.blocks)
+	if words != "" {
+		t.res.Text = words
+	}
+	switch n := &t.attempts; {
+	case ans.stop.Reason == model.PauseTurn && n.paused < maxPaused:
+		n.paused++
+		return ""
+	case ans.stop.Reason == model.MaxTokens && n.cut < maxCut:
+		n.cut++
+		return t.nudge("Your answer was cut off at the output limit. Go on exactly where you stopped, without an apology or a recap. If you were about to write something long, do it in smaller pieces.")
+	case ans.stop.Reason == model.MaxTokens:
+		return t.fail(OutputExhausted, fmt.Errorf("the answer was cut off at the output limit %d times in a row", n.cut+1))
+	case ans.stop.Reason == model.ContextExceeded:
+		return t.outgrown()
+	case ans.stop.Reason == model.Refusal:
+		t.res.Text = cmp.Or(words, "The model declined to answer.")
+		return t.fail(Refused, errors.New("the model declined to answer"))
+	case !said && n.empty < maxEmpty:
+		n.empty++
+		return t.nudge("Your answer was empty. If there is more to do, go on. If not, tell the user in a sentence what you did or found.")
+	case t.a.opts.Structured != nil && n.reminded < structuredReminders:
+		n.reminded++
+		return t.nudge(structuredReminder)
+	}
+	return t.mayEnd(words)
+}
+
+// nudge tells the model something that it should act on.
+func (t *turn) nudge(s string) Reason {
+	if err := t.remind(s); err != nil {
+		return t.fail(JournalFailure, err)
+	}
+	return ""
+}
+
+// outgrown goes on after an answer that did not fit into the rest of the context.
+func (t *turn) outgrown() Reason {
+	if end := t.overflow(&model.Error{Kind: model.PromptTooLong, Message: "the conversation fills the model's context"}); end != "" {
+		return end
+	}
+	return t.nudge("Your answer was cut off because the context was full. The conversation was compacted: go on where you stopped.")
+}
+
+// mayEnd asks the hooks whether the turn may end.
+func (t *turn) mayEnd(words string) Reason {
+	stop := hook.Stop{StopHookActive: t.attempts.stopBlocks > 0, LastAssistantMessage: words}
+	var said hook.Outcome
+	if t.a.opts.Agent == "" {
+		said = t.a.fire(t.asking, stop)
+	} else {
+		said = t.a.fire(t.asking, hook.SubagentStop{Stop: stop, AgentID: t.a.opts.Agent, AgentType: t.a.opts.AgentType})
+	}
+	if end := t.stopped(false); end != "" {
+		return end
+	}
+	if err := t.remind(said.Notes...); err != nil {
+		return t.fail(JournalFailure, err)
+	}
+	switch {
+	case said.Stop:
+		return t.fail(StoppedByHook, errors.New(cmp.Or(said.StopReason, "a hook ended the turn")))
+	case !said.Blocked():
+		return Completed
+	case t.attempts.stopBlocks >= maxBlocks:
+		t.a.out.put(Notice{Level: "warning", Tag: "stop_hook", Text: fmt.Sprintf("A Stop hook kept the turn from ending %d times in a row; it was ended anyway.", maxBlocks)})
+		return Completed
+	}
+	t.attempts.stopBlocks++
+	return t.nudge("Stop hook feedback:\n" + cmp.Or(said.Reason, "the turn must not end yet"))
+}

@@ -1,0 +1,120 @@
+package agent
+
+import (
+	"cmp"
+	_ "embed"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/model"
+)
+
+//go:embed summary.md
+var summaryPrompt string
+
+// summarize asks the model for a summary of all but the last messages, with the
+// conversation as it was sent before, so that the provider's cache serves it. If
+// even that is too long, the newer half has to do.
+func (t *turn) summarize(instructions string, tail int) (string, error) {
+	a := t.a
+	a.mu.Lock()
+	set := a.set
+	h, err := a.talk.ready()
+	a.mu.Unlock()
+	if err != nil {
+		return "", err
+	}
+	for from, to := 0, h.Len()-tail; ; from += (to - from + 1) / 2 {
+		if from >= to {
+			return "", errors.New("there is nothing to compact yet")
+		}
+		asked, err := withQuestion(h, from, to, summaryQuestion(instructions))
+		if err != nil {
+			return "", err
+		}
+		req := t.question(&set, asked)
+		req.TextOnly = true
+		summary, err := t.oneAnswer(req)
+		var e *model.Error
+		if errors.As(err, &e) && e.Kind == model.PromptTooLong && to-from > 2 {
+			continue
+		}
+		return summary, err
+	}
+}
+
+// withQuestion returns a part of a conversation that can be sent, with a question
+// at its end. What begins in the middle begins with an answer of the model's, so
+// that no result is without its call; what ends with a message of ours has the
+// question in it.
+func withQuestion(h *model.History, from, to int, question model.Block) (*model.History, error) {
+	asked := h.Prefix(0)
+	content := []model.Block{question}
+	last, err := h.Message(to - 1)
+	if err != nil {
+		return nil, err
+	}
+	if last.Role == model.User {
+		to--
+		content = append(last.Content, question)
+	}
+	if from > 0 {
+		first, err := h.Message(from)
+		if err != nil {
+			return nil, err
+		}
+		if first.Role == model.User {
+			from--
+		}
+		if err := asked.Append(model.Message{Role: model.User, Content: []model.Block{model.TextOf("[The beginning of the conversation is left out.]")}}); err != nil {
+			return nil, err
+		}
+	}
+	for i := from; i < to; i++ {
+		asked.AppendJSON(h.JSON(i))
+	}
+	return asked, asked.Append(model.Message{Role: model.User, Content: content})
+}
+
+func summaryQuestion(instructions string) model.Block {
+	s := summaryPrompt
+	if instructions = strings.TrimSpace(instructions); instructions != "" {
+		s += "\nAttend to this in particular:\n" + instructions + "\n"
+	}
+	return model.TextOf(s)
+}
+
+// oneAnswer asks for text beside the conversation.
+func (t *turn) oneAnswer(req *model.Request) (string, error) {
+	var answer []model.Block
+	var usage model.Usage
+	name, began := req.Model, time.Now()
+	defer func() {
+		t.res.APITime += time.Since(began)
+		t.a.Spend(name, usage)
+	}()
+	for ev, err := range t.a.opts.Model.Stream(t.asking, req) {
+		if err != nil {
+			return "", err
+		}
+		switch ev := ev.(type) {
+		case model.Retry:
+			t.a.out.put(Retrying{ev})
+		case model.Start:
+			answer, usage, name = nil, ev.Usage, cmp.Or(ev.Model, name)
+		case model.BlockStop:
+			answer = append(answer, ev.Block)
+		case model.Stop:
+			usage = ev.Usage
+		}
+	}
+	s := text(answer)
+	if _, after, ok := strings.Cut(s, "<summary>"); ok {
+		s, _, _ = strings.Cut(after, "</summary>")
+	}
+	if s = strings.TrimSpace(s); s == "" {
+		return "", errors.New("the model gave no summary")
+	}
+	return s, nil
+}

@@ -1,0 +1,246 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/tool"
+)
+
+// A turn is everything between a prompt and its result. It belongs to the
+// goroutine that runs it, but for stop, which an interrupt calls.
+type turn struct {
+	a       *Agent
+	prompt  Prompt
+	tools   *tool.Set
+	journal Journal
+
+	// ctx ends with Run or when the time is up, and everything with it. An interrupt
+	// ends asking, under which the model and the hooks work, and leaves calls that
+	// must not be interrupted to finish. Lasting never ends: what happened is written
+	// down whatever happens.
+	ctx, asking, lasting context.Context
+	stop                 context.CancelCauseFunc // ends asking
+	free                 context.CancelFunc
+
+	calls    *sched.Scheduler
+	repeats  *sched.Repeats
+	feed     *sched.Feed
+	relayed  chan struct{} // closed when the feed is read to its end
+	shown    *counter      // results that front ends were told
+	asked    askedAbout
+	undo     []func() // ends what was allowed for the turn
+	arriving *answer  // the answer whose calls have no results yet
+	attempts attempts
+
+	res   Result
+	began time.Time
+}
+
+// attempts count what a turn does only so many times.
+type attempts struct {
+	broken     int // answers in a row that broke off with nothing to keep
+	cut        int // answers in a row that were too long
+	paused     int // answers in a row that the provider paused
+	empty      int
+	reminded   int  // of the structured answer
+	misshapen  int  // structured answers
+	stopBlocks int  // Stop hooks in a row that did not let the turn end
+	overflows  int  // of the context
+	stripped   bool // what a provider refused was taken out
+	unpriced   bool // the person was told that the budget cannot be kept
+}
+
+// interruption is why a person's interrupt ended a turn.
+type interruption struct{ why string }
+
+func (i *interruption) Error() string {
+	if i.why == "" {
+		return "the user interrupted the turn"
+	}
+	return i.why
+}
+
+var errTimeUp = errors.New("the time for the turn is up")
+
+// newTurn is called with a.mu held.
+func newTurn(ctx context.Context, a *Agent, p Prompt) *turn {
+	t := &turn{
+		a: a, prompt: p, tools: a.set.tools, journal: a.journal, began: time.Now(),
+		lasting: context.WithoutCancel(ctx), feed: sched.NewFeed(), relayed: make(chan struct{}), shown: newCounter(),
+		repeats: sched.NewRepeats(a.opts.Repeats),
+	}
+	t.ctx, t.free = ctx, func() {}
+	if limit := a.opts.Limits.Time; limit > 0 {
+		t.ctx, t.free = context.WithTimeoutCause(ctx, limit, errTimeUp)
+	}
+	t.asking, t.stop = context.WithCancelCause(t.ctx)
+	t.calls = sched.New(t.pipeline())
+	t.res = Result{UUID: session.NewUUID(), Origin: p.Origin, Command: p.command}
+	return t
+}
+
+// run takes the turn from its prompt to its result, which comes whatever happens.
+func (t *turn) run() {
+	go t.relay()
+	var reason Reason
+	defer func() {
+		if p := recover(); p != nil {
+			reason = t.fail(Crashed, fmt.Errorf("haft crashed: %v\n%s", p, debug.Stack()))
+		}
+		t.finish(reason)
+	}()
+	t.a.out.put(TurnStarted{Prompts: []Prompt{t.prompt}, Model: t.a.settings().model, Mode: t.a.settings().mode, Tools: t.tools})
+	switch t.prompt.command {
+	case "compact":
+		reason = t.compactCommand()
+	case "clear":
+		reason = t.clearCommand()
+	default:
+		reason = t.converse()
+	}
+}
+
+// converse is the loop. Each step returns why the turn ends there; "" goes on.
+func (t *turn) converse() Reason {
+	if end := t.open(); end != "" {
+		return end
+	}
+	for {
+		if end := t.withinLimits(); end != "" {
+			return end
+		}
+		if end := t.makeRoom(); end != "" {
+			return end
+		}
+		ans, end := t.ask()
+		if end != "" {
+			return end
+		}
+		if end := t.settle(ans); end != "" {
+			return end
+		}
+	}
+}
+
+// withinLimits says whether another request may be made.
+func (t *turn) withinLimits() Reason {
+	limits := &t.a.opts.Limits
+	if limits.Turns > 0 && t.res.Requests >= limits.Turns {
+		return t.fail(MaxTurns, fmt.Errorf("reached maximum number of turns (%d)", limits.Turns))
+	}
+	if limits.BudgetUSD == 0 {
+		return ""
+	}
+	cost, known := t.a.cost()
+	if !known && !t.attempts.unpriced {
+		t.attempts.unpriced = true
+		t.a.out.put(Notice{Level: "warning", Tag: "budget", Text: "The price of the model is not known: the budget cannot be kept."})
+	}
+	if cost >= limits.BudgetUSD {
+		return t.fail(BudgetExhausted, fmt.Errorf("reached maximum budget ($%g): $%.4f were spent", limits.BudgetUSD, cost))
+	}
+	return ""
+}
+
+// stopped says why the turn ends if it was stopped. Acting tells whether tools had
+// been at work.
+func (t *turn) stopped(acting bool) Reason {
+	if t.asking.Err() == nil {
+		return ""
+	}
+	cause := context.Cause(t.asking)
+	message, reason := "[Request interrupted by user]", AbortedStreaming
+	if acting {
+		message, reason = "[Request interrupted by user for tool use]", AbortedTools
+	}
+	if errors.Is(cause, errTimeUp) {
+		message, reason = "[The turn was ended: its time limit was reached]", TimeExhausted
+	}
+	t.res.Errors = append(t.res.Errors, cause.Error())
+	if err := t.add(Interrupted, "", model.TextOf(message)); err != nil {
+		return t.fail(JournalFailure, err)
+	}
+	return reason
+}
+
+// fail notes an error that ends the turn.
+func (t *turn) fail(r Reason, err error) Reason {
+	t.res.Errors = append(t.res.Errors, err.Error())
+	return r
+}
+
+// add writes down what the harness says, and says it.
+func (t *turn) add(kind AddedKind, uuid string, blocks ...model.Block) error {
+	return t.addPrompt(kind, uuid, nil, blocks...)
+}
+
+func (t *turn) addPrompt(kind AddedKind, uuid string, p *Prompt, blocks ...model.Block) error {
+	if uuid == "" {
+		uuid = session.NewUUID()
+	}
+	m := model.Message{Role: model.User, Content: blocks}
+	entry := session.Entry{UUID: uuid, Agent: t.a.opts.Agent, Message: &session.Message{Role: m.Role, Content: m.Content, Synthetic: kind != Prompted}}
+	if err := t.journal.Append(t.lasting, entry); err != nil {
+		return fmt.Errorf("write down what was said: %w", err)
+	}
+	t.hear(blocks...)
+	t.a.out.put(Added{UUID: uuid, Kind: kind, Message: m, Agent: t.a.opts.Agent, Prompt: p})
+	return nil
+}
+
+// remind adds notes of the harness; none add nothing.
+func (t *turn) remind(notes ...string) error {
+	var blocks []model.Block
+	for _, n := range notes {
+		if strings.TrimSpace(n) != "" {
+			blocks = append(blocks, reminder(n))
+		}
+	}
+	if blocks == nil {
+		return nil
+	}
+	return t.add(Reminded, "", blocks...)
+}
+
+// hear puts blocks of our side into the conversation.
+func (t *turn) hear(blocks ...model.Block) {
+	t.a.mu.Lock()
+	defer t.a.mu.Unlock()
+	t.a.talk.hear(blocks...)
+	t.a.ledger.add(blocks...)
+}
+
+// finish ends the turn: nothing of it is left running, the conversation can be
+// sent, and there is a result.
+func (t *turn) finish(reason Reason) {
+	a := t.a
+	t.stop(context.Canceled)
+	if t.arriving != nil { // it crashed
+		t.arriving.salvage()
+	}
+	t.free()
+	t.feed.Close()
+	<-t.relayed
+	for _, undo := range slices.Backward(t.undo) {
+		undo()
+	}
+	a.mu.Lock()
+	a.talk.close("the turn ended before it")
+	t.res.Reason = reason
+	t.res.Total = maps.Clone(a.ledger.total)
+	t.res.Duration = time.Since(t.began)
+	t.res.Queued = len(a.queue)
+	a.turn = nil
+	a.mu.Unlock()
+	a.out.put(t.res)
+}

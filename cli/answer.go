@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+
+	"github.com/haftdev/haft/headless"
+	"github.com/haftdev/haft/plain"
+	"github.com/haftdev/haft/wire"
+)
+
+// codeError carries the exit code of something whose outcome was already shown.
+type codeError int
+
+func (e codeError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// serve speaks stream-json with the program that started haft.
+func (f *converseFlags) serve(ctx context.Context, opts *headless.Options) error {
+	opts.Interrupts = interrupts(ctx)
+	stream := wire.Lines(wire.NewReader(f.In), wire.NewWriter(f.Out))
+	return code(ctx, headless.Serve(ctx, stream, opts))
+}
+
+// answer answers one prompt.
+func (f *converseFlags) answer(ctx context.Context, opts *headless.Options, prompt string) error {
+	opts.Interrupts = interrupts(ctx)
+	var sink wire.Stream
+	switch f.output {
+	case "stream-json":
+		sink = once{wire.NewWriter(f.Out), prompted(prompt)}
+	case "json":
+		sink = once{&lastResult{out: f.Out}, prompted(prompt)}
+	default:
+		t := &textResult{out: f.Out, err: f.Err}
+		if f.verbose {
+			opts.Watch = plain.New(f.Err, nil).Show
+		}
+		sink = once{t, prompted(prompt)}
+	}
+	return code(ctx, headless.Serve(ctx, sink, opts))
+}
+
+// interrupts brings the first Ctrl-C, which stops the turn and not the process.
+func interrupts(ctx context.Context) <-chan struct{} {
+	got, tell := make(chan os.Signal, 1), make(chan struct{}, 1)
+	signal.Notify(got, os.Interrupt)
+	go func() {
+		defer signal.Stop(got)
+		select {
+		case <-got:
+			tell <- struct{}{}
+		case <-ctx.Done():
+		}
+	}()
+	return tell
+}
+
+// code is how the process ends: a signal that ends it says so.
+func code(ctx context.Context, n int) error {
+	if ctx.Err() != nil {
+		return codeError(exitTerminated)
+	}
+	if n == 0 {
+		return nil
+	}
+	return codeError(n)
+}
+
+// once is a stream that brings one prompt and then ends.
+type once struct {
+	out interface{ Write(wire.Message) error }
+	in  *prompts
+}
+
+type prompts struct{ left []wire.Message }
+
+func prompted(text string) *prompts { return &prompts{left: []wire.Message{wire.Prompt(text)}} }
+
+func (o once) Read() (wire.Message, error) {
+	if len(o.in.left) == 0 {
+		return nil, io.EOF
+	}
+	m := o.in.left[0]
+	o.in.left = o.in.left[1:]
+	return m, nil
+}
+
+func (o once) Write(m wire.Message) error { return o.out.Write(m) }
+
+// lastResult writes the result as one object.
+type lastResult struct{ out io.Writer }
+
+func (l *lastResult) Write(m wire.Message) error {
+	if _, ok := m.(*wire.Result); !ok {
+		return nil
+	}
+	line, err := wire.Encode(m)
+	if err != nil {
+		return err
+	}
+	_, err = l.out.Write(append(line, '\n'))
+	return err
+}
+
+// textResult writes the model's last word, and what went wrong to where people
+// look for that.
+type textResult struct{ out, err io.Writer }
+
+func (t *textResult) Write(m wire.Message) error {
+	r, ok := m.(*wire.Result)
+	if !ok {
+		return nil
+	}
+	if r.Subtype != wire.ResultSuccess || r.IsError {
+		text := strings.Join(r.Errors, "\n")
+		if text == "" {
+			text = r.Result
+		}
+		_, err := fmt.Fprintf(t.err, "haft: %s\n", text)
+		return err
+	}
+	text := r.Result
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	_, err := io.WriteString(t.out, text)
+	return err
+}

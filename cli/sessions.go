@@ -1,0 +1,256 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/tool"
+)
+
+func newSessions(s Streams) *cobra.Command {
+	c := group(&cobra.Command{
+		Use:   "sessions",
+		Short: "See, export, fork and delete conversations",
+		Long: `See, export, fork and delete conversations. They are kept as long as you do not
+delete them. A session is named by its id or the beginning of it, wherever you are;
+where it may be left out, the latest one of this directory is meant.`,
+	})
+	c.AddCommand(newSessionsList(s), newSessionsShow(s), newSessionsExport(s), newSessionsFork(s), newSessionsPrune(s))
+	return c
+}
+
+// atMost allows up to n arguments.
+func atMost(n int) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) <= n {
+			return nil
+		}
+		return usageError{fmt.Errorf("wrong number of arguments (%d, want at most %d). Usage: %s", len(args), n, c.UseLine())}
+	}
+}
+
+// chosen returns the session that the arguments name, or the latest one here.
+func chosen(store *session.Store, args []string) (string, error) {
+	if len(args) > 0 {
+		info, err := store.Info(args[0])
+		if errors.Is(err, session.ErrNotFound) {
+			err = usageError{fmt.Errorf("there is no session %q. Run 'haft sessions list --all' for what there is", args[0])}
+		}
+		return info.ID, err
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	id, err := store.Latest(dir)
+	if errors.Is(err, session.ErrNotFound) {
+		err = usageError{fmt.Errorf("there is no session of %s. Run 'haft sessions list --all' and name one", dir)}
+	}
+	return id, err
+}
+
+type sessionsList struct {
+	Streams
+	json, all bool
+	limit     int
+}
+
+func newSessionsList(s Streams) *cobra.Command {
+	f := &sessionsList{Streams: s}
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the sessions of this directory, or all",
+		Args:  exactly(0),
+		RunE:  func(*cobra.Command, []string) error { return f.run() },
+	}
+	c.Flags().BoolVar(&f.json, "json", false, "write JSON")
+	c.Flags().BoolVar(&f.all, "all", false, "those of all directories")
+	c.Flags().IntVar(&f.limit, "limit", 0, "how many at most; 0 means all")
+	return c
+}
+
+func (f *sessionsList) run() error {
+	o := session.ListOptions{Limit: f.limit}
+	if !f.all {
+		dir, err := os.Getwd()
+		if err != nil {
+			return err
+		}
+		o.Cwd = dir
+	}
+	list, err := session.Open("").List(&o)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return writeJSON(f.Out, append([]session.Info{}, list...))
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(f.Err, "There are no sessions here.")
+		return nil
+	}
+	w := tabwriter.NewWriter(f.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tWRITTEN\tSIZE\tWHERE\tWHAT")
+	for _, i := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.ID, i.Modified.Local().Format("2006-01-02 15:04"), bytesText(i.Size), inOneLine(i.Cwd, 60), inOneLine(cmp.Or(i.Title, i.Prompt), 60))
+	}
+	return w.Flush()
+}
+
+// bytesText is a size for people.
+func bytesText(n int64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.1f KB", float64(n)/(1<<10))
+}
+
+// oneLine shortens a text from a journal, and takes away what a terminal would
+// obey.
+func inOneLine(s string, n int) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return ' '
+		}
+		return r
+	}, s)
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}
+
+type sessionsShow struct {
+	Streams
+	json bool
+}
+
+func newSessionsShow(s Streams) *cobra.Command {
+	f := &sessionsShow{Streams: s}
+	c := &cobra.Command{
+		Use:   "show [SESSION]",
+		Short: "Show what was said and done, with the names that rewind and fork take",
+		Args:  atMost(1),
+		RunE:  func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
+	}
+	c.Flags().BoolVar(&f.json, "json", false, "write JSON")
+	return c
+}
+
+// shown is a message as a program reads it.
+type shown struct {
+	UUID string     `json:"uuid"`
+	Time time.Time  `json:"time,omitzero"`
+	Role model.Role `json:"role"`
+	Text string     `json:"text"`
+}
+
+func (f *sessionsShow) run(ctx context.Context, args []string) error {
+	store := session.Open("")
+	id, err := chosen(store, args)
+	if err != nil {
+		return err
+	}
+	info, err := store.Info(id)
+	if err != nil {
+		return err
+	}
+	said := []shown{}
+	for e, err := range session.Entries(ctx, info.Path) {
+		if err != nil {
+			return err
+		}
+		if e.Message != nil {
+			said = append(said, shown{e.UUID, e.Time, e.Message.Role, contentText(e.Message.Content)})
+		}
+	}
+	if f.json {
+		return writeJSON(f.Out, struct {
+			session.Info
+			Messages []shown `json:"messages"`
+		}{info, said})
+	}
+	fmt.Fprintf(f.Out, "%s\n%s\n%s\n\n", info.ID, inOneLine(info.Cwd, 200), info.Path)
+	for _, m := range said {
+		fmt.Fprintf(f.Out, "%s  %-9s  %s\n", m.UUID, m.Role, inOneLine(m.Text, 100))
+	}
+	return nil
+}
+
+// contentText says what a message is in a line.
+func contentText(blocks []model.Block) string {
+	var parts []string
+	for _, b := range blocks {
+		switch b.Type {
+		case model.ToolUse:
+			parts = append(parts, fmt.Sprintf("%s %s", b.Name, b.Input))
+		case model.ToolResult:
+			parts = append(parts, "→ "+tool.JoinText(b.Content))
+		case model.Text:
+			parts = append(parts, b.Text)
+		default:
+			parts = append(parts, "["+string(b.Type)+"]")
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+type sessionsExport struct {
+	Streams
+	format, output string
+}
+
+func newSessionsExport(s Streams) *cobra.Command {
+	f := &sessionsExport{Streams: s}
+	c := &cobra.Command{
+		Use:   "export [SESSION]",
+		Short: "Write everything that was said as Markdown or JSON lines",
+		Args:  atMost(1),
+		RunE:  func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
+	}
+	c.Flags().StringVar(&f.format, "format", string(session.Markdown), "markdown or jsonl")
+	c.Flags().Bool("json", false, "the same as --format=jsonl")
+	c.Flags().StringVarP(&f.output, "output", "o", "", "a new file to write to; standard output if it is not given")
+	c.PreRun = func(c *cobra.Command, _ []string) {
+		if json, _ := c.Flags().GetBool("json"); json {
+			f.format = string(session.JSONL)
+		}
+	}
+	return c
+}
+
+func (f *sessionsExport) run(ctx context.Context, args []string) (err error) {
+	format := session.Format(f.format)
+	if format != session.Markdown && format != session.JSONL {
+		return usageError{fmt.Errorf("the format %q is not %s or %s", f.format, session.Markdown, session.JSONL)}
+	}
+	store := session.Open("")
+	id, err := chosen(store, args)
+	if err != nil {
+		return err
+	}
+	var out io.Writer = f.Out
+	if f.output != "" {
+		file, err := os.OpenFile(f.output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return fmt.Errorf("export: %w", err)
+		}
+		defer func() { err = errors.Join(err, file.Close()) }()
+		out = file
+	}
+	return store.Export(ctx, id, out, format)
+}

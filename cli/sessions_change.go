@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/haftdev/haft/session"
+)
+
+type sessionsFork struct {
+	Streams
+	json bool
+	at   string
+}
+
+func newSessionsFork(s Streams) *cobra.Command {
+	f := &sessionsFork{Streams: s}
+	c := &cobra.Command{
+		Use:     "fork [SESSION]",
+		Short:   "Copy a conversation into a new session and write its id",
+		Example: "  haft -p \"try another way\" --resume $(haft sessions fork 3f9a)",
+		Args:    atMost(1),
+		RunE:    func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
+	}
+	c.Flags().BoolVar(&f.json, "json", false, "write JSON")
+	c.Flags().StringVar(&f.at, "at", "", "the message to end with, from 'haft sessions show'")
+	return c
+}
+
+func (f *sessionsFork) run(ctx context.Context, args []string) error {
+	store := session.Open("")
+	id, err := chosen(store, args)
+	if err != nil {
+		return err
+	}
+	fork, err := store.Fork(ctx, id, f.at)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return writeJSON(f.Out, map[string]string{"id": fork, "forkedFrom": id})
+	}
+	_, err = fmt.Fprintln(f.Out, fork)
+	return err
+}
+
+type sessionsPrune struct {
+	Streams
+	json, dryRun bool
+	older        string
+}
+
+func newSessionsPrune(s Streams) *cobra.Command {
+	f := &sessionsPrune{Streams: s}
+	c := &cobra.Command{
+		Use:   "prune [SESSION…]",
+		Short: "Delete sessions, and kept contents that no session needs",
+		Long: `Delete the sessions that you name, or those that nobody has written to for so long,
+and kept contents that no session needs any more. Nothing else ever deletes a
+session. With --dry-run it only tells what it would delete.`,
+		Example: "  haft sessions prune --older-than 90d --dry-run\n  haft sessions prune 3f9a1c",
+		RunE:    func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
+	}
+	c.Flags().BoolVar(&f.json, "json", false, "write JSON")
+	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only tell")
+	c.Flags().StringVar(&f.older, "older-than", "", "sessions that were not written to for so long, such as 90d or 12h")
+	return c
+}
+
+func (f *sessionsPrune) run(ctx context.Context, ids []string) error {
+	older, err := age(f.older)
+	if err != nil {
+		return usageError{err}
+	}
+	p, err := session.Open("").Prune(ctx, &session.PruneOptions{IDs: ids, Older: older, DryRun: f.dryRun})
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return writeJSON(f.Out, p)
+	}
+	verb := "Deleted"
+	if f.dryRun {
+		verb = "Would delete"
+	}
+	for _, i := range p.Sessions {
+		fmt.Fprintf(f.Out, "%s %s  %s\n", verb, i.ID, inOneLine(i.Prompt, 60))
+	}
+	fmt.Fprintf(f.Out, "%s %d sessions and %d kept contents: %s.\n", verb, len(p.Sessions), p.Blobs, bytesText(p.Bytes))
+	for _, dir := range p.Skipped {
+		fmt.Fprintf(f.Err, "The kept contents in %s stay: a session there is in use.\n", dir)
+	}
+	return nil
+}
+
+// age reads a duration that may be in days.
+func age(s string) (time.Duration, error) {
+	if s == "" {
+		return 0, nil
+	}
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		n, err := strconv.Atoi(days)
+		if err == nil && n > 0 {
+			return time.Duration(n) * 24 * time.Hour, nil
+		}
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("%q is not an age: write 90d or 12h", s)
+	}
+	return d, nil
+}

@@ -1,0 +1,184 @@
+package haft
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/haftdev/haft/wire"
+)
+
+// A Client is a running session of many turns. See the package's comment for
+// its life cycle; whoever makes one closes it.
+type Client struct {
+	opts  *Options
+	link  Link
+	conn  *wire.Conn
+	inbox *inbox
+	hooks hookTable
+	info  wire.InitializeReply
+
+	ctx    context.Context // of callbacks; ends when the client does
+	cancel context.CancelCauseFunc
+	done   chan struct{} // closed when everything is over
+	exit   error         // how the other side ended, set before
+
+	mu      sync.Mutex
+	servers map[string]MCPServer // those in use now
+	last    *Result              // the last result that came
+	// oneShot closes the input when the run is over; the fields after it tell when.
+	oneShot         bool
+	stateSeen, idle bool
+}
+
+// NewClient starts the command line and waits until it is ready. The session
+// ends when the context does. Nil options mean the defaults.
+func NewClient(ctx context.Context, opts *Options) (*Client, error) {
+	return start(ctx, opts.clone(), false)
+}
+
+// errClosed is why a client that was closed has ended.
+var errClosed = errors.New("the client is closed")
+
+func start(ctx context.Context, opts *Options, oneShot bool) (*Client, error) {
+	args, err := opts.args()
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{opts: opts, oneShot: oneShot, servers: opts.MCPServers, inbox: newInbox(), hooks: newHookTable(opts.Hooks), done: make(chan struct{})}
+	hello, err := opts.initialize(c.hooks.matchers)
+	if err != nil {
+		return nil, err
+	}
+	transport := opts.Transport
+	if transport == nil {
+		transport = process{cli: opts.CLI, grace: opts.Grace}
+	}
+	c.link, err = transport.Start(ctx, &Launch{Args: args, Env: opts.environ(), Dir: opts.Dir, Stderr: opts.Stderr})
+	if err != nil {
+		return nil, err
+	}
+	c.ctx, c.cancel = context.WithCancelCause(ctx)
+	c.conn = wire.NewConn(c.link, &wire.ConnOptions{Handle: c.answer})
+	go c.run()
+	if err := c.initialize(hello); err != nil {
+		c.Close()
+		return nil, c.withDiagnostics(err)
+	}
+	return c, nil
+}
+
+// withDiagnostics adds what the command line said last to an error that does not
+// have it.
+func (c *Client) withDiagnostics(err error) error {
+	exit := (*ExitError)(nil)
+	if errors.As(err, &exit) || !errors.As(c.exit, &exit) || exit.Stderr == "" {
+		return err
+	}
+	return fmt.Errorf("%w; it said: %s", err, strings.TrimSpace(exit.Stderr))
+}
+
+// run sees the conversation through to its end.
+func (c *Client) run() {
+	defer close(c.done)
+	stop := context.AfterFunc(c.ctx, c.abort)
+	err := c.conn.Run(c.ctx, c.deliver)
+	// Nothing more will be said, so there is nothing to wait for but the end.
+	_ = c.link.CloseWrite()
+	c.exit = c.waitOrClose()
+	if cause := context.Cause(c.ctx); cause != nil {
+		err = cause
+	} else if err == nil {
+		err = c.exit
+	}
+	stop()
+	c.cancel(errClosed)
+	_ = c.link.Close()
+	c.conn.Wait()
+	if errors.Is(err, errClosed) {
+		err = nil
+	}
+	c.inbox.end(err)
+}
+
+// abort ends the other side. It is told to interrupt its turn first: otherwise it
+// may finish what it was sent, and would have to be killed over that.
+func (c *Client) abort() {
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		_ = c.conn.Send(&wire.ControlRequest{RequestID: newUUID(), Request: &wire.Interrupt{CancelQueued: true}})
+	}()
+	t := time.NewTimer(patience)
+	defer t.Stop()
+	select {
+	case <-told:
+	case <-t.C: // it does not read; closing frees the writer, too
+	}
+	_ = c.link.Close()
+}
+
+// patience is how long abort waits for somebody who may not read any more.
+const patience = 100 * time.Millisecond
+
+// waitOrClose waits for the other side to end by itself, and ends it if it has
+// said its last message and does not.
+func (c *Client) waitOrClose() error {
+	exit := make(chan error, 1)
+	go func() { exit <- c.link.Wait() }()
+	t := time.NewTimer(c.opts.Grace)
+	defer t.Stop()
+	select {
+	case err := <-exit:
+		return err
+	case <-t.C:
+		_ = c.link.Close()
+		return <-exit
+	}
+}
+
+// initialize sends the first request and waits for the answer.
+func (c *Client) initialize(hello *wire.Initialize) error {
+	ctx, cancel := context.WithTimeoutCause(c.ctx, c.opts.StartTimeout, errors.New("the command line does not answer"))
+	defer cancel()
+	err := c.conn.Call(ctx, hello, &c.info)
+	if err == nil && c.needsBlocking() && !c.info.HookOnFailureSupported {
+		return errors.New("the command line cannot block on hooks that fail, which Hook.Block asks for")
+	}
+	refused := (*wire.ControlError)(nil)
+	if err == nil || errors.As(err, &refused) || ctx.Err() != nil {
+		return err
+	}
+	c.endSoon() // the conversation broke off; how it ended says more
+	for ok := true; ok; {
+		var why error
+		if _, ok, why = c.inbox.next(); why != nil {
+			err = why
+		}
+	}
+	return c.verdict(err)
+}
+
+// endSoon waits for the end of a conversation that broke off, and ends it if
+// need be.
+func (c *Client) endSoon() {
+	t := time.NewTimer(c.opts.Grace)
+	defer t.Stop()
+	select {
+	case <-c.done:
+	case <-t.C:
+		c.Close()
+	}
+}
+
+func (c *Client) needsBlocking() bool {
+	for _, h := range c.opts.Hooks {
+		if h.Block {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+)
+
+// TestStartDoesNoWork holds what packages do before main: a regular expression
+// with classes of letters, or a table built of strings, costs every start of haft
+// milliseconds. Bytes are counted and not time, because they are the same on
+// every machine.
+func TestStartDoesNoWork(t *testing.T) {
+	exe := filepath.Join(t.TempDir(), "haft")
+	if out, err := exec.Command("go", "build", "-o", exe, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	cmd := exec.Command(exe, "--version")
+	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
+	var trace bytes.Buffer
+	cmd.Stderr = &trace
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	const one, all = 512 << 10, 2 << 20
+	total, packages := 0, 0
+	line := regexp.MustCompile(`^init (\S+) .* (\d+) bytes`)
+	for scan := bufio.NewScanner(&trace); scan.Scan(); {
+		m := line.FindStringSubmatch(scan.Text())
+		if m == nil {
+			continue
+		}
+		n, err := strconv.Atoi(m[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		packages, total = packages+1, total+n
+		if n > one {
+			t.Errorf("%s allocates %d bytes before main; make it when it is first needed", m[1], n)
+		}
+	}
+	if packages < 10 {
+		t.Fatalf("only %d packages in the trace: is its format a new one?", packages)
+	}
+	if total > all {
+		t.Errorf("packages allocate %d bytes before main, want at most %d", total, all)
+	}
+	t.Logf("%d packages allocate %d bytes before main", packages, total)
+}

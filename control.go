@@ -1,0 +1,145 @@
+package haft
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+
+	"github.com/haftdev/haft/wire"
+)
+
+// Answers of the command line.
+type (
+	// Info is what it offers: commands, models, agents.
+	Info = wire.InitializeReply
+	// MCPServerStatus is the state of an MCP server.
+	MCPServerStatus = wire.MCPServerStatus
+	// ContextUsage says what fills the model's context.
+	ContextUsage = wire.ContextUsage
+	// Usage says what the session has cost.
+	Usage = wire.UsageReply
+	// MCPChanges says what became of a change of MCP servers.
+	MCPChanges = wire.MCPSetServersReply
+	// Rewound says what a rewind changed or would change.
+	Rewound = wire.RewindFilesReply
+)
+
+// Info returns what the command line said it offers when it started.
+func (c *Client) Info() Info { return c.info }
+
+// Call makes any request of package wire; reply points to the type of its
+// answer, or is nil. The other methods are shorthands for it.
+func (c *Client) Call(ctx context.Context, r wire.Request, reply any) error {
+	return c.conn.Call(ctx, r, reply)
+}
+
+// ask is Call for an answer of a known type.
+func ask[Reply any](ctx context.Context, c *Client, r wire.Request) (Reply, error) {
+	var reply Reply
+	err := c.Call(ctx, r, &reply)
+	return reply, err
+}
+
+// Interrupt stops the running turn, whose result still comes. It returns the
+// ids of prompts that are still queued.
+func (c *Client) Interrupt(ctx context.Context) (queued []string, err error) {
+	reply, err := ask[wire.InterruptReply](ctx, c, &wire.Interrupt{})
+	return reply.StillQueued, err
+}
+
+// SetMode changes the permission mode.
+func (c *Client) SetMode(ctx context.Context, m Mode) error {
+	return c.Call(ctx, &wire.SetPermissionMode{Mode: string(m)}, nil)
+}
+
+// SetModel changes the model, "" to the default one, and returns its full name.
+func (c *Client) SetModel(ctx context.Context, name string) (string, error) {
+	reply, err := ask[wire.SetModelReply](ctx, c, &wire.SetModel{Model: name})
+	return reply.Model, err
+}
+
+// SetMaxThinkingTokens bounds thinking; nil means the model's default.
+func (c *Client) SetMaxThinkingTokens(ctx context.Context, n *int) error {
+	return c.Call(ctx, &wire.SetMaxThinkingTokens{MaxThinkingTokens: n}, nil)
+}
+
+// MCPStatus returns the state of all MCP servers.
+func (c *Client) MCPStatus(ctx context.Context) ([]MCPServerStatus, error) {
+	reply, err := ask[wire.MCPStatusReply](ctx, c, &wire.MCPStatus{})
+	return reply.MCPServers, err
+}
+
+// SetMCPServers replaces the MCP servers that this program brought, functions
+// included. Servers that are configured elsewhere stay.
+func (c *Client) SetMCPServers(ctx context.Context, servers map[string]MCPServer) (*MCPChanges, error) {
+	configs := map[string]json.RawMessage{}
+	for name, server := range servers {
+		config, err := mcpConfig(name, server)
+		if err != nil {
+			return nil, err
+		}
+		configs[name] = config
+	}
+	c.mu.Lock()
+	before := c.servers
+	c.servers = maps.Clone(servers) // before the request: its answer may need them
+	c.mu.Unlock()
+	reply, err := ask[MCPChanges](ctx, c, &wire.MCPSetServers{Servers: configs})
+	if err != nil {
+		c.mu.Lock()
+		c.servers = before
+		c.mu.Unlock()
+	}
+	return &reply, err
+}
+
+// ReconnectMCP connects to an MCP server again.
+func (c *Client) ReconnectMCP(ctx context.Context, server string) error {
+	return c.Call(ctx, &wire.MCPReconnect{ServerName: server}, nil)
+}
+
+// ToggleMCP switches an MCP server on or off.
+func (c *Client) ToggleMCP(ctx context.Context, server string, on bool) error {
+	return c.Call(ctx, &wire.MCPToggle{ServerName: server, Enabled: on}, nil)
+}
+
+// ContextUsage says what fills the model's context.
+func (c *Client) ContextUsage(ctx context.Context) (*ContextUsage, error) {
+	reply, err := ask[ContextUsage](ctx, c, &wire.GetContextUsage{})
+	return &reply, err
+}
+
+// Usage says what the session has cost.
+func (c *Client) Usage(ctx context.Context) (*Usage, error) {
+	reply, err := ask[Usage](ctx, c, &wire.GetUsage{SkipBehaviors: true})
+	return &reply, err
+}
+
+// Rewind takes the files back to where they were when the prompt with this id
+// (see [Client.Send]) was sent.
+func (c *Client) Rewind(ctx context.Context, prompt string) (*Rewound, error) {
+	reply, err := ask[Rewound](ctx, c, &wire.RewindFiles{UserMessageID: prompt})
+	return &reply, err
+}
+
+// PreviewRewind says what Rewind would do.
+func (c *Client) PreviewRewind(ctx context.Context, prompt string) (*Rewound, error) {
+	reply, err := ask[Rewound](ctx, c, &wire.RewindFiles{UserMessageID: prompt, DryRun: true})
+	return &reply, err
+}
+
+// ReadFile reads a file where the command line runs.
+func (c *Client) ReadFile(ctx context.Context, path string) (string, error) {
+	reply, err := ask[wire.ReadFileReply](ctx, c, &wire.ReadFile{Path: path})
+	return reply.Contents, err
+}
+
+// StopTask ends a task in the background.
+func (c *Client) StopTask(ctx context.Context, id string) error {
+	return c.Call(ctx, &wire.StopTask{TaskID: id}, nil)
+}
+
+// ApplySettings lays settings over those that hold.
+func (c *Client) ApplySettings(ctx context.Context, settings json.RawMessage) error {
+	return c.Call(ctx, &wire.ApplyFlagSettings{Settings: settings}, nil)
+}

@@ -1,0 +1,56 @@
+package haft
+
+import "github.com/haftdev/haft/wire"
+
+// deliver takes in a message. It runs in order and must not block.
+func (c *Client) deliver(m Message) {
+	switch m := m.(type) {
+	case *wire.KeepAlive, *wire.TranscriptMirror:
+		return
+	case *Result:
+		c.noteResult(m)
+	case *wire.SessionStateChanged:
+		c.noteState(m.State)
+		if m.SDKHostOnly {
+			return
+		}
+	}
+	c.inbox.put(m)
+}
+
+func (c *Client) noteResult(r *Result) {
+	c.mu.Lock()
+	c.last = r
+	c.mu.Unlock()
+	c.closeIfOver()
+}
+
+func (c *Client) noteState(state string) {
+	c.mu.Lock()
+	c.stateSeen, c.idle = true, state == wire.StateIdle
+	c.mu.Unlock()
+	c.closeIfOver()
+}
+
+// closeIfOver closes the input of a query when its run is over: at the result,
+// or where callbacks may still be wanted, when the session is idle after it.
+func (c *Client) closeIfOver() {
+	c.mu.Lock()
+	over := c.oneShot && c.last != nil && (!c.hasCallbacksLocked() || !c.stateSeen || c.idle)
+	c.mu.Unlock()
+	if over {
+		_ = c.link.CloseWrite() // closing again does nothing
+	}
+}
+
+func (c *Client) hasCallbacksLocked() bool {
+	if c.opts.CanUseTool != nil || len(c.opts.Hooks) > 0 || c.opts.Elicit != nil {
+		return true
+	}
+	for _, s := range c.servers {
+		if _, here := s.(*ToolServer); here {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,79 @@
+package haft_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
+
+// squeeze makes code comparable whatever its indentation.
+func squeeze(code string) string {
+	var b strings.Builder
+	for line := range strings.Lines(code) {
+		b.WriteString(strings.TrimSpace(line) + "\n")
+	}
+	return b.String()
+}
+
+func TestGuideShowsWhatIsCompiled(t *testing.T) {
+	page, err := os.ReadFile("docs/sdk.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile("example_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiled := squeeze(string(source))
+	blocks := goBlock.FindAllStringSubmatch(string(page), -1)
+	if len(blocks) < 10 {
+		t.Fatalf("the guide has only %d pieces of code", len(blocks))
+	}
+	for _, b := range blocks {
+		if !strings.Contains(compiled, squeeze(b[1])) {
+			t.Errorf("no example holds this code:\n%s", b[1])
+		}
+	}
+}
+
+// In the migration page, what the Go columns name must exist.
+func TestMigrationPageNamesWhatExists(t *testing.T) {
+	page, err := os.ReadFile("docs/migrate.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := declared(t)
+	names := regexp.MustCompile("`(?:haft|c)\\.([A-Z]\\w+)").FindAllStringSubmatch(string(page), -1)
+	options := regexp.MustCompile("(?m)\\| `([A-Z]\\w+)`[^|]*\\|$").FindAllStringSubmatch(string(page), -1)
+	if len(names) < 20 || len(options) < 10 {
+		t.Fatalf("found only %d names and %d options", len(names), len(options))
+	}
+	for _, m := range append(names, options...) {
+		if !regexp.MustCompile(`\b` + m[1] + `\b`).MatchString(source) {
+			t.Errorf("%s does not exist", m[1])
+		}
+	}
+}
+
+// declared returns the source of the package.
+func declared(t *testing.T) string {
+	t.Helper()
+	files, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, f := range files {
+		if strings.HasSuffix(f.Name(), ".go") && !strings.HasSuffix(f.Name(), "_test.go") {
+			raw, err := os.ReadFile(f.Name())
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.Write(raw)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,290 @@
+package crew_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/harness/crew"
+	"github.com/haftdev/haft/model/anthropic"
+	"github.com/haftdev/haft/model/script"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/sleep"
+	"github.com/haftdev/haft/tool/subagent"
+)
+
+// A rig is a crew whose model says what its agents' prompts ask for.
+type rig struct {
+	*crew.Crew
+	server *script.Server
+
+	mu     sync.Mutex
+	events []agent.Event
+	notes  []agent.Task
+	said   []string
+	ended  chan agent.Task
+}
+
+func newRig(t *testing.T, change func(*crew.Options)) *rig {
+	t.Helper()
+	server, err := script.Serve(&script.Options{Answer: answer, Keep: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	r := &rig{server: server, ended: make(chan agent.Task, 1000)}
+	client := anthropic.New(&anthropic.Options{BaseURL: server.URL()})
+	set := tool.NewSet(nil, []tool.Tool{sleep.New()}, nil, nil)
+	opts := &crew.Options{
+		Make: func(_ context.Context, s crew.Spec) (*crew.Made, error) {
+			a, err := agent.New(&agent.Options{Model: client, ModelName: "scripted", Tools: set, Agent: s.ID, AgentType: s.Kind})
+			return &crew.Made{Agent: a, Kind: s.Kind, Model: "scripted"}, err
+		},
+		Emit: func(ev agent.Event) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.events = append(r.events, ev)
+		},
+		Notify: func(k agent.Task) { r.ended <- k },
+		Say: func(s string) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.said = append(r.said, s)
+		},
+	}
+	if change != nil {
+		change(opts)
+	}
+	r.Crew = crew.New(opts)
+	t.Cleanup(r.Close)
+	return r
+}
+
+// answer does what the first prompt says: "work N" calls a tool N times, "hang"
+// never answers, "mute" says nothing, "fail" fails.
+func answer(r *script.Request) script.Turn {
+	first := r.FirstText()
+	var n int
+	switch {
+	case strings.Contains(r.LastText(), "Message from"):
+		return script.Turn{Blocks: []script.Block{{Text: "heard: " + r.LastText()}}}
+	case strings.HasPrefix(first, "hang"):
+		return script.Turn{Blocks: []script.Block{{Text: "so far"}, {Text: "never"}}, Fault: script.Fault{Break: script.Hang, After: 4}}
+	case strings.HasPrefix(first, "fail"):
+		return script.Turn{Fault: script.Fault{Status: 400, Type: "invalid_request_error", Message: "no"}}
+	case strings.HasPrefix(first, "mute"):
+		return script.Turn{Blocks: []script.Block{{Text: ""}}}
+	}
+	if _, err := fmt.Sscanf(first, "work %d", &n); err == nil && r.Turn < n {
+		return script.Turn{Blocks: []script.Block{{Text: "step"}, {Tool: "Sleep", Input: []byte(`{"duration_ms":1}`)}}}
+	}
+	return script.Turn{Blocks: []script.Block{{Text: "done: " + first}}}
+}
+
+func job(prompt string) subagent.Job {
+	return subagent.Job{Prompt: prompt, Description: prompt, Kind: "general-purpose", UseID: "toolu_1"}
+}
+
+func TestAnAgentWorksAndReports(t *testing.T) {
+	r := newRig(t, nil)
+	var progress []tool.AgentProgress
+	got := r.Run(t.Context(), job("work 2"), func(p tool.AgentProgress) { progress = append(progress, p) })
+	if got.Status != subagent.Completed || got.Text != "done: work 2" || got.ToolUses != 2 || got.Tools["Sleep"] != 2 || got.Tokens == 0 {
+		t.Errorf("%+v", got)
+	}
+	if len(progress) != 2 || progress[1].ToolUses != 2 {
+		t.Errorf("progress %+v", progress)
+	}
+}
+
+func TestHowWorkEnds(t *testing.T) {
+	r := newRig(t, func(o *crew.Options) { o.FirstToken, o.Idle = time.Second, 300*time.Millisecond })
+	for prompt, want := range map[string]subagent.Status{
+		"work 1": subagent.Completed, "fail": subagent.Failed, "hang": subagent.Stalled, "mute": subagent.Empty,
+	} {
+		t.Run(prompt, func(t *testing.T) {
+			got := r.Run(t.Context(), job(prompt), nil)
+			if got.Status != want {
+				t.Errorf("%+v", got)
+			}
+			if prompt == "hang" && !strings.Contains(got.Text, "so far") {
+				t.Errorf("what it had said is lost: %+v", got)
+			}
+			if want != subagent.Completed && want != subagent.Empty && got.Why == "" {
+				t.Errorf("it does not say why: %+v", got)
+			}
+		})
+	}
+}
+
+func TestFiftyAtOnceAndOneThatHangs(t *testing.T) {
+	r := newRig(t, func(o *crew.Options) { o.Idle = 4 * time.Second })
+	var wg sync.WaitGroup
+	reports := make([]subagent.Report, 51)
+	for i := range reports {
+		prompt := "work 3"
+		if i == 50 {
+			prompt = "hang"
+		}
+		wg.Go(func() { reports[i] = r.Run(t.Context(), job(prompt), nil) })
+	}
+	wg.Wait()
+	for i, got := range reports[:50] {
+		if got.Status != subagent.Completed || got.ToolUses != 3 {
+			t.Errorf("agent %d: %+v", i, got)
+		}
+	}
+	if reports[50].Status != subagent.Stalled {
+		t.Errorf("the one that hangs: %+v", reports[50])
+	}
+}
+
+func TestStopOneAndNobodyElse(t *testing.T) {
+	r := newRig(t, nil)
+	hung, err := r.Start(t.Context(), job("hang"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Start(t.Context(), job("work 2")); err != nil {
+		t.Fatal(err)
+	}
+	if k := <-r.ended; k.Status != "completed" {
+		t.Errorf("%+v", k)
+	}
+	if !r.Stop(hung.ID) {
+		t.Error("it is not there")
+	}
+	if k := <-r.ended; k.ID != hung.ID || k.Status != "stopped" {
+		t.Errorf("%+v", k)
+	}
+	if r.Stop("nobody") {
+		t.Error("nobody was stopped")
+	}
+}
+
+func TestTheEndOfTheCallStopsTheAgent(t *testing.T) {
+	r := newRig(t, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if got := r.Run(ctx, job("hang"), nil); got.Status != subagent.Cancelled {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestLimitsOfACrew(t *testing.T) {
+	r := newRig(t, func(o *crew.Options) { o.MaxRunning, o.MaxDepth = 2, 1 })
+	one, err := r.Start(t.Context(), job("hang"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	deeper := job("work 1")
+	deeper.Caller = one.ID
+	if got := r.Run(t.Context(), deeper, nil); got.Status != subagent.Failed || !strings.Contains(got.Why, "deeper than 1") {
+		t.Errorf("%+v", got)
+	}
+	if _, err := r.Start(t.Context(), job("hang")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Start(t.Context(), job("hang")); err == nil || !strings.Contains(err.Error(), "2 agents work already") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestTokensOfAnAgent(t *testing.T) {
+	r := newRig(t, func(o *crew.Options) { o.MaxTokens = 1 })
+	if got := r.Run(t.Context(), job("work 5"), nil); got.Status != subagent.Budget || got.Text == "" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestAMessageWakesAnAgent(t *testing.T) {
+	r := newRig(t, nil)
+	done := r.Run(t.Context(), job("work 1"), nil)
+	sent, err := r.Send(t.Context(), subagent.Message{To: done.ID, Text: "and now?"})
+	if err != nil || !sent.Woken {
+		t.Fatalf("%+v %v", sent, err)
+	}
+	if k := <-r.ended; !strings.Contains(k.Summary, "heard: ") || !strings.Contains(k.Summary, "and now?") {
+		t.Errorf("%+v", k)
+	}
+	if _, err := r.Send(t.Context(), subagent.Message{To: "nobody", Text: "?"}); err == nil || !strings.Contains(err.Error(), done.ID) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := r.Send(t.Context(), subagent.Message{From: done.ID, To: "main", Text: "hello"}); err != nil || len(r.said) != 1 {
+		t.Errorf("said %q, error %v", r.said, err)
+	}
+}
+
+func TestTeams(t *testing.T) {
+	r := newRig(t, nil)
+	member := job("hang")
+	member.Team, member.Name = "porting", "ada"
+	if _, err := r.Start(t.Context(), member); err == nil || !strings.Contains(err.Error(), "TeamCreate") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := r.NewTeam(t.Context(), "porting", ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Start(t.Context(), member); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Start(t.Context(), member); err == nil {
+		t.Error("two members have one name")
+	}
+	if sent, err := r.Send(t.Context(), subagent.Message{To: "ada", Text: "hi"}); err != nil || sent.Woken {
+		t.Errorf("%+v %v", sent, err)
+	}
+	stopped, err := r.EndTeam(t.Context(), "porting")
+	if err != nil || len(stopped) != 1 || stopped[0] != "ada" {
+		t.Errorf("stopped %q, error %v", stopped, err)
+	}
+	if k := <-r.ended; k.Status != "stopped" {
+		t.Errorf("%+v", k)
+	}
+}
+
+// TestMemoryOfAnAgent holds what an idle agent costs.
+func TestMemoryOfAnAgent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures")
+	}
+	const n = 50
+	r := newRig(t, func(o *crew.Options) { o.Keep = n })
+	r.Run(t.Context(), job("work 3"), nil) // what is made once
+	before := heap()
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() { r.Run(t.Context(), job("work 3"), nil) })
+	}
+	wg.Wait()
+	each := (heap() - before) / n
+	t.Logf("%d bytes each", each)
+	if each > 500<<10 {
+		t.Errorf("an agent keeps %d bytes, want at most 500 KB", each)
+	}
+	runtime.KeepAlive(r)
+}
+
+func heap() int64 {
+	for range 3 {
+		runtime.GC()
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+func TestLostAgentsAreNamed(t *testing.T) {
+	text := crew.Lost([]crew.Known{{ID: "a1", Kind: "Explore", Description: "find it", Running: true}, {ID: "a2", Status: subagent.Completed}})
+	if !strings.Contains(text, "a1 (Explore): find it") || strings.Contains(text, "a2") {
+		t.Errorf("%q", text)
+	}
+	if text := crew.Lost(nil); text != "" {
+		t.Errorf("%q", text)
+	}
+}

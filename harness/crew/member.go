@@ -1,0 +1,252 @@
+package crew
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/subagent"
+)
+
+// A member is one agent of a crew.
+type member struct {
+	crew  *Crew
+	id    string
+	job   subagent.Job
+	depth int
+	made  *Made
+	began time.Time
+
+	// Guarded by the crew's mu.
+	busy   bool
+	status subagent.Status
+
+	mu         sync.Mutex
+	background bool
+	cancel     context.CancelCauseFunc // of the work that goes on
+	halted     error                   // why there will be none
+	last       string                  // what it said last
+	lastTool   string
+	uses       int
+	tools      map[string]int
+	tokens     int64
+
+	spent map[string]model.Usage // of what the main conversation was told; only work uses it
+}
+
+// work takes the agent's turns to their end and reports. The place that it was
+// given is free afterwards.
+func (m *member) work(ctx context.Context, progress func(tool.AgentProgress)) subagent.Report {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	m.mu.Lock()
+	m.cancel = cancel
+	if m.halted != nil {
+		cancel(m.halted)
+	}
+	m.mu.Unlock()
+	watch := newWatchdog(m.crew.opts.FirstToken, m.crew.opts.Idle, func(err error) { cancel(err) })
+	defer watch.stop()
+	began := time.Now()
+	var res *agent.Result
+	for ev, err := range m.made.Agent.Run(ctx) {
+		if err != nil {
+			break
+		}
+		watch.see(ev)
+		m.see(ev, progress)
+		if r, ok := ev.(agent.Result); ok {
+			res = &r
+		}
+		if m.over() {
+			cancel(errTokens)
+		}
+	}
+	report := m.report(res, context.Cause(ctx))
+	report.Took = time.Since(began)
+	m.finish(report)
+	return report
+}
+
+// finish frees the place and tells that the work is over.
+func (m *member) finish(r subagent.Report) {
+	c := m.crew
+	m.close()
+	c.mu.Lock()
+	c.running--
+	m.busy, m.status = false, r.Status
+	c.touch(m.id)
+	c.mu.Unlock()
+	m.spend()
+	if t := m.task(&r); !t.Background { // of the others the crew tells the model, too
+		c.opts.Emit(agent.TaskChanged{Change: "ended", Task: t})
+	}
+	c.save()
+}
+
+// spend counts what was used since it was last counted.
+func (m *member) spend() {
+	if m.crew.opts.Spend == nil {
+		return
+	}
+	for name, u := range m.made.Agent.Usage() {
+		m.crew.opts.Spend(name, u.Usage.Minus(m.spent[name]))
+		if m.spent == nil {
+			m.spent = make(map[string]model.Usage)
+		}
+		m.spent[name] = u.Usage
+	}
+}
+
+// close ends what the agent has started.
+func (m *member) close() {
+	if m.made.Close != nil {
+		m.made.Close()
+	}
+}
+
+// halt stops the work, and any that would follow.
+func (m *member) halt(why error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.halted = why
+	if m.cancel != nil {
+		m.cancel(why)
+	}
+}
+
+// see takes in what the agent does, and passes on what front ends show of it.
+func (m *member) see(ev agent.Event, progress func(tool.AgentProgress)) {
+	switch ev := ev.(type) {
+	case agent.Said:
+		m.said(ev)
+		if ev.Block.Type == model.ToolUse {
+			m.tell(progress, ev.Block.Name)
+		}
+	case agent.Returned, agent.Denied, agent.Added, agent.Notice, agent.Retrying:
+	case agent.Called:
+		if ev.State != sched.Completed && ev.Progress == nil {
+			return
+		}
+	default:
+		return // its turns and their pieces are its own
+	}
+	m.crew.opts.Emit(ev)
+}
+
+func (m *member) said(ev agent.Said) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch ev.Block.Type {
+	case model.Text:
+		if ev.Error == nil {
+			m.last = ev.Block.Text
+		}
+	case model.ToolUse:
+		m.uses++
+		m.lastTool = ev.Block.Name
+		if m.tools == nil {
+			m.tools = make(map[string]int)
+		}
+		m.tools[ev.Block.Name]++
+	}
+	m.tokens = 0
+	for _, u := range m.made.Agent.Usage() {
+		m.tokens += u.Context()
+	}
+}
+
+// tell tells the call that waits how far the agent is, and the front ends.
+func (m *member) tell(progress func(tool.AgentProgress), activity string) {
+	t := m.task(nil)
+	if progress != nil {
+		progress(tool.AgentProgress{Agent: m.id, Activity: activity, ToolUses: t.ToolUses, Tokens: int(t.Tokens)})
+	}
+	m.crew.opts.Emit(agent.TaskChanged{Change: "progress", Task: t})
+}
+
+var errTokens = errors.New("it has used the tokens that an agent may use")
+
+func (m *member) over() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.crew.opts.MaxTokens > 0 && m.tokens > m.crew.opts.MaxTokens
+}
+
+// report says how the work ended. What was said so far is always part of it.
+func (m *member) report(res *agent.Result, cause error) subagent.Report {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := subagent.Report{
+		ID: m.id, Kind: m.made.Kind, Model: m.made.Model, Text: m.last, ToolUses: m.uses, Tools: maps.Clone(m.tools), Tokens: m.tokens,
+		Worktree: m.made.Worktree, Branch: m.made.Branch,
+	}
+	switch stall := (*stalledError)(nil); {
+	case errors.As(cause, &stall):
+		r.Status, r.Why = subagent.Stalled, cause.Error()
+	case errors.Is(cause, errTokens):
+		r.Status, r.Why = subagent.Budget, cause.Error()
+	case cause != nil:
+		r.Status, r.Why = subagent.Cancelled, cause.Error()
+	case res == nil:
+		r.Status, r.Why = subagent.Failed, "its turn ended without a result"
+	default:
+		m.conclude(&r, res)
+	}
+	return r
+}
+
+// conclude sorts the result of a turn that nobody stopped.
+func (m *member) conclude(r *subagent.Report, res *agent.Result) {
+	switch res.Reason {
+	case agent.Completed:
+		r.Status, r.Text = subagent.Completed, res.Text
+		if res.Text == "" {
+			r.Status, r.Text = subagent.Empty, m.last
+		}
+	case agent.MaxTurns, agent.BudgetExhausted, agent.TimeExhausted, agent.OutputExhausted:
+		r.Status, r.Why = subagent.Budget, "it came to its limit ("+string(res.Reason)+")"
+	case agent.AbortedStreaming, agent.AbortedTools:
+		r.Status, r.Why = subagent.Cancelled, "it was interrupted"
+	default:
+		r.Status, r.Why = subagent.Failed, reason(res)
+	}
+}
+
+func reason(res *agent.Result) string {
+	if res.Err != nil {
+		return res.Err.Error()
+	}
+	if len(res.Errors) > 0 {
+		return res.Errors[0]
+	}
+	return string(res.Reason)
+}
+
+// statuses are how front ends call the ends of an agent's work.
+var statuses = map[subagent.Status]string{subagent.Completed: "completed", subagent.Empty: "completed", subagent.Cancelled: "stopped"}
+
+// task is the agent as front ends see it; done is nil while it works.
+func (m *member) task(done *subagent.Report) agent.Task {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t := agent.Task{
+		ID: m.id, UseID: m.job.UseID, Type: "local_agent", Description: m.job.Description, Status: "running", Background: m.background,
+		AgentType: m.made.Kind, Prompt: m.job.Prompt, OutputFile: m.made.Output, Tokens: m.tokens, ToolUses: m.uses, LastTool: m.lastTool, Started: m.began,
+	}
+	if done == nil {
+		return t
+	}
+	t.Ended, t.Status = time.Now(), "failed"
+	if s, ok := statuses[done.Status]; ok {
+		t.Status = s
+	}
+	t.Summary = summary(m.job.Description, done)
+	return t
+}

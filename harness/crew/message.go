@@ -1,0 +1,180 @@
+package crew
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/subagent"
+)
+
+// main is the name of the main conversation.
+const main = "main"
+
+// Send brings a message to an agent. One that works hears it at its next
+// boundary; one that has finished works again.
+func (c *Crew) Send(_ context.Context, msg subagent.Message) (subagent.Sent, error) {
+	from := c.nameOf(msg.From)
+	text := fmt.Sprintf("Message from %s:\n%s", from, msg.Text)
+	if msg.To == main || msg.To == "team-lead" {
+		c.opts.Say(text)
+		return subagent.Sent{To: main}, nil
+	}
+	if msg.To == "*" {
+		return c.broadcast(msg, text)
+	}
+	m := c.find(msg.From, msg.To)
+	if m == nil {
+		return subagent.Sent{}, tool.Errorf("There is no agent %q in this session. There are: %s.", msg.To, strings.Join(c.names(), ", "))
+	}
+	woken, err := c.deliver(m, text)
+	return subagent.Sent{To: msg.To, Woken: woken}, err
+}
+
+func (c *Crew) broadcast(msg subagent.Message, text string) (subagent.Sent, error) {
+	c.mu.Lock()
+	var others []*member
+	team := ""
+	if sender := c.members[msg.From]; sender != nil {
+		team = sender.job.Team
+	}
+	for _, m := range c.members {
+		if m.id != msg.From && m.job.Team != "" && (team == "" || m.job.Team == team) {
+			others = append(others, m)
+		}
+	}
+	c.mu.Unlock()
+	for _, m := range others {
+		if _, err := c.deliver(m, text); err != nil {
+			return subagent.Sent{}, err
+		}
+	}
+	return subagent.Sent{To: fmt.Sprintf("%d agents", len(others))}, nil
+}
+
+// deliver sends a prompt to a member, and lets it work if it does not.
+func (c *Crew) deliver(m *member, text string) (woken bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m.busy {
+		m.made.Agent.Send(agent.Prompt{Content: []model.Block{model.TextOf(text)}})
+		return false, nil
+	}
+	if c.running >= c.opts.MaxRunning {
+		return false, tool.Errorf("%d agents work already, and no more may; wait for one to finish.", c.running)
+	}
+	m.mu.Lock()
+	m.halted, m.cancel, m.background = nil, nil, true
+	m.mu.Unlock()
+	m.busy = true
+	c.running++
+	c.touch(m.id)
+	m.made.Agent.Send(agent.Prompt{Content: []model.Block{model.TextOf(text)}})
+	c.beside(m)
+	return true, nil
+}
+
+// find looks for an agent by its id, or by its name in the sender's team.
+func (c *Crew) find(from, to string) *member {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m := c.members[to]; m != nil {
+		return m
+	}
+	team := ""
+	if sender := c.members[from]; sender != nil {
+		team = sender.job.Team
+	}
+	if m := c.named(team, to); m != nil {
+		return m
+	}
+	for _, m := range c.members { // the main conversation leads every team
+		if from == "" && m.job.Name == to {
+			return m
+		}
+	}
+	return nil
+}
+
+func (c *Crew) named(team, name string) *member {
+	for _, m := range c.members {
+		if m.job.Team == team && m.job.Name == name && name != "" {
+			return m
+		}
+	}
+	return nil
+}
+
+func (c *Crew) nameOf(id string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m := c.members[id]
+	switch {
+	case m == nil:
+		return main
+	case m.job.Name != "":
+		return m.job.Name
+	}
+	return id
+}
+
+func (c *Crew) names() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	names := []string{main}
+	for id, m := range c.members {
+		if m.job.Name != "" {
+			id = m.job.Name
+		}
+		names = append(names, id)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// NewTeam begins a team.
+func (c *Crew) NewTeam(_ context.Context, name, description string) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.teams[name]; ok {
+		return "", tool.Errorf("There is a team %q already.", name)
+	}
+	c.teams[name] = description
+	return name, nil
+}
+
+// EndTeam stops the members of a team.
+func (c *Crew) EndTeam(_ context.Context, name string) ([]string, error) {
+	c.mu.Lock()
+	if _, ok := c.teams[name]; !ok {
+		c.mu.Unlock()
+		return nil, tool.Errorf("There is no team %q.", name)
+	}
+	delete(c.teams, name)
+	var stopped []string
+	for _, m := range c.members {
+		if m.job.Team == name && m.busy {
+			stopped = append(stopped, m.job.Name)
+			defer m.halt(errStopped)
+		}
+	}
+	c.mu.Unlock()
+	slices.Sort(stopped)
+	return stopped, nil
+}
+
+// summary says in a line how the work of an agent ended.
+func summary(description string, r *subagent.Report) string {
+	s := fmt.Sprintf("Agent %q %s", description, r.Status)
+	if r.Why != "" {
+		s += ": " + r.Why
+	}
+	if r.Text != "" {
+		s += "\n" + r.Text
+	}
+	return s
+}

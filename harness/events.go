@@ -1,0 +1,89 @@
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/knowledge"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/tool/bash"
+	"github.com/haftdev/haft/tool/todo"
+)
+
+// emit tells the conversation what happens beside it; without one nobody is told.
+func (w *World) emit(ev agent.Event) {
+	if a := w.talk.Load(); a != nil {
+		a.Emit(ev)
+	}
+}
+
+// told tells the person what is wrong with what they wrote for models.
+func (w *World) told(problems []knowledge.Problem) {
+	for _, p := range problems {
+		w.emit(agent.Notice{Level: "warning", Text: p.String()})
+	}
+}
+
+func (w *World) todosChanged(name string, items []todo.Item) {
+	if name == "" {
+		w.emit(agent.Changed{What: agent.Todos, Value: items})
+	}
+	w.save(stateTodos+name, items)
+}
+
+// Names under which a session keeps what it is not told by its messages.
+const (
+	stateTodos  = "todos"  // followed by the sub-agent whose they are
+	stateAgents = "agents" // who was at work
+)
+
+// save writes a state of the session down.
+func (w *World) save(name string, value any) {
+	c := w.conversation.Load()
+	if c == nil {
+		return
+	}
+	raw, err := json.Marshal(value)
+	if err == nil {
+		err = c.Journal().Append(context.Background(), session.Entry{State: &session.State{Name: name, Value: raw}})
+	}
+	if err != nil {
+		w.emit(agent.Notice{Level: "warning", Text: "Write down the " + name + ": " + err.Error()})
+	}
+}
+
+// backgrounded tells that a command goes on beside the turn.
+func (w *World) backgrounded(t *shellrun.Task) {
+	w.emit(agent.TaskChanged{Change: "started", Task: command(t)})
+}
+
+// ended tells the model that a command in the background is over.
+func (w *World) ended(t *shellrun.Task) {
+	a := w.talk.Load()
+	if a == nil {
+		return
+	}
+	task := command(t)
+	task.Ended = time.Now()
+	word, sentence := bash.Ending(t)
+	task.Status, task.Summary = ends[word], sentence
+	a.Notify(task)
+}
+
+// ends are how commands end, as the wire spells it.
+var ends = map[string]string{"completed": "completed", "failed": "failed", "killed": "stopped"}
+
+// command is a command in the background as front ends see it.
+func command(t *shellrun.Task) agent.Task {
+	about := t.Description()
+	if about == "" {
+		about = t.Command()
+	}
+	return agent.Task{
+		ID: t.ID(), UseID: t.Tag(), Type: "local_bash", Description: about, Status: "running", Background: true,
+		OutputFile: t.Output().Path(), Started: t.Started(),
+	}
+}

@@ -1,0 +1,50 @@
+// Package harness puts haft together for one folder: what is set there and what
+// of it counts, the tools with the world they act on, the policy, the hooks.
+// Every front end opens one and adds what is its own: who is asked, what is
+// shown.
+//
+//	w, err := harness.Open(&harness.Options{Reexec: shellrun.Supervise()})
+//	defer w.Close()
+//
+// A World is safe for concurrent use.
+package harness
+
+import (
+	"github.com/haftdev/haft/hook"
+	"github.com/haftdev/haft/knowledge/agentdef"
+	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/shellrun"
+)
+
+// Options say which folder, and what the person adds to its settings. Nil means
+// all zero values.
+type Options struct {
+	// Dir is where the session works; "" means the working directory of this
+	// process.
+	Dir string
+	// Settings is a JSON object, or the path of a file, that adds to the settings.
+	Settings string
+	// Sources are the settings to read among user, project and local; nil means all.
+	Sources []settings.Source
+	// AddDirs are folders besides the project that tools may work in.
+	AddDirs []string
+	// Mode is the permission mode; "" means that of the settings.
+	Mode string
+	// Allowed and Disallowed are permission rules.
+	Allowed, Disallowed []string
+	// Tools are the only ones in the pool; nil means all.
+	Tools []string
+	// Bare keeps Bash, Read and Edit.
+	Bare bool
+	// Plugins are folders of plugins besides those that are found.
+	Plugins []string
+	// Agents are definitions that go before those of files.
+	Agents []agentdef.Definition
+	// Hooks run besides those of the settings.
+	Hooks []hook.Hook
+	// HookRan is told of every run of a hook; nil tells nobody. It must be safe for
+	// concurrent use and not block for long.
+	HookRan func(hook.Run)
+	// Reexec starts the supervisor of shell commands; see [shellrun.Supervise].
+	Reexec shellrun.Reexec
+}

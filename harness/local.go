@@ -1,0 +1,147 @@
+package harness
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	commands "github.com/haftdev/haft/knowledge/command"
+	"github.com/haftdev/haft/permission"
+)
+
+// Local answers one of haft's own commands that needs no model, such as /cost, in
+// words for the person. It reports false for a command that it does not know:
+// those that are about a screen are the front end's.
+func (c *Conversation) Local(name, args string) (text string, ok bool) {
+	switch name {
+	case "help":
+		return c.helpText(), true
+	case "context":
+		return c.contextText(), true
+	case "cost":
+		return c.CostText(), true
+	case "model":
+		return c.changeModel(args), true
+	case "permissions":
+		return c.permissionsText(args), true
+	case "agents":
+		return c.agentsText(), true
+	case "skills":
+		return c.skillsText(), true
+	case "tools":
+		return c.toolsText(), true
+	}
+	return "", false
+}
+
+func (c *Conversation) helpText() string {
+	return table(func(row func(...any)) {
+		for _, k := range c.World.Library.Commands.List().Commands {
+			row("/"+strings.TrimSpace(k.Name+" "+k.Hint), k.Description)
+		}
+	})
+}
+
+func (c *Conversation) contextText() string {
+	u := c.ContextUsage()
+	full := 0.0
+	if u.Window > 0 {
+		full = float64(u.Total) * 100 / float64(u.Window)
+	}
+	return fmt.Sprintf("The context of %s holds %d of %d tokens (%.0f%%).\n", u.Model, u.Total, u.Window, full) + table(func(row func(...any)) {
+		row("system prompt", u.System)
+		row("tools", u.Tools)
+		row("messages", u.Messages)
+		if u.CompactAt > 0 {
+			row("shortened at", u.CompactAt)
+		}
+	})
+}
+
+func (c *Conversation) changeModel(name string) string {
+	if name == "" {
+		return "The model is " + c.ContextUsage().Model + ". Choose another with /model NAME."
+	}
+	c.SetModel(c.Resolve(name))
+	return "The model is " + c.Resolve(name) + " from the next request on."
+}
+
+func (c *Conversation) permissionsText(mode string) string {
+	if mode != "" {
+		if err := c.SetMode(mode); err != nil {
+			return err.Error()
+		}
+	}
+	opts, err := c.World.Project.Policy()
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("The permission mode is %s (of %v).\n", c.World.Engine.Policy().Mode(), permission.Modes()) + table(func(row func(...any)) {
+		for _, r := range opts.Rules {
+			row(r.Behavior, r.Text, r.Origin)
+		}
+	})
+}
+
+func (c *Conversation) agentsText() string {
+	return table(func(row func(...any)) {
+		for _, d := range c.World.Library.Agents.List().Definitions {
+			row(d.Name, d.Description)
+		}
+	})
+}
+
+func (c *Conversation) skillsText() string {
+	list := c.World.Library.Skills.List().Skills
+	if len(list) == 0 {
+		return "There are no skills. They are folders with a SKILL.md in .claude/skills or .haft/skills, here or in your home folder."
+	}
+	return table(func(row func(...any)) {
+		for _, k := range list {
+			row(k.Name, k.Description)
+		}
+	})
+}
+
+func (c *Conversation) toolsText() string {
+	deferred := make(map[string]bool)
+	for _, t := range c.Tools().Deferred() {
+		deferred[t.Name] = true
+	}
+	return table(func(row func(...any)) {
+		for _, t := range c.Tools().All() {
+			note := ""
+			if deferred[t.Name] {
+				note = "found by ToolSearch"
+			}
+			row(t.Name, t.Source, note)
+		}
+	})
+}
+
+// table sets rows in columns.
+func table(fill func(row func(...any))) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fill(func(cells ...any) {
+		for i, cell := range cells {
+			if i > 0 {
+				fmt.Fprint(w, "\t")
+			}
+			fmt.Fprint(w, cell)
+		}
+		fmt.Fprintln(w)
+	})
+	w.Flush()
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// IsCommand reports whether a text is a command that somebody knows.
+func (w *World) IsCommand(text string) bool {
+	name, _, ok := commands.Line(text)
+	if !ok {
+		return false
+	}
+	_, err := w.Library.Commands.Find(name)
+	return err == nil
+}

@@ -1,0 +1,176 @@
+package harness
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/permission/ask"
+	"github.com/haftdev/haft/permission/audit"
+	"github.com/haftdev/haft/permission/trust"
+	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/workspace"
+	"github.com/haftdev/haft/workspace/guard"
+)
+
+// A Project is what is set for a folder. Its fields are not to be modified.
+type Project struct {
+	Dir, Home string
+	Settings  *settings.Settings // what the files say
+	Counts    *settings.Settings // what of it counts
+	Held      []trust.Held       // what does not, for want of trust
+	Folder    *trust.Folder      // nil if there is nowhere to keep trust
+	Guard     *guard.Guard
+	Library   *Library
+
+	opts  Options
+	files settings.Options
+}
+
+// OpenProject reads the settings of a folder and the project around it.
+func OpenProject(opts *Options) (*Project, error) {
+	p := new(Project)
+	if opts != nil {
+		p.opts = *opts
+	}
+	wd, err := filepath.Abs(p.opts.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("find the working directory: %w", err)
+	}
+	root, err := trust.FindRoot(wd)
+	if err != nil {
+		return nil, err
+	}
+	p.Dir = root.Path
+	p.Home, _ = os.UserHomeDir() // without one there are no user settings
+	p.files = settings.Options{Home: p.Home, Project: p.Dir, Flag: p.opts.Settings, Sources: p.opts.Sources}
+	if p.Settings, err = settings.Load(&p.files); err != nil {
+		return nil, err
+	}
+	if err := managedIntact(p.Settings); err != nil {
+		return nil, err
+	}
+	p.addPlugins()
+	if err := p.filter(); err != nil {
+		return nil, err
+	}
+	p.fillLibrary(wd)
+	return p, p.newGuard(wd)
+}
+
+// managedIntact refuses to go on without what an administrator has set: a file
+// that cannot be read may hold denials.
+func managedIntact(s *settings.Settings) error {
+	for _, problem := range s.Problems() {
+		if problem.Kind == settings.Skipped && problem.Source == settings.Managed {
+			return fmt.Errorf("the managed settings cannot be used; ask your administrator to mend them: %s", problem)
+		}
+	}
+	return nil
+}
+
+// Warn tells of settings files that do not count as a whole: what they deny is not
+// denied.
+func (p *Project) Warn(w io.Writer) {
+	for _, problem := range p.Settings.Problems() {
+		if problem.Kind == settings.Skipped {
+			fmt.Fprintf(w, "warning: %s; nothing in it counts, its denials neither\n", ask.Visible(problem.String()))
+		}
+	}
+}
+
+// WarnUntrusted tells what of the project does not count yet.
+func (p *Project) WarnUntrusted(w io.Writer) {
+	if p.Folder == nil {
+		return
+	}
+	if u := trust.NewUntrusted(p.Folder, slices.Concat(p.Held, p.HeldClaims())); u != nil {
+		fmt.Fprintf(w, "note: %s\n", ask.Visible(u.Error()))
+	}
+}
+
+// filter leaves out what the person has not agreed to. Where that cannot be
+// known, nothing of the project counts but what makes haft more careful.
+func (p *Project) filter() error {
+	path, err := trust.DefaultPath()
+	if err != nil {
+		p.Counts = trust.Without(p.Settings)
+		return nil
+	}
+	if p.Folder, err = trust.NewStore(path).Folder(p.Dir); err != nil {
+		return err
+	}
+	p.Counts, p.Held, err = p.Folder.Filter(p.Settings)
+	return err
+}
+
+func (p *Project) newGuard(cwd string) (err error) {
+	roots := []string{p.Dir}
+	var named []string
+	for _, d := range p.Counts.Directories() {
+		named = append(named, d.Text)
+	}
+	for _, dir := range append(named, p.opts.AddDirs...) {
+		if rest, ok := strings.CutPrefix(dir, "~/"); ok {
+			dir = filepath.Join(p.Home, rest)
+		} else if !filepath.IsAbs(dir) {
+			dir = filepath.Join(p.Dir, dir)
+		}
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			roots = append(roots, dir)
+		}
+	}
+	p.Guard, err = guard.New(&guard.Options{Roots: roots, Home: p.Home, Cwd: cwd, State: workspace.StateDir()})
+	return err
+}
+
+// Policy returns what the session's policy is made of.
+func (p *Project) Policy() (permission.Options, error) {
+	opts := permission.Options{Rules: append(permission.Rules(p.Counts), p.flagRules()...), Trusted: true, Guard: p.Guard, Home: p.Home}
+	mode, _ := p.Counts.Mode()
+	if p.opts.Mode != "" {
+		mode = settings.Text{Text: p.opts.Mode, Origin: commandLine}
+	}
+	var err error
+	if opts.Mode, err = permission.ParseMode(mode.Text); err != nil {
+		return opts, fmt.Errorf("%s: %w", mode.Origin, err)
+	}
+	if p.Counts.Disabled(string(opts.Mode)) {
+		opts.Mode = permission.Default
+	}
+	return opts, nil
+}
+
+// Target returns the settings file of a source, to keep rules in.
+func (p *Project) Target(source settings.Source) (settings.Target, error) {
+	return p.files.Target(source)
+}
+
+// commandLine is the origin of what was said when haft was started.
+var commandLine = settings.Origin{Source: settings.Flag}
+
+// flagRules are the rules of the command line.
+func (p *Project) flagRules() []permission.Rule {
+	var rules []permission.Rule
+	for _, text := range p.opts.Allowed {
+		rules = append(rules, permission.Rule{Text: text, Behavior: tool.Allow, Origin: commandLine})
+	}
+	for _, text := range p.opts.Disallowed {
+		rules = append(rules, permission.Rule{Text: text, Behavior: tool.Deny, Origin: commandLine})
+	}
+	return rules
+}
+
+// AuditLog is where this person's verdicts are written down.
+func (p *Project) AuditLog() (*audit.Log, error) {
+	if p.Home == "" {
+		return nil, errors.New("there is no home folder to keep the audit log in")
+	}
+	return audit.NewLog(filepath.Join(p.Home, ".haft", "audit.jsonl")), nil
+}

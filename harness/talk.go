@@ -1,0 +1,243 @@
+package harness
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/model/catalog"
+	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/bash"
+	"github.com/haftdev/haft/tool/task"
+	"github.com/haftdev/haft/tool/todo"
+)
+
+// TalkOptions say which conversation, and how it is led. Nil means all zero
+// values.
+type TalkOptions struct {
+	// Model is the name or alias of the model, Fallback that of the one to go on
+	// with when it is overloaded; "" means that of the settings or the environment,
+	// and none.
+	Model, Fallback string
+	// Client answers; nil means the one that the environment describes.
+	Client model.Model
+	// System replaces the system prompt; nil means haft's own, one empty string none
+	// at all. AppendSystem is added to either.
+	System       []string
+	AppendSystem string
+	// Limits bound a turn.
+	Limits agent.Limits
+	// Thinking, Effort and Betas are those of the requests.
+	Thinking *model.ThinkingOptions
+	Effort   string
+	Betas    []string
+	// Schema describes the structured answer that is wanted; nil means text.
+	Schema json.RawMessage
+
+	// Resume is the id of the session to go on with, at the message ResumeAt; ""
+	// means a new one, or the last one of this folder with Continue. Fork leaves
+	// it as it is and goes on in a new one. ID names a new one.
+	Resume, ResumeAt string
+	Continue, Fork   bool
+	ID               string
+	// Forget keeps the session in memory only.
+	Forget bool
+	// Title is what the session is called; "" leaves it.
+	Title string
+
+	// Person answers what the rules leave open; nil means that nobody does.
+	// Interactive says that a person can be asked questions.
+	Person      sched.Asker
+	Interactive bool
+	// MCP are servers besides those of the settings.
+	MCP MCPOptions
+	// Version is written into the session.
+	Version string
+}
+
+// A Conversation is a world and an agent that works in it.
+type Conversation struct {
+	*agent.Agent
+	World *World
+	// Provider is who answers, and KeySource where its key comes from.
+	Provider, KeySource string
+
+	journal atomic.Pointer[session.Session]
+	opts    agent.Options // what agents that work for it begin with
+	servers *servers
+	first   sync.Once
+	small   string // a quick and cheap model of the same provider; "" if none is known
+}
+
+// Talk begins or resumes a conversation. Closing it closes the world.
+func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error) {
+	var opts TalkOptions
+	if o != nil {
+		opts = *o
+	}
+	c := &Conversation{World: w}
+	if err := c.connect(&opts); err != nil {
+		return nil, err
+	}
+	journal, err := w.openSession(ctx, &opts)
+	if err != nil {
+		return nil, err
+	}
+	c.journal.Store(journal)
+	if dir := journal.Dir(); dir != "" {
+		w.Tasks = task.NewStore(filepath.Join(dir, "tasks"), nil)
+	}
+	w.Todos = todo.NewList(&todo.ListOptions{Changed: w.todosChanged, Items: map[string][]todo.Item{"": state[[]todo.Item](journal.Restored(), stateTodos)}})
+	w.Answer = c.readsPages(opts.Client)
+	if c.Agent, err = c.newAgent(&opts); err != nil {
+		return nil, errors.Join(err, journal.Close())
+	}
+	w.talk.Store(c.Agent)
+	w.conversation.Store(c)
+	if err := c.openServers(&opts); err != nil {
+		return nil, errors.Join(err, journal.Close())
+	}
+	return c, nil
+}
+
+// openSession finds or begins the session.
+func (w *World) openSession(ctx context.Context, o *TalkOptions) (*session.Session, error) {
+	store, dir := session.Open(""), w.Shell.Dir("")
+	id := o.Resume
+	if o.Continue && id == "" {
+		var err error
+		if id, err = store.Latest(dir); err != nil && !errors.Is(err, session.ErrNotFound) {
+			return nil, err
+		}
+	}
+	switch {
+	case id != "":
+		return store.Resume(ctx, id, &session.ResumeOptions{At: o.ResumeAt, Fork: o.Fork, NewID: o.ID, Cwd: dir, Version: o.Version})
+	case o.Forget:
+		return session.Memory(cmp.Or(o.ID, session.NewUUID())), nil
+	}
+	return store.Create(ctx, &session.CreateOptions{ID: o.ID, Cwd: dir, Version: o.Version})
+}
+
+// newAgent makes the agent of the conversation.
+func (c *Conversation) newAgent(o *TalkOptions) (*agent.Agent, error) {
+	w, restored := c.World, c.Journal().Restored()
+	audit, err := w.Audit()
+	if err != nil {
+		return nil, err
+	}
+	mode := w.Engine.Policy().Mode()
+	session := &tool.Session{Interactive: o.Interactive, Mode: string(mode), Flags: map[string]bool{bash.BackgroundFlag: true}}
+	w.Calls = w.Nested(w.aside(o, audit))
+	tools := w.Set(session)
+	source := "startup"
+	if restored.Messages > 0 {
+		source = "resume"
+	}
+	c.opts = agent.Options{
+		Model: o.Client, ModelName: o.Model, System: w.system(o, tools), Facts: w.facts(once(lostAgents(restored))).Tell, Carry: w.carry,
+		Tools: tools, Person: o.Person, Permissions: permissions{w.Engine}, Mode: string(mode), Hooks: w.Hooks,
+		Sched: sched.Options{
+			Judge: w.Engine, Hooks: w.Hooks, Askers: []sched.Asker{w.Hooks}, Recorder: audit, Output: Results(),
+		},
+		Journal: c.Journal(), History: restored.History, Revealed: state[[]string](restored, "revealed"), Source: source, Renew: c.renew(o),
+		Limits: o.Limits, Thinking: o.Thinking, Effort: o.Effort, Betas: o.Betas, Structured: o.Schema,
+		Context: agent.Context{Window: func(name string) int64 { return int64(catalog.Lookup(name).Context) }},
+		Cost:    func(name string, u model.Usage) (float64, bool) { return catalog.Lookup(name).Cost(u) },
+	}
+	return agent.New(&c.opts)
+}
+
+// state is what a session that is resumed knows under a name; the zero value if it
+// knows nothing.
+func state[T any](r *session.Restored, name string) (v T) {
+	_ = json.Unmarshal(r.States[name], &v) // what cannot be read is not known
+	return v
+}
+
+// renew begins the session that follows a clearing of the conversation.
+func (c *Conversation) renew(o *TalkOptions) func(context.Context) (agent.Journal, error) {
+	return func(ctx context.Context) (agent.Journal, error) {
+		next, err := c.World.openSession(ctx, &TalkOptions{Forget: o.Forget, Version: o.Version})
+		if err != nil {
+			return nil, err
+		}
+		return next, c.journal.Swap(next).Close()
+	}
+}
+
+// once tells something the first time that it is asked.
+func once(text string) func(context.Context, bool) []string {
+	return func(context.Context, bool) (facts []string) {
+		if text != "" {
+			facts, text = []string{text}, ""
+		}
+		return facts
+	}
+}
+
+// Journal is the session on the disk; clearing the conversation begins another.
+func (c *Conversation) Journal() *session.Session { return c.journal.Load() }
+
+// Dir is where the conversation works.
+func (c *Conversation) Dir() string { return c.World.Shell.Dir("") }
+
+// ThinkingTokens bounds thinking: nil leaves it to the model, 0 turns it off.
+func ThinkingTokens(n *int, display string) *model.ThinkingOptions {
+	switch {
+	case n == nil:
+		return nil
+	case *n == 0:
+		return &model.ThinkingOptions{Mode: "disabled"}
+	}
+	return &model.ThinkingOptions{Mode: "enabled", Budget: *n, Display: display}
+}
+
+// CostText says what the session has cost, for people.
+func (c *Conversation) CostText() string {
+	usd, unknown := 0.0, false
+	for _, u := range c.Usage() {
+		usd += u.Cost
+		unknown = unknown || u.Unpriced
+	}
+	if unknown {
+		return fmt.Sprintf("This session has cost $%.4f, and what a model without a known price costs.", usd)
+	}
+	return fmt.Sprintf("This session has cost $%.4f.", usd)
+}
+
+// StopTask ends a command in the background, or an agent.
+func (c *Conversation) StopTask(_ context.Context, id string) error {
+	if c.World.crew.Stop(id) {
+		return nil
+	}
+	task, ok := c.World.host.Task(id)
+	if !ok {
+		return fmt.Errorf("there is no task %q", id)
+	}
+	task.Stop()
+	return nil
+}
+
+// Run takes up what is queued; see [agent.Agent.Run]. The first one waits for MCP
+// servers, if it is to.
+func (c *Conversation) Run(ctx context.Context) iter.Seq2[agent.Event, error] {
+	c.first.Do(func() { c.awaitServers(ctx) })
+	return c.Agent.Run(ctx)
+}
+
+// Close ends the conversation and everything it has started.
+func (c *Conversation) Close(ctx context.Context) error {
+	c.Agent.Close(ctx, "other")
+	return errors.Join(c.servers.close(), c.World.Close(), c.Journal().Close())
+}

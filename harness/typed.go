@@ -1,0 +1,45 @@
+package harness
+
+import (
+	"context"
+	"errors"
+
+	commands "github.com/haftdev/haft/knowledge/command"
+	"github.com/haftdev/haft/knowledge/prompt"
+	"github.com/haftdev/haft/tool"
+)
+
+// Typed is a command that a person typed.
+type Typed struct {
+	Command   commands.Command
+	Arguments string
+	// Text is what the model reads in its place; "" for haft's own commands, which
+	// whoever shows the conversation carries out.
+	Text string
+	// Change is what the command changes for what follows; nil: nothing.
+	Change *tool.Change
+}
+
+// Typed reads what a person typed. It reports false for text that is no command,
+// or one that nobody knows, which goes to the model as it is. An error means that
+// the command needs something which was not allowed or did not work.
+func (w *World) Typed(ctx context.Context, text string) (t Typed, ok bool, err error) {
+	name, args, ok := commands.Line(text)
+	if !ok {
+		return Typed{}, false, nil
+	}
+	c, err := w.Library.Commands.Find(name)
+	if err != nil {
+		return Typed{}, false, nil
+	}
+	t = Typed{Command: c, Arguments: args}
+	t.Text, err = c.Prompt(ctx, prompt.Use{Arguments: args, Dir: w.Shell.Dir("")}, w.Calls)
+	var none *commands.NoPrompt
+	if errors.As(err, &none) {
+		return t, true, nil
+	}
+	if err == nil && (len(c.Allow) > 0 || c.Model != "") {
+		t.Change = &tool.Change{Allow: c.Allow, Model: c.Model}
+	}
+	return t, true, err
+}

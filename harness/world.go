@@ -1,0 +1,175 @@
+package harness
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/harness/crew"
+	"github.com/haftdev/haft/hook"
+	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/permission/shell"
+	"github.com/haftdev/haft/search"
+	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/bash"
+	"github.com/haftdev/haft/tool/builtin"
+	"github.com/haftdev/haft/tool/task"
+	"github.com/haftdev/haft/tool/todo"
+	"github.com/haftdev/haft/workspace"
+)
+
+// A World is a project with everything that tools act on, and the policy that
+// judges them. Nothing is started or read before a tool needs it.
+type World struct {
+	*Project
+	builtin.World
+	Engine *permission.Engine
+	Hooks  *hook.Runner
+	host   *shellrun.Host
+	talk   atomic.Pointer[agent.Agent] // what is told of the world's events
+
+	conversation atomic.Pointer[Conversation] // that agents work for
+	crew         *crew.Crew
+	sets         sets
+}
+
+// Open opens the project around a folder.
+func Open(o *Options) (*World, error) {
+	p, err := OpenProject(o)
+	if err != nil {
+		return nil, err
+	}
+	opts, err := p.Policy()
+	if err != nil {
+		return nil, err
+	}
+	w := &World{Project: p}
+	if w.Files, err = workspace.Open(p.Dir, &workspace.Options{Add: p.Guard.Roots()[1:], Home: p.Home}); err != nil {
+		return nil, err
+	}
+	environ, pass := p.environment()
+	w.host = shellrun.NewHost(&shellrun.Options{Reexec: p.opts.Reexec, Environ: environ, EnvNames: pass, Spool: spool(), OnBackground: w.backgrounded, OnEnd: w.ended})
+	w.Shell = bash.New(w.host, &bash.Options{
+		Dir: p.Guard.Cwd(), Environ: environ, ReadOnly: p.readOnly, Hardening: p.hardening, Edit: builtin.SedEdits(w.Files),
+		KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.Counts.Flag("bash", "endAtTimeout"),
+	})
+	w.World.Search = search.New(nil)
+	w.World.Dir = func() string { return w.Shell.Dir("") }
+	opts.Dir, opts.Commands = w.Shell.Dir, shell.OS{}
+	w.Engine = permission.NewEngine(opts)
+	w.Mode = func() string { return string(w.Engine.Policy().Mode()) }
+	w.Hooks = hook.New(append(hook.FromSettings(p.Counts.Hooks()), p.opts.Hooks...), &hook.Options{
+		Project: p.Dir,
+		Common: func(agent string) hook.Common {
+			return hook.Common{Cwd: w.Shell.Dir(agent), PermissionMode: string(w.Engine.Policy().Mode())}
+		},
+		Check:  p.stillTrusted,
+		Report: p.opts.HookRan,
+		Match: func(rule string, t *tool.Tool, c *tool.Call) (bool, error) {
+			return w.Engine.Policy().Matches(rule, t, c)
+		},
+	})
+	w.crew = w.newCrew()
+	w.Crew = w.crew
+	w.Tasks = p.tasks()
+	w.Todos = todo.NewList(&todo.ListOptions{Changed: w.todosChanged})
+	if w.Web, err = p.web(); err != nil {
+		return nil, err
+	}
+	if w.SearchWeb, err = p.searchWeb(); err != nil {
+		return nil, err
+	}
+	w.Skills, w.MaySkill = p.Library.Skills, w.mayUse("Skill", "skill")
+	w.Commands, w.MayCommand = p.Library.Commands, w.mayUse("SlashCommand", "command")
+	w.Readable = func(path string) bool { return w.Engine.Policy().MayRead(path) }
+	return w, nil
+}
+
+// Close ends every command and gives back what is held open.
+func (w *World) Close() error {
+	w.crew.Close()
+	w.Hooks.Close()
+	return errors.Join(w.host.Close(), w.World.Search.Close(), w.Files.Close())
+}
+
+// Set assembles the pool as a session would.
+func (w *World) Set(session *tool.Session) *tool.Set { return w.assemble(session, nil) }
+
+func (w *World) assemble(session *tool.Session, foreign []tool.Tool) *tool.Set {
+	opts := tool.SetOptions{Only: w.opts.Tools, Denied: w.denied}
+	if w.opts.Bare {
+		opts.Only = builtin.Bare()
+	}
+	return tool.NewSet(session, w.Tools(), foreign, &opts)
+}
+
+// denied reports whether a rule denies every call of a tool: then the model need
+// not know of it.
+func (w *World) denied(t *tool.Tool) bool { return w.Engine.Policy().Denies(t) }
+
+// tasks are those of this project outside of sessions, which have their own.
+func (p *Project) tasks() *task.Store {
+	sum := sha256.Sum256([]byte(p.Dir))
+	return task.NewStore(filepath.Join(workspace.StateDir(), "tasks", hex.EncodeToString(sum[:16])), nil)
+}
+
+// stillTrusted looks again at what a project's hook would run: a tool may have
+// changed the script since the session began.
+func (p *Project) stillTrusted(h *hook.Hook) error {
+	if h.Func != nil || p.Folder == nil {
+		return nil // it is the program's own, or nothing of the project counts at all
+	}
+	now, _, err := p.Folder.Filter(p.Settings)
+	if err != nil {
+		return err
+	}
+	for _, counting := range hook.FromSettings(now.Hooks()) {
+		if counting.Origin == h.Origin && counting.Event == h.Event && counting.Command == h.Command && counting.URL == h.URL {
+			return nil
+		}
+	}
+	return errors.New("what it runs has changed since it was trusted; look at it and trust it again with: haft trust")
+}
+
+// environment is that of this process with what the settings add, and the names
+// of it that shell commands inherit beside the usual ones.
+func (p *Project) environment() (environ, pass []string) {
+	environ = os.Environ()
+	for _, v := range p.Counts.Env() {
+		environ = append(environ, v.Name+"="+v.Text.Text)
+		pass = append(pass, v.Name)
+	}
+	for _, name := range p.Counts.PassEnv() {
+		pass = append(pass, name.Text)
+	}
+	return environ, pass
+}
+
+// readOnly reports whether a command was shown to change nothing.
+func (p *Project) readOnly(command, dir string) bool {
+	return shell.Analyze(command, p.shellOptions(dir)).ReadOnly
+}
+
+// hardening is the environment in which that holds.
+func (p *Project) hardening(dir string) []string {
+	env, _ := shell.Hardening(p.shellOptions(dir))
+	return env
+}
+
+func (p *Project) shellOptions(dir string) *shell.Options {
+	return &shell.Options{Cwd: dir, Home: p.Home, Roots: p.Guard.Roots(), FS: shell.OS{}}
+}
+
+// spool keeps long outputs of commands where Results keeps long results.
+func spool() *shellrun.SpoolOptions {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return nil
+	}
+	return &shellrun.SpoolOptions{Dir: filepath.Join(cache, "haft", "shell")}
+}

@@ -1,0 +1,55 @@
+package headless
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/harness"
+	"github.com/haftdev/haft/model"
+)
+
+// nextTyped takes the first of what waits behind a command.
+func (s *server) nextTyped() (p agent.Prompt, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.typed) == 0 {
+		return p, false
+	}
+	p = s.typed[0]
+	s.typed = s.typed[1:]
+	return p, true
+}
+
+// command carries out a command that the program sent, or sends what it stands
+// for to the model.
+func (s *server) command(ctx context.Context, talk *harness.Conversation, p agent.Prompt) {
+	typed, ok, err := talk.World.Typed(ctx, text(p))
+	switch {
+	case !ok:
+		talk.Send(p)
+	case err != nil:
+		s.local(p, typed.Command.Name, fmt.Sprintf("/%s could not be used: %v", typed.Command.Name, err))
+	case typed.Text != "":
+		p.Content = []model.Block{model.TextOf(typed.Text)}
+		p.Change = typed.Change
+		talk.Send(p)
+	case typed.Command.Name == "compact":
+		talk.Compact(typed.Arguments)
+	case typed.Command.Name == "clear":
+		talk.Clear()
+	default:
+		answer, ok := talk.Local(typed.Command.Name, typed.Arguments)
+		if !ok {
+			answer = fmt.Sprintf("/%s needs a screen; it means nothing here.", typed.Command.Name)
+		}
+		s.local(p, typed.Command.Name, answer)
+	}
+}
+
+// local tells a program the answer to a command that no model was asked about.
+func (s *server) local(p agent.Prompt, name, answer string) {
+	s.tell.turnStarted(agent.TurnStarted{Prompts: []agent.Prompt{p}, Model: s.opened().ContextUsage().Model, Mode: string(s.opened().World.Engine.Policy().Mode()), Tools: s.opened().Tools()})
+	s.tell.said(agent.Said{MessageID: newUUID(), Model: "<synthetic>", Block: model.TextOf(answer)})
+	s.tell.result(agent.Result{Reason: agent.Completed, Text: answer, Command: name, Prompts: []agent.Prompt{p}, Total: s.opened().Usage()})
+}

@@ -1,0 +1,184 @@
+package headless
+
+import (
+	"cmp"
+	"encoding/base64"
+	"fmt"
+	"os"
+	"path/filepath"
+	"unicode/utf8"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/harness"
+	"github.com/haftdev/haft/knowledge/command"
+	"github.com/haftdev/haft/model/catalog"
+	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/wire"
+)
+
+// facts are what every turn begins with.
+func (s *server) facts(ev agent.TurnStarted) *wire.Init {
+	talk := s.opened()
+	init := &wire.Init{
+		Cwd: talk.Dir(), Model: ev.Model, PermissionMode: ev.Mode, APIKeySource: talk.KeySource, ClaudeCodeVersion: s.opts.Version,
+		OutputStyle: "default", Betas: s.opts.Talk.Betas, Capabilities: []string{"interrupt_receipt"},
+		AdditionalDirectories: talk.World.Guard.Roots()[1:], FastModeState: "off",
+	}
+	for _, t := range ev.Tools.All() {
+		init.Tools = append(init.Tools, announced(t))
+	}
+	for _, c := range s.commands(talk) {
+		init.SlashCommands = append(init.SlashCommands, c.Name)
+	}
+	for _, a := range s.agents(talk) {
+		init.Agents = append(init.Agents, a.Name)
+	}
+	for _, k := range talk.World.Library.Skills.List().Skills {
+		init.Skills = append(init.Skills, k.Name)
+	}
+	for _, p := range talk.World.Library.Plugins {
+		init.Plugins = append(init.Plugins, wire.Plugin{Name: p.Name, Path: p.Dir, Version: p.Version})
+	}
+	return init
+}
+
+// announced is a tool's name in the list of tools, where one keeps its older name.
+func announced(t *tool.Tool) string {
+	if t.Name == "Agent" {
+		return "Task"
+	}
+	return t.Name
+}
+
+// commands are what can be typed after a slash.
+func (s *server) commands(talk *harness.Conversation) wire.List[wire.Command] {
+	var list wire.List[wire.Command]
+	for _, c := range talk.World.Library.Commands.List().Commands {
+		list = append(list, wire.Command{Name: c.Name, Description: c.Description, ArgumentHint: c.Hint, Builtin: c.Origin == command.Builtin})
+	}
+	return list
+}
+
+// agents are those that work can be given to.
+func (s *server) agents(talk *harness.Conversation) wire.List[wire.AgentInfo] {
+	var list wire.List[wire.AgentInfo]
+	for _, d := range talk.World.Library.Agents.List().Definitions {
+		list = append(list, wire.AgentInfo{Name: d.Name, Description: d.Description, Model: d.Model})
+	}
+	return list
+}
+
+// models are those that have a short name.
+func models() wire.List[wire.ModelInfo] {
+	var list wire.List[wire.ModelInfo]
+	for _, alias := range []string{"default", "opus", "sonnet", "haiku"} {
+		name := catalog.Default
+		if alias != "default" {
+			name = catalog.Resolve(alias)
+		}
+		m := catalog.Lookup(name)
+		list = append(list, wire.ModelInfo{
+			Value: alias, ResolvedModel: name, DisplayName: cmp.Or(m.Name, name), Description: fmt.Sprintf("%d tokens of context", m.Context),
+			SupportsEffort: m.Effort != "", SupportsAdaptiveThinking: m.Thinking == catalog.Adaptive,
+		})
+	}
+	return list
+}
+
+// contextUsage says what fills the context.
+func (s *server) contextUsage(talk *harness.Conversation) wire.ContextUsage {
+	c := talk.ContextUsage()
+	u := wire.ContextUsage{
+		TotalTokens: int(c.Total), MaxTokens: int(c.Window), RawMaxTokens: int(c.Window), Model: c.Model,
+		AutoCompactThreshold: int(c.CompactAt), IsAutoCompactEnabled: c.CompactAt > 0,
+	}
+	if c.Window > 0 {
+		u.Percentage = float64(c.Total) * 100 / float64(c.Window)
+	}
+	for _, p := range []struct {
+		id, name string
+		tokens   int64
+	}{{"system_prompt", "System prompt", c.System}, {"tools", "Tools", c.Tools}, {"messages", "Messages", c.Messages}, {"free", "Free space", max(0, c.Window-c.Total)}} {
+		u.Categories = append(u.Categories, wire.ContextCategory{ID: p.id, Name: p.name, Tokens: int(p.tokens), Color: "inactive"})
+	}
+	return u
+}
+
+func (s *server) usage(talk *harness.Conversation) wire.UsageReply {
+	models, cost := s.tell.modelUsage(talk.Usage())
+	return wire.UsageReply{Session: wire.SessionUsage{TotalCostUSD: cost, ModelUsage: models}}
+}
+
+// readFile reads a file as the Read tool would be allowed to.
+func (s *server) readFile(talk *harness.Conversation, r *wire.ReadFile) (any, error) {
+	path := r.Path
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(talk.Dir(), path)
+	}
+	if !talk.World.Readable(path) {
+		return nil, fmt.Errorf("read %s: a rule denies it", path)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("read %s: it is not a file", path)
+	}
+	limit := int64(r.MaxBytes)
+	if limit <= 0 {
+		limit = maxFile
+	}
+	raw, truncated, err := head(path, min(limit, maxFile))
+	if err != nil {
+		return nil, err
+	}
+	reply := wire.ReadFileReply{AbsPath: path, Truncated: truncated, Contents: string(raw), Lossy: !utf8.Valid(raw)}
+	if r.Encoding == "base64" {
+		reply.Contents, reply.Encoding, reply.Lossy = base64.StdEncoding.EncodeToString(raw), "base64", false
+	}
+	return reply, nil
+}
+
+const maxFile = 32 << 20
+
+// settings are those that hold, as far as a program can use them.
+func (s *server) settings(talk *harness.Conversation) any {
+	var files []string
+	for _, f := range talk.World.Settings.Files() {
+		files = append(files, f.Path)
+	}
+	return map[string]any{"files": files, "permissionMode": talk.World.Engine.Policy().Mode(), "project": talk.World.Project.Dir}
+}
+
+func (s *server) permissionRules(talk *harness.Conversation) any {
+	type rule struct {
+		Behavior string `json:"behavior"`
+		Rule     string `json:"rule"`
+		Source   string `json:"source"`
+	}
+	list := []rule{}
+	opts, err := talk.World.Project.Policy()
+	if err != nil {
+		return map[string]any{"rules": list}
+	}
+	for _, r := range opts.Rules {
+		list = append(list, rule{r.Behavior.String(), r.Text, r.Origin.Source.String()})
+	}
+	return map[string]any{"rules": list, "modes": permission.Modes()}
+}
+
+func (s *server) hooksListing(talk *harness.Conversation) any {
+	type listed struct {
+		Event   string `json:"event"`
+		Matcher string `json:"matcher,omitempty"`
+		Command string `json:"command,omitempty"`
+		URL     string `json:"url,omitempty"`
+	}
+	list := []listed{}
+	for _, h := range talk.World.Counts.Hooks() {
+		list = append(list, listed{h.Event, h.Matcher, h.Command, h.URL})
+	}
+	return map[string]any{"hooks": list}
+}

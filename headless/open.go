@@ -1,0 +1,218 @@
+package headless
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/harness"
+	"github.com/haftdev/haft/hook"
+	"github.com/haftdev/haft/knowledge/agentdef"
+	"github.com/haftdev/haft/model/catalog"
+	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/wire"
+)
+
+// initialize opens the conversation and says what it has. A program that
+// initializes again is told again, and what runs beside the turn.
+func (s *server) initialize(r *wire.Initialize) (any, error) {
+	again := s.opened() != nil
+	s.begin(s.context, r)
+	talk := s.opened()
+	if talk == nil {
+		return nil, errors.New("the conversation could not be opened; the result says why")
+	}
+	if again {
+		s.tell.send(s.tell.backgroundTasks())
+	}
+	return wire.InitializeReply{
+		Commands: s.commands(talk), Agents: s.agents(talk), OutputStyle: "default", AvailableOutputStyles: wire.List[string]{"default"},
+		Models: models(), Account: wire.Account{APIKeySource: talk.KeySource, TokenSource: talk.KeySource, APIProvider: talk.Provider},
+		PID: os.Getpid(), ClaudeCodeVersion: s.opts.Version, CurrentPermissionMode: string(talk.World.Engine.Policy().Mode()),
+		SessionState: s.tell.doing(), HookOnFailureSupported: true, FastModeState: "off",
+	}, nil
+}
+
+// open assembles the conversation that flags and initialize describe.
+func (s *server) open(ctx context.Context, init *wire.Initialize) (*harness.Conversation, error) {
+	h, t := s.opts.Harness, s.opts.Talk
+	if init != nil {
+		h.Hooks = slices.Concat(h.Hooks, s.callbacks(init.Hooks))
+		if init.SystemPrompt != nil {
+			t.System = init.SystemPrompt
+		}
+		if init.AppendSystemPrompt != "" {
+			t.AppendSystem = init.AppendSystemPrompt
+		}
+		if len(init.JSONSchema) > 0 {
+			t.Schema = init.JSONSchema
+		}
+		t.Title = init.Title
+		h.Agents = slices.Concat(h.Agents, definitions(init.Agents))
+		s.tell.texts = init.ForwardSubagentText != nil && *init.ForwardSubagentText
+	}
+	h.HookRan = s.hookRan
+	asker := &hostAsker{call: s.conn.Call, states: s.waits, update: s.updatePermissions, warn: s.warn}
+	if s.opts.AskHost {
+		t.Person, t.Interactive = asker, true
+	}
+	w, err := harness.Open(&h)
+	if err != nil {
+		return nil, err
+	}
+	talk, err := w.Talk(ctx, &t)
+	if err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return talk, nil
+}
+
+// definitions are the agents that the program brings.
+func definitions(agents map[string]wire.Agent) []agentdef.Definition {
+	var list []agentdef.Definition
+	for _, name := range slices.Sorted(maps.Keys(agents)) {
+		a := agents[name]
+		list = append(list, agentdef.Definition{
+			Name: name, Description: a.Description, Prompt: a.Prompt, Tools: a.Tools, Denied: a.DisallowedTools, Model: a.Model,
+			Mode: a.PermissionMode, MaxTurns: a.MaxTurns, Skills: a.Skills, Background: a.Background != nil && *a.Background,
+		})
+	}
+	return list
+}
+
+// callbacks are the program's own hooks.
+func (s *server) callbacks(events map[string][]wire.HookMatcher) []hook.Hook {
+	var hooks []hook.Hook
+	for event, matchers := range events {
+		for _, m := range matchers {
+			for _, id := range m.HookCallbackIDs {
+				hooks = append(hooks, hook.Hook{
+					Event: hook.Event(event), Matcher: m.Matcher, Name: "callback " + id, Block: m.OnFailure == "block",
+					Timeout: time.Duration(m.Timeout * float64(time.Second)),
+					Func:    func(ctx context.Context, in hook.Input) (hook.Output, error) { return s.callback(ctx, id, in) },
+				})
+			}
+		}
+	}
+	slices.SortStableFunc(hooks, func(a, b hook.Hook) int { return compareNatural(a.Name, b.Name) })
+	return hooks
+}
+
+// compareNatural sorts callback hook_2 before callback hook_10: in the order in
+// which the program numbered them.
+func compareNatural(a, b string) int {
+	if len(a) != len(b) {
+		return len(a) - len(b)
+	}
+	if a < b {
+		return -1
+	} else if a > b {
+		return 1
+	}
+	return 0
+}
+
+func (s *server) callback(ctx context.Context, id string, in hook.Input) (out hook.Output, err error) {
+	raw, err := json.Marshal(in)
+	if err != nil {
+		return out, err
+	}
+	var about struct {
+		UseID string `json:"tool_use_id"`
+	}
+	_ = json.Unmarshal(raw, &about) // events without a call have none
+	if err := s.conn.Call(ctx, &wire.HookCallback{CallbackID: id, Input: raw, ToolUseID: wire.NullString(about.UseID)}, &out); err != nil {
+		return out, errors.New(plainError(err))
+	}
+	return out, nil
+}
+
+// hookRan tells of a hook that ran: always if it failed or has something to say,
+// otherwise if the program wants to know.
+func (s *server) hookRan(r hook.Run) {
+	callback := len(r.Hook) > 9 && r.Hook[:9] == "callback "
+	switch {
+	case r.Err != nil && callback:
+		s.tell.send(&wire.Informational{Stamp: s.tell.stamp(""), Level: "warning", Label: "hook_callback_failed", Content: fmt.Sprintf("%s hook: %v", r.Event, r.Err)})
+	case r.Message != "":
+		s.tell.send(&wire.Informational{Stamp: s.tell.stamp(""), Level: "info", Content: r.Message})
+	}
+	if callback || !s.opts.HookEvents && r.Event != "SessionStart" {
+		return
+	}
+	name := string(r.Event)
+	if r.Tool != "" {
+		name += ":" + r.Tool
+	}
+	id, outcome := newUUID(), "success"
+	if r.Err != nil {
+		outcome = "error"
+	}
+	s.tell.send(&wire.HookStarted{Stamp: s.tell.stamp(""), HookID: id, HookName: name, HookEvent: string(r.Event)})
+	s.tell.send(&wire.HookResponse{Stamp: s.tell.stamp(""), HookID: id, HookName: name, HookEvent: string(r.Event), Stderr: r.Stderr, ExitCode: &r.ExitCode, Outcome: outcome})
+}
+
+func (s *server) warn(text string) {
+	s.tell.send(&wire.Informational{Stamp: s.tell.stamp(""), Level: "warning", Content: text})
+}
+
+// waits tells whether the session waits for the program.
+func (s *server) waits(waiting bool) {
+	state := wire.StateRunning
+	if waiting {
+		state = wire.StateRequiresAction
+	}
+	s.tell.state(state)
+}
+
+// updatePermissions applies what the program decided beside the call itself.
+func (s *server) updatePermissions(ctx context.Context, u wire.PermissionUpdate) error {
+	talk := s.opened()
+	switch u.Type {
+	case "setMode":
+		return talk.SetMode(u.Mode)
+	case "addRules", "replaceRules":
+		return s.addRules(ctx, talk, u)
+	}
+	return fmt.Errorf("the update %q is not known here", u.Type)
+}
+
+func (s *server) addRules(ctx context.Context, talk *harness.Conversation, u wire.PermissionUpdate) error {
+	list, err := rules(u, settings.Origin{Source: settings.Session})
+	if err != nil {
+		return err
+	}
+	talk.World.Engine.Grant(list...)
+	source, kept := destinations[u.Destination]
+	if !kept {
+		return nil
+	}
+	for _, r := range list {
+		if err := talk.World.Keep(ctx, source, permission.Rule{Text: r.Text, Behavior: r.Behavior}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *server) newTeller() *teller {
+	t := &teller{
+		send:    func(m wire.Message) { _ = s.conn.Send(m) }, // the outlet ends the session if it breaks
+		facts:   s.facts,
+		partial: s.opts.Partial, states: s.opts.States, replay: s.opts.Replay,
+		tasks: make(map[string]agent.Task), agents: make(map[string]agent.Task),
+		modelFor: func(name string) (int64, int64) {
+			m := catalog.Lookup(name)
+			return int64(m.Context), int64(m.MaxOutput)
+		},
+	}
+	t.calls = &heartbeats{every: 30 * time.Second, stops: make(map[string]func() bool), beat: t.heartbeat}
+	return t
+}

@@ -1,0 +1,78 @@
+package headless
+
+import (
+	"encoding/json"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/wire"
+)
+
+// deliver takes in what is no control message. Types that mean nothing here are
+// passed over: the program may be newer.
+func (s *server) deliver(m wire.Message) {
+	user, ok := m.(*wire.User)
+	if !ok {
+		return
+	}
+	p, err := prompt(user)
+	if err != nil {
+		s.warn("A prompt could not be read: " + err.Error())
+		return
+	}
+	if user.UUID != "" {
+		s.tell.follow(user.UUID)
+	}
+	s.take(p)
+}
+
+// take queues a prompt. Without a conversation the prompt opens one: a program
+// need not initialize. A command waits for the turn that runs: it may change what
+// the next one begins with, and may have to ask.
+func (s *server) take(p agent.Prompt) {
+	s.begin(s.context, nil, p)
+	s.wake()
+}
+
+// accept gives a prompt to the conversation, or keeps it.
+func (s *server) accept(p agent.Prompt) {
+	switch {
+	case s.talk == nil:
+		s.waiting = append(s.waiting, p)
+	case len(s.typed) > 0 || s.talk.World.IsCommand(text(p)):
+		s.typed = append(s.typed, p)
+	default:
+		s.talk.Send(p)
+	}
+}
+
+// text is what a prompt says, if it is nothing but text.
+func text(p agent.Prompt) string {
+	if len(p.Content) != 1 || p.Content[0].Type != model.Text {
+		return ""
+	}
+	return p.Content[0].Text
+}
+
+// prompt reads a user message.
+func prompt(u *wire.User) (agent.Prompt, error) {
+	p := agent.Prompt{UUID: u.UUID, Silent: u.ShouldQuery != nil && !*u.ShouldQuery}
+	switch u.Priority {
+	case "now":
+		p.Priority = agent.Now
+	case "later":
+		p.Priority = agent.Later
+	}
+	for _, b := range u.Message.Content.All() {
+		raw, err := json.Marshal(b)
+		if err != nil {
+			return p, err
+		}
+		var block model.Block
+		if err := json.Unmarshal(raw, &block); err != nil {
+			return p, err
+		}
+		p.Content = append(p.Content, block)
+	}
+	return p, nil
+}

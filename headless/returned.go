@@ -1,0 +1,114 @@
+package headless
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/wire"
+)
+
+// returned tells of a call's result.
+func (t *teller) returned(ev agent.Returned) {
+	out := ev.Outcome
+	t.calls.end(out.CallID)
+	result := model.Block{Type: model.ToolResult, UseID: out.UseID, Content: out.Result.Content, IsError: out.IsError()}
+	child := t.agents[out.Agent]
+	t.send(&wire.User{
+		SubagentType: child.AgentType, TaskDescription: child.Description,
+		UUID: ev.UUID, SessionID: t.session, ParentToolUseID: t.parent(out.Agent), AgentID: out.Agent, Timestamp: timestamp(),
+		Message:       wire.UserMessage{Role: "user", Content: wire.Content{Blocks: []wire.Block{block(result)}}},
+		ToolUseResult: toolUseResult(out), ToolResultMeta: resultMeta(out),
+	})
+}
+
+// toolUseResult is the typed output; of a call that failed, a string.
+func toolUseResult(out *sched.Outcome) json.RawMessage {
+	if out.IsError() {
+		text := out.Result.Text()
+		if out.Status == sched.Denied {
+			text = "User rejected tool use"
+		} else if !strings.HasPrefix(text, "Error") && !strings.Contains(text, "ValidationError") {
+			text = "Error: " + text
+		}
+		return mustJSON(text)
+	}
+	if out.Result.Output == nil {
+		return mustJSON(out.Result.Text())
+	}
+	raw, err := encode(out.Result.Output)
+	if err != nil {
+		return mustJSON(out.Result.Text())
+	}
+	return raw
+}
+
+// resultMeta says who decided about the call. A call that never came so far has
+// none.
+func resultMeta(out *sched.Outcome) []wire.ToolResultMeta {
+	v := out.Verdict
+	if v.Behavior != tool.Allow && v.Behavior != tool.Deny {
+		return nil
+	}
+	m := wire.ToolResultMeta{ID: out.UseID, PermissionDecision: &wire.PermissionDecision{Decision: "accept", Source: "config"}}
+	if v.Behavior == tool.Deny {
+		m.PermissionDecision.Decision = "reject"
+		m.NonExecutionKind = "permission-rule"
+	}
+	switch {
+	case v.Reason == byHost:
+		m.PermissionDecision.Source = "user_temporary"
+		if v.Behavior == tool.Deny {
+			m.PermissionDecision.Source, m.NonExecutionKind = "user_reject", "user-rejected"
+		}
+	case strings.Contains(v.Reason, "hook"):
+		m.PermissionDecision.Source, m.PermissionDecision.ReasonType = "hook", "hook"
+	case v.Rule != "":
+		m.PermissionDecision.ReasonType = "rule"
+	case strings.Contains(v.Reason, "mode"):
+		m.PermissionDecision.ReasonType = "mode"
+	default:
+		m.PermissionDecision.ReasonType = "other"
+	}
+	return []wire.ToolResultMeta{m}
+}
+
+// added tells of a message that nobody typed, and repeats those that somebody did
+// if the program wants that.
+func (t *teller) added(ev agent.Added) {
+	m := &wire.User{UUID: ev.UUID, SessionID: t.session, ParentToolUseID: t.parent(ev.Agent), AgentID: ev.Agent, Timestamp: timestamp()}
+	m.Message = wire.UserMessage{Role: "user", Content: content(ev.Message.Content)}
+	switch ev.Kind {
+	case agent.Prompted:
+		if ev.Agent == "" && !t.replay {
+			return
+		}
+		m.IsReplay = ev.Agent == ""
+	case agent.Interrupted:
+	case agent.Summarized, agent.Instructed:
+		m.IsSynthetic = true
+	default:
+		return // what is only for the model
+	}
+	t.send(m)
+}
+
+func content(blocks []model.Block) wire.Content {
+	c := wire.Content{Blocks: []wire.Block{}}
+	for _, b := range blocks {
+		c.Blocks = append(c.Blocks, block(b))
+	}
+	return c
+}
+
+func (t *teller) denied(ev agent.Denied) {
+	out := ev.Outcome
+	m := &wire.PermissionDenied{Stamp: t.stamp(""), ToolName: out.Tool, ToolUseID: out.UseID, Message: out.Result.Text(), DecisionReason: out.Verdict.Reason, AgentID: out.Agent}
+	if meta := resultMeta(out); meta != nil {
+		m.DecisionReasonType = meta[0].PermissionDecision.ReasonType
+	}
+	t.send(m)
+}

@@ -1,0 +1,308 @@
+package headless
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/harness"
+	"github.com/haftdev/haft/wire"
+)
+
+// Options are what a program wants beside the conversation itself.
+type Options struct {
+	// Harness and Talk say what is served.
+	Harness harness.Options
+	Talk    harness.TalkOptions
+	// AskHost lets the program decide what the rules leave open; otherwise nobody is
+	// asked, and it is denied.
+	AskHost bool
+	// Partial tells of the pieces of answers, HookEvents of every run of a hook,
+	// States of the session's state; Replay repeats prompts.
+	Partial, HookEvents, States, Replay bool
+	// Watch is shown every event besides; nil shows nobody. It must not block for long.
+	Watch func(agent.Event) error
+	// Interrupts stop the running turn and end the session, as Ctrl-C does; nil
+	// means that none come.
+	Interrupts <-chan struct{}
+	// Log is for what a person who looks for a fault should know; nil means nobody.
+	Log io.Writer
+	// Version is that of the program that serves.
+	Version string
+}
+
+// A server is one conversation with one program.
+type server struct {
+	opts  Options
+	conn  *wire.Conn
+	out   *outlet
+	tell  *teller
+	news  chan struct{} // holds a token when there may be something to do
+	ended chan struct{} // closed when no more messages come
+	stop  context.CancelCauseFunc
+	// context is that of the session: opening it is not part of any one request.
+	context context.Context
+
+	mu      sync.Mutex
+	talk    *harness.Conversation // nil before it is opened
+	failure error                 // why it cannot be opened
+	init    *wire.Initialize
+	waiting []agent.Prompt // that came before it was opened
+	typed   []agent.Prompt // commands, and what came after them
+	closing bool           // the program wants no more turns
+	garbled error          // what was wrong with its last line
+	code    int
+}
+
+// Serve serves until the program has no more to say and everything is done, and
+// returns the exit code: 0, or 1 if the last turn ended with an error. The end of
+// ctx stops the turn that runs.
+func Serve(ctx context.Context, stream wire.Stream, opts *Options) int {
+	s := &server{opts: *opts, news: make(chan struct{}, 1), ended: make(chan struct{})}
+	if s.opts.Log == nil {
+		s.opts.Log = io.Discard
+	}
+	ctx, s.stop = context.WithCancelCause(ctx)
+	s.context = ctx
+	defer s.stop(nil)
+	s.out = &outlet{stream: stream, broken: func(err error) { s.stop(fmt.Errorf("the program does not listen any more: %w", err)) }}
+	s.conn = wire.NewConn(s.out, &wire.ConnOptions{Handle: s.handle, Ordered: ordered, BadLine: s.badLine})
+	s.tell = s.newTeller()
+	go s.read(ctx)
+	s.serve(ctx)
+	return s.close()
+}
+
+// read takes what the program says until it says no more.
+func (s *server) read(ctx context.Context) {
+	if err := s.conn.Run(ctx, s.deliver); err != nil {
+		fmt.Fprintf(s.opts.Log, "haft: read standard input: %v\n", err)
+		s.mu.Lock()
+		s.garbled = err
+		s.mu.Unlock()
+	}
+	close(s.ended)
+	s.out.expire(answerTime)
+}
+
+// badLine ends the session: a program that does not speak the protocol cannot be
+// understood from here on.
+func (s *server) badLine(err *wire.LineError) error {
+	return fmt.Errorf("a line is not a message: %w", err)
+}
+
+// serve takes turns until there is nothing more to wait for.
+func (s *server) serve(ctx context.Context) {
+	for {
+		s.work(ctx)
+		if s.done() {
+			return
+		}
+		select {
+		case <-s.news:
+		case <-s.opts.Interrupts:
+			return
+		case <-ctx.Done():
+			return
+		case <-s.ended:
+			s.work(ctx)
+			return
+		}
+	}
+}
+
+// work takes the turns that are queued, and the commands between them.
+func (s *server) work(ctx context.Context) {
+	talk := s.opened()
+	if talk == nil {
+		return
+	}
+	for {
+		s.turns(ctx, talk)
+		p, ok := s.nextTyped()
+		if !ok || ctx.Err() != nil {
+			return
+		}
+		s.command(ctx, talk, p)
+	}
+}
+
+// turns takes the turns that are queued.
+func (s *server) turns(ctx context.Context, talk *harness.Conversation) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go s.interruptible(ctx, talk)
+	for ev, err := range talk.Run(ctx) {
+		if err != nil {
+			break // the turn that ran has told its result
+		}
+		s.tell.tell(ev)
+		if s.opts.Watch != nil {
+			_ = s.opts.Watch(ev) // who watches cannot disturb
+		}
+		if r, ok := ev.(agent.Result); ok {
+			s.note(r)
+		}
+	}
+}
+
+// interruptible stops the turn on an interrupt, and on a line that is no message.
+func (s *server) interruptible(ctx context.Context, talk *harness.Conversation) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-s.opts.Interrupts:
+		s.mu.Lock()
+		s.closing = true
+		s.mu.Unlock()
+	case <-s.ended:
+		if s.wasGarbled() == nil {
+			return
+		}
+	}
+	for _, p := range talk.Queued() {
+		talk.Withdraw(p.UUID)
+	}
+	talk.Interrupt("")
+}
+
+func (s *server) note(r agent.Result) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.code = 0
+	if r.Reason.IsError() {
+		s.code = 1
+	}
+	if s.closing && (r.Reason == agent.AbortedTools || r.Reason == agent.AbortedStreaming) {
+		s.code = 0 // the person stopped it
+	}
+}
+
+// done reports whether no turn will follow.
+func (s *server) done() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failure != nil || s.closing && (s.talk == nil || len(s.talk.Queued()) == 0 && len(s.typed) == 0)
+}
+
+func (s *server) opened() *harness.Conversation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.talk
+}
+
+func (s *server) wasGarbled() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.garbled
+}
+
+// close ends everything that the conversation has started.
+func (s *server) close() int {
+	if talk := s.opened(); talk != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), answerTime)
+		defer cancel()
+		if err := talk.Close(ctx); err != nil {
+			fmt.Fprintf(s.opts.Log, "haft: end the session: %v\n", err)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failure != nil || s.garbled != nil {
+		return 1
+	}
+	return s.code
+}
+
+// answerTime is how long a program that has said its last word may take to read
+// what it is told, and how long the end of a session may take.
+const answerTime = 2 * time.Second
+
+// begin opens the conversation, once, and takes prompts; init is nil if the
+// program sent none.
+func (s *server) begin(ctx context.Context, init *wire.Initialize, prompts ...agent.Prompt) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting = append(s.waiting, prompts...)
+	if s.failure != nil || s.talk == nil && init == nil && len(s.waiting) == 0 {
+		return
+	}
+	if s.talk == nil {
+		s.init = init
+		if s.talk, s.failure = s.open(ctx, init); s.failure != nil {
+			s.failed(s.failure)
+			return
+		}
+		s.tell.session = s.talk.Session()
+	}
+	waiting := s.waiting
+	s.waiting = nil
+	for _, p := range waiting {
+		s.accept(p)
+	}
+}
+
+// failed tells why there is no conversation.
+func (s *server) failed(err error) {
+	fmt.Fprintf(s.opts.Log, "haft: %v\n", err)
+	s.code = 1
+	s.tell.session = newUUID()
+	s.tell.result(agent.Result{Reason: agent.Crashed, Errors: []string{err.Error()}})
+}
+
+func (s *server) wake() {
+	select {
+	case s.news <- struct{}{}:
+	default:
+	}
+}
+
+// An outlet is the program's end of the stream. Once nothing comes from there any
+// more, a message that it does not take in time is the last one.
+type outlet struct {
+	stream wire.Stream
+	broken func(error)
+
+	mu      sync.Mutex
+	expires time.Duration
+	since   time.Time // of the message that is being written; zero if none is
+	once    sync.Once
+}
+
+func (o *outlet) Read() (wire.Message, error) { return o.stream.Read() }
+
+func (o *outlet) Write(m wire.Message) error {
+	o.mark(time.Now())
+	defer o.mark(time.Time{})
+	err := o.stream.Write(m)
+	if err != nil {
+		o.once.Do(func() { o.broken(err) })
+	}
+	return err
+}
+
+func (o *outlet) mark(t time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.since = t
+}
+
+var errDeaf = errors.New("it reads nothing")
+
+// expire begins to watch for a program that is gone without saying so.
+func (o *outlet) expire(after time.Duration) {
+	time.AfterFunc(after, func() {
+		o.mu.Lock()
+		stuck := !o.since.IsZero() && time.Since(o.since) >= after
+		o.mu.Unlock()
+		if stuck {
+			o.once.Do(func() { o.broken(errDeaf) })
+			return
+		}
+		o.expire(after)
+	})
+}

@@ -1,0 +1,210 @@
+package headless
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/wire"
+)
+
+// A teller tells a program what happens, in the words of the wire. It belongs to
+// the goroutine that reads the agent's events; what others have to say goes
+// through the same writer, which takes one message at a time.
+type teller struct {
+	send    func(wire.Message)
+	session string
+	// facts are what the first message of a turn says.
+	facts func(agent.TurnStarted) *wire.Init
+	// partial tells of the pieces of an answer, too; states of the session's state;
+	// replay repeats prompts.
+	partial, states, replay bool
+
+	tools    *tool.Set
+	prompts  []string // of the turn, until its first answer names them
+	message  string   // the provider's name of the answer that arrives
+	results  int
+	tasks    map[string]agent.Task // in the background
+	agents   map[string]agent.Task // sub-agents, by id
+	texts    bool                  // tells what sub-agents in the foreground say, too
+	calls    *heartbeats
+	modelFor func(name string) (window, output int64)
+	now      atomic.Pointer[string]
+	named    sync.Map // uuids that the program chose
+}
+
+// tell sends what the event means to a program.
+func (t *teller) tell(ev agent.Event) {
+	switch ev := ev.(type) {
+	case agent.TurnStarted:
+		t.turnStarted(ev)
+	case agent.Requesting:
+		if t.partial {
+			t.send(&wire.Status{Stamp: t.stamp(""), Status: "requesting"})
+		}
+	case agent.Streamed:
+		if t.partial {
+			t.streamed(ev)
+		}
+	case agent.Said:
+		t.said(ev)
+	case agent.Called:
+		t.called(ev)
+	case agent.Returned:
+		t.returned(ev)
+	case agent.Added:
+		t.added(ev)
+	case agent.Denied:
+		t.denied(ev)
+	case agent.Retrying:
+		t.retrying(ev)
+	case agent.FellBack:
+		t.send(&wire.ModelFallback{Stamp: t.stamp(""), Trigger: "overloaded", OriginalModel: ev.From, FallbackModel: ev.To,
+			Content: "Going on with " + ev.To + ": " + ev.From + " is overloaded."})
+	case agent.Compacting:
+		t.send(&wire.Status{Stamp: t.stamp(""), Status: "compacting"})
+	case agent.Compacted:
+		t.compacted(ev)
+	case agent.Changed:
+		t.changed(ev)
+	case agent.TaskChanged:
+		t.task(ev)
+	case agent.Notice:
+		t.send(&wire.Informational{Stamp: t.stamp(""), Content: ev.Text, Level: ev.Level, Label: ev.Tag})
+	case agent.Result:
+		t.result(ev)
+	}
+}
+
+func (t *teller) turnStarted(ev agent.TurnStarted) {
+	t.state(wire.StateRunning)
+	t.tools = ev.Tools
+	t.prompts = t.followed(ev.Prompts)
+	for _, uuid := range t.prompts {
+		t.lifecycle(uuid, "started")
+	}
+	init := t.facts(ev)
+	init.Stamp = t.stamp("")
+	init.UserMessageUUIDs = t.prompts
+	t.send(init)
+}
+
+func (t *teller) compacted(ev agent.Compacted) {
+	status := &wire.Status{Stamp: t.stamp(""), CompactResult: "success"}
+	if ev.Err != nil {
+		status.CompactResult, status.CompactError = "failed", ev.Err.Error()
+	}
+	t.send(status)
+	if ev.Err == nil {
+		t.send(&wire.CompactBoundary{Stamp: t.stamp(ev.UUID), CompactMetadata: wire.CompactMetadata{
+			Trigger: ev.Trigger, PreTokens: int(ev.PreTokens), PostTokens: int(ev.Tokens), DurationMS: ev.Duration.Milliseconds(),
+		}})
+	}
+}
+
+func (t *teller) changed(ev agent.Changed) {
+	text, _ := ev.Value.(string)
+	switch ev.What {
+	case agent.Mode:
+		t.send(&wire.Status{Stamp: t.stamp(""), PermissionMode: text})
+	case agent.Title:
+		t.send(&wire.SessionTitleChanged{Stamp: t.stamp(""), Title: text})
+	case agent.Cleared:
+		t.send(&wire.ConversationReset{Stamp: t.stamp(""), NewConversationID: text, Trigger: "clear"})
+		t.session = text
+	}
+}
+
+func (t *teller) retrying(ev agent.Retrying) {
+	m := &wire.APIRetry{Stamp: t.stamp(""), Attempt: ev.Attempt, MaxRetries: ev.Max, RetryDelayMS: int(ev.Delay.Milliseconds()), Error: "unknown"}
+	if ev.Err != nil {
+		m.ErrorStatus, m.Error = status(ev.Err), errorName(ev.Err.Kind)
+	}
+	t.send(m)
+}
+
+// state tells a host that asked for it what the session does.
+func (t *teller) state(state string) {
+	t.now.Store(&state)
+	if t.states {
+		t.send(&wire.SessionStateChanged{Stamp: t.stamp(""), State: state, SDKHostOnly: true})
+	}
+}
+
+// doing is what the session does.
+func (t *teller) doing() string {
+	if now := t.now.Load(); now != nil {
+		return *now
+	}
+	return wire.StateIdle
+}
+
+// heartbeat tells that a call still runs.
+func (t *teller) heartbeat(useID, tool string, n int, elapsed time.Duration) {
+	t.send(&wire.ToolProgress{Stamp: t.stamp(""), ToolUseID: fmt.Sprintf("%s-heartbeat-%d", useID, n), ToolName: tool,
+		ParentToolUseID: wire.NullString(useID), ElapsedTimeSeconds: elapsed.Seconds(), Heartbeat: true})
+}
+
+// lifecycle follows a prompt that has a name.
+func (t *teller) lifecycle(uuid, state string) {
+	t.send(&wire.CommandLifecycle{Stamp: t.stamp(""), CommandUUID: uuid, State: state})
+}
+
+// follow notes that a prompt has a name that the program gave it.
+func (t *teller) follow(uuid string) {
+	t.named.Store(uuid, true)
+	t.lifecycle(uuid, "queued")
+}
+
+// followed are the names of those prompts that the program named.
+func (t *teller) followed(prompts []agent.Prompt) (uuids []string) {
+	for _, p := range prompts {
+		if _, ok := t.named.Load(p.UUID); ok {
+			uuids = append(uuids, p.UUID)
+		}
+	}
+	return uuids
+}
+
+// stamp names a message; "" makes a name.
+func (t *teller) stamp(uuid string) wire.Stamp {
+	if uuid == "" {
+		uuid = newUUID()
+	}
+	return wire.Stamp{UUID: uuid, SessionID: t.session}
+}
+
+func newUUID() string {
+	var b [16]byte
+	rand.Read(b[:])
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	s := hex.EncodeToString(b[:])
+	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
+}
+
+// status is that of HTTP, nil if there was no answer.
+func status(err *model.Error) *int {
+	if err.Status == 0 {
+		return nil
+	}
+	return &err.Status
+}
+
+// errorName is the error as the wire spells it.
+func errorName(k model.ErrorKind) string {
+	switch k {
+	case model.Unauthorized, model.Billing, model.RateLimited, model.Overloaded, model.InvalidRequest, model.UnknownModel, model.ServerFailure:
+		return string(k)
+	case model.PromptTooLong:
+		return string(model.InvalidRequest)
+	}
+	return "unknown"
+}
+
+func timestamp() string { return time.Now().UTC().Format("2006-01-02T15:04:05.000Z") }

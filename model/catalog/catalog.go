@@ -1,0 +1,123 @@
+// Package catalog is what haft knows of models by their names: aliases, limits,
+// how they think and what they cost. What it does not know it says so, and
+// passes through: a model of tomorrow works today, without a price.
+//
+// Figures are the list prices and limits that providers publish, as of November
+// 2026. Everything here is a constant table and safe for concurrent use.
+package catalog
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// Default is the model that is used when nobody chose one.
+const Default = "claude-opus-5-5"
+
+// Info is what is known of a model.
+type Info struct {
+	// ID is the provider's name, without a suffix such as [1m].
+	ID string
+	// Name is for people.
+	Name string
+	// Known tells whether the model is in the catalog. Of others, the limits are
+	// cautious guesses and the price is not known.
+	Known bool
+	// Context is how many tokens a conversation may have, MaxOutput an answer.
+	Context, MaxOutput int
+	// Thinking is how the model thinks.
+	Thinking Thinking
+	// AlwaysThinks tells that thinking cannot be turned off.
+	AlwaysThinks bool
+	// BindsThinking tells that thoughts are good only in the conversation as it
+	// was when they were thought.
+	BindsThinking bool
+	// Effort is the default of the effort parameter; "" means that the model does
+	// not take one.
+	Effort string
+	// LongContext tells that Context is larger than usual and must be asked for.
+	LongContext bool
+
+	price     price
+	longPrice price // of questions with more than longFrom tokens, if set
+	longFrom  int64
+}
+
+// Thinking is a way to think before an answer.
+type Thinking string
+
+const (
+	NoThinking Thinking = ""         // or not known
+	Budget     Thinking = "enabled"  // within a given number of tokens
+	Adaptive   Thinking = "adaptive" // as the question needs, steered by effort
+)
+
+// aliases are the names that people use for the newest of a family.
+var aliases = map[string]string{
+	"default": Default,
+	"fable":   "claude-fable-5-1",
+	"opus":    "claude-opus-5-5",
+	"sonnet":  "claude-sonnet-5-5",
+	"haiku":   "claude-haiku-5-5",
+}
+
+// Resolve returns the provider's name for an alias such as sonnet or opus[1m];
+// the newest models have the long context anyway. Names that it does not know
+// stay as they are.
+func Resolve(name string) string {
+	if name == "" {
+		return Default
+	}
+	base, _, _ := strings.Cut(name, "[")
+	if id, ok := aliases[strings.ToLower(base)]; ok {
+		return id
+	}
+	return name
+}
+
+// snapshot is the date at the end of the name of a fixed version.
+var snapshot = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[-@](20\d{6}|latest)(-v\d+(:\d+)?)?$`)
+})
+
+// Lookup returns what is known of a model. It takes the provider's names and
+// those that clouds and gateways make of them, such as anthropic/claude-opus-5.5.
+func Lookup(name string) Info {
+	id, suffix, long := strings.Cut(name, "[")
+	long = long && strings.EqualFold(suffix, "1m]")
+	info, ok := models[canonical(id)]
+	if !ok {
+		info = unknown(canonical(id))
+	}
+	info.ID = id
+	if info.Name == "" {
+		info.Name = id
+	}
+	if long && info.Context < million {
+		info.Context, info.LongContext = million, true
+	}
+	return info
+}
+
+// canonical strips what clouds and gateways add to a name.
+func canonical(id string) string {
+	id = strings.ToLower(id[strings.LastIndexByte(id, '/')+1:])
+	if at := strings.Index(id, "claude-"); at > 0 && id[at-1] == '.' {
+		id = id[at:]
+	}
+	id = snapshot().ReplaceAllString(id, "")
+	if strings.HasPrefix(id, "claude-") {
+		id = strings.ReplaceAll(id, ".", "-")
+	}
+	return id
+}
+
+// unknown guesses: a Claude that we have not heard of is newer than we are, and
+// of anything else nothing is assumed.
+func unknown(id string) Info {
+	if strings.HasPrefix(id, "claude-") && !strings.HasPrefix(id, "claude-3") {
+		return Info{Context: 200_000, MaxOutput: 64_000, Thinking: Adaptive, AlwaysThinks: true, Effort: "high"}
+	}
+	return Info{Context: 128_000, MaxOutput: 32_000}
+}

@@ -1,0 +1,66 @@
+package model
+
+import (
+	"fmt"
+	"time"
+)
+
+// An Error is what went wrong between haft and a model.
+type Error struct {
+	// Kind is what to do about it.
+	Kind ErrorKind
+	// Status is that of HTTP; 0 if there was no answer.
+	Status int
+	// Type is the provider's name for it, such as overloaded_error.
+	Type string
+	// Message is for people: what happened and, where we know, what to do.
+	Message string
+	// RetryAfter is when the provider wants to hear from us again; 0: it did not say.
+	RetryAfter time.Duration
+	// ShouldRetry is whether the same request may succeed later, where that is
+	// known better than by Kind; nil: it is not.
+	ShouldRetry *bool
+	// Err is the cause; may be nil.
+	Err error
+}
+
+// ErrorKind sorts errors by what can be done about them.
+type ErrorKind string
+
+const (
+	Unauthorized   ErrorKind = "authentication_failed"
+	Billing        ErrorKind = "billing_error"
+	RateLimited    ErrorKind = "rate_limit"
+	Overloaded     ErrorKind = "overloaded"
+	InvalidRequest ErrorKind = "invalid_request"
+	PromptTooLong  ErrorKind = "prompt_too_long"
+	UnknownModel   ErrorKind = "model_not_found"
+	ServerFailure  ErrorKind = "server_error"
+	// ConnectionLost is an answer that broke off, or a server that was not there.
+	ConnectionLost ErrorKind = "connection_lost"
+	// Stalled is a connection on which nothing came for too long.
+	Stalled ErrorKind = "stalled"
+	// Garbled is an answer that is not one.
+	Garbled ErrorKind = "garbled"
+)
+
+func (e *Error) Error() string {
+	if e.Status != 0 {
+		return fmt.Sprintf("%s (status %d)", e.Message, e.Status)
+	}
+	return e.Message
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Temporary reports whether the same request may succeed later.
+func (e *Error) Temporary() bool {
+	if e.ShouldRetry != nil {
+		return *e.ShouldRetry
+	}
+	switch e.Kind {
+	case RateLimited, Overloaded, ServerFailure, ConnectionLost, Stalled, Garbled:
+		return true
+	}
+	return false
+}

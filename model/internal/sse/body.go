@@ -1,0 +1,60 @@
+package sse
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+)
+
+// Encode is json.Marshal without the escapes that only HTML needs.
+func Encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// A Body is that of a request: pieces of JSON that follow one another, which it
+// keeps as they are and does not copy.
+type Body struct {
+	pieces [][]byte
+	length int64
+}
+
+// NewBody returns a body with room for n pieces.
+func NewBody(n int) *Body { return &Body{pieces: make([][]byte, 0, n)} }
+
+// Add adds a piece, which must not be changed any more.
+func (b *Body) Add(piece []byte) {
+	b.pieces = append(b.pieces, piece)
+	b.length += int64(len(piece))
+}
+
+// Len is how long the body is, in bytes.
+func (b *Body) Len() int64 { return b.length }
+
+// Reader returns the body from its beginning.
+func (b *Body) Reader() io.Reader { return &bodyReader{rest: b.pieces} }
+
+type bodyReader struct {
+	rest [][]byte
+	at   int // in rest[0]
+}
+
+func (r *bodyReader) Read(p []byte) (int, error) {
+	n := 0
+	for n < len(p) && len(r.rest) > 0 {
+		copied := copy(p[n:], r.rest[0][r.at:])
+		n += copied
+		if r.at += copied; r.at == len(r.rest[0]) {
+			r.rest, r.at = r.rest[1:], 0
+		}
+	}
+	if n == 0 && len(p) > 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}

@@ -1,0 +1,122 @@
+package sse
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/model"
+)
+
+var errStalled = errors.New("nothing came for too long")
+
+func unusable(err error) error {
+	return &model.Error{Kind: model.InvalidRequest, Message: "the address of the model's server cannot be used: " + err.Error(), Err: err}
+}
+
+// Garbled is an answer that cannot be understood.
+func Garbled(what string, err error) error {
+	if err != nil {
+		what += ": " + err.Error()
+	}
+	return &model.Error{Kind: model.Garbled, Message: "the answer cannot be understood: " + what, Err: err}
+}
+
+func stalled(c *Call, limit time.Duration) error {
+	return &model.Error{
+		Kind:    model.Stalled,
+		Message: fmt.Sprintf("%s has gone silent: nothing came for %v", host(c), limit),
+		Err:     errStalled,
+	}
+}
+
+func lost(c *Call, err error) error {
+	e := &model.Error{Kind: model.ConnectionLost, Err: err}
+	cause := err
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		cause = wrapped.Err
+		e.Message = fmt.Sprintf("cannot reach %s: %v. Check the network, the proxy settings and the server's address", host(c), cause)
+	} else {
+		e.Message = fmt.Sprintf("the connection to %s was lost: %v", host(c), cause)
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](cause); ok {
+		e.ShouldRetry = new(bool)
+	} else if _, ok := errors.AsType[x509.UnknownAuthorityError](cause); ok {
+		e.ShouldRetry = new(bool)
+	}
+	return e
+}
+
+func host(c *Call) string {
+	u, err := url.Parse(c.URL)
+	if err != nil {
+		return "the server"
+	}
+	return u.Host
+}
+
+// maxRefusal is how much of an error's body is read.
+const maxRefusal = 64 << 10
+
+// refusal is what an answer with an error status means.
+func (s *Stream) refusal(resp *http.Response) error {
+	raw, err := io.ReadAll(io.LimitReader(s, maxRefusal))
+	s.ended = err == nil && len(raw) < maxRefusal
+	if err != nil && s.ctx.Err() != nil {
+		return s.ctx.Err()
+	}
+	e := Parse(raw)
+	e.Status = resp.StatusCode
+	if to := resp.Header.Get("Location"); resp.StatusCode/100 == 3 {
+		e.Message = "the server is elsewhere, at " + to + ". Set that as its address if you trust it"
+	}
+	if e.Message == "" {
+		e.Message = strings.ToLower(http.StatusText(resp.StatusCode))
+		if page := excerpt(raw); page != "" {
+			e.Message += ": " + page
+		}
+	}
+	e.Kind = kind(e)
+	e.RetryAfter = retryAfter(resp.Header)
+	if word, err := strconv.ParseBool(resp.Header.Get("X-Should-Retry")); err == nil {
+		e.ShouldRetry = &word
+	}
+	return e
+}
+
+// notAStream is an answer that is neither events nor a document.
+func notAStream(resp *http.Response, kind string, raw []byte) error {
+	if kind == "" {
+		kind = "something without a content type"
+	}
+	what := excerpt(raw)
+	if what == "" {
+		what = "nothing"
+	}
+	return &model.Error{
+		Kind: model.Garbled, Status: resp.StatusCode, ShouldRetry: new(bool),
+		Message: fmt.Sprintf("the server answered with %s and not with a stream of events: %s. Is the address that of a model's API?", kind, what),
+	}
+}
+
+// retryAfter is what the server asked for; 0 if nothing, or a time that is over.
+func retryAfter(h http.Header) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
+		return time.Duration(ms * float64(time.Millisecond))
+	}
+	value := h.Get("Retry-After")
+	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds > 0 {
+		return time.Duration(seconds * float64(time.Second))
+	}
+	if date, err := http.ParseTime(value); err == nil {
+		return max(time.Until(date), 0)
+	}
+	return 0
+}

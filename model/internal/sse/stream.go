@@ -1,0 +1,153 @@
+package sse
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"mime"
+	"net/http"
+	"time"
+)
+
+// A Stream is the answer to a [Call].
+type Stream struct {
+	call     *Call
+	ctx      context.Context // the caller's
+	inner    context.Context // ends with the caller's, and when nothing comes
+	cancel   context.CancelCauseFunc
+	watchdog *time.Timer
+	body     io.ReadCloser
+	events   *Reader
+	whole    []byte
+	limit    time.Duration // how long nothing may come now
+	ended    bool          // the body has been read to its end
+}
+
+// Next returns the next event; io.EOF after the last one. Other errors are those
+// of [Call.Post].
+func (s *Stream) Next() (Event, error) {
+	if err := s.ctx.Err(); err != nil {
+		return Event{}, err // whatever is still in some buffer
+	}
+	ev, err := s.events.Next()
+	if err == nil {
+		return ev, nil
+	}
+	s.ended = true
+	if err == io.EOF {
+		return Event{}, err
+	}
+	return Event{}, s.failure(err)
+}
+
+// Whole returns the document that a server sent which does not stream; nil if
+// there are events to read.
+func (s *Stream) Whole() []byte { return s.whole }
+
+// Read is that of the body, watched.
+func (s *Stream) Read(p []byte) (int, error) {
+	s.watchdog.Reset(s.limit)
+	n, err := s.body.Read(p)
+	s.watchdog.Stop()
+	if n > 0 {
+		s.limit = s.call.Idle
+	}
+	return n, err
+}
+
+const (
+	// patience is how long the caller waits for the end of a body after the last
+	// event, and lastCall how long anybody does.
+	patience = 5 * time.Millisecond
+	lastCall = time.Second
+)
+
+// Close lets the connection go. If the answer came to its end, what follows the
+// last event is read, because only then can the connection be used again; that
+// is a matter of microseconds, and of somebody else if it is not.
+func (s *Stream) Close() {
+	s.watchdog.Stop()
+	if s.body == nil || s.ended || s.inner.Err() != nil {
+		s.release()
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer s.release()
+		s.watchdog.Reset(lastCall)
+		_, _ = io.CopyN(io.Discard, s.body, 4096) // it is over either way
+		s.watchdog.Stop()
+	}()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+}
+
+// Abandon lets the connection go in the middle of an answer.
+func (s *Stream) Abandon() {
+	s.cancel(context.Canceled)
+	s.Close()
+}
+
+func (s *Stream) release() {
+	if s.body != nil {
+		_ = s.body.Close() // it was only read
+	}
+	s.cancel(nil)
+}
+
+// open looks at how the answer begins.
+func (s *Stream) open(resp *http.Response) error {
+	if resp.StatusCode/100 != 2 {
+		return s.refusal(resp)
+	}
+	body := bufio.NewReaderSize(s, 512)
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	switch {
+	case kind == "text/event-stream":
+		s.events = NewReader(s)
+		return nil
+	case s.looksLikeEvents(body):
+		s.events = NewReader(body) // a proxy that forgot to say so
+		return nil
+	}
+	raw, err := io.ReadAll(io.LimitReader(body, maxEvent))
+	if err != nil {
+		return s.failure(err)
+	}
+	s.ended = true
+	if trimmed := bytes.TrimSpace(raw); len(trimmed) > 0 && trimmed[0] == '{' {
+		s.whole = trimmed
+		return nil
+	}
+	return notAStream(resp, kind, raw)
+}
+
+func (s *Stream) looksLikeEvents(body *bufio.Reader) bool {
+	head, _ := body.Peek(6) // a shorter body is no stream
+	for _, begin := range []string{"event:", "data:", ":", "id:", "retry:"} {
+		if bytes.HasPrefix(head, []byte(begin)) {
+			return true
+		}
+	}
+	return false
+}
+
+// failure is what a broken connection means.
+func (s *Stream) failure(err error) error {
+	if s.ctx.Err() != nil {
+		return s.ctx.Err()
+	}
+	if context.Cause(s.inner) == errStalled {
+		return stalled(s.call, s.limit)
+	}
+	if err == errTooLarge {
+		return Garbled("it does not end", err)
+	}
+	return lost(s.call, err)
+}

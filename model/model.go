@@ -1,0 +1,60 @@
+package model
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+)
+
+// A Model answers requests.
+type Model interface {
+	// Stream sends the request and returns the answer as it arrives. After an
+	// error nothing more comes. Leaving the loop, and the end of ctx, end the
+	// request. A stream that is whole ends with a [Stop] event; one that ends
+	// without it, and without an error, does not happen.
+	Stream(ctx context.Context, req *Request) iter.Seq2[Event, error]
+}
+
+// A Request is one question to a model. Whoever is asked only reads it.
+type Request struct {
+	// Model is the provider's name of the model.
+	Model string
+	// System is what comes before the conversation.
+	System []System
+	// Tools is the JSON array of [tool.Set.Request]; nil means none.
+	Tools json.RawMessage
+	// Messages are the conversation. It ends with what the user said.
+	Messages *History
+	// MaxTokens is how long the answer may be; 0 means the most the model can.
+	MaxTokens int
+	// Thinking says how the model thinks; nil leaves it to the client.
+	Thinking *ThinkingOptions
+	// Effort is low, medium, high…; "" leaves it to the provider.
+	Effort string
+	// Betas name features of the API that are not on by default.
+	Betas []string
+	// TextOnly asks for no tool calls while the tools stay described: for a
+	// summary that must not disturb the cached prefix. A client forbids them only
+	// if that costs no cache, which it does with Anthropic: say it in the last
+	// message too, and expect a call all the same.
+	TextOnly bool
+	// Session names the conversation to the provider; "" does not.
+	Session string
+}
+
+// System is one part of the system prompt.
+type System struct {
+	Text string
+	// Cache marks the end of a part that stays the same from turn to turn.
+	Cache bool
+}
+
+// ThinkingOptions say how much a model thinks before it answers.
+type ThinkingOptions struct {
+	// Mode is adaptive, enabled or disabled.
+	Mode string
+	// Budget is how many tokens enabled thinking may take; 0 means nearly all.
+	Budget int
+	// Display is how thoughts are shown: summarized, updates…; "" is the provider's.
+	Display string
+}

@@ -1,0 +1,275 @@
+package openai
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/model/internal/sse"
+)
+
+// An answer is made of the chunks of a stream. This API has no blocks: they begin
+// where another kind of thing is said and end where the next one begins.
+type answer struct {
+	stream *sse.Stream
+	yield  func(model.Event, error) bool
+	turn   int // makes the names of calls unique that the server does not name
+
+	started bool
+	blocks  int    // that have begun
+	saying  *block // the open text or thought
+	calls   []*toolCall
+	finish  string
+	done    bool // the server said that this is all
+	usage   model.Usage
+	whole   bool // the answer came to its end
+}
+
+type block struct {
+	index int
+	kind  model.BlockType
+	text  strings.Builder
+}
+
+// A toolCall is one of the answer.
+type toolCall struct {
+	block
+	slot   int // the server's index, -1 if it gave none
+	id     string
+	name   string
+	opened bool
+	closed bool
+}
+
+// play reads the stream to its end, or to where it breaks.
+func (a *answer) play() {
+	if doc := a.stream.Whole(); doc != nil {
+		if a.take(doc, true) {
+			a.end(io.EOF)
+		}
+		return
+	}
+	for !a.done {
+		ev, err := a.stream.Next()
+		if err != nil {
+			a.end(err)
+			return
+		}
+		if string(ev.Data) == "[DONE]" {
+			a.done = true
+		} else if !a.take(ev.Data, false) {
+			return
+		}
+	}
+	a.end(io.EOF)
+}
+
+// end is what happens when nothing more comes. Why the answer stops has been said
+// by then, or it broke off; some servers then say nothing more, and some hang.
+func (a *answer) end(err error) {
+	e, ours := errors.AsType[*model.Error](err)
+	over := err == io.EOF || ours && (e.Kind == model.ConnectionLost || e.Kind == model.Stalled)
+	switch {
+	case over && a.started && (a.finish != "" || a.done):
+		if a.closeText() && a.closeCalls(true) {
+			a.whole = true
+			a.yield(model.Stop{Reason: stopReason(a.finish, len(a.calls) > 0), Usage: a.usage}, nil)
+		}
+	case err == io.EOF:
+		a.fail(&model.Error{Kind: model.ConnectionLost, Message: "the answer broke off before its end", Err: io.ErrUnexpectedEOF})
+	default:
+		a.fail(err)
+	}
+}
+
+func (a *answer) fail(err error) bool {
+	a.yield(nil, err)
+	return false
+}
+
+// take handles one chunk, and reports whether to go on.
+func (a *answer) take(raw []byte, document bool) bool {
+	var c chunk
+	if err := json.Unmarshal(raw, &c); err != nil {
+		return a.fail(sse.Garbled("a chunk is not JSON", err))
+	}
+	if len(c.Error) > 0 && string(c.Error) != "null" {
+		return a.fail(sse.Parse(raw))
+	}
+	if document && len(c.Choices) == 0 {
+		return a.fail(sse.Garbled("the server sent a document that is no completion", nil))
+	}
+	if c.Usage != nil {
+		a.usage = c.Usage.tokens()
+	}
+	if !a.started {
+		a.started = true
+		if !a.yield(model.Start{ID: c.ID, Model: c.Model, Usage: a.usage}, nil) {
+			return false
+		}
+	}
+	for i := range c.Choices {
+		if !a.choice(&c.Choices[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (a *answer) choice(c *choice) bool {
+	if c.Index != 0 {
+		return true // nobody asked for a second answer
+	}
+	d := &c.Delta
+	if c.Message != nil {
+		d = c.Message
+	}
+	thought := d.ReasoningContent
+	if thought == "" {
+		thought = d.Reasoning // those that send both send the same
+	}
+	if !a.say(model.Thinking, model.ThinkingDelta, string(thought)) ||
+		!a.say(model.Text, model.TextDelta, string(d.Content)) ||
+		!a.say(model.Text, model.TextDelta, string(d.Refusal)) {
+		return false
+	}
+	for i := range d.Calls {
+		if !a.call(&d.Calls[i]) {
+			return false
+		}
+	}
+	if c.Finish != "" {
+		a.finish = c.Finish
+	}
+	return true
+}
+
+// say adds to the open text or thought, or begins one.
+func (a *answer) say(kind model.BlockType, delta model.DeltaType, text string) bool {
+	if text == "" {
+		return true
+	}
+	if a.saying == nil || a.saying.kind != kind {
+		if a.saying == nil && kind == model.Text && strings.TrimSpace(text) == "" && len(a.calls) > 0 {
+			return true // a line break after a call is not worth a block
+		}
+		if !a.closeText() || !a.closeCalls(false) {
+			return false
+		}
+		a.saying = &block{index: a.blocks, kind: kind}
+		a.blocks++
+		if !a.yield(model.BlockStart{Index: a.saying.index, Block: model.Block{Type: kind}}, nil) {
+			return false
+		}
+	}
+	a.saying.text.WriteString(text)
+	return a.yield(model.Delta{Index: a.saying.index, Type: delta, Text: text}, nil)
+}
+
+func (a *answer) closeText() bool {
+	b := a.saying
+	if b == nil {
+		return true
+	}
+	a.saying = nil
+	return a.yield(model.BlockStop{Index: b.index, Block: model.Block{Type: b.kind, Text: b.text.String()}}, nil)
+}
+
+// call adds to a call, or begins one.
+func (a *answer) call(d *callDelta) bool {
+	c := a.find(d)
+	if c == nil {
+		if !a.closeText() || !a.closeCalls(false) {
+			return false
+		}
+		c = &toolCall{slot: -1, id: d.ID}
+		if d.Index != nil {
+			c.slot = *d.Index
+		}
+		a.calls = append(a.calls, c)
+	}
+	if c.name == "" {
+		c.name = d.Function.Name
+	}
+	if c.id == "" {
+		c.id = d.ID
+	}
+	piece := string(d.Function.Arguments)
+	if c.closed {
+		if strings.TrimSpace(piece) == "" {
+			return true
+		}
+		return a.fail(sse.Garbled("the arguments of a call went on after their end", nil))
+	}
+	c.text.WriteString(piece)
+	if !c.opened {
+		if c.name == "" {
+			return true // it will come
+		}
+		piece = c.text.String()
+		if !a.open(c) {
+			return false
+		}
+	}
+	return piece == "" || a.yield(model.Delta{Index: c.index, Type: model.InputDelta, Text: piece}, nil)
+}
+
+// find returns the call that a delta belongs to; nil if it begins a new one.
+// Servers that send several calls under one index give each its own id and name,
+// and those without an index go on with the last one.
+func (a *answer) find(d *callDelta) *toolCall {
+	begins := d.ID != "" && d.Function.Name != ""
+	for i := len(a.calls) - 1; i >= 0; i-- {
+		c := a.calls[i]
+		switch {
+		case d.ID != "" && d.ID == c.id:
+			if d.Index == nil || *d.Index == c.slot {
+				return c
+			}
+		case begins:
+		case d.Index == nil && i == len(a.calls)-1 && d.Function.Name == "":
+			return c
+		case d.Index != nil && *d.Index == c.slot:
+			if d.Function.Name != "" && c.opened && json.Valid([]byte(c.text.String())) {
+				return nil // a whole call after a whole call
+			}
+			return c
+		}
+	}
+	return nil
+}
+
+func (a *answer) open(c *toolCall) bool {
+	if c.id == "" {
+		c.id = fmt.Sprintf("call_%d_%d", a.turn, a.blocks)
+	}
+	c.index, c.opened = a.blocks, true
+	a.blocks++
+	return a.yield(model.BlockStart{Index: c.index, Block: model.Block{Type: model.ToolUse, ID: c.id, Name: c.name}}, nil)
+}
+
+// closeCalls ends the calls that are whole, so that they can be run while the
+// answer goes on; at the end of the answer, all.
+func (a *answer) closeCalls(end bool) bool {
+	for _, c := range a.calls {
+		input := strings.TrimSpace(c.text.String())
+		if c.closed || !end && (!c.opened || !json.Valid([]byte(input))) {
+			continue
+		}
+		if !c.opened && !a.open(c) { // a call without a name; whoever runs it says so
+			return false
+		}
+		c.closed = true
+		if input == "" {
+			input = "{}"
+		}
+		whole := model.Block{Type: model.ToolUse, ID: c.id, Name: c.name, Input: json.RawMessage(input)}
+		if !a.yield(model.BlockStop{Index: c.index, Block: whole}, nil) {
+			return false
+		}
+	}
+	return true
+}

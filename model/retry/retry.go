@@ -1,0 +1,168 @@
+// Package retry makes a model out of one that fails now and then.
+//
+//	m = retry.New(m, retry.FromEnv(os.Getenv))
+//
+// A request that fails for a reason that passes is sent again, after as long as
+// the server asked for, or else after a time that doubles. What has come of an
+// answer that broke off does not count, and the next [model.Start] says so; but
+// once a block of it was whole it is not sent again, because a call in it may
+// have been run: the error is returned, and the conversation goes on from what
+// it has.
+//
+// The model that New returns is as safe for concurrent use as the one it is
+// given, and keeps nothing between requests: whoever wants to stay with the model
+// of a [model.Fallback] asks for it the next time.
+package retry
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/haftdev/haft/model"
+)
+
+// Options say how patient to be.
+type Options struct {
+	// Max is how often a request is sent again; 0 means 10, less than 0 never.
+	Max int
+	// Delay is the first pause; 0 means half a second. Each is twice as long as
+	// the one before, up to 64 times, and up to a fifth longer by chance.
+	Delay time.Duration
+	// Fallbacks are the models that are asked, one after the other, when one was
+	// overloaded three times in a row.
+	Fallbacks []string
+}
+
+// FromEnv returns the options that the environment gives by CLAUDE_CODE_MAX_RETRIES.
+func FromEnv(getenv func(string) string) *Options {
+	o := &Options{}
+	if n, err := strconv.Atoi(getenv("CLAUDE_CODE_MAX_RETRIES")); err == nil {
+		if o.Max = n; n <= 0 {
+			o.Max = -1
+		}
+	}
+	return o
+}
+
+// New returns a model that asks m again when it fails.
+func New(m model.Model, opts *Options) model.Model {
+	r := &retrier{model: m}
+	if opts != nil {
+		r.opts = *opts
+		r.opts.Fallbacks = slices.Clone(opts.Fallbacks)
+	}
+	r.opts.Max = max(cmp.Or(r.opts.Max, 10), 0)
+	r.opts.Delay = cmp.Or(r.opts.Delay, 500*time.Millisecond)
+	return r
+}
+
+type retrier struct {
+	model model.Model
+	opts  Options
+}
+
+func (r *retrier) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		a := &asking{retrier: r, ctx: ctx, req: req, fallbacks: r.opts.Fallbacks, yield: yield}
+		for a.once() && a.again() {
+		}
+	}
+}
+
+// asking is a request on its way, which may take several attempts.
+type asking struct {
+	*retrier
+	ctx       context.Context
+	req       *model.Request
+	fallbacks []string // that are left
+	yield     func(model.Event, error) bool
+
+	retries    int // of this model
+	overloaded int // times in a row
+	err        *model.Error
+}
+
+// once sends the request and passes its answer on. It reports whether the
+// request may be sent again; err says why.
+func (a *asking) once() bool {
+	kept := false // a block was whole
+	for ev, err := range a.model.Stream(a.ctx, a.req) {
+		if err != nil {
+			failure, ok := errors.AsType[*model.Error](err)
+			if ok && failure.Temporary() && !kept && a.ctx.Err() == nil {
+				a.err = failure
+				return true
+			}
+			a.yield(nil, err)
+			return false
+		}
+		if _, ok := ev.(model.BlockStop); ok {
+			kept = true
+		}
+		if !a.yield(ev, nil) {
+			return false
+		}
+	}
+	return false
+}
+
+// overloads is how many in a row make a model be left for another.
+const overloads = 3
+
+// again waits until the request is to be sent again, and reports whether it is.
+func (a *asking) again() bool {
+	if a.err.Kind == model.Overloaded {
+		a.overloaded++
+	} else {
+		a.overloaded = 0
+	}
+	if a.overloaded >= overloads && len(a.fallbacks) > 0 {
+		return a.fallBack()
+	}
+	if a.retries == a.opts.Max {
+		a.yield(nil, a.err)
+		return false
+	}
+	delay := a.delay()
+	a.retries++
+	if !a.yield(model.Retry{Attempt: a.retries, Max: a.opts.Max, Delay: delay, Err: a.err}, nil) {
+		return false
+	}
+	return a.wait(delay)
+}
+
+func (a *asking) fallBack() bool {
+	from, to := a.req.Model, a.fallbacks[0]
+	a.fallbacks = a.fallbacks[1:]
+	other := *a.req
+	other.Model = to
+	a.req, a.retries, a.overloaded = &other, 0, 0
+	return a.yield(model.Fallback{From: from, To: to, Err: a.err}, nil)
+}
+
+// delay is how long to wait before the next attempt.
+func (a *asking) delay() time.Duration {
+	if a.err.RetryAfter > 0 {
+		return a.err.RetryAfter
+	}
+	delay := a.opts.Delay << min(a.retries, 6)
+	return delay + time.Duration(rand.Int64N(int64(delay)/5+1))
+}
+
+func (a *asking) wait(delay time.Duration) bool {
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-a.ctx.Done():
+		a.yield(nil, a.ctx.Err())
+		return false
+	}
+}

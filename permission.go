@@ -1,0 +1,75 @@
+package haft
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/haftdev/haft/wire"
+)
+
+// Types of the decision about a call.
+type (
+	// ToolRequest is a call to decide about.
+	ToolRequest = wire.CanUseTool
+	// Permission is the decision.
+	Permission = wire.PermissionAnswer
+	// PermissionUpdate changes what is allowed from now on.
+	PermissionUpdate = wire.PermissionUpdate
+)
+
+// A PermissionFunc decides about a call. An error denies it. The context ends
+// when the answer is no longer wanted.
+type PermissionFunc func(context.Context, *ToolRequest) (*Permission, error)
+
+// Allow lets a call run, and applies the updates, such as those that the
+// request suggests.
+func Allow(updates ...PermissionUpdate) *Permission {
+	return &Permission{Behavior: wire.BehaviorAllow, UpdatedPermissions: updates}
+}
+
+// AllowInput lets a call run with another input, anything that is an object in
+// JSON.
+func AllowInput(input any) (*Permission, error) {
+	raw, err := json.Marshal(input)
+	if err != nil {
+		return nil, fmt.Errorf("encode changed input: %w", err)
+	}
+	return &Permission{Behavior: wire.BehaviorAllow, UpdatedInput: raw}, nil
+}
+
+// Deny refuses a call. The model reads the reason and goes on.
+func Deny(reason string) *Permission {
+	return &Permission{Behavior: wire.BehaviorDeny, Message: reason}
+}
+
+// DenyAndStop refuses a call and ends the turn.
+func DenyAndStop(reason string) *Permission {
+	return &Permission{Behavior: wire.BehaviorDeny, Message: reason, Interrupt: true}
+}
+
+var (
+	errNoCallback = errors.New("nobody decides about calls here")
+	errNoDecision = errors.New("the permission callback decided nothing")
+)
+
+// decide asks f about a call and completes its answer.
+func decide(ctx context.Context, f PermissionFunc, r *ToolRequest) (*Permission, error) {
+	if f == nil {
+		return nil, errNoCallback
+	}
+	p, err := f(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if p == nil {
+		return nil, errNoDecision
+	}
+	answer := *p
+	answer.ToolUseID = r.ToolUseID
+	if answer.Behavior == wire.BehaviorAllow && answer.UpdatedInput == nil {
+		answer.UpdatedInput = r.Input // some command lines run nothing without it
+	}
+	return &answer, nil
+}

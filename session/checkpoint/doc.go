@@ -1,0 +1,27 @@
+// Package checkpoint makes what calls do to files undoable, whatever does it: a
+// file tool, a shell command, a server's tool.
+//
+// A [Keeper] stands around the session's recorder. Before a call that may change
+// something it knows how the tree is, with the content of every file kept by its
+// hash; after it, what changed is written to the journal as checkpoints. A call
+// that only reads costs nothing; for others the tree is listed, and only files
+// whose size, times, inode or mode differ are read again.
+//
+//	k := checkpoint.New(root, s, nil)
+//	left, err := k.Recover(ctx) // what a crash left
+//	recorder := k.Recorder(s)   // for sched.Options
+//	workspace.Options{OnChange: k.OnChange, …}
+//
+// [NewPlan] says what a rewind would do, [Plan.Apply] does it.
+//
+// What is covered: every file, link and directory under the root, except .git and
+// what is inside a directory that is ignored (node_modules, build output): ignored
+// files elsewhere, such as .env, are covered. Files that are too large are not, and
+// nothing is if there are too many; both are said. What a rewind does not know it
+// never deletes.
+//
+// Trust model: it reads and, in a rewind, writes files with the rights of the
+// process. Writes stay inside the root whatever links have appeared in it. Blobs
+// hold what files held, secrets included. A Keeper is safe for concurrent use and
+// has nothing to close.
+package checkpoint

@@ -1,0 +1,347 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/tool"
+)
+
+// record writes a session with the given number of calls, in answers of one to
+// four, some of which end while the answer is still being written, with a
+// compaction now and then. It returns the file.
+func record(t *testing.T, calls, compactEvery int) string {
+	t.Helper()
+	s, err := Open(t.TempDir()).Create(t.Context(), &CreateOptions{Cwd: "/p"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	put := func(entries ...Entry) {
+		if err := s.Append(t.Context(), entries...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	step := func(n int, step sched.Step) {
+		c := &tool.Call{ID: fmt.Sprint(n), UseID: fmt.Sprintf("u%d", n), Tool: "T", Input: json.RawMessage(`{"n":1}`)}
+		rec := sched.Record{Step: step, Call: c, Marks: tool.Marks{Effect: tool.Pure}}
+		if step == sched.Finished {
+			rec.Outcome = &sched.Outcome{CallID: c.ID, UseID: c.UseID, Tool: "T", Result: tool.Text(fmt.Sprintf("result %d", n))}
+		}
+		if err := s.Record(t.Context(), rec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(userText("start"))
+	for n, turn := 0, 0; n < calls; turn++ {
+		id := fmt.Sprintf("m%d", turn)
+		put(said(id, model.Block{Type: model.Thinking, Text: "hm", Signature: "s"}), said(id, model.TextOf(fmt.Sprintf("turn %d", turn))))
+		first, width := n, min(turn%4+1, calls-n)
+		for ; n < first+width; n++ {
+			put(said(id, model.Block{Type: model.ToolUse, ID: fmt.Sprintf("u%d", n), Name: "T", Input: json.RawMessage(`{"n":1}`)}))
+			step(n, sched.Judged)
+			if turn%3 == 0 { // it runs while the model speaks
+				step(n, sched.Dispatched)
+				step(n, sched.Finished)
+			}
+		}
+		for i := n - 1; turn%3 != 0 && i >= first; i-- {
+			step(i, sched.Dispatched)
+			step(i, sched.Finished)
+		}
+		put(Entry{State: &State{Name: "turn", Value: json.RawMessage(fmt.Sprint(turn))}})
+		if compactEvery > 0 && turn%compactEvery == compactEvery-1 {
+			put(Entry{Compaction: &Compaction{Trigger: "auto", Messages: []model.Message{
+				{Role: model.User, Content: []model.Block{model.TextOf(fmt.Sprintf("summary %d", turn))}},
+				{Role: model.Assistant, Content: []model.Block{{Type: model.ToolUse, ID: fmt.Sprintf("k%d", turn), Name: "T"}}},
+				{Role: model.User, Content: []model.Block{{Type: model.ToolResult, UseID: fmt.Sprintf("k%d", turn), Content: tool.Text("kept").Content}}},
+			}}})
+		}
+	}
+	put(said("last", model.TextOf("done")))
+	return s.Path()
+}
+
+func userText(s string) Entry {
+	return Entry{Message: &Message{Role: model.User, Content: []model.Block{model.TextOf(s)}}}
+}
+
+func said(id string, b model.Block) Entry {
+	return Entry{Message: &Message{Role: model.Assistant, ID: id, Model: "m", Content: []model.Block{b}}}
+}
+
+// checkSendable reports why a provider would refuse the conversation.
+func checkSendable(h *model.History) error {
+	var open []string
+	for i := range h.Len() {
+		m, err := h.Message(i)
+		if err != nil {
+			return err
+		}
+		if want := []model.Role{model.User, model.Assistant}[i%2]; m.Role != want {
+			return fmt.Errorf("message %d is the %s's", i, m.Role)
+		}
+		if len(m.Content) == 0 {
+			return fmt.Errorf("message %d is empty", i)
+		}
+		for j, b := range m.Content {
+			switch b.Type {
+			case model.ToolResult:
+				if j >= len(open) || open[j] != b.UseID {
+					return fmt.Errorf("message %d: result %d is for %s, the calls were %v", i, j, b.UseID, open)
+				}
+			case model.Text:
+				if b.Text == "" {
+					return fmt.Errorf("message %d has an empty text", i)
+				}
+			}
+			if m.Role == model.User && j < len(open) && b.Type != model.ToolResult {
+				return fmt.Errorf("message %d: the result for %s is missing", i, open[j])
+			}
+		}
+		if m.Role == model.User && len(m.Content) < len(open) {
+			return fmt.Errorf("message %d: results for %v are missing", i, open[len(m.Content):])
+		}
+		open = nil
+		if m.Role == model.Assistant {
+			if last := m.Content[len(m.Content)-1].Type; last == model.Thinking {
+				return fmt.Errorf("message %d ends with a thought", i)
+			}
+			for _, b := range m.Content {
+				if b.Type == model.ToolUse {
+					open = append(open, b.ID)
+				}
+			}
+		}
+	}
+	if len(open) > 0 {
+		return fmt.Errorf("the calls %v have no results", open)
+	}
+	return nil
+}
+
+// expected is what a cut journal must still say, by a plain reading of its lines.
+type expected struct {
+	results map[string]bool // texts since the last whole compaction
+	state   string
+	last    string // what begins the conversation
+}
+
+// expect reads whole lines one by one and returns what is expected after each.
+func expect(t *testing.T, raw []byte) map[int]expected {
+	t.Helper()
+	at := map[int]expected{}
+	now := expected{results: map[string]bool{}, last: "start"}
+	parts, end := 0, 0
+	var pending expected
+	for text := range bytes.Lines(raw) {
+		end += len(text)
+		var l line
+		if err := json.Unmarshal(text, &l); err != nil {
+			t.Fatal(err)
+		}
+		x := l.extra()
+		switch {
+		case x.Snapshot != nil:
+			parts, pending = x.Snapshot.Parts, expected{results: map[string]bool{}, state: now.state}
+		case x.SummaryOf != "":
+			m, _ := l.message()
+			if parts == 3 {
+				pending.last = m.Content[0].Text
+			}
+			if parts--; parts == 0 {
+				now = pending
+			}
+		case l.ToolUseResult != nil:
+			m, _ := l.message()
+			next := map[string]bool{tool.JoinText(m.Content[0].Content): true}
+			for r := range now.results {
+				next[r] = true
+			}
+			now.results = next
+		case x.State != nil:
+			now.state = string(x.State.Value)
+		}
+		at[end] = now
+		at[end-1] = now // the last line end is missing
+	}
+	return at
+}
+
+func checkCut(path string, want expected) error {
+	s, err := resume(context.Background(), path, &ResumeOptions{})
+	if err != nil {
+		return err
+	}
+	h := s.Restored().History
+	if err := checkSendable(h); err != nil {
+		return err
+	}
+	if got := string(s.Restored().States["turn"]); got != want.state {
+		return fmt.Errorf("the state is %q, want %q", got, want.state)
+	}
+	found := 0
+	for i := range h.Len() {
+		m, err := h.Message(i)
+		if err != nil {
+			return err
+		}
+		if i == 0 && want.last != m.Content[0].Text {
+			return fmt.Errorf("it begins with %q, want %q", m.Content[0].Text, want.last)
+		}
+		for _, b := range m.Content {
+			if b.Type == model.ToolResult && want.results[tool.JoinText(b.Content)] {
+				found++
+			}
+		}
+	}
+	if found != len(want.results) {
+		return fmt.Errorf("%d results of %d are there", found, len(want.results))
+	}
+	return nil
+}
+
+// TestEveryCutResumes cuts a journal of 220 calls at every byte, if
+// HAFT_TORTURE is set. Otherwise it cuts every third line once, and some at every byte to
+// see that the rest of a line is never taken for one: what a resume says depends on
+// nothing but the lines that can be read.
+func TestEveryCutResumes(t *testing.T) {
+	for name, compactEvery := range map[string]int{"with compactions": 2, "without": 0} {
+		t.Run(name, func(t *testing.T) {
+			raw, err := os.ReadFile(record(t, 220, compactEvery))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var cuts []int
+			lines, end := 0, 0
+			for text := range bytes.Lines(raw) {
+				lines++
+				if compactEvery > 0 && lines%3 == 0 {
+					cuts = append(cuts, end+1+lines*7919%len(text))
+				}
+				if lines%100 == 0 {
+					checkTorn(t, text)
+					cuts = append(cuts, end+1, end+len(text)/2, end+len(text)-1, end+len(text))
+				}
+				end += len(text)
+			}
+			slices.Sort(cuts)
+			if os.Getenv("HAFT_TORTURE") != "" {
+				cuts = nil
+				for i := range raw {
+					cuts = append(cuts, i+1)
+				}
+			}
+			cutAt(t, raw, cuts)
+		})
+	}
+}
+
+// checkTorn checks that no beginning of a line reads as one.
+func checkTorn(t *testing.T, text []byte) {
+	t.Helper()
+	whole := bytes.TrimSuffix(text, []byte("\n"))
+	for cut := range len(whole) {
+		if l := new(tail).parse(whole[:cut]); l != nil {
+			t.Fatalf("%s was read", whole[:cut])
+		}
+	}
+}
+
+// cutAt resumes from each cut, which are in order.
+func cutAt(t *testing.T, raw []byte, cuts []int) {
+	wants := expect(t, raw)
+	t.Logf("%d bytes, %d cuts", len(raw), len(cuts))
+	const workers = 4
+	var group sync.WaitGroup
+	for w := range workers {
+		mine := cuts[len(cuts)*w/workers : len(cuts)*(w+1)/workers]
+		copied := filepath.Join(t.TempDir(), "cut.jsonl")
+		if err := os.WriteFile(copied, raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		group.Go(func() {
+			for _, cut := range slices.Backward(mine) {
+				if err := os.Truncate(copied, int64(cut)); err != nil {
+					t.Error(err)
+				}
+				want, ok := wants[cut]
+				if !ok {
+					want = wants[bytes.LastIndexByte(raw[:cut], '\n')+1]
+				}
+				if err := checkCut(copied, want); err != nil {
+					t.Errorf("cut at byte %d of %d: %v", cut, len(raw), err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+// TestWhatWasCutGoesOn appends to a journal that was cut in each line.
+func TestWhatWasCutGoesOn(t *testing.T) {
+	path := record(t, 40, 4)
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end, lines := 0, 0
+	for text := range bytes.Lines(raw) {
+		if lines++; lines%4 != 0 {
+			end += len(text)
+			continue
+		}
+		for _, cut := range []int{end + 1, end + len(text)/2, end + len(text) - 1, end + len(text)} {
+			copied := filepath.Join(t.TempDir(), "cut.jsonl")
+			if err := os.WriteFile(copied, raw[:cut], 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s, err := resume(t.Context(), copied, &ResumeOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := s.Restored().History
+			if err := s.Append(t.Context(), userText("go on")); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			again, err := resume(t.Context(), copied, &ResumeOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			after := again.Restored().History
+			if err := checkSendable(after); err != nil {
+				t.Fatalf("cut at %d and gone on: %v", cut, err)
+			}
+			if len(again.Restored().Lost) > 0 {
+				t.Errorf("cut at %d: still lost: %v", cut, again.Restored().Lost)
+			}
+			same := before.Len()
+			if same > 0 && after.Len() == same { // the prompt joined the last message
+				same--
+			}
+			for i := range same {
+				if !bytes.Equal(before.JSON(i), after.JSON(i)) {
+					t.Fatalf("cut at %d: message %d was\n%s\nand is\n%s", cut, i, before.JSON(i), after.JSON(i))
+				}
+			}
+			if last := string(after.JSON(after.Len() - 1)); !strings.Contains(last, "go on") {
+				t.Errorf("cut at %d: the last message is %s", cut, last)
+			}
+		}
+		end += len(text)
+	}
+}

@@ -1,0 +1,100 @@
+package session
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/tool"
+)
+
+// An Entry is one thing in a journal. Exactly one of the pointers is set.
+type Entry struct {
+	// UUID names the entry; "" lets the session choose.
+	UUID string
+	// Agent names the sub-agent whose conversation it belongs to; "" is the main one.
+	Agent string
+	// Time is when it was written; zero means now.
+	Time time.Time
+
+	Message    *Message
+	Call       *Call
+	Compaction *Compaction
+	State      *State
+	Checkpoint *Checkpoint
+}
+
+// A Message joins the conversation.
+type Message struct {
+	Role    model.Role
+	Content []model.Block
+	// ID, Model, StopReason and Usage are those of an answer. An answer is written
+	// block by block as it arrives; the entries with the same ID are one message.
+	ID         string
+	Model      string
+	StopReason model.StopReason
+	Usage      model.Usage
+	// Output is the typed output of the call that a tool_result belongs to: an
+	// object, or a string if it failed.
+	Output json.RawMessage
+	// Synthetic messages were added by the harness and not by the person: a summary,
+	// a reminder, a note about an interruption.
+	Synthetic bool
+	// Error is set on what the person was shown instead of an answer; it is never
+	// sent to a model.
+	Error string
+}
+
+// A Call is a step of a call before it has a result. The result itself is the
+// Message with the tool_result, whose UUID is [ResultUUID].
+type Call struct {
+	Step     Step          `json:"step"`
+	ID       string        `json:"id"`
+	UseID    string        `json:"useId"`
+	Tool     string        `json:"tool"`
+	Effect   tool.Effect   `json:"effect,omitempty"`
+	Behavior tool.Behavior `json:"behavior,omitempty"`
+	Reason   string        `json:"reason,omitempty"`
+	// Input is what will run, if it is not what the model wrote.
+	Input json.RawMessage `json:"input,omitempty"`
+}
+
+// Step is how far a call was.
+type Step string
+
+const (
+	Judged     Step = "judged"
+	Dispatched Step = "dispatched"
+)
+
+// A Compaction replaces everything before it: the conversation goes on with
+// Messages, and the states before it are carried over by a snapshot.
+type Compaction struct {
+	Trigger   string          `json:"trigger"` // auto or manual
+	PreTokens int64           `json:"preTokens"`
+	Messages  []model.Message `json:"messages"`
+}
+
+// A State is a fact about the session that later entries replace: the model, the
+// permission mode, the todos, the revealed tools, what was read, the title. The
+// value null takes it back.
+type State struct {
+	Name  string          `json:"name"`
+	Value json.RawMessage `json:"value"`
+}
+
+// A Checkpoint says how a file was before a call changed it.
+type Checkpoint struct {
+	CallID string `json:"callId"`
+	Path   string `json:"path"`
+	// Before is the digest of the content in the blob store; "" means that there
+	// was no file.
+	Before string `json:"before"`
+	Mode   uint32 `json:"mode,omitempty"`
+	// Link is where a symbolic link pointed.
+	Link string `json:"link,omitempty"`
+	// After, AfterMode and AfterLink are how it was then.
+	After     string `json:"after,omitempty"`
+	AfterMode uint32 `json:"afterMode,omitempty"`
+	AfterLink string `json:"afterLink,omitempty"`
+}

@@ -1,0 +1,137 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf16"
+)
+
+// A Store is a directory of sessions: one folder per project, in it a file per
+// session and a folder beside it for what belongs to the session.
+type Store struct {
+	dir string
+}
+
+// Open returns the store in dir. "" means the directory that the official tools
+// use, so that each sees the other's sessions. Nothing is made until it is needed.
+func Open(dir string) *Store {
+	if dir == "" {
+		dir = filepath.Join(configDir(), "projects")
+	}
+	return &Store{dir: dir}
+}
+
+func configDir() string {
+	if dir := os.Getenv("CLAUDE_CONFIG_DIR"); dir != "" {
+		return dir
+	}
+	home, err := os.UserHomeDir()
+	if err != nil { // no home: a directory for the user under the temporary one
+		home = filepath.Join(os.TempDir(), fmt.Sprintf("haft-%d", os.Getuid()))
+	}
+	return filepath.Join(home, ".claude")
+}
+
+// Dir returns where the store is.
+func (st *Store) Dir() string { return st.dir }
+
+// project returns the folder of the sessions of a working directory.
+func (st *Store) project(cwd string) string {
+	if real, err := filepath.EvalSymlinks(cwd); err == nil {
+		cwd = real
+	}
+	return filepath.Join(st.dir, mangle(cwd))
+}
+
+const longestName = 200
+
+// mangle makes a folder's name of a path, as the official tools do: they count in
+// UTF-16, and tell long paths apart by a hash.
+func mangle(path string) string {
+	var name strings.Builder
+	var hash int32
+	units := utf16.Encode([]rune(path))
+	for _, u := range units {
+		hash = hash*31 + int32(u)
+		switch {
+		case u >= '0' && u <= '9', u >= 'A' && u <= 'Z', u >= 'a' && u <= 'z':
+			name.WriteByte(byte(u))
+		default:
+			name.WriteByte('-')
+		}
+	}
+	if len(units) <= longestName {
+		return name.String()
+	}
+	return name.String()[:longestName] + "-" + strconv.FormatInt(max(int64(hash), -int64(hash)), 36)
+}
+
+// ErrNotFound is what errors are that name a session which does not exist.
+var ErrNotFound = errors.New("no such session")
+
+// Find returns the file of a session, in whatever folder it is. A part of the id
+// is enough if no other session begins with it.
+func (st *Store) Find(id string) (path string, err error) {
+	if id == "" || strings.Trim(id, "0123456789abcdefABCDEF-") != "" {
+		return "", fmt.Errorf("find session %q: %w", id, ErrNotFound)
+	}
+	found, err := filepath.Glob(filepath.Join(globEscape(st.dir), "*", id+"*.jsonl"))
+	if err != nil {
+		return "", fmt.Errorf("find session %s: %w", id, err)
+	}
+	for _, path := range found {
+		if idOf(path) == id {
+			return path, nil
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", fmt.Errorf("find session %s in %s: %w", id, st.dir, ErrNotFound)
+	case 1:
+		return found[0], nil
+	}
+	names := make([]string, len(found))
+	for i, path := range found {
+		names[i] = idOf(path)
+	}
+	return "", fmt.Errorf("find session %s: it could be any of %s", id, strings.Join(names, ", "))
+}
+
+func globEscape(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+func idOf(path string) string { return strings.TrimSuffix(filepath.Base(path), ".jsonl") }
+
+// Latest returns the session of a working directory that was last written to. The
+// error is ErrNotFound if it has none.
+func (st *Store) Latest(cwd string) (id string, err error) {
+	entries, err := os.ReadDir(st.project(cwd))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("find the latest session: %w", err)
+	}
+	var newest time.Time
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), ".jsonl")
+		info, err := e.Info()
+		if !ok || err != nil || !isUUID(name) || info.Size() == 0 {
+			continue
+		}
+		if info.ModTime().After(newest) {
+			newest, id = info.ModTime(), name
+		}
+	}
+	if id == "" {
+		return "", fmt.Errorf("find the latest session of %s: %w", cwd, ErrNotFound)
+	}
+	return id, nil
+}
+
+// dirOf is the folder of what belongs to the session in a file.
+func dirOf(path string) string { return strings.TrimSuffix(path, ".jsonl") }

@@ -1,0 +1,220 @@
+package session
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/haftdev/haft/model"
+)
+
+// A line is an [Entry] as the file has it. Messages have the form in which the
+// official tools write them; everything else is in Haft, where they do not look.
+type line struct {
+	// Parent is null for the first message, absent from lines that are no part of
+	// the conversation.
+	Parent        json.RawMessage `json:"parentUuid,omitempty"`
+	LogicalParent string          `json:"logicalParentUuid,omitempty"`
+	IsSidechain   *bool           `json:"isSidechain,omitempty"`
+	UserType      string          `json:"userType,omitempty"`
+	Cwd           string          `json:"cwd,omitempty"`
+	SessionID     string          `json:"sessionId"`
+	Version       string          `json:"version,omitempty"`
+	GitBranch     string          `json:"gitBranch,omitempty"`
+	AgentID       string          `json:"agentId,omitempty"`
+	Type          string          `json:"type"`
+	Subtype       string          `json:"subtype,omitempty"`
+	Content       string          `json:"content,omitempty"`
+	Message       json.RawMessage `json:"message,omitempty"`
+	UUID          string          `json:"uuid,omitempty"`
+	Timestamp     string          `json:"timestamp,omitempty"`
+	ToolUseResult json.RawMessage `json:"toolUseResult,omitempty"`
+	IsMeta        bool            `json:"isMeta,omitempty"`
+	IsSummary     bool            `json:"isCompactSummary,omitempty"`
+	IsAPIError    bool            `json:"isApiErrorMessage,omitempty"`
+	Error         string          `json:"error,omitempty"`
+	Compact       *compactMeta    `json:"compactMetadata,omitempty"`
+	CustomTitle   string          `json:"customTitle,omitempty"`
+	Tag           *string         `json:"tag,omitempty"`
+	ForkedFrom    json.RawMessage `json:"forkedFrom,omitempty"`
+	Haft          *extra          `json:"haft,omitempty"`
+
+	end  int64    // where the line ends in the file; set by the reader
+	said *Message // what the line was made of; set by the writer
+}
+
+type compactMeta struct {
+	Trigger   string `json:"trigger"`
+	PreTokens int64  `json:"preTokens"`
+}
+
+// extra is what only haft reads.
+type extra struct {
+	Call       *Call       `json:"call,omitempty"`
+	State      *State      `json:"state,omitempty"`
+	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
+	Stop       *stop       `json:"stop,omitempty"`
+	// Snapshot is that of a compaction; SummaryOf names the compaction that a
+	// message is part of.
+	Snapshot  *snapshot `json:"snapshot,omitempty"`
+	SummaryOf string    `json:"summaryOf,omitempty"`
+	// Blobs are the digests of strings that are kept elsewhere; see payload.go.
+	Blobs []string `json:"blobs,omitempty"`
+}
+
+// stop is how an answer ended whose blocks were written before.
+type stop struct {
+	ID     string           `json:"id"`
+	Model  string           `json:"model,omitempty"`
+	Reason model.StopReason `json:"reason,omitempty"`
+	Usage  model.Usage      `json:"usage"`
+}
+
+// snapshot carries what is known at a compaction over it, so that nobody has to
+// read further back.
+type snapshot struct {
+	Parts    int                        `json:"parts"` // messages that follow
+	Messages int                        `json:"messages"`
+	States   map[string]json.RawMessage `json:"states,omitempty"`
+	Usage    map[string]model.Usage     `json:"usage,omitempty"`
+	Title    string                     `json:"title,omitempty"`
+}
+
+// Types of lines that the official tools do not have.
+const (
+	typeCall       = "haft-call"
+	typeState      = "haft-state"
+	typeCheckpoint = "haft-checkpoint"
+	typeStop       = "haft-stop"
+)
+
+// inChain reports whether the line is part of the tree of messages.
+func (l *line) inChain() bool {
+	return l.UUID != "" && (l.Type == "user" || l.Type == "assistant" || l.isBoundary())
+}
+
+func (l *line) isBoundary() bool { return l.Type == "system" && l.Subtype == "compact_boundary" }
+
+// parent returns the message that the line follows, "" for the first.
+func (l *line) parent() string {
+	var s string
+	if json.Unmarshal(l.Parent, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+func (l *line) extra() *extra {
+	if l.Haft == nil {
+		return &extra{}
+	}
+	return l.Haft
+}
+
+// wireMessage is the message of a line. Content is read by model.Message.
+type wireMessage struct {
+	ID         string            `json:"id,omitempty"`
+	Type       string            `json:"type,omitempty"`
+	Role       model.Role        `json:"role"`
+	Model      string            `json:"model,omitempty"`
+	Content    []json.RawMessage `json:"content"`
+	StopReason *model.StopReason `json:"stop_reason,omitempty"`
+	Usage      *model.Usage      `json:"usage,omitempty"`
+}
+
+// setMessage fills in a message.
+func (l *line) setMessage(m *Message) error {
+	w := wireMessage{ID: m.ID, Role: m.Role, Model: m.Model, Content: []json.RawMessage{}}
+	for _, b := range m.Content {
+		raw, err := encode(sendable(b))
+		if err != nil {
+			return fmt.Errorf("encode message: %w", err)
+		}
+		w.Content = append(w.Content, raw)
+	}
+	l.Type, l.said = string(m.Role), m
+	if m.Role == model.Assistant {
+		w.Type, w.Usage = "message", &m.Usage
+		if m.StopReason != "" {
+			w.StopReason = &m.StopReason
+		}
+	}
+	l.IsMeta = m.Synthetic && m.Role == model.User
+	l.IsAPIError, l.Error = m.Error != "", m.Error
+	if len(m.Output) > 0 && json.Valid(m.Output) {
+		l.ToolUseResult = m.Output
+	}
+	var err error
+	l.Message, err = encode(w)
+	return err
+}
+
+// sendable returns a block whose input is an object: what a model wrote that is
+// none is wrapped in one, so that the line can be read and the block sent.
+func sendable(b model.Block) model.Block {
+	if b.Type != model.ToolUse || b.Raw != nil {
+		return b
+	}
+	in := bytes.TrimSpace(b.Input)
+	if len(in) == 0 || in[0] == '{' && json.Valid(in) {
+		return b
+	}
+	raw, err := encode(map[string]any{"__unparsedToolInput": map[string]any{"raw": string(b.Input), "len": len(b.Input)}})
+	if err == nil {
+		b.Input = raw
+	}
+	return b
+}
+
+// message reads the message of a line.
+func (l *line) message() (*Message, error) {
+	var w struct {
+		ID         string           `json:"id"`
+		Model      string           `json:"model"`
+		StopReason model.StopReason `json:"stop_reason"`
+		Usage      model.Usage      `json:"usage"`
+	}
+	var m model.Message
+	if err := json.Unmarshal(l.Message, &w); err != nil {
+		return nil, fmt.Errorf("decode message: %w", err)
+	}
+	if err := json.Unmarshal(l.Message, &m); err != nil {
+		return nil, err
+	}
+	return &Message{
+		Role: model.Role(l.Type), Content: m.Content,
+		ID: w.ID, Model: w.Model, StopReason: w.StopReason, Usage: w.Usage,
+		Output: l.ToolUseResult, Synthetic: l.IsMeta || l.IsSummary, Error: l.errorText(),
+	}, nil
+}
+
+func (l *line) errorText() string {
+	if l.IsAPIError && l.Error == "" {
+		return "unknown"
+	}
+	return l.Error
+}
+
+func (l *line) time() time.Time {
+	t, err := time.Parse(time.RFC3339Nano, l.Timestamp)
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}
+
+// encode is json.Marshal without the escapes that only HTML needs.
+func encode(v any) (json.RawMessage, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}
+
+// sidechain reports whether the line belongs to a sub-agent's conversation, which
+// older tools wrote among the others.
+func (l *line) sidechain() bool { return l.IsSidechain != nil && *l.IsSidechain }

@@ -1,0 +1,159 @@
+package session
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/model"
+)
+
+// Info is what a list tells about a session.
+type Info struct {
+	ID       string    `json:"id"`
+	Path     string    `json:"path"`
+	Cwd      string    `json:"cwd,omitempty"`
+	Branch   string    `json:"branch,omitempty"`
+	Title    string    `json:"title,omitempty"`
+	Tag      string    `json:"tag,omitempty"`
+	Prompt   string    `json:"prompt,omitempty"` // the first one, shortened
+	Created  time.Time `json:"created,omitzero"`
+	Modified time.Time `json:"modified"`
+	Size     int64     `json:"size"`
+}
+
+// ListOptions say which sessions are listed.
+type ListOptions struct {
+	// Cwd lists those of one working directory; "" lists all.
+	Cwd string
+	// Limit is how many at most; 0 means all.
+	Limit int
+}
+
+// List returns sessions, those that were written to last first. Of each file only
+// the beginning and the end are read.
+func (st *Store) List(opts *ListOptions) ([]Info, error) {
+	var o ListOptions
+	if opts != nil {
+		o = *opts
+	}
+	folder := filepath.Join(globEscape(st.dir), "*")
+	if o.Cwd != "" {
+		folder = globEscape(st.project(o.Cwd))
+	}
+	paths, err := filepath.Glob(filepath.Join(folder, "*.jsonl"))
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	var list []Info
+	for _, path := range paths {
+		stat, err := os.Stat(path)
+		if err != nil || stat.Size() == 0 || !isUUID(idOf(path)) {
+			continue
+		}
+		list = append(list, Info{ID: idOf(path), Path: path, Modified: stat.ModTime(), Size: stat.Size()})
+	}
+	slices.SortFunc(list, func(a, b Info) int { return b.Modified.Compare(a.Modified) })
+	if o.Limit > 0 && len(list) > o.Limit {
+		list = list[:o.Limit]
+	}
+	for i := range list {
+		if err := list[i].look(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("list sessions: %w", err)
+		}
+	}
+	return list, nil
+}
+
+// Info returns what a list would tell about one session.
+func (st *Store) Info(id string) (Info, error) {
+	path, err := st.Find(id)
+	if err != nil {
+		return Info{}, err
+	}
+	stat, err := os.Stat(path)
+	if err != nil {
+		return Info{}, fmt.Errorf("look at session: %w", err)
+	}
+	i := Info{ID: idOf(path), Path: path, Modified: stat.ModTime(), Size: stat.Size()}
+	return i, i.look()
+}
+
+// glance is how much of each end of a file is read.
+const glance = 64 << 10
+
+// look fills in what the ends of the file say.
+func (i *Info) look() error {
+	file, err := os.Open(i.Path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	head := make([]byte, min(glance, i.Size))
+	if _, err := file.ReadAt(head, 0); err != nil && err != io.EOF {
+		return err
+	}
+	for raw := range bytes.Lines(head) {
+		i.note(raw, true)
+	}
+	if i.Size <= glance {
+		return nil
+	}
+	end := make([]byte, glance)
+	if _, err := file.ReadAt(end, i.Size-glance); err != nil && err != io.EOF {
+		return err
+	}
+	for raw := range bytes.Lines(end) {
+		i.note(raw, false)
+	}
+	return nil
+}
+
+func (i *Info) note(raw []byte, head bool) {
+	var l line
+	if json.Unmarshal(raw, &l) != nil {
+		return
+	}
+	if l.Cwd != "" {
+		i.Cwd, i.Branch = l.Cwd, l.GitBranch
+	}
+	if i.Created.IsZero() && head {
+		i.Created = l.time()
+	}
+	if l.CustomTitle != "" {
+		i.Title = l.CustomTitle
+	}
+	if l.Type == "tag" && l.Tag != nil {
+		i.Tag = *l.Tag
+	}
+	if i.Prompt == "" && head && l.Type == "user" && !l.IsMeta && !l.IsSummary {
+		if m, err := l.message(); err == nil {
+			i.Prompt = firstText(m.Content)
+		}
+	}
+}
+
+const promptLength = 200
+
+// firstText returns the first line of a message, shortened.
+func firstText(blocks []model.Block) string {
+	for _, b := range blocks {
+		if b.Type != model.Text || strings.TrimSpace(b.Text) == "" {
+			continue
+		}
+		text, _, _ := strings.Cut(strings.TrimSpace(b.Text), "\n")
+		if r := []rune(text); len(r) > promptLength {
+			text = string(r[:promptLength]) + "…"
+		}
+		return text
+	}
+	return ""
+}

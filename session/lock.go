@@ -1,0 +1,86 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// A lock is held by the one who writes to a session. It ends with its process.
+type lock struct{ file *flock.Flock }
+
+// owner is who holds a lock, for the message to whoever comes second.
+type owner struct {
+	PID   int       `json:"pid"`
+	Host  string    `json:"host"`
+	Since time.Time `json:"since"`
+}
+
+// An InUseError tells that somebody else writes to the session.
+type InUseError struct {
+	ID   string
+	PID  int
+	Host string // "" if it is this one
+}
+
+func (e *InUseError) Error() string {
+	who := fmt.Sprintf("process %d", e.PID)
+	switch {
+	case e.PID == 0:
+		who = "another process"
+	case e.Host != "":
+		who += " on " + e.Host
+	case e.PID == os.Getpid():
+		who = fmt.Sprintf("this process (%d)", e.PID)
+	}
+	return fmt.Sprintf("session %s is in use by %s; end it, or fork the session", e.ID, who)
+}
+
+// acquire locks the session whose folder is dir.
+func acquire(dir, id string) (*lock, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("lock session: %w", err)
+	}
+	l := &lock{flock.New(filepath.Join(dir, "lock"), flock.SetPermissions(0o600))}
+	ok, err := l.file.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("lock session: %w", err)
+	}
+	host, _ := os.Hostname() // without one, only the pid is told
+	if !ok {
+		return nil, inUse(dir, id, host)
+	}
+	raw, err := json.Marshal(owner{PID: os.Getpid(), Host: host, Since: time.Now()})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "owner"), raw, 0o600)
+	}
+	if err != nil {
+		l.release()
+		return nil, fmt.Errorf("lock session: %w", err)
+	}
+	return l, nil
+}
+
+// inUse says who has the session, as far as that is known.
+func inUse(dir, id, host string) error {
+	var o owner
+	raw, err := os.ReadFile(filepath.Join(dir, "owner"))
+	if err != nil || json.Unmarshal(raw, &o) != nil {
+		return &InUseError{ID: id}
+	}
+	if o.Host == host {
+		o.Host = ""
+	}
+	return &InUseError{ID: id, PID: o.PID, Host: o.Host}
+}
+
+func (l *lock) release() error {
+	if l == nil {
+		return nil
+	}
+	return l.file.Unlock()
+}

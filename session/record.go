@@ -1,0 +1,107 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/tool"
+)
+
+var _ sched.Recorder = (*Session)(nil)
+
+// Record implements [sched.Recorder]. A call that may do something is on the disk
+// before it does, and its result is before the model hears of it. The steps of one
+// that has no effect are on their way there: whoever loses them can call again.
+func (s *Session) Record(ctx context.Context, r sched.Record) error {
+	if s.silent() {
+		return nil
+	}
+	switch r.Step {
+	case sched.Finished:
+		return s.finished(ctx, r.Outcome)
+	case sched.Dispatched:
+		return s.dispatched(ctx, r)
+	}
+	c := s.callOf(r, Judged)
+	c.Behavior, c.Reason = r.Verdict.Behavior, r.Verdict.Reason
+	return s.Append(ctx, Entry{Agent: r.Call.Agent, Call: &c})
+}
+
+func (s *Session) dispatched(ctx context.Context, r sched.Record) error {
+	c := s.callOf(r, Dispatched)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if use := s.uses[c.UseID]; !sameJSON(use.input, r.Call.Input) {
+		c.Input = r.Call.Input
+	}
+	s.uses[c.UseID] = pendingCall{pure: c.Effect == tool.Pure}
+	if err := s.appendLocked(ctx, []Entry{{Agent: r.Call.Agent, Call: &c}}); err != nil {
+		return err
+	}
+	if c.Effect == tool.Pure {
+		return nil
+	}
+	return s.stream(r.Call.Agent).sync()
+}
+
+func (s *Session) callOf(r sched.Record, step Step) Call {
+	return Call{Step: step, ID: r.Call.ID, UseID: r.Call.UseID, Tool: r.Call.Tool, Effect: r.Marks.Effect}
+}
+
+// sameJSON reports whether two inputs differ in nothing but white space.
+func sameJSON(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	var x, y bytes.Buffer
+	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
+}
+
+func (s *Session) finished(ctx context.Context, out *sched.Outcome) error {
+	e := Entry{
+		UUID:  ResultUUID(s.id, out.CallID),
+		Agent: out.Agent,
+		Message: &Message{
+			Role:    model.User,
+			Content: []model.Block{ResultBlock(out)},
+			Output:  typedOutput(out),
+		},
+	}
+	s.mu.Lock()
+	pure := s.uses[out.UseID].pure
+	delete(s.uses, out.UseID)
+	err := s.appendLocked(ctx, []Entry{e})
+	st := s.stream(out.Agent)
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if pure {
+		st.syncSoon()
+		return nil
+	}
+	return st.sync()
+}
+
+// ResultBlock is what the model reads of a call's outcome, as the journal has it.
+func ResultBlock(out *sched.Outcome) model.Block {
+	return model.Block{Type: model.ToolResult, UseID: out.UseID, Content: out.Result.Content, IsError: out.IsError()}
+}
+
+// typedOutput is what programs read: the tool's output, or a string if it failed.
+func typedOutput(out *sched.Outcome) json.RawMessage {
+	var v any = out.Result.Output
+	if out.IsError() {
+		v = "Error: " + out.Result.Text()
+	} else if v == nil {
+		v = out.Result.Text()
+	}
+	raw, err := encode(v)
+	if err != nil { // a tool's output that cannot be encoded is the tool's fault, not the session's
+		return nil
+	}
+	return raw
+}

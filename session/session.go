@@ -1,0 +1,349 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/workspace/blob"
+)
+
+// A Session is a conversation that is being written down. A nil Session, and one
+// of [Memory], keep nothing and never fail.
+type Session struct {
+	id, path string
+	project  string // folder of the file
+	memory   bool
+	origin   origin
+	restored *Restored
+	blobs    *blobs
+
+	mu      sync.Mutex
+	lock    *lock
+	streams map[string]*stream // by agent
+	tally   tally
+	repairs []Entry                // written before the next entry
+	uses    map[string]pendingCall // by tool_use id
+	closed  bool
+}
+
+// origin is what every line says about where it was written.
+type origin struct{ cwd, version, branch string }
+
+// A stream is the file of one agent's conversation.
+type stream struct {
+	*journal
+	tail string // the last message, "" if there is none
+}
+
+// A pendingCall is a tool_use that has no result yet.
+type pendingCall struct {
+	input json.RawMessage
+	pure  bool // it runs and has no effect
+}
+
+// errClosed is what appending to a closed session fails with.
+var errClosed = errors.New("the session is closed")
+
+// Memory returns a session that is not written down.
+func Memory(id string) *Session {
+	if id == "" {
+		id = NewUUID()
+	}
+	return &Session{id: id, memory: true, restored: newRestored()}
+}
+
+// ID returns the session's name, a UUID.
+func (s *Session) ID() string {
+	if s == nil {
+		return ""
+	}
+	return s.id
+}
+
+// Path returns the file of the main conversation, "" if there is none.
+func (s *Session) Path() string {
+	if s == nil {
+		return ""
+	}
+	return s.path
+}
+
+// Dir returns the folder of what belongs to the session, "" if it has none. It
+// may not exist yet.
+func (s *Session) Dir() string {
+	if s.silent() {
+		return ""
+	}
+	return dirOf(s.path)
+}
+
+// Blobs returns the store of contents that the journal refers to by digest.
+func (s *Session) Blobs() blob.Store {
+	if s.silent() {
+		return nil
+	}
+	return s.blobs
+}
+
+// Restored returns what the journal said when it was opened. It is never nil.
+func (s *Session) Restored() *Restored {
+	if s == nil {
+		return newRestored()
+	}
+	return s.restored
+}
+
+func (s *Session) silent() bool { return s == nil || s.memory }
+
+// Append writes entries in order. They follow what was written before; an entry
+// without a UUID or a time is given one. It returns when the operating system has
+// them, which outlives this process; [Session.Sync] outlives the machine.
+func (s *Session) Append(ctx context.Context, entries ...Entry) error {
+	if s.silent() || len(entries) == 0 {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.appendLocked(ctx, entries)
+}
+
+func (s *Session) appendLocked(ctx context.Context, entries []Entry) error {
+	if s.closed {
+		return errClosed
+	}
+	if err := s.claim(); err != nil {
+		return err
+	}
+	if len(s.repairs) > 0 {
+		entries = append(slices.Clip(s.repairs), entries...)
+	}
+	for len(entries) > 0 {
+		n := 1
+		for n < len(entries) && entries[n].Agent == entries[0].Agent {
+			n++
+		}
+		if err := s.write(ctx, entries[0].Agent, entries[:n]); err != nil {
+			return err
+		}
+		entries = entries[n:]
+	}
+	s.repairs = nil
+	return nil
+}
+
+// claim locks a new session; one that was resumed is locked already.
+func (s *Session) claim() (err error) {
+	if s.lock == nil {
+		s.lock, err = acquire(s.Dir(), s.id)
+	}
+	return err
+}
+
+// write adds entries of one agent to its file.
+func (s *Session) write(ctx context.Context, agent string, entries []Entry) error {
+	st := s.stream(agent)
+	w := writer{session: s, agent: agent, tail: st.tail}
+	var out bytes.Buffer
+	for i := range entries {
+		lines, err := w.lines(&entries[i])
+		if err != nil {
+			return err
+		}
+		for _, l := range lines {
+			raw, err := s.blobs.shorten(ctx, l)
+			if err != nil {
+				return err
+			}
+			out.Write(raw)
+			out.WriteByte('\n')
+		}
+		w.made = append(w.made, lines...)
+	}
+	if err := st.write(out.Bytes()); err != nil {
+		return err
+	}
+	st.tail = w.tail
+	for _, l := range w.made {
+		s.note(agent, l)
+	}
+	return nil
+}
+
+// note remembers what later entries need to know.
+func (s *Session) note(agent string, l *line) {
+	if agent == "" {
+		s.tally.add(l)
+	}
+	if l.said == nil {
+		return
+	}
+	for _, b := range l.said.Content {
+		if b.Type == model.ToolUse {
+			s.uses[b.ID] = pendingCall{input: b.Input}
+		}
+	}
+}
+
+// stream returns the file of an agent.
+func (s *Session) stream(agent string) *stream {
+	st := s.streams[agent]
+	if st == nil {
+		path := filepath.Join(s.Dir(), "subagents", "agent-"+fileName(agent)+".jsonl")
+		st = &stream{journal: &journal{path: path}}
+		s.streams[agent] = st
+	}
+	return st
+}
+
+// fileName keeps an agent's name from leaving its folder.
+func fileName(agent string) string {
+	return string(bytes.Map(func(r rune) rune {
+		switch {
+		case r >= '0' && r <= '9', r >= 'A' && r <= 'Z', r >= 'a' && r <= 'z', r == '-', r == '_':
+			return r
+		}
+		return '_'
+	}, []byte(agent)))
+}
+
+// Sync returns when everything that was appended is on the disk.
+func (s *Session) Sync() error {
+	if s.silent() {
+		return nil
+	}
+	s.mu.Lock()
+	streams := make([]*stream, 0, len(s.streams))
+	for _, st := range s.streams {
+		streams = append(streams, st)
+	}
+	s.mu.Unlock()
+	var err error
+	for _, st := range streams {
+		err = errors.Join(err, st.sync())
+	}
+	return err
+}
+
+// Close syncs and gives the session back. Appending after it fails.
+func (s *Session) Close() error {
+	if s.silent() {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	var err error
+	for _, st := range s.streams {
+		err = errors.Join(err, st.close())
+	}
+	return errors.Join(err, s.lock.release())
+}
+
+// A writer turns entries into lines, each after the one before.
+type writer struct {
+	session *Session
+	agent   string
+	tail    string
+	made    []*line
+}
+
+func (w *writer) lines(e *Entry) ([]*line, error) {
+	switch {
+	case e.Message != nil && e.Message.Role == model.Assistant && len(e.Message.Content) == 0:
+		m := e.Message
+		return w.beside(e, typeStop, extra{Stop: &stop{m.ID, m.Model, m.StopReason, m.Usage}}), nil
+	case e.Message != nil:
+		l := w.next(e)
+		return []*line{l}, l.setMessage(e.Message)
+	case e.Call != nil:
+		return w.beside(e, typeCall, extra{Call: e.Call}), nil
+	case e.State != nil:
+		return w.state(e)
+	case e.Checkpoint != nil:
+		return w.beside(e, typeCheckpoint, extra{Checkpoint: e.Checkpoint}), nil
+	case e.Compaction != nil:
+		return w.compaction(e)
+	}
+	return nil, errors.New("write session: an entry without content")
+}
+
+// plain returns a line that is no part of the tree of messages.
+func (w *writer) plain(e *Entry) *line {
+	t := e.Time
+	if t.IsZero() {
+		t = time.Now()
+	}
+	return &line{SessionID: w.session.id, AgentID: w.agent, UUID: e.UUID, Timestamp: t.UTC().Format("2006-01-02T15:04:05.000Z")}
+}
+
+func (w *writer) beside(e *Entry, kind string, x extra) []*line {
+	l := w.plain(e)
+	l.Type, l.Haft = kind, &x
+	return []*line{l}
+}
+
+// next returns a line that follows the last message, and is now the last.
+func (w *writer) next(e *Entry) *line {
+	l := w.plain(e)
+	if l.UUID == "" {
+		l.UUID = NewUUID()
+	}
+	l.Parent = json.RawMessage("null")
+	if w.tail != "" {
+		l.Parent, _ = encode(w.tail)
+	}
+	w.tail = l.UUID
+	side, o := w.agent != "", w.session.origin
+	l.IsSidechain, l.UserType = &side, "external"
+	l.Cwd, l.Version, l.GitBranch = o.cwd, o.version, o.branch
+	return l
+}
+
+// state writes a fact, and a title also where the official tools look for it.
+func (w *writer) state(e *Entry) ([]*line, error) {
+	if !json.Valid(e.State.Value) {
+		return nil, fmt.Errorf("write session: state %s is not JSON", e.State.Name)
+	}
+	lines := w.beside(e, typeState, extra{State: e.State})
+	var title string
+	if e.State.Name == titleState && json.Unmarshal(e.State.Value, &title) == nil && title != "" {
+		lines = append(lines, &line{SessionID: w.session.id, Type: "custom-title", CustomTitle: title})
+	}
+	return lines, nil
+}
+
+// compaction begins a new chain: the boundary with a snapshot of what is known,
+// and then the messages that the conversation goes on with.
+func (w *writer) compaction(e *Entry) ([]*line, error) {
+	c := e.Compaction
+	before := w.tail
+	w.tail = ""
+	boundary := w.next(e)
+	boundary.Type, boundary.Subtype, boundary.Content = "system", "compact_boundary", "Conversation compacted"
+	boundary.LogicalParent = before
+	boundary.Compact = &compactMeta{c.Trigger, c.PreTokens}
+	known := w.session.tally.snapshot()
+	known.Parts = len(c.Messages)
+	boundary.Haft = &extra{Snapshot: known}
+	lines := []*line{boundary}
+	for _, m := range c.Messages {
+		l := w.next(&Entry{Time: e.Time})
+		if err := l.setMessage(&Message{Role: m.Role, Content: m.Content}); err != nil {
+			return nil, err
+		}
+		l.IsSummary, l.Haft = true, &extra{SummaryOf: boundary.UUID}
+		lines = append(lines, l)
+	}
+	return lines, nil
+}

@@ -1,0 +1,259 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/haftdev/haft/model"
+)
+
+// CreateOptions say how a session begins.
+type CreateOptions struct {
+	// ID names it, a UUID; "" chooses one.
+	ID string
+	// Cwd is where it works, by which it is found again; "" means the process's.
+	Cwd string
+	// Version and GitBranch are written down for readers; "" leaves them out.
+	Version, GitBranch string
+}
+
+// Create begins a session. Its file is made by the first Append.
+func (st *Store) Create(ctx context.Context, opts *CreateOptions) (*Session, error) {
+	var o CreateOptions
+	if opts != nil {
+		o = *opts
+	}
+	if o.ID == "" {
+		o.ID = NewUUID()
+	}
+	if !isUUID(o.ID) {
+		return nil, fmt.Errorf("create session: the id %q is not a UUID", o.ID)
+	}
+	cwd, err := directory(o.Cwd)
+	if err != nil {
+		return nil, fmt.Errorf("create session: %w", err)
+	}
+	path := filepath.Join(st.project(cwd), o.ID+".jsonl")
+	if _, err := os.Lstat(path); err == nil {
+		return nil, fmt.Errorf("create session %s: %w", o.ID, errInUse)
+	}
+	return newSession(path, origin{cwd, o.Version, o.GitBranch}, true), nil
+}
+
+func directory(cwd string) (string, error) {
+	if cwd == "" {
+		return os.Getwd()
+	}
+	return filepath.Abs(cwd)
+}
+
+func newSession(path string, o origin, fresh bool) *Session {
+	project := filepath.Dir(path)
+	return &Session{
+		id: idOf(path), path: path, project: project, origin: o,
+		restored: newRestored(),
+		blobs:    blobsIn(project),
+		streams:  map[string]*stream{"": {journal: &journal{path: path, fresh: fresh}}},
+		uses:     map[string]pendingCall{},
+	}
+}
+
+// ResumeOptions say how a session goes on.
+type ResumeOptions struct {
+	// At is the UUID of the message to go on after; "" means the last one.
+	At string
+	// Fork leaves the session as it is and goes on in a new one, which NewID names;
+	// "" chooses.
+	Fork  bool
+	NewID string
+	// Cwd is where it works from now on; "" means where it did. A fork is found
+	// there.
+	Cwd string
+	// Version and GitBranch are as in [CreateOptions].
+	Version, GitBranch string
+}
+
+// Resume goes on with a session. The id may be part of one, as for [Store.Find].
+// The error is an [InUseError] if somebody else writes to it.
+func (st *Store) Resume(ctx context.Context, id string, opts *ResumeOptions) (*Session, error) {
+	var o ResumeOptions
+	if opts != nil {
+		o = *opts
+	}
+	path, err := st.Find(id)
+	if err != nil {
+		return nil, err
+	}
+	if o.Fork {
+		return st.resumeFork(ctx, path, &o)
+	}
+	held, err := acquire(dirOf(path), idOf(path))
+	if err != nil {
+		return nil, err
+	}
+	s, err := resume(ctx, path, &o)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("resume session %s: %w", idOf(path), err), held.release())
+	}
+	s.lock = held
+	return s, nil
+}
+
+func resume(ctx context.Context, path string, o *ResumeOptions) (*Session, error) {
+	r, err := read(ctx, path, o.At)
+	if err != nil {
+		return nil, err
+	}
+	return r.session(ctx, path, o)
+}
+
+// session returns what was read as a session that goes on in the file at path.
+func (r *reading) session(ctx context.Context, path string, o *ResumeOptions) (*Session, error) {
+	where := origin{o.Cwd, o.Version, o.GitBranch}
+	if where.cwd == "" {
+		where.cwd = r.cwd()
+	}
+	s := newSession(path, where, false)
+	main := s.streams[""]
+	main.torn, main.tail = r.torn, r.last()
+	s.tally = r.tally
+	for _, l := range r.chain {
+		s.blobs.restore(ctx, l)
+	}
+	messages, lost := fold(r.chain, r.beside, r.calls)
+	if err := s.restored.History.Append(messages...); err != nil {
+		return nil, err
+	}
+	s.restore(r)
+	s.repairs = r.revert()
+	for _, u := range lost {
+		s.restored.Lost = append(s.restored.Lost, u.call)
+		s.repairs = append(s.repairs, s.repair(&u, r.calls[u.block.ID]))
+	}
+	return s, nil
+}
+
+func (s *Session) restore(r *reading) {
+	known, to := r.tally.snapshot(), s.restored
+	to.Last, to.Messages, to.Usage, to.Title = r.last(), known.Messages, known.Usage, known.Title
+	to.Model, to.Cwd, to.Damaged = r.tally.model, r.cwd(), r.damage
+	if known.States != nil {
+		to.States = known.States
+	}
+}
+
+// repair is the result that a lost call is given in the journal, too, before
+// anything else is written there.
+func (s *Session) repair(u *use, steps []Call) Entry {
+	text := fate(u.block.Name, steps)
+	output, _ := encode("Error: " + text) // a string is always encodable
+	callID := u.call.ID
+	if callID == "" {
+		callID = u.line.UUID + u.block.ID
+	}
+	blocks := results([]*use{u}, map[string][]Call{u.block.ID: steps})
+	return Entry{UUID: ResultUUID(s.id, callID), Message: &Message{Role: model.User, Content: blocks, Output: output}}
+}
+
+// revert returns entries that set the states back to what they were at the last
+// message, if others were written after it.
+func (r *reading) revert() (entries []Entry) {
+	for name, now := range r.all.states {
+		then := r.tally.states[name]
+		if bytes.Equal(now, then) {
+			continue
+		}
+		if then == nil {
+			then = json.RawMessage("null")
+		}
+		entries = append(entries, Entry{State: &State{name, then}})
+	}
+	return entries
+}
+
+// last returns the UUID of the last message, "" if there is none.
+func (r *reading) last() string {
+	if len(r.chain) == 0 {
+		return ""
+	}
+	return r.chain[len(r.chain)-1].UUID
+}
+
+func (r *reading) cwd() string {
+	for i := len(r.chain) - 1; i >= 0; i-- {
+		if r.chain[i].Cwd != "" {
+			return r.chain[i].Cwd
+		}
+	}
+	return ""
+}
+
+// Fork copies the conversation of a session, up to a message if at is not "",
+// into a new one and returns its id.
+func (st *Store) Fork(ctx context.Context, id, at string) (newID string, err error) {
+	s, err := st.Resume(ctx, id, &ResumeOptions{At: at, Fork: true})
+	if err != nil {
+		return "", err
+	}
+	return s.ID(), s.Close()
+}
+
+func (st *Store) resumeFork(ctx context.Context, path string, o *ResumeOptions) (*Session, error) {
+	if o.NewID == "" {
+		o.NewID = NewUUID()
+	}
+	if !isUUID(o.NewID) {
+		return nil, fmt.Errorf("fork session: the id %q is not a UUID", o.NewID)
+	}
+	r, err := read(ctx, path, o.At)
+	if err != nil {
+		return nil, fmt.Errorf("fork session %s: %w", idOf(path), err)
+	}
+	project := filepath.Dir(path)
+	if o.Cwd != "" {
+		project = st.project(o.Cwd)
+	}
+	target := filepath.Join(project, o.NewID+".jsonl")
+	held, err := acquire(dirOf(target), o.NewID)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.copyTo(ctx, path, target); err != nil {
+		return nil, errors.Join(fmt.Errorf("fork session %s: %w", idOf(path), err), held.release())
+	}
+	r.torn = false
+	s, err := r.session(ctx, target, o)
+	if err != nil {
+		return nil, errors.Join(err, held.release())
+	}
+	s.lock = held
+	return s, nil
+}
+
+// copyTo writes the lines of the conversation as those of another session. Each
+// keeps its name and says where it is from.
+func (r *reading) copyTo(ctx context.Context, path, target string) error {
+	from, to := blobsIn(filepath.Dir(path)), blobsIn(filepath.Dir(target))
+	j := &journal{path: target, fresh: true}
+	for _, l := range r.lines {
+		fork := *l
+		if from.Dir != to.Dir {
+			from.restore(ctx, &fork)
+		}
+		fork.ForkedFrom, _ = encode(map[string]string{"sessionId": idOf(path), "messageUuid": l.UUID})
+		fork.SessionID = idOf(target)
+		raw, err := to.shorten(ctx, &fork)
+		if err == nil {
+			err = j.write(append(raw, '\n'))
+		}
+		if err != nil {
+			return errors.Join(err, j.close())
+		}
+	}
+	return j.close()
+}

@@ -1,0 +1,200 @@
+package haft
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/wire"
+)
+
+// SessionsOptions say which sessions are meant. The zero value and nil mean all
+// of this user's.
+type SessionsOptions struct {
+	// Dir is the directory that the sessions worked in; "" means any.
+	Dir string
+	// ConfigDir is where sessions are kept; "" means that in the environment
+	// variable CLAUDE_CONFIG_DIR, else .claude in the home directory.
+	ConfigDir string
+	// Limit is how many of the newest are wanted; 0 means all.
+	Limit int
+}
+
+// A Session is a conversation of the past.
+type Session struct {
+	ID string
+	// Title was given by a person; else it is "".
+	Title string
+	// FirstPrompt is how the conversation began.
+	FirstPrompt string
+	// Dir is where it worked, Branch the git branch there, if known.
+	Dir, Branch string
+	Tag         string
+	// Modified is when it last went on, Size how long its file is.
+	Modified time.Time
+	Size     int64
+	// Path is the file it is kept in.
+	Path string
+}
+
+// Sessions lists sessions, newest first, by reading their files.
+func Sessions(opts *SessionsOptions) ([]Session, error) {
+	if opts == nil {
+		opts = &SessionsOptions{}
+	}
+	paths, err := opts.files("*")
+	if err != nil {
+		return nil, err
+	}
+	var list []Session
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			continue // it is gone meanwhile
+		}
+		id := strings.TrimSuffix(filepath.Base(path), ".jsonl")
+		list = append(list, Session{ID: id, Path: path, Modified: info.ModTime(), Size: info.Size()})
+	}
+	slices.SortFunc(list, func(a, b Session) int {
+		return cmp.Or(b.Modified.Compare(a.Modified), cmp.Compare(a.ID, b.ID))
+	})
+	var kept []Session
+	for _, s := range list {
+		if opts.Limit > 0 && len(kept) == opts.Limit {
+			break
+		}
+		if err := s.describe(); errors.Is(err, fs.ErrNotExist) {
+			continue
+		} else if err != nil {
+			return nil, err
+		}
+		if opts.Dir == "" || s.Dir == "" || sameDir(s.Dir, opts.Dir) {
+			kept = append(kept, s)
+		}
+	}
+	return kept, nil
+}
+
+// ErrNoSession is the error for a session that does not exist.
+var ErrNoSession = errors.New("no such session")
+
+// A SessionMessage is a message of a session's file.
+type SessionMessage struct {
+	// Type is user or assistant.
+	Type       string `json:"type"`
+	UUID       string `json:"uuid"`
+	ParentUUID string `json:"parentUuid"`
+	// Timestamp is as the file has it, usually in RFC 3339.
+	Timestamp string `json:"timestamp"`
+	// Message is a message of the Messages API.
+	Message json.RawMessage `json:"message"`
+	// ToolUseResult is the structured output of a tool.
+	ToolUseResult json.RawMessage `json:"toolUseResult"`
+	IsSidechain   bool            `json:"isSidechain"`
+}
+
+// SessionMessages returns the conversation of a session, oldest first, as it
+// stands: messages that were rewound away are not in it.
+func SessionMessages(id string, opts *SessionsOptions) ([]SessionMessage, error) {
+	if opts == nil {
+		opts = &SessionsOptions{}
+	}
+	if !plainID.MatchString(id) {
+		return nil, fmt.Errorf("%w: %s", ErrNoSession, id)
+	}
+	paths, err := opts.files(id)
+	if err != nil {
+		return nil, err
+	}
+	if len(paths) == 0 {
+		return nil, fmt.Errorf("%w: %s", ErrNoSession, id)
+	}
+	all := map[string]SessionMessage{}
+	leaf := ""
+	err = readLines(paths[0], func(line []byte) {
+		var m SessionMessage
+		if json.Unmarshal(line, &m) != nil || m.UUID == "" || m.IsSidechain {
+			return
+		}
+		all[m.UUID] = m
+		if m.said() {
+			leaf = m.UUID
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return chain(all, leaf), nil
+}
+
+// plainID is what names of sessions are made of; anything else could be a
+// pattern or a path.
+var plainID = regexp.MustCompile(`^[\w-]+$`)
+
+// said reports whether the entry is part of the conversation. Others are only
+// links in the chain.
+func (m *SessionMessage) said() bool {
+	return (m.Type == "user" || m.Type == "assistant") && len(m.Message) > 0
+}
+
+// chain follows parents from the newest message back to the first.
+func chain(all map[string]SessionMessage, leaf string) []SessionMessage {
+	var messages []SessionMessage
+	for {
+		m, ok := all[leaf]
+		if !ok {
+			slices.Reverse(messages)
+			return messages
+		}
+		if m.said() {
+			messages = append(messages, m)
+		}
+		delete(all, leaf) // a circle ends here
+		leaf = m.ParentUUID
+	}
+}
+
+// describe reads what the file says about the session as a whole.
+func (s *Session) describe() error {
+	return readLines(s.Path, func(line []byte) {
+		var entry struct {
+			Type, CustomTitle, Tag, Cwd, GitBranch string
+			IsSidechain, IsMeta                    bool
+			Message                                struct{ Content json.RawMessage }
+		}
+		// Most lines are long and say nothing new here.
+		if s.FirstPrompt != "" && !bytes.Contains(line, []byte(`"custom-title"`)) && !bytes.Contains(line, []byte(`"tag"`)) {
+			return
+		}
+		if json.Unmarshal(line, &entry) != nil {
+			return
+		}
+		switch entry.Type {
+		case "custom-title":
+			s.Title = entry.CustomTitle
+		case "tag":
+			s.Tag = entry.Tag
+		}
+		s.Dir, s.Branch = cmp.Or(s.Dir, entry.Cwd), cmp.Or(s.Branch, entry.GitBranch)
+		if entry.Type == "user" && s.FirstPrompt == "" && !entry.IsSidechain && !entry.IsMeta {
+			s.FirstPrompt = promptText(entry.Message.Content)
+		}
+	})
+}
+
+func promptText(raw json.RawMessage) string {
+	var c wire.Content
+	if json.Unmarshal(raw, &c) != nil {
+		return ""
+	}
+	return c.String()
+}

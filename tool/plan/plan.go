@@ -1,0 +1,171 @@
+// Package plan is the way into plan mode and out of it: the tools EnterPlanMode and
+// ExitPlanMode.
+//
+//	tools := plan.New(&plan.Options{Mode: mode})
+//
+// The tools decide nothing. That a person agrees is their permission, which only a
+// person can give, and the mode changes by the result. That nothing is written in
+// plan mode is a matter of verdicts and not of these tools; see package permission.
+//
+// Trust: they touch nothing. The plan is the model's, or the person's who changed it.
+package plan
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"sync"
+
+	"github.com/haftdev/haft/tool"
+)
+
+var (
+	//go:embed enter.md
+	enterText string
+	//go:embed exit.md
+	exitText string
+)
+
+// The permission modes that the tools know, as package permission spells them.
+const (
+	planMode    = "plan"
+	defaultMode = "default"
+)
+
+// Options configure the tools. A nil *Options means all zero values.
+type Options struct {
+	// Mode returns the permission mode of the moment; nil means that of the call's
+	// session.
+	Mode func() string
+}
+
+// planner is what the two tools share.
+type planner struct {
+	opts Options
+
+	mu     sync.Mutex
+	before string // the mode to go back to
+}
+
+// New returns the tools.
+func New(opts *Options) []tool.Tool {
+	p := new(planner)
+	if opts != nil {
+		p.opts = *opts
+	}
+	return []tool.Tool{p.enter(), p.exit()}
+}
+
+// mode returns the mode in which a call finds the session.
+func (p *planner) mode(c *tool.Call) string {
+	switch {
+	case p.opts.Mode != nil:
+		return cmp.Or(p.opts.Mode(), defaultMode)
+	case c.Session != nil:
+		return cmp.Or(c.Session.Mode, defaultMode)
+	}
+	return defaultMode
+}
+
+func interactive(s *tool.Session) bool { return s != nil && s.Interactive }
+
+// check finds what keeps a call from making sense, whatever the person would say.
+func (p *planner) check(c *tool.Call, inPlan bool) *tool.Problem {
+	switch {
+	case c.Agent != "":
+		return &tool.Problem{Message: "Plan mode is between the person and the main conversation. Return what you found or planned as your result instead."}
+	case !interactive(c.Session):
+		return &tool.Problem{Message: "There is nobody in this session who could agree to a plan. Write the plan as your answer, and change nothing that you were not told to change."}
+	case inPlan && p.mode(c) != planMode:
+		return &tool.Problem{Message: "The session is not in plan mode, so there is nothing to leave. Go on with the work."}
+	case !inPlan && p.mode(c) == planMode:
+		return &tool.Problem{Message: "The session is in plan mode already. Go on with the plan, and show it with ExitPlanMode."}
+	}
+	return nil
+}
+
+// marks are those of both: neither writes anything.
+func marks[In any](In) tool.Marks { return tool.Marks{ReadOnly: true, Effect: tool.Idempotent} }
+
+// EnterInput is what the model sends to EnterPlanMode.
+type EnterInput struct{}
+
+// EnterOutput is what programs get from EnterPlanMode.
+type EnterOutput struct {
+	Message string `json:"message"`
+}
+
+func (p *planner) enter() tool.Tool {
+	return tool.New(tool.Def[EnterInput, EnterOutput]{
+		Name: "EnterPlanMode", SearchHint: "plan mode think design before changes approach", Description: enterText,
+		Enabled:  interactive,
+		Marks:    marks[EnterInput],
+		Validate: func(_ context.Context, c *tool.Call, _ EnterInput) *tool.Problem { return p.check(c, false) },
+		Permission: func(context.Context, *tool.Call, EnterInput) tool.Verdict {
+			return tool.Verdict{Behavior: tool.Ask, NeedsPerson: true, Reason: "the person decides when to plan", Message: "Plan first? Nothing is changed until you agree to the plan."}
+		},
+		Run: func(_ context.Context, c *tool.Call, _ EnterInput) (EnterOutput, error) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if m := p.mode(c); m != planMode {
+				p.before = m
+			}
+			return EnterOutput{"You are in plan mode: nothing can be changed. Read and search until you know what to do, ask what is not clear, then show the plan with ExitPlanMode."}, nil
+		},
+		Render: func(out EnterOutput) tool.Result {
+			r := tool.Text(out.Message)
+			r.Change = &tool.Change{Mode: planMode}
+			return r
+		},
+		Deferred: true,
+	})
+}
+
+// ExitInput is what the model sends to ExitPlanMode.
+type ExitInput struct {
+	Plan string `json:"plan" jsonschema:"The plan, as Markdown." haft:"min=1;max=100000;example=1. Add a test that fails. 2. Mend the parser."`
+}
+
+// ExitOutput is what programs get from ExitPlanMode.
+type ExitOutput struct {
+	Plan    string `json:"plan"`
+	IsAgent bool   `json:"isAgent"`
+	Changed bool   `json:"planWasEdited,omitempty"` // the person changed the plan
+	Mode    string `json:"mode,omitempty"`          // to go on with; "" if the person chose one
+}
+
+func (p *planner) exit() tool.Tool {
+	return tool.New(tool.Def[ExitInput, ExitOutput]{
+		Name: "ExitPlanMode", SearchHint: "present plan approve leave plan mode begin start work", Description: exitText,
+		Enabled:  interactive,
+		Marks:    marks[ExitInput],
+		Validate: func(_ context.Context, c *tool.Call, _ ExitInput) *tool.Problem { return p.check(c, true) },
+		Permission: func(_ context.Context, _ *tool.Call, in ExitInput) tool.Verdict {
+			return tool.Verdict{Behavior: tool.Ask, NeedsPerson: true, Reason: "the person agrees to a plan", Message: in.Plan}
+		},
+		Run: func(_ context.Context, c *tool.Call, in ExitInput) (ExitOutput, error) {
+			out := ExitOutput{Plan: in.Plan, Changed: c.Answered}
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if p.mode(c) == planMode { // the person may have chosen another mode when agreeing
+				out.Mode = cmp.Or(p.before, defaultMode)
+			}
+			return out, nil
+		},
+		Render:    renderExit,
+		Summarize: func(ExitInput) string { return "the plan" },
+		Deferred:  true,
+	})
+}
+
+func renderExit(out ExitOutput) tool.Result {
+	text := "The person agreed to the plan. Begin, and keep a todo list if it has several steps."
+	if out.Changed {
+		text = "The person agreed to this plan, which may differ from yours:\n\n" + out.Plan + "\n\nBegin, and keep a todo list if it has several steps."
+	}
+	r := tool.Text(text)
+	if out.Mode != "" {
+		r.Change = &tool.Change{Mode: out.Mode}
+	}
+	return r
+}

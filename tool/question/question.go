@@ -1,0 +1,126 @@
+// Package question is the AskUserQuestion tool: it asks the person.
+//
+//	ask := question.New()
+//
+// The tool does not ask by itself. Its permission needs a person, and whoever shows
+// that to them puts the answers into the input; see [tool.Call.Answered]. A call
+// without answers says that nobody answered, and never makes one up.
+//
+// Trust: it touches nothing. Answers are taken from whoever was asked and refused
+// from a model.
+package question
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"github.com/haftdev/haft/tool"
+)
+
+//go:embed question.md
+var description string
+
+// Input is what the model sends, and what comes back from the person.
+type Input struct {
+	Questions []Question `json:"questions" jsonschema:"What to ask." haft:"min=1;max=4"`
+	// Answers are by question; several choices are joined by commas.
+	Answers map[string]string `json:"answers,omitempty" jsonschema:"The person's answers. Leave it out: they are filled in by the person."`
+	// Annotations are what else the person said, by question.
+	Annotations map[string]Annotation `json:"annotations,omitempty" jsonschema:"The person's remarks. Leave it out."`
+}
+
+// A Question is one thing to ask.
+type Question struct {
+	Text     string   `json:"question" jsonschema:"The question, ending in a question mark." haft:"min=1;max=2000;example=Which database should it use?"`
+	Header   string   `json:"header" jsonschema:"One or two words that name it, such as Database." haft:"min=1;max=30;example=Database"`
+	Options  []Option `json:"options" jsonschema:"What to choose from." haft:"min=2;max=4"`
+	Multiple bool     `json:"multiSelect,omitempty" jsonschema:"Let the person choose several options."`
+}
+
+// An Option is one possible answer.
+type Option struct {
+	Label       string `json:"label" jsonschema:"The answer, in a few words." haft:"min=1;max=200;example=SQLite"`
+	Description string `json:"description" jsonschema:"What it means to choose it." haft:"max=2000;example=One file and no server."`
+	Preview     string `json:"preview,omitempty" jsonschema:"What it would look like, as Markdown." haft:"max=20000"`
+}
+
+// An Annotation is what the person said beside an answer.
+type Annotation struct {
+	Preview string `json:"preview,omitempty" jsonschema:"The preview of the chosen option."`
+	Notes   string `json:"notes,omitempty" jsonschema:"The person's words."`
+}
+
+// Output is what programs get.
+type Output struct {
+	Questions   []Question            `json:"questions"`
+	Answers     map[string]string     `json:"answers"`
+	Annotations map[string]Annotation `json:"annotations,omitempty"`
+}
+
+// New returns the tool.
+func New() tool.Tool {
+	return tool.New(tool.Def[Input, Output]{
+		Name:        "AskUserQuestion",
+		Title:       "Question",
+		SearchHint:  "ask user question choose options clarify preference decision",
+		Description: description,
+		Enabled:     func(s *tool.Session) bool { return s.Interactive },
+		Marks:       func(Input) tool.Marks { return tool.Marks{ReadOnly: true, Effect: tool.Idempotent} },
+		Validate:    func(_ context.Context, c *tool.Call, in Input) *tool.Problem { return in.check(c) },
+		Permission: func(_ context.Context, _ *tool.Call, in Input) tool.Verdict {
+			return tool.Verdict{Behavior: tool.Ask, NeedsPerson: true, Reason: "it is a question to the person", Message: in.Questions[0].Text}
+		},
+		Run: func(_ context.Context, c *tool.Call, in Input) (Output, error) {
+			if !c.Answered || len(in.Answers) == 0 {
+				return Output{}, tool.Errorf("The person has not answered. Do not assume an answer: go on with what does not depend on it, or say what you need to know and end your turn.")
+			}
+			return Output(in), nil
+		},
+		Render:          render,
+		Summarize:       func(in Input) string { return in.Questions[0].Text },
+		SummarizeResult: func(out Output) string { return fmt.Sprintf("%d answered", len(out.Answers)) },
+	})
+}
+
+// check finds questions that nobody could answer, and answers that nobody gave.
+func (in Input) check(c *tool.Call) *tool.Problem {
+	if c.Session == nil || !c.Session.Interactive {
+		return &tool.Problem{Message: "There is nobody to ask in this session. Do not assume an answer: choose what is easy to undo and say that you chose it, or say what you need to know and end your turn."}
+	}
+	if !c.Answered && (in.Answers != nil || in.Annotations != nil) {
+		return &tool.Problem{Message: "answers and annotations come from the person. Call AskUserQuestion again without them."}
+	}
+	asked := make(map[string]bool)
+	for _, q := range in.Questions {
+		if asked[q.Text] {
+			return &tool.Problem{Message: fmt.Sprintf("The question %q is asked twice. Ask each once.", q.Text)}
+		}
+		asked[q.Text] = true
+		labels := make(map[string]bool)
+		for _, o := range q.Options {
+			if labels[o.Label] {
+				return &tool.Problem{Message: fmt.Sprintf("The question %q has the option %q twice. Give each option its own label.", q.Text, o.Label)}
+			}
+			labels[o.Label] = true
+		}
+	}
+	return nil
+}
+
+func render(out Output) tool.Result {
+	var b strings.Builder
+	b.WriteString("The person answered:\n")
+	for _, q := range out.Questions {
+		answer, ok := out.Answers[q.Text]
+		if !ok {
+			answer = "(no answer; do not assume one)"
+		}
+		fmt.Fprintf(&b, "- %s %s\n", q.Text, answer)
+		if notes := out.Annotations[q.Text].Notes; notes != "" {
+			fmt.Fprintf(&b, "  Remark: %s\n", notes)
+		}
+	}
+	return tool.Text(strings.TrimSuffix(b.String(), "\n"))
+}

@@ -1,0 +1,172 @@
+// Package slashcommand is the SlashCommand tool: it loads the text of a command
+// that somebody wrote for typing after a slash.
+//
+// Trust: it reads commands through package knowledge/command, where those of a
+// project count only as a person trusted them. It runs nothing by itself: commands
+// and files in a text become calls of Bash and Read that take the way of any other
+// call. A command that grants tools or runs something is asked about, with what it
+// grants and runs, and is loaded only as it was then. What haft's own commands do
+// is for people; this tool does not reach it.
+package slashcommand
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+
+	"github.com/haftdev/haft/knowledge/command"
+	"github.com/haftdev/haft/knowledge/prompt"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/internal/loading"
+)
+
+//go:embed slashcommand.md
+var description string
+
+// Input is what the model sends.
+type Input struct {
+	Command string `json:"command" jsonschema:"The command with its arguments, such as /review-pr 123." haft:"min=2;max=20000;example=/review-pr 123"`
+
+	// Seen is the command that was decided about.
+	Seen string `json:"_seen,omitempty" haft:"hidden"`
+}
+
+// Output is what programs get.
+type Output struct {
+	Name  string   `json:"commandName"`
+	Path  string   `json:"path,omitempty"`
+	Allow []string `json:"allowedTools,omitempty"`
+	Model string   `json:"model,omitempty"`
+
+	text string
+}
+
+// Options are what the tool works on.
+type Options struct {
+	// Commands are those there are; nil means none.
+	Commands *command.Set
+	// Calls run what commands ask for; nil means that those which run or read
+	// something cannot be loaded.
+	Calls prompt.Calls
+	// Dir is where files that a command mentions are looked for; nil means that none
+	// are.
+	Dir func() string
+	// Allowed says whether rules let a command, such as /review, be called at all;
+	// nil means every one. It shapes the listing: the verdict on a call is the
+	// pipeline's.
+	Allowed func(line string) bool
+	// Budget is how many characters the listing may have; 0 means the usual.
+	Budget int
+}
+
+// New returns the tool.
+func New(opts *Options) tool.Tool {
+	s := new(commands)
+	if opts != nil {
+		s.Options = *opts
+	}
+	if s.Commands == nil {
+		s.Commands = command.New(command.Options{})
+	}
+	menu := sync.OnceValue(s.menu) // a description stays as it was first shown
+	return tool.New(tool.Def[Input, Output]{
+		Name:       "SlashCommand",
+		SearchHint: "run a custom slash command prompt",
+		Describe:   func(*tool.Session) string { return strings.TrimSpace(description) + "\n\n" + menu() },
+		Marks:      func(Input) tool.Marks { return tool.Marks{ReadOnly: true} },
+		Validate:   s.validate,
+		Permission: s.permission,
+		Run:        s.run,
+		Render: func(out Output) tool.Result {
+			return loading.Text{Kind: "command", Name: "/" + out.Name, Allow: out.Allow, Model: out.Model}.Result(out.text, out.Path)
+		},
+		Summarize: func(in Input) string { return in.Command },
+		Deferred:  true,
+	})
+}
+
+type commands struct{ Options }
+
+func (s *commands) menu() string {
+	var listed []command.Command
+	for _, c := range s.Commands.List().Commands {
+		if s.Allowed == nil || s.Allowed("/"+c.Name) {
+			listed = append(listed, c)
+		}
+	}
+	menu := command.Menu(listed, s.Budget)
+	if menu == "" {
+		return "There are no such commands here."
+	}
+	return "Commands:\n" + menu
+}
+
+// Codes of problems, for programs.
+const (
+	malformed = 1 + iota
+	missing
+	forPeople
+)
+
+func (s *commands) validate(_ context.Context, _ *tool.Call, in Input) *tool.Problem {
+	c, _, problem := s.find(in)
+	if problem == nil && !c.ForModel {
+		return &tool.Problem{Message: "Only a person can call /" + c.Name + ". Say so if it is needed.", Code: forPeople}
+	}
+	return problem
+}
+
+// find returns the command and its arguments.
+func (s *commands) find(in Input) (c command.Command, args string, problem *tool.Problem) {
+	// A rule is about the line as it is written, so it must be written plainly.
+	name, args, ok := command.Line(in.Command)
+	if !ok || !strings.HasPrefix(in.Command, "/") {
+		return c, "", &tool.Problem{Message: "A command begins with a slash and its name, as in /review-pr 123.", Code: malformed}
+	}
+	c, err := s.Commands.ForModel(name)
+	if err != nil {
+		return c, "", &tool.Problem{Message: err.Error(), Code: missing}
+	}
+	return c, args, nil
+}
+
+func (s *commands) permission(_ context.Context, _ *tool.Call, in Input) tool.Verdict {
+	c, _, problem := s.find(in)
+	if problem != nil {
+		return tool.Verdict{} // validation says what is wrong
+	}
+	in.Seen = c.Digest
+	input, err := json.Marshal(in)
+	if err != nil {
+		return tool.Verdict{}
+	}
+	return loading.Text{Kind: "command", Name: "/" + c.Name, Rule: "SlashCommand(/" + c.Name + ":*)", Allow: c.Allow, Commands: c.Commands}.Verdict(input)
+}
+
+func (s *commands) run(ctx context.Context, call *tool.Call, in Input) (Output, error) {
+	if err := ctx.Err(); err != nil {
+		return Output{}, err
+	}
+	c, args, problem := s.find(in)
+	if problem != nil {
+		return Output{}, tool.Errorf("%s", problem.Message)
+	}
+	if in.Seen != "" && in.Seen != c.Digest {
+		return Output{}, tool.Errorf("The command /%s changed while it was decided about. Call it again.", c.Name)
+	}
+	use := prompt.Use{Arguments: args, Parent: call}
+	if s.Dir != nil {
+		use.Dir = s.Dir()
+	}
+	text, err := c.Prompt(ctx, use, s.Calls)
+	if errors.Is(err, context.Canceled) {
+		return Output{}, err
+	}
+	if err != nil {
+		return Output{}, tool.Errorf("The command /%s was not loaded: %w. Do the work without it, or ask the person to allow what it needs.", c.Name, err)
+	}
+	return Output{Name: c.Name, Path: c.Path, Allow: c.Allow, Model: c.Model, text: text}, nil
+}

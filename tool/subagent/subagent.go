@@ -1,0 +1,277 @@
+// Package subagent is the tools by which an agent gives work to others: Agent,
+// which starts one, SendMessage, which speaks to one that was started, and
+// TeamCreate and TeamDelete, which let several work together.
+//
+//	tools := subagent.New(crew)
+//
+// The tools say what is wanted; a [Crew] runs the others. Both are safe for
+// concurrent use.
+//
+// Trust: an agent that is started acts by calls of its own, and each of them goes
+// through the same pipeline as the caller's: starting it allows nothing. What
+// comes back is the words of a model.
+package subagent
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/tool"
+)
+
+// A Crew runs agents.
+type Crew interface {
+	// Agents lists those that work can be given to.
+	Agents() []Kind
+	// Run gives a job to a new agent and waits for it. There is always a report.
+	Run(ctx context.Context, j Job, progress func(tool.AgentProgress)) Report
+	// Start gives a job to a new agent that works on beside its caller. An error is
+	// for the model.
+	Start(ctx context.Context, j Job) (Started, error)
+	// Send brings a message to an agent of this session. An error is for the model.
+	Send(ctx context.Context, m Message) (Sent, error)
+	// NewTeam begins a team and returns where its tasks are kept; EndTeam ends one
+	// and all who are in it. Errors are for the model.
+	NewTeam(ctx context.Context, name, description string) (tasks string, err error)
+	EndTeam(ctx context.Context, name string) (members []string, err error)
+}
+
+// A Kind is an agent that work can be given to.
+type Kind struct {
+	Name, Description string
+	// Tools says which it has, for the model.
+	Tools string
+}
+
+// A Job is work for an agent.
+type Job struct {
+	// UseID is the call that gives it, Caller the agent that makes the call; "" is
+	// the main conversation.
+	UseID, Caller string
+
+	Description, Prompt string
+	// Kind is the agent's; "" means the general one. Model is what it runs on; ""
+	// means what the kind says.
+	Kind, Model string
+	// Name is what others call it in a team, Team the team.
+	Name, Team string
+	// Worktree lets it work in a copy of the repository.
+	Worktree bool
+}
+
+// Status is how an agent's work ended.
+type Status string
+
+const (
+	Completed Status = "completed"
+	Empty     Status = "empty"     // it ended without a word
+	Stalled   Status = "stalled"   // its model fell silent
+	Cancelled Status = "cancelled" // somebody stopped it
+	Budget    Status = "budget"    // it came to a limit
+	Failed    Status = "error"
+)
+
+// A Report is what an agent gives back: also what it had when it did not finish.
+type Report struct {
+	ID, Kind string
+	Status   Status
+	// Text is its last word, or what it had said so far.
+	Text string
+	// Why says what kept it from finishing.
+	Why      string
+	Model    string
+	ToolUses int
+	Tools    map[string]int // by name
+	Tokens   int64
+	Took     time.Duration
+	// Worktree is where it worked, if there is something in it; Branch its branch.
+	Worktree, Branch string
+}
+
+// Started is an agent that works on beside its caller.
+type Started struct {
+	ID, Kind, Output string // Output is the file of its transcript; "" if there is none
+}
+
+// A Message is from one agent to another.
+type Message struct {
+	From, To, Text string
+}
+
+// Sent says what became of a message.
+type Sent struct {
+	To string
+	// Woken is set if the agent had finished and works again.
+	Woken bool
+}
+
+//go:embed agent.md
+var description string
+
+// Input is what the model sends to Agent.
+type Input struct {
+	Description string `json:"description" jsonschema:"What the agent is to do, in three to five words, for people." haft:"min=1;max=200;example=Find dead code"`
+	Prompt      string `json:"prompt" jsonschema:"The whole task. The agent knows nothing of this conversation." haft:"min=1;example=List the exported functions of package x that nothing calls."`
+	Kind        string `json:"subagent_type,omitempty" jsonschema:"Which agent. Default: general-purpose." haft:"max=100;example=Explore"`
+	Model       string `json:"model,omitempty" jsonschema:"A model for it, such as haiku. Default: the agent's own, or this conversation's." haft:"max=100"`
+	Background  bool   `json:"run_in_background,omitempty" jsonschema:"Return at once. You are told when it has finished." haft:"default=false"`
+	Isolation   string `json:"isolation,omitempty" jsonschema:"worktree: it works in a copy of the repository, on a branch of its own." haft:"enum=worktree"`
+	Name        string `json:"name,omitempty" jsonschema:"What others call it in a team." haft:"max=64"`
+	Team        string `json:"team_name,omitempty" jsonschema:"The team it joins; see TeamCreate." haft:"max=64"`
+}
+
+// Output is what programs get of Agent. The names are those of Claude Code.
+type Output struct {
+	Status      string         `json:"status"`
+	Prompt      string         `json:"prompt"`
+	AgentID     string         `json:"agentId,omitempty"`
+	AgentType   string         `json:"agentType,omitempty"`
+	Content     []Text         `json:"content,omitempty"`
+	ToolUses    int            `json:"totalToolUseCount,omitempty"`
+	DurationMS  int64          `json:"totalDurationMs,omitempty"`
+	Tokens      int64          `json:"totalTokens,omitempty"`
+	Tools       map[string]int `json:"toolStats,omitempty"`
+	Model       string         `json:"resolvedModel,omitempty"`
+	Why         string         `json:"reason,omitempty"`
+	Worktree    string         `json:"worktreePath,omitempty"`
+	Branch      string         `json:"worktreeBranch,omitempty"`
+	IsAsync     bool           `json:"isAsync,omitempty"`
+	Description string         `json:"description,omitempty"`
+	OutputFile  string         `json:"outputFile,omitempty"`
+	CanRead     bool           `json:"canReadOutputFile,omitempty"`
+}
+
+// Text is a block of text.
+type Text struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// launched is the status of an agent that works on beside its caller.
+const launched = "async_launched"
+
+// New returns the tools of a crew.
+func New(crew Crew) []tool.Tool {
+	return []tool.Tool{newAgent(crew), newSend(crew), newTeam(crew), newEndTeam(crew)}
+}
+
+func newAgent(crew Crew) tool.Tool {
+	return tool.New(tool.Def[Input, Output]{
+		Name:       "Agent",
+		Aliases:    []string{"Task"},
+		SearchHint: "delegate subagent parallel research explore task helper",
+		Describe:   func(*tool.Session) string { return description + menu(crew.Agents()) },
+		Marks:      func(Input) tool.Marks { return tool.Marks{ReadOnly: true, ConcurrencySafe: true} },
+		Permission: func(context.Context, *tool.Call, Input) tool.Verdict {
+			return tool.Verdict{Behavior: tool.Allow, Reason: "each call of the agent is judged by itself"}
+		},
+		Classify: func(in Input) string { return in.Prompt },
+		Validate: func(_ context.Context, _ *tool.Call, in Input) *tool.Problem { return checkKind(crew, in.Kind) },
+		Run: func(ctx context.Context, c *tool.Call, in Input) (Output, error) {
+			return run(ctx, crew, c, in)
+		},
+		Render:          render,
+		Summarize:       func(in Input) string { return strings.TrimSpace(in.Kind + " " + in.Description) },
+		SummarizeResult: summarize,
+	})
+}
+
+func menu(kinds []Kind) string {
+	var b strings.Builder
+	for _, k := range kinds {
+		fmt.Fprintf(&b, "- %s: %s", k.Name, k.Description)
+		if k.Tools != "" {
+			fmt.Fprintf(&b, " (Tools: %s)", k.Tools)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func checkKind(crew Crew, kind string) *tool.Problem {
+	if kind == "" {
+		return nil
+	}
+	var names []string
+	for _, k := range crew.Agents() {
+		if strings.EqualFold(k.Name, kind) {
+			return nil
+		}
+		names = append(names, k.Name)
+	}
+	return &tool.Problem{Message: fmt.Sprintf("There is no agent %q. There are: %s.", kind, strings.Join(names, ", "))}
+}
+
+func run(ctx context.Context, crew Crew, c *tool.Call, in Input) (Output, error) {
+	job := Job{
+		UseID: c.UseID, Caller: c.Agent, Description: in.Description, Prompt: in.Prompt, Kind: in.Kind, Model: in.Model,
+		Name: in.Name, Team: in.Team, Worktree: in.Isolation == "worktree",
+	}
+	if in.Background || in.Team != "" {
+		s, err := crew.Start(ctx, job)
+		if err != nil {
+			return Output{}, err
+		}
+		return Output{
+			Status: launched, IsAsync: true, AgentID: s.ID, AgentType: s.Kind, Description: in.Description, Prompt: in.Prompt,
+			OutputFile: s.Output, CanRead: s.Output != "",
+		}, nil
+	}
+	r := crew.Run(ctx, job, func(p tool.AgentProgress) { c.Report(p) })
+	out := Output{
+		Status: string(r.Status), Prompt: in.Prompt, AgentID: r.ID, AgentType: r.Kind, Model: r.Model, Why: r.Why,
+		ToolUses: r.ToolUses, Tools: r.Tools, Tokens: r.Tokens, DurationMS: r.Took.Milliseconds(), Worktree: r.Worktree, Branch: r.Branch,
+	}
+	if r.Text != "" {
+		out.Content = []Text{{"text", r.Text}}
+	}
+	return out, nil
+}
+
+// render tells the model how the agent ended before what it said: a partial
+// answer must not pass for a whole one.
+func render(out Output) tool.Result {
+	text := ""
+	for _, c := range out.Content {
+		text += c.Text
+	}
+	switch Status(out.Status) {
+	case launched:
+		s := fmt.Sprintf("The agent %s works in the background. You will be told when it has finished; do not wait for it.", out.AgentID)
+		if out.OutputFile != "" {
+			s += fmt.Sprintf(" Its transcript so far is in %s.", out.OutputFile)
+		}
+		return tool.Text(s)
+	case Completed:
+		return tool.Text(text + tail(out))
+	case Empty:
+		return tool.Text("The agent finished without a word. It may have done its work: look, or ask it with SendMessage." + tail(out))
+	}
+	s := "The agent did not finish (" + out.Status + ")"
+	if out.Why != "" {
+		s += ": " + out.Why
+	}
+	s += "."
+	if text != "" {
+		s += " What it had said so far:\n\n" + text
+	}
+	return tool.Failure(s + tail(out))
+}
+
+func tail(out Output) string {
+	s := fmt.Sprintf("\n\n[agent %s, %d calls]", out.AgentID, out.ToolUses)
+	if out.Worktree != "" {
+		s += fmt.Sprintf("\n[its changes are in %s, on the branch %s]", out.Worktree, out.Branch)
+	}
+	return s
+}
+
+func summarize(out Output) string {
+	if out.Status == launched {
+		return "works in the background"
+	}
+	return fmt.Sprintf("%s, %d calls, %d tokens", out.Status, out.ToolUses, out.Tokens)
+}

@@ -1,0 +1,90 @@
+package subagent_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/subagent"
+	"github.com/haftdev/haft/tool/tooltest"
+)
+
+// A crew reports what the test says.
+type crew struct{ report subagent.Report }
+
+func (crew) Agents() []subagent.Kind {
+	return []subagent.Kind{{Name: "general-purpose", Description: "anything", Tools: "all"}, {Name: "Explore", Description: "looks"}}
+}
+
+func (c crew) Run(_ context.Context, j subagent.Job, progress func(tool.AgentProgress)) subagent.Report {
+	progress(tool.AgentProgress{Agent: "a1", Activity: "Read", ToolUses: 1})
+	return c.report
+}
+
+func (crew) Start(context.Context, subagent.Job) (subagent.Started, error) {
+	return subagent.Started{ID: "a1", Kind: "Explore", Output: "/transcript"}, nil
+}
+
+func (crew) Send(_ context.Context, m subagent.Message) (subagent.Sent, error) {
+	if m.To == "nobody" {
+		return subagent.Sent{}, tool.Errorf("There is no agent %q.", m.To)
+	}
+	return subagent.Sent{To: m.To, Woken: m.To == "idle"}, nil
+}
+
+func (crew) NewTeam(context.Context, string, string) (string, error) { return "", nil }
+func (crew) EndTeam(context.Context, string) ([]string, error)       { return []string{"ada"}, nil }
+
+func TestConformance(t *testing.T) {
+	valid := map[string][]string{
+		"Agent": {
+			`{"description":"Look","prompt":"Look around."}`,
+			`{"description":"Look","prompt":"Look around.","subagent_type":"explore","run_in_background":true}`,
+		},
+		"SendMessage": {`{"to":"a1","message":"hi"}`, `{"to":"idle","message":"hi","summary":"greets"}`},
+		"TeamCreate":  {`{"team_name":"porting"}`},
+		"TeamDelete":  {`{"team_name":"porting"}`},
+	}
+	for _, tl := range subagent.New(crew{subagent.Report{ID: "a1", Status: subagent.Completed, Text: "done"}}) {
+		t.Run(tl.Name, func(t *testing.T) { tooltest.Run(t, tooltest.Subject{Tool: tl, Valid: valid[tl.Name]}) })
+	}
+}
+
+func TestWhatTheModelReads(t *testing.T) {
+	for name, c := range map[string]struct {
+		report subagent.Report
+		want   string
+		failed bool
+	}{
+		"a finished agent's words": {subagent.Report{ID: "a1", Status: subagent.Completed, Text: "found it", ToolUses: 3}, "found it\n\n[agent a1, 3 calls]", false},
+		"one without a word":       {subagent.Report{ID: "a1", Status: subagent.Empty}, "without a word", false},
+		"a stalled one says so before its words": {
+			subagent.Report{ID: "a1", Status: subagent.Stalled, Text: "so far", Why: "its model fell silent for 5m0s"},
+			"did not finish (stalled): its model fell silent for 5m0s. What it had said so far:\n\nso far", true,
+		},
+		"one in a copy of the repository": {
+			subagent.Report{ID: "a1", Status: subagent.Completed, Text: "done", Worktree: "/w", Branch: "b"}, "its changes are in /w, on the branch b", false,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			agent := subagent.New(crew{c.report})[0]
+			call := &tool.Call{Input: []byte(`{"description":"d","prompt":"p"}`), Progress: func(tool.Progress) {}}
+			r, err := agent.Run(t.Context(), call)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(r.Text(), c.want) || r.Failed != c.failed {
+				t.Errorf("failed %v: %q", r.Failed, r.Text())
+			}
+		})
+	}
+}
+
+func TestAnUnknownKindIsNamedWithTheOthers(t *testing.T) {
+	agent := subagent.New(crew{})[0]
+	p := agent.Validate(t.Context(), &tool.Call{Input: []byte(`{"description":"d","prompt":"p","subagent_type":"nope"}`)})
+	if p == nil || !strings.Contains(p.Message, "general-purpose, Explore") {
+		t.Errorf("%+v", p)
+	}
+}

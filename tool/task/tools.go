@@ -1,0 +1,200 @@
+package task
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/haftdev/haft/tool"
+)
+
+var (
+	//go:embed create.md
+	createText string
+	//go:embed get.md
+	getText string
+	//go:embed list.md
+	listText string
+	//go:embed update.md
+	updateText string
+)
+
+// New returns the tools, which share a store.
+func New(s *Store) []tool.Tool {
+	return []tool.Tool{newCreate(s), newGet(s), newList(s), newUpdate(s)}
+}
+
+// harmless is every tool's own view: the list is the agents' own note, so that plan
+// mode has it too.
+func harmless[In any](context.Context, *tool.Call, In) tool.Verdict {
+	return tool.Verdict{Behavior: tool.Allow, Reason: "a task list changes nothing but itself"}
+}
+
+var (
+	looks   = tool.Marks{ReadOnly: true, ConcurrencySafe: true, Effect: tool.Pure}
+	creates = tool.Marks{ReadOnly: true}
+	updates = tool.Marks{ReadOnly: true, Effect: tool.Idempotent}
+)
+
+// CreateInput is what the model sends to TaskCreate.
+type CreateInput struct {
+	Subject     string                     `json:"subject" jsonschema:"What to do, in a few words, such as Fix the login test." haft:"min=1;max=300;example=Fix the login test"`
+	Description string                     `json:"description" jsonschema:"What is needed to do it, and when it is done." haft:"max=8000;example=It fails since the session became a cookie."`
+	ActiveForm  string                     `json:"activeForm,omitempty" jsonschema:"The subject while it is done, such as Fixing the login test." haft:"max=300"`
+	Metadata    map[string]json.RawMessage `json:"metadata,omitempty" jsonschema:"Anything else to keep with the task."`
+}
+
+// CreateOutput is what programs get from TaskCreate.
+type CreateOutput struct {
+	Task Ref `json:"task"`
+}
+
+// A Ref names a task.
+type Ref struct {
+	ID      string `json:"id"`
+	Subject string `json:"subject"`
+}
+
+func newCreate(s *Store) tool.Tool {
+	return tool.New(tool.Def[CreateInput, CreateOutput]{
+		Name: "TaskCreate", SearchHint: "create add task work todo team list", Description: createText,
+		Marks:      func(CreateInput) tool.Marks { return creates },
+		Permission: harmless[CreateInput],
+		Run: func(ctx context.Context, _ *tool.Call, in CreateInput) (out CreateOutput, err error) {
+			err = s.Update(ctx, func(l *List) error {
+				t, err := l.add(Task{Subject: in.Subject, Description: in.Description, ActiveForm: in.ActiveForm, Metadata: in.Metadata})
+				if err == nil {
+					out.Task = Ref{t.ID, t.Subject}
+				}
+				return err
+			})
+			return out, err
+		},
+		Render: func(out CreateOutput) tool.Result {
+			return tool.Text(fmt.Sprintf("Task %s was added: %s", out.Task.ID, out.Task.Subject))
+		},
+		Summarize: func(in CreateInput) string { return in.Subject },
+		Deferred:  true, OnInterrupt: tool.InterruptBlock,
+	})
+}
+
+// GetInput is what the model sends to TaskGet.
+type GetInput struct {
+	ID string `json:"taskId" jsonschema:"The number of the task." haft:"min=1;max=20;example=1"`
+}
+
+// GetOutput is what programs get from TaskGet.
+type GetOutput struct {
+	Task *Details `json:"task"` // null if there is none
+}
+
+// Details are a task with what waits for it.
+type Details struct {
+	Task
+	Blocks []string `json:"blocks"`
+	Waits  []string `json:"waitsFor"` // of BlockedBy, those that are not completed
+}
+
+func newGet(s *Store) tool.Tool {
+	return tool.New(tool.Def[GetInput, GetOutput]{
+		Name: "TaskGet", SearchHint: "show task details description work", Description: getText,
+		Marks:      func(GetInput) tool.Marks { return looks },
+		Permission: harmless[GetInput],
+		Run: func(_ context.Context, _ *tool.Call, in GetInput) (GetOutput, error) {
+			l, err := s.Load()
+			if err != nil {
+				return GetOutput{}, err
+			}
+			t := l.Find(in.ID)
+			if t == nil {
+				return GetOutput{}, nil
+			}
+			return GetOutput{&Details{Task: *t, Blocks: l.Blocks(t.ID), Waits: l.Waits(t)}}, nil
+		},
+		Render: func(out GetOutput) tool.Result {
+			if out.Task == nil {
+				return tool.Text("There is no such task. TaskList shows what there is.")
+			}
+			return tool.Text(out.Task.text())
+		},
+		Summarize: func(in GetInput) string { return "task " + in.ID },
+		Deferred:  true,
+	})
+}
+
+func (d *Details) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Task %s: %s\nStatus: %s\n", d.ID, d.Subject, d.Status)
+	if d.Owner != "" {
+		fmt.Fprintf(&b, "Owner: %s\n", d.Owner)
+	}
+	if len(d.Waits) > 0 {
+		fmt.Fprintf(&b, "Waits for: %s\n", strings.Join(d.Waits, ", "))
+	}
+	if len(d.Blocks) > 0 {
+		fmt.Fprintf(&b, "Waiting for it: %s\n", strings.Join(d.Blocks, ", "))
+	}
+	for _, key := range sortedKeys(d.Metadata) {
+		fmt.Fprintf(&b, "%s: %s\n", key, d.Metadata[key])
+	}
+	return b.String() + "\n" + d.Description
+}
+
+// ListInput is what the model sends to TaskList.
+type ListInput struct{}
+
+// ListOutput is what programs get from TaskList.
+type ListOutput struct {
+	Tasks []Line `json:"tasks"`
+}
+
+// A Line is a task in the list; BlockedBy are those that it still waits for.
+type Line struct {
+	ID        string   `json:"id"`
+	Subject   string   `json:"subject"`
+	Status    Status   `json:"status"`
+	Owner     string   `json:"owner,omitempty"`
+	BlockedBy []string `json:"blockedBy"`
+}
+
+func newList(s *Store) tool.Tool {
+	return tool.New(tool.Def[ListInput, ListOutput]{
+		Name: "TaskList", SearchHint: "list show all tasks work progress team", Description: listText,
+		Marks:      func(ListInput) tool.Marks { return looks },
+		Permission: harmless[ListInput],
+		Run: func(context.Context, *tool.Call, ListInput) (ListOutput, error) {
+			l, err := s.Load()
+			if err != nil {
+				return ListOutput{}, err
+			}
+			out := ListOutput{Tasks: []Line{}}
+			for _, t := range l.Tasks {
+				out.Tasks = append(out.Tasks, Line{t.ID, t.Subject, t.Status, t.Owner, l.Waits(&t)})
+			}
+			return out, nil
+		},
+		Render:          func(out ListOutput) tool.Result { return tool.Text(out.text()) },
+		SummarizeResult: func(out ListOutput) string { return fmt.Sprintf("%d tasks", len(out.Tasks)) },
+		Deferred:        true,
+	})
+}
+
+func (out ListOutput) text() string {
+	if len(out.Tasks) == 0 {
+		return "There are no tasks."
+	}
+	var b strings.Builder
+	for _, t := range out.Tasks {
+		fmt.Fprintf(&b, "%s. [%s] %s", t.ID, t.Status, t.Subject)
+		if t.Owner != "" {
+			fmt.Fprintf(&b, " (%s)", t.Owner)
+		}
+		if len(t.BlockedBy) > 0 {
+			fmt.Fprintf(&b, " waits for %s", strings.Join(t.BlockedBy, ", "))
+		}
+		b.WriteByte('\n')
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

@@ -1,0 +1,191 @@
+package task
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/tool"
+)
+
+// UpdateInput is what the model sends to TaskUpdate.
+type UpdateInput struct {
+	ID           string                     `json:"taskId" jsonschema:"The number of the task." haft:"min=1;max=20;example=1"`
+	Status       Status                     `json:"status,omitempty" jsonschema:"How far it is; deleted removes it." haft:"enum=pending|in_progress|completed|deleted"`
+	Subject      string                     `json:"subject,omitempty" jsonschema:"What to do, in a few words." haft:"min=1;max=300"`
+	Description  *string                    `json:"description,omitempty" jsonschema:"What is needed to do it, and when it is done." haft:"max=8000"`
+	ActiveForm   *string                    `json:"activeForm,omitempty" jsonschema:"The subject while it is done." haft:"max=300"`
+	Owner        *string                    `json:"owner,omitempty" jsonschema:"The agent that does it; empty for none." haft:"max=200"`
+	AddBlocks    []string                   `json:"addBlocks,omitempty" jsonschema:"Tasks that wait for this one from now on." haft:"max=100"`
+	AddBlockedBy []string                   `json:"addBlockedBy,omitempty" jsonschema:"Tasks that this one waits for from now on." haft:"max=100"`
+	Metadata     map[string]json.RawMessage `json:"metadata,omitempty" jsonschema:"Keys to set; null removes one."`
+}
+
+// UpdateOutput is what programs get from TaskUpdate.
+type UpdateOutput struct {
+	Success      bool          `json:"success"`
+	ID           string        `json:"taskId"`
+	Updated      []string      `json:"updatedFields"`
+	StatusChange *StatusChange `json:"statusChange,omitempty"`
+	Waits        []string      `json:"waitsFor,omitempty"` // what the task begins before
+	Freed        []string      `json:"freed,omitempty"`    // tasks that need not wait any more
+}
+
+// A StatusChange is how far a task was and is.
+type StatusChange struct {
+	From Status `json:"from"`
+	To   Status `json:"to"`
+}
+
+func newUpdate(s *Store) tool.Tool {
+	return tool.New(tool.Def[UpdateInput, UpdateOutput]{
+		Name: "TaskUpdate", SearchHint: "update change task status owner complete claim depend block", Description: updateText,
+		Marks:      func(UpdateInput) tool.Marks { return updates },
+		Permission: harmless[UpdateInput],
+		Run: func(ctx context.Context, c *tool.Call, in UpdateInput) (out UpdateOutput, err error) {
+			err = s.Update(ctx, func(l *List) error {
+				out, err = in.apply(l, c.Agent)
+				return err
+			})
+			return out, err
+		},
+		Render:    func(out UpdateOutput) tool.Result { return tool.Text(out.text()) },
+		Summarize: func(in UpdateInput) string { return strings.TrimSpace("task " + in.ID + " " + string(in.Status)) },
+		Deferred:  true, OnInterrupt: tool.InterruptBlock,
+	})
+}
+
+// apply makes the change for an agent. If it fails the list is not kept.
+func (in UpdateInput) apply(l *List, agent string) (UpdateOutput, error) {
+	t, err := l.find(in.ID)
+	if err != nil {
+		return UpdateOutput{}, err
+	}
+	before := *t
+	if in.Status == Deleted {
+		l.remove(in.ID)
+		return UpdateOutput{Success: true, ID: in.ID, Updated: []string{"status"}, StatusChange: &StatusChange{before.Status, Deleted}}, nil
+	}
+	if err := in.take(t, agent); err != nil {
+		return UpdateOutput{}, err
+	}
+	in.describe(t)
+	for _, id := range in.AddBlocks {
+		if err := l.order(in.ID, id); err != nil {
+			return UpdateOutput{}, err
+		}
+	}
+	for _, id := range in.AddBlockedBy {
+		if err := l.order(id, in.ID); err != nil {
+			return UpdateOutput{}, err
+		}
+	}
+	return in.report(l, &before, t), nil
+}
+
+// take settles status and owner. Whoever begins a task owns it, and nobody takes
+// one that another works on: of two agents that want it one must lose.
+func (in UpdateInput) take(t *Task, agent string) error {
+	owner := t.Owner
+	switch {
+	case in.Owner != nil:
+		owner = *in.Owner
+	case in.Status == InProgress && agent != "":
+		owner = agent
+	}
+	if t.Status == InProgress && t.Owner != "" && t.Owner != agent && owner != t.Owner && owner != "" {
+		return tool.Errorf("Task %s is being worked on by %s. Choose another task, or let its owner give it back first.", t.ID, t.Owner)
+	}
+	t.Owner = owner
+	if in.Status != "" {
+		t.Status = in.Status
+	}
+	return nil
+}
+
+// describe takes over the fields that say what the task is.
+func (in UpdateInput) describe(t *Task) {
+	if in.Subject != "" {
+		t.Subject = in.Subject
+	}
+	if in.Description != nil {
+		t.Description = *in.Description
+	}
+	if in.ActiveForm != nil {
+		t.ActiveForm = *in.ActiveForm
+	}
+	if in.Metadata == nil {
+		return
+	}
+	meta := maps.Clone(t.Metadata)
+	if meta == nil {
+		meta = make(map[string]json.RawMessage)
+	}
+	for key, value := range in.Metadata {
+		if string(value) == "null" {
+			delete(meta, key)
+		} else {
+			meta[key] = value
+		}
+	}
+	t.Metadata = meta
+}
+
+// report says what is different now.
+func (in UpdateInput) report(l *List, before, t *Task) UpdateOutput {
+	out := UpdateOutput{Success: true, ID: in.ID, Updated: []string{}}
+	for _, f := range []struct {
+		name    string
+		changed bool
+	}{
+		{"status", t.Status != before.Status},
+		{"subject", t.Subject != before.Subject},
+		{"description", t.Description != before.Description},
+		{"activeForm", t.ActiveForm != before.ActiveForm},
+		{"owner", t.Owner != before.Owner},
+		{"metadata", in.Metadata != nil},
+		{"blocks", in.AddBlocks != nil},
+		{"blockedBy", len(t.BlockedBy) != len(before.BlockedBy)},
+	} {
+		if f.changed {
+			out.Updated = append(out.Updated, f.name)
+		}
+	}
+	if t.Status != before.Status {
+		out.StatusChange = &StatusChange{before.Status, t.Status}
+	}
+	switch t.Status {
+	case InProgress:
+		out.Waits = l.Waits(t)
+	case Completed:
+		out.Freed = slices.DeleteFunc(l.Blocks(t.ID), func(id string) bool { return len(l.Waits(l.Find(id))) > 0 })
+	}
+	return out
+}
+
+func (out UpdateOutput) text() string {
+	if len(out.Updated) == 0 {
+		return fmt.Sprintf("Task %s was like that already.", out.ID)
+	}
+	var b strings.Builder
+	switch {
+	case out.StatusChange == nil:
+		fmt.Fprintf(&b, "Task %s was changed: %s.", out.ID, strings.Join(out.Updated, ", "))
+	case out.StatusChange.To == Deleted:
+		fmt.Fprintf(&b, "Task %s was deleted.", out.ID)
+	default:
+		fmt.Fprintf(&b, "Task %s is %s now.", out.ID, out.StatusChange.To)
+	}
+	if len(out.Waits) > 0 {
+		fmt.Fprintf(&b, " It still waits for %s.", strings.Join(out.Waits, ", "))
+	}
+	if len(out.Freed) > 0 {
+		fmt.Fprintf(&b, " Waiting no more: %s.", strings.Join(out.Freed, ", "))
+	}
+	return b.String()
+}
+
+func sortedKeys(m map[string]json.RawMessage) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,94 @@
+package todo
+
+import (
+	"maps"
+	"slices"
+	"sync"
+)
+
+// An Item is one thing to do.
+type Item struct {
+	Content    string `json:"content" jsonschema:"What to do, such as Run the tests." haft:"min=1;max=1000;example=Run the tests"`
+	Status     Status `json:"status" jsonschema:"How far it is." haft:"enum=pending|in_progress|completed;example=pending"`
+	ActiveForm string `json:"activeForm,omitempty" jsonschema:"The same while it is done, such as Running the tests. Default: content." haft:"max=1000;example=Running the tests"`
+}
+
+// Status is how far an item is.
+type Status string
+
+const (
+	Pending    Status = "pending"
+	InProgress Status = "in_progress"
+	Completed  Status = "completed"
+)
+
+// A List holds what each agent of a session has to do.
+type List struct {
+	changed func(agent string, items []Item)
+
+	mu    sync.Mutex
+	items map[string][]Item // by agent
+}
+
+// ListOptions configure a [List]. A nil *ListOptions means all zero values.
+type ListOptions struct {
+	// Items is what each agent had to do when a session was left, as
+	// [List.Snapshot] returned it; nil means nothing. "" is the main conversation.
+	Items map[string][]Item
+	// Changed is told each new list of an agent, one after the other and in the
+	// order of the changes. It must not call the list. Nil means that nobody is told.
+	Changed func(agent string, items []Item)
+}
+
+// NewList returns a list.
+func NewList(opts *ListOptions) *List {
+	l := &List{items: make(map[string][]Item)}
+	if opts != nil {
+		l.changed = opts.Changed
+		maps.Copy(l.items, cloned(opts.Items))
+	}
+	return l
+}
+
+// Items returns what an agent has to do.
+func (l *List) Items(agent string) []Item {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.items[agent])
+}
+
+// Snapshot returns what all agents have to do, for a session to keep as JSON.
+func (l *List) Snapshot() map[string][]Item {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return cloned(l.items)
+}
+
+// Forget drops the list of an agent that is over.
+func (l *List) Forget(agent string) {
+	l.replace(agent, nil)
+}
+
+// replace gives an agent another list and returns the one it had.
+func (l *List) replace(agent string, items []Item) (old []Item) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	old = l.items[agent]
+	if len(items) == 0 {
+		delete(l.items, agent)
+	} else {
+		l.items[agent] = slices.Clone(items)
+	}
+	if l.changed != nil && !slices.Equal(old, items) {
+		l.changed(agent, slices.Clone(items))
+	}
+	return old
+}
+
+func cloned(lists map[string][]Item) map[string][]Item {
+	out := make(map[string][]Item, len(lists))
+	for agent, items := range lists {
+		out[agent] = slices.Clone(items)
+	}
+	return out
+}

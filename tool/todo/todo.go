@@ -1,0 +1,101 @@
+// Package todo is the TodoWrite tool: it keeps the list of what an agent has to
+// do, for the person to see.
+//
+//	list := todo.NewList(&todo.ListOptions{Changed: show})
+//	write := todo.New(list)
+//
+// A [List] is safe for concurrent use. Each agent has its own; a front end is
+// told of every change, and a session keeps the snapshot.
+//
+// Trust: it touches nothing but the list. The words in it are the model's.
+package todo
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+
+	"github.com/haftdev/haft/tool"
+)
+
+//go:embed todo.md
+var description string
+
+// Input is what the model sends.
+type Input struct {
+	Todos []Item `json:"todos" jsonschema:"The whole list as it is from now on; an empty one clears it." haft:"max=200"`
+}
+
+// Output is what programs get.
+type Output struct {
+	Old []Item `json:"oldTodos"`
+	New []Item `json:"newTodos"`
+}
+
+// New returns the tool, which writes into list.
+func New(list *List) tool.Tool {
+	return tool.New(tool.Def[Input, Output]{
+		Name:        "TodoWrite",
+		SearchHint:  "todo list plan steps checklist progress",
+		Description: description,
+		Marks: func(Input) tool.Marks {
+			// The list is the agent's own note, so plan mode has it too. The order
+			// of two writes matters, so they do not run beside each other.
+			return tool.Marks{ReadOnly: true, Effect: tool.Idempotent}
+		},
+		Permission: func(context.Context, *tool.Call, Input) tool.Verdict {
+			return tool.Verdict{Behavior: tool.Allow, Reason: "a todo list changes nothing but itself"}
+		},
+		Run: func(ctx context.Context, c *tool.Call, in Input) (Output, error) {
+			if err := ctx.Err(); err != nil {
+				return Output{}, err
+			}
+			return Output{Old: orEmpty(list.replace(c.Agent, in.Todos)), New: orEmpty(in.Todos)}, nil
+		},
+		Render:          render,
+		Summarize:       func(in Input) string { return count(in.Todos) },
+		SummarizeResult: func(out Output) string { return count(out.New) },
+		OnInterrupt:     tool.InterruptBlock,
+	})
+}
+
+func render(out Output) tool.Result {
+	if len(out.New) == 0 {
+		return tool.Text("The todo list is empty now.")
+	}
+	text := "The todo list is kept: " + count(out.New) + "."
+	switch done, active := tally(out.New); {
+	case done == len(out.New):
+		text += " All of it is done."
+	case active == 0:
+		text += " Set the step that you work on to in_progress."
+	default:
+		text += " Go on with what is in progress."
+	}
+	return tool.Text(text)
+}
+
+func count(items []Item) string {
+	done, _ := tally(items)
+	return fmt.Sprintf("%d of %d done", done, len(items))
+}
+
+func tally(items []Item) (done, active int) {
+	for _, i := range items {
+		switch i.Status {
+		case Completed:
+			done++
+		case InProgress:
+			active++
+		}
+	}
+	return done, active
+}
+
+// orEmpty makes an absent list an empty one, which JSON writes as [].
+func orEmpty(items []Item) []Item {
+	if items == nil {
+		return []Item{}
+	}
+	return items
+}

@@ -1,0 +1,212 @@
+// Package webfetch is the WebFetch tool: it reads a page of the web.
+//
+//	fetcher, err := webpage.New(nil)
+//	fetch := webfetch.New(fetcher, nil)
+//
+// Trust: the address is chosen by the model and the page by a stranger. What
+// confines the fetch is the permission that is given per host by the pipeline, and
+// package webpage, which keeps to the public internet and sends nothing about the
+// person. What a page says goes to the model as it is, and may try to instruct it;
+// an address may carry out what the model knows to a host that is allowed.
+package webfetch
+
+import (
+	"context"
+	_ "embed"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/internal/picture"
+	"github.com/haftdev/haft/webpage"
+)
+
+//go:embed webfetch.md
+var description string
+
+// Input is what the model sends.
+type Input struct {
+	URL    string `json:"url" jsonschema:"The address of the page." haft:"min=1;max=8000;example=https://go.dev/doc/"`
+	Prompt string `json:"prompt,omitempty" jsonschema:"What you want to know from the page. Default: the page itself." haft:"max=10000"`
+	Offset int    `json:"offset,omitempty" jsonschema:"Where to go on in a long page, in characters, as the last result says." haft:"min=0"`
+}
+
+// Output is what programs get.
+type Output struct {
+	URL        string `json:"url"` // where the page was found
+	Code       int    `json:"code"`
+	CodeText   string `json:"codeText"`
+	Bytes      int    `json:"bytes"`
+	DurationMs int64  `json:"durationMs"`
+	// Result is the text that is shown, or the answer to the prompt.
+	Result    string `json:"result"`
+	Title     string `json:"title,omitempty"`
+	MediaType string `json:"mediaType,omitempty"`
+	Data      string `json:"data,omitempty"`     // of an image or PDF, in base64
+	Redirect  string `json:"redirect,omitempty"` // another host, that was not followed
+	Note      string `json:"note,omitempty"`     // what to know about the result
+}
+
+// A Question is what a small model is asked about a page.
+type Question struct {
+	URL, Title, Text string
+	Prompt           string
+}
+
+// Options configure the tool. A nil *Options means all zero values.
+type Options struct {
+	// Answer lets a small model answer a prompt about a page; nil means that the
+	// page itself is returned.
+	Answer func(context.Context, Question) (string, error)
+	// PageSize is how many characters of a page one result shows; 0 means 40,000.
+	PageSize int
+}
+
+const (
+	defaultPageSize = 40_000
+	maxAsked        = 200_000 // characters of a page that a small model is shown
+	maxExcerpt      = 2_000   // characters of a page that is an error
+)
+
+type fetcher struct {
+	web    *webpage.Fetcher
+	opts   Options
+	images picture.Fitter
+}
+
+// New returns the tool.
+func New(web *webpage.Fetcher, opts *Options) tool.Tool {
+	f := &fetcher{web: web, images: picture.NewFitter()}
+	if opts != nil {
+		f.opts = *opts
+	}
+	if f.opts.PageSize == 0 {
+		f.opts.PageSize = defaultPageSize
+	}
+	return tool.New(tool.Def[Input, Output]{
+		Name:        "WebFetch",
+		Title:       "Fetch",
+		SearchHint:  "fetch web page url http download html documentation read website",
+		Description: description,
+		Marks: func(Input) tool.Marks {
+			return tool.Marks{ReadOnly: true, ConcurrencySafe: true, Effect: tool.Idempotent}
+		},
+		Validate: func(_ context.Context, _ *tool.Call, in Input) *tool.Problem {
+			if _, err := webpage.Parse(in.URL); err != nil {
+				return &tool.Problem{Message: fmt.Sprintf("%q cannot be fetched: %v.", in.URL, err)}
+			}
+			return nil
+		},
+		Classify:        func(in Input) string { return "fetch " + in.URL },
+		Run:             f.run,
+		Render:          render,
+		Summarize:       func(in Input) string { return in.URL },
+		SummarizeResult: summarize,
+		MaxResult:       f.opts.PageSize + 10_000, // it bounds itself
+		Deferred:        true,
+	})
+}
+
+func (f *fetcher) run(ctx context.Context, c *tool.Call, in Input) (Output, error) {
+	began := time.Now()
+	c.Report(tool.TextProgress{Text: "fetching " + in.URL})
+	page, err := f.web.Get(ctx, in.URL)
+	if err != nil {
+		return Output{}, failure(ctx, in.URL, err)
+	}
+	out := Output{
+		URL: page.URL, Code: page.Status, CodeText: http.StatusText(page.Status), Bytes: page.Bytes,
+		Title: page.Title, MediaType: page.MediaType, Redirect: page.Redirect,
+	}
+	switch {
+	case page.Redirect != "":
+		out.Result = fmt.Sprintf("%s redirects to another host, which was not followed. To read it, call WebFetch with the address %s", page.URL, page.Redirect)
+	case page.Status >= 400:
+		err = tool.Errorf("%s answered %d %s.%s", page.URL, page.Status, http.StatusText(page.Status), excerpt(page.Text))
+	case page.Kind == webpage.Image:
+		err = f.showImage(ctx, &out, page)
+	case page.Kind == webpage.PDF:
+		out.Data = base64.StdEncoding.EncodeToString(page.Data)
+		out.Result = fmt.Sprintf("a PDF of %d bytes", page.Bytes)
+	default:
+		err = f.showText(ctx, &out, page, in)
+	}
+	out.DurationMs = time.Since(began).Milliseconds()
+	return out, err
+}
+
+// failure says what went wrong and what can be done about it.
+func failure(ctx context.Context, url string, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var refused *webpage.Refused
+	if errors.As(err, &refused) {
+		return tool.Errorf("%s was not fetched: %w. Only the person can allow such an address, by the setting webFetch.allowPrivate.", url, err)
+	}
+	return tool.Errorf("%s could not be fetched: %w.", url, err)
+}
+
+// excerpt is the beginning of a page that explains an error.
+func excerpt(text string) string {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return ""
+	}
+	part, _ := window(text, 0, maxExcerpt)
+	return " It says:\n" + part.text
+}
+
+func (f *fetcher) showImage(ctx context.Context, out *Output, page *webpage.Page) error {
+	shown, err := f.images.Fit(ctx, page.Data, page.MediaType)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return tool.Errorf("%s is an image that cannot be shown: %w.", page.URL, err)
+	}
+	out.Data, out.MediaType = base64.StdEncoding.EncodeToString(shown.Data), shown.MediaType
+	d := shown.Dimensions
+	out.Result = fmt.Sprintf("an image of %d×%d pixels, shown at %d×%d", d.OriginalWidth, d.OriginalHeight, d.DisplayWidth, d.DisplayHeight)
+	return nil
+}
+
+// showText shows a part of the page, or what the small model says about it.
+func (f *fetcher) showText(ctx context.Context, out *Output, page *webpage.Page, in Input) error {
+	var notes []string
+	if page.Cut != "" {
+		notes = append(notes, "The page is not complete: "+page.Cut+".")
+	}
+	if f.opts.Answer != nil && in.Prompt != "" && in.Offset == 0 {
+		asked, total := window(page.Text, 0, maxAsked)
+		answer, err := f.opts.Answer(ctx, Question{URL: page.URL, Title: page.Title, Text: asked.text, Prompt: in.Prompt})
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil:
+			if asked.end < total {
+				notes = append(notes, fmt.Sprintf("The answer is about the first %d of %d characters. To read the rest, call WebFetch with offset %d.", asked.end, total, asked.end))
+			}
+			out.Result, out.Note = answer, strings.Join(notes, " ")
+			return nil
+		}
+		notes = append(notes, "The prompt could not be answered ("+err.Error()+"), so this is the page itself.")
+	}
+	part, total := window(page.Text, in.Offset, f.opts.PageSize)
+	switch {
+	case total == 0:
+		notes = append(notes, "The page has no text. It may need a browser that runs its scripts.")
+	case in.Offset >= total:
+		return tool.Errorf("%s has %d characters, so there is nothing at offset %d. Call WebFetch with a smaller offset.", page.URL, total, in.Offset)
+	case part.end < total:
+		notes = append(notes, fmt.Sprintf("Characters %d to %d of %d are shown. To go on, call WebFetch with offset %d.", in.Offset, part.end, total, part.end))
+	case in.Offset > 0:
+		notes = append(notes, fmt.Sprintf("Characters %d to %d are shown, which is the end of the page.", in.Offset, total))
+	}
+	out.Result, out.Note = part.text, strings.Join(notes, " ")
+	return nil
+}

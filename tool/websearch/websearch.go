@@ -1,0 +1,172 @@
+// Package websearch is the WebSearch tool: it finds pages of the web.
+//
+//	search := websearch.New(func(ctx context.Context, q websearch.Query) ([]websearch.Hit, error) { … })
+//
+// Who searches is a seam: a server that the person has set up, or the provider's
+// own search. Without one the tool is not offered.
+//
+// Trust: whoever searches sees the query. What is found was written by strangers
+// and goes to the model as it is.
+package websearch
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/tool"
+)
+
+//go:embed websearch.md
+var description string
+
+// Flag is the session flag that offers the tool even if nobody can search yet, so
+// that a call says how to set it up.
+const Flag = "web_search"
+
+// Input is what the model sends.
+type Input struct {
+	Query   string   `json:"query" jsonschema:"What to search for." haft:"min=2;max=1000;example=go generics tutorial"`
+	Allowed []string `json:"allowed_domains,omitempty" jsonschema:"Only pages of these domains." haft:"max=50"`
+	Blocked []string `json:"blocked_domains,omitempty" jsonschema:"No pages of these domains." haft:"max=50"`
+}
+
+// Output is what programs get.
+type Output struct {
+	Query    string  `json:"query"`
+	Results  []Hit   `json:"results"`
+	Searches int     `json:"searchCount"`
+	Seconds  float64 `json:"durationSeconds"`
+	LeftOut  int     `json:"leftOut,omitempty"` // results that the domains ruled out
+}
+
+// A Hit is a page that was found.
+type Hit struct {
+	Title   string `json:"title"`
+	URL     string `json:"url"`
+	Snippet string `json:"snippet,omitempty"`
+	Date    string `json:"date,omitempty"`
+}
+
+// A Query is what to search for. The tool filters by domain itself; one who can
+// search in domains finds more that way.
+type Query struct {
+	Text             string
+	Allowed, Blocked []string
+	// Found may be told how many results there are so far, as often as that changes.
+	Found func(n int)
+}
+
+// A Backend searches.
+type Backend func(context.Context, Query) ([]Hit, error)
+
+const (
+	maxHits    = 20
+	maxSnippet = 400 // characters
+)
+
+// New returns the tool. A nil backend means that nobody can search.
+func New(search Backend) tool.Tool {
+	return tool.New(tool.Def[Input, Output]{
+		Name:        "WebSearch",
+		Title:       "Web Search",
+		SearchHint:  "search web internet google find pages current news",
+		Description: description,
+		Enabled:     func(s *tool.Session) bool { return search != nil || s.Flags[Flag] },
+		Marks: func(Input) tool.Marks {
+			return tool.Marks{ReadOnly: true, ConcurrencySafe: true, Effect: tool.Idempotent}
+		},
+		Validate: func(_ context.Context, _ *tool.Call, in Input) *tool.Problem { return in.check() },
+		Classify: func(in Input) string { return "search the web for " + in.Query },
+		Run: func(ctx context.Context, c *tool.Call, in Input) (Output, error) {
+			if search == nil {
+				return Output{}, tool.Errorf("Web search is not set up, so nothing was searched. The person can set webSearch.endpoint in the settings " +
+					"to the address of a SearXNG server that answers in JSON, such as http://localhost:8888. Go on without it, or ask for addresses to fetch.")
+			}
+			return run(ctx, c, in, search)
+		},
+		Render:          render,
+		Summarize:       func(in Input) string { return in.Query },
+		SummarizeResult: func(out Output) string { return fmt.Sprintf("%d results", len(out.Results)) },
+		Deferred:        true,
+	})
+}
+
+// check finds domains that could match nothing.
+func (in Input) check() *tool.Problem {
+	for _, d := range slices.Concat(in.Allowed, in.Blocked) {
+		if d == "" || strings.ContainsAny(d, "/:@* \t\n") {
+			return &tool.Problem{Message: fmt.Sprintf("%q is not a domain. Write it as example.com, which stands for everything below it too.", d)}
+		}
+	}
+	return nil
+}
+
+func run(ctx context.Context, c *tool.Call, in Input, search Backend) (Output, error) {
+	began := time.Now()
+	c.Report(tool.WebSearchProgress{Query: in.Query})
+	hits, err := search(ctx, Query{Text: in.Query, Allowed: in.Allowed, Blocked: in.Blocked, Found: func(n int) {
+		c.Report(tool.WebSearchProgress{Query: in.Query, Results: n})
+	}})
+	if ctx.Err() != nil {
+		return Output{}, ctx.Err()
+	}
+	if err != nil {
+		return Output{}, tool.Errorf("The search did not succeed: %w. Try again, or go on without it.", err)
+	}
+	out := Output{Query: in.Query, Results: []Hit{}, Searches: 1}
+	for _, h := range hits {
+		switch {
+		case !in.wants(h.URL):
+			out.LeftOut++
+		case len(out.Results) < maxHits:
+			out.Results = append(out.Results, h)
+		}
+	}
+	c.Report(tool.WebSearchProgress{Query: in.Query, Results: len(out.Results)})
+	out.Seconds = time.Since(began).Seconds()
+	return out, nil
+}
+
+// wants reports whether a page is of the domains that are asked for.
+func (in Input) wants(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	below := func(domain string) bool {
+		host, domain := strings.ToLower(u.Hostname()), strings.ToLower(domain)
+		return host == domain || strings.HasSuffix(host, "."+domain)
+	}
+	return !slices.ContainsFunc(in.Blocked, below) && (len(in.Allowed) == 0 || slices.ContainsFunc(in.Allowed, below))
+}
+
+func render(out Output) tool.Result {
+	var b strings.Builder
+	if len(out.Results) == 0 {
+		fmt.Fprintf(&b, "Nothing was found for %q.", out.Query)
+	} else {
+		fmt.Fprintf(&b, "Found for %q:\n", out.Query)
+	}
+	for i, h := range out.Results {
+		fmt.Fprintf(&b, "\n%d. %s\n   %s\n", i+1, h.Title, h.URL)
+		if line := strings.TrimSpace(h.Date + " " + shorten(h.Snippet)); line != "" {
+			fmt.Fprintf(&b, "   %s\n", line)
+		}
+	}
+	if out.LeftOut > 0 {
+		fmt.Fprintf(&b, "\n%d results of other domains were left out.", out.LeftOut)
+	}
+	return tool.Text(strings.TrimRight(b.String(), "\n"))
+}
+
+func shorten(s string) string {
+	if r := []rune(s); len(r) > maxSnippet {
+		return string(r[:maxSnippet]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,61 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/workspace/worktree"
+)
+
+// maxShown is how many files and commits an error names.
+const maxShown = 10
+
+// remove removes the worktree, or says what keeps it.
+func (s *stay) remove(ctx context.Context, discard bool, out *ExitOutput) error {
+	// The agent may be on another branch than the one it began on.
+	repo, err := worktree.Open(ctx, s.tree.Path)
+	if err == nil {
+		s.tree, err = repo.Find(ctx, s.tree.Path)
+	}
+	var gone worktree.Removed
+	if err == nil {
+		gone, err = s.tree.Remove(ctx, &worktree.RemoveOptions{Discard: discard})
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, worktree.ErrWork):
+		return s.refusal(ctx)
+	case err != nil:
+		return tool.Errorf("The worktree %s was not removed: %w. Leave it with the action keep.", out.Path, err)
+	}
+	out.KeptBranch, out.Saved = gone.KeptBranch, gone.Saved
+	return nil
+}
+
+// refusal says what is in the worktree and nowhere else.
+func (s *stay) refusal(ctx context.Context) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "The worktree %s was not removed, because it has work that is nowhere else:\n", s.tree.Path)
+	loss, err := s.tree.Loss(ctx)
+	if err != nil {
+		fmt.Fprintf(&b, "(it cannot be listed: %v)\n", err)
+	}
+	show(&b, "not committed", loss.Files)
+	show(&b, "commits", loss.Commits)
+	b.WriteString("Commit and merge it, leave the worktree with the action keep, or ask the person whether to throw it away with discard_changes.")
+	return tool.Errorf("%s", b.String())
+}
+
+func show(b *strings.Builder, what string, lines []string) {
+	for i, line := range lines {
+		if i == maxShown {
+			fmt.Fprintf(b, "- and %d more %s\n", len(lines)-i, what)
+			return
+		}
+		fmt.Fprintf(b, "- %s: %s\n", what, strings.TrimSpace(line))
+	}
+}

@@ -1,0 +1,262 @@
+// Package worktree lets a session work in a git worktree: the tools EnterWorktree
+// and ExitWorktree.
+//
+//	tools := worktree.New(worktree.Options{Root: project, Dir: shell.Dir, Move: shell.Move})
+//
+// Each agent may be in one worktree at a time. The tools are safe for concurrent
+// use; a worktree that is left behind stays on the disk.
+//
+// Trust: they make and remove folders below .worktrees in the repository of the
+// project, and branches. What that may cost is bounded by package
+// workspace/worktree: uncommitted work keeps its worktree, commits keep their
+// branch, and what is thrown away on request is kept under a reference.
+package worktree
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/workspace/worktree"
+)
+
+var (
+	//go:embed enter.md
+	enterText string
+	//go:embed exit.md
+	exitText string
+)
+
+// Options are what the tools need of the session. All must be set.
+type Options struct {
+	// Root is a folder in the repository.
+	Root string
+	// Dir returns where an agent works, and Move lets it work elsewhere.
+	Dir  func(agent string) string
+	Move func(agent, dir string) error
+}
+
+// New returns the tools.
+func New(opts Options) []tool.Tool {
+	s := &stays{opts: opts, in: make(map[string]*stay)}
+	return []tool.Tool{s.enter(), s.exit()}
+}
+
+// stays are the worktrees that agents are in.
+type stays struct {
+	opts Options
+
+	mu sync.Mutex
+	in map[string]*stay // by agent
+}
+
+// A stay is one agent's time in a worktree.
+type stay struct {
+	tree *worktree.Tree
+	from string // where the agent was before
+	made bool   // the worktree was made for it
+}
+
+// EnterInput is what the model sends to EnterWorktree.
+type EnterInput struct {
+	Name string `json:"name,omitempty" jsonschema:"What to call a new worktree, such as fix-login. Default: the time." haft:"max=64;example=fix-login"`
+	Path string `json:"path,omitempty" jsonschema:"A worktree that is there already, instead of a new one." haft:"max=4096"`
+}
+
+// EnterOutput is what programs get from EnterWorktree.
+type EnterOutput struct {
+	Path    string `json:"worktreePath"`
+	Branch  string `json:"worktreeBranch,omitempty"`
+	Message string `json:"message"`
+}
+
+func (s *stays) enter() tool.Tool {
+	return tool.New(tool.Def[EnterInput, EnterOutput]{
+		Name: "EnterWorktree", SearchHint: "git worktree isolated copy branch parallel work", Description: enterText,
+		Validate:  func(_ context.Context, c *tool.Call, in EnterInput) *tool.Problem { return s.checkEnter(c.Agent, in) },
+		Classify:  func(in EnterInput) string { return strings.TrimSpace("enter a git worktree " + in.Name + in.Path) },
+		Run:       s.runEnter,
+		Render:    func(out EnterOutput) tool.Result { return tool.Text(out.Message) },
+		Summarize: func(in EnterInput) string { return in.Name + in.Path },
+		Deferred:  true, OnInterrupt: tool.InterruptBlock,
+	})
+}
+
+func (s *stays) checkEnter(agent string, in EnterInput) *tool.Problem {
+	switch {
+	case in.Name != "" && in.Path != "":
+		return &tool.Problem{Message: "Give a name for a new worktree or the path of one that is there, not both."}
+	case in.Name != "":
+		if err := worktree.CheckName(in.Name); err != nil {
+			return &tool.Problem{Message: err.Error() + "."}
+		}
+	}
+	if stay := s.of(agent); stay != nil {
+		return &tool.Problem{Message: fmt.Sprintf("You are in the worktree %s already. Leave it with ExitWorktree first.", stay.tree.Path)}
+	}
+	return nil
+}
+
+func (s *stays) of(agent string) *stay {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.in[agent]
+}
+
+func (s *stays) runEnter(ctx context.Context, c *tool.Call, in EnterInput) (EnterOutput, error) {
+	if p := s.checkEnter(c.Agent, in); p != nil {
+		return EnterOutput{}, tool.Errorf("%s", p.Message)
+	}
+	now := &stay{from: s.opts.Dir(c.Agent), made: in.Path == ""}
+	repo, err := worktree.Open(ctx, s.opts.Root)
+	if err == nil {
+		now.tree, err = find(ctx, repo, in, now.from)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return EnterOutput{}, ctx.Err()
+	case errors.Is(err, worktree.ErrNoRepository):
+		return EnterOutput{}, tool.Errorf("There is no worktree to be had: %s is not in a git repository with a commit. Work where you are.", s.opts.Root)
+	case err != nil:
+		return EnterOutput{}, tool.Errorf("The worktree was not entered: %w.", err)
+	}
+	if err := s.opts.Move(c.Agent, now.tree.Path); err != nil {
+		return EnterOutput{}, tool.Errorf("The worktree %s is there but cannot be entered: %w.", now.tree.Path, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.in[c.Agent] = now
+	return EnterOutput{now.tree.Path, now.tree.Branch, now.welcome()}, nil
+}
+
+// find makes the worktree, or finds the one that is asked for.
+func find(ctx context.Context, repo *worktree.Repo, in EnterInput, from string) (*worktree.Tree, error) {
+	if in.Path == "" {
+		name := in.Name
+		if name == "" {
+			name = time.Now().Format("20060102-150405.000")
+		}
+		return repo.Add(ctx, name)
+	}
+	path := in.Path
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(from, path)
+	}
+	tree, err := repo.Find(ctx, path)
+	if err == nil && tree.Path == repo.Root {
+		return nil, fmt.Errorf("%s is the main copy and not a worktree beside it", path)
+	}
+	return tree, err
+}
+
+func (s *stay) welcome() string {
+	text := "You are in the worktree " + s.tree.Path
+	if s.tree.Branch != "" {
+		text += " on the branch " + s.tree.Branch
+	}
+	return text + ". Commands start there. Give file tools absolute paths below it; files of the main copy are others."
+}
+
+// ExitInput is what the model sends to ExitWorktree.
+type ExitInput struct {
+	Action  string `json:"action" jsonschema:"Whether to keep the worktree or remove it." haft:"enum=keep|remove;example=keep"`
+	Discard bool   `json:"discard_changes,omitempty" jsonschema:"Throw away what is only in the worktree, with remove. Only when the person said so."`
+}
+
+// ExitOutput is what programs get from ExitWorktree.
+type ExitOutput struct {
+	Action     string `json:"action"`
+	Path       string `json:"worktreePath"`
+	Branch     string `json:"worktreeBranch,omitempty"`
+	Dir        string `json:"originalCwd"`
+	KeptBranch string `json:"keptBranch,omitempty"`
+	Saved      string `json:"savedAs,omitempty"` // the reference of discarded work
+	Message    string `json:"message"`
+}
+
+const remove = "remove"
+
+func (s *stays) exit() tool.Tool {
+	return tool.New(tool.Def[ExitInput, ExitOutput]{
+		Name: "ExitWorktree", SearchHint: "leave git worktree keep remove", Description: exitText,
+		Marks: func(in ExitInput) tool.Marks {
+			return tool.Marks{ReadOnly: in.Action == "keep", Destructive: in.Action == remove && in.Discard}
+		},
+		Validate: func(_ context.Context, c *tool.Call, in ExitInput) *tool.Problem { return s.checkExit(c.Agent, in) },
+		Permission: func(_ context.Context, c *tool.Call, in ExitInput) tool.Verdict {
+			if in.Action == "keep" {
+				return tool.Verdict{Behavior: tool.Allow, Reason: "going back to where the session was changes nothing"}
+			}
+			return tool.Verdict{Behavior: tool.Ask, Message: s.question(c.Agent, in)}
+		},
+		Run:       s.runExit,
+		Render:    func(out ExitOutput) tool.Result { return tool.Text(out.Message) },
+		Summarize: func(in ExitInput) string { return in.Action },
+		Deferred:  true, OnInterrupt: tool.InterruptBlock,
+	})
+}
+
+func (s *stays) checkExit(agent string, in ExitInput) *tool.Problem {
+	stay := s.of(agent)
+	switch {
+	case stay == nil:
+		return &tool.Problem{Message: "You are in no worktree that EnterWorktree entered, so there is none to leave."}
+	case in.Action == remove && !stay.made:
+		return &tool.Problem{Message: fmt.Sprintf("%s was there before you entered it, so it is not removed. Leave it with the action keep.", stay.tree.Path)}
+	}
+	return nil
+}
+
+// question is what the person is asked about a removal.
+func (s *stays) question(agent string, in ExitInput) string {
+	stay := s.of(agent)
+	switch {
+	case stay == nil:
+		return ""
+	case in.Discard:
+		return fmt.Sprintf("Remove the worktree %s and throw away what is only in it?", stay.tree.Path)
+	}
+	return fmt.Sprintf("Remove the worktree %s?", stay.tree.Path)
+}
+
+func (s *stays) runExit(ctx context.Context, c *tool.Call, in ExitInput) (ExitOutput, error) {
+	if p := s.checkExit(c.Agent, in); p != nil {
+		return ExitOutput{}, tool.Errorf("%s", p.Message)
+	}
+	stay := s.of(c.Agent)
+	out := ExitOutput{Action: in.Action, Path: stay.tree.Path, Branch: stay.tree.Branch, Dir: stay.from}
+	if in.Action == remove {
+		if err := stay.remove(ctx, in.Discard, &out); err != nil {
+			return ExitOutput{}, err
+		}
+	}
+	if err := s.opts.Move(c.Agent, stay.from); err != nil {
+		return ExitOutput{}, tool.Errorf("The session cannot go back to %s: %w.", stay.from, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.in, c.Agent)
+	out.Message = out.farewell()
+	return out, nil
+}
+
+func (out *ExitOutput) farewell() string {
+	text := fmt.Sprintf("You are back in %s. The worktree %s", out.Dir, out.Path)
+	if out.Action != remove {
+		return text + " is kept; enter it again with its path."
+	}
+	text += " is removed."
+	if out.KeptBranch != "" {
+		text += fmt.Sprintf(" Its branch %s is kept, because it has commits that are nowhere else.", out.KeptBranch)
+	}
+	if out.Saved != "" {
+		text += fmt.Sprintf(" What was thrown away is kept as %s and can be had back with: git branch NAME %s", out.Saved, out.Saved)
+	}
+	return text
+}

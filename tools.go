@@ -1,0 +1,147 @@
+package haft
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"github.com/haftdev/haft/tool/schema"
+)
+
+// A Tool is a Go function that the model can call. The zero value is not
+// usable; see NewTool.
+type Tool struct {
+	name, description string
+	opts              ToolOptions
+	input             *schema.Schema
+	call              func(context.Context, json.RawMessage) (*ToolResult, error)
+}
+
+// ToolOptions say more about a tool. The zero value is the careful one.
+type ToolOptions struct {
+	// Title is the name that people see; "" means the name.
+	Title string
+	// ReadOnly says that calls change nothing.
+	ReadOnly bool
+	// Idempotent says that a call twice does no more than once.
+	Idempotent bool
+	// AlwaysLoad shows the tool to the model from the start, also where there are
+	// so many that others are only shown when the model looks for them.
+	AlwaysLoad bool
+}
+
+// A ToolResult is what a tool answers, where text or a Go value is not enough.
+type ToolResult struct {
+	// Content are blocks of the MCP protocol; see TextContent and ImageContent.
+	Content []any `json:"content"`
+	// Structured is an object for programs; nil means none.
+	Structured any `json:"structuredContent,omitempty"`
+	// IsError marks a failure that the model should read and act on.
+	IsError bool `json:"isError,omitempty"`
+}
+
+// TextContent returns a block of text.
+func TextContent(text string) any {
+	return map[string]string{"type": "text", "text": text}
+}
+
+// ImageContent returns an image; mediaType is such as image/png.
+func ImageContent(data []byte, mediaType string) any {
+	return map[string]any{"type": "image", "data": data, "mimeType": mediaType}
+}
+
+// NewTool returns a tool that runs f. In must be a struct: its fields, with
+// their json and jsonschema tags, are the input that the model must give, as
+// package tool/schema describes; what does not fit never reaches f. Out is a
+// string, a *[ToolResult], or any value, which the model reads as JSON. An error
+// of f is a failed call: the model reads it and goes on. NewTool panics if In
+// cannot be described. Nil options mean the careful ones.
+func NewTool[In, Out any](name, description string, f func(context.Context, In) (Out, error), opts *ToolOptions) Tool {
+	input := schema.Of[In]()
+	if err := input.Err(); err != nil {
+		panic(fmt.Sprintf("haft.NewTool(%q): %v", name, err))
+	}
+	t := Tool{name: name, description: description, input: input}
+	if opts != nil {
+		t.opts = *opts
+	}
+	t.call = func(ctx context.Context, raw json.RawMessage) (*ToolResult, error) {
+		var in In
+		if err := json.Unmarshal(raw, &in); err != nil {
+			return nil, fmt.Errorf("decode input: %w", err)
+		}
+		out, err := f(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		return resultOf(out)
+	}
+	return t
+}
+
+// run checks the input and calls the function. What goes wrong is a failed
+// result, a panic too.
+func (t *Tool) run(ctx context.Context, raw json.RawMessage) (result *ToolResult) {
+	defer func() {
+		if p := recover(); p != nil {
+			result = failed(fmt.Errorf("the tool %s panicked: %v", t.name, p))
+		}
+	}()
+	if len(raw) == 0 {
+		raw = json.RawMessage("{}")
+	}
+	fixed, _, err := t.input.View(nil).Check(raw)
+	if err != nil {
+		return failed(err)
+	}
+	result, err = t.call(ctx, fixed)
+	if err != nil {
+		return failed(err)
+	}
+	return result
+}
+
+func failed(err error) *ToolResult {
+	return &ToolResult{Content: []any{TextContent(err.Error())}, IsError: true}
+}
+
+// resultOf makes a result of what a tool's function returned.
+func resultOf(out any) (*ToolResult, error) {
+	switch out := out.(type) {
+	case string:
+		return &ToolResult{Content: []any{TextContent(out)}}, nil
+	case *ToolResult:
+		if out == nil {
+			return &ToolResult{Content: []any{}}, nil
+		}
+		return out, nil
+	}
+	raw, err := json.Marshal(out)
+	if err != nil {
+		return nil, fmt.Errorf("encode output: %w", err)
+	}
+	r := &ToolResult{Content: []any{TextContent(string(raw))}}
+	if kind := reflect.Indirect(reflect.ValueOf(out)).Kind(); kind == reflect.Struct || kind == reflect.Map {
+		r.Structured = json.RawMessage(raw)
+	}
+	return r, nil
+}
+
+// definition is the tool in an answer to tools/list.
+func (t *Tool) definition() map[string]any {
+	annotations := map[string]any{"readOnlyHint": t.opts.ReadOnly, "idempotentHint": t.opts.Idempotent}
+	if t.opts.Title != "" {
+		annotations["title"] = t.opts.Title
+	}
+	d := map[string]any{
+		"name":        t.name,
+		"description": t.description,
+		"inputSchema": t.input.View(nil).JSON(),
+		"annotations": annotations,
+	}
+	if t.opts.AlwaysLoad {
+		d["_meta"] = map[string]any{"anthropic/alwaysLoad": true}
+	}
+	return d
+}

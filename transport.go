@@ -1,0 +1,79 @@
+package haft
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/haftdev/haft/wire"
+)
+
+// A Transport starts conversations. The default one starts the command line as
+// a child process; another can talk to an agent in this process or on another
+// machine, as long as it speaks the messages of package wire.
+type Transport interface {
+	// Start begins one conversation. The context is only for starting.
+	Start(ctx context.Context, l *Launch) (Link, error)
+}
+
+// A Launch says how to start a conversation. It is all a command line gets
+// before its first message.
+type Launch struct {
+	// Args are the command line's flags, without the name of the program.
+	Args []string
+	// Env is the whole environment, as name=value.
+	Env []string
+	// Dir is the working directory; "" means that of this program.
+	Dir string
+	// Stderr is given each line of diagnostics; it may be nil.
+	Stderr func(line string)
+}
+
+// A Link is one conversation. Read returns io.EOF when the other side has said
+// its last message.
+type Link interface {
+	wire.Stream
+	// CloseWrite says that no more messages will be written. The other side then
+	// finishes what it has to do and ends. It does not wait for that, and it may be
+	// called more than once.
+	CloseWrite() error
+	// Wait waits until the other side has ended by itself, and returns how: nil, or
+	// an *[ExitError].
+	Wait() error
+	// Close ends the other side, by force if need be, and waits for it. A Write that
+	// waits, and every later one, fails, and Read does not block any more. Close may
+	// be called more than once.
+	Close() error
+}
+
+// An ExitError is a command line that ended badly.
+type ExitError struct {
+	// Code is its exit code, -1 if a signal ended it.
+	Code int
+	// Status says how it ended, as in "exit status 1" or "signal: killed".
+	Status string
+	// Stderr is the end of what it wrote there.
+	Stderr string
+}
+
+func (e *ExitError) Error() string {
+	s := "the command line ended with " + e.Status
+	if tail := strings.TrimSpace(e.Stderr); tail != "" {
+		s += "; it said: " + tail
+	}
+	return s
+}
+
+// A ResultError is a query whose last result is an error.
+type ResultError struct{ Result *Result }
+
+func (e *ResultError) Error() string {
+	r := e.Result
+	switch {
+	case len(r.Errors) > 0:
+		return fmt.Sprintf("the agent ended with %s: %s", r.Subtype, strings.Join(r.Errors, "; "))
+	case r.Result != "":
+		return "the agent ended with an error: " + r.Result
+	}
+	return "the agent ended with " + r.Subtype
+}

@@ -1,0 +1,157 @@
+package webpage
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// Refused says that an address is not on the public internet and was not dialled.
+type Refused struct {
+	Host string // as it was asked for
+	Addr netip.Addr
+}
+
+func (e *Refused) Error() string {
+	if e.Addr.IsValid() && e.Addr.String() != e.Host {
+		return fmt.Sprintf("%s is at %s, which is not on the public internet", e.Host, e.Addr)
+	}
+	return e.Host + " is not on the public internet"
+}
+
+// dialled is where a connection is about to go.
+type dialled struct {
+	ip   netip.Addr
+	port string
+}
+
+// special are the networks that are not the public internet, beside those that
+// package netip knows by name.
+var special = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"),
+	netip.MustParsePrefix("100.64.0.0/10"), // carriers, and metadata of some clouds
+	netip.MustParsePrefix("192.0.0.0/24"),
+	netip.MustParsePrefix("192.0.2.0/24"),
+	netip.MustParsePrefix("192.88.99.0/24"),
+	netip.MustParsePrefix("198.18.0.0/15"),
+	netip.MustParsePrefix("198.51.100.0/24"),
+	netip.MustParsePrefix("203.0.113.0/24"),
+	netip.MustParsePrefix("240.0.0.0/4"),
+	netip.MustParsePrefix("::/96"),
+	netip.MustParsePrefix("64:ff9b:1::/48"),
+	netip.MustParsePrefix("100::/64"),
+	netip.MustParsePrefix("2001::/23"), // Teredo and other protocols
+	netip.MustParsePrefix("2001:db8::/32"),
+	netip.MustParsePrefix("3fff::/20"),
+	netip.MustParsePrefix("5f00::/16"),
+	netip.MustParsePrefix("fec0::/10"),
+}
+
+// embedding are networks whose addresses lead to the IPv4 address at an offset in them.
+var embedding = map[netip.Prefix]int{
+	netip.MustParsePrefix("64:ff9b::/96"): 12,
+	netip.MustParsePrefix("2002::/16"):    2,
+}
+
+func (d dialled) public() bool { return publicAddr(d.ip) }
+
+func publicAddr(ip netip.Addr) bool {
+	ip = ip.Unmap()
+	switch {
+	case !ip.IsValid(), ip.Zone() != "", ip.IsUnspecified(), ip.IsLoopback(), ip.IsPrivate(), ip.IsMulticast(), ip.IsLinkLocalUnicast():
+		return false
+	}
+	for _, p := range special {
+		if p.Contains(ip) {
+			return false
+		}
+	}
+	for p, at := range embedding {
+		if p.Contains(ip) {
+			b := ip.As16()
+			return publicAddr(netip.AddrFrom4([4]byte(b[at : at+4])))
+		}
+	}
+	return true
+}
+
+// admit judges the address that a host resolved to.
+func (f *Fetcher) admit(host, address string) error {
+	ap, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return &Refused{Host: host}
+	}
+	to := dialled{ap.Addr().Unmap(), strconv.Itoa(int(ap.Port()))}
+	if f.public(to) {
+		return nil
+	}
+	for _, p := range f.private {
+		if p.covers(host, to) {
+			return nil
+		}
+	}
+	return &Refused{Host: host, Addr: to.ip}
+}
+
+// admitName judges a host that is not dialled by us, as far as its name tells.
+func (f *Fetcher) admitName(host, port string) error {
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		if name := strings.TrimSuffix(strings.ToLower(host), "."); name != "localhost" && !strings.HasSuffix(name, ".localhost") {
+			return nil
+		}
+		ip = netip.IPv6Loopback()
+	}
+	if port == "" {
+		port = "0"
+	}
+	return f.admit(host, net.JoinHostPort(ip.String(), port))
+}
+
+// A permit lets connections go to one host or network that is not public.
+type permit struct {
+	host string // a name; *. before it stands for any name below
+	net  netip.Prefix
+	port string // "" is any
+}
+
+func parsePermit(text string) (permit, error) {
+	var p permit
+	host := strings.ToLower(strings.TrimSpace(text))
+	if h, port, err := net.SplitHostPort(host); err == nil {
+		host, p.port = h, port
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+			return p, fmt.Errorf("%q: %q is no port", text, port)
+		}
+	}
+	host = strings.Trim(host, "[]")
+	if prefix, err := netip.ParsePrefix(host); err == nil {
+		p.net = prefix.Masked()
+		return p, nil
+	}
+	if ip, err := netip.ParseAddr(host); err == nil {
+		p.net = netip.PrefixFrom(ip.Unmap(), ip.Unmap().BitLen())
+		return p, nil
+	}
+	if host == "" || strings.ContainsAny(host, "/@: ") || strings.Contains(strings.TrimPrefix(host, "*."), "*") {
+		return p, fmt.Errorf("%q is no host, address or network: write localhost:3000, *.corp.example or 10.0.0.0/8", text)
+	}
+	p.host = strings.TrimSuffix(host, ".")
+	return p, nil
+}
+
+func (p permit) covers(host string, to dialled) bool {
+	if p.port != "" && p.port != to.port {
+		return false
+	}
+	if p.host == "" {
+		return p.net.Contains(to.ip)
+	}
+	name := strings.TrimSuffix(strings.ToLower(host), ".")
+	if below, ok := strings.CutPrefix(p.host, "*."); ok {
+		return strings.HasSuffix(name, "."+below)
+	}
+	return name == p.host
+}

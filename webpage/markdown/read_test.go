@@ -1,0 +1,132 @@
+package markdown_test
+
+import (
+	"flag"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/haftdev/haft/webpage/markdown"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata")
+
+// TestPages reads each page in testdata and compares it with the Markdown beside it.
+func TestPages(t *testing.T) {
+	pages, err := filepath.Glob("testdata/*.html")
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("no pages: %v", err)
+	}
+	base, _ := url.Parse("https://example.com/docs/index.html")
+	for _, name := range pages {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			source, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := markdown.Read(string(source), &markdown.Options{Base: base})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := "Title: " + p.Title + "\n\n" + p.Text + "\n"
+			golden := strings.TrimSuffix(name, ".html") + ".md"
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(string(want), got); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// TestHostilePagesTakeLinearTime holds pages that other converters take minutes
+// or all memory for against a plain page of the same size.
+func TestHostilePagesTakeLinearTime(t *testing.T) {
+	const size = 1 << 18
+	fill := func(s string) string { return strings.Repeat(s, size/len(s)) }
+	r := strings.Repeat
+	plain := fill("Hello <b>text</b> with <a href='/x'>links</a>.\n<p>")
+	const allowance = 60 // times a plain page; it would be thousands
+	base := took(t, plain)
+	for name, page := range map[string]string{
+		"stars":                   fill("*"),
+		"backticks":               "<code>" + fill("`") + "</code>",
+		"lists in lists":          r("<ul><li>a", 250) + fill("x "),
+		"many lists in lists":     fill(r("<ul><li>a", 100) + r("</ul>", 100)),
+		"quotes in quotes":        fill(r("<blockquote>a", 400) + r("</blockquote>", 400)),
+		"wide cells":              "<table>" + fill("<tr><td colspan=100000 rowspan=100000>x</td><td>y</td></tr>") + "</table>",
+		"a wide table":            "<table><tr>" + fill("<td>x</td>") + "</tr></table>",
+		"tables in tables":        fill(r("<table><tr><td>", 100) + "x" + r("</table>", 100)),
+		"spaces":                  fill(" "),
+		"line breaks":             fill("<br>"),
+		"empty links":             fill("<a href=x></a>"),
+		"empty items":             "<ul>" + fill("<li></li>"),
+		"code lines in deep list": r("<ul><li>", 100) + "<pre>" + fill("a\n"),
+		"links without end":       fill("<a href='http://x/" + r("a", 100) + "'>"),
+		"emphasis in emphasis":    fill(r("<b><i>", 100) + "x" + r("</i></b>", 100)),
+		"attributes":              "<p " + fill("a=b ") + ">x",
+		"headers in headers":      fill(r("<header>", 200) + r("</header>", 200)),
+	} {
+		if d := took(t, page); d > allowance*max(base, 10*time.Millisecond) {
+			t.Errorf("%s: %s, a plain page of this size %s", name, d, base)
+		}
+	}
+}
+
+func took(t *testing.T, page string) time.Duration {
+	t.Helper()
+	began := time.Now()
+	if _, err := markdown.Read(page, nil); err != nil {
+		t.Error(err)
+	}
+	return time.Since(began)
+}
+
+func TestDeepNestingIsAnError(t *testing.T) {
+	if _, err := markdown.Read(strings.Repeat("<div>", 200_000), nil); err == nil {
+		t.Error("200,000 nested elements were read")
+	}
+}
+
+func TestTheTextEndsWhereItMust(t *testing.T) {
+	p, err := markdown.Read(strings.Repeat("<p>é", 1000), &markdown.Options{Most: 100})
+	if err != nil || !p.Cut || len(p.Text) > 100 || !utf8.ValidString(p.Text) {
+		t.Errorf("%d bytes, cut %t, %v", len(p.Text), p.Cut, err)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	for _, name := range []string{"docs", "layout", "frame"} {
+		source, err := os.ReadFile("testdata/" + name + ".html")
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(source))
+	}
+	f.Add("<li><p></p><ul><li></ul><table><td><td><pre>\n`")
+	f.Fuzz(func(t *testing.T, source string) {
+		if !utf8.ValidString(source) {
+			t.Skip()
+		}
+		p, err := markdown.Read(source, &markdown.Options{Most: 1 << 20})
+		if err != nil {
+			return
+		}
+		if len(p.Text) > 1<<20 || !utf8.ValidString(p.Text) {
+			t.Errorf("%d bytes, valid %t", len(p.Text), utf8.ValidString(p.Text))
+		}
+	})
+}

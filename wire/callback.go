@@ -1,0 +1,140 @@
+package wire
+
+import "encoding/json"
+
+// The requests of the command line to a host.
+
+// CanUseTool asks the host whether a call may run. The answer is a
+// [PermissionAnswer]; an error means no.
+type CanUseTool struct {
+	Base
+	ToolName    string          `json:"tool_name"`
+	DisplayName string          `json:"display_name,omitempty"`
+	Input       json.RawMessage `json:"input"`
+	ToolUseID   string          `json:"tool_use_id"`
+	Title       string          `json:"title,omitempty"`
+	Description string          `json:"description,omitempty"`
+	// PermissionSuggestions are changes that would allow calls like this one.
+	PermissionSuggestions []PermissionUpdate `json:"permission_suggestions,omitempty"`
+	BlockedPath           string             `json:"blocked_path,omitempty"`
+	DecisionReason        string             `json:"decision_reason,omitempty"`
+	DecisionReasonType    string             `json:"decision_reason_type,omitempty"`
+	MCPServer             *MCPServerRef      `json:"mcp_server,omitempty"`
+	// AgentID is that of the sub-agent that calls.
+	AgentID string `json:"agent_id,omitempty"`
+	// RequiresUserInteraction marks questions that only a person can answer.
+	RequiresUserInteraction bool            `json:"requires_user_interaction,omitempty"`
+	SuppressAlwaysAllowRule bool            `json:"suppress_always_allow_rule,omitempty"`
+	DefaultToNo             bool            `json:"default_to_no,omitempty"`
+	MatchedAskRule          json.RawMessage `json:"matched_ask_rule,omitempty"`
+}
+
+// Subtype is can_use_tool.
+func (*CanUseTool) Subtype() string { return "can_use_tool" }
+
+// MCPServerRef names the MCP server that a tool comes from.
+type MCPServerRef struct {
+	Name   string `json:"name"`
+	Source string `json:"source,omitempty"`
+}
+
+// The behaviours of a [PermissionAnswer].
+const (
+	BehaviorAllow = "allow"
+	BehaviorDeny  = "deny"
+)
+
+// PermissionAnswer decides about a call.
+type PermissionAnswer struct {
+	Behavior string `json:"behavior" wire:"enum=allow|deny"`
+	// UpdatedInput replaces the call's input. Nil keeps it.
+	UpdatedInput json.RawMessage `json:"updatedInput,omitempty"`
+	// UpdatedPermissions are applied with an allow.
+	UpdatedPermissions []PermissionUpdate `json:"updatedPermissions,omitempty"`
+	// Message tells the model why not.
+	Message string `json:"message,omitempty"`
+	// Interrupt ends the turn with a deny.
+	Interrupt bool   `json:"interrupt,omitempty"`
+	ToolUseID string `json:"toolUseID,omitempty"`
+}
+
+// PermissionUpdate changes what is allowed.
+type PermissionUpdate struct {
+	Type        string           `json:"type" wire:"enum=addRules|replaceRules|removeRules|setMode|addDirectories|removeDirectories"`
+	Rules       []PermissionRule `json:"rules,omitempty"`
+	Behavior    string           `json:"behavior,omitempty" wire:"enum=allow|deny|ask"`
+	Mode        string           `json:"mode,omitempty"`
+	Directories []string         `json:"directories,omitempty"`
+	// Destination is where the change is kept.
+	Destination string `json:"destination" wire:"enum=userSettings|projectSettings|localSettings|session|cliArg"`
+}
+
+// PermissionRule is a rule such as Bash(git *).
+type PermissionRule struct {
+	ToolName    string `json:"toolName"`
+	RuleContent string `json:"ruleContent,omitempty"`
+}
+
+// HookCallback runs a hook of the host. The answer is a [HookOutput].
+type HookCallback struct {
+	Base
+	CallbackID string          `json:"callback_id"`
+	Input      json.RawMessage `json:"input"` // a HookInput
+	ToolUseID  NullString      `json:"tool_use_id,omitempty"`
+}
+
+// Subtype is hook_callback.
+func (*HookCallback) Subtype() string { return "hook_callback" }
+
+// MCPMessage is a message of the MCP protocol, to a server in the host or, for
+// notifications, from one. The answer is an [MCPMessageReply].
+type MCPMessage struct {
+	Base
+	ServerName string          `json:"server_name"`
+	Message    json.RawMessage `json:"message"` // a JSON-RPC message
+}
+
+// Subtype is mcp_message.
+func (*MCPMessage) Subtype() string { return "mcp_message" }
+
+// MCPMessageReply is the server's answer; to a notification, something to ignore.
+type MCPMessageReply struct {
+	MCPResponse json.RawMessage `json:"mcp_response,omitempty"`
+}
+
+// Elicitation asks the person for data that an MCP server wants.
+type Elicitation struct {
+	Base
+	MCPServerName   string          `json:"mcp_server_name"`
+	Message         string          `json:"message"`
+	Mode            string          `json:"mode,omitempty"`
+	URL             string          `json:"url,omitempty"`
+	ElicitationID   string          `json:"elicitation_id,omitempty"`
+	RequestedSchema json.RawMessage `json:"requested_schema,omitempty"`
+}
+
+// Subtype is elicitation.
+func (*Elicitation) Subtype() string { return "elicitation" }
+
+// ElicitationReply is what the person did.
+type ElicitationReply struct {
+	Action  string          `json:"action" wire:"enum=accept|decline|cancel"`
+	Content json.RawMessage `json:"content,omitempty"`
+}
+
+// RequestUserDialog asks the host to show a dialog of a kind it said it has.
+type RequestUserDialog struct {
+	Base
+	DialogKind string          `json:"dialog_kind"`
+	Payload    json.RawMessage `json:"payload,omitempty"`
+	ToolUseID  string          `json:"tool_use_id,omitempty"`
+}
+
+// Subtype is request_user_dialog.
+func (*RequestUserDialog) Subtype() string { return "request_user_dialog" }
+
+// RequestUserDialogReply is how the dialog ended.
+type RequestUserDialogReply struct {
+	Behavior string          `json:"behavior" wire:"enum=completed|cancelled"`
+	Result   json.RawMessage `json:"result,omitempty"`
+}

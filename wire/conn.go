@@ -1,0 +1,189 @@
+package wire
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// A Stream is messages both ways: lines (see [Lines]), or channels inside one
+// process. Read is called by one goroutine at a time, Write by many. Read may
+// return a *[LineError] and go on; any other error ends the stream.
+type Stream interface {
+	Read() (Message, error)
+	Write(Message) error
+}
+
+// Lines joins a Reader and a Writer to a Stream.
+func Lines(r *Reader, w *Writer) Stream { return lines{r, w} }
+
+type lines struct {
+	*Reader
+	*Writer
+}
+
+// A Handler answers a request of the other side. The reply is encoded as JSON;
+// nil is a success that says nothing. An error is an error answer, with the code
+// of a *[ControlError]; [Unsupported] makes the one for requests that mean
+// nothing here. The context ends when the other side takes the request back, in
+// which case there is no answer, and with the context of [Conn.Run].
+type Handler func(ctx context.Context, r Request) (reply any, err error)
+
+// Unsupported is the error of a Handler for a request that it does not serve.
+func Unsupported(r Request) error {
+	if u, ok := r.(*UnknownRequest); ok && u.Err != nil {
+		return fmt.Errorf("%s: %w", u.Name, u.Err)
+	}
+	return &ControlError{Code: ErrorUnsupported, Message: "Unsupported control request subtype: " + r.Subtype()}
+}
+
+// ErrClosed is the error of a call that the other side can no longer answer.
+var ErrClosed = errors.New("the connection has ended")
+
+// A Conn does the control requests of a Stream. Run must be running for calls
+// to be answered.
+type Conn struct {
+	stream Stream
+	opts   ConnOptions
+
+	handlers sync.WaitGroup
+	mu       sync.Mutex
+	ended    error                              // why no answer will come any more
+	pending  map[string]chan Response           // calls of ours
+	serving  map[string]context.CancelCauseFunc // requests of theirs
+}
+
+// ConnOptions are the parts of a Conn that have defaults.
+type ConnOptions struct {
+	// Handle answers requests, each on its own goroutine; nil supports none. A panic
+	// in it is an error answer.
+	Handle Handler
+	// Ordered says which requests are answered before the next line is read, so
+	// that what was sent after them finds them done. Their handler must be quick and
+	// must not call the other side. Nil means none.
+	Ordered func(Request) bool
+	// BadLine is told of lines that are no messages; nil ignores them. It returns an
+	// error to end the connection.
+	BadLine func(*LineError) error
+}
+
+// NewConn returns a Conn on s. Nil options mean the defaults.
+func NewConn(s Stream, opts *ConnOptions) *Conn {
+	c := &Conn{stream: s, pending: map[string]chan Response{}, serving: map[string]context.CancelCauseFunc{}}
+	if opts != nil {
+		c.opts = *opts
+	}
+	if c.opts.Handle == nil {
+		c.opts.Handle = func(_ context.Context, r Request) (any, error) { return nil, Unsupported(r) }
+	}
+	return c
+}
+
+// Send writes a message that is no request.
+func (c *Conn) Send(m Message) error { return c.stream.Write(m) }
+
+// Run reads until the stream ends and returns why, nil for io.EOF. Answers go
+// to their calls, requests to the handler, everything else to deliver, in order.
+// After Run, calls fail with [ErrClosed]; handlers still run, see [Conn.Wait].
+// The context is that of handlers; to end Run itself, end the stream.
+func (c *Conn) Run(ctx context.Context, deliver func(Message)) error {
+	err := c.read(ctx, deliver)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = ErrClosed
+	if err != nil {
+		c.ended = fmt.Errorf("%w: %w", ErrClosed, err)
+	}
+	for id, answer := range c.pending {
+		delete(c.pending, id)
+		close(answer)
+	}
+	return err
+}
+
+// Wait waits for the handlers that still run after Run.
+func (c *Conn) Wait() { c.handlers.Wait() }
+
+// Call sends a request and waits for its answer, which is stored in reply, a
+// pointer, or dropped if that is nil. An error answer is a *[ControlError].
+// When the context ends the request is taken back.
+func (c *Conn) Call(ctx context.Context, r Request, reply any) error {
+	if err := context.Cause(ctx); err != nil {
+		return fmt.Errorf("%s: %w", r.Subtype(), err)
+	}
+	id := rand.Text()
+	answer := make(chan Response, 1)
+	c.mu.Lock()
+	if err := c.ended; err != nil {
+		c.mu.Unlock()
+		return fmt.Errorf("%s: %w", r.Subtype(), err)
+	}
+	c.pending[id] = answer
+	c.mu.Unlock()
+	defer c.forget(id)
+
+	if err := c.stream.Write(&ControlRequest{RequestID: id, Request: r}); err != nil {
+		return fmt.Errorf("%s: %w", r.Subtype(), err)
+	}
+	select {
+	case got, ok := <-answer:
+		if !ok {
+			return fmt.Errorf("%s: %w", r.Subtype(), c.endedBy())
+		}
+		return got.decode(r, reply)
+	case <-ctx.Done():
+		_ = c.stream.Write(&ControlCancelRequest{RequestID: id}) // the other side may be gone
+		return fmt.Errorf("%s: %w", r.Subtype(), context.Cause(ctx))
+	}
+}
+
+func (c *Conn) forget(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.pending, id)
+}
+
+func (c *Conn) endedBy() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ended
+}
+
+// decode stores the answer to r in reply.
+func (got *Response) decode(r Request, reply any) error {
+	if got.Subtype != "success" {
+		return fmt.Errorf("%s: %w", r.Subtype(), &ControlError{Code: got.ErrorCode, Message: got.Error})
+	}
+	if reply == nil || len(got.Response) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(got.Response, reply); err != nil {
+		return fmt.Errorf("%s: decode answer: %w", r.Subtype(), err)
+	}
+	return nil
+}
+
+func (c *Conn) read(ctx context.Context, deliver func(Message)) error {
+	for {
+		m, err := c.stream.Read()
+		if err != nil {
+			if err = c.readError(err); err != nil {
+				return finish(err)
+			}
+			continue
+		}
+		switch m := m.(type) {
+		case *ControlResponse:
+			c.answered(m.Response)
+		case *ControlCancelRequest:
+			c.takenBack(m.RequestID)
+		case *ControlRequest:
+			c.serve(ctx, m)
+		default:
+			deliver(m)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package wire
+
+import "encoding/json"
+
+// ToolProgress says that a tool still runs.
+type ToolProgress struct {
+	Stamp
+	ToolUseID          string     `json:"tool_use_id"`
+	ToolName           string     `json:"tool_name"`
+	ParentToolUseID    NullString `json:"parent_tool_use_id"`
+	ElapsedTimeSeconds float64    `json:"elapsed_time_seconds"`
+	Heartbeat          bool       `json:"heartbeat,omitempty"`
+	TaskID             string     `json:"task_id,omitempty"`
+}
+
+// Tag is tool_progress.
+func (*ToolProgress) Tag() Tag { return Tag{Type: "tool_progress"} }
+
+// CommandLifecycle follows a prompt that was sent with a UUID.
+type CommandLifecycle struct {
+	Stamp
+	CommandUUID string `json:"command_uuid"`
+	State       string `json:"state" wire:"enum=queued|started|completed|cancelled"`
+}
+
+// Tag is command_lifecycle.
+func (*CommandLifecycle) Tag() Tag { return Tag{Type: "command_lifecycle"} }
+
+// ConversationReset says that the conversation starts afresh.
+type ConversationReset struct {
+	Stamp
+	NewConversationID string `json:"new_conversation_id"`
+	Trigger           string `json:"trigger,omitempty"`
+}
+
+// Tag is conversation_reset.
+func (*ConversationReset) Tag() Tag { return Tag{Type: "conversation_reset"} }
+
+// KeepAlive says nothing.
+type KeepAlive struct {
+	Base
+	StartupMark string `json:"startup_mark,omitempty"`
+}
+
+// Tag is keep_alive.
+func (*KeepAlive) Tag() Tag { return Tag{Type: "keep_alive"} }
+
+// TranscriptMirror repeats lines that were written to a session's file.
+type TranscriptMirror struct {
+	Base
+	FilePath string                `json:"filePath"`
+	Entries  List[json.RawMessage] `json:"entries"`
+}
+
+// Tag is transcript_mirror.
+func (*TranscriptMirror) Tag() Tag { return Tag{Type: "transcript_mirror"} }
+
+// RateLimitEvent is news about the account's limits.
+type RateLimitEvent struct {
+	Stamp
+	RateLimitInfo json.RawMessage `json:"rate_limit_info"`
+}
+
+// Tag is rate_limit_event.
+func (*RateLimitEvent) Tag() Tag { return Tag{Type: "rate_limit_event"} }
+
+// PromptSuggestion is a prompt that the person might want to send next.
+type PromptSuggestion struct {
+	Stamp
+	Suggestion string `json:"suggestion"`
+}
+
+// Tag is prompt_suggestion.
+func (*PromptSuggestion) Tag() Tag { return Tag{Type: "prompt_suggestion"} }
+
+// ToolUseSummary says in a sentence what some calls did.
+type ToolUseSummary struct {
+	Stamp
+	Summary             string       `json:"summary"`
+	PrecedingToolUseIDs List[string] `json:"preceding_tool_use_ids"`
+}
+
+// Tag is tool_use_summary.
+func (*ToolUseSummary) Tag() Tag { return Tag{Type: "tool_use_summary"} }
+
+// AuthStatus follows a login.
+type AuthStatus struct {
+	Stamp
+	IsAuthenticating bool         `json:"isAuthenticating"`
+	Output           List[string] `json:"output"`
+	Error            string       `json:"error,omitempty"`
+}
+
+// Tag is auth_status.
+func (*AuthStatus) Tag() Tag { return Tag{Type: "auth_status"} }

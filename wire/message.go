@@ -1,0 +1,183 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// A Message is one line: a pointer to one of this package's message types.
+type Message interface {
+	// Tag is what the message is on the wire.
+	Tag() Tag
+	base() *Base
+}
+
+// A Tag tells messages apart. Subtype is empty for types that have none.
+type Tag struct{ Type, Subtype string }
+
+func (t Tag) String() string {
+	if t.Subtype == "" {
+		return t.Type
+	}
+	return t.Type + "/" + t.Subtype
+}
+
+// Base is part of every message and request.
+type Base struct {
+	// Extra holds the fields that this package does not know. They are written
+	// back as they came.
+	Extra map[string]json.RawMessage `json:"-"`
+}
+
+func (b *Base) base() *Base { return b }
+
+// Stamp is part of every message about a session.
+type Stamp struct {
+	Base
+	UUID      string `json:"uuid" wire:"nonempty"`
+	SessionID string `json:"session_id" wire:"nonempty"`
+}
+
+// Unknown is a message of a type that this package does not know.
+type Unknown struct {
+	Base
+	Type, Subtype string
+	// Line is the whole object.
+	Line json.RawMessage
+}
+
+// Tag returns what the line says it is.
+func (u *Unknown) Tag() Tag { return Tag{u.Type, u.Subtype} }
+
+// Decode reads one line. It keeps no reference to it.
+func Decode(line []byte) (Message, error) {
+	var tag Tag
+	var all []field
+	for f := range fields(line) {
+		switch f.name {
+		case "type":
+			_ = json.Unmarshal(f.value, &tag.Type) // a type that is no string is no type
+		case "subtype":
+			_ = json.Unmarshal(f.value, &tag.Subtype)
+		}
+		all = append(all, f)
+	}
+	k := kindOf(tag)
+	if k == nil {
+		return decodeUnknown(tag, line)
+	}
+	m := k.New()
+	if err := json.Unmarshal(line, m); err != nil {
+		return nil, fmt.Errorf("decode %v: %w", k.Tag, err)
+	}
+	m.base().keep(all, k.known())
+	return m, nil
+}
+
+func decodeUnknown(tag Tag, line []byte) (Message, error) {
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(line, &object); err != nil {
+		return nil, fmt.Errorf("decode message: %w", err)
+	}
+	if tag.Type == "" {
+		return nil, errors.New("decode message: no type")
+	}
+	return &Unknown{Type: tag.Type, Subtype: tag.Subtype, Line: bytes.Clone(line)}, nil
+}
+
+// keep takes copies of the fields that are not known.
+func (b *Base) keep(all []field, known map[string]bool) {
+	for _, f := range all {
+		if known[f.name] {
+			continue
+		}
+		if b.Extra == nil {
+			b.Extra = map[string]json.RawMessage{}
+		}
+		b.Extra[f.name] = bytes.Clone(f.value)
+	}
+}
+
+// Encode returns the message as one line, without the line's end.
+func Encode(m Message) ([]byte, error) {
+	if u, ok := m.(*Unknown); ok {
+		return compact(u.Line)
+	}
+	tag := m.Tag()
+	subtype := ""
+	if tag.Type == "system" { // elsewhere it is a field of the message
+		subtype = tag.Subtype
+	}
+	line, err := tagged(m, m.base().Extra, "type", tag.Type, "subtype", subtype)
+	if err != nil {
+		return nil, fmt.Errorf("encode %v: %w", tag, err)
+	}
+	return line, nil
+}
+
+func compact(raw json.RawMessage) ([]byte, error) {
+	var b bytes.Buffer
+	if err := json.Compact(&b, raw); err != nil {
+		return nil, fmt.Errorf("encode message: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// tagged encodes the struct v as an object that begins with the given names and
+// values, of which empty ones are left out, and ends with the extra fields.
+func tagged(v any, extra map[string]json.RawMessage, tags ...string) ([]byte, error) {
+	body, err := marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	b.Grow(len(body) + 64)
+	b.WriteByte('{')
+	next := func() {
+		if b.Len() > 1 {
+			b.WriteByte(',')
+		}
+	}
+	for pair := range slices.Chunk(tags, 2) {
+		if pair[1] != "" {
+			next()
+			fmt.Fprintf(&b, "%q:%q", pair[0], pair[1])
+		}
+	}
+	if inner := body[1 : len(body)-1]; len(inner) > 0 {
+		next()
+		b.Write(inner)
+	}
+	for _, name := range slices.Sorted(maps.Keys(extra)) {
+		key, err := marshal(name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := marshal(extra[name])
+		if err != nil {
+			return nil, err
+		}
+		next()
+		b.Write(key)
+		b.WriteByte(':')
+		b.Write(value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// marshal is json.Marshal without escapes for HTML, which make shell commands
+// and code hard to read and longer.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

@@ -1,0 +1,169 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// A NullString is a string for which the wire says null when it is empty.
+type NullString string
+
+// MarshalJSON writes null for the empty string.
+func (s NullString) MarshalJSON() ([]byte, error) {
+	if s == "" {
+		return []byte("null"), nil
+	}
+	return marshal(string(s))
+}
+
+// A List is an array that is never null on the wire.
+type List[T any] []T
+
+// MarshalJSON writes an empty array for nil.
+func (l List[T]) MarshalJSON() ([]byte, error) {
+	if l == nil {
+		return []byte("[]"), nil
+	}
+	return marshal([]T(l))
+}
+
+// Content is what a message or a tool result says: a plain string, or blocks.
+// On the wire it is an array if Blocks is not nil, else a string.
+type Content struct {
+	Text   string
+	Blocks []Block
+}
+
+// All returns the content as blocks, a plain string as one block of text.
+func (c Content) All() []Block {
+	if c.Blocks == nil && c.Text != "" {
+		return []Block{Text(c.Text)}
+	}
+	return c.Blocks
+}
+
+// String returns the text in the content, blocks of text joined by nothing.
+func (c Content) String() string {
+	var b bytes.Buffer
+	for _, block := range c.All() {
+		if block.Type == "text" {
+			b.WriteString(block.Text)
+		}
+	}
+	return b.String()
+}
+
+// MarshalJSON writes a string or an array.
+func (c Content) MarshalJSON() ([]byte, error) {
+	if c.Blocks == nil {
+		return marshal(c.Text)
+	}
+	return marshal(c.Blocks)
+}
+
+// UnmarshalJSON reads a string, an array, or null.
+func (c *Content) UnmarshalJSON(raw []byte) error {
+	*c = Content{}
+	if bytes.HasPrefix(skipSpace(raw), []byte(`"`)) {
+		return json.Unmarshal(raw, &c.Text)
+	}
+	return json.Unmarshal(raw, &c.Blocks)
+}
+
+// A Block is one piece of content: text, thinking, tool_use, tool_result,
+// image, document or another. Fields that its type does not have are empty.
+type Block struct {
+	Type string `json:"type" wire:"nonempty"`
+	// Text is that of a text block.
+	Text string `json:"text,omitempty"`
+	// Thinking is that of a thinking block.
+	Thinking string `json:"thinking,omitempty"`
+	// ID, Name and Input are those of a tool_use block.
+	ID    string          `json:"id,omitempty"`
+	Name  string          `json:"name,omitempty"`
+	Input json.RawMessage `json:"input,omitempty"`
+	// ToolUseID, Content and IsError are those of a tool_result block.
+	ToolUseID string   `json:"tool_use_id,omitempty"`
+	Content   *Content `json:"content,omitempty"`
+	IsError   *bool    `json:"is_error,omitempty"`
+
+	// Raw is the block as it came. Where it is set it is what is written, so that
+	// signatures and types unknown here pass through untouched; change a block by
+	// making a new one.
+	Raw json.RawMessage `json:"-"`
+}
+
+// Text returns a block of text.
+func Text(s string) Block { return Block{Type: "text", Text: s} }
+
+// ToolResult returns the result block of a tool call that did not fail.
+func ToolResult(toolUseID string, c Content) Block {
+	return Block{Type: "tool_result", ToolUseID: toolUseID, Content: &c}
+}
+
+// Failed reports whether the block is the result of a call that failed.
+func (b *Block) Failed() bool { return b.IsError != nil && *b.IsError }
+
+// MarshalJSON writes Raw if there is one.
+func (b Block) MarshalJSON() ([]byte, error) {
+	if b.Raw != nil {
+		return b.Raw, nil
+	}
+	type plain Block
+	if b.Type == "text" { // also when it is empty
+		return marshal(struct {
+			plain
+			Text string `json:"text"`
+		}{plain(b), b.Text})
+	}
+	return marshal(plain(b))
+}
+
+// UnmarshalJSON reads any object with a type.
+func (b *Block) UnmarshalJSON(raw []byte) error {
+	type plain Block
+	p := plain{}
+	if err := json.Unmarshal(raw, &p); err != nil {
+		// Foreign blocks use our names for other shapes; what they are stays in Raw.
+		p = plain{}
+		var just struct{ Type string }
+		if err := json.Unmarshal(raw, &just); err != nil {
+			return err
+		}
+		p.Type = just.Type
+	}
+	*b = Block(p)
+	b.Raw = bytes.Clone(raw)
+	return nil
+}
+
+// Usage counts tokens, as the Messages API does.
+type Usage struct {
+	InputTokens              int             `json:"input_tokens"`
+	OutputTokens             int             `json:"output_tokens"`
+	CacheCreationInputTokens int             `json:"cache_creation_input_tokens"`
+	CacheReadInputTokens     int             `json:"cache_read_input_tokens"`
+	CacheCreation            json.RawMessage `json:"cache_creation,omitempty"`
+	ServerToolUse            json.RawMessage `json:"server_tool_use,omitempty"`
+	ServiceTier              NullString      `json:"service_tier,omitempty"`
+	InferenceGeo             NullString      `json:"inference_geo,omitempty"`
+	Speed                    NullString      `json:"speed,omitempty"`
+	Iterations               json.RawMessage `json:"iterations,omitempty"`
+	OutputTokensDetails      json.RawMessage `json:"output_tokens_details,omitempty"`
+}
+
+// ModelUsage counts what one model was used for since the process started.
+type ModelUsage struct {
+	InputTokens              int     `json:"inputTokens"`
+	OutputTokens             int     `json:"outputTokens"`
+	CacheReadInputTokens     int     `json:"cacheReadInputTokens"`
+	CacheCreationInputTokens int     `json:"cacheCreationInputTokens"`
+	WebSearchRequests        int     `json:"webSearchRequests"`
+	CostUSD                  float64 `json:"costUSD"`
+	ContextWindow            int     `json:"contextWindow"`
+	MaxOutputTokens          int     `json:"maxOutputTokens"`
+	ThinkingTokens           int     `json:"thinkingTokens,omitempty"`
+	CanonicalModel           string  `json:"canonicalModel,omitempty"`
+	Provider                 string  `json:"provider,omitempty"`
+	CostBasis                string  `json:"costBasis,omitempty"`
+}
