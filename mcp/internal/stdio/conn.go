@@ -19,6 +19,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -51,6 +52,7 @@ type Conn struct {
 	lost     chan struct{} // closed when the process is gone, or Close began
 	losing   sync.Once
 	cause    error // valid once lost is closed
+	silent   atomic.Bool
 	closing  sync.Once
 	closed   chan struct{} // closed when Close is done
 }
@@ -241,9 +243,13 @@ func (c *Conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 func (c *Conn) answerProbe(id int64) {
 	if c.opts.Gate.Waiting(id) != "" {
 		c.opts.Gate.Forget(id)
+		c.silent.Store(true)
 		c.deliver(gate.Failure(id, "the server did not answer server/discover"))
 	}
 }
+
+// Silent reports whether the question for the era was not answered in time.
+func (c *Conn) Silent() bool { return c.silent.Load() }
 
 // SessionID is empty: a process is its own session.
 func (c *Conn) SessionID() string { return "" }
