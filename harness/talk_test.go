@@ -2,6 +2,7 @@ package harness_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -178,4 +179,77 @@ func TestABackgroundCommandIsHeardOf(t *testing.T) {
 	if last.Text != "it is over" || last.Origin != agent.TaskNotification {
 		t.Errorf("%+v", last)
 	}
+}
+
+func TestWhatACommandDestroysComesBack(t *testing.T) {
+	r := newRig(t,
+		script.Turn{Blocks: []script.Block{call("Bash", `{"command":"rm -rf src; echo changed > top.txt; mkdir new; echo n > new/file"}`)}},
+		script.Turn{Blocks: []script.Block{{Text: "gone"}}},
+	)
+	for path, text := range map[string]string{"src/a/deep.go": "package a\n", "src/b.bin": "\x00\x01", "top.txt": "top\n"} {
+		path = filepath.Join(r.dir, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o640); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("b.bin", filepath.Join(r.dir, "src", "link")); err != nil {
+		t.Fatal(err)
+	}
+	before := shape(t, r.dir)
+	c := r.talk(harness.Options{Mode: "bypassPermissions"}, harness.TalkOptions{})
+	defer c.Close(t.Context())
+	if _, last := r.say(c, "clean up"); last.Text != "gone" {
+		t.Fatalf("%+v", last)
+	}
+	if shape(t, r.dir) == before {
+		t.Fatal("the command did nothing")
+	}
+	plan, err := c.PlanRewind(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	undo, err := c.Rewind(t.Context(), plan, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := shape(t, r.dir); got != before {
+		t.Errorf("after the rewind:\n%s\nwant:\n%s", got, before)
+	}
+	if undo == "" {
+		t.Error("the rewind cannot be undone")
+	}
+}
+
+// shape describes every file below a folder.
+func shape(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(dir, path)
+		var content string
+		switch {
+		case info.Mode()&os.ModeSymlink != 0:
+			content, err = os.Readlink(path)
+		case info.Mode().IsRegular():
+			var raw []byte
+			raw, err = os.ReadFile(path)
+			content = string(raw)
+		}
+		fmt.Fprintf(&b, "%s %s %q\n", rel, info.Mode(), content)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
 }
