@@ -84,7 +84,7 @@ func (c *Client) withDiagnostics(err error) error {
 // run sees the conversation through to its end.
 func (c *Client) run() {
 	defer close(c.done)
-	stop := context.AfterFunc(c.ctx, func() { _ = c.link.Close() })
+	stop := context.AfterFunc(c.ctx, c.abort)
 	err := c.conn.Run(c.ctx, c.deliver)
 	// Nothing more will be said, so there is nothing to wait for but the end.
 	_ = c.link.CloseWrite()
@@ -103,6 +103,26 @@ func (c *Client) run() {
 	}
 	c.inbox.end(err)
 }
+
+// abort ends the other side. It is told to interrupt its turn first: otherwise it
+// may finish what it was sent, and would have to be killed over that.
+func (c *Client) abort() {
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		_ = c.conn.Send(&wire.ControlRequest{RequestID: newUUID(), Request: &wire.Interrupt{CancelQueued: true}})
+	}()
+	t := time.NewTimer(patience)
+	defer t.Stop()
+	select {
+	case <-told:
+	case <-t.C: // it does not read; closing frees the writer, too
+	}
+	_ = c.link.Close()
+}
+
+// patience is how long abort waits for somebody who may not read any more.
+const patience = 100 * time.Millisecond
 
 // waitOrClose waits for the other side to end by itself, and ends it if it has
 // said its last message and does not.

@@ -31,9 +31,10 @@
 //
 // A query or client owns its process: it ends with the query's last message,
 // with [Client.Close], or with the context, whichever is first; leaving the
-// loop over a query ends it, too. Ending means that input is closed, then after
-// [Options.Grace] the process is asked to terminate, then it is killed with
-// everything in its process group. When Query's loop or Close returns, the
+// loop over a query ends it, too. Ending early means that the turn is
+// interrupted and input is closed; if the process is still there after
+// [Options.Grace] it is asked to terminate, and after that again it is killed
+// with everything in its process group. When Query's loop or Close returns, the
 // process and all goroutines of this package are gone.
 //
 // # Concurrency

@@ -65,7 +65,7 @@ type fake struct {
 	hello *wire.Initialize
 	asked chan *wire.User
 	turns int
-	// interrupted is closed by an interrupt, where one is waited for.
+	// interrupted tells a turn that waits for it of an interrupt.
 	interrupted chan struct{}
 }
 
@@ -83,7 +83,7 @@ func stub(how string) int {
 	case "will not end":
 		signal.Ignore(syscall.SIGTERM)
 	}
-	f := &fake{how: how, interrupted: make(chan struct{}), out: wire.NewWriter(os.Stdout), asked: make(chan *wire.User, 100)}
+	f := &fake{how: how, interrupted: make(chan struct{}, 1), out: wire.NewWriter(os.Stdout), asked: make(chan *wire.User, 100)}
 	f.Conn = wire.NewConn(wire.Lines(wire.NewReader(os.Stdin), f.out), &wire.ConnOptions{Handle: f.handle,
 		Ordered: func(r wire.Request) bool { return r.Subtype() == "initialize" }})
 	ended := make(chan int)
@@ -116,8 +116,9 @@ func (f *fake) handle(ctx context.Context, r wire.Request) (any, error) {
 		f.hello = r
 		return wire.InitializeReply{PID: os.Getpid(), HookOnFailureSupported: true}, nil
 	case *wire.Interrupt:
-		if f.interrupted != nil {
-			close(f.interrupted)
+		select {
+		case f.interrupted <- struct{}{}:
+		default: // nobody waits for one
 		}
 		return wire.InterruptReply{StillQueued: []string{"u1"}}, nil
 	case *wire.SetModel:

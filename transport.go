@@ -40,8 +40,9 @@ type Link interface {
 	// Wait waits until the other side has ended by itself, and returns how: nil, or
 	// an *[ExitError].
 	Wait() error
-	// Close ends the other side, by force if need be, and waits for it. Afterwards
-	// Read does not block. Close may be called more than once.
+	// Close ends the other side, by force if need be, and waits for it. A Write that
+	// waits, and every later one, fails, and Read does not block any more. Close may
+	// be called more than once.
 	Close() error
 }
 

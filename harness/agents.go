@@ -2,7 +2,6 @@ package harness
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -20,9 +19,6 @@ import (
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/subagent"
 )
-
-// stateAgents is under which name a session keeps who was at work.
-const stateAgents = "agents"
 
 // newCrew returns the crew of the world, which can work once there is a
 // conversation.
@@ -88,7 +84,7 @@ func (w *World) hire(_ context.Context, s crew.Spec) (*crew.Made, error) {
 		return nil, err
 	}
 	made := &crew.Made{Agent: a, Kind: d.Name, Model: opts.ModelName, Close: func() { w.Shell.EndAgent(s.ID) }}
-	if dir := c.Journal.Dir(); dir != "" {
+	if dir := c.Journal().Dir(); dir != "" {
 		made.Output = filepath.Join(dir, "subagents", "agent-"+s.ID+".jsonl")
 	}
 	return made, nil
@@ -182,25 +178,7 @@ func (w *World) childJudge(d agentdef.Definition) sched.Judge {
 }
 
 // saveAgents writes down who is at work.
-func (w *World) saveAgents(known []crew.Known) {
-	c := w.conversation.Load()
-	if c == nil {
-		return
-	}
-	raw, err := json.Marshal(known)
-	if err == nil {
-		err = c.Journal.Append(context.Background(), session.Entry{State: &session.State{Name: stateAgents, Value: raw}})
-	}
-	if err != nil {
-		w.emit(agent.Notice{Level: "warning", Text: "Write down which agents work: " + err.Error()})
-	}
-}
+func (w *World) saveAgents(known []crew.Known) { w.save(stateAgents, known) }
 
 // lostAgents says who was at work when the session broke off.
-func lostAgents(r *session.Restored) string {
-	var known []crew.Known
-	if json.Unmarshal(r.States[stateAgents], &known) != nil {
-		return ""
-	}
-	return crew.Lost(known)
-}
+func lostAgents(r *session.Restored) string { return crew.Lost(state[[]crew.Known](r, stateAgents)) }

@@ -1,10 +1,13 @@
 package harness
 
 import (
+	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/knowledge"
+	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool/bash"
 	"github.com/haftdev/haft/tool/todo"
@@ -27,6 +30,28 @@ func (w *World) told(problems []knowledge.Problem) {
 func (w *World) todosChanged(name string, items []todo.Item) {
 	if name == "" {
 		w.emit(agent.Changed{What: agent.Todos, Value: items})
+	}
+	w.save(stateTodos+name, items)
+}
+
+// Names under which a session keeps what it is not told by its messages.
+const (
+	stateTodos  = "todos"  // followed by the sub-agent whose they are
+	stateAgents = "agents" // who was at work
+)
+
+// save writes a state of the session down.
+func (w *World) save(name string, value any) {
+	c := w.conversation.Load()
+	if c == nil {
+		return
+	}
+	raw, err := json.Marshal(value)
+	if err == nil {
+		err = c.Journal().Append(context.Background(), session.Entry{State: &session.State{Name: name, Value: raw}})
+	}
+	if err != nil {
+		w.emit(agent.Notice{Level: "warning", Text: "Write down the " + name + ": " + err.Error()})
 	}
 }
 

@@ -1,28 +1,43 @@
 package harness
 
 import (
-	"os"
 	"strings"
 
-	"github.com/haftdev/haft/model/anthropic"
-	"github.com/haftdev/haft/model/retry"
+	"github.com/haftdev/haft/model/catalog"
+	"github.com/haftdev/haft/model/provider"
 )
 
-// connect finds the model that answers.
+// connect finds the model that answers. A client that was given is asked as it is.
 func (c *Conversation) connect(o *TalkOptions) error {
 	if o.Model == "" {
-		o.Model = os.Getenv("ANTHROPIC_MODEL")
-	}
-	o.Model = c.Resolve(o.Model)
-	if o.Client == nil {
-		patience := retry.FromEnv(os.Getenv)
-		for name := range strings.SplitSeq(o.Fallback, ",") {
-			if name != "" {
-				patience.Fallbacks = append(patience.Fallbacks, c.Resolve(strings.TrimSpace(name)))
-			}
+		if set, ok := c.World.Counts.Text("model"); ok {
+			o.Model = set.Text
 		}
-		o.Client = retry.New(anthropic.New(anthropic.FromEnv(os.Getenv)), patience)
 	}
-	c.Provider, c.KeySource = "firstParty", "ANTHROPIC_API_KEY"
+	if o.Client != nil {
+		o.Model = c.Resolve(o.Model)
+		c.Provider, c.KeySource = "given", "none"
+		return nil
+	}
+	opts := &provider.Options{Model: o.Model, UserAgent: "haft/" + o.Version}
+	for name := range strings.SplitSeq(o.Fallback, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			opts.Fallbacks = append(opts.Fallbacks, name)
+		}
+	}
+	client, info, err := provider.Open(opts)
+	if err != nil {
+		return err
+	}
+	o.Client, o.Model = client, info.Model
+	c.Provider, c.KeySource, c.small = info.Provider, info.KeySource, info.Small
 	return nil
+}
+
+// Resolve returns the provider's name of a model; "" means the default one.
+func (c *Conversation) Resolve(name string) string {
+	if name == "" || name == "default" {
+		return catalog.Default
+	}
+	return catalog.Resolve(name)
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/haftdev/haft/harness"
+	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
@@ -204,8 +205,12 @@ func TestPlanModeLetsNothingWrite(t *testing.T) {
 		if after := tree(t, dir); after != before {
 			t.Fatalf("%s: the project was changed:\n%s\nbefore:\n%s", way.name, after, before)
 		}
-		if known := verdict(t, w, set, way); known.Behavior != tool.Deny && (way.known || !known.NeedsPerson) {
-			t.Errorf("%s: the verdict is %s, needs a person: %t", way.name, known.Behavior, known.NeedsPerson)
+		// A skill brings rules of its own, and an agent a mode of its own.
+		for _, mode := range permission.Modes() {
+			v := w.Engine.With(mode, permission.Rule{Text: way.tool, Behavior: tool.Allow}).Decide(judged(t, set, way))
+			if v.Behavior != tool.Deny && (way.known || !v.NeedsPerson) {
+				t.Errorf("%s, for an agent in the mode %s: the verdict is %s, needs a person: %t", way.name, mode, v.Behavior, v.NeedsPerson)
+			}
 		}
 	}
 }
@@ -249,8 +254,8 @@ func readAll(t *testing.T, w *harness.World, set *tool.Set, dir string) {
 	}
 }
 
-// verdict is what the policy says about the call as it would run.
-func verdict(t *testing.T, w *harness.World, set *tool.Set, way way) tool.Verdict {
+// judged is the call as it would run, before its verdict.
+func judged(t *testing.T, set *tool.Set, way way) tool.Case {
 	t.Helper()
 	tl := set.Lookup(way.tool)
 	input := way.input
@@ -262,7 +267,7 @@ func verdict(t *testing.T, w *harness.World, set *tool.Set, way way) tool.Verdic
 	if tl.Permission != nil {
 		cs.Own = tl.Permission(t.Context(), c)
 	}
-	return w.Engine.Judge(t.Context(), cs)
+	return cs
 }
 
 // program approves of everything that is not left to a person, as a hook or a

@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/model"
@@ -16,6 +19,7 @@ import (
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/bash"
 	"github.com/haftdev/haft/tool/task"
+	"github.com/haftdev/haft/tool/todo"
 )
 
 // TalkOptions say which conversation, and how it is led. Nil means all zero
@@ -55,6 +59,8 @@ type TalkOptions struct {
 	// Interactive says that a person can be asked questions.
 	Person      sched.Asker
 	Interactive bool
+	// MCP are servers besides those of the settings.
+	MCP MCPOptions
 	// Version is written into the session.
 	Version string
 }
@@ -63,12 +69,14 @@ type TalkOptions struct {
 type Conversation struct {
 	*agent.Agent
 	World *World
-	// Journal is the session on the disk.
-	Journal *session.Session
 	// Provider is who answers, and KeySource where its key comes from.
 	Provider, KeySource string
 
-	opts agent.Options // what agents that work for it begin with
+	journal atomic.Pointer[session.Session]
+	opts    agent.Options // what agents that work for it begin with
+	servers *servers
+	first   sync.Once
+	small   string // a quick and cheap model of the same provider; "" if none is known
 }
 
 // Talk begins or resumes a conversation. Closing it closes the world.
@@ -81,18 +89,30 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 	if err := c.connect(&opts); err != nil {
 		return nil, err
 	}
-	var err error
-	if c.Journal, err = w.openSession(ctx, &opts); err != nil {
+	journal, err := w.openSession(ctx, &opts)
+	if err != nil {
 		return nil, err
 	}
-	if dir := c.Journal.Dir(); dir != "" {
+	c.journal.Store(journal)
+	if dir := journal.Dir(); dir != "" {
 		w.Tasks = task.NewStore(filepath.Join(dir, "tasks"), nil)
 	}
-	if c.Agent, err = c.newAgent(&opts); err != nil {
-		return nil, errors.Join(err, c.Journal.Close())
+	w.Todos = todo.NewList(&todo.ListOptions{Changed: w.todosChanged, Items: map[string][]todo.Item{"": state[[]todo.Item](journal.Restored(), stateTodos)}})
+	w.Answer = c.readsPages(opts.Client)
+	kept, keeper := w.keep(journal)
+	if c.Agent, err = c.newAgent(&opts, kept); err != nil {
+		return nil, errors.Join(err, journal.Close())
 	}
 	w.talk.Store(c.Agent)
 	w.conversation.Store(c)
+	if keeper != nil && journal.Restored().Messages > 0 {
+		if err := w.recover(ctx, keeper); err != nil {
+			return nil, errors.Join(err, journal.Close())
+		}
+	}
+	if err := c.openServers(&opts); err != nil {
+		return nil, errors.Join(err, journal.Close())
+	}
 	return c, nil
 }
 
@@ -116,8 +136,8 @@ func (w *World) openSession(ctx context.Context, o *TalkOptions) (*session.Sessi
 }
 
 // newAgent makes the agent of the conversation.
-func (c *Conversation) newAgent(o *TalkOptions) (*agent.Agent, error) {
-	w, restored := c.World, c.Journal.Restored()
+func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal) (*agent.Agent, error) {
+	w, restored := c.World, c.Journal().Restored()
 	audit, err := w.Audit()
 	if err != nil {
 		return nil, err
@@ -136,12 +156,31 @@ func (c *Conversation) newAgent(o *TalkOptions) (*agent.Agent, error) {
 		Sched: sched.Options{
 			Judge: w.Engine, Hooks: w.Hooks, Askers: []sched.Asker{w.Hooks}, Recorder: audit, Output: Results(),
 		},
-		Journal: c.Journal, History: restored.History, Source: source,
+		Journal: kept, History: restored.History, Revealed: state[[]string](restored, "revealed"), Source: source, Renew: c.renew(o),
 		Limits: o.Limits, Thinking: o.Thinking, Effort: o.Effort, Betas: o.Betas, Structured: o.Schema,
 		Context: agent.Context{Window: func(name string) int64 { return int64(catalog.Lookup(name).Context) }},
 		Cost:    func(name string, u model.Usage) (float64, bool) { return catalog.Lookup(name).Cost(u) },
 	}
 	return agent.New(&c.opts)
+}
+
+// state is what a session that is resumed knows under a name; the zero value if it
+// knows nothing.
+func state[T any](r *session.Restored, name string) (v T) {
+	_ = json.Unmarshal(r.States[name], &v) // what cannot be read is not known
+	return v
+}
+
+// renew begins the session that follows a clearing of the conversation.
+func (c *Conversation) renew(o *TalkOptions) func(context.Context) (agent.Journal, error) {
+	return func(ctx context.Context) (agent.Journal, error) {
+		next, err := c.World.openSession(ctx, &TalkOptions{Forget: o.Forget, Version: o.Version})
+		if err != nil {
+			return nil, err
+		}
+		kept, _ := c.World.keep(next)
+		return kept, c.journal.Swap(next).Close()
+	}
 }
 
 // once tells something the first time that it is asked.
@@ -154,16 +193,11 @@ func once(text string) func(context.Context, bool) []string {
 	}
 }
 
+// Journal is the session on the disk; clearing the conversation begins another.
+func (c *Conversation) Journal() *session.Session { return c.journal.Load() }
+
 // Dir is where the conversation works.
 func (c *Conversation) Dir() string { return c.World.Shell.Dir("") }
-
-// Resolve returns the provider's name of a model; "" means the default one.
-func (c *Conversation) Resolve(name string) string {
-	if name == "" || name == "default" {
-		return catalog.Default
-	}
-	return catalog.Resolve(name)
-}
 
 // ThinkingTokens bounds thinking: nil leaves it to the model, 0 turns it off.
 func ThinkingTokens(n *int, display string) *model.ThinkingOptions {
@@ -202,8 +236,15 @@ func (c *Conversation) StopTask(_ context.Context, id string) error {
 	return nil
 }
 
+// Run takes up what is queued; see [agent.Agent.Run]. The first one waits for MCP
+// servers, if it is to.
+func (c *Conversation) Run(ctx context.Context) iter.Seq2[agent.Event, error] {
+	c.first.Do(func() { c.awaitServers(ctx) })
+	return c.Agent.Run(ctx)
+}
+
 // Close ends the conversation and everything it has started.
 func (c *Conversation) Close(ctx context.Context) error {
 	c.Agent.Close(ctx, "other")
-	return errors.Join(c.World.Close(), c.Journal.Close())
+	return errors.Join(c.servers.close(), c.World.Close(), c.Journal().Close())
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/permission/shell"
 	"github.com/haftdev/haft/search"
+	"github.com/haftdev/haft/session/checkpoint"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/bash"
@@ -34,6 +35,7 @@ type World struct {
 	talk   atomic.Pointer[agent.Agent] // what is told of the world's events
 
 	conversation atomic.Pointer[Conversation] // that agents work for
+	keeper       atomic.Pointer[checkpoint.Keeper]
 	crew         *crew.Crew
 	sets         sets
 }
@@ -49,7 +51,7 @@ func Open(o *Options) (*World, error) {
 		return nil, err
 	}
 	w := &World{Project: p}
-	if w.Files, err = workspace.Open(p.Dir, &workspace.Options{Add: p.Guard.Roots()[1:], Home: p.Home}); err != nil {
+	if w.Files, err = workspace.Open(p.Dir, &workspace.Options{Add: p.Guard.Roots()[1:], Home: p.Home, OnChange: w.changing}); err != nil {
 		return nil, err
 	}
 	environ, pass := p.environment()
@@ -98,13 +100,19 @@ func (w *World) Close() error {
 }
 
 // Set assembles the pool as a session would.
-func (w *World) Set(session *tool.Session) *tool.Set {
-	opts := tool.SetOptions{Only: w.opts.Tools}
+func (w *World) Set(session *tool.Session) *tool.Set { return w.assemble(session, nil) }
+
+func (w *World) assemble(session *tool.Session, foreign []tool.Tool) *tool.Set {
+	opts := tool.SetOptions{Only: w.opts.Tools, Denied: w.denied}
 	if w.opts.Bare {
 		opts.Only = builtin.Bare()
 	}
-	return tool.NewSet(session, w.Tools(), nil, &opts)
+	return tool.NewSet(session, w.Tools(), foreign, &opts)
 }
+
+// denied reports whether a rule denies every call of a tool: then the model need
+// not know of it.
+func (w *World) denied(t *tool.Tool) bool { return w.Engine.Policy().Denies(t) }
 
 // tasks are those of this project outside of sessions, which have their own.
 func (p *Project) tasks() *task.Store {

@@ -19,6 +19,9 @@ type Claim struct {
 	// Files are the hashes of the other files that belong to it, such as a skill's
 	// scripts, by path.
 	Files map[string]string
+	// Runs are the commands in its text and the rules that it allows itself, which
+	// may name other files of the project.
+	Runs []string
 }
 
 // Trust says whether a person has agreed to a claim as it is. Nil agrees to none.

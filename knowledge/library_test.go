@@ -218,6 +218,18 @@ func TestTrustIsAboutEverythingInASkillsFolder(t *testing.T) {
 	}
 }
 
+func TestAClaimSaysWhatItRuns(t *testing.T) {
+	tr := newTree(t, "-- project/.claude/skills/x/SKILL.md --\n---\nallowed-tools: Bash(scripts/a.sh:*), Read\n---\n!`${CLAUDE_SKILL_DIR}/b.sh $1` and !`ls`\n")
+	held := tr.library(knowledge.Skill, nil).List().Held
+	want := []string{filepath.Join(tr.project, ".claude/skills/x/b.sh") + " $1", "ls", "Bash(scripts/a.sh:*)", "Read"}
+	if len(held) != 1 {
+		t.Fatalf("held %v", held)
+	}
+	if diff := cmp.Diff(want, held[0].Runs); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestNamesThatAreNotThereAreExplained(t *testing.T) {
 	tr := newTree(t, "-- home/.claude/skills/deploy/SKILL.md --\nx\n")
 	for name, want := range map[string]string{

@@ -150,17 +150,17 @@ func (s *scan) take(p Place, f file) error {
 		}
 		return nil // that is how one puts one's own before others'
 	}
-	if p.Source.InProject() {
-		if ok, err := s.agreed(f, Claim{Kind: s.kind, Name: name, Path: f.path(), Text: text.Text}); !ok {
-			return err
-		}
-	}
 	piece := Piece{
 		Kind: s.kind, Name: name, Source: p.Source, Plugin: p.Plugin, Path: f.path(),
 		Fields: read.doc.Fields, Body: read.doc.Body, Digest: read.digest,
 	}
 	if p.Plugin != "" {
 		piece.PluginDir = p.Dir
+	}
+	if p.Source.InProject() {
+		if ok, err := s.agreed(f, Claim{Kind: s.kind, Name: name, Path: f.path(), Text: text.Text, Runs: piece.runs()}); !ok {
+			return err
+		}
 	}
 	s.found[name] = found{piece, f.place}
 	return nil

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"path/filepath"
 	"strings"
+
+	"github.com/haftdev/haft/knowledge/prompt"
 )
 
 // Vars returns what stands for what in the piece's text, beside what is given.
@@ -19,6 +21,20 @@ func (p Piece) Vars(given map[string]string) map[string]string {
 	}
 	maps.Copy(vars, given)
 	return vars
+}
+
+// runs returns the texts of the piece that may name files to run.
+func (p Piece) runs() []string {
+	var pairs []string
+	for name, value := range p.Vars(nil) {
+		pairs = append(pairs, "${"+name+"}", value, "$"+name, value)
+	}
+	filled := strings.NewReplacer(pairs...)
+	var runs []string
+	for _, text := range append(prompt.Parse(p.Body).Commands(), p.Fields.List("allowed-tools")...) {
+		runs = append(runs, filled.Replace(text))
+	}
+	return runs
 }
 
 // FirstParagraph is what a text says about itself if it has no description: its

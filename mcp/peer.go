@@ -18,7 +18,6 @@ type peer struct {
 	cfg    Server
 	ctx    context.Context
 	cancel context.CancelFunc
-	done   chan struct{}
 	kicked chan struct{} // has room for one kick
 
 	mu         sync.Mutex
@@ -48,7 +47,7 @@ type peer struct {
 func newPeer(h *Host, cfg Server, key string) *peer {
 	p := &peer{
 		host: h, name: cfg.Name, key: key, cfg: cfg, enabled: !cfg.Disabled,
-		done: make(chan struct{}), kicked: make(chan struct{}, 1), settled: make(chan struct{}),
+		kicked: make(chan struct{}, 1), settled: make(chan struct{}),
 		state: Pending, connecting: true,
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
@@ -57,13 +56,16 @@ func newPeer(h *Host, cfg Server, key string) *peer {
 
 // run supervises until the peer is cancelled.
 func (p *peer) run() {
-	defer close(p.done)
 	for p.ctx.Err() == nil {
 		if !p.mayRun() {
 			p.await(0)
 			continue
 		}
 		p.begin()
+		select {
+		case <-p.kicked: // somebody asked for what happens now
+		default:
+		}
 		ctx, cancel := context.WithTimeoutCause(p.ctx, p.startTimeout(), fmt.Errorf("no connection within %s", p.startTimeout()))
 		s, err := p.connect(ctx)
 		if err == nil {
@@ -274,19 +276,21 @@ func (p *peer) why() string {
 func (p *peer) acquire(ctx context.Context) (*session, error) {
 	timeout := time.NewTimer(p.startTimeout())
 	defer timeout.Stop()
-	for asked := false; ; asked = true {
+	for asked := false; ; {
 		p.mu.Lock()
 		s, settled, state := p.session, p.settled, p.state
 		if s == nil && !p.connecting && !asked && state != Disabled && !(p.cfg.kind() == Stdio && p.crashingLocked()) {
 			p.connecting, p.settled = true, make(chan struct{})
-			settled = p.settled
+			settled, asked = p.settled, true
 			p.kick()
 		}
 		waiting := p.connecting
 		p.mu.Unlock()
 		switch {
 		case s != nil && s.isLost():
-			p.awaitLoss(ctx, s)
+			if p.awaitLoss(ctx, s); ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
 			continue
 		case s != nil:
 			return s, nil

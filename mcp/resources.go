@@ -2,16 +2,33 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/haftdev/haft/mcp/internal/envelope"
 )
+
+// A Resource is something that a server lets one read.
+type Resource struct {
+	Server      string `json:"server"`
+	URI         string `json:"uri"`
+	Name        string `json:"name"`
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+	MIMEType    string `json:"mimeType,omitempty"`
+	Size        int64  `json:"size,omitempty"`
+	// Template is set for an URI template, whose URI has {variables} to fill in.
+	Template bool `json:"template,omitempty"`
+}
+
+// Contents is what reading a resource gives: one of Text and Blob.
+type Contents struct {
+	URI      string `json:"uri"`
+	MIMEType string `json:"mimeType,omitempty"`
+	Text     string `json:"text,omitempty"`
+	Blob     []byte `json:"blob,omitempty"`
+}
 
 // ask runs a request over the server's session.
 func ask[T any](ctx context.Context, h *Host, server string, f func(context.Context, *session) (T, error)) (T, error) {
@@ -128,112 +145,4 @@ func (h *Host) Unsubscribe(ctx context.Context, server, uri string) error {
 		return struct{}{}, s.wire.Unsubscribe(ctx, &sdk.UnsubscribeParams{URI: uri})
 	})
 	return err
-}
-
-// Prompts lists the prompts of all servers, by server and name.
-func (h *Host) Prompts() []Prompt {
-	all := []Prompt{}
-	for _, p := range h.all() {
-		p.mu.Lock()
-		if p.state != Disabled {
-			all = append(all, p.known.prompts...)
-		}
-		p.mu.Unlock()
-	}
-	return all
-}
-
-func (p *peer) listPrompts(ctx context.Context, s *session) ([]Prompt, error) {
-	ctx, done := s.within(ctx)
-	defer done()
-	var prompts []Prompt
-	var names []string
-	for q, err := range s.wire.Prompts(ctx, nil) {
-		if err != nil {
-			return nil, err
-		}
-		if len(prompts) == maxResources {
-			break
-		}
-		prompt := Prompt{Server: p.name, Name: q.Name}
-		prompt.Title, _ = clean(q.Title)
-		prompt.Description, _ = clean(q.Description)
-		for _, a := range q.Arguments {
-			prompt.Arguments = append(prompt.Arguments, PromptArg{Name: a.Name, Description: a.Description, Required: a.Required})
-		}
-		prompts, names = append(prompts, prompt), append(names, q.Name)
-	}
-	offered := offeredNames(p.key, names)
-	for i := range prompts {
-		prompts[i].Command = offered[prompts[i].Name]
-	}
-	slices.SortFunc(prompts, func(a, b Prompt) int { return strings.Compare(a.Name, b.Name) })
-	return prompts, nil
-}
-
-// GetPrompt fills in a prompt, given by its command.
-func (h *Host) GetPrompt(ctx context.Context, command string, args map[string]string) ([]PromptMessage, error) {
-	all := h.Prompts()
-	i := slices.IndexFunc(all, func(p Prompt) bool { return p.Command == command })
-	if i < 0 {
-		return nil, fmt.Errorf("there is no prompt %s", command)
-	}
-	for _, a := range all[i].Arguments {
-		if _, given := args[a.Name]; a.Required && !given {
-			return nil, fmt.Errorf("the prompt %s needs the argument %s", command, a.Name)
-		}
-	}
-	return ask(ctx, h, all[i].Server, func(ctx context.Context, s *session) ([]PromptMessage, error) {
-		res, err := s.wire.GetPrompt(ctx, &sdk.GetPromptParams{Name: all[i].Name, Arguments: args})
-		if err != nil {
-			return nil, err
-		}
-		raw, ok := s.gate.Redeem(res.Meta)
-		if !ok {
-			return nil, errors.New("the prompt was lost")
-		}
-		messages := []PromptMessage{}
-		for m := range envelope.Elements(envelope.Field(raw, "messages")) {
-			var message PromptMessage
-			if err := json.Unmarshal(m, &message); err != nil {
-				return nil, fmt.Errorf("a message of the prompt cannot be read: %w", err)
-			}
-			messages = append(messages, message)
-		}
-		return messages, nil
-	})
-}
-
-// Complete returns how an argument may go on, and whether there is more.
-func (h *Host) Complete(ctx context.Context, c Completion) (values []string, more bool, err error) {
-	res, err := ask(ctx, h, c.Server, func(ctx context.Context, s *session) (*sdk.CompleteResult, error) {
-		if caps := s.wire.InitializeResult().Capabilities; caps != nil && caps.Completions == nil {
-			return new(sdk.CompleteResult), nil
-		}
-		ref := &sdk.CompleteReference{Type: "ref/prompt", Name: c.Prompt}
-		if c.Template != "" {
-			ref = &sdk.CompleteReference{Type: "ref/resource", URI: c.Template}
-		}
-		params := &sdk.CompleteParams{Ref: ref, Argument: sdk.CompleteParamsArgument{Name: c.Argument, Value: c.Value}}
-		if len(c.Others) > 0 {
-			params.Context = &sdk.CompleteContext{Arguments: c.Others}
-		}
-		return s.wire.Complete(ctx, params)
-	})
-	if err != nil {
-		return nil, false, err
-	}
-	return res.Completion.Values, res.Completion.HasMore, nil
-}
-
-// setRoots tells the server about changed directories.
-func (s *session) setRoots(old, dirs []string) {
-	var gone []string
-	for _, r := range roots(old) {
-		if !slices.ContainsFunc(roots(dirs), func(n *sdk.Root) bool { return n.URI == r.URI }) {
-			gone = append(gone, r.URI)
-		}
-	}
-	s.client.RemoveRoots(gone...)
-	s.client.AddRoots(roots(dirs)...)
 }

@@ -10,6 +10,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
+//lint:file-ignore SA1019 what the newer era gives up is still spoken
+
 type samplingKey struct{}
 
 // defaultSamplingTokens is what a server may ask for where nothing is set.

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"net/url"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,6 +16,8 @@ import (
 	"github.com/haftdev/haft/mcp/internal/gate"
 	"github.com/haftdev/haft/tool"
 )
+
+//lint:file-ignore SA1019 what the newer era gives up is still spoken
 
 // legacyProtocol and modernProtocol are the newest revisions of the two eras.
 const (
@@ -59,7 +59,7 @@ func newSession(p *peer, l link, g *gate.Gate) *session {
 	g.Progress = s.progressed
 	opts := &p.host.opts
 	s.client = sdk.NewClient(&sdk.Implementation{Name: opts.Name, Version: opts.Version}, s.options())
-	if err := taskMethods(s.client); err != nil {
+	if err := extensionMethods(s.client); err != nil {
 		panic(err.Error()) // the library has made a method of ours its own
 	}
 	s.client.AddRoots(roots(p.host.rootDirs())...)
@@ -78,6 +78,7 @@ func (s *session) options() *sdk.ClientOptions {
 		ResourceUpdatedHandler:     func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) { s.updated(r) },
 	}
 	caps.AddExtension(tasksExtension, nil)
+	caps.AddExtension(skillsExtension, nil)
 	if opts.Elicit != nil {
 		caps.Elicitation = &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}}
 		o.ElicitationHandler = func(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
@@ -199,13 +200,4 @@ func (s *session) updated(r *sdk.ResourceUpdatedNotificationRequest) {
 	if f := s.peer.host.opts.OnUpdate; f != nil && r.Params != nil {
 		f(s.peer.name, r.Params.URI)
 	}
-}
-
-func roots(dirs []string) []*sdk.Root {
-	var all []*sdk.Root
-	for _, dir := range dirs {
-		u := url.URL{Scheme: "file", Path: filepath.ToSlash(dir)}
-		all = append(all, &sdk.Root{URI: u.String(), Name: filepath.Base(dir)})
-	}
-	return all
 }

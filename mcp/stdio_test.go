@@ -19,12 +19,8 @@ import (
 )
 
 // runner owns processes as the product's does. It ends with the tests.
-var runner = sync.OnceValue(func() (runner shellrun.Runner) {
-	shellrun.NewHost(&shellrun.Options{Reexec: shellrun.Supervise(), NoCgroup: true, Wrap: func(r shellrun.Runner) shellrun.Runner {
-		runner = r
-		return r
-	}})
-	return runner
+var runner = sync.OnceValue(func() shellrun.Runner {
+	return shellrun.NewHost(&shellrun.Options{Reexec: shellrun.Supervise(), NoCgroup: true}).Runner()
 })
 
 // newHost makes a host that is closed with the test.

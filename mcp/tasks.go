@@ -12,6 +12,8 @@ import (
 	"github.com/haftdev/haft/mcp/internal/envelope"
 )
 
+//lint:file-ignore SA1019 what the newer era gives up is still spoken
+
 // Tasks are calls whose result is fetched later. The two eras have two forms of
 // them. In the older the host asks for a task (task in the call's parameters)
 // and fetches its result by tasks/result. In the newer the server answers any
@@ -71,9 +73,10 @@ func (r *rawResult) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// taskMethods tells the library which methods it may send.
-func taskMethods(c *sdk.Client) error {
+// extensionMethods tells the library which methods it may send.
+func extensionMethods(c *sdk.Client) error {
 	return errors.Join(
+		sdk.AddSendingCustomMethod[*skillsParams, *rawResult](c, "skills/list"),
 		sdk.AddSendingCustomMethod[*taskParams, *taskState](c, "tasks/get"),
 		sdk.AddSendingCustomMethod[*taskParams, *rawResult](c, "tasks/result"),
 		sdk.AddSendingCustomMethod[*taskParams, *rawResult](c, "tasks/cancel"),

@@ -2,6 +2,7 @@ package permission
 
 import (
 	"path/filepath"
+	"slices"
 
 	"github.com/haftdev/haft/permission/shell"
 	"github.com/haftdev/haft/tool"
@@ -118,6 +119,20 @@ func (p *Policy) Decide(c tool.Case) Decision {
 		h.hearOther()
 	}
 	return h.decide()
+}
+
+// Denies reports whether a rule denies every call of a tool, so that nobody need
+// know of it.
+func (p *Policy) Denies(t *tool.Tool) bool {
+	for _, r := range p.deny {
+		if r.spec != "" {
+			continue
+		}
+		if r.names(t.Name) || slices.ContainsFunc(t.Aliases, r.names) {
+			return true
+		}
+	}
+	return false
 }
 
 // in returns the policy with another working directory.

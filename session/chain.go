@@ -101,13 +101,13 @@ func (r *reading) forgetCalls(l *line) {
 
 // A tree is the messages of some lines by name.
 type tree struct {
-	lines  []*line // without repetitions, broken compactions and what was taken back
+	lines  []*line // without repetitions and broken compactions
 	byUUID map[string]int
 }
 
 // plant makes a tree. A line that is there twice counts where it stood first.
 func plant(lines []*line) *tree {
-	drop := unwanted(lines)
+	drop := broken(lines)
 	t := &tree{byUUID: map[string]int{}}
 	for _, l := range lines {
 		if !l.inChain() {
@@ -123,18 +123,13 @@ func plant(lines []*line) *tree {
 	return t
 }
 
-// unwanted returns the messages that were taken back, and the compactions that
-// were not written to their end, which never happened.
-func unwanted(lines []*line) map[string]bool {
-	drop := map[string]bool{"": false}
-	parts := map[string]int{}
+// broken returns the compactions that were not written to their end: they never
+// happened.
+func broken(lines []*line) map[string]bool {
+	drop, parts := map[string]bool{}, map[string]int{}
 	for _, l := range lines {
-		x := l.extra()
-		for _, uuid := range x.Retracted {
-			drop[uuid] = true
-		}
-		if x.SummaryOf != "" {
-			parts[x.SummaryOf]++
+		if of := l.extra().SummaryOf; of != "" {
+			parts[of]++
 		}
 	}
 	for _, l := range lines {

@@ -1,13 +1,10 @@
 package session
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -129,7 +126,6 @@ func TestDamagedJournals(t *testing.T) {
 		{"a compaction that was not finished did not happen", []string{a, b, boundary, part("p1", "x", "P1")}, "", "A B"},
 		{"nor did one that was not begun", []string{a, b, boundary}, "", "A B"},
 		{"a garbled line after a compaction", []string{a, b, boundary, part("p1", "x", "P1"), part("p2", "p1", "P2"), c[:30], d}, "", "P1 P2 D"},
-		{"what was taken back", []string{a, b, c, `{"type":"haft-retract","haft":{"retracted":["b"]}}`, d}, "", "A C D"},
 		{"an error that stood for an answer", []string{a, strings.TrimSuffix(answerLine("e", "a", "m0", "no"), "}") + `,"isApiErrorMessage":true}`, userLine("c", "e", "C")}, "", "A C"},
 	}
 	for _, tt := range tests {
@@ -174,37 +170,6 @@ func TestResumingAtSetsTheStatesBack(t *testing.T) {
 	}
 	if got := told(t, path, ""); got != "A C" {
 		t.Errorf("told %s", got)
-	}
-}
-
-func TestRetractedBlocksAreGoneForAllReaders(t *testing.T) {
-	s, err := Open(t.TempDir()).Create(t.Context(), &CreateOptions{Cwd: "/p"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	one, two := said("m1", model.TextOf("half")), said("m1", model.TextOf("more"))
-	one.UUID, two.UUID = NewUUID(), NewUUID()
-	if err := s.Append(t.Context(), userText("A"), one, two); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Retract(t.Context(), one.UUID, two.UUID); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Append(t.Context(), said("m2", model.TextOf("whole"))); err != nil {
-		t.Fatal(err)
-	}
-	s.Close()
-	if got := told(t, s.Path(), ""); got != "A whole" {
-		t.Errorf("told %s", got)
-	}
-	raw, err := os.ReadFile(s.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := slices.Collect(bytes.Lines(raw))
-	var first, last line
-	if json.Unmarshal(lines[0], &first) != nil || json.Unmarshal(lines[len(lines)-1], &last) != nil || last.parent() != first.UUID {
-		t.Errorf("the answer does not follow the question:\n%s", raw)
 	}
 }
 

@@ -22,8 +22,6 @@ type Entry struct {
 	Compaction *Compaction
 	State      *State
 	Checkpoint *Checkpoint
-
-	retracted []string // see [Session.Retract]
 }
 
 // A Message joins the conversation.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -21,6 +22,8 @@ type journal struct {
 
 	syncing sync.Mutex
 	synced  int64 // how much of size is on the disk
+	soon    atomic.Bool
+	pending sync.WaitGroup
 }
 
 // errInUse is what a new session's file is if it already exists.
@@ -101,7 +104,20 @@ func (j *journal) sync() error {
 	return nil
 }
 
+// syncSoon brings what was written to the disk while the caller goes on. An error
+// shows at the next sync.
+func (j *journal) syncSoon() {
+	if !j.soon.CompareAndSwap(false, true) {
+		return
+	}
+	j.pending.Go(func() {
+		j.soon.Store(false)
+		_ = j.sync()
+	})
+}
+
 func (j *journal) close() error {
+	j.pending.Wait()
 	err := j.sync()
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -227,9 +227,23 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 }
 
-// runWorker starts the worker, kills it some time after it is ready, and reports
-// whether it had finished.
-func runWorker(t *testing.T, dir string, after time.Duration) (finished bool) {
+// TestAnotherProcessIsNamed resumes a session that another process works on, and
+// again once that was killed.
+func TestAnotherProcessIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	cmd, _ := startWorker(t, dir)
+	store := session.Open(filepath.Join(dir, "store"))
+	_, err := store.Resume(t.Context(), workerSession, nil)
+	if want := fmt.Sprintf("session %s is in use by process %d; end it, or fork the session", workerSession, cmd.Process.Pid); err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	resume(t, store, workerSession, nil)
+}
+
+// startWorker starts the worker and waits until it is ready.
+func startWorker(t *testing.T, dir string) (*exec.Cmd, *strings.Builder) {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
@@ -237,8 +251,8 @@ func runWorker(t *testing.T, dir string, after time.Duration) (finished bool) {
 	}
 	cmd := exec.Command(exe)
 	cmd.Env = append(os.Environ(), worker+"="+dir)
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
+	stderr := &strings.Builder{}
+	cmd.Stderr = stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -247,13 +261,22 @@ func runWorker(t *testing.T, dir string, after time.Duration) (finished bool) {
 		t.Fatal(err)
 	}
 	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-		t.Fatalf("the worker did not get ready: %v %s", err, stderr.String())
+		cmd.Wait()
+		t.Fatalf("the worker did not get ready: %v %s", err, stderr)
 	}
+	return cmd, stderr
+}
+
+// runWorker starts the worker, kills it some time after it is ready, and reports
+// whether it had finished.
+func runWorker(t *testing.T, dir string, after time.Duration) (finished bool) {
+	t.Helper()
+	cmd, stderr := startWorker(t, dir)
 	timer := time.AfterFunc(after, func() { cmd.Process.Kill() })
-	err = cmd.Wait()
+	err := cmd.Wait()
 	timer.Stop()
 	if err != nil && stderr.Len() > 0 {
-		t.Fatalf("the worker failed: %v %s", err, stderr.String())
+		t.Fatalf("the worker failed: %v %s", err, stderr)
 	}
 	return err == nil
 }

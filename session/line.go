@@ -40,7 +40,8 @@ type line struct {
 	ForkedFrom    json.RawMessage `json:"forkedFrom,omitempty"`
 	Haft          *extra          `json:"haft,omitempty"`
 
-	end int64 // where the line ends in the file; set by the reader
+	end  int64    // where the line ends in the file; set by the reader
+	said *Message // what the line was made of; set by the writer
 }
 
 type compactMeta struct {
@@ -53,7 +54,6 @@ type extra struct {
 	Call       *Call       `json:"call,omitempty"`
 	State      *State      `json:"state,omitempty"`
 	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
-	Retracted  []string    `json:"retracted,omitempty"`
 	Stop       *stop       `json:"stop,omitempty"`
 	// Snapshot is that of a compaction; SummaryOf names the compaction that a
 	// message is part of.
@@ -86,7 +86,6 @@ const (
 	typeCall       = "haft-call"
 	typeState      = "haft-state"
 	typeCheckpoint = "haft-checkpoint"
-	typeRetract    = "haft-retract"
 	typeStop       = "haft-stop"
 )
 
@@ -134,7 +133,7 @@ func (l *line) setMessage(m *Message) error {
 		}
 		w.Content = append(w.Content, raw)
 	}
-	l.Type = string(m.Role)
+	l.Type, l.said = string(m.Role), m
 	if m.Role == model.Assistant {
 		w.Type, w.Usage = "message", &m.Usage
 		if m.StopReason != "" {

@@ -13,7 +13,8 @@ import (
 var _ sched.Recorder = (*Session)(nil)
 
 // Record implements [sched.Recorder]. A call that may do something is on the disk
-// before it does, and every result is before the model hears of it.
+// before it does, and its result is before the model hears of it. The steps of one
+// that has no effect are on their way there: whoever loses them can call again.
 func (s *Session) Record(ctx context.Context, r sched.Record) error {
 	if s.silent() {
 		return nil
@@ -36,7 +37,7 @@ func (s *Session) dispatched(ctx context.Context, r sched.Record) error {
 	if use := s.uses[c.UseID]; !sameJSON(use.input, r.Call.Input) {
 		c.Input = r.Call.Input
 	}
-	s.uses[c.UseID] = pendingCall{effect: c.Effect}
+	s.uses[c.UseID] = pendingCall{pure: c.Effect == tool.Pure}
 	if err := s.appendLocked(ctx, []Entry{{Agent: r.Call.Agent, Call: &c}}); err != nil {
 		return err
 	}
@@ -70,12 +71,17 @@ func (s *Session) finished(ctx context.Context, out *sched.Outcome) error {
 		},
 	}
 	s.mu.Lock()
+	pure := s.uses[out.UseID].pure
 	delete(s.uses, out.UseID)
 	err := s.appendLocked(ctx, []Entry{e})
 	st := s.stream(out.Agent)
 	s.mu.Unlock()
 	if err != nil {
 		return err
+	}
+	if pure {
+		st.syncSoon()
+		return nil
 	}
 	return st.sync()
 }

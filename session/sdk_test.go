@@ -107,12 +107,6 @@ func TestTheOfficialSDKReadsOurSessions(t *testing.T) {
 	run(t, s, "a", "Read", tool.Pure, sched.Finished, "text a")
 	add(t, s, answer("m1", call("b", "Bash", `{}`)))
 	run(t, s, "b", "Bash", tool.Unsafe, sched.Finished, long)
-	half := answer("m2", model.TextOf("broken off"))
-	half.UUID = session.NewUUID()
-	add(t, s, half)
-	if err := s.Retract(t.Context(), half.UUID); err != nil {
-		t.Fatal(err)
-	}
 	add(t, s, answer("m3", model.TextOf("Done.")), session.Entry{State: &session.State{Name: "title", Value: json.RawMessage(`"our title"`)}})
 	closeSession(t, s)
 	torn, err := os.OpenFile(s.Path(), os.O_APPEND|os.O_WRONLY, 0)

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/workspace/blob"
 )
 
@@ -46,8 +45,8 @@ type stream struct {
 
 // A pendingCall is a tool_use that has no result yet.
 type pendingCall struct {
-	input  json.RawMessage
-	effect tool.Effect
+	input json.RawMessage
+	pure  bool // it runs and has no effect
 }
 
 // errClosed is what appending to a closed session fails with.
@@ -183,14 +182,10 @@ func (s *Session) note(agent string, l *line) {
 	if agent == "" {
 		s.tally.add(l)
 	}
-	if l.Type != "assistant" {
+	if l.said == nil {
 		return
 	}
-	m, err := l.message()
-	if err != nil {
-		return
-	}
-	for _, b := range m.Content {
+	for _, b := range l.said.Content {
 		if b.Type == model.ToolUse {
 			s.uses[b.ID] = pendingCall{input: b.Input}
 		}
@@ -217,17 +212,6 @@ func fileName(agent string) string {
 		}
 		return '_'
 	}, []byte(agent)))
-}
-
-// Retract takes back entries of the main conversation that do not count any more,
-// such as the blocks of an answer that broke off and is asked for again.
-func (s *Session) Retract(ctx context.Context, uuids ...string) error {
-	if s.silent() || len(uuids) == 0 {
-		return nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.appendLocked(ctx, []Entry{{retracted: uuids}})
 }
 
 // Sync returns when everything that was appended is on the disk.
@@ -290,8 +274,6 @@ func (w *writer) lines(e *Entry) ([]*line, error) {
 		return w.beside(e, typeCheckpoint, extra{Checkpoint: e.Checkpoint}), nil
 	case e.Compaction != nil:
 		return w.compaction(e)
-	case e.retracted != nil:
-		return w.retract(e), nil
 	}
 	return nil, errors.New("write session: an entry without content")
 }
@@ -364,12 +346,4 @@ func (w *writer) compaction(e *Entry) ([]*line, error) {
 		lines = append(lines, l)
 	}
 	return lines, nil
-}
-
-// retract says which lines do not count, and leads the chain around them if they
-// are its end, which all readers understand.
-func (w *writer) retract(e *Entry) []*line {
-	lines := w.beside(e, typeRetract, extra{Retracted: e.retracted})
-	w.tail = w.session.tally.before(w.tail, e.retracted)
-	return lines
 }

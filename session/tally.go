@@ -3,7 +3,6 @@ package session
 import (
 	"encoding/json"
 	"maps"
-	"slices"
 
 	"github.com/haftdev/haft/model"
 )
@@ -20,20 +19,14 @@ type tally struct {
 	title    string
 	model    string // that answered last
 
-	answer stop   // the last answer; its usage grows with its blocks
-	recent []link // the last messages, for taking some back
+	answer stop // the last answer; its usage grows with its blocks
 }
-
-// A link is a message and the one before it.
-type link struct{ uuid, parent string }
-
-const recentLinks = 256
 
 func (t *tally) add(l *line) {
 	x := l.extra()
 	switch {
 	case x.Snapshot != nil:
-		*t = tally{recent: t.recent, model: t.model}
+		*t = tally{model: t.model}
 		t.restore(x.Snapshot)
 	case x.State != nil:
 		t.set(x.State.Name, x.State.Value)
@@ -42,22 +35,22 @@ func (t *tally) add(l *line) {
 	case l.CustomTitle != "":
 		t.title = l.CustomTitle
 	}
-	if !l.inChain() {
-		return
-	}
-	if t.recent = append(t.recent, link{l.UUID, l.parent()}); len(t.recent) > 2*recentLinks {
-		t.recent = slices.Clone(t.recent[recentLinks:])
-	}
-	if l.isBoundary() {
+	if !l.inChain() || l.isBoundary() {
 		return
 	}
 	t.messages++
 	if l.Type == "assistant" && !l.IsAPIError {
-		var m stop
-		if json.Unmarshal(l.Message, &m) == nil {
-			t.answered(m)
-		}
+		t.answered(l.answer())
 	}
+}
+
+// answer is what a line says about the answer that it is part of.
+func (l *line) answer() (a stop) {
+	if l.said != nil {
+		return stop{l.said.ID, l.said.Model, l.said.StopReason, l.said.Usage}
+	}
+	_ = json.Unmarshal(l.Message, &a) // one that cannot be read says nothing
+	return a
 }
 
 func (t *tally) set(name string, value json.RawMessage) {
@@ -113,15 +106,4 @@ func (t *tally) snapshot() *snapshot {
 func (t *tally) restore(s *snapshot) {
 	t.messages, t.usage, t.title = s.Messages, maps.Clone(s.Usage), s.Title
 	t.states = maps.Clone(s.States)
-}
-
-// before returns the last message of the chain that ends at tail which is not
-// among those that are taken back.
-func (t *tally) before(tail string, retracted []string) string {
-	for _, l := range slices.Backward(t.recent) {
-		if l.uuid == tail && slices.Contains(retracted, tail) {
-			tail = l.parent
-		}
-	}
-	return tail
 }

@@ -60,7 +60,7 @@ var topLevel = map[string]shape{
 	"bash": {kinds: "{", members: map[string]shape{
 		"passEnv": textList, "keepEscapes": aFlag, "endAtTimeout": aFlag,
 	}},
-	"webFetch":  {kinds: "{", members: map[string]shape{"allowPrivate": textList}},
+	"webFetch":  {kinds: "{", members: map[string]shape{"allowPrivate": textList, "model": aText}},
 	"webSearch": {kinds: "{", members: map[string]shape{"endpoint": aText}},
 
 	"hooks":                  {kinds: "{", each: '['},

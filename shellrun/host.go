@@ -86,6 +86,10 @@ func NewHost(opts *Options) *Host {
 	return h
 }
 
+// Runner returns what the host starts processes with, for programs that are no
+// shell commands. Close ends them too.
+func (h *Host) Runner() Runner { return h.runner }
+
 // open starts the process of a task and puts the task into the table.
 func (h *Host) open(t *Task, c Command) error {
 	if err := h.admit(); err != nil {

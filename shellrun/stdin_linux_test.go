@@ -8,10 +8,7 @@ import (
 )
 
 func TestARunnerKeepsTheThreeStandardFilesApart(t *testing.T) {
-	var runner Runner
-	newTestHost(t, func(o *Options) {
-		o.Wrap = func(r Runner) Runner { runner = r; return r }
-	})
+	runner := newTestHost(t, nil).Runner()
 	var read, write [3]*os.File
 	for i := range read {
 		var err error

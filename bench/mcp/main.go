@@ -29,11 +29,8 @@ func main() {
 	only := flag.String("only", "", "only measurements whose name contains this")
 	rounds := flag.Int("rounds", 5, "times to repeat each")
 	flag.Parse()
-	b := &bench{rounds: *rounds}
-	shells := shellrun.NewHost(&shellrun.Options{Reexec: reexec, Wrap: func(r shellrun.Runner) shellrun.Runner {
-		b.runner = r
-		return r
-	}})
+	shells := shellrun.NewHost(&shellrun.Options{Reexec: reexec})
+	b := &bench{rounds: *rounds, runner: shells.Runner()}
 	code := b.all(*only)
 	if b.haft != "" {
 		os.RemoveAll(filepath.Dir(b.haft))

@@ -55,8 +55,9 @@ func (b *bench) deadline() (string, error) {
 	s.StartTimeout = mcp.Millis(time.Second)
 	begin := time.Now()
 	h, err := b.host(nil, s)
-	defer h.Close()
-	return round(time.Since(begin)), err
+	took := time.Since(begin)
+	h.Close()
+	return round(took), err
 }
 
 func (b *bench) shutdown() (string, error) {

@@ -17,4 +17,7 @@ func TestTheHostPassesTheOfficialSuite(t *testing.T) {
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
 		t.Run(revision, func(t *testing.T) { suite.Client(t, command, revision) })
 	}
+	for _, name := range []string{"no-prefetch", "verify-digest", "verify-size", "verify-frontmatter"} {
+		t.Run(name, func(t *testing.T) { suite.Scenario(t, command, "sep-2640-client-"+name) })
+	}
 }

@@ -102,6 +102,11 @@ func act(ctx context.Context, h *mcp.Host, scenario string, facts told) error {
 		for _, name := range []string{"test_mrtr_echo_state", "test_mrtr_no_state", "test_mrtr_unrelated", "test_mrtr_no_result_type"} {
 			_ = call(name, `{}`) // some are meant to fail
 		}
+	case "sep-2640-client-no-prefetch":
+		_, err := h.Skills(ctx, server)
+		return err
+	case "sep-2640-client-verify-digest", "sep-2640-client-verify-size", "sep-2640-client-verify-frontmatter":
+		return useSkills(ctx, h)
 	case "json-schema-2020-12-preservation":
 		return echoSchema(h, call)
 	case "http-standard-headers":
@@ -128,6 +133,25 @@ func echoSchema(h *mcp.Host, call func(name, input string) error) error {
 		}
 	}
 	return fmt.Errorf("the tool is not offered: %+v", h.Status()[0].Tools)
+}
+
+// useSkills reads all files of all skills, each skill's own text first.
+func useSkills(ctx context.Context, h *mcp.Host) error {
+	skills, err := h.Skills(ctx, server)
+	if err != nil {
+		return err
+	}
+	for _, skill := range skills {
+		if _, err := h.ReadSkill(ctx, skill, skill.URI); err != nil {
+			return err
+		}
+		for _, f := range skill.Files {
+			if _, err := h.ReadSkill(ctx, skill, f.URI); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // useEverything uses one thing of each kind, so that the suite sees each.

@@ -3,22 +3,44 @@ package trust
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/haftdev/haft/knowledge"
 	"github.com/haftdev/haft/settings"
 )
 
 // Claim returns the item that a skill, a command or an agent of the project is. It
-// is bound to all that the file says and to the files that belong to it, wherever
-// in the project they lie.
+// is bound to all that the file says, to the files that belong to it and to those
+// that its commands and rules name, wherever in the project they lie.
 func (f *Folder) Claim(c knowledge.Claim) Item {
 	kind := Kind(c.Kind)
+	files := maps.Clone(c.Files)
+	for path, sum := range f.named(c.Runs) {
+		if files == nil {
+			files = map[string]string{}
+		}
+		files["/"+path] = sum // from the root, where others are from the file
+	}
 	return Item{
 		Kind: kind, Name: c.Name, Text: c.Text,
 		Origin: settings.Origin{Source: settings.Project, File: c.Path, Line: 1},
-		Files:  slices.Sorted(maps.Keys(c.Files)),
-		Hash:   form{kind, c.Name, f.in, c.Text, c.Files}.hash(),
+		Files:  slices.Sorted(maps.Keys(files)),
+		Hash:   form{kind, c.Name, f.in, c.Text, files}.hash(),
 	}
+}
+
+// named returns the hashes of the files that commands and rules name.
+func (f *Folder) named(texts []string) map[string]string {
+	if len(texts) == 0 {
+		return nil
+	}
+	h := f.newHasher()
+	defer h.close()
+	var plain []string
+	for _, text := range texts {
+		plain = append(plain, strings.NewReplacer(":*", " ", "*", " ").Replace(text))
+	}
+	return h.content(plain)
 }
 
 // Agreed reports whether a person has agreed to a claim as it is. Where that

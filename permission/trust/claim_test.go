@@ -42,6 +42,20 @@ func TestTrustInASkillIsBoundToAllOfIt(t *testing.T) {
 			t.Errorf("%s changed, and it is still trusted", name)
 		}
 	}
+	m.write("project/scripts/deploy.sh", "good")
+	m.write("project/.haft/plugins/p/x.sh", "good")
+	claim.Runs = []string{"./scripts/deploy.sh --now", "Bash(scripts/deploy.sh:*)", m.path("project/.haft/plugins/p/x.sh"), "git status"}
+	if diff := cmp.Diff([]string{"/.haft/plugins/p/x.sh", "/scripts/deploy.sh", "run.sh"}, f.Claim(claim).Files); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	if err := f.Grant(t.Context(), f.Claim(claim)); err != nil {
+		t.Fatal(err)
+	}
+	m.write("project/scripts/deploy.sh", "evil")
+	if f.Agreed(claim) {
+		t.Error("a script that it runs changed, and it is still trusted")
+	}
+	claim.Runs = nil
 	if diff := cmp.Diff("skill pdf: 3 lines and 1 more files (/p/SKILL.md:1)", f.Claim(claim).String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

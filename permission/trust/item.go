@@ -37,8 +37,9 @@ type Item struct {
 	// Text is all that it says. It is the project's: whoever shows it must make
 	// control characters visible.
 	Text string `json:"text"`
-	// Files are those of the project that it names, as paths below its root, and
-	// those in a skill's folder, as paths below that.
+	// Files are those of the project that it names, as paths below its root. Those in
+	// a skill's folder are paths below that, and what a skill, command or agent names
+	// begins with a slash.
 	Files []string `json:"files,omitempty"`
 	// Hash stands for the kind, the name, the text, the files' content and the
 	// folder that the settings are for.

@@ -74,8 +74,8 @@ func New(root string, s *session.Session, opts *Options) *Keeper {
 	return &Keeper{root: root, session: s, opts: o, before: map[string]*tree{}, calls: map[string]string{}}
 }
 
-// Recorder returns a recorder that tells next of everything, and notes what calls
-// change.
+// Recorder returns a recorder that notes what calls change and tells next, if
+// there is one, of everything.
 func (k *Keeper) Recorder(next sched.Recorder) sched.Recorder { return &recorder{k, next} }
 
 type recorder struct {
@@ -95,6 +95,9 @@ func (r *recorder) Record(ctx context.Context, rec sched.Record) error {
 		if err := r.keeper.After(ctx, rec.Outcome.Agent, rec.Outcome.CallID); err != nil {
 			return err
 		}
+	}
+	if r.next == nil {
+		return nil
 	}
 	return r.next.Record(ctx, rec)
 }

@@ -76,7 +76,7 @@ func New() tool.Tool {
 			if !c.Answered || len(in.Answers) == 0 {
 				return Output{}, tool.Errorf("The person has not answered. Do not assume an answer: go on with what does not depend on it, or say what you need to know and end your turn.")
 			}
-			return Output{in.Questions, in.Answers, in.Annotations}, nil
+			return Output(in), nil
 		},
 		Render:          render,
 		Summarize:       func(in Input) string { return in.Questions[0].Text },

@@ -20,9 +20,9 @@ func terms(query string) []term {
 	for field := range strings.FieldsSeq(query) {
 		text, required := strings.CutPrefix(field, "+")
 		for _, w := range words(text) {
-			t := term{word: stem(w), required: required, others: alikes[stem(w)]}
+			t := term{word: stem(w), required: required, others: others(stem(w))}
 			all = append(all, t)
-			if required || !slices.Contains(filler, w) {
+			if required || !strings.Contains(filler, " "+w+" ") {
 				telling = append(telling, t)
 			}
 		}
@@ -34,11 +34,11 @@ func terms(query string) []term {
 }
 
 // filler are words that say nothing about a tool.
-var filler = strings.Fields("a an and any are as at be by can do does for from get has have how i in into is it its let like me my need of on or our please " +
-	"some somebody someone that the their them then there these they this to tool tools use using want was we what when where which why will with would you your")
+const filler = " a an and any are as at be by can do does for from get has have how i in into is it its let like me my need of on or our please " +
+	"some somebody someone that the their them then there these they this to tool tools use using want was we what when where which why will with would you your "
 
-// alikes are words by which people and servers mean the same, as stems.
-var alikes = alikeWords(
+// alikes are words by which people and servers mean the same.
+var alikes = []string{
 	"create add new open make file post insert upload write",
 	"send post message mail",
 	"delete remove drop clear cancel destroy erase",
@@ -58,25 +58,20 @@ var alikes = alikeWords(
 	"doc document documentation",
 	"pr pull request",
 	"mr merge request",
-)
-
-// alikeWords maps each word of a group to the others.
-func alikeWords(groups ...string) map[string][]string {
-	all := make(map[string][]string)
-	for _, group := range groups {
-		members := strings.Fields(group)
-		for i, w := range members {
-			all[stem(w)] = append(all[stem(w)], stems(slices.Delete(slices.Clone(members), i, i+1))...)
-		}
-	}
-	return all
 }
 
-func stems(words []string) []string {
-	for i, w := range words {
-		words[i] = stem(w)
+// others returns the stems of words that mean the same as one.
+func others(word string) (same []string) {
+	for _, group := range alikes {
+		members := strings.Fields(group)
+		for i, w := range members {
+			members[i] = stem(w)
+		}
+		if i := slices.Index(members, word); i >= 0 {
+			same = append(same, slices.Delete(members, i, i+1)...)
+		}
 	}
-	return words
+	return same
 }
 
 // stem takes the endings away that English puts on words. It need not be right, only

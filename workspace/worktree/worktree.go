@@ -24,7 +24,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 )
 
@@ -68,11 +67,13 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 	return r, nil
 }
 
-var goodName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
-
-// CheckName says what is wrong with the name of a tree.
+// CheckName says what is wrong with the name of a tree, which becomes part of a path
+// and of a branch.
 func CheckName(name string) error {
-	if !goodName.MatchString(name) || strings.Contains(name, "..") || strings.HasSuffix(name, ".") || strings.HasSuffix(name, ".lock") {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+	switch {
+	case name == "", len(name) > 64, strings.Trim(name, letters+"._-") != "", strings.TrimLeft(name[:1], letters) != "",
+		strings.Contains(name, ".."), strings.HasSuffix(name, "."), strings.HasSuffix(name, ".lock"):
 		return fmt.Errorf("%q is not a name for a worktree: use letters, digits, dots, dashes and underscores", name)
 	}
 	return nil

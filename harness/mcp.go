@@ -1,0 +1,238 @@
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/mcp/config"
+	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/mcpresource"
+)
+
+// MCPOptions are the MCP servers that a conversation has besides those of the
+// settings. The zero value adds none.
+type MCPOptions struct {
+	// Entries come from the command line. Strict leaves those of the settings out.
+	Entries []config.Entry
+	Strict  bool
+	// InProcess are servers in the program that drives the conversation, by name,
+	// with what they said beforehand, which may be nil. Send reaches them.
+	InProcess map[string]*mcp.Manifest
+	Send      mcp.SendFunc
+	// Elicit asks the person for what a server wants to know; nil means nobody.
+	Elicit func(context.Context, mcp.Elicitation) (mcp.Answer, error)
+	// Wait is how long the first turn waits for servers that are on their way: what
+	// is not there by then joins at a later turn. 0 means not at all.
+	Wait time.Duration
+}
+
+// servers are the MCP servers of a conversation. Nothing is started before there
+// is one.
+type servers struct {
+	opts    MCPOptions
+	version string
+	known   *Servers
+
+	mu        sync.Mutex
+	host      *mcp.Host
+	processes *shellrun.Host
+	fixed     []mcp.Server // of the settings and the command line
+	dynamic   []mcp.Server // that a program has set
+}
+
+// openServers starts the servers of the conversation, and returns at once.
+func (c *Conversation) openServers(o *TalkOptions) error {
+	c.servers = &servers{opts: o.MCP, version: o.Version}
+	s := c.servers
+	if !s.opts.Strict {
+		known, err := c.World.Project.Servers()
+		if err != nil {
+			return err
+		}
+		s.known, s.fixed = known, known.List
+		for _, w := range known.Warnings {
+			c.World.emit(agent.Notice{Level: "warning", Text: w})
+		}
+	}
+	given, warnings := config.Servers(s.opts.Entries, nil)
+	for _, w := range warnings {
+		c.World.emit(agent.Notice{Level: "warning", Text: w})
+	}
+	s.fixed = slices.Concat(given, slices.DeleteFunc(slices.Clone(s.fixed), func(f mcp.Server) bool { return named(given, f.Name) }))
+	for name, manifest := range s.opts.InProcess {
+		s.dynamic = append(s.dynamic, mcp.Server{Name: name, Scope: "sdk", Type: "sdk", Manifest: manifest})
+	}
+	if len(s.fixed)+len(s.dynamic) == 0 {
+		return nil
+	}
+	host, err := c.MCP()
+	if err != nil {
+		return err
+	}
+	host.Start(slices.Concat(s.fixed, s.dynamic))
+	return nil
+}
+
+func named(list []mcp.Server, name string) bool {
+	return slices.ContainsFunc(list, func(s mcp.Server) bool { return s.Name == name })
+}
+
+// MCP returns the host of the conversation's MCP servers, which it makes if there
+// is none yet.
+func (c *Conversation) MCP() (*mcp.Host, error) {
+	s := c.servers
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.host != nil {
+		return s.host, nil
+	}
+	auth, err := Logins()
+	if err != nil {
+		return nil, err
+	}
+	var runner shellrun.Runner
+	s.processes = shellrun.NewHost(&shellrun.Options{Reexec: c.World.opts.Reexec, Wrap: func(r shellrun.Runner) shellrun.Runner {
+		runner = r
+		return r
+	}})
+	opts := &mcp.Options{
+		Version: s.version, Runner: runner, Dir: c.World.Project.Dir, Auth: auth, Approve: s.approve, Roots: c.World.Guard.Roots(),
+		Send: s.opts.Send, Elicit: s.opts.Elicit, OnChange: c.serversChanged,
+	}
+	if cache, err := os.UserCacheDir(); err == nil {
+		opts.CacheDir = filepath.Join(cache, "haft", "mcp")
+	}
+	s.host = mcp.NewHost(opts)
+	return s.host, nil
+}
+
+// approve says whether a server may be started: what the person or the program
+// said may, what the settings say by trust.
+func (s *servers) approve(server mcp.Server) mcp.Verdict {
+	if s.known == nil || named(s.dynamic, server.Name) {
+		return mcp.Verdict{Allowed: true}
+	}
+	return s.known.Approve(server)
+}
+
+// serversChanged takes in what servers offer now, from the next turn on.
+func (c *Conversation) serversChanged() {
+	if a := c.World.talk.Load(); a != nil {
+		if err := a.SetTools(c.pool(a.Tools())); err != nil {
+			c.World.emit(agent.Notice{Level: "warning", Text: "Take in the tools of MCP servers: " + err.Error()})
+		}
+	}
+}
+
+// pool is the set of tools with what servers offer now. What was described to the
+// model stays as it is and where it is: new tools come after it. Only if one is
+// gone is the set made anew.
+func (c *Conversation) pool(now *tool.Set) *tool.Set {
+	host := c.servers.host
+	if host == nil {
+		return now
+	}
+	foreign := host.Tools()
+	if len(host.Status()) > 0 {
+		foreign = append(foreign, mcpresource.New(host)...)
+	}
+	offered := make(map[string]bool, len(foreign))
+	for _, t := range foreign {
+		offered[t.Name] = true
+	}
+	for _, t := range now.All() {
+		if strings.HasPrefix(t.Source, "mcp:") && !offered[t.Name] {
+			return c.World.assemble(now.Session(), foreign)
+		}
+	}
+	var late []tool.Tool
+	for _, t := range foreign {
+		if now.Lookup(t.Name) == nil {
+			late = append(late, t)
+		}
+	}
+	if len(late) == 0 {
+		return now
+	}
+	return now.Append(late...)
+}
+
+// awaitServers gives servers that are on their way the time to be there.
+func (c *Conversation) awaitServers(ctx context.Context) {
+	s := c.servers
+	if s.host == nil || s.opts.Wait <= 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.opts.Wait)
+	defer cancel()
+	if s.host.Wait(ctx) == nil || len(s.host.Tools()) > 0 {
+		c.serversChanged()
+	}
+}
+
+// SetServers makes these the servers that a program has set, in place of those it
+// set before. A config of the type sdk is a server inside the program.
+func (c *Conversation) SetServers(configs map[string]json.RawMessage) (mcp.Change, error) {
+	host, err := c.MCP()
+	if err != nil {
+		return mcp.Change{}, err
+	}
+	var dynamic []mcp.Server
+	for name, raw := range configs {
+		var kind struct {
+			Type string `json:"type"`
+		}
+		if json.Unmarshal(raw, &kind) == nil && kind.Type == "sdk" {
+			dynamic = append(dynamic, mcp.Server{Name: name, Scope: "sdk", Type: "sdk"})
+			continue
+		}
+		made, _ := config.Servers([]config.Entry{{Name: name, Raw: raw, Scope: "dynamic", Origin: "the program"}}, nil)
+		dynamic = append(dynamic, made...)
+	}
+	s := c.servers
+	s.mu.Lock()
+	s.dynamic = dynamic
+	all := slices.Concat(dynamic, slices.DeleteFunc(slices.Clone(s.fixed), func(f mcp.Server) bool { return named(dynamic, f.Name) }))
+	s.mu.Unlock()
+	return host.Set(all), nil
+}
+
+// Servers tells how the MCP servers are; none if there are none.
+func (c *Conversation) Servers() []mcp.Status {
+	s := c.servers
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.host == nil {
+		return nil
+	}
+	return s.host.Status()
+}
+
+// HasServer reports whether there is an MCP server of that name.
+func (c *Conversation) HasServer(name string) error {
+	if slices.ContainsFunc(c.Servers(), func(s mcp.Status) bool { return s.Name == name }) {
+		return nil
+	}
+	return fmt.Errorf("there is no MCP server %q", name)
+}
+
+// close ends the servers with everything they have started.
+func (s *servers) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.host == nil {
+		return nil
+	}
+	return errors.Join(s.host.Close(), s.processes.Close())
+}

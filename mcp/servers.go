@@ -1,0 +1,151 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A Change is what [Host.Set] did.
+type Change struct {
+	Added   []string          `json:"added"`
+	Removed []string          `json:"removed"`
+	Errors  map[string]string `json:"errors"`
+}
+
+// Set makes servers the ones that the host holds: it starts the new ones, ends
+// those that are gone and starts the changed ones again. It does not wait for
+// connections, nor for the ends.
+func (h *Host) Set(servers []Server) Change {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := Change{Added: []string{}, Removed: []string{}, Errors: map[string]string{}}
+	if h.closed {
+		return c
+	}
+	wanted := make(map[string]Server)
+	for _, s := range servers {
+		switch _, double := wanted[s.Name]; {
+		case strings.TrimSpace(s.Name) == "":
+			c.Errors[s.Name] = "a server needs a name"
+		case double:
+			c.Errors[s.Name] = "there are two servers of this name"
+		default:
+			wanted[s.Name] = s
+		}
+	}
+	for name, p := range h.peers {
+		if s, stays := wanted[name]; !stays || !sameServer(s, p.cfg) {
+			delete(h.peers, name)
+			p.cancel()
+			if !stays {
+				c.Removed = append(c.Removed, name)
+			}
+		}
+	}
+	h.assignKeys(slices.Collect(maps.Keys(wanted)))
+	for name, s := range wanted {
+		if h.peers[name] == nil {
+			p := newPeer(h, s, h.keys[name])
+			p.recall() // so that the first prompt has the tools it had last time
+			h.peers[name] = p
+			c.Added = append(c.Added, name)
+			h.runs.Go(p.run)
+		}
+	}
+	slices.Sort(c.Added)
+	slices.Sort(c.Removed)
+	h.changed()
+	return c
+}
+
+// assignKeys gives new servers their keys; those of the others stay.
+func (h *Host) assignKeys(names []string) {
+	all := serverKeys(append(names, slices.Collect(maps.Keys(h.keys))...))
+	taken := make(map[string]bool)
+	for _, key := range h.keys {
+		taken[key] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if h.keys[name] != "" {
+			continue
+		}
+		key := all[name]
+		if taken[key] {
+			key += "_" + digest(name)
+		}
+		h.keys[name], taken[key] = key, true
+	}
+}
+
+func sameServer(a, b Server) bool {
+	ra, errA := json.Marshal(a)
+	rb, errB := json.Marshal(b)
+	return errA == nil && errB == nil && string(ra) == string(rb) && a.Problem == b.Problem
+}
+
+func (h *Host) approve(s Server) Verdict {
+	if h.opts.Approve == nil {
+		return Verdict{Allowed: true}
+	}
+	return h.opts.Approve(s)
+}
+
+// all returns the servers by name.
+func (h *Host) all() []*peer {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var all []*peer
+	for _, name := range slices.Sorted(maps.Keys(h.peers)) {
+		all = append(all, h.peers[name])
+	}
+	return all
+}
+
+func (h *Host) find(server string) (*peer, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if p := h.peers[server]; p != nil {
+		return p, nil
+	}
+	return nil, UnknownServer(server)
+}
+
+// An UnknownServer is the name of a server that the host does not hold.
+type UnknownServer string
+
+func (e UnknownServer) Error() string { return "Server not found: " + string(e) }
+
+// Reconnect ends the connection to a server and makes it anew, and waits for it.
+func (h *Host) Reconnect(ctx context.Context, server string) error {
+	p, err := h.find(server)
+	if err != nil {
+		return err
+	}
+	h.cache.forget(p.cfg)
+	p.mu.Lock()
+	old := p.session
+	p.enabled, p.drops = true, nil
+	if old == nil && !p.connecting {
+		p.connecting, p.settled = true, make(chan struct{})
+	}
+	p.mu.Unlock()
+	p.kick()
+	if old != nil {
+		p.awaitLoss(ctx, old)
+	}
+	_, err = p.acquire(ctx)
+	return err
+}
+
+// Toggle switches a server off, or on again. It does not wait.
+func (h *Host) Toggle(server string, enabled bool) error {
+	p, err := h.find(server)
+	if err != nil {
+		return err
+	}
+	p.toggle(enabled)
+	return nil
+}
