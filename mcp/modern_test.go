@@ -150,6 +150,31 @@ func TestATaskIsPolledAnsweredAndFetched(t *testing.T) {
 	}
 }
 
+func TestATaskOutlivesItsHost(t *testing.T) {
+	s := new(taskServer)
+	web := httptest.NewServer(s)
+	t.Cleanup(web.Close)
+	entry := mcp.Server{Name: "bad", Type: mcp.HTTP, URL: web.URL}
+	begun := make(chan mcp.Task, 1)
+	first := newHost(t, &mcp.Options{OnTask: func(task mcp.Task) { begun <- task }})
+	first.Start([]mcp.Server{entry})
+	go first.Call(context.Background(), "bad", "echo", &tool.Call{ID: "c1"})
+	task := <-begun
+	first.Close()
+	s.mu.Lock()
+	s.answers = "somebody else gave them"
+	cancelled := strings.Contains(strings.Join(s.asked, " "), "tasks/cancel")
+	s.mu.Unlock()
+	if want := (mcp.Task{Server: "bad", Tool: "echo", ID: "t1", Call: "c1"}); task != want || cancelled {
+		t.Errorf("task %+v, cancelled %v", task, cancelled)
+	}
+	second := newHost(t, nil)
+	second.Start([]mcp.Server{entry})
+	if got := tell(second.Resume(t.Context(), task)); got != "done" {
+		t.Errorf("resumed: %s", got)
+	}
+}
+
 func TestACancelledTaskIsCancelledAtTheServer(t *testing.T) {
 	s := new(taskServer)
 	web := httptest.NewServer(s)
