@@ -1,3 +1,5 @@
+//go:build unix
+
 package cli_test
 
 import (
@@ -28,11 +30,12 @@ type served struct {
 	dir   string
 }
 
-func buildHaft(t *testing.T) string {
+// haftCommand is the command as scripts run it: this program, by its other name.
+func haftCommand(t *testing.T) string {
 	t.Helper()
-	haft := filepath.Join(t.TempDir(), "haft")
-	if out, err := exec.Command("go", "build", "-o", haft, "../cmd/haft").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	haft, err := exec.LookPath("haft")
+	if err != nil {
+		t.Fatal(err)
 	}
 	return haft
 }
@@ -132,7 +135,7 @@ func gone(t *testing.T, pids []int) time.Duration {
 }
 
 func TestMCPServerEndsProcessTrees(t *testing.T) {
-	haft := buildHaft(t)
+	haft := haftCommand(t)
 	for _, era := range mcpEras {
 		t.Run("when the call is cancelled, "+era, func(t *testing.T) {
 			s := serveMCP(t, haft, `{}`, era, agreeing())
@@ -163,7 +166,7 @@ func TestMCPServerEndsProcessTrees(t *testing.T) {
 }
 
 func TestMCPServerOffersEveryToolWhole(t *testing.T) {
-	s := serveMCP(t, buildHaft(t), `{}`, mcpEras[1], nil)
+	s := serveMCP(t, haftCommand(t), `{}`, mcpEras[1], nil)
 	list, err := s.ListTools(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -193,7 +196,7 @@ func TestMCPServerOffersEveryToolWhole(t *testing.T) {
 }
 
 func TestMCPServerStructuredContentFitsItsSchema(t *testing.T) {
-	s := serveMCP(t, buildHaft(t), `{"permissions":{"defaultMode":"acceptEdits"}}`, mcpEras[1], nil)
+	s := serveMCP(t, haftCommand(t), `{"permissions":{"defaultMode":"acceptEdits"}}`, mcpEras[1], nil)
 	list, err := s.ListTools(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -236,7 +239,7 @@ func TestMCPServerStructuredContentFitsItsSchema(t *testing.T) {
 }
 
 func TestMCPServerAsksByTheSameRules(t *testing.T) {
-	haft := buildHaft(t)
+	haft := haftCommand(t)
 	for _, era := range mcpEras {
 		t.Run(era, func(t *testing.T) {
 			asked := ""
@@ -284,7 +287,7 @@ func TestMCPServerAsksByTheSameRules(t *testing.T) {
 
 func TestMCPServerReportsBashProgress(t *testing.T) {
 	reports := make(chan string, 10)
-	s := serveMCP(t, buildHaft(t), `{"permissions":{"allow":["Bash"]}}`, mcpEras[0], &sdk.ClientOptions{
+	s := serveMCP(t, haftCommand(t), `{"permissions":{"allow":["Bash"]}}`, mcpEras[0], &sdk.ClientOptions{
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { reports <- r.Params.Message },
 	})
 	params := &sdk.CallToolParams{Name: "Bash", Arguments: map[string]any{"command": "echo building; sleep 1.5"}}

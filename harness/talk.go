@@ -89,6 +89,9 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 	if err := c.connect(&opts); err != nil {
 		return nil, err
 	}
+	if w.SearchWeb == nil && c.Provider == "anthropic" && searchesItself() {
+		w.SearchWeb = providerSearch(opts.Client, opts.Model, func(name string, u model.Usage) { c.Spend(name, u) })
+	}
 	journal, err := w.openSession(ctx, &opts)
 	if err != nil {
 		return nil, err
@@ -99,11 +102,17 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 	}
 	w.Todos = todo.NewList(&todo.ListOptions{Changed: w.todosChanged, Items: map[string][]todo.Item{"": state[[]todo.Item](journal.Restored(), stateTodos)}})
 	w.Answer = c.readsPages(opts.Client)
-	if c.Agent, err = c.newAgent(&opts); err != nil {
+	kept, keeper := w.keep(journal)
+	if c.Agent, err = c.newAgent(&opts, kept); err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
 	w.talk.Store(c.Agent)
 	w.conversation.Store(c)
+	if keeper != nil && journal.Restored().Messages > 0 {
+		if err := w.recover(ctx, keeper); err != nil {
+			return nil, errors.Join(err, journal.Close())
+		}
+	}
 	if err := c.openServers(&opts); err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
@@ -130,7 +139,7 @@ func (w *World) openSession(ctx context.Context, o *TalkOptions) (*session.Sessi
 }
 
 // newAgent makes the agent of the conversation.
-func (c *Conversation) newAgent(o *TalkOptions) (*agent.Agent, error) {
+func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal) (*agent.Agent, error) {
 	w, restored := c.World, c.Journal().Restored()
 	audit, err := w.Audit()
 	if err != nil {
@@ -150,7 +159,7 @@ func (c *Conversation) newAgent(o *TalkOptions) (*agent.Agent, error) {
 		Sched: sched.Options{
 			Judge: w.Engine, Hooks: w.Hooks, Askers: []sched.Asker{w.Hooks}, Recorder: audit, Output: Results(),
 		},
-		Journal: c.Journal(), History: restored.History, Revealed: state[[]string](restored, "revealed"), Source: source, Renew: c.renew(o),
+		Journal: kept, History: restored.History, Revealed: state[[]string](restored, "revealed"), Source: source, Renew: c.renew(o),
 		Limits: o.Limits, Thinking: o.Thinking, Effort: o.Effort, Betas: o.Betas, Structured: o.Schema,
 		Context: agent.Context{Window: func(name string) int64 { return int64(catalog.Lookup(name).Context) }},
 		Cost:    func(name string, u model.Usage) (float64, bool) { return catalog.Lookup(name).Cost(u) },
@@ -172,7 +181,8 @@ func (c *Conversation) renew(o *TalkOptions) func(context.Context) (agent.Journa
 		if err != nil {
 			return nil, err
 		}
-		return next, c.journal.Swap(next).Close()
+		kept, _ := c.World.keep(next)
+		return kept, c.journal.Swap(next).Close()
 	}
 }
 

@@ -2,8 +2,11 @@ package harness_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -166,6 +169,63 @@ func TestWorkIsGivenToAnAgent(t *testing.T) {
 	}
 }
 
+func TestAnAgentWorksInACopyOfTheRepository(t *testing.T) {
+	r := newRig(t)
+	r.server.Close()
+	server, err := script.Serve(&script.Options{Scenario: &script.Scenario{
+		Turns: []script.Turn{
+			{Blocks: []script.Block{
+				call("Agent", `{"description":"Change it","prompt":"CHILD: change the note","isolation":"worktree"}`),
+				call("Agent", `{"description":"Look","prompt":"IDLE: look","isolation":"worktree"}`),
+			}},
+			{Blocks: []script.Block{{Text: "done"}}},
+		},
+		Parts: []script.Part{
+			{When: "CHILD", Turns: []script.Turn{
+				{Blocks: []script.Block{call("Bash", `{"command":"echo changed > note.txt"}`)}},
+				{Blocks: []script.Block{{Text: "changed it"}}},
+			}},
+			{When: "IDLE", Turns: []script.Turn{{Blocks: []script.Block{{Text: "looked"}}}}},
+		},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.server = server
+	t.Cleanup(func() { server.Close() })
+	note := filepath.Join(r.dir, "note.txt")
+	if err := os.WriteFile(note, []byte("hello\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=n", "-c", "user.email=e@example.com", "commit", "-qm", "first"}} {
+		git := exec.Command("git", args...)
+		git.Dir = r.dir
+		if out, err := git.CombinedOutput(); err != nil {
+			t.Fatalf("git %s: %v\n%s", args, err, out)
+		}
+	}
+	c := r.talk(harness.Options{Mode: "bypassPermissions"}, harness.TalkOptions{})
+	defer c.Close(t.Context())
+	events, _ := r.say(c, "let somebody change it elsewhere")
+	if raw, err := os.ReadFile(note); err != nil || string(raw) != "hello\n" {
+		t.Errorf("the note of the main tree is %q, error %v", raw, err)
+	}
+	var reports []string
+	for _, ev := range events {
+		if ev, ok := ev.(agent.Returned); ok && ev.Outcome.Tool == "Agent" {
+			reports = append(reports, ev.Outcome.Result.Text())
+		}
+	}
+	slices.Sort(reports)
+	if len(reports) != 2 || !strings.Contains(reports[0], "its changes are in ") || strings.Contains(reports[1], "its changes are in ") {
+		t.Errorf("reports %q", reports)
+	}
+	trees, err := os.ReadDir(filepath.Join(r.dir, ".worktrees"))
+	if err != nil || len(trees) != 1 {
+		t.Errorf("%d worktrees are left, error %v; want the one with work in it", len(trees), err)
+	}
+}
+
 func TestABackgroundCommandIsHeardOf(t *testing.T) {
 	r := newRig(t,
 		script.Turn{Blocks: []script.Block{call("Bash", `{"command":"sleep 0.3; echo over","run_in_background":true}`)}},
@@ -178,4 +238,77 @@ func TestABackgroundCommandIsHeardOf(t *testing.T) {
 	if last.Text != "it is over" || last.Origin != agent.TaskNotification {
 		t.Errorf("%+v", last)
 	}
+}
+
+func TestWhatACommandDestroysComesBack(t *testing.T) {
+	r := newRig(t,
+		script.Turn{Blocks: []script.Block{call("Bash", `{"command":"rm -rf src; echo changed > top.txt; mkdir new; echo n > new/file"}`)}},
+		script.Turn{Blocks: []script.Block{{Text: "gone"}}},
+	)
+	for path, text := range map[string]string{"src/a/deep.go": "package a\n", "src/b.bin": "\x00\x01", "top.txt": "top\n"} {
+		path = filepath.Join(r.dir, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o640); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("b.bin", filepath.Join(r.dir, "src", "link")); err != nil {
+		t.Fatal(err)
+	}
+	before := shape(t, r.dir)
+	c := r.talk(harness.Options{Mode: "bypassPermissions"}, harness.TalkOptions{})
+	defer c.Close(t.Context())
+	if _, last := r.say(c, "clean up"); last.Text != "gone" {
+		t.Fatalf("%+v", last)
+	}
+	if shape(t, r.dir) == before {
+		t.Fatal("the command did nothing")
+	}
+	plan, err := c.PlanRewind(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	undo, err := c.Rewind(t.Context(), plan, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := shape(t, r.dir); got != before {
+		t.Errorf("after the rewind:\n%s\nwant:\n%s", got, before)
+	}
+	if undo == "" {
+		t.Error("the rewind cannot be undone")
+	}
+}
+
+// shape describes every file below a folder.
+func shape(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(dir, path)
+		var content string
+		switch {
+		case info.Mode()&os.ModeSymlink != 0:
+			content, err = os.Readlink(path)
+		case info.Mode().IsRegular():
+			var raw []byte
+			raw, err = os.ReadFile(path)
+			content = string(raw)
+		}
+		fmt.Fprintf(&b, "%s %s %q\n", rel, info.Mode(), content)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/permission/shell"
 	"github.com/haftdev/haft/search"
+	"github.com/haftdev/haft/session/checkpoint"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/bash"
@@ -34,6 +35,7 @@ type World struct {
 	talk   atomic.Pointer[agent.Agent] // what is told of the world's events
 
 	conversation atomic.Pointer[Conversation] // that agents work for
+	keeper       atomic.Pointer[checkpoint.Keeper]
 	crew         *crew.Crew
 	sets         sets
 }
@@ -49,7 +51,7 @@ func Open(o *Options) (*World, error) {
 		return nil, err
 	}
 	w := &World{Project: p}
-	if w.Files, err = workspace.Open(p.Dir, &workspace.Options{Add: p.Guard.Roots()[1:], Home: p.Home}); err != nil {
+	if w.Files, err = workspace.Open(p.Dir, &workspace.Options{Add: p.Guard.Roots()[1:], Home: p.Home, OnChange: w.changing}); err != nil {
 		return nil, err
 	}
 	environ, pass := p.environment()

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -162,7 +161,7 @@ func (s *served) cancelTree() (time.Duration, error) {
 	}
 	begin := time.Now()
 	cancel()
-	for slices.ContainsFunc(pids, func(pid int) bool { return syscall.Kill(pid, 0) == nil }) {
+	for slices.ContainsFunc(pids, alive) {
 		if time.Since(begin) > 20*time.Second {
 			return 0, errors.New("it goes on")
 		}
@@ -171,6 +170,12 @@ func (s *served) cancelTree() (time.Duration, error) {
 	took := time.Since(begin)
 	<-ended
 	return took, nil
+}
+
+// alive reports whether there is such a process, as Linux tells.
+func alive(pid int) bool {
+	_, err := os.Stat(fmt.Sprintf("/proc/%d", pid))
+	return err == nil
 }
 
 func (b *bench) serveSize() (string, error) {

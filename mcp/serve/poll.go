@@ -47,7 +47,7 @@ func (p *poll) ask(c tool.Case, why tool.Verdict) tool.Verdict {
 	if answer, ok := p.answered(text); ok {
 		return answer
 	}
-	if caps := p.request.ClientCapabilities(); caps == nil || caps.Elicitation == nil {
+	if !canAsk(p.request.ClientCapabilities()) {
 		return tool.Verdict{
 			Behavior: tool.Deny, Rule: why.Rule, Origin: why.Origin, Suggestions: why.Suggestions,
 			Reason: "it needs approval, and the MCP client cannot ask anybody (it does not support elicitation)",
@@ -55,6 +55,11 @@ func (p *poll) ask(c tool.Case, why tool.Verdict) tool.Verdict {
 	}
 	p.question = &question{text: text, state: p.sign(text, time.Now().Add(patience))}
 	return tool.Verdict{Behavior: tool.Deny, Reason: "the MCP client's person is being asked"}
+}
+
+// canAsk reports whether a client shows forms. One that says nothing of kinds does.
+func canAsk(caps *sdk.ClientCapabilities) bool {
+	return caps != nil && caps.Elicitation != nil && (caps.Elicitation.Form != nil || caps.Elicitation.URL == nil)
 }
 
 // questionText is what the person reads before deciding.

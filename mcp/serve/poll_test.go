@@ -55,12 +55,15 @@ func TestPersonIsAskedThroughTheClient(t *testing.T) {
 }
 
 func TestClientThatCannotAskIsToldWhy(t *testing.T) {
-	everyWay(t, careful, nil, func(t *testing.T, c *sdk.ClientSession) {
-		r := work(t, t.Context(), c, 3)
-		if !r.IsError || !strings.Contains(text(r), "it does not support elicitation") {
-			t.Errorf("got %q", text(r))
-		}
-	})
+	onlyURLs := &sdk.ClientOptions{Capabilities: &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{URL: &sdk.URLElicitationCapabilities{}}}}
+	for _, opts := range []*sdk.ClientOptions{nil, onlyURLs} {
+		everyWay(t, careful, opts, func(t *testing.T, c *sdk.ClientSession) {
+			r := work(t, t.Context(), c, 3)
+			if !r.IsError || !strings.Contains(text(r), "it does not support elicitation") {
+				t.Errorf("got %q", text(r))
+			}
+		})
+	}
 }
 
 // TestApprovalIsForOneCallOnly brings an approval back with another input, another
