@@ -91,7 +91,7 @@ func (p *peer) startProcess(ctx context.Context, protocol string, patience time.
 		}
 	}()
 	if err = s.open(ctx, protocol); err != nil {
-		err = withCause(conn, err)
+		err = withCause(conn, g.Skipped, err)
 		p.step("no session: %v", err)
 		return s, err
 	}
@@ -102,8 +102,9 @@ func (p *peer) startProcess(ctx context.Context, protocol string, patience time.
 // shutdownGrace is what a server has between one way of ending it and the next.
 const shutdownGrace = 400 * time.Millisecond
 
-// withCause prefers the end of a process to what the library makes of it.
-func withCause(conn *stdio.Conn, err error) error {
+// withCause prefers the end of a process to what the library makes of it, and
+// tells what else is known.
+func withCause(conn *stdio.Conn, noise func() (int, string), err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, sdk.ErrConnectionClosed) {
 		select {
 		case <-conn.Lost():
@@ -116,6 +117,9 @@ func withCause(conn *stdio.Conn, err error) error {
 			return cause
 		}
 	default:
+	}
+	if count, last := noise(); count > 0 {
+		err = fmt.Errorf("%w; %d lines of its output are no messages, the last: %s", err, count, last)
 	}
 	if lines := conn.Stderr(); len(lines) > 0 {
 		return fmt.Errorf("%w: %s", err, strings.Join(lines[max(0, len(lines)-5):], "\n"))

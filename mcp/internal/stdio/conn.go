@@ -15,6 +15,7 @@ package stdio
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -149,9 +150,20 @@ func (c *Conn) read(out io.Reader) {
 		if err != nil {
 			return
 		}
-		if m, ok := c.opts.Gate.Admit(trim(line)); ok {
-			c.deliver(m)
+		c.admit(trim(line))
+	}
+}
+
+// admit hands over what a line has: one message, or a batch of them.
+func (c *Conn) admit(line []byte) {
+	if len(line) > 0 && line[0] == '[' && json.Valid(line) {
+		for element := range envelope.Elements(line) {
+			c.admit(element)
 		}
+		return
+	}
+	if m, ok := c.opts.Gate.Admit(line); ok {
+		c.deliver(m)
 	}
 }
 
@@ -163,7 +175,7 @@ func (c *Conn) ended() {
 	case <-c.proc.Done():
 	case <-c.lost:
 	case <-time.After(c.opts.Grace):
-		c.lose(&ClosedError{Stderr: c.Stderr()})
+		c.lose(&ClosedError{What: "output", Stderr: c.Stderr()})
 		c.proc.End(c.opts.Grace)
 	}
 }
@@ -198,11 +210,23 @@ func (c *Conn) write() {
 		select {
 		case data := <-c.outgoing:
 			if _, err := c.stdin.Write(data); err != nil {
-				return // the end of the process tells why
+				c.deaf()
+				return
 			}
 		case <-c.lost:
 			return
 		}
+	}
+}
+
+// deaf is the end of a server that lives and does not listen any more. If it is
+// about to exit, that says more.
+func (c *Conn) deaf() {
+	select {
+	case <-c.lost:
+	case <-time.After(c.opts.Grace):
+		c.lose(&ClosedError{What: "input", Stderr: c.Stderr()})
+		c.proc.End(c.opts.Grace)
 	}
 }
 
