@@ -47,7 +47,10 @@ func newHost(t testing.TB, opts *mcp.Options) *mcp.Host {
 // badEntry is the entry of a server that misbehaves.
 func badEntry(mode string) mcp.Server {
 	exe, _ := os.Executable()
-	return mcp.Server{Name: "bad", Command: exe, Env: map[string]string{badEnv: mode}}
+	return mcp.Server{Name: "bad", Command: exe, Env: map[string]string{
+		badEnv:   mode,
+		"GORACE": "atexit_sleep_ms=0", // else a binary with the race detector takes a second to exit
+	}}
 }
 
 func wait(t testing.TB, h *mcp.Host) {
