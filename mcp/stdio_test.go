@@ -89,6 +89,7 @@ func TestEveryMisbehaviourEndsInSuccessOrAnErrorThatNamesTheCause(t *testing.T) 
 	lost := "MCP server bad ended during the call of echo: the server exited (%s): %s. It is unknown whether the call took effect; look before you repeat it."
 	for mode, want := range map[string]string{
 		"good":                                    good,
+		"knows the newer era only":                good,
 		"noise at start":                          good,
 		"noise between messages":                  good,
 		"an error without an id":                  good,
