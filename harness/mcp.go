@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/agent"
+	commands "github.com/haftdev/haft/knowledge/command"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/mcp/config"
 	"github.com/haftdev/haft/shellrun"
@@ -55,6 +56,7 @@ type servers struct {
 func (c *Conversation) openServers(o *TalkOptions) error {
 	c.servers = &servers{opts: o.MCP, version: o.Version}
 	s := c.servers
+	c.World.Library.Prompts = s.prompts
 	if !s.opts.Strict {
 		known, err := c.World.Project.Servers()
 		if err != nil {
@@ -225,6 +227,17 @@ func (c *Conversation) HasServer(name string) error {
 		return nil
 	}
 	return fmt.Errorf("there is no MCP server %q", name)
+}
+
+// prompts are those of the servers, as commands.
+func (s *servers) prompts() []commands.Prompt {
+	s.mu.Lock()
+	host := s.host
+	s.mu.Unlock()
+	if host == nil {
+		return nil
+	}
+	return Prompts(host)()
 }
 
 // close ends the servers with everything they have started.

@@ -89,6 +89,9 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 	if err := c.connect(&opts); err != nil {
 		return nil, err
 	}
+	if w.SearchWeb == nil && c.Provider == "anthropic" && searchesItself() {
+		w.SearchWeb = providerSearch(opts.Client, opts.Model, func(name string, u model.Usage) { c.Spend(name, u) })
+	}
 	journal, err := w.openSession(ctx, &opts)
 	if err != nil {
 		return nil, err

@@ -53,11 +53,10 @@ func directory(cwd string) (string, error) {
 }
 
 func newSession(path string, o origin, fresh bool) *Session {
-	project := filepath.Dir(path)
 	return &Session{
-		id: idOf(path), path: path, project: project, origin: o,
+		id: idOf(path), path: path, origin: o,
 		restored: newRestored(),
-		blobs:    blobsIn(project),
+		blobs:    blobsIn(filepath.Dir(path)),
 		streams:  map[string]*stream{"": {journal: &journal{path: path, fresh: fresh}}},
 		uses:     map[string]pendingCall{},
 	}
