@@ -257,6 +257,28 @@ func TestTheEraAndTheToolsAreRemembered(t *testing.T) {
 	}
 }
 
+func TestAnEraThatChangedIsNoticed(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := t.TempDir() + "/server"
+	dir := t.TempDir()
+	for _, c := range []struct{ mode, protocol string }{{"good", "2025-11-25"}, {"knows the newer era only", "2026-07-28"}} {
+		text := fmt.Sprintf("#!/bin/sh\n%s=%q exec %q\n", badEnv, c.mode, exe)
+		if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		h := newHost(t, &mcp.Options{CacheDir: dir})
+		h.Start([]mcp.Server{{Name: "bad", Command: script}})
+		wait(t, h)
+		if s := h.Status()[0]; s.State != mcp.Connected || s.Protocol != c.protocol {
+			t.Errorf("%s: %s %s %s, steps %q", c.mode, s.State, s.Protocol, s.Error, s.Steps)
+		}
+		h.Close()
+	}
+}
+
 func TestAToolThatDescribesItselfAnewIsFlagged(t *testing.T) {
 	c := &calculator{tools: addTool}
 	h := newHost(t, &mcp.Options{Send: c.send})
