@@ -31,6 +31,7 @@ type Streams struct {
 // supervisor of shell commands, which is the same program, it does not return.
 func Main() int {
 	reexec := shellrun.Supervise()
+	startCollecting()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal kills, as people expect

@@ -76,6 +76,9 @@ func (b *bad) begin() int {
 		return 0
 	case "never answers":
 		time.Sleep(time.Hour)
+	case "speaks with headers":
+		fmt.Print("Content-Length: 38\r\n\r\n{\"jsonrpc\":\"2.0\",\"method\":\"x\"}Content-Length: 5\r\n\r\n")
+		time.Sleep(time.Hour)
 	case "floods stderr":
 		go func() {
 			line := strings.Repeat("x", 1000) + "\n"
@@ -223,6 +226,11 @@ func (b *bad) list(m message) {
 			return
 		}
 	}
+	if b.mode == "closes its input" {
+		fmt.Fprintln(os.Stderr, "not listening")
+		os.Stdin.Close()
+		defer time.Sleep(time.Hour)
+	}
 	b.result(m.ID, `{"tools":[`+tools+`]}`)
 }
 
@@ -300,6 +308,22 @@ func (b *bad) call(m message) int {
 		for i := range 4 {
 			b.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"total":4}}`, m.Params.Meta.Token, i+1))
 		}
+	case "answers in a batch":
+		b.send(`[{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}},{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":` + ok + `}]`)
+		return -1
+	case "an answer with neither result nor error":
+		b.send(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"error":null}`)
+		return -1
+	case "an answer that is cut":
+		b.send(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":{"content":[{"type":"te`)
+		return -1
+	case "an answer that is nested without end":
+		ok = `{"content":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`
+	case "both a result and an error":
+		b.send(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":` + ok + `,"error":{"code":-5,"message":"undecided"}}`)
+		return -1
+	case "a log line with the call's id":
+		b.send(`{"level":"debug","id":` + string(m.ID) + `}`)
 	case "an error result":
 		ok = `{"isError":true,"content":[{"type":"text","text":"no such city"}]}`
 	case "an error":
