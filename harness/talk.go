@@ -161,7 +161,7 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal) (*agent.Agen
 		Model: o.Client, ModelName: o.Model, System: w.system(o, tools), Facts: w.facts(once(lostAgents(restored))).Tell, Carry: w.carry,
 		Tools: tools, Person: o.Person, Permissions: permissions{w.Engine}, Mode: string(mode), Hooks: w.Hooks,
 		Sched: sched.Options{
-			Judge: w.Engine, Hooks: w.Hooks, Askers: []sched.Asker{w.Hooks}, Recorder: audit, Output: Results(),
+			Judge: w.Engine, Hooks: w.Hooks, Askers: []sched.Asker{w.Hooks, c.classifier(o.Client)}, Recorder: audit, Output: Results(),
 		},
 		Journal: kept, History: restored.History, Revealed: state[[]string](restored, "revealed"), Source: source, Renew: c.renew(o),
 		Limits: o.Limits, Thinking: o.Thinking, Effort: o.Effort, Betas: o.Betas, Structured: o.Schema,
