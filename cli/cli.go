@@ -31,7 +31,12 @@ type Streams struct {
 // supervisor of shell commands, which is the same program, it does not return.
 func Main() int {
 	reexec := shellrun.Supervise()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	startCollecting()
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if converses(os.Args[1:]) {
+		ends = ends[1:] // an interrupt stops the turn, not the process
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal kills, as people expect
 	return run(ctx, os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, reexec)

@@ -15,8 +15,6 @@ import (
 	"github.com/haftdev/haft/hook"
 	"github.com/haftdev/haft/knowledge/agentdef"
 	"github.com/haftdev/haft/model/catalog"
-	"github.com/haftdev/haft/permission"
-	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -43,26 +41,15 @@ func (s *server) initialize(r *wire.Initialize) (any, error) {
 // open assembles the conversation that flags and initialize describe.
 func (s *server) open(ctx context.Context, init *wire.Initialize) (*harness.Conversation, error) {
 	h, t := s.opts.Harness, s.opts.Talk
-	if init != nil {
-		h.Hooks = slices.Concat(h.Hooks, s.callbacks(init.Hooks))
-		if init.SystemPrompt != nil {
-			t.System = init.SystemPrompt
-		}
-		if init.AppendSystemPrompt != "" {
-			t.AppendSystem = init.AppendSystemPrompt
-		}
-		if len(init.JSONSchema) > 0 {
-			t.Schema = init.JSONSchema
-		}
-		t.Title = init.Title
-		h.Agents = slices.Concat(h.Agents, definitions(init.Agents))
-		s.tell.texts = init.ForwardSubagentText != nil && *init.ForwardSubagentText
+	if init == nil {
+		init = new(wire.Initialize)
 	}
-	h.HookRan = s.hookRan
-	asker := &hostAsker{call: s.conn.Call, states: s.waits, update: s.updatePermissions, warn: s.warn}
-	if s.opts.AskHost {
-		t.Person, t.Interactive = asker, true
+	if s.opts.Agent != "" {
+		if err := playAgent(&h, &t, init, s.opts.Agent); err != nil {
+			return nil, err
+		}
 	}
+	s.adopt(&h, &t, init)
 	w, err := harness.Open(&h)
 	if err != nil {
 		return nil, err
@@ -72,6 +59,50 @@ func (s *server) open(ctx context.Context, init *wire.Initialize) (*harness.Conv
 		return nil, errors.Join(err, w.Close())
 	}
 	return talk, nil
+}
+
+// adopt adds what the program brings to what the flags say.
+func (s *server) adopt(h *harness.Options, t *harness.TalkOptions, init *wire.Initialize) {
+	h.Hooks = slices.Concat(h.Hooks, s.callbacks(init.Hooks))
+	if init.SystemPrompt != nil {
+		t.System = init.SystemPrompt
+	}
+	if init.AppendSystemPrompt != "" {
+		t.AppendSystem = init.AppendSystemPrompt
+	}
+	if len(init.JSONSchema) > 0 {
+		t.Schema = init.JSONSchema
+	}
+	t.Title = init.Title
+	h.Agents = slices.Concat(h.Agents, definitions(init.Agents))
+	s.tell.texts = init.ForwardSubagentText != nil && *init.ForwardSubagentText
+	s.inProcess(&t.MCP, init)
+	h.HookRan = s.hookRan
+	asker := &hostAsker{call: s.conn.Call, states: s.waits, update: s.updatePermissions, warn: s.warn}
+	switch {
+	case s.opts.AskHost:
+		t.Person, t.Interactive = asker, true
+	case s.opts.AskTool != "":
+		asker.call = s.askTool(s.opts.AskTool)
+		t.Person = asker
+	}
+}
+
+// playAgent has an agent lead the conversation: its prompt, its tools, its model.
+func playAgent(h *harness.Options, t *harness.TalkOptions, init *wire.Initialize, name string) error {
+	a, ok := init.Agents[name]
+	if !ok {
+		return fmt.Errorf("there is no agent %q among those that the program brings", name)
+	}
+	init.SystemPrompt = []string{a.Prompt}
+	if a.Tools != nil && h.Tools == nil {
+		h.Tools = a.Tools
+	}
+	h.Disallowed = slices.Concat(h.Disallowed, a.DisallowedTools)
+	if t.Model == "" && a.Model != "inherit" {
+		t.Model = a.Model
+	}
+	return nil
 }
 
 // definitions are the agents that the program brings.
@@ -128,10 +159,15 @@ func (s *server) callback(ctx context.Context, id string, in hook.Input) (out ho
 		UseID string `json:"tool_use_id"`
 	}
 	_ = json.Unmarshal(raw, &about) // events without a call have none
-	if err := s.conn.Call(ctx, &wire.HookCallback{CallbackID: id, Input: raw, ToolUseID: wire.NullString(about.UseID)}, &out); err != nil {
-		return out, errors.New(plainError(err))
+	err = s.conn.Call(ctx, &wire.HookCallback{CallbackID: id, Input: raw, ToolUseID: wire.NullString(about.UseID)}, &out)
+	if err == nil {
+		return out, nil
 	}
-	return out, nil
+	if in.Detail.Event() == "PreToolUse" && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		// Who wants to look at calls and does not answer has not let this one pass.
+		return hook.Output{Decision: "block", Reason: "the program did not answer in time, so the call was not made"}, nil
+	}
+	return out, errors.New(plainError(err))
 }
 
 // hookRan tells of a hook that ran: always if it failed or has something to say,
@@ -170,36 +206,6 @@ func (s *server) waits(waiting bool) {
 		state = wire.StateRequiresAction
 	}
 	s.tell.state(state)
-}
-
-// updatePermissions applies what the program decided beside the call itself.
-func (s *server) updatePermissions(ctx context.Context, u wire.PermissionUpdate) error {
-	talk := s.opened()
-	switch u.Type {
-	case "setMode":
-		return talk.SetMode(u.Mode)
-	case "addRules", "replaceRules":
-		return s.addRules(ctx, talk, u)
-	}
-	return fmt.Errorf("the update %q is not known here", u.Type)
-}
-
-func (s *server) addRules(ctx context.Context, talk *harness.Conversation, u wire.PermissionUpdate) error {
-	list, err := rules(u, settings.Origin{Source: settings.Session})
-	if err != nil {
-		return err
-	}
-	talk.World.Engine.Grant(list...)
-	source, kept := destinations[u.Destination]
-	if !kept {
-		return nil
-	}
-	for _, r := range list {
-		if err := talk.World.Keep(ctx, source, permission.Rule{Text: r.Text, Behavior: r.Behavior}); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (s *server) newTeller() *teller {

@@ -21,6 +21,13 @@ type Options struct {
 	// AskHost lets the program decide what the rules leave open; otherwise nobody is
 	// asked, and it is denied.
 	AskHost bool
+	// AskTool is a tool of an MCP server, as mcp__server__tool, that decides in its
+	// place; "" means none.
+	AskTool string
+	// MayBypass lets the program switch all questions off later.
+	MayBypass bool
+	// Agent is the one that leads the conversation; "" means haft itself.
+	Agent string
 	// Partial tells of the pieces of answers, HookEvents of every run of a hook,
 	// States of the session's state; Replay repeats prompts.
 	Partial, HookEvents, States, Replay bool
@@ -55,7 +62,9 @@ type server struct {
 	typed   []agent.Prompt // commands, and what came after them
 	closing bool           // the program wants no more turns
 	garbled error          // what was wrong with its last line
-	code    int
+	// giveBack takes back the rules of settings that the program laid over the files'.
+	giveBack func()
+	code     int
 }
 
 // Serve serves until the program has no more to say and everything is done, and
@@ -174,7 +183,7 @@ func (s *server) note(r agent.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.code = 0
-	if r.Reason.IsError() {
+	if isError(r.Reason) {
 		s.code = 1
 	}
 	if s.closing && (r.Reason == agent.AbortedTools || r.Reason == agent.AbortedStreaming) {
