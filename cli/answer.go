@@ -21,7 +21,7 @@ func (e codeError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 // serve speaks stream-json with the program that started haft.
 func (f *converseFlags) serve(ctx context.Context, opts *headless.Options) error {
-	opts.Interrupts = interrupts(ctx)
+	opts.Interrupts, opts.Deaf = interrupts(ctx), deaf(f.Out)
 	stream := wire.Lines(wire.NewReader(f.In), wire.NewWriter(f.Out))
 	return code(ctx, headless.Serve(ctx, stream, opts))
 }

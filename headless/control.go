@@ -28,6 +28,9 @@ func (s *server) handle(ctx context.Context, r wire.Request) (any, error) {
 		s.mu.Lock()
 		s.closing = true
 		s.mu.Unlock()
+		if talk := s.opened(); talk != nil {
+			s.leaveIfIdle(talk)
+		}
 		s.wake()
 		return nil, nil
 	case *wire.GetBinaryVersion:

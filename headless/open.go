@@ -123,11 +123,15 @@ func (s *server) callbacks(events map[string][]wire.HookMatcher) []hook.Hook {
 	var hooks []hook.Hook
 	for event, matchers := range events {
 		for _, m := range matchers {
+			limit := time.Duration(m.Timeout * float64(time.Second))
+			if limit <= 0 {
+				limit = callbackTime
+			}
 			for _, id := range m.HookCallbackIDs {
 				hooks = append(hooks, hook.Hook{
 					Event: hook.Event(event), Matcher: m.Matcher, Name: "callback " + id, Block: m.OnFailure == "block",
-					Timeout: time.Duration(m.Timeout * float64(time.Second)),
-					Func:    func(ctx context.Context, in hook.Input) (hook.Output, error) { return s.callback(ctx, id, in) },
+					Timeout: limit + time.Second, // the callback itself says what its end means
+					Func:    func(ctx context.Context, in hook.Input) (hook.Output, error) { return s.callback(ctx, id, limit, in) },
 				})
 			}
 		}
@@ -135,6 +139,9 @@ func (s *server) callbacks(events map[string][]wire.HookMatcher) []hook.Hook {
 	slices.SortStableFunc(hooks, func(a, b hook.Hook) int { return compareNatural(a.Name, b.Name) })
 	return hooks
 }
+
+// callbackTime is how long a callback may take that does not say.
+const callbackTime = time.Minute
 
 // compareNatural sorts callback hook_2 before callback hook_10: in the order in
 // which the program numbered them.
@@ -150,7 +157,10 @@ func compareNatural(a, b string) int {
 	return 0
 }
 
-func (s *server) callback(ctx context.Context, id string, in hook.Input) (out hook.Output, err error) {
+// callback calls a function of the program.
+func (s *server) callback(ctx context.Context, id string, limit time.Duration, in hook.Input) (out hook.Output, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than %s", limit))
+	defer cancel()
 	raw, err := json.Marshal(in)
 	if err != nil {
 		return out, err
