@@ -73,6 +73,9 @@ pipeline of look-up, validation, hooks, permission, execution and bounded result
 	converse.define(root.Flags())
 	help := root.RunE
 	root.RunE = func(c *cobra.Command, args []string) error {
+		if converse.interactive(args) {
+			return converse.interact(c, args)
+		}
 		if !converse.print && converse.input != "stream-json" {
 			return help(c, args)
 		}
