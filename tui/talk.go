@@ -156,10 +156,10 @@ func (t talk) Resolved(path string) string {
 func (t talk) Past(ctx context.Context) []session.Entry {
 	const most = 200
 	var past []session.Entry
-	if t.Journal.Path() == "" || t.Journal.Restored().Messages == 0 {
+	if t.Journal().Path() == "" || t.Journal().Restored().Messages == 0 {
 		return nil
 	}
-	for e, err := range session.Entries(ctx, t.Journal.Path()) {
+	for e, err := range session.Entries(ctx, t.Journal().Path()) {
 		if err != nil {
 			break
 		}
