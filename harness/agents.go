@@ -52,7 +52,7 @@ func (w *World) kinds() []subagent.Kind {
 		if d.Tools != nil {
 			tools = strings.Join(d.Tools, ", ")
 		}
-		kinds = append(kinds, subagent.Kind{Name: d.Name, Description: d.Description, Tools: tools})
+		kinds = append(kinds, subagent.Kind{Name: d.Name, Description: d.Description, Tools: tools, Worktree: d.Isolation == "worktree"})
 	}
 	return kinds
 }
