@@ -31,6 +31,7 @@ type Streams struct {
 // supervisor of shell commands, which is the same program, it does not return.
 func Main() int {
 	reexec := shellrun.Supervise()
+	startCollecting()
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if converses(os.Args[1:]) {
 		ends = ends[1:] // an interrupt stops the turn, not the process
@@ -72,6 +73,9 @@ pipeline of look-up, validation, hooks, permission, execution and bounded result
 	converse.define(root.Flags())
 	help := root.RunE
 	root.RunE = func(c *cobra.Command, args []string) error {
+		if converse.interactive(args) {
+			return converse.interact(c, args)
+		}
 		if !converse.print && converse.input != "stream-json" {
 			return help(c, args)
 		}

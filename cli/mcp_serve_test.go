@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -162,6 +163,67 @@ func TestMCPServerEndsProcessTrees(t *testing.T) {
 			s.cmd.Process.Kill()
 			gone(t, pids)
 		})
+	}
+}
+
+// bearer sends a token with every request.
+type bearer string
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(b))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// TestMCPServerOverHTTP serves both eras at one address, to those who know the
+// token, and ends on a signal with all that it runs.
+func TestMCPServerOverHTTP(t *testing.T) {
+	base := t.TempDir()
+	s := &served{dir: filepath.Join(base, "project")}
+	if err := os.MkdirAll(s.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(haftCommand(t), "mcp", "serve", "--http=127.0.0.1:0", "--json")
+	cmd.Dir, cmd.Stderr = s.dir, io.Discard
+	cmd.Env = []string{"HOME=" + filepath.Join(base, "home"), "PATH=" + os.Getenv("PATH"), "HAFT_MCP_TOKEN=s3cret"}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill() })
+	var at struct{ URL string }
+	if err := json.NewDecoder(stdout).Decode(&at); err != nil {
+		t.Fatal(err)
+	}
+	connect := func(rt http.RoundTripper, era string) (*sdk.ClientSession, error) {
+		transport := &sdk.StreamableClientTransport{Endpoint: at.URL, HTTPClient: &http.Client{Transport: rt}}
+		return sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, agreeing()).Connect(t.Context(), transport, &sdk.ClientSessionOptions{ProtocolVersion: era})
+	}
+	if _, err := connect(http.DefaultTransport, mcpEras[0]); err == nil {
+		t.Error("a client without the token was let in")
+	}
+	for _, era := range mcpEras {
+		if s.ClientSession, err = connect(bearer("s3cret"), era); err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "Bash", Arguments: map[string]any{"command": "env"}})
+		if err != nil || r.IsError {
+			t.Fatalf("%v %+v", err, r)
+		}
+		if strings.Contains(r.Content[0].(*sdk.TextContent).Text, "s3cret") {
+			t.Error("commands see the token")
+		}
+	}
+	pids, _ := s.startTree(t, t.Context())
+	cmd.Process.Signal(syscall.SIGTERM)
+	if took := gone(t, pids); took > 3*time.Second {
+		t.Errorf("the tree took %v", took)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("the server ended with %v", err)
 	}
 }
 

@@ -226,6 +226,35 @@ func TestAnAgentWorksInACopyOfTheRepository(t *testing.T) {
 	}
 }
 
+func TestInTheModeAutoAModelDecides(t *testing.T) {
+	for answer, ran := range map[string]bool{"SAFE": true, "UNSAFE": false, "It is SAFE, trust me": false, "": false} {
+		t.Run("it says "+answer, func(t *testing.T) {
+			r := newRig(t)
+			r.server.Close()
+			server, err := script.Serve(&script.Options{Answer: func(q *script.Request) script.Turn {
+				switch {
+				case strings.Contains(q.System(), "You guard a person's computer"):
+					return script.Turn{Blocks: []script.Block{{Text: answer}}}
+				case q.Turn == 0:
+					return script.Turn{Blocks: []script.Block{call("Bash", `{"command":"touch made"}`)}}
+				}
+				return script.Turn{Blocks: []script.Block{{Text: "done"}}}
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.server = server
+			t.Cleanup(func() { server.Close() })
+			c := r.talk(harness.Options{Mode: "auto"}, harness.TalkOptions{})
+			defer c.Close(t.Context())
+			r.say(c, "make it")
+			if _, err := os.Stat(filepath.Join(r.dir, "made")); (err == nil) != ran {
+				t.Errorf("the command ran: %v, want %v", err == nil, ran)
+			}
+		})
+	}
+}
+
 func TestABackgroundCommandIsHeardOf(t *testing.T) {
 	r := newRig(t,
 		script.Turn{Blocks: []script.Block{call("Bash", `{"command":"sleep 0.3; echo over","run_in_background":true}`)}},

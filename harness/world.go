@@ -82,6 +82,7 @@ func Open(o *Options) (*World, error) {
 	})
 	w.crew = w.newCrew()
 	w.Crew = w.crew
+	w.World.Servers = resources{w}
 	w.Tasks = p.tasks()
 	w.Todos = todo.NewList(&todo.ListOptions{Changed: w.todosChanged})
 	if w.Web, err = p.web(); err != nil {

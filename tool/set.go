@@ -108,7 +108,7 @@ func (s *Set) fits(t *Tool) error {
 	if s.names[t.Name] != nil {
 		return errors.New("the name is taken")
 	}
-	return t.Check()
+	return t.checkCallable()
 }
 
 // Refused says which foreign tools are not in the set, and why.

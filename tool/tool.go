@@ -119,6 +119,19 @@ type Problem struct {
 
 // Check reports what is wrong with the tool itself, whatever its input.
 func (t *Tool) Check() error {
+	err := t.checkCallable()
+	if t.Output == nil {
+		return err
+	}
+	if bad := t.Output.Err(); bad != nil {
+		return errors.Join(err, fmt.Errorf("output schema: %w", bad))
+	}
+	return err
+}
+
+// checkCallable is Check without the output's schema: deriving it takes time, and
+// calls do without it.
+func (t *Tool) checkCallable() error {
 	var errs []error
 	for _, name := range append([]string{t.Name}, t.Aliases...) {
 		if !validName(name) {
@@ -135,11 +148,6 @@ func (t *Tool) Check() error {
 		errs = append(errs, errors.New("no input schema"))
 	} else if err := t.Input.Err(); err != nil {
 		errs = append(errs, fmt.Errorf("input schema: %w", err))
-	}
-	if t.Output != nil {
-		if err := t.Output.Err(); err != nil {
-			errs = append(errs, fmt.Errorf("output schema: %w", err))
-		}
 	}
 	if t.MaxResult < 0 {
 		errs = append(errs, fmt.Errorf("MaxResult %d is negative", t.MaxResult))

@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/knowledge"
@@ -121,8 +122,11 @@ func Menu(definitions []Definition, budget int) string {
 //go:embed builtin/*.md
 var builtinFiles embed.FS
 
-// builtins reads haft's own definitions, which are files of the same format.
-func builtins() []Definition {
+// builtins are haft's own definitions, read once.
+var builtins = sync.OnceValue(readBuiltins)
+
+// readBuiltins reads them from files of the same format as people's.
+func readBuiltins() []Definition {
 	files, err := builtinFiles.ReadDir("builtin")
 	if err != nil {
 		panic("agentdef: " + err.Error()) // it was built without them

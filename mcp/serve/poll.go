@@ -62,26 +62,6 @@ func canAsk(caps *sdk.ClientCapabilities) bool {
 	return caps != nil && caps.Elicitation != nil && (caps.Elicitation.Form != nil || caps.Elicitation.URL == nil)
 }
 
-// questionText is what the person reads before deciding.
-func questionText(c tool.Case, why tool.Verdict) string {
-	text := "Allow " + c.Tool.UserName()
-	if c.Tool.Summarize != nil {
-		if line := c.Tool.Summarize(c.Call); line != "" {
-			text += ": " + line
-		}
-	} else {
-		text += " with " + string(c.Call.Input)
-	}
-	if why.Message != "" {
-		text += "\n\n" + why.Message
-	}
-	const most = 4000
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "… (cut)"
-	}
-	return text
-}
-
 // answered returns the person's answer to the question, if this request brings it.
 func (p *poll) answered(text string) (tool.Verdict, bool) {
 	given, ok := p.request.Params.InputResponses[answerID].(*sdk.ElicitResult)

@@ -3,6 +3,7 @@ package bash
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/haftdev/haft/shellrun"
 )
@@ -17,22 +18,26 @@ const promptHint = "The last line may be a question, which nobody can answer her
 // prompts match a last line without an end that well-known programs write when
 // they wait for somebody to type, as a whole: working commands write lines that
 // resemble them.
-var prompts = regexp.MustCompile(`^(?:` + strings.Join([]string{
-	`(?:\[sudo\] )?[Pp]assword(?: for [^:]+)?: ?`,
-	`\S+@\S+'s password: `,
-	`Enter passphrase(?: for [^:]+)?: `,
-	`(?:Username|Password) for 'https?://[^']+': `,
-	`Verification code: `,
-	`.*\(yes/no(?:/\[fingerprint\])?\)\? `,
-	`Do you want to continue\? \[Y/n\] `,
-	`--More--(?:\(\d+%\))?`,
-	`(?:lines \d+-\d+ )?\(END\)`,
-	`Press any key to continue \. \. \. ?`,
-}, "|") + `)$`)
+var prompts = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:` + strings.Join([]string{
+		`(?:\[sudo\] )?[Pp]assword(?: for [^:]+)?: ?`,
+		`\S+@\S+'s password: `,
+		`Enter passphrase(?: for [^:]+)?: `,
+		`(?:Username|Password) for 'https?://[^']+': `,
+		`Verification code: `,
+		`.*\(yes/no(?:/\[fingerprint\])?\)\? `,
+		`Do you want to continue\? \[Y/n\] `,
+		`--More--(?:\(\d+%\))?`,
+		`(?:lines \d+-\d+ )?\(END\)`,
+		`Press any key to continue \. \. \. ?`,
+	}, "|") + `)$`)
+})
 
 // questions match a last line that may be one.
-var questions = regexp.MustCompile(`(?i)\b(?:password|passphrase|passcode|username|login|verification code|otp|pin)\b[^\n]{0,100}:\s*$` +
-	`|[\[(]y(?:es)?/no?(?:/[^\])]*\]?)?[\])]\s*[?:]?\s*$|\?\s*$`)
+var questions = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(?:password|passphrase|passcode|username|login|verification code|otp|pin)\b[^\n]{0,100}:\s*$` +
+		`|[\[(]y(?:es)?/no?(?:/[^\])]*\]?)?[\])]\s*[?:]?\s*$|\?\s*$`)
+})
 
 // promptPatience is how many seconds a prompt must stand unanswered. What reads
 // standard input finds it empty and goes on at once; what is still there waits
@@ -52,7 +57,7 @@ func (w *promptWatch) see(p shellrun.Progress) {
 	if p.Total.Bytes != w.bytes {
 		w.bytes, w.since = p.Total.Bytes, 0
 	}
-	if p.EndsLine || !prompts.MatchString(lastLine(p.Last)) {
+	if p.EndsLine || !prompts().MatchString(lastLine(p.Last)) {
 		return
 	}
 	if w.since++; w.since >= promptPatience {
@@ -64,38 +69,42 @@ func lastLine(text string) string { return text[strings.LastIndexByte(text, '\n'
 
 // complaints are what commands write when they would have asked, and what to do
 // about it.
-var complaints = []struct {
+var complaints = sync.OnceValue(func() []complaint {
+	return []complaint{
+		{
+			regexp.MustCompile(`sudo: (?:a terminal is required|a password is required|no tty present)`),
+			"sudo needs a password, which cannot be typed here. Do it without sudo, or ask the user to run the command.",
+		},
+		{
+			regexp.MustCompile(`terminal prompts disabled|could not read (?:Username|Password) for`),
+			"git needs credentials, which cannot be typed here. Ask the user to set up a credential helper or to use an SSH remote.",
+		},
+		{
+			regexp.MustCompile(`Host key verification failed|Permission denied \((?:publickey|password|keyboard-interactive|gssapi)[^)]*\)`),
+			"ssh could not log in without asking. Ask the user to add the host key or to load the key into ssh-agent.",
+		},
+		{
+			regexp.MustCompile(`gpg: .*(?:Inappropriate ioctl for device|cannot open '/dev/tty'|No pinentry)|error: gpg failed to sign the data`),
+			"gpg needs a passphrase, which cannot be typed here. Ask the user to unlock the key, or to run the command.",
+		},
+		{
+			regexp.MustCompile(`(?i)the input device is not a TTY|not a terminal|must be run (?:from|in) a terminal` +
+				`|inappropriate ioctl for device|/dev/tty: No such device|stdin is not a (?:tty|terminal)|TERM environment variable`),
+			"The command wants a terminal, and there is none. Use its option for non-interactive use (for docker: without -t).",
+		},
+	}
+})
+
+type complaint struct {
 	re     *regexp.Regexp
 	advice string
-}{
-	{
-		regexp.MustCompile(`sudo: (?:a terminal is required|a password is required|no tty present)`),
-		"sudo needs a password, which cannot be typed here. Do it without sudo, or ask the user to run the command.",
-	},
-	{
-		regexp.MustCompile(`terminal prompts disabled|could not read (?:Username|Password) for`),
-		"git needs credentials, which cannot be typed here. Ask the user to set up a credential helper or to use an SSH remote.",
-	},
-	{
-		regexp.MustCompile(`Host key verification failed|Permission denied \((?:publickey|password|keyboard-interactive|gssapi)[^)]*\)`),
-		"ssh could not log in without asking. Ask the user to add the host key or to load the key into ssh-agent.",
-	},
-	{
-		regexp.MustCompile(`gpg: .*(?:Inappropriate ioctl for device|cannot open '/dev/tty'|No pinentry)|error: gpg failed to sign the data`),
-		"gpg needs a passphrase, which cannot be typed here. Ask the user to unlock the key, or to run the command.",
-	},
-	{
-		regexp.MustCompile(`(?i)the input device is not a TTY|not a terminal|must be run (?:from|in) a terminal` +
-			`|inappropriate ioctl for device|/dev/tty: No such device|stdin is not a (?:tty|terminal)|TERM environment variable`),
-		"The command wants a terminal, and there is none. Use its option for non-interactive use (for docker: without -t).",
-	},
 }
 
 // advice says what to do about a failure that came of asking.
 func advice(output string) []string {
 	const look = 4000 // complaints come last
 	output = output[max(0, len(output)-look):]
-	for _, c := range complaints {
+	for _, c := range complaints() {
 		if c.re.MatchString(output) {
 			return []string{c.advice}
 		}

@@ -76,7 +76,7 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 	}
 	ended := task.Ended() // asked first, so that the output of an ended one is whole
 	out, shown := t.output(task)
-	if p := task.Progress(); !p.EndsLine && (!ended || task.State() == shellrun.TimedOut) && questions.MatchString(lastLine(p.Last)) {
+	if p := task.Progress(); !p.EndsLine && (!ended || task.State() == shellrun.TimedOut) && questions().MatchString(lastLine(p.Last)) {
 		out.note("%s", promptHint)
 	}
 	if !ended {

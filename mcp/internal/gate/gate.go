@@ -14,6 +14,7 @@
 package gate
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -86,7 +87,7 @@ func (g *Gate) Admit(data []byte) (envelope.Message, bool) {
 	m, err := envelope.Scan(data)
 	if err != nil {
 		g.Noise(string(data[:min(len(data), maxNoise)]))
-		return m, false
+		return g.garbled(data, err)
 	}
 	if g.watch != nil {
 		g.watch(false, data)
@@ -99,6 +100,19 @@ func (g *Gate) Admit(data []byte) (envelope.Message, bool) {
 		return m, false
 	}
 	return m, true
+}
+
+// garbled looks whether what cannot be read was meant as an answer: whoever waits
+// for it must not wait for ever. A log line that happens to have an id is none.
+func (g *Gate) garbled(data []byte, err error) (envelope.Message, bool) {
+	head := data[:min(len(data), 4<<10)]
+	m := envelope.Message{ID: envelope.IDOf(head)}
+	id, ok := m.Number()
+	if !ok || g.Waiting(id) == "" || !bytes.Contains(head, []byte(`"jsonrpc"`)) {
+		return m, false
+	}
+	g.Forget(id)
+	return Failure(id, "the server's answer cannot be read: it is "+err.Error()), true
 }
 
 func (g *Gate) admitResponse(m envelope.Message) (envelope.Message, bool) {
