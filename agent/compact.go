@@ -51,6 +51,7 @@ func (t *turn) compact(trigger, instructions string) error {
 	a.ledger.patience = done.Tokens + a.window(a.set.model)/20 // not again for what it had to keep
 	a.mu.Unlock()
 	a.out.put(Added{UUID: done.UUID, Kind: Summarized, Message: messages[0], Agent: a.opts.Agent})
+	a.fire(t.asking, hook.PostCompact{Trigger: trigger, Summary: text(messages[0].Content)})
 	return nil
 }
 

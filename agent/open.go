@@ -34,13 +34,16 @@ func (t *turn) open() Reason {
 	return ""
 }
 
-// greet tells the hooks, once, that the session starts, and returns their notes.
-// Of a sub-agent whoever starts it tells.
+// greet tells the hooks, once, that the session or the sub-agent starts, and
+// returns their notes.
 func (t *turn) greet() []string {
-	if t.a.started || t.a.opts.Agent != "" {
+	if t.a.started {
 		return nil
 	}
 	t.a.started = true
+	if t.a.opts.Agent != "" {
+		return t.a.fire(t.asking, hook.SubagentStart{AgentID: t.a.opts.Agent, AgentType: t.a.opts.AgentType}).Notes
+	}
 	return t.a.fire(t.asking, hook.SessionStart{Source: t.a.source, Model: t.a.settings().model}).Notes
 }
 

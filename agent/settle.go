@@ -83,7 +83,37 @@ func (t *turn) collect(ans *answer) (calls int, end Reason) {
 	if err := errors.Join(errs...); err != nil {
 		return len(outcomes), t.fail(JournalFailure, err)
 	}
+	if end == "" && t.asking.Err() == nil {
+		end = t.showBatch(outcomes)
+	}
 	return len(outcomes), end
+}
+
+// showBatch shows the hooks all calls of an answer together.
+func (t *turn) showBatch(outcomes []*sched.Outcome) Reason {
+	if t.a.opts.Hooks == nil {
+		return ""
+	}
+	var batch hook.PostToolBatch
+	for _, out := range outcomes {
+		input := out.Input
+		if !json.Valid(input) {
+			input = json.RawMessage("null")
+		}
+		batch.ToolCalls = append(batch.ToolCalls, hook.BatchCall{ToolName: out.Tool, ToolInput: input, ToolUseID: out.UseID, ToolResponse: out.Result.Text()})
+	}
+	said := t.a.fire(t.asking, batch)
+	notes := said.Notes
+	if said.Blocked() {
+		notes = append(notes, "PostToolBatch hook blocking error: "+cmp.Or(said.Reason, "no reason given"))
+	}
+	if err := t.remind(notes...); err != nil {
+		return t.fail(JournalFailure, err)
+	}
+	if said.Stop {
+		return t.fail(StoppedByHook, errors.New(cmp.Or(said.StopReason, "a hook ended the turn")))
+	}
+	return ""
 }
 
 // beside takes in what a call brought along with its result.
@@ -122,6 +152,8 @@ func (t *turn) consequence(out *sched.Outcome) Reason {
 		return ""
 	case out.Stop != "":
 		return t.fail(StoppedLoop, errors.New(out.Stop))
+	case out.Result.Change != nil && out.Result.Change.Stop != "":
+		return t.fail(StoppedByHook, errors.New(out.Result.Change.Stop))
 	case out.Tool == structuredName && t.a.opts.Structured != nil:
 		return t.structured(out)
 	}
@@ -174,7 +206,7 @@ func (t *turn) conclude(ans *answer, said bool) Reason {
 		return t.nudge("Your answer was empty. If there is more to do, go on. If not, tell the user in a sentence what you did or found.")
 	case t.a.opts.Structured != nil && n.reminded < structuredReminders:
 		n.reminded++
-		return t.nudge(structuredReminder)
+		return t.instruct(structuredReminder)
 	}
 	return t.mayEnd(words)
 }
@@ -182,6 +214,14 @@ func (t *turn) conclude(ans *answer, said bool) Reason {
 // nudge tells the model something that it should act on.
 func (t *turn) nudge(s string) Reason {
 	if err := t.remind(s); err != nil {
+		return t.fail(JournalFailure, err)
+	}
+	return ""
+}
+
+// instruct tells the model something as nudge does, and front ends that it did.
+func (t *turn) instruct(s string) Reason {
+	if err := t.add(Instructed, "", model.TextOf(s)); err != nil {
 		return t.fail(JournalFailure, err)
 	}
 	return ""

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/haftdev/haft/headless"
 	"github.com/haftdev/haft/plain"
@@ -20,7 +21,7 @@ func (e codeError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 // serve speaks stream-json with the program that started haft.
 func (f *converseFlags) serve(ctx context.Context, opts *headless.Options) error {
-	opts.Interrupts = interrupts(ctx)
+	opts.Interrupts, opts.Deaf = interrupts(ctx), deaf(f.Out)
 	stream := wire.Lines(wire.NewReader(f.In), wire.NewWriter(f.Out))
 	return code(ctx, headless.Serve(ctx, stream, opts))
 }
@@ -44,10 +45,13 @@ func (f *converseFlags) answer(ctx context.Context, opts *headless.Options, prom
 	return code(ctx, headless.Serve(ctx, sink, opts))
 }
 
-// interrupts brings the first Ctrl-C, which stops the turn and not the process.
+// interrupts brings the first Ctrl-C, which stops the turn and not the process; a
+// second one kills. A request to terminate that comes again does not: what was
+// started is being ended already, and that takes no longer than a moment.
 func interrupts(ctx context.Context) <-chan struct{} {
 	got, tell := make(chan os.Signal, 1), make(chan struct{}, 1)
 	signal.Notify(got, os.Interrupt)
+	signal.Notify(make(chan os.Signal), syscall.SIGTERM)
 	go func() {
 		defer signal.Stop(got)
 		select {

@@ -19,6 +19,11 @@ func forProgram(args []string) bool {
 	return false
 }
 
+// converses reports whether a conversation is to be led without a screen.
+func converses(args []string) bool {
+	return forProgram(args) || slices.Contains(args, "-p") || slices.Contains(args, "--print")
+}
+
 // known keeps the arguments that haft understands. A program may be newer than
 // this haft: a flag that is not known is told of and left out, with its value.
 func known(args []string, flags *pflag.FlagSet, warnings io.Writer) []string {

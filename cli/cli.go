@@ -32,7 +32,11 @@ type Streams struct {
 func Main() int {
 	reexec := shellrun.Supervise()
 	startCollecting()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if converses(os.Args[1:]) {
+		ends = ends[1:] // an interrupt stops the turn, not the process
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal kills, as people expect
 	return run(ctx, os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, reexec)
@@ -69,6 +73,9 @@ pipeline of look-up, validation, hooks, permission, execution and bounded result
 	converse.define(root.Flags())
 	help := root.RunE
 	root.RunE = func(c *cobra.Command, args []string) error {
+		if converse.interactive(args) {
+			return converse.interact(c, args)
+		}
 		if !converse.print && converse.input != "stream-json" {
 			return help(c, args)
 		}

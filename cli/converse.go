@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/harness"
 	"github.com/haftdev/haft/headless"
+	"github.com/haftdev/haft/mcp/config"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/shellrun"
@@ -67,6 +69,9 @@ type converseFlags struct {
 	effort         string
 	betas          []string
 	debug          bool
+	servers        []string
+	strict         bool
+	agent          string
 }
 
 func (f *converseFlags) define(fs *pflag.FlagSet) {
@@ -113,6 +118,9 @@ func (f *converseFlags) define(fs *pflag.FlagSet) {
 	fs.IntVar(&f.thinkingTokens, "max-thinking-tokens", 0, "how many tokens thinking may take")
 	fs.StringVar(&f.effort, "effort", "", "low, medium, high…")
 	fs.StringSliceVar(&f.betas, "betas", nil, "features of the API that are not on by default")
+	fs.StringArrayVar(&f.servers, "mcp-config", nil, "MCP servers to add: a JSON object, or a file")
+	fs.BoolVar(&f.strict, "strict-mcp-config", false, "only the MCP servers of --mcp-config")
+	fs.StringVar(&f.agent, "agent", "", "with stream-json: the agent that leads the conversation")
 	fs.BoolVar(&f.debug, "debug", false, "say more on standard error")
 	for _, hidden := range []string{"allowed-tools", "disallowed-tools", "allow-dangerously-skip-permissions", "permission-prompts", "debug"} {
 		_ = fs.MarkHidden(hidden)
@@ -151,6 +159,11 @@ func (f *converseFlags) options(fs *pflag.FlagSet) (*headless.Options, error) {
 	if f.bypass {
 		o.Harness.Mode = "bypassPermissions"
 	}
+	o.MayBypass = f.mayBypass || o.Harness.Mode == "bypassPermissions"
+	o.Agent = f.agent
+	if strings.HasPrefix(f.promptTool, "mcp__") && f.prompts != "none" {
+		o.AskTool = f.promptTool
+	}
 	if fs.Changed("tools") && strings.Join(f.tools, "") != "default" {
 		o.Harness.Tools = append([]string{}, splitRules(f.tools)...)
 	}
@@ -159,12 +172,23 @@ func (f *converseFlags) options(fs *pflag.FlagSet) (*headless.Options, error) {
 		if o.Harness.Sources, err = parseSources(f.sources); err != nil {
 			return nil, usageError{err}
 		}
+		// A program that names the project's settings has decided to have what people
+		// have written there for models.
+		o.Harness.Vouched = f.input == "stream-json" && slices.Contains(o.Harness.Sources, settings.Project)
 	}
 	o.Talk = harness.TalkOptions{
 		Model: f.model, Fallback: f.fallback, AppendSystem: f.appendSystem,
 		Limits:   agent.Limits{Turns: f.maxTurns, BudgetUSD: f.maxBudget, Time: f.maxTime},
 		Thinking: f.thinkingOptions(), Effort: f.effort, Betas: f.betas,
 		Resume: f.resume, ResumeAt: f.resumeAt, Continue: f.goOn, Fork: f.fork, ID: f.sessionID, Forget: f.forget, Version: version(),
+	}
+	o.Talk.MCP.Strict = f.strict
+	for _, text := range f.servers {
+		entries, err := serverEntries(text)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		o.Talk.MCP.Entries = append(o.Talk.MCP.Entries, entries...)
 	}
 	if fs.Changed("system-prompt") {
 		o.Talk.System = []string{f.system}
@@ -173,6 +197,23 @@ func (f *converseFlags) options(fs *pflag.FlagSet) (*headless.Options, error) {
 		o.Talk.Schema = json.RawMessage(f.schema)
 	}
 	return o, nil
+}
+
+// serverEntries reads a value of --mcp-config.
+func serverEntries(text string) ([]config.Entry, error) {
+	data, origin := []byte(text), "the command line"
+	if !strings.HasPrefix(strings.TrimSpace(text), "{") {
+		raw, err := os.ReadFile(text)
+		if err != nil {
+			return nil, fmt.Errorf("--mcp-config: %w", err)
+		}
+		data, origin = raw, text
+	}
+	entries, err := config.File(data, "dynamic", origin)
+	if err != nil {
+		return nil, fmt.Errorf("--mcp-config: %w", err)
+	}
+	return entries, nil
 }
 
 // check finds what is wrong with the flags alone.

@@ -1,9 +1,12 @@
+//go:build unix
+
 package cli_test
 
 import (
 	"context"
 	"encoding/json"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,11 +31,12 @@ type served struct {
 	dir   string
 }
 
-func buildHaft(t *testing.T) string {
+// haftCommand is the command as scripts run it: this program, by its other name.
+func haftCommand(t *testing.T) string {
 	t.Helper()
-	haft := filepath.Join(t.TempDir(), "haft")
-	if out, err := exec.Command("go", "build", "-o", haft, "../cmd/haft").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	haft, err := exec.LookPath("haft")
+	if err != nil {
+		t.Fatal(err)
 	}
 	return haft
 }
@@ -132,7 +136,7 @@ func gone(t *testing.T, pids []int) time.Duration {
 }
 
 func TestMCPServerEndsProcessTrees(t *testing.T) {
-	haft := buildHaft(t)
+	haft := haftCommand(t)
 	for _, era := range mcpEras {
 		t.Run("when the call is cancelled, "+era, func(t *testing.T) {
 			s := serveMCP(t, haft, `{}`, era, agreeing())
@@ -162,8 +166,69 @@ func TestMCPServerEndsProcessTrees(t *testing.T) {
 	}
 }
 
+// bearer sends a token with every request.
+type bearer string
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(b))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// TestMCPServerOverHTTP serves both eras at one address, to those who know the
+// token, and ends on a signal with all that it runs.
+func TestMCPServerOverHTTP(t *testing.T) {
+	base := t.TempDir()
+	s := &served{dir: filepath.Join(base, "project")}
+	if err := os.MkdirAll(s.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(haftCommand(t), "mcp", "serve", "--http=127.0.0.1:0", "--json")
+	cmd.Dir, cmd.Stderr = s.dir, io.Discard
+	cmd.Env = []string{"HOME=" + filepath.Join(base, "home"), "PATH=" + os.Getenv("PATH"), "HAFT_MCP_TOKEN=s3cret"}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill() })
+	var at struct{ URL string }
+	if err := json.NewDecoder(stdout).Decode(&at); err != nil {
+		t.Fatal(err)
+	}
+	connect := func(rt http.RoundTripper, era string) (*sdk.ClientSession, error) {
+		transport := &sdk.StreamableClientTransport{Endpoint: at.URL, HTTPClient: &http.Client{Transport: rt}}
+		return sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, agreeing()).Connect(t.Context(), transport, &sdk.ClientSessionOptions{ProtocolVersion: era})
+	}
+	if _, err := connect(http.DefaultTransport, mcpEras[0]); err == nil {
+		t.Error("a client without the token was let in")
+	}
+	for _, era := range mcpEras {
+		if s.ClientSession, err = connect(bearer("s3cret"), era); err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "Bash", Arguments: map[string]any{"command": "env"}})
+		if err != nil || r.IsError {
+			t.Fatalf("%v %+v", err, r)
+		}
+		if strings.Contains(r.Content[0].(*sdk.TextContent).Text, "s3cret") {
+			t.Error("commands see the token")
+		}
+	}
+	pids, _ := s.startTree(t, t.Context())
+	cmd.Process.Signal(syscall.SIGTERM)
+	if took := gone(t, pids); took > 3*time.Second {
+		t.Errorf("the tree took %v", took)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("the server ended with %v", err)
+	}
+}
+
 func TestMCPServerOffersEveryToolWhole(t *testing.T) {
-	s := serveMCP(t, buildHaft(t), `{}`, mcpEras[1], nil)
+	s := serveMCP(t, haftCommand(t), `{}`, mcpEras[1], nil)
 	list, err := s.ListTools(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -193,7 +258,7 @@ func TestMCPServerOffersEveryToolWhole(t *testing.T) {
 }
 
 func TestMCPServerStructuredContentFitsItsSchema(t *testing.T) {
-	s := serveMCP(t, buildHaft(t), `{"permissions":{"defaultMode":"acceptEdits"}}`, mcpEras[1], nil)
+	s := serveMCP(t, haftCommand(t), `{"permissions":{"defaultMode":"acceptEdits"}}`, mcpEras[1], nil)
 	list, err := s.ListTools(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -236,7 +301,7 @@ func TestMCPServerStructuredContentFitsItsSchema(t *testing.T) {
 }
 
 func TestMCPServerAsksByTheSameRules(t *testing.T) {
-	haft := buildHaft(t)
+	haft := haftCommand(t)
 	for _, era := range mcpEras {
 		t.Run(era, func(t *testing.T) {
 			asked := ""
@@ -284,7 +349,7 @@ func TestMCPServerAsksByTheSameRules(t *testing.T) {
 
 func TestMCPServerReportsBashProgress(t *testing.T) {
 	reports := make(chan string, 10)
-	s := serveMCP(t, buildHaft(t), `{"permissions":{"allow":["Bash"]}}`, mcpEras[0], &sdk.ClientOptions{
+	s := serveMCP(t, haftCommand(t), `{"permissions":{"allow":["Bash"]}}`, mcpEras[0], &sdk.ClientOptions{
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { reports <- r.Params.Message },
 	})
 	params := &sdk.CallToolParams{Name: "Bash", Arguments: map[string]any{"command": "echo building; sleep 1.5"}}

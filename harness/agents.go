@@ -18,6 +18,7 @@ import (
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/subagent"
+	"github.com/haftdev/haft/workspace/worktree"
 )
 
 // newCrew returns the crew of the world, which can work once there is a
@@ -61,13 +62,10 @@ const general = "general-purpose"
 
 // hire makes the agent of a job: a conversation of its own, with no more rights
 // than this one has.
-func (w *World) hire(_ context.Context, s crew.Spec) (*crew.Made, error) {
+func (w *World) hire(ctx context.Context, s crew.Spec) (*crew.Made, error) {
 	c := w.conversation.Load()
 	if c == nil {
 		return nil, fmt.Errorf("agents work in conversations, and there is none")
-	}
-	if s.Worktree {
-		return nil, fmt.Errorf("this session cannot give an agent a copy of the repository; leave isolation out")
 	}
 	name := s.Kind
 	if name == "" {
@@ -77,17 +75,51 @@ func (w *World) hire(_ context.Context, s crew.Spec) (*crew.Made, error) {
 	if err != nil {
 		return nil, err
 	}
+	leave := func() (string, string) { return "", "" }
+	if s.Worktree || d.Isolation == "worktree" {
+		if leave, err = w.isolate(ctx, s.ID); err != nil {
+			return nil, err
+		}
+	}
 	tools := w.toolsFor(c, d, s.Depth)
 	opts := c.child(d, s, tools)
 	a, err := agent.New(opts)
 	if err != nil {
 		return nil, err
 	}
-	made := &crew.Made{Agent: a, Kind: d.Name, Model: opts.ModelName, Close: func() { w.Shell.EndAgent(s.ID) }}
+	made := &crew.Made{Agent: a, Kind: d.Name, Model: opts.ModelName, Close: func() (string, string) {
+		w.Shell.EndAgent(s.ID)
+		return leave()
+	}}
 	if dir := c.Journal().Dir(); dir != "" {
 		made.Output = filepath.Join(dir, "subagents", "agent-"+s.ID+".jsonl")
 	}
 	return made, nil
+}
+
+// isolate lets an agent work in a copy of the repository. Leaving it removes the
+// copy, unless there is work in it, and says where that is.
+func (w *World) isolate(ctx context.Context, id string) (leave func() (path, branch string), err error) {
+	repo, err := worktree.Open(ctx, w.Project.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("give the agent a copy of the repository: %w", err)
+	}
+	tree, err := repo.Add(ctx, "agent-"+id)
+	if err != nil {
+		return nil, fmt.Errorf("give the agent a copy of the repository: %w", err)
+	}
+	if err := w.Shell.Move(id, tree.Path); err != nil {
+		return nil, err
+	}
+	return func() (string, string) {
+		if loss, err := tree.Loss(context.Background()); err != nil || !loss.Empty() {
+			return tree.Path, tree.Branch
+		}
+		if _, err := tree.Remove(context.Background(), nil); err != nil {
+			return tree.Path, tree.Branch
+		}
+		return "", ""
+	}, nil
 }
 
 // notForChildren are tools that only the main conversation has: they speak with

@@ -38,6 +38,10 @@ type Options struct {
 	Bare bool
 	// Plugins are folders of plugins besides those that are found.
 	Plugins []string
+	// Vouched says that whoever drives the session has asked for the project's
+	// skills, commands and agents: they count without having been trusted. What its
+	// settings hold still does not.
+	Vouched bool
 	// Agents are definitions that go before those of files.
 	Agents []agentdef.Definition
 	// Hooks run besides those of the settings.

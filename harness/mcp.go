@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/agent"
+	commands "github.com/haftdev/haft/knowledge/command"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/mcp/config"
 	"github.com/haftdev/haft/shellrun"
@@ -51,10 +53,11 @@ type servers struct {
 	dynamic   []mcp.Server // that a program has set
 }
 
-// openServers starts the servers of the conversation, and returns at once.
-func (c *Conversation) openServers(o *TalkOptions) error {
+// findServers finds out which servers the conversation has.
+func (c *Conversation) findServers(o *TalkOptions) error {
 	c.servers = &servers{opts: o.MCP, version: o.Version}
 	s := c.servers
+	c.World.Library.Prompts = s.prompts
 	if !s.opts.Strict {
 		known, err := c.World.Project.Servers()
 		if err != nil {
@@ -73,7 +76,15 @@ func (c *Conversation) openServers(o *TalkOptions) error {
 	for name, manifest := range s.opts.InProcess {
 		s.dynamic = append(s.dynamic, mcp.Server{Name: name, Scope: "sdk", Type: "sdk", Manifest: manifest})
 	}
-	if len(s.fixed)+len(s.dynamic) == 0 {
+	return nil
+}
+
+func (s *servers) any() bool { return len(s.fixed)+len(s.dynamic) > 0 }
+
+// startServers starts the servers of the conversation, and returns at once.
+func (c *Conversation) startServers() error {
+	s := c.servers
+	if !s.any() {
 		return nil
 	}
 	host, err := c.MCP()
@@ -101,13 +112,9 @@ func (c *Conversation) MCP() (*mcp.Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	var runner shellrun.Runner
-	s.processes = shellrun.NewHost(&shellrun.Options{Reexec: c.World.opts.Reexec, Wrap: func(r shellrun.Runner) shellrun.Runner {
-		runner = r
-		return r
-	}})
+	s.processes = shellrun.NewHost(&shellrun.Options{Reexec: c.World.opts.Reexec}) // apart from that of commands, which come and go
 	opts := &mcp.Options{
-		Version: s.version, Runner: runner, Dir: c.World.Project.Dir, Auth: auth, Approve: s.approve, Roots: c.World.Guard.Roots(),
+		Version: s.version, Runner: s.processes.Runner(), Dir: c.World.Project.Dir, Auth: auth, Approve: s.approve, Roots: c.World.Guard.Roots(),
 		Send: s.opts.Send, Elicit: s.opts.Elicit, OnChange: c.serversChanged,
 	}
 	if cache, err := os.UserCacheDir(); err == nil {
@@ -144,8 +151,10 @@ func (c *Conversation) pool(now *tool.Set) *tool.Set {
 		return now
 	}
 	foreign := host.Tools()
-	if len(host.Status()) > 0 {
-		foreign = append(foreign, mcpresource.New(host)...)
+	if session := *now.Session(); !session.Flags[mcpresource.Flag] { // a program has just set the first server
+		session.Flags = maps.Clone(session.Flags)
+		session.Flags[mcpresource.Flag] = true
+		return c.World.assemble(&session, foreign)
 	}
 	offered := make(map[string]bool, len(foreign))
 	for _, t := range foreign {
@@ -166,6 +175,36 @@ func (c *Conversation) pool(now *tool.Set) *tool.Set {
 		return now
 	}
 	return now.Append(late...)
+}
+
+// resources are those of the conversation's servers, whichever these are when
+// somebody asks.
+type resources struct{ *World }
+
+func (r resources) host() (*mcp.Host, error) {
+	c := r.conversation.Load()
+	if c == nil {
+		return nil, errors.New("MCP servers belong to conversations, and there is none")
+	}
+	return c.MCP()
+}
+
+// Resources lists the resources of a server, or of all.
+func (r resources) Resources(ctx context.Context, server string) ([]mcp.Resource, error) {
+	h, err := r.host()
+	if err != nil {
+		return nil, err
+	}
+	return h.Resources(ctx, server)
+}
+
+// ReadResource reads one.
+func (r resources) ReadResource(ctx context.Context, server, uri string) ([]mcp.Contents, error) {
+	h, err := r.host()
+	if err != nil {
+		return nil, err
+	}
+	return h.ReadResource(ctx, server, uri)
 }
 
 // awaitServers gives servers that are on their way the time to be there.
@@ -225,6 +264,17 @@ func (c *Conversation) HasServer(name string) error {
 		return nil
 	}
 	return fmt.Errorf("there is no MCP server %q", name)
+}
+
+// prompts are those of the servers, as commands.
+func (s *servers) prompts() []commands.Prompt {
+	s.mu.Lock()
+	host := s.host
+	s.mu.Unlock()
+	if host == nil {
+		return nil
+	}
+	return Prompts(host)()
 }
 
 // close ends the servers with everything they have started.

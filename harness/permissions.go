@@ -33,6 +33,15 @@ func (p permissions) Allow(rules []string) (func(), error) {
 	return p.Lend(lent...), nil
 }
 
+// Forget takes a rule out of the settings of a source.
+func (p *Project) Forget(ctx context.Context, source settings.Source, r permission.Rule) error {
+	target, err := p.Target(source)
+	if err != nil {
+		return err
+	}
+	return settings.RemoveRule(ctx, target, r.Behavior, r.Text)
+}
+
 // Keep writes a rule into the settings of a source. Who chose it trusts it.
 func (p *Project) Keep(ctx context.Context, source settings.Source, r permission.Rule) error {
 	if err := r.Check(); err != nil {

@@ -1,10 +1,10 @@
 package harness
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"strings"
 
@@ -21,7 +21,10 @@ const maxSmallAnswer = 4096 // tokens
 // that the conversation's own model reads the pages themselves.
 func (c *Conversation) readsPages(client model.Model) func(context.Context, webfetch.Question) (string, error) {
 	set, _ := c.World.Counts.Text("webFetch", "model")
-	name := cmp.Or(set.Text, os.Getenv("ANTHROPIC_SMALL_FAST_MODEL"))
+	name := set.Text
+	if name == "" && os.Getenv("ANTHROPIC_SMALL_FAST_MODEL") != "" {
+		name = c.small // if the provider is the one that the variable is about
+	}
 	if name == "" {
 		return nil
 	}
@@ -34,7 +37,7 @@ func (c *Conversation) readsPages(client model.Model) func(context.Context, webf
 		}
 		text, usage, err := whole(client.Stream(ctx, &model.Request{
 			Model: name, System: []model.System{{Text: smallSystem}}, Messages: history, MaxTokens: maxSmallAnswer,
-		}))
+		}), nil)
 		c.Spend(name, usage)
 		if err == nil && strings.TrimSpace(text) == "" {
 			err = errors.New("the answer is empty")
@@ -43,8 +46,9 @@ func (c *Conversation) readsPages(client model.Model) func(context.Context, webf
 	}
 }
 
-// whole reads an answer to its end and returns its text and what it cost.
-func whole(answer func(yield func(model.Event, error) bool)) (text string, cost model.Usage, err error) {
+// whole reads an answer to its end and returns its text and what it cost. Each block
+// is shown as it comes; nil shows none.
+func whole(answer iter.Seq2[model.Event, error], show func(model.Block)) (text string, cost model.Usage, err error) {
 	var b strings.Builder
 	for ev, err := range answer {
 		if err != nil {
@@ -56,6 +60,9 @@ func whole(answer func(yield func(model.Event, error) bool)) (text string, cost 
 		case model.BlockStop:
 			if ev.Block.Type == model.Text {
 				b.WriteString(ev.Block.Text)
+			}
+			if show != nil {
+				show(ev.Block)
 			}
 		case model.Stop:
 			cost = ev.Usage

@@ -18,6 +18,7 @@ import (
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/bash"
+	"github.com/haftdev/haft/tool/mcpresource"
 	"github.com/haftdev/haft/tool/task"
 	"github.com/haftdev/haft/tool/todo"
 )
@@ -89,6 +90,9 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 	if err := c.connect(&opts); err != nil {
 		return nil, err
 	}
+	if w.SearchWeb == nil && c.Provider == "anthropic" && searchesItself() {
+		w.SearchWeb = providerSearch(opts.Client, opts.Model, func(name string, u model.Usage) { c.Spend(name, u) })
+	}
 	journal, err := w.openSession(ctx, &opts)
 	if err != nil {
 		return nil, err
@@ -99,6 +103,9 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 	}
 	w.Todos = todo.NewList(&todo.ListOptions{Changed: w.todosChanged, Items: map[string][]todo.Item{"": state[[]todo.Item](journal.Restored(), stateTodos)}})
 	w.Answer = c.readsPages(opts.Client)
+	if err := c.findServers(&opts); err != nil {
+		return nil, errors.Join(err, journal.Close())
+	}
 	kept, keeper := w.keep(journal)
 	if c.Agent, err = c.newAgent(&opts, kept); err != nil {
 		return nil, errors.Join(err, journal.Close())
@@ -110,7 +117,7 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 			return nil, errors.Join(err, journal.Close())
 		}
 	}
-	if err := c.openServers(&opts); err != nil {
+	if err := c.startServers(); err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
 	return c, nil
@@ -143,7 +150,7 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal) (*agent.Agen
 		return nil, err
 	}
 	mode := w.Engine.Policy().Mode()
-	session := &tool.Session{Interactive: o.Interactive, Mode: string(mode), Flags: map[string]bool{bash.BackgroundFlag: true}}
+	session := &tool.Session{Interactive: o.Interactive, Mode: string(mode), Flags: map[string]bool{bash.BackgroundFlag: true, mcpresource.Flag: c.servers.any()}}
 	w.Calls = w.Nested(w.aside(o, audit))
 	tools := w.Set(session)
 	source := "startup"
@@ -154,7 +161,7 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal) (*agent.Agen
 		Model: o.Client, ModelName: o.Model, System: w.system(o, tools), Facts: w.facts(once(lostAgents(restored))).Tell, Carry: w.carry,
 		Tools: tools, Person: o.Person, Permissions: permissions{w.Engine}, Mode: string(mode), Hooks: w.Hooks,
 		Sched: sched.Options{
-			Judge: w.Engine, Hooks: w.Hooks, Askers: []sched.Asker{w.Hooks}, Recorder: audit, Output: Results(),
+			Judge: w.Engine, Hooks: w.Hooks, Askers: []sched.Asker{w.Hooks, c.classifier(o.Client)}, Recorder: audit, Output: Results(),
 		},
 		Journal: kept, History: restored.History, Revealed: state[[]string](restored, "revealed"), Source: source, Renew: c.renew(o),
 		Limits: o.Limits, Thinking: o.Thinking, Effort: o.Effort, Betas: o.Betas, Structured: o.Schema,

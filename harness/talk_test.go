@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -164,6 +166,92 @@ func TestWorkIsGivenToAnAgent(t *testing.T) {
 	transcript, err := filepath.Glob(filepath.Join(c.Journal().Dir(), "subagents", "*.jsonl"))
 	if err != nil || len(transcript) != 1 {
 		t.Errorf("transcripts %q, error %v", transcript, err)
+	}
+}
+
+func TestAnAgentWorksInACopyOfTheRepository(t *testing.T) {
+	r := newRig(t)
+	r.server.Close()
+	server, err := script.Serve(&script.Options{Scenario: &script.Scenario{
+		Turns: []script.Turn{
+			{Blocks: []script.Block{
+				call("Agent", `{"description":"Change it","prompt":"CHILD: change the note","isolation":"worktree"}`),
+				call("Agent", `{"description":"Look","prompt":"IDLE: look","isolation":"worktree"}`),
+			}},
+			{Blocks: []script.Block{{Text: "done"}}},
+		},
+		Parts: []script.Part{
+			{When: "CHILD", Turns: []script.Turn{
+				{Blocks: []script.Block{call("Bash", `{"command":"echo changed > note.txt"}`)}},
+				{Blocks: []script.Block{{Text: "changed it"}}},
+			}},
+			{When: "IDLE", Turns: []script.Turn{{Blocks: []script.Block{{Text: "looked"}}}}},
+		},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.server = server
+	t.Cleanup(func() { server.Close() })
+	note := filepath.Join(r.dir, "note.txt")
+	if err := os.WriteFile(note, []byte("hello\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=n", "-c", "user.email=e@example.com", "commit", "-qm", "first"}} {
+		git := exec.Command("git", args...)
+		git.Dir = r.dir
+		if out, err := git.CombinedOutput(); err != nil {
+			t.Fatalf("git %s: %v\n%s", args, err, out)
+		}
+	}
+	c := r.talk(harness.Options{Mode: "bypassPermissions"}, harness.TalkOptions{})
+	defer c.Close(t.Context())
+	events, _ := r.say(c, "let somebody change it elsewhere")
+	if raw, err := os.ReadFile(note); err != nil || string(raw) != "hello\n" {
+		t.Errorf("the note of the main tree is %q, error %v", raw, err)
+	}
+	var reports []string
+	for _, ev := range events {
+		if ev, ok := ev.(agent.Returned); ok && ev.Outcome.Tool == "Agent" {
+			reports = append(reports, ev.Outcome.Result.Text())
+		}
+	}
+	slices.Sort(reports)
+	if len(reports) != 2 || !strings.Contains(reports[0], "its changes are in ") || strings.Contains(reports[1], "its changes are in ") {
+		t.Errorf("reports %q", reports)
+	}
+	trees, err := os.ReadDir(filepath.Join(r.dir, ".worktrees"))
+	if err != nil || len(trees) != 1 {
+		t.Errorf("%d worktrees are left, error %v; want the one with work in it", len(trees), err)
+	}
+}
+
+func TestInTheModeAutoAModelDecides(t *testing.T) {
+	for answer, ran := range map[string]bool{"SAFE": true, "UNSAFE": false, "It is SAFE, trust me": false, "": false} {
+		t.Run("it says "+answer, func(t *testing.T) {
+			r := newRig(t)
+			r.server.Close()
+			server, err := script.Serve(&script.Options{Answer: func(q *script.Request) script.Turn {
+				switch {
+				case strings.Contains(q.System(), "You guard a person's computer"):
+					return script.Turn{Blocks: []script.Block{{Text: answer}}}
+				case q.Turn == 0:
+					return script.Turn{Blocks: []script.Block{call("Bash", `{"command":"touch made"}`)}}
+				}
+				return script.Turn{Blocks: []script.Block{{Text: "done"}}}
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.server = server
+			t.Cleanup(func() { server.Close() })
+			c := r.talk(harness.Options{Mode: "auto"}, harness.TalkOptions{})
+			defer c.Close(t.Context())
+			r.say(c, "make it")
+			if _, err := os.Stat(filepath.Join(r.dir, "made")); (err == nil) != ran {
+				t.Errorf("the command ran: %v, want %v", err == nil, ran)
+			}
+		})
 	}
 }
 

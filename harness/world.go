@@ -68,7 +68,11 @@ func Open(o *Options) (*World, error) {
 	w.Hooks = hook.New(append(hook.FromSettings(p.Counts.Hooks()), p.opts.Hooks...), &hook.Options{
 		Project: p.Dir,
 		Common: func(agent string) hook.Common {
-			return hook.Common{Cwd: w.Shell.Dir(agent), PermissionMode: string(w.Engine.Policy().Mode())}
+			common := hook.Common{Cwd: w.Shell.Dir(agent), PermissionMode: string(w.Engine.Policy().Mode())}
+			if c := w.conversation.Load(); c != nil {
+				common.SessionID, common.TranscriptPath = c.Journal().ID(), c.Journal().Path()
+			}
+			return common
 		},
 		Check:  p.stillTrusted,
 		Report: p.opts.HookRan,
@@ -78,6 +82,7 @@ func Open(o *Options) (*World, error) {
 	})
 	w.crew = w.newCrew()
 	w.Crew = w.crew
+	w.World.Servers = resources{w}
 	w.Tasks = p.tasks()
 	w.Todos = todo.NewList(&todo.ListOptions{Changed: w.todosChanged})
 	if w.Web, err = p.web(); err != nil {
@@ -141,7 +146,7 @@ func (p *Project) stillTrusted(h *hook.Hook) error {
 // environment is that of this process with what the settings add, and the names
 // of it that shell commands inherit beside the usual ones.
 func (p *Project) environment() (environ, pass []string) {
-	environ = os.Environ()
+	environ, pass = os.Environ(), []string{"CLAUDE_CODE_ENTRYPOINT"}
 	for _, v := range p.Counts.Env() {
 		environ = append(environ, v.Name+"="+v.Text.Text)
 		pass = append(pass, v.Name)

@@ -3,6 +3,7 @@ package headless
 import (
 	"cmp"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,8 +24,9 @@ func (s *server) facts(ev agent.TurnStarted) *wire.Init {
 	init := &wire.Init{
 		Cwd: talk.Dir(), Model: ev.Model, PermissionMode: ev.Mode, APIKeySource: talk.KeySource, ClaudeCodeVersion: s.opts.Version,
 		OutputStyle: "default", Betas: s.opts.Talk.Betas, Capabilities: []string{"interrupt_receipt"},
-		AdditionalDirectories: talk.World.Guard.Roots()[1:], FastModeState: "off",
+		AdditionalDirectories: talk.World.Engine.Guard().Roots()[1:], FastModeState: "off",
 	}
+	init.MCPServers = initServers(talk)
 	for _, t := range ev.Tools.All() {
 		init.Tools = append(init.Tools, announced(t))
 	}
@@ -37,10 +39,21 @@ func (s *server) facts(ev agent.TurnStarted) *wire.Init {
 	for _, k := range talk.World.Library.Skills.List().Skills {
 		init.Skills = append(init.Skills, k.Name)
 	}
-	for _, p := range talk.World.Library.Plugins {
-		init.Plugins = append(init.Plugins, wire.Plugin{Name: p.Name, Path: p.Dir, Version: p.Version})
-	}
+	init.Plugins = plugins(talk)
 	return init
+}
+
+func plugins(talk *harness.Conversation) (list wire.List[wire.Plugin]) {
+	for _, p := range talk.World.Library.Plugins {
+		list = append(list, wire.Plugin{Name: p.Name, Path: p.Dir, Version: p.Version})
+	}
+	return list
+}
+
+// plugins tells what there is; those that are added later count from the next
+// session on.
+func (s *server) plugins(talk *harness.Conversation) wire.ReloadPluginsReply {
+	return wire.ReloadPluginsReply{Commands: s.commands(talk), Agents: s.agents(talk), Plugins: plugins(talk), MCPServers: wire.List[json.RawMessage]{}}
 }
 
 // announced is a tool's name in the list of tools, where one keeps its older name.

@@ -47,13 +47,27 @@ func (r *Runner) After(ctx context.Context, t *tool.Tool, c *tool.Call, result t
 	if o.Blocked() {
 		notes = append(notes, fmt.Sprintf("%s:%s hook blocking error: %s", event, c.Tool, orNoReason(o.Reason)))
 	}
+	var replacement *tool.Result
+	if o.Output != nil && !result.Failed {
+		replacement = replaced(result, o.Output)
+	}
 	if o.Stop {
-		notes = append(notes, fmt.Sprintf("A %s:%s hook asked to stop here: %s", event, c.Tool, orNoReason(o.StopReason)))
+		if replacement == nil {
+			replacement = &result
+		}
+		replacement.Change = stopping(replacement.Change, fmt.Sprintf("a %s:%s hook stopped the turn: %s", event, c.Tool, orNoReason(o.StopReason)))
 	}
-	if o.Output == nil || result.Failed {
-		return nil, notes
+	return replacement, notes
+}
+
+// stopping is a change that also ends the turn.
+func stopping(c *tool.Change, why string) *tool.Change {
+	var changed tool.Change
+	if c != nil {
+		changed = *c
 	}
-	return replaced(result, o.Output), notes
+	changed.Stop = why
+	return &changed
 }
 
 // Ask runs the PermissionRequest hooks of a call that somebody has to decide

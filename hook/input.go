@@ -166,6 +166,25 @@ type PreCompact struct {
 	CustomInstructions string `json:"custom_instructions"`
 }
 
+// PostCompact is a conversation that was compacted.
+type PostCompact struct {
+	Trigger string `json:"trigger"`
+	Summary string `json:"compact_summary"`
+}
+
+// PostToolBatch is all the calls of an answer, once they have their results.
+type PostToolBatch struct {
+	ToolCalls []BatchCall `json:"tool_calls"`
+}
+
+// A BatchCall is one of them, with what the model reads as its result.
+type BatchCall struct {
+	ToolName     string          `json:"tool_name"`
+	ToolInput    json.RawMessage `json:"tool_input"`
+	ToolUseID    string          `json:"tool_use_id"`
+	ToolResponse string          `json:"tool_response"`
+}
+
 // Notification is something that a person should look at.
 type Notification struct {
 	Message string `json:"message"`
@@ -184,6 +203,8 @@ func (Stop) Event() Event               { return "Stop" }
 func (SubagentStart) Event() Event      { return "SubagentStart" }
 func (SubagentStop) Event() Event       { return "SubagentStop" }
 func (PreCompact) Event() Event         { return "PreCompact" }
+func (PostCompact) Event() Event        { return "PostCompact" }
+func (PostToolBatch) Event() Event      { return "PostToolBatch" }
 func (Notification) Event() Event       { return "Notification" }
 
 func (d PreToolUse) subjects() []string        { return []string{d.ToolName} }
@@ -195,4 +216,6 @@ func (Stop) subjects() []string                { return nil }
 func (d SubagentStart) subjects() []string     { return []string{d.AgentType} }
 func (d SubagentStop) subjects() []string      { return []string{d.AgentType} }
 func (d PreCompact) subjects() []string        { return []string{d.Trigger} }
+func (d PostCompact) subjects() []string       { return []string{d.Trigger} }
+func (PostToolBatch) subjects() []string       { return nil }
 func (d Notification) subjects() []string      { return []string{d.Type} }

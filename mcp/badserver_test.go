@@ -76,6 +76,9 @@ func (b *bad) begin() int {
 		return 0
 	case "never answers":
 		time.Sleep(time.Hour)
+	case "speaks with headers":
+		fmt.Print("Content-Length: 38\r\n\r\n{\"jsonrpc\":\"2.0\",\"method\":\"x\"}Content-Length: 5\r\n\r\n")
+		time.Sleep(time.Hour)
 	case "floods stderr":
 		go func() {
 			line := strings.Repeat("x", 1000) + "\n"
@@ -140,6 +143,9 @@ func (b *bad) answer(m message) int {
 		case "speaks an unknown revision":
 			b.result(m.ID, `{"protocolVersion":"1999-01-01","capabilities":{},"serverInfo":{"name":"bad","version":"1"}}`)
 			return -1
+		case "knows the newer era only":
+			b.fail(m.ID, -32601, "initialize is gone")
+			return -1
 		case "refuses initialize":
 			b.fail(m.ID, -32603, "licence expired")
 			return -1
@@ -168,6 +174,8 @@ func (b *bad) answer(m message) int {
 func (b *bad) discover(m message) int {
 	switch b.mode {
 	case "is silent on discover":
+	case "knows the newer era only":
+		b.result(m.ID, `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`)
 	case "exits on discover":
 		fmt.Fprintln(os.Stderr, "unknown method, giving up")
 		return 1
@@ -222,6 +230,11 @@ func (b *bad) list(m message) {
 			b.fail(m.ID, -32603, "busy")
 			return
 		}
+	}
+	if b.mode == "closes its input" {
+		fmt.Fprintln(os.Stderr, "not listening")
+		os.Stdin.Close()
+		defer time.Sleep(time.Hour)
 	}
 	b.result(m.ID, `{"tools":[`+tools+`]}`)
 }
@@ -300,6 +313,22 @@ func (b *bad) call(m message) int {
 		for i := range 4 {
 			b.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"total":4}}`, m.Params.Meta.Token, i+1))
 		}
+	case "answers in a batch":
+		b.send(`[{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}},{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":` + ok + `}]`)
+		return -1
+	case "an answer with neither result nor error":
+		b.send(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"error":null}`)
+		return -1
+	case "an answer that is cut":
+		b.send(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":{"content":[{"type":"te`)
+		return -1
+	case "an answer that is nested without end":
+		ok = `{"content":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`
+	case "both a result and an error":
+		b.send(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":` + ok + `,"error":{"code":-5,"message":"undecided"}}`)
+		return -1
+	case "a log line with the call's id":
+		b.send(`{"level":"debug","id":` + string(m.ID) + `}`)
 	case "an error result":
 		ok = `{"isError":true,"content":[{"type":"text","text":"no such city"}]}`
 	case "an error":

@@ -71,7 +71,14 @@ func (p *peer) attempt(ctx context.Context, s *session, o *offer, c *tool.Call) 
 	if c.UseID != "" {
 		meta["claudecode/toolUseId"] = c.UseID
 	}
-	raw, err := s.callTool(ctx, o, arguments(c.Input), meta, progressed)
+	raw, err := s.callTool(ctx, &toolCall{
+		offer: o, args: arguments(c.Input), meta: meta, alive: progressed,
+		began: func(task string) {
+			if f := p.host.opts.OnTask; f != nil {
+				f(Task{Server: p.name, Tool: o.Name, ID: task, Call: c.ID})
+			}
+		},
+	})
 	if err != nil {
 		err = reason(ctx, err)
 		var lost *lostError
@@ -83,14 +90,26 @@ func (p *peer) attempt(ctx context.Context, s *session, o *offer, c *tool.Call) 
 	return p.read(o, raw)
 }
 
+// A toolCall is what a session needs to know of a call.
+type toolCall struct {
+	offer *offer
+	args  json.RawMessage
+	meta  sdk.Meta
+	alive func()            // is called on every sign of life
+	began func(task string) // is called when the call has become a task
+}
+
 // callTool sends a tool call and returns the result as the server wrote it.
-func (s *session) callTool(ctx context.Context, o *offer, args json.RawMessage, meta sdk.Meta, alive func()) (json.RawMessage, error) {
-	if s.wantsTask(o) {
-		return s.callAsTask(ctx, o, args, meta, alive)
+func (s *session) callTool(ctx context.Context, c *toolCall) (json.RawMessage, error) {
+	if s.wantsTask(c.offer) {
+		return s.callAsTask(ctx, c)
 	}
-	res, err := s.wire.CallTool(ctx, &sdk.CallToolParams{Meta: meta, Name: o.Name, Arguments: args})
+	send := func() (*sdk.CallToolResult, error) {
+		return s.wire.CallTool(ctx, &sdk.CallToolParams{Meta: c.meta, Name: c.offer.Name, Arguments: c.args})
+	}
+	res, err := send()
 	if err != nil && s.answeredURLs(ctx, err) {
-		res, err = s.wire.CallTool(ctx, &sdk.CallToolParams{Meta: meta, Name: o.Name, Arguments: args})
+		res, err = send()
 	}
 	if err != nil {
 		return nil, err
@@ -100,7 +119,7 @@ func (s *session) callTool(ctx context.Context, o *offer, args json.RawMessage, 
 		return nil, errors.New("the result was lost")
 	}
 	if isTask(raw) {
-		return s.awaitTask(ctx, raw, alive)
+		return s.awaitTask(ctx, raw, c)
 	}
 	return raw, nil
 }

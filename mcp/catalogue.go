@@ -34,6 +34,7 @@ type offer struct {
 	description   string
 	input, output *schema.Schema
 	digest        string
+	changed       bool // since the server was last connected
 	hidden        []string
 }
 
@@ -52,6 +53,7 @@ func (p *peer) learn(ctx context.Context, s *session) error {
 	}
 	known.offers, known.left = p.offer(entries)
 	p.mu.Lock()
+	known.compare(p.known.offers)
 	known.once, known.prompts = p.known.once, p.known.prompts
 	p.known = known
 	p.mu.Unlock()
@@ -60,6 +62,18 @@ func (p *peer) learn(ctx context.Context, s *session) error {
 		p.stale(stalePrompts)
 	}
 	return nil
+}
+
+// compare marks the tools that are not what they were before.
+func (c *catalogue) compare(before []*offer) {
+	digests := make(map[string]string, len(before))
+	for _, o := range before {
+		digests[o.Name] = o.digest
+	}
+	for _, o := range c.offers {
+		old, known := digests[o.Name]
+		o.changed = known && old != o.digest
+	}
 }
 
 // recall takes the tools that the server had when it was last connected, so

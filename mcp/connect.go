@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/haftdev/haft/mcp/internal/gate"
@@ -47,20 +48,37 @@ func (p *peer) newGate() *gate.Gate {
 }
 
 // connectStdio starts the process, and once more if the question for its era
-// killed it.
+// killed it, or if it knows the newer era only and was slow to say so.
 func (p *peer) connectStdio(ctx context.Context) (*session, error) {
-	protocol := p.cachedProtocol()
-	s, err := p.startProcess(ctx, protocol)
-	var exited *stdio.ExitError
-	if err == nil || protocol != "" || !errors.As(err, &exited) || ctx.Err() != nil {
+	protocol, patience := p.cachedProtocol(), p.host.opts.ProbeTimeout
+	s, err := p.startProcess(ctx, protocol, patience)
+	var refused *jsonrpc.Error
+	if protocol != "" && errors.As(err, &refused) && ctx.Err() == nil {
+		p.step("the server does not speak as it did before; asking it")
+		p.host.cache.forget(p.cfg)
+		s.close()
+		protocol = ""
+		s, err = p.startProcess(ctx, protocol, patience)
+	}
+	if err == nil || s == nil || protocol != "" || ctx.Err() != nil {
 		return s, err
 	}
-	p.step("the server ended when asked for its era; starting it again")
+	var exited *stdio.ExitError
+	switch conn := s.link.(processLink); {
+	case errors.As(err, &exited):
+		p.step("the server ended when asked for its era; starting it again")
+		protocol = legacyProtocol
+	case conn.Silent():
+		p.step("the server may have been slow to tell its era; asking again")
+		patience = p.startTimeout()
+	default:
+		return s, err
+	}
 	s.close()
-	return p.startProcess(ctx, legacyProtocol)
+	return p.startProcess(ctx, protocol, patience)
 }
 
-func (p *peer) startProcess(ctx context.Context, protocol string) (*session, error) {
+func (p *peer) startProcess(ctx context.Context, protocol string, patience time.Duration) (*session, error) {
 	cmd, err := p.command()
 	if err != nil {
 		return nil, err
@@ -68,7 +86,7 @@ func (p *peer) startProcess(ctx context.Context, protocol string) (*session, err
 	opts := &p.host.opts
 	g := p.newGate()
 	conn, err := stdio.Start(stdio.Options{
-		Runner: opts.Runner, Gate: g, Max: opts.MaxMessage, Probe: opts.ProbeTimeout,
+		Runner: opts.Runner, Gate: g, Max: opts.MaxMessage, Probe: patience,
 		Grace: shutdownGrace, Command: cmd,
 	})
 	if err != nil {
@@ -82,7 +100,7 @@ func (p *peer) startProcess(ctx context.Context, protocol string) (*session, err
 		}
 	}()
 	if err = s.open(ctx, protocol); err != nil {
-		err = withCause(conn, err)
+		err = withCause(conn, g.Skipped, err)
 		p.step("no session: %v", err)
 		return s, err
 	}
@@ -93,8 +111,9 @@ func (p *peer) startProcess(ctx context.Context, protocol string) (*session, err
 // shutdownGrace is what a server has between one way of ending it and the next.
 const shutdownGrace = 400 * time.Millisecond
 
-// withCause prefers the end of a process to what the library makes of it.
-func withCause(conn *stdio.Conn, err error) error {
+// withCause prefers the end of a process to what the library makes of it, and
+// tells what else is known.
+func withCause(conn *stdio.Conn, noise func() (int, string), err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, sdk.ErrConnectionClosed) {
 		select {
 		case <-conn.Lost():
@@ -107,6 +126,9 @@ func withCause(conn *stdio.Conn, err error) error {
 			return cause
 		}
 	default:
+	}
+	if count, last := noise(); count > 0 {
+		err = fmt.Errorf("%w; %d lines of its output are no messages, the last: %s", err, count, last)
 	}
 	if lines := conn.Stderr(); len(lines) > 0 {
 		return fmt.Errorf("%w: %s", err, strings.Join(lines[max(0, len(lines)-5):], "\n"))

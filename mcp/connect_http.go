@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -35,7 +36,13 @@ func (e *statusError) Unwrap() error {
 // connectHTTP tries the streamable transport and, where the server refuses it,
 // the older one.
 func (p *peer) connectHTTP(ctx context.Context) (*session, error) {
-	s, err := p.dial(ctx, false, "") // asking costs little here, and the server may be another one by now
+	// Asking costs little here, and the server may be another one by now.
+	s, err := p.dial(ctx, false, "", p.host.opts.ProbeTimeout)
+	if err != nil && s != nil && s.link.(*httpLink).transport.Silent() && ctx.Err() == nil {
+		p.step("the server may have been slow to tell its era; asking again")
+		s.close()
+		s, err = p.dial(ctx, false, "", p.startTimeout())
+	}
 	var refused *statusError
 	if err == nil || !errors.As(err, &refused) || refused.code < 400 || refused.code >= 500 || ctx.Err() != nil ||
 		refused.code == http.StatusUnauthorized || refused.code == http.StatusForbidden {
@@ -55,12 +62,12 @@ func (p *peer) connectHTTP(ctx context.Context) (*session, error) {
 }
 
 func (p *peer) connectSSE(ctx context.Context) (*session, error) {
-	return p.dial(ctx, true, legacyProtocol)
+	return p.dial(ctx, true, legacyProtocol, p.host.opts.ProbeTimeout)
 }
 
 // dial connects over HTTP.
-func (p *peer) dial(ctx context.Context, older bool, protocol string) (*session, error) {
-	l, g, err := p.newHTTPLink(older)
+func (p *peer) dial(ctx context.Context, older bool, protocol string, patience time.Duration) (*session, error) {
+	l, g, err := p.newHTTPLink(older, patience)
 	if err != nil {
 		return nil, err
 	}
@@ -87,13 +94,13 @@ type httpLink struct {
 	conn      sdk.Connection
 }
 
-func (p *peer) newHTTPLink(older bool) (*httpLink, *gate.Gate, error) {
+func (p *peer) newHTTPLink(older bool, patience time.Duration) (*httpLink, *gate.Gate, error) {
 	u, err := url.Parse(p.cfg.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, nil, fmt.Errorf("%q is not the URL of a server", p.cfg.URL)
 	}
 	opts := &p.host.opts
-	base := httpgate.Patience(opts.HTTP, opts.ProbeTimeout)
+	base := httpgate.Patience(opts.HTTP, patience)
 	if opts.Auth != nil {
 		if base, err = opts.Auth.Transport(p.cfg, base); err != nil {
 			return nil, nil, err

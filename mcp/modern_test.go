@@ -85,6 +85,7 @@ func TestTheNewerEraIsSpoken(t *testing.T) {
 
 // taskServer is a server of the newer era that answers a call with a task.
 type taskServer struct {
+	slow    time.Duration // before the era is told
 	mu      sync.Mutex
 	polls   int
 	answers string
@@ -98,6 +99,13 @@ func (s *taskServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Params json.RawMessage `json:"params"`
 	}
 	_ = json.Unmarshal(raw, &m)
+	if m.Method == "server/discover" {
+		time.Sleep(s.slow)
+	}
+	if m.Method == "initialize" {
+		http.Error(w, "too old", http.StatusBadRequest)
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked = append(s.asked, m.Method)
@@ -147,6 +155,42 @@ func TestATaskIsPolledAnsweredAndFetched(t *testing.T) {
 	defer s.mu.Unlock()
 	if !strings.Contains(s.answers, `"q":{"action":"accept","content":{"ok":true}}`) || !strings.Contains(s.answers, `"taskId":"t1"`) {
 		t.Errorf("answers: %s", s.answers)
+	}
+}
+
+func TestAServerOfTheNewerEraMayBeSlow(t *testing.T) {
+	web := httptest.NewServer(&taskServer{slow: 600 * time.Millisecond})
+	t.Cleanup(web.Close)
+	h := newHost(t, nil) // which is patient for half of that
+	h.Start([]mcp.Server{{Name: "bad", Type: mcp.HTTP, URL: web.URL}})
+	wait(t, h)
+	if s := h.Status()[0]; s.State != mcp.Connected || s.Protocol != "2026-07-28" {
+		t.Errorf("%s %s: %s, steps %q", s.State, s.Protocol, s.Error, s.Steps)
+	}
+}
+
+func TestATaskOutlivesItsHost(t *testing.T) {
+	s := new(taskServer)
+	web := httptest.NewServer(s)
+	t.Cleanup(web.Close)
+	entry := mcp.Server{Name: "bad", Type: mcp.HTTP, URL: web.URL}
+	begun := make(chan mcp.Task, 1)
+	first := newHost(t, &mcp.Options{OnTask: func(task mcp.Task) { begun <- task }})
+	first.Start([]mcp.Server{entry})
+	go first.Call(context.Background(), "bad", "echo", &tool.Call{ID: "c1"})
+	task := <-begun
+	first.Close()
+	s.mu.Lock()
+	s.answers = "somebody else gave them"
+	cancelled := strings.Contains(strings.Join(s.asked, " "), "tasks/cancel")
+	s.mu.Unlock()
+	if want := (mcp.Task{Server: "bad", Tool: "echo", ID: "t1", Call: "c1"}); task != want || cancelled {
+		t.Errorf("task %+v, cancelled %v", task, cancelled)
+	}
+	second := newHost(t, nil)
+	second.Start([]mcp.Server{entry})
+	if got := tell(second.Resume(t.Context(), task)); got != "done" {
+		t.Errorf("resumed: %s", got)
 	}
 }
 

@@ -88,7 +88,9 @@ func (p *peer) fetch(s *session, what staleness) {
 		} else {
 			offers, left := p.offer(entries)
 			p.mu.Lock()
+			before := p.known.offers
 			p.known.offers, p.known.left = offers, left
+			p.known.compare(before)
 			known := p.known
 			p.mu.Unlock()
 			p.host.cache.setTools(p.cfg, known, entries)

@@ -17,7 +17,8 @@ type Status struct {
 	State State  `json:"status"`
 	Info  *Info  `json:"serverInfo,omitempty"`
 	// Error names the cause, with the last lines that the server wrote about it.
-	Error  string `json:"error,omitempty"`
+	Error string `json:"error,omitempty"`
+	// Config is the server's entry, without the values of variables and headers.
 	Config Server `json:"config"`
 	Type   Type   `json:"transport"`
 	Scope  string `json:"scope,omitempty"`
@@ -58,6 +59,9 @@ type ToolStatus struct {
 	Annotations *Annotations `json:"annotations,omitempty"`
 	// Digest changes when what the model reads about the tool does.
 	Digest string `json:"digest,omitempty"`
+	// Changed is set if what the server says about the tool is not what it said
+	// when it was last connected.
+	Changed bool `json:"changed,omitempty"`
 	// Hidden says which invisible characters were taken out of its texts.
 	Hidden string `json:"hidden,omitempty"`
 }
@@ -75,7 +79,7 @@ func (p *peer) status() Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := Status{
-		Name: p.name, State: p.state, Error: p.problem, Config: p.cfg, Type: p.cfg.kind(),
+		Name: p.name, State: p.state, Error: p.problem, Config: p.cfg.masked(), Type: p.cfg.kind(),
 		Scope: p.cfg.Scope, Source: p.cfg.Scope, Info: p.known.info, Protocol: p.known.protocol, Instructions: p.known.instructions,
 		Steps: append([]string(nil), p.steps...), Stderr: p.stderr, Noise: p.noise, LastNoise: p.lastNoise, Restarts: p.restarts,
 	}

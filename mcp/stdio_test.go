@@ -47,7 +47,10 @@ func newHost(t testing.TB, opts *mcp.Options) *mcp.Host {
 // badEntry is the entry of a server that misbehaves.
 func badEntry(mode string) mcp.Server {
 	exe, _ := os.Executable()
-	return mcp.Server{Name: "bad", Command: exe, Env: map[string]string{badEnv: mode}}
+	return mcp.Server{Name: "bad", Command: exe, Env: map[string]string{
+		badEnv:   mode,
+		"GORACE": "atexit_sleep_ms=0", // else a binary with the race detector takes a second to exit
+	}}
 }
 
 func wait(t testing.TB, h *mcp.Host) {
@@ -85,60 +88,69 @@ func TestEveryMisbehaviourEndsInSuccessOrAnErrorThatNamesTheCause(t *testing.T) 
 	const good = `echo {"text":"hi"}`
 	lost := "MCP server bad ended during the call of echo: the server exited (%s): %s. It is unknown whether the call took effect; look before you repeat it."
 	for mode, want := range map[string]string{
-		"good":                                  good,
-		"noise at start":                        good,
-		"noise between messages":                good,
-		"an error without an id":                good,
-		"byte order mark":                       good,
-		"blank lines":                           good,
-		"ends lines with CRLF":                  good,
-		"sends ids back as text":                good,
-		"answers twice and to nobody":           good,
-		"bad UTF-8":                             "a\ufffdb",
-		"is silent on discover":                 good,
-		"exits on discover":                     good,
-		"answers discover with an odd code":     good,
-		"answers discover with garbage":         good,
-		"answers discover with an empty result": good,
-		"refuses with an error that is a text":  good,
-		"floods stderr":                         good,
-		"asks what nobody knows":                good,
-		"a storm of changes":                    good,
-		"has five thousand tools":               good,
-		"repeats its cursor":                    good,
-		"ignores the end of input and SIGTERM":  good,
-		"leaves a grandchild":                   good,
-		"exits at start":                        "status failed: the server exited (exit status 3): Error: API_KEY environment variable is required",
-		"exits at start without a word":         "status failed: the server exited (exit status 0) without a word on standard error",
-		"never answers":                         "status failed: no connection within 1s",
-		"is silent on initialize":               "status failed: no connection within 1s",
-		"closes its output":                     "status failed: the server closed its output: broken pipe soon",
-		"speaks an unknown revision":            `status failed: unsupported protocol version: "1999-01-01"`,
-		"refuses initialize":                    `status failed: calling "initialize": licence expired`,
-		"refuses to list":                       `status failed: list the tools: calling "tools/list": database is locked`,
-		"has pages without end":                 "status failed: list the tools: the list has more than 1000 pages",
-		"crashes in a call":                     "error: " + fmt.Sprintf(lost, "exit status 2", "fatal: segfault in tool"),
-		"is killed in a call":                   "error: MCP server bad ended during the call of echo: the server exited (killed by signal 9) without a word on standard error. It is unknown whether the call took effect; look before you repeat it.",
-		"a result of ten megabytes":             "10485760 characters",
-		"a result that is too long":             "error: MCP error -32603: the server's answer is longer than 2 MiB",
-		"never answers a call":                  "error: MCP server bad gave up on: no result and no progress for 300ms of echo. The call was cancelled; it may have had a part of its effect.",
-		"progress without end":                  "error: MCP server bad gave up on: no result within 800ms of echo. The call was cancelled; it may have had a part of its effect.",
-		"an error result":                       "failed: no such city",
-		"an error":                              "error: MCP error -32000: quota exceeded",
-		"a result that is null":                 "error: MCP server bad: the result of echo is no object: null",
-		"a result that is a list":               "error: MCP server bad: the result of echo is no object: []",
-		"unknown content":                       "[a content block that cannot be read: illegal base64 data at input byte 0]\nseen\n[a content block that cannot be read: json: cannot unmarshal number into Go value of type mcp.block]\n[a content block that cannot be read: illegal base64 data at input byte 0]",
-		"structured content only":               `{"n":1}`,
-		"structured content twice":              `{ "n": 1.0 }`,
-		"structured content around the text":    "a\nb\n",
-		"structured content beside text":        "one\n{\"n\":1}",
+		"good":                                    good,
+		"knows the newer era only":                good,
+		"noise at start":                          good,
+		"noise between messages":                  good,
+		"an error without an id":                  good,
+		"byte order mark":                         good,
+		"blank lines":                             good,
+		"ends lines with CRLF":                    good,
+		"sends ids back as text":                  good,
+		"answers twice and to nobody":             good,
+		"bad UTF-8":                               "a\ufffdb",
+		"is silent on discover":                   good,
+		"exits on discover":                       good,
+		"answers discover with an odd code":       good,
+		"answers discover with garbage":           good,
+		"answers discover with an empty result":   good,
+		"refuses with an error that is a text":    good,
+		"floods stderr":                           good,
+		"asks what nobody knows":                  good,
+		"a storm of changes":                      good,
+		"has five thousand tools":                 good,
+		"repeats its cursor":                      good,
+		"ignores the end of input and SIGTERM":    good,
+		"leaves a grandchild":                     good,
+		"exits at start":                          "status failed: the server exited (exit status 3): Error: API_KEY environment variable is required",
+		"exits at start without a word":           "status failed: the server exited (exit status 0) without a word on standard error",
+		"never answers":                           "status failed: no connection within 1s",
+		"is silent on initialize":                 "status failed: no connection within 1s",
+		"closes its output":                       "status failed: the server closed its output: broken pipe soon",
+		"speaks an unknown revision":              `status failed: unsupported protocol version: "1999-01-01"`,
+		"refuses initialize":                      `status failed: calling "initialize": licence expired`,
+		"refuses to list":                         `status failed: list the tools: calling "tools/list": database is locked`,
+		"has pages without end":                   "status failed: list the tools: the list has more than 1000 pages",
+		"crashes in a call":                       "error: " + fmt.Sprintf(lost, "exit status 2", "fatal: segfault in tool"),
+		"is killed in a call":                     "error: MCP server bad ended during the call of echo: the server exited (killed by signal 9) without a word on standard error. It is unknown whether the call took effect; look before you repeat it.",
+		"a result of ten megabytes":               "10485760 characters",
+		"a result that is too long":               "error: MCP error -32603: the server's answer is longer than 2 MiB",
+		"never answers a call":                    "error: MCP server bad gave up on: no result and no progress for 300ms of echo. The call was cancelled; it may have had a part of its effect.",
+		"progress without end":                    "error: MCP server bad gave up on: no result within 800ms of echo. The call was cancelled; it may have had a part of its effect.",
+		"answers in a batch":                      good,
+		"a log line with the call's id":           good,
+		"an answer with neither result nor error": "error: MCP error -32603: the server's answer cannot be read: it is JSON, but not JSON-RPC",
+		"an answer that is cut":                   "error: MCP error -32603: the server's answer cannot be read: it is not JSON",
+		"an answer that is nested without end":    "error: MCP error -32603: the server's answer cannot be read: it is not JSON",
+		"both a result and an error":              "error: MCP error -5: undecided",
+		"closes its input":                        "error: MCP server bad ended during the call of echo: the server closed its input: not listening. It is unknown whether the call took effect; look before you repeat it.",
+		"speaks with headers":                     "status failed: no connection within 1s; 2 lines of its output are no messages, the last: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}Content-Length: 5",
+		"an error result":                         "failed: no such city",
+		"an error":                                "error: MCP error -32000: quota exceeded",
+		"a result that is null":                   "error: MCP server bad: the result of echo is no object: null",
+		"a result that is a list":                 "error: MCP server bad: the result of echo is no object: []",
+		"unknown content":                         "[a content block that cannot be read: illegal base64 data at input byte 0]\nseen\n[a content block that cannot be read: json: cannot unmarshal number into Go value of type mcp.block]\n[a content block that cannot be read: illegal base64 data at input byte 0]",
+		"structured content only":                 `{"n":1}`,
+		"structured content twice":                `{ "n": 1.0 }`,
+		"structured content around the text":      "a\nb\n",
+		"structured content beside text":          "one\n{\"n\":1}",
 	} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			opts := &mcp.Options{StartTimeout: 10 * time.Second}
 			entry := badEntry(mode)
 			switch mode {
-			case "never answers", "is silent on initialize":
+			case "never answers", "is silent on initialize", "speaks with headers":
 				opts.StartTimeout = time.Second
 			case "never answers a call":
 				opts.IdleTimeout = 300 * time.Millisecond

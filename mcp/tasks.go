@@ -10,6 +10,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/haftdev/haft/mcp/internal/envelope"
+	"github.com/haftdev/haft/mcp/internal/gate"
+	"github.com/haftdev/haft/tool"
 )
 
 //lint:file-ignore SA1019 what the newer era gives up is still spoken
@@ -94,9 +96,9 @@ func (s *session) wantsTask(o *offer) bool {
 const taskTTL = 10 * time.Minute
 
 // callAsTask calls a tool in the older form of tasks.
-func (s *session) callAsTask(ctx context.Context, o *offer, args json.RawMessage, meta sdk.Meta, alive func()) (json.RawMessage, error) {
-	params := &taskCall{Name: o.Name, Arguments: args}
-	params.Meta, params.Task.TTL = meta, taskTTL.Milliseconds()
+func (s *session) callAsTask(ctx context.Context, c *toolCall) (json.RawMessage, error) {
+	params := &taskCall{Name: c.offer.Name, Arguments: c.args}
+	params.Meta, params.Task.TTL = c.meta, taskTTL.Milliseconds()
 	res, err := sdk.CallCustomMethod[*taskCall, *sdk.CallToolResult](ctx, s.wire, "tools/call", params)
 	if err != nil {
 		return nil, err
@@ -109,7 +111,7 @@ func (s *session) callAsTask(ctx context.Context, o *offer, args json.RawMessage
 	if task == nil {
 		return raw, nil // the server has answered at once
 	}
-	return s.awaitTask(ctx, task, alive)
+	return s.awaitTask(ctx, task, c)
 }
 
 // isTask reports whether a result is a task in the newer form.
@@ -117,13 +119,19 @@ func isTask(raw json.RawMessage) bool {
 	return string(envelope.Field(raw, "resultType")) == `"task"`
 }
 
-// awaitTask polls a task until it has a result. When ctx ends first the task is
-// cancelled.
-func (s *session) awaitTask(ctx context.Context, raw json.RawMessage, alive func()) (json.RawMessage, error) {
+// awaitTask polls a new task until it has a result.
+func (s *session) awaitTask(ctx context.Context, raw json.RawMessage, c *toolCall) (json.RawMessage, error) {
 	state := new(taskState)
 	if err := json.Unmarshal(raw, state); err != nil || state.ID == "" {
 		return nil, errors.New("the server answered with a task that has no id")
 	}
+	c.began(state.ID)
+	return s.poll(ctx, state, c.alive)
+}
+
+// poll looks at a task until it has a result. When ctx ends first the task is
+// cancelled.
+func (s *session) poll(ctx context.Context, state *taskState, alive func()) (json.RawMessage, error) {
 	id := state.ID
 	for {
 		alive()
@@ -151,15 +159,52 @@ func (s *session) awaitTask(ctx context.Context, raw json.RawMessage, alive func
 			s.cancelTask(ctx, id)
 			return nil, ctx.Err()
 		}
-		next, err := sdk.CallCustomMethod[*taskParams, *taskState](ctx, s.wire, "tasks/get", &taskParams{ID: id})
+		next, err := s.lookAtTask(ctx, id)
 		if err != nil {
-			if ctx.Err() != nil {
-				s.cancelTask(ctx, id)
-			}
 			return nil, err
 		}
 		state = next
 	}
+}
+
+func (s *session) lookAtTask(ctx context.Context, id string) (*taskState, error) {
+	state, err := sdk.CallCustomMethod[*taskParams, *taskState](ctx, s.wire, "tasks/get", &taskParams{ID: id})
+	if err != nil && ctx.Err() != nil {
+		s.cancelTask(ctx, id)
+	}
+	return state, err
+}
+
+// A Task is a call that goes on at its server, whatever becomes of the harness.
+type Task struct {
+	Server string `json:"server"`
+	Tool   string `json:"tool"`
+	ID     string `json:"taskId"`
+	Call   string `json:"call,omitempty"` // the id of the call that began it
+}
+
+// Resume waits for the result of a task that an earlier run began, as
+// Options.OnTask told.
+func (h *Host) Resume(ctx context.Context, t Task) (tool.Result, error) {
+	p, err := h.find(t.Server)
+	if err != nil {
+		return tool.Result{}, tool.Errorf("%w", err)
+	}
+	raw, err := ask(ctx, h, t.Server, func(ctx context.Context, s *session) (json.RawMessage, error) {
+		state, err := s.lookAtTask(ctx, t.ID)
+		if err != nil {
+			return nil, err
+		}
+		return s.poll(ctx, state, func() {})
+	})
+	if err != nil {
+		return tool.Result{}, forModel(ctx, err)
+	}
+	o := p.offered(t.Tool)
+	if o == nil {
+		o = &offer{Tool: gate.Tool{Name: t.Tool}}
+	}
+	return p.read(o, raw)
 }
 
 // pause is how long to wait between two looks at a task.
@@ -194,7 +239,12 @@ func (s *session) taskFailure(ctx context.Context, id string, state *taskState) 
 	return nil, fmt.Errorf("the task %s failed%s", id, named(": ", state.Message))
 }
 
+// cancelTask tells the server that nobody waits any more. A task whose
+// connection was lost goes on, for [Host.Resume].
 func (s *session) cancelTask(ctx context.Context, id string) {
+	if s.isLost() {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	go func() {
 		defer cancel()

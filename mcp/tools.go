@@ -105,7 +105,7 @@ func (o *offer) meta(p *peer) map[string]any {
 
 func (o *offer) status() ToolStatus {
 	name, _ := clean(o.Name)
-	s := ToolStatus{Name: name, Offered: o.name, Digest: o.digest, Hidden: strings.Join(o.hidden, " ")}
+	s := ToolStatus{Name: name, Offered: o.name, Digest: o.digest, Changed: o.changed, Hidden: strings.Join(o.hidden, " ")}
 	if a := o.Annotations; a != nil {
 		s.Annotations = &Annotations{Title: a.Title, ReadOnly: a.ReadOnly, Destructive: a.Destructive, Idempotent: a.Idempotent, OpenWorld: a.OpenWorld}
 	}

@@ -1,8 +1,11 @@
 package sched
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"reflect"
 
 	"github.com/haftdev/haft/jsonstream"
 	"github.com/haftdev/haft/tool"
@@ -101,6 +104,10 @@ func (f *flight) ask(c tool.Case, question tool.Verdict) (tool.Verdict, *Outcome
 	if verdict.Behavior != tool.Allow || verdict.Input == nil {
 		return verdict, nil
 	}
+	if sameJSON(verdict.Input, f.call.Input) {
+		verdict.Input = nil // they repeat what they were shown, hidden fields included
+		return verdict, nil
+	}
 	answered := *f.call
 	answered.Answered = true
 	f.call = &answered
@@ -115,6 +122,23 @@ func (f *flight) ask(c tool.Case, question tool.Verdict) (tool.Verdict, *Outcome
 		return again, nil
 	}
 	return verdict, nil
+}
+
+// sameJSON reports whether two texts are the same value.
+func sameJSON(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	x, errX := decodeJSON(a)
+	y, errY := decodeJSON(b)
+	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
+}
+
+func decodeJSON(raw []byte) (v any, err error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber() // large numbers are not to be taken for each other
+	err = d.Decode(&v)
+	return v, err
 }
 
 // change takes another input for the call, if it is one the tool can use; nil

@@ -214,6 +214,7 @@ func TestAChangedInputIsCheckedAndJudgedAgain(t *testing.T) {
 		{"a hook does not lift a denial", says(`{}`), hook(`{"text":"forbidden"}`), "", sched.Denied, "forbidden"},
 		{"an approval cannot set a hidden field", says(`{"_secret":"s"}`), nil, "", sched.Invalid, "_secret: unknown parameter"},
 		{"a hook cannot set a hidden field", says(`{}`), hook(`{"_secret":"s"}`), "", sched.Invalid, "_secret: unknown parameter"},
+		{"an approval may repeat one that the tool has set", says(`{"_secret":"s","text":"a"}`), nil, `{"text":"a","_secret":"s"}`, sched.Succeeded, "as"},
 		{"the tool itself can", tool.Verdict{Behavior: tool.Allow}, nil, `{"text":"a","_secret":"s"}`, sched.Succeeded, "as"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -244,6 +245,7 @@ func TestOnlyAnApprovalAnswers(t *testing.T) {
 		want  string
 	}{
 		{"an approval alone is no answer", tool.Verdict{Behavior: tool.Allow}, nil, "a false"},
+		{"nor is one that repeats the input", tool.Verdict{Behavior: tool.Allow, Input: json.RawMessage(`{ "text": "a" }`)}, nil, "a false"},
 		{"a changed input is one", tool.Verdict{Behavior: tool.Allow, Input: json.RawMessage(`{"text":"b"}`)}, nil, "b true"},
 		{"a hook does not answer", tool.Verdict{Behavior: tool.Allow}, hooks{before: func(*tool.Call) (tool.Verdict, []string) {
 			return tool.Verdict{Input: json.RawMessage(`{"text":"c"}`)}, nil

@@ -20,10 +20,10 @@ type reading struct {
 	damage int
 }
 
-// read reads a journal back to where its last conversation begins: a compaction
-// or the start. At names the message that it ends with; "" is the last one. No
-// more of the file is read than that takes.
-func read(ctx context.Context, path, at string) (*reading, error) {
+// read reads a journal back to where the last conversation of an agent begins: a
+// compaction or the start. At names the message that it ends with; "" is the last
+// one. No more of the file is read than that takes.
+func read(ctx context.Context, path, agent, at string) (*reading, error) {
 	t, err := openTail(path)
 	if err != nil {
 		return nil, err
@@ -38,6 +38,7 @@ func read(ctx context.Context, path, at string) (*reading, error) {
 			return nil, err
 		}
 		tree := plant(t.lines)
+		tree.side = agent != ""
 		if chain, ok := tree.chain(at, t.whole(), t.damaged > 0); ok {
 			r.take(t, tree, chain, at)
 			return r, nil
@@ -103,6 +104,7 @@ func (r *reading) forgetCalls(l *line) {
 type tree struct {
 	lines  []*line // without repetitions and broken compactions
 	byUUID map[string]int
+	side   bool // it is a sub-agent's
 }
 
 // plant makes a tree. A line that is there twice counts where it stood first.
@@ -183,7 +185,7 @@ func (t *tree) chain(at string, whole, damaged bool) ([]*line, bool) {
 // before returns the message that stands before the i-th line.
 func (t *tree) before(i int) (int, bool) {
 	for i--; i >= 0; i-- {
-		if l := t.lines[i]; l.inChain() && !l.sidechain() {
+		if l := t.lines[i]; l.inChain() && l.sidechain() == t.side {
 			return i, true
 		}
 	}

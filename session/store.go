@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/model"
 )
 
@@ -53,11 +54,10 @@ func directory(cwd string) (string, error) {
 }
 
 func newSession(path string, o origin, fresh bool) *Session {
-	project := filepath.Dir(path)
 	return &Session{
-		id: idOf(path), path: path, project: project, origin: o,
+		id: idOf(path), path: path, origin: o,
 		restored: newRestored(),
-		blobs:    blobsIn(project),
+		blobs:    blobsIn(filepath.Dir(path)),
 		streams:  map[string]*stream{"": {journal: &journal{path: path, fresh: fresh}}},
 		uses:     map[string]pendingCall{},
 	}
@@ -105,7 +105,7 @@ func (st *Store) Resume(ctx context.Context, id string, opts *ResumeOptions) (*S
 }
 
 func resume(ctx context.Context, path string, o *ResumeOptions) (*Session, error) {
-	r, err := read(ctx, path, o.At)
+	r, err := read(ctx, path, "", o.At)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (r *reading) session(ctx context.Context, path string, o *ResumeOptions) (*
 	if err := s.restored.History.Append(messages...); err != nil {
 		return nil, err
 	}
-	s.restore(r)
+	s.restored.take(r)
 	s.repairs = r.revert()
 	for _, u := range lost {
 		s.restored.Lost = append(s.restored.Lost, u.call)
@@ -138,8 +138,9 @@ func (r *reading) session(ctx context.Context, path string, o *ResumeOptions) (*
 	return s, nil
 }
 
-func (s *Session) restore(r *reading) {
-	known, to := r.tally.snapshot(), s.restored
+// take fills in what was read beside the messages.
+func (to *Restored) take(r *reading) {
+	known := r.tally.snapshot()
 	to.Last, to.Messages, to.Usage, to.Title = r.last(), known.Messages, known.Usage, known.Title
 	to.Model, to.Cwd, to.Damaged = r.tally.model, r.cwd(), r.damage
 	if known.States != nil {
@@ -151,7 +152,7 @@ func (s *Session) restore(r *reading) {
 // anything else is written there.
 func (s *Session) repair(u *use, steps []Call) Entry {
 	text := fate(u.block.Name, steps)
-	output, _ := encode("Error: " + text) // a string is always encodable
+	output, _ := plainjson.Marshal("Error: " + text) // a string is always encodable
 	callID := u.call.ID
 	if callID == "" {
 		callID = u.line.UUID + u.block.ID
@@ -210,7 +211,7 @@ func (st *Store) resumeFork(ctx context.Context, path string, o *ResumeOptions) 
 	if !isUUID(o.NewID) {
 		return nil, fmt.Errorf("fork session: the id %q is not a UUID", o.NewID)
 	}
-	r, err := read(ctx, path, o.At)
+	r, err := read(ctx, path, "", o.At)
 	if err != nil {
 		return nil, fmt.Errorf("fork session %s: %w", idOf(path), err)
 	}
@@ -245,7 +246,7 @@ func (r *reading) copyTo(ctx context.Context, path, target string) error {
 		if from.Dir != to.Dir {
 			from.restore(ctx, &fork)
 		}
-		fork.ForkedFrom, _ = encode(map[string]string{"sessionId": idOf(path), "messageUuid": l.UUID})
+		fork.ForkedFrom, _ = plainjson.Marshal(map[string]string{"sessionId": idOf(path), "messageUuid": l.UUID})
 		fork.SessionID = idOf(target)
 		raw, err := to.shorten(ctx, &fork)
 		if err == nil {

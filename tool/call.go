@@ -39,7 +39,7 @@ type Call struct {
 	Tool string
 	// Input has the shape of the tool's schema; see [Call.WithInput].
 	Input json.RawMessage
-	// Answered says that whoever was asked about the call has given it this input,
+	// Answered says that whoever was asked about the call has given it this other input,
 	// with answers that a model cannot give itself.
 	Answered bool
 	// Agent names the sub-agent that calls; "" is the main conversation.

@@ -33,6 +33,8 @@ type Change struct {
 	Mode string `json:"mode,omitempty"`
 	// Reveal names deferred tools that the model may see from the next turn on.
 	Reveal []string `json:"reveal,omitempty"`
+	// Stop ends the turn after the call, and says why; "" goes on.
+	Stop string `json:"stop,omitempty"`
 }
 
 // Text returns a result that reads as s.

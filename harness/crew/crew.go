@@ -72,10 +72,9 @@ type Made struct {
 	Kind, Model string
 	// Output is the file of its transcript; "" means none.
 	Output string
-	// Worktree and Branch are where its work is, if that is a copy of the repository.
-	Worktree, Branch string
-	// Close ends what it has started; nil means nothing. It may work again afterwards.
-	Close func()
+	// Close ends what it has started, and says where its work is if that is in a copy
+	// of the repository; nil means that there is nothing. It may work again afterwards.
+	Close func() (worktree, branch string)
 }
 
 // A Crew is the agents of one session.

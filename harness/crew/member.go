@@ -70,6 +70,7 @@ func (m *member) work(ctx context.Context, progress func(tool.AgentProgress)) su
 	}
 	report := m.report(res, context.Cause(ctx))
 	report.Took = time.Since(began)
+	report.Worktree, report.Branch = m.close()
 	m.finish(report)
 	return report
 }
@@ -77,7 +78,6 @@ func (m *member) work(ctx context.Context, progress func(tool.AgentProgress)) su
 // finish frees the place and tells that the work is over.
 func (m *member) finish(r subagent.Report) {
 	c := m.crew
-	m.close()
 	c.mu.Lock()
 	c.running--
 	m.busy, m.status = false, r.Status
@@ -104,11 +104,12 @@ func (m *member) spend() {
 	}
 }
 
-// close ends what the agent has started.
-func (m *member) close() {
-	if m.made.Close != nil {
-		m.made.Close()
+// close ends what the agent has started, and says where its work is.
+func (m *member) close() (worktree, branch string) {
+	if m.made.Close == nil {
+		return "", ""
 	}
+	return m.made.Close()
 }
 
 // halt stops the work, and any that would follow.
@@ -185,7 +186,6 @@ func (m *member) report(res *agent.Result, cause error) subagent.Report {
 	defer m.mu.Unlock()
 	r := subagent.Report{
 		ID: m.id, Kind: m.made.Kind, Model: m.made.Model, Text: m.last, ToolUses: m.uses, Tools: maps.Clone(m.tools), Tokens: m.tokens,
-		Worktree: m.made.Worktree, Branch: m.made.Branch,
 	}
 	switch stall := (*stalledError)(nil); {
 	case errors.As(cause, &stall):

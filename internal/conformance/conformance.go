@@ -116,6 +116,12 @@ func (s *Suite) Client(t *testing.T, command, revision string) {
 	s.run(t, alone, "client", "--command", command, "--requirements", revision)
 }
 
+// Scenario runs one client scenario by its name, whatever revision it belongs to.
+func (s *Suite) Scenario(t *testing.T, command, name string) {
+	t.Helper()
+	s.run(t, nil, "client", "--command", command, "--scenario", name)
+}
+
 // run runs one leg and reports its checks.
 func (s *Suite) run(t *testing.T, wrapper []string, args ...string) {
 	t.Helper()

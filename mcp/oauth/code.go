@@ -25,32 +25,32 @@ type UserAgent interface {
 }
 
 // ask has the person log in: the authorization code grant with PKCE.
-func (c *Client) ask(ctx context.Context, res *resource, iss *issuer, scopes []string, key *proofKey, kept registration, open func(int) (UserAgent, error)) (*tokenAnswer, registration, error) {
+func (c *Client) ask(ctx context.Context, q quest, open func(int) (UserAgent, error)) (*tokenAnswer, registration, error) {
 	if open == nil {
-		return nil, kept, errNobody
+		return nil, q.kept, errNobody
 	}
-	if iss.Authorize == "" || !iss.proves() {
-		return nil, kept, fmt.Errorf("the authorization server %s offers no safe way to log in: it needs an authorization endpoint with PKCE (S256)", iss.Issuer)
+	if q.iss.Authorize == "" || !q.iss.proves() {
+		return nil, q.kept, fmt.Errorf("the authorization server %s offers no safe way to log in: it needs an authorization endpoint with PKCE (S256)", q.iss.Issuer)
 	}
-	agent, err := c.openAgent(kept, open)
+	agent, err := c.openAgent(q.kept, open)
 	if err != nil {
-		return nil, kept, err
+		return nil, q.kept, err
 	}
 	defer agent.Close()
-	client, err := c.identify(ctx, iss, kept, agent.RedirectURL())
+	client, err := c.identify(ctx, q.iss, q.kept, agent.RedirectURL())
 	if err != nil {
-		return nil, kept, err
+		return nil, q.kept, err
 	}
 	verifier := rand.Text() + rand.Text() // 52 characters, the standard wants 43
-	code, err := c.visit(ctx, agent, iss, authorizationPage(iss, client, res, scopes, agent.RedirectURL(), verifier))
+	code, err := c.visit(ctx, agent, q.iss, q.page(client, agent.RedirectURL(), verifier))
 	if err != nil {
 		return nil, client, err
 	}
 	answer, err := c.redeem(ctx, exchange{
-		endpoint: iss.Token, issuer: iss.Issuer, client: client, key: key,
+		endpoint: q.iss.Token, issuer: q.iss.Issuer, client: client, key: q.key,
 		form: url.Values{
 			"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {agent.RedirectURL()},
-			"code_verifier": {verifier}, "resource": {res.Resource},
+			"code_verifier": {verifier}, "resource": {q.res.Resource},
 		},
 	})
 	return answer, client, err
@@ -71,24 +71,25 @@ func (c *Client) openAgent(kept registration, open func(int) (UserAgent, error))
 	return open(0)
 }
 
-func authorizationPage(iss *issuer, client registration, res *resource, scopes []string, redirect, verifier string) *url.URL {
-	page, err := url.Parse(iss.Authorize)
+// page is where the person decides.
+func (q quest) page(client registration, redirect, verifier string) *url.URL {
+	page, err := url.Parse(q.iss.Authorize)
 	if err != nil {
 		page = new(url.URL) // it was parsed before; see readIssuer
 	}
 	sum := sha256.Sum256([]byte(verifier))
-	q := page.Query()
-	q.Set("response_type", "code")
-	q.Set("client_id", client.ID)
-	q.Set("redirect_uri", redirect)
-	q.Set("code_challenge", b64(sum[:]))
-	q.Set("code_challenge_method", "S256")
-	q.Set("state", rand.Text())
-	q.Set("resource", res.Resource)
-	if len(scopes) > 0 {
-		q.Set("scope", strings.Join(scopes, " "))
+	v := page.Query()
+	v.Set("response_type", "code")
+	v.Set("client_id", client.ID)
+	v.Set("redirect_uri", redirect)
+	v.Set("code_challenge", b64(sum[:]))
+	v.Set("code_challenge_method", "S256")
+	v.Set("state", rand.Text())
+	v.Set("resource", q.res.Resource)
+	if len(q.scopes) > 0 {
+		v.Set("scope", strings.Join(q.scopes, " "))
 	}
-	page.RawQuery = q.Encode()
+	page.RawQuery = v.Encode()
 	return page
 }
 

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"net"
 	"net/http"
 	"net/url"
-	"strings"
+
+	"github.com/haftdev/haft/mcp/internal/loopback"
 )
 
 // maxAnswer is how much of an authorization server's answer is read.
@@ -28,18 +28,10 @@ func (c *Client) allowed(raw string) error {
 		return fmt.Errorf("%q is not the address of a web server", printable(raw))
 	case u.Scheme == "https":
 		return nil
-	case u.Scheme == "http" && loopback(u.Hostname()) && loopback(c.url.Hostname()):
+	case u.Scheme == "http" && loopback.Host(u.Hostname()) && loopback.Host(c.url.Hostname()):
 		return nil
 	}
 	return fmt.Errorf("%q is refused: only https is safe here", printable(raw))
-}
-
-func loopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
 }
 
 // getJSON reads a document of at most maxAnswer bytes.

@@ -52,9 +52,21 @@ func (c *Client) probe(ctx context.Context) (challenge, error) {
 	return ch, nil
 }
 
+// A quest is what is known on the way to a token.
+type quest struct {
+	res    *resource
+	iss    *issuer
+	scopes []string
+	key    *proofKey    // binds the token; nil does not
+	kept   registration // of an earlier login; zero if there is none
+}
+
 // authorize gets a token that answers the challenge, and keeps it. The caller
 // holds c.asking.
 func (c *Client) authorize(ctx context.Context, ch challenge, open func(int) (UserAgent, error)) (*login, error) {
+	if err := c.allowed(c.remote.URL); err != nil {
+		return nil, err // whoever listens would have the token
+	}
 	res, iss, err := c.discover(ctx, ch.metadata)
 	if err != nil {
 		return nil, err
@@ -66,30 +78,26 @@ func (c *Client) authorize(ctx context.Context, ch challenge, open func(int) (Us
 	if err != nil {
 		before = new(login)
 	}
-	scopes := c.scopes(ch, res, iss, before)
-	next := login{
-		Issuer: iss.Issuer, Resource: res.Resource, Token: iss.Token, Revoke: iss.Revoke,
-		Clients: before.Clients,
-	}
-	var key *proofKey
+	q := quest{res: res, iss: iss, scopes: c.scopes(ch, res, iss, before), kept: before.Clients[iss.Issuer]}
+	next := login{Issuer: iss.Issuer, Resource: res.Resource, Token: iss.Token, Revoke: iss.Revoke}
 	if c.remote.DPoP || res.DPoPRequired {
-		if key, err = newProofKey(); err != nil {
+		if q.key, err = newProofKey(); err != nil {
 			return nil, err
 		}
-		if next.Key, err = key.text(); err != nil {
+		if next.Key, err = q.key.text(); err != nil {
 			return nil, err
 		}
 	}
 	var answer *tokenAnswer
 	if c.remote.Machine != nil {
-		answer, next.Client, err = c.enter(ctx, res, iss, scopes, key)
+		answer, next.Client, err = c.enter(ctx, q)
 	} else {
-		answer, next.Client, err = c.ask(ctx, res, iss, scopes, key, before.Clients[iss.Issuer], open)
+		answer, next.Client, err = c.ask(ctx, q, open)
 	}
 	if err != nil {
 		return nil, err
 	}
-	next.keep(answer, scopes, c.opts.Now())
+	next.keep(answer, q.scopes, c.opts.Now())
 	return c.save(ctx, &next)
 }
 

@@ -36,23 +36,23 @@ type Company struct {
 const jwtBearer = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
 // enter logs in without a person.
-func (c *Client) enter(ctx context.Context, res *resource, iss *issuer, scopes []string, key *proofKey) (*tokenAnswer, registration, error) {
+func (c *Client) enter(ctx context.Context, q quest) (*tokenAnswer, registration, error) {
 	m := c.remote.Machine
-	client := c.registered(iss)
+	client := c.registered(q.iss)
 	if m.Key != "" {
 		client.Method, client.Secret = proveJWT, ""
 	}
-	form := url.Values{"grant_type": {"client_credentials"}, "resource": {res.Resource}}
-	if len(scopes) > 0 {
-		form.Set("scope", strings.Join(scopes, " "))
+	form := url.Values{"grant_type": {"client_credentials"}, "resource": {q.res.Resource}}
+	if len(q.scopes) > 0 {
+		form.Set("scope", strings.Join(q.scopes, " "))
 	}
 	var assertion string
 	var err error
 	switch {
 	case m.Company != nil:
-		assertion, err = c.vouch(ctx, res, iss)
+		assertion, err = c.vouch(ctx, q.res, q.iss)
 	case m.Assertion != nil:
-		assertion, err = m.Assertion(ctx, iss.Issuer)
+		assertion, err = m.Assertion(ctx, q.iss.Issuer)
 	}
 	if err != nil {
 		return nil, client, err
@@ -61,7 +61,7 @@ func (c *Client) enter(ctx context.Context, res *resource, iss *issuer, scopes [
 		form.Set("grant_type", jwtBearer)
 		form.Set("assertion", assertion)
 	}
-	answer, err := c.redeem(ctx, exchange{endpoint: iss.Token, issuer: iss.Issuer, client: client, form: form, key: key})
+	answer, err := c.redeem(ctx, exchange{endpoint: q.iss.Token, issuer: q.iss.Issuer, client: client, form: form, key: q.key})
 	return answer, client, err
 }
 

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/haftdev/haft/mcp/internal/loopback"
 )
 
 // HTTPOptions configure a handler. Nil means all zero values.
@@ -124,7 +126,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // hostOK keeps out pages that reach a loopback address by a name of their own.
 // With a token they are kept out by not knowing it.
 func (g *guard) hostOK(r *http.Request) bool {
-	return g.opts.Token != "" || loopback(hostname(r.Host)) && loopback(localHost(r))
+	return g.opts.Token != "" || Loopback(hostname(r.Host)) && Loopback(localHost(r))
 }
 
 // localHost is the address that the connection came in on.
@@ -141,7 +143,7 @@ func (g *guard) originOK(origin string) bool {
 		return true // programs send none, browsers always do
 	}
 	u, err := url.Parse(origin)
-	return err == nil && loopback(u.Hostname())
+	return err == nil && Loopback(u.Hostname())
 }
 
 func (g *guard) tokenOK(header string) bool {
@@ -160,13 +162,5 @@ func hostname(hostport string) string {
 	return host
 }
 
-// Loopback reports whether a host is this machine and nothing else.
-func Loopback(host string) bool { return loopback(host) }
-
-func loopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
-}
+// Loopback reports whether a host, without a port, is this machine and nothing else.
+func Loopback(host string) bool { return loopback.Host(host) }

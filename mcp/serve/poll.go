@@ -47,7 +47,7 @@ func (p *poll) ask(c tool.Case, why tool.Verdict) tool.Verdict {
 	if answer, ok := p.answered(text); ok {
 		return answer
 	}
-	if caps := p.request.ClientCapabilities(); caps == nil || caps.Elicitation == nil {
+	if !canAsk(p.request.ClientCapabilities()) {
 		return tool.Verdict{
 			Behavior: tool.Deny, Rule: why.Rule, Origin: why.Origin, Suggestions: why.Suggestions,
 			Reason: "it needs approval, and the MCP client cannot ask anybody (it does not support elicitation)",
@@ -57,24 +57,9 @@ func (p *poll) ask(c tool.Case, why tool.Verdict) tool.Verdict {
 	return tool.Verdict{Behavior: tool.Deny, Reason: "the MCP client's person is being asked"}
 }
 
-// questionText is what the person reads before deciding.
-func questionText(c tool.Case, why tool.Verdict) string {
-	text := "Allow " + c.Tool.UserName()
-	if c.Tool.Summarize != nil {
-		if line := c.Tool.Summarize(c.Call); line != "" {
-			text += ": " + line
-		}
-	} else {
-		text += " with " + string(c.Call.Input)
-	}
-	if why.Message != "" {
-		text += "\n\n" + why.Message
-	}
-	const most = 4000
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "… (cut)"
-	}
-	return text
+// canAsk reports whether a client shows forms. One that says nothing of kinds does.
+func canAsk(caps *sdk.ClientCapabilities) bool {
+	return caps != nil && caps.Elicitation != nil && (caps.Elicitation.Form != nil || caps.Elicitation.URL == nil)
 }
 
 // answered returns the person's answer to the question, if this request brings it.

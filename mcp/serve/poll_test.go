@@ -15,7 +15,7 @@ import (
 // careful is a pipeline whose rules want every call asked about.
 func careful(_ context.Context, c serve.Call) (tool.Result, error) {
 	v := c.Ask(tool.Case{
-		Tool: &tool.Tool{Name: c.Tool, Summarize: func(*tool.Call) string { return "n is " + string(c.Input) }},
+		Tool: &tool.Tool{Name: c.Tool},
 		Call: &tool.Call{Tool: c.Tool, Input: c.Input},
 	}, tool.Verdict{Behavior: tool.Ask, Message: "It is a lot of work."})
 	if v.Behavior != tool.Allow {
@@ -46,7 +46,7 @@ func TestPersonIsAskedThroughTheClient(t *testing.T) {
 				if got := text(work(t, t.Context(), c, 3)); got != tt.want {
 					t.Errorf("got %q, want %q", got, tt.want)
 				}
-				if len(asked) != 1 || asked[0] != "Allow Work: n is {\"n\":3}\n\nIt is a lot of work." {
+				if len(asked) != 1 || asked[0] != "Allow Work?\n\nn: 3\n\nIt is a lot of work." {
 					t.Errorf("asked %q", asked)
 				}
 			})
@@ -55,12 +55,15 @@ func TestPersonIsAskedThroughTheClient(t *testing.T) {
 }
 
 func TestClientThatCannotAskIsToldWhy(t *testing.T) {
-	everyWay(t, careful, nil, func(t *testing.T, c *sdk.ClientSession) {
-		r := work(t, t.Context(), c, 3)
-		if !r.IsError || !strings.Contains(text(r), "it does not support elicitation") {
-			t.Errorf("got %q", text(r))
-		}
-	})
+	onlyURLs := &sdk.ClientOptions{Capabilities: &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{URL: &sdk.URLElicitationCapabilities{}}}}
+	for _, opts := range []*sdk.ClientOptions{nil, onlyURLs} {
+		everyWay(t, careful, opts, func(t *testing.T, c *sdk.ClientSession) {
+			r := work(t, t.Context(), c, 3)
+			if !r.IsError || !strings.Contains(text(r), "it does not support elicitation") {
+				t.Errorf("got %q", text(r))
+			}
+		})
+	}
 }
 
 // TestApprovalIsForOneCallOnly brings an approval back with another input, another

@@ -322,6 +322,33 @@ func TestStdioIsRobust(t *testing.T) {
 	}
 }
 
+// FuzzStdio feeds a server anything: it ends, writes whole messages only, and what
+// follows is still answered.
+func FuzzStdio(f *testing.F) {
+	f.Add([]byte("hello\n{}\n[]\n[1]\nnull\n"))
+	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`))
+	f.Add([]byte(`[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":1,"result":{}}]`))
+	f.Fuzz(func(t *testing.T, garbage []byte) {
+		s, err := serve.New(nil, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		const ping = "\n" + `{"jsonrpc":"2.0","id":"after all","method":"ping"}` + "\n"
+		if err := s.Stdio(t.Context(), strings.NewReader(string(garbage)+ping), &out); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(out.String()) {
+			if !json.Valid([]byte(line)) {
+				t.Fatalf("wrote %q", line)
+			}
+		}
+		if !strings.Contains(out.String(), `"after all"`) {
+			t.Errorf("not answered: %q", out.String())
+		}
+	})
+}
+
 func TestGuard(t *testing.T) {
 	const token = "s3cret"
 	tests := []struct {

@@ -29,8 +29,10 @@ type dfa struct {
 	prog     *prog
 	lineMode bool // no match crosses '\n'; after one the search starts afresh
 	stride   uint32
-	trans    []uint32 // state*stride + class; states are stored premultiplied
-	states   []dstate // by state/stride
+	starts   [4]uint32 // by what the byte before was
+	busy     uint32    // the first state in which a match may be in progress
+	trans    []uint32  // state*stride + class; states are stored premultiplied
+	states   []dstate  // by state/stride
 	index    map[string]uint32
 	key      []byte
 	cur, nxt sparse
@@ -54,23 +56,47 @@ func newDFA(p *prog, lineMode bool) *dfa {
 	return d
 }
 
+// reset forgets all states but those in which a search starts, which come first so
+// that one comparison tells them and the targets that are no states from the rest.
 func (d *dfa) reset() {
 	d.trans = make([]uint32, dfaFirst*d.stride, 16*d.stride)
 	d.states = make([]dstate, dfaFirst, 16)
 	d.index = map[string]uint32{}
+	for i, s := range [...]dstate{
+		afterText: {behind: lookLineStart | lookTextStart},
+		afterLine: {behind: lookLineStart},
+		afterWord: {word: d.prog.looks&wordLooks != 0},
+		afterRest: {},
+	} {
+		s.idle = true
+		d.nxt.clear()
+		d.starts[i] = d.intern(s)
+	}
+	d.busy = uint32(len(d.states)) * d.stride
 }
+
+// What may stand before the place where a search starts.
+const (
+	afterText = iota // nothing
+	afterLine        // a line break
+	afterWord        // a word character of ASCII
+	afterRest        // any other byte
+)
 
 // next looks for a match in buf from from on. In line mode buf ends with '\n',
 // from is the start of a line, and at is a byte of the first matching line;
 // otherwise the match found ends at or before at. quit means that the line (the
 // buffer) around at must be searched by other means. stop may be nil.
 func (d *dfa) next(buf []byte, from int, stop func() bool) (at int, found, quit bool) {
+	if d.blind(buf, from) {
+		return from, false, true
+	}
 	cur := d.startAt(buf, from)
 	for i := from; i < len(buf); i++ {
 		if stop != nil && stop() {
 			return 0, false, false
 		}
-		cur, i = d.run(cur, buf[:min(len(buf), i+stopInterval)], i)
+		cur, i = d.run(cur, buf[:min(len(buf), i+stopInterval)], i, dfaFirst*d.stride)
 		switch cur {
 		default:
 			i--
@@ -93,10 +119,33 @@ func (d *dfa) next(buf []byte, from int, stop func() bool) (at int, found, quit 
 	return len(buf), d.transition(cur, -1) == dfaMatch*d.stride, false
 }
 
-// run reads buf from i on until it meets a target that is no state or the end. It
+// try looks, in line mode, for a match that begins at at. If there is none, a later
+// one begins at end or after it; otherwise it, or what made the DFA quit, is in the
+// line that holds end-1. stop may be nil.
+func (d *dfa) try(buf []byte, at int, stop func() bool) (end int, found, quit bool) {
+	if d.blind(buf, at) {
+		return at + 1, false, true
+	}
+	cur, i := d.startAt(buf, at), at
+	for limit := at; i == limit && limit < len(buf); {
+		if stop != nil && stop() {
+			return len(buf), false, false
+		}
+		limit = min(len(buf), i+stopInterval)
+		cur, i = d.run(cur, buf[:limit], i, d.busy)
+	}
+	return i + 1, cur == dfaMatch*d.stride, cur == dfaQuit*d.stride
+}
+
+// blind reports whether the DFA cannot start at at: the byte before is part of a
+// character that it would have to know.
+func (d *dfa) blind(buf []byte, at int) bool {
+	return at > 0 && buf[at-1] >= 128 && d.prog.looks&unicodeWordLooks != 0
+}
+
+// run reads buf from i on until it meets a target below first or the end. It
 // gives that target and the place of the byte that led there.
-func (d *dfa) run(cur uint32, buf []byte, i int) (uint32, int) {
-	first := dfaFirst * d.stride
+func (d *dfa) run(cur uint32, buf []byte, i int, first uint32) (uint32, int) {
 	classes, trans := &d.prog.classes, d.trans
 	for ; i < len(buf); i++ {
 		nx := trans[cur+uint32(classes[buf[i]])]
@@ -132,14 +181,15 @@ func (d *dfa) idleBefore(buf []byte, from, to int) int {
 
 // startAt is the state in which nothing has been seen but the byte before at.
 func (d *dfa) startAt(buf []byte, at int) uint32 {
-	s := dstate{idle: true}
-	if at == 0 {
-		s.behind = lookLineStart | lookTextStart
-	} else {
-		s.behind, s.word = d.after(buf[at-1])
+	switch {
+	case at == 0:
+		return d.starts[afterText]
+	case buf[at-1] == '\n':
+		return d.starts[afterLine]
+	case isWordByte(buf[at-1]):
+		return d.starts[afterWord]
 	}
-	d.nxt.clear()
-	return d.intern(s)
+	return d.starts[afterRest]
 }
 
 func (d *dfa) after(c byte) (behind look, word bool) {

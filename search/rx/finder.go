@@ -31,9 +31,9 @@ type needle struct {
 }
 
 // newFinder builds the finder for the cheapest clause or triple, or none if reading
-// every byte with the DFA would cost less. literal reports that it finds the literals
-// of a clause.
-func newFinder(clauses []Clause, tree *node, vectors bool) (f *finder, literal bool) {
+// every byte with the DFA would cost less. whole says that the one clause is all there
+// is to the pattern. literal reports that the finder looks for literals of a clause.
+func newFinder(clauses []Clause, whole bool, tree *node, vectors bool) (f *finder, literal bool) {
 	c := rarest(clauses)
 	if !vectors {
 		if c == nil || clauseCost(c) > dfaCost {
@@ -47,10 +47,24 @@ func newFinder(clauses []Clause, tree *node, vectors bool) (f *finder, literal b
 			f, literal, cost = lf, true, lcost
 		}
 	}
-	if t, prefix, ok := classTriple(tree); ok && passCost+t.freq()*reviewCost < cost/2 {
-		return &finder{window: newWindow([]triple{t}), prefix: prefix}, false
+	if whole && literal {
+		return f, true
+	}
+	if run, prefix := classRun(tree); run != nil && runCost(run, prefix) < cost {
+		return &finder{window: newRunWindow(run), prefix: prefix}, false
 	}
 	return f, literal
+}
+
+// runCost estimates what looking for a run costs per byte of text. Most estimates are
+// too low, since bytes of a class like to be neighbours; what is not at the start of a
+// match must promise more.
+func runCost(run []bytesIn, prefix bool) float64 {
+	t := firstTriple(run)
+	if prefix {
+		return passCost + t.freq()*tryCost
+	}
+	return 2 * (passCost + t.freq()*reviewCost)
 }
 
 // newLiteralWindow looks for the rarest triple of each literal.
@@ -101,12 +115,13 @@ func (f *finder) add(b byte, n needle) {
 type search struct {
 	finder *finder
 	hits   []int // per anchor: the next hit, len(buf) when there is none
+	block  block // of the window
 	misses int   // anchor bytes that were no needle
 }
 
 func (s *search) reset(f *finder) {
 	s.finder = f
-	s.misses = 0
+	s.misses, s.block = 0, block{}
 	s.hits = s.hits[:0]
 	for range f.anchors {
 		s.hits = append(s.hits, -1)
@@ -132,7 +147,7 @@ func (s *search) next(buf []byte, from int) int {
 func (s *search) nextWindow(buf []byte, from int) int {
 	f := s.finder
 	for {
-		from = f.window.next(buf, from)
+		from = f.window.next(buf, from, &s.block)
 		if from == len(buf) || len(f.places) == 0 || verify(f.places, buf, from) {
 			return from
 		}
@@ -237,6 +252,7 @@ const (
 	dfaCost    = 2.0
 	passCost   = 0.06 // IndexByte over a byte
 	missCost   = 8.0  // stopping at an anchor byte
+	tryCost    = 20   // looking whether a match begins somewhere
 	reviewCost = 150  // looking at a line that holds the literal
 )
 

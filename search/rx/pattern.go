@@ -44,10 +44,11 @@ func Compile(expr string, o *Options) (*Pattern, error) {
 		clauses = []Clause{exact}
 	}
 	p.clauses = slices.DeleteFunc(clauses, func(c Clause) bool { return !usable(c) })
-	var literal bool
-	p.finder, literal = newFinder(p.clauses, tree, hasWindows && !o.portable)
-	p.exact = literal && p.prog.looks == 0 && exact != nil && usable(exact) &&
+	whole := p.prog.looks == 0 && exact != nil && usable(exact) &&
 		!slices.ContainsFunc(exact, func(l Literal) bool { return segment(l) != l || l.loose })
+	var literal bool
+	p.finder, literal = newFinder(p.clauses, whole, tree, hasWindows && !o.portable)
+	p.exact = literal && whole
 	p.matchers.New = func() any { return &Matcher{pattern: p} }
 	return p, nil
 }
@@ -118,13 +119,19 @@ func (m *Matcher) Spans(text []byte) [][2]int {
 }
 
 // A stop for nothing every few dozen bytes costs more than it saves; reviewing a line
-// for nothing costs as much as a few stops.
+// for nothing costs as much as a few stops, and trying one place less than a stop.
 const (
 	bytesPerMiss = 24
 	lineMisses   = 4
+	bytesPerTry  = 8
 )
 
 func (m *Matcher) nextLine() (lo, hi int, ok bool) {
+	if !m.eager && m.pattern.finder.prefix {
+		if lo, hi, ok = m.nextPrefixed(); ok || !m.eager {
+			return lo, hi, ok
+		}
+	}
 	for m.pos < len(m.text) {
 		at, sure := m.candidate()
 		if at >= len(m.text) {
@@ -132,20 +139,40 @@ func (m *Matcher) nextLine() (lo, hi int, ok bool) {
 		}
 		lo, hi = m.lineAround(at)
 		m.pos = hi
-		if sure {
+		if sure || m.matchLine(lo, hi) {
 			return lo, hi, true
 		}
-		from, cost := lo, lineMisses
-		if !m.eager && m.pattern.finder.prefix {
-			from, cost = at, 1
-		}
-		if m.matchLine(lo, from, hi) {
-			return lo, hi, true
-		}
-		m.search.misses += cost
+		m.search.misses += lineMisses
 	}
 	m.pos = len(m.text)
 	return 0, 0, false
+}
+
+// nextPrefixed is nextLine where the finder gives the places at which a match may
+// begin. It tries each for as long as a match is in progress and goes on from there,
+// until that does not pay: then it turns eager and gives no answer.
+func (m *Matcher) nextPrefixed() (lo, hi int, ok bool) {
+	for at := m.pos; ; {
+		if at = m.search.next(m.text, at); at >= len(m.text) {
+			m.pos = len(m.text)
+			return 0, 0, false
+		}
+		end, found, quit := m.auto().try(m.text, at, m.Stop)
+		if found || quit {
+			lo, hi = m.lineAround(end - 1)
+			m.pos, at = hi, hi
+			if found || m.simulate(lo, hi) {
+				return lo, hi, true
+			}
+			continue
+		}
+		at = end
+		if m.search.misses++; m.search.misses > 64 && m.search.misses*bytesPerTry > at {
+			m.pos, _ = m.lineAround(end - 1)
+			m.eager = true
+			return 0, 0, false
+		}
+	}
 }
 
 // candidate finds a byte of the next line that may match, and whether it surely
@@ -171,12 +198,15 @@ func (m *Matcher) lineAround(at int) (lo, hi int) {
 	return lo, hi
 }
 
-// matchLine decides the line lo..hi, in which no match begins before from.
-func (m *Matcher) matchLine(lo, from, hi int) bool {
-	_, found, quit := m.auto().next(m.text[:hi], from, m.Stop)
-	if quit {
-		_, _, found = m.sim().find(m.text[lo:hi-1], 0)
-	}
+// matchLine decides the line lo..hi.
+func (m *Matcher) matchLine(lo, hi int) bool {
+	_, found, quit := m.auto().next(m.text[:hi], lo, m.Stop)
+	return found || quit && m.simulate(lo, hi)
+}
+
+// simulate decides a line at which the DFA quit.
+func (m *Matcher) simulate(lo, hi int) bool {
+	_, _, found := m.sim().find(m.text[lo:hi-1], 0)
 	return found
 }
 

@@ -51,6 +51,9 @@ func TestLines(t *testing.T) {
 		{"a class is Unicode", `^\w+$`, "héllo\nщука\na-b", false, []string{"héllo", "щука"}},
 		{"a digit is Unicode", `\d`, "٣\nx", false, []string{"٣"}},
 		{"a boundary is Unicode", `\bcole\b`, "école\ncole", false, []string{"cole"}},
+		{"a boundary before classes is Unicode", `\b0x[0-9a-f]{4}`, "é0x1234\né 0x1234", false, []string{"é 0x1234"}},
+		{"no boundary before classes is Unicode", `\B0x[0-9a-f]{4}`, "é0x1234\né 0x1234", false, []string{"é0x1234"}},
+		{"a match begins within an attempt that fails", `0x[0-9]{4}`, "0x0x1234\n0x120x1234\n0x12", false, []string{"0x0x1234", "0x120x1234"}},
 		{"a boundary beside ASCII", `\bfoo\b`, "foo_bar\nfoo.bar", false, []string{"foo.bar"}},
 		{"word start and end", `\<foo\>`, "foo\nfoobar\nbarfoo", false, []string{"foo"}},
 		{"no boundary", `\Bfoo`, "foo\nafoo", false, []string{"afoo"}},
@@ -223,6 +226,39 @@ func TestAgainstStandardLibrary(t *testing.T) {
 			}
 			if d := cmp.Diff(nonEmpty(re.FindAllStringIndex(l, -1)), m.Spans([]byte(l))); d != "" {
 				t.Fatalf("spans of %q in %q (-want +got):\n%s", expr, l, d)
+			}
+		}
+	}
+}
+
+// TestPatternsThatBeginWithClasses tries them on texts full of near misses, up to where
+// trying every place no longer pays.
+func TestPatternsThatBeginWithClasses(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, expr := range []string{`0x[0-9a-f]{4}\b`, `\b0x[0-9a-f]{2,3}\b`, `\B0x[0-9]`, `^0x[0-9a-f]+$`, `0x[0-9a-f]{2}.*a0`, `0x[0-9a-f]{20}`} {
+		p, err := Compile(expr, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if hasWindows && !p.finder.prefix {
+			t.Errorf("%q is not sought by its beginning", expr)
+		}
+		sim := newPike(p.prog)
+		for _, alphabet := range []string{"0x0xa \n", "0xa1 -\né", "0xa1 -------------------------------------------------------\n"} {
+			runes := []rune(alphabet)
+			var text strings.Builder
+			for range 4000 {
+				text.WriteRune(runes[r.IntN(len(runes))])
+			}
+			var want []string
+			for l := range strings.Lines(text.String()) {
+				l = strings.TrimSuffix(l, "\n")
+				if _, _, ok := sim.find([]byte(l), 0); ok {
+					want = append(want, l)
+				}
+			}
+			if d := cmp.Diff(want, linesOf(p, text.String())); d != "" {
+				t.Errorf("%q over %q (-simulation +engine):\n%s", expr, alphabet, d)
 			}
 		}
 	}

@@ -1,5 +1,7 @@
 package rx
 
+import "math/bits"
+
 // bytesIn is a set of bytes.
 type bytesIn [256]bool
 
@@ -11,6 +13,7 @@ type triple [3]bytesIn
 type window struct {
 	tables [96]byte      // for window3
 	masks  [3][256]uint8 // the same, exact, by byte: a bit for each bucket
+	rest   []bytesIn     // what follows the triple, if there is one triple
 }
 
 // newWindow puts the triples into eight buckets.
@@ -34,18 +37,34 @@ func newWindow(triples []triple) *window {
 // vectorSlack is how far window3 may read beyond the place it looks at.
 const vectorSlack = 34
 
+// block is the 32 places that a window looked at last and what is left of them.
+type block struct {
+	end  int    // of them
+	mask uint32 // places that may begin a triple, by their distance from end-32
+}
+
 // next gives the first place at from or later that may begin a triple, or len(buf).
-func (w *window) next(buf []byte, from int) int {
-	for from+vectorSlack < len(buf) {
+// b is empty before the first call on buf, and left alone between calls, each of which
+// goes on beyond the place that the last one gave.
+func (w *window) next(buf []byte, from int, b *block) int {
+	for {
+		for b.mask != 0 {
+			i := b.end - 32 + bits.TrailingZeros32(b.mask)
+			b.mask &= b.mask - 1
+			if i >= from && w.at(buf, i) {
+				return i
+			}
+		}
+		from = max(from, b.end)
 		n := len(buf) - vectorSlack - from
-		i := window3(&buf[from], n, &w.tables)
-		if from += i; i == n {
+		if n <= 0 {
 			break
 		}
-		if w.at(buf, from) {
-			return from
+		var i int
+		i, b.mask = window3(&buf[from], n, &w.tables)
+		if b.end = from + i; b.mask != 0 {
+			b.end += 32
 		}
-		from++
 	}
 	for ; from < len(buf); from++ {
 		if w.at(buf, from) {
@@ -64,7 +83,15 @@ func (w *window) at(buf []byte, i int) bool {
 	if i+2 < len(buf) {
 		m &= w.masks[2][buf[i+2]]
 	}
-	return m != 0
+	if m == 0 {
+		return false
+	}
+	for k, c := range buf[min(i+3, len(buf)):min(i+3+len(w.rest), len(buf))] {
+		if !w.rest[k][c] {
+			return false
+		}
+	}
+	return true
 }
 
 // anyByte fills a triple that has fewer than three bytes to say something about.
@@ -107,14 +134,27 @@ func literalTriple(l Literal) (best triple, at int) {
 	return best, at
 }
 
-// classTriple finds the rarest triple that every match of n contains, looking at
-// classes as well as literals. prefix reports that every match begins with it; ok is
-// false if there is none.
-func classTriple(n *node) (best triple, prefix, ok bool) {
+// classRun finds a run of bytes that every match of n contains, looking at classes as
+// well as literals, that begins with the rarest triple. prefix reports that every
+// match begins with it; none means that nothing is known.
+func classRun(n *node) (best []bytesIn, prefix bool) {
 	r := runs{first: true}
 	r.add(n)
 	r.flush()
-	return r.best, r.prefix, r.ok
+	return r.best, r.prefix
+}
+
+// newRunWindow looks for a run by its first three bytes.
+func newRunWindow(run []bytesIn) *window {
+	w := newWindow([]triple{firstTriple(run)})
+	w.rest = run[min(3, len(run)):]
+	return w
+}
+
+func firstTriple(run []bytesIn) triple {
+	t := triple{anyByte, anyByte, anyByte}
+	copy(t[:], run)
+	return t
 }
 
 // runs walks a pattern and keeps the stretch of single-byte positions that are next
@@ -122,12 +162,15 @@ func classTriple(n *node) (best triple, prefix, ok bool) {
 type runs struct {
 	run    []bytesIn
 	first  bool // run is at the start of the pattern
-	best   triple
-	prefix bool // best is
-	ok     bool
+	best   []bytesIn
+	freq   float64 // of the first three of best
+	prefix bool    // best is at the start of the pattern
 }
 
-const maxRun = 64
+const (
+	maxRun    = 64
+	maxCopies = 16 // of what is repeated
+)
 
 func (r *runs) add(n *node) {
 	switch n.op {
@@ -184,25 +227,24 @@ func (r *runs) addRepeat(n *node) {
 		return
 	}
 	copies := func() {
-		for range min(n.min, 3) {
+		for range min(n.min, maxCopies) {
 			r.add(n.subs[0])
 		}
 	}
 	copies()
-	if n.max != n.min || n.min > 3 {
+	if n.max != n.min || n.min > maxCopies {
 		r.flush()
 		copies()
 	}
 }
 
-// flush ends a stretch and keeps its rarest triple.
+// flush ends a stretch and keeps the part of it that begins with its rarest triple.
 func (r *runs) flush() {
 	run := r.run[:min(len(r.run), maxRun)]
 	for i := range run {
-		t := triple{anyByte, anyByte, anyByte}
-		copy(t[:], run[i:min(len(run), i+3)])
-		if !r.ok || t.freq() < r.best.freq() {
-			r.best, r.ok, r.prefix = t, true, r.first && i == 0
+		t := firstTriple(run[i:])
+		if f := t.freq(); r.best == nil || f < r.freq {
+			r.best, r.freq, r.prefix = run[i:], f, r.first && i == 0
 		}
 	}
 	r.run, r.first = nil, false

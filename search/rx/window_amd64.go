@@ -7,9 +7,10 @@ import "golang.org/x/sys/cpu"
 // hasWindows says whether window3 runs here.
 var hasWindows = cpu.X86.HasAVX2
 
-// window3 gives the first i < n for which the three bytes at p[i] all share a
-// bucket in t, or n. It reads 34 bytes from p[n-1] on. t holds, for each of the three
-// bytes, the buckets by its low and by its high four bits.
+// window3 gives the first i, a multiple of 32 below n, where mask has bits set: one for
+// each k < 32 for which the three bytes at p[i+k] all share a bucket in t. If there is
+// none, i is n or more and mask 0. It reads 34 bytes from p[i] on. t holds, for
+// each of the three bytes, the buckets by its low and by its high four bits.
 //
 //go:noescape
-func window3(p *byte, n int, t *[96]byte) int
+func window3(p *byte, n int, t *[96]byte) (i int, mask uint32)

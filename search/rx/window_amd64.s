@@ -2,10 +2,10 @@
 
 #include "textflag.h"
 
-// func window3(p *byte, n int, t *[96]byte) int
+// func window3(p *byte, n int, t *[96]byte) (i int, mask uint32)
 //
 // Y0-Y5 hold the tables, Y6 the nibble mask, Y13 zero.
-TEXT ·window3(SB), NOSPLIT, $0-32
+TEXT ·window3(SB), NOSPLIT, $0-36
 	MOVQ p+0(FP), SI
 	MOVQ n+8(FP), CX
 	MOVQ t+16(FP), DX
@@ -54,20 +54,15 @@ loop:
 	VPCMPEQB  Y13, Y10, Y10
 	VPMOVMSKB Y10, BX
 	XORL      $0xFFFFFFFF, BX
-	JNZ       found
+	JNZ       done
 	ADDQ      $32, AX
 	JMP       loop
 
-found:
-	BSFL BX, BX
-	ADDQ BX, AX
-	CMPQ AX, CX
-	JLT  done
-
 none:
-	MOVQ CX, AX
+	XORL BX, BX
 
 done:
 	VZEROUPPER
-	MOVQ AX, ret+24(FP)
+	MOVQ AX, i+24(FP)
+	MOVL BX, mask+32(FP)
 	RET

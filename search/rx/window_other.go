@@ -6,4 +6,4 @@ package rx
 // and patterns without literals are left to the DFA.
 const hasWindows = false
 
-func window3(*byte, int, *[96]byte) int { panic("rx: window3 without AVX2") }
+func window3(*byte, int, *[96]byte) (int, uint32) { panic("rx: window3 without AVX2") }

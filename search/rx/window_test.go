@@ -27,6 +27,9 @@ func TestWindow(t *testing.T) {
 			triples = append(triples, tr)
 		}
 		w := newWindow(triples)
+		if len(triples) == 1 {
+			w.rest = []bytesIn{anyByte, triples[0][0]}
+		}
 		buf := make([]byte, r.IntN(140))
 		for i := range buf {
 			buf[i] = byte(r.IntN(256))
@@ -46,9 +49,17 @@ func TestWindow(t *testing.T) {
 			for want < len(buf) && !w.at(buf, want) {
 				want++
 			}
-			if got := w.next(buf, from); got != want {
+			if got := w.next(buf, from, &block{}); got != want {
 				t.Fatalf("from %d of %d: got %d, want %d", from, len(buf), got, want)
 			}
+		}
+		var b block
+		for from := 0; from <= len(buf); {
+			want := w.next(buf, from, &block{})
+			if got := w.next(buf, from, &b); got != want {
+				t.Fatalf("from %d of %d, going on: got %d, want %d", from, len(buf), got, want)
+			}
+			from = want + 1 + r.IntN(3)
 		}
 	}
 }

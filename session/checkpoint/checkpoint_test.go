@@ -312,11 +312,30 @@ func TestFileToolsAreCoveredWithoutALook(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	b.outside("echo formatted > a") // by a hook, before the call has ended
 	b.record(sched.Record{Step: sched.Finished, Outcome: &sched.Outcome{CallID: "w1", UseID: "u1", Result: tool.Text("")}})
 	if _, err := os.Stat(filepath.Join(b.session.Dir(), "tree")); err == nil {
 		t.Error("the tree was looked at")
 	}
 	b.rewind("w1", false)
+	b.same(want)
+}
+
+func TestACommandThatIsDoneAsAnEditIsNotedOnce(t *testing.T) {
+	b := newBench(t, nil)
+	b.outside(project)
+	b.say("go")
+	want := b.tree()
+	id := b.begin()
+	for path, old := range map[string]string{"src/a.go": "package a\n", "node_modules/x/i.js": "dep\n"} {
+		c := workspace.Change{Path: filepath.Join(b.root, path), Before: blob.Digest([]byte(old)), After: blob.Digest([]byte("new\n")), Mode: 0o644}
+		if err := b.keeper.OnChange(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		b.outside("echo new > " + path)
+	}
+	b.end(id)
+	b.rewind("", false)
 	b.same(want)
 }
 

@@ -45,11 +45,12 @@ type Keeper struct {
 	opts    Options
 
 	mu     sync.Mutex
-	last   *tree             // the latest look
-	saved  *tree             // the look that is on the disk
-	before map[string]*tree  // by call, while it runs
-	calls  map[string]string // the call that may be changing files, by agent
-	noted  string            // the latest note of what is not covered
+	last   *tree                      // the latest look
+	saved  *tree                      // the look that is on the disk
+	before map[string]*tree           // by call, while it runs
+	calls  map[string]string          // the call that may be changing files, by agent
+	wrote  map[string]map[string]File // what file tools made of files, by call and path
+	noted  string                     // the latest note of what is not covered
 }
 
 // New returns a keeper for the tree at root. What it notes goes to the session.
@@ -71,7 +72,7 @@ func New(root string, s *session.Session, opts *Options) *Keeper {
 	if s.Path() != "" {
 		o.Exclude = append(slices.Clip(o.Exclude), filepath.Dir(filepath.Dir(s.Path())))
 	}
-	return &Keeper{root: root, session: s, opts: o, before: map[string]*tree{}, calls: map[string]string{}}
+	return &Keeper{root: root, session: s, opts: o, before: map[string]*tree{}, calls: map[string]string{}, wrote: map[string]map[string]File{}}
 }
 
 // Recorder returns a recorder that notes what calls change and tells next, if
@@ -111,7 +112,11 @@ func (k *Keeper) OnChange(ctx context.Context, c workspace.Change) error {
 	}
 	k.mu.Lock()
 	call := k.calls[c.Agent]
+	looked := k.before[call]
 	k.mu.Unlock()
+	if looked != nil && looked.covers(k.root, c.Path) {
+		return nil // it will be found when the call ends
+	}
 	if c.Before != "" {
 		content, err := os.ReadFile(c.Path)
 		if err != nil || blob.Digest(content) != c.Before {
@@ -124,7 +129,30 @@ func (k *Keeper) OnChange(ctx context.Context, c workspace.Change) error {
 	before := File{Digest: c.Before, Mode: c.Mode}
 	after := File{Digest: c.After, Mode: cmp.Or(c.Mode, newFileMode)}
 	cp := checkpointOf(call, c.Path, before, after)
+	k.mu.Lock()
+	if k.wrote[call] == nil {
+		k.wrote[call] = map[string]File{}
+	}
+	k.wrote[call][c.Path] = after
+	k.mu.Unlock()
 	return k.session.Append(ctx, session.Entry{Checkpoint: &cp})
+}
+
+// formatted notes what a hook, such as a formatter, has made of the files that a
+// call wrote: it belongs to the call and is nobody else's change.
+func (k *Keeper) formatted(ctx context.Context, call string) error {
+	files := k.wrote[call]
+	delete(k.wrote, call)
+	var entries []session.Entry
+	for path, wrote := range files {
+		now, _, err := lookAt(path)
+		if err != nil || now.sameContent(wrote) {
+			continue
+		}
+		cp := checkpointOf(call, path, wrote, now)
+		entries = append(entries, session.Entry{Checkpoint: &cp})
+	}
+	return k.session.Append(ctx, entries...)
 }
 
 // newFileMode stands for the mode of a file that is about to be made.
@@ -156,6 +184,9 @@ func (k *Keeper) After(ctx context.Context, agent, call string) error {
 	defer k.mu.Unlock()
 	if k.calls[agent] == call {
 		delete(k.calls, agent)
+	}
+	if err := k.formatted(ctx, call); err != nil {
+		return err
 	}
 	before := k.before[call]
 	if before == nil {

@@ -94,6 +94,17 @@ func (t *tree) diff(after *tree, root, call string) (entries []session.Entry) {
 	return entries
 }
 
+// covers reports whether a change of the file at a path shows in a later tree.
+func (t *tree) covers(root, path string) bool {
+	rel, err := filepath.Rel(root, path)
+	rel = filepath.ToSlash(rel)
+	if err != nil || t.TooMany || strings.HasPrefix(rel, "../") || slices.Contains(strings.Split(rel, "/"), ".git") {
+		return false
+	}
+	n := t.Nodes[rel]
+	return !t.closedAbove(rel) && (n == nil || n.known())
+}
+
 // closedAbove reports whether the path lies in a directory that was there but not
 // looked into: what is in it is not new.
 func (t *tree) closedAbove(path string) bool {

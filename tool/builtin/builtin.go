@@ -15,6 +15,7 @@ import (
 	"github.com/haftdev/haft/tool/edit"
 	"github.com/haftdev/haft/tool/glob"
 	"github.com/haftdev/haft/tool/grep"
+	"github.com/haftdev/haft/tool/mcpresource"
 	"github.com/haftdev/haft/tool/notebook"
 	"github.com/haftdev/haft/tool/plan"
 	"github.com/haftdev/haft/tool/question"
@@ -64,6 +65,8 @@ type World struct {
 	Calls                prompt.Calls
 	// Crew runs the agents that work is given to.
 	Crew subagent.Crew
+	// Servers are the MCP servers whose resources can be read.
+	Servers mcpresource.Servers
 	// SearchWeb finds pages; without it WebSearch says how to set it up.
 	SearchWeb websearch.Backend
 }
@@ -106,6 +109,9 @@ func (w World) Tools() []tool.Tool {
 	}
 	if w.Commands != nil {
 		tools = append(tools, slashcommand.New(&slashcommand.Options{Commands: w.Commands, Calls: w.Calls, Dir: w.Dir, Allowed: w.MayCommand}))
+	}
+	if w.Servers != nil {
+		tools = append(tools, mcpresource.New(w.Servers)...)
 	}
 	if w.Crew != nil {
 		tools = append(tools, subagent.New(w.Crew)...)

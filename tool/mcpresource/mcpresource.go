@@ -25,6 +25,12 @@ type Servers interface {
 	ReadResource(ctx context.Context, server, uri string) ([]mcp.Contents, error)
 }
 
+// Flag is the session flag of sessions that have MCP servers; the others have no
+// use for the tools.
+const Flag = "mcp"
+
+func enabled(s *tool.Session) bool { return s.Flags[Flag] }
+
 //go:embed list.md
 var listDescription string
 
@@ -57,6 +63,7 @@ func List(servers Servers) tool.Tool {
 		Aliases:     []string{"ListMcpResourcesTool"},
 		SearchHint:  "list mcp server resources documents",
 		Description: listDescription,
+		Enabled:     enabled,
 		Marks:       func(ListInput) tool.Marks { return readOnly },
 		Permission: func(context.Context, *tool.Call, ListInput) tool.Verdict {
 			return tool.Verdict{Behavior: tool.Allow, Reason: "listing changes nothing"}
@@ -80,6 +87,7 @@ func Read(servers Servers) tool.Tool {
 		Aliases:     []string{"ReadMcpResourceTool"},
 		SearchHint:  "read mcp server resource document by uri",
 		Description: readDescription,
+		Enabled:     enabled,
 		Marks:       func(ReadInput) tool.Marks { return readOnly },
 		Run: func(ctx context.Context, _ *tool.Call, in ReadInput) (ReadOutput, error) {
 			contents, err := servers.ReadResource(ctx, in.Server, in.URI)

@@ -164,7 +164,9 @@ func newAgent(crew Crew) tool.Tool {
 		Aliases:    []string{"Task"},
 		SearchHint: "delegate subagent parallel research explore task helper",
 		Describe:   func(*tool.Session) string { return description + menu(crew.Agents()) },
-		Marks:      func(Input) tool.Marks { return tool.Marks{ReadOnly: true, ConcurrencySafe: true} },
+		Marks: func(in Input) tool.Marks {
+			return tool.Marks{ReadOnly: in.Isolation == "", ConcurrencySafe: true} // a worktree is made in the repository
+		},
 		Permission: func(context.Context, *tool.Call, Input) tool.Verdict {
 			return tool.Verdict{Behavior: tool.Allow, Reason: "each call of the agent is judged by itself"}
 		},

@@ -14,6 +14,7 @@
 package gate
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -33,8 +34,7 @@ type Gate struct {
 
 	mu      sync.Mutex
 	pending map[int64]string // the methods of requests that have no answer yet
-	results map[string]json.RawMessage
-	last    int64
+	results map[int64]json.RawMessage
 
 	noise     int
 	lastNoise string
@@ -42,7 +42,7 @@ type Gate struct {
 
 // New makes a Gate; watch, if not nil, sees every message.
 func New(watch func(sent bool, message []byte)) *Gate {
-	return &Gate{watch: watch, pending: make(map[int64]string), results: make(map[string]json.RawMessage)}
+	return &Gate{watch: watch, pending: make(map[int64]string), results: make(map[int64]json.RawMessage)}
 }
 
 // Sent notes a message of the library on its way out, which is well-formed.
@@ -74,11 +74,12 @@ func (g *Gate) Waiting(id int64) string {
 	return g.pending[id]
 }
 
-// Forget takes back a request that gets no answer any more.
+// Forget takes back a request whose answer nobody waits for any more.
 func (g *Gate) Forget(id int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.pending, id)
+	delete(g.results, id)
 }
 
 // Admit reads an incoming message; false means that it stays outside.
@@ -86,7 +87,7 @@ func (g *Gate) Admit(data []byte) (envelope.Message, bool) {
 	m, err := envelope.Scan(data)
 	if err != nil {
 		g.Noise(string(data[:min(len(data), maxNoise)]))
-		return m, false
+		return g.garbled(data, err)
 	}
 	if g.watch != nil {
 		g.watch(false, data)
@@ -99,6 +100,19 @@ func (g *Gate) Admit(data []byte) (envelope.Message, bool) {
 		return m, false
 	}
 	return m, true
+}
+
+// garbled looks whether what cannot be read was meant as an answer: whoever waits
+// for it must not wait for ever. A log line that happens to have an id is none.
+func (g *Gate) garbled(data []byte, err error) (envelope.Message, bool) {
+	head := data[:min(len(data), 4<<10)]
+	m := envelope.Message{ID: envelope.IDOf(head)}
+	id, ok := m.Number()
+	if !ok || g.Waiting(id) == "" || !bytes.Contains(head, []byte(`"jsonrpc"`)) {
+		return m, false
+	}
+	g.Forget(id)
+	return Failure(id, "the server's answer cannot be read: it is "+err.Error()), true
 }
 
 func (g *Gate) admitResponse(m envelope.Message) (envelope.Message, bool) {
@@ -119,9 +133,9 @@ func (g *Gate) admitResponse(m envelope.Message) (envelope.Message, bool) {
 	case m.Error != nil:
 		m.Error, m.Result = tidyError(m.Error), nil
 	case method == "tools/list":
-		m.Result = g.admitTools(m.Result)
+		m.Result = g.admitTools(id, m.Result)
 	case (method == "tools/call" || method == "prompts/get") && !wantsInput(m.Result):
-		m.Result = g.keep(m.Result, "")
+		m.Result = g.keep(id, m.Result, "")
 	}
 	return m, true
 }
@@ -134,29 +148,29 @@ func wantsInput(result json.RawMessage) bool {
 // TicketKey is where a result's _meta holds the ticket.
 const TicketKey = "haft/ticket"
 
-// keep puts a result aside and returns an empty one with its ticket.
-func (g *Gate) keep(result json.RawMessage, fields string) json.RawMessage {
+// keep puts a result aside and returns an empty one with its ticket, which is
+// the number of the request.
+func (g *Gate) keep(id int64, result json.RawMessage, fields string) json.RawMessage {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.last++
-	ticket := strconv.FormatInt(g.last, 10)
-	g.results[ticket] = result
-	return json.RawMessage(`{"_meta":{"` + TicketKey + `":"` + ticket + `"},` + fields + `"content":[],"messages":[]}`)
+	g.results[id] = result
+	return json.RawMessage(`{"_meta":{"` + TicketKey + `":"` + strconv.FormatInt(id, 10) + `"},` + fields + `"content":[],"messages":[]}`)
 }
 
 // Redeem returns the result that a ticket stands for, once.
 func (g *Gate) Redeem(meta map[string]any) (json.RawMessage, bool) {
 	ticket, _ := meta[TicketKey].(string)
+	id, err := strconv.ParseInt(ticket, 10, 64)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	result, ok := g.results[ticket]
-	delete(g.results, ticket)
-	return result, ok
+	result, ok := g.results[id]
+	delete(g.results, id)
+	return result, ok && err == nil
 }
 
 // admitTools takes the entries out of a tool list that the library would
 // stumble over, and keeps the whole.
-func (g *Gate) admitTools(result json.RawMessage) json.RawMessage {
+func (g *Gate) admitTools(id int64, result json.RawMessage) json.RawMessage {
 	var list strings.Builder
 	for entry := range envelope.Elements(envelope.Field(result, "tools")) {
 		if CheckTool(entry) != nil {
@@ -173,7 +187,7 @@ func (g *Gate) admitTools(result json.RawMessage) json.RawMessage {
 			fields += strconv.Quote(name) + ":" + string(value) + ","
 		}
 	}
-	return g.keep(result, fields)
+	return g.keep(id, result, fields)
 }
 
 // tidyError gives an error the shape that the protocol has.

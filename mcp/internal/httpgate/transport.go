@@ -41,6 +41,23 @@ type Transport struct {
 	mu     sync.Mutex
 	status int    // of the newest refusal, 0 for none
 	reason string // what it said
+	silent bool   // the question for the era was not answered in time
+}
+
+// Silent reports whether the question for the era was not answered in time.
+func (t *Transport) Silent() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.silent
+}
+
+// answerProbe speaks for a server that does not know the question, or is slow.
+func (t *Transport) answerProbe(req *http.Request, id int64) *http.Response {
+	t.Gate.Forget(id)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.silent = true
+	return fail(req, id, "the server did not answer server/discover")
 }
 
 // Refusal returns the HTTP status and the words of the newest refusal.
@@ -134,10 +151,10 @@ func (t *Transport) notify(req *http.Request, body []byte) (*http.Response, erro
 func (t *Transport) probe(req *http.Request, body []byte, id int64) (*http.Response, error) {
 	resp, err := t.persist(req, body, true)
 	if err != nil {
-		t.Gate.Forget(id)
 		if errors.Is(err, context.DeadlineExceeded) {
-			return fail(req, id, "the server did not answer server/discover"), nil
+			return t.answerProbe(req, id), nil
 		}
+		t.Gate.Forget(id)
 		return nil, err
 	}
 	resp, err = t.answer(req, resp, id)
@@ -148,8 +165,7 @@ func (t *Transport) probe(req *http.Request, body []byte, id int64) (*http.Respo
 	whole, _ := io.ReadAll(resp.Body)
 	resp.Body.Close()
 	if t.Gate.Waiting(id) != "" {
-		t.Gate.Forget(id)
-		return fail(req, id, "the server did not answer server/discover"), nil
+		return t.answerProbe(req, id), nil
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(whole))
 	return resp, nil

@@ -15,10 +15,12 @@ package stdio
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -51,6 +53,7 @@ type Conn struct {
 	lost     chan struct{} // closed when the process is gone, or Close began
 	losing   sync.Once
 	cause    error // valid once lost is closed
+	silent   atomic.Bool
 	closing  sync.Once
 	closed   chan struct{} // closed when Close is done
 }
@@ -147,9 +150,20 @@ func (c *Conn) read(out io.Reader) {
 		if err != nil {
 			return
 		}
-		if m, ok := c.opts.Gate.Admit(trim(line)); ok {
-			c.deliver(m)
+		c.admit(trim(line))
+	}
+}
+
+// admit hands over what a line has: one message, or a batch of them.
+func (c *Conn) admit(line []byte) {
+	if len(line) > 0 && line[0] == '[' && json.Valid(line) {
+		for element := range envelope.Elements(line) {
+			c.admit(element)
 		}
+		return
+	}
+	if m, ok := c.opts.Gate.Admit(line); ok {
+		c.deliver(m)
 	}
 }
 
@@ -161,7 +175,7 @@ func (c *Conn) ended() {
 	case <-c.proc.Done():
 	case <-c.lost:
 	case <-time.After(c.opts.Grace):
-		c.lose(&ClosedError{Stderr: c.Stderr()})
+		c.lose(&ClosedError{What: "output", Stderr: c.Stderr()})
 		c.proc.End(c.opts.Grace)
 	}
 }
@@ -196,11 +210,23 @@ func (c *Conn) write() {
 		select {
 		case data := <-c.outgoing:
 			if _, err := c.stdin.Write(data); err != nil {
-				return // the end of the process tells why
+				c.deaf()
+				return
 			}
 		case <-c.lost:
 			return
 		}
+	}
+}
+
+// deaf is the end of a server that lives and does not listen any more. If it is
+// about to exit, that says more.
+func (c *Conn) deaf() {
+	select {
+	case <-c.lost:
+	case <-time.After(c.opts.Grace):
+		c.lose(&ClosedError{What: "input", Stderr: c.Stderr()})
+		c.proc.End(c.opts.Grace)
 	}
 }
 
@@ -241,9 +267,13 @@ func (c *Conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 func (c *Conn) answerProbe(id int64) {
 	if c.opts.Gate.Waiting(id) != "" {
 		c.opts.Gate.Forget(id)
+		c.silent.Store(true)
 		c.deliver(gate.Failure(id, "the server did not answer server/discover"))
 	}
 }
+
+// Silent reports whether the question for the era was not answered in time.
+func (c *Conn) Silent() bool { return c.silent.Load() }
 
 // SessionID is empty: a process is its own session.
 func (c *Conn) SessionID() string { return "" }

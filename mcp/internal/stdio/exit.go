@@ -31,13 +31,14 @@ func (e *ExitError) Error() string {
 	return "the server exited (" + how + ")" + words(e.Stderr)
 }
 
-// A ClosedError is a server that lives but closed its output.
+// A ClosedError is a server that lives but closed one of its ends.
 type ClosedError struct {
+	What   string // input or output
 	Stderr []string
 }
 
 func (e *ClosedError) Error() string {
-	return "the server closed its output" + words(e.Stderr)
+	return "the server closed its " + e.What + words(e.Stderr)
 }
 
 func words(stderr []string) string {

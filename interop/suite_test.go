@@ -1,0 +1,193 @@
+package interop_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/haftdev/haft/wire/wiretest"
+)
+
+// TestOfficialSDK runs every case against haft.
+func TestOfficialSDK(t *testing.T) {
+	dir := installSDK(t)
+	haft := build(t)
+	for _, file := range caseFiles(t) {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".mjs"), func(t *testing.T) {
+			t.Parallel()
+			record := t.TempDir()
+			runCases(t, dir, file, "INTEROP_EXECUTABLE="+haft, "INTEROP_RECORD="+record)
+			checkLines(t, record)
+		})
+	}
+}
+
+// TestReference runs the cases against the official executable, so that what they
+// expect of haft is what programs are used to.
+func TestReference(t *testing.T) {
+	claude := os.Getenv("HAFT_REFERENCE")
+	if claude == "" {
+		t.Skip("set HAFT_REFERENCE to the official executable to run the same cases against it")
+	}
+	dir := installSDK(t)
+	for _, file := range caseFiles(t) {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".mjs"), func(t *testing.T) {
+			runCases(t, dir, file, "INTEROP_EXECUTABLE="+claude, "INTEROP_REFERENCE=1", "INTEROP_PARALLEL=2", "INTEROP_TIMEOUT=120")
+		})
+	}
+}
+
+func caseFiles(t *testing.T) []string {
+	files, err := filepath.Glob("cases/*.mjs")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("find the cases: %v", err)
+	}
+	return files
+}
+
+// runCases runs the cases of a file and reports each.
+func runCases(t *testing.T, dir, file string, env ...string) {
+	control := serveModels(t)
+	cmd := exec.CommandContext(t.Context(), "node", "run.mjs", file)
+	cmd.Dir = dir
+	cmd.Env = append(append(os.Environ(), "INTEROP_CONTROL="+control), env...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := reportCases(t, out)
+	err = cmd.Wait()
+	if stderr.Len() > 0 {
+		t.Logf("%s", stderr.Bytes())
+	}
+	if err != nil || cases == 0 {
+		t.Errorf("%d cases ran, then: %v", cases, err)
+	}
+}
+
+func reportCases(t *testing.T, out io.Reader) (cases int) {
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 1<<26)
+	for lines.Scan() {
+		var c struct {
+			Name, Error string
+			OK          bool
+			MS          int
+		}
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			t.Logf("%s", lines.Bytes())
+			continue
+		}
+		cases++
+		t.Run(c.Name, func(t *testing.T) {
+			t.Logf("took %v", time.Duration(c.MS)*time.Millisecond)
+			if !c.OK {
+				t.Error(c.Error)
+			}
+		})
+	}
+	return cases
+}
+
+// checkLines checks what haft wrote against the schema.
+func checkLines(t *testing.T, record string) {
+	files, err := filepath.Glob(filepath.Join(record, "*.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := wiretest.NewChecker()
+	for _, f := range files {
+		raw, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range bytes.Split(bytes.TrimSuffix(raw, []byte("\n")), []byte("\n")) {
+			if len(line) == 0 {
+				continue
+			}
+			if err := check.Line(line); err != nil {
+				t.Errorf("%s, line %d: %v", filepath.Base(f), i+1, err)
+			}
+		}
+	}
+}
+
+// installSDK returns a folder with the suite and the packages it needs. Packages
+// are installed once per lock file.
+func installSDK(t *testing.T) string {
+	missing(t, "node", "npm")
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock, err := os.ReadFile("package-lock.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules := filepath.Join(cache, "haft-interop", fmt.Sprintf("%x", sum(lock)))
+	if _, err := os.Stat(filepath.Join(modules, "done")); err != nil {
+		install(t, modules)
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(".")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(modules, "node_modules"), filepath.Join(dir, "node_modules")); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// install has npm bring the packages. The executables of the official command line
+// are large, and not needed for haft.
+func install(t *testing.T, dir string) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"package.json", "package-lock.json"} {
+		raw, err := os.ReadFile(name)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), raw, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), "npm", "ci", "--omit=optional", "--no-audit", "--no-fund", "--ignore-scripts")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("npm ci: %v\n%s", err, out)
+		}
+		t.Skipf("the official SDK cannot be installed: npm ci: %v\n%s", err, out)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "done"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// missing skips a test that lacks a tool; in CI that is a failure.
+func missing(t *testing.T, tools ...string) {
+	for _, name := range tools {
+		if _, err := exec.LookPath(name); err == nil {
+			continue
+		}
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("%s is not installed", name)
+		}
+		t.Skipf("%s is not installed: the official SDK needs it", name)
+	}
+}

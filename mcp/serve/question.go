@@ -1,0 +1,85 @@
+package serve
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/haftdev/haft/tool"
+)
+
+// Bounds of what a person is shown.
+const (
+	maxField    = 1500 // characters of one value
+	maxQuestion = 6000
+)
+
+// questionText is what the person reads before deciding: all of the input, as it
+// will be used, because a summary is for those who need not decide.
+func questionText(c tool.Case, why tool.Verdict) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Allow %s?\n", visible(c.Tool.UserName()))
+	for name, value := range fields(c.Call.Input) {
+		fmt.Fprintf(&b, "\n%s: %s", visible(name), shown(value))
+	}
+	if why.Message != "" {
+		fmt.Fprintf(&b, "\n\n%s", cut(visible(why.Message), maxField))
+	}
+	return cut(b.String(), maxQuestion)
+}
+
+// fields goes through the members of an input in their order; an input that is no
+// object is one without a name.
+func fields(input json.RawMessage) func(yield func(string, json.RawMessage) bool) {
+	return func(yield func(string, json.RawMessage) bool) {
+		d := json.NewDecoder(bytes.NewReader(input))
+		if open, err := d.Token(); err != nil || open != json.Delim('{') {
+			yield("input", input)
+			return
+		}
+		for d.More() {
+			name, err := d.Token()
+			var value json.RawMessage
+			if err != nil || d.Decode(&value) != nil || !yield(fmt.Sprint(name), value) {
+				return
+			}
+		}
+	}
+}
+
+// shown is a value for people: a text as it is, several lines of it below the name.
+func shown(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) != nil {
+		return cut(visible(string(value)), maxField)
+	}
+	text = cut(visible(text), maxField)
+	if strings.Contains(text, "\n") {
+		return "\n  " + strings.ReplaceAll(text, "\n", "\n  ")
+	}
+	return text
+}
+
+// visible writes out characters that would move, hide or reorder others.
+func visible(s string) string {
+	var b strings.Builder
+	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {
+		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
+			b.WriteRune(r)
+			continue
+		}
+		fmt.Fprintf(&b, `\u{%x}`, r)
+	}
+	return b.String()
+}
+
+// cut says how much it leaves out: what is not shown may be what matters.
+func cut(s string, most int) string {
+	r := []rune(s)
+	if len(r) <= most {
+		return s
+	}
+	return fmt.Sprintf("%s… (%d more characters are not shown)", string(r[:most]), len(r)-most)
+}

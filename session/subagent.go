@@ -1,0 +1,39 @@
+package session
+
+import (
+	"context"
+	"fmt"
+)
+
+// Agent returns what the journal says of a sub-agent's conversation, which entries
+// of that agent go on with from then on. It is called before the first of them. The
+// error is an [io/fs.ErrNotExist] if nothing was written of it.
+func (s *Session) Agent(ctx context.Context, agent string) (*Restored, error) {
+	if s.silent() {
+		return newRestored(), nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.stream(agent)
+	r, err := read(ctx, st.path, agent, "")
+	if err != nil {
+		return nil, fmt.Errorf("resume agent %s: %w", agent, err)
+	}
+	st.torn, st.tail = r.torn, r.last()
+	to := newRestored()
+	for _, l := range r.chain {
+		s.blobs.restore(ctx, l)
+	}
+	messages, lost := fold(r.chain, r.beside, r.calls)
+	if err := to.History.Append(messages...); err != nil {
+		return nil, fmt.Errorf("resume agent %s: %w", agent, err)
+	}
+	to.take(r)
+	for _, u := range lost {
+		to.Lost = append(to.Lost, u.call)
+		repair := s.repair(&u, r.calls[u.block.ID])
+		repair.Agent = agent
+		s.repairs = append(s.repairs, repair)
+	}
+	return to, nil
+}

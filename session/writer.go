@@ -1,0 +1,109 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/haftdev/haft/internal/plainjson"
+	"github.com/haftdev/haft/model"
+)
+
+// A writer turns entries into lines, each after the one before.
+type writer struct {
+	session *Session
+	agent   string
+	tail    string
+	made    []*line
+}
+
+func (w *writer) lines(e *Entry) ([]*line, error) {
+	switch {
+	case e.Message != nil && e.Message.Role == model.Assistant && len(e.Message.Content) == 0:
+		m := e.Message
+		return w.beside(e, typeStop, extra{Stop: &stop{m.ID, m.Model, m.StopReason, m.Usage}}), nil
+	case e.Message != nil:
+		l := w.next(e)
+		return []*line{l}, l.setMessage(e.Message)
+	case e.Call != nil:
+		return w.beside(e, typeCall, extra{Call: e.Call}), nil
+	case e.State != nil:
+		return w.state(e)
+	case e.Checkpoint != nil:
+		return w.beside(e, typeCheckpoint, extra{Checkpoint: e.Checkpoint}), nil
+	case e.Compaction != nil:
+		return w.compaction(e)
+	}
+	return nil, errors.New("write session: an entry without content")
+}
+
+// plain returns a line that is no part of the tree of messages.
+func (w *writer) plain(e *Entry) *line {
+	t := e.Time
+	if t.IsZero() {
+		t = time.Now()
+	}
+	return &line{SessionID: w.session.id, AgentID: w.agent, UUID: e.UUID, Timestamp: t.UTC().Format("2006-01-02T15:04:05.000Z")}
+}
+
+func (w *writer) beside(e *Entry, kind string, x extra) []*line {
+	l := w.plain(e)
+	l.Type, l.Haft = kind, &x
+	return []*line{l}
+}
+
+// next returns a line that follows the last message, and is now the last.
+func (w *writer) next(e *Entry) *line {
+	l := w.plain(e)
+	if l.UUID == "" {
+		l.UUID = NewUUID()
+	}
+	l.Parent = json.RawMessage("null")
+	if w.tail != "" {
+		l.Parent, _ = plainjson.Marshal(w.tail)
+	}
+	w.tail = l.UUID
+	side, o := w.agent != "", w.session.origin
+	l.IsSidechain, l.UserType = &side, "external"
+	l.Cwd, l.Version, l.GitBranch = o.cwd, o.version, o.branch
+	return l
+}
+
+// state writes a fact, and a title also where the official tools look for it.
+func (w *writer) state(e *Entry) ([]*line, error) {
+	if !json.Valid(e.State.Value) {
+		return nil, fmt.Errorf("write session: state %s is not JSON", e.State.Name)
+	}
+	lines := w.beside(e, typeState, extra{State: e.State})
+	var title string
+	if e.State.Name == titleState && json.Unmarshal(e.State.Value, &title) == nil && title != "" {
+		lines = append(lines, &line{SessionID: w.session.id, Type: "custom-title", CustomTitle: title})
+	}
+	return lines, nil
+}
+
+// compaction begins a new chain: the boundary with a snapshot of what is known,
+// and then the messages that the conversation goes on with.
+func (w *writer) compaction(e *Entry) ([]*line, error) {
+	c := e.Compaction
+	before := w.tail
+	w.tail = ""
+	boundary := w.next(e)
+	boundary.Type, boundary.Subtype, boundary.Content = "system", "compact_boundary", "Conversation compacted"
+	boundary.LogicalParent = before
+	boundary.Compact = &compactMeta{c.Trigger, c.PreTokens}
+	known := w.session.tally.snapshot()
+	known.Parts = len(c.Messages)
+	boundary.Haft = &extra{Snapshot: known}
+	lines := []*line{boundary}
+	for _, m := range c.Messages {
+		l := w.next(&Entry{Time: e.Time})
+		if err := l.setMessage(&Message{Role: m.Role, Content: m.Content}); err != nil {
+			return nil, err
+		}
+		l.IsSummary, l.Haft = true, &extra{SummaryOf: boundary.UUID}
+		lines = append(lines, l)
+	}
+	return lines, nil
+}
