@@ -124,10 +124,13 @@ func (t *textResult) Write(m wire.Message) error {
 		if text == "" {
 			text = r.Result
 		}
-		_, err := fmt.Fprintf(t.err, "haft: %s\n", text)
+		_, err := fmt.Fprintf(t.err, "haft: %s\n", harmless(text))
 		return err
 	}
 	text := r.Result
+	if isTerminal(t.out) {
+		text = harmless(text)
+	}
 	if !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}

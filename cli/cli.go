@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -38,9 +39,15 @@ func Main() int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal kills, as people expect
+	context.AfterFunc(ctx, func() {
+		stop() // a second signal kills, as people expect
+		time.AfterFunc(endTime, func() { os.Exit(exitTerminated) })
+	})
 	return run(ctx, os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, reexec)
 }
+
+// endTime is how long the end may take after a signal: what hangs by then is left.
+const endTime = 15 * time.Second
 
 // Run runs one command line and returns its exit code. A program whose main is
 // not [Main] has no supervisor for shell commands; see package shellrun.

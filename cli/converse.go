@@ -154,7 +154,7 @@ func (f *converseFlags) options(fs *pflag.FlagSet) (*headless.Options, error) {
 	}
 	o.Harness = harness.Options{
 		Settings: f.settings, AddDirs: f.addDirs, Plugins: f.plugins, Mode: f.mode, Allowed: splitRules(f.allowed), Disallowed: splitRules(f.disallowed),
-		Bare: f.bare, Reexec: f.reexec,
+		Bare: f.bare, Reexec: f.reexec, MayBypass: f.mayBypass,
 	}
 	if f.bypass {
 		o.Harness.Mode = "bypassPermissions"
