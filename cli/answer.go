@@ -30,7 +30,7 @@ func (f *converseFlags) serve(ctx context.Context, opts *headless.Options) error
 func (f *converseFlags) answer(ctx context.Context, opts *headless.Options, prompt string) error {
 	opts.Interrupts = interrupts(ctx)
 	var sink wire.Stream
-	switch f.output {
+	switch f.Output {
 	case "stream-json":
 		sink = once{wire.NewWriter(f.Out), prompted(prompt)}
 	case "json":
@@ -51,7 +51,7 @@ func (f *converseFlags) answer(ctx context.Context, opts *headless.Options, prom
 func interrupts(ctx context.Context) <-chan struct{} {
 	got, tell := make(chan os.Signal, 1), make(chan struct{}, 1)
 	signal.Notify(got, os.Interrupt)
-	signal.Notify(make(chan os.Signal), syscall.SIGTERM)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM)
 	go func() {
 		defer signal.Stop(got)
 		select {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/haftdev/haft/headless/launch"
 	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/shellrun"
 )
@@ -58,7 +59,7 @@ func Run(ctx context.Context, args []string, s Streams) int {
 func run(ctx context.Context, args []string, s Streams, reexec shellrun.Reexec) int {
 	root := newRoot(s, reexec)
 	if forProgram(args) {
-		args = known(args, root.Flags(), s.Err)
+		args = launch.Known(args, root.Flags(), s.Err)
 	}
 	root.SetArgs(normalize(args))
 	return exitCode(root.ExecuteContext(ctx), s.Err)
@@ -83,7 +84,7 @@ pipeline of look-up, validation, hooks, permission, execution and bounded result
 		if converse.interactive(args) {
 			return converse.interact(c, args)
 		}
-		if !converse.print && converse.input != "stream-json" {
+		if !converse.print && converse.Input != "stream-json" {
 			return help(c, args)
 		}
 		return converse.run(c, args)

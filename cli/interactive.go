@@ -24,7 +24,7 @@ func (f *converseFlags) interactive(args []string) bool {
 	if len(args) == 1 && !strings.ContainsAny(args[0], " \n") {
 		return false
 	}
-	return !f.print && f.input != "stream-json" && tui.IsTerminal(f.In, f.Out) && os.Getenv("TERM") != "dumb"
+	return !f.print && f.Input != "stream-json" && tui.IsTerminal(f.In, f.Out) && os.Getenv("TERM") != "dumb"
 }
 
 // interact opens the screen.
@@ -43,7 +43,7 @@ func (f *converseFlags) interact(c *cobra.Command, args []string) error {
 		In: term, Out: term, Size: term.Size(), Resized: term.Resized(ctx),
 		Palette: style.Of(style.Detect(os.Getenv)), Version: version(), Edit: term.Edit,
 		History: tui.HistoryFile(filepath.Join(workspace.StateDir(), "history.jsonl")),
-		First:   tui.Opening{Resume: f.resume, At: f.resumeAt, Continue: f.goOn},
+		First:   tui.Opening{Resume: f.Resume, At: f.ResumeAt, Continue: f.Continue},
 		Prompt:  strings.Join(args, " "),
 		Open:    opener(opts),
 	})

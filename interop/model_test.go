@@ -66,7 +66,7 @@ type models struct {
 }
 
 // serveModels lets cases order scripted models, and look at what they were asked.
-func serveModels(t *testing.T) string {
+func serveModels(t testing.TB) string {
 	m := &models{list: make(map[string]*script.Server)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /models", m.add)
