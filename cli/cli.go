@@ -81,6 +81,7 @@ pipeline of look-up, validation, hooks, permission, execution and bounded result
 	converse.define(root.Flags())
 	help := root.RunE
 	root.RunE = func(c *cobra.Command, args []string) error {
+		credentialsFile().use()
 		if converse.interactive(args) {
 			return converse.interact(c, args)
 		}

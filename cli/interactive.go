@@ -11,7 +11,6 @@ import (
 
 	"github.com/haftdev/haft/harness"
 	"github.com/haftdev/haft/headless"
-	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tui"
 	"github.com/haftdev/haft/tui/style"
 	"github.com/haftdev/haft/workspace"
@@ -45,13 +44,13 @@ func (f *converseFlags) interact(c *cobra.Command, args []string) error {
 		History: tui.HistoryFile(filepath.Join(workspace.StateDir(), "history.jsonl")),
 		First:   tui.Opening{Resume: f.Resume, At: f.ResumeAt, Continue: f.Continue},
 		Prompt:  strings.Join(args, " "),
-		Open:    opener(opts),
+		Open:    opener(opts), Setup: credentialsFile(),
 	})
 }
 
 // opener begins conversations as the flags say.
-func opener(opts *headless.Options) func(context.Context, tui.Opening, sched.Asker) (tui.Talk, error) {
-	return func(ctx context.Context, o tui.Opening, person sched.Asker) (tui.Talk, error) {
+func opener(opts *headless.Options) func(context.Context, tui.Opening, tui.Person) (tui.Talk, error) {
+	return func(ctx context.Context, o tui.Opening, person tui.Person) (tui.Talk, error) {
 		world := opts.Harness
 		w, err := harness.Open(&world)
 		if err != nil {
@@ -59,7 +58,7 @@ func opener(opts *headless.Options) func(context.Context, tui.Opening, sched.Ask
 		}
 		talk := opts.Talk
 		talk.Resume, talk.ResumeAt, talk.Continue = o.Resume, o.At, o.Continue
-		talk.Person, talk.Interactive = person, true
+		talk.Person, talk.Interactive, talk.MCP.Elicit = person, true, person.Elicit
 		c, err := w.Talk(ctx, &talk)
 		if err != nil {
 			return nil, errors.Join(err, w.Close())
