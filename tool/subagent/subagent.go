@@ -47,6 +47,8 @@ type Kind struct {
 	Tools string
 	// Worktree says that it works in a copy of the repository.
 	Worktree bool
+	// Background is set for one that works beside its caller, whoever starts it.
+	Background bool
 }
 
 // A Job is work for an agent.
@@ -59,6 +61,8 @@ type Job struct {
 	// Kind is the agent's; "" means the general one. Model is what it runs on; ""
 	// means what the kind says.
 	Kind, Model string
+	// Effort is how hard it tries; "" means what the kind says.
+	Effort string
 	// Name is what others call it in a team, Team the team.
 	Name, Team string
 	// Worktree lets it work in a copy of the repository.
@@ -120,6 +124,7 @@ type Input struct {
 	Prompt      string `json:"prompt" jsonschema:"The whole task. The agent knows nothing of this conversation." haft:"min=1;example=List the exported functions of package x that nothing calls."`
 	Kind        string `json:"subagent_type,omitempty" jsonschema:"Which agent. Default: general-purpose." haft:"max=100;example=Explore"`
 	Model       string `json:"model,omitempty" jsonschema:"A model for it, such as haiku. Default: the agent's own, or this conversation's." haft:"max=100"`
+	Effort      string `json:"effort,omitempty" jsonschema:"How hard it tries. Default: the agent's own, or this conversation's." haft:"enum=low|medium|high|max"`
 	Background  bool   `json:"run_in_background,omitempty" jsonschema:"Return at once. You are told when it has finished." haft:"default=false"`
 	Isolation   string `json:"isolation,omitempty" jsonschema:"worktree: it works in a copy of the repository, on a branch of its own." haft:"enum=worktree"`
 	Name        string `json:"name,omitempty" jsonschema:"What others call it in a team." haft:"max=64"`
@@ -218,12 +223,17 @@ func checkKind(crew Crew, kind string) *tool.Problem {
 	return &tool.Problem{Message: fmt.Sprintf("There is no agent %q. There are: %s.", kind, strings.Join(names, ", "))}
 }
 
+// beside reports whether agents of a kind always work beside their caller.
+func beside(crew Crew, kind string) bool {
+	return slices.ContainsFunc(crew.Agents(), func(k Kind) bool { return k.Background && strings.EqualFold(k.Name, kind) })
+}
+
 func run(ctx context.Context, crew Crew, c *tool.Call, in Input) (Output, error) {
 	job := Job{
-		UseID: c.UseID, Caller: c.Agent, Description: in.Description, Prompt: in.Prompt, Kind: in.Kind, Model: in.Model,
+		UseID: c.UseID, Caller: c.Agent, Description: in.Description, Prompt: in.Prompt, Kind: in.Kind, Model: in.Model, Effort: in.Effort,
 		Name: in.Name, Team: in.Team, Worktree: in.Isolation == "worktree",
 	}
-	if in.Background || in.Team != "" {
+	if in.Background || in.Team != "" || beside(crew, in.Kind) {
 		s, err := crew.Start(ctx, job)
 		if err != nil {
 			return Output{}, err
