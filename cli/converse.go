@@ -69,6 +69,7 @@ type converseFlags struct {
 	effort         string
 	betas          []string
 	debug          bool
+	plain          bool
 	servers        []string
 	strict         bool
 	agent          string
@@ -78,6 +79,7 @@ func (f *converseFlags) define(fs *pflag.FlagSet) {
 	fs.BoolVarP(&f.print, "print", "p", false, "answer the prompt and end, without a screen")
 	fs.StringVar(&f.output, "output-format", "text", "with -p: text, json (one result) or stream-json (every event)")
 	fs.StringVar(&f.input, "input-format", "text", "text, or stream-json: messages on standard input")
+	fs.BoolVar(&f.plain, "plain", false, "talk line by line, without a screen: for screen readers and simple terminals")
 	fs.BoolVar(&f.verbose, "verbose", false, "with text output: show calls and progress on standard error")
 	fs.StringVar(&f.model, "model", "", "the model: an alias such as sonnet, or its full name")
 	fs.StringVar(&f.fallback, "fallback-model", "", "the model to go on with when the first is overloaded")
