@@ -139,11 +139,11 @@ func (w *World) openSession(ctx context.Context, o *TalkOptions) (*session.Sessi
 	}
 	switch {
 	case id != "":
-		resumed, err := store.Resume(ctx, id, &session.ResumeOptions{At: o.ResumeAt, Fork: o.Fork, NewID: o.ID, Cwd: dir, Version: o.Version})
+		s, err := store.Resume(ctx, id, &session.ResumeOptions{At: o.ResumeAt, Fork: o.Fork, NewID: o.ID, Cwd: dir, Version: o.Version})
 		if errors.Is(err, session.ErrNotFound) {
-			return nil, fmt.Errorf("there is no session %s to go on with; 'haft sessions list --all' shows what there is: %w", id, err)
+			return nil, fmt.Errorf("%w. Run 'haft sessions list --all' for what there is", err)
 		}
-		return resumed, err
+		return s, err
 	case o.Forget:
 		return session.Memory(cmp.Or(o.ID, session.NewUUID())), nil
 	}
