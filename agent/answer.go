@@ -15,6 +15,7 @@ import (
 // already.
 type answer struct {
 	t         *turn
+	model     string // that was asked: prices and limits are under its name
 	requested time.Time
 
 	start     model.Start
@@ -41,8 +42,8 @@ type input struct {
 	written bool
 }
 
-func (t *turn) newAnswer() *answer {
-	return &answer{t: t, requested: time.Now(), inputs: map[int]*input{}, texts: map[int]*strings.Builder{}}
+func (t *turn) newAnswer(model string) *answer {
+	return &answer{t: t, model: model, requested: time.Now(), inputs: map[int]*input{}, texts: map[int]*strings.Builder{}}
 }
 
 // read takes in an answer. When it returns, calls that were whole are running.
@@ -76,6 +77,7 @@ func (ans *answer) take(ev model.Event) bool {
 		return true
 	case model.Fallback:
 		out.put(FellBack{ev})
+		ans.model = ev.To
 		ans.t.a.SetModel(ev.To)
 		return true
 	case model.Start:

@@ -44,7 +44,7 @@ func (t *turn) request() (*answer, error) {
 		return nil, fmt.Errorf("encode the conversation: %w", err)
 	}
 	a.out.put(Requesting{Model: set.model, Tokens: tokens})
-	ans := t.newAnswer()
+	ans := t.newAnswer(set.model)
 	ans.read(t.asking, t.question(&set, history))
 	t.res.APITime += time.Since(ans.requested)
 	return ans, nil

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 
@@ -101,7 +100,7 @@ func (ans *answer) spend() {
 	}
 	t := ans.t
 	t.res.Usage = t.res.Usage.Add(ans.usage)
-	t.a.Spend(cmp.Or(ans.start.Model, t.a.settings().model), ans.usage)
+	t.a.Spend(ans.model, ans.usage)
 }
 
 // salvage takes an answer in after a crash in the middle of it: calls that ran have

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	_ "embed"
 	"errors"
 	"strings"
@@ -102,7 +101,7 @@ func (t *turn) oneAnswer(req *model.Request) (string, error) {
 		case model.Retry:
 			t.a.out.put(Retrying{ev})
 		case model.Start:
-			answer, usage, name = nil, ev.Usage, cmp.Or(ev.Model, name)
+			answer, usage = nil, ev.Usage
 		case model.BlockStop:
 			answer = append(answer, ev.Block)
 		case model.Stop:

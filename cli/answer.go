@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/haftdev/haft/headless"
 	"github.com/haftdev/haft/plain"
@@ -20,7 +21,7 @@ func (e codeError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 // serve speaks stream-json with the program that started haft.
 func (f *converseFlags) serve(ctx context.Context, opts *headless.Options) error {
-	opts.Interrupts = interrupts(ctx)
+	opts.Interrupts, opts.Deaf = interrupts(ctx), deaf(f.Out)
 	stream := wire.Lines(wire.NewReader(f.In), wire.NewWriter(f.Out))
 	return code(ctx, headless.Serve(ctx, stream, opts))
 }
@@ -29,7 +30,7 @@ func (f *converseFlags) serve(ctx context.Context, opts *headless.Options) error
 func (f *converseFlags) answer(ctx context.Context, opts *headless.Options, prompt string) error {
 	opts.Interrupts = interrupts(ctx)
 	var sink wire.Stream
-	switch f.output {
+	switch f.Output {
 	case "stream-json":
 		sink = once{wire.NewWriter(f.Out), prompted(prompt)}
 	case "json":
@@ -44,10 +45,13 @@ func (f *converseFlags) answer(ctx context.Context, opts *headless.Options, prom
 	return code(ctx, headless.Serve(ctx, sink, opts))
 }
 
-// interrupts brings the first Ctrl-C, which stops the turn and not the process.
+// interrupts brings the first Ctrl-C, which stops the turn and not the process; a
+// second one kills. A request to terminate that comes again does not: what was
+// started is being ended already, and that takes no longer than a moment.
 func interrupts(ctx context.Context) <-chan struct{} {
 	got, tell := make(chan os.Signal, 1), make(chan struct{}, 1)
 	signal.Notify(got, os.Interrupt)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM)
 	go func() {
 		defer signal.Stop(got)
 		select {
@@ -120,10 +124,13 @@ func (t *textResult) Write(m wire.Message) error {
 		if text == "" {
 			text = r.Result
 		}
-		_, err := fmt.Fprintf(t.err, "haft: %s\n", text)
+		_, err := fmt.Fprintf(t.err, "haft: %s\n", harmless(text))
 		return err
 	}
 	text := r.Result
+	if isTerminal(t.out) {
+		text = harmless(text)
+	}
 	if !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}

@@ -2,9 +2,7 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -29,20 +27,6 @@ func newMCPList(f *mcpFlags) *cobra.Command {
 	offline := c.Flags().Bool("offline", false, "connect to none")
 	c.RunE = func(c *cobra.Command, _ []string) error { return f.list(c.Context(), *offline) }
 	return c
-}
-
-func newMCPGet(f *mcpFlags) *cobra.Command {
-	return &cobra.Command{
-		Use: "get NAME", Short: "Show all about an MCP server", Args: exactly(1),
-		RunE: func(c *cobra.Command, args []string) error { return f.get(c.Context(), args[0]) },
-	}
-}
-
-func newMCPReconnect(f *mcpFlags) *cobra.Command {
-	return &cobra.Command{
-		Use: "reconnect NAME", Short: "Connect to an MCP server anew, and show how that goes", Args: exactly(1),
-		RunE: func(c *cobra.Command, args []string) error { return f.reconnect(c.Context(), args[0]) },
-	}
 }
 
 // serverInfo is a server as programs read it. Values that may be secrets are not
@@ -214,110 +198,4 @@ func visibleLines(s string) string {
 		lines[i] = ask.Visible(lines[i])
 	}
 	return strings.Join(lines, "\n  ")
-}
-
-func (f *mcpFlags) get(ctx context.Context, name string) error {
-	m, err := openServers(f.reexec)
-	if err != nil {
-		return err
-	}
-	s, err := m.find(name)
-	if err != nil {
-		return err
-	}
-	infos, err := f.connect(ctx, m, []mcp.Server{s})
-	if err != nil {
-		return err
-	}
-	if f.json {
-		return writeJSON(f.Out, infos[0])
-	}
-	return show(f.Out, infos[0])
-}
-
-func (f *mcpFlags) reconnect(ctx context.Context, name string) error {
-	m, err := openServers(f.reexec)
-	if err != nil {
-		return err
-	}
-	s, err := m.find(name)
-	if err != nil {
-		return err
-	}
-	infos, err := f.connect(ctx, m, []mcp.Server{s})
-	if err != nil {
-		return err
-	}
-	i := infos[0]
-	if f.json {
-		err = writeJSON(f.Out, i)
-	} else {
-		err = show(f.Out, i)
-	}
-	if err == nil && i.Status != string(mcp.Connected) {
-		return errors.New("the server " + name + " is not connected")
-	}
-	return err
-}
-
-// show writes all about a server for people.
-func show(out io.Writer, i serverInfo) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	line := func(key, value string) {
-		if value != "" {
-			fmt.Fprintf(w, "%s\t%s\n", key, visibleLines(value))
-		}
-	}
-	line("Name", i.Name)
-	line("Status", i.Status)
-	line("Reason", i.Reason)
-	line("Scope", i.Scope)
-	line("Set up in", i.Origin)
-	line("Transport", i.Transport)
-	line("Command", strings.Join(i.Command, " "))
-	line("Address", i.URL)
-	line("Environment", strings.Join(i.Env, ", "))
-	line("Headers", strings.Join(i.Headers, ", "))
-	if i.Server != nil {
-		line("Server", i.Server.Name+" "+i.Server.Version)
-	}
-	line("Protocol", i.Protocol)
-	if l := i.Login; l != nil && l.LoggedIn {
-		line("Login", strings.TrimSpace("at "+l.Issuer+" "+strings.Join(l.Scopes, " ")))
-	}
-	if i.Noise > 0 {
-		line("Skipped", fmt.Sprintf("%d lines that are no messages, the last: %s", i.Noise, i.LastNoise))
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	for _, list := range []struct {
-		title string
-		lines []string
-	}{{"Tools", toolLines(i.Tools)}, {"How it went", i.Steps}, {"Last words on standard error", i.Stderr}} {
-		if len(list.lines) == 0 {
-			continue
-		}
-		fmt.Fprintf(out, "\n%s\n", list.title)
-		for _, l := range list.lines {
-			fmt.Fprintf(out, "  %s\n", ask.Visible(l))
-		}
-	}
-	return nil
-}
-
-// toolLines name the tools, and say why some are not offered.
-func toolLines(tools []mcp.ToolStatus) []string {
-	var lines []string
-	for _, t := range tools {
-		switch {
-		case t.Offered == "":
-			lines = append(lines, t.Name+": not offered: "+t.Disabled)
-		case t.Hidden != "":
-			lines = append(lines, t.Offered+" (taken out of its texts: "+t.Hidden+")")
-		default:
-			lines = append(lines, t.Offered)
-		}
-	}
-	return lines
 }

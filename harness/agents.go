@@ -54,7 +54,7 @@ func (w *World) kinds() []subagent.Kind {
 		if d.Tools != nil {
 			tools = strings.Join(d.Tools, ", ")
 		}
-		kinds = append(kinds, subagent.Kind{Name: d.Name, Description: d.Description, Tools: tools, Background: d.Background})
+		kinds = append(kinds, subagent.Kind{Name: d.Name, Description: d.Description, Tools: tools, Background: d.Background, Worktree: d.Isolation == "worktree"})
 	}
 	return kinds
 }

@@ -30,6 +30,9 @@ type Options struct {
 	AddDirs []string
 	// Mode is the permission mode; "" means that of the settings.
 	Mode string
+	// MayBypass lets the session change to the mode that asks nobody. A session that
+	// begins in it may, too.
+	MayBypass bool
 	// Allowed and Disallowed are permission rules.
 	Allowed, Disallowed []string
 	// Tools are the only ones in the pool; nil means all.
@@ -38,6 +41,10 @@ type Options struct {
 	Bare bool
 	// Plugins are folders of plugins besides those that are found.
 	Plugins []string
+	// Vouched says that whoever drives the session has asked for the project's
+	// skills, commands and agents: they count without having been trusted. What its
+	// settings hold still does not.
+	Vouched bool
 	// Agents are definitions that go before those of files.
 	Agents []agentdef.Definition
 	// Hooks run besides those of the settings.

@@ -119,7 +119,9 @@ func (l *Library) prompts() []commands.Prompt {
 }
 
 // agreed reports whether a person trusts what a project brings, as it is now.
-func (p *Project) agreed(c knowledge.Claim) bool { return p.Folder != nil && p.Folder.Agreed(c) }
+func (p *Project) agreed(c knowledge.Claim) bool {
+	return p.opts.Vouched || p.Folder != nil && p.Folder.Agreed(c)
+}
 
 // mayInclude reports whether a person trusts a project's instructions to include a
 // file from outside of it.

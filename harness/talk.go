@@ -163,7 +163,7 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal) (*agent.Agen
 	}
 	c.opts = agent.Options{
 		Model: o.Client, ModelName: o.Model, System: w.system(o, tools), Facts: w.facts(once(lostAgents(restored))).Tell, Carry: w.carry,
-		Tools: tools, Person: o.Person, Permissions: permissions{w.Engine}, Mode: string(mode), Hooks: w.Hooks,
+		Tools: tools, Person: o.Person, Permissions: permissions{w.Engine, w.Project}, Mode: string(mode), Hooks: w.Hooks,
 		Sched: sched.Options{
 			Judge: w.Engine, Hooks: w.Hooks, Askers: []sched.Asker{w.Hooks, c.classifier(o.Client)}, Recorder: audit, Output: Results(),
 		},

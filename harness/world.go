@@ -151,7 +151,7 @@ func (p *Project) stillTrusted(h *hook.Hook) error {
 // environment is that of this process with what the settings add, and the names
 // of it that shell commands inherit beside the usual ones.
 func (p *Project) environment() (environ, pass []string) {
-	environ = os.Environ()
+	environ, pass = os.Environ(), []string{"CLAUDE_CODE_ENTRYPOINT"}
 	for _, v := range p.Counts.Env() {
 		environ = append(environ, v.Name+"="+v.Text.Text)
 		pass = append(pass, v.Name)

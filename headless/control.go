@@ -3,10 +3,9 @@ package headless
 import (
 	"context"
 	"errors"
-	"fmt"
+	"time"
 
 	"github.com/haftdev/haft/harness"
-	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -29,6 +28,9 @@ func (s *server) handle(ctx context.Context, r wire.Request) (any, error) {
 		s.mu.Lock()
 		s.closing = true
 		s.mu.Unlock()
+		if talk := s.opened(); talk != nil {
+			s.leaveIfIdle(talk)
+		}
 		s.wake()
 		return nil, nil
 	case *wire.GetBinaryVersion:
@@ -83,7 +85,21 @@ func (s *server) handleTalk(ctx context.Context, talk *harness.Conversation, r w
 		none := false
 		return wire.BackgroundTasksReply{Backgrounded: &none}, nil
 	case *wire.StopTask:
-		return nil, talk.StopTask(ctx, r.TaskID)
+		_ = talk.StopTask(ctx, r.TaskID) // one that has ended is what was wanted
+		return wire.Empty{}, nil
+	case *wire.RewindFiles:
+		return s.rewind(ctx, talk, r)
+	case *wire.ApplyFlagSettings:
+		return nil, s.applySettings(talk, r)
+	case *wire.SeedReadState:
+		return nil, talk.World.Seed(r.Path, time.UnixMilli(int64(r.MTime)))
+	case *wire.ReloadPlugins:
+		return s.plugins(talk), nil
+	case *wire.ReloadOutputStyles:
+		return wire.ReloadOutputStylesReply{AvailableOutputStyles: wire.List[string]{"default"}}, nil
+	}
+	if reply, ok, err := s.handleMCP(ctx, talk, r); ok {
+		return reply, err
 	}
 	return nil, wire.Unsupported(r)
 }
@@ -101,14 +117,4 @@ func (s *server) interrupt(talk *harness.Conversation, r *wire.Interrupt) wire.I
 	}
 	talk.Interrupt("")
 	return reply
-}
-
-func (s *server) setMode(talk *harness.Conversation, mode string) (any, error) {
-	if _, err := permission.ParseMode(mode); err != nil || mode == "" {
-		return nil, &wire.ControlError{Code: wire.ErrorInvalidMode, Message: fmt.Sprintf("%q is not a permission mode", mode)}
-	}
-	if err := talk.SetMode(mode); err != nil {
-		return nil, &wire.ControlError{Code: wire.ErrorInvalidMode, Message: err.Error()}
-	}
-	return wire.SetPermissionModeReply{Mode: mode}, nil
 }

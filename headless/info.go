@@ -3,6 +3,7 @@ package headless
 import (
 	"cmp"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/harness"
+	"github.com/haftdev/haft/internal/regular"
 	"github.com/haftdev/haft/knowledge/command"
 	"github.com/haftdev/haft/model/catalog"
 	"github.com/haftdev/haft/permission"
@@ -23,8 +25,9 @@ func (s *server) facts(ev agent.TurnStarted) *wire.Init {
 	init := &wire.Init{
 		Cwd: talk.Dir(), Model: ev.Model, PermissionMode: ev.Mode, APIKeySource: talk.KeySource, ClaudeCodeVersion: s.opts.Version,
 		OutputStyle: "default", Betas: s.opts.Talk.Betas, Capabilities: []string{"interrupt_receipt"},
-		AdditionalDirectories: talk.World.Guard.Roots()[1:], FastModeState: "off",
+		AdditionalDirectories: talk.World.Engine.Guard().Roots()[1:], FastModeState: "off",
 	}
+	init.MCPServers = initServers(talk)
 	for _, t := range ev.Tools.All() {
 		init.Tools = append(init.Tools, announced(t))
 	}
@@ -37,10 +40,21 @@ func (s *server) facts(ev agent.TurnStarted) *wire.Init {
 	for _, k := range talk.World.Library.Skills.List().Skills {
 		init.Skills = append(init.Skills, k.Name)
 	}
-	for _, p := range talk.World.Library.Plugins {
-		init.Plugins = append(init.Plugins, wire.Plugin{Name: p.Name, Path: p.Dir, Version: p.Version})
-	}
+	init.Plugins = plugins(talk)
 	return init
+}
+
+func plugins(talk *harness.Conversation) (list wire.List[wire.Plugin]) {
+	for _, p := range talk.World.Library.Plugins {
+		list = append(list, wire.Plugin{Name: p.Name, Path: p.Dir, Version: p.Version})
+	}
+	return list
+}
+
+// plugins tells what there is; those that are added later count from the next
+// session on.
+func (s *server) plugins(talk *harness.Conversation) wire.ReloadPluginsReply {
+	return wire.ReloadPluginsReply{Commands: s.commands(talk), Agents: s.agents(talk), Plugins: plugins(talk), MCPServers: wire.List[json.RawMessage]{}}
 }
 
 // announced is a tool's name in the list of tools, where one keeps its older name.
@@ -130,7 +144,7 @@ func (s *server) readFile(talk *harness.Conversation, r *wire.ReadFile) (any, er
 	if limit <= 0 {
 		limit = maxFile
 	}
-	raw, truncated, err := head(path, min(limit, maxFile))
+	raw, truncated, err := regular.Head(path, min(limit, maxFile))
 	if err != nil {
 		return nil, err
 	}

@@ -15,8 +15,6 @@ import (
 	"github.com/haftdev/haft/hook"
 	"github.com/haftdev/haft/knowledge/agentdef"
 	"github.com/haftdev/haft/model/catalog"
-	"github.com/haftdev/haft/permission"
-	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -43,26 +41,15 @@ func (s *server) initialize(r *wire.Initialize) (any, error) {
 // open assembles the conversation that flags and initialize describe.
 func (s *server) open(ctx context.Context, init *wire.Initialize) (*harness.Conversation, error) {
 	h, t := s.opts.Harness, s.opts.Talk
-	if init != nil {
-		h.Hooks = slices.Concat(h.Hooks, s.callbacks(init.Hooks))
-		if init.SystemPrompt != nil {
-			t.System = init.SystemPrompt
-		}
-		if init.AppendSystemPrompt != "" {
-			t.AppendSystem = init.AppendSystemPrompt
-		}
-		if len(init.JSONSchema) > 0 {
-			t.Schema = init.JSONSchema
-		}
-		t.Title = init.Title
-		h.Agents = slices.Concat(h.Agents, definitions(init.Agents))
-		s.tell.texts = init.ForwardSubagentText != nil && *init.ForwardSubagentText
+	if init == nil {
+		init = new(wire.Initialize)
 	}
-	h.HookRan = s.hookRan
-	asker := &hostAsker{call: s.conn.Call, states: s.waits, update: s.updatePermissions, warn: s.warn}
-	if s.opts.AskHost {
-		t.Person, t.Interactive = asker, true
+	if s.opts.Agent != "" {
+		if err := playAgent(&h, &t, init, s.opts.Agent); err != nil {
+			return nil, err
+		}
 	}
+	s.adopt(&h, &t, init)
 	w, err := harness.Open(&h)
 	if err != nil {
 		return nil, err
@@ -72,6 +59,50 @@ func (s *server) open(ctx context.Context, init *wire.Initialize) (*harness.Conv
 		return nil, errors.Join(err, w.Close())
 	}
 	return talk, nil
+}
+
+// adopt adds what the program brings to what the flags say.
+func (s *server) adopt(h *harness.Options, t *harness.TalkOptions, init *wire.Initialize) {
+	h.Hooks = slices.Concat(h.Hooks, s.callbacks(init.Hooks))
+	if init.SystemPrompt != nil {
+		t.System = init.SystemPrompt
+	}
+	if init.AppendSystemPrompt != "" {
+		t.AppendSystem = init.AppendSystemPrompt
+	}
+	if len(init.JSONSchema) > 0 {
+		t.Schema = init.JSONSchema
+	}
+	t.Title = init.Title
+	h.Agents = slices.Concat(h.Agents, definitions(init.Agents))
+	s.tell.texts = init.ForwardSubagentText != nil && *init.ForwardSubagentText
+	s.inProcess(&t.MCP, init)
+	h.HookRan = s.hookRan
+	asker := &hostAsker{call: s.conn.Call, states: s.waits, update: s.updatePermissions, warn: s.warn}
+	switch {
+	case s.opts.AskHost:
+		t.Person, t.Interactive = asker, true
+	case s.opts.AskTool != "":
+		asker.call = s.askTool(s.opts.AskTool)
+		t.Person = asker
+	}
+}
+
+// playAgent has an agent lead the conversation: its prompt, its tools, its model.
+func playAgent(h *harness.Options, t *harness.TalkOptions, init *wire.Initialize, name string) error {
+	a, ok := init.Agents[name]
+	if !ok {
+		return fmt.Errorf("there is no agent %q among those that the program brings", name)
+	}
+	init.SystemPrompt = []string{a.Prompt}
+	if a.Tools != nil && h.Tools == nil {
+		h.Tools = a.Tools
+	}
+	h.Disallowed = slices.Concat(h.Disallowed, a.DisallowedTools)
+	if t.Model == "" && a.Model != "inherit" {
+		t.Model = a.Model
+	}
+	return nil
 }
 
 // definitions are the agents that the program brings.
@@ -92,11 +123,15 @@ func (s *server) callbacks(events map[string][]wire.HookMatcher) []hook.Hook {
 	var hooks []hook.Hook
 	for event, matchers := range events {
 		for _, m := range matchers {
+			limit := time.Duration(m.Timeout * float64(time.Second))
+			if limit <= 0 {
+				limit = callbackTime
+			}
 			for _, id := range m.HookCallbackIDs {
 				hooks = append(hooks, hook.Hook{
 					Event: hook.Event(event), Matcher: m.Matcher, Name: "callback " + id, Block: m.OnFailure == "block",
-					Timeout: time.Duration(m.Timeout * float64(time.Second)),
-					Func:    func(ctx context.Context, in hook.Input) (hook.Output, error) { return s.callback(ctx, id, in) },
+					Timeout: limit + time.Second, // the callback itself says what its end means
+					Func:    func(ctx context.Context, in hook.Input) (hook.Output, error) { return s.callback(ctx, id, limit, in) },
 				})
 			}
 		}
@@ -104,6 +139,9 @@ func (s *server) callbacks(events map[string][]wire.HookMatcher) []hook.Hook {
 	slices.SortStableFunc(hooks, func(a, b hook.Hook) int { return compareNatural(a.Name, b.Name) })
 	return hooks
 }
+
+// callbackTime is how long a callback may take that does not say.
+const callbackTime = time.Minute
 
 // compareNatural sorts callback hook_2 before callback hook_10: in the order in
 // which the program numbered them.
@@ -119,7 +157,10 @@ func compareNatural(a, b string) int {
 	return 0
 }
 
-func (s *server) callback(ctx context.Context, id string, in hook.Input) (out hook.Output, err error) {
+// callback calls a function of the program.
+func (s *server) callback(ctx context.Context, id string, limit time.Duration, in hook.Input) (out hook.Output, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than %s", limit))
+	defer cancel()
 	raw, err := json.Marshal(in)
 	if err != nil {
 		return out, err
@@ -128,10 +169,15 @@ func (s *server) callback(ctx context.Context, id string, in hook.Input) (out ho
 		UseID string `json:"tool_use_id"`
 	}
 	_ = json.Unmarshal(raw, &about) // events without a call have none
-	if err := s.conn.Call(ctx, &wire.HookCallback{CallbackID: id, Input: raw, ToolUseID: wire.NullString(about.UseID)}, &out); err != nil {
-		return out, errors.New(plainError(err))
+	err = s.conn.Call(ctx, &wire.HookCallback{CallbackID: id, Input: raw, ToolUseID: wire.NullString(about.UseID)}, &out)
+	if err == nil {
+		return out, nil
 	}
-	return out, nil
+	if in.Detail.Event() == "PreToolUse" && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		// Who wants to look at calls and does not answer has not let this one pass.
+		return hook.Output{Decision: "block", Reason: "the program did not answer in time, so the call was not made"}, nil
+	}
+	return out, errors.New(plainError(err))
 }
 
 // hookRan tells of a hook that ran: always if it failed or has something to say,
@@ -170,36 +216,6 @@ func (s *server) waits(waiting bool) {
 		state = wire.StateRequiresAction
 	}
 	s.tell.state(state)
-}
-
-// updatePermissions applies what the program decided beside the call itself.
-func (s *server) updatePermissions(ctx context.Context, u wire.PermissionUpdate) error {
-	talk := s.opened()
-	switch u.Type {
-	case "setMode":
-		return talk.SetMode(u.Mode)
-	case "addRules", "replaceRules":
-		return s.addRules(ctx, talk, u)
-	}
-	return fmt.Errorf("the update %q is not known here", u.Type)
-}
-
-func (s *server) addRules(ctx context.Context, talk *harness.Conversation, u wire.PermissionUpdate) error {
-	list, err := rules(u, settings.Origin{Source: settings.Session})
-	if err != nil {
-		return err
-	}
-	talk.World.Engine.Grant(list...)
-	source, kept := destinations[u.Destination]
-	if !kept {
-		return nil
-	}
-	for _, r := range list {
-		if err := talk.World.Keep(ctx, source, permission.Rule{Text: r.Text, Behavior: r.Behavior}); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (s *server) newTeller() *teller {

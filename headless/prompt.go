@@ -31,6 +31,9 @@ func (s *server) deliver(m wire.Message) {
 // the next one begins with, and may have to ask.
 func (s *server) take(p agent.Prompt) {
 	s.begin(s.context, nil, p)
+	if talk := s.opened(); talk != nil {
+		s.leaveIfIdle(talk)
+	}
 	s.wake()
 }
 

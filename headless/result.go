@@ -8,7 +8,7 @@ import (
 // result ends a turn.
 func (t *teller) result(ev agent.Result) {
 	r := &wire.Result{
-		Stamp: t.stamp(ev.UUID), Subtype: subtype(ev.Reason), IsError: ev.Reason.IsError(),
+		Stamp: t.stamp(ev.UUID), Subtype: subtype(ev.Reason), IsError: isError(ev.Reason),
 		DurationMS: ev.Duration.Milliseconds(), DurationAPIMS: ev.APITime.Milliseconds(), TTFTMS: int(ev.TTFT.Milliseconds()),
 		NumTurns: 1 + ev.Calls, StopReason: wire.NullString(ev.StopReason), Usage: usage(ev.Usage),
 		TerminalReason: terminalReason(ev.Reason), QueuedTurnCount: ev.Queued, ResultIndex: t.results, LocalCommand: ev.Command,
@@ -52,7 +52,7 @@ func (t *teller) result(ev agent.Result) {
 // wrong is a success with an error.
 func subtype(r agent.Reason) string {
 	switch r {
-	case agent.Completed, agent.Superseded, agent.APIError, agent.PromptTooLong, agent.Refused:
+	case agent.Completed, agent.Superseded, agent.StoppedByHook, agent.APIError, agent.PromptTooLong, agent.Refused:
 		return wire.ResultSuccess
 	case agent.MaxTurns:
 		return wire.ResultMaxTurns
@@ -63,6 +63,10 @@ func subtype(r agent.Reason) string {
 	}
 	return wire.ResultDuringExecution
 }
+
+// isError reports whether the turn is an error to a program. A hook that ends a
+// turn does what it was made for.
+func isError(r agent.Reason) bool { return r.IsError() && r != agent.StoppedByHook }
 
 func terminalReason(r agent.Reason) string {
 	if r == agent.Superseded {

@@ -2,7 +2,6 @@ package headless
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -21,6 +20,11 @@ type Options struct {
 	// AskHost lets the program decide what the rules leave open; otherwise nobody is
 	// asked, and it is denied.
 	AskHost bool
+	// AskTool is a tool of an MCP server, as mcp__server__tool, that decides in its
+	// place; "" means none.
+	AskTool string
+	// Agent is the one that leads the conversation; "" means haft itself.
+	Agent string
 	// Partial tells of the pieces of answers, HookEvents of every run of a hook,
 	// States of the session's state; Replay repeats prompts.
 	Partial, HookEvents, States, Replay bool
@@ -29,6 +33,9 @@ type Options struct {
 	// Interrupts stop the running turn and end the session, as Ctrl-C does; nil
 	// means that none come.
 	Interrupts <-chan struct{}
+	// Deaf is closed when nobody can hear the program's end of the stream any more;
+	// nil means that this shows only when something is written.
+	Deaf <-chan struct{}
 	// Log is for what a person who looks for a fault should know; nil means nobody.
 	Log io.Writer
 	// Version is that of the program that serves.
@@ -54,8 +61,12 @@ type server struct {
 	waiting []agent.Prompt // that came before it was opened
 	typed   []agent.Prompt // commands, and what came after them
 	closing bool           // the program wants no more turns
+	busy    bool           // a turn runs
+	leave   func()         // ends the wait for what runs in the background; nil if nobody waits
 	garbled error          // what was wrong with its last line
-	code    int
+	// giveBack takes back the rules of settings that the program laid over the files'.
+	giveBack func()
+	code     int
 }
 
 // Serve serves until the program has no more to say and everything is done, and
@@ -69,11 +80,14 @@ func Serve(ctx context.Context, stream wire.Stream, opts *Options) int {
 	ctx, s.stop = context.WithCancelCause(ctx)
 	s.context = ctx
 	defer s.stop(nil)
-	s.out = &outlet{stream: stream, broken: func(err error) { s.stop(fmt.Errorf("the program does not listen any more: %w", err)) }}
+	s.out = newOutlet(stream, func(err error) { s.stop(fmt.Errorf("the program does not listen any more: %w", err)) })
+	context.AfterFunc(ctx, func() { s.out.expire(answerTime) })
+	go s.watchDeaf(ctx)
 	s.conn = wire.NewConn(s.out, &wire.ConnOptions{Handle: s.handle, Ordered: ordered, BadLine: s.badLine})
 	s.tell = s.newTeller()
 	go s.read(ctx)
 	s.serve(ctx)
+	defer s.out.close()
 	return s.close()
 }
 
@@ -87,6 +101,15 @@ func (s *server) read(ctx context.Context) {
 	}
 	close(s.ended)
 	s.out.expire(answerTime)
+}
+
+// watchDeaf ends the session when nobody can hear it any more.
+func (s *server) watchDeaf(ctx context.Context) {
+	select {
+	case <-s.opts.Deaf:
+		s.out.fail(errDeaf)
+	case <-ctx.Done():
+	}
 }
 
 // badLine ends the session: a program that does not speak the protocol cannot be
@@ -131,10 +154,13 @@ func (s *server) work(ctx context.Context) {
 	}
 }
 
-// turns takes the turns that are queued.
+// turns takes the turns that are queued, until nothing more can come of them or
+// the program wants something else.
 func (s *server) turns(ctx context.Context, talk *harness.Conversation) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	s.setLeave(cancel)
+	defer s.setLeave(nil)
 	go s.interruptible(ctx, talk)
 	for ev, err := range talk.Run(ctx) {
 		if err != nil {
@@ -144,37 +170,69 @@ func (s *server) turns(ctx context.Context, talk *harness.Conversation) {
 		if s.opts.Watch != nil {
 			_ = s.opts.Watch(ev) // who watches cannot disturb
 		}
-		if r, ok := ev.(agent.Result); ok {
-			s.note(r)
+		switch ev := ev.(type) {
+		case agent.TurnStarted:
+			s.setBusy(true)
+		case agent.Result:
+			s.note(ev)
+			s.setBusy(false)
+			s.leaveIfIdle(talk)
 		}
 	}
 }
 
 // interruptible stops the turn on an interrupt, and on a line that is no message.
 func (s *server) interruptible(ctx context.Context, talk *harness.Conversation) {
-	select {
-	case <-ctx.Done():
-		return
-	case <-s.opts.Interrupts:
-		s.mu.Lock()
-		s.closing = true
-		s.mu.Unlock()
-	case <-s.ended:
-		if s.wasGarbled() == nil {
+	for ended := s.ended; ; {
+		select {
+		case <-ctx.Done():
 			return
+		case <-ended:
+			ended = nil
+			if s.wasGarbled() == nil {
+				continue
+			}
+		case <-s.opts.Interrupts:
 		}
+		break
 	}
+	s.mu.Lock()
+	s.closing = true
+	s.mu.Unlock()
 	for _, p := range talk.Queued() {
 		talk.Withdraw(p.UUID)
 	}
 	talk.Interrupt("")
+	s.leaveIfIdle(talk)
+}
+
+func (s *server) setBusy(busy bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy = busy
+}
+
+func (s *server) setLeave(leave func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.leave = leave
+}
+
+// leaveIfIdle ends the wait for work in the background when the session is to end,
+// or a command waits that is not part of a turn.
+func (s *server) leaveIfIdle(talk *harness.Conversation) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.leave != nil && !s.busy && len(talk.Queued()) == 0 && (s.closing || len(s.typed) > 0) {
+		s.leave()
+	}
 }
 
 func (s *server) note(r agent.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.code = 0
-	if r.Reason.IsError() {
+	if isError(r.Reason) {
 		s.code = 1
 	}
 	if s.closing && (r.Reason == agent.AbortedTools || r.Reason == agent.AbortedStreaming) {
@@ -204,7 +262,7 @@ func (s *server) wasGarbled() error {
 // close ends everything that the conversation has started.
 func (s *server) close() int {
 	if talk := s.opened(); talk != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), answerTime)
+		ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 		defer cancel()
 		if err := talk.Close(ctx); err != nil {
 			fmt.Fprintf(s.opts.Log, "haft: end the session: %v\n", err)
@@ -218,9 +276,12 @@ func (s *server) close() int {
 	return s.code
 }
 
-// answerTime is how long a program that has said its last word may take to read
-// what it is told, and how long the end of a session may take.
-const answerTime = 2 * time.Second
+// How long a program that has said its last word may take to read what it is told,
+// and how long the end of a session may take.
+const (
+	answerTime = 1500 * time.Millisecond
+	closeTime  = time.Second
+)
 
 // begin opens the conversation, once, and takes prompts; init is nil if the
 // program sent none.
@@ -259,50 +320,4 @@ func (s *server) wake() {
 	case s.news <- struct{}{}:
 	default:
 	}
-}
-
-// An outlet is the program's end of the stream. Once nothing comes from there any
-// more, a message that it does not take in time is the last one.
-type outlet struct {
-	stream wire.Stream
-	broken func(error)
-
-	mu      sync.Mutex
-	expires time.Duration
-	since   time.Time // of the message that is being written; zero if none is
-	once    sync.Once
-}
-
-func (o *outlet) Read() (wire.Message, error) { return o.stream.Read() }
-
-func (o *outlet) Write(m wire.Message) error {
-	o.mark(time.Now())
-	defer o.mark(time.Time{})
-	err := o.stream.Write(m)
-	if err != nil {
-		o.once.Do(func() { o.broken(err) })
-	}
-	return err
-}
-
-func (o *outlet) mark(t time.Time) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.since = t
-}
-
-var errDeaf = errors.New("it reads nothing")
-
-// expire begins to watch for a program that is gone without saying so.
-func (o *outlet) expire(after time.Duration) {
-	time.AfterFunc(after, func() {
-		o.mu.Lock()
-		stuck := !o.since.IsZero() && time.Since(o.since) >= after
-		o.mu.Unlock()
-		if stuck {
-			o.once.Do(func() { o.broken(errDeaf) })
-			return
-		}
-		o.expire(after)
-	})
 }

@@ -152,6 +152,24 @@ func (b *badHTTP) call(w http.ResponseWriter, r *http.Request, m message, n int)
 		w.Header()["Content-Type"] = nil
 		io.WriteString(w, answer)
 		return
+	case "answers with a stream and does not say so":
+		w.Header().Set("Content-Type", "text/plain")
+		fmt.Fprintf(w, "event: message\ndata: %s\n\n", answer)
+		return
+	case "changes the session id":
+		w.Header().Set("Mcp-Session-Id", "another")
+	case "answers with nothing":
+		w.WriteHeader(http.StatusNoContent)
+		return
+	case "answers without end":
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, answer[:20])
+		w.(http.Flusher).Flush()
+		select {
+		case <-r.Context().Done():
+		case <-time.After(10 * time.Second):
+		}
+		return
 	case "answers with HTML":
 		w.Header().Set("Content-Type", "text/html")
 		io.WriteString(w, "<h1>Proxy error</h1>")

@@ -143,6 +143,9 @@ func (b *bad) answer(m message) int {
 		case "speaks an unknown revision":
 			b.result(m.ID, `{"protocolVersion":"1999-01-01","capabilities":{},"serverInfo":{"name":"bad","version":"1"}}`)
 			return -1
+		case "knows the newer era only":
+			b.fail(m.ID, -32601, "initialize is gone")
+			return -1
 		case "refuses initialize":
 			b.fail(m.ID, -32603, "licence expired")
 			return -1
@@ -171,6 +174,8 @@ func (b *bad) answer(m message) int {
 func (b *bad) discover(m message) int {
 	switch b.mode {
 	case "is silent on discover":
+	case "knows the newer era only":
+		b.result(m.ID, `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`)
 	case "exits on discover":
 		fmt.Fprintln(os.Stderr, "unknown method, giving up")
 		return 1

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/haftdev/haft/mcp/internal/gate"
@@ -51,6 +52,14 @@ func (p *peer) newGate() *gate.Gate {
 func (p *peer) connectStdio(ctx context.Context) (*session, error) {
 	protocol, patience := p.cachedProtocol(), p.host.opts.ProbeTimeout
 	s, err := p.startProcess(ctx, protocol, patience)
+	var refused *jsonrpc.Error
+	if protocol != "" && errors.As(err, &refused) && ctx.Err() == nil {
+		p.step("the server does not speak as it did before; asking it")
+		p.host.cache.forget(p.cfg)
+		s.close()
+		protocol = ""
+		s, err = p.startProcess(ctx, protocol, patience)
+	}
 	if err == nil || s == nil || protocol != "" || ctx.Err() != nil {
 		return s, err
 	}

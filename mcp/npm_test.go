@@ -179,6 +179,7 @@ func encode(v any) string {
 }
 
 func TestServerEverything(t *testing.T) {
+	t.Parallel()
 	modules := npmtest.Install(t, npmtest.Everything, npmtest.Filesystem, npmtest.Memory)
 	program := filepath.Join(modules, "@modelcontextprotocol/server-everything/dist/index.js")
 	for _, transport := range []string{"stdio", "streamableHttp", "sse"} {
@@ -244,6 +245,7 @@ func startHTTP(t *testing.T, program, transport string) string {
 }
 
 func TestServerFilesystem(t *testing.T) {
+	t.Parallel()
 	modules := npmtest.Install(t, npmtest.Everything, npmtest.Filesystem, npmtest.Memory)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -269,6 +271,7 @@ func TestServerFilesystem(t *testing.T) {
 }
 
 func TestServerMemory(t *testing.T) {
+	t.Parallel()
 	modules := npmtest.Install(t, npmtest.Everything, npmtest.Filesystem, npmtest.Memory)
 	h := newHost(t, &mcp.Options{StartTimeout: 25 * time.Second})
 	h.Start([]mcp.Server{{

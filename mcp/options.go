@@ -46,7 +46,8 @@ type Options struct {
 	Roots []string
 
 	// OnChange is called after servers, tools, prompts or resources changed. A
-	// burst of changes is one call, calls do not overlap. Nil means nobody cares.
+	// burst of changes is one call, calls do not overlap, and Close waits for the
+	// last one. Nil means nobody cares.
 	OnChange func()
 	// OnTask is told of a call that has become a task at its server, before it is
 	// waited for: whoever keeps it can have the result after a crash, by

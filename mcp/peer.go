@@ -84,8 +84,10 @@ func (p *peer) run() {
 
 // serve waits until the session is over, one way or the other.
 func (p *peer) serve(s *session) {
+	lost := false
 	select {
 	case <-s.lost:
+		lost = true
 		p.dropped(s)
 	case <-p.kicked:
 		p.release(s)
@@ -94,7 +96,7 @@ func (p *peer) serve(s *session) {
 	}
 	s.close()
 	p.host.changed()
-	if !p.crashing() {
+	if !lost || !p.crashing() {
 		return
 	}
 	p.settle(Failed, fmt.Sprintf("the connection was lost %d times within a minute: %s", maxDrops, p.why()))
@@ -171,7 +173,7 @@ func (p *peer) begin() {
 	if !p.connecting {
 		p.connecting, p.settled = true, make(chan struct{})
 	}
-	if p.state != Failed || p.session == nil && p.known.once {
+	if p.state != Failed || p.known.once { // one that never was there is not on its way for ever
 		p.state = Pending
 	}
 	p.steps = nil

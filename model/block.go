@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -94,7 +95,7 @@ func (b Block) MarshalJSON() ([]byte, error) {
 	default:
 		return nil, fmt.Errorf("encode message block: unknown type %q", b.Type)
 	}
-	return encode(w)
+	return plainjson.Marshal(w)
 }
 
 // sendable is the input of a call as it may be sent: an object. What a model wrote
@@ -114,7 +115,7 @@ func sendable(input json.RawMessage) json.RawMessage {
 		} `json:"__unparsedToolInput"`
 	}
 	wrapped.Unparsed.Raw, wrapped.Unparsed.Len = string(input), len(input)
-	raw, err := encode(wrapped)
+	raw, err := plainjson.Marshal(wrapped)
 	if err != nil {
 		return json.RawMessage("{}")
 	}
@@ -125,12 +126,12 @@ func sendable(input json.RawMessage) json.RawMessage {
 // readers of transcripts expect.
 func resultContent(blocks []tool.Block) (json.RawMessage, error) {
 	if len(blocks) == 1 && blocks[0].Type == tool.TextBlock {
-		return encode(blocks[0].Text)
+		return plainjson.Marshal(blocks[0].Text)
 	}
 	if len(blocks) == 0 {
 		return json.RawMessage(`""`), nil
 	}
-	return encode(blocks)
+	return plainjson.Marshal(blocks)
 }
 
 // UnmarshalJSON reads a block as on the wire. A block with a cache mark, a
@@ -203,15 +204,4 @@ func value(s *string) string {
 		return ""
 	}
 	return *s
-}
-
-// encode is json.Marshal without the escapes that only HTML needs.
-func encode(v any) ([]byte, error) {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }

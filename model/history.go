@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/haftdev/haft/internal/plainjson"
 )
 
 // Role is who speaks.
@@ -49,7 +51,7 @@ type History struct {
 // Append adds messages.
 func (h *History) Append(messages ...Message) error {
 	for _, m := range messages {
-		raw, err := encode(m)
+		raw, err := plainjson.Marshal(m)
 		if err != nil {
 			return err
 		}

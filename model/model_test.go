@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -29,7 +31,7 @@ func TestBlocksSurviveTheWire(t *testing.T) {
 			if err := json.Unmarshal([]byte(raw), &b); err != nil {
 				t.Fatal(err)
 			}
-			out, err := encode(b)
+			out, err := plainjson.Marshal(b)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +56,7 @@ func TestInputThatIsNoObjectCanBeSent(t *testing.T) {
 		`[1]`:          `{"__unparsedToolInput":{"raw":"[1]","len":3}}`,
 		` {"a":"<b>"}`: `{"a":"<b>"}`,
 	} {
-		out, err := encode(Block{Type: ToolUse, ID: "t", Name: "n", Input: json.RawMessage(input)})
+		out, err := plainjson.Marshal(Block{Type: ToolUse, ID: "t", Name: "n", Input: json.RawMessage(input)})
 		if err != nil {
 			t.Fatalf("%q: %v", input, err)
 		}

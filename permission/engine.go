@@ -5,7 +5,9 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/workspace/guard"
 )
 
 // An Engine is the policy of a running session. It satisfies the scheduler's
@@ -54,6 +56,30 @@ func (e *Engine) Lend(rules ...Rule) (giveBack func()) {
 		})
 	})
 }
+
+// Revoke takes rules back, whoever said the same.
+func (e *Engine) Revoke(rules ...Rule) {
+	e.RevokeAll(func(r Rule) bool {
+		return slices.ContainsFunc(rules, func(gone Rule) bool { return gone.Text == r.Text && gone.Behavior == r.Behavior })
+	})
+}
+
+// RevokeAll takes those rules back that gone says, except an administrator's.
+func (e *Engine) RevokeAll(gone func(Rule) bool) {
+	e.change(func(o *Options) {
+		o.Rules = slices.DeleteFunc(slices.Clone(o.Rules), func(r Rule) bool { return r.Origin.Source != settings.Managed && gone(r) })
+	})
+}
+
+// Guard returns what knows the session's paths at the moment.
+func (e *Engine) Guard() *guard.Guard {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	return e.opts.Guard
+}
+
+// SetGuard judges paths by other folders from now on.
+func (e *Engine) SetGuard(g *guard.Guard) { e.change(func(o *Options) { o.Guard = g }) }
 
 // With returns the policy of the moment with more rules, for calls that something
 // has allowed itself, and in another mode if that is a more careful one, for an

@@ -138,6 +138,11 @@ type matching struct {
 	q    *GlobQuery
 	glob *glob.Glob
 	res  *GlobResult
+	// scope is the directory that everything that matches is in, with a trailing slash.
+	scope string
+	// ignored counts files that match but are ignored: of those, and no others, the
+	// result should tell.
+	ignored int
 }
 
 func (m *matching) answer(ctx context.Context, s *Searcher) error {
@@ -146,18 +151,37 @@ func (m *matching) answer(ctx context.Context, s *Searcher) error {
 		defer m.rename(real, root)
 		m.q.Path, root = real, real
 	}
-	v, err := s.trees.view(ctx, m.q.Dir, root)
+	v, err := s.trees.made(ctx, m.q.Dir, root)
 	if err != nil {
 		return err
 	}
+	m.scope = withSlash(filepath.Join(root, m.glob.Prefix()))
 	if v != nil {
 		m.match(v.files)
-		m.res.Stats.Tree = v.tree.Skipped(root)
+		m.tell(v.tree)
 		return nil
 	}
-	t, err := tree.Build(ctx, root, &tree.Options{
-		Global: s.opts.Global, Workers: s.opts.Workers, MaxFiles: m.q.Budget.Files,
-	})
+	// Names are had sooner by a walk for this pattern alone than by making a list of
+	// everything to keep, which is for later.
+	if err := m.walk(ctx, s, root); err != nil {
+		return err
+	}
+	s.trees.prepare(m.q.Dir, root)
+	return nil
+}
+
+// walk lists what matches, reading only directories that may hold some of it.
+func (m *matching) walk(ctx context.Context, s *Searcher, root string) error {
+	below := len(withSlash(root))
+	o := &tree.Options{
+		Times: true, Global: s.opts.Global, Workers: s.opts.Workers, MaxFiles: m.q.Budget.Files,
+		Enter: m.leads,
+		Keep:  func(path string, _ int) bool { return m.glob.Match(path[below:]) },
+	}
+	if m.glob.BaseOnly() {
+		o.Keep = func(path string, name int) bool { return m.glob.MatchBase(path[name:]) }
+	}
+	t, err := tree.Build(ctx, root, o)
 	if err != nil {
 		return &fs.PathError{Op: "search", Path: root, Err: err}
 	}
@@ -165,9 +189,28 @@ func (m *matching) answer(ctx context.Context, s *Searcher) error {
 	if _, _, full := t.Size(); full {
 		m.res.Partial = "files"
 	}
-	m.matchUnsorted(t.Files(root))
-	m.res.Stats.Tree = t.Skipped(root)
+	files := slices.Clone(t.Files(root))
+	slices.SortFunc(files, tree.NewestFirst)
+	m.match(files)
+	m.tell(t)
 	return nil
+}
+
+// leads reports whether dir is in the scope or on the way to it.
+func (m *matching) leads(dir string) bool {
+	n := len(m.scope) - 1
+	if len(dir) < n {
+		return m.scope[len(dir)] == '/' && strings.HasPrefix(m.scope, dir)
+	}
+	return strings.HasPrefix(dir, m.scope[:n]) && (len(dir) == n || dir[n] == '/')
+}
+
+// tell notes what was looked at and what was passed over, the same for a walk and for
+// a list.
+func (m *matching) tell(t *tree.Tree) {
+	m.res.Stats.Tree = t.Passed(m.q.Path, m.scope)
+	m.res.Stats.Scanned += m.res.Stats.Tree.Unwanted
+	m.res.Stats.Tree.Unwanted, m.res.Stats.Tree.IgnoredFiles = 0, m.ignored
 }
 
 // rename gives results the name they were asked for by.
@@ -189,34 +232,20 @@ func (m *matching) match(files []*tree.File) {
 	}
 }
 
-// matchUnsorted takes files of a tree without times.
-func (m *matching) matchUnsorted(files []*tree.File) {
-	var hits []Hit
-	for _, f := range files {
-		if m.admit(f) {
-			st, _ := rawfs.Lstat(f.Path)
-			hits = append(hits, Hit{Path: f.Path, Mtime: st.Mtime})
-		}
-	}
-	slices.SortFunc(hits, newestFirst)
-	m.res.Total = len(hits)
-	for _, h := range hits {
-		if m.q.Limit <= 0 || len(m.res.Files) < m.q.Limit {
-			m.res.Files = append(m.res.Files, h.Path)
-		}
-	}
-}
-
 func (m *matching) admit(f *tree.File) bool {
-	m.res.Stats.Scanned++
-	if f.Ignored {
+	if !m.leads(strings.TrimSuffix(f.Dir.Path, "/")) {
 		return false
 	}
+	m.res.Stats.Scanned++
 	if m.glob.BaseOnly() {
 		if !m.glob.MatchBase(f.Name()) {
 			return false
 		}
 	} else if !m.glob.Match(strings.TrimPrefix(f.Path[len(m.q.Path):], "/")) {
+		return false
+	}
+	if f.Ignored {
+		m.ignored++
 		return false
 	}
 	if m.q.Allow != nil && !m.q.Allow(f.Path) {

@@ -96,6 +96,15 @@ func New(o *Options) *Searcher {
 	return s
 }
 
+// Prepare starts listing the directory dir in the background, for queries to come.
+// Nothing depends on it but how long the first of them takes. Without memory it does
+// nothing.
+func (s *Searcher) Prepare(dir string) {
+	if real, err := filepath.EvalSymlinks(dir); err == nil && filepath.IsAbs(real) {
+		s.trees.prepare(real, real)
+	}
+}
+
 // Close releases what the searcher keeps.
 func (s *Searcher) Close() error {
 	s.trees.close()

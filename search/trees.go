@@ -50,33 +50,57 @@ type view struct {
 // starts building it for later queries, since walking a large tree to search one
 // small part of it would be the wrong way round.
 func (ts *trees) view(ctx context.Context, dir, path string) (*view, error) {
-	if ts.opts.Stateless {
-		return nil, nil
-	}
-	if !within(dir, path) {
-		dir = path
+	dir = covering(dir, path)
+	if path != dir {
+		ts.prepare(dir, path)
+		return ts.made(ctx, dir, path)
 	}
 	k, mine := ts.get(dir)
 	if k == nil {
 		return nil, nil
 	}
-	if mine && path == dir {
+	if mine {
 		ts.build(ctx, k)
-	} else if mine {
-		ts.group.Go(func() { ts.build(ts.life, k) })
-	}
-	if path != dir {
-		select {
-		case <-k.ready:
-		default:
-			return nil, nil
-		}
 	}
 	select {
 	case <-k.ready:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+	return ts.current(ctx, k, path)
+}
+
+// made is view without building: nil if the list is not there yet.
+func (ts *trees) made(ctx context.Context, dir, path string) (*view, error) {
+	k := ts.find(covering(dir, path))
+	if k == nil {
+		return nil, nil
+	}
+	select {
+	case <-k.ready:
+		return ts.current(ctx, k, path)
+	default:
+		return nil, nil
+	}
+}
+
+// prepare starts building the list that covers path, unless there is one.
+func (ts *trees) prepare(dir, path string) {
+	if k, mine := ts.get(covering(dir, path)); mine {
+		ts.group.Go(func() { ts.build(ts.life, k) })
+	}
+}
+
+// covering is the directory whose list holds path.
+func covering(dir, path string) string {
+	if within(dir, path) {
+		return dir
+	}
+	return path
+}
+
+// current brings the part of a list at path up to date.
+func (ts *trees) current(ctx context.Context, k *kept, path string) (*view, error) {
 	if k.tree == nil {
 		return nil, nil // walking afresh also gives the error, if there is one
 	}
@@ -94,17 +118,32 @@ func (ts *trees) view(ctx context.Context, dir, path string) (*view, error) {
 	return &view{k, files}, nil
 }
 
-// get finds the entry for dir or makes one, which the caller then has to build.
+// find gives the entry for dir, or nil, and notes that it was wanted.
+func (ts *trees) find(dir string) *kept {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	return ts.findLocked(dir)
+}
+
+func (ts *trees) findLocked(dir string) *kept {
+	i := slices.IndexFunc(ts.kept, func(k *kept) bool { return k.root == dir })
+	if i < 0 {
+		return nil
+	}
+	k := ts.kept[i]
+	ts.kept = append(slices.Delete(ts.kept, i, i+1), k)
+	return k
+}
+
+// get finds the entry for dir or makes one, which the caller then has to build. It is
+// nil if nothing is kept at all.
 func (ts *trees) get(dir string) (k *kept, mine bool) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	if ts.closed {
+	if ts.closed || ts.opts.Stateless {
 		return nil, false
 	}
-	i := slices.IndexFunc(ts.kept, func(k *kept) bool { return k.root == dir })
-	if i >= 0 {
-		k = ts.kept[i]
-		ts.kept = append(slices.Delete(ts.kept, i, i+1), k)
+	if k = ts.findLocked(dir); k != nil {
 		return k, false
 	}
 	k = &kept{root: dir, ready: make(chan struct{})}

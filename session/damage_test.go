@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/tool"
 )
@@ -79,7 +80,7 @@ func chainLine(kind, uuid, parent, message string) string {
 }
 
 func quote(s string) string {
-	raw, _ := encode(s)
+	raw, _ := plainjson.Marshal(s)
 	return string(raw)
 }
 

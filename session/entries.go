@@ -10,6 +10,8 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+
+	"github.com/haftdev/haft/internal/plainjson"
 )
 
 // Entries returns what a journal has, in the order of the file, with long strings
@@ -64,7 +66,7 @@ func entryOf(ctx context.Context, raw []byte, blobs *blobs) (Entry, bool) {
 		}
 		e.Message = m
 	case l.Type == "custom-title":
-		value, err := encode(l.CustomTitle)
+		value, err := plainjson.Marshal(l.CustomTitle)
 		if err != nil {
 			return Entry{}, false
 		}

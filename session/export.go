@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/tool"
 )
@@ -62,7 +63,7 @@ func exportJSONL(w io.Writer, e *Entry) error {
 	if !e.Time.IsZero() {
 		out.Time = e.Time.Format("2006-01-02T15:04:05.000Z07:00")
 	}
-	raw, err := encode(out)
+	raw, err := plainjson.Marshal(out)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/model"
 )
 
@@ -127,7 +128,7 @@ type wireMessage struct {
 func (l *line) setMessage(m *Message) error {
 	w := wireMessage{ID: m.ID, Role: m.Role, Model: m.Model, Content: []json.RawMessage{}}
 	for _, b := range m.Content {
-		raw, err := encode(sendable(b))
+		raw, err := plainjson.Marshal(sendable(b))
 		if err != nil {
 			return fmt.Errorf("encode message: %w", err)
 		}
@@ -146,7 +147,7 @@ func (l *line) setMessage(m *Message) error {
 		l.ToolUseResult = m.Output
 	}
 	var err error
-	l.Message, err = encode(w)
+	l.Message, err = plainjson.Marshal(w)
 	return err
 }
 
@@ -160,7 +161,7 @@ func sendable(b model.Block) model.Block {
 	if len(in) == 0 || in[0] == '{' && json.Valid(in) {
 		return b
 	}
-	raw, err := encode(map[string]any{"__unparsedToolInput": map[string]any{"raw": string(b.Input), "len": len(b.Input)}})
+	raw, err := plainjson.Marshal(map[string]any{"__unparsedToolInput": map[string]any{"raw": string(b.Input), "len": len(b.Input)}})
 	if err == nil {
 		b.Input = raw
 	}
@@ -202,17 +203,6 @@ func (l *line) time() time.Time {
 		return time.Time{}
 	}
 	return t
-}
-
-// encode is json.Marshal without the escapes that only HTML needs.
-func encode(v any) (json.RawMessage, error) {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
 // sidechain reports whether the line belongs to a sub-agent's conversation, which

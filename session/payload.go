@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/workspace/blob"
 )
 
@@ -56,7 +57,7 @@ func (b *blobs) keep(ctx context.Context, content []byte) (digest string, err er
 
 // shorten encodes a line with its long strings kept as blobs.
 func (b *blobs) shorten(ctx context.Context, l *line) ([]byte, error) {
-	raw, err := encode(l)
+	raw, err := plainjson.Marshal(l)
 	if err != nil {
 		return nil, fmt.Errorf("encode line: %w", err)
 	}
@@ -79,7 +80,7 @@ func (b *blobs) shorten(ctx context.Context, l *line) ([]byte, error) {
 	slices.Sort(x.Blobs)
 	x.Blobs = slices.Compact(x.Blobs)
 	short.Haft = &x
-	return encode(&short)
+	return plainjson.Marshal(&short)
 }
 
 func (b *blobs) shortenStrings(ctx context.Context, raw json.RawMessage) (json.RawMessage, []string, error) {

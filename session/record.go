@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
@@ -99,7 +100,7 @@ func typedOutput(out *sched.Outcome) json.RawMessage {
 	} else if v == nil {
 		v = out.Result.Text()
 	}
-	raw, err := encode(v)
+	raw, err := plainjson.Marshal(v)
 	if err != nil { // a tool's output that cannot be encoded is the tool's fault, not the session's
 		return nil
 	}

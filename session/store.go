@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/model"
 )
 
@@ -151,7 +152,7 @@ func (to *Restored) take(r *reading) {
 // anything else is written there.
 func (s *Session) repair(u *use, steps []Call) Entry {
 	text := fate(u.block.Name, steps)
-	output, _ := encode("Error: " + text) // a string is always encodable
+	output, _ := plainjson.Marshal("Error: " + text) // a string is always encodable
 	callID := u.call.ID
 	if callID == "" {
 		callID = u.line.UUID + u.block.ID
@@ -245,7 +246,7 @@ func (r *reading) copyTo(ctx context.Context, path, target string) error {
 		if from.Dir != to.Dir {
 			from.restore(ctx, &fork)
 		}
-		fork.ForkedFrom, _ = encode(map[string]string{"sessionId": idOf(path), "messageUuid": l.UUID})
+		fork.ForkedFrom, _ = plainjson.Marshal(map[string]string{"sessionId": idOf(path), "messageUuid": l.UUID})
 		fork.SessionID = idOf(target)
 		raw, err := to.shorten(ctx, &fork)
 		if err == nil {

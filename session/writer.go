@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/model"
 )
 
@@ -60,7 +61,7 @@ func (w *writer) next(e *Entry) *line {
 	}
 	l.Parent = json.RawMessage("null")
 	if w.tail != "" {
-		l.Parent, _ = encode(w.tail)
+		l.Parent, _ = plainjson.Marshal(w.tail)
 	}
 	w.tail = l.UUID
 	side, o := w.agent != "", w.session.origin

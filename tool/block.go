@@ -1,10 +1,11 @@
 package tool
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/haftdev/haft/internal/plainjson"
 )
 
 // A Block is one piece of content: text, an image, a document, or a reference to
@@ -55,11 +56,7 @@ func (b Block) MarshalJSON() ([]byte, error) {
 	default:
 		return nil, fmt.Errorf("encode content block: unknown type %q", b.Type)
 	}
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false) // whoever encodes the whole decides about that
-	err := enc.Encode(w)
-	return out.Bytes(), err
+	return plainjson.Marshal(w) // whoever encodes the whole decides about escapes
 }
 
 // Known reports whether the block is of a type that can be sent.

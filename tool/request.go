@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+
+	"github.com/haftdev/haft/internal/plainjson"
 )
 
 // A request is the encoded tools of a set, made once and from the bytes of the
@@ -64,10 +66,9 @@ func (s *Set) Description(t *Tool) string {
 
 // writeString writes s as JSON, without the escapes that HTML would need.
 func writeString(b *bytes.Buffer, s string) {
-	enc := json.NewEncoder(b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(s); err != nil {
+	raw, err := plainjson.Marshal(s)
+	if err != nil {
 		panic("tool: encode a string: " + err.Error()) // strings encode
 	}
-	b.Truncate(b.Len() - 1) // the encoder's newline
+	b.Write(raw)
 }

@@ -3,6 +3,8 @@ package wire
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/haftdev/haft/internal/plainjson"
 )
 
 // A Request is what a control request asks for: a pointer to one of this
@@ -29,7 +31,7 @@ func (c ControlRequest) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return marshal(struct {
+	return plainjson.Marshal(struct {
 		RequestID string          `json:"request_id"`
 		Request   json.RawMessage `json:"request"`
 	}{c.RequestID, request})

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/haftdev/haft/internal/plainjson"
 )
 
 // A Message is one line: a pointer to one of this package's message types.
@@ -130,7 +132,7 @@ func compact(raw json.RawMessage) ([]byte, error) {
 // tagged encodes the struct v as an object that begins with the given names and
 // values, of which empty ones are left out, and ends with the extra fields.
 func tagged(v any, extra map[string]json.RawMessage, tags ...string) ([]byte, error) {
-	body, err := marshal(v)
+	body, err := plainjson.Marshal(v)
 	if err != nil {
 		return nil, err
 	}
@@ -153,11 +155,11 @@ func tagged(v any, extra map[string]json.RawMessage, tags ...string) ([]byte, er
 		b.Write(inner)
 	}
 	for _, name := range slices.Sorted(maps.Keys(extra)) {
-		key, err := marshal(name)
+		key, err := plainjson.Marshal(name)
 		if err != nil {
 			return nil, err
 		}
-		value, err := marshal(extra[name])
+		value, err := plainjson.Marshal(extra[name])
 		if err != nil {
 			return nil, err
 		}
@@ -168,16 +170,4 @@ func tagged(v any, extra map[string]json.RawMessage, tags ...string) ([]byte, er
 	}
 	b.WriteByte('}')
 	return b.Bytes(), nil
-}
-
-// marshal is json.Marshal without escapes for HTML, which make shell commands
-// and code hard to read and longer.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

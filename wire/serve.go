@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/haftdev/haft/internal/plainjson"
 )
 
 // errTakenBack ends the handler of a request that the other side took back.
@@ -84,7 +86,7 @@ func (c *Conn) handle(ctx context.Context, r Request) (reply any, err error) {
 func answerTo(id string, reply any, err error) *ControlResponse {
 	r := Response{Subtype: "success", RequestID: id}
 	if err == nil && reply != nil {
-		r.Response, err = marshal(reply)
+		r.Response, err = plainjson.Marshal(reply)
 	}
 	if err != nil {
 		r = Response{Subtype: "error", RequestID: id, Error: err.Error()}

@@ -1,6 +1,10 @@
 package wire
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/haftdev/haft/internal/plainjson"
+)
 
 // Assistant is one finished content block of the model's answer. The blocks of
 // one answer share Message.ID.
@@ -224,9 +228,9 @@ func (r Result) MarshalJSON() ([]byte, error) {
 		r.ModelUsage = map[string]ModelUsage{}
 	}
 	if r.Subtype != ResultSuccess {
-		return marshal(plain(r))
+		return plainjson.Marshal(plain(r))
 	}
-	return marshal(struct {
+	return plainjson.Marshal(struct {
 		plain
 		Result string `json:"result"`
 	}{plain(r), r.Result})

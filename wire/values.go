@@ -3,6 +3,8 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+
+	"github.com/haftdev/haft/internal/plainjson"
 )
 
 // A NullString is a string for which the wire says null when it is empty.
@@ -13,7 +15,7 @@ func (s NullString) MarshalJSON() ([]byte, error) {
 	if s == "" {
 		return []byte("null"), nil
 	}
-	return marshal(string(s))
+	return plainjson.Marshal(string(s))
 }
 
 // A List is an array that is never null on the wire.
@@ -24,7 +26,7 @@ func (l List[T]) MarshalJSON() ([]byte, error) {
 	if l == nil {
 		return []byte("[]"), nil
 	}
-	return marshal([]T(l))
+	return plainjson.Marshal([]T(l))
 }
 
 // Content is what a message or a tool result says: a plain string, or blocks.
@@ -56,9 +58,9 @@ func (c Content) String() string {
 // MarshalJSON writes a string or an array.
 func (c Content) MarshalJSON() ([]byte, error) {
 	if c.Blocks == nil {
-		return marshal(c.Text)
+		return plainjson.Marshal(c.Text)
 	}
-	return marshal(c.Blocks)
+	return plainjson.Marshal(c.Blocks)
 }
 
 // UnmarshalJSON reads a string, an array, or null.
@@ -111,12 +113,12 @@ func (b Block) MarshalJSON() ([]byte, error) {
 	}
 	type plain Block
 	if b.Type == "text" { // also when it is empty
-		return marshal(struct {
+		return plainjson.Marshal(struct {
 			plain
 			Text string `json:"text"`
 		}{plain(b), b.Text})
 	}
-	return marshal(plain(b))
+	return plainjson.Marshal(plain(b))
 }
 
 // UnmarshalJSON reads any object with a type.

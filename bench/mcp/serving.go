@@ -21,6 +21,7 @@ var serving = []measurement{
 	{"server: call over stdio, p50", "", (*bench).serveCall},
 	{"server: cancel to the last process gone", "< 1 s", (*bench).serveCancel},
 	{"server: size of tools/list", "", (*bench).serveSize},
+	{"haft mcp list with a server that hangs", "≤ 6 s", (*bench).listBound},
 }
 
 // A served is "haft mcp serve" in an empty folder with a client of it.
@@ -170,6 +171,39 @@ func (s *served) cancelTree() (time.Duration, error) {
 	took := time.Since(begin)
 	<-ended
 	return took, nil
+}
+
+// listBound lists a server that works and one that never answers.
+func (b *bench) listBound() (string, error) {
+	haft, err := b.buildHaft()
+	if err != nil {
+		return "", err
+	}
+	base, err := os.MkdirTemp("", "haft-bench-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(base)
+	dir := filepath.Join(base, "project")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return "", err
+	}
+	run := func(args ...string) ([]byte, error) {
+		cmd := exec.Command(haft, append([]string{"mcp"}, args...)...)
+		cmd.Dir, cmd.Env = dir, []string{"HOME=" + filepath.Join(base, "home"), "PATH=" + os.Getenv("PATH")}
+		return cmd.CombinedOutput()
+	}
+	for _, args := range [][]string{{"add", "good", "--", haft, "mcp", "serve"}, {"add", "hangs", "--", "sleep", "1000"}} {
+		if out, err := run(args...); err != nil {
+			return "", fmt.Errorf("%w: %s", err, out)
+		}
+	}
+	begin := time.Now()
+	out, err := run("list")
+	if err != nil || !strings.Contains(string(out), "connected") {
+		return "", fmt.Errorf("%v: %s", err, out)
+	}
+	return round(time.Since(begin)), nil
 }
 
 // alive reports whether there is such a process, as Linux tells.

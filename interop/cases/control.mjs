@@ -190,9 +190,8 @@ test('applyFlagSettings changes rules of the session', async (w) => {
   assert.ok(w.exists('made'));
 });
 
-test('updateSettings writes the local settings', (w) => idle(w, {}, async (q) => {
-  await q.updateSettings('localSettings', { permissions: { deny: ['Bash(rm:*)'] } });
-  assert.deepEqual(JSON.parse(w.read('.claude/settings.local.json')).permissions.deny, ['Bash(rm:*)']);
+test('updateSettings does not write rules', (w) => idle(w, {}, async (q) => {
+  await assert.rejects(q.updateSettings('localSettings', { permissions: { allow: ['Bash(rm:*)'] } }));
 }));
 
 test('a local command answers without a model', async (w) => {
@@ -245,7 +244,7 @@ test('/clear forgets the conversation', async (w) => {
 test('a command of the project is put in place of its name', async (w) => {
   w.file('.claude/commands/greet.md', '---\ndescription: greets\nargument-hint: "[name]"\n---\nSay hello to $ARGUMENTS.\n');
   await w.model(turn('Hello, Ada.'));
-  const run = await w.ask('/greet Ada', { tools });
+  const run = await w.ask('/greet Ada', { tools, settingSources: ['project'] });
   assert.ok(run.init.slash_commands.includes('greet'));
   assert.match(JSON.stringify((await w.requests()).at(-1).messages), /Say hello to Ada\./);
 });

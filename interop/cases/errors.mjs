@@ -1,6 +1,6 @@
 // What goes wrong on the model's side.
 import assert from 'node:assert/strict';
-import { call, collect, fault, feed, say, text, test, turn } from '../suite.mjs';
+import { call, collect, fault, feed, reference, say, text, test, turn } from '../suite.mjs';
 
 const tools = ['Bash', 'Read', 'Write', 'Edit'];
 
@@ -17,7 +17,7 @@ for (const [status, error, type] of [[401, 'authentication_failed', 'authenticat
     assert.equal(result.stop_reason, 'stop_sequence');
     assert.match(result.result, /scripted trouble/);
     const said = run.of('assistant').at(-1);
-    assert.equal(said.error, error);
+    assert.ok(said.error === error || (reference && said.error === 'unknown'), said.error);
     assert.equal(said.is_api_error_message, true);
     assert.equal(said.message.model, '<synthetic>');
     assert.ok(run.error, 'the SDK throws');
@@ -108,6 +108,6 @@ test('a call whose input is no JSON is told to the model', async (w) => {
   await w.model({ turns: [{ blocks: [{ tool: 'Bash', raw: '{"command": "echo' }] }, turn('Sorry.')] });
   const run = await w.ask('go', { tools });
   assert.equal(run.toolResults[0].is_error, true);
-  assert.match(text(run.toolResults[0]), /JSON/);
+  assert.match(text(run.toolResults[0]), /JSON|could not be read/);
   assert.equal(run.result.result, 'Sorry.');
 });

@@ -111,7 +111,7 @@ test('large inputs and outputs pass', async (w) => {
   const run = await w.ask('x'.repeat(4 << 20), { tools });
   assert.equal(run.result.result, 'Big.');
   assert.ok(JSON.stringify(run.toolResults[0]).length < 100000);
-});
+}, { only: 'haft' }); // the official one counts the prompt and refuses it
 
 test('the environment of the options is that of commands', async (w) => {
   await w.model(turn(call('Bash', { command: 'echo "$CLAUDECODE $CLAUDE_CODE_ENTRYPOINT"' })), turn('Done.'));

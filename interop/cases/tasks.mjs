@@ -40,12 +40,12 @@ test('stopTask ends a background command', async (w) => {
   assert.equal(run.error, undefined);
 });
 
-test('stopping a task that does not exist is an error', async (w) => {
+test('stopping a task that does not exist does no harm', async (w) => {
   await w.model(turn('Yes.'));
   const prompts = feed('go');
   const q = w.query(prompts, { tools });
   const run = await collect(q, async (m) => {
-    if (m.type === 'result') { await assert.rejects(q.stopTask('nonsense')); prompts.end(); }
+    if (m.type === 'result') { await q.stopTask('nonsense'); prompts.end(); }
   });
   assert.equal(run.error, undefined);
 });

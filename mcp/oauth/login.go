@@ -64,6 +64,9 @@ type quest struct {
 // authorize gets a token that answers the challenge, and keeps it. The caller
 // holds c.asking.
 func (c *Client) authorize(ctx context.Context, ch challenge, open func(int) (UserAgent, error)) (*login, error) {
+	if err := c.allowed(c.remote.URL); err != nil {
+		return nil, err // whoever listens would have the token
+	}
 	res, iss, err := c.discover(ctx, ch.metadata)
 	if err != nil {
 		return nil, err

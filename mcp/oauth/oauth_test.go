@@ -257,8 +257,12 @@ func TestMoreScopesAreAskedFor(t *testing.T) {
 	if diff := cmp.Diff([]string{"files:write"}, login.Scopes); diff != "" {
 		t.Errorf("scopes (-want +got):\n%s", diff)
 	}
+	running := c
 	c = newClient(t, f, dir, nil) // the login is another process
 	logIn(t, c)
+	if err := post(t.Context(), running, f.endpoint()); err != nil {
+		t.Errorf("the process that was told to log in: %v", err)
+	}
 	if got := f.state().asked.Get("scope"); got != "files:write" {
 		t.Errorf("asked for %q", got)
 	}
@@ -322,6 +326,20 @@ func TestTokensStayWithTheirServer(t *testing.T) {
 	}
 	if seen != "" {
 		t.Errorf("another server was sent %q", seen)
+	}
+}
+
+func TestTokensAreNotSentInTheClear(t *testing.T) {
+	f := newFakeServer(t)
+	toFake := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, f.Listener.Addr().String())
+	}}}
+	c, err := oauth.New(oauth.Remote{Name: "fake", URL: "http://mcp.example/mcp"}, oauth.NewStore(t.TempDir()), &oauth.Options{HTTP: toFake})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Login(t.Context(), browse); err == nil || !strings.Contains(err.Error(), "only https is safe") {
+		t.Errorf("error %v", err)
 	}
 }
 

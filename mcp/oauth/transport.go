@@ -148,6 +148,9 @@ func (a *attempt) after(ctx context.Context, req *http.Request, resp *http.Respo
 	}
 	first := !a.refused[l.Access]
 	a.refused[l.Access] = true
+	if next := c.other(l.Access); next != nil && !a.refused[next.Access] {
+		return next, nil
+	}
 	if first && l.Access != "" && !moreScopes {
 		next, err := c.current(ctx, l.Access)
 		if err == nil && next.Access != "" && !a.refused[next.Access] {
@@ -158,6 +161,22 @@ func (a *attempt) after(ctx context.Context, req *http.Request, resp *http.Respo
 		}
 	}
 	return a.login(ctx, ch, l, moreScopes)
+}
+
+// other returns a usable login that another process has made since, which is how
+// most people answer a [LoginError]; nil if there is none.
+func (c *Client) other(stale string) *login {
+	l, err := c.store.read(c.key())
+	if err != nil || !c.usable(l, stale) {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.unsaved != nil {
+		return nil // what is on disk is older than what we have
+	}
+	c.known = l
+	return l
 }
 
 // login asks for a new login, if anybody can be asked.

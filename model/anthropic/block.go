@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/model/internal/sse"
 )
 
 // A block is one that is being put together.
@@ -147,5 +147,5 @@ func (b *block) rawForm(whole *model.Block) (json.RawMessage, error) {
 	if len(b.citations) > 0 {
 		members["citations"] = b.citations
 	}
-	return sse.Encode(members)
+	return plainjson.Marshal(members)
 }

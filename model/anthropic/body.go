@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
+	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/internal/sse"
 )
@@ -16,7 +17,7 @@ import (
 // for the cache marks.
 func newBody(req *model.Request, plain bool) (*sse.Body, []string, error) {
 	h, betas := newHead(req, plain)
-	raw, err := sse.Encode(h)
+	raw, err := plainjson.Marshal(h)
 	if err != nil {
 		return nil, nil, &model.Error{Kind: model.InvalidRequest, Message: "the request cannot be encoded: " + err.Error(), Err: err}
 	}

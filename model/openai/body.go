@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 
+	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/internal/sse"
 )
@@ -35,7 +36,7 @@ func (c *Client) body(req *model.Request, plain bool) (*sse.Body, error) {
 	if tools == nil {
 		h.ToolChoice = "" // there is nothing to choose from
 	}
-	raw, err := sse.Encode(h)
+	raw, err := plainjson.Marshal(h)
 	if err != nil {
 		return nil, err
 	}
@@ -97,5 +98,5 @@ func systemMessage(system []model.System) ([]byte, error) {
 	if len(parts) == 0 {
 		return nil, nil
 	}
-	return sse.Encode(textMessage{"system", strings.Join(parts, "\n\n")})
+	return plainjson.Marshal(textMessage{"system", strings.Join(parts, "\n\n")})
 }

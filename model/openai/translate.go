@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/model/internal/sse"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -78,7 +78,7 @@ func translate(raw json.RawMessage) ([]byte, error) {
 	pieces := make([][]byte, len(out))
 	for i, message := range out {
 		var err error
-		if pieces[i], err = sse.Encode(message); err != nil {
+		if pieces[i], err = plainjson.Marshal(message); err != nil {
 			return nil, err
 		}
 	}
@@ -234,5 +234,5 @@ func translateTools(raw json.RawMessage) (json.RawMessage, error) {
 	if len(out) == 0 {
 		return nil, nil
 	}
-	return sse.Encode(out)
+	return plainjson.Marshal(out)
 }

@@ -45,8 +45,11 @@ func newAnswer(r *Request, turn Turn) *answer {
 	if r.Model != "" && !strings.HasPrefix(r.Model, label) {
 		a.model = label + ":" + r.Model
 	}
-	if r.API == Chat {
+	switch r.API {
+	case Chat:
 		a.dialect = chatDialect{a.id, a.model}
+	case Responses:
+		a.dialect = responsesDialect{a.id, a.model}
 	}
 	a.Blocks = append([]Block(nil), turn.Blocks...) // they get names
 	for i := range a.Blocks {

@@ -1,6 +1,6 @@
 // Package script is a model that says what it is told to: a scenario, or a Go
 // function, served on loopback over real HTTP with real server-sent events, as
-// the Messages API and as OpenAI's chat completions. Demos, tests and benchmarks
+// the Messages API and as OpenAI's chat completions and Responses. Demos, tests and benchmarks
 // drive the real clients with it, faults of a server included.
 //
 //	srv, err := script.Serve(&script.Options{Scenario: &script.Scenario{Turns: []script.Turn{

@@ -11,8 +11,9 @@ import (
 type API string
 
 const (
-	Messages API = "messages"
-	Chat     API = "chat"
+	Messages  API = "messages"
+	Chat      API = "chat"
+	Responses API = "responses"
 )
 
 // A Request is what a client asked. Its methods look into the body each time
@@ -54,6 +55,8 @@ func newRequest(api API, r *http.Request, body []byte) *Request {
 			elements(value, func([]byte) { q.Tools++ })
 		case "messages":
 			elements(value, q.count)
+		case "input":
+			q.countItems(value)
 		case "metadata":
 			q.nameSession(text(member(value, "user_id")))
 		case "user":
@@ -70,6 +73,23 @@ func (r *Request) count(message []byte) {
 	if string(member(message, "role")) == `"assistant"` {
 		r.Turn++
 	}
+}
+
+// countItems counts the messages of the Responses API, in which what a model
+// says is several items: those that follow each other are one answer.
+func (r *Request) countItems(input []byte) {
+	answering := false
+	elements(input, func(item []byte) {
+		kind := text(member(item, "type"))
+		its := kind == "function_call" || kind == "custom_tool_call" || kind == "reasoning" || text(member(item, "role")) == "assistant"
+		if its && !answering {
+			r.Turn++
+		}
+		if !its || !answering {
+			r.Messages++
+		}
+		answering = its
+	})
 }
 
 func (r *Request) nameSession(name string) {
@@ -95,7 +115,11 @@ func (r *Request) LastText() string { return r.find("", false) }
 // find returns what the first or last message of a role says.
 func (r *Request) find(role string, first bool) string {
 	var message []byte
-	elements(member(r.Body, "messages"), func(m []byte) {
+	list := "messages"
+	if r.API == Responses {
+		list = "input"
+	}
+	elements(member(r.Body, list), func(m []byte) {
 		if role == "" || text(member(m, "role")) == role {
 			if message == nil || !first {
 				message = m

@@ -121,6 +121,7 @@ func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/messages", func(w http.ResponseWriter, r *http.Request) { s.play(w, r, Messages) })
 	mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) { s.play(w, r, Chat) })
+	mux.HandleFunc("POST /v1/responses", func(w http.ResponseWriter, r *http.Request) { s.play(w, r, Responses) })
 	mux.HandleFunc("POST /v1/messages/count_tokens", countTokens)
 	mux.HandleFunc("GET /v1/models", listModels)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -193,7 +194,7 @@ func errorBody(api API, f *Fault) map[string]any {
 	if f.Message == "" {
 		what["message"] = strings.TrimSpace(fmt.Sprintf("scripted failure %d", f.Status))
 	}
-	if api == Chat {
+	if api != Messages {
 		return map[string]any{"error": what}
 	}
 	return map[string]any{"type": "error", "error": what}

@@ -322,3 +322,33 @@ func TestAThousandConversationsAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// The Responses API says several items in one answer: they count as one.
+func TestResponsesStream(t *testing.T) {
+	srv := serve(t, &Options{Scenario: reading})
+	const first = `{"model":"m","stream":true,"tools":[{}],"input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"go on"}]}`
+	_, got, err := ask(t, srv, "/v1/responses", first+`]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for line := range strings.Lines(got) {
+		if name, ok := strings.CutPrefix(line, "event: "); ok {
+			names = append(names, strings.TrimSpace(name))
+		}
+	}
+	want := []string{
+		"response.created", "response.output_item.added", "response.output_text.delta", "response.output_item.done",
+		"response.output_item.added", "response.function_call_arguments.delta", "response.output_item.done", "response.completed",
+	}
+	if d := cmp.Diff(want, names); d != "" {
+		t.Error(d)
+	}
+	_, got, err = ask(t, srv, "/v1/responses", first+`,{"type":"message","role":"assistant","content":[]},{"type":"function_call","call_id":"c"},{"type":"function_call_output","call_id":"c","output":""}]}`)
+	if err != nil || !strings.Contains(got, `"text":"Read."`) {
+		t.Errorf("the second answer is %s, %v", got, err)
+	}
+	if r := srv.Requests()[1]; r.Turn != 1 || r.FirstText() != "go on" {
+		t.Errorf("turn %d, first text %q", r.Turn, r.FirstText())
+	}
+}

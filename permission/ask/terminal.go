@@ -109,12 +109,14 @@ func (t *Terminal) understand(line string, question tool.Verdict) (tool.Verdict,
 		}
 		return tool.Verdict{Behavior: tool.Allow, Reason: "the person allowed it from now on", Rule: s.Rule}, true
 	case "n", "no":
-		return tool.Verdict{Behavior: tool.Deny, Reason: "the person denied it", Message: denial(rest)}, true
+		return tool.Verdict{Behavior: tool.Deny, Reason: "the person denied it", Message: Denial(rest)}, true
 	}
 	return tool.Verdict{}, false
 }
 
-func denial(why string) string {
+// Denial is what the model reads when a person has denied a call, with what they
+// said about it, if anything.
+func Denial(why string) string {
 	const stop = "The person denied this call."
 	if why == "" {
 		return stop + " Do not try it in another way; ask what they would like instead."

@@ -22,7 +22,8 @@ type segment struct {
 	text  string // literal text, or the pattern if general
 	fold  bool
 	bytes bool
-	first byte // general: what a name must start and end with; 0 if not known
+	must  string // general: what a name must contain
+	first byte   // general: what a name must start and end with; 0 if not known
 	last  byte
 }
 
@@ -41,6 +42,7 @@ func newSegment(p string, o *Options) segment {
 	s.text = p
 	if strings.ContainsAny(p, `?[\`) {
 		s.first, s.last = ends(p)
+		s.must = inner(p)
 		return s
 	}
 	if !utf8.ValidString(p) && !s.bytes {
@@ -57,8 +59,31 @@ func newSegment(p string, o *Options) segment {
 		s.kind, s.text = contains, p[1:len(p)-1]
 	default:
 		s.first, s.last = ends(p)
+		s.must = inner(p)
 	}
 	return s
+}
+
+// inner gives the longest text that every match of p contains.
+func inner(p string) string {
+	best, start := "", 0
+	take := func(end int) {
+		if end-start > len(best) {
+			best = p[start:end]
+		}
+	}
+	for i := 0; i < len(p); i++ {
+		switch p[i] {
+		case '\\', '[': // what follows needs reading: leave the rest aside
+			take(i)
+			return best
+		case '*', '?':
+			take(i)
+			start = i + 1
+		}
+	}
+	take(len(p))
+	return best
 }
 
 // ends gives the literal bytes that p starts and ends with, so that most names can
@@ -89,7 +114,7 @@ func (s *segment) match(name string) bool {
 	if s.first != 0 && (name == "" || name[0] != s.first) || s.last != 0 && (name == "" || name[len(name)-1] != s.last) {
 		return false
 	}
-	return s.backtrack(name)
+	return strings.Contains(name, s.must) && s.backtrack(name)
 }
 
 // backtrack is the usual two-pointer match: on failure it returns to the last star

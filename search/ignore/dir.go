@@ -4,20 +4,23 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 // Dir holds the rules in force in one directory. Directories without rules of
-// their own share their parent's.
+// their own share their parent's. Rule files are read when they are first needed,
+// which in directories where nothing is asked about is never.
 type Dir struct {
 	parent  *Dir
 	path    string // with a trailing slash
+	marks   Marks
+	inRepo  bool   // here or above
+	global  *Rules // the user's, the same everywhere
+	load    sync.Once
 	rg      *Rules // .rgignore
 	ignore  *Rules // .ignore
 	git     *Rules // .gitignore
-	repo    bool   // holds .git
 	exclude *Rules // info/exclude of the repository here
-	inRepo  bool   // here or above
-	global  *Rules // the user's, the same everywhere
 }
 
 // Marks are the entries of a directory that matter to the rules, found while
@@ -88,21 +91,23 @@ func (d *Dir) Child(path string, marks Marks) *Dir {
 	if marks == 0 {
 		return d
 	}
-	c := &Dir{parent: d, path: withSlash(path), inRepo: d.inRepo, global: d.global}
-	if marks&HasRgIgnore != 0 {
-		c.rg = parseFile(c.path + ".rgignore")
+	return &Dir{parent: d, path: withSlash(path), marks: marks, inRepo: d.inRepo || marks&HasGit != 0, global: d.global}
+}
+
+// read reads the rule files of d itself.
+func (d *Dir) read() {
+	if d.marks&HasRgIgnore != 0 {
+		d.rg = parseFile(d.path + ".rgignore")
 	}
-	if marks&HasIgnore != 0 {
-		c.ignore = parseFile(c.path + ".ignore")
+	if d.marks&HasIgnore != 0 {
+		d.ignore = parseFile(d.path + ".ignore")
 	}
-	if marks&HasGitIgnore != 0 {
-		c.git = parseFile(c.path + ".gitignore")
+	if d.marks&HasGitIgnore != 0 {
+		d.git = parseFile(d.path + ".gitignore")
 	}
-	if marks&HasGit != 0 {
-		c.repo, c.inRepo = true, true
-		c.exclude = parseFile(ExcludeFile(path))
+	if d.marks&HasGit != 0 {
+		d.exclude = parseFile(ExcludeFile(filepath.Clean(d.path)))
 	}
-	return c
 }
 
 func withSlash(p string) string {
@@ -132,6 +137,7 @@ func (d *Dir) Match(path string, isDir bool) Verdict {
 	var rg, ignore, git, exclude, global Verdict
 	sawRepo := false
 	for n := d; n != nil; n = n.parent {
+		n.load.Do(n.read)
 		rel := path[len(n.path):]
 		if rg == None {
 			rg = n.rg.Match(rel, isDir)
@@ -145,7 +151,7 @@ func (d *Dir) Match(path string, isDir bool) Verdict {
 		if git == None {
 			git = n.git.Match(rel, isDir)
 		}
-		if n.repo {
+		if n.marks&HasGit != 0 {
 			exclude = n.exclude.Match(rel, isDir)
 			global = n.global.Match(rel, isDir)
 			sawRepo = true

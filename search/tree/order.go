@@ -24,7 +24,7 @@ func (t *Tree) files(scope string) []*File {
 	case d != t.root:
 		files := collect(nil, d)
 		if t.opts.Stat {
-			slices.SortFunc(files, newestFirst)
+			slices.SortFunc(files, NewestFirst)
 		}
 		return files
 	case !t.opts.Stat:
@@ -42,7 +42,8 @@ func collect(files []*File, d *Dir) []*File {
 	return files
 }
 
-func newestFirst(a, b *File) int {
+// NewestFirst compares files by time and, where times agree, by path.
+func NewestFirst(a, b *File) int {
 	if c := cmp.Compare(b.Mtime, a.Mtime); c != 0 {
 		return c
 	}
@@ -57,13 +58,13 @@ func (t *Tree) arrange() {
 		return
 	}
 	fresh := slices.DeleteFunc(t.added, func(f *File) bool { return f.Gone() })
-	slices.SortFunc(fresh, newestFirst)
+	slices.SortFunc(fresh, NewestFirst)
 	merged := make([]*File, 0, t.count)
 	for _, f := range t.order {
 		if f.Gone() {
 			continue
 		}
-		for len(fresh) > 0 && newestFirst(fresh[0], f) < 0 {
+		for len(fresh) > 0 && NewestFirst(fresh[0], f) < 0 {
 			merged = append(merged, fresh[0])
 			fresh = fresh[1:]
 		}
@@ -80,6 +81,28 @@ func (t *Tree) Skipped(scope string) Skipped {
 	var s Skipped
 	if d := t.find(scope); d != nil {
 		addSkipped(&s, d)
+	}
+	return s
+}
+
+// Passed counts as Skipped does, and also what was passed over in the directories on the
+// way from the one at from to scope, which may be why that is not in the tree.
+func (t *Tree) Passed(from, scope string) Skipped {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var s Skipped
+	scope = withSlash(scope)
+	for d := t.find(from); d != nil; {
+		if d.Path == scope {
+			addSkipped(&s, d)
+			break
+		}
+		s.add(d.skipped)
+		i := slices.IndexFunc(d.subs, func(sub *Dir) bool { return strings.HasPrefix(scope, sub.Path) })
+		if i < 0 {
+			break
+		}
+		d = d.subs[i]
 	}
 	return s
 }

@@ -77,6 +77,7 @@ func (d *Dir) name() string {
 
 // Skipped counts what a walk passed over.
 type Skipped struct {
+	Unwanted     int // files that Options.Keep did not want
 	IgnoredFiles int
 	IgnoredDirs  int // not entered, so their files are not counted
 	Links        int // symbolic links
@@ -85,6 +86,7 @@ type Skipped struct {
 }
 
 func (s *Skipped) add(o Skipped) {
+	s.Unwanted += o.Unwanted
 	s.IgnoredFiles += o.IgnoredFiles
 	s.IgnoredDirs += o.IgnoredDirs
 	s.Links += o.Links
@@ -96,6 +98,8 @@ func (s *Skipped) add(o Skipped) {
 type Options struct {
 	// Stat records times and sizes. Without it the tree is a list to be read once.
 	Stat bool
+	// Times records times and sizes of files alone. The list is still to be read once.
+	Times bool
 	// Watcher announces changes. Nil makes View look at every file. The tree closes
 	// it.
 	Watcher Watcher
@@ -105,6 +109,12 @@ type Options struct {
 	// Dropped is called for every version that leaves the tree; nil means nobody
 	// cares. It must not call the tree.
 	Dropped func(*File)
+	// Keep and Enter narrow a tree without Stat to the files that Keep wants, which is
+	// given a path and where its last element starts, and to the directories that Enter
+	// wants. Nil wants all. Paths are valid during the call; several calls may run at
+	// once.
+	Keep  func(path string, name int) bool
+	Enter func(dir string) bool
 	// MaxFiles ends the walk; zero means no limit.
 	MaxFiles int
 	// Workers is the number of directories read at once; zero means one.

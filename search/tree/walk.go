@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/haftdev/haft/search/ignore"
 	"github.com/haftdev/haft/search/rawfs"
@@ -54,7 +55,7 @@ func (t *Tree) walk(ctx context.Context, dirs []*Dir) error {
 // run lists directories until none is left. Helpers start when there is work for
 // them: most subtrees are too small for one.
 func (w *walker) run(helpers *sync.WaitGroup) {
-	var work workspace
+	work := workspace{keep: w.tree.opts.Keep, times: w.tree.opts.Times}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for {
@@ -190,11 +191,14 @@ type listing struct {
 	stat    rawfs.Stat
 	marks   ignore.Marks
 	sources []source // rule files that are links: their targets are not watched
+	refused int      // files that workspace.keep did not want
 }
 
 // workspace is memory that listings use again and again. A listing is valid until
 // the next one.
 type workspace struct {
+	keep    func(path string, name int) bool // nil: all
+	times   bool                             // look at files even if nobody asks for their state
 	dirents []byte
 	paths   []byte
 	ends    []int
@@ -230,41 +234,61 @@ func (w *workspace) readEntries(d *Dir, stat bool) (listing, error) {
 }
 
 func (w *workspace) take(d *Dir, l *listing, e *rawfs.Entry, stat bool) {
+	if e.Name[0] == '.' {
+		w.mark(d, l, e)
+	}
+	start := len(w.paths)
+	w.paths = append(append(w.paths, d.Path...), e.Name...)
+	en := entry{kind: e.Kind}
+	if e.Kind == rawfs.Regular && !w.look(d, l, e, &en, stat) {
+		w.paths = w.paths[:start]
+		return
+	}
+	w.ends = append(w.ends, len(w.paths))
+	w.entries = append(w.entries, en)
+}
+
+func (w *workspace) mark(d *Dir, l *listing, e *rawfs.Entry) {
 	if m := ignore.MarkOf(string(e.Name)); m != 0 {
 		l.marks |= m
 		if e.Kind == rawfs.Symlink {
 			l.sources = append(l.sources, newSource(d.Path+string(e.Name)))
 		}
 	}
-	en := entry{kind: e.Kind}
-	if stat && e.Kind == rawfs.Regular {
+}
+
+// look decides whether a file, whose path is the last in w.paths, is listed.
+func (w *workspace) look(d *Dir, l *listing, e *rawfs.Entry, en *entry, stat bool) bool {
+	if w.keep != nil {
+		size := len(d.Path) + len(e.Name)
+		// Most files are refused, so that a string of their own would be waste.
+		if !w.keep(unsafe.String(&w.paths[len(w.paths)-size], size), len(d.Path)) {
+			l.refused++
+			return false
+		}
+	}
+	if stat || w.times {
 		var err error
 		if en.stat, err = e.Stat(); err != nil {
-			return // gone since
+			return false // gone since
 		}
 		en.kind = en.stat.Kind
 	}
-	w.paths = append(append(w.paths, d.Path...), e.Name...)
-	w.ends = append(w.ends, len(w.paths))
-	w.entries = append(w.entries, en)
+	return true
 }
 
 // fill sorts the entries of a fresh listing into files, directories and the rest.
 func (t *Tree) fill(d *Dir, l listing) {
 	files := make([]File, 0, len(l.entries))
-	d.files, d.subs, d.skipped = nil, nil, Skipped{}
+	d.files, d.subs, d.skipped = nil, nil, Skipped{Unwanted: l.refused}
 	for i := range l.entries {
 		e := &l.entries[i]
-		if versionControl[e.path[len(d.Path):]] {
+		if e.path[len(d.Path)] == '.' && versionControl[e.path[len(d.Path):]] {
 			continue
 		}
 		switch e.kind {
 		case rawfs.Directory:
-			if d.rules.Match(e.path, true) == ignore.Ignore {
-				d.skipped.IgnoredDirs++
-				continue
-			}
-			d.subs = append(d.subs, &Dir{Path: e.path + "/", parent: d, wd: -1})
+			t.fillDir(d, e.path)
 		case rawfs.Regular:
 			files = append(files, newFile(d, e))
 		case rawfs.Symlink:
@@ -278,6 +302,14 @@ func (t *Tree) fill(d *Dir, l listing) {
 			d.skipped.IgnoredFiles++
 		}
 		d.files = append(d.files, &files[i])
+	}
+}
+
+func (t *Tree) fillDir(d *Dir, path string) {
+	if d.rules.Match(path, true) == ignore.Ignore {
+		d.skipped.IgnoredDirs++
+	} else if t.opts.Enter == nil || t.opts.Enter(path) {
+		d.subs = append(d.subs, &Dir{Path: path + "/", parent: d, wd: -1})
 	}
 }
 

@@ -12,10 +12,10 @@ import (
 	"crypto/rand"
 	_ "embed"
 	"encoding/hex"
-	"encoding/json"
 	"path/filepath"
 	"strings"
 
+	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/internal/filetool"
 	"github.com/haftdev/haft/workspace"
@@ -169,9 +169,6 @@ func newID() string {
 
 // quote writes a JSON string as notebooks do: characters beyond ASCII as they are, no escapes for HTML.
 func quote(s string) string {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // strings encode
-	return strings.TrimSuffix(b.String(), "\n")
+	raw, _ := plainjson.Marshal(s) // strings encode
+	return string(raw)
 }

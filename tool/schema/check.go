@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/haftdev/haft/internal/plainjson"
 )
 
 // Check validates raw, one JSON object, and returns the input to use: raw itself
@@ -65,13 +67,11 @@ func decode(raw json.RawMessage) (any, error) {
 }
 
 func marshal(v any) json.RawMessage {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	raw, err := plainjson.Marshal(v)
+	if err != nil {
 		panic("schema: encode decoded JSON: " + err.Error()) // decoded JSON encodes
 	}
-	return bytes.TrimSpace(b.Bytes())
+	return raw
 }
 
 // A checker walks a value with its node and collects what it finds.

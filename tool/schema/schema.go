@@ -15,7 +15,7 @@ import (
 // A Schema is the full shape of an input, from which each session sees a [View].
 // The zero value is not usable; see [Of] and [Parse].
 type Schema struct {
-	source func() (*source, error) // derives once, on first use
+	source func() (*source, error) // derives on first use
 
 	mu    sync.Mutex
 	views map[string]*View // by [source.key]
@@ -39,14 +39,32 @@ type source struct {
 // refused.
 func Of[T any]() *Schema {
 	t := reflect.TypeFor[T]()
-	return &Schema{source: sync.OnceValues(func() (*source, error) { return derive(t) })}
+	return &Schema{source: func() (*source, error) { return inputs(t) }}
 }
 
 // OfOutput returns the schema of an output of type T. It describes what
 // encoding/json writes, which for a nil slice or pointer is null.
 func OfOutput[T any]() *Schema {
 	t := reflect.TypeFor[T]()
-	return &Schema{source: sync.OnceValues(func() (*source, error) { return deriveOutput(t) })}
+	return &Schema{source: func() (*source, error) { return outputs(t) }}
+}
+
+// inputs and outputs derive each type once, however many sessions have tools of
+// it: a derived schema is larger than all that a session sees of it.
+var (
+	inputs  = perType(derive)
+	outputs = perType(deriveOutput)
+)
+
+func perType(derive func(reflect.Type) (*source, error)) func(reflect.Type) (*source, error) {
+	var types sync.Map // of reflect.Type to func() (*source, error)
+	return func(t reflect.Type) (*source, error) {
+		once, ok := types.Load(t)
+		if !ok {
+			once, _ = types.LoadOrStore(t, sync.OnceValues(func() (*source, error) { return derive(t) }))
+		}
+		return once.(func() (*source, error))()
+	}
 }
 
 // Parse returns the schema that a foreign program sent, such as an MCP server.

@@ -45,6 +45,8 @@ type Kind struct {
 	Name, Description string
 	// Tools says which it has, for the model.
 	Tools string
+	// Worktree says that it works in a copy of the repository.
+	Worktree bool
 	// Background is set for one that works beside its caller, whoever starts it.
 	Background bool
 }
@@ -171,9 +173,12 @@ func newAgent(crew Crew) tool.Tool {
 		SearchHint: "delegate subagent parallel research explore task helper",
 		Describe:   func(*tool.Session) string { return description + menu(crew.Agents()) },
 		Marks: func(in Input) tool.Marks {
-			return tool.Marks{ReadOnly: in.Isolation == "", ConcurrencySafe: true} // a worktree is made in the repository
+			return tool.Marks{ReadOnly: !isolated(crew, in), ConcurrencySafe: true}
 		},
-		Permission: func(context.Context, *tool.Call, Input) tool.Verdict {
+		Permission: func(_ context.Context, _ *tool.Call, in Input) tool.Verdict {
+			if isolated(crew, in) { // a worktree and a branch are made in the repository
+				return tool.Verdict{Behavior: tool.Ask, Reason: "the agent gets a worktree of its own"}
+			}
 			return tool.Verdict{Behavior: tool.Allow, Reason: "each call of the agent is judged by itself"}
 		},
 		Classify: func(in Input) string { return in.Prompt },
@@ -185,6 +190,11 @@ func newAgent(crew Crew) tool.Tool {
 		Summarize:       func(in Input) string { return strings.TrimSpace(in.Kind + " " + in.Description) },
 		SummarizeResult: summarize,
 	})
+}
+
+// isolated reports whether the agent would work in a copy of the repository.
+func isolated(crew Crew, in Input) bool {
+	return in.Isolation != "" || slices.ContainsFunc(crew.Agents(), func(k Kind) bool { return k.Worktree && strings.EqualFold(k.Name, in.Kind) })
 }
 
 func menu(kinds []Kind) string {

@@ -14,6 +14,9 @@ import (
 
 // answer makes of any response one that the library takes for an answer.
 func (t *Transport) answer(req *http.Request, resp *http.Response, id int64) (*http.Response, error) {
+	if req.Header.Get("Mcp-Session-Id") != "" {
+		resp.Header.Del("Mcp-Session-Id") // one that changes its mind would end the session
+	}
 	switch {
 	case resp.StatusCode == http.StatusNotFound && req.Header.Get("Mcp-Session-Id") != "":
 		t.Gate.Forget(id)
@@ -34,6 +37,11 @@ func (t *Transport) answer(req *http.Request, resp *http.Response, id int64) (*h
 	if err != nil {
 		t.Gate.Forget(id)
 		return fail(req, id, err.Error()), nil
+	}
+	if looksLikeStream(data) { // without saying so
+		resp.Body = newStream(req.Context(), io.NopCloser(bytes.NewReader(data)), t, id)
+		resp.Header.Set("Content-Type", "text/event-stream")
+		return resp, nil
 	}
 	messages := [][]byte{data}
 	if trimmed := bytes.TrimLeft(data, " \t\r\n\ufeff"); len(trimmed) > 0 && trimmed[0] == '[' {
@@ -62,6 +70,15 @@ func (t *Transport) refuse(req *http.Request, resp *http.Response, id int64) *ht
 		return made(req, http.StatusOK, "application/json", gate.Encode(gate.Refusal(id, m.Error)))
 	}
 	return fail(req, id, "HTTP "+resp.Status+": "+describe(resp, data))
+}
+
+func looksLikeStream(data []byte) bool {
+	for _, field := range []string{"data:", "event:", "id:"} {
+		if bytes.HasPrefix(data, []byte(field)) {
+			return true
+		}
+	}
+	return false
 }
 
 func describe(resp *http.Response, data []byte) string {

@@ -1,21 +1,8 @@
 package sse
 
 import (
-	"bytes"
-	"encoding/json"
 	"io"
 )
-
-// Encode is json.Marshal without the escapes that only HTML needs.
-func Encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
 
 // A Body is that of a request: pieces of JSON that follow one another, which it
 // keeps as they are and does not copy.

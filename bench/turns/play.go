@@ -1,0 +1,144 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/haftdev/haft/model/script"
+)
+
+// figures are what one run took.
+type figures struct {
+	first, turn, total time.Duration
+	rss                int64 // bytes
+}
+
+// A stage is a project with files to read, and an empty home.
+type stage struct{ dir, home string }
+
+const files = 50
+
+func newStage(n int) (*stage, error) {
+	tmp, err := os.MkdirTemp("", "haft-turns-stage-")
+	if err != nil {
+		return nil, err
+	}
+	s := &stage{filepath.Join(tmp, "project"), filepath.Join(tmp, "home")}
+	for i := range n {
+		if err := writeFile(s.file(i), fmt.Sprintf("package main\n\nfunc f%d() int { return %d }\n", i, i)); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.Mkdir(s.home, 0o755); err != nil {
+		return nil, err
+	}
+	return s, exec.Command("git", "init", "-q", s.dir).Run()
+}
+
+func (s *stage) file(i int) string { return filepath.Join(s.dir, fmt.Sprintf("f%d.go", i)) }
+
+func (s *stage) close() { os.RemoveAll(filepath.Dir(s.dir)) }
+
+// scenario is turns with one call each, of a tool that a has.
+func (s *stage) scenario(p *player, work string, turns, n int) *script.Scenario {
+	var list []script.Turn
+	for i := range turns {
+		tool, value := p.read, s.file(i%n)
+		if work == "bash" {
+			tool, value = p.bash, "cat "+s.file(i%n)
+		}
+		input := map[string]string{tool[1]: value}
+		if work == "bash" && tool[0] != "exec_command" {
+			input["description"] = "Show a file"
+		}
+		raw, _ := json.Marshal(input) // strings encode
+		list = append(list, script.Turn{Blocks: []script.Block{{Tool: tool[0], Input: raw}}})
+	}
+	return &script.Scenario{Turns: append(list, script.Turn{Blocks: []script.Block{{Text: "done"}}})}
+}
+
+// play runs a player through turns, and fails if it does not play them all.
+func play(ctx context.Context, p *player, work string, turns, n int) (figures, []arrival, error) {
+	s, err := newStage(n)
+	if err != nil {
+		return figures{}, nil, err
+	}
+	defer s.close()
+	var pid atomic.Int64
+	var rss int64
+	model, err := watch(s.scenario(p, work, turns, n), func(turn int) {
+		if turn == turns {
+			rss = peak(pid.Load())
+		}
+	})
+	if err != nil {
+		return figures{}, nil, err
+	}
+	defer model.Close()
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	cmd, err := s.command(ctx, p, model.URL())
+	if err != nil {
+		return figures{}, nil, err
+	}
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		return figures{}, nil, err
+	}
+	pid.Store(int64(cmd.Process.Pid))
+	err = cmd.Wait()
+	total := time.Since(start)
+	got := model.arrivals()
+	if err != nil || len(got) != turns+1 {
+		return figures{}, nil, fmt.Errorf("%s played %d of %d turns: %v\n%s", p.name, max(len(got)-1, 0), turns, err, tail(out.Bytes()))
+	}
+	var gaps []time.Duration
+	for _, g := range got[1:] {
+		gaps = append(gaps, g.at.Sub(g.answered))
+	}
+	return figures{got[0].at.Sub(start), median(gaps), total, rss}, got, nil
+}
+
+func (s *stage) command(ctx context.Context, p *player, url string) (*exec.Cmd, error) {
+	if p.prepare != nil {
+		if err := p.prepare(s.home, url); err != nil {
+			return nil, err
+		}
+	}
+	cmd := exec.CommandContext(ctx, p.path, p.args...)
+	cmd.Dir = s.dir
+	cmd.Env = append([]string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + s.home, "TMPDIR=" + os.TempDir(), "LANG=C.UTF-8",
+		"ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_API_KEY=none",
+	}, p.env...)
+	return cmd, nil
+}
+
+// peak is the most memory that a process has had until now. It is asked for at
+// the last request: what wait tells of a process includes its time before exec,
+// as a copy of this one.
+func peak(pid int64) int64 {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0 // there is no /proc
+	}
+	_, rest, _ := strings.Cut(string(raw), "VmHWM:")
+	var kb int64
+	_, _ = fmt.Sscan(rest, &kb) // 0 if it is not told
+	return kb << 10
+}
+
+func tail(out []byte) string {
+	const most = 2000
+	return strings.TrimSpace(string(out[max(0, len(out)-most):]))
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/haftdev/haft/shellrun"
+)
+
+var reexec shellrun.Reexec
+
+func TestMain(m *testing.M) {
+	reexec = shellrun.Supervise()
+	if os.Getenv(modelEnv) != "" {
+		os.Exit(serveModel())
+	}
+	os.Exit(m.Run())
+}
+
+// Each measurement plays a few turns, so that it works on the day it is needed.
+// What it measures here says nothing.
+func TestMeasurementsPlayTheirTurns(t *testing.T) {
+	for name, c := range map[string]struct {
+		o    options
+		want []string
+	}{
+		"reading":                      {options{turns: 3, reps: 1, work: "read"}, []string{"3 read turns", "haft ", "floor "}},
+		"commands":                     {options{turns: 2, reps: 1, work: "bash"}, []string{"2 bash turns", "haft ", "floor "}},
+		"a long conversation":          {options{turns: 40, work: "read", grow: true}, []string{"haft   turn 10: ", "; turn 40: "}},
+		"conversations in one process": {options{sessions: 5, work: "read", density: true}, []string{"5 conversations", "KB of heap"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "CLAUDE_CONFIG_DIR"} {
+				t.Setenv(name, os.Getenv(name)) // what density sets is put back
+			}
+			var out strings.Builder
+			c.o.out, c.o.log, c.o.reexec = &out, t.Output(), reexec
+			if err := run(t.Context(), &c.o); err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("no %q in:\n%s", want, out.String())
+				}
+			}
+		})
+	}
+}
+
+func TestWorkThatThereIsNot(t *testing.T) {
+	if err := run(t.Context(), &options{work: "write"}); err == nil || !strings.Contains(err.Error(), "use read or bash") {
+		t.Errorf("got %v", err)
+	}
+}

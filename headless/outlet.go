@@ -1,0 +1,97 @@
+package headless
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/haftdev/haft/wire"
+)
+
+// An outlet is the program's end of the stream. A program that reads slowly is
+// waited for. Once nothing comes from it any more, a message that it does not take
+// in time is the last one, and whoever writes is let go.
+type outlet struct {
+	stream wire.Stream
+	broken func(error) // told once
+
+	turn chan struct{} // holds a token while a message is being written
+	gone chan struct{} // closed when nothing more can be written
+	once sync.Once
+
+	mu    sync.Mutex
+	since time.Time // of the message that is being written; zero if none is
+}
+
+func newOutlet(stream wire.Stream, broken func(error)) *outlet {
+	return &outlet{stream: stream, broken: broken, turn: make(chan struct{}, 1), gone: make(chan struct{})}
+}
+
+func (o *outlet) Read() (wire.Message, error) { return o.stream.Read() }
+
+// Write writes a message after those before it.
+func (o *outlet) Write(m wire.Message) error {
+	select {
+	case o.turn <- struct{}{}:
+	case <-o.gone:
+		return errDeaf
+	}
+	done := make(chan error, 1)
+	o.mark(time.Now())
+	go func() {
+		err := o.stream.Write(m)
+		o.mark(time.Time{})
+		<-o.turn
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if err != nil {
+			o.fail(err)
+		}
+		return err
+	case <-o.gone:
+		return errDeaf
+	}
+}
+
+func (o *outlet) mark(t time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.since = t
+}
+
+var errDeaf = errors.New("it reads nothing")
+
+// fail ends the stream in this direction.
+func (o *outlet) fail(err error) {
+	o.once.Do(func() {
+		close(o.gone)
+		o.broken(err)
+	})
+}
+
+// expire gives up from now on a message that is not taken in time.
+func (o *outlet) expire(after time.Duration) {
+	began := time.Now()
+	go func() {
+		look := time.NewTicker(after / 16)
+		defer look.Stop()
+		for {
+			select {
+			case <-o.gone:
+				return
+			case <-look.C:
+			}
+			o.mu.Lock()
+			since := o.since
+			o.mu.Unlock()
+			if !since.IsZero() && time.Since(since) >= after && time.Since(began) >= after {
+				o.fail(errDeaf)
+			}
+		}
+	}()
+}
+
+// close ends what watches the stream.
+func (o *outlet) close() { o.once.Do(func() { close(o.gone) }) }

@@ -1,0 +1,74 @@
+package tui
+
+import (
+	"context"
+
+	"github.com/haftdev/haft/tool"
+)
+
+// asked is a question that waits for the person.
+type asked struct {
+	panel  panel
+	answer chan tool.Verdict
+	over   bool // it needs no answer any more
+}
+
+// person is the one in front of the terminal, for the pipeline.
+type person struct{ *app }
+
+// Ask shows the question and returns what the person decides.
+func (p person) Ask(ctx context.Context, c tool.Case, question tool.Verdict) (tool.Verdict, error) {
+	q := &asked{answer: make(chan tool.Verdict, 1)}
+	p.later(func() { p.ask(q, c, question) })
+	select {
+	case v := <-q.answer:
+		return v, nil
+	case <-ctx.Done():
+		p.later(func() { p.withdraw(q) })
+		return tool.Verdict{}, ctx.Err()
+	case <-p.ctx.Done():
+		return tool.Verdict{}, p.ctx.Err()
+	}
+}
+
+// ask adds a question to those that wait.
+func (a *app) ask(q *asked, c tool.Case, question tool.Verdict) {
+	decide := func(v tool.Verdict) {
+		q.answer <- v
+		a.withdraw(q)
+	}
+	switch c.Call.Tool {
+	case "AskUserQuestion":
+		q.panel = newQuestions(c, decide)
+	case "ExitPlanMode":
+		q.panel = newPlan(a, c, decide)
+	}
+	if q.panel == nil {
+		q.panel = newPermission(a, c, question, decide)
+	}
+	a.asks = append(a.asks, q)
+	a.nextAsk()
+	a.dirty = true
+}
+
+// withdraw takes a question away that was answered, or needs no answer any more.
+func (a *app) withdraw(q *asked) {
+	q.over = true
+	if a.dialog != nil && a.dialog.panel == q.panel {
+		a.dialog = nil
+	}
+	a.nextAsk()
+	a.dirty = true
+}
+
+// nextAsk shows the first question that waits, if nothing else is shown.
+func (a *app) nextAsk() {
+	for len(a.asks) > 0 && a.asks[0].over {
+		a.asks = a.asks[1:]
+	}
+	if a.dialog == nil && len(a.asks) > 0 {
+		a.dialog = &dialog{panel: a.asks[0].panel}
+		a.dirty = true
+		a.opts.Out.Write([]byte("\a")) // for a person who looks elsewhere; an error is seen at the next frame
+	}
+}

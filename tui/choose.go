@@ -1,0 +1,208 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/session"
+)
+
+// models are those that the picker offers; /model NAME takes any.
+var models = []pick{
+	{"opus", "opus", "the most able"},
+	{"sonnet", "sonnet", "fast and able"},
+	{"haiku", "haiku", "the fastest"},
+	{"default", "default", "what haft uses when nobody chose"},
+}
+
+func (a *app) chooseModel(name string) {
+	if name != "" {
+		a.useModel(name)
+		return
+	}
+	items := make([]pick, len(models))
+	for i, m := range models {
+		items[i] = pick{m.value, m.text, m.detail + " (" + a.talk.Resolve(m.value) + ")"}
+	}
+	a.pop(&picker{title: "Which model? /model NAME takes any other", items: items, choose: func(p pick) {
+		a.closeOwn()
+		a.useModel(p.value)
+	}})
+}
+
+func (a *app) useModel(name string) {
+	a.talk.SetModel(a.talk.Resolve(name))
+	a.status.model = a.talk.Resolve(name)
+	a.show.add(&note{text: "The model is " + a.talk.Resolve(name) + " from the next request on.", quiet: true})
+}
+
+// resume goes on with an earlier session.
+func (a *app) resume(id string) {
+	if id != "" {
+		a.open(Opening{Resume: id})
+		return
+	}
+	list, err := a.talk.Sessions()
+	if err != nil {
+		a.note(err.Error())
+		return
+	}
+	var items []pick
+	for _, s := range list {
+		if s.ID == a.talk.Session() {
+			continue
+		}
+		title := s.Title
+		if title == "" {
+			title = s.Prompt
+		}
+		if title == "" {
+			continue
+		}
+		items = append(items, pick{value: s.ID, text: strings.Join(strings.Fields(title), " "), detail: ago(time.Since(s.Modified))})
+	}
+	a.pop(&picker{title: "Go on with which session?", items: items, choose: func(p pick) {
+		a.closeOwn()
+		a.open(Opening{Resume: p.value})
+	}})
+}
+
+// A turnBack is a message that the person can go back to before.
+type turnBack struct {
+	uuid   string // of the message
+	before string // of the one before it; "" if there is none
+	text   string
+	when   time.Time
+}
+
+// turnBacks are the person's messages, newest first.
+func turnBacks(past []session.Entry) []turnBack {
+	var list []turnBack
+	before := ""
+	for _, e := range past {
+		text := textOf(e.Message.Content)
+		if e.Message.Role == model.User && text != "" && !strings.HasPrefix(text, "<") {
+			list = append(list, turnBack{e.UUID, before, text, e.Time})
+		}
+		before = e.UUID
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// rewind goes back to an earlier message: the conversation goes on before it, its
+// text is there to be changed, and files can be brought back too.
+func (a *app) rewind() {
+	if a.talk == nil {
+		return
+	}
+	list := turnBacks(a.talk.Past(a.ctx))
+	if len(list) == 0 {
+		a.hint = "there is no message to go back to"
+		return
+	}
+	var items []pick
+	for i, t := range list {
+		items = append(items, pick{value: strconv.Itoa(i), text: strings.Join(strings.Fields(t.text), " "), detail: ago(time.Since(t.when))})
+	}
+	a.pop(&picker{title: "Go back to before which message?", items: items, choose: func(p pick) {
+		a.closeOwn()
+		if i, err := strconv.Atoi(p.value); err == nil {
+			a.rewindTo(list[i])
+		}
+	}})
+}
+
+// rewindTo asks what is to be taken back, if there is something besides the
+// conversation.
+func (a *app) rewindTo(t turnBack) {
+	plan, err := a.talk.PlanRewind(a.ctx, t.uuid)
+	if err != nil || len(plan.Steps) == 0 {
+		a.goBack(t)
+		return
+	}
+	var body []string
+	foreign := false
+	for _, s := range plan.Steps {
+		line := fmt.Sprintf("%-8s %s  +%d −%d", s.Action(), s.Path, s.Insertions, s.Deletions)
+		if s.Foreign {
+			line, foreign = line+"  (changed by somebody else since)", true
+		}
+		body = append(body, line)
+	}
+	if plan.Uncovered != "" {
+		body = append(body, "not covered: "+plan.Uncovered)
+	}
+	files := func() bool {
+		undo, err := a.talk.Rewind(a.ctx, plan, false)
+		if err != nil {
+			a.note("no file was changed: " + err.Error())
+			return false
+		}
+		a.show.add(&note{text: fmt.Sprintf("%s brought back. To undo: haft rewind %s --to %s", count(len(plan.Steps), "file"), a.talk.Session(), undo), quiet: true})
+		return true
+	}
+	items := []string{"Conversation and files", "Only the conversation", "Only the files", "Nothing"}
+	if foreign {
+		body = append(body, "Files that somebody else has changed keep this from being done; 'haft rewind --force' does it all the same.")
+	}
+	a.pop(&choices{title: "What is to be taken back?", body: body, items: items, choose: func(i int) {
+		a.closeOwn()
+		switch {
+		case i == 0 && files(), i == 1:
+			a.goBack(t)
+		case i == 2:
+			files()
+		}
+	}})
+}
+
+// goBack goes on before a message.
+func (a *app) goBack(t turnBack) {
+	a.write.Set(t.text)
+	if t.before == "" {
+		a.open(Opening{})
+		return
+	}
+	a.open(Opening{Resume: a.talk.Session(), At: t.before})
+}
+
+// listTasks shows what runs in the background.
+func (a *app) listTasks() {
+	var items []pick
+	for _, t := range a.tasks {
+		items = append(items, pick{value: t.ID, text: t.ID + "  " + t.Description, detail: fmt.Sprintf("%s, %s", t.Type, seconds(time.Since(t.Started)))})
+	}
+	if len(items) == 0 {
+		a.hint = "nothing runs in the background"
+		return
+	}
+	a.pop(&picker{title: "In the background", items: items, acts: "stops it",
+		choose: func(p pick) {
+			a.closeOwn()
+			a.show.add(&note{text: a.tasks[p.value].OutputFile, quiet: true})
+		},
+		act: func(p pick) {
+			a.closeOwn()
+			if err := a.talk.StopTask(a.ctx, p.value); err != nil {
+				a.note(err.Error())
+			}
+		}})
+}
+
+// ago is a time in the past for people.
+func ago(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h ago", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days ago", int(d.Hours()/24))
+}

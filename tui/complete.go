@@ -1,0 +1,169 @@
+package tui
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/haftdev/haft/tui/key"
+)
+
+// A menu offers what the word before the caret could become.
+type menu struct {
+	word  string // that is replaced
+	items []pick
+	at    int
+}
+
+// fileList is the project's files, once they were listed.
+type fileList struct{ names []string }
+
+// complete offers completions for what is written, if there are any.
+func (a *app) complete() {
+	before := a.write.Before()
+	word := before[strings.LastIndexAny(before, " \n")+1:]
+	var items []pick
+	switch {
+	case a.talk == nil:
+	case strings.HasPrefix(before, "/") && word == before:
+		items = a.commandsLike(word[1:])
+	case strings.HasPrefix(word, "@"):
+		items = a.filesLike(word[1:])
+	}
+	if len(items) == 0 || len(items) == 1 && items[0].value == word {
+		a.menu = nil
+		return
+	}
+	a.menu = &menu{word: word, items: items}
+}
+
+// maxMenu is how many completions are offered.
+const maxMenu = 8
+
+func (a *app) commandsLike(typed string) []pick {
+	var items []pick
+	for _, c := range append(ownCommands(), a.talk.Commands()...) {
+		if s := score(c.Name, typed); s > 0 {
+			items = append(items, pick{value: "/" + c.Name, text: strings.TrimSpace("/" + c.Name + " " + c.Hint), detail: c.Description})
+		}
+	}
+	slices.SortStableFunc(items, func(x, y pick) int {
+		return cmp.Compare(score(y.value[1:], typed), score(x.value[1:], typed))
+	})
+	items = slices.CompactFunc(items, func(x, y pick) bool { return x.value == y.value })
+	return items[:min(len(items), maxMenu)]
+}
+
+// filesLike lists files. The first time they are being looked for in the meantime.
+func (a *app) filesLike(typed string) []pick {
+	if a.files == nil {
+		a.files = &fileList{}
+		talk := a.talk
+		go func() {
+			names, err := talk.Files(a.ctx)
+			a.later(func() {
+				if err != nil {
+					a.hint = "files cannot be listed: " + err.Error()
+				}
+				a.files.names = names
+				a.complete()
+				a.dirty = true
+			})
+		}()
+	}
+	type scored struct {
+		name  string
+		score int
+	}
+	var found []scored
+	for _, n := range a.files.names {
+		if s := score(n, typed); s > 0 {
+			found = append(found, scored{n, s})
+		}
+	}
+	slices.SortStableFunc(found, func(x, y scored) int {
+		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(len(x.name), len(y.name)))
+	})
+	var items []pick
+	for _, f := range found[:min(len(found), maxMenu)] {
+		items = append(items, pick{value: "@" + f.name, text: f.name})
+	}
+	return items
+}
+
+// score says how well a name fits what was typed; 0 is not at all.
+func score(name, typed string) int {
+	name, typed = strings.ToLower(name), strings.ToLower(typed)
+	base := name[strings.LastIndexByte(name, '/')+1:]
+	switch {
+	case typed == "":
+		return 1
+	case strings.HasPrefix(base, typed):
+		return 5
+	case strings.HasPrefix(name, typed):
+		return 4
+	case strings.Contains(base, typed):
+		return 3
+	case strings.Contains(name, typed):
+		return 2
+	}
+	for _, r := range typed { // the letters in their order
+		at := strings.IndexRune(name, r)
+		if at < 0 {
+			return 0
+		}
+		name = name[at+len(string(r)):]
+	}
+	return 1
+}
+
+func (m *menu) lines(v view) []string {
+	var lines []string
+	for i, item := range m.items {
+		text := item.text
+		if item.detail != "" {
+			text += "  " + item.detail
+		}
+		text = ansi.Truncate(visible(strings.ReplaceAll(text, "\n", " ")), v.width-6, "…")
+		if i == m.at {
+			lines = append(lines, "  "+v.paint.Selected.Of("▸ "+text))
+		} else {
+			lines = append(lines, v.paint.Dim.Of("    "+text))
+		}
+	}
+	return lines
+}
+
+// menuKey gives a key to the menu. It reports false if the key is not for it.
+func (a *app) menuKey(k key.Key) bool {
+	m := a.menu
+	switch k.String() {
+	case "up":
+		m.at = (m.at + len(m.items) - 1) % len(m.items)
+	case "down":
+		m.at = (m.at + 1) % len(m.items)
+	case "esc":
+		a.menu = nil
+	case "tab":
+		a.accept()
+	case "enter":
+		if strings.HasPrefix(m.word, "/") {
+			a.accept()
+			a.enter()
+			return true
+		}
+		a.accept()
+	default:
+		return false
+	}
+	return true
+}
+
+// accept puts the selected completion into what is written.
+func (a *app) accept() {
+	m := a.menu
+	a.menu = nil
+	a.write.Replace(len([]rune(m.word)), m.items[m.at].value+" ")
+}

@@ -1,0 +1,242 @@
+package tui
+
+import (
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/tui/key"
+)
+
+// escapeDelay is how long a lone escape may be the beginning of another key.
+const escapeDelay = 30 * time.Millisecond
+
+// typed takes in what the terminal sent.
+func (a *app) typed(b []byte) {
+	a.flush = nil
+	a.handle(a.keys.Decode(b))
+	if a.keys.Pending() {
+		a.flush = time.After(escapeDelay)
+	}
+}
+
+func (a *app) handle(events []key.Event) {
+	for _, ev := range events {
+		switch ev := ev.(type) {
+		case key.Key:
+			a.key(ev)
+			a.lastKey = time.Now()
+		case key.Paste:
+			a.paste(string(ev))
+			a.lastKey = time.Now()
+		case key.Focus:
+			a.focus(bool(ev))
+		}
+		a.dirty = true
+		if a.done {
+			return
+		}
+	}
+}
+
+// focus is told when the terminal's window gets or loses the focus. A question
+// does not stay turned to while the person is elsewhere.
+func (a *app) focus(has bool) {
+	if a.dialog != nil && !has {
+		a.dialog.turnAway()
+	}
+	a.lastKey = time.Now()
+}
+
+// paste adds pasted text to what is written, whatever is on the screen: only a
+// field that a person has turned to takes it instead.
+func (a *app) paste(text string) {
+	if a.dialog != nil && a.dialog.focused {
+		if f, ok := a.dialog.panel.(interface{ paste(string) bool }); ok && f.paste(text) {
+			return
+		}
+		a.dialog.turnAway()
+	}
+	if a.viewer == nil {
+		a.write.Paste(text)
+		a.complete()
+	}
+}
+
+// key does what a key means at this moment.
+func (a *app) key(k key.Key) {
+	a.hint = ""
+	switch {
+	case a.viewer != nil:
+		if a.viewer.key(k, a.view()) {
+			a.closeViewer()
+		}
+		return
+	case a.dialog != nil && a.dialogKey(k):
+		return
+	case a.menu != nil && a.menuKey(k):
+		return
+	}
+	if act, ok := a.acts()[k.String()]; ok {
+		act()
+		return
+	}
+	if k == (key.Key{Rune: '?'}) && a.write.Empty() {
+		a.show.add(&note{text: keysHelp, quiet: true})
+		return
+	}
+	if a.write.Key(k) {
+		a.complete()
+	}
+}
+
+const keysHelp = `enter sends · shift+enter, alt+enter or ctrl+j begins a line · up and down go through what you wrote before
+/ lists commands · @ names files · ! runs a command yourself · tab completes, or turns to a question
+esc interrupts · esc twice goes back to an earlier message · shift+tab changes the permission mode
+ctrl+o shows calls and thoughts in full · ctrl+g opens your editor · ctrl+b lists what runs in the background
+ctrl+l draws the screen again · ctrl+c clears, twice leaves · ctrl+d leaves`
+
+// acts are what keys do that edit nothing.
+func (a *app) acts() map[string]func() {
+	return map[string]func(){
+		"enter":     a.enter,
+		"esc":       a.escape,
+		"ctrl+c":    a.stop,
+		"ctrl+d":    a.leave,
+		"shift+tab": a.nextMode,
+		"ctrl+l":    a.redraw,
+		"ctrl+o":    a.openViewer,
+		"ctrl+g":    a.edit,
+		"ctrl+b":    a.listTasks,
+		"ctrl+p":    func() { a.write.Up() },
+		"ctrl+n":    func() { a.write.Down() },
+		"up":        a.up,
+		"down":      func() { a.write.Down() },
+		"tab":       func() { a.complete() },
+	}
+}
+
+// up goes to an older text, or takes back what waits to be heard.
+func (a *app) up() {
+	if a.write.Empty() && a.talk != nil && a.working != nil {
+		queued := a.talk.Queued()
+		for i := len(queued) - 1; i >= 0; i-- {
+			if p := queued[i]; p.Origin == "" && a.talk.Withdraw(p.UUID) {
+				a.write.Set(promptText(p.Content))
+				return
+			}
+		}
+	}
+	a.write.Up()
+}
+
+// enter sends what is written; after a backslash it begins a line.
+func (a *app) enter() {
+	if before := a.write.Before(); strings.HasSuffix(before, "\\") {
+		a.write.Replace(1, "\n")
+		return
+	}
+	text := strings.TrimSpace(a.write.Filled())
+	if text == "" {
+		return
+	}
+	a.write.Take()
+	a.write.Remember(text)
+	a.opts.History.Add(text)
+	a.submit(text)
+}
+
+// twice is how close two keys are that are meant as one.
+const twice = 800 * time.Millisecond
+
+// escape interrupts, and the second time in a row goes back to an earlier message.
+func (a *app) escape() {
+	again := time.Since(a.lastEsc) < twice
+	a.lastEsc = time.Now()
+	switch {
+	case a.working != nil && a.interrupt():
+	case again && a.write.Empty():
+		a.lastEsc = time.Time{}
+		a.rewind()
+	case again:
+		a.write.Take()
+	default:
+		a.hint = "esc again goes back to an earlier message"
+	}
+}
+
+func (a *app) interrupt() bool {
+	if a.talk == nil || !a.talk.Interrupt("") {
+		return false
+	}
+	a.working.stops = true
+	return true
+}
+
+// stop is ctrl+c: it clears, interrupts, and the second time leaves.
+func (a *app) stop() {
+	if !a.write.Empty() {
+		a.write.Remember(a.write.Take())
+		a.menu = nil
+		return
+	}
+	again := time.Since(a.lastStop) < 2*twice
+	a.lastStop = time.Now()
+	if again {
+		a.done = true
+		return
+	}
+	if a.working != nil {
+		a.interrupt()
+	}
+	a.hint = "ctrl+c again leaves"
+}
+
+func (a *app) leave() {
+	if a.write.Empty() {
+		a.done = true
+	} else {
+		a.write.Key(key.Key{Name: key.Delete})
+	}
+}
+
+func (a *app) nextMode() {
+	if a.talk == nil {
+		return
+	}
+	mode, ok := cycle[a.talk.Mode()]
+	if !ok {
+		mode = "default"
+	}
+	if err := a.talk.SetMode(mode); err != nil {
+		a.hint = err.Error()
+		return
+	}
+	a.status.mode = mode
+}
+
+func (a *app) redraw() {
+	a.opts.Out.Write([]byte("\x1b[2J\x1b[H")) // an error is seen at the next frame
+	a.screen.Forget()
+}
+
+// edit lets the person write in their own editor.
+func (a *app) edit() {
+	if a.opts.Edit == nil {
+		a.hint = "there is no editor: set EDITOR"
+		return
+	}
+	if err := a.screen.Leave(); err != nil {
+		a.hint = err.Error()
+		return
+	}
+	a.opts.Out.Write([]byte(leaveModes))
+	text, err := a.opts.Edit(a.write.Filled())
+	a.opts.Out.Write([]byte(enterModes))
+	a.screen.Forget()
+	if err != nil {
+		a.hint = "the editor did not work: " + err.Error()
+		return
+	}
+	a.write.Take()
+	a.write.Set(strings.TrimRight(text, "\n"))
+}

@@ -1,0 +1,121 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/permission/trust"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/tui/markdown"
+)
+
+// open begins or resumes a conversation while the person may already write.
+func (a *app) open(o Opening) {
+	a.closeTalk()
+	a.stream++
+	stream := a.stream
+	a.talk, a.files, a.todos, a.working = nil, nil, nil, nil
+	go func() {
+		talk, err := a.opts.Open(a.ctx, o, person{a})
+		var past []session.Entry
+		var held []trust.Item
+		if err == nil {
+			past, held = talk.Past(a.ctx), talk.Held()
+		}
+		a.later(func() { a.opened(stream, talk, past, held, err) })
+	}()
+}
+
+func (a *app) opened(stream int, talk Talk, past []session.Entry, held []trust.Item, err error) {
+	a.dirty = true
+	if err != nil {
+		a.show.add(&note{text: err.Error(), style: failure})
+		if a.opts.Setup != nil && a.opts.Setup.Needed(err) {
+			a.setUp()
+		}
+		return
+	}
+	a.talk = talk
+	a.release = talk.Hold()
+	a.status.mode, a.status.model = talk.Mode(), talk.ContextUsage().Model
+	a.status.look(talk.Dir())
+	a.measure()
+	a.replay(past)
+	a.askTrust(held)
+	go func() {
+		for ev, err := range talk.Run(a.ctx) {
+			select {
+			case a.events <- streamed{stream: stream, ev: ev, err: err, end: ev == nil}:
+			case <-a.ctx.Done():
+				return
+			}
+		}
+	}()
+	waiting := a.pending
+	a.pending = nil
+	for _, text := range waiting {
+		a.submit(text)
+	}
+}
+
+// closeTalk ends the conversation that is shown.
+func (a *app) closeTalk() {
+	talk := a.talk
+	if talk == nil {
+		return
+	}
+	a.talk = nil
+	a.stream++ // what still comes is not shown
+	talk.Interrupt("")
+	a.release()
+	drained := make(chan struct{})
+	go func() { // the stream ends only if somebody reads it
+		for {
+			select {
+			case <-a.events:
+			case <-drained:
+				return
+			}
+		}
+	}()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), 5*time.Second)
+	defer cancel()
+	if err := talk.Close(ctx); err != nil {
+		a.note(err.Error())
+	}
+	close(drained)
+	a.asks, a.dialog = nil, nil
+}
+
+// replay shows the end of an earlier conversation.
+func (a *app) replay(past []session.Entry) {
+	if len(past) == 0 {
+		return
+	}
+	for _, e := range past {
+		for _, b := range e.Message.Content {
+			a.replayed(e.Message.Role, b)
+		}
+	}
+	a.show.add(&note{text: fmt.Sprintf("— that was before; session %s goes on —", a.talk.Session()), quiet: true})
+}
+
+func (a *app) replayed(role model.Role, b model.Block) {
+	switch {
+	case b.Type == model.Text && strings.HasPrefix(b.Text, "<system-reminder>"):
+	case b.Type == model.Text && role == model.User:
+		a.show.add(&saidBlock{text: b.Text})
+	case b.Type == model.Text:
+		t := &text{stream: markdown.New(a.view().width, a.paint)}
+		t.stream.Write(b.Text)
+		t.close()
+		a.show.add(t)
+	case b.Type == model.ToolUse:
+		c := a.callOf(b.ID, b.Name, b.Input)
+		c.gone = true
+		a.working = nil
+	}
+}
