@@ -239,6 +239,10 @@ func (c *Conversation) CostText() string {
 	return fmt.Sprintf("This session has cost $%.4f.", usd)
 }
 
+// Agents are those of the session that can be spoken to: at work, finished, or lost
+// with an earlier process.
+func (c *Conversation) Agents() []crew.Known { return c.World.crew.List() }
+
 // StopTask ends a command in the background, or an agent.
 func (c *Conversation) StopTask(_ context.Context, id string) error {
 	if _, _, ok := c.World.crew.About(id); ok {

@@ -66,6 +66,16 @@ func (m *member) known() Known {
 	}
 }
 
+// Kind is that of an agent; "" if there is none of the id.
+func (c *Crew) Kind(id string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m := c.members[id]; m != nil {
+		return m.made.Kind
+	}
+	return ""
+}
+
 // About says what an agent does, and where its transcript is; see [bash.Agents].
 func (c *Crew) About(id string) (work, transcript string, ok bool) {
 	c.mu.Lock()
