@@ -30,14 +30,14 @@ func (f *converseFlags) serve(ctx context.Context, opts *headless.Options) error
 func (f *converseFlags) answer(ctx context.Context, opts *headless.Options, prompt string) error {
 	opts.Interrupts = interrupts(ctx)
 	var sink wire.Stream
-	switch f.output {
+	switch f.Output {
 	case "stream-json":
 		sink = once{wire.NewWriter(f.Out), prompted(prompt)}
 	case "json":
 		sink = once{&lastResult{out: f.Out}, prompted(prompt)}
 	default:
 		t := &textResult{out: f.Out, err: f.Err}
-		if !f.verbose && !f.debug {
+		if !f.verbose && !f.Debug {
 			opts.Log = nil // the result says what went wrong
 		}
 		if f.verbose {
@@ -54,7 +54,7 @@ func (f *converseFlags) answer(ctx context.Context, opts *headless.Options, prom
 func interrupts(ctx context.Context) <-chan struct{} {
 	got, tell := make(chan os.Signal, 1), make(chan struct{}, 1)
 	signal.Notify(got, os.Interrupt)
-	signal.Notify(make(chan os.Signal), syscall.SIGTERM)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM)
 	go func() {
 		defer signal.Stop(got)
 		select {
@@ -127,10 +127,13 @@ func (t *textResult) Write(m wire.Message) error {
 		if text == "" {
 			text = r.Result
 		}
-		_, err := fmt.Fprintf(t.err, "haft: %s\n", text)
+		_, err := fmt.Fprintf(t.err, "haft: %s\n", harmless(text))
 		return err
 	}
 	text := r.Result
+	if isTerminal(t.out) {
+		text = harmless(text)
+	}
 	if !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}

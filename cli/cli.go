@@ -14,9 +14,11 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/haftdev/haft/headless/launch"
 	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/shellrun"
 )
@@ -38,9 +40,15 @@ func Main() int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal kills, as people expect
+	context.AfterFunc(ctx, func() {
+		stop() // a second signal kills, as people expect
+		time.AfterFunc(endTime, func() { os.Exit(exitTerminated) })
+	})
 	return run(ctx, os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, reexec)
 }
+
+// endTime is how long the end may take after a signal: what hangs by then is left.
+const endTime = 15 * time.Second
 
 // Run runs one command line and returns its exit code. A program whose main is
 // not [Main] has no supervisor for shell commands; see package shellrun.
@@ -51,7 +59,7 @@ func Run(ctx context.Context, args []string, s Streams) int {
 func run(ctx context.Context, args []string, s Streams, reexec shellrun.Reexec) int {
 	root := newRoot(s, reexec)
 	if forProgram(args) {
-		args = known(args, root.Flags(), s.Err)
+		args = launch.Known(args, root.Flags(), s.Err)
 	}
 	root.SetArgs(normalize(args))
 	return exitCode(root.ExecuteContext(ctx), s.Err)
@@ -73,10 +81,11 @@ pipeline of look-up, validation, hooks, permission, execution and bounded result
 	converse.define(root.Flags())
 	help := root.RunE
 	root.RunE = func(c *cobra.Command, args []string) error {
+		credentialsFile().use()
 		if converse.interactive(args) {
 			return converse.interact(c, args)
 		}
-		if !converse.print && converse.input != "stream-json" {
+		if !converse.print && converse.Input != "stream-json" {
 			return help(c, args)
 		}
 		return converse.run(c, args)

@@ -98,7 +98,7 @@ func (s *server) handleTalk(ctx context.Context, talk *harness.Conversation, r w
 	case *wire.ReloadOutputStyles:
 		return wire.ReloadOutputStylesReply{AvailableOutputStyles: wire.List[string]{"default"}}, nil
 	}
-	if reply, err, ok := s.handleMCP(ctx, talk, r); ok {
+	if reply, ok, err := s.handleMCP(ctx, talk, r); ok {
 		return reply, err
 	}
 	return nil, wire.Unsupported(r)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -50,7 +49,7 @@ func (s *server) elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, err
 }
 
 // handleMCP answers a request about MCP servers; ok is false for other requests.
-func (s *server) handleMCP(ctx context.Context, talk *harness.Conversation, r wire.Request) (reply any, err error, ok bool) {
+func (s *server) handleMCP(ctx context.Context, talk *harness.Conversation, r wire.Request) (reply any, ok bool, err error) {
 	switch r := r.(type) {
 	case *wire.MCPStatus:
 		reply = mcpStatus(talk)
@@ -68,15 +67,15 @@ func (s *server) handleMCP(ctx context.Context, talk *harness.Conversation, r wi
 		reply = wire.Empty{}
 		err = withServer(talk, r.ServerName, func(h *mcp.Host) error { return h.Receive(r.ServerName, r.Message) })
 	default:
-		return nil, nil, false
+		return nil, false, nil
 	}
-	return reply, err, true
+	return reply, true, err
 }
 
 // withServer does something with the host of a server that there is.
 func withServer(talk *harness.Conversation, name string, do func(*mcp.Host) error) error {
 	if talk.HasServer(name) != nil {
-		return fmt.Errorf("Server not found: %s", name)
+		return &wire.ControlError{Message: "Server not found: " + name} // as programs know it
 	}
 	host, err := talk.MCP()
 	if err != nil {

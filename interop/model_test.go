@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -27,6 +28,9 @@ var built struct {
 }
 
 func TestMain(m *testing.M) {
+	if args := os.Getenv("INTEROP_PARENT_OF"); args != "" {
+		beParent(strings.Split(args, "\n"))
+	}
 	code := m.Run()
 	if built.dir != "" {
 		os.RemoveAll(built.dir)
@@ -62,7 +66,7 @@ type models struct {
 }
 
 // serveModels lets cases order scripted models, and look at what they were asked.
-func serveModels(t *testing.T) string {
+func serveModels(t testing.TB) string {
 	m := &models{list: make(map[string]*script.Server)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /models", m.add)

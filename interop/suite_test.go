@@ -127,7 +127,7 @@ func checkLines(t *testing.T, record string) {
 
 // installSDK returns a folder with the suite and the packages it needs. Packages
 // are installed once per lock file.
-func installSDK(t *testing.T) string {
+func installSDK(t testing.TB) string {
 	missing(t, "node", "npm")
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -153,7 +153,7 @@ func installSDK(t *testing.T) string {
 
 // install has npm bring the packages. The executables of the official command line
 // are large, and not needed for haft.
-func install(t *testing.T, dir string) {
+func install(t testing.TB, dir string) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func install(t *testing.T, dir string) {
 }
 
 // missing skips a test that lacks a tool; in CI that is a failure.
-func missing(t *testing.T, tools ...string) {
+func missing(t testing.TB, tools ...string) {
 	for _, name := range tools {
 		if _, err := exec.LookPath(name); err == nil {
 			continue

@@ -1,0 +1,155 @@
+// Package embed leads conversations inside the program that wants them: the API of
+// package haft, and its messages, without a second process.
+//
+//	opts := &haft.Options{Transport: embed.New(nil), Dir: "/project"}
+//	for m, err := range haft.Query(ctx, "What is here?", opts) { … }
+//
+// Everything else is as with the command line: the same flags, settings, sessions,
+// permissions and tools. What differs comes from sharing a process. Variables of
+// the environment are this program's, so Options.Env cannot be set. Shell commands
+// have a supervisor only if the program gave them one; see [Options].
+//
+// A transport is safe for concurrent use; each conversation is on its own. Closing
+// a conversation ends what it has started.
+package embed
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/haftdev/haft"
+	"github.com/haftdev/haft/headless"
+	"github.com/haftdev/haft/headless/launch"
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/wire"
+)
+
+// Options are what an embedding program can bring. Nil means all zero values.
+type Options struct {
+	// Model answers; nil means the one that the environment describes.
+	Model model.Model
+	// Reexec starts the supervisor of shell commands, which ends them even if this
+	// process is killed: what [shellrun.Supervise] returned at the start of main. The
+	// zero value means none.
+	Reexec shellrun.Reexec
+	// Version is that of the embedding program; "" means haft's.
+	Version string
+}
+
+// New returns a transport that leads conversations in this process.
+func New(o *Options) haft.Transport {
+	t := new(transport)
+	if o != nil {
+		t.opts = *o
+	}
+	return t
+}
+
+type transport struct{ opts Options }
+
+// Start begins a conversation.
+func (t *transport) Start(_ context.Context, l *haft.Launch) (haft.Link, error) {
+	if foreign(l.Env) {
+		return nil, errors.New("embed: the environment is this program's; set variables there, not in Options.Env")
+	}
+	log := &lines{tell: l.Stderr}
+	opts, err := launch.Parse(l.Args, t.opts.Version, log)
+	if err != nil {
+		return nil, fmt.Errorf("embed: %w", err)
+	}
+	opts.Log, opts.Harness.Dir, opts.Harness.Reexec, opts.Talk.Client = log, l.Dir, t.opts.Reexec, t.opts.Model
+	opts.States = true
+	ctx, cancel := context.WithCancel(context.Background())
+	ours, theirs := wire.Pipe()
+	c := &conversation{PipeEnd: theirs, cancel: cancel, log: log, done: make(chan struct{})}
+	go c.serve(ctx, ours, opts)
+	return c, nil
+}
+
+// foreign reports whether an environment is another than this process's. What the
+// SDK adds for the command line to see does not count.
+func foreign(env []string) bool {
+	own := os.Environ()
+	for _, v := range env {
+		if !slices.Contains(own, v) && !bytes.HasPrefix([]byte(v), []byte("CLAUDE_")) && !bytes.HasPrefix([]byte(v), []byte("HAFT_")) {
+			return true
+		}
+	}
+	return false
+}
+
+// A conversation is the link to one that is led here.
+type conversation struct {
+	*wire.PipeEnd
+	cancel context.CancelFunc
+	log    *lines
+	done   chan struct{} // closed when it has ended
+	code   int           // set before
+}
+
+func (c *conversation) serve(ctx context.Context, ours *wire.PipeEnd, opts *headless.Options) {
+	defer close(c.done)
+	defer ours.CloseWrite()
+	c.code = headless.Serve(ctx, ours, opts)
+}
+
+// Wait waits until the conversation has ended by itself.
+func (c *conversation) Wait() error {
+	<-c.done
+	if c.code == 0 {
+		return nil
+	}
+	return &haft.ExitError{Code: c.code, Status: fmt.Sprintf("exit status %d", c.code), Stderr: c.log.tail()}
+}
+
+// Close ends the conversation and waits for what it has started to end.
+func (c *conversation) Close() error {
+	c.cancel()
+	err := c.PipeEnd.Close()
+	<-c.done
+	return err
+}
+
+// lines hands what is written on line by line, and keeps the end of it.
+type lines struct {
+	tell func(string)
+
+	mu   sync.Mutex
+	part []byte
+	kept []byte
+}
+
+const keptBytes = 4096
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.kept = append(l.kept, p...)
+	l.kept = l.kept[max(0, len(l.kept)-keptBytes):]
+	l.part = append(l.part, p...)
+	for {
+		line, rest, whole := bytes.Cut(l.part, []byte("\n"))
+		if !whole {
+			return len(p), nil
+		}
+		if l.tell != nil {
+			l.tell(string(line))
+		}
+		l.part = rest
+	}
+}
+
+func (l *lines) tail() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return string(l.kept)
+}
+
+var _ io.Writer = (*lines)(nil)

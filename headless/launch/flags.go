@@ -1,0 +1,108 @@
+package launch
+
+import (
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// Flags are those of a conversation.
+type Flags struct {
+	// Output and Input are the formats: text, json or stream-json.
+	Output, Input string
+	// Resume is the session to go on with, at the message ResumeAt; Continue means
+	// the newest one of the folder.
+	Resume, ResumeAt string
+	Continue         bool
+	// Debug says more to the person who looks for a fault.
+	Debug bool
+
+	model          string
+	fallback       string
+	mode           string
+	bypass         bool
+	mayBypass      bool
+	allowed        []string
+	disallowed     []string
+	tools          []string
+	bare           bool
+	system         string
+	appendSystem   string
+	fork           bool
+	sessionID      string
+	forget         bool
+	addDirs        []string
+	plugins        []string
+	settings       string
+	sources        string
+	schema         string
+	partial        bool
+	hookEvents     bool
+	replay         bool
+	promptTool     string
+	prompts        string
+	maxTurns       int
+	maxBudget      float64
+	maxTime        time.Duration
+	thinking       string
+	thinkingShow   string
+	thinkingTokens int
+	effort         string
+	betas          []string
+	servers        []string
+	strict         bool
+	agent          string
+}
+
+// Define defines the flags. The names are Claude Code's, so that scripts and SDKs
+// written for it work.
+func (f *Flags) Define(fs *pflag.FlagSet) {
+	fs.StringVar(&f.Output, "output-format", "text", "with -p: text, json (one result) or stream-json (every event)")
+	fs.StringVar(&f.Input, "input-format", "text", "text, or stream-json: messages on standard input")
+	fs.StringVar(&f.model, "model", "", "the model: an alias such as sonnet, or its full name")
+	fs.StringVar(&f.fallback, "fallback-model", "", "the model to go on with when the first is overloaded")
+	fs.StringVar(&f.mode, "permission-mode", "", "default, acceptEdits, plan, auto, dontAsk or bypassPermissions")
+	fs.BoolVar(&f.bypass, "dangerously-skip-permissions", false, "the mode bypassPermissions: deny rules still hold")
+	fs.BoolVar(&f.mayBypass, "allow-dangerously-skip-permissions", false, "let the session change to the mode bypassPermissions")
+	for _, name := range []string{"allowedTools", "allowed-tools"} {
+		fs.StringArrayVar(&f.allowed, name, nil, "rules for calls that need no approval, such as 'Bash(go test:*)'")
+	}
+	for _, name := range []string{"disallowedTools", "disallowed-tools"} {
+		fs.StringArrayVar(&f.disallowed, name, nil, "rules for calls that are denied")
+	}
+	fs.StringArrayVar(&f.tools, "tools", nil, "the only tools there are; default for all, '' for none")
+	fs.BoolVar(&f.bare, "bare", false, "only the tools Bash, Read and Edit")
+	fs.StringVar(&f.system, "system-prompt", "", "replace the system prompt")
+	fs.StringVar(&f.appendSystem, "append-system-prompt", "", "add to the system prompt")
+	fs.StringVarP(&f.Resume, "resume", "r", "", "go on with the session of this id")
+	fs.StringVar(&f.ResumeAt, "resume-session-at", "", "with --resume: go on after this message")
+	fs.BoolVarP(&f.Continue, "continue", "c", false, "go on with the newest session of this folder")
+	fs.BoolVar(&f.fork, "fork-session", false, "with --resume or --continue: leave that session as it is, go on in a new one")
+	fs.StringVar(&f.sessionID, "session-id", "", "the id of the new session, a UUID")
+	fs.BoolVar(&f.forget, "no-session-persistence", false, "do not write the session to the disk")
+	fs.StringArrayVar(&f.addDirs, "add-dir", nil, "a folder besides the project that tools may work in")
+	fs.StringArrayVar(&f.plugins, "plugin-dir", nil, "a folder that is a plugin")
+	fs.StringVar(&f.settings, "settings", "", "settings to add: a JSON object, or a file")
+	fs.StringVar(&f.sources, "setting-sources", "", "the settings to read: user,project,local")
+	fs.StringVar(&f.schema, "json-schema", "", "the JSON Schema that the answer must have")
+	fs.BoolVar(&f.partial, "include-partial-messages", false, "with stream-json: the pieces of answers as they arrive")
+	fs.BoolVar(&f.hookEvents, "include-hook-events", false, "with stream-json: every run of a hook")
+	fs.BoolVar(&f.replay, "replay-user-messages", false, "with stream-json: repeat prompts when they are taken up")
+	fs.StringVar(&f.promptTool, "permission-prompt-tool", "", "who decides what the rules leave open: stdio asks the program at the other end")
+	fs.StringVar(&f.prompts, "permission-prompts", "", "host, or none to deny what would be asked")
+	fs.IntVar(&f.maxTurns, "max-turns", 0, "how many times the model may be asked")
+	fs.Float64Var(&f.maxBudget, "max-budget-usd", 0, "what the session may cost")
+	fs.DurationVar(&f.maxTime, "max-time", 0, "how long a turn may take, such as 10m")
+	fs.StringVar(&f.thinking, "thinking", "", "adaptive, enabled or disabled")
+	fs.StringVar(&f.thinkingShow, "thinking-display", "", "how thoughts are shown: summarized, omitted…")
+	fs.IntVar(&f.thinkingTokens, "max-thinking-tokens", 0, "how many tokens thinking may take")
+	fs.StringVar(&f.effort, "effort", "", "low, medium, high…")
+	fs.StringSliceVar(&f.betas, "betas", nil, "features of the API that are not on by default")
+	fs.StringArrayVar(&f.servers, "mcp-config", nil, "MCP servers to add: a JSON object, or a file")
+	fs.BoolVar(&f.strict, "strict-mcp-config", false, "only the MCP servers of --mcp-config")
+	fs.StringVar(&f.agent, "agent", "", "with stream-json: the agent that leads the conversation")
+	fs.BoolVar(&f.Debug, "debug", false, "say more on standard error")
+	for _, hidden := range []string{"allowed-tools", "disallowed-tools", "allow-dangerously-skip-permissions", "permission-prompts", "debug"} {
+		_ = fs.MarkHidden(hidden)
+	}
+}
