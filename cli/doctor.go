@@ -2,107 +2,30 @@ package cli
 
 import (
 	"fmt"
-	"os/exec"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/haftdev/haft/harness"
-	"github.com/haftdev/haft/permission"
-	"github.com/haftdev/haft/permission/ask"
 )
 
 func newDoctor(s Streams) *cobra.Command {
-	f := &doctorFlags{Streams: s}
+	asJSON := false
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say what is set here, what is wrong with it and how to mend it",
 		Args:  exactly(0),
-		RunE:  func(*cobra.Command, []string) error { return f.run() },
+		RunE: func(*cobra.Command, []string) error {
+			p, err := harness.OpenProject(nil)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return writeJSON(s.Out, p.Diagnose())
+			}
+			_, err = fmt.Fprint(s.Out, p.Diagnose().Text())
+			return err
+		},
 	}
-	c.Flags().BoolVar(&f.json, "json", false, "write JSON")
+	c.Flags().BoolVar(&asJSON, "json", false, "write JSON")
 	return c
-}
-
-type doctorFlags struct {
-	Streams
-	json bool
-}
-
-// A diagnosis is what doctor finds.
-type diagnosis struct {
-	Project  string   `json:"project"`
-	Mode     string   `json:"mode"`
-	Files    []string `json:"settings"`
-	Rules    int      `json:"rules"`
-	Problems []string `json:"problems"`
-	Held     []string `json:"untrusted"`
-	Missing  []string `json:"missing_programs"`
-}
-
-// helpers are programs that tools use when they are there.
-var helpers = []struct{ name, use string }{
-	{"bash", "Bash runs commands with it; install bash"},
-	{"git", "worktrees and checkpoints use it; install git"},
-	{"pdftotext", "Read shows the text of PDF pages with it; install poppler-utils"},
-}
-
-func (f *doctorFlags) run() error {
-	d, err := diagnose()
-	if err != nil {
-		return err
-	}
-	if f.json {
-		return writeJSON(f.Out, d)
-	}
-	fmt.Fprintf(f.Out, "project   %s\nmode      %s\nrules     %d\n", d.Project, d.Mode, d.Rules)
-	for _, file := range d.Files {
-		fmt.Fprintf(f.Out, "settings  %s\n", file)
-	}
-	for _, list := range []struct {
-		what  string
-		items []string
-	}{{"problem", d.Problems}, {"untrusted", d.Held}, {"missing", d.Missing}} {
-		for _, item := range list.items {
-			fmt.Fprintf(f.Out, "%-9s %s\n", list.what, ask.Visible(item))
-		}
-	}
-	if len(d.Held) > 0 {
-		fmt.Fprintln(f.Out, "See what the project asks for, and trust it, with: haft trust")
-	}
-	return nil
-}
-
-func diagnose() (*diagnosis, error) {
-	p, err := harness.OpenProject(nil)
-	if err != nil {
-		return nil, err
-	}
-	d := &diagnosis{Project: p.Dir, Files: []string{}, Problems: []string{}, Held: []string{}, Missing: []string{}}
-	for _, file := range p.Settings.Files() {
-		d.Files = append(d.Files, fmt.Sprintf("%s (%s)", file.Path, file.Source))
-	}
-	for _, problem := range p.Settings.Problems() {
-		d.Problems = append(d.Problems, problem.String())
-	}
-	opts, err := p.Policy()
-	if err != nil {
-		d.Problems = append(d.Problems, err.Error())
-	}
-	d.Mode, d.Rules = string(opts.Mode), len(opts.Rules)
-	for _, problem := range permission.NewPolicy(opts).Problems() {
-		d.Problems = append(d.Problems, problem.String())
-	}
-	for _, problem := range p.Library.Faults() {
-		d.Problems = append(d.Problems, problem.String())
-	}
-	for _, h := range slices.Concat(p.Held, p.HeldClaims()) {
-		d.Held = append(d.Held, h.String())
-	}
-	for _, h := range helpers {
-		if _, err := exec.LookPath(h.name); err != nil {
-			d.Missing = append(d.Missing, h.name+": "+h.use)
-		}
-	}
-	return d, nil
 }
