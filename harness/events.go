@@ -70,6 +70,10 @@ func (w *World) ended(t *shellrun.Task) {
 	task.Ended = time.Now()
 	word, sentence := bash.Ending(t)
 	task.Status, task.Summary = ends[word], sentence
+	if task.Status == "stopped" { // whoever stopped it knows
+		a.Emit(agent.TaskChanged{Task: task, Change: "ended"})
+		return
+	}
 	a.Notify(task)
 }
 
