@@ -48,9 +48,21 @@ func (t *teller) result(ev agent.Result) {
 	for _, uuid := range r.UserMessageUUIDs {
 		t.lifecycle(uuid, state)
 	}
+	t.inTurn = false
 	if ev.Queued == 0 {
-		t.state(wire.StateIdle)
+		t.rest()
 	}
+}
+
+// rest tells that nothing goes on. A program that hears it may stop answering, and
+// an agent in the background may still have questions.
+func (t *teller) rest() {
+	for _, k := range t.tasks {
+		if k.Type == "local_agent" {
+			return
+		}
+	}
+	t.state(wire.StateIdle)
 }
 
 // subtype sorts the ends of a turn as the wire does: what the model's server did

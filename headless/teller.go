@@ -31,6 +31,7 @@ type teller struct {
 	started  []string // those that the turn began with
 	message  string   // the provider's name of the answer that arrives
 	results  int
+	inTurn   bool
 	tasks    map[string]agent.Task // in the background
 	agents   map[string]agent.Task // sub-agents, by id
 	texts    bool                  // tells what sub-agents in the foreground say, too
@@ -84,6 +85,7 @@ func (t *teller) tell(ev agent.Event) {
 }
 
 func (t *teller) turnStarted(ev agent.TurnStarted) {
+	t.inTurn = true
 	t.state(wire.StateRunning)
 	t.tools = ev.Tools
 	t.prompts = t.followed(ev.Prompts)
