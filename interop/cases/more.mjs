@@ -40,7 +40,7 @@ test('a plugin brings commands', async (w) => {
   fs.writeFileSync(path.join(plugin, 'commands/peel.md'), '---\ndescription: peels\n---\nPeel the $ARGUMENTS.\n');
   await w.model(turn('Peeled.'));
   const run = await w.ask('/fruit:peel mango', { tools, plugins: [{ type: 'local', path: plugin }] });
-  assert.deepEqual(run.init.plugins.map((p) => p.name), ['fruit']);
+  assert.ok(run.init.plugins.some((p) => p.name === 'fruit'));
   assert.ok(run.init.slash_commands.includes('fruit:peel'));
   assert.match(JSON.stringify((await w.requests())[0].messages), /Peel the mango\./);
 });
