@@ -120,7 +120,7 @@ type (
 )
 
 // Changed is a new value of something that front ends show: the mode, the model,
-// the todos, the set of tools.
+// the todos, the tasks, the set of tools.
 type Changed struct {
 	What  Fact
 	Value any
@@ -133,6 +133,7 @@ const (
 	Mode      Fact = "mode"      // string
 	ModelName Fact = "model"     // string
 	Todos     Fact = "todos"     // as the todo tool has them
+	Tasks     Fact = "tasks"     // as the task tools have them
 	Tools     Fact = "tools"     // *tool.Set
 	Title     Fact = "title"     // string
 	Cleared   Fact = "cleared"   // string: the session's id from now on

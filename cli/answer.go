@@ -37,6 +37,9 @@ func (f *converseFlags) answer(ctx context.Context, opts *headless.Options, prom
 		sink = once{&lastResult{out: f.Out}, prompted(prompt)}
 	default:
 		t := &textResult{out: f.Out, err: f.Err}
+		if !f.verbose && !f.Debug {
+			opts.Log = nil // the result says what went wrong
+		}
 		if f.verbose {
 			opts.Watch = plain.New(f.Err, nil).Show
 		}
@@ -124,10 +127,13 @@ func (t *textResult) Write(m wire.Message) error {
 		if text == "" {
 			text = r.Result
 		}
-		_, err := fmt.Fprintf(t.err, "haft: %s\n", text)
+		_, err := fmt.Fprintf(t.err, "haft: %s\n", harmless(text))
 		return err
 	}
 	text := r.Result
+	if isTerminal(t.out) {
+		text = harmless(text)
+	}
 	if !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}

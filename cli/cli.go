@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -39,9 +40,15 @@ func Main() int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal kills, as people expect
+	context.AfterFunc(ctx, func() {
+		stop() // a second signal kills, as people expect
+		time.AfterFunc(endTime, func() { os.Exit(exitTerminated) })
+	})
 	return run(ctx, os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, reexec)
 }
+
+// endTime is how long the end may take after a signal: what hangs by then is left.
+const endTime = 15 * time.Second
 
 // Run runs one command line and returns its exit code. A program whose main is
 // not [Main] has no supervisor for shell commands; see package shellrun.
@@ -74,6 +81,7 @@ pipeline of look-up, validation, hooks, permission, execution and bounded result
 	converse.define(root.Flags())
 	help := root.RunE
 	root.RunE = func(c *cobra.Command, args []string) error {
+		credentialsFile().use()
 		if converse.interactive(args) {
 			return converse.interact(c, args)
 		}
@@ -88,7 +96,7 @@ pipeline of look-up, validation, hooks, permission, execution and bounded result
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w. Run '%s --help' for what there is", err, c.CommandPath())}
 	})
-	root.AddCommand(newTools(s, reexec), newPermissions(s, reexec), newTrust(s), newDoctor(s), newMCP(s, reexec), newDemo(s, reexec))
+	root.AddCommand(newTools(s, reexec), newPermissions(s, reexec), newTrust(s), newDoctor(s, reexec), newMCP(s, reexec), newDemo(s, reexec))
 	root.AddCommand(newSkills(s), newAgents(s), newCommands(s), newSessions(s), newRewind(s))
 	return root
 }

@@ -1,108 +1,89 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"os/exec"
-	"slices"
 
 	"github.com/spf13/cobra"
 
-	"github.com/haftdev/haft/harness"
-	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/permission/ask"
+	"github.com/haftdev/haft/shellrun"
 )
 
-func newDoctor(s Streams) *cobra.Command {
-	f := &doctorFlags{Streams: s}
+func newDoctor(s Streams, reexec shellrun.Reexec) *cobra.Command {
+	f := &doctorFlags{Streams: s, reexec: reexec}
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say what is set here, what is wrong with it and how to mend it",
-		Args:  exactly(0),
-		RunE:  func(*cobra.Command, []string) error { return f.run() },
+		Long: `Say what is set here, what is wrong with it and how to mend it. Nothing is started
+and nobody is asked: neither the model's server nor, without --connect, an MCP
+server. The exit code is 1 if something is broken.`,
+		Args: exactly(0),
+		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context()) },
 	}
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON")
+	c.Flags().BoolVar(&f.connect, "connect", false, "start the MCP servers to see whether they work")
 	return c
 }
 
 type doctorFlags struct {
 	Streams
-	json bool
+	reexec        shellrun.Reexec
+	json, connect bool
 }
 
 // A diagnosis is what doctor finds.
 type diagnosis struct {
-	Project  string   `json:"project"`
-	Mode     string   `json:"mode"`
-	Files    []string `json:"settings"`
-	Rules    int      `json:"rules"`
-	Problems []string `json:"problems"`
-	Held     []string `json:"untrusted"`
-	Missing  []string `json:"missing_programs"`
+	Version  string    `json:"version"`
+	Project  string    `json:"project"`
+	Checks   []checked `json:"checks"`
+	Broken   int       `json:"broken"`
+	Warnings int       `json:"warnings"`
 }
 
-// helpers are programs that tools use when they are there.
-var helpers = []struct{ name, use string }{
-	{"bash", "Bash runs commands with it; install bash"},
-	{"git", "worktrees and checkpoints use it; install git"},
-	{"pdftotext", "Read shows the text of PDF pages with it; install poppler-utils"},
+// checked is one thing that was looked at.
+type checked struct {
+	Area   string `json:"area"`
+	Level  string `json:"level"` // ok, warning or error
+	Text   string `json:"text"`
+	Advice string `json:"advice,omitempty"`
 }
 
-func (f *doctorFlags) run() error {
-	d, err := diagnose()
+func (d *diagnosis) ok(area, format string, args ...any) {
+	d.Checks = append(d.Checks, checked{area, "ok", fmt.Sprintf(format, args...), ""})
+}
+
+func (d *diagnosis) warn(area, text, advice string) {
+	d.Checks = append(d.Checks, checked{area, "warning", text, advice})
+	d.Warnings++
+}
+
+func (d *diagnosis) bad(area, text, advice string) {
+	d.Checks = append(d.Checks, checked{area, "error", text, advice})
+	d.Broken++
+}
+
+func (f *doctorFlags) run(ctx context.Context) error {
+	d, err := f.diagnose(ctx)
 	if err != nil {
 		return err
 	}
 	if f.json {
-		return writeJSON(f.Out, d)
+		if err := writeJSON(f.Out, d); err != nil || d.Broken == 0 {
+			return err
+		}
+		return codeError(exitFailed)
 	}
-	fmt.Fprintf(f.Out, "project   %s\nmode      %s\nrules     %d\n", d.Project, d.Mode, d.Rules)
-	for _, file := range d.Files {
-		fmt.Fprintf(f.Out, "settings  %s\n", file)
-	}
-	for _, list := range []struct {
-		what  string
-		items []string
-	}{{"problem", d.Problems}, {"untrusted", d.Held}, {"missing", d.Missing}} {
-		for _, item := range list.items {
-			fmt.Fprintf(f.Out, "%-9s %s\n", list.what, ask.Visible(item))
+	fmt.Fprintf(f.Out, "haft %s in %s\n\n", d.Version, ask.Visible(d.Project))
+	for _, c := range d.Checks {
+		fmt.Fprintf(f.Out, "%s %s: %s\n", levelMarks[c.Level], c.Area, visibleLines(c.Text))
+		if c.Advice != "" {
+			fmt.Fprintf(f.Out, "  → %s\n", visibleLines(c.Advice))
 		}
 	}
-	if len(d.Held) > 0 {
-		fmt.Fprintln(f.Out, "See what the project asks for, and trust it, with: haft trust")
+	if d.Broken > 0 {
+		return errors.New(count(d.Broken, "thing is", "things are") + " broken")
 	}
 	return nil
-}
-
-func diagnose() (*diagnosis, error) {
-	p, err := harness.OpenProject(nil)
-	if err != nil {
-		return nil, err
-	}
-	d := &diagnosis{Project: p.Dir, Files: []string{}, Problems: []string{}, Held: []string{}, Missing: []string{}}
-	for _, file := range p.Settings.Files() {
-		d.Files = append(d.Files, fmt.Sprintf("%s (%s)", file.Path, file.Source))
-	}
-	for _, problem := range p.Settings.Problems() {
-		d.Problems = append(d.Problems, problem.String())
-	}
-	opts, err := p.Policy()
-	if err != nil {
-		d.Problems = append(d.Problems, err.Error())
-	}
-	d.Mode, d.Rules = string(opts.Mode), len(opts.Rules)
-	for _, problem := range permission.NewPolicy(opts).Problems() {
-		d.Problems = append(d.Problems, problem.String())
-	}
-	for _, problem := range p.Library.Faults() {
-		d.Problems = append(d.Problems, problem.String())
-	}
-	for _, h := range slices.Concat(p.Held, p.HeldClaims()) {
-		d.Held = append(d.Held, h.String())
-	}
-	for _, h := range helpers {
-		if _, err := exec.LookPath(h.name); err != nil {
-			d.Missing = append(d.Missing, h.name+": "+h.use)
-		}
-	}
-	return d, nil
 }

@@ -39,6 +39,8 @@ type seat struct {
 	t         *testing.T
 	dir, home string
 	url       string
+	bare      bool // nothing says which model answers
+	plain     bool // line by line
 	cmd       *exec.Cmd
 	tty       *os.File
 
@@ -48,13 +50,20 @@ type seat struct {
 
 func newSeat(t *testing.T, turns ...script.Turn) *seat {
 	t.Helper()
+	s := &seat{t: t, dir: t.TempDir(), home: t.TempDir()}
+	s.play(turns...)
+	return s
+}
+
+// play has the model say something.
+func (s *seat) play(turns ...script.Turn) {
+	s.t.Helper()
 	server, err := script.Serve(&script.Options{Scenario: &script.Scenario{Turns: turns}})
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
-	t.Cleanup(func() { server.Close() })
-	s := &seat{t: t, dir: t.TempDir(), home: t.TempDir(), url: server.URL()}
-	return s
+	s.t.Cleanup(func() { server.Close() })
+	s.url = server.URL()
 }
 
 // start runs haft.
@@ -68,6 +77,9 @@ func (s *seat) start(args ...string) {
 	s.cmd = exec.Command(exe, args...)
 	s.cmd.Dir = s.dir
 	s.cmd.Env = []string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "ANTHROPIC_BASE_URL=" + s.url, "ANTHROPIC_API_KEY=scripted", "EDITOR=sed -i s/teh/the/"}
+	if s.bare {
+		s.cmd.Env = s.cmd.Env[:3]
+	}
 	if s.tty, err = pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 30, Cols: 90}); err != nil {
 		s.t.Fatal(err)
 	}
@@ -84,8 +96,14 @@ func (s *seat) start(args ...string) {
 		}
 	}(s.tty, s.term)
 	s.t.Cleanup(func() { s.cmd.Process.Kill(); s.cmd.Wait(); s.tty.Close() })
+	switch {
+	case s.plain:
+		s.see("Say what to do")
+		return
+	case !s.bare:
+		s.see("▱") // the conversation is open
+	}
 	s.see("what shall be done?")
-	s.see("▱") // the conversation is open
 }
 
 // screen is what the person sees, and what they can scroll back to.
@@ -200,4 +218,124 @@ func TestAPersonAllowsAndDenies(t *testing.T) {
 		t.Error("what was denied was done")
 	}
 	s.leave()
+}
+
+func TestAPersonInterrupts(t *testing.T) {
+	slow := says(strings.Repeat("word and word\n\n", 400))
+	slow.Delta, slow.Chunk = 20, 10
+	s := newSeat(t, slow, says("Good, then not."))
+	s.start()
+	s.type_("talk\r")
+	s.see("word and word")
+	s.type_("\x1b")
+	s.see("Interrupted. Say what to do instead.")
+	s.type_("stop it\r")
+	s.see("Good, then not.")
+	s.leave()
+}
+
+func TestAPersonResizesWhileItStreams(t *testing.T) {
+	slow := says("begin\n\n" + strings.Repeat("some words in a row ", 60) + "\n\nthe end")
+	slow.Delta, slow.Chunk = 10, 20
+	s := newSeat(t, slow)
+	s.start()
+	s.type_("talk\r")
+	s.see("some words")
+	for _, cols := range []int{60, 110, 40, 90} {
+		s.mu.Lock()
+		s.term.Resize(cols, 30)
+		s.mu.Unlock()
+		if err := pty.Setsize(s.tty, &pty.Winsize{Rows: 30, Cols: uint16(cols)}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond) // a person needs longer
+	}
+	s.see("the end")
+	s.see("what shall be done?")
+	s.leave()
+}
+
+func TestAPersonResumesAndGoesBack(t *testing.T) {
+	s := newSeat(t)
+	file := filepath.Join(s.dir, "f.txt")
+	s.play(says("Hello."), calls("Write", in{"file_path": file, "content": "new\n"}), says("Written."), says("After that."))
+	s.start("--permission-mode", "acceptEdits")
+	s.type_("greet me\r")
+	s.see("Hello.")
+	s.type_("write it\r")
+	s.see("Written.")
+	s.leave()
+
+	s.start("--continue", "--permission-mode", "acceptEdits")
+	s.see("that was before")
+	s.see("› write it")
+	s.type_("\x1b")
+	s.see("esc again goes back")
+	s.type_("\x1b")
+	s.see("Go back to before which message?")
+	s.type_("\r")
+	s.see("What is to be taken back?")
+	s.see("f.txt")
+	s.type_("\r")
+	s.until("bring the file back", func() bool { _, err := os.Stat(file); return os.IsNotExist(err) })
+	s.see("1 file brought back")
+	s.type_("\x03") // what was said is there to be changed
+	s.leave()
+}
+
+func TestTheFirstStart(t *testing.T) {
+	s := newSeat(t, says("ready"))
+	s.bare = true
+	s.start()
+	s.see("Which model shall answer?")
+	s.type_("2\r")
+	s.see("Address")
+	s.type_("\x15" + s.url + "/v1\r")
+	s.type_("scripted\r\r")
+	s.see("The model answers: scripted says ready")
+	s.see("▱")
+	raw, err := os.ReadFile(filepath.Join(s.home, ".haft", "credentials.json"))
+	if err != nil || !strings.Contains(string(raw), s.url) {
+		t.Errorf("kept %s, %v", raw, err)
+	}
+	s.leave()
+}
+
+func TestWithoutATerminalThereIsHelp(t *testing.T) {
+	exe, err := haftBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(exe).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "Available Commands") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func TestAPersonTalksLineByLine(t *testing.T) {
+	s := newSeat(t, calls("Bash", in{"command": "touch one"}), says("Made it."), calls("Bash", in{"command": "rm one"}), says("Not removed."))
+	s.plain = true
+	s.start("--plain")
+	s.type_("make one\r")
+	s.see("Bash wants to run")
+	time.Sleep(400 * time.Millisecond) // what comes at once is no answer
+	s.type_("y\r")
+	s.see("Made it.")
+	s.type_("remove it\r")
+	s.see("rm one")
+	time.Sleep(400 * time.Millisecond)
+	s.type_("y\r")
+	s.see("Type allow to go on")
+	time.Sleep(400 * time.Millisecond)
+	s.type_("y\r")
+	s.see("Not removed.")
+	if _, err := os.Stat(filepath.Join(s.dir, "one")); err != nil {
+		t.Error(err)
+	}
+	s.type_("/cost\r")
+	s.see("This session has cost")
+	s.type_("/exit\r")
+	if err := s.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/haftdev/haft/cli"
+	"github.com/haftdev/haft/model/script"
 	"github.com/haftdev/haft/shellrun"
 )
 
@@ -24,9 +25,12 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"record": recordSession},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"record": recordSession, "model": serveModel, "asked": asked,
+		},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("XDG_CACHE_HOME", e.WorkDir+"/.cache")
+			e.Values[modelKey{}] = new(*script.Server)
 			return nil
 		},
 	})

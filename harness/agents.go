@@ -1,7 +1,9 @@
 package harness
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -11,20 +13,20 @@ import (
 	"github.com/haftdev/haft/agent/prompt"
 	"github.com/haftdev/haft/harness/crew"
 	"github.com/haftdev/haft/knowledge/agentdef"
+	knowledge "github.com/haftdev/haft/knowledge/prompt"
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
-	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/subagent"
-	"github.com/haftdev/haft/workspace/worktree"
 )
 
 // newCrew returns the crew of the world, which can work once there is a
 // conversation.
 func (w *World) newCrew() *crew.Crew {
+	limits := w.agentLimits()
 	return crew.New(&crew.Options{
+		MaxRunning: limits.running, MaxDepth: limits.depth, MaxTokens: int64(limits.tokens), FirstToken: limits.first, Idle: limits.idle,
 		Make: w.hire, Kinds: w.kinds, Emit: w.emit, Save: w.saveAgents,
 		Notify: func(t agent.Task) {
 			if a := w.talk.Load(); a != nil {
@@ -52,7 +54,7 @@ func (w *World) kinds() []subagent.Kind {
 		if d.Tools != nil {
 			tools = strings.Join(d.Tools, ", ")
 		}
-		kinds = append(kinds, subagent.Kind{Name: d.Name, Description: d.Description, Tools: tools})
+		kinds = append(kinds, subagent.Kind{Name: d.Name, Description: d.Description, Tools: tools, Background: d.Background, Worktree: d.Isolation == "worktree"})
 	}
 	return kinds
 }
@@ -75,51 +77,25 @@ func (w *World) hire(ctx context.Context, s crew.Spec) (*crew.Made, error) {
 	if err != nil {
 		return nil, err
 	}
-	leave := func() (string, string) { return "", "" }
-	if s.Worktree || d.Isolation == "worktree" {
-		if leave, err = w.isolate(ctx, s.ID); err != nil {
+	post := &post{world: w, id: s.ID, isolated: s.Worktree || d.Isolation == "worktree"}
+	if !s.Again {
+		if err := post.open(ctx); err != nil {
 			return nil, err
 		}
 	}
-	tools := w.toolsFor(c, d, s.Depth)
-	opts := c.child(d, s, tools)
+	opts, err := c.child(ctx, d, s, post)
+	if err != nil {
+		return nil, err
+	}
 	a, err := agent.New(opts)
 	if err != nil {
 		return nil, err
 	}
-	made := &crew.Made{Agent: a, Kind: d.Name, Model: opts.ModelName, Close: func() (string, string) {
-		w.Shell.EndAgent(s.ID)
-		return leave()
-	}}
+	made := &crew.Made{Agent: a, Kind: d.Name, Model: opts.ModelName, Spawns: d.Spawns(), Reopen: post.open, Close: post.close}
 	if dir := c.Journal().Dir(); dir != "" {
 		made.Output = filepath.Join(dir, "subagents", "agent-"+s.ID+".jsonl")
 	}
 	return made, nil
-}
-
-// isolate lets an agent work in a copy of the repository. Leaving it removes the
-// copy, unless there is work in it, and says where that is.
-func (w *World) isolate(ctx context.Context, id string) (leave func() (path, branch string), err error) {
-	repo, err := worktree.Open(ctx, w.Project.Dir)
-	if err != nil {
-		return nil, fmt.Errorf("give the agent a copy of the repository: %w", err)
-	}
-	tree, err := repo.Add(ctx, "agent-"+id)
-	if err != nil {
-		return nil, fmt.Errorf("give the agent a copy of the repository: %w", err)
-	}
-	if err := w.Shell.Move(id, tree.Path); err != nil {
-		return nil, err
-	}
-	return func() (string, string) {
-		if loss, err := tree.Loss(context.Background()); err != nil || !loss.Empty() {
-			return tree.Path, tree.Branch
-		}
-		if _, err := tree.Remove(context.Background(), nil); err != nil {
-			return tree.Path, tree.Branch
-		}
-		return "", ""
-	}, nil
 }
 
 // notForChildren are tools that only the main conversation has: they speak with
@@ -144,7 +120,7 @@ func (w *World) toolsFor(c *Conversation, d agentdef.Definition, depth int) *too
 	var ours, foreign []tool.Tool
 	for _, t := range c.Tools().All() {
 		switch {
-		case notForChildren[t.Name] || !d.Has(t.Name) || t.Name == "Agent" && depth >= maxDepth:
+		case notForChildren[t.Name] || !d.Has(t.Name) || t.Name == "Agent" && depth >= w.agentLimits().depth:
 		case t.Source == "":
 			ours = append(ours, *t)
 		default:
@@ -158,9 +134,6 @@ func (w *World) toolsFor(c *Conversation, d agentdef.Definition, depth int) *too
 	return set
 }
 
-// maxDepth is how deep agents may start each other.
-const maxDepth = 2
-
 // sets are the tools of the kinds of agents.
 type sets struct {
 	sync.Mutex
@@ -169,7 +142,7 @@ type sets struct {
 }
 
 // child are the options of an agent that works for this conversation.
-func (c *Conversation) child(d agentdef.Definition, s crew.Spec, tools *tool.Set) *agent.Options {
+func (c *Conversation) child(ctx context.Context, d agentdef.Definition, s crew.Spec, p *post) (*agent.Options, error) {
 	w, o := c.World, c.opts
 	o.Agent, o.AgentType = s.ID, d.Name
 	o.ModelName = c.ContextUsage().Model
@@ -178,39 +151,117 @@ func (c *Conversation) child(d agentdef.Definition, s crew.Spec, tools *tool.Set
 			o.ModelName = c.Resolve(name)
 		}
 	}
-	o.Tools, o.History, o.Structured, o.Renew = tools, nil, nil, nil
-	o.System = prompt.System(&prompt.Options{Custom: &d.Prompt, Tools: tools})
+	o.Journal = following{c}
+	o.Effort = cmp.Or(s.Effort, d.Effort, o.Effort)
+	o.Tools, o.History, o.Revealed, o.Structured, o.Renew = w.toolsFor(c, d, s.Depth), nil, nil, nil, nil
+	if p.isolated {
+		o.Tools = p.tools(o.Tools)
+	}
+	if s.Again {
+		if err := c.recall(ctx, s.ID, &o); err != nil {
+			return nil, err
+		}
+	}
+	o.System = prompt.System(&prompt.Options{Custom: &d.Prompt, Tools: o.Tools})
 	o.Facts = prompt.NewFacts(&prompt.FactsOptions{
-		Dir: w.Shell.Dir(s.ID), Added: w.Guard.Roots()[1:], Cwd: func() string { return w.Shell.Dir(s.ID) }, Instructions: w.instructions,
+		Dir: p.dir(), Added: w.Guard.Roots()[1:], Cwd: p.dir, Instructions: w.instructions, More: w.preload(d),
 	}).Tell
 	o.Carry = nil
 	o.Limits = agent.Limits{Turns: d.MaxTurns}
-	o.Permissions = nil // the session's are not an agent's to change
-	o.Sched.Judge = w.childJudge(d)
-	return &o
+	policy := w.childPolicy(d, p)
+	o.Permissions, o.Sched.Judge = policy, sched.JudgeFunc(policy.judge)
+	if o.Person != nil {
+		o.Person = speaker{o.Person, fmt.Sprintf("the agent %s (%s)", cmp.Or(s.Name, d.Name), s.Description)}
+	}
+	return &o, nil
 }
 
-// childJudge judges the calls of an agent: as the session, or more carefully.
-func (w *World) childJudge(d agentdef.Definition) sched.Judge {
-	var denied []permission.Rule
-	for _, text := range d.Rules() {
-		denied = append(denied, permission.Rule{Text: text, Behavior: tool.Deny, Origin: settings.Origin{Source: settings.Session}})
+// A following journal is the conversation's of the moment: clearing begins another
+// one while agents work.
+type following struct{ c *Conversation }
+
+func (f following) ID() string { return (*f.c.kept.Load()).ID() }
+
+// Append writes entries down.
+func (f following) Append(ctx context.Context, entries ...session.Entry) error {
+	return (*f.c.kept.Load()).Append(ctx, entries...)
+}
+
+// Record writes a step of a call down.
+func (f following) Record(ctx context.Context, r sched.Record) error {
+	return (*f.c.kept.Load()).Record(ctx, r)
+}
+
+// recall lets an agent go on with what it knew.
+func (c *Conversation) recall(ctx context.Context, id string, o *agent.Options) error {
+	if c.Journal().Dir() == "" {
+		return errors.New("the session is not written down, and with it what the agent knew")
 	}
-	var mu sync.Mutex
-	var base, own *permission.Policy
-	return sched.JudgeFunc(func(_ context.Context, c tool.Case) tool.Verdict {
-		mu.Lock()
-		if now := w.Engine.Policy(); now != base {
-			base, own = now, w.Engine.With(permission.Mode(d.Mode), denied...)
+	known, err := c.Journal().Agent(ctx, id)
+	if err != nil {
+		return err
+	}
+	o.History, o.Revealed = known.History, state[[]string](known, "revealed")
+	return nil
+}
+
+// preload tells an agent the skills that its definition names: at its beginning, and
+// when a compaction has made it forget them.
+func (w *World) preload(d agentdef.Definition) func(context.Context, bool) []string {
+	return func(ctx context.Context, first bool) (texts []string) {
+		if !first {
+			return nil
 		}
-		policy := own
-		mu.Unlock()
-		return policy.Decide(c).Verdict
-	})
+		for _, name := range d.Skills {
+			text, err := w.skillText(ctx, name)
+			if err != nil {
+				w.emit(agent.Notice{Level: "warning", Text: fmt.Sprintf("The agent %s begins without the skill %s: %s", d.Name, name, err)})
+				text = fmt.Sprintf("The skill %s could not be loaded: %s", name, err)
+			}
+			texts = append(texts, text)
+		}
+		return texts
+	}
+}
+
+func (w *World) skillText(ctx context.Context, name string) (string, error) {
+	if !w.MaySkill(name) {
+		return "", errors.New("a rule denies it")
+	}
+	s, err := w.Library.Skills.Read(name)
+	if err != nil {
+		return "", err
+	}
+	text, err := s.Prompt(ctx, knowledge.Use{}, w.Calls)
+	return "The skill " + s.Name + ":\n" + text, err
+}
+
+// A speaker is a person who is told which agent a question is about.
+type speaker struct {
+	sched.Asker
+	who string
+}
+
+// Ask asks the person.
+func (s speaker) Ask(ctx context.Context, c tool.Case, question tool.Verdict) (tool.Verdict, error) {
+	question.Reason = strings.TrimSuffix(s.who+" wants it: "+question.Reason, ": ")
+	return s.Asker.Ask(ctx, c, question)
 }
 
 // saveAgents writes down who is at work.
 func (w *World) saveAgents(known []crew.Known) { w.save(stateAgents, known) }
 
 // lostAgents says who was at work when the session broke off.
-func lostAgents(r *session.Restored) string { return crew.Lost(state[[]crew.Known](r, stateAgents)) }
+func lostAgents(r *session.Restored) string {
+	return crew.LostText(state[[]crew.Known](r, stateAgents))
+}
+
+// agents are those of the crew, as the tool that ends them sees them. The crew is
+// made after the tool.
+type agents struct{ w *World }
+
+// About says what an agent does.
+func (a agents) About(id string) (work, transcript string, ok bool) { return a.w.crew.About(id) }
+
+// Stop ends an agent's work.
+func (a agents) Stop(id string) bool { return a.w.crew.Stop(id) }

@@ -10,6 +10,7 @@ import (
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool/bash"
+	"github.com/haftdev/haft/tool/task"
 	"github.com/haftdev/haft/tool/todo"
 )
 
@@ -33,6 +34,9 @@ func (w *World) todosChanged(name string, items []todo.Item) {
 	}
 	w.save(stateTodos+name, items)
 }
+
+// tasksChanged shows the tasks; their file is their memory.
+func (w *World) tasksChanged(l task.List) { w.emit(agent.Changed{What: agent.Tasks, Value: l.Tasks}) }
 
 // Names under which a session keeps what it is not told by its messages.
 const (
@@ -60,7 +64,8 @@ func (w *World) backgrounded(t *shellrun.Task) {
 	w.emit(agent.TaskChanged{Change: "started", Task: command(t)})
 }
 
-// ended tells the model that a command in the background is over.
+// ended tells the model that a command in the background is over. One that an agent
+// has started is the agent's to hear of, and ends with it.
 func (w *World) ended(t *shellrun.Task) {
 	a := w.talk.Load()
 	if a == nil {
@@ -70,11 +75,15 @@ func (w *World) ended(t *shellrun.Task) {
 	task.Ended = time.Now()
 	word, sentence := bash.Ending(t)
 	task.Status, task.Summary = ends[word], sentence
-	if task.Status == "stopped" { // whoever stopped it knows
-		a.Emit(agent.TaskChanged{Task: task, Change: "ended"})
-		return
+	switch {
+	case t.Owner() != "":
+		w.crew.Notify(t.Owner(), task)
+		a.Emit(agent.TaskChanged{Change: "ended", Task: task})
+	case task.Status == "stopped": // whoever stopped it knows
+		a.Emit(agent.TaskChanged{Change: "ended", Task: task})
+	default:
+		a.Notify(task)
 	}
-	a.Notify(task)
 }
 
 // ends are how commands end, as the wire spells it.

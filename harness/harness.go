@@ -30,6 +30,9 @@ type Options struct {
 	AddDirs []string
 	// Mode is the permission mode; "" means that of the settings.
 	Mode string
+	// MayBypass lets the session change to the mode that asks nobody. A session that
+	// begins in it may, too.
+	MayBypass bool
 	// Allowed and Disallowed are permission rules.
 	Allowed, Disallowed []string
 	// Tools are the only ones in the pool; nil means all.

@@ -9,6 +9,7 @@ import (
 	"github.com/haftdev/haft/knowledge/instructions"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/workspace/guard"
 )
 
 // system is the system prompt: what is the same for the whole conversation.
@@ -30,13 +31,19 @@ func (w *World) facts(more func(ctx context.Context, first bool) []string) *prom
 
 // instructions are what people have written for every conversation in this folder.
 func (w *World) instructions(context.Context) string {
-	files, problems := instructions.Load(w.Guard.Cwd(), w.Home, &instructions.Options{Root: w.Project.Dir, Sources: w.opts.Sources, Trusted: w.mayInclude})
+	files, problems := instructions.Load(w.Guard.Cwd(), w.Home, &instructions.Options{Root: w.Project.Dir, Sources: w.opts.Sources, Trusted: w.mayInclude, Readable: w.mayShow})
 	w.told(problems)
 	var texts []string
 	for _, f := range files {
 		texts = append(texts, "From "+f.Path+":\n"+f.Text)
 	}
 	return strings.Join(texts, "\n\n")
+}
+
+// mayShow reports whether a file may be read for a model without anybody being
+// asked: no rule denies it, and it is none that holds secrets.
+func (w *World) mayShow(path string) bool {
+	return w.Engine.Policy().MayRead(path) && w.Guard.Look(path).Sensitive.Read == guard.Allow
 }
 
 // carry is what a compaction must not lose.

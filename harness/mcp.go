@@ -112,13 +112,9 @@ func (c *Conversation) MCP() (*mcp.Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	var runner shellrun.Runner
-	s.processes = shellrun.NewHost(&shellrun.Options{Reexec: c.World.opts.Reexec, Wrap: func(r shellrun.Runner) shellrun.Runner {
-		runner = r
-		return r
-	}})
+	s.processes = shellrun.NewHost(&shellrun.Options{Reexec: c.World.opts.Reexec}) // apart from that of commands, which come and go
 	opts := &mcp.Options{
-		Version: s.version, Runner: runner, Dir: c.World.Project.Dir, Auth: auth, Approve: s.approve, Roots: c.World.Guard.Roots(),
+		Version: s.version, Runner: s.processes.Runner(), Dir: c.World.Project.Dir, Auth: auth, Approve: s.approve, Roots: c.World.Guard.Roots(),
 		Send: s.opts.Send, Elicit: s.opts.Elicit, OnChange: c.serversChanged,
 	}
 	if cache, err := os.UserCacheDir(); err == nil {

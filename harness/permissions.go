@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/settings"
@@ -9,15 +10,30 @@ import (
 )
 
 // permissions is what the loop may change about the policy.
-type permissions struct{ *permission.Engine }
+type permissions struct {
+	*permission.Engine
+	project *Project
+}
 
-// SetMode changes the mode.
+// SetMode changes the mode. A mode that the settings switch off stays off, and a
+// session that was not started for it never comes to ask nobody.
 func (p permissions) SetMode(mode string) error {
 	m, err := permission.ParseMode(mode)
-	if err == nil {
-		p.Engine.SetMode(m)
+	switch {
+	case err != nil:
+		return err
+	case p.project.Counts.Disabled(string(m)):
+		return fmt.Errorf("the permission mode %s is switched off in the settings", m)
+	case m == permission.Bypass && !p.project.mayBypass():
+		return fmt.Errorf("the permission mode %s is only for sessions that were started with --dangerously-skip-permissions or --allow-dangerously-skip-permissions", m)
 	}
-	return err
+	p.Engine.SetMode(m)
+	return nil
+}
+
+// mayBypass reports whether the person who started the session lets it ask nobody.
+func (p *Project) mayBypass() bool {
+	return p.opts.MayBypass || p.opts.Mode == string(permission.Bypass)
 }
 
 // Allow lends rules that a result brings, such as those of a skill.

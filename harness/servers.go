@@ -140,12 +140,8 @@ func (m *Servers) Host(version string) (*mcp.Host, func() error, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	var runner shellrun.Runner
-	processes := shellrun.NewHost(&shellrun.Options{Reexec: m.opts.Reexec, Wrap: func(r shellrun.Runner) shellrun.Runner {
-		runner = r
-		return r
-	}})
-	opts := &mcp.Options{Version: version, Runner: runner, Dir: m.Dir, Auth: auth, Approve: m.Approve, Roots: m.Guard.Roots()}
+	processes := shellrun.NewHost(&shellrun.Options{Reexec: m.opts.Reexec})
+	opts := &mcp.Options{Version: version, Runner: processes.Runner(), Dir: m.Dir, Auth: auth, Approve: m.Approve, Roots: m.Guard.Roots()}
 	if cache, err := os.UserCacheDir(); err == nil {
 		opts.CacheDir = filepath.Join(cache, "haft", "mcp")
 	}

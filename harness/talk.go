@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/harness/crew"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/catalog"
 	"github.com/haftdev/haft/sched"
@@ -74,7 +75,8 @@ type Conversation struct {
 	Provider, KeySource string
 
 	journal atomic.Pointer[session.Session]
-	opts    agent.Options // what agents that work for it begin with
+	kept    atomic.Pointer[agent.Journal] // the journal with its checkpoints
+	opts    agent.Options                 // what agents that work for it begin with
 	servers *servers
 	first   sync.Once
 	small   string // a quick and cheap model of the same provider; "" if none is known
@@ -99,7 +101,7 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 	}
 	c.journal.Store(journal)
 	if dir := journal.Dir(); dir != "" {
-		w.Tasks = task.NewStore(filepath.Join(dir, "tasks"), nil)
+		w.Tasks = task.NewStore(filepath.Join(dir, "tasks"), &task.StoreOptions{Changed: w.tasksChanged})
 	}
 	w.Todos = todo.NewList(&todo.ListOptions{Changed: w.todosChanged, Items: map[string][]todo.Item{"": state[[]todo.Item](journal.Restored(), stateTodos)}})
 	w.Answer = c.readsPages(opts.Client)
@@ -107,11 +109,13 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 		return nil, errors.Join(err, journal.Close())
 	}
 	kept, keeper := w.keep(journal)
+	c.kept.Store(&kept)
 	if c.Agent, err = c.newAgent(&opts, kept); err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
 	w.talk.Store(c.Agent)
 	w.conversation.Store(c)
+	w.crew.Remember(state[[]crew.Known](journal.Restored(), stateAgents))
 	if keeper != nil && journal.Restored().Messages > 0 {
 		if err := w.recover(ctx, keeper); err != nil {
 			return nil, errors.Join(err, journal.Close())
@@ -135,7 +139,11 @@ func (w *World) openSession(ctx context.Context, o *TalkOptions) (*session.Sessi
 	}
 	switch {
 	case id != "":
-		return store.Resume(ctx, id, &session.ResumeOptions{At: o.ResumeAt, Fork: o.Fork, NewID: o.ID, Cwd: dir, Version: o.Version})
+		s, err := store.Resume(ctx, id, &session.ResumeOptions{At: o.ResumeAt, Fork: o.Fork, NewID: o.ID, Cwd: dir, Version: o.Version})
+		if errors.Is(err, session.ErrNotFound) {
+			return nil, fmt.Errorf("%w. Run 'haft sessions list --all' for what there is", err)
+		}
+		return s, err
 	case o.Forget:
 		return session.Memory(cmp.Or(o.ID, session.NewUUID())), nil
 	}
@@ -159,7 +167,7 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal) (*agent.Agen
 	}
 	c.opts = agent.Options{
 		Model: o.Client, ModelName: o.Model, System: w.system(o, tools), Facts: w.facts(once(lostAgents(restored))).Tell, Carry: w.carry,
-		Tools: tools, Person: o.Person, Permissions: permissions{w.Engine}, Mode: string(mode), Hooks: w.Hooks,
+		Tools: tools, Person: o.Person, Permissions: permissions{w.Engine, w.Project}, Mode: string(mode), Hooks: w.Hooks,
 		Sched: sched.Options{
 			Judge: w.Engine, Hooks: w.Hooks, Askers: []sched.Asker{w.Hooks, c.classifier(o.Client)}, Recorder: audit, Output: Results(),
 		},
@@ -186,6 +194,7 @@ func (c *Conversation) renew(o *TalkOptions) func(context.Context) (agent.Journa
 			return nil, err
 		}
 		kept, _ := c.World.keep(next)
+		c.kept.Store(&kept)
 		return kept, c.journal.Swap(next).Close()
 	}
 }
@@ -230,9 +239,14 @@ func (c *Conversation) CostText() string {
 	return fmt.Sprintf("This session has cost $%.4f.", usd)
 }
 
+// Agents are those of the session that can be spoken to: at work, finished, or lost
+// with an earlier process.
+func (c *Conversation) Agents() []crew.Known { return c.World.crew.List() }
+
 // StopTask ends a command in the background, or an agent.
 func (c *Conversation) StopTask(_ context.Context, id string) error {
-	if c.World.crew.Stop(id) {
+	if _, _, ok := c.World.crew.About(id); ok {
+		c.World.crew.Stop(id)
 		return nil
 	}
 	task, ok := c.World.host.Task(id)

@@ -197,13 +197,7 @@ func TestAnAgentWorksInACopyOfTheRepository(t *testing.T) {
 	if err := os.WriteFile(note, []byte("hello\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=n", "-c", "user.email=e@example.com", "commit", "-qm", "first"}} {
-		git := exec.Command("git", args...)
-		git.Dir = r.dir
-		if out, err := git.CombinedOutput(); err != nil {
-			t.Fatalf("git %s: %v\n%s", args, err, out)
-		}
-	}
+	commit(t, r.dir)
 	c := r.talk(harness.Options{Mode: "bypassPermissions"}, harness.TalkOptions{})
 	defer c.Close(t.Context())
 	events, _ := r.say(c, "let somebody change it elsewhere")
@@ -340,4 +334,16 @@ func shape(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	return b.String()
+}
+
+// commit makes a folder a repository with everything in it committed.
+func commit(t *testing.T, dir string) {
+	t.Helper()
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=n", "-c", "user.email=e@example.com", "commit", "-qm", "first"}} {
+		git := exec.Command("git", args...)
+		git.Dir = dir
+		if out, err := git.CombinedOutput(); err != nil {
+			t.Fatalf("git %s: %v\n%s", args, err, out)
+		}
+	}
 }

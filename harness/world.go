@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 
 	"github.com/haftdev/haft/agent"
@@ -38,6 +39,7 @@ type World struct {
 	keeper       atomic.Pointer[checkpoint.Keeper]
 	crew         *crew.Crew
 	sets         sets
+	trees        sync.Mutex // while git makes or removes a worktree
 }
 
 // Open opens the project around a folder.
@@ -58,7 +60,7 @@ func Open(o *Options) (*World, error) {
 	w.host = shellrun.NewHost(&shellrun.Options{Reexec: p.opts.Reexec, Environ: environ, EnvNames: pass, Spool: spool(), OnBackground: w.backgrounded, OnEnd: w.ended})
 	w.Shell = bash.New(w.host, &bash.Options{
 		Dir: p.Guard.Cwd(), Environ: environ, ReadOnly: p.readOnly, Hardening: p.hardening, Edit: builtin.SedEdits(w.Files),
-		KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.Counts.Flag("bash", "endAtTimeout"),
+		Agents: agents{w}, KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.Counts.Flag("bash", "endAtTimeout"),
 	})
 	w.World.Search = search.New(nil)
 	w.World.Dir = func() string { return w.Shell.Dir("") }
@@ -67,15 +69,9 @@ func Open(o *Options) (*World, error) {
 	w.Mode = func() string { return string(w.Engine.Policy().Mode()) }
 	w.Hooks = hook.New(append(hook.FromSettings(p.Counts.Hooks()), p.opts.Hooks...), &hook.Options{
 		Project: p.Dir,
-		Common: func(agent string) hook.Common {
-			common := hook.Common{Cwd: w.Shell.Dir(agent), PermissionMode: string(w.Engine.Policy().Mode())}
-			if c := w.conversation.Load(); c != nil {
-				common.SessionID, common.TranscriptPath = c.Journal().ID(), c.Journal().Path()
-			}
-			return common
-		},
-		Check:  p.stillTrusted,
-		Report: p.opts.HookRan,
+		Common:  w.common,
+		Check:   p.stillTrusted,
+		Report:  p.opts.HookRan,
 		Match: func(rule string, t *tool.Tool, c *tool.Call) (bool, error) {
 			return w.Engine.Policy().Matches(rule, t, c)
 		},
@@ -102,6 +98,15 @@ func (w *World) Close() error {
 	w.crew.Close()
 	w.Hooks.Close()
 	return errors.Join(w.host.Close(), w.World.Search.Close(), w.Files.Close())
+}
+
+// common is what hooks are told of every event.
+func (w *World) common(agent string) hook.Common {
+	c := hook.Common{Cwd: w.Shell.Dir(agent), PermissionMode: string(w.Engine.Policy().Mode()), AgentID: agent, AgentType: w.crew.Kind(agent)}
+	if talk := w.conversation.Load(); talk != nil {
+		c.SessionID, c.TranscriptPath = talk.Journal().ID(), talk.Journal().Path()
+	}
+	return c
 }
 
 // Set assembles the pool as a session would.

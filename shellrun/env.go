@@ -72,9 +72,9 @@ var imposed = strings.Fields(`
 	PIP_NO_INPUT=1 HOMEBREW_NO_AUTO_UPDATE=1
 `)
 
-// childEnv makes the environment of a command from the harness's: the passed
+// Inherited makes the environment of a command from the harness's: the passed
 // names and the configured ones, never the withheld.
-func childEnv(environ, configured []string) []string {
+func Inherited(environ, configured []string) []string {
 	set := make(map[string]bool, len(imposed))
 	env := make([]string, 0, len(imposed)+40)
 	for _, entry := range imposed {

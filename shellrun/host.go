@@ -79,7 +79,7 @@ func NewHost(opts *Options) *Host {
 		o.Grace = 500 * time.Millisecond
 	}
 	base := newRunner(o.Reexec, o.NoCgroup)
-	h := &Host{opts: o, base: base, runner: base, spool: newSpool(o.Spool), env: childEnv(o.Environ, o.EnvNames), closing: make(chan struct{})}
+	h := &Host{opts: o, base: base, runner: base, spool: newSpool(o.Spool), env: Inherited(o.Environ, o.EnvNames), closing: make(chan struct{})}
 	if o.Wrap != nil {
 		h.runner = o.Wrap(base)
 	}

@@ -14,6 +14,7 @@ type Request struct {
 	Command     string
 	Description string        // for people
 	Tag         string        // for the caller: what it likes to know again when the task ends
+	Owner       string        // for the caller: whose command it is
 	Timeout     time.Duration // zero means none
 
 	// Plain is asked, with the directory in which the command is about to start,
@@ -172,7 +173,7 @@ func (s *Shell) start(ctx context.Context, r Request, background bool) (*Task, e
 		return nil, err
 	}
 	t := &Task{
-		id: newID(), command: r.Command, about: r.Description, tag: r.Tag, host: h, shell: s, background: background,
+		id: newID(), command: r.Command, about: r.Description, tag: r.Tag, owner: r.Owner, host: h, shell: s, background: background,
 		state: Exited, done: make(chan struct{}), started: time.Now(),
 	}
 	dirFile, longFile := filepath.Join(shell.scratch, t.id+".dir"), filepath.Join(shell.scratch, t.id+".sh")

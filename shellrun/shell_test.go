@@ -179,7 +179,7 @@ func TestEnvironmentIsAListOfNames(t *testing.T) {
 		"HOME=/home/u", "PATH=/usr/bin:/bin", "LC_ALL=C", "ANTHROPIC_API_KEY=k1", "OPENAI_API_KEY=k2", "SECRET_THING=s", "PAGER=less",
 		"MY_VAR=1", "MY_KEY=2", "CLAUDE_CODE_OAUTH_TOKEN=k3", "GIT_EDITOR=vim", "TERM=xterm",
 	}
-	got := childEnv(environ, []string{"MY_*", "ANTHROPIC_API_KEY", "OPENAI_*", "GIT_EDITOR"})
+	got := Inherited(environ, []string{"MY_*", "ANTHROPIC_API_KEY", "OPENAI_*", "GIT_EDITOR"})
 	want := []string{"HOME=/home/u", "PATH=/usr/bin:/bin", "LC_ALL=C", "MY_VAR=1", "MY_KEY=2", "GIT_EDITOR=vim"}
 	for _, entry := range imposed {
 		if entry != "GIT_EDITOR=true" {

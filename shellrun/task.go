@@ -25,6 +25,7 @@ type Task struct {
 	command string
 	about   string
 	tag     string
+	owner   string
 	started time.Time
 	host    *Host
 	shell   *Shell
@@ -66,6 +67,7 @@ func (t *Task) ID() string            { return t.id }
 func (t *Task) Command() string       { return t.command }
 func (t *Task) Description() string   { return t.about }
 func (t *Task) Tag() string           { return t.tag }
+func (t *Task) Owner() string         { return t.owner }
 func (t *Task) Started() time.Time    { return t.started }
 func (t *Task) Output() *Output       { return t.output }
 func (t *Task) Done() <-chan struct{} { return t.done }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/agent"
-	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tui/composer"
 	"github.com/haftdev/haft/tui/key"
 	"github.com/haftdev/haft/tui/screen"
@@ -26,7 +25,9 @@ type Options struct {
 	Palette style.Palette
 	// Open begins or resumes a conversation. Calls that the rules leave open are
 	// asked about through person.
-	Open func(ctx context.Context, o Opening, person sched.Asker) (Talk, error)
+	Open func(ctx context.Context, o Opening, person Person) (Talk, error)
+	// Setup lets the person say which model answers; nil means that they cannot.
+	Setup Setup
 	// First is the conversation to begin with, Prompt what is said first; "" waits
 	// for the person.
 	First  Opening

@@ -68,6 +68,7 @@ func (a *app) nextAsk() {
 	}
 	if a.dialog == nil && len(a.asks) > 0 {
 		a.dialog = &dialog{panel: a.asks[0].panel}
+		a.dirty = true
 		a.opts.Out.Write([]byte("\a")) // for a person who looks elsewhere; an error is seen at the next frame
 	}
 }

@@ -2,10 +2,13 @@ package tui
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/session"
 )
 
 // models are those that the picker offers; /model NAME takes any.
@@ -68,38 +71,104 @@ func (a *app) resume(id string) {
 	}})
 }
 
-// rewind goes back to an earlier message: the conversation goes on before it, and
-// its text is there to be changed.
+// A turnBack is a message that the person can go back to before.
+type turnBack struct {
+	uuid   string // of the message
+	before string // of the one before it; "" if there is none
+	text   string
+	when   time.Time
+}
+
+// turnBacks are the person's messages, newest first.
+func turnBacks(past []session.Entry) []turnBack {
+	var list []turnBack
+	before := ""
+	for _, e := range past {
+		text := textOf(e.Message.Content)
+		if e.Message.Role == model.User && text != "" && !strings.HasPrefix(text, "<") {
+			list = append(list, turnBack{e.UUID, before, text, e.Time})
+		}
+		before = e.UUID
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// rewind goes back to an earlier message: the conversation goes on before it, its
+// text is there to be changed, and files can be brought back too.
 func (a *app) rewind() {
 	if a.talk == nil {
 		return
 	}
-	past := a.talk.Past(a.ctx)
-	var items []pick
-	before := ""
-	texts := map[string]string{}
-	for _, e := range past {
-		text := textOf(e.Message.Content)
-		if e.Message.Role == model.User && text != "" && !strings.HasPrefix(text, "<") {
-			items = append([]pick{{value: before, text: strings.Join(strings.Fields(text), " "), detail: ago(time.Since(e.Time))}}, items...)
-			texts[before] = text
-		}
-		before = e.UUID
-	}
-	if len(items) == 0 {
+	list := turnBacks(a.talk.Past(a.ctx))
+	if len(list) == 0 {
 		a.hint = "there is no message to go back to"
 		return
 	}
-	id := a.talk.Session()
-	a.pop(&picker{title: "Go back to before which message? (files stay as they are: haft rewind brings them back)", items: items, choose: func(p pick) {
+	var items []pick
+	for i, t := range list {
+		items = append(items, pick{value: strconv.Itoa(i), text: strings.Join(strings.Fields(t.text), " "), detail: ago(time.Since(t.when))})
+	}
+	a.pop(&picker{title: "Go back to before which message?", items: items, choose: func(p pick) {
 		a.closeOwn()
-		a.write.Set(texts[p.value])
-		if p.value == "" {
-			a.open(Opening{})
-			return
+		if i, err := strconv.Atoi(p.value); err == nil {
+			a.rewindTo(list[i])
 		}
-		a.open(Opening{Resume: id, At: p.value})
 	}})
+}
+
+// rewindTo asks what is to be taken back, if there is something besides the
+// conversation.
+func (a *app) rewindTo(t turnBack) {
+	plan, err := a.talk.PlanRewind(a.ctx, t.uuid)
+	if err != nil || len(plan.Steps) == 0 {
+		a.goBack(t)
+		return
+	}
+	var body []string
+	foreign := false
+	for _, s := range plan.Steps {
+		line := fmt.Sprintf("%-8s %s  +%d −%d", s.Action(), s.Path, s.Insertions, s.Deletions)
+		if s.Foreign {
+			line, foreign = line+"  (changed by somebody else since)", true
+		}
+		body = append(body, line)
+	}
+	if plan.Uncovered != "" {
+		body = append(body, "not covered: "+plan.Uncovered)
+	}
+	files := func() bool {
+		undo, err := a.talk.Rewind(a.ctx, plan, false)
+		if err != nil {
+			a.note("no file was changed: " + err.Error())
+			return false
+		}
+		a.show.add(&note{text: fmt.Sprintf("%s brought back. To undo: haft rewind %s --to %s", count(len(plan.Steps), "file"), a.talk.Session(), undo), quiet: true})
+		return true
+	}
+	items := []string{"Conversation and files", "Only the conversation", "Only the files", "Nothing"}
+	if foreign {
+		body = append(body, "Files that somebody else has changed keep this from being done; 'haft rewind --force' does it all the same.")
+	}
+	a.pop(&choices{title: "What is to be taken back?", body: body, items: items, choose: func(i int) {
+		a.closeOwn()
+		switch {
+		case i == 0 && files(), i == 1:
+			a.goBack(t)
+		case i == 2:
+			files()
+		}
+	}})
+}
+
+// goBack goes on before a message.
+func (a *app) goBack(t turnBack) {
+	a.write.Set(t.text)
+	if t.before == "" {
+		a.open(Opening{})
+		return
+	}
+	a.open(Opening{Resume: a.talk.Session(), At: t.before})
 }
 
 // listTasks shows what runs in the background.

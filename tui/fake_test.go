@@ -13,8 +13,9 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/harness"
-	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/permission/trust"
 	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/session/checkpoint"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tui/style"
 )
@@ -33,6 +34,8 @@ type fakeTalk struct {
 	cleared     int
 	past        []session.Entry
 	sessions    []session.Info
+	held        []trust.Item
+	trusted     []trust.Item
 	closed      bool
 }
 
@@ -104,6 +107,18 @@ func (f *fakeTalk) Resolved(string) string               { return "" }
 func (f *fakeTalk) Past(context.Context) []session.Entry { return f.past }
 func (f *fakeTalk) Sessions() ([]session.Info, error)    { return f.sessions, nil }
 
+func (f *fakeTalk) PlanRewind(context.Context, string) (*checkpoint.Plan, error) {
+	return new(checkpoint.Plan), nil
+}
+func (f *fakeTalk) Rewind(context.Context, *checkpoint.Plan, bool) (string, error) {
+	return "undo", nil
+}
+func (f *fakeTalk) Held() []trust.Item { return f.held }
+func (f *fakeTalk) Trust(_ context.Context, items []trust.Item) error {
+	f.trusted, f.held = items, nil
+	return nil
+}
+
 // A bed is an app in front of an emulated terminal. It lives in a synctest bubble.
 type bed struct {
 	t      *testing.T
@@ -125,7 +140,7 @@ func newBed(t *testing.T, size Size, p style.Palette) *bed {
 	b.cancel = cancel
 	b.app = newApp(ctx, &Options{
 		In: in, Out: b.term, Size: size, Resized: b.sizes, Palette: p, Version: "v0",
-		Open: func(_ context.Context, o Opening, _ sched.Asker) (Talk, error) {
+		Open: func(_ context.Context, o Opening, _ Person) (Talk, error) {
 			b.opened = append(b.opened, o)
 			return b.talk, nil
 		},

@@ -174,19 +174,21 @@ func (a *app) interrupt() bool {
 
 // stop is ctrl+c: it clears, interrupts, and the second time leaves.
 func (a *app) stop() {
-	again := time.Since(a.lastStop) < 2*twice
-	a.lastStop = time.Now()
-	switch {
-	case !a.write.Empty():
+	if !a.write.Empty() {
 		a.write.Remember(a.write.Take())
 		a.menu = nil
-	case again:
-		a.done = true
-	case a.working != nil && a.interrupt():
-		a.hint = "ctrl+c again leaves"
-	default:
-		a.hint = "ctrl+c again leaves"
+		return
 	}
+	again := time.Since(a.lastStop) < 2*twice
+	a.lastStop = time.Now()
+	if again {
+		a.done = true
+		return
+	}
+	if a.working != nil {
+		a.interrupt()
+	}
+	a.hint = "ctrl+c again leaves"
 }
 
 func (a *app) leave() {

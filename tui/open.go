@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/permission/trust"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tui/markdown"
 )
@@ -20,17 +21,21 @@ func (a *app) open(o Opening) {
 	go func() {
 		talk, err := a.opts.Open(a.ctx, o, person{a})
 		var past []session.Entry
+		var held []trust.Item
 		if err == nil {
-			past = talk.Past(a.ctx)
+			past, held = talk.Past(a.ctx), talk.Held()
 		}
-		a.later(func() { a.opened(stream, talk, past, err) })
+		a.later(func() { a.opened(stream, talk, past, held, err) })
 	}()
 }
 
-func (a *app) opened(stream int, talk Talk, past []session.Entry, err error) {
+func (a *app) opened(stream int, talk Talk, past []session.Entry, held []trust.Item, err error) {
 	a.dirty = true
 	if err != nil {
 		a.show.add(&note{text: err.Error(), style: failure})
+		if a.opts.Setup != nil && a.opts.Setup.Needed(err) {
+			a.setUp()
+		}
 		return
 	}
 	a.talk = talk
@@ -39,6 +44,7 @@ func (a *app) opened(stream int, talk Talk, past []session.Entry, err error) {
 	a.status.look(talk.Dir())
 	a.measure()
 	a.replay(past)
+	a.askTrust(held)
 	go func() {
 		for ev, err := range talk.Run(a.ctx) {
 			select {

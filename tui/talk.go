@@ -12,10 +12,14 @@ import (
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/harness"
 	"github.com/haftdev/haft/knowledge/prompt"
+	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/permission/trust"
+	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/search"
 	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/session/checkpoint"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
 )
@@ -61,6 +65,19 @@ type Talk interface {
 	Past(ctx context.Context) []session.Entry
 	// Sessions are the earlier ones of this folder.
 	Sessions() ([]session.Info, error)
+	// PlanRewind says what brings files back to how they were before a message,
+	// Rewind does it.
+	PlanRewind(ctx context.Context, to string) (*checkpoint.Plan, error)
+	Rewind(ctx context.Context, p *checkpoint.Plan, force bool) (undo string, err error)
+	// Held is what the folder brings and nobody has agreed to; Trust agrees.
+	Held() []trust.Item
+	Trust(context.Context, []trust.Item) error
+}
+
+// A Person is the one in front of the terminal, for those who ask.
+type Person interface {
+	sched.Asker
+	Elicit(context.Context, mcp.Elicitation) (mcp.Answer, error)
 }
 
 // A Command is something that can be typed after a slash.
@@ -175,6 +192,23 @@ func (t talk) Past(ctx context.Context) []session.Entry {
 
 func (t talk) Sessions() ([]session.Info, error) {
 	return session.Open("").List(&session.ListOptions{Cwd: t.Dir(), Limit: 200})
+}
+
+func (t talk) Held() []trust.Item {
+	var items []trust.Item
+	for _, h := range slices.Concat(t.World.Held, t.World.HeldClaims()) {
+		if h.Never == "" {
+			items = append(items, h.Item)
+		}
+	}
+	return items
+}
+
+func (t talk) Trust(ctx context.Context, items []trust.Item) error {
+	if t.World.Folder == nil {
+		return errors.New("there is no config folder to keep it in")
+	}
+	return t.World.Folder.Grant(ctx, items...)
 }
 
 // said returns a text as a prompt.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/haftdev/haft/internal/regular"
 )
 
 // Facts are what a conversation is told about where and when it takes place.
@@ -179,14 +181,11 @@ func gitDir(dir string) string {
 // whoever made that: it is bounded, and has no characters that could pretend to be
 // more than one line.
 func readLine(path string) (string, error) {
-	f, err := os.Open(path)
+	head, _, err := regular.Head(path, 300)
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
-	buf := make([]byte, 300)
-	n, _ := f.Read(buf)
-	line, _, _ := strings.Cut(string(buf[:n]), "\n")
+	line, _, _ := strings.Cut(string(head), "\n")
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == '<' || r == '>' || r == '\uFFFD' {
 			return -1

@@ -54,7 +54,8 @@ type Options struct {
 	// FirstToken is how long a model may take to begin an answer, Idle how long an
 	// agent may be silent while no tool runs; 0 means 3 and 5 minutes.
 	FirstToken, Idle time.Duration
-	// Keep is how many that have finished can still be spoken to; 0 means 64.
+	// Keep is how many that have finished are held in memory, and how many more are
+	// known by their transcripts; 0 means 64.
 	Keep int
 }
 
@@ -63,6 +64,9 @@ type Spec struct {
 	subagent.Job
 	ID    string
 	Depth int // 1 for one that the main conversation starts
+	// Again is set for one that worked before in this session and is to go on with
+	// what it knew then.
+	Again bool
 }
 
 // Made is an agent that was made.
@@ -72,6 +76,11 @@ type Made struct {
 	Kind, Model string
 	// Output is the file of its transcript; "" means none.
 	Output string
+	// Spawns are the kinds of agents that it may start itself; nil means any.
+	Spawns []string
+	// Reopen gets what Close ended ready before the agent works again; nil means that
+	// there is nothing.
+	Reopen func(context.Context) error
 	// Close ends what it has started, and says where its work is if that is in a copy
 	// of the repository; nil means that there is nothing. It may work again afterwards.
 	Close func() (worktree, branch string)
@@ -86,14 +95,17 @@ type Crew struct {
 
 	mu      sync.Mutex
 	members map[string]*member
+	past    map[string]Known  // who worked before this process
 	teams   map[string]string // name to description
 	running int
 	order   []string // ids, the one that was used last at the end
+
+	saving sync.Mutex
 }
 
 // New returns a crew of nobody.
 func New(opts *Options) *Crew {
-	c := &Crew{opts: *opts, members: make(map[string]*member), teams: make(map[string]string)}
+	c := &Crew{opts: *opts, members: make(map[string]*member), past: make(map[string]Known), teams: make(map[string]string)}
 	c.opts.MaxRunning = cmp.Or(c.opts.MaxRunning, 64)
 	c.opts.MaxDepth = cmp.Or(c.opts.MaxDepth, 2)
 	c.opts.FirstToken = cmp.Or(c.opts.FirstToken, 3*time.Minute)
@@ -107,12 +119,6 @@ func New(opts *Options) *Crew {
 func (c *Crew) Close() {
 	c.stop()
 	c.wg.Wait()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, m := range c.members {
-		m.close()
-	}
-	clear(c.members)
 }
 
 // Agents lists those that work can be given to.
@@ -149,9 +155,31 @@ func (c *Crew) beside(m *member) {
 	c.wg.Go(func() {
 		report := m.work(c.ctx, nil)
 		if c.ctx.Err() == nil {
-			c.opts.Notify(m.task(&report))
+			c.tell(m.job.Caller, m.task(&report))
 		}
 	})
+}
+
+// tell tells the one who gave the work that it has ended, or the main conversation
+// if that one is not at work any more.
+func (c *Crew) tell(caller string, t agent.Task) {
+	if c.Notify(caller, t) {
+		c.opts.Emit(agent.TaskChanged{Change: "ended", Task: t})
+		return
+	}
+	c.opts.Notify(t)
+}
+
+// Notify tells an agent, if it is at work, that a task of its own has ended.
+func (c *Crew) Notify(id string, t agent.Task) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m := c.members[id]
+	if m == nil || !m.busy || m.ending {
+		return false
+	}
+	m.made.Agent.Notify(t)
+	return true
 }
 
 // hire makes an agent and counts it as running.
@@ -166,7 +194,7 @@ func (c *Crew) hire(ctx context.Context, j subagent.Job, background bool) (*memb
 		c.dismiss()
 		return nil, err
 	}
-	m := &member{crew: c, id: id, job: j, depth: depth, made: made, background: background, began: time.Now(), busy: true}
+	m := &member{crew: c, id: id, job: j, depth: depth, made: made, background: background, began: time.Now(), busy: true, fresh: true, idle: make(chan struct{})}
 	made.Agent.Send(agent.Prompt{Content: []model.Block{model.TextOf(j.Prompt)}})
 	c.mu.Lock()
 	c.members[id] = m
@@ -182,14 +210,17 @@ func (c *Crew) admit(j subagent.Job) (depth int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	depth = 1
+	var spawns []string
 	if caller, ok := c.members[j.Caller]; ok {
-		depth = caller.depth + 1
+		depth, spawns = caller.depth+1, caller.made.Spawns
 	}
 	switch {
 	case c.ctx.Err() != nil:
 		return 0, errStopped
 	case depth > c.opts.MaxDepth:
 		return 0, fmt.Errorf("agents may not start each other deeper than %d; do this part yourself", c.opts.MaxDepth)
+	case spawns != nil && !slices.Contains(spawns, j.Kind):
+		return 0, fmt.Errorf("you may start agents of these kinds only: %s", strings.Join(spawns, ", "))
 	case c.running >= c.opts.MaxRunning:
 		return 0, fmt.Errorf("%d agents work already, and no more may; wait for one to finish", c.running)
 	case j.Team != "" && c.teamless(j.Team):
@@ -213,7 +244,7 @@ func (c *Crew) teamless(name string) bool {
 }
 
 // touch notes that an agent was used, and lets go of the one that was not for the
-// longest time if too many are kept.
+// longest time if too many are kept. It is made again from its transcript if need be.
 func (c *Crew) touch(id string) {
 	c.order = append(slices.DeleteFunc(c.order, func(o string) bool { return o == id }), id)
 	idle := len(c.members) - c.running
@@ -222,7 +253,10 @@ func (c *Crew) touch(id string) {
 			return
 		}
 		if m := c.members[old]; m != nil && !m.busy {
-			m.close()
+			if m.made.Output != "" {
+				c.past[old] = m.known()
+			}
+			c.forget()
 			delete(c.members, old)
 			c.order = slices.DeleteFunc(c.order, func(o string) bool { return o == old })
 			idle--
@@ -230,56 +264,24 @@ func (c *Crew) touch(id string) {
 	}
 }
 
-// Stop stops one agent, and nobody else. It reports whether it was there.
+// forget lets go of the oldest of those that are only known.
+func (c *Crew) forget() {
+	if len(c.past) > c.opts.Keep {
+		oldest := slices.MinFunc(slices.Collect(maps.Values(c.past)), func(a, b Known) int { return a.Began.Compare(b.Began) })
+		delete(c.past, oldest.ID)
+	}
+}
+
+// Stop stops one agent, and nobody else. It reports whether it was at work.
 func (c *Crew) Stop(id string) bool {
 	c.mu.Lock()
 	m := c.members[id]
+	busy := m != nil && m.busy
 	c.mu.Unlock()
-	if m == nil {
-		return false
+	if busy {
+		m.halt(errStopped)
 	}
-	m.halt(errStopped)
-	return true
+	return busy
 }
 
 var errStopped = errors.New("it was stopped")
-
-// Known is what is kept of an agent.
-type Known struct {
-	ID          string          `json:"id"`
-	Kind        string          `json:"type"`
-	Name        string          `json:"name,omitempty"`
-	Description string          `json:"description"`
-	UseID       string          `json:"useId"`
-	Running     bool            `json:"running"`
-	Status      subagent.Status `json:"status,omitempty"`
-}
-
-// save keeps what is known, so that a session that is resumed can say who is gone.
-func (c *Crew) save() {
-	if c.opts.Save == nil {
-		return
-	}
-	c.mu.Lock()
-	var known []Known
-	for _, id := range slices.Sorted(maps.Keys(c.members)) {
-		m := c.members[id]
-		known = append(known, Known{ID: id, Kind: m.made.Kind, Name: m.job.Name, Description: m.job.Description, UseID: m.job.UseID, Running: m.busy, Status: m.status})
-	}
-	c.mu.Unlock()
-	c.opts.Save(known)
-}
-
-// Lost says which agents were at work when a session broke off.
-func Lost(known []Known) string {
-	var b strings.Builder
-	for _, k := range known {
-		if k.Running {
-			fmt.Fprintf(&b, "- %s (%s): %s\n", k.ID, k.Kind, k.Description)
-		}
-	}
-	if b.Len() == 0 {
-		return ""
-	}
-	return "These agents were at work when the session was interrupted. They are gone, and what they have done so far is unknown; look before you start the work again:\n" + b.String()
-}

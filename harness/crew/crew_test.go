@@ -280,11 +280,11 @@ func heap() int64 {
 }
 
 func TestLostAgentsAreNamed(t *testing.T) {
-	text := crew.Lost([]crew.Known{{ID: "a1", Kind: "Explore", Description: "find it", Running: true}, {ID: "a2", Status: subagent.Completed}})
+	text := crew.LostText([]crew.Known{{ID: "a1", Kind: "Explore", Description: "find it", Running: true}, {ID: "a2", Status: subagent.Completed}})
 	if !strings.Contains(text, "a1 (Explore): find it") || strings.Contains(text, "a2") {
 		t.Errorf("%q", text)
 	}
-	if text := crew.Lost(nil); text != "" {
+	if text := crew.LostText(nil); text != "" {
 		t.Errorf("%q", text)
 	}
 }

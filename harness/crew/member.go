@@ -26,6 +26,10 @@ type member struct {
 	// Guarded by the crew's mu.
 	busy   bool
 	status subagent.Status
+	fresh  bool          // it has not worked yet
+	ending bool          // it is busy, and takes no more turns
+	idle   chan struct{} // closed when it is not busy any more
+	cut    bool          // its work ended with the crew
 
 	mu         sync.Mutex
 	background bool
@@ -36,6 +40,7 @@ type member struct {
 	uses       int
 	tools      map[string]int
 	tokens     int64
+	before     int64 // of them, what was used before this process
 
 	spent map[string]model.Usage // of what the main conversation was told; only work uses it
 }
@@ -55,36 +60,71 @@ func (m *member) work(ctx context.Context, progress func(tool.AgentProgress)) su
 	defer watch.stop()
 	began := time.Now()
 	var res *agent.Result
-	for ev, err := range m.made.Agent.Run(ctx) {
-		if err != nil {
-			break
-		}
-		watch.see(ev)
-		m.see(ev, progress)
-		if r, ok := ev.(agent.Result); ok {
-			res = &r
-		}
-		if m.over() {
-			cancel(errTokens)
+	err := m.reopen(ctx)
+	for goOn := err == nil; goOn; goOn = m.called(ctx) {
+		for ev, err := range m.made.Agent.Run(ctx) {
+			if err != nil {
+				break
+			}
+			watch.see(ev)
+			m.see(ev, progress)
+			if r, ok := ev.(agent.Result); ok {
+				res = &r
+			}
+			if m.over() {
+				cancel(errTokens)
+			}
 		}
 	}
 	report := m.report(res, context.Cause(ctx))
+	if err != nil {
+		report.Status, report.Why = subagent.Failed, err.Error()
+	}
 	report.Took = time.Since(began)
-	report.Worktree, report.Branch = m.close()
-	m.finish(report)
+	m.finish(&report)
 	return report
 }
 
-// finish frees the place and tells that the work is over.
-func (m *member) finish(r subagent.Report) {
+// reopen gets ready what the end of earlier work has closed.
+func (m *member) reopen(ctx context.Context) error {
 	c := m.crew
 	c.mu.Lock()
+	fresh := m.fresh
+	m.fresh = false
+	c.mu.Unlock()
+	if fresh || m.made.Reopen == nil {
+		return nil
+	}
+	return m.made.Reopen(ctx)
+}
+
+// called reports whether somebody spoke to the agent after its last turn. If nobody
+// did, it hears nothing more before its end, so that no message is left unheard.
+func (m *member) called(ctx context.Context) bool {
+	c := m.crew
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if ctx.Err() == nil && len(m.made.Agent.Queued()) > 0 {
+		return true
+	}
+	m.ending = true
+	return false
+}
+
+// finish ends what the agent has started, frees the place and tells that the work is
+// over.
+func (m *member) finish(r *subagent.Report) {
+	c := m.crew
+	r.Worktree, r.Branch = m.close()
+	c.mu.Lock()
 	c.running--
-	m.busy, m.status = false, r.Status
+	m.busy, m.ending, m.status = false, false, r.Status
+	m.cut = m.background && c.ctx.Err() != nil && r.Status == subagent.Cancelled
+	close(m.idle)
 	c.touch(m.id)
 	c.mu.Unlock()
 	m.spend()
-	if t := m.task(&r); !t.Background { // of the others the crew tells the model, too
+	if t := m.task(r); !t.Background { // of the others the crew tells the model, too
 		c.opts.Emit(agent.TaskChanged{Change: "ended", Task: t})
 	}
 	c.save()
@@ -130,7 +170,7 @@ func (m *member) see(ev agent.Event, progress func(tool.AgentProgress)) {
 		if ev.Block.Type == model.ToolUse {
 			m.tell(progress, ev.Block.Name)
 		}
-	case agent.Returned, agent.Denied, agent.Added, agent.Notice, agent.Retrying:
+	case agent.Returned, agent.Denied, agent.Added, agent.Notice, agent.Retrying, agent.Waiting:
 	case agent.Called:
 		if ev.State != sched.Completed && ev.Progress == nil {
 			return
@@ -157,7 +197,7 @@ func (m *member) said(ev agent.Said) {
 		}
 		m.tools[ev.Block.Name]++
 	}
-	m.tokens = 0
+	m.tokens = m.before
 	for _, u := range m.made.Agent.Usage() {
 		m.tokens += u.Context()
 	}

@@ -1,6 +1,7 @@
 package crew
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -17,7 +18,7 @@ const main = "main"
 
 // Send brings a message to an agent. One that works hears it at its next
 // boundary; one that has finished works again.
-func (c *Crew) Send(_ context.Context, msg subagent.Message) (subagent.Sent, error) {
+func (c *Crew) Send(ctx context.Context, msg subagent.Message) (subagent.Sent, error) {
 	from := c.nameOf(msg.From)
 	text := fmt.Sprintf("Message from %s:\n%s", from, msg.Text)
 	if msg.To == main || msg.To == "team-lead" {
@@ -25,17 +26,17 @@ func (c *Crew) Send(_ context.Context, msg subagent.Message) (subagent.Sent, err
 		return subagent.Sent{To: main}, nil
 	}
 	if msg.To == "*" {
-		return c.broadcast(msg, text)
+		return c.broadcast(ctx, msg, text)
 	}
-	m := c.find(msg.From, msg.To)
-	if m == nil {
-		return subagent.Sent{}, tool.Errorf("There is no agent %q in this session. There are: %s.", msg.To, strings.Join(c.names(), ", "))
+	m, err := c.find(ctx, msg.From, msg.To)
+	if err != nil {
+		return subagent.Sent{}, err
 	}
-	woken, err := c.deliver(m, text)
+	woken, err := c.deliver(ctx, m, text)
 	return subagent.Sent{To: msg.To, Woken: woken}, err
 }
 
-func (c *Crew) broadcast(msg subagent.Message, text string) (subagent.Sent, error) {
+func (c *Crew) broadcast(ctx context.Context, msg subagent.Message, text string) (subagent.Sent, error) {
 	c.mu.Lock()
 	var others []*member
 	team := ""
@@ -49,7 +50,7 @@ func (c *Crew) broadcast(msg subagent.Message, text string) (subagent.Sent, erro
 	}
 	c.mu.Unlock()
 	for _, m := range others {
-		if _, err := c.deliver(m, text); err != nil {
+		if _, err := c.deliver(ctx, m, text); err != nil {
 			return subagent.Sent{}, err
 		}
 	}
@@ -57,12 +58,27 @@ func (c *Crew) broadcast(msg subagent.Message, text string) (subagent.Sent, erro
 }
 
 // deliver sends a prompt to a member, and lets it work if it does not.
-func (c *Crew) deliver(m *member, text string) (woken bool, err error) {
+func (c *Crew) deliver(ctx context.Context, m *member, text string) (woken bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	for m.busy && m.ending {
+		idle := m.idle
+		c.mu.Unlock()
+		select {
+		case <-idle:
+		case <-ctx.Done():
+		}
+		c.mu.Lock()
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+	}
 	if m.busy {
 		m.made.Agent.Send(agent.Prompt{Content: []model.Block{model.TextOf(text)}})
 		return false, nil
+	}
+	if c.ctx.Err() != nil {
+		return false, tool.Errorf("The session is being closed.")
 	}
 	if c.running >= c.opts.MaxRunning {
 		return false, tool.Errorf("%d agents work already, and no more may; wait for one to finish.", c.running)
@@ -70,16 +86,36 @@ func (c *Crew) deliver(m *member, text string) (woken bool, err error) {
 	m.mu.Lock()
 	m.halted, m.cancel, m.background = nil, nil, true
 	m.mu.Unlock()
-	m.busy = true
+	m.busy, m.idle, m.cut = true, make(chan struct{}), false
 	c.running++
 	c.touch(m.id)
 	m.made.Agent.Send(agent.Prompt{Content: []model.Block{model.TextOf(text)}})
+	c.opts.Emit(agent.TaskChanged{Change: "started", Task: m.task(nil)})
 	c.beside(m)
 	return true, nil
 }
 
-// find looks for an agent by its id, or by its name in the sender's team.
-func (c *Crew) find(from, to string) *member {
+// find looks for an agent by its id, or by its name in the sender's team. One that
+// worked before this process is made again.
+func (c *Crew) find(ctx context.Context, from, to string) (*member, error) {
+	if m := c.lookup(from, to); m != nil {
+		return m, nil
+	}
+	c.mu.Lock()
+	k, ok := c.past[to]
+	for _, other := range c.past {
+		if !ok && to != "" && other.Name == to {
+			k, ok = other, true
+		}
+	}
+	c.mu.Unlock()
+	if !ok {
+		return nil, tool.Errorf("There is no agent %q in this session. There are: %s.", to, strings.Join(c.names(), ", "))
+	}
+	return c.revive(ctx, k)
+}
+
+func (c *Crew) lookup(from, to string) *member {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if m := c.members[to]; m != nil {
@@ -127,10 +163,10 @@ func (c *Crew) names() []string {
 	defer c.mu.Unlock()
 	names := []string{main}
 	for id, m := range c.members {
-		if m.job.Name != "" {
-			id = m.job.Name
-		}
-		names = append(names, id)
+		names = append(names, cmp.Or(m.job.Name, id))
+	}
+	for id, k := range c.past {
+		names = append(names, cmp.Or(k.Name, id))
 	}
 	slices.Sort(names)
 	return names
@@ -147,7 +183,8 @@ func (c *Crew) NewTeam(_ context.Context, name, description string) (string, err
 	return name, nil
 }
 
-// EndTeam stops the members of a team.
+// EndTeam stops the members of a team. Those who were in it can still be spoken to
+// by their ids.
 func (c *Crew) EndTeam(_ context.Context, name string) ([]string, error) {
 	c.mu.Lock()
 	if _, ok := c.teams[name]; !ok {
@@ -157,9 +194,19 @@ func (c *Crew) EndTeam(_ context.Context, name string) ([]string, error) {
 	delete(c.teams, name)
 	var stopped []string
 	for _, m := range c.members {
-		if m.job.Team == name && m.busy {
-			stopped = append(stopped, m.job.Name)
+		if m.job.Team != name {
+			continue
+		}
+		if m.busy {
+			stopped = append(stopped, cmp.Or(m.job.Name, m.id))
 			defer m.halt(errStopped)
+		}
+		m.job.Team, m.job.Name = "", ""
+	}
+	for id, k := range c.past {
+		if k.Team == name {
+			k.Team, k.Name = "", ""
+			c.past[id] = k
 		}
 	}
 	c.mu.Unlock()

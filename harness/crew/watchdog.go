@@ -44,6 +44,8 @@ func (w *watchdog) see(ev agent.Event) {
 		case sched.Completed, sched.Yielded:
 			delete(w.calls, ev.CallID)
 		}
+	case agent.Waiting: // for a person, who may take their time
+		w.calls[ev.CallID] = true
 	case agent.Returned:
 		delete(w.calls, ev.Outcome.CallID)
 	case agent.Requesting:

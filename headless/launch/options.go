@@ -35,7 +35,7 @@ func (f *Flags) Options(fs *pflag.FlagSet, version string) (*headless.Options, e
 	if f.bypass {
 		o.Harness.Mode = "bypassPermissions"
 	}
-	o.MayBypass = f.mayBypass || o.Harness.Mode == "bypassPermissions"
+	o.Harness.MayBypass = f.mayBypass
 	o.Agent = f.agent
 	if strings.HasPrefix(f.promptTool, "mcp__") && f.prompts != "none" {
 		o.AskTool = f.promptTool

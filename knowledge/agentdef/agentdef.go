@@ -38,6 +38,8 @@ type Definition struct {
 	Denied []string `json:"disallowedTools,omitempty"`
 	// Model is what it runs on; "" means that of the conversation that starts it.
 	Model string `json:"model,omitempty"`
+	// Effort is how hard it tries; "" means as the conversation that starts it.
+	Effort string `json:"effort,omitempty"`
 	// Mode is its permission mode; "" means that of the session.
 	Mode string `json:"permissionMode,omitempty"`
 	// Skills are loaded when it begins.
@@ -131,7 +133,7 @@ func fromPiece(p knowledge.Piece) Definition {
 	f := p.Fields
 	d := Definition{
 		Name: p.Name, Description: f.Text("description"), Prompt: strings.TrimSpace(p.Body),
-		Denied: f.List("disallowed-tools"), Model: f.Text("model"), Mode: f.Text("permission-mode"),
+		Denied: f.List("disallowed-tools"), Model: f.Text("model"), Effort: f.Text("effort"), Mode: f.Text("permission-mode"),
 		Skills: f.List("skills"), MaxTurns: f.Number("max-turns"), Background: f.Flag("background", false), Isolation: f.Text("isolation"),
 		Source: p.Source, Plugin: p.Plugin, Path: p.Path,
 	}

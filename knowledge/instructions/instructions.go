@@ -52,6 +52,9 @@ type Options struct {
 	// Trusted says whether a project's file may include one from outside of the
 	// project; nil means never.
 	Trusted func(from, path string) bool
+	// Readable says whether a file may be read for a model at all; nil means every
+	// one. It is asked about what is included.
+	Readable func(path string) bool
 	// MaxFile and MaxTotal are how many bytes are taken of one file and of all;
 	// 0 means 100,000 and 200,000.
 	MaxFile, MaxTotal int64

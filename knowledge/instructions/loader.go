@@ -120,11 +120,17 @@ func (l *loader) unread(r request, err error) {
 	l.report(r.path, "is not read: %v", err)
 }
 
-var errOutside = errors.New("it lies outside of the project, which is not trusted to include it")
+var (
+	errOutside = errors.New("it lies outside of the project, which is not trusted to include it")
+	errDenied  = errors.New("it must not be shown to a model")
+)
 
 // read reads a file of the project through no link that leaves it, and others
 // only for who may have them.
 func (l *loader) read(r request, path string) (shelf.File, error) {
+	if r.from != "" && l.opts.Readable != nil && !l.opts.Readable(path) {
+		return shelf.File{}, errDenied
+	}
 	if rel, err := filepath.Rel(l.root, path); err == nil && filepath.IsLocal(rel) {
 		return l.project.Read(filepath.ToSlash(rel), l.opts.MaxFile)
 	}

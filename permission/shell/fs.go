@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+
+	"github.com/haftdev/haft/internal/regular"
 )
 
 // FS is the view of the file system that an analysis may use. Paths are
@@ -22,4 +24,8 @@ type OS struct{}
 func (OS) Stat(path string) (fs.FileInfo, error)    { return os.Stat(path) }
 func (OS) EvalSymlinks(path string) (string, error) { return filepath.EvalSymlinks(path) }
 func (OS) LookPath(name string) (string, error)     { return exec.LookPath(name) }
-func (OS) ReadFile(path string) ([]byte, error)     { return os.ReadFile(path) }
+func (OS) ReadFile(path string) ([]byte, error)     { return regular.Read(path, maxFile) }
+
+// maxFile is the longest file that is read to judge a command: configurations of
+// git, which a repository brings along.
+const maxFile = 4 << 20

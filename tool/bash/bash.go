@@ -66,9 +66,22 @@ type Options struct {
 	// commands run with it and without the user's profile. Nil means none.
 	Hardening func(dir string) []string
 
+	// Agents are what else runs in the background, so that one tool ends either;
+	// nil means none.
+	Agents Agents
+
 	// Edit makes plain sed -i commands file edits; nil means that they run like
 	// any command.
 	Edit *Edit
+}
+
+// Agents are the agents of a session that work in the background.
+type Agents interface {
+	// About says what an agent does and where its transcript is, which may be "". It
+	// reports false for an id that no agent has.
+	About(id string) (work, transcript string, ok bool)
+	// Stop ends an agent's work and reports whether it was at work.
+	Stop(id string) bool
 }
 
 // Tools are the shell tools of a session.

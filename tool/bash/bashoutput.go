@@ -76,6 +76,13 @@ func (t *Tools) unknown(id string) *tool.Problem {
 	if task, ok := t.host.Task(id); ok && task.Background() {
 		return nil
 	}
+	if work, transcript, ok := t.agent(id); ok {
+		message := fmt.Sprintf("%s is an agent (%s), not a command. You are told when it has finished.", id, brief(work))
+		if transcript != "" {
+			message += " Its transcript so far can be read in " + transcript + "."
+		}
+		return &tool.Problem{Message: message}
+	}
 	var known []string
 	for _, task := range t.host.Tasks() {
 		if task.Background() {

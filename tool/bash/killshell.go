@@ -9,7 +9,7 @@ import (
 
 // KillInput is what the model sends to KillShell.
 type KillInput struct {
-	ShellID string `json:"shell_id" jsonschema:"The id of the background command." haft:"min=1;alias=task_id|bash_id;example=b1a2b3c4d5"`
+	ShellID string `json:"shell_id" jsonschema:"The id of the background command or agent." haft:"min=1;alias=task_id|bash_id;example=b1a2b3c4d5"`
 }
 
 // KillOutput is what programs get of KillShell.
@@ -17,10 +17,14 @@ type KillOutput struct {
 	Message  string `json:"message"`
 	TaskID   string `json:"task_id"`
 	TaskType string `json:"task_type"`
-	Command  string `json:"command"`
+	Command  string `json:"command,omitempty"`
 }
 
-const taskType = "local_bash"
+// What a task is, as Claude Code spells it.
+const (
+	taskType  = "local_bash"
+	agentType = "local_agent"
+)
 
 func (t *Tools) killShell() tool.Tool {
 	return tool.New(tool.Def[KillInput, KillOutput]{
@@ -31,10 +35,13 @@ func (t *Tools) killShell() tool.Tool {
 		Enabled:     hasBackground,
 		Marks:       func(KillInput) tool.Marks { return tool.Marks{Effect: tool.Idempotent} },
 		Validate: func(_ context.Context, _ *tool.Call, in KillInput) *tool.Problem {
+			if _, _, ok := t.agent(in.ShellID); ok {
+				return nil
+			}
 			return t.unknown(in.ShellID)
 		},
 		Permission: func(context.Context, *tool.Call, KillInput) tool.Verdict {
-			return tool.Verdict{Behavior: tool.Allow, Reason: "the command is this session's own"}
+			return tool.Verdict{Behavior: tool.Allow, Reason: "it is this session's own"}
 		},
 		Run:         t.kill,
 		Render:      func(out KillOutput) tool.Result { return tool.Text(out.Message) },
@@ -44,6 +51,9 @@ func (t *Tools) killShell() tool.Tool {
 }
 
 func (t *Tools) kill(_ context.Context, _ *tool.Call, in KillInput) (KillOutput, error) {
+	if work, _, ok := t.agent(in.ShellID); ok {
+		return t.killAgent(in.ShellID, work), nil
+	}
 	task, ok := t.host.Task(in.ShellID)
 	if !ok {
 		return KillOutput{}, tool.Errorf("%s", t.unknown(in.ShellID).Message)
@@ -59,4 +69,22 @@ func (t *Tools) kill(_ context.Context, _ *tool.Call, in KillInput) (KillOutput,
 		out.Message += fmt.Sprintf(" These processes could not be ended: %v.", r.Status.Left)
 	}
 	return out, nil
+}
+
+// killAgent ends the work of an agent. What it has said so far comes with the
+// notification of its end.
+func (t *Tools) killAgent(id, work string) KillOutput {
+	out := KillOutput{TaskID: id, TaskType: agentType, Message: fmt.Sprintf("The agent %s (%s) was not at work any more.", id, brief(work))}
+	if t.opts.Agents.Stop(id) {
+		out.Message = fmt.Sprintf("The agent %s (%s) is being stopped. SendMessage lets it work again.", id, brief(work))
+	}
+	return out
+}
+
+// agent looks for an agent in the background.
+func (t *Tools) agent(id string) (work, transcript string, ok bool) {
+	if t.opts.Agents == nil {
+		return "", "", false
+	}
+	return t.opts.Agents.About(id)
 }

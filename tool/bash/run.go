@@ -64,7 +64,7 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 	defer cancel(nil)
 	waiting := &promptWatch{found: func() { cancel(errPrompt) }}
 	task, err := t.shell(c.Agent).Run(ctx, shellrun.Request{
-		Command: in.Command, Description: in.Description, Tag: c.UseID, Timeout: limit, Detach: t.detaches(c, in.Command),
+		Command: in.Command, Description: in.Description, Tag: c.UseID, Owner: c.Agent, Timeout: limit, Detach: t.detaches(c, in.Command),
 		Plain: func(dir string) []string { return t.plain(in.Command, dir) },
 		OnProgress: func(p shellrun.Progress) {
 			c.Report(tool.BashProgress{Output: p.Last, Lines: p.Total.Lines, Bytes: p.Total.Bytes, Elapsed: p.Elapsed})
@@ -101,7 +101,7 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 // start runs a command in the background.
 func (t *Tools) start(ctx context.Context, c *tool.Call, in Input) (Output, error) {
 	task, err := t.shell(c.Agent).Start(ctx, shellrun.Request{
-		Command: in.Command, Description: in.Description, Tag: c.UseID, Timeout: time.Duration(in.Timeout) * time.Millisecond,
+		Command: in.Command, Description: in.Description, Tag: c.UseID, Owner: c.Agent, Timeout: time.Duration(in.Timeout) * time.Millisecond,
 	})
 	if err != nil {
 		return Output{}, notStarted(err)

@@ -16,6 +16,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,6 +45,10 @@ type Kind struct {
 	Name, Description string
 	// Tools says which it has, for the model.
 	Tools string
+	// Worktree says that it works in a copy of the repository.
+	Worktree bool
+	// Background is set for one that works beside its caller, whoever starts it.
+	Background bool
 }
 
 // A Job is work for an agent.
@@ -56,6 +61,8 @@ type Job struct {
 	// Kind is the agent's; "" means the general one. Model is what it runs on; ""
 	// means what the kind says.
 	Kind, Model string
+	// Effort is how hard it tries; "" means what the kind says.
+	Effort string
 	// Name is what others call it in a team, Team the team.
 	Name, Team string
 	// Worktree lets it work in a copy of the repository.
@@ -117,6 +124,7 @@ type Input struct {
 	Prompt      string `json:"prompt" jsonschema:"The whole task. The agent knows nothing of this conversation." haft:"min=1;example=List the exported functions of package x that nothing calls."`
 	Kind        string `json:"subagent_type,omitempty" jsonschema:"Which agent. Default: general-purpose." haft:"max=100;example=Explore"`
 	Model       string `json:"model,omitempty" jsonschema:"A model for it, such as haiku. Default: the agent's own, or this conversation's." haft:"max=100"`
+	Effort      string `json:"effort,omitempty" jsonschema:"How hard it tries. Default: the agent's own, or this conversation's." haft:"enum=low|medium|high|max"`
 	Background  bool   `json:"run_in_background,omitempty" jsonschema:"Return at once. You are told when it has finished." haft:"default=false"`
 	Isolation   string `json:"isolation,omitempty" jsonschema:"worktree: it works in a copy of the repository, on a branch of its own." haft:"enum=worktree"`
 	Name        string `json:"name,omitempty" jsonschema:"What others call it in a team." haft:"max=64"`
@@ -165,9 +173,12 @@ func newAgent(crew Crew) tool.Tool {
 		SearchHint: "delegate subagent parallel research explore task helper",
 		Describe:   func(*tool.Session) string { return description + menu(crew.Agents()) },
 		Marks: func(in Input) tool.Marks {
-			return tool.Marks{ReadOnly: in.Isolation == "", ConcurrencySafe: true} // a worktree is made in the repository
+			return tool.Marks{ReadOnly: !isolated(crew, in), ConcurrencySafe: true}
 		},
-		Permission: func(context.Context, *tool.Call, Input) tool.Verdict {
+		Permission: func(_ context.Context, _ *tool.Call, in Input) tool.Verdict {
+			if isolated(crew, in) { // a worktree and a branch are made in the repository
+				return tool.Verdict{Behavior: tool.Ask, Reason: "the agent gets a worktree of its own"}
+			}
 			return tool.Verdict{Behavior: tool.Allow, Reason: "each call of the agent is judged by itself"}
 		},
 		Classify: func(in Input) string { return in.Prompt },
@@ -179,6 +190,11 @@ func newAgent(crew Crew) tool.Tool {
 		Summarize:       func(in Input) string { return strings.TrimSpace(in.Kind + " " + in.Description) },
 		SummarizeResult: summarize,
 	})
+}
+
+// isolated reports whether the agent would work in a copy of the repository.
+func isolated(crew Crew, in Input) bool {
+	return in.Isolation != "" || slices.ContainsFunc(crew.Agents(), func(k Kind) bool { return k.Worktree && strings.EqualFold(k.Name, in.Kind) })
 }
 
 func menu(kinds []Kind) string {
@@ -207,12 +223,17 @@ func checkKind(crew Crew, kind string) *tool.Problem {
 	return &tool.Problem{Message: fmt.Sprintf("There is no agent %q. There are: %s.", kind, strings.Join(names, ", "))}
 }
 
+// beside reports whether agents of a kind always work beside their caller.
+func beside(crew Crew, kind string) bool {
+	return slices.ContainsFunc(crew.Agents(), func(k Kind) bool { return k.Background && strings.EqualFold(k.Name, kind) })
+}
+
 func run(ctx context.Context, crew Crew, c *tool.Call, in Input) (Output, error) {
 	job := Job{
-		UseID: c.UseID, Caller: c.Agent, Description: in.Description, Prompt: in.Prompt, Kind: in.Kind, Model: in.Model,
+		UseID: c.UseID, Caller: c.Agent, Description: in.Description, Prompt: in.Prompt, Kind: in.Kind, Model: in.Model, Effort: in.Effort,
 		Name: in.Name, Team: in.Team, Worktree: in.Isolation == "worktree",
 	}
-	if in.Background || in.Team != "" {
+	if in.Background || in.Team != "" || beside(crew, in.Kind) {
 		s, err := crew.Start(ctx, job)
 		if err != nil {
 			return Output{}, err

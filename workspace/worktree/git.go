@@ -10,12 +10,23 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/haftdev/haft/shellrun"
 )
 
 // git runs git in a folder and returns what it writes. What it complains about is
 // the error.
 func git(ctx context.Context, dir string, env []string, args ...string) (string, error) {
-	// A repository must not have its own programs run because a tree is made.
+	filters, err := ownFilters(ctx, dir)
+	if err != nil {
+		return "", err
+	}
+	return runGit(ctx, dir, env, append(filters, args...)...)
+}
+
+// runGit runs git with the programs of the repository itself switched off: they
+// must not run because a tree is made.
+func runGit(ctx context.Context, dir string, env []string, args ...string) (string, error) {
 	safe := []string{"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"}
 	cmd := exec.CommandContext(ctx, "git", append(safe, args...)...)
 	cmd.Dir = dir
@@ -30,18 +41,47 @@ func git(ctx context.Context, dir string, env []string, args ...string) (string,
 	case errors.Is(err, exec.ErrNotFound):
 		return "", errors.New("git is not installed")
 	case err != nil && complaint.Len() > 0:
-		return "", fmt.Errorf("git %s: %s", args[0], strings.TrimSpace(complaint.String()))
+		return "", fmt.Errorf("git: %s", strings.TrimSpace(complaint.String()))
 	case err != nil:
-		return "", fmt.Errorf("git %s: %w", args[0], err)
+		return "", fmt.Errorf("git: %w", err)
 	}
 	return out.String(), nil
 }
 
-// environ is that of this process, without what would point git elsewhere.
+// ownFilters are the options that switch off filters which the repository's own
+// configuration sets up. Those of the person, such as for large files, stay.
+func ownFilters(ctx context.Context, dir string) ([]string, error) {
+	listed, err := runGit(ctx, dir, nil, "config", "--includes", "--show-scope", "--name-only", "--get-regexp", `^filter\.`)
+	if err != nil || listed == "" {
+		return nil, ctx.Err() // git fails if there is none
+	}
+	var options []string
+	for line := range strings.Lines(listed) {
+		scope, name, ok := strings.Cut(strings.TrimSpace(line), "\t")
+		if !ok || scope != "local" && scope != "worktree" {
+			continue
+		}
+		filter := name[:strings.LastIndexByte(name, '.')]
+		if strings.Contains(filter, "=") {
+			return nil, fmt.Errorf("the repository sets up a filter that cannot be switched off: %q", filter)
+		}
+		options = append(options, "-c", filter+".smudge=", "-c", filter+".clean=", "-c", filter+".process=", "-c", filter+".required=false")
+	}
+	return options, nil
+}
+
+// environ is what commands inherit of that of this process, keys of providers left
+// out, and without what would point git elsewhere.
 func environ() []string {
-	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
-		name, _, _ := strings.Cut(v, "=")
-		return strings.HasPrefix(name, "GIT_") && !strings.HasPrefix(name, "GIT_CONFIG_") && !strings.HasPrefix(name, "GIT_SSH")
+	env := shellrun.Inherited(os.Environ(), nil)
+	for _, v := range os.Environ() {
+		if strings.HasPrefix(v, "GIT_CONFIG_") || strings.HasPrefix(v, "GIT_SSH") {
+			env = append(env, v)
+		}
+	}
+	env = slices.DeleteFunc(env, func(v string) bool {
+		return strings.HasPrefix(v, "GIT_") && !strings.HasPrefix(v, "GIT_CONFIG_") && !strings.HasPrefix(v, "GIT_SSH")
 	})
-	return append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0")
+	// A missing object must not be fetched by a program that the repository names.
+	return append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1")
 }

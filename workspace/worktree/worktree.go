@@ -79,12 +79,15 @@ func CheckName(name string) error {
 	return nil
 }
 
+// Path is where the tree of a name lies.
+func (r *Repo) Path(name string) string { return filepath.Join(r.Root, folder, name) }
+
 // Add makes a tree of what is committed now, on a new branch.
 func (r *Repo) Add(ctx context.Context, name string) (*Tree, error) {
 	if err := CheckName(name); err != nil {
 		return nil, err
 	}
-	t := &Tree{Path: filepath.Join(r.Root, folder, name), Branch: "worktree-" + name, repo: r}
+	t := &Tree{Path: r.Path(name), Branch: "worktree-" + name, repo: r}
 	if _, err := os.Lstat(t.Path); err == nil {
 		return nil, fmt.Errorf("%s is there already", t.Path)
 	}

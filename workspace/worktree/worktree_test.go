@@ -209,6 +209,51 @@ func TestNoProgramOfTheRepositoryRuns(t *testing.T) {
 	}
 }
 
+func TestNoFilterOfTheRepositoryRuns(t *testing.T) {
+	repo := newRepo(t)
+	marker := filepath.Join(t.TempDir(), "ran")
+	write(t, filepath.Join(repo.Root, ".gitattributes"), "* filter=evil\n")
+	run(t, repo.Root, "add", "-A")
+	run(t, repo.Root, "commit", "-qm", "attributes")
+	included := filepath.Join(repo.Root, ".git", "more")
+	write(t, included, "[filter \"evil\"]\n\tclean = touch "+marker+"; cat\n")
+	run(t, repo.Root, "config", "include.path", "more")
+	run(t, repo.Root, "config", "filter.evil.smudge", "touch "+marker+"; cat")
+	run(t, repo.Root, "config", "filter.evil.process", "touch "+marker+"; false")
+	run(t, repo.Root, "config", "filter.evil.required", "true")
+	tree := add(t, repo, "quiet")
+	write(t, filepath.Join(tree.Path, "a.txt"), "changed\n")
+	if _, err := tree.Loss(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := tree.Remove(t.Context(), &worktree.RemoveOptions{Discard: true}); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(marker); err == nil {
+		t.Error("a filter that the repository sets up ran")
+	}
+}
+
+func TestGitSeesNoKeys(t *testing.T) {
+	t.Setenv("ANTHROPIC_API_KEY", "sk-secret")
+	repo := newRepo(t)
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	seen := filepath.Join(home, "seen")
+	write(t, filepath.Join(home, ".gitconfig"), "[filter \"own\"]\n\tsmudge = env > "+seen+"; cat\n\tclean = cat\n")
+	write(t, filepath.Join(repo.Root, ".gitattributes"), "* filter=own\n")
+	run(t, repo.Root, "add", "-A")
+	run(t, repo.Root, "commit", "-qm", "attributes")
+	add(t, repo, "filtered")
+	raw, err := os.ReadFile(seen)
+	if err != nil {
+		t.Fatalf("the person's own filter did not run: %v", err)
+	}
+	if strings.Contains(string(raw), "sk-secret") {
+		t.Error("a filter saw the key")
+	}
+}
+
 func TestWhatCannotBeMadeIsSaid(t *testing.T) {
 	repo := newRepo(t)
 	add(t, repo, "fix")

@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/model/provider"
+)
+
+// credentials is the file in which a person's choice of model is kept, as
+// variables of the environment that count where it has none of them.
+type credentials string
+
+func credentialsFile() credentials {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	return credentials(filepath.Join(home, ".haft", "credentials.json"))
+}
+
+// modelVariables are those that choose a model's server. If the environment has
+// one of them, nothing that is kept counts: a key of the one must never go to the
+// server of the other.
+var modelVariables = []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL"}
+
+// use puts what is kept into the environment of this process, where everything
+// that asks models looks. Shell commands do not inherit it; see package shellrun.
+func (c credentials) use() {
+	for _, name := range modelVariables {
+		if os.Getenv(name) != "" {
+			return
+		}
+	}
+	raw, err := os.ReadFile(string(c))
+	if err != nil {
+		return // nobody has set anything up
+	}
+	var kept map[string]string
+	if json.Unmarshal(raw, &kept) != nil {
+		return
+	}
+	for _, name := range append([]string{"ANTHROPIC_MODEL", "OPENAI_MODEL"}, modelVariables...) {
+		if v := kept[name]; v != "" && os.Getenv(name) == "" {
+			os.Setenv(name, v)
+		}
+	}
+}
+
+// Needed reports whether a conversation could not be opened for want of a model.
+func (c credentials) Needed(err error) bool { return errors.Is(err, provider.ErrNotConfigured) }
+
+// Try asks the model for a word.
+func (c credentials) Try(ctx context.Context, env map[string]string) (string, error) {
+	m, info, err := provider.Open(&provider.Options{MaxRetries: -1, Getenv: func(name string) string { return env[name] }})
+	if err != nil {
+		return "", err
+	}
+	history := new(model.History)
+	if err := history.Append(model.Message{Role: model.User, Content: []model.Block{model.TextOf("Answer with the one word: ready")}}); err != nil {
+		return "", err
+	}
+	var said strings.Builder
+	for ev, err := range m.Stream(ctx, &model.Request{Model: cmp.Or(info.Small, info.Model), Messages: history, MaxTokens: 200}) {
+		if err != nil {
+			return "", err
+		}
+		if d, ok := ev.(model.Delta); ok && d.Type == model.TextDelta {
+			said.WriteString(d.Text)
+		}
+	}
+	return info.Model + " says " + strings.TrimSpace(said.String()), nil
+}
+
+// Keep writes the variables down for this person alone, and uses them.
+func (c credentials) Keep(env map[string]string) error {
+	if c == "" {
+		return errors.New("there is no home folder to keep it in")
+	}
+	raw, err := json.MarshalIndent(env, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(string(c)), 0o700); err != nil {
+		return err
+	}
+	next := string(c) + ".new"
+	if err := errors.Join(os.WriteFile(next, append(raw, '\n'), 0o600), os.Rename(next, string(c))); err != nil {
+		return err
+	}
+	c.use()
+	return nil
+}

@@ -1,0 +1,148 @@
+package crew
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/subagent"
+)
+
+// Known is what is kept of an agent.
+type Known struct {
+	ID          string `json:"id"`
+	Kind        string `json:"type"`
+	Name        string `json:"name,omitempty"`
+	Team        string `json:"team,omitempty"`
+	Description string `json:"description"`
+	UseID       string `json:"useId"`
+	Depth       int    `json:"depth,omitempty"`
+	Model       string `json:"model,omitempty"`
+	Worktree    bool   `json:"worktree,omitempty"`
+	// Running is set while it works: one that is found so later was lost.
+	Running bool            `json:"running"`
+	Status  subagent.Status `json:"status,omitempty"`
+	// Tokens and ToolUses are what it used so far.
+	Tokens   int64 `json:"tokens,omitempty"`
+	ToolUses int   `json:"toolUses,omitempty"`
+	// Began is when it was started.
+	Began time.Time `json:"began,omitzero"`
+}
+
+// State says in a word how the agent is: running, lost, or how its work ended.
+func (k Known) State() string {
+	if k.Running {
+		return "running"
+	}
+	return string(cmp.Or(k.Status, Lost))
+}
+
+// Lost is the status of one whose process ended while it worked.
+const Lost subagent.Status = "lost"
+
+// List returns everybody that can be spoken to, in the order of their ids.
+func (c *Crew) List() []Known {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := maps.Clone(c.past)
+	for id, m := range c.members {
+		all[id] = m.known()
+	}
+	return slices.SortedFunc(maps.Values(all), func(a, b Known) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+// known is called with the crew's mu held.
+func (m *member) known() Known {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return Known{
+		ID: m.id, Kind: m.made.Kind, Name: m.job.Name, Team: m.job.Team, Description: m.job.Description, UseID: m.job.UseID, Depth: m.depth,
+		Model: m.job.Model, Worktree: m.job.Worktree, Running: m.busy || m.cut, Status: m.status, Tokens: m.tokens, ToolUses: m.uses, Began: m.began,
+	}
+}
+
+// Kind is that of an agent; "" if there is none of the id.
+func (c *Crew) Kind(id string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m := c.members[id]; m != nil {
+		return m.made.Kind
+	}
+	return ""
+}
+
+// About says what an agent does, and where its transcript is; see [bash.Agents].
+func (c *Crew) About(id string) (work, transcript string, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m := c.members[id]; m != nil {
+		return m.job.Description, m.made.Output, true
+	}
+	k, ok := c.past[id]
+	return k.Description, "", ok
+}
+
+// save keeps what is known, so that a session that is resumed can say who is gone
+// and go on with those who are not needed to be.
+func (c *Crew) save() {
+	if c.opts.Save != nil {
+		c.saving.Lock() // the last to be written is the last that was seen
+		defer c.saving.Unlock()
+		c.opts.Save(c.List())
+	}
+}
+
+// Remember takes in who worked before this process. They can be spoken to as if
+// they had finished.
+func (c *Crew) Remember(known []Known) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, k := range known {
+		if k.Running {
+			k.Running, k.Status = false, Lost
+		}
+		c.past[k.ID] = k
+		if k.Team != "" {
+			c.teams[k.Team] = ""
+		}
+		c.forget()
+	}
+}
+
+// revive makes an agent again that worked before this process.
+func (c *Crew) revive(ctx context.Context, k Known) (*member, error) {
+	j := subagent.Job{UseID: k.UseID, Description: k.Description, Kind: k.Kind, Model: k.Model, Name: k.Name, Team: k.Team, Worktree: k.Worktree}
+	made, err := c.opts.Make(ctx, Spec{Job: j, ID: k.ID, Depth: max(1, k.Depth), Again: true})
+	if err != nil {
+		return nil, tool.Errorf("The agent %s cannot go on: %w.", k.ID, err)
+	}
+	m := &member{crew: c, id: k.ID, job: j, depth: max(1, k.Depth), made: made, background: true, began: k.Began, status: k.Status, tokens: k.Tokens, uses: k.ToolUses, before: k.Tokens}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if there := c.members[k.ID]; there != nil { // somebody else was faster
+		return there, nil
+	}
+	delete(c.past, k.ID)
+	c.members[k.ID] = m
+	return m, nil
+}
+
+// LostText tells a model which agents were at work when a session broke off.
+func LostText(known []Known) string {
+	var b strings.Builder
+	for _, k := range known {
+		if k.Running {
+			fmt.Fprintf(&b, "- %s (%s): %s\n", k.ID, k.Kind, k.Description)
+		}
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "These agents were at work when the session was interrupted, and are not any more. What they did last may be incomplete: look before you start the work again. " +
+		"SendMessage lets one go on with what it knew:\n" + b.String()
+}

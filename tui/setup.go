@@ -1,0 +1,77 @@
+package tui
+
+import (
+	"context"
+	"time"
+)
+
+// A Setup is how a person who starts haft for the first time says which model
+// answers.
+type Setup interface {
+	// Needed reports whether an error of opening means that no model is set up.
+	Needed(error) bool
+	// Try makes a small request with the variables that the person gave.
+	Try(ctx context.Context, env map[string]string) (answer string, err error)
+	// Keep uses them from now on.
+	Keep(env map[string]string) error
+}
+
+// The variables that a person is asked for; see package model/provider.
+const (
+	anthropicKey = "ANTHROPIC_API_KEY"
+	serverURL    = "OPENAI_BASE_URL"
+	serverKey    = "OPENAI_API_KEY"
+	serverModel  = "OPENAI_MODEL"
+)
+
+// setUp asks which model answers.
+func (a *app) setUp() {
+	a.pop(&choices{
+		title: "Which model shall answer?", body: []string{"What you enter is tried with one small request, and kept in ~/.haft/credentials.json for you alone."},
+		items: []string{"Claude, with an API key of Anthropic", "A model on this machine or a server of my own (Ollama, llama.cpp, vLLM, LM Studio…)", "Later: I only look around"},
+		choose: func(i int) {
+			switch i {
+			case 0:
+				a.setUpWith([]field{{name: anthropicKey, label: "API key", help: "from console.anthropic.com; it is not shown", secret: true, required: true}})
+			case 1:
+				a.setUpWith([]field{
+					{name: serverURL, label: "Address", help: "of the chat completions API", value: "http://localhost:11434/v1", required: true},
+					{name: serverModel, label: "Model", help: "as the server calls it, such as qwen3", required: true},
+					{name: serverKey, label: "Key", help: "leave it empty if the server wants none", secret: true},
+				})
+			default:
+				a.closeOwn()
+			}
+		},
+	})
+}
+
+// setUpWith asks for the fields, tries them and keeps them.
+func (a *app) setUpWith(fields []field) {
+	var f *form
+	f = newForm("Which model shall answer?", nil, fields, func(values map[string]string) {
+		f.problem = "asking the model…"
+		a.dirty = true
+		go func() {
+			ctx, cancel := context.WithTimeout(a.ctx, 30*time.Second)
+			defer cancel()
+			answer, err := a.opts.Setup.Try(ctx, values)
+			if err == nil {
+				err = a.opts.Setup.Keep(values)
+			}
+			a.later(func() { a.settled(f, answer, err) })
+		}()
+	})
+	a.pop(f)
+}
+
+func (a *app) settled(f *form, answer string, err error) {
+	a.dirty = true
+	if err != nil {
+		f.again("that did not work: " + err.Error())
+		return
+	}
+	a.closeOwn()
+	a.show.add(&note{text: "The model answers: " + answer, quiet: true})
+	a.open(a.opts.First)
+}
