@@ -37,6 +37,9 @@ func (f *converseFlags) answer(ctx context.Context, opts *headless.Options, prom
 		sink = once{&lastResult{out: f.Out}, prompted(prompt)}
 	default:
 		t := &textResult{out: f.Out, err: f.Err}
+		if !f.verbose && !f.Debug {
+			opts.Log = nil // the result says what went wrong
+		}
 		if f.verbose {
 			opts.Watch = plain.New(f.Err, nil).Show
 		}

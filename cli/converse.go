@@ -25,10 +25,12 @@ type converseFlags struct {
 
 	print   bool
 	verbose bool
+	plain   bool
 }
 
 func (f *converseFlags) define(fs *pflag.FlagSet) {
 	fs.BoolVarP(&f.print, "print", "p", false, "answer the prompt and end, without a screen")
+	fs.BoolVar(&f.plain, "plain", false, "talk line by line, without a screen: for screen readers and simple terminals")
 	fs.BoolVar(&f.verbose, "verbose", false, "with text output: show calls and progress on standard error")
 	f.Flags.Define(fs)
 }

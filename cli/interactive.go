@@ -4,13 +4,17 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/haftdev/haft/harness"
 	"github.com/haftdev/haft/headless"
+	"github.com/haftdev/haft/plain"
+	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tui"
 	"github.com/haftdev/haft/tui/style"
 	"github.com/haftdev/haft/workspace"
@@ -23,7 +27,7 @@ func (f *converseFlags) interactive(args []string) bool {
 	if len(args) == 1 && !strings.ContainsAny(args[0], " \n") {
 		return false
 	}
-	return !f.print && f.Input != "stream-json" && tui.IsTerminal(f.In, f.Out) && os.Getenv("TERM") != "dumb"
+	return !f.print && f.Input != "stream-json" && (f.plain || tui.IsTerminal(f.In, f.Out))
 }
 
 // interact opens the screen.
@@ -33,6 +37,9 @@ func (f *converseFlags) interact(c *cobra.Command, args []string) error {
 		return err
 	}
 	ctx := c.Context()
+	if f.plain || os.Getenv("TERM") == "dumb" {
+		return f.interactPlain(ctx, opts, args)
+	}
 	term, err := tui.OpenTerminal(f.In.(*os.File), f.Out.(*os.File))
 	if err != nil {
 		return err
@@ -48,21 +55,67 @@ func (f *converseFlags) interact(c *cobra.Command, args []string) error {
 	})
 }
 
+// interactPlain talks line by line: for screen readers, for terminals without a
+// screen. Ctrl-C stops a turn, and between turns haft.
+func (f *converseFlags) interactPlain(ctx context.Context, opts *headless.Options, args []string) error {
+	interrupts := make(chan struct{}, 1)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	go func() {
+		for s := range signals {
+			if s == syscall.SIGTERM {
+				cancel()
+				return
+			}
+			select {
+			case interrupts <- struct{}{}:
+			default:
+				cancel() // nobody listens to the first
+			}
+		}
+	}()
+	return plain.Converse(ctx, &plain.ConverseOptions{
+		In: f.In, Out: f.Out, Prompt: strings.Join(args, " "), Interrupts: interrupts,
+		Show: &plain.Options{Color: isTerminal(f.Out) && style.Detect(os.Getenv) != style.Plain && !f.plain},
+		Open: func(ctx context.Context, person *plain.Person) (*harness.Conversation, error) {
+			c, err := openTalk(ctx, opts, tui.Opening{Resume: f.Resume, At: f.ResumeAt, Continue: f.Continue}, person)
+			if err != nil {
+				return nil, err
+			}
+			c.World.WarnUntrusted(f.Err)
+			person.Grant(func(s tool.Suggestion) error { return tui.Of(c).Grant(ctx, s.Rule, "session") })
+			return c, nil
+		},
+	})
+}
+
 // opener begins conversations as the flags say.
 func opener(opts *headless.Options) func(context.Context, tui.Opening, tui.Person) (tui.Talk, error) {
 	return func(ctx context.Context, o tui.Opening, person tui.Person) (tui.Talk, error) {
-		world := opts.Harness
-		w, err := harness.Open(&world)
+		c, err := openTalk(ctx, opts, o, person)
 		if err != nil {
 			return nil, err
 		}
-		talk := opts.Talk
-		talk.Resume, talk.ResumeAt, talk.Continue = o.Resume, o.At, o.Continue
-		talk.Person, talk.Interactive, talk.MCP.Elicit = person, true, person.Elicit
-		c, err := w.Talk(ctx, &talk)
-		if err != nil {
-			return nil, errors.Join(err, w.Close())
-		}
 		return tui.Of(c), nil
 	}
+}
+
+// openTalk begins one conversation with a person.
+func openTalk(ctx context.Context, opts *headless.Options, o tui.Opening, person tui.Person) (*harness.Conversation, error) {
+	world := opts.Harness
+	w, err := harness.Open(&world)
+	if err != nil {
+		return nil, err
+	}
+	talk := opts.Talk
+	talk.Resume, talk.ResumeAt, talk.Continue = o.Resume, o.At, o.Continue
+	talk.Person, talk.Interactive, talk.MCP.Elicit = person, true, person.Elicit
+	c, err := w.Talk(ctx, &talk)
+	if err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return c, nil
 }

@@ -40,6 +40,7 @@ type seat struct {
 	dir, home string
 	url       string
 	bare      bool // nothing says which model answers
+	plain     bool // line by line
 	cmd       *exec.Cmd
 	tty       *os.File
 
@@ -95,10 +96,14 @@ func (s *seat) start(args ...string) {
 		}
 	}(s.tty, s.term)
 	s.t.Cleanup(func() { s.cmd.Process.Kill(); s.cmd.Wait(); s.tty.Close() })
-	s.see("what shall be done?")
-	if !s.bare {
+	switch {
+	case s.plain:
+		s.see("Say what to do")
+		return
+	case !s.bare:
 		s.see("▱") // the conversation is open
 	}
+	s.see("what shall be done?")
 }
 
 // screen is what the person sees, and what they can scroll back to.
@@ -304,5 +309,33 @@ func TestWithoutATerminalThereIsHelp(t *testing.T) {
 	out, err := exec.Command(exe).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "Available Commands") {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func TestAPersonTalksLineByLine(t *testing.T) {
+	s := newSeat(t, calls("Bash", in{"command": "touch one"}), says("Made it."), calls("Bash", in{"command": "rm one"}), says("Not removed."))
+	s.plain = true
+	s.start("--plain")
+	s.type_("make one\r")
+	s.see("Bash wants to run")
+	time.Sleep(400 * time.Millisecond) // what comes at once is no answer
+	s.type_("y\r")
+	s.see("Made it.")
+	s.type_("remove it\r")
+	s.see("rm one")
+	time.Sleep(400 * time.Millisecond)
+	s.type_("y\r")
+	s.see("Type allow to go on")
+	time.Sleep(400 * time.Millisecond)
+	s.type_("y\r")
+	s.see("Not removed.")
+	if _, err := os.Stat(filepath.Join(s.dir, "one")); err != nil {
+		t.Error(err)
+	}
+	s.type_("/cost\r")
+	s.see("This session has cost")
+	s.type_("/exit\r")
+	if err := s.cmd.Wait(); err != nil {
+		t.Error(err)
 	}
 }

@@ -80,11 +80,11 @@ func (f *rewindFlags) apply(ctx context.Context, store *session.Store, id string
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	cwd := s.Restored().Cwd
-	_, failed, err := checkpoint.New(cwd, s, nil).Recover(ctx)
+	left, err := checkpoint.New(cwd, s, nil).Recover(ctx)
 	if err != nil {
 		return err
 	}
-	for _, path := range failed {
+	for _, path := range left.Left {
 		fmt.Fprintf(f.Err, "An earlier rewind was cut off and %s has changed since: it stays as it is.\n", path)
 	}
 	plan, err := f.plan(ctx, s.Path(), s.Blobs())

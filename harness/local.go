@@ -34,7 +34,7 @@ func (c *Conversation) Local(name, args string) (text string, ok bool) {
 	case "mcp":
 		return c.mcpText(args), true
 	case "doctor":
-		return strings.TrimRight(c.World.Diagnose().Text(), "\n") + "\n" + c.serversText(), true
+		return strings.TrimRight(c.World.Diagnose(&DiagnoseOptions{NoServers: true}).Text(), "\n") + "\n" + c.serversText(), true
 	case "resume":
 		return c.sessionsText(args), true
 	case "rewind":

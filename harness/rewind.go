@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/sched"
@@ -44,15 +45,18 @@ func (w *World) changing(ctx context.Context, c workspace.Change) error {
 
 // recover finishes what an earlier process of the session left undone.
 func (w *World) recover(ctx context.Context, k *checkpoint.Keeper) error {
-	calls, failed, err := k.Recover(ctx)
+	r, err := k.Recover(ctx)
 	if err != nil {
 		return err
 	}
-	if len(calls) > 0 {
-		w.emit(agent.Notice{Level: "info", Text: fmt.Sprintf("%d calls were cut off when the session ended; what they changed can be rewound.", len(calls))})
+	if len(r.Calls) > 0 {
+		w.emit(agent.Notice{Level: "info", Text: fmt.Sprintf("%d calls were cut off when the session ended; what they changed can be rewound.", len(r.Calls))})
 	}
-	for _, path := range failed {
-		w.emit(agent.Notice{Level: "warning", Text: "A rewind was cut off, and " + path + " has changed since: it stays as it is."})
+	if len(r.Restored) > 0 {
+		w.emit(agent.Notice{Level: "notice", Text: "A rewind was cut off. It is finished now: " + strings.Join(r.Restored, ", ")})
+	}
+	for _, path := range r.Left {
+		w.emit(agent.Notice{Level: "warning", Text: "A rewind was cut off, and " + path + " has changed since or is not the project's: it stays as it is."})
 	}
 	return nil
 }

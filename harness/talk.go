@@ -139,7 +139,11 @@ func (w *World) openSession(ctx context.Context, o *TalkOptions) (*session.Sessi
 	}
 	switch {
 	case id != "":
-		return store.Resume(ctx, id, &session.ResumeOptions{At: o.ResumeAt, Fork: o.Fork, NewID: o.ID, Cwd: dir, Version: o.Version})
+		s, err := store.Resume(ctx, id, &session.ResumeOptions{At: o.ResumeAt, Fork: o.Fork, NewID: o.ID, Cwd: dir, Version: o.Version})
+		if errors.Is(err, session.ErrNotFound) {
+			return nil, fmt.Errorf("%w. Run 'haft sessions list --all' for what there is", err)
+		}
+		return s, err
 	case o.Forget:
 		return session.Memory(cmp.Or(o.ID, session.NewUUID())), nil
 	}

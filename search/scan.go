@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -92,33 +93,14 @@ func (sc *scan) admit(f *tree.File) bool {
 	return sc.candidate == nil || sc.candidate(f)
 }
 
-// search reads the files of one batch with as many workers as pay for themselves
-// and adds what they find in order.
-func (sc *scan) search(batch []*tree.File) {
-	if len(batch) == 0 || sc.stop.Load() != nil {
+// search reads the files of one batch and adds what it finds in order.
+func (sc *scan) search(files []*tree.File) {
+	if len(files) == 0 || sc.stop.Load() != nil {
 		return
 	}
-	hits := make([]*Hit, len(batch))
-	var next atomic.Int64
-	var mu sync.Mutex
-	work := func() {
-		w := sc.s.worker(sc)
-		var st Stats
-		for i := next.Add(1) - 1; i < int64(len(batch)) && sc.stop.Load() == nil; i = next.Add(1) - 1 {
-			hits[i] = w.search(batch[i], &st)
-		}
-		sc.s.release(w)
-		mu.Lock()
-		sc.res.Stats.add(st)
-		mu.Unlock()
-	}
-	var helpers sync.WaitGroup
-	for range min(sc.s.opts.Workers, 1+len(batch)/8) - 1 {
-		helpers.Go(work)
-	}
-	work()
-	helpers.Wait()
-	for _, h := range hits {
+	b := batch{scan: sc, files: files, hits: make([]*Hit, len(files))}
+	b.run()
+	for _, h := range b.hits {
 		if h != nil {
 			if sc.enough() && sc.sorted {
 				sc.res.More = true
@@ -129,6 +111,54 @@ func (sc *scan) search(batch []*tree.File) {
 			sc.lines += len(h.Lines)
 		}
 	}
+}
+
+// batch is files that several workers search at once.
+type batch struct {
+	scan  *scan
+	files []*tree.File
+	hits  []*Hit // nil where there is none
+	next  atomic.Int64
+	mu    sync.Mutex // of scan.res.Stats
+}
+
+// aloneFiles and aloneBytes are what one worker does before others help: to wake
+// another thread costs as much as reading a few dozen files.
+const (
+	aloneFiles = 128
+	aloneBytes = 2 << 20
+)
+
+// run uses as many workers as pay for themselves.
+func (b *batch) run() {
+	left := b.work(aloneFiles, aloneBytes)
+	var helpers sync.WaitGroup
+	for range min(b.scan.s.opts.Workers, 1+left/8) - 1 {
+		helpers.Go(func() { b.work(math.MaxInt, math.MaxInt64) })
+	}
+	if left > 0 {
+		b.work(math.MaxInt, math.MaxInt64)
+	}
+	helpers.Wait()
+}
+
+// work searches files until none is left, or until it has done so many or so much, and
+// tells how many are left.
+func (b *batch) work(files int, bytes int64) (left int) {
+	w := b.scan.s.worker(b.scan)
+	var st Stats
+	for i := b.next.Add(1) - 1; i < int64(len(b.files)) && b.scan.stop.Load() == nil; i = b.next.Add(1) - 1 {
+		b.hits[i] = w.search(b.files[i], &st)
+		if files--; files <= 0 || st.Bytes >= bytes {
+			left = len(b.files) - int(i) - 1
+			break
+		}
+	}
+	b.scan.s.release(w)
+	b.mu.Lock()
+	b.scan.res.Stats.add(st)
+	b.mu.Unlock()
+	return left
 }
 
 func (s *Stats) add(o Stats) {

@@ -1,13 +1,18 @@
 package session
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/haftdev/haft/internal/regular"
 )
 
 // A lock is held by the one who writes to a session. It ends with its process.
@@ -46,11 +51,11 @@ func acquire(dir, id string) (*lock, error) {
 		return nil, fmt.Errorf("lock session: %w", err)
 	}
 	l := &lock{flock.New(filepath.Join(dir, "lock"), flock.SetPermissions(0o600))}
-	ok, err := l.file.TryLock()
+	host, _ := os.Hostname() // without one, only the pid is told
+	ok, err := l.take(dir, host)
 	if err != nil {
 		return nil, fmt.Errorf("lock session: %w", err)
 	}
-	host, _ := os.Hostname() // without one, only the pid is told
 	if !ok {
 		return nil, inUse(dir, id, host)
 	}
@@ -65,11 +70,43 @@ func acquire(dir, id string) (*lock, error) {
 	return l, nil
 }
 
+// handover is how long the lock of a process that is gone is waited for. One that
+// was killed while it started another leaves the lock with that one until its exec.
+const handover = time.Second
+
+func (l *lock) take(dir, host string) (bool, error) {
+	ok, err := l.file.TryLock()
+	if ok || err != nil || !gone(dir, host) {
+		return ok, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), handover)
+	defer cancel()
+	ok, err = l.file.TryLockContext(ctx, 5*time.Millisecond)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return false, nil
+	}
+	return ok, err
+}
+
+// gone reports whether the owner is known to have ended.
+func gone(dir, host string) bool {
+	o, ok := readOwner(dir)
+	if !ok || o.Host != host {
+		return false
+	}
+	p, err := os.FindProcess(o.PID)
+	return err == nil && errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
+}
+
+func readOwner(dir string) (o owner, ok bool) {
+	raw, err := regular.Read(filepath.Join(dir, "owner"), maxOwner)
+	return o, err == nil && json.Unmarshal(raw, &o) == nil
+}
+
 // inUse says who has the session, as far as that is known.
 func inUse(dir, id, host string) error {
-	var o owner
-	raw, err := os.ReadFile(filepath.Join(dir, "owner"))
-	if err != nil || json.Unmarshal(raw, &o) != nil {
+	o, ok := readOwner(dir)
+	if !ok {
 		return &InUseError{ID: id}
 	}
 	if o.Host == host {
@@ -84,3 +121,5 @@ func (l *lock) release() error {
 	}
 	return l.file.Unlock()
 }
+
+const maxOwner = 4096 // bytes

@@ -14,6 +14,8 @@ type Flags struct {
 	// the newest one of the folder.
 	Resume, ResumeAt string
 	Continue         bool
+	// Debug says more to the person who looks for a fault.
+	Debug bool
 
 	model          string
 	fallback       string
@@ -47,7 +49,6 @@ type Flags struct {
 	thinkingTokens int
 	effort         string
 	betas          []string
-	debug          bool
 	servers        []string
 	strict         bool
 	agent          string
@@ -100,7 +101,7 @@ func (f *Flags) Define(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&f.servers, "mcp-config", nil, "MCP servers to add: a JSON object, or a file")
 	fs.BoolVar(&f.strict, "strict-mcp-config", false, "only the MCP servers of --mcp-config")
 	fs.StringVar(&f.agent, "agent", "", "with stream-json: the agent that leads the conversation")
-	fs.BoolVar(&f.debug, "debug", false, "say more on standard error")
+	fs.BoolVar(&f.Debug, "debug", false, "say more on standard error")
 	for _, hidden := range []string{"allowed-tools", "disallowed-tools", "allow-dangerously-skip-permissions", "permission-prompts", "debug"} {
 		_ = fs.MarkHidden(hidden)
 	}

@@ -12,7 +12,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/anthropic"
@@ -130,10 +132,25 @@ func isClaude(name string) bool {
 	return name != "" && strings.HasPrefix(catalog.Resolve(name), "claude-")
 }
 
+// watchdog is how long a server may be silent, in the middle of an answer and
+// before one, by HAFT_MODEL_IDLE_MS and HAFT_MODEL_FIRST_BYTE_MS; 0 leaves it to
+// the client.
+func (o *Options) watchdog() (idle, firstByte time.Duration) {
+	millis := func(name string) time.Duration {
+		n, err := strconv.Atoi(o.Getenv(name))
+		if err != nil || n < 0 {
+			return 0
+		}
+		return time.Duration(n) * time.Millisecond
+	}
+	return millis("HAFT_MODEL_IDLE_MS"), millis("HAFT_MODEL_FIRST_BYTE_MS")
+}
+
 // messages chooses the Messages API.
 func messages(o *Options, name string) (*choice, error) {
 	opts := anthropic.FromEnv(o.Getenv)
 	opts.UserAgent = o.UserAgent
+	opts.Idle, opts.FirstByte = o.watchdog()
 	info := Info{
 		Provider: "anthropic", Model: catalog.Resolve(name), Small: catalog.Resolve("haiku"),
 		Server: cmp.Or(opts.BaseURL, "https://api.anthropic.com"), KeySource: "none",

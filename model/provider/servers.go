@@ -71,6 +71,7 @@ func chat(o *Options, s server, name string) (*choice, error) {
 		return nil, notConfigured("%s has no model of its own; name one with --model or OPENAI_MODEL", s.name)
 	}
 	opts := &openai.Options{BaseURL: s.address(o.Getenv), Key: o.Getenv(s.keyEnv), UserAgent: o.UserAgent}
+	opts.Idle, opts.FirstByte = o.watchdog()
 	info := Info{Provider: s.name, Model: name, Small: name, Server: opts.BaseURL, KeySource: "none", About: catalog.Lookup(name)}
 	if opts.Key != "" {
 		info.KeySource = s.keyEnv

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
@@ -366,7 +367,7 @@ func TestWhatIsNotCoveredIsSaid(t *testing.T) {
 }
 
 // reopen resumes the session as a new process would.
-func (b *bench) reopen() (calls, failed []string) {
+func (b *bench) reopen() (calls, left []string) {
 	b.t.Helper()
 	b.session.Close()
 	s, err := b.store.Resume(b.t.Context(), b.session.ID(), nil)
@@ -375,11 +376,40 @@ func (b *bench) reopen() (calls, failed []string) {
 	}
 	b.t.Cleanup(func() { s.Close() })
 	b.session, b.keeper = s, checkpoint.New(b.root, s, nil)
-	calls, failed, err = b.keeper.Recover(b.t.Context())
+	r, err := b.keeper.Recover(b.t.Context())
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	return calls, failed
+	return r.Calls, r.Left
+}
+
+func TestAForgedRewindStaysInTheProject(t *testing.T) {
+	b := newBench(t, nil)
+	b.say("go")
+	b.bash("echo secret > file")
+	outside := filepath.Join(t.TempDir(), "home", ".bashrc")
+	inside := filepath.Join(b.root, "sub", "made")
+	digest := blob.Digest([]byte("evil\n"))
+	if err := b.session.Blobs().Put(t.Context(), digest, []byte("evil\n")); err != nil {
+		t.Fatal(err)
+	}
+	step := func(path string) string {
+		return fmt.Sprintf(`{"path":%q,"want":{"digest":%q,"mode":420},"had":{}}`, path, digest)
+	}
+	plan := fmt.Sprintf(`{"target":"x","steps":[%s,%s,%s]}`, step(outside), step("../relative"), step(inside))
+	if err := os.WriteFile(filepath.Join(b.session.Dir(), "rewind.json"), []byte(plan), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, left := b.reopen()
+	if len(left) != 2 {
+		t.Errorf("left %q", left)
+	}
+	if _, err := os.Lstat(filepath.Dir(outside)); err == nil {
+		t.Error("a file outside of the project was written")
+	}
+	if raw, err := os.ReadFile(inside); err != nil || string(raw) != "evil\n" {
+		t.Errorf("inside: %q, error %v", raw, err)
+	}
 }
 
 func TestACallThatTheProcessDiedInIsUndone(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/haftdev/haft/internal/regular"
 	"github.com/haftdev/haft/workspace/blob"
 )
 
@@ -76,42 +77,53 @@ func (t *tree) equal(o *tree) bool {
 	return true
 }
 
+// Recovered is what [Keeper.Recover] found and did.
+type Recovered struct {
+	// Calls are those whose end nobody saw; what they changed is noted.
+	Calls []string
+	// Restored are the files that a rewind which was cut off has put back now, Left
+	// those that it leaves: somebody has changed them since, or they are not the
+	// project's.
+	Restored, Left []string
+}
+
 // Recover notes what calls changed that an earlier process did not see the end
-// of, and finishes a rewind that was begun. It returns the calls, and the files
-// that a rewind could not put back. Call it when a session is resumed, before
-// anything runs.
-func (k *Keeper) Recover(ctx context.Context) (calls, failed []string, err error) {
+// of, and finishes a rewind that was begun. Call it when a session is resumed,
+// before anything runs.
+func (k *Keeper) Recover(ctx context.Context) (*Recovered, error) {
+	r := new(Recovered)
 	dir := k.session.Dir()
 	if dir == "" {
-		return nil, nil, nil
+		return r, nil
 	}
-	failed, err = finishRewind(ctx, dir, k.opts.Blobs)
-	if err != nil {
-		return nil, nil, err
+	if err := k.finishRewind(ctx, r); err != nil {
+		return nil, err
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	open, err := os.ReadDir(filepath.Join(dir, openFolder))
 	if errors.Is(err, fs.ErrNotExist) || len(open) == 0 {
-		return nil, failed, nil
+		return r, nil
 	}
 	before := loadTree(filepath.Join(dir, treeFile))
 	for _, e := range open {
-		call, err := os.ReadFile(filepath.Join(dir, openFolder, e.Name()))
+		call, err := regular.Read(filepath.Join(dir, openFolder, e.Name()), maxCallName)
 		if err != nil {
 			continue
 		}
-		calls = append(calls, string(call))
+		r.Calls = append(r.Calls, string(call))
 	}
-	if before == nil || len(calls) == 0 {
-		return calls, failed, nil
+	if before == nil || len(r.Calls) == 0 {
+		return r, nil
 	}
 	k.last = before
-	if err := k.compare(ctx, before, calls[0]); err != nil {
-		return nil, failed, err
+	if err := k.compare(ctx, before, r.Calls[0]); err != nil {
+		return r, err
 	}
-	for _, call := range calls {
+	for _, call := range r.Calls {
 		k.done(call)
 	}
-	return calls, failed, nil
+	return r, nil
 }
+
+const maxCallName = 4096 // bytes

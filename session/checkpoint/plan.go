@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -128,6 +129,9 @@ func isPrompt(e *session.Entry) bool {
 
 // newStep compares a file with how it was before its changes.
 func newStep(ctx context.Context, path string, changes []session.Checkpoint, blobs blob.Store) (s Step, differs bool, err error) {
+	if !filepath.IsAbs(path) {
+		return Step{}, false, fmt.Errorf("the journal names %q, which is no path of a file", path)
+	}
 	now, content, err := lookAt(path)
 	if err != nil {
 		return Step{}, false, err

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/regular"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/workspace/blob"
 )
@@ -132,28 +133,37 @@ func (p *Plan) takeBack(ctx context.Context, n int, blobs blob.Store) error {
 
 // finishRewind does the rest of a rewind that a process died in. A file that is
 // neither as it was nor as it should be was changed by somebody since, and stays.
-func finishRewind(ctx context.Context, dir string, blobs blob.Store) (failed []string, err error) {
-	path := filepath.Join(dir, rewindFile)
-	raw, err := os.ReadFile(path)
+// The plan is a file that anybody may have put there, so it is only followed
+// inside of the project.
+func (k *Keeper) finishRewind(ctx context.Context, r *Recovered) error {
+	path := filepath.Join(k.session.Dir(), rewindFile)
+	raw, err := regular.Read(path, maxPlan)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("finish rewind: %w", err)
+		return fmt.Errorf("finish rewind: %w", err)
 	}
 	var p Plan
 	if err := json.Unmarshal(raw, &p); err != nil {
-		return nil, fmt.Errorf("finish rewind: %s: %w", path, err)
+		return fmt.Errorf("finish rewind: %s: %w", path, err)
 	}
 	for _, s := range p.ordered() {
 		now, _, err := lookAt(s.Path)
-		if err == nil && !now.sameContent(s.Had) && !now.sameContent(s.Want) {
-			failed = append(failed, s.Path)
-			continue
-		}
-		if err := put(ctx, s.Path, s.Want, blobs); err != nil {
-			failed = append(failed, s.Path)
+		changed := err == nil && !now.sameContent(s.Had) && !now.sameContent(s.Want)
+		if changed || !k.covers(s.Path) || put(ctx, s.Path, s.Want, k.opts.Blobs) != nil {
+			r.Left = append(r.Left, s.Path)
+		} else {
+			r.Restored = append(r.Restored, s.Path)
 		}
 	}
-	return failed, os.Remove(path)
+	return os.Remove(path)
+}
+
+const maxPlan = 64 << 20 // bytes
+
+// covers reports whether a path lies in the tree.
+func (k *Keeper) covers(path string) bool {
+	rel, err := filepath.Rel(k.root, path)
+	return err == nil && filepath.IsAbs(path) && filepath.IsLocal(rel)
 }
