@@ -176,37 +176,38 @@ func (c *compiler) split(lazy bool, more, done uint32) uint32 {
 // classify merges the byte classes of every trie, keeping apart the bytes that
 // assertions look at.
 func (p *prog) classify() {
-	keys := [256]uint64{}
-	refine := func(class func(c int) uint64) {
-		seen := map[uint64]uint64{}
-		for c := range keys {
-			k := keys[c]<<16 | class(c)
-			if _, ok := seen[k]; !ok {
-				seen[k] = uint64(len(seen))
-			}
-			keys[c] = seen[k]
-		}
-		p.nclasses = len(seen)
-	}
+	p.nclasses = 1
 	done := map[*trie]bool{}
 	for i := range p.insts {
 		if t := p.insts[i].trie; t != nil && !done[t] {
 			done[t] = true
-			refine(func(c int) uint64 { return uint64(t.classes[c]) })
+			p.refine(&t.classes, t.nclasses)
 		}
 	}
-	refine(func(c int) uint64 {
+	var seen [256]uint8
+	for c := range seen {
 		switch {
 		case c == '\n':
-			return 1
+			seen[c] = 1
 		case p.looks&unicodeWordLooks != 0 && c >= 128:
-			return 3
+			seen[c] = 3
 		case p.looks&wordLooks != 0 && isWordByte(byte(c)):
-			return 2
+			seen[c] = 2
 		}
-		return 0
-	})
-	for c := range keys {
-		p.classes[c] = uint8(keys[c])
+	}
+	p.refine(&seen, 4)
+}
+
+// refine splits the classes by another n of them.
+func (p *prog) refine(by *[256]uint8, n int) {
+	ids := make([]int, p.nclasses*n) // one more than the new number; 0 is none yet
+	p.nclasses = 0
+	for c, k := range by {
+		id := &ids[int(p.classes[c])*n+int(k)]
+		if *id == 0 {
+			p.nclasses++
+			*id = p.nclasses
+		}
+		p.classes[c] = uint8(*id - 1)
 	}
 }

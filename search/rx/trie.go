@@ -15,9 +15,10 @@ const (
 // trie is the automaton of one class over UTF-8 bytes: a root for lead bytes and
 // shared nodes for continuation bytes.
 type trie struct {
-	root    [256]uint16
-	cont    [][64]uint16
-	classes [256]uint8 // bytes that no node tells apart share a number
+	root     [256]uint16
+	cont     [][64]uint16
+	classes  [256]uint8 // bytes that no node tells apart share a number
+	nclasses int
 }
 
 func (t *trie) step(node uint16, c byte) uint16 {
@@ -152,6 +153,13 @@ func (b *trieBuilder) add(next [64]uint16) uint16 {
 
 // classify numbers the bytes by the column of transitions they have.
 func (t *trie) classify() {
+	if len(t.cont) == 0 { // the root accepts or fails
+		for c, v := range t.root {
+			t.classes[c] = uint8(v)
+		}
+		t.nclasses = trieAccept + 1
+		return
+	}
 	seen := map[string]uint8{}
 	column := make([]byte, 0, 2+2*len(t.cont))
 	for c := range 256 {
@@ -169,4 +177,5 @@ func (t *trie) classify() {
 		}
 		t.classes[c] = id
 	}
+	t.nclasses = len(seen)
 }
