@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -92,33 +93,14 @@ func (sc *scan) admit(f *tree.File) bool {
 	return sc.candidate == nil || sc.candidate(f)
 }
 
-// search reads the files of one batch with as many workers as pay for themselves
-// and adds what they find in order.
-func (sc *scan) search(batch []*tree.File) {
-	if len(batch) == 0 || sc.stop.Load() != nil {
+// search reads the files of one batch and adds what it finds in order.
+func (sc *scan) search(files []*tree.File) {
+	if len(files) == 0 || sc.stop.Load() != nil {
 		return
 	}
-	hits := make([]*Hit, len(batch))
-	var next atomic.Int64
-	var mu sync.Mutex
-	work := func() {
-		w := sc.s.worker(sc)
-		var st Stats
-		for i := next.Add(1) - 1; i < int64(len(batch)) && sc.stop.Load() == nil; i = next.Add(1) - 1 {
-			hits[i] = w.search(batch[i], &st)
-		}
-		sc.s.release(w)
-		mu.Lock()
-		sc.res.Stats.add(st)
-		mu.Unlock()
-	}
-	var helpers sync.WaitGroup
-	for range min(sc.s.opts.Workers, 1+len(batch)/8) - 1 {
-		helpers.Go(work)
-	}
-	work()
-	helpers.Wait()
-	for _, h := range hits {
+	b := batch{scan: sc, files: files, hits: make([]*Hit, len(files))}
+	b.run()
+	for _, h := range b.hits {
 		if h != nil {
 			if sc.enough() && sc.sorted {
 				sc.res.More = true
@@ -129,6 +111,54 @@ func (sc *scan) search(batch []*tree.File) {
 			sc.lines += len(h.Lines)
 		}
 	}
+}
+
+// batch is files that several workers search at once.
+type batch struct {
+	scan  *scan
+	files []*tree.File
+	hits  []*Hit // nil where there is none
+	next  atomic.Int64
+	mu    sync.Mutex // of scan.res.Stats
+}
+
+// aloneFiles and aloneBytes are what one worker does before others help: to wake
+// another thread costs as much as reading a few dozen files.
+const (
+	aloneFiles = 128
+	aloneBytes = 8 << 20
+)
+
+// run uses as many workers as pay for themselves.
+func (b *batch) run() {
+	left := b.work(aloneFiles, aloneBytes)
+	var helpers sync.WaitGroup
+	for range min(b.scan.s.opts.Workers, 1+left/8) - 1 {
+		helpers.Go(func() { b.work(math.MaxInt, math.MaxInt64) })
+	}
+	if left > 0 {
+		b.work(math.MaxInt, math.MaxInt64)
+	}
+	helpers.Wait()
+}
+
+// work searches files until none is left, or until it has done so many or so much, and
+// tells how many are left.
+func (b *batch) work(files int, bytes int64) (left int) {
+	w := b.scan.s.worker(b.scan)
+	var st Stats
+	for i := b.next.Add(1) - 1; i < int64(len(b.files)) && b.scan.stop.Load() == nil; i = b.next.Add(1) - 1 {
+		b.hits[i] = w.search(b.files[i], &st)
+		if files--; files <= 0 || st.Bytes >= bytes {
+			left = len(b.files) - int(i) - 1
+			break
+		}
+	}
+	b.scan.s.release(w)
+	b.mu.Lock()
+	b.scan.res.Stats.add(st)
+	b.mu.Unlock()
+	return left
 }
 
 func (s *Stats) add(o Stats) {
@@ -168,9 +198,10 @@ func (sc *scan) arrange() {
 
 // worker reads and searches files for one goroutine.
 type worker struct {
-	scan *scan
-	r    reader
-	c    collector
+	scan  *scan
+	r     reader
+	c     collector
+	sieve func([]byte) bool // of c.m
 }
 
 // worker takes an idle worker, whose buffers are warm, or makes one.
@@ -184,12 +215,13 @@ func (s *Searcher) worker(sc *scan) *worker {
 	w.r.max, w.r.stop, w.r.explicit, w.r.shortIsEnd = s.opts.MaxFileSize, stop, false, sc.shortIsEnd
 	w.c = collector{q: sc.q, m: sc.pattern.Matcher(), max: sc.q.Limit}
 	w.c.m.Stop = stop
+	w.sieve, w.r.sieve = w.c.m.Sieve, nil
 	return w
 }
 
 func (s *Searcher) release(w *worker) {
 	w.scan.pattern.Release(w.c.m)
-	w.scan, w.c, w.r.stop = nil, collector{}, nil
+	w.scan, w.c, w.r.stop, w.sieve, w.r.sieve = nil, collector{}, nil, nil, nil
 	s.workers.Put(w)
 }
 
@@ -200,13 +232,19 @@ func (w *worker) search(f *tree.File, st *Stats) *Hit {
 		return nil
 	}
 	text, err := w.text(f)
-	if err != nil {
+	size := int64(len(text))
+	if errors.Is(err, errNothing) {
+		size = w.r.sifted
+	} else if err != nil {
 		w.refuse(err, st)
 		return nil
 	}
-	st.Bytes += int64(len(text))
-	if max := w.scan.q.Budget.Bytes; max > 0 && w.scan.bytes.Add(int64(len(text))) > max {
+	st.Bytes += size
+	if max := w.scan.q.Budget.Bytes; max > 0 && w.scan.bytes.Add(size) > max {
 		w.scan.halt("bytes")
+		return nil
+	}
+	if err != nil {
 		return nil
 	}
 	hit, ok, binary := w.c.collect(text, w.r.explicit)
@@ -228,6 +266,10 @@ func (w *worker) search(f *tree.File, st *Stats) *Hit {
 func (w *worker) text(f *tree.File) (text []byte, err error) {
 	if text, ok := w.scan.cache.get(f); ok {
 		return text, nil
+	}
+	w.r.sieve = w.sieve
+	if w.scan.cache.wants(f) {
+		w.r.sieve = nil
 	}
 	if text, err = w.r.read(f.Path); err == nil {
 		w.scan.cache.put(f, text)

@@ -189,6 +189,9 @@ func (sc *scan) answer(ctx context.Context) error {
 	if l, err := rawfs.Lstat(path); err == nil && l.Kind == rawfs.Symlink {
 		return sc.throughLink(ctx, path)
 	}
+	if done, err := sc.first(ctx, path); done || err != nil {
+		return err
+	}
 	v, err := sc.s.trees.view(ctx, sc.q.Dir, path)
 	if err != nil {
 		return err
@@ -227,22 +230,55 @@ func (sc *scan) throughLink(ctx context.Context, link string) error {
 	return nil
 }
 
-// fresh walks the directory for this query alone.
-func (sc *scan) fresh(ctx context.Context, path string) error {
-	t, err := tree.Build(ctx, path, &tree.Options{
-		Global: sc.s.opts.Global, Workers: sc.s.opts.Workers, MaxFiles: sc.q.Budget.Files,
-	})
+// first answers the first query about a directory if that is too small for an index:
+// it is searched in less time than it takes to make a list to keep, which is for later.
+func (sc *scan) first(ctx context.Context, path string) (done bool, err error) {
+	ts := &sc.s.trees
+	if ts.opts.Stateless || path != covering(sc.q.Dir, path) || ts.find(path) != nil {
+		return false, nil
+	}
+	t, full, err := sc.walk(ctx, path, ts.opts.IndexFrom)
 	if err != nil {
-		return &fs.PathError{Op: "search", Path: path, Err: err}
+		return false, err
 	}
 	defer t.Close()
-	if _, _, full := t.Size(); full {
+	if full {
+		return false, nil
+	}
+	sc.once(ctx, t)
+	ts.prepare(path, path)
+	return true, nil
+}
+
+// fresh walks the directory for this query alone.
+func (sc *scan) fresh(ctx context.Context, path string) error {
+	t, full, err := sc.walk(ctx, path, sc.q.Budget.Files)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	if full {
 		sc.halt("files")
 	}
-	sc.shortIsEnd = rawfs.Local(path)
-	sc.run(ctx, t.Files(path))
-	sc.res.Stats.Tree = t.Skipped(path)
+	sc.once(ctx, t)
 	return nil
+}
+
+// walk lists path, until there are more than max files.
+func (sc *scan) walk(ctx context.Context, path string, max int) (t *tree.Tree, full bool, err error) {
+	t, err = tree.Build(ctx, path, &tree.Options{Global: sc.s.opts.Global, Workers: sc.s.opts.Workers, MaxFiles: max})
+	if err != nil {
+		return nil, false, &fs.PathError{Op: "search", Path: path, Err: err}
+	}
+	_, _, full = t.Size()
+	return t, full, nil
+}
+
+// once searches the files of a tree that is not kept.
+func (sc *scan) once(ctx context.Context, t *tree.Tree) {
+	sc.shortIsEnd = rawfs.Local(t.Root)
+	sc.run(ctx, t.Files(t.Root))
+	sc.res.Stats.Tree = t.Skipped(t.Root)
 }
 
 // ErrDenied is a file named in the query that Query.Allow refuses.

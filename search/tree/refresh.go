@@ -45,6 +45,9 @@ func (t *Tree) loadRules() {
 	}
 	base, paths := ignore.Root(t.Root, global)
 	t.base, t.sources = base, nil
+	if !t.opts.Stat {
+		return // nobody will ask whether they changed
+	}
 	for _, p := range paths {
 		t.sources = append(t.sources, newSource(p))
 	}

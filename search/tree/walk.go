@@ -52,6 +52,10 @@ func (t *Tree) walk(ctx context.Context, dirs []*Dir) error {
 	return t.rebuild(ctx)
 }
 
+// aloneDirs is how many directories one goroutine lists before others help: to wake
+// another thread costs as much.
+const aloneDirs = 24
+
 // run lists directories until none is left. Helpers start when there is work for
 // them: most subtrees are too small for one.
 func (w *walker) run(helpers *sync.WaitGroup) {
@@ -67,7 +71,7 @@ func (w *walker) run(helpers *sync.WaitGroup) {
 			w.idle.Broadcast()
 			return
 		}
-		if len(w.queue) > 4 && w.helpers < w.tree.opts.Workers-1 {
+		if w.tree.dirs >= aloneDirs && len(w.queue) > 4 && w.helpers < w.tree.opts.Workers-1 {
 			w.helpers++
 			helpers.Go(func() { w.run(helpers) })
 		}
