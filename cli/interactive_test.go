@@ -5,6 +5,7 @@ package cli_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -98,7 +99,8 @@ func (s *seat) start(args ...string) {
 			}
 		}
 	}(s.tty, s.term)
-	s.t.Cleanup(func() { s.cmd.Process.Kill(); s.cmd.Wait(); s.tty.Close() })
+	go io.Copy(s.tty, s.term) // what a terminal answers when it is asked
+	s.t.Cleanup(func() { s.term.Close(); s.cmd.Process.Kill(); s.cmd.Wait(); s.tty.Close() })
 	switch {
 	case s.plain:
 		s.see("Say what to do")
@@ -231,6 +233,17 @@ func TestAPersonAllowsAndDenies(t *testing.T) {
 		t.Error("what was denied was done")
 	}
 	s.leave()
+}
+
+func TestAPersonLeavesAQuestion(t *testing.T) {
+	s := newSeat(t, calls("Bash", in{"command": "touch one"}), says("Made it."))
+	s.start()
+	s.type_("make one\r")
+	s.see("tab turns to this question")
+	s.leave()
+	if _, err := os.Stat(filepath.Join(s.dir, "one")); err == nil {
+		t.Error("what nobody allowed was done")
+	}
 }
 
 func TestAPersonInterrupts(t *testing.T) {

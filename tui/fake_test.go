@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/charmbracelet/x/vt"
 
@@ -165,9 +166,9 @@ func (b *bed) close() {
 }
 
 // pause lets time pass, and everything that is due happen.
-func (b *bed) pause(d duration) {
+func (b *bed) pause(d time.Duration) {
 	synctest.Wait()
-	sleep(d)
+	time.Sleep(d)
 	synctest.Wait()
 }
 
