@@ -50,6 +50,9 @@ type seat struct {
 
 func newSeat(t *testing.T, turns ...script.Turn) *seat {
 	t.Helper()
+	if _, err := haftBinary(); err != nil { // before anything changes what go build needs
+		t.Fatal(err)
+	}
 	s := &seat{t: t, dir: t.TempDir(), home: t.TempDir()}
 	s.play(turns...)
 	return s
@@ -101,7 +104,7 @@ func (s *seat) start(args ...string) {
 		s.see("Say what to do")
 		return
 	case !s.bare:
-		s.see("▱") // the conversation is open
+		s.see("asks first · ", "edits allowed · ") // the conversation is open
 	}
 	s.see("what shall be done?")
 }
@@ -123,10 +126,20 @@ func (s *seat) screen() string {
 	return b.String()
 }
 
-// see waits for a text to be on the screen, or in the scrollback.
-func (s *seat) see(text string) {
+// see waits for one of the texts to be on the screen, or in the scrollback.
+func (s *seat) see(texts ...string) {
 	s.t.Helper()
-	s.until("see "+text, func() bool { return strings.Contains(s.screen(), text) })
+	s.until("see "+strings.Join(texts, " or "), func() bool {
+		s.mu.Lock()
+		now := s.term.String()
+		s.mu.Unlock()
+		for _, text := range texts {
+			if strings.Contains(now, text) || strings.Contains(s.screen(), text) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 func (s *seat) until(what string, ok func() bool) {
@@ -293,7 +306,7 @@ func TestTheFirstStart(t *testing.T) {
 	s.type_("\x15" + s.url + "/v1\r")
 	s.type_("scripted\r\r")
 	s.see("The model answers: scripted says ready")
-	s.see("▱")
+	s.see("asks first · ")
 	raw, err := os.ReadFile(filepath.Join(s.home, ".haft", "credentials.json"))
 	if err != nil || !strings.Contains(string(raw), s.url) {
 		t.Errorf("kept %s, %v", raw, err)

@@ -126,6 +126,16 @@ func harmless(text string) string {
 	return strings.Join(lines, "\n")
 }
 
+// A harmlessWriter writes to a terminal what somebody else wrote.
+type harmlessWriter struct{ io.Writer }
+
+func (w harmlessWriter) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(w.Writer, harmless(string(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
 func repairTexts(repairs []schema.Repair) []string {
 	var texts []string
 	for _, r := range repairs {

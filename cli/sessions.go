@@ -244,6 +244,9 @@ func (f *sessionsExport) run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	var out io.Writer = f.Out
+	if isTerminal(f.Out) {
+		out = harmlessWriter{f.Out}
+	}
 	if f.output != "" {
 		file, err := os.OpenFile(f.output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {

@@ -24,6 +24,7 @@ func (h *hearing) hearCommand() {
 	h.changes = h.writes && changesFiles(a, writes)
 	h.match(func(r *Rule) bool { return coversCommand(r, a) || h.coversOperand(r, reads, writes) })
 	h.hearOperands(a, reads, writes)
+	h.hearSearch(a, reads)
 	if a.ReadOnly && a.UsesGit {
 		h.hearRepository(where)
 	}

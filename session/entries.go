@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"path/filepath"
 
 	"github.com/haftdev/haft/internal/plainjson"
+	"github.com/haftdev/haft/internal/regular"
 )
 
 // Entries returns what a journal has, in the order of the file, with long strings
@@ -19,7 +19,7 @@ import (
 // the conversation, are left out. After an error nothing more comes.
 func Entries(ctx context.Context, path string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		file, err := os.Open(path)
+		file, err := regular.Open(path)
 		if err != nil {
 			yield(Entry{}, fmt.Errorf("open session: %w", err))
 			return

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/regular"
 	"github.com/haftdev/haft/model"
 )
 
@@ -92,7 +93,7 @@ const glance = 64 << 10
 
 // look fills in what the ends of the file say.
 func (i *Info) look() error {
-	file, err := os.Open(i.Path)
+	file, err := regular.Open(i.Path)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/haftdev/haft/internal/regular"
 )
 
 // A lock is held by the one who writes to a session. It ends with its process.
@@ -97,7 +99,7 @@ func gone(dir, host string) bool {
 }
 
 func readOwner(dir string) (o owner, ok bool) {
-	raw, err := os.ReadFile(filepath.Join(dir, "owner"))
+	raw, err := regular.Read(filepath.Join(dir, "owner"), maxOwner)
 	return o, err == nil && json.Unmarshal(raw, &o) == nil
 }
 
@@ -119,3 +121,5 @@ func (l *lock) release() error {
 	}
 	return l.file.Unlock()
 }
+
+const maxOwner = 4096 // bytes

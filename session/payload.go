@@ -5,12 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 
 	"github.com/haftdev/haft/internal/plainjson"
+	"github.com/haftdev/haft/internal/regular"
 	"github.com/haftdev/haft/workspace/blob"
 )
 
@@ -44,7 +44,7 @@ func (b *blobs) keep(ctx context.Context, content []byte) (digest string, err er
 	if err := b.Put(ctx, digest, content); err != nil {
 		return "", err
 	}
-	file, err := os.Open(filepath.Join(string(b.Dir), digest[:2], digest[2:]))
+	file, err := regular.Open(filepath.Join(string(b.Dir), digest[:2], digest[2:]))
 	if err != nil {
 		return "", fmt.Errorf("keep a content: %w", err)
 	}

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"time"
+
+	"github.com/haftdev/haft/internal/regular"
 )
 
 // PruneOptions say what is deleted.
@@ -181,7 +183,7 @@ func isInUse(path string) (bool, error) {
 
 // digestsIn adds the digests in a file, which may be large.
 func digestsIn(path string, found map[string]bool) error {
-	file, err := os.Open(path)
+	file, err := regular.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

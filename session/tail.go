@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"slices"
+
+	"github.com/haftdev/haft/internal/regular"
 )
 
 // A tail is the lines at the end of a journal. It grows towards the beginning of
@@ -32,7 +34,7 @@ const (
 
 // openTail opens the journal at path. Nothing is read yet.
 func openTail(path string) (*tail, error) {
-	file, err := os.Open(path)
+	file, err := regular.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open session: %w", err)
 	}

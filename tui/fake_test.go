@@ -102,7 +102,7 @@ func (f *fakeTalk) Grant(_ context.Context, rule, scope string) error {
 	f.granted = append(f.granted, scope+" "+rule)
 	return nil
 }
-func (f *fakeTalk) Where(scope string) string            { return "." + scope + ".json" }
+func (f *fakeTalk) Where(scope string) string            { return ".claude/settings." + scope + ".json" }
 func (f *fakeTalk) Resolved(string) string               { return "" }
 func (f *fakeTalk) Past(context.Context) []session.Entry { return f.past }
 func (f *fakeTalk) Sessions() ([]session.Info, error)    { return f.sessions, nil }

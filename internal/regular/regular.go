@@ -26,21 +26,31 @@ func Read(path string, max int64) ([]byte, error) {
 // Head returns at most the first max bytes of a regular file, and whether there
 // are more.
 func Head(path string, max int64) (raw []byte, more bool, err error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
+	f, err := Open(path)
 	if err != nil {
 		return nil, false, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, false, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, false, fmt.Errorf("read %s: %w", path, ErrNotRegular)
-	}
 	raw, err = io.ReadAll(io.LimitReader(f, max+1))
 	if int64(len(raw)) > max {
 		return raw[:max], true, err
 	}
 	return raw, false, err
+}
+
+// Open opens a regular file for reading.
+func Open(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("read %s: %w", path, ErrNotRegular)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/regular"
 	"github.com/haftdev/haft/session"
 )
 
@@ -142,7 +143,7 @@ func (t *tree) save(path string) error {
 
 // loadTree reads a tree that was saved, or returns nil.
 func loadTree(path string) *tree {
-	file, err := os.Open(path)
+	file, err := regular.Open(path)
 	if err != nil {
 		return nil
 	}

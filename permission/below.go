@@ -1,0 +1,97 @@
+package permission
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/permission/shell"
+)
+
+// hearSearch looks for commands that read whatever is below a folder. A rule
+// about a file there cannot see it among the operands, so such a command is asked
+// about where a rule may hide something.
+func (h *hearing) hearSearch(a *shell.Analysis, reads []operand) {
+	if !slices.ContainsFunc(a.Deny, func(c shell.Command) bool { return searches(c.Words) }) {
+		return
+	}
+	folders := []string{}
+	for _, o := range reads {
+		if o.Info.Mode.IsDir() {
+			folders = append(folders, o.Facts.Path, o.Real)
+		}
+	}
+	if len(folders) == 0 {
+		folders = []string{h.policy.at.cwd, h.policy.real.cwd}
+	}
+	for _, rules := range [][]*Rule{h.policy.deny, h.policy.ask} {
+		for _, r := range rules {
+			if r.path != nil && r.name == readRule && slices.ContainsFunc(folders, func(dir string) bool { return r.reaches(dir, h.policy) }) {
+				h.protect("it searches a folder with files that the rule "+r.Text+" is about; Grep leaves them out", true)
+			}
+		}
+	}
+}
+
+// searches reports whether a command shows the content of files that it finds
+// itself.
+func searches(words []string) bool {
+	if len(words) == 0 {
+		return false
+	}
+	args := words[1:]
+	switch filepath.Base(words[0]) {
+	case "rg", "ag", "ack", "ugrep", "rgrep", "zgrep":
+		return true
+	case "grep", "egrep", "fgrep", "diff":
+		return slices.ContainsFunc(args, recursive)
+	case "git":
+		return slices.Contains(args, "grep")
+	}
+	return false
+}
+
+// recursive reports whether an argument is an option by which grep and diff go
+// into folders.
+func recursive(arg string) bool {
+	if strings.HasPrefix(arg, "--") {
+		return strings.HasPrefix("--recursive", arg) && len(arg) > 4 || strings.HasPrefix(arg, "--dereference-recursive") || strings.HasPrefix(arg, "--directories")
+	}
+	return strings.HasPrefix(arg, "-") && strings.ContainsAny(arg, "rRd")
+}
+
+// reaches reports whether the rule may be about something below a folder.
+func (r *Rule) reaches(dir string, p *Policy) bool {
+	for _, at := range []places{p.at, p.real} {
+		base := r.path.base(at, r.Origin.Source)
+		if base == "" {
+			continue
+		}
+		fixed := base
+		if !r.path.floats {
+			fixed = filepath.Join(base, literal(r.path.pattern))
+		}
+		if within(fixed, dir) || within(dir, fixed) {
+			return true
+		}
+	}
+	return false
+}
+
+// literal is the beginning of a pattern that matches only itself, by whole names.
+func literal(pattern string) string {
+	var fixed []string
+	for name := range strings.SplitSeq(pattern, "/") {
+		if strings.ContainsAny(name, `*?[{\`) {
+			break
+		}
+		fixed = append(fixed, name)
+	}
+	return strings.Join(fixed, "/")
+}
+
+// within reports whether a path is a folder or lies below it.
+func within(path, folder string) bool {
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(rel)
+}

@@ -1,0 +1,40 @@
+package permission_test
+
+import (
+	"testing"
+
+	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/tool"
+)
+
+func TestASearchDoesNotGoWhereARuleHidesFiles(t *testing.T) {
+	g := virtualGuard(t)
+	for _, c := range []struct {
+		rule, command string
+		asks          bool
+	}{
+		{"Read(./secrets/**)", "grep -r TOKEN .", true},
+		{"Read(./secrets/**)", "grep -rn TOKEN", true},
+		{"Read(./secrets/**)", "grep --recursive TOKEN .", true},
+		{"Read(./secrets/**)", "rg TOKEN", true},
+		{"Read(./secrets/**)", "rg -uuu .", true},
+		{"Read(.env)", "rg TOKEN src", true}, // a name without a slash is at any depth
+		{"Read(./secrets/**)", "git grep TOKEN", true},
+		{"Read(//home/u/proj/secrets/**)", "cd /home/u/proj && grep -R TOKEN .", true},
+		{"Read(//home/u/other/**)", "grep -r TOKEN .", false},
+		{"Read(//home/u/other/**)", "rg TOKEN", false},
+		{"Read(./secrets/**)", "grep TOKEN README.md", false},
+		{"Read(./secrets/**)", "ls -la", false},
+		{"Edit(./secrets/**)", "rg TOKEN", false},
+	} {
+		for _, b := range []tool.Behavior{tool.Deny, tool.Ask} {
+			p := permission.NewPolicy(permission.Options{Guard: g, Home: "/home/u", Rules: []permission.Rule{
+				{Text: c.rule, Behavior: b, Origin: settings.Origin{Source: settings.User}},
+			}})
+			if d := p.Decide(bash(c.command)); (d.Behavior == tool.Allow) == c.asks {
+				t.Errorf("%s %s: %q is %s: %s", b, c.rule, c.command, d.Behavior, d.Reason)
+			}
+		}
+	}
+}
