@@ -260,5 +260,5 @@ func (t *turn) mayEnd(words string) Reason {
 		return Completed
 	}
 	t.attempts.stopBlocks++
-	return t.nudge("Stop hook feedback:\n" + cmp.Or(said.Reason, "the turn must not end yet"))
+	return t.instruct("Stop hook feedback:\n" + cmp.Or(said.Reason, "the turn must not end yet"))
 }

@@ -75,12 +75,15 @@ func (w *World) ended(t *shellrun.Task) {
 	task.Ended = time.Now()
 	word, sentence := bash.Ending(t)
 	task.Status, task.Summary = ends[word], sentence
-	if t.Owner() == "" {
+	switch {
+	case t.Owner() != "":
+		w.crew.Notify(t.Owner(), task)
+		a.Emit(agent.TaskChanged{Change: "ended", Task: task})
+	case task.Status == "stopped": // whoever stopped it knows
+		a.Emit(agent.TaskChanged{Change: "ended", Task: task})
+	default:
 		a.Notify(task)
-		return
 	}
-	w.crew.Notify(t.Owner(), task)
-	a.Emit(agent.TaskChanged{Change: "ended", Task: task})
 }
 
 // ends are how commands end, as the wire spells it.

@@ -37,7 +37,7 @@ func TestEveryCommandAnswers(t *testing.T) {
 		"skills":      {"pdf", "Reads PDFs"},
 		"resume":      {c.Session(), "this one", "make it", "haft --resume ID"},
 		"rewind":      {"delete", "made.txt", "To do it: /rewind apply"},
-		"doctor":      {r.dir, "mode acceptEdits", "There are no MCP servers"},
+		"doctor":      {" in " + r.dir, "mode acceptEdits", "There are no MCP servers"},
 		"tools":       {"Agent", "TaskCreate", "found by ToolSearch"},
 	}
 	for _, b := range command.Builtins() {

@@ -103,7 +103,12 @@ func (p *Project) filter() error {
 		p.Counts = trust.Without(p.Settings)
 		return nil
 	}
-	if p.Folder, err = trust.NewStore(path).Folder(p.Dir); err != nil {
+	p.Folder, err = trust.NewStore(path).Folder(p.Dir)
+	if errors.Is(err, trust.ErrInside) { // a home folder: there is nothing of others' to trust in it
+		p.Folder, p.Counts = nil, trust.Without(p.Settings)
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	p.Counts, p.Held, err = p.Folder.Filter(p.Settings)

@@ -21,6 +21,7 @@ const byHost = "the program that drives the session decided"
 // that does not answer, answers nonsense or is gone has not allowed anything.
 type hostAsker struct {
 	call   func(context.Context, wire.Request, any) error
+	before func(context.Context) // lets the program hear what happened before
 	states func(waiting bool)
 	update func(context.Context, wire.PermissionUpdate) error
 	warn   func(string)
@@ -28,6 +29,7 @@ type hostAsker struct {
 
 // Ask asks the program.
 func (h *hostAsker) Ask(ctx context.Context, c tool.Case, question tool.Verdict) (tool.Verdict, error) {
+	h.before(ctx)
 	h.states(true)
 	defer h.states(false)
 	var answer wire.PermissionAnswer

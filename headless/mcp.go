@@ -35,7 +35,7 @@ func (s *server) inProcess(o *harness.MCPOptions, init *wire.Initialize) {
 // sendMCP carries a message to a server inside the program.
 func (s *server) sendMCP(ctx context.Context, name string, message json.RawMessage) (json.RawMessage, error) {
 	var reply wire.MCPMessageReply
-	if err := s.conn.Call(ctx, &wire.MCPMessage{ServerName: name, Message: message}, &reply); err != nil {
+	if err := s.ask(ctx, &wire.MCPMessage{ServerName: name, Message: message}, &reply); err != nil {
 		return nil, errors.New(plainError(err))
 	}
 	return reply.MCPResponse, nil
@@ -44,7 +44,7 @@ func (s *server) sendMCP(ctx context.Context, name string, message json.RawMessa
 // elicit asks the program what a server wants to know.
 func (s *server) elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, error) {
 	var reply wire.ElicitationReply
-	err := s.conn.Call(ctx, &wire.Elicitation{MCPServerName: e.Server, Message: e.Message, Mode: e.Mode, URL: e.URL, RequestedSchema: e.Schema}, &reply)
+	err := s.ask(ctx, &wire.Elicitation{MCPServerName: e.Server, Message: e.Message, Mode: e.Mode, URL: e.URL, RequestedSchema: e.Schema}, &reply)
 	return mcp.Answer{Action: reply.Action, Content: reply.Content}, err
 }
 

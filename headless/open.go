@@ -78,7 +78,7 @@ func (s *server) adopt(h *harness.Options, t *harness.TalkOptions, init *wire.In
 	s.tell.texts = init.ForwardSubagentText != nil && *init.ForwardSubagentText
 	s.inProcess(&t.MCP, init)
 	h.HookRan = s.hookRan
-	asker := &hostAsker{call: s.conn.Call, states: s.waits, update: s.updatePermissions, warn: s.warn}
+	asker := &hostAsker{call: s.conn.Call, before: s.catchUp, states: s.waits, update: s.updatePermissions, warn: s.warn}
 	switch {
 	case s.opts.AskHost:
 		t.Person, t.Interactive = asker, true
@@ -169,7 +169,7 @@ func (s *server) callback(ctx context.Context, id string, limit time.Duration, i
 		UseID string `json:"tool_use_id"`
 	}
 	_ = json.Unmarshal(raw, &about) // events without a call have none
-	err = s.conn.Call(ctx, &wire.HookCallback{CallbackID: id, Input: raw, ToolUseID: wire.NullString(about.UseID)}, &out)
+	err = s.ask(ctx, &wire.HookCallback{CallbackID: id, Input: raw, ToolUseID: wire.NullString(about.UseID)}, &out)
 	if err == nil {
 		return out, nil
 	}
@@ -185,6 +185,8 @@ func (s *server) callback(ctx context.Context, id string, limit time.Duration, i
 func (s *server) hookRan(r hook.Run) {
 	callback := len(r.Hook) > 9 && r.Hook[:9] == "callback "
 	switch {
+	case r.Err != nil && callback && s.hasEnded():
+		return // it cannot be reached any more
 	case r.Err != nil && callback:
 		s.tell.send(&wire.Informational{Stamp: s.tell.stamp(""), Level: "warning", Label: "hook_callback_failed", Content: fmt.Sprintf("%s hook: %v", r.Event, r.Err)})
 	case r.Message != "":
@@ -211,11 +213,15 @@ func (s *server) warn(text string) {
 
 // waits tells whether the session waits for the program.
 func (s *server) waits(waiting bool) {
-	state := wire.StateRunning
+	n := int32(-1)
 	if waiting {
-		state = wire.StateRequiresAction
+		n = 1
 	}
-	s.tell.state(state)
+	if s.questions.Add(n) > 0 {
+		s.tell.state(wire.StateRequiresAction)
+	} else {
+		s.tell.state(wire.StateRunning)
+	}
 }
 
 func (s *server) newTeller() *teller {

@@ -20,9 +20,6 @@ func (s *server) deliver(m wire.Message) {
 		s.warn("A prompt could not be read: " + err.Error())
 		return
 	}
-	if user.UUID != "" {
-		s.tell.follow(user.UUID)
-	}
 	s.take(p)
 }
 
@@ -39,6 +36,9 @@ func (s *server) take(p agent.Prompt) {
 
 // accept gives a prompt to the conversation, or keeps it.
 func (s *server) accept(p agent.Prompt) {
+	if p.UUID != "" {
+		s.tell.follow(p.UUID)
+	}
 	switch {
 	case s.talk == nil:
 		s.waiting = append(s.waiting, p)

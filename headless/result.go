@@ -15,6 +15,9 @@ func (t *teller) result(ev agent.Result) {
 		StructuredOutput: ev.Structured,
 	}
 	t.results++
+	if ev.Reason == agent.StoppedByHook && ev.Requests == 0 {
+		t.send(&wire.Informational{Stamp: t.stamp(""), Level: "warning", Content: ev.Text})
+	}
 	if ev.Requests == 0 {
 		r.NumTurns = 0
 	}
@@ -22,7 +25,9 @@ func (t *teller) result(ev agent.Result) {
 	for _, d := range ev.Denials {
 		r.PermissionDenials = append(r.PermissionDenials, wire.PermissionDenial{ToolName: d.Tool, ToolUseID: d.UseID, ToolInput: d.Input})
 	}
-	r.UserMessageUUIDs = t.followed(ev.Prompts)
+	if r.UserMessageUUIDs = t.followed(ev.Prompts); len(r.UserMessageUUIDs) > 0 {
+		r.UserMessageUUID = r.UserMessageUUIDs[0]
+	}
 	if r.Subtype == wire.ResultSuccess {
 		r.Result = ev.Text
 		if ev.Err != nil {
@@ -43,9 +48,21 @@ func (t *teller) result(ev agent.Result) {
 	for _, uuid := range r.UserMessageUUIDs {
 		t.lifecycle(uuid, state)
 	}
+	t.inTurn = false
 	if ev.Queued == 0 {
-		t.state(wire.StateIdle)
+		t.rest()
 	}
+}
+
+// rest tells that nothing goes on. A program that hears it may stop answering, and
+// an agent in the background may still have questions.
+func (t *teller) rest() {
+	for _, k := range t.tasks {
+		if k.Type == "local_agent" {
+			return
+		}
+	}
+	t.state(wire.StateIdle)
 }
 
 // subtype sorts the ends of a turn as the wire does: what the model's server did

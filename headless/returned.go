@@ -2,6 +2,7 @@ package headless
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/haftdev/haft/agent"
@@ -64,7 +65,7 @@ func resultMeta(out *sched.Outcome) []wire.ToolResultMeta {
 		if v.Behavior == tool.Deny {
 			m.PermissionDecision.Source, m.NonExecutionKind = "user_reject", "user-rejected"
 		}
-	case strings.Contains(v.Reason, "hook"):
+	case byHook(v):
 		m.PermissionDecision.Source, m.PermissionDecision.ReasonType = "hook", "hook"
 	case v.Rule != "":
 		m.PermissionDecision.ReasonType = "rule"
@@ -76,6 +77,9 @@ func resultMeta(out *sched.Outcome) []wire.ToolResultMeta {
 	return []wire.ToolResultMeta{m}
 }
 
+// byHook reports whether a hook decided.
+func byHook(v tool.Verdict) bool { return strings.Contains(v.Reason, "hook") }
+
 // added tells of a message that nobody typed, and repeats those that somebody did
 // if the program wants that.
 func (t *teller) added(ev agent.Added) {
@@ -83,17 +87,42 @@ func (t *teller) added(ev agent.Added) {
 	m.Message = wire.UserMessage{Role: "user", Content: content(ev.Message.Content)}
 	switch ev.Kind {
 	case agent.Prompted:
-		if ev.Agent == "" && !t.replay {
+		t.joins(ev)
+		child := t.agents[ev.Agent]
+		if ev.Agent == "" && !t.replay || child.Background {
 			return
 		}
-		m.IsReplay = ev.Agent == ""
+		m.IsReplay, m.SubagentType, m.TaskDescription = ev.Agent == "", child.AgentType, child.Description
 	case agent.Interrupted:
-	case agent.Summarized, agent.Instructed:
+	case agent.Summarized:
+		m.IsSynthetic = true
+		m.Message.Content = wire.Content{Text: textOf(ev.Message.Content)}
+	case agent.Instructed:
 		m.IsSynthetic = true
 	default:
 		return // what is only for the model
 	}
 	t.send(m)
+}
+
+// joins tells that a prompt was taken up by the turn that runs.
+func (t *teller) joins(ev agent.Added) {
+	if ev.Prompt == nil || ev.Agent != "" || slices.Contains(t.started, ev.Prompt.UUID) {
+		return
+	}
+	for _, uuid := range t.followed([]agent.Prompt{*ev.Prompt}) {
+		t.lifecycle(uuid, "started")
+	}
+}
+
+func textOf(blocks []model.Block) string {
+	var texts []string
+	for _, b := range blocks {
+		if b.Type == model.Text {
+			texts = append(texts, b.Text)
+		}
+	}
+	return strings.Join(texts, "\n\n")
 }
 
 func content(blocks []model.Block) wire.Content {
@@ -106,6 +135,9 @@ func content(blocks []model.Block) wire.Content {
 
 func (t *teller) denied(ev agent.Denied) {
 	out := ev.Outcome
+	if byHook(out.Verdict) {
+		return // its own words say so
+	}
 	m := &wire.PermissionDenied{Stamp: t.stamp(""), ToolName: out.Tool, ToolUseID: out.UseID, Message: out.Result.Text(), DecisionReason: out.Verdict.Reason, AgentID: out.Agent}
 	if meta := resultMeta(out); meta != nil {
 		m.DecisionReasonType = meta[0].PermissionDecision.ReasonType

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/haftdev/haft/agent"
@@ -66,7 +67,9 @@ type server struct {
 	garbled error          // what was wrong with its last line
 	// giveBack takes back the rules of settings that the program laid over the files'.
 	giveBack func()
-	code     int
+	// questions are how many the program has not answered yet.
+	questions atomic.Int32
+	code      int
 }
 
 // Serve serves until the program has no more to say and everything is done, and
@@ -165,6 +168,10 @@ func (s *server) turns(ctx context.Context, talk *harness.Conversation) {
 	for ev, err := range talk.Run(ctx) {
 		if err != nil {
 			break // the turn that ran has told its result
+		}
+		if m, ok := ev.(mark); ok {
+			close(m.reached)
+			continue
 		}
 		s.tell.tell(ev)
 		if s.opts.Watch != nil {
@@ -313,6 +320,16 @@ func (s *server) failed(err error) {
 	s.code = 1
 	s.tell.session = newUUID()
 	s.tell.result(agent.Result{Reason: agent.Crashed, Errors: []string{err.Error()}})
+}
+
+// hasEnded reports whether the program has said its last word.
+func (s *server) hasEnded() bool {
+	select {
+	case <-s.ended:
+		return true
+	default:
+		return false
+	}
 }
 
 func (s *server) wake() {

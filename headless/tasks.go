@@ -34,6 +34,9 @@ func (t *teller) task(ev agent.TaskChanged) {
 		t.send(&wire.TaskNotification{Stamp: t.stamp(""), TaskID: k.ID, ToolUseID: k.UseID, Status: k.Status,
 			OutputFile: k.OutputFile, Summary: k.Summary, Usage: taskUsage(k)})
 		t.background(k)
+		if k.Status == "stopped" && !t.inTurn { // otherwise a turn follows that tells the model
+			t.rest()
+		}
 	}
 }
 

@@ -28,8 +28,10 @@ type teller struct {
 
 	tools    *tool.Set
 	prompts  []string // of the turn, until its first answer names them
+	started  []string // those that the turn began with
 	message  string   // the provider's name of the answer that arrives
 	results  int
+	inTurn   bool
 	tasks    map[string]agent.Task // in the background
 	agents   map[string]agent.Task // sub-agents, by id
 	texts    bool                  // tells what sub-agents in the foreground say, too
@@ -83,12 +85,14 @@ func (t *teller) tell(ev agent.Event) {
 }
 
 func (t *teller) turnStarted(ev agent.TurnStarted) {
+	t.inTurn = true
 	t.state(wire.StateRunning)
 	t.tools = ev.Tools
 	t.prompts = t.followed(ev.Prompts)
 	for _, uuid := range t.prompts {
 		t.lifecycle(uuid, "started")
 	}
+	t.started = t.prompts
 	init := t.facts(ev)
 	init.Stamp = t.stamp("")
 	init.UserMessageUUIDs = t.prompts
@@ -131,7 +135,10 @@ func (t *teller) retrying(ev agent.Retrying) {
 
 // state tells a host that asked for it what the session does.
 func (t *teller) state(state string) {
-	t.now.Store(&state)
+	was := t.now.Swap(&state)
+	if was != nil && *was == state || was == nil && state == wire.StateIdle {
+		return
+	}
 	if t.states {
 		t.send(&wire.SessionStateChanged{Stamp: t.stamp(""), State: state, SDKHostOnly: true})
 	}

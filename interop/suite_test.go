@@ -23,7 +23,7 @@ func TestOfficialSDK(t *testing.T) {
 	for _, file := range caseFiles(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".mjs"), func(t *testing.T) {
 			t.Parallel()
-			record := t.TempDir()
+			record := recordDir(t)
 			runCases(t, dir, file, "INTEROP_EXECUTABLE="+haft, "INTEROP_RECORD="+record)
 			checkLines(t, record)
 		})
@@ -40,9 +40,23 @@ func TestReference(t *testing.T) {
 	dir := installSDK(t)
 	for _, file := range caseFiles(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".mjs"), func(t *testing.T) {
-			runCases(t, dir, file, "INTEROP_EXECUTABLE="+claude, "INTEROP_REFERENCE=1", "INTEROP_PARALLEL=2", "INTEROP_TIMEOUT=120")
+			runCases(t, dir, file, "INTEROP_EXECUTABLE="+claude, "INTEROP_REFERENCE=1", "INTEROP_PARALLEL=2", "INTEROP_TIMEOUT=120", "INTEROP_RECORD="+recordDir(t))
 		})
 	}
+}
+
+// recordDir is where the lines of the cases are kept: below HAFT_INTEROP_RECORD, if
+// somebody wants to look at them.
+func recordDir(t *testing.T) string {
+	base := os.Getenv("HAFT_INTEROP_RECORD")
+	if base == "" {
+		return t.TempDir()
+	}
+	dir := filepath.Join(base, t.Name())
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 func caseFiles(t *testing.T) []string {
