@@ -25,7 +25,6 @@ type rig struct {
 
 	mu     sync.Mutex
 	events []agent.Event
-	notes  []agent.Task
 	said   []string
 	ended  chan agent.Task
 }
