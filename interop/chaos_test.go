@@ -56,12 +56,7 @@ func TestInputThatEndsAtEveryMessage(t *testing.T) {
 }
 
 func TestProgramThatStopsReading(t *testing.T) {
-	long := runs("printf '%020000d' 1")
-	var turns []script.Turn
-	for range 40 {
-		turns = append(turns, long)
-	}
-	v := torment(t, true, turns...)
+	v := torment(t, true, says(strings.Repeat("x", 1<<20)))
 	v.send(strings.Replace(initialize, `,"hooks":{"PreToolUse":[{"hookCallbackIds":["hook_0"]}]}`, "", 1), prompt)
 	for range 600 { // until the pipe is full
 		if n, err := unix.IoctlGetInt(int(v.out.(*os.File).Fd()), unix.TIOCINQ); err == nil && n > 60000 {
