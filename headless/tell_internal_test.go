@@ -147,7 +147,7 @@ func TestEveryEventIsTold(t *testing.T) {
 			want[f.Name] = string(f.Data)
 		}
 	}
-	got := &txtar.Archive{Comment: []byte("What a program is told of each event of a conversation. Written by go test -update.\n")}
+	got := &txtar.Archive{Comment: []byte("# What a program is told of each event of a conversation. Written by go test -update.\n")}
 	for _, name := range sorted(told) {
 		text := tellAll(t, told[name])
 		got.Files = append(got.Files, txtar.File{Name: name, Data: []byte(text)})

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package interop_test
+
+func beParent([]string) {}
