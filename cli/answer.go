@@ -29,23 +29,52 @@ func (f *converseFlags) serve(ctx context.Context, opts *headless.Options) error
 // answer answers one prompt.
 func (f *converseFlags) answer(ctx context.Context, opts *headless.Options, prompt string) error {
 	opts.Interrupts = interrupts(ctx)
-	var sink wire.Stream
-	switch f.Output {
-	case "stream-json":
-		sink = once{wire.NewWriter(f.Out), prompted(prompt)}
-	case "json":
-		sink = once{&lastResult{out: f.Out}, prompted(prompt)}
-	default:
-		t := &textResult{out: f.Out, err: f.Err}
-		if !f.verbose && !f.Debug {
-			opts.Log = nil // the result says what went wrong
-		}
-		if f.verbose {
-			opts.Watch = plain.New(f.Err, nil).Show
-		}
-		sink = once{t, prompted(prompt)}
+	if f.Output == "stream-json" {
+		return code(ctx, headless.Serve(ctx, once{wire.NewWriter(f.Out), prompted(prompt)}, opts))
 	}
-	return code(ctx, headless.Serve(ctx, sink, opts))
+	opts.OneAnswer = true
+	if f.Output == "text" && !f.verbose && !f.Debug {
+		opts.Log = nil // the result says what went wrong
+	}
+	if f.Output == "text" && f.verbose {
+		opts.Watch = plain.New(f.Err, nil).Show
+	}
+	last := new(lastResult)
+	n := headless.Serve(ctx, once{last, prompted(prompt)}, opts)
+	if err := f.show(last.result); err != nil {
+		return fmt.Errorf("write the answer: %w", err)
+	}
+	return code(ctx, n)
+}
+
+// show writes the one result there is.
+func (f *converseFlags) show(r *wire.Result) error {
+	switch {
+	case r == nil:
+		return nil
+	case f.Output == "json":
+		line, err := wire.Encode(r)
+		if err == nil {
+			_, err = f.Out.Write(append(line, '\n'))
+		}
+		return err
+	case r.Subtype != wire.ResultSuccess || r.IsError:
+		text := strings.Join(r.Errors, "\n")
+		if text == "" {
+			text = r.Result
+		}
+		_, err := fmt.Fprintf(f.Err, "haft: %s\n", harmless(text))
+		return err
+	}
+	text := r.Result
+	if isTerminal(f.Out) {
+		text = harmless(text)
+	}
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	_, err := io.WriteString(f.Out, text)
+	return err
 }
 
 // interrupts brings the first Ctrl-C, which stops the turn and not the process; a
@@ -98,45 +127,13 @@ func (o once) Read() (wire.Message, error) {
 
 func (o once) Write(m wire.Message) error { return o.out.Write(m) }
 
-// lastResult writes the result as one object.
-type lastResult struct{ out io.Writer }
+// lastResult keeps the result of the last turn: work in the background may bring
+// another one after the first.
+type lastResult struct{ result *wire.Result }
 
 func (l *lastResult) Write(m wire.Message) error {
-	if _, ok := m.(*wire.Result); !ok {
-		return nil
+	if r, ok := m.(*wire.Result); ok {
+		l.result = r
 	}
-	line, err := wire.Encode(m)
-	if err != nil {
-		return err
-	}
-	_, err = l.out.Write(append(line, '\n'))
-	return err
-}
-
-// textResult writes the model's last word, and what went wrong to where people
-// look for that.
-type textResult struct{ out, err io.Writer }
-
-func (t *textResult) Write(m wire.Message) error {
-	r, ok := m.(*wire.Result)
-	if !ok {
-		return nil
-	}
-	if r.Subtype != wire.ResultSuccess || r.IsError {
-		text := strings.Join(r.Errors, "\n")
-		if text == "" {
-			text = r.Result
-		}
-		_, err := fmt.Fprintf(t.err, "haft: %s\n", harmless(text))
-		return err
-	}
-	text := r.Result
-	if isTerminal(t.out) {
-		text = harmless(text)
-	}
-	if !strings.HasSuffix(text, "\n") {
-		text += "\n"
-	}
-	_, err := io.WriteString(t.out, text)
-	return err
+	return nil
 }

@@ -29,6 +29,9 @@ type Options struct {
 	// Partial tells of the pieces of answers, HookEvents of every run of a hook,
 	// States of the session's state; Replay repeats prompts.
 	Partial, HookEvents, States, Replay bool
+	// OneAnswer ends the session when the answer is there and no agent works in the
+	// background any more; commands that do are ended with it.
+	OneAnswer bool
 	// Watch is shown every event besides; nil shows nobody. It must not block for long.
 	Watch func(agent.Event) error
 	// Interrupts stop the running turn and end the session, as Ctrl-C does; nil
@@ -61,6 +64,7 @@ type server struct {
 	init    *wire.Initialize
 	waiting []agent.Prompt // that came before it was opened
 	typed   []agent.Prompt // commands, and what came after them
+	told    bool           // a turn has ended
 	closing bool           // the program wants no more turns
 	busy    bool           // a turn runs
 	leave   func()         // ends the wait for what runs in the background; nil if nobody waits
@@ -230,6 +234,8 @@ func (s *server) setLeave(leave func()) {
 func (s *server) leaveIfIdle(talk *harness.Conversation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	answered := s.opts.OneAnswer && s.told && !s.busy && len(talk.Queued()) == 0 && !s.tell.agentWorks()
+	s.closing = s.closing || answered
 	if s.leave != nil && !s.busy && len(talk.Queued()) == 0 && (s.closing || len(s.typed) > 0) {
 		s.leave()
 	}
@@ -238,7 +244,7 @@ func (s *server) leaveIfIdle(talk *harness.Conversation) {
 func (s *server) note(r agent.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.code = 0
+	s.code, s.told = 0, true
 	if isError(r.Reason) {
 		s.code = 1
 	}
