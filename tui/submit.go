@@ -10,6 +10,7 @@ import (
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/knowledge/mention"
 	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/session"
 )
 
 // submit says something: to the model, to a command, to the shell.
@@ -138,7 +139,8 @@ func (a *app) command(text string) {
 				a.say(text)
 			case t.Text != "":
 				p := said(t.Text)
-				p.Change = t.Change
+				p.UUID, p.Change = session.NewUUID(), t.Change
+				a.typedAs[p.UUID] = text
 				talk.Send(p)
 			default:
 				a.local(name, args)
