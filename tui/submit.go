@@ -16,6 +16,10 @@ import (
 // submit says something: to the model, to a command, to the shell.
 func (a *app) submit(text string) {
 	a.menu = nil
+	if text == "/exit" || text == "/quit" {
+		a.done = true
+		return
+	}
 	if a.talk == nil {
 		a.pending = append(a.pending, text)
 		return
@@ -169,8 +173,6 @@ func ownCommands() []Command {
 // commands are those of haft that this screen carries out.
 func (a *app) commands() map[string]func(args string) {
 	return map[string]func(string){
-		"exit":    func(string) { a.done = true },
-		"quit":    func(string) { a.done = true },
 		"clear":   func(string) { a.talk.Clear() },
 		"compact": func(args string) { a.talk.Compact(args) },
 		"resume":  a.resume,
