@@ -68,7 +68,8 @@ type app struct {
 	release func() <-chan struct{} // ends the conversation's stream, and tells when it has ended
 	stream  int                    // which one is shown: events of an older one are dropped
 	events  chan streamed
-	pending []string // written before there was a conversation
+	typedAs map[string]string // what was typed for a prompt, by its UUID, where that is shorter
+	pending []string          // written before there was a conversation
 
 	show    transcript
 	status  status
@@ -126,7 +127,7 @@ func Run(ctx context.Context, o *Options) error {
 func newApp(ctx context.Context, o *Options) *app {
 	a := &app{
 		opts: *o, ctx: ctx, paint: o.Palette, screen: screen.New(o.Out, o.Size.Width, o.Size.Height),
-		do: make(chan func()), events: make(chan streamed), tasks: map[string]agent.Task{}, dirty: true,
+		do: make(chan func()), events: make(chan streamed), tasks: map[string]agent.Task{}, typedAs: map[string]string{}, dirty: true,
 	}
 	if a.opts.History == nil {
 		a.opts.History = noHistory{}

@@ -28,6 +28,7 @@ type fakeTalk struct {
 
 	mu          sync.Mutex
 	sent        []string
+	prompts     []agent.Prompt
 	queue       []agent.Prompt
 	mode, model string
 	granted     []string
@@ -63,6 +64,7 @@ func (f *fakeTalk) Send(p agent.Prompt) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.sent = append(f.sent, promptText(p.Content))
+	f.prompts = append(f.prompts, p)
 }
 func (f *fakeTalk) Queued() []agent.Prompt { return f.queue }
 func (f *fakeTalk) Withdraw(string) bool   { return true }
@@ -94,6 +96,9 @@ func (f *fakeTalk) Files(context.Context) ([]string, error) {
 	return []string{"main.go", "tui/app.go"}, nil
 }
 func (f *fakeTalk) Typed(_ context.Context, text string) (harness.Typed, bool, error) {
+	if strings.HasPrefix(text, "/review") {
+		return harness.Typed{Text: "Review all of it, in twenty steps."}, true, nil
+	}
 	return harness.Typed{}, strings.HasPrefix(text, "/cost"), nil
 }
 func (f *fakeTalk) Call(_ context.Context, name string, input any) (tool.Result, error) {

@@ -69,6 +69,19 @@ func TestAShellLineRunsAndIsTold(t *testing.T) {
 	})
 }
 
+func TestACommandIsShownAsItWasTyped(t *testing.T) {
+	in(t, func(t *testing.T, b *bed) {
+		b.type_("/review it\r")
+		b.tell(agent.TurnStarted{}, agent.Added{Kind: agent.Prompted, Prompt: &b.talk.prompts[0]})
+		b.sees("› /review it")
+		b.type_("!ls\r")
+		b.tell(agent.Added{Kind: agent.Prompted, Prompt: &b.talk.prompts[1]})
+		if s := b.everything(); strings.Contains(s, "twenty steps") || strings.Contains(s, "<bash-input>") {
+			t.Errorf("the model's text is shown:\n%s", s)
+		}
+	})
+}
+
 func TestEscapeInterruptsAndTwiceGoesBack(t *testing.T) {
 	in(t, func(t *testing.T, b *bed) {
 		said := func(uuid string, role model.Role, text string) session.Entry {

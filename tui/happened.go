@@ -203,8 +203,13 @@ func (a *app) returned(out *sched.Outcome) {
 func (a *app) added(ev agent.Added) {
 	switch {
 	case ev.Agent != "":
-	case ev.Kind == agent.Prompted && ev.Prompt != nil:
-		a.show.add(&saidBlock{text: promptText(ev.Prompt.Content)})
+	case ev.Kind == agent.Prompted && ev.Prompt != nil && !ev.Prompt.Silent:
+		said, typed := a.typedAs[ev.Prompt.UUID]
+		if !typed {
+			said = promptText(ev.Prompt.Content)
+		}
+		delete(a.typedAs, ev.Prompt.UUID)
+		a.show.add(&saidBlock{text: said})
 	case ev.Kind == agent.Interrupted:
 		a.turn().stops = true
 	case ev.Kind == agent.Notified:

@@ -101,7 +101,7 @@ func (a *app) replay(past []session.Entry) {
 
 func (a *app) replayed(role model.Role, b model.Block) {
 	switch {
-	case b.Type == model.Text && strings.HasPrefix(b.Text, "<system-reminder>"):
+	case b.Type == model.Text && role == model.User && strings.HasPrefix(b.Text, "<"): // haft's own words
 	case b.Type == model.Text && role == model.User:
 		a.show.add(&saidBlock{text: b.Text})
 	case b.Type == model.Text:

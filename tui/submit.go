@@ -10,11 +10,16 @@ import (
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/knowledge/mention"
 	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/session"
 )
 
 // submit says something: to the model, to a command, to the shell.
 func (a *app) submit(text string) {
 	a.menu = nil
+	if text == "/exit" || text == "/quit" {
+		a.done = true
+		return
+	}
 	if a.talk == nil {
 		a.pending = append(a.pending, text)
 		return
@@ -138,7 +143,8 @@ func (a *app) command(text string) {
 				a.say(text)
 			case t.Text != "":
 				p := said(t.Text)
-				p.Change = t.Change
+				p.UUID, p.Change = session.NewUUID(), t.Change
+				a.typedAs[p.UUID] = text
 				talk.Send(p)
 			default:
 				a.local(name, args)
@@ -167,8 +173,6 @@ func ownCommands() []Command {
 // commands are those of haft that this screen carries out.
 func (a *app) commands() map[string]func(args string) {
 	return map[string]func(string){
-		"exit":    func(string) { a.done = true },
-		"quit":    func(string) { a.done = true },
 		"clear":   func(string) { a.talk.Clear() },
 		"compact": func(args string) { a.talk.Compact(args) },
 		"resume":  a.resume,

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"time"
 
 	"github.com/haftdev/haft/tui/style"
@@ -42,6 +43,16 @@ type transcript struct {
 }
 
 func (t *transcript) add(b block) { t.live = append(t.live, b) }
+
+// insert puts a block before everything that is live, except a text of which a part
+// has gone up already.
+func (t *transcript) insert(b block) {
+	at := 0
+	if t.begun {
+		at = 1
+	}
+	t.live = slices.Insert(t.live, min(at, len(t.live)), b)
+}
 
 // finished returns the lines that go into the scrollback.
 func (t *transcript) finished(v view) []string {
