@@ -3,11 +3,11 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
-	"github.com/haftdev/haft/permission/ask"
+	"github.com/haftdev/haft/harness"
 	"github.com/haftdev/haft/shellrun"
 )
 
@@ -33,41 +33,16 @@ type doctorFlags struct {
 	json, connect bool
 }
 
-// A diagnosis is what doctor finds.
-type diagnosis struct {
-	Version  string    `json:"version"`
-	Project  string    `json:"project"`
-	Checks   []checked `json:"checks"`
-	Broken   int       `json:"broken"`
-	Warnings int       `json:"warnings"`
-}
-
-// checked is one thing that was looked at.
-type checked struct {
-	Area   string `json:"area"`
-	Level  string `json:"level"` // ok, warning or error
-	Text   string `json:"text"`
-	Advice string `json:"advice,omitempty"`
-}
-
-func (d *diagnosis) ok(area, format string, args ...any) {
-	d.Checks = append(d.Checks, checked{area, "ok", fmt.Sprintf(format, args...), ""})
-}
-
-func (d *diagnosis) warn(area, text, advice string) {
-	d.Checks = append(d.Checks, checked{area, "warning", text, advice})
-	d.Warnings++
-}
-
-func (d *diagnosis) bad(area, text, advice string) {
-	d.Checks = append(d.Checks, checked{area, "error", text, advice})
-	d.Broken++
-}
-
 func (f *doctorFlags) run(ctx context.Context) error {
-	d, err := f.diagnose(ctx)
+	p, err := harness.OpenProject(&harness.Options{Reexec: f.reexec})
 	if err != nil {
 		return err
+	}
+	d := p.Diagnose(&harness.DiagnoseOptions{Version: version(), NoServers: f.connect})
+	if f.connect {
+		if err := f.servers(ctx, p, d); err != nil {
+			return err
+		}
 	}
 	if f.json {
 		if err := writeJSON(f.Out, d); err != nil || d.Broken == 0 {
@@ -75,15 +50,38 @@ func (f *doctorFlags) run(ctx context.Context) error {
 		}
 		return codeError(exitFailed)
 	}
-	fmt.Fprintf(f.Out, "haft %s in %s\n\n", d.Version, ask.Visible(d.Project))
-	for _, c := range d.Checks {
-		fmt.Fprintf(f.Out, "%s %s: %s\n", levelMarks[c.Level], c.Area, visibleLines(c.Text))
-		if c.Advice != "" {
-			fmt.Fprintf(f.Out, "  → %s\n", visibleLines(c.Advice))
-		}
+	if _, err := io.WriteString(f.Out, d.Text()); err != nil {
+		return err
 	}
 	if d.Broken > 0 {
 		return errors.New(count(d.Broken, "thing is", "things are") + " broken")
+	}
+	return nil
+}
+
+// servers starts the MCP servers to see whether they work.
+func (f *doctorFlags) servers(ctx context.Context, p *harness.Project, d *harness.Diagnosis) error {
+	s, err := p.Servers()
+	if err != nil {
+		return err
+	}
+	m := &mcpServers{s}
+	infos, err := (&mcpFlags{Streams: f.Streams, reexec: f.reexec}).connect(ctx, m, m.List)
+	if err != nil {
+		return err
+	}
+	for _, i := range infos {
+		for _, x := range examine(i) {
+			text := x.Server + ": " + x.Text
+			switch x.Level {
+			case "error":
+				d.Bad("mcp", text, x.Advice)
+			case "warning":
+				d.Warn("mcp", text, x.Advice)
+			default:
+				d.OK("mcp", "%s", text)
+			}
+		}
 	}
 	return nil
 }

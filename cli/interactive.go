@@ -45,9 +45,15 @@ func (f *converseFlags) interact(c *cobra.Command, args []string) error {
 		return err
 	}
 	defer term.Close()
+	background := style.Detect(os.Getenv)
+	var light *style.Palette
+	if background == style.Dark && os.Getenv("HAFT_THEME") == "" {
+		p := style.Of(style.Light)
+		light = &p
+	}
 	return tui.Run(ctx, &tui.Options{
 		In: term, Out: term, Size: term.Size(), Resized: term.Resized(ctx),
-		Palette: style.Of(style.Detect(os.Getenv)), Version: version(), Edit: term.Edit,
+		Palette: style.Of(background), Light: light, Version: version(), Edit: term.Edit,
 		History: tui.HistoryFile(filepath.Join(workspace.StateDir(), "history.jsonl")),
 		First:   tui.Opening{Resume: f.Resume, At: f.ResumeAt, Continue: f.Continue},
 		Prompt:  strings.Join(args, " "),

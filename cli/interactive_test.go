@@ -5,6 +5,7 @@ package cli_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,6 +51,9 @@ type seat struct {
 
 func newSeat(t *testing.T, turns ...script.Turn) *seat {
 	t.Helper()
+	if _, err := haftBinary(); err != nil { // before anything changes what go build needs
+		t.Fatal(err)
+	}
 	s := &seat{t: t, dir: t.TempDir(), home: t.TempDir()}
 	s.play(turns...)
 	return s
@@ -95,13 +99,14 @@ func (s *seat) start(args ...string) {
 			}
 		}
 	}(s.tty, s.term)
-	s.t.Cleanup(func() { s.cmd.Process.Kill(); s.cmd.Wait(); s.tty.Close() })
+	go io.Copy(s.tty, s.term) // what a terminal answers when it is asked
+	s.t.Cleanup(func() { s.term.Close(); s.cmd.Process.Kill(); s.cmd.Wait(); s.tty.Close() })
 	switch {
 	case s.plain:
 		s.see("Say what to do")
 		return
 	case !s.bare:
-		s.see("▱") // the conversation is open
+		s.see("asks first · ", "edits allowed · ") // the conversation is open
 	}
 	s.see("what shall be done?")
 }
@@ -123,10 +128,20 @@ func (s *seat) screen() string {
 	return b.String()
 }
 
-// see waits for a text to be on the screen, or in the scrollback.
-func (s *seat) see(text string) {
+// see waits for one of the texts to be on the screen, or in the scrollback.
+func (s *seat) see(texts ...string) {
 	s.t.Helper()
-	s.until("see "+text, func() bool { return strings.Contains(s.screen(), text) })
+	s.until("see "+strings.Join(texts, " or "), func() bool {
+		s.mu.Lock()
+		now := s.term.String()
+		s.mu.Unlock()
+		for _, text := range texts {
+			if strings.Contains(now, text) || strings.Contains(s.screen(), text) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 func (s *seat) until(what string, ok func() bool) {
@@ -220,6 +235,17 @@ func TestAPersonAllowsAndDenies(t *testing.T) {
 	s.leave()
 }
 
+func TestAPersonLeavesAQuestion(t *testing.T) {
+	s := newSeat(t, calls("Bash", in{"command": "touch one"}), says("Made it."))
+	s.start()
+	s.type_("make one\r")
+	s.see("tab turns to this question")
+	s.leave()
+	if _, err := os.Stat(filepath.Join(s.dir, "one")); err == nil {
+		t.Error("what nobody allowed was done")
+	}
+}
+
 func TestAPersonInterrupts(t *testing.T) {
 	slow := says(strings.Repeat("word and word\n\n", 400))
 	slow.Delta, slow.Chunk = 20, 10
@@ -293,7 +319,7 @@ func TestTheFirstStart(t *testing.T) {
 	s.type_("\x15" + s.url + "/v1\r")
 	s.type_("scripted\r\r")
 	s.see("The model answers: scripted says ready")
-	s.see("▱")
+	s.see("asks first · ")
 	raw, err := os.ReadFile(filepath.Join(s.home, ".haft", "credentials.json"))
 	if err != nil || !strings.Contains(string(raw), s.url) {
 		t.Errorf("kept %s, %v", raw, err)

@@ -100,3 +100,17 @@ func TestPipesInARepositoryHoldNobody(t *testing.T) {
 		})
 	}
 }
+
+func TestHaftWorksAtHome(t *testing.T) {
+	r := newRig(t, script.Turn{Blocks: []script.Block{{Text: "hello"}}})
+	r.dir = os.Getenv("HOME")
+	r.write(".claude/settings.json", `{"permissions":{"deny":["WebFetch"],"allow":["Bash"]}}`)
+	c := r.talk(harness.Options{}, harness.TalkOptions{})
+	defer c.Close(t.Context())
+	if _, last := r.say(c, "hi"); last.Text != "hello" {
+		t.Errorf("%+v", last)
+	}
+	if c.Tools().Lookup("WebFetch") != nil {
+		t.Error("a denial does not count")
+	}
+}

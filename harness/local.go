@@ -10,8 +10,9 @@ import (
 )
 
 // Local answers one of haft's own commands that needs no model, such as /cost, in
-// words for the person. It reports false for a command that it does not know:
-// those that are about a screen are the front end's.
+// words for the person. It reports false for a command that it does not know, and
+// for /clear and /compact, which are turns. A front end with a screen may have
+// better answers of its own.
 func (c *Conversation) Local(name, args string) (text string, ok bool) {
 	switch name {
 	case "help":
@@ -19,7 +20,7 @@ func (c *Conversation) Local(name, args string) (text string, ok bool) {
 	case "context":
 		return c.contextText(), true
 	case "cost":
-		return c.CostText(), true
+		return c.costText(), true
 	case "model":
 		return c.changeModel(args), true
 	case "permissions":
@@ -30,6 +31,14 @@ func (c *Conversation) Local(name, args string) (text string, ok bool) {
 		return c.skillsText(), true
 	case "tools":
 		return c.toolsText(), true
+	case "mcp":
+		return c.mcpText(args), true
+	case "doctor":
+		return strings.TrimRight(c.World.Diagnose(&DiagnoseOptions{NoServers: true}).Text(), "\n") + "\n" + c.serversText(), true
+	case "resume":
+		return c.sessionsText(args), true
+	case "rewind":
+		return c.rewindText(args), true
 	}
 	return "", false
 }
@@ -79,14 +88,6 @@ func (c *Conversation) permissionsText(mode string) string {
 	return fmt.Sprintf("The permission mode is %s (of %v).\n", c.World.Engine.Policy().Mode(), permission.Modes()) + table(func(row func(...any)) {
 		for _, r := range opts.Rules {
 			row(r.Behavior, r.Text, r.Origin)
-		}
-	})
-}
-
-func (c *Conversation) agentsText() string {
-	return table(func(row func(...any)) {
-		for _, d := range c.World.Library.Agents.List().Definitions {
-			row(d.Name, d.Description)
 		}
 	})
 }

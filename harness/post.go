@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/workspace/worktree"
 )
@@ -63,6 +64,11 @@ func exists(path string) bool {
 // then it says where that is.
 func (p *post) close() (path, branch string) {
 	p.world.Shell.EndAgent(p.id)
+	if c := p.world.conversation.Load(); c != nil {
+		if err := c.Journal().Rest(p.id); err != nil {
+			p.world.emit(agent.Notice{Level: "warning", Text: "Write down what an agent did: " + err.Error()})
+		}
+	}
 	p.mu.Lock()
 	tree := p.tree
 	p.tree = nil

@@ -103,7 +103,12 @@ func (p *Project) filter() error {
 		p.Counts = trust.Without(p.Settings)
 		return nil
 	}
-	if p.Folder, err = trust.NewStore(path).Folder(p.Dir); err != nil {
+	p.Folder, err = trust.NewStore(path).Folder(p.Dir)
+	if errors.Is(err, trust.ErrInside) { // a home folder: there is nothing of others' to trust in it
+		p.Folder, p.Counts = nil, trust.Without(p.Settings)
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	p.Counts, p.Held, err = p.Folder.Filter(p.Settings)
@@ -133,6 +138,11 @@ func (p *Project) newGuard(cwd string) (err error) {
 // Policy returns what the session's policy is made of.
 func (p *Project) Policy() (permission.Options, error) {
 	opts := permission.Options{Rules: append(permission.Rules(p.Counts), p.flagRules()...), Trusted: true, Guard: p.Guard, Home: p.Home}
+	for _, r := range p.flagRules() {
+		if err := r.Check(); err != nil {
+			return opts, fmt.Errorf("the rule %q of the command line cannot be understood: %w", r.Text, err)
+		}
+	}
 	mode, _ := p.Counts.Mode()
 	if p.opts.Mode != "" {
 		mode = settings.Text{Text: p.opts.Mode, Origin: commandLine}

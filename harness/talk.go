@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/harness/crew"
@@ -79,7 +80,8 @@ type Conversation struct {
 	opts    agent.Options                 // what agents that work for it begin with
 	servers *servers
 	first   sync.Once
-	small   string // a quick and cheap model of the same provider; "" if none is known
+	prepare *time.Timer // makes the list of files; nil in a folder of everything
+	small   string      // a quick and cheap model of the same provider; "" if none is known
 }
 
 // Talk begins or resumes a conversation. Closing it closes the world.
@@ -116,16 +118,26 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 	w.talk.Store(c.Agent)
 	w.conversation.Store(c)
 	w.crew.Remember(state[[]crew.Known](journal.Restored(), stateAgents))
+	for _, problem := range w.Engine.Policy().Problems() {
+		w.emit(agent.Notice{Level: "warning", Text: problem.String()})
+	}
 	if keeper != nil && journal.Restored().Messages > 0 {
 		if err := w.recover(ctx, keeper); err != nil {
 			return nil, errors.Join(err, journal.Close())
 		}
+	}
+	if dir := w.Shell.Dir(""); dir != w.Home && dir != "/" {
+		c.prepare = time.AfterFunc(settle, func() { w.World.Search.Prepare(dir) })
 	}
 	if err := c.startServers(); err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
 	return c, nil
 }
+
+// settle is when the list of files is made: the first request must not wait for
+// it, and the first search should not have to.
+const settle = 300 * time.Millisecond
 
 // openSession finds or begins the session.
 func (w *World) openSession(ctx context.Context, o *TalkOptions) (*session.Session, error) {
@@ -266,6 +278,9 @@ func (c *Conversation) Run(ctx context.Context) iter.Seq2[agent.Event, error] {
 
 // Close ends the conversation and everything it has started.
 func (c *Conversation) Close(ctx context.Context) error {
+	if c.prepare != nil {
+		c.prepare.Stop()
+	}
 	c.Agent.Close(ctx, "other")
 	return errors.Join(c.servers.close(), c.World.Close(), c.Journal().Close())
 }

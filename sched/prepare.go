@@ -68,6 +68,10 @@ func (f *flight) deferred() bool {
 
 // noSuchTool tells the model what it may have meant.
 func noSuchTool(tools *tool.Set, name string) string {
+	if tools.Disabled(name) {
+		return name + " cannot be used in this session: what it needs is missing, such as a person who can be asked, or is switched off. " +
+			"Do not assume what it would have answered. Go on without it, or say what you need and end your turn."
+	}
 	names := tools.Session().Tools
 	b := fmt.Sprintf("No such tool available: %q.", output.Shorten(name, 100))
 	if hint := near.Hint(name, names); hint != "" {

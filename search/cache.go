@@ -62,6 +62,11 @@ func (c *cache) get(f *tree.File) (text []byte, ok bool) {
 	return text, ok
 }
 
+// wants reports whether put would keep the text of f.
+func (c *cache) wants(f *tree.File) bool {
+	return c != nil && !f.Unsteady && f.Size <= maxCached && c.budget.used.Load()+f.Size <= c.budget.max
+}
+
 // put keeps a copy of text if there is room and the version is one to be trusted.
 func (c *cache) put(f *tree.File, text []byte) {
 	if c == nil || f.Unsteady || len(text) > maxCached || !c.budget.take(int64(len(text))) {

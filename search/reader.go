@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/haftdev/haft/search/rawfs"
+	"github.com/haftdev/haft/search/rx"
 )
 
 const (
@@ -20,6 +21,7 @@ var (
 	errTooLarge = errors.New("file too large")
 	errBinary   = errors.New("binary file")
 	errStopped  = errors.New("search stopped")
+	errNothing  = errors.New("nothing that could match")
 )
 
 // reader reads whole files into a buffer it uses again and again. It belongs to
@@ -35,6 +37,11 @@ type reader struct {
 	// shortIsEnd: on local file systems a read that returns less than asked for has
 	// reached the end, which saves a system call per file.
 	shortIsEnd bool
+	// sieve reports whether a piece of text may hold something of interest; nil means
+	// that every piece does. A large file of which no piece does is not kept in
+	// memory as a whole; read then gives errNothing.
+	sieve  func([]byte) bool
+	sifted int64 // bytes of the file that gave errNothing
 }
 
 // read gives the text of a file as UTF-8, ending with a line break that it adds if
@@ -85,12 +92,42 @@ func (r *reader) fill(f rawfs.File) (int, error) {
 	if st.Size > r.max {
 		return 0, errTooLarge
 	}
+	if r.sieve != nil && !isUTF16(r.buf) {
+		if n, err = r.sift(f, n); err != nil {
+			return 0, err
+		}
+	}
 	for want := max(st.Size+1, 2*firstRead); ; want *= 2 {
 		if int64(len(r.buf)) <= want {
 			r.buf = append(make([]byte, 0, want+1), r.buf[:n]...)[:want+1]
 		}
 		if n, end, err = r.more(f, n, len(r.buf)-1); err != nil || end {
 			return n, err
+		}
+	}
+}
+
+// sift reads the rest of f, of which buf holds the first n bytes, piece by piece through
+// the sieve. It gives errNothing, or how much of the beginning is in buf.
+func (r *reader) sift(f rawfs.File, n int) (int, error) {
+	if r.sieve(r.buf[:n]) {
+		return n, nil
+	}
+	r.sifted = int64(n)
+	for {
+		copy(r.buf, r.buf[n-rx.Overlap:n])
+		end, err := false, error(nil)
+		if n, end, err = r.more(f, rx.Overlap, firstRead); err != nil {
+			return 0, err
+		}
+		if r.sieve(r.buf[:n]) {
+			return 0, f.Rewind()
+		}
+		if r.sifted += int64(n - rx.Overlap); end {
+			return 0, errNothing
+		}
+		if r.sifted > r.max {
+			return 0, errTooLarge
 		}
 	}
 }

@@ -126,7 +126,7 @@ type batch struct {
 // another thread costs as much as reading a few dozen files.
 const (
 	aloneFiles = 128
-	aloneBytes = 2 << 20
+	aloneBytes = 8 << 20
 )
 
 // run uses as many workers as pay for themselves.
@@ -198,9 +198,10 @@ func (sc *scan) arrange() {
 
 // worker reads and searches files for one goroutine.
 type worker struct {
-	scan *scan
-	r    reader
-	c    collector
+	scan  *scan
+	r     reader
+	c     collector
+	sieve func([]byte) bool // of c.m
 }
 
 // worker takes an idle worker, whose buffers are warm, or makes one.
@@ -214,12 +215,13 @@ func (s *Searcher) worker(sc *scan) *worker {
 	w.r.max, w.r.stop, w.r.explicit, w.r.shortIsEnd = s.opts.MaxFileSize, stop, false, sc.shortIsEnd
 	w.c = collector{q: sc.q, m: sc.pattern.Matcher(), max: sc.q.Limit}
 	w.c.m.Stop = stop
+	w.sieve, w.r.sieve = w.c.m.Sieve, nil
 	return w
 }
 
 func (s *Searcher) release(w *worker) {
 	w.scan.pattern.Release(w.c.m)
-	w.scan, w.c, w.r.stop = nil, collector{}, nil
+	w.scan, w.c, w.r.stop, w.sieve, w.r.sieve = nil, collector{}, nil, nil, nil
 	s.workers.Put(w)
 }
 
@@ -230,13 +232,19 @@ func (w *worker) search(f *tree.File, st *Stats) *Hit {
 		return nil
 	}
 	text, err := w.text(f)
-	if err != nil {
+	size := int64(len(text))
+	if errors.Is(err, errNothing) {
+		size = w.r.sifted
+	} else if err != nil {
 		w.refuse(err, st)
 		return nil
 	}
-	st.Bytes += int64(len(text))
-	if max := w.scan.q.Budget.Bytes; max > 0 && w.scan.bytes.Add(int64(len(text))) > max {
+	st.Bytes += size
+	if max := w.scan.q.Budget.Bytes; max > 0 && w.scan.bytes.Add(size) > max {
 		w.scan.halt("bytes")
+		return nil
+	}
+	if err != nil {
 		return nil
 	}
 	hit, ok, binary := w.c.collect(text, w.r.explicit)
@@ -258,6 +266,10 @@ func (w *worker) search(f *tree.File, st *Stats) *Hit {
 func (w *worker) text(f *tree.File) (text []byte, err error) {
 	if text, ok := w.scan.cache.get(f); ok {
 		return text, nil
+	}
+	w.r.sieve = w.sieve
+	if w.scan.cache.wants(f) {
+		w.r.sieve = nil
 	}
 	if text, err = w.r.read(f.Path); err == nil {
 		w.scan.cache.put(f, text)

@@ -196,6 +196,7 @@ func (ts *trees) build(ctx context.Context, k *kept) {
 		t.Close() // k stays, so that the attempt is not repeated
 		return
 	}
+	t.Files(k.root) // puts them in order now, not in the first query
 	k.tree = t
 }
 

@@ -37,3 +37,18 @@ func (s *Session) Agent(ctx context.Context, agent string) (*Restored, error) {
 	}
 	return to, nil
 }
+
+// Rest syncs and closes the file of a sub-agent that has nothing to write for now; its
+// next entry opens it again.
+func (s *Session) Rest(agent string) error {
+	if s.silent() || agent == "" {
+		return nil
+	}
+	s.mu.Lock()
+	st := s.streams[agent]
+	s.mu.Unlock()
+	if st == nil {
+		return nil
+	}
+	return st.close()
+}

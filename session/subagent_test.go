@@ -54,7 +54,11 @@ func TestASubAgentGoesOnWhereItWas(t *testing.T) {
 	if len(got.Lost) != 1 || got.Lost[0].ID != "c1" {
 		t.Errorf("lost %+v", got.Lost)
 	}
-	add(t, r, of(prompt("go on"), answer("m3", model.TextOf("two")))...)
+	add(t, r, of(prompt("go on"))...)
+	if err := r.Rest("a1"); err != nil {
+		t.Fatal(err)
+	}
+	add(t, r, of(answer("m3", model.TextOf("two")))...)
 	closeSession(t, r)
 
 	again := resume(t, store, s.ID(), nil)

@@ -25,6 +25,7 @@ type Set struct {
 	visible []*Tool          // what the model is told about, in request order
 	request *request
 	refused []error
+	off     []string // names of tools that the session does not enable
 }
 
 // SetOptions choose from the tools there are.
@@ -65,6 +66,10 @@ func NewSet(session *Session, builtins, foreign []Tool, opts *SetOptions) *Set {
 	return s
 }
 
+// Disabled reports whether there is a tool of that name which the session does not
+// enable.
+func (s *Set) Disabled(name string) bool { return slices.Contains(s.off, name) }
+
 // choose returns the tools that the options, then the session, leave, by name.
 func (s *Set) choose(tools []Tool, opts *SetOptions) []*Tool {
 	var chosen []*Tool
@@ -74,6 +79,7 @@ func (s *Set) choose(tools []Tool, opts *SetOptions) []*Tool {
 		case opts.Only != nil && !slices.Contains(opts.Only, t.Name):
 		case opts.Denied != nil && opts.Denied(t):
 		case t.Enabled != nil && !t.Enabled(s.session):
+			s.off = append(s.off, t.Name)
 		default:
 			own := *t // the caller's slice may change
 			chosen = append(chosen, &own)
@@ -185,6 +191,7 @@ func (s *Set) next() *Set {
 		aliases: maps.Clone(s.aliases),
 		visible: slices.Clip(s.visible),
 		refused: slices.Clip(s.refused),
+		off:     s.off,
 	}
 	*n.session = *s.session
 	n.session.Tools = slices.Clip(s.session.Tools)

@@ -21,8 +21,10 @@ type Options struct {
 	// Size is that of the terminal; Resized brings new ones, nil none.
 	Size    Size
 	Resized <-chan Size
-	// Palette is how things look.
+	// Palette is how things look, Light how they do if the terminal says that its
+	// background is a light one; nil does not ask it.
 	Palette style.Palette
+	Light   *style.Palette
 	// Open begins or resumes a conversation. Calls that the rules leave open are
 	// asked about through person.
 	Open func(ctx context.Context, o Opening, person Person) (Talk, error)
@@ -63,8 +65,8 @@ type app struct {
 	do     chan func() // what other goroutines want done in this one
 
 	talk    Talk
-	release func() // lets the conversation's stream end
-	stream  int    // which one is shown: events of an older one are dropped
+	release func() <-chan struct{} // ends the conversation's stream, and tells when it has ended
+	stream  int                    // which one is shown: events of an older one are dropped
 	events  chan streamed
 	pending []string // written before there was a conversation
 
@@ -141,7 +143,11 @@ const (
 )
 
 func (a *app) begin() {
-	a.opts.Out.Write([]byte(enterModes)) // a terminal that is gone is seen at the first frame
+	modes := enterModes
+	if a.opts.Light != nil {
+		modes += key.AskBackground
+	}
+	a.opts.Out.Write([]byte(modes)) // a terminal that is gone is seen at the first frame
 	a.show.add(&note{text: "haft " + a.opts.Version, quiet: true})
 	a.draw() // before anything is read: the prompt is there at once
 	a.open(a.opts.First)

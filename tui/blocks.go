@@ -92,7 +92,6 @@ type note struct {
 	text  string
 	style func(style.Palette) style.Style // nil is dim
 	quiet bool                            // no mark before it
-	plain bool                            // laid out already
 }
 
 func (b *note) take(v view) ([]string, bool) {

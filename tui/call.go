@@ -18,7 +18,6 @@ import (
 // A call is a call as a card: a line about it, how far it is, how it went.
 type call struct {
 	card.Card
-	name    string
 	path    string // of the file that it is about
 	since   time.Time
 	waits   bool // for an answer
@@ -141,7 +140,7 @@ func changed(s style.Style, text string) string {
 }
 
 // progress takes in what a running call reports.
-func (b *call) progress(p tool.Progress, now time.Time) {
+func (b *call) progress(p tool.Progress) {
 	b.started = true
 	switch p := p.(type) {
 	case tool.BashProgress:

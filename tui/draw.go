@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -88,7 +89,7 @@ func (a *app) pulse(v view) string {
 // queued are the prompts that wait.
 func (a *app) queued(v view) []string {
 	var lines []string
-	waiting := a.pending
+	waiting := slices.Clip(a.pending)
 	if a.talk != nil && a.working != nil {
 		for _, p := range a.talk.Queued() {
 			if p.Origin == "" {

@@ -28,7 +28,7 @@ func (p person) Elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, erro
 	case a := <-answer:
 		return a, nil
 	case <-ctx.Done():
-		p.later(func() { p.withdraw(q) })
+		go p.later(func() { p.withdraw(q) }) // as in Ask
 		return mcp.Answer{}, ctx.Err()
 	case <-p.ctx.Done():
 		return mcp.Answer{}, p.ctx.Err()

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/charmbracelet/x/vt"
 
@@ -102,7 +103,7 @@ func (f *fakeTalk) Grant(_ context.Context, rule, scope string) error {
 	f.granted = append(f.granted, scope+" "+rule)
 	return nil
 }
-func (f *fakeTalk) Where(scope string) string            { return "." + scope + ".json" }
+func (f *fakeTalk) Where(scope string) string            { return ".claude/settings." + scope + ".json" }
 func (f *fakeTalk) Resolved(string) string               { return "" }
 func (f *fakeTalk) Past(context.Context) []session.Entry { return f.past }
 func (f *fakeTalk) Sessions() ([]session.Info, error)    { return f.sessions, nil }
@@ -165,9 +166,9 @@ func (b *bed) close() {
 }
 
 // pause lets time pass, and everything that is due happen.
-func (b *bed) pause(d duration) {
+func (b *bed) pause(d time.Duration) {
 	synctest.Wait()
-	sleep(d)
+	time.Sleep(d)
 	synctest.Wait()
 }
 

@@ -142,7 +142,7 @@ func (a *app) callOf(useID, name string, input json.RawMessage) *call {
 	w := a.turn()
 	c := w.calls[useID]
 	if c == nil {
-		c = &call{Card: card.Of(a.talk.Tools(), useID, name, input), name: name, since: time.Now()}
+		c = &call{Card: card.Of(a.talk.Tools(), useID, name, input), since: time.Now()}
 		var in struct {
 			Path string `json:"file_path"`
 		}
@@ -182,7 +182,7 @@ func (a *app) called(ev agent.Called) {
 	}
 	c.waits = false
 	if ev.Progress != nil {
-		c.progress(ev.Progress, time.Now())
+		c.progress(ev.Progress)
 	} else if ev.State == sched.Executing && !c.started {
 		c.started, c.since = true, time.Now()
 	}

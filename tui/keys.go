@@ -30,6 +30,10 @@ func (a *app) handle(events []key.Event) {
 			a.lastKey = time.Now()
 		case key.Focus:
 			a.focus(bool(ev))
+		case key.Light:
+			if ev && a.opts.Light != nil {
+				a.paint = *a.opts.Light
+			}
 		}
 		a.dirty = true
 		if a.done {

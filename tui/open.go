@@ -39,17 +39,25 @@ func (a *app) opened(stream int, talk Talk, past []session.Entry, held []trust.I
 		return
 	}
 	a.talk = talk
-	a.release = talk.Hold()
+	release := talk.Hold()
 	a.status.mode, a.status.model = talk.Mode(), talk.ContextUsage().Model
 	a.status.look(talk.Dir())
 	a.measure()
 	a.replay(past)
 	a.askTrust(held)
+	ctx, cancel := context.WithCancel(a.ctx)
+	ended := make(chan struct{})
+	a.release = func() <-chan struct{} {
+		release()
+		cancel()
+		return ended
+	}
 	go func() {
-		for ev, err := range talk.Run(a.ctx) {
+		defer close(ended)
+		for ev, err := range talk.Run(ctx) {
 			select {
 			case a.events <- streamed{stream: stream, ev: ev, err: err, end: ev == nil}:
-			case <-a.ctx.Done():
+			case <-ctx.Done():
 				return
 			}
 		}
@@ -69,25 +77,13 @@ func (a *app) closeTalk() {
 	}
 	a.talk = nil
 	a.stream++ // what still comes is not shown
-	talk.Interrupt("")
-	a.release()
-	drained := make(chan struct{})
-	go func() { // the stream ends only if somebody reads it
-		for {
-			select {
-			case <-a.events:
-			case <-drained:
-				return
-			}
-		}
-	}()
+	a.asks, a.dialog = nil, nil
+	<-a.release()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), 5*time.Second)
 	defer cancel()
 	if err := talk.Close(ctx); err != nil {
 		a.note(err.Error())
 	}
-	close(drained)
-	a.asks, a.dialog = nil, nil
 }
 
 // replay shows the end of an earlier conversation.

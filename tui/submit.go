@@ -77,7 +77,7 @@ func (a *app) imagesIn(text string) []string {
 // shell runs a command of the person's. The model is told of it with the next
 // prompt.
 func (a *app) shell(command string) {
-	c := &call{name: "Bash", started: true, since: a.view().now}
+	c := &call{started: true, since: a.view().now}
 	c.Title, c.Detail = "!", visible(command)
 	a.show.add(c)
 	talk, before := a.talk, a.working

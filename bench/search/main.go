@@ -4,9 +4,11 @@
 //	go run ./bench/search -tree linux             Debian's linux-source, fetched with apt-get
 //	go run ./bench/search -tree /some/dir         anything else, left unchanged
 //	go run ./bench/search -tree goroot -session   100 queries with edits from outside
+//	go run ./bench/search -tree linux -glob       finding files by name
+//	go run ./bench/search -tree linux -small      directories of few files
 //
 // Every variant answers every query in turn within each round, so that all meet the
-// same noise; the figures are the minimum over the rounds. CPU time is that of this
+// same noise; the figures are the medians of the rounds. CPU time is that of this
 // process and its children, user and system. Both sides do the same work: ripgrep's
 // matching files are sorted by modification time, as ours are. Every answer is
 // compared with ripgrep's.
@@ -17,6 +19,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime"
 
 	"github.com/haftdev/haft/search/rgtest"
 )
@@ -35,6 +38,7 @@ func run() error {
 	texts := flag.Bool("texts", true, "keep texts in memory during a session")
 	glob := flag.Bool("glob", false, "measure Glob instead of Grep")
 	small := flag.Bool("small", false, "measure trees of 1, 10, 100 and 1000 files cut from the tree")
+	stateless := flag.Bool("stateless", false, "only measure queries without memory")
 	only := flag.String("only", "", "only queries whose name contains this")
 	flag.Parse()
 	rg, err := rgtest.Path()
@@ -46,7 +50,9 @@ func run() error {
 		return err
 	}
 	ctx := context.Background()
-	b := &bench{rg: rg, dir: dir, rounds: *rounds, only: *only, texts: *texts, out: os.Stdout}
+	b := &bench{rg: rg, dir: dir, rounds: *rounds, only: *only, texts: *texts, out: os.Stdout, stateless: *stateless}
+	fmt.Fprintf(b.out, "load average %s on %d processors\n\n", load(), runtime.NumCPU())
+	defer func() { fmt.Fprintf(b.out, "\nload average %s\n", load()) }()
 	switch {
 	case *session:
 		return b.session(ctx)

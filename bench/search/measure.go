@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
-	"math"
+	"os"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -28,12 +30,26 @@ func cpuTime() time.Duration {
 	return total
 }
 
-// least keeps the smaller of each figure.
-func (c cost) least(o cost) cost { return cost{min(c.wall, o.wall), min(c.cpu, o.cpu)} }
+// samples are the costs of the same thing, measured again and again.
+type samples []cost
+
+// median is that of each figure by itself.
+func (s samples) median() cost {
+	walls, cpus := make([]time.Duration, len(s)), make([]time.Duration, len(s))
+	for i, c := range s {
+		walls[i], cpus[i] = c.wall, c.cpu
+	}
+	return cost{median(walls), median(cpus)}
+}
+
+// add measures f once more.
+func (s *samples) add(f func() error) error {
+	c, err := measure(f)
+	*s = append(*s, c)
+	return err
+}
 
 func (c cost) plus(o cost) cost { return cost{c.wall + o.wall, c.cpu + o.cpu} }
-
-var never = cost{math.MaxInt64, math.MaxInt64}
 
 // ratio writes how many times less c took than base: CPU, and wall in parentheses.
 func ratio(base, c cost) string {
@@ -49,3 +65,18 @@ func times(base, d time.Duration) string {
 }
 
 func ms(d time.Duration) string { return fmt.Sprintf("%.1f", float64(d)/1e6) }
+
+func median(ds []time.Duration) time.Duration {
+	s := slices.Sorted(slices.Values(ds))
+	return s[len(s)/2]
+}
+
+// load is how busy the machine is: the one-minute load average.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	return first
+}

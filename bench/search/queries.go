@@ -17,6 +17,8 @@ type bench struct {
 	only    string
 	texts   bool
 	out     io.Writer
+
+	stateless bool
 }
 
 // variant is one way to answer.
@@ -26,13 +28,16 @@ type variant struct {
 	s    *search.Searcher
 }
 
-func variants() []*variant {
+func (b *bench) variants() []*variant {
 	vs := []*variant{
 		{name: "stateless", opts: search.Options{Stateless: true}},
 		{name: "list", opts: search.Options{NoIndex: true, CacheBytes: -1}},
 		{name: "index", opts: search.Options{CacheBytes: -1}},
 		{name: "index, no watch", opts: search.Options{NoWatch: true, CacheBytes: -1}},
 		{name: "all", opts: search.Options{}},
+	}
+	if b.stateless {
+		vs = vs[:1]
 	}
 	for _, v := range vs {
 		v.s = search.New(&v.opts)
@@ -95,7 +100,7 @@ func suite(dir string) []named {
 
 // queries measures each query of the suite on its own.
 func (b *bench) queries(ctx context.Context) error {
-	vs := variants()
+	vs := b.variants()
 	defer closeAll(vs)
 	for _, v := range vs { // a first query, so that set-up is not in the figures
 		c, err := measure(func() error {
@@ -148,35 +153,34 @@ func summary(rs []float64) string {
 
 func (b *bench) query(ctx context.Context, n named, vs []*variant, ratios map[string][]float64) error {
 	n.q.Dir = b.dir
-	rgCost, costs := never, slices.Repeat([]cost{never}, len(vs))
+	var rg samples
+	ours := make([]samples, len(vs))
 	var want answer
 	differs := make([]int, len(vs))
 	for range b.rounds {
-		c, err := measure(func() (err error) { want, err = runRg(b.rg, b.dir, n.q); return err })
-		if err != nil {
+		if err := rg.add(func() (err error) { want, err = runRg(b.rg, b.dir, n.q); return err }); err != nil {
 			return err
 		}
-		rgCost = rgCost.least(c)
 		for i, v := range vs {
 			var r *search.Result
-			c, err := measure(func() (err error) { r, err = v.s.Grep(ctx, n.q); return err })
-			if err != nil {
+			if err := ours[i].add(func() (err error) { r, err = v.s.Grep(ctx, n.q); return err }); err != nil {
 				return err
 			}
-			costs[i] = costs[i].least(c)
 			if n.q.Limit == 0 {
 				differs[i] = differ(want, format(n.q, r))
 			}
 		}
 	}
+	rgCost := rg.median()
 	fmt.Fprintf(b.out, "| %s | %s / %s |", strings.ReplaceAll(n.name, "|", `\|`), ms(rgCost.wall), ms(rgCost.cpu))
 	for i, v := range vs {
-		fmt.Fprintf(b.out, " %s", ratio(rgCost, costs[i]))
+		c := ours[i].median()
+		fmt.Fprintf(b.out, " %s", ratio(rgCost, c))
 		if differs[i] > 0 {
 			fmt.Fprintf(b.out, " **%d differ**", differs[i])
 		}
 		fmt.Fprint(b.out, " |")
-		ratios[v.name] = append(ratios[v.name], float64(rgCost.cpu)/float64(max(costs[i].cpu, 1000)))
+		ratios[v.name] = append(ratios[v.name], float64(rgCost.cpu)/float64(max(c.cpu, 1000)))
 	}
 	fmt.Fprintf(b.out, " %d |\n", len(want))
 	return nil

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"time"
 
 	"github.com/haftdev/haft/search"
@@ -85,11 +84,6 @@ func (b *bench) session(ctx context.Context) error {
 	fmt.Fprintf(b.out, "memory: list %.1f MB, signatures %.1f MB: %.1f %% of %.0f MB of text; cached texts %.1f MB\n",
 		float64(m.List)/1e6, float64(m.Signatures)/1e6, 100*float64(m.List+m.Signatures)/float64(script.text), float64(script.text)/1e6, float64(m.Texts)/1e6)
 	return nil
-}
-
-func median(ds []time.Duration) time.Duration {
-	s := slices.Sorted(slices.Values(ds))
-	return s[len(s)/2]
 }
 
 // copyTree makes a copy that may be edited, with times kept.

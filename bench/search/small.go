@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/haftdev/haft/search"
 )
@@ -21,7 +22,7 @@ func (b *bench) small(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	fmt.Fprintf(b.out, "| files | pattern | rg wall / CPU, ms | stateless | kept |\n|---|---|---|---|---|\n")
+	fmt.Fprintf(b.out, "| files | pattern | rg wall / CPU, ms | first | stateless | kept |\n|---|---|---|---|---|---|\n")
 	for _, n := range []int{1, 10, 100, 1000} {
 		dir := filepath.Join(tmp, fmt.Sprint(n))
 		if err := script.sample(dir, n); err != nil {
@@ -54,30 +55,33 @@ func (s *script) sample(dir string, n int) error {
 	return nil
 }
 
+// smallTree asks four: ripgrep, a searcher that was never asked before, one without
+// memory and one that keeps what it knows.
 func (b *bench) smallTree(ctx context.Context, dir string, n int, pattern string) error {
 	q := search.Query{Dir: dir, Pattern: pattern, Mode: search.Content}
 	stateless, kept := search.New(&search.Options{Stateless: true}), search.New(nil)
 	defer stateless.Close()
 	defer kept.Close()
-	rg, cold, warm := never, never, never
-	for range 5 * b.rounds {
-		c, err := measure(func() error { _, err := runRg(b.rg, dir, q); return err })
-		if err != nil {
+	var rg, first, walked, warm samples
+	for range 15 * b.rounds {
+		if err := rg.add(func() error { _, err := runRg(b.rg, dir, q); return err }); err != nil {
 			return err
 		}
-		rg = rg.least(c)
+		runtime.GC() // what earlier rounds left is not this one's
+		fresh := search.New(nil)
 		for _, v := range []struct {
-			s *search.Searcher
-			c *cost
-		}{{stateless, &cold}, {kept, &warm}} {
-			c, err := measure(func() error { _, err := v.s.Grep(ctx, q); return err })
-			if err != nil {
+			s     *search.Searcher
+			costs *samples
+		}{{fresh, &first}, {stateless, &walked}, {kept, &warm}} {
+			if err := v.costs.add(func() error { _, err := v.s.Grep(ctx, q); return err }); err != nil {
 				return err
 			}
 			v.s.WaitIndexed()
-			*v.c = v.c.least(c)
 		}
+		fresh.Close()
 	}
-	fmt.Fprintf(b.out, "| %d | `%s` | %s / %s | %s | %s |\n", n, pattern, ms(rg.wall), ms(rg.cpu), ratio(rg, cold), ratio(rg, warm))
+	c := rg.median()
+	fmt.Fprintf(b.out, "| %d | `%s` | %s / %s | %s | %s | %s |\n", n, pattern, ms(c.wall), ms(c.cpu),
+		ratio(c, first.median()), ratio(c, walked.median()), ratio(c, warm.median()))
 	return nil
 }

@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// compare plays the turns through all agents, in turn, and prints medians with
+// compare plays the turns through all players, in turn, and prints medians with
 // how many times haft's they are.
-func compare(ctx context.Context, o *options, agents []*player) error {
+func compare(ctx context.Context, o *options, players []*player) error {
 	turns := cmp.Or(o.turns, 40)
 	runs := map[*player][]figures{}
 	for round := range o.reps {
-		for _, a := range agents {
+		for _, a := range players {
 			if o.work == "read" && a.read[0] == "" {
 				continue // it reads files by commands
 			}
@@ -33,8 +33,8 @@ func compare(ctx context.Context, o *options, agents []*player) error {
 	w := tabwriter.NewWriter(o.out, 0, 4, 2, ' ', 0)
 	defer w.Flush()
 	fmt.Fprintln(w, "\tstart to first request\tper turn\ttotal\tpeak memory")
-	base := middle(runs[agents[0]])
-	for _, a := range agents {
+	base := middle(runs[players[0]])
+	for _, a := range players {
 		if len(runs[a]) == 0 {
 			continue
 		}

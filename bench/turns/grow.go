@@ -10,12 +10,12 @@ import (
 // grow plays one long conversation and compares turns around the tenth with the
 // last ones: from the last byte of an answer to the first byte of the next
 // request, so that the time it takes to send an ever longer one is left out.
-func grow(ctx context.Context, o *options, agents []*player) error {
+func grow(ctx context.Context, o *options, players []*player) error {
 	turns := cmp.Or(o.turns, 1000)
 	if turns < 40 {
 		return fmt.Errorf("-grow needs 40 turns or more")
 	}
-	for _, a := range agents {
+	for _, a := range players {
 		_, got, err := play(ctx, a, o.work, turns, turns)
 		if err != nil {
 			return err

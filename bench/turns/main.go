@@ -29,6 +29,7 @@ type options struct {
 	work                  string
 	peers, grow, density  bool
 	only                  string
+	ours                  []*player // nil builds them
 	out, log              io.Writer
 	reexec                shellrun.Reexec
 }
@@ -63,29 +64,31 @@ func run(ctx context.Context, o *options) error {
 	if o.density {
 		return density(ctx, o)
 	}
-	tmp, err := os.MkdirTemp("", "haft-turns-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(tmp)
-	agents, err := ours(ctx, tmp)
-	if err != nil {
-		return err
+	players := o.ours
+	if players == nil {
+		tmp, err := os.MkdirTemp("", "haft-turns-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(tmp)
+		if players, err = buildOurs(ctx, tmp); err != nil {
+			return err
+		}
 	}
 	if o.grow {
-		return grow(ctx, o, agents)
+		return grow(ctx, o, players)
 	}
 	if o.peers {
 		peers, err := installPeers(ctx, o)
 		if err != nil {
 			return err
 		}
-		agents = append(agents, peers...)
+		players = append(players, peers...)
 	}
-	if agents = chosen(agents, o.only); len(agents) == 0 {
+	if players = chosen(players, o.only); len(players) == 0 {
 		return errors.New("-only leaves nobody")
 	}
-	return compare(ctx, o, agents)
+	return compare(ctx, o, players)
 }
 
 func chosen(all []*player, only string) []*player {

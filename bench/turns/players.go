@@ -26,9 +26,9 @@ var claudeTools = player{read: [2]string{"Read", "file_path"}, bash: [2]string{"
 
 var headlessFlags = []string{"-p", "hello", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"}
 
-// ours builds haft and the floor.
-func ours(ctx context.Context, dir string) ([]*player, error) {
-	var agents []*player
+// buildOurs builds haft and the floor.
+func buildOurs(ctx context.Context, dir string) ([]*player, error) {
+	var players []*player
 	for _, a := range []player{{name: "haft", path: "cmd/haft", args: headlessFlags}, {name: "floor", path: "bench/turns/floor"}} {
 		exe := filepath.Join(dir, a.name)
 		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", exe, "github.com/haftdev/haft/"+a.path)
@@ -37,9 +37,9 @@ func ours(ctx context.Context, dir string) ([]*player, error) {
 			return nil, fmt.Errorf("build %s: %w\n%s", a.name, err, out)
 		}
 		a.path, a.read, a.bash = exe, claudeTools.read, claudeTools.bash
-		agents = append(agents, &a)
+		players = append(players, &a)
 	}
-	return agents, nil
+	return players, nil
 }
 
 // packages are the peers as npm has them.
@@ -84,7 +84,7 @@ func installed(dir string) bool {
 }
 
 func peers(modules string) ([]*player, error) {
-	agents := []*player{
+	players := []*player{
 		{
 			name: "claude", path: "@anthropic-ai/claude-agent-sdk-linux-x64/claude", args: headlessFlags, read: claudeTools.read, bash: claudeTools.bash,
 			env: []string{"DISABLE_TELEMETRY=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1", "IS_SANDBOX=1"},
@@ -99,13 +99,13 @@ func peers(modules string) ([]*player, error) {
 			env:  []string{"SCRIPTED_KEY=none"}, bash: [2]string{"exec_command", "cmd"},
 		},
 	}
-	for _, a := range agents {
+	for _, a := range players {
 		a.path = filepath.Join(modules, filepath.FromSlash(a.path))
 		if _, err := os.Stat(a.path); err != nil {
 			return nil, errors.Join(fmt.Errorf("npm did not bring %s", a.name), err)
 		}
 	}
-	return agents, nil
+	return players, nil
 }
 
 // opencodeHome sets the scripted model up for opencode.

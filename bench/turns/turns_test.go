@@ -21,6 +21,10 @@ func TestMain(m *testing.M) {
 // Each measurement plays a few turns, so that it works on the day it is needed.
 // What it measures here says nothing.
 func TestMeasurementsPlayTheirTurns(t *testing.T) {
+	built, err := buildOurs(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct {
 		o    options
 		want []string
@@ -35,7 +39,7 @@ func TestMeasurementsPlayTheirTurns(t *testing.T) {
 				t.Setenv(name, os.Getenv(name)) // what density sets is put back
 			}
 			var out strings.Builder
-			c.o.out, c.o.log, c.o.reexec = &out, t.Output(), reexec
+			c.o.ours, c.o.out, c.o.log, c.o.reexec = built, &out, t.Output(), reexec
 			if err := run(t.Context(), &c.o); err != nil {
 				t.Fatal(err)
 			}

@@ -25,7 +25,6 @@ type rig struct {
 
 	mu     sync.Mutex
 	events []agent.Event
-	notes  []agent.Task
 	said   []string
 	ended  chan agent.Task
 }
@@ -286,5 +285,110 @@ func TestLostAgentsAreNamed(t *testing.T) {
 	}
 	if text := crew.LostText(nil); text != "" {
 		t.Errorf("%q", text)
+	}
+}
+
+func TestAMessageIsNeverLeftUnheard(t *testing.T) {
+	r := newRig(t, nil)
+	// Messages come at any moment of an agent's end.
+	for i := range 20 {
+		s, err := r.Start(t.Context(), job("work 0"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(i) * 500 * time.Microsecond)
+		word := fmt.Sprintf("word %d", i)
+		if _, err := r.Send(t.Context(), subagent.Message{To: s.ID, Text: word}); err != nil {
+			t.Fatal(err)
+		}
+		for heard := false; !heard; {
+			select {
+			case k := <-r.ended:
+				heard = k.ID == s.ID && strings.Contains(k.Summary, word)
+			case <-time.After(20 * time.Second):
+				t.Fatalf("message %d was not heard", i)
+			}
+		}
+	}
+}
+
+func TestAgentsThatAreNotKeptAreMadeAgain(t *testing.T) {
+	var made []crew.Spec
+	var mu sync.Mutex
+	r := newRig(t, func(o *crew.Options) {
+		o.Keep = 1
+		inner := o.Make
+		o.Make = func(ctx context.Context, s crew.Spec) (*crew.Made, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			made = append(made, s)
+			m, err := inner(ctx, s)
+			m.Output = "transcript"
+			return m, err
+		}
+	})
+	first := r.Run(t.Context(), job("work 1"), nil)
+	r.Run(t.Context(), job("work 1"), nil)
+	if list := r.List(); len(list) != 2 {
+		t.Fatalf("known are %+v", list)
+	}
+	sent, err := r.Send(t.Context(), subagent.Message{To: first.ID, Text: "still there?"})
+	if err != nil || !sent.Woken {
+		t.Fatalf("%+v %v", sent, err)
+	}
+	<-r.ended
+	mu.Lock()
+	defer mu.Unlock()
+	if last := made[len(made)-1]; len(made) != 3 || last.ID != first.ID || !last.Again {
+		t.Errorf("made %+v", made)
+	}
+}
+
+func TestWhoWasLostCanGoOn(t *testing.T) {
+	var saved [][]crew.Known
+	var mu sync.Mutex
+	r := newRig(t, func(o *crew.Options) {
+		o.Save = func(k []crew.Known) {
+			mu.Lock()
+			defer mu.Unlock()
+			saved = append(saved, k)
+		}
+	})
+	r.Remember([]crew.Known{{ID: "a1", Kind: "Explore", Name: "ada", Team: "port", Running: true}, {ID: "a2", Kind: "Explore", Status: subagent.Completed}})
+	states := map[string]string{}
+	for _, k := range r.List() {
+		states[k.ID] = k.State()
+	}
+	if states["a1"] != "lost" || states["a2"] != "completed" {
+		t.Errorf("states %v", states)
+	}
+	if sent, err := r.Send(t.Context(), subagent.Message{To: "ada", Text: "go on"}); err != nil || !sent.Woken {
+		t.Fatalf("%+v %v", sent, err)
+	}
+	if k := <-r.ended; k.ID != "a1" || k.Status != "completed" {
+		t.Errorf("%+v", k)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if last := saved[len(saved)-1]; len(last) != 2 || last[0].State() != "completed" {
+		t.Errorf("saved %+v", last)
+	}
+}
+
+// TestTheEndOfACrewIsNoEndOfItsWork closes a crew at work: what is kept says so.
+func TestTheEndOfACrewIsNoEndOfItsWork(t *testing.T) {
+	saved := make(chan []crew.Known, 100)
+	r := newRig(t, func(o *crew.Options) { o.Save = func(k []crew.Known) { saved <- k } })
+	if _, err := r.Start(t.Context(), job("hang")); err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	close(saved)
+	var last []crew.Known
+	for k := range saved {
+		last = k
+	}
+	if len(last) != 1 || !last[0].Running || !strings.Contains(crew.LostText(last), "hang") {
+		t.Errorf("saved %+v", last)
 	}
 }

@@ -13,7 +13,7 @@ var builtins = []Command{
 	{Name: "model", Description: "Show or change the model", Hint: "[MODEL]"},
 	{Name: "permissions", Description: "Show the permission mode and rules, or change the mode", Hint: "[MODE]"},
 	{Name: "resume", Description: "Go on with an earlier session", Hint: "[SESSION]"},
-	{Name: "rewind", Description: "Take files and conversation back to an earlier message", Hint: "[MESSAGE]"},
+	{Name: "rewind", Description: "Take files and conversation back to an earlier message", Hint: "[apply] [MESSAGE]"},
 	{Name: "skills", Description: "Show the skills there are"},
 	{Name: "tools", Description: "Show the tools that the model has"},
 }

@@ -2,6 +2,7 @@ package trust
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -19,6 +20,10 @@ type Folder struct {
 	project string // without links
 	in      string // the project seen from the root
 }
+
+// ErrInside is what errors are for a project that the store itself lies in, such as
+// a home folder.
+var ErrInside = errors.New("the trust store lies inside of it")
 
 // Folder returns the project in dir. The store must lie outside of it: what a
 // session may write to cannot say what the session may do.
@@ -39,7 +44,7 @@ func (s *Store) Folder(dir string) (*Folder, error) {
 		store = filepath.Join(real, filepath.Base(store))
 	}
 	if rel, err := filepath.Rel(project, store); err == nil && filepath.IsLocal(rel) {
-		return nil, fmt.Errorf("open project %s: the trust store %s lies inside it", project, s.path)
+		return nil, fmt.Errorf("open project %s: %w: %s", project, ErrInside, s.path)
 	}
 	in, err := filepath.Rel(root.Path, project)
 	if err != nil {

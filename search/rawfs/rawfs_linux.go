@@ -67,6 +67,12 @@ func (f File) Read(b []byte) (int, error) {
 	}
 }
 
+// Rewind makes the next Read start at the beginning.
+func (f File) Rewind() error {
+	_, err := syscall.Seek(f.fd, 0, 0)
+	return err
+}
+
 // Stat describes the open file.
 func (f File) Stat() (Stat, error) {
 	var st syscall.Stat_t

@@ -52,6 +52,12 @@ func (f File) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// Rewind makes the next Read start at the beginning.
+func (f File) Rewind() error {
+	_, err := f.f.Seek(0, io.SeekStart)
+	return err
+}
+
 // Stat describes the open file.
 func (f File) Stat() (Stat, error) {
 	fi, err := f.f.Stat()

@@ -280,7 +280,7 @@ func (p *parser) folded(s set) set {
 
 // setNode is a class over runes, or over bytes under (?-u).
 func (p *parser) setNode(s set, noLineBreak bool) *node {
-	if noLineBreak || p.lineMode {
+	if (noLineBreak || p.lineMode) && s.has('\n') { // \w stays the set that wordTrie knows
 		s = s.minus(single('\n'))
 	}
 	n := &node{op: opSet, set: s}

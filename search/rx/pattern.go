@@ -90,6 +90,20 @@ func (m *Matcher) Reset(text []byte) {
 	}
 }
 
+// Overlap is how many bytes neighbouring pieces must share for [Matcher.Sieve].
+const Overlap = max(maxLiteral, maxRun)
+
+// Sieve reports whether a piece of a text may hold what makes a match. If it reports
+// false for each of the pieces that a text is cut into, the text has no match. It ends
+// what Reset began.
+func (m *Matcher) Sieve(piece []byte) bool {
+	if m.pattern.finder == nil {
+		return true
+	}
+	m.search.reset(m.pattern.finder)
+	return m.search.next(piece, 0) < len(piece)
+}
+
 // Next gives the next match: within lines the whole matching line with its '\n',
 // in multi-line mode the span of the match.
 func (m *Matcher) Next() (lo, hi int, ok bool) {

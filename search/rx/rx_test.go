@@ -264,6 +264,18 @@ func TestPatternsThatBeginWithClasses(t *testing.T) {
 	}
 }
 
+func TestWordsShareOneTrie(t *testing.T) {
+	p, err := Compile(`\w+\(`, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, in := range p.prog.insts {
+		if in.trie != nil && len(in.trie.cont) > 0 && in.trie != wordTrie() {
+			t.Fatal("\\w was built again")
+		}
+	}
+}
+
 func nonEmpty(spans [][]int) [][2]int {
 	var out [][2]int
 	for _, s := range spans {

@@ -1,6 +1,9 @@
 package rx
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 // bytesIn is a set of bytes.
 type bytesIn [256]bool
@@ -117,18 +120,23 @@ func (t *triple) freq() float64 { return t[0].freq() * t[1].freq() * t[2].freq()
 
 // literalTriple is the rarest triple of a literal, and where in it that stands.
 func literalTriple(l Literal) (best triple, at int) {
+	rarest := math.Inf(1)
 	for i := range max(1, len(l.Text)-2) {
-		t := triple{anyByte, anyByte, anyByte}
-		for k := range min(3, len(l.Text)-i) {
-			c := l.Text[i+k]
-			t[k] = bytesIn{}
-			t[k][c] = true
-			if l.Fold && isLower(c) {
-				t[k][c-32] = true
-			}
+		f := 1.0
+		for _, c := range []byte(l.Text[i:min(i+3, len(l.Text))]) {
+			f *= byteFreq(c, l.Fold)
 		}
-		if i == 0 || t.freq() < best.freq() {
-			best, at = t, i
+		if f < rarest {
+			rarest, at = f, i
+		}
+	}
+	best = triple{anyByte, anyByte, anyByte}
+	for k := range min(3, len(l.Text)-at) {
+		c := l.Text[at+k]
+		best[k] = bytesIn{}
+		best[k][c] = true
+		if l.Fold && isLower(c) {
+			best[k][c-32] = true
 		}
 	}
 	return best, at

@@ -111,7 +111,8 @@ func (d *Decoder) escape(b []byte) (Event, int) {
 		}
 		return named(finals[b[2]], 0), 3
 	case ']', 'P', '_', '^', 'X': // the terminal tells something: it is no key
-		return nil, stringEnd(b)
+		n := stringEnd(b)
+		return background(string(b[:n])), n
 	case 0x1b:
 		return Key{Name: Escape}, 1
 	}
@@ -124,6 +125,23 @@ func (d *Decoder) escape(b []byte) (Event, int) {
 		return nil, 0
 	}
 	return ev, n + 1
+}
+
+// background reads the answer to [AskBackground], such as 11;rgb:ffff/ffff/ffff.
+func background(s string) Event {
+	rest, ok := strings.CutPrefix(s, "\x1b]11;rgb:")
+	if !ok {
+		return nil
+	}
+	sum, parts := 0, strings.Split(strings.TrimRight(rest, "\x07\x1b\\"), "/")
+	for _, p := range parts {
+		n, err := strconv.ParseUint(p[:min(len(p), 2)], 16, 8)
+		if err != nil {
+			return nil
+		}
+		sum += int(n)
+	}
+	return Light(len(parts) == 3 && sum > 3*127)
 }
 
 // stringEnd returns where a string of the terminal's ends.

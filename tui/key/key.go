@@ -11,7 +11,7 @@
 // event.
 package key
 
-// An Event is a [Key], a [Paste] or a [Focus].
+// An Event is a [Key], a [Paste], a [Focus] or a [Light].
 type Event interface{ event() }
 
 // A Key is one key with what was held down.
@@ -29,6 +29,15 @@ type Paste string
 // Focus tells that the terminal's window got the focus, or lost it.
 type Focus bool
 
+// Light is the terminal's answer to [AskBackground]: whether its background is a
+// light one.
+type Light bool
+
+// AskBackground asks the terminal for the colour of its background. One that does
+// not know the question says nothing.
+const AskBackground = "\x1b]11;?\x07"
+
+func (Light) event() {}
 func (Key) event()   {}
 func (Paste) event() {}
 func (Focus) event() {}

@@ -22,7 +22,9 @@ func TestKeys(t *testing.T) {
 		{"ctrl+c of newer terminals", "\x1b[99;5u", []key.Event{key.Key{Rune: 'c', Ctrl: true}}},
 		{"a paste, whatever is in it", "\x1b[200~y\r\n\x1b[A\x03\x1b[201~x", []key.Event{key.Paste("y\n\x1b[A\x03"), key.Key{Rune: 'x'}}},
 		{"focus", "\x1b[I\x1b[O", []key.Event{key.Focus(true), key.Focus(false)}},
-		{"what the terminal tells is no key", "\x1b]11;rgb:0000/0000/0000\x07\x1b[?62;c\x1bP1$r\x1b\\a", []key.Event{key.Key{Rune: 'a'}}},
+		{"what the terminal tells is no key", "\x1b]0;title\x07\x1b[?62;c\x1bP1$r\x1b\\a", []key.Event{key.Key{Rune: 'a'}}},
+		{"the background", "\x1b]11;rgb:0000/1111/2222\x07\x1b]11;rgb:ffff/ffff/eeee\x1b\\", []key.Event{key.Light(false), key.Light(true)}},
+		{"no background", "\x1b]11;rgb:zz/1\x07", nil},
 		{"what nobody knows is no key", "\x1b[9999zb\xffc", []key.Event{key.Key{Rune: 'b'}, key.Key{Rune: 'c'}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

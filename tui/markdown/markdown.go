@@ -19,6 +19,7 @@ package markdown
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/haftdev/haft/permission/ask"
 	"github.com/haftdev/haft/tui/code"
@@ -46,6 +47,7 @@ type Stream struct {
 // others.
 type paragraph struct {
 	text        []string
+	size        int
 	first, rest string
 	heading     bool
 }
@@ -67,17 +69,39 @@ func Render(text string, width int, p style.Palette) []string {
 	return s.Close()
 }
 
+// longest is how many bytes of a line, or of a paragraph, are laid out together:
+// the tail must not become more expensive with a text that has no end.
+const longest = 4096
+
 // Write adds to the text.
 func (s *Stream) Write(text string) {
 	s.line += text
 	for {
-		line, rest, ok := strings.Cut(s.line, "\n")
-		if !ok {
+		end := strings.IndexByte(s.line[:min(len(s.line), longest)], '\n')
+		switch {
+		case end >= 0:
+			s.feed(s.line[:end])
+			s.line = s.line[end+1:]
+		case len(s.line) > longest:
+			end = cutAt(s.line)
+			s.feed(s.line[:end])
+			s.line = strings.TrimPrefix(s.line[end:], " ")
+		default:
 			return
 		}
-		s.line = rest
-		s.feed(line)
 	}
+}
+
+// cutAt returns where a line that is too long is cut: at a blank if there is one.
+func cutAt(line string) int {
+	if at := strings.LastIndexByte(line[:longest], ' '); at > longest/2 {
+		return at
+	}
+	at := longest
+	for at > longest-utf8.UTFMax && !utf8.RuneStart(line[at]) {
+		at--
+	}
+	return at
 }
 
 // Take returns the lines that are finished since it was last called.
@@ -174,6 +198,9 @@ func (s *Stream) prose(text string, indent int) {
 		s.para = paragraph{first: pad, rest: pad}
 	}
 	s.para.text = append(s.para.text, text)
+	if s.para.size += len(text); s.para.size > longest {
+		s.end()
+	}
 }
 
 // item opens an item of a list.

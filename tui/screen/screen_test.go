@@ -44,7 +44,7 @@ func contents(term *vt.Emulator) []string {
 // before, the terminal has all finished lines in order, the live lines below them,
 // and its cursor at the caret.
 func TestFramesAddUp(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		width, height := 20, 4+r.IntN(8)
 		term := vt.NewEmulator(width, height)

@@ -1,0 +1,177 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"html"
+	"image/color"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/vt"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tui/style"
+	"github.com/haftdev/haft/workspace/patch"
+)
+
+// TestPictures draws the pictures of the documentation from the emulated terminal,
+// so that they cannot show what haft does not do.
+func TestPictures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBed(t, Size{92, 34}, style.Of(style.Dark))
+		defer b.close()
+		b.talk.tools = summarized()
+		b.tell(agent.TurnStarted{Model: "claude-opus-5-5", Mode: "default"}, prompted("The test of this package fails. Mend the code."))
+		b.tell(delta(0, "I'll run the test first, and look at the code at once.\n"), stop(0))
+		b.tell(use("1", "Bash", `{"command":"go test ./..."}`), use("2", "Read", `{"file_path":"basket.go"}`), runs("1"), runs("2"))
+		b.tell(returned("2", "Read", "23 lines"), returned("1", "Bash", "--- FAIL: TestTotal"))
+		b.tell(delta(0, "`Total` adds the price of **one** piece, however many there are:\n\n```go\nfor _, item := range b.Items {\n\tsum += item.Price // should be * item.Pieces\n}\n```\n"), stop(0))
+		b.tell(use("3", "Edit", `{"file_path":"basket.go"}`), runs("3"), edited("3"))
+		b.tell(agent.Changed{What: agent.Todos, Value: []todo{{"Find the cause", "Finding the cause", "completed"}, {"Mend it and test again", "Mending it", "in_progress"}}})
+		b.tell(use("4", "Bash", `{"command":"go test ./... && git push"}`), runs("4"))
+		b.pause(2 * time.Second)
+		picture(t, "terminal-working.svg", b.term)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		c, q := bashCase("go test ./... && git push --force origin main")
+		q.Reason, q.Suggestions = "git push --force can lose what others have pushed", []tool.Suggestion{{Rule: "Bash(git push:*)", Behavior: tool.Allow}}
+		b.ask(ctx, c, q)
+		b.pause(arming + frame)
+		b.type_("\t")
+		picture(t, "terminal-question.svg", b.term)
+	})
+}
+
+// summarized are tools that say in a line what a call is about.
+func summarized() *tool.Set {
+	type input struct {
+		Command string `json:"command,omitempty"`
+		Path    string `json:"file_path,omitempty"`
+	}
+	var tools []tool.Tool
+	for _, name := range []string{"Bash", "Edit", "Read"} {
+		tools = append(tools, tool.New(tool.Def[input, string]{
+			Name: name, Description: name, Run: func(context.Context, *tool.Call, input) (string, error) { return "", nil },
+			Summarize: func(in input) string { return in.Command + in.Path },
+		}))
+	}
+	return tool.NewSet(&tool.Session{Interactive: true}, tools, nil, nil)
+}
+
+// edited is a change to a file, as the Edit tool returns it.
+func edited(id string) agent.Event {
+	r := tool.Text("edited")
+	r.Output = map[string]any{"structuredPatch": []patch.Hunk{{OldStart: 12, OldLines: 3, NewStart: 12, NewLines: 3, Lines: []string{
+		" \tfor _, item := range b.Items {", "-\t\tsum += item.Price", "+\t\tsum += item.Price * item.Pieces", " \t}"}}}}
+	now := time.Now()
+	return agent.Returned{Outcome: &sched.Outcome{UseID: id, Tool: "Edit", Status: sched.Succeeded, Result: r, Started: now, Ended: now}}
+}
+
+// picture compares a screen with the picture of it in the documentation.
+func picture(t *testing.T, name string, term *vt.Emulator) {
+	t.Helper()
+	path, got := filepath.Join("..", "docs", name), svg(term)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), got); d != "" {
+		t.Errorf("%s is not what haft looks like; run with -update (-want +got):\n%s", path, d)
+	}
+}
+
+// svg draws a screen.
+func svg(term *vt.Emulator) string {
+	const cw, ch, pad = 8.4, 18, 12
+	height := term.Height()
+	for height > 1 && blank(term, height-1) {
+		height--
+	}
+	w, h := float64(term.Width())*cw+2*pad, float64(height)*ch+2*pad
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" font-family="ui-monospace,Menlo,Consolas,monospace" font-size="14">`+"\n", w, h)
+	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" rx="8" fill="#16181d"/>`+"\n")
+	for y := range height {
+		for x := 0; x < term.Width(); {
+			c := term.CellAt(x, y)
+			if c == nil || c.Content == "" {
+				x++
+				continue
+			}
+			text, end := "", x
+			for end < term.Width() {
+				n := term.CellAt(end, y)
+				if n == nil || n.Style != c.Style {
+					break
+				}
+				text += n.Content
+				end += max(n.Width, 1)
+			}
+			run(&b, c.Style, text, pad+float64(x)*cw, float64(pad+y*ch), float64(end-x)*cw, ch)
+			x = end
+		}
+	}
+	b.WriteString("</svg>\n")
+	return b.String()
+}
+
+func blank(term *vt.Emulator, y int) bool {
+	for x := range term.Width() {
+		if c := term.CellAt(x, y); c != nil && strings.TrimSpace(c.Content) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// run draws text of one style.
+func run(b *strings.Builder, s uv.Style, text string, x, y, w, h float64) {
+	fg, bg := hex(s.Fg, "#d5d8de"), hex(s.Bg, "")
+	if s.Attrs&uv.AttrReverse != 0 {
+		fg, bg = "#16181d", fg
+	}
+	if bg != "" {
+		fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.0f" fill="%s"/>`+"\n", x, y, w, h, bg)
+	}
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	attrs := ""
+	if s.Attrs&uv.AttrBold != 0 {
+		attrs += ` font-weight="bold"`
+	}
+	if s.Attrs&uv.AttrItalic != 0 {
+		attrs += ` font-style="italic"`
+	}
+	if s.Attrs&uv.AttrFaint != 0 {
+		attrs += ` opacity="0.6"`
+	}
+	fmt.Fprintf(b, `<text x="%.1f" y="%.1f" textLength="%.1f" xml:space="preserve" fill="%s"%s>%s</text>`+"\n", x, y+h-5, w, fg, attrs, html.EscapeString(text))
+}
+
+func hex(c color.Color, none string) string {
+	if c == nil {
+		return none
+	}
+	if basic, ok := c.(ansi.BasicColor); ok {
+		return []string{"#3b4048", "#e06c75", "#98c379", "#e5c07b", "#61afef", "#c678dd", "#56b6c2", "#d5d8de"}[basic%8]
+	}
+	r, g, b, _ := c.RGBA()
+	return fmt.Sprintf("#%02x%02x%02x", r>>8, g>>8, b>>8)
+}
