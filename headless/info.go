@@ -24,7 +24,7 @@ func (s *server) facts(ev agent.TurnStarted) *wire.Init {
 	talk := s.opened()
 	init := &wire.Init{
 		Cwd: talk.Dir(), Model: ev.Model, PermissionMode: ev.Mode, APIKeySource: talk.KeySource, ClaudeCodeVersion: s.opts.Version,
-		OutputStyle: "default", Betas: s.opts.Talk.Betas, Capabilities: []string{"interrupt_receipt"},
+		OutputStyle: "default", Betas: s.opts.Talk.Betas, Capabilities: capabilities(),
 		AdditionalDirectories: talk.World.Engine.Guard().Roots()[1:], FastModeState: "off",
 	}
 	init.MCPServers = initServers(talk)
@@ -55,6 +55,11 @@ func plugins(talk *harness.Conversation) (list wire.List[wire.Plugin]) {
 // session on.
 func (s *server) plugins(talk *harness.Conversation) wire.ReloadPluginsReply {
 	return wire.ReloadPluginsReply{Commands: s.commands(talk), Agents: s.agents(talk), Plugins: plugins(talk), MCPServers: wire.List[json.RawMessage]{}}
+}
+
+// capabilities are the parts of the protocol beyond its first version.
+func capabilities() []string {
+	return []string{"interrupt_receipt_v1", "interrupt_cancel_queued_v1", "msg_lifecycle_v1", "sdk_mcp_tools_list_changed", "sdk_mcp_manifests", "mcp_read_resource_v1"}
 }
 
 // announced is a tool's name in the list of tools, where one keeps its older name.

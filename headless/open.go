@@ -34,7 +34,7 @@ func (s *server) initialize(r *wire.Initialize) (any, error) {
 		Commands: s.commands(talk), Agents: s.agents(talk), OutputStyle: "default", AvailableOutputStyles: wire.List[string]{"default"},
 		Models: models(), Account: wire.Account{APIKeySource: talk.KeySource, TokenSource: talk.KeySource, APIProvider: talk.Provider},
 		PID: os.Getpid(), ClaudeCodeVersion: s.opts.Version, CurrentPermissionMode: string(talk.World.Engine.Policy().Mode()),
-		SessionState: s.tell.doing(), HookOnFailureSupported: true, FastModeState: "off",
+		SessionState: s.tell.doing(), HookOnFailureSupported: true, FastModeState: "off", Capabilities: capabilities(),
 	}, nil
 }
 

@@ -69,7 +69,8 @@ func TestAfterACall(t *testing.T) {
 		{"another text", specific(`"updatedToolOutput": "clean"`), false, &tool.Result{Content: tool.Text("clean").Content, Output: "clean", Change: &tool.Change{Mode: "plan"}}, nil},
 		{"another value", specific(`"updatedToolOutput": {"a": 1}`), false,
 			&tool.Result{Content: tool.Text(`{"a": 1}`).Content, Output: json.RawMessage(`{"a": 1}`), Change: &tool.Change{Mode: "plan"}}, nil},
-		{"a stop", `{"continue": false, "stopReason": "enough"}`, false, nil, []string{"A PostToolUse:Bash hook asked to stop here: enough"}},
+		{"a stop", `{"continue": false, "stopReason": "enough"}`, false,
+			&tool.Result{Content: tool.Text("x").Content, Change: &tool.Change{Mode: "plan", Stop: "a PostToolUse:Bash hook stopped the turn: enough"}}, nil},
 		{"a failure with context", specific(`"additionalContext": "try again"`), true, nil, []string{"PostToolUseFailure:Bash hook additional context: try again"}},
 		{"a failure stays one", specific(`"updatedToolOutput": "fine"`), true, nil, nil},
 	}

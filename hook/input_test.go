@@ -31,6 +31,9 @@ func TestInputsAreThoseOfTheWire(t *testing.T) {
 		{hook.SubagentStop{AgentID: "a", AgentType: "Explore", AgentTranscriptPath: "/a", Stop: hook.Stop{BackgroundTasks: []any{1}}},
 			`"stop_hook_active":false,"last_assistant_message":"","background_tasks":[1],"session_crons":[],"agent_id":"a","agent_type":"Explore","agent_transcript_path":"/a"`},
 		{hook.PreCompact{Trigger: "auto"}, `"trigger":"auto","custom_instructions":""`},
+		{hook.PostCompact{Trigger: "auto", Summary: "s"}, `"trigger":"auto","compact_summary":"s"`},
+		{hook.PostToolBatch{ToolCalls: []hook.BatchCall{{ToolName: "Bash", ToolInput: json.RawMessage(`{}`), ToolUseID: "u", ToolResponse: "r"}}},
+			`"tool_calls":[{"tool_name":"Bash","tool_input":{},"tool_use_id":"u","tool_response":"r"}]`},
 		{hook.Notification{Message: "m", Type: "idle"}, `"message":"m","notification_type":"idle"`},
 	}
 	for _, tt := range tests {

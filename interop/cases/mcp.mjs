@@ -201,3 +201,18 @@ test('hooks see MCP tools by their names', async (w) => {
   await w.ask('go', { tools, mcpServers: { calc: calc() }, hooks: { PreToolUse: [{ matcher: 'mcp__calc__.*', hooks: [async (i) => { seen.push(i.tool_name); return {}; }] }] } });
   assert.deepEqual(seen, ['mcp__calc__add']);
 });
+
+test('a tool that is added to a server inside the program is offered from the next turn on', async (w) => {
+  await w.model(turn('First.'), turn(call('mcp__calc__later', {})), turn('Third.'));
+  const prompts = feed('go');
+  const server = calc();
+  const q = w.query(prompts, { tools, mcpServers: { calc: server } });
+  const run = await collect(q, async (m, run) => {
+    if (m.type !== 'result') return;
+    if (run.results.length > 1) return prompts.end();
+    server.instance.registerTool('later', { description: 'Came later', inputSchema: {} }, async () => ({ content: [{ type: 'text', text: 'here I am' }] }));
+    await until('it is known', async () => (await q.mcpServerStatus())[0].tools.some((t) => t.name === 'later'));
+    prompts.push('now');
+  });
+  assert.equal(text(run.toolResults[0]), 'here I am');
+});

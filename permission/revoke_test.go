@@ -1,0 +1,34 @@
+package permission_test
+
+import (
+	"testing"
+
+	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/workspace/guard"
+)
+
+func TestRulesAreTakenBackExceptAnAdministrators(t *testing.T) {
+	g, err := guard.New(&guard.Options{Roots: []string{t.TempDir()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rule := func(s settings.Source) permission.Rule {
+		return permission.Rule{Text: "Read", Behavior: tool.Deny, Origin: settings.Origin{Source: s}}
+	}
+	denied := func(e *permission.Engine) bool {
+		call := &tool.Call{Tool: "Read", Input: []byte(`{"file_path":"a"}`)}
+		return e.Policy().Decide(tool.Case{Call: call, Tool: &tool.Tool{Name: "Read"}}).Behavior == tool.Deny
+	}
+	for source, stays := range map[settings.Source]bool{settings.Session: false, settings.User: false, settings.Managed: true} {
+		e := permission.NewEngine(permission.Options{Rules: []permission.Rule{rule(source)}, Guard: g, Trusted: true})
+		if !denied(e) {
+			t.Fatalf("a rule of %s does not deny", source)
+		}
+		e.Revoke(rule(settings.Session))
+		if denied(e) != stays {
+			t.Errorf("after it was taken back, a rule of %s denies: %v", source, denied(e))
+		}
+	}
+}
