@@ -38,3 +38,18 @@ func TestASearchDoesNotGoWhereARuleHidesFiles(t *testing.T) {
 		}
 	}
 }
+
+func TestARuleForEveryCommandCoversRedirections(t *testing.T) {
+	g := virtualGuard(t)
+	for rule, want := range map[string]tool.Behavior{"Bash": tool.Allow, "Bash(echo:*)": tool.Ask} {
+		p := permission.NewPolicy(permission.Options{Guard: g, Home: "/home/u", Rules: []permission.Rule{
+			{Text: rule, Behavior: tool.Allow, Origin: settings.Origin{Source: settings.User}},
+		}})
+		if d := p.Decide(bash("echo hi > b.txt")); d.Behavior != want {
+			t.Errorf("%s: %s: %s", rule, d.Behavior, d.Reason)
+		}
+		if d := p.Decide(bash("echo hi > ~/.bashrc")); d.Behavior == tool.Allow {
+			t.Errorf("%s: a protected file may be written: %s", rule, d.Reason)
+		}
+	}
+}
