@@ -97,6 +97,7 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 	if w.SearchWeb == nil && c.Provider == "anthropic" && searchesItself() {
 		w.SearchWeb = providerSearch(opts.Client, opts.Model, func(name string, u model.Usage) { c.Spend(name, u) })
 	}
+	w.window = catalog.Lookup(opts.Model).Context
 	journal, err := w.openSession(ctx, &opts)
 	if err != nil {
 		return nil, err

@@ -38,6 +38,7 @@ type World struct {
 	conversation atomic.Pointer[Conversation] // that agents work for
 	keeper       atomic.Pointer[checkpoint.Keeper]
 	crew         *crew.Crew
+	window       int // of the conversation's model, in tokens; 0 without one
 	sets         sets
 	trees        sync.Mutex // while git makes or removes a worktree
 }
@@ -113,7 +114,7 @@ func (w *World) common(agent string) hook.Common {
 func (w *World) Set(session *tool.Session) *tool.Set { return w.assemble(session, nil) }
 
 func (w *World) assemble(session *tool.Session, foreign []tool.Tool) *tool.Set {
-	opts := tool.SetOptions{Only: w.opts.Tools, Denied: w.denied}
+	opts := tool.SetOptions{Only: w.opts.Tools, Denied: w.denied, ContextTokens: w.window}
 	if w.opts.Bare {
 		opts.Only = builtin.Bare()
 	}

@@ -94,7 +94,7 @@ func (o *offer) meta(p *peer) map[string]any {
 	m := map[string]any{"server": p.name, "tool": o.Name, "digest": o.digest, "inputSchema": o.InputSchema}
 	var flag bool
 	if json.Unmarshal(o.Meta["anthropic/alwaysLoad"], &flag); flag || p.cfg.AlwaysLoad {
-		m["alwaysLoad"] = true
+		m[tool.AlwaysLoad] = true
 	}
 	flag = false
 	if json.Unmarshal(o.Meta["anthropic/requiresUserInteraction"], &flag); flag {

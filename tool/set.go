@@ -26,6 +26,7 @@ type Set struct {
 	request *request
 	refused []error
 	off     []string // names of tools that the session does not enable
+	opts    SetOptions
 }
 
 // SetOptions choose from the tools there are.
@@ -62,7 +63,8 @@ func NewSet(session *Session, builtins, foreign []Tool, opts *SetOptions) *Set {
 	for _, t := range s.tools {
 		s.session.Tools = append(s.session.Tools, t.Name)
 	}
-	s.show(own, opts)
+	s.opts = *opts
+	s.show(own)
 	return s
 }
 
@@ -121,11 +123,11 @@ func (s *Set) fits(t *Tool) error {
 func (s *Set) Refused() []error { return s.refused }
 
 // show decides which tools the first request describes; own is how many are built in.
-func (s *Set) show(own int, opts *SetOptions) {
+func (s *Set) show(own int) {
 	canDefer := s.canDefer()
-	tooMuch := canDefer && s.crowded(s.tools[own:], opts)
+	tooMuch := canDefer && s.crowded(s.tools[own:])
 	for i, t := range s.tools {
-		if !canDefer || !t.Deferred && (i < own || !tooMuch) {
+		if !canDefer || !t.Deferred && (i < own || !tooMuch || t.always()) {
 			s.visible = append(s.visible, t)
 		}
 	}
@@ -139,13 +141,13 @@ func (s *Set) canDefer() bool {
 }
 
 // crowded reports whether the descriptions of tools take too much of the context.
-func (s *Set) crowded(tools []*Tool, opts *SetOptions) bool {
-	if opts.ContextTokens == 0 {
+func (s *Set) crowded(tools []*Tool) bool {
+	if s.opts.ContextTokens == 0 {
 		return false
 	}
-	share := cmp.Or(opts.DeferShare, 0.1)
+	share := cmp.Or(s.opts.DeferShare, 0.1)
 	const bytesPerToken = 3.5
-	budget := int(share * float64(opts.ContextTokens) * bytesPerToken)
+	budget := int(share * float64(s.opts.ContextTokens) * bytesPerToken)
 	for _, t := range tools {
 		budget -= len(s.Description(t)) + len(s.View(t).JSON())
 		if budget < 0 {
@@ -155,19 +157,43 @@ func (s *Set) crowded(tools []*Tool, opts *SetOptions) bool {
 	return false
 }
 
+// always reports whether the tool's size is no reason to defer it.
+func (t *Tool) always() bool {
+	v, _ := t.Meta[AlwaysLoad].(bool)
+	return v
+}
+
+// AlwaysLoad is a key of [Tool.Meta]: a foreign tool with the value true is described
+// however much there is to describe.
+const AlwaysLoad = "alwaysLoad"
+
 // Append returns the set of the next turn with late tools at its end, by name
-// among themselves. A foreign tool whose name is taken is left out.
+// among themselves. A foreign tool whose name is taken is left out. If the foreign
+// tools, these included, take too much of the context, these are deferred; what is
+// described already stays.
 func (s *Set) Append(late ...Tool) *Set {
 	n := s.next()
 	before := len(n.tools)
-	n.add(n.choose(late, new(SetOptions)))
+	n.add(n.choose(late, &SetOptions{Denied: s.opts.Denied}))
+	canDefer := n.canDefer()
+	tooMuch := canDefer && n.crowded(n.foreign())
 	for _, t := range n.tools[before:] {
 		n.session.Tools = append(n.session.Tools, t.Name)
-		if !t.Deferred || !n.canDefer() {
+		if !canDefer || !t.Deferred && (t.Source == "" || !tooMuch || t.always()) {
 			n.visible = append(n.visible, t)
 		}
 	}
 	return n
+}
+
+func (s *Set) foreign() []*Tool {
+	var tools []*Tool
+	for _, t := range s.tools {
+		if t.Source != "" {
+			tools = append(tools, t)
+		}
+	}
+	return tools
 }
 
 // Reveal returns the set of the next turn, in which the model sees the named
@@ -192,6 +218,7 @@ func (s *Set) next() *Set {
 		visible: slices.Clip(s.visible),
 		refused: slices.Clip(s.refused),
 		off:     s.off,
+		opts:    s.opts,
 	}
 	*n.session = *s.session
 	n.session.Tools = slices.Clip(s.session.Tools)

@@ -203,6 +203,27 @@ func TestDeferral(t *testing.T) {
 	}
 }
 
+func TestLateToolsAreDeferredAndDeniedLikeOthers(t *testing.T) {
+	late := func(name string, meta map[string]any) tool.Tool {
+		return named(name, foreign, func(d *tool.Def[empty, string]) {
+			d.Description, d.Meta = strings.Repeat("long ", 1000), meta
+		})
+	}
+	opts := &tool.SetOptions{ContextTokens: 10_000, Denied: func(t *tool.Tool) bool { return t.Name == "mcp__s__denied" }}
+	s := tool.NewSet(nil, []tool.Tool{named(tool.SearchName)}, nil, opts)
+	s = s.Append(late("mcp__s__a", nil), late("mcp__s__b", map[string]any{tool.AlwaysLoad: true}), late("mcp__s__denied", nil))
+	if s.Lookup("mcp__s__denied") != nil {
+		t.Error("a denied tool joined late")
+	}
+	var names []string
+	for _, d := range s.Deferred() {
+		names = append(names, d.Name)
+	}
+	if got := strings.Join(names, " "); got != "mcp__s__a" {
+		t.Errorf("deferred %q, want mcp__s__a", got)
+	}
+}
+
 func list(t *testing.T, request json.RawMessage) string {
 	t.Helper()
 	var tools []struct {
