@@ -87,7 +87,10 @@ func (s *seat) start(args ...string) {
 	if s.tty, err = pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 30, Cols: 90}); err != nil {
 		s.t.Fatal(err)
 	}
+	var readers sync.WaitGroup
+	readers.Add(1)
 	go func(tty *os.File, term *vt.Emulator) {
+		defer readers.Done()
 		buf := make([]byte, 64<<10)
 		for {
 			n, err := tty.Read(buf)
@@ -99,8 +102,13 @@ func (s *seat) start(args ...string) {
 			}
 		}
 	}(s.tty, s.term)
-	go io.Copy(s.tty, s.term) // what a terminal answers when it is asked
-	s.t.Cleanup(func() { s.term.Close(); s.cmd.Process.Kill(); s.cmd.Wait(); s.tty.Close() })
+	go io.Copy(s.tty, s.term) // what a terminal answers when it is asked; it ends with the test
+	s.t.Cleanup(func() {
+		s.cmd.Process.Kill()
+		s.cmd.Wait()
+		s.tty.Close()
+		readers.Wait()
+	})
 	switch {
 	case s.plain:
 		s.see("Say what to do")

@@ -86,9 +86,22 @@ func (ts *trees) made(ctx context.Context, dir, path string) (*view, error) {
 
 // prepare starts building the list that covers path, unless there is one.
 func (ts *trees) prepare(dir, path string) {
-	if k, mine := ts.get(covering(dir, path)); mine {
-		ts.group.Go(func() { ts.build(ts.life, k) })
+	k, mine := ts.get(covering(dir, path))
+	if !mine {
+		return
 	}
+	ts.mu.Lock()
+	if ts.closed {
+		ts.mu.Unlock()
+		ts.build(ts.life, k) // which has ended: it only says that there is no list
+		return
+	}
+	ts.group.Add(1) // under the lock, so that close waits for it
+	ts.mu.Unlock()
+	go func() {
+		defer ts.group.Done()
+		ts.build(ts.life, k)
+	}()
 }
 
 // covering is the directory whose list holds path.
