@@ -131,6 +131,7 @@ type bed struct {
 	talk   *fakeTalk
 	app    *app
 	term   *vt.Emulator
+	mu     sync.Mutex // guards term: the app draws when its time comes, and not when the test looks
 	keys   *io.PipeWriter
 	sizes  chan Size
 	opened []Opening
@@ -145,7 +146,7 @@ func newBed(t *testing.T, size Size, p style.Palette) *bed {
 	ctx, cancel := context.WithCancel(t.Context())
 	b.cancel = cancel
 	b.app = newApp(ctx, &Options{
-		In: in, Out: b.term, Size: size, Resized: b.sizes, Palette: p, Version: "v0",
+		In: in, Out: lockedTerm{b}, Size: size, Resized: b.sizes, Palette: p, Version: "v0",
 		Open: func(_ context.Context, o Opening, _ Person) (Talk, error) {
 			b.opened = append(b.opened, o)
 			return b.talk, nil
@@ -161,6 +162,15 @@ func newBed(t *testing.T, size Size, p style.Palette) *bed {
 	synctest.Wait()
 	b.pause(frame)
 	return b
+}
+
+// A lockedTerm is the terminal as the app writes to it.
+type lockedTerm struct{ *bed }
+
+func (l lockedTerm) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.term.Write(p)
 }
 
 // close ends the app.
@@ -206,10 +216,16 @@ func (b *bed) ask(ctx context.Context, c tool.Case, q tool.Verdict) <-chan tool.
 }
 
 // screen is what a person sees, without blanks at the ends of lines.
-func (b *bed) screen() string { return shown(b.term, false) }
+func (b *bed) screen() string { return b.shown(false) }
 
 // everything is the scrollback and the screen.
-func (b *bed) everything() string { return shown(b.term, true) }
+func (b *bed) everything() string { return b.shown(true) }
+
+func (b *bed) shown(scrollback bool) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return shown(b.term, scrollback)
+}
 
 func shown(term *vt.Emulator, scrollback bool) string {
 	var lines []string

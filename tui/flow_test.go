@@ -283,7 +283,9 @@ func TestAResizeKeepsEverything(t *testing.T) {
 		b.tell(agent.TurnStarted{}, prompted("go"), delta(0, "one\n\ntwo "))
 		b.type_("draft")
 		for _, s := range []Size{{50, 20}, {100, 30}, {30, 10}, {80, 24}} {
+			b.mu.Lock()
 			b.term.Resize(s.Width, s.Height)
+			b.mu.Unlock()
 			b.sizes <- s
 			b.tell(delta(0, "more "))
 			b.sees("› draft", "two")

@@ -40,7 +40,9 @@ func TestPictures(t *testing.T) {
 		b.tell(agent.Changed{What: agent.Todos, Value: []todo{{"Find the cause", "Finding the cause", "completed"}, {"Mend it and test again", "Mending it", "in_progress"}}})
 		b.tell(use("4", "Bash", `{"command":"go test ./... && git push"}`), runs("4"))
 		b.pause(2 * time.Second)
+		b.mu.Lock()
 		picture(t, "terminal-working.svg", b.term)
+		b.mu.Unlock()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		c, q := bashCase("go test ./... && git push --force origin main")
@@ -48,7 +50,9 @@ func TestPictures(t *testing.T) {
 		b.ask(ctx, c, q)
 		b.pause(arming + frame)
 		b.type_("\t")
+		b.mu.Lock()
 		picture(t, "terminal-question.svg", b.term)
+		b.mu.Unlock()
 	})
 }
 
