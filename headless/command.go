@@ -7,6 +7,7 @@ import (
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/harness"
 	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/session"
 )
 
 // nextTyped takes the first of what waits behind a command.
@@ -50,6 +51,6 @@ func (s *server) command(ctx context.Context, talk *harness.Conversation, p agen
 // local tells a program the answer to a command that no model was asked about.
 func (s *server) local(p agent.Prompt, name, answer string) {
 	s.tell.turnStarted(agent.TurnStarted{Prompts: []agent.Prompt{p}, Model: s.opened().ContextUsage().Model, Mode: string(s.opened().World.Engine.Policy().Mode()), Tools: s.opened().Tools()})
-	s.tell.said(agent.Said{MessageID: newUUID(), Model: "<synthetic>", Block: model.TextOf(answer)})
+	s.tell.said(agent.Said{MessageID: session.NewUUID(), Model: "<synthetic>", Block: model.TextOf(answer)})
 	s.tell.result(agent.Result{Reason: agent.Completed, Text: answer, Command: name, Prompts: []agent.Prompt{p}, Total: s.opened().Usage()})
 }

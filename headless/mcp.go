@@ -9,6 +9,7 @@ import (
 
 	"github.com/haftdev/haft/harness"
 	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/wire"
 )
@@ -163,7 +164,7 @@ func readResource(ctx context.Context, talk *harness.Conversation, r *wire.MCPRe
 func callMCP(ctx context.Context, talk *harness.Conversation, r *wire.MCPCall) (any, error) {
 	var reply wire.MCPCallReply
 	err := withServer(talk, r.ServerName, func(h *mcp.Host) error {
-		result, err := h.Call(ctx, r.ServerName, r.Tool, &tool.Call{ID: newUUID(), Tool: r.Tool, Input: r.Arguments})
+		result, err := h.Call(ctx, r.ServerName, r.Tool, &tool.Call{ID: session.NewUUID(), Tool: r.Tool, Input: r.Arguments})
 		reply = wire.MCPCallReply{Content: wire.List[json.RawMessage]{mustJSON(map[string]string{"type": "text", "text": result.Text()})}, IsError: result.Failed}
 		return err
 	})
@@ -178,7 +179,7 @@ func (s *server) askTool(name string) func(context.Context, wire.Request, any) e
 		q := r.(*wire.CanUseTool)
 		input := mustJSON(map[string]any{"tool_name": q.ToolName, "input": q.Input, "tool_use_id": q.ToolUseID})
 		return withServer(s.opened(), server, func(h *mcp.Host) error {
-			result, err := h.Call(ctx, server, toolName, &tool.Call{ID: newUUID(), Tool: name, Input: input})
+			result, err := h.Call(ctx, server, toolName, &tool.Call{ID: session.NewUUID(), Tool: name, Input: input})
 			if err != nil {
 				return err
 			}

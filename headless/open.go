@@ -15,6 +15,7 @@ import (
 	"github.com/haftdev/haft/hook"
 	"github.com/haftdev/haft/knowledge/agentdef"
 	"github.com/haftdev/haft/model/catalog"
+	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -199,7 +200,7 @@ func (s *server) hookRan(r hook.Run) {
 	if r.Tool != "" {
 		name += ":" + r.Tool
 	}
-	id, outcome := newUUID(), "success"
+	id, outcome := session.NewUUID(), "success"
 	if r.Err != nil {
 		outcome = "error"
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
@@ -40,7 +41,7 @@ func toolUseResult(out *sched.Outcome) json.RawMessage {
 	if out.Result.Output == nil {
 		return mustJSON(out.Result.Text())
 	}
-	raw, err := encode(out.Result.Output)
+	raw, err := plainjson.Marshal(out.Result.Output)
 	if err != nil {
 		return mustJSON(out.Result.Text())
 	}

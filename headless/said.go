@@ -1,10 +1,10 @@
 package headless
 
 import (
-	"bytes"
 	"encoding/json"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/wire"
 )
@@ -40,22 +40,11 @@ func block(b model.Block) wire.Block {
 	if b.Type == model.ToolUse && !json.Valid(b.Input) {
 		b.Input = unparsed(b.Input)
 	}
-	raw, err := encode(b)
+	raw, err := plainjson.Marshal(b)
 	if err != nil {
 		return wire.Text("[" + err.Error() + "]")
 	}
 	return wire.Block{Type: string(b.Type), Raw: raw}
-}
-
-// encode is json.Marshal without the escapes that only HTML needs.
-func encode(v any) (json.RawMessage, error) {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
 // unparsed carries an input that is not JSON.
@@ -139,7 +128,7 @@ func orNull(s string) any {
 
 // mustJSON encodes what is made of plain values, which cannot fail.
 func mustJSON(v any) json.RawMessage {
-	raw, err := encode(v)
+	raw, err := plainjson.Marshal(v)
 	if err != nil {
 		panic("headless: " + err.Error())
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/harness"
+	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -324,7 +325,7 @@ func (s *server) begin(ctx context.Context, init *wire.Initialize, prompts ...ag
 func (s *server) failed(err error) {
 	fmt.Fprintf(s.opts.Log, "haft: %v\n", err)
 	s.code = 1
-	s.tell.session = newUUID()
+	s.tell.session = session.NewUUID()
 	s.tell.result(agent.Result{Reason: agent.Crashed, Errors: []string{err.Error()}})
 }
 

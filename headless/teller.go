@@ -1,8 +1,6 @@
 package headless
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -10,6 +8,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/wire"
 )
@@ -182,17 +181,9 @@ func (t *teller) followed(prompts []agent.Prompt) (uuids []string) {
 // stamp names a message; "" makes a name.
 func (t *teller) stamp(uuid string) wire.Stamp {
 	if uuid == "" {
-		uuid = newUUID()
+		uuid = session.NewUUID()
 	}
 	return wire.Stamp{UUID: uuid, SessionID: t.session}
-}
-
-func newUUID() string {
-	var b [16]byte
-	rand.Read(b[:])
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	s := hex.EncodeToString(b[:])
-	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
 }
 
 // status is that of HTTP, nil if there was no answer.
