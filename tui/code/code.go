@@ -36,9 +36,10 @@ func New(name string, p style.Palette) *Highlighter {
 	return &Highlighter{lang: find(name), paint: p}
 }
 
-// Line returns the next line in colours. It must hold no escapes.
+// Line returns the next line in colours. It must hold no escapes. A line that is no
+// UTF-8 stays as it is: an escape after half a character would become part of it.
 func (h *Highlighter) Line(line string) string {
-	if h.lang == nil || len(line) > 4096 { // longer ones nobody reads
+	if h.lang == nil || len(line) > 4096 || !utf8.ValidString(line) { // longer ones nobody reads
 		return line
 	}
 	if h.lang.diff {
