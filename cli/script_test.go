@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"flag"
 	"os"
 	"os/exec"
 	"strings"
@@ -10,11 +9,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/haftdev/haft/cli"
+	"github.com/haftdev/haft/internal/golden"
 	"github.com/haftdev/haft/model/script"
 	"github.com/haftdev/haft/shellrun"
 )
-
-var update = flag.Bool("update", false, "rewrite the expected output inside the scripts")
 
 func TestMain(m *testing.M) {
 	shellrun.Supervise()
@@ -25,7 +23,7 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
-		UpdateScripts:       *update,
+		UpdateScripts:       golden.Updating(),
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"record": recordSession, "model": serveModel, "asked": asked,

@@ -3,10 +3,8 @@ package headless
 import (
 	"encoding/json"
 	"errors"
-	"flag"
 	"maps"
 	"os"
-	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -14,18 +12,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/golden"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/wire"
 	"github.com/haftdev/haft/wire/wiretest"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // told are the events of each case, and what they pin.
 var told = map[string][]agent.Event{
@@ -136,30 +132,11 @@ func foreground(status string) agent.Task {
 
 // TestEveryEventIsTold pins how events read on the wire.
 func TestEveryEventIsTold(t *testing.T) {
-	golden := filepath.Join("testdata", "events.txtar")
-	archive, err := txtar.ParseFile(golden)
-	if err != nil && !*update {
-		t.Fatal(err)
-	}
-	want := map[string]string{}
-	if archive != nil {
-		for _, f := range archive.Files {
-			want[f.Name] = string(f.Data)
-		}
-	}
 	got := &txtar.Archive{Comment: []byte("# What a program is told of each event of a conversation. Written by go test -update.\n")}
 	for _, name := range sorted(told) {
-		text := tellAll(t, told[name])
-		got.Files = append(got.Files, txtar.File{Name: name, Data: []byte(text)})
-		if diff := cmp.Diff(want[name], text); diff != "" && !*update {
-			t.Errorf("%s:\n%s", name, diff)
-		}
+		got.Files = append(got.Files, txtar.File{Name: name, Data: []byte(tellAll(t, told[name]))})
 	}
-	if *update {
-		if err := os.WriteFile(golden, txtar.Format(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	golden.Check(t, "testdata/events.txtar", string(txtar.Format(got)))
 }
 
 // TestNoEventIsForgotten keeps the cases complete.

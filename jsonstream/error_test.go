@@ -2,17 +2,14 @@ package jsonstream_test
 
 import (
 	"errors"
-	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/haftdev/haft/internal/golden"
 	"github.com/haftdev/haft/jsonstream"
 )
-
-var update = flag.Bool("update", false, "rewrite testdata/errors.golden")
 
 var faults = []struct {
 	name  string
@@ -110,19 +107,7 @@ func TestErrorTexts(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "\n-- %s (%v) --\ninput: %#q\nerror: %v\n", fault.name, e.Kind, fault.input, err)
 	}
-	const golden = "testdata/errors.golden"
-	if *update {
-		if err := os.WriteFile(golden, []byte(b.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b.String() != string(want) {
-		t.Errorf("the texts differ from %s; run with -update and read the diff:\n%s", golden, b.String())
-	}
+	golden.Check(t, "testdata/errors.golden", b.String())
 }
 
 func TestErrorsDoNotDependOnTheChunks(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"net"
 	"os"
@@ -17,14 +16,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/haftdev/haft/internal/golden"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/mcp/internal/npmtest"
 	"github.com/haftdev/haft/tool"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // A script uses everything that a server has and writes down what comes back.
 type script struct {
@@ -81,19 +77,7 @@ func (s *script) golden(name string, replace ...string) {
 	for _, v := range volatile {
 		text = v.pattern.ReplaceAllString(text, v.with)
 	}
-	path := filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			s.t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), text); d != "" {
-		s.t.Errorf("%s (-want +got):\n%s", path, d)
-	}
+	golden.Check(s.t, filepath.Join("testdata", name+".golden"), text)
 }
 
 var volatile = []struct {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/haftdev/haft/internal/golden"
 	"github.com/haftdev/haft/output"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
@@ -127,7 +128,7 @@ func TestErrorsTellTheModelWhatToDo(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "== %s\n%s %.80s\n-- %s\n%s\n\n", c.title, c.name, c.in, out.Status, out.Result.Text())
 	}
-	golden(t, "refusals.txt", b.String())
+	golden.Check(t, "testdata/refusals.txt", b.String())
 }
 
 func TestNothingRunsWithoutAVerdict(t *testing.T) {

@@ -3,7 +3,6 @@ package settings
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-)
 
-var update = flag.Bool("update", false, "write the expected files anew")
+	"github.com/haftdev/haft/internal/golden"
+)
 
 // The files in testdata/edit are texts as people write them; NAME.add is what
 // adding Bash(new *) to allow makes of NAME.json, NAME.remove what removing
@@ -32,28 +31,12 @@ func TestAnEditTouchesNothingElse(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
-		golden(t, strings.TrimSuffix(file, "json")+"add", added)
+		golden.Check(t, strings.TrimSuffix(file, "json")+"add", string(added))
 		removed, err := ruleEdit(removeRule).apply(text, "allow", "Bash(old *)")
 		if err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
-		golden(t, strings.TrimSuffix(file, "json")+"remove", removed)
-	}
-}
-
-func golden(t *testing.T, file string, got []byte) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
+		golden.Check(t, strings.TrimSuffix(file, "json")+"remove", string(removed))
 	}
 }
 

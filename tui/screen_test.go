@@ -2,44 +2,25 @@ package tui
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/golden"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tui/style"
 )
 
-var update = flag.Bool("update", false, "write the golden files")
-
-// golden compares a screen with the file that holds it. Each begins with a line on
+// asExpected compares a screen with the file that holds it. Each begins with a line on
 // what it shows.
-func golden(t *testing.T, name, about, got string) {
+func asExpected(t *testing.T, name, about, got string) {
 	t.Helper()
-	path := filepath.Join("testdata", name+".txt")
-	got = about + "\n" + got
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s (-want +got):\n%s", path, d)
-	}
+	golden.Check(t, filepath.Join("testdata", name+".txt"), about+"\n"+got)
 }
 
 func delta(index int, text string) agent.Event {
@@ -76,20 +57,20 @@ func TestScreens(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBed(t, size, style.Palette{})
 				defer b.close()
-				golden(t, "start-"+at, "A person has started haft and can write.", b.screen())
+				asExpected(t, "start-"+at, "A person has started haft and can write.", b.screen())
 				b.tell(agent.TurnStarted{Model: "scripted-1", Mode: "default"}, prompted("Mend the test, please."))
 				b.tell(delta(0, "# What I see\n\nThe *test* of `Total` fails because\n"), delta(0, "\n```go\nfunc Total() int {\n\treturn 1\n"))
-				golden(t, "stream-"+at, "An answer streams in: the code block is open.", b.screen())
+				asExpected(t, "stream-"+at, "An answer streams in: the code block is open.", b.screen())
 				b.tell(delta(0, "}\n```\n\nI look closer."), stop(0))
 				b.tell(use("1", "Bash", `{"command":"go test ./..."}`), use("2", "Read", `{"file_path":"/a/b.go"}`), runs("1"), runs("2"))
 				b.tell(agent.Called{Event: sched.Event{UseID: "1", Progress: tool.BashProgress{Output: "ok a\nok b\nFAIL c\n", Lines: 3, Elapsed: time.Second}}})
 				b.tell(returned("2", "Read", "12 lines"))
-				golden(t, "calls-"+at, "Two calls run at once; the second is done and waits for the first.", b.screen())
+				asExpected(t, "calls-"+at, "Two calls run at once; the second is done and waits for the first.", b.screen())
 				b.tell(agent.Changed{What: agent.Todos, Value: []todo{{"Find it", "Finding it", "completed"}, {"Mend it", "Mending it", "in_progress"}, {"Test it", "Testing it", "pending"}}})
 				b.type_("also look at main.go")
-				golden(t, "todos-"+at, "The todos are shown while it works, and a person writes on.", b.screen())
+				asExpected(t, "todos-"+at, "The todos are shown while it works, and a person writes on.", b.screen())
 				b.tell(returned("1", "Bash", "FAIL c"), agent.Result{Reason: agent.Completed})
-				golden(t, "done-"+at, "The turn is over: the cards are in the order of the calls.", b.everything())
+				asExpected(t, "done-"+at, "The turn is over: the cards are in the order of the calls.", b.everything())
 			})
 		})
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"html"
 	"image/color"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,9 +14,9 @@ import (
 	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/vt"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/golden"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tui/style"
@@ -84,20 +83,7 @@ func edited(id string) agent.Event {
 // picture compares a screen with the picture of it in the documentation.
 func picture(t *testing.T, name string, term *vt.Emulator) {
 	t.Helper()
-	path, got := filepath.Join("..", "docs", name), svg(term)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s is not what haft looks like; run with -update (-want +got):\n%s", path, d)
-	}
+	golden.Check(t, filepath.Join("..", "docs", name), svg(term))
 }
 
 // svg draws a screen.

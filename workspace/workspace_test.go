@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -20,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/haftdev/haft/internal/golden"
 	"github.com/haftdev/haft/workspace/atomic"
 	"github.com/haftdev/haft/workspace/blob"
 	"github.com/haftdev/haft/workspace/edits"
@@ -27,8 +27,6 @@ import (
 	"github.com/haftdev/haft/workspace/readstate"
 	"github.com/haftdev/haft/workspace/textfile"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // bench is a workspace over a temporary project.
 type bench struct {
@@ -190,7 +188,7 @@ func TestAConflictIsRefusedAndCanBeDecided(t *testing.T) {
 	if b.content("f") != foreign {
 		t.Error("a conflict changed the file")
 	}
-	golden(t, "conflict.golden", strings.ReplaceAll(err.Error(), b.dir, "/project"))
+	golden.Check(t, "testdata/conflict.golden", strings.ReplaceAll(err.Error(), b.dir, "/project"))
 
 	_, err = b.editChoosing("f", "two", "2", Overwrite)
 	must(t, err)
@@ -436,13 +434,13 @@ func TestRefusals(t *testing.T) {
 	b.read("bin")
 	_, err = b.edit("bin", "x", "y")
 	say("binary", err)
-	golden(t, "refusals.golden", out.String())
+	golden.Check(t, "testdata/refusals.golden", out.String())
 }
 
 func TestFullDiskNamesTheLargestDirectories(t *testing.T) {
 	b := newBench(t, map[string]string{"big/data/a": strings.Repeat("x", 5000), "small/b": strings.Repeat("x", 300), "wide/1/a": strings.Repeat("x", 900), "wide/2/b": strings.Repeat("x", 900)})
 	err := b.explain(&atomic.SpaceError{Path: b.path("f"), Need: 100, Free: 40}, b.path("f"))
-	golden(t, "full.golden", strings.ReplaceAll(err.Error(), b.dir, "/project"))
+	golden.Check(t, "testdata/full.golden", strings.ReplaceAll(err.Error(), b.dir, "/project"))
 }
 
 // fullBlobs has no room.
@@ -545,20 +543,6 @@ func TestEncodings(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		must(t, os.MkdirAll("testdata", 0o755))
-		must(t, os.WriteFile(path, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(path)
-	must(t, err)
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s (run with -update to accept)\n%s", path, d)
 	}
 }
 

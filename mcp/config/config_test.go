@@ -2,7 +2,6 @@ package config_test
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,11 +11,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/haftdev/haft/internal/golden"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/mcp/config"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func vars(set map[string]string) *config.Options {
 	return &config.Options{Lookup: func(name string) (string, bool) { v, ok := set[name]; return v, ok }}
@@ -172,14 +170,7 @@ func TestFilesOfOtherToolsAreImportedUnchanged(t *testing.T) {
 			fmt.Fprintf(&got, "  %s %s\n", e.Name, raw)
 		}
 	}
-	golden := "testdata/import.golden"
-	if *update {
-		os.WriteFile(golden, []byte(got.String()), 0o644)
-	}
-	want, _ := os.ReadFile(golden)
-	if d := cmp.Diff(string(want), got.String()); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
+	golden.Check(t, "testdata/import.golden", got.String())
 }
 
 func TestABrokenFileIsAnErrorWithItsPlace(t *testing.T) {

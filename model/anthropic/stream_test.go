@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,10 +16,10 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/haftdev/haft/internal/golden"
 	"github.com/haftdev/haft/model"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // transport answers every request with a function.
 type transport func(*http.Request) (*http.Response, error)
@@ -99,19 +98,7 @@ func TestRecordedStreams(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden := filepath.Join("testdata/streams", name+".golden")
-			if *update {
-				if err := os.WriteFile(golden, []byte(show(events)), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), show(events)); diff != "" {
-				t.Errorf("events (-want +got):\n%s", diff)
-			}
+			golden.Check(t, filepath.Join("testdata/streams", name+".golden"), show(events))
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package trust_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,11 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/haftdev/haft/internal/golden"
 	"github.com/haftdev/haft/permission/trust"
 	"github.com/haftdev/haft/settings"
 )
-
-var update = flag.Bool("update", false, "write the expected parts of fixtures anew")
 
 func TestMain(m *testing.M) {
 	// Under strace the test starts itself to load a hostile project.
@@ -125,7 +123,7 @@ func eachFixture(t *testing.T, test func(*testing.T, *machine, *txtar.Archive)) 
 				}
 			}
 			test(t, m, archive)
-			if *update && !t.Failed() {
+			if golden.Updating() && !t.Failed() {
 				if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
 					t.Fatal(err)
 				}
@@ -141,14 +139,14 @@ func expect(t *testing.T, a *txtar.Archive, name, got string) {
 		if f.Name != name {
 			continue
 		}
-		if *update {
+		if golden.Updating() {
 			a.Files[i].Data = []byte(got)
 		} else if diff := cmp.Diff(string(f.Data), got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 		return
 	}
-	if !*update {
+	if !golden.Updating() {
 		t.Fatalf("the fixture has no part %s", name)
 	}
 	a.Files = append(a.Files, txtar.File{Name: name, Data: []byte(got)})

@@ -2,15 +2,13 @@ package bash_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/haftdev/haft/internal/golden"
 	"github.com/haftdev/haft/tool/bash"
 )
 
@@ -69,7 +67,7 @@ func TestResultsRead(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "-- %s --\n%s\n", c.title, steady(text, dir))
 	}
-	golden(t, "results.golden", b.String())
+	golden.Check(t, "testdata/results.golden", b.String())
 }
 
 // steady replaces what differs from run to run.
@@ -82,21 +80,4 @@ func steady(text, dir string) string {
 		text = text[:1200] + "\n…\n" + text[len(text)-600:]
 	}
 	return text
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s (-want +got), rewrite it with -update if the change is meant:\n%s", path, d)
-	}
 }

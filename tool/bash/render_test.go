@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/haftdev/haft/internal/golden"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/bash"
@@ -44,5 +45,5 @@ func TestRareResultsRead(t *testing.T) {
 		t.Fatalf("not for the model: %v", err)
 	}
 	pin("a shell that does not start", err.Error())
-	golden(t, "rare.golden", b.String())
+	golden.Check(t, "testdata/rare.golden", b.String())
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/haftdev/haft/internal/golden"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool/bash"
 )
@@ -19,7 +20,7 @@ import (
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
-		UpdateScripts: *update,
+		UpdateScripts: golden.Updating(),
 		Setup: func(env *testscript.Env) error {
 			work, err := filepath.EvalSymlinks(env.WorkDir)
 			if err != nil {

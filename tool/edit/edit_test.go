@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/haftdev/haft/internal/golden"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/read"
 	"github.com/haftdev/haft/tool/tooltest"
@@ -25,8 +25,6 @@ import (
 	"github.com/haftdev/haft/workspace/patch"
 	"github.com/haftdev/haft/workspace/textfile"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 type bench struct {
 	t                 testing.TB
@@ -210,21 +208,7 @@ func TestTexts(t *testing.T) {
 		}
 		say(b, "MultiEdit "+list[0].OldString+", "+list[1].OldString, r, err)
 	}
-	golden(t, "texts.golden", out.String())
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		must(t, os.MkdirAll("testdata", 0o755))
-		must(t, os.WriteFile(path, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(path)
-	must(t, err)
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s (run with -update to accept)\n%s", path, d)
-	}
+	golden.Check(t, "testdata/texts.golden", out.String())
 }
 
 func TestPermissionViews(t *testing.T) {

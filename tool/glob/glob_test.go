@@ -3,7 +3,6 @@ package glob_test
 import (
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,13 +12,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/haftdev/haft/internal/golden"
 	"github.com/haftdev/haft/search"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/glob"
 	"github.com/haftdev/haft/tool/tooltest"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // project writes a small tree, each file a minute older than the one before.
 func project(t *testing.T) string {
@@ -123,26 +122,7 @@ func TestTexts(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "-- %s --\n%s\n%s\n\n", c.name, strings.ReplaceAll(c.in, dir, "/project"), strings.ReplaceAll(text, dir, "/project"))
 	}
-	golden(t, "testdata/texts.golden", b.String())
-}
-
-func golden(t *testing.T, path, got string) {
-	t.Helper()
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s (-want +got; -update writes it):\n%s", path, d)
-	}
+	golden.Check(t, "testdata/texts.golden", b.String())
 }
 
 func TestOutputIsTyped(t *testing.T) {

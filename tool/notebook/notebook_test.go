@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,14 +15,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/haftdev/haft/internal/golden"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/read"
 	"github.com/haftdev/haft/tool/tooltest"
 	"github.com/haftdev/haft/workspace"
 	"github.com/haftdev/haft/workspace/textfile"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // pretty is a notebook as Jupyter writes it, with a key of its own and odd spacing in one cell.
 const pretty = `{
@@ -301,14 +299,5 @@ func TestTexts(t *testing.T) {
 	do("changed in the same place", pretty, Input{CellID: "calc", NewSource: "print(2)"}, func(b *bench, in *Input) {
 		must(t, os.WriteFile(b.path, []byte(strings.Replace(pretty, "print(1)", "print(3)", 1)), 0o644))
 	})
-	path := filepath.Join("testdata", "texts.golden")
-	if *update {
-		must(t, os.MkdirAll("testdata", 0o755))
-		must(t, os.WriteFile(path, []byte(out.String()), 0o644))
-	}
-	want, err := os.ReadFile(path)
-	must(t, err)
-	if d := cmp.Diff(string(want), out.String()); d != "" {
-		t.Errorf("%s (run with -update to accept)\n%s", path, d)
-	}
+	golden.Check(t, "testdata/texts.golden", out.String())
 }

@@ -9,7 +9,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"hash/crc32"
 	"image"
@@ -25,6 +24,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/haftdev/haft/internal/golden"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/internal/picture"
 	"github.com/haftdev/haft/tool/tooltest"
@@ -33,8 +33,6 @@ import (
 	"github.com/haftdev/haft/workspace/readstate"
 	"github.com/haftdev/haft/workspace/textfile"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 type bench struct {
 	t    testing.TB
@@ -220,7 +218,7 @@ func TestErrors(t *testing.T) {
 		}
 		fmt.Fprintf(&out, "== %s %s\n%s\n\n", in.FilePath, in.Pages, err)
 	}
-	golden(t, "errors.golden", strings.ReplaceAll(out.String(), b.dir, "/project"))
+	golden.Check(t, "testdata/errors.golden", strings.ReplaceAll(out.String(), b.dir, "/project"))
 }
 
 func TestALinkSwappedAfterTheVerdictIsNotFollowed(t *testing.T) {
@@ -250,20 +248,6 @@ func TestPermissionDenied(t *testing.T) {
 	must(t, os.Chmod(b.path("f"), 0))
 	if _, err := b.call(Input{FilePath: b.path("f")}); err == nil || !strings.Contains(err.Error(), "Permission denied") {
 		t.Errorf("error %v", err)
-	}
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		must(t, os.MkdirAll("testdata", 0o755))
-		must(t, os.WriteFile(path, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(path)
-	must(t, err)
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s (run with -update to accept)\n%s", path, d)
 	}
 }
 
@@ -404,7 +388,7 @@ func TestNotebook(t *testing.T) {
 	for _, block := range r.Content {
 		fmt.Fprintf(&out, "[%s %s]\n%s\n", block.Type, block.MediaType, block.Text)
 	}
-	golden(t, "notebook.golden", out.String())
+	golden.Check(t, "testdata/notebook.golden", out.String())
 	if _, ok := b.ws.Seen("").Get(b.path("n.ipynb")); !ok {
 		t.Error("the read state does not know the notebook")
 	}

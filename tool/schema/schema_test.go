@@ -3,10 +3,7 @@ package schema_test
 import (
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -16,10 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/haftdev/haft/internal/golden"
 	"github.com/haftdev/haft/tool/schema"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // sample has one field of each kind that a tool may need.
 type sample struct {
@@ -69,13 +65,13 @@ func (t *target) UnmarshalJSON(b []byte) error {
 
 func TestJSONIsWhatTheModelSees(t *testing.T) {
 	s := schema.Of[sample]()
-	golden(t, "model.json", indent(t, s.View(nil).JSON()))
+	golden.Check(t, "testdata/model.json", indent(t, s.View(nil).JSON()))
 	full := s.View(&schema.ViewOptions{
 		Internal: true,
 		Flags:    map[string]bool{"background": true},
 		Lists:    map[string][]string{"agents": {"explore", "plan"}},
 	})
-	golden(t, "internal.json", indent(t, full.JSON()))
+	golden.Check(t, "testdata/internal.json", indent(t, full.JSON()))
 }
 
 func TestViewsAreBuiltOncePerShape(t *testing.T) {
@@ -174,7 +170,7 @@ func TestInvalidInputIsExplainedToTheModel(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "== %s\n%s\n--\n%s\n\n", c.name, c.in, err)
 	}
-	golden(t, "invalid.txt", b.String())
+	golden.Check(t, "testdata/invalid.txt", b.String())
 }
 
 func TestAHiddenFieldIsAcceptedFromTheHarness(t *testing.T) {
@@ -444,21 +440,4 @@ func indent(t *testing.T, raw json.RawMessage) string {
 		t.Fatal(err)
 	}
 	return string(out) + "\n"
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s (-want +got), rewrite it with -update if the change is meant:\n%s", path, d)
-	}
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,14 +14,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/haftdev/haft/internal/golden"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/read"
 	"github.com/haftdev/haft/tool/tooltest"
 	"github.com/haftdev/haft/workspace"
 	"github.com/haftdev/haft/workspace/patch"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 type bench struct {
 	t           *testing.T
@@ -153,14 +151,5 @@ func TestTexts(t *testing.T) {
 	do("binary", "a", "x", func(b *bench, in *Input) { b.put("f", "\x7fELF") })
 	do("deleted since it was read", "a", "b", func(b *bench, _ *Input) { must(t, os.Remove(b.path("f"))) })
 	do("stray bytes", "caf\xe9 éééé\nb\n", "un caf\ufffd éééé\nb\n", nil)
-	path := filepath.Join("testdata", "texts.golden")
-	if *update {
-		must(t, os.MkdirAll("testdata", 0o755))
-		must(t, os.WriteFile(path, []byte(out.String()), 0o644))
-	}
-	want, err := os.ReadFile(path)
-	must(t, err)
-	if d := cmp.Diff(string(want), out.String()); d != "" {
-		t.Errorf("%s (run with -update to accept)\n%s", path, d)
-	}
+	golden.Check(t, "testdata/texts.golden", out.String())
 }

@@ -1,7 +1,6 @@
 package markdown_test
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,11 +9,10 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/haftdev/haft/internal/golden"
 	"github.com/haftdev/haft/tui/markdown"
 	"github.com/haftdev/haft/tui/style"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // TestRender holds how texts look. A golden file has the text, a line ----, and
 // the lines it becomes, 40 columns wide.
@@ -28,17 +26,9 @@ func TestRender(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, want, _ := strings.Cut(string(raw), "\n----\n")
+		text, _, _ := strings.Cut(string(raw), "\n----\n")
 		got := strings.Join(markdown.Render(text, 40, style.Palette{}), "\n") + "\n"
-		if *update {
-			if err := os.WriteFile(file, []byte(text+"\n----\n"+got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		if d := cmp.Diff(want, got); d != "" {
-			t.Errorf("%s (-want +got):\n%s", file, d)
-		}
+		golden.Check(t, file, text+"\n----\n"+got)
 	}
 }
 

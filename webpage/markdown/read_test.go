@@ -1,7 +1,6 @@
 package markdown_test
 
 import (
-	"flag"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -9,12 +8,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/haftdev/haft/internal/golden"
 	"github.com/haftdev/haft/webpage/markdown"
 )
-
-var update = flag.Bool("update", false, "rewrite testdata")
 
 // TestPages reads each page in testdata and compares it with the Markdown beside it.
 func TestPages(t *testing.T) {
@@ -34,19 +30,7 @@ func TestPages(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := "Title: " + p.Title + "\n\n" + p.Text + "\n"
-			golden := strings.TrimSuffix(name, ".html") + ".md"
-			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(string(want), got); d != "" {
-				t.Errorf("(-want +got):\n%s", d)
-			}
+			golden.Check(t, strings.TrimSuffix(name, ".html")+".md", got)
 		})
 	}
 }

@@ -3,7 +3,6 @@ package wiretest_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"go/ast"
 	"go/doc"
@@ -15,35 +14,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/haftdev/haft/internal/golden"
 	"github.com/haftdev/haft/wire"
 	"github.com/haftdev/haft/wire/wiretest"
 )
-
-var update = flag.Bool("update", false, "write the documents anew")
 
 const (
 	schemaFile = "../../docs/wire.schema.json"
 	pageFile   = "../../docs/wire.md"
 )
-
-// current compares a file with what it should hold, or writes it.
-func current(t *testing.T, name string, want []byte) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(name, want, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	got, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s is not current, run go test ./wire/wiretest -update (-want +got):\n%s", filepath.Base(name), diff)
-	}
-}
 
 func TestSchemaIsCurrent(t *testing.T) {
 	var b bytes.Buffer
@@ -53,7 +32,7 @@ func TestSchemaIsCurrent(t *testing.T) {
 	if err := enc.Encode(wiretest.Schema(comments(t))); err != nil {
 		t.Fatal(err)
 	}
-	current(t, schemaFile, b.Bytes())
+	golden.Check(t, schemaFile, string(b.Bytes()))
 }
 
 // comments returns the comments of package wire, by "Type" and "Type.Field".
@@ -136,7 +115,7 @@ func TestPageListsEverything(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s | %s |\n", k.Subtype, by, name, answer, docs[name])
 	}
-	current(t, pageFile, []byte(before+tablesBegin+b.String()+tablesEnd+after))
+	golden.Check(t, pageFile, string([]byte(before+tablesBegin+b.String()+tablesEnd+after)))
 }
 
 func TestEverythingIsDescribed(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -23,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/haftdev/haft/internal/golden"
 	"github.com/haftdev/haft/workspace/disk"
 )
 
@@ -376,16 +376,8 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 		}
 		return nil
 	})
-	if *update {
-		must(t, os.MkdirAll("testdata", 0o755))
-		must(t, os.WriteFile("testdata/errors.golden", []byte(out.String()), 0o644))
-	}
-	if d := cmp.Diff(content(t, "testdata/errors.golden"), out.String()); d != "" {
-		t.Errorf("testdata/errors.golden (run with -update to accept)\n%s", d)
-	}
+	golden.Check(t, "testdata/errors.golden", out.String())
 }
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // steady matches what differs from run to run: free space and names in the journal.
 var steady = regexp.MustCompile(`\d+( are free)|[0-9a-f]{16}`)

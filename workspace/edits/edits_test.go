@@ -2,19 +2,15 @@ package edits
 
 import (
 	"errors"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/haftdev/haft/internal/golden"
 	"github.com/haftdev/haft/workspace/textfile"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func parse(t testing.TB, s string) *textfile.Text {
 	t.Helper()
@@ -117,7 +113,7 @@ var refusals = []struct {
 }
 
 func TestRefusals(t *testing.T) {
-	var golden strings.Builder
+	var texts strings.Builder
 	for _, c := range refusals {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Apply(parse(t, c.file), c.edits)
@@ -131,30 +127,10 @@ func TestRefusals(t *testing.T) {
 			if c.pair != [2]int{} && c.pair != [2]int{no.Other, no.Edit} {
 				t.Errorf("edits %d and %d, want %v", no.Other, no.Edit, c.pair)
 			}
-			golden.WriteString("== " + c.name + "\n" + no.Error() + "\n\n")
+			texts.WriteString("== " + c.name + "\n" + no.Error() + "\n\n")
 		})
 	}
-	compareGolden(t, "refusals.golden", golden.String())
-}
-
-func compareGolden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s (run with -update to accept)\n%s", path, d)
-	}
+	golden.Check(t, "testdata/refusals.golden", texts.String())
 }
 
 // TestManyReplacementsStayCheap guards against work per match that grows with the file.
