@@ -245,7 +245,7 @@ func TestInterruptOverHTTP(t *testing.T) {
 		t.Errorf("%s, %+v", res.Reason, said)
 	}
 	t.Logf("answered after %s", took)
-	if took > time.Second { // 50 ms on a machine that has nothing else to do
+	if took > 10*time.Second { // 50 ms on a machine that has nothing else to do
 		t.Errorf("it took %s", took)
 	}
 }

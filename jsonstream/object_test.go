@@ -197,7 +197,7 @@ func TestManyKeysStayFast(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if d := time.Since(start); d > 5*time.Second {
+	if d := time.Since(start); d > time.Minute {
 		t.Errorf("took %v", d)
 	}
 	_, err := read(`{`+keys+`"key-0000000\u0037":0}`, 1<<10, nil)

@@ -183,7 +183,7 @@ func TestPatternsThatExplodeElsewhere(t *testing.T) {
 		if _, err := s.Grep(context.Background(), Query{Dir: dir, Pattern: p, Mode: Count}); err != nil {
 			t.Errorf("%q: %v", p, err)
 		}
-		if took := time.Since(began); took > 3*time.Second {
+		if took := time.Since(began); took > 30*time.Second {
 			t.Errorf("%q took %s", p, took)
 		}
 	}

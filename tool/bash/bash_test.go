@@ -168,7 +168,7 @@ func TestReadOnlyCommandsRunBesideEachOther(t *testing.T) {
 		all.Go(func() { r.bash(t, "sleep 0.5") })
 	}
 	all.Wait()
-	if took := time.Since(start); took > 5*time.Second {
+	if took := time.Since(start); took > 20*time.Second {
 		t.Errorf("50 commands of half a second took %v", took)
 	}
 }

@@ -96,7 +96,7 @@ func TestDeepNestingHarmsNobody(t *testing.T) {
 			command := strings.Repeat(open, size/len(open))
 			lastCommand(command)
 			parseSed("sed -i s/a/b/ " + command)
-			if took := time.Since(start); took > 5*time.Second {
+			if took := time.Since(start); took > time.Minute {
 				t.Errorf("%q in %d bytes takes %v", open, size, took)
 			}
 		}
