@@ -266,6 +266,38 @@ func TestHold(t *testing.T) {
 	})
 }
 
+// Who does not await a task leaves it behind, and still takes the turn that another
+// one's end begins: whenever in between it is asked.
+func TestRunAwaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := start(t, world(&fake{t: t}))
+		server := agent.Task{ID: "s", Type: "local_bash", Status: "running", Background: true}
+		helper := agent.Task{ID: "h", Type: "local_agent", Status: "running", Background: true}
+		a.Emit(agent.TaskChanged{Task: server, Change: "started"})
+		a.Emit(agent.TaskChanged{Task: helper, Change: "started"})
+		time.AfterFunc(time.Minute, func() {
+			helper.Status, helper.Ended = "completed", time.Now()
+			a.Notify(helper)
+		})
+		began, results := time.Now(), 0
+		a.Send(userSays("hello"))
+		for ev, err := range a.RunAwaiting(t.Context(), func(k agent.Task) bool { return k.Type == "local_agent" }) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r, ok := ev.(agent.Result); ok {
+				results++
+				if r.Reason != agent.Completed {
+					t.Errorf("turn %d: %s", results, r.Reason)
+				}
+			}
+		}
+		if results != 2 || time.Since(began) != time.Minute {
+			t.Errorf("%d turns, over after %s", results, time.Since(began))
+		}
+	})
+}
+
 func TestOneRunAtATime(t *testing.T) {
 	a := start(t, world(&fake{t: t}))
 	a.Send(userSays("go"))

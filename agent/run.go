@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"maps"
 	"slices"
 	"sync"
 )
@@ -17,6 +18,13 @@ import (
 // that were not read by then are there for the next Run. One goroutine at a time
 // may range over Run.
 func (a *Agent) Run(ctx context.Context) iter.Seq2[Event, error] {
+	return a.RunAwaiting(ctx, func(Task) bool { return true })
+}
+
+// RunAwaiting is Run for a front end that does not wait for every task in the
+// background: only for those for which awaits holds. It is asked when nothing is
+// queued, and again after Reconsider; a turn is never cut short.
+func (a *Agent) RunAwaiting(ctx context.Context, awaits func(Task) bool) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if !a.enter() {
 			yield(nil, errors.New("run agent: it is running already"))
@@ -26,7 +34,7 @@ func (a *Agent) Run(ctx context.Context) iter.Seq2[Event, error] {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			a.takeTurns(ctx)
+			a.takeTurns(ctx, awaits)
 		}()
 		defer func() {
 			cancel(errLeft)
@@ -43,6 +51,9 @@ func (a *Agent) Run(ctx context.Context) iter.Seq2[Event, error] {
 		}
 	}
 }
+
+// Reconsider asks anew which tasks are worth waiting for.
+func (a *Agent) Reconsider() { signal(a.work) }
 
 // Hold keeps Run from ending when nothing is queued, until release is called: for a
 // front end from which prompts may still come.
@@ -75,34 +86,42 @@ func (a *Agent) leave() {
 }
 
 // takeTurns runs turns until there is nothing to wait for.
-func (a *Agent) takeTurns(ctx context.Context) {
+func (a *Agent) takeTurns(ctx context.Context, awaits func(Task) bool) {
 	for ctx.Err() == nil {
-		t, waits := a.next(ctx)
-		switch {
-		case t != nil:
+		if t := a.next(ctx); t != nil {
 			t.run()
-		case !waits:
+			continue
+		}
+		if !a.waits(awaits) {
 			return
-		default:
-			select {
-			case <-a.work:
-			case <-ctx.Done():
-			}
+		}
+		select {
+		case <-a.work:
+		case <-ctx.Done():
 		}
 	}
 }
 
-// next begins the turn of the prompt that is due; nil if there is none, and
-// whether one may still come.
-func (a *Agent) next(ctx context.Context) (t *turn, waits bool) {
+// next begins the turn of the prompt that is due; nil if there is none.
+func (a *Agent) next(ctx context.Context) *turn {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.queue) == 0 {
-		return nil, len(a.tasks)+a.holds > 0
+		return nil
 	}
 	at := max(0, slices.IndexFunc(a.queue, func(p Prompt) bool { return p.Priority == Now }))
 	p := a.queue[at]
 	a.queue = slices.Delete(a.queue, at, at+1)
 	a.turn = newTurn(ctx, a, p)
-	return a.turn, true
+	return a.turn
+}
+
+// waits reports whether a prompt is there or may still come. A task leaves the list
+// only after its end was queued, so that none is missed between the two. The front
+// end is asked outside the lock: it may hold one of its own that it sends under.
+func (a *Agent) waits(awaits func(Task) bool) bool {
+	a.mu.Lock()
+	sure, tasks := len(a.queue)+a.holds > 0, slices.Collect(maps.Values(a.tasks))
+	a.mu.Unlock()
+	return sure || slices.ContainsFunc(tasks, awaits)
 }

@@ -273,8 +273,13 @@ func (c *Conversation) StopTask(_ context.Context, id string) error {
 // Run takes up what is queued; see [agent.Agent.Run]. The first one waits for MCP
 // servers, if it is to.
 func (c *Conversation) Run(ctx context.Context) iter.Seq2[agent.Event, error] {
+	return c.RunAwaiting(ctx, func(agent.Task) bool { return true })
+}
+
+// RunAwaiting is Run that waits in the end only for tasks for which awaits holds.
+func (c *Conversation) RunAwaiting(ctx context.Context, awaits func(agent.Task) bool) iter.Seq2[agent.Event, error] {
 	c.first.Do(func() { c.awaitServers(ctx) })
-	return c.Agent.Run(ctx)
+	return c.Agent.RunAwaiting(ctx, awaits)
 }
 
 // Close ends the conversation and everything it has started.

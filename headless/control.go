@@ -29,7 +29,7 @@ func (s *server) handle(ctx context.Context, r wire.Request) (any, error) {
 		s.closing = true
 		s.mu.Unlock()
 		if talk := s.opened(); talk != nil {
-			s.leaveIfIdle(talk)
+			talk.Reconsider()
 		}
 		s.wake()
 		return nil, nil

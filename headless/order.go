@@ -27,7 +27,7 @@ func (s *server) ask(ctx context.Context, r wire.Request, reply any) error {
 // catchUp waits until what has happened so far is told.
 func (s *server) catchUp(ctx context.Context) {
 	s.mu.Lock()
-	talk, running := s.talk, s.leave != nil
+	talk, running := s.talk, s.running
 	s.mu.Unlock()
 	if talk == nil || !running {
 		return

@@ -29,7 +29,7 @@ func (s *server) deliver(m wire.Message) {
 func (s *server) take(p agent.Prompt) {
 	s.begin(s.context, nil, p)
 	if talk := s.opened(); talk != nil {
-		s.leaveIfIdle(talk)
+		talk.Reconsider()
 	}
 	s.wake()
 }

@@ -67,8 +67,7 @@ type server struct {
 	typed   []agent.Prompt // commands, and what came after them
 	told    bool           // a turn has ended
 	closing bool           // the program wants no more turns
-	busy    bool           // a turn runs
-	leave   func()         // ends the wait for what runs in the background; nil if nobody waits
+	running bool           // events are told
 	garbled error          // what was wrong with its last line
 	// giveBack takes back the rules of settings that the program laid over the files'.
 	giveBack func()
@@ -167,10 +166,10 @@ func (s *server) work(ctx context.Context) {
 func (s *server) turns(ctx context.Context, talk *harness.Conversation) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s.setLeave(cancel)
-	defer s.setLeave(nil)
+	s.setRunning(true)
+	defer s.setRunning(false)
 	go s.interruptible(ctx, talk)
-	for ev, err := range talk.Run(ctx) {
+	for ev, err := range talk.RunAwaiting(ctx, s.awaits) {
 		if err != nil {
 			break // the turn that ran has told its result
 		}
@@ -182,15 +181,19 @@ func (s *server) turns(ctx context.Context, talk *harness.Conversation) {
 		if s.opts.Watch != nil {
 			_ = s.opts.Watch(ev) // who watches cannot disturb
 		}
-		switch ev := ev.(type) {
-		case agent.TurnStarted:
-			s.setBusy(true)
-		case agent.Result:
-			s.note(ev)
-			s.setBusy(false)
-			s.leaveIfIdle(talk)
+		if r, ok := ev.(agent.Result); ok {
+			s.note(r)
 		}
 	}
+}
+
+// awaits reports whether a task in the background is worth waiting for. It is not
+// when the session is to end, or a command waits that is not part of a turn; an
+// answer to one prompt waits for the agents that work on it, and for nothing else.
+func (s *server) awaits(k agent.Task) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.closing && len(s.typed) == 0 && (!s.opts.OneAnswer || k.Type == "local_agent")
 }
 
 // interruptible stops the turn on an interrupt, and on a line that is no message.
@@ -215,31 +218,13 @@ func (s *server) interruptible(ctx context.Context, talk *harness.Conversation) 
 		talk.Withdraw(p.UUID)
 	}
 	talk.Interrupt("")
-	s.leaveIfIdle(talk)
+	talk.Reconsider()
 }
 
-func (s *server) setBusy(busy bool) {
+func (s *server) setRunning(running bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.busy = busy
-}
-
-func (s *server) setLeave(leave func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.leave = leave
-}
-
-// leaveIfIdle ends the wait for work in the background when the session is to end,
-// or a command waits that is not part of a turn.
-func (s *server) leaveIfIdle(talk *harness.Conversation) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	answered := s.opts.OneAnswer && s.told && !s.busy && len(talk.Queued()) == 0 && !s.tell.agentWorks()
-	s.closing = s.closing || answered
-	if s.leave != nil && !s.busy && len(talk.Queued()) == 0 && (s.closing || len(s.typed) > 0) {
-		s.leave()
-	}
+	s.running = running
 }
 
 func (s *server) note(r agent.Result) {
@@ -258,7 +243,8 @@ func (s *server) note(r agent.Result) {
 func (s *server) done() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.failure != nil || s.closing && (s.talk == nil || len(s.talk.Queued()) == 0 && len(s.typed) == 0)
+	closing := s.closing || s.opts.OneAnswer && s.told
+	return s.failure != nil || closing && (s.talk == nil || len(s.talk.Queued()) == 0 && len(s.typed) == 0)
 }
 
 func (s *server) opened() *harness.Conversation {

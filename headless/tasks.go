@@ -63,16 +63,6 @@ func (t *teller) background(k agent.Task) {
 	t.send(t.backgroundTasks())
 }
 
-// agentWorks reports whether a sub-agent works in the background.
-func (t *teller) agentWorks() bool {
-	for _, k := range t.tasks {
-		if k.Type == "local_agent" {
-			return true
-		}
-	}
-	return false
-}
-
 func (t *teller) backgroundTasks() *wire.BackgroundTasksChanged {
 	m := &wire.BackgroundTasksChanged{Stamp: t.stamp("")}
 	for _, k := range slices.SortedFunc(maps.Values(t.tasks), func(a, b agent.Task) int { return cmp.Compare(a.ID, b.ID) }) {
