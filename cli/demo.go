@@ -169,11 +169,12 @@ func (d *demo) scenario(dir string) *script.Scenario {
 		}
 		return call("TodoWrite", in{"todos": items})
 	}
+	const patience = 600_000 // milliseconds: the first go test of a machine builds the standard library
 	turns := []script.Turn{
 		{Blocks: []script.Block{
 			{Text: "I'll run the test first, to see what it says."},
 			todo("in_progress", "pending", "pending"),
-			call("Bash", in{"command": "go test ./...", "description": "Run the tests"}),
+			call("Bash", in{"command": "go test ./...", "description": "Run the tests", "timeout": patience}),
 		}},
 		{Blocks: []script.Block{
 			{Text: "Baskets with several pieces cost too little. I'll look at the code, its test and every use of Pieces at once."},
@@ -188,7 +189,7 @@ func (d *demo) scenario(dir string) *script.Scenario {
 			call("Edit", in{"file_path": file("basket.go"), "old_string": "sum += item.Price\n", "new_string": "sum += item.Price * item.Pieces\n"}),
 		}},
 		{Blocks: []script.Block{
-			call("Bash", in{"command": "go test ./...", "description": "Run the tests again"}),
+			call("Bash", in{"command": "go test ./...", "description": "Run the tests again", "timeout": patience}),
 		}},
 		{Blocks: []script.Block{
 			{Text: "The tests pass. I'll publish the change right away."},

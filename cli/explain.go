@@ -60,8 +60,12 @@ func (f *permissionsFlags) explain(name, input string) error {
 	if d.Input != nil {
 		fmt.Fprintf(f.Out, "runs as: %s\n", d.Input)
 	}
+	settled := "a rule that would settle it"
+	if len(d.Suggestions) > 1 {
+		settled = "one of the rules that would settle it together"
+	}
 	for _, s := range d.Suggestions {
-		fmt.Fprintf(f.Out, "a rule that would settle it: %s\n", s.Rule)
+		fmt.Fprintf(f.Out, "%s: %s\n", settled, s.Rule)
 	}
 	for _, problem := range p.Problems() {
 		fmt.Fprintln(f.Err, problem)

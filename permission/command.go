@@ -34,8 +34,12 @@ func (h *hearing) hearCommand() {
 	} else {
 		h.hearAllowed(a, writes)
 	}
+	open := h.uncovered(a)
+	if len(a.Allow) > 1 {
+		h.why = cmp.Or(h.why, partsOpen(open))
+	}
 	h.why = cmp.Or(h.why, a.Reason)
-	h.suggest = suggestCommands(a)
+	h.suggest = suggestCommands(a, open)
 }
 
 // changesFiles reports whether a command is known to change files. Of most that
@@ -192,6 +196,35 @@ func (h *hearing) ruleFor(c shell.Command) *Rule {
 	return nil
 }
 
+// uncovered returns the parts of a command that no rule allows.
+func (h *hearing) uncovered(a *shell.Analysis) []shell.Command {
+	return slices.DeleteFunc(slices.Clone(a.Allow), func(c shell.Command) bool { return h.ruleFor(c) != nil })
+}
+
+// partsOpen names the parts of a command that need a rule: the reason why its first
+// one does says nothing about the others.
+func partsOpen(open []shell.Command) string {
+	const most, long = 3, 40
+	var names []string
+	for _, c := range open {
+		if text := []rune(c.Text); len(text) > long {
+			names = append(names, string(text[:long])+"…")
+		} else {
+			names = append(names, c.Text)
+		}
+	}
+	names = unique(names)
+	switch more := len(names) - most; {
+	case len(names) == 0:
+		return ""
+	case len(names) == 1:
+		return "this part is not known to only read: " + names[0]
+	case more > 0:
+		return fmt.Sprintf("these parts are not known to only read: %s and %d more", strings.Join(names[:most], "; "), more)
+	}
+	return "these parts are not known to only read: " + strings.Join(names, "; ")
+}
+
 // editable reports whether all paths are files of the project that an edit may touch.
 func (h *hearing) editable(paths []shell.Path) bool {
 	for _, o := range h.look(paths) {
@@ -271,13 +304,13 @@ func firstWord(s string) string {
 }
 
 // suggestCommands proposes rules for the parts that need one: the program and,
-// where there is one, its subcommand.
-func suggestCommands(a *shell.Analysis) []string {
+// where there is one, its subcommand. All of them together settle the call.
+func suggestCommands(a *shell.Analysis, open []shell.Command) []string {
 	if !a.Exact || a.Critical != "" {
 		return nil
 	}
 	var rules []string
-	for _, c := range a.Allow {
+	for _, c := range open {
 		switch {
 		case c.Dynamic || len(c.Words) == 0:
 			return nil
@@ -289,7 +322,17 @@ func suggestCommands(a *shell.Analysis) []string {
 			rules = append(rules, "Bash("+c.Words[0]+":*)")
 		}
 	}
-	return rules
+	return unique(rules)
+}
+
+// unique returns list without what was there before.
+func unique(list []string) []string {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(list, func(s string) bool {
+		was := seen[s]
+		seen[s] = true
+		return was
+	})
 }
 
 // isSubcommand reports whether a word looks like the name of one.

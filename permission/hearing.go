@@ -97,7 +97,7 @@ func (h *hearing) decide() Decision {
 	case h.asked != nil:
 		return h.open(h.asked)
 	case h.critical != "":
-		return h.open(&finding{reason: h.critical})
+		return h.open(&finding{reason: "it may lose " + h.critical})
 	case h.person:
 		return h.open(&finding{reason: cmp.Or(h.call.Own.Reason, "it is for a person to decide"), message: h.call.Own.Message})
 	case mode == Bypass:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -234,6 +235,33 @@ func TestSuggestionsSettleTheNextCall(t *testing.T) {
 		}
 		if d := permission.NewPolicy(opts).Decide(c); d.Behavior != tool.Allow {
 			t.Errorf("%s %s with %v: still %s", c.Call.Tool, c.Call.Input, opts.Rules, d.Behavior)
+		}
+	}
+}
+
+// A reason names every part that needs a yes, and rules are offered for those alone.
+func TestTheReasonNamesAllThatIsOpen(t *testing.T) {
+	for _, c := range []struct {
+		name, command, reason string
+		rules                 []string
+		allowed               []string
+	}{
+		{name: "several parts", command: "ls && touch f && rm -rf build", reason: "these parts are not known to only read: touch f; rm -rf build", rules: []string{"Bash(touch f:*)", "Bash(rm:*)"}},
+		{name: "one that a rule allows", command: "touch f && rm -rf build", allowed: []string{"Bash(touch:*)"}, reason: "this part is not known to only read: rm -rf build", rules: []string{"Bash(rm:*)"}},
+		{name: "the same thing again", command: "make a; make a; make a; make b", reason: "these parts are not known to only read: make a; make b", rules: []string{"Bash(make a)", "Bash(make b)"}},
+		{name: "what would be lost", command: "rm -rf ~", reason: "it may lose the home directory"},
+	} {
+		opts := permission.Options{Guard: virtualGuard(t), Home: "/home/u", Trusted: true}
+		for _, rule := range c.allowed {
+			opts.Rules = append(opts.Rules, permission.Rule{Text: rule, Behavior: tool.Allow})
+		}
+		d := permission.NewPolicy(opts).Decide(bash(c.command))
+		var rules []string
+		for _, s := range d.Suggestions {
+			rules = append(rules, s.Rule)
+		}
+		if d.Reason != c.reason || !slices.Equal(rules, c.rules) {
+			t.Errorf("%s: %q, %q; want %q, %q", c.name, d.Reason, rules, c.reason, c.rules)
 		}
 	}
 }

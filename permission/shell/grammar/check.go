@@ -62,7 +62,7 @@ func (s *spec) check(name string, args []Word, m marks) (Use, error) {
 		}
 	}
 	if first == nil {
-		first = errors.New("is not known to only read")
+		first = errors.New("not known to only read")
 	}
 	return Use{}, fmt.Errorf("%s: %w", name, first)
 }
@@ -112,7 +112,7 @@ func (f *form) check(args []Word) (Use, error) {
 	}
 	for _, any := range f.require {
 		if !slices.ContainsFunc(any, func(name string) bool { return r.seen[name] }) {
-			return Use{}, fmt.Errorf("is only known to only read with %s", strings.Join(any, " or "))
+			return Use{}, fmt.Errorf("not known to only read without %s", strings.Join(any, " or "))
 		}
 	}
 	if err := r.matchOperands(); err != nil {
