@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,6 +38,9 @@ type MCPOptions struct {
 	// Wait is how long the first turn waits for servers that are on their way: what
 	// is not there by then joins at a later turn. 0 means not at all.
 	Wait time.Duration
+	// Background is how long a call is waited for before it goes on in the
+	// background; 0 means two minutes.
+	Background time.Duration
 }
 
 // servers are the MCP servers of a conversation. Nothing is started before there
@@ -45,6 +49,7 @@ type servers struct {
 	opts    MCPOptions
 	version string
 	known   *Servers
+	long    *longCalls
 
 	mu        sync.Mutex
 	host      *mcp.Host
@@ -57,6 +62,7 @@ type servers struct {
 func (c *Conversation) findServers(o *TalkOptions) error {
 	c.servers = &servers{opts: o.MCP, version: o.Version}
 	s := c.servers
+	s.long = &longCalls{world: c.World, after: cmp.Or(o.MCP.Background, longAfter), running: map[string]context.CancelCauseFunc{}}
 	c.World.Library.Prompts = s.prompts
 	if !s.opts.Strict {
 		known, err := c.World.Project.Servers()
@@ -92,6 +98,7 @@ func (c *Conversation) startServers() error {
 		return err
 	}
 	host.Start(slices.Concat(s.fixed, s.dynamic))
+	s.long.resume(host, state[[]mcp.Task](c.Journal().Restored(), stateCalls))
 	return nil
 }
 
@@ -115,7 +122,7 @@ func (c *Conversation) MCP() (*mcp.Host, error) {
 	s.processes = shellrun.NewHost(&shellrun.Options{Reexec: c.World.opts.Reexec}) // apart from that of commands, which come and go
 	opts := &mcp.Options{
 		Version: s.version, Runner: s.processes.Runner(), Dir: c.World.Project.Dir, Auth: auth, Approve: s.approve, Roots: c.World.Guard.Roots(),
-		Send: s.opts.Send, Elicit: s.opts.Elicit, OnChange: c.serversChanged,
+		Send: s.opts.Send, Elicit: s.opts.Elicit, OnChange: c.serversChanged, OnTask: s.long.began,
 	}
 	if cache, err := os.UserCacheDir(); err == nil {
 		opts.CacheDir = filepath.Join(cache, "haft", "mcp")
@@ -150,7 +157,7 @@ func (c *Conversation) pool(now *tool.Set) *tool.Set {
 	if host == nil {
 		return now
 	}
-	foreign := host.Tools()
+	foreign := c.servers.long.wrap(host.Tools())
 	if session := *now.Session(); !session.Flags[mcpresource.Flag] { // a program has just set the first server
 		session.Flags = maps.Clone(session.Flags)
 		session.Flags[mcpresource.Flag] = true
@@ -284,5 +291,8 @@ func (s *servers) close() error {
 	if s.host == nil {
 		return nil
 	}
-	return errors.Join(s.host.Close(), s.processes.Close())
+	s.long.close()
+	err := errors.Join(s.host.Close(), s.processes.Close())
+	s.long.ends.Wait()
+	return err
 }
