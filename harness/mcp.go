@@ -18,6 +18,7 @@ import (
 	commands "github.com/haftdev/haft/knowledge/command"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/mcp/config"
+	"github.com/haftdev/haft/mcp/wirelog"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/mcpresource"
@@ -53,6 +54,7 @@ type servers struct {
 
 	mu        sync.Mutex
 	host      *mcp.Host
+	log       *wirelog.Log // nil if none is wanted
 	processes *shellrun.Host
 	fixed     []mcp.Server // of the settings and the command line
 	dynamic   []mcp.Server // that a program has set
@@ -102,6 +104,20 @@ func (c *Conversation) startServers() error {
 	return nil
 }
 
+// find returns a server by its name.
+func (s *servers) find(name string) (mcp.Server, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, list := range [][]mcp.Server{s.dynamic, s.fixed} {
+		for _, server := range list {
+			if server.Name == name {
+				return server, true
+			}
+		}
+	}
+	return mcp.Server{}, false
+}
+
 func named(list []mcp.Server, name string) bool {
 	return slices.ContainsFunc(list, func(s mcp.Server) bool { return s.Name == name })
 }
@@ -126,6 +142,9 @@ func (c *Conversation) MCP() (*mcp.Host, error) {
 	}
 	if cache, err := os.UserCacheDir(); err == nil {
 		opts.CacheDir = filepath.Join(cache, "haft", "mcp")
+	}
+	if s.log = c.World.Project.wireLog(s.find); s.log != nil {
+		opts.OnMessage = s.log.Message
 	}
 	s.host = mcp.NewHost(opts)
 	return s.host, nil
@@ -287,12 +306,13 @@ func (s *servers) prompts() []commands.Prompt {
 // close ends the servers with everything they have started.
 func (s *servers) close() error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.host == nil {
+	host, processes, log := s.host, s.processes, s.log
+	s.mu.Unlock() // the log may still want to know of a server
+	if host == nil {
 		return nil
 	}
 	s.long.close()
-	err := errors.Join(s.host.Close(), s.processes.Close())
+	err := errors.Join(host.Close(), processes.Close(), log.Close())
 	s.long.ends.Wait()
 	return err
 }
