@@ -140,12 +140,12 @@ const (
 	Directory Fact = "directory" // string
 )
 
-// A Task is work that goes on beside the turn: a background command, a sub-agent.
-// [Agent.Run] does not end while one is in the background and runs: its end is
-// told to the model, see [Agent.Notify].
+// A Task is work that goes on beside the turn: a background command, a sub-agent, a
+// long call of an MCP server. [Agent.Run] does not end while one is in the background
+// and runs: its end is told to the model, see [Agent.Notify].
 type Task struct {
 	ID, UseID   string
-	Type        string // local_bash or local_agent
+	Type        string // local_bash, local_agent or mcp_call
 	Description string
 	Status      string // running, completed, failed, stopped
 	Background  bool

@@ -25,7 +25,7 @@ func newMCP(s Streams, reexec shellrun.Reexec) *cobra.Command {
 		newMCPAdd(f), newMCPAddJSON(f), newMCPImport(f), newMCPList(f), newMCPGet(f), newMCPRemove(f),
 		newMCPSwitch(f, "enable", "Switch an MCP server on again", false),
 		newMCPSwitch(f, "disable", "Switch an MCP server off without removing it", true),
-		newMCPLogin(f), newMCPLogout(f), newMCPReconnect(f), newMCPServe(f), newMCPDoctor(f),
+		newMCPLogin(f), newMCPLogout(f), newMCPReconnect(f), newMCPServe(f), newMCPDoctor(f), newMCPReplay(f),
 	)
 	return c
 }

@@ -89,6 +89,9 @@ func examine(i serverInfo) []finding {
 		if t.Offered == "" {
 			out = append(out, finding{i.Name, "warning", "its tool " + t.Name + " is not offered: " + t.Disabled, ""})
 		}
+		if t.Changed {
+			out = append(out, finding{i.Name, "warning", "its tool " + t.Name + " describes itself otherwise than when it was last connected", "look at what it says now before you go on using it"})
+		}
 		if t.Hidden != "" {
 			out = append(out, finding{i.Name, "warning", "the texts of its tool " + t.Name + " had invisible characters: " + t.Hidden, "look at the server before you trust it"})
 		}

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/haftdev/haft/harness"
 	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/mcp/wirelog"
 	"github.com/haftdev/haft/permission/ask"
 )
 
@@ -64,7 +67,12 @@ func (f *mcpFlags) connectOne(ctx context.Context, name string) (serverInfo, err
 	if err != nil {
 		return serverInfo{}, err
 	}
-	return infos[0], nil
+	i := infos[0]
+	path := wirelog.Path(harness.WireLogs(), name)
+	if _, err := os.Stat(path); err == nil {
+		i.Log = path
+	}
+	return i, nil
 }
 
 func (f *mcpFlags) showOne(i serverInfo) error {
@@ -96,6 +104,7 @@ func show(out io.Writer, i serverInfo) error {
 		line("Server", i.Server.Name+" "+i.Server.Version)
 	}
 	line("Protocol", i.Protocol)
+	line("Log", i.Log)
 	if l := i.Login; l != nil && l.LoggedIn {
 		line("Login", strings.TrimSpace("at "+l.Issuer+" "+strings.Join(l.Scopes, " ")))
 	}
@@ -127,6 +136,8 @@ func toolLines(tools []mcp.ToolStatus) []string {
 		switch {
 		case t.Offered == "":
 			lines = append(lines, t.Name+": not offered: "+t.Disabled)
+		case t.Changed:
+			lines = append(lines, t.Offered+" (describes itself otherwise than when it was last connected)")
 		case t.Hidden != "":
 			lines = append(lines, t.Offered+" (taken out of its texts: "+t.Hidden+")")
 		default:

@@ -50,6 +50,7 @@ type serverInfo struct {
 	Stderr    []string         `json:"stderr,omitempty"`
 	Noise     int              `json:"skippedNoise,omitempty"`
 	LastNoise string           `json:"lastNoise,omitempty"`
+	Log       string           `json:"log,omitempty"`
 }
 
 // describeServer is what is known of a server.

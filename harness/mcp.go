@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,7 @@ import (
 	commands "github.com/haftdev/haft/knowledge/command"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/mcp/config"
+	"github.com/haftdev/haft/mcp/wirelog"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/mcpresource"
@@ -37,6 +39,9 @@ type MCPOptions struct {
 	// Wait is how long the first turn waits for servers that are on their way: what
 	// is not there by then joins at a later turn. 0 means not at all.
 	Wait time.Duration
+	// Background is how long a call is waited for before it goes on in the
+	// background; 0 means two minutes.
+	Background time.Duration
 }
 
 // servers are the MCP servers of a conversation. Nothing is started before there
@@ -45,9 +50,11 @@ type servers struct {
 	opts    MCPOptions
 	version string
 	known   *Servers
+	long    *longCalls
 
 	mu        sync.Mutex
 	host      *mcp.Host
+	log       *wirelog.Log // nil if none is wanted
 	processes *shellrun.Host
 	fixed     []mcp.Server // of the settings and the command line
 	dynamic   []mcp.Server // that a program has set
@@ -57,6 +64,7 @@ type servers struct {
 func (c *Conversation) findServers(o *TalkOptions) error {
 	c.servers = &servers{opts: o.MCP, version: o.Version}
 	s := c.servers
+	s.long = &longCalls{world: c.World, after: cmp.Or(o.MCP.Background, longAfter), running: map[string]context.CancelCauseFunc{}}
 	c.World.Library.Prompts = s.prompts
 	if !s.opts.Strict {
 		known, err := c.World.Project.Servers()
@@ -92,7 +100,22 @@ func (c *Conversation) startServers() error {
 		return err
 	}
 	host.Start(slices.Concat(s.fixed, s.dynamic))
+	s.long.resume(host, state[[]mcp.Task](c.Journal().Restored(), stateCalls))
 	return nil
+}
+
+// find returns a server by its name.
+func (s *servers) find(name string) (mcp.Server, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, list := range [][]mcp.Server{s.dynamic, s.fixed} {
+		for _, server := range list {
+			if server.Name == name {
+				return server, true
+			}
+		}
+	}
+	return mcp.Server{}, false
 }
 
 func named(list []mcp.Server, name string) bool {
@@ -115,10 +138,13 @@ func (c *Conversation) MCP() (*mcp.Host, error) {
 	s.processes = shellrun.NewHost(&shellrun.Options{Reexec: c.World.opts.Reexec}) // apart from that of commands, which come and go
 	opts := &mcp.Options{
 		Version: s.version, Runner: s.processes.Runner(), Dir: c.World.Project.Dir, Auth: auth, Approve: s.approve, Roots: c.World.Guard.Roots(),
-		Send: s.opts.Send, Elicit: s.opts.Elicit, OnChange: c.serversChanged,
+		Send: s.opts.Send, Elicit: s.opts.Elicit, OnChange: c.serversChanged, OnTask: s.long.began,
 	}
 	if cache, err := os.UserCacheDir(); err == nil {
 		opts.CacheDir = filepath.Join(cache, "haft", "mcp")
+	}
+	if s.log = c.World.Project.wireLog(s.find); s.log != nil {
+		opts.OnMessage = s.log.Message
 	}
 	s.host = mcp.NewHost(opts)
 	return s.host, nil
@@ -150,7 +176,7 @@ func (c *Conversation) pool(now *tool.Set) *tool.Set {
 	if host == nil {
 		return now
 	}
-	foreign := host.Tools()
+	foreign := c.servers.long.wrap(host.Tools())
 	if session := *now.Session(); !session.Flags[mcpresource.Flag] { // a program has just set the first server
 		session.Flags = maps.Clone(session.Flags)
 		session.Flags[mcpresource.Flag] = true
@@ -280,9 +306,13 @@ func (s *servers) prompts() []commands.Prompt {
 // close ends the servers with everything they have started.
 func (s *servers) close() error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.host == nil {
+	host, processes, log := s.host, s.processes, s.log
+	s.mu.Unlock() // the log may still want to know of a server
+	if host == nil {
 		return nil
 	}
-	return errors.Join(s.host.Close(), s.processes.Close())
+	s.long.close()
+	err := errors.Join(host.Close(), processes.Close(), log.Close())
+	s.long.ends.Wait()
+	return err
 }

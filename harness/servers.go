@@ -145,8 +145,20 @@ func (m *Servers) Host(version string) (*mcp.Host, func() error, error) {
 	if cache, err := os.UserCacheDir(); err == nil {
 		opts.CacheDir = filepath.Join(cache, "haft", "mcp")
 	}
+	log := m.wireLog(m.find)
+	if log != nil {
+		opts.OnMessage = log.Message
+	}
 	h := mcp.NewHost(opts)
-	return h, func() error { return errors.Join(h.Close(), processes.Close()) }, nil
+	return h, func() error { return errors.Join(h.Close(), processes.Close(), log.Close()) }, nil
+}
+
+func (m *Servers) find(name string) (mcp.Server, bool) {
+	i := slices.IndexFunc(m.List, func(s mcp.Server) bool { return s.Name == name })
+	if i < 0 {
+		return mcp.Server{}, false
+	}
+	return m.List[i], true
 }
 
 // ServerFile returns the file that keeps the servers of a scope. A project's are in

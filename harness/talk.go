@@ -256,10 +256,13 @@ func (c *Conversation) CostText() string {
 // with an earlier process.
 func (c *Conversation) Agents() []crew.Known { return c.World.crew.List() }
 
-// StopTask ends a command in the background, or an agent.
+// StopTask ends a command in the background, an agent or a call of an MCP server.
 func (c *Conversation) StopTask(_ context.Context, id string) error {
 	if _, _, ok := c.World.crew.About(id); ok {
 		c.World.crew.Stop(id)
+		return nil
+	}
+	if c.servers.long.stop(id) {
 		return nil
 	}
 	task, ok := c.World.host.Task(id)

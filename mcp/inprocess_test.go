@@ -316,3 +316,22 @@ func TestHintsCountOnlyFromTrustedServers(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
+
+func TestResultsAreBoundedByToolByServerAndByWish(t *testing.T) {
+	c := &calculator{tools: `{"name":"a","inputSchema":{"type":"object"},"_meta":{"anthropic/maxResultSizeChars":900000}},{"name":"b","inputSchema":{"type":"object"}}`}
+	h := newHost(t, &mcp.Options{Send: c.send})
+	h.Start([]mcp.Server{
+		{Name: "1", Type: mcp.SDK},
+		{Name: "2", Type: mcp.SDK, MaxResult: 70},
+		{Name: "3", Type: mcp.SDK, MaxResult: 70, ToolMaxResult: map[string]int{"a": 7}},
+	})
+	wait(t, h)
+	got := map[string]int{}
+	for _, tl := range h.Tools() {
+		got[tl.Name] = tl.MaxResult
+	}
+	want := map[string]int{"mcp__1__a": 500_000, "mcp__1__b": 0, "mcp__2__a": 70, "mcp__2__b": 70, "mcp__3__a": 7, "mcp__3__b": 70}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/haftdev/haft/shellrun"
@@ -13,7 +14,11 @@ import (
 func TestMain(m *testing.M) {
 	reexec := shellrun.Supervise()
 	if os.Getenv(badEnv) == "modern" {
-		_ = newModern().Run(context.Background(), &sdk.StdioTransport{})
+		server := newModern()
+		if os.Getenv("MCP_TEST_OLD") != "" {
+			server.AddReceivingMiddleware(refuseDiscover)
+		}
+		_ = server.Run(context.Background(), &sdk.StdioTransport{})
 		os.Exit(0)
 	}
 	if mode := os.Getenv(badEnv); mode != "" {
@@ -23,4 +28,14 @@ func TestMain(m *testing.M) {
 		harnessMain(reexec)
 	}
 	os.Exit(m.Run())
+}
+
+// refuseDiscover makes a server one of the older era.
+func refuseDiscover(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		if method == "server/discover" {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "unknown"}
+		}
+		return next(ctx, method, req)
+	}
 }

@@ -45,6 +45,9 @@ type Server struct {
 	// MaxResult is the text limit of the server's results in characters; 0 means
 	// the usual.
 	MaxResult int `json:"maxResult,omitempty"`
+	// ToolMaxResult is that of single tools, by the server's names; it goes before
+	// MaxResult.
+	ToolMaxResult map[string]int `json:"toolMaxResult,omitempty"`
 
 	// StartTimeout bounds a connection attempt, IdleTimeout the silence within a
 	// call (progress resets it), CallTimeout a whole call. 0 means the host's.

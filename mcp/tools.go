@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -31,7 +32,7 @@ func (p *peer) tool(o *offer) tool.Tool {
 		Output:     nil, // a result may have content beside what the server describes
 		Marks:      func(*tool.Call) tool.Marks { return o.marks(p.cfg.Trusted) },
 		Run:        func(ctx context.Context, c *tool.Call) (tool.Result, error) { return p.call(ctx, o, c) },
-		MaxResult:  o.maxResult(p.cfg.MaxResult),
+		MaxResult:  o.maxResult(&p.cfg),
 		Source:     "mcp:" + p.name,
 		Meta:       o.meta(p),
 	}
@@ -79,8 +80,10 @@ func (o *offer) repeatable() bool {
 // maxServerResult is the most that a server may ask for.
 const maxServerResult = 500_000
 
-func (o *offer) maxResult(configured int) int {
-	if configured > 0 {
+// maxResult is what the entry says, for the tool or for all, else what the server
+// asks for.
+func (o *offer) maxResult(cfg *Server) int {
+	if configured := cmp.Or(cfg.ToolMaxResult[o.Name], cfg.MaxResult); configured > 0 {
 		return configured
 	}
 	var asked int

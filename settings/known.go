@@ -69,6 +69,7 @@ var topLevel = map[string]shape{
 	"allowedHttpHookUrls":    textList,
 	"httpHookAllowedEnvVars": textList,
 
+	"mcp":                        {kinds: "{", members: map[string]shape{"log": aFlag}},
 	"mcpServers":                 objectMap,
 	"enableAllProjectMcpServers": aFlag,
 	"enabledMcpjsonServers":      textList,
