@@ -254,8 +254,13 @@ func (w *worker) search(f *tree.File, st *Stats) *Hit {
 	if !ok || w.scan.stop.Load() != nil {
 		return nil
 	}
+	return w.found(f, hit)
+}
+
+// found completes a hit. Most files have none, and need no room for one.
+func (w *worker) found(f *tree.File, hit Hit) *Hit {
 	hit.Path, hit.Mtime = f.Path, f.Mtime
-	if !w.scan.sorted { // the walk did not look, and most files have no hit
+	if !w.scan.sorted { // the walk did not look at times
 		st, _ := rawfs.Lstat(f.Path)
 		hit.Mtime = st.Mtime
 	}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/haftdev/haft/search/rawfs"
 )
 
 // Dir holds the rules in force in one directory. Directories without rules of
@@ -15,7 +17,7 @@ type Dir struct {
 	path    string // with a trailing slash
 	marks   Marks
 	inRepo  bool   // here or above
-	global  *Rules // the user's, the same everywhere
+	global  Global // the user's, the same everywhere
 	load    sync.Once
 	rg      *Rules // .rgignore
 	ignore  *Rules // .ignore
@@ -54,10 +56,9 @@ func MarkOf(name string) Marks {
 
 // Root gives the rules in force above dir, an absolute path, for use as the parent
 // in the walk's first Child. sources lists every path that was consulted, present
-// or not: the rules are current as long as none of these changes.
+// or not: the rules are current as long as none of these and of g's changes.
 func Root(dir string, g Global) (d *Dir, sources []string) {
-	d = &Dir{path: "/", global: g.rules}
-	sources = append(sources, g.sources...)
+	d = &Dir{path: "/", global: g}
 	var parents []string
 	for p := filepath.Dir(dir); ; p = filepath.Dir(p) {
 		parents = append(parents, p)
@@ -74,7 +75,7 @@ func Root(dir string, g Global) (d *Dir, sources []string) {
 		for _, name := range []string{".git", ".gitignore", ".ignore", ".rgignore"} {
 			path := filepath.Join(p, name)
 			sources = append(sources, path)
-			if _, err := os.Lstat(path); err == nil {
+			if _, err := rawfs.Lstat(path); err == nil {
 				marks |= MarkOf(name)
 			}
 		}
@@ -153,7 +154,7 @@ func (d *Dir) Match(path string, isDir bool) Verdict {
 		}
 		if n.marks&HasGit != 0 {
 			exclude = n.exclude.Match(rel, isDir)
-			global = n.global.Match(rel, isDir)
+			global = n.global.excludes().rules.Match(rel, isDir)
 			sawRepo = true
 		}
 	}

@@ -6,37 +6,53 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
-// Global is the user's excludes for all repositories. The zero value has none.
-type Global struct {
+// Global is the user's excludes for all repositories. The zero value has none. They
+// are read when they are first needed, which outside repositories is never.
+type Global struct{ load func() excludes }
+
+type excludes struct {
 	rules   *Rules
 	sources []string
 }
 
-// LoadGlobal finds the file that core.excludesFile names in the user's git
-// configuration, or git's default for it, and reads it. getenv is os.Getenv but in
-// tests.
+// LoadGlobal gives the excludes of the file that core.excludesFile names in the user's
+// git configuration, or of git's default for it. getenv is os.Getenv but in tests.
 func LoadGlobal(getenv func(string) string) Global {
+	return Global{sync.OnceValue(func() excludes { return readExcludes(getenv) })}
+}
+
+// Sources lists the files, present or not, that decide what is excluded.
+func (g Global) Sources() []string { return g.excludes().sources }
+
+func (g Global) excludes() excludes {
+	if g.load == nil {
+		return excludes{}
+	}
+	return g.load()
+}
+
+func readExcludes(getenv func(string) string) (e excludes) {
 	home := getenv("HOME")
 	config := getenv("XDG_CONFIG_HOME")
 	if config == "" && home != "" {
 		config = filepath.Join(home, ".config")
 	}
-	var g Global
 	if config == "" {
-		return g
+		return e
 	}
-	excludes := filepath.Join(config, "git", "ignore")
+	file := filepath.Join(config, "git", "ignore")
 	for _, path := range []string{filepath.Join(config, "git", "config"), filepath.Join(home, ".gitconfig")} {
-		g.sources = append(g.sources, path)
+		e.sources = append(e.sources, path)
 		if named, ok := excludesFile(path); ok {
-			excludes = expandHome(named, home)
+			file = expandHome(named, home)
 		}
 	}
-	g.sources = append(g.sources, excludes)
-	g.rules = parseFile(excludes)
-	return g
+	e.sources = append(e.sources, file)
+	e.rules = parseFile(file)
+	return e
 }
 
 // excludesFile reads core.excludesFile from a git configuration file.

@@ -50,6 +50,7 @@ type dstate struct {
 }
 
 func newDFA(p *prog, lineMode bool) *dfa {
+	p.classify()
 	d := &dfa{prog: p, lineMode: lineMode, stride: uint32(p.nclasses) + 1}
 	d.cur, d.nxt = newSparse(len(p.insts)), newSparse(len(p.insts))
 	d.reset()

@@ -1,6 +1,9 @@
 package rx
 
-import "errors"
+import (
+	"errors"
+	"sync"
+)
 
 type instOp uint8
 
@@ -23,11 +26,14 @@ type inst struct {
 }
 
 type prog struct {
-	insts    []inst
-	start    uint32
-	looks    look       // every assertion used
-	classes  [256]uint8 // byte to equivalence class
-	nclasses int        // without the end-of-text class
+	insts []inst
+	start uint32
+	looks look // every assertion used
+	// Byte to equivalence class, and how many there are without the end-of-text class:
+	// set by classify, which a pattern that is literals alone never needs.
+	classes    [256]uint8
+	nclasses   int
+	classified sync.Once
 }
 
 // ErrTooLarge is a pattern whose repetitions expand beyond the size limit.
@@ -48,7 +54,6 @@ func compile(n *node) (*prog, error) {
 	if c.large {
 		return nil, ErrTooLarge
 	}
-	c.prog.classify()
 	return c.prog, nil
 }
 
@@ -173,9 +178,12 @@ func (c *compiler) split(lazy bool, more, done uint32) uint32 {
 	return c.emit(inst{op: iSplit, out: more, alt: done})
 }
 
-// classify merges the byte classes of every trie, keeping apart the bytes that
+// classify makes the byte classes, once.
+func (p *prog) classify() { p.classified.Do(p.mergeClasses) }
+
+// mergeClasses merges the byte classes of every trie, keeping apart the bytes that
 // assertions look at.
-func (p *prog) classify() {
+func (p *prog) mergeClasses() {
 	p.nclasses = 1
 	done := map[*trie]bool{}
 	for i := range p.insts {

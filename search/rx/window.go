@@ -16,12 +16,13 @@ type triple [3]bytesIn
 type window struct {
 	tables [96]byte      // for window3
 	masks  [3][256]uint8 // the same, exact, by byte: a bit for each bucket
+	either *[6]byte      // for either3: the triples, if they are but one or two and each is three bytes
 	rest   []bytesIn     // what follows the triple, if there is one triple
 }
 
 // newWindow puts the triples into eight buckets.
 func newWindow(triples []triple) *window {
-	w := &window{}
+	w := &window{either: eitherOf(triples)}
 	for i, t := range triples {
 		bucket := uint8(1) << (i % 8)
 		for k := range t {
@@ -37,7 +38,36 @@ func newWindow(triples []triple) *window {
 	return w
 }
 
-// vectorSlack is how far window3 may read beyond the place it looks at.
+// eitherOf gives the bytes of one or two triples that have no choice of bytes.
+func eitherOf(triples []triple) *[6]byte {
+	if len(triples) > 2 {
+		return nil
+	}
+	var e [6]byte
+	for i := range e {
+		c, ok := triples[i/3%len(triples)][i%3].single()
+		if !ok {
+			return nil
+		}
+		e[i] = c
+	}
+	return &e
+}
+
+// single gives the byte of b if there is only one.
+func (b *bytesIn) single() (only byte, ok bool) {
+	for c, in := range b {
+		if in && ok {
+			return 0, false
+		}
+		if in {
+			only, ok = byte(c), true
+		}
+	}
+	return only, ok
+}
+
+// vectorSlack is how far window3 and either3 may read beyond the place it looks at.
 const vectorSlack = 34
 
 // block is the 32 places that a window looked at last and what is left of them.
@@ -64,7 +94,11 @@ func (w *window) next(buf []byte, from int, b *block) int {
 			break
 		}
 		var i int
-		i, b.mask = window3(&buf[from], n, &w.tables)
+		if w.either != nil {
+			i, b.mask = either3(&buf[from], n, w.either)
+		} else {
+			i, b.mask = window3(&buf[from], n, &w.tables)
+		}
 		if b.end = from + i; b.mask != 0 {
 			b.end += 32
 		}

@@ -66,3 +66,73 @@ done:
 	MOVQ AX, i+24(FP)
 	MOVL BX, mask+32(FP)
 	RET
+
+// Both literals at once: Y0-Y2 hold the bytes of one, Y3-Y5 of the other, and res gets
+// 0xFF for each place within 32 of off(SI)(AX) that begins either.
+#define EITHER(off, res) \
+	VMOVDQU  off+0(SI)(AX*1), Y7 \
+	VMOVDQU  off+1(SI)(AX*1), Y8 \
+	VMOVDQU  off+2(SI)(AX*1), Y9 \
+	VPCMPEQB Y7, Y0, res         \
+	VPCMPEQB Y8, Y1, Y11         \
+	VPCMPEQB Y9, Y2, Y12         \
+	VPAND    Y11, res, res       \
+	VPAND    Y12, res, res       \
+	VPCMPEQB Y7, Y3, Y7          \
+	VPCMPEQB Y8, Y4, Y8          \
+	VPCMPEQB Y9, Y5, Y9          \
+	VPAND    Y8, Y7, Y7          \
+	VPAND    Y9, Y7, Y7          \
+	VPOR     Y7, res, res
+
+// func either3(p *byte, n int, t *[6]byte) (i int, mask uint32)
+TEXT ·either3(SB), NOSPLIT, $0-36
+	MOVQ p+0(FP), SI
+	MOVQ n+8(FP), CX
+	MOVQ t+16(FP), DX
+	VPBROADCASTB 0(DX), Y0
+	VPBROADCASTB 1(DX), Y1
+	VPBROADCASTB 2(DX), Y2
+	VPBROADCASTB 3(DX), Y3
+	VPBROADCASTB 4(DX), Y4
+	VPBROADCASTB 5(DX), Y5
+	XORQ AX, AX
+	SUBQ $32, CX
+
+pair:
+	CMPQ AX, CX
+	JGE  last
+	EITHER(0, Y10)
+	EITHER(32, Y13)
+	VPOR  Y10, Y13, Y14
+	VPTEST Y14, Y14
+	JNZ   which
+	ADDQ  $64, AX
+	JMP   pair
+
+last:
+	ADDQ $32, CX
+	CMPQ AX, CX
+	JGE  none
+	EITHER(0, Y10)
+	VPMOVMSKB Y10, BX
+	TESTL BX, BX
+	JNZ  done
+	ADDQ $32, AX
+
+none:
+	XORL BX, BX
+	JMP  done
+
+which:
+	VPMOVMSKB Y10, BX
+	TESTL BX, BX
+	JNZ  done
+	ADDQ $32, AX
+	VPMOVMSKB Y13, BX
+
+done:
+	VZEROUPPER
+	MOVQ AX, i+24(FP)
+	MOVL BX, mask+32(FP)
+	RET

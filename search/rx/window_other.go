@@ -7,3 +7,4 @@ package rx
 const hasWindows = false
 
 func window3(*byte, int, *[96]byte) (int, uint32) { panic("rx: window3 without AVX2") }
+func either3(*byte, int, *[6]byte) (int, uint32)  { panic("rx: either3 without AVX2") }

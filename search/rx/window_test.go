@@ -14,13 +14,14 @@ func TestWindow(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 9))
 	for range 3000 {
 		var triples []triple
+		choice := 1 + 3*r.IntN(2)
 		for range 1 + r.IntN(10) {
 			var tr triple
 			for k := range tr {
-				for range 1 + r.IntN(4) {
+				for range 1 + r.IntN(choice) {
 					tr[k][r.IntN(256)] = true
 				}
-				if r.IntN(6) == 0 {
+				if choice > 1 && r.IntN(6) == 0 {
 					tr[k] = anyByte
 				}
 			}

@@ -48,7 +48,7 @@ func (t *Tree) loadRules() {
 	if !t.opts.Stat {
 		return // nobody will ask whether they changed
 	}
-	for _, p := range paths {
+	for _, p := range append(paths, global.Sources()...) {
 		t.sources = append(t.sources, newSource(p))
 	}
 }

@@ -301,6 +301,7 @@ func (t *Tree) fill(d *Dir, l listing) {
 			d.skipped.Special++
 		}
 	}
+	d.files = make([]*File, 0, len(files))
 	for i := range files {
 		if files[i].Ignored {
 			d.skipped.IgnoredFiles++
