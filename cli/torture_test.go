@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -63,11 +64,50 @@ func torture(t *testing.T, most int) (killed int) {
 			_ = cmd.Process.Kill() // it may have ended just now
 			<-ended
 			killed++
-			s.awaitQuiet()
 		}
 		if s.begun(id) {
 			args = []string{"-p", "go on", "--resume", id}
 		}
+	}
+}
+
+// A command that clings to life acts until the last moment. Whoever resumes the
+// session of a haft that was killed asks the model only when that moment is over.
+func TestAResumeLooksWhenTheCommandsAreGone(t *testing.T) {
+	s := newStage(t)
+	id := fmt.Sprintf("00000000-0000-4000-8000-%012d", rand.Int64N(1e12))
+	effects := filepath.Join(s.dir, "effects.txt")
+	size := func() int64 {
+		info, err := os.Stat(effects)
+		if err != nil {
+			return 0
+		}
+		return info.Size()
+	}
+	var seen atomic.Int64
+	server := scriptedBy(t, func(r *script.Request) script.Turn {
+		if r.Turn == 0 {
+			return bash("acting", "trap '' TERM; while :; do echo acted >> effects.txt; done")
+		}
+		seen.Store(size())
+		return script.Turn{Blocks: []script.Block{{Text: "I have looked."}}}
+	})
+	cmd := s.haft(server.URL(), "-p", "act", "--session-id", id, "--dangerously-skip-permissions")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); size() == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the command does not act")
+		}
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	if out, err := s.haft(server.URL(), "-p", "look", "--resume", id).CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != "I have looked." {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if now, seen := size(), seen.Load(); seen == 0 || now != seen {
+		t.Errorf("the command wrote %d bytes after the look, at which there were %d", now-seen, seen)
 	}
 }
 
@@ -151,31 +191,6 @@ func (s *stage) checkEffects() {
 			s.t.Errorf("%s was appended %d times", token, times[token])
 		}
 	}
-}
-
-// awaitQuiet waits until what a killed process had started is ended, too: a
-// command that is about to be ended may still act, and no look can tell.
-func (s *stage) awaitQuiet() {
-	s.t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
-	for s.working() != "" {
-		if time.Now().After(deadline) {
-			s.t.Fatalf("still running after haft was killed: %s", s.working())
-		}
-		time.Sleep(time.Millisecond)
-	}
-}
-
-// working names a process that works in the project; "" if there is none, or no
-// /proc to know it from.
-func (s *stage) working() string {
-	all, _ := filepath.Glob("/proc/[0-9]*/cwd")
-	for _, link := range all {
-		if dir, err := os.Readlink(link); err == nil && dir == s.dir { // others may end while we look
-			return link
-		}
-	}
-	return ""
 }
 
 // begun reports whether the session is on the disk.

@@ -58,7 +58,7 @@ func Open(o *Options) (*World, error) {
 		return nil, err
 	}
 	environ, pass := p.environment()
-	w.host = shellrun.NewHost(&shellrun.Options{Reexec: p.opts.Reexec, Environ: environ, EnvNames: pass, Spool: spool(), OnBackground: w.backgrounded, OnEnd: w.ended})
+	w.host = shellrun.NewHost(&shellrun.Options{Reexec: p.opts.Reexec, Environ: environ, EnvNames: pass, Spool: spool(), Hold: w.hold, OnBackground: w.backgrounded, OnEnd: w.ended})
 	w.Shell = bash.New(w.host, &bash.Options{
 		Dir: p.Guard.Cwd(), Environ: environ, ReadOnly: p.readOnly, Hardening: p.hardening, Edit: builtin.SedEdits(w.Files),
 		Agents: agents{w}, KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.Counts.Flag("bash", "endAtTimeout"),
@@ -92,6 +92,15 @@ func Open(o *Options) (*World, error) {
 	w.Commands, w.MayCommand = p.Library.Commands, w.mayUse("SlashCommand", "command")
 	w.Readable = func(path string) bool { return w.Engine.Policy().MayRead(path) }
 	return w, nil
+}
+
+// hold is what outlives this process together with its commands: whoever resumes
+// the session waits for it.
+func (w *World) hold() (*os.File, error) {
+	if c := w.conversation.Load(); c != nil {
+		return c.Journal().Hold()
+	}
+	return nil, nil
 }
 
 // Close ends every command and gives back what is held open.

@@ -211,11 +211,13 @@ func checkCut(path string, want expected) error {
 	return nil
 }
 
-// TestEveryCutResumes cuts a journal of 220 calls at every byte, if
-// HAFT_TORTURE is set. Otherwise it cuts every third line once, and some at every byte to
-// see that the rest of a line is never taken for one: what a resume says depends on
-// nothing but the lines that can be read.
+// TestEveryCutResumes cuts a journal of 220 calls. If HAFT_TORTURE is set it is cut
+// at every byte, and resumed there, which takes some minutes. Without compactions a
+// resume reads all of it: then at every byte only what is read is compared, and
+// each line is resumed when it is whole and when it is torn, since what a resume
+// says depends on nothing but the lines that can be read. Otherwise some bytes stand for all.
 func TestEveryCutResumes(t *testing.T) {
+	torture := os.Getenv("HAFT_TORTURE") != ""
 	for name, compactEvery := range map[string]int{"with compactions": 2, "without": 0} {
 		t.Run(name, func(t *testing.T) {
 			raw, err := os.ReadFile(record(t, 220, compactEvery))
@@ -229,21 +231,59 @@ func TestEveryCutResumes(t *testing.T) {
 				if compactEvery > 0 && lines%3 == 0 {
 					cuts = append(cuts, end+1+lines*7919%len(text))
 				}
-				if lines%100 == 0 {
+				if torture || lines%100 == 0 {
 					checkTorn(t, text)
 					cuts = append(cuts, end+1, end+len(text)/2, end+len(text)-1, end+len(text))
 				}
 				end += len(text)
 			}
 			slices.Sort(cuts)
-			if os.Getenv("HAFT_TORTURE") != "" {
-				cuts = nil
-				for i := range raw {
-					cuts = append(cuts, i+1)
-				}
+			all := make([]int, len(raw))
+			for i := range all {
+				all[i] = i + 1
+			}
+			switch {
+			case torture && compactEvery > 0:
+				cuts = all
+			case torture:
+				checkPieces(t, raw, all)
+			default:
+				checkPieces(t, raw, cuts)
 			}
 			cutAt(t, raw, cuts)
 		})
+	}
+}
+
+// checkPieces checks that a journal that ends at a cut is read line by line.
+func checkPieces(t *testing.T, raw []byte, cuts []int) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "whole.jsonl")
+	if err := os.WriteFile(path, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := openTail(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.close()
+	for _, cut := range cuts {
+		at := &tail{file: r.file, size: int64(cut), from: int64(cut), chunk: firstChunk}
+		end := cut
+		for !at.whole() {
+			piece, err := at.previous()
+			if err != nil {
+				t.Fatal(err)
+			}
+			begin := bytes.LastIndexByte(raw[:end-1], '\n') + 1
+			if !bytes.Equal(piece, raw[begin:end]) {
+				t.Fatalf("cut at %d: from %d to %d %q was read", cut, begin, end, piece)
+			}
+			end = begin
+		}
+		if end != 0 {
+			t.Fatalf("cut at %d: the first %d bytes were not read", cut, end)
+		}
 	}
 }
 

@@ -16,7 +16,11 @@ import (
 )
 
 // A lock is held by the one who writes to a session. It ends with its process.
-type lock struct{ file *flock.Flock }
+type lock struct {
+	file   *flock.Flock
+	hold   *os.File      // locked, too; see [Session.Hold]
+	waited time.Duration // for commands of an earlier process
+}
 
 // owner is who holds a lock, for the message to whoever comes second.
 type owner struct {
@@ -30,10 +34,16 @@ type InUseError struct {
 	ID   string
 	PID  int
 	Host string // "" if it is this one
+	// Hold is the file that commands of the process have open, which has ended itself;
+	// "" if it has not.
+	Hold string
 }
 
 func (e *InUseError) Error() string {
 	who := fmt.Sprintf("process %d", e.PID)
+	if e.Hold != "" {
+		return fmt.Sprintf("commands of session %s outlive %s, which was killed; end what has %s open, or fork the session", e.ID, who, e.Hold)
+	}
 	switch {
 	case e.PID == 0:
 		who = "another process"
@@ -46,11 +56,11 @@ func (e *InUseError) Error() string {
 }
 
 // acquire locks the session whose folder is dir.
-func acquire(dir, id string) (*lock, error) {
+func acquire(ctx context.Context, dir, id string) (*lock, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("lock session: %w", err)
 	}
-	l := &lock{flock.New(filepath.Join(dir, "lock"), flock.SetPermissions(0o600))}
+	l := &lock{file: flock.New(filepath.Join(dir, "lock"), flock.SetPermissions(0o600))}
 	host, _ := os.Hostname() // without one, only the pid is told
 	ok, err := l.take(dir, host)
 	if err != nil {
@@ -59,15 +69,27 @@ func acquire(dir, id string) (*lock, error) {
 	if !ok {
 		return nil, inUse(dir, id, host)
 	}
-	raw, err := json.Marshal(owner{PID: os.Getpid(), Host: host, Since: time.Now()})
+	if l.hold, l.waited, err = hold(ctx, dir, holdTime); errors.Is(err, errHeld) {
+		l.release()
+		return nil, held(dir, id)
+	}
 	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "owner"), raw, 0o600)
+		err = own(dir, host)
 	}
 	if err != nil {
 		l.release()
 		return nil, fmt.Errorf("lock session: %w", err)
 	}
 	return l, nil
+}
+
+// own writes down who has the lock.
+func own(dir, host string) error {
+	raw, err := json.Marshal(owner{PID: os.Getpid(), Host: host, Since: time.Now()})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "owner"), raw, 0o600)
 }
 
 // handover is how long the lock of a process that is gone is waited for. One that
@@ -115,11 +137,21 @@ func inUse(dir, id, host string) error {
 	return &InUseError{ID: id, PID: o.PID, Host: o.Host}
 }
 
+// held says whose commands are waited for in vain.
+func held(dir, id string) error {
+	o, _ := readOwner(dir) // without one, 0 is told
+	return &InUseError{ID: id, PID: o.PID, Hold: filepath.Join(dir, holdName)}
+}
+
 func (l *lock) release() error {
 	if l == nil {
 		return nil
 	}
-	return l.file.Unlock()
+	var err error
+	if l.hold != nil {
+		err = errors.Join(unhold(l.hold), l.hold.Close())
+	}
+	return errors.Join(err, l.file.Unlock())
 }
 
 const maxOwner = 4096 // bytes

@@ -47,7 +47,7 @@ func (st *Store) Prune(ctx context.Context, opts *PruneOptions) (*Pruned, error)
 	}
 	gone := map[string]bool{}
 	for _, i := range doomed {
-		if err := deleteSession(&i, o.DryRun); err != nil {
+		if err := deleteSession(ctx, &i, o.DryRun); err != nil {
 			return p, fmt.Errorf("prune sessions: %w", err)
 		}
 		gone[i.Path] = true
@@ -92,8 +92,8 @@ func (st *Store) doomed(o *PruneOptions) ([]Info, error) {
 }
 
 // deleteSession deletes a session's file and folder, unless it is in use.
-func deleteSession(i *Info, dryRun bool) error {
-	held, err := acquire(dirOf(i.Path), i.ID)
+func deleteSession(ctx context.Context, i *Info, dryRun bool) error {
+	held, err := acquire(ctx, dirOf(i.Path), i.ID)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ const youngBlob = time.Hour
 // sweep deletes the blobs of a project that no session of it refers to.
 func (p *Pruned) sweep(ctx context.Context, folder string, gone map[string]bool, dryRun bool) error {
 	project := filepath.Dir(folder)
-	wanted, busy, err := references(project, gone)
+	wanted, busy, err := references(ctx, project, gone)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ var digestPattern = regexp.MustCompile(`[0-9a-f]{64}`)
 
 // references returns everything in a project's sessions that looks like a digest,
 // and whether one of them is in use.
-func references(project string, gone map[string]bool) (wanted map[string]bool, busy bool, err error) {
+func references(ctx context.Context, project string, gone map[string]bool) (wanted map[string]bool, busy bool, err error) {
 	wanted = map[string]bool{}
 	paths, err := filepath.Glob(filepath.Join(globEscape(project), "*.jsonl"))
 	if err != nil {
@@ -152,7 +152,7 @@ func references(project string, gone map[string]bool) (wanted map[string]bool, b
 		if gone[path] {
 			continue
 		}
-		if inUse, err := isInUse(path); err != nil || inUse {
+		if inUse, err := isInUse(ctx, path); err != nil || inUse {
 			return nil, inUse, err
 		}
 		files, err := filepath.Glob(filepath.Join(globEscape(dirOf(path)), "subagents", "*.jsonl"))
@@ -169,11 +169,11 @@ func references(project string, gone map[string]bool) (wanted map[string]bool, b
 
 // isInUse reports whether somebody writes to a session. One without a folder was
 // written by others, who do not say.
-func isInUse(path string) (bool, error) {
+func isInUse(ctx context.Context, path string) (bool, error) {
 	if _, err := os.Stat(dirOf(path)); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	held, err := acquire(dirOf(path), idOf(path))
+	held, err := acquire(ctx, dirOf(path), idOf(path))
 	var inUse *InUseError
 	if errors.As(err, &inUse) {
 		return true, nil

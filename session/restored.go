@@ -2,6 +2,7 @@ package session
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/haftdev/haft/model"
 )
@@ -26,6 +27,8 @@ type Restored struct {
 	// Model is the one that answered last, Title what the session is called; Cwd
 	// is where it was.
 	Model, Title, Cwd string
+	// Waited is how long it took until the commands of an earlier process were gone.
+	Waited time.Duration
 	// Damaged counts lines that could not be read.
 	Damaged int
 }

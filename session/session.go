@@ -116,7 +116,7 @@ func (s *Session) appendLocked(ctx context.Context, entries []Entry) error {
 	if s.closed {
 		return errClosed
 	}
-	if err := s.claim(); err != nil {
+	if err := s.claim(ctx); err != nil {
 		return err
 	}
 	if len(s.repairs) > 0 {
@@ -137,9 +137,9 @@ func (s *Session) appendLocked(ctx context.Context, entries []Entry) error {
 }
 
 // claim locks a new session; one that was resumed is locked already.
-func (s *Session) claim() (err error) {
+func (s *Session) claim(ctx context.Context) (err error) {
 	if s.lock == nil {
-		s.lock, err = acquire(s.Dir(), s.id)
+		s.lock, err = acquire(ctx, s.Dir(), s.id)
 	}
 	return err
 }

@@ -92,7 +92,7 @@ func (st *Store) Resume(ctx context.Context, id string, opts *ResumeOptions) (*S
 	if o.Fork {
 		return st.resumeFork(ctx, path, &o)
 	}
-	held, err := acquire(dirOf(path), idOf(path))
+	held, err := acquire(ctx, dirOf(path), idOf(path))
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (st *Store) Resume(ctx context.Context, id string, opts *ResumeOptions) (*S
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("resume session %s: %w", idOf(path), err), held.release())
 	}
-	s.lock = held
+	s.lock, s.restored.Waited = held, held.waited
 	return s, nil
 }
 
@@ -211,6 +211,9 @@ func (st *Store) resumeFork(ctx context.Context, path string, o *ResumeOptions) 
 	if !isUUID(o.NewID) {
 		return nil, fmt.Errorf("fork session: the id %q is not a UUID", o.NewID)
 	}
+	if err := quiet(ctx, dirOf(path)); err != nil {
+		return nil, fmt.Errorf("fork session %s: %w", idOf(path), err)
+	}
 	r, err := read(ctx, path, "", o.At)
 	if err != nil {
 		return nil, fmt.Errorf("fork session %s: %w", idOf(path), err)
@@ -220,7 +223,7 @@ func (st *Store) resumeFork(ctx context.Context, path string, o *ResumeOptions) 
 		project = st.project(o.Cwd)
 	}
 	target := filepath.Join(project, o.NewID+".jsonl")
-	held, err := acquire(dirOf(target), o.NewID)
+	held, err := acquire(ctx, dirOf(target), o.NewID)
 	if err != nil {
 		return nil, err
 	}

@@ -25,6 +25,10 @@ type Options struct {
 	Shell     string // the bash to use; empty means the one in PATH
 	NoProfile bool   // leaves the user's shell profile alone
 
+	// Hold returns the [Command.Hold] of a command that is about to start; nil means
+	// none. The host closes it.
+	Hold func() (*os.File, error)
+
 	Grace time.Duration // from SIGTERM to SIGKILL when a command is ended; zero means 500 ms
 	Spool *SpoolOptions
 
@@ -102,7 +106,7 @@ func (h *Host) open(t *Task, c Command) error {
 	}
 	defer write.Close()
 	c.Output = write
-	if t.proc, err = h.runner.Start(c); err != nil {
+	if t.proc, err = h.launch(c); err != nil {
 		read.Close()
 		h.active.Done()
 		return err
@@ -115,6 +119,20 @@ func (h *Host) open(t *Task, c Command) error {
 		t.stop(Stopped)
 	}
 	return nil
+}
+
+// launch starts a command with what is to be held until its end.
+func (h *Host) launch(c Command) (Process, error) {
+	if h.opts.Hold != nil {
+		var err error
+		if c.Hold, err = h.opts.Hold(); err != nil {
+			return nil, fmt.Errorf("hold a file for a command: %w", err)
+		}
+	}
+	if c.Hold != nil {
+		defer c.Hold.Close()
+	}
+	return h.runner.Start(c)
 }
 
 var errClosed = errors.New("run a command: the host is closed")

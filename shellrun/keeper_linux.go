@@ -111,9 +111,10 @@ func (k *keeper) start(r request) {
 			k.groups = cgroups{}
 		}
 	}
-	for _, fd := range r.files {
-		unix.Close(fd)
+	if err == nil && len(r.files) > stdFiles {
+		j.held, r.files = r.files[stdFiles:], r.files[:stdFiles]
 	}
+	closeAll(r.files)
 	if err != nil {
 		k.tell(event{Op: opStarted, ID: r.ID, Err: err.Error()})
 		return
@@ -124,7 +125,7 @@ func (k *keeper) start(r request) {
 }
 
 func (k *keeper) fork(r request, j *job) (pid int, err error) {
-	if len(r.files) != maxFiles {
+	if len(r.files) < stdFiles {
 		return 0, unix.EBADF
 	}
 	attr := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
@@ -221,8 +222,15 @@ func (k *keeper) stray(t tag) bool {
 func (k *keeper) finish(j *job) {
 	delete(k.jobs, j.id)
 	j.group.remove()
+	closeAll(j.held)
 	k.tell(event{
 		Op: opGone, ID: j.id, Code: j.code, Signal: j.signal, Ended: j.ended, Left: j.left,
 		UserNS: j.usage.Utime.Nano(), SysNS: j.usage.Stime.Nano(),
 	})
+}
+
+func closeAll(fds []int) {
+	for _, fd := range fds {
+		unix.Close(fd)
+	}
 }

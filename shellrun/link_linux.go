@@ -54,7 +54,11 @@ func (l *link) start(c Command) (Process, error) {
 	l.mu.Unlock()
 	null, err := os.Open(os.DevNull)
 	if err == nil {
-		err = l.request(request{Op: opStart, ID: p.id, Path: c.Path, Args: c.Args, Env: c.Env, Dir: c.Dir}, c.files(null)...)
+		files := c.files(null)
+		if c.Hold != nil {
+			files = append(files, c.Hold)
+		}
+		err = l.request(request{Op: opStart, ID: p.id, Path: c.Path, Args: c.Args, Env: c.Env, Dir: c.Dir}, files...)
 		null.Close()
 	}
 	if err == nil {

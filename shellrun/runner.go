@@ -16,6 +16,11 @@ type Command struct {
 	Input  *os.File // the standard input; nil means an empty one
 	Output *os.File // the standard output
 	Errors *os.File // the standard error; nil means Output
+
+	// Hold stays open, in a process that outlives the harness, until nothing of the
+	// command is left: a lock on it tells others when that is. Nil means none. The
+	// command does not inherit it.
+	Hold *os.File
 }
 
 // files returns the three standard files of the command.

@@ -12,7 +12,7 @@ import (
 )
 
 // A request goes from the harness to the keeper. A start carries the three
-// standard descriptors beside it.
+// standard descriptors beside it, and the one to hold, if any.
 type request struct {
 	Op      string // opStart, opEnd
 	ID      uint32
@@ -81,8 +81,11 @@ func writeFrame(conn *net.UnixConn, v any, files ...*os.File) error {
 	return err
 }
 
-// maxFiles is how many descriptors travel with a frame.
-const maxFiles = 3
+// How many descriptors travel with a start, and at most with a frame.
+const (
+	stdFiles = 3
+	maxFiles = 4
+)
 
 // readFrame reads one frame into v and returns the descriptors that came with it.
 func readFrame(conn *net.UnixConn, v any) (fds []int, err error) {
