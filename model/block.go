@@ -3,6 +3,7 @@ package model
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -140,6 +141,9 @@ func (b *Block) UnmarshalJSON(raw []byte) error {
 	var w wireBlock
 	if err := json.Unmarshal(raw, &w); err != nil {
 		return fmt.Errorf("decode message block: %w", err)
+	}
+	if w.Type == "" {
+		return errors.New("decode message block: it has no type")
 	}
 	*b = Block{Type: w.Type, ID: w.ID, Name: w.Name, Input: w.Input, UseID: w.UseID, IsError: w.IsError}
 	switch w.Type {
