@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/haftdev/haft/headless"
 	"github.com/haftdev/haft/plain"
@@ -83,7 +82,7 @@ func (f *converseFlags) show(r *wire.Result) error {
 func interrupts(ctx context.Context) <-chan struct{} {
 	got, tell := make(chan os.Signal, 1), make(chan struct{}, 1)
 	signal.Notify(got, os.Interrupt)
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM)
+	signal.Notify(make(chan os.Signal, 1), terminations()...)
 	go func() {
 		defer signal.Stop(got)
 		select {

@@ -34,7 +34,7 @@ type Streams struct {
 func Main() int {
 	reexec := shellrun.Supervise()
 	startCollecting()
-	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	ends := append([]os.Signal{os.Interrupt}, terminations()...)
 	if converses(os.Args[1:]) {
 		ends = ends[1:] // an interrupt stops the turn, not the process
 	}
@@ -45,6 +45,15 @@ func Main() int {
 		time.AfterFunc(endTime, func() { os.Exit(exitTerminated) })
 	})
 	return run(ctx, os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, reexec)
+}
+
+// terminations are the signals that ask the process to end: by name, or because its
+// terminal is gone. Who was started to outlive the terminal, as by nohup, does.
+func terminations() []os.Signal {
+	if signal.Ignored(syscall.SIGHUP) {
+		return []os.Signal{syscall.SIGTERM}
+	}
+	return []os.Signal{syscall.SIGTERM, syscall.SIGHUP}
 }
 
 // endTime is how long the end may take after a signal: what hangs by then is left.

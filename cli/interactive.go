@@ -7,7 +7,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -68,11 +67,11 @@ func (f *converseFlags) interactPlain(ctx context.Context, opts *headless.Option
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, append(terminations(), os.Interrupt)...)
 	defer signal.Stop(signals)
 	go func() {
 		for s := range signals {
-			if s == syscall.SIGTERM {
+			if s != os.Interrupt {
 				cancel()
 				return
 			}
