@@ -19,6 +19,9 @@ type peer struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	kicked chan struct{} // has room for one kick
+	// recalled returns once the tools of last time are there, so that the first
+	// prompt has them. Whoever starts servers does not wait for it.
+	recalled func()
 
 	mu         sync.Mutex
 	enabled    bool
@@ -51,11 +54,13 @@ func newPeer(h *Host, cfg Server, key string) *peer {
 		state: Pending, connecting: true,
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
+	p.recalled = sync.OnceFunc(p.recall)
 	return p
 }
 
 // run supervises until the peer is cancelled.
 func (p *peer) run() {
+	p.recalled()
 	for p.ctx.Err() == nil {
 		if !p.mayRun() {
 			p.await(0)

@@ -49,7 +49,6 @@ func (h *Host) Set(servers []Server) Change {
 	for name, s := range wanted {
 		if h.peers[name] == nil {
 			p := newPeer(h, s, h.keys[name])
-			p.recall() // so that the first prompt has the tools it had last time
 			h.peers[name] = p
 			c.Added = append(c.Added, name)
 			h.runs.Go(p.run)

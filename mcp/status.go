@@ -76,6 +76,7 @@ type Annotations struct {
 }
 
 func (p *peer) status() Status {
+	p.recalled()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := Status{

@@ -12,6 +12,7 @@ import (
 // tools returns the server's tools. They name the server and not a connection,
 // so that they stay good when the connection is made anew.
 func (p *peer) tools() []tool.Tool {
+	p.recalled()
 	p.mu.Lock()
 	offers := p.known.offers
 	p.mu.Unlock()
