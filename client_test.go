@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -269,7 +270,7 @@ func TestClientControlsTheSession(t *testing.T) {
 	if u, err := c.ContextUsage(ctx); err != nil || u.TotalTokens != 42 {
 		t.Errorf("ContextUsage = %v, %v", u, err)
 	}
-	if r, err := c.Rewind(ctx, "u9"); err != nil || !cmp.Equal(r.FilesChanged, []string{"u9"}) {
+	if r, err := c.Rewind(ctx, "u9"); err != nil || !slices.Equal(r.FilesChanged, []string{"u9"}) {
 		t.Errorf("Rewind = %v, %v", r, err)
 	}
 	if err := c.SetMaxThinkingTokens(ctx, nil); err != nil {

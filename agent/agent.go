@@ -102,6 +102,13 @@ func (a *Agent) Queued() []Prompt {
 	return slices.Clone(a.queue)
 }
 
+// Busy reports whether a turn runs or waits to.
+func (a *Agent) Busy() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.turn != nil || len(a.queue) > 0
+}
+
 // Withdraw takes a prompt out of the queue, and reports whether it was there.
 func (a *Agent) Withdraw(uuid string) bool {
 	a.mu.Lock()

@@ -14,6 +14,9 @@ func (c *Conversation) connect(o *TalkOptions) error {
 			o.Model = set.Text
 		}
 	}
+	if set, ok := c.World.Counts.Text("effortLevel"); ok && o.Effort == "" {
+		o.Effort = set.Text
+	}
 	if o.Client != nil {
 		o.Model = c.Resolve(o.Model)
 		c.Provider, c.KeySource = "given", "none"

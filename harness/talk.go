@@ -76,6 +76,7 @@ type Conversation struct {
 	Provider, KeySource string
 
 	journal atomic.Pointer[session.Session]
+	title   atomic.Pointer[string]
 	kept    atomic.Pointer[agent.Journal] // the journal with its checkpoints
 	opts    agent.Options                 // what agents that work for it begin with
 	servers *servers
@@ -118,6 +119,9 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 	}
 	w.talk.Store(c.Agent)
 	w.conversation.Store(c)
+	if err := c.name(ctx, opts.Title); err != nil {
+		return nil, errors.Join(err, journal.Close())
+	}
 	w.crew.Remember(state[[]crew.Known](journal.Restored(), stateAgents))
 	for _, problem := range w.Engine.Policy().Problems() {
 		w.emit(agent.Notice{Level: "warning", Text: problem.String()})
@@ -211,6 +215,7 @@ func (c *Conversation) renew(o *TalkOptions) func(context.Context) (agent.Journa
 		}
 		kept, _ := c.World.keep(next)
 		c.kept.Store(&kept)
+		c.title.Store(nil)
 		return kept, c.journal.Swap(next).Close()
 	}
 }

@@ -25,13 +25,6 @@ func (s *server) handle(ctx context.Context, r wire.Request) (any, error) {
 	case *wire.Initialize:
 		return s.initialize(r)
 	case *wire.EndSession:
-		s.mu.Lock()
-		s.closing = true
-		s.mu.Unlock()
-		if talk := s.opened(); talk != nil {
-			talk.Reconsider()
-		}
-		s.wake()
 		return nil, nil
 	case *wire.GetBinaryVersion:
 		return wire.BinaryVersionReply{Version: s.opts.Version}, nil
@@ -45,63 +38,121 @@ func (s *server) handle(ctx context.Context, r wire.Request) (any, error) {
 	return s.handleTalk(ctx, talk, r)
 }
 
+// answered ends the session once the program has heard that it will.
+func (s *server) answered(r wire.Request) {
+	if _, ok := r.(*wire.EndSession); !ok {
+		return
+	}
+	s.mu.Lock()
+	s.closing = true
+	s.mu.Unlock()
+	if talk := s.opened(); talk != nil {
+		talk.Reconsider()
+	}
+	s.wake()
+}
+
 // handleTalk answers a request about the conversation.
 func (s *server) handleTalk(ctx context.Context, talk *harness.Conversation, r wire.Request) (any, error) {
+	for _, answer := range []func(context.Context, *harness.Conversation, wire.Request) (any, bool, error){
+		s.handleCourse, s.handleFacts, s.handleWork, s.handleMCP,
+	} {
+		if reply, ok, err := answer(ctx, talk, r); ok {
+			return reply, err
+		}
+	}
+	return nil, wire.Unsupported(r)
+}
+
+// handleCourse answers a request that changes how the conversation goes on.
+func (s *server) handleCourse(ctx context.Context, talk *harness.Conversation, r wire.Request) (reply any, ok bool, err error) {
 	switch r := r.(type) {
 	case *wire.Interrupt:
-		return s.interrupt(talk, r), nil
+		reply = s.interrupt(talk, r)
 	case *wire.SetPermissionMode:
-		return s.setMode(talk, r.Mode)
+		reply, err = s.setMode(talk, r.Mode)
+		s.settle(ctx, talk)
 	case *wire.SetModel:
 		name := talk.Resolve(r.Model)
 		talk.SetModel(name)
-		return wire.SetModelReply{Model: name}, nil
+		reply = wire.SetModelReply{Model: name}
 	case *wire.SetMaxThinkingTokens:
 		talk.SetThinking(harness.ThinkingTokens(r.MaxThinkingTokens, r.ThinkingDisplay))
-		return nil, nil
 	case *wire.CancelAsyncMessage:
 		gone := talk.Withdraw(r.MessageUUID)
 		if gone {
 			s.tell.lifecycle(r.MessageUUID, "cancelled")
 		}
-		return wire.CancelAsyncMessageReply{Cancelled: gone}, nil
+		reply = wire.CancelAsyncMessageReply{Cancelled: gone}
+	case *wire.ApplyFlagSettings:
+		err = s.applySettings(talk, r)
+	case *wire.UpdateSettings:
+		reply, err = wire.Empty{}, s.updateSettings(ctx, talk, r)
+	case *wire.RenameSession:
+		err = s.rename(ctx, talk, r)
+		s.settle(ctx, talk)
+	case *wire.GenerateSessionTitle:
+		reply, err = s.proposeTitle(ctx, talk, r)
+		s.settle(ctx, talk)
+	case *wire.SetHasSubscribers: // nothing is held back that could come sooner
+	default:
+		return nil, false, nil
+	}
+	return reply, true, err
+}
+
+// handleFacts answers a request that asks what there is.
+func (s *server) handleFacts(_ context.Context, talk *harness.Conversation, r wire.Request) (reply any, ok bool, err error) {
+	switch r := r.(type) {
 	case *wire.GetContextUsage:
-		return s.contextUsage(talk), nil
+		reply = s.contextUsage(talk)
 	case *wire.GetUsage:
-		return s.usage(talk), nil
+		reply = s.usage(talk)
 	case *wire.GetSessionCost:
-		return wire.TextReply{Text: talk.CostText()}, nil
-	case *wire.ReloadSkills:
-		return s.reloadSkills(talk)
-	case *wire.ReadFile:
-		return s.readFile(talk, r)
+		reply = wire.TextReply{Text: talk.CostText()}
 	case *wire.GetSettings:
-		return s.settings(talk), nil
+		reply = s.settings(talk)
 	case *wire.ListPermissionRules:
-		return s.permissionRules(talk), nil
+		reply, err = s.permissionRules(talk)
 	case *wire.GetHooksListing:
-		return s.hooksListing(talk), nil
+		reply = s.hooksListing(talk)
+	case *wire.ReloadSkills:
+		reply = s.reloadSkills(talk)
+	case *wire.ReloadPlugins:
+		reply, err = s.reloadPlugins(talk, r)
+	case *wire.ReloadOutputStyles:
+		reply = wire.ReloadOutputStylesReply{AvailableOutputStyles: wire.List[string]{"default"}}
+	default:
+		return nil, false, nil
+	}
+	return reply, true, err
+}
+
+// handleWork answers a request about files and about what runs.
+func (s *server) handleWork(ctx context.Context, talk *harness.Conversation, r wire.Request) (reply any, ok bool, err error) {
+	switch r := r.(type) {
+	case *wire.ReadFile:
+		reply, err = s.readFile(talk, r)
+	case *wire.FileSuggestions:
+		reply, err = s.suggest(ctx, talk, r)
+	case *wire.RewindFiles:
+		reply, err = s.rewind(ctx, talk, r)
+	case *wire.SeedReadState:
+		_ = talk.World.Seed(r.Path, time.UnixMilli(int64(r.MTime))) // a file that is gone is not known
+	case *wire.RegisterRepoRoot:
+		reply, err = s.registerRoot(talk, r)
 	case *wire.BackgroundTasks:
 		none := false
-		return wire.BackgroundTasksReply{Backgrounded: &none}, nil
+		reply = wire.BackgroundTasksReply{Backgrounded: &none}
+	case *wire.GetTaskOutput:
+		reply, err = taskOutput(talk, r)
 	case *wire.StopTask:
 		_ = talk.StopTask(ctx, r.TaskID) // one that has ended is what was wanted
-		return wire.Empty{}, nil
-	case *wire.RewindFiles:
-		return s.rewind(ctx, talk, r)
-	case *wire.ApplyFlagSettings:
-		return nil, s.applySettings(talk, r)
-	case *wire.SeedReadState:
-		return nil, talk.World.Seed(r.Path, time.UnixMilli(int64(r.MTime)))
-	case *wire.ReloadPlugins:
-		return s.plugins(talk), nil
-	case *wire.ReloadOutputStyles:
-		return wire.ReloadOutputStylesReply{AvailableOutputStyles: wire.List[string]{"default"}}, nil
+		reply = wire.Empty{}
+	default:
+		return nil, false, nil
 	}
-	if reply, ok, err := s.handleMCP(ctx, talk, r); ok {
-		return reply, err
-	}
-	return nil, wire.Unsupported(r)
+	return reply, true, err
 }
 
 // interrupt stops the turn. The answer does not wait for that.

@@ -3,10 +3,10 @@ package headless
 import (
 	"cmp"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 	"unicode/utf8"
 
 	"github.com/haftdev/haft/agent"
@@ -14,7 +14,7 @@ import (
 	"github.com/haftdev/haft/internal/regular"
 	"github.com/haftdev/haft/knowledge/command"
 	"github.com/haftdev/haft/model/catalog"
-	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/wire"
 )
@@ -46,7 +46,11 @@ func (s *server) facts(ev agent.TurnStarted) *wire.Init {
 
 func plugins(talk *harness.Conversation) (list wire.List[wire.Plugin]) {
 	for _, p := range talk.World.Library.Plugins {
-		list = append(list, wire.Plugin{Name: p.Name, Path: p.Dir, Version: p.Version})
+		from := p.Source.String()
+		if p.Source == settings.Flag {
+			from = "inline"
+		}
+		list = append(list, wire.Plugin{Name: p.Name, Path: p.Dir, Version: p.Version, Source: p.Name + "@" + from})
 	}
 	return list
 }
@@ -54,7 +58,7 @@ func plugins(talk *harness.Conversation) (list wire.List[wire.Plugin]) {
 // plugins tells what there is; those that are added later count from the next
 // session on.
 func (s *server) plugins(talk *harness.Conversation) wire.ReloadPluginsReply {
-	return wire.ReloadPluginsReply{Commands: s.commands(talk), Agents: s.agents(talk), Plugins: plugins(talk), MCPServers: wire.List[json.RawMessage]{}}
+	return wire.ReloadPluginsReply{Commands: s.commands(talk), Agents: s.agents(talk), Plugins: plugins(talk), MCPServers: mcpStatus(talk).MCPServers}
 }
 
 // capabilities are the parts of the protocol beyond its first version.
@@ -116,17 +120,22 @@ func (s *server) contextUsage(talk *harness.Conversation) wire.ContextUsage {
 		u.Percentage = float64(c.Total) * 100 / float64(c.Window)
 	}
 	for _, p := range []struct {
-		id, name string
-		tokens   int64
-	}{{"system_prompt", "System prompt", c.System}, {"tools", "Tools", c.Tools}, {"messages", "Messages", c.Messages}, {"free", "Free space", max(0, c.Window-c.Total)}} {
-		u.Categories = append(u.Categories, wire.ContextCategory{ID: p.id, Name: p.name, Tokens: int(p.tokens), Color: "inactive"})
+		id, name, kind string
+		tokens         int64
+	}{
+		{"system_prompt", "System prompt", "used", c.System}, {"system_tools", "System tools", "used", c.Tools},
+		{"messages", "Messages", "used", c.Messages}, {"free_space", "Free space", "free", max(0, c.Window-c.Total)},
+	} {
+		u.Categories = append(u.Categories, wire.ContextCategory{ID: p.id, Name: p.name, Tokens: int(p.tokens), Color: "inactive", Kind: p.kind})
 	}
 	return u
 }
 
 func (s *server) usage(talk *harness.Conversation) wire.UsageReply {
 	models, cost := s.tell.modelUsage(talk.Usage())
-	return wire.UsageReply{Session: wire.SessionUsage{TotalCostUSD: cost, ModelUsage: models}}
+	return wire.UsageReply{Session: wire.SessionUsage{
+		TotalCostUSD: cost, ModelUsage: models, TotalDurationMS: time.Since(s.began).Milliseconds(), TotalAPIDurationMS: s.asked.Load(),
+	}}
 }
 
 // readFile reads a file as the Read tool would be allowed to.
@@ -147,57 +156,23 @@ func (s *server) readFile(talk *harness.Conversation, r *wire.ReadFile) (any, er
 	}
 	limit := int64(r.MaxBytes)
 	if limit <= 0 {
-		limit = maxFile
+		limit = usualFile
 	}
 	raw, truncated, err := regular.Head(path, min(limit, maxFile))
 	if err != nil {
 		return nil, err
 	}
-	reply := wire.ReadFileReply{AbsPath: path, Truncated: truncated, Contents: string(raw), Lossy: !utf8.Valid(raw)}
+	reply := wire.ReadFileReply{AbsPath: path, Truncated: truncated, RequestedPath: r.Path}
 	if r.Encoding == "base64" {
-		reply.Contents, reply.Encoding, reply.Lossy = base64.StdEncoding.EncodeToString(raw), "base64", false
+		reply.Contents, reply.Encoding = base64.StdEncoding.EncodeToString(raw), "base64"
+		return reply, nil
 	}
+	lossy := !utf8.Valid(raw)
+	reply.Contents, reply.Lossy = string(raw), &lossy
 	return reply, nil
 }
 
-const maxFile = 32 << 20
-
-// settings are those that hold, as far as a program can use them.
-func (s *server) settings(talk *harness.Conversation) any {
-	var files []string
-	for _, f := range talk.World.Settings.Files() {
-		files = append(files, f.Path)
-	}
-	return map[string]any{"files": files, "permissionMode": talk.World.Engine.Policy().Mode(), "project": talk.World.Project.Dir}
-}
-
-func (s *server) permissionRules(talk *harness.Conversation) any {
-	type rule struct {
-		Behavior string `json:"behavior"`
-		Rule     string `json:"rule"`
-		Source   string `json:"source"`
-	}
-	list := []rule{}
-	opts, err := talk.World.Project.Policy()
-	if err != nil {
-		return map[string]any{"rules": list}
-	}
-	for _, r := range opts.Rules {
-		list = append(list, rule{r.Behavior.String(), r.Text, r.Origin.Source.String()})
-	}
-	return map[string]any{"rules": list, "modes": permission.Modes()}
-}
-
-func (s *server) hooksListing(talk *harness.Conversation) any {
-	type listed struct {
-		Event   string `json:"event"`
-		Matcher string `json:"matcher,omitempty"`
-		Command string `json:"command,omitempty"`
-		URL     string `json:"url,omitempty"`
-	}
-	list := []listed{}
-	for _, h := range talk.World.Counts.Hooks() {
-		list = append(list, listed{h.Event, h.Matcher, h.Command, h.URL})
-	}
-	return map[string]any{"hooks": list}
-}
+const (
+	usualFile = 1 << 20 // is what a program gets that names no limit
+	maxFile   = 32 << 20
+)

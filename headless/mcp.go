@@ -4,12 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
 	"github.com/haftdev/haft/harness"
 	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/wire"
 )
@@ -60,13 +63,17 @@ func (s *server) handleMCP(ctx context.Context, talk *harness.Conversation, r wi
 		err = withServer(talk, r.ServerName, func(h *mcp.Host) error { return h.Reconnect(ctx, r.ServerName) })
 	case *wire.MCPToggle:
 		err = withServer(talk, r.ServerName, func(h *mcp.Host) error { return h.Toggle(r.ServerName, r.Enabled) })
+	case *wire.SetMCPPermissionModeOverride:
+		reply, err = s.overrideMode(talk, r)
 	case *wire.MCPReadResource:
 		reply, err = readResource(ctx, talk, r)
 	case *wire.MCPCall:
 		reply, err = callMCP(ctx, talk, r)
 	case *wire.MCPMessage: // such as that the tools of a server have changed
-		reply = wire.Empty{}
-		err = withServer(talk, r.ServerName, func(h *mcp.Host) error { return h.Receive(r.ServerName, r.Message) })
+		reply = wire.Empty{} // a server that is gone has nothing to say
+		if talk.HasServer(r.ServerName) == nil {
+			err = withServer(talk, r.ServerName, func(h *mcp.Host) error { return h.Receive(r.ServerName, r.Message) })
+		}
 	default:
 		return nil, false, nil
 	}
@@ -149,6 +156,27 @@ func (s *server) setServers(ctx context.Context, talk *harness.Conversation, r *
 	return reply, nil
 }
 
+// overrideMode has calls of a server asked about also in modes that ask nobody. It
+// can only make the session more careful.
+func (s *server) overrideMode(talk *harness.Conversation, r *wire.SetMCPPermissionModeOverride) (any, error) {
+	if r.Mode != "" && r.Mode != "default" && r.Mode != "auto" {
+		return nil, fmt.Errorf("a mode for one server can only be default, auto or null, which make the session more careful; not %q", r.Mode)
+	}
+	rule := permission.Rule{Text: "mcp__" + r.ServerName, Behavior: tool.Ask, Origin: settings.Origin{Source: settings.Session}}
+	if err := rule.Check(); err != nil {
+		return nil, err
+	}
+	talk.World.Engine.Revoke(rule)
+	if r.Mode != "" {
+		talk.World.Engine.Grant(rule)
+	}
+	var reply wire.WarningReply
+	if talk.HasServer(r.ServerName) != nil {
+		reply.Warning = fmt.Sprintf("There is no MCP server %q yet; the mode holds once there is.", r.ServerName)
+	}
+	return reply, nil
+}
+
 func readResource(ctx context.Context, talk *harness.Conversation, r *wire.MCPReadResource) (any, error) {
 	reply := wire.MCPReadResourceReply{Contents: wire.List[json.RawMessage]{}}
 	err := withServer(talk, r.ServerName, func(h *mcp.Host) error {
@@ -162,19 +190,42 @@ func readResource(ctx context.Context, talk *harness.Conversation, r *wire.MCPRe
 }
 
 func callMCP(ctx context.Context, talk *harness.Conversation, r *wire.MCPCall) (any, error) {
+	if r.CheckPermissions {
+		return nil, errors.New("The tool did not run: this session cannot decide about calls that nobody made in a turn") // as programs know it
+	}
+	server, name, ok := splitTool(r.Tool)
+	if !ok || talk.HasServer(server) != nil {
+		return nil, &wire.ControlError{Message: "MCP server not connected: " + server}
+	}
+	input := r.Arguments
+	if len(input) == 0 {
+		input = json.RawMessage("{}")
+	}
 	var reply wire.MCPCallReply
-	err := withServer(talk, r.ServerName, func(h *mcp.Host) error {
-		result, err := h.Call(ctx, r.ServerName, r.Tool, &tool.Call{ID: session.NewUUID(), Tool: r.Tool, Input: r.Arguments})
-		reply = wire.MCPCallReply{Content: wire.List[json.RawMessage]{mustJSON(map[string]string{"type": "text", "text": result.Text()})}, IsError: result.Failed}
+	err := withServer(talk, server, func(h *mcp.Host) error {
+		result, err := h.Call(ctx, server, name, &tool.Call{ID: session.NewUUID(), Tool: r.Tool, Input: input})
+		for _, b := range result.Content {
+			reply.Content = append(reply.Content, mustJSON(b))
+		}
+		reply.IsError = result.Failed
 		return err
 	})
 	return reply, err
 }
 
+// splitTool takes mcp__server__tool apart.
+func splitTool(name string) (server, tool string, ok bool) {
+	rest, ok := strings.CutPrefix(name, "mcp__")
+	if !ok {
+		return "", "", false
+	}
+	return strings.Cut(rest, "__")
+}
+
 // askTool returns a way to ask a tool of an MCP server what else the program is
 // asked: the older form of the permission callback.
 func (s *server) askTool(name string) func(context.Context, wire.Request, any) error {
-	server, toolName, _ := strings.Cut(strings.TrimPrefix(name, "mcp__"), "__")
+	server, toolName, _ := splitTool(name)
 	return func(ctx context.Context, r wire.Request, reply any) error {
 		q := r.(*wire.CanUseTool)
 		input := mustJSON(map[string]any{"tool_name": q.ToolName, "input": q.Input, "tool_use_id": q.ToolUseID})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/harness"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -32,8 +33,14 @@ func (s *server) catchUp(ctx context.Context) {
 	if talk == nil || !running {
 		return
 	}
+	s.settle(ctx, talk)
+}
+
+// settle waits until what has happened so far is told, whether a turn runs or not.
+func (s *server) settle(ctx context.Context, talk *harness.Conversation) {
 	m := mark{reached: make(chan struct{})}
 	talk.Emit(m)
+	s.wake()
 	late := time.NewTimer(markTime)
 	defer late.Stop()
 	select {

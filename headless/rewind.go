@@ -2,7 +2,6 @@ package headless
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/haftdev/haft/harness"
 	"github.com/haftdev/haft/wire"
@@ -15,7 +14,7 @@ func (s *server) rewind(ctx context.Context, talk *harness.Conversation, r *wire
 	if err != nil {
 		return nil, err
 	}
-	reply := wire.RewindFilesReply{CanRewind: true, SkippedLinks: json.RawMessage("[]")}
+	reply := wire.RewindFilesReply{CanRewind: true}
 	for _, step := range plan.Steps {
 		reply.FilesChanged = append(reply.FilesChanged, step.Path)
 	}
@@ -24,5 +23,6 @@ func (s *server) rewind(ctx context.Context, talk *harness.Conversation, r *wire
 		return reply, nil
 	}
 	_, err = talk.Rewind(ctx, plan, true)
+	reply.SkippedLinks = new(int) // links are put back like files
 	return reply, err
 }

@@ -74,13 +74,16 @@ type server struct {
 	// questions are how many the program has not answered yet.
 	questions atomic.Int32
 	code      int
+
+	began time.Time
+	asked atomic.Int64 // milliseconds that models took for their answers
 }
 
 // Serve serves until the program has no more to say and everything is done, and
 // returns the exit code: 0, or 1 if the last turn ended with an error. The end of
 // ctx stops the turn that runs.
 func Serve(ctx context.Context, stream wire.Stream, opts *Options) int {
-	s := &server{opts: *opts, news: make(chan struct{}, 1), ended: make(chan struct{})}
+	s := &server{opts: *opts, news: make(chan struct{}, 1), ended: make(chan struct{}), began: time.Now()}
 	if s.opts.Log == nil {
 		s.opts.Log = io.Discard
 	}
@@ -90,7 +93,7 @@ func Serve(ctx context.Context, stream wire.Stream, opts *Options) int {
 	s.out = newOutlet(stream, func(err error) { s.stop(fmt.Errorf("the program does not listen any more: %w", err)) })
 	context.AfterFunc(ctx, func() { s.out.expire(answerTime) })
 	go s.watchDeaf(ctx)
-	s.conn = wire.NewConn(s.out, &wire.ConnOptions{Handle: s.handle, Ordered: ordered, BadLine: s.badLine})
+	s.conn = wire.NewConn(s.out, &wire.ConnOptions{Handle: s.handle, Ordered: ordered, Answered: s.answered, BadLine: s.badLine})
 	s.tell = s.newTeller()
 	go s.read(ctx)
 	s.serve(ctx)
@@ -228,6 +231,7 @@ func (s *server) setRunning(running bool) {
 }
 
 func (s *server) note(r agent.Result) {
+	s.asked.Add(r.APITime.Milliseconds())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.code, s.told = 0, true

@@ -74,11 +74,12 @@ type ApplyFlagSettings struct {
 // Subtype is apply_flag_settings.
 func (*ApplyFlagSettings) Subtype() string { return "apply_flag_settings" }
 
-// UpdateSettings changes the settings of one source.
+// UpdateSettings writes settings into the file of a source: localSettings or
+// userSettings.
 type UpdateSettings struct {
 	Base
-	Source   string          `json:"source"`
-	Settings json.RawMessage `json:"settings"`
+	Source   string                     `json:"source"`
+	Settings map[string]json.RawMessage `json:"settings"`
 }
 
 // Subtype is update_settings.
@@ -187,12 +188,14 @@ type MCPReadResourceReply struct {
 	Contents List[json.RawMessage] `json:"contents"`
 }
 
-// MCPCall calls a tool of a server.
+// MCPCall calls a tool of a server without a turn of the model.
 type MCPCall struct {
 	Base
-	ServerName string          `json:"serverName,omitempty"`
-	Tool       string          `json:"tool,omitempty"`
-	Arguments  json.RawMessage `json:"arguments,omitempty"`
+	// Tool is the tool as the model calls it, such as mcp__files__read.
+	Tool      string          `json:"tool"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// CheckPermissions has the call decided about as the model's own would be.
+	CheckPermissions bool `json:"check_permissions,omitempty"`
 }
 
 // Subtype is mcp_call.
@@ -257,18 +260,18 @@ type UsageReply struct {
 	Session             SessionUsage    `json:"session"`
 	SubscriptionType    NullString      `json:"subscription_type"`
 	RateLimitsAvailable bool            `json:"rate_limits_available"`
-	RateLimits          json.RawMessage `json:"rate_limits,omitempty"`
-	Behaviors           json.RawMessage `json:"behaviors,omitempty"`
+	RateLimits          json.RawMessage `json:"rate_limits"`
+	Behaviors           json.RawMessage `json:"behaviors"`
 }
 
 // SessionUsage counts since the process started.
 type SessionUsage struct {
 	TotalCostUSD       float64               `json:"total_cost_usd"`
-	TotalAPIDurationMS int64                 `json:"total_api_duration_ms,omitempty"`
-	TotalDurationMS    int64                 `json:"total_duration_ms,omitempty"`
-	TotalLinesAdded    int                   `json:"total_lines_added,omitempty"`
-	TotalLinesRemoved  int                   `json:"total_lines_removed,omitempty"`
-	ModelUsage         map[string]ModelUsage `json:"model_usage,omitempty"`
+	TotalAPIDurationMS int64                 `json:"total_api_duration_ms"`
+	TotalDurationMS    int64                 `json:"total_duration_ms"`
+	TotalLinesAdded    int                   `json:"total_lines_added"`
+	TotalLinesRemoved  int                   `json:"total_lines_removed"`
+	ModelUsage         map[string]ModelUsage `json:"model_usage"`
 }
 
 // ReadFile reads a file where the command line runs.
@@ -284,11 +287,14 @@ func (*ReadFile) Subtype() string { return "read_file" }
 
 // ReadFileReply is what the file holds.
 type ReadFileReply struct {
-	Contents  string `json:"contents"`
-	AbsPath   string `json:"absPath"`
-	Lossy     bool   `json:"lossy"`
-	Truncated bool   `json:"truncated,omitempty"`
-	Encoding  string `json:"encoding,omitempty"`
+	Contents string `json:"contents"`
+	AbsPath  string `json:"absPath"`
+	// Lossy says whether bytes that are no text were replaced; nil for base64, which
+	// loses nothing.
+	Lossy         *bool  `json:"lossy,omitempty"`
+	Truncated     bool   `json:"truncated,omitempty"`
+	Encoding      string `json:"encoding,omitempty"`
+	RequestedPath string `json:"requested_path,omitempty"`
 }
 
 // RewindFiles takes files back to where they were when a prompt was sent.
@@ -303,12 +309,12 @@ func (*RewindFiles) Subtype() string { return "rewind_files" }
 
 // RewindFilesReply says what was or would be changed.
 type RewindFilesReply struct {
-	CanRewind    bool            `json:"canRewind"`
-	Error        string          `json:"error,omitempty"`
-	FilesChanged []string        `json:"filesChanged,omitempty"`
-	Insertions   int             `json:"insertions,omitempty"`
-	Deletions    int             `json:"deletions,omitempty"`
-	SkippedLinks json.RawMessage `json:"skippedLinks,omitempty"`
+	CanRewind    bool         `json:"canRewind"`
+	Error        string       `json:"error,omitempty"`
+	FilesChanged List[string] `json:"filesChanged"`
+	Insertions   int          `json:"insertions"`
+	Deletions    int          `json:"deletions"`
+	SkippedLinks *int         `json:"skippedLinks,omitempty"`
 }
 
 // SeedReadState says that the model knows a file as of a time.
@@ -322,7 +328,16 @@ type SeedReadState struct {
 func (*SeedReadState) Subtype() string { return "seed_read_state" }
 
 // ReloadPlugins loads the plugins again.
-type ReloadPlugins struct{ Base }
+type ReloadPlugins struct {
+	Base
+	HoldOnCacheImpact bool            `json:"hold_on_cache_impact,omitempty"`
+	AddPlugins        json.RawMessage `json:"add_plugins,omitempty"`
+	// RefuseIfBusy wants an error with the code [ErrorPluginsBusy] while a turn runs.
+	RefuseIfBusy bool `json:"refuse_if_busy,omitempty"`
+}
+
+// ErrorPluginsBusy is the error code of a reload that must not disturb a turn.
+const ErrorPluginsBusy = "reload_plugins_busy"
 
 // Subtype is reload_plugins.
 func (*ReloadPlugins) Subtype() string { return "reload_plugins" }
@@ -332,8 +347,10 @@ type ReloadPluginsReply struct {
 	Commands   List[Command]         `json:"commands"`
 	Agents     List[AgentInfo]       `json:"agents"`
 	Plugins    List[Plugin]          `json:"plugins"`
-	MCPServers List[json.RawMessage] `json:"mcpServers"`
+	MCPServers List[MCPServerStatus] `json:"mcpServers"`
 	ErrorCount int                   `json:"error_count"`
+	// Held is set if the request asked to hold on an impact on the cache.
+	Held *bool `json:"held,omitempty"`
 }
 
 // ReloadSkills looks for skills again.
@@ -344,7 +361,7 @@ func (*ReloadSkills) Subtype() string { return "reload_skills" }
 
 // ReloadSkillsReply lists the skills.
 type ReloadSkillsReply struct {
-	Skills List[json.RawMessage] `json:"skills"`
+	Skills List[Command] `json:"skills"`
 }
 
 // ReloadOutputStyles looks for output styles again.

@@ -10,22 +10,37 @@ type GetSettings struct{ Base }
 // Subtype is get_settings.
 func (*GetSettings) Subtype() string { return "get_settings" }
 
-// ListPermissionRules asks for all permission rules.
-type ListPermissionRules struct{ Base }
+// GetSettingsReply is what holds, and what each source says.
+type GetSettingsReply struct {
+	// Effective are the values of all sources together.
+	Effective map[string]json.RawMessage `json:"effective"`
+	Sources   List[SourceSettings]       `json:"sources"`
+	Applied   AppliedSettings            `json:"applied"`
+}
 
-// Subtype is list_permission_rules.
-func (*ListPermissionRules) Subtype() string { return "list_permission_rules" }
+// SourceSettings is what one source says. Of a source with several files the first
+// goes before the others.
+type SourceSettings struct {
+	// Source is userSettings, projectSettings, localSettings, flagSettings or
+	// policySettings.
+	Source   string          `json:"source"`
+	Settings json.RawMessage `json:"settings"`
+}
 
-// GetHooksListing asks for all hooks.
-type GetHooksListing struct{ Base }
+// AppliedSettings are what the next request is made with.
+type AppliedSettings struct {
+	Model  string     `json:"model"`
+	Effort NullString `json:"effort"`
+}
 
-// Subtype is get_hooks_listing.
-func (*GetHooksListing) Subtype() string { return "get_hooks_listing" }
-
-// RenameSession gives the session a title.
+// RenameSession gives the session a title. It is answered by a bare success.
 type RenameSession struct {
 	Base
 	Title string `json:"title"`
+	// Source is host if a person chose the title there.
+	Source string `json:"source,omitempty"`
+	// SessionID is the session that is meant; "" means the one there is.
+	SessionID string `json:"session_id,omitempty"`
 }
 
 // Subtype is rename_session.
@@ -91,8 +106,13 @@ func (*FileSuggestions) Subtype() string { return "file_suggestions" }
 
 // FileSuggestionsReply is paths that complete the query.
 type FileSuggestionsReply struct {
-	Suggestions List[json.RawMessage] `json:"suggestions"`
-	Cwd         string                `json:"cwd"`
+	Suggestions List[FileSuggestion] `json:"suggestions"`
+	Cwd         string               `json:"cwd"`
+}
+
+// FileSuggestion is a file, or a folder if its path ends with a slash.
+type FileSuggestion struct {
+	Path string `json:"path"` // relative to the working directory
 }
 
 // CancelAsyncMessage drops a prompt that waits.
@@ -117,6 +137,39 @@ type GetTaskOutput struct {
 
 // Subtype is get_task_output.
 func (*GetTaskOutput) Subtype() string { return "get_task_output" }
+
+// TaskOutputReply is the end of what a command has written.
+type TaskOutputReply struct {
+	Output     string `json:"output"`
+	TotalBytes int64  `json:"total_bytes"`
+	Truncated  bool   `json:"truncated"`
+}
+
+// SetHasSubscribers tells whether anybody watches what the host passes on.
+type SetHasSubscribers struct {
+	Base
+	HasSubscribers *bool `json:"has_subscribers"`
+}
+
+// Subtype is set_has_subscribers.
+func (*SetHasSubscribers) Subtype() string { return "set_has_subscribers" }
+
+// RegisterRepoRoot adds a folder, below those of the session, to work in.
+type RegisterRepoRoot struct {
+	Base
+	Directory      string `json:"directory"`
+	ReloadClaudeMD bool   `json:"reload_claude_md,omitempty"`
+	ReloadPlugins  bool   `json:"reload_plugins,omitempty"`
+	ReloadSkills   bool   `json:"reload_skills,omitempty"`
+}
+
+// Subtype is register_repo_root.
+func (*RegisterRepoRoot) Subtype() string { return "register_repo_root" }
+
+// RegisterRepoRootReply is the folder that was added.
+type RegisterRepoRootReply struct {
+	Directory string `json:"directory"`
+}
 
 // SetColor chooses the colour that a front end shows the session in.
 type SetColor struct {

@@ -66,6 +66,9 @@ func (c *Conn) serve(ctx context.Context, m *ControlRequest) {
 			_ = c.stream.Write(answerTo(m.RequestID, reply, err)) // Run reports a stream that is broken
 		}
 		cancel(nil)
+		if c.opts.Answered != nil {
+			c.opts.Answered(m.Request)
+		}
 	}
 	if c.opts.Ordered != nil && c.opts.Ordered(m.Request) {
 		answer()
