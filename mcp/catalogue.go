@@ -34,7 +34,7 @@ type offer struct {
 	description   string
 	input, output *schema.Schema
 	digest        string
-	changed       bool // since the server was last connected
+	changed       bool // since the server was connected by an earlier host, or first by this one
 	hidden        []string
 }
 
@@ -64,15 +64,16 @@ func (p *peer) learn(ctx context.Context, s *session) error {
 	return nil
 }
 
-// compare marks the tools that are not what they were before.
+// compare marks the tools that are not what they were before; they stay marked.
 func (c *catalogue) compare(before []*offer) {
-	digests := make(map[string]string, len(before))
+	known := make(map[string]*offer, len(before))
 	for _, o := range before {
-		digests[o.Name] = o.digest
+		known[o.Name] = o
 	}
 	for _, o := range c.offers {
-		old, known := digests[o.Name]
-		o.changed = known && old != o.digest
+		if old := known[o.Name]; old != nil {
+			o.changed = old.changed || old.digest != o.digest
+		}
 	}
 }
 
