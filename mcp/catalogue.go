@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -103,7 +104,7 @@ func (s *session) listTools(ctx context.Context) ([]json.RawMessage, error) {
 	ctx, done := s.within(ctx)
 	defer done()
 	var all []json.RawMessage
-	cursor := ""
+	cursor, fresh := "", time.Duration(0)
 	for range maxPages {
 		res, err := s.wire.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
 		if err != nil {
@@ -125,7 +126,11 @@ func (s *session) listTools(ctx context.Context) ([]json.RawMessage, error) {
 			}
 			all = append(all, entry)
 		}
+		if ttl := time.Duration(res.GetTTLMs()) * time.Millisecond; ttl > 0 && (fresh == 0 || ttl < fresh) {
+			fresh = ttl
+		}
 		if res.NextCursor == "" || res.NextCursor == cursor {
+			s.expire(fresh)
 			return all, nil
 		}
 		cursor = res.NextCursor
