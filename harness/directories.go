@@ -48,6 +48,9 @@ func (w *World) changeRoots(change func([]string) ([]string, error)) error {
 		return err
 	}
 	w.Engine.SetGuard(g)
+	if c := w.conversation.Load(); c != nil {
+		c.servers.tellRoots(roots)
+	}
 	return nil
 }
 

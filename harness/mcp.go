@@ -56,13 +56,14 @@ type servers struct {
 	host      *mcp.Host
 	log       *wirelog.Log // nil if none is wanted
 	processes *shellrun.Host
-	fixed     []mcp.Server // of the settings and the command line
-	dynamic   []mcp.Server // that a program has set
+	fixed     []mcp.Server    // of the settings and the command line
+	dynamic   []mcp.Server    // that a program has set
+	warned    map[string]bool // tools whose new descriptions the person knows of, by server and digest
 }
 
 // findServers finds out which servers the conversation has.
 func (c *Conversation) findServers(o *TalkOptions) error {
-	c.servers = &servers{opts: o.MCP, version: o.Version}
+	c.servers = &servers{opts: o.MCP, version: o.Version, warned: map[string]bool{}}
 	s := c.servers
 	s.long = &longCalls{world: c.World, after: cmp.Or(o.MCP.Background, longAfter), running: map[string]context.CancelCauseFunc{}}
 	c.World.Library.Prompts = s.prompts
@@ -137,7 +138,7 @@ func (c *Conversation) MCP() (*mcp.Host, error) {
 	}
 	s.processes = shellrun.NewHost(&shellrun.Options{Reexec: c.World.opts.Reexec}) // apart from that of commands, which come and go
 	opts := &mcp.Options{
-		Version: s.version, Runner: s.processes.Runner(), Dir: c.World.Project.Dir, Auth: auth, Approve: s.approve, Roots: c.World.Guard.Roots(),
+		Version: s.version, Runner: s.processes.Runner(), Dir: c.World.Project.Dir, Auth: auth, Approve: s.approve, Roots: c.World.Engine.Guard().Roots(),
 		Send: s.opts.Send, Elicit: s.opts.Elicit, OnChange: c.serversChanged, OnTask: s.long.began,
 	}
 	if cache, err := os.UserCacheDir(); err == nil {
@@ -161,9 +162,29 @@ func (s *servers) approve(server mcp.Server) mcp.Verdict {
 
 // serversChanged takes in what servers offer now, from the next turn on.
 func (c *Conversation) serversChanged() {
+	c.warnOfNewWords()
 	if a := c.World.talk.Load(); a != nil {
 		if err := a.SetTools(c.pool(a.Tools())); err != nil {
 			c.World.emit(agent.Notice{Level: "warning", Text: "Take in the tools of MCP servers: " + err.Error()})
+		}
+	}
+}
+
+// warnOfNewWords tells the person of tools that describe themselves otherwise than
+// before: what was agreed to may have become something else.
+func (c *Conversation) warnOfNewWords() {
+	s := c.servers
+	for _, server := range c.Servers() {
+		for _, t := range server.Tools {
+			s.mu.Lock()
+			fresh := t.Changed && !s.warned[server.Name+t.Digest]
+			if fresh {
+				s.warned[server.Name+t.Digest] = true
+			}
+			s.mu.Unlock()
+			if fresh {
+				c.World.emit(agent.Notice{Level: "warning", Text: fmt.Sprintf("The tool %s of the MCP server %s describes itself otherwise than when it was last connected. Look at it before you go on allowing it.", t.Name, server.Name)})
+			}
 		}
 	}
 }
@@ -290,6 +311,16 @@ func (c *Conversation) HasServer(name string) error {
 		return nil
 	}
 	return fmt.Errorf("there is no MCP server %q", name)
+}
+
+// tellRoots tells servers in which folders the conversation works now.
+func (s *servers) tellRoots(dirs []string) {
+	s.mu.Lock()
+	host := s.host
+	s.mu.Unlock()
+	if host != nil {
+		host.SetRoots(dirs)
+	}
 }
 
 // prompts are those of the servers, as commands.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -34,7 +35,7 @@ type offer struct {
 	description   string
 	input, output *schema.Schema
 	digest        string
-	changed       bool // since the server was last connected
+	changed       bool // since the server was connected by an earlier host, or first by this one
 	hidden        []string
 }
 
@@ -64,15 +65,16 @@ func (p *peer) learn(ctx context.Context, s *session) error {
 	return nil
 }
 
-// compare marks the tools that are not what they were before.
+// compare marks the tools that are not what they were before; they stay marked.
 func (c *catalogue) compare(before []*offer) {
-	digests := make(map[string]string, len(before))
+	known := make(map[string]*offer, len(before))
 	for _, o := range before {
-		digests[o.Name] = o.digest
+		known[o.Name] = o
 	}
 	for _, o := range c.offers {
-		old, known := digests[o.Name]
-		o.changed = known && old != o.digest
+		if old := known[o.Name]; old != nil {
+			o.changed = old.changed || old.digest != o.digest
+		}
 	}
 }
 
@@ -102,7 +104,7 @@ func (s *session) listTools(ctx context.Context) ([]json.RawMessage, error) {
 	ctx, done := s.within(ctx)
 	defer done()
 	var all []json.RawMessage
-	cursor := ""
+	cursor, fresh := "", time.Duration(0)
 	for range maxPages {
 		res, err := s.wire.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
 		if err != nil {
@@ -124,7 +126,11 @@ func (s *session) listTools(ctx context.Context) ([]json.RawMessage, error) {
 			}
 			all = append(all, entry)
 		}
+		if ttl := time.Duration(res.GetTTLMs()) * time.Millisecond; ttl > 0 && (fresh == 0 || ttl < fresh) {
+			fresh = ttl
+		}
 		if res.NextCursor == "" || res.NextCursor == cursor {
+			s.expire(fresh)
 			return all, nil
 		}
 		cursor = res.NextCursor

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,6 +24,7 @@ type calculator struct {
 	mu    sync.Mutex
 	asked []string
 	tools string
+	more  string // fields of the list
 }
 
 func (c *calculator) send(ctx context.Context, server string, raw json.RawMessage) (json.RawMessage, error) {
@@ -41,7 +43,7 @@ func (c *calculator) send(ctx context.Context, server string, raw json.RawMessag
 	case "initialize":
 		return reply(`{` + badInfo + `}`)
 	case "tools/list":
-		return reply(`{"tools":[` + tools + `]}`)
+		return reply(`{"tools":[` + tools + `]` + c.more + `}`)
 	case "tools/call":
 		if m.Params.Name == "wait" {
 			<-ctx.Done()
@@ -334,4 +336,32 @@ func TestResultsAreBoundedByToolByServerAndByWish(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
+}
+
+func TestAListIsFetchedAgainWhenItsTimeIsOver(t *testing.T) {
+	processes := runner() // outlives the test's own time
+	synctest.Test(t, func(t *testing.T) {
+		c := &calculator{tools: addTool, more: `,"ttlMs":90000,"cacheScope":"private"`}
+		h := mcp.NewHost(&mcp.Options{Send: c.send, Runner: processes})
+		defer h.Close()
+		h.Start([]mcp.Server{{Name: "calc", Type: mcp.SDK}})
+		wait(t, h)
+		lists := func() (n int) {
+			synctest.Wait()
+			for _, m := range c.methods() {
+				if m == "tools/list" {
+					n++
+				}
+			}
+			return n
+		}
+		for _, step := range []struct {
+			pass time.Duration
+			want int
+		}{{time.Minute, 1}, {31 * time.Second, 2}, {91 * time.Second, 3}} {
+			if time.Sleep(step.pass); lists() != step.want {
+				t.Errorf("%s later the list was fetched %d times, want %d", step.pass, lists(), step.want)
+			}
+		}
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -38,6 +39,8 @@ type session struct {
 	cause  error           // valid once lost is closed
 	life   context.Context // ends with the session
 	die    context.CancelFunc
+
+	expiry *time.Timer // of the list of tools, guarded by the peer's lock; nil if it has none
 
 	lastToken atomic.Int64
 	watchers  sync.Map // progress token → func(tool.MCPProgress)
@@ -149,6 +152,7 @@ var errSessionClosed = errors.New("the connection was closed")
 // close ends the session and what it stands on.
 func (s *session) close() {
 	s.lose(errSessionClosed)
+	s.expire(0)
 	s.link.Close()
 	if s.wire != nil {
 		go s.wire.Close() // it waits for handlers, which may wait for a person

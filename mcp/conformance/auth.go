@@ -43,7 +43,7 @@ func (a account) Transport(s mcp.Server, base http.RoundTripper) (http.RoundTrip
 		remote.Machine = &oauth.Machine{}
 	case "auth/wif-jwt-bearer":
 		remote.Machine = &oauth.Machine{Assertion: func(context.Context, string) (string, error) { return a.facts.ValidJWT, nil }}
-	case "auth/enterprise-managed-authorization":
+	case "auth/enterprise-managed-authorization", "auth/cross-app-access-complete-flow": // as the suite called it before 0.2
 		remote.Machine = &oauth.Machine{Company: &oauth.Company{
 			TokenEndpoint: a.facts.TokenEndpoint, ClientID: a.facts.IDPClient,
 			IDToken: func(context.Context) (string, error) { return a.facts.IDPToken, nil },
