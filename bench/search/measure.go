@@ -42,6 +42,15 @@ func (s samples) median() cost {
 	return cost{median(walls), median(cpus)}
 }
 
+// least is that of each figure by itself: what it takes when nobody disturbs.
+func (s samples) least() cost {
+	l := s[0]
+	for _, c := range s {
+		l = cost{min(l.wall, c.wall), min(l.cpu, c.cpu)}
+	}
+	return l
+}
+
 // add measures f once more.
 func (s *samples) add(f func() error) error {
 	c, err := measure(f)

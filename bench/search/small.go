@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/haftdev/haft/search"
 )
@@ -22,20 +23,31 @@ func (b *bench) small(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	fmt.Fprintf(b.out, "| files | pattern | rg wall / CPU, ms | first | stateless | kept |\n|---|---|---|---|---|---|\n")
+	fmt.Fprintf(b.out, "| files | pattern | rg wall / CPU, ms | first | stateless | kept | first, least of each |\n|---|---|---|---|---|---|---|\n")
 	for _, n := range []int{1, 10, 100, 1000} {
-		dir := filepath.Join(tmp, fmt.Sprint(n))
-		if err := script.sample(dir, n); err != nil {
-			return err
+		if b.only != "" && b.only != fmt.Sprint(n) {
+			continue
+		}
+		var dirs []string
+		for i := range smallSamples {
+			dir := filepath.Join(tmp, fmt.Sprintf("%d-%d", n, i))
+			if err := script.sample(dir, n); err != nil {
+				return err
+			}
+			dirs = append(dirs, dir)
 		}
 		for _, pattern := range []string{"mutex_lock|Errorf", `static int \w+\(|func \w+\(`} {
-			if err := b.smallTree(ctx, dir, n, pattern); err != nil {
+			if err := b.smallTrees(ctx, dirs, n, pattern); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
 }
+
+// smallSamples is how many directories of each size are measured: a single one may
+// happen to hold a file of megabytes.
+const smallSamples = 5
 
 // sample copies n files of the tree into dir.
 func (s *script) sample(dir string, n int) error {
@@ -55,24 +67,39 @@ func (s *script) sample(dir string, n int) error {
 	return nil
 }
 
+// smallTrees measures a pattern in directories of n files.
+func (b *bench) smallTrees(ctx context.Context, dirs []string, n int, pattern string) error {
+	var c smallCosts
+	for _, dir := range dirs {
+		if err := b.smallTree(ctx, dir, pattern, &c); err != nil {
+			return err
+		}
+	}
+	rg := c.rg.median()
+	fmt.Fprintf(b.out, "| %d | `%s` | %s / %s | %s | %s | %s | %s |\n", n, strings.ReplaceAll(pattern, "|", `\|`), ms(rg.wall), ms(rg.cpu),
+		ratio(rg, c.first.median()), ratio(rg, c.stateless.median()), ratio(rg, c.kept.median()), ratio(c.rg.least(), c.first.least()))
+	return nil
+}
+
+type smallCosts struct{ rg, first, stateless, kept samples }
+
 // smallTree asks four: ripgrep, a searcher that was never asked before, one without
 // memory and one that keeps what it knows.
-func (b *bench) smallTree(ctx context.Context, dir string, n int, pattern string) error {
+func (b *bench) smallTree(ctx context.Context, dir, pattern string, c *smallCosts) error {
 	q := search.Query{Dir: dir, Pattern: pattern, Mode: search.Content}
 	stateless, kept := search.New(&search.Options{Stateless: true}), search.New(nil)
 	defer stateless.Close()
 	defer kept.Close()
-	var rg, first, walked, warm samples
-	for range 15 * b.rounds {
-		if err := rg.add(func() error { _, err := runRg(b.rg, dir, q); return err }); err != nil {
+	for range 3 * b.rounds {
+		runtime.GC() // what earlier rounds left is not this one's
+		if err := c.rg.add(func() error { _, err := runRg(b.rg, dir, q); return err }); err != nil {
 			return err
 		}
-		runtime.GC() // what earlier rounds left is not this one's
 		fresh := search.New(nil)
 		for _, v := range []struct {
 			s     *search.Searcher
 			costs *samples
-		}{{fresh, &first}, {stateless, &walked}, {kept, &warm}} {
+		}{{fresh, &c.first}, {stateless, &c.stateless}, {kept, &c.kept}} {
 			if err := v.costs.add(func() error { _, err := v.s.Grep(ctx, q); return err }); err != nil {
 				return err
 			}
@@ -80,8 +107,5 @@ func (b *bench) smallTree(ctx context.Context, dir string, n int, pattern string
 		}
 		fresh.Close()
 	}
-	c := rg.median()
-	fmt.Fprintf(b.out, "| %d | `%s` | %s / %s | %s | %s | %s |\n", n, pattern, ms(c.wall), ms(c.cpu),
-		ratio(c, first.median()), ratio(c, walked.median()), ratio(c, warm.median()))
 	return nil
 }
