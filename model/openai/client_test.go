@@ -131,10 +131,11 @@ func TestFaultsThroughRetry(t *testing.T) {
 		"a cut at the start": {Break: script.Cut},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			answer := (&script.Scenario{Turns: []script.Turn{{Blocks: []script.Block{{Text: "hello"}}, Fault: fault}}}).Answer()
 			opts := &Options{}
 			if fault.Break == script.Hang { // only then: machines are busy
-				opts.Idle, opts.FirstByte = 200*time.Millisecond, 200*time.Millisecond
+				opts.Idle, opts.FirstByte = time.Second, time.Second
 			}
 			_, m := serve(t, answer, opts)
 			text := ""
