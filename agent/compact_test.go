@@ -51,9 +51,19 @@ func TestCompaction(t *testing.T) {
 			sent: []string{"first prompt", "first answer", "second prompt"},
 		},
 		"a summary that is empty is survived": {
-			answers: []reply{big(says(text("first answer")), 900), says(), says(text("go on"))},
-			prompts: []string{"first prompt", "second prompt"}, want: agent.Completed, requests: 3,
+			answers: []reply{big(says(text("first answer")), 900), says(), says(), says(text("go on"))},
+			prompts: []string{"first prompt", "second prompt"}, want: agent.Completed, requests: 4,
 			sent: []string{"first prompt", "first answer", "second prompt"},
+		},
+		"a call in place of a summary is not run": {
+			answers: []reply{big(says(text("first answer")), 900), says(text("Let me look."), say("a", "x")), summary("They spoke."), says(text("go on"))},
+			prompts: []string{"first prompt", "second prompt"}, want: agent.Completed, requests: 4,
+			sent: []string{"They spoke.", "second prompt"}, gone: "Let me look.",
+		},
+		"a refusal is no summary": {
+			answers: []reply{big(says(text("first answer")), 900), says(text("I cannot help with that.")).stop(model.Refusal), says(text("go on"))},
+			prompts: []string{"first prompt", "second prompt"}, want: agent.Completed, requests: 3,
+			sent: []string{"first prompt", "first answer", "second prompt"}, gone: "cannot help",
 		},
 		"a prompt that is too long": {
 			answers: []reply{says(text("first answer")), tooLong, summary("They spoke."), says(text("go on"))},

@@ -15,6 +15,7 @@ import (
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/anthropic"
+	"github.com/haftdev/haft/model/openai"
 	"github.com/haftdev/haft/model/retry"
 	"github.com/haftdev/haft/model/script"
 	"github.com/haftdev/haft/sched"
@@ -22,16 +23,33 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// serve starts a scripted model and returns a client of it that is short of patience.
+// A provider returns a client of the server at an address, which waits so long
+// when nothing comes; 0 means as long as it usually does.
+type provider func(url string, patience time.Duration) model.Model
+
+var providers = map[string]provider{
+	"messages": func(url string, patience time.Duration) model.Model {
+		return anthropic.New(&anthropic.Options{BaseURL: url, Key: "none", Idle: patience, FirstByte: patience})
+	},
+	"chat completions": func(url string, patience time.Duration) model.Model {
+		return openai.New(&openai.Options{BaseURL: url + "/v1", Key: "none", Idle: patience, FirstByte: patience})
+	},
+}
+
+// serve starts a scripted model and returns a client of it.
 func serve(t testing.TB, o *script.Options) (*script.Server, model.Model) {
+	t.Helper()
+	return serveBy(t, o, providers["messages"], 0)
+}
+
+func serveBy(t testing.TB, o *script.Options, p provider, patience time.Duration) (*script.Server, model.Model) {
 	t.Helper()
 	srv, err := script.Serve(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { srv.Close() })
-	client := anthropic.New(&anthropic.Options{BaseURL: srv.URL(), Key: "none", Idle: 300 * time.Millisecond, FirstByte: time.Second})
-	return srv, retry.New(client, &retry.Options{Max: 3, Delay: time.Millisecond})
+	return srv, retry.New(p(srv.URL(), patience), &retry.Options{Max: 3, Delay: time.Millisecond})
 }
 
 // counter is a tool that counts how often it ran with each input.
@@ -61,26 +79,36 @@ func TestFaultsOfTheServer(t *testing.T) {
 		"dead for ever":        {Status: 529, Message: "overloaded", Times: -1},
 		"cut for ever":         {Break: script.Cut, After: 3, Times: -1},
 		"too long for ever":    {Status: 400, Message: "prompt is too long: 250000 tokens > 200000 maximum", Times: -1},
+		"hangs at once":        {Break: script.Hang},
 		"hangs before it ends": {Break: script.Hang, After: 4},
+		"hangs after a call":   {Break: script.Hang, After: 12},
 		"429 with retry-after": {Status: 429, RetryAfter: "0.1"},
 		"a burst of 529":       {Status: 529, Times: 3},
 	}
-	for n := range 30 {
+	for n := range 18 { // more than the answer has
 		for _, b := range []script.Break{script.Cut, script.End, script.Garbage, script.Failure} {
 			faults[fmt.Sprintf("%s after %d events", b, n)] = script.Fault{Break: b, After: n, Type: "overloaded_error", Message: "busy"}
 		}
 	}
-	var wg sync.WaitGroup
-	for name, fault := range faults {
-		wg.Go(func() { faulty(t, name, fault, answer) })
+	for api, p := range providers {
+		t.Run(api, func(t *testing.T) {
+			var wg sync.WaitGroup
+			for name, fault := range faults {
+				wg.Go(func() { faulty(t, p, name, fault, answer) })
+			}
+			wg.Wait()
+		})
 	}
-	wg.Wait()
 }
 
-func faulty(t *testing.T, name string, fault script.Fault, answer []script.Block) {
-	_, m := serve(t, &script.Options{Scenario: &script.Scenario{Turns: []script.Turn{
+func faulty(t *testing.T, p provider, name string, fault script.Fault, answer []script.Block) {
+	var patience time.Duration
+	if fault.Break == script.Hang { // only then: machines are busy
+		patience = time.Second
+	}
+	_, m := serveBy(t, &script.Options{Scenario: &script.Scenario{Turns: []script.Turn{
 		{Blocks: answer, Fault: fault}, {Blocks: []script.Block{{Text: "Counted."}}},
-	}}})
+	}}}, p, patience)
 	var ran sync.Map
 	a, err := agent.New(&agent.Options{
 		Model: m, ModelName: "scripted-1", Tools: tool.NewSet(nil, []tool.Tool{counter(&ran)}, nil, nil), Sched: sched.Options{Judge: allow},
@@ -118,6 +146,30 @@ func faulty(t *testing.T, name string, fault script.Fault, answer []script.Block
 	})
 	if problem := invalid(decoded(t, a.History())); problem != "" {
 		t.Errorf("%s: what is left cannot be sent: %s", name, problem)
+	}
+}
+
+// A request has four cache marks at most, however many a person sends.
+func TestMarksOfAPersonAreTakenOff(t *testing.T) {
+	srv, m := serve(t, &script.Options{})
+	a := start(t, &agent.Options{Model: m, ModelName: "scripted-1", System: []model.System{{Text: "Be kind.", Cache: true}, {Text: "Be brief.", Cache: true}}})
+	const marked = `{"type":"text","text":"<%d>","cache_control":{"type":"ephemeral"}}`
+	for i := range 6 {
+		var b model.Block
+		if err := json.Unmarshal(fmt.Appendf(nil, marked, i), &b); err != nil {
+			t.Fatal(err)
+		}
+		a.Send(agent.Prompt{Content: []model.Block{b, b}})
+		for _, err := range a.Run(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	requests := srv.Requests()
+	last := string(requests[len(requests)-1].Body)
+	if n := strings.Count(last, `"cache_control"`); n != 4 || !strings.Contains(last, `{"text":"<0>","type":"text"}`) && !strings.Contains(last, `{"type":"text","text":"<0>"}`) {
+		t.Errorf("%d marks in:\n%s", n, last)
 	}
 }
 

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/hook"
+	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/model"
 )
 
@@ -99,6 +101,7 @@ func (t *turn) take(p Prompt, content []model.Block, notes []string) error {
 func readable(content []model.Block) []model.Block {
 	var said []model.Block
 	for _, b := range content {
+		b = unmarked(b)
 		if _, err := json.Marshal(b); err != nil {
 			b = model.TextOf("[A part of the message could not be read: " + err.Error() + "]")
 		}
@@ -110,6 +113,23 @@ func readable(content []model.Block) []model.Block {
 		said = []model.Block{model.TextOf("(empty message)")}
 	}
 	return said
+}
+
+// unmarked takes the cache mark off a block. A request has few, and the client sets
+// them where they help.
+func unmarked(b model.Block) model.Block {
+	const mark = "cache_control"
+	var members map[string]json.RawMessage
+	if !bytes.Contains(b.Raw, []byte(mark)) || json.Unmarshal(b.Raw, &members) != nil || members[mark] == nil {
+		return b
+	}
+	delete(members, mark)
+	raw, err := plainjson.Marshal(members)
+	var plain model.Block
+	if err != nil || json.Unmarshal(raw, &plain) != nil {
+		return b
+	}
+	return plain
 }
 
 // join takes in what was said while the turn ran. It is called at a boundary: the

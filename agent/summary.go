@@ -14,7 +14,8 @@ var summaryPrompt string
 
 // summarize asks the model for a summary of all but the last messages, with the
 // conversation as it was sent before, so that the provider's cache serves it. If
-// even that is too long, the newer half has to do.
+// even that is too long, the newer half has to do. A model that goes on with its
+// work instead is asked once more.
 func (t *turn) summarize(instructions string, tail int) (string, error) {
 	a := t.a
 	a.mu.Lock()
@@ -24,11 +25,9 @@ func (t *turn) summarize(instructions string, tail int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for from, to := 0, h.Len()-tail; ; from += (to - from + 1) / 2 {
-		if from >= to {
-			return "", errors.New("there is nothing to compact yet")
-		}
-		asked, err := withQuestion(h, from, to, summaryQuestion(instructions))
+	question, again := summaryQuestion(instructions), false
+	for from, to := 0, h.Len()-tail; from < to; {
+		asked, err := withQuestion(h, from, to, question)
 		if err != nil {
 			return "", err
 		}
@@ -36,12 +35,22 @@ func (t *turn) summarize(instructions string, tail int) (string, error) {
 		req.TextOnly = true
 		summary, err := t.oneAnswer(req)
 		var e *model.Error
-		if errors.As(err, &e) && e.Kind == model.PromptTooLong && to-from > 2 {
-			continue
+		switch {
+		case errors.As(err, &e) && e.Kind == model.PromptTooLong && to-from > 2:
+			from += (to - from + 1) / 2
+		case errors.Is(err, errNoSummary) && !again:
+			again = true
+			question.Text += summaryAgain
+		default:
+			return summary, err
 		}
-		return summary, err
 	}
+	return "", errors.New("there is nothing to compact yet")
 }
+
+var errNoSummary = errors.New("the model gave no summary")
+
+const summaryAgain = "\nYou were asked this before and answered with a call, or with nothing. No call is run now. Write the summary as text.\n"
 
 // withQuestion returns a part of a conversation that can be sent, with a question
 // at its end. What begins in the middle begins with an answer of the model's, so
@@ -84,9 +93,10 @@ func summaryQuestion(instructions string) model.Block {
 	return model.TextOf(s)
 }
 
-// oneAnswer asks for text beside the conversation.
+// oneAnswer asks for a summary beside the conversation.
 func (t *turn) oneAnswer(req *model.Request) (string, error) {
 	var answer []model.Block
+	var stop model.Stop
 	var usage model.Usage
 	name, began := req.Model, time.Now()
 	defer func() {
@@ -100,20 +110,34 @@ func (t *turn) oneAnswer(req *model.Request) (string, error) {
 		switch ev := ev.(type) {
 		case model.Retry:
 			t.a.out.put(Retrying{ev})
+		case model.Fallback:
+			t.a.out.put(FellBack{ev})
+			name = ev.To
 		case model.Start:
 			answer, usage = nil, ev.Usage
 		case model.BlockStop:
 			answer = append(answer, ev.Block)
 		case model.Stop:
-			usage = ev.Usage
+			stop, usage = ev, ev.Usage
 		}
 	}
+	if stop.Reason == model.Refusal {
+		return "", errors.New("the model declined to summarize it")
+	}
+	return summaryIn(answer)
+}
+
+// summaryIn finds the summary in an answer. Models that put it between no marks
+// wrote nothing else, unless they were about to call something.
+func summaryIn(answer []model.Block) (string, error) {
 	s := text(answer)
 	if _, after, ok := strings.Cut(s, "<summary>"); ok {
 		s, _, _ = strings.Cut(after, "</summary>")
+	} else if len(uses(answer)) > 0 {
+		s = ""
 	}
 	if s = strings.TrimSpace(s); s == "" {
-		return "", errors.New("the model gave no summary")
+		return "", errNoSummary
 	}
 	return s, nil
 }

@@ -102,11 +102,15 @@ func TestAnAgentWorksAndReports(t *testing.T) {
 }
 
 func TestHowWorkEnds(t *testing.T) {
-	r := newRig(t, func(o *crew.Options) { o.FirstToken, o.Idle = time.Second, 300*time.Millisecond })
 	for prompt, want := range map[string]subagent.Status{
 		"work 1": subagent.Completed, "fail": subagent.Failed, "hang": subagent.Stalled, "mute": subagent.Empty,
 	} {
 		t.Run(prompt, func(t *testing.T) {
+			r := newRig(t, func(o *crew.Options) {
+				if prompt == "hang" { // only then: machines are busy
+					o.Idle = time.Second
+				}
+			})
 			got := r.Run(t.Context(), job(prompt), nil)
 			if got.Status != want {
 				t.Errorf("%+v", got)

@@ -3,6 +3,7 @@ package anthropic
 import (
 	"cmp"
 	"context"
+	"errors"
 	"iter"
 	"net/http"
 	"strings"
@@ -127,7 +128,20 @@ func (c *Client) ask(ctx context.Context, req *model.Request) (*sse.Stream, erro
 			c.plain.Store(req.Model, true)
 		}
 	}
+	if err != nil && unthought(err) {
+		without := *req
+		without.Thinking = &model.ThinkingOptions{Mode: "disabled"}
+		stream, err = c.post(ctx, &without, plain)
+	}
 	return stream, err
+}
+
+// unthought reports whether a request was refused because the calls whose results
+// it brings were made without a thought: by another model, or before thinking was
+// turned on. Models with a budget go on from there only if they do not think either.
+func unthought(err error) bool {
+	e, ok := errors.AsType[*model.Error](err)
+	return ok && e.Status == http.StatusBadRequest && strings.Contains(strings.ToLower(e.Message), "expected `thinking`")
 }
 
 func (c *Client) post(ctx context.Context, req *model.Request, plain bool) (*sse.Stream, error) {

@@ -82,6 +82,8 @@ func TestRefusals(t *testing.T) {
 		{"too long, of llama.cpp", script.Fault{Status: 400, Body: `{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}`, ContentType: "application/json"}, model.PromptTooLong, "context size"},
 		{"an error that is a string", script.Fault{Status: 500, Body: `{"error":"model runner has crashed"}`, ContentType: "application/json"}, model.ServerFailure, "model runner has crashed"},
 		{"details of a framework", script.Fault{Status: 422, Body: `{"detail":[{"loc":["body"],"msg":"field required"}]}`, ContentType: "application/json"}, model.InvalidRequest, "field required"},
+		{"a bad block", script.Fault{Status: 400, Message: "Invalid parameter: messages with role 'tool' must be a response to a preceeding message"}, model.InvalidRequest, "role 'tool'"},
+		{"a web page", script.Fault{Body: "<html><title>Sign in</title></html>", ContentType: "text/html"}, model.Garbled, "text/html and not with a stream"},
 		{"a wrong path", script.Fault{Status: 404, Body: "404 page not found", ContentType: "text/plain"}, model.UnknownModel, "check OPENAI_BASE_URL"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -114,6 +116,9 @@ func TestServersThatKnowLessAreAskedForLess(t *testing.T) {
 func TestFaultsThroughRetry(t *testing.T) {
 	for name, fault := range map[string]script.Fault{
 		"503":                {Status: 503},
+		"429 and when":       {Status: 429, RetryAfter: "0.05"},
+		"a burst of 529":     {Status: 529, Times: 2},
+		"a hang at once":     {Break: script.Hang},
 		"a cut":              {Break: script.Cut, After: 2},
 		"an early end":       {Break: script.End, After: 2},
 		"garbage":            {Break: script.Garbage, After: 2},
@@ -126,10 +131,11 @@ func TestFaultsThroughRetry(t *testing.T) {
 		"a cut at the start": {Break: script.Cut},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			answer := (&script.Scenario{Turns: []script.Turn{{Blocks: []script.Block{{Text: "hello"}}, Fault: fault}}}).Answer()
 			opts := &Options{}
 			if fault.Break == script.Hang { // only then: machines are busy
-				opts.Idle, opts.FirstByte = 200*time.Millisecond, 200*time.Millisecond
+				opts.Idle, opts.FirstByte = time.Second, time.Second
 			}
 			_, m := serve(t, answer, opts)
 			text := ""

@@ -82,6 +82,7 @@ func TestFaultsOfTheServer(t *testing.T) {
 		{"no key", script.Fault{Status: 401, Times: -1}, 0, model.Unauthorized},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			o := askThrough(t, &script.Scenario{Turns: []script.Turn{{Blocks: []script.Block{{Text: text}}, Fault: c.fault}}})
 			if o.retries != c.retries {
 				t.Errorf("%d retries, want %d", o.retries, c.retries)
@@ -134,7 +135,7 @@ func askThrough(t *testing.T, s *script.Scenario) outcome {
 	defer srv.Close()
 	opts := &anthropic.Options{BaseURL: srv.URL()}
 	if fault := s.Turns[0].Fault; fault.Break == script.Hang { // only then: machines are busy
-		opts.Idle, opts.FirstByte = 200*time.Millisecond, 200*time.Millisecond
+		opts.Idle, opts.FirstByte = time.Second, time.Second
 	}
 	client := anthropic.New(opts)
 	return ask(t, retry.New(client, &retry.Options{Max: 3, Delay: time.Millisecond}))
