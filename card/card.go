@@ -8,14 +8,10 @@ package card
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
-	"time"
 
 	"github.com/haftdev/haft/permission/ask"
-	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/workspace/patch"
 )
 
 // A Card is a call as people see it.
@@ -50,81 +46,6 @@ func (c Card) String() string {
 	return c.Title + " " + c.Detail
 }
 
-// An Ending is how a call went.
-type Ending struct {
-	// Line says it in a few words.
-	Line string
-	// OK is set if the call did what was asked.
-	OK bool
-	// Verdict says what allowed or denied the call, if it came to that.
-	Verdict string
-	// Hunks are what it changed in a file.
-	Hunks []patch.Hunk
-	// Took is how long it ran; 0 if it did not.
-	Took time.Duration
-}
-
-// End returns how a call went.
-func End(set *tool.Set, out *sched.Outcome) Ending {
-	e := Ending{OK: !out.IsError(), Verdict: verdict(out.Verdict)}
-	if out.Ran() {
-		e.Took = out.Ended.Sub(out.Started)
-	}
-	e.Line = firstLine(out.Result.Text())
-	var t *tool.Tool
-	if set != nil {
-		t = set.Lookup(out.Tool)
-	}
-	if t == nil || !e.OK {
-		return e
-	}
-	if t.SummarizeResult != nil {
-		if s := summary(func() string { return t.SummarizeResult(out.Result) }); s != "" {
-			e.Line = s
-		}
-	}
-	if !t.MarksOf(&tool.Call{UseID: out.UseID, Tool: t.Name, Input: out.Input}).ReadOnly {
-		e.Hunks = hunks(out.Result.Output)
-	}
-	return e
-}
-
-// hunks finds the patch in the output of a tool that changes files.
-func hunks(output any) []patch.Hunk {
-	raw, err := json.Marshal(output)
-	if err != nil {
-		return nil
-	}
-	var o struct {
-		Patch []patch.Hunk `json:"structuredPatch"`
-	}
-	if json.Unmarshal(raw, &o) != nil {
-		return nil
-	}
-	return o.Patch
-}
-
-// verdict says what decided, with the place where a rule stands.
-func verdict(v tool.Verdict) string {
-	var word string
-	switch v.Behavior {
-	case tool.Allow:
-		word = "allowed"
-	case tool.Deny:
-		word = "denied"
-	default:
-		return ""
-	}
-	s := word
-	if v.Reason != "" {
-		s += ": " + line(v.Reason)
-	}
-	if v.Rule != "" && !strings.Contains(v.Reason, v.Rule) {
-		s += fmt.Sprintf(" (rule %s)", line(v.Rule))
-	}
-	return s
-}
-
 // summary is a tool's own text. A tool that fails at it has none.
 func summary(f func() string) (s string) {
 	defer func() {
@@ -135,9 +56,14 @@ func summary(f func() string) (s string) {
 	return line(f())
 }
 
-func firstLine(s string) string {
-	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	return line(s)
+// spaced makes a line visible and keeps the spaces in it, which may be a table's.
+func spaced(s string) string {
+	const limit = 500
+	s = strings.TrimRight(strings.ReplaceAll(s, "\t", "    "), " \r")
+	if r := []rune(s); len(r) > limit {
+		s = string(r[:limit-1]) + "…"
+	}
+	return ask.Visible(s)
 }
 
 // line makes a text visible in one line of bounded length.

@@ -57,11 +57,11 @@ func PreviewOf(c tool.Case) Preview {
 		return p
 	}
 	p.Path = in.File + in.Notebook
-	switch {
-	case in.Command != "":
+	switch c.Call.Tool { // of a tool with the same fields and others, all of them are shown
+	case "Bash":
 		p.Text = visible(in.Command)
-		p.Destructive = p.Destructive || loses(in.Command)
-	case in.File != "" && (in.Content != nil || in.Old != "" || in.New != "" || len(in.Edits) > 0):
+		p.Destructive = p.Destructive || loses.MatchString(in.Command)
+	case "Edit", "MultiEdit", "Write":
 		p.Hunks = in.hunks()
 	}
 	if p.Text == "" && p.Hunks == nil {
@@ -118,11 +118,9 @@ func visible(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// loses reports whether a command looks as if something were lost for good by it.
-// It asks for more care and decides nothing: the rules do.
-func loses(command string) bool {
-	return regexp.MustCompile(`(?i)(^|[;&|(\s` + "`" + `/])(rm|rmdir|unlink|shred|dd|mkfs[.\w]*|wipefs|truncate|fdisk|parted)\s` +
-		`|git\s+(\S+\s+)*(push\s.*(-f\b|--force|\+\w|--delete|--mirror)|reset\s+--hard|clean\s|checkout\s+(--|\.)|restore\s|branch\s+-D|stash\s+(drop|clear)|filter-branch)` +
-		`|(drop|truncate)\s+(table|database|schema)|delete\s+from|(kubectl|helm|docker|aws|gcloud|az)\s.*\b(delete|destroy|prune|rm|terminate\S*)\b|(terraform|pulumi)\s+destroy` +
-		`|find\s.*-delete|chmod\s+-R|chown\s+-R|>\s*/dev/(sd|nvme|disk)|mv\s.*\s/dev/null|(shutdown|reboot|halt|poweroff|mkswap)\b|killall|pkill`).MatchString(command)
-}
+// loses finds commands that look as if something were lost for good by them. It
+// asks for more care and decides nothing: the rules do.
+var loses = regexp.MustCompile(`(?i)(^|[;&|(\s` + "`" + `/])(rm|rmdir|unlink|shred|dd|mkfs[.\w]*|wipefs|truncate|fdisk|parted)\s` +
+	`|git\s+(\S+\s+)*(push\s.*(-f\b|--force|\+\w|--delete|--mirror)|reset\s+--hard|clean\s|checkout\s+(--|\.)|restore\s|branch\s+-D|stash\s+(drop|clear)|filter-branch)` +
+	`|(drop|truncate)\s+(table|database|schema)|delete\s+from|(kubectl|helm|docker|aws|gcloud|az)\s.*\b(delete|destroy|prune|rm|terminate\S*)\b|(terraform|pulumi)\s+destroy` +
+	`|find\s.*-delete|chmod\s+-R|chown\s+-R|>\s*/dev/(sd|nvme|disk)|mv\s.*\s/dev/null|(shutdown|reboot|halt|poweroff|mkswap)\b|killall|pkill`)

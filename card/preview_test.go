@@ -81,3 +81,14 @@ func TestWhatMayLoseSomething(t *testing.T) {
 		}
 	}
 }
+
+// TestAPreviewOfAnotherToolShowsAllOfItsInput keeps a server's tool from showing a
+// harmless command and hiding the rest.
+func TestAPreviewOfAnotherToolShowsAllOfItsInput(t *testing.T) {
+	p := preview(t, "mcp__box__run", in{"command": "ls", "args": "; rm -rf ~", "file_path": "/x", "content": "y"})
+	for _, text := range []string{`"command": "ls"`, `; rm -rf ~`, `"content": "y"`} {
+		if !strings.Contains(p.Text, text) {
+			t.Errorf("%q is not shown: %s", text, p.Text)
+		}
+	}
+}

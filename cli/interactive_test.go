@@ -302,6 +302,7 @@ func TestAPersonResumesAndGoesBack(t *testing.T) {
 
 	s.start("--continue", "--permission-mode", "acceptEdits")
 	s.see("that was before")
+	s.see("● Write f.txt") // as it went
 	s.see("› write it")
 	s.type_("\x1b")
 	s.see("esc again goes back")
@@ -317,6 +318,47 @@ func TestAPersonResumesAndGoesBack(t *testing.T) {
 	s.leave()
 }
 
+// TestAPersonGoesBackInAConversationThatIsNew goes back twice: to a message that was
+// sent while the model worked, and from what was said instead of it.
+func TestAPersonGoesBackInAConversationThatIsNew(t *testing.T) {
+	s := newSeat(t, calls("Bash", in{"command": "sleep 1; echo slept"}), says("An answer."))
+	s.start("--allowedTools", "Bash")
+	s.type_("sleep\r")
+	s.see("Bash sleep 1")
+	s.type_("and hurry\r")
+	s.see("An answer.")
+	back := func() {
+		s.type_("\x1b")
+		s.see("esc again goes back")
+		s.type_("\x1b")
+		s.see("Go back to before which message?")
+	}
+	back()
+	s.see("▸ and hurry")
+	s.type_("\r")
+	s.see("— back to before: and hurry —")
+	s.see("goes on —")
+	s.see("asks first · ")
+	s.type_("\x15something else\r")
+	s.until("hear another answer", func() bool { return strings.Count(s.screen(), "An answer.") == 2 })
+	back()
+	s.see("▸ something else")
+	s.mu.Lock()
+	now := s.term.String()
+	s.mu.Unlock()
+	if list := now[strings.LastIndex(now, "Go back"):]; strings.Contains(list, "hurry") || !strings.Contains(list, "sleep") {
+		t.Errorf("what was left behind is offered:\n%s", list)
+	}
+	s.type_("\x03") // closes the list
+	s.until("close the list", func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return !strings.Contains(s.term.String(), "Go back to")
+	})
+	s.leave()
+	s.see("To go on: haft --resume")
+}
+
 func TestTheFirstStart(t *testing.T) {
 	s := newSeat(t, says("ready"))
 	s.bare = true
@@ -324,7 +366,7 @@ func TestTheFirstStart(t *testing.T) {
 	s.see("Which model shall answer?")
 	s.type_("2\r")
 	s.see("Address")
-	s.type_("\x15" + s.url + "/v1\r")
+	s.type_(s.url + "/v1\r") // in place of the one that stands there
 	s.type_("scripted\r\r")
 	s.see("The model answers: scripted says ready")
 	s.see("asks first · ")

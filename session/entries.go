@@ -52,7 +52,7 @@ func entryOf(ctx context.Context, raw []byte, blobs *blobs) (Entry, bool) {
 	}
 	blobs.restore(ctx, &l)
 	x := l.extra()
-	e := Entry{UUID: l.UUID, Agent: l.AgentID, Time: l.time(), Call: x.Call, State: x.State, Checkpoint: x.Checkpoint}
+	e := Entry{UUID: l.UUID, Parent: l.parent(), Agent: l.AgentID, Time: l.time(), Call: x.Call, State: x.State, Checkpoint: x.Checkpoint}
 	switch {
 	case l.isBoundary():
 		e.Compaction = &Compaction{}

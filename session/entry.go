@@ -12,6 +12,9 @@ import (
 type Entry struct {
 	// UUID names the entry; "" lets the session choose.
 	UUID string
+	// Parent is the message that it follows, "" for the first. It is told by
+	// [Entries]; what is appended follows what was there.
+	Parent string
 	// Agent names the sub-agent whose conversation it belongs to; "" is the main one.
 	Agent string
 	// Time is when it was written; zero means now.

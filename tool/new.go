@@ -124,8 +124,12 @@ func outputSchema[Out any]() *schema.Schema {
 	return schema.OfOutput[Out]()
 }
 
+// summary is about an output as the tool returned it, or as a journal has it.
 func summary[Out any](f func(Out) string, r Result) string {
 	out, ok := r.Output.(Out)
+	if raw, kept := r.Output.(json.RawMessage); kept && !ok {
+		ok = json.Unmarshal(raw, &out) == nil
+	}
 	if !ok {
 		return ""
 	}

@@ -75,7 +75,8 @@ type app struct {
 	status  status
 	working *working // nil between turns
 	todos   []todo
-	tasks   map[string]agent.Task
+	tasks   map[string]agent.Task // what runs in the background
+	crew    map[string]agent.Task // all that was told of, agents in the foreground as well
 
 	asks     []*asked // that wait, the first is shown
 	dialog   *dialog  // nil for none
@@ -127,7 +128,7 @@ func Run(ctx context.Context, o *Options) error {
 func newApp(ctx context.Context, o *Options) *app {
 	a := &app{
 		opts: *o, ctx: ctx, paint: o.Palette, screen: screen.New(o.Out, o.Size.Width, o.Size.Height),
-		do: make(chan func()), events: make(chan streamed), tasks: map[string]agent.Task{}, typedAs: map[string]string{}, dirty: true,
+		do: make(chan func()), events: make(chan streamed), tasks: map[string]agent.Task{}, crew: map[string]agent.Task{}, typedAs: map[string]string{}, dirty: true,
 	}
 	if a.opts.History == nil {
 		a.opts.History = noHistory{}
@@ -159,6 +160,7 @@ func (a *app) begin() {
 
 // end gives the terminal back.
 func (a *app) end() {
+	goOn := a.goOn()
 	a.closeTalk()
 	a.dialog, a.menu = nil, nil
 	a.show.finish()
@@ -166,7 +168,15 @@ func (a *app) end() {
 	if err := a.screen.Leave(); a.err == nil {
 		a.err = err
 	}
-	a.opts.Out.Write([]byte(leaveModes))
+	a.opts.Out.Write([]byte(leaveModes + goOn))
+}
+
+// goOn tells how the conversation can be gone on with, if there was one.
+func (a *app) goOn() string {
+	if a.talk == nil || len(a.talk.Past(a.ctx)) == 0 {
+		return ""
+	}
+	return a.paint.Dim.Of("To go on: haft --resume "+a.talk.Session()) + "\r\n"
 }
 
 // read brings what is typed to the loop.

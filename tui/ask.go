@@ -9,6 +9,7 @@ import (
 // asked is a question that waits for the person.
 type asked struct {
 	panel  panel
+	call   *tool.Call // that it is about; nil for none
 	answer chan tool.Verdict
 	over   bool // it needs no answer any more
 }
@@ -18,7 +19,7 @@ type person struct{ *app }
 
 // Ask shows the question and returns what the person decides.
 func (p person) Ask(ctx context.Context, c tool.Case, question tool.Verdict) (tool.Verdict, error) {
-	q := &asked{answer: make(chan tool.Verdict, 1)}
+	q := &asked{call: c.Call, answer: make(chan tool.Verdict, 1)}
 	p.later(func() { p.ask(q, c, question) })
 	select {
 	case v := <-q.answer:
@@ -47,18 +48,60 @@ func (a *app) ask(q *asked, c tool.Case, question tool.Verdict) {
 		q.panel = newPermission(a, c, question, decide)
 	}
 	a.asks = append(a.asks, q)
+	a.markAsked()
 	a.nextAsk()
 	a.dirty = true
+}
+
+// markAsked marks the calls that wait for the person, and those whose agents do.
+func (a *app) markAsked() {
+	if a.working == nil {
+		return
+	}
+	for _, c := range a.working.calls {
+		c.waits, c.asks = false, false
+	}
+	for _, q := range a.asks {
+		if q.call == nil || q.over {
+			continue
+		}
+		if c := a.working.calls[q.call.UseID]; c != nil && q.call.Agent == "" {
+			c.waits = true
+		}
+		if c := a.callFor(q.call.Agent); c != nil {
+			c.asks = true
+		}
+	}
+}
+
+// callFor is the running call that gave work to an agent; nil if there is none.
+func (a *app) callFor(agent string) *call {
+	if agent == "" || a.working == nil {
+		return nil
+	}
+	return a.working.calls[a.crew[agent].UseID]
 }
 
 // withdraw takes a question away that was answered, or needs no answer any more.
 func (a *app) withdraw(q *asked) {
 	q.over = true
+	a.markAsked()
 	if a.dialog != nil && a.dialog.panel == q.panel {
 		a.dialog = nil
 	}
 	a.nextAsk()
 	a.dirty = true
+}
+
+// waiting is how many questions wait, the one that is shown among them.
+func (a *app) waiting() int {
+	n := 0
+	for _, q := range a.asks {
+		if !q.over {
+			n++
+		}
+	}
+	return n
 }
 
 // nextAsk shows the first question that waits, if nothing else is shown.

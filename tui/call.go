@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -9,7 +10,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/haftdev/haft/card"
-	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tui/code"
 	"github.com/haftdev/haft/tui/style"
@@ -21,12 +21,20 @@ type call struct {
 	path    string // of the file that it is about
 	since   time.Time
 	waits   bool // for an answer
+	asks    bool // its agent waits for one
 	started bool
 	lines   []string // the last of its output
 	count   string   // how much there is
 	end     *card.Ending
-	out     *sched.Outcome
 	gone    bool // it will have no result
+}
+
+func newCall(c card.Card, input json.RawMessage) *call {
+	var in struct {
+		Path string `json:"file_path"`
+	}
+	json.Unmarshal(input, &in) // one that is about no file has no path
+	return &call{Card: c, path: in.Path, since: time.Now()}
 }
 
 func (b *call) take(v view) ([]string, bool) {
@@ -50,9 +58,17 @@ func (b *call) tail(v view) []string {
 		return []string{b.head(v, v.paint.Warn.Of("?"), "waits for you")}
 	case !b.started:
 		return []string{b.head(v, v.paint.Dim.Of("○"), "")}
+	case b.asks:
+		return append([]string{b.head(v, v.paint.Warn.Of("?"), "its agent waits for you")}, b.live(v)...)
 	}
 	beat := []string{"◐", "◓", "◑", "◒"}[v.now.UnixMilli()/int64(blink/time.Millisecond)%4]
 	lines := []string{b.head(v, v.paint.Accent.Of(beat), strings.Trim(seconds(v.now.Sub(b.since))+", "+b.count, ", "))}
+	return append(lines, b.live(v)...)
+}
+
+// live are the last lines of a call that runs.
+func (b *call) live(v view) []string {
+	var lines []string
 	for _, l := range b.lines {
 		lines = append(lines, v.paint.Dim.Of("  │ "+ansi.Truncate(visible(l), v.width-6, "…")))
 	}
@@ -80,29 +96,71 @@ const maxDiff = 24
 
 // ended is the card of a call that is over.
 func (b *call) ended(v view) []string {
-	mark, say := v.paint.Good.Of("●"), v.paint.Dim
-	if !b.end.OK {
+	e, mark, say := b.end, v.paint.Good.Of("●"), v.paint.Dim
+	switch {
+	case e.Stopped:
+		mark = v.paint.Dim.Of("○")
+	case !e.OK:
 		mark, say = v.paint.Bad.Of("●"), v.paint.Bad
 	}
-	remark := ""
-	if b.end.Took >= 100*time.Millisecond {
-		remark = seconds(b.end.Took)
+	remarks := []string{}
+	if len(e.Hunks) > 0 {
+		remarks = append(remarks, fmt.Sprintf("+%d −%d", e.Added, e.Removed))
 	}
-	lines := []string{b.head(v, mark, remark)}
-	if b.end.Line != "" && len(b.end.Hunks) == 0 {
-		lines = append(lines, v.paint.Dim.Of("  └ ")+say.Of(ansi.Truncate(b.end.Line, v.width-5, "…")))
+	short := e.Brief && len(e.Hunks) == 0 && b.fits(v, e.Line)
+	if short {
+		remarks = append(remarks, e.Line)
 	}
-	if !b.end.OK && b.out.Verdict.Behavior == tool.Deny && b.end.Verdict != "" {
-		lines = append(lines, v.paint.Dim.Of(ansi.Truncate("    "+b.end.Verdict, v.width, "…")))
+	if e.Took >= time.Second {
+		remarks = append(remarks, seconds(e.Took))
 	}
+	lines := []string{b.head(v, mark, strings.Join(remarks, " · "))}
+	switch {
+	case len(e.Hunks) > 0:
+		return append(lines, b.change(v)...)
+	case short:
+		return lines
+	case e.Brief:
+		return append(lines, v.paint.Dim.Of("  └ ")+say.Of(ansi.Truncate(e.Line, v.width-5, "…")))
+	}
+	return append(lines, b.output(v, say)...)
+}
+
+// fits reports whether a few words about the end have room in the first line
+// beside all that is there.
+func (b *call) fits(v view, words string) bool {
+	return ansi.StringWidth(b.Title)+ansi.StringWidth(b.Detail)+ansi.StringWidth(words)+16 <= v.width
+}
+
+// output is what came back: all of it if it is short, else its two ends.
+func (b *call) output(v view, say style.Style) []string {
+	var lines []string
+	for i, l := range b.end.Output {
+		if i == card.Excerpt && b.end.Left > 0 {
+			lines = append(lines, v.paint.Dim.Of(fmt.Sprintf("    … %d more lines (ctrl+o shows them)", b.end.Left)))
+		}
+		lead := "    "
+		if i == 0 {
+			lead = v.paint.Dim.Of("  └ ")
+		}
+		lines = append(lines, lead+say.Of(ansi.Truncate(l, v.width-5, "…")))
+	}
+	return lines
+}
+
+// change is what was changed in a file.
+func (b *call) change(v view) []string {
 	var hunks []string
-	for _, h := range b.end.Hunks {
+	for i, h := range b.end.Hunks {
+		if i > 0 {
+			hunks = append(hunks, v.paint.Dim.Of("      ⋮"))
+		}
 		hunks = append(hunks, diffLines(h.Lines, h.OldStart, h.NewStart, b.path, v)...)
 	}
 	if more := len(hunks) - maxDiff; more > 1 {
 		hunks = append(hunks[:maxDiff:maxDiff], v.paint.Dim.Of(fmt.Sprintf("    … %d more lines (ctrl+o shows them)", more)))
 	}
-	return append(lines, hunks...)
+	return hunks
 }
 
 // diffLines draws the lines of a hunk: the number, the change, the code in colour.
@@ -149,12 +207,14 @@ func (b *call) progress(p tool.Progress) {
 		if p.Output == "" {
 			b.lines = nil
 		}
-		b.count = fmt.Sprintf("%d lines", p.Lines)
+		b.count = ""
+		if p.Lines > 0 {
+			b.count = count(int(p.Lines), "line")
+		}
 	case tool.TextProgress:
 		b.lines = []string{p.Text}
 	case tool.AgentProgress:
-		b.lines = []string{p.Activity}
-		b.count = fmt.Sprintf("%d calls, %s tokens", p.ToolUses, thousands(int64(p.Tokens)))
+		b.count = fmt.Sprintf("%s, %s tokens", count(p.ToolUses, "call"), thousands(int64(p.Tokens)))
 	case tool.MCPProgress:
 		b.lines = nil
 		if p.Message != "" {
@@ -165,10 +225,16 @@ func (b *call) progress(p tool.Progress) {
 			b.count += fmt.Sprintf(" of %g", p.Total)
 		}
 	case tool.WebSearchProgress:
-		b.lines, b.count = []string{p.Query}, fmt.Sprintf("%d results", p.Results)
+		b.lines, b.count = []string{p.Query}, count(p.Results, "result")
 	case tool.EvalProgress:
 		b.lines = []string{lastLine(p.Output)}
 	}
+}
+
+// does shows a step of the agent that the call gave work to.
+func (b *call) does(step card.Card) {
+	b.lines = append(b.lines, step.String())
+	b.lines = b.lines[max(0, len(b.lines)-3):]
 }
 
 // thousands is a number for people.

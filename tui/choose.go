@@ -2,13 +2,9 @@ package tui
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/session"
 )
 
 // models are those that the picker offers; /model NAME takes any.
@@ -69,29 +65,6 @@ func (a *app) resume(id string) {
 		a.closeOwn()
 		a.open(Opening{Resume: p.value})
 	}})
-}
-
-// A turnBack is a message that the person can go back to before.
-type turnBack struct {
-	uuid   string // of the message
-	before string // of the one before it; "" if there is none
-	text   string
-	when   time.Time
-}
-
-// turnBacks are the person's messages, newest first.
-func turnBacks(past []session.Entry) []turnBack {
-	var list []turnBack
-	before := ""
-	for _, e := range past {
-		text := textOf(e.Message.Content)
-		if e.Message.Role == model.User && text != "" && !strings.HasPrefix(text, "<") {
-			list = append(list, turnBack{e.UUID, before, text, e.Time})
-		}
-		before = e.UUID
-	}
-	slices.Reverse(list)
-	return list
 }
 
 // rewind goes back to an earlier message: the conversation goes on before it, its
@@ -164,34 +137,13 @@ func (a *app) rewindTo(t turnBack) {
 // goBack goes on before a message.
 func (a *app) goBack(t turnBack) {
 	a.write.Set(t.text)
+	first, _, _ := strings.Cut(t.text, "\n")
+	a.show.add(&note{text: "— back to before: " + first + " —", quiet: true})
 	if t.before == "" {
 		a.open(Opening{})
 		return
 	}
 	a.open(Opening{Resume: a.talk.Session(), At: t.before})
-}
-
-// listTasks shows what runs in the background.
-func (a *app) listTasks() {
-	var items []pick
-	for _, t := range a.tasks {
-		items = append(items, pick{value: t.ID, text: t.ID + "  " + t.Description, detail: fmt.Sprintf("%s, %s", t.Type, seconds(time.Since(t.Started)))})
-	}
-	if len(items) == 0 {
-		a.hint = "nothing runs in the background"
-		return
-	}
-	a.pop(&picker{title: "In the background", items: items, acts: "stops it",
-		choose: func(p pick) {
-			a.closeOwn()
-			a.show.add(&note{text: a.tasks[p.value].OutputFile, quiet: true})
-		},
-		act: func(p pick) {
-			a.closeOwn()
-			if err := a.talk.StopTask(a.ctx, p.value); err != nil {
-				a.note(err.Error())
-			}
-		}})
 }
 
 // ago is a time in the past for people.

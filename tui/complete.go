@@ -2,6 +2,7 @@ package tui
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -17,8 +18,12 @@ type menu struct {
 	at    int
 }
 
-// fileList is the project's files, once they were listed.
-type fileList struct{ names []string }
+// fileList is the project's files, once they were listed. A turn may have made
+// others, so that they are listed again after it.
+type fileList struct {
+	names []string
+	old   bool
+}
 
 // complete offers completions for what is written, if there are any.
 func (a *app) complete() {
@@ -39,12 +44,16 @@ func (a *app) complete() {
 	a.menu = &menu{word: word, items: items}
 }
 
-// maxMenu is how many completions are offered.
-const maxMenu = 8
+// maxMenu is how many completions are offered, and maxShown how many are on the
+// screen at once.
+const (
+	maxMenu  = 50
+	maxShown = 8
+)
 
 func (a *app) commandsLike(typed string) []pick {
 	var items []pick
-	for _, c := range append(ownCommands(), a.talk.Commands()...) {
+	for _, c := range append(a.talk.Commands(), ownCommands()...) {
 		if s := score(c.Name, typed); s > 0 {
 			items = append(items, pick{value: "/" + c.Name, text: strings.TrimSpace("/" + c.Name + " " + c.Hint), detail: c.Description})
 		}
@@ -59,16 +68,21 @@ func (a *app) commandsLike(typed string) []pick {
 // filesLike lists files. The first time they are being looked for in the meantime.
 func (a *app) filesLike(typed string) []pick {
 	if a.files == nil {
-		a.files = &fileList{}
-		talk := a.talk
+		a.files = &fileList{old: true}
+	}
+	if a.files.old {
+		a.files.old = false
+		talk, files := a.talk, a.files
 		go func() {
 			names, err := talk.Files(a.ctx)
 			a.later(func() {
 				if err != nil {
 					a.hint = "files cannot be listed: " + err.Error()
 				}
-				a.files.names = names
-				a.complete()
+				files.names = names
+				if a.talk == talk {
+					a.complete()
+				}
 				a.dirty = true
 			})
 		}()
@@ -120,18 +134,27 @@ func score(name, typed string) int {
 }
 
 func (m *menu) lines(v view) []string {
+	from := max(0, min(m.at-maxShown/2, len(m.items)-maxShown))
+	shown := m.items[from:min(from+maxShown, len(m.items))]
+	column := 0
+	for _, item := range shown {
+		column = min(max(column, ansi.StringWidth(item.text)), v.width/2)
+	}
+	v.turned = true
 	var lines []string
-	for i, item := range m.items {
-		text := item.text
+	for i, item := range shown {
+		text := visible(strings.ReplaceAll(item.text, "\n", " "))
 		if item.detail != "" {
-			text += "  " + item.detail
+			text += strings.Repeat(" ", max(column-ansi.StringWidth(text), 0)) + "  " + visible(strings.ReplaceAll(item.detail, "\n", " "))
 		}
-		text = ansi.Truncate(visible(strings.ReplaceAll(text, "\n", " ")), v.width-6, "…")
-		if i == m.at {
-			lines = append(lines, "  "+v.paint.Selected.Of("▸ "+text))
-		} else {
-			lines = append(lines, v.paint.Dim.Of("    "+text))
+		line := option(v, from+i == m.at, text)
+		if from+i != m.at {
+			line = v.paint.Dim.Of(line)
 		}
+		lines = append(lines, line)
+	}
+	if more := len(m.items) - len(shown); more > 0 {
+		lines = append(lines, v.paint.Dim.Of(fmt.Sprintf("    %d of %d", m.at+1, len(m.items))))
 	}
 	return lines
 }

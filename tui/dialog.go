@@ -1,7 +1,11 @@
 package tui
 
 import (
+	"fmt"
+	"strings"
 	"time"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/haftdev/haft/tui/key"
 )
@@ -52,6 +56,8 @@ func (d *dialog) armed(now, lastKey time.Time) bool {
 func (a *app) dialogKey(k key.Key) bool {
 	d, now := a.dialog, time.Now()
 	switch {
+	case d.own && k == key.Key{Rune: 'c', Ctrl: true}:
+		return a.closeOwn()
 	case d.own:
 		return d.panel.key(k) || k.Name == key.Escape && a.closeOwn()
 	case !d.focused && k == key.Key{Name: key.Tab}:
@@ -61,6 +67,8 @@ func (a *app) dialogKey(k key.Key) bool {
 			a.hint = "tab again, after a moment without typing"
 		}
 		return true
+	case !d.focused && k == key.Key{Rune: 'o', Ctrl: true}:
+		return d.panel.key(k) // it shows more of the question, and answers nothing
 	case !d.focused:
 		return false
 	case k.Name == key.Escape || k.Rune == 'c' && k.Ctrl:
@@ -85,7 +93,21 @@ func (a *app) closeOwn() bool {
 	return true
 }
 
+// rule sets a panel off from the conversation, and tells how many questions wait.
+func (d *dialog) rule(v view, waiting int) string {
+	s, many := v.paint.Dim, ""
+	if !d.own {
+		s = v.paint.Warn
+	}
+	if !d.own && waiting > 1 {
+		many = fmt.Sprintf(" 1 of %d ──", waiting)
+	}
+	return s.Of(strings.Repeat("─", max(v.width-ansi.StringWidth(many), 1)) + many)
+}
+
+// lines are the panel and what keys do.
 func (d *dialog) lines(v view, height int) []string {
+	v.turned = d.own || d.focused
 	lines := d.panel.lines(v, height-1)
 	if d.own {
 		return lines
@@ -93,6 +115,19 @@ func (d *dialog) lines(v view, height int) []string {
 	hint := "tab turns to this question · keys go to the composer until then"
 	if d.focused {
 		hint = "up, down or a number, then enter · esc goes back to the composer"
+		if t, ok := d.panel.(interface{ typing() bool }); ok && t.typing() {
+			hint = "enter sends it · esc goes back to the composer"
+		}
 	}
-	return append(lines, v.paint.Dim.Of("  "+hint))
+	return append(lines, v.paint.Dim.Of("  "+ansi.Truncate(hint, max(v.width-2, 1), "…")))
+}
+
+// option is a line that can be chosen. Which one is selected matters once the
+// person has turned to the panel.
+func option(v view, selected bool, text string) string {
+	text = ansi.Truncate(text, max(v.width-6, 1), "…")
+	if selected && v.turned {
+		return "  " + v.paint.Selected.Of("▸ "+text)
+	}
+	return "    " + text
 }

@@ -59,7 +59,7 @@ func (a *app) layout(v view) ([]string, screen.Cursor) {
 func (a *app) body(v view, room int) []string {
 	var question []string
 	if a.dialog != nil {
-		question = append([]string{""}, a.dialog.lines(v, max(room-2, 4))...)
+		question = append([]string{"", a.dialog.rule(v, a.waiting())}, a.dialog.lines(v, max(room-3, 4))...)
 	}
 	lines := a.show.tail(v)
 	if a.working != nil {
@@ -75,6 +75,9 @@ func (a *app) body(v view, room int) []string {
 
 // pulse says that something goes on.
 func (a *app) pulse(v view) string {
+	if a.waits() {
+		return v.paint.Warn.Of("?") + " waits for your answer" + v.paint.Dim.Of(" · esc interrupts")
+	}
 	beat := []string{"✶", "✸", "✹", "✸"}[v.now.UnixMilli()/int64(blink/time.Millisecond)%4]
 	says := "working"
 	if a.working.says != "" {
@@ -84,6 +87,11 @@ func (a *app) pulse(v view) string {
 		says = "stopping"
 	}
 	return v.paint.Accent.Of(beat) + " " + says + v.paint.Dim.Of(fmt.Sprintf(" %s · esc interrupts", seconds(v.now.Sub(a.working.since).Truncate(time.Second))))
+}
+
+// waits reports whether the person is asked about something that the turn does.
+func (a *app) waits() bool {
+	return slices.ContainsFunc(a.asks, func(q *asked) bool { return q.call != nil && !q.over })
 }
 
 // queued are the prompts that wait.
@@ -112,7 +120,7 @@ func (a *app) foot(v view) ([]string, screen.Cursor) {
 	from := max(0, min(row-most/2, len(text)-most))
 	mark := v.paint.Accent.Of("›")
 	if strings.HasPrefix(a.write.Text(), "!") {
-		mark = v.paint.Warn.Of("!")
+		mark = v.paint.Warn.Of("›")
 	}
 	for i, l := range text[from:min(from+most, len(text))] {
 		lead := "  "
@@ -140,6 +148,8 @@ func (a *app) placeholder() string {
 	switch {
 	case a.dialog != nil && !a.dialog.focused:
 		return "a question waits: tab turns to it"
+	case a.dialog != nil:
+		return ""
 	case a.working != nil:
 		return "write on; it is heard at the next step"
 	}

@@ -19,24 +19,26 @@ type choices struct {
 }
 
 func (c *choices) lines(v view, height int) []string {
-	head := []string{v.paint.Accent.Of("? ") + v.paint.Bold.Of(c.title)}
+	var head []string
+	for i, part := range hardWrap(c.title, v.width-2) {
+		lead := "  "
+		if i == 0 {
+			lead = v.paint.Accent.Of("? ")
+		}
+		head = append(head, lead+v.paint.Bold.Of(part))
+	}
 	var body []string
 	for _, l := range c.body {
 		for _, part := range hardWrap(visible(l), v.width-4) {
 			body = append(body, "    "+part)
 		}
 	}
-	if room := max(height-1-len(c.items), 2); len(body) > room {
+	if room := max(height-len(head)-len(c.items), 2); len(body) > room {
 		body = append(body[:room-1:room-1], v.paint.Warn.Of(fmt.Sprintf("    … %d more lines: ctrl+o shows them", len(body)-room+1)))
 	}
 	lines := append(head, body...)
 	for i, item := range c.items {
-		item = fmt.Sprintf("%d %s", i+1, item)
-		if i == c.at {
-			lines = append(lines, "  "+v.paint.Selected.Of("▸ "+item))
-		} else {
-			lines = append(lines, "    "+item)
-		}
+		lines = append(lines, option(v, i == c.at, fmt.Sprintf("%d %s", i+1, item)))
 	}
 	return lines
 }
@@ -76,7 +78,8 @@ type form struct {
 	fields  []field
 	now     int
 	write   *composer.Composer
-	at      int // among a field's options
+	at      int  // among a field's options
+	fresh   bool // nothing was typed into the field yet: the first letter replaces what it begins with
 	problem string
 	done    func(values map[string]string)
 	values  map[string]string
@@ -89,7 +92,7 @@ func newForm(title string, body []string, fields []field, done func(map[string]s
 }
 
 func (f *form) begin() {
-	f.write, f.at, f.problem = composer.New(nil), 0, ""
+	f.write, f.at, f.problem, f.fresh = composer.New(nil), 0, "", true
 	if f.now < len(f.fields) {
 		f.write.Set(f.fields[f.now].value)
 	}
@@ -141,15 +144,25 @@ func (f *form) key(k key.Key) bool {
 	case fd.options != nil || k.Name == key.Escape:
 		return false
 	default:
+		f.replace(k.Writes())
 		return f.write.Key(k)
 	}
 	return true
+}
+
+// replace takes away what a field began with when the person writes something else.
+func (f *form) replace(writes bool) {
+	if f.fresh && writes {
+		f.write.Set("")
+	}
+	f.fresh = false
 }
 
 func (f *form) paste(text string) bool {
 	if f.now >= len(f.fields) || f.fields[f.now].options != nil {
 		return false
 	}
+	f.replace(true)
 	f.write.Insert(strings.TrimSpace(text))
 	return true
 }

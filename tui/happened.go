@@ -48,10 +48,6 @@ func (a *app) happened(s streamed) {
 		a.called(ev)
 	case agent.Returned:
 		a.returned(ev.Outcome)
-	case agent.Waiting:
-		if c := a.turn().calls[ev.UseID]; c != nil {
-			c.waits = true
-		}
 	case agent.Added:
 		a.added(ev)
 	case agent.Retrying:
@@ -127,9 +123,14 @@ func (a *app) textAt(index int) *text {
 // answer.
 func (a *app) said(ev agent.Said) {
 	switch {
+	case ev.Agent != "" && ev.Block.Type == model.ToolUse:
+		if c := a.callFor(ev.Agent); c != nil {
+			c.does(card.Of(a.talk.Tools(), ev.Block.ID, ev.Block.Name, ev.Block.Input))
+		}
 	case ev.Agent != "":
 	case ev.Block.Type == model.ToolUse:
 		a.callOf(ev.Block.ID, ev.Block.Name, ev.Block.Input)
+		a.markAsked()
 	case ev.Error != nil:
 		a.show.add(&note{text: ev.Block.Text, style: failure})
 	}
@@ -142,13 +143,7 @@ func (a *app) callOf(useID, name string, input json.RawMessage) *call {
 	w := a.turn()
 	c := w.calls[useID]
 	if c == nil {
-		c = &call{Card: card.Of(a.talk.Tools(), useID, name, input), since: time.Now()}
-		var in struct {
-			Path string `json:"file_path"`
-		}
-		if json.Unmarshal(input, &in) == nil {
-			c.path = in.Path
-		}
+		c = newCall(card.Of(a.talk.Tools(), useID, name, input), input)
 		w.calls[useID] = c
 		if name != todoTool {
 			a.show.add(c)
@@ -180,7 +175,6 @@ func (a *app) called(ev agent.Called) {
 	if c == nil {
 		return
 	}
-	c.waits = false
 	if ev.Progress != nil {
 		c.progress(ev.Progress)
 	} else if ev.State == sched.Executing && !c.started {
@@ -193,9 +187,14 @@ func (a *app) returned(out *sched.Outcome) {
 		return
 	}
 	c := a.callOf(out.UseID, out.Tool, out.Input)
-	end := card.End(a.talk.Tools(), out)
-	c.end, c.out, c.waits = &end, out, false
+	a.endCall(c, out)
 	delete(a.turn().calls, out.UseID)
+}
+
+// endCall shows how a call went.
+func (a *app) endCall(c *call, out *sched.Outcome) {
+	end := card.End(a.talk.Tools(), out)
+	c.end = &end
 	a.record(c.Card.String(), fullCall(out, end))
 }
 
@@ -212,8 +211,6 @@ func (a *app) added(ev agent.Added) {
 		a.show.add(&saidBlock{text: said})
 	case ev.Kind == agent.Interrupted:
 		a.turn().stops = true
-	case ev.Kind == agent.Notified:
-		a.show.add(&note{text: "something in the background ended"})
 	}
 }
 
@@ -258,17 +255,6 @@ func (a *app) changed(ev agent.Changed) {
 	}
 }
 
-func (a *app) task(ev agent.TaskChanged) {
-	if ev.Task.Background && ev.Task.Status == "running" {
-		a.tasks[ev.Task.ID] = ev.Task
-		return
-	}
-	if _, known := a.tasks[ev.Task.ID]; known {
-		delete(a.tasks, ev.Task.ID)
-		a.show.add(&note{text: fmt.Sprintf("%s %s: %s", ev.Task.ID, ev.Task.Status, ev.Task.Description), quiet: true})
-	}
-}
-
 // result ends a turn.
 func (a *app) result(r agent.Result) {
 	w := a.turn()
@@ -283,9 +269,12 @@ func (a *app) result(r agent.Result) {
 		a.show.add(&note{text: strings.Join(r.Errors, "\n") + " (" + string(r.Reason) + ")", style: failure})
 	}
 	if took := time.Since(w.since); took > 30*time.Second {
-		a.show.add(&note{text: fmt.Sprintf("%d calls, %s", r.Calls, seconds(took)), quiet: true})
+		a.show.add(&note{text: fmt.Sprintf("%s, %s", count(r.Calls, "call"), seconds(took)), quiet: true})
 	}
 	a.working = nil
+	if a.files != nil {
+		a.files.old = true
+	}
 	a.measure()
 	a.status.look(a.talk.Dir())
 }

@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -121,16 +123,28 @@ func (a *app) acts() map[string]func() {
 
 // up goes to an older text, or takes back what waits to be heard.
 func (a *app) up() {
-	if a.write.Empty() && a.talk != nil && a.working != nil {
-		queued := a.talk.Queued()
-		for i := len(queued) - 1; i >= 0; i-- {
-			if p := queued[i]; p.Origin == "" && a.talk.Withdraw(p.UUID) {
-				a.write.Set(promptText(p.Content))
-				return
-			}
+	if a.write.Empty() && a.working != nil {
+		if waiting := a.takeBack(1); waiting != "" {
+			a.write.Set(waiting)
+			return
 		}
 	}
 	a.write.Up()
+}
+
+// takeBack takes back prompts that wait to be heard, at most n of them, the newest.
+func (a *app) takeBack(n int) string {
+	if a.talk == nil {
+		return ""
+	}
+	var texts []string
+	for _, p := range slices.Backward(a.talk.Queued()) {
+		if p.Origin == "" && !p.Silent && len(texts) < n && a.talk.Withdraw(p.UUID) {
+			texts = append(texts, promptText(p.Content))
+		}
+	}
+	slices.Reverse(texts)
+	return strings.Join(texts, "\n\n")
 }
 
 // enter sends what is written; after a backslash it begins a line.
@@ -169,8 +183,16 @@ func (a *app) escape() {
 }
 
 func (a *app) interrupt() bool {
-	if a.talk == nil || !a.talk.Interrupt("") {
+	if a.talk == nil {
 		return false
+	}
+	// Who interrupts wants to decide anew: what waits would begin at once.
+	waiting := a.takeBack(math.MaxInt)
+	if waiting != "" {
+		a.write.Set(strings.TrimLeft(a.write.Filled()+"\n\n"+waiting, "\n"))
+	}
+	if !a.talk.Interrupt("") {
+		return waiting != ""
 	}
 	a.working.stops = true
 	return true

@@ -2,14 +2,10 @@ package tui
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"time"
 
-	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/permission/trust"
 	"github.com/haftdev/haft/session"
-	"github.com/haftdev/haft/tui/markdown"
 )
 
 // open begins or resumes a conversation while the person may already write.
@@ -83,35 +79,5 @@ func (a *app) closeTalk() {
 	defer cancel()
 	if err := talk.Close(ctx); err != nil {
 		a.note(err.Error())
-	}
-}
-
-// replay shows the end of an earlier conversation.
-func (a *app) replay(past []session.Entry) {
-	if len(past) == 0 {
-		return
-	}
-	for _, e := range past {
-		for _, b := range e.Message.Content {
-			a.replayed(e.Message.Role, b)
-		}
-	}
-	a.show.add(&note{text: fmt.Sprintf("— that was before; session %s goes on —", a.talk.Session()), quiet: true})
-}
-
-func (a *app) replayed(role model.Role, b model.Block) {
-	switch {
-	case b.Type == model.Text && role == model.User && strings.HasPrefix(b.Text, "<"): // haft's own words
-	case b.Type == model.Text && role == model.User:
-		a.show.add(&saidBlock{text: b.Text})
-	case b.Type == model.Text:
-		t := &text{stream: markdown.New(a.view().width, a.paint)}
-		t.stream.Write(b.Text)
-		t.close()
-		a.show.add(t)
-	case b.Type == model.ToolUse:
-		c := a.callOf(b.ID, b.Name, b.Input)
-		c.gone = true
-		a.working = nil
 	}
 }

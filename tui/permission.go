@@ -28,7 +28,7 @@ type permissionPanel struct {
 	at       int
 	scope    int                // among scopes, of the choice that keeps a rule
 	word     *composer.Composer // the word, or the reason, that is being typed
-	typing   typing
+	kind     typing             // of the word
 	problem  string
 	selected *choice // that the word is typed for
 }
@@ -105,16 +105,27 @@ func (p *permissionPanel) lines(v view, height int) []string {
 	return append(append(head, body...), foot...)
 }
 
+// title asks what the person decides.
 func (p *permissionPanel) title() string {
-	s := p.what.Title
-	if p.call.Call.Agent != "" {
-		s += " (agent " + visible(p.call.Call.Agent) + ")"
+	s := "Use " + p.what.Title
+	switch {
+	case p.call.Call.Tool == "Bash":
+		s = "Run this command"
+	case p.what.Path != "":
+		s = p.what.Title + " " + ask.Visible(p.app.short(p.what.Path))
 	}
-	if p.what.Path != "" {
-		s += " " + ask.Visible(p.what.Path)
+	if id := p.call.Call.Agent; id != "" {
+		who := id
+		if t, ok := p.app.crew[id]; ok {
+			who = taskName(t)
+		}
+		s += " for the agent " + visible(who)
 	}
-	return s
+	return s + "?"
 }
+
+// typing reports whether keys are letters of a word or a reason.
+func (p *permissionPanel) typing() bool { return p.word != nil }
 
 func (p *permissionPanel) why() string {
 	why := ask.Visible(p.question.Reason)
@@ -155,30 +166,24 @@ func (p *permissionPanel) body(v view) []string {
 func (p *permissionPanel) answers(v view) []string {
 	if p.word != nil {
 		label := "  Why, or what instead? (enter sends it) "
-		if p.typing == theWord {
+		if p.kind == theWord {
 			label = fmt.Sprintf("  This may lose something for good. Type %s to go on: ", safeWord)
 		}
 		return append([]string{v.paint.Warn.Of(label) + visible(p.word.Text()) + "▏"}, p.troubles(v)...)
 	}
-	focused := p.app.dialog != nil && p.app.dialog.panel == p && p.app.dialog.focused
 	var lines []string
 	for i, c := range p.choices {
 		s := fmt.Sprintf("%d %s", i+1, c.text)
 		switch c.answer {
 		case allowSession:
-			s += ": " + ask.Visible(p.rule())
+			s += ": " + ruleText(p.rule())
 		case allowAlways:
-			s += fmt.Sprintf(": %s in %s", ask.Visible(p.rule()), p.app.where(scopes[p.scope]))
-			if focused && i == p.at {
+			s += fmt.Sprintf(": %s in %s", ruleText(p.rule()), p.app.short(p.app.where(scopes[p.scope])))
+			if v.turned && i == p.at {
 				s += " (left and right choose where)"
 			}
 		}
-		s = ansi.Truncate(s, v.width-6, "…")
-		if focused && i == p.at {
-			lines = append(lines, "  "+v.paint.Selected.Of("▸ "+s))
-		} else {
-			lines = append(lines, "    "+s)
-		}
+		lines = append(lines, option(v, i == p.at, s))
 	}
 	return append(lines, p.troubles(v)...)
 }
@@ -188,6 +193,27 @@ func (p *permissionPanel) troubles(v view) []string {
 		return nil
 	}
 	return []string{v.paint.Bad.Of("  " + visible(p.problem))}
+}
+
+// ruleText is a rule for people. In a rule the root of paths is the project, which
+// looks like the whole disk.
+func ruleText(rule string) string {
+	if name, ok := strings.CutSuffix(rule, "(/**)"); ok {
+		return ask.Visible(name) + " anywhere in this folder, " + ask.Visible(rule)
+	}
+	return ask.Visible(rule)
+}
+
+// short is a path as seen from where the conversation works.
+func (a *app) short(path string) string {
+	if a.talk == nil {
+		return path
+	}
+	rest, ok := strings.CutPrefix(path, a.talk.Dir()+"/")
+	if !ok {
+		return path
+	}
+	return rest
 }
 
 func (a *app) where(scope string) string {
@@ -227,9 +253,9 @@ func (p *permissionPanel) choose(c *choice) {
 	p.selected, p.problem = c, ""
 	switch {
 	case c.answer == denyWhy:
-		p.word, p.typing = composer.New(nil), theReason
+		p.word, p.kind = composer.New(nil), theReason
 	case c.answer != denyCall && p.what.Destructive:
-		p.word, p.typing = composer.New(nil), theWord
+		p.word, p.kind = composer.New(nil), theWord
 	default:
 		p.settle("")
 	}
@@ -241,7 +267,7 @@ func (p *permissionPanel) typeKey(k key.Key) bool {
 		return p.word.Key(k)
 	}
 	text := strings.TrimSpace(p.word.Text())
-	if p.typing == theWord && text != safeWord {
+	if p.kind == theWord && text != safeWord {
 		p.word, p.problem = nil, "That was not the word, so nothing was decided."
 		return true
 	}
@@ -251,7 +277,7 @@ func (p *permissionPanel) typeKey(k key.Key) bool {
 
 // paste goes into a reason; the word must be typed.
 func (p *permissionPanel) paste(text string) bool {
-	if p.word == nil || p.typing != theReason {
+	if p.word == nil || p.kind != theReason {
 		return false
 	}
 	p.word.Paste(text)

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -19,7 +20,8 @@ type picker struct {
 	// was pressed on.
 	choose func(pick)
 	act    func(pick)
-	acts   string // what act does, for the person
+	// chooses and acts are what they do, for the person; "" is "chooses".
+	chooses, acts string
 }
 
 // A pick is something to choose.
@@ -53,20 +55,16 @@ func (p *picker) lines(v view, height int) []string {
 		if item.detail != "" {
 			text += "  " + visible(item.detail)
 		}
-		text = ansi.Truncate(strings.ReplaceAll(text, "\n", " "), v.width-6, "…")
-		if from+i == p.at {
-			lines = append(lines, "  "+v.paint.Selected.Of("▸ "+text))
-		} else {
-			lines = append(lines, "    "+text)
-		}
+		lines = append(lines, option(v, from+i == p.at, strings.ReplaceAll(text, "\n", " ")))
 	}
 	if len(list) == 0 {
 		lines = append(lines, v.paint.Dim.Of("    nothing"))
 	}
-	help := fmt.Sprintf("  %d of %d · enter chooses · typing narrows down · esc closes", min(p.at+1, len(list)), len(list))
+	help := fmt.Sprintf("  %d of %d · enter %s", min(p.at+1, len(list)), len(list), cmp.Or(p.chooses, "chooses"))
 	if p.act != nil {
 		help += " · delete " + p.acts
 	}
+	help = ansi.Truncate(help+" · esc closes · typing narrows down", max(v.width, 1), "…")
 	return append(lines, v.paint.Dim.Of(help))
 }
 

@@ -45,14 +45,13 @@ func (p *plan) lines(v view, _ int) []string {
 		if i == 2 && p.words != nil {
 			c = "3 " + visible(p.words.Text()) + "▏"
 		}
-		if i == p.at {
-			lines = append(lines, "  "+v.paint.Selected.Of("▸ "+c))
-		} else {
-			lines = append(lines, "    "+c)
-		}
+		lines = append(lines, option(v, i == p.at, c))
 	}
 	return lines
 }
+
+// typing reports whether keys are letters of what is to be changed.
+func (p *plan) typing() bool { return p.words != nil }
 
 func (p *plan) key(k key.Key) bool {
 	switch {

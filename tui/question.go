@@ -9,6 +9,7 @@ import (
 	"github.com/haftdev/haft/tool/question"
 	"github.com/haftdev/haft/tui/composer"
 	"github.com/haftdev/haft/tui/key"
+	"github.com/haftdev/haft/tui/markdown"
 )
 
 // questions are what the model asks the person, one after the other.
@@ -51,7 +52,7 @@ func (q *questions) lines(v view, height int) []string {
 				mark = "☑ "
 			}
 		}
-		lines = append(lines, q.option(v, i, mark+visible(o.Label)))
+		lines = append(lines, option(v, i == q.at, fmt.Sprintf("%d %s%s", i+1, mark, visible(o.Label))))
 		if o.Description != "" {
 			for _, l := range hardWrap(visible(o.Description), v.width-8) {
 				lines = append(lines, v.paint.Dim.Of("        "+l))
@@ -62,22 +63,37 @@ func (q *questions) lines(v view, height int) []string {
 	if q.words != nil {
 		other = visible(q.words.Text()) + "▏"
 	}
-	lines = append(lines, q.option(v, len(a.Options), other))
+	lines = append(lines, option(v, q.at == len(a.Options), fmt.Sprintf("%d %s", len(a.Options)+1, other)))
 	if a.Multiple {
 		lines = append(lines, v.paint.Dim.Of("    space chooses, enter goes on"))
 	}
+	lines = append(lines, q.preview(v, height-len(lines))...)
 	if len(lines) > height {
 		lines = append(lines[:max(height-1, 1):max(height-1, 1)], v.paint.Dim.Of("  …"))
 	}
 	return lines
 }
 
-func (q *questions) option(v view, i int, text string) string {
-	text = fmt.Sprintf("%d %s", i+1, text)
-	if i == q.at {
-		return "  " + v.paint.Selected.Of("▸ "+text)
+// typing reports whether keys are letters of the person's own words.
+func (q *questions) typing() bool { return q.words != nil }
+
+// preview is what the option that is selected would look like, as far as it fits.
+func (q *questions) preview(v view, room int) []string {
+	a := q.asked()
+	if q.at >= len(a.Options) || a.Options[q.at].Preview == "" || room < 3 {
+		return nil
 	}
-	return "    " + text
+	md := markdown.New(max(v.width-6, 8), v.paint)
+	md.Write(a.Options[q.at].Preview)
+	lines := []string{""}
+	for i, l := range md.Close() {
+		if i == room-2 {
+			lines = append(lines, v.paint.Dim.Of("    │ …"))
+			break
+		}
+		lines = append(lines, v.paint.Dim.Of("    │ ")+l)
+	}
+	return lines
 }
 
 func (q *questions) key(k key.Key) bool {

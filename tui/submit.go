@@ -6,8 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/card"
 	"github.com/haftdev/haft/knowledge/mention"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
@@ -94,8 +96,7 @@ func (a *app) shell(command string) {
 			if err != nil {
 				out = err.Error()
 			}
-			c.gone = true
-			c.Detail = visible(command)
+			c.end = &card.Ending{OK: err == nil && !r.Failed, Took: time.Since(c.since)}
 			a.show.add(&note{text: bounded(out, 40), quiet: true})
 			if before == nil && !a.turnRuns() {
 				a.working = nil
@@ -181,17 +182,6 @@ func (a *app) commands() map[string]func(args string) {
 		"tasks":   func(string) { a.listTasks() },
 		"keys":    func(string) { a.show.add(&note{text: keysHelp, quiet: true}) },
 	}
-}
-
-// textOf is the text in a message's content.
-func textOf(blocks []model.Block) string {
-	var parts []string
-	for _, b := range blocks {
-		if b.Type == model.Text && b.Raw == nil {
-			parts = append(parts, b.Text)
-		}
-	}
-	return strings.Join(parts, "\n")
 }
 
 // object is a JSON object for people.

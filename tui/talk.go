@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/harness"
@@ -84,9 +85,12 @@ type Person interface {
 type Command struct{ Name, Description, Hint string }
 
 // Of returns a harness's conversation as one that can be shown.
-func Of(c *harness.Conversation) Talk { return talk{c} }
+func Of(c *harness.Conversation) Talk { return talk{c, time.Now()} }
 
-type talk struct{ *harness.Conversation }
+type talk struct {
+	*harness.Conversation
+	opened time.Time
+}
 
 func (t talk) Mode() string { return string(t.World.Engine.Policy().Mode()) }
 
@@ -171,23 +175,26 @@ func (t talk) Resolved(path string) string {
 }
 
 func (t talk) Past(ctx context.Context) []session.Entry {
-	const most = 200
-	var past []session.Entry
-	if t.Journal().Path() == "" || t.Journal().Restored().Messages == 0 {
+	path, head := t.Journal().Path(), t.Journal().Restored().Last
+	if path == "" {
 		return nil
 	}
-	for e, err := range session.Entries(ctx, t.Journal().Path()) {
+	const most = 400
+	var said []session.Entry
+	passed := false
+	for e, err := range session.Entries(ctx, path) {
 		if err != nil {
-			break
+			break // a conversation in which nothing was said yet has no file
 		}
-		if e.Agent == "" && e.Message != nil && !e.Message.Synthetic {
-			past = append(past, e)
+		if e.Agent != "" || e.Message == nil && e.Compaction == nil || passed && e.Time.Before(t.opened) {
+			continue // what was said after head, before it was gone back to, is left behind
 		}
-		if len(past) >= 2*most {
-			past = slices.Clone(past[len(past)-most:])
+		passed = passed || e.UUID == head && head != ""
+		if said = append(said, e); len(said) >= 2*most {
+			said = slices.Clone(said[most:])
 		}
 	}
-	return past
+	return branch(said)
 }
 
 func (t talk) Sessions() ([]session.Info, error) {

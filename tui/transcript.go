@@ -12,6 +12,7 @@ type view struct {
 	width, height int
 	paint         style.Palette
 	now           time.Time
+	turned        bool // the person has turned to the panel that is laid out
 }
 
 func (a *app) view() view {

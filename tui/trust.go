@@ -15,7 +15,8 @@ func (a *app) askTrust(items []trust.Item) {
 	}
 	var body []string
 	for _, i := range items {
-		body = append(body, i.String())
+		text := strings.ReplaceAll(i.String(), a.talk.Dir()+"/", "")
+		body = append(body, strings.Join(strings.Fields(text), " "))
 	}
 	q := &asked{}
 	c := &choices{

@@ -169,6 +169,8 @@ func (t *Tools) bash() tool.Tool {
 		Summarize:     func(in Input) string { return in.Command }, // the description is only the model's word for it
 		MaxResult:     t.opts.MaxOutput + 5_000,                    // the output is bounded where it arises; what is said about it comes on top
 		StopsSiblings: true,
+
+		SummarizeResult: Output.summary,
 	})
 }
 

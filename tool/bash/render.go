@@ -44,6 +44,17 @@ func (o Output) Render() tool.Result {
 	return r
 }
 
+// summary is for people, who see the output itself if there is some.
+func (o Output) summary() string {
+	switch {
+	case o.Stdout != "" || o.CodeMeaning != "":
+		return ""
+	case o.BackgroundTaskID != "":
+		return "runs in the background"
+	}
+	return "no output"
+}
+
 const notesOpen, notesClose = "<bash-notes>", "</bash-notes>"
 
 // notes returns the notes as the block that ends a result. Output that holds

@@ -66,7 +66,7 @@ func New(o *Options) tool.Tool {
 			}
 			return in.Pattern + " in " + in.Path
 		},
-		SummarizeResult: func(out Output) string { return fmt.Sprintf("%d files", out.TotalMatches) },
+		SummarizeResult: func(out Output) string { return files(out.TotalMatches) },
 	})
 }
 
@@ -117,4 +117,11 @@ func render(o Output) tool.Result {
 		b.WriteString("\n\n[" + o.Note + "]")
 	}
 	return tool.Text(b.String())
+}
+
+func files(n int) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return fmt.Sprintf("%d files", n)
 }

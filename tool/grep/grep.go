@@ -153,9 +153,19 @@ func summarize(in Input) string {
 func summarizeResult(out Output) string {
 	switch out.Mode {
 	case "content":
-		return fmt.Sprintf("%d lines", out.NumLines)
+		return count(out.NumLines, "line")
 	case "count":
-		return fmt.Sprintf("%d matches in %d files", out.NumMatches, out.NumFiles)
+		return count(out.NumMatches, "match") + " in " + count(out.NumFiles, "file")
 	}
-	return fmt.Sprintf("%d files", out.NumFiles)
+	return count(out.NumFiles, "file")
+}
+
+func count(n int, what string) string {
+	switch {
+	case n == 1:
+		return "1 " + what
+	case what == "match":
+		what += "e"
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }

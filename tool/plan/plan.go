@@ -136,7 +136,7 @@ type ExitOutput struct {
 
 func (p *planner) exit() tool.Tool {
 	return tool.New(tool.Def[ExitInput, ExitOutput]{
-		Name: "ExitPlanMode", SearchHint: "present plan approve leave plan mode begin start work", Description: exitText,
+		Name: "ExitPlanMode", Title: "Plan", SearchHint: "present plan approve leave plan mode begin start work", Description: exitText,
 		Enabled:  interactive,
 		Marks:    marks[ExitInput],
 		Validate: func(_ context.Context, c *tool.Call, _ ExitInput) *tool.Problem { return p.check(c, true) },
@@ -152,9 +152,10 @@ func (p *planner) exit() tool.Tool {
 			}
 			return out, nil
 		},
-		Render:    renderExit,
-		Summarize: func(ExitInput) string { return "the plan" },
-		Deferred:  true,
+		Render: renderExit,
+
+		SummarizeResult: func(ExitOutput) string { return "agreed" },
+		Deferred:        true,
 	})
 }
 

@@ -80,8 +80,19 @@ func New() tool.Tool {
 		},
 		Render:          render,
 		Summarize:       func(in Input) string { return in.Questions[0].Text },
-		SummarizeResult: func(out Output) string { return fmt.Sprintf("%d answered", len(out.Answers)) },
+		SummarizeResult: Output.summary,
 	})
+}
+
+// summary is what the person answered.
+func (out Output) summary() string {
+	var answers []string
+	for _, q := range out.Questions {
+		if a := out.Answers[q.Text]; a != "" {
+			answers = append(answers, q.Header+": "+a)
+		}
+	}
+	return strings.Join(answers, " · ")
 }
 
 // check finds questions that nobody could answer, and answers that nobody gave.

@@ -187,6 +187,9 @@ func summarize(in Input) string {
 func summarizeResult(out Output) string {
 	switch {
 	case out.Type == "text" && out.File.NumLines != nil:
+		if *out.File.NumLines == *out.File.TotalLines && *out.File.TotalLines != 1 {
+			return fmt.Sprintf("%d lines", *out.File.TotalLines)
+		}
 		return fmt.Sprintf("%d of %d lines", *out.File.NumLines, *out.File.TotalLines)
 	case out.Type == "notebook":
 		return fmt.Sprintf("%d cells", len(out.File.Cells))

@@ -296,5 +296,9 @@ func summarize(out Output) string {
 	if out.Status == launched {
 		return "works in the background"
 	}
-	return fmt.Sprintf("%s, %d calls, %d tokens", out.Status, out.ToolUses, out.Tokens)
+	calls := "1 call"
+	if out.ToolUses != 1 {
+		calls = fmt.Sprintf("%d calls", out.ToolUses)
+	}
+	return fmt.Sprintf("%s · %s · %.1fk tokens", out.Status, calls, float64(out.Tokens)/1000)
 }

@@ -82,7 +82,6 @@ const (
 
 // Paste adds text that was pasted.
 func (c *Composer) Paste(text string) {
-	text = strings.ReplaceAll(text, "\t", "    ")
 	if lines := strings.Count(text, "\n") + 1; lines > pasteLines || len(text) > pasteRunes {
 		c.pastes = append(c.pastes, text)
 		text = mark(len(c.pastes), text)
@@ -91,7 +90,7 @@ func (c *Composer) Paste(text string) {
 }
 
 func mark(n int, text string) string {
-	return fmt.Sprintf("[pasted text %d, %d lines]", n, strings.Count(text, "\n")+1)
+	return fmt.Sprintf("[pasted text %d, %d lines]", n, strings.Count(strings.TrimSuffix(text, "\n"), "\n")+1)
 }
 
 // Insert writes text at the caret.
@@ -100,10 +99,11 @@ func (c *Composer) Insert(text string) { c.insert([]rune(text)) }
 func (c *Composer) insert(text []rune) {
 	clean := text[:0:0]
 	for _, r := range text {
-		if r == '\n' || unicode.IsPrint(r) || unicode.In(r, unicode.Cf, unicode.Mn) {
+		if r == '\n' || r == '\t' || unicode.IsPrint(r) || unicode.In(r, unicode.Cf, unicode.Mn) {
 			clean = append(clean, r)
 		}
 	}
+	c.move(c.at) // never into a mark
 	c.text = append(c.text[:c.at:c.at], append(clean, c.text[c.at:]...)...)
 	c.at += len(clean)
 }
@@ -158,13 +158,46 @@ var edits = map[string]func(*Composer){
 	"shift+enter":    func(c *Composer) { c.insert([]rune{'\n'}) },
 }
 
-func (c *Composer) move(to int) { c.at = min(max(to, 0), len(c.text)) }
+// marks are where pastes are shown as marks, from and to. A mark is one thing: it
+// is passed, and taken out, as a whole.
+func (c *Composer) marks() [][2]int {
+	var found [][2]int
+	for i, p := range c.pastes {
+		m := mark(i+1, p)
+		before, _, ok := strings.Cut(string(c.text), m)
+		if from := len([]rune(before)); ok {
+			found = append(found, [2]int{from, from + len([]rune(m))})
+		}
+	}
+	return found
+}
 
-// cut takes characters out.
+// move puts the caret somewhere, or past the mark that is there.
+func (c *Composer) move(to int) {
+	to = min(max(to, 0), len(c.text))
+	for _, m := range c.marks() {
+		if to <= m[0] || to >= m[1] {
+			continue
+		}
+		if to < c.at {
+			to = m[0]
+		} else {
+			to = m[1]
+		}
+	}
+	c.at = to
+}
+
+// cut takes characters out, and all of a mark that they are part of.
 func (c *Composer) cut(from, to int) {
 	from, to = max(from, 0), min(to, len(c.text))
 	if from >= to {
 		return
+	}
+	for _, m := range c.marks() {
+		if from < m[1] && m[0] < to {
+			from, to = min(from, m[0]), max(to, m[1])
+		}
 	}
 	c.text = append(c.text[:from:from], c.text[to:]...)
 	c.at = from
@@ -172,10 +205,12 @@ func (c *Composer) cut(from, to int) {
 
 // killed takes characters out that can be had back.
 func (c *Composer) killed(from, to int) {
-	if from < to {
-		c.kill = append([]rune(nil), c.text[from:to]...)
-		c.cut(from, to)
+	if from >= to {
+		return
 	}
+	before, after := len(c.text), append([]rune(nil), c.text...)
+	c.cut(from, to)
+	c.kill = after[c.at : c.at+before-len(c.text)]
 }
 
 func (c *Composer) wordLeft() int {

@@ -61,10 +61,46 @@ func TestALongPasteIsShownAsAMark(t *testing.T) {
 	long := strings.Repeat("line\n", 50)
 	write(e, "see: ")
 	e.Paste(long)
-	if got := e.Text(); got != "see: [pasted text 1, 51 lines]" {
+	if got := e.Text(); got != "see: [pasted text 1, 50 lines]" {
 		t.Errorf("shown as %q", got)
 	}
 	if got := e.Take(); got != "see: "+long || !e.Empty() {
+		t.Errorf("taken as %q", got)
+	}
+}
+
+// TestAMarkIsOneThing edits around a mark: what was pasted stays whole or goes.
+func TestAMarkIsOneThing(t *testing.T) {
+	const left, right, home = "\x1b[D", "\x1b[C", "\x1b[H"
+	long := strings.Repeat("\tline\n", 50)
+	for _, c := range []struct{ name, typed, want string }{
+		{"backspace takes all of it", "\x7f", "a "},
+		{"so does a word", "\x17", "a "},
+		{"and it can be had back", "\x17\x19", "a " + long},
+		{"delete, from before it", left + "\x1b[3~", "a "},
+		{"the caret passes it", left + "b", "a b" + long},
+		{"in both directions", left + right + "b", "a " + long + "b"},
+		{"nothing is written into it", home + right + right + right + left + "b", "a b" + long},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := composer.New(nil)
+			write(e, "a ")
+			e.Paste(long)
+			write(e, c.typed)
+			if got := e.Take(); got != c.want {
+				t.Errorf("taken as %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestTabsOfAPasteStay(t *testing.T) {
+	e := composer.New(nil)
+	e.Paste("all:\n\tgo build")
+	if lines, _, col := e.View(40); lines[1] != "    go build" || col != 12 {
+		t.Errorf("shown as %q, caret at %d", lines, col)
+	}
+	if got := e.Take(); got != "all:\n\tgo build" {
 		t.Errorf("taken as %q", got)
 	}
 }

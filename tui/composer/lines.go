@@ -70,14 +70,15 @@ func (c *Composer) View(width int) (lines []string, row, col int) {
 			continue
 		}
 		cluster := c.cluster(i)
-		w := ansi.StringWidth(string(cluster))
+		shown := strings.ReplaceAll(string(cluster), "\t", "    ")
+		w := ansi.StringWidth(shown)
 		if used+w > width {
 			next()
 			if i == c.at {
 				row, col = len(lines), 0
 			}
 		}
-		line.WriteString(string(cluster))
+		line.WriteString(shown)
 		if c.at > i && c.at < i+len(cluster) { // within what is shown as one
 			row, col = len(lines), used
 		}

@@ -13,10 +13,11 @@ import (
 func (s *Stream) layTable(rows []string) []string {
 	var cells [][][]span
 	columns, header := 0, false
+	var aligned []alignment
 	for i, r := range rows {
 		parts := splitRow(r)
 		if i == 1 && isDelimiter(parts) {
-			header = true
+			header, aligned = true, alignments(parts)
 			continue
 		}
 		var row [][]span
@@ -36,7 +37,7 @@ func (s *Stream) layTable(rows []string) []string {
 	}
 	var lines []string
 	for i, row := range cells {
-		lines = append(lines, layRow(row, widths, s.paint)...)
+		lines = append(lines, layRow(row, widths, aligned, s.paint)...)
 		if i == 0 {
 			var rule []string
 			for _, w := range widths {
@@ -77,7 +78,7 @@ func (s *Stream) columns(cells [][][]span, n int) []int {
 }
 
 // layRow returns the lines of a row.
-func layRow(row [][]span, widths []int, p style.Palette) []string {
+func layRow(row [][]span, widths []int, aligned []alignment, p style.Palette) []string {
 	columns := make([][]string, len(widths))
 	height := 1
 	for i := range widths {
@@ -96,13 +97,47 @@ func layRow(row [][]span, widths []int, p style.Palette) []string {
 			if i > 0 {
 				lines[y] += p.Dim.Of(" │ ")
 			}
-			if i < len(widths)-1 {
-				cell += strings.Repeat(" ", max(0, w-ansi.StringWidth(cell)))
+			before, after := 0, max(0, w-ansi.StringWidth(cell))
+			if i < len(aligned) {
+				before = aligned[i].before(after)
 			}
-			lines[y] += cell
+			lines[y] += strings.Repeat(" ", before) + cell
+			if i < len(widths)-1 {
+				lines[y] += strings.Repeat(" ", after-before)
+			}
 		}
 	}
 	return lines
+}
+
+// An alignment is where the text of a column's cells stands.
+type alignment string
+
+// alignments reads the row under a table's head.
+func alignments(parts []string) []alignment {
+	var list []alignment
+	for _, p := range parts {
+		var a alignment
+		switch left, right := strings.HasPrefix(p, ":"), strings.HasSuffix(p, ":"); {
+		case left && right:
+			a = "center"
+		case right:
+			a = "right"
+		}
+		list = append(list, a)
+	}
+	return list
+}
+
+// before is how much of the room that is left goes before the text.
+func (a alignment) before(room int) int {
+	switch a {
+	case "center":
+		return room / 2
+	case "right":
+		return room
+	}
+	return 0
 }
 
 func spansWidth(spans []span) (n int) {

@@ -1,0 +1,159 @@
+package tui
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/tool"
+)
+
+// task takes in how something in the background is getting on.
+func (a *app) task(ev agent.TaskChanged) {
+	a.crew[ev.Task.ID] = ev.Task
+	if ev.Task.Status != "running" {
+		delete(a.crew, ev.Task.ID)
+	}
+	if ev.Task.Background && ev.Task.Status == "running" {
+		a.tasks[ev.Task.ID] = ev.Task
+		return
+	}
+	if _, known := a.tasks[ev.Task.ID]; known {
+		delete(a.tasks, ev.Task.ID)
+		a.show.add(ended(ev.Task))
+	}
+}
+
+// ended tells that something in the background is over.
+func ended(t agent.Task) *note {
+	took := ""
+	if !t.Ended.IsZero() && t.Ended.After(t.Started) {
+		took = " after " + seconds(t.Ended.Sub(t.Started))
+	}
+	n := &note{text: fmt.Sprintf("○ %s: %s%s, in the background", taskName(t), t.Status, took), quiet: true}
+	if t.Status == "failed" {
+		n.style = failure
+	}
+	return n
+}
+
+// taskName is what a person calls something in the background.
+func taskName(t agent.Task) string {
+	if t.Type == "local_agent" && t.AgentType != "" {
+		return t.AgentType + ", " + t.Description
+	}
+	if t.Description == "" {
+		return t.ID
+	}
+	return t.Description
+}
+
+// listTasks shows what runs in the background.
+func (a *app) listTasks() {
+	var items []pick
+	for _, t := range a.tasks {
+		items = append(items, pick{value: t.ID, text: taskName(t), detail: taskDetail(t)})
+	}
+	if len(items) == 0 {
+		a.hint = "nothing runs in the background"
+		return
+	}
+	slices.SortFunc(items, func(x, y pick) int { return a.tasks[x.value].Started.Compare(a.tasks[y.value].Started) })
+	a.pop(&picker{title: "In the background", items: items, chooses: "shows its output", acts: "stops it",
+		choose: func(p pick) {
+			a.closeOwn()
+			a.showTask(a.tasks[p.value])
+		},
+		act: func(p pick) {
+			a.closeOwn()
+			if err := a.talk.StopTask(a.ctx, p.value); err != nil {
+				a.note(err.Error())
+			}
+		}})
+}
+
+func taskDetail(t agent.Task) string {
+	detail := seconds(time.Since(t.Started))
+	if t.ToolUses > 0 {
+		detail += ", " + count(t.ToolUses, "call")
+	}
+	if t.LastTool != "" {
+		detail += ", " + t.LastTool
+	}
+	return detail
+}
+
+// showTask shows what something in the background has written, the end of it.
+func (a *app) showTask(t agent.Task) {
+	text, err := tailOf(t.OutputFile, 256<<10)
+	if err != nil {
+		a.note(fmt.Sprintf("its output cannot be read: %v", err))
+		return
+	}
+	if t.Type == "local_agent" {
+		text = agentSteps(text)
+	}
+	if strings.TrimSpace(text) == "" {
+		text = "(nothing so far)"
+	}
+	a.openText(taskName(t)+" · "+t.OutputFile, text)
+	a.viewer.top = 1 << 30
+}
+
+// tailOf returns the end of a file, from the beginning of a line.
+func tailOf(path string, most int64) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	from := max(info.Size()-most, 0)
+	raw, err := io.ReadAll(io.NewSectionReader(f, from, most))
+	if err != nil {
+		return "", err
+	}
+	text := string(raw)
+	if from > 0 {
+		_, text, _ = strings.Cut(text, "\n")
+	}
+	return text, nil
+}
+
+// agentSteps makes an agent's journal readable: what it said and what it called.
+func agentSteps(journal string) string {
+	var b strings.Builder
+	for l := range strings.SplitSeq(journal, "\n") {
+		var e struct {
+			Message struct {
+				Role    model.Role    `json:"role"`
+				Content []model.Block `json:"content"`
+			} `json:"message"`
+		}
+		if json.Unmarshal([]byte(l), &e) != nil {
+			continue
+		}
+		for _, block := range e.Message.Content {
+			switch {
+			case block.Type == model.ToolUse:
+				fmt.Fprintf(&b, "● %s %s\n", block.Name, block.Input)
+			case block.Type == model.ToolResult:
+				fmt.Fprintf(&b, "%s\n\n", bounded(tool.Result{Content: block.Content}.Text(), 10))
+			case block.Type == model.Text && e.Message.Role == model.Assistant:
+				fmt.Fprintf(&b, "%s\n\n", block.Text)
+			case block.Type == model.Text && !ownWords.MatchString(block.Text):
+				fmt.Fprintf(&b, "› %s\n\n", block.Text)
+			}
+		}
+	}
+	return b.String()
+}
