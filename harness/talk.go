@@ -125,6 +125,7 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 	if waited := journal.Restored().Waited; waited > time.Second {
 		w.emit(agent.Notice{Level: "info", Text: fmt.Sprintf("Commands of an earlier process of this session were still running; it took %.1f s until they were ended.", waited.Seconds())})
 	}
+	w.settleWrites()
 	if keeper != nil && journal.Restored().Messages > 0 {
 		if err := w.recover(ctx, keeper); err != nil {
 			return nil, errors.Join(err, journal.Close())
