@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"sync"
@@ -30,6 +31,7 @@ type Agent struct {
 	journal  Journal
 	talk     conversation // only the turn changes it
 	ledger   ledger
+	noted    states
 
 	// These belong to the turn that runs.
 	started bool            // the session's first turn has begun
@@ -41,6 +43,7 @@ type Agent struct {
 // settings are what may change between two requests.
 type settings struct {
 	model    string
+	own      string // the model to go back to when the turn ends; "" if it stays
 	mode     string
 	thinking *model.ThinkingOptions
 	effort   string
@@ -55,7 +58,7 @@ func New(opts *Options) (*Agent, error) {
 	a := &Agent{
 		opts: *opts, out: newOutbox(), work: make(chan struct{}, 1),
 		named: map[string]bool{}, journal: opts.Journal, fresh: true, source: cmp.Or(opts.Source, "startup"),
-		revealed: slices.Clone(opts.Revealed),
+		revealed: slices.Clone(opts.Revealed), noted: states{known: map[string]json.RawMessage{}, waiting: map[string]bool{}},
 	}
 	if a.journal == nil {
 		a.journal = session.Memory("")
@@ -65,7 +68,11 @@ func New(opts *Options) (*Agent, error) {
 		return nil, err
 	}
 	a.ledger = newLedger(&a.opts)
+	for name, value := range opts.States {
+		a.note(name, value)
+	}
 	if opts.History != nil {
+		a.noted.begun = opts.History.Len() > 0
 		if err := a.talk.load(opts.History); err != nil {
 			return nil, err
 		}
@@ -147,6 +154,7 @@ func (a *Agent) Emit(ev Event) {
 func (a *Agent) Close(ctx context.Context, reason string) {
 	if a.opts.Agent == "" {
 		a.fire(ctx, hook.SessionEnd{Reason: reason})
+		a.noteBeside()
 	}
 }
 

@@ -78,7 +78,7 @@ func (ans *answer) take(ev model.Event) bool {
 	case model.Fallback:
 		out.put(FellBack{ev})
 		ans.model = ev.To
-		ans.t.a.SetModel(ev.To)
+		ans.t.a.changeModel(func(s *settings) { s.model = ev.To })
 		return true
 	case model.Start:
 		return ans.begin(ev)

@@ -436,8 +436,12 @@ func TestChanges(t *testing.T) {
 	if p.allowed["Echo"] || !cmp.Equal(p.seen, []string{"true"}) {
 		t.Errorf("allowed during the turn %v, after it %v", p.seen, p.allowed)
 	}
-	if n := len(of[agent.Changed](evs)); n != 2 {
-		t.Errorf("%d changes were told, want the model and the mode", n)
+	var told []any
+	for _, c := range of[agent.Changed](evs) {
+		told = append(told, c.Value)
+	}
+	if diff := cmp.Diff([]any{"fake-2", "plan", "fake-1"}, told); diff != "" {
+		t.Errorf("changes that were told, the model's of before at the end of the turn:\n%s", diff)
 	}
 }
 

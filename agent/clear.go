@@ -19,7 +19,8 @@ func (t *turn) clearCommand() Reason {
 		a.mu.Lock()
 		a.journal = j
 		a.talk = conversation{}
-		a.ledger.restart(0)
+		a.noted.renew()
+		a.ledger.renew()
 		a.mu.Unlock()
 	} else if err := t.replace(&Compacted{UUID: session.NewUUID(), Trigger: "clear", PreTokens: t.tokens()}, nil); err != nil {
 		return t.fail(JournalFailure, err)

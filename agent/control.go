@@ -1,23 +1,38 @@
 package agent
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
 
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
 )
 
 // SetModel changes the model from the next request on.
 func (a *Agent) SetModel(name string) {
+	a.changeModel(func(s *settings) { s.model, s.own = name, "" })
+	a.note(StateModel, name)
+}
+
+// lendModel changes the model until the turn ends.
+func (a *Agent) lendModel(name string) {
+	a.changeModel(func(s *settings) { s.model, s.own = name, cmp.Or(s.own, s.model) })
+}
+
+// returnModel goes back to the model that the turn did not borrow.
+func (a *Agent) returnModel() {
+	a.changeModel(func(s *settings) { s.model, s.own = cmp.Or(s.own, s.model), "" })
+}
+
+func (a *Agent) changeModel(change func(*settings)) {
 	a.mu.Lock()
-	changed := a.set.model != name
-	a.set.model = name
+	before := a.set.model
+	change(&a.set)
+	now := a.set.model
 	a.mu.Unlock()
-	if changed {
-		a.out.put(Changed{ModelName, name})
+	if now != before {
+		a.out.put(Changed{ModelName, now})
 	}
 }
 
@@ -32,6 +47,7 @@ func (a *Agent) SetMode(mode string) error {
 	a.mu.Lock()
 	a.set.mode = mode
 	a.mu.Unlock()
+	a.note(StateMode, mode)
 	a.out.put(Changed{Mode, mode})
 	return nil
 }
@@ -69,13 +85,6 @@ func (a *Agent) Tools() *tool.Set {
 	return a.set.tools
 }
 
-// Settings that are journaled by name.
-const (
-	stateModel    = "model"
-	stateMode     = "mode"
-	stateRevealed = "revealed"
-)
-
 // useTools takes a set with what the conversation adds to any set: the tool of a
 // structured answer, and what the model has found.
 func (a *Agent) useTools(s *tool.Set) error {
@@ -102,14 +111,11 @@ func (a *Agent) useTools(s *tool.Set) error {
 func (t *turn) apply(c *tool.Change) {
 	a := t.a
 	if c.Model != "" {
-		a.SetModel(c.Model)
-		t.note(stateModel, c.Model)
+		t.borrow(c.Model)
 	}
 	if c.Mode != "" {
 		if err := a.SetMode(c.Mode); err != nil {
 			a.out.put(Notice{Level: "warning", Text: err.Error()})
-		} else {
-			t.note(stateMode, c.Mode)
 		}
 	}
 	if len(c.Allow) > 0 && a.opts.Permissions != nil {
@@ -126,18 +132,21 @@ func (t *turn) apply(c *tool.Change) {
 		a.set.tools = a.set.tools.Reveal(c.Reveal...)
 		t.tools = t.tools.Reveal(c.Reveal...)
 		a.mu.Unlock()
-		t.note(stateRevealed, a.revealed)
+		a.note(StateRevealed, a.revealed)
 	}
 }
 
-// note writes a fact down that a resumed session needs. What it says is not part of
-// the conversation, so a failure is left to the next entry that is.
-func (t *turn) note(name string, value any) {
-	raw, err := json.Marshal(value)
-	if err == nil {
-		err = t.journal.Append(t.lasting, session.Entry{Agent: t.a.opts.Agent, State: &session.State{Name: name, Value: raw}})
+// borrow asks the model that a skill or command wants, until the turn ends. If there
+// is none of that name, the one that was chosen goes on.
+func (t *turn) borrow(name string) {
+	a := t.a
+	if a.opts.Resolve != nil {
+		resolved, err := a.opts.Resolve(name)
+		if err != nil {
+			a.out.put(Notice{Level: "warning", Tag: "model", Text: fmt.Sprintf("The model %q that was asked for cannot be used: %s. The conversation goes on with %s.", name, err, a.settings().model)})
+			return
+		}
+		name = resolved
 	}
-	if err != nil {
-		t.a.out.put(Notice{Level: "warning", Text: fmt.Sprintf("write %s down: %s", name, err)})
-	}
+	a.lendModel(name)
 }

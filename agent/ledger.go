@@ -12,6 +12,11 @@ import (
 type ledger struct {
 	opts  *Options
 	total map[string]ModelUsage
+	// beside is what of it no answer in the journal tells of, told whether it was
+	// written down; before is what all had cost when the session was resumed.
+	beside map[string]model.Usage
+	told   bool
+	before float64
 	// known is how many tokens the provider counted when the conversation ended with
 	// its last answer, heard an estimate of what was said since.
 	known, heard int64
@@ -20,7 +25,17 @@ type ledger struct {
 }
 
 func newLedger(opts *Options) ledger {
-	return ledger{opts: opts, total: map[string]ModelUsage{}}
+	l := ledger{opts: opts, total: map[string]ModelUsage{}, beside: map[string]model.Usage{}, told: true}
+	maps.Copy(l.beside, opts.Beside)
+	for _, used := range []map[string]model.Usage{opts.Spent, opts.Beside} {
+		for name, u := range used {
+			l.spent(name, u)
+		}
+	}
+	for _, u := range l.total {
+		l.before += u.Cost
+	}
+	return l
 }
 
 // spent adds a usage to what the session has cost.
@@ -37,16 +52,26 @@ func (l *ledger) spent(name string, u model.Usage) {
 	l.total[name] = total
 }
 
-// cost is what the session has cost, and whether all of it is known.
+// cost is what the session has cost since it was begun or resumed, and whether all
+// of it is known.
 func (a *Agent) cost() (usd float64, known bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	known = true
+	usd, known = -a.ledger.before, true
 	for _, u := range a.ledger.total {
 		usd += u.Cost
 		known = known && !u.Unpriced
 	}
 	return usd, known
+}
+
+// renew goes on in another session, none of whose answers tells of what was used.
+func (l *ledger) renew() {
+	l.told = len(l.total) == 0
+	for name, u := range l.total {
+		l.beside[name] = u.Usage
+	}
+	l.restart(0)
 }
 
 // answered notes how full the context is after an answer.
@@ -104,9 +129,14 @@ func (a *Agent) Usage() map[string]ModelUsage {
 // Spend adds what was used beside the loop, such as by a sub-agent, to what the
 // session has cost.
 func (a *Agent) Spend(name string, u model.Usage) {
+	if u == (model.Usage{}) {
+		return
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.ledger.spent(name, u)
+	a.ledger.beside[name] = a.ledger.beside[name].Add(u)
+	a.ledger.told = false
 }
 
 // ContextUsage is how full the model's context is, in tokens.

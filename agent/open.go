@@ -30,6 +30,7 @@ func (t *turn) open() Reason {
 	if err := t.take(t.prompt, t.prompt.Content, said.Notes); err != nil {
 		return t.fail(JournalFailure, err)
 	}
+	t.a.begin()
 	if t.prompt.Silent {
 		return Completed
 	}

@@ -17,6 +17,9 @@ type Options struct {
 	// Model answers, under the name ModelName.
 	Model     model.Model
 	ModelName string
+	// Resolve returns the provider's name of a model that a skill or command names, or
+	// says why it cannot be asked; nil takes names as they are.
+	Resolve func(name string) (string, error)
 	// System is the system prompt; see package agent/prompt. It stays as it is for
 	// the whole conversation.
 	System []model.System
@@ -55,6 +58,12 @@ type Options struct {
 	HistoryTokens int64
 	// Revealed are the deferred tools that the model has found in it.
 	Revealed []string
+	// Spent is what its answers have used, Beside what was used and is in none of
+	// them, both by model.
+	Spent, Beside map[string]model.Usage
+	// States are what else a resumed session needs to know, by name. They are written
+	// down with the first prompt.
+	States map[string]any
 	// Source says how the session began, for hooks: "" means startup.
 	Source string
 	// Renew returns the journal of the session that follows a clearing of the
@@ -86,7 +95,7 @@ type Limits struct {
 	// Turns is how many requests are made to the model. The calls of the last one
 	// still run.
 	Turns int
-	// BudgetUSD is what the whole session may cost.
+	// BudgetUSD is what the session may cost, from where it was resumed on.
 	BudgetUSD float64
 	// Time is how long a turn may take.
 	Time time.Duration

@@ -100,7 +100,12 @@ func (ans *answer) spend() {
 	}
 	t := ans.t
 	t.res.Usage = t.res.Usage.Add(ans.usage)
-	t.a.Spend(ans.model, ans.usage)
+	t.a.mu.Lock()
+	t.a.ledger.spent(ans.model, ans.usage)
+	t.a.mu.Unlock()
+	if name := ans.start.Model; name != "" && name != ans.model {
+		t.a.noteOnce(StateAsked+name, ans.model)
+	}
 }
 
 // salvage takes an answer in after a crash in the middle of it: calls that ran have

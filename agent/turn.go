@@ -234,6 +234,8 @@ func (t *turn) finish(reason Reason) {
 	for _, undo := range slices.Backward(t.undo) {
 		undo()
 	}
+	a.returnModel()
+	a.noteBeside()
 	a.mu.Lock()
 	a.talk.close("the turn ended before it")
 	t.res.Reason = reason

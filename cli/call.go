@@ -140,7 +140,7 @@ func (f *toolsFlags) pipeline(w *harness.World, feed *sched.Feed) (*sched.Option
 	}
 	return &sched.Options{
 		Judge:    w.Engine,
-		Hooks:    w.Hooks,
+		Hooks:    w.CallHooks(),
 		Askers:   []sched.Asker{w.Hooks, sched.AskerFunc(typedByThePerson)},
 		Recorder: audit,
 		Feeds:    []*sched.Feed{feed},

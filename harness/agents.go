@@ -147,13 +147,20 @@ func (c *Conversation) child(ctx context.Context, d agentdef.Definition, s crew.
 	o.Agent, o.AgentType = s.ID, d.Name
 	o.ModelName = c.ContextUsage().Model
 	for _, name := range []string{d.Model, s.Model} {
-		if name != "" && name != "inherit" {
-			o.ModelName = c.Resolve(name)
+		if name == "" || name == "inherit" {
+			continue
 		}
+		resolved, err := c.askable(name)
+		if err != nil {
+			w.emit(agent.Notice{Level: "warning", Tag: "model", Text: fmt.Sprintf("The agent %s works with %s: %s.", d.Name, o.ModelName, err)})
+			continue
+		}
+		o.ModelName = resolved
 	}
 	o.Journal = following{c}
 	o.Effort = cmp.Or(s.Effort, d.Effort, o.Effort)
 	o.Tools, o.History, o.Revealed, o.Structured, o.Renew = w.toolsFor(c, d, s.Depth), nil, nil, nil, nil
+	o.Spent, o.Beside, o.States = nil, nil, nil
 	if p.isolated {
 		o.Tools = p.tools(o.Tools)
 	}
@@ -201,7 +208,7 @@ func (c *Conversation) recall(ctx context.Context, id string, o *agent.Options) 
 	if err != nil {
 		return err
 	}
-	o.History, o.Revealed = known.History, state[[]string](known, "revealed")
+	o.History, o.Revealed = known.History, state[[]string](known, agent.StateRevealed)
 	return nil
 }
 

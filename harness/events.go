@@ -43,6 +43,8 @@ const (
 	stateTodos  = "todos"  // followed by the sub-agent whose they are
 	stateAgents = "agents" // who was at work
 	stateCalls  = "calls"  // what MCP servers go on with
+
+	stateProvider = "provider" // who answered when it began
 )
 
 // save writes a state of the session down.

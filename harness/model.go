@@ -1,10 +1,13 @@
 package harness
 
 import (
+	"fmt"
 	"strings"
 
+	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/model/catalog"
 	"github.com/haftdev/haft/model/provider"
+	"github.com/haftdev/haft/session"
 )
 
 // connect finds the model that answers. A client that was given is asked as it is.
@@ -33,8 +36,51 @@ func (c *Conversation) connect(o *TalkOptions) error {
 		return err
 	}
 	o.Client, o.Model = client, info.Model
-	c.Provider, c.KeySource, c.small = info.Provider, info.KeySource, info.Small
+	c.Provider, c.KeySource, c.server, c.small = info.Provider, info.KeySource, info.Server, info.Small
 	return nil
+}
+
+// goOn finds the model that answers, the one that the session was left with if no
+// other is asked for. It says why that one does not.
+func (c *Conversation) goOn(o *TalkOptions, left *session.Restored) (why string, err error) {
+	name := state[string](left, agent.StateModel)
+	if o.Model != "" || name == "" {
+		return "", c.connect(o)
+	}
+	again := *o
+	if again.Model = name; o.Client == nil {
+		again.Model = strings.TrimPrefix(state[string](left, stateProvider)+"/"+name, "/")
+	}
+	failed := c.connect(&again)
+	if failed == nil {
+		*o = again
+		return "", nil
+	}
+	if err := c.connect(o); err != nil {
+		return "", err
+	}
+	cause, _, _ := strings.Cut(failed.Error(), "\n")
+	return fmt.Sprintf("The session was left with the model %s, which cannot be asked: %s It goes on with %s.", again.Model, cause, o.Model), nil
+}
+
+// askable returns the provider's name of a model that a skill, a command or an agent
+// names: one that it surely does not have must not replace the one that answers.
+func (c *Conversation) askable(name string) (string, error) {
+	name = strings.TrimPrefix(strings.TrimSpace(name), c.Provider+"/")
+	resolved := c.Resolve(name)
+	claude := strings.HasPrefix(resolved, "claude-")
+	switch c.Provider {
+	case "given":
+	case "anthropic":
+		if !claude && strings.HasSuffix(c.server, "//api.anthropic.com") {
+			return "", fmt.Errorf("%s has no model %s", c.Provider, name)
+		}
+	default:
+		if resolved != name || claude {
+			return "", fmt.Errorf("%s has no model %s", c.Provider, name)
+		}
+	}
+	return resolved, nil
 }
 
 // Resolve returns the provider's name of a model; "" means the default one.

@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/settings"
@@ -29,6 +30,19 @@ func (p permissions) SetMode(mode string) error {
 	}
 	p.Engine.SetMode(m)
 	return nil
+}
+
+// resumeMode goes on in the mode that a session was left in, if that is more careful
+// than the one that it would begin with and nobody has asked for another now. It
+// says so.
+func (w *World) resumeMode(left string) (told string) {
+	now := w.Engine.Policy().Mode()
+	was, err := permission.ParseMode(left)
+	if left == "" || err != nil || w.opts.Mode != "" || slices.Index(permission.Modes(), was) >= slices.Index(permission.Modes(), now) {
+		return ""
+	}
+	w.Engine.SetMode(was)
+	return fmt.Sprintf("The session goes on in the permission mode %s, as it was left.", was)
 }
 
 // mayBypass reports whether the person who started the session lets it ask nobody.

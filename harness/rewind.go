@@ -43,6 +43,22 @@ func (w *World) changing(ctx context.Context, c workspace.Change) error {
 	return nil
 }
 
+// settleWrites mends what writes of processes that died have left, of any session,
+// and tells of each.
+func (w *World) settleWrites() {
+	left, err := w.Files.Recover()
+	if err != nil {
+		w.emit(agent.Notice{Level: "warning", Text: "Look for interrupted writes: " + err.Error()})
+	}
+	for _, l := range left {
+		text := l.Path + ": " + l.Action
+		if l.Saved != "" {
+			text += ". Its content from before an interrupted write is in " + l.Saved
+		}
+		w.emit(agent.Notice{Level: "warning", Text: text})
+	}
+}
+
 // recover finishes what an earlier process of the session left undone.
 func (w *World) recover(ctx context.Context, k *checkpoint.Keeper) error {
 	r, err := k.Recover(ctx)

@@ -82,6 +82,7 @@ type Conversation struct {
 	servers *servers
 	first   sync.Once
 	prepare *time.Timer // makes the list of files; nil in a folder of everything
+	server  string      // the address that is asked; "" of a client that was given
 	small   string      // a quick and cheap model of the same provider; "" if none is known
 }
 
@@ -92,17 +93,19 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 		opts = *o
 	}
 	c := &Conversation{World: w}
-	if err := c.connect(&opts); err != nil {
+	journal, err := w.openSession(ctx, &opts)
+	if err != nil {
 		return nil, err
+	}
+	chosen := opts.Model
+	other, err := c.goOn(&opts, journal.Restored())
+	if err != nil {
+		return nil, errors.Join(err, journal.Close())
 	}
 	if w.SearchWeb == nil && c.Provider == "anthropic" && searchesItself() {
 		w.SearchWeb = providerSearch(opts.Client, opts.Model, func(name string, u model.Usage) { c.Spend(name, u) })
 	}
 	w.window = catalog.Lookup(opts.Model).Context
-	journal, err := w.openSession(ctx, &opts)
-	if err != nil {
-		return nil, err
-	}
 	c.journal.Store(journal)
 	if dir := journal.Dir(); dir != "" {
 		w.Tasks = task.NewStore(filepath.Join(dir, "tasks"), &task.StoreOptions{Changed: w.tasksChanged})
@@ -114,7 +117,8 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 	}
 	kept, keeper := w.keep(journal)
 	c.kept.Store(&kept)
-	if c.Agent, err = c.newAgent(&opts, kept); err != nil {
+	mode := w.resumeMode(state[string](journal.Restored(), agent.StateMode))
+	if c.Agent, err = c.newAgent(&opts, kept, chosen); err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
 	w.talk.Store(c.Agent)
@@ -126,9 +130,15 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 	for _, problem := range w.Engine.Policy().Problems() {
 		w.emit(agent.Notice{Level: "warning", Text: problem.String()})
 	}
+	for _, text := range []string{mode, other} {
+		if text != "" {
+			w.emit(agent.Notice{Level: "info", Text: text})
+		}
+	}
 	if waited := journal.Restored().Waited; waited > time.Second {
 		w.emit(agent.Notice{Level: "info", Text: fmt.Sprintf("Commands of an earlier process of this session were still running; it took %.1f s until they were ended.", waited.Seconds())})
 	}
+	w.settleWrites()
 	if keeper != nil && journal.Restored().Messages > 0 {
 		if err := w.recover(ctx, keeper); err != nil {
 			return nil, errors.Join(err, journal.Close())
@@ -170,8 +180,9 @@ func (w *World) openSession(ctx context.Context, o *TalkOptions) (*session.Sessi
 	return store.Create(ctx, &session.CreateOptions{ID: o.ID, Cwd: dir, Version: o.Version})
 }
 
-// newAgent makes the agent of the conversation.
-func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal) (*agent.Agent, error) {
+// newAgent makes the agent of the conversation; chosen is the model that somebody
+// asked for.
+func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, chosen string) (*agent.Agent, error) {
 	w, restored := c.World, c.Journal().Restored()
 	audit, err := w.Audit()
 	if err != nil {
@@ -186,17 +197,42 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal) (*agent.Agen
 		source = "resume"
 	}
 	c.opts = agent.Options{
-		Model: o.Client, ModelName: o.Model, System: w.system(o, tools), Facts: w.facts(once(lostAgents(restored))).Tell, Carry: w.carry,
+		Model: o.Client, ModelName: o.Model, Resolve: c.askable, System: w.system(o, tools), Facts: w.facts(once(lostAgents(restored))).Tell, Carry: w.carry,
 		Tools: tools, Person: o.Person, Permissions: permissions{w.Engine, w.Project}, Mode: string(mode), Hooks: w.Hooks,
 		Sched: sched.Options{
-			Judge: w.Engine, Hooks: w.Hooks, Askers: []sched.Asker{w.Hooks, c.classifier(o.Client)}, Recorder: audit, Output: Results(),
+			Judge: w.Engine, Hooks: w.CallHooks(), Askers: []sched.Asker{w.Hooks, c.classifier(o.Client)}, Recorder: audit, Output: Results(),
 		},
-		Journal: kept, History: restored.History, Revealed: state[[]string](restored, "revealed"), Source: source, Renew: c.renew(o),
+		Journal: kept, History: restored.History, Revealed: state[[]string](restored, agent.StateRevealed), Source: source, Renew: c.renew(o),
+		Spent: spent(restored), Beside: state[map[string]model.Usage](restored, agent.StateBeside), States: c.states(o, chosen),
 		Limits: o.Limits, Thinking: o.Thinking, Effort: o.Effort, Betas: o.Betas, Structured: o.Schema,
 		Context: agent.Context{Window: func(name string) int64 { return int64(catalog.Lookup(name).Context) }},
 		Cost:    func(name string, u model.Usage) (float64, bool) { return catalog.Lookup(name).Cost(u) },
 	}
 	return agent.New(&c.opts)
+}
+
+// states are what whoever resumes the session needs to ask the same model, if it does
+// not know it yet.
+func (c *Conversation) states(o *TalkOptions, chosen string) map[string]any {
+	restored, states := c.Journal().Restored(), map[string]any{}
+	if c.Provider != "given" && c.Provider != state[string](restored, stateProvider) {
+		states[stateProvider] = c.Provider
+	}
+	if chosen != "" && o.Model != state[string](restored, agent.StateModel) {
+		states[agent.StateModel] = o.Model
+	}
+	return states
+}
+
+// spent is what the answers of a session have used, by the names that their models
+// have prices under.
+func spent(r *session.Restored) map[string]model.Usage {
+	used := make(map[string]model.Usage)
+	for name, u := range r.Usage {
+		name = cmp.Or(state[string](r, agent.StateAsked+name), name)
+		used[name] = used[name].Add(u)
+	}
+	return used
 }
 
 // state is what a session that is resumed knows under a name; the zero value if it

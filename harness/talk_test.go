@@ -35,12 +35,18 @@ func newRig(t *testing.T, turns ...script.Turn) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return (&rig{t: t, dir: dir}).with(turns...)
+}
+
+// with gives the project another scripted model.
+func (r *rig) with(turns ...script.Turn) *rig {
+	r.t.Helper()
 	server, err := script.Serve(&script.Options{Scenario: &script.Scenario{Turns: turns}})
 	if err != nil {
-		t.Fatal(err)
+		r.t.Fatal(err)
 	}
-	t.Cleanup(func() { server.Close() })
-	return &rig{t, dir, server}
+	r.t.Cleanup(func() { server.Close() })
+	return &rig{r.t, r.dir, server}
 }
 
 // talk opens the project and a conversation in it.

@@ -20,7 +20,11 @@ type Leftover struct {
 }
 
 // Recover settles the writes of processes that died. Living ones are left alone. What it cannot settle it reports and keeps.
+// Where nothing was ever written it makes nothing.
 func (w *Writer) Recover() ([]Leftover, error) {
+	if _, err := w.fs.Lstat(w.journal); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	dir, err := w.openJournal()
 	if err != nil {
 		return nil, err

@@ -1,0 +1,44 @@
+package workspace
+
+import (
+	"context"
+
+	"github.com/haftdev/haft/workspace/guard"
+	"github.com/haftdev/haft/workspace/patch"
+)
+
+// Fresh reports whether an agent knows a text file as it is now.
+func (w *Workspace) Fresh(agent string, path guard.Facts) bool {
+	seen, ok := w.Seen(agent).Get(path.Real)
+	if !ok {
+		return false
+	}
+	f, err := w.Load(path)
+	return err == nil && f.Hash == seen.Hash
+}
+
+// Refresh is for changes that are made on behalf of an agent and not by it, such as those of a hook that formats what it wrote:
+// they are nobody else's. What the agent knows of a file becomes what is there now, and Refresh returns the difference, which
+// the agent should be shown. It is nil where nothing has changed or nothing can be compared.
+func (w *Workspace) Refresh(ctx context.Context, agent string, path guard.Facts) ([]patch.Hunk, error) {
+	release, err := w.turn(ctx, path.Real)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	f, err := w.Load(path)
+	if err != nil {
+		return nil, err
+	}
+	seen, ok := w.Seen(agent).Get(f.Path)
+	if !ok || seen.Hash == f.Hash || f.Text == nil {
+		return nil, nil
+	}
+	was := w.base(ctx, seen)
+	if was == nil {
+		return nil, nil
+	}
+	hunks := difference(was, f.Text)
+	w.Saw(agent, f.entry(moved(seen.Ranges, hunks)...))
+	return hunks, nil
+}
