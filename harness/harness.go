@@ -47,6 +47,9 @@ type Options struct {
 	Vouched bool
 	// Agents are definitions that go before those of files.
 	Agents []agentdef.Definition
+	// Agent is the one that leads the conversation, among Agents and those of files;
+	// "" means that of the settings, or haft itself.
+	Agent string
 	// Hooks run besides those of the settings.
 	Hooks []hook.Hook
 	// HookRan is told of every run of a hook; nil tells nobody. It must be safe for

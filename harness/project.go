@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/knowledge/agentdef"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/permission/ask"
 	"github.com/haftdev/haft/permission/audit"
@@ -31,6 +32,7 @@ type Project struct {
 
 	opts  Options
 	files settings.Options
+	lead  *agentdef.Definition // who leads conversations; nil means haft itself
 }
 
 // OpenProject reads the settings of a folder and the project around it.

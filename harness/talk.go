@@ -92,6 +92,7 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 	if o != nil {
 		opts = *o
 	}
+	w.follow(&opts)
 	c := &Conversation{World: w}
 	journal, err := w.openSession(ctx, &opts)
 	if err != nil {

@@ -49,6 +49,9 @@ func Open(o *Options) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := p.findLead(); err != nil {
+		return nil, err
+	}
 	opts, err := p.Policy()
 	if err != nil {
 		return nil, err

@@ -45,11 +45,6 @@ func (s *server) open(ctx context.Context, init *wire.Initialize) (*harness.Conv
 	if init == nil {
 		init = new(wire.Initialize)
 	}
-	if s.opts.Agent != "" {
-		if err := playAgent(&h, &t, init, s.opts.Agent); err != nil {
-			return nil, err
-		}
-	}
 	s.adopt(&h, &t, init)
 	w, err := harness.Open(&h)
 	if err != nil {
@@ -87,23 +82,6 @@ func (s *server) adopt(h *harness.Options, t *harness.TalkOptions, init *wire.In
 		asker.call = s.askTool(s.opts.AskTool)
 		t.Person = asker
 	}
-}
-
-// playAgent has an agent lead the conversation: its prompt, its tools, its model.
-func playAgent(h *harness.Options, t *harness.TalkOptions, init *wire.Initialize, name string) error {
-	a, ok := init.Agents[name]
-	if !ok {
-		return fmt.Errorf("there is no agent %q among those that the program brings", name)
-	}
-	init.SystemPrompt = []string{a.Prompt}
-	if a.Tools != nil && h.Tools == nil {
-		h.Tools = a.Tools
-	}
-	h.Disallowed = slices.Concat(h.Disallowed, a.DisallowedTools)
-	if t.Model == "" && a.Model != "inherit" {
-		t.Model = a.Model
-	}
-	return nil
 }
 
 // definitions are the agents that the program brings.

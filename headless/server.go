@@ -25,8 +25,6 @@ type Options struct {
 	// AskTool is a tool of an MCP server, as mcp__server__tool, that decides in its
 	// place; "" means none.
 	AskTool string
-	// Agent is the one that leads the conversation; "" means haft itself.
-	Agent string
 	// Partial tells of the pieces of answers, HookEvents of every run of a hook,
 	// States of the session's state; Replay repeats prompts.
 	Partial, HookEvents, States, Replay bool

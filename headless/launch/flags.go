@@ -100,7 +100,7 @@ func (f *Flags) Define(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&f.betas, "betas", nil, "features of the API that are not on by default")
 	fs.StringArrayVar(&f.servers, "mcp-config", nil, "MCP servers to add: a JSON object, or a file")
 	fs.BoolVar(&f.strict, "strict-mcp-config", false, "only the MCP servers of --mcp-config")
-	fs.StringVar(&f.agent, "agent", "", "with stream-json: the agent that leads the conversation")
+	fs.StringVar(&f.agent, "agent", "", "the agent that leads the conversation, with its prompt, tools and model: see haft agents")
 	fs.BoolVar(&f.Debug, "debug", false, "say more on standard error")
 	for _, hidden := range []string{"allowed-tools", "disallowed-tools", "allow-dangerously-skip-permissions", "permission-prompts", "debug"} {
 		_ = fs.MarkHidden(hidden)

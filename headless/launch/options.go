@@ -30,13 +30,12 @@ func (f *Flags) Options(fs *pflag.FlagSet, version string) (*headless.Options, e
 	}
 	o.Harness = harness.Options{
 		Settings: f.settings, AddDirs: f.addDirs, Plugins: f.plugins, Mode: f.mode, Allowed: SplitRules(f.allowed), Disallowed: SplitRules(f.disallowed),
-		Bare: f.bare,
+		Bare: f.bare, Agent: f.agent,
 	}
 	if f.bypass {
 		o.Harness.Mode = "bypassPermissions"
 	}
 	o.Harness.MayBypass = f.mayBypass
-	o.Agent = f.agent
 	if strings.HasPrefix(f.promptTool, "mcp__") && f.prompts != "none" {
 		o.AskTool = f.promptTool
 	}
