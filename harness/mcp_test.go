@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -13,7 +15,9 @@ import (
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/harness"
 	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/model/anthropic"
 	"github.com/haftdev/haft/model/script"
+	"github.com/haftdev/haft/tool"
 )
 
 // A notebook is an in-process server with a tool that may describe itself anew.
@@ -133,6 +137,40 @@ func TestServersHearOfAddedFolders(t *testing.T) {
 	for end := time.Now().Add(10 * time.Second); !n.heard("notifications/roots/list_changed"); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the server was not told")
+		}
+	}
+}
+
+func TestWhenToolsAreDeferredCanBeSet(t *testing.T) {
+	for percent, deferred := range map[string]bool{"50": false, "0.001": true} {
+		r := newRig(t)
+		n := &notebook{words: strings.Repeat("long ", 100)}
+		if err := os.MkdirAll(filepath.Join(os.Getenv("HOME"), ".haft"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(os.Getenv("HOME"), ".haft", "settings.json"), []byte(`{"mcp":{"deferPercent":`+percent+`}}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w, err := harness.Open(&harness.Options{Dir: r.dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := w.Talk(t.Context(), &harness.TalkOptions{
+			Client: anthropic.New(&anthropic.Options{BaseURL: r.server.URL()}), Model: "claude-sonnet-4-5", // whose window is known
+			MCP: harness.MCPOptions{InProcess: map[string]*mcp.Manifest{"notes": nil}, Send: n.send},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for end := time.Now().Add(10 * time.Second); c.Tools().Lookup("mcp__notes__add") == nil && time.Now().Before(end); {
+			time.Sleep(time.Millisecond)
+		}
+		got := slices.ContainsFunc(c.Tools().Deferred(), func(t *tool.Tool) bool { return t.Name == "mcp__notes__add" })
+		if got != deferred || c.Tools().Lookup("mcp__notes__add") == nil {
+			t.Errorf("over %s percent: deferred %v, want %v", percent, got, deferred)
+		}
+		if err := c.Close(t.Context()); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -69,7 +69,7 @@ var topLevel = map[string]shape{
 	"allowedHttpHookUrls":    textList,
 	"httpHookAllowedEnvVars": textList,
 
-	"mcp":                        {kinds: "{", members: map[string]shape{"log": aFlag}},
+	"mcp":                        {kinds: "{", members: map[string]shape{"log": aFlag, "deferPercent": aNumber}},
 	"mcpServers":                 objectMap,
 	"enableAllProjectMcpServers": aFlag,
 	"enabledMcpjsonServers":      textList,

@@ -198,7 +198,26 @@ func (b *bench) overhead() (string, error) {
 		theirs = append(theirs, time.Since(begin))
 	}
 	o, t := median(ours), median(theirs)
-	return fmt.Sprintf("%s against %s: %+d µs", o.Round(time.Microsecond), t.Round(time.Microsecond), (o - t).Microseconds()), nil
+	return fmt.Sprintf("%s against %s: %+d µs; %s", o.Round(time.Microsecond), t.Round(time.Microsecond), (o - t).Microseconds(), b.work(h, raw)), nil
+}
+
+// work is what calls cost this process, which other load on the machine does not
+// change as it does times.
+func (b *bench) work(h *mcp.Host, raw *sdk.ClientSession) string {
+	per := func(f func() error) time.Duration {
+		n := 400 * b.rounds
+		before := cpuTime()
+		for range n {
+			_ = f() // measured before
+		}
+		return ((cpuTime() - before) / time.Duration(n)).Round(time.Microsecond)
+	}
+	ours := per(func() error { return call(h, "echo", `{}`) })
+	theirs := per(func() error {
+		_, err := raw.CallTool(context.Background(), &sdk.CallToolParams{Name: "echo"})
+		return err
+	})
+	return fmt.Sprintf("of processor time %s against %s", ours, theirs)
 }
 
 func (b *bench) throughput() (string, error) {
