@@ -62,6 +62,8 @@ var edits = []string{
 	`printf x | dd of=f{f}.txt bs=1 seek=2 conv=notrunc`,
 	`truncate -s 3 f{f}.txt`,
 	`truncate -s 100 f{f}.txt`,
+	`fallocate -l 200 f{f}.txt`,
+	`fallocate -p -o 1 -l 2 f{f}.txt`,
 	`echo "needle moved {n}" > tmp$$ && mv tmp$$ f{f}.txt`,
 	`rm -f f{f}.txt`,
 	`mkdir -p new{f}/a/b && echo "needle deep {n}" > new{f}/a/b/c.txt`,

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/haftdev/haft/search/rgtest"
@@ -233,6 +234,7 @@ func layers(t testing.TB) map[string]*Searcher {
 		"index":     New(&Options{IndexFrom: 1, CacheBytes: -1}),
 		"cache":     New(&Options{NoIndex: true}),
 		"all":       New(&Options{IndexFrom: 1}),
+		"portable":  New(&Options{Stateless: true, portable: true}),
 	}
 	for _, s := range m {
 		t.Cleanup(func() { s.Close() })
@@ -260,6 +262,40 @@ func TestGoldenTree(t *testing.T) {
 		for name, s := range all {
 			if d := cmp.Diff(want, normal(q, answer(t, s, q))); d != "" {
 				t.Errorf("%s, %+v (-rg +ours):\n%s", name, q, d)
+			}
+		}
+	}
+}
+
+// TestIndexedFilesThatAllChanged asks when nothing that the index says is about a
+// version that is still there.
+func TestIndexedFilesThatAllChanged(t *testing.T) {
+	rg := rgtest.Need(t)
+	dir := goldenTree(t)
+	for name, o := range map[string]*Options{"watched": {IndexFrom: 1, CacheBytes: -1}, "swept": {IndexFrom: 1, NoWatch: true}} {
+		s := New(o)
+		defer s.Close()
+		answer(t, s, Query{Dir: dir, Pattern: "first"})
+		s.WaitIndexed()
+		k := s.trees.kept[0]
+		k.index.running = make(chan struct{}) // so that no other pass starts
+		for i, f := range k.tree.Files(dir) {
+			at := time.Unix(1e9+int64(i), 0)
+			if err := os.Chtimes(f.Path, at, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, q := range goldenQueries(dir) {
+			if i%7 > 0 {
+				continue
+			}
+			if d := cmp.Diff(normal(q, runRg(t, rg, q.Dir, rgArgs(q)...)), normal(q, answer(t, s, q))); d != "" {
+				t.Errorf("%s, %+v (-rg +ours):\n%s", name, q, d)
+			}
+		}
+		for _, f := range k.tree.Files(dir) {
+			if k.index.index.Known(&f.Slot) {
+				t.Errorf("%s: %s was indexed again", name, f.Path)
 			}
 		}
 	}

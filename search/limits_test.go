@@ -87,11 +87,9 @@ func TestTooLargeAndUnreadableFilesAreCounted(t *testing.T) {
 	if len(r.Hits) != 1 || r.Stats.TooLarge != 1 {
 		t.Errorf("hits %v, stats %+v", r.Hits, r.Stats)
 	}
-	if os.Geteuid() == 0 {
-		t.Log("unreadable files are not tested: root reads everything")
-		return
-	}
 	os.Chmod(filepath.Join(dir, "small.txt"), 0)
+	os.Chmod(filepath.Dir(dir), 0o755)
+	defer withoutPrivileges(t)()
 	if r, err = s.Grep(context.Background(), Query{Dir: dir, Pattern: "needle"}); err != nil || r.Stats.Unreadable != 1 {
 		t.Errorf("stats %+v, %v", r.Stats, err)
 	}
@@ -215,6 +213,45 @@ func TestDirectoriesThatVanish(t *testing.T) {
 	os.RemoveAll(dir)
 	if _, err := s.Grep(context.Background(), Query{Dir: dir, Pattern: "needle"}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a root that is gone: %v", err)
+	}
+}
+
+// TestVeryManyFiles has a tree that is large for its kind: 2,000 files, and with
+// HAFT_LIMITS a million, which are more than are kept.
+func TestVeryManyFiles(t *testing.T) {
+	files := 2000
+	if os.Getenv("HAFT_LIMITS") != "" {
+		files = 1_000_000
+	}
+	dir := t.TempDir()
+	for i := range files {
+		if i%1000 == 0 {
+			if err := os.Mkdir(filepath.Join(dir, fmt.Sprint(i/1000)), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		text := ""
+		if i == files/2 {
+			text = "needle\n"
+		}
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(i/1000), fmt.Sprint(i)), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := New(nil)
+	defer s.Close()
+	for range 2 {
+		r, err := s.Grep(context.Background(), Query{Dir: dir, Pattern: "needle"})
+		if err != nil || len(r.Hits) != 1 || r.Stats.Scanned != files || r.Partial != "" {
+			t.Fatalf("%d hits in %d files, partial %q, %v", len(r.Hits), r.Stats.Scanned, r.Partial, err)
+		}
+		g, err := s.Glob(context.Background(), GlobQuery{Dir: dir, Pattern: "*0", Limit: 10})
+		if err != nil || g.Total != files/10 || len(g.Files) != 10 {
+			t.Fatalf("%d files of %d, %v", len(g.Files), g.Total, err)
+		}
+	}
+	if kept := s.Memory().List > 0; kept != (files <= maxKept) {
+		t.Errorf("a list of %d files is kept: %v", files, kept)
 	}
 }
 

@@ -60,6 +60,8 @@ type Options struct {
 	// Global gives the user's ignore rules for all repositories; nil means those that
 	// git finds with the environment of this process.
 	Global func() ignore.Global
+
+	portable bool // for tests: as on a processor without vectors
 }
 
 // Searcher answers queries.
@@ -134,7 +136,7 @@ func (s *Searcher) Grep(ctx context.Context, q Query) (*Result, error) {
 		return nil, err
 	}
 	q.Budget = q.Budget.withDefaults()
-	pattern, err := s.patterns.compile(q.Pattern, rx.Options{IgnoreCase: q.IgnoreCase, Multiline: q.Multiline})
+	pattern, err := s.patterns.compile(q.Pattern, rx.Options{IgnoreCase: q.IgnoreCase, Multiline: q.Multiline, Portable: s.opts.portable})
 	if err != nil {
 		return nil, err
 	}

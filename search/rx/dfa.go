@@ -32,6 +32,7 @@ type dfa struct {
 	starts   [4]uint32 // by what the byte before was
 	busy     uint32    // the first state in which a match may be in progress
 	trans    []uint32  // state*stride + class; states are stored premultiplied
+	limit    int       // of trans: maxTable, but in tests
 	states   []dstate  // by state/stride
 	index    map[string]uint32
 	key      []byte
@@ -51,7 +52,7 @@ type dstate struct {
 
 func newDFA(p *prog, lineMode bool) *dfa {
 	p.classify()
-	d := &dfa{prog: p, lineMode: lineMode, stride: uint32(p.nclasses) + 1}
+	d := &dfa{prog: p, lineMode: lineMode, stride: uint32(p.nclasses) + 1, limit: maxTable}
 	d.cur, d.nxt = newSparse(len(p.insts)), newSparse(len(p.insts))
 	d.reset()
 	return d
@@ -210,7 +211,7 @@ func (d *dfa) transition(state uint32, c int) uint32 {
 	if t := d.trans[state+class]; t != 0 {
 		return t
 	}
-	if len(d.trans) > maxTable {
+	if len(d.trans) > d.limit {
 		keep := d.states[state/d.stride]
 		d.reset()
 		d.nxt.clear()

@@ -12,8 +12,8 @@ type Options struct {
 	IgnoreCase bool
 	// Multiline lets a match cross lines and `.` match a line break.
 	Multiline bool
-
-	portable bool // for tests: as on a processor without vectors
+	// Portable works as on a processor without vectors, for tests.
+	Portable bool
 }
 
 // Pattern is a compiled regular expression.
@@ -47,7 +47,7 @@ func Compile(expr string, o *Options) (*Pattern, error) {
 	whole := p.prog.looks == 0 && exact != nil && usable(exact) &&
 		!slices.ContainsFunc(exact, func(l Literal) bool { return segment(l) != l || l.loose })
 	var literal bool
-	p.finder, literal = newFinder(p.clauses, whole, tree, hasWindows && !o.portable)
+	p.finder, literal = newFinder(p.clauses, whole, tree, hasWindows && !o.Portable)
 	p.exact = literal && whole
 	p.matchers.New = func() any { return &Matcher{pattern: p} }
 	return p, nil

@@ -2,6 +2,7 @@ package rx
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"regexp"
 	"strings"
@@ -201,7 +202,7 @@ func TestAgainstStandardLibrary(t *testing.T) {
 				want = append(want, l)
 			}
 		}
-		p, err := Compile(expr, &Options{IgnoreCase: fold, portable: true})
+		p, err := Compile(expr, &Options{IgnoreCase: fold, Portable: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -264,6 +265,50 @@ func TestPatternsThatBeginWithClasses(t *testing.T) {
 	}
 }
 
+// TestStatesBeyondTheTable has a pattern with more states than the DFA keeps at once.
+func TestStatesBeyondTheTable(t *testing.T) {
+	const width, limit = 9, 1000
+	p, err := Compile(fmt.Sprintf("a[ab]{%d}c", width), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(7, 8))
+	text := make([]byte, 20_000)
+	for i := range text {
+		text[i] = "ab"[r.IntN(2)]
+		if r.IntN(100) == 0 {
+			text[i] = "c\n"[r.IntN(2)]
+		}
+	}
+	seen := map[string]bool{}
+	for i := range len(text) - width {
+		seen[string(text[i:i+width])] = true
+	}
+	var want []string
+	for l := range strings.SplitSeq(strings.TrimSuffix(string(text), "\n"), "\n") {
+		for i := range len(l) - width - 1 {
+			if l[i] == 'a' && l[i+width+1] == 'c' && !strings.Contains(l[i:i+width+1], "c") {
+				want = append(want, l)
+				break
+			}
+		}
+	}
+	m := p.Matcher()
+	m.Reset(append(text, '\n'))
+	m.eager = true // read every byte with the DFA
+	m.auto().limit = limit
+	var got []string
+	for lo, hi, ok := m.Next(); ok; lo, hi, ok = m.Next() {
+		got = append(got, string(m.text[lo:hi-1]))
+	}
+	if d := cmp.Diff(want, got); d != "" || len(want) == 0 {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if stride := int(m.dfa.stride); len(seen)*stride < 2*limit || len(m.dfa.trans) > limit+2*stride {
+		t.Errorf("%d states of %d entries, and the table has %d", len(seen), stride, len(m.dfa.trans))
+	}
+}
+
 func TestWordsShareOneTrie(t *testing.T) {
 	p, err := Compile(`\w+\(`, nil)
 	if err != nil {
@@ -314,7 +359,7 @@ func FuzzEngines(f *testing.F) {
 			return
 		}
 		got := linesOf(p, text)
-		portable, err := Compile(expr, &Options{IgnoreCase: fold, portable: true})
+		portable, err := Compile(expr, &Options{IgnoreCase: fold, Portable: true})
 		if err != nil {
 			t.Fatal(err)
 		}
