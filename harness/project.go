@@ -56,6 +56,9 @@ func OpenProject(opts *Options) (*Project, error) {
 	if err := managedIntact(p.Settings); err != nil {
 		return nil, err
 	}
+	if err := p.impose(p.opts.Managed); err != nil {
+		return nil, err
+	}
 	p.addPlugins()
 	if err := p.filter(); err != nil {
 		return nil, err
@@ -171,7 +174,7 @@ func (p *Project) flagRules() []permission.Rule {
 	for _, text := range p.opts.Allowed {
 		rules = append(rules, permission.Rule{Text: text, Behavior: tool.Allow, Origin: commandLine})
 	}
-	for _, text := range p.opts.Disallowed {
+	for _, text := range slices.Concat(p.opts.Disallowed, p.otherSkills()) {
 		rules = append(rules, permission.Rule{Text: text, Behavior: tool.Deny, Origin: commandLine})
 	}
 	return rules
