@@ -29,6 +29,7 @@ type Agent struct {
 	revealed []string // deferred tools that the model has found
 	journal  Journal
 	talk     conversation // only the turn changes it
+	naming   naming       // likewise
 	ledger   ledger
 
 	// These belong to the turn that runs.
@@ -65,6 +66,7 @@ func New(opts *Options) (*Agent, error) {
 		return nil, err
 	}
 	a.ledger = newLedger(&a.opts)
+	a.naming.load(opts.History)
 	if opts.History != nil {
 		if err := a.talk.load(opts.History); err != nil {
 			return nil, err
