@@ -45,6 +45,9 @@ func (f *converseFlags) run(c *cobra.Command, args []string) error {
 	if f.Input == "stream-json" {
 		return f.serve(c.Context(), opts)
 	}
+	if err := f.Check(); err != nil {
+		return usageError{err}
+	}
 	prompt, err := f.prompt(c.Context(), args)
 	if err != nil {
 		return err

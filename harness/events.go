@@ -42,6 +42,7 @@ func (w *World) tasksChanged(l task.List) { w.emit(agent.Changed{What: agent.Tas
 const (
 	stateTodos  = "todos"  // followed by the sub-agent whose they are
 	stateAgents = "agents" // who was at work
+	stateMode   = "mode"   // the permission mode, which also a call may change
 )
 
 // save writes a state of the session down.

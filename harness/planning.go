@@ -15,14 +15,21 @@ const planSteps = `Find out what there is and what is wanted, weigh the ways to 
 const planEnd = `When the plan stands, show it with ExitPlanMode, and begin only when it is agreed to.`
 
 // planning tells the model that it is in plan mode, and how to plan: at the
-// beginning, after a compaction and whenever the mode has become that one.
-func (w *World) planning(instructions string) func(context.Context, bool) []string {
+// beginning, after a compaction and whenever the mode has become that one. It also
+// writes down whether the session plans, in place of the mode that was written last,
+// for a session that is resumed to begin so.
+func (w *World) planning(instructions, written string) func(context.Context, bool) []string {
 	var mu sync.Mutex
 	told := false
 	return func(_ context.Context, first bool) []string {
 		mu.Lock()
 		defer mu.Unlock()
-		plans := w.Engine.Policy().Mode() == permission.Plan
+		mode := w.Engine.Policy().Mode()
+		plans := mode == permission.Plan
+		if plans != (written == string(permission.Plan)) {
+			written = string(mode)
+			w.save(stateMode, written)
+		}
 		tell := plans && (first || !told)
 		told = plans
 		if !tell {

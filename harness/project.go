@@ -183,7 +183,7 @@ func (p *Project) flagRules() []permission.Rule {
 // AuditLog is where this person's verdicts are written down.
 func (p *Project) AuditLog() (*audit.Log, error) {
 	if p.Home == "" {
-		return nil, errors.New("there is no home folder to keep the audit log in")
+		return nil, errors.New("there is no home folder to keep the audit log in: set HOME to one")
 	}
 	return audit.NewLog(filepath.Join(p.Home, ".haft", "audit.jsonl")), nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/haftdev/haft/harness/crew"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/catalog"
+	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
@@ -177,6 +178,9 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal) (*agent.Agen
 	if err != nil {
 		return nil, err
 	}
+	if w.opts.Mode == "" && state[string](restored, stateMode) == string(permission.Plan) {
+		w.Engine.SetMode(permission.Plan) // what a session resumes with is never looser than it was
+	}
 	mode := w.Engine.Policy().Mode()
 	session := &tool.Session{Interactive: o.Interactive, Mode: string(mode), Flags: map[string]bool{bash.BackgroundFlag: true, mcpresource.Flag: c.servers.any()}}
 	w.Calls = w.Nested(w.aside(o, audit))
@@ -186,7 +190,7 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal) (*agent.Agen
 		source = "resume"
 	}
 	c.opts = agent.Options{
-		Model: o.Client, ModelName: o.Model, System: w.system(o, tools), Facts: w.facts(together(once(lostAgents(restored)), w.planning(o.PlanInstructions))).Tell, Carry: w.carry,
+		Model: o.Client, ModelName: o.Model, System: w.system(o, tools), Facts: w.facts(together(once(lostAgents(restored)), w.planning(o.PlanInstructions, state[string](restored, stateMode)))).Tell, Carry: w.carry,
 		Tools: tools, Person: o.Person, Permissions: permissions{w.Engine, w.Project}, Mode: string(mode), Hooks: w.Hooks,
 		Sched: sched.Options{
 			Judge: w.Engine, Hooks: w.Hooks, Askers: []sched.Asker{w.Hooks, c.classifier(o.Client)}, Recorder: audit, Output: Results(),

@@ -134,8 +134,8 @@ func parseSources(list string) ([]settings.Source, error) {
 			continue
 		}
 		s, err := settings.ParseSource(name)
-		if err != nil {
-			return nil, fmt.Errorf("--setting-sources: %w", err)
+		if err != nil || s != settings.User && s != settings.Project && s != settings.Local {
+			return nil, fmt.Errorf("--setting-sources: %q is none: use user, project and local, with commas between them", name)
 		}
 		sources = append(sources, s)
 	}
