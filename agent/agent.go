@@ -30,6 +30,7 @@ type Agent struct {
 	revealed []string // deferred tools that the model has found
 	journal  Journal
 	talk     conversation // only the turn changes it
+	naming   naming       // likewise
 	ledger   ledger
 	noted    states
 
@@ -71,6 +72,7 @@ func New(opts *Options) (*Agent, error) {
 	for name, value := range opts.States {
 		a.note(name, value)
 	}
+	a.naming.load(opts.History)
 	if opts.History != nil {
 		a.noted.begun = opts.History.Len() > 0
 		if err := a.talk.load(opts.History); err != nil {

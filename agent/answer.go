@@ -43,6 +43,7 @@ type input struct {
 }
 
 func (t *turn) newAnswer(model string) *answer {
+	t.a.naming.next()
 	return &answer{t: t, model: model, requested: time.Now(), inputs: map[int]*input{}, texts: map[int]*strings.Builder{}}
 }
 
@@ -83,10 +84,11 @@ func (ans *answer) take(ev model.Event) bool {
 	case model.Start:
 		return ans.begin(ev)
 	case model.BlockStart:
-		ans.open(ev)
+		return ans.named(ev)
 	case model.Delta:
 		ans.write(ev)
 	case model.BlockStop:
+		ans.t.a.naming.close(ev.Index, &ev.Block)
 		return ans.close(ev)
 	case model.Stop:
 		ans.stop, ans.usage = &ev, ev.Usage
@@ -103,6 +105,7 @@ func (ans *answer) begin(ev model.Start) bool {
 	}
 	ans.retract()
 	ans.discardCalls()
+	ans.t.a.naming.begin()
 	clear(ans.texts)
 	ans.spend()
 	ans.start, ans.usage = ev, ev.Usage
@@ -120,6 +123,14 @@ func (ans *answer) discardCalls() {
 		in.Discard()
 	}
 	clear(ans.inputs)
+}
+
+// named opens a block under a name that can be sent back.
+func (ans *answer) named(ev model.BlockStart) bool {
+	ans.t.a.naming.open(ev.Index, &ev.Block)
+	ans.open(ev)
+	ans.t.a.out.put(Streamed{Event: ev})
+	return true
 }
 
 func (ans *answer) open(ev model.BlockStart) {

@@ -55,7 +55,7 @@ func (t *turn) question(set *settings, messages *model.History) *model.Request {
 	o := &t.a.opts
 	return &model.Request{
 		Model: set.model, System: o.System, Tools: t.tools.Request(), Messages: messages, MaxTokens: o.MaxTokens,
-		Thinking: set.thinking, Effort: set.effort, Betas: o.Betas, Session: t.journal.ID(),
+		Thinking: set.thinking, Effort: set.effort, TaskBudget: o.TaskBudget, Betas: o.Betas, Session: t.journal.ID(),
 	}
 }
 

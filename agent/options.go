@@ -74,11 +74,12 @@ type Options struct {
 	Limits Limits
 	// Context says when the conversation is compacted.
 	Context Context
-	// Thinking, Effort, Betas and MaxTokens are those of a [model.Request].
-	Thinking  *model.ThinkingOptions
-	Effort    string
-	Betas     []string
-	MaxTokens int
+	// Thinking, Effort, TaskBudget, Betas and MaxTokens are those of a [model.Request].
+	Thinking   *model.ThinkingOptions
+	Effort     string
+	TaskBudget int
+	Betas      []string
+	MaxTokens  int
 	// Cost returns the price of a usage in dollars, if it is known; nil knows none.
 	Cost func(model string, u model.Usage) (usd float64, known bool)
 	// Structured is the JSON Schema of the answer that a turn must end with; nil

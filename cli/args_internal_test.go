@@ -19,3 +19,20 @@ func TestResumeMayStandAlone(t *testing.T) {
 		})
 	}
 }
+
+func TestListsTakeTheWordsThatFollow(t *testing.T) {
+	for name, c := range map[string]struct{ args, want []string }{
+		"rules, then the prompt":   {[]string{"-p", "--allowedTools", "Read", "Bash(go test:*)", "say hi"}, []string{"-p", "--allowedTools", "Read", "--allowedTools=Bash(go test:*)", "say hi"}},
+		"the prompt first":         {[]string{"-p", "say hi", "--allowedTools", "Read", "mcp__a__b"}, []string{"-p", "say hi", "--allowedTools", "Read", "--allowedTools=mcp__a__b"}},
+		"a flag after them":        {[]string{"--tools", "Read", "Edit", "-p", "Go"}, []string{"--tools", "Read", "--tools=Edit", "-p", "Go"}},
+		"a list in one word":       {[]string{"--disallowedTools=Read", "Go"}, []string{"--disallowedTools=Read", "Go"}},
+		"what is said to be words": {[]string{"--tools", "Read", "--", "Edit"}, []string{"--tools", "Read", "--", "Edit"}},
+		"folders":                  {[]string{"--add-dir", "/", "/", "go"}, []string{"--add-dir", "/", "--add-dir=/", "go"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, normalize(c.args)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

@@ -8,6 +8,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/haftdev/haft/headless/launch"
 	"github.com/haftdev/haft/internal/near"
@@ -103,11 +105,35 @@ pipeline of look-up, validation, hooks, permission, execution and bounded result
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w. Run '%s --help' for what there is", err, c.CommandPath())}
+		return usageError{fmt.Errorf("%w. Run '%s --help' for what there is", plainValue(err), c.CommandPath())}
 	})
 	root.AddCommand(newTools(s, reexec), newPermissions(s, reexec), newTrust(s), newDoctor(s, reexec), newMCP(s, reexec), newDemo(s, reexec))
-	root.AddCommand(newSkills(s), newAgents(s), newCommands(s), newSessions(s), newRewind(s))
+	root.AddCommand(newSkills(s), newAgents(s), newCommands(s), newSessions(s), newRewind(s), newVersion(s))
 	return root
+}
+
+// plainValue says what kind of value a flag wants, instead of how it was read.
+func plainValue(err error) error {
+	wrong := (*pflag.InvalidValueError)(nil)
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	want, ok := map[string]string{"int": "a whole number", "float64": "a number", "duration": "a time, such as 90s or 10m", "bool": "true or false"}[wrong.GetFlag().Value.Type()]
+	if !ok {
+		return err
+	}
+	return fmt.Errorf("--%s: %q is not %s", wrong.GetFlag().Name, wrong.GetValue(), want)
+}
+
+// newVersion is --version for those who type it as a command.
+func newVersion(s Streams) *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Show the version", Args: exactly(0), Hidden: true,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintf(s.Out, "haft version %s\n", version())
+			return err
+		},
+	}
 }
 
 // version is what the build knows of its own version.

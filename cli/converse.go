@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -44,6 +45,9 @@ func (f *converseFlags) run(c *cobra.Command, args []string) error {
 	if f.Input == "stream-json" {
 		return f.serve(c.Context(), opts)
 	}
+	if err := f.Check(); err != nil {
+		return usageError{err}
+	}
 	prompt, err := f.prompt(c.Context(), args)
 	if err != nil {
 		return err
@@ -58,6 +62,14 @@ func (f *converseFlags) options(fs *pflag.FlagSet) (*headless.Options, error) {
 		return nil, usageError{err}
 	}
 	o.Log, o.Harness.Reexec = f.Err, f.reexec
+	if f.DebugFile != "" {
+		log, err := os.OpenFile(f.DebugFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return nil, usageError{fmt.Errorf("--debug-file: %w", err)}
+		}
+		f.Debug, o.Log = true, log // it is open until the process ends
+		fmt.Fprintf(log, "%s haft %s, process %d\n", time.Now().Format(time.RFC3339), version(), os.Getpid())
+	}
 	return o, nil
 }
 

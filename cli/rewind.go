@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -17,8 +19,8 @@ import (
 
 type rewindFlags struct {
 	Streams
-	json, dryRun, force bool
-	to                  string
+	json, dryRun, force, yes bool
+	to                       string
 }
 
 func newRewind(s Streams) *cobra.Command {
@@ -30,6 +32,9 @@ func newRewind(s Streams) *cobra.Command {
 them since: a file tool, a shell command, a server's tool. Without --to, what you
 said last is taken back.
 
+What would be done is shown, and you are asked. Where nobody can be asked, say --yes,
+or --json in a program.
+
 Files that somebody else has changed meanwhile are shown and nothing is done, unless
 you say --force. A rewind is done wholly or not at all, and can be undone by another
 rewind to the name that it ends with. The conversation stays as it is.`,
@@ -40,6 +45,7 @@ rewind to the name that it ends with. The conversation stays as it is.`,
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only show what would be done")
 	c.Flags().BoolVar(&f.force, "force", false, "lose what others have changed since")
+	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do it without asking")
 	c.Flags().StringVar(&f.to, "to", "", "a message, a call or an earlier rewind, from 'haft sessions show'")
 	return c
 }
@@ -91,6 +97,12 @@ func (f *rewindFlags) apply(ctx context.Context, store *session.Store, id string
 	if err != nil {
 		return err
 	}
+	if len(plan.Steps) > 0 && !f.yes && !f.json {
+		f.list(f.Out, plan, cwd)
+		if err := f.confirm(ctx, plan); err != nil {
+			return err
+		}
+	}
 	undo, err := plan.Apply(ctx, s, &checkpoint.ApplyOptions{Force: f.force})
 	var conflict *checkpoint.ConflictError
 	if errors.As(err, &conflict) && !f.json {
@@ -101,6 +113,38 @@ func (f *rewindFlags) apply(ctx context.Context, store *session.Store, id string
 		return err
 	}
 	return f.tell(&rewound{Session: id, Plan: plan, Done: true, Undo: undo}, cwd)
+}
+
+// confirm asks the person. No answer is no.
+func (f *rewindFlags) confirm(ctx context.Context, p *checkpoint.Plan) error {
+	in, ok := f.In.(*os.File)
+	if !ok || !isTerminal(in) {
+		return usageError{errors.New("nothing was done: there is nobody to ask. Look at it with --dry-run, and do it with --yes")}
+	}
+	fmt.Fprintf(f.Out, "Change %s, +%d −%d lines? [y/N] ", plural(len(p.Steps), "file"), p.Insertions, p.Deletions)
+	line, err := readLine(ctx, in)
+	if err != nil {
+		return err
+	}
+	if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
+		return errors.New("nothing was done")
+	}
+	return nil
+}
+
+// readLine reads what a person types. A signal ends the wait.
+func readLine(ctx context.Context, in io.Reader) (string, error) {
+	typed := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(in).ReadString('\n') // an end without a line is no answer
+		typed <- line
+	}()
+	select {
+	case line := <-typed:
+		return line, nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
 }
 
 func (f *rewindFlags) plan(ctx context.Context, path string, blobs blob.Store) (*checkpoint.Plan, error) {
@@ -115,7 +159,9 @@ func (f *rewindFlags) tell(r *rewound, cwd string) error {
 	if f.json {
 		return writeJSON(f.Out, r)
 	}
-	f.list(f.Out, r.Plan, cwd)
+	if !r.Done || f.yes { // otherwise it was shown before
+		f.list(f.Out, r.Plan, cwd)
+	}
 	did := "would change"
 	if r.Done {
 		did = "changed"

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/haftdev/haft/harness"
 
 	"github.com/spf13/cobra"
 
+	"github.com/haftdev/haft/harness"
 	"github.com/haftdev/haft/permission/ask"
 	"github.com/haftdev/haft/permission/trust"
 )
@@ -40,7 +40,8 @@ changes it, it is asked again. Name items by the beginning of their hash, or use
 // itemInfo is an item as programs read it.
 type itemInfo struct {
 	trust.Item
-	Trusted bool `json:"trusted"`
+	Trusted bool    `json:"trusted"`
+	Grants  *grants `json:"grants,omitempty"`
 }
 
 func (f *trustFlags) run(ctx context.Context, hashes []string) error {
@@ -100,7 +101,7 @@ func (f *trustFlags) list(p *harness.Project, items []trust.Item) error {
 		if err != nil {
 			return err
 		}
-		infos = append(infos, itemInfo{i, ok})
+		infos = append(infos, itemInfo{i, ok, grantsOf(i)})
 	}
 	if f.json {
 		return writeJSON(f.Out, infos)
@@ -114,6 +115,7 @@ func (f *trustFlags) list(p *harness.Project, items []trust.Item) error {
 			mark = "✓"
 		}
 		fmt.Fprintf(f.Out, "%s %.8s  %s\n", mark, i.Hash, ask.Visible(i.String()))
+		i.Grants.write(f.Out, i.Files)
 	}
 	return nil
 }

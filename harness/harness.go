@@ -37,6 +37,15 @@ type Options struct {
 	Allowed, Disallowed []string
 	// Tools are the only ones in the pool; nil means all.
 	Tools []string
+	// Redirect says which tool is meant when a model calls one of these names; nil
+	// redirects none.
+	Redirect map[string]string
+	// Skills are the only ones that a model may use; nil means all.
+	Skills []string
+	// Managed is a JSON object of settings that whoever drives the session imposes on
+	// it. It can only make the session more careful, and is left out where an
+	// administrator has set anything; "" imposes nothing.
+	Managed string
 	// Bare keeps Bash, Read and Edit.
 	Bare bool
 	// Plugins are folders of plugins besides those that are found.

@@ -58,6 +58,9 @@ func OpenProject(opts *Options) (*Project, error) {
 	if err := managedIntact(p.Settings); err != nil {
 		return nil, err
 	}
+	if err := p.impose(p.opts.Managed); err != nil {
+		return nil, err
+	}
 	p.addPlugins()
 	if err := p.filter(); err != nil {
 		return nil, err
@@ -173,7 +176,7 @@ func (p *Project) flagRules() []permission.Rule {
 	for _, text := range p.opts.Allowed {
 		rules = append(rules, permission.Rule{Text: text, Behavior: tool.Allow, Origin: commandLine})
 	}
-	for _, text := range p.opts.Disallowed {
+	for _, text := range slices.Concat(p.opts.Disallowed, p.otherSkills()) {
 		rules = append(rules, permission.Rule{Text: text, Behavior: tool.Deny, Origin: commandLine})
 	}
 	return rules
@@ -182,7 +185,7 @@ func (p *Project) flagRules() []permission.Rule {
 // AuditLog is where this person's verdicts are written down.
 func (p *Project) AuditLog() (*audit.Log, error) {
 	if p.Home == "" {
-		return nil, errors.New("there is no home folder to keep the audit log in")
+		return nil, errors.New("there is no home folder to keep the audit log in: set HOME to one")
 	}
 	return audit.NewLog(filepath.Join(p.Home, ".haft", "audit.jsonl")), nil
 }

@@ -40,10 +40,11 @@ type TalkOptions struct {
 	AppendSystem string
 	// Limits bound a turn.
 	Limits agent.Limits
-	// Thinking, Effort and Betas are those of the requests.
-	Thinking *model.ThinkingOptions
-	Effort   string
-	Betas    []string
+	// Thinking, Effort, TaskBudget and Betas are those of the requests.
+	Thinking   *model.ThinkingOptions
+	Effort     string
+	TaskBudget int
+	Betas      []string
 	// Schema describes the structured answer that is wanted; nil means text.
 	Schema json.RawMessage
 
@@ -55,6 +56,8 @@ type TalkOptions struct {
 	ID               string
 	// Forget keeps the session in memory only.
 	Forget bool
+	// PlanInstructions say how to plan, in place of haft's own words; "" leaves those.
+	PlanInstructions string
 	// Title is what the session is called; "" leaves it.
 	Title string
 
@@ -198,14 +201,14 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, chosen strin
 		source = "resume"
 	}
 	c.opts = agent.Options{
-		Model: o.Client, ModelName: o.Model, Resolve: c.askable, System: w.system(o, tools), Facts: w.facts(once(lostAgents(restored))).Tell, Carry: w.carry,
+		Model: o.Client, ModelName: o.Model, Resolve: c.askable, System: w.system(o, tools), Facts: w.facts(together(once(lostAgents(restored)), w.planning(o.PlanInstructions))).Tell, Carry: w.carry,
 		Tools: tools, Person: o.Person, Permissions: permissions{w.Engine, w.Project}, Mode: string(mode), Hooks: w.Hooks,
 		Sched: sched.Options{
 			Judge: w.Engine, Hooks: w.CallHooks(), Askers: []sched.Asker{w.Hooks, c.classifier(o.Client)}, Recorder: audit, Output: Results(),
 		},
 		Journal: kept, History: restored.History, Revealed: state[[]string](restored, agent.StateRevealed), Source: source, Renew: c.renew(o),
 		Spent: spent(restored), Beside: state[map[string]model.Usage](restored, agent.StateBeside), States: c.states(o, chosen),
-		Limits: o.Limits, Thinking: o.Thinking, Effort: o.Effort, Betas: o.Betas, Structured: o.Schema,
+		Limits: o.Limits, Thinking: o.Thinking, Effort: o.Effort, TaskBudget: o.TaskBudget, Betas: o.Betas, Structured: o.Schema,
 		Context: agent.Context{Window: func(name string) int64 { return int64(catalog.Lookup(name).Context) }},
 		Cost:    func(name string, u model.Usage) (float64, bool) { return catalog.Lookup(name).Cost(u) },
 	}

@@ -1,5 +1,18 @@
 package harness
 
+// Background moves the command or the agent that a call waits for to the background:
+// the call returns, and the model is told when the work ends. "" means all those that
+// the main conversation waits for. It reports whether there was any.
+func (c *Conversation) Background(useID string) bool {
+	any := c.World.crew.Background(useID)
+	for _, t := range c.World.host.Tasks() {
+		if (t.Tag() == useID || useID == "" && t.Owner() == "") && t.Release() {
+			any = true
+		}
+	}
+	return any
+}
+
 // TaskOutput returns the end of what a command has written, at most limit bytes of
 // it, and how much there is in all. It reports false for an id that no command has.
 func (c *Conversation) TaskOutput(id string, limit int) (end []byte, total int64, ok bool) {

@@ -11,7 +11,7 @@ import (
 )
 
 // nextTyped takes the first of what waits behind a command.
-func (s *server) nextTyped() (p agent.Prompt, ok bool) {
+func (s *server) nextTyped() (p heard, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.typed) == 0 {
@@ -24,7 +24,12 @@ func (s *server) nextTyped() (p agent.Prompt, ok bool) {
 
 // command carries out a command that the program sent, or sends what it stands
 // for to the model.
-func (s *server) command(ctx context.Context, talk *harness.Conversation, p agent.Prompt) {
+func (s *server) command(ctx context.Context, talk *harness.Conversation, h heard) {
+	p := h.Prompt
+	if h.literal {
+		talk.Send(p)
+		return
+	}
 	typed, ok, err := talk.World.Typed(ctx, text(p))
 	switch {
 	case !ok:

@@ -142,8 +142,7 @@ func (s *server) handleWork(ctx context.Context, talk *harness.Conversation, r w
 	case *wire.RegisterRepoRoot:
 		reply, err = s.registerRoot(talk, r)
 	case *wire.BackgroundTasks:
-		none := false
-		reply = wire.BackgroundTasksReply{Backgrounded: &none}
+		reply = background(talk, r)
 	case *wire.GetTaskOutput:
 		reply, err = taskOutput(talk, r)
 	case *wire.StopTask:

@@ -7,13 +7,16 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/harness"
 	"github.com/haftdev/haft/hook"
 	"github.com/haftdev/haft/knowledge/agentdef"
+	"github.com/haftdev/haft/knowledge/plugin"
 	"github.com/haftdev/haft/model/catalog"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/wire"
@@ -31,12 +34,31 @@ func (s *server) initialize(r *wire.Initialize) (any, error) {
 	if again {
 		s.tell.send(s.tell.backgroundTasks())
 	}
-	return wire.InitializeReply{
+	reply := wire.InitializeReply{
 		Commands: s.commands(talk), Agents: s.agents(talk), OutputStyle: "default", AvailableOutputStyles: wire.List[string]{"default"},
 		Models: models(), Account: wire.Account{APIKeySource: talk.KeySource, TokenSource: talk.KeySource, APIProvider: talk.Provider},
 		PID: os.Getpid(), ClaudeCodeVersion: s.opts.Version, CurrentPermissionMode: string(talk.World.Engine.Policy().Mode()),
 		SessionState: s.tell.doing(), HookOnFailureSupported: true, FastModeState: "off", Capabilities: capabilities(),
-	}, nil
+	}
+	if r.Hooks != nil {
+		first := !again
+		reply.HooksApplied = &first
+	}
+	if r.Plugins != nil {
+		all := hasPlugins(talk, r.Plugins)
+		reply.PluginsApplied = &all
+	}
+	return reply, nil
+}
+
+// hasPlugins reports whether all of these plugins are loaded.
+func hasPlugins(talk *harness.Conversation, want []wire.PluginConfig) bool {
+	for _, w := range want {
+		if !slices.ContainsFunc(talk.World.Library.Plugins, func(p plugin.Plugin) bool { return p.Dir == filepath.Clean(w.Path) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // open assembles the conversation that flags and initialize describe.
@@ -61,7 +83,7 @@ func (s *server) open(ctx context.Context, init *wire.Initialize) (*harness.Conv
 func (s *server) adopt(h *harness.Options, t *harness.TalkOptions, init *wire.Initialize) {
 	h.Hooks = slices.Concat(h.Hooks, s.callbacks(init.Hooks))
 	if init.SystemPrompt != nil {
-		t.System = init.SystemPrompt
+		t.System = []string{customPrompt(init.SystemPrompt)}
 	}
 	if init.AppendSystemPrompt != "" {
 		t.AppendSystem = init.AppendSystemPrompt
@@ -69,7 +91,11 @@ func (s *server) adopt(h *harness.Options, t *harness.TalkOptions, init *wire.In
 	if len(init.JSONSchema) > 0 {
 		t.Schema = init.JSONSchema
 	}
-	t.Title = init.Title
+	t.Title, t.PlanInstructions = init.Title, init.PlanModeInstructions
+	h.Redirect, h.Skills = init.ToolAliases, init.Skills
+	for _, p := range init.Plugins {
+		h.Plugins = append(slices.Clip(h.Plugins), p.Path)
+	}
 	h.Agents = slices.Concat(h.Agents, definitions(init.Agents))
 	s.tell.texts = init.ForwardSubagentText != nil && *init.ForwardSubagentText
 	s.inProcess(&t.MCP, init)
@@ -84,14 +110,23 @@ func (s *server) adopt(h *harness.Options, t *harness.TalkOptions, init *wire.In
 	}
 }
 
+// customPrompt joins the parts of a prompt. The mark between what all sessions share
+// and what is this one's is no part of it.
+func customPrompt(parts []string) string {
+	kept := slices.DeleteFunc(slices.Clone(parts), func(s string) bool { return s == "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__" })
+	return strings.Join(kept, "\n\n")
+}
+
 // definitions are the agents that the program brings.
 func definitions(agents map[string]wire.Agent) []agentdef.Definition {
 	var list []agentdef.Definition
 	for _, name := range slices.Sorted(maps.Keys(agents)) {
 		a := agents[name]
+		var effort string
+		_ = json.Unmarshal(a.Effort, &effort) // a number means nothing to a provider
 		list = append(list, agentdef.Definition{
 			Name: name, Description: a.Description, Prompt: a.Prompt, Tools: a.Tools, Denied: a.DisallowedTools, Model: a.Model,
-			Mode: a.PermissionMode, MaxTurns: a.MaxTurns, Skills: a.Skills, Background: a.Background != nil && *a.Background,
+			Effort: effort, Mode: a.PermissionMode, MaxTurns: a.MaxTurns, Skills: a.Skills, Background: a.Background != nil && *a.Background,
 		})
 	}
 	return list

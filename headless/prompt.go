@@ -20,13 +20,28 @@ func (s *server) deliver(m wire.Message) {
 		s.warn("A prompt could not be read: " + err.Error())
 		return
 	}
-	s.take(p)
+	s.take(heard{p, user.ClientComposed})
+}
+
+// heard is a prompt as it came. One that a program has composed is taken literally:
+// nothing in it is a command.
+type heard struct {
+	agent.Prompt
+	literal bool
+}
+
+// firstWords are what the agent that leads the conversation wants said first.
+func firstWords(init *wire.Initialize, name string) []heard {
+	if init == nil || init.Agents[name].InitialPrompt == "" {
+		return nil
+	}
+	return []heard{{Prompt: agent.Prompt{Content: []model.Block{model.TextOf(init.Agents[name].InitialPrompt)}}}}
 }
 
 // take queues a prompt. Without a conversation the prompt opens one: a program
 // need not initialize. A command waits for the turn that runs: it may change what
 // the next one begins with, and may have to ask.
-func (s *server) take(p agent.Prompt) {
+func (s *server) take(p heard) {
 	s.begin(s.context, nil, p)
 	if talk := s.opened(); talk != nil {
 		talk.Reconsider()
@@ -35,17 +50,17 @@ func (s *server) take(p agent.Prompt) {
 }
 
 // accept gives a prompt to the conversation, or keeps it.
-func (s *server) accept(p agent.Prompt) {
+func (s *server) accept(p heard) {
 	if p.UUID != "" {
 		s.tell.follow(p.UUID)
 	}
 	switch {
 	case s.talk == nil:
 		s.waiting = append(s.waiting, p)
-	case len(s.typed) > 0 || s.talk.World.IsCommand(text(p)):
+	case len(s.typed) > 0 || !p.literal && s.talk.World.IsCommand(text(p.Prompt)):
 		s.typed = append(s.typed, p)
 	default:
-		s.talk.Send(p)
+		s.talk.Send(p.Prompt)
 	}
 }
 

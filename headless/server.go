@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,6 +29,8 @@ type Options struct {
 	// Partial tells of the pieces of answers, HookEvents of every run of a hook,
 	// States of the session's state; Replay repeats prompts.
 	Partial, HookEvents, States, Replay bool
+	// Mirror repeats what is written to the session's files.
+	Mirror bool
 	// OneAnswer ends the session when the answer is there and no agent works in the
 	// background any more; commands that do are ended with it.
 	OneAnswer bool
@@ -61,12 +64,13 @@ type server struct {
 	talk    *harness.Conversation // nil before it is opened
 	failure error                 // why it cannot be opened
 	init    *wire.Initialize
-	waiting []agent.Prompt // that came before it was opened
-	typed   []agent.Prompt // commands, and what came after them
-	told    bool           // a turn has ended
-	closing bool           // the program wants no more turns
-	running bool           // events are told
-	garbled error          // what was wrong with its last line
+	waiting []heard // that came before it was opened
+	typed   []heard // commands, and what came after them
+	told    bool    // a turn has ended
+	closing bool    // the program wants no more turns
+	running bool    // events are told
+	garbled error   // what was wrong with its last line
+	mirror  *mirror // nil if the program wants none
 	// giveBack takes back the rules of settings that the program laid over the files'.
 	giveBack func()
 	// questions are how many the program has not answered yet.
@@ -178,6 +182,9 @@ func (s *server) turns(ctx context.Context, talk *harness.Conversation) {
 			close(m.reached)
 			continue
 		}
+		if _, ok := ev.(agent.Result); ok {
+			s.mirror.repeat(talk)
+		}
 		s.tell.tell(ev)
 		if s.opts.Watch != nil {
 			_ = s.opts.Watch(ev) // who watches cannot disturb
@@ -269,6 +276,7 @@ func (s *server) close() int {
 		if err := talk.Close(ctx); err != nil {
 			fmt.Fprintf(s.opts.Log, "haft: end the session: %v\n", err)
 		}
+		s.mirror.repeat(talk)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -287,7 +295,7 @@ const (
 
 // begin opens the conversation, once, and takes prompts; init is nil if the
 // program sent none.
-func (s *server) begin(ctx context.Context, init *wire.Initialize, prompts ...agent.Prompt) {
+func (s *server) begin(ctx context.Context, init *wire.Initialize, prompts ...heard) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiting = append(s.waiting, prompts...)
@@ -301,6 +309,10 @@ func (s *server) begin(ctx context.Context, init *wire.Initialize, prompts ...ag
 			return
 		}
 		s.tell.session = s.talk.Session()
+		if t := s.opts.Talk; s.opts.Mirror {
+			s.mirror = newMirror(s.talk, (t.Resume != "" || t.Continue) && !t.Fork, s.tell.send)
+		}
+		s.waiting = slices.Concat(firstWords(init, s.opts.Harness.Agent), s.waiting)
 	}
 	waiting := s.waiting
 	s.waiting = nil

@@ -23,6 +23,15 @@ func taskOutput(talk *harness.Conversation, r *wire.GetTaskOutput) (any, error) 
 	return wire.TaskOutputReply{Output: strings.ToValidUTF8(string(end), "\ufffd"), TotalBytes: total, Truncated: int64(len(end)) < total}, nil
 }
 
+// background moves calls to the background. Only for a call by name it matters that
+// there is none.
+func background(talk *harness.Conversation, r *wire.BackgroundTasks) (reply wire.BackgroundTasksReply) {
+	if moved := talk.Background(r.ToolUseID); !moved && r.ToolUseID != "" {
+		reply.Backgrounded = &moved
+	}
+	return reply
+}
+
 // registerRoot adds a folder to work in. It must lie in one that the session has.
 func (s *server) registerRoot(talk *harness.Conversation, r *wire.RegisterRepoRoot) (any, error) {
 	roots := talk.World.Engine.Guard().Roots()

@@ -38,9 +38,9 @@ func (r *Runner) After(ctx context.Context, t *tool.Tool, c *tool.Call, result t
 	if len(r.hooks[event]) == 0 {
 		return nil, nil
 	}
-	var d Detail = PostToolUse{PreToolUse: use(t, c), ToolResponse: response(result)}
+	var d Detail = PostToolUse{PreToolUse: use(t, c), ToolResponse: response(result), DurationMS: c.Took.Milliseconds()}
 	if result.Failed {
-		d = PostToolUseFailure{PreToolUse: use(t, c), Error: result.Text()}
+		d = PostToolUseFailure{PreToolUse: use(t, c), Error: result.Text(), DurationMS: c.Took.Milliseconds()}
 	}
 	o := r.fire(ctx, c.Agent, d, targetOf(t, c))
 	notes := o.Notes

@@ -44,9 +44,9 @@ func TestCallsOfServersAndAgentsAreToldAlike(t *testing.T) {
 	same := `"tool_name":"mcp__db__query","tool_input":{"q":1},"tool_use_id":"u","mcp_server":{"name":"db"}`
 	want := []string{
 		begin + `"PreToolUse",` + same + `}`,
-		begin + `"PostToolUse",` + same + `,"tool_response":{"rows":2}}`,
-		begin + `"PostToolUse",` + same + `,"tool_response":[{"type":"text","text":"hi"}]}`,
-		begin + `"PostToolUseFailure",` + same + `,"error":"no rows","is_interrupt":false}`,
+		begin + `"PostToolUse",` + same + `,"tool_response":{"rows":2},"duration_ms":0}`,
+		begin + `"PostToolUse",` + same + `,"tool_response":[{"type":"text","text":"hi"}],"duration_ms":0}`,
+		begin + `"PostToolUseFailure",` + same + `,"error":"no rows","is_interrupt":false,"duration_ms":0}`,
 		begin + `"PermissionRequest","tool_name":"mcp__db__query","tool_input":{"q":1},"permission_suggestions":[` +
 			`{"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"git diff:*"}],"behavior":"allow","destination":"localSettings"},` +
 			`{"type":"addRules","rules":[{"toolName":"mcp__db"}],"behavior":"allow","destination":"session"}]}`,

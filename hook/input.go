@@ -75,7 +75,8 @@ type MCPServer struct {
 // PostToolUse is a call that ran. ToolInput is the input that ran.
 type PostToolUse struct {
 	PreToolUse
-	ToolResponse any `json:"tool_response"`
+	ToolResponse any   `json:"tool_response"`
+	DurationMS   int64 `json:"duration_ms"`
 }
 
 // PostToolUseFailure is a call that ran and failed.
@@ -83,6 +84,7 @@ type PostToolUseFailure struct {
 	PreToolUse
 	Error       string `json:"error"`
 	IsInterrupt bool   `json:"is_interrupt"`
+	DurationMS  int64  `json:"duration_ms"`
 }
 
 // PermissionRequest is a call that somebody has to decide about.

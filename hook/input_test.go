@@ -20,8 +20,8 @@ func TestInputsAreThoseOfTheWire(t *testing.T) {
 		want   string
 	}{
 		{call, callJSON},
-		{hook.PostToolUse{PreToolUse: call, ToolResponse: map[string]any{"stdout": "x"}}, callJSON + `,"tool_response":{"stdout":"x"}`},
-		{hook.PostToolUseFailure{PreToolUse: call, Error: "e"}, callJSON + `,"error":"e","is_interrupt":false`},
+		{hook.PostToolUse{PreToolUse: call, ToolResponse: map[string]any{"stdout": "x"}}, callJSON + `,"tool_response":{"stdout":"x"},"duration_ms":0`},
+		{hook.PostToolUseFailure{PreToolUse: call, Error: "e"}, callJSON + `,"error":"e","is_interrupt":false,"duration_ms":0`},
 		{hook.PermissionRequest{ToolName: "Bash", ToolInput: call.ToolInput}, `"tool_name":"Bash","tool_input":{"command":"ls"}`},
 		{hook.UserPromptSubmit{Prompt: "p"}, `"prompt":"p"`},
 		{hook.SessionStart{Source: "startup", Model: "m"}, `"source":"startup","model":"m"`},

@@ -31,6 +31,9 @@ type Request struct {
 	Thinking *ThinkingOptions
 	// Effort is low, medium, high…; "" leaves it to the provider.
 	Effort string
+	// TaskBudget is how many tokens the model is told that its whole work may take; 0
+	// tells it nothing.
+	TaskBudget int
 	// Betas name features of the API that are not on by default.
 	Betas []string
 	// TextOnly asks for no tool calls while the tools stay described: for a

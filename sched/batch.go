@@ -187,7 +187,7 @@ func (b *Batch) await() *flight {
 
 func (b *Batch) newFlight(useID, name string) *flight {
 	f := &flight{batch: b, useID: useID, called: name, name: name, mark: new(mark)}
-	if t := b.tools.Lookup(name); t != nil {
+	if t := b.tools.Called(name); t != nil {
 		f.name = t.Name
 	}
 	f.ctx, f.cancel = context.WithCancelCause(b.ctx)

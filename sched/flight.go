@@ -91,6 +91,7 @@ func (f *flight) run() {
 	f.out.Started = time.Now()
 	result, err := f.guarded()
 	f.out.Ended = time.Now()
+	f.call.Took = f.out.Ended.Sub(f.out.Started)
 	var forModel *tool.Error
 	switch {
 	case err == nil:

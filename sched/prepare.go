@@ -16,7 +16,7 @@ import (
 // wrong is the outcome; nil means that the call can be queued. It has no effect
 // on anything but the flight.
 func (f *flight) prepare(in *jsonstream.Object) *Outcome {
-	t := f.batch.tools.Lookup(f.called)
+	t := f.batch.tools.Called(f.called)
 	if t == nil {
 		return f.refuse(Unknown, noSuchTool(f.batch.tools, f.called))
 	}

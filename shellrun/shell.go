@@ -124,12 +124,18 @@ func (s *Shell) Run(ctx context.Context, r Request) (*Task, error) {
 		select {
 		case <-t.done:
 			return t, nil
+		case <-t.released:
+			return t, nil
 		case <-ctx.Done():
 			t.stop(Cancelled)
 			<-t.done
 			return t, nil
 		case <-expired:
 			if r.Detach && t.detach() {
+				return t, nil
+			}
+			if t.Background() { // somebody was faster
+				<-t.released
 				return t, nil
 			}
 			t.stop(TimedOut)
@@ -174,7 +180,7 @@ func (s *Shell) start(ctx context.Context, r Request, background bool) (*Task, e
 	}
 	t := &Task{
 		id: newID(), command: r.Command, about: r.Description, tag: r.Tag, owner: r.Owner, host: h, shell: s, background: background,
-		state: Exited, done: make(chan struct{}), started: time.Now(),
+		state: Exited, done: make(chan struct{}), released: make(chan struct{}), started: time.Now(),
 	}
 	dirFile, longFile := filepath.Join(shell.scratch, t.id+".dir"), filepath.Join(shell.scratch, t.id+".sh")
 	profile, envFile := shell.profile, h.opts.EnvFile

@@ -36,6 +36,7 @@ type Task struct {
 
 	mu         sync.Mutex
 	background bool
+	released   chan struct{} // closed when Release let the caller go
 	announced  chan struct{} // closed when OnBackground was called for a task that was moved
 	state      State         // what it will be when done
 	result     Result
@@ -120,11 +121,32 @@ func (t *Task) stop(why State) {
 	t.proc.End(t.host.opts.Grace)
 }
 
-// detach moves the task to the background. It reports false if the task is over
-// already.
+// Release moves the task to the background, and lets go whoever waits for it. It
+// reports false if it is over, or there already.
+func (t *Task) Release() bool {
+	if !t.detach() {
+		return false
+	}
+	close(t.released)
+	return true
+}
+
+// Released reports whether somebody moved the task to the background while its
+// caller waited.
+func (t *Task) Released() bool {
+	select {
+	case <-t.released:
+		return true
+	default:
+		return false
+	}
+}
+
+// detach moves the task to the background. It reports false if the task is over, or
+// there already.
 func (t *Task) detach() bool {
 	t.mu.Lock()
-	if t.Ended() {
+	if t.Ended() || t.background {
 		t.mu.Unlock()
 		return false
 	}

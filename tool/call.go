@@ -3,6 +3,7 @@ package tool
 import (
 	"encoding/json"
 	"sync"
+	"time"
 
 	"github.com/haftdev/haft/tool/schema"
 )
@@ -47,6 +48,8 @@ type Call struct {
 	// Session and Tools are those of the turn. Tools may be nil in tests.
 	Session *Session
 	Tools   *Set
+	// Took is how long it ran, for those who look at it afterwards.
+	Took time.Duration
 	// Progress receives what [Call.Report] is given; nil drops it.
 	Progress func(Progress)
 

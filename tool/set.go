@@ -41,6 +41,9 @@ type SetOptions struct {
 	ContextTokens int
 	// DeferShare is a share of the context; 0 means a tenth.
 	DeferShare float64
+	// Redirect says which tool is meant when a model calls one of these names; nil
+	// redirects none. What a name leads to is not redirected again.
+	Redirect map[string]string
 }
 
 // NewSet assembles a pool: built-ins by name, then foreign tools by name. A
@@ -232,6 +235,14 @@ func (s *Set) Lookup(name string) *Tool {
 		return t
 	}
 	return s.aliases[name]
+}
+
+// Called finds the tool that a model means by a name; nil means that there is none.
+func (s *Set) Called(name string) *Tool {
+	if to, ok := s.opts.Redirect[name]; ok {
+		name = to
+	}
+	return s.Lookup(name)
 }
 
 // All returns the pool in order. The caller must not modify it.

@@ -18,21 +18,32 @@ type Initialize struct {
 	JSONSchema json.RawMessage `json:"jsonSchema,omitempty"`
 	// SystemPrompt replaces the default prompt. Nil means the default; one empty
 	// string means no prompt at all.
-	SystemPrompt           []string         `json:"systemPrompt,omitempty"`
-	AppendSystemPrompt     string           `json:"appendSystemPrompt,omitempty"`
-	SystemPromptSnapshot   json.RawMessage  `json:"systemPromptSnapshot,omitempty"`
-	ExcludeDynamicSections *bool            `json:"excludeDynamicSections,omitempty"`
-	PlanModeInstructions   string           `json:"planModeInstructions,omitempty"`
-	ToolAliases            json.RawMessage  `json:"toolAliases,omitempty"`
-	Agents                 map[string]Agent `json:"agents,omitempty"`
-	Title                  string           `json:"title,omitempty"`
-	Skills                 json.RawMessage  `json:"skills,omitempty"`
-	PromptSuggestions      *bool            `json:"promptSuggestions,omitempty"`
-	AgentProgressSummaries *bool            `json:"agentProgressSummaries,omitempty"`
-	ForwardSubagentText    *bool            `json:"forwardSubagentText,omitempty"`
-	SupportedDialogKinds   []string         `json:"supportedDialogKinds,omitempty"`
-	PerTaskStopAffordance  *bool            `json:"perTaskStopAffordance,omitempty"`
-	Plugins                json.RawMessage  `json:"plugins,omitempty"`
+	SystemPrompt           []string          `json:"systemPrompt,omitempty"`
+	AppendSystemPrompt     string            `json:"appendSystemPrompt,omitempty"`
+	SystemPromptSnapshot   json.RawMessage   `json:"systemPromptSnapshot,omitempty"`
+	ExcludeDynamicSections *bool             `json:"excludeDynamicSections,omitempty"`
+	PlanModeInstructions   string            `json:"planModeInstructions,omitempty"`
+	ToolAliases            map[string]string `json:"toolAliases,omitempty"`
+	Agents                 map[string]Agent  `json:"agents,omitempty"`
+	Title                  string            `json:"title,omitempty"`
+	// Skills are the only ones that the model may use; nil means all.
+	Skills                 []string `json:"skills,omitempty"`
+	PromptSuggestions      *bool    `json:"promptSuggestions,omitempty"`
+	AgentProgressSummaries *bool    `json:"agentProgressSummaries,omitempty"`
+	ForwardSubagentText    *bool    `json:"forwardSubagentText,omitempty"`
+	SupportedDialogKinds   []string `json:"supportedDialogKinds,omitempty"`
+	PerTaskStopAffordance  *bool    `json:"perTaskStopAffordance,omitempty"`
+	// Plugins are loaded as those of --plugin-dir are.
+	Plugins []PluginConfig `json:"plugins,omitempty"`
+}
+
+// PluginConfig is a plugin that a host brings.
+type PluginConfig struct {
+	// Type is local.
+	Type string `json:"type"`
+	Path string `json:"path"`
+	// SkipMCPDiscovery leaves its MCP servers out.
+	SkipMCPDiscovery bool `json:"skipMcpDiscovery,omitempty"`
 }
 
 // Subtype is initialize.
@@ -67,7 +78,10 @@ type Agent struct {
 	Background      *bool             `json:"background,omitempty"`
 	Skills          []string          `json:"skills,omitempty"`
 	MCPServers      []json.RawMessage `json:"mcpServers,omitempty"`
-	Effort          json.RawMessage   `json:"effort,omitempty"`
+	// Effort is a word such as low, or a number.
+	Effort json.RawMessage `json:"effort,omitempty"`
+	// InitialPrompt is said first if the agent leads the conversation.
+	InitialPrompt string `json:"initialPrompt,omitempty"`
 }
 
 // InitializeReply says what the command line offers.
@@ -84,10 +98,12 @@ type InitializeReply struct {
 	SessionState           string          `json:"session_state,omitempty"`
 	Capabilities           []string        `json:"capabilities,omitempty"`
 	HookOnFailureSupported bool            `json:"hook_on_failure_supported,omitempty"`
-	HooksApplied           json.RawMessage `json:"hooks_applied,omitempty"`
-	PluginsApplied         json.RawMessage `json:"plugins_applied,omitempty"`
-	SDKMCPManifestsParked  json.RawMessage `json:"sdk_mcp_manifests_parked,omitempty"`
-	FastModeState          string          `json:"fast_mode_state,omitempty"`
+	HooksApplied           *bool           `json:"hooks_applied,omitempty"`
+	// HooksApplied and PluginsApplied say whether those that the host brought count;
+	// nil if it brought none.
+	PluginsApplied        *bool           `json:"plugins_applied,omitempty"`
+	SDKMCPManifestsParked json.RawMessage `json:"sdk_mcp_manifests_parked,omitempty"`
+	FastModeState         string          `json:"fast_mode_state,omitempty"`
 }
 
 // Command is a slash command.

@@ -135,9 +135,50 @@ func (c *Crew) Run(ctx context.Context, j subagent.Job, progress func(tool.Agent
 	if err != nil {
 		return subagent.Report{Kind: j.Kind, Status: subagent.Failed, Why: err.Error()}
 	}
-	unlink := context.AfterFunc(c.ctx, func() { m.halt(errStopped) })
+	return c.await(ctx, m, progress)
+}
+
+// await lets a member work and waits for it, or until it is moved to the background.
+func (c *Crew) await(ctx context.Context, m *member, progress func(tool.AgentProgress)) subagent.Report {
+	done := make(chan subagent.Report, 1)
+	unlink := context.AfterFunc(ctx, func() { m.halt(context.Cause(ctx)) })
 	defer unlink()
-	return m.work(ctx, progress)
+	c.wg.Go(func() {
+		stop := context.AfterFunc(c.ctx, func() { m.halt(errStopped) })
+		defer stop()
+		report := m.work(context.WithoutCancel(ctx), m.whileAwaited(progress))
+		done <- report
+		if m.moved() && c.ctx.Err() == nil {
+			c.tell(m.job.Caller, m.task(&report))
+		}
+	})
+	select {
+	case report := <-done:
+		return report
+	case <-m.away:
+		return subagent.Report{ID: m.id, Kind: m.made.Kind, Status: subagent.Moved, Output: m.made.Output}
+	}
+}
+
+// Background moves the agent that a call waits for to the background; "" means all
+// those that the main conversation waits for. It reports whether there was any.
+func (c *Crew) Background(useID string) bool {
+	c.mu.Lock()
+	var list []*member
+	for _, m := range c.members {
+		if m.busy && (m.job.UseID == useID || useID == "" && m.job.Caller == "") {
+			list = append(list, m)
+		}
+	}
+	c.mu.Unlock()
+	any := false
+	for _, m := range list {
+		if m.move() {
+			any = true
+			c.opts.Emit(agent.TaskChanged{Change: "updated", Task: m.task(nil)})
+		}
+	}
+	return any
 }
 
 // Start gives a job to a new agent that works on beside its caller.
@@ -194,7 +235,7 @@ func (c *Crew) hire(ctx context.Context, j subagent.Job, background bool) (*memb
 		c.dismiss()
 		return nil, err
 	}
-	m := &member{crew: c, id: id, job: j, depth: depth, made: made, background: background, began: time.Now(), busy: true, fresh: true, idle: make(chan struct{})}
+	m := &member{crew: c, id: id, job: j, depth: depth, made: made, background: background, began: time.Now(), busy: true, fresh: true, idle: make(chan struct{}), away: make(chan struct{})}
 	made.Agent.Send(agent.Prompt{Content: []model.Block{model.TextOf(j.Prompt)}})
 	c.mu.Lock()
 	c.members[id] = m

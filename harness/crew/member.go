@@ -31,8 +31,11 @@ type member struct {
 	idle   chan struct{} // closed when it is not busy any more
 	cut    bool          // its work ended with the crew
 
+	away chan struct{} // closed when the call that waited for it was let go
+
 	mu         sync.Mutex
 	background bool
+	settled    bool                    // its work is over: it cannot be moved any more
 	cancel     context.CancelCauseFunc // of the work that goes on
 	halted     error                   // why there will be none
 	last       string                  // what it said last
@@ -115,6 +118,9 @@ func (m *member) called(ctx context.Context) bool {
 // over.
 func (m *member) finish(r *subagent.Report) {
 	c := m.crew
+	m.mu.Lock()
+	m.settled = true
+	m.mu.Unlock()
 	r.Worktree, r.Branch = m.close()
 	c.mu.Lock()
 	c.running--
@@ -150,6 +156,37 @@ func (m *member) close() (worktree, branch string) {
 		return "", ""
 	}
 	return m.made.Close()
+}
+
+// move lets go of the call that waits for the agent. It reports false if none does.
+func (m *member) move() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.background || m.settled {
+		return false
+	}
+	m.background = true
+	close(m.away)
+	return true
+}
+
+// moved reports whether the call that waited for the agent was let go.
+func (m *member) moved() bool {
+	select {
+	case <-m.away:
+		return true
+	default:
+		return false
+	}
+}
+
+// whileAwaited passes progress on as long as the call waits for it.
+func (m *member) whileAwaited(progress func(tool.AgentProgress)) func(tool.AgentProgress) {
+	return func(p tool.AgentProgress) {
+		if progress != nil && !m.moved() {
+			progress(p)
+		}
+	}
 }
 
 // halt stops the work, and any that would follow.

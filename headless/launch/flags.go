@@ -14,8 +14,10 @@ type Flags struct {
 	// the newest one of the folder.
 	Resume, ResumeAt string
 	Continue         bool
-	// Debug says more to the person who looks for a fault.
-	Debug bool
+	// Debug says more to the person who looks for a fault, DebugFile says it into a
+	// file.
+	Debug     bool
+	DebugFile string
 
 	model          string
 	fallback       string
@@ -52,6 +54,11 @@ type Flags struct {
 	servers        []string
 	strict         bool
 	agent          string
+	mirror         bool
+	taskBudget     int
+	managed        string
+	dropsTurn      string
+	awaits         bool
 }
 
 // Define defines the flags. The names are Claude Code's, so that scripts and SDKs
@@ -102,7 +109,13 @@ func (f *Flags) Define(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.strict, "strict-mcp-config", false, "only the MCP servers of --mcp-config")
 	fs.StringVar(&f.agent, "agent", "", "the agent that leads the conversation, with its prompt, tools and model: see haft agents")
 	fs.BoolVar(&f.Debug, "debug", false, "say more on standard error")
-	for _, hidden := range []string{"allowed-tools", "disallowed-tools", "allow-dangerously-skip-permissions", "permission-prompts", "debug"} {
+	fs.StringVar(&f.DebugFile, "debug-file", "", "write what --debug says into this file")
+	fs.BoolVar(&f.mirror, "session-mirror", false, "with stream-json: repeat what is written to the session's files")
+	fs.IntVar(&f.taskBudget, "task-budget", 0, "how many tokens the model is told that its work may take")
+	fs.StringVar(&f.managed, "managed-settings", "", "settings that restrict the session: a JSON object")
+	fs.StringVar(&f.dropsTurn, "resume-drops-turn", "", "with --resume-session-at: the prompt of the one turn that may be left out")
+	fs.BoolVar(&f.awaits, "await-initialize", false, "start nothing before initialize has come, which is so in any case")
+	for _, hidden := range []string{"debug-file", "session-mirror", "managed-settings", "resume-drops-turn", "await-initialize", "allowed-tools", "disallowed-tools", "allow-dangerously-skip-permissions", "permission-prompts", "debug"} {
 		_ = fs.MarkHidden(hidden)
 	}
 }

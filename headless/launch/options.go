@@ -30,12 +30,13 @@ func (f *Flags) Options(fs *pflag.FlagSet, version string) (*headless.Options, e
 	}
 	o.Harness = harness.Options{
 		Settings: f.settings, AddDirs: f.addDirs, Plugins: f.plugins, Mode: f.mode, Allowed: SplitRules(f.allowed), Disallowed: SplitRules(f.disallowed),
-		Bare: f.bare, Agent: f.agent,
+		Bare: f.bare, Agent: f.agent, Managed: f.managed,
 	}
 	if f.bypass {
 		o.Harness.Mode = "bypassPermissions"
 	}
 	o.Harness.MayBypass = f.mayBypass
+	o.Mirror = f.mirror
 	if strings.HasPrefix(f.promptTool, "mcp__") && f.prompts != "none" {
 		o.AskTool = f.promptTool
 	}
@@ -54,7 +55,7 @@ func (f *Flags) Options(fs *pflag.FlagSet, version string) (*headless.Options, e
 	o.Talk = harness.TalkOptions{
 		Model: f.model, Fallback: f.fallback, AppendSystem: f.appendSystem,
 		Limits:   agent.Limits{Turns: f.maxTurns, BudgetUSD: f.maxBudget, Time: f.maxTime},
-		Thinking: f.thinkingOptions(), Effort: f.effort, Betas: f.betas,
+		Thinking: f.thinkingOptions(), Effort: f.effort, TaskBudget: f.taskBudget, Betas: f.betas,
 		Resume: f.Resume, ResumeAt: f.ResumeAt, Continue: f.Continue, Fork: f.fork, ID: f.sessionID, Forget: f.forget, Version: version,
 	}
 	o.Talk.MCP.Strict = f.strict
@@ -111,8 +112,8 @@ func (f *Flags) check() error {
 	if f.schema != "" && !json.Valid([]byte(f.schema)) {
 		return errors.New("--json-schema: that is not JSON")
 	}
-	if f.maxTurns < 0 || f.maxBudget < 0 || f.maxTime < 0 {
-		return errors.New("--max-turns, --max-budget-usd and --max-time cannot be less than 0")
+	if f.maxTurns < 0 || f.maxBudget < 0 || f.maxTime < 0 || f.taskBudget < 0 {
+		return errors.New("--max-turns, --max-budget-usd, --max-time and --task-budget cannot be less than 0")
 	}
 	return nil
 }
@@ -133,8 +134,8 @@ func parseSources(list string) ([]settings.Source, error) {
 			continue
 		}
 		s, err := settings.ParseSource(name)
-		if err != nil {
-			return nil, fmt.Errorf("--setting-sources: %w", err)
+		if err != nil || s != settings.User && s != settings.Project && s != settings.Local {
+			return nil, fmt.Errorf("--setting-sources: %q is none: use user, project and local, with commas between them", name)
 		}
 		sources = append(sources, s)
 	}

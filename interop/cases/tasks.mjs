@@ -127,3 +127,44 @@ test('the Task name still calls an agent', async (w) => {
   const run = await w.ask('go', { agents });
   assert.notEqual(run.toolResults.at(-1).is_error, true);
 });
+
+test('backgroundTasks lets go of a command that runs', async (w) => {
+  await w.model(turn(call('Bash', { command: 'echo begun; touch runs; while [ ! -e stop ]; do sleep 0.05; done; echo ended' }, 'toolu_long')), turn('Going on.'), turn('I saw it end.'));
+  const prompts = feed('go');
+  const q = w.query(prompts, { tools });
+  const run = await collect(q, async (m, run) => {
+    if (m.type === 'assistant' && m.message.content[0].type === 'tool_use') {
+      await until('the command runs', () => w.exists('runs'));
+      assert.equal(await q.backgroundTasks('toolu_of_nobody'), false);
+      assert.equal(await q.backgroundTasks('toolu_long'), true);
+    }
+    if (m.type === 'result' && run.results.length === 1) w.file('stop', '');
+    if (m.type === 'result' && run.results.length === 2) prompts.end();
+  });
+  assert.equal(run.error, undefined);
+  const result = run.of('user')[0].tool_use_result;
+  assert.ok(result.backgroundTaskId && result.backgroundedByUser);
+  assert.equal(run.toolResults[0].is_error ?? false, false);
+  assert.equal(run.of('system', 'task_notification')[0].status, 'completed');
+  assert.deepEqual(run.results.map((r) => r.result), ['Going on.', 'I saw it end.']);
+});
+
+test('backgroundTasks lets go of an agent that works', async (w) => {
+  await w.model({ turns: [turn(scout()), turn('Going on.'), turn('It is back.')], parts: part(turn(call('Bash', { command: 'touch runs; while [ ! -e stop ]; do sleep 0.05; done' })), turn('All quiet.')) });
+  const prompts = feed('go');
+  const q = w.query(prompts, { agents });
+  let asked;
+  const run = await collect(q, async (m, run) => {
+    if (m.type === 'assistant' && m.parent_tool_use_id && !asked) {
+      asked = true;
+      await until('the agent works', () => w.exists('runs'));
+      assert.equal(await q.backgroundTasks('toolu_agent'), true);
+    }
+    if (m.type === 'result' && run.results.length === 1) w.file('stop', '');
+    if (m.type === 'result' && run.results.length === 2) prompts.end();
+  });
+  assert.equal(run.error, undefined);
+  assert.equal(run.of('user').find((m) => !m.parent_tool_use_id).tool_use_result.status, 'async_launched');
+  assert.equal(run.of('system', 'task_notification').at(-1).status, 'completed');
+  assert.deepEqual(run.results.map((r) => r.result), ['Going on.', 'It is back.']);
+});

@@ -129,7 +129,13 @@ type metadata struct {
 }
 
 type output struct {
-	Effort string `json:"effort"`
+	Effort string      `json:"effort,omitempty"`
+	Budget *taskBudget `json:"task_budget,omitempty"`
+}
+
+type taskBudget struct {
+	Type  string `json:"type"`
+	Total int    `json:"total"`
 }
 
 func newHead(req *model.Request, plain bool) (*head, []string) {
@@ -138,8 +144,8 @@ func newHead(req *model.Request, plain bool) (*head, []string) {
 	if req.Session != "" {
 		h.Metadata = &metadata{req.Session}
 	}
-	if s.effort != "" {
-		h.Output = &output{s.effort}
+	if s.effort != "" || s.budget != nil {
+		h.Output = &output{s.effort, s.budget}
 	}
 	return h, s.betas
 }

@@ -17,6 +17,7 @@ const (
 	betaUpdates     = "thinking-display-updates-2026-08-18"
 	betaBinding     = "thinking-binding-controls-2026-08-01"
 	betaToolSearch  = "advanced-tool-use-2025-11-20"
+	betaTaskBudgets = "task-budgets-2026-03-13"
 )
 
 // settings are what is asked of a model besides the conversation.
@@ -25,6 +26,7 @@ type settings struct {
 	maxTokens int
 	thinking  *thinking
 	effort    string
+	budget    *taskBudget
 	betas     []string
 }
 
@@ -65,6 +67,10 @@ func settingsOf(req *model.Request, plain bool) settings {
 	if info.Effort != "" && req.Effort != "" {
 		s.effort = req.Effort
 		s.need(betaEffort)
+	}
+	if req.TaskBudget > 0 {
+		s.budget = &taskBudget{"tokens", req.TaskBudget}
+		s.need(betaTaskBudgets)
 	}
 	if bytes.Contains(req.Tools, []byte(`"defer_loading":`)) {
 		s.need(betaToolSearch)

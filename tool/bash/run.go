@@ -33,6 +33,7 @@ type Output struct {
 	NoOutputExpected bool   `json:"noOutputExpected"`
 
 	BackgroundTaskID  string `json:"backgroundTaskId,omitempty"`
+	MovedByUser       bool   `json:"backgroundedByUser,omitempty"`
 	TimedOutAfterMS   int64  `json:"timedOutAfterMs,omitempty"`
 	CodeMeaning       string `json:"returnCodeInterpretation,omitempty"` // of an exit code that is an answer
 	PersistedPath     string `json:"persistedOutputPath,omitempty"`
@@ -81,8 +82,12 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 	}
 	if !ended {
 		task.MarkRead(shown)
-		out.TimedOutAfterMS = limit.Milliseconds()
-		out.note("The command did not end within %v and runs on in the background, id %s. You will be told when it ends.", limit, task.ID())
+		if out.MovedByUser = task.Released(); out.MovedByUser {
+			out.note("The user moved the command to the background, id %s. You will be told when it ends.", task.ID())
+		} else {
+			out.TimedOutAfterMS = limit.Milliseconds()
+			out.note("The command did not end within %v and runs on in the background, id %s. You will be told when it ends.", limit, task.ID())
+		}
 		out.inBackground(task)
 		return out, nil
 	}

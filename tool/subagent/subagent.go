@@ -79,6 +79,7 @@ const (
 	Cancelled Status = "cancelled" // somebody stopped it
 	Budget    Status = "budget"    // it came to a limit
 	Failed    Status = "error"
+	Moved     Status = "moved" // it works on, and the caller was let go
 )
 
 // A Report is what an agent gives back: also what it had when it did not finish.
@@ -94,6 +95,8 @@ type Report struct {
 	Tools    map[string]int // by name
 	Tokens   int64
 	Took     time.Duration
+	// Output is the file of its transcript, of one that was moved; "" if there is none.
+	Output string
 	// Worktree is where it worked, if there is something in it; Branch its branch.
 	Worktree, Branch string
 }
@@ -238,12 +241,12 @@ func run(ctx context.Context, crew Crew, c *tool.Call, in Input) (Output, error)
 		if err != nil {
 			return Output{}, err
 		}
-		return Output{
-			Status: launched, IsAsync: true, AgentID: s.ID, AgentType: s.Kind, Description: in.Description, Prompt: in.Prompt,
-			OutputFile: s.Output, CanRead: s.Output != "",
-		}, nil
+		return worksOn(in, s), nil
 	}
 	r := crew.Run(ctx, job, func(p tool.AgentProgress) { c.Report(p) })
+	if r.Status == Moved {
+		return worksOn(in, Started{ID: r.ID, Kind: r.Kind, Output: r.Output}), nil
+	}
 	out := Output{
 		Status: string(r.Status), Prompt: in.Prompt, AgentID: r.ID, AgentType: r.Kind, Model: r.Model, Why: r.Why,
 		ToolUses: r.ToolUses, Tools: r.Tools, Tokens: r.Tokens, DurationMS: r.Took.Milliseconds(), Worktree: r.Worktree, Branch: r.Branch,
@@ -252,6 +255,14 @@ func run(ctx context.Context, crew Crew, c *tool.Call, in Input) (Output, error)
 		out.Content = []Text{{"text", r.Text}}
 	}
 	return out, nil
+}
+
+// worksOn is what a call gives back of an agent that works beside its caller.
+func worksOn(in Input, s Started) Output {
+	return Output{
+		Status: launched, IsAsync: true, AgentID: s.ID, AgentType: s.Kind, Description: in.Description, Prompt: in.Prompt,
+		OutputFile: s.Output, CanRead: s.Output != "",
+	}
 }
 
 // render tells the model how the agent ended before what it said: a partial

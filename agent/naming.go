@@ -1,0 +1,111 @@
+package agent
+
+import (
+	"bytes"
+	"crypto/rand"
+	"strings"
+
+	"github.com/haftdev/haft/model"
+)
+
+// A naming sees to it that the calls of a conversation have names which can be sent
+// back: providers refuse a conversation in which two calls have one id, or in which
+// an id or a tool's name has other characters than they use themselves, and then it
+// can never go on. Some models, and servers that only look like a provider, make up
+// such ids, or none at all.
+type naming struct {
+	used   map[string]bool // ids of calls that are part of the conversation
+	chosen map[int]string  // ids of the answer that arrives, by the block's index
+}
+
+// load takes up the ids of a conversation that was restored. Every call of it has a
+// result, which names it.
+func (n *naming) load(h *model.History) {
+	n.used = make(map[string]bool)
+	if h == nil {
+		return
+	}
+	const mark = `"tool_use_id":"`
+	for i := range h.Len() {
+		for rest := h.JSON(i); ; {
+			_, after, found := bytes.Cut(rest, []byte(mark))
+			if !found {
+				break
+			}
+			id, _, _ := bytes.Cut(after, []byte(`"`))
+			n.used[string(id)] = true
+			rest = after
+		}
+	}
+}
+
+// next lets the names of the last answer count, and waits for another.
+func (n *naming) next() { n.chosen = make(map[int]string) }
+
+// begin begins an answer, or begins it again.
+func (n *naming) begin() {
+	for _, id := range n.chosen {
+		delete(n.used, id)
+	}
+	n.next()
+}
+
+// open names a call that begins to arrive.
+func (n *naming) open(index int, b *model.Block) {
+	if b.Type != model.ToolUse {
+		return
+	}
+	if !nameable(b.ID) || n.used[b.ID] || n.taken(b.ID) {
+		b.ID = "toolu_" + rand.Text()
+	}
+	n.chosen[index] = b.ID
+	b.Name = usableName(b.Name)
+}
+
+// close gives a call that has arrived the name that it has.
+func (n *naming) close(index int, b *model.Block) {
+	if id, ok := n.chosen[index]; ok && b.Type == model.ToolUse {
+		b.ID, b.Name = id, usableName(b.Name)
+		n.used[id] = true
+	}
+}
+
+// taken reports whether another call of the answer has the id.
+func (n *naming) taken(id string) bool {
+	for _, other := range n.chosen {
+		if other == id {
+			return true
+		}
+	}
+	return false
+}
+
+// maxName is how long providers let ids and names be.
+const maxName = 128
+
+// nameable reports whether providers take an id.
+func nameable(id string) bool {
+	return id != "" && len(id) <= maxName && strings.IndexFunc(id, unusual) < 0
+}
+
+func unusual(r rune) bool {
+	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-')
+}
+
+// usableName is a tool's name with what cannot be sent replaced. No tool has such
+// a name, so that the model is told that there is none.
+func usableName(name string) string {
+	if nameable(name) {
+		return name
+	}
+	name = strings.Map(func(r rune) rune {
+		if unusual(r) {
+			return '_'
+		}
+		return r
+	}, name)
+	if name == "" {
+		return "unnamed"
+	}
+	return name[:min(len(name), maxName)]
+}

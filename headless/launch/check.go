@@ -1,0 +1,72 @@
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/tool"
+)
+
+// Check finds mistakes in what the flags say that would show only once a session is
+// being opened, where something else that is missing, such as a key, may hide them.
+func (f *Flags) Check() error {
+	if _, err := permission.ParseMode(f.mode); err != nil {
+		return fmt.Errorf("--permission-mode: %w", err)
+	}
+	if f.sessionID != "" && !uuid.MatchString(f.sessionID) {
+		return fmt.Errorf("--session-id: %q is not a UUID, such as %s", f.sessionID, session.NewUUID())
+	}
+	for _, rule := range append(SplitRules(f.allowed), SplitRules(f.disallowed)...) {
+		if err := (&permission.Rule{Text: rule, Behavior: tool.Deny}).Check(); err != nil {
+			return fmt.Errorf("the rule %q of the command line cannot be understood: %w", rule, err)
+		}
+	}
+	for _, dir := range f.addDirs {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return fmt.Errorf("--add-dir: %s is not a folder", dir)
+		}
+	}
+	if err := checkSettings(f.settings); err != nil {
+		return err
+	}
+	return f.checkResume()
+}
+
+var uuid = regexp.MustCompile(`^(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
+// checkSettings looks at a value of --settings.
+func checkSettings(value string) error {
+	text := []byte(value)
+	switch {
+	case value == "":
+		return nil
+	case !strings.HasPrefix(strings.TrimSpace(value), "{"):
+		raw, err := os.ReadFile(value)
+		if err != nil {
+			return fmt.Errorf("--settings: %w", err)
+		}
+		text = raw
+	}
+	if _, err := settings.Parse(settings.Flag, "", text); err != nil {
+		return fmt.Errorf("--settings: %w", err)
+	}
+	return nil
+}
+
+// checkResume looks for the session to go on with.
+func (f *Flags) checkResume() error {
+	if f.Resume == "" {
+		return nil
+	}
+	_, err := session.Open("").Find(f.Resume)
+	if errors.Is(err, session.ErrNotFound) {
+		return fmt.Errorf("%w. Run 'haft sessions list --all' for what there is", err)
+	}
+	return err
+}
