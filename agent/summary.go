@@ -112,6 +112,7 @@ func (t *turn) oneAnswer(req *model.Request) (string, error) {
 			t.a.out.put(Retrying{ev})
 		case model.Fallback:
 			t.a.out.put(FellBack{ev})
+			t.a.SetModel(ev.To)
 			name = ev.To
 		case model.Start:
 			answer, usage = nil, ev.Usage
