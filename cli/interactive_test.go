@@ -393,7 +393,7 @@ func TestAPersonTalksLineByLine(t *testing.T) {
 	s.plain = true
 	s.start("--plain")
 	s.type_("make one\r")
-	s.see("Bash wants to run")
+	s.see("Run this command?")
 	time.Sleep(400 * time.Millisecond) // what comes at once is no answer
 	s.type_("y\r")
 	s.see("Made it.")

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -57,18 +58,19 @@ func taskName(t agent.Task) string {
 // listTasks shows what runs in the background.
 func (a *app) listTasks() {
 	var items []pick
-	for _, t := range a.tasks {
+	tasks := maps.Clone(a.tasks) // one may end while the list is there
+	for _, t := range tasks {
 		items = append(items, pick{value: t.ID, text: taskName(t), detail: taskDetail(t)})
 	}
 	if len(items) == 0 {
 		a.hint = "nothing runs in the background"
 		return
 	}
-	slices.SortFunc(items, func(x, y pick) int { return a.tasks[x.value].Started.Compare(a.tasks[y.value].Started) })
+	slices.SortFunc(items, func(x, y pick) int { return tasks[x.value].Started.Compare(tasks[y.value].Started) })
 	a.pop(&picker{title: "In the background", items: items, chooses: "shows its output", acts: "stops it",
 		choose: func(p pick) {
 			a.closeOwn()
-			a.showTask(a.tasks[p.value])
+			a.showTask(tasks[p.value])
 		},
 		act: func(p pick) {
 			a.closeOwn()

@@ -32,7 +32,7 @@ func TestACallThatIsAskedAboutWaits(t *testing.T) {
 		b.ask(ctx, c, q)
 		// The pipeline tells of the call's state when it likes.
 		b.tell(agent.Called{Event: sched.Event{UseID: "1", Tool: "Bash", State: sched.Executing}})
-		b.sees("? Bash make it · waits for you", "waits for your answer", "Run this command?")
+		b.sees("? Bash make it · waits for you", "Run this command?")
 		if s := b.screen(); strings.Contains(s, "working") {
 			t.Errorf("it is said to work:\n%s", s)
 		}
