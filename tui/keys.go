@@ -99,6 +99,7 @@ const keysHelp = `enter sends · shift+enter, alt+enter or ctrl+j begins a line 
 / lists commands · @ names files · ! runs a command yourself · tab completes, or turns to a question
 esc interrupts · esc twice goes back to an earlier message · shift+tab changes the permission mode
 ctrl+o shows calls and thoughts in full · ctrl+g opens your editor · ctrl+b lists what runs in the background
+ctrl+r searches what you wrote before
 ctrl+l draws the screen again · ctrl+c clears, twice leaves · ctrl+d leaves`
 
 // acts are what keys do that edit nothing.
@@ -113,6 +114,7 @@ func (a *app) acts() map[string]func() {
 		"ctrl+o":    a.openViewer,
 		"ctrl+g":    a.edit,
 		"ctrl+b":    a.listTasks,
+		"ctrl+r":    a.searchHistory,
 		"ctrl+p":    func() { a.write.Up() },
 		"ctrl+n":    func() { a.write.Down() },
 		"up":        a.up,
