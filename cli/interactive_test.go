@@ -113,7 +113,10 @@ func (s *seat) start(args ...string) {
 	case s.plain:
 		s.see("Say what to do")
 		return
-	case !s.bare:
+	case s.bare:
+		s.see("Which model shall answer?")
+		return
+	default:
 		s.see("asks first · ", "edits allowed · ") // the conversation is open
 	}
 	s.see("what shall be done?")
