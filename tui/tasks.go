@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/tool"
@@ -104,7 +106,7 @@ func (a *app) showTask(t agent.Task) {
 	if strings.TrimSpace(text) == "" {
 		text = "(nothing so far)"
 	}
-	a.openText(taskName(t)+" · "+t.OutputFile, text)
+	a.openText(taskName(t)+" · "+t.OutputFile, ansi.Strip(text))
 	a.viewer.top = 1 << 30
 }
 

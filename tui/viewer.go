@@ -63,15 +63,16 @@ func (a *app) openViewer() {
 		a.hint = "nothing was called yet"
 		return
 	}
-	a.openText("calls and thoughts", b.String())
+	a.openText("calls and thoughts", ansi.Strip(b.String())) // colours of programs are no news
 	a.viewer.top = 1 << 30
 }
 
+// openText shows a text, with every escape in it made visible.
 func (a *app) openText(title, text string) {
 	a.screen.Leave() // an error is seen at the next frame
 	a.opts.Out.Write([]byte("\x1b[?1049h\x1b[H"))
 	a.screen.Forget()
-	a.viewer = &viewer{title: title, text: strings.Split(ansi.Strip(text), "\n")}
+	a.viewer = &viewer{title: title, text: strings.Split(text, "\n")}
 }
 
 func (a *app) closeViewer() {

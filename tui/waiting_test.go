@@ -83,7 +83,7 @@ func TestAQuestionIsAskedHoweverMuchItIsAbout(t *testing.T) {
 			b := newBed(t, size, style.Palette{})
 			defer b.close()
 			for i := range 80 {
-				b.talk.held = append(b.talk.held, trust.Item{Kind: trust.Hook, Name: fmt.Sprint("h", i), Text: "do this and that, again and again\n\n", Origin: settings.Origin{File: "/nowhere/project/.claude/settings.json", Line: i}})
+				b.talk.held = append(b.talk.held, trust.Item{Kind: trust.Hook, Name: fmt.Sprint("h", i), Text: "do this and that, again and again\x1b]0;and this\a\n\n", Origin: settings.Origin{File: "/nowhere/project/.claude/settings.json", Line: i}})
 			}
 			b.app.later(func() { b.app.askTrust(b.talk.held) })
 			b.pause(2 * frame)
@@ -94,7 +94,7 @@ func TestAQuestionIsAskedHoweverMuchItIsAbout(t *testing.T) {
 				}
 			}
 			b.type_("\x0f") // before anybody turned to it, too
-			b.sees("what this folder brings")
+			b.sees("what this folder brings", `\u{1b}]0;and this\u{7}`)
 			b.type_("q")
 			b.sees("tab turns to this")
 		})
