@@ -140,7 +140,7 @@ func (a *app) foot(v view) ([]string, screen.Cursor) {
 	}
 	last := a.status.line(v, len(a.tasks))
 	if a.hint != "" {
-		last = v.paint.Warn.Of(a.hint)
+		last = v.paint.Warn.Of(ansi.Truncate(visible(a.hint), v.width, "…"))
 	}
 	at.Hidden = a.dialog != nil && a.dialog.focused
 	return append(lines, last), at

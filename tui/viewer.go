@@ -101,7 +101,7 @@ func (w *viewer) lines(v view) []string {
 	for len(lines) < room {
 		lines = append(lines, "")
 	}
-	return append(lines, v.paint.Dim.Of(fmt.Sprintf("%s · %d–%d of %d · up, down, page up, page down, home, end · q closes", w.title, w.top+1, w.top+len(page), len(w.shown))))
+	return append(lines, v.paint.Dim.Of(fmt.Sprintf("%s · %d–%d of %d · up, down, page up, page down, home, end · q closes", visible(w.title), w.top+1, w.top+len(page), len(w.shown))))
 }
 
 // key scrolls, and reports whether the viewer is to be closed.

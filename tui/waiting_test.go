@@ -107,17 +107,17 @@ func TestWhatRunsInTheBackgroundCanBeSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	in(t, func(t *testing.T, b *bed) {
-		task := agent.Task{ID: "b1", Type: "local_bash", Description: "A server", Status: "running", Background: true, OutputFile: file, Started: time.Now()}
+		task := agent.Task{ID: "b1", Type: "local_bash", Description: "A server\x1b[2J", Status: "running", Background: true, OutputFile: file, Started: time.Now()}
 		b.tell(agent.TaskChanged{Task: task})
 		b.sees("1 in background")
 		b.type_("\x02")
-		b.sees("▸ A server", "enter shows its output", "delete stops it")
+		b.sees(`▸ A server\u{1b}[2J`, "enter shows its output", "delete stops it")
 		b.type_("\r")
-		b.sees("listening on 8080")
+		b.sees("listening on 8080", `A server\u{1b}[2J`)
 		b.type_("q")
 		task.Status, task.Ended = "completed", task.Started.Add(12*time.Second)
 		b.tell(agent.TaskChanged{Task: task})
-		b.sees("A server: completed after 12s")
+		b.sees(`A server\u{1b}[2J: completed after 12s`)
 	})
 }
 
