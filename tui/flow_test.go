@@ -70,6 +70,17 @@ func TestWhatWasWrittenBeforeIsFound(t *testing.T) {
 	})
 }
 
+func TestAnEmptyScreenLosesNothing(t *testing.T) {
+	in(t, func(t *testing.T, b *bed) {
+		b.tell(agent.TurnStarted{}, prompted("say it"), delta(0, "A word.\n"), stop(0), agent.Result{})
+		b.type_("\x0c")
+		if s := b.screen(); !strings.HasPrefix(s, "\n› what shall be done?") {
+			t.Errorf("the screen is\n%s", s)
+		}
+		b.sees("› say it", "A word.")
+	})
+}
+
 func TestHelpNamesEverything(t *testing.T) {
 	in(t, func(t *testing.T, b *bed) {
 		b.type_("/help\r")

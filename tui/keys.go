@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -242,8 +243,12 @@ func (a *app) nextMode() {
 	a.status.mode = mode
 }
 
+// redraw begins on an empty screen. What was on it goes into the scrollback, which
+// not every terminal does by itself when it is told to erase.
 func (a *app) redraw() {
-	a.opts.Out.Write([]byte("\x1b[2J\x1b[H")) // an error is seen at the next frame
+	_, height := a.screen.Size()
+	a.screen.Leave() // an error is seen at the next frame
+	fmt.Fprintf(a.opts.Out, "\x1b[%d;1H%s\x1b[2J\x1b[H", height, strings.Repeat("\n", height))
 	a.screen.Forget()
 }
 
