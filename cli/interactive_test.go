@@ -113,7 +113,10 @@ func (s *seat) start(args ...string) {
 	case s.plain:
 		s.see("Say what to do")
 		return
-	case !s.bare:
+	case s.bare:
+		s.see("Which model shall answer?")
+		return
+	default:
 		s.see("asks first · ", "edits allowed · ") // the conversation is open
 	}
 	s.see("what shall be done?")
@@ -393,7 +396,7 @@ func TestAPersonTalksLineByLine(t *testing.T) {
 	s.plain = true
 	s.start("--plain")
 	s.type_("make one\r")
-	s.see("Bash wants to run")
+	s.see("Run this command?")
 	time.Sleep(400 * time.Millisecond) // what comes at once is no answer
 	s.type_("y\r")
 	s.see("Made it.")

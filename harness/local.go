@@ -85,7 +85,11 @@ func (c *Conversation) permissionsText(mode string) string {
 	if err != nil {
 		return err.Error()
 	}
-	return fmt.Sprintf("The permission mode is %s (of %v).\n", c.World.Engine.Policy().Mode(), permission.Modes()) + table(func(row func(...any)) {
+	text := fmt.Sprintf("The permission mode is %s. From careful to careless there are %s.\n", c.World.Engine.Policy().Mode(), strings.Trim(fmt.Sprint(permission.Modes()), "[]"))
+	if len(opts.Rules) == 0 {
+		return text + "There are no rules. 'haft permissions add' and the answers to questions make some."
+	}
+	return text + table(func(row func(...any)) {
 		for _, r := range opts.Rules {
 			row(r.Behavior, r.Text, r.Origin)
 		}

@@ -130,6 +130,9 @@ func (c *conversation) run(ctx context.Context) error {
 		}
 		select {
 		case ev := <-events:
+			if _, asked := ev.(agent.Waiting); asked {
+				continue // the question itself is shown
+			}
 			if err := show.Show(ev); err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@ package plain
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -24,27 +25,19 @@ const arming = 300 * time.Millisecond
 // A Person answers questions line by line. One question is asked at a time. It is
 // safe for concurrent use.
 type Person struct {
-	out   io.Writer
-	rules *ask.Terminal  // reads what is typed from the pipe
-	typed *io.PipeWriter // lines for it
-
+	out io.Writer
 	one sync.Mutex // held by the question that is asked
 
 	mu     sync.Mutex
-	asked  time.Time   // since when one is asked; zero: none is
-	answer chan string // for questions of our own; nil if rules ask
+	asked  time.Time   // since when one is asked
+	answer chan string // of the question that is asked; nil: none is
 	grant  func(tool.Suggestion) error
 	ended  bool
 }
 
-func newPerson(out io.Writer) *Person {
-	in, typed := io.Pipe()
-	p := &Person{out: out, typed: typed}
-	p.rules = ask.NewTerminal(in, out, p.keep)
-	return p
-}
+func newPerson(out io.Writer) *Person { return &Person{out: out} }
 
-// Grant says how a rule is kept that the person chose to keep.
+// Grant says how a rule is kept for the session.
 func (p *Person) Grant(keep func(tool.Suggestion) error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,9 +48,6 @@ func (p *Person) keep(s tool.Suggestion) error {
 	p.mu.Lock()
 	grant := p.grant
 	p.mu.Unlock()
-	if grant == nil {
-		return fmt.Errorf("rules cannot be kept here")
-	}
 	return grant(s)
 }
 
@@ -65,17 +55,13 @@ func (p *Person) keep(s tool.Suggestion) error {
 func (p *Person) hear(line string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.asked.IsZero() || time.Since(p.asked) < arming {
+	if p.answer == nil || time.Since(p.asked) < arming {
 		return false
 	}
-	if p.answer != nil {
-		select {
-		case p.answer <- line:
-		default:
-		}
-		return true
+	select {
+	case p.answer <- line:
+	default:
 	}
-	io.WriteString(p.typed, line+"\n") // the one who asks always reads, until the end
 	return true
 }
 
@@ -88,62 +74,80 @@ func (p *Person) hangUp() {
 		close(p.answer)
 		p.answer = nil
 	}
-	p.typed.Close()
 }
 
-// begin makes lines answers, until the returned function is called.
-func (p *Person) begin(answer chan string) (end func()) {
+// listen makes lines answers to what was just asked, until end is called.
+func (p *Person) listen() (answers <-chan string, end func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asked, p.answer = time.Now(), answer
-	if p.ended && answer != nil {
+	answer := make(chan string, 8)
+	if p.ended {
 		close(answer)
-		p.answer = nil
+		return answer, func() {}
 	}
-	return func() {
+	p.asked, p.answer = time.Now(), answer
+	return answer, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.asked, p.answer = time.Time{}, nil
+		p.answer = nil
 	}
 }
 
-// line asks for one line.
-func (p *Person) line(ctx context.Context, format string, args ...any) (string, error) {
-	answer := make(chan string, 8)
-	fmt.Fprintf(p.out, format, args...)
-	defer p.begin(answer)()
-	select {
-	case s, ok := <-answer:
-		if !ok {
-			return "", io.EOF
+// line asks for a line.
+func (p *Person) line(ctx context.Context, format string, args ...any) (said string, err error) {
+	err = p.until(ctx, fmt.Sprintf(format, args...), func(line string) (again string) {
+		said = line
+		return ""
+	})
+	return said, err
+}
+
+// until asks, and hears lines until one of them is an answer: then heard returns
+// nothing more to ask.
+func (p *Person) until(ctx context.Context, question string, heard func(line string) (again string)) error {
+	io.WriteString(p.out, question) // a terminal that is gone is seen by those who show the conversation
+	answers, end := p.listen()
+	defer end()
+	for {
+		select {
+		case s, ok := <-answers:
+			if !ok {
+				return io.EOF
+			}
+			if question = heard(strings.TrimSpace(s)); question == "" {
+				return nil
+			}
+			io.WriteString(p.out, question)
+		case <-ctx.Done():
+			io.WriteString(p.out, "\n(no answer needed any more)\n")
+			return ctx.Err()
 		}
-		return strings.TrimSpace(s), nil
-	case <-ctx.Done():
-		return "", ctx.Err()
 	}
 }
 
 // Ask shows the call and returns what the person decides. One that may lose
 // something for good needs a word beside the yes.
-func (p *Person) Ask(ctx context.Context, c tool.Case, q tool.Verdict) (tool.Verdict, error) {
+func (p *Person) Ask(ctx context.Context, c tool.Case, q tool.Verdict) (v tool.Verdict, err error) {
 	p.one.Lock()
 	defer p.one.Unlock()
-	switch c.Call.Tool {
-	case "AskUserQuestion":
+	if c.Call.Tool == "AskUserQuestion" {
 		return p.questions(ctx, c)
-	case "ExitPlanMode":
-		var in struct {
-			Plan string `json:"plan"`
-		}
-		if json.Unmarshal(c.Call.Input, &in) == nil && in.Plan != "" {
-			fmt.Fprintf(p.out, "\nThe plan:\n%s\n", visibleText(in.Plan))
-		}
 	}
-	p.preview(c)
-	end := p.begin(nil)
-	v, err := p.rules.Ask(ctx, c, q)
-	end()
-	if err != nil || v.Behavior != tool.Allow || !card.PreviewOf(c).Destructive {
+	what := card.PreviewOf(c)
+	fmt.Fprint(p.out, about(c, what, q))
+	rule := p.rule(q)
+	choices := "y allows it once"
+	if rule.Rule != "" {
+		choices += " · s allows " + ask.Visible(rule.Rule) + " for this session"
+	}
+	err = p.until(ctx, choices+" · n denies it, n and a reason says why: ", func(line string) (again string) {
+		v, again = p.decide(line, rule)
+		return again
+	})
+	if errors.Is(err, io.EOF) {
+		return tool.Verdict{Reason: "the input ended before an answer"}, nil
+	}
+	if err != nil || v.Behavior != tool.Allow || !what.Destructive {
 		return v, err
 	}
 	word, err := p.line(ctx, "This may lose something for good. Type allow to go on: ")
@@ -156,13 +160,74 @@ func (p *Person) Ask(ctx context.Context, c tool.Case, q tool.Verdict) (tool.Ver
 	return v, nil
 }
 
-// preview prints the change that a call would make.
-func (p *Person) preview(c tool.Case) {
-	for _, h := range card.PreviewOf(c).Hunks {
-		for _, l := range h.Lines {
-			fmt.Fprintf(p.out, "    %s\n", visibleText(l))
+// rule is the one that would settle the next such call; zero if there is none.
+func (p *Person) rule(q tool.Verdict) tool.Suggestion {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.grant == nil || q.NeedsPerson || len(q.Suggestions) == 0 {
+		return tool.Suggestion{}
+	}
+	return q.Suggestions[0]
+}
+
+// decide understands an answer, or asks again.
+func (p *Person) decide(line string, rule tool.Suggestion) (v tool.Verdict, again string) {
+	word, rest, _ := strings.Cut(line, " ")
+	switch strings.ToLower(word) {
+	case "y", "yes":
+		if rest == "" {
+			return tool.Verdict{Behavior: tool.Allow, Reason: "the person allowed it once"}, ""
+		}
+	case "s", "session":
+		if rest != "" || rule.Rule == "" {
+			break
+		}
+		if err := p.keep(rule); err != nil {
+			return v, fmt.Sprintf("The rule could not be kept: %v. Please answer y or n: ", err)
+		}
+		return tool.Verdict{Behavior: tool.Allow, Reason: "the person allowed it from now on", Rule: rule.Rule}, ""
+	case "n", "no":
+		return tool.Verdict{Behavior: tool.Deny, Reason: "the person denied it", Message: ask.Denial(rest)}, ""
+	}
+	return v, "Please answer y or n: "
+}
+
+// about says what would be done, all of it, and why it is asked about.
+func about(c tool.Case, what card.Preview, q tool.Verdict) string {
+	var b strings.Builder
+	if c.Call.Tool == "ExitPlanMode" {
+		var in struct {
+			Plan string `json:"plan"`
+		}
+		if json.Unmarshal(c.Call.Input, &in) == nil && in.Plan != "" {
+			return fmt.Sprintf("\nThe plan:\n%s\nDo you agree to it?\n", visibleText(in.Plan))
 		}
 	}
+	switch {
+	case c.Call.Tool == "Bash":
+		b.WriteString("\nRun this command?\n")
+	case what.Path != "":
+		fmt.Fprintf(&b, "\n%s %s?\n", what.Title, ask.Visible(what.Path))
+	default:
+		fmt.Fprintf(&b, "\nUse %s?\n", what.Title)
+	}
+	if what.Text != "" && what.Text != "{}" {
+		fmt.Fprintf(&b, "    %s\n", strings.ReplaceAll(what.Text, "\n", "\n    "))
+	}
+	for _, h := range what.Hunks {
+		for _, l := range h.Lines {
+			fmt.Fprintf(&b, "    %s\n", visibleText(l))
+		}
+	}
+	reason := q.Reason
+	if q.Rule != "" {
+		reason += " (" + q.Rule + " in " + q.Origin + ")"
+	}
+	if c.Call.Agent != "" {
+		reason += " (sub-agent " + c.Call.Agent + ")"
+	}
+	fmt.Fprintf(&b, "Asked because %s.\n", ask.Visible(reason))
+	return b.String()
 }
 
 // questions asks what the model wants to know.

@@ -144,6 +144,7 @@ func (b *call) output(v view, say style.Style) []string {
 			lead = v.paint.Dim.Of("  └ ")
 		}
 		lines = append(lines, lead+say.Of(ansi.Truncate(l, v.width-5, "…")))
+		say = v.paint.Dim // one line in red is enough
 	}
 	return lines
 }

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -144,6 +145,22 @@ func (a *app) goBack(t turnBack) {
 		return
 	}
 	a.open(Opening{Resume: a.talk.Session(), At: t.before})
+}
+
+// searchHistory looks for something that the person wrote before.
+func (a *app) searchHistory() {
+	var items []pick
+	seen := map[string]bool{}
+	for _, text := range slices.Backward(a.write.Remembered()) {
+		if !seen[text] {
+			seen[text] = true
+			items = append(items, pick{value: text, text: strings.Join(strings.Fields(text), " ")})
+		}
+	}
+	a.pop(&picker{title: "What you wrote before:", items: items, chooses: "takes it", choose: func(p pick) {
+		a.closeOwn()
+		a.write.Set(p.value)
+	}})
 }
 
 // ago is a time in the past for people.

@@ -63,8 +63,13 @@ func (a *app) body(v view, room int) []string {
 	}
 	lines := a.show.tail(v)
 	if a.working != nil {
-		lines = append(lines, "", a.pulse(v))
-		lines = append(lines, todoLines(a.todos, min(8, room/3), v)...)
+		todos := todoLines(a.todos, min(8, room/3), v)
+		if !a.waits() { // else the question says so
+			todos = append([]string{a.pulse(v)}, todos...)
+		}
+		if len(todos) > 0 {
+			lines = append(append(lines, ""), todos...)
+		}
 	}
 	lines = append(lines, a.queued(v)...)
 	if over := len(lines) + len(question) - room; over > 0 {
@@ -75,9 +80,6 @@ func (a *app) body(v view, room int) []string {
 
 // pulse says that something goes on.
 func (a *app) pulse(v view) string {
-	if a.waits() {
-		return v.paint.Warn.Of("?") + " waits for your answer" + v.paint.Dim.Of(" · esc interrupts")
-	}
 	beat := []string{"✶", "✸", "✹", "✸"}[v.now.UnixMilli()/int64(blink/time.Millisecond)%4]
 	says := "working"
 	if a.working.says != "" {
@@ -138,7 +140,7 @@ func (a *app) foot(v view) ([]string, screen.Cursor) {
 	}
 	last := a.status.line(v, len(a.tasks))
 	if a.hint != "" {
-		last = v.paint.Warn.Of(a.hint)
+		last = v.paint.Warn.Of(ansi.Truncate(visible(a.hint), v.width, "…"))
 	}
 	at.Hidden = a.dialog != nil && a.dialog.focused
 	return append(lines, last), at

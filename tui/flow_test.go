@@ -56,6 +56,38 @@ func TestCompletion(t *testing.T) {
 	})
 }
 
+func TestWhatWasWrittenBeforeIsFound(t *testing.T) {
+	in(t, func(t *testing.T, b *bed) {
+		for _, s := range []string{"mend the parser", "run all tests", "mend the lexer"} {
+			b.type_(s + "\r")
+		}
+		b.type_("\x12") // ctrl+r
+		b.sees("▸ mend the lexer")
+		b.type_("parser\r")
+		if got := b.app.write.Text(); got != "mend the parser" {
+			t.Errorf("%q is written", got)
+		}
+	})
+}
+
+func TestAnEmptyScreenLosesNothing(t *testing.T) {
+	in(t, func(t *testing.T, b *bed) {
+		b.tell(agent.TurnStarted{}, prompted("say it"), delta(0, "A word.\n"), stop(0), agent.Result{})
+		b.type_("\x0c")
+		if s := b.screen(); !strings.HasPrefix(s, "\n› what shall be done?") {
+			t.Errorf("the screen is\n%s", s)
+		}
+		b.sees("› say it", "A word.")
+	})
+}
+
+func TestHelpNamesEverything(t *testing.T) {
+	in(t, func(t *testing.T, b *bed) {
+		b.type_("/help\r")
+		b.sees("/cost   Show the cost", "/tasks  Show what runs", "esc interrupts")
+	})
+}
+
 func TestAShellLineRunsAndIsTold(t *testing.T) {
 	in(t, func(t *testing.T, b *bed) {
 		b.type_("!ls -l\r")

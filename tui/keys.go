@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -99,6 +100,7 @@ const keysHelp = `enter sends · shift+enter, alt+enter or ctrl+j begins a line 
 / lists commands · @ names files · ! runs a command yourself · tab completes, or turns to a question
 esc interrupts · esc twice goes back to an earlier message · shift+tab changes the permission mode
 ctrl+o shows calls and thoughts in full · ctrl+g opens your editor · ctrl+b lists what runs in the background
+ctrl+r searches what you wrote before
 ctrl+l draws the screen again · ctrl+c clears, twice leaves · ctrl+d leaves`
 
 // acts are what keys do that edit nothing.
@@ -113,6 +115,7 @@ func (a *app) acts() map[string]func() {
 		"ctrl+o":    a.openViewer,
 		"ctrl+g":    a.edit,
 		"ctrl+b":    a.listTasks,
+		"ctrl+r":    a.searchHistory,
 		"ctrl+p":    func() { a.write.Up() },
 		"ctrl+n":    func() { a.write.Down() },
 		"up":        a.up,
@@ -240,8 +243,12 @@ func (a *app) nextMode() {
 	a.status.mode = mode
 }
 
+// redraw begins on an empty screen. What was on it goes into the scrollback, which
+// not every terminal does by itself when it is told to erase.
 func (a *app) redraw() {
-	a.opts.Out.Write([]byte("\x1b[2J\x1b[H")) // an error is seen at the next frame
+	_, height := a.screen.Size()
+	a.screen.Leave() // an error is seen at the next frame
+	fmt.Fprintf(a.opts.Out, "\x1b[%d;1H%s\x1b[2J\x1b[H", height, strings.Repeat("\n", height))
 	a.screen.Forget()
 }
 

@@ -28,10 +28,11 @@ func (a *app) open(o Opening) {
 func (a *app) opened(stream int, talk Talk, past []session.Entry, held []trust.Item, err error) {
 	a.dirty = true
 	if err != nil {
-		a.show.add(&note{text: err.Error(), style: failure})
 		if a.opts.Setup != nil && a.opts.Setup.Needed(err) {
-			a.setUp()
+			a.setUp(err)
+			return
 		}
+		a.show.add(&note{text: err.Error(), style: failure})
 		return
 	}
 	a.talk = talk

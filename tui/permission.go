@@ -241,7 +241,7 @@ func (p *permissionPanel) key(k key.Key) bool {
 	case k.Writes() && k.Rune >= '1' && int(k.Rune-'1') < len(p.choices):
 		p.at = int(k.Rune - '1')
 	case k.Rune == 'o' && k.Ctrl:
-		p.app.openText(p.title(), strings.Join(p.body(p.app.view()), "\n"))
+		p.app.openText(p.title(), ansi.Strip(strings.Join(p.body(p.app.view()), "\n"))) // the escapes are ours: its own are visible
 	default:
 		return false
 	}

@@ -34,7 +34,7 @@ func newPlan(a *app, c tool.Case, decide func(tool.Verdict)) panel {
 	shown := &text{stream: markdown.New(a.view().width, a.paint)}
 	shown.stream.Write("# The plan\n\n" + in.Plan)
 	shown.close()
-	a.show.insert(shown)
+	a.show.insert(shown, a.turn().calls[c.Call.UseID])
 	return &plan{app: a, text: in.Plan, decide: decide}
 }
 

@@ -38,8 +38,9 @@ func runs(id string) agent.Event {
 }
 
 func returned(id, name, text string) agent.Event {
-	now := time.Now()
-	return agent.Returned{Outcome: &sched.Outcome{UseID: id, Tool: name, Status: sched.Succeeded, Result: tool.Text(text), Started: now.Add(-2 * time.Second), Ended: now}}
+	now, r := time.Now(), tool.Text(text)
+	r.Output = text
+	return agent.Returned{Outcome: &sched.Outcome{UseID: id, Tool: name, Status: sched.Succeeded, Result: r, Started: now.Add(-2 * time.Second), Ended: now}}
 }
 
 func prompted(text string) agent.Event {

@@ -24,8 +24,9 @@ const (
 	serverModel  = "OPENAI_MODEL"
 )
 
-// setUp asks which model answers.
-func (a *app) setUp() {
+// setUp asks which model answers. Who does not want to say so now is told how else
+// it is done.
+func (a *app) setUp(why error) {
 	a.pop(&choices{
 		title: "Which model shall answer?", body: []string{"What you enter is tried with one small request, and kept in ~/.haft/credentials.json for you alone."},
 		items: []string{"Claude, with an API key of Anthropic", "A model on this machine or a server of my own (Ollama, llama.cpp, vLLM, LM Studio…)", "Later: I only look around"},
@@ -41,6 +42,7 @@ func (a *app) setUp() {
 				})
 			default:
 				a.closeOwn()
+				a.note(why.Error())
 			}
 		},
 	})

@@ -17,6 +17,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/golden"
+	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tui/style"
@@ -27,24 +28,29 @@ import (
 // so that they cannot show what haft does not do.
 func TestPictures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBed(t, Size{92, 34}, style.Of(style.Dark))
+		b := newBed(t, Size{92, 38}, style.Of(style.Dark))
 		defer b.close()
 		b.talk.tools = summarized()
 		b.tell(agent.TurnStarted{Model: "claude-opus-5-5", Mode: "default"}, prompted("The test of this package fails. Mend the code."))
 		b.tell(delta(0, "I'll run the test first, and look at the code at once.\n"), stop(0))
 		b.tell(use("1", "Bash", `{"command":"go test ./..."}`), use("2", "Read", `{"file_path":"basket.go"}`), runs("1"), runs("2"))
-		b.tell(returned("2", "Read", "23 lines"), returned("1", "Bash", "--- FAIL: TestTotal"))
+		b.tell(returned("2", "Read", "23 lines"), failed("1", "Bash", "--- FAIL: TestTotal (0.00s)\n    basket_test.go:17: Total() = 300, want 900\n    basket_test.go:21: Total() = 12, want 36\nFAIL\nFAIL\texample.com/basket\t0.028s\nFAIL"))
 		b.tell(delta(0, "`Total` adds the price of **one** piece, however many there are:\n\n```go\nfor _, item := range b.Items {\n\tsum += item.Price // should be * item.Pieces\n}\n```\n"), stop(0))
 		b.tell(use("3", "Edit", `{"file_path":"basket.go"}`), runs("3"), edited("3"))
 		b.tell(agent.Changed{What: agent.Todos, Value: []todo{{"Find the cause", "Finding the cause", "completed"}, {"Mend it and test again", "Mending it", "in_progress"}}})
-		b.tell(use("4", "Bash", `{"command":"go test ./... && git push"}`), runs("4"))
+		b.tell(use("4", "Bash", `{"command":"go test -v ./..."}`), use("5", "Agent", `{"description":"find other uses of Pieces"}`), runs("4"), runs("5"),
+			agent.Called{Event: sched.Event{UseID: "4", Progress: tool.BashProgress{Output: "=== RUN   TestTotal\n--- PASS: TestTotal (0.00s)\n", Lines: 2}}},
+			agent.TaskChanged{Task: agent.Task{ID: "a", UseID: "5", Type: "local_agent", Status: "running"}},
+			agent.Said{Agent: "a", Block: model.Block{Type: model.ToolUse, Name: "Grep", Input: []byte(`{"pattern":"Pieces"}`)}},
+			agent.Said{Agent: "a", Block: model.Block{Type: model.ToolUse, Name: "Read", Input: []byte(`{"file_path":"order/order.go"}`)}})
 		b.pause(2 * time.Second)
 		b.mu.Lock()
 		picture(t, "terminal-working.svg", b.term)
 		b.mu.Unlock()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		c, q := bashCase("go test ./... && git push --force origin main")
+		b.tell(returned("4", "Bash", "ok  \texample.com/basket\t0.028s"), returned("5", "Agent", "3 uses, all of them right"), use("1", "Bash", `{"command":"git push --force origin main"}`))
+		c, q := bashCase("git push --force origin main")
 		q.Reason, q.Suggestions = "git push --force can lose what others have pushed", []tool.Suggestion{{Rule: "Bash(git push:*)", Behavior: tool.Allow}}
 		b.ask(ctx, c, q)
 		b.pause(arming + frame)
@@ -60,15 +66,28 @@ func summarized() *tool.Set {
 	type input struct {
 		Command string `json:"command,omitempty"`
 		Path    string `json:"file_path,omitempty"`
+		Pattern string `json:"pattern,omitempty"`
+		About   string `json:"description,omitempty"`
 	}
 	var tools []tool.Tool
-	for _, name := range []string{"Bash", "Edit", "Read"} {
-		tools = append(tools, tool.New(tool.Def[input, string]{
+	for _, name := range []string{"Agent", "Bash", "Edit", "Grep", "Read"} {
+		def := tool.Def[input, string]{
 			Name: name, Description: name, Run: func(context.Context, *tool.Call, input) (string, error) { return "", nil },
-			Summarize: func(in input) string { return in.Command + in.Path },
-		}))
+			Summarize: func(in input) string { return in.Command + in.Path + in.Pattern + in.About },
+		}
+		if name != "Bash" {
+			def.SummarizeResult = func(out string) string { return out }
+		}
+		tools = append(tools, tool.New(def))
 	}
 	return tool.NewSet(&tool.Session{Interactive: true}, tools, nil, nil)
+}
+
+// failed is a call that ran and did not do what was asked.
+func failed(id, name, text string) agent.Event {
+	ev := returned(id, name, text).(agent.Returned)
+	ev.Outcome.Status = sched.Failed
+	return ev
 }
 
 // edited is a change to a file, as the Edit tool returns it.

@@ -80,7 +80,7 @@ func (s *status) line(v view, tasks int) string {
 	if tasks > 0 {
 		add(fmt.Sprintf("%d in background", tasks), v.paint.Accent)
 	}
-	add(s.model, v.paint.Dim)
+	add(visible(s.model), v.paint.Dim)
 	text, st := s.context(v)
 	add(text, st)
 	add(s.price(), v.paint.Dim)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/card"
 	"github.com/haftdev/haft/knowledge/mention"
@@ -171,9 +173,25 @@ func ownCommands() []Command {
 	}
 }
 
+// help shows what can be typed, and what keys do.
+func (a *app) help() {
+	all := append(a.talk.Commands(), ownCommands()...)
+	width := 0
+	name := func(c Command) string { return strings.TrimSpace("/" + c.Name + " " + c.Hint) }
+	for _, c := range all {
+		width = max(width, min(ansi.StringWidth(name(c)), 40))
+	}
+	var b strings.Builder
+	for _, c := range all {
+		fmt.Fprintf(&b, "%s%s  %s\n", name(c), strings.Repeat(" ", max(width-ansi.StringWidth(name(c)), 0)), c.Description)
+	}
+	a.show.add(&note{text: b.String() + "\n" + keysHelp, quiet: true})
+}
+
 // commands are those of haft that this screen carries out.
 func (a *app) commands() map[string]func(args string) {
 	return map[string]func(string){
+		"help":    func(string) { a.help() },
 		"clear":   func(string) { a.talk.Clear() },
 		"compact": func(args string) { a.talk.Compact(args) },
 		"resume":  a.resume,

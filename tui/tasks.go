@@ -4,10 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/model"
@@ -57,18 +60,19 @@ func taskName(t agent.Task) string {
 // listTasks shows what runs in the background.
 func (a *app) listTasks() {
 	var items []pick
-	for _, t := range a.tasks {
+	tasks := maps.Clone(a.tasks) // one may end while the list is there
+	for _, t := range tasks {
 		items = append(items, pick{value: t.ID, text: taskName(t), detail: taskDetail(t)})
 	}
 	if len(items) == 0 {
 		a.hint = "nothing runs in the background"
 		return
 	}
-	slices.SortFunc(items, func(x, y pick) int { return a.tasks[x.value].Started.Compare(a.tasks[y.value].Started) })
+	slices.SortFunc(items, func(x, y pick) int { return tasks[x.value].Started.Compare(tasks[y.value].Started) })
 	a.pop(&picker{title: "In the background", items: items, chooses: "shows its output", acts: "stops it",
 		choose: func(p pick) {
 			a.closeOwn()
-			a.showTask(a.tasks[p.value])
+			a.showTask(tasks[p.value])
 		},
 		act: func(p pick) {
 			a.closeOwn()
@@ -102,7 +106,7 @@ func (a *app) showTask(t agent.Task) {
 	if strings.TrimSpace(text) == "" {
 		text = "(nothing so far)"
 	}
-	a.openText(taskName(t)+" · "+t.OutputFile, text)
+	a.openText(taskName(t)+" · "+t.OutputFile, ansi.Strip(text))
 	a.viewer.top = 1 << 30
 }
 

@@ -45,12 +45,12 @@ type transcript struct {
 
 func (t *transcript) add(b block) { t.live = append(t.live, b) }
 
-// insert puts a block before everything that is live, except a text of which a part
-// has gone up already.
-func (t *transcript) insert(b block) {
-	at := 0
+// insert puts a block before another one that is live, or before everything that
+// is, except a text of which a part has gone up already.
+func (t *transcript) insert(b, before block) {
+	at := max(slices.Index(t.live, before), 0)
 	if t.begun {
-		at = 1
+		at = max(at, 1)
 	}
 	t.live = slices.Insert(t.live, min(at, len(t.live)), b)
 }

@@ -13,16 +13,20 @@ func (a *app) askTrust(items []trust.Item) {
 	if len(items) == 0 {
 		return
 	}
-	var body []string
+	var body, all []string
 	for _, i := range items {
-		text := strings.ReplaceAll(i.String(), a.talk.Dir()+"/", "")
-		body = append(body, strings.Join(strings.Fields(text), " "))
+		line := strings.Join(strings.Fields(strings.ReplaceAll(i.String(), a.talk.Dir()+"/", "")), " ")
+		body, all = append(body, line), append(all, "── "+line)
+		if text := strings.TrimSpace(i.Text); text != i.Name {
+			all = append(all, text)
+		}
+		all = append(all, "")
 	}
 	q := &asked{}
 	c := &choices{
 		title: fmt.Sprintf("This folder brings %s that would run, connect or allow something:", count(len(items), "thing")),
 		body:  body, items: []string{"Not now: nothing of it counts", "Trust all of it, exactly as it is now"},
-		full: func() { a.openText("what this folder brings", strings.Join(body, "\n\n")) },
+		full: func() { a.openText("what this folder brings", strings.Join(all, "\n")) },
 	}
 	c.choose = func(i int) {
 		a.withdraw(q)

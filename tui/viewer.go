@@ -63,15 +63,16 @@ func (a *app) openViewer() {
 		a.hint = "nothing was called yet"
 		return
 	}
-	a.openText("calls and thoughts", b.String())
+	a.openText("calls and thoughts", ansi.Strip(b.String())) // colours of programs are no news
 	a.viewer.top = 1 << 30
 }
 
+// openText shows a text, with every escape in it made visible.
 func (a *app) openText(title, text string) {
 	a.screen.Leave() // an error is seen at the next frame
 	a.opts.Out.Write([]byte("\x1b[?1049h\x1b[H"))
 	a.screen.Forget()
-	a.viewer = &viewer{title: title, text: strings.Split(ansi.Strip(text), "\n")}
+	a.viewer = &viewer{title: title, text: strings.Split(text, "\n")}
 }
 
 func (a *app) closeViewer() {
@@ -100,7 +101,7 @@ func (w *viewer) lines(v view) []string {
 	for len(lines) < room {
 		lines = append(lines, "")
 	}
-	return append(lines, v.paint.Dim.Of(fmt.Sprintf("%s · %d–%d of %d · up, down, page up, page down, home, end · q closes", w.title, w.top+1, w.top+len(page), len(w.shown))))
+	return append(lines, v.paint.Dim.Of(fmt.Sprintf("%s · %d–%d of %d · up, down, page up, page down, home, end · q closes", visible(w.title), w.top+1, w.top+len(page), len(w.shown))))
 }
 
 // key scrolls, and reports whether the viewer is to be closed.

@@ -32,7 +32,7 @@ func TestACallThatIsAskedAboutWaits(t *testing.T) {
 		b.ask(ctx, c, q)
 		// The pipeline tells of the call's state when it likes.
 		b.tell(agent.Called{Event: sched.Event{UseID: "1", Tool: "Bash", State: sched.Executing}})
-		b.sees("? Bash make it · waits for you", "waits for your answer", "Run this command?")
+		b.sees("? Bash make it · waits for you", "Run this command?")
 		if s := b.screen(); strings.Contains(s, "working") {
 			t.Errorf("it is said to work:\n%s", s)
 		}
@@ -83,7 +83,7 @@ func TestAQuestionIsAskedHoweverMuchItIsAbout(t *testing.T) {
 			b := newBed(t, size, style.Palette{})
 			defer b.close()
 			for i := range 80 {
-				b.talk.held = append(b.talk.held, trust.Item{Kind: trust.Hook, Name: fmt.Sprint("h", i), Text: "do this and that, again and again\n\n", Origin: settings.Origin{File: "/nowhere/project/.claude/settings.json", Line: i}})
+				b.talk.held = append(b.talk.held, trust.Item{Kind: trust.Hook, Name: fmt.Sprint("h", i), Text: "do this and that, again and again\x1b]0;and this\a\n\n", Origin: settings.Origin{File: "/nowhere/project/.claude/settings.json", Line: i}})
 			}
 			b.app.later(func() { b.app.askTrust(b.talk.held) })
 			b.pause(2 * frame)
@@ -94,7 +94,7 @@ func TestAQuestionIsAskedHoweverMuchItIsAbout(t *testing.T) {
 				}
 			}
 			b.type_("\x0f") // before anybody turned to it, too
-			b.sees("what this folder brings")
+			b.sees("what this folder brings", `\u{1b}]0;and this\u{7}`)
 			b.type_("q")
 			b.sees("tab turns to this")
 		})
@@ -107,17 +107,17 @@ func TestWhatRunsInTheBackgroundCanBeSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	in(t, func(t *testing.T, b *bed) {
-		task := agent.Task{ID: "b1", Type: "local_bash", Description: "A server", Status: "running", Background: true, OutputFile: file, Started: time.Now()}
+		task := agent.Task{ID: "b1", Type: "local_bash", Description: "A server\x1b[2J", Status: "running", Background: true, OutputFile: file, Started: time.Now()}
 		b.tell(agent.TaskChanged{Task: task})
 		b.sees("1 in background")
 		b.type_("\x02")
-		b.sees("▸ A server", "enter shows its output", "delete stops it")
+		b.sees(`▸ A server\u{1b}[2J`, "enter shows its output", "delete stops it")
 		b.type_("\r")
-		b.sees("listening on 8080")
+		b.sees("listening on 8080", `A server\u{1b}[2J`)
 		b.type_("q")
 		task.Status, task.Ended = "completed", task.Started.Add(12*time.Second)
 		b.tell(agent.TaskChanged{Task: task})
-		b.sees("A server: completed after 12s")
+		b.sees(`A server\u{1b}[2J: completed after 12s`)
 	})
 }
 

@@ -273,13 +273,43 @@ func TestMemoryOfAnAgent(t *testing.T) {
 	runtime.KeepAlive(r)
 }
 
+// TestMemoryOfAnAgentAtWork holds what an agent costs in the middle of an answer,
+// the server's side of it included.
+func TestMemoryOfAnAgentAtWork(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures")
+	}
+	const n = 50
+	r := newRig(t, nil)
+	start := func(n int) {
+		before := r.server.Total()
+		for range n {
+			if _, err := r.Start(t.Context(), job("hang")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for r.server.Total() < before+n {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	start(1) // what is made once
+	before := heap()
+	start(n)
+	each := (heap() - before) / n
+	t.Logf("%d bytes each", each)
+	if each > 500<<10 {
+		t.Errorf("an agent at work takes %d bytes, want at most 500 KB", each)
+	}
+}
+
+// heap is the memory that is in use, stacks included.
 func heap() int64 {
 	for range 3 {
 		runtime.GC()
 	}
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
+	return int64(m.HeapAlloc + m.StackInuse)
 }
 
 func TestLostAgentsAreNamed(t *testing.T) {

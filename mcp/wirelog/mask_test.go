@@ -1,6 +1,7 @@
 package wirelog
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -31,7 +32,9 @@ func FuzzMask(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		got := newMask([]string{"trombone"}).message(raw)
 		var value any
-		if err := json.Unmarshal(got, &value); err != nil {
+		numbers := json.NewDecoder(bytes.NewReader(got))
+		numbers.UseNumber() // also those that no float holds
+		if err := numbers.Decode(&value); err != nil {
 			t.Fatalf("%q became %q: %v", raw, got, err)
 		}
 		if plain, _ := json.Marshal(value); strings.Contains(string(plain), "trombone") {

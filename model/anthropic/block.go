@@ -123,11 +123,22 @@ func (b *block) done() (model.Block, error) {
 		return whole, nil
 	}
 	if len(whole.Input) > 0 && !json.Valid(whole.Input) {
-		return whole, nil // its own form cannot be kept
+		return b.broken(whole), nil
 	}
 	var err error
 	whole.Raw, err = b.rawForm(&whole)
 	return whole, err
+}
+
+// broken is a block whose input was cut off. Members that the fields do not hold are
+// lost; one of a kind that has no fields at all stays as it began.
+func (b *block) broken(whole model.Block) model.Block {
+	switch whole.Type {
+	case model.Text, model.Thinking, model.RedactedThinking, model.ToolUse, model.ToolResult:
+	default:
+		whole.Raw = b.start.Raw
+	}
+	return whole
 }
 
 // rawForm is the block with everything that it has.

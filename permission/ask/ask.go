@@ -1,6 +1,6 @@
-// Package ask holds those who answer what the rules leave open: a person at a
-// plain terminal, a tool that an SDK user appoints, a classifier. Each satisfies
-// the scheduler's Asker and is safe for concurrent use.
+// Package ask holds those who answer what the rules leave open: a tool that an SDK
+// user appoints, a classifier. Each satisfies the scheduler's Asker and is safe for
+// concurrent use. The front ends that ask people share its words.
 //
 // A question is always decided: where nobody can answer, the scheduler denies.
 package ask
@@ -48,6 +48,16 @@ func (p PromptTool) Ask(ctx context.Context, c tool.Case, _ tool.Verdict) (tool.
 		return tool.Verdict{Behavior: tool.Deny, Reason: "the permission prompt tool denied it", Message: a.Message, Interrupt: a.Interrupt}, nil
 	}
 	return tool.Verdict{}, fmt.Errorf("the permission prompt tool answered %q, want allow or deny", a.Behavior)
+}
+
+// Denial is what the model reads when a person has denied a call, with what they
+// said about it, if anything.
+func Denial(why string) string {
+	const stop = "The person denied this call."
+	if why == "" {
+		return stop + " Do not try it in another way; ask what they would like instead."
+	}
+	return stop + " They say: " + why
 }
 
 // Visible writes text so that a terminal shows all of it: characters that move,

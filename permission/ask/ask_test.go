@@ -1,14 +1,11 @@
 package ask_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -19,83 +16,6 @@ import (
 func question() (tool.Case, tool.Verdict) {
 	return tool.Case{Call: &tool.Call{Tool: "Bash", Input: []byte(`{"command":"make"}`)}},
 		tool.Verdict{Behavior: tool.Ask, Reason: "no rule allows it", Suggestions: []tool.Suggestion{{Rule: "Bash(make:*)"}}}
-}
-
-func TestATerminalUnderstands(t *testing.T) {
-	for _, c := range []struct {
-		name, typed string
-		want        tool.Verdict
-		kept        string
-	}{
-		{"yes", "y\n", tool.Verdict{Behavior: tool.Allow, Reason: "the person allowed it once"}, ""},
-		{"always", "a\n", tool.Verdict{Behavior: tool.Allow, Reason: "the person allowed it from now on", Rule: "Bash(make:*)"}, "Bash(make:*)"},
-		{"no", "n\n", tool.Verdict{Behavior: tool.Deny, Reason: "the person denied it", Message: "The person denied this call. Do not try it in another way; ask what they would like instead."}, ""},
-		{"no and why", "no use ninja\n", tool.Verdict{Behavior: tool.Deny, Reason: "the person denied it", Message: "The person denied this call. They say: use ninja"}, ""},
-		{"something else first", "\nperhaps\nyes sir\ny\n", tool.Verdict{Behavior: tool.Allow, Reason: "the person allowed it once"}, ""},
-		{"the end of input", "", tool.Verdict{Reason: "the input ended before an answer"}, ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				in, type_ := io.Pipe()
-				var kept string
-				term := ask.NewTerminal(in, io.Discard, func(s tool.Suggestion) error { kept = s.Rule; return nil })
-				go func() {
-					synctest.Wait() // the question is there
-					io.WriteString(type_, c.typed)
-					type_.Close()
-				}()
-				cs, q := question()
-				got, err := term.Ask(t.Context(), cs, q)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if d := cmp.Diff(c.want, got); d != "" || kept != c.kept {
-					t.Errorf("kept %q (-want +got):\n%s", kept, d)
-				}
-				io.Copy(io.Discard, in)
-			})
-		})
-	}
-}
-
-func TestWhatWasTypedAheadDoesNotAnswer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		in, type_ := io.Pipe()
-		term := ask.NewTerminal(in, io.Discard, nil)
-		go io.WriteString(type_, "y\ny\nyes\n")
-		synctest.Wait() // it is typed, and nobody has asked
-		go func() {
-			synctest.Wait()
-			io.WriteString(type_, "n\n")
-			type_.Close()
-		}()
-		cs, q := question()
-		if got, _ := term.Ask(t.Context(), cs, q); got.Behavior != tool.Deny {
-			t.Errorf("got %+v", got)
-		}
-		io.Copy(io.Discard, in)
-	})
-}
-
-func TestAQuestionEndsWithItsContext(t *testing.T) {
-	in, type_ := io.Pipe()
-	defer type_.Close()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	cs, q := question()
-	if _, err := ask.NewTerminal(in, io.Discard, nil).Ask(ctx, cs, q); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-}
-
-func TestTheQuestionShowsEverything(t *testing.T) {
-	var out bytes.Buffer
-	cs, q := question()
-	cs.Call.Input = []byte("{\"command\":\"ls\x1b[2K\u202e # rm\"}")
-	ask.NewTerminal(strings.NewReader(""), &out, nil).Ask(t.Context(), cs, q)
-	if s := out.String(); !strings.Contains(s, `ls\u{1b}[2K\u{202e} # rm`) || strings.Contains(s, "[a]") {
-		t.Errorf("shown:\n%s", s)
-	}
 }
 
 func TestAPromptTool(t *testing.T) {

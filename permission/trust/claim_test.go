@@ -1,6 +1,7 @@
 package trust_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -55,8 +56,11 @@ func TestTrustInASkillIsBoundToAllOfIt(t *testing.T) {
 	if f.Agreed(claim) {
 		t.Error("a script that it runs changed, and it is still trusted")
 	}
+	if got := f.Claim(claim).String(); !strings.Contains(got, "3 more files, with ./scripts/deploy.sh --now; Bash(scripts/deploy.sh:*); ") {
+		t.Errorf("what it runs is not told: %s", got)
+	}
 	claim.Runs = nil
-	if diff := cmp.Diff("skill pdf: 3 lines and 1 more files (/p/SKILL.md:1)", f.Claim(claim).String()); diff != "" {
+	if diff := cmp.Diff("skill pdf: 3 lines, 1 more file (/p/SKILL.md:1)", f.Claim(claim).String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if got := f.Outside("/p/CLAUDE.md", "/etc/x"); got.Kind != trust.Include || got.Name != "/etc/x" {

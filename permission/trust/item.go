@@ -41,6 +41,9 @@ type Item struct {
 	// a skill's folder are paths below that, and what a skill, command or agent names
 	// begins with a slash.
 	Files []string `json:"files,omitempty"`
+	// Runs are the commands that it runs and the rules that it allows itself, if it
+	// is a skill, a command or an agent.
+	Runs []string `json:"runs,omitempty"`
 	// Hash stands for the kind, the name, the text, the files' content and the
 	// folder that the settings are for.
 	Hash string `json:"hash"`
@@ -52,10 +55,20 @@ func (i Item) String() string {
 	if i.Name == i.Text {
 		return fmt.Sprintf("%s %s (%s)", i.Kind, i.Name, i.Origin)
 	}
-	if lines := strings.Count(i.Text, "\n"); lines > 1 {
-		return fmt.Sprintf("%s %s: %d lines and %d more files (%s)", i.Kind, i.Name, lines, len(i.Files), i.Origin)
+	about := strings.TrimSpace(i.Text)
+	if lines := strings.Count(about, "\n") + 1; lines > 1 {
+		about = fmt.Sprintf("%d lines", lines)
+		switch n := len(i.Files); {
+		case n == 1:
+			about += ", 1 more file"
+		case n > 1:
+			about += fmt.Sprintf(", %d more files", n)
+		}
 	}
-	return fmt.Sprintf("%s %s: %s (%s)", i.Kind, i.Name, i.Text, i.Origin)
+	if len(i.Runs) > 0 {
+		about += ", with " + strings.Join(i.Runs, "; ")
+	}
+	return fmt.Sprintf("%s %s: %s (%s)", i.Kind, i.Name, about, i.Origin)
 }
 
 // form is what is hashed. Its fields and their order must stay: changing them

@@ -74,6 +74,9 @@ func (c *Composer) Remember(text string) {
 	}
 }
 
+// Remembered returns the history, oldest first. It is not to be modified.
+func (c *Composer) Remembered() []string { return c.history }
+
 // Pastes of more lines or characters than these are shown as a mark.
 const (
 	pasteLines = 6

@@ -1,0 +1,76 @@
+package plain
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/haftdev/haft/tool"
+)
+
+// answered asks about a command and types lines, one after the other.
+func answered(t *testing.T, command string, typed ...string) (v tool.Verdict, kept, shown string) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		p := newPerson(&lines{w: &out})
+		defer p.hangUp()
+		p.Grant(func(s tool.Suggestion) error { kept = s.Rule; return nil })
+		answer := make(chan tool.Verdict, 1)
+		raw, err := json.Marshal(map[string]string{"command": command})
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			v, _ := p.Ask(t.Context(), tool.Case{Call: &tool.Call{Tool: "Bash", Input: raw}},
+				tool.Verdict{Behavior: tool.Ask, Reason: "no rule allows it", Suggestions: []tool.Suggestion{{Rule: "Bash(make:*)"}}})
+			answer <- v
+		}()
+		for _, l := range typed {
+			synctest.Wait()
+			time.Sleep(arming)
+			p.hear(l)
+		}
+		v = <-answer
+		shown = out.String()
+	})
+	return v, kept, shown
+}
+
+func TestAnswers(t *testing.T) {
+	const denied = "The person denied this call. Do not try it in another way; ask what they would like instead."
+	for _, c := range []struct {
+		name, command string
+		typed         []string
+		want          tool.Verdict
+		kept          string
+	}{
+		{"yes", "make", []string{"y"}, tool.Verdict{Behavior: tool.Allow, Reason: "the person allowed it once"}, ""},
+		{"for the session", "make", []string{"s"}, tool.Verdict{Behavior: tool.Allow, Reason: "the person allowed it from now on", Rule: "Bash(make:*)"}, "Bash(make:*)"},
+		{"no", "make", []string{"n"}, tool.Verdict{Behavior: tool.Deny, Reason: "the person denied it", Message: denied}, ""},
+		{"no and why", "make", []string{"no use ninja"}, tool.Verdict{Behavior: tool.Deny, Reason: "the person denied it", Message: "The person denied this call. They say: use ninja"}, ""},
+		{"something else first", "make", []string{"", "perhaps", "yes sir", "y"}, tool.Verdict{Behavior: tool.Allow, Reason: "the person allowed it once"}, ""},
+		{"something destructive, with the word", "rm -r x", []string{"y", "allow"}, tool.Verdict{Behavior: tool.Allow, Reason: "the person allowed it once"}, ""},
+		{"something destructive, without it", "rm -r x", []string{"y", "y"}, tool.Verdict{Behavior: tool.Deny, Reason: "the person denied it", Message: denied}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, kept, _ := answered(t, c.command, c.typed...)
+			if d := cmp.Diff(c.want, got); d != "" || kept != c.kept {
+				t.Errorf("kept %q (-want +got):\n%s", kept, d)
+			}
+		})
+	}
+}
+
+func TestAQuestionShowsTheCommandAndHidesNothing(t *testing.T) {
+	_, _, shown := answered(t, "ls\x1b[2K\n\u202e # rm", "n")
+	want := "\nRun this command?\n    ls\\u{1b}[2K\n    \\u{202e} # rm\nAsked because no rule allows it.\n" +
+		"y allows it once · s allows Bash(make:*) for this session · n denies it, n and a reason says why: "
+	if !strings.HasPrefix(shown, want) {
+		t.Errorf("shown:\n%s", shown)
+	}
+}
