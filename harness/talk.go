@@ -112,6 +112,9 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 		w.Tasks = task.NewStore(filepath.Join(dir, "tasks"), &task.StoreOptions{Changed: w.tasksChanged})
 	}
 	w.Todos = todo.NewList(&todo.ListOptions{Changed: w.todosChanged, Items: map[string][]todo.Item{"": state[[]todo.Item](journal.Restored(), stateTodos)}})
+	if plan := state[string](journal.Restored(), statePlan); plan != "" {
+		w.plan.Store(&plan)
+	}
 	w.Answer = c.readsPages(opts.Client)
 	if err := c.findServers(&opts); err != nil {
 		return nil, errors.Join(err, journal.Close())
@@ -250,6 +253,7 @@ func (c *Conversation) renew(o *TalkOptions) func(context.Context) (agent.Journa
 		if err != nil {
 			return nil, err
 		}
+		c.World.plan.Store(nil)
 		kept, _ := c.World.keep(next)
 		c.kept.Store(&kept)
 		c.title.Store(nil)
