@@ -205,7 +205,9 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, chosen strin
 		Tools: tools, Person: o.Person, Permissions: permissions{w.Engine, w.Project}, Mode: string(mode), Hooks: w.Hooks,
 		Sched: sched.Options{
 			Judge: w.Engine, Hooks: w.CallHooks(), Askers: []sched.Asker{w.Hooks, c.classifier(o.Client)}, Recorder: audit, Output: Results(),
+			SiblingErrors: w.afterFailure(),
 		},
+		Repeats: w.repeats(),
 		Journal: kept, History: restored.History, Revealed: state[[]string](restored, agent.StateRevealed), Source: source, Renew: c.renew(o),
 		Spent: spent(restored), Beside: state[map[string]model.Usage](restored, agent.StateBeside), States: c.states(o, chosen),
 		Limits: o.Limits, Thinking: o.Thinking, Effort: o.Effort, Betas: o.Betas, Structured: o.Schema,

@@ -107,7 +107,7 @@ func checkObject(f *File, object *node, prefix string, known map[string]shape) *
 		case m.value.kind == 'n': // said to be unset
 			continue
 		case !want.fits(m.value):
-			f.report(Ignored, m.line, key, fmt.Sprintf("must be %s, not %s: it is ignored", want, kindName(m.value.kind)))
+			f.report(Ignored, m.line, key, fmt.Sprintf("must be %s, not %s: it is ignored", want, want.not(m.value)))
 			continue
 		case want.members != nil:
 			m.value = checkObject(f, m.value, key+".", want.members)

@@ -1,16 +1,26 @@
 package settings
 
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
 // A shape is what a value must look like.
 type shape struct {
 	kinds   string           // the kinds it may have, as in node; "" means any
 	each    byte             // the kind of a list's or object's entries; 0 means any
 	members map[string]shape // the names of an object; nil means any
+	oneOf   []string         // the texts it may be; nil means any
+	least   string           // the least whole number it may be; "" means any number
 }
 
 var (
 	aFlag     = shape{kinds: "tf"}
 	aText     = shape{kinds: `"`}
 	aNumber   = shape{kinds: "0"}
+	aCount    = shape{kinds: "0", least: "0"}
+	aLimit    = shape{kinds: "0", least: "-1"} // -1 is none
 	textList  = shape{kinds: "[", each: '"'}
 	anObject  = shape{kinds: "{"}
 	objectMap = shape{kinds: "{", each: '{'}
@@ -22,17 +32,38 @@ func (s shape) fits(n *node) bool {
 	if s.kinds == "" {
 		return true
 	}
-	for i := range s.kinds {
-		if s.kinds[i] == n.kind {
-			return true
-		}
+	if !strings.Contains(s.kinds, string(n.kind)) {
+		return false
 	}
-	return false
+	switch {
+	case s.oneOf != nil:
+		text, _ := n.text()
+		return slices.Contains(s.oneOf, text)
+	case s.least != "":
+		least, _ := strconv.Atoi(s.least)
+		number, err := strconv.Atoi(string(n.literal))
+		return err == nil && number >= least
+	}
+	return true
+}
+
+// not says what a value is instead of what it must be.
+func (s shape) not(n *node) string {
+	if (s.oneOf != nil || s.least != "") && strings.Contains(s.kinds, string(n.kind)) {
+		return string(n.literal)
+	}
+	return kindName(n.kind)
 }
 
 func (s shape) String() string {
 	if s.each != 0 && s.kinds == "[" {
 		return "a list of strings"
+	}
+	switch {
+	case s.oneOf != nil:
+		return "one of " + strings.Join(s.oneOf, ", ")
+	case s.least != "":
+		return "a whole number from " + s.least + " on"
 	}
 	return kindName(s.kinds[0])
 }
@@ -59,6 +90,13 @@ var topLevel = map[string]shape{
 
 	"bash": {kinds: "{", members: map[string]shape{
 		"passEnv": textList, "keepEscapes": aFlag, "endAtTimeout": aFlag,
+	}},
+	"agents": {kinds: "{", members: map[string]shape{
+		"maxRunning": aCount, "maxDepth": aCount, "maxTokens": aCount, "firstTokenSeconds": aCount, "idleSeconds": aCount,
+	}},
+	"calls": {kinds: "{", members: map[string]shape{
+		"afterFailure": {kinds: `"`, oneOf: []string{"continue", "cancel"}},
+		"sameResults":  {kinds: "{", members: map[string]shape{"warn": aLimit, "stop": aLimit}},
 	}},
 	"webFetch":  {kinds: "{", members: map[string]shape{"allowPrivate": textList, "model": aText}},
 	"webSearch": {kinds: "{", members: map[string]shape{"endpoint": aText}},
