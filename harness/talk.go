@@ -103,7 +103,7 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 	if err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
-	if w.SearchWeb == nil && c.Provider == "anthropic" && searchesItself() {
+	if w.SearchWeb == nil && c.Provider == "anthropic" && w.searchesItself() {
 		w.SearchWeb = providerSearch(opts.Client, opts.Model, func(name string, u model.Usage) { c.Spend(name, u) })
 	}
 	w.window = catalog.Lookup(opts.Model).Context

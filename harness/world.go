@@ -73,10 +73,10 @@ func Open(o *Options) (*World, error) {
 	w.Engine = permission.NewEngine(opts)
 	w.Mode = func() string { return string(w.Engine.Policy().Mode()) }
 	w.Agreed = w.agreed
-	w.Hooks = hook.New(append(hook.FromSettings(p.Counts.Hooks()), p.opts.Hooks...), &hook.Options{
+	w.Hooks = hook.New(p.hooks(), &hook.Options{
 		Project: p.Dir,
 		Common:  w.common,
-		Check:   p.stillTrusted,
+		Check:   p.mayRun,
 		Report:  p.opts.HookRan,
 		Match: func(rule string, t *tool.Tool, c *tool.Call) (bool, error) {
 			return w.Engine.Policy().Matches(rule, t, c)

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -76,6 +77,47 @@ func TestEveryDocumentedKeyIsKnown(t *testing.T) {
 	for _, key := range []string{"agents.maxRunning", "bash.passEnv", "webFetch.model"} {
 		if !found[key] {
 			t.Errorf("%s was not found in docs: what does this test look at?", key)
+		}
+	}
+}
+
+// What is said to have no effect must have none, and be told of.
+func TestKeysWithoutAnEffect(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"sandbox":{"enabled":true}}`:         "1 has no effect in haft: what it should guard is not guarded",
+		`{"sandbox":{"enabled":false}}`:        "",
+		`{"availableModels":["sonnet"]}`:       "1 has no effect in haft: what it should guard is not guarded",
+		`{"spinnerTipsEnabled":true}`:          "3 has no effect in haft",
+		`{"spinnerTipsEnabled":false}`:         "",
+		`{"effortLevel":"high"}`:               "",
+		`{"allowedHttpHookUrls":["http://*"]}`: "",
+	} {
+		f, err := Parse(User, "settings.json", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, p := range Of(f).Problems() {
+			got = append(got, fmt.Sprint(int(p.Kind), " ", p.Text))
+		}
+		if joined := strings.Join(got, "\n"); joined != want {
+			t.Errorf("%s\ngot  %q\nwant %q", text, joined, want)
+		}
+	}
+	read := regexp.MustCompile(`Counts\.(?:Text|Flag|ManagedFlag|Lookup)\("(\w+)"`)
+	sources, err := filepath.Glob("../harness/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range sources {
+		source, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range read.FindAllSubmatch(source, -1) {
+			if s, ok := topLevel[string(m[1])]; !ok || s.effect != acts {
+				t.Errorf("%s reads %s, which is not said to have an effect", path, m[1])
+			}
 		}
 	}
 }

@@ -35,6 +35,9 @@ const (
 	Ignored
 	// Unknown keys mean nothing to haft. They are kept.
 	Unknown
+	// Idle keys are known, and haft does nothing about them. Those that should guard
+	// something are Ignored instead.
+	Idle
 )
 
 func (p Problem) String() string {
@@ -113,6 +116,9 @@ func checkObject(f *File, object *node, prefix string, known map[string]shape) *
 			m.value = checkObject(f, m.value, key+".", want.members)
 		case want.each != 0:
 			m.value = checkList(f, m.value, key, want.each)
+		}
+		if ok {
+			want.checkEffect(f, key, m)
 		}
 		kept.members = append(kept.members, m)
 	}

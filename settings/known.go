@@ -13,6 +13,43 @@ type shape struct {
 	members map[string]shape // the names of an object; nil means any
 	oneOf   []string         // the texts it may be; nil means any
 	least   string           // the least whole number it may be; "" means any number
+	effect  effect
+}
+
+// An effect is what haft makes of a value.
+type effect int
+
+const (
+	acts   effect = iota // what it says
+	idles                // nothing
+	unkept               // nothing, though it should guard something
+)
+
+// idle is a shape that haft knows and does nothing about.
+func idle(s shape) shape {
+	s.effect = idles
+	return s
+}
+
+// noGuard is one that should guard something and does not: whoever relies on it must
+// be told.
+func noGuard(s shape) shape {
+	s.effect = unkept
+	return s
+}
+
+// checkEffect tells of a value that has none.
+func (s shape) checkEffect(f *File, key string, m member) {
+	off := m.value.child("enabled")
+	if m.value.kind == 'f' || off != nil && off.kind == 'f' {
+		return // it asks for nothing
+	}
+	switch s.effect {
+	case idles:
+		f.report(Idle, m.line, key, "has no effect in haft")
+	case unkept:
+		f.report(Ignored, m.line, key, "has no effect in haft: what it should guard is not guarded")
+	}
 }
 
 var (
@@ -81,10 +118,10 @@ var topLevel = map[string]shape{
 		"disableAutoMode":              aText,
 	}},
 	"allowManagedPermissionRulesOnly":   aFlag,
-	"skipDangerousModePermissionPrompt": aFlag,
-	"skipAutoPermissionPrompt":          aFlag,
-	"autoMode":                          anObject,
-	"sandbox":                           anObject,
+	"skipDangerousModePermissionPrompt": idle(aFlag),
+	"skipAutoPermissionPrompt":          idle(aFlag),
+	"autoMode":                          noGuard(anObject),
+	"sandbox":                           noGuard(anObject),
 
 	"env": {kinds: "{", each: '"'},
 
@@ -109,73 +146,73 @@ var topLevel = map[string]shape{
 
 	"mcp":                        {kinds: "{", members: map[string]shape{"log": aFlag, "deferPercent": aNumber}},
 	"mcpServers":                 objectMap,
-	"enableAllProjectMcpServers": aFlag,
-	"enabledMcpjsonServers":      textList,
+	"enableAllProjectMcpServers": idle(aFlag),
+	"enabledMcpjsonServers":      idle(textList),
 	"disabledMcpjsonServers":     textList,
 	"allowedMcpServers":          aList,
 	"deniedMcpServers":           aList,
 	"allowManagedMcpServersOnly": aFlag,
 
 	"apiKeyHelper":         aText,
-	"awsAuthRefresh":       aText,
-	"awsCredentialExport":  aText,
-	"gcpAuthRefresh":       aText,
-	"otelHeadersHelper":    aText,
-	"proxyAuthHelper":      aText,
-	"forceLoginMethod":     aText,
-	"forceLoginOrgUUID":    anything,
-	"statusLine":           anObject,
-	"subagentStatusLine":   anObject,
-	"fileSuggestion":       anObject,
-	"companyAnnouncements": textList,
+	"awsAuthRefresh":       idle(aText),
+	"awsCredentialExport":  idle(aText),
+	"gcpAuthRefresh":       idle(aText),
+	"otelHeadersHelper":    idle(aText),
+	"proxyAuthHelper":      idle(aText),
+	"forceLoginMethod":     noGuard(aText),
+	"forceLoginOrgUUID":    noGuard(anything),
+	"statusLine":           idle(anObject),
+	"subagentStatusLine":   idle(anObject),
+	"fileSuggestion":       idle(anObject),
+	"companyAnnouncements": idle(textList),
 
 	"model":                 aText,
-	"availableModels":       textList,
-	"modelOverrides":        anObject,
+	"availableModels":       noGuard(textList),
+	"modelOverrides":        idle(anObject),
 	"effortLevel":           aText,
-	"advisorModel":          aText,
-	"fastMode":              aFlag,
-	"alwaysThinkingEnabled": aFlag,
-	"showThinkingSummaries": aFlag,
-	"agent":                 aText,
-	"outputStyle":           aText,
-	"language":              aText,
+	"advisorModel":          idle(aText),
+	"fastMode":              idle(aFlag),
+	"alwaysThinkingEnabled": idle(aFlag),
+	"showThinkingSummaries": idle(aFlag),
+	"agent":                 idle(aText),
+	"outputStyle":           idle(aText),
+	"language":              idle(aText),
 
-	"cleanupPeriodDays":           aNumber,
-	"plansDirectory":              aText,
-	"autoMemoryDirectory":         aText,
-	"autoMemoryEnabled":           aFlag,
-	"claudeMdExcludes":            textList,
-	"respectGitignore":            aFlag,
-	"includeCoAuthoredBy":         aFlag,
-	"includeGitInstructions":      aFlag,
-	"attribution":                 anObject,
-	"worktree":                    anObject,
+	"cleanupPeriodDays":           idle(aNumber),
+	"plansDirectory":              idle(aText),
+	"autoMemoryDirectory":         idle(aText),
+	"autoMemoryEnabled":           idle(aFlag),
+	"claudeMdExcludes":            noGuard(textList),
+	"respectGitignore":            idle(aFlag),
+	"includeCoAuthoredBy":         idle(aFlag),
+	"includeGitInstructions":      idle(aFlag),
+	"attribution":                 idle(anObject),
+	"worktree":                    idle(anObject),
 	"enabledPlugins":              anObject,
-	"extraKnownMarketplaces":      anObject,
-	"strictKnownMarketplaces":     aList,
-	"blockedMarketplaces":         aList,
-	"pluginTrustMessage":          aText,
-	"skipWebFetchPreflight":       aFlag,
-	"autoUpdatesChannel":          aText,
-	"minimumVersion":              aText,
-	"defaultShell":                aText,
-	"teammateMode":                aText,
-	"spinnerTipsEnabled":          aFlag,
-	"spinnerTipsOverride":         anObject,
-	"spinnerVerbs":                anObject,
-	"showTurnDuration":            aFlag,
-	"terminalProgressBarEnabled":  aFlag,
-	"prefersReducedMotion":        aFlag,
-	"editorMode":                  aText,
-	"theme":                       aText,
-	"verbose":                     aFlag,
-	"feedbackSurveyRate":          aNumber,
-	"disableDeepLinkRegistration": anything,
+	"extraKnownMarketplaces":      idle(anObject),
+	"strictKnownMarketplaces":     noGuard(aList),
+	"blockedMarketplaces":         noGuard(aList),
+	"pluginTrustMessage":          idle(aText),
+	"skipWebFetchPreflight":       idle(aFlag),
+	"autoUpdatesChannel":          idle(aText),
+	"minimumVersion":              noGuard(aText),
+	"defaultShell":                idle(aText),
+	"teammateMode":                idle(aText),
+	"spinnerTipsEnabled":          idle(aFlag),
+	"spinnerTipsOverride":         idle(anObject),
+	"spinnerVerbs":                idle(anObject),
+	"showTurnDuration":            idle(aFlag),
+	"terminalProgressBarEnabled":  idle(aFlag),
+	"prefersReducedMotion":        idle(aFlag),
+	"editorMode":                  idle(aText),
+	"theme":                       idle(aText),
+	"verbose":                     idle(aFlag),
+	"feedbackSurveyRate":          idle(aNumber),
+	"disableDeepLinkRegistration": idle(anything),
 	"disableSkillShellExecution":  aFlag,
-	"channelsEnabled":             aFlag,
-	"voiceEnabled":                aFlag,
-	"tui":                         anything,
+	"channelsEnabled":             idle(aFlag),
+	"voiceEnabled":                idle(aFlag),
+	"tui":                         idle(anything),
 }
 
 // mcpFile are the keys of a project's .mcp.json.
