@@ -111,7 +111,8 @@ func visibleLines(s string) string {
 // model says who answers and where the key is from, never the key.
 func (d *Diagnosis) model(p *Project) {
 	set, _ := p.Counts.Text("model")
-	_, info, err := provider.Open(&provider.Options{Model: set.Text})
+	helper := p.keyHelper()
+	_, info, err := provider.Open(&provider.Options{Model: set.Text, Getenv: p.modelEnv(func() string { return helper.command })})
 	if errors.Is(err, provider.ErrNotConfigured) {
 		text, advice, _ := strings.Cut(err.Error(), "\n")
 		d.Bad("model", text, strings.TrimSpace(advice))
@@ -121,8 +122,11 @@ func (d *Diagnosis) model(p *Project) {
 		return
 	}
 	key := "with the key in " + info.KeySource
-	if info.KeySource == "none" {
+	switch {
+	case info.KeySource == "none":
 		key = "without a key"
+	case info.KeySource == keyVariable && p.modelEnv(func() string { return "" })(keyVariable) == "":
+		key = "with the key that apiKeyHelper prints"
 	}
 	d.OK("model", "%s by %s at %s, %s", info.Model, info.Provider, shownURL(info.Server), key)
 	if u, err := url.Parse(info.Server); err == nil && u.Scheme == "http" && info.KeySource != "none" && !isLoopback(u.Hostname()) {
@@ -154,12 +158,20 @@ func (d *Diagnosis) settings(p *Project) {
 		names = []string{"there are none"}
 	}
 	d.OK("settings", "%s", strings.Join(names, ", "))
+	var idle []string
 	for _, problem := range p.Settings.Problems() {
-		if problem.Kind == settings.Skipped {
+		switch problem.Kind {
+		case settings.Skipped:
 			d.Bad("settings", problem.String()+"; nothing in it counts, its denials neither", "mend the file")
-			continue
+		case settings.Idle:
+			idle = append(idle, problem.Key)
+		default:
+			d.Warn("settings", problem.String(), "")
 		}
-		d.Warn("settings", problem.String(), "")
+	}
+	if len(idle) > 0 {
+		slices.Sort(idle)
+		d.OK("settings", "without an effect in haft: %s", strings.Join(slices.Compact(idle), ", "))
 	}
 	for _, problem := range p.Library.Faults() {
 		d.Warn("knowledge", problem.String(), "")

@@ -38,12 +38,19 @@ func (w *World) todosChanged(name string, items []todo.Item) {
 // tasksChanged shows the tasks; their file is their memory.
 func (w *World) tasksChanged(l task.List) { w.emit(agent.Changed{What: agent.Tasks, Value: l.Tasks}) }
 
+// agreed keeps the plan that the person has agreed to.
+func (w *World) agreed(plan string) {
+	w.plan.Store(&plan)
+	w.save(statePlan, plan)
+}
+
 // Names under which a session keeps what it is not told by its messages.
 const (
 	stateTodos  = "todos"  // followed by the sub-agent whose they are
 	stateAgents = "agents" // who was at work
 	stateCalls  = "calls"  // what MCP servers go on with
 
+	statePlan     = "plan"     // the last one that the person agreed to
 	stateProvider = "provider" // who answered when it began
 )
 

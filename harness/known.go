@@ -9,6 +9,7 @@ import (
 	"github.com/haftdev/haft/knowledge/instructions"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/task"
 	"github.com/haftdev/haft/workspace/guard"
 )
 
@@ -47,14 +48,34 @@ func (w *World) mayShow(path string) bool {
 }
 
 // carry is what a compaction must not lose.
-func (w *World) carry() []string {
-	todos := w.Todos.Items("")
-	if len(todos) == 0 {
-		return nil
+func (w *World) carry() (texts []string) {
+	if plan := w.plan.Load(); plan != nil {
+		texts = append(texts, "This is the last plan that the person agreed to. How far it has come, the rest tells:\n"+*plan)
 	}
-	raw, err := json.Marshal(todos)
+	list := func(what string, items any) {
+		if raw, err := json.Marshal(items); err == nil {
+			texts = append(texts, "The "+what+" is at this point:\n"+string(raw))
+		}
+	}
+	if todos := w.Todos.Items(""); len(todos) > 0 {
+		list("todo list", todos)
+	}
+	tasks, err := w.Tasks.Load()
 	if err != nil {
-		return nil
+		return append(texts, "The task list cannot be read: "+err.Error())
 	}
-	return []string{"The todo list is at this point:\n" + string(raw)}
+	if open := openTasks(tasks.Tasks); len(open) > 0 {
+		list("task list, without what is completed and what TaskGet tells,", open)
+	}
+	return texts
+}
+
+// openTasks are what is left to do, in short.
+func openTasks(all []task.Task) (open []task.Task) {
+	for _, t := range all {
+		if t.Status != task.Completed {
+			open = append(open, task.Task{ID: t.ID, Subject: t.Subject, Status: t.Status, Owner: t.Owner, BlockedBy: t.BlockedBy})
+		}
+	}
+	return open
 }

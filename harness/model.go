@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -25,7 +26,8 @@ func (c *Conversation) connect(o *TalkOptions) error {
 		c.Provider, c.KeySource = "given", "none"
 		return nil
 	}
-	opts := &provider.Options{Model: o.Model, UserAgent: "haft/" + o.Version}
+	helper := c.World.keyHelper()
+	opts := &provider.Options{Model: o.Model, UserAgent: "haft/" + o.Version, Getenv: c.World.modelEnv(helper.run)}
 	for name := range strings.SplitSeq(o.Fallback, ",") {
 		if name = strings.TrimSpace(name); name != "" {
 			opts.Fallbacks = append(opts.Fallbacks, name)
@@ -33,7 +35,10 @@ func (c *Conversation) connect(o *TalkOptions) error {
 	}
 	client, info, err := provider.Open(opts)
 	if err != nil {
-		return err
+		return errors.Join(helper.err, err)
+	}
+	if helper.key != "" && info.KeySource == keyVariable {
+		info.KeySource = "apiKeyHelper"
 	}
 	o.Client, o.Model = client, info.Model
 	c.Provider, c.KeySource, c.server, c.small = info.Provider, info.KeySource, info.Server, info.Small

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"strings"
 
 	"github.com/haftdev/haft/model"
@@ -15,8 +14,8 @@ import (
 
 // searchesItself reports whether Anthropic itself is asked, which has a web search of
 // its own, and not a server in its place.
-func searchesItself() bool {
-	base := os.Getenv("ANTHROPIC_BASE_URL")
+func (p *Project) searchesItself() bool {
+	base := p.modelEnv(func() string { return "" })("ANTHROPIC_BASE_URL")
 	if base == "" {
 		return true
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool/websearch"
 )
 
@@ -103,7 +104,7 @@ func TestASearchThatFailsSaysWhy(t *testing.T) {
 func TestOnlyAnthropicIsKnownToSearch(t *testing.T) {
 	for base, want := range map[string]bool{"": true, "https://api.anthropic.com": true, "https://api.anthropic.com.evil.example": false, "http://localhost:8080": false, "https://notanthropic.com": false} {
 		t.Setenv("ANTHROPIC_BASE_URL", base)
-		if got := searchesItself(); got != want {
+		if got := (&Project{Counts: settings.Of()}).searchesItself(); got != want {
 			t.Errorf("%q: %t", base, got)
 		}
 	}

@@ -106,7 +106,7 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 	if err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
-	if w.SearchWeb == nil && c.Provider == "anthropic" && searchesItself() {
+	if w.SearchWeb == nil && c.Provider == "anthropic" && w.searchesItself() {
 		w.SearchWeb = providerSearch(opts.Client, opts.Model, func(name string, u model.Usage) { c.Spend(name, u) })
 	}
 	w.window = catalog.Lookup(opts.Model).Context
@@ -115,6 +115,9 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 		w.Tasks = task.NewStore(filepath.Join(dir, "tasks"), &task.StoreOptions{Changed: w.tasksChanged})
 	}
 	w.Todos = todo.NewList(&todo.ListOptions{Changed: w.todosChanged, Items: map[string][]todo.Item{"": state[[]todo.Item](journal.Restored(), stateTodos)}})
+	if plan := state[string](journal.Restored(), statePlan); plan != "" {
+		w.plan.Store(&plan)
+	}
 	w.Answer = c.readsPages(opts.Client)
 	if err := c.findServers(&opts); err != nil {
 		return nil, errors.Join(err, journal.Close())
@@ -205,7 +208,9 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, chosen strin
 		Tools: tools, Person: o.Person, Permissions: permissions{w.Engine, w.Project}, Mode: string(mode), Hooks: w.Hooks,
 		Sched: sched.Options{
 			Judge: w.Engine, Hooks: w.CallHooks(), Askers: []sched.Asker{w.Hooks, c.classifier(o.Client)}, Recorder: audit, Output: Results(),
+			SiblingErrors: w.afterFailure(),
 		},
+		Repeats: w.repeats(),
 		Journal: kept, History: restored.History, Revealed: state[[]string](restored, agent.StateRevealed), Source: source, Renew: c.renew(o),
 		Spent: spent(restored), Beside: state[map[string]model.Usage](restored, agent.StateBeside), States: c.states(o, chosen),
 		Limits: o.Limits, Thinking: o.Thinking, Effort: o.Effort, TaskBudget: o.TaskBudget, Betas: o.Betas, Structured: o.Schema,
@@ -253,6 +258,7 @@ func (c *Conversation) renew(o *TalkOptions) func(context.Context) (agent.Journa
 		if err != nil {
 			return nil, err
 		}
+		c.World.plan.Store(nil)
 		kept, _ := c.World.keep(next)
 		c.kept.Store(&kept)
 		c.title.Store(nil)

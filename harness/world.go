@@ -37,6 +37,7 @@ type World struct {
 
 	conversation atomic.Pointer[Conversation] // that agents work for
 	keeper       atomic.Pointer[checkpoint.Keeper]
+	plan         atomic.Pointer[string] // the last one that the person agreed to
 	crew         *crew.Crew
 	window       int // of the conversation's model, in tokens; 0 without one
 	sets         sets
@@ -71,10 +72,11 @@ func Open(o *Options) (*World, error) {
 	opts.Dir, opts.Commands = w.Shell.Dir, shell.OS{}
 	w.Engine = permission.NewEngine(opts)
 	w.Mode = func() string { return string(w.Engine.Policy().Mode()) }
-	w.Hooks = hook.New(append(hook.FromSettings(p.Counts.Hooks()), p.opts.Hooks...), &hook.Options{
+	w.Agreed = w.agreed
+	w.Hooks = hook.New(p.hooks(), &hook.Options{
 		Project: p.Dir,
 		Common:  w.common,
-		Check:   p.stillTrusted,
+		Check:   p.mayRun,
 		Report:  p.opts.HookRan,
 		Match: func(rule string, t *tool.Tool, c *tool.Call) (bool, error) {
 			return w.Engine.Policy().Matches(rule, t, c)

@@ -35,6 +35,9 @@ const (
 	Ignored
 	// Unknown keys mean nothing to haft. They are kept.
 	Unknown
+	// Idle keys are known, and haft does nothing about them. Those that should guard
+	// something are Ignored instead.
+	Idle
 )
 
 func (p Problem) String() string {
@@ -107,12 +110,15 @@ func checkObject(f *File, object *node, prefix string, known map[string]shape) *
 		case m.value.kind == 'n': // said to be unset
 			continue
 		case !want.fits(m.value):
-			f.report(Ignored, m.line, key, fmt.Sprintf("must be %s, not %s: it is ignored", want, kindName(m.value.kind)))
+			f.report(Ignored, m.line, key, fmt.Sprintf("must be %s, not %s: it is ignored", want, want.not(m.value)))
 			continue
 		case want.members != nil:
 			m.value = checkObject(f, m.value, key+".", want.members)
 		case want.each != 0:
 			m.value = checkList(f, m.value, key, want.each)
+		}
+		if ok {
+			want.checkEffect(f, key, m)
 		}
 		kept.members = append(kept.members, m)
 	}

@@ -1,16 +1,63 @@
 package settings
 
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
 // A shape is what a value must look like.
 type shape struct {
 	kinds   string           // the kinds it may have, as in node; "" means any
 	each    byte             // the kind of a list's or object's entries; 0 means any
 	members map[string]shape // the names of an object; nil means any
+	oneOf   []string         // the texts it may be; nil means any
+	least   string           // the least whole number it may be; "" means any number
+	effect  effect
+}
+
+// An effect is what haft makes of a value.
+type effect int
+
+const (
+	acts   effect = iota // what it says
+	idles                // nothing
+	unkept               // nothing, though it should guard something
+)
+
+// idle is a shape that haft knows and does nothing about.
+func idle(s shape) shape {
+	s.effect = idles
+	return s
+}
+
+// noGuard is one that should guard something and does not: whoever relies on it must
+// be told.
+func noGuard(s shape) shape {
+	s.effect = unkept
+	return s
+}
+
+// checkEffect tells of a value that has none.
+func (s shape) checkEffect(f *File, key string, m member) {
+	off := m.value.child("enabled")
+	if m.value.kind == 'f' || off != nil && off.kind == 'f' {
+		return // it asks for nothing
+	}
+	switch s.effect {
+	case idles:
+		f.report(Idle, m.line, key, "has no effect in haft")
+	case unkept:
+		f.report(Ignored, m.line, key, "has no effect in haft: what it should guard is not guarded")
+	}
 }
 
 var (
 	aFlag     = shape{kinds: "tf"}
 	aText     = shape{kinds: `"`}
 	aNumber   = shape{kinds: "0"}
+	aCount    = shape{kinds: "0", least: "0"}
+	aLimit    = shape{kinds: "0", least: "-1"} // -1 is none
 	textList  = shape{kinds: "[", each: '"'}
 	anObject  = shape{kinds: "{"}
 	objectMap = shape{kinds: "{", each: '{'}
@@ -22,17 +69,38 @@ func (s shape) fits(n *node) bool {
 	if s.kinds == "" {
 		return true
 	}
-	for i := range s.kinds {
-		if s.kinds[i] == n.kind {
-			return true
-		}
+	if !strings.Contains(s.kinds, string(n.kind)) {
+		return false
 	}
-	return false
+	switch {
+	case s.oneOf != nil:
+		text, _ := n.text()
+		return slices.Contains(s.oneOf, text)
+	case s.least != "":
+		least, _ := strconv.Atoi(s.least)
+		number, err := strconv.Atoi(string(n.literal))
+		return err == nil && number >= least
+	}
+	return true
+}
+
+// not says what a value is instead of what it must be.
+func (s shape) not(n *node) string {
+	if (s.oneOf != nil || s.least != "") && strings.Contains(s.kinds, string(n.kind)) {
+		return string(n.literal)
+	}
+	return kindName(n.kind)
 }
 
 func (s shape) String() string {
 	if s.each != 0 && s.kinds == "[" {
 		return "a list of strings"
+	}
+	switch {
+	case s.oneOf != nil:
+		return "one of " + strings.Join(s.oneOf, ", ")
+	case s.least != "":
+		return "a whole number from " + s.least + " on"
 	}
 	return kindName(s.kinds[0])
 }
@@ -50,15 +118,22 @@ var topLevel = map[string]shape{
 		"disableAutoMode":              aText,
 	}},
 	"allowManagedPermissionRulesOnly":   aFlag,
-	"skipDangerousModePermissionPrompt": aFlag,
-	"skipAutoPermissionPrompt":          aFlag,
-	"autoMode":                          anObject,
-	"sandbox":                           anObject,
+	"skipDangerousModePermissionPrompt": idle(aFlag),
+	"skipAutoPermissionPrompt":          idle(aFlag),
+	"autoMode":                          noGuard(anObject),
+	"sandbox":                           noGuard(anObject),
 
 	"env": {kinds: "{", each: '"'},
 
 	"bash": {kinds: "{", members: map[string]shape{
 		"passEnv": textList, "keepEscapes": aFlag, "endAtTimeout": aFlag,
+	}},
+	"agents": {kinds: "{", members: map[string]shape{
+		"maxRunning": aCount, "maxDepth": aCount, "maxTokens": aCount, "firstTokenSeconds": aCount, "idleSeconds": aCount,
+	}},
+	"calls": {kinds: "{", members: map[string]shape{
+		"afterFailure": {kinds: `"`, oneOf: []string{"continue", "cancel"}},
+		"sameResults":  {kinds: "{", members: map[string]shape{"warn": aLimit, "stop": aLimit}},
 	}},
 	"webFetch":  {kinds: "{", members: map[string]shape{"allowPrivate": textList, "model": aText}},
 	"webSearch": {kinds: "{", members: map[string]shape{"endpoint": aText}},
@@ -71,73 +146,73 @@ var topLevel = map[string]shape{
 
 	"mcp":                        {kinds: "{", members: map[string]shape{"log": aFlag, "deferPercent": aNumber}},
 	"mcpServers":                 objectMap,
-	"enableAllProjectMcpServers": aFlag,
-	"enabledMcpjsonServers":      textList,
+	"enableAllProjectMcpServers": idle(aFlag),
+	"enabledMcpjsonServers":      idle(textList),
 	"disabledMcpjsonServers":     textList,
 	"allowedMcpServers":          aList,
 	"deniedMcpServers":           aList,
 	"allowManagedMcpServersOnly": aFlag,
 
 	"apiKeyHelper":         aText,
-	"awsAuthRefresh":       aText,
-	"awsCredentialExport":  aText,
-	"gcpAuthRefresh":       aText,
-	"otelHeadersHelper":    aText,
-	"proxyAuthHelper":      aText,
-	"forceLoginMethod":     aText,
-	"forceLoginOrgUUID":    anything,
-	"statusLine":           anObject,
-	"subagentStatusLine":   anObject,
-	"fileSuggestion":       anObject,
-	"companyAnnouncements": textList,
+	"awsAuthRefresh":       idle(aText),
+	"awsCredentialExport":  idle(aText),
+	"gcpAuthRefresh":       idle(aText),
+	"otelHeadersHelper":    idle(aText),
+	"proxyAuthHelper":      idle(aText),
+	"forceLoginMethod":     noGuard(aText),
+	"forceLoginOrgUUID":    noGuard(anything),
+	"statusLine":           idle(anObject),
+	"subagentStatusLine":   idle(anObject),
+	"fileSuggestion":       idle(anObject),
+	"companyAnnouncements": idle(textList),
 
 	"model":                 aText,
-	"availableModels":       textList,
-	"modelOverrides":        anObject,
+	"availableModels":       noGuard(textList),
+	"modelOverrides":        idle(anObject),
 	"effortLevel":           aText,
-	"advisorModel":          aText,
-	"fastMode":              aFlag,
-	"alwaysThinkingEnabled": aFlag,
-	"showThinkingSummaries": aFlag,
-	"agent":                 aText,
-	"outputStyle":           aText,
-	"language":              aText,
+	"advisorModel":          idle(aText),
+	"fastMode":              idle(aFlag),
+	"alwaysThinkingEnabled": idle(aFlag),
+	"showThinkingSummaries": idle(aFlag),
+	"agent":                 idle(aText),
+	"outputStyle":           idle(aText),
+	"language":              idle(aText),
 
-	"cleanupPeriodDays":           aNumber,
-	"plansDirectory":              aText,
-	"autoMemoryDirectory":         aText,
-	"autoMemoryEnabled":           aFlag,
-	"claudeMdExcludes":            textList,
-	"respectGitignore":            aFlag,
-	"includeCoAuthoredBy":         aFlag,
-	"includeGitInstructions":      aFlag,
-	"attribution":                 anObject,
-	"worktree":                    anObject,
+	"cleanupPeriodDays":           idle(aNumber),
+	"plansDirectory":              idle(aText),
+	"autoMemoryDirectory":         idle(aText),
+	"autoMemoryEnabled":           idle(aFlag),
+	"claudeMdExcludes":            noGuard(textList),
+	"respectGitignore":            idle(aFlag),
+	"includeCoAuthoredBy":         idle(aFlag),
+	"includeGitInstructions":      idle(aFlag),
+	"attribution":                 idle(anObject),
+	"worktree":                    idle(anObject),
 	"enabledPlugins":              anObject,
-	"extraKnownMarketplaces":      anObject,
-	"strictKnownMarketplaces":     aList,
-	"blockedMarketplaces":         aList,
-	"pluginTrustMessage":          aText,
-	"skipWebFetchPreflight":       aFlag,
-	"autoUpdatesChannel":          aText,
-	"minimumVersion":              aText,
-	"defaultShell":                aText,
-	"teammateMode":                aText,
-	"spinnerTipsEnabled":          aFlag,
-	"spinnerTipsOverride":         anObject,
-	"spinnerVerbs":                anObject,
-	"showTurnDuration":            aFlag,
-	"terminalProgressBarEnabled":  aFlag,
-	"prefersReducedMotion":        aFlag,
-	"editorMode":                  aText,
-	"theme":                       aText,
-	"verbose":                     aFlag,
-	"feedbackSurveyRate":          aNumber,
-	"disableDeepLinkRegistration": anything,
+	"extraKnownMarketplaces":      idle(anObject),
+	"strictKnownMarketplaces":     noGuard(aList),
+	"blockedMarketplaces":         noGuard(aList),
+	"pluginTrustMessage":          idle(aText),
+	"skipWebFetchPreflight":       idle(aFlag),
+	"autoUpdatesChannel":          idle(aText),
+	"minimumVersion":              noGuard(aText),
+	"defaultShell":                idle(aText),
+	"teammateMode":                idle(aText),
+	"spinnerTipsEnabled":          idle(aFlag),
+	"spinnerTipsOverride":         idle(anObject),
+	"spinnerVerbs":                idle(anObject),
+	"showTurnDuration":            idle(aFlag),
+	"terminalProgressBarEnabled":  idle(aFlag),
+	"prefersReducedMotion":        idle(aFlag),
+	"editorMode":                  idle(aText),
+	"theme":                       idle(aText),
+	"verbose":                     idle(aFlag),
+	"feedbackSurveyRate":          idle(aNumber),
+	"disableDeepLinkRegistration": idle(anything),
 	"disableSkillShellExecution":  aFlag,
-	"channelsEnabled":             aFlag,
-	"voiceEnabled":                aFlag,
-	"tui":                         anything,
+	"channelsEnabled":             idle(aFlag),
+	"voiceEnabled":                idle(aFlag),
+	"tui":                         idle(anything),
 }
 
 // mcpFile are the keys of a project's .mcp.json.

@@ -200,8 +200,22 @@ func TestLimitsOfACrew(t *testing.T) {
 
 func TestTokensOfAnAgent(t *testing.T) {
 	r := newRig(t, func(o *crew.Options) { o.MaxTokens = 1 })
-	if got := r.Run(t.Context(), job("work 5"), nil); got.Status != subagent.Budget || got.Text == "" {
+	if got := r.Run(t.Context(), job("work 5"), nil); got.Status != subagent.Budget || got.Text == "" || got.ToolUses != 1 {
 		t.Errorf("%+v", got)
+	}
+	if got := r.Run(t.Context(), job("work 0"), nil); got.Status != subagent.Completed || got.Tokens == 0 {
+		t.Errorf("an agent that was done with its first answer: %+v", got)
+	}
+}
+
+func TestTheTokensOfAnAgentAreThoseOfAllItsAnswers(t *testing.T) {
+	r := newRig(t, nil)
+	for range 20 { // what is counted must not depend on who is faster
+		var told []int
+		got := r.Run(t.Context(), job("work 1"), func(p tool.AgentProgress) { told = append(told, p.Tokens) })
+		if len(told) != 1 || told[0] == 0 || int64(told[0]) >= got.Tokens {
+			t.Fatalf("told %v on the way, and %d in the end", told, got.Tokens)
+		}
 	}
 }
 

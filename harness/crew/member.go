@@ -43,7 +43,9 @@ type member struct {
 	uses       int
 	tools      map[string]int
 	tokens     int64
-	before     int64 // of them, what was used before this process
+	before     int64       // of them, what was used before this process
+	answered   int64       // of them, those of answers that have ended
+	answer     model.Usage // of the one that arrives
 
 	spent map[string]model.Usage // of what the main conversation was told; only work uses it
 }
@@ -74,7 +76,7 @@ func (m *member) work(ctx context.Context, progress func(tool.AgentProgress)) su
 			if r, ok := ev.(agent.Result); ok {
 				res = &r
 			}
-			if m.over() {
+			if wantsMore(ev) && m.over() {
 				cancel(errTokens)
 			}
 		}
@@ -202,6 +204,9 @@ func (m *member) halt(why error) {
 // see takes in what the agent does, and passes on what front ends show of it.
 func (m *member) see(ev agent.Event, progress func(tool.AgentProgress)) {
 	switch ev := ev.(type) {
+	case agent.Streamed:
+		m.streamed(ev.Event)
+		return // the pieces of its turns are its own
 	case agent.Said:
 		m.said(ev)
 		if ev.Block.Type == model.ToolUse {
@@ -213,7 +218,7 @@ func (m *member) see(ev agent.Event, progress func(tool.AgentProgress)) {
 			return
 		}
 	default:
-		return // its turns and their pieces are its own
+		return // its turns are its own
 	}
 	m.crew.opts.Emit(ev)
 }
@@ -234,10 +239,34 @@ func (m *member) said(ev agent.Said) {
 		}
 		m.tools[ev.Block.Name]++
 	}
-	m.tokens = m.before
-	for _, u := range m.made.Agent.Usage() {
-		m.tokens += u.Context()
+}
+
+// streamed counts the tokens of answers as they come: the agent's own count has an
+// answer only some time after its end.
+func (m *member) streamed(ev model.Event) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch ev := ev.(type) {
+	case model.Start:
+		m.answered += m.answer.Context() // of one that broke off
+		m.answer = ev.Usage
+	case model.Stop:
+		m.answered += ev.Usage.Context()
+		m.answer = model.Usage{}
+	default:
+		return
 	}
+	m.countLocked()
+}
+
+// countLocked sums what was used: the answers, or what the agent has counted, in
+// which there is more than answers.
+func (m *member) countLocked() {
+	var counted int64
+	for _, u := range m.made.Agent.Usage() {
+		counted += u.Context()
+	}
+	m.tokens = m.before + max(counted, m.answered+m.answer.Context())
 }
 
 // tell tells the call that waits how far the agent is, and the front ends.
@@ -247,6 +276,18 @@ func (m *member) tell(progress func(tool.AgentProgress), activity string) {
 		progress(tool.AgentProgress{Agent: m.id, Activity: activity, ToolUses: t.ToolUses, Tokens: int(t.Tokens)})
 	}
 	m.crew.opts.Emit(agent.TaskChanged{Change: "progress", Task: t})
+}
+
+// wantsMore tells that an agent is not about to end by itself.
+func wantsMore(ev agent.Event) bool {
+	switch ev := ev.(type) {
+	case agent.Requesting:
+		return true
+	case agent.Streamed:
+		stop, ok := ev.Event.(model.Stop)
+		return ok && stop.Reason != model.EndTurn
+	}
+	return false
 }
 
 var errTokens = errors.New("it has used the tokens that an agent may use")
@@ -261,6 +302,7 @@ func (m *member) over() bool {
 func (m *member) report(res *agent.Result, cause error) subagent.Report {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.countLocked()
 	r := subagent.Report{
 		ID: m.id, Kind: m.made.Kind, Model: m.made.Model, Text: m.last, ToolUses: m.uses, Tools: maps.Clone(m.tools), Tokens: m.tokens,
 	}

@@ -74,6 +74,7 @@ func Open(opts *Options) (model.Model, Info, error) {
 	}
 	patience := retry.FromEnv(o.Getenv)
 	patience.Max = cmp.Or(o.MaxRetries, patience.Max)
+	patience.Start = servers[c.info.Provider].start
 	for _, name := range o.Fallbacks {
 		patience.Fallbacks = append(patience.Fallbacks, c.resolve(name))
 	}

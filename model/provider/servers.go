@@ -17,15 +17,17 @@ type server struct {
 	// keyEnv is the variable of the key; mustKey tells that it does not do without.
 	keyEnv  string
 	mustKey bool
+	// start is the command that starts it.
+	start string
 }
 
 // servers by the name that comes before that of a model.
 var servers = map[string]server{
 	"openai":     {base: "https://api.openai.com/v1", baseEnv: []string{"OPENAI_BASE_URL"}, keyEnv: "OPENAI_API_KEY", mustKey: true},
-	"ollama":     {base: "http://localhost:11434", baseEnv: []string{"OLLAMA_HOST"}, keyEnv: "OLLAMA_API_KEY"},
-	"lmstudio":   {base: "http://localhost:1234/v1", baseEnv: []string{"LMSTUDIO_BASE_URL"}, keyEnv: "LMSTUDIO_API_KEY"},
-	"vllm":       {base: "http://localhost:8000/v1", baseEnv: []string{"VLLM_BASE_URL"}, keyEnv: "VLLM_API_KEY"},
-	"llamacpp":   {base: "http://localhost:8080/v1", baseEnv: []string{"LLAMACPP_BASE_URL"}, keyEnv: "LLAMACPP_API_KEY"},
+	"ollama":     {base: "http://localhost:11434", baseEnv: []string{"OLLAMA_HOST"}, keyEnv: "OLLAMA_API_KEY", start: "ollama serve"},
+	"lmstudio":   {base: "http://localhost:1234/v1", baseEnv: []string{"LMSTUDIO_BASE_URL"}, keyEnv: "LMSTUDIO_API_KEY", start: "lms server start"},
+	"vllm":       {base: "http://localhost:8000/v1", baseEnv: []string{"VLLM_BASE_URL"}, keyEnv: "VLLM_API_KEY", start: "vllm serve MODEL"},
+	"llamacpp":   {base: "http://localhost:8080/v1", baseEnv: []string{"LLAMACPP_BASE_URL"}, keyEnv: "LLAMACPP_API_KEY", start: "llama-server -m MODEL.gguf"},
 	"openrouter": {base: "https://openrouter.ai/api/v1", baseEnv: []string{"OPENROUTER_BASE_URL"}, keyEnv: "OPENROUTER_API_KEY", mustKey: true},
 }
 

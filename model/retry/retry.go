@@ -7,7 +7,7 @@
 // answer that broke off does not count, and the next [model.Start] says so; but
 // once a block of it was whole it is not sent again, because a call in it may
 // have been run: the error is returned, and the conversation goes on from what
-// it has.
+// it has. A server on this machine that is not running is asked twice.
 //
 // The model that New returns is as safe for concurrent use as the one it is
 // given, and keeps nothing between requests: whoever wants to stay with the model
@@ -18,10 +18,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"math/rand/v2"
+	"net"
 	"slices"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/haftdev/haft/model"
@@ -37,6 +40,9 @@ type Options struct {
 	// Fallbacks are the models that are asked, one after the other, when one was
 	// overloaded three times in a row.
 	Fallbacks []string
+	// Start is the command that starts the server if it is on this machine; "" means
+	// that it is not known.
+	Start string
 }
 
 // FromEnv returns the options that the environment gives by CLAUDE_CODE_MAX_RETRIES.
@@ -125,16 +131,51 @@ func (a *asking) again() bool {
 	if a.overloaded >= overloads && len(a.fallbacks) > 0 {
 		return a.fallBack()
 	}
-	if a.retries == a.opts.Max {
+	most := a.opts.Max
+	absent := refusedHere(a.err)
+	if absent != "" {
+		most = min(most, 1)
+	}
+	if a.retries >= most {
+		if absent != "" {
+			a.err = a.notRunning(absent)
+		}
 		a.yield(nil, a.err)
 		return false
 	}
 	delay := a.delay()
 	a.retries++
-	if !a.yield(model.Retry{Attempt: a.retries, Max: a.opts.Max, Delay: delay, Err: a.err}, nil) {
+	if !a.yield(model.Retry{Attempt: a.retries, Max: most, Delay: delay, Err: a.err}, nil) {
 		return false
 	}
 	return a.wait(delay)
+}
+
+// refusedHere returns the address on this machine at which nobody listens, if that is
+// why a request failed: waiting starts no server. "" if it is not.
+func refusedHere(err error) string {
+	dial, ok := errors.AsType[*net.OpError](err)
+	if !ok || !errors.Is(err, syscall.ECONNREFUSED) || dial.Addr == nil {
+		return ""
+	}
+	addr, ok := dial.Addr.(*net.TCPAddr)
+	if !ok || !addr.IP.IsLoopback() {
+		return ""
+	}
+	return addr.String()
+}
+
+// notRunning is the error of a server that is not running.
+func (a *asking) notRunning(addr string) *model.Error {
+	said := *a.err
+	said.Message = fmt.Sprintf("nothing listens at %s on this machine: the model's server is not running", addr)
+	if a.opts.Start != "" {
+		said.Message += ". Start it: " + a.opts.Start
+	} else {
+		said.Message += ". Start it, or name another with --model"
+	}
+	said.ShouldRetry = new(bool)
+	return &said
 }
 
 func (a *asking) fallBack() bool {

@@ -48,6 +48,8 @@ type World struct {
 	Readable func(path string) bool
 	// Mode is the permission mode of the moment; nil means that of each call's session.
 	Mode func() string
+	// Agreed is told each plan that a person has agreed to; nil tells nobody.
+	Agreed func(plan string)
 	// Todos is what the agents have to do.
 	Todos *todo.List
 	// Tasks is the work that agents share.
@@ -80,7 +82,7 @@ func (w World) Tools() []tool.Tool {
 		toolsearch.New(),
 		websearch.New(w.SearchWeb),
 	}
-	tools = append(tools, plan.New(&plan.Options{Mode: w.Mode})...)
+	tools = append(tools, plan.New(&plan.Options{Mode: w.Mode, Agreed: w.Agreed})...)
 	if w.Files != nil {
 		tools = append(tools, edit.New(w.Files), edit.NewMulti(w.Files), notebook.New(w.Files), read.New(w.Files, nil), write.New(w.Files))
 	}

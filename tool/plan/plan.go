@@ -37,6 +37,8 @@ type Options struct {
 	// Mode returns the permission mode of the moment; nil means that of the call's
 	// session.
 	Mode func() string
+	// Agreed is told each plan that a person has agreed to; nil tells nobody.
+	Agreed func(plan string)
 }
 
 // planner is what the two tools share.
@@ -145,6 +147,9 @@ func (p *planner) exit() tool.Tool {
 		},
 		Run: func(_ context.Context, c *tool.Call, in ExitInput) (ExitOutput, error) {
 			out := ExitOutput{Plan: in.Plan, Changed: c.Answered}
+			if p.opts.Agreed != nil {
+				p.opts.Agreed(in.Plan)
+			}
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			if p.mode(c) == planMode { // the person may have chosen another mode when agreeing

@@ -1,0 +1,82 @@
+package settings
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// A Listed is what lists in the settings allow. What an administrator lists nobody
+// can add to; the lists of all others count together. Without a list everything is
+// allowed.
+type Listed struct {
+	managed, others []string // nil means no list
+	match           func(pattern, name string) bool
+}
+
+// Allow reports whether a name is allowed.
+func (l Listed) Allow(name string) bool {
+	for _, list := range [][]string{l.managed, l.others} {
+		allowed := list == nil
+		for _, pattern := range list {
+			allowed = allowed || l.match(pattern, name)
+		}
+		if !allowed {
+			return false
+		}
+	}
+	return true
+}
+
+// HookURLs are the addresses that hooks may post to, by allowedHttpHookUrls. A star
+// stands for any part of the host, or of what follows it.
+func (s *Settings) HookURLs() Listed { return s.listed("allowedHttpHookUrls", matchURL) }
+
+// HookVariables are the variables that hooks may post, by httpHookAllowedEnvVars.
+func (s *Settings) HookVariables() Listed {
+	return s.listed("httpHookAllowedEnvVars", func(pattern, name string) bool { return pattern == name })
+}
+
+func (s *Settings) listed(key string, match func(pattern, name string) bool) Listed {
+	l := Listed{match: match}
+	for _, f := range s.files {
+		list := f.root.get(key)
+		if list == nil {
+			continue
+		}
+		into := &l.others
+		if f.Source == Managed {
+			into = &l.managed
+		}
+		if *into == nil {
+			*into = []string{} // one of nothing allows nothing
+		}
+		for _, e := range list.elements {
+			if text, ok := e.text(); ok {
+				*into = append(*into, text)
+			}
+		}
+	}
+	return l
+}
+
+// matchURL compares the host with that of the pattern and the rest with the rest, so
+// that a star for a host never reaches beyond it.
+func matchURL(pattern, address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.User != nil || u.Host == "" {
+		return false
+	}
+	scheme, rest, ok := strings.Cut(pattern, "://")
+	if !ok || !strings.EqualFold(scheme, u.Scheme) {
+		return false
+	}
+	host, path, _ := strings.Cut(rest, "/")
+	return wild(strings.ToLower(host), strings.ToLower(u.Host)) && wild("/"+path, "/"+strings.TrimPrefix(u.RequestURI(), "/"))
+}
+
+// wild compares a text with a pattern in which a star stands for any part.
+func wild(pattern, text string) bool {
+	expr := strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, `.*`)
+	return regexp.MustCompile(`(?s)\A` + expr + `\z`).MatchString(text)
+}
