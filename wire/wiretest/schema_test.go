@@ -32,7 +32,7 @@ func TestSchemaIsCurrent(t *testing.T) {
 	if err := enc.Encode(wiretest.Schema(comments(t))); err != nil {
 		t.Fatal(err)
 	}
-	golden.Check(t, schemaFile, string(b.Bytes()))
+	golden.Check(t, schemaFile, b.String())
 }
 
 // comments returns the comments of package wire, by "Type" and "Type.Field".
