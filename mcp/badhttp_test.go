@@ -90,6 +90,8 @@ func (b *badHTTP) probe(w http.ResponseWriter, r *http.Request, m message) {
 	case "answers the probe with HTML":
 		w.Header().Set("Content-Type", "text/html")
 		io.WriteString(w, "<html><body>Welcome</body></html>")
+	case "answers the probe with 400":
+		http.Error(w, "what is that", http.StatusBadRequest)
 	case "answers the probe with 500":
 		http.Error(w, "boom", http.StatusInternalServerError)
 	case "answers the probe with 404":
