@@ -160,7 +160,7 @@ func lineEnd(text []byte, at int) int {
 // clip shortens a line to the part around at and says how much is missing.
 func clip(line []byte, at int) string {
 	if len(line) <= maxColumns {
-		return string(bytes.ToValidUTF8(line, []byte("\uFFFD")))
+		return validText(line)
 	}
 	lo := max(0, min(at-maxColumns/2, len(line)-maxColumns))
 	hi := lo + maxColumns
@@ -170,7 +170,7 @@ func clip(line []byte, at int) string {
 	for hi < len(line) && !utf8.RuneStart(line[hi]) {
 		hi++
 	}
-	s := string(bytes.ToValidUTF8(line[lo:hi], []byte("\uFFFD")))
+	s := validText(line[lo:hi])
 	if lo > 0 {
 		s = fmt.Sprintf("[… %d bytes] %s", lo, s)
 	}
@@ -178,4 +178,12 @@ func clip(line []byte, at int) string {
 		s = fmt.Sprintf("%s [… %d bytes]", s, len(line)-hi)
 	}
 	return s
+}
+
+// validText is b as a string, with what is not UTF-8 replaced, which is rare.
+func validText(b []byte) string {
+	if utf8.Valid(b) {
+		return string(b)
+	}
+	return string(bytes.ToValidUTF8(b, []byte("\uFFFD")))
 }

@@ -94,6 +94,7 @@ func (ts *trees) indexFiles(idx *index.Index, k *kept) {
 	work := func() {
 		stop := func() bool { return ts.life.Err() != nil }
 		w := &indexWorker{idx: idx, r: reader{max: maxIndexed, stop: stop, shortIsEnd: k.local}}
+		defer w.r.close()
 		for i := next.Add(1) - 1; i < int64(len(groups)) && !stop(); i = next.Add(1) - 1 {
 			w.add(groups[i])
 		}

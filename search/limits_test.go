@@ -238,14 +238,14 @@ func TestVeryManyFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := New(nil)
+	s, ample := New(nil), Budget{Time: time.Hour}
 	defer s.Close()
 	for range 2 {
-		r, err := s.Grep(context.Background(), Query{Dir: dir, Pattern: "needle"})
+		r, err := s.Grep(context.Background(), Query{Dir: dir, Pattern: "needle", Budget: ample})
 		if err != nil || len(r.Hits) != 1 || r.Stats.Scanned != files || r.Partial != "" {
 			t.Fatalf("%d hits in %d files, partial %q, %v", len(r.Hits), r.Stats.Scanned, r.Partial, err)
 		}
-		g, err := s.Glob(context.Background(), GlobQuery{Dir: dir, Pattern: "*0", Limit: 10})
+		g, err := s.Glob(context.Background(), GlobQuery{Dir: dir, Pattern: "*0", Limit: 10, Budget: ample})
 		if err != nil || g.Total != files/10 || len(g.Files) != 10 {
 			t.Fatalf("%d files of %d, %v", len(g.Files), g.Total, err)
 		}

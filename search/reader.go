@@ -25,8 +25,10 @@ var (
 )
 
 // reader reads whole files into a buffer it uses again and again. It belongs to
-// one goroutine.
+// one goroutine, which closes it.
 type reader struct {
+	file rawfs.File // the last one, if open
+	open bool
 	buf  []byte
 	path []byte
 	max  int64
@@ -45,16 +47,17 @@ type reader struct {
 }
 
 // read gives the text of a file as UTF-8, ending with a line break that it adds if
-// need be, and without a byte order mark. It is valid until the next call.
+// need be, and without a byte order mark. It is valid until the next call, and so long
+// the file is open.
 func (r *reader) read(path string) (text []byte, err error) {
+	r.close()
 	r.path = append(append(r.path[:0], path...), 0)
-	f, err := rawfs.Open(r.path, r.explicit)
-	if err != nil {
+	if r.file, err = rawfs.Open(r.path, r.explicit); err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	r.open = true
 	if r.explicit {
-		st, err := f.Stat()
+		st, err := r.file.Stat()
 		if err != nil {
 			return nil, err
 		}
@@ -62,11 +65,19 @@ func (r *reader) read(path string) (text []byte, err error) {
 			return nil, errors.New("not a regular file")
 		}
 	}
-	n, err := r.fill(f)
+	n, err := r.fill(r.file)
 	if err != nil {
 		return nil, err
 	}
 	return r.decode(n), nil
+}
+
+// close closes the last file.
+func (r *reader) close() {
+	if r.open {
+		r.file.Close()
+		r.open = false
+	}
 }
 
 // fill reads f into buf, leaving room for a byte. Most files fit into the first

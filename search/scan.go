@@ -10,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/haftdev/haft/search/rawfs"
 	"github.com/haftdev/haft/search/rx"
 	"github.com/haftdev/haft/search/tree"
 )
@@ -220,6 +219,7 @@ func (s *Searcher) worker(sc *scan) *worker {
 }
 
 func (s *Searcher) release(w *worker) {
+	w.r.close()
 	w.scan.pattern.Release(w.c.m)
 	w.scan, w.c, w.r.stop, w.sieve, w.r.sieve = nil, collector{}, nil, nil, nil
 	s.workers.Put(w)
@@ -260,8 +260,8 @@ func (w *worker) search(f *tree.File, st *Stats) *Hit {
 // found completes a hit. Most files have none, and need no room for one.
 func (w *worker) found(f *tree.File, hit Hit) *Hit {
 	hit.Path, hit.Mtime = f.Path, f.Mtime
-	if !w.scan.sorted { // the walk did not look at times
-		st, _ := rawfs.Lstat(f.Path)
+	if !w.scan.sorted { // the walk did not look at times, and the file is still open
+		st, _ := w.r.file.Stat()
 		hit.Mtime = st.Mtime
 	}
 	return &hit

@@ -18,7 +18,7 @@ import (
 func (b *bench) globs(ctx context.Context) error {
 	var floor samples
 	for range 2 * b.rounds {
-		if err := floor.add(func() error { readDirs(b.dir); return nil }); err != nil {
+		if err := floor.add(func() error { readTree(b.dir, false); return nil }); err != nil {
 			return err
 		}
 	}
@@ -89,9 +89,10 @@ func (b *bench) glob(ctx context.Context, pattern string, kept *search.Searcher,
 	return nil
 }
 
-// readDirs is the least that a walk can do: it opens, lists and closes.
-func readDirs(root string) {
-	buf := make([]byte, 64<<10)
+// readTree is the least that a walk can do, and with files a search: it opens, reads
+// and closes.
+func readTree(root string, files bool) {
+	entries, text := make([]byte, 64<<10), make([]byte, 128<<10)
 	for queue := []string{root}; len(queue) > 0; {
 		dir := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
@@ -99,14 +100,34 @@ func readDirs(root string) {
 		if err != nil {
 			continue
 		}
-		err = f.List(buf, func(e *rawfs.Entry) {
+		var paths []string
+		err = f.List(entries, func(e *rawfs.Entry) {
 			if e.Kind == rawfs.Directory && string(e.Name) != ".git" {
 				queue = append(queue, dir+"/"+string(e.Name))
+			} else if files && e.Kind == rawfs.Regular {
+				paths = append(paths, dir+"/"+string(e.Name)+"\x00")
 			}
 		})
 		if err != nil {
 			fmt.Fprintln(os.Stderr, dir, err)
 		}
 		f.Close()
+		for _, p := range paths {
+			readFile(p, text)
+		}
+	}
+}
+
+// readFile reads a file, whose path ends with a NUL byte, and forgets it.
+func readFile(path string, buf []byte) {
+	f, err := rawfs.Open([]byte(path), false)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	for n := len(buf); n == len(buf); {
+		if n, err = f.Read(buf); err != nil {
+			return
+		}
 	}
 }

@@ -40,7 +40,7 @@ func newWindow(triples []triple) *window {
 
 // eitherOf gives the bytes of one or two triples that have no choice of bytes.
 func eitherOf(triples []triple) *[6]byte {
-	if len(triples) > 2 {
+	if n := len(triples); n == 0 || n > 2 {
 		return nil
 	}
 	var e [6]byte
