@@ -228,10 +228,10 @@ func TestEveryCutResumes(t *testing.T) {
 			lines, end := 0, 0
 			for text := range bytes.Lines(raw) {
 				lines++
-				if compactEvery > 0 && lines%3 == 0 {
+				if compactEvery > 0 && lines%6 == 0 {
 					cuts = append(cuts, end+1+lines*7919%len(text))
 				}
-				if torture || lines%100 == 0 {
+				if torture || lines%200 == 0 {
 					checkTorn(t, text)
 					cuts = append(cuts, end+1, end+len(text)/2, end+len(text)-1, end+len(text))
 				}
