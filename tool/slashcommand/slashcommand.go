@@ -91,7 +91,7 @@ func New(opts *Options) tool.Tool {
 			}
 			return "loaded"
 		},
-		Deferred:  true,
+		Deferred: true,
 	})
 }
 
