@@ -3,6 +3,7 @@ package card
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"os"
 	"regexp"
 	"strings"
@@ -65,9 +66,25 @@ func PreviewOf(c tool.Case) Preview {
 		p.Hunks = in.hunks()
 	}
 	if p.Text == "" && p.Hunks == nil {
-		p.Text = indented(c.Call.Input)
+		p.Text = indented(told(c.Call))
 	}
 	return p
+}
+
+// told is the input without what the harness itself adds to that of a tool of its
+// own. A server's tool may have any names.
+func told(c *tool.Call) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if strings.HasPrefix(c.Tool, "mcp__") || json.Unmarshal(c.Input, &fields) != nil {
+		return c.Input
+	}
+	n := len(fields)
+	maps.DeleteFunc(fields, func(name string, _ json.RawMessage) bool { return strings.HasPrefix(name, "_") })
+	raw, err := json.Marshal(fields)
+	if err != nil || len(fields) == n {
+		return c.Input // in its own order
+	}
+	return raw
 }
 
 // hunks is the change that an edit would make, as far as it can be seen without

@@ -82,6 +82,16 @@ func TestWhatMayLoseSomething(t *testing.T) {
 	}
 }
 
+func TestAPreviewLeavesOutWhatTheHarnessAdded(t *testing.T) {
+	input := in{"skill": "pdf", "_seen": "7d00"}
+	if p := preview(t, "Skill", input); p.Text != "{\n  \"skill\": \"pdf\"\n}" {
+		t.Errorf("shown as %s", p.Text)
+	}
+	if p := preview(t, "mcp__box__run", input); !strings.Contains(p.Text, "_seen") {
+		t.Errorf("a server's input is not all shown: %s", p.Text)
+	}
+}
+
 // TestAPreviewOfAnotherToolShowsAllOfItsInput keeps a server's tool from showing a
 // harmless command and hiding the rest.
 func TestAPreviewOfAnotherToolShowsAllOfItsInput(t *testing.T) {

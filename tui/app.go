@@ -39,6 +39,9 @@ type Options struct {
 	// Edit lets the person change a text in an editor; nil means that there is none.
 	// The terminal is the editor's until it returns.
 	Edit func(text string) (string, error)
+	// Suspend stops the process until its shell lets it go on; nil means that it
+	// cannot be. The terminal is the shell's until it returns.
+	Suspend func() error
 	// Version is shown at the beginning.
 	Version string
 }

@@ -81,6 +81,22 @@ func TestAnEmptyScreenLosesNothing(t *testing.T) {
 	})
 }
 
+func TestAPersonGoesToTheShellAndComesBack(t *testing.T) {
+	in(t, func(t *testing.T, b *bed) {
+		b.app.later(func() {
+			b.app.opts.Suspend = func() error {
+				if s := b.screen(); strings.Contains(s, "half a thought") {
+					t.Errorf("the shell's screen is\n%s", s)
+				}
+				_, err := b.app.opts.Out.Write([]byte("$ fg\r\n"))
+				return err
+			}
+		})
+		b.type_("half a thought\x1a")
+		b.sees("$ fg\n\n› half a thought")
+	})
+}
+
 func TestHelpNamesEverything(t *testing.T) {
 	in(t, func(t *testing.T, b *bed) {
 		b.type_("/help\r")

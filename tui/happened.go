@@ -51,7 +51,7 @@ func (a *app) happened(s streamed) {
 	case agent.Added:
 		a.added(ev)
 	case agent.Retrying:
-		a.turn().says = fmt.Sprintf("the server did not answer (%s); try %d of %d in %s", visible(ev.Err.Error()), ev.Attempt, ev.Max, seconds(ev.Delay))
+		a.turn().says = fmt.Sprintf("asking again in %s (%d of %d): %s", seconds(ev.Delay), ev.Attempt, ev.Max, visible(ev.Err.Error()))
 	case agent.FellBack:
 		a.note(fmt.Sprintf("going on with %s in place of %s", ev.To, ev.From))
 	case agent.Compacting:

@@ -101,7 +101,7 @@ const keysHelp = `enter sends · shift+enter, alt+enter or ctrl+j begins a line 
 esc interrupts · esc twice goes back to an earlier message · shift+tab changes the permission mode
 ctrl+o shows calls and thoughts in full · ctrl+g opens your editor · ctrl+b lists what runs in the background
 ctrl+r searches what you wrote before
-ctrl+l draws the screen again · ctrl+c clears, twice leaves · ctrl+d leaves`
+ctrl+l begins on an empty screen · ctrl+z suspends · ctrl+c clears, twice leaves · ctrl+d leaves`
 
 // acts are what keys do that edit nothing.
 func (a *app) acts() map[string]func() {
@@ -116,6 +116,7 @@ func (a *app) acts() map[string]func() {
 		"ctrl+g":    a.edit,
 		"ctrl+b":    a.listTasks,
 		"ctrl+r":    a.searchHistory,
+		"ctrl+z":    a.suspend,
 		"ctrl+p":    func() { a.write.Up() },
 		"ctrl+n":    func() { a.write.Down() },
 		"up":        a.up,
@@ -252,20 +253,39 @@ func (a *app) redraw() {
 	a.screen.Forget()
 }
 
+// lend gives the terminal to somebody else while f runs.
+func (a *app) lend(f func() error) error {
+	if err := a.screen.Leave(); err != nil {
+		return err
+	}
+	a.opts.Out.Write([]byte(leaveModes)) // an error is seen at the next frame
+	err := f()
+	a.opts.Out.Write([]byte(enterModes)) // as above
+	a.screen.Forget()
+	return err
+}
+
+// suspend lets the person go back to their shell for a while.
+func (a *app) suspend() {
+	if a.opts.Suspend == nil {
+		return
+	}
+	if err := a.lend(a.opts.Suspend); err != nil {
+		a.hint = err.Error()
+	}
+}
+
 // edit lets the person write in their own editor.
 func (a *app) edit() {
 	if a.opts.Edit == nil {
 		a.hint = "there is no editor: set EDITOR"
 		return
 	}
-	if err := a.screen.Leave(); err != nil {
-		a.hint = err.Error()
-		return
-	}
-	a.opts.Out.Write([]byte(leaveModes))
-	text, err := a.opts.Edit(a.write.Filled())
-	a.opts.Out.Write([]byte(enterModes))
-	a.screen.Forget()
+	var text string
+	err := a.lend(func() (err error) {
+		text, err = a.opts.Edit(a.write.Filled())
+		return err
+	})
 	if err != nil {
 		a.hint = "the editor did not work: " + err.Error()
 		return

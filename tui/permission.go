@@ -107,7 +107,7 @@ func (p *permissionPanel) lines(v view, height int) []string {
 
 // title asks what the person decides.
 func (p *permissionPanel) title() string {
-	s := "Use " + p.what.Title
+	s := "Use " + p.what.Card.String()
 	switch {
 	case p.call.Call.Tool == "Bash":
 		s = "Run this command"

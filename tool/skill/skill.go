@@ -88,6 +88,13 @@ func New(opts *Options) tool.Tool {
 			return loading.Text{Kind: "skill", Name: out.Name, Allow: out.Allow, Model: out.Model}.Result(out.text, out.Path)
 		},
 		Summarize: func(in Input) string { return in.Skill + " " + in.Args },
+
+		SummarizeResult: func(out Output) string {
+			if len(out.Allow) > 0 {
+				return "loaded, with " + strings.Join(out.Allow, ", ")
+			}
+			return "loaded"
+		},
 	})
 }
 

@@ -84,7 +84,14 @@ func New(opts *Options) tool.Tool {
 			return loading.Text{Kind: "command", Name: "/" + out.Name, Allow: out.Allow, Model: out.Model}.Result(out.text, out.Path)
 		},
 		Summarize: func(in Input) string { return in.Command },
-		Deferred:  true,
+
+		SummarizeResult: func(out Output) string {
+			if len(out.Allow) > 0 {
+				return "loaded, with " + strings.Join(out.Allow, ", ")
+			}
+			return "loaded"
+		},
+		Deferred: true,
 	})
 }
 
