@@ -174,7 +174,7 @@ var topLevel = map[string]shape{
 	"fastMode":              idle(aFlag),
 	"alwaysThinkingEnabled": idle(aFlag),
 	"showThinkingSummaries": idle(aFlag),
-	"agent":                 idle(aText),
+	"agent":                 aText,
 	"outputStyle":           idle(aText),
 	"language":              idle(aText),
 
