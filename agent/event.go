@@ -231,6 +231,7 @@ const (
 	StructuredRetries Reason = "structured_output_retries"
 	OutputExhausted   Reason = "max_output_tokens" // the answer was cut again and again
 	Refused           Reason = "refusal"           // by the model
+	CommandFailed     Reason = "command_failed"    // one of haft's own, that no model was asked about
 	JournalFailure    Reason = "journal_failure"   // nothing may happen that is not written down
 	Crashed           Reason = "crashed"           // a fault in haft
 )

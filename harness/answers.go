@@ -40,10 +40,11 @@ func (c *Conversation) agentsText() string {
 // costText tells what the session has cost, agents included, and what for.
 func (c *Conversation) costText() string {
 	used := c.Usage()
+	text := c.CostText() + " It has been open for " + time.Since(c.began).Round(time.Second).String() + "."
 	if len(used) == 0 {
-		return c.CostText()
+		return text + " No model was asked yet."
 	}
-	return c.CostText() + "\n" + table(func(row func(...any)) {
+	return text + "\n" + table(func(row func(...any)) {
 		row("model", "input", "cache read", "cache write", "output")
 		for _, name := range slices.Sorted(maps.Keys(used)) {
 			u := used[name]
@@ -53,25 +54,25 @@ func (c *Conversation) costText() string {
 }
 
 // mcpText tells how the MCP servers are, or connects to one anew.
-func (c *Conversation) mcpText(args string) string {
+func (c *Conversation) mcpText(args string) (string, error) {
 	what, name, _ := strings.Cut(args, " ")
 	switch {
 	case what == "":
-		return c.serversText()
+		return c.serversText(), nil
 	case what != "reconnect" || name == "":
-		return "Type /mcp, or /mcp reconnect SERVER."
+		return "", errors.New("type /mcp, or /mcp reconnect SERVER")
 	}
 	host, err := c.MCP()
 	if err != nil {
-		return err.Error()
+		return "", err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := host.Reconnect(ctx, strings.TrimSpace(name)); err != nil {
-		return ask.Visible(err.Error())
+		return "", err
 	}
 	c.serversChanged()
-	return c.serversText()
+	return c.serversText(), nil
 }
 
 func (c *Conversation) serversText() string {
@@ -87,16 +88,16 @@ func (c *Conversation) serversText() string {
 }
 
 // sessionsText lists the sessions that can be gone on with.
-func (c *Conversation) sessionsText(id string) string {
+func (c *Conversation) sessionsText(id string) (string, error) {
 	if id != "" {
-		return "A conversation cannot become another one here. Start haft with: haft --resume " + ask.Visible(id)
+		return "", fmt.Errorf("a conversation cannot become another one here. Start haft with: haft --resume %s", id)
 	}
 	list, err := session.Open("").List(&session.ListOptions{Cwd: c.Dir(), Limit: 20})
 	if err != nil {
-		return err.Error()
+		return "", err
 	}
 	if len(list) == 0 {
-		return "There are no sessions of this folder."
+		return "There are no sessions of this folder.", nil
 	}
 	return table(func(row func(...any)) {
 		for _, i := range list {
@@ -106,12 +107,12 @@ func (c *Conversation) sessionsText(id string) string {
 			}
 			row(i.ID, i.Modified.Local().Format("2006-01-02 15:04"), oneLine(cmp.Or(i.Title, i.Prompt)), now)
 		}
-	}) + "\nGo on with one: haft --resume ID"
+	}) + "\nGo on with one: haft --resume ID", nil
 }
 
 // rewindText shows what a rewind would do, or does it: "", MESSAGE, apply, apply
 // MESSAGE.
-func (c *Conversation) rewindText(args string) string {
+func (c *Conversation) rewindText(args string) (string, error) {
 	first, rest, _ := strings.Cut(args, " ")
 	to, apply := args, false
 	if first == "apply" {
@@ -121,24 +122,24 @@ func (c *Conversation) rewindText(args string) string {
 	defer cancel()
 	plan, err := c.PlanRewind(ctx, to)
 	if err != nil {
-		return ask.Visible(err.Error())
+		return "", err
 	}
 	text := c.planText(plan)
 	if !apply || len(plan.Steps) == 0 {
 		if len(plan.Steps) > 0 {
 			text += "\nTo do it: " + strings.TrimSpace("/rewind apply "+to)
 		}
-		return text
+		return text, nil
 	}
 	undo, err := c.Rewind(ctx, plan, false)
 	var conflict *checkpoint.ConflictError
 	switch {
 	case errors.As(err, &conflict):
-		return text + "\nSomebody else has changed some of these files since: nothing was done. 'haft rewind --force' does it all the same."
+		return "", fmt.Errorf("%s\nSomebody else has changed some of these files since: nothing was done. 'haft rewind --force' does it all the same", text)
 	case err != nil:
-		return text + "\n" + ask.Visible(err.Error())
+		return "", fmt.Errorf("%s\n%w", text, err)
 	}
-	return text + "\nDone. To undo: /rewind apply " + undo
+	return text + "\nDone. To undo: /rewind apply " + undo, nil
 }
 
 func (c *Conversation) planText(p *checkpoint.Plan) string {

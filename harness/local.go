@@ -9,11 +9,43 @@ import (
 	"github.com/haftdev/haft/permission"
 )
 
-// Local answers one of haft's own commands that needs no model, such as /cost, in
+// Local is [Conversation.Obey] for who only shows the answer, or what went wrong.
+func (c *Conversation) Local(name, args string) (text string, ok bool) {
+	text, ok, err := c.Obey(name, args)
+	if err != nil {
+		text = visibleLines(err.Error())
+	}
+	return text, ok
+}
+
+// Obey answers one of haft's own commands that needs no model, such as /cost, in
 // words for the person. It reports false for a command that it does not know, and
 // for /clear and /compact, which are turns. A front end with a screen may have
 // better answers of its own.
-func (c *Conversation) Local(name, args string) (text string, ok bool) {
+func (c *Conversation) Obey(name, args string) (text string, ok bool, err error) {
+	switch name {
+	case "permissions":
+		if args != "" {
+			err = c.SetMode(args)
+		}
+		if err == nil {
+			text = c.permissionsText()
+		}
+	case "mcp":
+		text, err = c.mcpText(args)
+	case "resume":
+		text, err = c.sessionsText(args)
+	case "rewind":
+		text, err = c.rewindText(args)
+	default:
+		text, ok = c.tell(name, args)
+		return text, ok, nil
+	}
+	return text, true, err
+}
+
+// tell answers what cannot fail.
+func (c *Conversation) tell(name, args string) (text string, ok bool) {
 	switch name {
 	case "help":
 		return c.helpText(), true
@@ -23,22 +55,14 @@ func (c *Conversation) Local(name, args string) (text string, ok bool) {
 		return c.costText(), true
 	case "model":
 		return c.changeModel(args), true
-	case "permissions":
-		return c.permissionsText(args), true
 	case "agents":
 		return c.agentsText(), true
 	case "skills":
 		return c.skillsText(), true
 	case "tools":
 		return c.toolsText(), true
-	case "mcp":
-		return c.mcpText(args), true
 	case "doctor":
-		return strings.TrimRight(c.World.Diagnose(&DiagnoseOptions{NoServers: true}).Text(), "\n") + "\n" + c.serversText(), true
-	case "resume":
-		return c.sessionsText(args), true
-	case "rewind":
-		return c.rewindText(args), true
+		return strings.TrimRight(c.World.Diagnose(&DiagnoseOptions{Version: c.version, NoServers: true}).Text(), "\n") + "\n" + c.serversText(), true
 	}
 	return "", false
 }
@@ -75,12 +99,7 @@ func (c *Conversation) changeModel(name string) string {
 	return "The model is " + c.Resolve(name) + " from the next request on."
 }
 
-func (c *Conversation) permissionsText(mode string) string {
-	if mode != "" {
-		if err := c.SetMode(mode); err != nil {
-			return err.Error()
-		}
-	}
+func (c *Conversation) permissionsText() string {
 	opts, err := c.World.Project.Policy()
 	if err != nil {
 		return err.Error()

@@ -62,7 +62,7 @@ func TestEveryCommandAnswers(t *testing.T) {
 		"permissions plan":  "The permission mode is plan",
 		"permissions wrong": "wrong",
 		"mcp reconnect x":   "Server not found: x",
-		"mcp restart":       "Type /mcp",
+		"mcp restart":       "type /mcp",
 		"resume abc":        "haft --resume abc",
 		"rewind nothing":    "nothing",
 	} {
@@ -98,5 +98,27 @@ func TestARewindIsTyped(t *testing.T) {
 	}
 	if _, err := os.Stat(path); err != nil {
 		t.Error("the undo brought nothing back")
+	}
+}
+
+func TestACommandThatFailsSaysSo(t *testing.T) {
+	r := newRig(t)
+	c := r.talk(harness.Options{}, harness.TalkOptions{Version: "9.9"})
+	defer c.Close(t.Context())
+	for typed, words := range map[string]string{
+		"permissions wrong": `unknown permission mode "wrong"`,
+		"mcp reconnect x":   "Server not found: x",
+		"resume abc":        "haft --resume abc",
+		"rewind":            "nothing was said in this session yet",
+	} {
+		name, args, _ := strings.Cut(typed, " ")
+		if text, ok, err := c.Obey(name, args); !ok || err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("/%s: %q, %t, %v", typed, text, ok, err)
+		}
+	}
+	for name, words := range map[string]string{"doctor": "haft 9.9 in ", "cost": "It has been open for"} {
+		if text, _, err := c.Obey(name, ""); err != nil || !strings.Contains(text, words) {
+			t.Errorf("/%s: %q, %v", name, text, err)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -82,7 +83,10 @@ func (w *World) recover(ctx context.Context, k *checkpoint.Keeper) error {
 func (c *Conversation) PlanRewind(ctx context.Context, to string) (*checkpoint.Plan, error) {
 	j := c.Journal()
 	if j.Path() == "" {
-		return nil, fmt.Errorf("this session is not written down, so there is nothing to rewind to")
+		return nil, errors.New("this session is not written down, so there is nothing to rewind to")
+	}
+	if !exists(j.Path()) {
+		return nil, errors.New("nothing was said in this session yet, so there is nothing to rewind to")
 	}
 	return checkpoint.NewPlan(ctx, j.Path(), to, j.Blobs())
 }

@@ -86,7 +86,9 @@ type Conversation struct {
 	first   sync.Once
 	prepare *time.Timer // makes the list of files; nil in a folder of everything
 	server  string      // the address that is asked; "" of a client that was given
-	small   string      // a quick and cheap model of the same provider; "" if none is known
+	version string
+	began   time.Time
+	small   string // a quick and cheap model of the same provider; "" if none is known
 }
 
 // Talk begins or resumes a conversation. Closing it closes the world.
@@ -96,7 +98,7 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 		opts = *o
 	}
 	w.follow(&opts)
-	c := &Conversation{World: w}
+	c := &Conversation{World: w, version: opts.Version, began: time.Now()}
 	journal, err := w.openSession(ctx, &opts)
 	if err != nil {
 		return nil, err

@@ -35,7 +35,7 @@ func (s *server) command(ctx context.Context, talk *harness.Conversation, h hear
 	case !ok:
 		talk.Send(p)
 	case err != nil:
-		s.local(p, typed.Command.Name, fmt.Sprintf("/%s could not be used: %v", typed.Command.Name, err))
+		s.local(p, typed.Command.Name, "", fmt.Errorf("/%s could not be used: %w", typed.Command.Name, err))
 	case typed.Text != "":
 		p.Content = []model.Block{model.TextOf(typed.Text)}
 		p.Change = typed.Change
@@ -45,17 +45,23 @@ func (s *server) command(ctx context.Context, talk *harness.Conversation, h hear
 	case typed.Command.Name == "clear":
 		talk.Clear()
 	default:
-		answer, ok := talk.Local(typed.Command.Name, typed.Arguments)
+		answer, ok, err := talk.Obey(typed.Command.Name, typed.Arguments)
 		if !ok {
-			answer = fmt.Sprintf("/%s needs a screen; it means nothing here.", typed.Command.Name)
+			err = fmt.Errorf("/%s needs a screen; it means nothing here", typed.Command.Name)
 		}
-		s.local(p, typed.Command.Name, answer)
+		s.local(p, typed.Command.Name, answer, err)
 	}
 }
 
-// local tells a program the answer to a command that no model was asked about.
-func (s *server) local(p agent.Prompt, name, answer string) {
+// local tells a program the answer to a command that no model was asked about, or why
+// there is none.
+func (s *server) local(p agent.Prompt, name, answer string, failed error) {
+	res := agent.Result{Reason: agent.Completed, Text: answer, Command: name, Prompts: []agent.Prompt{p}, Total: s.opened().Usage()}
+	if failed != nil {
+		answer = failed.Error()
+		res.Reason, res.Text, res.Errors = agent.CommandFailed, answer, []string{answer}
+	}
 	s.tell.turnStarted(agent.TurnStarted{Prompts: []agent.Prompt{p}, Model: s.opened().ContextUsage().Model, Mode: string(s.opened().World.Engine.Policy().Mode()), Tools: s.opened().Tools()})
 	s.tell.said(agent.Said{MessageID: session.NewUUID(), Model: "<synthetic>", Block: model.TextOf(answer)})
-	s.tell.result(agent.Result{Reason: agent.Completed, Text: answer, Command: name, Prompts: []agent.Prompt{p}, Total: s.opened().Usage()})
+	s.tell.result(res)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/haftdev/haft/internal/near"
@@ -80,11 +81,27 @@ func (l *Library) Read(name string) (Piece, error) {
 	if f, ok := s.found[name]; ok {
 		return f.Piece, nil
 	}
-	hint := near.Hint(name, slices.Sorted(maps.Keys(s.names)))
-	if len(s.held) > 0 {
+	hint := Hint(name, slices.Sorted(maps.Keys(s.names)))
+	held := len(s.held) > 0
+	if held {
 		hint = " A file of this project has that name and is not trusted as it is now; a person can look at it and trust it with: haft trust."
 	}
-	return Piece{}, &Missing{Kind: l.kind, Name: name, Hint: hint}
+	return Piece{}, &Missing{Kind: l.kind, Name: name, Hint: hint, Held: held}
+}
+
+// Hint is a sentence, with a space before it, that names what may have been meant in
+// place of a name, or else what there is.
+func Hint(name string, names []string) string {
+	const most = 30
+	switch hint := near.Hint(name, names); {
+	case hint != "":
+		return hint
+	case len(names) == 0:
+		return " There are none."
+	case len(names) > most:
+		return fmt.Sprintf(" There are %s and %d more.", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return " There are: " + strings.Join(names, ", ") + "."
 }
 
 // Missing is the error for a name that nothing has. It is written for a model.
@@ -92,6 +109,7 @@ type Missing struct {
 	Kind Kind
 	Name string
 	Hint string // a sentence with a space before it; "" if there is none
+	Held bool   // there is one, and nobody has agreed to it
 }
 
 func (m *Missing) Error() string {

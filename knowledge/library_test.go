@@ -235,7 +235,7 @@ func TestNamesThatAreNotThereAreExplained(t *testing.T) {
 	for name, want := range map[string]string{
 		"Deploy":  `There is no skill named "Deploy". Did you mean deploy?`,
 		"/deploy": `There is no skill named "/deploy". Did you mean deploy?`,
-		"unheard": `There is no skill named "unheard".`,
+		"unheard": `There is no skill named "unheard". There are: deploy.`,
 	} {
 		if _, err := tr.library(knowledge.Skill, nil).Read(name); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", name, err, want)

@@ -180,6 +180,7 @@ func TestFaultsAreReportedAndNotFatal(t *testing.T) {
 		`~/.claude/settings.json:4: modle: is not a key that haft knows; did you mean model?`,
 		`~/.claude/settings.json:5: mine: is not a key that haft knows`,
 		`~/.claude/settings.json:6: env.A: must hold a string, not a number: the entry is ignored`,
+		`~/.claude/settings.json:8: language: has no effect in haft`,
 	}
 	if diff := cmp.Diff(want, p.problems(s)); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/knowledge"
 	"github.com/haftdev/haft/knowledge/frontmatter"
 )
@@ -98,11 +97,7 @@ func (s *Set) Find(name string) (Definition, error) {
 		}
 		names = append(names, d.Name)
 	}
-	hint := near.Hint(name, names)
-	if hint == "" {
-		hint = " There are: " + strings.Join(names, ", ") + "."
-	}
-	return Definition{}, &knowledge.Missing{Kind: knowledge.Agent, Name: name, Hint: hint}
+	return Definition{}, &knowledge.Missing{Kind: knowledge.Agent, Name: name, Hint: knowledge.Hint(name, names)}
 }
 
 // Menu lists the agents with their tools, within a budget of characters; see

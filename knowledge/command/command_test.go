@@ -152,7 +152,7 @@ func TestNamesThatAreNotThere(t *testing.T) {
 	for name, want := range map[string]string{
 		"fixissue": `There is no command named "fixissue". Did you mean fix-issue?`,
 		"contxt":   `There is no command named "contxt". Did you mean context?`,
-		"zzz":      `There is no command named "zzz".`,
+		"zzz":      `There is no command named "zzz". There are: fix-issue, frontend:component, quiet.`,
 	} {
 		if _, err := set.Find(name); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", name, err, want)

@@ -123,14 +123,21 @@ func (s *Set) ForModel(name string) (Command, error) {
 // missing adds which skill, prompt or command of haft itself may have been meant.
 func (s *Set) missing(name string, err error) error {
 	var m *knowledge.Missing
-	if !errors.As(err, &m) || m.Hint != "" {
+	if !errors.As(err, &m) || m.Held {
 		return err
 	}
-	var names []string
+	var names, written []string
 	for _, c := range s.List().Commands {
 		names = append(names, c.Name)
+		if c.Path != "" || c.Text != "" {
+			written = append(written, c.Name)
+		}
 	}
-	return &knowledge.Missing{Kind: m.Kind, Name: m.Name, Hint: near.Hint(name, names)}
+	hint := near.Hint(name, names)
+	if hint == "" { // what haft itself has is in its help
+		hint = knowledge.Hint(name, written)
+	}
+	return &knowledge.Missing{Kind: m.Kind, Name: m.Name, Hint: hint}
 }
 
 func (s *Set) prompts() []Prompt {

@@ -54,6 +54,8 @@ func (f Facts) checkSpecial(op Op) Verdict {
 	switch {
 	case errors.Is(f.Err, ErrTooManyLinks):
 		return Verdict{Deny, f.Err.Error()}
+	case f.special == deviceFile && op == Read:
+		return Verdict{Deny, fmt.Sprintf("%s is %s, which may have no end: take what is needed of it with Bash, such as head -c 100 %s", f.Path, f.special, f.Path)}
 	case f.special == processFile || f.special == deviceFile:
 		return Verdict{Deny, fmt.Sprintf("%s is %s", f.Path, f.special)}
 	case f.special == kernelFile && op == Write:
@@ -75,7 +77,7 @@ func (f Facts) checkKind(op Op) Verdict {
 	case t.IsDir() || t.IsRegular():
 		return Verdict{}
 	}
-	return Verdict{Deny, fmt.Sprintf("%s is a %s, not a file", f.Path, f.Kind())}
+	return Verdict{Deny, fmt.Sprintf("%s is a %s, not a file: opening it may wait for ever. Use Bash with a timeout if it is meant", f.Path, f.Kind())}
 }
 
 func (f Facts) checkSensitive(op Op) Verdict {
