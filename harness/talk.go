@@ -52,8 +52,11 @@ type TalkOptions struct {
 	// means a new one, or the last one of this folder with Continue. Fork leaves
 	// it as it is and goes on in a new one. ID names a new one.
 	Resume, ResumeAt string
-	Continue, Fork   bool
-	ID               string
+	// Drops is the prompt of the only turn that ResumeAt may leave out; "" means that
+	// it may leave out anything.
+	Drops          string
+	Continue, Fork bool
+	ID             string
 	// Forget keeps the session in memory only.
 	Forget bool
 	// PlanInstructions say how to plan, in place of haft's own words; "" leaves those.
@@ -176,7 +179,10 @@ func (w *World) openSession(ctx context.Context, o *TalkOptions) (*session.Sessi
 	}
 	switch {
 	case id != "":
-		s, err := store.Resume(ctx, id, &session.ResumeOptions{At: o.ResumeAt, Fork: o.Fork, NewID: o.ID, Cwd: dir, Version: o.Version})
+		s, err := store.Resume(ctx, id, &session.ResumeOptions{At: o.ResumeAt, Drops: o.Drops, Fork: o.Fork, NewID: o.ID, Cwd: dir, Version: o.Version})
+		if errors.Is(err, session.ErrDrops) {
+			return nil, fmt.Errorf("Resume rejected by --resume-drops-turn: %w", err) // as programs know it
+		}
 		if errors.Is(err, session.ErrNotFound) {
 			return nil, fmt.Errorf("%w. Run 'haft sessions list --all' for what there is", err)
 		}
