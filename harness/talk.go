@@ -181,7 +181,7 @@ func (w *World) openSession(ctx context.Context, o *TalkOptions) (*session.Sessi
 	case id != "":
 		s, err := store.Resume(ctx, id, &session.ResumeOptions{At: o.ResumeAt, Drops: o.Drops, Fork: o.Fork, NewID: o.ID, Cwd: dir, Version: o.Version})
 		if errors.Is(err, session.ErrDrops) {
-			return nil, fmt.Errorf("Resume rejected by --resume-drops-turn: %w", err) // as programs know it
+			return nil, fmt.Errorf("%s: %w", rejected, err)
 		}
 		if errors.Is(err, session.ErrNotFound) {
 			return nil, fmt.Errorf("%w. Run 'haft sessions list --all' for what there is", err)
@@ -192,6 +192,10 @@ func (w *World) openSession(ctx context.Context, o *TalkOptions) (*session.Sessi
 	}
 	return store.Create(ctx, &session.CreateOptions{ID: o.ID, Cwd: dir, Version: o.Version})
 }
+
+// rejected is what programs look for in the error of a resume that would lose too
+// much.
+const rejected = "Resume rejected by --resume-drops-turn"
 
 // newAgent makes the agent of the conversation; chosen is the model that somebody
 // asked for.
