@@ -209,7 +209,7 @@ func TestTheContextEndsAQuery(t *testing.T) {
 func TestACommandLineThatDoesNotAnswerIsGivenUp(t *testing.T) {
 	leakless(t)
 	opts := stubbed(t, "will not answer")
-	opts.StartTimeout = 200 * time.Millisecond
+	opts.StartTimeout = 2 * time.Second // it must have come to say why
 	_, err := haft.NewClient(t.Context(), opts)
 	if err == nil || !strings.Contains(err.Error(), "does not answer; it said: waiting for a login") {
 		t.Errorf("error %v", err)

@@ -139,6 +139,25 @@ func (c *Client) StopTask(ctx context.Context, id string) error {
 	return c.Call(ctx, &wire.StopTask{TaskID: id}, nil)
 }
 
+// Background moves a call that runs, by the id of its tool_use block, to the
+// background: it returns, and its end is told later. "" means all that run. It
+// reports whether there was any, or true for all.
+func (c *Client) Background(ctx context.Context, useID string) (bool, error) {
+	reply, err := ask[wire.BackgroundTasksReply](ctx, c, &wire.BackgroundTasks{ToolUseID: useID})
+	return err == nil && (reply.Backgrounded == nil || *reply.Backgrounded), err
+}
+
+// TaskOutput returns the end of what a command in the background has written.
+func (c *Client) TaskOutput(ctx context.Context, id string) (string, error) {
+	reply, err := ask[wire.TaskOutputReply](ctx, c, &wire.GetTaskOutput{TaskID: id})
+	return reply.Output, err
+}
+
+// Rename gives the session a title.
+func (c *Client) Rename(ctx context.Context, title string) error {
+	return c.Call(ctx, &wire.RenameSession{Title: title}, nil)
+}
+
 // ApplySettings lays settings over those that hold.
 func (c *Client) ApplySettings(ctx context.Context, settings json.RawMessage) error {
 	return c.Call(ctx, &wire.ApplyFlagSettings{Settings: settings}, nil)

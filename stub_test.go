@@ -130,7 +130,7 @@ func (f *fake) handle(ctx context.Context, r wire.Request) (any, error) {
 		return wire.SetPermissionModeReply{Mode: r.Mode}, nil
 	case *wire.MCPStatus:
 		if f.how == "answers late" {
-			time.Sleep(300 * time.Millisecond)
+			time.Sleep(time.Second)
 		}
 		return wire.MCPStatusReply{MCPServers: []wire.MCPServerStatus{{Name: "calc", Status: "connected"}}}, nil
 	case *wire.MCPSetServers:

@@ -52,8 +52,11 @@ type TalkOptions struct {
 	// means a new one, or the last one of this folder with Continue. Fork leaves
 	// it as it is and goes on in a new one. ID names a new one.
 	Resume, ResumeAt string
-	Continue, Fork   bool
-	ID               string
+	// Drops is the prompt of the only turn that ResumeAt may leave out; "" means that
+	// it may leave out anything.
+	Drops          string
+	Continue, Fork bool
+	ID             string
 	// Forget keeps the session in memory only.
 	Forget bool
 	// PlanInstructions say how to plan, in place of haft's own words; "" leaves those.
@@ -178,7 +181,10 @@ func (w *World) openSession(ctx context.Context, o *TalkOptions) (*session.Sessi
 	}
 	switch {
 	case id != "":
-		s, err := store.Resume(ctx, id, &session.ResumeOptions{At: o.ResumeAt, Fork: o.Fork, NewID: o.ID, Cwd: dir, Version: o.Version})
+		s, err := store.Resume(ctx, id, &session.ResumeOptions{At: o.ResumeAt, Drops: o.Drops, Fork: o.Fork, NewID: o.ID, Cwd: dir, Version: o.Version})
+		if errors.Is(err, session.ErrDrops) {
+			return nil, fmt.Errorf("%s: %w", rejected, err)
+		}
 		if errors.Is(err, session.ErrNotFound) {
 			return nil, fmt.Errorf("%w. Run 'haft sessions list --all' for what there is", err)
 		}
@@ -188,6 +194,10 @@ func (w *World) openSession(ctx context.Context, o *TalkOptions) (*session.Sessi
 	}
 	return store.Create(ctx, &session.CreateOptions{ID: o.ID, Cwd: dir, Version: o.Version})
 }
+
+// rejected is what programs look for in the error of a resume that would lose too
+// much.
+const rejected = "Resume rejected by --resume-drops-turn"
 
 // newAgent makes the agent of the conversation; chosen is the model that somebody
 // asked for.

@@ -3,8 +3,11 @@ package harness
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 
 	commands "github.com/haftdev/haft/knowledge/command"
+	"github.com/haftdev/haft/knowledge/mention"
 	"github.com/haftdev/haft/knowledge/prompt"
 	"github.com/haftdev/haft/tool"
 )
@@ -42,4 +45,23 @@ func (w *World) Typed(ctx context.Context, text string) (t Typed, ok bool, err e
 		t.Change = &tool.Change{Allow: c.Allow, Model: c.Model}
 	}
 	return t, true, err
+}
+
+// Mentions reports whether a text mentions a file that is there.
+func (w *World) Mentions(text string) bool {
+	for _, name := range mention.Paths(text) {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(w.Shell.Dir(""), name)
+		}
+		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+			return true
+		}
+	}
+	return false
+}
+
+// Mentioned returns the files that a text mentions, read as the model would be
+// allowed to read them.
+func (w *World) Mentioned(ctx context.Context, text string) (string, error) {
+	return prompt.Mentioned(ctx, w.Calls, prompt.Use{Dir: w.Shell.Dir("")}, text)
 }

@@ -1,11 +1,13 @@
 package headless
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
 
 	"github.com/haftdev/haft/harness"
+	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -77,7 +79,7 @@ func (s *server) handleCourse(ctx context.Context, talk *harness.Conversation, r
 		talk.SetModel(name)
 		reply = wire.SetModelReply{Model: name}
 	case *wire.SetMaxThinkingTokens:
-		talk.SetThinking(harness.ThinkingTokens(r.MaxThinkingTokens, r.ThinkingDisplay))
+		talk.SetThinking(s.thinking(r))
 	case *wire.CancelAsyncMessage:
 		gone := talk.Withdraw(r.MessageUUID)
 		if gone {
@@ -152,6 +154,16 @@ func (s *server) handleWork(ctx context.Context, talk *harness.Conversation, r w
 		return nil, false, nil
 	}
 	return reply, true, err
+}
+
+// thinking bounds thinking anew; without a bound it is what the session began with.
+func (s *server) thinking(r *wire.SetMaxThinkingTokens) *model.ThinkingOptions {
+	if r.MaxThinkingTokens != nil || s.opts.Talk.Thinking == nil {
+		return harness.ThinkingTokens(r.MaxThinkingTokens, r.ThinkingDisplay)
+	}
+	first := *s.opts.Talk.Thinking
+	first.Display = cmp.Or(r.ThinkingDisplay, first.Display)
+	return &first
 }
 
 // interrupt stops the turn. The answer does not wait for that.

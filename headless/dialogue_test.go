@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
@@ -243,12 +242,4 @@ func without(v any) any {
 		}
 	}
 	return v
-}
-
-// TestMain guards the tests against a haft that hangs.
-func TestMain(m *testing.M) {
-	timer := time.AfterFunc(time.Minute, func() { panic("the dialogues hang") })
-	code := m.Run()
-	timer.Stop()
-	os.Exit(code)
 }

@@ -191,7 +191,7 @@ func readResource(ctx context.Context, talk *harness.Conversation, r *wire.MCPRe
 
 func callMCP(ctx context.Context, talk *harness.Conversation, r *wire.MCPCall) (any, error) {
 	if r.CheckPermissions {
-		return nil, errors.New("The tool did not run: this session cannot decide about calls that nobody made in a turn") // as programs know it
+		return nil, &wire.ControlError{Message: "The tool did not run: this session cannot decide about calls that nobody made in a turn"}
 	}
 	server, name, ok := splitTool(r.Tool)
 	if !ok || talk.HasServer(server) != nil {

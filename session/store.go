@@ -67,6 +67,9 @@ func newSession(path string, o origin, fresh bool) *Session {
 type ResumeOptions struct {
 	// At is the UUID of the message to go on after; "" means the last one.
 	At string
+	// Drops is the UUID of a prompt: with At, only its turn may be left out, and the
+	// error is [ErrDrops] if there is more. "" means that anything may be.
+	Drops string
 	// Fork leaves the session as it is and goes on in a new one, which NewID names;
 	// "" chooses.
 	Fork  bool
@@ -88,6 +91,9 @@ func (st *Store) Resume(ctx context.Context, id string, opts *ResumeOptions) (*S
 	path, err := st.Find(id)
 	if err != nil {
 		return nil, err
+	}
+	if err := checkDrops(ctx, path, &o); err != nil {
+		return nil, fmt.Errorf("resume session %s: %w", idOf(path), err)
 	}
 	if o.Fork {
 		return st.resumeFork(ctx, path, &o)

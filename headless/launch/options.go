@@ -56,7 +56,7 @@ func (f *Flags) Options(fs *pflag.FlagSet, version string) (*headless.Options, e
 		Model: f.model, Fallback: f.fallback, AppendSystem: f.appendSystem,
 		Limits:   agent.Limits{Turns: f.maxTurns, BudgetUSD: f.maxBudget, Time: f.maxTime},
 		Thinking: f.thinkingOptions(), Effort: f.effort, TaskBudget: f.taskBudget, Betas: f.betas,
-		Resume: f.Resume, ResumeAt: f.ResumeAt, Continue: f.Continue, Fork: f.fork, ID: f.sessionID, Forget: f.forget, Version: version,
+		Resume: f.Resume, ResumeAt: f.ResumeAt, Drops: f.dropsTurn, Continue: f.Continue, Fork: f.fork, ID: f.sessionID, Forget: f.forget, Version: version,
 	}
 	o.Talk.MCP.Strict = f.strict
 	for _, text := range f.servers {

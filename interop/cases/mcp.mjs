@@ -7,14 +7,14 @@ import { call, collect, feed, reference, sdk, text, test, turn, until } from '..
 
 const tools = ['Bash', 'Read'];
 
-function calc(seen = []) {
+function calc(seen = [], slow = () => {}) {
   return sdk.createSdkMcpServer({
     name: 'calc', version: '1.2.3',
     tools: [
       sdk.tool('add', 'Adds two numbers', { a: z.number(), b: z.number() }, async ({ a, b }) => { seen.push([a, b]); return { content: [{ type: 'text', text: String(a + b) }] }; }),
       sdk.tool('fail', 'Fails', {}, async () => { throw new Error('out of order'); }),
       sdk.tool('refuse', 'Refuses', {}, async () => ({ isError: true, content: [{ type: 'text', text: 'not today' }] })),
-      sdk.tool('slow', 'Takes its time', {}, async () => { await new Promise((d) => setTimeout(d, 10000)); return { content: [] }; }),
+      sdk.tool('slow', 'Takes its time', {}, async () => { slow(); await new Promise((d) => setTimeout(d, 10000)); return { content: [] }; }),
     ],
   });
 }
@@ -179,9 +179,8 @@ test('servers can be switched off and on and connected again', async (w) => {
 test('an interrupt reaches a tool inside the program', async (w) => {
   await w.model(turn(call('mcp__calc__slow', {})), turn('After.'));
   const prompts = feed('go');
-  const q = w.query(prompts, { tools, mcpServers: { calc: calc() } });
+  const q = w.query(prompts, { tools, mcpServers: { calc: calc([], () => q.interrupt()) } });
   const run = await collect(q, (m) => {
-    if (m.type === 'assistant' && m.message.content[0].type === 'tool_use') setTimeout(() => q.interrupt(), 300);
     if (m.type === 'result') prompts.end();
   });
   assert.equal(run.result.subtype, 'error_during_execution');

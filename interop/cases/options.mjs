@@ -105,3 +105,29 @@ test('hooks are told how long a call took', async (w) => {
   await w.ask('go', { tools, hooks: { PostToolUse: [note], PostToolUseFailure: [note] } });
   assert.deepEqual(took, [['PostToolUse', 'number'], ['PostToolUseFailure', 'number']]);
 });
+
+test('files that a prompt mentions come with it', async (w) => {
+  w.file('note.txt', 'the mango-kiwi is ripe\n');
+  w.file('.env', 'KEY=secret-kiwi\n');
+  await w.model(turn('One.'), turn('Two.'));
+  const run = await w.ask('look at @note.txt, @nothing.txt and a@b.c', { tools });
+  assert.equal(run.result.result, 'One.');
+  assert.match(JSON.stringify((await w.requests())[0].messages), /mango-kiwi is ripe/);
+  await w.ask('look at @note.txt', { tools, verbatimPrompts: true });
+  assert.doesNotMatch(JSON.stringify((await w.requests())[1].messages), /mango-kiwi is ripe/);
+});
+
+test('a resume that leaves out more than its turn is refused', async (w) => {
+  await w.model(turn('One.'), turn('Two.'), turn('Three.'));
+  const second = crypto.randomUUID();
+  const prompts = feed('a');
+  const first = await collect(w.query(prompts, { tools }), (m, run) => {
+    if (m.type === 'result' && run.results.length === 1) prompts.push(user('b', { uuid: second }));
+    if (m.type === 'result' && run.results.length === 2) prompts.end();
+  });
+  const back = { tools, resume: first.init.session_id, resumeSessionAt: first.of('assistant')[0].uuid, forkSession: true };
+  const run = await w.ask('c', { ...back, resumeDropsTurn: second });
+  assert.equal(run.error, undefined);
+  const refused = await w.ask('d', { ...back, resumeDropsTurn: crypto.randomUUID() });
+  assert.match(refused.result.errors[0], /^Resume rejected by --resume-drops-turn:/);
+});

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { call, collect, feed, sdk, test, turn, user } from '../suite.mjs';
+import { call, collect, feed, sdk, test, turn, until, user } from '../suite.mjs';
 
 const tools = ['Bash', 'Read', 'Write', 'Edit'];
 const texts = (r) => JSON.stringify(r.messages);
@@ -121,12 +121,12 @@ test('persistSession false leaves no session', async (w) => {
 });
 
 test('a session that was killed in the middle of a call can go on', async (w) => {
-  await w.model(turn(call('Bash', { command: 'sleep 20' }, 'toolu_slow')), turn('After.'));
+  await w.model(turn(call('Bash', { command: 'touch runs; sleep 20' }, 'toolu_slow')), turn('After.'));
   const prompts = feed('one');
   let id;
   await collect(w.query(prompts, { tools }), (m) => {
     id = m.session_id;
-    if (m.type === 'assistant') setTimeout(() => w.children[0].kill('SIGKILL'), 300);
+    if (m.type === 'assistant') until('the command runs', () => w.exists('runs')).then(() => w.children[0].kill('SIGKILL'));
   });
   const again = await w.ask('two', { tools, resume: id });
   assert.equal(again.error, undefined);

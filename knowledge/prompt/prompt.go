@@ -86,7 +86,7 @@ func (t *Template) Expand(ctx context.Context, u Use, calls Calls) (string, erro
 		out.WriteString("\n\nARGUMENTS: " + given)
 		own.WriteString("\n\n" + given)
 	}
-	files, err := mentioned(ctx, calls, u, own.String())
+	files, err := Mentioned(ctx, calls, u, own.String())
 	return strings.TrimSpace(out.String()) + files, err
 }
 
@@ -102,9 +102,9 @@ func run(ctx context.Context, calls Calls, u Use, command string) (string, error
 // maxFiles is how many mentioned files follow a text.
 const maxFiles = 20
 
-// mentioned returns the files that the text mentions and that are there; most of
-// what an @ begins is none.
-func mentioned(ctx context.Context, calls Calls, u Use, text string) (string, error) {
+// Mentioned returns the files that the text mentions and that are there, as calls of
+// Read give them; most of what an @ begins is none.
+func Mentioned(ctx context.Context, calls Calls, u Use, text string) (string, error) {
 	if u.Dir == "" {
 		return "", nil
 	}

@@ -1,0 +1,48 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/haftdev/haft/model"
+)
+
+// ErrDrops is why a session is not resumed that would lose more than it may.
+var ErrDrops = errors.New("the resume would leave out more than the one turn")
+
+// checkDrops checks that what comes after o.At belongs to the turn of one prompt:
+// whoever leaves it out may not know of what else was said meanwhile.
+func checkDrops(ctx context.Context, path string, o *ResumeOptions) error {
+	if o.Drops == "" || o.At == "" {
+		return nil
+	}
+	r, err := read(ctx, path, "", "")
+	if err != nil {
+		return err
+	}
+	after := -1
+	for i, l := range r.chain {
+		if l.UUID == o.At {
+			after = i + 1
+		}
+	}
+	if after < 0 {
+		return fmt.Errorf("%w: %s is not in the conversation as it is now", ErrDrops, o.At)
+	}
+	for _, l := range r.chain[after:] {
+		m, err := l.message()
+		if err != nil {
+			return err
+		}
+		if m.prompts() && l.UUID != o.Drops {
+			return fmt.Errorf("%w: %s is another prompt than %s", ErrDrops, l.UUID, o.Drops)
+		}
+	}
+	return nil
+}
+
+// prompts reports whether a person said it.
+func (m *Message) prompts() bool {
+	return m.Role == model.User && !m.Synthetic && len(m.Content) > 0 && m.Content[0].Type != model.ToolResult
+}
