@@ -46,7 +46,7 @@ func TestExitCodes(t *testing.T) {
 
 func TestASignalEndsACallAtOnce(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(50*time.Millisecond, cancel)
+	time.AfterFunc(500*time.Millisecond, cancel)
 	began := time.Now()
 	code, out, _ := run(ctx, "tools", "call", "Sleep", `{"duration_ms":60000}`)
 	if code != 130 || !strings.Contains(out, "Cancelled while it ran") || time.Since(began) > 5*time.Second {
