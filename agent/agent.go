@@ -151,6 +151,16 @@ func (a *Agent) Emit(ev Event) {
 	a.out.put(ev)
 }
 
+// Unread takes the events that no Run has brought to anybody, such as those of the
+// session's end.
+func (a *Agent) Unread() []Event {
+	var events []Event
+	for ev, ok := a.out.take(); ok; ev, ok = a.out.take() {
+		events = append(events, ev)
+	}
+	return events
+}
+
 // Close tells the hooks that the session ends; reason is clear, logout, exit….
 // It is called once, when no Run is running, and does nothing for a sub-agent.
 func (a *Agent) Close(ctx context.Context, reason string) {

@@ -370,7 +370,7 @@ func TestHooks(t *testing.T) {
 		}
 	})
 	t.Run("a hook that never lets go is overruled", func(t *testing.T) {
-		f := &fake{t: t}
+		f := &fake{t: t, answers: []reply{says(text("The answer is 42.")), says(text("Done.")), says(text("Done."))}}
 		o := world(f)
 		o.Hooks = hooks(func(d hook.Detail) hook.Outcome {
 			if _, ok := d.(hook.Stop); ok {
@@ -378,8 +378,12 @@ func TestHooks(t *testing.T) {
 			}
 			return hook.Outcome{}
 		})
-		if res := result(t, run(t, start(t, o), "go")); res.Reason != agent.Completed || len(f.requests) != 11 {
+		res := result(t, run(t, start(t, o), "go"))
+		if res.Reason != agent.Completed || len(f.requests) != 11 {
 			t.Errorf("%s after %d requests", res.Reason, len(f.requests))
+		}
+		if !strings.HasPrefix(res.Text, "The answer is 42.\n\nDone.") || strings.Count(res.Text, "Done.") != 1 {
+			t.Errorf("the answer that the hook did not accept is lost, or others repeat: %q", res.Text)
 		}
 	})
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/haftdev/haft/hook"
 	"github.com/haftdev/haft/model"
@@ -256,9 +258,20 @@ func (t *turn) mayEnd(words string) Reason {
 	case !said.Blocked():
 		return Completed
 	case t.attempts.stopBlocks >= maxBlocks:
+		t.keepAnswer(words)
+		t.res.Text = strings.Join(t.attempts.blocked, "\n\n")
 		t.a.out.put(Notice{Level: "warning", Tag: "stop_hook", Text: fmt.Sprintf("A Stop hook kept the turn from ending %d times in a row; it was ended anyway.", maxBlocks)})
 		return Completed
 	}
 	t.attempts.stopBlocks++
+	t.keepAnswer(words)
 	return t.instruct("Stop hook feedback:\n" + cmp.Or(said.Reason, "the turn must not end yet"))
+}
+
+// keepAnswer keeps what was said when a hook did not let the turn end: what the
+// model says only to please the hook must not take the place of the answer.
+func (t *turn) keepAnswer(words string) {
+	if words != "" && !slices.Contains(t.attempts.blocked, words) {
+		t.attempts.blocked = append(t.attempts.blocked, words)
+	}
 }

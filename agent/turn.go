@@ -52,12 +52,13 @@ type attempts struct {
 	cut        int // answers in a row that were too long
 	paused     int // answers in a row that the provider paused
 	empty      int
-	reminded   int  // of the structured answer
-	misshapen  int  // structured answers
-	stopBlocks int  // Stop hooks in a row that did not let the turn end
-	overflows  int  // of the context
-	stripped   bool // what a provider refused was taken out
-	unpriced   bool // the person was told that the budget cannot be kept
+	reminded   int      // of the structured answer
+	misshapen  int      // structured answers
+	stopBlocks int      // Stop hooks in a row that did not let the turn end
+	blocked    []string // what was said each time, without repetitions
+	overflows  int      // of the context
+	stripped   bool     // what a provider refused was taken out
+	unpriced   bool     // the person was told that the budget cannot be kept
 }
 
 // interruption is why a person's interrupt ended a turn.

@@ -35,6 +35,7 @@ func (f *converseFlags) answer(ctx context.Context, opts *headless.Options, prom
 	if f.Output == "text" && !f.verbose && !f.Debug {
 		opts.Log = nil // the result says what went wrong
 	}
+	opts.Watch = remarks{f.Err}.show
 	if f.Output == "text" && f.verbose {
 		opts.Watch = plain.New(f.Err, nil).Show
 	}

@@ -41,13 +41,13 @@ the input is wrong, 3 it was denied, 130 it was cancelled.`,
 
 // call runs calls in one session, until one does not succeed.
 func (f *toolsFlags) call(ctx context.Context, args []string) error {
-	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Bare: f.bare})
+	say := remarks{f.Err}
+	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Bare: f.bare, Notice: say.notice})
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	w.Warn(f.Err)
-	w.WarnUntrusted(f.Err)
+	say.all(w.Warnings())
 	f.recoverFiles(w)
 	feed := sched.NewFeed()
 	shown := make(chan struct{})

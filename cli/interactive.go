@@ -90,7 +90,6 @@ func (f *converseFlags) interactPlain(ctx context.Context, opts *headless.Option
 			if err != nil {
 				return nil, err
 			}
-			c.World.WarnUntrusted(f.Err)
 			person.Grant(func(s tool.Suggestion) error { return tui.Of(c).Grant(ctx, s.Rule, "session") })
 			return c, nil
 		},
@@ -99,8 +98,10 @@ func (f *converseFlags) interactPlain(ctx context.Context, opts *headless.Option
 
 // opener begins conversations as the flags say.
 func opener(opts *headless.Options) func(context.Context, tui.Opening, tui.Person) (tui.Talk, error) {
+	asking := *opts
+	asking.Harness.AsksTrust = true // the screen does
 	return func(ctx context.Context, o tui.Opening, person tui.Person) (tui.Talk, error) {
-		c, err := openTalk(ctx, opts, o, person)
+		c, err := openTalk(ctx, &asking, o, person)
 		if err != nil {
 			return nil, err
 		}

@@ -71,13 +71,13 @@ func (f *serveFlags) run(ctx context.Context) error {
 	if err := f.checkAddress(token); err != nil {
 		return err
 	}
-	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Bare: f.bare})
+	say := remarks{f.Err}
+	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Bare: f.bare, Notice: say.notice})
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	w.Warn(f.Err)
-	w.WarnUntrusted(f.Err)
+	say.all(w.Warnings())
 	set, err := f.pool(w)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/harness"
 	"slices"
 	"text/tabwriter"
@@ -125,7 +126,13 @@ type change func(context.Context, settings.Target, tool.Behavior, string) error
 func (f *permissionsFlags) newChange(name, short string, do change) *cobra.Command {
 	c := &cobra.Command{
 		Use: name + " allow|ask|deny RULE", Short: short, Args: exactly(2),
-		RunE: func(c *cobra.Command, args []string) error { return f.change(c.Context(), do, args[0], args[1]) },
+		RunE: func(c *cobra.Command, args []string) error {
+			err := f.change(c.Context(), do, args[0], args[1])
+			if err == nil && name == "add" {
+				err = f.checkName(args[1])
+			}
+			return err
+		},
 	}
 	c.Flags().StringVar(&f.scope, "scope", "local", "local (yours, in this project), project or user")
 	return c
@@ -162,6 +169,18 @@ func (f *permissionsFlags) change(ctx context.Context, do change, behavior, rule
 	}
 	fmt.Fprintf(f.Err, "%s: %s %s\n", target.Path, b, ask.Visible(rule))
 	return nil
+}
+
+// checkName warns of a rule that no tool fits.
+func (f *permissionsFlags) checkName(rule string) error {
+	w, err := harness.Open(&harness.Options{Reexec: f.reexec})
+	if err != nil {
+		return err
+	}
+	if err := w.CheckName(permission.Rule{Text: rule}); err != nil {
+		remarks{f.Err}.notice(agent.Notice{Level: "warning", Text: err.Error()})
+	}
+	return w.Close()
 }
 
 func parseBehavior(s string) (tool.Behavior, error) {

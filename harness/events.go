@@ -14,8 +14,13 @@ import (
 	"github.com/haftdev/haft/tool/todo"
 )
 
-// emit tells the conversation what happens beside it; without one nobody is told.
+// emit tells the conversation what happens beside it; without one nobody is told,
+// except of what a person should know.
 func (w *World) emit(ev agent.Event) {
+	if n, ok := ev.(agent.Notice); ok {
+		w.notice(n)
+		return
+	}
 	if a := w.talk.Load(); a != nil {
 		a.Emit(ev)
 	}
@@ -24,7 +29,7 @@ func (w *World) emit(ev agent.Event) {
 // told tells the person what is wrong with what they wrote for models.
 func (w *World) told(problems []knowledge.Problem) {
 	for _, p := range problems {
-		w.emit(agent.Notice{Level: "warning", Text: p.String()})
+		w.warn("knowledge", p.String())
 	}
 }
 
@@ -65,7 +70,7 @@ func (w *World) save(name string, value any) {
 		err = c.Journal().Append(context.Background(), session.Entry{State: &session.State{Name: name, Value: raw}})
 	}
 	if err != nil {
-		w.emit(agent.Notice{Level: "warning", Text: "Write down the " + name + ": " + err.Error()})
+		w.warn("session", "Write down the "+name+": "+err.Error())
 	}
 }
 

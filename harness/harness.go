@@ -10,6 +10,7 @@
 package harness
 
 import (
+	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/hook"
 	"github.com/haftdev/haft/knowledge/agentdef"
 	"github.com/haftdev/haft/settings"
@@ -61,6 +62,12 @@ type Options struct {
 	Agent string
 	// Hooks run besides those of the settings.
 	Hooks []hook.Hook
+	// Notice is told what a person should know while there is no conversation; nil
+	// keeps it for the one that begins. It must be safe for concurrent use.
+	Notice func(agent.Notice)
+	// AsksTrust says that whoever leads the session shows the person what of the
+	// project is not trusted: it is not warned of.
+	AsksTrust bool
 	// HookRan is told of every run of a hook; nil tells nobody. It must be safe for
 	// concurrent use and not block for long.
 	HookRan func(hook.Run)

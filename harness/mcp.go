@@ -74,12 +74,12 @@ func (c *Conversation) findServers(o *TalkOptions) error {
 		}
 		s.known, s.fixed = known, known.List
 		for _, w := range known.Warnings {
-			c.World.emit(agent.Notice{Level: "warning", Text: w})
+			c.World.warn("mcp", w)
 		}
 	}
 	given, warnings := config.Servers(s.opts.Entries, nil)
 	for _, w := range warnings {
-		c.World.emit(agent.Notice{Level: "warning", Text: w})
+		c.World.warn("mcp", w)
 	}
 	s.fixed = slices.Concat(given, slices.DeleteFunc(slices.Clone(s.fixed), func(f mcp.Server) bool { return named(given, f.Name) }))
 	for name, manifest := range s.opts.InProcess {
@@ -165,7 +165,23 @@ func (c *Conversation) serversChanged() {
 	c.warnOfNewWords()
 	if a := c.World.talk.Load(); a != nil {
 		if err := a.SetTools(c.pool(a.Tools())); err != nil {
-			c.World.emit(agent.Notice{Level: "warning", Text: "Take in the tools of MCP servers: " + err.Error()})
+			c.World.warn("mcp", "Take in the tools of MCP servers: "+err.Error())
+		}
+	}
+	c.warnOfServers()
+}
+
+// warnOfServers tells which servers cannot be used, and why.
+func (c *Conversation) warnOfServers() {
+	if c.closing.Load() {
+		return // their end is wanted
+	}
+	for _, s := range c.Servers() {
+		switch s.State {
+		case mcp.Failed:
+			c.World.warn("mcp", fmt.Sprintf("the MCP server %s cannot be used: %s", s.Name, cmp.Or(s.Error, "it is not known why")))
+		case mcp.NeedsAuth:
+			c.World.warn("mcp", fmt.Sprintf("the MCP server %s wants a login: haft mcp login %s", s.Name, s.Name))
 		}
 	}
 }

@@ -20,11 +20,12 @@ type permissions struct {
 // session that was not started for it never comes to ask nobody.
 func (p permissions) SetMode(mode string) error {
 	m, err := permission.ParseMode(mode)
+	by, off := p.project.Counts.Disabled(string(m))
 	switch {
 	case err != nil:
 		return err
-	case p.project.Counts.Disabled(string(m)):
-		return fmt.Errorf("the permission mode %s is switched off in the settings", m)
+	case off:
+		return fmt.Errorf("the permission mode %s is switched off by %s", m, by)
 	case m == permission.Bypass && !p.project.mayBypass():
 		return fmt.Errorf("the permission mode %s is only for sessions that were started with --dangerously-skip-permissions or --allow-dangerously-skip-permissions", m)
 	}

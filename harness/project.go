@@ -3,7 +3,6 @@ package harness
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/haftdev/haft/knowledge/agentdef"
 	"github.com/haftdev/haft/permission"
-	"github.com/haftdev/haft/permission/ask"
 	"github.com/haftdev/haft/permission/audit"
 	"github.com/haftdev/haft/permission/trust"
 	"github.com/haftdev/haft/settings"
@@ -67,37 +65,6 @@ func OpenProject(opts *Options) (*Project, error) {
 	}
 	p.fillLibrary(wd)
 	return p, p.newGuard(wd)
-}
-
-// managedIntact refuses to go on without what an administrator has set: a file
-// that cannot be read may hold denials.
-func managedIntact(s *settings.Settings) error {
-	for _, problem := range s.Problems() {
-		if problem.Kind == settings.Skipped && problem.Source == settings.Managed {
-			return fmt.Errorf("the managed settings cannot be used; ask your administrator to mend them: %s", problem)
-		}
-	}
-	return nil
-}
-
-// Warn tells of settings files that do not count as a whole: what they deny is not
-// denied.
-func (p *Project) Warn(w io.Writer) {
-	for _, problem := range p.Settings.Problems() {
-		if problem.Kind == settings.Skipped {
-			fmt.Fprintf(w, "warning: %s; nothing in it counts, its denials neither\n", ask.Visible(problem.String()))
-		}
-	}
-}
-
-// WarnUntrusted tells what of the project does not count yet.
-func (p *Project) WarnUntrusted(w io.Writer) {
-	if p.Folder == nil {
-		return
-	}
-	if u := trust.NewUntrusted(p.Folder, slices.Concat(p.Held, p.HeldClaims())); u != nil {
-		fmt.Fprintf(w, "note: %s\n", ask.Visible(u.Error()))
-	}
 }
 
 // filter leaves out what the person has not agreed to. Where that cannot be
@@ -156,8 +123,12 @@ func (p *Project) Policy() (permission.Options, error) {
 	if opts.Mode, err = permission.ParseMode(mode.Text); err != nil {
 		return opts, fmt.Errorf("%s: %w", mode.Origin, err)
 	}
-	if p.Counts.Disabled(string(opts.Mode)) {
-		opts.Mode = permission.Default
+	by, off := p.Counts.Disabled(string(opts.Mode))
+	switch {
+	case off && p.opts.Mode != "":
+		return opts, fmt.Errorf("the permission mode %s is switched off by %s: choose another one", opts.Mode, by)
+	case off:
+		opts.Mode = permission.Default // which is told by Warnings
 	}
 	return opts, nil
 }

@@ -86,6 +86,7 @@ type Conversation struct {
 	kept    atomic.Pointer[agent.Journal] // the journal with its checkpoints
 	opts    agent.Options                 // what agents that work for it begin with
 	servers *servers
+	closing atomic.Bool
 	first   sync.Once
 	prepare *time.Timer // makes the list of files; nil in a folder of everything
 	server  string      // the address that is asked; "" of a client that was given
@@ -99,6 +100,9 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 	var opts TalkOptions
 	if o != nil {
 		opts = *o
+	}
+	if err := w.userIntact(); err != nil {
+		return nil, err
 	}
 	w.follow(&opts)
 	c := &Conversation{World: w, version: opts.Version, began: time.Now()}
@@ -133,15 +137,12 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 	if c.Agent, err = c.newAgent(&opts, kept, chosen); err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
-	w.talk.Store(c.Agent)
+	w.begin(c.Agent)
 	w.conversation.Store(c)
 	if err := c.name(ctx, opts.Title); err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
 	w.crew.Remember(state[[]crew.Known](journal.Restored(), stateAgents))
-	for _, problem := range w.Engine.Policy().Problems() {
-		w.emit(agent.Notice{Level: "warning", Text: problem.String()})
-	}
 	for _, text := range []string{mode, other} {
 		if text != "" {
 			w.emit(agent.Notice{Level: "info", Text: text})
@@ -356,6 +357,7 @@ func (c *Conversation) Close(ctx context.Context) error {
 	if c.prepare != nil {
 		c.prepare.Stop()
 	}
+	c.closing.Store(true)
 	c.Agent.Close(ctx, "other")
 	return errors.Join(c.servers.close(), c.World.Close(), c.Journal().Close())
 }

@@ -30,10 +30,11 @@ import (
 type World struct {
 	*Project
 	builtin.World
-	Engine *permission.Engine
-	Hooks  *hook.Runner
-	host   *shellrun.Host
-	talk   atomic.Pointer[agent.Agent] // what is told of the world's events
+	Engine  *permission.Engine
+	Hooks   *hook.Runner
+	host    *shellrun.Host
+	talk    atomic.Pointer[agent.Agent] // what is told of the world's events
+	notices notices
 
 	conversation atomic.Pointer[Conversation] // that agents work for
 	keeper       atomic.Pointer[checkpoint.Keeper]
@@ -77,7 +78,7 @@ func Open(o *Options) (*World, error) {
 		Project: p.Dir,
 		Common:  w.common,
 		Check:   p.mayRun,
-		Report:  p.opts.HookRan,
+		Report:  w.hookRan,
 		Match: func(rule string, t *tool.Tool, c *tool.Call) (bool, error) {
 			return w.Engine.Policy().Matches(rule, t, c)
 		},
@@ -96,6 +97,9 @@ func Open(o *Options) (*World, error) {
 	w.Skills, w.MaySkill = p.Library.Skills, w.mayUse("Skill", "skill")
 	w.Commands, w.MayCommand = p.Library.Commands, w.mayUse("SlashCommand", "command")
 	w.Readable = func(path string) bool { return w.Engine.Policy().MayRead(path) }
+	if err := w.deniesNothing(); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
 	return w, nil
 }
 

@@ -223,7 +223,8 @@ func (p *player) plain(dir string) string {
 		}
 	}
 	text := strings.ReplaceAll(out.String(), dir, "$DIR")
-	return regexp.MustCompile(`127\.0\.0\.1:\d+`).ReplaceAllString(text, "$$HOST")
+	text = regexp.MustCompile(`127\.0\.0\.1:\d+`).ReplaceAllString(text, "$$HOST")
+	return regexp.MustCompile(`open for [\dms]+`).ReplaceAllString(text, "open for $$TIME")
 }
 
 func without(v any) any {

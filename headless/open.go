@@ -18,7 +18,6 @@ import (
 	"github.com/haftdev/haft/knowledge/agentdef"
 	"github.com/haftdev/haft/knowledge/plugin"
 	"github.com/haftdev/haft/model/catalog"
-	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -192,33 +191,6 @@ func (s *server) callback(ctx context.Context, id string, limit time.Duration, i
 		return hook.Output{Decision: "block", Reason: "the program did not answer in time, so the call was not made"}, nil
 	}
 	return out, errors.New(plainError(err))
-}
-
-// hookRan tells of a hook that ran: always if it failed or has something to say,
-// otherwise if the program wants to know.
-func (s *server) hookRan(r hook.Run) {
-	callback := len(r.Hook) > 9 && r.Hook[:9] == "callback "
-	switch {
-	case r.Err != nil && callback && s.hasEnded():
-		return // it cannot be reached any more
-	case r.Err != nil && callback:
-		s.tell.send(&wire.Informational{Stamp: s.tell.stamp(""), Level: "warning", Label: "hook_callback_failed", Content: fmt.Sprintf("%s hook: %v", r.Event, r.Err)})
-	case r.Message != "":
-		s.tell.send(&wire.Informational{Stamp: s.tell.stamp(""), Level: "info", Content: r.Message})
-	}
-	if callback || !s.opts.HookEvents && r.Event != "SessionStart" {
-		return
-	}
-	name := string(r.Event)
-	if r.Tool != "" {
-		name += ":" + r.Tool
-	}
-	id, outcome := session.NewUUID(), "success"
-	if r.Err != nil {
-		outcome = "error"
-	}
-	s.tell.send(&wire.HookStarted{Stamp: s.tell.stamp(""), HookID: id, HookName: name, HookEvent: string(r.Event)})
-	s.tell.send(&wire.HookResponse{Stamp: s.tell.stamp(""), HookID: id, HookName: name, HookEvent: string(r.Event), Stderr: r.Stderr, ExitCode: &r.ExitCode, Outcome: outcome})
 }
 
 func (s *server) warn(text string) {

@@ -271,12 +271,13 @@ func (s *server) wasGarbled() error {
 // close ends everything that the conversation has started.
 func (s *server) close() int {
 	if talk := s.opened(); talk != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+		ctx, cancel := context.WithTimeoutCause(context.Background(), closeTime, fmt.Errorf("the session ended, which must not take longer than %s", closeTime))
 		defer cancel()
 		if err := talk.Close(ctx); err != nil {
 			fmt.Fprintf(s.opts.Log, "haft: end the session: %v\n", err)
 		}
 		s.mirror.repeat(talk)
+		s.lastNotices(talk)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -284,6 +285,19 @@ func (s *server) close() int {
 		return 1
 	}
 	return s.code
+}
+
+// lastNotices tells what a person should know of the end, such as a hook that did
+// not work.
+func (s *server) lastNotices(talk *harness.Conversation) {
+	for _, ev := range talk.Unread() {
+		if _, ok := ev.(agent.Notice); ok {
+			s.tell.tell(ev)
+			if s.opts.Watch != nil {
+				_ = s.opts.Watch(ev) // who watches cannot disturb
+			}
+		}
+	}
 }
 
 // How long a program that has said its last word may take to read what it is told,

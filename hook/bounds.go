@@ -1,11 +1,21 @@
 package hook
 
-import "sync"
+import (
+	"bytes"
+	"strings"
+	"sync"
+)
 
 const (
 	maxOutput = 1 << 20  // of what is read as an answer, in bytes
 	maxStderr = 16 << 10 // the end of which is kept, in bytes
+	maxStdout = 16 << 10 // the beginning of which is reported, in bytes
 )
+
+// beginning is as much of an output as is reported.
+func beginning(text []byte) string {
+	return strings.ToValidUTF8(string(bytes.TrimSpace(text[:min(len(text), maxStdout)])), "")
+}
 
 // A head keeps the first bytes written to it and counts the rest.
 type head struct {

@@ -37,7 +37,7 @@ func (r *Runner) command(ctx context.Context, h *Hook, dir string, input []byte,
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &stdout, &stderr
 	err := cmd.Run()
 	printed, dropped := stdout.get()
-	run.Stderr, run.Dropped, run.ExitCode = strings.TrimSpace(stderr.get()), dropped, -1
+	run.Stdout, run.Stderr, run.Dropped = beginning(printed), strings.TrimSpace(stderr.get()), dropped
 	if cmd.ProcessState != nil {
 		run.ExitCode = cmd.ProcessState.ExitCode()
 	}

@@ -40,6 +40,7 @@ func (r *Runner) post(ctx context.Context, h *Hook, input []byte, run *Run) (Out
 	if err != nil {
 		return Output{}, fmt.Errorf("read its answer: %w", err)
 	}
+	run.Stdout = beginning(body)
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return Output{}, fmt.Errorf("it answered %s", resp.Status)
 	}

@@ -24,10 +24,17 @@ type Run struct {
 	Reason   string
 	// Err is what was wrong with the hook itself; nil if nothing was.
 	Err error
-	// ExitCode is that of a command, or -1 if it did not exit by itself.
+	// Cancelled says that the hook was ended with what it ran for, and not for a
+	// fault of its own; Err is why.
+	Cancelled bool
+	// InCode says that it is a function of this program.
+	InCode bool
+	// ExitCode is that of a command, or -1 if it did not exit by itself or the hook
+	// is no command.
 	ExitCode int
-	// Stderr is the end of what a command printed there.
-	Stderr string
+	// Stdout is the beginning of what a command printed or a URL answered, Stderr the
+	// end of what a command printed there.
+	Stdout, Stderr string
 	// Dropped is how many bytes of output were too many.
 	Dropped int64
 	// Message is for the person. Suppress keeps what the hook printed from them.
@@ -36,6 +43,10 @@ type Run struct {
 
 	said said
 }
+
+// Failed reports whether the hook did not work: what it should have said is not
+// known.
+func (r *Run) Failed() bool { return r.Err != nil && !r.Cancelled }
 
 // run runs one hook and notes how it went.
 func (r *Runner) run(ctx context.Context, t *task, in Input) {
@@ -69,12 +80,16 @@ func (r *Runner) attempt(ctx context.Context, h *Hook, in Input, run *Run) error
 	defer cancel()
 	out, err := r.start(ctx, h, in, run)
 	if ctx.Err() != nil && err != nil {
+		run.Cancelled = errors.Is(ctx.Err(), context.Canceled)
 		return context.Cause(ctx)
 	}
 	if err != nil {
 		return err
 	}
 	run.Message, run.Suppress = out.SystemMessage, out.SuppressOutput
+	if run.Suppress {
+		run.Stdout = ""
+	}
 	run.said, err = out.read(in.Detail.Event())
 	run.Behavior, run.Reason = run.said.behavior, run.said.reason
 	return err

@@ -144,7 +144,7 @@ func (r *Runner) choose(agent string, event Event, t target) []*task {
 		default:
 			sound = append(sound, &h.Hook)
 		}
-		run := Run{Event: event, Hook: h.name(), Origin: h.Origin, Agent: agent, Err: err}
+		run := Run{Event: event, Hook: h.name(), Origin: h.Origin, Agent: agent, InCode: h.Func != nil, ExitCode: -1, Err: err}
 		if t.call != nil {
 			run.Tool, run.Call = t.call.Tool, t.call.ID
 		}

@@ -49,6 +49,15 @@ func (p RuleProblem) String() string {
 // Check reports what is wrong with the rule, before anybody keeps it.
 func (r Rule) Check() error { return r.compile() }
 
+// Tool is the name of the tool that the rule is about, or a pattern of names; "" if
+// the rule cannot be used.
+func (r Rule) Tool() string {
+	if r.compile() != nil {
+		return ""
+	}
+	return r.name
+}
+
 // compile reads the rule's text.
 func (r *Rule) compile() error {
 	name, spec, hasSpec := strings.Cut(strings.TrimSpace(r.Text), "(")

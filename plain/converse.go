@@ -43,11 +43,23 @@ func Converse(ctx context.Context, o *ConverseOptions) error {
 		return err
 	}
 	release := c.talk.Hold()
-	defer c.talk.Close(context.WithoutCancel(ctx)) // a journal that cannot be closed is told of by the next start
+	defer c.close(context.WithoutCancel(ctx))
 	defer release()
 	fmt.Fprintf(out, "haft. Say what to do; /help lists commands, /exit leaves. A line that ends in \\ goes on.\n")
 	go c.read(ctx, o.In)
 	return c.run(ctx)
+}
+
+// close ends the conversation and shows what its end brought. A journal that cannot
+// be closed is told of by the next start.
+func (c *conversation) close(ctx context.Context) {
+	_ = c.talk.Close(ctx)
+	show := New(c.out, c.opts.Show)
+	for _, ev := range c.talk.Unread() {
+		if _, ok := ev.(agent.Notice); ok {
+			_ = show.Show(ev) // nobody is left to be told
+		}
+	}
 }
 
 // A conversation is one that is led line by line.
@@ -103,7 +115,14 @@ func (c *conversation) read(ctx context.Context, in io.Reader) {
 func (c *conversation) run(ctx context.Context) error {
 	events := make(chan agent.Event)
 	failed := make(chan error, 1)
+	ctx, stop := context.WithCancel(ctx)
+	gone := make(chan struct{})
+	defer func() {
+		stop()
+		<-gone // the conversation is closed when nothing runs in it
+	}()
 	go func() {
+		defer close(gone)
 		for ev, err := range c.talk.Run(ctx) {
 			if err != nil {
 				failed <- err

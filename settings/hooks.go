@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/haftdev/haft/internal/near"
 )
 
 // A Hook is one hook as set up. Package hook runs it.
@@ -61,7 +63,27 @@ func (s *Settings) Hooks() []Hook {
 // Events are the events that hooks can be set up for.
 var Events = []string{
 	"PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "UserPromptSubmit", "SessionStart",
-	"SessionEnd", "Stop", "SubagentStart", "SubagentStop", "PreCompact", "Notification",
+	"SessionEnd", "Stop", "SubagentStart", "SubagentStop", "PreCompact", "PostCompact", "PostToolBatch", "Notification",
+}
+
+// elsewhere are events of Claude Code that haft does not have. A file that is
+// shared must not draw a warning for them.
+var elsewhere = []string{
+	"ConfigChange", "CwdChanged", "Elicitation", "ElicitationResult", "FileChanged", "InstructionsLoaded", "PermissionDenied", "Setup",
+	"StopFailure", "TaskCompleted", "TaskCreated", "TeammateIdle", "UserPromptExpansion", "WorktreeCreate", "WorktreeRemove",
+}
+
+// strange tells of a name that is no event: what it should have run never runs.
+func (r *hookReader) strange(event string, line int) {
+	if slices.Contains(elsewhere, event) {
+		r.report(Unknown, line, "hooks."+event, "is not an event that haft knows")
+		return
+	}
+	text := "is not an event that haft knows, so its hooks never run"
+	if found := near.Names(event, Events, 1); len(found) > 0 {
+		text += "; did you mean " + found[0] + "?"
+	}
+	r.report(Ignored, line, "hooks."+event, text)
 }
 
 // hooks reads {"EVENT": [{"matcher": "…", "hooks": [{…}]}]}.
@@ -70,7 +92,7 @@ func (f *File) hooks() ([]Hook, []Problem) {
 	if events := f.root.get("hooks"); events != nil {
 		for _, event := range events.members {
 			if !slices.Contains(Events, event.name) {
-				r.report(Unknown, event.line, "hooks."+event.name, "is not an event that haft knows")
+				r.strange(event.name, event.line)
 				continue
 			}
 			for i, group := range event.value.elements {

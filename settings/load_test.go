@@ -167,7 +167,7 @@ func TestFaultsAreReportedAndNotFatal(t *testing.T) {
 		`P/.haft/settings.json:1: hooks.PreToolUse[1]: must be an object with a matcher, which is a string, and hooks, which is a list: it is ignored`,
 		`P/.haft/settings.json:1: hooks.PreToolUse[2]: must be an object with a matcher, which is a string, and hooks, which is a list: it is ignored`,
 		`P/.haft/settings.json:1: hooks.PreToolUse[3]: has no list of hooks: it is ignored`,
-		`P/.haft/settings.json:1: hooks.Nothing: is not an event that haft knows`,
+		`P/.haft/settings.json:1: hooks.Nothing: is not an event that haft knows, so its hooks never run`,
 		`P/.claude/settings.json:1: nothing in it counts until it is mended: line 1: settings must be a JSON object, such as {}`,
 		`P/.mcp.json:1: permissions: is not a key that haft knows`,
 		`P/.mcp.json:1: mcpServers.x: must hold an object, not a number: the entry is ignored`,
@@ -321,7 +321,10 @@ func TestTheAdministratorCanReserveRulesAndHooks(t *testing.T) {
 	if diff := cmp.Diff([]string{"allow M", "deny D", "managed"}, got); diff != "" {
 		t.Errorf("what counts (-want +got):\n%s", diff)
 	}
-	if !s.Disabled("bypassPermissions") || s.Disabled("auto") || s.Disabled("plan") {
+	_, bypass := s.Disabled("bypassPermissions")
+	_, auto := s.Disabled("auto")
+	_, plan := s.Disabled("plan")
+	if !bypass || auto || plan {
 		t.Error("the disabled modes are wrong")
 	}
 }

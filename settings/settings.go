@@ -126,15 +126,17 @@ func (s *Settings) texts(path ...string) []Text {
 func (s *Settings) Mode() (Text, bool) { return s.Text("permissions", "defaultMode") }
 
 // Disabled reports whether the managed or any other settings rule a permission
-// mode out: one file that says so is enough. It knows auto and bypassPermissions.
-func (s *Settings) Disabled(mode string) bool {
+// mode out, and where: one file that says so is enough. It knows auto and
+// bypassPermissions.
+func (s *Settings) Disabled(mode string) (by Origin, off bool) {
 	key := map[string]string{"auto": "disableAutoMode", "bypassPermissions": "disableBypassPermissionsMode"}[mode]
 	for _, f := range s.files {
-		if t, _ := f.root.get("permissions", key).text(); t == "disable" {
-			return true
+		n := f.root.get("permissions", key)
+		if t, _ := n.text(); t == "disable" {
+			return f.origin(n.line), true
 		}
 	}
-	return false
+	return Origin{}, false
 }
 
 // Directories returns permissions.additionalDirectories of all files, as written.

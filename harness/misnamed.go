@@ -1,0 +1,78 @@
+package harness
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/internal/near"
+	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/tool"
+)
+
+// elsewhere are tools of Claude Code that haft has none like. Rules about them are
+// in files that both read; they have nothing to guard here.
+var elsewhere = []string{
+	"AgentOutputTool", "Config", "CronCreate", "CronDelete", "CronList", "LSP", "Monitor", "PowerShell", "PushNotification", "RemoteTrigger",
+	"ScheduleWakeup", "SendUserFile", "SendUserMessage", "StructuredOutput", "TodoRead", "WaitForMcpServers", "Workflow",
+}
+
+// misnamed are the rules about tools that do not exist.
+func (w *World) misnamed() []permission.RuleProblem {
+	opts, err := w.Policy()
+	if err != nil || len(opts.Rules) == 0 {
+		return nil
+	}
+	names := w.toolNames()
+	var problems []permission.RuleProblem
+	for _, r := range opts.Rules {
+		if err := misnamed(r, names); err != nil {
+			problems = append(problems, permission.RuleProblem{Rule: r, Err: err})
+		}
+	}
+	return problems
+}
+
+// CheckName reports that no tool has the name that a rule is about. The rule may be
+// kept all the same: what it names may come.
+func (w *World) CheckName(r permission.Rule) error { return misnamed(r, w.toolNames()) }
+
+// deniesNothing refuses a denial of the command line that names no tool: whoever
+// typed it relies on it. An allowance of that kind is only warned of, as it lets
+// nothing happen.
+func (w *World) deniesNothing() error {
+	if len(w.opts.Disallowed) == 0 {
+		return nil
+	}
+	for _, problem := range w.misnamed() {
+		if problem.Rule.Origin == commandLine && problem.Rule.Behavior == tool.Deny {
+			return fmt.Errorf("the rule %q of the command line would deny nothing: %w", problem.Rule.Text, problem.Err)
+		}
+	}
+	return nil
+}
+
+// toolNames are the names that rules may be about.
+func (w *World) toolNames() []string {
+	var names []string
+	for _, t := range w.Tools() {
+		names = append(append(names, t.Name), t.Aliases...)
+	}
+	return names
+}
+
+func misnamed(r permission.Rule, names []string) error {
+	name := r.Tool()
+	if name == "" || strings.HasPrefix(name, "mcp__") || slices.Contains(names, name) || slices.Contains(elsewhere, name) {
+		return nil
+	}
+	matches := func(pattern, name string) bool {
+		ok, err := path.Match(pattern, name)
+		return err == nil && ok
+	}
+	if slices.ContainsFunc(names, func(n string) bool { return matches(name, n) }) || strings.HasPrefix(name, "mcp") && strings.ContainsAny(name, "*?[") {
+		return nil
+	}
+	return fmt.Errorf("there is no tool named %s.%s", name, near.Hint(name, names))
+}
