@@ -230,8 +230,8 @@ func TestLeftoversOfAKilledKeeperAreEndedAtTheNextStart(t *testing.T) {
 		return 0
 	})
 	if len(marked(mark)) == 0 {
-		t.Error("nothing was left: the test shows nothing")
+		t.Skip("another program on this machine has started a keeper, which has ended what was left")
 	}
 	run(t, newTestHost(t, nil).NewShell("/"), "true")
-	expectNone(t, mark, 0)
+	expectNone(t, mark, 10*time.Second) // another one may be at it just now
 }
