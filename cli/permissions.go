@@ -23,6 +23,7 @@ type permissionsFlags struct {
 	json   bool
 	scope  string
 	batch  bool
+	mode   string
 }
 
 func newPermissions(s Streams, reexec shellrun.Reexec) *cobra.Command {
@@ -43,12 +44,16 @@ Deny rules win over ask rules, and these over allow rules, wherever they stand.`
 		Use:   "explain TOOL JSON",
 		Short: "Show the verdict on a call, and the rule that makes it",
 		Long: `Show the verdict on a call by the settings of this folder, and the rule, file and
-line that make it. The runtime decides by the same function.
+line that make it. The call takes the way of a session's calls up to its verdict:
+its input is checked and repaired and the tool says what it thinks of it. Nothing
+runs and nobody is asked; hooks that would see the call are named and not run.
 
 With --batch, questions are read from standard input, one JSON object a line with
 tool, input, and optionally mode, rules {allow, ask, deny}, source, cwd, home and
-trusted; one verdict a line is written. Only what a question says counts then.`,
+trusted; one verdict a line is written. Only what a question says counts then, and
+the rules alone decide.`,
 		Example: `  haft permissions explain Bash '{"command": "git push"}'
+  haft permissions explain --permission-mode plan Write '{"file_path": "/src/a.go", "content": ""}'
   haft permissions explain --batch < questions.jsonl`,
 		Args: func(c *cobra.Command, args []string) error {
 			if f.batch {
@@ -56,13 +61,14 @@ trusted; one verdict a line is written. Only what a question says counts then.`,
 			}
 			return exactly(2)(c, args)
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			if f.batch {
 				return f.explainBatch()
 			}
-			return f.explain(args[0], args[1])
+			return f.explain(c.Context(), args[0], args[1])
 		},
 	}
+	explain.Flags().StringVar(&f.mode, "permission-mode", "", "the mode to judge in; that of the settings by default")
 	explain.Flags().BoolVar(&f.batch, "batch", false, "answer one question a line from standard input")
 	c.AddCommand(explain, f.newList(), f.newChange("add", "Keep a rule", settings.AddRule), f.newChange("remove", "Take a rule out", settings.RemoveRule), f.newWhy())
 	return c

@@ -126,6 +126,7 @@ func (h *hearing) open(f *finding) Decision {
 		return h.end(tool.Ask, f)
 	}
 	d := h.end(tool.Deny, f)
+	d.Unasked = true
 	d.Message = fmt.Sprintf("%s needs approval for this call (%s), and this session does not ask.%s Go on without it, or say what you would need.", h.subject.name, f.reason, d.Remedy())
 	return d
 }
