@@ -3,12 +3,13 @@ package cli
 import (
 	"context"
 	"fmt"
-	"github.com/haftdev/haft/harness"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/haftdev/haft/harness"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/permission/ask"
 	"github.com/haftdev/haft/settings"
@@ -70,7 +71,9 @@ the rules alone decide.`,
 	}
 	explain.Flags().StringVar(&f.mode, "permission-mode", "", "the mode to judge in; that of the settings by default")
 	explain.Flags().BoolVar(&f.batch, "batch", false, "answer one question a line from standard input")
-	c.AddCommand(explain, f.newList(), f.newChange("add", "Keep a rule", settings.AddRule), f.newChange("remove", "Take a rule out", settings.RemoveRule), f.newWhy())
+	c.AddCommand(explain, f.newList(), f.newWhy(),
+		f.newChange(change{name: "add", short: "Keep a rule", do: settings.AddRule}),
+		f.newChange(change{name: "remove", short: "Take a rule out", do: settings.RemoveRule, removes: true}))
 	return c
 }
 
@@ -126,18 +129,23 @@ func (f *permissionsFlags) list() error {
 	return w.Flush()
 }
 
-type change func(context.Context, settings.Target, tool.Behavior, string) error
+// A change adds a rule to a settings file or takes it out.
+type change struct {
+	name, short string
+	do          func(context.Context, settings.Target, tool.Behavior, string) error
+	removes     bool
+}
 
-func (f *permissionsFlags) newChange(name, short string, do change) *cobra.Command {
+func (f *permissionsFlags) newChange(ch change) *cobra.Command {
 	c := &cobra.Command{
-		Use: name + " allow|ask|deny RULE", Short: short, Args: exactly(2),
-		RunE: func(c *cobra.Command, args []string) error { return f.change(c.Context(), do, args[0], args[1]) },
+		Use: ch.name + " allow|ask|deny RULE", Short: ch.short, Args: exactly(2),
+		RunE: func(c *cobra.Command, args []string) error { return f.change(c.Context(), ch, args[0], args[1]) },
 	}
 	c.Flags().StringVar(&f.scope, "scope", "local", "local (yours, in this project), project or user")
 	return c
 }
 
-func (f *permissionsFlags) change(ctx context.Context, do change, behavior, rule string) error {
+func (f *permissionsFlags) change(ctx context.Context, ch change, behavior, rule string) error {
 	b, err := parseBehavior(behavior)
 	if err != nil {
 		return err
@@ -146,7 +154,7 @@ func (f *permissionsFlags) change(ctx context.Context, do change, behavior, rule
 	if err != nil || !slices.Contains([]settings.Source{settings.Local, settings.Project, settings.User}, source) {
 		return usageError{fmt.Errorf("--scope %s: use local, project or user", f.scope)}
 	}
-	if err := (permission.Rule{Text: rule, Behavior: b}).Check(); err != nil {
+	if err := (permission.Rule{Text: rule, Behavior: b}).Check(); err != nil && !ch.removes {
 		return usageError{fmt.Errorf("the rule %s cannot be used: %w", rule, err)}
 	}
 	p, err := harness.OpenProject(nil)
@@ -157,17 +165,60 @@ func (f *permissionsFlags) change(ctx context.Context, do change, behavior, rule
 	if err != nil {
 		return err
 	}
-	if err := do(ctx, target, b, rule); err != nil {
+	changed := changedRule{File: target.Path, Behavior: b.String(), Rule: rule}
+	if ch.removes {
+		if changed.Line, err = standsIn(p.Settings, target.Path, b, rule); err != nil {
+			return err
+		}
+	}
+	if err := ch.do(ctx, target, b, rule); err != nil {
 		return err
 	}
-	if p.Folder != nil && source.InProject() {
+	if p.Folder != nil && source.InProject() && !ch.removes {
 		// Who types a rule trusts it.
 		if err := p.Folder.Grant(ctx, p.Folder.Rule(rule)); err != nil {
 			return err
 		}
 	}
+	if !ch.removes {
+		if p, err = harness.OpenProject(nil); err != nil {
+			return err
+		}
+		changed.Line, _ = standsIn(p.Settings, target.Path, b, rule) // 0 if somebody has changed it since
+	}
+	if f.json {
+		return writeJSON(f.Out, changed)
+	}
 	fmt.Fprintf(f.Err, "%s: %s %s\n", target.Path, b, ask.Visible(rule))
 	return nil
+}
+
+// changedRule is a rule that was added or taken out, as programs read it; Line is
+// where it stands, or stood.
+type changedRule struct {
+	File     string `json:"file"`
+	Line     int    `json:"line,omitempty"`
+	Behavior string `json:"behavior"`
+	Rule     string `json:"rule"`
+}
+
+// standsIn returns the line of a rule in a file, or says where it is instead.
+func standsIn(s *settings.Settings, file string, b tool.Behavior, rule string) (line int, err error) {
+	var elsewhere []string
+	for _, r := range s.Rules(b) {
+		switch {
+		case r.Text != rule:
+		case r.Origin.File == file:
+			return r.Origin.Line, nil
+		default:
+			elsewhere = append(elsewhere, r.Origin.String())
+		}
+	}
+	err = fmt.Errorf("there is no rule %s %s in %s", b, ask.Visible(rule), file)
+	if len(elsewhere) > 0 {
+		return 0, fmt.Errorf("%w; it stands in %s: choose another --scope", err, strings.Join(elsewhere, ", "))
+	}
+	return 0, fmt.Errorf("%w. Run 'haft permissions list' for what there is", err)
 }
 
 func parseBehavior(s string) (tool.Behavior, error) {
@@ -207,10 +258,17 @@ func (f *permissionsFlags) why(id string) error {
 	}
 	for _, e := range found {
 		fmt.Fprintf(f.Out, "%s  %s %s: %s\n", e.Time.Format("2006-01-02 15:04:05"), e.Tool, e.Behavior, ask.Visible(e.Reason))
+		if e.Session != "" {
+			fmt.Fprintf(f.Out, "  session %s\n", e.Session)
+		}
 		if e.Rule != "" {
 			fmt.Fprintf(f.Out, "  rule %s in %s\n", ask.Visible(e.Rule), e.Origin)
 		}
-		fmt.Fprintf(f.Out, "  input %s\n", ask.Visible(string(e.Input)))
+		if e.InputHead != "" {
+			fmt.Fprintf(f.Out, "  input %s… (%d bytes, SHA-256 %s)\n", ask.Visible(e.InputHead), e.InputBytes, e.InputDigest)
+		} else {
+			fmt.Fprintf(f.Out, "  input %s\n", ask.Visible(string(e.Input)))
+		}
 	}
 	return nil
 }
