@@ -22,14 +22,14 @@ func (e codeError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 func (f *converseFlags) serve(ctx context.Context, opts *headless.Options) error {
 	opts.Interrupts, opts.Deaf = interrupts(ctx), deaf(f.Out)
 	stream := wire.Lines(wire.NewReader(f.In), wire.NewWriter(f.Out))
-	return code(ctx, headless.Serve(ctx, stream, opts))
+	return code(ctx, f.lead(ctx, stream, opts))
 }
 
 // answer answers one prompt.
 func (f *converseFlags) answer(ctx context.Context, opts *headless.Options, prompt string) error {
 	opts.Interrupts = interrupts(ctx)
 	if f.Output == "stream-json" {
-		return code(ctx, headless.Serve(ctx, once{wire.NewWriter(f.Out), prompted(prompt)}, opts))
+		return code(ctx, f.lead(ctx, once{wire.NewWriter(f.Out), prompted(prompt)}, opts))
 	}
 	opts.OneAnswer = true
 	if f.Output == "text" && !f.verbose && !f.Debug {
@@ -40,7 +40,7 @@ func (f *converseFlags) answer(ctx context.Context, opts *headless.Options, prom
 		opts.Watch = plain.New(f.Err, nil).Show
 	}
 	last := new(lastResult)
-	n := headless.Serve(ctx, once{last, prompted(prompt)}, opts)
+	n := f.lead(ctx, once{last, prompted(prompt)}, opts)
 	if err := f.show(last.result); err != nil {
 		return fmt.Errorf("write the answer: %w", err)
 	}

@@ -27,12 +27,14 @@ type converseFlags struct {
 	print   bool
 	verbose bool
 	plain   bool
+	onAsk   string
 }
 
 func (f *converseFlags) define(fs *pflag.FlagSet) {
 	fs.BoolVarP(&f.print, "print", "p", false, "answer the prompt and end, without a screen")
 	fs.BoolVar(&f.plain, "plain", false, "talk line by line, without a screen: for screen readers and simple terminals")
 	fs.BoolVar(&f.verbose, "verbose", false, "with text output: show calls and progress on standard error")
+	fs.StringVar(&f.onAsk, "on-ask", onAskDeny, "when a call needs approval and nobody can be asked, it is denied; fail ends with exit code 3, too")
 	f.Flags.Define(fs)
 }
 
@@ -60,6 +62,9 @@ func (f *converseFlags) options(fs *pflag.FlagSet) (*headless.Options, error) {
 	o, err := f.Flags.Options(fs, version())
 	if err != nil {
 		return nil, usageError{err}
+	}
+	if err := f.checkOnAsk(); err != nil {
+		return nil, err
 	}
 	o.Log, o.Harness.Reexec = f.Err, f.reexec
 	if f.DebugFile != "" {

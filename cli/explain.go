@@ -3,18 +3,24 @@ package cli
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/haftdev/haft/harness"
 	"io"
 	"os"
 	"strings"
 
+	"github.com/haftdev/haft/harness"
 	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/permission/ask"
+	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/bash"
 	"github.com/haftdev/haft/tool/builtin"
+	"github.com/haftdev/haft/tool/mcpresource"
+	"github.com/haftdev/haft/tool/websearch"
 	"github.com/haftdev/haft/workspace/guard"
 )
 
@@ -27,54 +33,107 @@ type verdictInfo struct {
 	Origin      string          `json:"origin,omitempty"`
 	Input       json.RawMessage `json:"input,omitempty"`
 	Suggestions []string        `json:"suggestions,omitempty"`
+	// Notes are what else matters: what the tool itself has against the call, hooks
+	// that were not run.
+	Notes []string `json:"notes,omitempty"`
 }
 
 func newVerdictInfo(d permission.Decision) verdictInfo {
 	v := verdictInfo{Behavior: d.Behavior.String(), ReadOnly: d.ReadOnly, Reason: d.Reason, Rule: d.Rule, Origin: d.Origin, Input: d.Input}
+	if d.Reason == "" {
+		v.Reason = d.Message // of a tool that refuses by itself
+	}
 	for _, s := range d.Suggestions {
 		v.Suggestions = append(v.Suggestions, s.Rule)
 	}
 	return v
 }
 
-// explain shows the verdict on one call by the settings in force here.
-func (f *permissionsFlags) explain(name, input string) error {
+// explain shows the verdict on one call by the settings in force here, as the
+// pipeline of a session comes to it.
+func (f *permissionsFlags) explain(ctx context.Context, name, input string) error {
+	if _, err := permission.ParseMode(f.mode); err != nil {
+		return usageError{err}
+	}
 	if !json.Valid([]byte(input)) {
 		return usageError{fmt.Errorf("the input is not JSON: %s", input)}
 	}
-	w, err := harness.Open(&harness.Options{Reexec: f.reexec})
+	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Mode: f.mode})
 	if err != nil {
 		return err
 	}
 	defer w.Close()
 	w.Warn(f.Err)
-	p := w.Engine.Policy()
-	d := decide(p, w.Set(nil), name, json.RawMessage(input))
+	for _, problem := range w.Engine.Policy().Problems() {
+		fmt.Fprintln(f.Err, ask.Visible(problem.String()))
+	}
+	v, err := foresee(ctx, w, name, json.RawMessage(input))
+	if err != nil {
+		return err
+	}
 	if f.json {
-		return writeJSON(f.Out, newVerdictInfo(d))
+		return writeJSON(f.Out, v)
 	}
-	fmt.Fprintf(f.Out, "%s: %s\n", d.Behavior, d.Reason)
-	if d.Rule != "" {
-		fmt.Fprintf(f.Out, "rule: %s in %s\n", d.Rule, d.Origin)
-	}
-	if d.Input != nil {
-		fmt.Fprintf(f.Out, "runs as: %s\n", d.Input)
-	}
-	settled := "a rule that would settle it"
-	if len(d.Suggestions) > 1 {
-		settled = "one of the rules that would settle it together"
-	}
-	for _, s := range d.Suggestions {
-		fmt.Fprintf(f.Out, "%s: %s\n", settled, s.Rule)
-	}
-	for _, problem := range p.Problems() {
-		fmt.Fprintln(f.Err, problem)
-	}
+	v.write(f.Out)
 	return nil
 }
 
-// decide asks the policy about a call. A tool that is not there is judged by its
-// name alone.
+// foresee takes a call through the pipeline up to its verdict. A tool of an MCP
+// server, which is not started for this, is judged by its name.
+func foresee(ctx context.Context, w *harness.World, name string, input json.RawMessage) (verdictInfo, error) {
+	p, set := w.Engine.Policy(), w.Set(everything())
+	set = set.Reveal(set.Session().Tools...)
+	if set.Lookup(name) == nil && strings.HasPrefix(name, "mcp__") {
+		v := newVerdictInfo(decide(p, set, name, input))
+		v.Notes = append(v.Notes, "judged by the tool's name alone: its server was not started")
+		return v, nil
+	}
+	var d permission.Decision
+	seen := sched.New(&sched.Options{Judge: sched.JudgeFunc(func(_ context.Context, c tool.Case) tool.Verdict {
+		d = p.Decide(c)
+		return d.Verdict
+	})}).Foresee(ctx, set, name, input)
+	if out := seen.Refused; out != nil {
+		return verdictInfo{}, usageError{errors.New(strings.TrimSpace(untagged.Replace(out.Result.Text())))}
+	}
+	v := newVerdictInfo(permission.Decision{Verdict: seen.Verdict, ReadOnly: d.ReadOnly})
+	if seen.Problem != nil {
+		v.Notes = append(v.Notes, "it would not run as it is: "+seen.Problem.Message)
+	}
+	for _, r := range w.Hooks.Concerning(set.Lookup(name), seen.Call) {
+		v.Notes = append(v.Notes, strings.TrimSpace(fmt.Sprintf("not run, and may say otherwise: the %s hook %s %s", r.Event, r.Hook, r.Origin)))
+	}
+	return v, nil
+}
+
+// everything is a session that can do all that any session can.
+func everything() *tool.Session {
+	return &tool.Session{Interactive: true, Flags: map[string]bool{bash.BackgroundFlag: true, websearch.Flag: true, mcpresource.Flag: true}}
+}
+
+// write shows the verdict to a person.
+func (v verdictInfo) write(w io.Writer) {
+	fmt.Fprintf(w, "%s: %s\n", v.Behavior, ask.Visible(v.Reason))
+	if v.Rule != "" {
+		fmt.Fprintf(w, "rule: %s in %s\n", ask.Visible(v.Rule), v.Origin)
+	}
+	if v.Input != nil {
+		fmt.Fprintf(w, "runs as: %s\n", ask.Visible(string(v.Input)))
+	}
+	settled := "a rule that would settle it"
+	if len(v.Suggestions) > 1 {
+		settled = "one of the rules that would settle it together"
+	}
+	for _, rule := range v.Suggestions {
+		fmt.Fprintf(w, "%s: %s\n", settled, ask.Visible(rule))
+	}
+	for _, note := range v.Notes {
+		fmt.Fprintf(w, "note: %s\n", ask.Visible(note))
+	}
+}
+
+// decide asks the policy alone about a call. A tool that is not there is judged by
+// its name.
 func decide(p *permission.Policy, set *tool.Set, name string, input json.RawMessage) permission.Decision {
 	c := tool.Case{Call: &tool.Call{Tool: name, Input: input}}
 	if t := set.Lookup(name); t != nil {

@@ -48,6 +48,7 @@ type callInfo struct {
 	Tool       string          `json:"tool"`
 	Status     string          `json:"status"`
 	IsError    bool            `json:"is_error"`
+	Code       int             `json:"code,omitempty"` // of the tool's own check; its meanings belong to the tool
 	Content    []tool.Block    `json:"content"`
 	Messages   []string        `json:"messages,omitempty"`
 	Output     any             `json:"output,omitempty"`
@@ -62,7 +63,7 @@ type callInfo struct {
 func (f *toolsFlags) show(out *sched.Outcome) error {
 	if f.json {
 		i := callInfo{
-			UseID: out.UseID, Tool: out.Tool, Status: out.Status.String(), IsError: out.IsError(), Content: out.Result.Content, Output: out.Result.Output,
+			UseID: out.UseID, Tool: out.Tool, Status: out.Status.String(), IsError: out.IsError(), Code: out.Code, Content: out.Result.Content, Output: out.Result.Output,
 			Repairs: repairTexts(out.Repairs), Kept: out.Kept, DurationMS: out.Ended.Sub(out.Started).Milliseconds(), Reason: out.Verdict.Reason,
 		}
 		if out.Verdict.Behavior != tool.NoView {

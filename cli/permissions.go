@@ -3,13 +3,14 @@ package cli
 import (
 	"context"
 	"fmt"
-	"github.com/haftdev/haft/agent"
-	"github.com/haftdev/haft/harness"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/harness"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/permission/ask"
 	"github.com/haftdev/haft/settings"
@@ -24,6 +25,7 @@ type permissionsFlags struct {
 	json   bool
 	scope  string
 	batch  bool
+	mode   string
 }
 
 func newPermissions(s Streams, reexec shellrun.Reexec) *cobra.Command {
@@ -44,12 +46,16 @@ Deny rules win over ask rules, and these over allow rules, wherever they stand.`
 		Use:   "explain TOOL JSON",
 		Short: "Show the verdict on a call, and the rule that makes it",
 		Long: `Show the verdict on a call by the settings of this folder, and the rule, file and
-line that make it. The runtime decides by the same function.
+line that make it. The call takes the way of a session's calls up to its verdict:
+its input is checked and repaired and the tool says what it thinks of it. Nothing
+runs and nobody is asked; hooks that would see the call are named and not run.
 
 With --batch, questions are read from standard input, one JSON object a line with
 tool, input, and optionally mode, rules {allow, ask, deny}, source, cwd, home and
-trusted; one verdict a line is written. Only what a question says counts then.`,
+trusted; one verdict a line is written. Only what a question says counts then, and
+the rules alone decide.`,
 		Example: `  haft permissions explain Bash '{"command": "git push"}'
+  haft permissions explain --permission-mode plan Write '{"file_path": "/src/a.go", "content": ""}'
   haft permissions explain --batch < questions.jsonl`,
 		Args: func(c *cobra.Command, args []string) error {
 			if f.batch {
@@ -57,15 +63,18 @@ trusted; one verdict a line is written. Only what a question says counts then.`,
 			}
 			return exactly(2)(c, args)
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			if f.batch {
 				return f.explainBatch()
 			}
-			return f.explain(args[0], args[1])
+			return f.explain(c.Context(), args[0], args[1])
 		},
 	}
+	explain.Flags().StringVar(&f.mode, "permission-mode", "", "the mode to judge in; that of the settings by default")
 	explain.Flags().BoolVar(&f.batch, "batch", false, "answer one question a line from standard input")
-	c.AddCommand(explain, f.newList(), f.newChange("add", "Keep a rule", settings.AddRule), f.newChange("remove", "Take a rule out", settings.RemoveRule), f.newWhy())
+	c.AddCommand(explain, f.newList(), f.newWhy(),
+		f.newChange(change{name: "add", short: "Keep a rule", do: settings.AddRule}),
+		f.newChange(change{name: "remove", short: "Take a rule out", do: settings.RemoveRule, removes: true}))
 	return c
 }
 
@@ -121,14 +130,19 @@ func (f *permissionsFlags) list() error {
 	return w.Flush()
 }
 
-type change func(context.Context, settings.Target, tool.Behavior, string) error
+// A change adds a rule to a settings file or takes it out.
+type change struct {
+	name, short string
+	do          func(context.Context, settings.Target, tool.Behavior, string) error
+	removes     bool
+}
 
-func (f *permissionsFlags) newChange(name, short string, do change) *cobra.Command {
+func (f *permissionsFlags) newChange(ch change) *cobra.Command {
 	c := &cobra.Command{
-		Use: name + " allow|ask|deny RULE", Short: short, Args: exactly(2),
+		Use: ch.name + " allow|ask|deny RULE", Short: ch.short, Args: exactly(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			err := f.change(c.Context(), do, args[0], args[1])
-			if err == nil && name == "add" {
+			err := f.change(c.Context(), ch, args[0], args[1])
+			if err == nil && !ch.removes {
 				err = f.checkName(args[1])
 			}
 			return err
@@ -138,7 +152,7 @@ func (f *permissionsFlags) newChange(name, short string, do change) *cobra.Comma
 	return c
 }
 
-func (f *permissionsFlags) change(ctx context.Context, do change, behavior, rule string) error {
+func (f *permissionsFlags) change(ctx context.Context, ch change, behavior, rule string) error {
 	b, err := parseBehavior(behavior)
 	if err != nil {
 		return err
@@ -147,7 +161,7 @@ func (f *permissionsFlags) change(ctx context.Context, do change, behavior, rule
 	if err != nil || !slices.Contains([]settings.Source{settings.Local, settings.Project, settings.User}, source) {
 		return usageError{fmt.Errorf("--scope %s: use local, project or user", f.scope)}
 	}
-	if err := (permission.Rule{Text: rule, Behavior: b}).Check(); err != nil {
+	if err := (permission.Rule{Text: rule, Behavior: b}).Check(); err != nil && !ch.removes {
 		return usageError{fmt.Errorf("the rule %s cannot be used: %w", rule, err)}
 	}
 	p, err := harness.OpenProject(nil)
@@ -158,14 +172,29 @@ func (f *permissionsFlags) change(ctx context.Context, do change, behavior, rule
 	if err != nil {
 		return err
 	}
-	if err := do(ctx, target, b, rule); err != nil {
+	changed := changedRule{File: target.Path, Behavior: b.String(), Rule: rule}
+	if ch.removes {
+		if changed.Line, err = standsIn(p.Settings, target.Path, b, rule); err != nil {
+			return err
+		}
+	}
+	if err := ch.do(ctx, target, b, rule); err != nil {
 		return err
 	}
-	if p.Folder != nil && source.InProject() {
+	if p.Folder != nil && source.InProject() && !ch.removes {
 		// Who types a rule trusts it.
 		if err := p.Folder.Grant(ctx, p.Folder.Rule(rule)); err != nil {
 			return err
 		}
+	}
+	if !ch.removes {
+		if p, err = harness.OpenProject(nil); err != nil {
+			return err
+		}
+		changed.Line, _ = standsIn(p.Settings, target.Path, b, rule) // 0 if somebody has changed it since
+	}
+	if f.json {
+		return writeJSON(f.Out, changed)
 	}
 	fmt.Fprintf(f.Err, "%s: %s %s\n", target.Path, b, ask.Visible(rule))
 	return nil
@@ -181,6 +210,34 @@ func (f *permissionsFlags) checkName(rule string) error {
 		remarks{f.Err}.notice(agent.Notice{Level: "warning", Text: err.Error()})
 	}
 	return w.Close()
+}
+
+// changedRule is a rule that was added or taken out, as programs read it; Line is
+// where it stands, or stood.
+type changedRule struct {
+	File     string `json:"file"`
+	Line     int    `json:"line,omitempty"`
+	Behavior string `json:"behavior"`
+	Rule     string `json:"rule"`
+}
+
+// standsIn returns the line of a rule in a file, or says where it is instead.
+func standsIn(s *settings.Settings, file string, b tool.Behavior, rule string) (line int, err error) {
+	var elsewhere []string
+	for _, r := range s.Rules(b) {
+		switch {
+		case r.Text != rule:
+		case r.Origin.File == file:
+			return r.Origin.Line, nil
+		default:
+			elsewhere = append(elsewhere, r.Origin.String())
+		}
+	}
+	err = fmt.Errorf("there is no rule %s %s in %s", b, ask.Visible(rule), file)
+	if len(elsewhere) > 0 {
+		return 0, fmt.Errorf("%w; it stands in %s: choose another --scope", err, strings.Join(elsewhere, ", "))
+	}
+	return 0, fmt.Errorf("%w. Run 'haft permissions list' for what there is", err)
 }
 
 func parseBehavior(s string) (tool.Behavior, error) {
@@ -220,10 +277,17 @@ func (f *permissionsFlags) why(id string) error {
 	}
 	for _, e := range found {
 		fmt.Fprintf(f.Out, "%s  %s %s: %s\n", e.Time.Format("2006-01-02 15:04:05"), e.Tool, e.Behavior, ask.Visible(e.Reason))
+		if e.Session != "" {
+			fmt.Fprintf(f.Out, "  session %s\n", e.Session)
+		}
 		if e.Rule != "" {
 			fmt.Fprintf(f.Out, "  rule %s in %s\n", ask.Visible(e.Rule), e.Origin)
 		}
-		fmt.Fprintf(f.Out, "  input %s\n", ask.Visible(string(e.Input)))
+		if e.InputHead != "" {
+			fmt.Fprintf(f.Out, "  input %s… (%d bytes, SHA-256 %s)\n", ask.Visible(e.InputHead), e.InputBytes, e.InputDigest)
+		} else {
+			fmt.Fprintf(f.Out, "  input %s\n", ask.Visible(string(e.Input)))
+		}
 	}
 	return nil
 }

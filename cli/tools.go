@@ -14,11 +14,8 @@ import (
 	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/tool/bash"
 	"github.com/haftdev/haft/tool/builtin"
-	"github.com/haftdev/haft/tool/mcpresource"
 	"github.com/haftdev/haft/tool/schema"
-	"github.com/haftdev/haft/tool/websearch"
 )
 
 // toolsFlags are what the commands under "haft tools" share.
@@ -68,7 +65,7 @@ func (f *toolsFlags) inPool(do func(*tool.Set) error) error {
 		return err
 	}
 	defer w.Close()
-	return do(w.Set(&tool.Session{Interactive: true, Flags: map[string]bool{bash.BackgroundFlag: true, websearch.Flag: true, mcpresource.Flag: true}}))
+	return do(w.Set(everything()))
 }
 
 func (f *toolsFlags) lookup(set *tool.Set, name string) (*tool.Tool, error) {

@@ -158,5 +158,5 @@ func (p *Project) AuditLog() (*audit.Log, error) {
 	if p.Home == "" {
 		return nil, errors.New("there is no home folder to keep the audit log in: set HOME to one")
 	}
-	return audit.NewLog(filepath.Join(p.Home, ".haft", "audit.jsonl")), nil
+	return audit.NewLog(filepath.Join(p.Home, ".haft", "audit.jsonl"), nil), nil
 }

@@ -66,6 +66,8 @@ func resultMeta(out *sched.Outcome) []wire.ToolResultMeta {
 		if v.Behavior == tool.Deny {
 			m.PermissionDecision.Source, m.NonExecutionKind = "user_reject", "user-rejected"
 		}
+	case v.Unasked:
+		m.PermissionDecision.ReasonType = "other"
 	case byHook(v):
 		m.PermissionDecision.Source, m.PermissionDecision.ReasonType = "hook", "hook"
 	case v.Rule != "":
@@ -79,7 +81,7 @@ func resultMeta(out *sched.Outcome) []wire.ToolResultMeta {
 }
 
 // byHook reports whether a hook decided.
-func byHook(v tool.Verdict) bool { return strings.Contains(v.Reason, "hook") }
+func byHook(v tool.Verdict) bool { return !v.Unasked && strings.Contains(v.Reason, "hook") }
 
 // added tells of a message that nobody typed, and repeats those that somebody did
 // if the program wants that.

@@ -5,7 +5,7 @@
 //
 // A Store writes below its directory only, into files named after the call. It
 // is safe for concurrent use. Nothing needs to be closed: who owns the directory
-// removes it.
+// removes it, or shares it by NewShared, which removes what is old.
 package output
 
 import (
@@ -28,7 +28,8 @@ const MaxData = 32 << 20
 
 // A Store keeps what was too long for a conversation. A nil Store keeps nothing.
 type Store struct {
-	dir string
+	dir   string
+	sweep func() // once, before the first file; nil if nobody else is there
 }
 
 // NewStore returns a store below dir, which is made when it is first needed.
@@ -103,6 +104,9 @@ func (s *Store) boundData(id string, content []tool.Block) ([]tool.Block, *Kept)
 func (s *Store) keep(name string, data []byte) (string, error) {
 	if s == nil {
 		return "", nil
+	}
+	if s.sweep != nil {
+		s.sweep()
 	}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return "", fmt.Errorf("keep result: %w", err)

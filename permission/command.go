@@ -34,12 +34,6 @@ func (h *hearing) hearCommand() {
 	} else {
 		h.hearAllowed(a, writes)
 	}
-	open := h.uncovered(a)
-	if len(a.Allow) > 1 {
-		h.why = cmp.Or(h.why, partsOpen(open))
-	}
-	h.why = cmp.Or(h.why, a.Reason)
-	h.suggest = suggestCommands(a, open)
 }
 
 // changesFiles reports whether a command is known to change files. Of most that
@@ -143,20 +137,21 @@ func (h *hearing) protect(why string, condition bool) {
 }
 
 // hearAllowed looks for what allows every part: a rule, or the mode for edits.
+// What nothing allows is told to the person, with rules that would.
 func (h *hearing) hearAllowed(a *shell.Analysis, writes []operand) {
 	if !a.Exact {
-		h.why = cmp.Or(h.why, a.Inexact)
+		h.why = cmp.Or(h.why, a.Inexact, a.Reason)
 		return
 	}
 	var by *finding
+	var open parts
 	accounted := len(a.Allow) > 0 // for what keeps the command from being read-only
 	for _, c := range a.Allow {
-		if rule := h.ruleFor(c); rule != nil {
+		switch rule := h.ruleFor(c); {
+		case rule != nil:
 			by = cmp.Or(by, byRule(rule, "a rule allows it"))
-			continue
-		}
-		if h.policy.mode != AcceptEdits || !c.Edit || !h.editable(c.Edits) {
-			return
+		case h.policy.mode != AcceptEdits || !c.Edit || !h.editable(c.Edits):
+			open.commands = append(open.commands, c)
 		}
 	}
 	for _, o := range writes {
@@ -165,13 +160,19 @@ func (h *hearing) hearAllowed(a *shell.Analysis, writes []operand) {
 		}
 		covered := h.coverWrite(o)
 		if covered == nil {
-			return
+			open.files = append(open.files, o)
 		}
 		by, accounted = cmp.Or(by, covered), true
 	}
-	if accounted {
+	if open.none() && accounted {
 		h.allowed = cmp.Or(by, acceptsEdits)
+		return
 	}
+	if len(a.Allow) > 1 || len(open.files) > 0 {
+		h.why = cmp.Or(h.why, open.String())
+	}
+	h.why = cmp.Or(h.why, a.Reason)
+	h.suggest = h.settling(a, open)
 }
 
 var acceptsEdits = &finding{reason: "the session accepts edits inside the project"}
@@ -181,48 +182,31 @@ func (h *hearing) ruleFor(c shell.Command) *Rule {
 	if c.Dynamic {
 		return nil
 	}
-	text := c.Text
-	if len(c.Assigns) > 0 {
-		text = c.Prefix + " " + c.Text
-	}
 	for _, r := range h.policy.allow {
-		if !r.names("Bash") {
-			continue
-		}
-		if r.command == nil && r.spec == "" || r.command != nil && r.command.matches(text) && (r.command.exact() || !c.ExactOnly) {
+		if r.allowsCommand(c) {
 			return r
 		}
 	}
 	return nil
 }
 
-// uncovered returns the parts of a command that no rule allows.
-func (h *hearing) uncovered(a *shell.Analysis) []shell.Command {
-	return slices.DeleteFunc(slices.Clone(a.Allow), func(c shell.Command) bool { return h.ruleFor(c) != nil })
+// allowsCommand reports whether an allow rule covers a command whose words are known.
+func (r *Rule) allowsCommand(c shell.Command) bool {
+	switch {
+	case !r.names("Bash"):
+		return false
+	case r.command == nil:
+		return r.spec == ""
+	}
+	return r.command.matches(fullText(c)) && (r.command.exact() || !c.ExactOnly)
 }
 
-// partsOpen names the parts of a command that need a rule: the reason why its first
-// one does says nothing about the others.
-func partsOpen(open []shell.Command) string {
-	const most, long = 3, 40
-	var names []string
-	for _, c := range open {
-		if text := []rune(c.Text); len(text) > long {
-			names = append(names, string(text[:long])+"…")
-		} else {
-			names = append(names, c.Text)
-		}
+// fullText is what an allow rule must match: assignments count if they matter.
+func fullText(c shell.Command) string {
+	if len(c.Assigns) > 0 {
+		return c.Prefix + " " + c.Text
 	}
-	names = unique(names)
-	switch more := len(names) - most; {
-	case len(names) == 0:
-		return ""
-	case len(names) == 1:
-		return "this part is not known to only read: " + names[0]
-	case more > 0:
-		return fmt.Sprintf("these parts are not known to only read: %s and %d more", strings.Join(names[:most], "; "), more)
-	}
-	return "these parts are not known to only read: " + strings.Join(names, "; ")
+	return c.Text
 }
 
 // editable reports whether all paths are files of the project that an edit may touch.
@@ -301,41 +285,4 @@ var interpreters = map[string]bool{
 func firstWord(s string) string {
 	word, _, _ := strings.Cut(s, " ")
 	return filepath.Base(word)
-}
-
-// suggestCommands proposes rules for the parts that need one: the program and,
-// where there is one, its subcommand. All of them together settle the call.
-func suggestCommands(a *shell.Analysis, open []shell.Command) []string {
-	if !a.Exact || a.Critical != "" {
-		return nil
-	}
-	var rules []string
-	for _, c := range open {
-		switch {
-		case c.Dynamic || len(c.Words) == 0:
-			return nil
-		case c.ExactOnly || len(c.Assigns) > 0 || interpreters[c.Words[0]] || len(c.Words) == 1:
-			rules = append(rules, "Bash("+strings.TrimSpace(c.Prefix+" "+c.Text)+")")
-		case isSubcommand(c.Words[1]):
-			rules = append(rules, "Bash("+c.Words[0]+" "+c.Words[1]+":*)")
-		default:
-			rules = append(rules, "Bash("+c.Words[0]+":*)")
-		}
-	}
-	return unique(rules)
-}
-
-// unique returns list without what was there before.
-func unique(list []string) []string {
-	seen := map[string]bool{}
-	return slices.DeleteFunc(list, func(s string) bool {
-		was := seen[s]
-		seen[s] = true
-		return was
-	})
-}
-
-// isSubcommand reports whether a word looks like the name of one.
-func isSubcommand(word string) bool {
-	return word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz-") == "" && word[0] != '-'
 }

@@ -1,7 +1,8 @@
 package permission
 
 import (
-	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/workspace/guard"
@@ -13,9 +14,9 @@ func (h *hearing) hearFile() {
 	h.changes = h.writes
 	f := h.policy.guard.Look(h.subject.path)
 	h.match(func(r *Rule) bool { return h.coversFile(r, f) })
-	op := guard.Read
+	op, sensitive := guard.Read, f.Sensitive.Read
 	if h.writes {
-		op = guard.Write
+		op, sensitive = guard.Write, f.Sensitive.Write
 	}
 	view := f.Verdict(op)
 	if view.Decision == guard.Deny && h.denied == nil {
@@ -24,7 +25,7 @@ func (h *hearing) hearFile() {
 	h.matchAllow(func(r *Rule) bool { return h.coversFile(r, f) })
 	inside := f.Root != ""
 	switch {
-	case h.writes && f.Sensitive.Write != guard.Allow:
+	case sensitive != guard.Allow:
 		h.protected = view.Reason
 	case view.Decision == guard.Allow && !h.writes:
 		h.readOnly = true
@@ -34,7 +35,7 @@ func (h *hearing) hearFile() {
 	if view.Decision == guard.Ask {
 		h.why = view.Reason
 	}
-	h.suggest = []string{h.fileRule(f)}
+	h.suggest = h.fileRules(f)
 }
 
 // coversFile reports whether a rule is about this use of a file. Whoever may not
@@ -51,19 +52,6 @@ func (h *hearing) coversFile(r *Rule, f guard.Facts) bool {
 	return false
 }
 
-// fileRule is the rule that a person may want to keep: the folder of the file.
-func (h *hearing) fileRule(f guard.Facts) string {
-	name := readRule
-	if h.writes {
-		name = editRule
-	}
-	dir := filepath.Dir(f.Path)
-	if rel, err := filepath.Rel(h.policy.at.project, dir); err == nil && filepath.IsLocal(rel) {
-		return name + "(/" + filepath.ToSlash(filepath.Join(rel, "**")) + ")"
-	}
-	return name + "(/" + filepath.ToSlash(filepath.Join(dir, "**")) + ")"
-}
-
 // hearAddress hears a tool that fetches an address.
 func (h *hearing) hearAddress() {
 	host, clear := hostOf(h.subject.url)
@@ -76,7 +64,9 @@ func (h *hearing) hearAddress() {
 	h.match(covers)
 	h.matchAllow(covers)
 	if clear {
-		h.suggest = []string{"WebFetch(domain:" + host + ")"}
+		if rule := "WebFetch(domain:" + host + ")"; !strings.Contains(host, "*") && h.usable(rule, covers) {
+			h.suggest = []string{rule}
+		}
 	} else {
 		h.why = "the address can be read in more than one way"
 		h.allowed = nil
@@ -95,11 +85,14 @@ func (h *hearing) hearOther() {
 	}
 	h.match(covers)
 	h.matchAllow(covers)
-	h.suggest = []string{h.subject.name}
+	rules := []string{h.subject.name}
 	if own := h.call.Own.Suggestions; len(own) > 0 {
-		h.suggest = nil // the tool knows a narrower rule
+		rules = nil // the tool knows a narrower rule
 		for _, s := range own {
-			h.suggest = append(h.suggest, s.Rule)
+			rules = append(rules, s.Rule)
 		}
+	}
+	if slices.ContainsFunc(rules, func(rule string) bool { return h.usable(rule, covers) }) {
+		h.suggest = rules
 	}
 }

@@ -28,7 +28,8 @@ type hearing struct {
 	harmless  *finding        // it may run without a rule
 	why       string          // what to tell the person who is asked
 	input     json.RawMessage // to run instead of the model's
-	suggest   []string        // rules that would settle the next such call
+	suggest   []string        // rules that would allow the next such call, if settles
+	settles   bool            // what is missing is a rule, and nothing else
 }
 
 // A finding is something that speaks for or against a call.
@@ -115,6 +116,7 @@ func (h *hearing) decide() Decision {
 	case h.harmless != nil:
 		return h.end(tool.Allow, h.harmless)
 	}
+	h.settles = true
 	return h.open(&finding{reason: cmp.Or(h.why, "no rule allows it")})
 }
 
@@ -124,7 +126,8 @@ func (h *hearing) open(f *finding) Decision {
 		return h.end(tool.Ask, f)
 	}
 	d := h.end(tool.Deny, f)
-	d.Message = fmt.Sprintf("%s needs approval (%s), and this session does not ask. Go on without it, or say what you would need.", h.subject.name, f.reason)
+	d.Unasked = true
+	d.Message = fmt.Sprintf("%s needs approval for this call (%s), and this session does not ask.%s Go on without it, or say what you would need.", h.subject.name, f.reason, d.Remedy())
 	return d
 }
 
@@ -139,7 +142,7 @@ func (h *hearing) end(b tool.Behavior, f *finding) Decision {
 	if b == tool.Ask {
 		v.NeedsPerson = h.person || h.policy.mode == Plan && h.writes
 	}
-	if b == tool.Ask && !v.NeedsPerson { // a rule would not settle the next such call
+	if h.settles {
 		for _, rule := range h.suggest {
 			v.Suggestions = append(v.Suggestions, tool.Suggestion{Rule: rule, Behavior: tool.Allow, Scope: "local"})
 		}

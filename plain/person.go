@@ -135,13 +135,13 @@ func (p *Person) Ask(ctx context.Context, c tool.Case, q tool.Verdict) (v tool.V
 	}
 	what := card.PreviewOf(c)
 	fmt.Fprint(p.out, about(c, what, q))
-	rule := p.rule(q)
+	rules := p.rules(q)
 	choices := "y allows it once"
-	if rule.Rule != "" {
-		choices += " · s allows " + ask.Visible(rule.Rule) + " for this session"
+	if len(rules) > 0 {
+		choices += " · s allows " + ask.Visible(ask.Rules(rules)) + " for this session"
 	}
 	err = p.until(ctx, choices+" · n denies it, n and a reason says why: ", func(line string) (again string) {
-		v, again = p.decide(line, rule)
+		v, again = p.decide(line, rules)
 		return again
 	})
 	if errors.Is(err, io.EOF) {
@@ -160,18 +160,18 @@ func (p *Person) Ask(ctx context.Context, c tool.Case, q tool.Verdict) (v tool.V
 	return v, nil
 }
 
-// rule is the one that would settle the next such call; zero if there is none.
-func (p *Person) rule(q tool.Verdict) tool.Suggestion {
+// rules are those that would settle the next such call, all of them together.
+func (p *Person) rules(q tool.Verdict) []tool.Suggestion {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.grant == nil || q.NeedsPerson || len(q.Suggestions) == 0 {
-		return tool.Suggestion{}
+	if p.grant == nil || q.NeedsPerson {
+		return nil
 	}
-	return q.Suggestions[0]
+	return q.Suggestions
 }
 
 // decide understands an answer, or asks again.
-func (p *Person) decide(line string, rule tool.Suggestion) (v tool.Verdict, again string) {
+func (p *Person) decide(line string, rules []tool.Suggestion) (v tool.Verdict, again string) {
 	word, rest, _ := strings.Cut(line, " ")
 	switch strings.ToLower(word) {
 	case "y", "yes":
@@ -179,13 +179,15 @@ func (p *Person) decide(line string, rule tool.Suggestion) (v tool.Verdict, agai
 			return tool.Verdict{Behavior: tool.Allow, Reason: "the person allowed it once"}, ""
 		}
 	case "s", "session":
-		if rest != "" || rule.Rule == "" {
+		if rest != "" || len(rules) == 0 {
 			break
 		}
-		if err := p.keep(rule); err != nil {
-			return v, fmt.Sprintf("The rule could not be kept: %v. Please answer y or n: ", err)
+		for _, rule := range rules {
+			if err := p.keep(rule); err != nil {
+				return v, fmt.Sprintf("The rule could not be kept: %v. Please answer y or n: ", err)
+			}
 		}
-		return tool.Verdict{Behavior: tool.Allow, Reason: "the person allowed it from now on", Rule: rule.Rule}, ""
+		return tool.Verdict{Behavior: tool.Allow, Reason: "the person allowed it from now on", Rule: ask.Rules(rules)}, ""
 	case "n", "no":
 		return tool.Verdict{Behavior: tool.Deny, Reason: "the person denied it", Message: ask.Denial(rest)}, ""
 	}

@@ -66,6 +66,7 @@ func (f *flight) validate() *Outcome {
 		return nil
 	}
 	if p := f.tool.Validate(f.ctx, f.call); p != nil {
+		f.out.Code = p.Code
 		return f.refuse(Invalid, p.Message)
 	}
 	return nil

@@ -19,6 +19,9 @@ type Outcome struct {
 	// Agent names the sub-agent that called; "" is the main conversation.
 	Agent  string
 	Status Status
+	// Code is what the tool's own check says about an Invalid call, for programs; its
+	// meanings belong to the tool, and 0 is none.
+	Code int
 	// Result is what the model reads, bounded. It is there for every status.
 	Result tool.Result
 	// Repairs are what was changed in the input so that it fits its schema.

@@ -197,7 +197,7 @@ func race(ctx context.Context, askers []Asker, c tool.Case, question tool.Verdic
 			v = answer(ctx, a, c, question)
 		}()
 	}
-	undecided := nobody(question)
+	why := "there is nobody to ask"
 	for range askers {
 		select {
 		case v := <-answers:
@@ -205,13 +205,13 @@ func race(ctx context.Context, askers []Asker, c tool.Case, question tool.Verdic
 			case v.Behavior == tool.Allow, v.Behavior == tool.Deny:
 				return v
 			case v.Reason != "":
-				undecided.Reason = v.Reason
+				why = v.Reason
 			}
 		case <-ctx.Done():
-			return undecided
+			return nobody(c, question, why)
 		}
 	}
-	return undecided
+	return nobody(c, question, why)
 }
 
 // answer asks one asker; a fault of its own decides nothing.
@@ -228,13 +228,18 @@ func answer(ctx context.Context, a Asker, c tool.Case, question tool.Verdict) (v
 	return v
 }
 
-// nobody is the verdict when no one decides.
-func nobody(question tool.Verdict) tool.Verdict {
-	return tool.Verdict{
-		Behavior:    tool.Deny,
-		Reason:      "it needs approval and there is nobody to ask",
-		Rule:        question.Rule,
-		Origin:      question.Origin,
-		Suggestions: question.Suggestions,
+// nobody is the verdict when no one decides, and why. The model is told what the
+// question was: that this call is denied says nothing about the next one.
+func nobody(c tool.Case, question tool.Verdict, why string) tool.Verdict {
+	needs := "it needs approval"
+	if question.Reason != "" {
+		needs += " (" + question.Reason + ")"
 	}
+	v := tool.Verdict{
+		Behavior: tool.Deny, Unasked: true,
+		Reason: needs + " and " + why, Rule: question.Rule, Origin: question.Origin, Suggestions: question.Suggestions,
+	}
+	v.Message = fmt.Sprintf("Permission to use %s was denied: %s. Other calls of %s may be allowed: go on without this one, or say what you would need.%s",
+		c.Tool.Name, v.Reason, c.Tool.Name, v.Remedy())
+	return v
 }

@@ -137,7 +137,10 @@ func TestNothingRunsWithoutAVerdict(t *testing.T) {
 		opts *sched.Options
 		want string
 	}{
-		{"no rules and nobody to ask", nil, "Permission to use Echo was denied: it needs approval and there is nobody to ask."},
+		{"no rules and nobody to ask", nil, "Permission to use Echo was denied: it needs approval (there are no rules) and there is nobody to ask. Other calls of Echo may be allowed"},
+		{"the rules want it asked", &sched.Options{Judge: sched.JudgeFunc(func(context.Context, tool.Case) tool.Verdict {
+			return tool.Verdict{Behavior: tool.Ask, Reason: "it is loud", Suggestions: []tool.Suggestion{{Rule: "Echo(a)"}, {Rule: "Echo(b)"}}}
+		})}, "it needs approval (it is loud) and there is nobody to ask. Other calls of Echo may be allowed: go on without this one, or say what you would need. Rules that would allow it together: Echo(a), Echo(b)."},
 		{"denied by a rule", &sched.Options{Judge: sched.JudgeFunc(func(context.Context, tool.Case) tool.Verdict {
 			return tool.Verdict{Behavior: tool.Deny, Rule: "Echo", Origin: "settings.json:3"}
 		})}, "Permission to use Echo was denied. (rule Echo in settings.json:3)"},
@@ -145,7 +148,7 @@ func TestNothingRunsWithoutAVerdict(t *testing.T) {
 		{"denied by a hook", &sched.Options{Hooks: hooks{before: func(*tool.Call) (tool.Verdict, []string) {
 			return tool.Verdict{Behavior: tool.Deny, Message: "not on Sundays"}, nil
 		}}}, "not on Sundays"},
-		{"every asker abstains", &sched.Options{Askers: []sched.Asker{answer(tool.Verdict{}), answer(tool.Verdict{})}}, "there is nobody to ask."},
+		{"every asker abstains", &sched.Options{Askers: []sched.Asker{answer(tool.Verdict{}), answer(tool.Verdict{})}}, "and there is nobody to ask."},
 		{"an asker breaks", &sched.Options{Askers: []sched.Asker{sched.AskerFunc(func(context.Context, tool.Case, tool.Verdict) (tool.Verdict, error) {
 			return tool.Verdict{Behavior: tool.Allow}, errors.New("dialog closed")
 		})}}, "asking went wrong: dialog closed"},

@@ -1,6 +1,9 @@
 package tool
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // A Verdict says whether a call may run, and why.
 type Verdict struct {
@@ -13,13 +16,32 @@ type Verdict struct {
 	Rule, Origin string
 	// Input replaces the call's input; nil keeps it.
 	Input json.RawMessage
-	// Suggestions are rules that would settle the next such call.
+	// Suggestions are rules that would settle the next such call, all of them together.
 	Suggestions []Suggestion
 	// NeedsPerson leaves an Ask to a person: no rule, mode, hook or classifier may
 	// allow the call in their place.
 	NeedsPerson bool
+	// Unasked says of a denial that somebody would have been asked, and nobody was
+	// there or the session does not ask.
+	Unasked bool
 	// Interrupt ends the turn after a denial.
 	Interrupt bool
+}
+
+// Remedy is the sentence that names the rules that would allow the next such call,
+// with a blank before it; "" if there are none.
+func (v Verdict) Remedy() string {
+	var rules []string
+	for _, s := range v.Suggestions {
+		rules = append(rules, s.Rule)
+	}
+	switch len(rules) {
+	case 0:
+		return ""
+	case 1:
+		return " A rule that would allow it: " + rules[0] + "."
+	}
+	return " Rules that would allow it together: " + strings.Join(rules, ", ") + "."
 }
 
 // A Case is a call that waits for its verdict.

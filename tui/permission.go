@@ -76,18 +76,13 @@ func newPermission(a *app, c tool.Case, question tool.Verdict, decide func(tool.
 	return p
 }
 
-// rule is the one that would settle the next such call, or "". What only a person
-// may decide cannot be settled by one.
+// rule is what would settle the next such call, several rules in one line, or "". What
+// only a person may decide cannot be settled by one.
 func (p *permissionPanel) rule() string {
 	if p.question.NeedsPerson {
 		return ""
 	}
-	for _, s := range p.question.Suggestions {
-		if s.Behavior == tool.Allow || s.Behavior == tool.NoView {
-			return s.Rule
-		}
-	}
-	return ""
+	return ask.Rules(p.question.Suggestions)
 }
 
 func (p *permissionPanel) lines(v view, height int) []string {
@@ -293,9 +288,11 @@ func (p *permissionPanel) settle(said string) {
 		if p.selected.answer == allowAlways {
 			scope = scopes[p.scope]
 		}
-		if err := p.app.talk.Grant(p.app.ctx, p.rule(), scope); err != nil {
-			p.word, p.problem = nil, "The rule could not be kept: "+err.Error()
-			return
+		for _, s := range p.question.Suggestions {
+			if err := p.app.talk.Grant(p.app.ctx, s.Rule, scope); err != nil {
+				p.word, p.problem = nil, "The rule could not be kept: "+err.Error()
+				return
+			}
 		}
 		v.Reason, v.Rule = "the person allowed it from now on", p.rule()
 	case denyCall, denyWhy:

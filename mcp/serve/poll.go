@@ -49,7 +49,7 @@ func (p *poll) ask(c tool.Case, why tool.Verdict) tool.Verdict {
 	}
 	if !canAsk(p.request.ClientCapabilities()) {
 		return tool.Verdict{
-			Behavior: tool.Deny, Rule: why.Rule, Origin: why.Origin, Suggestions: why.Suggestions,
+			Behavior: tool.Deny, Unasked: true, Rule: why.Rule, Origin: why.Origin, Suggestions: why.Suggestions,
 			Reason: "it needs approval, and the MCP client cannot ask anybody (it does not support elicitation)",
 		}
 	}

@@ -50,6 +50,15 @@ func (p PromptTool) Ask(ctx context.Context, c tool.Case, _ tool.Verdict) (tool.
 	return tool.Verdict{}, fmt.Errorf("the permission prompt tool answered %q, want allow or deny", a.Behavior)
 }
 
+// Rules are the suggested rules in one line.
+func Rules(suggested []tool.Suggestion) string {
+	texts := make([]string, len(suggested))
+	for i, s := range suggested {
+		texts[i] = s.Rule
+	}
+	return strings.Join(texts, ", ")
+}
+
 // Denial is what the model reads when a person has denied a call, with what they
 // said about it, if anything.
 func Denial(why string) string {

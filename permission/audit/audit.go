@@ -2,12 +2,17 @@
 // never changed, so that what was allowed can be explained afterwards.
 //
 // A Log is safe for concurrent use, also by several processes: a line is one
-// write to a file opened for appending. The log holds the inputs of calls and
-// lies in the person's own folder, readable by nobody else.
+// write to a file opened for appending. The log holds the inputs of calls, or the
+// beginning and the digest of long ones, and lies in the person's own folder,
+// readable by nobody else. It is bounded: a file that is full is put aside, and of
+// those the oldest are removed.
 package audit
 
 import (
 	"bufio"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,33 +20,73 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 )
 
 // An Entry is one verdict and what made it.
 type Entry struct {
-	Time     time.Time       `json:"time"`
-	Session  string          `json:"session,omitempty"`
-	UseID    string          `json:"tool_use_id"`
-	Agent    string          `json:"agent,omitempty"`
-	Tool     string          `json:"tool"`
-	Input    json.RawMessage `json:"input,omitempty"`
-	Mode     string          `json:"mode,omitempty"`
-	Behavior string          `json:"behavior"`
-	Reason   string          `json:"reason,omitempty"`
-	Rule     string          `json:"rule,omitempty"`
-	Origin   string          `json:"origin,omitempty"`
-	Cwd      string          `json:"cwd,omitempty"`
+	Time    time.Time `json:"time"`
+	Session string    `json:"session,omitempty"`
+	UseID   string    `json:"tool_use_id"`
+	Agent   string    `json:"agent,omitempty"`
+	Tool    string    `json:"tool"`
+	// Input is that of the call. One that is too long is written as its beginning, its
+	// size and the SHA-256 of all of it.
+	Input       json.RawMessage `json:"input,omitempty"`
+	InputHead   string          `json:"input_head,omitempty"`
+	InputBytes  int             `json:"input_bytes,omitempty"`
+	InputDigest string          `json:"input_sha256,omitempty"`
+	Mode        string          `json:"mode,omitempty"`
+	Behavior    string          `json:"behavior"`
+	Reason      string          `json:"reason,omitempty"`
+	Rule        string          `json:"rule,omitempty"`
+	Origin      string          `json:"origin,omitempty"`
+	Cwd         string          `json:"cwd,omitempty"`
+}
+
+// bound shortens an input that is too long.
+func (e *Entry) bound(most int) {
+	if len(e.Input) <= most {
+		return
+	}
+	sum := sha256.Sum256(e.Input)
+	e.InputHead, e.InputBytes, e.InputDigest = strings.ToValidUTF8(string(e.Input[:most]), ""), len(e.Input), hex.EncodeToString(sum[:])
+	e.Input = nil
 }
 
 // A Log appends entries to a file.
-type Log struct{ path string }
+type Log struct {
+	path string
+	opts Options
+}
+
+// Options bound a log. A nil *Options means all zero values.
+type Options struct {
+	// Input is how many bytes of an input are kept; 0 means 4096.
+	Input int
+	// File is how many bytes a file may have before it is put aside; 0 means 16 MB.
+	File int64
+	// Files is how many files that were put aside are kept; 0 means 3.
+	Files int
+}
 
 // NewLog returns the log at path. The file and its folder are made when first needed.
-func NewLog(path string) *Log { return &Log{path} }
+func NewLog(path string, opts *Options) *Log {
+	l := &Log{path: path}
+	if opts != nil {
+		l.opts = *opts
+	}
+	l.opts.Input = cmp.Or(l.opts.Input, 4096)
+	l.opts.File = cmp.Or(l.opts.File, 16<<20)
+	l.opts.Files = cmp.Or(l.opts.Files, 3)
+	return l
+}
 
 // Append writes an entry down. The verdict must not take effect if it cannot.
 func (l *Log) Append(e Entry) (err error) {
+	e.bound(l.opts.Input)
 	line, err := json.Marshal(e)
 	if err != nil {
 		return fmt.Errorf("audit: %w", err)
@@ -57,21 +102,76 @@ func (l *Log) Append(e Entry) (err error) {
 	if _, err := f.Write(append(line, '\n')); err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}
+	if info, err := f.Stat(); err == nil && info.Size() > l.opts.File {
+		l.putAside(info)
+	}
 	return nil
+}
+
+// putAside gives a file that is full another name. Who has it open goes on writing
+// to it, so that nothing is lost; if two processes come to it at once, the second
+// may put a short one aside. What cannot be renamed grows on.
+func (l *Log) putAside(full fs.FileInfo) {
+	if now, err := os.Stat(l.path); err != nil || !os.SameFile(now, full) {
+		return // somebody else has
+	}
+	base, ext := l.split()
+	if os.Rename(l.path, fmt.Sprintf("%s-%020d%s", base, time.Now().UnixNano(), ext)) != nil {
+		return
+	}
+	if aside := l.aside(); len(aside) > l.opts.Files {
+		for _, old := range aside[:len(aside)-l.opts.Files] {
+			os.Remove(old) // another process may have removed it
+		}
+	}
+}
+
+func (l *Log) split() (base, ext string) {
+	ext = filepath.Ext(l.path)
+	return strings.TrimSuffix(l.path, ext), ext
+}
+
+// aside returns the files that were put aside, oldest first.
+func (l *Log) aside() []string {
+	base, ext := l.split()
+	entries, err := os.ReadDir(filepath.Dir(l.path))
+	if err != nil {
+		return nil
+	}
+	var files []string
+	for _, e := range entries {
+		stamp, ok := strings.CutPrefix(e.Name(), filepath.Base(base)+"-")
+		if stamp, isLog := strings.CutSuffix(stamp, ext); ok && isLog && len(stamp) == 20 && strings.Trim(stamp, "0123456789") == "" {
+			files = append(files, filepath.Join(filepath.Dir(l.path), e.Name()))
+		}
+	}
+	slices.Sort(files)
+	return files
 }
 
 // Find returns the entries about a call, oldest first. A line that was cut by a
 // crash is passed over.
 func (l *Log) Find(useID string) ([]Entry, error) {
-	f, err := os.Open(l.path)
+	var found []Entry
+	for _, path := range append(l.aside(), l.path) {
+		more, err := find(path, useID)
+		found = append(found, more...)
+		if err != nil {
+			return found, fmt.Errorf("audit: %w", err)
+		}
+	}
+	return found, nil
+}
+
+func find(path, useID string) (found []Entry, err error) {
+	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("audit: %w", err)
+		return nil, err
 	}
 	defer f.Close()
-	var found []Entry
 	r := bufio.NewReader(f)
 	for {
 		line, err := r.ReadBytes('\n')
@@ -83,7 +183,7 @@ func (l *Log) Find(useID string) ([]Entry, error) {
 			return found, nil
 		}
 		if err != nil {
-			return found, fmt.Errorf("audit: %w", err)
+			return found, err
 		}
 	}
 }

@@ -1,0 +1,13 @@
+package hook
+
+import "github.com/haftdev/haft/tool"
+
+// Concerning returns the PreToolUse hooks that would see a call, as runs that were
+// not begun. What they would say is not known without running them.
+func (r *Runner) Concerning(t *tool.Tool, c *tool.Call) []Run {
+	var runs []Run
+	for _, task := range r.choose(c.Agent, "PreToolUse", targetOf(t, c)) {
+		runs = append(runs, task.run)
+	}
+	return runs
+}

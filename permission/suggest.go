@@ -1,0 +1,166 @@
+package permission
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/permission/shell"
+	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/workspace/guard"
+)
+
+// Rules are suggested only where they settle the next such call, all of them
+// together, and grant no more than one would expect from what was asked.
+
+// usable reports whether a text can be kept as an allow rule, and covers what it is
+// to cover.
+func (h *hearing) usable(text string, covers func(*Rule) bool) bool {
+	r := &Rule{Text: text, Behavior: tool.Allow, Origin: settings.Origin{Source: settings.Local}}
+	return r.compile() == nil && covers(r) && (h.policy.mode != Auto || !r.tooBroadForAuto())
+}
+
+// parts are those of a command that nothing allows.
+type parts struct {
+	commands []shell.Command
+	files    []operand // that output is redirected to
+}
+
+func (p parts) none() bool { return len(p.commands)+len(p.files) == 0 }
+
+// String names the parts: the reason why the first one needs a yes says nothing
+// about the others.
+func (p parts) String() string {
+	const most = 3
+	var names []string
+	for _, c := range p.commands {
+		names = append(names, abridged(c.Text))
+	}
+	for _, o := range p.files {
+		names = append(names, "> "+abridged(o.Value))
+	}
+	names = unique(names)
+	switch more := len(names) - most; {
+	case len(names) == 0:
+		return ""
+	case len(names) == 1 && len(p.files) > 0:
+		return "its output goes to " + abridged(p.files[0].Value)
+	case len(names) == 1:
+		return "this part is not known to only read: " + names[0]
+	case more > 0:
+		return fmt.Sprintf("these parts are not known to only read: %s and %d more", strings.Join(names[:most], "; "), more)
+	}
+	return "these parts are not known to only read: " + strings.Join(names, "; ")
+}
+
+func abridged(text string) string {
+	const long = 40
+	if runes := []rune(text); len(runes) > long {
+		return string(runes[:long]) + "…"
+	}
+	return text
+}
+
+// settling returns rules that together account for what is open; none if no rule
+// can for a part of it.
+func (h *hearing) settling(a *shell.Analysis, open parts) []string {
+	var rules []string
+	for _, c := range open.commands {
+		rule := commandRule(a, c)
+		if c.Dynamic || !h.usable(rule, func(r *Rule) bool { return r.allowsCommand(c) }) {
+			return nil
+		}
+		rules = append(rules, rule)
+	}
+	for _, o := range open.files {
+		rule := h.pathRule(editRule, o.Facts.Path, false)
+		if o.Dynamic || !h.usable(rule, func(r *Rule) bool { return r.coversPath(o.Facts, h.policy) }) {
+			return nil
+		}
+		rules = append(rules, rule)
+	}
+	return unique(rules)
+}
+
+// commandRule is a rule for a command: for the program and, where there is one, its
+// subcommand, with whatever follows; or for this command alone if a wildcard would
+// allow everything. "" if a star in it makes that impossible.
+func commandRule(a *shell.Analysis, c shell.Command) string {
+	if len(c.Words) == 0 {
+		return ""
+	}
+	program, text := c.Words[0], fullText(c)
+	switch {
+	case c.ExactOnly || len(c.Assigns) > 0 || len(c.Words) == 1 || interpreters[filepath.Base(program)] || destroyers[filepath.Base(program)]:
+	case strings.ContainsAny(program, " *"):
+	case isSubcommand(c.Words[1]) && !namesFile(a, c, c.Words[1]):
+		return "Bash(" + program + " " + c.Words[1] + ":*)"
+	default:
+		return "Bash(" + program + ":*)"
+	}
+	if strings.Contains(text, "*") {
+		return ""
+	}
+	return "Bash(" + text + ")"
+}
+
+// destroyers leave nothing of what they are given, so that nobody should say yes to
+// all that they may ever be given.
+var destroyers = map[string]bool{"rm": true, "rmdir": true, "unlink": true, "shred": true, "truncate": true, "dd": true}
+
+// isSubcommand reports whether a word looks like the name of one.
+func isSubcommand(word string) bool {
+	return word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz-") == "" && word[0] != '-'
+}
+
+// namesFile reports whether a word of a command is known to be a file.
+func namesFile(a *shell.Analysis, c shell.Command, word string) bool {
+	return slices.ContainsFunc(slices.Concat(c.Edits, a.Reads, a.Writes), func(p shell.Path) bool { return p.Value == word })
+}
+
+// fileRules are those that a person may want to keep about the file of a call: one
+// for its folder, unless that holds all the rest as well, or for the file alone.
+func (h *hearing) fileRules(f guard.Facts) []string {
+	name := readRule
+	if h.writes {
+		name = editRule
+	}
+	target, below := filepath.Dir(f.Path), true
+	if f.Info.Mode.IsDir() {
+		target = f.Path
+	} else if at := h.policy.at; within(at.project, target) || at.home != "" && within(at.home, target) {
+		target, below = f.Path, false
+	}
+	rule := h.pathRule(name, target, below)
+	if !h.usable(rule, func(r *Rule) bool { return h.coversFile(r, f) }) {
+		return nil
+	}
+	return []string{rule}
+}
+
+// pathRule is a rule for a path, or for everything below it.
+func (h *hearing) pathRule(name, path string, below bool) string {
+	if rel, err := filepath.Rel(h.policy.at.project, path); err == nil && filepath.IsLocal(rel) {
+		path = rel
+	}
+	path = literally.Replace(filepath.ToSlash(path))
+	if below {
+		path = strings.TrimSuffix(path, "/") + "/**"
+	}
+	return name + "(/" + strings.TrimPrefix(path, "./") + ")" // from the project, or // from the root
+}
+
+// literally takes the meaning from characters that have one in patterns.
+var literally = strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `{`, `\{`, `}`, `\}`, `\`, `\\`)
+
+// unique returns list without what was there before.
+func unique(list []string) []string {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(list, func(s string) bool {
+		was := seen[s]
+		seen[s] = true
+		return was
+	})
+}
