@@ -40,11 +40,11 @@ func (c *Conversation) agentsText() string {
 // costText tells what the session has cost, agents included, and what for.
 func (c *Conversation) costText() string {
 	used := c.Usage()
-	text := c.CostText() + " It has been open for " + time.Since(c.began).Round(time.Second).String() + "."
 	if len(used) == 0 {
-		return text + " No model was asked yet."
+		return c.CostText()
 	}
-	return text + "\n" + table(func(row func(...any)) {
+	open := " It has been open for " + time.Since(c.began).Round(time.Second).String() + ".\n"
+	return c.CostText() + open + table(func(row func(...any)) {
 		row("model", "input", "cache read", "cache write", "output")
 		for _, name := range slices.Sorted(maps.Keys(used)) {
 			u := used[name]

@@ -29,7 +29,7 @@ func TestEveryCommandAnswers(t *testing.T) {
 	want := map[string][]string{
 		"help":        {"/rewind [apply] [MESSAGE]", "Show what can be typed"},
 		"context":     {"The context of scripted holds", "system prompt", "messages"},
-		"cost":        {"This session has cost", "scripted", "cache read"},
+		"cost":        {"This session has cost", "It has been open for", "scripted", "cache read"},
 		"model":       {"The model is scripted"},
 		"permissions": {"The permission mode is acceptEdits", "deny", "WebFetch"},
 		"mcp":         {"There are no MCP servers. Add one with: haft mcp add"},
@@ -116,9 +116,7 @@ func TestACommandThatFailsSaysSo(t *testing.T) {
 			t.Errorf("/%s: %q, %t, %v", typed, text, ok, err)
 		}
 	}
-	for name, words := range map[string]string{"doctor": "haft 9.9 in ", "cost": "It has been open for"} {
-		if text, _, err := c.Obey(name, ""); err != nil || !strings.Contains(text, words) {
-			t.Errorf("/%s: %q, %v", name, text, err)
-		}
+	if text, _, err := c.Obey("doctor", ""); err != nil || !strings.Contains(text, "haft 9.9 in ") {
+		t.Errorf("/doctor: %q, %v", text, err)
 	}
 }

@@ -233,12 +233,15 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, chosen strin
 	return agent.New(&c.opts)
 }
 
-// states are what whoever resumes the session needs to ask the same model, if it does
-// not know it yet.
+// states are what whoever resumes the session needs to ask the same model, in the mode
+// that was asked for, if it does not know it yet.
 func (c *Conversation) states(o *TalkOptions, chosen string) map[string]any {
 	restored, states := c.Journal().Restored(), map[string]any{}
 	if c.Provider != "given" && c.Provider != state[string](restored, stateProvider) {
 		states[stateProvider] = c.Provider
+	}
+	if mode := string(c.World.Engine.Policy().Mode()); c.World.opts.Mode != "" && mode != state[string](restored, agent.StateMode) {
+		states[agent.StateMode] = mode
 	}
 	if chosen != "" && o.Model != state[string](restored, agent.StateModel) {
 		states[agent.StateModel] = o.Model

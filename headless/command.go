@@ -78,4 +78,10 @@ func (s *server) local(p agent.Prompt, name, answer string, failed error) {
 	s.tell.turnStarted(agent.TurnStarted{Prompts: []agent.Prompt{p}, Model: s.opened().ContextUsage().Model, Mode: string(s.opened().World.Engine.Policy().Mode()), Tools: s.opened().Tools()})
 	s.tell.said(agent.Said{MessageID: session.NewUUID(), Model: "<synthetic>", Block: model.TextOf(answer)})
 	s.tell.result(res)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.code = 0
+	if failed != nil {
+		s.code = 1
+	}
 }
