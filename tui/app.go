@@ -251,7 +251,7 @@ func (a *app) schedule() {
 	switch {
 	case a.dirty:
 		due = a.drawn.Add(frame)
-	case a.working != nil:
+	case a.working != nil && !a.still():
 		due = a.drawn.Add(blink)
 	default:
 		return

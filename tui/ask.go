@@ -74,6 +74,20 @@ func (a *app) markAsked() {
 	}
 }
 
+// still reports whether nothing moves because all that goes on waits for the
+// person.
+func (a *app) still() bool {
+	if !a.waits() {
+		return false
+	}
+	for _, c := range a.working.calls {
+		if c.started && !c.waits && !c.asks {
+			return false
+		}
+	}
+	return true
+}
+
 // callFor is the running call that gave work to an agent; nil if there is none.
 func (a *app) callFor(agent string) *call {
 	if agent == "" || a.working == nil {

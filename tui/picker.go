@@ -52,8 +52,10 @@ func (p *picker) lines(v view, height int) []string {
 	from := max(0, min(p.at-room/2, len(list)-room))
 	for i, item := range list[from:min(from+room, len(list))] {
 		text := visible(item.text)
-		if item.detail != "" {
-			text += "  " + visible(item.detail)
+		if detail := "  " + visible(item.detail); item.detail != "" && from+i == p.at {
+			text += detail
+		} else if item.detail != "" {
+			text += v.paint.Dim.Of(detail)
 		}
 		lines = append(lines, option(v, from+i == p.at, strings.ReplaceAll(text, "\n", " ")))
 	}

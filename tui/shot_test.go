@@ -28,7 +28,7 @@ import (
 // so that they cannot show what haft does not do.
 func TestPictures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBed(t, Size{92, 38}, style.Of(style.Dark))
+		b := newBed(t, Size{92, 38}, style.Of(style.Dark).Fine(func(string) string { return "truecolor" }))
 		defer b.close()
 		b.talk.tools = summarized()
 		b.tell(agent.TurnStarted{Model: "claude-opus-5-5", Mode: "default"}, prompted("The test of this package fails. Mend the code."))

@@ -36,6 +36,11 @@ func TestACallThatIsAskedAboutWaits(t *testing.T) {
 		if s := b.screen(); strings.Contains(s, "working") {
 			t.Errorf("it is said to work:\n%s", s)
 		}
+		drawn := b.app.frames.Count
+		b.pause(time.Hour)
+		if n := b.app.frames.Count - drawn; n > 0 {
+			t.Errorf("%d frames while nothing moves", n)
+		}
 		cancel()
 		b.pause(2 * frame)
 		b.sees("working")

@@ -3,7 +3,7 @@
 //
 // Roles are values; a style is applied to text that holds no escapes of its own.
 // Colours are the terminal's own sixteen, so that they fit whatever theme a person
-// has chosen there; only the shades behind changed lines are of the 256.
+// has chosen there; only the shades behind changed lines are of the 256, or finer.
 package style
 
 import "strings"
@@ -77,6 +77,18 @@ func coloured() Palette {
 		Added: "48;5;22", Removed: "48;5;52", Selected: "7",
 		Keyword: "35", String: "32", Number: "33", Comment: "2;3", Function: "34",
 	}
+}
+
+// Fine returns the palette with softer shades behind changed lines, if the terminal
+// has them, as COLORTERM says.
+func (p Palette) Fine(getenv func(string) string) Palette {
+	if c := getenv("COLORTERM"); c != "truecolor" && c != "24bit" {
+		return p
+	}
+	if p.Added == coloured().Added { // the light ones are soft already
+		p.Added, p.Removed = "48;2;22;56;38", "48;2;72;28;34"
+	}
+	return p
 }
 
 // Detect says which palette fits, from the environment: NO_COLOR and TERM=dumb

@@ -34,3 +34,18 @@ func TestPlainHasNoEscapes(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestFineShades(t *testing.T) {
+	fine := func(string) string { return "truecolor" }
+	if p := style.Of(style.Dark).Fine(fine); p.Added == style.Of(style.Dark).Added || p.Removed == style.Of(style.Dark).Removed || p.Bold != style.Of(style.Dark).Bold {
+		t.Errorf("got %+v", p)
+	}
+	for _, b := range []style.Background{style.Light, style.Plain} {
+		if style.Of(b).Fine(fine) != style.Of(b) {
+			t.Errorf("%s is changed", b)
+		}
+	}
+	if style.Of(style.Dark).Fine(func(string) string { return "" }) != style.Of(style.Dark) {
+		t.Error("a terminal that does not have them gets them")
+	}
+}
