@@ -223,6 +223,7 @@ func (p *player) plain(dir string) string {
 		}
 	}
 	text := strings.ReplaceAll(out.String(), dir, "$DIR")
+	text = regexp.MustCompile(`open for [0-9a-z.]+`).ReplaceAllString(text, "open for $$TIME")
 	return regexp.MustCompile(`127\.0\.0\.1:\d+`).ReplaceAllString(text, "$$HOST")
 }
 
