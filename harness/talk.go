@@ -16,6 +16,7 @@ import (
 	"github.com/haftdev/haft/harness/crew"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/catalog"
+	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
@@ -233,8 +234,8 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, chosen strin
 	return agent.New(&c.opts)
 }
 
-// states are what whoever resumes the session needs to ask the same model, in the mode
-// that was asked for, if it does not know it yet.
+// states are what whoever resumes the session needs to ask the same model and to be
+// as careful, if it does not know it yet.
 func (c *Conversation) states(o *TalkOptions, chosen string) map[string]any {
 	restored, states := c.Journal().Restored(), map[string]any{}
 	if c.Provider != "given" && c.Provider != state[string](restored, stateProvider) {
@@ -245,6 +246,10 @@ func (c *Conversation) states(o *TalkOptions, chosen string) map[string]any {
 	}
 	if chosen != "" && o.Model != state[string](restored, agent.StateModel) {
 		states[agent.StateModel] = o.Model
+	}
+	known := cmp.Or(state[string](restored, agent.StateMode), string(permission.Default))
+	if mode := string(c.World.Engine.Policy().Mode()); mode != known {
+		states[agent.StateMode] = mode
 	}
 	return states
 }
