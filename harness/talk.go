@@ -241,9 +241,6 @@ func (c *Conversation) states(o *TalkOptions, chosen string) map[string]any {
 	if c.Provider != "given" && c.Provider != state[string](restored, stateProvider) {
 		states[stateProvider] = c.Provider
 	}
-	if mode := string(c.World.Engine.Policy().Mode()); c.World.opts.Mode != "" && mode != state[string](restored, agent.StateMode) {
-		states[agent.StateMode] = mode
-	}
 	if chosen != "" && o.Model != state[string](restored, agent.StateModel) {
 		states[agent.StateModel] = o.Model
 	}

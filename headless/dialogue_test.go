@@ -223,8 +223,7 @@ func (p *player) plain(dir string) string {
 		}
 	}
 	text := strings.ReplaceAll(out.String(), dir, "$DIR")
-	text = regexp.MustCompile(`127\.0\.0\.1:\d+`).ReplaceAllString(text, "$$HOST")
-	return regexp.MustCompile(`open for [\dms]+`).ReplaceAllString(text, "open for $$TIME")
+	return regexp.MustCompile(`127\.0\.0\.1:\d+`).ReplaceAllString(text, "$$HOST")
 }
 
 func without(v any) any {
