@@ -90,6 +90,8 @@ type toolInfo struct {
 	MaxResult   int             `json:"max_result"`
 	Description string          `json:"description,omitempty"`
 	InputSchema json.RawMessage `json:"input_schema,omitempty"`
+	// OutputSchema is that of the typed output, which programs read.
+	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
 }
 
 type markInfo struct {
@@ -150,6 +152,9 @@ func (f *toolsFlags) describe(set *tool.Set, name string) error {
 	}
 	i := info(set, t)
 	i.Description, i.InputSchema = t.Describe(set.Session()), set.View(t).JSON()
+	if t.Output != nil {
+		i.OutputSchema = t.Output.View(nil).JSON()
+	}
 	if f.json {
 		return writeJSON(f.Out, i)
 	}
