@@ -142,3 +142,16 @@ func TestFaultsOfTheModelServer(t *testing.T) {
 		})
 	}
 }
+
+// Who waits for an answer is told why.
+func TestTriesAreTold(t *testing.T) {
+	s := newStage(t)
+	server := scripted(t, &script.Scenario{Turns: []script.Turn{{Blocks: []script.Block{{Text: "Done."}}, Fault: script.Fault{Status: 529, Times: 1}}}})
+	haft := s.haft(server.URL(), "-p", "go on")
+	var told strings.Builder
+	haft.Stderr = &told
+	out, err := haft.Output()
+	if err != nil || string(out) != "Done.\n" || !strings.Contains(told.String(), "warning: the model's server did not answer: ") {
+		t.Errorf("%v: %q, told %q", err, out, told.String())
+	}
+}

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/permission/ask"
@@ -16,6 +17,9 @@ func (r remarks) show(ev agent.Event) error {
 	switch ev := ev.(type) {
 	case agent.Notice:
 		r.notice(ev)
+	case agent.Retrying:
+		r.notice(agent.Notice{Level: "warning", Text: fmt.Sprintf("the model's server did not answer: %s. Trying again in %s (%d of %d)",
+			ev.Err, ev.Delay.Round(100*time.Millisecond), ev.Attempt, ev.Max)})
 	case agent.FellBack:
 		r.notice(agent.Notice{Level: "warning", Text: fmt.Sprintf("going on with %s in place of %s", ev.To, ev.From)})
 	}
