@@ -1,12 +1,9 @@
 package harness
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"iter"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -16,7 +13,6 @@ import (
 	"github.com/haftdev/haft/harness/crew"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/catalog"
-	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
@@ -106,100 +102,74 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 		return nil, err
 	}
 	w.follow(&opts)
-	c := &Conversation{World: w, version: opts.Version, began: time.Now()}
 	journal, err := w.openSession(ctx, &opts)
 	if err != nil {
 		return nil, err
 	}
-	chosen := opts.Model
-	other, err := c.goOn(&opts, journal.Restored())
-	if err != nil {
-		return nil, errors.Join(err, journal.Close())
-	}
-	if w.SearchWeb == nil && c.Provider == "anthropic" && w.searchesItself() {
-		w.SearchWeb = providerSearch(opts.Client, opts.Model, func(name string, u model.Usage) { c.Spend(name, u) })
-	}
-	w.window = catalog.Lookup(opts.Model).Context
+	c := &Conversation{World: w, version: opts.Version, began: time.Now()}
 	c.journal.Store(journal)
-	if dir := journal.Dir(); dir != "" {
-		w.Tasks = task.NewStore(filepath.Join(dir, "tasks"), &task.StoreOptions{Changed: w.tasksChanged})
-	}
-	w.Todos = todo.NewList(&todo.ListOptions{Changed: w.todosChanged, Items: map[string][]todo.Item{"": state[[]todo.Item](journal.Restored(), stateTodos)}})
-	if plan := state[string](journal.Restored(), statePlan); plan != "" {
-		w.plan.Store(&plan)
-	}
-	w.Answer = c.readsPages(opts.Client)
-	if err := c.findServers(&opts); err != nil {
-		return nil, errors.Join(err, journal.Close())
-	}
-	kept, keeper := w.keep(journal)
-	c.kept.Store(&kept)
-	mode := w.resumeMode(state[string](journal.Restored(), agent.StateMode))
-	if c.Agent, err = c.newAgent(&opts, kept, chosen); err != nil {
-		return nil, errors.Join(err, journal.Close())
-	}
-	w.begin(c.Agent)
-	w.conversation.Store(c)
-	if err := c.name(ctx, opts.Title); err != nil {
-		return nil, errors.Join(err, journal.Close())
-	}
-	w.crew.Remember(state[[]crew.Known](journal.Restored(), stateAgents))
-	for _, text := range []string{mode, other} {
-		if text != "" {
-			w.emit(agent.Notice{Level: "info", Text: text})
-		}
-	}
-	if waited := journal.Restored().Waited; waited > time.Second {
-		w.emit(agent.Notice{Level: "info", Text: fmt.Sprintf("Commands of an earlier process of this session were still running; it took %.1f s until they were ended.", waited.Seconds())})
-	}
-	w.settleWrites()
-	if keeper != nil && journal.Restored().Messages > 0 {
-		if err := w.recover(ctx, keeper); err != nil {
-			return nil, errors.Join(err, journal.Close())
-		}
-	}
-	if dir := w.Shell.Dir(""); dir != w.Home && dir != "/" {
-		c.prepare = time.AfterFunc(settle, func() { w.World.Search.Prepare(dir) })
-	}
-	if err := c.startServers(); err != nil {
+	if err := c.begin(ctx, &opts); err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
 	return c, nil
 }
 
+// begin makes what the conversation needs, each thing on what is there by then.
+func (c *Conversation) begin(ctx context.Context, o *TalkOptions) error {
+	w, restored, chosen := c.World, c.Journal().Restored(), o.Model
+	model, err := c.goOn(o, restored)
+	if err != nil {
+		return err
+	}
+	c.equip(o, restored)
+	if err := c.findServers(o); err != nil {
+		return err
+	}
+	kept, keeper := w.keep(c.Journal())
+	c.kept.Store(&kept)
+	mode := w.resumeMode(state[string](restored, agent.StateMode))
+	if c.Agent, err = c.newAgent(o, kept, chosen); err != nil {
+		return err
+	}
+	w.begin(c.Agent)
+	w.conversation.Store(c)
+	if err := c.name(ctx, o.Title); err != nil {
+		return err
+	}
+	w.crew.Remember(state[[]crew.Known](restored, stateAgents))
+	w.tellAll(mode, model, waitedText(restored.Waited))
+	w.settleWrites()
+	if keeper != nil && restored.Messages > 0 {
+		if err := w.recover(ctx, keeper); err != nil {
+			return err
+		}
+	}
+	if dir := c.Dir(); dir != w.Home && dir != "/" {
+		c.prepare = time.AfterFunc(settle, func() { w.World.Search.Prepare(dir) })
+	}
+	return c.startServers()
+}
+
+// equip gives the tools what is the conversation's own, as it was left.
+func (c *Conversation) equip(o *TalkOptions, restored *session.Restored) {
+	w := c.World
+	w.window = catalog.Lookup(o.Model).Context
+	w.Answer = c.readsPages(o.Client)
+	if w.SearchWeb == nil && c.Provider == "anthropic" && w.searchesItself() {
+		w.SearchWeb = providerSearch(o.Client, o.Model, func(name string, u model.Usage) { c.Spend(name, u) })
+	}
+	if dir := c.Journal().Dir(); dir != "" {
+		w.Tasks = task.NewStore(filepath.Join(dir, "tasks"), &task.StoreOptions{Changed: w.tasksChanged})
+	}
+	w.Todos = todo.NewList(&todo.ListOptions{Changed: w.todosChanged, Items: map[string][]todo.Item{"": state[[]todo.Item](restored, stateTodos)}})
+	if plan := state[string](restored, statePlan); plan != "" {
+		w.plan.Store(&plan)
+	}
+}
+
 // settle is when the list of files is made: the first request must not wait for
 // it, and the first search should not have to.
 const settle = 300 * time.Millisecond
-
-// openSession finds or begins the session.
-func (w *World) openSession(ctx context.Context, o *TalkOptions) (*session.Session, error) {
-	store, dir := session.Open(""), w.Shell.Dir("")
-	id := o.Resume
-	if o.Continue && id == "" {
-		var err error
-		if id, err = store.Latest(dir); err != nil && !errors.Is(err, session.ErrNotFound) {
-			return nil, err
-		}
-	}
-	switch {
-	case id != "":
-		s, err := store.Resume(ctx, id, &session.ResumeOptions{At: o.ResumeAt, Drops: o.Drops, Fork: o.Fork, NewID: o.ID, Cwd: dir, Version: o.Version})
-		if errors.Is(err, session.ErrDrops) {
-			return nil, fmt.Errorf("%s: %w", rejected, err)
-		}
-		if errors.Is(err, session.ErrNotFound) {
-			return nil, fmt.Errorf("%w. Run 'haft sessions list --all' for what there is", err)
-		}
-		return s, err
-	case o.Forget:
-		return session.Memory(cmp.Or(o.ID, session.NewUUID())), nil
-	}
-	return store.Create(ctx, &session.CreateOptions{ID: o.ID, Cwd: dir, Version: o.Version})
-}
-
-// rejected is what programs look for in the error of a resume that would lose too
-// much.
-const rejected = "Resume rejected by --resume-drops-turn"
 
 // newAgent makes the agent of the conversation; chosen is the model that somebody
 // asked for.
@@ -232,137 +202,4 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, chosen strin
 		Cost:    func(name string, u model.Usage) (float64, bool) { return catalog.Lookup(name).Cost(u) },
 	}
 	return agent.New(&c.opts)
-}
-
-// states are what whoever resumes the session needs to ask the same model and to be
-// as careful, if it does not know it yet.
-func (c *Conversation) states(o *TalkOptions, chosen string) map[string]any {
-	restored, states := c.Journal().Restored(), map[string]any{}
-	if c.Provider != "given" && c.Provider != state[string](restored, stateProvider) {
-		states[stateProvider] = c.Provider
-	}
-	if chosen != "" && o.Model != state[string](restored, agent.StateModel) {
-		states[agent.StateModel] = o.Model
-	}
-	known := cmp.Or(state[string](restored, agent.StateMode), string(permission.Default))
-	if mode := string(c.World.Engine.Policy().Mode()); mode != known {
-		states[agent.StateMode] = mode
-	}
-	return states
-}
-
-// spent is what the answers of a session have used, by the names that their models
-// have prices under.
-func spent(r *session.Restored) map[string]model.Usage {
-	used := make(map[string]model.Usage)
-	for name, u := range r.Usage {
-		name = cmp.Or(state[string](r, agent.StateAsked+name), name)
-		used[name] = used[name].Add(u)
-	}
-	return used
-}
-
-// state is what a session that is resumed knows under a name; the zero value if it
-// knows nothing.
-func state[T any](r *session.Restored, name string) (v T) {
-	_ = json.Unmarshal(r.States[name], &v) // what cannot be read is not known
-	return v
-}
-
-// renew begins the session that follows a clearing of the conversation.
-func (c *Conversation) renew(o *TalkOptions) func(context.Context) (agent.Journal, error) {
-	return func(ctx context.Context) (agent.Journal, error) {
-		next, err := c.World.openSession(ctx, &TalkOptions{Forget: o.Forget, Version: o.Version})
-		if err != nil {
-			return nil, err
-		}
-		c.World.plan.Store(nil)
-		kept, _ := c.World.keep(next)
-		c.kept.Store(&kept)
-		c.title.Store(nil)
-		return kept, c.journal.Swap(next).Close()
-	}
-}
-
-// once tells something the first time that it is asked.
-func once(text string) func(context.Context, bool) []string {
-	return func(context.Context, bool) (facts []string) {
-		if text != "" {
-			facts, text = []string{text}, ""
-		}
-		return facts
-	}
-}
-
-// Journal is the session on the disk; clearing the conversation begins another.
-func (c *Conversation) Journal() *session.Session { return c.journal.Load() }
-
-// Dir is where the conversation works.
-func (c *Conversation) Dir() string { return c.World.Shell.Dir("") }
-
-// ThinkingTokens bounds thinking: nil leaves it to the model, 0 turns it off.
-func ThinkingTokens(n *int, display string) *model.ThinkingOptions {
-	switch {
-	case n == nil:
-		return nil
-	case *n == 0:
-		return &model.ThinkingOptions{Mode: "disabled"}
-	}
-	return &model.ThinkingOptions{Mode: "enabled", Budget: *n, Display: display}
-}
-
-// CostText says what the session has cost, for people.
-func (c *Conversation) CostText() string {
-	usd, unknown := 0.0, false
-	for _, u := range c.Usage() {
-		usd += u.Cost
-		unknown = unknown || u.Unpriced
-	}
-	if unknown {
-		return fmt.Sprintf("This session has cost $%.4f, and what a model without a known price costs.", usd)
-	}
-	return fmt.Sprintf("This session has cost $%.4f.", usd)
-}
-
-// Agents are those of the session that can be spoken to: at work, finished, or lost
-// with an earlier process.
-func (c *Conversation) Agents() []crew.Known { return c.World.crew.List() }
-
-// StopTask ends a command in the background, an agent or a call of an MCP server.
-func (c *Conversation) StopTask(_ context.Context, id string) error {
-	if _, _, ok := c.World.crew.About(id); ok {
-		c.World.crew.Stop(id)
-		return nil
-	}
-	if c.servers.long.stop(id) {
-		return nil
-	}
-	task, ok := c.World.host.Task(id)
-	if !ok {
-		return fmt.Errorf("there is no task %q", id)
-	}
-	task.Stop()
-	return nil
-}
-
-// Run takes up what is queued; see [agent.Agent.Run]. The first one waits for MCP
-// servers, if it is to.
-func (c *Conversation) Run(ctx context.Context) iter.Seq2[agent.Event, error] {
-	return c.RunAwaiting(ctx, func(agent.Task) bool { return true })
-}
-
-// RunAwaiting is Run that waits in the end only for tasks for which awaits holds.
-func (c *Conversation) RunAwaiting(ctx context.Context, awaits func(agent.Task) bool) iter.Seq2[agent.Event, error] {
-	c.first.Do(func() { c.awaitServers(ctx) })
-	return c.Agent.RunAwaiting(ctx, awaits)
-}
-
-// Close ends the conversation and everything it has started.
-func (c *Conversation) Close(ctx context.Context) error {
-	if c.prepare != nil {
-		c.prepare.Stop()
-	}
-	c.closing.Store(true)
-	c.Agent.Close(ctx, "other")
-	return errors.Join(c.servers.close(), c.World.Close(), c.Journal().Close())
 }
