@@ -296,7 +296,7 @@ func TestCommandsOfAnAgent(t *testing.T) {
 		case q.Turn == 0:
 			return script.Turn{Blocks: []script.Block{
 				call("Bash", `{"command":"echo $$ > pid; exec sleep 600","run_in_background":true}`),
-				call("Bash", `{"command":"true","run_in_background":true}`),
+				call("Bash", `{"command":"until [ -s pid ]; do sleep 0.01; done","run_in_background":true}`),
 			}}
 		case strings.Contains(string(q.Body), "task-notification"):
 			return says("the command is over")

@@ -83,24 +83,27 @@ func Open(o *Options) (*World, error) {
 			return w.Engine.Policy().Matches(rule, t, c)
 		},
 	})
-	w.crew = w.newCrew()
-	w.Crew = w.crew
-	w.World.Servers = resources{w}
-	w.Tasks = p.tasks()
-	w.Todos = todo.NewList(&todo.ListOptions{Changed: w.todosChanged})
-	if w.Web, err = p.web(); err != nil {
-		return nil, err
-	}
-	if w.SearchWeb, err = p.searchWeb(); err != nil {
-		return nil, err
-	}
-	w.Skills, w.MaySkill = p.Library.Skills, w.mayUse("Skill", "skill")
-	w.Commands, w.MayCommand = p.Library.Commands, w.mayUse("SlashCommand", "command")
-	w.Readable = func(path string) bool { return w.Engine.Policy().MayRead(path) }
-	if err := w.deniesNothing(); err != nil {
+	if err := errors.Join(w.furnish(), w.deniesNothing()); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
 	return w, nil
+}
+
+// furnish adds what the tools act on beside files and commands.
+func (w *World) furnish() (err error) {
+	w.crew = w.newCrew()
+	w.Crew = w.crew
+	w.World.Servers = resources{w}
+	w.Tasks = w.tasks()
+	w.Todos = todo.NewList(&todo.ListOptions{Changed: w.todosChanged})
+	w.Skills, w.MaySkill = w.Library.Skills, w.mayUse("Skill", "skill")
+	w.Commands, w.MayCommand = w.Library.Commands, w.mayUse("SlashCommand", "command")
+	w.Readable = func(path string) bool { return w.Engine.Policy().MayRead(path) }
+	if w.Web, err = w.web(); err != nil {
+		return err
+	}
+	w.SearchWeb, err = w.searchWeb()
+	return err
 }
 
 // hold is what outlives this process together with its commands: whoever resumes

@@ -113,27 +113,11 @@ func (c *conversation) read(ctx context.Context, in io.Reader) {
 
 // run shows what happens and takes in what is said.
 func (c *conversation) run(ctx context.Context) error {
-	events := make(chan agent.Event)
-	failed := make(chan error, 1)
 	ctx, stop := context.WithCancel(ctx)
-	gone := make(chan struct{})
+	events, failed, gone := c.listen(ctx)
 	defer func() {
 		stop()
 		<-gone // the conversation is closed when nothing runs in it
-	}()
-	go func() {
-		defer close(gone)
-		for ev, err := range c.talk.Run(ctx) {
-			if err != nil {
-				failed <- err
-				return
-			}
-			select {
-			case events <- ev:
-			case <-ctx.Done():
-				return
-			}
-		}
 	}()
 	show := New(c.out, c.opts.Show)
 	if c.opts.Prompt != "" {
@@ -175,6 +159,27 @@ func (c *conversation) run(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// listen brings what happens until ctx ends, and why it does not go on; gone is closed
+// when nothing runs any more.
+func (c *conversation) listen(ctx context.Context) (events chan agent.Event, failed chan error, gone chan struct{}) {
+	events, failed, gone = make(chan agent.Event), make(chan error, 1), make(chan struct{})
+	go func() {
+		defer close(gone)
+		for ev, err := range c.talk.Run(ctx) {
+			if err != nil {
+				failed <- err
+				return
+			}
+			select {
+			case events <- ev:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return events, failed, gone
 }
 
 // follow keeps track of turns, and reports whether one has ended with nothing
