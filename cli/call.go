@@ -3,10 +3,11 @@ package cli
 import (
 	"context"
 	"fmt"
-	"github.com/haftdev/haft/harness"
 	"io"
 	"os"
 	"time"
+
+	"github.com/haftdev/haft/harness"
 
 	"github.com/spf13/cobra"
 
@@ -67,8 +68,13 @@ func (f *toolsFlags) call(ctx context.Context, args []string) error {
 	aside.Feeds = nil // what a skill runs is not what was asked for
 	w.Calls = w.Nested(aside)
 	s := sched.New(opts)
+	foreign, end, err := f.foreign(ctx, w, args...)
+	if err != nil {
+		return err
+	}
+	defer end()
 	// Without the background flag: a command must not outlive this process.
-	set := w.Set(&tool.Session{Flags: map[string]bool{websearch.Flag: true}})
+	set := w.Set(&tool.Session{Flags: map[string]bool{websearch.Flag: true}}, foreign...)
 	set = set.Reveal(set.Session().Tools...)
 	for i := 0; i < len(args); i += 2 {
 		if err := f.callOne(ctx, s, set, args[i], args[i+1]); err != nil {

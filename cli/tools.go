@@ -2,15 +2,17 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"github.com/haftdev/haft/harness"
 	"io"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/haftdev/haft/harness"
 	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
@@ -24,6 +26,7 @@ type toolsFlags struct {
 	reexec shellrun.Reexec
 	json   bool
 	bare   bool
+	mcp    bool // with the tools of MCP servers
 }
 
 func newTools(s Streams, reexec shellrun.Reexec) *cobra.Command {
@@ -35,21 +38,23 @@ func newTools(s Streams, reexec shellrun.Reexec) *cobra.Command {
 	})
 	c.PersistentFlags().BoolVar(&f.json, "json", false, "write JSON")
 	c.PersistentFlags().BoolVar(&f.bare, "bare", false, "keep only "+strings.Join(builtin.Bare(), ", "))
+	list := &cobra.Command{
+		Use: "list", Short: "List the tools with their marks", Args: exactly(0),
+		RunE: func(c *cobra.Command, _ []string) error { return f.inPool(c.Context(), f.list) },
+	}
+	list.Flags().BoolVar(&f.mcp, "mcp", false, "start the MCP servers that are set up, and list their tools too")
 	c.AddCommand(
-		&cobra.Command{
-			Use: "list", Short: "List the tools with their marks", Args: exactly(0),
-			RunE: func(*cobra.Command, []string) error { return f.inPool(f.list) },
-		},
+		list,
 		&cobra.Command{
 			Use: "describe NAME", Short: "Show what the model reads about a tool", Args: exactly(1),
-			RunE: func(_ *cobra.Command, args []string) error {
-				return f.inPool(func(set *tool.Set) error { return f.describe(set, args[0]) })
+			RunE: func(c *cobra.Command, args []string) error {
+				return f.inPool(c.Context(), func(set *tool.Set) error { return f.describe(set, args[0]) }, args[0])
 			},
 		},
 		&cobra.Command{
 			Use: "schema NAME", Short: "Print the JSON Schema of a tool's input", Args: exactly(1),
-			RunE: func(_ *cobra.Command, args []string) error {
-				return f.inPool(func(set *tool.Set) error { return f.schema(set, args[0]) })
+			RunE: func(c *cobra.Command, args []string) error {
+				return f.inPool(c.Context(), func(set *tool.Set) error { return f.schema(set, args[0]) }, args[0])
 			},
 		},
 		newToolsCall(f),
@@ -58,14 +63,19 @@ func newTools(s Streams, reexec shellrun.Reexec) *cobra.Command {
 }
 
 // inPool opens the world, assembles its pool as a session would that can do
-// everything, and lets do look at it.
-func (f *toolsFlags) inPool(do func(*tool.Set) error) error {
+// everything, with the tools of MCP servers if one of names is theirs, and lets do look
+// at it.
+func (f *toolsFlags) inPool(ctx context.Context, do func(*tool.Set) error, names ...string) error {
 	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Bare: f.bare})
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	return do(w.Set(everything()))
+	foreign, end, err := f.foreign(ctx, w, names...)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(w.Set(everything(), foreign...)), end())
 }
 
 func (f *toolsFlags) lookup(set *tool.Set, name string) (*tool.Tool, error) {

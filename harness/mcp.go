@@ -217,7 +217,7 @@ func (c *Conversation) pool(now *tool.Set) *tool.Set {
 	if session := *now.Session(); !session.Flags[mcpresource.Flag] { // a program has just set the first server
 		session.Flags = maps.Clone(session.Flags)
 		session.Flags[mcpresource.Flag] = true
-		return c.World.assemble(&session, foreign)
+		return c.World.Set(&session, foreign...)
 	}
 	offered := make(map[string]bool, len(foreign))
 	for _, t := range foreign {
@@ -225,7 +225,7 @@ func (c *Conversation) pool(now *tool.Set) *tool.Set {
 	}
 	for _, t := range now.All() {
 		if strings.HasPrefix(t.Source, "mcp:") && !offered[t.Name] {
-			return c.World.assemble(now.Session(), foreign)
+			return c.World.Set(now.Session(), foreign...)
 		}
 	}
 	var late []tool.Tool

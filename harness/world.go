@@ -131,10 +131,8 @@ func (w *World) common(agent string) hook.Common {
 	return c
 }
 
-// Set assembles the pool as a session would.
-func (w *World) Set(session *tool.Session) *tool.Set { return w.assemble(session, nil) }
-
-func (w *World) assemble(session *tool.Session, foreign []tool.Tool) *tool.Set {
+// Set assembles the pool as a session would, with the tools of others after haft's own.
+func (w *World) Set(session *tool.Session, foreign ...tool.Tool) *tool.Set {
 	opts := tool.SetOptions{Only: w.opts.Tools, Denied: w.denied, ContextTokens: w.window, DeferShare: w.deferShare(), Redirect: w.opts.Redirect}
 	if w.opts.Bare {
 		opts.Only = builtin.Bare()
