@@ -36,6 +36,9 @@ type Options struct {
 	MayBypass bool
 	// Allowed and Disallowed are permission rules.
 	Allowed, Disallowed []string
+	// Typed says that a person has typed the mode and the rules: a mode that settings
+	// switch off and a denial that names no tool are then errors, and otherwise warnings.
+	Typed bool
 	// Tools are the only ones in the pool; nil means all.
 	Tools []string
 	// Redirect says which tool is meant when a model calls one of these names; nil

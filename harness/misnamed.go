@@ -38,11 +38,11 @@ func (w *World) misnamed() []permission.RuleProblem {
 // kept all the same: what it names may come.
 func (w *World) CheckName(r permission.Rule) error { return misnamed(r, w.toolNames()) }
 
-// deniesNothing refuses a denial of the command line that names no tool: whoever
-// typed it relies on it. An allowance of that kind is only warned of, as it lets
-// nothing happen.
+// deniesNothing refuses a denial that a person has typed and that names no tool: they
+// rely on it. Programs name tools of other versions, so theirs is only warned of, and
+// so is an allowance, which lets nothing happen.
 func (w *World) deniesNothing() error {
-	if len(w.opts.Disallowed) == 0 {
+	if len(w.opts.Disallowed) == 0 || !w.opts.Typed {
 		return nil
 	}
 	for _, problem := range w.misnamed() {

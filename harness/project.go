@@ -115,22 +115,28 @@ func (p *Project) Policy() (permission.Options, error) {
 			return opts, fmt.Errorf("the rule %q of the command line cannot be understood: %w", r.Text, err)
 		}
 	}
-	mode, _ := p.Counts.Mode()
-	if p.opts.Mode != "" {
-		mode = settings.Text{Text: p.opts.Mode, Origin: commandLine}
-	}
+	mode := p.askedMode()
 	var err error
 	if opts.Mode, err = permission.ParseMode(mode.Text); err != nil {
 		return opts, fmt.Errorf("%s: %w", mode.Origin, err)
 	}
 	by, off := p.Counts.Disabled(string(opts.Mode))
 	switch {
-	case off && p.opts.Mode != "":
+	case off && p.opts.Mode != "" && p.opts.Typed:
 		return opts, fmt.Errorf("the permission mode %s is switched off by %s: choose another one", opts.Mode, by)
 	case off:
 		opts.Mode = permission.Default // which is told by Warnings
 	}
 	return opts, nil
+}
+
+// askedMode is the mode that the session is to begin in.
+func (p *Project) askedMode() settings.Text {
+	if p.opts.Mode != "" {
+		return settings.Text{Text: p.opts.Mode, Origin: commandLine}
+	}
+	mode, _ := p.Counts.Mode()
+	return mode
 }
 
 // Target returns the settings file of a source, to keep rules in.

@@ -92,12 +92,12 @@ func skipped(s *settings.Settings, source settings.Source) (settings.Problem, bo
 	return problems[i], true
 }
 
-// modeFault says that the mode of the settings is switched off by others of them;
-// "" if it is not.
+// modeFault says that the mode that was asked for is switched off by settings; "" if it
+// is not. Who typed it was refused before.
 func (p *Project) modeFault() string {
-	mode, _ := p.Counts.Mode()
+	mode := p.askedMode()
 	by, off := p.Counts.Disabled(mode.Text)
-	if !off || p.opts.Mode != "" {
+	if !off {
 		return ""
 	}
 	return fmt.Sprintf("%s: the permission mode %s is switched off by %s; the session is in the mode %s", mode.Origin, mode.Text, by, permission.Default)

@@ -30,7 +30,7 @@ func (f *Flags) Options(fs *pflag.FlagSet, version string) (*headless.Options, e
 	}
 	o.Harness = harness.Options{
 		Settings: f.settings, AddDirs: f.addDirs, Plugins: f.plugins, Mode: f.mode, Allowed: SplitRules(f.allowed), Disallowed: SplitRules(f.disallowed),
-		Bare: f.bare, Agent: f.agent, Managed: f.managed,
+		Bare: f.bare, Agent: f.agent, Managed: f.managed, Typed: f.Input != "stream-json",
 	}
 	if f.bypass {
 		o.Harness.Mode = "bypassPermissions"

@@ -131,3 +131,9 @@ test('a resume that leaves out more than its turn is refused', async (w) => {
   const refused = await w.ask('d', { ...back, resumeDropsTurn: crypto.randomUUID() });
   assert.match(refused.result.errors[0], /^Resume rejected by --resume-drops-turn:/);
 });
+
+test('names of tools that haft has none like are no error', async (w) => {
+  await w.model({ turns: [turn('Done.')] });
+  const run = await w.ask('go', { allowedTools: ['FancyTool'], disallowedTools: ['NotebookRead', 'FancyTool(x:*)', 'Bsah'] });
+  assert.equal(run.result.subtype, 'success');
+});
