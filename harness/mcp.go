@@ -139,7 +139,7 @@ func (c *Conversation) MCP() (*mcp.Host, error) {
 	s.processes = shellrun.NewHost(&shellrun.Options{Reexec: c.World.opts.Reexec}) // apart from that of commands, which come and go
 	opts := &mcp.Options{
 		Version: s.version, Runner: s.processes.Runner(), Dir: c.World.Project.Dir, Auth: auth, Approve: s.approve, Roots: c.World.Engine.Guard().Roots(),
-		Send: s.opts.Send, Elicit: s.opts.Elicit, OnChange: c.serversChanged, OnTask: s.long.began,
+		Send: s.opts.Send, Elicit: s.opts.Elicit, Sampling: c.sampling(), OnChange: c.serversChanged, OnTask: s.long.began,
 	}
 	if cache, err := os.UserCacheDir(); err == nil {
 		opts.CacheDir = filepath.Join(cache, "haft", "mcp")

@@ -144,7 +144,7 @@ var topLevel = map[string]shape{
 	"allowedHttpHookUrls":    textList,
 	"httpHookAllowedEnvVars": textList,
 
-	"mcp":                        {kinds: "{", members: map[string]shape{"log": aFlag, "deferPercent": aNumber}},
+	"mcp":                        {kinds: "{", members: map[string]shape{"log": aFlag, "deferPercent": aNumber, "sampling": aFlag, "samplingTokens": aNumber}},
 	"mcpServers":                 objectMap,
 	"enableAllProjectMcpServers": idle(aFlag),
 	"enabledMcpjsonServers":      idle(textList),
