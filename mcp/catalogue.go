@@ -1,8 +1,11 @@
 package mcp
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -170,7 +173,7 @@ func (p *peer) offer(entries []json.RawMessage) (offers []*offer, left []ToolSta
 
 func (p *peer) newOffer(entry json.RawMessage) (*offer, error) {
 	t, err := gate.ReadTool(entry)
-	o := &offer{Tool: t, digest: digest(string(entry))}
+	o := &offer{Tool: t, digest: meaning(entry)}
 	if err != nil {
 		return o, err
 	}
@@ -195,6 +198,21 @@ func (p *peer) newOffer(entry json.RawMessage) (*offer, error) {
 	_, more := clean(t.Name)
 	o.hidden = append(o.hidden, more...)
 	return o, nil
+}
+
+// meaning is the hash of what a JSON text says, however it is spelled: a copy that was
+// kept has other spaces and escapes than what the server sent.
+func meaning(text json.RawMessage) string {
+	var value any
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if d.Decode(&value) == nil {
+		if plain, err := json.Marshal(value); err == nil {
+			text = plain
+		}
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
 }
 
 func (p *peer) wants(name string) bool {

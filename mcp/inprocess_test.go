@@ -295,6 +295,22 @@ func TestAToolThatDescribesItselfAnewIsFlagged(t *testing.T) {
 	}
 }
 
+func TestAnotherSpellingIsNoOtherDescription(t *testing.T) {
+	c := &calculator{tools: `{"name":"a","description":"b & c <d>","inputSchema":{"type":"object"}}`}
+	h := newHost(t, &mcp.Options{Send: c.send})
+	h.Start([]mcp.Server{{Name: "calc", Type: mcp.SDK}})
+	wait(t, h)
+	c.mu.Lock()
+	c.tools = `{ "inputSchema": {"type": "object"}, "name": "a",  "description": "b \u0026 c \u003cd>" }`
+	c.mu.Unlock()
+	if err := h.Reconnect(t.Context(), "calc"); err != nil {
+		t.Fatal(err)
+	}
+	if s := h.Status()[0]; len(s.Tools) != 1 || s.Tools[0].Changed {
+		t.Errorf("%+v", s.Tools)
+	}
+}
+
 func TestTheFirstPromptIsNotHeld(t *testing.T) {
 	h := newHost(t, nil)
 	begin := time.Now()
