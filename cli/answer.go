@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"strings"
 
+	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/headless"
 	"github.com/haftdev/haft/plain"
 	"github.com/haftdev/haft/wire"
@@ -35,12 +36,18 @@ func (f *converseFlags) answer(ctx context.Context, opts *headless.Options, prom
 	if f.Output == "text" && !f.verbose && !f.Debug {
 		opts.Log = nil // the result says what went wrong
 	}
-	opts.Watch = remarks{f.Err}.show
+	show := remarks{f.Err}.show
 	if f.Output == "text" && f.verbose {
-		opts.Watch = plain.New(f.Err, nil).Show
+		show = plain.New(f.Err, nil).Show
+	}
+	beside := background{}
+	opts.Watch = func(ev agent.Event) error {
+		beside.follow(ev)
+		return show(ev)
 	}
 	last := new(lastResult)
 	n := f.lead(ctx, once{last, prompted(prompt)}, opts)
+	beside.tell(f.Err)
 	if err := f.show(last.result); err != nil {
 		return fmt.Errorf("write the answer: %w", err)
 	}

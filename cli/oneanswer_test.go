@@ -34,10 +34,15 @@ func TestOneAnswerEndsOnce(t *testing.T) {
 				haft.Dir = t.TempDir()
 				haft.Env = append(os.Environ(), "HOME="+home, "XDG_CACHE_HOME="+home+"/.cache", "XDG_CONFIG_HOME="+home+"/.config",
 					"ANTHROPIC_BASE_URL="+server.URL(), "ANTHROPIC_API_KEY=x")
+				var told strings.Builder
+				haft.Stderr = &told
 				began := time.Now()
 				out, err := haft.Output()
 				if err != nil {
 					t.Fatal(err)
+				}
+				if ended := strings.Contains(told.String(), "note: ended with the answer"); ended != strings.Contains(command, "600") {
+					t.Errorf("told %q", told.String())
 				}
 				if took := time.Since(began); took > 30*time.Second {
 					t.Errorf("it took %v", took)
@@ -72,5 +77,24 @@ func TestAnAnswerThatCannotBeWrittenIsNoSuccess(t *testing.T) {
 		if err := haft.Run(); err == nil || !strings.Contains(complaint.String(), "write the answer") {
 			t.Errorf("%s: error %v, %q", format, err, complaint.String())
 		}
+	}
+}
+
+// A command that overstays its time ends there, and the model hears of it: nobody will
+// be told of its end later.
+func TestOneAnswerMovesNothingToTheBackground(t *testing.T) {
+	s := newStage(t)
+	server := scripted(t, &script.Scenario{Turns: []script.Turn{
+		{Blocks: []script.Block{{Tool: "Bash", Input: []byte(`{"command":"sleep 600; echo late","timeout":500}`)}}},
+		{Blocks: []script.Block{{Text: "It took too long."}}},
+	}})
+	haft := s.haft(server.URL(), "-p", "go", "--dangerously-skip-permissions")
+	var told strings.Builder
+	haft.Stderr = &told
+	out, err := haft.Output()
+	requests := server.Requests()
+	heard := string(requests[len(requests)-1].Body)
+	if err != nil || string(out) != "It took too long.\n" || told.Len() > 0 || !strings.Contains(heard, "It was ended with everything it started.") {
+		t.Errorf("%v: %q, told %q; the model heard %s", err, out, told.String(), heard)
 	}
 }

@@ -33,7 +33,7 @@ func (f *toolsFlags) foreign(ctx context.Context, w *harness.World, names ...str
 	_ = h.Wait(bounded) // who is not there by then is told of
 	for _, s := range h.Status() {
 		if i := describeServer(s); s.State != mcp.Connected && s.State != mcp.Disabled {
-			fmt.Fprintf(f.Err, "warning: the MCP server %s is not there (%s): %s\n", ask.Visible(i.Name), i.Status, ask.Visible(oneLine(i.Reason)))
+			fmt.Fprintf(f.Err, "warning: the MCP server %s is not there (%s): %s\n", ask.Visible(i.Name), i.Status, visibleLines(i.Reason))
 		}
 	}
 	return h.Tools(), end, nil

@@ -74,6 +74,9 @@ type Options struct {
 	// HookRan is told of every run of a hook; nil tells nobody. It must be safe for
 	// concurrent use and not block for long.
 	HookRan func(hook.Run)
+	// EndAtLimit ends commands at their timeouts, also if the settings let them go on in
+	// the background: for a session that nobody waits for.
+	EndAtLimit bool
 	// Reexec starts the supervisor of shell commands; see [shellrun.Supervise].
 	Reexec shellrun.Reexec
 }

@@ -51,6 +51,10 @@ func (l *longCalls) wrap(tools []tool.Tool) []tool.Tool {
 }
 
 func (l *longCalls) run(ctx context.Context, t *tool.Tool, c *tool.Call) (tool.Result, error) {
+	if l.after < 0 {
+		e := <-l.start(c.ID, func() (tool.Result, error) { return t.Run(ctx, c) })
+		return e.result, e.err
+	}
 	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	untie := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
 	end := l.start(c.ID, func() (tool.Result, error) { return t.Run(own, c) })

@@ -40,7 +40,7 @@ type MCPOptions struct {
 	// is not there by then joins at a later turn. 0 means not at all.
 	Wait time.Duration
 	// Background is how long a call is waited for before it goes on in the
-	// background; 0 means two minutes.
+	// background; 0 means two minutes, less than that that it never does.
 	Background time.Duration
 }
 

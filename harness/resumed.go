@@ -117,7 +117,7 @@ func waitedText(d time.Duration) string {
 func (w *World) tellAll(texts ...string) {
 	for _, text := range texts {
 		if text != "" {
-			w.emit(agent.Notice{Level: "info", Text: text})
+			w.emit(agent.Notice{Level: "notice", Text: text})
 		}
 	}
 }

@@ -67,7 +67,7 @@ func (w *World) recover(ctx context.Context, k *checkpoint.Keeper) error {
 		return err
 	}
 	if len(r.Calls) > 0 {
-		w.emit(agent.Notice{Level: "info", Text: fmt.Sprintf("%d calls were cut off when the session ended; what they changed can be rewound.", len(r.Calls))})
+		w.emit(agent.Notice{Level: "notice", Text: fmt.Sprintf("%d calls were cut off when the session ended; what they changed can be rewound.", len(r.Calls))})
 	}
 	if len(r.Restored) > 0 {
 		w.emit(agent.Notice{Level: "notice", Text: "A rewind was cut off. It is finished now: " + strings.Join(r.Restored, ", ")})

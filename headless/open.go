@@ -67,6 +67,9 @@ func (s *server) open(ctx context.Context, init *wire.Initialize) (*harness.Conv
 		init = new(wire.Initialize)
 	}
 	s.adopt(&h, &t, init)
+	if s.opts.OneAnswer {
+		h.EndAtLimit, t.MCP.Background = true, -1
+	}
 	w, err := harness.Open(&h)
 	if err != nil {
 		return nil, err

@@ -32,7 +32,9 @@ type Options struct {
 	// Mirror repeats what is written to the session's files.
 	Mirror bool
 	// OneAnswer ends the session when the answer is there and no agent works in the
-	// background any more; commands that do are ended with it.
+	// background any more; commands that do are ended with it. So nothing goes on there
+	// that the model did not send there: commands end at their timeouts, and calls of
+	// MCP servers are waited for.
 	OneAnswer bool
 	// Watch is shown every event besides; nil shows nobody. It must not block for long.
 	Watch func(agent.Event) error
