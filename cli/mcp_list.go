@@ -58,11 +58,11 @@ func describeServer(s mcp.Status) serverInfo {
 	c := s.Config
 	i := serverInfo{
 		Name: c.Name, Status: string(s.State), Reason: s.Error, Scope: c.Scope, Origin: c.Origin, Transport: string(s.Type),
-		URL: c.URL, Env: slices.Sorted(maps.Keys(c.Env)), Headers: slices.Sorted(maps.Keys(c.Headers)),
+		URL: shownURL(c.URL), Env: slices.Sorted(maps.Keys(c.Env)), Headers: slices.Sorted(maps.Keys(c.Headers)),
 		Server: s.Info, Protocol: s.Protocol, Tools: s.Tools, Steps: s.Steps, Stderr: s.Stderr, Noise: s.Noise, LastNoise: s.LastNoise,
 	}
 	if c.Command != "" {
-		i.Command = append([]string{c.Command}, c.Args...)
+		i.Command = shownCommand(append([]string{c.Command}, c.Args...))
 	}
 	if i.Reason == "" && s.State == mcp.Pending {
 		i.Reason = fmt.Sprintf("not connected after %s", mcpPatience)

@@ -18,6 +18,9 @@ const hidden = "***"
 // (progressToken) are not among them.
 var secretName = regexp.MustCompile(`(?i)^(.*[_-])?((access|refresh|id|auth|bearer|session|api|client)?[_-]?(token|secret)|authorization|cookie|set-cookie|password|passwd|passphrase|(api|private|secret|access)[_-]?key|credentials?|assertion|code[_-]?verifier|pin|cvv|otp)$`)
 
+// IsSecret reports whether a field, variable or flag of this name holds a secret.
+func IsSecret(name string) bool { return secretName.MatchString(name) }
+
 // secretLook is what secrets look like wherever they stand.
 var secretLook = regexp.MustCompile(`(?i:bearer|basic)\s+[\w.~+/=-]{8,}` +
 	`|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*` + // a JSON web token
