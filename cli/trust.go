@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -40,8 +41,7 @@ changes it, it is asked again. Name items by the beginning of their hash, or use
 // itemInfo is an item as programs read it.
 type itemInfo struct {
 	trust.Item
-	Trusted bool    `json:"trusted"`
-	Grants  *grants `json:"grants,omitempty"`
+	Trusted bool `json:"trusted"`
 }
 
 func (f *trustFlags) run(ctx context.Context, hashes []string) error {
@@ -101,7 +101,7 @@ func (f *trustFlags) list(p *harness.Project, items []trust.Item) error {
 		if err != nil {
 			return err
 		}
-		infos = append(infos, itemInfo{i, ok, grantsOf(i)})
+		infos = append(infos, itemInfo{i, ok})
 	}
 	if f.json {
 		return writeJSON(f.Out, infos)
@@ -115,7 +115,9 @@ func (f *trustFlags) list(p *harness.Project, items []trust.Item) error {
 			mark = "✓"
 		}
 		fmt.Fprintf(f.Out, "%s %.8s  %s\n", mark, i.Hash, ask.Visible(i.String()))
-		i.Grants.write(f.Out, i.Files)
+		if len(i.Files) > 0 {
+			fmt.Fprintf(f.Out, "            files: %s\n", ask.Visible(strings.Join(i.Files, ", ")))
+		}
 	}
 	return nil
 }

@@ -22,6 +22,9 @@ type Claim struct {
 	// Runs are the commands in its text and the rules that it allows itself, which
 	// may name other files of the project.
 	Runs []string
+	// Grants say what it would be allowed and run, for people: "allows: …", "runs: …",
+	// of an agent "tools: …", "mode: …".
+	Grants []string
 }
 
 // Trust says whether a person has agreed to a claim as it is. Nil agrees to none.

@@ -228,6 +228,10 @@ func TestAClaimSaysWhatItRuns(t *testing.T) {
 	if diff := cmp.Diff(want, held[0].Runs); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	granted := []string{"allows: Bash(scripts/a.sh:*), Read", "runs: ${CLAUDE_SKILL_DIR}/b.sh $1", "runs: ls"}
+	if diff := cmp.Diff(granted, held[0].Grants); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }
 
 func TestNamesThatAreNotThereAreExplained(t *testing.T) {

@@ -158,7 +158,7 @@ func (s *scan) take(p Place, f file) error {
 		piece.PluginDir = p.Dir
 	}
 	if p.Source.InProject() {
-		if ok, err := s.agreed(f, Claim{Kind: s.kind, Name: name, Path: f.path(), Text: text.Text, Runs: piece.runs()}); !ok {
+		if ok, err := s.agreed(f, Claim{Kind: s.kind, Name: name, Path: f.path(), Text: text.Text, Runs: piece.runs(), Grants: piece.grants()}); !ok {
 			return err
 		}
 	}

@@ -37,6 +37,26 @@ func (p Piece) runs() []string {
 	return runs
 }
 
+// grants says what the piece would be allowed and run.
+func (p Piece) grants() []string {
+	var said []string
+	say := func(what string, list ...string) {
+		if text := strings.Join(list, ", "); text != "" {
+			said = append(said, what+": "+text)
+		}
+	}
+	if p.Kind == Agent {
+		say("tools", p.Fields.List("tools")...)
+		say("mode", p.Fields.Text("permission-mode"))
+		return said
+	}
+	say("allows", p.Fields.List("allowed-tools")...)
+	for _, command := range prompt.Parse(p.Body).Commands() {
+		say("runs", command)
+	}
+	return said
+}
+
 // FirstParagraph is what a text says about itself if it has no description: its
 // first lines that are no heading.
 func FirstParagraph(body string) string {

@@ -25,7 +25,7 @@ func (f *Folder) Claim(c knowledge.Claim) Item {
 		Kind: kind, Name: c.Name, Text: c.Text,
 		Origin: settings.Origin{Source: settings.Project, File: c.Path, Line: 1},
 		Files:  slices.Sorted(maps.Keys(files)),
-		Runs:   c.Runs,
+		Grants: c.Grants,
 		Hash:   form{kind, c.Name, f.in, c.Text, files}.hash(),
 	}
 }

@@ -45,6 +45,7 @@ func TestTrustInASkillIsBoundToAllOfIt(t *testing.T) {
 	}
 	m.write("project/scripts/deploy.sh", "good")
 	m.write("project/.haft/plugins/p/x.sh", "good")
+	claim.Grants = []string{"runs: ./scripts/deploy.sh --now"}
 	claim.Runs = []string{"./scripts/deploy.sh --now", "Bash(scripts/deploy.sh:*)", m.path("project/.haft/plugins/p/x.sh"), "git status"}
 	if diff := cmp.Diff([]string{"/.haft/plugins/p/x.sh", "/scripts/deploy.sh", "run.sh"}, f.Claim(claim).Files); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
@@ -56,10 +57,10 @@ func TestTrustInASkillIsBoundToAllOfIt(t *testing.T) {
 	if f.Agreed(claim) {
 		t.Error("a script that it runs changed, and it is still trusted")
 	}
-	if got := f.Claim(claim).String(); !strings.Contains(got, "3 more files, with ./scripts/deploy.sh --now; Bash(scripts/deploy.sh:*); ") {
+	if got := f.Claim(claim).String(); !strings.Contains(got, "3 more files; runs: ./scripts/deploy.sh --now ") {
 		t.Errorf("what it runs is not told: %s", got)
 	}
-	claim.Runs = nil
+	claim.Runs, claim.Grants = nil, nil
 	if diff := cmp.Diff("skill pdf: 3 lines, 1 more file (/p/SKILL.md:1)", f.Claim(claim).String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

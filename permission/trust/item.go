@@ -41,9 +41,8 @@ type Item struct {
 	// a skill's folder are paths below that, and what a skill, command or agent names
 	// begins with a slash.
 	Files []string `json:"files,omitempty"`
-	// Runs are the commands that it runs and the rules that it allows itself, if it
-	// is a skill, a command or an agent.
-	Runs []string `json:"runs,omitempty"`
+	// Grants say what a skill, a command or an agent would be allowed and run.
+	Grants []string `json:"grants,omitempty"`
 	// Hash stands for the kind, the name, the text, the files' content and the
 	// folder that the settings are for.
 	Hash string `json:"hash"`
@@ -65,8 +64,8 @@ func (i Item) String() string {
 			about += fmt.Sprintf(", %d more files", n)
 		}
 	}
-	if len(i.Runs) > 0 {
-		about += ", with " + strings.Join(i.Runs, "; ")
+	if len(i.Grants) > 0 {
+		about += "; " + strings.Join(i.Grants, "; ")
 	}
 	return fmt.Sprintf("%s %s: %s (%s)", i.Kind, i.Name, about, i.Origin)
 }
