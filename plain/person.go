@@ -191,6 +191,9 @@ func (p *Person) decide(line string, rules []tool.Suggestion) (v tool.Verdict, a
 	case "n", "no":
 		return tool.Verdict{Behavior: tool.Deny, Reason: "the person denied it", Message: ask.Denial(rest)}, ""
 	}
+	if len(rules) > 0 {
+		return v, "Please answer y, s or n: "
+	}
 	return v, "Please answer y or n: "
 }
 
