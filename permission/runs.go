@@ -10,14 +10,11 @@ import (
 
 // interpreters run whatever they are given, so that a rule with a wildcard for
 // one of them is a rule for everything.
-var interpreters = map[string]bool{
-	"bash": true, "sh": true, "zsh": true, "dash": true, "ash": true, "ksh": true, "mksh": true, "csh": true, "tcsh": true, "fish": true, "busybox": true,
-	"pwsh": true, "powershell": true, "osascript": true, "eval": true, "exec": true, "source": true, ".": true,
-	"python": true, "pypy": true, "ipython": true, "node": true, "nodejs": true, "deno": true, "bun": true, "tsx": true, "ts-node": true, "ruby": true, "irb": true, "perl": true,
-	"php": true, "lua": true, "luajit": true, "tclsh": true, "julia": true, "Rscript": true, "awk": true, "gawk": true, "mawk": true,
-	"env": true, "sudo": true, "doas": true, "su": true, "ssh": true, "npx": true, "bunx": true, "pnpx": true, "uvx": true, "uv": true, "make": true, "docker": true, "podman": true,
-	"xargs": true, "parallel": true, "entr": true,
-}
+var interpreters = names(`bash sh zsh dash ash ksh mksh csh tcsh fish busybox pwsh powershell osascript eval exec source .
+	python pypy ipython node nodejs deno bun tsx ts-node ruby irb perl php lua luajit tclsh julia Rscript awk gawk mawk
+	env time sudo doas su runuser gosu su-exec setpriv chroot unshare nsenter ssh npx bunx pnpx uvx uv make docker podman bwrap firejail
+	strace ltrace gdb lldb valgrind perf hyperfine prlimit setarch numactl chpst setuidgid softlimit rlwrap script tmux screen
+	xargs parallel entr`)
 
 // runsOthers reports whether a program, which may carry its version in its name, is
 // an interpreter.
@@ -28,7 +25,7 @@ func runsOthers(program string) bool {
 
 // destroyers leave nothing of what they are given, so that nobody should say yes to
 // all that they may ever be given.
-var destroyers = map[string]bool{"rm": true, "rmdir": true, "unlink": true, "shred": true, "truncate": true, "dd": true}
+var destroyers = names("rm rmdir unlink shred truncate dd")
 
 func removes(program string) bool { return destroyers[filepath.Base(program)] }
 
