@@ -82,7 +82,7 @@ func (f *permissionsFlags) explain(ctx context.Context, name, input string) erro
 // server, which is not started for this, is judged by its name.
 func foresee(ctx context.Context, w *harness.World, name string, input json.RawMessage) (verdictInfo, error) {
 	p, set := w.Engine.Policy(), w.Set(everything())
-	set = set.Reveal(set.Session().Tools...)
+	set = w.ByHand(name, set.Reveal(set.Session().Tools...))
 	if set.Lookup(name) == nil && strings.HasPrefix(name, "mcp__") {
 		v := newVerdictInfo(decide(p, set, name, input))
 		v.Notes = append(v.Notes, "judged by the tool's name alone: its server was not started")

@@ -17,6 +17,7 @@ import (
 	"github.com/haftdev/haft/model/provider"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/permission/ask"
+	"github.com/haftdev/haft/permission/trust"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/settings"
 )
@@ -183,16 +184,22 @@ func (d *Diagnosis) policy(p *Project) {
 	opts, err := p.Policy()
 	if err != nil {
 		d.Bad("permissions", err.Error(), "")
+	} else {
+		d.OK("permissions", "mode %s, %d rules", opts.Mode, len(opts.Rules))
 	}
-	d.OK("permissions", "mode %s, %d rules", opts.Mode, len(opts.Rules))
 	for _, problem := range permission.NewPolicy(opts).Problems() {
 		d.Warn("permissions", problem.String(), "see what counts with: haft permissions list")
 	}
 	d.Warn("sandbox", "there is none yet: commands that are allowed run with all your rights", "work in a container, or keep the rules narrow")
 }
 
+// trust says what of the project does not count. Servers that wait are told of with
+// the others.
 func (d *Diagnosis) trust(p *Project) {
 	for _, h := range slices.Concat(p.Held, p.HeldClaims()) {
+		if h.Kind == trust.Server && h.Never == "" {
+			continue
+		}
 		d.Warn("trust", h.String(), "see what the project asks for, and trust it, with: haft trust")
 	}
 	if p.Folder == nil {

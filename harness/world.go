@@ -133,7 +133,23 @@ func (w *World) common(agent string) hook.Common {
 
 // Set assembles the pool as a session would, with the tools of others after haft's own.
 func (w *World) Set(session *tool.Session, foreign ...tool.Tool) *tool.Set {
-	opts := tool.SetOptions{Only: w.opts.Tools, Denied: w.denied, ContextTokens: w.window, DeferShare: w.deferShare(), Redirect: w.opts.Redirect}
+	return w.set(session, foreign, w.denied)
+}
+
+// ByHand returns the set to judge a call by that a person has typed: set itself, or one
+// that holds the tool even if a rule denies it wholly. A model need not know of such a
+// tool, but who types its name is to hear which rule denies it.
+func (w *World) ByHand(name string, set *tool.Set, foreign ...tool.Tool) *tool.Set {
+	if set.Lookup(name) == nil {
+		if all := w.set(set.Session(), foreign, nil); all.Lookup(name) != nil {
+			return all.Reveal(name)
+		}
+	}
+	return set
+}
+
+func (w *World) set(session *tool.Session, foreign []tool.Tool, denied func(*tool.Tool) bool) *tool.Set {
+	opts := tool.SetOptions{Only: w.opts.Tools, Denied: denied, ContextTokens: w.window, DeferShare: w.deferShare(), Redirect: w.opts.Redirect}
 	if w.opts.Bare {
 		opts.Only = builtin.Bare()
 	}

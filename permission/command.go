@@ -198,7 +198,10 @@ func (r *Rule) allowsCommand(c shell.Command) bool {
 	case r.command == nil:
 		return r.spec == ""
 	}
-	return r.command.matches(fullText(c)) && (r.command.exact() || !c.ExactOnly)
+	if r.command.exact() {
+		return !c.More && r.command.matches(fullText(c)) // it is about these words and no others
+	}
+	return !c.ExactOnly && r.command.matches(fullText(c))
 }
 
 // fullText is what an allow rule must match: assignments count if they matter.
@@ -272,14 +275,6 @@ func withCommand(params map[string]any, command string) json.RawMessage {
 		return nil // decoded JSON encodes
 	}
 	return raw
-}
-
-// interpreters run whatever they are given, so that a rule with a wildcard for
-// one of them is a rule for everything.
-var interpreters = map[string]bool{
-	"bash": true, "sh": true, "zsh": true, "dash": true, "fish": true, "python": true, "python2": true, "python3": true, "node": true, "deno": true, "bun": true,
-	"ruby": true, "perl": true, "php": true, "lua": true, "awk": true, "gawk": true, "osascript": true, "pwsh": true, "powershell": true, "eval": true, "exec": true,
-	"env": true, "xargs": true, "sudo": true, "su": true, "ssh": true, "npx": true, "bunx": true, "pnpx": true, "uvx": true, "uv": true, "make": true, "docker": true, "podman": true,
 }
 
 func firstWord(s string) string {

@@ -155,7 +155,7 @@ func (r *Rule) tooBroadForAuto() bool {
 	if r.command == nil || r.command.blanket() {
 		return true
 	}
-	return !r.command.exact() && interpreters[firstWord(r.command.parts[0])]
+	return !r.command.exact() && runsOthers(firstWord(r.command.parts[0]))
 }
 
 // Matches reports whether a rule, such as one in a hook's matcher, is about a call.

@@ -86,17 +86,19 @@ func (h *hearing) settling(a *shell.Analysis, open parts) []string {
 
 // commandRule is a rule for a command: for the program and, where there is one, its
 // subcommand, with whatever follows; or for this command alone if a wildcard would
-// allow everything. "" if a star in it makes that impossible.
+// allow everything. "" if even that would, or if a star in it makes that impossible.
 func commandRule(a *shell.Analysis, c shell.Command) string {
-	if len(c.Words) == 0 {
+	if len(c.Words) == 0 || workFromInput(c) {
 		return ""
 	}
 	program, text := c.Words[0], fullText(c)
 	switch {
-	case c.ExactOnly || len(c.Assigns) > 0 || len(c.Words) == 1 || interpreters[filepath.Base(program)] || destroyers[filepath.Base(program)]:
+	case c.ExactOnly || len(c.Assigns) > 0 || len(c.Words) == 1 || runsOthers(program) || removes(program):
 	case strings.ContainsAny(program, " *"):
 	case isSubcommand(c.Words[1]) && !namesFile(a, c, c.Words[1]):
 		return "Bash(" + program + " " + c.Words[1] + ":*)"
+	case manyInOne[filepath.Base(program)]:
+		return "" // options stand before the subcommand, and a prefix cannot leave them open
 	default:
 		return "Bash(" + program + ":*)"
 	}
@@ -105,10 +107,6 @@ func commandRule(a *shell.Analysis, c shell.Command) string {
 	}
 	return "Bash(" + text + ")"
 }
-
-// destroyers leave nothing of what they are given, so that nobody should say yes to
-// all that they may ever be given.
-var destroyers = map[string]bool{"rm": true, "rmdir": true, "unlink": true, "shred": true, "truncate": true, "dd": true}
 
 // isSubcommand reports whether a word looks like the name of one.
 func isSubcommand(word string) bool {
@@ -121,7 +119,8 @@ func namesFile(a *shell.Analysis, c shell.Command, word string) bool {
 }
 
 // fileRules are those that a person may want to keep about the file of a call: one
-// for its folder, unless that holds all the rest as well, or for the file alone.
+// for its folder, or for the file alone if the folder is neither the project's nor the
+// person's, or holds all the rest as well.
 func (h *hearing) fileRules(f guard.Facts) []string {
 	name := readRule
 	if h.writes {
@@ -130,7 +129,7 @@ func (h *hearing) fileRules(f guard.Facts) []string {
 	target, below := filepath.Dir(f.Path), true
 	if f.Info.Mode.IsDir() {
 		target = f.Path
-	} else if at := h.policy.at; within(at.project, target) || at.home != "" && within(at.home, target) {
+	} else if !h.ownFolder(f, target) {
 		target, below = f.Path, false
 	}
 	rule := h.pathRule(name, target, below)
@@ -138,6 +137,13 @@ func (h *hearing) fileRules(f guard.Facts) []string {
 		return nil
 	}
 	return []string{rule}
+}
+
+// ownFolder reports whether the folder of a file is one below the project or home.
+func (h *hearing) ownFolder(f guard.Facts, folder string) bool {
+	at := h.policy.at
+	own := f.Root != "" || at.home != "" && within(folder, at.home)
+	return own && !within(at.project, folder) && (at.home == "" || !within(at.home, folder))
 }
 
 // pathRule is a rule for a path, or for everything below it.

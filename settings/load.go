@@ -170,7 +170,7 @@ func readFile(source Source, path string, known map[string]shape, file fs.File, 
 	}
 	f, err := parseFile(source, path, known, text)
 	if err != nil {
-		return skipped(source, path, fmt.Sprintf("nothing in it counts until it is mended: %s", err))
+		return skipped(source, path, fmt.Sprintf("it cannot be understood: %s", err))
 	}
 	return f
 }

@@ -158,7 +158,7 @@ func TestFaultsAreReportedAndNotFatal(t *testing.T) {
 	p.write(p.managed, "", strings.Repeat(`{"a":`, 1000))
 	s := p.load()
 	want := []string{
-		`M:1: nothing in it counts until it is mended: line 1: more than 200 values inside one another`,
+		`M:1: it cannot be understood: line 1: more than 200 values inside one another`,
 		`P/.haft/settings.local.json:1: it is not read: larger than 1048576 bytes`,
 		`P/.haft/settings.json:1: hooks.PreToolUse[0].hooks[0]: type "prompt" is not one that haft runs (command, http): the hook is ignored`,
 		`P/.haft/settings.json:1: hooks.PreToolUse[0].hooks[1]: a command hook needs a command: the hook is ignored`,
@@ -168,10 +168,10 @@ func TestFaultsAreReportedAndNotFatal(t *testing.T) {
 		`P/.haft/settings.json:1: hooks.PreToolUse[2]: must be an object with a matcher, which is a string, and hooks, which is a list: it is ignored`,
 		`P/.haft/settings.json:1: hooks.PreToolUse[3]: has no list of hooks: it is ignored`,
 		`P/.haft/settings.json:1: hooks.Nothing: is not an event that haft knows, so its hooks never run`,
-		`P/.claude/settings.json:1: nothing in it counts until it is mended: line 1: settings must be a JSON object, such as {}`,
+		`P/.claude/settings.json:1: it cannot be understood: line 1: settings must be a JSON object, such as {}`,
 		`P/.mcp.json:1: permissions: is not a key that haft knows`,
 		`P/.mcp.json:1: mcpServers.x: must hold an object, not a number: the entry is ignored`,
-		`~/.haft/settings.json:1: nothing in it counts until it is mended: line 2, column 19: invalid character ',' at start of value`,
+		`~/.haft/settings.json:1: it cannot be understood: line 2, column 19: invalid character ',' at start of value`,
 		`~/.claude/settings.json:8: language: is there twice: only the last one counts`,
 		`~/.claude/settings.json:2: permissions.allow: must be a list of strings, not a string: it is ignored`,
 		`~/.claude/settings.json:2: permissions.deny: must hold a string, not a number: the entry is ignored`,

@@ -50,6 +50,10 @@ type Command struct {
 	// ExactOnly: it runs or deletes what its operands say (find -exec, watch,
 	// setsid …), so a rule with a wildcard must not allow it.
 	ExactOnly bool
+	// More: further words come from its input, as xargs adds them.
+	More bool
+	// Fed: its input comes from another command, a file or the command's own text.
+	Fed bool
 	// Edit: all that it does is change the files in Edits, all of them
 	// literal: touch, mkdir, rmdir, rm, mv, cp and sed -i.
 	Edit  bool
@@ -117,6 +121,7 @@ type analyzer struct {
 	assigned   map[string]int     // how often the script may set a name, for aside
 	looped     map[string]bool    // names that for sets
 	redirected bool               // the statement being walked has redirections
+	piped      bool               // the input of the statement being walked is not the session's
 	lone       bool               // the script is one statement
 	nested     int                // depth of scripts inside words: only Deny and paths count
 	depth      int                // of the statements being walked

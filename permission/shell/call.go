@@ -128,8 +128,9 @@ func (a *analyzer) allow(args []value, assigns []assignment, edits []Path, isEdi
 	if a.nested > 0 {
 		return
 	}
-	args = a.peelForAllow(args)
+	args, more := a.peelForAllow(args)
 	c := command(args)
+	c.More, c.Fed = more, a.piped
 	for _, as := range assigns {
 		c.Prefix = strings.TrimSpace(c.Prefix + " " + as.name + "=" + as.value.guess)
 		if as.value.Dynamic {
@@ -147,11 +148,12 @@ func (a *analyzer) allow(args []value, assigns []assignment, edits []Path, isEdi
 	a.out.Allow = append(a.out.Allow, c)
 }
 
-// peelForAllow takes off the wrappers that allow rules look through.
-func (a *analyzer) peelForAllow(args []value) []value {
+// peelForAllow takes off the wrappers that allow rules look through, and reports
+// whether one of them adds words.
+func (a *analyzer) peelForAllow(args []value) (inner []value, more bool) {
 	for range maxWrappers {
 		if len(args) > 1 && args[0].Known() && args[0].Value == "xargs" && !strings.HasPrefix(args[1].guess, "-") {
-			args = args[1:]
+			args, more = args[1:], true
 			continue
 		}
 		p, ok := a.table.Peel(toWords(args))
@@ -160,7 +162,7 @@ func (a *analyzer) peelForAllow(args []value) []value {
 		}
 		args = args[len(args)-len(p.Words):]
 	}
-	return args
+	return args, more
 }
 
 // exactOnly reports whether a command runs or deletes what its operands say.

@@ -11,7 +11,8 @@ import (
 // sed -i) it returns them and true, if all is literal.
 func (a *analyzer) fileOperands(args []value) ([]Path, bool) {
 	edits, isEdit := a.fileEdits(a.unwrapped(args))
-	return edits, isEdit && len(a.unwrapped(args)) == len(a.peelForAllow(args))
+	inner, more := a.peelForAllow(args)
+	return edits, isEdit && !more && len(a.unwrapped(args)) == len(inner)
 }
 
 // fileEdits is fileOperands without wrappers.

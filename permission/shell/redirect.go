@@ -26,6 +26,15 @@ func (a *analyzer) redirects(list []*syntax.Redirect) {
 	}
 }
 
+// feeds reports whether a redirection gives a command something to read.
+func feeds(r *syntax.Redirect) bool {
+	switch r.Op {
+	case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn, syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		return r.Word.Lit() != "/dev/null"
+	}
+	return false
+}
+
 func (a *analyzer) redirect(r *syntax.Redirect) {
 	if r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc {
 		return

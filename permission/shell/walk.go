@@ -2,6 +2,7 @@ package shell
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -35,9 +36,10 @@ func (a *analyzer) subshell(fn func()) {
 
 func (a *analyzer) stmt(st *syntax.Stmt) flow {
 	a.depth++
-	outer := a.redirected
+	outer, piped := a.redirected, a.piped
 	a.redirected = len(st.Redirs) > 0
-	defer func() { a.depth, a.redirected = a.depth-1, outer }()
+	a.piped = piped || slices.ContainsFunc(st.Redirs, feeds)
+	defer func() { a.depth, a.redirected, a.piped = a.depth-1, outer, piped }()
 	if a.depth > maxDepth {
 		a.refuse("the command is nested too deeply")
 		a.denyTokens(a.text(st))
@@ -138,7 +140,10 @@ func (a *analyzer) binary(c *syntax.BinaryCmd) flow {
 			a.refuse("time after a pipe is read differently by shells")
 		}
 		a.subshell(func() { a.stmt(c.X) })
+		piped := a.piped
+		a.piped = true
 		a.subshell(func() { a.stmt(c.Y) })
+		a.piped = piped
 	}
 	return flow{before, before}
 }

@@ -41,6 +41,7 @@ func (t *Table) Check(words []Word) (Use, error) {
 // the program by name, which is one of several that share s.
 func (s *spec) check(name string, args []Word, m marks) (Use, error) {
 	m = m.or(s.marks)
+	var unknown error // why there is no subcommand to go by
 	if len(s.subs) > 0 {
 		sub, rest, err := s.subcommand(name, args)
 		if sub != nil {
@@ -48,6 +49,9 @@ func (s *spec) check(name string, args []Word, m marks) (Use, error) {
 		}
 		if len(s.forms) == 0 {
 			return Use{}, err
+		}
+		if rest != nil {
+			unknown = err
 		}
 	}
 	var first error
@@ -61,13 +65,20 @@ func (s *spec) check(name string, args []Word, m marks) (Use, error) {
 			first = err
 		}
 	}
+	if unknown != nil && !slices.ContainsFunc(s.forms, (*form).takesOperands) {
+		return Use{}, unknown
+	}
 	if first == nil {
 		first = errors.New("not known to only read")
 	}
 	return Use{}, fmt.Errorf("%s: %w", name, first)
 }
 
-// subcommand skips the flags in front of a subcommand and finds it.
+func (f *form) takesOperands() bool { return len(f.operands) > 0 }
+
+// subcommand skips the flags in front of a subcommand and finds it, with the words
+// after it. If it is not found they are those from where it should be; nil if the flags
+// are not understood.
 func (s *spec) subcommand(name string, args []Word) (*spec, []Word, error) {
 	front := &form{flags: s.flags, style: posix}
 	if s.style == long {
@@ -78,14 +89,14 @@ func (s *spec) subcommand(name string, args []Word) (*spec, []Word, error) {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if n == len(args) {
-		return nil, nil, fmt.Errorf("%s without a subcommand is not known to only read", name)
+		return nil, args[n:], fmt.Errorf("%s without a subcommand is not known to only read", name)
 	}
 	if !args[n].Known() {
-		return nil, nil, fmt.Errorf("%s: the subcommand is not known before it runs", name)
+		return nil, args[n:], fmt.Errorf("%s: the subcommand is not known before it runs", name)
 	}
 	sub := s.subs[args[n].Value]
 	if sub == nil {
-		return nil, nil, fmt.Errorf("%s %s is not known to only read", name, args[n].Value)
+		return nil, args[n:], fmt.Errorf("%s %s is not known to only read", name, args[n].Value)
 	}
 	return sub, args[n+1:], nil
 }

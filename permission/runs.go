@@ -1,0 +1,93 @@
+package permission
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/permission/shell"
+)
+
+// interpreters run whatever they are given, so that a rule with a wildcard for
+// one of them is a rule for everything.
+var interpreters = names(`bash sh zsh dash ash ksh mksh csh tcsh fish busybox pwsh powershell osascript eval exec source .
+	python pypy ipython node nodejs deno bun tsx ts-node ruby irb perl php lua luajit tclsh julia Rscript awk gawk mawk
+	env time sudo doas su runuser gosu su-exec setpriv chroot unshare nsenter ssh npx bunx pnpx uvx uv make docker podman bwrap firejail
+	strace ltrace gdb lldb valgrind perf hyperfine prlimit setarch numactl chpst setuidgid softlimit rlwrap script tmux screen
+	xargs parallel entr`)
+
+// runsOthers reports whether a program, which may carry its version in its name, is
+// an interpreter.
+func runsOthers(program string) bool {
+	name := filepath.Base(program)
+	return interpreters[name] || interpreters[strings.TrimRight(name, "0123456789.")]
+}
+
+// destroyers leave nothing of what they are given, so that nobody should say yes to
+// all that they may ever be given.
+var destroyers = names("rm rmdir unlink shred truncate dd")
+
+func removes(program string) bool { return destroyers[filepath.Base(program)] }
+
+// manyInOne are programs whose first operand says which of many things they do.
+var manyInOne = names(`git hg svn jj gh glab npm pnpm yarn cargo go rustup pip pip3 poetry conda gem bundle composer dotnet mvn gradle gradlew bazel
+	docker-compose kubectl helm oc terraform tofu pulumi aws gcloud az gsutil fly flyctl heroku vercel netlify wrangler firebase
+	apt apt-get dnf yum pacman apk brew snap flatpak nix systemctl launchctl ip nmcli adb`)
+
+// namers hand on what they read as words of another command.
+var namers = names("xargs parallel entr")
+
+func names(list string) map[string]bool {
+	set := map[string]bool{}
+	for _, name := range strings.Fields(list) {
+		set[name] = true
+	}
+	return set
+}
+
+// workFromInput reports whether what a command runs or removes is, or can be, said
+// by its input. Its words are then no more than a part of what was agreed to.
+func workFromInput(c shell.Command) bool {
+	switch program := c.Words[0]; {
+	case c.More || namers[filepath.Base(program)]:
+		return true
+	case removes(program):
+		return c.Fed || !slices.ContainsFunc(c.Words[1:], isOperand)
+	case c.ExactOnly || runsOthers(program):
+		return c.Fed || scriptFromInput(c.Words)
+	}
+	return false
+}
+
+// scriptFromInput reports whether an interpreter takes what it runs from its input: it
+// has no operand, or is told to, or that holds for another one that it runs.
+func scriptFromInput(words []string) bool {
+	name, operands := filepath.Base(words[0]), words[1:]
+	isShell := strings.HasSuffix(name, "sh")
+	if isShell {
+		operands = strings.Fields(strings.Join(operands, " ")) // those of the command that it is given too
+	}
+	switch {
+	case name != "make" && !slices.ContainsFunc(operands, isOperand), slices.ContainsFunc(operands, isInput), namers[name]:
+		return true
+	case isShell && slices.ContainsFunc(operands, isStdinOption):
+		return true
+	case (name == "ssh" || name == "su") && (len(operands) < 2 || !isOperand(operands[0])):
+		return true // a shell at the other end
+	}
+	inner := slices.IndexFunc(operands, func(word string) bool { return word != "." && runsOthers(word) })
+	return inner >= 0 && scriptFromInput(operands[inner:])
+}
+
+// isOperand reports whether a word is not an option.
+func isOperand(word string) bool { return !strings.HasPrefix(word, "-") }
+
+// isInput reports whether a word is a name for the input, or an option with one.
+func isInput(word string) bool {
+	return slices.Contains([]string{"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"}, word) || !isOperand(word) && word != "--" && strings.HasSuffix(word, "-")
+}
+
+// isStdinOption reports whether an option of a shell is, or holds, -s.
+func isStdinOption(word string) bool {
+	return !isOperand(word) && !strings.HasPrefix(word, "--") && strings.Contains(word, "s")
+}
