@@ -99,12 +99,12 @@ func (s *server) adopt(h *harness.Options, t *harness.TalkOptions, init *wire.In
 	s.tell.texts = init.ForwardSubagentText != nil && *init.ForwardSubagentText
 	s.inProcess(&t.MCP, init)
 	h.HookRan = s.hookRan
-	asker := &hostAsker{call: s.conn.Call, before: s.catchUp, states: s.waits, update: s.updatePermissions, warn: s.warn}
+	asker := &hostAsker{who: "the program", call: s.conn.Call, before: s.catchUp, states: s.waits, update: s.updatePermissions, warn: s.warn}
 	switch {
 	case s.opts.AskHost:
 		t.Person, t.Interactive = asker, true
 	case s.opts.AskTool != "":
-		asker.call = s.askTool(s.opts.AskTool)
+		asker.who, asker.call = "the tool "+s.opts.AskTool, s.askTool(s.opts.AskTool)
 		t.Person = asker
 	}
 }

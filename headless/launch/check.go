@@ -19,6 +19,9 @@ func (f *Flags) Check() error {
 	if _, err := permission.ParseMode(f.mode); err != nil {
 		return fmt.Errorf("--permission-mode: %w", err)
 	}
+	if err := f.checkPromptTool(); err != nil {
+		return err
+	}
 	if f.sessionID != "" && !uuid.MatchString(f.sessionID) {
 		return fmt.Errorf("--session-id: %q is not a UUID, such as %s", f.sessionID, session.NewUUID())
 	}
@@ -36,6 +39,21 @@ func (f *Flags) Check() error {
 		return err
 	}
 	return f.checkResume()
+}
+
+// checkPromptTool looks for somebody to ask: without stream-json as input, no program
+// at the other end can answer.
+func (f *Flags) checkPromptTool() error {
+	_, name, ok := strings.Cut(strings.TrimPrefix(f.promptTool, "mcp__"), "__")
+	switch {
+	case f.promptTool == "" || f.prompts == "none":
+		return nil
+	case f.promptTool == "stdio":
+		return errors.New("--permission-prompt-tool stdio needs --input-format stream-json: the program at the other end answers there")
+	case !strings.HasPrefix(f.promptTool, "mcp__") || !ok || name == "":
+		return fmt.Errorf("--permission-prompt-tool %q: use stdio, or a tool of an MCP server as mcp__server__tool", f.promptTool)
+	}
+	return nil
 }
 
 var uuid = regexp.MustCompile(`^(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)

@@ -95,7 +95,7 @@ func (f *Flags) Define(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.partial, "include-partial-messages", false, "with stream-json: the pieces of answers as they arrive")
 	fs.BoolVar(&f.hookEvents, "include-hook-events", false, "with stream-json: every run of a hook")
 	fs.BoolVar(&f.replay, "replay-user-messages", false, "with stream-json: repeat prompts when they are taken up")
-	fs.StringVar(&f.promptTool, "permission-prompt-tool", "", "who decides what the rules leave open: stdio asks the program at the other end")
+	fs.StringVar(&f.promptTool, "permission-prompt-tool", "", "who decides what the rules leave open: stdio asks the program at the other end, mcp__server__tool a tool")
 	fs.StringVar(&f.prompts, "permission-prompts", "", "host, or none to deny what would be asked")
 	fs.IntVar(&f.maxTurns, "max-turns", 0, "how many times the model may be asked")
 	fs.Float64Var(&f.maxBudget, "max-budget-usd", 0, "what the session may cost")
