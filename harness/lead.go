@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/haftdev/haft/tool/builtin"
 )
 
 // findLead finds the agent that leads conversations here, by the options or by the
@@ -19,14 +21,26 @@ func (p *Project) findLead() error {
 	}
 	d, err := p.Library.Agents.Find(name)
 	if err != nil {
-		return fmt.Errorf("let the agent %q lead: %w", name, err)
+		err = fmt.Errorf("let the agent %q lead: %w", name, err)
+		if p.opts.Agent != "" {
+			return &UsageError{err}
+		}
+		return err
 	}
 	p.lead = &d
-	if p.opts.Tools == nil {
-		p.opts.Tools = d.Tools
-	}
 	p.opts.Disallowed = slices.Concat(p.opts.Disallowed, d.Denied)
 	return nil
+}
+
+// only are the tools of the pool; nil means all.
+func (p *Project) only() []string {
+	switch {
+	case p.opts.Bare:
+		return builtin.Bare()
+	case p.opts.Tools == nil && p.lead != nil:
+		return p.lead.Tools
+	}
+	return p.opts.Tools
 }
 
 // follow begins a conversation as the agent that leads it, if one does.

@@ -34,6 +34,20 @@ func (w *World) misnamed() []permission.RuleProblem {
 	return problems
 }
 
+// misnamedTools says which tools of the pool that was asked for do not exist.
+func (w *World) misnamedTools() (texts []string) {
+	if len(w.opts.Tools) == 0 {
+		return nil
+	}
+	names := w.toolNames()
+	for _, name := range w.opts.Tools {
+		if err := misnamed(permission.Rule{Text: name}, names); err != nil {
+			texts = append(texts, fmt.Sprintf("--tools %s: %s", name, err))
+		}
+	}
+	return texts
+}
+
 // CheckName reports that no tool has the name that a rule is about. The rule may be
 // kept all the same: what it names may come.
 func (w *World) CheckName(r permission.Rule) error { return misnamed(r, w.toolNames()) }
@@ -47,7 +61,7 @@ func (w *World) deniesNothing() error {
 	}
 	for _, problem := range w.misnamed() {
 		if problem.Rule.Origin == commandLine && problem.Rule.Behavior == tool.Deny {
-			return fmt.Errorf("the rule %q of the command line would deny nothing: %w", problem.Rule.Text, problem.Err)
+			return &UsageError{fmt.Errorf("the rule %q of the command line would deny nothing: %w", problem.Rule.Text, problem.Err)}
 		}
 	}
 	return nil

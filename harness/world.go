@@ -133,10 +133,7 @@ func (w *World) common(agent string) hook.Common {
 
 // Set assembles the pool as a session would, with the tools of others after haft's own.
 func (w *World) Set(session *tool.Session, foreign ...tool.Tool) *tool.Set {
-	opts := tool.SetOptions{Only: w.opts.Tools, Denied: w.denied, ContextTokens: w.window, DeferShare: w.deferShare(), Redirect: w.opts.Redirect}
-	if w.opts.Bare {
-		opts.Only = builtin.Bare()
-	}
+	opts := tool.SetOptions{Only: w.only(), Denied: w.denied, ContextTokens: w.window, DeferShare: w.deferShare(), Redirect: w.opts.Redirect}
 	return tool.NewSet(session, w.Tools(), foreign, &opts)
 }
 

@@ -23,8 +23,10 @@ func TestWhoAnswersNonsenseWasNotAsked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := &hostAsker{
-				who:    "the tool x",
-				call:   func(_ context.Context, _ wire.Request, reply any) error { return json.Unmarshal([]byte(c.answer), reply) },
+				who: "the tool x",
+				call: func(_ context.Context, _ wire.Request, reply any) error {
+					return json.Unmarshal([]byte(c.answer), reply)
+				},
 				before: func(context.Context) {}, states: func(bool) {},
 			}
 			made := tool.Case{Tool: &tool.Tool{Name: "Write"}, Call: &tool.Call{Input: json.RawMessage(`{}`), Tools: tool.NewSet(&tool.Session{}, nil, nil, nil)}}

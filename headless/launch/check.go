@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/schema"
 )
 
 // Check finds mistakes in what the flags say that would show only once a session is
@@ -29,6 +31,9 @@ func (f *Flags) Check() error {
 		if err := (&permission.Rule{Text: rule, Behavior: tool.Deny}).Check(); err != nil {
 			return fmt.Errorf("the rule %q of the command line cannot be understood: %w", rule, err)
 		}
+	}
+	if err := checkSchema(f.schema); err != nil {
+		return fmt.Errorf("--json-schema: %w", err)
 	}
 	for _, dir := range f.addDirs {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
@@ -75,6 +80,18 @@ func checkSettings(value string) error {
 		return fmt.Errorf("--settings: %w", err)
 	}
 	return nil
+}
+
+// checkSchema looks at a value of --json-schema.
+func checkSchema(text string) error {
+	if text == "" {
+		return nil
+	}
+	s, err := schema.Parse(json.RawMessage(text))
+	if err != nil {
+		return err
+	}
+	return s.Err()
 }
 
 // checkResume looks for the session to go on with.
