@@ -214,7 +214,7 @@ func (s *server) newTeller() *teller {
 	t := &teller{
 		send:    func(m wire.Message) { _ = s.conn.Send(m) }, // the outlet ends the session if it breaks
 		facts:   s.facts,
-		partial: s.opts.Partial, states: s.opts.States, replay: s.opts.Replay,
+		partial: s.opts.Partial, states: s.opts.States, replay: s.opts.Replay, oneAnswer: s.opts.OneAnswer,
 		tasks: make(map[string]agent.Task), agents: make(map[string]agent.Task),
 		modelFor: func(name string) (int64, int64) {
 			m := catalog.Lookup(name)

@@ -242,7 +242,7 @@ func (s *server) note(r agent.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.code, s.told = 0, true
-	if isError(r.Reason) {
+	if s.tell.isError(r) {
 		s.code = 1
 	}
 	if s.closing && (r.Reason == agent.AbortedTools || r.Reason == agent.AbortedStreaming) {
