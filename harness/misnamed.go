@@ -21,12 +21,13 @@ var elsewhere = []string{
 // misnamed are the rules about tools that do not exist.
 func (w *World) misnamed() []permission.RuleProblem {
 	opts, err := w.Policy()
-	if err != nil || len(opts.Rules) == 0 {
+	rules := append(opts.Rules, denials(w.lead)...)
+	if err != nil || len(rules) == 0 {
 		return nil
 	}
 	names := w.toolNames()
 	var problems []permission.RuleProblem
-	for _, r := range opts.Rules {
+	for _, r := range rules {
 		if err := misnamed(r, names); err != nil {
 			problems = append(problems, permission.RuleProblem{Rule: r, Err: err})
 		}
@@ -56,7 +57,7 @@ func (w *World) CheckName(r permission.Rule) error { return misnamed(r, w.toolNa
 // rely on it. Programs name tools of other versions, so theirs is only warned of, and
 // so is an allowance, which lets nothing happen.
 func (w *World) deniesNothing() error {
-	if len(w.opts.Disallowed) == 0 || !w.opts.Typed {
+	if len(w.opts.Disallowed)+len(denials(w.lead)) == 0 || !w.opts.Typed {
 		return nil
 	}
 	for _, problem := range w.misnamed() {

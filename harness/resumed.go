@@ -64,6 +64,9 @@ func (c *Conversation) states(o *TalkOptions, chosen string) map[string]any {
 	if mode := string(c.World.Engine.Policy().Mode()); mode != known {
 		states[agent.StateMode] = mode
 	}
+	if lead := c.World.leads(); lead != state[string](restored, stateLead) {
+		states[stateLead] = lead
+	}
 	return states
 }
 

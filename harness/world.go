@@ -42,6 +42,7 @@ type World struct {
 	crew         *crew.Crew
 	window       int // of the conversation's model, in tokens; 0 without one
 	sets         sets
+	unbind       func()     // gives the denials of the agent that leads back
 	trees        sync.Mutex // while git makes or removes a worktree
 }
 
@@ -72,6 +73,7 @@ func Open(o *Options) (*World, error) {
 	w.World.Dir = func() string { return w.Shell.Dir("") }
 	opts.Dir, opts.Commands = w.Shell.Dir, shell.OS{}
 	w.Engine = permission.NewEngine(opts)
+	w.unbind = w.Engine.Lend(denials(p.lead)...)
 	w.Mode = func() string { return string(w.Engine.Policy().Mode()) }
 	w.Agreed = w.agreed
 	w.Hooks = hook.New(p.hooks(), &hook.Options{
