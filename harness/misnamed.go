@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/hook"
 	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -48,6 +50,32 @@ func (w *World) misnamedTools() (texts []string) {
 	}
 	return texts
 }
+
+// idleHooks says which matchers of hooks for calls mean a tool that does not exist.
+func (w *World) idleHooks() (texts []string) {
+	hooks := w.Counts.Hooks()
+	if len(hooks) == 0 {
+		return nil
+	}
+	names, before := w.toolNames(), settings.Hook{}
+	for _, h := range hooks {
+		again := h.Event == before.Event && h.Matcher == before.Matcher && h.If == before.If // as in one group
+		if before = h; again || !slices.Contains(aboutCalls, h.Event) {
+			continue
+		}
+		for _, text := range append(hook.Unmatched(h.Matcher, names), hook.Unmatched(h.If, names)...) {
+			name, _, _ := strings.Cut(text, "(")
+			if strings.Contains(text, "mcp") || slices.Contains(elsewhere, name) { // those of servers are not there yet
+				continue
+			}
+			texts = append(texts, fmt.Sprintf("%s: the matcher %q of the %s hook means no tool.%s", h.Origin, text, h.Event, near.Hint(name, names)))
+		}
+	}
+	return texts
+}
+
+// aboutCalls are the events whose matchers are about tools.
+var aboutCalls = []string{"PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest"}
 
 // CheckName reports that no tool has the name that a rule is about. The rule may be
 // kept all the same: what it names may come.

@@ -30,6 +30,9 @@ func (w *World) Warnings() []agent.Notice {
 	for _, problem := range w.misnamed() {
 		add("permissions", problem.String())
 	}
+	for _, text := range w.idleHooks() {
+		add("settings", text)
+	}
 	for _, text := range w.misnamedTools() {
 		add("tools", text)
 	}
