@@ -79,7 +79,7 @@ func (w *World) resumeLead(left string) error {
 	d, err := w.leader(left)
 	switch {
 	case err != nil && w.opts.Typed:
-		return &UsageError{fmt.Errorf("go on as the session was left: %w Name who is to lead it, such as: --agent general-purpose", err)}
+		return &UsageError{fmt.Errorf("the session cannot go on as it was left; name who is to lead it, such as --agent general-purpose: %w", err)}
 	case err != nil:
 		w.warn("agents", fmt.Sprintf("The session goes on without the agent that led it: %s", err))
 		return nil

@@ -64,8 +64,8 @@ func (c *Conversation) states(o *TalkOptions, chosen string) map[string]any {
 	if mode := string(c.World.Engine.Policy().Mode()); mode != known {
 		states[agent.StateMode] = mode
 	}
-	if lead := c.World.leads(); lead != state[string](restored, stateLead) {
-		states[stateLead] = lead
+	if lead := c.World.leads(); lead != "" || state[string](restored, stateLead) != "" {
+		states[stateLead] = lead // also if it is known: a cleared conversation is another session
 	}
 	return states
 }
