@@ -48,6 +48,9 @@ func (f *toolsFlags) call(ctx context.Context, args []string) error {
 		return err
 	}
 	defer w.Close()
+	if err := w.Intact(); err != nil {
+		return err
+	}
 	say.all(w.Warnings())
 	f.recoverFiles(w)
 	feed := sched.NewFeed()

@@ -40,7 +40,8 @@ func (f *converseFlags) checkOnAsk() error {
 	return nil
 }
 
-// denials counts the calls that were denied because nobody could be asked.
+// denials counts the calls that were denied because nobody could be asked, or who
+// was asked did not answer.
 type denials struct {
 	out   io.Writer               // nil: they are only counted
 	watch func(agent.Event) error // that sees every event, too; nil if there is none
@@ -48,10 +49,10 @@ type denials struct {
 }
 
 func (d *denials) show(ev agent.Event) error {
-	if denied, ok := ev.(agent.Denied); ok && denied.Outcome.Verdict.Unasked {
+	if r, ok := ev.(agent.Returned); ok && r.Outcome.Status == sched.Denied && r.Outcome.Verdict.Unasked {
 		d.n++
 		if d.out != nil {
-			fmt.Fprintf(d.out, "haft: %s\n", ask.Visible(deniedLine(denied.Outcome)))
+			fmt.Fprintf(d.out, "haft: %s\n", ask.Visible(deniedLine(r.Outcome)))
 		}
 	}
 	if d.watch == nil {

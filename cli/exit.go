@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/haftdev/haft/harness"
 	"github.com/haftdev/haft/sched"
 )
 
@@ -52,8 +53,9 @@ func exitCode(err error, w io.Writer) int {
 	}
 	fmt.Fprintf(w, "haft: %v\n", err)
 	var usage usageError
+	var misuse *harness.UsageError
 	switch {
-	case errors.As(err, &usage):
+	case errors.As(err, &usage), errors.As(err, &misuse):
 		return exitUsage
 	case errors.Is(err, context.Canceled):
 		return exitCancelled

@@ -77,6 +77,9 @@ func (f *serveFlags) run(ctx context.Context) error {
 		return err
 	}
 	defer w.Close()
+	if err := w.Intact(); err != nil {
+		return err
+	}
 	say.all(w.Warnings())
 	set, err := f.pool(w)
 	if err != nil {

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"strings"
@@ -26,7 +27,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       golden.Updating(),
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"record": recordSession, "model": serveModel, "asked": asked,
+			"record": recordSession, "model": serveModel, "asked": asked, "usage": usage,
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("XDG_CACHE_HOME", e.WorkDir+"/.cache")
@@ -45,4 +46,15 @@ func goCache() string {
 		return "" // scripts that need Go skip
 	}
 	return strings.TrimSpace(string(out))
+}
+
+// usage runs a command that must end with the code of a wrong command line.
+func usage(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: usage command [args…]")
+	}
+	var exit *exec.ExitError
+	if err := ts.Exec(args[0], args[1:]...); !errors.As(err, &exit) || exit.ExitCode() != 2 {
+		ts.Fatalf("%q ended with %v, want exit code 2", args, err)
+	}
 }

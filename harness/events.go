@@ -57,6 +57,7 @@ const (
 
 	statePlan     = "plan"     // the last one that the person agreed to
 	stateProvider = "provider" // who answered when it began
+	stateLead     = "lead"     // the agent that leads it
 )
 
 // save writes a state of the session down.

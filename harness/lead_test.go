@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/haftdev/haft/harness"
+	"github.com/haftdev/haft/knowledge/agentdef"
 	"github.com/haftdev/haft/model/script"
 	"github.com/haftdev/haft/settings"
 )
@@ -39,5 +40,27 @@ func TestAnAgentLeads(t *testing.T) {
 	_, err := harness.Open(&harness.Options{Dir: t.TempDir(), Agent: "gardner"})
 	if err == nil || !strings.Contains(err.Error(), `let the agent "gardner" lead`) {
 		t.Errorf("one that does not exist: %v", err)
+	}
+}
+
+// A conversation that is cleared is another session, and led by the same agent; that
+// it was resumed before makes no difference.
+func TestAnAgentLeadsAfterAClearing(t *testing.T) {
+	r := newRig(t, script.Turn{Blocks: []script.Block{{Text: "Watered."}}}, script.Turn{Blocks: []script.Block{{Text: "Again."}}}, script.Turn{Blocks: []script.Block{{Text: "Once more."}}})
+	gardener := []agentdef.Definition{{Name: "gardener", Description: "waters plants", Prompt: "You water plants.", Tools: []string{"Read", "Grep"}}}
+	c := r.talk(harness.Options{Agents: gardener, Agent: "gardener"}, harness.TalkOptions{})
+	r.say(c, "go")
+	c.Close(t.Context())
+	c = r.talk(harness.Options{Agents: gardener}, harness.TalkOptions{Resume: c.Session()})
+	c.Clear()
+	r.say(c, "go on")
+	c.Close(t.Context())
+	c = r.talk(harness.Options{Agents: gardener}, harness.TalkOptions{Resume: c.Session()})
+	defer c.Close(t.Context())
+	r.say(c, "and on")
+	for i, request := range r.server.Requests() {
+		if body := string(request.Body); !strings.Contains(body, "You water plants.") || strings.Contains(body, `"name":"Bash"`) {
+			t.Errorf("request %d is not the agent's: %.300s", i, body)
+		}
 	}
 }

@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/hook"
 	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -21,18 +23,59 @@ var elsewhere = []string{
 // misnamed are the rules about tools that do not exist.
 func (w *World) misnamed() []permission.RuleProblem {
 	opts, err := w.Policy()
-	if err != nil || len(opts.Rules) == 0 {
+	rules := append(opts.Rules, denials(w.lead)...)
+	if err != nil || len(rules) == 0 {
 		return nil
 	}
 	names := w.toolNames()
 	var problems []permission.RuleProblem
-	for _, r := range opts.Rules {
+	for _, r := range rules {
 		if err := misnamed(r, names); err != nil {
 			problems = append(problems, permission.RuleProblem{Rule: r, Err: err})
 		}
 	}
 	return problems
 }
+
+// misnamedTools says which tools of the pool that was asked for do not exist.
+func (w *World) misnamedTools() (texts []string) {
+	if len(w.opts.Tools) == 0 {
+		return nil
+	}
+	names := w.toolNames()
+	for _, name := range w.opts.Tools {
+		if err := misnamed(permission.Rule{Text: name}, names); err != nil {
+			texts = append(texts, fmt.Sprintf("--tools %s: %s", name, err))
+		}
+	}
+	return texts
+}
+
+// idleHooks says which matchers of hooks for calls mean a tool that does not exist.
+func (w *World) idleHooks() (texts []string) {
+	hooks := w.Counts.Hooks()
+	if len(hooks) == 0 {
+		return nil
+	}
+	names, before := w.toolNames(), settings.Hook{}
+	for _, h := range hooks {
+		again := h.Event == before.Event && h.Matcher == before.Matcher && h.If == before.If // as in one group
+		if before = h; again || !slices.Contains(aboutCalls, h.Event) {
+			continue
+		}
+		for _, text := range append(hook.Unmatched(h.Matcher, names), hook.Unmatched(h.If, names)...) {
+			name, _, _ := strings.Cut(text, "(")
+			if strings.Contains(text, "mcp") || slices.Contains(elsewhere, name) { // those of servers are not there yet
+				continue
+			}
+			texts = append(texts, fmt.Sprintf("%s: the matcher %q of the %s hook means no tool.%s", h.Origin, text, h.Event, near.Hint(name, names)))
+		}
+	}
+	return texts
+}
+
+// aboutCalls are the events whose matchers are about tools.
+var aboutCalls = []string{"PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest"}
 
 // CheckName reports that no tool has the name that a rule is about. The rule may be
 // kept all the same: what it names may come.
@@ -42,12 +85,12 @@ func (w *World) CheckName(r permission.Rule) error { return misnamed(r, w.toolNa
 // rely on it. Programs name tools of other versions, so theirs is only warned of, and
 // so is an allowance, which lets nothing happen.
 func (w *World) deniesNothing() error {
-	if len(w.opts.Disallowed) == 0 || !w.opts.Typed {
+	if len(w.opts.Disallowed)+len(denials(w.lead)) == 0 || !w.opts.Typed {
 		return nil
 	}
 	for _, problem := range w.misnamed() {
 		if problem.Rule.Origin == commandLine && problem.Rule.Behavior == tool.Deny {
-			return fmt.Errorf("the rule %q of the command line would deny nothing: %w", problem.Rule.Text, problem.Err)
+			return &UsageError{fmt.Errorf("the rule %q of the command line would deny nothing: %w", problem.Rule.Text, problem.Err)}
 		}
 	}
 	return nil

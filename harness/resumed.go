@@ -20,7 +20,10 @@ func (w *World) openSession(ctx context.Context, o *TalkOptions) (*session.Sessi
 	id := o.Resume
 	if o.Continue && id == "" {
 		var err error
-		if id, err = store.Latest(dir); err != nil && !errors.Is(err, session.ErrNotFound) {
+		switch id, err = store.Latest(dir); {
+		case errors.Is(err, session.ErrNotFound):
+			w.emit(agent.Notice{Level: "notice", Text: "There is no session of this folder to continue: a new one begins."})
+		case err != nil:
 			return nil, err
 		}
 	}
@@ -31,7 +34,10 @@ func (w *World) openSession(ctx context.Context, o *TalkOptions) (*session.Sessi
 			return nil, fmt.Errorf("%s: %w", rejected, err)
 		}
 		if errors.Is(err, session.ErrNotFound) {
-			return nil, fmt.Errorf("%w. Run 'haft sessions list --all' for what there is", err)
+			return nil, &UsageError{fmt.Errorf("%w. Run 'haft sessions list --all' for what there is", err)}
+		}
+		if errors.Is(err, session.ErrNoMessage) {
+			return nil, &UsageError{fmt.Errorf("%w. Run 'haft sessions show %s' for what there is", err, id)}
 		}
 		return s, err
 	case o.Forget:
@@ -57,6 +63,9 @@ func (c *Conversation) states(o *TalkOptions, chosen string) map[string]any {
 	known := cmp.Or(state[string](restored, agent.StateMode), string(permission.Default))
 	if mode := string(c.World.Engine.Policy().Mode()); mode != known {
 		states[agent.StateMode] = mode
+	}
+	if lead := c.World.leads(); lead != "" || state[string](restored, stateLead) != "" {
+		states[stateLead] = lead // also if it is known: a cleared conversation is another session
 	}
 	return states
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -98,14 +99,17 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 	if o != nil {
 		opts = *o
 	}
-	if err := w.userIntact(); err != nil {
-		return nil, err
+	if err := w.Intact(); err != nil {
+		return nil, fmt.Errorf("%w, or start without it: --setting-sources project,local", err)
 	}
-	w.follow(&opts)
 	journal, err := w.openSession(ctx, &opts)
 	if err != nil {
 		return nil, err
 	}
+	if err := w.resumeLead(state[string](journal.Restored(), stateLead)); err != nil {
+		return nil, errors.Join(err, journal.Close())
+	}
+	w.follow(&opts, journal.Restored())
 	c := &Conversation{World: w, version: opts.Version, began: time.Now()}
 	c.journal.Store(journal)
 	if err := c.begin(ctx, &opts); err != nil {

@@ -30,6 +30,12 @@ func (w *World) Warnings() []agent.Notice {
 	for _, problem := range w.misnamed() {
 		add("permissions", problem.String())
 	}
+	for _, text := range w.idleHooks() {
+		add("settings", text)
+	}
+	for _, text := range w.misnamedTools() {
+		add("tools", text)
+	}
 	for _, problem := range w.Library.Faults() {
 		add("knowledge", problem.String())
 	}
@@ -73,12 +79,14 @@ func managedIntact(s *settings.Settings) error {
 	return nil
 }
 
-// userIntact refuses to begin a conversation without what its person has set: who
-// has written denials and guards relies on them. A project's file only draws a
-// warning, as anybody may have broken it, and what it denies is the project's wish.
-func (p *Project) userIntact() error {
+// Intact refuses to let anything run without what the person has set: who has
+// written denials and guards relies on them. Whoever runs tools without a
+// conversation asks; a conversation does not begin otherwise. A project's file only
+// draws a warning, as anybody may have broken it, and what it denies is the
+// project's wish.
+func (p *Project) Intact() error {
 	if problem, ok := skipped(p.Settings, settings.User); ok {
-		return fmt.Errorf("your settings cannot be used, and what they deny would not be denied: %s. Mend the file, or start without it: --setting-sources project,local", problem)
+		return fmt.Errorf("your settings cannot be used, and what they deny would not be denied: %s. Mend the file", problem)
 	}
 	return nil
 }

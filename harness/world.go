@@ -42,6 +42,7 @@ type World struct {
 	crew         *crew.Crew
 	window       int // of the conversation's model, in tokens; 0 without one
 	sets         sets
+	unbind       func()     // gives the denials of the agent that leads back
 	trees        sync.Mutex // while git makes or removes a worktree
 }
 
@@ -72,6 +73,7 @@ func Open(o *Options) (*World, error) {
 	w.World.Dir = func() string { return w.Shell.Dir("") }
 	opts.Dir, opts.Commands = w.Shell.Dir, shell.OS{}
 	w.Engine = permission.NewEngine(opts)
+	w.unbind = w.Engine.Lend(denials(p.lead)...)
 	w.Mode = func() string { return string(w.Engine.Policy().Mode()) }
 	w.Agreed = w.agreed
 	w.Hooks = hook.New(p.hooks(), &hook.Options{
@@ -149,10 +151,7 @@ func (w *World) ByHand(name string, set *tool.Set, foreign ...tool.Tool) *tool.S
 }
 
 func (w *World) set(session *tool.Session, foreign []tool.Tool, denied func(*tool.Tool) bool) *tool.Set {
-	opts := tool.SetOptions{Only: w.opts.Tools, Denied: denied, ContextTokens: w.window, DeferShare: w.deferShare(), Redirect: w.opts.Redirect}
-	if w.opts.Bare {
-		opts.Only = builtin.Bare()
-	}
+	opts := tool.SetOptions{Only: w.only(), Denied: denied, ContextTokens: w.window, DeferShare: w.deferShare(), Redirect: w.opts.Redirect}
 	return tool.NewSet(session, w.Tools(), foreign, &opts)
 }
 

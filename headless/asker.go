@@ -17,9 +17,13 @@ import (
 // byHost is the reason of a verdict that the program gave.
 const byHost = "the program that drives the session decided"
 
+// wasAsked is in the reason of a denial for want of an answer that makes sense.
+const wasAsked = " that was asked "
+
 // A hostAsker asks the program about calls that the rules leave open. A program
 // that does not answer, answers nonsense or is gone has not allowed anything.
 type hostAsker struct {
+	who    string // is asked, for people
 	call   func(context.Context, wire.Request, any) error
 	before func(context.Context) // lets the program hear what happened before
 	states func(waiting bool)
@@ -37,7 +41,7 @@ func (h *hostAsker) Ask(ctx context.Context, c tool.Case, question tool.Verdict)
 		if ctx.Err() != nil {
 			return tool.Verdict{}, err // somebody else decided, or the turn is over
 		}
-		return refusal("the program that was asked gave no answer: " + plainError(err)), nil
+		return h.unanswered(question, "gave no answer: "+plainError(err)), nil
 	}
 	switch answer.Behavior {
 	case wire.BehaviorAllow:
@@ -47,7 +51,13 @@ func (h *hostAsker) Ask(ctx context.Context, c tool.Case, question tool.Verdict)
 		v.Interrupt = answer.Interrupt
 		return v, nil
 	}
-	return refusal(fmt.Sprintf("the program that was asked answered with the behavior %q, which is neither allow nor deny", answer.Behavior)), nil
+	return h.unanswered(question, fmt.Sprintf("answered with the behavior %q, which is neither allow nor deny", answer.Behavior)), nil
+}
+
+// unanswered is the verdict when who was asked has not decided.
+func (h *hostAsker) unanswered(question tool.Verdict, why string) tool.Verdict {
+	text := h.who + wasAsked + why
+	return tool.Verdict{Behavior: tool.Deny, Message: text, Reason: text, Unasked: true, Suggestions: question.Suggestions}
 }
 
 func (h *hostAsker) allow(ctx context.Context, answer wire.PermissionAnswer) (tool.Verdict, error) {

@@ -102,12 +102,12 @@ func (s *server) adopt(h *harness.Options, t *harness.TalkOptions, init *wire.In
 	s.tell.texts = init.ForwardSubagentText != nil && *init.ForwardSubagentText
 	s.inProcess(&t.MCP, init)
 	h.HookRan = s.hookRan
-	asker := &hostAsker{call: s.conn.Call, before: s.catchUp, states: s.waits, update: s.updatePermissions, warn: s.warn}
+	asker := &hostAsker{who: "the program", call: s.conn.Call, before: s.catchUp, states: s.waits, update: s.updatePermissions, warn: s.warn}
 	switch {
 	case s.opts.AskHost:
 		t.Person, t.Interactive = asker, true
 	case s.opts.AskTool != "":
-		asker.call = s.askTool(s.opts.AskTool)
+		asker.who, asker.call = "the tool "+s.opts.AskTool, s.askTool(s.opts.AskTool)
 		t.Person = asker
 	}
 }
@@ -217,7 +217,7 @@ func (s *server) newTeller() *teller {
 	t := &teller{
 		send:    func(m wire.Message) { _ = s.conn.Send(m) }, // the outlet ends the session if it breaks
 		facts:   s.facts,
-		partial: s.opts.Partial, states: s.opts.States, replay: s.opts.Replay,
+		partial: s.opts.Partial, states: s.opts.States, replay: s.opts.Replay, oneAnswer: s.opts.OneAnswer,
 		tasks: make(map[string]agent.Task), agents: make(map[string]agent.Task),
 		modelFor: func(name string) (int64, int64) {
 			m := catalog.Lookup(name)

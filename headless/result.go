@@ -8,14 +8,14 @@ import (
 // result ends a turn.
 func (t *teller) result(ev agent.Result) {
 	r := &wire.Result{
-		Stamp: t.stamp(ev.UUID), Subtype: subtype(ev.Reason), IsError: isError(ev.Reason),
+		Stamp: t.stamp(ev.UUID), Subtype: subtype(ev.Reason), IsError: t.isError(ev),
 		DurationMS: ev.Duration.Milliseconds(), DurationAPIMS: ev.APITime.Milliseconds(), TTFTMS: int(ev.TTFT.Milliseconds()),
 		NumTurns: 1 + ev.Calls, StopReason: wire.NullString(ev.StopReason), Usage: usage(ev.Usage),
 		TerminalReason: terminalReason(ev.Reason), QueuedTurnCount: ev.Queued, ResultIndex: t.results, LocalCommand: ev.Command,
 		StructuredOutput: ev.Structured,
 	}
 	t.results++
-	if ev.Reason == agent.StoppedByHook && ev.Requests == 0 {
+	if unsent(ev) {
 		t.send(&wire.Informational{Stamp: t.stamp(""), Level: "warning", Content: ev.Text})
 	}
 	if ev.Requests == 0 {
@@ -81,9 +81,14 @@ func subtype(r agent.Reason) string {
 	return wire.ResultDuringExecution
 }
 
-// isError reports whether the turn is an error to a program. A hook that ends a
-// turn does what it was made for.
-func isError(r agent.Reason) bool { return r.IsError() && r != agent.StoppedByHook }
+// isError reports whether the turn is an error. A hook that ends a turn does what it
+// was made for; but who waits for one answer has none if the prompt was not sent.
+func (t *teller) isError(ev agent.Result) bool {
+	return ev.Reason.IsError() && (ev.Reason != agent.StoppedByHook || t.oneAnswer && unsent(ev))
+}
+
+// unsent reports whether a hook did not let the prompt pass.
+func unsent(ev agent.Result) bool { return ev.Reason == agent.StoppedByHook && ev.Requests == 0 }
 
 func terminalReason(r agent.Reason) string {
 	if r == agent.Superseded {

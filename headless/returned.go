@@ -61,7 +61,7 @@ func resultMeta(out *sched.Outcome) []wire.ToolResultMeta {
 		m.NonExecutionKind = "permission-rule"
 	}
 	switch {
-	case v.Reason == byHost:
+	case v.Reason == byHost, v.Unasked && strings.Contains(v.Reason, wasAsked):
 		m.PermissionDecision.Source = "user_temporary"
 		if v.Behavior == tool.Deny {
 			m.PermissionDecision.Source, m.NonExecutionKind = "user_reject", "user-rejected"

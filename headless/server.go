@@ -2,6 +2,7 @@ package headless
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -84,8 +85,9 @@ type server struct {
 }
 
 // Serve serves until the program has no more to say and everything is done, and
-// returns the exit code: 0, or 1 if the last turn ended with an error. The end of
-// ctx stops the turn that runs.
+// returns the exit code: 0, 1 if the last turn ended with an error, or 2 if a person
+// has typed options that name what there is not. The end of ctx stops the turn that
+// runs.
 func Serve(ctx context.Context, stream wire.Stream, opts *Options) int {
 	s := &server{opts: *opts, news: make(chan struct{}, 1), ended: make(chan struct{}), began: time.Now()}
 	if s.opts.Log == nil {
@@ -242,7 +244,7 @@ func (s *server) note(r agent.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.code, s.told = 0, true
-	if isError(r.Reason) {
+	if s.tell.isError(r) {
 		s.code = 1
 	}
 	if s.closing && (r.Reason == agent.AbortedTools || r.Reason == agent.AbortedStreaming) {
@@ -283,8 +285,8 @@ func (s *server) close() int {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.failure != nil || s.garbled != nil {
-		return 1
+	if s.garbled != nil {
+		return max(s.code, 1)
 	}
 	return s.code
 }
@@ -341,6 +343,9 @@ func (s *server) begin(ctx context.Context, init *wire.Initialize, prompts ...he
 func (s *server) failed(err error) {
 	fmt.Fprintf(s.opts.Log, "haft: %v\n", err)
 	s.code = 1
+	if usage := (*harness.UsageError)(nil); errors.As(err, &usage) && s.opts.Harness.Typed {
+		s.code = 2
+	}
 	s.tell.session = session.NewUUID()
 	s.tell.result(agent.Result{Reason: agent.Crashed, Errors: []string{err.Error()}})
 }

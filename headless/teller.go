@@ -24,6 +24,8 @@ type teller struct {
 	// partial tells of the pieces of an answer, too; states of the session's state;
 	// replay repeats prompts.
 	partial, states, replay bool
+	// oneAnswer says that the result is all that is read.
+	oneAnswer bool
 
 	tools    *tool.Set
 	prompts  []string // of the turn, until its first answer names them

@@ -56,6 +56,21 @@ func newMatcher(h *Hook) matcher {
 	return m
 }
 
+// Unmatched returns the alternatives of a matcher that mean none of the names; nil if
+// each means one, or the matcher cannot be understood, which its hook tells.
+func Unmatched(text string, names []string) (idle []string) {
+	m := newMatcher(&Hook{Matcher: text})
+	if m.err != nil {
+		return nil
+	}
+	for _, a := range m.any {
+		if !slices.Contains(names, a.name) && (a.expr == nil || !slices.ContainsFunc(names, a.expr.MatchString)) {
+			idle = append(idle, a.text)
+		}
+	}
+	return idle
+}
+
 // alternative reads one of a matcher, or sets what is wrong with it.
 func (m *matcher) alternative(text string) alternative {
 	a := alternative{text: strings.TrimSpace(text)}

@@ -3,8 +3,8 @@ package session
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"os"
 	"slices"
 )
 
@@ -44,12 +44,13 @@ func read(ctx context.Context, path, agent, at string) (*reading, error) {
 			return r, nil
 		}
 		if t.whole() {
-			return nil, fmt.Errorf("resume at %s: %w in %s", at, errNoMessage, path)
+			return nil, fmt.Errorf("resume at %s: %w in %s", at, ErrNoMessage, path)
 		}
 	}
 }
 
-var errNoMessage = fmt.Errorf("no such message: %w", os.ErrNotExist)
+// ErrNoMessage is the error for a message to resume at that is not in the session.
+var ErrNoMessage = errors.New("no such message")
 
 // take keeps what belongs to a chain. What was noted after its last message
 // counts only if the chain is the end of the journal.

@@ -142,7 +142,7 @@ func TestDamagedJournals(t *testing.T) {
 
 func TestAnUnknownMessageCannotBeResumedAt(t *testing.T) {
 	_, err := resume(t.Context(), write(t, userLine("a", "", "A")), &ResumeOptions{At: "nope"})
-	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "nope") {
+	if !errors.Is(err, ErrNoMessage) || !strings.Contains(err.Error(), "nope") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -3,6 +3,7 @@ package settings
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -125,6 +126,7 @@ func (r *hookReader) group(event string, at int, group *node) {
 		r.report(Ignored, group.line, key, "has no list of hooks: it is ignored")
 		return
 	}
+	r.misspelt(key, group, groupFields)
 	for i, n := range hooks.elements {
 		h := Hook{
 			Origin: r.file.origin(n.line), Event: event, Matcher: matcher, JSON: n.json(),
@@ -134,14 +136,28 @@ func (r *hookReader) group(event string, at int, group *node) {
 			r.report(Ignored, n.line, fmt.Sprintf("%s.hooks[%d]", key, i), problem+": the hook is ignored")
 			continue
 		}
-		for _, m := range n.members {
-			if _, known := hookFields[m.name]; !known {
-				r.report(Unknown, m.line, fmt.Sprintf("%s.hooks[%d].%s", key, i, m.name), unknownKey(m.name, hookFields))
-			}
-		}
+		r.misspelt(fmt.Sprintf("%s.hooks[%d]", key, i), n, hookFields)
 		r.hooks = append(r.hooks, h)
 	}
 }
+
+// misspelt tells of fields that are none. One that is near to another was meant to
+// guard, by its matcher or on_error, and does not; the rest may be another program's.
+func (r *hookReader) misspelt(key string, object *node, fields map[string]shape) {
+	for _, m := range object.members {
+		if _, known := fields[m.name]; known {
+			continue
+		}
+		kind := Unknown
+		if len(near.Names(m.name, slices.Collect(maps.Keys(fields)), 1)) > 0 {
+			kind = Ignored
+		}
+		r.report(kind, m.line, key+"."+m.name, unknownKey(m.name, fields))
+	}
+}
+
+// groupFields are the fields of hooks with one matcher.
+var groupFields = map[string]shape{"matcher": aText, "hooks": anObject}
 
 // hookFields are the fields of a hook. Their types are checked by read. Those
 // after env are Claude Code's, and mean nothing here.

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/schema"
 )
 
 // Check finds mistakes in what the flags say that would show only once a session is
@@ -19,6 +21,9 @@ func (f *Flags) Check() error {
 	if _, err := permission.ParseMode(f.mode); err != nil {
 		return fmt.Errorf("--permission-mode: %w", err)
 	}
+	if err := f.checkPromptTool(); err != nil {
+		return err
+	}
 	if f.sessionID != "" && !uuid.MatchString(f.sessionID) {
 		return fmt.Errorf("--session-id: %q is not a UUID, such as %s", f.sessionID, session.NewUUID())
 	}
@@ -26,6 +31,9 @@ func (f *Flags) Check() error {
 		if err := (&permission.Rule{Text: rule, Behavior: tool.Deny}).Check(); err != nil {
 			return fmt.Errorf("the rule %q of the command line cannot be understood: %w", rule, err)
 		}
+	}
+	if err := checkSchema(f.schema); err != nil {
+		return fmt.Errorf("--json-schema: %w", err)
 	}
 	for _, dir := range f.addDirs {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
@@ -36,6 +44,21 @@ func (f *Flags) Check() error {
 		return err
 	}
 	return f.checkResume()
+}
+
+// checkPromptTool looks for somebody to ask: without stream-json as input, no program
+// at the other end can answer.
+func (f *Flags) checkPromptTool() error {
+	_, name, ok := strings.Cut(strings.TrimPrefix(f.promptTool, "mcp__"), "__")
+	switch {
+	case f.promptTool == "" || f.prompts == "none":
+		return nil
+	case f.promptTool == "stdio":
+		return errors.New("--permission-prompt-tool stdio needs --input-format stream-json: the program at the other end answers there")
+	case !strings.HasPrefix(f.promptTool, "mcp__") || !ok || name == "":
+		return fmt.Errorf("--permission-prompt-tool %q: use stdio, or a tool of an MCP server as mcp__server__tool", f.promptTool)
+	}
+	return nil
 }
 
 var uuid = regexp.MustCompile(`^(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
@@ -57,6 +80,18 @@ func checkSettings(value string) error {
 		return fmt.Errorf("--settings: %w", err)
 	}
 	return nil
+}
+
+// checkSchema looks at a value of --json-schema.
+func checkSchema(text string) error {
+	if text == "" {
+		return nil
+	}
+	s, err := schema.Parse(json.RawMessage(text))
+	if err != nil {
+		return err
+	}
+	return s.Err()
 }
 
 // checkResume looks for the session to go on with.

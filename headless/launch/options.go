@@ -24,6 +24,11 @@ func (f *Flags) Options(fs *pflag.FlagSet, version string) (*headless.Options, e
 	if err := f.check(); err != nil {
 		return nil, err
 	}
+	if f.Input != "stream-json" {
+		if err := f.checkTyped(fs); err != nil {
+			return nil, err
+		}
+	}
 	o := &headless.Options{
 		Partial: f.partial, HookEvents: f.hookEvents, Replay: f.replay, AskHost: f.promptTool == "stdio" && f.prompts != "none",
 		States: os.Getenv("CLAUDE_CODE_SDK_READS_SESSION_STATE") != "", Version: version,
@@ -118,13 +123,29 @@ func (f *Flags) check() error {
 	return nil
 }
 
+// checkTyped finds what a person has typed and would have no effect. Programs may
+// know values that this haft does not, and say more than they need to.
+func (f *Flags) checkTyped(fs *pflag.FlagSet) error {
+	if err := oneOf("--effort", f.effort, []string{"", "minimal", "low", "medium", "high", "xhigh", "max"}); err != nil {
+		return err
+	}
+	resumes := f.Continue || fs.Changed("resume")
+	switch {
+	case f.ResumeAt != "" && !resumes:
+		return errors.New("--resume-session-at needs --resume, with the id of the session that the message is in")
+	case f.fork && !resumes:
+		return errors.New("--fork-session needs --resume or --continue: there is nothing to leave as it is")
+	}
+	return nil
+}
+
 func oneOf(flag, value string, of []string) error {
 	for _, v := range of {
 		if v == value {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s %q: use one of %s", flag, value, strings.Join(of, " "))
+	return fmt.Errorf("%s %q: use one of %s", flag, value, strings.TrimSpace(strings.Join(of, " ")))
 }
 
 func parseSources(list string) ([]settings.Source, error) {

@@ -2,6 +2,7 @@ package agentdef
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -96,6 +97,10 @@ func (s *Set) Find(name string) (Definition, error) {
 			return d, nil
 		}
 		names = append(names, d.Name)
+	}
+	_, err := s.files.Read(name)
+	if missing := (*knowledge.Missing)(nil); errors.As(err, &missing) && missing.Held {
+		return Definition{}, missing // which says how to trust it
 	}
 	return Definition{}, &knowledge.Missing{Kind: knowledge.Agent, Name: name, Hint: knowledge.Hint(name, names)}
 }
