@@ -103,7 +103,7 @@ func TestAResumeLooksWhenTheCommandsAreGone(t *testing.T) {
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	if out, err := s.haft(server.URL(), "-p", "look", "--resume", id).CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != "I have looked." {
+	if out, err := s.haft(server.URL(), "-p", "look", "--resume", id).Output(); err != nil || strings.TrimSpace(string(out)) != "I have looked." {
 		t.Fatalf("%v: %s", err, out)
 	}
 	if now, seen := size(), seen.Load(); seen == 0 || now != seen {

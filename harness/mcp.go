@@ -51,6 +51,7 @@ type servers struct {
 	version string
 	known   *Servers
 	long    *longCalls
+	taking  sync.Mutex // while what servers offer is taken in: whoever looks last decides
 
 	mu        sync.Mutex
 	host      *mcp.Host
@@ -163,12 +164,20 @@ func (s *servers) approve(server mcp.Server) mcp.Verdict {
 // serversChanged takes in what servers offer now, from the next turn on.
 func (c *Conversation) serversChanged() {
 	c.warnOfNewWords()
-	if a := c.World.talk.Load(); a != nil {
-		if err := a.SetTools(c.pool(a.Tools())); err != nil {
-			c.World.warn("mcp", "Take in the tools of MCP servers: "+err.Error())
-		}
-	}
+	c.takeTools()
 	c.warnOfServers()
+}
+
+func (c *Conversation) takeTools() {
+	c.servers.taking.Lock()
+	defer c.servers.taking.Unlock()
+	a := c.World.talk.Load()
+	if a == nil {
+		return
+	}
+	if err := a.SetTools(c.pool(a.Tools())); err != nil {
+		c.World.warn("mcp", "Take in the tools of MCP servers: "+err.Error())
+	}
 }
 
 // warnOfServers tells which servers cannot be used, and why.
@@ -307,7 +316,9 @@ func (c *Conversation) SetServers(configs map[string]json.RawMessage) (mcp.Chang
 	s.dynamic = dynamic
 	all := slices.Concat(dynamic, slices.DeleteFunc(slices.Clone(s.fixed), func(f mcp.Server) bool { return named(dynamic, f.Name) }))
 	s.mu.Unlock()
-	return host.Set(all), nil
+	change := host.Set(all)
+	c.serversChanged() // the next turn is without those that are gone
+	return change, nil
 }
 
 // Servers tells how the MCP servers are; none if there are none.
