@@ -72,10 +72,16 @@ func start(ctx context.Context, opts *Options, oneShot bool) (*Client, error) {
 }
 
 // withDiagnostics adds what the command line said last to an error that does not
-// have it.
+// have it. That the connection has ended is only how its own end was noticed.
 func (c *Client) withDiagnostics(err error) error {
 	exit := (*ExitError)(nil)
-	if errors.As(err, &exit) || !errors.As(c.exit, &exit) || exit.Stderr == "" {
+	if errors.As(err, &exit) || !errors.As(c.exit, &exit) {
+		return err
+	}
+	if errors.Is(err, wire.ErrClosed) {
+		return fmt.Errorf("initialize: %w", exit)
+	}
+	if exit.Stderr == "" {
 		return err
 	}
 	return fmt.Errorf("%w; it said: %s", err, strings.TrimSpace(exit.Stderr))

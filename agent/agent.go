@@ -145,10 +145,10 @@ func (a *Agent) Interrupt(why string) bool {
 // loop are heard: todos, tasks, hooks, notices. It may be called at any time; what
 // nobody reads waits for the next Run.
 func (a *Agent) Emit(ev Event) {
-	if t, ok := ev.(TaskChanged); ok {
-		a.track(t.Task)
-	}
 	a.out.put(ev)
+	if t, ok := ev.(TaskChanged); ok {
+		a.track(t.Task) // afterwards: the end of the last task may end Run
+	}
 }
 
 // Unread takes the events that no Run has brought to anybody, such as those of the
