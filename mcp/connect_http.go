@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -91,7 +92,10 @@ type httpLink struct {
 	connect   func(context.Context) (sdk.Connection, error)
 	ctx       context.Context
 	cancel    context.CancelFunc
-	conn      sdk.Connection
+
+	mu     sync.Mutex
+	conn   sdk.Connection // nil before it is there
+	closed bool
 }
 
 func (p *peer) newHTTPLink(older bool, patience time.Duration) (*httpLink, *gate.Gate, error) {
@@ -137,15 +141,28 @@ func sameHost(host string) func(*http.Request, []*http.Request) error {
 
 // Connect is for the library. Its context ends with the attempt; the
 // connection's must not.
-func (l *httpLink) Connect(context.Context) (conn sdk.Connection, err error) {
-	l.conn, err = l.connect(l.ctx)
-	return l.conn, err
+func (l *httpLink) Connect(context.Context) (sdk.Connection, error) {
+	conn, err := l.connect(l.ctx)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed { // while it was on its way
+		return nil, errors.Join(context.Canceled, conn.Close())
+	}
+	l.conn = conn
+	return conn, nil
 }
 
 func (l *httpLink) Close() error {
 	defer l.cancel()
-	if l.conn != nil {
-		return l.conn.Close()
+	l.mu.Lock()
+	conn := l.conn
+	l.closed = true
+	l.mu.Unlock()
+	if conn != nil {
+		return conn.Close()
 	}
 	return nil
 }
