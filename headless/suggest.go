@@ -1,16 +1,14 @@
 package headless
 
 import (
-	"cmp"
 	"context"
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/haftdev/haft/harness"
+	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/search"
 	"github.com/haftdev/haft/wire"
 )
@@ -32,7 +30,7 @@ func (s *server) suggest(ctx context.Context, talk *harness.Conversation, r *wir
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range likeliest(names, r.Query) {
+	for _, name := range near.Fitting(names, r.Query, maxSuggestions) {
 		reply.Suggestions = append(reply.Suggestions, wire.FileSuggestion{Path: name})
 	}
 	return reply, nil
@@ -75,58 +73,4 @@ func below(ctx context.Context, talk *harness.Conversation, dir string) (names [
 		}
 	}
 	return names, nil
-}
-
-// likeliest are the names that a query can mean, the best first.
-func likeliest(names []string, query string) []string {
-	type ranked struct {
-		name string
-		rank int
-	}
-	var list []ranked
-	query = strings.ToLower(query)
-	for _, name := range names {
-		if rank := likeness(strings.ToLower(name), query); rank > 0 {
-			list = append(list, ranked{name, rank})
-		}
-	}
-	slices.SortFunc(list, func(a, b ranked) int {
-		return cmp.Or(b.rank-a.rank, len(a.name)-len(b.name), strings.Compare(a.name, b.name))
-	})
-	var best []string
-	for _, r := range list[:min(len(list), maxSuggestions)] {
-		best = append(best, r.name)
-	}
-	return best
-}
-
-// likeness says how well a name answers a query; 0 means not at all.
-func likeness(name, query string) int {
-	base := path.Base(name)
-	switch {
-	case strings.HasPrefix(name, query):
-		return 5
-	case strings.HasPrefix(base, query):
-		return 4
-	case strings.Contains(base, query):
-		return 3
-	case strings.Contains(name, query):
-		return 2
-	case inOrder(name, query):
-		return 1
-	}
-	return 0
-}
-
-// inOrder reports whether the letters of a query are in a name, one after the
-// other.
-func inOrder(name, query string) bool {
-	for _, r := range query {
-		i := strings.IndexRune(name, r)
-		if i < 0 {
-			return false
-		}
-		name = name[i+len(string(r)):]
-	}
-	return true
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/tui/key"
 )
 
@@ -54,12 +55,12 @@ const (
 func (a *app) commandsLike(typed string) []pick {
 	var items []pick
 	for _, c := range append(a.talk.Commands(), ownCommands()...) {
-		if s := score(c.Name, typed); s > 0 {
+		if s := near.Fit(c.Name, typed); s > 0 {
 			items = append(items, pick{value: "/" + c.Name, text: strings.TrimSpace("/" + c.Name + " " + c.Hint), detail: c.Description})
 		}
 	}
 	slices.SortStableFunc(items, func(x, y pick) int {
-		return cmp.Compare(score(y.value[1:], typed), score(x.value[1:], typed))
+		return cmp.Compare(near.Fit(y.value[1:], typed), near.Fit(x.value[1:], typed))
 	})
 	items = slices.CompactFunc(items, func(x, y pick) bool { return x.value == y.value })
 	return items[:min(len(items), maxMenu)]
@@ -87,50 +88,11 @@ func (a *app) filesLike(typed string) []pick {
 			})
 		}()
 	}
-	type scored struct {
-		name  string
-		score int
-	}
-	var found []scored
-	for _, n := range a.files.names {
-		if s := score(n, typed); s > 0 {
-			found = append(found, scored{n, s})
-		}
-	}
-	slices.SortStableFunc(found, func(x, y scored) int {
-		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(len(x.name), len(y.name)))
-	})
 	var items []pick
-	for _, f := range found[:min(len(found), maxMenu)] {
-		items = append(items, pick{value: "@" + f.name, text: f.name})
+	for _, name := range near.Fitting(a.files.names, typed, maxMenu) {
+		items = append(items, pick{value: "@" + name, text: name})
 	}
 	return items
-}
-
-// score says how well a name fits what was typed; 0 is not at all.
-func score(name, typed string) int {
-	name, typed = strings.ToLower(name), strings.ToLower(typed)
-	base := name[strings.LastIndexByte(name, '/')+1:]
-	switch {
-	case typed == "":
-		return 1
-	case strings.HasPrefix(base, typed):
-		return 5
-	case strings.HasPrefix(name, typed):
-		return 4
-	case strings.Contains(base, typed):
-		return 3
-	case strings.Contains(name, typed):
-		return 2
-	}
-	for _, r := range typed { // the letters in their order
-		at := strings.IndexRune(name, r)
-		if at < 0 {
-			return 0
-		}
-		name = name[at+len(string(r)):]
-	}
-	return 1
 }
 
 func (m *menu) lines(v view) []string {
