@@ -174,7 +174,7 @@ func (p *Printer) result(r agent.Returned) {
 	default:
 		p.line(green, "  ✓ %s: %s%s", c, end.Line, took(end.Took))
 	}
-	if end.Verdict != "" && (p.opts.Verdicts || !end.OK && out.Verdict.Behavior == tool.Deny) {
+	if end.Verdict != "" && end.Verdict != end.Line && (p.opts.Verdicts || !end.OK && out.Verdict.Behavior == tool.Deny) {
 		p.line(dim, "    %s", end.Verdict)
 	}
 	p.diff(end)
