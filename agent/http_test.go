@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/retry"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/anthropic"
 	"github.com/haftdev/haft/model/openai"
-	"github.com/haftdev/haft/model/retry"
 	"github.com/haftdev/haft/model/script"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"

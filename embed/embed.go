@@ -24,8 +24,8 @@ import (
 	"sync"
 
 	"github.com/haftdev/haft"
-	"github.com/haftdev/haft/headless"
-	"github.com/haftdev/haft/headless/launch"
+	"github.com/haftdev/haft/internal/headless"
+	"github.com/haftdev/haft/internal/headless/launch"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/wire"

@@ -10,8 +10,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/haftdev/haft/mcp/internal/httpgate"
-	"github.com/haftdev/haft/mcp/internal/stdio"
+	"github.com/haftdev/haft/internal/mcp/httpgate"
+	"github.com/haftdev/haft/internal/mcp/stdio"
 	"github.com/haftdev/haft/tool"
 )
 

@@ -15,7 +15,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/haftdev/haft/mcp/internal/gate"
+	"github.com/haftdev/haft/internal/mcp/gate"
 	"github.com/haftdev/haft/tool/schema"
 )
 

@@ -17,8 +17,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/haftdev/haft/mcp/internal/gate"
-	"github.com/haftdev/haft/mcp/internal/stdio"
+	"github.com/haftdev/haft/internal/mcp/gate"
+	"github.com/haftdev/haft/internal/mcp/stdio"
 	"github.com/haftdev/haft/shellrun"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/haftdev/haft/mcp/internal/gate"
-	"github.com/haftdev/haft/mcp/internal/httpgate"
+	"github.com/haftdev/haft/internal/mcp/gate"
+	"github.com/haftdev/haft/internal/mcp/httpgate"
 )
 
 // A statusError is an HTTP refusal of a connection.

@@ -10,9 +10,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/haftdev/haft/mcp/internal/envelope"
-	"github.com/haftdev/haft/mcp/internal/gate"
-	"github.com/haftdev/haft/mcp/internal/stdio"
+	"github.com/haftdev/haft/internal/mcp/envelope"
+	"github.com/haftdev/haft/internal/mcp/gate"
+	"github.com/haftdev/haft/internal/mcp/stdio"
 )
 
 // connectSDK connects to a server whose messages a function carries. Such a

@@ -8,7 +8,7 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/haftdev/haft/mcp/internal/envelope"
+	"github.com/haftdev/haft/internal/mcp/envelope"
 	"github.com/haftdev/haft/tool"
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/haftdev/haft/mcp/internal/envelope"
+	"github.com/haftdev/haft/internal/mcp/envelope"
 )
 
 // elicit puts a server's question to the person.

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/golden"
+	"github.com/haftdev/haft/internal/mcp/npmtest"
 	"github.com/haftdev/haft/mcp"
-	"github.com/haftdev/haft/mcp/internal/npmtest"
 	"github.com/haftdev/haft/tool"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/haftdev/haft/mcp/internal/envelope"
+	"github.com/haftdev/haft/internal/mcp/envelope"
 )
 
 // A Prompt is a prompt of a server, which front ends offer as a command.

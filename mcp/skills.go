@@ -14,7 +14,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/haftdev/haft/mcp/internal/envelope"
+	"github.com/haftdev/haft/internal/mcp/envelope"
 )
 
 // skillsExtension is that of servers which offer skills.

@@ -9,8 +9,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/haftdev/haft/mcp/internal/envelope"
-	"github.com/haftdev/haft/mcp/internal/gate"
+	"github.com/haftdev/haft/internal/mcp/envelope"
+	"github.com/haftdev/haft/internal/mcp/gate"
 	"github.com/haftdev/haft/tool"
 )
 

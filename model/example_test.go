@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/haftdev/haft/internal/retry"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/anthropic"
-	"github.com/haftdev/haft/model/retry"
 	"github.com/haftdev/haft/model/script"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/permission/shell"
+	"github.com/haftdev/haft/internal/shell"
 )
 
 // hearSearch looks for commands that read whatever is below a folder. A rule

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/permission/shell"
-	"github.com/haftdev/haft/workspace/guard"
+	"github.com/haftdev/haft/internal/shell"
+	"github.com/haftdev/haft/internal/workspace/guard"
 )
 
 // hearCommand hears a shell command: what it would run, read and write.

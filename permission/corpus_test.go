@@ -6,10 +6,10 @@ import (
 	"os"
 	"testing"
 
+	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/workspace/guard"
 )
 
 // A ruleCase is one line of testdata/rule.jsonl. The project is /home/u/proj and

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/workspace/guard"
 )
 
 // An Engine is the policy of a running session. It satisfies the scheduler's

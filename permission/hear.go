@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/workspace/guard"
 )
 
 // hearFile hears a tool that reads or writes one path.

@@ -4,7 +4,7 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/haftdev/haft/workspace/disk"
+	"github.com/haftdev/haft/internal/workspace/disk"
 )
 
 // Imagined returns a view of the file system on which the given folders exist

@@ -8,9 +8,9 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/workspace/guard"
 )
 
 // A pathPattern matches files the way .gitignore does, from one of four places:

@@ -11,15 +11,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/workspace/guard"
 )
 
 // TestThePathCorpus holds the whole policy, in the mode that accepts edits and
 // without rules, to the labels that the guard alone is held to.
 func TestThePathCorpus(t *testing.T) {
-	file, err := os.Open("../workspace/guard/testdata/path.jsonl")
+	file, err := os.Open("../internal/workspace/guard/testdata/path.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,9 +4,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/haftdev/haft/permission/shell"
+	"github.com/haftdev/haft/internal/shell"
+	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/workspace/guard"
 )
 
 // A Policy is everything that decides about calls, at one moment of a session.

@@ -27,7 +27,7 @@ func bash(command string) tool.Case {
 // commands returns the commands of the shell's corpus, and whether each only reads.
 func commands(t testing.TB) (all []string, readOnly []bool) {
 	t.Helper()
-	file, err := os.Open("shell/testdata/bash.jsonl")
+	file, err := os.Open("../internal/shell/testdata/bash.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,10 +3,10 @@ package permission_test
 import (
 	"testing"
 
+	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/workspace/guard"
 )
 
 func TestRulesAreTakenBackExceptAnAdministrators(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/permission/shell"
+	"github.com/haftdev/haft/internal/shell"
 )
 
 // interpreters run whatever they are given, so that a rule with a wildcard for

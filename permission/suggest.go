@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/permission/shell"
+	"github.com/haftdev/haft/internal/shell"
+	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/workspace/guard"
 )
 
 // Rules are suggested only where they settle the next such call, all of them

@@ -16,7 +16,7 @@ import (
 func calls(t *testing.T) []tool.Case {
 	t.Helper()
 	all, _ := commands(t)
-	for _, path := range []string{"shell/testdata/holes.jsonl", "shell/testdata/labelled.txt"} {
+	for _, path := range []string{"../internal/shell/testdata/holes.jsonl", "shell/testdata/labelled.txt"} {
 		eachLine(t, path, func(line string) {
 			var c struct{ Cmd string }
 			if json.Unmarshal([]byte(line), &c) == nil {
@@ -37,7 +37,7 @@ func calls(t *testing.T) []tool.Case {
 		}
 		cases = append(cases, tool.Case{Call: &tool.Call{Tool: c.Tool, Input: c.Input}})
 	})
-	eachLine(t, "../workspace/guard/testdata/path.jsonl", func(line string) {
+	eachLine(t, "../internal/workspace/guard/testdata/path.jsonl", func(line string) {
 		var c struct{ Tool, Path string }
 		if err := json.Unmarshal([]byte(line), &c); err != nil {
 			t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/haftdev/haft/jsonstream"
+	"github.com/haftdev/haft/internal/jsonstream"
 	"github.com/haftdev/haft/tool"
 )
 

@@ -3,7 +3,7 @@ package sched
 import (
 	"context"
 
-	"github.com/haftdev/haft/jsonstream"
+	"github.com/haftdev/haft/internal/jsonstream"
 	"github.com/haftdev/haft/tool"
 )
 

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/haftdev/haft/jsonstream"
+	"github.com/haftdev/haft/internal/jsonstream"
 	"github.com/haftdev/haft/tool"
 )
 

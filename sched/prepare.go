@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/haftdev/haft/internal/jsonstream"
 	"github.com/haftdev/haft/internal/near"
-	"github.com/haftdev/haft/jsonstream"
 	"github.com/haftdev/haft/output"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/schema"

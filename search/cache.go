@@ -5,7 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/haftdev/haft/search/tree"
+	"github.com/haftdev/haft/internal/search/tree"
 )
 
 // cache keeps the text of files between queries, up to a number of bytes. What is

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/haftdev/haft/search/tree"
+	"github.com/haftdev/haft/internal/search/tree"
 )
 
 // A query may still be reading a version when another query finds that it is gone.

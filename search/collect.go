@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"github.com/haftdev/haft/search/rx"
+	"github.com/haftdev/haft/internal/search/rx"
 )
 
 // maxColumns is where a line is cut in the output; never in the match.

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/search/filetype"
-	"github.com/haftdev/haft/search/glob"
-	"github.com/haftdev/haft/search/tree"
+	"github.com/haftdev/haft/internal/search/filetype"
+	"github.com/haftdev/haft/internal/search/glob"
+	"github.com/haftdev/haft/internal/search/tree"
 )
 
 // filter decides by name which files of a tree a query looks at.

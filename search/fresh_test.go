@@ -15,8 +15,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/haftdev/haft/search/ignore"
-	"github.com/haftdev/haft/search/rgtest"
+	"github.com/haftdev/haft/internal/search/ignore"
+	"github.com/haftdev/haft/internal/search/rgtest"
 )
 
 // editor is another process that changes files when told to: bash, so that every

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/search/glob"
-	"github.com/haftdev/haft/search/rawfs"
-	"github.com/haftdev/haft/search/tree"
+	"github.com/haftdev/haft/internal/search/glob"
+	"github.com/haftdev/haft/internal/search/rawfs"
+	"github.com/haftdev/haft/internal/search/tree"
 )
 
 // GlobQuery is a search for files by name.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/haftdev/haft/search/rgtest"
+	"github.com/haftdev/haft/internal/search/rgtest"
 )
 
 // TestGlobAgainstRipgrep compares names with rg --files. There a glob brings ignored

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/haftdev/haft/search/rgtest"
+	"github.com/haftdev/haft/internal/search/rgtest"
 )
 
 // goldenTree writes a tree with every nasty case in it and gives its path.

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/haftdev/haft/search/index"
-	"github.com/haftdev/haft/search/rx"
-	"github.com/haftdev/haft/search/tree"
+	"github.com/haftdev/haft/internal/search/index"
+	"github.com/haftdev/haft/internal/search/rx"
+	"github.com/haftdev/haft/internal/search/tree"
 )
 
 // indexer builds the index of one tree in the background. The zero value has no

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/haftdev/haft/search/rgtest"
+	"github.com/haftdev/haft/internal/search/rgtest"
 )
 
 func TestLineEndBeforeCarriageReturn(t *testing.T) {

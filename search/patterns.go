@@ -3,7 +3,7 @@ package search
 import (
 	"sync"
 
-	"github.com/haftdev/haft/search/rx"
+	"github.com/haftdev/haft/internal/search/rx"
 )
 
 // patterns keeps compiled patterns, with the automata they built while running.

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/haftdev/haft/search/rgtest"
+	"github.com/haftdev/haft/internal/search/rgtest"
 )
 
 // goRoot is the Go tree, which every machine that tests has.

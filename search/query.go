@@ -3,7 +3,7 @@ package search
 import (
 	"time"
 
-	"github.com/haftdev/haft/search/tree"
+	"github.com/haftdev/haft/internal/search/tree"
 )
 
 // Mode is what a [Query] wants to know.

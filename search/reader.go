@@ -6,8 +6,8 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/haftdev/haft/search/rawfs"
-	"github.com/haftdev/haft/search/rx"
+	"github.com/haftdev/haft/internal/search/rawfs"
+	"github.com/haftdev/haft/internal/search/rx"
 )
 
 const (

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/haftdev/haft/search/rx"
-	"github.com/haftdev/haft/search/tree"
+	"github.com/haftdev/haft/internal/search/rx"
+	"github.com/haftdev/haft/internal/search/tree"
 )
 
 // scan runs one query over a list of files.

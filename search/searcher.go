@@ -33,10 +33,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/haftdev/haft/search/ignore"
-	"github.com/haftdev/haft/search/rawfs"
-	"github.com/haftdev/haft/search/rx"
-	"github.com/haftdev/haft/search/tree"
+	"github.com/haftdev/haft/internal/search/ignore"
+	"github.com/haftdev/haft/internal/search/rawfs"
+	"github.com/haftdev/haft/internal/search/rx"
+	"github.com/haftdev/haft/internal/search/tree"
 )
 
 // Options configure a [Searcher].

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/haftdev/haft/search/rawfs"
-	"github.com/haftdev/haft/search/tree"
-	"github.com/haftdev/haft/search/watch"
+	"github.com/haftdev/haft/internal/search/rawfs"
+	"github.com/haftdev/haft/internal/search/tree"
+	"github.com/haftdev/haft/internal/search/watch"
 )
 
 // maxTrees bounds how many directories are remembered at once, and maxKept how

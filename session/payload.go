@@ -11,7 +11,7 @@ import (
 
 	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/internal/regular"
-	"github.com/haftdev/haft/workspace/blob"
+	"github.com/haftdev/haft/internal/workspace/blob"
 )
 
 // A string of more than longestString bytes is kept as a blob. The line has its

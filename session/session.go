@@ -9,8 +9,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/haftdev/haft/internal/workspace/blob"
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/workspace/blob"
 )
 
 // A Session is a conversation that is being written down. A nil Session, and one

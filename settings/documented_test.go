@@ -105,7 +105,7 @@ func TestKeysWithoutAnEffect(t *testing.T) {
 		}
 	}
 	read := regexp.MustCompile(`Counts\.(?:Text|Flag|ManagedFlag|Lookup)\("(\w+)"`)
-	sources, err := filepath.Glob("../harness/*.go")
+	sources, err := filepath.Glob("../internal/harness/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}

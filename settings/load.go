@@ -11,7 +11,7 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/haftdev/haft/settings/rewrite"
+	"github.com/haftdev/haft/internal/rewrite"
 )
 
 // Options say which files there are. Nil means all zero values.

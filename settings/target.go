@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/haftdev/haft/settings/rewrite"
+	"github.com/haftdev/haft/internal/rewrite"
 	"github.com/haftdev/haft/tool"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/haftdev/haft/settings/rewrite"
+	"github.com/haftdev/haft/internal/rewrite"
 )
 
 // SetText makes the string value of a key at the top of a file, in place of the one

@@ -6,10 +6,10 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/haftdev/haft/internal/workspace/edits"
+	"github.com/haftdev/haft/internal/workspace/patch"
+	"github.com/haftdev/haft/internal/workspace/textfile"
 	"github.com/haftdev/haft/workspace"
-	"github.com/haftdev/haft/workspace/edits"
-	"github.com/haftdev/haft/workspace/patch"
-	"github.com/haftdev/haft/workspace/textfile"
 )
 
 // A program that embeds the workspace changes a file as the Edit tool does.

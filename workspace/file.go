@@ -8,11 +8,11 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/haftdev/haft/workspace/blob"
-	"github.com/haftdev/haft/workspace/disk"
-	"github.com/haftdev/haft/workspace/guard"
-	"github.com/haftdev/haft/workspace/readstate"
-	"github.com/haftdev/haft/workspace/textfile"
+	"github.com/haftdev/haft/internal/workspace/blob"
+	"github.com/haftdev/haft/internal/workspace/disk"
+	"github.com/haftdev/haft/internal/workspace/guard"
+	"github.com/haftdev/haft/internal/workspace/readstate"
+	"github.com/haftdev/haft/internal/workspace/textfile"
 )
 
 // MaxLoad is the largest file that is taken into memory whole.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"math"
 
-	"github.com/haftdev/haft/workspace/patch"
-	"github.com/haftdev/haft/workspace/readstate"
-	"github.com/haftdev/haft/workspace/textfile"
+	"github.com/haftdev/haft/internal/workspace/patch"
+	"github.com/haftdev/haft/internal/workspace/readstate"
+	"github.com/haftdev/haft/internal/workspace/textfile"
 )
 
 // Whole is the range of a content that an agent knows altogether.

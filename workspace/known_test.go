@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/haftdev/haft/workspace/patch"
-	"github.com/haftdev/haft/workspace/readstate"
-	"github.com/haftdev/haft/workspace/textfile"
+	"github.com/haftdev/haft/internal/workspace/patch"
+	"github.com/haftdev/haft/internal/workspace/readstate"
+	"github.com/haftdev/haft/internal/workspace/textfile"
 )
 
 // readLines shows some lines of a file to the main conversation.

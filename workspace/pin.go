@@ -3,7 +3,7 @@ package workspace
 import (
 	"sync"
 
-	"github.com/haftdev/haft/workspace/guard"
+	"github.com/haftdev/haft/internal/workspace/guard"
 )
 
 // pins remember where the paths of calls led when they were judged, so that a link swapped between the verdict and the work is

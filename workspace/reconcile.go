@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/workspace/merge"
-	"github.com/haftdev/haft/workspace/patch"
-	"github.com/haftdev/haft/workspace/textfile"
+	"github.com/haftdev/haft/internal/workspace/merge"
+	"github.com/haftdev/haft/internal/workspace/patch"
+	"github.com/haftdev/haft/internal/workspace/textfile"
 )
 
 // Choice is what to do about a conflict with somebody else's change.

@@ -3,8 +3,8 @@ package workspace
 import (
 	"context"
 
-	"github.com/haftdev/haft/workspace/guard"
-	"github.com/haftdev/haft/workspace/patch"
+	"github.com/haftdev/haft/internal/workspace/guard"
+	"github.com/haftdev/haft/internal/workspace/patch"
 )
 
 // Fresh reports whether an agent knows a text file as it is now.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/haftdev/haft/workspace/guard"
+	"github.com/haftdev/haft/internal/workspace/guard"
 )
 
 // Code says why something was refused.

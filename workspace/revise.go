@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 
-	"github.com/haftdev/haft/workspace/atomic"
-	"github.com/haftdev/haft/workspace/blob"
-	"github.com/haftdev/haft/workspace/disk"
-	"github.com/haftdev/haft/workspace/guard"
-	"github.com/haftdev/haft/workspace/patch"
-	"github.com/haftdev/haft/workspace/readstate"
-	"github.com/haftdev/haft/workspace/textfile"
+	"github.com/haftdev/haft/internal/workspace/atomic"
+	"github.com/haftdev/haft/internal/workspace/blob"
+	"github.com/haftdev/haft/internal/workspace/disk"
+	"github.com/haftdev/haft/internal/workspace/guard"
+	"github.com/haftdev/haft/internal/workspace/patch"
+	"github.com/haftdev/haft/internal/workspace/readstate"
+	"github.com/haftdev/haft/internal/workspace/textfile"
 )
 
 // Revision is a wish to change one file.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/internal/near"
-	"github.com/haftdev/haft/workspace/guard"
+	"github.com/haftdev/haft/internal/workspace/guard"
 )
 
 // similar returns up to three existing files that a missing path may have meant: the same path below the project, or a file

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/haftdev/haft/workspace/atomic"
+	"github.com/haftdev/haft/internal/workspace/atomic"
 )
 
 // explain adds to a full disk where the space under the project went, unless it is a directory of our own that is full.

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/haftdev/haft/workspace/disk"
+	"github.com/haftdev/haft/internal/workspace/disk"
 )
 
 // turn waits until nobody else changes the file at a physical path, and keeps others waiting until release is called. The path

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/haftdev/haft/workspace/disk"
+	"github.com/haftdev/haft/internal/workspace/disk"
 )
 
 // hookFS calls hook once, before the first operation of the given name.

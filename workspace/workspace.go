@@ -25,11 +25,11 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/haftdev/haft/workspace/atomic"
-	"github.com/haftdev/haft/workspace/blob"
-	"github.com/haftdev/haft/workspace/disk"
-	"github.com/haftdev/haft/workspace/guard"
-	"github.com/haftdev/haft/workspace/readstate"
+	"github.com/haftdev/haft/internal/workspace/atomic"
+	"github.com/haftdev/haft/internal/workspace/blob"
+	"github.com/haftdev/haft/internal/workspace/disk"
+	"github.com/haftdev/haft/internal/workspace/guard"
+	"github.com/haftdev/haft/internal/workspace/readstate"
 )
 
 // Options configures a Workspace.

@@ -20,12 +20,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/haftdev/haft/internal/golden"
-	"github.com/haftdev/haft/workspace/atomic"
-	"github.com/haftdev/haft/workspace/blob"
-	"github.com/haftdev/haft/workspace/edits"
-	"github.com/haftdev/haft/workspace/guard"
-	"github.com/haftdev/haft/workspace/readstate"
-	"github.com/haftdev/haft/workspace/textfile"
+	"github.com/haftdev/haft/internal/workspace/atomic"
+	"github.com/haftdev/haft/internal/workspace/blob"
+	"github.com/haftdev/haft/internal/workspace/edits"
+	"github.com/haftdev/haft/internal/workspace/guard"
+	"github.com/haftdev/haft/internal/workspace/readstate"
+	"github.com/haftdev/haft/internal/workspace/textfile"
 )
 
 // bench is a workspace over a temporary project.

@@ -8,8 +8,8 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/haftdev/haft/internal/search/rawfs"
 	"github.com/haftdev/haft/search"
-	"github.com/haftdev/haft/search/rawfs"
 )
 
 // globs measures finding files by name. Ripgrep's side is the call that Claude Code

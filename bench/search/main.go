@@ -21,7 +21,7 @@ import (
 	"os"
 	"runtime"
 
-	"github.com/haftdev/haft/search/rgtest"
+	"github.com/haftdev/haft/internal/search/rgtest"
 )
 
 func main() {

@@ -15,7 +15,7 @@ import (
 	"sync"
 
 	"github.com/haftdev/haft/agent"
-	"github.com/haftdev/haft/harness"
+	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/anthropic"
 	"github.com/haftdev/haft/model/script"

@@ -4,7 +4,7 @@ package main
 import (
 	"os"
 
-	"github.com/haftdev/haft/cli"
+	"github.com/haftdev/haft/internal/cli"
 )
 
 func main() { os.Exit(cli.Main()) }

@@ -8,21 +8,21 @@ package house
 // anything and "./tool/..." includes "./tool"; a later "!" takes packages out
 // again. Each list ends in a space so that lists can be joined.
 const (
-	frontEnds    = "./cmd/... ./cli/... ./tui/... ./web/... ./acp/... ./headless/... ./embed/... ./plain/... ./card/... "
-	assembly     = "./harness/... "
+	frontEnds    = "./cmd/... ./embed/... ./internal/cli/... ./internal/tui/... ./internal/headless/... ./internal/plain/... ./internal/card/... "
+	assembly     = "./internal/harness/... "
 	sdk          = ". ./wire/... "
-	conversation = "./agent/... ./session/... ./model/... "
+	conversation = "./agent/... ./session/... ./model/... ./internal/checkpoint/... ./internal/catalog/... ./internal/retry/... "
 	calls        = "./sched/... "
-	guards       = "./permission/... ./hook/... ./output/... ./trust/... "
-	grammars     = "./shell/... ./jsonstream/... "
-	config       = "./settings/... "
-	knowledge    = "./knowledge/... " // what people write down for models
+	guards       = "./permission/... ./hook/... ./output/... ./internal/trust/... ./internal/ask/... ./internal/audit/... "
+	grammars     = "./internal/shell/... ./internal/jsonstream/... "
+	config       = "./settings/... ./internal/rewrite/... "
+	knowledge    = "./internal/knowledge/... " // what people write down for models
 	contract     = "./tool ./tool/...schema "
 	tools        = "./tool/... !./tool !./tool/...schema !./tool/tooltest "
-	world        = "./workspace/... ./search/... ./shellrun/... ./sandbox/... ./mcp/... ./webpage/... "
+	world        = "./workspace/... ./internal/workspace/... ./search/... ./internal/search/... ./shellrun/... ./mcp/... ./internal/mcp/... ./internal/webpage/... "
 
-	internal = "./internal/... ./interop/... " // interop drives what is built from outside
-	benches  = "./bench/... "                  // programs that measure; nothing imports them
+	aids    = "./internal/conformance ./internal/golden ./internal/house ./internal/interop/... ./internal/near ./internal/plainjson ./internal/regular ./internal/tools/... " // test aids and plain string work
+	benches = "./bench/... "                                                                                                                                                   // programs that measure; nothing imports them
 
 	// core is everything a program embeds when it embeds the tool system.
 	core = "./tool/... " + conversation + calls + guards + grammars + config + knowledge + world
@@ -56,7 +56,7 @@ var bans = []ban{
 		why:  "the world does not know who acts on it: files, processes and servers serve any caller",
 	},
 	{
-		from: world + "!./mcp/...",
+		from: world + "!./mcp/... !./internal/mcp/...",
 		to:   "./tool/...",
 		why:  "files, search and processes are useful without tools; a tool turns their errors into words for the model",
 	},
@@ -108,8 +108,8 @@ var bans = []ban{
 		why:  "the SDK starts the command and forwards messages; tool code in it would be a second implementation",
 	},
 	{
-		from: "./... !./cmd/... !./cli/...",
-		to:   "./cmd/... ./cli/...",
+		from: "./... !./cmd/... !./internal/cli/...",
+		to:   "./cmd/... ./internal/cli/...",
 		why:  "the command line is a front end; what another package needs from it belongs below it",
 	},
 	{

@@ -38,7 +38,7 @@ func TestImportsPointDown(t *testing.T) {
 
 func TestEveryPackageHasALayer(t *testing.T) {
 	var findings []string
-	placed := matcher(frontEnds + assembly + sdk + core + internal + benches)
+	placed := matcher(frontEnds + assembly + sdk + core + aids + benches)
 	for _, p := range allPackages(t) {
 		if !placed(node(path.Join(module, p.dir))) {
 			findings = append(findings, p.dir+": belongs to no layer, so no ban holds for it")
@@ -176,12 +176,12 @@ func node(importPath string) string {
 func TestBrokenBansAreFound(t *testing.T) {
 	g := graph{
 		".":              {"./wire"},
-		"./cli":          {"./tui", "./tool/read"},
+		"./internal/cli": {"./internal/tui", "./tool/read"},
 		"./tool":         {"./tool/schema", "fmt"},
 		"./tool/schema":  {"fmt"},
 		"./tool/read":    {"./tool", "./workspace"},
 		"./workspace":    {"example.org/fs"},
-		"./tui":          {"charm.land/bubbletea/v2"},
+		"./internal/tui": {"charm.land/bubbletea/v2"},
 		"example.org/fs": {"example.org/log"},
 	}
 	with := func(from string, to ...string) graph {
@@ -205,8 +205,8 @@ func TestBrokenBansAreFound(t *testing.T) {
 			". → ./wire → ./tool/read",
 			"./wire → ./tool/read",
 		}},
-		{"a package outside every layer may not import the command line", with("./internal/x", "./cli"),
-			[]string{"./internal/x → ./cli"}},
+		{"a package outside every layer may not import the command line", with("./internal/x", "./internal/cli"),
+			[]string{"./internal/x → ./internal/cli"}},
 		{"a heavy module is found behind two foreign ones",
 			with("example.org/log", "github.com/nats-io/nats.go"), []string{
 				"./tool/read → ./workspace → example.org/fs → example.org/log → github.com/nats-io/nats.go",

@@ -12,7 +12,7 @@ import (
 // ownsStdout are the packages that may name standard output and the loggers
 // of the process, next to commands (package main). In stream-json mode stdout
 // carries events and nothing else; one stray print breaks every reader.
-var ownsStdout = matcher("./cli/... ./cmd/...")
+var ownsStdout = matcher("./internal/cli/... ./cmd/...")
 
 // processWide are names through which text leaves without an io.Writer or a
 // *slog.Logger having been given.
@@ -88,7 +88,7 @@ func TestPrintsAreFound(t *testing.T) {
 			type out struct{}
 			func (out) Println() {}
 			func f(fmt out) { fmt.Println() }`, nil},
-		{"the command line may print", "cli/flags", `package flags
+		{"the command line may print", "internal/cli/flags", `package flags
 			import "os"
 			var w = os.Stdout`, nil},
 		{"a command anywhere may print", "internal/x", `package main

@@ -14,7 +14,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/haftdev/haft/mcp/internal/loopback"
+	"github.com/haftdev/haft/internal/mcp/loopback"
 )
 
 // HTTPOptions configure a handler. Nil means all zero values.

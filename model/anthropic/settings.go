@@ -5,8 +5,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/haftdev/haft/internal/catalog"
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/model/catalog"
 )
 
 // Features of the API that must be asked for by name.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/haftdev/haft/internal/retry"
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/model/retry"
 	"github.com/haftdev/haft/model/script"
 )
 

@@ -16,10 +16,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/catalog"
+	"github.com/haftdev/haft/internal/retry"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/anthropic"
-	"github.com/haftdev/haft/model/catalog"
-	"github.com/haftdev/haft/model/retry"
 )
 
 // Options say which model is wanted.

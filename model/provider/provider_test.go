@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/haftdev/haft/model/catalog"
+	"github.com/haftdev/haft/internal/catalog"
 )
 
 type env map[string]string

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/haftdev/haft/model/catalog"
+	"github.com/haftdev/haft/internal/catalog"
 	"github.com/haftdev/haft/model/openai"
 )
 

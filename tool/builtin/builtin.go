@@ -6,9 +6,10 @@ package builtin
 import (
 	"context"
 
-	"github.com/haftdev/haft/knowledge/command"
-	"github.com/haftdev/haft/knowledge/prompt"
-	library "github.com/haftdev/haft/knowledge/skill"
+	"github.com/haftdev/haft/internal/knowledge/command"
+	"github.com/haftdev/haft/internal/knowledge/prompt"
+	library "github.com/haftdev/haft/internal/knowledge/skill"
+	"github.com/haftdev/haft/internal/webpage"
 	"github.com/haftdev/haft/search"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/bash"
@@ -31,7 +32,6 @@ import (
 	"github.com/haftdev/haft/tool/websearch"
 	"github.com/haftdev/haft/tool/worktree"
 	"github.com/haftdev/haft/tool/write"
-	"github.com/haftdev/haft/webpage"
 	"github.com/haftdev/haft/workspace"
 )
 

@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/haftdev/haft/knowledge/command"
-	"github.com/haftdev/haft/knowledge/skill"
+	"github.com/haftdev/haft/internal/knowledge/command"
+	"github.com/haftdev/haft/internal/knowledge/skill"
+	"github.com/haftdev/haft/internal/webpage"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/search"
 	"github.com/haftdev/haft/shellrun"
@@ -20,7 +21,6 @@ import (
 	"github.com/haftdev/haft/tool/subagent"
 	"github.com/haftdev/haft/tool/task"
 	"github.com/haftdev/haft/tool/todo"
-	"github.com/haftdev/haft/webpage"
 	"github.com/haftdev/haft/workspace"
 )
 

@@ -6,10 +6,10 @@ import (
 	"encoding/hex"
 	"errors"
 
+	"github.com/haftdev/haft/internal/workspace/patch"
+	"github.com/haftdev/haft/internal/workspace/textfile"
 	"github.com/haftdev/haft/tool/bash"
 	"github.com/haftdev/haft/workspace"
-	"github.com/haftdev/haft/workspace/patch"
-	"github.com/haftdev/haft/workspace/textfile"
 )
 
 // SedEdits lets Bash show and make a plain sed -i as an edit of a workspace's

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/haftdev/haft/internal/workspace/textfile"
 	"github.com/haftdev/haft/tool/builtin"
 	"github.com/haftdev/haft/workspace"
-	"github.com/haftdev/haft/workspace/textfile"
 )
 
 // TestSedChangesOnlyWhatItMatches runs a substitution over a file in Shift_JIS, which writes one character in two ways.

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/haftdev/haft/internal/workspace/edits"
+	"github.com/haftdev/haft/internal/workspace/patch"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/internal/filetool"
 	"github.com/haftdev/haft/workspace"
-	"github.com/haftdev/haft/workspace/edits"
-	"github.com/haftdev/haft/workspace/patch"
 )
 
 //go:embed multiedit.md

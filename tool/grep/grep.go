@@ -15,9 +15,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/haftdev/haft/internal/search/filetype"
+	"github.com/haftdev/haft/internal/search/rx"
 	"github.com/haftdev/haft/search"
-	"github.com/haftdev/haft/search/filetype"
-	"github.com/haftdev/haft/search/rx"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/internal/scope"
 )

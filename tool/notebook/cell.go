@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/workspace/textfile"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/workspace/textfile"
 )
 
 // cellEdit is a change of one cell: the splices that make it, and what is known about the cell.

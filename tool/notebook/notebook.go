@@ -16,12 +16,12 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/internal/plainjson"
+	"github.com/haftdev/haft/internal/workspace/guard"
+	"github.com/haftdev/haft/internal/workspace/patch"
+	"github.com/haftdev/haft/internal/workspace/textfile"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/internal/filetool"
 	"github.com/haftdev/haft/workspace"
-	"github.com/haftdev/haft/workspace/guard"
-	"github.com/haftdev/haft/workspace/patch"
-	"github.com/haftdev/haft/workspace/textfile"
 )
 
 //go:embed notebook.md

@@ -16,11 +16,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/haftdev/haft/internal/golden"
+	"github.com/haftdev/haft/internal/workspace/textfile"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/read"
 	"github.com/haftdev/haft/tool/tooltest"
 	"github.com/haftdev/haft/workspace"
-	"github.com/haftdev/haft/workspace/textfile"
 )
 
 // pretty is a notebook as Jupyter writes it, with a key of its own and odd spacing in one cell.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/haftdev/haft/workspace/textfile"
+	"github.com/haftdev/haft/internal/workspace/textfile"
 )
 
 // sample reads a small file whole, and of a large one what its encoding can be told by. A file that says it is empty may be one

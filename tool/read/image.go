@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/haftdev/haft/internal/workspace/blob"
+	"github.com/haftdev/haft/internal/workspace/readstate"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/internal/picture"
-	"github.com/haftdev/haft/workspace/blob"
-	"github.com/haftdev/haft/workspace/readstate"
 )
 
 const maxImageFile = 64 << 20 // bytes that are read at all

@@ -9,11 +9,11 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/haftdev/haft/internal/workspace/blob"
+	"github.com/haftdev/haft/internal/workspace/readstate"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/internal/picture"
 	"github.com/haftdev/haft/workspace"
-	"github.com/haftdev/haft/workspace/blob"
-	"github.com/haftdev/haft/workspace/readstate"
 )
 
 const (

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/workspace/blob"
+	"github.com/haftdev/haft/internal/workspace/disk"
+	"github.com/haftdev/haft/internal/workspace/readstate"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/workspace/blob"
-	"github.com/haftdev/haft/workspace/disk"
-	"github.com/haftdev/haft/workspace/readstate"
 )
 
 const (

@@ -17,13 +17,13 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/haftdev/haft/internal/workspace/disk"
+	"github.com/haftdev/haft/internal/workspace/guard"
+	"github.com/haftdev/haft/internal/workspace/textfile"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/internal/filetool"
 	"github.com/haftdev/haft/tool/internal/picture"
 	"github.com/haftdev/haft/workspace"
-	"github.com/haftdev/haft/workspace/disk"
-	"github.com/haftdev/haft/workspace/guard"
-	"github.com/haftdev/haft/workspace/textfile"
 )
 
 //go:embed read.md

@@ -25,13 +25,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/haftdev/haft/internal/golden"
+	"github.com/haftdev/haft/internal/workspace/disk"
+	"github.com/haftdev/haft/internal/workspace/readstate"
+	"github.com/haftdev/haft/internal/workspace/textfile"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/internal/picture"
 	"github.com/haftdev/haft/tool/tooltest"
 	"github.com/haftdev/haft/workspace"
-	"github.com/haftdev/haft/workspace/disk"
-	"github.com/haftdev/haft/workspace/readstate"
-	"github.com/haftdev/haft/workspace/textfile"
 )
 
 type bench struct {

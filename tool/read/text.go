@@ -12,9 +12,9 @@ import (
 
 	"golang.org/x/text/transform"
 
+	"github.com/haftdev/haft/internal/workspace/readstate"
+	"github.com/haftdev/haft/internal/workspace/textfile"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/workspace/readstate"
-	"github.com/haftdev/haft/workspace/textfile"
 )
 
 const (

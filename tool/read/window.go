@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/haftdev/haft/workspace/textfile"
+	"github.com/haftdev/haft/internal/workspace/textfile"
 )
 
 // maxLine is how many characters of a line are shown.

@@ -18,8 +18,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/haftdev/haft/knowledge/prompt"
-	library "github.com/haftdev/haft/knowledge/skill"
+	"github.com/haftdev/haft/internal/knowledge/prompt"
+	library "github.com/haftdev/haft/internal/knowledge/skill"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/internal/loading"
 )

@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/haftdev/haft/knowledge"
-	"github.com/haftdev/haft/knowledge/prompt"
-	library "github.com/haftdev/haft/knowledge/skill"
+	"github.com/haftdev/haft/internal/knowledge"
+	"github.com/haftdev/haft/internal/knowledge/prompt"
+	library "github.com/haftdev/haft/internal/knowledge/skill"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"

@@ -17,8 +17,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/haftdev/haft/knowledge/command"
-	"github.com/haftdev/haft/knowledge/prompt"
+	"github.com/haftdev/haft/internal/knowledge/command"
+	"github.com/haftdev/haft/internal/knowledge/prompt"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/internal/loading"
 )

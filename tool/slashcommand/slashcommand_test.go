@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/haftdev/haft/knowledge"
-	"github.com/haftdev/haft/knowledge/command"
-	"github.com/haftdev/haft/knowledge/prompt"
+	"github.com/haftdev/haft/internal/knowledge"
+	"github.com/haftdev/haft/internal/knowledge/command"
+	"github.com/haftdev/haft/internal/knowledge/prompt"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/slashcommand"

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/haftdev/haft/settings/rewrite"
+	"github.com/haftdev/haft/internal/rewrite"
 	"github.com/haftdev/haft/tool"
 )
 

@@ -20,9 +20,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/webpage"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/internal/picture"
-	"github.com/haftdev/haft/webpage"
 )
 
 //go:embed webfetch.md

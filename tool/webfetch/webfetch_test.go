@@ -14,10 +14,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/haftdev/haft/internal/webpage"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/tooltest"
 	"github.com/haftdev/haft/tool/webfetch"
-	"github.com/haftdev/haft/webpage"
 )
 
 // site is a server with a page of each kind.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/haftdev/haft/internal/workspace/worktree"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/workspace/worktree"
 )
 
 // maxShown is how many files and commits an error names.

@@ -22,8 +22,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/haftdev/haft/internal/workspace/worktree"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/workspace/worktree"
 )
 
 var (

@@ -15,11 +15,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/haftdev/haft/internal/golden"
+	"github.com/haftdev/haft/internal/workspace/patch"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/read"
 	"github.com/haftdev/haft/tool/tooltest"
 	"github.com/haftdev/haft/workspace"
-	"github.com/haftdev/haft/workspace/patch"
 )
 
 type bench struct {

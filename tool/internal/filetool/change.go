@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/haftdev/haft/workspace/patch"
+	"github.com/haftdev/haft/internal/workspace/patch"
 )
 
 // Change is how a changed file is told to the model: what was done, the diff, what somebody else had changed, and notes.

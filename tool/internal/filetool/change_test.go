@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/haftdev/haft/workspace/patch"
+	"github.com/haftdev/haft/internal/workspace/patch"
 )
 
 func TestALongLineShowsItsChange(t *testing.T) {

@@ -7,11 +7,11 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/haftdev/haft/internal/workspace/guard"
+	"github.com/haftdev/haft/internal/workspace/patch"
+	"github.com/haftdev/haft/internal/workspace/textfile"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/workspace"
-	"github.com/haftdev/haft/workspace/guard"
-	"github.com/haftdev/haft/workspace/patch"
-	"github.com/haftdev/haft/workspace/textfile"
 )
 
 // Error makes an error one for the model. All that can go wrong with a file is for the model to know; only the end of the

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/haftdev/haft/workspace/patch"
+	"github.com/haftdev/haft/internal/workspace/patch"
 )
 
 // short cuts lines that are too long to read, such as an image inside a notebook, to what surrounds their change.

@@ -1,0 +1,77 @@
+// Package card is what people see of a call: a title, a line about it, what
+// decided, how it went, what it changed. The front ends draw cards; what they
+// say is the same everywhere.
+//
+// Everything comes from a model, a tool or a file, so every text is made visible:
+// nothing in it can move a cursor or hide. Cards are plain values.
+package card
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/tool"
+)
+
+// A Card is a call as people see it.
+type Card struct {
+	UseID string
+	// Title is the tool's name for people, Detail a line about the call.
+	Title, Detail string
+}
+
+// Of returns the card of a call that a model makes.
+func Of(set *tool.Set, useID, name string, input json.RawMessage) Card {
+	c := Card{UseID: useID, Title: line(name)}
+	var t *tool.Tool
+	if set != nil {
+		t = set.Lookup(name)
+	}
+	if t == nil {
+		return c
+	}
+	c.Title = line(t.UserName())
+	if t.Summarize != nil {
+		c.Detail = summary(func() string { return t.Summarize(&tool.Call{UseID: useID, Tool: t.Name, Input: input}) })
+	}
+	return c
+}
+
+// String is the card in one line.
+func (c Card) String() string {
+	if c.Detail == "" {
+		return c.Title
+	}
+	return c.Title + " " + c.Detail
+}
+
+// summary is a tool's own text. A tool that fails at it has none.
+func summary(f func() string) (s string) {
+	defer func() {
+		if recover() != nil {
+			s = ""
+		}
+	}()
+	return line(f())
+}
+
+// spaced makes a line visible and keeps the spaces in it, which may be a table's.
+func spaced(s string) string {
+	const limit = 500
+	s = strings.TrimRight(strings.ReplaceAll(s, "\t", "    "), " \r")
+	if r := []rune(s); len(r) > limit {
+		s = string(r[:limit-1]) + "…"
+	}
+	return ask.Visible(s)
+}
+
+// line makes a text visible in one line of bounded length.
+func line(s string) string {
+	const limit = 200
+	s = ask.Visible(strings.Join(strings.Fields(s), " "))
+	if r := []rune(s); len(r) > limit {
+		return string(r[:limit-1]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,168 @@
+package card
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/internal/workspace/patch"
+	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/tool"
+)
+
+// An Ending is how a call went.
+type Ending struct {
+	// Line says it in a few words. Brief lines are the tool's own or ours; others
+	// begin what came back, and Output has more of it.
+	Line  string
+	Brief bool
+	// Output is what came back, line by line, its first and last [Excerpt] lines if
+	// it is long; Left is how many lines are left out between them.
+	Output []string
+	Left   int
+	// OK is set if the call did what was asked, Stopped if it was interrupted.
+	OK, Stopped bool
+	// Verdict says what allowed or denied the call, if it came to that.
+	Verdict string
+	// Hunks are what it changed in a file, Added and Removed how many lines.
+	Hunks          []patch.Hunk
+	Added, Removed int
+	// Took is how long it ran; 0 if it did not.
+	Took time.Duration
+}
+
+// Excerpt is how many lines of an output are shown from either end.
+const Excerpt = 2
+
+// End returns how a call went.
+func End(set *tool.Set, out *sched.Outcome) Ending {
+	e := Ending{OK: !out.IsError(), Verdict: verdict(out.Verdict)}
+	if out.Ran() {
+		e.Took = out.Ended.Sub(out.Started)
+	}
+	e.output(out.Result.Text())
+	var t *tool.Tool
+	if set != nil {
+		t = set.Lookup(out.Tool)
+	}
+	switch {
+	case out.Status == sched.Cancelled:
+		e.brief("interrupted")
+		e.Stopped = true
+	case out.Status == sched.Denied:
+		e.brief(denial(out))
+	case t == nil || !e.OK:
+	default:
+		if t.SummarizeResult != nil {
+			e.brief(summary(func() string { return t.SummarizeResult(out.Result) }))
+		}
+		if !t.MarksOf(&tool.Call{UseID: out.UseID, Tool: t.Name, Input: out.Input}).ReadOnly {
+			e.Hunks = hunks(out.Result.Output)
+			e.Added, e.Removed = changes(e.Hunks)
+		}
+	}
+	return e
+}
+
+// brief says in a few words what is worth knowing, if there are any.
+func (e *Ending) brief(line string) {
+	if line != "" {
+		e.Line, e.Brief, e.Output, e.Left = line, true, nil, 0
+	}
+}
+
+// output takes in what came back, without what is added for the model.
+func (e *Ending) output(text string) {
+	text = strings.TrimSuffix(strings.TrimPrefix(text, "<tool_use_error>"), "</tool_use_error>")
+	if before, notes, ok := cutLast(text, "<bash-notes>"); ok && strings.HasSuffix(strings.TrimSpace(notes), "</bash-notes>") {
+		text = before
+		if strings.TrimSpace(text) == "" {
+			text, _, _ = strings.Cut(strings.TrimSpace(notes), "\n")
+		}
+	}
+	text = strings.Trim(text, "\n")
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	all := strings.Split(text, "\n")
+	if left := len(all) - 2*Excerpt; left > 1 { // one line is shown rather than counted
+		e.Left = left
+		all = append(all[:Excerpt:Excerpt], all[len(all)-Excerpt:]...)
+	}
+	for _, l := range all {
+		e.Output = append(e.Output, spaced(l))
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	e.Line = line(first)
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
+// denial says who denied a call, and what they said.
+func denial(out *sched.Outcome) string {
+	if out.Verdict.Reason == "the person denied it" {
+		if _, said, ok := strings.Cut(out.Result.Text(), "They say: "); ok {
+			return "you denied it: " + line(said)
+		}
+		return "you denied it"
+	}
+	return verdict(out.Verdict)
+}
+
+// hunks finds the patch in the output of a tool that changes files.
+func hunks(output any) []patch.Hunk {
+	raw, err := json.Marshal(output)
+	if err != nil {
+		return nil
+	}
+	var o struct {
+		Patch []patch.Hunk `json:"structuredPatch"`
+	}
+	if json.Unmarshal(raw, &o) != nil {
+		return nil
+	}
+	return o.Patch
+}
+
+// verdict says what decided, with the place where a rule stands.
+func verdict(v tool.Verdict) string {
+	var word string
+	switch v.Behavior {
+	case tool.Allow:
+		word = "allowed"
+	case tool.Deny:
+		word = "denied"
+	default:
+		return ""
+	}
+	s := word
+	if v.Reason != "" {
+		s += ": " + line(v.Reason)
+	}
+	if v.Rule != "" && !strings.Contains(v.Reason, v.Rule) {
+		s += fmt.Sprintf(" (rule %s)", line(v.Rule))
+	}
+	return s
+}
+
+// changes counts the lines that were added and removed.
+func changes(hunks []patch.Hunk) (added, removed int) {
+	for _, h := range hunks {
+		for _, l := range h.Lines {
+			switch {
+			case strings.HasPrefix(l, "+"):
+				added++
+			case strings.HasPrefix(l, "-"):
+				removed++
+			}
+		}
+	}
+	return added, removed
+}

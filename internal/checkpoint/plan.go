@@ -1,0 +1,190 @@
+package checkpoint
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/internal/workspace/blob"
+	"github.com/haftdev/haft/internal/workspace/patch"
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/session"
+)
+
+// A Plan is what a rewind would do.
+type Plan struct {
+	// Target is what it goes back to the beginning of: a message or a call.
+	Target string `json:"target"`
+	// Steps are the files that would change, by path.
+	Steps []Step `json:"steps"`
+	// Insertions and Deletions count lines.
+	Insertions int `json:"insertions"`
+	Deletions  int `json:"deletions"`
+	// Uncovered says what of the session's changes a rewind does not cover.
+	Uncovered string `json:"uncovered,omitempty"`
+}
+
+// A Step puts one file back.
+type Step struct {
+	Path string `json:"path"`
+	Want File   `json:"want"` // as it was
+	Had  File   `json:"had"`  // as it is
+	// Foreign says that somebody else has changed the file since: their change
+	// would be lost.
+	Foreign    bool `json:"foreign,omitempty"`
+	Insertions int  `json:"insertions"`
+	Deletions  int  `json:"deletions"`
+}
+
+// Action is what a step does to the file, in a word.
+func (s *Step) Action() string {
+	switch {
+	case !s.Want.Exists():
+		return "delete"
+	case !s.Had.Exists():
+		return "create"
+	}
+	return "restore"
+}
+
+// ErrNoTarget is what errors are that name a message or call which the session
+// does not have.
+var ErrNoTarget = errors.New("no such message or call")
+
+// NewPlan says what it takes to bring the files back to how they were just before
+// a message, a call or an earlier rewind. Target "" means what the person said
+// last. Nothing is changed.
+func NewPlan(ctx context.Context, journal, target string, blobs blob.Store) (*Plan, error) {
+	p := &Plan{Target: target, Steps: []Step{}}
+	changes, err := p.changesSince(ctx, journal)
+	if err != nil {
+		return nil, fmt.Errorf("plan rewind: %w", err)
+	}
+	for path, list := range changes {
+		step, differs, err := newStep(ctx, path, list, blobs)
+		if err != nil {
+			return nil, fmt.Errorf("plan rewind: %w", err)
+		}
+		if differs {
+			p.Steps = append(p.Steps, step)
+			p.Insertions += step.Insertions
+			p.Deletions += step.Deletions
+		}
+	}
+	slices.SortFunc(p.Steps, func(a, b Step) int { return strings.Compare(a.Path, b.Path) })
+	return p, nil
+}
+
+// changesSince returns the checkpoints from the target on, by path.
+func (p *Plan) changesSince(ctx context.Context, journal string) (map[string][]session.Checkpoint, error) {
+	changes := map[string][]session.Checkpoint{}
+	found, last := false, ""
+	for e, err := range session.Entries(ctx, journal) {
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case p.Target == "" && isPrompt(&e):
+			found, last = true, e.UUID
+			clear(changes)
+		case p.Target != "" && !found && names(&e, p.Target):
+			found = true
+		}
+		if e.State != nil && e.State.Name == uncoveredState {
+			p.Uncovered = strings.Trim(string(e.State.Value), `"`)
+		}
+		if found && e.Checkpoint != nil {
+			changes[e.Checkpoint.Path] = append(changes[e.Checkpoint.Path], *e.Checkpoint)
+		}
+	}
+	if !found {
+		return nil, fmt.Errorf("%w: %s", ErrNoTarget, cmp.Or(p.Target, "nobody has said anything"))
+	}
+	p.Target = cmp.Or(p.Target, last)
+	return changes, nil
+}
+
+// names reports whether an entry is, or is part of, what a target names.
+func names(e *session.Entry, target string) bool {
+	switch {
+	case e.Call != nil:
+		return e.Call.ID == target || e.Call.UseID == target
+	case e.Checkpoint != nil:
+		return e.Checkpoint.CallID == target
+	case e.Message != nil:
+		return e.UUID == target
+	}
+	return false
+}
+
+// isPrompt reports whether a person said it.
+func isPrompt(e *session.Entry) bool {
+	return e.Message != nil && e.Agent == "" && e.Message.Role == model.User && !e.Message.Synthetic &&
+		!slices.ContainsFunc(e.Message.Content, func(b model.Block) bool { return b.Type == model.ToolResult })
+}
+
+// newStep compares a file with how it was before its changes.
+func newStep(ctx context.Context, path string, changes []session.Checkpoint, blobs blob.Store) (s Step, differs bool, err error) {
+	if !filepath.IsAbs(path) {
+		return Step{}, false, fmt.Errorf("the journal names %q, which is no path of a file", path)
+	}
+	now, content, err := lookAt(path)
+	if err != nil {
+		return Step{}, false, err
+	}
+	want, after := sides(&changes[0])
+	foreign := false
+	for _, c := range changes[1:] {
+		before, next := sides(&c)
+		foreign = foreign || !before.sameContent(after)
+		after = next
+	}
+	s = Step{Path: path, Want: want, Had: now, Foreign: foreign || !now.sameContent(after)}
+	if now.sameContent(want) && (now.Mode == want.Mode || !want.Exists()) {
+		return s, false, nil
+	}
+	var old []byte
+	if want.Digest != "" {
+		if old, err = blobs.Get(ctx, want.Digest); err != nil {
+			return Step{}, false, fmt.Errorf("%s cannot be put back: %w", path, err)
+		}
+	}
+	for _, h := range patch.Diff(content, old, 0) {
+		for _, line := range h.Lines {
+			switch line[0] {
+			case '+':
+				s.Insertions++
+			case '-':
+				s.Deletions++
+			}
+		}
+	}
+	return s, true, nil
+}
+
+// A ConflictError tells that a rewind would lose what somebody else has changed.
+type ConflictError struct{ Paths []string }
+
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("rewind: somebody else has changed %s since; nothing was done. Look at the preview, and force it if that may be lost",
+		strings.Join(e.Paths, ", "))
+}
+
+// Conflicts returns the error for the steps that would lose somebody's changes,
+// or nil.
+func (p *Plan) Conflicts() error {
+	var paths []string
+	for _, s := range p.Steps {
+		if s.Foreign {
+			paths = append(paths, s.Path)
+		}
+	}
+	if paths == nil {
+		return nil
+	}
+	return &ConflictError{paths}
+}

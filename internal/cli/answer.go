@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/headless"
+	"github.com/haftdev/haft/internal/plain"
+	"github.com/haftdev/haft/wire"
+)
+
+// codeError carries the exit code of something whose outcome was already shown.
+type codeError int
+
+func (e codeError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// serve speaks stream-json with the program that started haft.
+func (f *converseFlags) serve(ctx context.Context, opts *headless.Options) error {
+	opts.Interrupts, opts.Deaf = interrupts(ctx), deaf(f.Out)
+	stream := wire.Lines(wire.NewReader(f.In), wire.NewWriter(f.Out))
+	return code(ctx, f.lead(ctx, stream, opts))
+}
+
+// answer answers one prompt.
+func (f *converseFlags) answer(ctx context.Context, opts *headless.Options, prompt string) error {
+	opts.Interrupts = interrupts(ctx)
+	if f.Output == "stream-json" {
+		return code(ctx, f.lead(ctx, once{wire.NewWriter(f.Out), prompted(prompt)}, opts))
+	}
+	opts.OneAnswer = true
+	if f.Output == "text" && !f.verbose && !f.Debug {
+		opts.Log = nil // the result says what went wrong
+	}
+	show := remarks{f.Err}.show
+	if f.Output == "text" && f.verbose {
+		show = plain.New(f.Err, nil).Show
+	}
+	beside := background{}
+	opts.Watch = func(ev agent.Event) error {
+		beside.follow(ev)
+		return show(ev)
+	}
+	last := new(lastResult)
+	n := f.lead(ctx, once{last, prompted(prompt)}, opts)
+	beside.tell(f.Err)
+	if err := f.show(last.result); err != nil {
+		return fmt.Errorf("write the answer: %w", err)
+	}
+	return code(ctx, n)
+}
+
+// show writes the one result there is.
+func (f *converseFlags) show(r *wire.Result) error {
+	switch {
+	case r == nil:
+		return nil
+	case f.Output == "json":
+		line, err := wire.Encode(r)
+		if err == nil {
+			_, err = f.Out.Write(append(line, '\n'))
+		}
+		return err
+	case r.Subtype != wire.ResultSuccess || r.IsError:
+		text := strings.Join(r.Errors, "\n")
+		if text == "" {
+			text = r.Result
+		}
+		_, err := fmt.Fprintf(f.Err, "haft: %s\n", harmless(text))
+		return err
+	}
+	text := r.Result
+	if isTerminal(f.Out) {
+		text = harmless(text)
+	}
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	_, err := io.WriteString(f.Out, text)
+	return err
+}
+
+// interrupts brings the first Ctrl-C, which stops the turn and not the process; a
+// second one kills. A request to terminate that comes again does not: what was
+// started is being ended already, and that takes no longer than a moment.
+func interrupts(ctx context.Context) <-chan struct{} {
+	got, tell := make(chan os.Signal, 1), make(chan struct{}, 1)
+	signal.Notify(got, os.Interrupt)
+	signal.Notify(make(chan os.Signal, 1), terminations()...)
+	go func() {
+		defer signal.Stop(got)
+		select {
+		case <-got:
+			tell <- struct{}{}
+		case <-ctx.Done():
+		}
+	}()
+	return tell
+}
+
+// code is how the process ends: a signal that ends it says so.
+func code(ctx context.Context, n int) error {
+	if ctx.Err() != nil {
+		return codeError(exitTerminated)
+	}
+	if n == 0 {
+		return nil
+	}
+	return codeError(n)
+}
+
+// once is a stream that brings one prompt and then ends.
+type once struct {
+	out interface{ Write(wire.Message) error }
+	in  *prompts
+}
+
+type prompts struct{ left []wire.Message }
+
+func prompted(text string) *prompts { return &prompts{left: []wire.Message{wire.Prompt(text)}} }
+
+func (o once) Read() (wire.Message, error) {
+	if len(o.in.left) == 0 {
+		return nil, io.EOF
+	}
+	m := o.in.left[0]
+	o.in.left = o.in.left[1:]
+	return m, nil
+}
+
+func (o once) Write(m wire.Message) error { return o.out.Write(m) }
+
+// lastResult keeps the result of the last turn: work in the background may bring
+// another one after the first.
+type lastResult struct{ result *wire.Result }
+
+func (l *lastResult) Write(m wire.Message) error {
+	if r, ok := m.(*wire.Result); ok {
+		l.result = r
+	}
+	return nil
+}

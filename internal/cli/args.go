@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/internal/headless/launch"
+)
+
+// forProgram reports whether a program started haft to speak stream-json with it.
+func forProgram(args []string) bool {
+	for i, a := range args {
+		if a == "--input-format=stream-json" || a == "--input-format" && i+1 < len(args) && args[i+1] == "stream-json" {
+			return true
+		}
+	}
+	return false
+}
+
+// converses reports whether a conversation is to be led without a screen.
+func converses(args []string) bool {
+	return forProgram(args) || slices.Contains(args, "-p") || slices.Contains(args, "--print")
+}
+
+// normalize lets --resume stand without a value: then the person chooses. Flags for
+// lists take all the words that follow and can be of the list.
+func normalize(args []string) []string {
+	args = spread(args)
+	for i, a := range args {
+		if (a == "--resume" || a == "-r") && (i+1 == len(args) || strings.HasPrefix(args[i+1], "-")) {
+			args[i] = "--resume="
+		}
+	}
+	return args
+}
+
+// lists are the flags that take more than one word, with what such a word is.
+var lists = map[string]func(string) bool{
+	"--allowedTools": areRules, "--allowed-tools": areRules, "--disallowedTools": areRules, "--disallowed-tools": areRules,
+	"--tools": areRules, "--add-dir": isFolder,
+}
+
+// spread gives each word of a list a flag of its own.
+func spread(args []string) []string {
+	var out []string
+	for i := 0; i < len(args); i++ {
+		if args[i] == "--" {
+			return append(out, args[i:]...)
+		}
+		out = append(out, args[i])
+		fits := lists[args[i]]
+		if fits == nil || i+1 == len(args) {
+			continue
+		}
+		flag := args[i]
+		i++
+		out = append(out, args[i])
+		for i+1 < len(args) && fits(args[i+1]) {
+			i++
+			out = append(out, flag+"="+args[i])
+		}
+	}
+	return out
+}
+
+// areRules reports whether a word is rules for tools, and not the prompt.
+func areRules(word string) bool {
+	rules := launch.SplitRules([]string{word})
+	for _, rule := range rules {
+		name, _, _ := strings.Cut(rule, "(")
+		if !strings.HasPrefix(name, "mcp__") && (name == "" || name[0] < 'A' || name[0] > 'Z') {
+			return false
+		}
+	}
+	return len(rules) > 0
+}
+
+func isFolder(word string) bool {
+	info, err := os.Stat(word)
+	return err == nil && info.IsDir()
+}

@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/haftdev/haft/internal/headless"
+	"github.com/haftdev/haft/internal/headless/launch"
+	"github.com/haftdev/haft/shellrun"
+)
+
+// converseFlags are those of a conversation that is led from here.
+type converseFlags struct {
+	Streams
+	launch.Flags
+	reexec shellrun.Reexec
+
+	print   bool
+	verbose bool
+	plain   bool
+	onAsk   string
+}
+
+func (f *converseFlags) define(fs *pflag.FlagSet) {
+	fs.BoolVarP(&f.print, "print", "p", false, "answer the prompt and end, without a screen")
+	fs.BoolVar(&f.plain, "plain", false, "talk line by line, without a screen: for screen readers and simple terminals")
+	fs.BoolVar(&f.verbose, "verbose", false, "with text output: show calls and progress on standard error")
+	fs.StringVar(&f.onAsk, "on-ask", onAskDeny, "when a call needs approval and nobody can be asked, it is denied; fail ends with exit code 3, too")
+	f.Flags.Define(fs)
+}
+
+// converse is haft without a command: a conversation.
+func (f *converseFlags) run(c *cobra.Command, args []string) error {
+	opts, err := f.options(c.Flags())
+	if err != nil {
+		return err
+	}
+	if f.Input == "stream-json" {
+		return f.serve(c.Context(), opts)
+	}
+	if c.Flags().Changed("resume") && f.Resume == "" {
+		return usageError{errors.New("--resume needs the id of a session here; --continue goes on with the newest one")}
+	}
+	if err := f.Check(); err != nil {
+		return usageError{err}
+	}
+	prompt, err := f.prompt(c.Context(), args)
+	if err != nil {
+		return err
+	}
+	return f.answer(c.Context(), opts, prompt)
+}
+
+// options are what the flags say, in the terms of the packages below.
+func (f *converseFlags) options(fs *pflag.FlagSet) (*headless.Options, error) {
+	o, err := f.Flags.Options(fs, version())
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if err := f.checkOnAsk(); err != nil {
+		return nil, err
+	}
+	o.Log, o.Harness.Reexec = f.Err, f.reexec
+	if f.DebugFile != "" {
+		log, err := os.OpenFile(f.DebugFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return nil, usageError{fmt.Errorf("--debug-file: %w", err)}
+		}
+		f.Debug, o.Log = true, log // it is open until the process ends
+		fmt.Fprintf(log, "%s haft %s, process %d\n", time.Now().Format(time.RFC3339), version(), os.Getpid())
+	}
+	return o, nil
+}
+
+// prompt is what the person says: the arguments, and what is piped in.
+func (f *converseFlags) prompt(ctx context.Context, args []string) (string, error) {
+	prompt := strings.Join(args, " ")
+	if piped(f.In) {
+		raw, err := readAll(ctx, f.In)
+		if err != nil {
+			return "", fmt.Errorf("read the prompt from standard input: %w", err)
+		}
+		if len(raw) > maxInput {
+			return "", usageError{errors.New("standard input is too long for a prompt: more than " + strconv.Itoa(maxInput>>20) + " MB")}
+		}
+		prompt = strings.TrimSpace(prompt + "\n\n" + string(raw))
+	}
+	if prompt == "" {
+		return "", usageError{errors.New(`say what to do: haft -p "…", or pipe it in. See it work without a key: haft demo`)}
+	}
+	return prompt, nil
+}
+
+// piped reports whether something other than a person's keyboard is at in.
+func piped(in io.Reader) bool {
+	file, ok := in.(*os.File)
+	if !ok {
+		return in != nil
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice == 0
+}

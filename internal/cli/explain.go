@@ -1,0 +1,217 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/workspace/guard"
+	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/bash"
+	"github.com/haftdev/haft/tool/builtin"
+	"github.com/haftdev/haft/tool/mcpresource"
+	"github.com/haftdev/haft/tool/websearch"
+)
+
+// verdictInfo is a decision as programs read it.
+type verdictInfo struct {
+	Behavior    string          `json:"behavior"`
+	ReadOnly    bool            `json:"readonly"`
+	Reason      string          `json:"reason"`
+	Rule        string          `json:"rule,omitempty"`
+	Origin      string          `json:"origin,omitempty"`
+	Input       json.RawMessage `json:"input,omitempty"`
+	Suggestions []string        `json:"suggestions,omitempty"`
+	// Notes are what else matters: what the tool itself has against the call, hooks
+	// that were not run.
+	Notes []string `json:"notes,omitempty"`
+}
+
+func newVerdictInfo(d permission.Decision) verdictInfo {
+	v := verdictInfo{Behavior: d.Behavior.String(), ReadOnly: d.ReadOnly, Reason: d.Reason, Rule: d.Rule, Origin: d.Origin, Input: d.Input}
+	if d.Reason == "" {
+		v.Reason = d.Message // of a tool that refuses by itself
+	}
+	for _, s := range d.Suggestions {
+		v.Suggestions = append(v.Suggestions, s.Rule)
+	}
+	return v
+}
+
+// explain shows the verdict on one call by the settings in force here, as the
+// pipeline of a session comes to it.
+func (f *permissionsFlags) explain(ctx context.Context, name, input string) error {
+	if _, err := permission.ParseMode(f.mode); err != nil {
+		return usageError{err}
+	}
+	if !json.Valid([]byte(input)) {
+		return usageError{fmt.Errorf("the input is not JSON: %s", input)}
+	}
+	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Mode: f.mode})
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	w.Warn(f.Err)
+	for _, problem := range w.Engine.Policy().Problems() {
+		fmt.Fprintln(f.Err, ask.Visible(problem.String()))
+	}
+	v, err := foresee(ctx, w, name, json.RawMessage(input))
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return writeJSON(f.Out, v)
+	}
+	v.write(f.Out)
+	return nil
+}
+
+// foresee takes a call through the pipeline up to its verdict. A tool of an MCP
+// server, which is not started for this, is judged by its name.
+func foresee(ctx context.Context, w *harness.World, name string, input json.RawMessage) (verdictInfo, error) {
+	p, set := w.Engine.Policy(), w.Set(everything())
+	set = w.ByHand(name, set.Reveal(set.Session().Tools...))
+	if set.Lookup(name) == nil && strings.HasPrefix(name, "mcp__") {
+		v := newVerdictInfo(decide(p, set, name, input))
+		v.Notes = append(v.Notes, "judged by the tool's name alone: its server was not started")
+		return v, nil
+	}
+	var d permission.Decision
+	seen := sched.New(&sched.Options{Judge: sched.JudgeFunc(func(_ context.Context, c tool.Case) tool.Verdict {
+		d = p.Decide(c)
+		return d.Verdict
+	})}).Foresee(ctx, set, name, input)
+	if out := seen.Refused; out != nil {
+		return verdictInfo{}, usageError{errors.New(strings.TrimSpace(untagged.Replace(out.Result.Text())))}
+	}
+	v := newVerdictInfo(permission.Decision{Verdict: seen.Verdict, ReadOnly: d.ReadOnly})
+	if seen.Problem != nil {
+		v.Notes = append(v.Notes, "it would not run as it is: "+seen.Problem.Message)
+	}
+	for _, r := range w.Hooks.Concerning(set.Lookup(name), seen.Call) {
+		v.Notes = append(v.Notes, strings.TrimSpace(fmt.Sprintf("not run, and may say otherwise: the %s hook %s %s", r.Event, r.Hook, r.Origin)))
+	}
+	return v, nil
+}
+
+// everything is a session that can do all that any session can.
+func everything() *tool.Session {
+	return &tool.Session{Interactive: true, Flags: map[string]bool{bash.BackgroundFlag: true, websearch.Flag: true, mcpresource.Flag: true}}
+}
+
+// write shows the verdict to a person.
+func (v verdictInfo) write(w io.Writer) {
+	fmt.Fprintf(w, "%s: %s\n", v.Behavior, ask.Visible(v.Reason))
+	if v.Rule != "" {
+		fmt.Fprintf(w, "rule: %s in %s\n", ask.Visible(v.Rule), v.Origin)
+	}
+	if v.Input != nil {
+		fmt.Fprintf(w, "runs as: %s\n", ask.Visible(string(v.Input)))
+	}
+	settled := "a rule that would settle it"
+	if len(v.Suggestions) > 1 {
+		settled = "one of the rules that would settle it together"
+	}
+	for _, rule := range v.Suggestions {
+		fmt.Fprintf(w, "%s: %s\n", settled, ask.Visible(rule))
+	}
+	for _, note := range v.Notes {
+		fmt.Fprintf(w, "note: %s\n", ask.Visible(note))
+	}
+}
+
+// decide asks the policy alone about a call. A tool that is not there is judged by
+// its name.
+func decide(p *permission.Policy, set *tool.Set, name string, input json.RawMessage) permission.Decision {
+	c := tool.Case{Call: &tool.Call{Tool: name, Input: input}}
+	if t := set.Lookup(name); t != nil {
+		c.Tool, c.Call.Tool, c.Call.Tools, c.Call.Session = t, t.Name, set, set.Session()
+	}
+	return p.Decide(c)
+}
+
+// A question is one line of explain --batch.
+type question struct {
+	Tool    string              `json:"tool"`
+	Input   json.RawMessage     `json:"input"`
+	Mode    string              `json:"mode"`
+	Rules   map[string][]string `json:"rules"`
+	Source  map[string]string   `json:"source"`
+	Cwd     string              `json:"cwd"`
+	Home    string              `json:"home"`
+	Trusted *bool               `json:"trusted"`
+}
+
+// explainBatch answers one question a line. A question carries all that it is
+// judged by: the settings of this machine do not count.
+func (f *permissionsFlags) explainBatch() error {
+	in := bufio.NewReader(f.In)
+	out := bufio.NewWriter(f.Out)
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	set := tool.NewSet(nil, builtin.World{}.Tools(), nil, nil)
+	for {
+		line, err := in.ReadString('\n')
+		if strings.TrimSpace(line) != "" {
+			if err := enc.Encode(answer(set, line)); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return out.Flush()
+		}
+		if err != nil {
+			return fmt.Errorf("read the questions: %w", err)
+		}
+	}
+}
+
+// answer judges one line. What cannot be judged is asked.
+func answer(set *tool.Set, line string) verdictInfo {
+	var q question
+	if err := json.Unmarshal([]byte(line), &q); err != nil {
+		return verdictInfo{Behavior: tool.Ask.String(), Reason: "the question cannot be read: " + err.Error()}
+	}
+	p, err := q.policy()
+	if err != nil {
+		return verdictInfo{Behavior: tool.Ask.String(), Reason: err.Error()}
+	}
+	return newVerdictInfo(decide(p, set, q.Tool, q.Input))
+}
+
+func (q *question) policy() (*permission.Policy, error) {
+	mode, err := permission.ParseMode(q.Mode)
+	if err != nil {
+		return nil, err
+	}
+	wd, _ := os.Getwd()
+	userHome, _ := os.UserHomeDir()
+	cwd, home := cmp.Or(q.Cwd, wd), cmp.Or(q.Home, userHome)
+	g, err := guard.New(&guard.Options{Roots: []string{cwd}, Home: home, FS: permission.Imagined(cwd, home)})
+	if err != nil {
+		return nil, err
+	}
+	opts := permission.Options{Mode: mode, Trusted: q.Trusted == nil || *q.Trusted, Guard: g, Home: home}
+	for _, b := range []tool.Behavior{tool.Allow, tool.Ask, tool.Deny} {
+		source, err := settings.ParseSource(cmp.Or(q.Source[b.String()], settings.Project.String()))
+		if err != nil {
+			return nil, err
+		}
+		for _, text := range q.Rules[b.String()] {
+			opts.Rules = append(opts.Rules, permission.Rule{Text: text, Behavior: b, Origin: settings.Origin{Source: source}})
+		}
+	}
+	return permission.NewPolicy(opts), nil
+}

@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/trust"
+	"github.com/haftdev/haft/settings"
+)
+
+func newHooks(s Streams) *cobra.Command {
+	f := &hooksFlags{Streams: s}
+	c := group(&cobra.Command{
+		Use:   "hooks",
+		Short: "List the hooks that run here",
+		Long: `Hooks are programs of yours that run around calls and at fixed points of a session.
+They stand under "hooks" in settings files; a project's run once you trust them.
+See docs/hooks.md.`,
+	})
+	list := &cobra.Command{
+		Use: "list", Short: "List the hooks that run here, in their order, and those that do not", Args: exactly(0),
+		RunE: func(*cobra.Command, []string) error { return f.list() },
+	}
+	list.Flags().BoolVar(&f.json, "json", false, "write JSON")
+	c.AddCommand(list)
+	return c
+}
+
+type hooksFlags struct {
+	Streams
+	json bool
+}
+
+// hookInfo is a hook as programs read it.
+type hookInfo struct {
+	Event   string          `json:"event"`
+	Matcher string          `json:"matcher,omitempty"`
+	If      string          `json:"if,omitempty"`
+	Type    string          `json:"type"`
+	Command string          `json:"command,omitempty"`
+	URL     string          `json:"url,omitempty"`
+	Timeout float64         `json:"timeout,omitempty"` // in seconds
+	OnError string          `json:"on_error"`
+	Async   bool            `json:"async,omitempty"`
+	Origin  settings.Origin `json:"origin"`
+}
+
+func newHookInfo(h settings.Hook) hookInfo {
+	return hookInfo{
+		Event: h.Event, Matcher: h.Matcher, If: h.If, Type: h.Type, Command: h.Command, URL: h.URL,
+		Timeout: h.Timeout.Seconds(), OnError: cmp.Or(h.OnError, "allow"), Async: h.Async, Origin: h.Origin,
+	}
+}
+
+func (f *hooksFlags) list() error {
+	p, err := harness.OpenProject(nil)
+	if err != nil {
+		return err
+	}
+	p.Warn(f.Err)
+	for _, h := range p.Held {
+		if h.Kind == trust.Hook {
+			fmt.Fprintln(f.Err, ask.Visible(h.String()))
+		}
+	}
+	infos := []hookInfo{}
+	for _, h := range p.Counts.Hooks() {
+		infos = append(infos, newHookInfo(h))
+	}
+	if f.json {
+		return writeJSON(f.Out, infos)
+	}
+	if len(infos) == 0 {
+		fmt.Fprintf(f.Err, "No hooks run here. docs/hooks.md says how to set one up.\n")
+	}
+	w := tabwriter.NewWriter(f.Out, 0, 0, 2, ' ', 0)
+	for _, i := range infos {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", i.Event, ask.Visible(cmp.Or(i.Matcher, "*")), ask.Visible(i.Command+i.URL), i.Origin)
+	}
+	return w.Flush()
+}

@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/headless"
+	"github.com/haftdev/haft/internal/plain"
+	"github.com/haftdev/haft/internal/tui"
+	"github.com/haftdev/haft/internal/tui/style"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/workspace"
+)
+
+// interactive reports whether a person sits in front of a terminal and wants to
+// talk: haft without a word, or with a sentence. One word that is no command is
+// more likely one that was misspelt.
+func (f *converseFlags) interactive(args []string) bool {
+	if len(args) == 1 && !strings.ContainsAny(args[0], " \n") {
+		return false
+	}
+	return !f.print && f.Input != "stream-json" && (f.plain || tui.IsTerminal(f.In, f.Out))
+}
+
+// interact opens the screen.
+func (f *converseFlags) interact(c *cobra.Command, args []string) error {
+	opts, err := f.options(c.Flags())
+	if err != nil {
+		return err
+	}
+	ctx := c.Context()
+	if f.plain || os.Getenv("TERM") == "dumb" {
+		return f.interactPlain(ctx, opts, args)
+	}
+	term, err := tui.OpenTerminal(f.In.(*os.File), f.Out.(*os.File))
+	if err != nil {
+		return err
+	}
+	defer term.Close()
+	background := style.Detect(os.Getenv)
+	var light *style.Palette
+	if background == style.Dark && os.Getenv("HAFT_THEME") == "" {
+		p := style.Of(style.Light)
+		light = &p
+	}
+	return tui.Run(ctx, &tui.Options{
+		In: term, Out: term, Size: term.Size(), Resized: term.Resized(ctx),
+		Palette: style.Of(background).Fine(os.Getenv), Light: light, Version: version(), Edit: term.Edit, Suspend: term.Suspend,
+		History: tui.HistoryFile(filepath.Join(workspace.StateDir(), "history.jsonl")),
+		First:   tui.Opening{Resume: f.Resume, At: f.ResumeAt, Continue: f.Continue},
+		Prompt:  strings.Join(args, " "),
+		Open:    opener(opts), Setup: credentialsFile(),
+	})
+}
+
+// interactPlain talks line by line: for screen readers, for terminals without a
+// screen. Ctrl-C stops a turn, and between turns haft.
+func (f *converseFlags) interactPlain(ctx context.Context, opts *headless.Options, args []string) error {
+	interrupts := make(chan struct{}, 1)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, append(terminations(), os.Interrupt)...)
+	defer signal.Stop(signals)
+	go func() {
+		for s := range signals {
+			if s != os.Interrupt {
+				cancel()
+				return
+			}
+			select {
+			case interrupts <- struct{}{}:
+			default:
+				cancel() // nobody listens to the first
+			}
+		}
+	}()
+	return plain.Converse(ctx, &plain.ConverseOptions{
+		In: f.In, Out: f.Out, Prompt: strings.Join(args, " "), Interrupts: interrupts,
+		Show: &plain.Options{Color: isTerminal(f.Out) && style.Detect(os.Getenv) != style.Plain && !f.plain},
+		Open: func(ctx context.Context, person *plain.Person) (*harness.Conversation, error) {
+			c, err := openTalk(ctx, opts, tui.Opening{Resume: f.Resume, At: f.ResumeAt, Continue: f.Continue}, person)
+			if err != nil {
+				return nil, err
+			}
+			person.Grant(func(s tool.Suggestion) error { return tui.Of(c).Grant(ctx, s.Rule, "session") })
+			return c, nil
+		},
+	})
+}
+
+// opener begins conversations as the flags say.
+func opener(opts *headless.Options) func(context.Context, tui.Opening, tui.Person) (tui.Talk, error) {
+	asking := *opts
+	asking.Harness.AsksTrust = true // the screen does
+	return func(ctx context.Context, o tui.Opening, person tui.Person) (tui.Talk, error) {
+		c, err := openTalk(ctx, &asking, o, person)
+		if err != nil {
+			return nil, err
+		}
+		return tui.Of(c), nil
+	}
+}
+
+// openTalk begins one conversation with a person.
+func openTalk(ctx context.Context, opts *headless.Options, o tui.Opening, person tui.Person) (*harness.Conversation, error) {
+	world := opts.Harness
+	w, err := harness.Open(&world)
+	if err != nil {
+		return nil, err
+	}
+	talk := opts.Talk
+	talk.Resume, talk.ResumeAt, talk.Continue = o.Resume, o.At, o.Continue
+	talk.Person, talk.Interactive, talk.MCP.Elicit = person, true, person.Elicit
+	c, err := w.Talk(ctx, &talk)
+	if err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return c, nil
+}

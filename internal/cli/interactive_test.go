@@ -1,0 +1,420 @@
+//go:build linux || darwin
+
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/vt"
+	"github.com/creack/pty"
+
+	"github.com/haftdev/haft/model/script"
+)
+
+// haftBinary builds the command once.
+var haftBinary = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "haft-test-")
+	if err != nil {
+		return "", err
+	}
+	exe := filepath.Join(dir, "haft")
+	out, err := exec.Command("go", "build", "-o", exe, "../../cmd/haft").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return exe, nil
+})
+
+// A seat is a person in front of haft: a real process on a real pseudo-terminal,
+// whose output an emulated terminal shows, and a scripted model at the other end.
+type seat struct {
+	t         *testing.T
+	dir, home string
+	url       string
+	bare      bool // nothing says which model answers
+	plain     bool // line by line
+	cmd       *exec.Cmd
+	tty       *os.File
+
+	mu   sync.Mutex
+	term *vt.Emulator
+}
+
+func newSeat(t *testing.T, turns ...script.Turn) *seat {
+	t.Helper()
+	if _, err := haftBinary(); err != nil { // before anything changes what go build needs
+		t.Fatal(err)
+	}
+	s := &seat{t: t, dir: t.TempDir(), home: t.TempDir()}
+	s.play(turns...)
+	return s
+}
+
+// play has the model say something.
+func (s *seat) play(turns ...script.Turn) {
+	s.t.Helper()
+	server, err := script.Serve(&script.Options{Scenario: &script.Scenario{Turns: turns}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { server.Close() })
+	s.url = server.URL()
+}
+
+// start runs haft.
+func (s *seat) start(args ...string) {
+	s.t.Helper()
+	exe, err := haftBinary()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.term = vt.NewEmulator(90, 30)
+	s.cmd = exec.Command(exe, args...)
+	s.cmd.Dir = s.dir
+	s.cmd.Env = []string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "ANTHROPIC_BASE_URL=" + s.url, "ANTHROPIC_API_KEY=scripted", "EDITOR=sed -i s/teh/the/"}
+	if s.bare {
+		s.cmd.Env = s.cmd.Env[:3]
+	}
+	if s.tty, err = pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 30, Cols: 90}); err != nil {
+		s.t.Fatal(err)
+	}
+	var readers sync.WaitGroup
+	readers.Add(1)
+	go func(tty *os.File, term *vt.Emulator) {
+		defer readers.Done()
+		buf := make([]byte, 64<<10)
+		for {
+			n, err := tty.Read(buf)
+			s.mu.Lock()
+			term.Write(buf[:n])
+			s.mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}(s.tty, s.term)
+	go io.Copy(s.tty, s.term) // what a terminal answers when it is asked; it ends with the test
+	s.t.Cleanup(func() {
+		s.cmd.Process.Kill()
+		s.cmd.Wait()
+		s.tty.Close()
+		readers.Wait()
+	})
+	switch {
+	case s.plain:
+		s.see("Say what to do")
+		return
+	case s.bare:
+		s.see("Which model shall answer?")
+		return
+	default:
+		s.see("asks first · ", "edits allowed · ") // the conversation is open
+	}
+	s.see("what shall be done?")
+}
+
+// screen is what the person sees, and what they can scroll back to.
+func (s *seat) screen() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var b strings.Builder
+	for y := range s.term.ScrollbackLen() {
+		for x := range s.term.Width() {
+			if c := s.term.ScrollbackCellAt(x, y); c != nil {
+				b.WriteString(c.Content)
+			}
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString(s.term.String())
+	return b.String()
+}
+
+// see waits for one of the texts to be on the screen, or in the scrollback.
+func (s *seat) see(texts ...string) {
+	s.t.Helper()
+	s.until("see "+strings.Join(texts, " or "), func() bool {
+		s.mu.Lock()
+		now := s.term.String()
+		s.mu.Unlock()
+		for _, text := range texts {
+			if strings.Contains(now, text) || strings.Contains(s.screen(), text) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func (s *seat) until(what string, ok func() bool) {
+	s.t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if ok() {
+			return
+		}
+	}
+	s.t.Fatalf("did not %s; the screen is\n%s", what, s.screen())
+}
+
+func (s *seat) type_(text string) {
+	s.t.Helper()
+	if _, err := s.tty.WriteString(text); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// turnTo waits until the question can be turned to, and turns to it. It must be
+// armed, which takes a while without keys.
+func (s *seat) turnTo() {
+	s.t.Helper()
+	s.see("tab turns to this question")
+	time.Sleep(400 * time.Millisecond)
+	s.type_("\t")
+	s.see("esc goes back to the composer")
+	time.Sleep(200 * time.Millisecond)
+}
+
+// leave ends haft and checks that it goes by itself.
+func (s *seat) leave() {
+	s.t.Helper()
+	s.type_("\x03\x03")
+	gone := make(chan error, 1)
+	go func() { gone <- s.cmd.Wait() }()
+	select {
+	case err := <-gone:
+		if err != nil {
+			s.t.Errorf("haft ended with %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		s.t.Errorf("haft does not leave; the screen is\n%s", s.screen())
+	}
+}
+
+func says(text string) script.Turn { return script.Turn{Blocks: []script.Block{{Text: text}}} }
+
+func calls(tool string, input any) script.Turn {
+	raw, _ := json.Marshal(input)
+	return script.Turn{Blocks: []script.Block{{Tool: tool, Input: raw}}}
+}
+
+type in = map[string]any
+
+func TestAPersonTalksToAModel(t *testing.T) {
+	s := newSeat(t, says("Hello **you**, here is\n\n```go\nfunc main() {}\n```\n"), says("Second answer."))
+	s.start()
+	s.type_("say hello\r")
+	s.see("› say hello")
+	s.see("Hello you, here is")
+	s.see("func main() {}")
+	s.type_("and again teh\x07") // ctrl+g: the editor mends it
+	s.see("again the")
+	s.type_("\r")
+	s.see("Second answer.")
+	s.leave()
+}
+
+func TestAPersonAllowsAndDenies(t *testing.T) {
+	s := newSeat(t, calls("Bash", in{"command": "touch one"}), says("Made it."), calls("Bash", in{"command": "touch two"}), says("Then not."))
+	s.start()
+	s.type_("make one\r")
+	s.see("touch one")
+	s.turnTo()
+	s.type_("\r") // allow once
+	s.see("Made it.")
+	if _, err := os.Stat(filepath.Join(s.dir, "one")); err != nil {
+		t.Error(err)
+	}
+	s.type_("make two\r")
+	s.see("touch two")
+	s.turnTo()
+	s.type_("5\r")
+	s.see("what instead?")
+	s.type_("use three\r")
+	s.see("Then not.")
+	if _, err := os.Stat(filepath.Join(s.dir, "two")); err == nil {
+		t.Error("what was denied was done")
+	}
+	s.leave()
+}
+
+func TestAPersonLeavesAQuestion(t *testing.T) {
+	s := newSeat(t, calls("Bash", in{"command": "touch one"}), says("Made it."))
+	s.start()
+	s.type_("make one\r")
+	s.see("tab turns to this question")
+	s.leave()
+	if _, err := os.Stat(filepath.Join(s.dir, "one")); err == nil {
+		t.Error("what nobody allowed was done")
+	}
+}
+
+func TestAPersonInterrupts(t *testing.T) {
+	slow := says(strings.Repeat("word and word\n\n", 400))
+	slow.Delta, slow.Chunk = 20, 10
+	s := newSeat(t, slow, says("Good, then not."))
+	s.start()
+	s.type_("talk\r")
+	s.see("word and word")
+	s.type_("\x1b")
+	s.see("Interrupted. Say what to do instead.")
+	s.type_("stop it\r")
+	s.see("Good, then not.")
+	s.leave()
+}
+
+func TestAPersonResizesWhileItStreams(t *testing.T) {
+	slow := says("begin\n\n" + strings.Repeat("some words in a row ", 60) + "\n\nthe end")
+	slow.Delta, slow.Chunk = 10, 20
+	s := newSeat(t, slow)
+	s.start()
+	s.type_("talk\r")
+	s.see("some words")
+	for _, cols := range []int{60, 110, 40, 90} {
+		s.mu.Lock()
+		s.term.Resize(cols, 30)
+		s.mu.Unlock()
+		if err := pty.Setsize(s.tty, &pty.Winsize{Rows: 30, Cols: uint16(cols)}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond) // a person needs longer
+	}
+	s.see("the end")
+	s.see("what shall be done?")
+	s.leave()
+}
+
+func TestAPersonResumesAndGoesBack(t *testing.T) {
+	s := newSeat(t)
+	file := filepath.Join(s.dir, "f.txt")
+	s.play(says("Hello."), calls("Write", in{"file_path": file, "content": "new\n"}), says("Written."), says("After that."))
+	s.start("--permission-mode", "acceptEdits")
+	s.type_("greet me\r")
+	s.see("Hello.")
+	s.type_("write it\r")
+	s.see("Written.")
+	s.leave()
+
+	s.start("--continue", "--permission-mode", "acceptEdits")
+	s.see("that was before")
+	s.see("● Write f.txt") // as it went
+	s.see("› write it")
+	s.type_("\x1b")
+	s.see("esc again goes back")
+	s.type_("\x1b")
+	s.see("Go back to before which message?")
+	s.type_("\r")
+	s.see("What is to be taken back?")
+	s.see("f.txt")
+	s.type_("\r")
+	s.until("bring the file back", func() bool { _, err := os.Stat(file); return os.IsNotExist(err) })
+	s.see("1 file brought back")
+	s.type_("\x03") // what was said is there to be changed
+	s.leave()
+}
+
+// TestAPersonGoesBackInAConversationThatIsNew goes back twice: to a message that was
+// sent while the model worked, and from what was said instead of it.
+func TestAPersonGoesBackInAConversationThatIsNew(t *testing.T) {
+	s := newSeat(t, calls("Bash", in{"command": "sleep 1; echo slept"}), says("An answer."))
+	s.start("--allowedTools", "Bash")
+	s.type_("sleep\r")
+	s.see("Bash sleep 1")
+	s.type_("and hurry\r")
+	s.see("An answer.")
+	back := func() {
+		s.type_("\x1b")
+		s.see("esc again goes back")
+		s.type_("\x1b")
+		s.see("Go back to before which message?")
+	}
+	back()
+	s.see("▸ and hurry")
+	s.type_("\r")
+	s.see("— back to before: and hurry —")
+	s.see("goes on —")
+	s.see("asks first · ")
+	s.type_("\x15something else\r")
+	s.until("hear another answer", func() bool { return strings.Count(s.screen(), "An answer.") == 2 })
+	back()
+	s.see("▸ something else")
+	s.mu.Lock()
+	now := s.term.String()
+	s.mu.Unlock()
+	if list := now[strings.LastIndex(now, "Go back"):]; strings.Contains(list, "hurry") || !strings.Contains(list, "sleep") {
+		t.Errorf("what was left behind is offered:\n%s", list)
+	}
+	s.type_("\x03") // closes the list
+	s.until("close the list", func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return !strings.Contains(s.term.String(), "Go back to")
+	})
+	s.leave()
+	s.see("To go on: haft --resume")
+}
+
+func TestTheFirstStart(t *testing.T) {
+	s := newSeat(t, says("ready"))
+	s.bare = true
+	s.start()
+	s.see("Which model shall answer?")
+	s.type_("2\r")
+	s.see("Address")
+	s.type_(s.url + "/v1\r") // in place of the one that stands there
+	s.type_("scripted\r\r")
+	s.see("The model answers: scripted says ready")
+	s.see("asks first · ")
+	raw, err := os.ReadFile(filepath.Join(s.home, ".haft", "credentials.json"))
+	if err != nil || !strings.Contains(string(raw), s.url) {
+		t.Errorf("kept %s, %v", raw, err)
+	}
+	s.leave()
+}
+
+func TestWithoutATerminalThereIsHelp(t *testing.T) {
+	exe, err := haftBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(exe).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "Available Commands") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func TestAPersonTalksLineByLine(t *testing.T) {
+	s := newSeat(t, calls("Bash", in{"command": "touch one"}), says("Made it."), calls("Bash", in{"command": "rm one"}), says("Not removed."))
+	s.plain = true
+	s.start("--plain")
+	s.type_("make one\r")
+	s.see("Run this command?")
+	time.Sleep(400 * time.Millisecond) // what comes at once is no answer
+	s.type_("y\r")
+	s.see("Made it.")
+	s.type_("remove it\r")
+	s.see("rm one")
+	time.Sleep(400 * time.Millisecond)
+	s.type_("y\r")
+	s.see("Type allow to go on")
+	time.Sleep(400 * time.Millisecond)
+	s.type_("y\r")
+	s.see("Not removed.")
+	if _, err := os.Stat(filepath.Join(s.dir, "one")); err != nil {
+		t.Error(err)
+	}
+	s.type_("/cost\r")
+	s.see("This session has cost")
+	s.type_("/exit\r")
+	if err := s.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}

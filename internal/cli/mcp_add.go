@@ -1,0 +1,240 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/mcp/config"
+	"github.com/haftdev/haft/settings"
+)
+
+type addFlags struct {
+	*mcpFlags
+	scope, transport string
+	env, headers     []string
+	clientID         string
+	callbackPort     int
+	overwrite        bool
+}
+
+const scopeHelp = "where to keep it: local (you, in this project), project (everybody, in .mcp.json) or user (you, everywhere)"
+
+func newMCPAdd(f *mcpFlags) *cobra.Command {
+	a := &addFlags{mcpFlags: f}
+	c := &cobra.Command{
+		Use:   "add NAME URL | add NAME -- COMMAND [ARG…]",
+		Short: "Set up an MCP server",
+		Example: `  haft mcp add tracker https://mcp.example.com/
+  haft mcp add --transport sse old https://old.example.com/sse --header 'X-Key: ${KEY}'
+  haft mcp add files --env ROOT=/data -- npx -y @modelcontextprotocol/server-filesystem /data`,
+		Args: cobra.MinimumNArgs(0),
+		RunE: func(c *cobra.Command, args []string) error { return a.add(c.Context(), args) },
+	}
+	c.Flags().StringVarP(&a.scope, "scope", "s", "local", scopeHelp)
+	c.Flags().StringVarP(&a.transport, "transport", "t", "", "stdio, http or sse; told by what follows if it is left out")
+	c.Flags().StringArrayVarP(&a.env, "env", "e", nil, "NAME=VALUE for the server's environment")
+	c.Flags().StringArrayVarP(&a.headers, "header", "H", nil, "'Name: value' to send with every request")
+	c.Flags().StringVar(&a.clientID, "client-id", "", "the OAuth client that was registered beforehand")
+	c.Flags().IntVar(&a.callbackPort, "callback-port", 0, "the port that the OAuth client was registered with")
+	c.Flags().BoolVar(&a.overwrite, "overwrite", false, "replace a server of the same name")
+	return c
+}
+
+func newMCPAddJSON(f *mcpFlags) *cobra.Command {
+	a := &addFlags{mcpFlags: f}
+	c := &cobra.Command{
+		Use: "add-json NAME JSON", Short: "Set up an MCP server by its entry as JSON", Args: exactly(2),
+		Example: `  haft mcp add-json tracker '{"type":"http","url":"https://mcp.example.com/"}'`,
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.keep(c.Context(), []config.Entry{{Name: args[0], Raw: json.RawMessage(args[1])}})
+		},
+	}
+	c.Flags().StringVarP(&a.scope, "scope", "s", "local", scopeHelp)
+	c.Flags().BoolVar(&a.overwrite, "overwrite", false, "replace a server of the same name")
+	return c
+}
+
+func newMCPImport(f *mcpFlags) *cobra.Command {
+	a := &addFlags{mcpFlags: f}
+	c := &cobra.Command{
+		Use: "import FILE", Short: "Set up the MCP servers of another tool's file", Args: exactly(1),
+		Long: `Set up the MCP servers of another tool's file: those of Claude Desktop, Claude Code,
+Cursor, VS Code, Windsurf, codex, gemini-cli and opencode are understood.`,
+		Example: "  haft mcp import ~/.cursor/mcp.json\n  haft mcp import ~/.codex/config.toml --scope user",
+		RunE: func(c *cobra.Command, args []string) error {
+			data, err := os.ReadFile(args[0])
+			if err != nil {
+				return usageError{err}
+			}
+			entries, err := config.Import(args[0], data)
+			if err != nil {
+				return err
+			}
+			if len(entries) == 0 {
+				return fmt.Errorf("%s sets up no MCP servers", args[0])
+			}
+			return a.keep(c.Context(), entries)
+		},
+	}
+	c.Flags().StringVarP(&a.scope, "scope", "s", "local", scopeHelp)
+	c.Flags().BoolVar(&a.overwrite, "overwrite", false, "replace servers of the same name")
+	return c
+}
+
+// add makes an entry of the command line.
+func (f *addFlags) add(ctx context.Context, args []string) error {
+	if len(args) < 2 {
+		return usageError{errors.New("a server needs a name, and a URL or a command. Usage: haft mcp add NAME URL | add NAME -- COMMAND [ARG…]")}
+	}
+	s := mcp.Server{Type: mcp.Type(f.transport)}
+	isURL := strings.HasPrefix(args[1], "https://") || strings.HasPrefix(args[1], "http://")
+	if isURL && s.Type != mcp.Stdio {
+		if len(args) > 2 {
+			return usageError{fmt.Errorf("%q is too much after a URL", args[2])}
+		}
+		s.URL = args[1]
+		if s.Type == "" {
+			s.Type = mcp.HTTP
+		}
+	} else {
+		s.Command, s.Args, s.Type = args[1], args[2:], mcp.Stdio
+	}
+	var err error
+	if s.Env, err = pairs(f.env, "="); err != nil {
+		return err
+	}
+	if s.Headers, err = pairs(f.headers, ":"); err != nil {
+		return err
+	}
+	if f.clientID != "" || f.callbackPort != 0 {
+		oauth := map[string]any{}
+		if f.clientID != "" {
+			oauth["clientId"] = f.clientID
+		}
+		if f.callbackPort != 0 {
+			oauth["callbackPort"] = f.callbackPort
+		}
+		if s.OAuth, err = json.Marshal(oauth); err != nil {
+			return err
+		}
+	}
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	return f.keep(ctx, []config.Entry{{Name: args[0], Raw: raw}})
+}
+
+// pairs reads NAME<sep>VALUE.
+func pairs(list []string, sep string) (map[string]string, error) {
+	var m map[string]string
+	for _, p := range list {
+		name, value, ok := strings.Cut(p, sep)
+		if !ok || strings.TrimSpace(name) == "" {
+			return nil, usageError{fmt.Errorf("%q is not NAME%sVALUE", p, sep)}
+		}
+		if m == nil {
+			m = make(map[string]string)
+		}
+		m[strings.TrimSpace(name)] = strings.TrimSpace(value)
+	}
+	return m, nil
+}
+
+// serverName is what a server may be called: it becomes part of its tools' names.
+var serverName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
+
+// kept is an entry that was kept, as programs read it.
+type kept struct {
+	Name    string `json:"name"`
+	Scope   string `json:"scope"`
+	File    string `json:"file"`
+	Skipped string `json:"skipped,omitempty"` // why it was not
+}
+
+// keep writes entries into the file of the scope. A person who types them approves
+// of them.
+func (f *addFlags) keep(ctx context.Context, entries []config.Entry) error {
+	scope, err := settings.ParseSource(f.scope)
+	if err != nil || scope != settings.Local && scope != settings.Project && scope != settings.User {
+		return usageError{fmt.Errorf("%q is not a scope: use local, project or user", f.scope)}
+	}
+	m, err := openServers(f.reexec)
+	if err != nil {
+		return err
+	}
+	target, err := m.ServerFile(scope)
+	if err != nil {
+		return err
+	}
+	var done []kept
+	for _, e := range entries {
+		k := kept{Name: e.Name, Scope: scope.String(), File: target.Path}
+		if err := m.acceptable(e, scope, f.overwrite); err != nil {
+			if len(entries) == 1 {
+				return err
+			}
+			k.Skipped = err.Error()
+		} else if err := f.keepOne(ctx, m, target, e); err != nil {
+			return err
+		}
+		done = append(done, k)
+	}
+	if f.json {
+		return writeJSON(f.Out, done)
+	}
+	for _, k := range done {
+		if k.Skipped != "" {
+			fmt.Fprintf(f.Err, "%s: left out: %s\n", ask.Visible(k.Name), ask.Visible(k.Skipped))
+			continue
+		}
+		fmt.Fprintf(f.Out, "%s: kept in %s\n", k.Name, k.File)
+	}
+	return nil
+}
+
+// acceptable says what is wrong with an entry that is to be kept.
+func (m *mcpServers) acceptable(e config.Entry, scope settings.Source, overwrite bool) error {
+	if !serverName.MatchString(e.Name) {
+		return usageError{fmt.Errorf("%q cannot be the name of a server: use up to 64 letters, digits, dots, _ and -", e.Name)}
+	}
+	never := func(string) (string, bool) { return "set", true } // variables are filled in when it is used
+	e.Scope = scope.String()
+	servers, _ := config.Servers([]config.Entry{e}, &config.Options{Lookup: never})
+	if servers[0].Problem != "" {
+		return usageError{errors.New(servers[0].Problem)}
+	}
+	if ok, reason := m.Rules.Judge(servers[0]); !ok {
+		return errors.New(reason)
+	}
+	for _, s := range m.List {
+		if s.Name == e.Name && s.Scope == scope.String() && !overwrite {
+			return fmt.Errorf("there is a server %q in %s already: use --overwrite to replace it", e.Name, s.Origin)
+		}
+	}
+	return nil
+}
+
+func (f *addFlags) keepOne(ctx context.Context, m *mcpServers, target settings.Target, e config.Entry) error {
+	if err := editFile(ctx, target, putServer(e.Name, e.Raw)); err != nil {
+		return err
+	}
+	now, err := harness.OpenProject(nil)
+	if err != nil {
+		return err
+	}
+	if item := now.Approval(e.Name); item != nil {
+		return now.Folder.Grant(ctx, *item)
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/settings"
+)
+
+func newMCPRemove(f *mcpFlags) *cobra.Command {
+	scope := ""
+	c := &cobra.Command{
+		Use: "remove NAME", Short: "Remove an MCP server", Args: exactly(1),
+		RunE: func(c *cobra.Command, args []string) error { return f.remove(c.Context(), args[0], scope) },
+	}
+	c.Flags().StringVarP(&scope, "scope", "s", "", "remove it from this scope; the one that counts if it is left out")
+	return c
+}
+
+func (f *mcpFlags) remove(ctx context.Context, name, scope string) error {
+	m, err := openServers(f.reexec)
+	if err != nil {
+		return err
+	}
+	s, err := m.find(name)
+	if err != nil {
+		return err
+	}
+	if scope == "" {
+		scope = s.Scope
+	}
+	source, err := settings.ParseSource(scope)
+	if err != nil {
+		return usageError{err}
+	}
+	for _, t := range m.ServerFiles(source) {
+		found := false
+		if err := editFile(ctx, t, dropServer(name, &found)); err != nil {
+			return err
+		}
+		if found {
+			return f.done(kept{Name: name, Scope: scope, File: t.Path}, "removed from")
+		}
+	}
+	return fmt.Errorf("the server %q is set up in %s, which haft does not change", name, s.Origin)
+}
+
+func newMCPSwitch(f *mcpFlags, use, short string, off bool) *cobra.Command {
+	return &cobra.Command{
+		Use: use + " NAME", Short: short, Args: exactly(1),
+		RunE: func(c *cobra.Command, args []string) error { return f.toggle(c.Context(), args[0], off) },
+	}
+}
+
+// toggle switches a server off or on.
+func (f *mcpFlags) toggle(ctx context.Context, name string, off bool) error {
+	m, err := openServers(f.reexec)
+	if err != nil {
+		return err
+	}
+	s, err := m.find(name)
+	if err != nil {
+		return err
+	}
+	source, err := settings.ParseSource(s.Scope)
+	if err != nil {
+		return err
+	}
+	word := "switched on in"
+	if off {
+		word = "switched off in"
+	}
+	change, targets := switchEntry(name, off), m.ServerFiles(source)
+	if source == settings.Project {
+		t, err := m.Target(settings.Local)
+		if err != nil {
+			return err
+		}
+		change, targets = switchProject(name, off), []settings.Target{t}
+	}
+	if len(targets) == 0 || source == settings.Managed {
+		return fmt.Errorf("the server %q is set up in %s, which haft does not change", name, s.Origin)
+	}
+	wasTrusted := !m.Waiting(name)
+	for _, t := range targets {
+		if err := editFile(ctx, t, change); err != nil {
+			return err
+		}
+	}
+	if now, err := harness.OpenProject(nil); err == nil && wasTrusted && source == settings.Local {
+		if item := now.Approval(name); item != nil { // switching it is no change of what it does
+			if err := now.Folder.Grant(ctx, *item); err != nil {
+				return err
+			}
+		}
+	}
+	return f.done(kept{Name: name, Scope: s.Scope, File: targets[0].Path}, word)
+}
+
+// done tells what was changed.
+func (f *mcpFlags) done(k kept, word string) error {
+	if f.json {
+		return writeJSON(f.Out, k)
+	}
+	_, err := fmt.Fprintf(f.Out, "%s: %s %s\n", k.Name, word, k.File)
+	return err
+}

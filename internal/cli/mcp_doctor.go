@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/mcp"
+)
+
+func newMCPDoctor(f *mcpFlags) *cobra.Command {
+	return &cobra.Command{
+		Use: "doctor", Short: "Find out what is wrong with the MCP servers, and what to do", Args: exactly(0),
+		RunE: func(c *cobra.Command, _ []string) error { return f.doctor(c.Context()) },
+	}
+}
+
+// A finding is one thing that a person should know.
+type finding struct {
+	Server string `json:"server,omitempty"`
+	Level  string `json:"level"` // ok, warning or error
+	Text   string `json:"text"`
+	Advice string `json:"advice,omitempty"`
+}
+
+func (f *mcpFlags) doctor(ctx context.Context) error {
+	m, err := openServers(f.reexec)
+	if err != nil {
+		return err
+	}
+	findings := []finding{}
+	for _, w := range m.Warnings {
+		findings = append(findings, finding{Level: "warning", Text: w})
+	}
+	infos, err := f.connect(ctx, m, m.List)
+	if err != nil {
+		return err
+	}
+	for _, i := range infos {
+		findings = append(findings, examine(i)...)
+	}
+	bad := 0
+	for _, x := range findings {
+		if x.Level == "error" {
+			bad++
+		}
+	}
+	if f.json {
+		err = writeJSON(f.Out, findings)
+	} else {
+		err = f.tell(findings)
+	}
+	if err == nil && bad > 0 {
+		return errors.New(count(bad, "server does", "servers do") + " not work")
+	}
+	return err
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// examine says what is the matter with a server.
+func examine(i serverInfo) []finding {
+	var out []finding
+	switch mcp.State(i.Status) {
+	case mcp.Connected:
+		out = append(out, finding{i.Name, "ok", fmt.Sprintf("connected, %s", count(i.offered(), "tool", "tools")), ""})
+	case mcp.Disabled:
+		out = append(out, finding{i.Name, "ok", "switched off", "switch it on with: haft mcp enable " + i.Name})
+	case mcp.NeedsAuth:
+		out = append(out, finding{i.Name, "error", "it needs a login", "run: haft mcp login " + i.Name})
+	case mcp.Pending:
+		out = append(out, finding{i.Name, "error", i.Reason, "see what it says with: haft mcp get " + i.Name})
+	default:
+		out = append(out, finding{i.Name, "error", i.Reason, "see what it says with: haft mcp get " + i.Name})
+	}
+	if i.Noise > 0 {
+		out = append(out, finding{i.Name, "warning", fmt.Sprintf("it wrote %s to standard output that are no messages, the last: %s", count(i.Noise, "line", "lines"), i.LastNoise),
+			"its author should write them to standard error"})
+	}
+	for _, t := range i.Tools {
+		if t.Offered == "" {
+			out = append(out, finding{i.Name, "warning", "its tool " + t.Name + " is not offered: " + t.Disabled, ""})
+		}
+		if t.Changed {
+			out = append(out, finding{i.Name, "warning", "its tool " + t.Name + " describes itself otherwise than when it was last connected", "look at what it says now before you go on using it"})
+		}
+		if t.Hidden != "" {
+			out = append(out, finding{i.Name, "warning", "the texts of its tool " + t.Name + " had invisible characters: " + t.Hidden, "look at the server before you trust it"})
+		}
+	}
+	return out
+}
+
+var levelMarks = map[string]string{"ok": "✓", "warning": "!", "error": "✗"}
+
+func (f *mcpFlags) tell(findings []finding) error {
+	if len(findings) == 0 {
+		_, err := fmt.Fprintln(f.Out, "No MCP servers are set up. Add one with: haft mcp add")
+		return err
+	}
+	for _, x := range findings {
+		fmt.Fprintf(f.Out, "%s ", levelMarks[x.Level])
+		if x.Server != "" {
+			fmt.Fprintf(f.Out, "%s: ", ask.Visible(x.Server))
+		}
+		fmt.Fprintf(f.Out, "%s\n", visibleLines(x.Text))
+		if x.Advice != "" {
+			fmt.Fprintf(f.Out, "  → %s\n", ask.Visible(x.Advice))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/mcp/wirelog"
+	"github.com/haftdev/haft/mcp"
+)
+
+func newMCPGet(f *mcpFlags) *cobra.Command {
+	return &cobra.Command{
+		Use: "get NAME", Short: "Show all about an MCP server", Args: exactly(1),
+		RunE: func(c *cobra.Command, args []string) error { return f.get(c.Context(), args[0]) },
+	}
+}
+
+func newMCPReconnect(f *mcpFlags) *cobra.Command {
+	return &cobra.Command{
+		Use: "reconnect NAME", Short: "Connect to an MCP server anew, and show how that goes", Args: exactly(1),
+		RunE: func(c *cobra.Command, args []string) error { return f.reconnect(c.Context(), args[0]) },
+	}
+}
+
+func (f *mcpFlags) get(ctx context.Context, name string) error {
+	i, err := f.connectOne(ctx, name)
+	if err != nil {
+		return err
+	}
+	return f.showOne(i)
+}
+
+func (f *mcpFlags) reconnect(ctx context.Context, name string) error {
+	i, err := f.connectOne(ctx, name)
+	if err != nil {
+		return err
+	}
+	if err := f.showOne(i); err != nil {
+		return err
+	}
+	if i.Status != string(mcp.Connected) {
+		return errors.New("the server " + name + " is not connected")
+	}
+	return nil
+}
+
+// connectOne tries one server.
+func (f *mcpFlags) connectOne(ctx context.Context, name string) (serverInfo, error) {
+	m, err := openServers(f.reexec)
+	if err != nil {
+		return serverInfo{}, err
+	}
+	s, err := m.find(name)
+	if err != nil {
+		return serverInfo{}, err
+	}
+	infos, err := f.connect(ctx, m, []mcp.Server{s})
+	if err != nil {
+		return serverInfo{}, err
+	}
+	i := infos[0]
+	path := wirelog.Path(harness.WireLogs(), name)
+	if _, err := os.Stat(path); err == nil {
+		i.Log = path
+	}
+	return i, nil
+}
+
+func (f *mcpFlags) showOne(i serverInfo) error {
+	if f.json {
+		return writeJSON(f.Out, i)
+	}
+	return show(f.Out, i)
+}
+
+// show writes all about a server for people.
+func show(out io.Writer, i serverInfo) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	line := func(key, value string) {
+		if value != "" {
+			fmt.Fprintf(w, "%s\t%s\n", key, visibleLines(value))
+		}
+	}
+	line("Name", i.Name)
+	line("Status", i.Status)
+	line("Reason", i.Reason)
+	line("Scope", i.Scope)
+	line("Set up in", i.Origin)
+	line("Transport", i.Transport)
+	line("Command", strings.Join(i.Command, " "))
+	line("Address", i.URL)
+	line("Environment", strings.Join(i.Env, ", "))
+	line("Headers", strings.Join(i.Headers, ", "))
+	if i.Server != nil {
+		line("Server", i.Server.Name+" "+i.Server.Version)
+	}
+	line("Protocol", i.Protocol)
+	line("Log", i.Log)
+	if l := i.Login; l != nil && l.LoggedIn {
+		line("Login", strings.TrimSpace("at "+l.Issuer+" "+strings.Join(l.Scopes, " ")))
+	}
+	if i.Noise > 0 {
+		line("Skipped", fmt.Sprintf("%d lines that are no messages, the last: %s", i.Noise, i.LastNoise))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, list := range []struct {
+		title string
+		lines []string
+	}{{"Tools", toolLines(i.Tools)}, {"How it went", i.Steps}, {"Last words on standard error", i.Stderr}} {
+		if len(list.lines) == 0 {
+			continue
+		}
+		fmt.Fprintf(out, "\n%s\n", list.title)
+		for _, l := range list.lines {
+			fmt.Fprintf(out, "  %s\n", ask.Visible(l))
+		}
+	}
+	return nil
+}
+
+// toolLines name the tools, and say why some are not offered.
+func toolLines(tools []mcp.ToolStatus) []string {
+	var lines []string
+	for _, t := range tools {
+		switch {
+		case t.Offered == "":
+			lines = append(lines, t.Name+": not offered: "+t.Disabled)
+		case t.Changed:
+			lines = append(lines, t.Offered+" (describes itself otherwise than when it was last connected)")
+		case t.Hidden != "":
+			lines = append(lines, t.Offered+" (taken out of its texts: "+t.Hidden+")")
+		default:
+			lines = append(lines, t.Offered)
+		}
+	}
+	return lines
+}

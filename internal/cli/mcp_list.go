@@ -1,0 +1,202 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/mcp"
+)
+
+// mcpPatience is how long commands wait for servers to connect.
+const mcpPatience = 5 * time.Second
+
+func newMCPList(f *mcpFlags) *cobra.Command {
+	c := &cobra.Command{
+		Use: "list", Short: "List the MCP servers and how they are", Args: exactly(0),
+		Long: "List the MCP servers that are set up, and connect to each to see how it is. All are\ntried at once, for at most five seconds.",
+	}
+	offline := c.Flags().Bool("offline", false, "connect to none")
+	c.RunE = func(c *cobra.Command, _ []string) error { return f.list(c.Context(), *offline) }
+	return c
+}
+
+// serverInfo is a server as programs read it. Values that may be secrets are not
+// in it.
+type serverInfo struct {
+	Name      string           `json:"name"`
+	Status    string           `json:"status"`
+	Reason    string           `json:"reason,omitempty"`
+	Scope     string           `json:"scope"`
+	Origin    string           `json:"origin"`
+	Transport string           `json:"transport"`
+	Command   []string         `json:"command,omitempty"`
+	URL       string           `json:"url,omitempty"`
+	Env       []string         `json:"env,omitempty"`     // names
+	Headers   []string         `json:"headers,omitempty"` // names
+	Login     *loginState      `json:"login,omitempty"`
+	Server    *mcp.Info        `json:"serverInfo,omitempty"`
+	Protocol  string           `json:"protocolVersion,omitempty"`
+	Tools     []mcp.ToolStatus `json:"tools,omitempty"`
+	Steps     []string         `json:"steps,omitempty"`
+	Stderr    []string         `json:"stderr,omitempty"`
+	Noise     int              `json:"skippedNoise,omitempty"`
+	LastNoise string           `json:"lastNoise,omitempty"`
+	Log       string           `json:"log,omitempty"`
+}
+
+// describeServer is what is known of a server.
+func describeServer(s mcp.Status) serverInfo {
+	c := s.Config
+	i := serverInfo{
+		Name: c.Name, Status: string(s.State), Reason: s.Error, Scope: c.Scope, Origin: c.Origin, Transport: string(s.Type),
+		URL: shownURL(c.URL), Env: slices.Sorted(maps.Keys(c.Env)), Headers: slices.Sorted(maps.Keys(c.Headers)),
+		Server: s.Info, Protocol: s.Protocol, Tools: s.Tools, Steps: s.Steps, Stderr: s.Stderr, Noise: s.Noise, LastNoise: s.LastNoise,
+	}
+	if c.Command != "" {
+		i.Command = shownCommand(append([]string{c.Command}, c.Args...))
+	}
+	if i.Reason == "" && s.State == mcp.Pending {
+		i.Reason = fmt.Sprintf("not connected after %s", mcpPatience)
+	}
+	return i
+}
+
+// connect tries servers all at once, and returns what came of it.
+func (f *mcpFlags) connect(ctx context.Context, m *mcpServers, servers []mcp.Server) ([]serverInfo, error) {
+	h, end, err := m.Host(version())
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	bounded, cancel := context.WithTimeout(ctx, mcpPatience)
+	defer cancel()
+	h.Start(servers)
+	if err := h.Wait(bounded); err != nil && ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	infos := []serverInfo{}
+	for _, s := range h.Status() {
+		infos = append(infos, m.withLogin(describeServer(s), s.Config))
+	}
+	return infos, nil
+}
+
+// withLogin adds what is known of the login to a remote server.
+func (m *mcpServers) withLogin(i serverInfo, s mcp.Server) serverInfo {
+	l, err := harness.Logins()
+	if err != nil || s.URL == "" {
+		return i
+	}
+	c, err := l.Client(s)
+	if err != nil {
+		return i
+	}
+	if state, err := c.State(); err == nil && (state.LoggedIn || i.Status == string(mcp.NeedsAuth)) {
+		info := loginInfo(s.Name, state)
+		i.Login = &info
+	}
+	return i
+}
+
+func (f *mcpFlags) list(ctx context.Context, offline bool) error {
+	m, err := openServers(f.reexec)
+	if err != nil {
+		return err
+	}
+	f.warnServers(m)
+	var infos []serverInfo
+	if offline {
+		infos = []serverInfo{}
+		for _, s := range m.List {
+			infos = append(infos, describeServer(mcp.Status{State: m.untried(s), Config: s, Type: s.Type, Error: s.Problem}))
+		}
+	} else if infos, err = f.connect(ctx, m, m.List); err != nil {
+		return err
+	}
+	if f.json {
+		return writeJSON(f.Out, infos)
+	}
+	if len(infos) == 0 {
+		_, err := fmt.Fprintln(f.Out, "No MCP servers are set up. Add one with: haft mcp add")
+		return err
+	}
+	w := tabwriter.NewWriter(f.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tSTATUS\tSCOPE\tTOOLS\tSERVER")
+	for _, i := range infos {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\n", ask.Visible(i.Name), i.Status, i.Scope, i.offered(), ask.Visible(oneLine(i.place())))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, i := range infos {
+		if i.Reason != "" {
+			fmt.Fprintf(f.Out, "\n%s: %s\n", ask.Visible(i.Name), visibleLines(i.Reason))
+		}
+	}
+	return nil
+}
+
+// untried is how a server is as far as one can tell without connecting.
+func (m *mcpServers) untried(s mcp.Server) mcp.State {
+	switch {
+	case s.Disabled:
+		return mcp.Disabled
+	case s.Problem != "" || !m.Approve(s).Allowed && !m.Approve(s).Pending:
+		return mcp.Failed
+	case m.Approve(s).Pending:
+		return "not approved"
+	}
+	return "not tried"
+}
+
+func (i serverInfo) place() string {
+	if i.URL != "" {
+		return i.URL
+	}
+	return strings.Join(i.Command, " ")
+}
+
+// offered counts the tools that the model gets.
+func (i serverInfo) offered() (n int) {
+	for _, t := range i.Tools {
+		if t.Offered != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// warnServers tells what is odd about the files.
+func (f *mcpFlags) warnServers(m *mcpServers) {
+	m.Warn(f.Err)
+	for _, w := range m.Warnings {
+		fmt.Fprintf(f.Err, "warning: %s\n", ask.Visible(w))
+	}
+}
+
+// oneLine cuts a text to what a table bears.
+func oneLine(s string) string {
+	const most = 80
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}
+
+func visibleLines(s string) string {
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	for i := range lines {
+		lines[i] = ask.Visible(lines[i])
+	}
+	return strings.Join(lines, "\n  ")
+}

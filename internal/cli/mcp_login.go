@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/mcp/oauth"
+	"github.com/haftdev/haft/shellrun"
+)
+
+// loginTime is how long a person may take at the authorization server's page.
+const loginTime = 10 * time.Minute
+
+func newMCPLogin(f *mcpFlags) *cobra.Command {
+	noBrowser := false
+	c := &cobra.Command{
+		Use: "login NAME", Short: "Log in to a remote MCP server", Args: exactly(1),
+		Long: `Log in to a remote MCP server. A browser is opened if there is one; the address of the
+page is shown in any case. If the browser is on another machine, log in there and
+paste the address that it ends up at.`,
+		RunE: func(c *cobra.Command, args []string) error { return f.login(c.Context(), args[0], noBrowser) },
+	}
+	c.Flags().BoolVar(&noBrowser, "no-browser", false, "only show the address")
+	return c
+}
+
+func newMCPLogout(f *mcpFlags) *cobra.Command {
+	return &cobra.Command{
+		Use: "logout NAME", Short: "Log out of a remote MCP server", Args: exactly(1),
+		RunE: func(c *cobra.Command, args []string) error { return f.logout(c.Context(), args[0]) },
+	}
+}
+
+// account returns the person's account at a server.
+func account(name string) (*oauth.Client, error) {
+	m, err := openServers(shellrun.Reexec{})
+	if err != nil {
+		return nil, err
+	}
+	s, err := m.find(name)
+	if err != nil {
+		return nil, err
+	}
+	if v := m.Approve(s); !v.Allowed {
+		return nil, errors.New(v.Reason)
+	}
+	if s.URL == "" {
+		return nil, fmt.Errorf("the server %q is a program on this machine: there is nothing to log in to", name)
+	}
+	l, err := harness.Logins()
+	if err != nil {
+		return nil, err
+	}
+	return l.Client(s)
+}
+
+func (f *mcpFlags) login(ctx context.Context, name string, noBrowser bool) error {
+	c, err := account(name)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, loginTime)
+	defer cancel()
+	var paste io.Reader
+	if file, ok := f.In.(*os.File); ok && isTerminal(file) {
+		paste = file
+	}
+	err = c.Login(ctx, func(port int) (oauth.UserAgent, error) {
+		return oauth.NewLoopback(port, func(page string) {
+			fmt.Fprintf(f.Err, "Log in at this page:\n\n  %s\n\n", page)
+			if paste != nil {
+				fmt.Fprintln(f.Err, "If the browser is on another machine, paste the address that it ends up at here.")
+			}
+			if !noBrowser {
+				openBrowser(ctx, page)
+			}
+		}, paste)
+	})
+	if err != nil {
+		return err
+	}
+	return f.loggedIn(name, c)
+}
+
+// loggedIn tells what the login allows.
+func (f *mcpFlags) loggedIn(name string, c *oauth.Client) error {
+	state, err := c.State()
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return writeJSON(f.Out, loginInfo(name, state))
+	}
+	_, err = fmt.Fprintf(f.Out, "%s: logged in at %s\n", name, state.Issuer)
+	return err
+}
+
+type loginState struct {
+	Name      string     `json:"name"`
+	LoggedIn  bool       `json:"loggedIn"`
+	Issuer    string     `json:"issuer,omitempty"`
+	Scopes    []string   `json:"scopes,omitempty"`
+	Expires   *time.Time `json:"expires,omitempty"`
+	Renewable bool       `json:"renewable"`
+}
+
+func loginInfo(name string, s oauth.State) loginState {
+	i := loginState{Name: name, LoggedIn: s.LoggedIn, Issuer: s.Issuer, Scopes: s.Scopes, Renewable: s.Renewable}
+	if !s.Expires.IsZero() {
+		i.Expires = &s.Expires
+	}
+	return i
+}
+
+func (f *mcpFlags) logout(ctx context.Context, name string) error {
+	c, err := account(name)
+	if err != nil {
+		return err
+	}
+	was, err := c.Logout(ctx)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return writeJSON(f.Out, loginState{Name: name})
+	}
+	text := "logged out"
+	if !was {
+		text = "there was no login"
+	}
+	_, err = fmt.Fprintf(f.Out, "%s: %s\n", name, text)
+	return err
+}
+
+// openBrowser shows a page to the person, if there is a screen.
+func openBrowser(ctx context.Context, page string) {
+	var cmd *exec.Cmd
+	switch runtime.GOOS {
+	case "darwin":
+		cmd = exec.CommandContext(ctx, "open", page)
+	case "windows":
+		cmd = exec.CommandContext(ctx, "rundll32", "url.dll,FileProtocolHandler", page)
+	default:
+		if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
+			return
+		}
+		cmd = exec.CommandContext(ctx, "xdg-open", page)
+	}
+	if cmd.Start() == nil {
+		go cmd.Wait() // how it ends is no matter: the address is on the screen
+	}
+}

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/mcp/wirelog"
+)
+
+func newMCPReplay(f *mcpFlags) *cobra.Command {
+	return &cobra.Command{
+		Use: "replay NAME|FILE", Short: "Play back what was said to an MCP server, and show what haft makes of it", Args: exactly(1),
+		Long: "Play back what was said to an MCP server, by its name or from a file, and show what\n" +
+			"haft makes of it. The server itself is not started: it answers as it did. What is\n" +
+			"said is written down while the setting mcp.log is on.",
+		RunE: func(c *cobra.Command, args []string) error { return f.replay(c.Context(), args[0]) },
+	}
+}
+
+func (f *mcpFlags) replay(ctx context.Context, from string) error {
+	text, err := readWireLog(from)
+	if err != nil {
+		return err
+	}
+	records, err := wirelog.Read(bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	played, err := wirelog.Replay(ctx, records)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return writeJSON(f.Out, played)
+	}
+	i := describeServer(played.Status)
+	i.Name, i.URL, i.Transport, i.Steps = from, "", "", nil // those are of the playback
+	if err := show(f.Out, i); err != nil {
+		return err
+	}
+	for _, c := range played.Calls {
+		fmt.Fprintf(f.Out, "\n%s %s\n", ask.Visible(c.Tool), ask.Visible(oneLine(string(c.Input))))
+		outcome := c.Text
+		switch {
+		case c.Error != "":
+			outcome = "error: " + c.Error
+		case c.Failed:
+			outcome = "failed: " + outcome
+		}
+		if _, err := fmt.Fprintf(f.Out, "  %s\n", visibleLines(outcome)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readWireLog reads a file, or both generations of a server's log.
+func readWireLog(from string) ([]byte, error) {
+	if text, err := os.ReadFile(from); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return text, err
+	}
+	path := wirelog.Path(harness.WireLogs(), from)
+	newer, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, usageError{fmt.Errorf("there is no file %q, and no log of a server of that name: switch the setting mcp.log on, and use the server", from)}
+	}
+	if err != nil {
+		return nil, err
+	}
+	older, err := os.ReadFile(wirelog.Older(path))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return append(older, newer...), nil
+}

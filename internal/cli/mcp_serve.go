@@ -1,0 +1,211 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/mcp/serve"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/bash"
+	"github.com/haftdev/haft/tool/builtin"
+)
+
+// tokenEnv holds the token of an HTTP server: arguments can be seen by everybody.
+const tokenEnv = "HAFT_MCP_TOKEN"
+
+// defaultHTTP is where --http listens when it is given no address.
+const defaultHTTP = "127.0.0.1:8717"
+
+type serveFlags struct {
+	*mcpFlags
+	http    string
+	origins []string
+	tools   []string
+	bare    bool
+}
+
+func newMCPServe(f *mcpFlags) *cobra.Command {
+	s := &serveFlags{mcpFlags: f}
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Offer haft's tools to an MCP client",
+		Long: `Offer haft's tools to an MCP client, on standard input and output or over HTTP.
+
+Calls take the same way that a model's calls take: the same rules, hooks and limits.
+What the rules want asked is asked through the client, if it can ask its person;
+otherwise it is denied, with the reason.
+
+Over HTTP only this machine is answered, unless ` + tokenEnv + ` holds a token, which
+clients must then send as a bearer.`,
+		Example: `  haft mcp serve
+  haft mcp serve --tools Read,Grep,Glob
+  ` + tokenEnv + `=$(openssl rand -hex 32) haft mcp serve --http 0.0.0.0:8717`,
+		Args: exactly(0),
+		RunE: func(c *cobra.Command, _ []string) error { return s.run(c.Context()) },
+	}
+	c.Flags().StringVar(&s.http, "http", "", "serve over HTTP at this address instead of the standard streams")
+	c.Flags().Lookup("http").NoOptDefVal = defaultHTTP
+	c.Flags().StringSliceVar(&s.origins, "origin", nil, "let web pages of this origin call, beside those of this machine")
+	c.Flags().StringSliceVar(&s.tools, "tools", nil, "offer only these tools")
+	c.Flags().BoolVar(&s.bare, "bare", false, "offer only "+strings.Join(builtin.Bare(), ", "))
+	return c
+}
+
+func (f *serveFlags) run(ctx context.Context) error {
+	token := os.Getenv(tokenEnv)
+	os.Unsetenv(tokenEnv) // commands must not see it
+	if err := f.checkAddress(token); err != nil {
+		return err
+	}
+	say := remarks{f.Err}
+	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Bare: f.bare, Notice: say.notice})
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if err := w.Intact(); err != nil {
+		return err
+	}
+	say.all(w.Warnings())
+	set, err := f.pool(w)
+	if err != nil {
+		return err
+	}
+	caller, err := newMCPCaller(w, set, f.Err)
+	if err != nil {
+		return err
+	}
+	server, err := serve.New(offered(set), caller, &serve.Options{
+		Version: version(), Instructions: "Tools of haft for the project in " + w.Project.Dir + ". Paths are absolute. A file is read before it is changed.",
+		Log: slog.New(slog.NewTextHandler(f.Err, &slog.HandlerOptions{Level: slog.LevelError})),
+	})
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	if f.http != "" {
+		return f.serveHTTP(ctx, server, token)
+	}
+	if err := server.Stdio(ctx, f.In, f.Out); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// checkAddress refuses to let the network in without a token.
+func (f *serveFlags) checkAddress(token string) error {
+	if f.http == "" {
+		return nil
+	}
+	host, _, err := net.SplitHostPort(f.http)
+	if err != nil {
+		return usageError{fmt.Errorf("%q is not an address like %s", f.http, defaultHTTP)}
+	}
+	if token == "" && !serve.Loopback(host) {
+		return usageError{fmt.Errorf("%s can be reached by others: set %s to a token that clients must send, or listen on 127.0.0.1", f.http, tokenEnv)}
+	}
+	return nil
+}
+
+func (f *serveFlags) serveHTTP(ctx context.Context, server *serve.Server, token string) error {
+	listener, err := net.Listen("tcp", f.http)
+	if err != nil {
+		return fmt.Errorf("serve MCP: %w", err)
+	}
+	url := "http://" + listener.Addr().String() + "/mcp"
+	if f.json {
+		if err := writeJSON(f.Out, map[string]string{"url": url}); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(f.Err, "serving MCP at %s\n", url)
+	if token == "" {
+		fmt.Fprintf(f.Err, "note: every user of this machine can call it; set %s to a token to keep others out\n", tokenEnv)
+	}
+	h := &http.Server{Handler: server.Handler(&serve.HTTPOptions{Token: token, Origins: f.origins}), ReadHeaderTimeout: 10 * time.Second}
+	context.AfterFunc(ctx, func() {
+		server.Close() // ends what runs, and so what would hold the next line up
+		patience, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		if h.Shutdown(patience) != nil {
+			h.Close()
+		}
+	})
+	if err := h.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve MCP: %w", err)
+	}
+	return nil
+}
+
+// pool is the tools that are offered: those that act on the world. Those that act
+// on a conversation (agents, plans, questions, lists of tasks, skills, the search for
+// tools) stay with haft's own, because the client has one itself.
+func (f *serveFlags) pool(w *harness.World) (*tool.Set, error) {
+	var only []string
+	all := w.Set(&tool.Session{Flags: map[string]bool{bash.BackgroundFlag: true}})
+	for _, t := range all.All() {
+		if _, acts := servable[t.Name]; acts && (f.tools == nil || slices.Contains(f.tools, t.Name)) {
+			only = append(only, t.Name)
+		}
+	}
+	for _, name := range f.tools {
+		if !slices.Contains(only, name) {
+			return nil, usageError{fmt.Errorf("there is no tool %q to offer. There are: %s", name, strings.Join(slices.Sorted(maps.Keys(servable)), ", "))}
+		}
+	}
+	return tool.NewSet(all.Session(), w.Tools(), nil, &tool.SetOptions{Only: only}), nil
+}
+
+// offered describes the pool to clients.
+func offered(set *tool.Set) []serve.Tool {
+	var tools []serve.Tool
+	for _, t := range set.All() {
+		o := serve.Tool{Name: t.Name, Title: t.Title, Description: set.Description(t), Input: lean(set.View(t).JSON()), Hints: servable[t.Name].Hints, Long: servable[t.Name].long}
+		if t.Output != nil {
+			// A later haft may add fields, and clients need not mind.
+			o.Output = bytes.ReplaceAll(lean(t.Output.View(nil).JSON()), []byte(`,"additionalProperties":false`), nil)
+		}
+		tools = append(tools, o)
+	}
+	return tools
+}
+
+// lean leaves out the dialect of a schema where it is the one that MCP means.
+func lean(schema json.RawMessage) json.RawMessage {
+	return bytes.Replace(schema, []byte(`"$schema":"https://json-schema.org/draft/2020-12/schema",`), nil, 1)
+}
+
+// servable are the tools that clients get, with what holds for every call: a tool's
+// marks are those of one input.
+var servable = map[string]struct {
+	serve.Hints
+	long bool // a client may leave the call and come back for it
+}{
+	"Bash":         {long: true},
+	"BashOutput":   {Hints: serve.Hints{ReadOnly: true, Closed: true}},
+	"Edit":         {Hints: serve.Hints{Closed: true}},
+	"Glob":         {Hints: serve.Hints{ReadOnly: true, Closed: true}},
+	"Grep":         {Hints: serve.Hints{ReadOnly: true, Closed: true}},
+	"KillShell":    {Hints: serve.Hints{Idempotent: true, Closed: true}},
+	"MultiEdit":    {Hints: serve.Hints{Closed: true}},
+	"NotebookEdit": {Hints: serve.Hints{Closed: true}},
+	"Read":         {Hints: serve.Hints{ReadOnly: true, Closed: true}},
+	"Sleep":        {Hints: serve.Hints{ReadOnly: true, Closed: true}, long: true},
+	"WebFetch":     {Hints: serve.Hints{ReadOnly: true}, long: true},
+	"WebSearch":    {Hints: serve.Hints{ReadOnly: true}, long: true},
+	"Write":        {Hints: serve.Hints{Idempotent: true, Closed: true}},
+}

@@ -1,0 +1,42 @@
+package cli_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/haftdev/haft/internal/cli"
+)
+
+// TestMistakesOfTheCommandLine shows that a mistake is told of by name and ends with
+// 2 before anything is tried, also where something else is missing: here, a key.
+func TestMistakesOfTheCommandLine(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	for _, name := range []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "CLAUDE_CONFIG_DIR"} {
+		t.Setenv(name, "")
+	}
+	for flags, want := range map[string]string{
+		"--max-turns abc":        `--max-turns: "abc" is not a whole number`,
+		"--max-budget-usd abc":   `--max-budget-usd: "abc" is not a number`,
+		"--max-time abc":         `--max-time: "abc" is not a time, such as 90s or 10m`,
+		"--permission-mode foo":  `--permission-mode: unknown permission mode "foo"`,
+		"--resume nope":          `no such session`,
+		"--session-id notuuid":   `--session-id: "notuuid" is not a UUID`,
+		"--settings {bad":        `--settings: line 1, column 2`,
+		"--settings nowhere":     `--settings: open nowhere`,
+		"--allowedTools Bash(":   `the rule "Bash(" of the command line`,
+		"--disallowedTools rm)x": `the rule "rm)x" of the command line`,
+		"--add-dir /nonexist":    `--add-dir: /nonexist is not a folder`,
+		"--setting-sources flag": `--setting-sources: "flag" is none`,
+	} {
+		t.Run(flags, func(t *testing.T) {
+			var out, err bytes.Buffer
+			args := append([]string{"-p"}, strings.Fields(flags)...)
+			code := cli.Run(t.Context(), append(args, "--", "hi"), cli.Streams{Out: &out, Err: &err})
+			if code != 2 || !strings.Contains(err.String(), want) || out.Len() > 0 {
+				t.Errorf("it ended with %d, %q and %q", code, out.String(), err.String())
+			}
+		})
+	}
+}

@@ -1,0 +1,293 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/tool"
+)
+
+// permissionsFlags are what the commands under "haft permissions" share.
+type permissionsFlags struct {
+	Streams
+	reexec shellrun.Reexec
+	json   bool
+	scope  string
+	batch  bool
+	mode   string
+}
+
+func newPermissions(s Streams, reexec shellrun.Reexec) *cobra.Command {
+	f := &permissionsFlags{Streams: s, reexec: reexec}
+	c := group(&cobra.Command{
+		Use:   "permissions",
+		Short: "Explain verdicts, and list, add and remove rules",
+		Long: `Explain verdicts, and list, add and remove the rules that decide whether a call
+may run. A rule is a tool's name, or a name and what it is given:
+
+  Bash(git diff:*)  Bash(npm test)  Read(./secrets/**)  Edit(/src/**)
+  WebFetch(domain:example.com)  mcp__server  mcp__server__tool
+
+Deny rules win over ask rules, and these over allow rules, wherever they stand.`,
+	})
+	c.PersistentFlags().BoolVar(&f.json, "json", false, "write JSON")
+	explain := &cobra.Command{
+		Use:   "explain TOOL JSON",
+		Short: "Show the verdict on a call, and the rule that makes it",
+		Long: `Show the verdict on a call by the settings of this folder, and the rule, file and
+line that make it. The call takes the way of a session's calls up to its verdict:
+its input is checked and repaired and the tool says what it thinks of it. Nothing
+runs and nobody is asked; hooks that would see the call are named and not run.
+
+With --batch, questions are read from standard input, one JSON object a line with
+tool, input, and optionally mode, rules {allow, ask, deny}, source, cwd, home and
+trusted; one verdict a line is written. Only what a question says counts then, and
+the rules alone decide.`,
+		Example: `  haft permissions explain Bash '{"command": "git push"}'
+  haft permissions explain --permission-mode plan Write '{"file_path": "/src/a.go", "content": ""}'
+  haft permissions explain --batch < questions.jsonl`,
+		Args: func(c *cobra.Command, args []string) error {
+			if f.batch {
+				return exactly(0)(c, args)
+			}
+			return exactly(2)(c, args)
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if f.batch {
+				return f.explainBatch()
+			}
+			return f.explain(c.Context(), args[0], args[1])
+		},
+	}
+	explain.Flags().StringVar(&f.mode, "permission-mode", "", "the mode to judge in; that of the settings by default")
+	explain.Flags().BoolVar(&f.batch, "batch", false, "answer one question a line from standard input")
+	c.AddCommand(explain, f.newList(), f.newWhy(),
+		f.newChange(change{name: "add", short: "Keep a rule", do: settings.AddRule}),
+		f.newChange(change{name: "remove", short: "Take a rule out", do: settings.RemoveRule, removes: true}))
+	return c
+}
+
+func (f *permissionsFlags) newList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the rules in force, and those that are not", Args: exactly(0),
+		RunE: func(*cobra.Command, []string) error { return f.list() },
+	}
+}
+
+// ruleInfo is a rule as programs read it.
+type ruleInfo struct {
+	Behavior string          `json:"behavior"`
+	Rule     string          `json:"rule"`
+	Origin   settings.Origin `json:"origin"`
+	Problem  string          `json:"problem,omitempty"`
+}
+
+func (f *permissionsFlags) list() error {
+	p, err := harness.OpenProject(nil)
+	if err != nil {
+		return err
+	}
+	p.Warn(f.Err)
+	opts, err := p.Policy()
+	if err != nil {
+		return err
+	}
+	infos := []ruleInfo{}
+	for _, r := range opts.Rules {
+		i := ruleInfo{Behavior: r.Behavior.String(), Rule: r.Text, Origin: r.Origin}
+		if err := r.Check(); err != nil {
+			i.Problem = err.Error()
+		}
+		infos = append(infos, i)
+	}
+	if f.json {
+		return writeJSON(f.Out, infos)
+	}
+	if len(infos) == 0 {
+		fmt.Fprintf(f.Err, "There are no rules here. Add one with: haft permissions add allow 'Bash(git diff:*)'\n")
+	}
+	w := tabwriter.NewWriter(f.Out, 0, 0, 2, ' ', 0)
+	for _, i := range infos {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", i.Behavior, ask.Visible(i.Rule), i.Origin)
+		if i.Problem != "" {
+			fmt.Fprintf(f.Err, "%s is ignored: %s\n", ask.Visible(i.Rule), i.Problem)
+		}
+	}
+	for _, h := range p.Held {
+		fmt.Fprintln(f.Err, ask.Visible(h.String()))
+	}
+	return w.Flush()
+}
+
+// A change adds a rule to a settings file or takes it out.
+type change struct {
+	name, short string
+	do          func(context.Context, settings.Target, tool.Behavior, string) error
+	removes     bool
+}
+
+func (f *permissionsFlags) newChange(ch change) *cobra.Command {
+	c := &cobra.Command{
+		Use: ch.name + " allow|ask|deny RULE", Short: ch.short, Args: exactly(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			err := f.change(c.Context(), ch, args[0], args[1])
+			if err == nil && !ch.removes {
+				err = f.checkName(args[1])
+			}
+			return err
+		},
+	}
+	c.Flags().StringVar(&f.scope, "scope", "local", "local (yours, in this project), project or user")
+	return c
+}
+
+func (f *permissionsFlags) change(ctx context.Context, ch change, behavior, rule string) error {
+	b, err := parseBehavior(behavior)
+	if err != nil {
+		return err
+	}
+	source, err := settings.ParseSource(f.scope)
+	if err != nil || !slices.Contains([]settings.Source{settings.Local, settings.Project, settings.User}, source) {
+		return usageError{fmt.Errorf("--scope %s: use local, project or user", f.scope)}
+	}
+	if err := (permission.Rule{Text: rule, Behavior: b}).Check(); err != nil && !ch.removes {
+		return usageError{fmt.Errorf("the rule %s cannot be used: %w", rule, err)}
+	}
+	p, err := harness.OpenProject(nil)
+	if err != nil {
+		return err
+	}
+	target, err := p.Target(source)
+	if err != nil {
+		return err
+	}
+	changed := changedRule{File: target.Path, Behavior: b.String(), Rule: rule}
+	if ch.removes {
+		if changed.Line, err = standsIn(p.Settings, target.Path, b, rule); err != nil {
+			return err
+		}
+	}
+	if err := ch.do(ctx, target, b, rule); err != nil {
+		return err
+	}
+	if p.Folder != nil && source.InProject() && !ch.removes {
+		// Who types a rule trusts it.
+		if err := p.Folder.Grant(ctx, p.Folder.Rule(rule)); err != nil {
+			return err
+		}
+	}
+	if !ch.removes {
+		if p, err = harness.OpenProject(nil); err != nil {
+			return err
+		}
+		changed.Line, _ = standsIn(p.Settings, target.Path, b, rule) // 0 if somebody has changed it since
+	}
+	if f.json {
+		return writeJSON(f.Out, changed)
+	}
+	fmt.Fprintf(f.Err, "%s: %s %s\n", target.Path, b, ask.Visible(rule))
+	return nil
+}
+
+// checkName warns of a rule that no tool fits.
+func (f *permissionsFlags) checkName(rule string) error {
+	w, err := harness.Open(&harness.Options{Reexec: f.reexec})
+	if err != nil {
+		return err
+	}
+	if err := w.CheckName(permission.Rule{Text: rule}); err != nil {
+		remarks{f.Err}.notice(agent.Notice{Level: "warning", Text: err.Error()})
+	}
+	return w.Close()
+}
+
+// changedRule is a rule that was added or taken out, as programs read it; Line is
+// where it stands, or stood.
+type changedRule struct {
+	File     string `json:"file"`
+	Line     int    `json:"line,omitempty"`
+	Behavior string `json:"behavior"`
+	Rule     string `json:"rule"`
+}
+
+// standsIn returns the line of a rule in a file, or says where it is instead.
+func standsIn(s *settings.Settings, file string, b tool.Behavior, rule string) (line int, err error) {
+	var elsewhere []string
+	for _, r := range s.Rules(b) {
+		switch {
+		case r.Text != rule:
+		case r.Origin.File == file:
+			return r.Origin.Line, nil
+		default:
+			elsewhere = append(elsewhere, r.Origin.String())
+		}
+	}
+	err = fmt.Errorf("there is no rule %s %s in %s", b, ask.Visible(rule), file)
+	if len(elsewhere) > 0 {
+		return 0, fmt.Errorf("%w; it stands in %s: choose another --scope", err, strings.Join(elsewhere, ", "))
+	}
+	return 0, fmt.Errorf("%w. Run 'haft permissions list' for what there is", err)
+}
+
+func parseBehavior(s string) (tool.Behavior, error) {
+	for _, b := range []tool.Behavior{tool.Allow, tool.Ask, tool.Deny} {
+		if b.String() == s {
+			return b, nil
+		}
+	}
+	return tool.NoView, usageError{fmt.Errorf("%q is not a kind of rule: use allow, ask or deny", s)}
+}
+
+func (f *permissionsFlags) newWhy() *cobra.Command {
+	return &cobra.Command{
+		Use: "why TOOL_USE_ID", Short: "Show what decided about a call that was made", Args: exactly(1),
+		RunE: func(_ *cobra.Command, args []string) error { return f.why(args[0]) },
+	}
+}
+
+func (f *permissionsFlags) why(id string) error {
+	p, err := harness.OpenProject(nil)
+	if err != nil {
+		return err
+	}
+	log, err := p.AuditLog()
+	if err != nil {
+		return err
+	}
+	found, err := log.Find(id)
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		return fmt.Errorf("no verdict on a call %q is on record", id)
+	}
+	if f.json {
+		return writeJSON(f.Out, found)
+	}
+	for _, e := range found {
+		fmt.Fprintf(f.Out, "%s  %s %s: %s\n", e.Time.Format("2006-01-02 15:04:05"), e.Tool, e.Behavior, ask.Visible(e.Reason))
+		if e.Session != "" {
+			fmt.Fprintf(f.Out, "  session %s\n", e.Session)
+		}
+		if e.Rule != "" {
+			fmt.Fprintf(f.Out, "  rule %s in %s\n", ask.Visible(e.Rule), e.Origin)
+		}
+		if e.InputHead != "" {
+			fmt.Fprintf(f.Out, "  input %s… (%d bytes, SHA-256 %s)\n", ask.Visible(e.InputHead), e.InputBytes, e.InputDigest)
+		} else {
+			fmt.Fprintf(f.Out, "  input %s\n", ask.Visible(string(e.Input)))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/haftdev/haft/internal/checkpoint"
+	"github.com/haftdev/haft/internal/workspace/blob"
+	"github.com/haftdev/haft/session"
+)
+
+type rewindFlags struct {
+	Streams
+	json, dryRun, force, yes bool
+	to                       string
+}
+
+func newRewind(s Streams) *cobra.Command {
+	f := &rewindFlags{Streams: s}
+	c := &cobra.Command{
+		Use:   "rewind [SESSION]",
+		Short: "Bring files back to how they were before a message or a call",
+		Long: `Bring files back to how they were just before a message or a call, whatever changed
+them since: a file tool, a shell command, a server's tool. Without --to, what you
+said last is taken back.
+
+What would be done is shown, and you are asked. Where nobody can be asked, say --yes,
+or --json in a program.
+
+Files that somebody else has changed meanwhile are shown and nothing is done, unless
+you say --force. A rewind is done wholly or not at all, and can be undone by another
+rewind to the name that it ends with. The conversation stays as it is.`,
+		Example: "  haft rewind --dry-run\n  haft rewind 3f9a1c --to 0c0ffee0-0000-4000-8000-000000000000",
+		Args:    atMost(1),
+		RunE:    func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
+	}
+	c.Flags().BoolVar(&f.json, "json", false, "write JSON")
+	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only show what would be done")
+	c.Flags().BoolVar(&f.force, "force", false, "lose what others have changed since")
+	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do it without asking")
+	c.Flags().StringVar(&f.to, "to", "", "a message, a call or an earlier rewind, from 'haft sessions show'")
+	return c
+}
+
+// rewound is what a program reads.
+type rewound struct {
+	Session string `json:"session"`
+	*checkpoint.Plan
+	Done bool   `json:"done"`
+	Undo string `json:"undo,omitempty"`
+}
+
+func (f *rewindFlags) run(ctx context.Context, args []string) error {
+	store := session.Open("")
+	id, err := chosen(store, args)
+	if err != nil {
+		return err
+	}
+	if f.dryRun {
+		info, err := store.Info(id)
+		if err != nil {
+			return err
+		}
+		plan, err := f.plan(ctx, info.Path, session.BlobsOf(info.Path))
+		if err != nil {
+			return err
+		}
+		return f.tell(&rewound{Session: id, Plan: plan}, info.Cwd)
+	}
+	return f.apply(ctx, store, id)
+}
+
+// apply does the rewind, after what an earlier process left undone.
+func (f *rewindFlags) apply(ctx context.Context, store *session.Store, id string) (err error) {
+	s, err := store.Resume(ctx, id, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	cwd := s.Restored().Cwd
+	left, err := checkpoint.New(cwd, s, nil).Recover(ctx)
+	if err != nil {
+		return err
+	}
+	for _, path := range left.Left {
+		fmt.Fprintf(f.Err, "An earlier rewind was cut off and %s has changed since: it stays as it is.\n", path)
+	}
+	plan, err := f.plan(ctx, s.Path(), s.Blobs())
+	if err != nil {
+		return err
+	}
+	if len(plan.Steps) > 0 && !f.yes && !f.json {
+		f.list(f.Out, plan, cwd)
+		if err := f.confirm(ctx, plan); err != nil {
+			return err
+		}
+	}
+	undo, err := plan.Apply(ctx, s, &checkpoint.ApplyOptions{Force: f.force})
+	var conflict *checkpoint.ConflictError
+	if errors.As(err, &conflict) && !f.json {
+		f.list(f.Err, plan, cwd)
+		return fmt.Errorf("somebody else has changed %s since: nothing was done. Use --force to lose that", plural(len(conflict.Paths), "file"))
+	}
+	if err != nil {
+		return err
+	}
+	return f.tell(&rewound{Session: id, Plan: plan, Done: true, Undo: undo}, cwd)
+}
+
+// confirm asks the person. No answer is no.
+func (f *rewindFlags) confirm(ctx context.Context, p *checkpoint.Plan) error {
+	in, ok := f.In.(*os.File)
+	if !ok || !isTerminal(in) {
+		return usageError{errors.New("nothing was done: there is nobody to ask. Look at it with --dry-run, and do it with --yes")}
+	}
+	fmt.Fprintf(f.Out, "Change %s, +%d −%d lines? [y/N] ", plural(len(p.Steps), "file"), p.Insertions, p.Deletions)
+	line, err := readLine(ctx, in)
+	if err != nil {
+		return err
+	}
+	if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
+		return errors.New("nothing was done")
+	}
+	return nil
+}
+
+// readLine reads what a person types. A signal ends the wait.
+func readLine(ctx context.Context, in io.Reader) (string, error) {
+	typed := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(in).ReadString('\n') // an end without a line is no answer
+		typed <- line
+	}()
+	select {
+	case line := <-typed:
+		return line, nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+func (f *rewindFlags) plan(ctx context.Context, path string, blobs blob.Store) (*checkpoint.Plan, error) {
+	plan, err := checkpoint.NewPlan(ctx, path, f.to, blobs)
+	if errors.Is(err, checkpoint.ErrNoTarget) {
+		return nil, usageError{fmt.Errorf("%w. Run 'haft sessions show' for what there is", err)}
+	}
+	return plan, err
+}
+
+func (f *rewindFlags) tell(r *rewound, cwd string) error {
+	if f.json {
+		return writeJSON(f.Out, r)
+	}
+	if !r.Done || f.yes { // otherwise it was shown before
+		f.list(f.Out, r.Plan, cwd)
+	}
+	did := "would change"
+	if r.Done {
+		did = "changed"
+	}
+	fmt.Fprintf(f.Out, "%s %s, +%d −%d lines.\n", plural(len(r.Steps), "file"), did, r.Insertions, r.Deletions)
+	if r.Undo != "" {
+		fmt.Fprintf(f.Out, "To undo: haft rewind %s --to %s\n", r.Session, r.Undo)
+	}
+	if r.Uncovered != "" {
+		fmt.Fprintf(f.Err, "Not covered: %s.\n", inOneLine(r.Uncovered, 200))
+	}
+	return nil
+}
+
+// list writes a line for each file.
+func (f *rewindFlags) list(w io.Writer, p *checkpoint.Plan, cwd string) {
+	for _, s := range p.Steps {
+		path := s.Path
+		if rel, err := filepath.Rel(cwd, path); err == nil && !strings.HasPrefix(rel, "..") {
+			path = rel
+		}
+		note := ""
+		if s.Foreign {
+			note = "  (changed by somebody else)"
+		}
+		fmt.Fprintf(w, "%-8s %s  +%d −%d%s\n", s.Action(), inOneLine(path, 200), s.Insertions, s.Deletions, note)
+	}
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

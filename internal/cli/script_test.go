@@ -1,0 +1,60 @@
+package cli_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/haftdev/haft/internal/cli"
+	"github.com/haftdev/haft/internal/golden"
+	"github.com/haftdev/haft/model/script"
+	"github.com/haftdev/haft/shellrun"
+)
+
+func TestMain(m *testing.M) {
+	shellrun.Supervise()
+	testscript.Main(m, map[string]func(){"haft": func() { os.Exit(cli.Main()) }})
+}
+
+// TestScripts runs the haft command as a person would, with an empty home.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		UpdateScripts:       golden.Updating(),
+		RequireExplicitExec: true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"record": recordSession, "model": serveModel, "asked": asked, "usage": usage,
+		},
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("XDG_CACHE_HOME", e.WorkDir+"/.cache")
+			e.Setenv("GOCACHE", goCache())
+			e.Values[modelKey{}] = new(*script.Server)
+			return nil
+		},
+	})
+}
+
+// goCache is where Go keeps what it built: with an empty one, each script that
+// runs Go would build the standard library.
+func goCache() string {
+	out, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		return "" // scripts that need Go skip
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// usage runs a command that must end with the code of a wrong command line.
+func usage(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: usage command [args…]")
+	}
+	var exit *exec.ExitError
+	if err := ts.Exec(args[0], args[1:]...); !errors.As(err, &exit) || exit.ExitCode() != 2 {
+		ts.Fatalf("%q ended with %v, want exit code 2", args, err)
+	}
+}

@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/tool"
+)
+
+// foreign returns the tools of MCP servers if any of names is one of theirs, and what
+// ends the servers. All that are set up and approved are started, and waited for as
+// long as haft mcp list does.
+func (f *toolsFlags) foreign(ctx context.Context, w *harness.World, names ...string) ([]tool.Tool, func() error, error) {
+	if !f.mcp && !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, "mcp__") }) {
+		return nil, func() error { return nil }, nil
+	}
+	m, err := w.Project.Servers()
+	if err != nil {
+		return nil, nil, err
+	}
+	h, end, err := m.Host(version())
+	if err != nil {
+		return nil, nil, err
+	}
+	bounded, cancel := context.WithTimeout(ctx, mcpPatience)
+	defer cancel()
+	h.Start(m.List)
+	_ = h.Wait(bounded) // who is not there by then is told of
+	for _, s := range h.Status() {
+		if i := describeServer(s); s.State != mcp.Connected && s.State != mcp.Disabled {
+			fmt.Fprintf(f.Err, "warning: the MCP server %s is not there (%s): %s\n", ask.Visible(i.Name), i.Status, visibleLines(i.Reason))
+		}
+	}
+	return h.Tools(), end, nil
+}

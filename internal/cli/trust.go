@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/trust"
+)
+
+type trustFlags struct {
+	Streams
+	json, all, revoke bool
+}
+
+func newTrust(s Streams) *cobra.Command {
+	f := &trustFlags{Streams: s}
+	c := &cobra.Command{
+		Use:   "trust [HASH…]",
+		Short: "See what this project's settings ask for, and trust it",
+		Long: `See what this project's settings ask for, and trust it. Until you do, nothing of a
+project runs, connects or loosens anything; its deny and ask rules count always.
+
+Each item is trusted by itself and bound to exactly what it says: if the project
+changes it, it is asked again. Name items by the beginning of their hash, or use
+--all after reading the list.`,
+		Example: "  haft trust\n  haft trust 3f9a1c\n  haft trust --all\n  haft trust --revoke --all",
+		RunE:    func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
+	}
+	c.Flags().BoolVar(&f.json, "json", false, "write JSON")
+	c.Flags().BoolVar(&f.all, "all", false, "all items")
+	c.Flags().BoolVar(&f.revoke, "revoke", false, "take trust back")
+	return c
+}
+
+// itemInfo is an item as programs read it.
+type itemInfo struct {
+	trust.Item
+	Trusted bool `json:"trusted"`
+}
+
+func (f *trustFlags) run(ctx context.Context, hashes []string) error {
+	p, err := harness.OpenProject(nil)
+	if err != nil {
+		return err
+	}
+	if p.Folder == nil {
+		return errors.New("there is no config folder to keep trust in: set HOME or XDG_CONFIG_HOME")
+	}
+	items := p.Items()
+	if len(hashes) == 0 && !f.all {
+		return f.list(p, items)
+	}
+	chosen := items
+	if !f.all {
+		if chosen, err = pickItems(items, hashes); err != nil {
+			return err
+		}
+	}
+	switch {
+	case f.revoke && f.all:
+		err = p.Folder.RevokeAll(ctx)
+	case f.revoke:
+		err = p.Folder.Revoke(ctx, chosen...)
+	default:
+		err = p.Folder.Grant(ctx, chosen...)
+	}
+	if err != nil {
+		return err
+	}
+	return f.list(p, items)
+}
+
+// pickItems finds each item by the beginning of its hash.
+func pickItems(items []trust.Item, hashes []string) ([]trust.Item, error) {
+	var chosen []trust.Item
+	for _, h := range hashes {
+		var found []trust.Item
+		for _, i := range items {
+			if len(h) >= 4 && len(i.Hash) >= len(h) && i.Hash[:len(h)] == h {
+				found = append(found, i)
+			}
+		}
+		if len(found) != 1 {
+			return nil, usageError{fmt.Errorf("%q is the beginning of %d items' hashes: give at least 4 characters of one from 'haft trust'", h, len(found))}
+		}
+		chosen = append(chosen, found...)
+	}
+	return chosen, nil
+}
+
+func (f *trustFlags) list(p *harness.Project, items []trust.Item) error {
+	infos := []itemInfo{}
+	for _, i := range items {
+		ok, err := p.Folder.Trusted(i)
+		if err != nil {
+			return err
+		}
+		infos = append(infos, itemInfo{i, ok})
+	}
+	if f.json {
+		return writeJSON(f.Out, infos)
+	}
+	if len(infos) == 0 {
+		fmt.Fprintf(f.Out, "%s asks for nothing that needs trust.\n", p.Dir)
+	}
+	for _, i := range infos {
+		mark := " "
+		if i.Trusted {
+			mark = "✓"
+		}
+		fmt.Fprintf(f.Out, "%s %.8s  %s\n", mark, i.Hash, ask.Visible(i.String()))
+		if len(i.Files) > 0 {
+			fmt.Fprintf(f.Out, "            files: %s\n", ask.Visible(strings.Join(i.Files, ", ")))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/knowledge"
+	"github.com/haftdev/haft/settings"
+)
+
+// written is a kind of thing that people write down for models, as the commands
+// that show it need it.
+type written struct {
+	Streams
+	json bool
+	// name is the command's, one what it shows one of.
+	name, one, long string
+	// all returns what there is, with what is wrong and what is not trusted; find
+	// returns one of it with its text.
+	all  func(*harness.Library) ([]textInfo, []knowledge.Problem, []knowledge.Claim)
+	find func(*harness.Library, string) (textInfo, error)
+}
+
+// textInfo is one such thing as programs read it.
+type textInfo struct {
+	Name        string   `json:"name"`
+	Description string   `json:"description"`
+	Source      string   `json:"source"`
+	Path        string   `json:"path,omitempty"`
+	Hint        string   `json:"argument_hint,omitempty"`
+	Allow       []string `json:"allowed_tools,omitempty"`
+	Tools       []string `json:"tools,omitempty"`
+	Denied      []string `json:"disallowed_tools,omitempty"`
+	Model       string   `json:"model,omitempty"`
+	Mode        string   `json:"permission_mode,omitempty"`
+	Skills      []string `json:"skills,omitempty"`
+	MaxTurns    int      `json:"max_turns,omitempty"`
+	Runs        []string `json:"runs,omitempty"`
+	For         []string `json:"for,omitempty"`
+	Text        string   `json:"text,omitempty"`
+}
+
+// source says whose something is.
+func source(s settings.Source, plugin string) string {
+	if plugin != "" {
+		return "plugin " + plugin + " (" + s.String() + ")"
+	}
+	return s.String()
+}
+
+// command returns the command with its list and show.
+func (k *written) command() *cobra.Command {
+	c := group(&cobra.Command{Use: k.name, Short: "List and show the " + k.name + " there are", Long: k.long})
+	c.PersistentFlags().BoolVar(&k.json, "json", false, "write JSON")
+	c.AddCommand(
+		&cobra.Command{
+			Use: "list", Short: "List the " + k.name + " there are", Args: exactly(0),
+			RunE: func(*cobra.Command, []string) error { return k.list() },
+		},
+		&cobra.Command{
+			Use: "show NAME", Short: "Show what " + k.one + " says", Args: exactly(1),
+			RunE: func(_ *cobra.Command, args []string) error { return k.show(args[0]) },
+		},
+	)
+	return c
+}
+
+func (k *written) list() error {
+	p, err := harness.OpenProject(nil)
+	if err != nil {
+		return err
+	}
+	all, problems, held := k.all(p.Library)
+	warnWritten(k.Err, append(p.Library.Problems, problems...), held)
+	if k.json {
+		return writeJSON(k.Out, append([]textInfo{}, all...))
+	}
+	w := tabwriter.NewWriter(k.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tSOURCE\tDESCRIPTION")
+	for _, t := range all {
+		fmt.Fprintln(w, ask.Visible(t.Name+"\t"+t.Source+"\t"+short(t.Description)))
+	}
+	return w.Flush()
+}
+
+// warnWritten tells what is wrong with files, and what does not count yet.
+func warnWritten(w io.Writer, problems []knowledge.Problem, held []knowledge.Claim) {
+	for _, p := range problems {
+		fmt.Fprintf(w, "warning: %s\n", ask.Visible(p.String()))
+	}
+	for _, c := range held {
+		fmt.Fprintf(w, "note: %s\n", ask.Visible(fmt.Sprintf("the %s %s (%s) is not trusted: see it and trust it with haft trust", c.Kind, c.Name, c.Path)))
+	}
+}
+
+// short makes a text fit into a column.
+func short(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if r := []rune(text); len(r) > 80 {
+		text = string(r[:79]) + "…"
+	}
+	return text
+}
+
+func (k *written) show(name string) error {
+	p, err := harness.OpenProject(nil)
+	if err != nil {
+		return err
+	}
+	t, err := k.find(p.Library, name)
+	if err != nil {
+		return usageError{err}
+	}
+	if k.json {
+		return writeJSON(k.Out, t)
+	}
+	w := tabwriter.NewWriter(k.Out, 0, 0, 2, ' ', 0)
+	for _, line := range t.lines() {
+		if line[1] != "" {
+			fmt.Fprintf(w, "%s\t%s\n", line[0], ask.Visible(line[1]))
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if t.Text != "" {
+		fmt.Fprintln(k.Out)
+		for line := range strings.SplitSeq(strings.TrimSpace(t.Text), "\n") {
+			fmt.Fprintln(k.Out, ask.Visible(line))
+		}
+	}
+	return nil
+}
+
+// lines are the names and values to show.
+func (t textInfo) lines() [][2]string {
+	turns := ""
+	if t.MaxTurns > 0 {
+		turns = strconv.Itoa(t.MaxTurns)
+	}
+	list := func(l []string) string { return strings.Join(l, ", ") }
+	return [][2]string{
+		{"Name", t.Name}, {"Description", strings.Join(strings.Fields(t.Description), " ")}, {"Source", t.Source}, {"File", t.Path},
+		{"Arguments", t.Hint}, {"Allows", list(t.Allow)}, {"Runs", strings.Join(t.Runs, "; ")}, {"Tools", list(t.Tools)}, {"Denied tools", list(t.Denied)},
+		{"Model", t.Model}, {"Mode", t.Mode}, {"Skills", list(t.Skills)}, {"Most turns", turns}, {"For", list(t.For)},
+	}
+}

@@ -1,0 +1,275 @@
+package harness
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/agent/prompt"
+	"github.com/haftdev/haft/internal/harness/crew"
+	"github.com/haftdev/haft/internal/knowledge/agentdef"
+	knowledge "github.com/haftdev/haft/internal/knowledge/prompt"
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/subagent"
+)
+
+// newCrew returns the crew of the world, which can work once there is a
+// conversation.
+func (w *World) newCrew() *crew.Crew {
+	limits := w.agentLimits()
+	return crew.New(&crew.Options{
+		MaxRunning: limits.running, MaxDepth: limits.depth, MaxTokens: int64(limits.tokens), FirstToken: limits.first, Idle: limits.idle,
+		Make: w.hire, Kinds: w.kinds, Emit: w.emit, Save: w.saveAgents,
+		Notify: func(t agent.Task) {
+			if a := w.talk.Load(); a != nil {
+				a.Notify(t)
+			}
+		},
+		Spend: func(name string, u model.Usage) {
+			if a := w.talk.Load(); a != nil {
+				a.Spend(name, u)
+			}
+		},
+		Say: func(text string) {
+			if a := w.talk.Load(); a != nil {
+				a.Send(agent.Prompt{Origin: agent.TaskNotification, Content: []model.Block{model.TextOf(text)}})
+			}
+		},
+	})
+}
+
+// kinds are the agents that work can be given to.
+func (w *World) kinds() []subagent.Kind {
+	var kinds []subagent.Kind
+	for _, d := range w.Library.Agents.List().Definitions {
+		tools := "all"
+		if d.Tools != nil {
+			tools = strings.Join(d.Tools, ", ")
+		}
+		kinds = append(kinds, subagent.Kind{Name: d.Name, Description: d.Description, Tools: tools, Background: d.Background, Worktree: d.Isolation == "worktree"})
+	}
+	return kinds
+}
+
+// general is the agent of a job that names none.
+const general = "general-purpose"
+
+// hire makes the agent of a job: a conversation of its own, with no more rights
+// than this one has.
+func (w *World) hire(ctx context.Context, s crew.Spec) (*crew.Made, error) {
+	c := w.conversation.Load()
+	if c == nil {
+		return nil, fmt.Errorf("agents work in conversations, and there is none")
+	}
+	name := s.Kind
+	if name == "" {
+		name = general
+	}
+	d, err := w.Library.Agents.Find(name)
+	if err != nil {
+		return nil, err
+	}
+	post := &post{world: w, id: s.ID, isolated: s.Worktree || d.Isolation == "worktree"}
+	if !s.Again {
+		if err := post.open(ctx); err != nil {
+			return nil, err
+		}
+	}
+	opts, err := c.child(ctx, d, s, post)
+	if err != nil {
+		return nil, err
+	}
+	a, err := agent.New(opts)
+	if err != nil {
+		return nil, err
+	}
+	made := &crew.Made{Agent: a, Kind: d.Name, Model: opts.ModelName, Spawns: d.Spawns(), Reopen: post.open, Close: post.close}
+	if dir := c.Journal().Dir(); dir != "" {
+		made.Output = filepath.Join(dir, "subagents", "agent-"+s.ID+".jsonl")
+	}
+	return made, nil
+}
+
+// notForChildren are tools that only the main conversation has: they speak with
+// the person, or change what is not the agent's own.
+var notForChildren = map[string]bool{
+	"AskUserQuestion": true, "EnterPlanMode": true, "ExitPlanMode": true, "EnterWorktree": true, "ExitWorktree": true,
+	"TeamCreate": true, "TeamDelete": true,
+}
+
+// toolsFor are the tools of an agent. Agents of one kind share them: a set holds
+// its description for the model.
+func (w *World) toolsFor(c *Conversation, d agentdef.Definition, depth int) *tool.Set {
+	key := fmt.Sprint(d, depth)
+	w.sets.Lock()
+	defer w.sets.Unlock()
+	if set, ok := w.sets.made[key]; ok && w.sets.of == c.Tools() {
+		return set
+	}
+	if w.sets.of != c.Tools() { // the session's tools have changed
+		w.sets.of, w.sets.made = c.Tools(), make(map[string]*tool.Set)
+	}
+	var ours, foreign []tool.Tool
+	for _, t := range c.Tools().All() {
+		switch {
+		case notForChildren[t.Name] || !d.Has(t.Name) || t.Name == "Agent" && depth >= w.agentLimits().depth:
+		case t.Source == "":
+			ours = append(ours, *t)
+		default:
+			foreign = append(foreign, *t)
+		}
+	}
+	session := *c.Tools().Session()
+	session.Interactive = false
+	set := tool.NewSet(&session, ours, foreign, nil)
+	w.sets.made[key] = set
+	return set
+}
+
+// sets are the tools of the kinds of agents.
+type sets struct {
+	sync.Mutex
+	of   *tool.Set
+	made map[string]*tool.Set
+}
+
+// child are the options of an agent that works for this conversation.
+func (c *Conversation) child(ctx context.Context, d agentdef.Definition, s crew.Spec, p *post) (*agent.Options, error) {
+	w, o := c.World, c.opts
+	o.Agent, o.AgentType = s.ID, d.Name
+	o.ModelName = c.ContextUsage().Model
+	for _, name := range []string{d.Model, s.Model} {
+		if name == "" || name == "inherit" {
+			continue
+		}
+		resolved, err := c.askable(name)
+		if err != nil {
+			w.emit(agent.Notice{Level: "warning", Tag: "model", Text: fmt.Sprintf("The agent %s works with %s: %s.", d.Name, o.ModelName, err)})
+			continue
+		}
+		o.ModelName = resolved
+	}
+	o.Journal = following{c}
+	o.Effort = cmp.Or(s.Effort, d.Effort, o.Effort)
+	o.TaskBudget = 0 // it is that of the whole work, which is the main conversation's
+	o.Tools, o.History, o.Revealed, o.Structured, o.Renew = w.toolsFor(c, d, s.Depth), nil, nil, nil, nil
+	o.Spent, o.Beside, o.States = nil, nil, nil
+	if p.isolated {
+		o.Tools = p.tools(o.Tools)
+	}
+	if s.Again {
+		if err := c.recall(ctx, s.ID, &o); err != nil {
+			return nil, err
+		}
+	}
+	o.System = prompt.System(&prompt.Options{Custom: &d.Prompt, Tools: o.Tools})
+	o.Facts = prompt.NewFacts(&prompt.FactsOptions{
+		Dir: p.dir(), Added: w.Guard.Roots()[1:], Cwd: p.dir, Instructions: w.instructions, More: w.preload(d),
+	}).Tell
+	o.Carry = nil
+	o.Limits = agent.Limits{Turns: d.MaxTurns}
+	policy := w.childPolicy(d, p)
+	o.Permissions, o.Sched.Judge = policy, sched.JudgeFunc(policy.judge)
+	if o.Person != nil {
+		o.Person = speaker{o.Person, fmt.Sprintf("the agent %s (%s)", cmp.Or(s.Name, d.Name), s.Description)}
+	}
+	return &o, nil
+}
+
+// A following journal is the conversation's of the moment: clearing begins another
+// one while agents work.
+type following struct{ c *Conversation }
+
+func (f following) ID() string { return (*f.c.kept.Load()).ID() }
+
+// Append writes entries down.
+func (f following) Append(ctx context.Context, entries ...session.Entry) error {
+	return (*f.c.kept.Load()).Append(ctx, entries...)
+}
+
+// Record writes a step of a call down.
+func (f following) Record(ctx context.Context, r sched.Record) error {
+	return (*f.c.kept.Load()).Record(ctx, r)
+}
+
+// recall lets an agent go on with what it knew.
+func (c *Conversation) recall(ctx context.Context, id string, o *agent.Options) error {
+	if c.Journal().Dir() == "" {
+		return errors.New("the session is not written down, and with it what the agent knew")
+	}
+	known, err := c.Journal().Agent(ctx, id)
+	if err != nil {
+		return err
+	}
+	o.History, o.Revealed = known.History, state[[]string](known, agent.StateRevealed)
+	return nil
+}
+
+// preload tells an agent the skills that its definition names: at its beginning, and
+// when a compaction has made it forget them.
+func (w *World) preload(d agentdef.Definition) func(context.Context, bool) []string {
+	return func(ctx context.Context, first bool) (texts []string) {
+		if !first {
+			return nil
+		}
+		for _, name := range d.Skills {
+			text, err := w.skillText(ctx, name)
+			if err != nil {
+				w.emit(agent.Notice{Level: "warning", Text: fmt.Sprintf("The agent %s begins without the skill %s: %s", d.Name, name, err)})
+				text = fmt.Sprintf("The skill %s could not be loaded: %s", name, err)
+			}
+			texts = append(texts, text)
+		}
+		return texts
+	}
+}
+
+func (w *World) skillText(ctx context.Context, name string) (string, error) {
+	if !w.MaySkill(name) {
+		return "", errors.New("a rule denies it")
+	}
+	s, err := w.Library.Skills.Read(name)
+	if err != nil {
+		return "", err
+	}
+	text, err := s.Prompt(ctx, knowledge.Use{}, w.Calls)
+	return "The skill " + s.Name + ":\n" + text, err
+}
+
+// A speaker is a person who is told which agent a question is about.
+type speaker struct {
+	sched.Asker
+	who string
+}
+
+// Ask asks the person.
+func (s speaker) Ask(ctx context.Context, c tool.Case, question tool.Verdict) (tool.Verdict, error) {
+	question.Reason = strings.TrimSuffix(s.who+" wants it: "+question.Reason, ": ")
+	return s.Asker.Ask(ctx, c, question)
+}
+
+// saveAgents writes down who is at work.
+func (w *World) saveAgents(known []crew.Known) { w.save(stateAgents, known) }
+
+// lostAgents says who was at work when the session broke off.
+func lostAgents(r *session.Restored) string {
+	return crew.LostText(state[[]crew.Known](r, stateAgents))
+}
+
+// agents are those of the crew, as the tool that ends them sees them. The crew is
+// made after the tool.
+type agents struct{ w *World }
+
+// About says what an agent does.
+func (a agents) About(id string) (work, transcript string, ok bool) { return a.w.crew.About(id) }
+
+// Stop ends an agent's work.
+func (a agents) Stop(id string) bool { return a.w.crew.Stop(id) }

@@ -1,0 +1,177 @@
+package harness
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/checkpoint"
+	"github.com/haftdev/haft/session"
+)
+
+// patience is how long a command that somebody typed may take.
+const patience = 30 * time.Second
+
+// agentsText tells which agents there are, and who works and has worked.
+func (c *Conversation) agentsText() string {
+	kinds := table(func(row func(...any)) {
+		for _, d := range c.World.Library.Agents.List().Definitions {
+			row(d.Name, d.Description)
+		}
+	})
+	crew := c.Agents()
+	if len(crew) == 0 {
+		return kinds
+	}
+	return kinds + "\n\nOf this session:\n" + table(func(row func(...any)) {
+		for _, k := range crew {
+			row(k.ID, cmp.Or(k.Name, k.Kind), k.State(), fmt.Sprintf("%d calls, %d tokens", k.ToolUses, k.Tokens), oneLine(k.Description))
+		}
+	})
+}
+
+// costText tells what the session has cost, agents included, and what for.
+func (c *Conversation) costText() string {
+	used := c.Usage()
+	if len(used) == 0 {
+		return c.CostText()
+	}
+	open := " It has been open for " + time.Since(c.began).Round(time.Second).String() + ".\n"
+	return c.CostText() + open + table(func(row func(...any)) {
+		row("model", "input", "cache read", "cache write", "output")
+		for _, name := range slices.Sorted(maps.Keys(used)) {
+			u := used[name]
+			row(name, u.Input, u.CacheRead, u.CacheWrite, u.Output)
+		}
+	})
+}
+
+// mcpText tells how the MCP servers are, or connects to one anew.
+func (c *Conversation) mcpText(args string) (string, error) {
+	what, name, _ := strings.Cut(args, " ")
+	switch {
+	case what == "":
+		return c.serversText(), nil
+	case what != "reconnect" || name == "":
+		return "", errors.New("type /mcp, or /mcp reconnect SERVER")
+	}
+	host, err := c.MCP()
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := host.Reconnect(ctx, strings.TrimSpace(name)); err != nil {
+		return "", err
+	}
+	c.serversChanged()
+	return c.serversText(), nil
+}
+
+func (c *Conversation) serversText() string {
+	list := c.Servers()
+	if len(list) == 0 {
+		return "There are no MCP servers. Add one with: haft mcp add"
+	}
+	return table(func(row func(...any)) {
+		for _, s := range list {
+			row(s.Name, s.State, s.Type, fmt.Sprintf("%d tools", len(s.Tools)), oneLine(s.Error))
+		}
+	})
+}
+
+// sessionsText lists the sessions that can be gone on with.
+func (c *Conversation) sessionsText(id string) (string, error) {
+	if id != "" {
+		return "", fmt.Errorf("a conversation cannot become another one here. Start haft with: haft --resume %s", id)
+	}
+	list, err := session.Open("").List(&session.ListOptions{Cwd: c.Dir(), Limit: 20})
+	if err != nil {
+		return "", err
+	}
+	if len(list) == 0 {
+		return "There are no sessions of this folder.", nil
+	}
+	return table(func(row func(...any)) {
+		for _, i := range list {
+			now := ""
+			if i.ID == c.Session() {
+				now = "this one"
+			}
+			row(i.ID, i.Modified.Local().Format("2006-01-02 15:04"), oneLine(cmp.Or(i.Title, i.Prompt)), now)
+		}
+	}) + "\nGo on with one: haft --resume ID", nil
+}
+
+// rewindText shows what a rewind would do, or does it: "", MESSAGE, apply, apply
+// MESSAGE.
+func (c *Conversation) rewindText(args string) (string, error) {
+	first, rest, _ := strings.Cut(args, " ")
+	to, apply := args, false
+	if first == "apply" {
+		to, apply = strings.TrimSpace(rest), true
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	plan, err := c.PlanRewind(ctx, to)
+	if err != nil {
+		return "", err
+	}
+	text := c.planText(plan)
+	if !apply || len(plan.Steps) == 0 {
+		if len(plan.Steps) > 0 {
+			text += "\nTo do it: " + strings.TrimSpace("/rewind apply "+to)
+		}
+		return text, nil
+	}
+	undo, err := c.Rewind(ctx, plan, false)
+	var conflict *checkpoint.ConflictError
+	switch {
+	case errors.As(err, &conflict):
+		return "", fmt.Errorf("%s\nSomebody else has changed some of these files since: nothing was done. 'haft rewind --force' does it all the same", text)
+	case err != nil:
+		return "", fmt.Errorf("%s\n%w", text, err)
+	}
+	return text + "\nDone. To undo: /rewind apply " + undo, nil
+}
+
+func (c *Conversation) planText(p *checkpoint.Plan) string {
+	if len(p.Steps) == 0 {
+		return "No file would change."
+	}
+	text := table(func(row func(...any)) {
+		for i := range p.Steps {
+			s := &p.Steps[i]
+			path := s.Path
+			if rel, err := filepath.Rel(c.Dir(), path); err == nil && filepath.IsLocal(rel) {
+				path = rel
+			}
+			note := ""
+			if s.Foreign {
+				note = "changed by somebody else"
+			}
+			row(s.Action(), ask.Visible(path), fmt.Sprintf("+%d −%d", s.Insertions, s.Deletions), note)
+		}
+	})
+	if p.Uncovered != "" {
+		text += "\nNot covered: " + oneLine(p.Uncovered)
+	}
+	return text
+}
+
+// oneLine is what a row has room for, with nothing in it that a terminal obeys.
+func oneLine(s string) string {
+	s = ask.Visible(strings.Join(strings.Fields(s), " "))
+	const most = 100
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,99 @@
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/haftdev/haft/internal/knowledge/agentdef"
+	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/tool"
+)
+
+// A childPolicy judges the calls of an agent: as the session, or more carefully. What
+// its own skills allow holds for it alone.
+type childPolicy struct {
+	engine *permission.Engine
+	mode   permission.Mode
+	post   *post
+
+	mu        sync.Mutex
+	rules     []*permission.Rule
+	base, own *permission.Policy // what own was made of, and own; nil means that it is out of date
+}
+
+func (w *World) childPolicy(d agentdef.Definition, at *post) *childPolicy {
+	p := &childPolicy{engine: w.Engine, mode: permission.Mode(d.Mode), post: at}
+	for _, text := range d.Rules() {
+		p.rules = append(p.rules, &permission.Rule{Text: text, Behavior: tool.Deny, Origin: settings.Origin{Source: settings.Session}})
+	}
+	return p
+}
+
+func (p *childPolicy) judge(_ context.Context, c tool.Case) tool.Verdict {
+	if message := p.post.strays(c.Call); message != "" {
+		return tool.Verdict{Behavior: tool.Deny, Reason: "the agent works in a copy of the repository", Message: message}
+	}
+	return p.policy().Decide(c).Verdict
+}
+
+func (p *childPolicy) policy() *permission.Policy {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if now := p.engine.Policy(); p.own == nil || now != p.base {
+		var rules []permission.Rule
+		for _, r := range p.rules {
+			rules = append(rules, *r)
+		}
+		p.base, p.own = now, p.engine.With(p.mode, rules...)
+	}
+	return p.own
+}
+
+// SetMode is not an agent's to do.
+func (p *childPolicy) SetMode(string) error {
+	return errors.New("the permission mode is the session's: an agent cannot change it")
+}
+
+// Allow lends rules to the agent.
+func (p *childPolicy) Allow(texts []string) (undo func(), err error) {
+	var lent []*permission.Rule
+	for _, text := range texts {
+		r := &permission.Rule{Text: text, Behavior: tool.Allow, Origin: settings.Origin{Source: settings.Session}}
+		if err := r.Check(); err != nil {
+			return nil, err
+		}
+		lent = append(lent, r)
+	}
+	p.change(func() { p.rules = append(p.rules, lent...) })
+	return func() {
+		p.change(func() {
+			p.rules = slices.DeleteFunc(p.rules, func(r *permission.Rule) bool { return slices.Contains(lent, r) })
+		})
+	}, nil
+}
+
+func (p *childPolicy) change(f func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f()
+	p.own = nil
+}
+
+// changed is the file that a call of a file tool is about.
+func changed(c *tool.Call) string {
+	var in struct {
+		File     string `json:"file_path"`
+		Notebook string `json:"notebook_path"`
+	}
+	if json.Unmarshal(c.Input, &in) != nil {
+		return ""
+	}
+	if in.File == "" {
+		return in.Notebook
+	}
+	return in.File
+}

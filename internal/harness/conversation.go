@@ -1,0 +1,86 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/harness/crew"
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/session"
+)
+
+// Journal is the session on the disk; clearing the conversation begins another.
+func (c *Conversation) Journal() *session.Session { return c.journal.Load() }
+
+// Dir is where the conversation works.
+func (c *Conversation) Dir() string { return c.World.Shell.Dir("") }
+
+// ThinkingTokens bounds thinking: nil leaves it to the model, 0 turns it off.
+func ThinkingTokens(n *int, display string) *model.ThinkingOptions {
+	switch {
+	case n == nil:
+		return nil
+	case *n == 0:
+		return &model.ThinkingOptions{Mode: "disabled"}
+	}
+	return &model.ThinkingOptions{Mode: "enabled", Budget: *n, Display: display}
+}
+
+// CostText says what the session has cost, for people.
+func (c *Conversation) CostText() string {
+	usd, unknown := 0.0, false
+	for _, u := range c.Usage() {
+		usd += u.Cost
+		unknown = unknown || u.Unpriced
+	}
+	if unknown {
+		return fmt.Sprintf("This session has cost $%.4f, and what a model without a known price costs.", usd)
+	}
+	return fmt.Sprintf("This session has cost $%.4f.", usd)
+}
+
+// Agents are those of the session that can be spoken to: at work, finished, or lost
+// with an earlier process.
+func (c *Conversation) Agents() []crew.Known { return c.World.crew.List() }
+
+// StopTask ends a command in the background, an agent or a call of an MCP server.
+func (c *Conversation) StopTask(_ context.Context, id string) error {
+	if _, _, ok := c.World.crew.About(id); ok {
+		c.World.crew.Stop(id)
+		return nil
+	}
+	if c.servers.long.stop(id) {
+		return nil
+	}
+	task, ok := c.World.host.Task(id)
+	if !ok {
+		return fmt.Errorf("there is no task %q", id)
+	}
+	task.Stop()
+	return nil
+}
+
+// Run takes up what is queued; see [agent.Agent.Run]. The first one waits for MCP
+// servers, if it is to.
+func (c *Conversation) Run(ctx context.Context) iter.Seq2[agent.Event, error] {
+	return c.RunAwaiting(ctx, func(agent.Task) bool { return true })
+}
+
+// RunAwaiting is Run that waits in the end only for tasks for which awaits holds.
+func (c *Conversation) RunAwaiting(ctx context.Context, awaits func(agent.Task) bool) iter.Seq2[agent.Event, error] {
+	c.first.Do(func() { c.awaitServers(ctx) })
+	return c.Agent.RunAwaiting(ctx, awaits)
+}
+
+// Close ends the conversation and everything it has started.
+func (c *Conversation) Close(ctx context.Context) error {
+	if c.prepare != nil {
+		c.prepare.Stop()
+	}
+	c.closing.Store(true)
+	c.Agent.Close(ctx, "other")
+	return errors.Join(c.servers.close(), c.World.Close(), c.Journal().Close())
+}

@@ -1,0 +1,57 @@
+package harness
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/knowledge/mention"
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/tool"
+)
+
+// Send says something to the agent; see [agent.Agent.Send]. If it mentions a resource
+// of an MCP server as @server:uri, the model is told how to read it: reading is a call
+// like any other, judged and bounded.
+func (c *Conversation) Send(p agent.Prompt) {
+	said := slices.Clone(p.Content)
+	if p.Origin != "" || p.Silent {
+		said = nil // it is not the person's
+	}
+	for _, b := range said {
+		if b.Type != model.Text {
+			continue
+		}
+		for _, word := range mention.Paths(b.Text) {
+			if server, uri, ok := c.servers.mentioned(word); ok {
+				p.Content = append(slices.Clip(p.Content), model.TextOf(fmt.Sprintf("@%s is the resource %s of the MCP server %s: read it with ReadMcpResource.", word, uri, server)))
+				p.Change = withReadMcpResource(p.Change)
+			}
+		}
+	}
+	c.Agent.Send(p)
+}
+
+// withReadMcpResource returns the change with the tool in view that reads resources.
+func withReadMcpResource(c *tool.Change) *tool.Change {
+	var change tool.Change
+	if c != nil {
+		change = *c
+	}
+	const name = "ReadMcpResource"
+	if !slices.Contains(change.Reveal, name) {
+		change.Reveal = append(slices.Clip(change.Reveal), name)
+	}
+	return &change
+}
+
+// mentioned splits server:uri, if there is such a server.
+func (s *servers) mentioned(word string) (server, uri string, ok bool) {
+	s.mu.Lock()
+	host := s.host
+	s.mu.Unlock()
+	if host == nil {
+		return "", "", false
+	}
+	return host.Mention("@" + word)
+}

@@ -1,0 +1,97 @@
+package harness
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/catalog"
+	"github.com/haftdev/haft/model/provider"
+	"github.com/haftdev/haft/session"
+)
+
+// connect finds the model that answers. A client that was given is asked as it is.
+func (c *Conversation) connect(o *TalkOptions) error {
+	if o.Model == "" {
+		if set, ok := c.World.Counts.Text("model"); ok {
+			o.Model = set.Text
+		}
+	}
+	if set, ok := c.World.Counts.Text("effortLevel"); ok && o.Effort == "" {
+		o.Effort = set.Text
+	}
+	if o.Client != nil {
+		o.Model = c.Resolve(o.Model)
+		c.Provider, c.KeySource = "given", "none"
+		return nil
+	}
+	helper := c.World.keyHelper()
+	opts := &provider.Options{Model: o.Model, UserAgent: "haft/" + o.Version, Getenv: c.World.modelEnv(helper.run)}
+	for name := range strings.SplitSeq(o.Fallback, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			opts.Fallbacks = append(opts.Fallbacks, name)
+		}
+	}
+	client, info, err := provider.Open(opts)
+	if err != nil {
+		return errors.Join(helper.err, err)
+	}
+	if helper.key != "" && info.KeySource == keyVariable {
+		info.KeySource = "apiKeyHelper"
+	}
+	o.Client, o.Model = client, info.Model
+	c.Provider, c.KeySource, c.server, c.small = info.Provider, info.KeySource, info.Server, info.Small
+	return nil
+}
+
+// goOn finds the model that answers, the one that the session was left with if no
+// other is asked for. It says why that one does not.
+func (c *Conversation) goOn(o *TalkOptions, left *session.Restored) (why string, err error) {
+	name := state[string](left, agent.StateModel)
+	if o.Model != "" || name == "" {
+		return "", c.connect(o)
+	}
+	again := *o
+	if again.Model = name; o.Client == nil {
+		again.Model = strings.TrimPrefix(state[string](left, stateProvider)+"/"+name, "/")
+	}
+	failed := c.connect(&again)
+	if failed == nil {
+		*o = again
+		return "", nil
+	}
+	if err := c.connect(o); err != nil {
+		return "", err
+	}
+	cause, _, _ := strings.Cut(failed.Error(), "\n")
+	return fmt.Sprintf("The session was left with the model %s, which cannot be asked: %s It goes on with %s.", again.Model, cause, o.Model), nil
+}
+
+// askable returns the provider's name of a model that a skill, a command or an agent
+// names: one that it surely does not have must not replace the one that answers.
+func (c *Conversation) askable(name string) (string, error) {
+	name = strings.TrimPrefix(strings.TrimSpace(name), c.Provider+"/")
+	resolved := c.Resolve(name)
+	claude := strings.HasPrefix(resolved, "claude-")
+	switch c.Provider {
+	case "given":
+	case "anthropic":
+		if !claude && strings.HasSuffix(c.server, "//api.anthropic.com") {
+			return "", fmt.Errorf("%s has no model %s", c.Provider, name)
+		}
+	default:
+		if resolved != name || claude {
+			return "", fmt.Errorf("%s has no model %s", c.Provider, name)
+		}
+	}
+	return resolved, nil
+}
+
+// Resolve returns the provider's name of a model; "" means the default one.
+func (c *Conversation) Resolve(name string) string {
+	if name == "" || name == "default" {
+		return catalog.Default
+	}
+	return catalog.Resolve(name)
+}

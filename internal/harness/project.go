@@ -1,0 +1,168 @@
+package harness
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/internal/audit"
+	"github.com/haftdev/haft/internal/knowledge/agentdef"
+	"github.com/haftdev/haft/internal/trust"
+	"github.com/haftdev/haft/internal/workspace/guard"
+	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/workspace"
+)
+
+// A Project is what is set for a folder. Its fields are not to be modified.
+type Project struct {
+	Dir, Home string
+	Settings  *settings.Settings // what the files say
+	Counts    *settings.Settings // what of it counts
+	Held      []trust.Held       // what does not, for want of trust
+	Folder    *trust.Folder      // nil if there is nowhere to keep trust
+	Guard     *guard.Guard
+	Library   *Library
+
+	opts  Options
+	files settings.Options
+	lead  *agentdef.Definition // who leads conversations; nil means haft itself
+}
+
+// OpenProject reads the settings of a folder and the project around it.
+func OpenProject(opts *Options) (*Project, error) {
+	p := new(Project)
+	if opts != nil {
+		p.opts = *opts
+	}
+	wd, err := filepath.Abs(p.opts.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("find the working directory: %w", err)
+	}
+	root, err := trust.FindRoot(wd)
+	if err != nil {
+		return nil, err
+	}
+	p.Dir = root.Path
+	p.Home, _ = os.UserHomeDir() // without one there are no user settings
+	p.files = settings.Options{Home: p.Home, Project: p.Dir, Flag: p.opts.Settings, Sources: p.opts.Sources}
+	if p.Settings, err = settings.Load(&p.files); err != nil {
+		return nil, err
+	}
+	if err := managedIntact(p.Settings); err != nil {
+		return nil, err
+	}
+	if err := p.impose(p.opts.Managed); err != nil {
+		return nil, err
+	}
+	p.addPlugins()
+	if err := p.filter(); err != nil {
+		return nil, err
+	}
+	p.fillLibrary(wd)
+	return p, p.newGuard(wd)
+}
+
+// filter leaves out what the person has not agreed to. Where that cannot be
+// known, nothing of the project counts but what makes haft more careful.
+func (p *Project) filter() error {
+	path, err := trust.DefaultPath()
+	if err != nil {
+		p.Counts = trust.Without(p.Settings)
+		return nil
+	}
+	p.Folder, err = trust.NewStore(path).Folder(p.Dir)
+	if errors.Is(err, trust.ErrInside) { // a home folder: there is nothing of others' to trust in it
+		p.Folder, p.Counts = nil, trust.Without(p.Settings)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	p.Counts, p.Held, err = p.Folder.Filter(p.Settings)
+	return err
+}
+
+func (p *Project) newGuard(cwd string) (err error) {
+	roots := []string{p.Dir}
+	var named []string
+	for _, d := range p.Counts.Directories() {
+		named = append(named, d.Text)
+	}
+	for _, dir := range append(named, p.opts.AddDirs...) {
+		if rest, ok := strings.CutPrefix(dir, "~/"); ok {
+			dir = filepath.Join(p.Home, rest)
+		} else if !filepath.IsAbs(dir) {
+			dir = filepath.Join(p.Dir, dir)
+		}
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			roots = append(roots, dir)
+		}
+	}
+	p.Guard, err = guard.New(&guard.Options{Roots: roots, Home: p.Home, Cwd: cwd, State: workspace.StateDir()})
+	return err
+}
+
+// Policy returns what the session's policy is made of.
+func (p *Project) Policy() (permission.Options, error) {
+	opts := permission.Options{Rules: append(permission.Rules(p.Counts), p.flagRules()...), Trusted: true, Guard: p.Guard, Home: p.Home}
+	for _, r := range p.flagRules() {
+		if err := r.Check(); err != nil {
+			return opts, fmt.Errorf("the rule %q of the command line cannot be understood: %w", r.Text, err)
+		}
+	}
+	mode := p.askedMode()
+	var err error
+	if opts.Mode, err = permission.ParseMode(mode.Text); err != nil {
+		return opts, fmt.Errorf("%s: %w", mode.Origin, err)
+	}
+	by, off := p.Counts.Disabled(string(opts.Mode))
+	switch {
+	case off && p.opts.Mode != "" && p.opts.Typed:
+		return opts, fmt.Errorf("the permission mode %s is switched off by %s: choose another one", opts.Mode, by)
+	case off:
+		opts.Mode = permission.Default // which is told by Warnings
+	}
+	return opts, nil
+}
+
+// askedMode is the mode that the session is to begin in.
+func (p *Project) askedMode() settings.Text {
+	if p.opts.Mode != "" {
+		return settings.Text{Text: p.opts.Mode, Origin: commandLine}
+	}
+	mode, _ := p.Counts.Mode()
+	return mode
+}
+
+// Target returns the settings file of a source, to keep rules in.
+func (p *Project) Target(source settings.Source) (settings.Target, error) {
+	return p.files.Target(source)
+}
+
+// commandLine is the origin of what was said when haft was started.
+var commandLine = settings.Origin{Source: settings.Flag}
+
+// flagRules are the rules of the command line.
+func (p *Project) flagRules() []permission.Rule {
+	var rules []permission.Rule
+	for _, text := range p.opts.Allowed {
+		rules = append(rules, permission.Rule{Text: text, Behavior: tool.Allow, Origin: commandLine})
+	}
+	for _, text := range slices.Concat(p.opts.Disallowed, p.otherSkills()) {
+		rules = append(rules, permission.Rule{Text: text, Behavior: tool.Deny, Origin: commandLine})
+	}
+	return rules
+}
+
+// AuditLog is where this person's verdicts are written down.
+func (p *Project) AuditLog() (*audit.Log, error) {
+	if p.Home == "" {
+		return nil, errors.New("there is no home folder to keep the audit log in: set HOME to one")
+	}
+	return audit.NewLog(filepath.Join(p.Home, ".haft", "audit.jsonl"), nil), nil
+}

@@ -1,0 +1,97 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/checkpoint"
+	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/workspace"
+)
+
+// fileTools change files only through the workspace, which tells of each change.
+var fileTools = []string{"Write", "Edit", "MultiEdit", "NotebookEdit"}
+
+// A journal is a session that also keeps how files were before calls change them.
+type journal struct {
+	*session.Session
+	steps sched.Recorder
+}
+
+// Record writes a step of a call down, and looks at the files around it.
+func (j journal) Record(ctx context.Context, r sched.Record) error { return j.steps.Record(ctx, r) }
+
+// keep returns the session with checkpoints; one that is not on the disk has none.
+func (w *World) keep(s *session.Session) (agent.Journal, *checkpoint.Keeper) {
+	if s.Dir() == "" {
+		w.keeper.Store(nil)
+		return s, nil
+	}
+	k := checkpoint.New(w.Project.Dir, s, &checkpoint.Options{FileTools: fileTools})
+	w.keeper.Store(k)
+	return journal{s, k.Recorder(s)}, k
+}
+
+// changing is told of every change that a file tool is about to make.
+func (w *World) changing(ctx context.Context, c workspace.Change) error {
+	if k := w.keeper.Load(); k != nil {
+		return k.OnChange(ctx, c)
+	}
+	return nil
+}
+
+// settleWrites mends what writes of processes that died have left, of any session,
+// and tells of each.
+func (w *World) settleWrites() {
+	left, err := w.Files.Recover()
+	if err != nil {
+		w.emit(agent.Notice{Level: "warning", Text: "Look for interrupted writes: " + err.Error()})
+	}
+	for _, l := range left {
+		text := l.Path + ": " + l.Action
+		if l.Saved != "" {
+			text += ". Its content from before an interrupted write is in " + l.Saved
+		}
+		w.emit(agent.Notice{Level: "warning", Text: text})
+	}
+}
+
+// recover finishes what an earlier process of the session left undone.
+func (w *World) recover(ctx context.Context, k *checkpoint.Keeper) error {
+	r, err := k.Recover(ctx)
+	if err != nil {
+		return err
+	}
+	if len(r.Calls) > 0 {
+		w.emit(agent.Notice{Level: "notice", Text: fmt.Sprintf("%d calls were cut off when the session ended; what they changed can be rewound.", len(r.Calls))})
+	}
+	if len(r.Restored) > 0 {
+		w.emit(agent.Notice{Level: "notice", Text: "A rewind was cut off. It is finished now: " + strings.Join(r.Restored, ", ")})
+	}
+	for _, path := range r.Left {
+		w.emit(agent.Notice{Level: "warning", Text: "A rewind was cut off, and " + path + " has changed since or is not the project's: it stays as it is."})
+	}
+	return nil
+}
+
+// PlanRewind says what it takes to bring files back to how they were before a
+// message or a call; "" means what the person said last.
+func (c *Conversation) PlanRewind(ctx context.Context, to string) (*checkpoint.Plan, error) {
+	j := c.Journal()
+	if j.Path() == "" {
+		return nil, errors.New("this session is not written down, so there is nothing to rewind to")
+	}
+	if !exists(j.Path()) {
+		return nil, errors.New("nothing was said in this session yet, so there is nothing to rewind to")
+	}
+	return checkpoint.NewPlan(ctx, j.Path(), to, j.Blobs())
+}
+
+// Rewind does what a plan says; see [checkpoint.Plan.Apply].
+func (c *Conversation) Rewind(ctx context.Context, p *checkpoint.Plan, force bool) (undo string, err error) {
+	return p.Apply(ctx, c.Journal(), &checkpoint.ApplyOptions{Force: force})
+}

@@ -1,0 +1,209 @@
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/catalog"
+	"github.com/haftdev/haft/internal/harness/crew"
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/bash"
+	"github.com/haftdev/haft/tool/mcpresource"
+	"github.com/haftdev/haft/tool/task"
+	"github.com/haftdev/haft/tool/todo"
+)
+
+// TalkOptions say which conversation, and how it is led. Nil means all zero
+// values.
+type TalkOptions struct {
+	// Model is the name or alias of the model, Fallback that of the one to go on
+	// with when it is overloaded; "" means that of the settings or the environment,
+	// and none.
+	Model, Fallback string
+	// Client answers; nil means the one that the environment describes.
+	Client model.Model
+	// System replaces the system prompt; nil means haft's own, one empty string none
+	// at all. AppendSystem is added to either.
+	System       []string
+	AppendSystem string
+	// Limits bound a turn.
+	Limits agent.Limits
+	// Thinking, Effort, TaskBudget and Betas are those of the requests.
+	Thinking   *model.ThinkingOptions
+	Effort     string
+	TaskBudget int
+	Betas      []string
+	// Schema describes the structured answer that is wanted; nil means text.
+	Schema json.RawMessage
+
+	// Resume is the id of the session to go on with, at the message ResumeAt; ""
+	// means a new one, or the last one of this folder with Continue. Fork leaves
+	// it as it is and goes on in a new one. ID names a new one.
+	Resume, ResumeAt string
+	// Drops is the prompt of the only turn that ResumeAt may leave out; "" means that
+	// it may leave out anything.
+	Drops          string
+	Continue, Fork bool
+	ID             string
+	// Forget keeps the session in memory only.
+	Forget bool
+	// PlanInstructions say how to plan, in place of haft's own words; "" leaves those.
+	PlanInstructions string
+	// Title is what the session is called; "" leaves it.
+	Title string
+
+	// Person answers what the rules leave open; nil means that nobody does.
+	// Interactive says that a person can be asked questions.
+	Person      sched.Asker
+	Interactive bool
+	// MCP are servers besides those of the settings.
+	MCP MCPOptions
+	// Version is written into the session.
+	Version string
+}
+
+// A Conversation is a world and an agent that works in it.
+type Conversation struct {
+	*agent.Agent
+	World *World
+	// Provider is who answers, and KeySource where its key comes from.
+	Provider, KeySource string
+
+	journal atomic.Pointer[session.Session]
+	title   atomic.Pointer[string]
+	kept    atomic.Pointer[agent.Journal] // the journal with its checkpoints
+	opts    agent.Options                 // what agents that work for it begin with
+	servers *servers
+	closing atomic.Bool
+	first   sync.Once
+	prepare *time.Timer // makes the list of files; nil in a folder of everything
+	server  string      // the address that is asked; "" of a client that was given
+	version string
+	began   time.Time
+	small   string // a quick and cheap model of the same provider; "" if none is known
+}
+
+// Talk begins or resumes a conversation. Closing it closes the world.
+func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error) {
+	var opts TalkOptions
+	if o != nil {
+		opts = *o
+	}
+	if err := w.Intact(); err != nil {
+		return nil, fmt.Errorf("%w, or start without it: --setting-sources project,local", err)
+	}
+	journal, err := w.openSession(ctx, &opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.resumeLead(state[string](journal.Restored(), stateLead)); err != nil {
+		return nil, errors.Join(err, journal.Close())
+	}
+	w.follow(&opts, journal.Restored())
+	c := &Conversation{World: w, version: opts.Version, began: time.Now()}
+	c.journal.Store(journal)
+	if err := c.begin(ctx, &opts); err != nil {
+		return nil, errors.Join(err, journal.Close())
+	}
+	return c, nil
+}
+
+// begin makes what the conversation needs, each thing on what is there by then.
+func (c *Conversation) begin(ctx context.Context, o *TalkOptions) error {
+	w, restored, chosen := c.World, c.Journal().Restored(), o.Model
+	model, err := c.goOn(o, restored)
+	if err != nil {
+		return err
+	}
+	c.equip(o, restored)
+	if err := c.findServers(o); err != nil {
+		return err
+	}
+	kept, keeper := w.keep(c.Journal())
+	c.kept.Store(&kept)
+	mode := w.resumeMode(state[string](restored, agent.StateMode))
+	if c.Agent, err = c.newAgent(o, kept, chosen); err != nil {
+		return err
+	}
+	w.begin(c.Agent)
+	w.conversation.Store(c)
+	if err := c.name(ctx, o.Title); err != nil {
+		return err
+	}
+	w.crew.Remember(state[[]crew.Known](restored, stateAgents))
+	w.tellAll(mode, model, waitedText(restored.Waited))
+	w.settleWrites()
+	if keeper != nil && restored.Messages > 0 {
+		if err := w.recover(ctx, keeper); err != nil {
+			return err
+		}
+	}
+	if dir := c.Dir(); dir != w.Home && dir != "/" {
+		c.prepare = time.AfterFunc(settle, func() { w.World.Search.Prepare(dir) })
+	}
+	return c.startServers()
+}
+
+// equip gives the tools what is the conversation's own, as it was left.
+func (c *Conversation) equip(o *TalkOptions, restored *session.Restored) {
+	w := c.World
+	w.window = catalog.Lookup(o.Model).Context
+	w.Answer = c.readsPages(o.Client)
+	if w.SearchWeb == nil && c.Provider == "anthropic" && w.searchesItself() {
+		w.SearchWeb = providerSearch(o.Client, o.Model, func(name string, u model.Usage) { c.Spend(name, u) })
+	}
+	if dir := c.Journal().Dir(); dir != "" {
+		w.Tasks = task.NewStore(filepath.Join(dir, "tasks"), &task.StoreOptions{Changed: w.tasksChanged})
+	}
+	w.Todos = todo.NewList(&todo.ListOptions{Changed: w.todosChanged, Items: map[string][]todo.Item{"": state[[]todo.Item](restored, stateTodos)}})
+	if plan := state[string](restored, statePlan); plan != "" {
+		w.plan.Store(&plan)
+	}
+}
+
+// settle is when the list of files is made: the first request must not wait for
+// it, and the first search should not have to.
+const settle = 300 * time.Millisecond
+
+// newAgent makes the agent of the conversation; chosen is the model that somebody
+// asked for.
+func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, chosen string) (*agent.Agent, error) {
+	w, restored := c.World, c.Journal().Restored()
+	audit, err := w.Audit()
+	if err != nil {
+		return nil, err
+	}
+	mode := w.Engine.Policy().Mode()
+	session := &tool.Session{Interactive: o.Interactive, Mode: string(mode), Flags: map[string]bool{bash.BackgroundFlag: true, mcpresource.Flag: c.servers.any()}}
+	w.Calls = w.Nested(w.aside(o, audit))
+	tools := w.Set(session)
+	source := "startup"
+	if restored.Messages > 0 {
+		source = "resume"
+	}
+	c.opts = agent.Options{
+		Model: o.Client, ModelName: o.Model, Resolve: c.askable, System: w.system(o, tools), Facts: w.facts(together(once(lostAgents(restored)), w.planning(o.PlanInstructions))).Tell, Carry: w.carry,
+		Tools: tools, Person: o.Person, Permissions: permissions{w.Engine, w.Project}, Mode: string(mode), Hooks: w.Hooks,
+		Sched: sched.Options{
+			Judge: w.Engine, Hooks: w.CallHooks(), Askers: []sched.Asker{w.Hooks, c.classifier(o.Client)}, Recorder: audit, Output: Results(),
+			SiblingErrors: w.afterFailure(),
+		},
+		Repeats: w.repeats(),
+		Journal: kept, History: restored.History, Revealed: state[[]string](restored, agent.StateRevealed), Source: source, Renew: c.renew(o),
+		Spent: spent(restored), Beside: state[map[string]model.Usage](restored, agent.StateBeside), States: c.states(o, chosen),
+		Limits: o.Limits, Thinking: o.Thinking, Effort: o.Effort, TaskBudget: o.TaskBudget, Betas: o.Betas, Structured: o.Schema,
+		Context: agent.Context{Window: func(name string) int64 { return int64(catalog.Lookup(name).Context) }},
+		Cost:    func(name string, u model.Usage) (float64, bool) { return catalog.Lookup(name).Cost(u) },
+	}
+	return agent.New(&c.opts)
+}

@@ -1,0 +1,176 @@
+package headless
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/haftdev/haft/internal/card"
+	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/wire"
+)
+
+// byHost is the reason of a verdict that the program gave.
+const byHost = "the program that drives the session decided"
+
+// wasAsked is in the reason of a denial for want of an answer that makes sense.
+const wasAsked = " that was asked "
+
+// A hostAsker asks the program about calls that the rules leave open. A program
+// that does not answer, answers nonsense or is gone has not allowed anything.
+type hostAsker struct {
+	who    string // is asked, for people
+	call   func(context.Context, wire.Request, any) error
+	before func(context.Context) // lets the program hear what happened before
+	states func(waiting bool)
+	update func(context.Context, wire.PermissionUpdate) error
+	warn   func(string)
+}
+
+// Ask asks the program.
+func (h *hostAsker) Ask(ctx context.Context, c tool.Case, question tool.Verdict) (tool.Verdict, error) {
+	h.before(ctx)
+	h.states(true)
+	defer h.states(false)
+	var answer wire.PermissionAnswer
+	if err := h.call(ctx, h.request(c, question), &answer); err != nil {
+		if ctx.Err() != nil {
+			return tool.Verdict{}, err // somebody else decided, or the turn is over
+		}
+		return h.unanswered(question, "gave no answer: "+plainError(err)), nil
+	}
+	switch answer.Behavior {
+	case wire.BehaviorAllow:
+		return h.allow(ctx, answer)
+	case wire.BehaviorDeny:
+		v := refusal(answer.Message)
+		v.Interrupt = answer.Interrupt
+		return v, nil
+	}
+	return h.unanswered(question, fmt.Sprintf("answered with the behavior %q, which is neither allow nor deny", answer.Behavior)), nil
+}
+
+// unanswered is the verdict when who was asked has not decided.
+func (h *hostAsker) unanswered(question tool.Verdict, why string) tool.Verdict {
+	text := h.who + wasAsked + why
+	return tool.Verdict{Behavior: tool.Deny, Message: text, Reason: text, Unasked: true, Suggestions: question.Suggestions}
+}
+
+func (h *hostAsker) allow(ctx context.Context, answer wire.PermissionAnswer) (tool.Verdict, error) {
+	for _, u := range answer.UpdatedPermissions {
+		if err := h.update(ctx, u); err != nil {
+			h.warn("A change of the permissions cannot be made: " + err.Error()) // the call itself is allowed
+		}
+	}
+	v := tool.Verdict{Behavior: tool.Allow, Reason: byHost}
+	if len(answer.UpdatedInput) > 0 && string(answer.UpdatedInput) != "null" {
+		v.Input = answer.UpdatedInput
+	}
+	return v, nil
+}
+
+func refusal(message string) tool.Verdict {
+	if message == "" {
+		message = "The user doesn't want this call to run. Ask how to go on, or try something else."
+	}
+	return tool.Verdict{Behavior: tool.Deny, Message: message, Reason: byHost}
+}
+
+// plainError is the message of the other side without our own wrapping.
+func plainError(err error) string {
+	var control *wire.ControlError
+	if errors.As(err, &control) {
+		return control.Message
+	}
+	return err.Error()
+}
+
+func (h *hostAsker) request(c tool.Case, question tool.Verdict) *wire.CanUseTool {
+	r := &wire.CanUseTool{
+		ToolName: c.Tool.Name, DisplayName: c.Tool.UserName(), Input: c.Call.Input, ToolUseID: c.Call.UseID, AgentID: c.Call.Agent,
+		Description:    card.Of(c.Call.Tools, c.Call.UseID, c.Tool.Name, c.Call.Input).Detail,
+		DecisionReason: question.Reason, BlockedPath: blockedPath(c.Call.Input),
+		RequiresUserInteraction: c.Tool.Name == "AskUserQuestion" || c.Tool.Name == "ExitPlanMode",
+	}
+	if server, ok := strings.CutPrefix(c.Tool.Source, "mcp:"); ok {
+		r.MCPServer = &wire.MCPServerRef{Name: server}
+	}
+	for _, s := range question.Suggestions {
+		name, content := splitRule(s.Rule)
+		r.PermissionSuggestions = append(r.PermissionSuggestions, wire.PermissionUpdate{
+			Type: "addRules", Rules: []wire.PermissionRule{{ToolName: name, RuleContent: content}},
+			Behavior: s.Behavior.String(), Destination: destination(s.Scope),
+		})
+	}
+	return r
+}
+
+// blockedPath is the file that the call is about, if its input names one.
+func blockedPath(input json.RawMessage) string {
+	var in struct {
+		File     string `json:"file_path"`
+		Notebook string `json:"notebook_path"`
+		Path     string `json:"path"`
+	}
+	if json.Unmarshal(input, &in) != nil {
+		return ""
+	}
+	for _, p := range []string{in.File, in.Notebook, in.Path} {
+		if p != "" {
+			return p
+		}
+	}
+	return ""
+}
+
+// splitRule takes a rule such as Bash(git *) apart.
+func splitRule(rule string) (name, content string) {
+	name, content, ok := strings.Cut(rule, "(")
+	if !ok {
+		return rule, ""
+	}
+	return name, strings.TrimSuffix(content, ")")
+}
+
+func joinRule(r wire.PermissionRule) string {
+	if r.RuleContent == "" {
+		return r.ToolName
+	}
+	return r.ToolName + "(" + r.RuleContent + ")"
+}
+
+// destinations are the scopes of rules as the wire spells them.
+var destinations = map[string]settings.Source{
+	"userSettings": settings.User, "projectSettings": settings.Project, "localSettings": settings.Local,
+}
+
+func destination(scope string) string {
+	switch scope {
+	case "user", "project", "local":
+		return scope + "Settings"
+	}
+	return "session"
+}
+
+var behaviors = map[string]tool.Behavior{"allow": tool.Allow, "deny": tool.Deny, "ask": tool.Ask}
+
+// rules are those of an update.
+func rules(u wire.PermissionUpdate, origin settings.Origin) ([]permission.Rule, error) {
+	b, ok := behaviors[u.Behavior]
+	if !ok {
+		return nil, fmt.Errorf("%q is not a behavior: use allow, ask or deny", u.Behavior)
+	}
+	var list []permission.Rule
+	for _, r := range u.Rules {
+		rule := permission.Rule{Text: joinRule(r), Behavior: b, Origin: origin}
+		if err := rule.Check(); err != nil {
+			return nil, fmt.Errorf("the rule %s: %w", rule.Text, err)
+		}
+		list = append(list, rule)
+	}
+	return list, nil
+}

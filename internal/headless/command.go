@@ -1,0 +1,87 @@
+package headless
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/session"
+)
+
+// nextTyped takes the first of what waits behind a command.
+func (s *server) nextTyped() (p heard, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.typed) == 0 {
+		return p, false
+	}
+	p = s.typed[0]
+	s.typed = s.typed[1:]
+	return p, true
+}
+
+// command carries out a command that the program sent, or sends what it stands
+// for to the model.
+func (s *server) command(ctx context.Context, talk *harness.Conversation, h heard) {
+	p := h.Prompt
+	if h.literal {
+		talk.Send(p)
+		return
+	}
+	typed, ok, err := talk.World.Typed(ctx, text(p))
+	switch {
+	case !ok:
+		talk.Send(s.withFiles(ctx, talk, p))
+	case err != nil:
+		s.local(p, typed.Command.Name, "", fmt.Errorf("/%s could not be used: %w", typed.Command.Name, err))
+	case typed.Text != "":
+		p.Content = []model.Block{model.TextOf(typed.Text)}
+		p.Change = typed.Change
+		talk.Send(p)
+	case typed.Command.Name == "compact":
+		talk.Compact(typed.Arguments)
+	case typed.Command.Name == "clear":
+		talk.Clear()
+	default:
+		answer, ok, err := talk.Obey(typed.Command.Name, typed.Arguments)
+		if !ok {
+			err = fmt.Errorf("/%s needs a screen; it means nothing here", typed.Command.Name)
+		}
+		s.local(p, typed.Command.Name, answer, err)
+	}
+}
+
+// withFiles adds the files that a prompt mentions. Those that must not be read, or
+// cannot, are left out with a word about it.
+func (s *server) withFiles(ctx context.Context, talk *harness.Conversation, p agent.Prompt) agent.Prompt {
+	files, err := talk.World.Mentioned(ctx, text(p))
+	if err != nil {
+		s.warn("A file that the prompt mentions is not added to it: " + err.Error())
+	}
+	if files != "" && err == nil {
+		p.Content = append(slices.Clone(p.Content), model.TextOf(files))
+	}
+	return p
+}
+
+// local tells a program the answer to a command that no model was asked about, or why
+// there is none.
+func (s *server) local(p agent.Prompt, name, answer string, failed error) {
+	res := agent.Result{Reason: agent.Completed, Text: answer, Command: name, Prompts: []agent.Prompt{p}, Total: s.opened().Usage()}
+	if failed != nil {
+		answer = failed.Error()
+		res.Reason, res.Text, res.Errors = agent.CommandFailed, answer, []string{answer}
+	}
+	s.tell.turnStarted(agent.TurnStarted{Prompts: []agent.Prompt{p}, Model: s.opened().ContextUsage().Model, Mode: string(s.opened().World.Engine.Policy().Mode()), Tools: s.opened().Tools()})
+	s.tell.said(agent.Said{MessageID: session.NewUUID(), Model: "<synthetic>", Block: model.TextOf(answer)})
+	s.tell.result(res)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.code = 0
+	if failed != nil {
+		s.code = 1
+	}
+}

@@ -1,0 +1,85 @@
+package launch
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/haftdev/haft/internal/headless"
+)
+
+// Parse reads the arguments that a program starts a conversation with. What is not
+// known is told of and left out.
+func Parse(args []string, version string, warnings io.Writer) (*headless.Options, error) {
+	var f Flags
+	fs := pflag.NewFlagSet("haft", pflag.ContinueOnError)
+	f.Define(fs)
+	fs.Bool("verbose", false, "")
+	fs.Bool("print", false, "")
+	if err := fs.Parse(Known(args, fs, warnings)); err != nil {
+		return nil, err
+	}
+	return f.Options(fs, version)
+}
+
+// Known keeps the arguments that haft understands. A program may be newer than
+// this haft: a flag that is not known is told of and left out, with its value.
+func Known(args []string, flags *pflag.FlagSet, warnings io.Writer) []string {
+	var kept []string
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		if !strings.HasPrefix(a, "-") {
+			fmt.Fprintf(warnings, "haft: the argument %q is ignored: prompts come on standard input\n", a)
+			continue
+		}
+		name, _, hasValue := strings.Cut(strings.TrimLeft(a, "-"), "=")
+		f := flags.Lookup(name)
+		if f == nil && len(name) == 1 {
+			f = flags.ShorthandLookup(name)
+		}
+		follows := !hasValue && i+1 < len(args) && !strings.HasPrefix(args[i+1], "--")
+		switch {
+		case f == nil:
+			fmt.Fprintf(warnings, "haft: the flag %s is not known and is ignored\n", strings.SplitN(a, "=", 2)[0])
+			if follows {
+				i++
+			}
+		case f.NoOptDefVal != "" || hasValue:
+			kept = append(kept, a)
+		case follows:
+			kept = append(kept, a, args[i+1])
+			i++
+		default:
+			kept = append(kept, a)
+		}
+	}
+	return kept
+}
+
+// SplitRules splits a list of rules at commas and spaces, except inside a rule's
+// parentheses.
+func SplitRules(lists []string) []string {
+	var rules []string
+	for _, list := range lists {
+		depth, from := 0, 0
+		for i, r := range list + "," {
+			switch {
+			case r == '(':
+				depth++
+			case r == ')':
+				depth--
+			case (r == ',' || r == ' ') && depth <= 0:
+				if rule := strings.TrimSpace(list[from:i]); rule != "" {
+					rules = append(rules, rule)
+				}
+				from = i + 1
+			}
+		}
+		if depth > 0 { // a rule that is not closed is for the policy to complain about
+			rules = append(rules, strings.TrimSpace(list[from:]))
+		}
+	}
+	return rules
+}

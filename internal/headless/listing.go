@@ -1,0 +1,119 @@
+package headless
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/wire"
+)
+
+// sourceNames are the sources of settings as the wire spells them.
+var sourceNames = map[settings.Source]string{
+	settings.Managed: "policySettings", settings.Session: "session", settings.Flag: "flagSettings",
+	settings.Local: "localSettings", settings.Project: "projectSettings", settings.User: "userSettings",
+}
+
+// settings are those that count, of each file and of all together.
+func (s *server) settings(talk *harness.Conversation) any {
+	reply := wire.GetSettingsReply{Effective: make(map[string]json.RawMessage)}
+	for _, f := range slices.Backward(talk.World.Counts.Files()) {
+		value, ok := f.Value()
+		if !ok {
+			continue
+		}
+		var keys map[string]json.RawMessage
+		if json.Unmarshal(value.JSON, &keys) != nil {
+			continue
+		}
+		for key, v := range keys {
+			reply.Effective[key] = joined(reply.Effective[key], v)
+		}
+		reply.Sources = append(reply.Sources, wire.SourceSettings{Source: sourceNames[f.Source], Settings: value.JSON})
+	}
+	reply.Applied.Model = talk.ContextUsage().Model
+	return reply
+}
+
+// joined is what two files say of one key: lists and objects join, of other values
+// the second goes before.
+func joined(below, above json.RawMessage) json.RawMessage {
+	var a, b map[string]json.RawMessage
+	if json.Unmarshal(below, &a) == nil && json.Unmarshal(above, &b) == nil && a != nil {
+		for key, v := range b {
+			a[key] = joined(a[key], v)
+		}
+		return mustJSON(a)
+	}
+	var x, y []json.RawMessage
+	if json.Unmarshal(below, &x) == nil && json.Unmarshal(above, &y) == nil && x != nil {
+		return mustJSON(append(x, y...))
+	}
+	return above
+}
+
+// permissionRules are those that hold.
+func (s *server) permissionRules(talk *harness.Conversation) (any, error) {
+	opts, err := talk.World.Project.Policy()
+	if err != nil {
+		return nil, err
+	}
+	guard := talk.World.Engine.Guard()
+	state := wire.PermissionRulesState{WorkspaceDirectories: guard.Roots()[1:], OriginalCwd: guard.Cwd()}
+	for _, r := range opts.Rules {
+		listed := wire.ListedRule{Behavior: r.Behavior.String(), Rule: ask.Visible(r.Text), Source: sourceNames[r.Origin.Source], Editability: "persistent"}
+		switch r.Origin.Source {
+		case settings.Managed:
+			listed.Editability = "readonly"
+		case settings.Flag, settings.Session:
+			listed.Editability = "session"
+		}
+		state.Rules = append(state.Rules, listed)
+	}
+	return wire.ListPermissionRulesReply{State: state}, nil
+}
+
+// hooksListing is the hooks of the settings that run, and the events there are.
+func (s *server) hooksListing(talk *harness.Conversation) any {
+	counts := make(map[string]int)
+	var reply wire.HooksListingReply
+	for _, h := range talk.World.Counts.Hooks() {
+		counts[h.Event]++
+		listed := wire.ListedHook{
+			Event: h.Event, Matcher: ask.Visible(h.Matcher), Source: sourceNames[h.Source], SourceLabel: ask.Visible(h.Origin.String()),
+			Type: h.Type, ContentLabel: "Command", CommandText: ask.Visible(h.Command), Timeout: h.Timeout.Seconds(),
+		}
+		if h.Type == "http" {
+			listed.ContentLabel, listed.CommandText = "URL", ask.Visible(h.URL)
+		}
+		listed.DisplayText = listed.CommandText
+		reply.Hooks = append(reply.Hooks, listed)
+		if h.Source == settings.Managed {
+			reply.Policy.PolicyHookCount++
+		}
+	}
+	for _, name := range settings.Events {
+		event := wire.CatalogEvent{Name: name, Summary: eventSummaries[name], SupportsMatcher: !matchless[name]}
+		reply.EventCatalog = append(reply.EventCatalog, event)
+		if n := counts[name]; n > 0 {
+			reply.Events = append(reply.Events, wire.ListedEvent{CatalogEvent: event, HookCount: n})
+		}
+	}
+	reply.Policy.DisabledByPolicy = talk.World.Counts.ManagedFlag("disableAllHooks")
+	reply.Policy.ManagedOnly = talk.World.Counts.ManagedFlag("allowManagedHooksOnly")
+	reply.Policy.AllDisabled = talk.World.Counts.Flag("disableAllHooks")
+	return reply
+}
+
+// matchless are the events that are about nothing that a matcher could choose.
+var matchless = map[string]bool{"UserPromptSubmit": true, "Stop": true, "PostToolBatch": true}
+
+var eventSummaries = map[string]string{
+	"PreToolUse": "before a call", "PostToolUse": "after a call", "PostToolUseFailure": "after a call that failed",
+	"PostToolBatch": "after the calls of an answer", "PermissionRequest": "when a call needs a decision",
+	"UserPromptSubmit": "when a prompt is sent", "SessionStart": "when a session starts", "SessionEnd": "when a session ends",
+	"Stop": "when a turn is about to end", "SubagentStart": "when a sub-agent starts", "SubagentStop": "when a sub-agent is about to end",
+	"PreCompact": "before the conversation is compacted", "PostCompact": "after the conversation was compacted", "Notification": "when a person should look",
+}

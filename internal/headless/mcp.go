@@ -1,0 +1,243 @@
+package headless
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/wire"
+)
+
+// serversTime is how long the first turn waits for servers: a program counts on
+// the tools that it brings.
+const serversTime = 10 * time.Second
+
+// inProcess are the MCP servers inside the program.
+func (s *server) inProcess(o *harness.MCPOptions, init *wire.Initialize) {
+	o.Wait = serversTime
+	o.Send, o.Elicit = s.sendMCP, s.elicit
+	for _, name := range init.SDKMCPServers {
+		if o.InProcess == nil {
+			o.InProcess = make(map[string]*mcp.Manifest)
+		}
+		o.InProcess[name] = nil
+		if m, ok := init.SDKMCPServerManifests[name]; ok {
+			o.InProcess[name] = &mcp.Manifest{Initialize: m.InitializeResult, Tools: m.ToolsListResult}
+		}
+	}
+}
+
+// sendMCP carries a message to a server inside the program.
+func (s *server) sendMCP(ctx context.Context, name string, message json.RawMessage) (json.RawMessage, error) {
+	var reply wire.MCPMessageReply
+	if err := s.ask(ctx, &wire.MCPMessage{ServerName: name, Message: message}, &reply); err != nil {
+		return nil, errors.New(plainError(err))
+	}
+	return reply.MCPResponse, nil
+}
+
+// elicit asks the program what a server wants to know.
+func (s *server) elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, error) {
+	var reply wire.ElicitationReply
+	err := s.ask(ctx, &wire.Elicitation{MCPServerName: e.Server, Message: e.Message, Mode: e.Mode, URL: e.URL, RequestedSchema: e.Schema}, &reply)
+	return mcp.Answer{Action: reply.Action, Content: reply.Content}, err
+}
+
+// handleMCP answers a request about MCP servers; ok is false for other requests.
+func (s *server) handleMCP(ctx context.Context, talk *harness.Conversation, r wire.Request) (reply any, ok bool, err error) {
+	switch r := r.(type) {
+	case *wire.MCPStatus:
+		reply = mcpStatus(talk)
+	case *wire.MCPSetServers:
+		reply, err = s.setServers(ctx, talk, r)
+	case *wire.MCPReconnect:
+		err = withServer(talk, r.ServerName, func(h *mcp.Host) error { return h.Reconnect(ctx, r.ServerName) })
+	case *wire.MCPToggle:
+		err = withServer(talk, r.ServerName, func(h *mcp.Host) error { return h.Toggle(r.ServerName, r.Enabled) })
+	case *wire.SetMCPPermissionModeOverride:
+		reply, err = s.overrideMode(talk, r)
+	case *wire.MCPReadResource:
+		reply, err = readResource(ctx, talk, r)
+	case *wire.MCPCall:
+		reply, err = callMCP(ctx, talk, r)
+	case *wire.MCPMessage: // such as that the tools of a server have changed
+		reply = wire.Empty{} // a server that is gone has nothing to say
+		if talk.HasServer(r.ServerName) == nil {
+			err = withServer(talk, r.ServerName, func(h *mcp.Host) error { return h.Receive(r.ServerName, r.Message) })
+		}
+	default:
+		return nil, false, nil
+	}
+	return reply, true, err
+}
+
+// withServer does something with the host of a server that there is.
+func withServer(talk *harness.Conversation, name string, do func(*mcp.Host) error) error {
+	if talk.HasServer(name) != nil {
+		return &wire.ControlError{Message: "Server not found: " + name} // as programs know it
+	}
+	host, err := talk.MCP()
+	if err != nil {
+		return err
+	}
+	return do(host)
+}
+
+// mcpStatus tells how servers are. What a server's variables and headers hold is
+// not told.
+func mcpStatus(talk *harness.Conversation) wire.MCPStatusReply {
+	var reply wire.MCPStatusReply
+	for _, st := range talk.Servers() {
+		m := wire.MCPServerStatus{
+			Name: st.Name, Status: string(st.State), Error: st.Error, Config: mustJSON(st.Config), Transport: string(st.Type), Scope: st.Scope, Source: source(st),
+		}
+		if st.Info != nil {
+			m.ServerInfo = &wire.MCPServerInfo{Name: st.Info.Name, Version: st.Info.Version}
+		}
+		for _, t := range st.Tools {
+			tool := wire.MCPToolInfo{Name: t.Name}
+			if t.Annotations != nil {
+				tool.Annotations = mustJSON(t.Annotations)
+			}
+			m.Tools = append(m.Tools, tool)
+		}
+		reply.MCPServers = append(reply.MCPServers, m)
+	}
+	return reply
+}
+
+// source says who brought a server, as the wire spells it.
+func source(st mcp.Status) string {
+	if st.Scope == "flag" {
+		return "dynamic"
+	}
+	return st.Scope
+}
+
+func initServers(talk *harness.Conversation) (list []wire.InitMCP) {
+	for _, st := range talk.Servers() {
+		list = append(list, wire.InitMCP{Name: st.Name, Status: string(st.State), Source: source(st)})
+	}
+	return list
+}
+
+// setServers replaces the servers that the program brings. The answer waits until
+// they are there, or are not: the program may use them at once.
+func (s *server) setServers(ctx context.Context, talk *harness.Conversation, r *wire.MCPSetServers) (any, error) {
+	change, err := talk.SetServers(r.Servers)
+	if err != nil {
+		return nil, err
+	}
+	host, err := talk.MCP()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, serversTime)
+	defer cancel()
+	_ = host.Wait(ctx) // the status tells of those that are not there yet
+	reply := wire.MCPSetServersReply{Added: change.Added, Removed: change.Removed, Errors: change.Errors}
+	if reply.Errors == nil {
+		reply.Errors = map[string]string{}
+	}
+	for _, st := range host.Status() {
+		if _, ours := r.Servers[st.Name]; ours && st.State == mcp.Failed {
+			reply.Errors[st.Name] = st.Error
+		}
+	}
+	return reply, nil
+}
+
+// overrideMode has calls of a server asked about also in modes that ask nobody. It
+// can only make the session more careful.
+func (s *server) overrideMode(talk *harness.Conversation, r *wire.SetMCPPermissionModeOverride) (any, error) {
+	if r.Mode != "" && r.Mode != "default" && r.Mode != "auto" {
+		return nil, fmt.Errorf("a mode for one server can only be default, auto or null, which make the session more careful; not %q", r.Mode)
+	}
+	rule := permission.Rule{Text: "mcp__" + r.ServerName, Behavior: tool.Ask, Origin: settings.Origin{Source: settings.Session}}
+	if err := rule.Check(); err != nil {
+		return nil, err
+	}
+	talk.World.Engine.Revoke(rule)
+	if r.Mode != "" {
+		talk.World.Engine.Grant(rule)
+	}
+	var reply wire.WarningReply
+	if talk.HasServer(r.ServerName) != nil {
+		reply.Warning = fmt.Sprintf("There is no MCP server %q yet; the mode holds once there is.", r.ServerName)
+	}
+	return reply, nil
+}
+
+func readResource(ctx context.Context, talk *harness.Conversation, r *wire.MCPReadResource) (any, error) {
+	reply := wire.MCPReadResourceReply{Contents: wire.List[json.RawMessage]{}}
+	err := withServer(talk, r.ServerName, func(h *mcp.Host) error {
+		contents, err := h.ReadResource(ctx, r.ServerName, r.URI)
+		for _, c := range contents {
+			reply.Contents = append(reply.Contents, mustJSON(c))
+		}
+		return err
+	})
+	return reply, err
+}
+
+func callMCP(ctx context.Context, talk *harness.Conversation, r *wire.MCPCall) (any, error) {
+	if r.CheckPermissions {
+		return nil, &wire.ControlError{Message: "The tool did not run: this session cannot decide about calls that nobody made in a turn"}
+	}
+	server, name, ok := splitTool(r.Tool)
+	if !ok || talk.HasServer(server) != nil {
+		return nil, &wire.ControlError{Message: "MCP server not connected: " + server}
+	}
+	input := r.Arguments
+	if len(input) == 0 {
+		input = json.RawMessage("{}")
+	}
+	var reply wire.MCPCallReply
+	err := withServer(talk, server, func(h *mcp.Host) error {
+		result, err := h.Call(ctx, server, name, &tool.Call{ID: session.NewUUID(), Tool: r.Tool, Input: input})
+		for _, b := range result.Content {
+			reply.Content = append(reply.Content, mustJSON(b))
+		}
+		reply.IsError = result.Failed
+		return err
+	})
+	return reply, err
+}
+
+// splitTool takes mcp__server__tool apart.
+func splitTool(name string) (server, tool string, ok bool) {
+	rest, ok := strings.CutPrefix(name, "mcp__")
+	if !ok {
+		return "", "", false
+	}
+	return strings.Cut(rest, "__")
+}
+
+// askTool returns a way to ask a tool of an MCP server what else the program is
+// asked: the older form of the permission callback.
+func (s *server) askTool(name string) func(context.Context, wire.Request, any) error {
+	server, toolName, _ := splitTool(name)
+	return func(ctx context.Context, r wire.Request, reply any) error {
+		q := r.(*wire.CanUseTool)
+		input := mustJSON(map[string]any{"tool_name": q.ToolName, "input": q.Input, "tool_use_id": q.ToolUseID})
+		return withServer(s.opened(), server, func(h *mcp.Host) error {
+			result, err := h.Call(ctx, server, toolName, &tool.Call{ID: session.NewUUID(), Tool: name, Input: input})
+			if err != nil {
+				return err
+			}
+			if result.Failed {
+				return errors.New(result.Text())
+			}
+			return json.Unmarshal([]byte(result.Text()), reply)
+		})
+	}
+}

@@ -1,0 +1,229 @@
+package headless
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/hook"
+	"github.com/haftdev/haft/internal/catalog"
+	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/knowledge/agentdef"
+	"github.com/haftdev/haft/internal/knowledge/plugin"
+	"github.com/haftdev/haft/wire"
+)
+
+// initialize opens the conversation and says what it has. A program that
+// initializes again is told again, and what runs beside the turn.
+func (s *server) initialize(r *wire.Initialize) (any, error) {
+	again := s.opened() != nil
+	s.begin(s.context, r)
+	talk := s.opened()
+	if talk == nil {
+		return nil, errors.New("the conversation could not be opened; the result says why")
+	}
+	if again {
+		s.tell.send(s.tell.backgroundTasks())
+	}
+	reply := wire.InitializeReply{
+		Commands: s.commands(talk), Agents: s.agents(talk), OutputStyle: "default", AvailableOutputStyles: wire.List[string]{"default"},
+		Models: models(), Account: wire.Account{APIKeySource: talk.KeySource, TokenSource: talk.KeySource, APIProvider: talk.Provider},
+		PID: os.Getpid(), ClaudeCodeVersion: s.opts.Version, CurrentPermissionMode: string(talk.World.Engine.Policy().Mode()),
+		SessionState: s.tell.doing(), HookOnFailureSupported: true, FastModeState: "off", Capabilities: capabilities(),
+	}
+	if r.Hooks != nil {
+		first := !again
+		reply.HooksApplied = &first
+	}
+	if r.Plugins != nil {
+		all := hasPlugins(talk, r.Plugins)
+		reply.PluginsApplied = &all
+	}
+	return reply, nil
+}
+
+// hasPlugins reports whether all of these plugins are loaded.
+func hasPlugins(talk *harness.Conversation, want []wire.PluginConfig) bool {
+	for _, w := range want {
+		if !slices.ContainsFunc(talk.World.Library.Plugins, func(p plugin.Plugin) bool { return p.Dir == filepath.Clean(w.Path) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// open assembles the conversation that flags and initialize describe.
+func (s *server) open(ctx context.Context, init *wire.Initialize) (*harness.Conversation, error) {
+	h, t := s.opts.Harness, s.opts.Talk
+	if init == nil {
+		init = new(wire.Initialize)
+	}
+	s.adopt(&h, &t, init)
+	if s.opts.OneAnswer {
+		h.EndAtLimit, t.MCP.Background = true, -1
+	}
+	w, err := harness.Open(&h)
+	if err != nil {
+		return nil, err
+	}
+	talk, err := w.Talk(ctx, &t)
+	if err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return talk, nil
+}
+
+// adopt adds what the program brings to what the flags say.
+func (s *server) adopt(h *harness.Options, t *harness.TalkOptions, init *wire.Initialize) {
+	h.Hooks = slices.Concat(h.Hooks, s.callbacks(init.Hooks))
+	if init.SystemPrompt != nil {
+		t.System = []string{customPrompt(init.SystemPrompt)}
+	}
+	if init.AppendSystemPrompt != "" {
+		t.AppendSystem = init.AppendSystemPrompt
+	}
+	if len(init.JSONSchema) > 0 {
+		t.Schema = init.JSONSchema
+	}
+	t.Title, t.PlanInstructions = init.Title, init.PlanModeInstructions
+	h.Redirect, h.Skills = init.ToolAliases, init.Skills
+	for _, p := range init.Plugins {
+		h.Plugins = append(slices.Clip(h.Plugins), p.Path)
+	}
+	h.Agents = slices.Concat(h.Agents, definitions(init.Agents))
+	s.tell.texts = init.ForwardSubagentText != nil && *init.ForwardSubagentText
+	s.inProcess(&t.MCP, init)
+	h.HookRan = s.hookRan
+	asker := &hostAsker{who: "the program", call: s.conn.Call, before: s.catchUp, states: s.waits, update: s.updatePermissions, warn: s.warn}
+	switch {
+	case s.opts.AskHost:
+		t.Person, t.Interactive = asker, true
+	case s.opts.AskTool != "":
+		asker.who, asker.call = "the tool "+s.opts.AskTool, s.askTool(s.opts.AskTool)
+		t.Person = asker
+	}
+}
+
+// customPrompt joins the parts of a prompt. The mark between what all sessions share
+// and what is this one's is no part of it.
+func customPrompt(parts []string) string {
+	kept := slices.DeleteFunc(slices.Clone(parts), func(s string) bool { return s == "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__" })
+	return strings.Join(kept, "\n\n")
+}
+
+// definitions are the agents that the program brings.
+func definitions(agents map[string]wire.Agent) []agentdef.Definition {
+	var list []agentdef.Definition
+	for _, name := range slices.Sorted(maps.Keys(agents)) {
+		a := agents[name]
+		var effort string
+		_ = json.Unmarshal(a.Effort, &effort) // a number means nothing to a provider
+		list = append(list, agentdef.Definition{
+			Name: name, Description: a.Description, Prompt: a.Prompt, Tools: a.Tools, Denied: a.DisallowedTools, Model: a.Model,
+			Effort: effort, Mode: a.PermissionMode, MaxTurns: a.MaxTurns, Skills: a.Skills, Background: a.Background != nil && *a.Background,
+		})
+	}
+	return list
+}
+
+// callbacks are the program's own hooks.
+func (s *server) callbacks(events map[string][]wire.HookMatcher) []hook.Hook {
+	var hooks []hook.Hook
+	for event, matchers := range events {
+		for _, m := range matchers {
+			limit := time.Duration(m.Timeout * float64(time.Second))
+			if limit <= 0 {
+				limit = callbackTime
+			}
+			for _, id := range m.HookCallbackIDs {
+				hooks = append(hooks, hook.Hook{
+					Event: hook.Event(event), Matcher: m.Matcher, Name: "callback " + id, Block: m.OnFailure == "block",
+					Timeout: limit + time.Second, // the callback itself says what its end means
+					Func:    func(ctx context.Context, in hook.Input) (hook.Output, error) { return s.callback(ctx, id, limit, in) },
+				})
+			}
+		}
+	}
+	slices.SortStableFunc(hooks, func(a, b hook.Hook) int { return compareNatural(a.Name, b.Name) })
+	return hooks
+}
+
+// callbackTime is how long a callback may take that does not say.
+const callbackTime = time.Minute
+
+// compareNatural sorts callback hook_2 before callback hook_10: in the order in
+// which the program numbered them.
+func compareNatural(a, b string) int {
+	if len(a) != len(b) {
+		return len(a) - len(b)
+	}
+	if a < b {
+		return -1
+	} else if a > b {
+		return 1
+	}
+	return 0
+}
+
+// callback calls a function of the program.
+func (s *server) callback(ctx context.Context, id string, limit time.Duration, in hook.Input) (out hook.Output, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than %s", limit))
+	defer cancel()
+	raw, err := json.Marshal(in)
+	if err != nil {
+		return out, err
+	}
+	var about struct {
+		UseID string `json:"tool_use_id"`
+	}
+	_ = json.Unmarshal(raw, &about) // events without a call have none
+	err = s.ask(ctx, &wire.HookCallback{CallbackID: id, Input: raw, ToolUseID: wire.NullString(about.UseID)}, &out)
+	if err == nil {
+		return out, nil
+	}
+	if in.Detail.Event() == "PreToolUse" && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		// Who wants to look at calls and does not answer has not let this one pass.
+		return hook.Output{Decision: "block", Reason: "the program did not answer in time, so the call was not made"}, nil
+	}
+	return out, errors.New(plainError(err))
+}
+
+func (s *server) warn(text string) {
+	s.tell.send(&wire.Informational{Stamp: s.tell.stamp(""), Level: "warning", Content: text})
+}
+
+// waits tells whether the session waits for the program.
+func (s *server) waits(waiting bool) {
+	n := int32(-1)
+	if waiting {
+		n = 1
+	}
+	if s.questions.Add(n) > 0 {
+		s.tell.state(wire.StateRequiresAction)
+	} else {
+		s.tell.state(wire.StateRunning)
+	}
+}
+
+func (s *server) newTeller() *teller {
+	t := &teller{
+		send:    func(m wire.Message) { _ = s.conn.Send(m) }, // the outlet ends the session if it breaks
+		facts:   s.facts,
+		partial: s.opts.Partial, states: s.opts.States, replay: s.opts.Replay, oneAnswer: s.opts.OneAnswer,
+		tasks: make(map[string]agent.Task), agents: make(map[string]agent.Task),
+		modelFor: func(name string) (int64, int64) {
+			m := catalog.Lookup(name)
+			return int64(m.Context), int64(m.MaxOutput)
+		},
+	}
+	t.calls = &heartbeats{every: 30 * time.Second, stops: make(map[string]func() bool), beat: t.heartbeat}
+	return t
+}

@@ -1,0 +1,51 @@
+package headless
+
+import (
+	"context"
+	"time"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/wire"
+)
+
+// A mark goes through the stream of events to tell that all before it were told.
+type mark struct {
+	agent.Notice // an event; nobody shows one without a text
+	reached      chan struct{}
+}
+
+// markTime bounds how long a question waits for what happened before it.
+const markTime = time.Second
+
+// ask asks the program something, after it was told all that happened before: who
+// decides about a call has seen it.
+func (s *server) ask(ctx context.Context, r wire.Request, reply any) error {
+	s.catchUp(ctx)
+	return s.conn.Call(ctx, r, reply)
+}
+
+// catchUp waits until what has happened so far is told.
+func (s *server) catchUp(ctx context.Context) {
+	s.mu.Lock()
+	talk, running := s.talk, s.running
+	s.mu.Unlock()
+	if talk == nil || !running {
+		return
+	}
+	s.settle(ctx, talk)
+}
+
+// settle waits until what has happened so far is told, whether a turn runs or not.
+func (s *server) settle(ctx context.Context, talk *harness.Conversation) {
+	m := mark{reached: make(chan struct{})}
+	talk.Emit(m)
+	s.wake()
+	late := time.NewTimer(markTime)
+	defer late.Stop()
+	select {
+	case <-m.reached:
+	case <-ctx.Done():
+	case <-late.C:
+	}
+}

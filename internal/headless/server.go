@@ -1,0 +1,368 @@
+package headless
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/wire"
+)
+
+// Options are what a program wants beside the conversation itself.
+type Options struct {
+	// Harness and Talk say what is served.
+	Harness harness.Options
+	Talk    harness.TalkOptions
+	// AskHost lets the program decide what the rules leave open; otherwise nobody is
+	// asked, and it is denied.
+	AskHost bool
+	// AskTool is a tool of an MCP server, as mcp__server__tool, that decides in its
+	// place; "" means none.
+	AskTool string
+	// Partial tells of the pieces of answers, HookEvents of every run of a hook,
+	// States of the session's state; Replay repeats prompts.
+	Partial, HookEvents, States, Replay bool
+	// Mirror repeats what is written to the session's files.
+	Mirror bool
+	// OneAnswer ends the session when the answer is there and no agent works in the
+	// background any more; commands that do are ended with it. So nothing goes on there
+	// that the model did not send there: commands end at their timeouts, and calls of
+	// MCP servers are waited for.
+	OneAnswer bool
+	// Watch is shown every event besides; nil shows nobody. It must not block for long.
+	Watch func(agent.Event) error
+	// Interrupts stop the running turn and end the session, as Ctrl-C does; nil
+	// means that none come.
+	Interrupts <-chan struct{}
+	// Deaf is closed when nobody can hear the program's end of the stream any more;
+	// nil means that this shows only when something is written.
+	Deaf <-chan struct{}
+	// Log is for what a person who looks for a fault should know; nil means nobody.
+	Log io.Writer
+	// Version is that of the program that serves.
+	Version string
+}
+
+// A server is one conversation with one program.
+type server struct {
+	opts  Options
+	conn  *wire.Conn
+	out   *outlet
+	tell  *teller
+	news  chan struct{} // holds a token when there may be something to do
+	ended chan struct{} // closed when no more messages come
+	stop  context.CancelCauseFunc
+	// context is that of the session: opening it is not part of any one request.
+	context context.Context
+
+	mu      sync.Mutex
+	talk    *harness.Conversation // nil before it is opened
+	failure error                 // why it cannot be opened
+	init    *wire.Initialize
+	waiting []heard // that came before it was opened
+	typed   []heard // commands, and what came after them
+	told    bool    // a turn has ended
+	closing bool    // the program wants no more turns
+	running bool    // events are told
+	garbled error   // what was wrong with its last line
+	mirror  *mirror // nil if the program wants none
+	// giveBack takes back the rules of settings that the program laid over the files'.
+	giveBack func()
+	// questions are how many the program has not answered yet.
+	questions atomic.Int32
+	code      int
+
+	began time.Time
+	asked atomic.Int64 // milliseconds that models took for their answers
+}
+
+// Serve serves until the program has no more to say and everything is done, and
+// returns the exit code: 0, 1 if the last turn ended with an error, or 2 if a person
+// has typed options that name what there is not. The end of ctx stops the turn that
+// runs.
+func Serve(ctx context.Context, stream wire.Stream, opts *Options) int {
+	s := &server{opts: *opts, news: make(chan struct{}, 1), ended: make(chan struct{}), began: time.Now()}
+	if s.opts.Log == nil {
+		s.opts.Log = io.Discard
+	}
+	ctx, s.stop = context.WithCancelCause(ctx)
+	s.context = ctx
+	defer s.stop(nil)
+	s.out = newOutlet(stream, func(err error) { s.stop(fmt.Errorf("the program does not listen any more: %w", err)) })
+	context.AfterFunc(ctx, func() { s.out.expire(answerTime) })
+	go s.watchDeaf(ctx)
+	s.conn = wire.NewConn(s.out, &wire.ConnOptions{Handle: s.handle, Ordered: ordered, Answered: s.answered, BadLine: s.badLine})
+	s.tell = s.newTeller()
+	go s.read(ctx)
+	s.serve(ctx)
+	defer s.out.close()
+	return s.close()
+}
+
+// read takes what the program says until it says no more.
+func (s *server) read(ctx context.Context) {
+	if err := s.conn.Run(ctx, s.deliver); err != nil {
+		fmt.Fprintf(s.opts.Log, "haft: read standard input: %v\n", err)
+		s.mu.Lock()
+		s.garbled = err
+		s.mu.Unlock()
+	}
+	close(s.ended)
+	s.out.expire(answerTime)
+}
+
+// watchDeaf ends the session when nobody can hear it any more.
+func (s *server) watchDeaf(ctx context.Context) {
+	select {
+	case <-s.opts.Deaf:
+		s.out.fail(errDeaf)
+	case <-ctx.Done():
+	}
+}
+
+// badLine ends the session: a program that does not speak the protocol cannot be
+// understood from here on.
+func (s *server) badLine(err *wire.LineError) error {
+	return fmt.Errorf("a line is not a message: %w", err)
+}
+
+// serve takes turns until there is nothing more to wait for.
+func (s *server) serve(ctx context.Context) {
+	for {
+		s.work(ctx)
+		if s.done() {
+			return
+		}
+		select {
+		case <-s.news:
+		case <-s.opts.Interrupts:
+			return
+		case <-ctx.Done():
+			return
+		case <-s.ended:
+			s.work(ctx)
+			return
+		}
+	}
+}
+
+// work takes the turns that are queued, and the commands between them.
+func (s *server) work(ctx context.Context) {
+	talk := s.opened()
+	if talk == nil {
+		return
+	}
+	for {
+		s.turns(ctx, talk)
+		p, ok := s.nextTyped()
+		if !ok || ctx.Err() != nil {
+			return
+		}
+		s.command(ctx, talk, p)
+	}
+}
+
+// turns takes the turns that are queued, until nothing more can come of them or
+// the program wants something else.
+func (s *server) turns(ctx context.Context, talk *harness.Conversation) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s.setRunning(true)
+	defer s.setRunning(false)
+	go s.interruptible(ctx, talk)
+	for ev, err := range talk.RunAwaiting(ctx, s.awaits) {
+		if err != nil {
+			break // the turn that ran has told its result
+		}
+		if m, ok := ev.(mark); ok {
+			close(m.reached)
+			continue
+		}
+		if _, ok := ev.(agent.Result); ok {
+			s.mirror.repeat(talk)
+		}
+		s.tell.tell(ev)
+		if s.opts.Watch != nil {
+			_ = s.opts.Watch(ev) // who watches cannot disturb
+		}
+		if r, ok := ev.(agent.Result); ok {
+			s.note(r)
+		}
+	}
+}
+
+// awaits reports whether a task in the background is worth waiting for. It is not
+// when the session is to end, or a command waits that is not part of a turn; an
+// answer to one prompt waits for the agents that work on it, and for nothing else.
+func (s *server) awaits(k agent.Task) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.closing && len(s.typed) == 0 && (!s.opts.OneAnswer || k.Type == "local_agent")
+}
+
+// interruptible stops the turn on an interrupt, and on a line that is no message.
+func (s *server) interruptible(ctx context.Context, talk *harness.Conversation) {
+	for ended := s.ended; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ended:
+			ended = nil
+			if s.wasGarbled() == nil {
+				continue
+			}
+		case <-s.opts.Interrupts:
+		}
+		break
+	}
+	s.mu.Lock()
+	s.closing = true
+	s.mu.Unlock()
+	for _, p := range talk.Queued() {
+		talk.Withdraw(p.UUID)
+	}
+	talk.Interrupt("")
+	talk.Reconsider()
+}
+
+func (s *server) setRunning(running bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running = running
+}
+
+func (s *server) note(r agent.Result) {
+	s.asked.Add(r.APITime.Milliseconds())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.code, s.told = 0, true
+	if s.tell.isError(r) {
+		s.code = 1
+	}
+	if s.closing && (r.Reason == agent.AbortedTools || r.Reason == agent.AbortedStreaming) {
+		s.code = 0 // the person stopped it
+	}
+}
+
+// done reports whether no turn will follow.
+func (s *server) done() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	closing := s.closing || s.opts.OneAnswer && s.told
+	return s.failure != nil || closing && (s.talk == nil || len(s.talk.Queued()) == 0 && len(s.typed) == 0)
+}
+
+func (s *server) opened() *harness.Conversation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.talk
+}
+
+func (s *server) wasGarbled() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.garbled
+}
+
+// close ends everything that the conversation has started.
+func (s *server) close() int {
+	if talk := s.opened(); talk != nil {
+		ctx, cancel := context.WithTimeoutCause(context.Background(), closeTime, fmt.Errorf("the session ended, which must not take longer than %s", closeTime))
+		defer cancel()
+		if err := talk.Close(ctx); err != nil {
+			fmt.Fprintf(s.opts.Log, "haft: end the session: %v\n", err)
+		}
+		s.mirror.repeat(talk)
+		s.lastNotices(talk)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.garbled != nil {
+		return max(s.code, 1)
+	}
+	return s.code
+}
+
+// lastNotices tells what a person should know of the end, such as a hook that did
+// not work.
+func (s *server) lastNotices(talk *harness.Conversation) {
+	for _, ev := range talk.Unread() {
+		if _, ok := ev.(agent.Notice); ok {
+			s.tell.tell(ev)
+			if s.opts.Watch != nil {
+				_ = s.opts.Watch(ev) // who watches cannot disturb
+			}
+		}
+	}
+}
+
+// How long a program that has said its last word may take to read what it is told,
+// and how long the end of a session may take.
+const (
+	answerTime = 1500 * time.Millisecond
+	closeTime  = time.Second
+)
+
+// begin opens the conversation, once, and takes prompts; init is nil if the
+// program sent none.
+func (s *server) begin(ctx context.Context, init *wire.Initialize, prompts ...heard) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting = append(s.waiting, prompts...)
+	if s.failure != nil || s.talk == nil && init == nil && len(s.waiting) == 0 {
+		return
+	}
+	if s.talk == nil {
+		s.init = init
+		if s.talk, s.failure = s.open(ctx, init); s.failure != nil {
+			s.failed(s.failure)
+			return
+		}
+		s.tell.session = s.talk.Session()
+		if t := s.opts.Talk; s.opts.Mirror {
+			s.mirror = newMirror(s.talk, (t.Resume != "" || t.Continue) && !t.Fork, s.tell.send)
+		}
+		s.waiting = slices.Concat(firstWords(init, s.opts.Harness.Agent), s.waiting)
+	}
+	waiting := s.waiting
+	s.waiting = nil
+	for _, p := range waiting {
+		s.accept(p)
+	}
+}
+
+// failed tells why there is no conversation.
+func (s *server) failed(err error) {
+	fmt.Fprintf(s.opts.Log, "haft: %v\n", err)
+	s.code = 1
+	if usage := (*harness.UsageError)(nil); errors.As(err, &usage) && s.opts.Harness.Typed {
+		s.code = 2
+	}
+	s.tell.session = session.NewUUID()
+	s.tell.result(agent.Result{Reason: agent.Crashed, Errors: []string{err.Error()}})
+}
+
+// hasEnded reports whether the program has said its last word.
+func (s *server) hasEnded() bool {
+	select {
+	case <-s.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+func (s *server) wake() {
+	select {
+	case s.news <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,118 @@
+package headless
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/wire"
+)
+
+// flagSettings are those of a running session that a program can lay over the
+// files'. Others take effect when the next session starts with them.
+type flagSettings struct {
+	Model       *string `json:"model"`
+	EffortLevel *string `json:"effortLevel"`
+	Permissions *struct {
+		Allow, Ask, Deny []string
+		DefaultMode      string   `json:"defaultMode"`
+		Directories      []string `json:"additionalDirectories"`
+	} `json:"permissions"`
+}
+
+// applySettings lays settings over those of the files, in place of those that were
+// laid over them before.
+func (s *server) applySettings(talk *harness.Conversation, r *wire.ApplyFlagSettings) error {
+	var set flagSettings
+	if err := json.Unmarshal(r.Settings, &set); err != nil {
+		key := "they are not an object"
+		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) && wrong.Field != "" {
+			key = wrong.Field
+		}
+		return fmt.Errorf("apply settings: nothing was applied, and what was set before stays in force. Mend these: %s", key)
+	}
+	if set.Model != nil {
+		talk.SetModel(talk.Resolve(*set.Model))
+	}
+	if set.EffortLevel != nil {
+		talk.SetEffort(*set.EffortLevel)
+	}
+	p := set.Permissions
+	if p == nil {
+		return nil
+	}
+	list, err := laidOver(p.Allow, p.Ask, p.Deny)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	if s.giveBack != nil {
+		s.giveBack()
+	}
+	s.giveBack = talk.World.Engine.Lend(list...)
+	s.mu.Unlock()
+	err = talk.World.AddDirectories(p.Directories)
+	if p.DefaultMode != "" {
+		_, failed := s.setMode(talk, p.DefaultMode)
+		err = errors.Join(err, failed)
+	}
+	return err
+}
+
+func laidOver(allow, ask, deny []string) (list []permission.Rule, err error) {
+	for _, l := range []struct {
+		texts []string
+		b     tool.Behavior
+	}{{allow, tool.Allow}, {ask, tool.Ask}, {deny, tool.Deny}} {
+		for _, text := range l.texts {
+			r := permission.Rule{Text: text, Behavior: l.b, Origin: settings.Origin{Source: settings.Flag}}
+			if err := r.Check(); err != nil {
+				return nil, fmt.Errorf("the rule %s: %w", text, err)
+			}
+			list = append(list, r)
+		}
+	}
+	return list, nil
+}
+
+// updateSettings writes settings into a person's own file. Only what is harmless
+// there can be written so: a file of settings also holds rules and hooks.
+func (s *server) updateSettings(ctx context.Context, talk *harness.Conversation, r *wire.UpdateSettings) error {
+	if r.Source != "localSettings" && r.Source != "userSettings" {
+		return fmt.Errorf("update_settings: unsupported source %s", r.Source)
+	}
+	source := destinations[r.Source]
+	if sources := s.opts.Harness.Sources; sources != nil && !slices.Contains(sources, source) {
+		return fmt.Errorf("update_settings: this session does not read %s", r.Source)
+	}
+	var wrong []string
+	values := make(map[string]string)
+	for _, key := range slices.Sorted(maps.Keys(r.Settings)) {
+		var text string
+		if key != updatable[r.Source] || json.Unmarshal(r.Settings[key], &text) != nil {
+			wrong = append(wrong, key)
+		}
+		values[key] = text
+	}
+	if len(wrong) > 0 {
+		return fmt.Errorf("update_settings keys not allowed: %s", strings.Join(wrong, ", "))
+	}
+	target, err := talk.World.Target(source)
+	for key, text := range values {
+		if err == nil {
+			err = settings.SetText(ctx, target, key, text)
+		}
+	}
+	return err
+}
+
+// updatable is what can be written into the file of a source.
+var updatable = map[string]string{"localSettings": "outputStyle", "userSettings": "effortLevel"}

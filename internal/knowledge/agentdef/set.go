@@ -1,0 +1,150 @@
+package agentdef
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/haftdev/haft/internal/knowledge"
+	"github.com/haftdev/haft/internal/knowledge/frontmatter"
+)
+
+// Options are where definitions come from. The zero value has haft's own only.
+type Options struct {
+	// Given are those of an SDK or a command line. They go before all others.
+	Given []Definition
+	// Places are where files are, the first of one name before the others.
+	Places []knowledge.Place
+	// Trust agrees to what a project brings; nil agrees to nothing.
+	Trust knowledge.Trust
+}
+
+// A Set is the definitions there are.
+type Set struct {
+	given []Definition
+	files *knowledge.Library
+}
+
+// New returns the definitions of opts.
+func New(opts Options) *Set {
+	return &Set{slices.Clone(opts.Given), knowledge.NewLibrary(knowledge.Agent, opts.Places, opts.Trust)}
+}
+
+// A Listing is what there is at a moment.
+type Listing struct {
+	// Definitions are by name.
+	Definitions []Definition
+	// Held are files of the project that nobody has trusted.
+	Held     []knowledge.Claim
+	Problems []knowledge.Problem
+}
+
+// List returns the definitions that count. Files go before haft's own, so that
+// people can have their own Explore.
+func (s *Set) List() Listing {
+	found := s.files.List()
+	list := Listing{Held: found.Held, Problems: found.Problems}
+	byName := map[string]Definition{}
+	for _, d := range builtins() {
+		byName[d.Name] = d
+	}
+	for _, p := range found.Pieces {
+		d := fromPiece(p)
+		if problem := d.check(); problem != "" {
+			list.Problems = append(list.Problems, knowledge.Problem{Path: p.Path, Text: "it is left out: " + problem})
+			continue
+		}
+		if p.Source.InProject() && slices.Contains(asksNobody, d.Mode) {
+			list.Problems = append(list.Problems, knowledge.Problem{Path: p.Path, Text: fmt.Sprintf("a project cannot choose the mode %q: the session's is used", d.Mode)})
+			d.Mode = ""
+		}
+		byName[d.Name] = d
+	}
+	for _, d := range s.given {
+		byName[d.Name] = d
+	}
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		list.Definitions = append(list.Definitions, byName[name])
+	}
+	return list
+}
+
+// asksNobody are the modes in which nobody is asked.
+var asksNobody = []string{"bypassPermissions", "auto"}
+
+// check says what is missing for the definition to be of use.
+func (d Definition) check() string {
+	switch {
+	case d.Description == "":
+		return "an agent needs a description, which says when to give it work"
+	case d.Prompt == "":
+		return "an agent needs a prompt, which is the text below the front matter"
+	}
+	return ""
+}
+
+// Find returns a definition as it is now. An error is a [*knowledge.Missing].
+func (s *Set) Find(name string) (Definition, error) {
+	list := s.List()
+	var names []string
+	for _, d := range list.Definitions {
+		if d.Name == name {
+			return d, nil
+		}
+		names = append(names, d.Name)
+	}
+	_, err := s.files.Read(name)
+	if missing := (*knowledge.Missing)(nil); errors.As(err, &missing) && missing.Held {
+		return Definition{}, missing // which says how to trust it
+	}
+	return Definition{}, &knowledge.Missing{Kind: knowledge.Agent, Name: name, Hint: knowledge.Hint(name, names)}
+}
+
+// Menu lists the agents with their tools, within a budget of characters; see
+// [knowledge.Menu].
+func Menu(definitions []Definition, budget int) string {
+	var entries []knowledge.Entry
+	for _, d := range definitions {
+		tools := "all tools"
+		if d.Tools != nil {
+			tools = strings.Join(d.Tools, ", ")
+		}
+		entries = append(entries, knowledge.Entry{Name: d.Name, Text: fmt.Sprintf("%s (%s)", d.Description, tools)})
+	}
+	return knowledge.Menu(entries, budget)
+}
+
+//go:embed builtin/*.md
+var builtinFiles embed.FS
+
+// builtins are haft's own definitions, read once.
+var builtins = sync.OnceValue(readBuiltins)
+
+// readBuiltins reads them from files of the same format as people's.
+func readBuiltins() []Definition {
+	files, err := builtinFiles.ReadDir("builtin")
+	if err != nil {
+		panic("agentdef: " + err.Error()) // it was built without them
+	}
+	var list []Definition
+	for _, f := range files {
+		name := path.Join("builtin", f.Name())
+		text, err := builtinFiles.ReadFile(name)
+		if err != nil {
+			panic("agentdef: " + err.Error())
+		}
+		doc, err := frontmatter.Parse(string(text))
+		if err != nil {
+			panic("agentdef: " + name + ": " + err.Error())
+		}
+		d := fromPiece(knowledge.Piece{Kind: knowledge.Agent, Name: doc.Fields.Text("name"), Fields: doc.Fields, Body: doc.Body})
+		d.Builtin = true
+		list = append(list, d)
+	}
+	return list
+}

@@ -1,0 +1,171 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/haftdev/haft/internal/knowledge"
+	"github.com/haftdev/haft/internal/knowledge/prompt"
+	"github.com/haftdev/haft/internal/knowledge/skill"
+	"github.com/haftdev/haft/internal/near"
+)
+
+// A Prompt is one that an MCP server offers.
+type Prompt struct {
+	// Name is what is typed, such as mcp__github__review.
+	Name              string
+	Description, Hint string
+	// Get asks the server for the text.
+	Get func(ctx context.Context, args []string) (string, error)
+}
+
+// Options are where commands come from. The zero value has haft's own only.
+type Options struct {
+	// Places are where files are, the first of one name before the others.
+	Places []knowledge.Place
+	// Trust agrees to what a project brings; nil agrees to nothing.
+	Trust knowledge.Trust
+	// Skills may be typed too; nil means none.
+	Skills *skill.Library
+	// Prompts returns those of the MCP servers that are connected; nil means none.
+	Prompts func() []Prompt
+}
+
+// A Set is the commands there are.
+type Set struct {
+	opts  Options
+	files *knowledge.Library
+}
+
+// New returns the commands of opts.
+func New(opts Options) *Set {
+	return &Set{opts, knowledge.NewLibrary(knowledge.Command, opts.Places, opts.Trust)}
+}
+
+// A Listing is what there is at a moment.
+type Listing struct {
+	// Commands are by name, haft's own first.
+	Commands []Command
+	// Held are files of the project that nobody has trusted.
+	Held     []knowledge.Claim
+	Problems []knowledge.Problem
+}
+
+// List returns the commands that count. Of one name haft's own goes before a
+// skill, a skill before a file, a file before a prompt.
+func (s *Set) List() Listing {
+	found := s.files.List()
+	list := Listing{Held: found.Held, Problems: found.Problems, Commands: Builtins()}
+	byName := map[string]Command{}
+	for _, p := range s.prompts() {
+		byName[p.Name] = fromPrompt(p)
+	}
+	for _, p := range found.Pieces {
+		byName[p.Name] = fromPiece(p)
+	}
+	if s.opts.Skills != nil {
+		for _, sk := range s.opts.Skills.List().Skills {
+			if sk.ForPeople {
+				byName[sk.Name] = fromSkill(sk)
+			}
+		}
+	}
+	for _, b := range list.Commands {
+		if c, ok := byName[b.Name]; ok && c.Path != "" {
+			list.Problems = append(list.Problems, knowledge.Problem{Path: c.Path, Text: fmt.Sprintf("/%s stays haft's own command: give the file another name", b.Name)})
+		}
+		delete(byName, b.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		list.Commands = append(list.Commands, byName[name])
+	}
+	return list
+}
+
+// Find returns a command as it is now.
+func (s *Set) Find(name string) (Command, error) {
+	for _, b := range Builtins() {
+		if b.Name == name {
+			return b, nil
+		}
+	}
+	if s.opts.Skills != nil {
+		if sk, err := s.opts.Skills.Read(name); err == nil && sk.ForPeople {
+			return fromSkill(sk), nil
+		}
+	}
+	return s.ForModel(name)
+}
+
+// ForModel returns a command that has a text and is not a skill: what a model may
+// call by this name, if the command lets it.
+func (s *Set) ForModel(name string) (Command, error) {
+	p, err := s.files.Read(name)
+	if err == nil {
+		return fromPiece(p), nil
+	}
+	for _, p := range s.prompts() {
+		if p.Name == name {
+			return fromPrompt(p), nil
+		}
+	}
+	for _, b := range Builtins() {
+		if b.Name == name {
+			return Command{}, &NoPrompt{name}
+		}
+	}
+	return Command{}, s.missing(name, err)
+}
+
+// missing adds which skill, prompt or command of haft itself may have been meant.
+func (s *Set) missing(name string, err error) error {
+	var m *knowledge.Missing
+	if !errors.As(err, &m) || m.Held {
+		return err
+	}
+	var names, written []string
+	for _, c := range s.List().Commands {
+		names = append(names, c.Name)
+		if c.Path != "" || c.Text != "" {
+			written = append(written, c.Name)
+		}
+	}
+	hint := near.Hint(name, names)
+	if hint == "" { // what haft itself has is in its help
+		hint = knowledge.Hint(name, written)
+	}
+	return &knowledge.Missing{Kind: m.Kind, Name: m.Name, Hint: hint}
+}
+
+func (s *Set) prompts() []Prompt {
+	if s.opts.Prompts == nil {
+		return nil
+	}
+	return s.opts.Prompts()
+}
+
+// fromPrompt makes a server's prompt a command. Its text is the server's: nothing
+// in it is a place for anything.
+func fromPrompt(p Prompt) Command {
+	return Command{
+		Name: p.Name, Description: p.Description, Hint: p.Hint, Origin: MCP, ForModel: true,
+		expand: func(ctx context.Context, u prompt.Use, _ prompt.Calls) (string, error) {
+			return p.Get(ctx, prompt.Words(u.Arguments))
+		},
+	}
+}
+
+// Menu lists the commands that a model may call, within a budget of characters;
+// see [knowledge.Menu].
+func Menu(commands []Command, budget int) string {
+	var entries []knowledge.Entry
+	for _, c := range commands {
+		if c.ForModel && c.Description != "" {
+			entries = append(entries, knowledge.Entry{Name: "/" + c.Name, Text: c.Description})
+		}
+	}
+	return knowledge.Menu(entries, budget)
+}

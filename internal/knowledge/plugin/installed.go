@@ -1,0 +1,91 @@
+package plugin
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/haftdev/haft/internal/knowledge"
+	"github.com/haftdev/haft/internal/knowledge/shelf"
+	"github.com/haftdev/haft/settings"
+)
+
+// registry is where Claude Code keeps what it has installed.
+const registry = ".claude/plugins/installed_plugins.json"
+
+// An installation is one that the registry knows. A plugin may have several, for
+// the person and for projects.
+type installation struct {
+	Scope   string `json:"scope"`
+	Project string `json:"projectPath"`
+	Path    string `json:"installPath"`
+}
+
+// Installed returns the plugins that Claude Code has installed for a person, or
+// for the project by them, and that are enabled; names are those of the registry,
+// such as review@market.
+func Installed(home, project string, enabled func(name string) bool) ([]Dir, []knowledge.Problem) {
+	if home == "" {
+		return nil, nil
+	}
+	file, err := shelf.Open(home).Read(registry, maxFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	path := filepath.Join(home, filepath.FromSlash(registry))
+	var known struct {
+		Plugins map[string]json.RawMessage `json:"plugins"`
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(file.Text), &known)
+	}
+	if err != nil {
+		return nil, []knowledge.Problem{{Path: path, Text: fmt.Sprintf("the plugins in it are not found: %v", err)}}
+	}
+	var dirs []Dir
+	var problems []knowledge.Problem
+	for _, name := range slices.Sorted(maps.Keys(known.Plugins)) {
+		if !enabled(name) {
+			continue
+		}
+		dir, ok := choose(known.Plugins[name], project)
+		if !ok {
+			continue // it is another project's
+		}
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			problems = append(problems, knowledge.Problem{Path: path, Text: fmt.Sprintf("the plugin %s is not where it was installed, in %q: install it again", name, dir)})
+			continue
+		}
+		dirs = append(dirs, Dir{Path: dir, Source: settings.User})
+	}
+	return dirs, problems
+}
+
+// choose returns the folder of the installation that counts here: that for the
+// project, else that for the person. Older registries hold one and not a list.
+func choose(raw json.RawMessage, project string) (dir string, ok bool) {
+	var list []installation
+	if json.Unmarshal(raw, &list) != nil {
+		var one installation
+		if json.Unmarshal(raw, &one) != nil {
+			return "", false
+		}
+		list = []installation{one}
+	}
+	for _, i := range list {
+		if i.Project != "" && i.Project == project {
+			return i.Path, true
+		}
+	}
+	for _, i := range list {
+		if i.Project == "" && (i.Scope == "" || i.Scope == "user" || i.Scope == "managed") {
+			return i.Path, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,196 @@
+// Package plugin reads folders that bring commands, agents, skills, hooks and MCP
+// servers together, described by .claude-plugin/plugin.json.
+//
+//	plugins, problems := plugin.Load(plugin.Find(home, project))
+//	for _, p := range plugins {
+//		places = append(places, p.Place)           // for skills, commands, agents
+//		settings = settings.With(p.Settings...)    // for hooks and servers
+//	}
+//
+// A plugin has no way of its own to anything: its Markdown counts by way of a
+// place, its hooks and servers by way of settings files of its source. A project's
+// plugin is thus held back, listed and trusted item by item like everything else
+// that a project brings.
+//
+// Trust: it reads below the plugin's folder, through no link that leaves it, and
+// runs nothing. Of a settings file it takes hooks or servers and nothing else.
+//
+// Values are safe for concurrent use; there is nothing to close.
+package plugin
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/internal/knowledge"
+	"github.com/haftdev/haft/internal/knowledge/shelf"
+	"github.com/haftdev/haft/settings"
+)
+
+// A Plugin is what one folder brings.
+type Plugin struct {
+	Name        string          `json:"name"`
+	Version     string          `json:"version,omitempty"`
+	Description string          `json:"description,omitempty"`
+	Dir         string          `json:"path"`
+	Source      settings.Source `json:"source"`
+	// Place is where its skills, commands and agents are.
+	Place knowledge.Place `json:"-"`
+	// Settings are its hooks and servers.
+	Settings []*settings.File `json:"-"`
+}
+
+// A Dir is a folder that may be a plugin.
+type Dir struct {
+	Path string
+	// Root is the folder that no link may lead out of; "" means Path.
+	Root string
+	// Source is whose it is.
+	Source settings.Source
+}
+
+// maxPlugins bounds how many folders are looked at in one place.
+const maxPlugins = 200
+
+// Find returns the folders in the person's and the project's plugins folders,
+// which are .haft/plugins. An empty path has none.
+func Find(home, project string) []Dir {
+	var dirs []Dir
+	if home != "" {
+		base := filepath.Join(home, ".haft", "plugins")
+		names, _ := shelf.Open(base).Folders(".", maxPlugins)
+		for _, name := range names {
+			dirs = append(dirs, Dir{Path: filepath.Join(base, name), Source: settings.User})
+		}
+	}
+	if project == "" || project == home {
+		return dirs
+	}
+	s, err := shelf.Confine(project)
+	if err != nil {
+		return dirs
+	}
+	defer s.Close()
+	names, _ := s.Folders(".haft/plugins", maxPlugins)
+	for _, name := range names {
+		dirs = append(dirs, Dir{Path: s.Path(name), Root: project, Source: settings.Project})
+	}
+	return dirs
+}
+
+// Load reads the plugins, the first of one name before the others.
+func Load(dirs []Dir) ([]Plugin, []knowledge.Problem) {
+	var plugins []Plugin
+	var problems []knowledge.Problem
+	for _, d := range dirs {
+		p, wrong := load(d)
+		problems = append(problems, wrong...)
+		if p == nil {
+			continue
+		}
+		if i := slices.IndexFunc(plugins, func(o Plugin) bool { return o.Name == p.Name }); i >= 0 {
+			problems = append(problems, knowledge.Problem{Path: d.Path, Text: fmt.Sprintf("it is left out: the plugin in %s has its name", plugins[i].Dir)})
+			continue
+		}
+		plugins = append(plugins, *p)
+	}
+	return plugins, problems
+}
+
+// load reads one plugin; nil means that there is none, or that it cannot be used.
+func load(d Dir) (*Plugin, []knowledge.Problem) {
+	if d.Root == "" {
+		d.Root = d.Path
+	}
+	inside, err := filepath.Rel(d.Root, d.Path)
+	if err != nil {
+		return nil, []knowledge.Problem{{Path: d.Path, Text: fmt.Sprintf("it is left out: %v", err)}}
+	}
+	files, err := shelf.Confine(d.Root)
+	if err != nil {
+		return nil, []knowledge.Problem{{Path: d.Path, Text: fmt.Sprintf("it is left out: %v", err)}}
+	}
+	defer files.Close()
+	r := &reader{Dir: d, files: files, inside: filepath.ToSlash(inside)}
+	return r.plugin(), r.problems
+}
+
+// A reader reads one plugin.
+type reader struct {
+	Dir
+	files    *shelf.Shelf
+	inside   string // the plugin's folder on the shelf
+	problems []knowledge.Problem
+}
+
+func (r *reader) report(name, format string, args ...any) {
+	r.problems = append(r.problems, knowledge.Problem{Path: filepath.Join(r.Path, filepath.FromSlash(name)), Text: fmt.Sprintf(format, args...)})
+}
+
+// maxFile bounds what is read of a JSON file, in bytes.
+const maxFile = 1 << 20
+
+// read returns the text of a file, "" if it is not there.
+func (r *reader) read(name string) string {
+	file, err := r.files.Read(path.Join(r.inside, name), maxFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return ""
+	case err == nil && file.Cut:
+		err = fmt.Errorf("it has %d bytes, and %d are allowed", file.Size, maxFile)
+		fallthrough
+	case err != nil:
+		r.report(name, "it is not read: %v", err)
+		return ""
+	}
+	return file.Text
+}
+
+const manifestName = ".claude-plugin/plugin.json"
+
+func (r *reader) plugin() *Plugin {
+	m, ok := r.manifest()
+	if !ok {
+		return nil
+	}
+	if m.Name == "" {
+		m.Name = filepath.Base(r.Path)
+	}
+	if !knowledge.ValidName(m.Name) {
+		r.report(manifestName, "it is left out: %q is no name for a plugin; use letters, digits, dashes and underscores", m.Name)
+		return nil
+	}
+	return &Plugin{
+		Name: m.Name, Version: m.Version, Description: m.Description, Dir: r.Path, Source: r.Source,
+		Place: knowledge.Place{
+			Dir: r.Path, Root: r.Root, Source: r.Source, Plugin: m.Name,
+			Extra: map[knowledge.Kind][]string{
+				knowledge.Skill:   r.inner("skills", m.Skills),
+				knowledge.Command: r.inner("commands", m.Commands),
+				knowledge.Agent:   r.inner("agents", m.Agents),
+			},
+		},
+		Settings: slices.Concat(r.hooks(m), r.servers(m)),
+	}
+}
+
+// inner returns the names that stay inside the plugin, without those of the usual
+// folder.
+func (r *reader) inner(key string, names []string) []string {
+	var kept []string
+	for _, name := range names {
+		clean := path.Clean(strings.TrimPrefix(name, "./"))
+		switch {
+		case !filepath.IsLocal(filepath.FromSlash(clean)):
+			r.report(manifestName, "%s: %q is left out: it leads out of the plugin", key, name)
+		case clean != key:
+			kept = append(kept, clean)
+		}
+	}
+	return kept
+}

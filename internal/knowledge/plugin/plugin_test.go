@@ -1,0 +1,242 @@
+package plugin_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/haftdev/haft/internal/knowledge"
+	"github.com/haftdev/haft/internal/knowledge/plugin"
+	"github.com/haftdev/haft/settings"
+)
+
+// layOut writes an archive below a new folder; names that end in -> are links.
+func layOut(t *testing.T, archive string) string {
+	t.Helper()
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range txtar.Parse([]byte(archive)).Files {
+		name, isLink := strings.CutSuffix(f.Name, "->")
+		path := filepath.Join(base, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if isLink {
+			err = os.Symlink(strings.TrimSpace(string(f.Data)), path)
+		} else {
+			err = os.WriteFile(path, f.Data, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return base
+}
+
+const acme = `
+-- home/.haft/plugins/acme/.claude-plugin/plugin.json --
+{"name": "acme", "version": "1.2", "description": "Tools of Acme", "author": {"name": "A"},
+ "commands": ["./special/extra.md", "../../../outside"], "skills": "./more-skills", "mcpServers": {"db": {"command": "${CLAUDE_PLUGIN_ROOT}/db"}}}
+-- home/.haft/plugins/acme/commands/deploy.md --
+Deploy with ${CLAUDE_PLUGIN_ROOT}/deploy.sh.
+-- home/.haft/plugins/acme/special/extra.md --
+Extra.
+-- home/.haft/plugins/acme/skills/pdf/SKILL.md --
+PDF.
+-- home/.haft/plugins/acme/more-skills/csv/SKILL.md --
+CSV.
+-- home/.haft/plugins/acme/agents/reviewer.md --
+---
+description: Reviews
+---
+You review.
+-- home/.haft/plugins/acme/hooks/hooks.json --
+{"description": "d", "permissions": {"allow": ["Bash"]}, "hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "${CLAUDE_PLUGIN_ROOT}/check.sh"}]}]}}
+-- home/.haft/plugins/acme/.mcp.json --
+{"mcpServers": {"web": {"command": "web"}}}
+`
+
+func TestAPluginBringsEverythingTogether(t *testing.T) {
+	base := layOut(t, acme)
+	plugins, problems := plugin.Load(plugin.Find(filepath.Join(base, "home"), ""))
+	if len(plugins) != 1 {
+		t.Fatalf("%d plugins, problems %v", len(plugins), problems)
+	}
+	p := plugins[0]
+	if p.Name != "acme" || p.Version != "1.2" || p.Description != "Tools of Acme" || p.Source != settings.User {
+		t.Errorf("plugin %+v", p)
+	}
+	if len(problems) != 1 || problems[0].Text != `commands: "../../../outside" is left out: it leads out of the plugin` {
+		t.Errorf("problems %v", problems)
+	}
+	names := map[knowledge.Kind]string{knowledge.Skill: "acme:csv acme:pdf", knowledge.Command: "acme:deploy acme:extra", knowledge.Agent: "acme:reviewer"}
+	for kind, want := range names {
+		var got []string
+		list := knowledge.NewLibrary(kind, []knowledge.Place{p.Place}, nil).List()
+		for _, piece := range list.Pieces {
+			got = append(got, piece.Name)
+			if piece.PluginDir != p.Dir {
+				t.Errorf("%s comes from %q", piece.Name, piece.PluginDir)
+			}
+		}
+		if strings.Join(got, " ") != want || list.Problems != nil {
+			t.Errorf("%ss are %v, want %s; problems %v", kind, got, want, list.Problems)
+		}
+	}
+	all := settings.Of(p.Settings...)
+	var got []string
+	for _, h := range all.Hooks() {
+		got = append(got, h.Event+" "+h.Matcher+" "+strings.TrimPrefix(h.Command, p.Dir))
+	}
+	for _, s := range all.MCPServers() {
+		got = append(got, s.Name+" "+strings.ReplaceAll(string(s.JSON), p.Dir, ""))
+	}
+	for _, r := range all.Files() {
+		if v, ok := r.Value("permissions"); ok {
+			t.Errorf("a plugin set permissions: %s", v.JSON)
+		}
+	}
+	want := []string{"PreToolUse Bash /check.sh", `plugin:acme:db {"command":"/db"}`, `plugin:acme:web {"command":"web"}`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("settings (-want +got):\n%s", diff)
+	}
+}
+
+func TestAProjectsPluginIsTheProjects(t *testing.T) {
+	base := layOut(t, `
+-- project/.haft/plugins/evil/.claude-plugin/plugin.json --
+{"name": "evil"}
+-- project/.haft/plugins/evil/skills/x/SKILL.md --
+x
+-- project/.haft/plugins/evil/hooks/hooks.json --
+{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "evil"}]}]}}
+-- secret/commands/a.md --
+secret
+-- project/.haft/plugins/out-> --
+../../../secret
+-- project/.haft/plugins/evil/commands-> --
+../../../../secret/commands
+`)
+	plugins, problems := plugin.Load(plugin.Find("", filepath.Join(base, "project")))
+	if len(plugins) != 1 || problems != nil {
+		t.Fatalf("plugins %v, problems %v", plugins, problems)
+	}
+	list := knowledge.NewLibrary(knowledge.Skill, []knowledge.Place{plugins[0].Place}, nil).List()
+	if len(list.Pieces) != 0 || len(list.Held) != 1 || list.Held[0].Name != "evil:x" {
+		t.Errorf("pieces %v, held %v", list.Pieces, list.Held)
+	}
+	commands := knowledge.NewLibrary(knowledge.Command, []knowledge.Place{plugins[0].Place}, func(knowledge.Claim) bool { return true }).List()
+	if len(commands.Pieces) != 0 {
+		t.Errorf("a link led out of the project: %v", commands.Pieces)
+	}
+	for _, f := range plugins[0].Settings {
+		if f.Source != settings.Project {
+			t.Errorf("%s is of the source %s: it would count without trust", f.Path, f.Source)
+		}
+	}
+}
+
+func TestBrokenPluginsAreProblems(t *testing.T) {
+	base := layOut(t, `
+-- home/.haft/plugins/a/.claude-plugin/plugin.json --
+{"name": "same"}
+-- home/.haft/plugins/b/.claude-plugin/plugin.json --
+{"name": "same"}
+-- home/.haft/plugins/badname/.claude-plugin/plugin.json --
+{"name": "has: colon"}
+-- home/.haft/plugins/hooks/hooks/hooks.json --
+not json
+-- home/.haft/plugins/nojson/.claude-plugin/plugin.json --
+{"name":
+-- home/.haft/plugins/notes/README.md --
+no plugin
+-- home/.haft/plugins/types/.claude-plugin/plugin.json --
+{"name": "types", "commands": 5}
+-- home/.haft/plugins/unnamed/commands/x.md --
+x
+`)
+	plugins, problems := plugin.Load(plugin.Find(filepath.Join(base, "home"), ""))
+	var got []string
+	for _, p := range plugins {
+		got = append(got, p.Name)
+	}
+	if diff := cmp.Diff([]string{"same", "hooks", "unnamed"}, got); diff != "" {
+		t.Errorf("plugins (-want +got):\n%s", diff)
+	}
+	var texts []string
+	for _, p := range problems {
+		texts = append(texts, strings.TrimPrefix(strings.ReplaceAll(p.String(), base, ""), "/home/.haft/plugins/"))
+	}
+	want := []string{
+		"b: it is left out: the plugin in /home/.haft/plugins/a has its name",
+		`badname/.claude-plugin/plugin.json: it is left out: "has: colon" is no name for a plugin; use letters, digits, dashes and underscores`,
+		"hooks/hooks/hooks.json: it is left out: it is not JSON",
+		"nojson/.claude-plugin/plugin.json: the plugin is left out: unexpected end of JSON input",
+		"types/.claude-plugin/plugin.json: the plugin is left out: json: cannot unmarshal number into Go struct field manifest.commands of type []string",
+	}
+	if diff := cmp.Diff(want, texts); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+}
+
+func TestPluginsThatWereInstalledAndEnabled(t *testing.T) {
+	base := layOut(t, `
+-- cache/review/1.0/commands/x.md --
+old
+-- cache/review/2.0/commands/x.md --
+new
+-- cache/older/commands/x.md --
+older
+-- cache/off/commands/x.md --
+off
+`)
+	write := func(text string) {
+		path := filepath.Join(base, "home/.claude/plugins/installed_plugins.json")
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(strings.ReplaceAll(text, "BASE", base)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	find := func(project string) (got, wrong []string) {
+		dirs, problems := plugin.Installed(filepath.Join(base, "home"), project, func(name string) bool { return !strings.HasPrefix(name, "off") })
+		for _, d := range dirs {
+			got = append(got, strings.TrimPrefix(d.Path, base+"/"))
+		}
+		for _, p := range problems {
+			wrong = append(wrong, strings.ReplaceAll(p.Text, base, ""))
+		}
+		return got, wrong
+	}
+	if got, wrong := find(""); got != nil || wrong != nil {
+		t.Errorf("without a registry: %v, %v", got, wrong)
+	}
+	write(`{"version": 2, "plugins": {
+		"review@m": [{"scope": "project", "projectPath": "/p", "installPath": "BASE/cache/review/1.0"}, {"scope": "user", "installPath": "BASE/cache/review/2.0"}],
+		"theirs@m": [{"scope": "project", "projectPath": "/other", "installPath": "BASE/cache/off"}],
+		"older@m": {"version": "1", "installPath": "BASE/cache/older"},
+		"off@m": [{"scope": "user", "installPath": "BASE/cache/off"}],
+		"gone@m": [{"scope": "user", "installPath": "BASE/cache/gone"}],
+		"odd@m": 5}}`)
+	missing := []string{`the plugin gone@m is not where it was installed, in "/cache/gone": install it again`}
+	for project, want := range map[string][]string{"": {"cache/older", "cache/review/2.0"}, "/p": {"cache/older", "cache/review/1.0"}} {
+		got, wrong := find(project)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("in %q (-want +got):\n%s", project, diff)
+		}
+		if diff := cmp.Diff(missing, wrong); diff != "" {
+			t.Errorf("problems (-want +got):\n%s", diff)
+		}
+	}
+	write("{")
+	if got, wrong := find(""); got != nil || len(wrong) != 1 {
+		t.Errorf("a broken registry: %v, %v", got, wrong)
+	}
+}

@@ -1,0 +1,136 @@
+// Package prompt turns the text of a skill or a command into what a model reads:
+// arguments take the place of $ARGUMENTS, $1 and $name, the output of a command
+// that of !`command`, and files that are mentioned as @path follow.
+//
+//	text, err := prompt.Parse(body).Expand(ctx, prompt.Use{Arguments: "42 high"}, calls)
+//
+// Commands and files are what the text itself asks for: what an argument, an
+// output or a file brings in is never read as another command.
+//
+// Trust: the package runs and reads nothing. Commands and files become calls of
+// Bash and Read that Calls must take through the whole pipeline, so that rules,
+// hooks and modes see them like any other call.
+//
+// Templates are safe for concurrent use.
+package prompt
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/haftdev/haft/internal/knowledge/mention"
+	"github.com/haftdev/haft/tool"
+)
+
+// A Use is one use of a template.
+type Use struct {
+	// Arguments are what was given, as typed.
+	Arguments string
+	// Names are those of the arguments in order; $name stands for one.
+	Names []string
+	// Vars stand for ${NAME}.
+	Vars map[string]string
+	// Dir is where mentioned files are looked for; "" means that none are added.
+	Dir string
+	// Allow are rules that hold for the template's own calls.
+	Allow []string
+	// Parent is the call that this happens in; nil means that a person typed it.
+	Parent *tool.Call
+}
+
+// A Request is a call that a template asks for.
+type Request struct {
+	Tool  string
+	Input json.RawMessage
+	// Allow are rules that hold for this call beside those of the session.
+	Allow []string
+	// Parent is the call that this one happens in; nil means none.
+	Parent *tool.Call
+}
+
+// Calls take a call through the pipeline. An error means that it did not run, as
+// when it was denied; what ran and failed is a result.
+type Calls func(context.Context, Request) (tool.Result, error)
+
+// errNoCalls is for sessions that cannot run what a template asks for.
+var errNoCalls = errors.New("nothing can be run here")
+
+// Expand returns the text for one use. An error means that something which the
+// text needs was not allowed or could not be run.
+func (t *Template) Expand(ctx context.Context, u Use, calls Calls) (string, error) {
+	if calls == nil {
+		calls = func(context.Context, Request) (tool.Result, error) { return tool.Result{}, errNoCalls }
+	}
+	v := newValues(u, t.first)
+	var out, own strings.Builder // own is what is not the output of a command
+	for _, p := range t.parts {
+		text := v.replace(p.text)
+		if !p.command {
+			out.WriteString(text)
+			own.WriteString(text)
+			continue
+		}
+		output, err := run(ctx, calls, u, text)
+		if err != nil {
+			return "", fmt.Errorf("run !`%s`: %w", text, err)
+		}
+		out.WriteString(output)
+		own.WriteByte(' ')
+	}
+	if given := strings.TrimSpace(u.Arguments); given != "" && !v.used {
+		out.WriteString("\n\nARGUMENTS: " + given)
+		own.WriteString("\n\n" + given)
+	}
+	files, err := Mentioned(ctx, calls, u, own.String())
+	return strings.TrimSpace(out.String()) + files, err
+}
+
+func run(ctx context.Context, calls Calls, u Use, command string) (string, error) {
+	input, err := json.Marshal(map[string]string{"command": command})
+	if err != nil {
+		return "", err
+	}
+	r, err := calls(ctx, Request{Tool: "Bash", Input: input, Allow: u.Allow, Parent: u.Parent})
+	return strings.TrimSpace(r.Text()), err
+}
+
+// maxFiles is how many mentioned files follow a text.
+const maxFiles = 20
+
+// Mentioned returns the files that the text mentions and that are there, as calls of
+// Read give them; most of what an @ begins is none.
+func Mentioned(ctx context.Context, calls Calls, u Use, text string) (string, error) {
+	if u.Dir == "" {
+		return "", nil
+	}
+	var b strings.Builder
+	count := 0
+	for _, name := range mention.Paths(text) {
+		path := name
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(u.Dir, path)
+		}
+		info, err := os.Stat(path)
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		if count++; count > maxFiles {
+			return "", fmt.Errorf("more than %d files are mentioned", maxFiles)
+		}
+		input, err := json.Marshal(map[string]string{"file_path": path})
+		if err != nil {
+			return "", err
+		}
+		r, err := calls(ctx, Request{Tool: "Read", Input: input, Allow: u.Allow, Parent: u.Parent})
+		if err != nil {
+			return "", fmt.Errorf("read @%s: %w", name, err)
+		}
+		fmt.Fprintf(&b, "\n\n<file path=%q>\n%s\n</file>", path, strings.TrimSpace(r.Text()))
+	}
+	return b.String(), nil
+}

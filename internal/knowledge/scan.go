@@ -1,0 +1,233 @@
+package knowledge
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/haftdev/haft/internal/knowledge/frontmatter"
+	"github.com/haftdev/haft/internal/knowledge/shelf"
+)
+
+// How much is read. What is beyond is left out and said to be.
+const (
+	maxText     = 512 << 10 // bytes of a file
+	maxEntries  = 5_000     // files and folders of a place
+	maxDepth    = 6         // folders of commands and agents
+	maxOwned    = 2_000     // files that belong to one skill
+	maxSum      = 64 << 20  // bytes of these files
+	maxTotal    = 64 << 20  // bytes of all files
+	maxProblems = 50
+)
+
+// A scan is one look at all places.
+type scan struct {
+	*Library
+	only     string // the one name to take in; "" means all
+	found    map[string]found
+	names    map[string]bool // all there are, for hints
+	held     []Claim
+	problems []Problem
+	left     int64 // bytes that may still be read
+}
+
+type found struct {
+	Piece
+	place int
+}
+
+func (l *Library) scan(only string) *scan {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := &scan{Library: l, only: only, found: map[string]found{}, names: map[string]bool{}, left: maxTotal}
+	for i, p := range l.places {
+		s.place(i, p)
+	}
+	return s
+}
+
+func (s *scan) report(path, format string, args ...any) {
+	if len(s.problems) < maxProblems {
+		s.problems = append(s.problems, Problem{Path: path, Text: fmt.Sprintf(format, args...)})
+	}
+}
+
+// A file is one that a place may have a piece in.
+type file struct {
+	*shelf.Shelf
+	place int
+	name  string // on the shelf
+	own   string // what a piece in it is called if it does not say itself
+}
+
+func (f file) path() string { return f.Path(f.name) }
+
+func (s *scan) place(at int, p Place) {
+	books, dir, err := p.open()
+	if err != nil {
+		return // without the folder there is nothing in it
+	}
+	defer books.Close()
+	for _, name := range append([]string{string(s.kind) + "s"}, p.Extra[s.kind]...) {
+		name = path.Join(dir, name)
+		files, complete := s.files(file{Shelf: books, place: at}, name)
+		if !complete {
+			s.report(books.Path(name), "it holds more than is read, which is %d files and folders, %d deep", maxEntries, maxDepth)
+		}
+		for _, f := range files {
+			s.file(p, f)
+		}
+	}
+}
+
+// files returns the files at or below dir that hold pieces of the kind: SKILL.md in
+// a folder of its own, or any Markdown.
+func (s *scan) files(f file, dir string) (files []file, complete bool) {
+	switch {
+	case s.kind == Skill && f.Has(dir+"/SKILL.md"):
+		f.name, f.own = dir+"/SKILL.md", path.Base(dir)
+		return []file{f}, true
+	case s.kind != Skill && strings.HasSuffix(dir, ".md"):
+		f.name, f.own = dir, strings.TrimSuffix(path.Base(dir), ".md")
+		return []file{f}, true
+	case s.kind == Skill:
+		folders, complete := f.Folders(dir, maxEntries)
+		for _, folder := range folders {
+			f.name, f.own = folder+"/SKILL.md", path.Base(folder)
+			if f.Has(f.name) {
+				files = append(files, f)
+			}
+		}
+		return files, complete
+	}
+	names, complete := f.Walk(dir, shelf.Bounds{Depth: maxDepth, Entries: maxEntries})
+	for _, name := range names {
+		own, isMarkdown := strings.CutSuffix(strings.TrimPrefix(name, dir+"/"), ".md")
+		if !isMarkdown || strings.HasPrefix(path.Base(name), ".") {
+			continue
+		}
+		if s.kind == Agent {
+			own = path.Base(own)
+		}
+		f.name, f.own = name, strings.ReplaceAll(own, "/", ":")
+		files = append(files, f)
+	}
+	return files, complete
+}
+
+// file takes a piece in, if it counts.
+func (s *scan) file(p Place, f file) {
+	if err := s.take(p, f); err != nil {
+		s.report(f.path(), "it is left out: %v", err)
+	}
+}
+
+func (s *scan) take(p Place, f file) error {
+	text, err := f.Read(f.name, min(maxText, s.left))
+	if err != nil {
+		return err
+	}
+	if s.left -= int64(len(text.Text)); text.Cut {
+		return fmt.Errorf("it has %d bytes, and %d are allowed, %d in all files together", text.Size, maxText, maxTotal)
+	}
+	read := s.parse(f.path(), text.Text)
+	if read.err != nil {
+		return read.err
+	}
+	name, err := s.name(p, f, read.doc)
+	if err != nil {
+		return err
+	}
+	s.names[name] = true
+	if s.only != "" && s.only != name {
+		return nil
+	}
+	if other, taken := s.found[name]; taken {
+		if other.place == f.place {
+			return fmt.Errorf("%s has the name %s too", other.Path, name)
+		}
+		return nil // that is how one puts one's own before others'
+	}
+	piece := Piece{
+		Kind: s.kind, Name: name, Source: p.Source, Plugin: p.Plugin, Path: f.path(),
+		Fields: read.doc.Fields, Body: read.doc.Body, Digest: read.digest,
+	}
+	if p.Plugin != "" {
+		piece.PluginDir = p.Dir
+	}
+	if p.Source.InProject() {
+		if ok, err := s.agreed(f, Claim{Kind: s.kind, Name: name, Path: f.path(), Text: text.Text, Runs: piece.runs(), Grants: piece.grants()}); !ok {
+			return err
+		}
+	}
+	s.found[name] = found{piece, f.place}
+	return nil
+}
+
+// parse parses a text unless it is the one that was parsed before.
+func (s *scan) parse(path, text string) parsed {
+	if old, ok := s.docs[path]; ok && old.text == text {
+		return old
+	}
+	sum := sha256.Sum256([]byte(text))
+	p := parsed{text: text, digest: hex.EncodeToString(sum[:])}
+	p.doc, p.err = frontmatter.Parse(text)
+	s.docs[path] = p
+	return p
+}
+
+// name returns what the piece is called. Commands are called by their file;
+// others may say it themselves.
+func (s *scan) name(p Place, f file, doc frontmatter.Document) (string, error) {
+	name := f.own
+	if said := doc.Fields.Text("name"); s.kind != Command && ValidName(said) {
+		name = said
+	}
+	for part := range strings.SplitSeq(name, ":") {
+		if !ValidName(part) {
+			return "", fmt.Errorf("%q is no name for it; use letters, digits, dashes and underscores", name)
+		}
+	}
+	if p.Plugin != "" {
+		name = p.Plugin + ":" + name
+	}
+	return name, nil
+}
+
+// agreed asks about a claim of the project, and keeps it if the answer is no.
+func (s *scan) agreed(f file, c Claim) (bool, error) {
+	if s.kind == Skill {
+		var bound bool
+		if c.Files, bound = f.belongings(); !bound {
+			return false, fmt.Errorf("trust cannot be bound to a folder of more than %d files, %d deep", maxOwned, maxDepth)
+		}
+	}
+	if s.trust != nil && s.trust(c) {
+		return true, nil
+	}
+	s.held = append(s.held, c)
+	return false, nil
+}
+
+// belongings returns the hashes of everything else in a skill's folder: a script
+// that changes is as good as another skill.
+func (f file) belongings() (sums map[string]string, complete bool) {
+	folder := path.Dir(f.name)
+	names, complete := f.Walk(folder, shelf.Bounds{Depth: maxDepth, Entries: maxOwned})
+	sums = map[string]string{}
+	left := int64(maxSum)
+	for _, name := range names {
+		if name == f.name {
+			continue
+		}
+		sum, size, err := f.Sum(name, left)
+		if err != nil {
+			sum = err.Error()
+		}
+		left -= size
+		sums[strings.TrimPrefix(name, folder+"/")] = sum
+	}
+	return sums, complete
+}

@@ -1,0 +1,115 @@
+package skill_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/haftdev/haft/internal/knowledge"
+	"github.com/haftdev/haft/internal/knowledge/prompt"
+	"github.com/haftdev/haft/internal/knowledge/skill"
+	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/tool"
+)
+
+// public is the fixtures as a person's own skills.
+func public(t *testing.T) *skill.Library {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(filepath.Join(dir, "skills"), os.DirFS("testdata/public")); err != nil {
+		t.Fatal(err)
+	}
+	return skill.New([]knowledge.Place{{Dir: dir, Source: settings.User}}, nil)
+}
+
+func TestSkillsOfThePublicFormat(t *testing.T) {
+	list := public(t).List()
+	want := []skill.Skill{
+		{
+			Piece: knowledge.Piece{Name: "commit-helper"}, Description: "Writes commit messages from the staged changes. When something is to be committed.",
+			Hint: "[type] [scope]", Arguments: []string{"type", "scope"}, Allow: []string{"Bash(git diff:*)", "Bash(git log *)", "Read"}, Model: "haiku",
+			ForModel: true, ForPeople: true,
+		},
+		{Piece: knowledge.Piece{Name: "deploy"}, Description: "Deploy the application", Allow: []string{"Bash"}, Fork: true, Agent: "Explore", ForPeople: true},
+		{Piece: knowledge.Piece{Name: "explain"}, Description: "Explains code with an analogy and a diagram.", ForModel: true, ForPeople: true},
+		{Piece: knowledge.Piece{Name: "old-style"}, Description: "Background: how the old system works", ForModel: true},
+		{
+			Piece:       knowledge.Piece{Name: "pdf-forms"},
+			Description: "Fill in PDF forms and read their fields. Use when: the person mentions PDFs, forms, or document extraction.",
+			ForModel:    true, ForPeople: true,
+		},
+	}
+	ignore := cmpopts.IgnoreFields(knowledge.Piece{}, "Kind", "Path", "Fields", "Body", "Digest", "Source")
+	if diff := cmp.Diff(want, list.Skills, ignore); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if list.Problems != nil {
+		t.Errorf("problems: %v", list.Problems)
+	}
+}
+
+func TestTheMenuHasWhatAModelMayCall(t *testing.T) {
+	want := `- commit-helper: Writes commit messages from the staged changes. When something is to be committed.
+- explain: Explains code with an analogy and a diagram.
+- old-style: Background: how the old system works
+- pdf-forms: Fill in PDF forms and read their fields. Use when: the person mentions PDFs, forms, or document extraction.`
+	if diff := cmp.Diff(want, skill.Menu(public(t).List().Skills, 0)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestTwoHundredSkillsStayWithinTheBudget(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 200 {
+		folder := filepath.Join(dir, "skills", fmt.Sprintf("skill-%03d", i))
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		text := fmt.Sprintf("---\nname: skill-%03d\ndescription: Use when: %s\n---\nbody", i, strings.Repeat("it matters ", 80))
+		if err := os.WriteFile(filepath.Join(folder, "SKILL.md"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	skills := skill.New([]knowledge.Place{{Dir: dir, Source: settings.User}}, nil).List().Skills
+	menu := skill.Menu(skills, 0)
+	if n := utf8.RuneCountInString(menu); n > knowledge.DefaultBudget || n < knowledge.DefaultBudget/2 {
+		t.Errorf("the menu has %d characters of %d", n, knowledge.DefaultBudget)
+	}
+	for _, s := range skills {
+		if !strings.Contains(menu, "- "+s.Name+": Use when") {
+			t.Errorf("%s is not described", s.Name)
+		}
+	}
+}
+
+func TestPrompt(t *testing.T) {
+	lib := public(t)
+	var asked []prompt.Request
+	calls := func(_ context.Context, r prompt.Request) (tool.Result, error) {
+		asked = append(asked, r)
+		return tool.Text("1 file changed"), nil
+	}
+	s, err := lib.Read("commit-helper")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := s.Prompt(t.Context(), prompt.Use{Arguments: "fix parser"}, calls)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "The skill's folder: DIR\n\nStaged now: 1 file changed\n\nWrite a fix commit for parser. Templates are in DIR/templates."
+	if diff := cmp.Diff(want, strings.ReplaceAll(text, s.Dir(), "DIR")); diff != "" {
+		t.Errorf("text (-want +got):\n%s", diff)
+	}
+	wantAsked := []prompt.Request{{Tool: "Bash", Input: []byte(`{"command":"git diff --cached --stat"}`), Allow: s.Allow}}
+	if diff := cmp.Diff(wantAsked, asked); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}

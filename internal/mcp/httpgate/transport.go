@@ -1,0 +1,265 @@
+// Package httpgate is the http.RoundTripper under the protocol library's HTTP
+// transports. The library gives up a whole session for one bad answer; this
+// package turns bad answers into errors of the one call that they belong to.
+//
+// It adds the configured headers, tries again when a server says that it is
+// busy and trying again does no harm, bounds what is read, and passes messages
+// through the connection's gate.
+//
+// A Transport is that of one connection and safe for concurrent use.
+package httpgate
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/haftdev/haft/internal/mcp/gate"
+)
+
+// A Transport carries the requests of one connection.
+type Transport struct {
+	Base  http.RoundTripper
+	Gate  *gate.Gate
+	Host  string // of the server; no other gets its headers
+	Max   int    // bytes of one message
+	Older bool   // the HTTP+SSE transport, whose answers come by another stream
+
+	// Headers returns the headers to add; again means that the server refused
+	// those of before.
+	Headers func(ctx context.Context, again bool) (map[string]string, error)
+	// OnLost is told when the server is not there any more.
+	OnLost func(error)
+
+	mu     sync.Mutex
+	status int    // of the newest refusal, 0 for none
+	reason string // what it said
+	silent bool   // the question for the era was not answered in time
+}
+
+// Silent reports whether the question for the era was not answered in time.
+func (t *Transport) Silent() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.silent
+}
+
+// answerProbe speaks for a server that does not know the question, or is slow.
+func (t *Transport) answerProbe(req *http.Request, id int64) *http.Response {
+	t.Gate.Forget(id)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.silent = true
+	return fail(req, id, "the server did not answer server/discover")
+}
+
+// Refusal returns the HTTP status and the words of the newest refusal.
+func (t *Transport) Refusal() (status int, reason string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.status, t.reason
+}
+
+func (t *Transport) refused(status int, reason string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.status, t.reason = status, reason
+}
+
+type safeKey struct{}
+
+// Repeatable marks calls that may be sent twice.
+func Repeatable(ctx context.Context) context.Context {
+	return context.WithValue(ctx, safeKey{}, true)
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	switch req.Method {
+	case http.MethodPost:
+		return t.post(req)
+	case http.MethodDelete:
+		return t.goodbye(req)
+	}
+	resp, err := t.send(req, nil)
+	if err != nil {
+		t.noticeDeath(err)
+		return nil, err
+	}
+	if resp.StatusCode >= 300 {
+		t.refused(resp.StatusCode, resp.Status)
+	}
+	if isStream(resp) {
+		resp.Body = newStream(req.Context(), resp.Body, t, 0)
+	}
+	return resp, nil
+}
+
+// goodbye is sent at the end and not waited for: nobody cares for the answer.
+func (t *Transport) goodbye(req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithTimeout(req.Context(), 300*time.Millisecond)
+	defer cancel()
+	resp, err := t.send(req.WithContext(ctx), nil)
+	if err == nil {
+		resp.Body.Close()
+		resp.Body = http.NoBody
+	}
+	return resp, err
+}
+
+func (t *Transport) post(req *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(req.Body)
+	req.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	m := t.Gate.Sent(body)
+	if !m.HasID() || m.Method == "" {
+		return t.notify(req, body)
+	}
+	t.refused(0, "")
+	id, _ := m.Number()
+	if m.Method == "server/discover" && !t.Older {
+		return t.probe(req.WithContext(context.WithValue(req.Context(), probeKey{}, true)), body, id)
+	}
+	resp, err := t.persist(req, body, m.Method != "tools/call" || req.Context().Value(safeKey{}) != nil)
+	if err != nil {
+		t.Gate.Forget(id)
+		return nil, err
+	}
+	return t.answer(req, resp, id)
+}
+
+// notify sends what gets no answer. That it was refused ends no session.
+func (t *Transport) notify(req *http.Request, body []byte) (*http.Response, error) {
+	resp, err := t.send(req, body)
+	if err != nil || resp.StatusCode < 300 || resp.StatusCode == http.StatusNotFound {
+		return resp, err
+	}
+	resp.Body.Close()
+	return made(req, http.StatusAccepted, "", nil), nil
+}
+
+// probe asks for the era; whatever the server does, the library gets an answer.
+func (t *Transport) probe(req *http.Request, body []byte, id int64) (*http.Response, error) {
+	resp, err := t.persist(req, body, true)
+	if err != nil {
+		if errors.Is(err, context.DeadlineExceeded) {
+			return t.answerProbe(req, id), nil
+		}
+		t.Gate.Forget(id)
+		return nil, err
+	}
+	resp, err = t.answer(req, resp, id)
+	if err != nil || !isStream(resp) {
+		return resp, err
+	}
+	// The answer may come as a stream, which may have no end.
+	whole, _ := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if t.Gate.Waiting(id) != "" {
+		return t.answerProbe(req, id), nil
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(whole))
+	return resp, nil
+}
+
+const (
+	maxTries = 3
+	maxPause = 20 * time.Second
+)
+
+// persist sends a request again while the server is busy, where that is safe.
+func (t *Transport) persist(req *http.Request, body []byte, again bool) (*http.Response, error) {
+	for try := 1; ; try++ {
+		resp, err := t.send(req, body)
+		if err != nil || !again || try == maxTries || !busy(resp.StatusCode) {
+			return resp, err
+		}
+		pause := retryAfter(resp.Header, 250*time.Millisecond<<try)
+		if pause > maxPause {
+			return resp, nil
+		}
+		resp.Body.Close()
+		select {
+		case <-time.After(pause):
+		case <-req.Context().Done():
+			return nil, req.Context().Err()
+		}
+	}
+}
+
+func busy(status int) bool {
+	switch status {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
+}
+
+func retryAfter(h http.Header, otherwise time.Duration) time.Duration {
+	value := h.Get("Retry-After")
+	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds >= 0 {
+		return time.Duration(seconds * float64(time.Second))
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(time.Until(at), 0)
+	}
+	return otherwise
+}
+
+// send sends a request with the configured headers, and once more with new ones
+// if they were refused.
+func (t *Transport) send(req *http.Request, body []byte) (*http.Response, error) {
+	var own map[string]string
+	if t.Headers != nil && req.URL.Host == t.Host {
+		var err error
+		if own, err = t.Headers(req.Context(), false); err != nil {
+			return nil, err
+		}
+	}
+	for again := false; ; again = true {
+		r := req.Clone(req.Context())
+		if body != nil {
+			r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+			r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+		}
+		for name, value := range own {
+			r.Header.Set(name, value)
+		}
+		resp, err := t.Base.RoundTrip(r)
+		if err != nil || again || len(own) == 0 || resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
+			return resp, err
+		}
+		fresh, err := t.Headers(r.Context(), true)
+		if err != nil || same(own, fresh) {
+			return resp, nil
+		}
+		resp.Body.Close()
+		own = fresh
+	}
+}
+
+func same(a, b map[string]string) bool {
+	for name, value := range b {
+		if a[name] != value {
+			return false
+		}
+	}
+	return len(a) == len(b)
+}
+
+// noticeDeath tells when nobody listens at the server's address.
+func (t *Transport) noticeDeath(err error) {
+	var dial *net.OpError
+	if t.OnLost != nil && errors.As(err, &dial) && dial.Op == "dial" {
+		t.OnLost(fmt.Errorf("the server is gone: %w", err))
+	}
+}

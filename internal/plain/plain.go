@@ -1,0 +1,250 @@
+// Package plain shows a conversation as lines of text that only ever grow: for
+// logs, for screen readers, for terminals without a screen. It draws from the
+// agent's events and nothing else.
+//
+// A Printer belongs to one goroutine.
+package plain
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/card"
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/tool"
+)
+
+// Options are how a conversation is shown. Nil means all zero values.
+type Options struct {
+	// Color uses colours.
+	Color bool
+	// Verdicts says of each call what allowed it. Denials are always explained.
+	Verdicts bool
+	// DiffLines is how many lines of a change are shown; 0 means 40. ErrorLines is
+	// how many of what a failed call says; 0 means 12.
+	DiffLines, ErrorLines int
+}
+
+// A Printer shows a conversation.
+type Printer struct {
+	out   io.Writer
+	opts  Options
+	tools *tool.Set
+	calls map[string]*call // by use id, of those without a result
+	// said is set while the model's text has no line break behind it.
+	said bool
+	err  error
+}
+
+// A call is what was shown of a call.
+type call struct {
+	card.Card
+	last string        // line of progress
+	next time.Duration // when the same line may be shown again
+}
+
+// New returns a printer to out.
+func New(out io.Writer, opts *Options) *Printer {
+	p := &Printer{out: out, calls: make(map[string]*call)}
+	if opts != nil {
+		p.opts = *opts
+	}
+	p.opts.DiffLines = cmp.Or(p.opts.DiffLines, 40)
+	p.opts.ErrorLines = cmp.Or(p.opts.ErrorLines, 12)
+	return p
+}
+
+// Show prints what happened. It returns the first error of the writer, from
+// then on always.
+func (p *Printer) Show(ev agent.Event) error {
+	switch ev := ev.(type) {
+	case agent.TurnStarted:
+		p.tools = ev.Tools
+	case agent.Streamed:
+		p.stream(ev.Event)
+	case agent.Said:
+		p.block(ev)
+	case agent.Called:
+		if ev.Progress != nil {
+			p.progress(ev)
+		}
+	case agent.Returned:
+		p.result(ev)
+	case agent.Waiting:
+		p.line(dim, "  … %s waits for an answer", p.call(ev.UseID, ev.Tool, nil))
+	case agent.Retrying:
+		p.line(yellow, "! the model's server did not answer: %s. Trying again in %s (%d of %d)",
+			ev.Err, ev.Delay.Round(100*time.Millisecond), ev.Attempt, ev.Max)
+	case agent.FellBack:
+		p.line(yellow, "! going on with %s in place of %s", ev.To, ev.From)
+	case agent.Compacted:
+		p.compacted(ev)
+	case agent.Notice:
+		p.line(yellow, "! %s", ask.Visible(ev.Text))
+	case agent.Added:
+		if ev.Kind == agent.Interrupted {
+			p.line(yellow, "! interrupted")
+		}
+	case agent.Changed:
+		p.changed(ev)
+	case agent.Result:
+		p.end(ev)
+	}
+	return p.err
+}
+
+// stream prints the model's words as they come.
+func (p *Printer) stream(ev model.Event) {
+	switch ev := ev.(type) {
+	case model.Delta:
+		if ev.Type == model.TextDelta {
+			p.print(visibleText(ev.Text))
+			p.said = !strings.HasSuffix(ev.Text, "\n")
+		}
+	case model.BlockStop:
+		p.breakLine()
+	}
+}
+
+// block prints what was not streamed: a call, and a text that is not the model's.
+// A todo list is shown itself, when it has changed.
+func (p *Printer) block(s agent.Said) {
+	switch {
+	case s.Block.Type == model.ToolUse && s.Block.Name != todoTool:
+		p.line(bold, "▸ %s", p.call(s.Block.ID, s.Block.Name, s.Block.Input))
+	case s.Error != nil:
+		p.line(red, "✗ %s", visibleText(s.Block.Text))
+	}
+}
+
+const todoTool = "TodoWrite"
+
+// call returns what was shown of a call.
+func (p *Printer) call(useID, name string, input json.RawMessage) *call {
+	c, ok := p.calls[useID]
+	if !ok {
+		c = &call{Card: card.Of(p.tools, useID, name, input)}
+		p.calls[useID] = c
+	}
+	return c
+}
+
+func (p *Printer) progress(ev agent.Called) {
+	c := p.call(ev.UseID, ev.Tool, nil)
+	var text string
+	switch pr := ev.Progress.(type) {
+	case tool.TextProgress:
+		text = pr.Text
+	case tool.BashProgress:
+		last := strings.TrimRight(pr.Output, "\n")
+		last = last[strings.LastIndexByte(last, '\n')+1:]
+		if last == c.last && pr.Elapsed < c.next {
+			return // nothing new: lines that only count would drown the rest
+		}
+		c.last, c.next = last, 2*pr.Elapsed
+		text = fmt.Sprintf("%s, %d lines %s", pr.Elapsed.Round(time.Second), pr.Lines, last)
+	case tool.AgentProgress:
+		text = fmt.Sprintf("%s (%d calls)", pr.Activity, pr.ToolUses)
+	case tool.MCPProgress:
+		text = fmt.Sprintf("%s %g/%g", pr.Message, pr.Progress, pr.Total)
+	default:
+		return
+	}
+	p.line(dim, "  … %s: %s", c.Title, ask.Visible(text))
+}
+
+func (p *Printer) result(r agent.Returned) {
+	out := r.Outcome
+	c := p.call(out.UseID, out.Tool, out.Input)
+	delete(p.calls, out.UseID)
+	end := card.End(p.tools, out)
+	switch {
+	case !end.OK:
+		p.line(red, "  ✗ %s: %s", c, end.Line)
+		p.reason(out)
+	case out.Tool == todoTool:
+		return
+	default:
+		p.line(green, "  ✓ %s: %s%s", c, end.Line, took(end.Took))
+	}
+	if end.Verdict != "" && end.Verdict != end.Line && (p.opts.Verdicts || !end.OK && out.Verdict.Behavior == tool.Deny) {
+		p.line(dim, "    %s", end.Verdict)
+	}
+	p.diff(end)
+}
+
+// reason prints what a call that ran and failed says beyond its first line.
+func (p *Printer) reason(out *sched.Outcome) {
+	if !out.Ran() {
+		return
+	}
+	lines := strings.Split(strings.TrimSpace(out.Result.Text()), "\n")[1:]
+	for i, l := range lines {
+		if i == p.opts.ErrorLines {
+			p.line(dim, "    … and %d more lines", len(lines)-i)
+			return
+		}
+		p.line(dim, "    %s", visibleText(l))
+	}
+}
+
+func (p *Printer) diff(end card.Ending) {
+	left := p.opts.DiffLines
+	for _, h := range end.Hunks {
+		for _, l := range h.Lines {
+			if left--; left < 0 {
+				p.line(dim, "    … and more")
+				return
+			}
+			style := dim
+			switch {
+			case strings.HasPrefix(l, "+"):
+				style = green
+			case strings.HasPrefix(l, "-"):
+				style = red
+			}
+			p.line(style, "    %s", visibleText(l))
+		}
+	}
+}
+
+func (p *Printer) compacted(c agent.Compacted) {
+	if c.Err != nil {
+		p.line(yellow, "! the conversation could not be shortened: %v", c.Err)
+		return
+	}
+	p.line(dim, "  the conversation was shortened from %d to %d tokens", c.PreTokens, c.Tokens)
+}
+
+func (p *Printer) end(r agent.Result) {
+	p.breakLine()
+	for _, e := range r.Errors {
+		p.line(red, "✗ %s", visibleText(e))
+	}
+	var cost float64
+	for _, u := range r.Total {
+		cost += u.Cost
+	}
+	s := fmt.Sprintf("%d calls, %d requests, %s", r.Calls, r.Requests, r.Duration.Round(10*time.Millisecond))
+	if cost > 0 {
+		s += fmt.Sprintf(", $%.4f so far", cost)
+	}
+	p.line(dim, "— %s", s)
+}
+
+func took(d time.Duration) string {
+	switch {
+	case d == 0:
+		return ""
+	case d < 10*time.Millisecond:
+		return fmt.Sprintf(" (%s)", d.Round(10*time.Microsecond))
+	}
+	return fmt.Sprintf(" (%s)", d.Round(10*time.Millisecond))
+}

@@ -1,0 +1,235 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/haftdev/haft/internal/shell/grammar"
+)
+
+// Options say where a command would run. The zero value knows nothing.
+type Options struct {
+	Cwd   string   // where it would run; "": relative cd and paths are unresolved
+	Home  string   // the user's home; "": not known
+	Roots []string // writable directories: a program below one is never trusted, cd stays inside; nil: Cwd
+	FS    FS       // for cd, PATH and operands; nil: nothing is known
+}
+
+// An Analysis says what a command would do, as far as can be proved.
+type Analysis struct {
+	// ReadOnly: it changes nothing, contacts nobody but the user's own
+	// services, starts no code chosen by the repository and prints no
+	// credential, as long as Run is run in the environment of Hardening.
+	ReadOnly bool
+	Reason   string // why it is not ReadOnly, a sentence for a person
+	Run      string // the command rendered from its parsed values; what must run when ReadOnly
+
+	// Exact: Allow lists everything that needs a rule, in literal words.
+	Exact   bool
+	Inexact string // why it is not Exact
+	Allow   []Command
+
+	Deny []Command // every command in every form; never empty unless the command is blank
+
+	Reads, Writes []Path
+
+	Critical string // what a circuit breaker must protect in every mode, "" if nothing
+	UsesGit  bool   // the configuration of the git repository matters
+}
+
+// A Command is one simple command.
+type Command struct {
+	Words   []string // values, quotes removed; the best guess for a word that is not known
+	Text    string   // Words joined by single blanks: what rules match
+	Dynamic bool     // the value of some word is not known
+	Assigns []string // names of leading assignments that are not harmless
+	Prefix  string   // the leading assignments as text, "FOO=bar BAZ=1"
+
+	// ExactOnly: it runs or deletes what its operands say (find -exec, watch,
+	// setsid …), so a rule with a wildcard must not allow it.
+	ExactOnly bool
+	// More: further words come from its input, as xargs adds them.
+	More bool
+	// Fed: its input comes from another command, a file or the command's own text.
+	Fed bool
+	// Edit: all that it does is change the files in Edits, all of them
+	// literal: touch, mkdir, rmdir, rm, mv, cp and sed -i.
+	Edit  bool
+	Edits []Path
+}
+
+// A Path is a file that a command names.
+type Path struct {
+	Value   string // as the program gets it, or the pattern or known beginning of it
+	Dynamic bool   // the value, or the directory it is relative to, is not fully known
+	Cwd     string // the directory that a relative Value starts from; "": not known
+
+	Redirect bool // it is the target of a redirection, which no rule about the command covers
+}
+
+// Analyze reads a command and says what it would do. A nil opts is a zero one.
+func Analyze(command string, opts *Options) *Analysis {
+	a := newAnalyzer(opts)
+	a.source = command
+	if strings.TrimSpace(command) == "" {
+		a.fail("the command is empty")
+		a.inexact("the command is empty")
+		return a.finish()
+	}
+	if reason := guard(command); reason != "" {
+		a.unreadable(command, reason)
+		return a.finish()
+	}
+	file, err := parse(command)
+	if err != nil {
+		a.unreadable(command, "the shell syntax cannot be read: "+err.Error())
+		a.denyBeforeError(command)
+		return a.finish()
+	}
+	if len(file.Stmts) == 0 {
+		a.unreadable(command, "the command holds nothing but comments")
+		return a.finish()
+	}
+	a.assigned, a.looped = setNames(file)
+	a.lone = len(file.Stmts) == 1
+	a.stmts(file.Stmts)
+	a.denyFed()
+	a.criticalInput()
+	a.checkIndirect()
+	if a.out.Reason == "" {
+		a.render(file)
+	}
+	return a.finish()
+}
+
+func parse(command string) (*syntax.File, error) {
+	return newParser().Parse(strings.NewReader(command), "")
+}
+
+func newParser() *syntax.Parser { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }
+
+// An analyzer walks one command.
+type analyzer struct {
+	opts       Options
+	table      *grammar.Table
+	out        *Analysis
+	source     string
+	dirs       dirs               // where the shell may be
+	vars       map[string]binding // what is known about variables
+	assigned   map[string]int     // how often the script may set a name, for aside
+	looped     map[string]bool    // names that for sets
+	redirected bool               // the statement being walked has redirections
+	piped      bool               // the input of the statement being walked is not the session's
+	lone       bool               // the script is one statement
+	nested     int                // depth of scripts inside words: only Deny and paths count
+	depth      int                // of the statements being walked
+	steps      int                // budget of statements and commands
+	reading    bool               // in the condition of "while read x"
+	indirect   bool               // some operand comes from the output of a command
+	words      []string           // literal words of all commands
+	denied     map[string]bool    // texts in Deny
+	texts      []string           // what commands print or get as input
+	removes    bool               // some command removes directories
+	fed        bool               // some shell reads its script from its input
+	aliases    map[string]string  // what alias defines
+	taken      map[string]bool    // commands and scripts whose inner commands are in Deny
+}
+
+// maxSteps bounds the statements and commands that are looked at, loops unrolled. Beyond it
+// the command is not read-only and not exact, but Deny still gets the rest.
+const maxSteps = 4000
+
+// maxDepth bounds nesting.
+const maxDepth = 100
+
+func newAnalyzer(opts *Options) *analyzer {
+	a := &analyzer{
+		table: grammar.Builtin(), out: &Analysis{}, vars: map[string]binding{}, steps: maxSteps, denied: map[string]bool{}, taken: map[string]bool{},
+	}
+	if opts != nil {
+		a.opts = *opts
+	}
+	if a.opts.Roots == nil && a.opts.Cwd != "" {
+		a.opts.Roots = []string{a.opts.Cwd}
+	}
+	a.dirs = dirs{a.opts.Cwd}
+	return a
+}
+
+// fail notes why the command is not read-only; the first reason stays.
+func (a *analyzer) fail(reason string) {
+	if a.nested == 0 && a.out.Reason == "" {
+		a.out.Reason = reason
+	}
+}
+
+// inexact notes why allow rules cannot decide.
+func (a *analyzer) inexact(reason string) {
+	if a.nested == 0 && a.out.Inexact == "" {
+		a.out.Inexact = reason
+	}
+}
+
+// refuse notes what is neither read-only nor exact.
+func (a *analyzer) refuse(reason string) {
+	a.fail(reason)
+	a.inexact(reason)
+}
+
+func (a *analyzer) finish() *Analysis {
+	out := a.out
+	if len(out.Deny) == 0 && strings.TrimSpace(a.source) != "" {
+		a.addDeny(Command{Words: []string{a.source}, Text: a.source, Dynamic: true})
+	}
+	if out.Reason != "" && len(out.Allow) == 0 && len(out.Writes) == 0 {
+		a.inexact(out.Reason) // no rule could speak about it
+	}
+	out.ReadOnly = out.Reason == "" && out.Inexact == "" && out.Critical == ""
+	out.Exact = out.Inexact == ""
+	if !out.ReadOnly {
+		out.Run = ""
+		if out.Reason == "" {
+			out.Reason = out.Inexact
+		}
+	}
+	out.Reads = compactPaths(out.Reads)
+	out.Writes = compactPaths(out.Writes)
+	return out
+}
+
+func compactPaths(paths []Path) []Path {
+	seen := map[Path]bool{}
+	return slices.DeleteFunc(paths, func(p Path) bool {
+		dup := seen[p]
+		seen[p] = true
+		return dup
+	})
+}
+
+// setNames returns how often the script may set each variable by other means
+// than a for loop, and the variables of its for loops.
+func setNames(file *syntax.File) (names map[string]int, looped map[string]bool) {
+	names, looped = map[string]int{}, map[string]bool{}
+	syntax.Walk(file, func(node syntax.Node) bool {
+		switch n := node.(type) {
+		case *syntax.Assign:
+			if n.Name != nil {
+				names[n.Name.Value]++
+			}
+		case *syntax.CallExpr:
+			for _, w := range n.Args { // read x, printf -v x, unset x …
+				names[w.Lit()]++
+			}
+		case *syntax.WordIter:
+			looped[n.Name.Value] = true
+		case *syntax.ParamExp:
+			if n.Exp != nil && n.Param != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
+				names[n.Param.Value]++
+			}
+		}
+		return true
+	})
+	return names, looped
+}

@@ -1,0 +1,316 @@
+package shell
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/haftdev/haft/internal/shell/grammar"
+)
+
+// maxDeny bounds the forms that are listed, maxDenyWrappers the wrappers that
+// are taken off; what is deeper is found by suffixes.
+const (
+	maxDeny         = 20_000
+	maxDenyWrappers = 24
+	maxSuffixes     = 40
+)
+
+// deny adds a command in every form that deny and ask rules should see.
+func (a *analyzer) deny(assigns []assignment, args []value) {
+	if len(assigns) > 0 {
+		c := command(args)
+		for _, as := range slices.Backward(assigns) {
+			c.Words = append([]string{as.name + "=" + as.value.guess}, c.Words...)
+			c.Assigns = append(c.Assigns, as.name)
+		}
+		c.Text = strings.Join(c.Words, " ")
+		a.addDeny(c)
+	}
+	a.denyWords(args, maxDenyWrappers)
+	// A name that is not known may be nothing at all: the next word is run.
+	for len(args) > 1 && args[0].Dynamic {
+		args = args[1:]
+		a.denyWords(args, maxDenyWrappers)
+	}
+}
+
+func (a *analyzer) addDeny(c Command) {
+	if len(a.out.Deny) >= maxDeny || a.denied[c.Text] {
+		return
+	}
+	a.denied[c.Text] = true
+	a.out.Deny = append(a.out.Deny, c)
+}
+
+// denyWords adds the words, and what they run if they are a wrapper.
+func (a *analyzer) denyWords(args []value, depth int) {
+	for len(args) > 0 && (args[0].guess == "" || args[0].guess == "--") && len(args) > 1 {
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		return
+	}
+	c := command(args)
+	a.addDeny(c)
+	key := a.inContext(strings.Join(c.Words, unknown))
+	if a.taken[key] {
+		return // its inner commands are known; without this, time could double at each level
+	}
+	a.taken[key] = true
+	args = respell(args, c)
+	name := args[0].guess
+	if base := path.Base(name); strings.Contains(name, "/") && base != "/" && base != "." {
+		args = append(words(base), args[1:]...)
+		c = command(args)
+		a.addDeny(c)
+		name = base
+	}
+	if depth == 0 {
+		a.denySuffixes(args)
+		return
+	}
+	if text, ok := a.aliases[name]; ok {
+		a.denyWords(append(words(strings.Fields(text)...), args[1:]...), depth-1)
+	}
+	a.denyInner(name, args, depth)
+}
+
+// respell splits the words that a guess says are several.
+func respell(args []value, c Command) []value {
+	if len(c.Words) == len(args) {
+		return args
+	}
+	out := words(c.Words...)
+	for i := range out {
+		out[i].Dynamic = true
+	}
+	return out
+}
+
+// shells run the operand of -c.
+var shells = []string{"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish", "su", "script", "runuser", "busybox", "toybox", "yash", "tcsh", "csh"}
+
+// denyInner adds the commands that the program name would run.
+func (a *analyzer) denyInner(name string, args []value, depth int) {
+	switch {
+	case slices.Contains(shells, name):
+		a.denyShell(args, depth)
+	case name == "set":
+		if i := slices.IndexFunc(args, func(v value) bool { return v.guess == "--" }); i > 0 {
+			a.bindParams(args[i:])
+		}
+	case name == "alias":
+		a.denyAlias(args, depth)
+	case name == "eval":
+		a.fed = a.fed || slices.ContainsFunc(args, func(v value) bool { return v.output })
+		if script := joinGuesses(args[1:]); strings.ContainsAny(script, "=\"'\\$`;&|<>(){}\n#") {
+			a.denyScript(script, depth)
+		} else {
+			inner := words(strings.Fields(script)...)
+			a.denyWords(inner, depth-1)
+			a.critical(inner)
+		}
+	case name == "trap" || name == "pwsh" || name == "watch" || name == "flock":
+		a.denyTexts(args[1:], depth)
+	case name == "git":
+		a.denyGit(args, depth)
+	case name == "sed" || name == "gsed":
+		a.denySed(args, depth)
+	case (name == "source" || name == ".") && len(args) > 1 && strings.HasPrefix(args[1].guess, "/dev/"):
+		a.fed = true
+	case name == "find" || name == "fd" || name == "fdfind":
+		a.denyExec(args, depth)
+	case name == "env":
+		a.denyEnvSplit(args, depth)
+	}
+	a.denyLoose(name, args, depth)
+	a.denyFlags(name, args, depth)
+	if inner, exact := a.peelGuess(name, args); inner != nil {
+		a.denyWords(inner, depth-1)
+		if !exact {
+			a.denySuffixes(inner)
+		}
+	}
+}
+
+// runsScript reports whether a word of git says that another is a script.
+func runsScript(v value) bool {
+	switch v.guess {
+	case "foreach", "filter-branch", "--exec", "-x", "run":
+		return true
+	}
+	return strings.HasPrefix(v.guess, "!") || strings.Contains(v.guess, "=!") || strings.HasPrefix(v.guess, "--exec=")
+}
+
+// peelWindow is how many words of a command are looked at for a wrapper.
+const peelWindow = 64
+
+// peelGuess takes a wrapper off, taking guesses for values, and reports
+// whether all of its flags were understood. It returns nil if there is none.
+func (a *analyzer) peelGuess(name string, args []value) (inner []value, exact bool) {
+	window := make([]grammar.Word, min(len(args), peelWindow))
+	for i := range window {
+		window[i] = grammar.Literal(args[i].guess)
+	}
+	window[0] = grammar.Literal(name)
+	p, ok := a.table.Peel(window)
+	if !ok {
+		return nil, false
+	}
+	return args[len(window)-len(p.Words):], p.Exact
+}
+
+// denySuffixes adds what begins at each word that is no flag: the wrapper in
+// front was not understood, so the command may start anywhere.
+func (a *analyzer) denySuffixes(args []value) {
+	for i := 1; i < len(args) && i <= maxSuffixes; i++ {
+		if !strings.HasPrefix(args[i].guess, "-") {
+			a.addDeny(command(args[i:]))
+		}
+	}
+}
+
+// denyExec adds the commands of find -exec and fd -x.
+func (a *analyzer) denyExec(args []value, depth int) {
+	for i := 1; i < len(args); i++ {
+		switch args[i].guess {
+		case "-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch":
+			rest := args[i+1:]
+			if end := slices.IndexFunc(rest, endsExec); end >= 0 {
+				rest = rest[:end]
+			}
+			a.denyWords(rest, depth-1)
+			a.critical(rest)
+		}
+	}
+}
+
+// endsExec reports whether a word ends the command of -exec; the next -exec
+// does if nothing else did.
+func endsExec(v value) bool {
+	return v.guess == ";" || v.guess == "+" || strings.HasPrefix(v.guess, "-exec")
+}
+
+// denyEnvSplit adds the command of env -S.
+func (a *analyzer) denyEnvSplit(args []value, depth int) {
+	for i, v := range args[1:] {
+		s := v.guess
+		if strings.HasPrefix(s, "-") && !strings.HasPrefix(s, "--") && strings.Contains(s, "S") {
+			s = "-" + s[strings.Index(s, "S"):] // -vS is -v -S
+		}
+		for _, flag := range []string{"-S", "--split-string=", "--split-string"} {
+			script, ok := strings.CutPrefix(s, flag)
+			if !ok {
+				continue
+			}
+			if script == "" && i+2 < len(args) {
+				script = args[i+2].guess
+			}
+			a.denyScript(script, depth)
+			break
+		}
+	}
+}
+
+// denyScript adds the commands of a script inside a word.
+func (a *analyzer) denyScript(script string, depth int) {
+	key := a.inContext("\n" + script) // no command text begins with a newline
+	if a.taken[key] {
+		return
+	}
+	a.taken[key] = true
+	if depth == 0 || len(script) > maxBytes || a.nested >= maxWrappers {
+		a.denyTokens(script)
+		return
+	}
+	file, err := parse(script)
+	if err != nil || guard(script) != "" {
+		a.denyTokens(script)
+		return
+	}
+	a.nested++
+	a.subshell(func() { a.stmts(file.Stmts) })
+	a.nested--
+}
+
+func joinGuesses(args []value) string {
+	var list []string
+	for _, v := range args {
+		list = append(list, v.guess)
+	}
+	return strings.Join(list, " ")
+}
+
+// unreadable handles a command that cannot be parsed.
+func (a *analyzer) unreadable(command, reason string) {
+	a.refuse(reason)
+	a.denyTokens(command)
+}
+
+// denyBeforeError adds the commands in front of a syntax error: bash runs the
+// lines before it.
+func (a *analyzer) denyBeforeError(command string) {
+	var before []*syntax.Stmt
+	for st, err := range newParser().StmtsSeq(strings.NewReader(command)) {
+		if err != nil {
+			break
+		}
+		before = append(before, st)
+	}
+	a.nested++
+	a.subshell(func() { a.stmts(before) })
+	a.nested--
+}
+
+// separators split a text into what may be commands.
+var separators = regexp.MustCompile("[;&|\n\r()`{}]+|\\$\\(|<\\(|>\\(")
+
+// spellings are removed to find the words of a command.
+var spellings = strings.NewReplacer(`"`, "", `'`, "", `\`, "", "$", "")
+
+// redirections and $'…' are taken out of a text before it is split.
+var (
+	redirections = regexp.MustCompile(`&>>?|[0-9]*[<>]+[&|]?[0-9-]*`)
+	ansiQuotes   = regexp.MustCompile(`\$'(?:[^'\\]|\\.)*'`)
+)
+
+// denyTokens adds commands by splitting a text at everything that might
+// separate commands, quotes or not. It finds too many rather than too few.
+func (a *analyzer) denyTokens(text string) {
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	// A backslash before a newline joins lines, but not in a comment.
+	text = ansiQuotes.ReplaceAllStringFunc(text, func(s string) string {
+		s, _ = ansiC(s[2 : len(s)-1])
+		return s
+	})
+	text = redirections.ReplaceAllString(text, " ")
+	both := []string{text, strings.ReplaceAll(text, "\\\n", "")}
+	for _, part := range separators.Split(strings.Join(slices.Compact(both), "\n"), -1) {
+		fields := strings.FieldsFunc(spellings.Replace(part), func(r rune) bool { return r <= ' ' || isInvisible(r) })
+		for len(fields) > 1 && skippable(fields[0]) {
+			fields = fields[1:]
+		}
+		if len(fields) == 0 {
+			continue
+		}
+		a.denyWords(words(fields...), 1)
+		a.critical(words(fields...))
+		if strings.Contains(fields[0], ",") { // braces
+			a.denyWords(words(append(strings.Split(fields[0], ","), fields[1:]...)...), 1)
+		}
+	}
+}
+
+var assignLike = regexp.MustCompile(`^[A-Za-z_][A-Za-z_0-9]*(\[[^]]*\])?\+?=`)
+
+// skippable reports whether a word in front of a command is not its name.
+func skippable(s string) bool {
+	return assignLike.MatchString(s) || slices.Contains([]string{"!", "if", "then", "else", "elif", "do", "while", "until", "time", "coproc", "function", "in", "case"}, s) ||
+		strings.HasPrefix(s, "#") || strings.HasPrefix(s, ">") || strings.HasPrefix(s, "<")
+}

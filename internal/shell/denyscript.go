@@ -1,0 +1,227 @@
+package shell
+
+import (
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/haftdev/haft/internal/shell/grammar"
+)
+
+// A script may reach a shell by other ways than the operand of -c: its input,
+// its positional parameters, an alias, a variable or a flag that names a
+// program. What is found here is only for rules that deny or ask.
+
+// maxTexts bounds the texts that are looked at as scripts.
+const maxTexts = 200
+
+// feed notes a text that a command prints or gets as its input.
+func (a *analyzer) feed(text string) {
+	if strings.TrimSpace(text) != "" && len(a.texts) < maxTexts {
+		a.texts = append(a.texts, text)
+	}
+}
+
+// denyFed adds the commands in those texts if some shell reads its script from
+// its input.
+func (a *analyzer) denyFed() {
+	for i := 0; a.fed && i < len(a.texts); i++ { // a script may feed another
+		a.denyScript(a.texts[i], maxDenyWrappers)
+	}
+}
+
+// printed returns what echo or printf would print.
+func printed(args []value) string {
+	if len(args) < 2 {
+		return ""
+	}
+	var words []string
+	for _, v := range args[1:] {
+		words = append(words, v.guess)
+	}
+	switch path.Base(args[0].guess) {
+	case "echo":
+		return strings.Join(words, " ")
+	case "printf":
+		format, _ := ansiC(words[0])
+		for _, arg := range words[1:] {
+			format = strings.Replace(format, "%s", arg, 1)
+		}
+		return format
+	}
+	return ""
+}
+
+// denyShell adds the script of sh -c.
+func (a *analyzer) denyShell(args []value, depth int) {
+	script := scriptOperand(args[1:])
+	switch {
+	case len(script) > 0:
+		a.denyWith(script[0].guess, script[1:], depth)
+		a.fed = a.fed || strings.Trim(script[0].guess, "{}$@ ") == "" // xargs -I{} sh -c {}
+	case !slices.ContainsFunc(args[1:], func(v value) bool { return !strings.HasPrefix(v.guess, "-") && v.guess != "/dev/stdin" }):
+		a.fed = true
+	default:
+		a.fed = a.fed || slices.ContainsFunc(args[1:], func(v value) bool { return v.guess == "-s" })
+	}
+	if name := path.Base(args[0].guess); (name == "busybox" || name == "toybox") && len(args) > 1 {
+		a.denyWords(args[1:], depth-1)
+		a.critical(args[1:])
+	}
+}
+
+// scriptOperand returns the operand of -c and the words after it.
+func scriptOperand(args []value) []value {
+	for i, v := range args {
+		s := v.guess
+		if s != "--command" && (!strings.HasPrefix(s, "-") || strings.HasPrefix(s, "--") || !strings.Contains(s, "c")) {
+			continue
+		}
+		rest := args[i+1:]
+		for len(rest) > 0 && strings.HasPrefix(rest[0].guess, "-") {
+			rest = rest[1:]
+		}
+		return rest
+	}
+	return nil
+}
+
+// denyWith adds the commands of a script whose $0, $1 and so on are known.
+func (a *analyzer) denyWith(script string, params []value, depth int) {
+	vars := a.vars
+	a.vars = maps.Clone(vars)
+	a.bindParams(params)
+	a.denyScript(script, depth)
+	a.vars = vars
+}
+
+// bindParams notes what $0, $1 and so on are likely to be.
+func (a *analyzer) bindParams(params []value) {
+	for i, v := range params {
+		a.vars[strconv.Itoa(i)] = binding{value: value{guess: v.guess, Word: grammar.Word{Dynamic: true}}}
+	}
+	if len(params) > 1 {
+		all := binding{value: value{guess: joinGuesses(params[1:]), Word: grammar.Word{Dynamic: true}}}
+		a.vars["@"], a.vars["*"] = all, all
+	}
+}
+
+// inContext tells apart texts that mean something else: what they run depends
+// on the directory and on the variables that they name.
+func (a *analyzer) inContext(text string) string {
+	key := text + "\n" + strings.Join(a.dirs, "\n")
+	if !strings.Contains(text, "$") {
+		return key
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.vars)) {
+		if strings.Contains(text, name) {
+			key += "\n" + name + "=" + a.vars[name].value.guess
+		}
+	}
+	return key
+}
+
+// denyAlias notes what names stand for.
+func (a *analyzer) denyAlias(args []value, depth int) {
+	for _, v := range args[1:] {
+		if name, text, ok := strings.Cut(v.guess, "="); ok {
+			a.denyScript(text, depth)
+			if a.aliases == nil {
+				a.aliases = map[string]string{}
+			}
+			a.aliases[name] = text
+		}
+	}
+}
+
+// programVariables name a program that others run.
+var programVariables = strings.Fields(`PAGER GIT_PAGER MANPAGER GH_PAGER SYSTEMD_PAGER EDITOR VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_SSH GIT_SSH_COMMAND GIT_ASKPASS SSH_ASKPASS
+	SUDO_ASKPASS GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND LESSOPEN LESSCLOSE BROWSER PROMPT_COMMAND RSYNC_RSH CVS_RSH FCEDIT BASH_ENV ENV SHELL`)
+
+// looseWrappers run a program whose name is somewhere among their words.
+var looseWrappers = strings.Fields(`strace ltrace gdb lldb valgrind prlimit setarch linux32 linux64 numactl bwrap firejail perf hyperfine gosu su-exec chpst setuidgid softlimit rlwrap entr runuser tmux screen parallel ssh`)
+
+// subWrappers do so after one of these words.
+var subWrappers = map[string][]string{
+	"docker": {"run", "exec", "create"}, "podman": {"run", "exec", "create"}, "nerdctl": {"run", "exec", "create"}, "docker-compose": {"run", "exec"},
+	"kubectl": {"exec", "run", "debug"}, "oc": {"exec", "run", "rsh"}, "git": {"run"},
+}
+
+// denyLoose adds what such a wrapper may run.
+func (a *analyzer) denyLoose(name string, args []value, depth int) {
+	if subs := subWrappers[name]; subs != nil {
+		i := slices.IndexFunc(args, func(v value) bool { return slices.Contains(subs, v.guess) })
+		if i < 0 {
+			return
+		}
+		args = args[i:]
+	} else if !slices.Contains(looseWrappers, name) {
+		return
+	}
+	a.denyTexts(args[1:], depth)
+	for i := 1; i < len(args) && i <= maxSuffixes; i++ {
+		if strings.HasPrefix(args[i].guess, "-") {
+			continue
+		}
+		a.denyWords(args[i:], min(depth-1, 1))
+		if n := path.Base(args[i].guess); n == "rm" || n == "find" {
+			a.critical(args[i:])
+		}
+	}
+}
+
+// denyTexts adds the words that are scripts by their looks.
+func (a *analyzer) denyTexts(args []value, depth int) {
+	for _, v := range args {
+		if strings.ContainsAny(v.guess, " \t\n;|&") {
+			a.denyScript(strings.TrimPrefix(v.guess, "!"), depth)
+		}
+	}
+}
+
+// denyGit adds the programs that git -c names.
+func (a *analyzer) denyGit(args []value, depth int) {
+	for i, v := range args[1:] {
+		if key, program, ok := strings.Cut(v.guess, "="); ok && args[i].guess == "-c" && runs(strings.ToLower(key)) {
+			a.denyScript(strings.TrimPrefix(program, "!"), depth)
+		}
+	}
+	if slices.ContainsFunc(args, runsScript) {
+		a.denyTexts(args[1:], depth)
+	}
+}
+
+// scriptFlags of a program are followed by a script.
+var scriptFlags = map[string][]string{
+	"tar":   {"-I", "--use-compress-program", "--to-command", "--checkpoint-action=exec", "--checkpoint-action", "-F", "--info-script", "--new-volume-script", "--rsh-command"},
+	"rsync": {"-e", "--rsh", "--rsync-path"}, "sort": {"--compress-program"}, "rg": {"--pre"}, "man": {"-P", "--pager"},
+}
+
+// denyFlags adds the scripts that flags of a program name.
+func (a *analyzer) denyFlags(name string, args []value, depth int) {
+	for i, v := range args[1:] {
+		for _, flag := range scriptFlags[name] {
+			rest, ok := strings.CutPrefix(v.guess, flag)
+			if ok && rest == "" && i+2 < len(args) {
+				rest = args[i+2].guess
+			}
+			if rest = strings.TrimPrefix(rest, "="); ok && rest != "" {
+				a.denyScript(strings.TrimPrefix(rest, "exec="), depth)
+			}
+		}
+	}
+}
+
+// sedExec finds the command e of a sed script.
+var sedExec = regexp.MustCompile(`(?:^|[;{}\n0-9$/!])\s*e\s+([^\n]+)`)
+
+func (a *analyzer) denySed(args []value, depth int) {
+	for _, v := range args[1:] {
+		for _, m := range sedExec.FindAllStringSubmatch(v.guess, 8) {
+			a.denyScript(m[1], depth)
+		}
+	}
+}

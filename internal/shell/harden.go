@@ -1,0 +1,228 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/haftdev/haft/internal/shell/gitconfig"
+)
+
+// A GitSetting is a setting of a repository that can make git run a program,
+// look elsewhere or that cannot be read.
+type GitSetting struct {
+	File  string // where it is set
+	Key   string // "filter.lfs.clean"; "" if the file cannot be read
+	Value string
+	// Neutral: the environment overrides it, so that read-only commands do not
+	// heed it. One that is not neutral and not trusted by the user means that
+	// no git command is read-only here.
+	Neutral bool
+}
+
+// environment keeps programs from running, loading, writing or contacting
+// what a project chooses. An empty value stands for an unset variable.
+var environment = []string{
+	"GIT_OPTIONAL_LOCKS=0", "GIT_PAGER=cat", "PAGER=cat", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_ASKPASS=false", "GIT_EDITOR=false", "GIT_ALLOW_PROTOCOL=none",
+	"NPM_CONFIG_UPDATE_NOTIFIER=false", "NPM_CONFIG_OFFLINE=true", "NPM_CONFIG_AUDIT=false", "NPM_CONFIG_FUND=false", "NPM_CONFIG_LOGS_MAX=0", "NPM_CONFIG_ONLOAD_SCRIPT=",
+	"GOFLAGS=-buildvcs=false", "GOTOOLCHAIN=local", "GOPROXY=off", "GOVCS=*:off",
+	"GH_PAGER=cat", "GH_NO_UPDATE_NOTIFIER=1", "GH_PROMPT_DISABLED=1", "SYSTEMD_PAGER=cat", "MANPAGER=cat",
+	"LESSOPEN=", "LESSSECURE=1", "RIPGREP_CONFIG_PATH=", "BASH_ENV=", "ENV=", "CDPATH=", "TAR_OPTIONS=", "PIP_DISABLE_PIP_VERSION_CHECK=1", "PYTHONDONTWRITEBYTECODE=1", "GREP_OPTIONS=",
+}
+
+// overrides are settings of git that win over every file.
+var overrides = [][2]string{
+	{"core.fsmonitor", "false"}, {"core.hooksPath", "/dev/null"}, {"core.pager", "cat"}, {"core.editor", "false"}, {"core.sshCommand", "false"}, {"core.askPass", "false"}, {"core.gitProxy", "false"},
+	{"core.alternateRefsCommand", ""}, {"core.untrackedCache", "false"}, {"credential.helper", ""}, {"diff.autoRefreshIndex", "false"}, {"diff.ignoreSubmodules", "all"}, {"diff.submodule", "short"},
+	{"log.showSignature", "false"}, {"gpg.program", "false"}, {"gpg.openpgp.program", "false"}, {"gpg.x509.program", "false"}, {"gpg.ssh.program", "false"},
+	{"status.submoduleSummary", "false"}, {"submodule.recurse", "false"}, {"safe.bareRepository", "explicit"}, {"interactive.diffFilter", ""}, {"sequence.editor", "false"},
+	{"protocol.allow", "never"}, {"protocol.ext.allow", "never"}, {"protocol.file.allow", "never"}, {"protocol.git.allow", "never"}, {"protocol.http.allow", "never"}, {"protocol.https.allow", "never"}, {"protocol.ssh.allow", "never"},
+}
+
+// Hardening returns the environment that a read-only command must run with in
+// opts.Cwd, as NAME=value, and the settings of the git repositories there and
+// above that could run a program. It reads git's configuration through opts.FS; without
+// one it cannot override what the repository names and reports nothing.
+//
+// It is for commands whose Analysis is ReadOnly: hooks, helpers and the
+// network are off.
+func Hardening(opts *Options) (env []string, settings []GitSetting) {
+	set := slices.Clone(overrides)
+	if opts != nil && opts.FS != nil {
+		r := &repository{fs: opts.FS, home: opts.Home, seen: map[string]bool{}}
+		r.find(opts.Cwd)
+		for _, s := range r.settings {
+			var off [][2]string
+			if off, s.Neutral = neutral(s.Key); s.Neutral {
+				set = append(set, off...)
+			}
+			settings = append(settings, s)
+		}
+	}
+	env = slices.Clone(environment)
+	env = append(env, "GIT_CONFIG_COUNT="+strconv.Itoa(len(set)))
+	for i, kv := range set {
+		n := strconv.Itoa(i)
+		env = append(env, "GIT_CONFIG_KEY_"+n+"="+kv[0], "GIT_CONFIG_VALUE_"+n+"="+kv[1])
+	}
+	return env, settings
+}
+
+// unheeded are the sections that only commands which change something, open a
+// connection or start a tool heed.
+var unheeded = strings.Fields("alias merge mergetool difftool remote credential sendemail trailer url uploadpack receive browser man web instaweb imap init submodule guitool gui hook extensions")
+
+// neutral returns the settings that turn one off for read-only commands, and
+// false if that is not possible: diff.x.command cannot be unset, core.worktree
+// and what is not known change what git looks at.
+func neutral(key string) (set [][2]string, ok bool) {
+	section, rest, _ := strings.Cut(key, ".")
+	driver, name := "", rest
+	if i := strings.LastIndexByte(rest, '.'); i >= 0 {
+		driver, name = rest[:i], rest[i+1:]
+	}
+	switch {
+	case section == "filter":
+		return [][2]string{{key, map[string]string{"clean": "cat", "smudge": "cat"}[name]}, {"filter." + driver + ".required", "false"}}, true
+	case section == "diff" && name == "textconv", section == "tar" && name == "command":
+		return [][2]string{{key, "cat"}}, true
+	case section == "pager":
+		return [][2]string{{key, "false"}}, true
+	case section == "submodule" && name == "ignore":
+		return nil, false // it wins over diff.ignoreSubmodules, and git then heeds the settings of the submodule
+	case slices.Contains(unheeded, section):
+		return nil, true
+	}
+	return nil, slices.ContainsFunc(overrides, func(kv [2]string) bool { return strings.EqualFold(kv[0], key) })
+}
+
+// runs reports whether a setting can make git run a program or look elsewhere.
+func runs(key string) bool {
+	section, rest, _ := strings.Cut(key, ".")
+	name := rest[strings.LastIndexByte(rest, '.')+1:]
+	switch name {
+	case "clean", "smudge", "process", "textconv", "command", "cmd", "driver", "program", "helper", "editor", "hookspath", "fsmonitor", "sshcommand", "askpass", "gitproxy",
+		"alternaterefscommand", "uploadpack", "receivepack", "vcs", "packobjectshook", "difffilter", "tool", "guitool", "tunnel", "templatedir", "external", "defaultkeycommand", "browser", "httpd",
+		"worktree", "partialclone", "promisor", "smtpserver", "tocmd", "cccmd", "hook", "subprocess", "pager":
+		return true
+	case "path":
+		return section == "mergetool" || section == "difftool" || section == "browser" || section == "man"
+	case "update", "ignore":
+		return section == "submodule"
+	case "insteadof", "pushinsteadof":
+		return section == "url"
+	}
+	return section == "alias" || section == "pager" || section == "hook" || section == "guitool"
+}
+
+// A repository collects the settings of one.
+type repository struct {
+	fs       FS
+	home     string
+	seen     map[string]bool // files read
+	settings []GitSetting
+}
+
+// find reads the configuration of every repository in dir and above. Git uses
+// the lowest that it takes for a whole one, and what it takes for one differs by
+// version: an empty .git makes it look further up.
+func (r *repository) find(dir string) {
+	for ; path.IsAbs(dir); dir = path.Dir(dir) {
+		dot := path.Join(dir, ".git")
+		if info, err := r.fs.Stat(dot); err == nil {
+			r.file(path.Join(dir, ".gitmodules"), true)
+			if info.IsDir() {
+				r.gitDir(dot)
+			} else {
+				r.gitFile(dir, dot)
+			}
+		}
+		if dir == "/" {
+			return
+		}
+	}
+}
+
+// gitFile follows a .git that is a file.
+func (r *repository) gitFile(dir, name string) {
+	data, err := r.fs.ReadFile(name)
+	target, ok := strings.CutPrefix(strings.TrimSpace(string(data)), "gitdir:")
+	if err != nil || !ok {
+		r.unreadable(name)
+		return
+	}
+	r.gitDir(from(dir, strings.TrimSpace(target)))
+}
+
+// gitDir reads the configuration of a git directory and of the one that it
+// shares with others.
+func (r *repository) gitDir(dir string) {
+	r.file(path.Join(dir, "config.worktree"), true)
+	if data, err := r.fs.ReadFile(path.Join(dir, "commondir")); err == nil {
+		common := from(dir, strings.TrimSpace(string(data)))
+		r.file(path.Join(common, "config.worktree"), true)
+		r.file(path.Join(common, "config"), true)
+	}
+	r.file(path.Join(dir, "config"), true)
+}
+
+// maxConfigs bounds the files that a configuration may include.
+const maxConfigs = 50
+
+// file reads one configuration and those that it includes, whatever the
+// condition.
+func (r *repository) file(name string, optional bool) {
+	if r.seen[name] {
+		return
+	}
+	if r.seen[name] = true; len(r.seen) > maxConfigs {
+		r.unreadable(name)
+		return
+	}
+	data, err := r.fs.ReadFile(name)
+	if err != nil {
+		if _, statErr := r.fs.Stat(name); statErr == nil || !optional {
+			r.unreadable(name)
+		}
+		return
+	}
+	entries, err := gitconfig.Parse(string(data))
+	if err != nil {
+		r.unreadable(name)
+	}
+	for _, e := range entries {
+		if e.Key == "include.path" || strings.HasPrefix(e.Key, "includeif.") && strings.HasSuffix(e.Key, ".path") {
+			r.include(name, e.Value)
+		} else if runs(e.Key) && !(strings.HasSuffix(e.Key, ".ignore") && e.Value == "all") {
+			r.settings = append(r.settings, GitSetting{File: name, Key: e.Key, Value: e.Value})
+		}
+	}
+}
+
+func (r *repository) include(name, target string) {
+	if rest, ok := strings.CutPrefix(target, "~/"); ok {
+		if r.home == "" {
+			r.unreadable(target)
+			return
+		}
+		target = path.Join(r.home, rest)
+	}
+	if strings.HasPrefix(target, "~") || strings.HasPrefix(target, "%(") {
+		r.unreadable(target)
+		return
+	}
+	r.file(from(path.Dir(name), target), true)
+}
+
+func (r *repository) unreadable(name string) {
+	r.settings = append(r.settings, GitSetting{File: name})
+}
+
+// from resolves a path against a directory.
+func from(dir, name string) string {
+	if path.IsAbs(name) {
+		return path.Clean(name)
+	}
+	return path.Join(dir, name)
+}

@@ -1,0 +1,295 @@
+package shell
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/haftdev/haft/internal/shell/grammar"
+)
+
+// A value is what is known about a word before it runs.
+type value struct {
+	grammar.Word
+	guess  string // the likely value, for deny rules
+	split  bool   // blanks in guess separate words
+	refuse string // why no command with this word is read-only, "" if it may be
+	output bool   // part of it is the output of a command
+}
+
+// unknown stands in a Shape for text that is not known.
+const unknown = "\x00"
+
+// A binding is what is known about a variable.
+type binding struct {
+	value value
+	sure  bool // nothing else can have set it
+	data  bool // read from input, so it is no secret of the environment
+}
+
+// maxBraces bounds the words that one word with braces may become,
+// maxBraceExps the braces in it.
+const (
+	maxBraces    = 256
+	maxBraceExps = 16
+)
+
+// values returns the words that w becomes.
+func (a *analyzer) values(words ...*syntax.Word) []value {
+	var out []value
+	for _, w := range words {
+		for _, one := range a.braces(w) {
+			out = append(out, a.value(one))
+		}
+	}
+	return out
+}
+
+// braces expands {a,b} in a word.
+func (a *analyzer) braces(w *syntax.Word) []*syntax.Word {
+	cp := *w
+	if !syntax.SplitBraces(&cp) {
+		return []*syntax.Word{w}
+	}
+	if countBraces(&cp) > maxBraceExps {
+		a.refuse("a brace expression becomes too many words")
+		return []*syntax.Word{w}
+	}
+	var out []*syntax.Word
+	for one, err := range expand.BracesSeq(nil, &cp) {
+		if err != nil || len(out) == maxBraces {
+			a.refuse("a brace expression becomes too many words")
+			return []*syntax.Word{w}
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+func countBraces(w *syntax.Word) int {
+	n := 0
+	for _, part := range w.Parts {
+		if b, ok := part.(*syntax.BraceExp); ok {
+			n++
+			for _, elem := range b.Elems {
+				n += countBraces(elem)
+			}
+		}
+	}
+	return n
+}
+
+// value returns what is known about a word without braces.
+func (a *analyzer) value(w *syntax.Word) value {
+	if s := w.Lit(); s != "" && !strings.ContainsAny(s, `\*?[]~`) {
+		return value{Word: grammar.Word{Value: s, Shape: s}, guess: s} // most words
+	}
+	b := &builder{a: a}
+	for i, part := range w.Parts {
+		b.first = i == 0
+		b.part(part, false)
+	}
+	return b.value()
+}
+
+// quoted returns what is known about the body of a here-document.
+func (a *analyzer) quoted(w *syntax.Word) value {
+	b := &builder{a: a}
+	for _, part := range w.Parts {
+		b.part(part, true)
+	}
+	return b.value()
+}
+
+// A builder puts a value together from the parts of a word.
+type builder struct {
+	a       *analyzer
+	first   bool // at the first part
+	known   strings.Builder
+	pattern strings.Builder // known, with quoted characters escaped
+	shape   strings.Builder
+	guess   strings.Builder
+	prefix  string // known up to the first part that is not
+	glob    bool
+	v       value
+}
+
+func (b *builder) value() value {
+	v := b.v
+	v.guess, v.Shape = b.guess.String(), b.shape.String()
+	switch {
+	case v.Dynamic:
+		v.Many = v.Many || b.glob
+		if !v.Many { // of several words only the first would begin so
+			v.Value = b.prefix
+		}
+	case b.glob:
+		v.Value, v.Pattern, v.Many = b.prefix, b.pattern.String(), true
+	default:
+		v.Value = b.known.String()
+	}
+	return v
+}
+
+// text adds characters that stand for themselves.
+func (b *builder) text(s string) {
+	b.known.WriteString(s)
+	b.shape.WriteString(s)
+	b.guess.WriteString(s)
+	for i := range len(s) {
+		if strings.IndexByte(`*?[]\`, s[i]) >= 0 {
+			b.pattern.WriteByte('\\')
+		}
+		b.pattern.WriteByte(s[i])
+	}
+}
+
+// meta adds an unquoted character of a pattern.
+func (b *builder) meta(c byte) {
+	b.end()
+	b.glob = true
+	s := string(rune(c))
+	b.known.WriteString(s)
+	b.shape.WriteString(s)
+	b.guess.WriteString(s)
+	b.pattern.WriteString(s)
+}
+
+// end notes that the known beginning of the word is over.
+func (b *builder) end() {
+	if !b.v.Dynamic && !b.glob {
+		b.prefix = b.known.String()
+	}
+}
+
+// unknown adds a part whose value is not known.
+func (b *builder) unknown(guess string, many bool) {
+	b.end()
+	b.v.Dynamic = true
+	b.v.Many = b.v.Many || many
+	b.v.split = b.v.split || many
+	b.shape.WriteString(unknown)
+	b.guess.WriteString(guess)
+}
+
+func (b *builder) refuse(reason string) {
+	if b.v.refuse == "" {
+		b.v.refuse = reason
+	}
+}
+
+func (b *builder) part(part syntax.WordPart, inQuotes bool) {
+	switch p := part.(type) {
+	case *syntax.Lit:
+		if inQuotes {
+			b.quotedLit(p.Value)
+		} else {
+			b.lit(p.Value)
+		}
+	case *syntax.SglQuoted:
+		b.single(p)
+	case *syntax.DblQuoted:
+		if p.Dollar {
+			b.refuse("$\"…\" is translated by the locale")
+			b.unknown("", false)
+		}
+		for _, part := range p.Parts {
+			b.part(part, true)
+		}
+	case *syntax.ParamExp:
+		b.param(p, inQuotes)
+	case *syntax.CmdSubst:
+		b.cmdSubst(p, inQuotes)
+	case *syntax.ProcSubst:
+		b.procSubst(p)
+	case *syntax.ArithmExp:
+		b.arithm(p, inQuotes)
+	default:
+		if glob, ok := part.(*syntax.ExtGlob); ok {
+			b.a.denyTokens(glob.Pattern.Value) // zsh would run some of them
+		}
+		b.a.searchNested(part)
+		b.refuse("an extended pattern")
+		b.unknown("", true)
+	}
+}
+
+// lit adds unquoted text.
+func (b *builder) lit(s string) {
+	if b.first && strings.HasPrefix(s, "~") {
+		s = b.tilde(s)
+	} else if strings.Contains(s, "=~") || strings.Contains(s, ":~") {
+		b.refuse("a tilde inside a word may become a path")
+	}
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '\\' && i+1 < len(s):
+			i++
+			if s[i] != '\n' {
+				b.text(s[i : i+1])
+			}
+		case c == '*' || c == '?' || c == '[' && strings.Contains(s[i:], "]"):
+			b.meta(c)
+		case c == ']' && b.glob:
+			b.meta(c)
+		default:
+			b.text(s[i : i+1])
+		}
+	}
+}
+
+// tilde adds the home directory that s begins with and returns the rest.
+func (b *builder) tilde(s string) string {
+	user, _, _ := strings.Cut(s, "/")
+	rest := s[len(user):]
+	if user != "~" {
+		b.refuse("it names another directory by " + user)
+		b.unknown(user, false)
+		return rest
+	}
+	b.home("~")
+	return rest
+}
+
+// home adds the home directory.
+func (b *builder) home(written string) {
+	if home := b.a.opts.Home; home != "" {
+		b.text(home)
+		return
+	}
+	b.end()
+	b.v.Dynamic = true
+	b.shape.WriteString("~")
+	b.guess.WriteString(written)
+	if b.prefix == "" {
+		b.prefix = "~" // whatever it is, it is no flag
+	}
+}
+
+// quotedLit adds text from inside double quotes.
+func (b *builder) quotedLit(s string) {
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) && strings.IndexByte("$`\"\\\n", s[i+1]) >= 0 {
+			i++
+			if s[i] == '\n' {
+				continue
+			}
+		}
+		b.text(s[i : i+1])
+	}
+}
+
+func (b *builder) single(q *syntax.SglQuoted) {
+	if !q.Dollar {
+		b.text(q.Value)
+		return
+	}
+	s, ok := ansiC(q.Value)
+	if !ok {
+		b.refuse("a $'…' string with an escape that shells read differently")
+		b.unknown(s, false)
+		return
+	}
+	b.text(s)
+}

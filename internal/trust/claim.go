@@ -1,0 +1,58 @@
+package trust
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/internal/knowledge"
+	"github.com/haftdev/haft/settings"
+)
+
+// Claim returns the item that a skill, a command or an agent of the project is. It
+// is bound to all that the file says, to the files that belong to it and to those
+// that its commands and rules name, wherever in the project they lie.
+func (f *Folder) Claim(c knowledge.Claim) Item {
+	kind := Kind(c.Kind)
+	files := maps.Clone(c.Files)
+	for path, sum := range f.named(c.Runs) {
+		if files == nil {
+			files = map[string]string{}
+		}
+		files["/"+path] = sum // from the root, where others are from the file
+	}
+	return Item{
+		Kind: kind, Name: c.Name, Text: c.Text,
+		Origin: settings.Origin{Source: settings.Project, File: c.Path, Line: 1},
+		Files:  slices.Sorted(maps.Keys(files)),
+		Grants: c.Grants,
+		Hash:   form{kind, c.Name, f.in, c.Text, files}.hash(),
+	}
+}
+
+// named returns the hashes of the files that commands and rules name.
+func (f *Folder) named(texts []string) map[string]string {
+	if len(texts) == 0 {
+		return nil
+	}
+	h := f.newHasher()
+	defer h.close()
+	var plain []string
+	for _, text := range texts {
+		plain = append(plain, strings.NewReplacer(":*", " ", "*", " ").Replace(text))
+	}
+	return h.content(plain)
+}
+
+// Agreed reports whether a person has agreed to a claim as it is. Where that
+// cannot be known, nobody has.
+func (f *Folder) Agreed(c knowledge.Claim) bool {
+	ok, err := f.Trusted(f.Claim(c))
+	return err == nil && ok
+}
+
+// Outside returns the item that stands for a file of the project including one
+// from outside of it.
+func (f *Folder) Outside(from, path string) Item {
+	return f.Item(Include, path, from+" includes "+path)
+}

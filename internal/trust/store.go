@@ -1,0 +1,137 @@
+package trust
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/haftdev/haft/internal/rewrite"
+)
+
+// A Store is the file that keeps what people have trusted.
+type Store struct {
+	path string
+}
+
+// NewStore returns the store in a file, which need not exist; see [DefaultPath].
+func NewStore(path string) *Store { return &Store{path} }
+
+// DefaultPath returns the usual place of the store, in the person's config folder.
+func DefaultPath() (string, error) {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", fmt.Errorf("find the trust store: %w", err)
+	}
+	return filepath.Join(dir, "haft", "trust.json"), nil
+}
+
+// record is the store as JSON.
+type record struct {
+	Version int       `json:"version"`
+	Folders []*grants `json:"folders"`
+}
+
+// grants are what is trusted in one folder.
+type grants struct {
+	Root
+	Items []grant `json:"items"`
+}
+
+// A grant is one item that a person agreed to. Kind and name are for people who
+// read the file.
+type grant struct {
+	Hash string    `json:"hash"`
+	Kind Kind      `json:"kind"`
+	Name string    `json:"name"`
+	At   time.Time `json:"at"`
+}
+
+const version = 1
+
+// of returns the grants of a folder; nil if there are none.
+func (r *record) of(root Root) *grants {
+	for _, g := range r.Folders {
+		if g.Root == root {
+			return g
+		}
+	}
+	return nil
+}
+
+// read returns what the file holds. A file that others could have written holds
+// nothing.
+func (s *Store) read() (*record, error) {
+	f, err := os.Open(s.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &record{Version: version}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the trust store: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("read the trust store: %w", err)
+	}
+	if info.Mode().Perm()&0o022 != 0 && runtime.GOOS != "windows" {
+		return nil, fmt.Errorf("read the trust store: others may write to %s, so it is not believed: run chmod 600 on it after a look inside", s.path)
+	}
+	text, err := rewrite.ReadAll(f)
+	if err != nil {
+		return nil, fmt.Errorf("read the trust store %s: %w", s.path, err)
+	}
+	return s.parse(text)
+}
+
+func (s *Store) parse(text []byte) (*record, error) {
+	r := &record{Version: version}
+	if text == nil {
+		return r, nil
+	}
+	if err := json.Unmarshal(text, r); err != nil {
+		return nil, fmt.Errorf("read the trust store %s: %w", s.path, err)
+	}
+	if r.Version != version {
+		return nil, fmt.Errorf("read the trust store %s: it is of version %d, and this haft knows %d", s.path, r.Version, version)
+	}
+	return r, nil
+}
+
+// change rewrites the grants of one folder.
+func (s *Store) change(ctx context.Context, root Root, edit func([]grant) []grant) error {
+	dir := filepath.Dir(s.path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("keep trust: %w", err)
+	}
+	folder, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("keep trust: %w", err)
+	}
+	defer folder.Close()
+	err = rewrite.File(ctx, folder, filepath.Base(s.path), func(text []byte) ([]byte, error) {
+		r, err := s.parse(text)
+		if err != nil {
+			return nil, err
+		}
+		g := r.of(root)
+		if g == nil {
+			g = &grants{Root: root}
+			r.Folders = append(r.Folders, g)
+		}
+		g.Items = edit(g.Items)
+		r.Folders = slices.DeleteFunc(r.Folders, func(g *grants) bool { return len(g.Items) == 0 })
+		text, err = json.MarshalIndent(r, "", "  ")
+		return append(text, '\n'), err
+	}, &rewrite.Options{Perm: 0o600, DirPerm: 0o700})
+	if err != nil {
+		return fmt.Errorf("keep trust in %s: %w", s.path, err)
+	}
+	return nil
+}

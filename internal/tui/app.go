@@ -1,0 +1,286 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/tui/composer"
+	"github.com/haftdev/haft/internal/tui/key"
+	"github.com/haftdev/haft/internal/tui/screen"
+	"github.com/haftdev/haft/internal/tui/style"
+)
+
+// Options are what a person sits in front of.
+type Options struct {
+	// In brings what is typed, Out is the terminal.
+	In  io.Reader
+	Out io.Writer
+	// Size is that of the terminal; Resized brings new ones, nil none.
+	Size    Size
+	Resized <-chan Size
+	// Palette is how things look, Light how they do if the terminal says that its
+	// background is a light one; nil does not ask it.
+	Palette style.Palette
+	Light   *style.Palette
+	// Open begins or resumes a conversation. Calls that the rules leave open are
+	// asked about through person.
+	Open func(ctx context.Context, o Opening, person Person) (Talk, error)
+	// Setup lets the person say which model answers; nil means that they cannot.
+	Setup Setup
+	// First is the conversation to begin with, Prompt what is said first; "" waits
+	// for the person.
+	First  Opening
+	Prompt string
+	// History has what was written before; nil has nothing and keeps nothing.
+	History History
+	// Edit lets the person change a text in an editor; nil means that there is none.
+	// The terminal is the editor's until it returns.
+	Edit func(text string) (string, error)
+	// Suspend stops the process until its shell lets it go on; nil means that it
+	// cannot be. The terminal is the shell's until it returns.
+	Suspend func() error
+	// Version is shown at the beginning.
+	Version string
+}
+
+// Size is that of a terminal.
+type Size struct{ Width, Height int }
+
+// An Opening says which conversation.
+type Opening struct {
+	// Resume is the session to go on with, At the message to go on after; "" means
+	// a new one, or the end. Continue goes on with the newest one of the folder.
+	Resume, At string
+	Continue   bool
+}
+
+// An app is haft on a terminal.
+type app struct {
+	opts   Options
+	ctx    context.Context
+	paint  style.Palette
+	screen *screen.Screen
+	keys   key.Decoder
+	write  *composer.Composer
+	do     chan func() // what other goroutines want done in this one
+
+	talk    Talk
+	release func() <-chan struct{} // ends the conversation's stream, and tells when it has ended
+	stream  int                    // which one is shown: events of an older one are dropped
+	events  chan streamed
+	typedAs map[string]string // what was typed for a prompt, by its UUID, where that is shorter
+	pending []string          // written before there was a conversation
+
+	show    transcript
+	status  status
+	working *working // nil between turns
+	todos   []todo
+	tasks   map[string]agent.Task // what runs in the background
+	crew    map[string]agent.Task // all that was told of, agents in the foreground as well
+
+	asks     []*asked // that wait, the first is shown
+	dialog   *dialog  // nil for none
+	menu     *menu    // completion
+	files    *fileList
+	lastKey  time.Time
+	lastEsc  time.Time
+	lastStop time.Time // ctrl+c on an empty composer
+	hint     string    // in place of the status line, until the next key
+	viewer   *viewer   // nil for none
+	records  []record  // what it shows
+
+	dirty  bool
+	drawn  time.Time
+	flush  <-chan time.Time // when a lone escape is a key
+	tick   <-chan time.Time // when to draw next, at due
+	due    time.Time
+	frames Frames
+	done   bool
+	err    error
+}
+
+// Frames count what was written to the terminal.
+type Frames struct {
+	Count, Bytes, Largest int
+}
+
+// streamed is an event of the conversation that is shown, or its end.
+type streamed struct {
+	stream int
+	ev     agent.Event
+	err    error
+	end    bool
+}
+
+// Run shows conversations until the person leaves or ctx ends. The terminal must
+// be in raw mode.
+func Run(ctx context.Context, o *Options) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	a := newApp(ctx, o)
+	a.begin()
+	defer a.end()
+	go a.read(o.In)
+	a.loop()
+	return a.err
+}
+
+func newApp(ctx context.Context, o *Options) *app {
+	a := &app{
+		opts: *o, ctx: ctx, paint: o.Palette, screen: screen.New(o.Out, o.Size.Width, o.Size.Height),
+		do: make(chan func()), events: make(chan streamed), tasks: map[string]agent.Task{}, crew: map[string]agent.Task{}, typedAs: map[string]string{}, dirty: true,
+	}
+	if a.opts.History == nil {
+		a.opts.History = noHistory{}
+	}
+	a.write = composer.New(a.opts.History.Load())
+	return a
+}
+
+const (
+	// bracketed paste, focus reports, and keys with what is held down where the
+	// terminal can tell.
+	enterModes = "\x1b[?2004h\x1b[?1004h\x1b[>1u"
+	leaveModes = "\x1b[<u\x1b[?1004l\x1b[?2004l"
+)
+
+func (a *app) begin() {
+	modes := enterModes
+	if a.opts.Light != nil {
+		modes += key.AskBackground
+	}
+	a.opts.Out.Write([]byte(modes)) // a terminal that is gone is seen at the first frame
+	a.show.add(&note{text: "haft " + a.opts.Version, quiet: true})
+	a.draw() // before anything is read: the prompt is there at once
+	a.open(a.opts.First)
+	if a.opts.Prompt != "" {
+		a.submit(a.opts.Prompt)
+	}
+}
+
+// end gives the terminal back.
+func (a *app) end() {
+	goOn := a.goOn()
+	a.closeTalk()
+	a.dialog, a.menu = nil, nil
+	a.show.finish()
+	a.flushFinished()
+	if err := a.screen.Leave(); a.err == nil {
+		a.err = err
+	}
+	a.opts.Out.Write([]byte(leaveModes + goOn))
+}
+
+// goOn tells how the conversation can be gone on with, if there was one.
+func (a *app) goOn() string {
+	if a.talk == nil || len(a.talk.Past(a.ctx)) == 0 {
+		return ""
+	}
+	return a.paint.Dim.Of("To go on: haft --resume "+a.talk.Session()) + "\r\n"
+}
+
+// read brings what is typed to the loop.
+func (a *app) read(in io.Reader) {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := in.Read(buf)
+		if n > 0 {
+			b := append([]byte(nil), buf[:n]...)
+			a.later(func() { a.typed(b) })
+		}
+		if err != nil {
+			a.later(func() { a.hangUp(err) })
+			return
+		}
+	}
+}
+
+// hangUp ends the session when nothing more can be typed.
+func (a *app) hangUp(err error) {
+	if !errors.Is(err, io.EOF) {
+		a.err = err
+	}
+	a.done = true
+}
+
+// later has something done in the goroutine of the app.
+func (a *app) later(f func()) {
+	select {
+	case a.do <- f:
+	case <-a.ctx.Done():
+	}
+}
+
+// frame is how long two frames are apart at least, and blink how often something
+// that moves by itself is drawn.
+const (
+	frame = 16 * time.Millisecond
+	blink = 120 * time.Millisecond
+)
+
+// loop does what comes up until the person leaves.
+func (a *app) loop() {
+	for !a.done {
+		a.schedule()
+		select {
+		case f := <-a.do:
+			f()
+		case ev := <-a.events:
+			a.take(ev)
+		case size := <-a.opts.Resized:
+			a.resize(size)
+		case <-a.flush:
+			a.flush = nil
+			a.handle(a.keys.Flush())
+		case <-a.tick:
+			a.tick = nil
+			a.draw()
+		case <-a.ctx.Done():
+			return
+		}
+	}
+}
+
+// schedule says when to draw next: soon if something has changed, now and then if
+// something moves by itself, never otherwise.
+func (a *app) schedule() {
+	var due time.Time
+	switch {
+	case a.dirty:
+		due = a.drawn.Add(frame)
+	case a.working != nil && !a.still():
+		due = a.drawn.Add(blink)
+	default:
+		return
+	}
+	if a.tick == nil || due.Before(a.due) {
+		a.due = due
+		a.tick = time.After(time.Until(due))
+	}
+}
+
+// take shows an event, and those that wait behind it.
+func (a *app) take(ev streamed) {
+	for n := 0; ; n++ {
+		if ev.stream == a.stream {
+			a.happened(ev)
+		}
+		if n == 256 { // keys have a right to be heard
+			return
+		}
+		select {
+		case ev = <-a.events:
+		default:
+			return
+		}
+	}
+}
+
+func (a *app) resize(s Size) {
+	a.screen.Resize(s.Width, s.Height)
+	a.show.resize(a.view())
+	a.dirty = true
+}

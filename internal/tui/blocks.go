@@ -1,0 +1,149 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/tui/markdown"
+	"github.com/haftdev/haft/internal/tui/style"
+)
+
+// A said block is what the person said.
+type saidBlock struct{ text string }
+
+func (b *saidBlock) take(v view) ([]string, bool) {
+	var lines []string
+	all := strings.Split(strings.TrimRight(b.text, "\n"), "\n")
+	const most = 30
+	for i, l := range all {
+		if i == most {
+			lines = append(lines, v.paint.Dim.Of(fmt.Sprintf("  … %d more lines", len(all)-most)))
+			break
+		}
+		for _, part := range hardWrap(visible(l), v.width-2) {
+			mark := "  "
+			if len(lines) == 0 {
+				mark = "› "
+			}
+			lines = append(lines, v.paint.Prompt.Of(mark+part))
+		}
+	}
+	return lines, true
+}
+func (b *saidBlock) tail(view) []string { return nil }
+func (b *saidBlock) close()             {}
+func (b *saidBlock) tight() bool        { return false }
+
+// A text is what the model says, as Markdown.
+type text struct {
+	stream *markdown.Stream
+	ended  bool
+}
+
+func (b *text) take(view) ([]string, bool) {
+	if b.ended {
+		return b.stream.Close(), true
+	}
+	return b.stream.Take(), false
+}
+
+func (b *text) tail(v view) []string { return b.stream.Tail() }
+func (b *text) close()               { b.ended = true }
+func (b *text) tight() bool          { return false }
+
+// A thought is what the model thinks. It is folded: only that it thinks, and at
+// the end for how long.
+type thought struct {
+	text         strings.Builder
+	since, until time.Time
+}
+
+func (b *thought) take(v view) ([]string, bool) {
+	if b.until.IsZero() {
+		return nil, false
+	}
+	if strings.TrimSpace(b.text.String()) == "" {
+		return nil, true
+	}
+	return []string{v.paint.Dim.Of(fmt.Sprintf("✻ thought for %s (ctrl+o shows it)", seconds(b.until.Sub(b.since))))}, true
+}
+
+func (b *thought) tail(v view) []string {
+	lines := []string{v.paint.Dim.Of(fmt.Sprintf("✻ thinking %s", seconds(v.now.Sub(b.since))))}
+	if last := lastLine(b.text.String()); last != "" {
+		lines = append(lines, v.paint.Dim.Of("  "+ansi.Truncate(visible(last), v.width-4, "…")))
+	}
+	return lines
+}
+
+func (b *thought) close() {
+	if b.until.IsZero() {
+		b.until = time.Now()
+	}
+}
+func (b *thought) tight() bool { return true }
+
+// A note is a line from haft itself.
+type note struct {
+	text  string
+	style func(style.Palette) style.Style // nil is dim
+	quiet bool                            // no mark before it
+}
+
+func (b *note) take(v view) ([]string, bool) {
+	s := v.paint.Dim
+	if b.style != nil {
+		s = b.style(v.paint)
+	}
+	var lines []string
+	for _, l := range strings.Split(strings.TrimRight(b.text, "\n"), "\n") {
+		for _, part := range hardWrap(visible(l), v.width-2) {
+			mark := "  "
+			if len(lines) == 0 && !b.quiet {
+				mark = "! "
+			}
+			if b.quiet {
+				mark = ""
+			}
+			lines = append(lines, s.Of(mark+part))
+		}
+	}
+	return lines, true
+}
+func (b *note) tail(view) []string { return nil }
+func (b *note) close()             {}
+func (b *note) tight() bool        { return b.quiet }
+
+func warning(p style.Palette) style.Style { return p.Warn }
+func failure(p style.Palette) style.Style { return p.Bad }
+
+// visible makes one line harmless.
+func visible(s string) string { return ask.Visible(strings.ReplaceAll(s, "\t", "    ")) }
+
+// hardWrap breaks a line of plain text at words, or anywhere if there are none.
+func hardWrap(s string, width int) []string {
+	if ansi.StringWidth(s) <= width {
+		return []string{s}
+	}
+	return strings.Split(ansi.Wrap(s, max(width, 4), " "), "\n")
+}
+
+func lastLine(s string) string {
+	s = strings.TrimRight(s, " \n")
+	return s[strings.LastIndexByte(s, '\n')+1:]
+}
+
+// seconds is a duration for people.
+func seconds(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return d.Round(100 * time.Millisecond).String()
+	case d < time.Minute:
+		return d.Round(time.Second).String()
+	}
+	return strings.TrimSuffix(d.Round(time.Second).String(), "0s")
+}

@@ -1,0 +1,133 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/haftdev/haft/internal/tui/key"
+)
+
+// A panel is something that a person answers or chooses from.
+type panel interface {
+	// lines are what is shown, at most height of them.
+	lines(v view, height int) []string
+	// key answers a key, once the person has turned to the panel. It reports false
+	// for one that it has no use for.
+	key(k key.Key) bool
+}
+
+// A dialog is a panel on the screen. One that appears by itself cannot be answered
+// by accident: until the person turns to it, keys go to the composer. They turn to
+// it with tab, which counts only when the dialog has been on the screen for
+// [arming] and no key came for as long; and what follows tab at once is taken for
+// typing too, and turns away again. A paste never answers anything.
+type dialog struct {
+	panel   panel
+	own     bool // the person called for it
+	shown   time.Time
+	focused bool
+	turned  time.Time // when the person turned to it
+}
+
+const (
+	// arming is how long a dialog must be seen and nothing typed before it can be
+	// turned to, settling how long after that it can be answered.
+	arming   = 300 * time.Millisecond
+	settling = 150 * time.Millisecond
+)
+
+// turnAway gives the keys back to the composer.
+func (d *dialog) turnAway() {
+	if !d.own {
+		d.focused = false
+	}
+}
+
+// armed reports whether the person may turn to it at this moment.
+func (d *dialog) armed(now, lastKey time.Time) bool {
+	return !d.shown.IsZero() && now.Sub(d.shown) >= arming && now.Sub(lastKey) >= arming
+}
+
+// dialogKey gives a key to the dialog, if that is meant. It reports false if the
+// key is for the rest of the screen.
+func (a *app) dialogKey(k key.Key) bool {
+	d, now := a.dialog, time.Now()
+	switch {
+	case d.own && k == key.Key{Rune: 'c', Ctrl: true}:
+		return a.closeOwn()
+	case d.own:
+		return d.panel.key(k) || k.Name == key.Escape && a.closeOwn()
+	case !d.focused && k == key.Key{Name: key.Tab}:
+		if d.armed(now, a.lastKey) {
+			d.focused, d.turned = true, now
+		} else {
+			a.hint = "tab again, after a moment without typing"
+		}
+		return true
+	case !d.focused && k == key.Key{Rune: 'o', Ctrl: true}:
+		return d.panel.key(k) // it shows more of the question, and answers nothing
+	case !d.focused:
+		return false
+	case k.Name == key.Escape || k.Rune == 'c' && k.Ctrl:
+		d.turnAway()
+		return k.Name == key.Escape
+	case now.Sub(d.turned) < settling:
+		d.turnAway()
+		return false
+	}
+	d.panel.key(k)
+	return true
+}
+
+// pop shows a panel that the person called for.
+func (a *app) pop(p panel) { a.dialog = &dialog{panel: p, own: true, focused: true} }
+
+// closeOwn closes the panel that the person called for, and shows the question
+// that may wait.
+func (a *app) closeOwn() bool {
+	a.dialog = nil
+	a.nextAsk()
+	return true
+}
+
+// rule sets a panel off from the conversation, and tells how many questions wait.
+func (d *dialog) rule(v view, waiting int) string {
+	s, many := v.paint.Dim, ""
+	if !d.own {
+		s = v.paint.Warn
+	}
+	if !d.own && waiting > 1 {
+		many = fmt.Sprintf(" 1 of %d ──", waiting)
+	}
+	return s.Of(strings.Repeat("─", max(v.width-ansi.StringWidth(many), 1)) + many)
+}
+
+// lines are the panel and what keys do.
+func (d *dialog) lines(v view, height int) []string {
+	v.turned = d.own || d.focused
+	lines := d.panel.lines(v, height-1)
+	if d.own {
+		return lines
+	}
+	hint := "tab turns to this question · keys go to the composer until then"
+	if d.focused {
+		hint = "up, down or a number, then enter · esc goes back to the composer"
+		if t, ok := d.panel.(interface{ typing() bool }); ok && t.typing() {
+			hint = "enter sends it · esc goes back to the composer"
+		}
+	}
+	return append(lines, v.paint.Dim.Of("  "+ansi.Truncate(hint, max(v.width-2, 1), "…")))
+}
+
+// option is a line that can be chosen. Which one is selected matters once the
+// person has turned to the panel.
+func option(v view, selected bool, text string) string {
+	text = ansi.Truncate(text, max(v.width-6, 1), "…")
+	if selected && v.turned {
+		return "  " + v.paint.Selected.Of("▸ "+text)
+	}
+	return "    " + text
+}

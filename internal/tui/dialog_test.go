@@ -1,0 +1,212 @@
+package tui
+
+import (
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/haftdev/haft/internal/tui/style"
+	"github.com/haftdev/haft/tool"
+)
+
+func bashCase(command string) (tool.Case, tool.Verdict) {
+	raw, _ := json.Marshal(map[string]string{"command": command})
+	return tool.Case{Call: &tool.Call{UseID: "1", Tool: "Bash", Input: raw}},
+		tool.Verdict{Behavior: tool.Ask, Reason: "no rule allows it", Suggestions: []tool.Suggestion{{Rule: "Bash(make:*)", Behavior: tool.Allow}}}
+}
+
+// TestStrayTypingNeverApproves types while a question appears, 500 times with
+// other pauses: nothing that is typed or pasted answers it, and nothing is lost.
+// Enter is typed both as line feed and as terminals send it, and with tabs among
+// it, as long as they come as fast as typing does.
+func TestStrayTypingNeverApproves(t *testing.T) {
+	texts := []string{"yyy\n111\n", "yyy\r111\r", "y\ty\ry\r1\t1\r1\r", "\x1b[200~y\r1\r\t\r\x1b[201~", "1\r\r\r\t\r\r"}
+	for round := range uint64(500) {
+		synctest.Test(t, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(round, 13))
+			b := newBed(t, Size{80, 24}, style.Palette{})
+			defer b.close()
+			text := texts[round%uint64(len(texts))]
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			c, q := bashCase("make it")
+			at := r.IntN(len(text)) // the question comes at this byte
+			var answer <-chan tool.Verdict
+			for i := range len(text) {
+				if i == at {
+					answer = b.ask(ctx, c, q)
+				}
+				if _, err := b.keys.Write([]byte{text[i]}); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Duration(r.IntN(140)) * time.Millisecond)
+			}
+			time.Sleep(time.Second)
+			synctest.Wait()
+			select {
+			case v := <-answer:
+				t.Fatalf("round %d: %q answered with %+v", round, text, v)
+			default:
+			}
+			if strings.HasPrefix(text, "yyy\r") && !strings.Contains(strings.Join(b.talk.sent, " ")+b.app.write.Text(), "111") {
+				t.Errorf("round %d: typed text is lost: sent %q, written %q", round, b.talk.sent, b.app.write.Text())
+			}
+		})
+	}
+}
+
+// answered turns to the question and types.
+func answered(t *testing.T, c tool.Case, q tool.Verdict, typed ...string) (v tool.Verdict, ok bool, b *bed) {
+	synctest.Test(t, func(t *testing.T) {
+		b = newBed(t, Size{80, 24}, style.Palette{})
+		defer b.close()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		answer := b.ask(ctx, c, q)
+		b.pause(arming + 2*frame)
+		b.type_("\t")
+		for _, s := range typed {
+			b.pause(settling)
+			b.type_(s)
+		}
+		select {
+		case v = <-answer:
+			ok = true
+		default:
+		}
+	})
+	return v, ok, b
+}
+
+func TestAnswers(t *testing.T) {
+	const down, right = "\x1b[B", "\x1b[C"
+	for _, c := range []struct {
+		name, command string
+		typed         []string
+		want          tool.Verdict
+		granted       []string
+	}{
+		{"once", "make", []string{"\r"}, tool.Verdict{Behavior: tool.Allow, Reason: "the person allowed it once"}, nil},
+		{"for the session", "make", []string{"2", "\r"}, tool.Verdict{Behavior: tool.Allow, Reason: "the person allowed it from now on", Rule: "Bash(make:*)"}, []string{"session Bash(make:*)"}},
+		{"always, here", "make", []string{"3", "\r"}, tool.Verdict{Behavior: tool.Allow, Reason: "the person allowed it from now on", Rule: "Bash(make:*)"}, []string{"local Bash(make:*)"}},
+		{"always, everywhere", "make", []string{down + down + right + right, "\r"}, tool.Verdict{Behavior: tool.Allow, Reason: "the person allowed it from now on", Rule: "Bash(make:*)"}, []string{"user Bash(make:*)"}},
+		{"no", "make", []string{"4", "\r"}, tool.Verdict{Behavior: tool.Deny, Reason: "the person denied it", Message: "The person denied this call. Do not try it in another way; ask what they would like instead."}, nil},
+		{"no, and why", "make", []string{"5", "\r", "use ninja", "\r"}, tool.Verdict{Behavior: tool.Deny, Reason: "the person denied it", Message: "The person denied this call. They say: use ninja"}, nil},
+		{"something destructive, with the word", "rm -rf build", []string{"\r", "allow", "\r"}, tool.Verdict{Behavior: tool.Allow, Reason: "the person allowed it once"}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cs, q := bashCase(c.command)
+			got, ok, b := answered(t, cs, q, c.typed...)
+			if !ok {
+				t.Fatal("no answer")
+			}
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+			if d := cmp.Diff(c.granted, b.talk.granted); d != "" {
+				t.Errorf("granted (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func TestWhatDoesNotAnswer(t *testing.T) {
+	for _, c := range []struct {
+		name, command string
+		typed         []string
+	}{
+		{"a number alone", "make", []string{"1"}},
+		{"something destructive without the word", "rm -rf build", []string{"\r", "\r", "\r"}},
+		{"something destructive with another word", "rm -rf build", []string{"\r", "yes\r"}},
+		{"a word that is pasted", "git push --force", []string{"\r", "\x1b[200~allow\x1b[201~", "\r"}},
+		{"turning away first", "make", []string{"\x1b", "\r"}},
+		{"a window that lost the focus", "make", []string{"\x1b[O", "\r"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cs, q := bashCase(c.command)
+			if v, ok, _ := answered(t, cs, q, c.typed...); ok {
+				t.Errorf("answered with %+v", v)
+			}
+		})
+	}
+}
+
+func TestQuestionsAreAnsweredWithTheirInput(t *testing.T) {
+	cs := tool.Case{Call: &tool.Call{Tool: "AskUserQuestion", Input: json.RawMessage(
+		`{"questions":[{"question":"Which?","header":"DB","options":[{"label":"A","description":"a"},{"label":"B","description":"b"}]},{"question":"Why?","header":"Why","multiSelect":true,"options":[{"label":"C","description":""},{"label":"D","description":""}]},{"question":"How?","header":"How","options":[{"label":"E","description":""},{"label":"F","description":""}]}]}`)}}
+	got, ok, _ := answered(t, cs, tool.Verdict{Behavior: tool.Ask, NeedsPerson: true}, "2", "\r", " ", "\x1b[B ", "\r", "3", "\r", "my way", "\r")
+	if !ok || got.Behavior != tool.Allow {
+		t.Fatalf("got %+v, %v", got, ok)
+	}
+	var in struct {
+		Answers map[string]string `json:"answers"`
+	}
+	if err := json.Unmarshal(got.Input, &in); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(map[string]string{"Which?": "B", "Why?": "C, D", "How?": "my way"}, in.Answers); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestAPlanIsAgreedTo(t *testing.T) {
+	cs := tool.Case{Call: &tool.Call{Tool: "ExitPlanMode", Input: json.RawMessage(`{"plan":"1. Do it."}`)}}
+	got, ok, b := answered(t, cs, tool.Verdict{Behavior: tool.Ask, NeedsPerson: true}, "\r")
+	if !ok || got.Behavior != tool.Allow || b.talk.mode != "acceptEdits" {
+		t.Errorf("got %+v, %v, mode %s", got, ok, b.talk.mode)
+	}
+	got, ok, _ = answered(t, cs, tool.Verdict{Behavior: tool.Ask, NeedsPerson: true}, "3", "\r", "smaller steps", "\r")
+	if !ok || got.Behavior != tool.Deny || !strings.Contains(got.Message, "smaller steps") {
+		t.Errorf("got %+v, %v", got, ok)
+	}
+}
+
+func TestAQuestionThatNeedsNoAnswerGoesAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBed(t, Size{80, 24}, style.Palette{})
+		defer b.close()
+		ctx, cancel := context.WithCancel(t.Context())
+		c, q := bashCase("make first")
+		b.ask(ctx, c, q)
+		b.pause(frame)
+		c2, q2 := bashCase("make second")
+		ctx2, cancel2 := context.WithCancel(t.Context())
+		defer cancel2()
+		b.ask(ctx2, c2, q2)
+		b.pause(2 * frame)
+		if s := b.screen(); !strings.Contains(s, "make first") || strings.Contains(s, "make second") {
+			t.Errorf("both at once, or none:\n%s", s)
+		}
+		cancel()
+		b.pause(2 * frame)
+		if s := b.screen(); strings.Contains(s, "make first") || !strings.Contains(s, "make second") {
+			t.Errorf("the next one is not there:\n%s", s)
+		}
+	})
+}
+
+// TestQuestionScreens holds what questions look like.
+func TestQuestionScreens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBed(t, Size{80, 24}, style.Palette{})
+		defer b.close()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		c, q := bashCase("rm -rf build\x1b[2K && make \u202e all")
+		b.ask(ctx, c, q)
+		b.pause(2 * frame)
+		asExpected(t, "question-80x24", "A question about a command: nothing in it can hide, and keys go to the composer.", b.screen())
+		b.pause(arming)
+		b.type_("\t")
+		asExpected(t, "turned-80x24", "The person has turned to it: the answers can be chosen.", b.screen())
+		b.pause(settling)
+		b.type_("\r")
+		asExpected(t, "word-80x24", "Something may be lost for good: a word has to be typed.", b.screen())
+	})
+}

@@ -1,0 +1,159 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/haftdev/haft/internal/tui/screen"
+)
+
+// draw brings the terminal up to date.
+func (a *app) draw() {
+	a.dirty, a.drawn = false, time.Now()
+	v := a.view()
+	var above []string
+	if a.viewer == nil {
+		above = a.show.finished(v)
+	}
+	live, at := a.layout(v)
+	n, err := a.screen.Draw(above, live, at)
+	a.frames.Count++
+	a.frames.Bytes += n
+	a.frames.Largest = max(a.frames.Largest, n)
+	if err != nil {
+		a.err, a.done = fmt.Errorf("draw: %w", err), true
+	}
+	if a.dialog != nil && a.dialog.shown.IsZero() {
+		a.dialog.shown = a.drawn
+	}
+}
+
+// flushFinished puts everything into the scrollback, at the end.
+func (a *app) flushFinished() {
+	if lines := a.show.finished(a.view()); len(lines) > 0 {
+		a.screen.Draw(lines, nil, screen.Cursor{}) // it is the last frame: nobody hears of an error
+	}
+}
+
+// layout is everything below the scrollback, and where the caret is.
+func (a *app) layout(v view) ([]string, screen.Cursor) {
+	if a.viewer != nil {
+		return a.viewer.lines(v), screen.Cursor{Hidden: true}
+	}
+	foot, at := a.foot(v)
+	room := max(v.height-len(foot), 0)
+	body := a.body(v, room)
+	if cut := len(body) - room; cut > 0 {
+		body = body[cut:]
+	}
+	at.Row += len(body)
+	return append(body, foot...), at
+}
+
+// body is what is above the composer: the live part of the conversation, and the
+// question that waits.
+func (a *app) body(v view, room int) []string {
+	var question []string
+	if a.dialog != nil {
+		question = append([]string{"", a.dialog.rule(v, a.waiting())}, a.dialog.lines(v, max(room-3, 4))...)
+	}
+	lines := a.show.tail(v)
+	if a.working != nil {
+		todos := todoLines(a.todos, min(8, room/3), v)
+		if !a.waits() { // else the question says so
+			todos = append([]string{a.pulse(v)}, todos...)
+		}
+		if len(todos) > 0 {
+			lines = append(append(lines, ""), todos...)
+		}
+	}
+	lines = append(lines, a.queued(v)...)
+	if over := len(lines) + len(question) - room; over > 0 {
+		lines = lines[min(over, len(lines)):]
+	}
+	return append(lines, question...)
+}
+
+// pulse says that something goes on.
+func (a *app) pulse(v view) string {
+	beat := []string{"✶", "✸", "✹", "✸"}[v.now.UnixMilli()/int64(blink/time.Millisecond)%4]
+	says := "working"
+	if a.working.says != "" {
+		says = a.working.says
+	}
+	if a.working.stops {
+		says = "stopping"
+	}
+	return v.paint.Accent.Of(beat) + " " + says + v.paint.Dim.Of(fmt.Sprintf(" %s · esc interrupts", seconds(v.now.Sub(a.working.since).Truncate(time.Second))))
+}
+
+// waits reports whether the person is asked about something that the turn does.
+func (a *app) waits() bool {
+	return slices.ContainsFunc(a.asks, func(q *asked) bool { return q.call != nil && !q.over })
+}
+
+// queued are the prompts that wait.
+func (a *app) queued(v view) []string {
+	var lines []string
+	waiting := slices.Clip(a.pending)
+	if a.talk != nil && a.working != nil {
+		for _, p := range a.talk.Queued() {
+			if p.Origin == "" {
+				waiting = append(waiting, promptText(p.Content))
+			}
+		}
+	}
+	for _, text := range waiting {
+		first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+		lines = append(lines, v.paint.Dim.Of("⏎ "+ansi.Truncate(visible(first), v.width-10, "…")+" (waits)"))
+	}
+	return lines
+}
+
+// foot is the composer, the menu of completions and the status line.
+func (a *app) foot(v view) ([]string, screen.Cursor) {
+	lines := []string{""}
+	text, row, col := a.write.View(v.width - 3)
+	most := max(3, v.height/2)
+	from := max(0, min(row-most/2, len(text)-most))
+	mark := v.paint.Accent.Of("›")
+	if strings.HasPrefix(a.write.Text(), "!") {
+		mark = v.paint.Warn.Of("›")
+	}
+	for i, l := range text[from:min(from+most, len(text))] {
+		lead := "  "
+		if i == 0 {
+			lead = mark + " "
+		}
+		if a.write.Empty() {
+			l = v.paint.Dim.Of(a.placeholder())
+		}
+		lines = append(lines, lead+l)
+	}
+	at := screen.Cursor{Row: 1 + row - from, Col: col + 2}
+	if a.menu != nil {
+		lines = append(lines, a.menu.lines(v)...)
+	}
+	last := a.status.line(v, len(a.tasks))
+	if a.hint != "" {
+		last = v.paint.Warn.Of(ansi.Truncate(visible(a.hint), v.width, "…"))
+	}
+	at.Hidden = a.dialog != nil && a.dialog.focused
+	return append(lines, last), at
+}
+
+func (a *app) placeholder() string {
+	switch {
+	case a.dialog != nil && !a.dialog.focused:
+		return "a question waits: tab turns to it"
+	case a.dialog != nil:
+		return ""
+	case a.working != nil:
+		return "write on; it is heard at the next step"
+	}
+	return "what shall be done? (/ commands, @ files, ! shell, ? keys)"
+}

@@ -1,0 +1,199 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/haftdev/haft/internal/tui/composer"
+	"github.com/haftdev/haft/internal/tui/key"
+)
+
+// choices is a question with a few fixed answers.
+type choices struct {
+	title  string
+	body   []string // plain text
+	items  []string
+	at     int
+	choose func(int)
+	full   func() // shows all of the body; nil if it can be seen
+}
+
+func (c *choices) lines(v view, height int) []string {
+	var head []string
+	for i, part := range hardWrap(c.title, v.width-2) {
+		lead := "  "
+		if i == 0 {
+			lead = v.paint.Accent.Of("? ")
+		}
+		head = append(head, lead+v.paint.Bold.Of(part))
+	}
+	var body []string
+	for _, l := range c.body {
+		for _, part := range hardWrap(visible(l), v.width-4) {
+			body = append(body, "    "+part)
+		}
+	}
+	if room := max(height-len(head)-len(c.items), 2); len(body) > room {
+		body = append(body[:room-1:room-1], v.paint.Warn.Of(fmt.Sprintf("    … %d more lines: ctrl+o shows them", len(body)-room+1)))
+	}
+	lines := append(head, body...)
+	for i, item := range c.items {
+		lines = append(lines, option(v, i == c.at, fmt.Sprintf("%d %s", i+1, item)))
+	}
+	return lines
+}
+
+func (c *choices) key(k key.Key) bool {
+	switch {
+	case k.Name == key.Up:
+		c.at = max(c.at-1, 0)
+	case k.Name == key.Down:
+		c.at = min(c.at+1, len(c.items)-1)
+	case k.Name == key.Enter:
+		c.choose(c.at)
+	case k.Writes() && k.Rune >= '1' && int(k.Rune-'1') < len(c.items):
+		c.at = int(k.Rune - '1')
+	case k.Rune == 'o' && k.Ctrl && c.full != nil:
+		c.full()
+	default:
+		return false
+	}
+	return true
+}
+
+// A field is something to fill in.
+type field struct {
+	name, label, help string
+	secret            bool     // is not shown
+	required          bool     // must not be empty
+	options           []string // one of these; nil for any text
+	check             func(string) error
+	value             string // to begin with
+}
+
+// A form asks for fields one after the other.
+type form struct {
+	title   string
+	body    []string
+	fields  []field
+	now     int
+	write   *composer.Composer
+	at      int  // among a field's options
+	fresh   bool // nothing was typed into the field yet: the first letter replaces what it begins with
+	problem string
+	done    func(values map[string]string)
+	values  map[string]string
+}
+
+func newForm(title string, body []string, fields []field, done func(map[string]string)) *form {
+	f := &form{title: title, body: body, fields: fields, done: done, values: map[string]string{}}
+	f.begin()
+	return f
+}
+
+func (f *form) begin() {
+	f.write, f.at, f.problem, f.fresh = composer.New(nil), 0, "", true
+	if f.now < len(f.fields) {
+		f.write.Set(f.fields[f.now].value)
+	}
+}
+
+func (f *form) lines(v view, height int) []string {
+	lines := []string{v.paint.Accent.Of("? ") + v.paint.Bold.Of(visible(f.title))}
+	for _, l := range f.body {
+		for _, part := range hardWrap(visible(l), v.width-4) {
+			lines = append(lines, "    "+part)
+		}
+	}
+	for i, fd := range f.fields {
+		text, mark := f.values[fd.name], "  "
+		if i == f.now {
+			text, mark = f.write.Text(), v.paint.Accent.Of("▸ ")
+		}
+		if fd.secret {
+			text = strings.Repeat("•", len([]rune(text)))
+		}
+		if i == f.now && fd.options != nil {
+			text = "‹ " + fd.options[f.at] + " ›  (left and right choose)"
+		} else if i == f.now {
+			text += "▏"
+		}
+		lines = append(lines, "  "+mark+visible(fd.label)+": "+visible(text))
+		if i == f.now && fd.help != "" {
+			lines = append(lines, v.paint.Dim.Of("      "+visible(fd.help)))
+		}
+	}
+	if f.problem != "" {
+		lines = append(lines, v.paint.Bad.Of("    "+visible(f.problem)))
+	}
+	return lines[:min(len(lines), max(height, 3))]
+}
+
+func (f *form) key(k key.Key) bool {
+	if f.now >= len(f.fields) {
+		return false
+	}
+	fd := f.fields[f.now]
+	switch {
+	case k.Name == key.Enter:
+		f.enter(fd)
+	case fd.options != nil && (k.Name == key.Left || k.Name == key.Up):
+		f.at = (f.at + len(fd.options) - 1) % len(fd.options)
+	case fd.options != nil && (k.Name == key.Right || k.Name == key.Down):
+		f.at = (f.at + 1) % len(fd.options)
+	case fd.options != nil || k.Name == key.Escape:
+		return false
+	default:
+		f.replace(k.Writes())
+		return f.write.Key(k)
+	}
+	return true
+}
+
+// replace takes away what a field began with when the person writes something else.
+func (f *form) replace(writes bool) {
+	if f.fresh && writes {
+		f.write.Set("")
+	}
+	f.fresh = false
+}
+
+func (f *form) paste(text string) bool {
+	if f.now >= len(f.fields) || f.fields[f.now].options != nil {
+		return false
+	}
+	f.replace(true)
+	f.write.Insert(strings.TrimSpace(text))
+	return true
+}
+
+// enter takes the field that is filled in, and goes to the next.
+func (f *form) enter(fd field) {
+	value := strings.TrimSpace(f.write.Filled())
+	if fd.options != nil {
+		value = fd.options[f.at]
+	}
+	if value == "" && fd.required {
+		f.problem = "this one is needed"
+		return
+	}
+	if fd.check != nil && value != "" {
+		if err := fd.check(value); err != nil {
+			f.problem = err.Error()
+			return
+		}
+	}
+	f.values[fd.name] = value
+	f.now++
+	f.begin()
+	if f.now == len(f.fields) {
+		f.done(f.values)
+	}
+}
+
+// again asks from the first field on, with a word on why.
+func (f *form) again(why string) {
+	f.now = 0
+	f.begin()
+	f.problem = why
+}

@@ -1,0 +1,295 @@
+package tui
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/internal/tui/key"
+)
+
+// escapeDelay is how long a lone escape may be the beginning of another key.
+const escapeDelay = 30 * time.Millisecond
+
+// typed takes in what the terminal sent.
+func (a *app) typed(b []byte) {
+	a.flush = nil
+	a.handle(a.keys.Decode(b))
+	if a.keys.Pending() {
+		a.flush = time.After(escapeDelay)
+	}
+}
+
+func (a *app) handle(events []key.Event) {
+	for _, ev := range events {
+		switch ev := ev.(type) {
+		case key.Key:
+			a.key(ev)
+			a.lastKey = time.Now()
+		case key.Paste:
+			a.paste(string(ev))
+			a.lastKey = time.Now()
+		case key.Focus:
+			a.focus(bool(ev))
+		case key.Light:
+			if ev && a.opts.Light != nil {
+				a.paint = *a.opts.Light
+			}
+		}
+		a.dirty = true
+		if a.done {
+			return
+		}
+	}
+}
+
+// focus is told when the terminal's window gets or loses the focus. A question
+// does not stay turned to while the person is elsewhere.
+func (a *app) focus(has bool) {
+	if a.dialog != nil && !has {
+		a.dialog.turnAway()
+	}
+	a.lastKey = time.Now()
+}
+
+// paste adds pasted text to what is written, whatever is on the screen: only a
+// field that a person has turned to takes it instead.
+func (a *app) paste(text string) {
+	if a.dialog != nil && a.dialog.focused {
+		if f, ok := a.dialog.panel.(interface{ paste(string) bool }); ok && f.paste(text) {
+			return
+		}
+		a.dialog.turnAway()
+	}
+	if a.viewer == nil {
+		a.write.Paste(text)
+		a.complete()
+	}
+}
+
+// key does what a key means at this moment.
+func (a *app) key(k key.Key) {
+	a.hint = ""
+	switch {
+	case a.viewer != nil:
+		if a.viewer.key(k, a.view()) {
+			a.closeViewer()
+		}
+		return
+	case a.dialog != nil && a.dialogKey(k):
+		return
+	case a.menu != nil && a.menuKey(k):
+		return
+	}
+	if act, ok := a.acts()[k.String()]; ok {
+		act()
+		return
+	}
+	if k == (key.Key{Rune: '?'}) && a.write.Empty() {
+		a.show.add(&note{text: keysHelp, quiet: true})
+		return
+	}
+	if a.write.Key(k) {
+		a.complete()
+	}
+}
+
+const keysHelp = `enter sends · shift+enter, alt+enter or ctrl+j begins a line · up and down go through what you wrote before
+/ lists commands · @ names files · ! runs a command yourself · tab completes, or turns to a question
+esc interrupts · esc twice goes back to an earlier message · shift+tab changes the permission mode
+ctrl+o shows calls and thoughts in full · ctrl+g opens your editor · ctrl+b lists what runs in the background
+ctrl+r searches what you wrote before
+ctrl+l begins on an empty screen · ctrl+z suspends · ctrl+c clears, twice leaves · ctrl+d leaves`
+
+// acts are what keys do that edit nothing.
+func (a *app) acts() map[string]func() {
+	return map[string]func(){
+		"enter":     a.enter,
+		"esc":       a.escape,
+		"ctrl+c":    a.stop,
+		"ctrl+d":    a.leave,
+		"shift+tab": a.nextMode,
+		"ctrl+l":    a.redraw,
+		"ctrl+o":    a.openViewer,
+		"ctrl+g":    a.edit,
+		"ctrl+b":    a.listTasks,
+		"ctrl+r":    a.searchHistory,
+		"ctrl+z":    a.suspend,
+		"ctrl+p":    func() { a.write.Up() },
+		"ctrl+n":    func() { a.write.Down() },
+		"up":        a.up,
+		"down":      func() { a.write.Down() },
+		"tab":       func() { a.complete() },
+	}
+}
+
+// up goes to an older text, or takes back what waits to be heard.
+func (a *app) up() {
+	if a.write.Empty() && a.working != nil {
+		if waiting := a.takeBack(1); waiting != "" {
+			a.write.Set(waiting)
+			return
+		}
+	}
+	a.write.Up()
+}
+
+// takeBack takes back prompts that wait to be heard, at most n of them, the newest.
+func (a *app) takeBack(n int) string {
+	if a.talk == nil {
+		return ""
+	}
+	var texts []string
+	for _, p := range slices.Backward(a.talk.Queued()) {
+		if p.Origin == "" && !p.Silent && len(texts) < n && a.talk.Withdraw(p.UUID) {
+			texts = append(texts, promptText(p.Content))
+		}
+	}
+	slices.Reverse(texts)
+	return strings.Join(texts, "\n\n")
+}
+
+// enter sends what is written; after a backslash it begins a line.
+func (a *app) enter() {
+	if before := a.write.Before(); strings.HasSuffix(before, "\\") {
+		a.write.Replace(1, "\n")
+		return
+	}
+	text := strings.TrimSpace(a.write.Filled())
+	if text == "" {
+		return
+	}
+	a.write.Take()
+	a.write.Remember(text)
+	a.opts.History.Add(text)
+	a.submit(text)
+}
+
+// twice is how close two keys are that are meant as one.
+const twice = 800 * time.Millisecond
+
+// escape interrupts, and the second time in a row goes back to an earlier message.
+func (a *app) escape() {
+	again := time.Since(a.lastEsc) < twice
+	a.lastEsc = time.Now()
+	switch {
+	case a.working != nil && a.interrupt():
+	case again && a.write.Empty():
+		a.lastEsc = time.Time{}
+		a.rewind()
+	case again:
+		a.write.Take()
+	default:
+		a.hint = "esc again goes back to an earlier message"
+	}
+}
+
+func (a *app) interrupt() bool {
+	if a.talk == nil {
+		return false
+	}
+	// Who interrupts wants to decide anew: what waits would begin at once.
+	waiting := a.takeBack(math.MaxInt)
+	if waiting != "" {
+		a.write.Set(strings.TrimLeft(a.write.Filled()+"\n\n"+waiting, "\n"))
+	}
+	if !a.talk.Interrupt("") {
+		return waiting != ""
+	}
+	a.working.stops = true
+	return true
+}
+
+// stop is ctrl+c: it clears, interrupts, and the second time leaves.
+func (a *app) stop() {
+	if !a.write.Empty() {
+		a.write.Remember(a.write.Take())
+		a.menu = nil
+		return
+	}
+	again := time.Since(a.lastStop) < 2*twice
+	a.lastStop = time.Now()
+	if again {
+		a.done = true
+		return
+	}
+	if a.working != nil {
+		a.interrupt()
+	}
+	a.hint = "ctrl+c again leaves"
+}
+
+func (a *app) leave() {
+	if a.write.Empty() {
+		a.done = true
+	} else {
+		a.write.Key(key.Key{Name: key.Delete})
+	}
+}
+
+func (a *app) nextMode() {
+	if a.talk == nil {
+		return
+	}
+	mode, ok := cycle[a.talk.Mode()]
+	if !ok {
+		mode = "default"
+	}
+	if err := a.talk.SetMode(mode); err != nil {
+		a.hint = err.Error()
+		return
+	}
+	a.status.mode = mode
+}
+
+// redraw begins on an empty screen. What was on it goes into the scrollback, which
+// not every terminal does by itself when it is told to erase.
+func (a *app) redraw() {
+	_, height := a.screen.Size()
+	a.screen.Leave() // an error is seen at the next frame
+	fmt.Fprintf(a.opts.Out, "\x1b[%d;1H%s\x1b[2J\x1b[H", height, strings.Repeat("\n", height))
+	a.screen.Forget()
+}
+
+// lend gives the terminal to somebody else while f runs.
+func (a *app) lend(f func() error) error {
+	if err := a.screen.Leave(); err != nil {
+		return err
+	}
+	a.opts.Out.Write([]byte(leaveModes)) // an error is seen at the next frame
+	err := f()
+	a.opts.Out.Write([]byte(enterModes)) // as above
+	a.screen.Forget()
+	return err
+}
+
+// suspend lets the person go back to their shell for a while.
+func (a *app) suspend() {
+	if a.opts.Suspend == nil {
+		return
+	}
+	if err := a.lend(a.opts.Suspend); err != nil {
+		a.hint = err.Error()
+	}
+}
+
+// edit lets the person write in their own editor.
+func (a *app) edit() {
+	if a.opts.Edit == nil {
+		a.hint = "there is no editor: set EDITOR"
+		return
+	}
+	var text string
+	err := a.lend(func() (err error) {
+		text, err = a.opts.Edit(a.write.Filled())
+		return err
+	})
+	if err != nil {
+		a.hint = "the editor did not work: " + err.Error()
+		return
+	}
+	a.write.Take()
+	a.write.Set(strings.TrimRight(text, "\n"))
+}

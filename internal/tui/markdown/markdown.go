@@ -1,0 +1,365 @@
+// Package markdown turns Markdown into coloured lines while it is still being
+// written.
+//
+//	s := markdown.New(80, palette)
+//	s.Write("# Tit")
+//	s.Write("le\n\nSome text…")
+//	done := s.Take()    // lines that will not change any more
+//	rest := s.Tail()    // how the unfinished end looks at this moment
+//	done = append(s.Close(), …)
+//
+// A block is laid out once, when it ends; a line of code when the line ends. So a
+// text costs its own length however long it becomes, and the tail costs the one
+// block that is open. It reads what models write: headings, lists, quotes, tables,
+// fenced code, emphasis, code, links. What it does not know it shows as text.
+//
+// Characters that could move a cursor or hide something are made visible. A Stream
+// belongs to one goroutine.
+package markdown
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/tui/code"
+	"github.com/haftdev/haft/internal/tui/style"
+)
+
+// A Stream is a text that is being written.
+type Stream struct {
+	paint style.Palette
+	width int
+
+	line  string   // the last one, not finished
+	lines []string // laid out and not taken
+
+	para   paragraph
+	table  []string
+	fence  *fence
+	quote  *Stream
+	margin int  // where the content of the list item begins that is open
+	gap    bool // a blank line is due before the next block
+	begun  bool // something was laid out
+}
+
+// A paragraph is text with what stands before its first line and before the
+// others.
+type paragraph struct {
+	text        []string
+	size        int
+	first, rest string
+	heading     bool
+}
+
+// A fence is a block of code.
+type fence struct {
+	mark   string
+	indent int
+	code   code.Highlighter
+}
+
+// New returns a stream whose lines are at most width wide.
+func New(width int, p style.Palette) *Stream { return &Stream{paint: p, width: max(width, 10)} }
+
+// Render returns a whole text.
+func Render(text string, width int, p style.Palette) []string {
+	s := New(width, p)
+	s.Write(text)
+	return s.Close()
+}
+
+// longest is how many bytes of a line, or of a paragraph, are laid out together:
+// the tail must not become more expensive with a text that has no end.
+const longest = 4096
+
+// Write adds to the text.
+func (s *Stream) Write(text string) {
+	s.line += text
+	for {
+		end := strings.IndexByte(s.line[:min(len(s.line), longest)], '\n')
+		switch {
+		case end >= 0:
+			s.feed(s.line[:end])
+			s.line = s.line[end+1:]
+		case len(s.line) > longest:
+			end = cutAt(s.line)
+			s.feed(s.line[:end])
+			s.line = strings.TrimPrefix(s.line[end:], " ")
+		default:
+			return
+		}
+	}
+}
+
+// cutAt returns where a line that is too long is cut: at a blank if there is one.
+func cutAt(line string) int {
+	if at := strings.LastIndexByte(line[:longest], ' '); at > longest/2 {
+		return at
+	}
+	at := longest
+	for at > longest-utf8.UTFMax && !utf8.RuneStart(line[at]) {
+		at--
+	}
+	return at
+}
+
+// Take returns the lines that are finished since it was last called.
+func (s *Stream) Take() []string {
+	lines := s.lines
+	s.lines = nil
+	return lines
+}
+
+// Tail returns the unfinished end as it would look if nothing followed. Lines that
+// are finished and were not taken are not part of it.
+func (s *Stream) Tail() []string {
+	t := *s
+	t.lines = nil
+	t.para.text = append([]string(nil), s.para.text...)
+	t.table = append([]string(nil), s.table...)
+	if s.fence != nil {
+		f := *s.fence
+		t.fence = &f
+	}
+	if s.quote != nil {
+		q := *s.quote
+		q.lines = append([]string(nil), s.quote.lines...)
+		t.quote = &q
+	}
+	return t.Close()
+}
+
+// Close ends the text and returns the lines that were not taken.
+func (s *Stream) Close() []string {
+	if s.line != "" {
+		s.feed(s.line)
+		s.line = ""
+	}
+	s.end()
+	return s.Take()
+}
+
+// Resize changes the width of what is not laid out yet.
+func (s *Stream) Resize(width int) { s.width = max(width, 10) }
+
+// feed takes in one line.
+func (s *Stream) feed(line string) {
+	line = clean(line)
+	if s.fence != nil {
+		s.code(line)
+		return
+	}
+	text := strings.TrimLeft(line, " ")
+	indent := len(line) - len(text)
+	switch {
+	case strings.HasPrefix(text, ">"):
+		s.quoted(strings.TrimPrefix(text[1:], " "))
+		return
+	case text == "":
+		s.end()
+		s.gap = s.begun
+		return
+	case fenceMark(text) != "":
+		s.end()
+		s.open(text, indent)
+		return
+	case isRow(text):
+		s.row(text)
+		return
+	case isRule(text) && len(s.para.text) == 0:
+		s.end()
+		s.put(s.paint.Dim.Of(strings.Repeat("─", min(s.width, 40))))
+		return
+	case level(text) > 0:
+		s.end()
+		s.margin = 0
+		s.para = paragraph{heading: true, text: []string{strings.TrimSpace(strings.TrimRight(text[level(text):], "# "))}}
+		s.end()
+		s.gap = true
+		return
+	}
+	if mark, rest, ok := item(text); ok {
+		s.end()
+		s.item(mark, rest, indent)
+		return
+	}
+	s.prose(text, indent)
+}
+
+// prose adds a line to the paragraph that is open, or opens one.
+func (s *Stream) prose(text string, indent int) {
+	if len(s.para.text) == 0 {
+		s.end()
+		if indent < s.margin {
+			s.margin = 0
+		}
+		pad := strings.Repeat(" ", s.margin)
+		s.para = paragraph{first: pad, rest: pad}
+	}
+	s.para.text = append(s.para.text, text)
+	if s.para.size += len(text); s.para.size > longest {
+		s.end()
+	}
+}
+
+// item opens an item of a list.
+func (s *Stream) item(mark, text string, indent int) {
+	pad := strings.Repeat(" ", min(indent, 12))
+	shown := mark
+	if len(mark) == 1 {
+		shown = "•"
+	}
+	if rest, ok := strings.CutPrefix(text, "[ ] "); ok {
+		shown, text = "☐", rest
+	} else if rest, ok := strings.CutPrefix(text, "[x] "); ok {
+		shown, text = "☑", rest
+	}
+	s.margin = len(pad) + len([]rune(shown)) + 1
+	s.para = paragraph{first: pad + s.paint.Accent.Of(shown) + " ", rest: strings.Repeat(" ", s.margin), text: []string{text}}
+}
+
+func (s *Stream) open(text string, indent int) {
+	mark := fenceMark(text)
+	info := strings.TrimSpace(text[len(mark):])
+	lang, _, _ := strings.Cut(info, " ")
+	s.fence = &fence{mark: mark, indent: indent, code: *code.New(lang, s.paint)}
+	if s.gap {
+		s.blank()
+	}
+}
+
+func (s *Stream) code(line string) {
+	text := strings.TrimLeft(line, " ")
+	if f := s.fence; strings.HasPrefix(text, f.mark) && strings.Trim(text, f.mark[:1]) == "" {
+		s.fence = nil
+		s.gap = true
+		return
+	}
+	if cut := min(len(line)-len(text), s.fence.indent); cut > 0 {
+		line = line[cut:]
+	}
+	s.put("  " + strings.Repeat(" ", s.margin) + s.fence.code.Line(line))
+}
+
+func (s *Stream) quoted(text string) {
+	if s.quote == nil {
+		s.end()
+		p := s.paint
+		s.quote = New(s.width-2, p)
+	}
+	s.quote.Write(text + "\n")
+	s.putQuote(s.quote.Take())
+}
+
+func (s *Stream) putQuote(lines []string) {
+	for _, l := range lines {
+		s.put(s.paint.Dim.Of("│") + " " + l)
+	}
+}
+
+// row adds a row to the table that is open, or opens one.
+func (s *Stream) row(text string) {
+	if s.table == nil {
+		s.end()
+	}
+	s.table = append(s.table, text)
+}
+
+// end lays out what is open.
+func (s *Stream) end() {
+	if q := s.quote; q != nil {
+		s.quote = nil
+		s.putQuote(q.Close())
+	}
+	if rows := s.table; rows != nil {
+		s.table = nil
+		for _, l := range s.layTable(rows) {
+			s.put(l)
+		}
+	}
+	p := s.para
+	s.para = paragraph{}
+	if len(p.text) == 0 {
+		return
+	}
+	if p.heading && s.begun {
+		s.gap = true
+	}
+	base := style.Style("")
+	if p.heading {
+		base = s.paint.Heading
+	}
+	for _, l := range wrap(inline(p.text, s.paint, base), s.width, p.first, p.rest) {
+		s.put(l)
+	}
+}
+
+// put adds a line.
+func (s *Stream) put(l string) {
+	if s.gap {
+		s.blank()
+	}
+	s.begun = true
+	s.lines = append(s.lines, l)
+}
+
+func (s *Stream) blank() {
+	s.gap = false
+	s.lines = append(s.lines, "")
+}
+
+// clean makes a line visible.
+func clean(line string) string {
+	return ask.Visible(strings.ReplaceAll(strings.TrimRight(line, "\r \t"), "\t", "    "))
+}
+
+// fenceMark returns the marks that open a block of code, or "".
+func fenceMark(text string) string {
+	for _, c := range []string{"`", "~"} {
+		n := len(text) - len(strings.TrimLeft(text, c))
+		if n >= 3 && !strings.Contains(text[n:], c) {
+			return text[:n]
+		}
+	}
+	return ""
+}
+
+func isRule(text string) bool {
+	for _, c := range "-*_" {
+		if s := strings.ReplaceAll(text, " ", ""); len(s) >= 3 && strings.Trim(s, string(c)) == "" {
+			return true
+		}
+	}
+	return false
+}
+
+func isRow(text string) bool {
+	return len(text) > 1 && strings.HasPrefix(text, "|") && strings.HasSuffix(text, "|")
+}
+
+// level returns that of a heading, or 0.
+func level(text string) int {
+	n := len(text) - len(strings.TrimLeft(text, "#"))
+	if n > 6 || n == len(text) || text[n] != ' ' {
+		return 0
+	}
+	return n
+}
+
+// item takes the mark of a list's item off.
+func item(text string) (mark, rest string, ok bool) {
+	mark, rest, ok = strings.Cut(text, " ")
+	if !ok {
+		return "", "", false
+	}
+	switch mark {
+	case "-", "*", "+":
+		return mark, strings.TrimLeft(rest, " "), true
+	}
+	digits := strings.TrimRight(mark, ".)")
+	if len(mark)-len(digits) != 1 || digits == "" || len(digits) > 9 || strings.Trim(digits, "0123456789") != "" {
+		return "", "", false
+	}
+	return mark, strings.TrimLeft(rest, " "), true
+}

@@ -1,0 +1,84 @@
+package tui
+
+import (
+	"context"
+	"time"
+
+	"github.com/haftdev/haft/internal/trust"
+	"github.com/haftdev/haft/session"
+)
+
+// open begins or resumes a conversation while the person may already write.
+func (a *app) open(o Opening) {
+	a.closeTalk()
+	a.stream++
+	stream := a.stream
+	a.talk, a.files, a.todos, a.working = nil, nil, nil, nil
+	go func() {
+		talk, err := a.opts.Open(a.ctx, o, person{a})
+		var past []session.Entry
+		var held []trust.Item
+		if err == nil {
+			past, held = talk.Past(a.ctx), talk.Held()
+		}
+		a.later(func() { a.opened(stream, talk, past, held, err) })
+	}()
+}
+
+func (a *app) opened(stream int, talk Talk, past []session.Entry, held []trust.Item, err error) {
+	a.dirty = true
+	if err != nil {
+		if a.opts.Setup != nil && a.opts.Setup.Needed(err) {
+			a.setUp(err)
+			return
+		}
+		a.show.add(&note{text: err.Error(), style: failure})
+		return
+	}
+	a.talk = talk
+	release := talk.Hold()
+	a.status.mode, a.status.model = talk.Mode(), talk.ContextUsage().Model
+	a.status.look(talk.Dir())
+	a.measure()
+	a.replay(past)
+	a.askTrust(held)
+	ctx, cancel := context.WithCancel(a.ctx)
+	ended := make(chan struct{})
+	a.release = func() <-chan struct{} {
+		release()
+		cancel()
+		return ended
+	}
+	go func() {
+		defer close(ended)
+		for ev, err := range talk.Run(ctx) {
+			select {
+			case a.events <- streamed{stream: stream, ev: ev, err: err, end: ev == nil}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	waiting := a.pending
+	a.pending = nil
+	for _, text := range waiting {
+		a.submit(text)
+	}
+}
+
+// closeTalk ends the conversation that is shown.
+func (a *app) closeTalk() {
+	talk := a.talk
+	if talk == nil {
+		return
+	}
+	a.talk = nil
+	a.stream++ // what still comes is not shown
+	a.asks, a.dialog = nil, nil
+	<-a.release()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), 5*time.Second)
+	defer cancel()
+	if err := talk.Close(ctx); err != nil {
+		a.note(err.Error())
+	}
+}

@@ -1,0 +1,127 @@
+package tui
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/internal/card"
+	"github.com/haftdev/haft/internal/tui/markdown"
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/tool"
+)
+
+// branch returns the messages that lead to the last of the entries, oldest first,
+// without those that haft added. A conversation that went back has others beside
+// them. What stands before a summary led to it.
+func branch(entries []session.Entry) []session.Entry {
+	var list []session.Entry
+	next := ""
+	for _, e := range slices.Backward(entries) {
+		if next != "" && e.UUID != next {
+			continue
+		}
+		next = e.Parent
+		if e.Message != nil && !e.Message.Synthetic {
+			list = append(list, e)
+		}
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// replay shows the end of an earlier conversation.
+func (a *app) replay(past []session.Entry) {
+	if len(past) == 0 {
+		return
+	}
+	results := map[string]*sched.Outcome{}
+	for _, e := range past {
+		for _, b := range e.Message.Content {
+			if b.Type == model.ToolResult {
+				results[b.UseID] = resultOf(e.Message, b)
+			}
+		}
+	}
+	for _, e := range past {
+		for _, b := range e.Message.Content {
+			a.replayed(e.Message.Role, b, results)
+		}
+	}
+	a.show.add(&note{text: fmt.Sprintf("— that was before; session %s goes on —", a.talk.Session()), quiet: true})
+}
+
+// resultOf is how a call went, as the journal has it.
+func resultOf(m *session.Message, b model.Block) *sched.Outcome {
+	out := &sched.Outcome{UseID: b.UseID, Result: tool.Result{Content: b.Content}}
+	if b.IsError {
+		out.Status = sched.Failed
+	}
+	if len(m.Output) > 0 {
+		out.Result.Output = m.Output
+	}
+	return out
+}
+
+func (a *app) replayed(role model.Role, b model.Block, results map[string]*sched.Outcome) {
+	switch {
+	case b.Type == model.Text && role == model.User:
+		if said := typedIn([]model.Block{b}); said != "" {
+			a.show.add(&saidBlock{text: said})
+		}
+	case b.Type == model.Text:
+		t := &text{stream: markdown.New(a.view().width, a.paint)}
+		t.stream.Write(b.Text)
+		t.close()
+		a.show.add(t)
+	case b.Type == model.ToolUse && b.Name != todoTool:
+		c := newCall(card.Of(a.talk.Tools(), b.ID, b.Name, b.Input), b.Input)
+		if out := results[b.ID]; out != nil {
+			out.Tool, out.Input = b.Name, b.Input
+			a.endCall(c, out)
+		}
+		c.close()
+		a.show.add(c)
+	}
+}
+
+// A turnBack is a message that the person can go back to before.
+type turnBack struct {
+	uuid   string // of the message
+	before string // of the one before it; "" if there is none
+	text   string
+	when   time.Time
+}
+
+// turnBacks are the person's messages, newest first.
+func turnBacks(past []session.Entry) []turnBack {
+	var list []turnBack
+	before := ""
+	for _, e := range past {
+		if text := typedIn(e.Message.Content); e.Message.Role == model.User && text != "" {
+			list = append(list, turnBack{e.UUID, before, text, e.Time})
+		}
+		before = e.UUID
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// ownWords begin what haft puts into a person's messages: reminders, files, the
+// output of their commands, and that they spoke while it worked.
+var ownWords = regexp.MustCompile(`^(<(system-reminder|task-notification|bash-input|bash-stdout|file path=|command-|local-command-)|The user sent a new message while you were working:$)`)
+
+// typedIn is what the person wrote of a message.
+func typedIn(blocks []model.Block) string {
+	var parts []string
+	for _, b := range blocks {
+		if b.Type == model.Text && b.Raw == nil && !ownWords.MatchString(b.Text) {
+			parts = append(parts, b.Text)
+		}
+	}
+	return strings.Join(parts, "\n")
+}

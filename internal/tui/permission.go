@@ -1,0 +1,302 @@
+package tui
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/card"
+	"github.com/haftdev/haft/internal/tui/code"
+	"github.com/haftdev/haft/internal/tui/composer"
+	"github.com/haftdev/haft/internal/tui/key"
+	"github.com/haftdev/haft/tool"
+)
+
+// A permissionPanel is the question whether a call may run.
+type permissionPanel struct {
+	app      *app
+	what     card.Preview
+	call     tool.Case
+	question tool.Verdict
+	resolved string // where its path leads
+	decide   func(tool.Verdict)
+
+	choices  []choice
+	at       int
+	scope    int                // among scopes, of the choice that keeps a rule
+	word     *composer.Composer // the word, or the reason, that is being typed
+	kind     typing             // of the word
+	problem  string
+	selected *choice // that the word is typed for
+}
+
+// A choice is one of the answers.
+type choice struct {
+	text   string
+	answer answer
+}
+
+type answer int
+
+const (
+	allowOnce answer = iota
+	allowSession
+	allowAlways
+	denyCall
+	denyWhy
+)
+
+type typing int
+
+const (
+	nothing typing = iota
+	theWord
+	theReason
+)
+
+// scopes are where a rule can be kept.
+var scopes = []string{"local", "project", "user"}
+
+// safeWord is what must be typed to allow a call that loses something.
+const safeWord = "allow"
+
+func newPermission(a *app, c tool.Case, question tool.Verdict, decide func(tool.Verdict)) *permissionPanel {
+	p := &permissionPanel{app: a, call: c, question: question, decide: decide, what: card.PreviewOf(c)}
+	if p.what.Path != "" && a.talk != nil {
+		p.resolved = a.talk.Resolved(p.what.Path)
+	}
+	p.choices = append(p.choices, choice{"Allow this once", allowOnce})
+	if p.rule() != "" {
+		p.choices = append(p.choices, choice{"Allow for this session", allowSession}, choice{"Allow always", allowAlways})
+	}
+	p.choices = append(p.choices, choice{"Deny", denyCall}, choice{"Deny, and say what to do instead", denyWhy})
+	return p
+}
+
+// rule is what would settle the next such call, several rules in one line, or "". What
+// only a person may decide cannot be settled by one.
+func (p *permissionPanel) rule() string {
+	if p.question.NeedsPerson {
+		return ""
+	}
+	return ask.Rules(p.question.Suggestions)
+}
+
+func (p *permissionPanel) lines(v view, height int) []string {
+	head := []string{v.paint.Warn.Of("? ") + v.paint.Bold.Of(p.title())}
+	var foot []string
+	if why := p.why(); why != "" {
+		foot = append(foot, v.paint.Dim.Of("  "+ansi.Truncate(why, v.width-2, "…")))
+	}
+	foot = append(foot, p.answers(v)...)
+	body := p.body(v)
+	if room := height - len(head) - len(foot); len(body) > room {
+		room = max(room-1, 1)
+		body = append(body[:room:room], v.paint.Warn.Of(fmt.Sprintf("  … %d more lines: ctrl+o shows all of it", len(body)-room)))
+	}
+	return append(append(head, body...), foot...)
+}
+
+// title asks what the person decides.
+func (p *permissionPanel) title() string {
+	s := "Use " + p.what.Card.String()
+	switch {
+	case p.call.Call.Tool == "Bash":
+		s = "Run this command"
+	case p.what.Path != "":
+		s = p.what.Title + " " + ask.Visible(p.app.short(p.what.Path))
+	}
+	if id := p.call.Call.Agent; id != "" {
+		who := id
+		if t, ok := p.app.crew[id]; ok {
+			who = taskName(t)
+		}
+		s += " for the agent " + visible(who)
+	}
+	return s + "?"
+}
+
+// typing reports whether keys are letters of a word or a reason.
+func (p *permissionPanel) typing() bool { return p.word != nil }
+
+func (p *permissionPanel) why() string {
+	why := ask.Visible(p.question.Reason)
+	if p.question.Rule != "" {
+		why += " (" + ask.Visible(p.question.Rule) + " in " + ask.Visible(p.question.Origin) + ")"
+	}
+	return why
+}
+
+// body is what would happen: the exact text, where a path leads, the change.
+func (p *permissionPanel) body(v view) []string {
+	var lines []string
+	if p.resolved != "" {
+		lines = append(lines, v.paint.Warn.Of("  it leads to "+ask.Visible(p.resolved)))
+	}
+	if p.question.Message != "" && p.question.NeedsPerson {
+		lines = append(lines, hardWrap("  "+visible(p.question.Message), v.width)...)
+	}
+	lang := ""
+	if p.call.Call.Tool == "Bash" {
+		lang = "sh"
+	}
+	h := code.New(lang, v.paint)
+	if p.what.Text != "" && p.what.Text != "{}" {
+		for _, l := range strings.Split(p.what.Text, "\n") {
+			for _, part := range strings.Split(ansi.Hardwrap(strings.ReplaceAll(l, "\t", "    "), max(v.width-4, 8), true), "\n") {
+				lines = append(lines, "    "+h.Line(part))
+			}
+		}
+	}
+	for _, hunk := range p.what.Hunks {
+		lines = append(lines, diffLines(hunk.Lines, hunk.OldStart, hunk.NewStart, filepath.Base(p.what.Path), v)...)
+	}
+	return lines
+}
+
+// answers are the choices, or the field that is typed in.
+func (p *permissionPanel) answers(v view) []string {
+	if p.word != nil {
+		label := "  Why, or what instead? (enter sends it) "
+		if p.kind == theWord {
+			label = fmt.Sprintf("  This may lose something for good. Type %s to go on: ", safeWord)
+		}
+		return append([]string{v.paint.Warn.Of(label) + visible(p.word.Text()) + "▏"}, p.troubles(v)...)
+	}
+	var lines []string
+	for i, c := range p.choices {
+		s := fmt.Sprintf("%d %s", i+1, c.text)
+		switch c.answer {
+		case allowSession:
+			s += ": " + ruleText(p.rule())
+		case allowAlways:
+			s += fmt.Sprintf(": %s in %s", ruleText(p.rule()), p.app.short(p.app.where(scopes[p.scope])))
+			if v.turned && i == p.at {
+				s += " (left and right choose where)"
+			}
+		}
+		lines = append(lines, option(v, i == p.at, s))
+	}
+	return append(lines, p.troubles(v)...)
+}
+
+func (p *permissionPanel) troubles(v view) []string {
+	if p.problem == "" {
+		return nil
+	}
+	return []string{v.paint.Bad.Of("  " + visible(p.problem))}
+}
+
+// ruleText is a rule for people. In a rule the root of paths is the project, which
+// looks like the whole disk.
+func ruleText(rule string) string {
+	if name, ok := strings.CutSuffix(rule, "(/**)"); ok {
+		return ask.Visible(name) + " anywhere in this folder, " + ask.Visible(rule)
+	}
+	return ask.Visible(rule)
+}
+
+// short is a path as seen from where the conversation works.
+func (a *app) short(path string) string {
+	if a.talk == nil {
+		return path
+	}
+	rest, ok := strings.CutPrefix(path, a.talk.Dir()+"/")
+	if !ok {
+		return path
+	}
+	return rest
+}
+
+func (a *app) where(scope string) string {
+	if a.talk == nil {
+		return scope
+	}
+	return ask.Visible(a.talk.Where(scope))
+}
+
+func (p *permissionPanel) key(k key.Key) bool {
+	if p.word != nil {
+		return p.typeKey(k)
+	}
+	switch {
+	case k.Name == key.Up:
+		p.at = max(p.at-1, 0)
+	case k.Name == key.Down:
+		p.at = min(p.at+1, len(p.choices)-1)
+	case k.Name == key.Left:
+		p.scope = (p.scope + len(scopes) - 1) % len(scopes)
+	case k.Name == key.Right:
+		p.scope = (p.scope + 1) % len(scopes)
+	case k.Name == key.Enter:
+		p.choose(&p.choices[p.at])
+	case k.Writes() && k.Rune >= '1' && int(k.Rune-'1') < len(p.choices):
+		p.at = int(k.Rune - '1')
+	case k.Rune == 'o' && k.Ctrl:
+		p.app.openText(p.title(), ansi.Strip(strings.Join(p.body(p.app.view()), "\n"))) // the escapes are ours: its own are visible
+	default:
+		return false
+	}
+	return true
+}
+
+// choose takes an answer, or asks for the word or the reason that it needs.
+func (p *permissionPanel) choose(c *choice) {
+	p.selected, p.problem = c, ""
+	switch {
+	case c.answer == denyWhy:
+		p.word, p.kind = composer.New(nil), theReason
+	case c.answer != denyCall && p.what.Destructive:
+		p.word, p.kind = composer.New(nil), theWord
+	default:
+		p.settle("")
+	}
+}
+
+// typeKey is a key in the field that is typed in.
+func (p *permissionPanel) typeKey(k key.Key) bool {
+	if k.Name != key.Enter {
+		return p.word.Key(k)
+	}
+	text := strings.TrimSpace(p.word.Text())
+	if p.kind == theWord && text != safeWord {
+		p.word, p.problem = nil, "That was not the word, so nothing was decided."
+		return true
+	}
+	p.settle(text)
+	return true
+}
+
+// paste goes into a reason; the word must be typed.
+func (p *permissionPanel) paste(text string) bool {
+	if p.word == nil || p.kind != theReason {
+		return false
+	}
+	p.word.Paste(text)
+	return true
+}
+
+// settle decides.
+func (p *permissionPanel) settle(said string) {
+	v := tool.Verdict{Behavior: tool.Allow, Reason: "the person allowed it once"}
+	switch p.selected.answer {
+	case allowSession, allowAlways:
+		scope := "session"
+		if p.selected.answer == allowAlways {
+			scope = scopes[p.scope]
+		}
+		for _, s := range p.question.Suggestions {
+			if err := p.app.talk.Grant(p.app.ctx, s.Rule, scope); err != nil {
+				p.word, p.problem = nil, "The rule could not be kept: "+err.Error()
+				return
+			}
+		}
+		v.Reason, v.Rule = "the person allowed it from now on", p.rule()
+	case denyCall, denyWhy:
+		v = tool.Verdict{Behavior: tool.Deny, Reason: "the person denied it", Message: ask.Denial(said)}
+	}
+	p.decide(v)
+}

@@ -1,0 +1,98 @@
+package tui
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/haftdev/haft/internal/tui/key"
+)
+
+// A picker is a list to choose from. Typing narrows it down.
+type picker struct {
+	title  string
+	items  []pick
+	filter string
+	at     int
+	// choose is called with what was chosen; act, if set, with what the delete key
+	// was pressed on.
+	choose func(pick)
+	act    func(pick)
+	// chooses and acts are what they do, for the person; "" is "chooses".
+	chooses, acts string
+}
+
+// A pick is something to choose.
+type pick struct{ value, text, detail string }
+
+func (p *picker) matching() []pick {
+	if p.filter == "" {
+		return p.items
+	}
+	var list []pick
+	for _, i := range p.items {
+		if strings.Contains(strings.ToLower(i.text+" "+i.detail), strings.ToLower(p.filter)) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+func (p *picker) lines(v view, height int) []string {
+	list := p.matching()
+	p.at = max(0, min(p.at, len(list)-1))
+	title := v.paint.Bold.Of(p.title)
+	if p.filter != "" {
+		title += v.paint.Accent.Of(" " + visible(p.filter) + "▏")
+	}
+	lines := []string{title}
+	room := max(height-3, 1)
+	from := max(0, min(p.at-room/2, len(list)-room))
+	for i, item := range list[from:min(from+room, len(list))] {
+		text := visible(item.text)
+		if detail := "  " + visible(item.detail); item.detail != "" && from+i == p.at {
+			text += detail
+		} else if item.detail != "" {
+			text += v.paint.Dim.Of(detail)
+		}
+		lines = append(lines, option(v, from+i == p.at, strings.ReplaceAll(text, "\n", " ")))
+	}
+	if len(list) == 0 {
+		lines = append(lines, v.paint.Dim.Of("    nothing"))
+	}
+	help := fmt.Sprintf("  %d of %d · enter %s", min(p.at+1, len(list)), len(list), cmp.Or(p.chooses, "chooses"))
+	if p.act != nil {
+		help += " · delete " + p.acts
+	}
+	help = ansi.Truncate(help+" · esc closes · typing narrows down", max(v.width, 1), "…")
+	return append(lines, v.paint.Dim.Of(help))
+}
+
+func (p *picker) key(k key.Key) bool {
+	list := p.matching()
+	switch {
+	case k.Name == key.Up:
+		p.at--
+	case k.Name == key.Down:
+		p.at++
+	case k.Name == key.PageUp:
+		p.at -= 10
+	case k.Name == key.PageDown:
+		p.at += 10
+	case k.Name == key.Enter && len(list) > 0:
+		p.choose(list[max(0, min(p.at, len(list)-1))])
+	case k.Name == key.Delete && p.act != nil && len(list) > 0:
+		p.act(list[max(0, min(p.at, len(list)-1))])
+	case k.Name == key.Backspace && p.filter != "":
+		r := []rune(p.filter)
+		p.filter = string(r[:len(r)-1])
+	case k.Writes():
+		p.filter, p.at = p.filter+string(k.Rune), 0
+	case k.Name == key.Escape:
+		return false
+	}
+	p.at = max(0, min(p.at, len(p.matching())-1))
+	return true
+}

@@ -1,0 +1,98 @@
+package tui
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/tui/composer"
+	"github.com/haftdev/haft/internal/tui/key"
+	"github.com/haftdev/haft/internal/tui/markdown"
+	"github.com/haftdev/haft/tool"
+)
+
+// A plan waits for the person's agreement.
+type plan struct {
+	app    *app
+	text   string
+	decide func(tool.Verdict)
+	at     int
+	words  *composer.Composer
+}
+
+var planChoices = []string{"Agree; edits need no further approval", "Agree; ask about each edit", "Not yet: say what to change"}
+
+// newPlan returns nil for a call that has no plan which can be shown.
+func newPlan(a *app, c tool.Case, decide func(tool.Verdict)) panel {
+	var in struct {
+		Plan string `json:"plan"`
+	}
+	if json.Unmarshal(c.Call.Input, &in) != nil || in.Plan == "" {
+		return nil
+	}
+	// The plan goes into the scrollback, where it can be read however long it is.
+	shown := &text{stream: markdown.New(a.view().width, a.paint)}
+	shown.stream.Write("# The plan\n\n" + in.Plan)
+	shown.close()
+	a.show.insert(shown, a.turn().calls[c.Call.UseID])
+	return &plan{app: a, text: in.Plan, decide: decide}
+}
+
+func (p *plan) lines(v view, _ int) []string {
+	lines := []string{v.paint.Accent.Of("? ") + v.paint.Bold.Of("Do you agree to the plan above?")}
+	for i, c := range planChoices {
+		c = fmt.Sprintf("%d %s", i+1, c)
+		if i == 2 && p.words != nil {
+			c = "3 " + visible(p.words.Text()) + "▏"
+		}
+		lines = append(lines, option(v, i == p.at, c))
+	}
+	return lines
+}
+
+// typing reports whether keys are letters of what is to be changed.
+func (p *plan) typing() bool { return p.words != nil }
+
+func (p *plan) key(k key.Key) bool {
+	switch {
+	case k.Name == key.Up:
+		p.at, p.words = max(p.at-1, 0), nil
+	case k.Name == key.Down:
+		p.at, p.words = min(p.at+1, len(planChoices)-1), nil
+	case k.Name == key.Enter:
+		p.enter()
+	case p.words != nil:
+		return p.words.Key(k)
+	case k.Writes() && k.Rune >= '1' && int(k.Rune-'1') < len(planChoices):
+		p.at = int(k.Rune - '1')
+	default:
+		return false
+	}
+	return true
+}
+
+func (p *plan) paste(text string) bool {
+	if p.words == nil {
+		return false
+	}
+	p.words.Paste(text)
+	return true
+}
+
+func (p *plan) enter() {
+	switch {
+	case p.at == 2 && p.words == nil:
+		p.words = composer.New(nil)
+	case p.at == 2:
+		p.decide(tool.Verdict{Behavior: tool.Deny, Reason: "the person does not agree to the plan yet", Message: ask.Denial(p.words.Filled())})
+	default:
+		mode := "default"
+		if p.at == 0 {
+			mode = "acceptEdits"
+		}
+		if err := p.app.talk.SetMode(mode); err != nil {
+			p.app.note(err.Error())
+		}
+		p.decide(tool.Verdict{Behavior: tool.Allow, Reason: "the person agreed to the plan"})
+	}
+}

@@ -1,0 +1,172 @@
+package tui
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/haftdev/haft/internal/tui/composer"
+	"github.com/haftdev/haft/internal/tui/key"
+	"github.com/haftdev/haft/internal/tui/markdown"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/question"
+)
+
+// questions are what the model asks the person, one after the other.
+type questions struct {
+	input   question.Input
+	decide  func(tool.Verdict)
+	now     int // the question that is asked
+	at      int // the option that is selected; past the last one it is their own words
+	chosen  map[int]bool
+	words   *composer.Composer
+	answers map[string]string
+}
+
+// newQuestions returns nil for a call that asks nothing which can be shown.
+func newQuestions(c tool.Case, decide func(tool.Verdict)) panel {
+	q := &questions{decide: decide, chosen: map[int]bool{}, answers: map[string]string{}}
+	if json.Unmarshal(c.Call.Input, &q.input) != nil || len(q.input.Questions) == 0 {
+		return nil
+	}
+	return q
+}
+
+func (q *questions) asked() question.Question { return q.input.Questions[q.now] }
+
+func (q *questions) lines(v view, height int) []string {
+	a := q.asked()
+	title := visible(a.Header)
+	if n := len(q.input.Questions); n > 1 {
+		title += fmt.Sprintf(" (%d of %d)", q.now+1, n)
+	}
+	lines := []string{v.paint.Accent.Of("? ") + v.paint.Bold.Of(title)}
+	for _, l := range hardWrap(visible(a.Text), v.width-2) {
+		lines = append(lines, "  "+l)
+	}
+	for i, o := range a.Options {
+		mark := ""
+		if a.Multiple {
+			mark = "☐ "
+			if q.chosen[i] {
+				mark = "☑ "
+			}
+		}
+		lines = append(lines, option(v, i == q.at, fmt.Sprintf("%d %s%s", i+1, mark, visible(o.Label))))
+		if o.Description != "" {
+			for _, l := range hardWrap(visible(o.Description), v.width-8) {
+				lines = append(lines, v.paint.Dim.Of("        "+l))
+			}
+		}
+	}
+	other := "something else"
+	if q.words != nil {
+		other = visible(q.words.Text()) + "▏"
+	}
+	lines = append(lines, option(v, q.at == len(a.Options), fmt.Sprintf("%d %s", len(a.Options)+1, other)))
+	if a.Multiple {
+		lines = append(lines, v.paint.Dim.Of("    space chooses, enter goes on"))
+	}
+	lines = append(lines, q.preview(v, height-len(lines))...)
+	if len(lines) > height {
+		lines = append(lines[:max(height-1, 1):max(height-1, 1)], v.paint.Dim.Of("  …"))
+	}
+	return lines
+}
+
+// typing reports whether keys are letters of the person's own words.
+func (q *questions) typing() bool { return q.words != nil }
+
+// preview is what the option that is selected would look like, as far as it fits.
+func (q *questions) preview(v view, room int) []string {
+	a := q.asked()
+	if q.at >= len(a.Options) || a.Options[q.at].Preview == "" || room < 3 {
+		return nil
+	}
+	md := markdown.New(max(v.width-6, 8), v.paint)
+	md.Write(a.Options[q.at].Preview)
+	lines := []string{""}
+	for i, l := range md.Close() {
+		if i == room-2 {
+			lines = append(lines, v.paint.Dim.Of("    │ …"))
+			break
+		}
+		lines = append(lines, v.paint.Dim.Of("    │ ")+l)
+	}
+	return lines
+}
+
+func (q *questions) key(k key.Key) bool {
+	n := len(q.asked().Options)
+	switch {
+	case k.Name == key.Up:
+		q.at, q.words = max(q.at-1, 0), nil
+	case k.Name == key.Down:
+		q.at, q.words = min(q.at+1, n), nil
+	case k.Name == key.Enter:
+		q.enter()
+	case q.words != nil:
+		return q.words.Key(k)
+	case k == key.Key{Rune: ' '} && q.asked().Multiple && q.at < n:
+		q.chosen[q.at] = !q.chosen[q.at]
+	case k.Writes() && k.Rune >= '1' && int(k.Rune-'1') <= n:
+		q.at = int(k.Rune - '1')
+	default:
+		return false
+	}
+	return true
+}
+
+// paste goes into the person's own words.
+func (q *questions) paste(text string) bool {
+	if q.words == nil {
+		return false
+	}
+	q.words.Paste(text)
+	return true
+}
+
+// enter answers the question that is asked.
+func (q *questions) enter() {
+	a := q.asked()
+	switch {
+	case q.at == len(a.Options) && q.words == nil:
+		q.words = composer.New(nil)
+		return
+	case q.words != nil:
+		text := strings.TrimSpace(q.words.Filled())
+		if text == "" {
+			return
+		}
+		q.answers[a.Text] = text
+	case a.Multiple:
+		var labels []string
+		for i, o := range a.Options {
+			if q.chosen[i] {
+				labels = append(labels, o.Label)
+			}
+		}
+		if len(labels) == 0 {
+			labels = []string{a.Options[q.at].Label}
+		}
+		q.answers[a.Text] = strings.Join(labels, ", ")
+	default:
+		q.answers[a.Text] = a.Options[q.at].Label
+	}
+	q.now, q.at, q.words, q.chosen = q.now+1, 0, nil, map[int]bool{}
+	if q.now == len(q.input.Questions) {
+		q.now--
+		q.done()
+	}
+}
+
+func (q *questions) done() {
+	in := q.input
+	in.Answers = q.answers
+	raw, err := json.Marshal(in)
+	if err != nil {
+		q.decide(tool.Verdict{Behavior: tool.Deny, Reason: "the answers could not be passed on: " + err.Error()})
+		return
+	}
+	q.decide(tool.Verdict{Behavior: tool.Allow, Reason: "the person answered", Input: raw})
+}

@@ -1,0 +1,78 @@
+package tui
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/golden"
+	"github.com/haftdev/haft/internal/tui/style"
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/tool"
+)
+
+// asExpected compares a screen with the file that holds it. Each begins with a line on
+// what it shows.
+func asExpected(t *testing.T, name, about, got string) {
+	t.Helper()
+	golden.Check(t, filepath.Join("testdata", name+".txt"), about+"\n"+got)
+}
+
+func delta(index int, text string) agent.Event {
+	return agent.Streamed{Event: model.Delta{Index: index, Type: model.TextDelta, Text: text}}
+}
+
+func stop(index int) agent.Event { return agent.Streamed{Event: model.BlockStop{Index: index}} }
+
+func use(id, name, input string) agent.Event {
+	return agent.Said{Block: model.Block{Type: model.ToolUse, ID: id, Name: name, Input: json.RawMessage(input)}}
+}
+
+func runs(id string) agent.Event {
+	return agent.Called{Event: sched.Event{UseID: id, State: sched.Executing}}
+}
+
+func returned(id, name, text string) agent.Event {
+	now, r := time.Now(), tool.Text(text)
+	r.Output = text
+	return agent.Returned{Outcome: &sched.Outcome{UseID: id, Tool: name, Status: sched.Succeeded, Result: r, Started: now.Add(-2 * time.Second), Ended: now}}
+}
+
+func prompted(text string) agent.Event {
+	p := said(text)
+	return agent.Added{Kind: agent.Prompted, Prompt: &p}
+}
+
+var sizes = []Size{{80, 24}, {40, 16}, {120, 40}}
+
+// TestScreens holds what a person sees in the course of a turn, at several sizes.
+func TestScreens(t *testing.T) {
+	for _, size := range sizes {
+		at := fmt.Sprintf("%dx%d", size.Width, size.Height)
+		t.Run(at, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBed(t, size, style.Palette{})
+				defer b.close()
+				asExpected(t, "start-"+at, "A person has started haft and can write.", b.screen())
+				b.tell(agent.TurnStarted{Model: "scripted-1", Mode: "default"}, prompted("Mend the test, please."))
+				b.tell(delta(0, "# What I see\n\nThe *test* of `Total` fails because\n"), delta(0, "\n```go\nfunc Total() int {\n\treturn 1\n"))
+				asExpected(t, "stream-"+at, "An answer streams in: the code block is open.", b.screen())
+				b.tell(delta(0, "}\n```\n\nI look closer."), stop(0))
+				b.tell(use("1", "Bash", `{"command":"go test ./..."}`), use("2", "Read", `{"file_path":"/a/b.go"}`), runs("1"), runs("2"))
+				b.tell(agent.Called{Event: sched.Event{UseID: "1", Progress: tool.BashProgress{Output: "ok a\nok b\nFAIL c\n", Lines: 3, Elapsed: time.Second}}})
+				b.tell(returned("2", "Read", "12 lines"))
+				asExpected(t, "calls-"+at, "Two calls run at once; the second is done and waits for the first.", b.screen())
+				b.tell(agent.Changed{What: agent.Todos, Value: []todo{{"Find it", "Finding it", "completed"}, {"Mend it", "Mending it", "in_progress"}, {"Test it", "Testing it", "pending"}}})
+				b.type_("also look at main.go")
+				asExpected(t, "todos-"+at, "The todos are shown while it works, and a person writes on.", b.screen())
+				b.tell(returned("1", "Bash", "FAIL c"), agent.Result{Reason: agent.Completed})
+				asExpected(t, "done-"+at, "The turn is over: the cards are in the order of the calls.", b.everything())
+			})
+		})
+	}
+}

@@ -1,0 +1,156 @@
+package tui
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/haftdev/haft/internal/tui/style"
+)
+
+// status is what the last line shows.
+type status struct {
+	model, mode  string
+	used, window int64 // tokens
+	cost         float64
+	unpriced     bool
+	dir, branch  string
+}
+
+// measure asks the conversation how full and how expensive it is.
+func (a *app) measure() {
+	if a.talk == nil {
+		return
+	}
+	u := a.talk.ContextUsage()
+	a.status.used, a.status.window = u.Total, u.Window
+	a.status.cost, a.status.unpriced = 0, false
+	for _, m := range a.talk.Usage() {
+		a.status.cost += m.Cost
+		a.status.unpriced = a.status.unpriced || m.Unpriced
+	}
+}
+
+// look finds out where the conversation works.
+func (s *status) look(dir string) {
+	s.dir, s.branch = dir, branchOf(dir)
+	if home, err := os.UserHomeDir(); err == nil && home != "/" {
+		if rest, ok := strings.CutPrefix(dir, home); ok && (rest == "" || rest[0] == '/') {
+			s.dir = "~" + rest
+		}
+	}
+}
+
+// branchOf reads the branch of the repository around a folder, without git.
+func branchOf(dir string) string {
+	for {
+		head, err := os.ReadFile(filepath.Join(dir, ".git", "HEAD"))
+		if err == nil {
+			name := strings.TrimSpace(string(head))
+			if branch, ok := strings.CutPrefix(name, "ref: refs/heads/"); ok {
+				return visible(branch)
+			}
+			return visible(name[:min(len(name), 8)])
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return ""
+		}
+		dir = up
+	}
+}
+
+// line lays the status out in one line. What does not fit is left out, the least
+// important first.
+func (s *status) line(v view, tasks int) string {
+	type part struct {
+		text  string
+		style style.Style
+	}
+	var parts []part
+	add := func(text string, st style.Style) {
+		if text != "" {
+			parts = append(parts, part{text, st})
+		}
+	}
+	add(modeText(s.mode), modeStyle(s.mode, v.paint))
+	if tasks > 0 {
+		add(fmt.Sprintf("%d in background", tasks), v.paint.Accent)
+	}
+	add(visible(s.model), v.paint.Dim)
+	text, st := s.context(v)
+	add(text, st)
+	add(s.price(), v.paint.Dim)
+	add(visible(s.dir), v.paint.Dim)
+	add(s.branch, v.paint.Dim)
+	line, used := "", 0
+	for _, p := range parts {
+		w := ansi.StringWidth(p.text)
+		if used > 0 {
+			w += 3
+		}
+		if used+w > v.width {
+			break
+		}
+		if used > 0 {
+			line += v.paint.Dim.Of(" · ")
+		}
+		line += p.style.Of(p.text)
+		used += w
+	}
+	return line
+}
+
+func (s *status) context(v view) (string, style.Style) {
+	if s.window == 0 {
+		return "", ""
+	}
+	share := float64(s.used) / float64(s.window)
+	filled := min(int(share*8+0.5), 8)
+	text := strings.Repeat("▰", filled) + strings.Repeat("▱", 8-filled) + fmt.Sprintf(" %.0f%%", share*100)
+	if share > 0.75 {
+		return text, v.paint.Warn
+	}
+	return text, v.paint.Dim
+}
+
+func (s *status) price() string {
+	switch {
+	case s.unpriced && s.cost == 0:
+		return ""
+	case s.unpriced:
+		return fmt.Sprintf("over $%.2f", s.cost)
+	}
+	return fmt.Sprintf("$%.2f", s.cost)
+}
+
+// modeTexts say what a permission mode means for the person.
+var modeTexts = map[string]string{
+	"default": "asks first", "acceptEdits": "edits allowed", "plan": "plan only", "auto": "auto", "dontAsk": "never asks", "bypassPermissions": "ALLOWS ALL",
+}
+
+func modeText(mode string) string {
+	if t, ok := modeTexts[mode]; ok {
+		return t
+	}
+	return mode
+}
+
+func modeStyle(mode string, p style.Palette) style.Style {
+	switch mode {
+	case "plan":
+		return p.Accent
+	case "acceptEdits", "auto":
+		return p.Good
+	case "bypassPermissions":
+		return p.Bad.With(p.Bold)
+	}
+	return p.Dim
+}
+
+// cycle is the order in which shift+tab goes through the modes. Those that never
+// ask are not reached by accident.
+var cycle = map[string]string{"default": "acceptEdits", "acceptEdits": "plan", "plan": "default"}

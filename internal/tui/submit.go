@@ -1,0 +1,216 @@
+package tui
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/card"
+	"github.com/haftdev/haft/internal/knowledge/mention"
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/session"
+)
+
+// submit says something: to the model, to a command, to the shell.
+func (a *app) submit(text string) {
+	a.menu = nil
+	if text == "/exit" || text == "/quit" {
+		a.done = true
+		return
+	}
+	if a.talk == nil {
+		a.pending = append(a.pending, text)
+		return
+	}
+	switch {
+	case strings.HasPrefix(text, "!") && len(text) > 1:
+		a.shell(strings.TrimSpace(text[1:]))
+	case strings.HasPrefix(text, "/"):
+		a.command(text)
+	default:
+		a.say(text)
+	}
+}
+
+// say sends a prompt with the images that it mentions. While a turn runs it joins
+// at the next boundary.
+func (a *app) say(text string) {
+	images := a.imagesIn(text)
+	if len(images) == 0 {
+		a.talk.Send(said(text))
+		return
+	}
+	talk := a.talk
+	go func() {
+		p := said(text)
+		for _, path := range images {
+			r, err := talk.Call(a.ctx, "Read", map[string]string{"file_path": path})
+			if err != nil {
+				a.later(func() { a.note("the image cannot be read: " + err.Error()) })
+				continue
+			}
+			for _, b := range r.Content {
+				p.Content = append(p.Content, model.ContentOf(b))
+			}
+		}
+		talk.Send(p)
+	}()
+}
+
+// imagesIn finds the images that a text names, as a path by itself or after an @.
+func (a *app) imagesIn(text string) []string {
+	var found []string
+	words := append(mention.Paths(text), strings.Trim(strings.TrimSpace(text), `'"`))
+	for _, w := range words {
+		switch strings.ToLower(filepath.Ext(w)) {
+		case ".png", ".jpg", ".jpeg", ".gif", ".webp":
+		default:
+			continue
+		}
+		if !filepath.IsAbs(w) {
+			w = filepath.Join(a.talk.Dir(), w)
+		}
+		if info, err := os.Stat(w); err == nil && info.Mode().IsRegular() {
+			found = append(found, w)
+		}
+	}
+	return found
+}
+
+// shell runs a command of the person's. The model is told of it with the next
+// prompt.
+func (a *app) shell(command string) {
+	c := &call{started: true, since: a.view().now}
+	c.Title, c.Detail = "!", visible(command)
+	a.show.add(c)
+	talk, before := a.talk, a.working
+	a.turn()
+	go func() {
+		r, err := talk.Call(a.ctx, "Bash", map[string]string{"command": command})
+		a.later(func() {
+			out := r.Text()
+			if err != nil {
+				out = err.Error()
+			}
+			c.end = &card.Ending{OK: err == nil && !r.Failed, Took: time.Since(c.since)}
+			a.show.add(&note{text: bounded(out, 40), quiet: true})
+			if before == nil && !a.turnRuns() {
+				a.working = nil
+			}
+			talk.Send(agent.Prompt{Silent: true, Content: []model.Block{model.TextOf(fmt.Sprintf("<bash-input>%s</bash-input>\n<bash-stdout>%s</bash-stdout>", command, out))}})
+			a.dirty = true
+		})
+	}()
+}
+
+// turnRuns reports whether calls or texts of a turn are live.
+func (a *app) turnRuns() bool {
+	return a.working != nil && len(a.working.calls)+len(a.working.texts)+len(a.working.think) > 0
+}
+
+// bounded keeps the beginning and the end of a text.
+func bounded(s string, lines int) string {
+	all := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	if len(all) <= lines {
+		return strings.Join(all, "\n")
+	}
+	head, tail := all[:lines/2], all[len(all)-lines/2:]
+	return strings.Join(head, "\n") + fmt.Sprintf("\n… %d more lines …\n", len(all)-lines) + strings.Join(tail, "\n")
+}
+
+// command does what was typed after a slash.
+func (a *app) command(text string) {
+	name, args, _ := strings.Cut(strings.TrimPrefix(text, "/"), " ")
+	args = strings.TrimSpace(args)
+	if own, ok := a.commands()[name]; ok {
+		own(args)
+		return
+	}
+	talk := a.talk
+	go func() { // it may run commands, and ask about them
+		t, ok, err := talk.Typed(a.ctx, text)
+		a.later(func() {
+			a.dirty = true
+			switch {
+			case err != nil:
+				a.note(err.Error())
+			case !ok && !strings.Contains(name, "/"):
+				a.note("there is no command /" + name + "; /help lists them")
+			case !ok:
+				a.say(text)
+			case t.Text != "":
+				p := said(t.Text)
+				p.UUID, p.Change = session.NewUUID(), t.Change
+				a.typedAs[p.UUID] = text
+				talk.Send(p)
+			default:
+				a.local(name, args)
+			}
+		})
+	}()
+}
+
+func (a *app) local(name, args string) {
+	answer, ok := a.talk.Local(name, args)
+	if !ok {
+		answer = "/" + name + " is not for this screen: run 'haft " + name + "' in a shell"
+	}
+	a.show.add(&note{text: answer, quiet: true})
+}
+
+// ownCommands are those that are about this screen.
+func ownCommands() []Command {
+	return []Command{
+		{Name: "exit", Description: "Leave"},
+		{Name: "tasks", Description: "Show what runs in the background, and stop it"},
+		{Name: "keys", Description: "Show what keys do"},
+	}
+}
+
+// help shows what can be typed, and what keys do.
+func (a *app) help() {
+	all := append(a.talk.Commands(), ownCommands()...)
+	width := 0
+	name := func(c Command) string { return strings.TrimSpace("/" + c.Name + " " + c.Hint) }
+	for _, c := range all {
+		width = max(width, min(ansi.StringWidth(name(c)), 40))
+	}
+	var b strings.Builder
+	for _, c := range all {
+		fmt.Fprintf(&b, "%s%s  %s\n", name(c), strings.Repeat(" ", max(width-ansi.StringWidth(name(c)), 0)), c.Description)
+	}
+	a.show.add(&note{text: b.String() + "\n" + keysHelp, quiet: true})
+}
+
+// commands are those of haft that this screen carries out.
+func (a *app) commands() map[string]func(args string) {
+	return map[string]func(string){
+		"help":    func(string) { a.help() },
+		"clear":   func(string) { a.talk.Clear() },
+		"compact": func(args string) { a.talk.Compact(args) },
+		"resume":  a.resume,
+		"rewind":  func(string) { a.rewind() },
+		"model":   a.chooseModel,
+		"tasks":   func(string) { a.listTasks() },
+		"keys":    func(string) { a.show.add(&note{text: keysHelp, quiet: true}) },
+	}
+}
+
+// object is a JSON object for people.
+func object(raw json.RawMessage) string {
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return string(raw)
+	}
+	out, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return string(raw)
+	}
+	return string(out)
+}

@@ -1,0 +1,113 @@
+package atomic
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"syscall"
+
+	"github.com/haftdev/haft/internal/workspace/disk"
+)
+
+// ErrChanged says that the file is not the one that was read.
+var ErrChanged = errors.New("the file changed while it was being written")
+
+// SpaceError says that there is no room for the new content. The file is as it was.
+type SpaceError struct {
+	Path  string
+	Store string // the directory that is full, if it is one of our own beside the file's
+	Need  uint64 // bytes to be written
+	Free  uint64 // bytes free for us
+	Quota bool   // it is our quota that is used up
+	Err   error
+}
+
+func (e *SpaceError) Error() string {
+	at := ""
+	if e.Store != "" {
+		at = " of " + e.Store + ", where contents are kept while files change"
+	}
+	if e.Quota {
+		return fmt.Sprintf("the disk quota%s is used up: %s needs %d bytes", at, e.Path, e.Need)
+	}
+	missing := uint64(0)
+	if e.Need > e.Free {
+		missing = e.Need - e.Free
+	}
+	return fmt.Sprintf("no space left on the device%s: %s needs %d bytes, %d are free, %d are missing", at, e.Path, e.Need, e.Free, missing)
+}
+
+func (e *SpaceError) Unwrap() error { return e.Err }
+
+// TornError says that a write in place failed half-way and could not be undone. The old content is at Saved, and Recover will
+// put it back.
+type TornError struct {
+	Path, Saved string
+	Err         error
+}
+
+func (e *TornError) Error() string {
+	return fmt.Sprintf("writing %s in place failed and could not be undone: %v; its content from before is kept in %s, and the next start puts it back", e.Path, e.Err, e.Saved)
+}
+
+func (e *TornError) Unwrap() error { return e.Err }
+
+// journalError says that it was the journal that could not be written.
+type journalError struct{ error }
+
+func (e *journalError) Unwrap() error { return e.error }
+
+// reasons words the errors of the kernel that a write can meet.
+var reasons = []struct {
+	err  error
+	text string
+}{
+	{syscall.EROFS, "the file system is read-only"},
+	{syscall.EISDIR, "a directory stands in its place"},
+	{syscall.ENOTEMPTY, "a directory stands in its place"},
+	{syscall.ENOTDIR, "a file stands where the path needs a directory"},
+	{syscall.EMLINK, "the directory holds as many links as the file system allows"},
+	{syscall.ENAMETOOLONG, "the name is too long"},
+	{syscall.EFBIG, "the file would be larger than the file system allows"},
+	{syscall.ETXTBSY, "the program is running"},
+	{syscall.EIO, "the device reports an input/output error"},
+	{syscall.EXDEV, "the file is on another file system than its directory"},
+	{disk.ErrLink, "a symbolic link has appeared on the path since it was checked"},
+	{fs.ErrPermission, "permission denied"},
+}
+
+// explain makes an error say what happened to which file.
+func (w *Writer) explain(f File, err error) error {
+	var torn *TornError
+	switch {
+	case errors.As(err, &torn):
+		return err
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		var own *journalError
+		full := &SpaceError{Path: f.Path, Need: uint64(len(f.Data)), Quota: errors.Is(err, syscall.EDQUOT), Err: err}
+		if errors.As(err, &own) {
+			full.Store = w.journal
+		}
+		full.Free, _ = w.fs.Space(existing(w.fs, cmp.Or(full.Store, filepath.Dir(f.Path))))
+		return full
+	}
+	for _, r := range reasons {
+		if errors.Is(err, r.err) {
+			return fmt.Errorf("write %s: %s: %w", f.Path, r.text, err)
+		}
+	}
+	return fmt.Errorf("write %s: %w", f.Path, err)
+}
+
+// existing returns the nearest directory above path that is there.
+func existing(fsys disk.FS, path string) string {
+	for path != filepath.Dir(path) {
+		if _, err := fsys.Lstat(path); err == nil {
+			break
+		}
+		path = filepath.Dir(path)
+	}
+	return path
+}

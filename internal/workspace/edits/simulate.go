@@ -1,0 +1,109 @@
+package edits
+
+import (
+	"fmt"
+
+	"github.com/haftdev/haft/internal/workspace/textfile"
+)
+
+// simulation applies edits one after the other in memory and remembers which bytes came from where.
+type simulation struct {
+	original *textfile.Text
+	edits    []Edit
+	now      *textfile.Text // the file as it stands after the edits so far
+	pieces   pieces         // what now is made of
+	replaced [][]Range      // for each edit so far, the ranges of the original it replaced
+}
+
+// step applies edit i and returns a note and the number of replacements.
+func (s *simulation) step(i int) (string, int, error) {
+	e := s.edits[i]
+	if err := check(e, i); err != nil {
+		return "", 0, err
+	}
+	f := find(s.now, e.Old)
+	if err := s.conflict(i, f.matches); err != nil {
+		return "", 0, err
+	}
+	ms, err := choose(s.now, e, i, f)
+	if err != nil {
+		return "", 0, err
+	}
+	return f.note, len(ms), s.replace(i, ms)
+}
+
+// choose applies the rule of "once, all, or as many as expected".
+func choose(t *textfile.Text, e Edit, i int, f found) ([]match, error) {
+	ms := f.matches
+	if len(ms) == 0 {
+		return nil, notFound(t, e, i)
+	}
+	all := apart(ms)
+	switch {
+	case f.loose && len(ms) > 1:
+		return nil, &Refusal{Kind: Ambiguous, Edit: i + 1, text: fmt.Sprintf(
+			"old_string is not in the file as it is; with another indentation it stands %s (%s). Send it exactly as the file has it, with lines around it.",
+			times(len(ms)), atLines(t, ms))}
+	case e.Expect > 0 && len(all) != e.Expect:
+		return nil, &Refusal{Kind: WrongCount, Edit: i + 1, text: fmt.Sprintf(
+			"old_string stands %s in the file (%s), not %s as expected_replacements says. Correct the number or old_string.",
+			times(len(all)), atLines(t, all), times(e.Expect))}
+	case e.All || e.Expect > 0 || len(ms) == 1:
+		return all, nil
+	case len(all) < len(ms):
+		return nil, &Refusal{Kind: Ambiguous, Edit: i + 1, text: fmt.Sprintf(
+			"old_string stands %s in the file, overlapping itself (%s). Add text around it so that it stands once.", times(len(ms)), atLines(t, ms))}
+	}
+	return nil, &Refusal{Kind: Ambiguous, Edit: i + 1, text: fmt.Sprintf(
+		"old_string stands %s in the file (%s). Add lines around it so that it stands once, or set replace_all to true or expected_replacements to %d to replace every one.",
+		times(len(ms)), atLines(t, ms), len(ms))}
+}
+
+// replace puts the new string of edit i in the place of each match. What a match and the new string have in common at both
+// ends keeps its raw bytes, and with them its own line endings.
+func (s *simulation) replace(i int, ms []match) error {
+	new := s.edits[i].New
+	ending := endings(s.now)
+	cuts := make([]textfile.Splice, len(ms))
+	spans := make([]replacement, len(ms))
+	for j, m := range ms {
+		old := s.now.Bytes()[m.start:m.end]
+		head, newHead := sharedHead(old, new)
+		tail, newTail := sharedTail(old[head:], new[newHead:])
+		middle := textfile.WithEndings(new[newHead:len(new)-newTail], ending(m.start+head))
+		cuts[j] = textfile.Splice{Start: m.start + head, End: m.end - tail, New: middle}
+		encoded, err := s.original.Encoding().Encode(middle)
+		if err != nil {
+			return err
+		}
+		from, to := s.now.Offset(m.start), s.now.Offset(m.end)
+		removed := s.now.Offset(cuts[j].End) - s.now.Offset(cuts[j].Start)
+		spans[j] = replacement{Range{from, to}, to - from - removed + len(encoded)}
+	}
+	raw, err := s.now.Splice(cuts)
+	if err != nil {
+		return err
+	}
+	var original []Range
+	layout := s.pieces.layout()
+	for _, r := range spans {
+		original = append(original, layout.original(r.Range)...)
+	}
+	s.replaced = append(s.replaced, original)
+	s.pieces = s.pieces.replace(spans, i+1)
+	s.now = textfile.Decode(raw, s.original.Encoding())
+	return nil
+}
+
+// endings says which ending new lines get at a place. Only in a mixed file does that depend on the place.
+func endings(t *textfile.Text) func(off int) string {
+	switch t.EOL() {
+	case textfile.CRLF:
+		return func(int) string { return "\r\n" }
+	case textfile.CR:
+		return func(int) string { return "\r" }
+	case textfile.Mixed:
+		return t.EndingAt
+	}
+	return func(int) string { return "\n" }
+}

@@ -1,8 +1,0 @@
-//go:build !linux
-
-package watch
-
-import "github.com/haftdev/haft/search/tree"
-
-// New reports [ErrUnsupported].
-func New() (tree.Watcher, error) { return nil, ErrUnsupported }
