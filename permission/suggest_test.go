@@ -16,7 +16,7 @@ import (
 func calls(t *testing.T) []tool.Case {
 	t.Helper()
 	all, _ := commands(t)
-	for _, path := range []string{"../internal/shell/testdata/holes.jsonl", "shell/testdata/labelled.txt"} {
+	for _, path := range []string{"../internal/shell/testdata/holes.jsonl", "../internal/shell/testdata/labelled.txt"} {
 		eachLine(t, path, func(line string) {
 			var c struct{ Cmd string }
 			if json.Unmarshal([]byte(line), &c) == nil {
