@@ -52,7 +52,7 @@ func Open(o *Options) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.findLead(); err != nil {
+	if err := errors.Join(p.confinable(), p.findLead()); err != nil {
 		return nil, err
 	}
 	opts, err := p.Policy()
