@@ -125,7 +125,7 @@ func (c *Conversation) begin(ctx context.Context, o *TalkOptions) error {
 	if err != nil {
 		return err
 	}
-	c.equip(o, restored)
+	c.initTools(o, restored)
 	if err := c.findServers(o); err != nil {
 		return err
 	}
@@ -154,8 +154,8 @@ func (c *Conversation) begin(ctx context.Context, o *TalkOptions) error {
 	return c.startServers()
 }
 
-// equip gives the tools what is the conversation's own, as it was left.
-func (c *Conversation) equip(o *TalkOptions, restored *session.Restored) {
+// initTools gives the tools what is the conversation's own, as it was left.
+func (c *Conversation) initTools(o *TalkOptions, restored *session.Restored) {
 	w := c.World
 	w.window = catalog.Lookup(o.Model).Context
 	w.Answer = c.readsPages(o.Client)
