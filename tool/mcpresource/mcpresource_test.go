@@ -63,8 +63,8 @@ func TestWhatTheModelReads(t *testing.T) {
 	} {
 		r, err := tools[c.tool].Run(t.Context(), &tool.Call{Input: json.RawMessage(c.input)})
 		got := r.Text()
-		if len(r.Content) == 1 && r.Content[0].Type == tool.FileBlock {
-			b := r.Content[0]
+		if b := r.Content; len(b) > 0 && b[len(b)-1].Type == tool.FileBlock {
+			b := b[len(b)-1]
 			got = fmt.Sprintf("file %s %s %d", b.Text, b.MediaType, len(b.Data))
 		}
 		if err != nil {
