@@ -153,7 +153,7 @@ func (f *toolsFlags) pipeline(w *harness.World, feed *sched.Feed) (*sched.Option
 		Askers:   []sched.Asker{w.Hooks, sched.AskerFunc(typedByThePerson)},
 		Recorder: audit,
 		Feeds:    []*sched.Feed{feed},
-		Output:   harness.Results(),
+		Output:   w.Results(),
 	}, nil
 }
 

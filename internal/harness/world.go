@@ -60,11 +60,11 @@ func Open(o *Options) (*World, error) {
 		return nil, err
 	}
 	w := &World{Project: p}
-	if w.Files, err = workspace.Open(p.Dir, &workspace.Options{Add: p.Guard.Roots()[1:], Home: p.Home, OnChange: w.changing}); err != nil {
+	if w.Files, err = workspace.Open(p.Dir, &workspace.Options{Add: p.Guard.Roots()[1:], Home: p.Home, Kept: p.kept.holds, OnChange: w.changing}); err != nil {
 		return nil, err
 	}
 	environ, pass := p.environment()
-	w.host = shellrun.NewHost(&shellrun.Options{Reexec: p.opts.Reexec, Environ: environ, EnvNames: pass, Spool: spool(), Hold: w.hold, OnBackground: w.backgrounded, OnEnd: w.ended})
+	w.host = shellrun.NewHost(&shellrun.Options{Reexec: p.opts.Reexec, Environ: environ, EnvNames: pass, Spool: p.kept.spool(), Hold: w.hold, OnBackground: w.backgrounded, OnEnd: w.ended})
 	w.Shell = bash.New(w.host, &bash.Options{
 		Dir: p.Guard.Cwd(), Environ: environ, ReadOnly: p.readOnly, Hardening: p.hardening, Edit: builtin.SedEdits(w.Files),
 		Agents: agents{w}, KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.opts.EndAtLimit || p.Counts.Flag("bash", "endAtTimeout"),
@@ -209,14 +209,5 @@ func (p *Project) hardening(dir string) []string {
 }
 
 func (p *Project) shellOptions(dir string) *shell.Options {
-	return &shell.Options{Cwd: dir, Home: p.Home, Roots: p.Guard.Roots(), FS: shell.OS{}}
-}
-
-// spool keeps long outputs of commands where Results keeps long results.
-func spool() *shellrun.SpoolOptions {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return nil
-	}
-	return &shellrun.SpoolOptions{Dir: filepath.Join(cache, "haft", "shell")}
+	return &shell.Options{Cwd: dir, Home: p.Home, Roots: p.Guard.Roots(), Kept: p.kept.holds, FS: shell.OS{}}
 }
