@@ -106,13 +106,13 @@ func (p *Policy) Decide(c tool.Case) Decision {
 	if p.dir != nil {
 		p = p.in(p.dir(c.Call.Agent))
 	}
-	h := &hearing{policy: p, subject: newSubject(c.Call.Tool, c.Call.Input), call: c}
+	h := &hearing{policy: p, subject: newSubject(c.Tool, c.Call), call: c}
 	h.hearOthers()
 	switch h.subject.kind {
 	case commandTool:
 		h.hearCommand()
 	case readTool, editTool:
-		h.hearFile()
+		h.hearFiles()
 	case webTool:
 		h.hearAddress()
 	default:
