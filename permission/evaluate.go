@@ -9,9 +9,9 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// hearFiles hears a tool that says which files it reads and writes. A denial about
+// evaluateFiles evaluates a tool that says which files it reads and writes. A denial about
 // one of them denies the call; what allows it must account for all of them.
-func (h *hearing) hearFiles() {
+func (h *evaluation) evaluateFiles() {
 	files := h.files()
 	h.writes = h.subject.kind == editTool
 	h.match(func(r *Rule) bool {
@@ -20,7 +20,7 @@ func (h *hearing) hearFiles() {
 	whole := h.call.Tool.OnlyFiles(h.call.Call) // else the files are not all that it is about
 	h.readOnly, h.edits = whole && !h.writes, whole && h.writes
 	for _, f := range files {
-		h.hearFile(f)
+		h.evaluateFile(f)
 	}
 	h.allowed = h.accounts(files)
 	if !h.writes && !whole {
@@ -37,7 +37,7 @@ func (h *hearing) hearFiles() {
 
 // accounts returns what allows the call: a rule for each file. A call that writes may
 // read what any call may.
-func (h *hearing) accounts(files []touched) *finding {
+func (h *evaluation) accounts(files []touched) *finding {
 	var by *finding
 	for _, f := range files {
 		i := slices.IndexFunc(h.policy.allow, func(r *Rule) bool { return h.coversFile(r, f) })
@@ -58,7 +58,7 @@ type touched struct {
 	writes bool
 }
 
-func (h *hearing) files() []touched {
+func (h *evaluation) files() []touched {
 	var files []touched
 	for _, path := range h.subject.paths.Writes {
 		files = append(files, touched{h.policy.guard.Look(path), true})
@@ -72,8 +72,8 @@ func (h *hearing) files() []touched {
 	return files
 }
 
-// hearFile takes in what the guard knows about one file.
-func (h *hearing) hearFile(f touched) {
+// evaluateFile takes in what the guard knows about one file.
+func (h *evaluation) evaluateFile(f touched) {
 	op, sensitive := guard.Read, f.Sensitive.Read
 	if f.writes {
 		op, sensitive = guard.Write, f.Sensitive.Write
@@ -99,7 +99,7 @@ func (h *hearing) hearFile(f touched) {
 // coversFile reports whether a rule is about this use of a file. Whoever may not
 // read a file may not write it either. A rule about paths allows only a call that is
 // about files and nothing else.
-func (h *hearing) coversFile(r *Rule, f touched) bool {
+func (h *evaluation) coversFile(r *Rule, f touched) bool {
 	switch {
 	case r.names(h.subject.name) && (r.spec == "" || r.param != nil && r.param.matches(&h.subject)):
 		return true
@@ -113,8 +113,8 @@ func (h *hearing) coversFile(r *Rule, f touched) bool {
 	return false
 }
 
-// hearAddress hears a tool that fetches an address.
-func (h *hearing) hearAddress() {
+// evaluateAddress evaluates a tool that fetches an address.
+func (h *evaluation) evaluateAddress() {
 	host, clear := hostOf(h.subject.url)
 	covers := func(r *Rule) bool {
 		if !r.names(h.subject.name) {
@@ -134,8 +134,8 @@ func (h *hearing) hearAddress() {
 	}
 }
 
-// hearOther hears every other tool.
-func (h *hearing) hearOther() {
+// evaluateOther evaluates every other tool.
+func (h *evaluation) evaluateOther() {
 	h.writes = true
 	if t := h.call.Tool; t != nil {
 		h.writes = !t.MarksOf(h.call.Call).ReadOnly
