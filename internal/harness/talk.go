@@ -162,6 +162,7 @@ func (c *Conversation) initTools(o *TalkOptions, restored *session.Restored) {
 	if w.SearchWeb == nil && c.Provider == "anthropic" && w.searchesItself() {
 		w.SearchWeb = providerSearch(o.Client, o.Model, func(name string, u model.Usage) { c.Spend(name, u) })
 	}
+	w.recallReads(restored)
 	w.kept.recall(state[[]string](restored, stateKept))
 	if dir := c.Journal().Dir(); dir != "" {
 		w.kept.add(filepath.Join(dir, "subagents"))

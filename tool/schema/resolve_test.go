@@ -14,15 +14,15 @@ func TestRelativePathsBeginWhereTheAgentWorks(t *testing.T) {
 	}
 	view := schema.Of[input]().View(nil)
 	for in, want := range map[string]string{
-		`{"file":"a.go","text":"b.go"}`: `{"file":"/work/dir/a.go","text":"b.go"}`,
-		`{"file":"./a.go"}`:             `{"file":"/work/dir/a.go"}`,
-		`{"file":"link/../a"}`:          `{"file":"/work/dir/link/../a"}`,
+		`{"file":"a.go","text":"b.go"}`: `{"file":"/project/dir/a.go","text":"b.go"}`,
+		`{"file":"./a.go"}`:             `{"file":"/project/dir/a.go"}`,
+		`{"file":"link/../a"}`:          `{"file":"/project/dir/link/../a"}`,
 		`{"file":"/a.go"}`:              `{"file":"/a.go"}`,
 		`{"file":"~/a.go"}`:             `{"file":"~/a.go"}`,
 		`{"file":"file:///a"}`:          `{"file":"file:///a"}`,
 		`{"file":"C:\\a"}`:              `{"file":"C:\\a"}`,
 	} {
-		got, repairs := view.Resolve(json.RawMessage(in), "/work/dir")
+		got, repairs := view.Resolve(json.RawMessage(in), "/project/dir")
 		if string(got) != want || (len(repairs) > 0) != (in != want) {
 			t.Errorf("%s: %s, %v", in, got, repairs)
 		}
