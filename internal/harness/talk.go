@@ -99,7 +99,11 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 	if o != nil {
 		opts = *o
 	}
-	if err := w.Intact(); err != nil {
+	usage := (*UsageError)(nil)
+	switch err := w.Intact(); {
+	case errors.As(err, &usage):
+		return nil, err
+	case err != nil:
 		return nil, fmt.Errorf("%w, or start without it: --setting-sources project,local", err)
 	}
 	journal, err := w.openSession(ctx, &opts)

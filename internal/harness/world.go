@@ -165,24 +165,6 @@ func (p *Project) tasks() *task.Store {
 	return task.NewStore(filepath.Join(workspace.StateDir(), "tasks", hex.EncodeToString(sum[:16])), nil)
 }
 
-// stillTrusted looks again at what a project's hook would run: a tool may have
-// changed the script since the session began.
-func (p *Project) stillTrusted(h *hook.Hook) error {
-	if h.Func != nil || p.Folder == nil {
-		return nil // it is the program's own, or nothing of the project counts at all
-	}
-	now, _, err := p.Folder.Filter(p.Settings)
-	if err != nil {
-		return err
-	}
-	for _, counting := range hook.FromSettings(now.Hooks()) {
-		if counting.Origin == h.Origin && counting.Event == h.Event && counting.Command == h.Command && counting.URL == h.URL {
-			return nil
-		}
-	}
-	return errors.New("what it runs has changed since it was trusted; look at it and trust it again with: haft trust")
-}
-
 // environment is that of this process with what the settings add, and the names
 // of it that shell commands inherit beside the usual ones.
 func (p *Project) environment() (environ, pass []string) {
