@@ -156,6 +156,7 @@ func (f *toolsFlags) pipeline(w *harness.World, feed *sched.Feed) (*sched.Option
 		Recorder: audit,
 		Feeds:    []*sched.Feed{feed},
 		Output:   w.Results(),
+		Dir:      w.Shell.Dir,
 	}, nil
 }
 

@@ -166,6 +166,7 @@ func (c *Conversation) initTools(o *TalkOptions, restored *session.Restored) {
 	if w.SearchWeb == nil && c.Provider == "anthropic" && w.searchesItself() {
 		w.SearchWeb = providerSearch(o.Client, o.Model, func(name string, u model.Usage) { c.Spend(name, u) })
 	}
+	w.recallReads(restored)
 	w.kept.recall(state[[]string](restored, stateKept))
 	if dir := c.Journal().Dir(); dir != "" {
 		w.kept.add(filepath.Join(dir, "subagents"))
@@ -201,7 +202,7 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, chosen strin
 		Model: o.Client, ModelName: o.Model, Resolve: c.askable, System: w.system(o, tools), Facts: w.facts(together(once(lostAgents(restored)), w.planning(o.PlanInstructions))).Tell, Carry: w.carry,
 		Tools: tools, Person: o.Person, Permissions: permissions{w.Engine, w.Project}, Mode: string(mode), Hooks: w.Hooks,
 		Sched: sched.Options{
-			Judge: w.Engine, Hooks: w.CallHooks(), Askers: []sched.Asker{w.Hooks, c.classifier(o.Client)}, Recorder: audit, Output: w.Results(),
+			Judge: w.Engine, Hooks: w.CallHooks(), Askers: []sched.Asker{w.Hooks, c.classifier(o.Client)}, Recorder: audit, Output: w.Results(), Dir: w.Shell.Dir,
 			SiblingErrors: w.afterFailure(),
 		},
 		Repeats: w.repeats(),
