@@ -29,6 +29,7 @@ type Project struct {
 	Library   *Library
 
 	opts  Options
+	bound map[string]trust.Item // what hooks run, by their place, as it was at the start
 	files settings.Options
 	kept  *kept
 	lead  *agentdef.Definition // who leads conversations; nil means haft itself
@@ -84,7 +85,7 @@ func (p *Project) newGuard(cwd string) (err error) {
 			roots = append(roots, dir)
 		}
 	}
-	p.Guard, err = guard.New(&guard.Options{Roots: roots, Home: p.Home, Cwd: cwd, State: workspace.StateDir(), Kept: p.kept.holds})
+	p.Guard, err = guard.New(&guard.Options{Roots: roots, Home: p.Home, Cwd: cwd, State: workspace.StateDir(), Kept: p.kept.holds, Hooks: p.hookFiles()})
 	return err
 }
 
