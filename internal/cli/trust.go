@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/haftdev/haft/internal/harness/project"
+
 	"github.com/spf13/cobra"
 
 	"github.com/haftdev/haft/internal/ask"
-	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/trust"
 )
 
@@ -45,7 +46,7 @@ type itemInfo struct {
 }
 
 func (f *trustFlags) run(ctx context.Context, hashes []string) error {
-	p, err := harness.OpenProject(nil)
+	p, err := project.Open(nil)
 	if err != nil {
 		return err
 	}
@@ -94,7 +95,7 @@ func pickItems(items []trust.Item, hashes []string) ([]trust.Item, error) {
 	return chosen, nil
 }
 
-func (f *trustFlags) list(p *harness.Project, items []trust.Item) error {
+func (f *trustFlags) list(p *project.Project, items []trust.Item) error {
 	infos := []itemInfo{}
 	for _, i := range items {
 		ok, err := p.Folder.Trusted(i)

@@ -2,19 +2,15 @@ package harness
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/haftdev/haft/internal/audit"
-	"github.com/haftdev/haft/output"
 	"github.com/haftdev/haft/sched"
 )
 
 // Audit returns a recorder that writes every verdict into the audit log.
 func (w *World) Audit() (sched.Recorder, error) {
-	log, err := w.AuditLog()
+	log, err := w.Project.AuditLog()
 	if err != nil {
 		return nil, err
 	}
@@ -22,8 +18,8 @@ func (w *World) Audit() (sched.Recorder, error) {
 }
 
 type verdictRecorder struct {
-	log *audit.Log
-	*World
+	log   *audit.Log
+	world *World
 }
 
 // Record writes verdicts down; the other steps belong to a session's journal.
@@ -32,22 +28,11 @@ func (r verdictRecorder) Record(_ context.Context, rec sched.Record) error {
 		return nil
 	}
 	v, id := rec.Verdict, ""
-	if c := r.conversation.Load(); c != nil {
-		id = c.Journal().ID()
+	if s := r.world.link.Journal(); s != nil {
+		id = s.ID()
 	}
 	return r.log.Append(audit.Entry{
 		Time: time.Now().UTC(), Session: id, UseID: rec.Call.UseID, Agent: rec.Call.Agent, Tool: rec.Call.Tool, Input: rec.Call.Input,
-		Mode: string(r.Engine.Policy().Mode()), Cwd: r.Shell.Dir(rec.Call.Agent), Behavior: v.Behavior.String(), Reason: v.Reason, Rule: v.Rule, Origin: v.Origin,
+		Mode: string(r.world.Engine.Policy().Mode()), Cwd: r.world.Shell.Dir(rec.Call.Agent), Behavior: v.Behavior.String(), Reason: v.Reason, Rule: v.Rule, Origin: v.Origin,
 	})
-}
-
-// Results keeps long results where the person can find them afterwards, for a month
-// and as long as there is room.
-func Results() *output.Store {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return nil
-	}
-	run := fmt.Sprintf("%s-%d", time.Now().Format("20060102-150405"), os.Getpid())
-	return output.NewShared(filepath.Join(cache, "haft", "results"), run, nil)
 }

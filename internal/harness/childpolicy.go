@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/haftdev/haft/internal/harness/workdir"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/settings"
@@ -18,15 +19,15 @@ import (
 type childPolicy struct {
 	engine *permission.Engine
 	mode   permission.Mode
-	post   *post
+	dir    *workdir.Dir
 
 	mu        sync.Mutex
 	rules     []*permission.Rule
 	base, own *permission.Policy // what own was made of, and own; nil means that it is out of date
 }
 
-func (w *World) childPolicy(d agentdef.Definition, at *post) *childPolicy {
-	p := &childPolicy{engine: w.Engine, mode: permission.Mode(d.Mode), post: at}
+func (w *World) childPolicy(d agentdef.Definition, dir *workdir.Dir) *childPolicy {
+	p := &childPolicy{engine: w.Engine, mode: permission.Mode(d.Mode), dir: dir}
 	for _, text := range d.Rules() {
 		p.rules = append(p.rules, &permission.Rule{Text: text, Behavior: tool.Deny, Origin: settings.Origin{Source: settings.Session}})
 	}
@@ -34,10 +35,19 @@ func (w *World) childPolicy(d agentdef.Definition, at *post) *childPolicy {
 }
 
 func (p *childPolicy) judge(_ context.Context, c tool.Case) tool.Verdict {
-	if message := p.post.strays(c.Call); message != "" {
+	if message := p.stray(c.Call); message != "" {
 		return tool.Verdict{Behavior: tool.Deny, Reason: "the agent works in a copy of the repository", Message: message}
 	}
 	return p.policy().Decide(c).Verdict
+}
+
+// stray says what is wrong with a call that would change the project's own files instead
+// of the agent's copy of them; "" if nothing is.
+func (p *childPolicy) stray(c *tool.Call) string {
+	if !slices.Contains(fileTools, c.Tool) {
+		return ""
+	}
+	return p.dir.Stray(changed(c))
 }
 
 func (p *childPolicy) policy() *permission.Policy {

@@ -1,4 +1,4 @@
-package harness
+package project
 
 import (
 	"encoding/json"
@@ -18,7 +18,7 @@ import (
 
 // Servers are the MCP servers that are set up for a project.
 type Servers struct {
-	*Project
+	Project  *Project
 	List     []mcp.Server
 	Warnings []string
 	Rules    *config.Policy  // what the administrator says about servers
@@ -44,7 +44,7 @@ func (p *Project) Servers() (_ *Servers, err error) {
 // entries are those that count, and those of the project that would if they were
 // approved.
 func (m *Servers) entries() []config.Entry {
-	managedOnly := m.Settings.ManagedFlag("allowManagedMcpServersOnly")
+	managedOnly := m.Project.Settings.ManagedFlag("allowManagedMcpServersOnly")
 	var entries []config.Entry
 	known := make(map[string]bool)
 	add := func(n settings.Named, pending bool) {
@@ -57,10 +57,10 @@ func (m *Servers) entries() []config.Entry {
 		}
 		entries = append(entries, config.Entry{Name: n.Name, Raw: n.JSON, Scope: n.Source.String(), Origin: n.Origin.String()})
 	}
-	for _, n := range m.Counts.MCPServers() {
+	for _, n := range m.Project.Counts.MCPServers() {
 		add(n, false)
 	}
-	for _, n := range m.Settings.MCPServers() {
+	for _, n := range m.Project.Settings.MCPServers() {
 		add(n, true)
 	}
 	return entries
@@ -99,9 +99,9 @@ func (p *Project) disabledServers() []string {
 	return names
 }
 
-// deferShare is the share of the model's context above which the tools of servers are
+// DeferShare is the share of the model's context above which the tools of servers are
 // described only when they are looked for; 0 leaves it to the set.
-func (p *Project) deferShare() float64 {
+func (p *Project) DeferShare() float64 {
 	var percent float64
 	if v, ok := p.Counts.Lookup("mcp", "deferPercent"); !ok || json.Unmarshal(v.JSON, &percent) != nil || percent < 0 {
 		return 0
@@ -150,12 +150,12 @@ func (m *Servers) Host(version string) (*mcp.Host, func() error, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	processes := shellrun.NewHost(&shellrun.Options{Reexec: m.opts.Reexec})
-	opts := &mcp.Options{Version: version, Runner: processes.Runner(), Dir: m.Dir, Auth: auth, Approve: m.Approve, Roots: m.Guard.Roots()}
+	processes := shellrun.NewHost(&shellrun.Options{Reexec: m.Project.Options.Reexec})
+	opts := &mcp.Options{Version: version, Runner: processes.Runner(), Dir: m.Project.Dir, Auth: auth, Approve: m.Approve, Roots: m.Project.Guard.Roots()}
 	if cache, err := os.UserCacheDir(); err == nil {
 		opts.CacheDir = filepath.Join(cache, "haft", "mcp")
 	}
-	log := m.wireLog(m.find)
+	log := m.Project.WireLog(m.find)
 	if log != nil {
 		opts.OnMessage = log.Message
 	}
