@@ -16,7 +16,7 @@ import (
 // evaluateCommand evaluates a shell command: what it would run, read and write.
 func (h *evaluation) evaluateCommand() {
 	p := h.policy
-	where := &shell.Options{Cwd: p.at.cwd, Home: p.at.home, Roots: p.guard.Roots(), FS: p.commands}
+	where := &shell.Options{Cwd: p.at.cwd, Home: p.at.home, Roots: p.guard.Roots(), Kept: p.guard.Kept, FS: p.commands}
 	a := shell.Analyze(h.subject.command, where)
 	h.writes = !a.ReadOnly
 	h.critical = a.Critical

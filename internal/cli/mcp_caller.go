@@ -6,8 +6,6 @@ import (
 	"io"
 	"sync/atomic"
 
-	"github.com/haftdev/haft/internal/harness/project"
-
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/mcp/serve"
 	"github.com/haftdev/haft/sched"
@@ -31,7 +29,7 @@ func newMCPCaller(w *harness.World, set *tool.Set, warnings io.Writer) (*mcpCall
 	}
 	return &mcpCaller{
 		world: w, set: set, err: warnings, turns: newTurns(),
-		opts: sched.Options{Judge: w.Engine, Hooks: w.Hooks, Recorder: audit, Output: project.Results()},
+		opts: sched.Options{Judge: w.Engine, Hooks: w.Hooks, Recorder: audit, Output: w.Project.Results(), Dir: w.Shell.Dir},
 	}, nil
 }
 

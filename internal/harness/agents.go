@@ -117,30 +117,6 @@ func (c *Conversation) toolsFor(d agentdef.Definition, depth int) *tool.Set {
 	return set
 }
 
-// toolsIn are those of a set, looking for files where the agent is.
-func (c *Conversation) toolsIn(dir *workdir.Dir, set *tool.Set) *tool.Set {
-	world := c.pool.builtins
-	world.Dir = dir.Path
-	own := map[string]tool.Tool{}
-	for _, t := range world.Tools() {
-		if t.Name == "Glob" || t.Name == "Grep" {
-			own[t.Name] = t
-		}
-	}
-	var ours, foreign []tool.Tool
-	for _, t := range set.All() {
-		if mine, ok := own[t.Name]; ok {
-			t = &mine
-		}
-		if t.Source == "" {
-			ours = append(ours, *t)
-		} else {
-			foreign = append(foreign, *t)
-		}
-	}
-	return tool.NewSet(set.Session(), ours, foreign, nil)
-}
-
 // sets are the tools of the kinds of agents.
 type sets struct {
 	sync.Mutex
@@ -169,9 +145,6 @@ func (c *Conversation) child(ctx context.Context, d agentdef.Definition, s crew.
 	o.TaskBudget = 0 // it is that of the whole work, which is the main conversation's
 	o.Tools, o.History, o.Revealed, o.Structured, o.Renew = c.toolsFor(d, s.Depth), nil, nil, nil, nil
 	o.Spent, o.Beside, o.States = nil, nil, nil
-	if dir.Isolated {
-		o.Tools = c.toolsIn(dir, o.Tools)
-	}
 	if s.Again {
 		if err := c.recall(ctx, s.ID, &o); err != nil {
 			return nil, err

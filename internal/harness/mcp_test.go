@@ -116,13 +116,13 @@ func TestAToolThatDescribesItselfAnewIsToldOfOnce(t *testing.T) {
 	for said := 0; said < 90 && len(warnings) == 0; said++ { // it is told beside the turns
 		events, _ := r.say(c, "hello again")
 		for _, ev := range events {
-			if notice, ok := ev.(agent.Notice); ok && strings.Contains(notice.Text, "describes itself") {
+			if notice, ok := ev.(agent.Notice); ok && strings.Contains(notice.Text, "has changed since the last connection") {
 				warnings = append(warnings, notice.Text)
 			}
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	if len(warnings) != 1 || !strings.HasPrefix(warnings[0], "The tool add of the MCP server notes has changed since the last connection") {
+	if len(warnings) != 1 || !strings.HasPrefix(warnings[0], "The description of tool add of the MCP server notes has changed") {
 		t.Errorf("warnings: %q", warnings)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/knowledge/prompt"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/sched"
@@ -63,7 +62,7 @@ func (w *World) lending(allow []string) sched.Judge {
 
 // aside is the pipeline of calls that are no part of a conversation.
 func (w *World) aside(o *TalkOptions, audit sched.Recorder) sched.Options {
-	opts := sched.Options{Hooks: w.Hooks, Askers: []sched.Asker{w.Hooks}, Recorder: audit, Output: project.Results()}
+	opts := sched.Options{Hooks: w.Hooks, Askers: []sched.Asker{w.Hooks}, Recorder: audit, Output: w.Project.Results(), Dir: w.Shell.Dir}
 	if o.Person != nil {
 		opts.Askers = append(opts.Askers, o.Person)
 	}

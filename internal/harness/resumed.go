@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/haftdev/haft/agent"
@@ -65,6 +66,7 @@ func (c *Conversation) states(o *TalkOptions, chosen string) map[string]any {
 	if mode := string(c.World.Engine.Policy().Mode()); mode != known {
 		states[agent.StateMode] = mode
 	}
+	states[stateKept] = c.World.Project.Kept.Names()
 	lead := ""
 	if c.lead != nil {
 		lead = c.lead.Name
@@ -101,6 +103,9 @@ func (c *Conversation) renew(o *TalkOptions) func(context.Context) (agent.Journa
 			return nil, err
 		}
 		c.plan.Store(nil)
+		if dir := next.Dir(); dir != "" {
+			c.World.Project.Kept.Add(filepath.Join(dir, "subagents"))
+		}
 		kept, _ := c.World.keep(next)
 		c.kept.Store(&kept)
 		c.title.Store(nil)

@@ -111,7 +111,11 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 	if o != nil {
 		opts = *o
 	}
-	if err := w.Project.Intact(); err != nil {
+	usage := (*project.UsageError)(nil)
+	switch err := w.Project.Intact(); {
+	case errors.As(err, &usage):
+		return nil, err
+	case err != nil:
 		return nil, fmt.Errorf("%w, or start without it: --setting-sources project,local", err)
 	}
 	journal, err := w.openSession(ctx, &opts)
@@ -188,7 +192,10 @@ func (c *Conversation) initTools(o *TalkOptions, audit sched.Recorder, restored 
 	if b.SearchWeb == nil && c.Provider == "anthropic" && w.Project.SearchesItself() {
 		b.SearchWeb = providerSearch(o.Client, o.Model, func(name string, u model.Usage) { c.Spend(name, u) })
 	}
+	w.recallReads(restored)
+	w.Project.Kept.Recall(state[[]string](restored, stateKept))
 	if dir := c.Journal().Dir(); dir != "" {
+		w.Project.Kept.Add(filepath.Join(dir, "subagents"))
 		b.Tasks = task.NewStore(filepath.Join(dir, "tasks"), &task.StoreOptions{Changed: c.tasksChanged})
 	}
 	b.Todos = todo.NewList(&todo.ListOptions{Changed: c.todosChanged, Items: map[string][]todo.Item{"": state[[]todo.Item](restored, stateTodos)}})
@@ -217,7 +224,7 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, audit sched.
 		Model: o.Client, ModelName: o.Model, Resolve: c.askable, System: w.system(o, tools), Facts: w.facts(together(once(lostAgents(restored)), w.planning(o.PlanInstructions))).Tell, Carry: c.carry,
 		Tools: tools, Person: o.Person, Permissions: permissions{w.Engine, w.Project}, Mode: string(mode), Hooks: w.Hooks,
 		Sched: sched.Options{
-			Judge: w.Engine, Hooks: w.CallHooks(), Askers: []sched.Asker{w.Hooks, c.classifier(o.Client)}, Recorder: audit, Output: project.Results(),
+			Judge: w.Engine, Hooks: w.CallHooks(), Askers: []sched.Asker{w.Hooks, c.classifier(o.Client)}, Recorder: audit, Output: w.Project.Results(), Dir: w.Shell.Dir,
 			SiblingErrors: w.Project.AfterFailure(),
 		},
 		Repeats: w.Project.Repeats(),

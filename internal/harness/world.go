@@ -2,8 +2,6 @@ package harness
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"sync/atomic"
 
 	"github.com/haftdev/haft/hook"
@@ -64,14 +62,14 @@ func Open(o *Options) (*World, error) {
 		return nil, err
 	}
 	w := &World{Project: p, lead: lead, link: link.New(p.Options.Notice)}
-	if w.Files, err = workspace.Open(p.Dir, &workspace.Options{Add: p.Guard.Roots()[1:], Home: p.Home, OnChange: w.changing}); err != nil {
+	if w.Files, err = workspace.Open(p.Dir, &workspace.Options{Add: p.Guard.Roots()[1:], Home: p.Home, Kept: p.Kept.Holds, OnChange: w.changing, OnRead: w.wasRead}); err != nil {
 		return nil, err
 	}
 	environ, pass := p.Environment()
-	w.host = shellrun.NewHost(&shellrun.Options{Reexec: p.Options.Reexec, Environ: environ, EnvNames: pass, Spool: spool(), Hold: w.link.Hold, OnBackground: w.backgrounded, OnEnd: w.ended})
+	w.host = shellrun.NewHost(&shellrun.Options{Reexec: p.Options.Reexec, Environ: environ, EnvNames: pass, Spool: p.Kept.Spool(), Hold: w.link.Hold, OnBackground: w.backgrounded, OnEnd: w.ended})
 	w.Shell = bash.New(w.host, &bash.Options{
 		Dir: p.Guard.Cwd(), Environ: environ, ReadOnly: p.ReadOnly, Hardening: p.Hardening, Edit: builtin.SedEdits(w.Files),
-		Agents: agents{w}, KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.Options.EndAtLimit || p.Counts.Flag("bash", "endAtTimeout"),
+		Agents: agents{w}, Shown: w.wasShown, KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.Options.EndAtLimit || p.Counts.Flag("bash", "endAtTimeout"),
 	})
 	w.Search = search.New(nil)
 	opts.Dir, opts.Commands = w.Shell.Dir, shell.OS{}
@@ -129,13 +127,4 @@ func (w *World) common(agent string) hook.Common {
 		c.SessionID, c.TranscriptPath = s.ID(), s.Path()
 	}
 	return c
-}
-
-// spool keeps long outputs of commands where Results keeps long results.
-func spool() *shellrun.SpoolOptions {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return nil
-	}
-	return &shellrun.SpoolOptions{Dir: filepath.Join(cache, "haft", "shell")}
 }

@@ -1,9 +1,11 @@
 package project
 
 import (
-	"errors"
 	"fmt"
 	"net/url"
+	"slices"
+
+	"github.com/haftdev/haft/settings"
 
 	"github.com/haftdev/haft/hook"
 )
@@ -11,7 +13,11 @@ import (
 // Hooks are those of the settings and of the program. One that posts may use only the
 // variables that "httpHookAllowedEnvVars" names, if it is set.
 func (p *Project) Hooks() []hook.Hook {
-	list := hook.FromSettings(p.Counts.Hooks())
+	counting := p.Counts.Hooks()
+	if p.Options.IgnoreProjectHooks {
+		counting = slices.DeleteFunc(counting, func(h settings.Hook) bool { return h.Source.InProject() })
+	}
+	list := hook.FromSettings(counting)
 	names := p.Counts.HookVariables()
 	for i, h := range list {
 		if h.URL == "" {
@@ -33,24 +39,6 @@ func (p *Project) MayRun(h *hook.Hook) error {
 		return fmt.Errorf("allowedHttpHookUrls in the settings does not list its address %s", ShownURL(h.URL))
 	}
 	return p.stillTrusted(h)
-}
-
-// stillTrusted looks again at what a project's hook would run: a tool may have
-// changed the script since the session began.
-func (p *Project) stillTrusted(h *hook.Hook) error {
-	if h.Func != nil || p.Folder == nil {
-		return nil // it is the program's own, or nothing of the project counts at all
-	}
-	now, _, err := p.Folder.Filter(p.Settings)
-	if err != nil {
-		return err
-	}
-	for _, counting := range hook.FromSettings(now.Hooks()) {
-		if counting.Origin == h.Origin && counting.Event == h.Event && counting.Command == h.Command && counting.URL == h.URL {
-			return nil
-		}
-	}
-	return errors.New("what it runs has changed since it was trusted; look at it and trust it again with: haft trust")
 }
 
 // ShownURL is an address without what may be secret in it.

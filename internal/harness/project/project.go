@@ -36,6 +36,7 @@ type Project struct {
 	Folder    *trust.Folder      // nil if there is nowhere to keep trust
 	Guard     *guard.Guard
 	Library   *Library
+	Kept      *Kept
 
 	// Options are what it was opened with.
 	Options Options
@@ -45,7 +46,7 @@ type Project struct {
 
 // Open reads the settings of a folder and the project around it.
 func Open(opts *Options) (*Project, error) {
-	p := new(Project)
+	p := &Project{Kept: newKept()}
 	if opts != nil {
 		p.Options = *opts
 	}
@@ -77,26 +78,6 @@ func Open(opts *Options) (*Project, error) {
 	return p, p.newGuard(wd)
 }
 
-// filter leaves out what the person has not agreed to. Where that cannot be
-// known, nothing of the project counts but what makes haft more careful.
-func (p *Project) filter() error {
-	path, err := trust.DefaultPath()
-	if err != nil {
-		p.Counts = trust.Without(p.Settings)
-		return nil
-	}
-	p.Folder, err = trust.NewStore(path).Folder(p.Dir)
-	if errors.Is(err, trust.ErrInside) { // a home folder: there is nothing of others' to trust in it
-		p.Folder, p.Counts = nil, trust.Without(p.Settings)
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	p.Counts, p.Held, err = p.Folder.Filter(p.Settings)
-	return err
-}
-
 func (p *Project) newGuard(cwd string) (err error) {
 	roots := []string{p.Dir}
 	var named []string
@@ -113,7 +94,7 @@ func (p *Project) newGuard(cwd string) (err error) {
 			roots = append(roots, dir)
 		}
 	}
-	p.Guard, err = guard.New(&guard.Options{Roots: roots, Home: p.Home, Cwd: cwd, State: workspace.StateDir()})
+	p.Guard, err = guard.New(&guard.Options{Roots: roots, Home: p.Home, Cwd: cwd, State: workspace.StateDir(), Kept: p.Kept.Holds})
 	return err
 }
 

@@ -32,5 +32,5 @@ func (p *Project) Hardening(dir string) []string {
 }
 
 func (p *Project) shellOptions(dir string) *shell.Options {
-	return &shell.Options{Cwd: dir, Home: p.Home, Roots: p.Guard.Roots(), FS: shell.OS{}}
+	return &shell.Options{Cwd: dir, Home: p.Home, Roots: p.Guard.Roots(), Kept: p.Kept.Holds, FS: shell.OS{}}
 }

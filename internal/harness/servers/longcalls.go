@@ -11,9 +11,9 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness/link"
-	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/output"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -22,9 +22,10 @@ import (
 // it is there. What a server goes on with by itself, a task, is also written down, so
 // that a session that is resumed still gets the result.
 type longCalls struct {
-	link  *link.Link
-	after time.Duration // how long a call is waited for
-	ends  sync.WaitGroup
+	link    *link.Link
+	results *output.Store // keeps what is too long to be told
+	after   time.Duration // how long a call is waited for
+	ends    sync.WaitGroup
 
 	mu      sync.Mutex
 	running map[string]context.CancelCauseFunc // in the background, by id
@@ -138,7 +139,7 @@ func (l *longCalls) tell(task agent.Task, e ending, wanted bool) {
 	case e.result.Failed:
 		task.Status = "failed"
 	}
-	content, kept := project.Results().Bound(task.ID, content, maxTold)
+	content, kept := l.results.Bound(task.ID, content, maxTold)
 	if kept != nil {
 		task.OutputFile = kept.Path
 	}

@@ -90,7 +90,7 @@ type Servers struct {
 // New finds out which servers the conversation has.
 func New(opts *Options) (*Servers, error) {
 	s := &Servers{opts: *opts, warned: map[string]bool{}}
-	s.long = &longCalls{link: opts.Link, after: cmp.Or(opts.Given.Background, longAfter), running: map[string]context.CancelCauseFunc{}}
+	s.long = &longCalls{link: opts.Link, results: opts.Project.Results(), after: cmp.Or(opts.Given.Background, longAfter), running: map[string]context.CancelCauseFunc{}}
 	if !opts.Given.Strict {
 		known, err := opts.Project.Servers()
 		if err != nil {
