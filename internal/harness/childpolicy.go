@@ -2,7 +2,6 @@ package harness
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"sync"
@@ -35,7 +34,7 @@ func (w *World) childPolicy(d agentdef.Definition, dir *workdir.Dir) *childPolic
 }
 
 func (p *childPolicy) judge(_ context.Context, c tool.Case) tool.Verdict {
-	if message := p.stray(c.Call); message != "" {
+	if message := p.stray(c.Tool, c.Call); message != "" {
 		return tool.Verdict{Behavior: tool.Deny, Reason: "the agent works in a copy of the repository", Message: message}
 	}
 	return p.policy().Decide(c).Verdict
@@ -43,11 +42,16 @@ func (p *childPolicy) judge(_ context.Context, c tool.Case) tool.Verdict {
 
 // stray says what is wrong with a call that would change the project's own files instead
 // of the agent's copy of them; "" if nothing is.
-func (p *childPolicy) stray(c *tool.Call) string {
-	if !slices.Contains(fileTools, c.Tool) {
+func (p *childPolicy) stray(t *tool.Tool, c *tool.Call) string {
+	if t == nil || t.Command != nil { // commands run in the copy
 		return ""
 	}
-	return p.dir.Stray(changed(c))
+	for _, path := range t.PathsOf(c).Writes {
+		if message := p.dir.Stray(path); message != "" {
+			return message
+		}
+	}
+	return ""
 }
 
 func (p *childPolicy) policy() *permission.Policy {
@@ -91,19 +95,4 @@ func (p *childPolicy) change(f func()) {
 	defer p.mu.Unlock()
 	f()
 	p.own = nil
-}
-
-// changed is the file that a call of a file tool is about.
-func changed(c *tool.Call) string {
-	var in struct {
-		File     string `json:"file_path"`
-		Notebook string `json:"notebook_path"`
-	}
-	if json.Unmarshal(c.Input, &in) != nil {
-		return ""
-	}
-	if in.File == "" {
-		return in.Notebook
-	}
-	return in.File
 }

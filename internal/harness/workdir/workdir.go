@@ -121,8 +121,11 @@ func (d *Dir) Stray(path string) string {
 	d.mu.Lock()
 	tree := d.tree
 	d.mu.Unlock()
-	if tree == nil || path == "" {
+	if tree == nil {
 		return ""
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(d.Path(), path)
 	}
 	rel, err := filepath.Rel(d.dirs.opts.Root, path)
 	if err != nil || !filepath.IsLocal(rel) || within(tree.Path, path) {
