@@ -103,7 +103,7 @@ func TestEndings(t *testing.T) {
 		"a refused image is taken out": {
 			answers: []reply{says(use("a", "Photo", `{}`)), {err: &model.Error{Kind: model.InvalidRequest, Status: 400, Message: "could not process image"}}, says(text("No picture."))},
 			tools: []tool.Tool{raw("Photo", func(context.Context, *tool.Call) (tool.Result, error) {
-				return tool.Result{Content: []tool.Block{{Type: tool.ImageBlock, MediaType: "image/png", Data: []byte("x")}}}, nil
+				return tool.Result{Content: []tool.Block{{Type: tool.ImageBlock, MediaType: "image/png", Data: []byte("\x89PNG\r\n\x1a\nx")}}}, nil
 			})},
 			want: agent.Completed, text: "No picture.", requests: 3, heard: "could not process image",
 		},
@@ -428,7 +428,7 @@ func TestChanges(t *testing.T) {
 	evs := run(t, a, "go")
 	result(t, evs)
 	before, after := string(f.requests[0].Tools), string(f.requests[1].Tools)
-	if strings.Contains(before, `"Hidden"`) || !strings.Contains(after, `"Hidden"`) || !strings.HasPrefix(after, strings.TrimSuffix(before, "]")) {
+	if before != after { // the provider has cached them
 		t.Errorf("tools before:\n%s\nafter:\n%s", before, after)
 	}
 	if !strings.Contains(f.requests[0].raw, "not described to you yet") {

@@ -52,6 +52,9 @@ func (t *turn) goOn(ans *answer) Reason {
 	case ans.stop.Reason == model.MaxTokens:
 		err = t.remind("Your last answer was cut off at the output limit. What you see of it is what has arrived; send what is missing in smaller pieces.")
 	}
+	if err == nil {
+		err = t.remind(t.toolNews()...)
+	}
 	if err != nil {
 		return t.fail(JournalFailure, err)
 	}
