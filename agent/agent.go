@@ -18,6 +18,7 @@ import (
 // An Agent is a conversation with a model that can act.
 type Agent struct {
 	opts Options
+	form *answerForm // of a structured answer; nil if it is text
 	out  *outbox
 	work chan struct{} // holds a token when the queue or the tasks may have changed
 
@@ -73,6 +74,12 @@ func New(opts *Options) (*Agent, error) {
 		}
 		a.talk.withoutRefused(a.refused)
 		a.talk.heedMedia(a.mediaLimit(opts.ModelName))
+	}
+	if opts.Structured != nil {
+		var err error
+		if a.form, err = newAnswerForm(opts.Structured); err != nil {
+			return nil, err
+		}
 	}
 	if err := a.useTools(opts.Tools); err != nil {
 		return nil, err

@@ -92,11 +92,7 @@ func (a *Agent) useTools(s *tool.Set) error {
 		s = tool.NewSet(nil, nil, nil, nil)
 	}
 	if a.opts.Structured != nil && s.Lookup(structuredName) == nil {
-		t, err := structuredTool(a.opts.Structured)
-		if err != nil {
-			return err
-		}
-		s = s.Append(t)
+		s = s.Append(a.form.tool())
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

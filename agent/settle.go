@@ -168,7 +168,8 @@ func (t *turn) consequence(out *sched.Outcome) Reason {
 // structured ends the turn with the first valid answer.
 func (t *turn) structured(out *sched.Outcome) Reason {
 	if out.Status == sched.Succeeded {
-		t.res.Structured, t.res.Text = json.RawMessage(out.Input), string(out.Input)
+		t.res.Structured = t.a.form.answer(out.Input)
+		t.res.Text = string(t.res.Structured)
 		return Completed
 	}
 	t.attempts.misshapen++
