@@ -45,6 +45,9 @@ type Call struct {
 	Answered bool
 	// Agent names the sub-agent that calls; "" is the main conversation.
 	Agent string
+	// Dir is where the agent works: relative paths in Input begin there, and an
+	// absent one means it. "" leaves that to the tool.
+	Dir string
 	// Session and Tools are those of the turn. Tools may be nil in tests.
 	Session *Session
 	Tools   *Set

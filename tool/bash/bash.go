@@ -70,6 +70,10 @@ type Options struct {
 	// nil means none.
 	Agents Agents
 
+	// Shown is told of each command that ended well, with the directory that it
+	// began in and all of its output; nil tells nobody.
+	Shown func(agent, dir, command, output string)
+
 	// Edit makes plain sed -i commands file edits; nil means that they run like
 	// any command.
 	Edit *Edit

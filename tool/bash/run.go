@@ -63,6 +63,7 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	dir := t.Dir(c.Agent)
 	waiting := &promptWatch{found: func() { cancel(errPrompt) }}
 	task, err := t.shell(c.Agent).Run(ctx, shellrun.Request{
 		Command: in.Command, Description: in.Description, Tag: c.UseID, Owner: c.Agent, Timeout: limit, Detach: t.detaches(c, in.Command),
@@ -96,6 +97,9 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 	if errors.Is(context.Cause(ctx), errPrompt) {
 		out.Interrupted = false
 		out.note("%s", promptAdvice)
+	}
+	if t.opts.Shown != nil && out.ExitCode == 0 && out.PersistedPath == "" && !out.Interrupted {
+		t.opts.Shown(c.Agent, dir, in.Command, out.Stdout)
 	}
 	if out.Interrupted { // the call has no outcome, but what was written is not lost
 		return Output{}, tool.Errorf("%s", out.Render().Text())

@@ -28,7 +28,7 @@ var description string
 
 // Input is what the model sends to Edit.
 type Input struct {
-	FilePath   string `json:"file_path" jsonschema:"Absolute path of the file." haft:"alias=path;min=1;example=/project/main.go"`
+	FilePath   string `json:"file_path" jsonschema:"Absolute path of the file." haft:"path;alias=path;min=1;example=/project/main.go"`
 	OldString  string `json:"old_string" jsonschema:"The text to replace, exactly as it stands in the file."`
 	NewString  string `json:"new_string" jsonschema:"The text to put in its place."`
 	ReplaceAll bool   `json:"replace_all,omitempty" jsonschema:"Replace every place where old_string stands." haft:"default=false"`

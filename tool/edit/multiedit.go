@@ -18,7 +18,7 @@ var multiDescription string
 
 // MultiInput is what the model sends to MultiEdit.
 type MultiInput struct {
-	FilePath   string    `json:"file_path" jsonschema:"Absolute path of the file." haft:"alias=path;min=1;example=/project/main.go"`
+	FilePath   string    `json:"file_path" jsonschema:"Absolute path of the file." haft:"path;alias=path;min=1;example=/project/main.go"`
 	Edits      []OneEdit `json:"edits" jsonschema:"The replacements, in order." haft:"min=1;max=500"`
 	OnConflict string    `json:"on_conflict,omitempty" jsonschema:"After a conflict with somebody else's change was reported: overwrite takes these edits' side, markers writes both between conflict markers." haft:"enum=overwrite|markers"`
 }

@@ -29,7 +29,7 @@ var description string
 
 // Input is what the model sends.
 type Input struct {
-	NotebookPath string `json:"notebook_path" jsonschema:"Absolute path of the notebook." haft:"alias=file_path|path;min=1;example=/project/analysis.ipynb"`
+	NotebookPath string `json:"notebook_path" jsonschema:"Absolute path of the notebook." haft:"path;alias=file_path|path;min=1;example=/project/analysis.ipynb"`
 	NewSource    string `json:"new_source" jsonschema:"The new source of the cell; empty for delete."`
 	CellID       string `json:"cell_id,omitempty" jsonschema:"Id of the cell, as Read shows it. For insert the new cell comes after it, or before all with \"top\"." haft:"example=3f2a9c01"`
 	CellType     string `json:"cell_type,omitempty" jsonschema:"Type of the cell. Needed for insert; replace keeps the type without it." haft:"enum=code|markdown"`

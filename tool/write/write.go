@@ -27,7 +27,7 @@ var description string
 
 // Input is what the model sends.
 type Input struct {
-	FilePath   string `json:"file_path" jsonschema:"Absolute path of the file." haft:"alias=path;min=1;example=/project/notes.md"`
+	FilePath   string `json:"file_path" jsonschema:"Absolute path of the file." haft:"path;alias=path;min=1;example=/project/notes.md"`
 	Content    string `json:"content" jsonschema:"The whole content of the file."`
 	OnConflict string `json:"on_conflict,omitempty" jsonschema:"After a conflict with somebody else's change was reported: overwrite takes this content's side, markers writes both between conflict markers." haft:"enum=overwrite|markers"`
 }

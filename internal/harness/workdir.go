@@ -90,30 +90,6 @@ func (p *post) close() (path, branch string) {
 // dir is where the agent is now.
 func (p *post) dir() string { return p.world.Shell.Dir(p.id) }
 
-// tools are those of a set, looking for files where the agent is.
-func (p *post) tools(set *tool.Set) *tool.Set {
-	world := p.world.World
-	world.Dir = p.dir
-	own := map[string]tool.Tool{}
-	for _, t := range world.Tools() {
-		if t.Name == "Glob" || t.Name == "Grep" {
-			own[t.Name] = t
-		}
-	}
-	var ours, foreign []tool.Tool
-	for _, t := range set.All() {
-		if mine, ok := own[t.Name]; ok {
-			t = &mine
-		}
-		if t.Source == "" {
-			ours = append(ours, *t)
-		} else {
-			foreign = append(foreign, *t)
-		}
-	}
-	return tool.NewSet(set.Session(), ours, foreign, nil)
-}
-
 // strays says what is wrong with a call that would change the project's own files
 // instead of the copy's; "" if nothing is.
 func (p *post) strays(c *tool.Call) string {
