@@ -103,6 +103,7 @@ func (c *Conversation) toolsFor(d agentdef.Definition, depth int) *tool.Set {
 	var ours, foreign []tool.Tool
 	for _, t := range c.Tools().All() {
 		switch {
+		case t.Name == tool.DoorName: // the set adds it if it needs it
 		case notForChildren[t.Name] || !d.Has(t.Name) || t.Name == "Agent" && depth >= c.World.Project.AgentLimits().Depth:
 		case t.Source == "":
 			ours = append(ours, *t)
@@ -112,7 +113,8 @@ func (c *Conversation) toolsFor(d agentdef.Definition, depth int) *tool.Set {
 	}
 	session := *c.Tools().Session()
 	session.Interactive = false
-	set := tool.NewSet(&session, ours, foreign, nil)
+	opts := c.pool.loading.setOptions(false)
+	set := tool.NewSet(&session, ours, foreign, &opts)
 	c.sets.made[key] = set
 	return set
 }

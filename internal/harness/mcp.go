@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"strings"
 
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/mcpresource"
 )
 
-// takeTools gives the agent the tools that MCP servers offer now, from the next turn on.
+// takeTools gives the agent the tools that MCP servers offer now, from the next request on.
 func (c *Conversation) takeTools() {
 	c.taking.Lock()
 	defer c.taking.Unlock()
@@ -19,43 +18,21 @@ func (c *Conversation) takeTools() {
 	if a == nil {
 		return
 	}
-	if err := a.SetTools(c.withServers(a.Tools())); err != nil {
+	if err := a.SetTools(c.everyTool()); err != nil {
 		c.World.link.Warn("mcp", "Could not load tools from MCP servers: "+err.Error())
 	}
 }
 
-// withServers is the set of tools with what servers offer now. What was described to the
-// model stays as it is and where it is: new tools come after it. Only if one is
-// gone is the set made again.
-func (c *Conversation) withServers(now *tool.Set) *tool.Set {
+// everyTool is every tool there is with what servers offer now.
+func (c *Conversation) everyTool() *tool.Set {
+	session := *c.Tools().Session()
 	foreign, ok := c.MCP.Tools()
 	if !ok {
-		return now
+		return c.pool.Set(&session)
 	}
-	if session := *now.Session(); !session.Flags[mcpresource.Flag] { // a program has just set the first server
-		session.Flags = maps.Clone(session.Flags)
-		session.Flags[mcpresource.Flag] = true
-		return c.pool.Set(&session, foreign...)
-	}
-	offered := make(map[string]bool, len(foreign))
-	for _, t := range foreign {
-		offered[t.Name] = true
-	}
-	for _, t := range now.All() {
-		if strings.HasPrefix(t.Source, "mcp:") && !offered[t.Name] {
-			return c.pool.Set(now.Session(), foreign...)
-		}
-	}
-	var late []tool.Tool
-	for _, t := range foreign {
-		if now.Lookup(t.Name) == nil {
-			late = append(late, t)
-		}
-	}
-	if len(late) == 0 {
-		return now
-	}
-	return now.Append(late...)
+	session.Flags = maps.Clone(session.Flags)
+	session.Flags[mcpresource.Flag] = true // also if a program has just set the first server
+	return c.pool.Set(&session, foreign...)
 }
 
 // noServers are the MCP servers where there is no conversation.

@@ -7,6 +7,7 @@ import (
 	"github.com/haftdev/haft/internal/knowledge/prompt"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/builtin"
+	"github.com/haftdev/haft/tool/mcpresource"
 )
 
 // A Pool is the tools that a conversation or a command has: haft's own, acting on a
@@ -15,7 +16,7 @@ type Pool struct {
 	world    *World
 	builtins builtin.World
 	lead     *agentdef.Definition
-	window   int // of the model, in tokens; 0 if it is not known
+	loading  loading // how tools are described to the model
 }
 
 // Pool returns the tools outside of a conversation. Calls takes what skills and
@@ -48,7 +49,8 @@ func (p *Pool) SetForManualCall(name string, set *tool.Set, foreign ...tool.Tool
 
 func (p *Pool) set(session *tool.Session, foreign []tool.Tool, denied func(*tool.Tool) bool) *tool.Set {
 	project := p.world.Project
-	opts := tool.SetOptions{Only: project.Only(p.lead), Denied: denied, ContextTokens: p.window, DeferShare: project.DeferShare(), Redirect: project.Options.Redirect}
+	opts := p.loading.setOptions(session != nil && session.Flags[mcpresource.Flag])
+	opts.Only, opts.Denied, opts.Redirect = project.Only(p.lead), denied, project.Options.Redirect
 	return tool.NewSet(session, p.builtins.Tools(), foreign, &opts)
 }
 

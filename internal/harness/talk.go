@@ -185,7 +185,8 @@ func (c *Conversation) begin(ctx context.Context, o *TalkOptions) error {
 func (c *Conversation) initTools(o *TalkOptions, audit sched.Recorder, restored *session.Restored) {
 	w := c.World
 	c.pool = w.Pool(w.Nested(w.aside(o, audit)))
-	c.pool.lead, c.pool.window = c.lead, catalog.Lookup(o.Model).Context
+	c.pool.lead = c.lead
+	c.pool.loading = c.toolLoading(catalog.Lookup(o.Model).Context, state[bool](restored, agent.StatePlain))
 	b := &c.pool.builtins
 	b.Commands = w.Project.CommandsWith(c.MCP.Prompts)
 	b.Servers, b.Agreed, b.Answer = c.MCP, c.agreed, c.readsPages(o.Client)
@@ -228,7 +229,7 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, audit sched.
 			SiblingErrors: w.Project.AfterFailure(),
 		},
 		Repeats: w.Project.Repeats(),
-		Journal: kept, History: restored.History, Revealed: state[[]string](restored, agent.StateRevealed), Source: source, Renew: c.renew(o),
+		Journal: kept, History: restored.History, Revealed: state[[]string](restored, agent.StateRevealed), Refused: state[map[string]string](restored, agent.StateRefused), Source: source, Renew: c.renew(o),
 		Spent: spent(restored), Beside: state[map[string]model.Usage](restored, agent.StateBeside), States: c.states(o, chosen),
 		Limits: o.Limits, Thinking: o.Thinking, Effort: o.Effort, TaskBudget: o.TaskBudget, Betas: o.Betas, Structured: o.Schema,
 		Context: agent.Context{Window: func(name string) int64 { return int64(catalog.Lookup(name).Context) }},

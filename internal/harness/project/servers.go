@@ -99,16 +99,6 @@ func (p *Project) disabledServers() []string {
 	return names
 }
 
-// DeferShare is the share of the model's context above which the tools of servers are
-// described only when they are looked for; 0 leaves it to the set.
-func (p *Project) DeferShare() float64 {
-	var percent float64
-	if v, ok := p.Counts.Lookup("mcp", "deferPercent"); !ok || json.Unmarshal(v.JSON, &percent) != nil || percent < 0 {
-		return 0
-	}
-	return percent / 100
-}
-
 // Approve says whether a server may be started.
 func (m *Servers) Approve(s mcp.Server) mcp.Verdict {
 	return m.Rules.Approve(func(s mcp.Server) mcp.Verdict {
@@ -194,4 +184,13 @@ func (p *Project) ServerFiles(scope settings.Source) []settings.Target {
 		targets = append(targets, t)
 	}
 	return targets
+}
+
+// DeferPercent is "mcp.deferPercent" of the settings.
+func (p *Project) DeferPercent() (percent float64, ok bool) {
+	v, ok := p.Counts.Lookup("mcp", "deferPercent")
+	if !ok || json.Unmarshal(v.JSON, &percent) != nil || percent < 0 {
+		return 0, false
+	}
+	return percent, true
 }

@@ -183,7 +183,7 @@ func (s *Servers) approve(server mcp.Server) mcp.Verdict {
 	return s.known.Approve(server)
 }
 
-// Refresh takes in what servers offer now, from the next turn on.
+// Refresh takes in what servers offer now, from the next request on.
 func (s *Servers) Refresh() {
 	s.warnOfNewWords()
 	s.opts.Changed()
