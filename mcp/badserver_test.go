@@ -91,7 +91,7 @@ func (b *bad) begin() int {
 	case "leaves a grandchild", "leaves a grandchild in another session":
 		cmd := exec.Command("sleep", "3600")
 		if b.mode != "leaves a grandchild" {
-			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+			ownSession(cmd)
 		}
 		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 		if err := cmd.Start(); err != nil {

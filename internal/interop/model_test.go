@@ -1,7 +1,6 @@
 package interop_test
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -15,11 +14,6 @@ import (
 
 	"github.com/haftdev/haft/model/script"
 )
-
-func sum(raw []byte) []byte {
-	s := sha256.Sum256(raw)
-	return s[:8]
-}
 
 var built struct {
 	once sync.Once
