@@ -12,7 +12,7 @@ import (
 )
 
 // permit decides whether the call may run. An outcome means that it may not.
-func (f *flight) permit() *Outcome {
+func (f *execution) permit() *Outcome {
 	c := tool.Case{Tool: f.tool, Call: f.call}
 	if out := f.hook(&c); out != nil {
 		return out
@@ -37,7 +37,7 @@ func (f *flight) permit() *Outcome {
 }
 
 // hook shows the call to the hooks, which may change it.
-func (f *flight) hook(c *tool.Case) *Outcome {
+func (f *execution) hook(c *tool.Case) *Outcome {
 	hooks := f.batch.opts.Hooks
 	if hooks == nil {
 		return nil
@@ -48,7 +48,7 @@ func (f *flight) hook(c *tool.Case) *Outcome {
 }
 
 // before runs the hooks; one that crashes cannot have approved of the call.
-func (f *flight) before(hooks Hooks, c *tool.Case) (notes []string) {
+func (f *execution) before(hooks Hooks, c *tool.Case) (notes []string) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.Hook = tool.Verdict{Behavior: tool.Deny, Reason: fmt.Sprintf("a hook crashed: %v", p)}
@@ -60,7 +60,7 @@ func (f *flight) before(hooks Hooks, c *tool.Case) (notes []string) {
 
 // judge asks the tool for its view and the judge for the verdict on the input as
 // it is now. What a hook or the tool itself denies stays denied.
-func (f *flight) judge(c *tool.Case) (tool.Verdict, *Outcome) {
+func (f *execution) judge(c *tool.Case) (tool.Verdict, *Outcome) {
 	c.Call = f.call
 	if c.Hook.Behavior == tool.Deny {
 		return c.Hook, nil
@@ -78,14 +78,14 @@ func (f *flight) judge(c *tool.Case) (tool.Verdict, *Outcome) {
 	if f.batch.opts.Judge == nil {
 		return tool.Verdict{Behavior: tool.Ask, Message: c.Own.Message, Suggestions: c.Own.Suggestions, Reason: "there are no rules"}, nil
 	}
-	verdict := f.sentence(*c)
+	verdict := f.callJudge(*c)
 	out := f.change(verdict.Input, true)
 	c.Call = f.call // what is asked about is what will run
 	return verdict, out
 }
 
-// sentence calls the judge; one that crashes has allowed nothing.
-func (f *flight) sentence(c tool.Case) (v tool.Verdict) {
+// callJudge calls the judge; one that crashes has allowed nothing.
+func (f *execution) callJudge(c tool.Case) (v tool.Verdict) {
 	defer func() {
 		if p := recover(); p != nil {
 			v = tool.Verdict{Behavior: tool.Deny, Reason: fmt.Sprintf("the rules could not be applied: %v", p)}
@@ -96,7 +96,7 @@ func (f *flight) sentence(c tool.Case) (v tool.Verdict) {
 
 // ask lets the askers race. What they change in the input is checked and judged
 // again: somebody who approves a call does not thereby lift a denial.
-func (f *flight) ask(c tool.Case, question tool.Verdict) (tool.Verdict, *Outcome) {
+func (f *execution) ask(c tool.Case, question tool.Verdict) (tool.Verdict, *Outcome) {
 	verdict := race(f.ctx, f.batch.opts.Askers, c, question)
 	if f.ctx.Err() != nil {
 		return verdict, f.cancelled("before it ran", nil)
@@ -143,7 +143,7 @@ func decodeJSON(raw []byte) (v any, err error) {
 
 // change takes another input for the call, if it is one the tool can use; nil
 // changes nothing.
-func (f *flight) change(input []byte, internal bool) *Outcome {
+func (f *execution) change(input []byte, internal bool) *Outcome {
 	if input == nil {
 		return nil
 	}
@@ -159,7 +159,7 @@ func (f *flight) change(input []byte, internal bool) *Outcome {
 	return f.validate()
 }
 
-func (f *flight) deny(v tool.Verdict) *Outcome {
+func (f *execution) deny(v tool.Verdict) *Outcome {
 	f.out.Status = Denied
 	message := v.Message
 	if message == "" {

@@ -43,6 +43,8 @@ type Options struct {
 	// State is a directory for the journal of writes and for kept contents; nobody else may write in it. Empty means what
 	// StateDir says.
 	State string
+	// Kept reports whether a physical path is something that the session has kept for its model; see guard.Options.
+	Kept func(path string) bool
 	// Blobs keeps what writes replace. Nil means a directory under State.
 	Blobs blob.Store
 	// OnChange is told of every write just before it happens, and can stop it. Nil means nobody is.
@@ -96,7 +98,7 @@ func Open(root string, opts *Options) (*Workspace, error) {
 	if o.Blobs == nil {
 		o.Blobs = blob.Dir(filepath.Join(o.State, "blobs"))
 	}
-	g, err := guard.New(&guard.Options{Roots: append([]string{root}, o.Add...), Home: o.Home, AgentDirs: o.AgentDirs, State: o.State, FS: o.FS})
+	g, err := guard.New(&guard.Options{Roots: append([]string{root}, o.Add...), Home: o.Home, AgentDirs: o.AgentDirs, State: o.State, Kept: o.Kept, FS: o.FS})
 	if err != nil {
 		return nil, fmt.Errorf("open workspace: %w", err)
 	}

@@ -80,7 +80,7 @@ func (f *toolsFlags) call(ctx context.Context, args []string) error {
 	set := w.Set(&tool.Session{Flags: map[string]bool{websearch.Flag: true}}, foreign...)
 	set = set.Reveal(set.Session().Tools...)
 	for i := 0; i < len(args); i += 2 {
-		if err := f.callOne(ctx, s, w.ByHand(args[i], set, foreign...), args[i], args[i+1]); err != nil {
+		if err := f.callOne(ctx, s, w.SetForManualCall(args[i], set, foreign...), args[i], args[i+1]); err != nil {
 			return err
 		}
 	}
@@ -153,7 +153,7 @@ func (f *toolsFlags) pipeline(w *harness.World, feed *sched.Feed) (*sched.Option
 		Askers:   []sched.Asker{w.Hooks, sched.AskerFunc(typedByThePerson)},
 		Recorder: audit,
 		Feeds:    []*sched.Feed{feed},
-		Output:   harness.Results(),
+		Output:   w.Results(),
 	}, nil
 }
 

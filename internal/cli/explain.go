@@ -67,7 +67,7 @@ func (f *permissionsFlags) explain(ctx context.Context, name, input string) erro
 	for _, problem := range w.Engine.Policy().Problems() {
 		fmt.Fprintln(f.Err, ask.Visible(problem.String()))
 	}
-	v, err := foresee(ctx, w, name, json.RawMessage(input))
+	v, err := dryRun(ctx, w, name, json.RawMessage(input))
 	if err != nil {
 		return err
 	}
@@ -78,11 +78,11 @@ func (f *permissionsFlags) explain(ctx context.Context, name, input string) erro
 	return nil
 }
 
-// foresee takes a call through the pipeline up to its verdict. A tool of an MCP
+// dryRun takes a call through the pipeline up to its verdict. A tool of an MCP
 // server, which is not started for this, is judged by its name.
-func foresee(ctx context.Context, w *harness.World, name string, input json.RawMessage) (verdictInfo, error) {
+func dryRun(ctx context.Context, w *harness.World, name string, input json.RawMessage) (verdictInfo, error) {
 	p, set := w.Engine.Policy(), w.Set(everything())
-	set = w.ByHand(name, set.Reveal(set.Session().Tools...))
+	set = w.SetForManualCall(name, set.Reveal(set.Session().Tools...))
 	if set.Lookup(name) == nil && strings.HasPrefix(name, "mcp__") {
 		v := newVerdictInfo(decide(p, set, name, input))
 		v.Notes = append(v.Notes, "judged by the tool's name alone: its server was not started")
@@ -92,7 +92,7 @@ func foresee(ctx context.Context, w *harness.World, name string, input json.RawM
 	seen := sched.New(&sched.Options{Judge: sched.JudgeFunc(func(_ context.Context, c tool.Case) tool.Verdict {
 		d = p.Decide(c)
 		return d.Verdict
-	})}).Foresee(ctx, set, name, input)
+	})}).DryRun(ctx, set, name, input)
 	if out := seen.Refused; out != nil {
 		return verdictInfo{}, usageError{errors.New(strings.TrimSpace(untagged.Replace(out.Result.Text())))}
 	}

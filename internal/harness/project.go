@@ -30,12 +30,13 @@ type Project struct {
 
 	opts  Options
 	files settings.Options
+	kept  *kept
 	lead  *agentdef.Definition // who leads conversations; nil means haft itself
 }
 
 // OpenProject reads the settings of a folder and the project around it.
 func OpenProject(opts *Options) (*Project, error) {
-	p := new(Project)
+	p := &Project{kept: newKept()}
 	if opts != nil {
 		p.opts = *opts
 	}
@@ -103,7 +104,7 @@ func (p *Project) newGuard(cwd string) (err error) {
 			roots = append(roots, dir)
 		}
 	}
-	p.Guard, err = guard.New(&guard.Options{Roots: roots, Home: p.Home, Cwd: cwd, State: workspace.StateDir()})
+	p.Guard, err = guard.New(&guard.Options{Roots: roots, Home: p.Home, Cwd: cwd, State: workspace.StateDir(), Kept: p.kept.holds})
 	return err
 }
 

@@ -157,7 +157,7 @@ func (a *app) command(text string) {
 }
 
 func (a *app) local(name, args string) {
-	answer, ok := a.talk.Local(name, args)
+	answer, ok := a.talk.RunBuiltinText(name, args)
 	if !ok {
 		answer = "/" + name + " is not for this screen: run 'haft " + name + "' in a shell"
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// hearFile hears a tool that reads or writes one path.
-func (h *hearing) hearFile() {
+// evaluateFile evaluates a tool that reads or writes one path.
+func (h *evaluation) evaluateFile() {
 	h.writes = h.subject.kind == editTool
 	h.changes = h.writes
 	f := h.policy.guard.Look(h.subject.path)
@@ -40,7 +40,7 @@ func (h *hearing) hearFile() {
 
 // coversFile reports whether a rule is about this use of a file. Whoever may not
 // read a file may not write it either.
-func (h *hearing) coversFile(r *Rule, f guard.Facts) bool {
+func (h *evaluation) coversFile(r *Rule, f guard.Facts) bool {
 	switch {
 	case r.names(h.subject.name) && r.spec == "":
 		return true
@@ -52,8 +52,8 @@ func (h *hearing) coversFile(r *Rule, f guard.Facts) bool {
 	return false
 }
 
-// hearAddress hears a tool that fetches an address.
-func (h *hearing) hearAddress() {
+// evaluateAddress evaluates a tool that fetches an address.
+func (h *evaluation) evaluateAddress() {
 	host, clear := hostOf(h.subject.url)
 	covers := func(r *Rule) bool {
 		if !r.names(h.subject.name) {
@@ -73,8 +73,8 @@ func (h *hearing) hearAddress() {
 	}
 }
 
-// hearOther hears every other tool.
-func (h *hearing) hearOther() {
+// evaluateOther evaluates every other tool.
+func (h *evaluation) evaluateOther() {
 	h.writes = true
 	if t := h.call.Tool; t != nil {
 		h.writes = !t.MarksOf(h.call.Call).ReadOnly
