@@ -61,7 +61,10 @@ func (f *execution) run() *Outcome {
 	return &f.out
 }
 
+// validate lets the tool look at what the input means, once it is known where the
+// agent works: a call before this one may have moved it.
 func (f *execution) validate() *Outcome {
+	f.resolve()
 	if f.tool.Validate == nil {
 		return nil
 	}
@@ -72,11 +75,32 @@ func (f *execution) validate() *Outcome {
 	return nil
 }
 
+// resolve makes relative paths absolute.
+func (f *execution) resolve() {
+	if f.batch.opts.Dir == nil {
+		return
+	}
+	at := *f.call
+	at.Dir = f.batch.opts.Dir(f.batch.agent)
+	f.call = &at
+	fixed, repairs := f.tool.Input.View(f.batch.tools.Session().ViewOptions()).Resolve(f.call.Input, at.Dir)
+	if len(repairs) > 0 {
+		f.call = f.call.WithInput(fixed)
+		f.out.Input = fixed
+		f.out.Repairs = append(f.out.Repairs, repairs...)
+	}
+}
+
 // dispatch takes the last chance not to run.
 func (f *execution) dispatch() *Outcome {
 	if f.shared && !f.marks.ConcurrencySafe && !f.batch.acquireExclusive(f) {
 		// A hook or an approval had changed the input into one that must run alone.
 		return f.cancelled("before it ran", nil)
+	}
+	if f.call.Approved != "" {
+		if out := f.confirm(); out != nil {
+			return out
+		}
 	}
 	if out := f.record(Dispatched); out != nil {
 		return out

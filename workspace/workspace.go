@@ -49,6 +49,8 @@ type Options struct {
 	Blobs blob.Store
 	// OnChange is told of every write just before it happens, and can stop it. Nil means nobody is.
 	OnChange func(context.Context, Change) error
+	// OnRead is told what an agent knows of a file whenever that grows or changes, without the content. Nil means nobody is.
+	OnRead func(agent string, e readstate.Entry)
 	// Reads bounds what is remembered of each agent's reading.
 	Reads readstate.Options
 	// FS is the file system. Nil means the real one.
@@ -71,6 +73,7 @@ type Workspace struct {
 	writer   *atomic.Writer
 	blobs    blob.Store
 	onChange func(context.Context, Change) error
+	onRead   func(string, readstate.Entry)
 	reads    readstate.Options
 	state    string
 	turns    turns
@@ -108,6 +111,7 @@ func Open(root string, opts *Options) (*Workspace, error) {
 		writer:   atomic.New(filepath.Join(o.State, "writes"), o.FS),
 		blobs:    o.Blobs,
 		onChange: o.OnChange,
+		onRead:   o.OnRead,
 		reads:    o.Reads,
 		state:    o.State,
 		turns:    turns{dir: filepath.Join(o.State, "locks"), fs: o.FS},

@@ -17,7 +17,7 @@ import (
 )
 
 func newToolsCall(f *toolsFlags) *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "call NAME JSON|- [NAME JSON]…",
 		Short: "Run tools; progress goes to standard error, results to standard output",
 		Long: `Run a tool, or several one after the other in one session, through the pipeline
@@ -38,12 +38,14 @@ the input is wrong, 3 it was denied, 130 it was cancelled.`,
 		},
 		RunE: func(c *cobra.Command, args []string) error { return f.call(c.Context(), args) },
 	}
+	f.trust.define(c.Flags())
+	return c
 }
 
 // call runs calls in one session, until one does not succeed.
 func (f *toolsFlags) call(ctx context.Context, args []string) error {
 	say := remarks{f.Err}
-	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Bare: f.bare, Notice: say.notice})
+	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Bare: f.bare, Notice: say.notice, TrustProject: f.trust.project, IgnoreProjectHooks: f.trust.ignoreHooks})
 	if err != nil {
 		return err
 	}
@@ -154,6 +156,7 @@ func (f *toolsFlags) pipeline(w *harness.World, feed *sched.Feed) (*sched.Option
 		Recorder: audit,
 		Feeds:    []*sched.Feed{feed},
 		Output:   w.Results(),
+		Dir:      w.Shell.Dir,
 	}, nil
 }
 

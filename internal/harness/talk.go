@@ -99,7 +99,11 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 	if o != nil {
 		opts = *o
 	}
-	if err := w.Intact(); err != nil {
+	usage := (*UsageError)(nil)
+	switch err := w.Intact(); {
+	case errors.As(err, &usage):
+		return nil, err
+	case err != nil:
 		return nil, fmt.Errorf("%w, or start without it: --setting-sources project,local", err)
 	}
 	journal, err := w.openSession(ctx, &opts)
@@ -162,6 +166,7 @@ func (c *Conversation) initTools(o *TalkOptions, restored *session.Restored) {
 	if w.SearchWeb == nil && c.Provider == "anthropic" && w.searchesItself() {
 		w.SearchWeb = providerSearch(o.Client, o.Model, func(name string, u model.Usage) { c.Spend(name, u) })
 	}
+	w.recallReads(restored)
 	w.kept.recall(state[[]string](restored, stateKept))
 	if dir := c.Journal().Dir(); dir != "" {
 		w.kept.add(filepath.Join(dir, "subagents"))
@@ -197,7 +202,7 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, chosen strin
 		Model: o.Client, ModelName: o.Model, Resolve: c.askable, System: w.system(o, tools), Facts: w.facts(together(once(lostAgents(restored)), w.planning(o.PlanInstructions))).Tell, Carry: w.carry,
 		Tools: tools, Person: o.Person, Permissions: permissions{w.Engine, w.Project}, Mode: string(mode), Hooks: w.Hooks,
 		Sched: sched.Options{
-			Judge: w.Engine, Hooks: w.CallHooks(), Askers: []sched.Asker{w.Hooks, c.classifier(o.Client)}, Recorder: audit, Output: w.Results(),
+			Judge: w.Engine, Hooks: w.CallHooks(), Askers: []sched.Asker{w.Hooks, c.classifier(o.Client)}, Recorder: audit, Output: w.Results(), Dir: w.Shell.Dir,
 			SiblingErrors: w.afterFailure(),
 		},
 		Repeats: w.repeats(),

@@ -60,14 +60,14 @@ func Open(o *Options) (*World, error) {
 		return nil, err
 	}
 	w := &World{Project: p}
-	if w.Files, err = workspace.Open(p.Dir, &workspace.Options{Add: p.Guard.Roots()[1:], Home: p.Home, Kept: p.kept.holds, OnChange: w.changing}); err != nil {
+	if w.Files, err = workspace.Open(p.Dir, &workspace.Options{Add: p.Guard.Roots()[1:], Home: p.Home, Kept: p.kept.holds, OnChange: w.changing, OnRead: w.wasRead}); err != nil {
 		return nil, err
 	}
 	environ, pass := p.environment()
 	w.host = shellrun.NewHost(&shellrun.Options{Reexec: p.opts.Reexec, Environ: environ, EnvNames: pass, Spool: p.kept.spool(), Hold: w.hold, OnBackground: w.backgrounded, OnEnd: w.ended})
 	w.Shell = bash.New(w.host, &bash.Options{
 		Dir: p.Guard.Cwd(), Environ: environ, ReadOnly: p.readOnly, Hardening: p.hardening, Edit: builtin.SedEdits(w.Files),
-		Agents: agents{w}, KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.opts.EndAtLimit || p.Counts.Flag("bash", "endAtTimeout"),
+		Agents: agents{w}, Shown: w.wasShown, KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.opts.EndAtLimit || p.Counts.Flag("bash", "endAtTimeout"),
 	})
 	w.World.Search = search.New(nil)
 	w.World.Dir = func() string { return w.Shell.Dir("") }
@@ -163,24 +163,6 @@ func (w *World) denied(t *tool.Tool) bool { return w.Engine.Policy().Denies(t) }
 func (p *Project) tasks() *task.Store {
 	sum := sha256.Sum256([]byte(p.Dir))
 	return task.NewStore(filepath.Join(workspace.StateDir(), "tasks", hex.EncodeToString(sum[:16])), nil)
-}
-
-// stillTrusted looks again at what a project's hook would run: a tool may have
-// changed the script since the session began.
-func (p *Project) stillTrusted(h *hook.Hook) error {
-	if h.Func != nil || p.Folder == nil {
-		return nil // it is the program's own, or nothing of the project counts at all
-	}
-	now, _, err := p.Folder.Filter(p.Settings)
-	if err != nil {
-		return err
-	}
-	for _, counting := range hook.FromSettings(now.Hooks()) {
-		if counting.Origin == h.Origin && counting.Event == h.Event && counting.Command == h.Command && counting.URL == h.URL {
-			return nil
-		}
-	}
-	return errors.New("what it runs has changed since it was trusted; look at it and trust it again with: haft trust")
 }
 
 // environment is that of this process with what the settings add, and the names

@@ -24,7 +24,7 @@ func (a *app) submit(text string) {
 		a.done = true
 		return
 	}
-	if a.talk == nil {
+	if a.talk == nil || a.unguarded {
 		a.pending = append(a.pending, text)
 		return
 	}
