@@ -26,6 +26,8 @@ func (p permissions) SetMode(mode string) error {
 		return err
 	case off:
 		return fmt.Errorf("the permission mode %s is switched off by %s", m, by)
+	case m == permission.Bypass && p.project.RefusesRoot():
+		return project.ErrRoot
 	case m == permission.Bypass && !p.project.MayBypass():
 		return fmt.Errorf("the permission mode %s is only for sessions that were started with --dangerously-skip-permissions or --allow-dangerously-skip-permissions", m)
 	}

@@ -11,12 +11,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/harness/project"
+	"github.com/haftdev/haft/internal/platform"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/model/provider"
@@ -84,6 +86,7 @@ func Diagnose(p *project.Project, opts *Options) *Diagnosis {
 	}
 	d.folders()
 	d.programs()
+	d.system(runtime.GOOS)
 	d.kernel()
 	return d
 }
@@ -287,6 +290,19 @@ func (d *Diagnosis) programs() {
 		}
 	}
 	d.OK("programs", "%s", strings.Join(found, ", "))
+}
+
+// system says what haft lacks on an operating system.
+func (d *Diagnosis) system(goos string) {
+	limits, supported := platform.Of(goos)
+	switch {
+	case !supported:
+		d.Warn("system", goos+" is not supported: haft is neither built nor tested for it", "docs/platforms.md lists the systems that are")
+	case len(limits) > 0:
+		d.Warn("system", "on "+goos+":\n"+strings.Join(limits, "\n"), "docs/platforms.md compares the systems")
+	default:
+		d.OK("system", "%s, where haft lacks nothing", goos)
+	}
 }
 
 // fewWatches is less than the folders of a large repository.

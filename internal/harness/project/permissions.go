@@ -2,10 +2,21 @@ package project
 
 import (
 	"context"
+	"errors"
+	"os"
 
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/settings"
 )
+
+// ErrRoot is why a session does not begin that would run as root and ask nobody.
+var ErrRoot = errors.New("the permission mode bypassPermissions is refused for root, who can change everything on this machine: run haft as another user, set IS_SANDBOX=1 in a container that may be lost, or use --i-know")
+
+// RefusesRoot reports whether this process runs as root and nobody has said that this
+// is meant.
+func (p *Project) RefusesRoot() bool {
+	return os.Geteuid() == 0 && os.Getenv("IS_SANDBOX") != "1" && !p.Options.AsRoot
+}
 
 // MayBypass reports whether the person who started the session lets it ask nobody.
 func (p *Project) MayBypass() bool {
