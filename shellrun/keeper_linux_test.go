@@ -61,7 +61,7 @@ func TestAKilledKeeperTakesItsCommandsAlongAndIsReplaced(t *testing.T) {
 
 // Without its tag a process is found in its cgroup.
 func TestAShedTagDoesNotSurviveAKilledKeeper(t *testing.T) {
-	probe := openCgroups()
+	probe := openCgroups(os.Getpid())
 	if probe.dir == "" {
 		t.Skip("no cgroup can be made here")
 	}
@@ -197,7 +197,7 @@ func TestACallReturnsWhenAStrangerKeepsThePipe(t *testing.T) {
 // What a keeper leaves that was killed in the same instant as its harness is
 // ended when the next one starts.
 func TestLeftoversOfAKilledKeeperAreEndedAtTheNextStart(t *testing.T) {
-	probe := openCgroups()
+	probe := openCgroups(os.Getpid())
 	if probe.dir == "" {
 		t.Skip("no cgroup can be made here")
 	}
