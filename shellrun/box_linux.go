@@ -129,7 +129,10 @@ func (s *supervisor) openBox(shape sandbox.Shape) (*link, error) {
 		return nil, err
 	}
 	box := &boxLink{opts: sandbox.BoxOptions{Shape: shape, Stage: stage}}
-	l, err := s.launch(shape.Attr(), []string{boxEnv + "=1"}, box)
+	s.mu.Lock()
+	env := []string{boxEnv + "=1", tidyEnv + "=" + s.dir} // it may be the only keeper
+	s.mu.Unlock()
+	l, err := s.launch(shape.Attr(), env, box)
 	if err != nil {
 		box.close()
 		return nil, err

@@ -3,7 +3,7 @@ package shellrun
 import (
 	"os"
 	"path/filepath"
-	"strings"
+	"strconv"
 	"testing"
 	"time"
 
@@ -20,26 +20,38 @@ func runBoxed(t testing.TB, s *Shell, box *sandbox.Spec, command string) *Task {
 	return task
 }
 
-func TestSmoke(t *testing.T) {
-	if !unprivileged(t) {
-		smoke(t)
-	} else {
-		smoke(t)
-	}
+func TestACommandThatReadsCannotWrite(t *testing.T) {
+	asBoth(t, func(t *testing.T) {
+		project := t.TempDir()
+		writeFiles(t, project, map[string]string{"file": "text\n"})
+		s := newTestHost(t, nil).NewShell(project)
+		box := &sandbox.Spec{Read: []string{project}, KeepSignals: true}
+		task := runBoxed(t, s, box, `cat file; for f in file new /etc/haft-test ~/haft-test; do (: >>$f) 2>/dev/null && echo wrote $f; done; echo note >/tmp/note; id -u`)
+		if got, want := text(task), "text\n"+strconv.Itoa(os.Geteuid())+"\n"; got != want {
+			t.Errorf("output %q, want %q", got, want)
+		}
+		if got := text(runBoxed(t, s, box, "cat /tmp/note")); got != "note\n" {
+			t.Errorf("the private /tmp is not that of the command before: %q", got)
+		}
+		if _, err := os.Stat("/tmp/note"); err == nil {
+			t.Error("/tmp is not private")
+		}
+		if got := task.Result().Status.Tier; got != sandbox.TierBox {
+			t.Errorf("tier %s", got)
+		}
+	})
 }
 
-func smoke(t *testing.T) {
-	project := t.TempDir()
-	os.WriteFile(filepath.Join(project, "file"), []byte("text\n"), 0o644)
-	h := newTestHost(t, nil)
-	start := time.Now()
-	tier := h.Tier(sandbox.Offline)
-	t.Log(tier, tier.Gaps, time.Since(start))
-	s := h.NewShell(project)
-	for _, c := range []string{"id; cat file; touch file; touch x; echo $?; touch /etc/x; ls -la /tmp /dev /run; echo hi > /tmp/hi; ps ax | head; cat /proc/self/status | grep -i cap; mount | tail -12", "cat /tmp/hi; curl -sS http://example.com/; id -u"} {
-		task := runBoxed(t, s, &sandbox.Spec{Read: []string{project}}, c)
-		t.Log(task.Result().Status, text(task))
-	}
-	task := runBoxed(t, s, &sandbox.Spec{Write: []string{project}}, "touch new && ls; cat /tmp/hi; pwd; touch /etc/x; cd /usr")
-	t.Log(task.Result().Status, text(task), strings.TrimSpace(s.Dir()))
+func TestACommandOfTheProjectWritesThereOnly(t *testing.T) {
+	asBoth(t, func(t *testing.T) {
+		project, other := t.TempDir(), t.TempDir()
+		s := newTestHost(t, nil).NewShell(project)
+		task := runBoxed(t, s, &sandbox.Spec{Write: []string{project}, Read: []string{other}}, "echo 1 >made; (echo 2 >"+other+"/made) 2>/dev/null || echo refused; mkdir sub; cd sub")
+		if got := text(task); got != "refused\n" || s.Dir() != filepath.Join(project, "sub") {
+			t.Errorf("output %q, then in %s", got, s.Dir())
+		}
+		if got := tree(t, project); got["made"] != "1\n" || len(tree(t, other)) != 0 {
+			t.Errorf("the project has %v, the other folder %v", got, tree(t, other))
+		}
+	})
 }

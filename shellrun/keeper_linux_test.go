@@ -18,12 +18,28 @@ import (
 func keeperOf(t *testing.T, h *Host) string {
 	t.Helper()
 	s := h.base.(*supervisor)
+	if os.Getenv(suiteEnv) != "" {
+		return boxOf(t, h)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.link == nil {
 		t.Fatal("no keeper runs")
 	}
 	return strconv.Itoa(s.link.cmd.Process.Pid)
+}
+
+// boxOf returns the pid of the keeper of a host's box.
+func boxOf(t *testing.T, h *Host) string {
+	t.Helper()
+	s := h.base.(*supervisor)
+	s.boxes.mu.Lock()
+	defer s.boxes.mu.Unlock()
+	l := s.boxes.links[boxKey{}]
+	if l == nil {
+		t.Fatal("no box runs")
+	}
+	return strconv.Itoa(l.cmd.Process.Pid)
 }
 
 func awaitMarked(t *testing.T, mark string, n int) {

@@ -3,6 +3,7 @@ package webpage
 import (
 	"io"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
