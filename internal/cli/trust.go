@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/harness"
@@ -36,6 +37,15 @@ changes it, it is asked again. Name items by the beginning of their hash, or use
 	c.Flags().BoolVar(&f.all, "all", false, "all items")
 	c.Flags().BoolVar(&f.revoke, "revoke", false, "take trust back")
 	return c
+}
+
+// projectTrust are the flags of commands that run tools without a conversation: what
+// to do about a project that is not trusted.
+type projectTrust struct{ project, ignoreHooks bool }
+
+func (t *projectTrust) define(fs *pflag.FlagSet) {
+	fs.BoolVar(&t.project, "trust-project", false, "trust what the project brings, as it is now, for this run")
+	fs.BoolVar(&t.ignoreHooks, "ignore-project-hooks", false, "run without the hooks of the project")
 }
 
 // itemInfo is an item as programs read it.

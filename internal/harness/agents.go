@@ -120,6 +120,7 @@ func (w *World) toolsFor(c *Conversation, d agentdef.Definition, depth int) *too
 	var ours, foreign []tool.Tool
 	for _, t := range c.Tools().All() {
 		switch {
+		case t.Name == tool.DoorName: // the set adds it if it needs it
 		case notForChildren[t.Name] || !d.Has(t.Name) || t.Name == "Agent" && depth >= w.agentLimits().depth:
 		case t.Source == "":
 			ours = append(ours, *t)
@@ -129,7 +130,8 @@ func (w *World) toolsFor(c *Conversation, d agentdef.Definition, depth int) *too
 	}
 	session := *c.Tools().Session()
 	session.Interactive = false
-	set := tool.NewSet(&session, ours, foreign, nil)
+	opts := w.loading.setOptions(false)
+	set := tool.NewSet(&session, ours, foreign, &opts)
 	w.sets.made[key] = set
 	return set
 }
@@ -162,9 +164,6 @@ func (c *Conversation) child(ctx context.Context, d agentdef.Definition, s crew.
 	o.TaskBudget = 0 // it is that of the whole work, which is the main conversation's
 	o.Tools, o.History, o.Revealed, o.Structured, o.Renew = w.toolsFor(c, d, s.Depth), nil, nil, nil, nil
 	o.Spent, o.Beside, o.States = nil, nil, nil
-	if p.isolated {
-		o.Tools = p.tools(o.Tools)
-	}
 	if s.Again {
 		if err := c.recall(ctx, s.ID, &o); err != nil {
 			return nil, err

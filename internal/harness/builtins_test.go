@@ -1,0 +1,122 @@
+package harness_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/knowledge/command"
+	"github.com/haftdev/haft/model/script"
+)
+
+// TestEveryCommandAnswers types each of haft's own commands in a session in which
+// something has happened. Those that are turns are the front end's to send.
+func TestEveryCommandAnswers(t *testing.T) {
+	r := newRig(t)
+	r.play([]script.Turn{
+		{Blocks: []script.Block{call("Write", in("file_path", filepath.Join(r.dir, "made.txt"), "content", "x\n")), call("Agent", `{"description":"Look around","prompt":"CHILD"}`)}},
+		says("made it"),
+	}, map[string][]script.Turn{"CHILD": {says("looked")}})
+	home, _ := os.UserHomeDir()
+	writeFile(t, filepath.Join(home, ".haft", "skills", "pdf", "SKILL.md"), "---\ndescription: Reads PDFs\n---\nx")
+	c := r.talk(harness.Options{Mode: "acceptEdits", Disallowed: []string{"WebFetch"}}, harness.TalkOptions{})
+	defer c.Close(t.Context())
+	if _, last := r.say(c, "make it"); last.Text != "made it" {
+		t.Fatalf("%+v", last)
+	}
+	want := map[string][]string{
+		"help":        {"/rewind [apply] [MESSAGE]", "Show what can be typed"},
+		"context":     {"The context of scripted holds", "system prompt", "messages"},
+		"cost":        {"This session has cost", "It has been open for", "scripted", "cache read"},
+		"model":       {"The model is scripted"},
+		"permissions": {"The permission mode is acceptEdits", "deny", "WebFetch"},
+		"mcp":         {"There are no MCP servers. Add one with: haft mcp add"},
+		"agents":      {"Explore", "general-purpose", "Of this session:", "completed", "Look around"},
+		"skills":      {"pdf", "Reads PDFs"},
+		"resume":      {c.Session(), "this one", "make it", "haft --resume ID"},
+		"rewind":      {"delete", "made.txt", "To do it: /rewind apply"},
+		"doctor":      {" in " + r.dir, "mode acceptEdits", "There are no MCP servers"},
+		"tools":       {"Agent", "TaskCreate", "found by ToolSearch"},
+	}
+	for _, b := range command.Builtins() {
+		answer, ok := c.RunBuiltinText(b.Name, "")
+		if b.Name == "clear" || b.Name == "compact" {
+			if ok {
+				t.Errorf("/%s is answered without a turn: %q", b.Name, answer)
+			}
+			continue
+		}
+		if !ok || want[b.Name] == nil {
+			t.Errorf("/%s: nobody knows what it answers: %q", b.Name, answer)
+		}
+		for _, words := range want[b.Name] {
+			if !strings.Contains(answer, words) {
+				t.Errorf("/%s does not say %q:\n%s", b.Name, words, answer)
+			}
+		}
+	}
+	for typed, words := range map[string]string{
+		"model other":       "The model is other from the next request on",
+		"permissions plan":  "The permission mode is plan",
+		"permissions wrong": "wrong",
+		"mcp reconnect x":   "Server not found: x",
+		"mcp restart":       "type /mcp",
+		"resume abc":        "haft --resume abc",
+		"rewind nothing":    "nothing",
+	} {
+		name, args, _ := strings.Cut(typed, " ")
+		if answer, ok := c.RunBuiltinText(name, args); !ok || !strings.Contains(answer, words) {
+			t.Errorf("/%s does not say %q:\n%s", typed, words, answer)
+		}
+	}
+}
+
+// TestARewindIsTyped applies what it has shown, and takes it back.
+func TestARewindIsTyped(t *testing.T) {
+	r := newRig(t)
+	path := filepath.Join(r.dir, "made.txt")
+	r.play([]script.Turn{uses("Write", in("file_path", path, "content", "x\n")), says("made it")}, nil)
+	c := r.talk(harness.Options{Mode: "acceptEdits"}, harness.TalkOptions{})
+	defer c.Close(t.Context())
+	r.say(c, "make it")
+	preview, _ := c.RunBuiltinText("rewind", "")
+	if _, err := os.Stat(path); err != nil || !strings.Contains(preview, "made.txt") {
+		t.Fatalf("the preview %q, error %v", preview, err)
+	}
+	done, _ := c.RunBuiltinText("rewind", "apply")
+	if _, err := os.Stat(path); err == nil {
+		t.Fatalf("the file is still there: %s", done)
+	}
+	_, undo, ok := strings.Cut(done, "To undo: /rewind ")
+	if !ok {
+		t.Fatalf("it cannot be undone: %s", done)
+	}
+	if again, _ := c.RunBuiltinText("rewind", undo); !strings.Contains(again, "Done.") {
+		t.Errorf("%s", again)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Error("the undo brought nothing back")
+	}
+}
+
+func TestACommandThatFailsSaysSo(t *testing.T) {
+	r := newRig(t)
+	c := r.talk(harness.Options{}, harness.TalkOptions{Version: "9.9"})
+	defer c.Close(t.Context())
+	for typed, words := range map[string]string{
+		"permissions wrong": `unknown permission mode "wrong"`,
+		"mcp reconnect x":   "Server not found: x",
+		"resume abc":        "haft --resume abc",
+		"rewind":            "nothing was said in this session yet",
+	} {
+		name, args, _ := strings.Cut(typed, " ")
+		if text, ok, err := c.RunBuiltin(name, args); !ok || err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("/%s: %q, %t, %v", typed, text, ok, err)
+		}
+	}
+	if text, _, err := c.RunBuiltin("doctor", ""); err != nil || !strings.Contains(text, "haft 9.9 in ") {
+		t.Errorf("/doctor: %q, %v", text, err)
+	}
+}

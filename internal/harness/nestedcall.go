@@ -1,0 +1,70 @@
+package harness
+
+import (
+	"context"
+	"errors"
+
+	"github.com/haftdev/haft/internal/knowledge/prompt"
+	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/tool"
+)
+
+// errNoShell is what a text gets that may run nothing.
+var errNoShell = errors.New("disableSkillShellExecution in the settings lets no written text run commands")
+
+// Nested takes calls that happen within others, as the commands of a skill do,
+// through a pipeline of their own: the same rules, hooks and askers, and for what
+// the text allows itself its rules for that one call. Such calls are no part of
+// the conversation, so opts must have neither its feeds nor its journal.
+func (w *World) Nested(opts sched.Options) prompt.Calls {
+	return func(ctx context.Context, r prompt.Request) (tool.Result, error) {
+		if r.Tool == "Bash" && w.Counts.Flag("disableSkillShellExecution") {
+			return tool.Result{}, errNoShell
+		}
+		o := opts
+		o.Judge = w.lending(r.Allow)
+		batch, use := &sched.BatchOptions{}, ""
+		if r.Parent != nil {
+			batch.Tools, batch.Agent, use = r.Parent.Tools, r.Parent.Agent, r.Parent.UseID
+		}
+		if batch.Tools == nil {
+			batch.Tools = w.Set(nil)
+		}
+		b := sched.New(&o).Start(ctx, batch)
+		b.Add(use, r.Tool, r.Input)
+		b.End()
+		var out *sched.Outcome
+		for out = range b.Outcomes() {
+		}
+		if out.Status != sched.Succeeded && out.Status != sched.Failed {
+			if err := ctx.Err(); err != nil {
+				return tool.Result{}, err
+			}
+			return tool.Result{}, errors.New(out.Result.Text())
+		}
+		return out.Result, nil
+	}
+}
+
+// lending judges by the session's policy of the moment with some rules more. One
+// that cannot be used allows nothing.
+func (w *World) lending(allow []string) sched.Judge {
+	var rules []permission.Rule
+	for _, text := range allow {
+		rules = append(rules, permission.Rule{Text: text, Behavior: tool.Allow, Origin: settings.Origin{Source: settings.Session}})
+	}
+	return sched.JudgeFunc(func(_ context.Context, c tool.Case) tool.Verdict {
+		return w.Engine.With("", rules...).Decide(c).Verdict
+	})
+}
+
+// aside is the pipeline of calls that are no part of a conversation.
+func (w *World) aside(o *TalkOptions, audit sched.Recorder) sched.Options {
+	opts := sched.Options{Hooks: w.Hooks, Askers: []sched.Asker{w.Hooks}, Recorder: audit, Output: w.Results(), Dir: w.Shell.Dir}
+	if o.Person != nil {
+		opts.Askers = append(opts.Askers, o.Person)
+	}
+	return opts
+}

@@ -1,0 +1,151 @@
+package permission
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+
+	"github.com/haftdev/haft/tool"
+)
+
+// An evaluation gathers what is known about one call; decide then weighs it in the
+// one order that holds for every tool.
+type evaluation struct {
+	policy  *Policy
+	subject subject
+	call    tool.Case
+
+	denied    *finding        // a denial: nothing lifts it
+	asked     *finding        // a rule or hook wants a person to decide
+	critical  string          // what would be lost; asked in every mode
+	protected string          // why no allow rule and no careful mode may approve it
+	allowed   *finding        // allow rules account for all of it
+	edits     bool            // it is no more than an edit of project files
+	readOnly  bool            // it was shown to change nothing
+	writes    bool            // it may change something
+	changes   bool            // it does change something, as far as can be told
+	person    bool            // the tool leaves it to a person
+	harmless  *finding        // it may run without a rule
+	why       string          // what to tell the person who is asked
+	input     json.RawMessage // to run instead of the model's
+	suggest   []string        // rules that would allow the next such call, if settles
+	settles   bool            // what is missing is a rule, and nothing else
+}
+
+// A finding is something that speaks for or against a call.
+type finding struct {
+	reason  string
+	message string
+	rule    *Rule
+}
+
+func byRule(r *Rule, what string) *finding {
+	return &finding{reason: what, rule: r}
+}
+
+// takeToolAndHooks takes in what the tool and the hooks said.
+func (h *evaluation) takeToolAndHooks() {
+	own, hook := h.call.Own, h.call.Hook
+	if hook.Behavior == tool.Deny {
+		h.denied = &finding{reason: "a hook denied it", message: hook.Message}
+	} else if own.Behavior == tool.Deny {
+		h.denied = &finding{reason: cmp.Or(own.Reason, "the tool refuses it"), message: own.Message}
+	}
+	if hook.Behavior == tool.Ask {
+		h.asked = &finding{reason: "a hook wants it asked", message: hook.Message}
+	}
+	if hook.Behavior == tool.Allow {
+		h.harmless = &finding{reason: cmp.Or(hook.Reason, "a hook allowed it")}
+	} else if own.Behavior == tool.Allow {
+		h.harmless = &finding{reason: cmp.Or(own.Reason, "the tool itself says that it is harmless")}
+	}
+	h.person = own.Behavior == tool.Ask && own.NeedsPerson
+	h.why = own.Message
+}
+
+// match looks for the first rule of each behaviour that covers the call.
+func (h *evaluation) match(covers func(*Rule) bool) {
+	for _, r := range h.policy.deny {
+		if h.denied == nil && covers(r) {
+			h.denied = byRule(r, "a rule denies it")
+		}
+	}
+	for _, r := range h.policy.ask {
+		if h.asked == nil && covers(r) {
+			h.asked = byRule(r, "a rule wants it asked")
+		}
+	}
+}
+
+// matchAllow looks for an allow rule that covers the whole call by itself.
+func (h *evaluation) matchAllow(covers func(*Rule) bool) {
+	for _, r := range h.policy.allow {
+		if covers(r) {
+			h.allowed = byRule(r, "a rule allows it")
+			return
+		}
+	}
+}
+
+// decide is the order of things.
+func (h *evaluation) decide() Decision {
+	mode := h.policy.mode
+	switch {
+	case h.denied != nil:
+		return h.end(tool.Deny, h.denied)
+	case mode == Plan && h.changes:
+		return h.end(tool.Deny, &finding{reason: "plan mode", message: "Plan mode lets nothing write. Finish the plan first, and present it."})
+	case h.asked != nil:
+		return h.open(h.asked)
+	case h.critical != "":
+		return h.open(&finding{reason: "it may lose " + h.critical})
+	case h.person:
+		return h.open(&finding{reason: cmp.Or(h.call.Own.Reason, "it is for a person to decide"), message: h.call.Own.Message})
+	case mode == Bypass:
+		return h.end(tool.Allow, &finding{reason: "the session bypasses permissions"})
+	case mode == Plan && h.writes:
+		return h.open(&finding{reason: "plan mode, and it cannot be told that it changes nothing"})
+	case h.protected != "":
+		return h.open(&finding{reason: h.protected})
+	case mode == AcceptEdits && h.edits:
+		return h.end(tool.Allow, acceptsEdits)
+	case h.allowed != nil:
+		return h.end(tool.Allow, h.allowed)
+	case h.readOnly:
+		return h.end(tool.Allow, &finding{reason: "it changes nothing"})
+	case h.harmless != nil:
+		return h.end(tool.Allow, h.harmless)
+	}
+	h.settles = true
+	return h.open(&finding{reason: cmp.Or(h.why, "no rule allows it")})
+}
+
+// open leaves the call to a person, or denies it in a session that must not ask.
+func (h *evaluation) open(f *finding) Decision {
+	if h.policy.mode != DontAsk {
+		return h.end(tool.Ask, f)
+	}
+	d := h.end(tool.Deny, f)
+	d.Unasked = true
+	d.Message = fmt.Sprintf("%s needs approval for this call (%s), and this session does not ask.%s Go on without it, or say what you would need.", h.subject.name, f.reason, d.Remedy())
+	return d
+}
+
+func (h *evaluation) end(b tool.Behavior, f *finding) Decision {
+	v := tool.Verdict{Behavior: b, Reason: f.reason, Message: f.message}
+	if f.rule != nil {
+		v.Rule, v.Origin = f.rule.Text, f.rule.Origin.String()
+	}
+	if b == tool.Allow {
+		v.Input = h.input
+	}
+	if b == tool.Ask {
+		v.NeedsPerson = h.person || h.policy.mode == Plan && h.writes
+	}
+	if h.settles {
+		for _, rule := range h.suggest {
+			v.Suggestions = append(v.Suggestions, tool.Suggestion{Rule: rule, Behavior: tool.Allow, Scope: "local"})
+		}
+	}
+	return Decision{Verdict: v, ReadOnly: h.readOnly}
+}

@@ -1,0 +1,55 @@
+package sched
+
+import (
+	"context"
+
+	"github.com/haftdev/haft/internal/jsonstream"
+	"github.com/haftdev/haft/tool"
+)
+
+// A DryRunResult is what a call would come to.
+type DryRunResult struct {
+	// Verdict is what the rules and the tool say; zero if the call would not come so
+	// far. An Ask is left as it is: nobody was asked.
+	Verdict tool.Verdict
+	// Refused is the outcome of a call that would get no verdict: there is no such
+	// tool, its input cannot be used, or something crashed.
+	Refused *Outcome
+	// Problem is what the tool's own check has against the call now, which may be
+	// otherwise when it is made: a file may have been read by then.
+	Problem *tool.Problem
+	// Call is what would run: after repairs, and with what the tool or the judge
+	// changed.
+	Call *tool.Call
+}
+
+// DryRun takes a call up to its verdict, by the code that takes it all the way. It
+// runs nothing, asks nobody, records nothing and shows the call to no hook.
+func (s *Scheduler) DryRun(ctx context.Context, tools *tool.Set, name string, input []byte) DryRunResult {
+	dry := New(&Options{Judge: s.opts.Judge})
+	b := dry.Start(ctx, &BatchOptions{Tools: tools})
+	defer b.unwatch()
+	f := b.newExecution("", name)
+	defer f.cancel(nil)
+	in := jsonstream.New(nil)
+	in.Write(input)
+	var seen DryRunResult
+	seen.Refused = f.recoverPanic(func() *Outcome { return f.dryRun(in, &seen) })
+	seen.Call = f.call
+	return seen
+}
+
+func (f *execution) dryRun(in *jsonstream.Object, seen *DryRunResult) *Outcome {
+	if out := f.prepare(in); out != nil {
+		return out
+	}
+	if f.tool.Validate != nil {
+		seen.Problem = f.tool.Validate(f.ctx, f.call)
+	}
+	verdict, out := f.judge(&tool.Case{Tool: f.tool, Call: f.call})
+	if seen.Problem != nil && verdict.Behavior != tool.NoView {
+		out = nil // the same problem once more, about what the judge would have run
+	}
+	seen.Verdict = verdict
+	return out
+}
