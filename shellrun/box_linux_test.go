@@ -26,14 +26,14 @@ func TestACommandThatReadsCannotWrite(t *testing.T) {
 		writeFiles(t, project, map[string]string{"file": "text\n"})
 		s := newTestHost(t, nil).NewShell(project)
 		box := &sandbox.Spec{Read: []string{project}, KeepSignals: true}
-		task := runBoxed(t, s, box, `cat file; for f in file new /etc/haft-test ~/haft-test; do (: >>$f) 2>/dev/null && echo wrote $f; done; echo note >/tmp/note; id -u`)
+		task := runBoxed(t, s, box, `cat file; for f in file new /etc/haft-test /haft-test; do (: >>$f) 2>/dev/null && echo wrote $f; done; echo note >/tmp/haft-test-note; id -u`)
 		if got, want := text(task), "text\n"+strconv.Itoa(os.Geteuid())+"\n"; got != want {
 			t.Errorf("output %q, want %q", got, want)
 		}
-		if got := text(runBoxed(t, s, box, "cat /tmp/note")); got != "note\n" {
+		if got := text(runBoxed(t, s, box, "cat /tmp/haft-test-note")); got != "note\n" {
 			t.Errorf("the private /tmp is not that of the command before: %q", got)
 		}
-		if _, err := os.Stat("/tmp/note"); err == nil {
+		if _, err := os.Stat("/tmp/haft-test-note"); err == nil {
 			t.Error("/tmp is not private")
 		}
 		if got := task.Result().Status.Tier; got != sandbox.TierBox {
