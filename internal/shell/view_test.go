@@ -19,6 +19,8 @@ func (f fakePath) LookPath(name string) (string, error) {
 	return "", os.ErrNotExist
 }
 
+func (f fakePath) SearchPath() string { return filepath.Dir(f.programs["cat"]) }
+
 func TestAViewOfTheFileSystemOnlyTightens(t *testing.T) {
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
