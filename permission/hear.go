@@ -18,6 +18,9 @@ func (h *hearing) hearFile() {
 	if h.writes {
 		op, sensitive = guard.Write, f.Sensitive.Write
 	}
+	if h.writes && f.Sensitive.Hard {
+		h.hard = f.Path + ": " + f.Sensitive.What
+	}
 	view := f.Verdict(op)
 	if view.Decision == guard.Deny && h.denied == nil {
 		h.denied = &finding{reason: view.Reason, message: "Not possible: " + view.Reason + "."}
@@ -58,6 +61,9 @@ func (h *hearing) hearAddress() {
 	covers := func(r *Rule) bool {
 		if !r.names(h.subject.name) {
 			return false
+		}
+		if r.param != nil {
+			return r.param.matches(&h.subject)
 		}
 		return r.domain == nil || clear && r.domain.matches(host)
 	}

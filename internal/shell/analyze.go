@@ -67,6 +67,8 @@ type Path struct {
 	Dynamic bool   // the value, or the directory it is relative to, is not fully known
 	Cwd     string // the directory that a relative Value starts from; "": not known
 
+	Pattern string // the pattern that stands for it and for others, "" if it is named itself
+
 	Redirect bool // it is the target of a redirection, which no rule about the command covers
 }
 

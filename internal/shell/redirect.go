@@ -121,7 +121,7 @@ func (a *analyzer) paths(w grammar.Word) []Path {
 	if matches, ok := a.expand(w); ok {
 		var out []Path
 		for _, m := range matches {
-			out = append(out, Path{Value: m, Cwd: a.opts.Cwd})
+			out = append(out, Path{Value: m, Cwd: a.opts.Cwd, Pattern: w.Pattern})
 		}
 		return out
 	}
