@@ -26,7 +26,7 @@ func (t *turn) ask() (*answer, Reason) {
 			t.attempts.broken = 0
 			return ans, ""
 		}
-		if end := t.mend(ans); end != "" {
+		if end := t.handleBrokenAnswer(ans); end != "" {
 			return nil, end
 		}
 	}
@@ -63,9 +63,9 @@ func (t *turn) question(set *settings, messages *model.History) *model.Request {
 // requests that fail before an answer begins are the client's to repeat.
 const maxBroken = 5
 
-// mend decides about an answer that broke off with nothing that took effect. It
+// handleBrokenAnswer decides about an answer that broke off with nothing that took effect. It
 // returns why the turn ends; "" asks again.
-func (t *turn) mend(ans *answer) Reason {
+func (t *turn) handleBrokenAnswer(ans *answer) Reason {
 	e := ans.failure()
 	begun := ans.start.ID != "" || len(ans.blocks) > 0
 	ans.retract()

@@ -54,7 +54,7 @@ func (r *Runner) command(ctx context.Context, h *Hook, dir string, input []byte,
 	case dropped > 0:
 		return Output{}, fmt.Errorf("it printed %d bytes more than the %d that are read", dropped, maxOutput)
 	}
-	return parseOutput(printed)
+	return parseOutput(printed, h.Event, input)
 }
 
 func (r *Runner) newCmd(ctx context.Context, h *Hook, dir, command string) *exec.Cmd {

@@ -5,8 +5,9 @@
 // A [Hook] is a shell command, a URL or a Go function. It gets an [Input] as JSON
 // and answers with an [Output] as JSON, or by its exit code: 0 is no objection, 2
 // blocks and its error output says why, anything else is an error of the hook.
-// Errors do not decide anything, unless the hook says on_error: block; a hook that
-// cannot even start is an error, also where the shell reports that as 2.
+// So is output that looks like an answer and cannot be read as one. An error blocks
+// if the hook guards something and does not say on_error: continue; a hook that cannot
+// even start is an error, also where the shell reports that as 2.
 //
 //	runner := hook.New(hook.FromSettings(s.Hooks()), &hook.Options{Project: dir, Report: report})
 //	defer runner.Close()
@@ -21,12 +22,12 @@
 // gets an Allow from here must still apply the rules.
 //
 // Trust model: hooks run with the user's rights and without confinement. They are
-// the user's or, once trusted, the project's (package permission/trust); nothing
+// the user's or, once trusted, the project's (package trust); nothing
 // here checks that. They do not get the keys of model providers unless they name
 // them. What a hook prints is bounded; how long it runs is bounded; a command that
 // runs out of time is killed with its process group. Programs it moved to another
 // group stay.
 //
-// Runners are safe for concurrent use. Whoever makes one closes it, which ends the
-// hooks that nobody waits for.
+// Runners are safe for concurrent use. Whoever makes one closes it, which gives the
+// hooks that nobody waits for a moment to finish, and then ends them.
 package hook

@@ -33,8 +33,12 @@ type Hook struct {
 	Name string
 	// Timeout is how long it may take; 0 means that of the runner.
 	Timeout time.Duration
-	// Block makes an error of the hook itself block.
+	// Block makes an error of the hook itself block. A Stop hook's blocks once: the
+	// turn that goes on because of it may end.
 	Block bool
+	// Fault is what is wrong with how it was set up: it is an error whenever the hook
+	// should run. Nil means that nothing is.
+	Fault error
 	// Async keeps the event from waiting for it: what it says decides nothing, and
 	// is only reported.
 	Async bool
@@ -51,7 +55,7 @@ func FromSettings(list []settings.Hook) []Hook {
 		hooks = append(hooks, Hook{
 			Event: Event(h.Event), Matcher: h.Matcher, If: h.If,
 			Command: h.Command, URL: h.URL, Headers: h.Headers,
-			Timeout: h.Timeout, Block: h.OnError == "block", Async: h.Async, Env: h.Env,
+			Timeout: h.Timeout, Block: h.Blocks(), Fault: h.Fault, Async: h.Async, Env: h.Env,
 			Origin: h.Origin.String(),
 		})
 	}
@@ -74,6 +78,6 @@ func (h *Hook) name() string {
 // same reports whether two hooks would do the same: set up in two files, such a
 // hook runs once.
 func (h *Hook) same(o *Hook) bool {
-	return h.Func == nil && o.Func == nil && h.Command == o.Command && h.URL == o.URL && h.Timeout == o.Timeout && h.Block == o.Block && h.Async == o.Async &&
+	return h.Func == nil && o.Func == nil && h.Command == o.Command && h.URL == o.URL && h.Timeout == o.Timeout && h.Block == o.Block && (h.Fault == nil) == (o.Fault == nil) && h.Async == o.Async &&
 		fmt.Sprint(h.Headers) == fmt.Sprint(o.Headers) && strings.Join(h.Env, " ") == strings.Join(o.Env, " ")
 }

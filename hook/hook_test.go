@@ -100,8 +100,8 @@ func TestWhatACommandSays(t *testing.T) {
 		{"a script that dash cannot open", `dash nosuch.sh`, tool.NoView, "it could not be started: dash: 0: cannot open nosuch.sh: No such file", true},
 		{"a command that bash cannot parse", `if then`, tool.NoView, "it could not be started: bash: -c: line 1: syntax error near unexpected token `then'", true},
 		{"a signal", `kill -9 $$`, tool.NoView, "signal: killed", true},
-		{"half an answer", `echo '{"decision": '`, tool.NoView, "its answer is no good: unexpected end of JSON input", true},
-		{"an answer of the wrong type", `echo '{"decision": 1}'`, tool.NoView, "its answer is no good: ", true},
+		{"half an answer", `echo '{"decision": '`, tool.NoView, "its answer cannot be read: unexpected end of JSON input", true},
+		{"an answer of the wrong type", `echo '{"decision": 1}'`, tool.NoView, "its answer cannot be read: ", true},
 		{"an unknown decision", `echo '{"decision": "maybe"}'`, tool.NoView, `its decision must be approve or block, not "maybe"`, true},
 		{"an unknown permission", `echo '{"hookSpecificOutput": {"permissionDecision": "yes"}}'`, tool.NoView, `its permissionDecision must be allow, deny, ask or defer, not "yes"`, true},
 		{"an answer for another event", `echo '{"hookSpecificOutput": {"hookEventName": "Stop"}}'`, tool.NoView, "its answer is for Stop and not for PreToolUse", true},
@@ -325,7 +325,7 @@ func TestHooksOfSettings(t *testing.T) {
 	}
 	want := []hook.Hook{
 		{Event: "PreToolUse", Matcher: "Bash", If: "Bash(git *)", Command: "x", Timeout: 1500 * time.Millisecond, Block: true, Async: true, Env: []string{"A"}, Origin: "f:2"},
-		{Event: "PreToolUse", Matcher: "Bash", URL: "http://u", Headers: map[string]string{"a": "b"}, Origin: "f:3"},
+		{Event: "PreToolUse", Matcher: "Bash", URL: "http://u", Headers: map[string]string{"a": "b"}, Block: true, Origin: "f:3"},
 	}
 	if diff := cmp.Diff(want, hook.FromSettings(settings.Of(f).Hooks())); diff != "" {
 		t.Errorf("hooks (-want +got):\n%s", diff)

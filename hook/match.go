@@ -85,8 +85,8 @@ func (m *matcher) alternative(text string) alternative {
 	switch {
 	case err == nil:
 		a.expr = expr
-	case !a.rule: // a rule need not be an expression
-		m.err = fmt.Errorf("its matcher is neither names nor a regular expression: %w", err)
+	case !a.rule, strings.Contains(a.text, "(?"): // a rule need not be an expression
+		m.err = fmt.Errorf("its matcher %q is neither names nor a regular expression (of RE2, which has no lookaheads): %w", a.text, err)
 	}
 	return a
 }

@@ -52,20 +52,6 @@ type Answer struct {
 	Interrupt    bool            `json:"interrupt,omitempty"`
 }
 
-// parseOutput reads what a hook printed: an object is an answer, anything else
-// is text.
-func parseOutput(printed []byte) (Output, error) {
-	printed = bytes.TrimSpace(printed)
-	if !bytes.HasPrefix(printed, []byte("{")) {
-		return Output{text: string(printed)}, nil
-	}
-	var out Output
-	if err := json.Unmarshal(printed, &out); err != nil {
-		return Output{}, fmt.Errorf("its answer is no good: %w", err)
-	}
-	return out, nil
-}
-
 // A said is one hook's answer in terms of what can be decided.
 type said struct {
 	behavior   tool.Behavior
@@ -91,7 +77,7 @@ func (o *Output) read(event Event) (said, error) {
 	default:
 		return said{}, fmt.Errorf("its decision must be approve or block, not %q", o.Decision)
 	}
-	if event == "UserPromptSubmit" || event == "SessionStart" {
+	if forModel(event) {
 		s.text = o.text
 	}
 	if o.Specific == nil {

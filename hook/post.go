@@ -48,7 +48,7 @@ func (r *Runner) post(ctx context.Context, h *Hook, input []byte, run *Run) (Out
 		run.Dropped = max(1, resp.ContentLength-maxOutput)
 		return Output{}, fmt.Errorf("it answered with more than the %d bytes that are read", maxOutput)
 	}
-	return parseOutput(body)
+	return parseOutput(body, h.Event, input)
 }
 
 // expand fills in the variables that the hook names.

@@ -53,6 +53,9 @@ func (r *Runner) run(ctx context.Context, t *task, in Input) {
 	h, run := t.hook, &t.run
 	run.Started = time.Now()
 	defer func() { run.Duration = time.Since(run.Started) }()
+	if run.Err == nil {
+		run.Err = h.Fault
+	}
 	if run.Err == nil && r.opts.Check != nil {
 		run.Err = r.opts.Check(h)
 	}
@@ -63,10 +66,22 @@ func (r *Runner) run(ctx context.Context, t *task, in Input) {
 		return
 	}
 	run.said = said{}
-	if h.Block {
+	if h.Block && !onceMore(in.Detail) {
 		run.said = said{behavior: tool.Deny, reason: fmt.Sprintf("the hook %s did not work, and it must: %s", h.name(), run.Err)}
 	}
 	run.Behavior, run.Reason = run.said.behavior, run.said.reason
+}
+
+// onceMore reports whether a turn goes on because of a Stop hook already. A hook that
+// does not work blocks its end once: the model cannot fix it, however often it tries.
+func onceMore(d Detail) bool {
+	switch d := d.(type) {
+	case Stop:
+		return d.StopHookActive
+	case SubagentStop:
+		return d.StopHookActive
+	}
+	return false
 }
 
 // attempt runs a hook within its time. An error is the hook's own.
@@ -80,8 +95,9 @@ func (r *Runner) attempt(ctx context.Context, h *Hook, in Input, run *Run) error
 	defer cancel()
 	out, err := r.start(ctx, h, in, run)
 	if ctx.Err() != nil && err != nil {
-		run.Cancelled = errors.Is(ctx.Err(), context.Canceled)
-		return context.Cause(ctx)
+		cause := context.Cause(ctx)
+		run.Cancelled = errors.Is(ctx.Err(), context.Canceled) && !errors.As(cause, new(errLate))
+		return cause
 	}
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package hook
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"os"
 	"slices"
@@ -17,7 +18,7 @@ type Runner struct {
 
 	// Hooks that nobody waits for run in background until close is called.
 	background context.Context
-	close      context.CancelFunc
+	close      context.CancelCauseFunc
 	unwaited   sync.WaitGroup
 }
 
@@ -45,6 +46,9 @@ type Options struct {
 	Report func(Run)
 	// Timeout is how long a hook may take; 0 means a minute.
 	Timeout time.Duration
+	// Patience is how long Close waits for hooks that nobody waits for; 0 means 1.5
+	// seconds, with which a process ends within the two that programs wait for it.
+	Patience time.Duration
 	// Parallel is how many hooks may run at a time; 0 means 32.
 	Parallel int
 	// Environ is the environment of commands; nil means that of this process.
@@ -76,6 +80,9 @@ func New(hooks []Hook, opts *Options) *Runner {
 	if o.Timeout == 0 {
 		o.Timeout = time.Minute
 	}
+	if o.Patience == 0 {
+		o.Patience = 1500 * time.Millisecond
+	}
 	if o.Parallel == 0 {
 		o.Parallel = 32
 	}
@@ -92,7 +99,7 @@ func New(hooks []Hook, opts *Options) *Runner {
 		o.Client = newClient()
 	}
 	r.slots = make(chan struct{}, o.Parallel)
-	r.background, r.close = context.WithCancel(context.Background())
+	r.background, r.close = context.WithCancelCause(context.Background())
 	for _, h := range hooks {
 		r.hooks[h.Event] = append(r.hooks[h.Event], prepared{h, newMatcher(&h)})
 	}
@@ -192,9 +199,19 @@ func (r *Runner) wait(ctx context.Context, t *task, in Input) {
 	r.run(ctx, t, in)
 }
 
-// Close ends the hooks that nobody waits for and returns when they are gone. The
-// runner must not be used afterwards.
+// Close lets the hooks that nobody waits for finish, ends those that take longer than
+// its patience and returns when they are gone. One that was ended is reported as
+// failed: what it was to do may be half done. The runner must not be used afterwards.
 func (r *Runner) Close() {
-	r.close()
+	late := time.AfterFunc(r.opts.Patience, func() { r.close(errLate{r.opts.Patience}) })
+	defer late.Stop()
 	r.unwaited.Wait()
+	r.close(nil)
+}
+
+// errLate is why a hook was ended that nobody waited for.
+type errLate struct{ patience time.Duration }
+
+func (e errLate) Error() string {
+	return fmt.Sprintf("it still ran %s after the session had ended, and was ended", e.patience)
 }

@@ -112,7 +112,7 @@ func convert(raw json.RawMessage) []tool.Block {
 	case "image":
 		return media(b.Data, b.MIMEType, "image")
 	case "audio":
-		return note("audio, %s, %d bytes; it cannot be shown", kindOf(b.Data, b.MIMEType), len(b.Data))
+		return file(b.Data, kindOf(b.Data, b.MIMEType), "audio")
 	case "resource":
 		if b.Resource != nil {
 			return b.Resource.blocks()
@@ -137,7 +137,7 @@ const maxMedia = 5 << 20
 func media(data []byte, mime, what string) []tool.Block {
 	kind := kindOf(data, mime)
 	if len(data) > maxMedia {
-		return note("%s, %s, %d bytes; more than the %d that can be shown", what, kind, len(data), maxMedia)
+		return file(data, kind, what+", too large to show")
 	}
 	switch kind {
 	case "image/png", "image/jpeg", "image/gif", "image/webp":
@@ -148,7 +148,12 @@ func media(data []byte, mime, what string) []tool.Block {
 	if strings.HasPrefix(kind, "text/") {
 		return tool.Text(fmt.Sprintf("[%s]\n%s", what, strings.ToValidUTF8(string(data), "\ufffd"))).Content
 	}
-	return note("%s, %s, %d bytes; it cannot be shown", what, kind, len(data))
+	return file(data, kind, what)
+}
+
+// file leaves bytes that cannot be shown to the pipeline, which saves them.
+func file(data []byte, kind, what string) []tool.Block {
+	return []tool.Block{{Type: tool.FileBlock, Text: what, MediaType: kind, Data: data}}
 }
 
 // kindOf believes the bytes rather than the server.

@@ -35,6 +35,18 @@ type Store struct {
 // NewStore returns a store below dir, which is made when it is first needed.
 func NewStore(dir string) *Store { return &Store{dir: dir} }
 
+// Dir is where the store keeps its files; it need not exist yet.
+func (s *Store) Dir() string { return s.dir }
+
+// Sweep removes what other processes left in a shared folder too long ago. The
+// store does it by itself before its first file; a program that puts other files
+// into Dir calls it before its own.
+func (s *Store) Sweep() {
+	if s.sweep != nil {
+		s.sweep()
+	}
+}
+
 // Kept is a result that was kept in a file.
 type Kept struct {
 	Path  string `json:"path,omitempty"`
@@ -46,6 +58,7 @@ type Kept struct {
 // the call's id; Kept is nil if nothing was cut, and has no path if there was no
 // way to keep it.
 func (s *Store) Bound(id string, content []tool.Block, limit int) ([]tool.Block, *Kept) {
+	content = s.saveFiles(id, content)
 	content, dropped := s.boundData(id, content)
 	size := Size(content)
 	if size <= limit {
@@ -62,7 +75,7 @@ func (s *Store) Bound(id string, content []tool.Block, limit int) ([]tool.Block,
 		where = "The rest was not kept; narrow the request to see it."
 	default:
 		kept.Path = path
-		where = "The whole is in " + path + ": Read it with offset and limit, or Grep it."
+		where = "The whole is in " + path + ": use Read with offset and limit, or Grep."
 	}
 	short := abridge(whole, limit, func(head, tail int) string {
 		return fmt.Sprintf("[%d characters in %d lines are too long to show: here are the first %d and the last %d characters, %d are left out. %s]\n",
@@ -75,6 +88,48 @@ func (s *Store) Bound(id string, content []tool.Block, limit int) ([]tool.Block,
 		}
 	}
 	return bounded, kept
+}
+
+// saveFiles puts files that no model can look at where tools can open them, and
+// says where that is.
+func (s *Store) saveFiles(id string, content []tool.Block) []tool.Block {
+	copied := false
+	for i, b := range content {
+		if b.Type != tool.FileBlock {
+			continue
+		}
+		if !copied {
+			content, copied = slices.Clone(content), true // the tool may hold on to its own
+		}
+		text := fmt.Sprintf("[%s: %s, %d bytes", b.Text, b.MediaType, len(b.Data))
+		switch path, err := s.keep(fmt.Sprintf("%s-%d%s", id, i, extension(b.MediaType)), b.Data); {
+		case err != nil:
+			text += "; it cannot be shown, and could not be saved: " + err.Error()
+		case path == "":
+			text += "; it cannot be shown"
+		default:
+			text += "; saved in " + path
+		}
+		content[i] = tool.Block{Type: tool.TextBlock, Text: text + "]"}
+	}
+	return content
+}
+
+// extension is how the names of files of a type end: programs look at it.
+func extension(mediaType string) string {
+	kind, _, _ := strings.Cut(strings.ToLower(mediaType), ";")
+	if ext := map[string]string{
+		"application/zip": ".zip", "application/gzip": ".gz", "application/x-gzip": ".gz", "application/x-tar": ".tar",
+		"application/pdf": ".pdf", "application/json": ".json", "application/wasm": ".wasm", "application/xml": ".xml",
+		"audio/wav": ".wav", "audio/wave": ".wav", "audio/x-wav": ".wav", "audio/mpeg": ".mp3", "audio/ogg": ".ogg", "audio/flac": ".flac", "audio/webm": ".webm", "audio/mp4": ".m4a",
+		"video/mp4": ".mp4", "video/webm": ".webm", "image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp", "image/svg+xml": ".svg",
+		"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet":         ".xlsx",
+		"application/vnd.openxmlformats-officedocument.wordprocessingml.document":   ".docx",
+		"application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
+	}[strings.TrimSpace(kind)]; ext != "" {
+		return ext
+	}
+	return ".bin"
 }
 
 // boundData replaces images and documents that are too large by a sentence.
@@ -105,9 +160,7 @@ func (s *Store) keep(name string, data []byte) (string, error) {
 	if s == nil {
 		return "", nil
 	}
-	if s.sweep != nil {
-		s.sweep()
-	}
+	s.Sweep()
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return "", fmt.Errorf("keep result: %w", err)
 	}

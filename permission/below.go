@@ -8,10 +8,10 @@ import (
 	"github.com/haftdev/haft/internal/shell"
 )
 
-// hearSearch looks for commands that read whatever is below a folder. A rule
+// evaluateSearch looks for commands that read whatever is below a folder. A rule
 // about a file there cannot see it among the operands, so such a command is asked
 // about where a rule may hide something.
-func (h *hearing) hearSearch(a *shell.Analysis, reads []operand) {
+func (h *evaluation) evaluateSearch(a *shell.Analysis, reads []operand) {
 	if !slices.ContainsFunc(a.Deny, func(c shell.Command) bool { return searches(c.Words) }) {
 		return
 	}

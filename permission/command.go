@@ -2,9 +2,7 @@ package permission
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,10 +11,10 @@ import (
 	"github.com/haftdev/haft/internal/workspace/guard"
 )
 
-// hearCommand hears a shell command: what it would run, read and write.
-func (h *hearing) hearCommand() {
+// evaluateCommand evaluates a shell command: what it would run, read and write.
+func (h *evaluation) evaluateCommand() {
 	p := h.policy
-	where := &shell.Options{Cwd: p.at.cwd, Home: p.at.home, Roots: p.guard.Roots(), FS: p.commands}
+	where := &shell.Options{Cwd: p.at.cwd, Home: p.at.home, Roots: p.guard.Roots(), Kept: p.guard.Kept, FS: p.commands}
 	a := shell.Analyze(h.subject.command, where)
 	h.writes = !a.ReadOnly
 	h.critical = a.Critical
@@ -30,17 +28,17 @@ func (h *hearing) hearCommand() {
 	if changesOwnRules(a) && h.denied == nil {
 		h.denied = &finding{reason: "haft's own rules and trust are changed by a person only", message: "Ask the user to run this command outside the session."}
 	}
-	h.hearOperands(a, reads, writes)
-	h.hearMentioned(mentioned)
-	h.hearSearch(a, reads)
+	h.evaluateOperands(a, reads, writes)
+	h.evaluateMentioned(mentioned)
+	h.evaluateSearch(a, reads)
 	if a.ReadOnly && a.UsesGit {
-		h.hearRepository(where)
+		h.evaluateRepository(where)
 	}
 	h.readOnly = a.ReadOnly && h.protected == ""
 	if h.readOnly {
-		h.input = withCommand(h.subject.params, a.Run)
+		h.input = h.call.Tool.WithCommand(h.call.Call, a.Run)
 	} else {
-		h.hearAllowed(a, writes)
+		h.evaluateAllowed(a, writes)
 	}
 }
 
@@ -58,7 +56,7 @@ type operand struct {
 	guard.Facts
 }
 
-func (h *hearing) look(paths []shell.Path) []operand {
+func (h *evaluation) look(paths []shell.Path) []operand {
 	operands := make([]operand, len(paths))
 	for i, path := range paths {
 		operands[i] = operand{path, h.policy.guard.At(cmp.Or(path.Cwd, h.policy.at.cwd)).Look(path.Value)}
@@ -84,7 +82,7 @@ func coversCommand(r *Rule, a *shell.Analysis) bool {
 }
 
 // nameExpanded says which pattern stood for the file that a rule is about.
-func (h *hearing) nameExpanded(reads, writes []operand) {
+func (h *evaluation) nameExpanded(reads, writes []operand) {
 	for _, f := range []*finding{h.denied, h.asked} {
 		if f == nil || f.rule == nil || f.rule.path == nil {
 			continue
@@ -100,7 +98,7 @@ func (h *hearing) nameExpanded(reads, writes []operand) {
 
 // coversOperand reports whether a rule about files is about one that the command
 // names. Whoever may not read a file may not write it either.
-func (h *hearing) coversOperand(r *Rule, reads, writes []operand) bool {
+func (h *evaluation) coversOperand(r *Rule, reads, writes []operand) bool {
 	if r.path == nil || r.name != readRule && r.name != editRule {
 		return false
 	}
@@ -116,8 +114,8 @@ func (h *hearing) coversOperand(r *Rule, reads, writes []operand) bool {
 	return false
 }
 
-// hearOperands looks for files that no rule about commands may open or change.
-func (h *hearing) hearOperands(a *shell.Analysis, reads, writes []operand) {
+// evaluateOperands looks for files that no rule about commands may open or change.
+func (h *evaluation) evaluateOperands(a *shell.Analysis, reads, writes []operand) {
 	for _, o := range writes {
 		if o.Sensitive.Hard {
 			h.hard = fmt.Sprintf("%s: %s", o.Facts.Path, o.Sensitive.What)
@@ -148,9 +146,9 @@ func (h *hearing) hearOperands(a *shell.Analysis, reads, writes []operand) {
 	}
 }
 
-// hearRepository looks for settings of the repository by which git would run a
+// evaluateRepository looks for settings of the repository by which git would run a
 // program of the repository's choice, and which no environment turns off.
-func (h *hearing) hearRepository(where *shell.Options) {
+func (h *evaluation) evaluateRepository(where *shell.Options) {
 	_, found := shell.Hardening(where)
 	for _, s := range found {
 		h.protect(fmt.Sprintf("git would heed %s in %s", cmp.Or(s.Key, "what cannot be read"), s.File), !s.Neutral)
@@ -158,15 +156,15 @@ func (h *hearing) hearRepository(where *shell.Options) {
 }
 
 // protect notes that the call must be asked about, if the condition holds.
-func (h *hearing) protect(why string, condition bool) {
+func (h *evaluation) protect(why string, condition bool) {
 	if condition {
 		h.protected = cmp.Or(h.protected, why)
 	}
 }
 
-// hearAllowed looks for what allows every part: a rule, or the mode for edits.
+// evaluateAllowed looks for what allows every part: a rule, or the mode for edits.
 // What nothing allows is told to the person, with rules that would.
-func (h *hearing) hearAllowed(a *shell.Analysis, writes []operand) {
+func (h *evaluation) evaluateAllowed(a *shell.Analysis, writes []operand) {
 	if !a.Exact {
 		h.why = cmp.Or(h.why, a.Inexact, a.Reason)
 		return
@@ -206,7 +204,7 @@ func (h *hearing) hearAllowed(a *shell.Analysis, writes []operand) {
 var acceptsEdits = &finding{reason: "the session accepts edits inside the project"}
 
 // ruleFor returns the allow rule that covers a command.
-func (h *hearing) ruleFor(c shell.Command) *Rule {
+func (h *evaluation) ruleFor(c shell.Command) *Rule {
 	if c.Dynamic {
 		return nil
 	}
@@ -241,7 +239,7 @@ func fullText(c shell.Command) string {
 }
 
 // editable reports whether all paths are files of the project that an edit may touch.
-func (h *hearing) editable(paths []shell.Path) bool {
+func (h *evaluation) editable(paths []shell.Path) bool {
 	for _, o := range h.look(paths) {
 		if !h.mayEdit(o) {
 			return false
@@ -250,13 +248,13 @@ func (h *hearing) editable(paths []shell.Path) bool {
 	return true
 }
 
-func (h *hearing) mayEdit(o operand) bool {
+func (h *evaluation) mayEdit(o operand) bool {
 	return !o.Dynamic && o.Root != "" && o.Sensitive.Write == guard.Allow && !strings.ContainsAny(o.Value, "*?[")
 }
 
 // coverWrite returns what allows the target of a redirection: the mode, or a rule
 // about edits; nil if nothing does.
-func (h *hearing) coverWrite(o operand) *finding {
+func (h *evaluation) coverWrite(o operand) *finding {
 	if h.policy.mode == AcceptEdits && h.mayEdit(o) {
 		return acceptsEdits
 	}
@@ -292,17 +290,6 @@ func isSystem(path string) bool {
 		}
 	}
 	return false
-}
-
-// withCommand returns the input with another command.
-func withCommand(params map[string]any, command string) json.RawMessage {
-	changed := maps.Clone(params)
-	changed["command"] = command
-	raw, err := json.Marshal(changed)
-	if err != nil {
-		return nil // decoded JSON encodes
-	}
-	return raw
 }
 
 func firstWord(s string) string {

@@ -41,8 +41,8 @@ func (e *Engine) Grant(rules ...Rule) {
 	e.change(func(o *Options) { o.Rules = append(o.Rules, rules...) })
 }
 
-// Lend adds rules until they are given back.
-func (e *Engine) Lend(rules ...Rule) (giveBack func()) {
+// AddTemporary adds rules until remove is called.
+func (e *Engine) AddTemporary(rules ...Rule) (remove func()) {
 	e.change(func(o *Options) { o.Rules = append(o.Rules, rules...) })
 	return sync.OnceFunc(func() {
 		e.change(func(o *Options) {

@@ -15,7 +15,7 @@ import (
 // mentioned returns the files that the words of commands name literally: the word
 // itself, what follows = , : or @ in it, and what is attached to a short option.
 // Commands that were shown to only read name their files as reads instead.
-func (h *hearing) mentioned(a *shell.Analysis) []operand {
+func (h *evaluation) mentioned(a *shell.Analysis) []operand {
 	if a.ReadOnly {
 		return nil
 	}
@@ -76,9 +76,9 @@ func usesKey(words []string, i int) bool {
 	return false
 }
 
-// hearMentioned denies what no program may be given, in any mode, and has a person
+// evaluateMentioned denies what no program may be given, in any mode, and has a person
 // asked about what a rule guards.
-func (h *hearing) hearMentioned(files []operand) {
+func (h *evaluation) evaluateMentioned(files []operand) {
 	for _, o := range files {
 		if o.Sensitive.Read == guard.Deny && h.denied == nil {
 			h.denied = &finding{reason: o.Facts.Path + ": " + o.Sensitive.What}

@@ -106,17 +106,17 @@ func (p *Policy) Decide(c tool.Case) Decision {
 	if p.dir != nil {
 		p = p.in(p.dir(c.Call.Agent))
 	}
-	h := &hearing{policy: p, subject: newSubject(c.Call.Tool, c.Call.Input), call: c}
-	h.hearOthers()
+	h := &evaluation{policy: p, subject: newSubject(c.Tool, c.Call), call: c}
+	h.takeToolAndHooks()
 	switch h.subject.kind {
 	case commandTool:
-		h.hearCommand()
+		h.evaluateCommand()
 	case readTool, editTool:
-		h.hearFile()
+		h.evaluateFiles()
 	case webTool:
-		h.hearAddress()
+		h.evaluateAddress()
 	default:
-		h.hearOther()
+		h.evaluateOther()
 	}
 	return h.decide()
 }

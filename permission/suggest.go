@@ -17,7 +17,7 @@ import (
 
 // usable reports whether a text can be kept as an allow rule, and covers what it is
 // to cover.
-func (h *hearing) usable(text string, covers func(*Rule) bool) bool {
+func (h *evaluation) usable(text string, covers func(*Rule) bool) bool {
 	r := &Rule{Text: text, Behavior: tool.Allow, Origin: settings.Origin{Source: settings.Local}}
 	return r.compile() == nil && covers(r) && (h.policy.mode != Auto || !r.tooBroadForAuto())
 }
@@ -65,7 +65,7 @@ func abridged(text string) string {
 
 // settling returns rules that together account for what is open; none if no rule
 // can for a part of it.
-func (h *hearing) settling(a *shell.Analysis, open parts) []string {
+func (h *evaluation) settling(a *shell.Analysis, open parts) []string {
 	var rules []string
 	for _, c := range open.commands {
 		rule := commandRule(a, c)
@@ -135,15 +135,15 @@ func namesFile(a *shell.Analysis, c shell.Command, word string) bool {
 // fileRules are those that a person may want to keep about the file of a call: one
 // for its folder, or for the file alone if the folder is neither the project's nor the
 // person's, or holds all the rest as well.
-func (h *hearing) fileRules(f guard.Facts) []string {
+func (h *evaluation) fileRules(f touched) []string {
 	name := readRule
-	if h.writes {
+	if f.writes {
 		name = editRule
 	}
 	target, below := filepath.Dir(f.Path), true
 	if f.Info.Mode.IsDir() {
 		target = f.Path
-	} else if !h.ownFolder(f, target) {
+	} else if !h.ownFolder(f.Facts, target) {
 		target, below = f.Path, false
 	}
 	rule := h.pathRule(name, target, below)
@@ -154,14 +154,14 @@ func (h *hearing) fileRules(f guard.Facts) []string {
 }
 
 // ownFolder reports whether the folder of a file is one below the project or home.
-func (h *hearing) ownFolder(f guard.Facts, folder string) bool {
+func (h *evaluation) ownFolder(f guard.Facts, folder string) bool {
 	at := h.policy.at
 	own := f.Root != "" || at.home != "" && within(folder, at.home)
 	return own && !within(at.project, folder) && (at.home == "" || !within(at.home, folder))
 }
 
 // pathRule is a rule for a path, or for everything below it.
-func (h *hearing) pathRule(name, path string, below bool) string {
+func (h *evaluation) pathRule(name, path string, below bool) string {
 	if rel, err := filepath.Rel(h.policy.at.project, path); err == nil && filepath.IsLocal(rel) {
 		path = rel
 	}

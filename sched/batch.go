@@ -21,18 +21,18 @@ type Batch struct {
 	ctx     context.Context
 	unwatch func() bool // stops watching ctx
 
-	mu      sync.Mutex
-	moved   sync.Cond // an outcome was set, or the batch ended
-	flights []*flight // in the order of the message
-	next    int       // no flight before it is queued
-	taken   int       // outcomes that were read
-	running int       // flights that hold a place
-	alone   bool      // the one that runs does so alone
-	wishes  []*flight // running flights that gave their place up to run alone
-	ended   bool      // no more calls will come
-	stopped error     // no more calls will start, and why
-	failed  error     // a sibling's failure that cancels what comes behind it
-	budget  int       // characters left to the results
+	mu               sync.Mutex
+	moved            sync.Cond    // an outcome was set, or the batch ended
+	calls            []*execution // in the order of the message
+	next             int          // no call before it is queued
+	taken            int          // outcomes that were read
+	running          int          // calls that hold a place
+	alone            bool         // the one that runs does so alone
+	exclusiveWaiters []*execution // running calls that gave their place up to run alone
+	ended            bool         // no more calls will come
+	stopped          error        // no more calls will start, and why
+	failed           error        // a sibling's failure that cancels what comes behind it
+	budget           int          // characters left to the results
 }
 
 // BatchOptions describe one message.
@@ -73,15 +73,15 @@ func (s *Scheduler) Start(ctx context.Context, opts *BatchOptions) *Batch {
 // that of its Open.
 type Input struct {
 	object *jsonstream.Object
-	flight *flight
+	call   *execution
 	closed bool // guarded by the batch's mu
 }
 
 // Open begins a call, whose input is to be written. It must not be called after
 // [Batch.End].
 func (b *Batch) Open(useID, name string) *Input {
-	in := &Input{object: jsonstream.New(nil), flight: b.newFlight(useID, name)}
-	in.flight.input = in
+	in := &Input{object: jsonstream.New(nil), call: b.newExecution(useID, name)}
+	in.call.input = in
 	return in
 }
 
@@ -98,8 +98,8 @@ func (in *Input) Arrived() *jsonstream.Object { return in.object }
 // Close does nothing.
 func (in *Input) Close() {
 	if in.close() {
-		in.flight.batch.publish(in.flight, Event{State: Queued})
-		in.flight.batch.enter(in.flight, in.object)
+		in.call.batch.publish(in.call, Event{State: Queued})
+		in.call.batch.enter(in.call, in.object)
 	}
 }
 
@@ -107,13 +107,13 @@ func (in *Input) Close() {
 // off inside it, and what is left of it does not join the conversation.
 func (in *Input) Discard() {
 	if in.close() {
-		in.flight.batch.discard(in.flight)
+		in.call.batch.discard(in.call)
 	}
 }
 
 // close reports whether it was the first to close the input.
 func (in *Input) close() bool {
-	b := in.flight.batch
+	b := in.call.batch
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	first := !in.closed
@@ -133,7 +133,7 @@ func (b *Batch) Add(useID, name string, input []byte) {
 func (b *Batch) End() {
 	b.mu.Lock()
 	b.ended = true
-	open := b.flights
+	open := b.calls
 	b.moved.Broadcast()
 	b.mu.Unlock()
 	for _, f := range open {
@@ -164,29 +164,29 @@ func (b *Batch) Outcomes() iter.Seq[*Outcome] {
 	}
 }
 
-// await returns the next flight when it has its outcome; nil if there is none to come.
-func (b *Batch) await() *flight {
+// await returns the next call when it has its outcome; nil if there is none to come.
+func (b *Batch) await() *execution {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for {
-		for b.taken < len(b.flights) && b.flights[b.taken].discarded {
+		for b.taken < len(b.calls) && b.calls[b.taken].discarded {
 			b.taken++
 		}
 		switch {
-		case b.taken < len(b.flights) && b.flights[b.taken].done != nil:
-			f := b.flights[b.taken]
+		case b.taken < len(b.calls) && b.calls[b.taken].done != nil:
+			f := b.calls[b.taken]
 			f.state = Yielded
 			b.taken++
 			return f
-		case b.taken == len(b.flights) && b.ended:
+		case b.taken == len(b.calls) && b.ended:
 			return nil
 		}
 		b.moved.Wait()
 	}
 }
 
-func (b *Batch) newFlight(useID, name string) *flight {
-	f := &flight{batch: b, useID: useID, called: name, name: name, mark: new(mark)}
+func (b *Batch) newExecution(useID, name string) *execution {
+	f := &execution{batch: b, useID: useID, called: name, name: name, mark: new(mark)}
 	if t := b.tools.Called(name); t != nil {
 		f.name = t.Name
 	}
@@ -196,8 +196,8 @@ func (b *Batch) newFlight(useID, name string) *flight {
 		b.mu.Unlock()
 		panic("sched: a call was opened after End")
 	}
-	f.index = len(b.flights)
-	b.flights = append(b.flights, f)
+	f.index = len(b.calls)
+	b.calls = append(b.calls, f)
 	b.mu.Unlock()
 	f.id = b.callID(f.index)
 	f.call = &tool.Call{
@@ -209,7 +209,7 @@ func (b *Batch) newFlight(useID, name string) *flight {
 }
 
 // enter takes in a call whose input is complete.
-func (b *Batch) enter(f *flight, in *jsonstream.Object) {
+func (b *Batch) enter(f *execution, in *jsonstream.Object) {
 	if b.ctx.Err() != nil {
 		b.cancelQueued(f, context.Cause(b.ctx))
 		return
@@ -231,7 +231,7 @@ func (b *Batch) enter(f *flight, in *jsonstream.Object) {
 
 // prepare prepares the call and reports whether it can be queued; if not, it has
 // its outcome.
-func (b *Batch) prepare(f *flight, in *jsonstream.Object) (ready bool) {
+func (b *Batch) prepare(f *execution, in *jsonstream.Object) (ready bool) {
 	var out *Outcome
 	prepared := false
 	defer func() {
@@ -242,13 +242,13 @@ func (b *Batch) prepare(f *flight, in *jsonstream.Object) (ready bool) {
 			b.finish(f, out)
 		}
 	}()
-	out = f.safely(func() *Outcome { return f.prepare(in) })
+	out = f.recoverPanic(func() *Outcome { return f.prepare(in) })
 	prepared = true
 	return
 }
 
-// discard takes a flight out of the message.
-func (b *Batch) discard(f *flight) {
+// discard takes a call out of the message.
+func (b *Batch) discard(f *execution) {
 	f.cancel(nil)
 	b.mu.Lock()
 	defer b.mu.Unlock()

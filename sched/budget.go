@@ -11,7 +11,7 @@ import (
 const maxAside = 20_000
 
 // bound brings all that an outcome puts into the conversation within limits.
-func (b *Batch) bound(f *flight, out *Outcome) {
+func (b *Batch) bound(f *execution, out *Outcome) {
 	out.Result.Content = sendable(f.name, out.Result.Content)
 	limit := tool.DefaultMaxResult
 	if f.tool != nil {

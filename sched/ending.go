@@ -33,9 +33,9 @@ func (b *Batch) stop(why error, how reach) {
 }
 
 // halt is stop with the lock held. It returns the calls to be cancelled.
-func (b *Batch) halt(why error, how reach) (queued []*flight) {
+func (b *Batch) halt(why error, how reach) (queued []*execution) {
 	b.stopped = cmp.Or(b.stopped, why)
-	for _, f := range b.flights {
+	for _, f := range b.calls {
 		switch {
 		case f.claimed:
 		case f.state == Queued:
@@ -52,7 +52,7 @@ func (b *Batch) halt(why error, how reach) (queued []*flight) {
 }
 
 // within reports whether a stop reaches a call that has a place.
-func (f *flight) within(how reach) bool {
+func (f *execution) within(how reach) bool {
 	return how == everything || !f.running || how == interruptible && f.tool.OnInterrupt == tool.InterruptCancel
 }
 
@@ -61,7 +61,7 @@ func (f *flight) within(how reach) bool {
 func (b *Batch) halted() bool { return b.stopped != nil || b.ctx.Err() != nil }
 
 // clearToRun reports whether f may run now, and notes that it does.
-func (b *Batch) clearToRun(f *flight) bool {
+func (b *Batch) clearToRun(f *execution) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.halted() || f.ctx.Err() != nil {
@@ -73,14 +73,14 @@ func (b *Batch) clearToRun(f *flight) bool {
 }
 
 // gone reports whether the call was given up.
-func (b *Batch) gone(f *flight) bool {
+func (b *Batch) gone(f *execution) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return f.claimed
 }
 
 // cancelQueued gives a call that never ran its outcome.
-func (b *Batch) cancelQueued(f *flight, why error) {
+func (b *Batch) cancelQueued(f *execution, why error) {
 	f.cancel(why)
 	out := f.outcome(Cancelled)
 	out.Input = f.call.Input
@@ -89,8 +89,8 @@ func (b *Batch) cancelQueued(f *flight, why error) {
 }
 
 // abandon gives up on a call that did not return after it was cancelled. The
-// flight's own outcome still belongs to the goroutine that is stuck.
-func (b *Batch) abandon(f *flight) {
+// execution's own outcome still belongs to the goroutine that is stuck.
+func (b *Batch) abandon(f *execution) {
 	out := f.outcome(Cancelled)
 	out.Input = f.arrived.Input
 	out.Result = tool.Failure(fmt.Sprintf("Cancelled while it ran: %s. It had not stopped %s later: what it did is not known.",
@@ -99,7 +99,7 @@ func (b *Batch) abandon(f *flight) {
 }
 
 // finish gives the call its outcome, unless it has one.
-func (b *Batch) finish(f *flight, out *Outcome) {
+func (b *Batch) finish(f *execution, out *Outcome) {
 	b.mu.Lock()
 	if f.claimed {
 		b.mu.Unlock()
@@ -134,7 +134,7 @@ func (b *Batch) finish(f *flight, out *Outcome) {
 }
 
 // consequences returns the queued calls that the end of f cancels, and why.
-func (b *Batch) consequences(f *flight) ([]*flight, error) {
+func (b *Batch) consequences(f *execution) ([]*execution, error) {
 	switch out := f.done; {
 	case out.Fatal != nil:
 		why := errors.New("the turn ended with an error in " + f.name)
@@ -150,8 +150,8 @@ func (b *Batch) consequences(f *flight) ([]*flight, error) {
 }
 
 // behind takes the calls after f out of the queue.
-func (b *Batch) behind(f *flight) (queued []*flight) {
-	for _, s := range b.flights[f.index+1:] {
+func (b *Batch) behind(f *execution) (queued []*execution) {
+	for _, s := range b.calls[f.index+1:] {
 		if s.state == Queued && !s.claimed {
 			s.state = Completed
 			queued = append(queued, s)
@@ -161,7 +161,7 @@ func (b *Batch) behind(f *flight) (queued []*flight) {
 }
 
 // write tells the recorder, if there is one. A call's end does not cancel it.
-func (b *Batch) write(f *flight, rec Record) (err error) {
+func (b *Batch) write(f *execution, rec Record) (err error) {
 	if b.opts.Recorder == nil {
 		return nil
 	}

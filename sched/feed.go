@@ -149,8 +149,8 @@ func (f *Feed) signal() {
 	}
 }
 
-// publish tells every feed of an event of a flight.
-func (b *Batch) publish(f *flight, e Event) {
+// publish tells every feed of an event of a call.
+func (b *Batch) publish(f *execution, e Event) {
 	e.CallID, e.UseID, e.Tool, e.Agent = f.id, f.useID, f.name, b.agent
 	for _, feed := range b.opts.Feeds {
 		feed.put(f.mark, e)
@@ -158,7 +158,7 @@ func (b *Batch) publish(f *flight, e Event) {
 }
 
 // report passes progress on, unless the call is over.
-func (b *Batch) report(f *flight, p tool.Progress) {
+func (b *Batch) report(f *execution, p tool.Progress) {
 	if p == nil || len(b.opts.Feeds) == 0 {
 		return
 	}

@@ -3,43 +3,43 @@ package sched
 import "slices"
 
 // How calls get a place to run in. All of it is called with batch.mu held, but
-// for goAlone and the goroutine that start starts.
+// for acquireExclusive and the goroutine that start starts.
 
 // advance starts what may start, in the order of the message.
 func (b *Batch) advance() {
 	if b.halted() {
 		return
 	}
-	if len(b.wishes) > 0 {
+	if len(b.exclusiveWaiters) > 0 {
 		if b.running == 0 {
-			f := b.wishes[0]
-			b.wishes = b.wishes[1:]
+			f := b.exclusiveWaiters[0]
+			b.exclusiveWaiters = b.exclusiveWaiters[1:]
 			b.running, b.alone = 1, true
 			close(f.granted)
 		}
 		return
 	}
-	for ; b.next < len(b.flights); b.next++ {
-		f := b.flights[b.next]
+	for ; b.next < len(b.calls); b.next++ {
+		f := b.calls[b.next]
 		if f.state == arriving {
 			return
 		}
 		if f.state != Queued {
 			continue
 		}
-		if !b.admits(f) {
+		if !b.canStart(f) {
 			return
 		}
 		b.start(f)
 	}
 }
 
-// admits reports whether f may run beside what runs.
-func (b *Batch) admits(f *flight) bool {
+// canStart reports whether f may run beside what runs.
+func (b *Batch) canStart(f *execution) bool {
 	return b.running == 0 || f.shared && !b.alone && b.running < b.opts.MaxConcurrent
 }
 
-func (b *Batch) start(f *flight) {
+func (b *Batch) start(f *execution) {
 	f.state = Executing
 	b.running++
 	b.alone = !f.shared
@@ -52,22 +52,22 @@ func (b *Batch) start(f *flight) {
 			}
 			b.finish(f, out)
 		}()
-		out = f.safely(f.fly)
+		out = f.recoverPanic(f.run)
 	}()
 }
 
-// goAlone trades the shared place of f for one alone, and waits for it. It
+// acquireExclusive trades the shared place of f for one alone, and waits for it. It
 // reports false if the call was cancelled meanwhile.
-func (b *Batch) goAlone(f *flight) bool {
+func (b *Batch) acquireExclusive(f *execution) bool {
 	b.mu.Lock()
 	f.granted = make(chan struct{})
 	f.shared = false
 	b.running--
 	at := 0
-	for at < len(b.wishes) && b.wishes[at].index < f.index {
+	for at < len(b.exclusiveWaiters) && b.exclusiveWaiters[at].index < f.index {
 		at++
 	}
-	b.wishes = slices.Insert(b.wishes, at, f)
+	b.exclusiveWaiters = slices.Insert(b.exclusiveWaiters, at, f)
 	b.advance()
 	b.mu.Unlock()
 	select {
@@ -77,8 +77,8 @@ func (b *Batch) goAlone(f *flight) bool {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if i := slices.Index(b.wishes, f); i >= 0 {
-		b.wishes = slices.Delete(b.wishes, i, i+1)
+	if i := slices.Index(b.exclusiveWaiters, f); i >= 0 {
+		b.exclusiveWaiters = slices.Delete(b.exclusiveWaiters, i, i+1)
 		b.running++ // finish gives it back
 	}
 	return false

@@ -14,8 +14,8 @@ import (
 
 // prepare looks the tool up and checks the shape of the input. What it finds
 // wrong is the outcome; nil means that the call can be queued. It has no effect
-// on anything but the flight.
-func (f *flight) prepare(in *jsonstream.Object) *Outcome {
+// on anything but the execution.
+func (f *execution) prepare(in *jsonstream.Object) *Outcome {
 	t := f.batch.tools.Called(f.called)
 	if t == nil {
 		return f.refuse(Unknown, noSuchTool(f.batch.tools, f.called))
@@ -31,7 +31,7 @@ func (f *flight) prepare(in *jsonstream.Object) *Outcome {
 
 // check takes raw as the call's input if it has the right shape. Internal input
 // comes from the tool itself and may hold hidden fields.
-func (f *flight) check(raw []byte, internal bool) *Outcome {
+func (f *execution) check(raw []byte, internal bool) *Outcome {
 	opts := f.batch.tools.Session().ViewOptions()
 	opts.Internal = internal
 	fixed, repairs, err := f.tool.Input.View(opts).Check(raw)
@@ -46,7 +46,7 @@ func (f *flight) check(raw []byte, internal bool) *Outcome {
 	return nil
 }
 
-func (f *flight) misshapen(err error) string {
+func (f *execution) misshapen(err error) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "InputValidationError: %s was not run: %s", f.tool.Name, err)
 	var invalid *schema.Invalid
@@ -57,7 +57,7 @@ func (f *flight) misshapen(err error) string {
 }
 
 // deferred reports whether the model knows the tool by name only.
-func (f *flight) deferred() bool {
+func (f *execution) deferred() bool {
 	for _, t := range f.batch.tools.Deferred() {
 		if t == f.tool {
 			return true

@@ -43,7 +43,7 @@ func NewRepeats(limits RepeatLimits) *Repeats {
 
 // note counts an outcome and returns it, with what is to be said about it. It is
 // given outcomes in the order of the conversation.
-func (r *Repeats) note(f *flight) *Outcome {
+func (r *Repeats) note(f *execution) *Outcome {
 	out := f.done
 	// A cancelled call may still be running, and its marks changing.
 	if r == nil || out.Status == Cancelled || f.marks.Polling {

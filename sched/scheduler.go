@@ -26,6 +26,9 @@ type Options struct {
 	Recorder Recorder
 	// Feeds observe calls.
 	Feeds []*Feed
+	// Dir is where an agent works, "" being the main conversation: relative paths
+	// begin there. Nil leaves them to the tools.
+	Dir func(agent string) string
 	// Output keeps results that are too long; nil cuts them without keeping.
 	Output *output.Store
 	// MessageLimit is how many characters the results of one message may have

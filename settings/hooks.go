@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -30,9 +31,12 @@ type Hook struct {
 	Headers map[string]string
 	// Timeout is how long it may take; 0 means the usual time.
 	Timeout time.Duration
-	// OnError is allow or block: what an error of the hook itself means. "" means
-	// allow.
+	// OnError is continue or block: what an error of the hook itself means. "" means
+	// block for events that guard something, and continue for others; see [Hook.Blocks].
 	OnError string
+	// Fault is what is wrong with how it is set up, with its place; nil if nothing is.
+	// Such a hook does not run, and its error means what OnError says.
+	Fault error
 	// Env names variables that it needs and would not get otherwise.
 	Env []string
 	// Async hooks are not waited for: what they say decides nothing.
@@ -42,6 +46,17 @@ type Hook struct {
 	// JSON is the hook as written.
 	JSON json.RawMessage
 }
+
+// Guards are the events whose hooks can keep something from happening: a call, a
+// permission, a prompt, the end of a turn.
+var Guards = []string{"PreToolUse", "PermissionRequest", "UserPromptSubmit", "Stop", "SubagentStop"}
+
+// Guards reports whether the hook can keep something from happening. One that
+// is not waited for cannot.
+func (h *Hook) Guards() bool { return slices.Contains(Guards, h.Event) && !h.Async }
+
+// Blocks reports whether an error of the hook itself blocks.
+func (h *Hook) Blocks() bool { return h.OnError == "block" || h.OnError == "" && h.Guards() }
 
 // Hooks returns the hooks of all files in order, those for which disableAllHooks
 // and allowManagedHooksOnly leave room.
@@ -116,10 +131,19 @@ func (r *hookReader) report(kind ProblemKind, line int, key, text string) {
 
 func (r *hookReader) group(event string, at int, group *node) {
 	key := fmt.Sprintf("hooks.%s[%d]", event, at)
-	matcher, isText := group.child("matcher").text()
-	if group.child("matcher") != nil && !isText || group.kind != '{' {
+	if group.kind != '{' {
 		r.report(Ignored, group.line, key, "must be an object with a matcher, which is a string, and hooks, which is a list: it is ignored")
 		return
+	}
+	matcher, fault := "", ""
+	if m := group.child("matcher"); m != nil {
+		var ok bool
+		if matcher, ok = m.text(); !ok {
+			fault = "the matcher must be a string"
+			if list := group.child("hooks"); list != nil && len(list.elements) == 0 {
+				r.report(Ignored, group.line, key, fault)
+			}
+		}
 	}
 	hooks := group.child("hooks")
 	if hooks == nil || hooks.kind != '[' {
@@ -132,9 +156,14 @@ func (r *hookReader) group(event string, at int, group *node) {
 			Origin: r.file.origin(n.line), Event: event, Matcher: matcher, JSON: n.json(),
 			Path: []string{"hooks", event, strconv.Itoa(at), "hooks", strconv.Itoa(i)},
 		}
-		if problem := h.read(n); problem != "" {
-			r.report(Ignored, n.line, fmt.Sprintf("%s.hooks[%d]", key, i), problem+": the hook is ignored")
-			continue
+		if problem := cmp.Or(fault, h.read(n)); problem != "" {
+			at := fmt.Sprintf("%s.hooks[%d]", key, i)
+			h.Fault = fmt.Errorf("it is not set up correctly: %s: %s", at, problem)
+			then := "the hook does not run"
+			if h.Blocks() {
+				then += ", and blocks what it is for"
+			}
+			r.report(Ignored, n.line, at, problem+": "+then)
 		}
 		r.misspelt(fmt.Sprintf("%s.hooks[%d]", key, i), n, hookFields)
 		r.hooks = append(r.hooks, h)
@@ -167,34 +196,50 @@ var hookFields = map[string]shape{
 	"statusMessage": aText, "once": aFlag, "shell": aText, "asyncRewake": aFlag,
 }
 
-// read takes the fields of a hook; its result says what is wrong.
+// read takes the fields of a hook; its result says what is wrong. What can be read
+// is, so that a hook with a fault still says when it should run and whether it blocks.
 func (h *Hook) read(n *node) (problem string) {
-	for field, into := range map[string]*string{
-		"type": &h.Type, "command": &h.Command, "url": &h.URL, "on_error": &h.OnError, "if": &h.If,
-	} {
-		if v := n.child(field); v != nil {
+	wrong := func(text string) { problem = cmp.Or(problem, text) }
+	for _, f := range []struct {
+		name string
+		into *string
+	}{{"type", &h.Type}, {"command", &h.Command}, {"url", &h.URL}, {"on_error", &h.OnError}, {"if", &h.If}} {
+		if v := n.child(f.name); v != nil {
 			var ok bool
-			if *into, ok = v.text(); !ok {
-				return field + " must be a string"
+			if *f.into, ok = v.text(); !ok {
+				wrong(f.name + " must be a string")
 			}
 		}
 	}
 	if v := n.child("timeout"); v != nil {
 		seconds, err := strconv.ParseFloat(string(v.literal), 64)
 		if err != nil || seconds <= 0 || seconds > 24*60*60 {
-			return "timeout must be a number of seconds, at most a day"
+			wrong("timeout must be a number of seconds, at most a day")
+		} else {
+			h.Timeout = time.Duration(seconds * float64(time.Second))
 		}
-		h.Timeout = time.Duration(seconds * float64(time.Second))
 	}
 	if v := n.child("async"); v != nil {
 		if h.Async = v.kind == 't'; !h.Async && v.kind != 'f' {
-			return "async must be true or false"
+			wrong("async must be true or false")
 		}
 	}
-	if problem := h.readLists(n); problem != "" {
-		return problem
+	wrong(h.readOnError())
+	wrong(h.readLists(n))
+	wrong(h.check())
+	return problem
+}
+
+func (h *Hook) readOnError() (problem string) {
+	switch was := h.OnError; was {
+	case "", "continue", "block":
+	case "allow": // its first name
+		h.OnError = "continue"
+	default:
+		h.OnError = ""
+		return fmt.Sprintf("on_error must be continue or block, not %q", was)
 	}
-	return h.check()
+	return ""
 }
 
 func (h *Hook) readLists(n *node) (problem string) {
@@ -230,8 +275,6 @@ func (h *Hook) check() (problem string) {
 		return "an http hook needs a url"
 	case h.Type != "command" && h.Type != "http":
 		return fmt.Sprintf("type %q is not one that haft runs (command, http)", h.Type)
-	case h.OnError != "" && h.OnError != "allow" && h.OnError != "block":
-		return fmt.Sprintf("on_error must be allow or block, not %q", h.OnError)
 	}
 	return ""
 }

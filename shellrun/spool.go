@@ -14,10 +14,12 @@ import (
 // SpoolOptions bound what outputs may take on disk. A nil *SpoolOptions means
 // all zero values.
 type SpoolOptions struct {
-	Dir   string        // where the files go; empty means a temporary directory that goes with the host
-	Task  int64         // bytes that one output may take; zero means 64 MB
-	Total int64         // bytes that all outputs together may take; zero means 1 GB
-	Keep  time.Duration // files in Dir older than this are removed when the first new one is made; zero means 7 days
+	Dir   string // where the files go; empty means a temporary directory that goes with the host
+	Task  int64  // bytes that one output may take; zero means 64 MB
+	Total int64  // bytes that all outputs together may take; zero means 1 GB
+	// Prepare is called before the first file is made; nil: nothing is to be done.
+	Prepare func()
+	Keep    time.Duration // files in Dir older than this are removed when the first new one is made; zero means 7 days
 }
 
 // A spool is the directory of output files and the account of their sizes. It
@@ -61,6 +63,9 @@ func (s *spool) fallBack(dir string) {
 func (s *spool) directoryLocked() (string, error) {
 	if s.dir != "" {
 		return s.dir, nil
+	}
+	if s.opts.Prepare != nil {
+		s.opts.Prepare()
 	}
 	if err := os.MkdirAll(s.opts.Dir, 0o700); err != nil {
 		return "", fmt.Errorf("make a directory for command output: %w", err)

@@ -8,13 +8,14 @@ import (
 	"github.com/haftdev/haft/internal/plainjson"
 )
 
-// A Block is one piece of content: text, an image, a document, or a reference to
-// a tool that is described from now on. Its JSON is that of the Messages API.
+// A Block is one piece of content: text, an image, a document, a reference to
+// a tool that is described from now on, or a file that no model can look at. The
+// pipeline saves such a file and puts a text with its path in its place. Its JSON is that of the Messages API.
 type Block struct {
 	Type BlockType
-	// Text is the text, or the name of the referenced tool.
+	// Text is the text, the name of the referenced tool, or what the file is.
 	Text string
-	// MediaType and Data are the bytes of an image or document.
+	// MediaType and Data are the bytes of an image, document or other file.
 	MediaType string
 	Data      []byte
 }
@@ -27,6 +28,7 @@ const (
 	ImageBlock     BlockType = "image"
 	DocumentBlock  BlockType = "document"
 	ReferenceBlock BlockType = "tool_reference"
+	FileBlock      BlockType = "file" // never on the wire
 )
 
 // wireBlock has every field that a block may have on the wire.
@@ -62,7 +64,7 @@ func (b Block) MarshalJSON() ([]byte, error) {
 // Known reports whether the block is of a type that can be sent.
 func (b Block) Known() bool {
 	switch b.Type {
-	case TextBlock, ImageBlock, DocumentBlock, ReferenceBlock:
+	case TextBlock, ImageBlock, DocumentBlock, ReferenceBlock, FileBlock:
 		return true
 	}
 	return false

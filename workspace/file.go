@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/haftdev/haft/internal/workspace/blob"
 	"github.com/haftdev/haft/internal/workspace/disk"
@@ -76,7 +77,18 @@ func (w *Workspace) Load(f guard.Facts) (*File, error) {
 }
 
 // Saw remembers that an agent was shown lines of a file.
-func (w *Workspace) Saw(agent string, e readstate.Entry) { w.Seen(agent).Put(e) }
+func (w *Workspace) Saw(agent string, e readstate.Entry) {
+	state := w.Seen(agent)
+	before, known := state.Get(e.Path)
+	state.Put(e)
+	if w.onRead == nil {
+		return
+	}
+	if now, _ := state.Get(e.Path); !known || now.Hash != before.Hash || !slices.Equal(now.Ranges, before.Ranges) {
+		now.Base = nil
+		w.onRead(agent, now)
+	}
+}
 
 // entry is what reading the whole of f leaves in the read state.
 func (f *File) entry(ranges ...readstate.Range) readstate.Entry {

@@ -43,10 +43,14 @@ type Options struct {
 	// State is a directory for the journal of writes and for kept contents; nobody else may write in it. Empty means what
 	// StateDir says.
 	State string
+	// Kept reports whether a physical path is something that the session has kept for its model; see guard.Options.
+	Kept func(path string) bool
 	// Blobs keeps what writes replace. Nil means a directory under State.
 	Blobs blob.Store
 	// OnChange is told of every write just before it happens, and can stop it. Nil means nobody is.
 	OnChange func(context.Context, Change) error
+	// OnRead is told what an agent knows of a file whenever that grows or changes, without the content. Nil means nobody is.
+	OnRead func(agent string, e readstate.Entry)
 	// Reads bounds what is remembered of each agent's reading.
 	Reads readstate.Options
 	// FS is the file system. Nil means the real one.
@@ -69,6 +73,7 @@ type Workspace struct {
 	writer   *atomic.Writer
 	blobs    blob.Store
 	onChange func(context.Context, Change) error
+	onRead   func(string, readstate.Entry)
 	reads    readstate.Options
 	state    string
 	turns    turns
@@ -96,7 +101,7 @@ func Open(root string, opts *Options) (*Workspace, error) {
 	if o.Blobs == nil {
 		o.Blobs = blob.Dir(filepath.Join(o.State, "blobs"))
 	}
-	g, err := guard.New(&guard.Options{Roots: append([]string{root}, o.Add...), Home: o.Home, AgentDirs: o.AgentDirs, State: o.State, FS: o.FS})
+	g, err := guard.New(&guard.Options{Roots: append([]string{root}, o.Add...), Home: o.Home, AgentDirs: o.AgentDirs, State: o.State, Kept: o.Kept, FS: o.FS})
 	if err != nil {
 		return nil, fmt.Errorf("open workspace: %w", err)
 	}
@@ -106,6 +111,7 @@ func Open(root string, opts *Options) (*Workspace, error) {
 		writer:   atomic.New(filepath.Join(o.State, "writes"), o.FS),
 		blobs:    o.Blobs,
 		onChange: o.OnChange,
+		onRead:   o.OnRead,
 		reads:    o.Reads,
 		state:    o.State,
 		turns:    turns{dir: filepath.Join(o.State, "locks"), fs: o.FS},

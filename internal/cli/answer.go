@@ -21,16 +21,16 @@ func (e codeError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 // serve speaks stream-json with the program that started haft.
 func (f *converseFlags) serve(ctx context.Context, opts *headless.Options) error {
-	opts.Interrupts, opts.Deaf = interrupts(ctx), deaf(f.Out)
+	opts.Interrupts, opts.StreamClosed = interrupts(ctx), stdoutClosed(f.Out)
 	stream := wire.Lines(wire.NewReader(f.In), wire.NewWriter(f.Out))
-	return code(ctx, f.lead(ctx, stream, opts))
+	return code(ctx, f.serveConversation(ctx, stream, opts))
 }
 
 // answer answers one prompt.
 func (f *converseFlags) answer(ctx context.Context, opts *headless.Options, prompt string) error {
 	opts.Interrupts = interrupts(ctx)
 	if f.Output == "stream-json" {
-		return code(ctx, f.lead(ctx, once{wire.NewWriter(f.Out), prompted(prompt)}, opts))
+		return code(ctx, f.serveConversation(ctx, once{wire.NewWriter(f.Out), prompted(prompt)}, opts))
 	}
 	opts.OneAnswer = true
 	if f.Output == "text" && !f.verbose && !f.Debug {
@@ -46,7 +46,7 @@ func (f *converseFlags) answer(ctx context.Context, opts *headless.Options, prom
 		return show(ev)
 	}
 	last := new(lastResult)
-	n := f.lead(ctx, once{last, prompted(prompt)}, opts)
+	n := f.serveConversation(ctx, once{last, prompted(prompt)}, opts)
 	beside.tell(f.Err)
 	if err := f.show(last.result); err != nil {
 		return fmt.Errorf("write the answer: %w", err)

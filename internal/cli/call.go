@@ -17,7 +17,7 @@ import (
 )
 
 func newToolsCall(f *toolsFlags) *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "call NAME JSON|- [NAME JSON]…",
 		Short: "Run tools; progress goes to standard error, results to standard output",
 		Long: `Run a tool, or several one after the other in one session, through the pipeline
@@ -38,12 +38,14 @@ the input is wrong, 3 it was denied, 130 it was cancelled.`,
 		},
 		RunE: func(c *cobra.Command, args []string) error { return f.call(c.Context(), args) },
 	}
+	f.trust.define(c.Flags())
+	return c
 }
 
 // call runs calls in one session, until one does not succeed.
 func (f *toolsFlags) call(ctx context.Context, args []string) error {
 	say := remarks{f.Err}
-	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Bare: f.bare, Notice: say.notice})
+	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Bare: f.bare, Notice: say.notice, TrustProject: f.trust.project, IgnoreProjectHooks: f.trust.ignoreHooks, IgnoreBadRules: f.trust.ignoreBadRules})
 	if err != nil {
 		return err
 	}
@@ -80,7 +82,7 @@ func (f *toolsFlags) call(ctx context.Context, args []string) error {
 	set := w.Set(&tool.Session{Flags: map[string]bool{websearch.Flag: true}}, foreign...)
 	set = set.Reveal(set.Session().Tools...)
 	for i := 0; i < len(args); i += 2 {
-		if err := f.callOne(ctx, s, w.ByHand(args[i], set, foreign...), args[i], args[i+1]); err != nil {
+		if err := f.callOne(ctx, s, w.SetForManualCall(args[i], set, foreign...), args[i], args[i+1]); err != nil {
 			return err
 		}
 	}
@@ -153,7 +155,8 @@ func (f *toolsFlags) pipeline(w *harness.World, feed *sched.Feed) (*sched.Option
 		Askers:   []sched.Asker{w.Hooks, sched.AskerFunc(typedByThePerson)},
 		Recorder: audit,
 		Feeds:    []*sched.Feed{feed},
-		Output:   harness.Results(),
+		Output:   w.Results(),
+		Dir:      w.Shell.Dir,
 	}, nil
 }
 

@@ -35,7 +35,7 @@ type Streams struct {
 // supervisor of shell commands, which is the same program, it does not return.
 func Main() int {
 	reexec := shellrun.Supervise()
-	startCollecting()
+	delayFirstGC()
 	ends := append([]os.Signal{os.Interrupt}, terminations()...)
 	if converses(os.Args[1:]) {
 		ends = ends[1:] // an interrupt stops the turn, not the process

@@ -16,6 +16,7 @@ import (
 	"github.com/haftdev/haft/internal/headless"
 	"github.com/haftdev/haft/internal/headless/launch"
 	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/wire"
 )
 
 // converseFlags are those of a conversation that is led from here.
@@ -29,6 +30,12 @@ type converseFlags struct {
 	plain   bool
 	onAsk   string
 }
+
+// What a question that nobody can answer does to the exit code.
+const (
+	onAskDeny = "deny"
+	onAskFail = "fail"
+)
 
 func (f *converseFlags) define(fs *pflag.FlagSet) {
 	fs.BoolVarP(&f.print, "print", "p", false, "answer the prompt and end, without a screen")
@@ -60,6 +67,22 @@ func (f *converseFlags) run(c *cobra.Command, args []string) error {
 	return f.answer(c.Context(), opts, prompt)
 }
 
+// serveConversation runs a conversation to its end and returns the exit code: every
+// headless run goes through it. With an output that has no events, standard error says
+// which calls were denied because nobody could be asked.
+func (f *converseFlags) serveConversation(ctx context.Context, stream wire.Stream, opts *headless.Options) int {
+	d := &denials{watch: opts.Watch}
+	if f.Output != "stream-json" {
+		d.out = f.Err
+	}
+	opts.Watch = d.show
+	code := headless.Serve(ctx, stream, opts)
+	if code == exitOK && d.n > 0 && f.onAsk == onAskFail {
+		return exitDenied
+	}
+	return code
+}
+
 // options are what the flags say, in the terms of the packages below.
 func (f *converseFlags) options(fs *pflag.FlagSet) (*headless.Options, error) {
 	o, err := f.Flags.Options(fs, version())
@@ -79,6 +102,13 @@ func (f *converseFlags) options(fs *pflag.FlagSet) (*headless.Options, error) {
 		fmt.Fprintf(log, "%s haft %s, process %d\n", time.Now().Format(time.RFC3339), version(), os.Getpid())
 	}
 	return o, nil
+}
+
+func (f *converseFlags) checkOnAsk() error {
+	if f.onAsk != onAskDeny && f.onAsk != onAskFail {
+		return usageError{fmt.Errorf("--on-ask %s: use deny, or fail for exit code %d", f.onAsk, exitDenied)}
+	}
+	return nil
 }
 
 // prompt is what the person says: the arguments, and what is piped in.

@@ -58,7 +58,7 @@ func (f *permissionsFlags) explain(ctx context.Context, name, input string) erro
 	if !json.Valid([]byte(input)) {
 		return usageError{fmt.Errorf("the input is not JSON: %s", input)}
 	}
-	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Mode: f.mode})
+	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Mode: f.mode, IgnoreBadRules: true})
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (f *permissionsFlags) explain(ctx context.Context, name, input string) erro
 	for _, problem := range w.Engine.Policy().Problems() {
 		fmt.Fprintln(f.Err, ask.Visible(problem.String()))
 	}
-	v, err := foresee(ctx, w, name, json.RawMessage(input))
+	v, err := dryRun(ctx, w, name, json.RawMessage(input))
 	if err != nil {
 		return err
 	}
@@ -78,11 +78,11 @@ func (f *permissionsFlags) explain(ctx context.Context, name, input string) erro
 	return nil
 }
 
-// foresee takes a call through the pipeline up to its verdict. A tool of an MCP
+// dryRun takes a call through the pipeline up to its verdict. A tool of an MCP
 // server, which is not started for this, is judged by its name.
-func foresee(ctx context.Context, w *harness.World, name string, input json.RawMessage) (verdictInfo, error) {
+func dryRun(ctx context.Context, w *harness.World, name string, input json.RawMessage) (verdictInfo, error) {
 	p, set := w.Engine.Policy(), w.Set(everything())
-	set = w.ByHand(name, set.Reveal(set.Session().Tools...))
+	set = w.SetForManualCall(name, set.Reveal(set.Session().Tools...))
 	if set.Lookup(name) == nil && strings.HasPrefix(name, "mcp__") {
 		v := newVerdictInfo(decide(p, set, name, input))
 		v.Notes = append(v.Notes, "judged by the tool's name alone: its server was not started")
@@ -92,7 +92,7 @@ func foresee(ctx context.Context, w *harness.World, name string, input json.RawM
 	seen := sched.New(&sched.Options{Judge: sched.JudgeFunc(func(_ context.Context, c tool.Case) tool.Verdict {
 		d = p.Decide(c)
 		return d.Verdict
-	})}).Foresee(ctx, set, name, input)
+	})}).DryRun(ctx, set, name, input)
 	if out := seen.Refused; out != nil {
 		return verdictInfo{}, usageError{errors.New(strings.TrimSpace(untagged.Replace(out.Result.Text())))}
 	}
@@ -138,6 +138,9 @@ func decide(p *permission.Policy, set *tool.Set, name string, input json.RawMess
 	c := tool.Case{Call: &tool.Call{Tool: name, Input: input}}
 	if t := set.Lookup(name); t != nil {
 		c.Tool, c.Call.Tool, c.Call.Tools, c.Call.Session = t, t.Name, set, set.Session()
+		if fixed, _, err := set.View(t).Check(input); err == nil { // what is misshapen is judged by what can be read of it
+			c.Call.Input = fixed
+		}
 	}
 	return p.Decide(c)
 }
@@ -161,7 +164,7 @@ func (f *permissionsFlags) explainBatch() error {
 	out := bufio.NewWriter(f.Out)
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
-	set := tool.NewSet(nil, builtin.World{}.Tools(), nil, nil)
+	set := tool.NewSet(everything(), builtin.Unattached(), nil, nil)
 	for {
 		line, err := in.ReadString('\n')
 		if strings.TrimSpace(line) != "" {

@@ -53,8 +53,15 @@ type hookInfo struct {
 func newHookInfo(h settings.Hook) hookInfo {
 	return hookInfo{
 		Event: h.Event, Matcher: h.Matcher, If: h.If, Type: h.Type, Command: h.Command, URL: h.URL,
-		Timeout: h.Timeout.Seconds(), OnError: cmp.Or(h.OnError, "allow"), Async: h.Async, Origin: h.Origin,
+		Timeout: h.Timeout.Seconds(), OnError: onError(h), Async: h.Async, Origin: h.Origin,
 	}
+}
+
+func onError(h settings.Hook) string {
+	if h.Blocks() {
+		return "block"
+	}
+	return "continue"
 }
 
 func (f *hooksFlags) list() error {

@@ -13,6 +13,7 @@ import (
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/headless"
 	"github.com/haftdev/haft/internal/plain"
+	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/internal/tui"
 	"github.com/haftdev/haft/internal/tui/style"
 	"github.com/haftdev/haft/tool"
@@ -63,6 +64,9 @@ func (f *converseFlags) interact(c *cobra.Command, args []string) error {
 // interactPlain talks line by line: for screen readers, for terminals without a
 // screen. Ctrl-C stops a turn, and between turns haft.
 func (f *converseFlags) interactPlain(ctx context.Context, opts *headless.Options, args []string) error {
+	if err := f.askGuards(ctx, opts); err != nil {
+		return err
+	}
 	interrupts := make(chan struct{}, 1)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -100,6 +104,9 @@ func (f *converseFlags) interactPlain(ctx context.Context, opts *headless.Option
 func opener(opts *headless.Options) func(context.Context, tui.Opening, tui.Person) (tui.Talk, error) {
 	asking := *opts
 	asking.Harness.AsksTrust = true // the screen does
+	if path, err := trust.DefaultPath(); err == nil {
+		asking.Harness.Trust = trust.NewStore(path) // what is agreed to for now holds when the conversation opens again
+	}
 	return func(ctx context.Context, o tui.Opening, person tui.Person) (tui.Talk, error) {
 		c, err := openTalk(ctx, &asking, o, person)
 		if err != nil {

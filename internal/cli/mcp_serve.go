@@ -36,6 +36,7 @@ type serveFlags struct {
 	origins []string
 	tools   []string
 	bare    bool
+	trust   projectTrust
 }
 
 func newMCPServe(f *mcpFlags) *cobra.Command {
@@ -62,6 +63,7 @@ clients must then send as a bearer.`,
 	c.Flags().StringSliceVar(&s.origins, "origin", nil, "let web pages of this origin call, beside those of this machine")
 	c.Flags().StringSliceVar(&s.tools, "tools", nil, "offer only these tools")
 	c.Flags().BoolVar(&s.bare, "bare", false, "offer only "+strings.Join(builtin.Bare(), ", "))
+	s.trust.define(c.Flags())
 	return c
 }
 
@@ -72,7 +74,7 @@ func (f *serveFlags) run(ctx context.Context) error {
 		return err
 	}
 	say := remarks{f.Err}
-	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Bare: f.bare, Notice: say.notice})
+	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Bare: f.bare, Notice: say.notice, TrustProject: f.trust.project, IgnoreProjectHooks: f.trust.ignoreHooks, IgnoreBadRules: f.trust.ignoreBadRules})
 	if err != nil {
 		return err
 	}

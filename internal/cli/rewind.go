@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -132,12 +131,20 @@ func (f *rewindFlags) confirm(ctx context.Context, p *checkpoint.Plan) error {
 	return nil
 }
 
-// readLine reads what a person types. A signal ends the wait.
+// readLine reads what a user types, and nothing after it, which is for others to read.
+// The end of the input is an empty line; a signal ends the wait.
 func readLine(ctx context.Context, in io.Reader) (string, error) {
 	typed := make(chan string, 1)
 	go func() {
-		line, _ := bufio.NewReader(in).ReadString('\n') // an end without a line is no answer
-		typed <- line
+		var line []byte
+		for one := make([]byte, 1); ; {
+			n, err := in.Read(one)
+			line = append(line, one[:n]...)
+			if err != nil || n > 0 && one[0] == '\n' {
+				typed <- string(line)
+				return
+			}
+		}
 	}()
 	select {
 	case line := <-typed:

@@ -27,6 +27,7 @@ type toolsFlags struct {
 	json   bool
 	bare   bool
 	mcp    bool // with the tools of MCP servers
+	trust  projectTrust
 }
 
 func newTools(s Streams, reexec shellrun.Reexec) *cobra.Command {

@@ -56,7 +56,7 @@ func TestNothingOfAHostileRepositoryRunsOrConnects(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		{"doctor"}, {"trust"}, {"tools", "list"}, {"permissions", "list"}, {"permissions", "explain", "Bash", `{"command":"git status"}`},
-		{"tools", "call", "Sleep", `{"duration_ms":0}`, "Glob", `{"pattern":"**"}`, "Grep", `{"pattern":"touch"}`},
+		{"tools", "call", "--ignore-project-hooks", "Sleep", `{"duration_ms":0}`, "Glob", `{"pattern":"**"}`, "Grep", `{"pattern":"touch"}`},
 		{"skills", "list"}, {"commands", "list"}, {"commands", "show", "help"}, {"agents", "list"}, {"agents", "show", "Explore"}, {"tools", "describe", "Skill"},
 	} {
 		trace := filepath.Join(dir, "trace")

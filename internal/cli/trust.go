@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/harness"
@@ -38,10 +40,29 @@ changes it, it is asked again. Name items by the beginning of their hash, or use
 	return c
 }
 
+// projectTrust are the flags of commands that run tools without a conversation: what
+// to do about a project that is not trusted.
+type projectTrust struct{ project, ignoreHooks, ignoreBadRules bool }
+
+func (t *projectTrust) define(fs *pflag.FlagSet) {
+	fs.BoolVar(&t.project, "trust-project", false, "trust what the project brings, as it is now, for this run")
+	fs.BoolVar(&t.ignoreHooks, "ignore-project-hooks", false, "run without the hooks of the project")
+	fs.BoolVar(&t.ignoreBadRules, "ignore-bad-rules", false, "start although a deny or ask rule cannot be understood")
+}
+
 // itemInfo is an item as programs read it.
 type itemInfo struct {
 	trust.Item
 	Trusted bool `json:"trusted"`
+}
+
+// notInSession refuses to loosen what a session may do at the session's own wish: its
+// commands run with HAFT set.
+func notInSession(command string) error {
+	if os.Getenv("HAFT") == "" {
+		return nil
+	}
+	return usageError{fmt.Errorf("could not run haft %s: a session of haft may not change its own trust and rules. Run it in a terminal of your own", command)}
 }
 
 func (f *trustFlags) run(ctx context.Context, hashes []string) error {
@@ -55,6 +76,9 @@ func (f *trustFlags) run(ctx context.Context, hashes []string) error {
 	items := p.Items()
 	if len(hashes) == 0 && !f.all {
 		return f.list(p, items)
+	}
+	if err := notInSession("trust"); err != nil {
+		return err
 	}
 	chosen := items
 	if !f.all {

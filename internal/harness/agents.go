@@ -162,9 +162,6 @@ func (c *Conversation) child(ctx context.Context, d agentdef.Definition, s crew.
 	o.TaskBudget = 0 // it is that of the whole work, which is the main conversation's
 	o.Tools, o.History, o.Revealed, o.Structured, o.Renew = w.toolsFor(c, d, s.Depth), nil, nil, nil, nil
 	o.Spent, o.Beside, o.States = nil, nil, nil
-	if p.isolated {
-		o.Tools = p.tools(o.Tools)
-	}
 	if s.Again {
 		if err := c.recall(ctx, s.ID, &o); err != nil {
 			return nil, err

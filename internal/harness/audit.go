@@ -2,13 +2,9 @@ package harness
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/haftdev/haft/internal/audit"
-	"github.com/haftdev/haft/output"
 	"github.com/haftdev/haft/sched"
 )
 
@@ -39,15 +35,4 @@ func (r verdictRecorder) Record(_ context.Context, rec sched.Record) error {
 		Time: time.Now().UTC(), Session: id, UseID: rec.Call.UseID, Agent: rec.Call.Agent, Tool: rec.Call.Tool, Input: rec.Call.Input,
 		Mode: string(r.Engine.Policy().Mode()), Cwd: r.Shell.Dir(rec.Call.Agent), Behavior: v.Behavior.String(), Reason: v.Reason, Rule: v.Rule, Origin: v.Origin,
 	})
-}
-
-// Results keeps long results where the person can find them afterwards, for a month
-// and as long as there is room.
-func Results() *output.Store {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return nil
-	}
-	run := fmt.Sprintf("%s-%d", time.Now().Format("20060102-150405"), os.Getpid())
-	return output.NewShared(filepath.Join(cache, "haft", "results"), run, nil)
 }

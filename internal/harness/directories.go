@@ -43,7 +43,7 @@ func (w *World) changeRoots(change func([]string) ([]string, error)) error {
 	if err != nil {
 		return err
 	}
-	g, err := guard.New(&guard.Options{Roots: roots, Home: w.Home, Cwd: w.Engine.Guard().Cwd(), State: workspace.StateDir()})
+	g, err := guard.New(&guard.Options{Roots: roots, Home: w.Home, Cwd: w.Engine.Guard().Cwd(), State: workspace.StateDir(), Kept: w.kept.holds})
 	if err != nil {
 		return err
 	}

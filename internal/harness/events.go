@@ -55,6 +55,7 @@ const (
 	stateAgents = "agents" // who was at work
 	stateCalls  = "calls"  // what MCP servers go on with
 
+	stateKept     = "kept"     // the folders with what it kept for its model
 	statePlan     = "plan"     // the last one that the person agreed to
 	stateProvider = "provider" // who answered when it began
 	stateLead     = "lead"     // the agent that leads it

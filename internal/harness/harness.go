@@ -13,6 +13,7 @@ import (
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/hook"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
+	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/shellrun"
 )
@@ -55,9 +56,21 @@ type Options struct {
 	// Plugins are folders of plugins besides those that are found.
 	Plugins []string
 	// Vouched says that whoever drives the session has asked for the project's
-	// skills, commands and agents: they count without having been trusted. What its
-	// settings hold still does not.
+	// skills, commands, agents and hooks: they count as they are now without having
+	// been trusted. What its settings loosen still does not.
 	Vouched bool
+	// TrustProject trusts everything that the project brings, as it is now, for this
+	// session.
+	TrustProject bool
+	// IgnoreProjectHooks leaves the project's hooks out. Without it, a session in which
+	// hooks that guard something do not count is not started, unless AsksTrust is set.
+	IgnoreProjectHooks bool
+	// IgnoreBadRules begins although a rule that denies or asks cannot be understood.
+	// Without it, such a rule is an error.
+	IgnoreBadRules bool
+	// Trust keeps what users have agreed to; nil means the usual place. Sessions
+	// that follow one another share one, so that what was agreed to for now holds.
+	Trust *trust.Store
 	// Agents are definitions that go before those of files.
 	Agents []agentdef.Definition
 	// Agent is the one that leads the conversation, among Agents and those of files;

@@ -84,8 +84,8 @@ func (w *World) resumeLead(left string) error {
 		w.warn("agents", fmt.Sprintf("The session goes on without the agent that led it: %s", err))
 		return nil
 	}
-	w.unbind()
-	w.lead, w.unbind = d, w.Engine.Lend(denials(d)...)
+	w.removeLeadRules()
+	w.lead, w.removeLeadRules = d, w.Engine.AddTemporary(denials(d)...)
 	w.tellAll(fmt.Sprintf("The agent %s leads the session, as it was left.", left))
 	return nil
 }

@@ -120,14 +120,14 @@ func (l *Library) prompts() []commands.Prompt {
 
 // agreed reports whether a person trusts what a project brings, as it is now.
 func (p *Project) agreed(c knowledge.Claim) bool {
-	return p.opts.Vouched || p.Folder != nil && p.Folder.Agreed(c)
+	return p.opts.Vouched || p.opts.TrustProject || p.Folder != nil && p.Folder.Agreed(c)
 }
 
 // mayInclude reports whether a person trusts a project's instructions to include a
 // file from outside of it.
 func (p *Project) mayInclude(from, path string) bool {
-	if p.Folder == nil {
-		return false
+	if p.Folder == nil || p.opts.TrustProject {
+		return p.opts.TrustProject
 	}
 	ok, err := p.Folder.Trusted(p.Folder.Outside(from, path))
 	return err == nil && ok

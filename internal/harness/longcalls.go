@@ -133,7 +133,7 @@ func (l *longCalls) tell(task agent.Task, e ending, wanted bool) {
 	case e.result.Failed:
 		task.Status = "failed"
 	}
-	content, kept := Results().Bound(task.ID, content, maxTold)
+	content, kept := l.world.Results().Bound(task.ID, content, maxTold)
 	if kept != nil {
 		task.OutputFile = kept.Path
 	}

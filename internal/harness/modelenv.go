@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/haftdev/haft/hook"
+	"github.com/haftdev/haft/settings"
 )
 
 // The variables that hold keys of the Messages API.
@@ -91,7 +93,11 @@ func (h *keyHelper) run() string {
 // hooks are those of the settings and of the program. One that posts may use only the
 // variables that "httpHookAllowedEnvVars" names, if it is set.
 func (p *Project) hooks() []hook.Hook {
-	list := hook.FromSettings(p.Counts.Hooks())
+	counting := p.Counts.Hooks()
+	if p.opts.IgnoreProjectHooks {
+		counting = slices.DeleteFunc(counting, func(h settings.Hook) bool { return h.Source.InProject() })
+	}
+	list := hook.FromSettings(counting)
 	names := p.Counts.HookVariables()
 	for i, h := range list {
 		if h.URL == "" {

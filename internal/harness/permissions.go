@@ -61,7 +61,7 @@ func (p permissions) Allow(rules []string) (func(), error) {
 		}
 		lent = append(lent, r)
 	}
-	return p.Lend(lent...), nil
+	return p.AddTemporary(lent...), nil
 }
 
 // Forget takes a rule out of the settings of a source.

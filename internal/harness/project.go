@@ -30,12 +30,13 @@ type Project struct {
 
 	opts  Options
 	files settings.Options
+	kept  *kept
 	lead  *agentdef.Definition // who leads conversations; nil means haft itself
 }
 
 // OpenProject reads the settings of a folder and the project around it.
 func OpenProject(opts *Options) (*Project, error) {
-	p := new(Project)
+	p := &Project{kept: newKept()}
 	if opts != nil {
 		p.opts = *opts
 	}
@@ -67,26 +68,6 @@ func OpenProject(opts *Options) (*Project, error) {
 	return p, p.newGuard(wd)
 }
 
-// filter leaves out what the person has not agreed to. Where that cannot be
-// known, nothing of the project counts but what makes haft more careful.
-func (p *Project) filter() error {
-	path, err := trust.DefaultPath()
-	if err != nil {
-		p.Counts = trust.Without(p.Settings)
-		return nil
-	}
-	p.Folder, err = trust.NewStore(path).Folder(p.Dir)
-	if errors.Is(err, trust.ErrInside) { // a home folder: there is nothing of others' to trust in it
-		p.Folder, p.Counts = nil, trust.Without(p.Settings)
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	p.Counts, p.Held, err = p.Folder.Filter(p.Settings)
-	return err
-}
-
 func (p *Project) newGuard(cwd string) (err error) {
 	roots := []string{p.Dir}
 	var named []string
@@ -103,7 +84,7 @@ func (p *Project) newGuard(cwd string) (err error) {
 			roots = append(roots, dir)
 		}
 	}
-	p.Guard, err = guard.New(&guard.Options{Roots: roots, Home: p.Home, Cwd: cwd, State: workspace.StateDir()})
+	p.Guard, err = guard.New(&guard.Options{Roots: roots, Home: p.Home, Cwd: cwd, State: workspace.StateDir(), Kept: p.kept.holds})
 	return err
 }
 
@@ -128,6 +109,20 @@ func (p *Project) Policy() (permission.Options, error) {
 		opts.Mode = permission.Default // which is told by Warnings
 	}
 	return opts, nil
+}
+
+// badGuards refuses to begin where a rule that denies or asks cannot be understood: a
+// session without it would be less guarded than whoever wrote it believes.
+func (p *Project) badGuards(opts permission.Options) error {
+	if p.opts.IgnoreBadRules {
+		return nil
+	}
+	for _, problem := range permission.NewPolicy(opts).Problems() {
+		if r := problem.Rule; r.Behavior != tool.Allow {
+			return &UsageError{fmt.Errorf("%s: could not understand the %s rule %q: %w. Correct it, or start with --ignore-bad-rules to go without it", r.Origin, r.Behavior, r.Text, problem.Err)}
+		}
+	}
+	return nil
 }
 
 // askedMode is the mode that the session is to begin in.

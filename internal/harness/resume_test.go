@@ -74,7 +74,7 @@ func TestAResumedSessionHasTheModelThatItWasLeftWith(t *testing.T) {
 	c := r.reopen(harness.Options{}, "")
 	id := c.Session()
 	r.say(c, "hi")
-	if text, _ := c.Local("model", "sonnet"); !strings.Contains(text, "claude-sonnet-5-5") {
+	if text, _ := c.RunBuiltinText("model", "sonnet"); !strings.Contains(text, "claude-sonnet-5-5") {
 		t.Fatal(text)
 	}
 	r.close(c)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/haftdev/haft/agent"
@@ -64,6 +65,7 @@ func (c *Conversation) states(o *TalkOptions, chosen string) map[string]any {
 	if mode := string(c.World.Engine.Policy().Mode()); mode != known {
 		states[agent.StateMode] = mode
 	}
+	states[stateKept] = c.World.kept.names()
 	if lead := c.World.leads(); lead != "" || state[string](restored, stateLead) != "" {
 		states[stateLead] = lead // also if it is known: a cleared conversation is another session
 	}
@@ -96,6 +98,9 @@ func (c *Conversation) renew(o *TalkOptions) func(context.Context) (agent.Journa
 			return nil, err
 		}
 		c.World.plan.Store(nil)
+		if dir := next.Dir(); dir != "" {
+			c.World.kept.add(filepath.Join(dir, "subagents"))
+		}
 		kept, _ := c.World.keep(next)
 		c.kept.Store(&kept)
 		c.title.Store(nil)

@@ -99,7 +99,11 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 	if o != nil {
 		opts = *o
 	}
-	if err := w.Intact(); err != nil {
+	usage := (*UsageError)(nil)
+	switch err := w.Intact(); {
+	case errors.As(err, &usage):
+		return nil, err
+	case err != nil:
 		return nil, fmt.Errorf("%w, or start without it: --setting-sources project,local", err)
 	}
 	journal, err := w.openSession(ctx, &opts)
@@ -125,7 +129,7 @@ func (c *Conversation) begin(ctx context.Context, o *TalkOptions) error {
 	if err != nil {
 		return err
 	}
-	c.equip(o, restored)
+	c.initTools(o, restored)
 	if err := c.findServers(o); err != nil {
 		return err
 	}
@@ -154,15 +158,18 @@ func (c *Conversation) begin(ctx context.Context, o *TalkOptions) error {
 	return c.startServers()
 }
 
-// equip gives the tools what is the conversation's own, as it was left.
-func (c *Conversation) equip(o *TalkOptions, restored *session.Restored) {
+// initTools gives the tools what is the conversation's own, as it was left.
+func (c *Conversation) initTools(o *TalkOptions, restored *session.Restored) {
 	w := c.World
 	w.window = catalog.Lookup(o.Model).Context
 	w.Answer = c.readsPages(o.Client)
 	if w.SearchWeb == nil && c.Provider == "anthropic" && w.searchesItself() {
 		w.SearchWeb = providerSearch(o.Client, o.Model, func(name string, u model.Usage) { c.Spend(name, u) })
 	}
+	w.recallReads(restored)
+	w.kept.recall(state[[]string](restored, stateKept))
 	if dir := c.Journal().Dir(); dir != "" {
+		w.kept.add(filepath.Join(dir, "subagents"))
 		w.Tasks = task.NewStore(filepath.Join(dir, "tasks"), &task.StoreOptions{Changed: w.tasksChanged})
 	}
 	w.Todos = todo.NewList(&todo.ListOptions{Changed: w.todosChanged, Items: map[string][]todo.Item{"": state[[]todo.Item](restored, stateTodos)}})
@@ -195,7 +202,7 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, chosen strin
 		Model: o.Client, ModelName: o.Model, Resolve: c.askable, System: w.system(o, tools), Facts: w.facts(together(once(lostAgents(restored)), w.planning(o.PlanInstructions))).Tell, Carry: w.carry,
 		Tools: tools, Person: o.Person, Permissions: permissions{w.Engine, w.Project}, Mode: string(mode), Hooks: w.Hooks,
 		Sched: sched.Options{
-			Judge: w.Engine, Hooks: w.CallHooks(), Askers: []sched.Asker{w.Hooks, c.classifier(o.Client)}, Recorder: audit, Output: Results(),
+			Judge: w.Engine, Hooks: w.CallHooks(), Askers: []sched.Asker{w.Hooks, c.classifier(o.Client)}, Recorder: audit, Output: w.Results(), Dir: w.Shell.Dir,
 			SiblingErrors: w.afterFailure(),
 		},
 		Repeats: w.repeats(),

@@ -83,12 +83,13 @@ func managedIntact(s *settings.Settings) error {
 // written denials and guards relies on them. Whoever runs tools without a
 // conversation asks; a conversation does not begin otherwise. A project's file only
 // draws a warning, as anybody may have broken it, and what it denies is the
-// project's wish.
+// project's wish; but hooks of a project that guard something are not left out
+// unless the user has decided that.
 func (p *Project) Intact() error {
 	if problem, ok := skipped(p.Settings, settings.User); ok {
-		return fmt.Errorf("your settings cannot be used, and what they deny would not be denied: %s. Mend the file", problem)
+		return fmt.Errorf("your settings cannot be used, and what they deny would not be denied: %s. Fix the file", problem)
 	}
-	return nil
+	return p.guarded()
 }
 
 func skipped(s *settings.Settings, source settings.Source) (settings.Problem, bool) {

@@ -36,14 +36,14 @@ type World struct {
 	talk    atomic.Pointer[agent.Agent] // what is told of the world's events
 	notices notices
 
-	conversation atomic.Pointer[Conversation] // that agents work for
-	keeper       atomic.Pointer[checkpoint.Keeper]
-	plan         atomic.Pointer[string] // the last one that the person agreed to
-	crew         *crew.Crew
-	window       int // of the conversation's model, in tokens; 0 without one
-	sets         sets
-	unbind       func()     // gives the denials of the agent that leads back
-	trees        sync.Mutex // while git makes or removes a worktree
+	conversation    atomic.Pointer[Conversation] // that agents work for
+	keeper          atomic.Pointer[checkpoint.Keeper]
+	plan            atomic.Pointer[string] // the last one that the person agreed to
+	crew            *crew.Crew
+	window          int // of the conversation's model, in tokens; 0 without one
+	sets            sets
+	removeLeadRules func()     // removes the denials of the agent that leads
+	trees           sync.Mutex // while git makes or removes a worktree
 }
 
 // Open opens the project around a folder.
@@ -52,28 +52,31 @@ func Open(o *Options) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.findLead(); err != nil {
+	if err := errors.Join(p.confinable(), p.findLead()); err != nil {
 		return nil, err
 	}
 	opts, err := p.Policy()
+	if err == nil {
+		err = p.badGuards(opts)
+	}
 	if err != nil {
 		return nil, err
 	}
 	w := &World{Project: p}
-	if w.Files, err = workspace.Open(p.Dir, &workspace.Options{Add: p.Guard.Roots()[1:], Home: p.Home, OnChange: w.changing}); err != nil {
+	if w.Files, err = workspace.Open(p.Dir, &workspace.Options{Add: p.Guard.Roots()[1:], Home: p.Home, Kept: p.kept.holds, OnChange: w.changing, OnRead: w.wasRead}); err != nil {
 		return nil, err
 	}
 	environ, pass := p.environment()
-	w.host = shellrun.NewHost(&shellrun.Options{Reexec: p.opts.Reexec, Environ: environ, EnvNames: pass, Spool: spool(), Hold: w.hold, OnBackground: w.backgrounded, OnEnd: w.ended})
+	w.host = shellrun.NewHost(&shellrun.Options{Reexec: p.opts.Reexec, Environ: environ, EnvNames: pass, Spool: p.kept.spool(), Hold: w.hold, OnBackground: w.backgrounded, OnEnd: w.ended})
 	w.Shell = bash.New(w.host, &bash.Options{
 		Dir: p.Guard.Cwd(), Environ: environ, ReadOnly: p.readOnly, Hardening: p.hardening, Edit: builtin.SedEdits(w.Files),
-		Agents: agents{w}, KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.opts.EndAtLimit || p.Counts.Flag("bash", "endAtTimeout"),
+		Agents: agents{w}, Shown: w.wasShown, KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.opts.EndAtLimit || p.Counts.Flag("bash", "endAtTimeout"),
 	})
 	w.World.Search = search.New(nil)
 	w.World.Dir = func() string { return w.Shell.Dir("") }
 	opts.Dir, opts.Commands = w.Shell.Dir, shell.OS{}
 	w.Engine = permission.NewEngine(opts)
-	w.unbind = w.Engine.Lend(denials(p.lead)...)
+	w.removeLeadRules = w.Engine.AddTemporary(denials(p.lead)...)
 	w.Mode = func() string { return string(w.Engine.Policy().Mode()) }
 	w.Agreed = w.agreed
 	w.Hooks = hook.New(p.hooks(), &hook.Options{
@@ -85,14 +88,14 @@ func Open(o *Options) (*World, error) {
 			return w.Engine.Policy().Matches(rule, t, c)
 		},
 	})
-	if err := errors.Join(w.furnish(), w.deniesNothing()); err != nil {
+	if err := errors.Join(w.initBuiltins(), w.deniesNothing()); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
 	return w, nil
 }
 
-// furnish adds what the tools act on beside files and commands.
-func (w *World) furnish() (err error) {
+// initBuiltins sets what the tools act on beside files and commands.
+func (w *World) initBuiltins() (err error) {
 	w.crew = w.newCrew()
 	w.Crew = w.crew
 	w.World.Servers = resources{w}
@@ -138,10 +141,10 @@ func (w *World) Set(session *tool.Session, foreign ...tool.Tool) *tool.Set {
 	return w.set(session, foreign, w.denied)
 }
 
-// ByHand returns the set to judge a call by that a person has typed: set itself, or one
+// SetForManualCall returns the set to judge a call by that a person has typed: set itself, or one
 // that holds the tool even if a rule denies it wholly. A model need not know of such a
 // tool, but who types its name is to hear which rule denies it.
-func (w *World) ByHand(name string, set *tool.Set, foreign ...tool.Tool) *tool.Set {
+func (w *World) SetForManualCall(name string, set *tool.Set, foreign ...tool.Tool) *tool.Set {
 	if set.Lookup(name) == nil {
 		if all := w.set(set.Session(), foreign, nil); all.Lookup(name) != nil {
 			return all.Reveal(name)
@@ -163,24 +166,6 @@ func (w *World) denied(t *tool.Tool) bool { return w.Engine.Policy().Denies(t) }
 func (p *Project) tasks() *task.Store {
 	sum := sha256.Sum256([]byte(p.Dir))
 	return task.NewStore(filepath.Join(workspace.StateDir(), "tasks", hex.EncodeToString(sum[:16])), nil)
-}
-
-// stillTrusted looks again at what a project's hook would run: a tool may have
-// changed the script since the session began.
-func (p *Project) stillTrusted(h *hook.Hook) error {
-	if h.Func != nil || p.Folder == nil {
-		return nil // it is the program's own, or nothing of the project counts at all
-	}
-	now, _, err := p.Folder.Filter(p.Settings)
-	if err != nil {
-		return err
-	}
-	for _, counting := range hook.FromSettings(now.Hooks()) {
-		if counting.Origin == h.Origin && counting.Event == h.Event && counting.Command == h.Command && counting.URL == h.URL {
-			return nil
-		}
-	}
-	return errors.New("what it runs has changed since it was trusted; look at it and trust it again with: haft trust")
 }
 
 // environment is that of this process with what the settings add, and the names
@@ -209,14 +194,5 @@ func (p *Project) hardening(dir string) []string {
 }
 
 func (p *Project) shellOptions(dir string) *shell.Options {
-	return &shell.Options{Cwd: dir, Home: p.Home, Roots: p.Guard.Roots(), FS: shell.OS{}}
-}
-
-// spool keeps long outputs of commands where Results keeps long results.
-func spool() *shellrun.SpoolOptions {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return nil
-	}
-	return &shellrun.SpoolOptions{Dir: filepath.Join(cache, "haft", "shell")}
+	return &shell.Options{Cwd: dir, Home: p.Home, Roots: p.Guard.Roots(), Kept: p.kept.holds, FS: shell.OS{}}
 }

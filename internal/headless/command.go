@@ -46,7 +46,7 @@ func (s *server) command(ctx context.Context, talk *harness.Conversation, h hear
 	case typed.Command.Name == "clear":
 		talk.Clear()
 	default:
-		answer, ok, err := talk.Obey(typed.Command.Name, typed.Arguments)
+		answer, ok, err := talk.RunBuiltin(typed.Command.Name, typed.Arguments)
 		if !ok {
 			err = fmt.Errorf("/%s needs a screen; it means nothing here", typed.Command.Name)
 		}

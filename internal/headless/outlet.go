@@ -34,7 +34,7 @@ func (o *outlet) Write(m wire.Message) error {
 	select {
 	case o.turn <- struct{}{}:
 	case <-o.gone:
-		return errDeaf
+		return errNotReading
 	}
 	done := make(chan error, 1)
 	o.mark(time.Now())
@@ -51,7 +51,7 @@ func (o *outlet) Write(m wire.Message) error {
 		}
 		return err
 	case <-o.gone:
-		return errDeaf
+		return errNotReading
 	}
 }
 
@@ -61,7 +61,7 @@ func (o *outlet) mark(t time.Time) {
 	o.since = t
 }
 
-var errDeaf = errors.New("it reads nothing")
+var errNotReading = errors.New("it reads nothing")
 
 // fail ends the stream in this direction.
 func (o *outlet) fail(err error) {
@@ -87,7 +87,7 @@ func (o *outlet) expire(after time.Duration) {
 			since := o.since
 			o.mu.Unlock()
 			if !since.IsZero() && time.Since(since) >= after && time.Since(began) >= after {
-				o.fail(errDeaf)
+				o.fail(errNotReading)
 			}
 		}
 	}()

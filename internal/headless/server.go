@@ -42,9 +42,9 @@ type Options struct {
 	// Interrupts stop the running turn and end the session, as Ctrl-C does; nil
 	// means that none come.
 	Interrupts <-chan struct{}
-	// Deaf is closed when nobody can hear the program's end of the stream any more;
+	// StreamClosed is closed when nobody reads the program's end of the stream any more;
 	// nil means that this shows only when something is written.
-	Deaf <-chan struct{}
+	StreamClosed <-chan struct{}
 	// Log is for what a person who looks for a fault should know; nil means nobody.
 	Log io.Writer
 	// Version is that of the program that serves.
@@ -74,8 +74,8 @@ type server struct {
 	running bool    // events are told
 	garbled error   // what was wrong with its last line
 	mirror  *mirror // nil if the program wants none
-	// giveBack takes back the rules of settings that the program laid over the files'.
-	giveBack func()
+	// removeFlagRules removes the rules of settings that the program laid over the files'.
+	removeFlagRules func()
 	// questions are how many the program has not answered yet.
 	questions atomic.Int32
 	code      int
@@ -98,7 +98,7 @@ func Serve(ctx context.Context, stream wire.Stream, opts *Options) int {
 	defer s.stop(nil)
 	s.out = newOutlet(stream, func(err error) { s.stop(fmt.Errorf("the program does not listen any more: %w", err)) })
 	context.AfterFunc(ctx, func() { s.out.expire(answerTime) })
-	go s.watchDeaf(ctx)
+	go s.watchStream(ctx)
 	s.conn = wire.NewConn(s.out, &wire.ConnOptions{Handle: s.handle, Ordered: ordered, Answered: s.answered, BadLine: s.badLine})
 	s.tell = s.newTeller()
 	go s.read(ctx)
@@ -119,11 +119,11 @@ func (s *server) read(ctx context.Context) {
 	s.out.expire(answerTime)
 }
 
-// watchDeaf ends the session when nobody can hear it any more.
-func (s *server) watchDeaf(ctx context.Context) {
+// watchStream ends the session when nobody reads it any more.
+func (s *server) watchStream(ctx context.Context) {
 	select {
-	case <-s.opts.Deaf:
-		s.out.fail(errDeaf)
+	case <-s.opts.StreamClosed:
+		s.out.fail(errNotReading)
 	case <-ctx.Done():
 	}
 }

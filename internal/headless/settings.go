@@ -54,10 +54,10 @@ func (s *server) applySettings(talk *harness.Conversation, r *wire.ApplyFlagSett
 		return err
 	}
 	s.mu.Lock()
-	if s.giveBack != nil {
-		s.giveBack()
+	if s.removeFlagRules != nil {
+		s.removeFlagRules()
 	}
-	s.giveBack = talk.World.Engine.Lend(list...)
+	s.removeFlagRules = talk.World.Engine.AddTemporary(list...)
 	s.mu.Unlock()
 	err = talk.World.AddDirectories(p.Directories)
 	if p.DefaultMode != "" {

@@ -242,7 +242,7 @@ func (c *conversation) command(ctx context.Context, text string) {
 		case t.Text != "":
 			c.talk.Send(agent.Prompt{Content: []model.Block{model.TextOf(t.Text)}, Change: t.Change})
 		default:
-			answer, known := c.talk.Local(t.Command.Name, t.Arguments)
+			answer, known := c.talk.RunBuiltinText(t.Command.Name, t.Arguments)
 			if !known {
 				answer = "/" + t.Command.Name + " needs a screen: run haft without --plain, or 'haft " + t.Command.Name + "' in a shell"
 			}

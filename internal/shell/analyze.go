@@ -15,7 +15,9 @@ type Options struct {
 	Cwd   string   // where it would run; "": relative cd and paths are unresolved
 	Home  string   // the user's home; "": not known
 	Roots []string // writable directories: a program below one is never trusted, cd stays inside; nil: Cwd
-	FS    FS       // for cd, PATH and operands; nil: nothing is known
+	// Kept reports whether a physical path is what the session has kept for its model, which may be read; nil: nothing is.
+	Kept func(path string) bool
+	FS   FS // for cd, PATH and operands; nil: nothing is known
 }
 
 // An Analysis says what a command would do, as far as can be proved.

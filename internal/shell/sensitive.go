@@ -52,6 +52,9 @@ func set(names string) map[string]bool {
 // shape has unknown parts and, if it is a pattern, wildcards. Commands that
 // read whole trees must not be given one that contains the home directory.
 func (a *analyzer) sensitive(shape string, loose, tree bool) string {
+	if !loose && a.kept(shape) {
+		return ""
+	}
 	clean := path.Clean(strings.ToLower(shape))
 	if strings.HasPrefix(clean, "//") {
 		clean = clean[1:]
@@ -67,6 +70,17 @@ func (a *analyzer) sensitive(shape string, loose, tree bool) string {
 		return fmt.Sprintf("%s is a link to a file that may hold credentials", shape)
 	}
 	return ""
+}
+
+// kept reports whether a path is, from wherever the command may be, what the session has kept for its model.
+func (a *analyzer) kept(name string) bool {
+	if a.opts.Kept == nil || a.opts.FS == nil || strings.Contains(name, unknown) || len(a.dirs) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(a.dirs, func(dir string) bool {
+		real, err := a.opts.FS.EvalSymlinks(join(dir, name))
+		return err != nil || !a.opts.Kept(real)
+	})
 }
 
 // linksToSecret follows the symbolic links in a path.

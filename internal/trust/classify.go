@@ -23,6 +23,8 @@ type subject struct {
 	text  string
 	value any
 	runs  []string // texts that may name files to run
+
+	guards bool // it is a hook that can keep something from happening
 }
 
 var (
@@ -146,7 +148,7 @@ func (c *classifier) hook(p settings.Place) ruling {
 	}
 	return ruling{item: &subject{
 		kind: Hook, name: name, text: string(h.JSON), runs: []string{h.Command},
-		value: map[string]any{"event": h.Event, "matcher": h.Matcher, "hook": decode(h.JSON)},
+		value: map[string]any{"event": h.Event, "matcher": h.Matcher, "hook": decode(h.JSON)}, guards: h.Guards(),
 	}}
 }
 

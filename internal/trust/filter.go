@@ -38,7 +38,7 @@ func (f *Folder) Filter(s *settings.Settings) (*settings.Settings, []Held, error
 			return settings.Drop
 		}
 		item := f.item(r.item, p.Origin, h)
-		if !trusted[item.Hash] {
+		if !f.trusts(trusted, item) {
 			held = append(held, Held{Item: item})
 			return settings.Drop
 		}
@@ -106,13 +106,48 @@ func NewUntrusted(f *Folder, held []Held) *Untrusted {
 	return u
 }
 
+// Unguarded is the error of a session that would run without the hooks of a project
+// that guard something, because nobody has agreed to them and nobody can be asked.
+type Unguarded struct {
+	Folder string `json:"folder"`
+	Hooks  []Item `json:"hooks"`
+}
+
+// NewUnguarded returns the error for what was held back; nil if there is no guard in it.
+func NewUnguarded(folder string, held []Held) *Unguarded {
+	u := &Unguarded{Folder: folder}
+	for _, h := range held {
+		if h.Guards && h.Never == "" {
+			u.Hooks = append(u.Hooks, h.Item)
+		}
+	}
+	if u.Hooks == nil {
+		return nil
+	}
+	return u
+}
+
+func (u *Unguarded) Error() string {
+	keep := "'haft trust --all' to keep trusting it as it is now"
+	if slices.ContainsFunc(u.Hooks, func(i Item) bool { return i.Unbound != "" }) {
+		keep = "which is needed each time because what it runs cannot be bound"
+	}
+	return fmt.Sprintf("the project %s has hooks that guard it and are not trusted (%s), so nothing was started: use --trust-project to trust the project for this run, %s, or --ignore-project-hooks to run without its hooks",
+		u.Folder, names(u.Hooks), keep)
+}
+
 func (u *Untrusted) Error() string {
-	var names []string
-	for _, i := range u.Items[:min(len(u.Items), 3)] {
-		names = append(names, fmt.Sprintf("%s %q", i.Kind, i.Name))
+	return fmt.Sprintf("%s is not trusted: %s left out; see and trust them by running haft trust there", u.Folder, names(u.Items))
+}
+
+// names lists the first of some items.
+func names(items []Item) string {
+	var list []string
+	for _, i := range items[:min(len(items), 3)] {
+		list = append(list, fmt.Sprintf("%s %q", i.Kind, i.Name))
 	}
-	if more := len(u.Items) - len(names); more > 0 {
-		names = append(names, fmt.Sprintf("%d more", more))
+	if more := len(items) - len(list); more > 0 {
+		list = append(list, fmt.Sprintf("%d more", more))
 	}
-	return fmt.Sprintf("%s is not trusted: %s left out; see and trust them by running haft trust there", u.Folder, strings.Join(names, ", "))
+	return strings.Join(list, ", ")
 }

@@ -39,6 +39,9 @@ func (s *Store) Folder(dir string) (*Folder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open project: %w", err)
 	}
+	if s.path == "" {
+		return s.folder(root, project)
+	}
 	store := s.path
 	if real, err := filepath.EvalSymlinks(filepath.Dir(store)); err == nil {
 		store = filepath.Join(real, filepath.Base(store))
@@ -46,6 +49,10 @@ func (s *Store) Folder(dir string) (*Folder, error) {
 	if rel, err := filepath.Rel(project, store); err == nil && filepath.IsLocal(rel) {
 		return nil, fmt.Errorf("open project %s: %w: %s", project, ErrInside, s.path)
 	}
+	return s.folder(root, project)
+}
+
+func (s *Store) folder(root Root, project string) (*Folder, error) {
 	in, err := filepath.Rel(root.Path, project)
 	if err != nil {
 		return nil, fmt.Errorf("open project: %w", err)
@@ -73,12 +80,30 @@ func (f *Folder) Items(s *settings.Settings) []Item {
 
 // Trusted reports whether a person has agreed to the item as it is.
 func (f *Folder) Trusted(item Item) (bool, error) {
-	hashes, err := f.hashes()
-	return hashes[item.Hash], err
+	kept, err := f.hashes()
+	return f.trusts(kept, item), err
 }
 
-// Grant keeps that a person agreed to the items.
+// trusts reports whether an item is lent, or kept and bound to all that it runs.
+func (f *Folder) trusts(kept map[string]bool, item Item) bool {
+	return f.store.lends(f.root, item.Hash) || item.Unbound == "" && kept[item.Hash]
+}
+
+// Lend trusts items as they are now, until the store is dropped. Nothing is kept.
+func (f *Folder) Lend(items ...Item) { f.store.lend(f.root, items) }
+
+// Grant keeps that a user agreed to the items. Those that are not bound to what they
+// run are only lent: they are asked for at each start.
 func (f *Folder) Grant(ctx context.Context, items ...Item) error {
+	items = slices.DeleteFunc(slices.Clone(items), func(i Item) bool {
+		if i.Unbound != "" {
+			f.Lend(i)
+		}
+		return i.Unbound != ""
+	})
+	if len(items) == 0 {
+		return nil
+	}
 	now := time.Now().UTC().Truncate(time.Second)
 	return f.store.change(ctx, f.root, func(have []grant) []grant {
 		for _, i := range items {
@@ -99,6 +124,9 @@ func (f *Folder) GrantAll(ctx context.Context, s *settings.Settings) error {
 
 // Revoke takes trust in the items back.
 func (f *Folder) Revoke(ctx context.Context, items ...Item) error {
+	f.store.takeBack(f.root, func(hash string) bool {
+		return slices.ContainsFunc(items, func(i Item) bool { return i.Hash == hash })
+	})
 	return f.store.change(ctx, f.root, func(have []grant) []grant {
 		return slices.DeleteFunc(have, func(g grant) bool {
 			return slices.ContainsFunc(items, func(i Item) bool { return g.Hash == i.Hash })
@@ -108,6 +136,7 @@ func (f *Folder) Revoke(ctx context.Context, items ...Item) error {
 
 // RevokeAll takes all trust in the folder back, items that are gone included.
 func (f *Folder) RevokeAll(ctx context.Context) error {
+	f.store.takeBack(f.root, func(string) bool { return true })
 	return f.store.change(ctx, f.root, func([]grant) []grant { return nil })
 }
 
@@ -148,8 +177,8 @@ func (f *Folder) item(s *subject, at settings.Origin, h *hasher) Item {
 	files := h.content(s.runs)
 	return Item{
 		Kind: s.kind, Name: s.name, Text: text, Origin: at,
-		Files: slices.Sorted(maps.Keys(files)),
-		Hash:  form{s.kind, s.name, f.in, value, files}.hash(),
+		Files: slices.Sorted(maps.Keys(files)), Guards: s.guards,
+		Hash: form{s.kind, s.name, f.in, value, files}.hash(),
 	}
 }
 

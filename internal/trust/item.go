@@ -43,6 +43,12 @@ type Item struct {
 	Files []string `json:"files,omitempty"`
 	// Grants say what a skill, a command or an agent would be allowed and run.
 	Grants []string `json:"grants,omitempty"`
+	// Guards says that it is a hook that can keep something from happening: without
+	// it, less is forbidden.
+	Guards bool `json:"guards,omitempty"`
+	// Unbound says what it runs that trust cannot be bound to: it is asked for at each
+	// start. "" means nothing.
+	Unbound string `json:"unbound,omitempty"`
 	// Hash stands for the kind, the name, the text, the files' content and the
 	// folder that the settings are for.
 	Hash string `json:"hash"`

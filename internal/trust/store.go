@@ -6,22 +6,57 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/haftdev/haft/internal/rewrite"
 )
 
-// A Store is the file that keeps what people have trusted.
+// A Store is the file that keeps what people have trusted, and what is trusted for
+// as long as the store is used.
 type Store struct {
-	path string
+	path string // "" means none
+
+	mu   sync.Mutex
+	lent map[lending]bool
 }
 
-// NewStore returns the store in a file, which need not exist; see [DefaultPath].
-func NewStore(path string) *Store { return &Store{path} }
+// A lending is an item that is trusted without being kept.
+type lending struct {
+	root Root
+	hash string
+}
+
+// NewStore returns the store in a file, which need not exist; see [DefaultPath]. One
+// without a file can only lend.
+func NewStore(path string) *Store { return &Store{path: path, lent: make(map[lending]bool)} }
+
+// lend trusts items until the store is dropped.
+func (s *Store) lend(root Root, items []Item) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, i := range items {
+		s.lent[lending{root, i.Hash}] = true
+	}
+}
+
+func (s *Store) lends(root Root, hash string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lent[lending{root, hash}]
+}
+
+// takeBack ends the lending of items by their hashes.
+func (s *Store) takeBack(root Root, which func(hash string) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.lent, func(l lending, _ bool) bool { return l.root == root && which(l.hash) })
+}
 
 // DefaultPath returns the usual place of the store, in the person's config folder.
 func DefaultPath() (string, error) {
@@ -68,6 +103,9 @@ func (r *record) of(root Root) *grants {
 // read returns what the file holds. A file that others could have written holds
 // nothing.
 func (s *Store) read() (*record, error) {
+	if s.path == "" {
+		return &record{Version: version}, nil
+	}
 	f, err := os.Open(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &record{Version: version}, nil
@@ -106,6 +144,9 @@ func (s *Store) parse(text []byte) (*record, error) {
 
 // change rewrites the grants of one folder.
 func (s *Store) change(ctx context.Context, root Root, edit func([]grant) []grant) error {
+	if s.path == "" {
+		return errors.New("keep trust: there is no config folder to keep it in; set HOME or XDG_CONFIG_HOME")
+	}
 	dir := filepath.Dir(s.path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("keep trust: %w", err)

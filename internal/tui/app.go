@@ -73,6 +73,9 @@ type app struct {
 	events  chan streamed
 	typedAs map[string]string // what was typed for a prompt, by its UUID, where that is shorter
 	pending []string          // written before there was a conversation
+	// unguarded says that hooks which guard the folder do not run, and the user has
+	// not decided about that yet: nothing is begun.
+	unguarded bool
 
 	show    transcript
 	status  status

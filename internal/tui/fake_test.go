@@ -82,13 +82,13 @@ func (f *fakeTalk) ContextUsage() agent.ContextUsage {
 func (f *fakeTalk) Usage() map[string]agent.ModelUsage {
 	return map[string]agent.ModelUsage{"m": {Cost: 0.25}}
 }
-func (f *fakeTalk) Session() string                        { return "5e55" }
-func (f *fakeTalk) Dir() string                            { return "/nowhere/project" }
-func (f *fakeTalk) StopTask(context.Context, string) error { return nil }
-func (f *fakeTalk) Local(name, _ string) (string, bool)    { return "answer to " + name, true }
-func (f *fakeTalk) Close(context.Context) error            { f.closed = true; return nil }
-func (f *fakeTalk) Mode() string                           { return f.mode }
-func (f *fakeTalk) Tools() *tool.Set                       { return f.tools }
+func (f *fakeTalk) Session() string                              { return "5e55" }
+func (f *fakeTalk) Dir() string                                  { return "/nowhere/project" }
+func (f *fakeTalk) StopTask(context.Context, string) error       { return nil }
+func (f *fakeTalk) RunBuiltinText(name, _ string) (string, bool) { return "answer to " + name, true }
+func (f *fakeTalk) Close(context.Context) error                  { f.closed = true; return nil }
+func (f *fakeTalk) Mode() string                                 { return f.mode }
+func (f *fakeTalk) Tools() *tool.Set                             { return f.tools }
 func (f *fakeTalk) Commands() []Command {
 	return []Command{{"help", "Show what can be typed", ""}, {"cost", "Show the cost", ""}}
 }

@@ -243,6 +243,36 @@ func TestAFolderIsTrustedByAnAnswer(t *testing.T) {
 	})
 }
 
+func TestNothingBeginsBeforeTheUserDecidesAboutGuards(t *testing.T) {
+	for _, answer := range []struct {
+		key    string
+		opened int
+	}{{"1", 1}, {"2", 2}} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBed(t, Size{100, 24}, style.Palette{})
+			defer b.close()
+			b.talk.held = []trust.Item{{Kind: trust.Hook, Name: "PreToolUse", Text: "./guard.sh", Guards: true}}
+			b.app.later(func() { b.app.askTrust(b.talk.held) })
+			b.pause(arming + 2*frame)
+			b.sees("hooks that guard it", "1 Continue without its hooks")
+			b.type_("do it\r")
+			b.type_("!ls\r")
+			if len(b.talk.sent) != 0 {
+				t.Errorf("sent %q before the user decided", b.talk.sent)
+			}
+			b.pause(arming)
+			b.type_("\t")
+			b.pause(settling)
+			b.type_(answer.key)
+			b.type_("\r")
+			b.pause(2 * frame)
+			if len(b.talk.sent) != 2 || b.talk.sent[0] != "do it" || len(b.opened) != answer.opened {
+				t.Errorf("answer %s: sent %q, opened %v", answer.key, b.talk.sent, b.opened)
+			}
+		})
+	}
+}
+
 func TestAServerAsks(t *testing.T) {
 	in(t, func(t *testing.T, b *bed) {
 		answer := make(chan mcp.Answer, 1)

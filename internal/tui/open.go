@@ -59,6 +59,11 @@ func (a *app) opened(stream int, talk Talk, past []session.Entry, held []trust.I
 			}
 		}
 	}()
+	a.submitPending()
+}
+
+// submitPending takes up what was written before it could be.
+func (a *app) submitPending() {
 	waiting := a.pending
 	a.pending = nil
 	for _, text := range waiting {
@@ -74,7 +79,7 @@ func (a *app) closeTalk() {
 	}
 	a.talk = nil
 	a.stream++ // what still comes is not shown
-	a.asks, a.dialog = nil, nil
+	a.asks, a.dialog, a.unguarded = nil, nil, false
 	<-a.release()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), 5*time.Second)
 	defer cancel()

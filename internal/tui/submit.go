@@ -24,7 +24,7 @@ func (a *app) submit(text string) {
 		a.done = true
 		return
 	}
-	if a.talk == nil {
+	if a.talk == nil || a.unguarded {
 		a.pending = append(a.pending, text)
 		return
 	}
@@ -157,7 +157,7 @@ func (a *app) command(text string) {
 }
 
 func (a *app) local(name, args string) {
-	answer, ok := a.talk.Local(name, args)
+	answer, ok := a.talk.RunBuiltinText(name, args)
 	if !ok {
 		answer = "/" + name + " is not for this screen: run 'haft " + name + "' in a shell"
 	}

@@ -43,7 +43,7 @@ type Talk interface {
 	Session() string
 	Dir() string
 	StopTask(ctx context.Context, id string) error
-	Local(name, args string) (text string, ok bool)
+	RunBuiltinText(name, args string) (text string, ok bool)
 	Close(context.Context) error
 
 	// Mode is the permission mode, Tools those of the next turn.

@@ -2,13 +2,15 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/haftdev/haft/internal/trust"
 )
 
 // askTrust asks about what the folder brings and nobody has agreed to. Until
-// somebody does, nothing of it counts, so that the question can wait.
+// somebody does, nothing of it counts, so that the question can wait: unless there are
+// hooks in it that guard the folder, without which nothing is begun.
 func (a *app) askTrust(items []trust.Item) {
 	if len(items) == 0 {
 		return
@@ -23,16 +25,24 @@ func (a *app) askTrust(items []trust.Item) {
 		all = append(all, "")
 	}
 	q := &asked{}
+	title, without := fmt.Sprintf("This folder brings %s that would run, connect or allow something:", count(len(items), "thing")), "Not now: nothing of it counts"
+	if a.unguarded = slices.ContainsFunc(items, func(i trust.Item) bool { return i.Guards }); a.unguarded {
+		title = fmt.Sprintf("This folder brings %s, among them hooks that guard it. What you write waits for your answer:", count(len(items), "thing"))
+		without = "Continue without its hooks: nothing of it counts"
+	}
 	c := &choices{
-		title: fmt.Sprintf("This folder brings %s that would run, connect or allow something:", count(len(items), "thing")),
-		body:  body, items: []string{"Not now: nothing of it counts", "Trust all of it, exactly as it is now"},
+		title: title,
+		body:  body, items: []string{without, "Trust all of it, exactly as it is now"},
 		full: func() { a.openText("what this folder brings", strings.Join(all, "\n")) },
 	}
 	c.choose = func(i int) {
 		a.withdraw(q)
 		if i == 1 {
 			a.trust(items)
+			return
 		}
+		a.unguarded = false
+		a.submitPending()
 	}
 	q.panel = c
 	a.asks = append(a.asks, q)

@@ -28,7 +28,7 @@ var description string
 
 // Input is what the model sends to Edit.
 type Input struct {
-	FilePath   string `json:"file_path" jsonschema:"Absolute path of the file." haft:"alias=path;min=1;example=/project/main.go"`
+	FilePath   string `json:"file_path" jsonschema:"Absolute path of the file." haft:"path;alias=path;min=1;example=/project/main.go"`
 	OldString  string `json:"old_string" jsonschema:"The text to replace, exactly as it stands in the file."`
 	NewString  string `json:"new_string" jsonschema:"The text to put in its place."`
 	ReplaceAll bool   `json:"replace_all,omitempty" jsonschema:"Replace every place where old_string stands." haft:"default=false"`
@@ -62,6 +62,10 @@ func New(ws *workspace.Workspace) tool.Tool {
 		},
 		Permission: func(_ context.Context, c *tool.Call, in Input) tool.Verdict {
 			return filetool.WriteView(ws, c, in.FilePath)
+		},
+		Paths: func(_ *tool.Call, in Input) tool.Paths { return filetool.Writes(in.FilePath) },
+		Preview: func(ctx context.Context, c *tool.Call, in Input) (*tool.Preview, error) {
+			return preview(ctx, ws, c, in.FilePath, single(in), in.OnConflict)
 		},
 		Classify: func(in Input) string {
 			return fmt.Sprintf("edit %s: replace %q by %q", in.FilePath, in.OldString, in.NewString)
@@ -133,6 +137,15 @@ func check(ctx context.Context, ws *workspace.Workspace, c *tool.Call, path stri
 		return p
 	}
 	var counts []int
+	return filetool.Check(ctx, ws, revision(c, facts, list, onConflict, &counts))
+}
+
+func preview(ctx context.Context, ws *workspace.Workspace, c *tool.Call, path string, list []edits.Edit, onConflict string) (*tool.Preview, error) {
+	facts, err := filetool.Look(ws, c, path, "file_path")
+	if err != nil {
+		return nil, filetool.Error(err)
+	}
+	var counts []int
 	return filetool.Preview(ctx, ws, revision(c, facts, list, onConflict, &counts))
 }
 
@@ -142,7 +155,7 @@ func revise(ctx context.Context, ws *workspace.Workspace, c *tool.Call, path str
 		return nil, nil, err
 	}
 	var counts []int
-	o, err := ws.Revise(ctx, revision(c, facts, list, onConflict, &counts))
+	o, err := filetool.Revise(ctx, ws, c, revision(c, facts, list, onConflict, &counts))
 	return counts, o, err
 }
 

@@ -18,7 +18,7 @@ var multiDescription string
 
 // MultiInput is what the model sends to MultiEdit.
 type MultiInput struct {
-	FilePath   string    `json:"file_path" jsonschema:"Absolute path of the file." haft:"alias=path;min=1;example=/project/main.go"`
+	FilePath   string    `json:"file_path" jsonschema:"Absolute path of the file." haft:"path;alias=path;min=1;example=/project/main.go"`
 	Edits      []OneEdit `json:"edits" jsonschema:"The replacements, in order." haft:"min=1;max=500"`
 	OnConflict string    `json:"on_conflict,omitempty" jsonschema:"After a conflict with somebody else's change was reported: overwrite takes these edits' side, markers writes both between conflict markers." haft:"enum=overwrite|markers"`
 }
@@ -55,6 +55,10 @@ func NewMulti(ws *workspace.Workspace) tool.Tool {
 		},
 		Permission: func(_ context.Context, c *tool.Call, in MultiInput) tool.Verdict {
 			return filetool.WriteView(ws, c, in.FilePath)
+		},
+		Paths: func(_ *tool.Call, in MultiInput) tool.Paths { return filetool.Writes(in.FilePath) },
+		Preview: func(ctx context.Context, c *tool.Call, in MultiInput) (*tool.Preview, error) {
+			return preview(ctx, ws, c, in.FilePath, several(in), in.OnConflict)
 		},
 		Classify: func(in MultiInput) string {
 			var b strings.Builder

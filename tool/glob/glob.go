@@ -57,6 +57,7 @@ func New(o *Options) tool.Tool {
 		Marks: func(Input) tool.Marks {
 			return tool.Marks{ReadOnly: true, ConcurrencySafe: true, Effect: tool.Pure}
 		},
+		Paths:    func(_ *tool.Call, in Input) tool.Paths { return scope.Reads(in.Path) },
 		Classify: func(in Input) string { return "find files named " + in.Pattern + " in " + in.Path },
 		Run:      g.run,
 		Render:   render,
@@ -72,9 +73,9 @@ func New(o *Options) tool.Tool {
 
 type glob struct{ opts Options }
 
-func (g *glob) run(ctx context.Context, _ *tool.Call, in Input) (Output, error) {
+func (g *glob) run(ctx context.Context, c *tool.Call, in Input) (Output, error) {
 	began := time.Now()
-	at := scope.New(g.opts.Dir(), in.Path, g.opts.Allow)
+	at := g.opts.At(c, in.Path)
 	r, err := g.opts.Searcher.Glob(ctx, search.GlobQuery{
 		Pattern: in.Pattern, Dir: at.Dir, Path: at.Path, Limit: limit, Allow: at.Allow,
 	})
@@ -90,7 +91,7 @@ func (g *glob) run(ctx context.Context, _ *tool.Call, in Input) (Output, error) 
 	out := Output{
 		Filenames: []string{}, DurationMS: time.Since(began).Milliseconds(), NumFiles: len(r.Files),
 		Truncated: r.Total > len(r.Files), TotalMatches: r.Total, CountIsComplete: r.Partial == "",
-		Note: scope.Note(r.Total, r.Stats, r.Partial),
+		Note: at.Note(r.Total, r.Stats, r.Partial),
 	}
 	for _, f := range r.Files {
 		out.Filenames = append(out.Filenames, at.Show(f))

@@ -59,6 +59,7 @@ func New(o *Options) tool.Tool {
 		Marks: func(Input) tool.Marks {
 			return tool.Marks{ReadOnly: true, ConcurrencySafe: true, Effect: tool.Pure}
 		},
+		Paths:           func(_ *tool.Call, in Input) tool.Paths { return scope.Reads(in.Path) },
 		Classify:        func(in Input) string { return "search for " + in.Pattern + " in " + in.Path },
 		Run:             g.run,
 		Render:          render,
@@ -69,8 +70,8 @@ func New(o *Options) tool.Tool {
 
 type grep struct{ opts Options }
 
-func (g *grep) run(ctx context.Context, _ *tool.Call, in Input) (Output, error) {
-	at := scope.New(g.opts.Dir(), in.Path, g.opts.Allow)
+func (g *grep) run(ctx context.Context, c *tool.Call, in Input) (Output, error) {
+	at := g.opts.At(c, in.Path)
 	q := in.query(at)
 	r, err := g.opts.Searcher.Grep(ctx, q)
 	if err != nil {

@@ -145,8 +145,7 @@ func TestOutputIsTyped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"mode":"count","numFiles":2,"filenames":[],"content":"main.go:1\nutil/a.go:1","numMatches":2,"totalFiles":2,` +
-		`"note":"2 files were looked at. Left out: 1 file and 1 directory hidden by ignore rules (set path to one to search it)."}`
+	want := `{"mode":"count","numFiles":2,"filenames":[],"content":"main.go:1\nutil/a.go:1","numMatches":2,"totalFiles":2}`
 	if d := cmp.Diff(want, string(got)); d != "" {
 		t.Error(d)
 	}

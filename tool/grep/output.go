@@ -39,7 +39,7 @@ func output(at scope.Scope, in Input, r *search.Result) Output {
 		out.files(at, in, r, known)
 	}
 	if out.AppliedLimit == 0 { // who asks for few gets no explanation for few
-		out.Note = scope.Note(max(out.NumLines, out.NumFiles), r.Stats, r.Partial)
+		out.Note = at.Note(max(out.NumLines, out.NumFiles), r.Stats, r.Partial)
 	}
 	return out
 }

@@ -164,5 +164,5 @@ func block(c mcp.Contents) tool.Block {
 	if c.MIMEType != "" {
 		kind = c.MIMEType
 	}
-	return tool.Block{Type: tool.TextBlock, Text: fmt.Sprintf("[%s: %s, %d bytes; it cannot be shown as text]", c.URI, kind, len(c.Blob))}
+	return tool.Block{Type: tool.FileBlock, Text: c.URI, MediaType: kind, Data: c.Blob}
 }

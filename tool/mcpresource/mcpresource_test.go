@@ -3,6 +3,7 @@ package mcpresource_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -58,10 +59,14 @@ func TestWhatTheModelReads(t *testing.T) {
 		{0, `{}`, "lib file:///a.txt (a.txt) text/plain: First letter.\nlib file:///{name} (files) template"},
 		{0, `{"server":"nope"}`, `error: There is no MCP server "nope". ListMcpResources without a server shows which have resources.`},
 		{1, `{"server":"lib","uri":"file:///a.txt"}`, "alpha"},
-		{1, `{"server":"lib","uri":"file:///b.png"}`, "[file:///b.png: application/x-thing, 2 bytes; it cannot be shown as text]"},
+		{1, `{"server":"lib","uri":"file:///b.png"}`, "file file:///b.png application/x-thing 2"},
 	} {
 		r, err := tools[c.tool].Run(t.Context(), &tool.Call{Input: json.RawMessage(c.input)})
 		got := r.Text()
+		if b := r.Content; len(b) > 0 && b[len(b)-1].Type == tool.FileBlock {
+			b := b[len(b)-1]
+			got = fmt.Sprintf("file %s %s %d", b.Text, b.MediaType, len(b.Data))
+		}
 		if err != nil {
 			got = "error: " + err.Error()
 		}

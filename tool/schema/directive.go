@@ -20,6 +20,7 @@ type directives struct {
 	example  string
 	aliases  []string
 	hidden   bool
+	path     bool
 	when     string
 	pattern  string
 }
@@ -45,8 +46,8 @@ func parseDirectives(tag string) (*directives, error) {
 
 func (d *directives) set(word string) (err error) {
 	name, value, hasValue := strings.Cut(word, "=")
-	if hasValue == (name == "hidden") || hasValue && value == "" {
-		return fmt.Errorf("directive %q: a value is expected after all but hidden", word)
+	if hasValue == (name == "hidden" || name == "path") || hasValue && value == "" {
+		return fmt.Errorf("directive %q: a value is expected after all but hidden and path", word)
 	}
 	switch name {
 	case "min":
@@ -67,6 +68,8 @@ func (d *directives) set(word string) (err error) {
 		d.aliases = strings.Split(value, "|")
 	case "hidden":
 		d.hidden = true
+	case "path":
+		d.path = true
 	case "when":
 		d.when = value
 	default:

@@ -31,6 +31,7 @@ type node struct {
 	alias    map[string]string
 
 	aliases []string
+	path    bool // the path of a file, which may be relative
 	example string
 }
 

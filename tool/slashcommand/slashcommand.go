@@ -165,7 +165,7 @@ func (s *commands) run(ctx context.Context, call *tool.Call, in Input) (Output, 
 		return Output{}, tool.Errorf("The command /%s changed while it was decided about. Call it again.", c.Name)
 	}
 	use := prompt.Use{Arguments: args, Parent: call}
-	if s.Dir != nil {
+	if use.Dir = call.Dir; use.Dir == "" && s.Dir != nil {
 		use.Dir = s.Dir()
 	}
 	text, err := c.Prompt(ctx, use, s.Calls)

@@ -41,6 +41,8 @@ func (f *Flags) Options(fs *pflag.FlagSet, version string) (*headless.Options, e
 		o.Harness.Mode = "bypassPermissions"
 	}
 	o.Harness.MayBypass = f.mayBypass
+	o.Harness.TrustProject, o.Harness.IgnoreProjectHooks = f.trustProject, f.ignoreHooks
+	o.Harness.IgnoreBadRules = f.ignoreBadRules
 	o.Mirror = f.mirror
 	if strings.HasPrefix(f.promptTool, "mcp__") && f.prompts != "none" {
 		o.AskTool = f.promptTool
@@ -53,8 +55,8 @@ func (f *Flags) Options(fs *pflag.FlagSet, version string) (*headless.Options, e
 		if o.Harness.Sources, err = parseSources(f.sources); err != nil {
 			return nil, err
 		}
-		// A program that names the project's settings has decided to have what people
-		// have written there for models.
+		// A program that names the project's settings has decided to have what users
+		// have written there for models, and the hooks that guard the project.
 		o.Harness.Vouched = f.Input == "stream-json" && slices.Contains(o.Harness.Sources, settings.Project)
 	}
 	o.Talk = harness.TalkOptions{

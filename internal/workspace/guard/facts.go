@@ -18,6 +18,7 @@ type Facts struct {
 	Real     string // physical, every link followed; what is missing at the end is kept
 	Relative bool
 	Root     string // the physical root that holds Real, or ""
+	Kept     bool   // the session has kept it for its model to read
 	Escapes  bool   // spelled inside a root, physically outside all of them
 	Links    []Link // links passed on the way
 	Exists   bool

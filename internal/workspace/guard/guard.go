@@ -39,6 +39,9 @@ type Options struct {
 	// State is where the workspace keeps what it is writing and what it replaced. No tool writes there, because recovery acts on
 	// it, and reading asks, because it holds what any file held. Empty: there is none.
 	State string
+	// Kept reports whether a physical path is something that the session has kept for its model, such as the whole of a long
+	// result. It may be read like a file of the project, and is never written by a tool. Nil: nothing is.
+	Kept func(path string) bool
 	// FS is the file system. Nil means the real one.
 	FS disk.FS
 }
@@ -51,6 +54,7 @@ type Guard struct {
 	roots []root
 	agent []string
 	state []string
+	kept  func(string) bool
 }
 
 // root is a directory under both its names.
@@ -65,7 +69,10 @@ func New(opts *Options) (*Guard, error) {
 	if len(o.Roots) == 0 {
 		return nil, errors.New("guard: no root directory")
 	}
-	g := &Guard{fs: o.FS, cwd: o.Cwd}
+	g := &Guard{fs: o.FS, cwd: o.Cwd, kept: o.Kept}
+	if g.kept == nil {
+		g.kept = func(string) bool { return false }
+	}
 	for _, dir := range o.Roots {
 		r, err := g.resolveRoot(dir)
 		if err != nil {
@@ -132,6 +139,9 @@ func (g *Guard) Roots() []string {
 // Cwd returns the directory relative paths start from.
 func (g *Guard) Cwd() string { return g.cwd }
 
+// Kept reports whether a physical path is something that the session has kept for its model.
+func (g *Guard) Kept(path string) bool { return g.kept(path) }
+
 // Look finds out what a path is. It reads directory entries and links, never content, and never blocks on what it finds.
 func (g *Guard) Look(path string) Facts {
 	f := Facts{Given: path}
@@ -149,6 +159,7 @@ func (g *Guard) Look(path string) Facts {
 	}
 	f.Root = g.rootOf(f.Real, false)
 	f.Escapes = f.Root == "" && g.rootOf(f.Path, true) != ""
+	f.Kept = f.Err == nil && g.kept(f.Real)
 	f.special = g.special(f)
 	f.Sensitive = g.sensitive(f)
 	if len(w.links) > 0 && hasDotDot(abs) && g.walk(f.Path).real != f.Real {

@@ -23,6 +23,7 @@ type Sensitivity struct {
 const (
 	whatState = "the agent's journal of writes and the contents they replaced"
 	whatOwn   = "the agent's own settings, trust and logs change only through the agent itself"
+	whatKept  = "what the session has kept is there to be read"
 	whatBare  = "an embedded bare repository's files can run programs"
 )
 
@@ -44,9 +45,16 @@ func (g *Guard) sensitive(f Facts) Sensitivity {
 			take(Sensitivity{whatOwn, Allow, Deny, true})
 		}
 		if slices.ContainsFunc(g.state, holds) {
-			take(Sensitivity{whatState, Ask, Deny, true})
+			s := Sensitivity{whatState, Ask, Deny, true}
+			if f.Kept {
+				s.Read = Allow
+			}
+			take(s)
 		}
 		take(g.lookUp(p))
+	}
+	if f.Kept {
+		take(Sensitivity{whatKept, Allow, Deny, true})
 	}
 	if f.Root != "" && g.inBareRepository(f) {
 		take(Sensitivity{whatBare, Allow, Ask, false})

@@ -93,7 +93,7 @@ func (f Facts) checkSensitive(op Op) Verdict {
 
 func (f Facts) checkPlace(op Op) Verdict {
 	switch {
-	case f.Root != "":
+	case f.Root != "", f.Kept && op == Read:
 		return Verdict{}
 	case f.Escapes && op == Write:
 		return Verdict{Deny, fmt.Sprintf("a symbolic link on %s leads out of the project, to %s", f.Path, f.Real)}

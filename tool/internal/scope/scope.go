@@ -33,12 +33,21 @@ func New(dir, path string, allow func(string) bool) Scope {
 	return Scope{dir, filepath.Clean(path), allow}
 }
 
+// Reads is what a call searches, whose input names path or nothing.
+func Reads(path string) tool.Paths {
+	if path == "" {
+		path = "."
+	}
+	return tool.Paths{Reads: []string{path}}
+}
+
 // Options are what a search tool needs of the world.
 type Options struct {
 	// Searcher answers; its owner closes it. Nil means one without memory, which
 	// nobody has to close.
 	Searcher *search.Searcher
-	// Dir gives the working directory. Nil means that of this process.
+	// Dir gives the working directory of calls that say none. Nil means that of this
+	// process.
 	Dir func() string
 	// Allow reports whether a file may be read and named. Nil means that all may.
 	// It must be safe for concurrent use.
@@ -58,6 +67,15 @@ func (o *Options) OrDefault() Options {
 		full.Dir = WorkingDir
 	}
 	return full
+}
+
+// At is the place of a call: where its agent works.
+func (o Options) At(c *tool.Call, path string) Scope {
+	dir := c.Dir
+	if dir == "" {
+		dir = o.Dir()
+	}
+	return New(dir, path, o.Allow)
 }
 
 // WorkingDir is that of this process.
@@ -118,24 +136,26 @@ func (s Scope) similar(path string) string {
 	return " Did you mean " + strings.Join(found, " or ") + "?"
 }
 
-// few is how many results are so few that the model should know what was left out.
-const few = 3
-
-// Note says what a search covered and how to reach what it did not. It is empty
-// when there is nothing to say: enough results, or nothing left out.
-func Note(results int, st search.Stats, partial string) string {
-	left := leftOut(st)
-	var parts []string
+// Note says what a search covered and how to reach what it did not. It is empty when
+// there are results and none can be missing: what ignore rules hide is told where
+// nothing was found.
+func (s Scope) Note(results int, st search.Stats, partial string) string {
 	if partial != "" {
-		parts = append(parts, "The search stopped early ("+budget(partial)+" used up): results are partial. Narrow path, glob or pattern for the rest.")
+		return "The search stopped early (" + budget(partial) + " used up): results are partial. Narrow path, glob or pattern for the rest."
 	}
-	if partial != "" || results == 0 || results <= few && left != "" {
-		parts = append(parts, counted(st.Scanned-st.Denied, "file was", "files were")+" looked at.")
-		if left != "" {
-			parts = append(parts, "Left out: "+left+".")
+	left := unread(st)
+	if results == 0 {
+		parts := append(hidden(st), left...)
+		note := "Searched " + counted(st.Scanned-st.Denied, "file", "files") + " in " + s.Path + "."
+		if len(parts) > 0 {
+			note += " Left out: " + strings.Join(parts, ", ") + "."
 		}
+		return note
 	}
-	return strings.Join(parts, " ")
+	if len(left) > 0 {
+		return "Left out: " + strings.Join(left, ", ") + "."
+	}
+	return ""
 }
 
 // Sentence ends text with a full stop unless it has an end.
@@ -158,25 +178,28 @@ func budget(partial string) string {
 	return partial
 }
 
-// leftOut lists what was not searched, with the way to search it.
-func leftOut(st search.Stats) string {
-	var ignored, parts []string
-	add := func(list []string, n int, one, many string) []string {
-		if n == 0 {
-			return list
-		}
-		return append(list, counted(n, one, many))
-	}
-	ignored = add(ignored, st.Tree.IgnoredFiles, "file", "files")
+// hidden lists what ignore rules and links keep from a search, with the way to reach it.
+func hidden(st search.Stats) (parts []string) {
+	ignored := add(nil, st.Tree.IgnoredFiles, "file", "files")
 	ignored = add(ignored, st.Tree.IgnoredDirs, "directory", "directories")
 	if len(ignored) > 0 {
 		parts = append(parts, strings.Join(ignored, " and ")+" hidden by ignore rules (set path to one to search it)")
 	}
-	parts = add(parts, st.Tree.Links, "symbolic link", "symbolic links")
+	return add(parts, st.Tree.Links, "symbolic link", "symbolic links")
+}
+
+// unread lists what could not be searched.
+func unread(st search.Stats) (parts []string) {
 	parts = add(parts, st.Binary, "binary file that matches", "binary files that match")
 	parts = add(parts, st.TooLarge, "file that is too large", "files that are too large")
-	parts = add(parts, st.Unreadable+st.Tree.Unreadable, "entry that cannot be read", "entries that cannot be read")
-	return strings.Join(parts, ", ")
+	return add(parts, st.Unreadable+st.Tree.Unreadable, "entry that cannot be read", "entries that cannot be read")
+}
+
+func add(list []string, n int, one, many string) []string {
+	if n == 0 {
+		return list
+	}
+	return append(list, counted(n, one, many))
 }
 
 func counted(n int, one, many string) string {

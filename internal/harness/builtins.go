@@ -9,20 +9,21 @@ import (
 	"github.com/haftdev/haft/permission"
 )
 
-// Local is [Conversation.Obey] for who only shows the answer, or what went wrong.
-func (c *Conversation) Local(name, args string) (text string, ok bool) {
-	text, ok, err := c.Obey(name, args)
+// RunBuiltinText is [Conversation.RunBuiltin] for a caller that only shows the answer or
+// the error.
+func (c *Conversation) RunBuiltinText(name, args string) (text string, ok bool) {
+	text, ok, err := c.RunBuiltin(name, args)
 	if err != nil {
 		text = visibleLines(err.Error())
 	}
 	return text, ok
 }
 
-// Obey answers one of haft's own commands that needs no model, such as /cost, in
+// RunBuiltin answers one of haft's own commands that needs no model, such as /cost, in
 // words for the person. It reports false for a command that it does not know, and
 // for /clear and /compact, which are turns. A front end with a screen may have
 // better answers of its own.
-func (c *Conversation) Obey(name, args string) (text string, ok bool, err error) {
+func (c *Conversation) RunBuiltin(name, args string) (text string, ok bool, err error) {
 	switch name {
 	case "permissions":
 		if args != "" {

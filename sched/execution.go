@@ -10,9 +10,9 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// A flight is one call on its way. What is not said to be fixed or guarded
+// An execution is one call from its arrival to its outcome. What is not said to be fixed or guarded
 // belongs to the goroutine that takes the call along.
-type flight struct {
+type execution struct {
 	// Fixed when the call is opened.
 	batch     *Batch
 	index     int
@@ -36,15 +36,15 @@ type flight struct {
 	state     State
 	shared    bool          // has, or wants, a place beside others
 	running   bool          // Run was or is about to be called
-	granted   chan struct{} // closed when a place alone is granted; see Batch.goAlone
+	granted   chan struct{} // closed when a place alone is granted; see Batch.acquireExclusive
 	claimed   bool          // somebody is about to set done
 	discarded bool          // there is no such call
 	done      *Outcome      // the one outcome
 	grace     *time.Timer   // runs once a running call is cancelled
 }
 
-// fly takes a prepared call from the tool's own check to its result.
-func (f *flight) fly() *Outcome {
+// run takes a prepared call from the tool's own check to its result.
+func (f *execution) run() *Outcome {
 	if out := f.validate(); out != nil {
 		return out
 	}
@@ -54,14 +54,17 @@ func (f *flight) fly() *Outcome {
 	if out := f.dispatch(); out != nil {
 		return out
 	}
-	f.run()
+	f.execute()
 	if !f.batch.gone(f) {
 		f.after()
 	}
 	return &f.out
 }
 
-func (f *flight) validate() *Outcome {
+// validate lets the tool look at what the input means, once it is known where the
+// agent works: a call before this one may have moved it.
+func (f *execution) validate() *Outcome {
+	f.resolve()
 	if f.tool.Validate == nil {
 		return nil
 	}
@@ -72,11 +75,32 @@ func (f *flight) validate() *Outcome {
 	return nil
 }
 
+// resolve makes relative paths absolute.
+func (f *execution) resolve() {
+	if f.batch.opts.Dir == nil {
+		return
+	}
+	at := *f.call
+	at.Dir = f.batch.opts.Dir(f.batch.agent)
+	f.call = &at
+	fixed, repairs := f.tool.Input.View(f.batch.tools.Session().ViewOptions()).Resolve(f.call.Input, at.Dir)
+	if len(repairs) > 0 {
+		f.call = f.call.WithInput(fixed)
+		f.out.Input = fixed
+		f.out.Repairs = append(f.out.Repairs, repairs...)
+	}
+}
+
 // dispatch takes the last chance not to run.
-func (f *flight) dispatch() *Outcome {
-	if f.shared && !f.marks.ConcurrencySafe && !f.batch.goAlone(f) {
+func (f *execution) dispatch() *Outcome {
+	if f.shared && !f.marks.ConcurrencySafe && !f.batch.acquireExclusive(f) {
 		// A hook or an approval had changed the input into one that must run alone.
 		return f.cancelled("before it ran", nil)
+	}
+	if f.call.Approved != "" {
+		if out := f.confirm(); out != nil {
+			return out
+		}
 	}
 	if out := f.record(Dispatched); out != nil {
 		return out
@@ -87,10 +111,10 @@ func (f *flight) dispatch() *Outcome {
 	return nil
 }
 
-// run calls the tool. Whatever the tool does, there is a result afterwards.
-func (f *flight) run() {
+// execute calls the tool. Whatever the tool does, there is a result afterwards.
+func (f *execution) execute() {
 	f.out.Started = time.Now()
-	result, err := f.guarded()
+	result, err := f.runTool()
 	f.out.Ended = time.Now()
 	f.call.Took = f.out.Ended.Sub(f.out.Started)
 	var forModel *tool.Error
@@ -111,9 +135,9 @@ func (f *flight) run() {
 	}
 }
 
-// guarded runs the tool and turns a panic into an error for the model: a fault
+// runTool runs the tool and turns a panic into an error for the model: a fault
 // in one tool must not take the conversation down.
-func (f *flight) guarded() (result tool.Result, err error) {
+func (f *execution) runTool() (result tool.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			f.out.Stack = debug.Stack()
@@ -123,8 +147,9 @@ func (f *flight) guarded() (result tool.Result, err error) {
 	return f.tool.Run(f.ctx, f.call)
 }
 
-// safely does a part of the way that is not the tool's Run but calls its code.
-func (f *flight) safely(part func() *Outcome) (out *Outcome) {
+// recoverPanic does a step that is not the tool's Run but calls its code: a panic in it
+// becomes an outcome.
+func (f *execution) recoverPanic(part func() *Outcome) (out *Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
 			f.out.Stack = debug.Stack()
@@ -135,13 +160,13 @@ func (f *flight) safely(part func() *Outcome) (out *Outcome) {
 	return part()
 }
 
-func (f *flight) crashed(p any) string {
+func (f *execution) crashed(p any) string {
 	return fmt.Sprintf("%s crashed: %v. This is a fault in the tool, not in the input: try another way.", f.name, p)
 }
 
 // after shows the result to the hooks. A hook that crashes does not take back
 // what the tool did.
-func (f *flight) after() {
+func (f *execution) after() {
 	hooks := f.batch.opts.Hooks
 	if hooks == nil {
 		return
@@ -159,33 +184,33 @@ func (f *flight) after() {
 }
 
 // outcome returns an outcome that names the call.
-func (f *flight) outcome(s Status) Outcome {
+func (f *execution) outcome(s Status) Outcome {
 	return Outcome{CallID: f.id, UseID: f.useID, Tool: f.name, Agent: f.batch.agent, Status: s}
 }
 
 // vanished is the outcome of a call whose goroutine is ended by the tool's own
 // code, which runtime.Goexit can do.
-func (f *flight) vanished() *Outcome {
+func (f *execution) vanished() *Outcome {
 	out := f.outcome(Failed)
 	out.Result = tool.Failure(f.crashed("it ended without a result"))
 	return &out
 }
 
-func (f *flight) fail(text string) {
+func (f *execution) fail(text string) {
 	f.out.Status = Failed
 	f.out.Result = tool.Failure(text)
 }
 
 // refuse ends a call that did not run. The wrapper tells the model that the
 // error is the harness's and not the tool's.
-func (f *flight) refuse(s Status, text string) *Outcome {
+func (f *execution) refuse(s Status, text string) *Outcome {
 	f.out.Status = s
 	f.out.Result = tool.Failure("<tool_use_error>" + text + "</tool_use_error>")
 	return &f.out
 }
 
 // cancelled ends a call whose context has ended; err is what the tool said to it.
-func (f *flight) cancelled(when string, err error) *Outcome {
+func (f *execution) cancelled(when string, err error) *Outcome {
 	text := fmt.Sprintf("Cancelled %s: %s.", when, causeText(context.Cause(f.ctx)))
 	if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Cause(f.ctx)) {
 		text += " The tool said: " + err.Error()
@@ -196,8 +221,8 @@ func (f *flight) cancelled(when string, err error) *Outcome {
 }
 
 // known returns the call as far as it was understood when it came. Unlike call it
-// may be read while a stuck tool still has the flight.
-func (f *flight) known() *tool.Call {
+// may be read while a stuck tool still has the execution.
+func (f *execution) known() *tool.Call {
 	if f.arrived != nil {
 		return f.arrived
 	}
@@ -205,7 +230,7 @@ func (f *flight) known() *tool.Call {
 }
 
 // record writes a step down; an outcome means that it could not be.
-func (f *flight) record(step Step) *Outcome {
+func (f *execution) record(step Step) *Outcome {
 	rec := Record{Step: step, Call: f.call, Marks: f.marks, Verdict: f.out.Verdict}
 	if err := f.batch.write(f, rec); err != nil {
 		f.fail(f.tool.Name + " was not run: the session's record could not be written.")

@@ -8,9 +8,9 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// A hearing gathers what is known about one call; decide then weighs it in the
+// An evaluation gathers what is known about one call; decide then weighs it in the
 // one order that holds for every tool.
-type hearing struct {
+type evaluation struct {
 	policy  *Policy
 	subject subject
 	call    tool.Case
@@ -44,8 +44,8 @@ func byRule(r *Rule, what string) *finding {
 	return &finding{reason: what, rule: r}
 }
 
-// hearOthers takes in what the tool and the hooks said.
-func (h *hearing) hearOthers() {
+// takeToolAndHooks takes in what the tool and the hooks said.
+func (h *evaluation) takeToolAndHooks() {
 	own, hook := h.call.Own, h.call.Hook
 	if hook.Behavior == tool.Deny {
 		h.denied = &finding{reason: "a hook denied it", message: hook.Message}
@@ -65,7 +65,7 @@ func (h *hearing) hearOthers() {
 }
 
 // match looks for the first rule of each behaviour that covers the call.
-func (h *hearing) match(covers func(*Rule) bool) {
+func (h *evaluation) match(covers func(*Rule) bool) {
 	for _, r := range h.policy.deny {
 		if h.denied == nil && covers(r) {
 			h.denied = byRule(r, "a rule denies it")
@@ -79,7 +79,7 @@ func (h *hearing) match(covers func(*Rule) bool) {
 }
 
 // matchAllow looks for an allow rule that covers the whole call by itself.
-func (h *hearing) matchAllow(covers func(*Rule) bool) {
+func (h *evaluation) matchAllow(covers func(*Rule) bool) {
 	for _, r := range h.policy.allow {
 		if covers(r) {
 			h.allowed = byRule(r, "a rule allows it")
@@ -89,7 +89,7 @@ func (h *hearing) matchAllow(covers func(*Rule) bool) {
 }
 
 // decide is the order of things.
-func (h *hearing) decide() Decision {
+func (h *evaluation) decide() Decision {
 	mode := h.policy.mode
 	switch {
 	case h.denied != nil:
@@ -124,7 +124,7 @@ func (h *hearing) decide() Decision {
 }
 
 // open leaves the call to a person, or denies it in a session that must not ask.
-func (h *hearing) open(f *finding) Decision {
+func (h *evaluation) open(f *finding) Decision {
 	if h.policy.mode != DontAsk {
 		return h.end(tool.Ask, f)
 	}
@@ -134,7 +134,7 @@ func (h *hearing) open(f *finding) Decision {
 	return d
 }
 
-func (h *hearing) end(b tool.Behavior, f *finding) Decision {
+func (h *evaluation) end(b tool.Behavior, f *finding) Decision {
 	v := tool.Verdict{Behavior: b, Reason: f.reason, Message: f.message}
 	if f.rule != nil {
 		v.Rule, v.Origin = f.rule.Text, f.rule.Origin.String()

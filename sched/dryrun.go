@@ -7,8 +7,8 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// A Foresight is what a call would come to.
-type Foresight struct {
+// A DryRunResult is what a call would come to.
+type DryRunResult struct {
 	// Verdict is what the rules and the tool say; zero if the call would not come so
 	// far. An Ask is left as it is: nobody was asked.
 	Verdict tool.Verdict
@@ -23,23 +23,23 @@ type Foresight struct {
 	Call *tool.Call
 }
 
-// Foresee takes a call up to its verdict, by the code that takes it all the way. It
+// DryRun takes a call up to its verdict, by the code that takes it all the way. It
 // runs nothing, asks nobody, records nothing and shows the call to no hook.
-func (s *Scheduler) Foresee(ctx context.Context, tools *tool.Set, name string, input []byte) Foresight {
+func (s *Scheduler) DryRun(ctx context.Context, tools *tool.Set, name string, input []byte) DryRunResult {
 	dry := New(&Options{Judge: s.opts.Judge})
 	b := dry.Start(ctx, &BatchOptions{Tools: tools})
 	defer b.unwatch()
-	f := b.newFlight("", name)
+	f := b.newExecution("", name)
 	defer f.cancel(nil)
 	in := jsonstream.New(nil)
 	in.Write(input)
-	var seen Foresight
-	seen.Refused = f.safely(func() *Outcome { return f.foresee(in, &seen) })
+	var seen DryRunResult
+	seen.Refused = f.recoverPanic(func() *Outcome { return f.dryRun(in, &seen) })
 	seen.Call = f.call
 	return seen
 }
 
-func (f *flight) foresee(in *jsonstream.Object, seen *Foresight) *Outcome {
+func (f *execution) dryRun(in *jsonstream.Object, seen *DryRunResult) *Outcome {
 	if out := f.prepare(in); out != nil {
 		return out
 	}

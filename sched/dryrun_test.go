@@ -10,7 +10,7 @@ import (
 )
 
 // A dry run comes to the verdict that the call itself would get, and leaves no trace.
-func TestForeseeingChangesNothing(t *testing.T) {
+func TestADryRunChangesNothing(t *testing.T) {
 	judge := sched.JudgeFunc(func(_ context.Context, c tool.Case) tool.Verdict {
 		switch {
 		case c.Own.Behavior == tool.Allow:
@@ -61,7 +61,7 @@ func TestForeseeingChangesNothing(t *testing.T) {
 			d.Permission = func(context.Context, *tool.Call, note) tool.Verdict { panic("x") }
 		}},
 	} {
-		seen := sched.New(untouched).Foresee(t.Context(), set(c.change), c.tool, []byte(c.input))
+		seen := sched.New(untouched).DryRun(t.Context(), set(c.change), c.tool, []byte(c.input))
 		if seen.Verdict.Behavior != c.want || (seen.Refused == nil) != (c.refused == sched.Succeeded) || seen.Refused != nil && seen.Refused.Status != c.refused {
 			t.Errorf("%s: %+v, %+v", c.name, seen.Verdict, seen.Refused)
 		}

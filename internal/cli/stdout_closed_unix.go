@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// deaf returns what is closed when nobody can read any more what is written to out:
+// stdoutClosed returns what is closed when the reader of out is gone:
 // the program that started haft is gone, and what it asked for is for nobody.
-func deaf(out io.Writer) <-chan struct{} {
+func stdoutClosed(out io.Writer) <-chan struct{} {
 	file, ok := out.(*os.File)
 	if !ok {
 		return nil

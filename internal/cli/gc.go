@@ -6,11 +6,11 @@ import (
 	"runtime/debug"
 )
 
-// startCollecting puts the first garbage collection off until the heap has twice
+// delayFirstGC puts the first garbage collection off until the heap has twice
 // the size at which it would come: what haft needs to begin fits in there, and a
 // collection just before the first request is the longest wait of a start. From
 // then on the collector works as always. A person's GOGC counts.
-func startCollecting() {
+func delayFirstGC() {
 	if os.Getenv("GOGC") != "" {
 		return
 	}

@@ -1,0 +1,61 @@
+package harness
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+
+	"github.com/haftdev/haft/internal/shell/shown"
+	"github.com/haftdev/haft/internal/workspace/readstate"
+	"github.com/haftdev/haft/session"
+)
+
+// stateReads is followed by the agent, a blank and the path: what the agent knows of
+// the file. A resumed session knows by it which files it need not read again.
+const stateReads = "read:"
+
+// wasRead writes down what an agent knows of a file.
+func (w *World) wasRead(agent string, e readstate.Entry) { w.save(stateReads+agent+" "+e.Path, e) }
+
+// maxRecalled bounds the contents that are loaded when a session is resumed.
+const maxRecalled = 16 << 20
+
+// recallReads lets the agents of a resumed session know what they knew. What is in a
+// file still is compared by its hash when it is edited; a content that is as it was
+// is loaded as the base of merges.
+func (w *World) recallReads(r *session.Restored) {
+	room := int64(maxRecalled)
+	for name, raw := range r.States {
+		about, ok := strings.CutPrefix(name, stateReads)
+		agent, path, _ := strings.Cut(about, " ")
+		var e readstate.Entry
+		if !ok || json.Unmarshal(raw, &e) != nil || e.Path != path || e.Hash == "" {
+			continue
+		}
+		if facts := w.Files.Look(path); e.Size <= room && facts.Exists && facts.Info.Size == e.Size {
+			if f, err := w.Files.Load(facts); err == nil && f.Hash == e.Hash {
+				e.Base, room = f.Raw, room-e.Size
+			}
+		}
+		w.Files.Seen(agent).Put(e)
+	}
+}
+
+// wasShown notes the files whose text a command has printed or written as it is.
+func (w *World) wasShown(agent, dir, command, output string) {
+	for _, p := range shown.Find(command) {
+		text := output
+		if p.Written != nil {
+			text = *p.Written
+		}
+		for _, at := range []string{dir, w.Shell.Dir(agent)} { // the command may have moved first
+			path := p.Path
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(at, path)
+			}
+			if w.Files.SawLines(agent, w.Engine.Guard().Look(path), p.From, p.To, text) {
+				break
+			}
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package permission
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/internal/workspace/guard"
+	"github.com/haftdev/haft/tool"
+)
+
+// evaluateFiles evaluates a tool that says which files it reads and writes. A denial about
+// one of them denies the call; what allows it must account for all of them.
+func (h *evaluation) evaluateFiles() {
+	files := h.files()
+	h.writes = h.subject.kind == editTool
+	h.match(func(r *Rule) bool {
+		return slices.ContainsFunc(files, func(f touched) bool { return h.coversFile(r, f) })
+	})
+	whole := h.call.Tool.OnlyFiles(h.call.Call) // else the files are not all that it is about
+	h.readOnly, h.edits = whole && !h.writes, whole && h.writes
+	for _, f := range files {
+		h.evaluateFile(f)
+	}
+	h.allowed = h.accounts(files)
+	if !h.writes && !whole {
+		h.writes = !h.call.Tool.MarksOf(h.call.Call).ReadOnly
+	}
+	h.changes = h.writes
+	for _, f := range files {
+		h.suggest = append(h.suggest, h.fileRules(f)...)
+	}
+	if h.suggest = unique(h.suggest); !whole {
+		h.suggest = []string{h.subject.name}
+	}
+}
+
+// accounts returns what allows the call: a rule for each file. A call that writes may
+// read what any call may.
+func (h *evaluation) accounts(files []touched) *finding {
+	var by *finding
+	for _, f := range files {
+		i := slices.IndexFunc(h.policy.allow, func(r *Rule) bool { return h.coversFile(r, f) })
+		free := h.writes && !f.writes && f.Verdict(guard.Read).Decision == guard.Allow
+		switch {
+		case i >= 0:
+			by = cmp.Or(by, byRule(h.policy.allow[i], "a rule allows it"))
+		case !free:
+			return nil
+		}
+	}
+	return by
+}
+
+// A touched file is one of a call's.
+type touched struct {
+	guard.Facts
+	writes bool
+}
+
+func (h *evaluation) files() []touched {
+	var files []touched
+	for _, path := range h.subject.paths.Writes {
+		files = append(files, touched{h.policy.guard.Look(path), true})
+	}
+	for _, path := range h.subject.paths.Reads {
+		files = append(files, touched{h.policy.guard.Look(path), false})
+	}
+	if files == nil { // one that names none is judged as one without a name
+		files = []touched{{h.policy.guard.Look(""), h.subject.kind == editTool}}
+	}
+	return files
+}
+
+// evaluateFile takes in what the guard knows about one file.
+func (h *evaluation) evaluateFile(f touched) {
+	op, sensitive := guard.Read, f.Sensitive.Read
+	if f.writes {
+		op, sensitive = guard.Write, f.Sensitive.Write
+	}
+	if f.writes && f.Sensitive.Hard {
+		h.hard = f.Path + ": " + f.Sensitive.What
+	}
+	view := f.Verdict(op)
+	if view.Decision == guard.Deny && h.denied == nil {
+		h.denied = &finding{reason: view.Reason, message: "Not possible: " + view.Reason + "."}
+	}
+	if sensitive != guard.Allow {
+		h.protected = cmp.Or(h.protected, view.Reason)
+	}
+	if view.Decision == guard.Ask {
+		h.why = view.Reason
+	}
+	if sensitive != guard.Allow || view.Decision != guard.Allow {
+		h.readOnly, h.edits = false, false
+	}
+	if f.writes && f.Root == "" {
+		h.edits = false
+	}
+}
+
+// coversFile reports whether a rule is about this use of a file. Whoever may not
+// read a file may not write it either. A rule about paths allows only a call that is
+// about files and nothing else.
+func (h *evaluation) coversFile(r *Rule, f touched) bool {
+	switch {
+	case r.names(h.subject.name) && (r.spec == "" || r.param != nil && r.param.matches(&h.subject)):
+		return true
+	case r.Behavior == tool.Allow && !h.call.Tool.OnlyFiles(h.call.Call):
+		return false
+	case r.name == editRule:
+		return f.writes && r.coversPath(f.Facts, h.policy)
+	case r.name == readRule:
+		return (!f.writes || r.Behavior == tool.Deny) && r.coversPath(f.Facts, h.policy)
+	}
+	return false
+}
+
+// evaluateAddress evaluates a tool that fetches an address.
+func (h *evaluation) evaluateAddress() {
+	host, clear := hostOf(h.subject.url)
+	covers := func(r *Rule) bool {
+		if !r.names(h.subject.name) {
+			return false
+		}
+		if r.param != nil {
+			return r.param.matches(&h.subject)
+		}
+		return r.domain == nil || clear && r.domain.matches(host)
+	}
+	h.match(covers)
+	if i := slices.IndexFunc(h.policy.deny, func(r *Rule) bool { return r.domain != nil }); i >= 0 && !clear && h.asked == nil {
+		h.asked = byRule(h.policy.deny[i], "the address can be read in more than one way, and a rule denies some")
+	}
+	h.matchAllow(covers)
+	if clear {
+		if rule := "WebFetch(domain:" + host + ")"; !strings.Contains(host, "*") && h.usable(rule, covers) {
+			h.suggest = []string{rule}
+		}
+	} else {
+		h.why = "the address can be read in more than one way"
+		h.allowed = nil
+	}
+}
+
+// evaluateOther evaluates every other tool.
+func (h *evaluation) evaluateOther() {
+	h.writes = true
+	if t := h.call.Tool; t != nil {
+		h.writes = !t.MarksOf(h.call.Call).ReadOnly
+	}
+	h.changes = h.writes
+	covers := func(r *Rule) bool {
+		switch {
+		case !r.names(h.subject.name):
+			return false
+		case r.param != nil:
+			return r.param.matches(&h.subject)
+		}
+		// A rule about a command, a path or an address that the tool does not name: it
+		// may be this one, which is enough to deny it and too little to allow it.
+		return r.spec == "" || r.Behavior != tool.Allow
+	}
+	h.match(covers)
+	h.matchAllow(covers)
+	rules := []string{h.subject.name}
+	if own := h.call.Own.Suggestions; len(own) > 0 {
+		rules = nil // the tool knows a narrower rule
+		for _, s := range own {
+			rules = append(rules, s.Rule)
+		}
+	}
+	if slices.ContainsFunc(rules, func(rule string) bool { return h.usable(rule, covers) }) {
+		h.suggest = rules
+	}
+}

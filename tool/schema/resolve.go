@@ -1,0 +1,50 @@
+package schema
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+)
+
+// Resolve returns a checked input in which the relative paths of top-level fields
+// marked path begin at dir, with what it changed. Whatever comes after it then sees
+// one spelling of a file. Paths that begin at the home folder and what is no path of
+// this system stay as they are.
+func (v *View) Resolve(raw json.RawMessage, dir string) (json.RawMessage, []Repair) {
+	if dir == "" || !v.hasPaths() {
+		return raw, nil
+	}
+	value, err := decode(raw)
+	input, ok := value.(map[string]any)
+	if err != nil || !ok {
+		return raw, nil
+	}
+	var repairs []Repair
+	for _, name := range v.root.order {
+		given, ok := input[name].(string)
+		if !ok || !v.root.fields[name].path || !isRelative(given) {
+			continue
+		}
+		// Not cleaned: a .. after a link must be taken where the link leads.
+		input[name] = strings.TrimSuffix(dir, "/") + "/" + strings.TrimPrefix(given, "./")
+		repairs = append(repairs, Repair{Path: name, From: quote(given), To: quote(input[name])})
+	}
+	if repairs == nil {
+		return raw, nil
+	}
+	return marshal(input), repairs
+}
+
+func (v *View) hasPaths() bool {
+	for _, n := range v.root.fields {
+		if n.path {
+			return true
+		}
+	}
+	return false
+}
+
+func isRelative(path string) bool {
+	drive := len(path) > 1 && path[1] == ':'
+	return path != "" && !filepath.IsAbs(path) && path[0] != '~' && !drive && !strings.Contains(path, "://") && !strings.ContainsRune(path, 0)
+}
