@@ -29,7 +29,7 @@ func (h *evaluation) evaluateCommand() {
 		h.denied = &finding{reason: "haft's own rules and trust are changed by a person only", message: "Ask the user to run this command outside the session."}
 	}
 	h.evaluateOperands(a, reads, writes)
-	h.evaluateMentioned(mentioned)
+	h.evaluateMentioned(mentioned, reads)
 	h.evaluateSearch(a, reads)
 	if a.ReadOnly && a.UsesGit {
 		h.evaluateRepository(where)

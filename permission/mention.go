@@ -78,12 +78,13 @@ func usesKey(words []string, i int) bool {
 
 // evaluateMentioned denies what no program may be given, in any mode, and has a person
 // asked about what a rule guards.
-func (h *evaluation) evaluateMentioned(files []operand) {
+func (h *evaluation) evaluateMentioned(files, reads []operand) {
 	for _, o := range files {
+		onlyRead := slices.ContainsFunc(reads, func(r operand) bool { return r.Facts.Path == o.Facts.Path })
 		if o.Sensitive.Read == guard.Deny && h.denied == nil {
 			h.denied = &finding{reason: o.Facts.Path + ": " + o.Sensitive.What}
 		}
-		if o.Sensitive.Hard {
+		if o.Sensitive.Hard && !onlyRead {
 			h.hard = o.Facts.Path + ": " + o.Sensitive.What
 		}
 	}
