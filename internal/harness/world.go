@@ -58,6 +58,9 @@ func Open(o *Options) (*World, error) {
 		return nil, err
 	}
 	opts, err := p.Policy()
+	if err == nil {
+		err = p.BadGuards(opts)
+	}
 	if err != nil {
 		return nil, err
 	}
