@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/haftdev/haft/internal/scripttest"
 	"github.com/haftdev/haft/model/script"
 )
 
@@ -53,7 +54,7 @@ func scripted(t *testing.T, scenario *script.Scenario) *script.Server {
 // scriptedBy serves what a function answers.
 func scriptedBy(t *testing.T, answer script.AnswerFunc) *script.Server {
 	t.Helper()
-	server, err := script.Serve(&script.Options{Answer: answer})
+	server, err := scripttest.Serve(t, &script.Options{Answer: answer})
 	if err != nil {
 		t.Fatal(err)
 	}
