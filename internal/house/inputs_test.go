@@ -15,7 +15,6 @@ import (
 
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/builtin"
-	"github.com/haftdev/haft/tool/subagent"
 )
 
 // inputReaders are the functions outside tools that read an input, each with the reason
@@ -26,7 +25,6 @@ var inputReaders = map[string]string{
 	"internal/card told":    "shows every field except those that the harness adds",
 	"mcp/serve fields":      "shows every field in the question to a client",
 	"permission newSubject": "rules name parameters in words of the user; no field is known here",
-	"permission wellKnown":  "a rule may leave out the name of the parameter that it is about, also for tools of MCP servers, which say nothing of it",
 }
 
 // commonFields are also called so where they have nothing to do with an input.
@@ -71,7 +69,7 @@ func TestOnlyAToolReadsItsInput(t *testing.T) {
 func inputFields(t *testing.T) map[string]bool {
 	t.Helper()
 	fields := map[string]bool{}
-	set := tool.NewSet(&tool.Session{Interactive: true}, append(builtin.Unattached(), subagent.New(nil)...), nil, nil)
+	set := tool.NewSet(&tool.Session{Interactive: true}, builtin.Unattached(), nil, nil)
 	for _, tl := range set.All() {
 		var s struct {
 			Properties map[string]json.RawMessage `json:"properties"`
