@@ -37,7 +37,7 @@ func appender(path string) tool.Tool {
 	})
 }
 
-// A disturbed approval is one during which somebody else changes the file.
+// A disturbed approval is one during which another program changes the file.
 type disturbed struct {
 	t      *testing.T
 	path   string
@@ -158,7 +158,7 @@ func TestAChangeThatCouldNotBeShownIsAskedAboutOnceItCan(t *testing.T) {
 	}
 }
 
-// Whoever approves a call with another input approves what that input does.
+// A user who approves a call with another input approves what that input does.
 func TestAnApprovalWithAnotherInputIsForItsChange(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	write(t, path, "a")

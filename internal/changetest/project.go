@@ -74,7 +74,7 @@ type Seen struct {
 	After []byte
 }
 
-// Approved makes n calls that somebody approves, and returns those that changed their
+// Approved makes n calls that are approved, and returns those that changed their
 // file.
 func (p *Project) Approved(t *testing.T, r *rand.Rand, n int) []Seen {
 	t.Helper()

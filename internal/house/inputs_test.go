@@ -32,7 +32,7 @@ var inputReaders = map[string]string{
 var commonFields = []string{"duration_ms"}
 
 // TestOnlyAToolReadsItsInput keeps what a call is about where it is known: in the tool.
-// Whoever decodes an input elsewhere is wrong about the next tool, and about the same
+// Code that decodes an input elsewhere is wrong about the next tool, and about the same
 // tool after the next change.
 func TestOnlyAToolReadsItsInput(t *testing.T) {
 	fields := inputFields(t)
