@@ -76,7 +76,7 @@ func (f *serveFlags) run(ctx context.Context) error {
 		return err
 	}
 	say := remarks{f.Err}
-	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Bare: f.bare, Notice: say.notice, TrustProject: f.trust.project, IgnoreProjectHooks: f.trust.ignoreHooks})
+	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Bare: f.bare, Notice: say.notice, TrustProject: f.trust.project, IgnoreProjectHooks: f.trust.ignoreHooks, IgnoreBadRules: f.trust.ignoreBadRules})
 	if err != nil {
 		return err
 	}

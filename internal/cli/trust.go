@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -44,17 +45,27 @@ after reading the list.`,
 
 // projectTrust are the flags of commands that run tools without a conversation: what
 // to do about a project that is not trusted.
-type projectTrust struct{ project, ignoreHooks bool }
+type projectTrust struct{ project, ignoreHooks, ignoreBadRules bool }
 
 func (t *projectTrust) define(fs *pflag.FlagSet) {
 	fs.BoolVar(&t.project, "trust-project", false, "trust what the project brings, as it is now, for this run")
 	fs.BoolVar(&t.ignoreHooks, "ignore-project-hooks", false, "run without the hooks of the project")
+	fs.BoolVar(&t.ignoreBadRules, "ignore-bad-rules", false, "start although a deny or ask rule cannot be understood")
 }
 
 // itemInfo is an item as programs read it.
 type itemInfo struct {
 	trust.Item
 	Trusted bool `json:"trusted"`
+}
+
+// notInSession refuses to loosen what a session may do at the session's own wish: its
+// commands run with HAFT set.
+func notInSession(command string) error {
+	if os.Getenv("HAFT") == "" {
+		return nil
+	}
+	return usageError{fmt.Errorf("could not run haft %s: a session of haft may not change its own trust and rules. Run it in a terminal of your own", command)}
 }
 
 func (f *trustFlags) run(ctx context.Context, hashes []string) error {
@@ -68,6 +79,9 @@ func (f *trustFlags) run(ctx context.Context, hashes []string) error {
 	items := p.Items()
 	if len(hashes) == 0 && !f.all {
 		return f.look(ctx, p, items)
+	}
+	if err := notInSession("trust"); err != nil {
+		return err
 	}
 	chosen := items
 	if !f.all {
@@ -105,6 +119,9 @@ func (f *trustFlags) look(ctx context.Context, p *harness.Project, items []trust
 	if !tui.IsTerminal(f.In, f.Out) {
 		fmt.Fprintf(f.Err, "Not trusted: %s. Trust all with 'haft trust --all', or one with 'haft trust %.8s'.\n", plural(len(open), "item"), open[0].Hash)
 		return nil
+	}
+	if err := notInSession("trust"); err != nil {
+		return err
 	}
 	fmt.Fprintf(f.Out, "Trust %s, exactly as shown? [y/N] ", plural(len(open), "item"))
 	line, err := readLine(ctx, f.In)

@@ -68,6 +68,9 @@ type Options struct {
 	// IgnoreProjectHooks leaves the project's hooks out. Without it, a session in which
 	// hooks that guard something do not count is not started, unless AsksTrust is set.
 	IgnoreProjectHooks bool
+	// IgnoreBadRules begins although a rule that denies or asks cannot be understood.
+	// Without it, such a rule is an error.
+	IgnoreBadRules bool
 	// Trust keeps what users have agreed to; nil means the usual place. Sessions
 	// that follow one another share one, so that what was agreed to for now holds.
 	Trust *trust.Store
