@@ -119,7 +119,6 @@ func (s *server) read(ctx context.Context) {
 		s.mu.Unlock()
 	}
 	close(s.ended)
-	s.out.expire(answerTime)
 }
 
 // watchStream ends the session when nobody reads it any more.
@@ -288,8 +287,8 @@ func (s *server) close() int {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.garbled != nil {
-		return max(s.code, 1)
+	if s.garbled != nil || s.out.failed() {
+		return max(s.code, 1) // not all was said, or not all was heard
 	}
 	return s.code
 }
@@ -307,8 +306,8 @@ func (s *server) lastNotices(talk *harness.Conversation) {
 	}
 }
 
-// How long a program that has said its last word may take to read what it is told,
-// and how long the end of a session may take.
+// How long a program may take to read what it is told after a signal to end, and how
+// long the end of a session may take.
 const (
 	answerTime = 1500 * time.Millisecond
 	closeTime  = time.Second
