@@ -16,7 +16,7 @@ func TestABurstEndsWithQuiet(t *testing.T) {
 	}{
 		"one note":                         {1, 0, quiet},
 		"a thousand at once":               {1000, 0, quiet},
-		"a few, each before the last ends": {5, quiet / 2, 2 * quiet},
+		"a few, each before the last ends": {5, quiet / 2, 3 * quiet},
 		"without end":                      {1000, quiet / 2, tooOld},
 	} {
 		t.Run(name, func(t *testing.T) {
