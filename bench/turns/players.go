@@ -31,7 +31,7 @@ var headlessFlags = []string{"-p", "hello", "--output-format", "stream-json", "-
 // buildOurs builds haft and the floor.
 func buildOurs(ctx context.Context, dir string) ([]*player, error) {
 	var players []*player
-	for _, a := range []player{{name: "haft", path: "cmd/haft", args: headlessFlags}, {name: "floor", path: "bench/turns/floor"}} {
+	for _, a := range []player{{name: "haft", path: "cmd/haft", args: headlessFlags, env: []string{"IS_SANDBOX=1"}}, {name: "floor", path: "bench/turns/floor"}} {
 		exe := filepath.Join(dir, a.name)
 		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", exe, "github.com/haftdev/haft/"+a.path)
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")

@@ -141,6 +141,9 @@ func (f *permissionsFlags) newChange(ch change) *cobra.Command {
 	c := &cobra.Command{
 		Use: ch.name + " allow|ask|deny RULE", Short: ch.short, Args: exactly(2),
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := notInSession("permissions " + ch.name); err != nil {
+				return err
+			}
 			err := f.change(c.Context(), ch, args[0], args[1])
 			if err == nil && !ch.removes {
 				err = f.checkName(args[1])

@@ -22,6 +22,7 @@ import (
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/tool"
 )
 
 // A Diagnosis is what is set up for a project and what is wrong with it.
@@ -188,9 +189,15 @@ func (d *Diagnosis) policy(p *Project) {
 	if err != nil {
 		d.Bad("permissions", err.Error(), "")
 	} else {
-		d.OK("permissions", "mode %s, %d rules", opts.Mode, len(opts.Rules))
+		if p.badGuards(opts) == nil {
+			d.OK("permissions", "mode %s, %d rules", opts.Mode, len(opts.Rules))
+		}
 	}
 	for _, problem := range permission.NewPolicy(opts).Problems() {
+		if problem.Rule.Behavior != tool.Allow {
+			d.Bad("permissions", problem.String(), "correct the rule: no session starts with it, unless --ignore-bad-rules is given")
+			continue
+		}
 		d.Warn("permissions", problem.String(), "see what counts with: haft permissions list")
 	}
 	d.Warn("sandbox", "there is none yet: commands that are allowed run with all your rights", "work in a container, or keep the rules narrow")

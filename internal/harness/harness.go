@@ -35,6 +35,9 @@ type Options struct {
 	// MayBypass lets the session change to the mode that asks nobody. A session that
 	// begins in it may, too.
 	MayBypass bool
+	// AsRoot lets a session that runs as root ask nobody. IS_SANDBOX=1 in the
+	// environment does, too.
+	AsRoot bool
 	// Allowed and Disallowed are permission rules.
 	Allowed, Disallowed []string
 	// Typed says that a person has typed the mode and the rules: a mode that settings
@@ -65,6 +68,9 @@ type Options struct {
 	// IgnoreProjectHooks leaves the project's hooks out. Without it, a session in which
 	// hooks that guard something do not count is not started, unless AsksTrust is set.
 	IgnoreProjectHooks bool
+	// IgnoreBadRules begins although a rule that denies or asks cannot be understood.
+	// Without it, such a rule is an error.
+	IgnoreBadRules bool
 	// Trust keeps what users have agreed to; nil means the usual place. Sessions
 	// that follow one another share one, so that what was agreed to for now holds.
 	Trust *trust.Store

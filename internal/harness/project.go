@@ -111,6 +111,20 @@ func (p *Project) Policy() (permission.Options, error) {
 	return opts, nil
 }
 
+// badGuards refuses to begin where a rule that denies or asks cannot be understood: a
+// session without it would be less guarded than whoever wrote it believes.
+func (p *Project) badGuards(opts permission.Options) error {
+	if p.opts.IgnoreBadRules {
+		return nil
+	}
+	for _, problem := range permission.NewPolicy(opts).Problems() {
+		if r := problem.Rule; r.Behavior != tool.Allow {
+			return &UsageError{fmt.Errorf("%s: could not understand the %s rule %q: %w. Correct it, or start with --ignore-bad-rules to go without it", r.Origin, r.Behavior, r.Text, problem.Err)}
+		}
+	}
+	return nil
+}
+
 // askedMode is the mode that the session is to begin in.
 func (p *Project) askedMode() settings.Text {
 	if p.opts.Mode != "" {

@@ -57,6 +57,9 @@ func Open(o *Options) (*World, error) {
 		return nil, err
 	}
 	opts, err := p.Policy()
+	if err == nil {
+		err = p.badGuards(opts)
+	}
 	if err != nil {
 		return nil, err
 	}
