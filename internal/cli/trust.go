@@ -8,11 +8,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/harness/project"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/haftdev/haft/internal/ask"
-	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/internal/tui"
 )
@@ -69,7 +70,7 @@ func notInSession(command string) error {
 }
 
 func (f *trustFlags) run(ctx context.Context, hashes []string) error {
-	p, err := harness.OpenProject(nil)
+	p, err := project.Open(nil)
 	if err != nil {
 		return err
 	}
@@ -105,7 +106,7 @@ func (f *trustFlags) run(ctx context.Context, hashes []string) error {
 
 // look shows the items and asks about those that are not trusted, or says how to trust
 // them where nobody can be asked.
-func (f *trustFlags) look(ctx context.Context, p *harness.Project, items []trust.Item) error {
+func (f *trustFlags) look(ctx context.Context, p *project.Project, items []trust.Item) error {
 	if err := f.list(p, items); err != nil || f.json || f.revoke {
 		return err
 	}
@@ -157,7 +158,7 @@ func pickItems(items []trust.Item, hashes []string) ([]trust.Item, error) {
 	return chosen, nil
 }
 
-func (f *trustFlags) list(p *harness.Project, items []trust.Item) error {
+func (f *trustFlags) list(p *project.Project, items []trust.Item) error {
 	infos := []itemInfo{}
 	for _, i := range items {
 		ok, err := p.Folder.Trusted(i)

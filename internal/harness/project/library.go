@@ -1,7 +1,6 @@
-package harness
+package project
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"slices"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/haftdev/haft/internal/knowledge/skill"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/settings"
-	"github.com/haftdev/haft/tool"
 )
 
 // A Library is what people have written down for models, for this project and for
@@ -26,11 +24,8 @@ type Library struct {
 	Plugins  []plugin.Plugin
 	Problems []knowledge.Problem
 
-	// Prompts returns those of the MCP servers that are connected; nil means none.
-	// Whoever connects servers sets it before anything is listed.
-	Prompts func() []commands.Prompt
-
-	ours []knowledge.Place // the project's places
+	ours     []knowledge.Place // the project's places
+	commands []knowledge.Place
 }
 
 // addPlugins finds plugins and takes their hooks and servers in among the
@@ -42,7 +37,7 @@ func (p *Project) addPlugins() {
 			dirs = append(dirs, d)
 		}
 	}
-	for _, dir := range p.opts.Plugins {
+	for _, dir := range p.Options.Plugins {
 		dirs = append(dirs, plugin.Dir{Path: dir, Source: settings.Flag})
 	}
 	p.Library = new(Library)
@@ -74,7 +69,7 @@ func (p *Project) enabled(name string) bool {
 }
 
 func (p *Project) wants(s settings.Source) bool {
-	return p.opts.Sources == nil || slices.Contains(p.opts.Sources, s)
+	return p.Options.Sources == nil || slices.Contains(p.Options.Sources, s)
 }
 
 // fillLibrary says where skills, commands and agents for work in dir are. A person's skills go
@@ -97,8 +92,9 @@ func (p *Project) fillLibrary(dir string) {
 	}
 	l := p.Library
 	l.Skills = skill.New(slices.Concat(user, project, plugins), p.agreed)
-	l.Commands = commands.New(commands.Options{Places: slices.Concat(project, user, plugins), Trust: p.agreed, Skills: l.Skills, Prompts: l.prompts})
-	l.Agents = agentdef.New(agentdef.Options{Places: slices.Concat(project, user, plugins), Trust: p.agreed, Given: p.opts.Agents})
+	l.commands = slices.Concat(project, user, plugins)
+	l.Commands = p.CommandsWith(nil)
+	l.Agents = agentdef.New(agentdef.Options{Places: slices.Concat(project, user, plugins), Trust: p.agreed, Given: p.Options.Agents})
 	for _, place := range slices.Concat(project, plugins) {
 		if place.Source.InProject() {
 			l.ours = append(l.ours, place)
@@ -106,28 +102,27 @@ func (p *Project) fillLibrary(dir string) {
 	}
 }
 
+// CommandsWith returns the commands of the library, and the prompts of MCP servers as
+// commands; nil means none.
+func (p *Project) CommandsWith(prompts func() []commands.Prompt) *commands.Set {
+	return commands.New(commands.Options{Places: p.Library.commands, Trust: p.agreed, Skills: p.Library.Skills, Prompts: prompts})
+}
+
 // Faults returns what is wrong with any file of the library.
 func (l *Library) Faults() []knowledge.Problem {
 	return slices.Concat(l.Problems, l.Skills.List().Problems, l.Commands.List().Problems, l.Agents.List().Problems)
 }
 
-func (l *Library) prompts() []commands.Prompt {
-	if l.Prompts == nil {
-		return nil
-	}
-	return l.Prompts()
-}
-
 // agreed reports whether a person trusts what a project brings, as it is now.
 func (p *Project) agreed(c knowledge.Claim) bool {
-	return p.opts.Vouched || p.opts.TrustProject || p.Folder != nil && p.Folder.Agreed(c)
+	return p.Options.Vouched || p.Options.TrustProject || p.Folder != nil && p.Folder.Agreed(c)
 }
 
-// mayInclude reports whether a person trusts a project's instructions to include a
+// MayInclude reports whether a person trusts a project's instructions to include a
 // file from outside of it.
-func (p *Project) mayInclude(from, path string) bool {
-	if p.Folder == nil || p.opts.TrustProject {
-		return p.opts.TrustProject
+func (p *Project) MayInclude(from, path string) bool {
+	if p.Folder == nil || p.Options.TrustProject {
+		return p.Options.TrustProject
 	}
 	ok, err := p.Folder.Trusted(p.Folder.Outside(from, path))
 	return err == nil && ok
@@ -144,7 +139,7 @@ func (p *Project) Items() []trust.Item {
 			return false
 		}).List()
 	}
-	instructions.Load(p.Guard.Cwd(), p.Home, &instructions.Options{Root: p.Dir, Sources: p.opts.Sources, Trusted: func(from, path string) bool {
+	instructions.Load(p.Guard.Cwd(), p.Home, &instructions.Options{Root: p.Dir, Sources: p.Options.Sources, Trusted: func(from, path string) bool {
 		items = append(items, p.Folder.Outside(from, path))
 		return false
 	}})
@@ -164,16 +159,4 @@ func (p *Project) HeldClaims() []trust.Held {
 		}
 	}
 	return held
-}
-
-// mayUse reports whether no rule denies a call by the name that it is given.
-func (w *World) mayUse(toolName, parameter string) func(string) bool {
-	return func(name string) bool {
-		input, err := json.Marshal(map[string]string{parameter: name})
-		if err != nil {
-			return false
-		}
-		v := w.Engine.Policy().Decide(tool.Case{Call: &tool.Call{Tool: toolName, Input: input}})
-		return v.Behavior != tool.Deny || v.Rule == ""
-	}
 }

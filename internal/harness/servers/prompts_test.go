@@ -1,4 +1,4 @@
-package harness_test
+package servers
 
 import (
 	"context"
@@ -6,20 +6,19 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/knowledge/command"
 	"github.com/haftdev/haft/internal/knowledge/prompt"
 	"github.com/haftdev/haft/mcp"
 )
 
-// servers have one prompt, which says what it was given.
-type servers struct{}
+// oneServer has one prompt, which says what it was given.
+type oneServer struct{}
 
-func (servers) Prompts() []mcp.Prompt {
+func (oneServer) Prompts() []mcp.Prompt {
 	return []mcp.Prompt{{Command: "mcp__git__review", Description: "Reviews", Arguments: []mcp.PromptArg{{Name: "pr", Required: true}, {Name: "focus"}}}}
 }
 
-func (servers) GetPrompt(_ context.Context, command string, args map[string]string) ([]mcp.PromptMessage, error) {
+func (oneServer) GetPrompt(_ context.Context, command string, args map[string]string) ([]mcp.PromptMessage, error) {
 	if args["pr"] == "" {
 		return nil, errors.New("the prompt needs the argument pr")
 	}
@@ -31,7 +30,7 @@ func (servers) GetPrompt(_ context.Context, command string, args map[string]stri
 }
 
 func TestPromptsOfServersAreCommands(t *testing.T) {
-	set := command.New(command.Options{Prompts: harness.Prompts(servers{})})
+	set := command.New(command.Options{Prompts: func() []command.Prompt { return commandsOf(oneServer{}) }})
 	c, err := set.Find("mcp__git__review")
 	if err != nil {
 		t.Fatal(err)

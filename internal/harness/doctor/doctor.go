@@ -1,4 +1,6 @@
-package harness
+// Package doctor looks at everything that a conversation in a project would use, and says
+// what is wrong and how to fix it. It starts nothing and asks nobody.
+package doctor
 
 import (
 	"cmp"
@@ -15,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/platform"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/mcp"
@@ -53,14 +56,14 @@ func (d *Diagnosis) Warn(area, text, advice string) {
 	d.Warnings++
 }
 
-// Bad notes what is broken, with how to mend it.
+// Bad notes what is broken, with how to fix it.
 func (d *Diagnosis) Bad(area, text, advice string) {
 	d.Checks = append(d.Checks, Check{area, "error", text, advice})
 	d.Broken++
 }
 
-// DiagnoseOptions say what to look at. Nil means all zero values.
-type DiagnoseOptions struct {
+// Options say what to look at. Nil means all zero values.
+type Options struct {
 	// Version is that of the program.
 	Version string
 	// NoServers leaves MCP servers to the caller, who starts them.
@@ -69,8 +72,8 @@ type DiagnoseOptions struct {
 
 // Diagnose looks at everything that a conversation here would use. It starts
 // nothing and asks nobody.
-func (p *Project) Diagnose(opts *DiagnoseOptions) *Diagnosis {
-	var o DiagnoseOptions
+func Diagnose(p *project.Project, opts *Options) *Diagnosis {
+	var o Options
 	if opts != nil {
 		o = *opts
 	}
@@ -96,16 +99,16 @@ func (d *Diagnosis) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "haft %s in %s\n\n", d.Version, ask.Visible(d.Project))
 	for _, c := range d.Checks {
-		fmt.Fprintf(&b, "%s %s: %s\n", levelMarks[c.Level], c.Area, visibleLines(c.Text))
+		fmt.Fprintf(&b, "%s %s: %s\n", levelMarks[c.Level], c.Area, VisibleLines(c.Text))
 		if c.Advice != "" {
-			fmt.Fprintf(&b, "  → %s\n", visibleLines(c.Advice))
+			fmt.Fprintf(&b, "  → %s\n", VisibleLines(c.Advice))
 		}
 	}
 	return b.String()
 }
 
-// visibleLines keeps the lines of a text apart and makes each harmless.
-func visibleLines(s string) string {
+// VisibleLines keeps the lines of a text apart and makes each harmless.
+func VisibleLines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i, l := range lines {
 		lines[i] = ask.Visible(l)
@@ -114,10 +117,10 @@ func visibleLines(s string) string {
 }
 
 // model says who answers and where the key is from, never the key.
-func (d *Diagnosis) model(p *Project) {
+func (d *Diagnosis) model(p *project.Project) {
 	set, _ := p.Counts.Text("model")
-	helper := p.keyHelper()
-	_, info, err := provider.Open(&provider.Options{Model: set.Text, Getenv: p.modelEnv(func() string { return helper.command })})
+	helper := p.KeyHelper()
+	_, info, err := provider.Open(&provider.Options{Model: set.Text, Getenv: p.ModelEnv(func() string { return helper.Command })})
 	if errors.Is(err, provider.ErrNotConfigured) {
 		text, advice, _ := strings.Cut(err.Error(), "\n")
 		d.Bad("model", text, strings.TrimSpace(advice))
@@ -130,23 +133,13 @@ func (d *Diagnosis) model(p *Project) {
 	switch {
 	case info.KeySource == "none":
 		key = "without a key"
-	case info.KeySource == keyVariable && p.modelEnv(func() string { return "" })(keyVariable) == "":
+	case info.KeySource == project.KeyVariable && p.ModelEnv(func() string { return "" })(project.KeyVariable) == "":
 		key = "with the key that apiKeyHelper prints"
 	}
-	d.OK("model", "%s by %s at %s, %s", info.Model, info.Provider, shownURL(info.Server), key)
+	d.OK("model", "%s by %s at %s, %s", info.Model, info.Provider, project.ShownURL(info.Server), key)
 	if u, err := url.Parse(info.Server); err == nil && u.Scheme == "http" && info.KeySource != "none" && !isLoopback(u.Hostname()) {
 		d.Warn("model", "the key and all that is said goes to "+u.Host+" unencrypted", "use an address that begins with https")
 	}
-}
-
-// shownURL is an address without what may be secret in it.
-func shownURL(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return "an address that cannot be read"
-	}
-	u.RawQuery = ""
-	return u.Redacted()
 }
 
 func isLoopback(host string) bool {
@@ -154,7 +147,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-func (d *Diagnosis) settings(p *Project) {
+func (d *Diagnosis) settings(p *project.Project) {
 	var names []string
 	for _, file := range p.Settings.Files() {
 		names = append(names, fmt.Sprintf("%s (%s)", file.Path, file.Source))
@@ -167,7 +160,7 @@ func (d *Diagnosis) settings(p *Project) {
 	for _, problem := range p.Settings.Problems() {
 		switch problem.Kind {
 		case settings.Skipped:
-			d.Bad("settings", problem.String()+"; nothing in it counts, its denials neither", "mend the file")
+			d.Bad("settings", problem.String()+"; nothing in it counts, its denials neither", "fix the file")
 		case settings.Idle:
 			idle = append(idle, problem.Key)
 		default:
@@ -184,12 +177,12 @@ func (d *Diagnosis) settings(p *Project) {
 }
 
 // policy says what judges calls, and that nothing else confines them.
-func (d *Diagnosis) policy(p *Project) {
+func (d *Diagnosis) policy(p *project.Project) {
 	opts, err := p.Policy()
 	if err != nil {
 		d.Bad("permissions", err.Error(), "")
 	} else {
-		if p.badGuards(opts) == nil {
+		if p.BadGuards(opts) == nil {
 			d.OK("permissions", "mode %s, %d rules", opts.Mode, len(opts.Rules))
 		}
 	}
@@ -205,7 +198,7 @@ func (d *Diagnosis) policy(p *Project) {
 
 // trust says what of the project does not count. Servers that wait are told of with
 // the others.
-func (d *Diagnosis) trust(p *Project) {
+func (d *Diagnosis) trust(p *project.Project) {
 	for _, h := range slices.Concat(p.Held, p.HeldClaims()) {
 		if h.Kind == trust.Server && h.Never == "" {
 			continue
@@ -218,7 +211,7 @@ func (d *Diagnosis) trust(p *Project) {
 }
 
 // servers says what is known of MCP servers without starting them.
-func (d *Diagnosis) servers(p *Project) {
+func (d *Diagnosis) servers(p *project.Project) {
 	m, err := p.Servers()
 	if err != nil {
 		d.Bad("mcp", err.Error(), "")
@@ -236,11 +229,11 @@ func (d *Diagnosis) servers(p *Project) {
 }
 
 // server says how one is as far as that can be told.
-func (d *Diagnosis) server(m *Servers, s mcp.Server) {
+func (d *Diagnosis) server(m *project.Servers, s mcp.Server) {
 	verdict := m.Approve(s)
 	switch {
 	case s.Problem != "":
-		d.Bad("mcp", s.Name+": "+s.Problem, "mend it in "+s.Origin)
+		d.Bad("mcp", s.Name+": "+s.Problem, "fix it in "+s.Origin)
 	case s.Disabled:
 		d.OK("mcp", "%s: switched off", s.Name)
 	case verdict.Pending:

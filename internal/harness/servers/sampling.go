@@ -1,4 +1,4 @@
-package harness
+package servers
 
 import (
 	"bytes"
@@ -15,16 +15,16 @@ import (
 // sampling lets MCP servers use the conversation's model, if the settings switch it on:
 // {"mcp": {"sampling": true}}. The person is asked about each server once, and what a
 // server gets is counted as the conversation's. Nil means that servers cannot.
-func (c *Conversation) sampling() *mcp.Sampling {
-	if !c.World.Counts.Flag("mcp", "sampling") {
+func (s *Servers) sampling() *mcp.Sampling {
+	if !s.opts.Project.Counts.Flag("mcp", "sampling") {
 		return nil
 	}
-	s := &mcp.Sampling{Create: c.sample}
-	if v, ok := c.World.Counts.Lookup("mcp", "samplingTokens"); ok {
-		_ = json.Unmarshal(v.JSON, &s.MaxTokens) // doctor tells what is wrong with it
+	allowed := &mcp.Sampling{Create: s.sample}
+	if v, ok := s.opts.Project.Counts.Lookup("mcp", "samplingTokens"); ok {
+		_ = json.Unmarshal(v.JSON, &allowed.MaxTokens) // doctor tells what is wrong with it
 	}
-	if elicit := c.servers.opts.Elicit; elicit != nil {
-		s.Consent = func(ctx context.Context, server string) (bool, error) {
+	if elicit := s.opts.Given.Elicit; elicit != nil {
+		allowed.Consent = func(ctx context.Context, server string) (bool, error) {
 			answer, err := elicit(ctx, mcp.Elicitation{
 				Server: server, Mode: "form", Schema: json.RawMessage(`{"type":"object","properties":{}}`),
 				Message: "May this server use the model? What it asks and what it is answered are its own, and you pay for both.",
@@ -32,11 +32,11 @@ func (c *Conversation) sampling() *mcp.Sampling {
 			return err == nil && answer.Action == "accept", err
 		}
 	}
-	return s
+	return allowed
 }
 
 // sample asks the model for a server. It sees nothing of the conversation.
-func (c *Conversation) sample(ctx context.Context, r mcp.SamplingRequest) (mcp.SamplingResult, error) {
+func (s *Servers) sample(ctx context.Context, r mcp.SamplingRequest) (mcp.SamplingResult, error) {
 	history, err := sampled(r.Messages)
 	if err != nil {
 		return mcp.SamplingResult{}, err
@@ -45,14 +45,14 @@ func (c *Conversation) sample(ctx context.Context, r mcp.SamplingRequest) (mcp.S
 	if err != nil {
 		return mcp.SamplingResult{}, err
 	}
-	name := c.ContextUsage().Model
+	client, name := s.opts.Model()
 	request := &model.Request{Model: name, Messages: history, Tools: tools, MaxTokens: r.MaxTokens}
 	if r.System != "" {
 		request.System = []model.System{{Text: r.System}}
 	}
 	var blocks []model.Block
 	var stop model.Stop
-	for ev, err := range c.opts.Model.Stream(ctx, request) {
+	for ev, err := range client.Stream(ctx, request) {
 		switch ev := ev.(type) {
 		case model.Start:
 			blocks = nil // what came of an answer that broke off does not count
@@ -65,7 +65,7 @@ func (c *Conversation) sample(ctx context.Context, r mcp.SamplingRequest) (mcp.S
 			return mcp.SamplingResult{}, err
 		}
 	}
-	c.Spend(name, stop.Usage)
+	s.opts.Link.Spend(name, stop.Usage)
 	content, err := forServer(blocks)
 	return mcp.SamplingResult{Model: name, StopReason: cmp.Or(stopReasons[stop.Reason], string(stop.Reason)), Content: content}, err
 }

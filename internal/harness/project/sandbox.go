@@ -1,10 +1,10 @@
-package harness
+package project
 
 import "fmt"
 
-// confinable refuses a session whose settings demand a sandbox that cannot be
+// Confinable refuses a session whose settings demand a sandbox that cannot be
 // had: a program that asked for one relies on it.
-func (p *Project) confinable() error {
+func (p *Project) Confinable() error {
 	origin, required := p.Counts.SandboxRequired()
 	if !required {
 		return nil

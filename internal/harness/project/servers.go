@@ -1,4 +1,4 @@
-package harness
+package project
 
 import (
 	"encoding/json"
@@ -18,7 +18,7 @@ import (
 
 // Servers are the MCP servers that are set up for a project.
 type Servers struct {
-	*Project
+	Project  *Project
 	List     []mcp.Server
 	Warnings []string
 	Rules    *config.Policy  // what the administrator says about servers
@@ -44,7 +44,7 @@ func (p *Project) Servers() (_ *Servers, err error) {
 // entries are those that count, and those of the project that would if they were
 // approved.
 func (m *Servers) entries() []config.Entry {
-	managedOnly := m.Settings.ManagedFlag("allowManagedMcpServersOnly")
+	managedOnly := m.Project.Settings.ManagedFlag("allowManagedMcpServersOnly")
 	var entries []config.Entry
 	known := make(map[string]bool)
 	add := func(n settings.Named, pending bool) {
@@ -57,10 +57,10 @@ func (m *Servers) entries() []config.Entry {
 		}
 		entries = append(entries, config.Entry{Name: n.Name, Raw: n.JSON, Scope: n.Source.String(), Origin: n.Origin.String()})
 	}
-	for _, n := range m.Counts.MCPServers() {
+	for _, n := range m.Project.Counts.MCPServers() {
 		add(n, false)
 	}
-	for _, n := range m.Settings.MCPServers() {
+	for _, n := range m.Project.Settings.MCPServers() {
 		add(n, true)
 	}
 	return entries
@@ -140,12 +140,12 @@ func (m *Servers) Host(version string) (*mcp.Host, func() error, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	processes := shellrun.NewHost(&shellrun.Options{Reexec: m.opts.Reexec})
-	opts := &mcp.Options{Version: version, Runner: processes.Runner(), Dir: m.Dir, Auth: auth, Approve: m.Approve, Roots: m.Guard.Roots()}
+	processes := shellrun.NewHost(&shellrun.Options{Reexec: m.Project.Options.Reexec})
+	opts := &mcp.Options{Version: version, Runner: processes.Runner(), Dir: m.Project.Dir, Auth: auth, Approve: m.Approve, Roots: m.Project.Guard.Roots()}
 	if cache, err := os.UserCacheDir(); err == nil {
 		opts.CacheDir = filepath.Join(cache, "haft", "mcp")
 	}
-	log := m.wireLog(m.find)
+	log := m.Project.WireLog(m.find)
 	if log != nil {
 		opts.OnMessage = log.Message
 	}
@@ -184,4 +184,13 @@ func (p *Project) ServerFiles(scope settings.Source) []settings.Target {
 		targets = append(targets, t)
 	}
 	return targets
+}
+
+// DeferPercent is "mcp.deferPercent" of the settings.
+func (p *Project) DeferPercent() (percent float64, ok bool) {
+	v, ok := p.Counts.Lookup("mcp", "deferPercent")
+	if !ok || json.Unmarshal(v.JSON, &percent) != nil || percent < 0 {
+		return 0, false
+	}
+	return percent, true
 }

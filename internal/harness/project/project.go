@@ -1,6 +1,15 @@
-package harness
+// Package project is what is set for a folder, and what of it counts: settings by trust,
+// rules, hooks, MCP servers, skills, commands and agents, the limits and the environment.
+//
+//	p, err := project.Open(&project.Options{Dir: "."})
+//
+// It reads files and says what they mean for the harness; it starts nothing and knows no
+// conversation. A Project is safe for concurrent use.
+package project
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -9,12 +18,12 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/internal/audit"
-	"github.com/haftdev/haft/internal/knowledge/agentdef"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/task"
 	"github.com/haftdev/haft/workspace"
 )
 
@@ -27,20 +36,21 @@ type Project struct {
 	Folder    *trust.Folder      // nil if there is nowhere to keep trust
 	Guard     *guard.Guard
 	Library   *Library
+	Kept      *Kept
 
-	opts  Options
+	// Options are what it was opened with.
+	Options Options
+
 	files settings.Options
-	kept  *kept
-	lead  *agentdef.Definition // who leads conversations; nil means haft itself
 }
 
-// OpenProject reads the settings of a folder and the project around it.
-func OpenProject(opts *Options) (*Project, error) {
-	p := &Project{kept: newKept()}
+// Open reads the settings of a folder and the project around it.
+func Open(opts *Options) (*Project, error) {
+	p := &Project{Kept: newKept()}
 	if opts != nil {
-		p.opts = *opts
+		p.Options = *opts
 	}
-	wd, err := filepath.Abs(p.opts.Dir)
+	wd, err := filepath.Abs(p.Options.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("find the working directory: %w", err)
 	}
@@ -50,14 +60,14 @@ func OpenProject(opts *Options) (*Project, error) {
 	}
 	p.Dir = root.Path
 	p.Home, _ = os.UserHomeDir() // without one there are no user settings
-	p.files = settings.Options{Home: p.Home, Project: p.Dir, Flag: p.opts.Settings, Sources: p.opts.Sources}
+	p.files = settings.Options{Home: p.Home, Project: p.Dir, Flag: p.Options.Settings, Sources: p.Options.Sources}
 	if p.Settings, err = settings.Load(&p.files); err != nil {
 		return nil, err
 	}
 	if err := managedIntact(p.Settings); err != nil {
 		return nil, err
 	}
-	if err := p.impose(p.opts.Managed); err != nil {
+	if err := p.impose(p.Options.Managed); err != nil {
 		return nil, err
 	}
 	p.addPlugins()
@@ -74,7 +84,7 @@ func (p *Project) newGuard(cwd string) (err error) {
 	for _, d := range p.Counts.Directories() {
 		named = append(named, d.Text)
 	}
-	for _, dir := range append(named, p.opts.AddDirs...) {
+	for _, dir := range append(named, p.Options.AddDirs...) {
 		if rest, ok := strings.CutPrefix(dir, "~/"); ok {
 			dir = filepath.Join(p.Home, rest)
 		} else if !filepath.IsAbs(dir) {
@@ -84,7 +94,7 @@ func (p *Project) newGuard(cwd string) (err error) {
 			roots = append(roots, dir)
 		}
 	}
-	p.Guard, err = guard.New(&guard.Options{Roots: roots, Home: p.Home, Cwd: cwd, State: workspace.StateDir(), Kept: p.kept.holds})
+	p.Guard, err = guard.New(&guard.Options{Roots: roots, Home: p.Home, Cwd: cwd, State: workspace.StateDir(), Kept: p.Kept.Holds})
 	return err
 }
 
@@ -103,7 +113,7 @@ func (p *Project) Policy() (permission.Options, error) {
 	}
 	by, off := p.Counts.Disabled(string(opts.Mode))
 	switch {
-	case off && p.opts.Mode != "" && p.opts.Typed:
+	case off && p.Options.Mode != "" && p.Options.Typed:
 		return opts, fmt.Errorf("the permission mode %s is switched off by %s: choose another one", opts.Mode, by)
 	case off:
 		opts.Mode = permission.Default // which is told by Warnings
@@ -111,10 +121,10 @@ func (p *Project) Policy() (permission.Options, error) {
 	return opts, nil
 }
 
-// badGuards refuses to begin where a rule that denies or asks cannot be understood: a
+// BadGuards refuses to begin where a rule that denies or asks cannot be understood: a
 // session without it would be less guarded than whoever wrote it believes.
-func (p *Project) badGuards(opts permission.Options) error {
-	if p.opts.IgnoreBadRules {
+func (p *Project) BadGuards(opts permission.Options) error {
+	if p.Options.IgnoreBadRules {
 		return nil
 	}
 	for _, problem := range permission.NewPolicy(opts).Problems() {
@@ -127,8 +137,8 @@ func (p *Project) badGuards(opts permission.Options) error {
 
 // askedMode is the mode that the session is to begin in.
 func (p *Project) askedMode() settings.Text {
-	if p.opts.Mode != "" {
-		return settings.Text{Text: p.opts.Mode, Origin: commandLine}
+	if p.Options.Mode != "" {
+		return settings.Text{Text: p.Options.Mode, Origin: CommandLine}
 	}
 	mode, _ := p.Counts.Mode()
 	return mode
@@ -139,17 +149,17 @@ func (p *Project) Target(source settings.Source) (settings.Target, error) {
 	return p.files.Target(source)
 }
 
-// commandLine is the origin of what was said when haft was started.
-var commandLine = settings.Origin{Source: settings.Flag}
+// CommandLine is the origin of what was said when haft was started.
+var CommandLine = settings.Origin{Source: settings.Flag}
 
 // flagRules are the rules of the command line.
 func (p *Project) flagRules() []permission.Rule {
 	var rules []permission.Rule
-	for _, text := range p.opts.Allowed {
-		rules = append(rules, permission.Rule{Text: text, Behavior: tool.Allow, Origin: commandLine})
+	for _, text := range p.Options.Allowed {
+		rules = append(rules, permission.Rule{Text: text, Behavior: tool.Allow, Origin: CommandLine})
 	}
-	for _, text := range slices.Concat(p.opts.Disallowed, p.otherSkills()) {
-		rules = append(rules, permission.Rule{Text: text, Behavior: tool.Deny, Origin: commandLine})
+	for _, text := range slices.Concat(p.Options.Disallowed, p.otherSkills()) {
+		rules = append(rules, permission.Rule{Text: text, Behavior: tool.Deny, Origin: CommandLine})
 	}
 	return rules
 }
@@ -160,4 +170,10 @@ func (p *Project) AuditLog() (*audit.Log, error) {
 		return nil, errors.New("there is no home folder to keep the audit log in: set HOME to one")
 	}
 	return audit.NewLog(filepath.Join(p.Home, ".haft", "audit.jsonl"), nil), nil
+}
+
+// Tasks are those of this project outside of sessions, which have their own.
+func (p *Project) Tasks() *task.Store {
+	sum := sha256.Sum256([]byte(p.Dir))
+	return task.NewStore(filepath.Join(workspace.StateDir(), "tasks", hex.EncodeToString(sum[:16])), nil)
 }

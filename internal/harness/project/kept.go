@@ -1,4 +1,4 @@
-package harness
+package project
 
 import (
 	"crypto/rand"
@@ -13,29 +13,29 @@ import (
 	"github.com/haftdev/haft/workspace"
 )
 
-// kept is what a session keeps in files for its model to read: the whole of long
+// Kept is what a session keeps in files for its model to read: the whole of long
 // results, the output of commands, what servers sent that cannot be shown, and
 // what its agents did. The model is given the paths, so it may read these files
 // and no others of the state folder.
-type kept struct {
+type Kept struct {
 	store *output.Store
 	mu    sync.Mutex
 	dirs  []string // physical; the first is this process's own
 }
 
-func newKept() *kept {
+func newKept() *Kept {
 	name := time.Now().Format("20060102-150405") + "-" + strings.ToLower(rand.Text()[:10])
 	store := output.NewShared(keptRoot(), name, nil)
-	k := &kept{store: store}
-	k.add(store.Dir())
+	k := &Kept{store: store}
+	k.Add(store.Dir())
 	return k
 }
 
 // keptRoot has a folder for each process.
 func keptRoot() string { return filepath.Join(workspace.StateDir(), "results") }
 
-// add lets the model read a folder, which need not exist yet.
-func (k *kept) add(dir string) {
+// Add lets the model read a folder, which need not exist yet.
+func (k *Kept) Add(dir string) {
 	real := physical(dir)
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -55,16 +55,19 @@ func physical(path string) string {
 	return path
 }
 
-// holds reports whether a physical path is one of the session's.
-func (k *kept) holds(path string) bool {
+// Holds reports whether a physical path is one of the session's.
+func (k *Kept) Holds(path string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return slices.ContainsFunc(k.dirs, func(dir string) bool { return within(dir, path) })
+	return slices.ContainsFunc(k.dirs, func(dir string) bool {
+		rel, err := filepath.Rel(dir, path)
+		return err == nil && filepath.IsLocal(rel)
+	})
 }
 
-// names are the folders of the processes that the session ran in, which the journal
+// Names are the folders of the processes that the session ran in, which the journal
 // keeps: the paths in its history stay readable when it is resumed or forked.
-func (k *kept) names() (names []string) {
+func (k *Kept) Names() (names []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	root := physical(keptRoot())
@@ -76,20 +79,20 @@ func (k *kept) names() (names []string) {
 	return names
 }
 
-// recall lets the model read what earlier processes of the session kept.
-func (k *kept) recall(names []string) {
+// Recall lets the model read what earlier processes of the session kept.
+func (k *Kept) Recall(names []string) {
 	for _, name := range names {
 		if name != "" && name != "." && name != ".." && filepath.Base(name) == name {
-			k.add(filepath.Join(keptRoot(), name))
+			k.Add(filepath.Join(keptRoot(), name))
 		}
 	}
 }
 
-// spool keeps the output of commands beside long results.
-func (k *kept) spool() *shellrun.SpoolOptions {
+// Spool keeps the output of commands beside long results.
+func (k *Kept) Spool() *shellrun.SpoolOptions {
 	return &shellrun.SpoolOptions{Dir: k.store.Dir(), Prepare: k.store.Sweep}
 }
 
 // Results keeps long results where the user and the model can find them afterwards,
 // for a month and as long as there is room.
-func (p *Project) Results() *output.Store { return p.kept.store }
+func (p *Project) Results() *output.Store { return p.Kept.store }

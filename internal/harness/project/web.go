@@ -1,17 +1,19 @@
-package harness
+package project
 
 import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
+	"strings"
 
 	"github.com/haftdev/haft/internal/webpage"
 	"github.com/haftdev/haft/internal/webpage/searxng"
 	"github.com/haftdev/haft/tool/websearch"
 )
 
-// web fetches pages, as far as the settings let it go beyond the public internet.
-func (p *Project) web() (*webpage.Fetcher, error) {
+// Web fetches pages, as far as the settings let it go beyond the public internet.
+func (p *Project) Web() (*webpage.Fetcher, error) {
 	opts := &webpage.Options{Proxy: http.ProxyFromEnvironment}
 	for _, host := range p.Counts.PrivateHosts() {
 		opts.Private = append(opts.Private, host.Text)
@@ -23,8 +25,8 @@ func (p *Project) web() (*webpage.Fetcher, error) {
 	return web, nil
 }
 
-// searchWeb asks the search server that the settings name; nil if they name none.
-func (p *Project) searchWeb() (websearch.Backend, error) {
+// SearchWeb asks the search server that the settings name; nil if they name none.
+func (p *Project) SearchWeb() (websearch.Backend, error) {
 	endpoint, ok := p.Counts.Text("webSearch", "endpoint")
 	if !ok {
 		return nil, nil
@@ -41,4 +43,15 @@ func (p *Project) searchWeb() (websearch.Backend, error) {
 		}
 		return hits, err
 	}, nil
+}
+
+// SearchesItself reports whether Anthropic itself is asked, which has a web search of
+// its own, and not a server in its place.
+func (p *Project) SearchesItself() bool {
+	base := p.ModelEnv(func() string { return "" })("ANTHROPIC_BASE_URL")
+	if base == "" {
+		return true
+	}
+	u, err := url.Parse(base)
+	return err == nil && (u.Hostname() == "anthropic.com" || strings.HasSuffix(u.Hostname(), ".anthropic.com"))
 }

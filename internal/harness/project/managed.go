@@ -1,4 +1,4 @@
-package harness
+package project
 
 import (
 	"encoding/json"
@@ -61,7 +61,7 @@ func (p *Project) impose(text string) error {
 
 // otherSkills are rules for the skills that a model may not use.
 func (p *Project) otherSkills() (rules []string) {
-	if p.opts.Skills == nil {
+	if p.Options.Skills == nil {
 		return nil
 	}
 	for _, k := range p.Library.Skills.List().Skills {
@@ -75,7 +75,7 @@ func (p *Project) otherSkills() (rules []string) {
 // chosen reports whether a skill is among those that a model may use, by its name
 // or by the end of it that follows a plugin's.
 func (p *Project) chosen(name string) bool {
-	for _, want := range p.opts.Skills {
+	for _, want := range p.Options.Skills {
 		if name == want || strings.HasSuffix(name, ":"+want) {
 			return true
 		}

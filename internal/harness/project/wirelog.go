@@ -1,4 +1,4 @@
-package harness
+package project
 
 import (
 	"maps"
@@ -13,10 +13,10 @@ import (
 // WireLogs is the folder of what is said to MCP servers, if that is written down.
 func WireLogs() string { return filepath.Join(workspace.StateDir(), "mcp-log") }
 
-// wireLog returns the log of what is said to MCP servers; nil unless the settings ask
+// WireLog returns the log of what is said to MCP servers; nil unless the settings ask
 // for it. Find tells what is configured for a server, of which nothing secret may be
 // written.
-func (p *Project) wireLog(find func(server string) (mcp.Server, bool)) *wirelog.Log {
+func (p *Project) WireLog(find func(server string) (mcp.Server, bool)) *wirelog.Log {
 	if !p.Counts.Flag("mcp", "log") {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package harness
+package project
 
 // A UsageError is a mistake of whoever wrote the options: they name what there is
 // not. Nothing was tried.

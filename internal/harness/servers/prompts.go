@@ -1,4 +1,4 @@
-package harness
+package servers
 
 import (
 	"context"
@@ -10,28 +10,26 @@ import (
 	"github.com/haftdev/haft/mcp"
 )
 
-// A PromptHost has prompts of MCP servers; *[mcp.Host] is one.
-type PromptHost interface {
+// A promptHost has prompts of MCP servers; *[mcp.Host] is one.
+type promptHost interface {
 	Prompts() []mcp.Prompt
 	GetPrompt(ctx context.Context, command string, args map[string]string) ([]mcp.PromptMessage, error)
 }
 
-// Prompts returns the prompts of servers as commands, for Library.Prompts. What is
-// typed after one are its arguments in order; the last takes all that is left.
-func Prompts(h PromptHost) func() []commands.Prompt {
-	return func() []commands.Prompt {
-		var list []commands.Prompt
-		for _, p := range h.Prompts() {
-			list = append(list, commands.Prompt{
-				Name: p.Command, Description: p.Description, Hint: promptHint(p.Arguments),
-				Get: func(ctx context.Context, words []string) (string, error) {
-					messages, err := h.GetPrompt(ctx, p.Command, promptArguments(p.Arguments, words))
-					return promptText(messages), err
-				},
-			})
-		}
-		return list
+// commandsOf returns the prompts of servers as commands. What is typed after one are its
+// arguments in order; the last takes all that is left.
+func commandsOf(h promptHost) []commands.Prompt {
+	var list []commands.Prompt
+	for _, p := range h.Prompts() {
+		list = append(list, commands.Prompt{
+			Name: p.Command, Description: p.Description, Hint: promptHint(p.Arguments),
+			Get: func(ctx context.Context, words []string) (string, error) {
+				messages, err := h.GetPrompt(ctx, p.Command, promptArguments(p.Arguments, words))
+				return promptText(messages), err
+			},
+		})
 	}
+	return list
 }
 
 func promptHint(args []mcp.PromptArg) string {

@@ -1,4 +1,4 @@
-package harness
+package servers
 
 import (
 	"context"
@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/harness/link"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/output"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -20,15 +22,19 @@ import (
 // it is there. What a server goes on with by itself, a task, is also written down, so
 // that a session that is resumed still gets the result.
 type longCalls struct {
-	world *World
-	after time.Duration // how long a call is waited for
-	ends  sync.WaitGroup
+	link    *link.Link
+	results *output.Store // keeps what is too long to be told
+	after   time.Duration // how long a call is waited for
+	ends    sync.WaitGroup
 
 	mu      sync.Mutex
 	running map[string]context.CancelCauseFunc // in the background, by id
 	tasks   []mcp.Task
 	closed  bool
 }
+
+// StateCalls is the name under which a session keeps what servers continue with.
+const StateCalls = "calls"
 
 // longAfter is how long a call is waited for where nothing else is said.
 const longAfter = 2 * time.Minute
@@ -99,7 +105,7 @@ func (l *longCalls) follow(task agent.Task, cancel context.CancelCauseFunc, end 
 	l.mu.Lock()
 	l.running[task.ID] = cancel
 	l.mu.Unlock()
-	l.world.emit(agent.TaskChanged{Change: "started", Task: task})
+	l.link.Emit(agent.TaskChanged{Change: "started", Task: task})
 	go func() {
 		e := <-end
 		l.mu.Lock()
@@ -117,7 +123,7 @@ func (l *longCalls) follow(task agent.Task, cancel context.CancelCauseFunc, end 
 
 // tell tells the conversation how a call ended. Whoever has stopped one knows.
 func (l *longCalls) tell(task agent.Task, e ending, wanted bool) {
-	a := l.world.talk.Load()
+	a := l.link.Agent()
 	if a == nil {
 		return
 	}
@@ -133,7 +139,7 @@ func (l *longCalls) tell(task agent.Task, e ending, wanted bool) {
 	case e.result.Failed:
 		task.Status = "failed"
 	}
-	content, kept := l.world.Results().Bound(task.ID, content, maxTold)
+	content, kept := l.results.Bound(task.ID, content, maxTold)
 	if kept != nil {
 		task.OutputFile = kept.Path
 	}
@@ -159,7 +165,7 @@ func (l *longCalls) began(t mcp.Task) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.tasks = append(l.tasks, t)
-	l.world.save(stateCalls, l.tasks)
+	l.link.Save(StateCalls, l.tasks)
 }
 
 // settled takes back what began wrote. A call that ends with the session is not
@@ -170,7 +176,7 @@ func (l *longCalls) settled(call string) {
 	before := len(l.tasks)
 	l.tasks = slices.DeleteFunc(l.tasks, func(t mcp.Task) bool { return t.Call == call })
 	if len(l.tasks) < before && !l.closed {
-		l.world.save(stateCalls, l.tasks)
+		l.link.Save(StateCalls, l.tasks)
 	}
 }
 

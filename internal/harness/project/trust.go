@@ -1,4 +1,4 @@
-package harness
+package project
 
 import (
 	"errors"
@@ -18,7 +18,7 @@ func (p *Project) filter() error {
 	}
 	p.Folder.Lend(slices.DeleteFunc(p.Folder.Items(p.Settings), func(i trust.Item) bool { return !p.lends(i.Kind) })...)
 	p.Counts, p.Held, err = p.Folder.Filter(p.Settings)
-	if p.opts.IgnoreProjectHooks || p.hooksOff() {
+	if p.Options.IgnoreProjectHooks || p.hooksOff() {
 		for i := range p.Held {
 			p.Held[i].Guards = false // the user has decided to do without
 		}
@@ -29,7 +29,7 @@ func (p *Project) filter() error {
 // trusting returns the project as the place that trust belongs to; nil if there is
 // nowhere to keep trust and nobody trusts it for this session.
 func (p *Project) trusting() (*trust.Folder, error) {
-	store := p.opts.Trust
+	store := p.Options.Trust
 	if store == nil {
 		path, _ := trust.DefaultPath() // without one there is nowhere to keep it
 		store = trust.NewStore(path)
@@ -50,13 +50,13 @@ func (p *Project) trusting() (*trust.Folder, error) {
 // lends reports whether items of a kind are trusted for this session as they are now:
 // all of them, or what a program has asked for.
 func (p *Project) lends(kind trust.Kind) bool {
-	return p.opts.TrustProject || p.opts.Vouched && kind == trust.Hook
+	return p.Options.TrustProject || p.Options.Vouched && kind == trust.Hook
 }
 
 // guarded refuses to run anything without hooks of the project that guard something:
 // the project relies on them, and nobody has decided to do without.
 func (p *Project) guarded() error {
-	if p.opts.AsksTrust {
+	if p.Options.AsksTrust {
 		return nil
 	}
 	if u := trust.NewUnguarded(p.Dir, p.Held); u != nil {
