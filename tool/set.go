@@ -25,7 +25,8 @@ type Set struct {
 	visible []*Tool          // what the model is told about, in request order
 	request *request
 	refused []error
-	off     []string // names of tools that the session does not enable
+	off     []*Tool         // what the session does not enable
+	absent  map[string]bool // names of tools that texts may speak of, and that are not there
 	opts    SetOptions
 }
 
@@ -41,6 +42,9 @@ type SetOptions struct {
 	ContextTokens int
 	// DeferShare is a share of the context; 0 means a tenth.
 	DeferShare float64
+	// Known are the names of tools that descriptions may speak of, beside those that
+	// the set is made from: what is said of one that is not in the set is left out.
+	Known []string
 	// Redirect says which tool is meant when a model calls one of these names; nil
 	// redirects none. What a name leads to is not redirected again.
 	Redirect map[string]string
@@ -66,14 +70,42 @@ func NewSet(session *Session, builtins, foreign []Tool, opts *SetOptions) *Set {
 	for _, t := range s.tools {
 		s.session.Tools = append(s.session.Tools, t.Name)
 	}
+	s.absent = make(map[string]bool)
+	for _, t := range builtins {
+		s.absent[t.Name] = s.names[t.Name] == nil
+	}
+	for _, name := range opts.Known {
+		s.absent[name] = s.names[name] == nil
+	}
+	maps.DeleteFunc(s.absent, func(_ string, absent bool) bool { return !absent })
 	s.opts = *opts
 	s.show(own)
 	return s
 }
 
+// Known are the names of all built-in tools, in the set or not.
+func (s *Set) Known() (names []string) {
+	for name := range s.absent {
+		names = append(names, name)
+	}
+	for _, t := range s.tools {
+		if t.Source == "" {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
 // Disabled reports whether there is a tool of that name which the session does not
-// enable.
-func (s *Set) Disabled(name string) bool { return slices.Contains(s.off, name) }
+// enable, and what the tool says that it needs.
+func (s *Set) Disabled(name string) (needs string, ok bool) {
+	for _, t := range s.off {
+		if t.Name == name || slices.Contains(t.Aliases, name) {
+			return t.Needs, true
+		}
+	}
+	return "", false
+}
 
 // choose returns the tools that the options, then the session, leave, by name.
 func (s *Set) choose(tools []Tool, opts *SetOptions) []*Tool {
@@ -84,9 +116,12 @@ func (s *Set) choose(tools []Tool, opts *SetOptions) []*Tool {
 		case opts.Only != nil && !slices.Contains(opts.Only, t.Name):
 		case opts.Denied != nil && opts.Denied(t):
 		case t.Enabled != nil && !t.Enabled(s.session):
-			s.off = append(s.off, t.Name)
+			s.off = append(s.off, t)
 		default:
 			own := *t // the caller's slice may change
+			if own.Source == "" && own.Describe != nil {
+				own.Describe = s.mentioning(t.Describe)
+			}
 			chosen = append(chosen, &own)
 		}
 	}

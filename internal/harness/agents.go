@@ -15,6 +15,7 @@ import (
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
 	knowledge "github.com/haftdev/haft/internal/knowledge/prompt"
 	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
@@ -129,7 +130,7 @@ func (w *World) toolsFor(c *Conversation, d agentdef.Definition, depth int) *too
 	}
 	session := *c.Tools().Session()
 	session.Interactive = false
-	set := tool.NewSet(&session, ours, foreign, nil)
+	set := tool.NewSet(&session, ours, foreign, &tool.SetOptions{Known: c.Tools().Known()})
 	w.sets.made[key] = set
 	return set
 }
@@ -173,7 +174,7 @@ func (c *Conversation) child(ctx context.Context, d agentdef.Definition, s crew.
 	}).Tell
 	o.Carry = nil
 	o.Limits = agent.Limits{Turns: d.MaxTurns}
-	policy := w.childPolicy(d, p)
+	policy := w.childPolicy(d, permission.Mode(s.Mode), p)
 	o.Permissions, o.Sched.Judge = policy, sched.JudgeFunc(policy.judge)
 	if o.Person != nil {
 		o.Person = speaker{o.Person, fmt.Sprintf("the agent %s (%s)", cmp.Or(s.Name, d.Name), s.Description)}

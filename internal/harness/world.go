@@ -152,7 +152,11 @@ func (w *World) SetForManualCall(name string, set *tool.Set, foreign ...tool.Too
 
 func (w *World) set(session *tool.Session, foreign []tool.Tool, denied func(*tool.Tool) bool) *tool.Set {
 	opts := tool.SetOptions{Only: w.only(), Denied: denied, ContextTokens: w.window, DeferShare: w.deferShare(), Redirect: w.opts.Redirect}
-	return tool.NewSet(session, w.Tools(), foreign, &opts)
+	tools := w.Tools()
+	for _, t := range tools {
+		opts.Known = append(opts.Known, t.Name)
+	}
+	return tool.NewSet(session, tools, foreign, &opts)
 }
 
 // denied reports whether a rule denies every call of a tool: then the model need
