@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft"
+	"github.com/haftdev/haft/internal/scripttest"
 	"github.com/haftdev/haft/model/script"
 	"github.com/haftdev/haft/wire"
 )
@@ -50,7 +51,7 @@ func TestCommandLineReportsFailures(t *testing.T) {
 			t.Errorf("too many turns: %v", err)
 		}
 
-		refusing, err := script.Serve(&script.Options{Answer: func(*script.Request) script.Turn {
+		refusing, err := scripttest.Serve(t, &script.Options{Answer: func(*script.Request) script.Turn {
 			return script.Turn{Fault: script.Fault{Status: 401, Type: "authentication_error", Message: "invalid x-api-key"}}
 		}})
 		if err != nil {

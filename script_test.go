@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/haftdev/haft/internal/scripttest"
 	"github.com/haftdev/haft/model/script"
 )
 
@@ -26,7 +27,7 @@ func scripted(t testing.TB, turns ...[]script.Block) *script.Server {
 	for _, blocks := range turns {
 		s.Turns = append(s.Turns, script.Turn{Blocks: blocks})
 	}
-	srv, err := script.Serve(&script.Options{Scenario: s})
+	srv, err := scripttest.Serve(t, &script.Options{Scenario: s})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 
@@ -17,6 +18,7 @@ import (
 // An Agent is a conversation with a model that can act.
 type Agent struct {
 	opts Options
+	form *answerForm // of a structured answer; nil if it is text
 	out  *outbox
 	work chan struct{} // holds a token when the queue or the tasks may have changed
 
@@ -27,7 +29,8 @@ type Agent struct {
 	tasks    map[string]Task // those that run in the background
 	holds    int             // who else wants Run to wait
 	set      settings
-	revealed []string // deferred tools that the model has found
+	revealed []string          // deferred tools that the model has found
+	refused  map[string]string // media that an API has refused, with what is said instead, by digest
 	journal  Journal
 	talk     conversation // only the turn changes it
 	naming   naming       // likewise
@@ -59,12 +62,25 @@ func New(opts *Options) (*Agent, error) {
 	a := &Agent{
 		opts: *opts, out: newOutbox(), work: make(chan struct{}, 1),
 		named: map[string]bool{}, journal: opts.Journal, fresh: true, source: cmp.Or(opts.Source, "startup"),
-		revealed: slices.Clone(opts.Revealed), noted: states{known: map[string]json.RawMessage{}, waiting: map[string]bool{}},
+		revealed: slices.Clone(opts.Revealed), refused: maps.Clone(opts.Refused), noted: states{known: map[string]json.RawMessage{}, waiting: map[string]bool{}},
 	}
 	if a.journal == nil {
 		a.journal = session.Memory("")
 	}
 	a.set = settings{model: opts.ModelName, mode: opts.Mode, thinking: opts.Thinking, effort: opts.Effort}
+	if opts.History != nil {
+		if err := a.talk.load(opts.History); err != nil {
+			return nil, err
+		}
+		a.talk.withoutRefused(a.refused)
+		a.talk.heedMedia(a.mediaLimit(opts.ModelName))
+	}
+	if opts.Structured != nil {
+		var err error
+		if a.form, err = newAnswerForm(opts.Structured); err != nil {
+			return nil, err
+		}
+	}
 	if err := a.useTools(opts.Tools); err != nil {
 		return nil, err
 	}
@@ -75,9 +91,6 @@ func New(opts *Options) (*Agent, error) {
 	a.naming.load(opts.History)
 	if opts.History != nil {
 		a.noted.begun = opts.History.Len() > 0
-		if err := a.talk.load(opts.History); err != nil {
-			return nil, err
-		}
 		a.ledger.restart(cmp.Or(opts.HistoryTokens, tokensOf(opts.History.Size())))
 		a.ledger.counted = opts.HistoryTokens > 0
 	}

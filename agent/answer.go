@@ -9,6 +9,7 @@ import (
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/tool"
 )
 
 // An answer is one message of the model while it arrives, with the calls that run
@@ -37,9 +38,9 @@ type answer struct {
 
 // An input is that of a call while it arrives.
 type input struct {
-	*sched.Input
-	uuid    string
-	written bool
+	*sched.Input // nil of a call through the door until it is whole: its tool is in its input
+	uuid         string
+	written      bool
 }
 
 func (t *turn) newAnswer(model string) *answer {
@@ -110,8 +111,8 @@ func (ans *answer) begin(ev model.Start) bool {
 	ans.spend()
 	ans.start, ans.usage = ev, ev.Usage
 	ttft := time.Since(ans.requested)
-	if ans.t.res.TTFT == 0 {
-		ans.t.res.TTFT = ttft
+	if ans.t.res.TTFT == nil {
+		ans.t.res.TTFT = &ttft
 	}
 	ans.t.a.out.put(Streamed{Event: ev, TTFT: ttft})
 	return true
@@ -120,7 +121,9 @@ func (ans *answer) begin(ev model.Start) bool {
 // discardCalls takes back the calls that are not whole.
 func (ans *answer) discardCalls() {
 	for _, in := range ans.inputs {
-		in.Discard()
+		if in.Input != nil {
+			in.Discard()
+		}
 	}
 	clear(ans.inputs)
 }
@@ -140,7 +143,11 @@ func (ans *answer) open(ev model.BlockStart) {
 			ans.startCalls()
 		}
 		ans.nextCall = session.NewUUID()
-		ans.inputs[ev.Index] = &input{Input: ans.calls.Open(ev.Block.ID, ev.Block.Name), uuid: ans.nextCall}
+		in := &input{uuid: ans.nextCall}
+		if ev.Block.Name != tool.DoorName {
+			in.Input = ans.calls.Open(ev.Block.ID, ev.Block.Name)
+		}
+		ans.inputs[ev.Index] = in
 	case model.Text:
 		ans.texts[ev.Index] = new(strings.Builder)
 	}
@@ -161,7 +168,7 @@ func (ans *answer) startCalls() {
 func (ans *answer) write(ev model.Delta) {
 	switch ev.Type {
 	case model.InputDelta:
-		if in := ans.inputs[ev.Index]; in != nil && ev.Text != "" {
+		if in := ans.inputs[ev.Index]; in != nil && in.Input != nil && ev.Text != "" {
 			in.written = true
 			in.Write([]byte(ev.Text))
 		}
@@ -197,12 +204,24 @@ func (ans *answer) close(ev model.BlockStop) bool {
 	t.a.out.put(ans.said(len(ans.blocks)-1), Streamed{Event: ev})
 	if in != nil {
 		delete(ans.inputs, ev.Index)
-		if !in.written {
-			in.Write(ev.Block.Input)
-		}
-		in.Close()
+		ans.queue(in, &ev.Block)
 	}
 	return true
+}
+
+// queue lets a call run that is whole.
+func (ans *answer) queue(in *input, b *model.Block) {
+	args := b.Input
+	if in.Input == nil {
+		ans.nextCall = in.uuid
+		var name string
+		name, args = ans.t.tools.ThroughDoor(b.Name, b.Input)
+		in.Input = ans.calls.Open(b.ID, name)
+	}
+	if !in.written {
+		in.Write(args)
+	}
+	in.Close()
 }
 
 // failure returns the model's error that ended the answer; nil if none did.

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -36,12 +37,19 @@ func (t *turn) ask() (*answer, Reason) {
 func (t *turn) request() (*answer, error) {
 	a := t.a
 	a.mu.Lock()
+	a.sealTools()
+	t.tools = a.set.tools
 	set := a.set
+	limit := a.mediaLimit(set.model)
+	thinned := a.talk.thinMedia(limit)
 	history, err := a.talk.ready()
 	tokens := a.estimate(t.tools)
 	a.mu.Unlock()
 	if err != nil {
 		return nil, fmt.Errorf("encode the conversation: %w", err)
+	}
+	if thinned > 0 {
+		a.out.put(Notice{Level: "info", Tag: "media", Text: fmt.Sprintf("%d old images or documents are no longer sent: the model takes %d in one request.", thinned, limit)})
 	}
 	a.out.put(Requesting{Model: set.model, Tokens: tokens})
 	ans := t.newAnswer(set.model)
@@ -127,19 +135,46 @@ func (t *turn) overflow(e *model.Error) Reason {
 	return t.giveUp(PromptTooLong, e)
 }
 
+// maxStripped is how often in a turn something is taken out that a provider refused.
+const maxStripped = 3
+
 // strip takes out what the provider may have refused, and reports whether there
-// was any such thing: it would be sent for ever. It does so once in a turn.
+// was any such thing: it would be sent for ever.
 func (t *turn) strip(e *model.Error) bool {
-	if t.attempts.stripped {
+	if t.attempts.stripped >= maxStripped {
 		return false
 	}
-	t.attempts.stripped = true
-	t.a.mu.Lock()
-	defer t.a.mu.Unlock()
-	if strings.Contains(e.Message, "thinking") || strings.Contains(e.Message, "signature") {
-		return t.a.talk.stripThoughts()
+	t.attempts.stripped++
+	switch a := t.a; {
+	case aboutReferences(e) && a.Tools().References():
+		a.loadPlainly(e)
+		return true
+	case strings.Contains(e.Message, "thinking") || strings.Contains(e.Message, "signature"):
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		return a.talk.stripThoughts()
+	default:
+		return a.leaveOutMedia(e)
 	}
-	return t.a.talk.stripMedia("[Removed, because the model's API refused it: " + e.Message + "]")
+}
+
+// leaveOutMedia takes out images and documents that the provider may have refused, for
+// this session and whenever it is resumed. It reports whether there were any.
+func (a *Agent) leaveOutMedia(e *model.Error) bool {
+	a.mu.Lock()
+	gone := a.talk.stripMedia("[Removed, because the model's API refused it: " + e.Message + "]")
+	if a.refused == nil {
+		a.refused = map[string]string{}
+	}
+	maps.Copy(a.refused, gone)
+	refused := maps.Clone(a.refused)
+	a.mu.Unlock()
+	if len(gone) == 0 {
+		return false
+	}
+	a.note(StateRefused, refused)
+	a.out.put(Notice{Level: "warning", Tag: "media", Text: fmt.Sprintf("The model's API refused an image or a document (%s). The conversation continues without it.", e.Message)})
+	return true
 }
 
 // estimate is how many tokens the next request has. It is called with mu held.
@@ -155,6 +190,14 @@ func (t *turn) tokens() int64 {
 	t.a.mu.Lock()
 	defer t.a.mu.Unlock()
 	return t.a.estimate(t.tools)
+}
+
+// mediaLimit is how many images, or pages of documents, a request may have.
+func (a *Agent) mediaLimit(name string) int {
+	if a.opts.Context.Media == nil {
+		return 100
+	}
+	return a.opts.Context.Media(name)
 }
 
 // settings returns what the next request is made with.

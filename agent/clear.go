@@ -19,6 +19,7 @@ func (t *turn) clearCommand() Reason {
 		a.mu.Lock()
 		a.journal = j
 		a.talk = conversation{}
+		a.set.tools = a.set.tools.Renew()
 		a.noted.renew()
 		a.ledger.renew()
 		a.mu.Unlock()

@@ -103,6 +103,7 @@ func (t *turn) renewed(summary string, tail []model.Message) []model.Message {
 	a := t.a
 	a.fresh = true
 	clear(a.named)
+	t.tools = a.Tools().Renew() // the cached prefix is lost anyway
 	notes := t.facts()
 	if a.opts.Carry != nil {
 		notes = append(notes, a.opts.Carry()...)
@@ -142,6 +143,7 @@ func (t *turn) replace(done *Compacted, messages []model.Message) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.talk = c
+	a.set.tools = a.set.tools.Renew()
 	a.ledger.restart(tokens)
 	return nil
 }

@@ -68,8 +68,8 @@ func (a *Agent) SetEffort(effort string) {
 	a.set.effort = effort
 }
 
-// SetTools changes the tools from the next turn on. To keep what the provider has
-// cached it should be what [tool.Set.Append] returned for [Agent.Tools].
+// SetTools makes these the tools there are from the next request on. What the provider
+// has cached is kept: see [tool.Set.Next].
 func (a *Agent) SetTools(s *tool.Set) error {
 	if err := a.useTools(s); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (a *Agent) SetTools(s *tool.Set) error {
 	return nil
 }
 
-// Tools returns the tools of the next turn.
+// Tools returns the tools of the next request.
 func (a *Agent) Tools() *tool.Set {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -92,16 +92,15 @@ func (a *Agent) useTools(s *tool.Set) error {
 		s = tool.NewSet(nil, nil, nil, nil)
 	}
 	if a.opts.Structured != nil && s.Lookup(structuredName) == nil {
-		t, err := structuredTool(a.opts.Structured)
-		if err != nil {
-			return err
-		}
-		s = s.Append(t)
+		s = s.Append(a.form.tool())
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.revealed) > 0 {
-		s = s.Reveal(a.revealed...)
+	if a.set.tools != nil {
+		s = a.set.tools.Next(s)
+	}
+	if !s.Sealed() {
+		s = a.withRevealed(s)
 	}
 	a.set.tools = s
 	return nil
@@ -130,7 +129,6 @@ func (t *turn) apply(c *tool.Change) {
 		a.mu.Lock()
 		a.revealed = append(a.revealed, c.Reveal...)
 		a.set.tools = a.set.tools.Reveal(c.Reveal...)
-		t.tools = t.tools.Reveal(c.Reveal...)
 		a.mu.Unlock()
 		a.note(StateRevealed, a.revealed)
 	}

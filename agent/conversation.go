@@ -23,11 +23,14 @@ type conversation struct {
 	said []model.Block
 	// open are the calls of the last answer that have no result yet.
 	open []string
+	// media is at least how many images, or pages of documents, are in all of it.
+	media int
 }
 
 // load takes up a conversation that was restored.
 func (c *conversation) load(h *model.History) error {
 	c.history = *h.Prefix(h.Len())
+	c.eachMedium(func(m medium) { c.media += max(1, m.pages()) })
 	if h.Len() == 0 {
 		return nil
 	}
@@ -54,6 +57,7 @@ func (c *conversation) hear(blocks ...model.Block) {
 		c.history = *c.history.Prefix(c.history.Len() - 1)
 		c.sent = false
 	}
+	c.media += weight(blocks)
 	c.heard = append(c.heard, blocks...)
 	slices.SortStableFunc(c.heard, func(a, b model.Block) int { return rank(a) - rank(b) })
 }

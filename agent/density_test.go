@@ -28,7 +28,7 @@ func TestDensity(t *testing.T) {
 	}
 	const budget = 300 << 10
 	payload := json.RawMessage(`{"say":"` + strings.Repeat("x", 2000) + `"}`)
-	srv, err := script.Serve(&script.Options{Keep: -1, Answer: func(r *script.Request) script.Turn {
+	srv, err := script.Serve(&script.Options{Keep: -1, Unchecked: true, Answer: func(r *script.Request) script.Turn {
 		if r.Turn%2 == 0 {
 			return script.Turn{Blocks: []script.Block{{Text: "Looking."}, {Tool: "Echo", ID: fmt.Sprint("t", r.Turn), Input: payload}}}
 		}

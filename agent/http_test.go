@@ -14,6 +14,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/retry"
+	"github.com/haftdev/haft/internal/scripttest"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/anthropic"
 	"github.com/haftdev/haft/model/openai"
@@ -44,7 +45,7 @@ func serve(t testing.TB, o *script.Options) (*script.Server, model.Model) {
 
 func serveBy(t testing.TB, o *script.Options, p provider, patience time.Duration) (*script.Server, model.Model) {
 	t.Helper()
-	srv, err := script.Serve(o)
+	srv, err := scripttest.Serve(t, o)
 	if err != nil {
 		t.Fatal(err)
 	}

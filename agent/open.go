@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/haftdev/haft/hook"
 	"github.com/haftdev/haft/internal/plainjson"
@@ -25,7 +24,10 @@ func (t *turn) open() Reason {
 		return t.fail(StoppedByHook, errors.New(t.res.Text))
 	}
 	if t.prompt.Change != nil {
-		t.apply(t.prompt.Change)
+		change := *t.prompt.Change
+		t.a.loadTools(change.Reveal)
+		change.Reveal = nil
+		t.apply(&change)
 	}
 	if err := t.take(t.prompt, t.prompt.Content, said.Notes); err != nil {
 		return t.fail(JournalFailure, err)
@@ -66,21 +68,7 @@ func (t *turn) facts() []string {
 		facts = a.opts.Facts(t.asking, a.fresh)
 	}
 	a.fresh = false
-	if names := t.unnamed(); len(names) > 0 {
-		facts = append(facts, "These tools exist but are not described to you yet. Find the ones you need with ToolSearch before you call them:\n"+strings.Join(names, "\n"))
-	}
-	return facts
-}
-
-// unnamed returns the names of deferred tools that the model was not told yet.
-func (t *turn) unnamed() (names []string) {
-	for _, d := range t.tools.Deferred() {
-		if !t.a.named[d.Name] {
-			t.a.named[d.Name] = true
-			names = append(names, d.Name)
-		}
-	}
-	return names
+	return append(facts, t.toolNews()...)
 }
 
 // take puts a prompt into the conversation, and what hooks noted about it.

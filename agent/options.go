@@ -56,8 +56,11 @@ type Options struct {
 	// the provider counted at its end; 0 means that it is not known.
 	History       *model.History
 	HistoryTokens int64
-	// Revealed are the deferred tools that the model has found in it.
+	// Revealed are the deferred tools that the model has found in it. Refused are images
+	// and documents in it that the API has refused, with what is said in their place, by
+	// the digest under which [StateRefused] names them.
 	Revealed []string
+	Refused  map[string]string
 	// Spent is what its answers have used, Beside what was used and is in none of
 	// them, both by model.
 	Spent, Beside map[string]model.Usage
@@ -106,6 +109,9 @@ type Limits struct {
 type Context struct {
 	// Window returns how many tokens a model can take in; nil means 200,000 for all.
 	Window func(model string) int64
+	// Media returns how many images, and how many pages of documents, a request to a model
+	// may have; nil means 100 for all.
+	Media func(model string) int
 	// CompactAt is the share of the window from which on the conversation is
 	// compacted by itself; 0 means 0.8, a negative one never.
 	CompactAt float64

@@ -52,6 +52,9 @@ func (t *turn) goOn(ans *answer) Reason {
 	case ans.stop.Reason == model.MaxTokens:
 		err = t.remind("Your last answer was cut off at the output limit. What you see of it is what has arrived; send what is missing in smaller pieces.")
 	}
+	if err == nil {
+		err = t.remind(t.toolNews()...)
+	}
 	if err != nil {
 		return t.fail(JournalFailure, err)
 	}
@@ -165,7 +168,8 @@ func (t *turn) consequence(out *sched.Outcome) Reason {
 // structured ends the turn with the first valid answer.
 func (t *turn) structured(out *sched.Outcome) Reason {
 	if out.Status == sched.Succeeded {
-		t.res.Structured, t.res.Text = json.RawMessage(out.Input), string(out.Input)
+		t.res.Structured = t.a.form.answer(out.Input)
+		t.res.Text = string(t.res.Structured)
 		return Completed
 	}
 	t.attempts.misshapen++

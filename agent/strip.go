@@ -1,62 +1,91 @@
 package agent
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/tool"
 )
 
-// stripMedia replaces images and documents in what was heard since the last
-// answer, and reports whether there were any.
-func (c *conversation) stripMedia(with string) (found bool) {
-	heard := slices.Clone(c.heard)
-	for i, b := range heard {
-		switch b.Type {
-		case "image", "document":
-			heard[i], found = model.TextOf(with), true
-		case model.ToolResult:
-			heard[i].Content = slices.Clone(b.Content)
-			for j, m := range heard[i].Content {
-				if m.Type == tool.ImageBlock || m.Type == tool.DocumentBlock {
-					heard[i].Content[j], found = tool.Block{Type: tool.TextBlock, Text: with}, true
-				}
-			}
+// rewrite changes the messages of the conversation that hold the given bytes. A message
+// that stays as it is keeps its bytes.
+func (c *conversation) rewrite(holding string, change func([]model.Block) ([]model.Block, bool)) (changed bool) {
+	var h model.History
+	last := c.history.Len() - 1
+	for i := range c.history.Len() {
+		raw := c.history.JSON(i)
+		m, ok := rewritten(&c.history, i, holding, change)
+		if !ok || h.Append(m) != nil {
+			h.AppendJSON(raw)
+			continue
+		}
+		changed = true
+		if i == last && c.sent {
+			c.heard = m.Content
+		} else if i == last && c.said != nil {
+			c.said = m.Content
 		}
 	}
-	if !found {
-		return false
+	if !c.sent {
+		if heard, ok := change(slices.Clone(c.heard)); ok {
+			c.heard, changed = heard, true
+		}
 	}
-	if c.sent {
-		c.history = *c.history.Prefix(c.history.Len() - 1)
+	if changed {
+		c.history = h
 	}
-	c.heard, c.sent = heard, false
-	return true
+	return changed
+}
+
+// rewritten returns a message after a change, and whether there was any.
+func rewritten(h *model.History, i int, holding string, change func([]model.Block) ([]model.Block, bool)) (model.Message, bool) {
+	if !bytes.Contains(h.JSON(i), []byte(holding)) {
+		return model.Message{}, false
+	}
+	m, err := h.Message(i)
+	if err != nil {
+		return m, false
+	}
+	var changed bool
+	m.Content, changed = change(m.Content)
+	return m, changed && len(m.Content) > 0
 }
 
 // stripThoughts takes all thoughts out of the conversation, whose seals another
 // provider than the one that made them may not accept. It reports whether there
 // were any.
 func (c *conversation) stripThoughts() (found bool) {
-	var h model.History
-	for i := range c.history.Len() {
-		m, err := c.history.Message(i)
-		if err != nil {
-			return false
-		}
-		before := len(m.Content)
-		m.Content = slices.DeleteFunc(m.Content, thought)
-		if len(m.Content) == before {
-			h.AppendJSON(c.history.JSON(i))
+	return c.rewrite(`thinking"`, func(blocks []model.Block) ([]model.Block, bool) {
+		before := len(blocks)
+		blocks = slices.DeleteFunc(blocks, thought)
+		return blocks, len(blocks) < before
+	})
+}
+
+// replaceMedia puts a text in place of each image and document of blocks for which
+// instead returns one.
+func replaceMedia(blocks []model.Block, instead func(medium) string) (changed bool) {
+	for i, b := range blocks {
+		if m, ok := mediumOf(b); ok {
+			if text := instead(m); text != "" {
+				blocks[i], changed = model.TextOf(text), true
+			}
 			continue
 		}
-		found = true
-		if err := h.Append(m); err != nil {
-			return false
+		if b.Type != model.ToolResult || b.Raw != nil {
+			continue
+		}
+		content := slices.Clone(b.Content)
+		for j, part := range content {
+			if part.Type != tool.ImageBlock && part.Type != tool.DocumentBlock {
+				continue
+			}
+			if text := instead(medium{part.Type == tool.ImageBlock, part.MediaType, part.Data}); text != "" {
+				content[j], changed = tool.Block{Type: tool.TextBlock, Text: text}, true
+				blocks[i].Content = content
+			}
 		}
 	}
-	if found {
-		c.history = h
-	}
-	return found
+	return changed
 }

@@ -12,22 +12,87 @@ import (
 // structuredName is the tool by which the model gives a structured answer.
 const structuredName = "StructuredOutput"
 
-// structuredTool returns the tool whose input is the answer that the caller wants.
-// The pipeline checks it like any other input.
-func structuredTool(raw json.RawMessage) (tool.Tool, error) {
-	s, err := schema.Parse(raw)
-	if err == nil {
-		err = s.Err()
+// An answerForm is the form of the answer that the caller wants, as a tool's input can
+// have it.
+type answerForm struct {
+	input   *schema.Schema
+	names   schema.Names
+	wrapped bool           // the answer is no object, and is in one
+	whole   *schema.Schema // what the answer must match; nil if input says it all
+}
+
+// wrapper is the property that holds an answer which is no object.
+const wrapper = "answer"
+
+// newAnswerForm reads the caller's schema. Providers take objects without alternatives:
+// the model is shown such a form, and its answer is checked against the caller's.
+func newAnswerForm(raw json.RawMessage) (*answerForm, error) {
+	fail := func(err error) (*answerForm, error) {
+		return nil, fmt.Errorf("schema of the structured output: %w", err)
+	}
+	f := new(answerForm)
+	if !json.Valid(raw) {
+		return fail(fmt.Errorf("it is not JSON"))
+	}
+	portable, names, err := schema.Portable(raw)
+	if err != nil {
+		wrapped, wrapErr := json.Marshal(map[string]any{
+			"type": "object", "properties": map[string]json.RawMessage{wrapper: raw}, "required": []string{wrapper}, "additionalProperties": false,
+		})
+		if wrapErr != nil {
+			return fail(err)
+		}
+		raw, f.wrapped = wrapped, true
+		if portable, names, wrapErr = schema.Portable(raw); wrapErr != nil {
+			return fail(err)
+		}
+	}
+	f.names = names
+	if f.input, err = schema.Parse(portable); err == nil {
+		err = f.input.Err()
 	}
 	if err != nil {
-		return tool.Tool{}, fmt.Errorf("schema of the structured output: %w", err)
+		return fail(err)
 	}
+	if string(portable) != string(raw) {
+		f.whole, _ = schema.Parse(raw) // one that cannot be parsed is repaired, and that must do
+	}
+	return f, nil
+}
+
+// answer returns the caller's answer in an input of the tool.
+func (f *answerForm) answer(input json.RawMessage) json.RawMessage {
+	input = f.names.Back(input)
+	if f.wrapped {
+		var members map[string]json.RawMessage
+		if json.Unmarshal(input, &members) == nil && members[wrapper] != nil {
+			return members[wrapper]
+		}
+	}
+	return input
+}
+
+// check says what is wrong with an answer that has the form.
+func (f *answerForm) check(_ context.Context, c *tool.Call) *tool.Problem {
+	if f.whole == nil {
+		return nil
+	}
+	if _, _, err := f.whole.View(nil).Check(f.names.Back(c.Input)); err != nil {
+		return &tool.Problem{Message: "The answer does not match the schema that was asked for: " + err.Error()}
+	}
+	return nil
+}
+
+// tool returns the tool whose input is the answer. The pipeline checks it like any other
+// input.
+func (f *answerForm) tool() tool.Tool {
 	return tool.Tool{
 		Name: structuredName,
 		Describe: func(*tool.Session) string {
 			return "Returns your final answer in the form that was asked for. Call it exactly once, when the work is done; the turn ends with it."
 		},
-		Input: s,
+		Input:    f.input,
+		Validate: f.check,
 		Marks: func(*tool.Call) tool.Marks {
 			return tool.Marks{ReadOnly: true, ConcurrencySafe: true, Effect: tool.Pure}
 		},
@@ -37,7 +102,7 @@ func structuredTool(raw json.RawMessage) (tool.Tool, error) {
 		Run: func(context.Context, *tool.Call) (tool.Result, error) {
 			return tool.Text("The structured output was received."), nil
 		},
-	}, nil
+	}
 }
 
 // How often the model is helped to give a structured answer.

@@ -57,7 +57,7 @@ type attempts struct {
 	stopBlocks int      // Stop hooks in a row that did not let the turn end
 	blocked    []string // what was said each time, without repetitions
 	overflows  int      // of the context
-	stripped   bool     // what a provider refused was taken out
+	stripped   int      // how often what a provider refused was taken out
 	unpriced   bool     // the person was told that the budget cannot be kept
 }
 
@@ -217,6 +217,7 @@ func (t *turn) remind(notes ...string) error {
 func (t *turn) hear(blocks ...model.Block) {
 	t.a.mu.Lock()
 	defer t.a.mu.Unlock()
+	blocks, _ = heedMedia(blocks, t.a.mediaLimit(t.a.set.model))
 	t.a.talk.hear(blocks...)
 	t.a.ledger.add(blocks...)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/haftdev/haft"
 	"github.com/haftdev/haft/embed"
+	"github.com/haftdev/haft/internal/scripttest"
 	"github.com/haftdev/haft/model/script"
 	"github.com/haftdev/haft/wire"
 	"github.com/haftdev/haft/wire/wiretest"
@@ -22,7 +23,7 @@ import (
 // scripted puts a scripted model and an empty home into the environment.
 func scripted(t testing.TB, turns ...script.Turn) *script.Server {
 	t.Helper()
-	srv, err := script.Serve(&script.Options{Scenario: &script.Scenario{Turns: turns}})
+	srv, err := scripttest.Serve(t, &script.Options{Scenario: &script.Scenario{Turns: turns}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,6 +31,7 @@ func scripted(t testing.TB, turns ...script.Turn) *script.Server {
 	t.Setenv("ANTHROPIC_BASE_URL", srv.URL())
 	t.Setenv("ANTHROPIC_API_KEY", "sk-ant-scripted")
 	t.Setenv("HOME", t.TempDir())
+	t.Setenv("IS_SANDBOX", "1") // tests may run as root
 	return srv
 }
 

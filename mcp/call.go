@@ -72,7 +72,7 @@ func (p *peer) attempt(ctx context.Context, s *session, o *offer, c *tool.Call) 
 		meta["claudecode/toolUseId"] = c.UseID
 	}
 	raw, err := s.callTool(ctx, &toolCall{
-		offer: o, args: arguments(c.Input), meta: meta, alive: progressed,
+		offer: o, args: arguments(o.names.Back(c.Input)), meta: meta, alive: progressed,
 		began: func(task string) {
 			if f := p.host.opts.OnTask; f != nil {
 				f(Task{Server: p.name, Tool: o.Name, ID: task, Call: c.ID})

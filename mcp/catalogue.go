@@ -37,6 +37,7 @@ type offer struct {
 	name          string // that the model calls
 	description   string
 	input, output *schema.Schema
+	names         schema.Names // of its properties, where the model knows them under others
 	digest        string
 	changed       bool // since the server was connected by an earlier host, or first by this one
 	hidden        []string
@@ -180,11 +181,12 @@ func (p *peer) newOffer(entry json.RawMessage) (*offer, error) {
 	if !p.wants(t.Name) {
 		return o, errors.New("excluded by the server's entry")
 	}
-	flat, err := flatten(t.InputSchema)
+	portable, names, err := schema.Portable(t.InputSchema)
 	if err != nil {
-		return o, err
+		return o, fmt.Errorf("inputSchema: %w", err)
 	}
-	if o.input, err = schema.Parse(flat); err != nil {
+	o.names = names
+	if o.input, err = schema.Parse(portable); err != nil {
 		return o, err
 	}
 	if len(t.OutputSchema) > 0 && string(t.OutputSchema) != "null" {

@@ -89,6 +89,22 @@ func TestAnInProcessServerIsReachedByAFunction(t *testing.T) {
 	}
 }
 
+// Servers name properties as no provider takes them. The model has other names, and the
+// server gets its own.
+func TestPropertiesWithOddNames(t *testing.T) {
+	c := &calculator{tools: `{"name":"list","inputSchema":{"properties":{"$top":{"type":"integer"},"filter[id]":{"type":"any"},"plain":{"type":"string"}},"required":["$top"]}}`}
+	h := newHost(t, &mcp.Options{Send: c.send})
+	h.Start([]mcp.Server{{Name: "calc", Type: mcp.SDK}})
+	wait(t, h)
+	shown := string(h.Tools()[0].Input.View(nil).JSON())
+	if !strings.Contains(shown, `"required":["top"]`) || strings.Contains(shown, `"$top":`) {
+		t.Errorf("the model is shown %s", shown)
+	}
+	if got := tell(call(t, h, "calc", "list", `{"top":5,"filter_id":"x","plain":"y"}`)); got != `{"$top":5,"filter[id]":"x","plain":"y"}` {
+		t.Errorf("the server got %s", got)
+	}
+}
+
 func TestAManifestSkipsTheHandshake(t *testing.T) {
 	c := &calculator{tools: addTool}
 	h := newHost(t, &mcp.Options{Send: c.send})

@@ -15,7 +15,7 @@ import (
 func TestMemoryOfAThousandWaitingConversations(t *testing.T) {
 	const n = 1000
 	arrived, leave := make(chan struct{}, n), make(chan struct{})
-	srv, err := script.Serve(&script.Options{Keep: -1, Answer: func(r *script.Request) script.Turn {
+	srv, err := script.Serve(&script.Options{Keep: -1, Unchecked: true, Answer: func(r *script.Request) script.Turn {
 		arrived <- struct{}{}
 		<-leave
 		return script.Turn{Blocks: []script.Block{{Text: "hello"}}}

@@ -2,9 +2,7 @@ package permission
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,7 +28,7 @@ func (h *evaluation) evaluateCommand() {
 	}
 	h.readOnly = a.ReadOnly && h.protected == ""
 	if h.readOnly {
-		h.input = withCommand(h.subject.params, a.Run)
+		h.input = h.call.Tool.WithCommand(h.call.Call, a.Run)
 	} else {
 		h.evaluateAllowed(a, writes)
 	}
@@ -264,17 +262,6 @@ func isSystem(path string) bool {
 		}
 	}
 	return false
-}
-
-// withCommand returns the input with another command.
-func withCommand(params map[string]any, command string) json.RawMessage {
-	changed := maps.Clone(params)
-	changed["command"] = command
-	raw, err := json.Marshal(changed)
-	if err != nil {
-		return nil // decoded JSON encodes
-	}
-	return raw
 }
 
 func firstWord(s string) string {

@@ -67,7 +67,7 @@ func TestTheRuleCorpus(t *testing.T) {
 		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
 			t.Fatal(err)
 		}
-		d := c.policy(t, g).Decide(tool.Case{Call: &tool.Call{Tool: c.Tool, Input: c.Input}})
+		d := c.policy(t, g).Decide(called(c.Tool, c.Input))
 		if got := d.Behavior.String(); got != c.Expect {
 			t.Errorf("line %d: %s %s in mode %s with %v: %s (%s %s), want %s: %s", n, c.Tool, c.Input, c.Mode, c.Rules, got, d.Reason, d.Rule, c.Expect, c.Why)
 		}

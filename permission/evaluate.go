@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -8,46 +9,106 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// evaluateFile evaluates a tool that reads or writes one path.
-func (h *evaluation) evaluateFile() {
+// evaluateFiles evaluates a tool that says which files it reads and writes. A denial about
+// one of them denies the call; what allows it must account for all of them.
+func (h *evaluation) evaluateFiles() {
+	files := h.files()
 	h.writes = h.subject.kind == editTool
+	h.match(func(r *Rule) bool {
+		return slices.ContainsFunc(files, func(f touched) bool { return h.coversFile(r, f) })
+	})
+	whole := h.call.Tool.OnlyFiles(h.call.Call) // else the files are not all that it is about
+	h.readOnly, h.edits = whole && !h.writes, whole && h.writes
+	for _, f := range files {
+		h.evaluateFile(f)
+	}
+	h.allowed = h.accounts(files)
+	if !h.writes && !whole {
+		h.writes = !h.call.Tool.MarksOf(h.call.Call).ReadOnly
+	}
 	h.changes = h.writes
-	f := h.policy.guard.Look(h.subject.path)
-	h.match(func(r *Rule) bool { return h.coversFile(r, f) })
+	for _, f := range files {
+		h.suggest = append(h.suggest, h.fileRules(f)...)
+	}
+	if h.suggest = unique(h.suggest); !whole {
+		h.suggest = []string{h.subject.name}
+	}
+}
+
+// accounts returns what allows the call: a rule for each file. A call that writes may
+// read what any call may.
+func (h *evaluation) accounts(files []touched) *finding {
+	var by *finding
+	for _, f := range files {
+		i := slices.IndexFunc(h.policy.allow, func(r *Rule) bool { return h.coversFile(r, f) })
+		free := h.writes && !f.writes && f.Verdict(guard.Read).Decision == guard.Allow
+		switch {
+		case i >= 0:
+			by = cmp.Or(by, byRule(h.policy.allow[i], "a rule allows it"))
+		case !free:
+			return nil
+		}
+	}
+	return by
+}
+
+// A touched file is one of a call's.
+type touched struct {
+	guard.Facts
+	writes bool
+}
+
+func (h *evaluation) files() []touched {
+	var files []touched
+	for _, path := range h.subject.paths.Writes {
+		files = append(files, touched{h.policy.guard.Look(path), true})
+	}
+	for _, path := range h.subject.paths.Reads {
+		files = append(files, touched{h.policy.guard.Look(path), false})
+	}
+	if files == nil { // one that names none is judged as one without a name
+		files = []touched{{h.policy.guard.Look(""), h.subject.kind == editTool}}
+	}
+	return files
+}
+
+// evaluateFile takes in what the guard knows about one file.
+func (h *evaluation) evaluateFile(f touched) {
 	op, sensitive := guard.Read, f.Sensitive.Read
-	if h.writes {
+	if f.writes {
 		op, sensitive = guard.Write, f.Sensitive.Write
 	}
 	view := f.Verdict(op)
 	if view.Decision == guard.Deny && h.denied == nil {
 		h.denied = &finding{reason: view.Reason, message: "Not possible: " + view.Reason + "."}
 	}
-	h.matchAllow(func(r *Rule) bool { return h.coversFile(r, f) })
-	inside := f.Root != ""
-	switch {
-	case sensitive != guard.Allow:
-		h.protected = view.Reason
-	case view.Decision == guard.Allow && !h.writes:
-		h.readOnly = true
-	case view.Decision == guard.Allow && inside:
-		h.edits = true
+	if sensitive != guard.Allow {
+		h.protected = cmp.Or(h.protected, view.Reason)
 	}
 	if view.Decision == guard.Ask {
 		h.why = view.Reason
 	}
-	h.suggest = h.fileRules(f)
+	if sensitive != guard.Allow || view.Decision != guard.Allow {
+		h.readOnly, h.edits = false, false
+	}
+	if f.writes && f.Root == "" {
+		h.edits = false
+	}
 }
 
 // coversFile reports whether a rule is about this use of a file. Whoever may not
-// read a file may not write it either.
-func (h *evaluation) coversFile(r *Rule, f guard.Facts) bool {
+// read a file may not write it either. A rule about paths allows only a call that is
+// about files and nothing else.
+func (h *evaluation) coversFile(r *Rule, f touched) bool {
 	switch {
-	case r.names(h.subject.name) && r.spec == "":
+	case r.names(h.subject.name) && (r.spec == "" || r.param != nil && r.param.matches(&h.subject)):
 		return true
+	case r.Behavior == tool.Allow && !h.call.Tool.OnlyFiles(h.call.Call):
+		return false
 	case r.name == editRule:
-		return h.writes && r.coversPath(f, h.policy)
+		return f.writes && r.coversPath(f.Facts, h.policy)
 	case r.name == readRule:
-		return (!h.writes || r.Behavior == tool.Deny) && r.coversPath(f, h.policy)
+		return (!f.writes || r.Behavior == tool.Deny) && r.coversPath(f.Facts, h.policy)
 	}
 	return false
 }
@@ -81,7 +142,15 @@ func (h *evaluation) evaluateOther() {
 	}
 	h.changes = h.writes
 	covers := func(r *Rule) bool {
-		return r.names(h.subject.name) && (r.param == nil || r.param.matches(&h.subject))
+		switch {
+		case !r.names(h.subject.name):
+			return false
+		case r.param != nil:
+			return r.param.matches(&h.subject)
+		}
+		// A rule about a command, a path or an address that the tool does not name: it
+		// may be this one, which is enough to deny it and too little to allow it.
+		return r.spec == "" || r.Behavior != tool.Allow
 	}
 	h.match(covers)
 	h.matchAllow(covers)

@@ -37,7 +37,7 @@ func TestRulesAboutNamesOfSkillsCommandsAndAgents(t *testing.T) {
 			Rules: []permission.Rule{{Text: tt.rule, Behavior: tool.Deny, Origin: settings.Origin{Source: settings.User}}},
 			Guard: virtualGuard(t), Home: "/home/u",
 		})
-		d := p.Decide(tool.Case{Call: &tool.Call{Tool: tt.tool, Input: []byte(tt.input)}})
+		d := p.Decide(called(tt.tool, []byte(tt.input)))
 		if got := d.Behavior == tool.Deny; got != tt.matches {
 			t.Errorf("%s on %s %s: denied %t, want %t", tt.rule, tt.tool, tt.input, got, tt.matches)
 		}

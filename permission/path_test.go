@@ -13,7 +13,6 @@ import (
 
 	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/permission"
-	"github.com/haftdev/haft/tool"
 )
 
 // TestThePathCorpus holds the whole policy, in the mode that accepts edits and
@@ -45,7 +44,7 @@ func TestThePathCorpus(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := permission.NewPolicy(permission.Options{Mode: permission.AcceptEdits, Guard: g, Home: home})
-			d := p.Decide(tool.Case{Call: &tool.Call{Tool: c.Tool, Input: input}})
+			d := p.Decide(called(c.Tool, input))
 			if d.Behavior.String() != c.Expect {
 				t.Errorf("%s: %s (%s), want %s", input, d.Behavior, d.Reason, c.Expect)
 			}

@@ -106,13 +106,13 @@ func (p *Policy) Decide(c tool.Case) Decision {
 	if p.dir != nil {
 		p = p.in(p.dir(c.Call.Agent))
 	}
-	h := &evaluation{policy: p, subject: newSubject(c.Call.Tool, c.Call.Input), call: c}
+	h := &evaluation{policy: p, subject: newSubject(c.Tool, c.Call), call: c}
 	h.takeToolAndHooks()
 	switch h.subject.kind {
 	case commandTool:
 		h.evaluateCommand()
 	case readTool, editTool:
-		h.evaluateFile()
+		h.evaluateFiles()
 	case webTool:
 		h.evaluateAddress()
 	default:

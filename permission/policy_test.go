@@ -21,7 +21,7 @@ func bash(command string) tool.Case {
 	if err != nil {
 		panic(err)
 	}
-	return tool.Case{Call: &tool.Call{Tool: "Bash", Input: in}}
+	return called("Bash", in)
 }
 
 // commands returns the commands of the shell's corpus, and whether each only reads.
@@ -86,7 +86,7 @@ func TestAddingADenyOrAskRuleNeverLoosens(t *testing.T) {
 		"Edit": `{"file_path":"/home/u/proj/a.go"}`, "Write": `{"file_path":"/home/u/proj/docs/x"}`, "Read": `{"file_path":"/home/u/proj/src/a"}`,
 		"Grep": `{"pattern":"x"}`, "WebFetch": `{"url":"https://example.com"}`, "mcp__s__t": `{}`, "NotebookEdit": `{"notebook_path":"/home/u/proj/n.ipynb"}`,
 	} {
-		others = append(others, tool.Case{Call: &tool.Call{Tool: name, Input: json.RawMessage(in)}})
+		others = append(others, called(name, json.RawMessage(in)))
 	}
 	modes := permission.Modes()
 	for range 3000 {
@@ -184,7 +184,7 @@ func TestARuleMatchesACallByItself(t *testing.T) {
 	}{
 		{"Bash(git push:*)", "ls && git push", true}, {"Bash(git push:*)", "git pull", false}, {"Bash", "ls", true}, {"Read(secrets/**)", "cat secrets/a", true},
 	} {
-		got, err := p.Matches(c.rule, nil, bash(c.command).Call)
+		got, err := p.Matches(c.rule, tools.Lookup("Bash"), bash(c.command).Call)
 		if got != c.want || err != nil {
 			t.Errorf("%s on %s: %t, %v", c.rule, c.command, got, err)
 		}

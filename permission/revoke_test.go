@@ -18,8 +18,7 @@ func TestRulesAreTakenBackExceptAnAdministrators(t *testing.T) {
 		return permission.Rule{Text: "Read", Behavior: tool.Deny, Origin: settings.Origin{Source: s}}
 	}
 	denied := func(e *permission.Engine) bool {
-		call := &tool.Call{Tool: "Read", Input: []byte(`{"file_path":"a"}`)}
-		return e.Policy().Decide(tool.Case{Call: call, Tool: &tool.Tool{Name: "Read"}}).Behavior == tool.Deny
+		return e.Policy().Decide(called("Read", []byte(`{"file_path":"a"}`))).Behavior == tool.Deny
 	}
 	for source, stays := range map[settings.Source]bool{settings.Session: false, settings.User: false, settings.Managed: true} {
 		e := permission.NewEngine(permission.Options{Rules: []permission.Rule{rule(source)}, Guard: g, Trusted: true})

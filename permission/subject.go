@@ -2,11 +2,13 @@ package permission
 
 import (
 	"encoding/json"
-	"slices"
+
+	"github.com/haftdev/haft/tool"
 )
 
 // The rule language knows some tools by name, because people write rules about
-// what such a tool is given: a command, a path, an address.
+// what such a tool is given: a command, a path, an address. What a call is given
+// its tool says.
 type toolKind int
 
 const (
@@ -23,19 +25,11 @@ const (
 	editRule = "Edit"
 )
 
-type fileTool struct {
-	kind  toolKind
-	field string // of the input, that holds the path
-}
-
-var fileTools = map[string]fileTool{
-	"Read":         {readTool, "file_path"},
-	"Grep":         {readTool, "path"},
-	"Glob":         {readTool, "path"},
-	"Edit":         {editTool, "file_path"},
-	"MultiEdit":    {editTool, "file_path"},
-	"Write":        {editTool, "file_path"},
-	"NotebookEdit": {editTool, "notebook_path"},
+// fileTools have no rules of their own about what they are given: those about paths
+// hold for all of them, and for every other tool that says which files it touches.
+var fileTools = map[string]toolKind{
+	"Read": readTool, "Grep": readTool, "Glob": readTool,
+	"Edit": editTool, "MultiEdit": editTool, "Write": editTool, "NotebookEdit": editTool,
 }
 
 // older names that rules may still use.
@@ -57,7 +51,7 @@ func kindOf(name string) toolKind {
 	case "WebFetch":
 		return webTool
 	}
-	return fileTools[name].kind
+	return fileTools[name]
 }
 
 // A subject is a call as rules see it.
@@ -65,37 +59,33 @@ type subject struct {
 	name    string
 	kind    toolKind
 	command string
-	path    string
+	paths   tool.Paths
 	url     string
-	params  map[string]any
+	params  map[string]any // those that people name in rules
 }
 
-// newSubject reads a call. An input that is not an object has no parameters, and
-// matches no rule about them.
-func newSubject(name string, input json.RawMessage) subject {
-	s := subject{name: canonical(name)}
-	s.kind = kindOf(s.name)
-	if err := json.Unmarshal(input, &s.params); err != nil {
+// newSubject asks the tool what the call is about. A tool that does not say, or is
+// not known, is judged by its name and its parameters. An input that is not an
+// object has no parameters, and matches no rule about them.
+func newSubject(t *tool.Tool, c *tool.Call) subject {
+	s := subject{name: canonical(c.Tool)}
+	if err := json.Unmarshal(c.Input, &s.params); err != nil {
 		s.params = nil
 	}
-	switch s.kind {
-	case commandTool:
-		s.command = s.text("command")
-	case webTool:
-		s.url = s.text("url")
-	case readTool, editTool:
-		s.path = s.text(fileTools[s.name].field)
-		if s.path == "" && slices.Contains([]string{"Grep", "Glob"}, s.name) {
-			s.path = "."
-		}
-		if s.path == "" {
-			s.path = s.text("path") // an older name of the field
-		}
+	if t == nil {
+		return s
+	}
+	s.paths = t.PathsOf(c)
+	switch kind := kindOf(s.name); {
+	case kind == commandTool && t.Command != nil:
+		s.kind, s.command = kind, t.Command(c)
+	case kind == webTool && t.Address != nil:
+		s.kind, s.url = kind, t.Address(c)
+	case kind == commandTool || kind == webTool:
+	case len(s.paths.Writes) > 0 || kind == editTool:
+		s.kind = editTool
+	case len(s.paths.Reads) > 0 || kind == readTool:
+		s.kind = readTool
 	}
 	return s
-}
-
-func (s *subject) text(field string) string {
-	v, _ := s.params[field].(string)
-	return v
 }

@@ -121,15 +121,15 @@ func namesFile(a *shell.Analysis, c shell.Command, word string) bool {
 // fileRules are those that a person may want to keep about the file of a call: one
 // for its folder, or for the file alone if the folder is neither the project's nor the
 // person's, or holds all the rest as well.
-func (h *evaluation) fileRules(f guard.Facts) []string {
+func (h *evaluation) fileRules(f touched) []string {
 	name := readRule
-	if h.writes {
+	if f.writes {
 		name = editRule
 	}
 	target, below := filepath.Dir(f.Path), true
 	if f.Info.Mode.IsDir() {
 		target = f.Path
-	} else if !h.ownFolder(f, target) {
+	} else if !h.ownFolder(f.Facts, target) {
 		target, below = f.Path, false
 	}
 	rule := h.pathRule(name, target, below)

@@ -35,7 +35,7 @@ func calls(t *testing.T) []tool.Case {
 		if err := json.Unmarshal([]byte(line), &c); err != nil {
 			t.Fatal(err)
 		}
-		cases = append(cases, tool.Case{Call: &tool.Call{Tool: c.Tool, Input: c.Input}})
+		cases = append(cases, called(c.Tool, c.Input))
 	})
 	eachLine(t, "../internal/workspace/guard/testdata/path.jsonl", func(line string) {
 		var c struct{ Tool, Path string }
@@ -51,7 +51,7 @@ func calls(t *testing.T) []tool.Case {
 		{"WebFetch", `{"url":"https://example.com/a"}`}, {"WebFetch", `{"url":"https://*.example.com/a"}`}, {"WebFetch", `{"url":"http://[::1]:8/a"}`},
 		{"mcp__s__t", `{}`}, {"Agent", `{"subagent_type":"x"}`}, {"a(b", `{}`}, {"*", `{}`},
 	} {
-		cases = append(cases, tool.Case{Call: &tool.Call{Tool: c.name, Input: json.RawMessage(c.input)}})
+		cases = append(cases, called(c.name, json.RawMessage(c.input)))
 	}
 	return cases
 }
@@ -61,7 +61,7 @@ func onFile(name, path string) tool.Case {
 	if err != nil {
 		panic(err)
 	}
-	return tool.Case{Call: &tool.Call{Tool: name, Input: in}}
+	return called(name, in)
 }
 
 func eachLine(t *testing.T, path string, do func(string)) {

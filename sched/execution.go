@@ -97,6 +97,11 @@ func (f *execution) dispatch() *Outcome {
 		// A hook or an approval had changed the input into one that must run alone.
 		return f.cancelled("before it ran", nil)
 	}
+	if f.call.Approved != "" {
+		if out := f.confirm(); out != nil {
+			return out
+		}
+	}
 	if out := f.record(Dispatched); out != nil {
 		return out
 	}

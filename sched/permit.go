@@ -26,7 +26,15 @@ func (f *execution) permit() *Outcome {
 			return out
 		}
 	}
+	return f.judged(verdict)
+}
+
+// judged takes a verdict as the call's. An outcome means that it may not run.
+func (f *execution) judged(verdict tool.Verdict) *Outcome {
 	f.out.Verdict = verdict
+	approved := *f.call
+	approved.Approved = verdict.Approved
+	f.call = &approved
 	if out := f.record(Judged); out != nil {
 		return out
 	}
@@ -94,12 +102,18 @@ func (f *execution) callJudge(c tool.Case) (v tool.Verdict) {
 	return f.batch.opts.Judge.Judge(f.ctx, c)
 }
 
-// ask lets the askers race. What they change in the input is checked and judged
+// ask lets the askers race, who are shown what the call would change; what they
+// approve is that change. What they change in the input is checked and judged
 // again: somebody who approves a call does not thereby lift a denial.
 func (f *execution) ask(c tool.Case, question tool.Verdict) (tool.Verdict, *Outcome) {
+	c.Preview, c.Unclear = f.tool.PreviewOf(f.ctx, f.call)
 	verdict := race(f.ctx, f.batch.opts.Askers, c, question)
 	if f.ctx.Err() != nil {
 		return verdict, f.cancelled("before it ran", nil)
+	}
+	verdict.Approved = ""
+	if verdict.Behavior == tool.Allow {
+		verdict.Approved = approval(c.Preview, c.Unclear)
 	}
 	if verdict.Behavior != tool.Allow || verdict.Input == nil {
 		return verdict, nil
@@ -121,7 +135,56 @@ func (f *execution) ask(c tool.Case, question tool.Verdict) (tool.Verdict, *Outc
 	if again.Behavior == tool.Deny {
 		return again, nil
 	}
+	verdict.Approved = approval(f.tool.PreviewOf(f.ctx, f.call)) // they know what they made of it
 	return verdict, nil
+}
+
+// approval is what an approval is worth: the change that was shown. Where nothing
+// could be shown the next preview, if there is one, is something else.
+func approval(p *tool.Preview, unclear error) string {
+	if unclear != nil {
+		return tool.Unseen
+	}
+	return p.Digest()
+}
+
+// maxAsked is how often one call is asked about: a file that changes each time is
+// not waited for forever.
+const maxAsked = 3
+
+// changed is why a call that was approved is asked about again.
+const changed = "the file was changed after the call was approved, and the change would now be another one"
+
+// confirm asks again about an approved call that would by now change something else
+// than what was approved, as after another program has changed the file.
+func (f *execution) confirm() *Outcome {
+	for range maxAsked {
+		now, unclear := f.tool.PreviewOf(f.ctx, f.call)
+		if f.call.Approved == "" || f.call.Approved == approval(now, unclear) {
+			return nil
+		}
+		if out := f.validate(); out != nil { // it may not be possible any more
+			return out
+		}
+		c := tool.Case{Tool: f.tool, Call: f.call}
+		verdict, out := f.judge(&c)
+		if out != nil {
+			return out
+		}
+		if verdict.Behavior == tool.Ask || verdict.Behavior == tool.NoView {
+			verdict.Reason, verdict.Rule, verdict.Origin = changed, "", ""
+			if verdict, out = f.ask(c, verdict); out != nil {
+				return out
+			}
+		}
+		if verdict.Unasked {
+			verdict.Message = tool.ErrUnapproved.Error()
+		}
+		if out := f.judged(verdict); out != nil {
+			return out
+		}
+	}
+	return f.judged(tool.Verdict{Behavior: tool.Deny, Reason: changed, Message: tool.ErrUnapproved.Error()})
 }
 
 // sameJSON reports whether two texts are the same value.

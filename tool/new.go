@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/tool/schema"
 )
 
@@ -28,6 +29,12 @@ type Def[In, Out any] struct {
 	Validate   func(context.Context, *Call, In) *Problem
 	Permission func(context.Context, *Call, In) Verdict
 	Classify   func(In) string
+
+	Paths   func(*Call, In) Paths
+	Preview func(context.Context, *Call, In) (*Preview, error)
+	// Command returns the field of the input that holds the shell command.
+	Command func(*In) *string
+	Address func(In) string
 
 	// Run does the work and returns what it found or did.
 	Run func(context.Context, *Call, In) (Out, error)
@@ -72,6 +79,7 @@ func New[In, Out any](d Def[In, Out]) Tool {
 	if d.Classify != nil {
 		t.Classify = func(c *Call) string { return d.Classify(input[In](c)) }
 	}
+	touches(&t, &d)
 	if d.Summarize != nil {
 		t.Summarize = func(c *Call) string { return oneLine(d.Summarize(input[In](c))) }
 	}
@@ -82,6 +90,43 @@ func New[In, Out any](d Def[In, Out]) Tool {
 		t.Run = func(ctx context.Context, c *Call) (Result, error) { return run(ctx, c, &d) }
 	}
 	return t
+}
+
+// touches fills in what says which files, commands and addresses a call is about.
+// Rules are also asked about inputs that never run and were not checked; of those
+// as much counts as can be read.
+func touches[In, Out any](t *Tool, d *Def[In, Out]) {
+	if d.Paths != nil {
+		t.Paths = func(c *Call) Paths { return d.Paths(c, readable[In](c)) }
+	}
+	if d.Preview != nil {
+		t.Preview = func(ctx context.Context, c *Call) (*Preview, error) { return d.Preview(ctx, c, input[In](c)) }
+	}
+	if d.Address != nil {
+		t.Address = func(c *Call) string { return d.Address(readable[In](c)) }
+	}
+	if d.Command == nil {
+		return
+	}
+	t.Command = func(c *Call) string {
+		in := readable[In](c)
+		return *d.Command(&in)
+	}
+	t.WithCommand = func(c *Call, command string) json.RawMessage {
+		in := readable[In](c)
+		*d.Command(&in) = command
+		raw, err := plainjson.Marshal(in)
+		if err != nil {
+			panic("input that was decoded does not encode: " + err.Error())
+		}
+		return raw
+	}
+}
+
+// readable returns what can be read of an input, checked or not.
+func readable[In any](c *Call) (in In) {
+	_ = json.Unmarshal(c.Input, &in)
+	return in
 }
 
 func run[In, Out any](ctx context.Context, c *Call, d *Def[In, Out]) (Result, error) {

@@ -4,55 +4,79 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/haftdev/haft/internal/plainjson"
 )
 
-// A request is the encoded tools of a set, made once and from the bytes of the
-// set before it.
-type request struct {
-	array func() []byte
-	shown int // how many tools the array holds
+// A definition is what the model reads about a tool, as it was when it read it.
+type definition struct {
+	tool *Tool
+	json []byte
 }
 
-// newRequest encodes what set shows, after what the request before it holds;
-// before is nil for the first set of a conversation.
-func newRequest(set *Set, before *request) *request {
-	r := new(request)
-	r.array = sync.OnceValue(func() []byte {
-		b := bytes.NewBuffer([]byte{'['})
-		if before != nil {
-			prefix := before.array()
-			b = bytes.NewBuffer(append([]byte(nil), prefix[:len(prefix)-1]...))
-			r.shown, before = before.shown, nil // let earlier turns go
-		}
-		for _, t := range set.visible[r.shown:] {
-			if r.shown > 0 {
-				b.WriteByte(',')
-			}
-			set.define(b, t)
-			r.shown++
-		}
-		b.WriteByte(']')
-		return b.Bytes()
-	})
-	return r
-}
-
-// Request returns the JSON array that describes the visible tools to a model.
-// It is encoded once; the caller must not modify it.
-func (s *Set) Request() json.RawMessage { return s.request.array() }
-
-func (s *Set) define(b *bytes.Buffer, t *Tool) {
+// define encodes what the model reads about t. A late one is marked as loaded only where
+// a result refers to it, so that it is no part of what the provider has cached.
+func define(s *Set, t *Tool, late bool) definition {
+	var b bytes.Buffer
 	b.WriteString(`{"name":`)
-	writeString(b, t.Name)
+	writeString(&b, t.Name)
 	b.WriteString(`,"description":`)
-	writeString(b, s.Description(t))
+	writeString(&b, s.Description(t))
 	b.WriteString(`,"input_schema":`)
 	b.Write(s.View(t).JSON())
+	if late {
+		b.WriteString(`,"defer_loading":true`)
+	}
 	b.WriteByte('}')
+	return definition{t, b.Bytes()}
 }
+
+// definitions are those of the tools that are loaded from the first request on, encoded
+// once: every later set of the conversation has the same ones.
+type definitions struct {
+	tools []*Tool
+	json  func() []byte // separated by commas
+}
+
+func newDefinitions(s *Set, tools []*Tool) *definitions {
+	session := *s // s may be a set that grows
+	return &definitions{tools, sync.OnceValue(func() []byte {
+		var b bytes.Buffer
+		for i, t := range tools {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			b.Write(define(&session, t, false).json)
+		}
+		return b.Bytes()
+	})}
+}
+
+// encode makes the array of the set's request, when it is wanted.
+func (s *Set) encode() {
+	loaded := s.loaded
+	var found []definition
+	if s.References() {
+		found = s.found
+	}
+	s.array = sync.OnceValue(func() []byte {
+		parts := [][]byte{loaded.json()}
+		if len(parts[0]) == 0 {
+			parts = nil
+		}
+		for _, d := range found {
+			parts = append(parts, d.json)
+		}
+		return slices.Concat([]byte{'['}, bytes.Join(parts, []byte{','}), []byte{']'})
+	})
+}
+
+// Request returns the JSON array that describes tools to a model: those that are loaded
+// and, if its API takes references, those that it has found. It is encoded once; the
+// caller must not modify it.
+func (s *Set) Request() json.RawMessage { return s.array() }
 
 // Description returns what the model reads about t. A panic in it names the tool.
 func (s *Set) Description(t *Tool) string {

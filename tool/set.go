@@ -14,20 +14,27 @@ import (
 // nothing is deferred.
 const SearchName = "ToolSearch"
 
-// A Set is the tools of a turn. It never changes: [Set.Append] and [Set.Reveal]
-// return the set of the next turn, whose request begins with the very bytes of
-// this one, so that a provider's prompt cache keeps its worth.
+// A Set is the tools of a request. It never changes: [Set.Append], [Set.Reveal] and
+// [Set.Next] return the set of a later one. A provider caches the tools before
+// everything else, so once a conversation is in flight ([Set.Seal]) the tools that are
+// loaded stay the very same bytes: what joins later is found by ToolSearch, or called
+// through the door.
 type Set struct {
 	session *Session
 	tools   []*Tool          // the pool, in order
 	names   map[string]*Tool // by name
 	aliases map[string]*Tool // by older name
-	visible []*Tool          // what the model is told about, in request order
-	request *request
 	refused []error
 	off     []*Tool         // what the session does not enable
 	absent  map[string]bool // names of tools that texts may speak of, and that are not there
 	opts    SetOptions
+
+	loaded *definitions     // what the model is told from the first request on
+	found  []definition     // deferred tools that it has found since
+	known  map[string]*Tool // those of both, by name, as they are described
+	sealed bool
+	news   []string
+	array  func() []byte
 }
 
 // SetOptions choose from the tools there are.
@@ -36,15 +43,21 @@ type SetOptions struct {
 	Only []string
 	// Denied removes a tool before the model sees it; nil removes none.
 	Denied func(*Tool) bool
-	// ContextTokens is the size of the model's context. Foreign tools whose
-	// descriptions would take more than DeferShare of it are deferred. 0 means
-	// that size defers nothing.
-	ContextTokens int
-	// DeferShare is a share of the context; 0 means a tenth.
-	DeferShare float64
 	// Known are the names of tools that descriptions may speak of, beside those that
 	// the set is made from: what is said of one that is not in the set is left out.
 	Known []string
+	// Defer says which foreign tools are deferred; see [DeferOptions].
+	Defer DeferOptions
+	// References says that the model's API loads a deferred tool where a result refers
+	// to it. Without, ToolSearch describes what it finds in words, and the model calls it
+	// through Door.
+	References bool
+	// Door is the tool by which others are called that the request does not describe; nil
+	// means none. It is part of a set that may need it: one with deferred tools, or with
+	// Late, of an API without references.
+	Door *Tool
+	// Late says that tools may join while the conversation runs.
+	Late bool
 	// Redirect says which tool is meant when a model calls one of these names; nil
 	// redirects none. What a name leads to is not redirected again.
 	Redirect map[string]string
@@ -58,17 +71,14 @@ func NewSet(session *Session, builtins, foreign []Tool, opts *SetOptions) *Set {
 	if opts == nil {
 		opts = new(SetOptions)
 	}
-	s := &Set{session: new(Session), names: make(map[string]*Tool), aliases: make(map[string]*Tool)}
+	s := &Set{session: new(Session), names: make(map[string]*Tool), aliases: make(map[string]*Tool), opts: *opts}
 	if session != nil {
 		*s.session = *session
 		s.session.Flags, s.session.Lists = maps.Clone(session.Flags), maps.Clone(session.Lists)
 	}
 	s.add(s.choose(builtins, opts))
-	own := len(s.tools)
-	s.add(s.choose(foreign, opts))
-	s.session.Tools = nil
-	for _, t := range s.tools {
-		s.session.Tools = append(s.session.Tools, t.Name)
+	if opts.Defer.Never {
+		s.drop(SearchName)
 	}
 	s.absent = make(map[string]bool)
 	for _, t := range builtins {
@@ -78,8 +88,8 @@ func NewSet(session *Session, builtins, foreign []Tool, opts *SetOptions) *Set {
 		s.absent[name] = s.names[name] == nil
 	}
 	maps.DeleteFunc(s.absent, func(_ string, absent bool) bool { return !absent })
-	s.opts = *opts
-	s.show(own)
+	s.add(s.choose(foreign, opts))
+	s.load()
 	return s
 }
 
@@ -160,16 +170,39 @@ func (s *Set) fits(t *Tool) error {
 // Refused says which foreign tools are not in the set, and why.
 func (s *Set) Refused() []error { return s.refused }
 
-// show decides which tools the first request describes; own is how many are built in.
-func (s *Set) show(own int) {
+// drop takes a tool out of the pool.
+func (s *Set) drop(name string) {
+	if t := s.names[name]; t != nil {
+		delete(s.names, name)
+		s.tools = slices.DeleteFunc(s.tools, func(o *Tool) bool { return o == t })
+	}
+}
+
+// load decides which tools are described from the first request on.
+func (s *Set) load() {
 	canDefer := s.canDefer()
-	tooMuch := canDefer && s.crowded(s.tools[own:])
-	for i, t := range s.tools {
-		if !canDefer || !t.Deferred && (i < own || !tooMuch || t.always()) {
-			s.visible = append(s.visible, t)
+	tooMuch := canDefer && s.opts.Defer.crowded(s)
+	var loaded []*Tool
+	for _, t := range s.tools {
+		if !canDefer || !t.Deferred && (t.Source == "" || !tooMuch || t.always()) {
+			loaded = append(loaded, t)
 		}
 	}
-	s.request = newRequest(s, nil)
+	if t := s.opts.Door; t != nil && !s.References() && (s.opts.Late || len(loaded) < len(s.tools)) && s.fits(t) == nil {
+		s.add([]*Tool{t})
+		loaded = append(loaded, t)
+	}
+	s.session.Tools = nil
+	s.known = make(map[string]*Tool, len(loaded))
+	for _, t := range s.tools {
+		s.session.Tools = append(s.session.Tools, t.Name)
+	}
+	for _, t := range loaded {
+		s.known[t.Name] = t
+	}
+	s.loaded = newDefinitions(s, loaded)
+	s.found, s.news = nil, nil
+	s.encode()
 }
 
 // canDefer reports whether a tool that is not described can be found.
@@ -178,22 +211,8 @@ func (s *Set) canDefer() bool {
 	return t != nil && t.Source == ""
 }
 
-// crowded reports whether the descriptions of tools take too much of the context.
-func (s *Set) crowded(tools []*Tool) bool {
-	if s.opts.ContextTokens == 0 {
-		return false
-	}
-	share := cmp.Or(s.opts.DeferShare, 0.1)
-	const bytesPerToken = 3.5
-	budget := int(share * float64(s.opts.ContextTokens) * bytesPerToken)
-	for _, t := range tools {
-		budget -= len(s.Description(t)) + len(s.View(t).JSON())
-		if budget < 0 {
-			return true
-		}
-	}
-	return false
-}
+// References reports whether what ToolSearch finds is loaded by a reference to it.
+func (s *Set) References() bool { return s.opts.References && s.canDefer() }
 
 // always reports whether the tool's size is no reason to defer it.
 func (t *Tool) always() bool {
@@ -205,63 +224,63 @@ func (t *Tool) always() bool {
 // however much there is to describe.
 const AlwaysLoad = "alwaysLoad"
 
-// Append returns the set of the next turn with late tools at its end, by name
-// among themselves. A foreign tool whose name is taken is left out. If the foreign
-// tools, these included, take too much of the context, these are deferred; what is
-// described already stays.
+// Seal returns the set of a conversation that has begun: what is loaded stays as it is.
+func (s *Set) Seal() *Set {
+	if s.sealed {
+		return s
+	}
+	n := s.next()
+	n.sealed = true
+	return n
+}
+
+// Append returns a set with late tools, by name among themselves. A foreign tool whose
+// name is taken is left out. Unless the set is sealed they are described as if they had
+// been there from the beginning.
 func (s *Set) Append(late ...Tool) *Set {
 	n := s.next()
-	before := len(n.tools)
 	n.add(n.choose(late, &SetOptions{Denied: s.opts.Denied}))
-	canDefer := n.canDefer()
-	tooMuch := canDefer && n.crowded(n.foreign())
-	for _, t := range n.tools[before:] {
+	if !s.sealed {
+		n.load()
+		return n.Reveal(s.foundNames()...)
+	}
+	n.session.Tools = nil
+	for _, t := range n.tools {
 		n.session.Tools = append(n.session.Tools, t.Name)
-		if !canDefer || !t.Deferred && (t.Source == "" || !tooMuch || t.always()) {
-			n.visible = append(n.visible, t)
-		}
 	}
 	return n
 }
 
-func (s *Set) foreign() []*Tool {
-	var tools []*Tool
-	for _, t := range s.tools {
-		if t.Source != "" {
-			tools = append(tools, t)
-		}
-	}
-	return tools
-}
-
-// Reveal returns the set of the next turn, in which the model sees the named
-// deferred tools.
+// Reveal returns a set in which the model knows the named deferred tools.
 func (s *Set) Reveal(names ...string) *Set {
 	n := s.next()
 	for _, name := range names {
-		if t := n.Lookup(name); t != nil && !slices.Contains(n.visible, t) {
-			n.visible = append(n.visible, t)
+		if t := n.Lookup(name); t != nil && n.known[t.Name] == nil {
+			n.known[t.Name] = t
+			n.found = append(n.found, define(n, t, true))
 		}
 	}
+	n.encode()
 	return n
+}
+
+func (s *Set) foundNames() []string {
+	var names []string
+	for _, d := range s.found {
+		names = append(names, d.tool.Name)
+	}
+	return names
 }
 
 // next returns a copy that can be grown without touching s.
 func (s *Set) next() *Set {
-	n := &Set{
-		session: new(Session),
-		tools:   slices.Clip(s.tools),
-		names:   maps.Clone(s.names),
-		aliases: maps.Clone(s.aliases),
-		visible: slices.Clip(s.visible),
-		refused: slices.Clip(s.refused),
-		off:     s.off,
-		opts:    s.opts,
-	}
+	n := *s
+	n.session = new(Session)
 	*n.session = *s.session
 	n.session.Tools = slices.Clip(s.session.Tools)
-	n.request = newRequest(n, s.request)
-	return n
+	n.tools, n.refused, n.found, n.news = slices.Clip(s.tools), slices.Clip(s.refused), slices.Clip(s.found), slices.Clip(s.news)
+	n.names, n.aliases, n.known = maps.Clone(s.names), maps.Clone(s.aliases), maps.Clone(s.known)
+	return &n
 }
 
 // Lookup finds a tool by its name or an older one; nil means that there is none.
@@ -287,12 +306,18 @@ func (s *Set) All() []*Tool { return s.tools }
 func (s *Set) Deferred() []*Tool {
 	var d []*Tool
 	for _, t := range s.tools {
-		if !slices.Contains(s.visible, t) {
+		if s.known[t.Name] == nil {
 			d = append(d, t)
 		}
 	}
 	return d
 }
+
+// Described reports whether the model has read about the tool of that name.
+func (s *Set) Described(name string) bool { return s.known[name] != nil }
+
+// Sealed reports whether the conversation has begun; see [Set.Seal].
+func (s *Set) Sealed() bool { return s.sealed }
 
 // Session returns the facts the set was assembled for.
 func (s *Set) Session() *Session { return s.session }

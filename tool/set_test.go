@@ -147,55 +147,146 @@ func TestABuiltInsOlderNameWinsOverAForeignOne(t *testing.T) {
 	}
 }
 
-func TestTheRequestOfOneTurnBeginsThatOfTheNext(t *testing.T) {
-	s := tool.NewSet(nil, []tool.Tool{named("Read"), named(tool.SearchName), named("Sleep", deferred)}, nil, nil)
-	first := bytes.Clone(s.Request())
-	if got := list(t, first); got != "Read ToolSearch" {
-		t.Errorf("first request: %s", got)
+// What is loaded stays the very same bytes once a conversation is in flight, whatever
+// joins, is found or goes: a provider caches the tools before everything else.
+func TestTheToolsOfAConversationInFlightStay(t *testing.T) {
+	builtins := []tool.Tool{named("Read"), named(tool.SearchName), named("Sleep", deferred)}
+	for _, references := range []bool{true, false} {
+		t.Run(fmt.Sprint("references ", references), func(t *testing.T) {
+			opts := &tool.SetOptions{References: references}
+			pool := func(foreign ...tool.Tool) *tool.Set { return tool.NewSet(nil, builtins, foreign, opts) }
+			s := pool(named("mcp__a", foreign)).Append(named("mcp__b", foreign)).Seal()
+			first := bytes.Clone(s.Request())
+			if got := list(t, first); got != "Read ToolSearch mcp__a mcp__b" {
+				t.Errorf("first request: %s", got)
+			}
+			found := s.Reveal("Sleep", "Sleep", "Nothing", "Read")
+			late := found.Next(pool(named("mcp__a", foreign), named("mcp__late", foreign)))
+			want := "Read ToolSearch mcp__a mcp__b"
+			if references {
+				want += " Sleep" // with defer_loading, which is no part of what is cached
+			}
+			if got := list(t, late.Request()); got != want {
+				t.Errorf("last request: %s, want %s", got, want)
+			}
+			if !bytes.HasPrefix(late.Request(), first[:len(first)-1]) || strings.Count(string(late.Request()), `"defer_loading":true`) != strings.Count(want, "Sleep") {
+				t.Errorf("request %s does not begin like %s", late.Request(), first)
+			}
+			if got := strings.Join(names(late.Deferred()), " "); got != "mcp__late" {
+				t.Errorf("deferred %s", got)
+			}
+			if !bytes.Equal(first, s.Request()) {
+				t.Error("a later request changed an earlier one")
+			}
+			if got := list(t, late.Renew().Request()); got != "Read ToolSearch mcp__a mcp__late Sleep" {
+				t.Errorf("after a compaction: %s", got)
+			}
+		})
 	}
-	late := s.Append(named("mcp__b", foreign), named("mcp__a", foreign), named("Read", foreign))
-	found := late.Reveal("Sleep", "Sleep", "Nothing", "Read")
-	last := found.Append(named("Another", foreign))
-	if got := list(t, last.Request()); got != "Read ToolSearch mcp__a mcp__b Sleep Another" {
-		t.Errorf("last request: %s", got)
+}
+
+func TestAnUnchangedRequestIsEncodedOnce(t *testing.T) {
+	s := tool.NewSet(nil, []tool.Tool{named("Read")}, nil, nil)
+	if again := s.Request(); &again[0] != &s.Request()[0] {
+		t.Error("it was encoded again")
 	}
-	for i, set := range []*tool.Set{s, late, found, last} {
-		if !bytes.HasPrefix(set.Request(), first[:len(first)-1]) {
-			t.Errorf("the request of turn %d does not begin like that of turn 0", i)
+}
+
+// A tool that changes is called by its new schema, and one that is gone says so. The model
+// learns of both.
+func TestToolsThatChangeAndGo(t *testing.T) {
+	says := func(text string) func(*tool.Def[empty, string]) {
+		return func(d *tool.Def[empty, string]) {
+			d.Description, d.Run = text, func(context.Context, *tool.Call, empty) (string, error) { return text, nil }
 		}
 	}
-	if !bytes.Equal(first, s.Request()) {
-		t.Error("a later turn changed an earlier one's request")
+	s := tool.NewSet(nil, nil, []tool.Tool{named("mcp__s__a", foreign, says("old")), named("mcp__s__b", foreign)}, nil).Seal()
+	n := s.Next(tool.NewSet(nil, nil, []tool.Tool{named("mcp__s__a", foreign, says("new"))}, nil))
+	if !bytes.Equal(n.Request(), s.Request()) {
+		t.Errorf("the request has changed: %s", n.Request())
 	}
-	if again := s.Request(); &again[0] != &s.Request()[0] {
-		t.Error("an unchanged request was encoded again")
+	run := func(name string) (string, error) {
+		called := n.Lookup(name)
+		r, err := called.Run(t.Context(), &tool.Call{Tool: name, Input: []byte(`{}`), Session: n.Session(), Tools: n})
+		return r.Text(), err
+	}
+	if got, err := run("mcp__s__a"); got != "new" || err != nil {
+		t.Errorf("the changed tool: %q, %v", got, err)
+	}
+	if _, err := run("mcp__s__b"); err == nil || !strings.Contains(err.Error(), "the MCP server s is not connected") {
+		t.Errorf("the tool that is gone: %v", err)
+	}
+	if news := strings.Join(n.News(), "\n"); !strings.Contains(news, "mcp__s__a has changed") || !strings.Contains(news, "mcp__s__b is not available any more") {
+		t.Errorf("news: %s", news)
+	}
+	back := n.Next(tool.NewSet(nil, nil, []tool.Tool{named("mcp__s__a", foreign, says("new")), named("mcp__s__b", foreign)}, nil))
+	if news := back.News(); len(news) != 3 || !strings.Contains(news[2], "mcp__s__b is available again") {
+		t.Errorf("news: %q", news)
+	}
+}
+
+func TestTheDoor(t *testing.T) {
+	door := named(tool.DoorName)
+	builtins := []tool.Tool{named(tool.SearchName), named("Sleep", deferred)}
+	with := func(references, late bool, builtins ...tool.Tool) string {
+		return list(t, tool.NewSet(nil, builtins, nil, &tool.SetOptions{References: references, Late: late, Door: &door}).Request())
+	}
+	for got, want := range map[string]string{
+		with(true, true, builtins...):     "ToolSearch",
+		with(false, false, builtins...):   "ToolSearch CallTool",
+		with(true, false, named("Read")):  "Read",
+		with(true, true, named("Read")):   "Read CallTool",
+		with(false, false, named("Glob")): "Glob",
+	} {
+		if got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	s := tool.NewSet(nil, builtins, nil, &tool.SetOptions{Door: &door})
+	for _, c := range []struct{ in, name, input string }{
+		{`{"tool":"Sleep","input":{"s":1}}`, "Sleep", `{"s":1}`},
+		{`{"tool":"Sleep"}`, "Sleep", `{}`},
+		{`{"tool":"Sleep","input":"{\"s\":1}"}`, "Sleep", `{"s":1}`},
+		{`{"tool":"Nap","input":{}}`, tool.DoorName, `{"tool":"Nap","input":{}}`},
+		{`{"tool":"CallTool","input":{}}`, tool.DoorName, `{"tool":"CallTool","input":{}}`},
+		{`nonsense`, tool.DoorName, `nonsense`},
+	} {
+		if name, input := s.ThroughDoor(tool.DoorName, json.RawMessage(c.in)); name != c.name || string(input) != c.input {
+			t.Errorf("%s is %s %s", c.in, name, input)
+		}
 	}
 }
 
 func TestDeferral(t *testing.T) {
 	search := named(tool.SearchName)
-	many := func() (tools []tool.Tool) {
-		for i := range 20 {
+	foreigners := func(n, words int) (tools []tool.Tool) {
+		for i := range n {
 			tools = append(tools, named(fmt.Sprintf("mcp__s__%02d", i), foreign, func(d *tool.Def[empty, string]) {
-				d.Description = strings.Repeat("long ", 100)
+				d.Description = strings.Repeat("long ", words)
 			}))
 		}
 		return tools
-	}()
+	}
 	for _, c := range []struct {
 		name     string
 		builtins []tool.Tool
-		opts     *tool.SetOptions
+		foreign  []tool.Tool
+		opts     tool.DeferOptions
 		want     int
 	}{
-		{"a marked tool is deferred", []tool.Tool{search, named("Sleep", deferred)}, nil, 1},
-		{"nothing is deferred that could not be found", []tool.Tool{named("Sleep", deferred)}, nil, 0},
-		{"foreign tools that crowd the context are deferred", []tool.Tool{search}, &tool.SetOptions{ContextTokens: 10_000}, 20},
-		{"foreign tools that fit are not", []tool.Tool{search}, &tool.SetOptions{ContextTokens: 200_000}, 0},
-		{"the share can be set", []tool.Tool{search}, &tool.SetOptions{ContextTokens: 200_000, DeferShare: 0.001}, 20},
+		{"a marked tool is deferred", []tool.Tool{search, named("Sleep", deferred)}, nil, tool.DeferOptions{}, 1},
+		{"nothing is deferred that could not be found", []tool.Tool{named("Sleep", deferred)}, foreigners(50, 1), tool.DeferOptions{}, 0},
+		{"40 foreign tools are not", []tool.Tool{search}, foreigners(40, 1), tool.DeferOptions{}, 0},
+		{"41 are", []tool.Tool{search}, foreigners(41, 1), tool.DeferOptions{}, 41},
+		{"few tools that take more than 20,000 tokens are", []tool.Tool{search}, foreigners(20, 1000), tool.DeferOptions{}, 20},
+		{"few tools that fit are not", []tool.Tool{search}, foreigners(20, 100), tool.DeferOptions{}, 0},
+		{"the limit can be set", []tool.Tool{search}, foreigners(20, 100), tool.DeferOptions{Tokens: 500}, 20},
+		{"the limits can be lifted", []tool.Tool{search}, foreigners(50, 1000), tool.DeferOptions{Tokens: -1, Count: -1}, 0},
+		{"always", []tool.Tool{search}, foreigners(1, 1), tool.DeferOptions{Always: true}, 1},
+		{"never", []tool.Tool{search, named("Sleep", deferred)}, foreigners(50, 1), tool.DeferOptions{Never: true}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := tool.NewSet(nil, c.builtins, many, c.opts)
+			s := tool.NewSet(nil, c.builtins, c.foreign, &tool.SetOptions{Defer: c.opts})
 			if got := len(s.Deferred()); got != c.want {
 				t.Errorf("%d deferred, want %d", got, c.want)
 			}
@@ -209,17 +300,13 @@ func TestLateToolsAreDeferredAndDeniedLikeOthers(t *testing.T) {
 			d.Description, d.Meta = strings.Repeat("long ", 1000), meta
 		})
 	}
-	opts := &tool.SetOptions{ContextTokens: 10_000, Denied: func(t *tool.Tool) bool { return t.Name == "mcp__s__denied" }}
+	opts := &tool.SetOptions{Defer: tool.DeferOptions{Tokens: 1000}, Denied: func(t *tool.Tool) bool { return t.Name == "mcp__s__denied" }}
 	s := tool.NewSet(nil, []tool.Tool{named(tool.SearchName)}, nil, opts)
 	s = s.Append(late("mcp__s__a", nil), late("mcp__s__b", map[string]any{tool.AlwaysLoad: true}), late("mcp__s__denied", nil))
 	if s.Lookup("mcp__s__denied") != nil {
 		t.Error("a denied tool joined late")
 	}
-	var names []string
-	for _, d := range s.Deferred() {
-		names = append(names, d.Name)
-	}
-	if got := strings.Join(names, " "); got != "mcp__s__a" {
+	if got := strings.Join(names(s.Deferred()), " "); got != "mcp__s__a" {
 		t.Errorf("deferred %q, want mcp__s__a", got)
 	}
 }

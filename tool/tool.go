@@ -2,6 +2,7 @@ package tool
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -47,6 +48,25 @@ type Tool struct {
 	// Classify returns what an automatic classifier sees of the call; nil and ""
 	// mean that the call is never approved automatically.
 	Classify func(*Call) string
+	// Paths returns what the call reads and writes, by which rules about files
+	// judge it, checkpoints keep it and hooks find it; nil means that it is not
+	// known. It looks at the input alone.
+	Paths func(*Call) Paths
+	// Preview returns all that the call would change in files if it ran now,
+	// computed by the code that Run makes the change with; nil means that it is not
+	// known before it runs. It changes nothing. Nil, without an error, means that it
+	// is not known of this call; an error, why the change cannot be made. What is
+	// approved is this change: if it is another one by the time that the call runs,
+	// it is asked about again. See [Call.Approve].
+	Preview func(context.Context, *Call) (*Preview, error)
+	// Command returns the shell command that the call would run, by which rules
+	// about commands judge it, and WithCommand the input of the same call with
+	// another command; nil means that it runs none.
+	Command     func(*Call) string
+	WithCommand func(c *Call, command string) json.RawMessage
+	// Address returns the URL that the call would fetch, by which rules about
+	// domains judge it; nil means that it fetches none.
+	Address func(*Call) string
 	// Run does the work.
 	Run func(context.Context, *Call) (Result, error)
 

@@ -16,6 +16,9 @@ type Verdict struct {
 	Rule, Origin string
 	// Input replaces the call's input; nil keeps it.
 	Input json.RawMessage
+	// Approved is the digest of the change that the call was approved for, if it was
+	// shown to whoever approved it; see [Preview.Digest].
+	Approved string
 	// Suggestions are rules that would settle the next such call, all of them together.
 	Suggestions []Suggestion
 	// NeedsPerson leaves an Ask to a person: no rule, mode, hook or classifier may
@@ -50,6 +53,10 @@ type Case struct {
 	Call *Call
 	// Own is the tool's view, Hook what the hooks said.
 	Own, Hook Verdict
+	// Preview is what the call would change, for those who are asked about it; nil
+	// if that is not known, and Unclear says why it is not if the tool should know.
+	Preview *Preview
+	Unclear error
 }
 
 // Behavior is the core of a verdict.

@@ -27,6 +27,54 @@ type CanUseTool struct {
 	SuppressAlwaysAllowRule bool            `json:"suppress_always_allow_rule,omitempty"`
 	DefaultToNo             bool            `json:"default_to_no,omitempty"`
 	MatchedAskRule          json.RawMessage `json:"matched_ask_rule,omitempty"`
+	// Change is what the call would change in files, computed by the code that makes
+	// it; absent if that is not known before the call runs. An allow is for this
+	// change: if it would be another one by the time that the call runs, the host is
+	// asked again. Other command lines do not have it.
+	Change *Change `json:"change,omitempty"`
+}
+
+// A Change is all that a call would change in files.
+type Change struct {
+	// Digest names the change: files, contents and modes, before and after.
+	Digest string `json:"digest"`
+	// Files is empty if the call would leave every file as it is.
+	Files []FileChange `json:"files"`
+}
+
+// A FileChange is what becomes of one file. A new file has no Before, a deleted one no
+// After.
+type FileChange struct {
+	Path string `json:"path"`
+	// From is the name that a renamed file had.
+	From   string       `json:"from,omitempty"`
+	Before *FileVersion `json:"before,omitempty"`
+	After  *FileVersion `json:"after,omitempty"`
+	// Hunks are the change of the text, decoded from the file's encoding. There are
+	// none for a binary or very large file.
+	Hunks []Hunk `json:"hunks,omitempty"`
+}
+
+// A FileVersion is a file before or after a change.
+type FileVersion struct {
+	// SHA256 and Size are of the bytes on the disk.
+	SHA256 string `json:"sha256"`
+	Size   int64  `json:"size"`
+	// Mode is octal, such as 0644; absent for a new file that gets the usual one.
+	Mode   string `json:"mode,omitempty"`
+	Link   bool   `json:"link,omitempty"`
+	Binary bool   `json:"binary,omitempty"`
+}
+
+// A Hunk is a part of a text that changes. Lines begin with a space, - or + and have no
+// final newline; a line that begins with a backslash says that the one before it ends
+// without one.
+type Hunk struct {
+	OldStart int      `json:"oldStart"`
+	OldLines int      `json:"oldLines"`
+	NewStart int      `json:"newStart"`
+	NewLines int      `json:"newLines"`
+	Lines    []string `json:"lines"`
 }
 
 // Subtype is can_use_tool.

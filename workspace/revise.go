@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 
 	"github.com/haftdev/haft/internal/workspace/atomic"
 	"github.com/haftdev/haft/internal/workspace/blob"
@@ -31,6 +32,8 @@ type Revision struct {
 	Check func(t *textfile.Text) error
 	// OnConflict is what to do when the file was changed by somebody else in the same place. Empty means to refuse.
 	OnConflict Choice
+	// Approve is shown what is about to be done, with the file held, and can stop it. Nil means that nobody is.
+	Approve func(*Outcome) error
 }
 
 // Outcome is a changed file.
@@ -38,6 +41,7 @@ type Outcome struct {
 	Path    string         // physical
 	Spelled string         // as the caller named it, absolute
 	Before  *textfile.Text // on disk before; nil if the file was created
+	Mode    fs.FileMode    // of the file, which it keeps; 0 if it was created
 	After   *textfile.Text
 	Hunks   []patch.Hunk // from Before to After, five lines of context
 	Foreign []patch.Hunk // what somebody else changed since the file was read
@@ -59,6 +63,11 @@ func (w *Workspace) Revise(ctx context.Context, r Revision) (*Outcome, error) {
 	o, f, err := w.draft(ctx, r)
 	if err != nil {
 		return nil, err
+	}
+	if r.Approve != nil {
+		if err := r.Approve(o); err != nil {
+			return nil, err
+		}
 	}
 	if f != nil && bytes.Equal(o.After.Raw(), f.Raw) {
 		w.remember(r, o, f.entry())
@@ -101,7 +110,7 @@ func (w *Workspace) draft(ctx context.Context, r Revision) (*Outcome, *File, err
 	if err != nil {
 		return nil, nil, err
 	}
-	o.Path, o.Spelled, o.Before = f.Path, r.Path.Path, f.Text
+	o.Path, o.Spelled, o.Before, o.Mode = f.Path, r.Path.Path, f.Text, f.Info.Mode
 	o.After = textfile.Decode(raw, f.Text.Encoding())
 	o.Hunks = difference(f.Text, o.After)
 	if f.Info.Mode&0o222 == 0 && len(o.Hunks) > 0 {

@@ -322,7 +322,7 @@ func (b *bench) deferral() (string, error) {
 		return "", err
 	}
 	defer h.Close()
-	set := tool.NewSet(nil, []tool.Tool{toolsearch.New()}, h.Tools(), &tool.SetOptions{ContextTokens: 200_000})
+	set := tool.NewSet(nil, []tool.Tool{toolsearch.New()}, h.Tools(), nil)
 	names := 0
 	for _, t := range set.Deferred() {
 		names += len(t.Name) + 1

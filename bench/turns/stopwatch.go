@@ -33,7 +33,7 @@ func watch(s *script.Scenario, seen func(turn int)) (*stopwatch, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.Server, err = script.Serve(&script.Options{Listener: watched{l, w}, Answer: w.answer, Keep: -1})
+	w.Server, err = script.Serve(&script.Options{Listener: watched{l, w}, Answer: w.answer, Keep: -1, Unchecked: true})
 	return w, err
 }
 

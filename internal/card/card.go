@@ -19,6 +19,8 @@ type Card struct {
 	UseID string
 	// Title is the tool's name for people, Detail a line about the call.
 	Title, Detail string
+	// Path is the file that it is about, as the call names it; "" for none.
+	Path string
 }
 
 // Of returns the card of a call that a model makes.
@@ -32,10 +34,26 @@ func Of(set *tool.Set, useID, name string, input json.RawMessage) Card {
 		return c
 	}
 	c.Title = line(t.UserName())
+	call := &tool.Call{UseID: useID, Tool: t.Name, Input: input}
+	c.Path = PathOf(t, call)
 	if t.Summarize != nil {
-		c.Detail = summary(func() string { return t.Summarize(&tool.Call{UseID: useID, Tool: t.Name, Input: input}) })
+		c.Detail = summary(func() string { return t.Summarize(call) })
 	}
 	return c
+}
+
+// PathOf returns the file that a call is about: the first that it changes or reads; ""
+// for none. A tool that fails at telling it is about none.
+func PathOf(t *tool.Tool, c *tool.Call) (path string) {
+	defer func() {
+		if recover() != nil {
+			path = ""
+		}
+	}()
+	if all := t.PathsOf(c).All(); len(all) > 0 {
+		return all[0]
+	}
+	return ""
 }
 
 // String is the card in one line.

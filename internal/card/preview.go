@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
-	"os"
 	"regexp"
 	"strings"
 
 	"github.com/haftdev/haft/internal/ask"
-	"github.com/haftdev/haft/internal/workspace/patch"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -19,53 +17,39 @@ type Preview struct {
 	Card
 	// Text is what would run, every character of it visible.
 	Text string
-	// Path is the file that it is about, as the call names it; "" for none.
-	Path string
-	// Hunks are what would change in it, as far as that is known before.
-	Hunks []patch.Hunk
+	// Files are what would change.
+	Files []FileDiff
+	// Note is what else there is to know about the change, such as why it cannot be
+	// shown; "" for nothing.
+	Note string
 	// Destructive calls lose something that cannot be had back.
 	Destructive bool
 }
 
-// callInput has the fields of inputs that people are shown by themselves.
-type callInput struct {
-	Command    string `json:"command"`
-	File       string `json:"file_path"`
-	Notebook   string `json:"notebook_path"`
-	Old        string `json:"old_string"`
-	New        string `json:"new_string"`
-	ReplaceAll bool   `json:"replace_all"`
-	Edits      []struct {
-		Old        string `json:"old_string"`
-		New        string `json:"new_string"`
-		ReplaceAll bool   `json:"replace_all"`
-	} `json:"edits"`
-	Content *string `json:"content"`
-	URL     string  `json:"url"`
-}
-
-// PreviewOf returns what a call would do. It reads the file that the call is
-// about, to show the change.
+// PreviewOf returns what a call would do, as its tool and the pipeline say.
 func PreviewOf(c tool.Case) Preview {
 	p := Preview{Card: Of(c.Call.Tools, c.Call.UseID, c.Call.Tool, c.Call.Input)}
 	if c.Tool != nil {
 		p.Title = line(c.Tool.UserName())
+		p.Path = PathOf(c.Tool, c.Call)
 		p.Destructive = c.Tool.MarksOf(c.Call).Destructive
 	}
-	var in callInput
-	if json.Unmarshal(c.Call.Input, &in) != nil {
-		p.Text = visible(string(c.Call.Input))
-		return p
+	if c.Tool != nil && c.Tool.Command != nil {
+		command := c.Tool.Command(c.Call)
+		p.Text = visible(command)
+		p.Destructive = p.Destructive || loses.MatchString(command)
 	}
-	p.Path = in.File + in.Notebook
-	switch c.Call.Tool { // of a tool with the same fields and others, all of them are shown
-	case "Bash":
-		p.Text = visible(in.Command)
-		p.Destructive = p.Destructive || loses.MatchString(in.Command)
-	case "Edit", "MultiEdit", "Write":
-		p.Hunks = in.hunks()
+	switch {
+	case c.Unclear != nil:
+		p.Note = "What it would change cannot be shown: " + line(c.Unclear.Error())
+	case c.Preview != nil && len(c.Preview.Files) == 0:
+		p.Note = "It would change nothing."
+	case c.Preview != nil:
+		for _, f := range c.Preview.Files {
+			p.Files = append(p.Files, Diff(f))
+		}
 	}
-	if p.Text == "" && p.Hunks == nil {
+	if p.Text == "" && p.Files == nil {
 		p.Text = indented(told(c.Call))
 	}
 	return p
@@ -85,36 +69,6 @@ func told(c *tool.Call) json.RawMessage {
 		return c.Input // in its own order
 	}
 	return raw
-}
-
-// hunks is the change that an edit would make, as far as it can be seen without
-// making it.
-func (in *callInput) hunks() []patch.Hunk {
-	const most = 4 << 20
-	info, err := os.Stat(in.File)
-	var before []byte
-	if err == nil && info.Mode().IsRegular() && info.Size() <= most {
-		before, _ = os.ReadFile(in.File) // one that cannot be read is shown as a new one
-	}
-	if in.Content != nil {
-		return patch.Diff(before, []byte(*in.Content), 3)
-	}
-	after := replace(before, in.Old, in.New, in.ReplaceAll)
-	for _, e := range in.Edits {
-		after = replace(after, e.Old, e.New, e.ReplaceAll)
-	}
-	return patch.Diff(before, after, 3)
-}
-
-func replace(text []byte, before, after string, all bool) []byte {
-	n := 1
-	if all {
-		n = -1
-	}
-	if before == "" {
-		return append([]byte(after), text...)
-	}
-	return bytes.Replace(text, []byte(before), []byte(after), n)
 }
 
 // indented is an input for people.

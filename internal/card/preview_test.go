@@ -2,17 +2,20 @@ package card_test
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
+	"errors"
+	"io/fs"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/haftdev/haft/internal/card"
-	"github.com/haftdev/haft/internal/workspace/patch"
 	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/builtin"
 )
+
+// unattached are the built-in tools, to ask what calls are about.
+var unattached = tool.NewSet(&tool.Session{}, builtin.Unattached(), nil, nil)
 
 func preview(t *testing.T, name string, input any) card.Preview {
 	t.Helper()
@@ -20,35 +23,56 @@ func preview(t *testing.T, name string, input any) card.Preview {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return card.PreviewOf(tool.Case{Call: &tool.Call{Tool: name, Input: raw}})
+	return card.PreviewOf(tool.Case{Tool: unattached.Lookup(name), Call: &tool.Call{Tool: name, Input: raw}})
 }
 
 type in = map[string]any
 
-func TestAPreviewShowsTheChange(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "a.txt")
-	if err := os.WriteFile(file, []byte("one\ntwo\none\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+func version(mode fs.FileMode, text string) *tool.Version {
+	return tool.NewVersion(mode, []byte(text), []byte(text))
+}
+
+// TestAChangeIsShown goes through what can become of a file.
+func TestAChangeIsShown(t *testing.T) {
+	picture := tool.NewVersion(0, []byte("\x89PNG"), nil)
+	large := version(0o644, strings.Repeat("x\n", card.MaxDiff/2+1))
 	for _, c := range []struct {
-		name, tool string
-		input      in
-		want       []string
+		name   string
+		change tool.FileChange
+		head   string
+		lines  []string
 	}{
-		{"an edit", "Edit", in{"file_path": file, "old_string": "two", "new_string": "2"}, []string{" one", "-two", "+2", " one"}},
-		{"an edit of all", "Edit", in{"file_path": file, "old_string": "one", "new_string": "1", "replace_all": true}, []string{"-one", "+1", " two", "-one", "+1"}},
-		{"several edits", "MultiEdit", in{"file_path": file, "edits": []in{{"old_string": "two", "new_string": "2"}, {"old_string": "2", "new_string": "3"}}}, []string{" one", "-two", "+3", " one"}},
-		{"a new file", "Write", in{"file_path": file + "x", "content": "new\n"}, []string{"+new"}},
-		{"an emptied file", "Write", in{"file_path": file, "content": ""}, []string{"-one", "-two", "-one"}},
+		{"an edit", tool.FileChange{Path: "/f", Before: version(0o644, "a\nb\n"), After: version(0o644, "a\nc\n")}, "", []string{" a", "-b", "+c"}},
+		{"a new file", tool.FileChange{Path: "/f", After: version(0, "a\n")}, "/f (new file)", []string{"+a"}},
+		{"a new empty file", tool.FileChange{Path: "/f", After: version(0, "")}, "/f (new file)", nil},
+		{"a deletion", tool.FileChange{Path: "/f", Before: version(0o644, "a\n")}, "/f (deleted)", []string{"-a"}},
+		{"a rename", tool.FileChange{Path: "/g", From: "/f\x1b", Before: version(0o644, "a\n"), After: version(0o644, "a\n")}, `/g (renamed from /f\u{1b})`, nil},
+		{"a mode", tool.FileChange{Path: "/f", Before: version(0o644, "a\n"), After: version(0o755, "a\n")}, "/f (mode -rw-r--r-- → -rwxr-xr-x)", nil},
+		{"a picture", tool.FileChange{Path: "/f", After: picture}, "/f (new file, binary, none → 4 bytes)", nil},
+		{"a large file", tool.FileChange{Path: "/f", Before: version(0o644, "a"), After: large}, "/f (too large to show, 1 bytes → 4194306 bytes)", nil},
+		{"CRLF", tool.FileChange{Path: "/f", Before: version(0o644, "a\r\nb\r\n"), After: version(0o644, "a\r\nc\r\n")}, "/f (lines end in CRLF)", []string{" a", "-b", "+c"}},
+		{"CRLF that goes", tool.FileChange{Path: "/f", Before: version(0o644, "a\r\n"), After: version(0o644, "a\n")}, "", []string{"-a\r", "+a"}},
 	} {
-		p := preview(t, c.tool, c.input)
-		var got []string
-		for _, h := range p.Hunks {
-			got = append(got, h.Lines...)
+		d := card.Diff(c.change)
+		var lines []string
+		for _, h := range d.Hunks {
+			lines = append(lines, h.Lines...)
 		}
-		if d := cmp.Diff(c.want, got); d != "" {
-			t.Errorf("%s (-want +got):\n%s", c.name, d)
+		if diff := cmp.Diff(c.lines, lines); diff != "" || d.Head() != c.head {
+			t.Errorf("%s: %q, want %q, and (-want +got):\n%s", c.name, d.Head(), c.head, diff)
 		}
+	}
+}
+
+func TestAPreviewSaysWhatCannotBeShown(t *testing.T) {
+	call := &tool.Call{Tool: "Edit", Input: []byte(`{"file_path":"/f"}`)}
+	p := card.PreviewOf(tool.Case{Tool: unattached.Lookup("Edit"), Call: call, Unclear: errors.New("no\x1b")})
+	if p.Note != `What it would change cannot be shown: no\u{1b}` || !strings.Contains(p.Text, "/f") || p.Path != "/f" {
+		t.Errorf("%+v", p)
+	}
+	p = card.PreviewOf(tool.Case{Tool: unattached.Lookup("Edit"), Call: call, Preview: &tool.Preview{}})
+	if p.Note != "It would change nothing." {
+		t.Errorf("%+v", p)
 	}
 }
 
@@ -61,12 +85,11 @@ func TestAPreviewHidesNothing(t *testing.T) {
 	if strings.Contains(p.Text, "\u200b") || !strings.Contains(p.Text, "x") {
 		t.Errorf("%q", p.Text)
 	}
-	if p = (card.PreviewOf(tool.Case{Call: &tool.Call{Tool: "Odd", Input: json.RawMessage("[1]")}})); p.Text != "[1]" {
+	if p = (card.PreviewOf(tool.Case{Call: &tool.Call{Tool: "Odd", Input: json.RawMessage("[1]")}})); p.Text != "[\n  1\n]" {
 		t.Errorf("%q", p.Text)
 	}
-	var none []patch.Hunk
-	if d := cmp.Diff(none, p.Hunks); d != "" {
-		t.Error(d)
+	if p.Files != nil {
+		t.Error(p.Files)
 	}
 }
 

@@ -76,6 +76,9 @@ func (d *demo) run(ctx context.Context) error {
 	if err := d.converse(ctx, dir, server.URL()); err != nil {
 		return err
 	}
+	if refused := server.Refused(); len(refused) > 0 { // the model is scripted, but it is as strict as the real API
+		return fmt.Errorf("the demo sent what the Messages API refuses: %s", strings.Join(refused, "; "))
+	}
 	fmt.Fprintf(d.Out, "\nThat was scripted. The real thing, in a repository of yours:\n  ANTHROPIC_API_KEY=… haft -p \"say what to do\"\n")
 	return nil
 }

@@ -51,7 +51,7 @@ func exitCode(err error, w io.Writer) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintf(w, "haft: %v\n", err)
+	fmt.Fprintf(w, "haft: %s\n", harmless(err.Error()))
 	var usage usageError
 	var misuse *harness.UsageError
 	switch {

@@ -138,6 +138,9 @@ func decide(p *permission.Policy, set *tool.Set, name string, input json.RawMess
 	c := tool.Case{Call: &tool.Call{Tool: name, Input: input}}
 	if t := set.Lookup(name); t != nil {
 		c.Tool, c.Call.Tool, c.Call.Tools, c.Call.Session = t, t.Name, set, set.Session()
+		if fixed, _, err := set.View(t).Check(input); err == nil { // what is misshapen is judged by what can be read of it
+			c.Call.Input = fixed
+		}
 	}
 	return p.Decide(c)
 }
@@ -161,7 +164,7 @@ func (f *permissionsFlags) explainBatch() error {
 	out := bufio.NewWriter(f.Out)
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
-	set := tool.NewSet(nil, builtin.World{}.Tools(), nil, nil)
+	set := tool.NewSet(everything(), builtin.Unattached(), nil, nil)
 	for {
 		line, err := in.ReadString('\n')
 		if strings.TrimSpace(line) != "" {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/haftdev/haft/internal/scripttest"
 	"github.com/haftdev/haft/model/script"
 )
 
@@ -39,7 +40,7 @@ func (s *stage) haft(url string, args ...string) *exec.Cmd {
 	cmd.Dir = s.dir
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + s.home, "TMPDIR=" + os.TempDir(), "ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_API_KEY=scripted",
-		"CLAUDE_CODE_MAX_RETRIES=3", "HAFT_MODEL_IDLE_MS=1000", "HAFT_MODEL_FIRST_BYTE_MS=3000",
+		"CLAUDE_CODE_MAX_RETRIES=3", "HAFT_MODEL_IDLE_MS=1000", "HAFT_MODEL_FIRST_BYTE_MS=3000", "IS_SANDBOX=1",
 	}
 	return cmd
 }
@@ -53,7 +54,7 @@ func scripted(t *testing.T, scenario *script.Scenario) *script.Server {
 // scriptedBy serves what a function answers.
 func scriptedBy(t *testing.T, answer script.AnswerFunc) *script.Server {
 	t.Helper()
-	server, err := script.Serve(&script.Options{Answer: answer})
+	server, err := scripttest.Serve(t, &script.Options{Answer: answer})
 	if err != nil {
 		t.Fatal(err)
 	}

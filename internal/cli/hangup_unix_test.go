@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/haftdev/haft/internal/scripttest"
 	"github.com/haftdev/haft/model/script"
 )
 
@@ -25,7 +26,7 @@ func TestHangUp(t *testing.T) {
 		{"is nothing to who was told to ignore it", "while [ ! -e over ]; do sleep 0.05; done", []string{"nohup"}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			server, err := script.Serve(&script.Options{Scenario: &script.Scenario{Turns: []script.Turn{
+			server, err := scripttest.Serve(t, &script.Options{Scenario: &script.Scenario{Turns: []script.Turn{
 				{Blocks: []script.Block{{Tool: "Bash", Input: []byte(`{"command":"` + c.command + `"}`)}}},
 				{Blocks: []script.Block{{Text: "done"}}},
 			}}})

@@ -17,6 +17,7 @@ import (
 	"github.com/charmbracelet/x/vt"
 	"github.com/creack/pty"
 
+	"github.com/haftdev/haft/internal/scripttest"
 	"github.com/haftdev/haft/model/script"
 )
 
@@ -62,7 +63,7 @@ func newSeat(t *testing.T, turns ...script.Turn) *seat {
 // play has the model say something.
 func (s *seat) play(turns ...script.Turn) {
 	s.t.Helper()
-	server, err := script.Serve(&script.Options{Scenario: &script.Scenario{Turns: turns}})
+	server, err := scripttest.Serve(s.t, &script.Options{Scenario: &script.Scenario{Turns: turns}})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -110,6 +111,8 @@ func (s *seat) start(args ...string) {
 		readers.Wait()
 	})
 	switch {
+	case len(args) > 0 && args[0] == "trust":
+		return
 	case s.plain:
 		s.see("Say what to do")
 		return

@@ -1,3 +1,5 @@
+//go:build unix
+
 package cli_test
 
 import (
@@ -10,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/haftdev/haft/internal/scripttest"
 	"github.com/haftdev/haft/model/script"
 )
 
@@ -21,7 +24,7 @@ func TestAKilledSessionNamesItsAgents(t *testing.T) {
 		return script.Turn{Blocks: []script.Block{{Text: "one, two"}, {Tool: name, Input: json.RawMessage(input)}}}
 	}
 	lost := regexp.MustCompile(`- (a[a-z0-9]+) \(general-purpose\): Count stars`)
-	server, err := script.Serve(&script.Options{Keep: 50, Answer: func(q *script.Request) script.Turn {
+	server, err := scripttest.Serve(t, &script.Options{Keep: 50, Answer: func(q *script.Request) script.Turn {
 		child, id := strings.Contains(q.FirstText(), "HANG"), lost.FindSubmatch(q.Body)
 		switch {
 		case child && strings.Contains(q.LastText(), "where were you?"):

@@ -92,7 +92,7 @@ func (m *mcpCaller) result(out *sched.Outcome) tool.Result {
 		r.Content = append(r.Content, tool.Text(note).Content...)
 	}
 	if out.Fatal != nil {
-		fmt.Fprintf(m.err, "haft: %s: %v\n", out.Tool, out.Fatal)
+		fmt.Fprintf(m.err, "haft: %s\n", harmless(fmt.Sprintf("%s: %v", out.Tool, out.Fatal)))
 	}
 	return r
 }

@@ -3,6 +3,7 @@ package cli_test
 import (
 	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -11,19 +12,29 @@ import (
 
 // serveModel is the script command
 //
-//	model FILE
+//	model [-may-refuse] FILE
 //
 // which serves a scenario as the model that haft asks from then on. ${WORK} in
-// the file stands for the script's folder.
+// the file stands for the script's folder. The script fails if haft sends what the
+// Messages API refuses, unless -may-refuse says that it is about such a refusal.
 func serveModel(ts *testscript.TestScript, neg bool, args []string) {
+	mayRefuse := len(args) == 2 && args[0] == "-may-refuse"
+	if mayRefuse {
+		args = args[1:]
+	}
 	if neg || len(args) != 1 {
-		ts.Fatalf("usage: model FILE")
+		ts.Fatalf("usage: model [-may-refuse] FILE")
 	}
 	scenario, err := script.Load(ts.MkAbs(args[0]), map[string]string{"WORK": ts.Getenv("WORK")})
 	ts.Check(err)
 	server, err := script.Serve(&script.Options{Scenario: scenario})
 	ts.Check(err)
-	ts.Defer(func() { _ = server.Close() })
+	ts.Defer(func() {
+		_ = server.Close()
+		if refused := server.Refused(); len(refused) > 0 && !mayRefuse {
+			ts.Fatalf("the Messages API refuses requests:\n%s", strings.Join(refused, "\n"))
+		}
+	})
 	*ts.Value(modelKey{}).(**script.Server) = server
 	ts.Setenv("ANTHROPIC_BASE_URL", server.URL())
 	ts.Setenv("ANTHROPIC_API_KEY", "scripted")

@@ -1,3 +1,5 @@
+//go:build unix
+
 package cli_test
 
 import (
@@ -8,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/haftdev/haft/internal/scripttest"
 	"github.com/haftdev/haft/model/script"
 )
 
@@ -21,7 +24,7 @@ func TestOneAnswerEndsOnce(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				server, err := script.Serve(&script.Options{Scenario: &script.Scenario{Turns: []script.Turn{
+				server, err := scripttest.Serve(t, &script.Options{Scenario: &script.Scenario{Turns: []script.Turn{
 					{Blocks: []script.Block{{Tool: "Bash", Input: input}}},
 					{TTFT: 400, Blocks: []script.Block{{Text: "it runs"}}},
 				}}})
@@ -61,7 +64,7 @@ func TestAnAnswerThatCannotBeWrittenIsNoSuccess(t *testing.T) {
 		t.Skip("there is no /dev/full here")
 	}
 	defer full.Close()
-	server, err := script.Serve(nil)
+	server, err := scripttest.Serve(t, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,7 @@ import (
 	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/trust"
+	"github.com/haftdev/haft/internal/tui"
 )
 
 type trustFlags struct {
@@ -28,8 +30,9 @@ func newTrust(s Streams) *cobra.Command {
 project runs, connects or loosens anything; its deny and ask rules count always.
 
 Each item is trusted by itself and bound to exactly what it says: if the project
-changes it, it is asked again. Name items by the beginning of their hash, or use
---all after reading the list.`,
+changes it, you are asked again. On a terminal you are asked about the items that are
+not trusted yet. Elsewhere, name items by the beginning of their hash, or use --all
+after reading the list.`,
 		Example: "  haft trust\n  haft trust 3f9a1c\n  haft trust --all\n  haft trust --revoke --all",
 		RunE:    func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
 	}
@@ -64,7 +67,7 @@ func (f *trustFlags) run(ctx context.Context, hashes []string) error {
 	}
 	items := p.Items()
 	if len(hashes) == 0 && !f.all {
-		return f.list(p, items)
+		return f.look(ctx, p, items)
 	}
 	chosen := items
 	if !f.all {
@@ -84,6 +87,39 @@ func (f *trustFlags) run(ctx context.Context, hashes []string) error {
 		return err
 	}
 	return f.list(p, items)
+}
+
+// look shows the items and asks about those that are not trusted, or says how to trust
+// them where nobody can be asked.
+func (f *trustFlags) look(ctx context.Context, p *harness.Project, items []trust.Item) error {
+	if err := f.list(p, items); err != nil || f.json || f.revoke {
+		return err
+	}
+	open := slices.DeleteFunc(slices.Clone(items), func(i trust.Item) bool {
+		ok, err := p.Folder.Trusted(i)
+		return ok || err != nil
+	})
+	if len(open) == 0 {
+		return nil
+	}
+	if !tui.IsTerminal(f.In, f.Out) {
+		fmt.Fprintf(f.Err, "Not trusted: %s. Trust all with 'haft trust --all', or one with 'haft trust %.8s'.\n", plural(len(open), "item"), open[0].Hash)
+		return nil
+	}
+	fmt.Fprintf(f.Out, "Trust %s, exactly as shown? [y/N] ", plural(len(open), "item"))
+	line, err := readLine(ctx, f.In)
+	if err != nil {
+		return err
+	}
+	if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
+		fmt.Fprintln(f.Out, "Nothing was trusted.")
+		return nil
+	}
+	if err := p.Folder.Grant(ctx, open...); err != nil {
+		return err
+	}
+	fmt.Fprintln(f.Out, "Trusted. Take it back with 'haft trust --revoke --all'.")
+	return nil
 }
 
 // pickItems finds each item by the beginning of its hash.

@@ -121,6 +121,7 @@ func (w *World) toolsFor(c *Conversation, d agentdef.Definition, depth int) *too
 	var ours, foreign []tool.Tool
 	for _, t := range c.Tools().All() {
 		switch {
+		case t.Name == tool.DoorName: // the set adds it if it needs it
 		case notForChildren[t.Name] || !d.Has(t.Name) || t.Name == "Agent" && depth >= w.agentLimits().depth:
 		case t.Source == "":
 			ours = append(ours, *t)
@@ -130,7 +131,9 @@ func (w *World) toolsFor(c *Conversation, d agentdef.Definition, depth int) *too
 	}
 	session := *c.Tools().Session()
 	session.Interactive = false
-	set := tool.NewSet(&session, ours, foreign, &tool.SetOptions{Known: c.Tools().Known()})
+	opts := w.loading.setOptions(false)
+	opts.Known = c.Tools().Known()
+	set := tool.NewSet(&session, ours, foreign, &opts)
 	w.sets.made[key] = set
 	return set
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/haftdev/haft/hook"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
+	"github.com/haftdev/haft/internal/scripttest"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/script"
 	"github.com/haftdev/haft/sched"
@@ -26,7 +27,7 @@ import (
 func (r *rig) serve(answer script.AnswerFunc) {
 	r.t.Helper()
 	r.server.Close()
-	server, err := script.Serve(&script.Options{Answer: answer, Keep: 200})
+	server, err := scripttest.Serve(r.t, &script.Options{Answer: answer, Keep: 200})
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package harness
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"sync"
@@ -34,7 +33,7 @@ func (w *World) childPolicy(d agentdef.Definition, asked permission.Mode, at *po
 }
 
 func (p *childPolicy) judge(_ context.Context, c tool.Case) tool.Verdict {
-	if message := p.post.strays(c.Call); message != "" {
+	if message := p.post.strays(c.Tool, c.Call); message != "" {
 		return tool.Verdict{Behavior: tool.Deny, Reason: "the agent works in a copy of the repository", Message: message}
 	}
 	return p.policy().Decide(c).Verdict
@@ -81,19 +80,4 @@ func (p *childPolicy) change(f func()) {
 	defer p.mu.Unlock()
 	f()
 	p.own = nil
-}
-
-// changed is the file that a call of a file tool is about.
-func changed(c *tool.Call) string {
-	var in struct {
-		File     string `json:"file_path"`
-		Notebook string `json:"notebook_path"`
-	}
-	if json.Unmarshal(c.Input, &in) != nil {
-		return ""
-	}
-	if in.File == "" {
-		return in.Notebook
-	}
-	return in.File
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/scripttest"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/script"
 )
@@ -22,7 +23,7 @@ func TestFiftyAgentsAtOnce(t *testing.T) {
 	note := in("file_path", r.dir+"/note.txt")
 	writeFile(t, r.dir+"/note.txt", strings.Repeat("hello\n", 100))
 	r.server.Close()
-	server, err := script.Serve(&script.Options{Keep: -1, Answer: func(q *script.Request) script.Turn {
+	server, err := scripttest.Serve(t, &script.Options{Keep: -1, Answer: func(q *script.Request) script.Turn {
 		switch first := q.FirstText(); {
 		case strings.Contains(first, "HANG"):
 			return hangs()

@@ -9,11 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/platform"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/model/provider"
@@ -81,6 +83,7 @@ func (p *Project) Diagnose(opts *DiagnoseOptions) *Diagnosis {
 	}
 	d.folders()
 	d.programs()
+	d.system(runtime.GOOS)
 	d.kernel()
 	return d
 }
@@ -294,6 +297,19 @@ func (d *Diagnosis) programs() {
 		}
 	}
 	d.OK("programs", "%s", strings.Join(found, ", "))
+}
+
+// system says what haft lacks on an operating system.
+func (d *Diagnosis) system(goos string) {
+	limits, supported := platform.Of(goos)
+	switch {
+	case !supported:
+		d.Warn("system", goos+" is not supported: haft is neither built nor tested for it", "docs/platforms.md lists the systems that are")
+	case len(limits) > 0:
+		d.Warn("system", "on "+goos+":\n"+strings.Join(limits, "\n"), "docs/platforms.md compares the systems")
+	default:
+		d.OK("system", "%s, where haft lacks nothing", goos)
+	}
 }
 
 // fewWatches is less than the folders of a large repository.

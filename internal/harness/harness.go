@@ -35,6 +35,9 @@ type Options struct {
 	// MayBypass lets the session change to the mode that asks nobody. A session that
 	// begins in it may, too.
 	MayBypass bool
+	// AsRoot lets a session that runs as root ask nobody. IS_SANDBOX=1 in the
+	// environment does, too.
+	AsRoot bool
 	// Allowed and Disallowed are permission rules.
 	Allowed, Disallowed []string
 	// Typed says that a person has typed the mode and the rules: a mode that settings

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -161,7 +160,7 @@ func (s *servers) approve(server mcp.Server) mcp.Verdict {
 	return s.known.Approve(server)
 }
 
-// serversChanged takes in what servers offer now, from the next turn on.
+// serversChanged takes in what servers offer now, from the next request on.
 func (c *Conversation) serversChanged() {
 	c.warnOfNewWords()
 	c.takeTools()
@@ -175,8 +174,8 @@ func (c *Conversation) takeTools() {
 	if a == nil {
 		return
 	}
-	if err := a.SetTools(c.pool(a.Tools())); err != nil {
-		c.World.warn("mcp", "Take in the tools of MCP servers: "+err.Error())
+	if err := a.SetTools(c.pool()); err != nil {
+		c.World.warn("mcp", "Could not load tools from MCP servers: "+err.Error())
 	}
 }
 
@@ -214,39 +213,16 @@ func (c *Conversation) warnOfNewWords() {
 	}
 }
 
-// pool is the set of tools with what servers offer now. What was described to the
-// model stays as it is and where it is: new tools come after it. Only if one is
-// gone is the set made anew.
-func (c *Conversation) pool(now *tool.Set) *tool.Set {
+// pool is every tool there is with what servers offer now.
+func (c *Conversation) pool() *tool.Set {
+	session := *c.Tools().Session()
 	host := c.servers.host
 	if host == nil {
-		return now
+		return c.World.Set(&session)
 	}
-	foreign := c.servers.long.wrap(host.Tools())
-	if session := *now.Session(); !session.Flags[mcpresource.Flag] { // a program has just set the first server
-		session.Flags = maps.Clone(session.Flags)
-		session.Flags[mcpresource.Flag] = true
-		return c.World.Set(&session, foreign...)
-	}
-	offered := make(map[string]bool, len(foreign))
-	for _, t := range foreign {
-		offered[t.Name] = true
-	}
-	for _, t := range now.All() {
-		if strings.HasPrefix(t.Source, "mcp:") && !offered[t.Name] {
-			return c.World.Set(now.Session(), foreign...)
-		}
-	}
-	var late []tool.Tool
-	for _, t := range foreign {
-		if now.Lookup(t.Name) == nil {
-			late = append(late, t)
-		}
-	}
-	if len(late) == 0 {
-		return now
-	}
-	return now.Append(late...)
+	session.Flags = maps.Clone(session.Flags)
+	session.Flags[mcpresource.Flag] = true // also if a program has just set the first server
+	return c.World.Set(&session, c.servers.long.wrap(host.Tools())...)
 }
 
 // resources are those of the conversation's servers, whichever these are when

@@ -2,7 +2,9 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/haftdev/haft/permission"
@@ -26,6 +28,8 @@ func (p permissions) SetMode(mode string) error {
 		return err
 	case off:
 		return fmt.Errorf("the permission mode %s is switched off by %s", m, by)
+	case m == permission.Bypass && p.project.refusesRoot():
+		return errRoot
 	case m == permission.Bypass && !p.project.mayBypass():
 		return fmt.Errorf("the permission mode %s is only for sessions that were started with --dangerously-skip-permissions or --allow-dangerously-skip-permissions", m)
 	}
@@ -44,6 +48,15 @@ func (w *World) resumeMode(left string) (told string) {
 	}
 	w.Engine.SetMode(was)
 	return fmt.Sprintf("The session goes on in the permission mode %s, as it was left.", was)
+}
+
+// errRoot is why a session does not begin that would run as root and ask nobody.
+var errRoot = errors.New("the permission mode bypassPermissions is refused for root, who can change everything on this machine: run haft as another user, set IS_SANDBOX=1 in a container that may be lost, or use --i-know")
+
+// refusesRoot reports whether this process runs as root and nobody has said that this
+// is meant.
+func (p *Project) refusesRoot() bool {
+	return os.Geteuid() == 0 && os.Getenv("IS_SANDBOX") != "1" && !p.opts.AsRoot
 }
 
 // mayBypass reports whether the person who started the session lets it ask nobody.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/scripttest"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/anthropic"
 	"github.com/haftdev/haft/model/script"
@@ -30,7 +31,7 @@ func TestAPlanIsMadeAndCarriedOut(t *testing.T) {
 	use := func(name, input string) script.Turn {
 		return script.Turn{Blocks: []script.Block{{Tool: name, Input: json.RawMessage(input)}}}
 	}
-	srv, err := script.Serve(&script.Options{Scenario: &script.Scenario{Turns: []script.Turn{
+	srv, err := scripttest.Serve(t, &script.Options{Scenario: &script.Scenario{Turns: []script.Turn{
 		use("EnterPlanMode", `{}`), use("Write", in("file_path", early, "content", "x")), use("AskUserQuestion", question),
 		use("ExitPlanMode", `{"plan":"Write late."}`), use("Write", in("file_path", late, "content", "x")),
 		{Blocks: []script.Block{{Text: "Done."}}},

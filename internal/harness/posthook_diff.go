@@ -31,7 +31,7 @@ type formatters struct {
 
 // After runs the hooks of a call that ran, and looks at its file again.
 func (f formatters) After(ctx context.Context, t *tool.Tool, c *tool.Call, result tool.Result) (*tool.Result, []string) {
-	path, wrote := f.wrote(c, result)
+	path, wrote := f.wrote(t, c, result)
 	replacement, notes := f.Runner.After(ctx, t, c, result)
 	if !wrote {
 		return replacement, notes
@@ -49,12 +49,12 @@ func (f formatters) After(ctx context.Context, t *tool.Tool, c *tool.Call, resul
 
 // wrote returns the file that a call has left as the model knows it; if somebody
 // else was faster, what the hooks did cannot be told from that.
-func (f formatters) wrote(c *tool.Call, result tool.Result) (guard.Facts, bool) {
-	path := changed(c)
-	if result.Failed || path == "" || !slices.Contains(fileTools, c.Tool) {
+func (f formatters) wrote(t *tool.Tool, c *tool.Call, result tool.Result) (guard.Facts, bool) {
+	paths := t.PathsOf(c).Writes
+	if result.Failed || len(paths) != 1 {
 		return guard.Facts{}, false
 	}
-	facts := f.world.Files.Look(path)
+	facts := f.world.Files.Look(paths[0])
 	return facts, f.world.Files.Fresh(c.Agent, facts)
 }
 

@@ -99,16 +99,6 @@ func (p *Project) disabledServers() []string {
 	return names
 }
 
-// deferShare is the share of the model's context above which the tools of servers are
-// described only when they are looked for; 0 leaves it to the set.
-func (p *Project) deferShare() float64 {
-	var percent float64
-	if v, ok := p.Counts.Lookup("mcp", "deferPercent"); !ok || json.Unmarshal(v.JSON, &percent) != nil || percent < 0 {
-		return 0
-	}
-	return percent / 100
-}
-
 // Approve says whether a server may be started.
 func (m *Servers) Approve(s mcp.Server) mcp.Verdict {
 	return m.Rules.Approve(func(s mcp.Server) mcp.Verdict {

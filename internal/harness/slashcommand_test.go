@@ -100,7 +100,7 @@ func TestRulesOfATextHoldForItsOwnCallsOnly(t *testing.T) {
 	if _, _, err := w.Typed(t.Context(), "/make"); err != nil {
 		t.Errorf("what it allows itself was denied: %v", err)
 	}
-	c := tool.Case{Call: &tool.Call{Tool: "Bash", Input: []byte(`{"command":"touch other"}`)}}
+	c := tool.Case{Tool: w.Set(&tool.Session{}).Lookup("Bash"), Call: &tool.Call{Tool: "Bash", Input: []byte(`{"command":"touch other"}`)}}
 	if v := w.Engine.Judge(t.Context(), c); v.Behavior == tool.Allow {
 		t.Errorf("afterwards others are allowed it too: %+v", v)
 	}

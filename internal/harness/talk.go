@@ -161,7 +161,7 @@ func (c *Conversation) begin(ctx context.Context, o *TalkOptions) error {
 // initTools gives the tools what is the conversation's own, as it was left.
 func (c *Conversation) initTools(o *TalkOptions, restored *session.Restored) {
 	w := c.World
-	w.window = catalog.Lookup(o.Model).Context
+	w.loading = c.toolLoading(catalog.Lookup(o.Model).Context, state[bool](restored, agent.StatePlain))
 	w.Answer = c.readsPages(o.Client)
 	if w.SearchWeb == nil && c.Provider == "anthropic" && w.searchesItself() {
 		w.SearchWeb = providerSearch(o.Client, o.Model, func(name string, u model.Usage) { c.Spend(name, u) })
@@ -206,7 +206,7 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, chosen strin
 			SiblingErrors: w.afterFailure(),
 		},
 		Repeats: w.repeats(),
-		Journal: kept, History: restored.History, Revealed: state[[]string](restored, agent.StateRevealed), Source: source, Renew: c.renew(o),
+		Journal: kept, History: restored.History, Revealed: state[[]string](restored, agent.StateRevealed), Refused: state[map[string]string](restored, agent.StateRefused), Source: source, Renew: c.renew(o),
 		Spent: spent(restored), Beside: state[map[string]model.Usage](restored, agent.StateBeside), States: c.states(o, chosen),
 		Limits: o.Limits, Thinking: o.Thinking, Effort: o.Effort, TaskBudget: o.TaskBudget, Betas: o.Betas, Structured: o.Schema,
 		Context: agent.Context{Window: func(name string) int64 { return int64(catalog.Lookup(name).Context) }},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/scripttest"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/anthropic"
 	"github.com/haftdev/haft/model/script"
@@ -41,7 +42,7 @@ func newRig(t *testing.T, turns ...script.Turn) *rig {
 // with gives the project another scripted model.
 func (r *rig) with(turns ...script.Turn) *rig {
 	r.t.Helper()
-	server, err := script.Serve(&script.Options{Scenario: &script.Scenario{Turns: turns}})
+	server, err := scripttest.Serve(r.t, &script.Options{Scenario: &script.Scenario{Turns: turns}})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -127,7 +128,7 @@ func TestADeniedToolIsNotDescribed(t *testing.T) {
 func TestWorkIsGivenToAnAgent(t *testing.T) {
 	r := newRig(t)
 	r.server.Close()
-	server, err := script.Serve(&script.Options{Scenario: &script.Scenario{
+	server, err := scripttest.Serve(t, &script.Options{Scenario: &script.Scenario{
 		Turns: []script.Turn{
 			{Blocks: []script.Block{call("Agent", `{"description":"Read it","prompt":"CHILD: read the note","subagent_type":"general-purpose"}`)}},
 			{Blocks: []script.Block{{Text: "The agent has read it."}}},
@@ -178,7 +179,7 @@ func TestWorkIsGivenToAnAgent(t *testing.T) {
 func TestAnAgentWorksInACopyOfTheRepository(t *testing.T) {
 	r := newRig(t)
 	r.server.Close()
-	server, err := script.Serve(&script.Options{Scenario: &script.Scenario{
+	server, err := scripttest.Serve(t, &script.Options{Scenario: &script.Scenario{
 		Turns: []script.Turn{
 			{Blocks: []script.Block{
 				call("Agent", `{"description":"Change it","prompt":"CHILD: change the note","isolation":"worktree"}`),
@@ -231,7 +232,7 @@ func TestInTheModeAutoAModelDecides(t *testing.T) {
 		t.Run("it says "+answer, func(t *testing.T) {
 			r := newRig(t)
 			r.server.Close()
-			server, err := script.Serve(&script.Options{Answer: func(q *script.Request) script.Turn {
+			server, err := scripttest.Serve(t, &script.Options{Answer: func(q *script.Request) script.Turn {
 				switch {
 				case strings.Contains(q.System(), "You guard a person's computer"):
 					return script.Turn{Blocks: []script.Block{{Text: answer}}}

@@ -84,10 +84,13 @@ func managedIntact(s *settings.Settings) error {
 // conversation asks; a conversation does not begin otherwise. A project's file only
 // draws a warning, as anybody may have broken it, and what it denies is the
 // project's wish; but hooks of a project that guard something are not left out
-// unless the user has decided that.
+// unless the user has decided that. Nor does root begin to ask nobody.
 func (p *Project) Intact() error {
 	if problem, ok := skipped(p.Settings, settings.User); ok {
 		return fmt.Errorf("your settings cannot be used, and what they deny would not be denied: %s. Fix the file", problem)
+	}
+	if _, off := p.Counts.Disabled(string(permission.Bypass)); !off && p.askedMode().Text == string(permission.Bypass) && p.refusesRoot() {
+		return &UsageError{errRoot}
 	}
 	return p.guarded()
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 
 	"github.com/haftdev/haft/agent"
@@ -92,19 +91,23 @@ func (p *post) dir() string { return p.world.Shell.Dir(p.id) }
 
 // strays says what is wrong with a call that would change the project's own files
 // instead of the copy's; "" if nothing is.
-func (p *post) strays(c *tool.Call) string {
+func (p *post) strays(t *tool.Tool, c *tool.Call) string {
 	p.mu.Lock()
 	tree := p.tree
 	p.mu.Unlock()
-	path := changed(c)
-	if tree == nil || path == "" || !slices.Contains(fileTools, c.Tool) {
+	if tree == nil || t == nil || t.Command != nil { // commands run in the copy
 		return ""
 	}
-	rel, err := filepath.Rel(p.world.Project.Dir, path)
-	if err != nil || !filepath.IsLocal(rel) || within(tree.Path, path) {
-		return ""
+	for _, path := range t.PathsOf(c).Writes {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(p.dir(), path)
+		}
+		rel, err := filepath.Rel(p.world.Project.Dir, path)
+		if err == nil && filepath.IsLocal(rel) && !within(tree.Path, path) {
+			return fmt.Sprintf("You work in a copy of the repository, and this file is not in it. Use %s instead.", filepath.Join(tree.Path, rel))
+		}
 	}
-	return fmt.Sprintf("You work in a copy of the repository, and this file is not in it. Use %s instead.", filepath.Join(tree.Path, rel))
+	return ""
 }
 
 func within(dir, path string) bool {

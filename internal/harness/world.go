@@ -20,6 +20,7 @@ import (
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/bash"
 	"github.com/haftdev/haft/tool/builtin"
+	"github.com/haftdev/haft/tool/mcpresource"
 	"github.com/haftdev/haft/tool/task"
 	"github.com/haftdev/haft/tool/todo"
 	"github.com/haftdev/haft/workspace"
@@ -40,7 +41,7 @@ type World struct {
 	keeper          atomic.Pointer[checkpoint.Keeper]
 	plan            atomic.Pointer[string] // the last one that the person agreed to
 	crew            *crew.Crew
-	window          int // of the conversation's model, in tokens; 0 without one
+	loading         loading // how tools are described to the conversation's model
 	sets            sets
 	removeLeadRules func()     // removes the denials of the agent that leads
 	trees           sync.Mutex // while git makes or removes a worktree
@@ -151,7 +152,8 @@ func (w *World) SetForManualCall(name string, set *tool.Set, foreign ...tool.Too
 }
 
 func (w *World) set(session *tool.Session, foreign []tool.Tool, denied func(*tool.Tool) bool) *tool.Set {
-	opts := tool.SetOptions{Only: w.only(), Denied: denied, ContextTokens: w.window, DeferShare: w.deferShare(), Redirect: w.opts.Redirect}
+	opts := w.loading.setOptions(session != nil && session.Flags[mcpresource.Flag])
+	opts.Only, opts.Denied, opts.Redirect = w.only(), denied, w.opts.Redirect
 	tools := w.Tools()
 	for _, t := range tools {
 		opts.Known = append(opts.Known, t.Name)

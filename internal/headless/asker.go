@@ -2,7 +2,6 @@ package headless
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -90,10 +89,11 @@ func plainError(err error) string {
 }
 
 func (h *hostAsker) request(c tool.Case, question tool.Verdict) *wire.CanUseTool {
+	about := card.Of(c.Call.Tools, c.Call.UseID, c.Tool.Name, c.Call.Input)
+	about.Path = card.PathOf(c.Tool, c.Call)
 	r := &wire.CanUseTool{
 		ToolName: c.Tool.Name, DisplayName: c.Tool.UserName(), Input: c.Call.Input, ToolUseID: c.Call.UseID, AgentID: c.Call.Agent,
-		Description:    card.Of(c.Call.Tools, c.Call.UseID, c.Tool.Name, c.Call.Input).Detail,
-		DecisionReason: question.Reason, BlockedPath: blockedPath(c.Call.Input),
+		Description: about.Detail, DecisionReason: question.Reason, BlockedPath: about.Path, Change: change(c.Preview),
 		RequiresUserInteraction: c.Tool.Name == "AskUserQuestion" || c.Tool.Name == "ExitPlanMode",
 	}
 	if server, ok := strings.CutPrefix(c.Tool.Source, "mcp:"); ok {
@@ -107,24 +107,6 @@ func (h *hostAsker) request(c tool.Case, question tool.Verdict) *wire.CanUseTool
 		})
 	}
 	return r
-}
-
-// blockedPath is the file that the call is about, if its input names one.
-func blockedPath(input json.RawMessage) string {
-	var in struct {
-		File     string `json:"file_path"`
-		Notebook string `json:"notebook_path"`
-		Path     string `json:"path"`
-	}
-	if json.Unmarshal(input, &in) != nil {
-		return ""
-	}
-	for _, p := range []string{in.File, in.Notebook, in.Path} {
-		if p != "" {
-			return p
-		}
-	}
-	return ""
 }
 
 // splitRule takes a rule such as Bash(git *) apart.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/haftdev/haft/internal/headless"
 	"github.com/haftdev/haft/internal/headless/launch"
+	"github.com/haftdev/haft/internal/scripttest"
 	"github.com/haftdev/haft/model/script"
 	"github.com/haftdev/haft/wire"
 	"github.com/haftdev/haft/wire/wiretest"
@@ -82,7 +83,7 @@ func play(t *testing.T, flags, scenario, program string) string {
 	if err := json.Unmarshal([]byte(scenario), &s); err != nil {
 		t.Fatal(err)
 	}
-	srv, err := script.Serve(&script.Options{Scenario: &s})
+	srv, err := scripttest.Serve(t, &script.Options{Scenario: &s})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +94,7 @@ func play(t *testing.T, flags, scenario, program string) string {
 	}
 	for name, value := range map[string]string{
 		"ANTHROPIC_BASE_URL": srv.URL(), "ANTHROPIC_API_KEY": "sk-ant-scripted", "HOME": dir, "CLAUDE_CONFIG_DIR": "", "CLAUDE_CODE_SDK_READS_SESSION_STATE": "1",
-		"CLAUDE_CODE_MAX_RETRIES": "1",
+		"CLAUDE_CODE_MAX_RETRIES": "1", "IS_SANDBOX": "1",
 	} {
 		t.Setenv(name, value)
 	}

@@ -21,8 +21,10 @@ const (
 	tools        = "./tool/... !./tool !./tool/...schema !./tool/tooltest "
 	world        = "./workspace/... ./internal/workspace/... ./search/... ./internal/search/... ./shellrun/... ./mcp/... ./internal/mcp/... ./internal/webpage/... "
 
-	aids    = "./internal/conformance ./internal/golden ./internal/house ./internal/interop/... ./internal/near ./internal/plainjson ./internal/regular ./internal/tools/... " // test aids and plain string work
-	benches = "./bench/... "                                                                                                                                                   // programs that measure; nothing imports them
+	// aids are test aids and plain string work.
+	aids = "./internal/changetest ./internal/conformance ./internal/golden ./internal/house ./internal/interop/... ./internal/near " +
+		"./internal/needtest ./internal/plainjson ./internal/platform ./internal/regular ./internal/scripttest ./internal/strictapi ./internal/tools/... "
+	benches = "./bench/... " // programs that measure; nothing imports them
 
 	// core is everything a program embeds when it embeds the tool system.
 	core = "./tool/... " + conversation + calls + guards + grammars + config + knowledge + world

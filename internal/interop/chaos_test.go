@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/haftdev/haft/internal/scripttest"
 	"github.com/haftdev/haft/model/script"
 )
 
@@ -209,7 +210,7 @@ func TestSignals(t *testing.T) {
 const parentOf = "INTEROP_PARENT_OF"
 
 func TestParentThatIsKilled(t *testing.T) {
-	srv, err := script.Serve(&script.Options{Scenario: &script.Scenario{Turns: []script.Turn{runs("touch made; sleep 60")}}})
+	srv, err := scripttest.Serve(t, &script.Options{Scenario: &script.Scenario{Turns: []script.Turn{runs("touch made; sleep 60")}}})
 	if err != nil {
 		t.Fatal(err)
 	}

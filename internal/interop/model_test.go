@@ -1,7 +1,6 @@
 package interop_test
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -13,13 +12,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/haftdev/haft/internal/scripttest"
 	"github.com/haftdev/haft/model/script"
 )
-
-func sum(raw []byte) []byte {
-	s := sha256.Sum256(raw)
-	return s[:8]
-}
 
 var built struct {
 	once sync.Once
@@ -60,6 +55,7 @@ func build(t testing.TB) string {
 
 // models are the scripted models that cases have ordered.
 type models struct {
+	t    testing.TB
 	mu   sync.Mutex
 	list map[string]*script.Server
 	next int
@@ -67,7 +63,7 @@ type models struct {
 
 // serveModels lets cases order scripted models, and look at what they were asked.
 func serveModels(t testing.TB) string {
-	m := &models{list: make(map[string]*script.Server)}
+	m := &models{t: t, list: make(map[string]*script.Server)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /models", m.add)
 	mux.HandleFunc("GET /models/{id}", m.show)
@@ -89,7 +85,7 @@ func (m *models) add(w http.ResponseWriter, r *http.Request) {
 	err := dec.Decode(&s)
 	var srv *script.Server
 	if err == nil {
-		srv, err = script.Serve(&script.Options{Scenario: &s})
+		srv, err = scripttest.Serve(m.t, &script.Options{Scenario: &s})
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)

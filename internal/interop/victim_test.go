@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/haftdev/haft/internal/scripttest"
 	"github.com/haftdev/haft/model/script"
 	"github.com/haftdev/haft/wire/wiretest"
 )
@@ -40,7 +41,7 @@ type victim struct {
 // torment starts haft with a scripted model. It reads what haft says unless deaf.
 func torment(t *testing.T, deaf bool, turns ...script.Turn) *victim {
 	t.Helper()
-	srv, err := script.Serve(&script.Options{Scenario: &script.Scenario{Turns: turns}})
+	srv, err := scripttest.Serve(t, &script.Options{Scenario: &script.Scenario{Turns: turns}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/bash"
 )
+
+// bashTool is Bash without a shell, to say what its calls are about.
+func bashTool() *tool.Tool {
+	t := bash.New(nil, nil).List()[0]
+	return &t
+}
 
 // answered asks about a command and types lines, one after the other.
 func answered(t *testing.T, command string, typed ...string) (v tool.Verdict, kept, shown string) {
@@ -26,7 +33,7 @@ func answered(t *testing.T, command string, typed ...string) (v tool.Verdict, ke
 			t.Fatal(err)
 		}
 		go func() {
-			v, _ := p.Ask(t.Context(), tool.Case{Call: &tool.Call{Tool: "Bash", Input: raw}},
+			v, _ := p.Ask(t.Context(), tool.Case{Tool: bashTool(), Call: &tool.Call{Tool: "Bash", Input: raw}},
 				tool.Verdict{Behavior: tool.Ask, Reason: "no rule allows it", Suggestions: []tool.Suggestion{{Rule: "Bash(make:*)"}}})
 			answer <- v
 		}()

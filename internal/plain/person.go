@@ -15,6 +15,7 @@ import (
 	"github.com/haftdev/haft/internal/card"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/plan"
 	"github.com/haftdev/haft/tool/question"
 )
 
@@ -201,11 +202,8 @@ func (p *Person) decide(line string, rules []tool.Suggestion) (v tool.Verdict, a
 func about(c tool.Case, what card.Preview, q tool.Verdict) string {
 	var b strings.Builder
 	if c.Call.Tool == "ExitPlanMode" {
-		var in struct {
-			Plan string `json:"plan"`
-		}
-		if json.Unmarshal(c.Call.Input, &in) == nil && in.Plan != "" {
-			return fmt.Sprintf("\nThe plan:\n%s\nDo you agree to it?\n", visibleText(in.Plan))
+		if text := plan.Text(c.Call); text != "" {
+			return fmt.Sprintf("\nThe plan:\n%s\nDo you agree to it?\n", visibleText(text))
 		}
 	}
 	switch {
@@ -219,10 +217,11 @@ func about(c tool.Case, what card.Preview, q tool.Verdict) string {
 	if what.Text != "" && what.Text != "{}" {
 		fmt.Fprintf(&b, "    %s\n", strings.ReplaceAll(what.Text, "\n", "\n    "))
 	}
-	for _, h := range what.Hunks {
-		for _, l := range h.Lines {
-			fmt.Fprintf(&b, "    %s\n", visibleText(l))
-		}
+	if what.Note != "" {
+		fmt.Fprintf(&b, "    %s\n", what.Note)
+	}
+	for _, f := range what.Files {
+		writeDiff(&b, f, len(what.Files) > 1)
 	}
 	reason := q.Reason
 	if q.Rule != "" {
@@ -235,10 +234,29 @@ func about(c tool.Case, what card.Preview, q tool.Verdict) string {
 	return b.String()
 }
 
+// writeDiff writes what would change in a file, with its name if there is something to
+// say about it or there are others.
+func writeDiff(b *strings.Builder, f card.FileDiff, several bool) {
+	switch head := f.Head(); {
+	case head != "":
+		fmt.Fprintf(b, "    %s\n", head)
+	case several:
+		fmt.Fprintf(b, "    %s\n", ask.Visible(f.Path))
+	}
+	for i, h := range f.Hunks {
+		if i > 0 {
+			fmt.Fprintf(b, "    … line %d\n", h.NewStart)
+		}
+		for _, l := range h.Lines {
+			fmt.Fprintf(b, "    %s\n", visibleText(l))
+		}
+	}
+}
+
 // questions asks what the model wants to know.
 func (p *Person) questions(ctx context.Context, c tool.Case) (tool.Verdict, error) {
-	var in question.Input
-	if err := json.Unmarshal(c.Call.Input, &in); err != nil {
+	in, err := question.Of(c.Call)
+	if err != nil {
 		return tool.Verdict{}, err
 	}
 	in.Answers = map[string]string{}

@@ -20,7 +20,7 @@ func TestWhatIsTypedAsAQuestionAppearsIsNoAnswer(t *testing.T) {
 			t.Error("a line before the question was taken for an answer")
 		}
 		go func() {
-			v, _ := p.Ask(t.Context(), tool.Case{Call: &tool.Call{Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`)}}, tool.Verdict{Behavior: tool.Ask})
+			v, _ := p.Ask(t.Context(), tool.Case{Tool: bashTool(), Call: &tool.Call{Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`)}}, tool.Verdict{Behavior: tool.Ask})
 			answer <- v
 		}()
 		synctest.Wait()
@@ -66,7 +66,7 @@ func TestNobodyAllowsAnythingWhenTheInputHasEnded(t *testing.T) {
 		p := newPerson(&lines{w: &out})
 		p.hangUp()
 		synctest.Wait()
-		v, _ := p.Ask(t.Context(), tool.Case{Call: &tool.Call{Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`)}}, tool.Verdict{Behavior: tool.Ask})
+		v, _ := p.Ask(t.Context(), tool.Case{Tool: bashTool(), Call: &tool.Call{Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`)}}, tool.Verdict{Behavior: tool.Ask})
 		if v.Behavior == tool.Allow {
 			t.Errorf("got %+v", v)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/retry"
+	"github.com/haftdev/haft/internal/scripttest"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/anthropic"
 	"github.com/haftdev/haft/model/script"
@@ -128,7 +129,7 @@ func TestCutAtEachEvent(t *testing.T) {
 
 func askThrough(t *testing.T, s *script.Scenario) outcome {
 	t.Helper()
-	srv, err := script.Serve(&script.Options{Scenario: s})
+	srv, err := scripttest.Serve(t, &script.Options{Scenario: s})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +143,7 @@ func askThrough(t *testing.T, s *script.Scenario) outcome {
 }
 
 func TestFallbackThroughTheClient(t *testing.T) {
-	srv, err := script.Serve(&script.Options{Answer: func(r *script.Request) script.Turn {
+	srv, err := scripttest.Serve(t, &script.Options{Answer: func(r *script.Request) script.Turn {
 		if strings.Contains(r.Model, "opus") {
 			return script.Turn{Fault: script.Fault{Status: 529}}
 		}

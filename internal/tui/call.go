@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -18,7 +17,6 @@ import (
 // A call is a call as a card: a line about it, how far it is, how it went.
 type call struct {
 	card.Card
-	path    string // of the file that it is about
 	since   time.Time
 	waits   bool // for an answer
 	asks    bool // its agent waits for one
@@ -29,13 +27,7 @@ type call struct {
 	gone    bool // it will have no result
 }
 
-func newCall(c card.Card, input json.RawMessage) *call {
-	var in struct {
-		Path string `json:"file_path"`
-	}
-	json.Unmarshal(input, &in) // one that is about no file has no path
-	return &call{Card: c, path: in.Path, since: time.Now()}
-}
+func newCall(c card.Card) *call { return &call{Card: c, since: time.Now()} }
 
 func (b *call) take(v view) ([]string, bool) {
 	switch {
@@ -156,7 +148,7 @@ func (b *call) change(v view) []string {
 		if i > 0 {
 			hunks = append(hunks, v.paint.Dim.Of("      ⋮"))
 		}
-		hunks = append(hunks, diffLines(h.Lines, h.OldStart, h.NewStart, b.path, v)...)
+		hunks = append(hunks, diffLines(h.Lines, h.OldStart, h.NewStart, b.Path, v)...)
 	}
 	if more := len(hunks) - maxDiff; more > 1 {
 		hunks = append(hunks[:maxDiff:maxDiff], v.paint.Dim.Of(fmt.Sprintf("    … %d more lines (ctrl+o shows them)", more)))

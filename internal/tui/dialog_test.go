@@ -13,11 +13,18 @@ import (
 
 	"github.com/haftdev/haft/internal/tui/style"
 	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/bash"
 )
+
+// bashTool is Bash without a shell, to say what its calls are about.
+func bashTool() *tool.Tool {
+	t := bash.New(nil, nil).List()[0]
+	return &t
+}
 
 func bashCase(command string) (tool.Case, tool.Verdict) {
 	raw, _ := json.Marshal(map[string]string{"command": command})
-	return tool.Case{Call: &tool.Call{UseID: "1", Tool: "Bash", Input: raw}},
+	return tool.Case{Tool: bashTool(), Call: &tool.Call{UseID: "1", Tool: "Bash", Input: raw}},
 		tool.Verdict{Behavior: tool.Ask, Reason: "no rule allows it", Suggestions: []tool.Suggestion{{Rule: "Bash(make:*)", Behavior: tool.Allow}}}
 }
 

@@ -143,7 +143,7 @@ func (a *app) callOf(useID, name string, input json.RawMessage) *call {
 	w := a.turn()
 	c := w.calls[useID]
 	if c == nil {
-		c = newCall(card.Of(a.talk.Tools(), useID, name, input), input)
+		c = newCall(card.Of(a.talk.Tools(), useID, name, input))
 		w.calls[useID] = c
 		if name != todoTool {
 			a.show.add(c)

@@ -79,7 +79,7 @@ func (a *app) replayed(role model.Role, b model.Block, results map[string]*sched
 		t.close()
 		a.show.add(t)
 	case b.Type == model.ToolUse && b.Name != todoTool:
-		c := newCall(card.Of(a.talk.Tools(), b.ID, b.Name, b.Input), b.Input)
+		c := newCall(card.Of(a.talk.Tools(), b.ID, b.Name, b.Input))
 		if out := results[b.ID]; out != nil {
 			out.Tool, out.Input = b.Name, b.Input
 			a.endCall(c, out)

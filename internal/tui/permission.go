@@ -151,8 +151,29 @@ func (p *permissionPanel) body(v view) []string {
 			}
 		}
 	}
-	for _, hunk := range p.what.Hunks {
-		lines = append(lines, diffLines(hunk.Lines, hunk.OldStart, hunk.NewStart, filepath.Base(p.what.Path), v)...)
+	if p.what.Note != "" {
+		lines = append(lines, v.paint.Dim.Of("  "+p.what.Note))
+	}
+	for _, f := range p.what.Files {
+		lines = append(lines, p.change(f, v)...)
+	}
+	return lines
+}
+
+// change is what would change in a file. Its name is said where the title does not.
+func (p *permissionPanel) change(f card.FileDiff, v view) []string {
+	var lines []string
+	switch head := f.Head(); {
+	case head != "":
+		lines = append(lines, v.paint.Dim.Of("  "+head))
+	case len(p.what.Files) > 1:
+		lines = append(lines, v.paint.Dim.Of("  "+ask.Visible(f.Path)))
+	}
+	for i, hunk := range f.Hunks {
+		if i > 0 {
+			lines = append(lines, v.paint.Dim.Of("      ⋮"))
+		}
+		lines = append(lines, diffLines(hunk.Lines, hunk.OldStart, hunk.NewStart, filepath.Base(f.Path), v)...)
 	}
 	return lines
 }

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/haftdev/haft/internal/ask"
@@ -9,6 +8,7 @@ import (
 	"github.com/haftdev/haft/internal/tui/key"
 	"github.com/haftdev/haft/internal/tui/markdown"
 	"github.com/haftdev/haft/tool"
+	exitplan "github.com/haftdev/haft/tool/plan"
 )
 
 // A plan waits for the person's agreement.
@@ -24,18 +24,16 @@ var planChoices = []string{"Agree; edits need no further approval", "Agree; ask 
 
 // newPlan returns nil for a call that has no plan which can be shown.
 func newPlan(a *app, c tool.Case, decide func(tool.Verdict)) panel {
-	var in struct {
-		Plan string `json:"plan"`
-	}
-	if json.Unmarshal(c.Call.Input, &in) != nil || in.Plan == "" {
+	words := exitplan.Text(c.Call)
+	if words == "" {
 		return nil
 	}
 	// The plan goes into the scrollback, where it can be read however long it is.
 	shown := &text{stream: markdown.New(a.view().width, a.paint)}
-	shown.stream.Write("# The plan\n\n" + in.Plan)
+	shown.stream.Write("# The plan\n\n" + words)
 	shown.close()
 	a.show.insert(shown, a.turn().calls[c.Call.UseID])
-	return &plan{app: a, text: in.Plan, decide: decide}
+	return &plan{app: a, text: words, decide: decide}
 }
 
 func (p *plan) lines(v view, _ int) []string {

@@ -25,11 +25,11 @@ type questions struct {
 
 // newQuestions returns nil for a call that asks nothing which can be shown.
 func newQuestions(c tool.Case, decide func(tool.Verdict)) panel {
-	q := &questions{decide: decide, chosen: map[int]bool{}, answers: map[string]string{}}
-	if json.Unmarshal(c.Call.Input, &q.input) != nil || len(q.input.Questions) == 0 {
+	in, err := question.Of(c.Call)
+	if err != nil || len(in.Questions) == 0 {
 		return nil
 	}
-	return q
+	return &questions{input: in, decide: decide, chosen: map[int]bool{}, answers: map[string]string{}}
 }
 
 func (q *questions) asked() question.Question { return q.input.Questions[q.now] }

@@ -73,6 +73,7 @@ func summarized() *tool.Set {
 	for _, name := range []string{"Agent", "Bash", "Edit", "Grep", "Read"} {
 		def := tool.Def[input, string]{
 			Name: name, Description: name, Run: func(context.Context, *tool.Call, input) (string, error) { return "", nil },
+			Paths:     func(_ *tool.Call, in input) tool.Paths { return tool.Paths{Writes: []string{in.Path}} },
 			Summarize: func(in input) string { return in.Command + in.Path + in.Pattern + in.About },
 		}
 		if name != "Bash" {

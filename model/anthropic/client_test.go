@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/haftdev/haft/internal/scripttest"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/script"
 	"github.com/haftdev/haft/tool"
@@ -21,7 +22,7 @@ import (
 // serve starts a scripted model, and a client of it.
 func serve(t testing.TB, answer script.AnswerFunc, opts *Options) (*script.Server, *Client) {
 	t.Helper()
-	srv, err := script.Serve(&script.Options{Answer: answer})
+	srv, err := scripttest.Serve(t, &script.Options{Answer: answer})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,19 +42,19 @@ func says(text string) script.AnswerFunc {
 func TestHeaders(t *testing.T) {
 	env := map[string]string{
 		"ANTHROPIC_API_KEY": "k", "ANTHROPIC_AUTH_TOKEN": "t",
-		"ANTHROPIC_CUSTOM_HEADERS": "X-One: 1\nx-app: mine\nAnthropic-Beta: b0\nnonsense\n",
+		"ANTHROPIC_CUSTOM_HEADERS": "X-One: 1\nx-app: mine\nAnthropic-Beta: claude-code-20250219\nnonsense\n",
 	}
 	opts := FromEnv(func(name string) string { return env[name] })
 	srv, m := serve(t, says("hi"), opts)
 	req := question(t, "hi")
-	req.Session, req.Betas = "s1", []string{"b1"}
+	req.Session, req.Betas = "s1", []string{"fine-grained-tool-streaming-2025-05-14"}
 	if _, err := collect(m, req); err != nil {
 		t.Fatal(err)
 	}
 	got := srv.Requests()[0]
 	for name, want := range map[string]string{
 		"X-Api-Key": "k", "Authorization": "Bearer t", "X-One": "1", "X-App": "mine", "Anthropic-Version": "2023-06-01",
-		"User-Agent": "haft", "X-Haft-Session-Id": "s1", "Anthropic-Beta": "b0,b1," + betaBinding, "Accept": "text/event-stream",
+		"User-Agent": "haft", "X-Haft-Session-Id": "s1", "Anthropic-Beta": "claude-code-20250219,fine-grained-tool-streaming-2025-05-14," + betaBinding, "Accept": "text/event-stream",
 	} {
 		if h := got.Header.Get(name); h != want {
 			t.Errorf("%s is %q, want %q", name, h, want)
@@ -297,7 +298,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	count := &counting{Listener: ln}
-	srv, err := script.Serve(&script.Options{Listener: count, Answer: says("hi")})
+	srv, err := scripttest.Serve(t, &script.Options{Listener: count, Answer: says("hi")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/haftdev/haft/internal/retry"
+	"github.com/haftdev/haft/internal/scripttest"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/script"
 )
@@ -16,7 +17,7 @@ import (
 // serve starts a scripted model, and a client of it.
 func serve(t testing.TB, answer script.AnswerFunc, opts *Options) (*script.Server, *Client) {
 	t.Helper()
-	srv, err := script.Serve(&script.Options{Answer: answer})
+	srv, err := scripttest.Serve(t, &script.Options{Answer: answer})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/haftdev/haft/internal/strictapi"
 )
 
 // Options say what a server plays.
@@ -26,6 +28,9 @@ type Options struct {
 	// Keep is how many requests [Server.Requests] remembers, the newest; 0 means
 	// 100, less than 0 none.
 	Keep int
+	// Unchecked takes any request, which saves a benchmark the time to judge them. Others
+	// are judged as the Messages API would: what it refuses is refused here.
+	Unchecked bool
 }
 
 // A Server is a scripted model that listens.
@@ -39,6 +44,8 @@ type Server struct {
 	keep     int
 	requests []*Request // the newest, oldest first
 	total    int
+
+	judge *judge // nil takes any request
 }
 
 // Serve starts a server.
@@ -63,6 +70,9 @@ func Serve(opts *Options) (*Server, error) {
 		o.Keep = 100
 	}
 	s := &Server{url: "http://" + o.Listener.Addr().String(), answer: o.Answer, done: make(chan struct{}), keep: max(o.Keep, 0)}
+	if !o.Unchecked {
+		s.judge = &judge{memory: strictapi.NewMemory()}
+	}
 	s.http = &http.Server{Handler: s.routes(), ErrorLog: log.New(io.Discard, "", 0)} // clients that leave are no news
 	go func() {
 		defer close(s.done)
@@ -102,6 +112,10 @@ func (s *Server) Total() int {
 	defer s.mu.Unlock()
 	return s.total
 }
+
+// Refused says which requests the Messages API would have refused, and why. They were
+// refused here too, and a client may have found another way since.
+func (s *Server) Refused() []string { return s.judge.found() }
 
 func (s *Server) remember(r *Request) {
 	s.mu.Lock()
@@ -145,12 +159,17 @@ func (s *Server) play(w http.ResponseWriter, r *http.Request, api API) {
 	}
 	q := newRequest(api, r, body)
 	s.remember(q)
+	if fault := s.judge.check(q); fault != nil {
+		refuse(w, api, fault)
+		return
+	}
 	turn := s.answer(q)
 	if turn.Status != 0 || turn.Body != "" {
 		refuse(w, api, &turn.Fault)
 		return
 	}
 	a := newAnswer(q, turn)
+	s.judge.learn(a)
 	if !q.Stream {
 		pause(r.Context(), turn.TTFT)
 		writeJSON(w, 200, a.whole())

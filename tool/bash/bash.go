@@ -12,9 +12,8 @@
 // that the host's runner may be wrapped in. The model's words reach bash
 // unchanged, as one argument. Commands do not inherit provider keys, see
 // package shellrun, but a command that may read the user's files may read keys
-// that are kept there. The output of a command is untrusted text. The one field
-// that can make Bash change a file by itself, a sed edit that was previewed,
-// comes from Permission and is refused from a model.
+// that are kept there. The output of a command is untrusted text. A plain sed -i is
+// made as an edit of its file and runs no program.
 package bash
 
 import (
@@ -170,6 +169,9 @@ func (t *Tools) bash() tool.Tool {
 		Validate:      t.validate,
 		Permission:    t.permission,
 		Classify:      func(in Input) string { return in.Command },
+		Command:       func(in *Input) *string { return &in.Command },
+		Paths:         t.paths,
+		Preview:       t.preview,
 		Run:           t.run,
 		Render:        Output.Render,
 		Summarize:     func(in Input) string { return in.Command }, // the description is only the model's word for it

@@ -64,11 +64,3 @@ func TestWithoutBackgroundThereIsOneTool(t *testing.T) {
 		t.Error("run_in_background was accepted")
 	}
 }
-
-func TestTheSedFieldIsRefusedFromAModel(t *testing.T) {
-	r := newRig(t, nil, nil)
-	_, err := r.call(t.Context(), "Bash", "", `{"command":"true","_sedEdit":{"filePath":"/etc/passwd","base":"","newContent":"x"}}`)
-	if err == nil {
-		t.Error("a model may write files by a hidden field")
-	}
-}

@@ -17,10 +17,6 @@ type Input struct {
 	Timeout         int64  `json:"timeout,omitempty" jsonschema:"The most it may take, in milliseconds." haft:"min=1;example=120000"`
 	Description     string `json:"description,omitempty" jsonschema:"What the command does, in five to ten words, for people."`
 	RunInBackground bool   `json:"run_in_background,omitempty" jsonschema:"Return at once and let the command run on. You are told when it ends." haft:"when=background"`
-
-	// SedEdit is what Permission found the command to do; it is refused from a
-	// model.
-	SedEdit *SedEdit `json:"_sedEdit,omitempty" haft:"hidden"`
 }
 
 // Output is what programs get of Bash. The names are those of Claude Code;
@@ -51,8 +47,8 @@ type Output struct {
 var errPrompt = errors.New("the command waits for an answer")
 
 func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error) {
-	if in.SedEdit != nil {
-		return t.applySed(ctx, in)
+	if out, made, err := t.applySed(ctx, c, in); made {
+		return out, err
 	}
 	if in.RunInBackground {
 		return t.start(ctx, c, in)

@@ -2,9 +2,7 @@ package bash
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,70 +14,84 @@ import (
 )
 
 // An Edit changes a text file in place, by way of whatever guards the edits of
-// a session: read state, encodings, atomic writes.
+// a session: read state, encodings, atomic writes, approvals.
 type Edit struct {
-	// Preview returns the text of a file, and what it would be after change as
-	// a diff for people. It writes nothing. An error means that the file cannot
+	// Preview returns what Apply would change. An error means that the file cannot
 	// be edited in this way; the command then runs like any other.
-	Preview func(ctx context.Context, path string, change func(old string) (string, error)) (oldText, newText, diff string, err error)
+	Preview func(ctx context.Context, c *tool.Call, path string, change func(old string) (string, error)) (*tool.Preview, error)
 
-	// Apply writes newText to a file whose text must still be that with the
-	// SHA-256 sum base, in hexadecimal.
-	Apply func(ctx context.Context, path, base, newText string) error
+	// Apply changes the file.
+	Apply func(ctx context.Context, c *tool.Call, path string, change func(old string) (string, error)) error
 }
 
-// A SedEdit is a sed -i command as the file edit that was shown and approved.
-type SedEdit struct {
-	FilePath   string `json:"filePath"`
-	Base       string `json:"base"` // the sum of the text that was shown
-	NewContent string `json:"newContent"`
-}
-
-// permission shows a plain sed -i as the edit it is. The rules have the last
-// word on it, as on every other command, of which this tool has no view.
-func (t *Tools) permission(ctx context.Context, c *tool.Call, in Input) tool.Verdict {
-	in.SedEdit = nil // what it was computed from may have changed since
+// sedEdit returns the substitution that a plain sed -i makes, and the file. What it
+// does not recognise runs as a command.
+func (t *Tools) sedEdit(c *tool.Call, in Input) (sub substitution, file string, ok bool) {
 	if t.opts.Edit == nil || in.RunInBackground {
-		return tool.Verdict{}
+		return sub, "", false
 	}
-	sub, ok := parseSed(in.Command)
-	if !ok {
-		return tool.Verdict{}
+	if sub, ok = parseSed(in.Command); !ok {
+		return sub, "", false
 	}
-	file := sub.file
+	file = sub.file
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(t.shell(c.Agent).Dir(), file)
 	}
 	// sed replaces a link by a file, and edits nothing but files.
-	if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() {
-		return tool.Verdict{}
-	}
-	oldText, newText, diff, err := t.opts.Edit.Preview(ctx, file, sub.apply)
-	if err != nil {
-		return tool.Verdict{}
-	}
-	sum := sha256.Sum256([]byte(oldText))
-	in.SedEdit = &SedEdit{FilePath: file, Base: hex.EncodeToString(sum[:]), NewContent: newText}
-	raw, err := json.Marshal(in)
-	if err != nil {
-		return tool.Verdict{}
-	}
-	message := fmt.Sprintf("The command edits %s:\n%s", file, diff)
-	if oldText == newText {
-		message = fmt.Sprintf("The command would change nothing in %s.", file)
-	}
-	return tool.Verdict{Behavior: tool.Ask, Message: message, Reason: "it edits a file", Input: raw}
+	info, err := os.Lstat(file)
+	return sub, file, err == nil && info.Mode().IsRegular()
 }
 
-// applySed writes the edit that was approved.
-func (t *Tools) applySed(ctx context.Context, in Input) (Output, error) {
-	if t.opts.Edit == nil {
-		return Output{}, tool.Errorf("Files cannot be edited by sed in this session. Use the Edit tool.")
+// paths are known of a sed -i alone: of other commands the rules find out
+// themselves what they can.
+func (t *Tools) paths(c *tool.Call, in Input) tool.Paths {
+	if _, file, ok := t.sedEdit(c, in); ok {
+		return tool.Paths{Writes: []string{file}}
 	}
-	if err := t.opts.Edit.Apply(ctx, in.SedEdit.FilePath, in.SedEdit.Base, in.SedEdit.NewContent); err != nil {
-		return Output{}, tool.Errorf("The edit of %s by sed was not made: %w.", in.SedEdit.FilePath, err)
+	return tool.Paths{}
+}
+
+func (t *Tools) preview(ctx context.Context, c *tool.Call, in Input) (*tool.Preview, error) {
+	sub, file, ok := t.sedEdit(c, in)
+	if !ok {
+		return nil, nil
 	}
-	return Output{NoOutputExpected: true}, nil
+	p, err := t.opts.Edit.Preview(ctx, c, file, sub.apply)
+	if err != nil {
+		return nil, nil // it runs as a command, whose effect is not known
+	}
+	return p, nil
+}
+
+// permission asks about a plain sed -i as the edit it is. The rules have the last
+// word on it, as on every other command, of which this tool has no view.
+func (t *Tools) permission(ctx context.Context, c *tool.Call, in Input) tool.Verdict {
+	p, _ := t.preview(ctx, c, in)
+	if p == nil {
+		return tool.Verdict{}
+	}
+	message := "The command would change nothing."
+	for _, f := range p.Files {
+		message = fmt.Sprintf("The command edits %s.", f.Path)
+	}
+	return tool.Verdict{Behavior: tool.Ask, Message: message, Reason: "it edits a file"}
+}
+
+// applySed makes the edit that a sed -i is; made is false for any other command.
+func (t *Tools) applySed(ctx context.Context, c *tool.Call, in Input) (out Output, made bool, err error) {
+	p, _ := t.preview(ctx, c, in)
+	if p == nil {
+		err := c.Approve(nil) // what was approved as an edit does not run as something else
+		return Output{}, err != nil, err
+	}
+	sub, file, _ := t.sedEdit(c, in)
+	if err := t.opts.Edit.Apply(ctx, c, file, sub.apply); err != nil {
+		if errors.Is(err, tool.ErrUnapproved) {
+			return Output{}, true, err
+		}
+		return Output{}, true, tool.Errorf("The edit of %s by sed was not made: %w.", file, err)
+	}
+	return Output{NoOutputExpected: true}, true, nil
 }
 
 // parseSed recognises a command that is one plain sed -i of one substitution on

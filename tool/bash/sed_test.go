@@ -2,8 +2,6 @@ package bash
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"math/rand/v2"
 	"os"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
 )
@@ -64,12 +63,9 @@ func TestOtherSedIsNotRecognised(t *testing.T) {
 // TestSubstitutionsAreThoseOfSed compares random substitutions on random texts
 // with sed itself.
 func TestSubstitutionsAreThoseOfSed(t *testing.T) {
-	sed, err := exec.LookPath("sed")
-	if out, _ := exec.Command("sed", "--version").Output(); err != nil || !strings.Contains(string(out), "GNU sed") {
-		if os.Getenv("CI") != "" {
-			t.Fatal("GNU sed is not installed")
-		}
-		t.Skip("GNU sed is not installed")
+	sed := needtest.Program(t, "sed")
+	if out, _ := exec.Command(sed, "--version").Output(); !strings.Contains(string(out), "GNU sed") {
+		needtest.Missing(t, "GNU sed is not installed")
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	pick := func(from ...string) string { return from[random.IntN(len(from))] }
@@ -126,52 +122,117 @@ func TestSubstitutionsAreThoseOfSed(t *testing.T) {
 	}
 }
 
-// A sed -i goes to the person as a diff, and to the edit pipeline when it is
-// approved.
+// fileEdit edits files as plainly as can be.
+func fileEdit() *Edit {
+	draft := func(path string, change func(string) (string, error)) (*tool.Preview, error) {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		after, err := change(string(data))
+		if err != nil {
+			return nil, err
+		}
+		return &tool.Preview{Files: []tool.FileChange{{
+			Path: path, Before: tool.NewVersion(0o600, data, data), After: tool.NewVersion(0o600, []byte(after), []byte(after)),
+		}}}, nil
+	}
+	return &Edit{
+		Preview: func(_ context.Context, _ *tool.Call, path string, change func(string) (string, error)) (*tool.Preview, error) {
+			return draft(path, change)
+		},
+		Apply: func(_ context.Context, c *tool.Call, path string, change func(string) (string, error)) error {
+			p, err := draft(path, change)
+			if err == nil {
+				err = c.Approve(p)
+			}
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(path, p.Files[0].After.Raw, 0o600)
+		},
+	}
+}
+
+// A sed -i is shown as the edit that it is, and made as that when it runs.
 func TestSedIsShownAndAppliedAsAnEdit(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "f.txt")
 	if err := os.WriteFile(file, []byte("one two\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var applied []string
-	edit := &Edit{
-		Preview: func(_ context.Context, path string, change func(string) (string, error)) (string, string, string, error) {
-			data, err := os.ReadFile(path)
-			if err != nil {
-				return "", "", "", err
-			}
-			after, err := change(string(data))
-			return string(data), after, "-one two\n+one 2\n", err
-		},
-		Apply: func(_ context.Context, path, base, newText string) error {
-			applied = append(applied, path, base, newText)
-			return nil
-		},
-	}
 	host := shellrun.NewHost(&shellrun.Options{NoProfile: true})
 	defer host.Close()
-	tools := New(host, &Options{Dir: dir, Edit: edit})
-	bash := tools.bash()
+	bash := New(host, &Options{Dir: dir, Edit: fileEdit()}).bash()
 	call := &tool.Call{Tool: "Bash", Input: []byte(`{"command":"sed -i s/two/2/ f.txt"}`)}
 	verdict := bash.Permission(t.Context(), call)
-	if verdict.Behavior != tool.Ask || verdict.Message != "The command edits "+file+":\n-one two\n+one 2\n" {
+	if verdict.Behavior != tool.Ask || verdict.Message != "The command edits "+file+"." {
 		t.Fatalf("verdict %+v", verdict)
+	}
+	if diff := cmp.Diff(tool.Paths{Writes: []string{file}}, bash.PathsOf(call)); diff != "" {
+		t.Error(diff)
+	}
+	p, err := bash.PreviewOf(t.Context(), call)
+	if err != nil || len(p.Files) != 1 || string(p.Files[0].After.Raw) != "one 2\n" {
+		t.Fatalf("preview %+v, %v", p, err)
 	}
 	if data, _ := os.ReadFile(file); string(data) != "one two\n" {
 		t.Error("the file was changed before anybody agreed")
 	}
-	result, err := bash.Run(t.Context(), call.WithInput(verdict.Input))
+	result, err := bash.Run(t.Context(), call)
 	if err != nil || result.Failed || result.Text() != "(Bash completed with no output)" {
 		t.Errorf("result %+v, %v", result, err)
 	}
-	sum := sha256.Sum256([]byte("one two\n"))
-	if diff := cmp.Diff([]string{file, hex.EncodeToString(sum[:]), "one 2\n"}, applied); diff != "" {
-		t.Errorf("applied (-want +got):\n%s", diff)
+	if data, _ := os.ReadFile(file); string(data) != "one 2\n" {
+		t.Errorf("the file has %q", data)
 	}
 	for _, other := range []string{`{"command":"sed -i s/two/2/ missing"}`, `{"command":"sed -i s/two/2/ f.txt; true"}`, `{"command":"ls"}`} {
-		if v := bash.Permission(t.Context(), &tool.Call{Input: []byte(other)}); v.Behavior != tool.NoView || v.Input != nil {
+		c := &tool.Call{Input: []byte(other)}
+		if v := bash.Permission(t.Context(), c); v.Behavior != tool.NoView {
 			t.Errorf("%s: verdict %+v", other, v)
+		}
+		if p, err := bash.PreviewOf(t.Context(), c); p != nil || err != nil {
+			t.Errorf("%s: preview %+v, %v", other, p, err)
+		}
+	}
+}
+
+// What was approved as an edit is made as that edit or not at all.
+func TestASedEditThatIsAnotherOneByNowIsNotMade(t *testing.T) {
+	host := shellrun.NewHost(&shellrun.Options{NoProfile: true})
+	defer host.Close()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "f")
+	bash := New(host, &Options{Dir: dir, Edit: fileEdit()}).bash()
+	for name, disturb := range map[string]func() error{
+		"another content": func() error { return os.WriteFile(file, []byte("a, new\n"), 0o600) },
+		"a link": func() error {
+			other := filepath.Join(dir, "other")
+			if err := os.Rename(file, other); err != nil {
+				return err
+			}
+			return os.Symlink(other, file)
+		},
+	} {
+		os.Remove(file)
+		if err := os.WriteFile(file, []byte("a\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		call := &tool.Call{Input: []byte(`{"command":"sed -i s/a/b/ f"}`)}
+		p, err := bash.PreviewOf(t.Context(), call)
+		if err != nil || p == nil {
+			t.Fatal(p, err)
+		}
+		call.Approved = p.Digest()
+		if err := disturb(); err != nil {
+			t.Fatal(err)
+		}
+		want, _ := os.ReadFile(file)
+		if _, err := bash.Run(t.Context(), call); !errors.Is(err, tool.ErrUnapproved) {
+			t.Errorf("%s: error %v", name, err)
+		}
+		if got, _ := os.ReadFile(file); string(got) != string(want) {
+			t.Errorf("%s: the file has %q", name, got)
 		}
 	}
 }
@@ -179,18 +240,18 @@ func TestSedIsShownAndAppliedAsAnEdit(t *testing.T) {
 func TestASedEditThatCannotBeMadeSaysWhy(t *testing.T) {
 	host := shellrun.NewHost(&shellrun.Options{NoProfile: true})
 	defer host.Close()
-	input := []byte(`{"command":"sed -i s/a/b/ f","_sedEdit":{"filePath":"/f","base":"","newContent":"b"}}`)
-	stale := &Edit{Apply: func(context.Context, string, string, string) error {
-		return errors.New("the file has changed since it was shown")
-	}}
-	for want, edit := range map[string]*Edit{
-		"Files cannot be edited by sed in this session. Use the Edit tool.":            nil,
-		"The edit of /f by sed was not made: the file has changed since it was shown.": stale,
-	} {
-		bash := New(host, &Options{Edit: edit}).bash()
-		_, err := bash.Run(t.Context(), &tool.Call{Input: input})
-		if forModel := new(tool.Error); !errors.As(err, &forModel) || err.Error() != want {
-			t.Errorf("error %v, want %s", err, want)
-		}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "f")
+	if err := os.WriteFile(file, []byte("a\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	edit := fileEdit()
+	edit.Apply = func(context.Context, *tool.Call, string, func(string) (string, error)) error {
+		return errors.New("the disk is full")
+	}
+	_, err := New(host, &Options{Dir: dir, Edit: edit}).bash().Run(t.Context(), &tool.Call{Input: []byte(`{"command":"sed -i s/a/b/ f"}`)})
+	want := "The edit of " + file + " by sed was not made: the disk is full."
+	if forModel := new(tool.Error); !errors.As(err, &forModel) || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
 	}
 }

@@ -121,5 +121,15 @@ func (w World) Tools() []tool.Tool {
 	return tools
 }
 
+// Unattached returns the tools that act on files, commands and pages without a world
+// to act on. What a call would be about can be asked of them; nothing can be run.
+func Unattached() []tool.Tool {
+	tools := []tool.Tool{
+		edit.New(nil), edit.NewMulti(nil), notebook.New(nil), read.New(nil, nil), write.New(nil),
+		glob.New(nil), grep.New(nil), webfetch.New(nil, nil),
+	}
+	return append(append(tools, World{}.Tools()...), bash.New(nil, nil).List()...)
+}
+
 // Bare returns the names that a bare session keeps.
 func Bare() []string { return []string{"Bash", "Edit", "Read"} }

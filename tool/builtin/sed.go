@@ -2,13 +2,11 @@ package builtin
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 
-	"github.com/haftdev/haft/internal/workspace/patch"
 	"github.com/haftdev/haft/internal/workspace/textfile"
+	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/bash"
+	"github.com/haftdev/haft/tool/internal/filetool"
 	"github.com/haftdev/haft/workspace"
 )
 
@@ -16,28 +14,20 @@ import (
 // file: encoding, mode and links are kept, and it can be taken back.
 func SedEdits(ws *workspace.Workspace) *bash.Edit {
 	return &bash.Edit{
-		Preview: func(ctx context.Context, path string, change func(string) (string, error)) (before, after, diff string, err error) {
-			o, err := ws.Preview(ctx, rewrite(ws, path, change))
-			if err != nil {
-				return "", "", "", err
-			}
-			return string(o.Before.Bytes()), string(o.After.Bytes()), patch.Unified(path, path, o.Hunks), nil
+		Preview: func(ctx context.Context, c *tool.Call, path string, change func(string) (string, error)) (*tool.Preview, error) {
+			return filetool.Preview(ctx, ws, rewrite(ws, c, path, change))
 		},
-		Apply: func(ctx context.Context, path, base, content string) error {
-			_, err := ws.Revise(ctx, rewrite(ws, path, func(now string) (string, error) {
-				if sum := sha256.Sum256([]byte(now)); hex.EncodeToString(sum[:]) != base {
-					return "", errors.New("the file has changed since the edit was shown")
-				}
-				return content, nil
-			}))
+		Apply: func(ctx context.Context, c *tool.Call, path string, change func(string) (string, error)) error {
+			_, err := filetool.Revise(ctx, ws, c, rewrite(ws, c, path, change))
 			return err
 		},
 	}
 }
 
 // rewrite is a revision of a file's whole text, whoever has read it.
-func rewrite(ws *workspace.Workspace, path string, change func(string) (string, error)) workspace.Revision {
+func rewrite(ws *workspace.Workspace, c *tool.Call, path string, change func(string) (string, error)) workspace.Revision {
 	return workspace.Revision{
+		Agent:  c.Agent,
 		Path:   ws.Look(path),
 		Unseen: true,
 		Make: func(t *textfile.Text) ([]byte, []string, error) {

@@ -2,14 +2,13 @@ package builtin_test
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/haftdev/haft/internal/workspace/textfile"
+	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/builtin"
 	"github.com/haftdev/haft/workspace"
 )
@@ -37,17 +36,20 @@ func TestSedChangesOnlyWhatItMatches(t *testing.T) {
 	}
 	sed := builtin.SedEdits(ws)
 	ctx := context.Background()
-	before, after, _, err := sed.Preview(ctx, path, func(s string) (string, error) { return strings.Replace(s, "= 1", "= 2", 1), nil })
+	change := func(s string) (string, error) { return strings.Replace(s, "= 1", "= 2", 1), nil }
+	p, err := sed.Preview(ctx, &tool.Call{}, path, change)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum := sha256.Sum256([]byte(before))
-	if err := sed.Apply(ctx, path, hex.EncodeToString(sum[:]), after); err != nil {
+	if err := sed.Apply(ctx, &tool.Call{Approved: p.Digest()}, path, change); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if string(p.Files[0].After.Raw) != string(got) {
+		t.Errorf("shown %x, made %x", p.Files[0].After.Raw, got)
 	}
 	if want := comment + "name = 2\n"; string(got) != want {
 		t.Errorf("got %x, want %x", got, want)

@@ -63,6 +63,10 @@ func New(ws *workspace.Workspace) tool.Tool {
 		Permission: func(_ context.Context, c *tool.Call, in Input) tool.Verdict {
 			return filetool.WriteView(ws, c, in.FilePath)
 		},
+		Paths: func(_ *tool.Call, in Input) tool.Paths { return filetool.Writes(in.FilePath) },
+		Preview: func(ctx context.Context, c *tool.Call, in Input) (*tool.Preview, error) {
+			return preview(ctx, ws, c, in.FilePath, single(in), in.OnConflict)
+		},
 		Classify: func(in Input) string {
 			return fmt.Sprintf("edit %s: replace %q by %q", in.FilePath, in.OldString, in.NewString)
 		},
@@ -133,6 +137,15 @@ func check(ctx context.Context, ws *workspace.Workspace, c *tool.Call, path stri
 		return p
 	}
 	var counts []int
+	return filetool.Check(ctx, ws, revision(c, facts, list, onConflict, &counts))
+}
+
+func preview(ctx context.Context, ws *workspace.Workspace, c *tool.Call, path string, list []edits.Edit, onConflict string) (*tool.Preview, error) {
+	facts, err := filetool.Look(ws, c, path, "file_path")
+	if err != nil {
+		return nil, filetool.Error(err)
+	}
+	var counts []int
 	return filetool.Preview(ctx, ws, revision(c, facts, list, onConflict, &counts))
 }
 
@@ -142,7 +155,7 @@ func revise(ctx context.Context, ws *workspace.Workspace, c *tool.Call, path str
 		return nil, nil, err
 	}
 	var counts []int
-	o, err := ws.Revise(ctx, revision(c, facts, list, onConflict, &counts))
+	o, err := filetool.Revise(ctx, ws, c, revision(c, facts, list, onConflict, &counts))
 	return counts, o, err
 }
 

@@ -56,6 +56,10 @@ func NewMulti(ws *workspace.Workspace) tool.Tool {
 		Permission: func(_ context.Context, c *tool.Call, in MultiInput) tool.Verdict {
 			return filetool.WriteView(ws, c, in.FilePath)
 		},
+		Paths: func(_ *tool.Call, in MultiInput) tool.Paths { return filetool.Writes(in.FilePath) },
+		Preview: func(ctx context.Context, c *tool.Call, in MultiInput) (*tool.Preview, error) {
+			return preview(ctx, ws, c, in.FilePath, several(in), in.OnConflict)
+		},
 		Classify: func(in MultiInput) string {
 			var b strings.Builder
 			fmt.Fprintf(&b, "edit %s:", in.FilePath)

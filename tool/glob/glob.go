@@ -57,6 +57,7 @@ func New(o *Options) tool.Tool {
 		Marks: func(Input) tool.Marks {
 			return tool.Marks{ReadOnly: true, ConcurrencySafe: true, Effect: tool.Pure}
 		},
+		Paths:    func(_ *tool.Call, in Input) tool.Paths { return scope.Reads(in.Path) },
 		Classify: func(in Input) string { return "find files named " + in.Pattern + " in " + in.Path },
 		Run:      g.run,
 		Render:   render,

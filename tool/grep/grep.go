@@ -59,6 +59,7 @@ func New(o *Options) tool.Tool {
 		Marks: func(Input) tool.Marks {
 			return tool.Marks{ReadOnly: true, ConcurrencySafe: true, Effect: tool.Pure}
 		},
+		Paths:           func(_ *tool.Call, in Input) tool.Paths { return scope.Reads(in.Path) },
 		Classify:        func(in Input) string { return "search for " + in.Pattern + " in " + in.Path },
 		Run:             g.run,
 		Render:          render,
@@ -153,9 +154,9 @@ func summarize(in Input) string {
 func summarizeResult(out Output) string {
 	switch out.Mode {
 	case "content":
-		return count(out.NumLines, "line")
+		return count(value(out.NumLines), "line")
 	case "count":
-		return count(out.NumMatches, "match") + " in " + count(out.NumFiles, "file")
+		return count(value(out.NumMatches), "match") + " in " + count(out.NumFiles, "file")
 	}
 	return count(out.NumFiles, "file")
 }

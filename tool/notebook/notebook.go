@@ -9,11 +9,12 @@ package notebook
 
 import (
 	"context"
-	"crypto/rand"
+	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/haftdev/haft/internal/plainjson"
@@ -70,10 +71,22 @@ func New(ws *workspace.Workspace) tool.Tool {
 				return filetool.Problem(err)
 			}
 			var made cellEdit
-			return filetool.Preview(ctx, ws, revision(c, facts, in, newID(), &made))
+			return filetool.Check(ctx, ws, revision(c, facts, in, &made))
 		},
 		Permission: func(_ context.Context, c *tool.Call, in Input) tool.Verdict {
 			return filetool.WriteView(ws, c, in.NotebookPath)
+		},
+		Paths: func(_ *tool.Call, in Input) tool.Paths { return filetool.Writes(in.NotebookPath) },
+		Preview: func(ctx context.Context, c *tool.Call, in Input) (*tool.Preview, error) {
+			facts, err := filetool.Look(ws, c, in.NotebookPath, "notebook_path")
+			if err == nil {
+				err = check(in)
+			}
+			if err != nil {
+				return nil, filetool.Error(err)
+			}
+			var made cellEdit
+			return filetool.Preview(ctx, ws, revision(c, facts, in, &made))
 		},
 		Classify: func(in Input) string {
 			return mode(in) + " cell " + in.CellID + " of " + in.NotebookPath + ": " + in.NewSource
@@ -108,7 +121,7 @@ func check(in Input) error {
 }
 
 // revision is what an edit of a cell means for the file, and where what was found out about the cell goes.
-func revision(c *tool.Call, facts guard.Facts, in Input, id string, made *cellEdit) workspace.Revision {
+func revision(c *tool.Call, facts guard.Facts, in Input, made *cellEdit) workspace.Revision {
 	return workspace.Revision{
 		Agent: c.Agent, Path: facts, OnConflict: workspace.Choice(in.OnConflict),
 		Make: func(t *textfile.Text) ([]byte, []string, error) {
@@ -116,7 +129,7 @@ func revision(c *tool.Call, facts guard.Facts, in Input, id string, made *cellEd
 			if err != nil {
 				return nil, nil, tool.Errorf("%s was not changed. It is not a Jupyter notebook of format 4: %v. Repair it with Edit first.", facts.Path, err)
 			}
-			e, err := nb.edit(in, id)
+			e, err := nb.edit(in, nb.newID(c, in))
 			if err != nil {
 				return nil, nil, tool.Errorf("%s was not changed. %v", facts.Path, err)
 			}
@@ -140,7 +153,7 @@ func run(ctx context.Context, ws *workspace.Workspace, c *tool.Call, in Input) (
 		return Output{}, filetool.Error(err)
 	}
 	var made cellEdit
-	o, err := ws.Revise(ctx, revision(c, facts, in, newID(), &made))
+	o, err := filetool.Revise(ctx, ws, c, revision(c, facts, in, &made))
 	if err != nil {
 		return Output{}, filetool.Error(err)
 	}
@@ -173,11 +186,16 @@ func bounded(source string) string {
 	return strings.Join(lines[:most], "") + fmt.Sprintf("… [%d more lines]", 1+strings.Count(lines[most], "\n"))
 }
 
-// newID makes an id for a new cell, as notebooks do.
-func newID() string {
-	var b [4]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return hex.EncodeToString(b[:])
+// newID makes an id for a new cell, in the form that notebooks use. It comes from the call, so that the cell which is shown
+// before it is inserted is the cell which is inserted.
+func (nb *notebook) newID(c *tool.Call, in Input) string {
+	for n := 0; ; n++ {
+		sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %d", c.ID, c.UseID, in.CellID, in.NewSource, n))
+		id := hex.EncodeToString(sum[:4])
+		if !slices.ContainsFunc(nb.cells, func(c cell) bool { return c.id == id }) {
+			return id
+		}
+	}
 }
 
 // quote writes a JSON string as notebooks do: characters beyond ASCII as they are, no escapes for HTML.

@@ -14,6 +14,7 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
+	"encoding/json"
 	"sync"
 
 	"github.com/haftdev/haft/tool"
@@ -127,6 +128,14 @@ func (p *planner) enter() tool.Tool {
 // ExitInput is what the model sends to ExitPlanMode.
 type ExitInput struct {
 	Plan string `json:"plan" jsonschema:"The plan, as Markdown." haft:"min=1;max=100000;example=1. Add a test that fails. 2. Mend the parser."`
+}
+
+// Text returns the plan of a call of ExitPlanMode, for those who show it; "" if there
+// is none.
+func Text(c *tool.Call) string {
+	var in ExitInput
+	_ = json.Unmarshal(c.Input, &in) // one that cannot be read has no plan
+	return in.Plan
 }
 
 // ExitOutput is what programs get from ExitPlanMode.

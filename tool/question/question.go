@@ -13,6 +13,7 @@ package question
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -57,6 +58,12 @@ type Output struct {
 	Questions   []Question            `json:"questions"`
 	Answers     map[string]string     `json:"answers"`
 	Annotations map[string]Annotation `json:"annotations,omitempty"`
+}
+
+// Of returns what a call asks, for those who put it to the person.
+func Of(c *tool.Call) (in Input, err error) {
+	err = json.Unmarshal(c.Input, &in)
+	return in, err
 }
 
 // New returns the tool.

@@ -94,6 +94,7 @@ func New(ws *workspace.Workspace, opts *Options) tool.Tool {
 		Permission: func(_ context.Context, c *tool.Call, in Input) tool.Verdict {
 			return filetool.ReadView(ws, c, in.FilePath)
 		},
+		Paths:           func(_ *tool.Call, in Input) tool.Paths { return filetool.Reads(in.FilePath) },
 		Classify:        func(in Input) string { return "read " + in.FilePath },
 		Run:             r.run,
 		Render:          render,

@@ -33,7 +33,8 @@ type Output struct {
 	Query    string   `json:"query"`
 	Deferred int      `json:"total_deferred_tools"`
 
-	lines   []string // a line about each match
+	loads   bool     // a reference to a match loads it
+	words   []string // about each match, for a model that loads none
 	unknown []string // a line about each name that select: asked for in vain
 }
 
@@ -60,7 +61,7 @@ func run(_ context.Context, c *tool.Call, in Input) (Output, error) {
 		return Output{}, tool.Errorf("There are no tools to search in this session.")
 	}
 	deferred := c.Tools.Deferred()
-	out := Output{Matches: []string{}, Query: in.Query, Deferred: len(deferred)}
+	out := Output{Matches: []string{}, Query: in.Query, Deferred: len(deferred), loads: c.Tools.References()}
 	var found []*tool.Tool
 	if names, ok := strings.CutPrefix(in.Query, "select:"); ok {
 		found, out.unknown = pick(c.Tools, names)
@@ -74,7 +75,9 @@ func run(_ context.Context, c *tool.Call, in Input) (Output, error) {
 	}
 	for _, t := range found {
 		out.Matches = append(out.Matches, t.Name)
-		out.lines = append(out.lines, t.Name+": "+firstSentence(t.Describe(c.Session)))
+		if !out.loads {
+			out.words = append(out.words, describe(c.Tools, t))
+		}
 	}
 	return out, nil
 }
@@ -96,37 +99,44 @@ func pick(tools *tool.Set, names string) (found []*tool.Tool, unknown []string) 
 	return found, unknown
 }
 
+// describe says what a model needs to call a tool that its request does not describe.
+func describe(tools *tool.Set, t *tool.Tool) string {
+	text := t.Name + ": " + strings.TrimSpace(tools.Description(t)) + "\n"
+	if tools.Lookup(tool.DoorName) == nil {
+		return text + fmt.Sprintf("Its input must match %s", tools.View(t).JSON())
+	}
+	return text + tool.DoorHint(t.Name, tools.View(t).JSON())
+}
+
+// render refers to what was found. An API that loads tools by reference takes nothing
+// else beside references in a result: what there is to say comes after it.
 func render(out Output) tool.Result {
-	var b strings.Builder
+	var said []string
 	switch {
 	case len(out.Matches) > 0:
-		b.WriteString("You can use these tools now:\n" + strings.Join(out.lines, "\n"))
+		if len(out.words) > 0 {
+			said = append(said, "You can use these tools now.\n\n"+strings.Join(out.words, "\n\n"))
+		}
 	case len(out.unknown) == 0:
-		fmt.Fprintf(&b, "None of the %d deferred tools matches %q: try other words, or select: and a name.", out.Deferred, out.Query)
+		said = append(said, fmt.Sprintf("None of the %d deferred tools matches %q: try other words, or select: and a name.", out.Deferred, out.Query))
 	}
 	if len(out.unknown) > 0 {
-		if b.Len() > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(strings.Join(out.unknown, "\n"))
+		said = append(said, strings.Join(out.unknown, "\n"))
 	}
-	r := tool.Text(b.String())
+	text := strings.Join(said, "\n\n")
+	if len(out.Matches) == 0 {
+		return tool.Text(text)
+	}
+	r := tool.Result{Change: &tool.Change{Reveal: out.Matches}}
+	if !out.loads {
+		r.Content = tool.Text(text).Content
+		return r
+	}
 	for _, name := range out.Matches {
 		r.Content = append(r.Content, tool.Block{Type: tool.ReferenceBlock, Text: name})
 	}
-	if len(out.Matches) > 0 {
-		r.Change = &tool.Change{Reveal: out.Matches}
+	if text != "" {
+		r.Messages = []tool.Message{{Content: tool.Text(text).Content}}
 	}
 	return r
-}
-
-func firstSentence(s string) string {
-	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	if i := strings.Index(s, ". "); i >= 0 {
-		s = s[:i+1]
-	}
-	if r := []rune(s); len(r) > 200 {
-		s = string(r[:200]) + "…"
-	}
-	return s
 }

@@ -33,7 +33,7 @@ func pool(more ...tool.Tool) *tool.Set {
 		foreign("mcp__github__list_issues", "", "List the issues of a repository."),
 		foreign("WebFetch", "http url download page", "Fetches a page and reads it."),
 		foreign("NotebookEdit", "jupyter ipynb cell", "Changes a cell of a notebook."),
-	}, more...), nil)
+	}, more...), &tool.SetOptions{References: true})
 }
 
 func search(t *testing.T, tools *tool.Set, in string) tool.Result {
@@ -82,12 +82,38 @@ func TestWhatIsFoundIsRevealed(t *testing.T) {
 	if d := cmp.Diff(&tool.Change{Reveal: []string{"WebFetch"}}, r.Change); d != "" {
 		t.Errorf("change (-want +got):\n%s", d)
 	}
-	want := "You can use these tools now:\nWebFetch: Fetches a page and reads it.\n" +
+	if d := cmp.Diff([]tool.Block{{Type: tool.ReferenceBlock, Text: "WebFetch"}}, r.Content); d != "" {
+		t.Errorf("an API that loads tools by reference takes nothing else in the result (-want +got):\n%s", d)
+	}
+	want := `There is no tool named "WebFetsh". Did you mean WebFetch?`
+	if len(r.Messages) != 1 || tool.JoinText(r.Messages[0].Content) != want {
+		t.Errorf("messages %+v, want %q", r.Messages, want)
+	}
+}
+
+// An API without references gets what a model needs to call the tool through the door.
+func TestWhatIsFoundIsDescribedInWords(t *testing.T) {
+	door := toolsearch.NewDoor()
+	tools := tool.NewSet(nil, []tool.Tool{toolsearch.New()}, []tool.Tool{foreign("WebFetch", "", "Fetches a page.")}, &tool.SetOptions{Door: &door})
+	r := search(t, tools, `{"query":"select:WebFetch,WebFetsh"}`)
+	want := "You can use these tools now.\n\nWebFetch: Fetches a page.\n" +
+		`Call it as CallTool {"tool": "WebFetch", "input": …} with an input that matches {"type":"object"}` + "\n\n" +
 		`There is no tool named "WebFetsh". Did you mean WebFetch?`
-	if d := cmp.Diff(want, r.Text()); d != "" {
+	if d := cmp.Diff(want, r.Text()); d != "" || len(r.Content) != 1 {
 		t.Errorf("text (-want +got):\n%s", d)
 	}
-	if last := r.Content[len(r.Content)-1]; last.Type != tool.ReferenceBlock || last.Text != "WebFetch" {
-		t.Errorf("last block: %+v", last)
+}
+
+// A call through the door is that of the tool which it names. What reaches the door
+// itself names none.
+func TestTheDoorSaysWhichToolWasMeant(t *testing.T) {
+	door := toolsearch.NewDoor()
+	if err := door.Check(); err != nil {
+		t.Error(err)
+	}
+	tools := pool()
+	r, err := door.Run(t.Context(), &tool.Call{Tool: door.Name, Input: []byte(`{"tool":"WebFetsh"}`), Session: tools.Session(), Tools: tools})
+	if want := `There is no tool named "WebFetsh" to call. Did you mean WebFetch?`; err != nil || !r.Failed || r.Text() != want {
+		t.Errorf("%+v, %v; want %q", r, err, want)
 	}
 }

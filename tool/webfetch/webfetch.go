@@ -102,6 +102,7 @@ func New(web *webpage.Fetcher, opts *Options) tool.Tool {
 			return nil
 		},
 		Classify:        func(in Input) string { return "fetch " + in.URL },
+		Address:         func(in Input) string { return in.URL },
 		Run:             f.run,
 		Render:          render,
 		Summarize:       func(in Input) string { return in.URL },

@@ -59,10 +59,18 @@ func New(ws *workspace.Workspace) tool.Tool {
 			if p := filetool.Problem(ws.CheckPath(facts, "file_path")); p != nil {
 				return p
 			}
-			return filetool.Preview(ctx, ws, revision(c, facts, in))
+			return filetool.Check(ctx, ws, revision(c, facts, in))
 		},
 		Permission: func(_ context.Context, c *tool.Call, in Input) tool.Verdict {
 			return filetool.WriteView(ws, c, in.FilePath)
+		},
+		Paths: func(_ *tool.Call, in Input) tool.Paths { return filetool.Writes(in.FilePath) },
+		Preview: func(ctx context.Context, c *tool.Call, in Input) (*tool.Preview, error) {
+			facts, err := filetool.Look(ws, c, in.FilePath, "file_path")
+			if err != nil {
+				return nil, filetool.Error(err)
+			}
+			return filetool.Preview(ctx, ws, revision(c, facts, in))
 		},
 		Classify:  func(in Input) string { return fmt.Sprintf("write %s: %q", in.FilePath, in.Content) },
 		Run:       func(ctx context.Context, c *tool.Call, in Input) (Output, error) { return run(ctx, ws, c, in) },
@@ -94,7 +102,7 @@ func run(ctx context.Context, ws *workspace.Workspace, c *tool.Call, in Input) (
 	if err != nil {
 		return Output{}, filetool.Error(err)
 	}
-	o, err := ws.Revise(ctx, revision(c, facts, in))
+	o, err := filetool.Revise(ctx, ws, c, revision(c, facts, in))
 	if err != nil {
 		return Output{}, filetool.Error(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness/crew"
+	"github.com/haftdev/haft/internal/scripttest"
 	"github.com/haftdev/haft/model/anthropic"
 	"github.com/haftdev/haft/model/script"
 	"github.com/haftdev/haft/tool"
@@ -31,7 +32,7 @@ type rig struct {
 
 func newRig(t *testing.T, change func(*crew.Options)) *rig {
 	t.Helper()
-	server, err := script.Serve(&script.Options{Answer: answer, Keep: -1})
+	server, err := scripttest.Serve(t, &script.Options{Answer: answer, Keep: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func (f *Flags) Options(fs *pflag.FlagSet, version string) (*headless.Options, e
 	if f.bypass {
 		o.Harness.Mode = "bypassPermissions"
 	}
-	o.Harness.MayBypass = f.mayBypass
+	o.Harness.MayBypass, o.Harness.AsRoot = f.mayBypass, f.iKnow
 	o.Harness.TrustProject, o.Harness.IgnoreProjectHooks = f.trustProject, f.ignoreHooks
 	o.Mirror = f.mirror
 	if strings.HasPrefix(f.promptTool, "mcp__") && f.prompts != "none" {

@@ -52,6 +52,17 @@ func WriteView(ws *workspace.Workspace, c *tool.Call, path string) tool.Verdict 
 	return view(ws, c, path, guard.Write)
 }
 
+// Reads and Writes are the paths of a call that is about one file.
+func Reads(path string) tool.Paths  { return tool.Paths{Reads: present(path)} }
+func Writes(path string) tool.Paths { return tool.Paths{Writes: present(path)} }
+
+func present(path string) []string {
+	if path == "" { // of an input that nobody checked
+		return nil
+	}
+	return []string{path}
+}
+
 // Look looks at the path of a call that now runs. param is the name of the input field. It refuses what is no absolute path,
 // and what leads elsewhere than when the call was judged.
 func Look(ws *workspace.Workspace, c *tool.Call, path, param string) (guard.Facts, error) {
@@ -75,13 +86,13 @@ func view(ws *workspace.Workspace, c *tool.Call, path string, op guard.Op) tool.
 	return tool.Verdict{}
 }
 
-// previewLimit is the size of a file up to which Validate tries a change before anybody is asked about it.
-const previewLimit = 2 << 20
+// checkLimit is the size of a file up to which Validate tries a change before anybody is asked about it.
+const checkLimit = 2 << 20
 
-// Preview reports why a revision would be refused, if that is cheap to find out. Only files that the guard lets pass are
+// Check reports why a revision would be refused, if that is cheap to find out. Only files that the guard lets pass are
 // opened before the verdict.
-func Preview(ctx context.Context, ws *workspace.Workspace, r workspace.Revision) *tool.Problem {
-	if r.Path.Verdict(guard.Write).Decision != guard.Allow || r.Path.Exists && r.Path.Info.Size > previewLimit {
+func Check(ctx context.Context, ws *workspace.Workspace, r workspace.Revision) *tool.Problem {
+	if r.Path.Verdict(guard.Write).Decision != guard.Allow || r.Path.Exists && r.Path.Info.Size > checkLimit {
 		return nil
 	}
 	_, err := ws.Preview(ctx, r)

@@ -33,6 +33,14 @@ func New(dir, path string, allow func(string) bool) Scope {
 	return Scope{dir, filepath.Clean(path), allow}
 }
 
+// Reads is what a call searches, whose input names path or nothing.
+func Reads(path string) tool.Paths {
+	if path == "" {
+		path = "."
+	}
+	return tool.Paths{Reads: []string{path}}
+}
+
 // Options are what a search tool needs of the world.
 type Options struct {
 	// Searcher answers; its owner closes it. Nil means one without memory, which

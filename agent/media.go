@@ -1,0 +1,214 @@
+package agent
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/tool"
+)
+
+// A medium is an image or a document of a conversation.
+type medium struct {
+	image     bool
+	mediaType string
+	data      []byte
+}
+
+// mediumOf returns the image or document that a block of a message is. One that is
+// elsewhere and only named is not looked at.
+func mediumOf(b model.Block) (medium, bool) {
+	if b.Type != "image" && b.Type != "document" {
+		return medium{}, false
+	}
+	var w struct {
+		Source struct {
+			Type      string `json:"type"`
+			MediaType string `json:"media_type"`
+			Data      []byte `json:"data"`
+		} `json:"source"`
+	}
+	if json.Unmarshal(b.Raw, &w) != nil || w.Source.Type != "base64" {
+		return medium{}, false
+	}
+	return medium{b.Type == "image", w.Source.MediaType, w.Source.Data}, true
+}
+
+// digest names a medium in the journal.
+func (m medium) digest() string {
+	sum := sha256.Sum256(m.data)
+	return hex.EncodeToString(sum[:16])
+}
+
+// fault says why no API takes the medium; "" if one may.
+func (m medium) fault() string {
+	const head = 1024 // bytes, within which a PDF says that it is one
+	switch is := http.DetectContentType(m.data); {
+	case m.image && is != m.mediaType:
+		return fmt.Sprintf("[An image was left out: it is called %s, but its content is %s.]", m.mediaType, is)
+	case !m.image && m.mediaType == "application/pdf" && !bytes.Contains(m.data[:min(len(m.data), head)], []byte("%PDF-")):
+		return "[A document was left out: it is called application/pdf, but its content is no PDF.]"
+	}
+	return ""
+}
+
+// pages is how many pages a PDF has, as far as that can be seen without unpacking it.
+func (m medium) pages() int {
+	if m.image || m.mediaType != "application/pdf" {
+		return 0
+	}
+	return len(pdfPage().FindAllIndex(m.data, -1))
+}
+
+func pdfPage() *regexp.Regexp { return regexp.MustCompile(`/Type\s*/Page[^s]`) }
+
+// heedMedia returns blocks as an API takes them: media are what they are called, a result
+// that failed has only text, and no document has more pages than a request may have.
+func heedMedia(blocks []model.Block, limit int) (_ []model.Block, changed bool) {
+	blocks = slices.Clone(blocks)
+	changed = replaceMedia(blocks, func(m medium) string {
+		if fault := m.fault(); fault != "" {
+			return fault
+		}
+		if pages := m.pages(); limit > 0 && pages > limit {
+			return fmt.Sprintf("[A PDF of %d pages was left out: the model takes %d in one request. If it is a file, read it in parts: Read with pages, such as \"1-20\".]", pages, limit)
+		}
+		return ""
+	})
+	var after []model.Block
+	for i, b := range blocks {
+		if b.Type != model.ToolResult || !b.IsError || b.Raw != nil || !slices.ContainsFunc(b.Content, notText) {
+			continue
+		}
+		var text []tool.Block
+		for _, part := range b.Content {
+			if notText(part) {
+				after = append(after, model.ContentOf(part))
+			} else {
+				text = append(text, part)
+			}
+		}
+		if strings.TrimSpace(tool.JoinText(text)) == "" {
+			text = tool.Text("The call failed. What it returned follows the results.").Content
+		}
+		blocks[i].Content, changed = text, true
+	}
+	return append(blocks, after...), changed
+}
+
+// heedMedia does so with a conversation that was restored.
+func (c *conversation) heedMedia(limit int) {
+	c.rewrite(`"base64"`, func(blocks []model.Block) ([]model.Block, bool) { return heedMedia(blocks, limit) })
+}
+
+func notText(b tool.Block) bool { return b.Type != tool.TextBlock }
+
+// thinMedia takes the oldest images and documents out of the conversation if there are
+// more than a request may have. It takes a good deal more than it must, because each time
+// the provider's cache is lost, and reports how many.
+func (c *conversation) thinMedia(limit int) (gone int) {
+	if limit <= 0 || c.media <= limit { // each medium counts at least once
+		return 0
+	}
+	images, pages := 0, 0
+	c.eachMedium(func(m medium) {
+		if m.image {
+			images++
+		}
+		pages += m.pages()
+	})
+	c.media = max(images, pages)
+	keep := limit - limit/4
+	dropImages, dropPages := 0, 0
+	if images > limit {
+		dropImages = images - keep
+	}
+	if pages > limit {
+		dropPages = pages - keep
+	}
+	if dropImages+dropPages == 0 {
+		return 0
+	}
+	c.replaceMedia(func(m medium) string {
+		switch n := m.pages(); {
+		case m.image && dropImages > 0:
+			dropImages--
+		case n > 0 && dropPages > 0:
+			dropPages -= n
+		default:
+			return ""
+		}
+		gone++
+		return fmt.Sprintf("[This %s was left out to make room for newer ones: the model takes %d in one request.]", m.kind(), limit)
+	})
+	c.media = keep
+	return gone
+}
+
+func (m medium) kind() string {
+	if m.image {
+		return "image"
+	}
+	return "document"
+}
+
+// eachMedium visits the media of the conversation, oldest first.
+func (c *conversation) eachMedium(visit func(medium)) {
+	c.replaceMedia(func(m medium) string {
+		visit(m)
+		return ""
+	})
+}
+
+// replaceMedia puts texts in place of media, oldest first, for which instead returns one.
+func (c *conversation) replaceMedia(instead func(medium) string) bool {
+	return c.rewrite(`"base64"`, func(blocks []model.Block) ([]model.Block, bool) {
+		return blocks, replaceMedia(blocks, instead)
+	})
+}
+
+// weight is how much blocks add to the media of a request: images, or pages.
+func weight(blocks []model.Block) (n int) {
+	replaceMedia(slices.Clone(blocks), func(m medium) string {
+		n += max(1, m.pages())
+		return ""
+	})
+	return n
+}
+
+// stripMedia replaces the images and documents that were heard since the last answer or,
+// if there are none, all of the conversation: one of them was refused. It returns what was
+// put in their places, by digest.
+func (c *conversation) stripMedia(with string) map[string]string {
+	refused := map[string]string{}
+	take := func(m medium) string {
+		refused[m.digest()] = with
+		return with
+	}
+	if c.heard != nil {
+		heard := slices.Clone(c.heard)
+		if replaceMedia(heard, take) {
+			if c.sent {
+				c.history = *c.history.Prefix(c.history.Len() - 1)
+			}
+			c.heard, c.sent = heard, false
+			return refused
+		}
+	}
+	c.replaceMedia(take)
+	return refused
+}
+
+// withoutRefused takes out what an API has refused before.
+func (c *conversation) withoutRefused(refused map[string]string) {
+	if len(refused) > 0 {
+		c.replaceMedia(func(m medium) string { return refused[m.digest()] })
+	}
+}

@@ -1,0 +1,172 @@
+package agent
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/tool"
+)
+
+// sealTools keeps the tools as the provider will have cached them from the next request
+// on. Before that, what results refer to is brought in line with the tools there are:
+// an API refuses a reference to one that is not among them. It is called with mu held.
+func (a *Agent) sealTools() {
+	if a.set.tools.Sealed() {
+		return
+	}
+	a.talk.settleReferences(a.set.tools)
+	a.set.tools = a.set.tools.Seal()
+}
+
+// loadTools describes tools that a prompt is about, if the conversation has not begun.
+// Later the model looks for them.
+func (a *Agent) loadTools(names []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.set.tools.Sealed() {
+		a.set.tools = a.set.tools.Load(names...)
+	}
+}
+
+// withRevealed returns a set in which the model knows the tools that it has found before.
+// Those that the conversation does not introduce any more are loaded with the rest. It is
+// called with mu held.
+func (a *Agent) withRevealed(s *tool.Set) *tool.Set {
+	var found, lost []string
+	for _, name := range a.revealed {
+		if a.talk.introduces(name) {
+			found = append(found, name)
+		} else {
+			lost = append(lost, name)
+		}
+	}
+	if found == nil && lost == nil {
+		return s
+	}
+	return s.Load(lost...).Reveal(found...)
+}
+
+// introduces reports whether a result in the conversation loads a tool, or says how to
+// call it.
+func (c *conversation) introduces(name string) bool {
+	reference, hint := []byte(`"tool_name":"`+name+`"`), []byte(`{\"tool\": \"`+name+`\"`)
+	for i := range c.history.Len() {
+		if raw := c.history.JSON(i); bytes.Contains(raw, reference) || bytes.Contains(raw, hint) {
+			return true
+		}
+	}
+	return false
+}
+
+// toolNews is what the model should know of tools that are not described to it, or not as
+// they are now. Each thing is said once.
+func (t *turn) toolNews() (news []string) {
+	set := t.a.Tools()
+	var late []*tool.Tool
+	for _, d := range set.Deferred() {
+		if !t.a.named[d.Name] {
+			t.a.named[d.Name] = true
+			late = append(late, d)
+		}
+	}
+	if len(late) > 0 {
+		news = append(news, introduce(set, late))
+	}
+	for _, n := range set.News() {
+		if !t.a.named[n] {
+			t.a.named[n] = true
+			news = append(news, n)
+		}
+	}
+	return news
+}
+
+// maxIntroduced bounds what is said about tools that cannot be looked for, in bytes.
+const maxIntroduced = 20_000
+
+// introduce names tools that are not described. Where the model cannot look for them,
+// they are described with it.
+func introduce(set *tool.Set, late []*tool.Tool) string {
+	var lines []string
+	for _, d := range late {
+		lines = append(lines, d.Name)
+	}
+	if set.Lookup(tool.SearchName) != nil {
+		return "These tools exist but are not described to you yet. Find the ones you need with ToolSearch before you call them:\n" + strings.Join(lines, "\n")
+	}
+	left := maxIntroduced
+	for i, d := range late {
+		text := d.Name + ": " + strings.TrimSpace(set.Description(d)) + "\n" + tool.DoorHint(d.Name, set.View(d).JSON())
+		if left -= len(text); left >= 0 {
+			lines[i] = text
+		}
+	}
+	return "These tools have joined:\n" + strings.Join(lines, "\n")
+}
+
+// aboutReferences reports whether a request was refused for the way in which tools are
+// loaded.
+func aboutReferences(e *model.Error) bool {
+	message := strings.ToLower(e.Message)
+	return slices.ContainsFunc([]string{"tool_reference", "tool reference", "defer_loading", "advanced-tool-use"}, func(part string) bool {
+		return strings.Contains(message, part)
+	})
+}
+
+// loadPlainly continues without references to tools, which the server does not take.
+func (a *Agent) loadPlainly(e *model.Error) {
+	a.mu.Lock()
+	a.set.tools = a.set.tools.Plain()
+	a.talk.settleReferences(a.set.tools)
+	a.mu.Unlock()
+	a.note(StatePlain, true)
+	a.out.put(Notice{Level: "info", Tag: "tools", Text: fmt.Sprintf("The server does not load tools by reference (%s). Tools that ToolSearch finds are described in its results from now on.", e.Message)})
+}
+
+// settleReferences leaves references only to tools that set loads by them, and nothing
+// beside them. In place of the others stands what ToolSearch would say now.
+func (c *conversation) settleReferences(set *tool.Set) {
+	c.rewrite(`"tool_reference"`, func(blocks []model.Block) (_ []model.Block, changed bool) {
+		for i, b := range blocks {
+			if b.Type != model.ToolResult || !slices.ContainsFunc(b.Content, isReference) {
+				continue
+			}
+			if content := settled(set, b.Content); !slices.EqualFunc(content, b.Content, sameBlock) {
+				blocks[i].Content, changed = content, true
+			}
+		}
+		return blocks, changed
+	})
+}
+
+func isReference(b tool.Block) bool { return b.Type == tool.ReferenceBlock }
+
+func sameBlock(a, b tool.Block) bool {
+	return a.Type == b.Type && a.Text == b.Text && a.MediaType == b.MediaType && bytes.Equal(a.Data, b.Data)
+}
+
+func settled(set *tool.Set, content []tool.Block) []tool.Block {
+	var references []tool.Block
+	var lines []string
+	for _, b := range content {
+		t := set.Lookup(b.Text)
+		switch {
+		case !isReference(b):
+		case t == nil:
+			lines = append(lines, fmt.Sprintf("The tool %s was found; it is not available any more.", b.Text))
+		case set.References() && set.Described(t.Name):
+			references = append(references, b)
+		case set.Described(t.Name) && !set.References():
+			lines = append(lines, fmt.Sprintf("The tool %s was found.", t.Name))
+		default:
+			lines = append(lines, fmt.Sprintf("The tool %s was found: %s", t.Name, tool.DoorHint(t.Name, set.View(t).JSON())))
+		}
+	}
+	if references != nil {
+		return references
+	}
+	return tool.Text(strings.Join(lines, "\n")).Content
+}

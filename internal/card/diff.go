@@ -1,0 +1,108 @@
+package card
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/workspace/patch"
+	"github.com/haftdev/haft/tool"
+)
+
+// A FileDiff is a change of one file, for people.
+type FileDiff struct {
+	Path string // as it is on the disk, not made visible
+	// Notes say what the hunks do not: that the file is new, deleted or renamed, that
+	// its mode changes, why there are no hunks.
+	Notes []string
+	Hunks []patch.Hunk
+}
+
+// MaxDiff is how large a file may be, before or after, whose change is shown line by
+// line.
+const MaxDiff = 4 << 20
+
+// diffContext is how many unchanged lines surround a change.
+const diffContext = 3
+
+// Diff returns a change as people see it.
+func Diff(f tool.FileChange) FileDiff {
+	d := FileDiff{Path: f.Path}
+	switch {
+	case f.Before == nil:
+		d.note("new file")
+	case f.After == nil:
+		d.note("deleted")
+	}
+	if f.From != "" {
+		d.note("renamed from %s", ask.Visible(f.From))
+	}
+	if f.Before != nil && f.After != nil && f.Before.Mode != f.After.Mode {
+		d.note("mode %s → %s", f.Before.Mode, f.After.Mode)
+	}
+	before, after := textOf(f.Before), textOf(f.After)
+	switch {
+	case same(f.Before, f.After):
+	case binary(f.Before) || binary(f.After):
+		d.note("binary, %s", sizes(f))
+	case len(before) > MaxDiff || len(after) > MaxDiff:
+		d.note("too large to show, %s", sizes(f))
+	default:
+		if crlf(before) && crlf(after) && (bytes.ContainsRune(before, '\r') || bytes.ContainsRune(after, '\r')) {
+			before, after = bytes.ReplaceAll(before, []byte("\r\n"), []byte("\n")), bytes.ReplaceAll(after, []byte("\r\n"), []byte("\n"))
+			d.note("lines end in CRLF")
+		}
+		if d.Hunks = patch.Diff(before, after, diffContext); d.Hunks == nil && len(before)+len(after) > 0 {
+			d.note("the text stays the same, its bytes change, %s", sizes(f))
+		}
+	}
+	return d
+}
+
+func (d *FileDiff) note(format string, args ...any) {
+	d.Notes = append(d.Notes, fmt.Sprintf(format, args...))
+}
+
+// same reports whether a file keeps its content.
+func same(a, b *tool.Version) bool {
+	return a != nil && b != nil && a.Size == b.Size && a.Digest == b.Digest && a.Mode.Type() == b.Mode.Type()
+}
+
+func binary(v *tool.Version) bool {
+	return v != nil && (v.Binary || v.Mode.Type()&^fs.ModeSymlink != 0 || v.Raw == nil && v.Size > 0)
+}
+
+func textOf(v *tool.Version) []byte {
+	if v == nil {
+		return nil
+	}
+	return v.Text
+}
+
+func sizes(f tool.FileChange) string {
+	size := func(v *tool.Version) string {
+		if v == nil {
+			return "none"
+		}
+		return fmt.Sprintf("%d bytes", v.Size)
+	}
+	return size(f.Before) + " → " + size(f.After)
+}
+
+// crlf reports whether all lines of a text end in CRLF, as far as they end. An empty
+// text is no reason to show the carriage returns of the other.
+func crlf(text []byte) bool {
+	return bytes.Count(text, []byte("\n")) == bytes.Count(text, []byte("\r\n")) &&
+		bytes.Count(text, []byte("\r")) == bytes.Count(text, []byte("\r\n"))
+}
+
+// Head is a file and what is to be known about its change in a line; "" if the
+// hunks say it all.
+func (d FileDiff) Head() string {
+	if len(d.Notes) == 0 {
+		return ""
+	}
+	return ask.Visible(d.Path) + " (" + strings.Join(d.Notes, ", ") + ")"
+}

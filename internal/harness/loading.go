@@ -1,0 +1,89 @@
+package harness
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/toolsearch"
+)
+
+// loading is how tools are described to the model of a conversation.
+type loading struct {
+	limits     tool.DeferOptions
+	references bool // its API loads a tool where a result refers to it
+	door       *tool.Tool
+}
+
+// setOptions are those of a set; late says that tools may join while it is used.
+func (l loading) setOptions(late bool) tool.SetOptions {
+	return tool.SetOptions{Defer: l.limits, References: l.references, Door: l.door, Late: late}
+}
+
+// toolLoading reads how tools are to be described to a model with the given context.
+// Plain says that its server has refused references before.
+func (c *Conversation) toolLoading(window int, plain bool) loading {
+	p := c.World.Project
+	wanted := p.modelEnv(func() string { return "" })("ENABLE_TOOL_SEARCH")
+	limits, asked := searchMode(wanted, window)
+	if percent, ok := p.deferPercent(); ok && wanted == "" {
+		limits = deferAbove(percent, window)
+	}
+	door := toolsearch.NewDoor()
+	l := loading{limits: limits, door: &door}
+	switch c.Provider {
+	case "anthropic":
+		l.references = !plain && (asked || strings.HasSuffix(strings.TrimRight(c.server, "/"), "//api.anthropic.com"))
+	case "given":
+		l.references = !plain && asked
+	}
+	return l
+}
+
+// searchMode reads ENABLE_TOOL_SEARCH: a yes defers every foreign tool, a no defers none,
+// auto and auto:N defer them if they take more than 10 or N percent of the context.
+// Asked says that a server is to be used for it whatever its address.
+func searchMode(value string, window int) (limits tool.DeferOptions, asked bool) {
+	switch value = strings.ToLower(strings.TrimSpace(value)); value {
+	case "1", "true", "yes", "on":
+		return tool.DeferOptions{Always: true}, true
+	case "0", "false", "no", "off":
+		return tool.DeferOptions{Never: true}, false
+	case "auto":
+		return deferAbove(10, window), true
+	}
+	if share, ok := strings.CutPrefix(value, "auto:"); ok {
+		if percent, err := strconv.ParseFloat(share, 64); err == nil {
+			return deferAbove(min(max(percent, 0), 100), window), true
+		}
+	}
+	return tool.DeferOptions{}, false
+}
+
+// usualWindow bounds the context that shares are taken of: a larger one is no reason to
+// send more with every request.
+const usualWindow = 200_000
+
+// deferAbove are the limits for foreign tools that take more than a share of the context.
+func deferAbove(percent float64, window int) tool.DeferOptions {
+	switch {
+	case percent <= 0:
+		return tool.DeferOptions{Always: true}
+	case percent >= 100:
+		return tool.DeferOptions{Never: true}
+	}
+	if window <= 0 || window > usualWindow {
+		window = usualWindow
+	}
+	return tool.DeferOptions{Tokens: max(1, int(percent/100*float64(window))), Count: -1}
+}
+
+// deferPercent is "mcp.deferPercent" of the settings.
+func (p *Project) deferPercent() (percent float64, ok bool) {
+	v, ok := p.Counts.Lookup("mcp", "deferPercent")
+	if !ok || json.Unmarshal(v.JSON, &percent) != nil || percent < 0 {
+		return 0, false
+	}
+	return percent, true
+}

@@ -1,0 +1,38 @@
+package tool
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// DoorName is the tool by which a model calls tools that its request does not describe:
+// the request stays the same, and the call is that of the tool which it names.
+const DoorName = "CallTool"
+
+// ThroughDoor returns the call that a call of the door means: name and input as they are,
+// unless name is the door's and the input names a tool of the set.
+func (s *Set) ThroughDoor(name string, input json.RawMessage) (string, json.RawMessage) {
+	if name != DoorName || s.names[DoorName] == nil {
+		return name, input
+	}
+	var in struct {
+		Tool  string          `json:"tool"`
+		Input json.RawMessage `json:"input"`
+	}
+	if json.Unmarshal(input, &in) != nil || in.Tool == DoorName || s.Called(in.Tool) == nil {
+		return name, input
+	}
+	var text string
+	if json.Unmarshal(in.Input, &text) == nil && json.Valid([]byte(text)) {
+		in.Input = json.RawMessage(text) // an object that was written as a string
+	}
+	if len(in.Input) == 0 || string(in.Input) == "null" {
+		in.Input = json.RawMessage("{}")
+	}
+	return in.Tool, in.Input
+}
+
+// DoorHint tells a model how to call a tool that its request does not describe.
+func DoorHint(name string, schema []byte) string {
+	return fmt.Sprintf(`Call it as %s {"tool": %q, "input": …} with an input that matches %s`, DoorName, name, schema)
+}

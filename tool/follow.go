@@ -1,0 +1,132 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Next returns the set that follows s in a conversation when the tools there are have
+// become those of full: tools that joined can be found and called, one whose schema has
+// changed is called by the new one, and one that is gone says so. What the model was told
+// stays as it was; [Set.News] is what it must know besides. A set that is not sealed is
+// replaced by full.
+func (s *Set) Next(full *Set) *Set {
+	if !s.sealed {
+		return full.Reveal(s.foundNames()...)
+	}
+	n := full.next()
+	n.sealed, n.loaded, n.found, n.known, n.news = true, s.loaded, slices.Clip(s.found), s.known, slices.Clip(s.news)
+	n.opts.References, n.opts.Door = s.opts.References, s.opts.Door
+	for _, told := range s.tools {
+		switch t := n.names[told.Name]; {
+		case s.known[told.Name] == nil: // the model knows no more than its name
+		case t == nil && told.Source == "":
+			n.add([]*Tool{told}) // what the conversation itself has added
+		case t == nil:
+			n.add([]*Tool{withdrawn(told)})
+			if told.Meta[gone] == nil {
+				n.news = append(n.news, fmt.Sprintf("The tool %s is not available any more: %s is not connected.", told.Name, told.origin()))
+			}
+		case told.Source != "" && !sameShape(s, told, n, t):
+			n.news = append(n.news, fmt.Sprintf("The tool %s has changed. It is described now as: %s\nIts input must match this schema: %s", t.Name, n.Description(t), n.View(t).JSON()))
+		case told.Meta[gone] != nil:
+			n.news = append(n.news, fmt.Sprintf("The tool %s is available again.", t.Name))
+		}
+	}
+	n.session.Tools = nil
+	for _, t := range n.tools {
+		n.session.Tools = append(n.session.Tools, t.Name)
+	}
+	n.encode()
+	return n
+}
+
+// gone is the key of [Tool.Meta] by which a withdrawn tool is known.
+const gone = "gone"
+
+// withdrawn returns a tool that the model was told about and that nobody offers any more.
+func withdrawn(t *Tool) *Tool {
+	w := *t
+	w.Meta = map[string]any{gone: true}
+	w.Marks = func(*Call) Marks { return Marks{ReadOnly: true, ConcurrencySafe: true, Effect: Pure} }
+	w.Validate = nil
+	w.Permission = func(context.Context, *Call) Verdict {
+		return Verdict{Behavior: Allow, Reason: "the tool is gone, and the call does nothing"}
+	}
+	w.Run = func(context.Context, *Call) (Result, error) {
+		return Result{}, Errorf("%s is not available any more: %s is not connected. Continue without it.", w.Name, w.origin())
+	}
+	return &w
+}
+
+// origin is who offers a tool, for people and models.
+func (t *Tool) origin() string {
+	if server, ok := strings.CutPrefix(t.Source, "mcp:"); ok {
+		return "the MCP server " + server
+	}
+	return t.Source
+}
+
+func sameShape(a *Set, was *Tool, b *Set, is *Tool) bool {
+	return a.Description(was) == b.Description(is) && bytes.Equal(a.View(was).JSON(), b.View(is).JSON())
+}
+
+// News are sentences for the model about tools that it was told about and that have
+// changed since, oldest first.
+func (s *Set) News() []string { return s.news }
+
+// Renew returns the set of a conversation that begins again, such as after a compaction:
+// every tool is described as it is now, those that the model has found included, and those
+// that are gone are not.
+func (s *Set) Renew() *Set {
+	n := s.next()
+	n.sealed = false
+	n.tools = slices.DeleteFunc(slices.Clone(n.tools), func(t *Tool) bool {
+		out := t.Meta[gone] != nil || t.Name == DoorName
+		if out {
+			delete(n.names, t.Name)
+		}
+		return out
+	})
+	found := s.foundNames()
+	n.load()
+	return n.promote(found)
+}
+
+// Plain returns the set for an API that has turned out to take no references: what the
+// model has found is loaded like the rest, and what it finds from now on is called
+// through the door.
+func (s *Set) Plain() *Set {
+	n := s.next()
+	n.opts.References = false
+	sealed := n.sealed
+	n = n.Renew()
+	n.sealed = sealed
+	return n
+}
+
+// Load returns a set that describes the named tools from the first request on. It is for
+// a conversation that has not begun: a sealed set stays as it is.
+func (s *Set) Load(names ...string) *Set {
+	if s.sealed || len(names) == 0 {
+		return s
+	}
+	return s.next().promote(names)
+}
+
+// promote loads tools that were deferred.
+func (s *Set) promote(names []string) *Set {
+	loaded := slices.Clone(s.loaded.tools)
+	for _, name := range names {
+		if t := s.names[name]; t != nil && s.known[name] == nil {
+			s.known[name] = t
+			loaded = append(loaded, t)
+		}
+	}
+	s.loaded = newDefinitions(s, loaded)
+	s.encode()
+	return s
+}

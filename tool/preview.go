@@ -1,0 +1,121 @@
+package tool
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io/fs"
+	"slices"
+)
+
+// A Preview is everything that a call would change in files: what a person sees
+// before they approve it, and what their approval is worth. See [Tool.Preview].
+type Preview struct {
+	// Files are in no particular order, each once. None means that the call would
+	// leave every file as it is.
+	Files []FileChange
+}
+
+// A FileChange is what becomes of one file.
+//
+//	created    Before is nil
+//	deleted    After is nil
+//	renamed    From is the name that it had, with Before and After as they are
+//	rewritten  both are there
+//	mode only  both have the same content
+type FileChange struct {
+	Path   string // absolute; where the file is afterwards, or was if it is deleted
+	From   string // absolute; "" if it keeps its name
+	Before *Version
+	After  *Version
+}
+
+// A Version is a file before or after a change.
+type Version struct {
+	// Mode is the file's type and permissions; 0 is a regular file with the
+	// permissions that the system gives to a new one.
+	Mode fs.FileMode
+	// Size and Digest, a SHA-256 sum in hexadecimal, are of the content: of the
+	// bytes on the disk, or of a link's target.
+	Size   int64
+	Digest string
+	// Raw is that content; nil if it is empty, or too large to hold.
+	Raw []byte
+	// Text is the content as people read it, decoded from the file's encoding.
+	// Binary says that there is none.
+	Text   []byte
+	Binary bool
+}
+
+// NewVersion returns a file with the content raw, which reads as text; nil text
+// means that it cannot be read.
+func NewVersion(mode fs.FileMode, raw, text []byte) *Version {
+	sum := sha256.Sum256(raw)
+	return &Version{
+		Mode: mode, Size: int64(len(raw)), Digest: hex.EncodeToString(sum[:]),
+		Raw: raw, Text: text, Binary: text == nil && len(raw) > 0,
+	}
+}
+
+// Digest names the change: two previews have the same one if and only if the same
+// files go from the same content and mode to the same. Of nil it is "".
+func (p *Preview) Digest() string {
+	if p == nil {
+		return ""
+	}
+	files := slices.Clone(p.Files)
+	slices.SortFunc(files, func(a, b FileChange) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.From, b.From)) })
+	h := sha256.New()
+	for _, f := range files {
+		fmt.Fprintf(h, "%q %q", f.Path, f.From)
+		f.Before.digest(h)
+		f.After.digest(h)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func (v *Version) digest(h hash.Hash) {
+	if v == nil {
+		fmt.Fprint(h, " none")
+		return
+	}
+	fmt.Fprintf(h, " %o %d %s", uint32(v.Mode), v.Size, v.Digest)
+}
+
+// Unseen is the digest of an approval by somebody who could not be shown what the
+// call would change, because it could not be told at that moment.
+const Unseen = "unseen"
+
+// PreviewOf returns what the call would change now. It is nil, without an error, of
+// a tool that does not say or of a call whose effect is not known before it runs.
+// A panic is an error: a tool that cannot say what it would do is not shown doing
+// something.
+func (t *Tool) PreviewOf(ctx context.Context, c *Call) (p *Preview, err error) {
+	if t == nil || t.Preview == nil {
+		return nil, nil
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			p, err = nil, fmt.Errorf("%s crashed: %v", t.Name, r)
+		}
+	}()
+	return t.Preview(ctx, c)
+}
+
+// ErrUnapproved is for a call that would change something else than what was
+// approved. See [Call.Approve].
+var ErrUnapproved error = &Error{Message: "Nothing was changed: the file was changed by another program after this call was approved, " +
+	"so the result would not be what was approved. Read the file, then send the call again to have the new change approved."}
+
+// Approve returns [ErrUnapproved] if a person has approved another change than p.
+// A tool that makes p itself calls it at the last moment, with the file held, so
+// that no other program can come between.
+func (c *Call) Approve(p *Preview) error {
+	if c.Approved == "" || c.Approved == p.Digest() {
+		return nil
+	}
+	return ErrUnapproved
+}

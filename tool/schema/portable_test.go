@@ -1,0 +1,95 @@
+package schema_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/haftdev/haft/internal/strictapi"
+	"github.com/haftdev/haft/tool/schema"
+)
+
+func TestPortable(t *testing.T) {
+	long := strings.Repeat("x", 70)
+	for _, c := range []struct{ name, in, want string }{
+		{"a plain schema stays byte for byte", `{"type":"object", "properties":{"b":{},"a":{}}}`, `{"type":"object", "properties":{"b":{},"a":{}}}`},
+		{"nothing at all is an object", `{}`, `{"properties":{},"type":"object"}`},
+		{"alternatives: what all require is required", `{"anyOf":[{"properties":{"a":{"type":"string"},"b":{}},"required":["a","b"]},{"properties":{"a":{"type":"number"}},"required":["a"]}]}`, `{"properties":{"a":{"type":"string"},"b":{}},"required":["a"],"type":"object"}`},
+		{"parts: what any requires is required", `{"type":"object","properties":{"x":{}},"required":["x"],"allOf":[{"properties":{"y":{}},"required":["y"]}],"additionalProperties":false}`, `{"properties":{"x":{},"y":{}},"required":["x","y"],"type":"object"}`},
+		{"alternatives deeper down stay", `{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}}}`, `{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}}}`},
+		{"no type", `{"properties":{"a":{"type":"string"}}}`, `{"properties":{"a":{"type":"string"}},"type":"object"}`},
+		{"properties that are none", `{"type":"object","properties":null}`, `{"properties":{},"type":"object"}`},
+		{"a type that is any", `{"type":"object","properties":{"a":{"type":"any"},"b":{"type":["string","any"]},"c":{"type":"int"}}}`, `{"properties":{"a":{},"b":{},"c":{"type":"integer"}},"type":"object"}`},
+		{"an object or null is an object", `{"type":["object","null"]}`, `{"properties":{},"type":"object"}`},
+		{"a reference at the root", `{"$ref":"#/$defs/A","$defs":{"A":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}}}`, `{"$defs":{"A":{"properties":{"a":{"type":"string"}},"required":["a"],"type":"object"}},"properties":{"a":{"type":"string"}},"required":["a"],"type":"object"}`},
+		{"older drafts", `{"type":"object","properties":{"a":{"type":"number","minimum":0,"exclusiveMinimum":true},"b":{"type":"array","items":[{"type":"string"}],"additionalItems":false},"c":{"type":"string","required":true}}}`, `{"properties":{"a":{"exclusiveMinimum":0,"type":"number"},"b":{"items":false,"prefixItems":[{"type":"string"}],"type":"array"},"c":{"type":"string"}},"type":"object"}`},
+		{"names", `{"type":"object","properties":{"$top":{"type":"integer"},"filter[id]":{},"a b":{"description":"Both."}},"required":["$top"]}`, `{"properties":{"a_b":{"description":"Both. (named a b by its server)"},"filter_id":{"description":"(named filter[id] by its server)"},"top":{"description":"(named $top by its server)","type":"integer"}},"required":["top"],"type":"object"}`},
+		{"a long name", `{"type":"object","properties":{"` + long + `":{"type":"string"}}}`, ``},
+		{"names that become one", `{"type":"object","properties":{"top":{},"$top":{},"@top":{}, "日本":{}, "語":{}}}`, ``},
+		{"nonsense", `{"type":"object","properties":{"a":5,"b":{"enum":"x","minLength":-1,"maximum":"9","description":7,"anyOf":[],"items":3,"properties":[],"$defs":null}},"required":"a"}`, ``},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, _, err := schema.Portable(json.RawMessage(c.in))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(c.want, string(got)); c.want != "" && d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+			if _, err := schema.Parse(got); err != nil {
+				t.Error(err)
+			}
+			accepted(t, got)
+		})
+	}
+	for _, bad := range []string{`{"type":"array"}`, `{"type":["string","null"]}`, `{"$ref":"https://x.example/s"}`, `5`, `null`} {
+		if got, _, err := schema.Portable(json.RawMessage(bad)); err == nil {
+			t.Errorf("%s became %s", bad, got)
+		}
+	}
+}
+
+// accepted checks that the Messages API takes a schema.
+func accepted(t *testing.T, input json.RawMessage) {
+	t.Helper()
+	body := fmt.Appendf(nil, `{"model":"claude-opus-5-5","max_tokens":9,"messages":[{"role":"user","content":"hi"}],"tools":[{"name":"x","input_schema":%s}]}`, input)
+	for _, v := range strictapi.Check(http.Header{"X-Api-Key": {"k"}, "Anthropic-Version": {"2023-06-01"}}, body) {
+		t.Errorf("%s: %s", v, input)
+	}
+}
+
+func TestNamesGoBack(t *testing.T) {
+	_, names, err := schema.Portable(json.RawMessage(`{"type":"object","properties":{"$top":{},"plain":{}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for in, want := range map[string]string{
+		`{"top":5,"plain":"<a>"}`: `{"$top":5,"plain":"<a>"}`,
+		`{"plain": 1}`:            `{"plain": 1}`,
+		`5`:                       `5`,
+	} {
+		if got := string(names.Back(json.RawMessage(in))); got != want {
+			t.Errorf("%s is %s, want %s", in, got, want)
+		}
+	}
+}
+
+func FuzzPortable(f *testing.F) {
+	f.Add([]byte(`{"anyOf":[{"properties":{"a":{}}},5],"allOf":null,"required":5}`))
+	f.Add([]byte(`{"$ref":"#/$defs/A","$defs":{"A":{"$ref":"#/$defs/A"}}}`))
+	f.Add([]byte(`{"properties":{"$a":{"type":["any",5]},"":{}},"required":["$a","$a"]}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		got, _, err := schema.Portable(raw)
+		if err != nil {
+			return
+		}
+		if !json.Valid(got) {
+			t.Fatalf("%q became %q", raw, got)
+		}
+		accepted(t, got)
+	})
+}

@@ -1,0 +1,41 @@
+package toolsearch
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/haftdev/haft/internal/near"
+	"github.com/haftdev/haft/tool"
+)
+
+// DoorInput is what the model sends to call a tool through the door.
+type DoorInput struct {
+	Tool  string         `json:"tool" jsonschema:"The name of the tool." haft:"min=1;max=128;example=Sleep"`
+	Input map[string]any `json:"input,omitempty" jsonschema:"Its input."`
+}
+
+// NewDoor returns the tool by which tools are called that a request does not describe;
+// see [tool.SetOptions.Door]. The call becomes that of the named tool before anything
+// judges or runs it, so the tool itself runs only if there is no tool of the name.
+func NewDoor() tool.Tool {
+	return tool.New(tool.Def[DoorInput, string]{
+		Name:        tool.DoorName,
+		SearchHint:  "call run a tool by name",
+		Description: "Calls a tool that is not in your list, by its name: one that ToolSearch found, or that joined later.",
+		Marks: func(DoorInput) tool.Marks {
+			return tool.Marks{ReadOnly: true, ConcurrencySafe: true, Effect: tool.Pure}
+		},
+		Permission: func(context.Context, *tool.Call, DoorInput) tool.Verdict {
+			return tool.Verdict{Behavior: tool.Allow, Reason: "it calls no tool"}
+		},
+		Run: func(_ context.Context, c *tool.Call, in DoorInput) (string, error) {
+			var names []string
+			if c.Tools != nil {
+				names = c.Tools.Session().Tools
+			}
+			return fmt.Sprintf("There is no tool named %q to call.%s", in.Tool, near.Hint(in.Tool, names)), nil
+		},
+		Render:    tool.Failure,
+		Summarize: func(in DoorInput) string { return in.Tool },
+	})
+}
