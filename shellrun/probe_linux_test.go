@@ -192,7 +192,7 @@ func (m machine) test(t *testing.T) {
 	s := h.NewShell(project)
 	box := &sandbox.Spec{Write: []string{project}, Read: []string{outside}, Hide: []string{filepath.Join(outside, "secret")}}
 	writeFiles(t, outside, map[string]string{"secret": "secret-text\n", "plain": "plain\n"})
-	task, err := s.Run(t.Context(), Request{Command: `PARENT=` + strconv.Itoa(os.Getppid()) + `; echo 1 >made; cat made ` + outside + `/plain; cat ` + outside + `/secret 2>/dev/null; (: >` + outside + `/planted) 2>/dev/null && echo wrote; (: >/dev/tcp/127.0.0.1/1) 2>&1 | grep -o 'refused\|denied' | tail -1; [ $PARENT = 0 ] || kill -0 $PARENT 2>/dev/null && echo "a signal leaves"; mktemp -t x.XXXX >/dev/null || echo "no temporary file"; :`, Box: box})
+	task, err := s.Run(t.Context(), Request{Command: `PARENT=` + strconv.Itoa(os.Getppid()) + `; echo 1 >made; cat made ` + outside + `/plain; cat ` + outside + `/secret 2>/dev/null; (: >` + outside + `/planted) 2>/dev/null && echo wrote; (: >/dev/tcp/127.0.0.1/1) 2>&1 | grep -o 'refused\|denied' | tail -1; [ $PARENT != 0 ] && kill -0 $PARENT 2>/dev/null && echo "a signal leaves"; mktemp -t x.XXXX >/dev/null || echo "no temporary file"; :`, Box: box})
 	if m.step == sandbox.StepProxy { // without a proxy no command starts in the lower tier either
 		if err == nil || !strings.Contains(err.Error(), "proxy") {
 			t.Errorf("error %v", err)
