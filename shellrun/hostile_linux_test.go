@@ -50,7 +50,7 @@ func TestAHostileCommandReachesNothing(t *testing.T) {
 			o.EnvNames = []string{"P", "TCP", "UDP", "OUTER", "HARNESS", "OTHER", "SCRATCH"}
 		})
 		s := h.NewShell(project)
-		other, err := s.Start(t.Context(), Request{Command: "echo $$ >pid; exec sleep 600", Box: &sandbox.Spec{Write: []string{project}, Network: sandbox.Proxied}})
+		other, err := s.Start(t.Context(), Request{Command: "echo $$ >new; mv new pid; exec sleep 600", Box: &sandbox.Spec{Write: []string{project}, Network: sandbox.Proxied}})
 		if err != nil {
 			t.Fatal(err)
 		}
