@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -79,11 +80,6 @@ func (s *Subject) absolute(t *testing.T, path string) string {
 			return filepath.Join(real, strings.TrimPrefix(path, dir))
 		}
 	}
-}
-
-func below(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 // look returns the mode and content of every file and link below some folders.
