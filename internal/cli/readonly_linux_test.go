@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/haftdev/haft/internal/needtest"
+
+	"github.com/haftdev/haft/internal/shell"
 )
 
 // TestReadOnlyCommandsThroughOurBash gives commands of the corpora to haft's own Bash,
