@@ -28,6 +28,7 @@ func newTestHost(t testing.TB, change func(*Options)) *Host {
 	if change != nil {
 		change(opts)
 	}
+	confineSuite(opts)
 	h := NewHost(opts)
 	t.Cleanup(func() {
 		if err := h.Close(); err != nil {

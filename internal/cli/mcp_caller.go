@@ -29,7 +29,7 @@ func newMCPCaller(w *harness.World, set *tool.Set, warnings io.Writer) (*mcpCall
 	}
 	return &mcpCaller{
 		world: w, set: set, err: warnings, turns: newTurns(),
-		opts: sched.Options{Judge: w.Engine, Hooks: w.Hooks, Recorder: audit, Output: w.Results(), Dir: w.Shell.Dir},
+		opts: sched.Options{Judge: w.Engine, Hooks: w.Hooks, Recorder: audit, Output: w.Project.Results(), Dir: w.Shell.Dir},
 	}, nil
 }
 

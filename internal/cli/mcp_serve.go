@@ -81,7 +81,7 @@ func (f *serveFlags) run(ctx context.Context) error {
 		return err
 	}
 	defer w.Close()
-	if err := w.Intact(); err != nil {
+	if err := w.Project.Intact(); err != nil {
 		return err
 	}
 	say.all(w.Warnings())
@@ -157,7 +157,8 @@ func (f *serveFlags) serveHTTP(ctx context.Context, server *serve.Server, token 
 // tools) stay with haft's own, because the client has one itself.
 func (f *serveFlags) pool(w *harness.World) (*tool.Set, error) {
 	var only []string
-	all := w.Set(&tool.Session{Flags: map[string]bool{bash.BackgroundFlag: true}})
+	pool := w.Pool(nil)
+	all := pool.Set(&tool.Session{Flags: map[string]bool{bash.BackgroundFlag: true}})
 	for _, t := range all.All() {
 		if _, acts := servable[t.Name]; acts && (f.tools == nil || slices.Contains(f.tools, t.Name)) {
 			only = append(only, t.Name)
@@ -168,7 +169,7 @@ func (f *serveFlags) pool(w *harness.World) (*tool.Set, error) {
 			return nil, usageError{fmt.Errorf("there is no tool %q to offer. There are: %s", name, strings.Join(slices.Sorted(maps.Keys(servable)), ", "))}
 		}
 	}
-	return tool.NewSet(all.Session(), w.Tools(), nil, &tool.SetOptions{Only: only}), nil
+	return tool.NewSet(all.Session(), pool.Tools(), nil, &tool.SetOptions{Only: only}), nil
 }
 
 // offered describes the pool to clients.

@@ -8,11 +8,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/harness/project"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/haftdev/haft/internal/ask"
-	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/internal/tui"
 )
@@ -69,7 +70,7 @@ func notInSession(command string) error {
 }
 
 func (f *trustFlags) run(ctx context.Context, hashes []string) error {
-	p, err := harness.OpenProject(nil)
+	p, err := project.Open(nil)
 	if err != nil {
 		return err
 	}
@@ -100,19 +101,34 @@ func (f *trustFlags) run(ctx context.Context, hashes []string) error {
 	if err != nil {
 		return err
 	}
+	if !f.revoke {
+		f.tellUnbound(chosen)
+	}
 	return f.list(p, items)
+}
+
+// tellUnbound says which of the items stay untrusted, because what they run cannot be
+// known before they run.
+func (f *trustFlags) tellUnbound(items []trust.Item) {
+	for _, i := range items {
+		if i.Unbound != "" {
+			fmt.Fprintf(f.Err, "Not kept: %s %s runs what cannot be bound (%s). It is asked for at each start; without a terminal, use --trust-project.\n",
+				i.Kind, ask.Visible(i.Name), ask.Visible(i.Unbound))
+		}
+	}
 }
 
 // look shows the items and asks about those that are not trusted, or says how to trust
 // them where nobody can be asked.
-func (f *trustFlags) look(ctx context.Context, p *harness.Project, items []trust.Item) error {
+func (f *trustFlags) look(ctx context.Context, p *project.Project, items []trust.Item) error {
 	if err := f.list(p, items); err != nil || f.json || f.revoke {
 		return err
 	}
 	open := slices.DeleteFunc(slices.Clone(items), func(i trust.Item) bool {
 		ok, err := p.Folder.Trusted(i)
-		return ok || err != nil
+		return ok || err != nil || i.Unbound != ""
 	})
+	f.tellUnbound(items)
 	if len(open) == 0 {
 		return nil
 	}
@@ -157,14 +173,14 @@ func pickItems(items []trust.Item, hashes []string) ([]trust.Item, error) {
 	return chosen, nil
 }
 
-func (f *trustFlags) list(p *harness.Project, items []trust.Item) error {
+func (f *trustFlags) list(p *project.Project, items []trust.Item) error {
 	infos := []itemInfo{}
 	for _, i := range items {
 		ok, err := p.Folder.Trusted(i)
 		if err != nil {
 			return err
 		}
-		infos = append(infos, itemInfo{i, ok})
+		infos = append(infos, itemInfo{i, ok && i.Unbound == ""}) // what cannot be bound is trusted for a session only
 	}
 	if f.json {
 		return writeJSON(f.Out, infos)

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/haftdev/haft/internal/harness/project"
+
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/harness"
@@ -344,7 +346,7 @@ func (s *server) begin(ctx context.Context, init *wire.Initialize, prompts ...he
 func (s *server) failed(err error) {
 	fmt.Fprintf(s.opts.Log, "haft: %s\n", ask.Visible(err.Error()))
 	s.code = 1
-	if usage := (*harness.UsageError)(nil); errors.As(err, &usage) && s.opts.Harness.Typed {
+	if usage := (*project.UsageError)(nil); errors.As(err, &usage) && s.opts.Harness.Typed {
 		s.code = 2
 	}
 	s.tell.session = session.NewUUID()

@@ -1,0 +1,148 @@
+package project
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/hook"
+	"github.com/haftdev/haft/internal/trust"
+)
+
+// filter leaves out what the user has not agreed to. Where that cannot be known,
+// nothing of the project counts but what makes haft more careful.
+func (p *Project) filter() error {
+	var err error
+	if p.Folder, err = p.trusting(); err != nil || p.Folder == nil {
+		p.Counts = trust.Without(p.Settings)
+		if err == nil && p.Home == "" {
+			p.Held, err = p.heldGuards()
+		}
+		return err
+	}
+	p.Folder.Lend(slices.DeleteFunc(p.Folder.Items(p.Settings), func(i trust.Item) bool { return !p.lends(i.Kind) })...)
+	p.Counts, p.Held, err = p.Folder.Filter(p.Settings)
+	if p.Options.IgnoreProjectHooks || p.hooksOff() {
+		for i := range p.Held {
+			p.Held[i].Guards = false // the user has decided to do without
+		}
+	}
+	return err
+}
+
+// heldGuards are the hooks that guard the project and are left out because there is
+// nowhere to keep trust.
+func (p *Project) heldGuards() ([]trust.Held, error) {
+	folder, err := trust.NewStore("").Folder(p.Dir)
+	if err != nil || p.Options.IgnoreProjectHooks || p.hooksOff() {
+		return nil, err
+	}
+	_, held, err := folder.Filter(p.Settings)
+	return slices.DeleteFunc(held, func(h trust.Held) bool { return !h.Guards }), err
+}
+
+// trusting returns the project as the place that trust belongs to; nil if there is
+// nowhere to keep trust and nobody trusts it for this session.
+func (p *Project) trusting() (*trust.Folder, error) {
+	store := p.Options.Trust
+	if store == nil {
+		path, _ := trust.DefaultPath() // without one there is nowhere to keep it
+		store = trust.NewStore(path)
+		if path == "" && !p.lends(trust.Hook) {
+			return nil, nil
+		}
+	}
+	folder, err := store.Folder(p.Dir)
+	if errors.Is(err, trust.ErrInside) { // a home folder: there is nothing of others' to trust in it
+		if !p.lends(trust.Hook) {
+			return nil, nil
+		}
+		return trust.NewStore("").Folder(p.Dir)
+	}
+	return folder, err
+}
+
+// lends reports whether items of a kind are trusted for this session as they are now:
+// all of them, or what a program has asked for.
+func (p *Project) lends(kind trust.Kind) bool {
+	return p.Options.TrustProject || p.Options.Vouched && kind == trust.Hook
+}
+
+// guarded refuses to run anything without hooks of the project that guard something:
+// the project relies on them, and nobody has decided to do without.
+func (p *Project) guarded() error {
+	if p.Options.AsksTrust {
+		return nil
+	}
+	if u := trust.NewUnguarded(p.Dir, p.Held); u != nil {
+		return &UsageError{u}
+	}
+	return nil
+}
+
+// hooksOff reports whether the user or an administrator has turned hooks of projects
+// off.
+func (p *Project) hooksOff() bool {
+	return p.Counts.Flag("disableAllHooks") || p.Counts.ManagedFlag("disableAllHooks") || p.Counts.ManagedFlag("allowManagedHooksOnly")
+}
+
+// hookFiles are the files of the project that hooks run, those of the user's hooks
+// included. It notes what they are now.
+func (p *Project) hookFiles() (files []string) {
+	p.bound = make(map[string]trust.Item)
+	folder := p.binding()
+	for _, h := range p.Counts.Hooks() {
+		if folder == nil {
+			break
+		}
+		item := folder.Hook(h)
+		p.bound[boundKey(h.Origin.String(), h.Event, h.Command, h.URL)] = item
+		for _, name := range item.Files {
+			files = append(files, filepath.Join(folder.Root().Path, name))
+		}
+	}
+	return files
+}
+
+// boundKey tells hooks apart, also those of one line.
+func boundKey(parts ...string) string { return strings.Join(parts, "\x00") }
+
+// binding is the project as the place whose files hooks run.
+func (p *Project) binding() *trust.Folder {
+	if p.Folder != nil {
+		return p.Folder
+	}
+	folder, _ := trust.NewStore("").Folder(p.Dir) // without it, nothing is bound
+	return folder
+}
+
+// stillTrusted looks again at what a hook would run: a tool may have changed the script
+// since the session began.
+func (p *Project) stillTrusted(h *hook.Hook) error {
+	if h.Func != nil {
+		return nil // it is the program's own
+	}
+	was, known := p.bound[boundKey(h.Origin, string(h.Event), h.Command, h.URL)]
+	if !known {
+		return nil
+	}
+	counting := p.Counts
+	if p.Folder != nil {
+		var err error
+		if counting, _, err = p.Folder.Filter(p.Settings); err != nil {
+			return err
+		}
+	}
+	for _, now := range counting.Hooks() {
+		if now.Origin.String() != h.Origin || now.Event != string(h.Event) || now.Command != h.Command || now.URL != h.URL {
+			continue
+		}
+		if !now.Source.InProject() && p.binding().Hook(now).Hash != was.Hash {
+			return fmt.Errorf("what it runs (%s) has changed since the session began; look at it and start the session again", strings.Join(was.Files, ", "))
+		}
+		return nil
+	}
+	return fmt.Errorf("what it runs (%s) has changed since it was trusted; look at it and trust it again with: haft trust", strings.Join(was.Files, ", "))
+}
