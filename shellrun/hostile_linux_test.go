@@ -20,20 +20,20 @@ import (
 // hostile are scripts that try to reach beyond a box where nothing can be
 // written. Each writes a line for what it has reached.
 var hostile = map[string]string{
-	"write by every door": `for f in "$P"/planted /etc/planted /usr/planted /var/lib/planted /planted /run/../etc/planted /proc/self/cwd/planted /proc/self/root/etc/planted; do (: >"$f") 2>/dev/null && echo "wrote $f"; done`,
-	"change what exists": `chmod 777 "$P"/file 2>/dev/null && echo chmod; chown 0:0 "$P"/file 2>/dev/null && echo chown; touch -d 2001-01-01 "$P"/file 2>/dev/null && echo utime; ln "$P"/file "$P"/link 2>/dev/null && echo link; mv "$P"/file "$P"/moved 2>/dev/null && echo rename; truncate -s 0 "$P"/file 2>/dev/null && echo truncate; rm -f "$P"/file 2>/dev/null && echo unlink`,
-	"the leader of the box": `for f in environ mem maps root/etc cwd; do (cat /proc/1/$f || ls /proc/1/$f/) >/dev/null 2>&1 && echo "read /proc/1/$f"; done; for f in /proc/1/fd/*; do readlink $f; (: <$f) 2>/dev/null && echo "opened $f"; done; (: >/proc/1/root/etc/planted) 2>/dev/null && echo wrote`,
+	"write by every door":       `for f in "$P"/planted /etc/planted /usr/planted /var/lib/planted /planted /run/../etc/planted /proc/self/cwd/planted /proc/self/root/etc/planted; do (: >"$f") 2>/dev/null && echo "wrote $f"; done`,
+	"change what exists":        `chmod 777 "$P"/file 2>/dev/null && echo chmod; chown 0:0 "$P"/file 2>/dev/null && echo chown; touch -d 2001-01-01 "$P"/file 2>/dev/null && echo utime; ln "$P"/file "$P"/link 2>/dev/null && echo link; mv "$P"/file "$P"/moved 2>/dev/null && echo rename; truncate -s 0 "$P"/file 2>/dev/null && echo truncate; rm -f "$P"/file 2>/dev/null && echo unlink`,
+	"the leader of the box":     `for f in environ mem maps root/etc cwd; do (cat /proc/1/$f || ls /proc/1/$f/) >/dev/null 2>&1 && echo "read /proc/1/$f"; done; for f in /proc/1/fd/*; do readlink $f; (: <$f) 2>/dev/null && echo "opened $f"; done; (: >/proc/1/root/etc/planted) 2>/dev/null && echo wrote`,
 	"the threads of the leader": `for t in /proc/1/task/*; do ls $t/root/ >/dev/null 2>&1 && echo "saw $t/root"; cat $t/environ >/dev/null 2>&1 && echo "read $t/environ"; done`,
-	"undo the mounts": `mount -o remount,rw / 2>/dev/null && echo remounted; mount -o remount,bind,rw "$P" 2>/dev/null && echo remounted; umount -l "$P" 2>/dev/null && echo unmounted; umount -l ~/.ssh 2>/dev/null && echo unmounted; mount -t tmpfs x /mnt 2>/dev/null && echo mounted`,
-	"namespaces of its own": `unshare -Ur true 2>/dev/null && echo user; unshare -m true 2>/dev/null && echo mount; nsenter -t 1 -m true 2>/dev/null && echo entered; nsenter -t 1 -U true 2>/dev/null && echo entered`,
-	"devices": `for d in /dev/*; do [ -b $d ] && echo "block device $d"; done; mknod /tmp/memory c 1 1 2>/dev/null && echo "made the memory"; mknod /tmp/disk b 254 0 2>/dev/null && echo "made a disk"; [ -e /dev/kmsg ] && echo kmsg; [ -e /dev/kvm ] && echo kvm; true`,
-	"settings of the kernel": `cat /proc/sys/kernel/core_pattern >/tmp/pattern; (cat /tmp/pattern >/proc/sys/kernel/core_pattern) 2>/dev/null && echo core_pattern; (echo 0 >/proc/sys/kernel/printk) 2>/dev/null && echo printk; (echo h >/proc/sysrq-trigger) 2>/dev/null && echo sysrq; for f in /sys/kernel/uevent_helper /sys/power/state /sys/fs/cgroup/cgroup.procs; do (: >$f) 2>/dev/null && echo $f; done; true`,
-	"set-user-id programs": `grep -q '^NoNewPrivs:.1' /proc/self/status || echo "new privileges"; grep -q '^Seccomp:.2' /proc/self/status || echo "no filter"`,
-	"the secret": `cat ~/.ssh/id 2>/dev/null; cat ~/.netrc 2>/dev/null; cat /proc/self/root/"$HOME"/.ssh/id 2>/dev/null; cat ~/link-to-ssh/id 2>/dev/null; grep -rs secret-text ~ ; true`,
-	"the network": `(echo planted >/dev/tcp/127.0.0.1/$TCP) 2>/dev/null && echo tcp; (echo planted >/dev/tcp/$OUTER/$TCP) 2>/dev/null && echo tcp; (echo planted >/dev/udp/127.0.0.1/$UDP) 2>/dev/null; (echo planted >/dev/udp/$OUTER/$UDP) 2>/dev/null; true`,
-	"signals": `kill -0 $HARNESS 2>/dev/null && echo harness; for s in $(seq 1 64); do kill -$s 1 2>/dev/null; done; kill -0 $OTHER 2>/dev/null && echo "another command"; true`,
-	"other commands": `cat /proc/$OTHER/environ 2>/dev/null | tr '\0' '\n' | grep -i proxy; (: >/proc/$OTHER/root/$P/planted) 2>/dev/null && echo "wrote through another command"; (: >/proc/$OTHER/cwd/planted) 2>/dev/null && echo "wrote through its directory"; true`,
-	"what others run first": `for f in "$SCRATCH"/*; do [ -d $f ] || { (: >>"$f") 2>/dev/null && echo "wrote $f"; }; done; (: >"$SCRATCH"/planted) 2>/dev/null && echo "wrote in the scratch directory"; mv "$SCRATCH" "$SCRATCH"x 2>/dev/null && echo "moved the scratch directory"; true`,
+	"undo the mounts":           `mount -o remount,rw / 2>/dev/null && echo remounted; mount -o remount,bind,rw "$P" 2>/dev/null && echo remounted; umount -l "$P" 2>/dev/null && echo unmounted; umount -l ~/.ssh 2>/dev/null && echo unmounted; mount -t tmpfs x /mnt 2>/dev/null && echo mounted`,
+	"namespaces of its own":     `unshare -Ur true 2>/dev/null && echo user; unshare -m true 2>/dev/null && echo mount; nsenter -t 1 -m true 2>/dev/null && echo entered; nsenter -t 1 -U true 2>/dev/null && echo entered`,
+	"devices":                   `for d in /dev/*; do [ -b $d ] && echo "block device $d"; done; mknod /tmp/memory c 1 1 2>/dev/null && echo "made the memory"; mknod /tmp/disk b 254 0 2>/dev/null && echo "made a disk"; [ -e /dev/kmsg ] && echo kmsg; [ -e /dev/kvm ] && echo kvm; true`,
+	"settings of the kernel":    `cat /proc/sys/kernel/core_pattern >/tmp/pattern; (cat /tmp/pattern >/proc/sys/kernel/core_pattern) 2>/dev/null && echo core_pattern; (echo 0 >/proc/sys/kernel/printk) 2>/dev/null && echo printk; (echo h >/proc/sysrq-trigger) 2>/dev/null && echo sysrq; for f in /sys/kernel/uevent_helper /sys/power/state /sys/fs/cgroup/cgroup.procs; do (: >$f) 2>/dev/null && echo $f; done; true`,
+	"set-user-id programs":      `grep -q '^NoNewPrivs:.1' /proc/self/status || echo "new privileges"; grep -q '^Seccomp:.2' /proc/self/status || echo "no filter"`,
+	"the secret":                `cat ~/.ssh/id 2>/dev/null; cat ~/.netrc 2>/dev/null; cat /proc/self/root/"$HOME"/.ssh/id 2>/dev/null; cat ~/link-to-ssh/id 2>/dev/null; grep -rs secret-text ~ ; true`,
+	"the network":               `(echo planted >/dev/tcp/127.0.0.1/$TCP) 2>/dev/null && echo tcp; (echo planted >/dev/tcp/$OUTER/$TCP) 2>/dev/null && echo tcp; (echo planted >/dev/udp/127.0.0.1/$UDP) 2>/dev/null; (echo planted >/dev/udp/$OUTER/$UDP) 2>/dev/null; true`,
+	"signals":                   `kill -0 $HARNESS 2>/dev/null && echo harness; for s in $(seq 1 64); do kill -$s 1 2>/dev/null; done; kill -0 $OTHER 2>/dev/null && echo "another command"; true`,
+	"other commands":            `cat /proc/$OTHER/environ 2>/dev/null | tr '\0' '\n' | grep -i proxy; (: >/proc/$OTHER/root/$P/planted) 2>/dev/null && echo "wrote through another command"; (: >/proc/$OTHER/cwd/planted) 2>/dev/null && echo "wrote through its directory"; true`,
+	"what others run first":     `for f in "$SCRATCH"/*; do [ -d $f ] || { (: >>"$f") 2>/dev/null && echo "wrote $f"; }; done; (: >"$SCRATCH"/planted) 2>/dev/null && echo "wrote in the scratch directory"; mv "$SCRATCH" "$SCRATCH"x 2>/dev/null && echo "moved the scratch directory"; true`,
 }
 
 func TestAHostileCommandReachesNothing(t *testing.T) {
@@ -50,7 +50,7 @@ func TestAHostileCommandReachesNothing(t *testing.T) {
 			o.EnvNames = []string{"P", "TCP", "UDP", "OUTER", "HARNESS", "OTHER", "SCRATCH"}
 		})
 		s := h.NewShell(project)
-		other, err := s.Start(t.Context(), Request{Command: "echo $$ >pid; exec sleep 600", Box: &sandbox.Spec{Write: []string{project}, Network: sandbox.Proxied}})
+		other, err := s.Start(t.Context(), Request{Command: "echo $$ >new; mv new pid; exec sleep 600", Box: &sandbox.Spec{Write: []string{project}, Network: sandbox.Proxied}})
 		if err != nil {
 			t.Fatal(err)
 		}
