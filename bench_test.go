@@ -29,6 +29,6 @@ func BenchmarkQuery(b *testing.B) {
 	}
 	b.Run("haft", run(commandLine{path, true}.options(b, scripted(b, []script.Block{say("hello")}))))
 	b.Run("official", func(b *testing.B) {
-		run(commandLine{install(b), false}.options(b, scripted(b, []script.Block{say("hello")})))(b)
+		run(commandLine{official(b), false}.options(b, scripted(b, []script.Block{say("hello")})))(b)
 	})
 }

@@ -3,8 +3,6 @@
 package haft_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,11 +10,10 @@ import (
 	"runtime"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/haftdev/haft"
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/model/script"
-	"github.com/haftdev/haft/wire"
 	"github.com/haftdev/haft/wire/wiretest"
 )
 
@@ -38,7 +35,7 @@ func eachCommandLine(t *testing.T, f func(*testing.T, commandLine)) {
 	})
 	t.Run("official", func(t *testing.T) {
 		leakless(t)
-		f(t, commandLine{install(t), false})
+		f(t, commandLine{official(t), false})
 	})
 }
 
@@ -56,21 +53,6 @@ func (cli commandLine) options(t testing.TB, s *script.Server) *haft.Options {
 			"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1",
 		},
 		Model: "claude-sonnet-4-5",
-	}
-}
-
-// needsMCP skips a test that needs servers inside the host while the command line
-// does not serve them.
-func (cli commandLine) needsMCP(t *testing.T, opts *haft.Options) {
-	t.Helper()
-	c, err := haft.NewClient(t.Context(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	refused := (*wire.ControlError)(nil)
-	if _, err := c.MCPStatus(t.Context()); cli.ours && errors.As(err, &refused) && refused.Code == wire.ErrorUnsupported {
-		t.Skip("haft does not serve mcp_status yet")
 	}
 }
 
@@ -96,37 +78,10 @@ var builtHaft = sync.OnceValues(func() (string, error) {
 // officialVersion is that of the SDK whose command line is driven here.
 const officialVersion = "0.3.325"
 
-// install returns the official command line. It is installed from npm on first
-// use, and kept.
-func install(t testing.TB) string {
+// official is the official command line.
+func official(t testing.TB) string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("-short: the official command line is not installed")
-	}
-	missing := t.Skipf
-	if os.Getenv("CI") != "" {
-		missing = t.Fatalf
-	}
-	npm, err := exec.LookPath("npm")
-	if err != nil {
-		missing("npm is missing: install it to test with the official command line")
-	}
 	arch := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
 	name := "@anthropic-ai/claude-agent-sdk-" + runtime.GOOS + "-" + arch
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		cache = os.TempDir()
-	}
-	root := filepath.Join(cache, "haft-test", "official-"+officialVersion)
-	cli := filepath.Join(root, "node_modules", filepath.FromSlash(name), "claude")
-	if _, err := os.Stat(cli); err == nil {
-		return cli
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, npm, "install", "--prefix", root, "--no-audit", "--no-fund", name+"@"+officialVersion).CombinedOutput()
-	if err != nil {
-		missing("the official command line cannot be installed: %v\n%s", err, out)
-	}
-	return cli
+	return filepath.Join(needtest.NPM(t, name+"@"+officialVersion), "node_modules", filepath.FromSlash(name), "claude")
 }

@@ -161,7 +161,6 @@ func TestCommandLineCallsFunctions(t *testing.T) {
 		opts := cli.options(t, s)
 		opts.Mode = haft.BypassPermissions
 		opts.MCPServers = map[string]haft.MCPServer{"calc": calculator()}
-		cli.needsMCP(t, opts)
 		if texts := toolTexts(transcript(t, cli, "go", opts)); len(texts) != 1 || texts[0] != "5" {
 			t.Errorf("the model reads %q", texts)
 		}

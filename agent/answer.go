@@ -114,8 +114,8 @@ func (ans *answer) begin(ev model.Start) bool {
 	ans.spend()
 	ans.start, ans.usage = ev, ev.Usage
 	ttft := time.Since(ans.requested)
-	if ans.t.res.TTFT == 0 {
-		ans.t.res.TTFT = ttft
+	if ans.t.res.TTFT == nil {
+		ans.t.res.TTFT = &ttft
 	}
 	ans.t.a.out.put(Streamed{Event: ev, TTFT: ttft})
 	return true

@@ -177,6 +177,25 @@ func TestTimeIsUp(t *testing.T) {
 	})
 }
 
+// In virtual time an answer begins at once, as it does on a fast machine: no time at
+// all is a time, and that of the first answer.
+func TestTheFirstAnswerBeginsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{t: t, answers: []reply{says(use("a", "Nap", `{}`)), says(text("done"))}}
+		a := start(t, world(f, raw("Nap", func(context.Context, *tool.Call) (tool.Result, error) {
+			time.Sleep(time.Second)
+			return tool.Text("slept"), nil
+		})))
+		if res := result(t, run(t, a, "go")); res.TTFT == nil || *res.TTFT != 0 {
+			t.Errorf("the first answer took %v", res.TTFT)
+		}
+		b := start(t, world(&fake{t: t, answers: []reply{{err: &model.Error{Kind: model.Unauthorized}}}}))
+		if res := result(t, run(t, b, "go")); res.TTFT != nil {
+			t.Errorf("an answer that never came began after %v", *res.TTFT)
+		}
+	})
+}
+
 // Prompts that come while a turn runs.
 func TestPriorities(t *testing.T) {
 	for name, c := range map[string]struct {

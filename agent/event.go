@@ -192,7 +192,7 @@ type Result struct {
 	StopReason model.StopReason
 	Duration   time.Duration
 	APITime    time.Duration
-	TTFT       time.Duration
+	TTFT       *time.Duration        // until the first answer began; nil if none did
 	Usage      model.Usage           // of the turn
 	Total      map[string]ModelUsage // of the session so far, by model
 	Denials    []*sched.Outcome

@@ -31,6 +31,7 @@ func scripted(t testing.TB, turns ...script.Turn) *script.Server {
 	t.Setenv("ANTHROPIC_BASE_URL", srv.URL())
 	t.Setenv("ANTHROPIC_API_KEY", "sk-ant-scripted")
 	t.Setenv("HOME", t.TempDir())
+	t.Setenv("IS_SANDBOX", "1") // tests may run as root
 	return srv
 }
 

@@ -91,7 +91,7 @@ func (b *bad) begin() int {
 	case "leaves a grandchild", "leaves a grandchild in another session":
 		cmd := exec.Command("sleep", "3600")
 		if b.mode != "leaves a grandchild" {
-			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+			ownSession(cmd)
 		}
 		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 		if err := cmd.Start(); err != nil {
@@ -292,7 +292,9 @@ func (b *bad) call(m message) int {
 			return 2
 		}
 	case "is killed in a call":
-		syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		if self, err := os.FindProcess(os.Getpid()); err == nil {
+			self.Kill()
+		}
 	case "a result of ten megabytes":
 		ok = text(strings.Repeat("a", 10<<20))
 	case "a result that is too long":

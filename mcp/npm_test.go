@@ -17,10 +17,18 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/golden"
-	"github.com/haftdev/haft/internal/mcp/npmtest"
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/tool"
 )
+
+// servers is a node_modules with the official servers.
+func servers(t *testing.T) string {
+	t.Helper()
+	const version = "@2026.8.31"
+	dir := needtest.NPM(t, "@modelcontextprotocol/server-everything"+version, "@modelcontextprotocol/server-filesystem"+version, "@modelcontextprotocol/server-memory"+version)
+	return filepath.Join(dir, "node_modules")
+}
 
 // A script uses everything that a server has and writes down what comes back.
 type script struct {
@@ -164,7 +172,7 @@ func encode(v any) string {
 
 func TestServerEverything(t *testing.T) {
 	t.Parallel()
-	modules := npmtest.Install(t, npmtest.Everything, npmtest.Filesystem, npmtest.Memory)
+	modules := servers(t)
 	program := filepath.Join(modules, "@modelcontextprotocol/server-everything/dist/index.js")
 	for _, transport := range []string{"stdio", "streamableHttp", "sse"} {
 		t.Run(transport, func(t *testing.T) {
@@ -230,7 +238,7 @@ func startHTTP(t *testing.T, program, transport string) string {
 
 func TestServerFilesystem(t *testing.T) {
 	t.Parallel()
-	modules := npmtest.Install(t, npmtest.Everything, npmtest.Filesystem, npmtest.Memory)
+	modules := servers(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -256,7 +264,7 @@ func TestServerFilesystem(t *testing.T) {
 
 func TestServerMemory(t *testing.T) {
 	t.Parallel()
-	modules := npmtest.Install(t, npmtest.Everything, npmtest.Filesystem, npmtest.Memory)
+	modules := servers(t)
 	h := newHost(t, &mcp.Options{StartTimeout: 25 * time.Second})
 	h.Start([]mcp.Server{{
 		Name: "mem", Command: "node", Args: []string{filepath.Join(modules, "@modelcontextprotocol/server-memory/dist/index.js")},

@@ -20,8 +20,16 @@ func (h *evaluation) evaluateCommand() {
 	h.critical = a.Critical
 	reads, writes := h.look(a.Reads), h.look(a.Writes)
 	h.changes = h.writes && changesFiles(a, writes)
-	h.match(func(r *Rule) bool { return coversCommand(r, a) || h.coversOperand(r, reads, writes) })
+	mentioned := h.mentioned(a)
+	h.match(func(r *Rule) bool {
+		return coversCommand(r, a) || h.coversOperand(r, reads, writes) || r.name == readRule && h.coversOperand(r, mentioned, nil) || r.names("Bash") && r.param != nil && r.param.matches(&h.subject)
+	})
+	h.nameExpanded(reads, writes)
+	if changesOwnRules(a) && h.denied == nil {
+		h.denied = &finding{reason: "haft's own rules and trust are changed by a person only", message: "Ask the user to run this command outside the session."}
+	}
 	h.evaluateOperands(a, reads, writes)
+	h.evaluateMentioned(mentioned, reads)
 	h.evaluateSearch(a, reads)
 	if a.ReadOnly && a.UsesGit {
 		h.evaluateRepository(where)
@@ -66,11 +74,26 @@ func coversCommand(r *Rule, a *shell.Analysis) bool {
 		return r.spec == ""
 	}
 	for _, c := range a.Deny {
-		if r.command.matches(c.Text) {
+		if r.command.matches(c.Text) || r.words != nil && r.words.matches(c.Words) {
 			return true
 		}
 	}
 	return false
+}
+
+// nameExpanded says which pattern stood for the file that a rule is about.
+func (h *evaluation) nameExpanded(reads, writes []operand) {
+	for _, f := range []*finding{h.denied, h.asked} {
+		if f == nil || f.rule == nil || f.rule.path == nil {
+			continue
+		}
+		for _, o := range slices.Concat(reads, writes) {
+			if o.Pattern != "" && !o.Dynamic && f.rule.coversPath(o.Facts, h.policy) {
+				f.reason = fmt.Sprintf("%s stands for %s, which the rule is about", o.Pattern, o.Value)
+				break
+			}
+		}
+	}
 }
 
 // coversOperand reports whether a rule about files is about one that the command
@@ -94,6 +117,9 @@ func (h *evaluation) coversOperand(r *Rule, reads, writes []operand) bool {
 // evaluateOperands looks for files that no rule about commands may open or change.
 func (h *evaluation) evaluateOperands(a *shell.Analysis, reads, writes []operand) {
 	for _, o := range writes {
+		if o.Sensitive.Hard {
+			h.hard = fmt.Sprintf("%s: %s", o.Facts.Path, o.Sensitive.What)
+		}
 		switch {
 		case isNull(o):
 		case o.Dynamic:
@@ -109,7 +135,9 @@ func (h *evaluation) evaluateOperands(a *shell.Analysis, reads, writes []operand
 		switch {
 		case isNull(o), isSystem(o.Real):
 		case o.Dynamic:
-			h.protect("a pattern in it may reach a file that a rule is about", h.policy.hasPathRules())
+			h.protect(fmt.Sprintf("%s in it may reach a file that a rule is about", cmp.Or(strings.TrimSpace(o.Value), "a word")), h.policy.hasPathRules())
+		case o.Sensitive.Read == guard.Deny && h.denied == nil:
+			h.denied = &finding{reason: fmt.Sprintf("%s: %s", o.Facts.Path, o.Sensitive.What)}
 		case o.Sensitive.Read != guard.Allow:
 			h.protect(fmt.Sprintf("%s: %s", o.Facts.Path, o.Sensitive.What), true)
 		case view.Decision != guard.Allow:
@@ -194,7 +222,7 @@ func (r *Rule) allowsCommand(c shell.Command) bool {
 	case !r.names("Bash"):
 		return false
 	case r.command == nil:
-		return r.spec == ""
+		return r.spec == "" // a rule about a parameter says nothing about the command
 	}
 	if r.command.exact() {
 		return !c.More && r.command.matches(fullText(c)) // it is about these words and no others

@@ -78,6 +78,9 @@ func (h *evaluation) evaluateFile(f touched) {
 	if f.writes {
 		op, sensitive = guard.Write, f.Sensitive.Write
 	}
+	if f.writes && f.Sensitive.Hard {
+		h.hard = f.Path + ": " + f.Sensitive.What
+	}
 	view := f.Verdict(op)
 	if view.Decision == guard.Deny && h.denied == nil {
 		h.denied = &finding{reason: view.Reason, message: "Not possible: " + view.Reason + "."}
@@ -120,9 +123,15 @@ func (h *evaluation) evaluateAddress() {
 		if !r.names(h.subject.name) {
 			return false
 		}
+		if r.param != nil {
+			return r.param.matches(&h.subject)
+		}
 		return r.domain == nil || clear && r.domain.matches(host)
 	}
 	h.match(covers)
+	if i := slices.IndexFunc(h.policy.deny, func(r *Rule) bool { return r.domain != nil }); i >= 0 && !clear && h.asked == nil {
+		h.asked = byRule(h.policy.deny[i], "the address can be read in more than one way, and a rule denies some")
+	}
 	h.matchAllow(covers)
 	if clear {
 		if rule := "WebFetch(domain:" + host + ")"; !strings.Contains(host, "*") && h.usable(rule, covers) {

@@ -19,6 +19,7 @@ type evaluation struct {
 	asked     *finding        // a rule or hook wants a person to decide
 	critical  string          // what would be lost; asked in every mode
 	protected string          // why no allow rule and no careful mode may approve it
+	hard      string          // why not even a session that bypasses permissions may do it
 	allowed   *finding        // allow rules account for all of it
 	edits     bool            // it is no more than an edit of project files
 	readOnly  bool            // it was shown to change nothing
@@ -101,6 +102,8 @@ func (h *evaluation) decide() Decision {
 		return h.open(&finding{reason: "it may lose " + h.critical})
 	case h.person:
 		return h.open(&finding{reason: cmp.Or(h.call.Own.Reason, "it is for a person to decide"), message: h.call.Own.Message})
+	case mode == Bypass && h.hard != "":
+		return h.end(tool.Deny, &finding{reason: h.hard, message: "Not even a session that bypasses permissions changes this. Ask the user to do it."})
 	case mode == Bypass:
 		return h.end(tool.Allow, &finding{reason: "the session bypasses permissions"})
 	case mode == Plan && h.writes:

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/haftdev/haft/settings"
@@ -19,6 +21,7 @@ type Rule struct {
 	name    string
 	spec    string // "" matches every call of the tool
 	command *textPattern
+	words   *wordsPattern // of a rule that denies or asks, the command's words in any order of options
 	path    *pathPattern
 	domain  *domainPattern
 	param   *paramPattern
@@ -106,18 +109,49 @@ func (r *Rule) compileSpec() (err error) {
 		if strings.HasPrefix(r.spec, "command:") {
 			return errors.New("write the command itself and not its parameter")
 		}
+		if named, err := r.compileParam(); named || err != nil {
+			return err
+		}
 		r.command = newTextPattern(r.spec)
+		if r.Behavior != tool.Allow {
+			r.words = newWordsPattern(r.command)
+		}
 	case readTool, editTool:
 		if r.name != readRule && r.name != editRule {
 			return fmt.Errorf("paths are matched by %s(…) and %s(…) rules for all file tools", readRule, editRule)
 		}
 		r.path, err = newPathPattern(r.spec, r.Behavior)
 	case webTool:
+		if named, err := r.compileParam(); named || err != nil {
+			return err
+		}
 		r.domain, err = newDomainPattern(r.spec)
 	default:
 		r.param = newParamPattern(r.spec)
 	}
 	return err
+}
+
+// parameters of the tools whose rules are otherwise about a command or an address.
+var parameters = map[string][]string{
+	"Bash":     {"description", "timeout", "run_in_background", "dangerouslyDisableSandbox"},
+	"WebFetch": {"prompt", "url"},
+}
+
+var paramLike = regexp.MustCompile(`^([A-Za-z_]+):([^ *]+)$`)
+
+// compileParam reads a spec of the form parameter:value. One that has that form and
+// names no parameter would match nothing, so that it is an error.
+func (r *Rule) compileParam() (named bool, err error) {
+	name, value, ok := strings.Cut(r.spec, ":")
+	if ok && value != "*" && value != "" && slices.Contains(parameters[r.name], name) {
+		r.param = &paramPattern{name: name, value: newTextPattern(value), whole: newTextPattern(r.spec)}
+		return true, nil
+	}
+	if m := paramLike.FindStringSubmatch(r.spec); m != nil && r.name == "Bash" && r.Behavior != tool.Allow {
+		return false, fmt.Errorf("%s has no parameter %q; it has %s, and a command is written as it is typed", r.name, m[1], strings.Join(parameters[r.name], ", "))
+	}
+	return false, nil
 }
 
 // names reports whether the rule is about a tool of this name.

@@ -94,7 +94,10 @@ func commandRule(a *shell.Analysis, c shell.Command) string {
 	program, text := c.Words[0], fullText(c)
 	switch {
 	case c.ExactOnly || len(c.Assigns) > 0 || len(c.Words) == 1 || runsOthers(program) || removes(program):
-	case strings.ContainsAny(program, " *"):
+	case strings.ContainsAny(program, " *") || reachesOut[filepath.Base(program)]:
+	case runsScripts[filepath.Base(program)] && len(c.Words) > 2 && c.Words[1] == "run" && isScriptName(c.Words[2]):
+		return "Bash(" + program + " run " + c.Words[2] + ":*)"
+	case runsScripts[filepath.Base(program)] && c.Words[1] == "run":
 	case isSubcommand(c.Words[1]) && !namesFile(a, c, c.Words[1]):
 		return "Bash(" + program + " " + c.Words[1] + ":*)"
 	case manyInOne[filepath.Base(program)]:
@@ -106,6 +109,17 @@ func commandRule(a *shell.Analysis, c shell.Command) string {
 		return ""
 	}
 	return "Bash(" + text + ")"
+}
+
+// reachesOut are programs that send and fetch whatever they are told to, so that a
+// rule is for one call only.
+var reachesOut = names("curl wget http https nc ncat socat scp sftp rsync ftp telnet")
+
+// runsScripts are programs whose "run" takes the name of a script of the project.
+var runsScripts = names("npm pnpm yarn bun deno")
+
+func isScriptName(word string) bool {
+	return word != "" && word[0] != '-' && !strings.ContainsAny(word, " *")
 }
 
 // isSubcommand reports whether a word looks like the name of one.

@@ -137,7 +137,7 @@ func TestWhatIsSuggestedIsNoMoreThanWasAsked(t *testing.T) {
 		{onFile("Read", "/home/u/notes.txt"), "Read(//home/u/notes.txt)"},
 		{onFile("Read", "/srv/data/x/notes.txt"), "Read(//srv/data/x/notes.txt)"},
 		{onFile("Read", "/home/u/other/notes.txt"), "Read(//home/u/other/**)"},
-		{onFile("Edit", "/etc/cron.d/x"), "Edit(//etc/cron.d/x)"},
+		{onFile("Edit", "/etc/hosts.d/x"), "Edit(//etc/hosts.d/x)"},
 		{onFile("Write", "/opt/tool/bin/x"), "Edit(//opt/tool/bin/x)"},
 		{onFile("Edit", "/home/u/proj/[x]/a.go"), `Edit(/\[x\]/**)`},
 	} {
@@ -170,7 +170,7 @@ func TestNoRuleIsSuggestedForWorkThatComesFromTheInput(t *testing.T) {
 func TestWhatIsSuggestedForACommand(t *testing.T) {
 	p := permission.NewPolicy(permission.Options{Guard: virtualGuard(t), Home: "/home/u", Trusted: true})
 	for command, want := range map[string]string{
-		"git push origin main": "Bash(git push:*)", "npm test": "Bash(npm test:*)", "curl -s https://x/a": "Bash(curl:*)", "gofmt -w .": "Bash(gofmt:*)",
+		"git push origin main": "Bash(git push:*)", "npm test": "Bash(npm test:*)", "curl -s https://x/a": "Bash(curl -s https://x/a)", "npm run build": "Bash(npm run build:*)", "gofmt -w .": "Bash(gofmt:*)",
 		"make": "Bash(make)", "make -j8 all": "Bash(make -j8 all)", "sh a.sh": "Bash(sh a.sh)", "python3 -m pytest tests": "Bash(python3 -m pytest tests)", "docker build .": "Bash(docker build .)",
 		"bash -c 'npm test && node a.js'": "Bash(bash -c npm test && node a.js)", "hyperfine ./a": "Bash(hyperfine ./a)", "strace -f ls": "Bash(strace -f ls)", "ssh host uptime": "Bash(ssh host uptime)", "ssh host uptime < /dev/null": "Bash(ssh host uptime)",
 		"rm -rf build": "Bash(rm -rf build)", "rm -rf -- build": "Bash(rm -rf -- build)", "source a.sh": "Bash(source a.sh)", "echo x | npm install": "Bash(npm install:*)",

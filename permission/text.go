@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+
+	"golang.org/x/net/idna"
 )
 
 // A textPattern matches a command, written with single spaces between its words.
@@ -73,7 +75,21 @@ func newDomainPattern(spec string) (*domainPattern, error) {
 	if domain == "*" {
 		return &domainPattern{}, nil
 	}
-	return &domainPattern{labels: strings.Split(domain, ".")}, nil
+	labels := strings.Split(domain, ".")
+	if ascii, err := idna.Lookup.ToASCII(strings.ReplaceAll(domain, "*", "star")); err == nil && len(strings.Split(ascii, ".")) == len(labels) {
+		for i, label := range strings.Split(ascii, ".") {
+			if !strings.Contains(labels[i], "*") {
+				labels[i] = label
+			}
+		}
+	} else if !isASCII(domain) {
+		return nil, errors.New("the domain is not a name that can be looked up")
+	}
+	return &domainPattern{labels: labels}, nil
+}
+
+func isASCII(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r >= 0x80 }) < 0
 }
 
 // matches compares label by label: *.example.com is any name below example.com,
@@ -111,7 +127,14 @@ func hostOf(address string) (string, bool) {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
 		return "", false
 	}
-	return strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")), true
+	host := u.Hostname()
+	if !isASCII(host) {
+		// The fetcher maps a name in this way before it looks it up.
+		if host, err = idna.Lookup.ToASCII(host); err != nil {
+			return "", false
+		}
+	}
+	return strings.ToLower(strings.TrimSuffix(host, ".")), true
 }
 
 // A paramPattern matches a parameter of any other tool: name:value, or a value

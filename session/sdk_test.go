@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
@@ -22,22 +23,7 @@ const sdkVersion = "0.3.325"
 // asks it about the sessions in config.
 func sdk(t *testing.T, config string) func(into any, args ...string) {
 	t.Helper()
-	for _, name := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(name); err != nil {
-			if os.Getenv("CI") == "true" {
-				t.Fatalf("%s is missing", name)
-			}
-			t.Skipf("%s is missing: the official SDK cannot be asked", name)
-		}
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(cache, "haft-test", "sdk-"+sdkVersion)
-	if _, err := os.Stat(filepath.Join(dir, "done")); err != nil {
-		install(t, dir)
-	}
+	dir := needtest.NPM(t, "@anthropic-ai/claude-agent-sdk@"+sdkVersion)
 	script, err := filepath.Abs("testdata/sdk/sessions.mjs")
 	if err != nil {
 		t.Fatal(err)
@@ -55,24 +41,6 @@ func sdk(t *testing.T, config string) func(into any, args ...string) {
 		if err := json.Unmarshal(out, into); err != nil {
 			t.Fatalf("sdk %v: %v in %s", args, err, out)
 		}
-	}
-}
-
-func install(t *testing.T, dir string) {
-	t.Helper()
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), "npm", "install", "--no-audit", "--no-fund", "--omit=optional", "--ignore-scripts",
-		"--prefix", dir, "@anthropic-ai/claude-agent-sdk@"+sdkVersion)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("install the official SDK: %v\n%s", err, out)
-		}
-		t.Skipf("the official SDK cannot be installed: %v", err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "done"), nil, 0o644); err != nil {
-		t.Fatal(err)
 	}
 }
 

@@ -21,13 +21,14 @@ type cgroups struct {
 const cgroupPrefix = "haft-"
 
 // openCgroups makes the parent group, below the cgroup that this process is in.
-func openCgroups() cgroups {
+// It is named by the process, as others know it.
+func openCgroups(pid int) cgroups {
 	base, ok := ownCgroup()
 	if !ok {
 		return cgroups{}
 	}
 	sweepCgroups(base)
-	c := cgroups{dir: keeperGroup(base, os.Getpid())}
+	c := cgroups{dir: keeperGroup(base, pid)}
 	if os.Mkdir(c.dir, 0o755) != nil {
 		return cgroups{}
 	}

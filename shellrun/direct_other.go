@@ -2,9 +2,12 @@
 
 package shellrun
 
+import "github.com/haftdev/haft/sandbox"
+
 // direct refuses: job objects, which Windows has for this, are not written yet.
 type direct struct{}
 
-func (direct) tidy(string)                    {}
-func (direct) Close() error                   { return nil }
-func (direct) Start(Command) (Process, error) { return nil, ErrUnsupported }
+func (direct) tidy(string)                       {}
+func (direct) tier(sandbox.Network) sandbox.Tier { return sandbox.Tier{} }
+func (direct) Close() error                      { return nil }
+func (direct) Start(Command) (Process, error)    { return nil, ErrUnsupported }

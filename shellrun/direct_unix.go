@@ -7,6 +7,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"github.com/haftdev/haft/sandbox"
 )
 
 // direct is the Runner without a supervisor: for systems other than Linux, and
@@ -18,7 +20,12 @@ type direct struct{}
 func (direct) tidy(string)  {}
 func (direct) Close() error { return nil }
 
+func (direct) tier(sandbox.Network) sandbox.Tier { return sandbox.Tier{} }
+
 func (direct) Start(c Command) (Process, error) {
+	if c.Box != nil {
+		return nil, sandbox.ErrUnavailable
+	}
 	null, err := os.Open(os.DevNull)
 	if err != nil {
 		return nil, err

@@ -21,6 +21,7 @@ func harnessMain(reexec Reexec) {
 	if path := os.Getenv(holdEnv); path != "" {
 		opts.Hold = func() (*os.File, error) { return lockedFile(path) }
 	}
+	confineSuite(opts)
 	h := NewHost(opts)
 	go func() {
 		if _, err := h.NewShell("/").Run(context.Background(), Request{Command: os.Getenv(harnessEnv)}); err != nil {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/haftdev/haft/sandbox"
 )
 
 // Options configure a Host. A nil *Options means all zero values.
@@ -93,6 +95,10 @@ func NewHost(opts *Options) *Host {
 // Runner returns what the host starts processes with, for programs that are no
 // shell commands. Close ends them too.
 func (h *Host) Runner() Runner { return h.runner }
+
+// Tier finds out, by trying, what can confine commands with a network here. The
+// first call starts what confines them.
+func (h *Host) Tier(n sandbox.Network) sandbox.Tier { return h.base.tier(n) }
 
 // open starts the process of a task and puts the task into the table.
 func (h *Host) open(t *Task, c Command) error {

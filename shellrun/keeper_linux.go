@@ -1,6 +1,7 @@
 package shellrun
 
 import (
+	"errors"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/haftdev/haft/sandbox"
 )
 
 // A keeper is the supervisor process: it starts commands for the harness,
@@ -25,16 +28,19 @@ type keeper struct {
 	mains   map[int]*job // by pid, until the main process was reaped
 
 	immortal map[int]bool // children given up on; nobody waits for them again
+
+	box   *sandbox.Box // nil outside one
+	rooms rooms        // where confined commands are started
 }
 
 // keep runs the keeper on its socket until the harness is gone and everything
 // it started with it.
-func keep(conn *net.UnixConn, groups cgroups) {
+func keep(conn *net.UnixConn, groups cgroups, box *sandbox.Box) {
 	runtime.LockOSThread() // the death signal of a command is tied to the thread that started it
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	k := &keeper{
 		conn: conn, self: os.Getpid(), session: rand.Uint32() & sessionMask, groups: groups,
-		jobs: map[uint32]*job{}, mains: map[int]*job{}, immortal: map[int]bool{},
+		jobs: map[uint32]*job{}, mains: map[int]*job{}, immortal: map[int]bool{}, box: box, rooms: rooms{},
 	}
 	defer groups.close()
 
@@ -42,9 +48,9 @@ func keep(conn *net.UnixConn, groups cgroups) {
 	signal.Notify(children, unix.SIGCHLD)
 	// Caught, not ignored: commands would inherit an ignored signal. Only the
 	// end of the harness ends the keeper.
-	signal.Notify(make(chan os.Signal, 1), unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGPIPE, unix.SIGQUIT)
+	signal.Notify(make(chan os.Signal, 1), k.caught()...)
 
-	k.tell(event{Op: opHello, PID: k.self, Session: k.session})
+	k.hello()
 	requests := k.requests()
 	alarm := time.NewTimer(time.Hour)
 	for requests != nil || len(k.jobs) > 0 {
@@ -63,6 +69,30 @@ func keep(conn *net.UnixConn, groups cgroups) {
 		}
 		alarm.Reset(k.untilNextDeadline())
 	}
+}
+
+// caught are the signals that do not end the keeper. In a box commands may send
+// it any: none is ignored by the kernel that Go has a handler for.
+func (k *keeper) caught() []os.Signal {
+	if k.box != nil {
+		return nil // all
+	}
+	return []os.Signal{unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGPIPE, unix.SIGQUIT}
+}
+
+func (k *keeper) hello() {
+	e := event{Op: opHello, PID: k.self, Session: k.session}
+	if k.box == nil {
+		k.tell(e)
+		return
+	}
+	e.Gaps, e.Apart = k.box.Gaps(), k.box.HasLandlock()
+	if l := k.box.Listener(); l != nil {
+		_ = writeFrame(k.conn, e, l)
+		l.Close()
+		return
+	}
+	k.tell(e)
 }
 
 // requests reads the socket until it ends.
@@ -116,7 +146,9 @@ func (k *keeper) start(r request) {
 	}
 	closeAll(r.files)
 	if err != nil {
-		k.tell(event{Op: opStarted, ID: r.ID, Err: err.Error()})
+		e := event{Op: opStarted, ID: r.ID, Err: err.Error()}
+		errors.As(err, &e.Failed)
+		k.tell(e)
 		return
 	}
 	j.pid = pid
@@ -128,13 +160,34 @@ func (k *keeper) fork(r request, j *job) (pid int, err error) {
 	if len(r.files) < stdFiles {
 		return 0, unix.EBADF
 	}
-	attr := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	attr := &syscall.SysProcAttr{Setsid: true}
+	if len(r.Box) == 0 { // threads that start confined commands may end before these
+		attr.Pdeathsig = syscall.SIGKILL
+	}
 	if j.group != nil {
 		attr.UseCgroupFD, attr.CgroupFD = true, j.group.fd()
 	}
 	j.tag.wear()
 	files := []uintptr{uintptr(r.files[0]), uintptr(r.files[1]), uintptr(r.files[2])}
-	return syscall.ForkExec(r.Path, r.Args, &syscall.ProcAttr{Dir: r.Dir, Env: r.Env, Files: files, Sys: attr})
+	exec := func() {
+		pid, err = syscall.ForkExec(r.Path, r.Args, &syscall.ProcAttr{Dir: r.Dir, Env: r.Env, Files: files, Sys: attr})
+	}
+	if len(r.Box) == 0 {
+		exec()
+		return pid, err
+	}
+	if err := k.rooms.run(string(r.Box), k.enter(r), exec); err != nil {
+		return 0, err
+	}
+	return pid, err
+}
+
+// enter confines the thread that starts a command.
+func (k *keeper) enter(r request) func(*sandbox.Spec) error {
+	if k.box != nil {
+		return k.box.Enter
+	}
+	return func(s *sandbox.Spec) error { return sandbox.EnterLandlock(s, r.Tmp, r.Port) }
 }
 
 // reap collects all dead children, mains and adopted orphans. It reports

@@ -18,12 +18,28 @@ import (
 func keeperOf(t *testing.T, h *Host) string {
 	t.Helper()
 	s := h.base.(*supervisor)
+	if os.Getenv(suiteEnv) != "" {
+		return boxOf(t, h)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.link == nil {
 		t.Fatal("no keeper runs")
 	}
 	return strconv.Itoa(s.link.cmd.Process.Pid)
+}
+
+// boxOf returns the pid of the keeper of a host's box.
+func boxOf(t *testing.T, h *Host) string {
+	t.Helper()
+	s := h.base.(*supervisor)
+	s.boxes.mu.Lock()
+	defer s.boxes.mu.Unlock()
+	l := s.boxes.links[boxKey{}]
+	if l == nil {
+		t.Fatal("no box runs")
+	}
+	return strconv.Itoa(l.cmd.Process.Pid)
 }
 
 func awaitMarked(t *testing.T, mark string, n int) {
@@ -61,7 +77,7 @@ func TestAKilledKeeperTakesItsCommandsAlongAndIsReplaced(t *testing.T) {
 
 // Without its tag a process is found in its cgroup.
 func TestAShedTagDoesNotSurviveAKilledKeeper(t *testing.T) {
-	probe := openCgroups()
+	probe := openCgroups(os.Getpid())
 	if probe.dir == "" {
 		t.Skip("no cgroup can be made here")
 	}
@@ -197,7 +213,7 @@ func TestACallReturnsWhenAStrangerKeepsThePipe(t *testing.T) {
 // What a keeper leaves that was killed in the same instant as its harness is
 // ended when the next one starts.
 func TestLeftoversOfAKilledKeeperAreEndedAtTheNextStart(t *testing.T) {
-	probe := openCgroups()
+	probe := openCgroups(os.Getpid())
 	if probe.dir == "" {
 		t.Skip("no cgroup can be made here")
 	}

@@ -18,6 +18,7 @@ type link struct {
 
 	patience time.Duration // for an answer; after it the keeper is killed
 	session  uint32        // in the tags of its commands
+	box      *boxLink      // nil for the keeper of commands that are not confined
 
 	send sync.Mutex // one frame at a time
 
@@ -29,10 +30,20 @@ type link struct {
 func (l *link) awaitHello() error {
 	_ = l.conn.SetReadDeadline(time.Now().Add(l.patience))
 	var e event
-	if _, err := readFrame(l.conn, &e); err != nil || e.Op != opHello {
+	fds, err := readFrame(l.conn, &e)
+	if err != nil || e.Op != opHello {
+		closeAll(fds)
 		return errors.New("it does not answer: main must call shellrun.Supervise before anything else")
 	}
+	if e.Failed != nil {
+		return e.Failed
+	}
 	l.session = e.Session
+	if l.box != nil {
+		if err := l.box.furnish(e, fds); err != nil {
+			return err
+		}
+	}
 	return l.conn.SetReadDeadline(time.Time{})
 }
 
@@ -45,8 +56,10 @@ func (l *link) dead() bool {
 	}
 }
 
-func (l *link) start(c Command) (Process, error) {
-	p := &process{link: l, started: make(chan error, 1), done: make(chan struct{})}
+// start has a command started. The request holds what confines it; ended, if not
+// nil, completes its status.
+func (l *link) start(c Command, r request, ended func(*Status)) (Process, error) {
+	p := &process{link: l, started: make(chan error, 1), done: make(chan struct{}), ended: ended}
 	l.mu.Lock()
 	l.lastID++
 	p.id = l.lastID
@@ -58,7 +71,8 @@ func (l *link) start(c Command) (Process, error) {
 		if c.Hold != nil {
 			files = append(files, c.Hold)
 		}
-		err = l.request(request{Op: opStart, ID: p.id, Path: c.Path, Args: c.Args, Env: c.Env, Dir: c.Dir}, files...)
+		r.Op, r.ID, r.Path, r.Args, r.Env, r.Dir = opStart, p.id, c.Path, c.Args, c.Env, c.Dir
+		err = l.request(r, files...)
 		null.Close()
 	}
 	if err == nil {
@@ -111,6 +125,7 @@ func (l *link) listen() {
 	}
 	_ = l.cmd.Wait()
 	l.conn.Close()
+	l.box.close()
 	l.mu.Lock()
 	orphaned := l.procs
 	l.procs = map[uint32]*process{}
@@ -135,7 +150,11 @@ func (l *link) dispatch(e event) {
 			return
 		}
 		p.pid = e.PID
-		if e.Err != "" {
+		switch {
+		case e.Failed != nil:
+			p.started <- e.Failed
+			return
+		case e.Err != "":
 			p.started <- errors.New(e.Err)
 			return
 		}
@@ -171,11 +190,19 @@ type process struct {
 	started chan error
 	done    chan struct{}
 	status  Status
+	ended   func(*Status) // completes the status; nil for nothing to add
 
 	ending sync.Once
 }
 
-func (p *process) PID() int              { return p.pid }
+// PID is that outside of any box.
+func (p *process) PID() int {
+	if p.link.box == nil {
+		return p.pid
+	}
+	return outerPID(p.link.cmd.Process.Pid, p.pid)
+}
+
 func (p *process) Done() <-chan struct{} { return p.done }
 func (p *process) Status() Status        { <-p.done; return p.status }
 
@@ -191,6 +218,9 @@ func (p *process) End(grace time.Duration) {
 }
 
 func (p *process) finish(s Status) {
+	if p.ended != nil {
+		p.ended(&s)
+	}
 	p.status = s
 	close(p.done)
 }

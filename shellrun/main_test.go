@@ -2,10 +2,11 @@ package shellrun
 
 import (
 	"os"
-	"os/exec"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/haftdev/haft/internal/needtest"
 )
 
 func TestMain(m *testing.M) {
@@ -22,16 +23,12 @@ func testReexec() Reexec { return Supervise() }
 // newTestHost makes a Host with a supervisor, closed with the test.
 func newTestHost(t testing.TB, change func(*Options)) *Host {
 	t.Helper()
-	if _, err := exec.LookPath("bash"); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("bash is not installed")
-		}
-		t.Skip("bash is not installed")
-	}
+	needtest.Program(t, "bash")
 	opts := &Options{Reexec: testReexec(), NoProfile: true}
 	if change != nil {
 		change(opts)
 	}
+	confineSuite(opts)
 	h := NewHost(opts)
 	t.Cleanup(func() {
 		if err := h.Close(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 )
 
 // scratchPrefix begins the names of directories that may be removed when their
@@ -20,6 +21,10 @@ type hostShell struct {
 	scratch string // a directory for files that commands need while they run
 	warning error  // why there is no profile
 }
+
+// endsIn is where commands say in which directory they ended. It is apart from
+// what else is in the scratch directory, which confined commands cannot write.
+func endsIn(scratch string) string { return filepath.Join(scratch, "ended") }
 
 // A preparation is the making of a hostShell. It goes on when a command that
 // waits for it is cancelled, since the next one needs it too.
@@ -90,6 +95,12 @@ func (h *Host) newShell() (*hostShell, error) {
 	}
 	scratch, err := os.MkdirTemp("", scratchPrefix)
 	if err != nil {
+		return nil, fmt.Errorf("make a directory for running commands: %w", err)
+	}
+	if scratch, err = filepath.EvalSymlinks(scratch); err != nil {
+		return nil, fmt.Errorf("make a directory for running commands: %w", err)
+	}
+	if err := os.Mkdir(endsIn(scratch), 0o700); err != nil {
 		return nil, fmt.Errorf("make a directory for running commands: %w", err)
 	}
 	h.base.tidy(scratch)

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"time"
+
+	"github.com/haftdev/haft/sandbox"
 )
 
 // A Command is one process to start. Its files stay the caller's to close.
@@ -16,6 +18,10 @@ type Command struct {
 	Input  *os.File // the standard input; nil means an empty one
 	Output *os.File // the standard output
 	Errors *os.File // the standard error; nil means Output
+
+	// Box confines the command; nil means not at all. Start fails with
+	// [sandbox.ErrUnavailable] where nothing can confine it.
+	Box *sandbox.Spec
 
 	// Hold stays open, in a process that outlives the harness, until nothing of the
 	// command is left: a lock on it tells others when that is. Nil means none. The
@@ -35,9 +41,9 @@ func (c *Command) files(null *os.File) []*os.File {
 	return files
 }
 
-// A Runner starts processes. It is the seam for whatever confines them: a
-// sandbox is a Runner that rewrites the Command and hands it to the Runner it
-// wraps. A Runner is safe for concurrent use.
+// A Runner starts processes. It is a seam: a Runner may change the Command, such
+// as by setting its Box, and hand it to the Runner it wraps. A Runner is safe for
+// concurrent use.
 type Runner interface {
 	Start(Command) (Process, error)
 }
@@ -48,6 +54,8 @@ type baseRunner interface {
 	// tidy names a directory to remove at the end, also when the harness is
 	// killed, where there is somebody to do it.
 	tidy(dir string)
+	// tier finds out what can confine commands on this network.
+	tier(sandbox.Network) sandbox.Tier
 	Close() error
 }
 
@@ -75,6 +83,10 @@ type Status struct {
 	Left   []int    // pids that could not be ended: another user's, or asleep in the kernel
 
 	UserTime, SystemTime time.Duration // of the command and the children it waited for
+
+	Tier    sandbox.Kind    // what confined the command
+	Refused []string        // the hosts that it wanted to reach and could not, as "name:port"
+	Taken   []sandbox.Taken // what it put at protected paths that did not exist, moved away
 
 	Err error // the command's end was not seen: the supervisor was killed
 }

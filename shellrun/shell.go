@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/haftdev/haft/sandbox"
 )
 
 // A Request is one command to run.
@@ -22,6 +24,9 @@ type Request struct {
 	// user's profile and env file, which could change them or what its words
 	// mean. A nil answer, and a nil Plain, mean an ordinary command.
 	Plain func(dir string) []string
+
+	// Box confines the command; nil means not at all. See [Command].
+	Box *sandbox.Spec
 
 	// Detach moves a command that outlives its Timeout to the background, where
 	// it may run on, instead of ending it.
@@ -182,7 +187,7 @@ func (s *Shell) start(ctx context.Context, r Request, background bool) (*Task, e
 		id: newID(), command: r.Command, about: r.Description, tag: r.Tag, owner: r.Owner, host: h, shell: s, background: background,
 		state: Exited, done: make(chan struct{}), released: make(chan struct{}), started: time.Now(),
 	}
-	dirFile, longFile := filepath.Join(shell.scratch, t.id+".dir"), filepath.Join(shell.scratch, t.id+".sh")
+	dirFile, longFile := filepath.Join(endsIn(shell.scratch), t.id+".dir"), filepath.Join(shell.scratch, t.id+".sh")
 	profile, envFile := shell.profile, h.opts.EnvFile
 	env := replace(shell.env, "PWD", v.dir)
 	if plain := r.plain(v.dir); plain != nil {
@@ -193,7 +198,7 @@ func (s *Shell) start(ctx context.Context, r Request, background bool) (*Task, e
 	if err != nil {
 		return nil, err
 	}
-	if err := h.open(t, Command{Path: shell.path, Args: args, Env: env, Dir: v.dir}); err != nil {
+	if err := h.open(t, Command{Path: shell.path, Args: args, Env: env, Dir: v.dir, Box: r.Box}); err != nil {
 		return nil, err
 	}
 	if background {

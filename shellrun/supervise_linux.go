@@ -6,15 +6,19 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/haftdev/haft/sandbox"
 )
 
 const (
 	keeperName    = "shellrun"
 	noCgroupValue = "nocgroup"           // of keeperEnv
+	boxEnv        = "HAFT_SHELLRUN_BOX"  // makes the keeper one of a box
 	tidyEnv       = "HAFT_SHELLRUN_TIDY" // the scratch directory, which the keeper removes
 )
 
@@ -47,21 +51,50 @@ func superviseMain(mode string) int {
 	// killall goes by this name: the keeper must not fall together with the
 	// harness.
 	_ = os.WriteFile("/proc/self/comm", []byte(keeperName), 0)
-	hide()
+	if os.Getenv(boxEnv) == "" { // a box hides when its users are mapped, which those that are hidden cannot be
+		hide()
+	}
 	conn, err := socketConn(3)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "haft: the variable "+keeperEnv+" is for haft itself; unset it")
 		return 2
 	}
+	pid := os.Getpid()
+	var box *sandbox.Box
+	if os.Getenv(boxEnv) != "" {
+		if box, pid, err = openBox(conn); err != nil {
+			return 1
+		}
+		defer box.Close()
+	}
 	groups := cgroups{}
 	if mode != noCgroupValue {
-		groups = openCgroups()
+		groups = openCgroups(pid)
 	}
-	keep(conn, groups)
+	keep(conn, groups, box)
 	if dir := os.Getenv(tidyEnv); strings.HasPrefix(filepath.Base(dir), scratchPrefix) {
 		os.RemoveAll(dir)
 	}
 	return 0
+}
+
+// openBox makes this process the leader of a box when the harness has mapped its
+// users. It returns the pid that the harness knows.
+func openBox(conn *net.UnixConn) (*sandbox.Box, int, error) {
+	var opts sandbox.BoxOptions
+	if _, err := readFrame(conn, &opts); err != nil {
+		return nil, 0, err
+	}
+	hide()
+	self, _ := os.Readlink("/proc/self") // of the processes outside, until another /proc is mounted
+	pid, _ := strconv.Atoi(self)
+	box, err := sandbox.NewBox(opts)
+	if err != nil {
+		e := event{Op: opHello, Err: err.Error()}
+		errors.As(err, &e.Failed)
+		_ = writeFrame(conn, e)
+	}
+	return box, pid, err
 }
 
 // hide makes this process one that no other of the same user may look into.

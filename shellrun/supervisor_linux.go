@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/haftdev/haft/sandbox"
 )
 
 // patience is how long the keeper may take to answer, on a machine that has
@@ -28,10 +30,12 @@ type supervisor struct {
 	dir    string // to be removed at the end
 	link   *link  // nil before the first command and after the keeper's death
 	closed bool
+
+	boxes boxes
 }
 
 func newSupervisor(r Reexec, noCgroup bool) *supervisor {
-	return &supervisor{exe: r.path, noCgroup: noCgroup, patience: patience}
+	return &supervisor{exe: r.path, noCgroup: noCgroup, patience: patience, boxes: boxes{links: map[boxKey]*link{}, tiers: map[bool]sandbox.Tier{}}}
 }
 
 func (s *supervisor) tidy(dir string) {
@@ -41,11 +45,14 @@ func (s *supervisor) tidy(dir string) {
 }
 
 func (s *supervisor) Start(c Command) (Process, error) {
+	if c.Box != nil {
+		return s.startConfined(c)
+	}
 	l, err := s.connect()
 	if err != nil {
 		return nil, err
 	}
-	return l.start(c)
+	return l.start(c, request{}, nil)
 }
 
 func (s *supervisor) connect() (*link, error) {
@@ -71,14 +78,21 @@ func (s *supervisor) Close() error {
 	l := s.link
 	s.link, s.closed = nil, true
 	s.mu.Unlock()
+	err := s.boxes.close()
 	if l == nil {
-		return nil
+		return err
 	}
-	return l.close()
+	return errors.Join(err, l.close())
 }
 
 // startKeeper runs this program again as the keeper.
 func (s *supervisor) startKeeper() (*link, error) {
+	return s.launch(&syscall.SysProcAttr{Setsid: true}, []string{tidyEnv + "=" + s.dir}, nil)
+}
+
+// launch starts a keeper and waits until it is ready. For a box it first does
+// what must be done from outside.
+func (s *supervisor) launch(attr *syscall.SysProcAttr, env []string, box *boxLink) (*link, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
@@ -96,15 +110,21 @@ func (s *supervisor) startKeeper() (*link, error) {
 	cmd := exec.Command(s.exe)
 	cmd.Args = []string{keeperName}
 	cmd.Dir = "/"
-	cmd.Env = []string{keeperEnv + "=" + mode, tidyEnv + "=" + s.dir, "GOMAXPROCS=2", "GOGC=50"}
+	cmd.Env = append([]string{keeperEnv + "=" + mode, "GOMAXPROCS=2", "GOGC=50"}, env...)
 	cmd.ExtraFiles = []*os.File{theirs}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.SysProcAttr = attr
 	if err := cmd.Start(); err != nil {
 		conn.Close()
 		return nil, err
 	}
-	l := &link{conn: conn, cmd: cmd, gone: make(chan struct{}), patience: s.patience, procs: map[uint32]*process{}}
-	if err := l.awaitHello(); err != nil {
+	l := &link{conn: conn, cmd: cmd, gone: make(chan struct{}), patience: s.patience, procs: map[uint32]*process{}, box: box}
+	if box != nil {
+		err = box.begin(l)
+	}
+	if err == nil {
+		err = l.awaitHello()
+	}
+	if err != nil {
 		conn.Close()
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()

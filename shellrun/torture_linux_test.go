@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/haftdev/haft/internal/needtest"
 )
 
 // escapees are the ways in which a command leaves processes behind. @ is the
@@ -76,7 +78,9 @@ var ends = []end{
 // TestNothingSurvives runs every way out against every end, with and without
 // cgroups. SHELLRUN_ROUNDS sets how often, once by default.
 func TestNothingSurvives(t *testing.T) {
-	needs(t, "perl", "setsid", "nohup")
+	for _, name := range []string{"perl", "setsid", "nohup"} {
+		needtest.Program(t, name)
+	}
 	rounds, _ := strconv.Atoi(os.Getenv("SHELLRUN_ROUNDS"))
 	for round := range max(rounds, 1) {
 		t.Run(fmt.Sprint("round ", round), func(t *testing.T) {
@@ -101,7 +105,7 @@ func TestNothingSurvives(t *testing.T) {
 // A command that removes its tag has its host to itself: among others it can
 // hide where there are no cgroups.
 func TestAShedTagSavesNobody(t *testing.T) {
-	needs(t, "setsid")
+	needtest.Program(t, "setsid")
 	for _, noCgroup := range []bool{false, true} {
 		for _, end := range ends {
 			t.Run(fmt.Sprintf("%s, nocgroup=%v", end.name, noCgroup), func(t *testing.T) {
@@ -220,15 +224,3 @@ func expectNoZombies(t *testing.T) {
 	}
 }
 
-// needs skips a test whose tools are missing; in CI that is a failure.
-func needs(t *testing.T, tools ...string) {
-	t.Helper()
-	for _, tool := range tools {
-		if _, err := exec.LookPath(tool); err != nil {
-			if os.Getenv("CI") != "" {
-				t.Fatalf("%s is not installed", tool)
-			}
-			t.Skipf("%s is not installed", tool)
-		}
-	}
-}

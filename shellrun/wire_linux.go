@@ -9,6 +9,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/haftdev/haft/sandbox"
 )
 
 // A request goes from the harness to the keeper. A start carries the three
@@ -21,6 +23,10 @@ type request struct {
 	Env     []string `json:",omitempty"`
 	Dir     string   `json:",omitempty"`
 	GraceMS int64    `json:",omitempty"`
+
+	Box  json.RawMessage `json:",omitempty"` // the sandbox.Spec of a command that is to be confined
+	Tmp  string          `json:",omitempty"` // its temporary directory, where it cannot have a private /tmp
+	Port int             `json:",omitempty"` // of the proxy, where it has no network of its own
 
 	files []int // the received descriptors
 }
@@ -38,7 +44,10 @@ type event struct {
 	UserNS int64    `json:",omitempty"`
 	SysNS  int64    `json:",omitempty"`
 
-	Session uint32 `json:",omitempty"` // of a hello
+	Session uint32             `json:",omitempty"` // of a hello
+	Failed  *sandbox.StepError `json:",omitempty"` // of a hello or a start: what could not be confined
+	Gaps    []string           `json:",omitempty"` // of a box's hello
+	Apart   bool               `json:",omitempty"` // of a box's hello: commands with different Specs are kept apart
 }
 
 const (

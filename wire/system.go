@@ -191,8 +191,8 @@ func (*CompactBoundary) Tag() Tag { return system("compact_boundary") }
 type CompactMetadata struct {
 	Trigger    string `json:"trigger" wire:"enum=manual|auto"`
 	PreTokens  int    `json:"pre_tokens"`
-	PostTokens int    `json:"post_tokens,omitempty"`
-	DurationMS int64  `json:"duration_ms,omitempty"`
+	PostTokens int    `json:"post_tokens"`
+	DurationMS int64  `json:"duration_ms"`
 }
 
 // CommandsChanged is the new list of slash commands.

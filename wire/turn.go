@@ -144,7 +144,7 @@ type StreamEvent struct {
 	Event           json.RawMessage `json:"event"`
 	ParentToolUseID NullString      `json:"parent_tool_use_id"`
 	// TTFTMS is the time to the first token, on message_start.
-	TTFTMS          int    `json:"ttft_ms,omitempty"`
+	TTFTMS          *int   `json:"ttft_ms,omitempty"`
 	APIMessageID    string `json:"api_message_id,omitempty"`
 	ThinkingDisplay string `json:"thinking_display,omitempty"`
 }
@@ -204,7 +204,8 @@ type Result struct {
 	// Errors say what went wrong, for the error subtypes.
 	Errors []string `json:"errors,omitempty"`
 
-	TTFTMS          int    `json:"ttft_ms,omitempty"`
+	// TTFTMS is the time to the first token of the turn, absent if there was none.
+	TTFTMS          *int   `json:"ttft_ms,omitempty"`
 	APIErrorStatus  *int   `json:"api_error_status,omitempty"`
 	APIErrorType    string `json:"api_error_type,omitempty"`
 	LocalCommand    string `json:"local_command,omitempty"`

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/haftdev/haft/agent/prompt"
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/tool"
 )
@@ -99,12 +100,7 @@ func TestBranch(t *testing.T) {
 }
 
 func repository(t *testing.T) string {
-	if _, err := exec.LookPath("git"); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("git is needed")
-		}
-		t.Skip("git is not installed")
-	}
+	needtest.Program(t, "git")
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

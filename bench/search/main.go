@@ -41,7 +41,7 @@ func run() error {
 	stateless := flag.Bool("stateless", false, "only measure queries without memory")
 	only := flag.String("only", "", "only queries whose name contains this")
 	flag.Parse()
-	rg, err := rgtest.Path()
+	rg, err := rgtest.Path(context.Background())
 	if err != nil {
 		return err
 	}

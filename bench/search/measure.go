@@ -5,7 +5,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -17,17 +16,6 @@ func measure(f func() error) (cost, error) {
 	cpu, start := cpuTime(), time.Now()
 	err := f()
 	return cost{time.Since(start), cpuTime() - cpu}, err
-}
-
-func cpuTime() time.Duration {
-	var total time.Duration
-	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
-		var u syscall.Rusage
-		if syscall.Getrusage(who, &u) == nil {
-			total += time.Duration(u.Utime.Nano() + u.Stime.Nano())
-		}
-	}
-	return total
 }
 
 // samples are the costs of the same thing, measured again and again.

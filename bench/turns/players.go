@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+
+	"github.com/haftdev/haft/internal/needtest"
 )
 
 // A player is a program that plays turns.
@@ -29,7 +31,7 @@ var headlessFlags = []string{"-p", "hello", "--output-format", "stream-json", "-
 // buildOurs builds haft and the floor.
 func buildOurs(ctx context.Context, dir string) ([]*player, error) {
 	var players []*player
-	for _, a := range []player{{name: "haft", path: "cmd/haft", args: headlessFlags}, {name: "floor", path: "bench/turns/floor"}} {
+	for _, a := range []player{{name: "haft", path: "cmd/haft", args: headlessFlags, env: []string{"IS_SANDBOX=1"}}, {name: "floor", path: "bench/turns/floor"}} {
 		exe := filepath.Join(dir, a.name)
 		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", exe, "github.com/haftdev/haft/"+a.path)
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -51,36 +53,12 @@ var packages = []string{
 
 // installPeers installs them once.
 func installPeers(ctx context.Context, o *options) ([]*player, error) {
-	cache, err := os.UserCacheDir()
+	fmt.Fprintln(o.log, "installing peers, unless they are there")
+	dir, err := needtest.Packages(ctx, packages...)
 	if err != nil {
 		return nil, err
 	}
-	dir := filepath.Join(cache, "haft", "bench-turns")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
-	}
-	if !installed(dir) {
-		fmt.Fprintf(o.log, "installing peers into %s\n", dir)
-		install := exec.CommandContext(ctx, "npm", append([]string{"install", "--prefix", dir, "--no-audit", "--no-fund", "--force"}, packages...)...)
-		if out, err := install.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("install peers: %w\n%s", err, out)
-		}
-		list, err := json.Marshal(packages)
-		if err != nil {
-			return nil, err
-		}
-		if err := os.WriteFile(filepath.Join(dir, "installed.json"), list, 0o644); err != nil {
-			return nil, err
-		}
-	}
 	return peers(filepath.Join(dir, "node_modules"))
-}
-
-// installed reports whether dir has these versions.
-func installed(dir string) bool {
-	raw, err := os.ReadFile(filepath.Join(dir, "installed.json"))
-	want, _ := json.Marshal(packages) // strings encode
-	return err == nil && string(raw) == string(want)
 }
 
 func peers(modules string) ([]*player, error) {

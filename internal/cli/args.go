@@ -24,9 +24,19 @@ func converses(args []string) bool {
 }
 
 // normalize lets --resume stand without a value: then the person chooses. Flags for
-// lists take all the words that follow and can be of the list.
+// lists take all the words that follow and can be of the list, and an address that
+// follows --http, which can stand alone, is its value.
 func normalize(args []string) []string {
 	args = spread(args)
+	for i, a := range args {
+		if a == "--" {
+			break
+		}
+		if a == "--http" && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
+			args = slices.Replace(args, i, i+2, a+"="+args[i+1])
+			break
+		}
+	}
 	for i, a := range args {
 		if (a == "--resume" || a == "-r") && (i+1 == len(args) || strings.HasPrefix(args[i+1], "-")) {
 			args[i] = "--resume="

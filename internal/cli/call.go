@@ -45,12 +45,12 @@ the input is wrong, 3 it was denied, 130 it was cancelled.`,
 // call runs calls in one session, until one does not succeed.
 func (f *toolsFlags) call(ctx context.Context, args []string) error {
 	say := remarks{f.Err}
-	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Bare: f.bare, Notice: say.notice, TrustProject: f.trust.project, IgnoreProjectHooks: f.trust.ignoreHooks})
+	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Bare: f.bare, Notice: say.notice, TrustProject: f.trust.project, IgnoreProjectHooks: f.trust.ignoreHooks, IgnoreBadRules: f.trust.ignoreBadRules})
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	if err := w.Intact(); err != nil {
+	if err := w.Project.Intact(); err != nil {
 		return err
 	}
 	say.all(w.Warnings())
@@ -71,7 +71,7 @@ func (f *toolsFlags) call(ctx context.Context, args []string) error {
 	}
 	aside := *opts
 	aside.Feeds = nil // what a skill runs is not what was asked for
-	w.Calls = w.Nested(aside)
+	pool := w.Pool(w.Nested(aside))
 	s := sched.New(opts)
 	foreign, end, err := f.foreign(ctx, w, args...)
 	if err != nil {
@@ -79,10 +79,10 @@ func (f *toolsFlags) call(ctx context.Context, args []string) error {
 	}
 	defer end()
 	// Without the background flag: a command must not outlive this process.
-	set := w.Set(&tool.Session{Flags: map[string]bool{websearch.Flag: true}}, foreign...)
+	set := pool.Set(&tool.Session{Flags: map[string]bool{websearch.Flag: true}}, foreign...)
 	set = set.Reveal(set.Session().Tools...)
 	for i := 0; i < len(args); i += 2 {
-		if err := f.callOne(ctx, s, w.SetForManualCall(args[i], set, foreign...), args[i], args[i+1]); err != nil {
+		if err := f.callOne(ctx, s, pool.SetForManualCall(args[i], set, foreign...), args[i], args[i+1]); err != nil {
 			return err
 		}
 	}
@@ -155,7 +155,7 @@ func (f *toolsFlags) pipeline(w *harness.World, feed *sched.Feed) (*sched.Option
 		Askers:   []sched.Asker{w.Hooks, sched.AskerFunc(typedByThePerson)},
 		Recorder: audit,
 		Feeds:    []*sched.Feed{feed},
-		Output:   w.Results(),
+		Output:   w.Project.Results(),
 		Dir:      w.Shell.Dir,
 	}, nil
 }

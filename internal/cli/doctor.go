@@ -5,9 +5,11 @@ import (
 	"errors"
 	"io"
 
+	"github.com/haftdev/haft/internal/harness/doctor"
+	"github.com/haftdev/haft/internal/harness/project"
+
 	"github.com/spf13/cobra"
 
-	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/shellrun"
 )
 
@@ -34,11 +36,11 @@ type doctorFlags struct {
 }
 
 func (f *doctorFlags) run(ctx context.Context) error {
-	p, err := harness.OpenProject(&harness.Options{Reexec: f.reexec})
+	p, err := project.Open(&project.Options{Reexec: f.reexec})
 	if err != nil {
 		return err
 	}
-	d := p.Diagnose(&harness.DiagnoseOptions{Version: version(), NoServers: f.connect})
+	d := doctor.Diagnose(p, &doctor.Options{Version: version(), NoServers: f.connect})
 	if f.connect {
 		if err := f.servers(ctx, p, d); err != nil {
 			return err
@@ -60,7 +62,7 @@ func (f *doctorFlags) run(ctx context.Context) error {
 }
 
 // servers starts the MCP servers to see whether they work.
-func (f *doctorFlags) servers(ctx context.Context, p *harness.Project, d *harness.Diagnosis) error {
+func (f *doctorFlags) servers(ctx context.Context, p *project.Project, d *doctor.Diagnosis) error {
 	s, err := p.Servers()
 	if err != nil {
 		return err

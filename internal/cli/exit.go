@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/harness/project"
+
 	"github.com/haftdev/haft/sched"
 )
 
@@ -51,9 +52,9 @@ func exitCode(err error, w io.Writer) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintf(w, "haft: %v\n", err)
+	fmt.Fprintf(w, "haft: %s\n", harmless(err.Error()))
 	var usage usageError
-	var misuse *harness.UsageError
+	var misuse *project.UsageError
 	switch {
 	case errors.As(err, &usage), errors.As(err, &misuse):
 		return exitUsage

@@ -58,12 +58,12 @@ func (f *permissionsFlags) explain(ctx context.Context, name, input string) erro
 	if !json.Valid([]byte(input)) {
 		return usageError{fmt.Errorf("the input is not JSON: %s", input)}
 	}
-	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Mode: f.mode})
+	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Mode: f.mode, IgnoreBadRules: true})
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	w.Warn(f.Err)
+	w.Project.Warn(f.Err)
 	for _, problem := range w.Engine.Policy().Problems() {
 		fmt.Fprintln(f.Err, ask.Visible(problem.String()))
 	}
@@ -81,8 +81,9 @@ func (f *permissionsFlags) explain(ctx context.Context, name, input string) erro
 // dryRun takes a call through the pipeline up to its verdict. A tool of an MCP
 // server, which is not started for this, is judged by its name.
 func dryRun(ctx context.Context, w *harness.World, name string, input json.RawMessage) (verdictInfo, error) {
-	p, set := w.Engine.Policy(), w.Set(everything())
-	set = w.SetForManualCall(name, set.Reveal(set.Session().Tools...))
+	p, pool := w.Engine.Policy(), w.Pool(nil)
+	set := pool.Set(everything())
+	set = pool.SetForManualCall(name, set.Reveal(set.Session().Tools...))
 	if set.Lookup(name) == nil && strings.HasPrefix(name, "mcp__") {
 		v := newVerdictInfo(decide(p, set, name, input))
 		v.Notes = append(v.Notes, "judged by the tool's name alone: its server was not started")

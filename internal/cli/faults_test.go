@@ -40,7 +40,7 @@ func (s *stage) haft(url string, args ...string) *exec.Cmd {
 	cmd.Dir = s.dir
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + s.home, "TMPDIR=" + os.TempDir(), "ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_API_KEY=scripted",
-		"CLAUDE_CODE_MAX_RETRIES=3", "HAFT_MODEL_IDLE_MS=1000", "HAFT_MODEL_FIRST_BYTE_MS=3000",
+		"CLAUDE_CODE_MAX_RETRIES=3", "HAFT_MODEL_IDLE_MS=1000", "HAFT_MODEL_FIRST_BYTE_MS=3000", "IS_SANDBOX=1",
 	}
 	return cmd
 }

@@ -6,8 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/harness/project"
+
 	"github.com/haftdev/haft/internal/ask"
-	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/headless"
 	"github.com/haftdev/haft/internal/trust"
 )
@@ -15,7 +16,7 @@ import (
 // askGuards asks, line by line, what to do about a project whose hooks guard it and are
 // not trusted. The screen asks in its own way.
 func (f *converseFlags) askGuards(ctx context.Context, opts *headless.Options) error {
-	p, err := harness.OpenProject(&opts.Harness)
+	p, err := project.Open(&opts.Harness)
 	if err != nil {
 		return nil // which the conversation says, when it cannot be opened
 	}

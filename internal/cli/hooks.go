@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"text/tabwriter"
 
+	"github.com/haftdev/haft/internal/harness/project"
+
 	"github.com/spf13/cobra"
 
 	"github.com/haftdev/haft/internal/ask"
-	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/settings"
 )
@@ -65,7 +66,7 @@ func onError(h settings.Hook) string {
 }
 
 func (f *hooksFlags) list() error {
-	p, err := harness.OpenProject(nil)
+	p, err := project.Open(nil)
 	if err != nil {
 		return err
 	}

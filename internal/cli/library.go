@@ -3,9 +3,10 @@ package cli
 import (
 	"fmt"
 
+	"github.com/haftdev/haft/internal/harness/project"
+
 	"github.com/spf13/cobra"
 
-	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
 	"github.com/haftdev/haft/internal/knowledge/command"
@@ -18,11 +19,11 @@ func newSkills(s Streams) *cobra.Command {
 		long: `List and show skills: folders with a SKILL.md under ~/.haft/skills and
 ~/.claude/skills, the same below a project, and those of plugins. A project's
 count once you trust them, as they are then. See docs/skills.md.`,
-		all: func(l *harness.Library) ([]textInfo, []knowledge.Problem, []knowledge.Claim) {
+		all: func(l *project.Library) ([]textInfo, []knowledge.Problem, []knowledge.Claim) {
 			list := l.Skills.List()
 			return each(list.Skills, skillInfo), list.Problems, list.Held
 		},
-		find: func(l *harness.Library, name string) (textInfo, error) {
+		find: func(l *project.Library, name string) (textInfo, error) {
 			sk, err := l.Skills.Read(name)
 			info := skillInfo(sk)
 			info.Text = sk.Body
@@ -59,11 +60,11 @@ func newAgents(s Streams) *cobra.Command {
 under ~/.haft/agents and ~/.claude/agents, the same below a project, and those of
 plugins. A project's count once you trust them, as they are then. See
 docs/skills.md.`,
-		all: func(l *harness.Library) ([]textInfo, []knowledge.Problem, []knowledge.Claim) {
+		all: func(l *project.Library) ([]textInfo, []knowledge.Problem, []knowledge.Claim) {
 			list := l.Agents.List()
 			return each(list.Definitions, agentInfo), list.Problems, list.Held
 		},
-		find: func(l *harness.Library, name string) (textInfo, error) {
+		find: func(l *project.Library, name string) (textInfo, error) {
 			d, err := l.Agents.Find(name)
 			info := agentInfo(d)
 			info.Text = d.Prompt
@@ -90,11 +91,11 @@ func newCommands(s Streams) *cobra.Command {
 under ~/.haft/commands and ~/.claude/commands, the same below a project, those of
 plugins, and skills. A project's count once you trust them, as they are then. See
 docs/skills.md.`,
-		all: func(l *harness.Library) ([]textInfo, []knowledge.Problem, []knowledge.Claim) {
+		all: func(l *project.Library) ([]textInfo, []knowledge.Problem, []knowledge.Claim) {
 			list := l.Commands.List()
 			return each(list.Commands, commandInfo), list.Problems, list.Held
 		},
-		find: func(l *harness.Library, name string) (textInfo, error) {
+		find: func(l *project.Library, name string) (textInfo, error) {
 			typed, _, isLine := command.Line(name)
 			if isLine {
 				name = typed

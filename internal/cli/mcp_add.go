@@ -9,10 +9,11 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/haftdev/haft/internal/harness/project"
+
 	"github.com/spf13/cobra"
 
 	"github.com/haftdev/haft/internal/ask"
-	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/mcp/config"
 	"github.com/haftdev/haft/settings"
@@ -173,7 +174,7 @@ func (f *addFlags) keep(ctx context.Context, entries []config.Entry) error {
 	if err != nil {
 		return err
 	}
-	target, err := m.ServerFile(scope)
+	target, err := m.Project.ServerFile(scope)
 	if err != nil {
 		return err
 	}
@@ -229,7 +230,7 @@ func (f *addFlags) keepOne(ctx context.Context, m *mcpServers, target settings.T
 	if err := editFile(ctx, target, putServer(e.Name, e.Raw)); err != nil {
 		return err
 	}
-	now, err := harness.OpenProject(nil)
+	now, err := project.Open(nil)
 	if err != nil {
 		return err
 	}

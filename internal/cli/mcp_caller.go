@@ -29,7 +29,7 @@ func newMCPCaller(w *harness.World, set *tool.Set, warnings io.Writer) (*mcpCall
 	}
 	return &mcpCaller{
 		world: w, set: set, err: warnings, turns: newTurns(),
-		opts: sched.Options{Judge: w.Engine, Hooks: w.Hooks, Recorder: audit, Output: w.Results(), Dir: w.Shell.Dir},
+		opts: sched.Options{Judge: w.Engine, Hooks: w.Hooks, Recorder: audit, Output: w.Project.Results(), Dir: w.Shell.Dir},
 	}, nil
 }
 
@@ -92,7 +92,7 @@ func (m *mcpCaller) result(out *sched.Outcome) tool.Result {
 		r.Content = append(r.Content, tool.Text(note).Content...)
 	}
 	if out.Fatal != nil {
-		fmt.Fprintf(m.err, "haft: %s: %v\n", out.Tool, out.Fatal)
+		fmt.Fprintf(m.err, "haft: %s\n", harmless(fmt.Sprintf("%s: %v", out.Tool, out.Fatal)))
 	}
 	return r
 }

@@ -4,9 +4,10 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/haftdev/haft/internal/harness/project"
+
 	"github.com/spf13/cobra"
 
-	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/settings"
 )
 
@@ -36,7 +37,7 @@ func (f *mcpFlags) remove(ctx context.Context, name, scope string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	for _, t := range m.ServerFiles(source) {
+	for _, t := range m.Project.ServerFiles(source) {
 		found := false
 		if err := editFile(ctx, t, dropServer(name, &found)); err != nil {
 			return err
@@ -73,9 +74,9 @@ func (f *mcpFlags) toggle(ctx context.Context, name string, off bool) error {
 	if off {
 		word = "switched off in"
 	}
-	change, targets := switchEntry(name, off), m.ServerFiles(source)
+	change, targets := switchEntry(name, off), m.Project.ServerFiles(source)
 	if source == settings.Project {
-		t, err := m.Target(settings.Local)
+		t, err := m.Project.Target(settings.Local)
 		if err != nil {
 			return err
 		}
@@ -90,7 +91,7 @@ func (f *mcpFlags) toggle(ctx context.Context, name string, off bool) error {
 			return err
 		}
 	}
-	if now, err := harness.OpenProject(nil); err == nil && wasTrusted && source == settings.Local {
+	if now, err := project.Open(nil); err == nil && wasTrusted && source == settings.Local {
 		if item := now.Approval(name); item != nil { // switching it is no change of what it does
 			if err := now.Folder.Grant(ctx, *item); err != nil {
 				return err

@@ -3,6 +3,8 @@ package cli
 import (
 	"fmt"
 
+	"github.com/haftdev/haft/internal/harness/project"
+
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/mcp"
@@ -10,11 +12,11 @@ import (
 )
 
 // mcpServers are the servers that are set up for a folder.
-type mcpServers struct{ *harness.Servers }
+type mcpServers struct{ *project.Servers }
 
 // openServers reads what is set up in the working directory.
 func openServers(reexec shellrun.Reexec) (*mcpServers, error) {
-	p, err := harness.OpenProject(&harness.Options{Reexec: reexec})
+	p, err := project.Open(&harness.Options{Reexec: reexec})
 	if err != nil {
 		return nil, err
 	}

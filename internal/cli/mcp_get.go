@@ -9,10 +9,11 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/haftdev/haft/internal/harness/project"
+
 	"github.com/spf13/cobra"
 
 	"github.com/haftdev/haft/internal/ask"
-	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/mcp/wirelog"
 	"github.com/haftdev/haft/mcp"
 )
@@ -68,7 +69,7 @@ func (f *mcpFlags) connectOne(ctx context.Context, name string) (serverInfo, err
 		return serverInfo{}, err
 	}
 	i := infos[0]
-	path := wirelog.Path(harness.WireLogs(), name)
+	path := wirelog.Path(project.WireLogs(), name)
 	if _, err := os.Stat(path); err == nil {
 		i.Log = path
 	}

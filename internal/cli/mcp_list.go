@@ -9,10 +9,11 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/haftdev/haft/internal/harness/project"
+
 	"github.com/spf13/cobra"
 
 	"github.com/haftdev/haft/internal/ask"
-	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/mcp"
 )
 
@@ -92,7 +93,7 @@ func (f *mcpFlags) connect(ctx context.Context, m *mcpServers, servers []mcp.Ser
 
 // withLogin adds what is known of the login to a remote server.
 func (m *mcpServers) withLogin(i serverInfo, s mcp.Server) serverInfo {
-	l, err := harness.Logins()
+	l, err := project.Logins()
 	if err != nil || s.URL == "" {
 		return i
 	}
@@ -177,7 +178,7 @@ func (i serverInfo) offered() (n int) {
 
 // warnServers tells what is odd about the files.
 func (f *mcpFlags) warnServers(m *mcpServers) {
-	m.Warn(f.Err)
+	m.Project.Warn(f.Err)
 	for _, w := range m.Warnings {
 		fmt.Fprintf(f.Err, "warning: %s\n", ask.Visible(w))
 	}

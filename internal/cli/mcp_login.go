@@ -10,9 +10,10 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/haftdev/haft/internal/harness/project"
+
 	"github.com/spf13/cobra"
 
-	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/mcp/oauth"
 	"github.com/haftdev/haft/shellrun"
 )
@@ -56,7 +57,7 @@ func account(name string) (*oauth.Client, error) {
 	if s.URL == "" {
 		return nil, fmt.Errorf("the server %q is a program on this machine: there is nothing to log in to", name)
 	}
-	l, err := harness.Logins()
+	l, err := project.Logins()
 	if err != nil {
 		return nil, err
 	}

@@ -8,10 +8,11 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/haftdev/haft/internal/harness/project"
+
 	"github.com/spf13/cobra"
 
 	"github.com/haftdev/haft/internal/ask"
-	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/mcp/wirelog"
 )
 
@@ -67,7 +68,7 @@ func readWireLog(from string) ([]byte, error) {
 	if text, err := os.ReadFile(from); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return text, err
 	}
-	path := wirelog.Path(harness.WireLogs(), from)
+	path := wirelog.Path(project.WireLogs(), from)
 	newer, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, usageError{fmt.Errorf("there is no file %q, and no log of a server of that name: switch the setting mcp.log on, and use the server", from)}

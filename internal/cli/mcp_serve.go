@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,8 +51,9 @@ Calls take the same way that a model's calls take: the same rules, hooks and lim
 What the rules want asked is asked through the client, if it can ask its person;
 otherwise it is denied, with the reason.
 
-Over HTTP only this machine is answered, unless ` + tokenEnv + ` holds a token, which
-clients must then send as a bearer.`,
+Over HTTP every request must bring a token as a bearer: the one in ` + tokenEnv + `, or
+one that is made for this run and printed on standard error (with --json also on
+standard output).`,
 		Example: `  haft mcp serve
   haft mcp serve --tools Read,Grep,Glob
   ` + tokenEnv + `=$(openssl rand -hex 32) haft mcp serve --http 0.0.0.0:8717`,
@@ -70,16 +72,16 @@ clients must then send as a bearer.`,
 func (f *serveFlags) run(ctx context.Context) error {
 	token := os.Getenv(tokenEnv)
 	os.Unsetenv(tokenEnv) // commands must not see it
-	if err := f.checkAddress(token); err != nil {
+	if err := f.checkAddress(); err != nil {
 		return err
 	}
 	say := remarks{f.Err}
-	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Bare: f.bare, Notice: say.notice, TrustProject: f.trust.project, IgnoreProjectHooks: f.trust.ignoreHooks})
+	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Bare: f.bare, Notice: say.notice, TrustProject: f.trust.project, IgnoreProjectHooks: f.trust.ignoreHooks, IgnoreBadRules: f.trust.ignoreBadRules})
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	if err := w.Intact(); err != nil {
+	if err := w.Project.Intact(); err != nil {
 		return err
 	}
 	say.all(w.Warnings())
@@ -108,17 +110,12 @@ func (f *serveFlags) run(ctx context.Context) error {
 	return nil
 }
 
-// checkAddress refuses to let the network in without a token.
-func (f *serveFlags) checkAddress(token string) error {
+func (f *serveFlags) checkAddress() error {
 	if f.http == "" {
 		return nil
 	}
-	host, _, err := net.SplitHostPort(f.http)
-	if err != nil {
+	if _, _, err := net.SplitHostPort(f.http); err != nil {
 		return usageError{fmt.Errorf("%q is not an address like %s", f.http, defaultHTTP)}
-	}
-	if token == "" && !serve.Loopback(host) {
-		return usageError{fmt.Errorf("%s can be reached by others: set %s to a token that clients must send, or listen on 127.0.0.1", f.http, tokenEnv)}
 	}
 	return nil
 }
@@ -128,15 +125,17 @@ func (f *serveFlags) serveHTTP(ctx context.Context, server *serve.Server, token 
 	if err != nil {
 		return fmt.Errorf("serve MCP: %w", err)
 	}
-	url := "http://" + listener.Addr().String() + "/mcp"
+	about := map[string]string{"url": "http://" + listener.Addr().String() + "/mcp"}
+	fmt.Fprintf(f.Err, "serving MCP at %s\n", about["url"])
+	if token == "" {
+		token = rand.Text() // others on this machine, and web pages, must not call
+		about["token"] = token
+		fmt.Fprintf(f.Err, "token for this run: %s (send it as \"Authorization: Bearer %s\"; set %s to choose one)\n", token, token, tokenEnv)
+	}
 	if f.json {
-		if err := writeJSON(f.Out, map[string]string{"url": url}); err != nil {
+		if err := writeJSON(f.Out, about); err != nil {
 			return err
 		}
-	}
-	fmt.Fprintf(f.Err, "serving MCP at %s\n", url)
-	if token == "" {
-		fmt.Fprintf(f.Err, "note: every user of this machine can call it; set %s to a token to keep others out\n", tokenEnv)
 	}
 	h := &http.Server{Handler: server.Handler(&serve.HTTPOptions{Token: token, Origins: f.origins}), ReadHeaderTimeout: 10 * time.Second}
 	context.AfterFunc(ctx, func() {
@@ -158,7 +157,8 @@ func (f *serveFlags) serveHTTP(ctx context.Context, server *serve.Server, token 
 // tools) stay with haft's own, because the client has one itself.
 func (f *serveFlags) pool(w *harness.World) (*tool.Set, error) {
 	var only []string
-	all := w.Set(&tool.Session{Flags: map[string]bool{bash.BackgroundFlag: true}})
+	pool := w.Pool(nil)
+	all := pool.Set(&tool.Session{Flags: map[string]bool{bash.BackgroundFlag: true}})
 	for _, t := range all.All() {
 		if _, acts := servable[t.Name]; acts && (f.tools == nil || slices.Contains(f.tools, t.Name)) {
 			only = append(only, t.Name)
@@ -169,7 +169,7 @@ func (f *serveFlags) pool(w *harness.World) (*tool.Set, error) {
 			return nil, usageError{fmt.Errorf("there is no tool %q to offer. There are: %s", name, strings.Join(slices.Sorted(maps.Keys(servable)), ", "))}
 		}
 	}
-	return tool.NewSet(all.Session(), w.Tools(), nil, &tool.SetOptions{Only: only}), nil
+	return tool.NewSet(all.Session(), pool.Tools(), nil, &tool.SetOptions{Only: only}), nil
 }
 
 // offered describes the pool to clients.

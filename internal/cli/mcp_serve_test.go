@@ -227,6 +227,50 @@ func TestMCPServerOverHTTP(t *testing.T) {
 	}
 }
 
+// TestMCPServerMakesAToken starts a server as the help does, with the address as a
+// word of its own and without a token: one is made, and without it nobody is let in,
+// from this machine neither.
+func TestMCPServerMakesAToken(t *testing.T) {
+	for _, args := range [][]string{{"--http", "0.0.0.0:0"}, {"--http", "127.0.0.1:0"}, {"--http=127.0.0.1:0"}} {
+		base := t.TempDir()
+		cmd := exec.Command(haftCommand(t), slices.Concat([]string{"mcp", "serve", "--json"}, args)...)
+		var said strings.Builder
+		cmd.Dir, cmd.Stderr = base, &said
+		cmd.Env = []string{"HOME=" + filepath.Join(base, "home"), "PATH=" + os.Getenv("PATH")}
+		stdout, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		var at struct{ URL, Token string }
+		if err := json.NewDecoder(stdout).Decode(&at); err != nil {
+			t.Fatalf("%q: %v", args, err)
+		}
+		url := strings.Replace(strings.Replace(at.URL, "[::]", "127.0.0.1", 1), "0.0.0.0", "127.0.0.1", 1)
+		connect := func(rt http.RoundTripper) error {
+			transport := &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: rt}}
+			session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, agreeing()).Connect(t.Context(), transport, nil)
+			if err == nil {
+				session.Close()
+			}
+			return err
+		}
+		if err := connect(http.DefaultTransport); err == nil {
+			t.Errorf("%q: a client without the token was let in", args)
+		}
+		if err := connect(bearer(at.Token)); err != nil || len(at.Token) < 20 {
+			t.Errorf("%q: token %q: %v", args, at.Token, err)
+		}
+		cmd.Process.Signal(syscall.SIGTERM)
+		cmd.Wait()
+		if !strings.Contains(said.String(), "token for this run: "+at.Token) {
+			t.Errorf("%q: the token is not printed: %s", args, said.String())
+		}
+	}
+}
+
 func TestMCPServerOffersEveryToolWhole(t *testing.T) {
 	s := serveMCP(t, haftCommand(t), `{}`, mcpEras[1], nil)
 	list, err := s.ListTools(t.Context(), nil)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/haftdev/haft/internal/harness/project"
+
 	"github.com/spf13/cobra"
 
 	"github.com/haftdev/haft/agent"
@@ -94,7 +96,7 @@ type ruleInfo struct {
 }
 
 func (f *permissionsFlags) list() error {
-	p, err := harness.OpenProject(nil)
+	p, err := project.Open(nil)
 	if err != nil {
 		return err
 	}
@@ -141,6 +143,9 @@ func (f *permissionsFlags) newChange(ch change) *cobra.Command {
 	c := &cobra.Command{
 		Use: ch.name + " allow|ask|deny RULE", Short: ch.short, Args: exactly(2),
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := notInSession("permissions " + ch.name); err != nil {
+				return err
+			}
 			err := f.change(c.Context(), ch, args[0], args[1])
 			if err == nil && !ch.removes {
 				err = f.checkName(args[1])
@@ -164,7 +169,7 @@ func (f *permissionsFlags) change(ctx context.Context, ch change, behavior, rule
 	if err := (permission.Rule{Text: rule, Behavior: b}).Check(); err != nil && !ch.removes {
 		return usageError{fmt.Errorf("the rule %s cannot be used: %w", rule, err)}
 	}
-	p, err := harness.OpenProject(nil)
+	p, err := project.Open(nil)
 	if err != nil {
 		return err
 	}
@@ -188,7 +193,7 @@ func (f *permissionsFlags) change(ctx context.Context, ch change, behavior, rule
 		}
 	}
 	if !ch.removes {
-		if p, err = harness.OpenProject(nil); err != nil {
+		if p, err = project.Open(nil); err != nil {
 			return err
 		}
 		changed.Line, _ = standsIn(p.Settings, target.Path, b, rule) // 0 if somebody has changed it since
@@ -257,7 +262,7 @@ func (f *permissionsFlags) newWhy() *cobra.Command {
 }
 
 func (f *permissionsFlags) why(id string) error {
-	p, err := harness.OpenProject(nil)
+	p, err := project.Open(nil)
 	if err != nil {
 		return err
 	}

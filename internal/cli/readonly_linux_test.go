@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/haftdev/haft/internal/needtest"
 )
 
 // TestReadOnlyCommandsThroughOurBash runs commands of the corpus that only read, by
@@ -16,13 +18,7 @@ import (
 // appears, nobody outside is connected to. One in eight runs by default, all with
 // HAFT_NIGHTLY.
 func TestReadOnlyCommandsThroughOurBash(t *testing.T) {
-	strace, err := exec.LookPath("strace")
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("strace is missing: install the package strace")
-		}
-		t.Skip("strace is not installed")
-	}
+	strace := needtest.Program(t, "strace")
 	base := t.TempDir()
 	haft, repo := filepath.Join(base, "haft"), filepath.Join(base, "repo")
 	if out, err := exec.Command("go", "build", "-o", haft, "../../cmd/haft").CombinedOutput(); err != nil {

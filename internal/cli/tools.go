@@ -76,7 +76,7 @@ func (f *toolsFlags) inPool(ctx context.Context, do func(*tool.Set) error, names
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(w.Set(everything(), foreign...)), end())
+	return errors.Join(do(w.Pool(nil).Set(everything(), foreign...)), end())
 }
 
 func (f *toolsFlags) lookup(set *tool.Set, name string) (*tool.Tool, error) {

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/haftdev/haft/internal/needtest"
 )
 
 // hostile is what a repository may hold that wants to run, connect or loosen.
@@ -33,13 +35,7 @@ var hostile = map[string]string{
 // Before a folder is trusted, haft starts nothing and connects to nobody because
 // of what is in it.
 func TestNothingOfAHostileRepositoryRunsOrConnects(t *testing.T) {
-	strace, err := exec.LookPath("strace")
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("strace is missing: install the package strace")
-		}
-		t.Skip("strace is not installed")
-	}
+	strace := needtest.Program(t, "strace")
 	dir := t.TempDir()
 	for name, text := range hostile {
 		path := filepath.Join(dir, "repo", name)

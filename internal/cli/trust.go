@@ -4,14 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
+
+	"github.com/haftdev/haft/internal/harness/project"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/haftdev/haft/internal/ask"
-	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/trust"
+	"github.com/haftdev/haft/internal/tui"
 )
 
 type trustFlags struct {
@@ -28,8 +32,9 @@ func newTrust(s Streams) *cobra.Command {
 project runs, connects or loosens anything; its deny and ask rules count always.
 
 Each item is trusted by itself and bound to exactly what it says: if the project
-changes it, it is asked again. Name items by the beginning of their hash, or use
---all after reading the list.`,
+changes it, you are asked again. On a terminal you are asked about the items that are
+not trusted yet. Elsewhere, name items by the beginning of their hash, or use --all
+after reading the list.`,
 		Example: "  haft trust\n  haft trust 3f9a1c\n  haft trust --all\n  haft trust --revoke --all",
 		RunE:    func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
 	}
@@ -41,11 +46,12 @@ changes it, it is asked again. Name items by the beginning of their hash, or use
 
 // projectTrust are the flags of commands that run tools without a conversation: what
 // to do about a project that is not trusted.
-type projectTrust struct{ project, ignoreHooks bool }
+type projectTrust struct{ project, ignoreHooks, ignoreBadRules bool }
 
 func (t *projectTrust) define(fs *pflag.FlagSet) {
 	fs.BoolVar(&t.project, "trust-project", false, "trust what the project brings, as it is now, for this run")
 	fs.BoolVar(&t.ignoreHooks, "ignore-project-hooks", false, "run without the hooks of the project")
+	fs.BoolVar(&t.ignoreBadRules, "ignore-bad-rules", false, "start although a deny or ask rule cannot be understood")
 }
 
 // itemInfo is an item as programs read it.
@@ -54,8 +60,17 @@ type itemInfo struct {
 	Trusted bool `json:"trusted"`
 }
 
+// notInSession refuses to loosen what a session may do at the session's own wish: its
+// commands run with HAFT set.
+func notInSession(command string) error {
+	if os.Getenv("HAFT") == "" {
+		return nil
+	}
+	return usageError{fmt.Errorf("could not run haft %s: a session of haft may not change its own trust and rules. Run it in a terminal of your own", command)}
+}
+
 func (f *trustFlags) run(ctx context.Context, hashes []string) error {
-	p, err := harness.OpenProject(nil)
+	p, err := project.Open(nil)
 	if err != nil {
 		return err
 	}
@@ -64,7 +79,10 @@ func (f *trustFlags) run(ctx context.Context, hashes []string) error {
 	}
 	items := p.Items()
 	if len(hashes) == 0 && !f.all {
-		return f.list(p, items)
+		return f.look(ctx, p, items)
+	}
+	if err := notInSession("trust"); err != nil {
+		return err
 	}
 	chosen := items
 	if !f.all {
@@ -86,6 +104,42 @@ func (f *trustFlags) run(ctx context.Context, hashes []string) error {
 	return f.list(p, items)
 }
 
+// look shows the items and asks about those that are not trusted, or says how to trust
+// them where nobody can be asked.
+func (f *trustFlags) look(ctx context.Context, p *project.Project, items []trust.Item) error {
+	if err := f.list(p, items); err != nil || f.json || f.revoke {
+		return err
+	}
+	open := slices.DeleteFunc(slices.Clone(items), func(i trust.Item) bool {
+		ok, err := p.Folder.Trusted(i)
+		return ok || err != nil
+	})
+	if len(open) == 0 {
+		return nil
+	}
+	if !tui.IsTerminal(f.In, f.Out) {
+		fmt.Fprintf(f.Err, "Not trusted: %s. Trust all with 'haft trust --all', or one with 'haft trust %.8s'.\n", plural(len(open), "item"), open[0].Hash)
+		return nil
+	}
+	if err := notInSession("trust"); err != nil {
+		return err
+	}
+	fmt.Fprintf(f.Out, "Trust %s, exactly as shown? [y/N] ", plural(len(open), "item"))
+	line, err := readLine(ctx, f.In)
+	if err != nil {
+		return err
+	}
+	if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
+		fmt.Fprintln(f.Out, "Nothing was trusted.")
+		return nil
+	}
+	if err := p.Folder.Grant(ctx, open...); err != nil {
+		return err
+	}
+	fmt.Fprintln(f.Out, "Trusted. Take it back with 'haft trust --revoke --all'.")
+	return nil
+}
+
 // pickItems finds each item by the beginning of its hash.
 func pickItems(items []trust.Item, hashes []string) ([]trust.Item, error) {
 	var chosen []trust.Item
@@ -104,7 +158,7 @@ func pickItems(items []trust.Item, hashes []string) ([]trust.Item, error) {
 	return chosen, nil
 }
 
-func (f *trustFlags) list(p *harness.Project, items []trust.Item) error {
+func (f *trustFlags) list(p *project.Project, items []trust.Item) error {
 	infos := []itemInfo{}
 	for _, i := range items {
 		ok, err := p.Folder.Trusted(i)

@@ -7,10 +7,11 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/haftdev/haft/internal/harness/project"
+
 	"github.com/spf13/cobra"
 
 	"github.com/haftdev/haft/internal/ask"
-	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/settings"
 )
@@ -24,8 +25,8 @@ type written struct {
 	name, one, long string
 	// all returns what there is, with what is wrong and what is not trusted; find
 	// returns one of it with its text.
-	all  func(*harness.Library) ([]textInfo, []knowledge.Problem, []knowledge.Claim)
-	find func(*harness.Library, string) (textInfo, error)
+	all  func(*project.Library) ([]textInfo, []knowledge.Problem, []knowledge.Claim)
+	find func(*project.Library, string) (textInfo, error)
 }
 
 // textInfo is one such thing as programs read it.
@@ -73,7 +74,7 @@ func (k *written) command() *cobra.Command {
 }
 
 func (k *written) list() error {
-	p, err := harness.OpenProject(nil)
+	p, err := project.Open(nil)
 	if err != nil {
 		return err
 	}
@@ -110,7 +111,7 @@ func short(text string) string {
 }
 
 func (k *written) show(name string) error {
-	p, err := harness.OpenProject(nil)
+	p, err := project.Open(nil)
 	if err != nil {
 		return err
 	}

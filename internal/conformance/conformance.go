@@ -1,22 +1,17 @@
 // Package conformance runs the official MCP conformance suite in tests. The suite
-// and the node that it needs are pinned in npm/ and installed by npm on first use,
-// into the person's cache folder.
+// and the node that it needs are pinned in npm/ and installed by needtest.
 //
 //	suite := conformance.Install(t)
 //	suite.Server(t, url, "2026-07-28")
 //	suite.Client(t, command, "2026-07-28")
 //
-// Without npm a test is skipped, or fails where CI is set. Everything is safe for
-// concurrent use, also by tests of several packages at once.
+// Everything is safe for concurrent use, also by tests of several packages at once.
 package conformance
 
 import (
 	"context"
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -25,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gofrs/flock"
+	"github.com/haftdev/haft/internal/needtest"
 )
 
 //go:embed npm/package.json npm/package-lock.json
@@ -40,61 +35,15 @@ const patience = 3 * time.Minute
 // Install installs the suite, once per version and machine.
 func Install(t *testing.T) *Suite {
 	t.Helper()
-	if _, err := exec.LookPath("npm"); err != nil || runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
-		if os.Getenv("CI") != "" && runtime.GOOS == "linux" {
-			t.Fatal("npm is missing: install the package npm")
-		}
-		t.Skip("the conformance suite needs npm, on Linux")
-	}
-	s, err := install()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-func install() (*Suite, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return nil, err
-	}
-	lock, err := pinned.ReadFile("npm/package-lock.json")
-	if err != nil {
-		return nil, err
-	}
-	sum := sha256.Sum256(lock)
-	s := &Suite{dir: filepath.Join(cache, "haft-test", "conformance-"+hex.EncodeToString(sum[:6]))}
-	if err := os.MkdirAll(s.dir, 0o755); err != nil {
-		return nil, err
-	}
-	one := flock.New(filepath.Join(s.dir, "lock"))
-	if err := one.Lock(); err != nil {
-		return nil, err
-	}
-	defer one.Close()
-	done := filepath.Join(s.dir, "done")
-	if _, err := os.Stat(done); err == nil {
-		return s, nil
+	needtest.Peers(t)
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		t.Skip("the conformance suite is pinned with a node for Linux on amd64")
 	}
 	files, err := fs.Sub(pinned, "npm")
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
-	for _, name := range []string{"package.json", "package-lock.json"} {
-		text, err := fs.ReadFile(files, name)
-		if err != nil {
-			return nil, err
-		}
-		if err := os.WriteFile(filepath.Join(s.dir, name), text, 0o644); err != nil {
-			return nil, err
-		}
-	}
-	cmd := exec.Command("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-	cmd.Dir = s.dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("install the conformance suite: %w\n%s", err, out)
-	}
-	return s, os.WriteFile(done, nil, 0o644)
+	return &Suite{needtest.Locked(t, files)}
 }
 
 // Server runs every scenario of a revision, extensions too, against a server that

@@ -12,9 +12,9 @@ import (
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/agent/prompt"
 	"github.com/haftdev/haft/internal/harness/crew"
+	"github.com/haftdev/haft/internal/harness/workdir"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
 	knowledge "github.com/haftdev/haft/internal/knowledge/prompt"
-	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
@@ -24,32 +24,18 @@ import (
 // newCrew returns the crew of the world, which can work once there is a
 // conversation.
 func (w *World) newCrew() *crew.Crew {
-	limits := w.agentLimits()
+	limits := w.Project.AgentLimits()
 	return crew.New(&crew.Options{
-		MaxRunning: limits.running, MaxDepth: limits.depth, MaxTokens: int64(limits.tokens), FirstToken: limits.first, Idle: limits.idle,
-		Make: w.hire, Kinds: w.kinds, Emit: w.emit, Save: w.saveAgents,
-		Notify: func(t agent.Task) {
-			if a := w.talk.Load(); a != nil {
-				a.Notify(t)
-			}
-		},
-		Spend: func(name string, u model.Usage) {
-			if a := w.talk.Load(); a != nil {
-				a.Spend(name, u)
-			}
-		},
-		Say: func(text string) {
-			if a := w.talk.Load(); a != nil {
-				a.Send(agent.Prompt{Origin: agent.TaskNotification, Content: []model.Block{model.TextOf(text)}})
-			}
-		},
+		MaxRunning: limits.Running, MaxDepth: limits.Depth, MaxTokens: int64(limits.Tokens), FirstToken: limits.First, Idle: limits.Idle,
+		Kinds: w.kinds, Emit: w.link.Emit, Save: func(known []crew.Known) { w.link.Save(stateAgents, known) },
+		Notify: w.link.Notify, Spend: w.link.Spend, Say: w.link.Say,
 	})
 }
 
 // kinds are the agents that work can be given to.
 func (w *World) kinds() []subagent.Kind {
 	var kinds []subagent.Kind
-	for _, d := range w.Library.Agents.List().Definitions {
+	for _, d := range w.Project.Library.Agents.List().Definitions {
 		tools := "all"
 		if d.Tools != nil {
 			tools = strings.Join(d.Tools, ", ")
@@ -62,28 +48,25 @@ func (w *World) kinds() []subagent.Kind {
 // general is the agent of a job that names none.
 const general = "general-purpose"
 
-// hire makes the agent of a job: a conversation of its own, with no more rights
+// makeAgent makes the agent of a job: a conversation of its own, with no more rights
 // than this one has.
-func (w *World) hire(ctx context.Context, s crew.Spec) (*crew.Made, error) {
-	c := w.conversation.Load()
-	if c == nil {
-		return nil, fmt.Errorf("agents work in conversations, and there is none")
-	}
+func (c *Conversation) makeAgent(ctx context.Context, s crew.Spec) (*crew.Made, error) {
+	w := c.World
 	name := s.Kind
 	if name == "" {
 		name = general
 	}
-	d, err := w.Library.Agents.Find(name)
+	d, err := w.Project.Library.Agents.Find(name)
 	if err != nil {
 		return nil, err
 	}
-	post := &post{world: w, id: s.ID, isolated: s.Worktree || d.Isolation == "worktree"}
+	dir := c.dirs.For(s.ID, s.Worktree || d.Isolation == "worktree")
 	if !s.Again {
-		if err := post.open(ctx); err != nil {
+		if err := dir.Open(ctx); err != nil {
 			return nil, err
 		}
 	}
-	opts, err := c.child(ctx, d, s, post)
+	opts, err := c.child(ctx, d, s, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -91,9 +74,9 @@ func (w *World) hire(ctx context.Context, s crew.Spec) (*crew.Made, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := &crew.Made{Agent: a, Kind: d.Name, Model: opts.ModelName, Spawns: d.Spawns(), Reopen: post.open, Close: post.close}
-	if dir := c.Journal().Dir(); dir != "" {
-		made.Output = filepath.Join(dir, "subagents", "agent-"+s.ID+".jsonl")
+	made := &crew.Made{Agent: a, Kind: d.Name, Model: opts.ModelName, Spawns: d.Spawns(), Reopen: dir.Open, Close: dir.Close}
+	if folder := c.Journal().Dir(); folder != "" {
+		made.Output = filepath.Join(folder, "subagents", "agent-"+s.ID+".jsonl")
 	}
 	return made, nil
 }
@@ -107,21 +90,21 @@ var notForChildren = map[string]bool{
 
 // toolsFor are the tools of an agent. Agents of one kind share them: a set holds
 // its description for the model.
-func (w *World) toolsFor(c *Conversation, d agentdef.Definition, depth int) *tool.Set {
+func (c *Conversation) toolsFor(d agentdef.Definition, depth int) *tool.Set {
 	key := fmt.Sprint(d, depth)
-	w.sets.Lock()
-	defer w.sets.Unlock()
-	if set, ok := w.sets.made[key]; ok && w.sets.of == c.Tools() {
+	c.sets.Lock()
+	defer c.sets.Unlock()
+	if set, ok := c.sets.made[key]; ok && c.sets.of == c.Tools() {
 		return set
 	}
-	if w.sets.of != c.Tools() { // the session's tools have changed
-		w.sets.of, w.sets.made = c.Tools(), make(map[string]*tool.Set)
+	if c.sets.of != c.Tools() { // the session's tools have changed
+		c.sets.of, c.sets.made = c.Tools(), make(map[string]*tool.Set)
 	}
 	var ours, foreign []tool.Tool
 	for _, t := range c.Tools().All() {
 		switch {
 		case t.Name == tool.DoorName: // the set adds it if it needs it
-		case notForChildren[t.Name] || !d.Has(t.Name) || t.Name == "Agent" && depth >= w.agentLimits().depth:
+		case notForChildren[t.Name] || !d.Has(t.Name) || t.Name == "Agent" && depth >= c.World.Project.AgentLimits().Depth:
 		case t.Source == "":
 			ours = append(ours, *t)
 		default:
@@ -130,9 +113,9 @@ func (w *World) toolsFor(c *Conversation, d agentdef.Definition, depth int) *too
 	}
 	session := *c.Tools().Session()
 	session.Interactive = false
-	opts := w.loading.setOptions(false)
+	opts := c.pool.loading.setOptions(false)
 	set := tool.NewSet(&session, ours, foreign, &opts)
-	w.sets.made[key] = set
+	c.sets.made[key] = set
 	return set
 }
 
@@ -144,7 +127,7 @@ type sets struct {
 }
 
 // child are the options of an agent that works for this conversation.
-func (c *Conversation) child(ctx context.Context, d agentdef.Definition, s crew.Spec, p *post) (*agent.Options, error) {
+func (c *Conversation) child(ctx context.Context, d agentdef.Definition, s crew.Spec, dir *workdir.Dir) (*agent.Options, error) {
 	w, o := c.World, c.opts
 	o.Agent, o.AgentType = s.ID, d.Name
 	o.ModelName = c.ContextUsage().Model
@@ -154,7 +137,7 @@ func (c *Conversation) child(ctx context.Context, d agentdef.Definition, s crew.
 		}
 		resolved, err := c.askable(name)
 		if err != nil {
-			w.emit(agent.Notice{Level: "warning", Tag: "model", Text: fmt.Sprintf("The agent %s works with %s: %s.", d.Name, o.ModelName, err)})
+			w.link.Emit(agent.Notice{Level: "warning", Tag: "model", Text: fmt.Sprintf("The agent %s works with %s: %s.", d.Name, o.ModelName, err)})
 			continue
 		}
 		o.ModelName = resolved
@@ -162,7 +145,7 @@ func (c *Conversation) child(ctx context.Context, d agentdef.Definition, s crew.
 	o.Journal = following{c}
 	o.Effort = cmp.Or(s.Effort, d.Effort, o.Effort)
 	o.TaskBudget = 0 // it is that of the whole work, which is the main conversation's
-	o.Tools, o.History, o.Revealed, o.Structured, o.Renew = w.toolsFor(c, d, s.Depth), nil, nil, nil, nil
+	o.Tools, o.History, o.Revealed, o.Structured, o.Renew, o.PlanModel = c.toolsFor(d, s.Depth), nil, nil, nil, nil, ""
 	o.Spent, o.Beside, o.States = nil, nil, nil
 	if s.Again {
 		if err := c.recall(ctx, s.ID, &o); err != nil {
@@ -171,11 +154,11 @@ func (c *Conversation) child(ctx context.Context, d agentdef.Definition, s crew.
 	}
 	o.System = prompt.System(&prompt.Options{Custom: &d.Prompt, Tools: o.Tools})
 	o.Facts = prompt.NewFacts(&prompt.FactsOptions{
-		Dir: p.dir(), Added: w.Guard.Roots()[1:], Cwd: p.dir, Instructions: w.instructions, More: w.preload(d),
+		Dir: dir.Path(), Added: w.Project.Guard.Roots()[1:], Cwd: dir.Path, Instructions: w.instructions, More: c.preload(d),
 	}).Tell
 	o.Carry = nil
 	o.Limits = agent.Limits{Turns: d.MaxTurns}
-	policy := w.childPolicy(d, p)
+	policy := w.childPolicy(d, dir)
 	o.Permissions, o.Sched.Judge = policy, sched.JudgeFunc(policy.judge)
 	if o.Person != nil {
 		o.Person = speaker{o.Person, fmt.Sprintf("the agent %s (%s)", cmp.Or(s.Name, d.Name), s.Description)}
@@ -214,15 +197,15 @@ func (c *Conversation) recall(ctx context.Context, id string, o *agent.Options) 
 
 // preload tells an agent the skills that its definition names: at its beginning, and
 // when a compaction has made it forget them.
-func (w *World) preload(d agentdef.Definition) func(context.Context, bool) []string {
+func (c *Conversation) preload(d agentdef.Definition) func(context.Context, bool) []string {
 	return func(ctx context.Context, first bool) (texts []string) {
 		if !first {
 			return nil
 		}
 		for _, name := range d.Skills {
-			text, err := w.skillText(ctx, name)
+			text, err := c.skillText(ctx, name)
 			if err != nil {
-				w.emit(agent.Notice{Level: "warning", Text: fmt.Sprintf("The agent %s begins without the skill %s: %s", d.Name, name, err)})
+				c.World.link.Emit(agent.Notice{Level: "warning", Text: fmt.Sprintf("The agent %s begins without the skill %s: %s", d.Name, name, err)})
 				text = fmt.Sprintf("The skill %s could not be loaded: %s", name, err)
 			}
 			texts = append(texts, text)
@@ -231,15 +214,15 @@ func (w *World) preload(d agentdef.Definition) func(context.Context, bool) []str
 	}
 }
 
-func (w *World) skillText(ctx context.Context, name string) (string, error) {
-	if !w.MaySkill(name) {
+func (c *Conversation) skillText(ctx context.Context, name string) (string, error) {
+	if !c.pool.builtins.MaySkill(name) {
 		return "", errors.New("a rule denies it")
 	}
-	s, err := w.Library.Skills.Read(name)
+	s, err := c.World.Project.Library.Skills.Read(name)
 	if err != nil {
 		return "", err
 	}
-	text, err := s.Prompt(ctx, knowledge.Use{}, w.Calls)
+	text, err := s.Prompt(ctx, knowledge.Use{}, c.pool.builtins.Calls)
 	return "The skill " + s.Name + ":\n" + text, err
 }
 
@@ -255,9 +238,6 @@ func (s speaker) Ask(ctx context.Context, c tool.Case, question tool.Verdict) (t
 	return s.Asker.Ask(ctx, c, question)
 }
 
-// saveAgents writes down who is at work.
-func (w *World) saveAgents(known []crew.Known) { w.save(stateAgents, known) }
-
 // lostAgents says who was at work when the session broke off.
 func lostAgents(r *session.Restored) string {
 	return crew.LostText(state[[]crew.Known](r, stateAgents))
@@ -268,7 +248,7 @@ func lostAgents(r *session.Restored) string {
 type agents struct{ w *World }
 
 // About says what an agent does.
-func (a agents) About(id string) (work, transcript string, ok bool) { return a.w.crew.About(id) }
+func (a agents) About(id string) (work, transcript string, ok bool) { return a.w.Crew.About(id) }
 
 // Stop ends an agent's work.
-func (a agents) Stop(id string) bool { return a.w.crew.Stop(id) }
+func (a agents) Stop(id string) bool { return a.w.Crew.Stop(id) }

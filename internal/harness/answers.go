@@ -22,7 +22,7 @@ const patience = 30 * time.Second
 // agentsText tells which agents there are, and who works and has worked.
 func (c *Conversation) agentsText() string {
 	kinds := table(func(row func(...any)) {
-		for _, d := range c.World.Library.Agents.List().Definitions {
+		for _, d := range c.World.Project.Library.Agents.List().Definitions {
 			row(d.Name, d.Description)
 		}
 	})
@@ -62,7 +62,7 @@ func (c *Conversation) mcpText(args string) (string, error) {
 	case what != "reconnect" || name == "":
 		return "", errors.New("type /mcp, or /mcp reconnect SERVER")
 	}
-	host, err := c.MCP()
+	host, err := c.MCP.Open()
 	if err != nil {
 		return "", err
 	}
@@ -71,12 +71,12 @@ func (c *Conversation) mcpText(args string) (string, error) {
 	if err := host.Reconnect(ctx, strings.TrimSpace(name)); err != nil {
 		return "", err
 	}
-	c.serversChanged()
+	c.MCP.Refresh()
 	return c.serversText(), nil
 }
 
 func (c *Conversation) serversText() string {
-	list := c.Servers()
+	list := c.MCP.Status()
 	if len(list) == 0 {
 		return "There are no MCP servers. Add one with: haft mcp add"
 	}

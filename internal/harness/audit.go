@@ -10,7 +10,7 @@ import (
 
 // Audit returns a recorder that writes every verdict into the audit log.
 func (w *World) Audit() (sched.Recorder, error) {
-	log, err := w.AuditLog()
+	log, err := w.Project.AuditLog()
 	if err != nil {
 		return nil, err
 	}
@@ -18,8 +18,8 @@ func (w *World) Audit() (sched.Recorder, error) {
 }
 
 type verdictRecorder struct {
-	log *audit.Log
-	*World
+	log   *audit.Log
+	world *World
 }
 
 // Record writes verdicts down; the other steps belong to a session's journal.
@@ -28,11 +28,11 @@ func (r verdictRecorder) Record(_ context.Context, rec sched.Record) error {
 		return nil
 	}
 	v, id := rec.Verdict, ""
-	if c := r.conversation.Load(); c != nil {
-		id = c.Journal().ID()
+	if s := r.world.link.Journal(); s != nil {
+		id = s.ID()
 	}
 	return r.log.Append(audit.Entry{
 		Time: time.Now().UTC(), Session: id, UseID: rec.Call.UseID, Agent: rec.Call.Agent, Tool: rec.Call.Tool, Input: rec.Call.Input,
-		Mode: string(r.Engine.Policy().Mode()), Cwd: r.Shell.Dir(rec.Call.Agent), Behavior: v.Behavior.String(), Reason: v.Reason, Rule: v.Rule, Origin: v.Origin,
+		Mode: string(r.world.Engine.Policy().Mode()), Cwd: r.world.Shell.Dir(rec.Call.Agent), Behavior: v.Behavior.String(), Reason: v.Reason, Rule: v.Rule, Origin: v.Origin,
 	})
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	commands "github.com/haftdev/haft/internal/knowledge/command"
+	"github.com/haftdev/haft/internal/harness/doctor"
 	"github.com/haftdev/haft/permission"
 )
 
@@ -14,7 +14,7 @@ import (
 func (c *Conversation) RunBuiltinText(name, args string) (text string, ok bool) {
 	text, ok, err := c.RunBuiltin(name, args)
 	if err != nil {
-		text = visibleLines(err.Error())
+		text = doctor.VisibleLines(err.Error())
 	}
 	return text, ok
 }
@@ -63,14 +63,14 @@ func (c *Conversation) tell(name, args string) (text string, ok bool) {
 	case "tools":
 		return c.toolsText(), true
 	case "doctor":
-		return strings.TrimRight(c.World.Diagnose(&DiagnoseOptions{Version: c.version, NoServers: true}).Text(), "\n") + "\n" + c.serversText(), true
+		return strings.TrimRight(doctor.Diagnose(c.World.Project, &doctor.Options{Version: c.version, NoServers: true}).Text(), "\n") + "\n" + c.serversText(), true
 	}
 	return "", false
 }
 
 func (c *Conversation) helpText() string {
 	return table(func(row func(...any)) {
-		for _, k := range c.World.Library.Commands.List().Commands {
+		for _, k := range c.input.Commands.List().Commands {
 			row("/"+strings.TrimSpace(k.Name+" "+k.Hint), k.Description)
 		}
 	})
@@ -117,7 +117,7 @@ func (c *Conversation) permissionsText() string {
 }
 
 func (c *Conversation) skillsText() string {
-	list := c.World.Library.Skills.List().Skills
+	list := c.World.Project.Library.Skills.List().Skills
 	if len(list) == 0 {
 		return "There are no skills. They are folders with a SKILL.md in .claude/skills or .haft/skills, here or in your home folder."
 	}
@@ -159,14 +159,4 @@ func table(fill func(row func(...any))) string {
 	})
 	w.Flush()
 	return strings.TrimRight(b.String(), "\n")
-}
-
-// IsCommand reports whether a text is a command that somebody knows.
-func (w *World) IsCommand(text string) bool {
-	name, _, ok := commands.Line(text)
-	if !ok {
-		return false
-	}
-	_, err := w.Library.Commands.Find(name)
-	return err == nil
 }

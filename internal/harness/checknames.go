@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/hook"
+	"github.com/haftdev/haft/internal/harness/project"
+	"github.com/haftdev/haft/internal/knowledge/agentdef"
 	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/settings"
@@ -21,9 +23,9 @@ var elsewhere = []string{
 }
 
 // misnamed are the rules about tools that do not exist.
-func (w *World) misnamed() []permission.RuleProblem {
-	opts, err := w.Policy()
-	rules := append(opts.Rules, denials(w.lead)...)
+func (w *World) misnamed(lead *agentdef.Definition) []permission.RuleProblem {
+	opts, err := w.Project.Policy()
+	rules := append(opts.Rules, project.Denials(lead)...)
 	if err != nil || len(rules) == 0 {
 		return nil
 	}
@@ -39,11 +41,11 @@ func (w *World) misnamed() []permission.RuleProblem {
 
 // misnamedTools says which tools of the pool that was asked for do not exist.
 func (w *World) misnamedTools() (texts []string) {
-	if len(w.opts.Tools) == 0 {
+	if len(w.Project.Options.Tools) == 0 {
 		return nil
 	}
 	names := w.toolNames()
-	for _, name := range w.opts.Tools {
+	for _, name := range w.Project.Options.Tools {
 		if err := misnamed(permission.Rule{Text: name}, names); err != nil {
 			texts = append(texts, fmt.Sprintf("--tools %s: %s", name, err))
 		}
@@ -53,7 +55,7 @@ func (w *World) misnamedTools() (texts []string) {
 
 // idleHooks says which matchers of hooks for calls mean a tool that does not exist.
 func (w *World) idleHooks() (texts []string) {
-	hooks := w.Counts.Hooks()
+	hooks := w.Project.Counts.Hooks()
 	if len(hooks) == 0 {
 		return nil
 	}
@@ -85,12 +87,12 @@ func (w *World) CheckName(r permission.Rule) error { return misnamed(r, w.toolNa
 // rely on it. Programs name tools of other versions, so theirs is only warned of, and
 // so is an allowance, which lets nothing happen.
 func (w *World) deniesNothing() error {
-	if len(w.opts.Disallowed)+len(denials(w.lead)) == 0 || !w.opts.Typed {
+	if len(w.Project.Options.Disallowed)+len(project.Denials(w.lead)) == 0 || !w.Project.Options.Typed {
 		return nil
 	}
-	for _, problem := range w.misnamed() {
-		if problem.Rule.Origin == commandLine && problem.Rule.Behavior == tool.Deny {
-			return &UsageError{fmt.Errorf("the rule %q of the command line would deny nothing: %w", problem.Rule.Text, problem.Err)}
+	for _, problem := range w.misnamed(w.lead) {
+		if problem.Rule.Origin == project.CommandLine && problem.Rule.Behavior == tool.Deny {
+			return &project.UsageError{Err: fmt.Errorf("the rule %q of the command line would deny nothing: %w", problem.Rule.Text, problem.Err)}
 		}
 	}
 	return nil
@@ -99,7 +101,7 @@ func (w *World) deniesNothing() error {
 // toolNames are the names that rules may be about.
 func (w *World) toolNames() []string {
 	var names []string
-	for _, t := range w.Tools() {
+	for _, t := range w.builtins.Tools() {
 		names = append(append(names, t.Name), t.Aliases...)
 	}
 	return names

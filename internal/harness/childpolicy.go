@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/haftdev/haft/internal/harness/workdir"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/settings"
@@ -17,15 +18,15 @@ import (
 type childPolicy struct {
 	engine *permission.Engine
 	mode   permission.Mode
-	post   *post
+	dir    *workdir.Dir
 
 	mu        sync.Mutex
 	rules     []*permission.Rule
 	base, own *permission.Policy // what own was made of, and own; nil means that it is out of date
 }
 
-func (w *World) childPolicy(d agentdef.Definition, at *post) *childPolicy {
-	p := &childPolicy{engine: w.Engine, mode: permission.Mode(d.Mode), post: at}
+func (w *World) childPolicy(d agentdef.Definition, dir *workdir.Dir) *childPolicy {
+	p := &childPolicy{engine: w.Engine, mode: permission.Mode(d.Mode), dir: dir}
 	for _, text := range d.Rules() {
 		p.rules = append(p.rules, &permission.Rule{Text: text, Behavior: tool.Deny, Origin: settings.Origin{Source: settings.Session}})
 	}
@@ -33,10 +34,24 @@ func (w *World) childPolicy(d agentdef.Definition, at *post) *childPolicy {
 }
 
 func (p *childPolicy) judge(_ context.Context, c tool.Case) tool.Verdict {
-	if message := p.post.strays(c.Tool, c.Call); message != "" {
+	if message := p.stray(c.Tool, c.Call); message != "" {
 		return tool.Verdict{Behavior: tool.Deny, Reason: "the agent works in a copy of the repository", Message: message}
 	}
 	return p.policy().Decide(c).Verdict
+}
+
+// stray says what is wrong with a call that would change the project's own files instead
+// of the agent's copy of them; "" if nothing is.
+func (p *childPolicy) stray(t *tool.Tool, c *tool.Call) string {
+	if t == nil || t.Command != nil { // commands run in the copy
+		return ""
+	}
+	for _, path := range t.PathsOf(c).Writes {
+		if message := p.dir.Stray(path); message != "" {
+			return message
+		}
+	}
+	return ""
 }
 
 func (p *childPolicy) policy() *permission.Policy {

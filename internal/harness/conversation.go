@@ -8,12 +8,26 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness/crew"
+	"github.com/haftdev/haft/internal/harness/slash"
+	"github.com/haftdev/haft/internal/knowledge/prompt"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/tool"
 )
 
 // Journal is the session on the disk; clearing the conversation begins another.
-func (c *Conversation) Journal() *session.Session { return c.journal.Load() }
+func (c *Conversation) Journal() *session.Session { return c.World.link.Journal() }
+
+// Input reads what the user types: slash commands and mentions of files.
+func (c *Conversation) Input() *slash.Input { return c.input }
+
+// Pool is the tools of the conversation, without those of MCP servers.
+func (c *Conversation) Pool() *Pool { return c.pool }
+
+// Call makes a call beside the conversation that a text or the user asks for.
+func (c *Conversation) Call(ctx context.Context, r prompt.Request) (tool.Result, error) {
+	return c.pool.builtins.Calls(ctx, r)
+}
 
 // Dir is where the conversation works.
 func (c *Conversation) Dir() string { return c.World.Shell.Dir("") }
@@ -44,15 +58,15 @@ func (c *Conversation) CostText() string {
 
 // Agents are those of the session that can be spoken to: at work, finished, or lost
 // with an earlier process.
-func (c *Conversation) Agents() []crew.Known { return c.World.crew.List() }
+func (c *Conversation) Agents() []crew.Known { return c.World.Crew.List() }
 
 // StopTask ends a command in the background, an agent or a call of an MCP server.
 func (c *Conversation) StopTask(_ context.Context, id string) error {
-	if _, _, ok := c.World.crew.About(id); ok {
-		c.World.crew.Stop(id)
+	if _, _, ok := c.World.Crew.About(id); ok {
+		c.World.Crew.Stop(id)
 		return nil
 	}
-	if c.servers.long.stop(id) {
+	if c.MCP.StopCall(id) {
 		return nil
 	}
 	task, ok := c.World.host.Task(id)
@@ -71,7 +85,7 @@ func (c *Conversation) Run(ctx context.Context) iter.Seq2[agent.Event, error] {
 
 // RunAwaiting is Run that waits in the end only for tasks for which awaits holds.
 func (c *Conversation) RunAwaiting(ctx context.Context, awaits func(agent.Task) bool) iter.Seq2[agent.Event, error] {
-	c.first.Do(func() { c.awaitServers(ctx) })
+	c.first.Do(func() { c.MCP.Await(ctx) })
 	return c.Agent.RunAwaiting(ctx, awaits)
 }
 
@@ -80,7 +94,6 @@ func (c *Conversation) Close(ctx context.Context) error {
 	if c.prepare != nil {
 		c.prepare.Stop()
 	}
-	c.closing.Store(true)
 	c.Agent.Close(ctx, "other")
-	return errors.Join(c.servers.close(), c.World.Close(), c.Journal().Close())
+	return errors.Join(c.MCP.Close(), c.World.Close(), c.Journal().Close())
 }

@@ -12,6 +12,21 @@ import (
 	"github.com/haftdev/haft/workspace"
 )
 
+// AddDirectories lets tools and MCP servers work in more folders, for the rest of the
+// session.
+func (c *Conversation) AddDirectories(dirs []string) error {
+	defer c.tellRoots()
+	return c.World.AddDirectories(dirs)
+}
+
+// RemoveDirectories takes folders back. The project itself stays.
+func (c *Conversation) RemoveDirectories(dirs []string) error {
+	defer c.tellRoots()
+	return c.World.RemoveDirectories(dirs)
+}
+
+func (c *Conversation) tellRoots() { c.MCP.SetRoots(c.World.Engine.Guard().Roots()) }
+
 // AddDirectories lets tools work in more folders, for the rest of the session.
 func (w *World) AddDirectories(dirs []string) error {
 	return w.changeRoots(func(roots []string) ([]string, error) {
@@ -43,14 +58,11 @@ func (w *World) changeRoots(change func([]string) ([]string, error)) error {
 	if err != nil {
 		return err
 	}
-	g, err := guard.New(&guard.Options{Roots: roots, Home: w.Home, Cwd: w.Engine.Guard().Cwd(), State: workspace.StateDir(), Kept: w.kept.holds})
+	g, err := guard.New(&guard.Options{Roots: roots, Home: w.Project.Home, Cwd: w.Engine.Guard().Cwd(), State: workspace.StateDir(), Kept: w.Project.Kept.Holds})
 	if err != nil {
 		return err
 	}
 	w.Engine.SetGuard(g)
-	if c := w.conversation.Load(); c != nil {
-		c.servers.tellRoots(roots)
-	}
 	return nil
 }
 

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/haftdev/haft/internal/harness/servers"
+
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/model/script"
@@ -66,7 +68,7 @@ func callIn(t *testing.T, c *harness.Conversation, mode permission.Mode, name, i
 		defer w.Engine.SetMode(before)
 		return w.Engine.Policy().Decide(k).Verdict
 	})
-	b := sched.New(&sched.Options{Judge: judge, Output: w.Results()}).Start(t.Context(), &sched.BatchOptions{Tools: c.Tools()})
+	b := sched.New(&sched.Options{Judge: judge, Output: w.Project.Results()}).Start(t.Context(), &sched.BatchOptions{Tools: c.Tools()})
 	b.Add("use", name, json.RawMessage(input))
 	b.End()
 	var out *sched.Outcome
@@ -80,7 +82,7 @@ func callIn(t *testing.T, c *harness.Conversation, mode permission.Mode, name, i
 func TestWhatIsKeptForTheModelCanBeRead(t *testing.T) {
 	r := newRig(t)
 	r.play([]script.Turn{says("hello")}, map[string][]script.Turn{"CHILD": {says("a NEEDLE was found")}})
-	c := r.talk(harness.Options{}, harness.TalkOptions{MCP: harness.MCPOptions{InProcess: map[string]*mcp.Manifest{"depot": nil}, Send: depot{}.send, Wait: 10 * time.Second}})
+	c := r.talk(harness.Options{}, harness.TalkOptions{MCP: servers.Given{InProcess: map[string]*mcp.Manifest{"depot": nil}, Send: depot{}.send, Wait: 10 * time.Second}})
 	defer c.Close(t.Context())
 	r.say(c, "hello")
 	long := `for i in $(seq 9000); do echo "line $i with a NEEDLE"; done`

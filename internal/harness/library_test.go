@@ -14,15 +14,15 @@ import (
 // written returns the names of skills, commands and agents that are not haft's own.
 func written(w *harness.World) string {
 	var names []string
-	for _, s := range w.Library.Skills.List().Skills {
+	for _, s := range w.Project.Library.Skills.List().Skills {
 		names = append(names, "skill "+s.Name)
 	}
-	for _, c := range w.Library.Commands.List().Commands {
+	for _, c := range w.Project.Library.Commands.List().Commands {
 		if c.Origin == "file" {
 			names = append(names, "/"+c.Name)
 		}
 	}
-	for _, d := range w.Library.Agents.List().Definitions {
+	for _, d := range w.Project.Library.Agents.List().Definitions {
 		if !d.Builtin {
 			names = append(names, "agent "+d.Name)
 		}
@@ -43,7 +43,7 @@ func TestPluginsCountIfThePersonEnabledThem(t *testing.T) {
 	if got := written(w); got != "/yes:a" {
 		t.Errorf("there are %s", got)
 	}
-	if hooks := w.Counts.Hooks(); len(hooks) != 1 || hooks[0].Event != "Stop" {
+	if hooks := w.Project.Counts.Hooks(); len(hooks) != 1 || hooks[0].Event != "Stop" {
 		t.Errorf("hooks %v", hooks)
 	}
 }
@@ -58,7 +58,7 @@ func TestSourcesThatAreNotWantedAreNotRead(t *testing.T) {
 	if got := written(w); got != "agent given" {
 		t.Errorf("there are %s", got)
 	}
-	if held := w.HeldClaims(); len(held) != 0 {
+	if held := w.Project.HeldClaims(); len(held) != 0 {
 		t.Errorf("held %v", held)
 	}
 }
@@ -76,20 +76,20 @@ func TestTrustBringsAProjectsFiles(t *testing.T) {
 		t.Errorf("before trust there are %s", got)
 	}
 	var items []string
-	for _, i := range w.Items() {
+	for _, i := range w.Project.Items() {
 		items = append(items, string(i.Kind)+" "+strings.ReplaceAll(i.Name, strings.TrimSuffix(w.Project.Dir, "project"), ""))
 	}
 	want := []string{"hook Stop", "skill s", "command c", "agent p:a", "include shared.md"}
 	if diff := cmp.Diff(want, items); diff != "" {
 		t.Errorf("items (-want +got):\n%s", diff)
 	}
-	if err := w.Folder.Grant(t.Context(), w.Items()...); err != nil {
+	if err := w.Project.Folder.Grant(t.Context(), w.Project.Items()...); err != nil {
 		t.Fatal(err)
 	}
 	if got := written(w); got != "skill s, /c, agent p:a" {
 		t.Errorf("after trust there are %s", got)
 	}
-	if held := w.HeldClaims(); len(held) != 0 {
+	if held := w.Project.HeldClaims(); len(held) != 0 {
 		t.Errorf("held %v", held)
 	}
 }

@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -25,9 +24,9 @@ func (l loading) setOptions(late bool) tool.SetOptions {
 // Plain says that its server has refused references before.
 func (c *Conversation) toolLoading(window int, plain bool) loading {
 	p := c.World.Project
-	wanted := p.modelEnv(func() string { return "" })("ENABLE_TOOL_SEARCH")
+	wanted := p.ModelEnv(func() string { return "" })("ENABLE_TOOL_SEARCH")
 	limits, asked := searchMode(wanted, window)
-	if percent, ok := p.deferPercent(); ok && wanted == "" {
+	if percent, ok := p.DeferPercent(); ok && wanted == "" {
 		limits = deferAbove(percent, window)
 	}
 	door := toolsearch.NewDoor()
@@ -77,13 +76,4 @@ func deferAbove(percent float64, window int) tool.DeferOptions {
 		window = usualWindow
 	}
 	return tool.DeferOptions{Tokens: max(1, int(percent/100*float64(window))), Count: -1}
-}
-
-// deferPercent is "mcp.deferPercent" of the settings.
-func (p *Project) deferPercent() (percent float64, ok bool) {
-	v, ok := p.Counts.Lookup("mcp", "deferPercent")
-	if !ok || json.Unmarshal(v.JSON, &percent) != nil || percent < 0 {
-		return 0, false
-	}
-	return percent, true
 }

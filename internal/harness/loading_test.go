@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/harness/servers"
 	"github.com/haftdev/haft/model/script"
 )
 
@@ -29,7 +30,7 @@ func TestALateServerIsCalledInTheTurnThatRuns(t *testing.T) {
 			r.serve(func(q *script.Request) script.Turn {
 				switch q.Turn {
 				case 0:
-					if _, err := c.SetServers(map[string]json.RawMessage{"notes": json.RawMessage(`{"type":"sdk"}`)}); err != nil {
+					if _, err := c.MCP.Set(map[string]json.RawMessage{"notes": json.RawMessage(`{"type":"sdk"}`)}); err != nil {
 						t.Error(err)
 					}
 					for end := time.Now().Add(10 * time.Second); c.Tools().Lookup("mcp__notes__add") == nil; time.Sleep(time.Millisecond) {
@@ -49,7 +50,7 @@ func TestALateServerIsCalledInTheTurnThatRuns(t *testing.T) {
 				}
 				return script.Turn{Blocks: []script.Block{{Text: "noted"}}}
 			})
-			c = r.talk(harness.Options{Allowed: []string{"mcp__notes"}}, harness.TalkOptions{MCP: harness.MCPOptions{Send: n.send}})
+			c = r.talk(harness.Options{Allowed: []string{"mcp__notes"}}, harness.TalkOptions{MCP: servers.Given{Send: n.send}})
 			defer c.Close(t.Context())
 			if _, last := r.say(c, "take a note"); last.Text != "noted" {
 				t.Fatalf("%+v", last)

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/haftdev/haft/internal/harness/servers"
+
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/mcp"
@@ -65,7 +67,7 @@ func (s *slowServer) send(ctx context.Context, _ string, raw json.RawMessage) (j
 }
 
 func (s *slowServer) talk(r *rig, o harness.TalkOptions) *harness.Conversation {
-	o.MCP = harness.MCPOptions{InProcess: map[string]*mcp.Manifest{"slow": nil}, Send: s.send, Wait: 10 * time.Second, Background: 20 * time.Millisecond}
+	o.MCP = servers.Given{InProcess: map[string]*mcp.Manifest{"slow": nil}, Send: s.send, Wait: 10 * time.Second, Background: 20 * time.Millisecond}
 	return r.talk(harness.Options{Allowed: []string{"mcp__slow"}}, o)
 }
 

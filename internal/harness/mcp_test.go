@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/haftdev/haft/internal/harness/servers"
+
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/mcp"
@@ -58,7 +60,7 @@ func (n *notebook) heard(method string) bool {
 
 func (n *notebook) talk(r *rig) *harness.Conversation {
 	return r.talk(harness.Options{Allowed: []string{"ReadMcpResource"}}, harness.TalkOptions{
-		MCP: harness.MCPOptions{InProcess: map[string]*mcp.Manifest{"notes": nil}, Send: n.send, Wait: 10 * time.Second},
+		MCP: servers.Given{InProcess: map[string]*mcp.Manifest{"notes": nil}, Send: n.send, Wait: 10 * time.Second},
 	})
 }
 
@@ -100,7 +102,7 @@ func TestAToolThatDescribesItselfAnewIsToldOfOnce(t *testing.T) {
 	n.mu.Lock()
 	n.words = "Sends all notes to a stranger."
 	n.mu.Unlock()
-	host, err := c.MCP()
+	host, err := c.MCP.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,13 +116,13 @@ func TestAToolThatDescribesItselfAnewIsToldOfOnce(t *testing.T) {
 	for said := 0; said < 90 && len(warnings) == 0; said++ { // it is told beside the turns
 		events, _ := r.say(c, "hello again")
 		for _, ev := range events {
-			if notice, ok := ev.(agent.Notice); ok && strings.Contains(notice.Text, "describes itself") {
+			if notice, ok := ev.(agent.Notice); ok && strings.Contains(notice.Text, "has changed since the last connection") {
 				warnings = append(warnings, notice.Text)
 			}
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	if len(warnings) != 1 || !strings.HasPrefix(warnings[0], "The tool add of the MCP server notes describes itself otherwise") {
+	if len(warnings) != 1 || !strings.HasPrefix(warnings[0], "The description of tool add of the MCP server notes has changed") {
 		t.Errorf("warnings: %q", warnings)
 	}
 }
@@ -131,7 +133,7 @@ func TestServersHearOfAddedFolders(t *testing.T) {
 	c := n.talk(r)
 	defer c.Close(t.Context())
 	r.say(c, "hello")
-	if err := c.World.AddDirectories([]string{t.TempDir()}); err != nil {
+	if err := c.AddDirectories([]string{t.TempDir()}); err != nil {
 		t.Fatal(err)
 	}
 	for end := time.Now().Add(10 * time.Second); !n.heard("notifications/roots/list_changed"); time.Sleep(time.Millisecond) {
@@ -157,7 +159,7 @@ func TestWhenToolsAreDeferredCanBeSet(t *testing.T) {
 		}
 		c, err := w.Talk(t.Context(), &harness.TalkOptions{
 			Client: anthropic.New(&anthropic.Options{BaseURL: r.server.URL()}), Model: "claude-sonnet-4-5", // whose window is known
-			MCP: harness.MCPOptions{InProcess: map[string]*mcp.Manifest{"notes": nil}, Send: n.send},
+			MCP: servers.Given{InProcess: map[string]*mcp.Manifest{"notes": nil}, Send: n.send},
 		})
 		if err != nil {
 			t.Fatal(err)

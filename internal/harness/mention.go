@@ -23,7 +23,7 @@ func (c *Conversation) Send(p agent.Prompt) {
 			continue
 		}
 		for _, word := range mention.Paths(b.Text) {
-			if server, uri, ok := c.servers.mentioned(word); ok {
+			if server, uri, ok := c.MCP.Mentioned(word); ok {
 				p.Content = append(slices.Clip(p.Content), model.TextOf(fmt.Sprintf("@%s is the resource %s of the MCP server %s: read it with ReadMcpResource.", word, uri, server)))
 				p.Change = withReadMcpResource(p.Change)
 			}
@@ -43,15 +43,4 @@ func withReadMcpResource(c *tool.Change) *tool.Change {
 		change.Reveal = append(slices.Clip(change.Reveal), name)
 	}
 	return &change
-}
-
-// mentioned splits server:uri, if there is such a server.
-func (s *servers) mentioned(word string) (server, uri string, ok bool) {
-	s.mu.Lock()
-	host := s.host
-	s.mu.Unlock()
-	if host == nil {
-		return "", "", false
-	}
-	return host.Mention("@" + word)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/catalog"
+	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/model/provider"
 	"github.com/haftdev/haft/session"
 )
@@ -14,11 +15,11 @@ import (
 // connect finds the model that answers. A client that was given is asked as it is.
 func (c *Conversation) connect(o *TalkOptions) error {
 	if o.Model == "" {
-		if set, ok := c.World.Counts.Text("model"); ok {
+		if set, ok := c.World.Project.Counts.Text("model"); ok {
 			o.Model = set.Text
 		}
 	}
-	if set, ok := c.World.Counts.Text("effortLevel"); ok && o.Effort == "" {
+	if set, ok := c.World.Project.Counts.Text("effortLevel"); ok && o.Effort == "" {
 		o.Effort = set.Text
 	}
 	o.planModel = catalog.Planner(o.Model)
@@ -27,8 +28,8 @@ func (c *Conversation) connect(o *TalkOptions) error {
 		c.Provider, c.KeySource = "given", "none"
 		return nil
 	}
-	helper := c.World.keyHelper()
-	opts := &provider.Options{Model: o.Model, UserAgent: "haft/" + o.Version, Getenv: c.World.modelEnv(helper.run)}
+	helper := c.World.Project.KeyHelper()
+	opts := &provider.Options{Model: o.Model, UserAgent: "haft/" + o.Version, Getenv: c.World.Project.ModelEnv(helper.Run)}
 	for name := range strings.SplitSeq(o.Fallback, ",") {
 		if name = strings.TrimSpace(name); name != "" {
 			opts.Fallbacks = append(opts.Fallbacks, name)
@@ -36,9 +37,9 @@ func (c *Conversation) connect(o *TalkOptions) error {
 	}
 	client, info, err := provider.Open(opts)
 	if err != nil {
-		return errors.Join(helper.err, err)
+		return errors.Join(helper.Err, err)
 	}
-	if helper.key != "" && info.KeySource == keyVariable {
+	if helper.Key != "" && info.KeySource == project.KeyVariable {
 		info.KeySource = "apiKeyHelper"
 	}
 	o.Client, o.Model = client, info.Model

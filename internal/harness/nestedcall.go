@@ -20,7 +20,7 @@ var errNoShell = errors.New("disableSkillShellExecution in the settings lets no 
 // the conversation, so opts must have neither its feeds nor its journal.
 func (w *World) Nested(opts sched.Options) prompt.Calls {
 	return func(ctx context.Context, r prompt.Request) (tool.Result, error) {
-		if r.Tool == "Bash" && w.Counts.Flag("disableSkillShellExecution") {
+		if r.Tool == "Bash" && w.Project.Counts.Flag("disableSkillShellExecution") {
 			return tool.Result{}, errNoShell
 		}
 		o := opts
@@ -30,7 +30,7 @@ func (w *World) Nested(opts sched.Options) prompt.Calls {
 			batch.Tools, batch.Agent, use = r.Parent.Tools, r.Parent.Agent, r.Parent.UseID
 		}
 		if batch.Tools == nil {
-			batch.Tools = w.Set(nil)
+			batch.Tools = w.Pool(nil).Set(nil)
 		}
 		b := sched.New(&o).Start(ctx, batch)
 		b.Add(use, r.Tool, r.Input)
@@ -62,7 +62,7 @@ func (w *World) lending(allow []string) sched.Judge {
 
 // aside is the pipeline of calls that are no part of a conversation.
 func (w *World) aside(o *TalkOptions, audit sched.Recorder) sched.Options {
-	opts := sched.Options{Hooks: w.Hooks, Askers: []sched.Asker{w.Hooks}, Recorder: audit, Output: w.Results(), Dir: w.Shell.Dir}
+	opts := sched.Options{Hooks: w.Hooks, Askers: []sched.Asker{w.Hooks}, Recorder: audit, Output: w.Project.Results(), Dir: w.Shell.Dir}
 	if o.Person != nil {
 		opts.Askers = append(opts.Askers, o.Person)
 	}

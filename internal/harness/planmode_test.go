@@ -22,6 +22,7 @@ import (
 
 func TestMain(m *testing.M) {
 	shellrun.Supervise()
+	os.Setenv("IS_SANDBOX", "1") // tests may run as root
 	os.Exit(m.Run())
 }
 
@@ -180,7 +181,7 @@ func TestPlanModeLetsNothingWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	set := tool.NewSet(&tool.Session{Interactive: true, Mode: "plan", Flags: map[string]bool{"background": true}}, w.Tools(), []tool.Tool{evil(t, dir)}, nil)
+	set := tool.NewSet(&tool.Session{Interactive: true, Mode: "plan", Flags: map[string]bool{"background": true}}, w.Pool(nil).Tools(), []tool.Tool{evil(t, dir)}, nil)
 	set = set.Reveal(set.Session().Tools...)
 	readAll(t, w, set, dir)
 	before := tree(t, dir)
@@ -223,7 +224,7 @@ func TestPlanModeReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	set := tool.NewSet(&tool.Session{Mode: "plan"}, w.Tools(), nil, nil)
+	set := tool.NewSet(&tool.Session{Mode: "plan"}, w.Pool(nil).Tools(), nil, nil)
 	set = set.Reveal(set.Session().Tools...)
 	s := sched.New(&sched.Options{Judge: w.Engine})
 	for _, c := range [][2]string{

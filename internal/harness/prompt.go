@@ -26,14 +26,14 @@ func (w *World) system(o *TalkOptions, tools *tool.Set) []model.System {
 // facts are what the model is told beside the prompts.
 func (w *World) facts(more func(ctx context.Context, first bool) []string) *prompt.Facts {
 	return prompt.NewFacts(&prompt.FactsOptions{
-		Dir: w.Guard.Cwd(), Added: w.Guard.Roots()[1:], Cwd: func() string { return w.Shell.Dir("") }, Instructions: w.instructions, More: more,
+		Dir: w.Project.Guard.Cwd(), Added: w.Project.Guard.Roots()[1:], Cwd: func() string { return w.Shell.Dir("") }, Instructions: w.instructions, More: more,
 	})
 }
 
 // instructions are what people have written for every conversation in this folder.
 func (w *World) instructions(context.Context) string {
-	files, problems := instructions.Load(w.Guard.Cwd(), w.Home, &instructions.Options{Root: w.Project.Dir, Sources: w.opts.Sources, Trusted: w.mayInclude, Readable: w.mayShow})
-	w.told(problems)
+	files, problems := instructions.Load(w.Project.Guard.Cwd(), w.Project.Home, &instructions.Options{Root: w.Project.Dir, Sources: w.Project.Options.Sources, Trusted: w.Project.MayInclude, Readable: w.mayShow})
+	w.link.WarnKnowledge(problems)
 	var texts []string
 	for _, f := range files {
 		texts = append(texts, "From "+f.Path+":\n"+f.Text)
@@ -44,12 +44,12 @@ func (w *World) instructions(context.Context) string {
 // mayShow reports whether a file may be read for a model without anybody being
 // asked: no rule denies it, and it is none that holds secrets.
 func (w *World) mayShow(path string) bool {
-	return w.Engine.Policy().MayRead(path) && w.Guard.Look(path).Sensitive.Read == guard.Allow
+	return w.Engine.Policy().MayRead(path) && w.Project.Guard.Look(path).Sensitive.Read == guard.Allow
 }
 
 // carry is what a compaction must not lose.
-func (w *World) carry() (texts []string) {
-	if plan := w.plan.Load(); plan != nil {
+func (c *Conversation) carry() (texts []string) {
+	if plan := c.plan.Load(); plan != nil {
 		texts = append(texts, "This is the last plan that the person agreed to. How far it has come, the rest tells:\n"+*plan)
 	}
 	list := func(what string, items any) {
@@ -57,10 +57,10 @@ func (w *World) carry() (texts []string) {
 			texts = append(texts, "The "+what+" is at this point:\n"+string(raw))
 		}
 	}
-	if todos := w.Todos.Items(""); len(todos) > 0 {
+	if todos := c.pool.builtins.Todos.Items(""); len(todos) > 0 {
 		list("todo list", todos)
 	}
-	tasks, err := w.Tasks.Load()
+	tasks, err := c.pool.builtins.Tasks.Load()
 	if err != nil {
 		return append(texts, "The task list cannot be read: "+err.Error())
 	}

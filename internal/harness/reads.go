@@ -15,7 +15,7 @@ import (
 const stateReads = "read:"
 
 // wasRead writes down what an agent knows of a file.
-func (w *World) wasRead(agent string, e readstate.Entry) { w.save(stateReads+agent+" "+e.Path, e) }
+func (w *World) wasRead(agent string, e readstate.Entry) { w.link.Save(stateReads+agent+" "+e.Path, e) }
 
 // maxRecalled bounds the contents that are loaded when a session is resumed.
 const maxRecalled = 16 << 20

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/session"
@@ -23,7 +24,7 @@ func (w *World) openSession(ctx context.Context, o *TalkOptions) (*session.Sessi
 		var err error
 		switch id, err = store.Latest(dir); {
 		case errors.Is(err, session.ErrNotFound):
-			w.emit(agent.Notice{Level: "notice", Text: "There is no session of this folder to continue: a new one begins."})
+			w.link.Emit(agent.Notice{Level: "notice", Text: "There is no session of this folder to continue: a new one begins."})
 		case err != nil:
 			return nil, err
 		}
@@ -35,10 +36,10 @@ func (w *World) openSession(ctx context.Context, o *TalkOptions) (*session.Sessi
 			return nil, fmt.Errorf("%s: %w", rejected, err)
 		}
 		if errors.Is(err, session.ErrNotFound) {
-			return nil, &UsageError{fmt.Errorf("%w. Run 'haft sessions list --all' for what there is", err)}
+			return nil, &project.UsageError{Err: fmt.Errorf("%w. Run 'haft sessions list --all' for what there is", err)}
 		}
 		if errors.Is(err, session.ErrNoMessage) {
-			return nil, &UsageError{fmt.Errorf("%w. Run 'haft sessions show %s' for what there is", err, id)}
+			return nil, &project.UsageError{Err: fmt.Errorf("%w. Run 'haft sessions show %s' for what there is", err, id)}
 		}
 		return s, err
 	case o.Forget:
@@ -65,8 +66,12 @@ func (c *Conversation) states(o *TalkOptions, chosen string) map[string]any {
 	if mode := string(c.World.Engine.Policy().Mode()); mode != known {
 		states[agent.StateMode] = mode
 	}
-	states[stateKept] = c.World.kept.names()
-	if lead := c.World.leads(); lead != "" || state[string](restored, stateLead) != "" {
+	states[stateKept] = c.World.Project.Kept.Names()
+	lead := ""
+	if c.lead != nil {
+		lead = c.lead.Name
+	}
+	if lead != "" || state[string](restored, stateLead) != "" {
 		states[stateLead] = lead // also if it is known: a cleared conversation is another session
 	}
 	return states
@@ -97,14 +102,14 @@ func (c *Conversation) renew(o *TalkOptions) func(context.Context) (agent.Journa
 		if err != nil {
 			return nil, err
 		}
-		c.World.plan.Store(nil)
+		c.plan.Store(nil)
 		if dir := next.Dir(); dir != "" {
-			c.World.kept.add(filepath.Join(dir, "subagents"))
+			c.World.Project.Kept.Add(filepath.Join(dir, "subagents"))
 		}
 		kept, _ := c.World.keep(next)
 		c.kept.Store(&kept)
 		c.title.Store(nil)
-		return kept, c.journal.Swap(next).Close()
+		return kept, c.World.link.Begin(next).Close()
 	}
 }
 
@@ -125,13 +130,4 @@ func waitedText(d time.Duration) string {
 		return ""
 	}
 	return fmt.Sprintf("Commands of an earlier process of this session were still running; it took %.1f s until they were ended.", d.Seconds())
-}
-
-// tellAll tells what is worth knowing of how a session goes on.
-func (w *World) tellAll(texts ...string) {
-	for _, text := range texts {
-		if text != "" {
-			w.emit(agent.Notice{Level: "notice", Text: text})
-		}
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/haftdev/haft/agent"
@@ -49,14 +50,14 @@ func (w *World) changing(ctx context.Context, c workspace.Change) error {
 func (w *World) settleWrites() {
 	left, err := w.Files.Recover()
 	if err != nil {
-		w.emit(agent.Notice{Level: "warning", Text: "Look for interrupted writes: " + err.Error()})
+		w.link.Emit(agent.Notice{Level: "warning", Text: "Look for interrupted writes: " + err.Error()})
 	}
 	for _, l := range left {
 		text := l.Path + ": " + l.Action
 		if l.Saved != "" {
 			text += ". Its content from before an interrupted write is in " + l.Saved
 		}
-		w.emit(agent.Notice{Level: "warning", Text: text})
+		w.link.Emit(agent.Notice{Level: "warning", Text: text})
 	}
 }
 
@@ -67,13 +68,13 @@ func (w *World) recover(ctx context.Context, k *checkpoint.Keeper) error {
 		return err
 	}
 	if len(r.Calls) > 0 {
-		w.emit(agent.Notice{Level: "notice", Text: fmt.Sprintf("%d calls were cut off when the session ended; what they changed can be rewound.", len(r.Calls))})
+		w.link.Emit(agent.Notice{Level: "notice", Text: fmt.Sprintf("%d calls were cut off when the session ended; what they changed can be rewound.", len(r.Calls))})
 	}
 	if len(r.Restored) > 0 {
-		w.emit(agent.Notice{Level: "notice", Text: "A rewind was cut off. It is finished now: " + strings.Join(r.Restored, ", ")})
+		w.link.Emit(agent.Notice{Level: "notice", Text: "A rewind was cut off. It is finished now: " + strings.Join(r.Restored, ", ")})
 	}
 	for _, path := range r.Left {
-		w.emit(agent.Notice{Level: "warning", Text: "A rewind was cut off, and " + path + " has changed since or is not the project's: it stays as it is."})
+		w.link.Emit(agent.Notice{Level: "warning", Text: "A rewind was cut off, and " + path + " has changed since or is not the project's: it stays as it is."})
 	}
 	return nil
 }
@@ -85,7 +86,7 @@ func (c *Conversation) PlanRewind(ctx context.Context, to string) (*checkpoint.P
 	if j.Path() == "" {
 		return nil, errors.New("this session is not written down, so there is nothing to rewind to")
 	}
-	if !exists(j.Path()) {
+	if _, err := os.Lstat(j.Path()); err != nil {
 		return nil, errors.New("nothing was said in this session yet, so there is nothing to rewind to")
 	}
 	return checkpoint.NewPlan(ctx, j.Path(), to, j.Blobs())

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/haftdev/haft/internal/harness/servers"
+
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/model/script"
@@ -46,11 +48,11 @@ func TestAServerUsesTheModel(t *testing.T) {
 			server := &asker{answers: make(chan string, 1)}
 			elicit := func(context.Context, mcp.Elicitation) (mcp.Answer, error) { return mcp.Answer{Action: c.action}, nil }
 			talk := r.talk(harness.Options{Settings: c.settings}, harness.TalkOptions{
-				MCP: harness.MCPOptions{InProcess: map[string]*mcp.Manifest{"notes": nil}, Send: server.send, Elicit: elicit, Wait: 10 * time.Second},
+				MCP: servers.Given{InProcess: map[string]*mcp.Manifest{"notes": nil}, Send: server.send, Elicit: elicit, Wait: 10 * time.Second},
 			})
 			defer talk.Close(t.Context())
 			r.say(talk, "hello")
-			host, err := talk.MCP()
+			host, err := talk.MCP.Open()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,23 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/tool/websearch"
 )
-
-// searchesItself reports whether Anthropic itself is asked, which has a web search of
-// its own, and not a server in its place.
-func (p *Project) searchesItself() bool {
-	base := p.modelEnv(func() string { return "" })("ANTHROPIC_BASE_URL")
-	if base == "" {
-		return true
-	}
-	u, err := url.Parse(base)
-	return err == nil && (u.Hostname() == "anthropic.com" || strings.HasSuffix(u.Hostname(), ".anthropic.com"))
-}
 
 // providerSearch searches by the provider's own tool: a model is asked to use it, and
 // what it found is read from the answer. Spend is told what that cost.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/haftdev/haft/internal/harness/project"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/haftdev/haft/model"
@@ -104,7 +106,7 @@ func TestASearchThatFailsSaysWhy(t *testing.T) {
 func TestOnlyAnthropicIsKnownToSearch(t *testing.T) {
 	for base, want := range map[string]bool{"": true, "https://api.anthropic.com": true, "https://api.anthropic.com.evil.example": false, "http://localhost:8080": false, "https://notanthropic.com": false} {
 		t.Setenv("ANTHROPIC_BASE_URL", base)
-		if got := (&Project{Counts: settings.Of()}).searchesItself(); got != want {
+		if got := (&project.Project{Counts: settings.Of()}).SearchesItself(); got != want {
 			t.Errorf("%q: %t", base, got)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/haftdev/haft/internal/harness/slash"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/haftdev/haft/internal/harness"
@@ -44,8 +46,12 @@ func open(t *testing.T, opts harness.Options, files map[string]string) *harness.
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.Close() })
-	w.Calls = w.Nested(sched.Options{Hooks: w.Hooks}) // nobody is asked
 	return w
+}
+
+// input reads what is typed in a world where nobody is asked.
+func input(w *harness.World) *slash.Input {
+	return &slash.Input{Commands: w.Project.Library.Commands, Dir: func() string { return w.Shell.Dir("") }, Calls: w.Nested(sched.Options{Hooks: w.Hooks})}
 }
 
 func TestWhatAPersonTypes(t *testing.T) {
@@ -54,7 +60,7 @@ func TestWhatAPersonTypes(t *testing.T) {
 		"home/.claude/skills/pdf/SKILL.md": "Fill in $ARGUMENTS.",
 		"project/rules.txt":                "be kind\n",
 	})
-	typed, ok, err := w.Typed(t.Context(), "/review main.go")
+	typed, ok, err := input(w).Read(t.Context(), "/review main.go")
 	if err != nil || !ok {
 		t.Fatalf("%t, %v", ok, err)
 	}
@@ -65,14 +71,14 @@ func TestWhatAPersonTypes(t *testing.T) {
 	if diff := cmp.Diff(&tool.Change{Allow: []string{"Read", "Bash(echo *)"}, Model: "haiku"}, typed.Change); diff != "" {
 		t.Errorf("change (-want +got):\n%s", diff)
 	}
-	if typed, ok, err := w.Typed(t.Context(), "/pdf a.pdf"); err != nil || !ok || !strings.HasSuffix(typed.Text, "Fill in a.pdf.") {
+	if typed, ok, err := input(w).Read(t.Context(), "/pdf a.pdf"); err != nil || !ok || !strings.HasSuffix(typed.Text, "Fill in a.pdf.") {
 		t.Errorf("a skill: %+v, %t, %v", typed, ok, err)
 	}
-	if typed, ok, err := w.Typed(t.Context(), "/compact keep it"); err != nil || !ok || typed.Text != "" || typed.Command.Name != "compact" || typed.Arguments != "keep it" {
+	if typed, ok, err := input(w).Read(t.Context(), "/compact keep it"); err != nil || !ok || typed.Text != "" || typed.Command.Name != "compact" || typed.Arguments != "keep it" {
 		t.Errorf("haft's own: %+v, %t, %v", typed, ok, err)
 	}
 	for _, text := range []string{"hello", "/nobody knows", "/etc/hosts"} {
-		if _, ok, err := w.Typed(t.Context(), text); ok || err != nil {
+		if _, ok, err := input(w).Read(t.Context(), text); ok || err != nil {
 			t.Errorf("%s: %t, %v", text, ok, err)
 		}
 	}
@@ -83,24 +89,24 @@ func TestATextCannotWriteInPlanMode(t *testing.T) {
 		"home/.claude/commands/write.md": "---\nallowed-tools: Bash\n---\n!`touch pwned`",
 		"home/.claude/commands/look.md":  "!`ls -d .git`",
 	})
-	_, ok, err := w.Typed(t.Context(), "/write")
+	_, ok, err := input(w).Read(t.Context(), "/write")
 	if err == nil || !ok {
 		t.Errorf("it was let through: %t, %v", ok, err)
 	}
 	if _, err := os.Stat(filepath.Join(w.Project.Dir, "pwned")); err == nil {
 		t.Error("a command wrote a file in plan mode")
 	}
-	if typed, _, err := w.Typed(t.Context(), "/look"); err != nil || typed.Text != ".git" {
+	if typed, _, err := input(w).Read(t.Context(), "/look"); err != nil || typed.Text != ".git" {
 		t.Errorf("looking: %q, %v", typed.Text, err)
 	}
 }
 
 func TestRulesOfATextHoldForItsOwnCallsOnly(t *testing.T) {
 	w := open(t, harness.Options{}, map[string]string{"home/.claude/commands/make.md": "---\nallowed-tools: Bash(touch *)\n---\n!`touch made`"})
-	if _, _, err := w.Typed(t.Context(), "/make"); err != nil {
+	if _, _, err := input(w).Read(t.Context(), "/make"); err != nil {
 		t.Errorf("what it allows itself was denied: %v", err)
 	}
-	c := tool.Case{Tool: w.Set(&tool.Session{}).Lookup("Bash"), Call: &tool.Call{Tool: "Bash", Input: []byte(`{"command":"touch other"}`)}}
+	c := tool.Case{Tool: w.Pool(nil).Set(&tool.Session{}).Lookup("Bash"), Call: &tool.Call{Tool: "Bash", Input: []byte(`{"command":"touch other"}`)}}
 	if v := w.Engine.Judge(t.Context(), c); v.Behavior == tool.Allow {
 		t.Errorf("afterwards others are allowed it too: %+v", v)
 	}

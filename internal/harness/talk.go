@@ -13,6 +13,12 @@ import (
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/catalog"
 	"github.com/haftdev/haft/internal/harness/crew"
+	"github.com/haftdev/haft/internal/harness/project"
+	"github.com/haftdev/haft/internal/harness/servers"
+	"github.com/haftdev/haft/internal/harness/slash"
+	"github.com/haftdev/haft/internal/harness/workdir"
+	"github.com/haftdev/haft/internal/knowledge/agentdef"
+	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
@@ -67,7 +73,7 @@ type TalkOptions struct {
 	Person      sched.Asker
 	Interactive bool
 	// MCP are servers besides those of the settings.
-	MCP MCPOptions
+	MCP servers.Given
 	// Version is written into the session.
 	Version string
 
@@ -80,13 +86,19 @@ type Conversation struct {
 	World *World
 	// Provider is who answers, and KeySource where its key comes from.
 	Provider, KeySource string
+	// MCP are its servers.
+	MCP *servers.Servers
 
-	journal atomic.Pointer[session.Session]
+	lead    *agentdef.Definition // the agent that leads; nil means haft itself
+	pool    *Pool
+	input   *slash.Input
+	plan    atomic.Pointer[string] // the last one that the user agreed to
+	dirs    *workdir.Dirs
+	sets    sets // of the agents that work for it
 	title   atomic.Pointer[string]
 	kept    atomic.Pointer[agent.Journal] // the journal with its checkpoints
 	opts    agent.Options                 // what agents that work for it begin with
-	servers *servers
-	closing atomic.Bool
+	taking  sync.Mutex                    // while what servers offer is taken in: the last to look decides
 	first   sync.Once
 	prepare *time.Timer // makes the list of files; nil in a folder of everything
 	server  string      // the address that is asked; "" of a client that was given
@@ -101,8 +113,8 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 	if o != nil {
 		opts = *o
 	}
-	usage := (*UsageError)(nil)
-	switch err := w.Intact(); {
+	usage := (*project.UsageError)(nil)
+	switch err := w.Project.Intact(); {
 	case errors.As(err, &usage):
 		return nil, err
 	case err != nil:
@@ -112,12 +124,13 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.resumeLead(state[string](journal.Restored(), stateLead)); err != nil {
+	lead, err := w.resumeLead(state[string](journal.Restored(), stateLead))
+	if err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
-	w.follow(&opts, journal.Restored())
-	c := &Conversation{World: w, version: opts.Version, began: time.Now()}
-	c.journal.Store(journal)
+	follow(lead, &opts, journal.Restored())
+	c := &Conversation{World: w, dirs: workdir.New(&workdir.Options{Root: w.Project.Dir, Shell: w.Shell, Link: w.link}), lead: lead, version: opts.Version, began: time.Now()}
+	w.link.Begin(journal)
 	if err := c.begin(ctx, &opts); err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
@@ -127,57 +140,72 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 // begin makes what the conversation needs, each thing on what is there by then.
 func (c *Conversation) begin(ctx context.Context, o *TalkOptions) error {
 	w, restored, chosen := c.World, c.Journal().Restored(), o.Model
-	model, err := c.goOn(o, restored)
+	changed, err := c.goOn(o, restored)
 	if err != nil {
 		return err
 	}
-	c.initTools(o, restored)
-	if err := c.findServers(o); err != nil {
+	audit, err := w.Audit()
+	if err != nil {
 		return err
 	}
+	if c.MCP, err = servers.New(&servers.Options{
+		Given: o.MCP, Version: o.Version, Project: w.Project, Link: w.link, Reexec: w.Project.Options.Reexec,
+		Roots:   func() []string { return w.Engine.Guard().Roots() },
+		Model:   func() (model.Model, string) { return c.opts.Model, c.ContextUsage().Model },
+		Changed: c.takeTools,
+	}); err != nil {
+		return err
+	}
+	c.initTools(o, audit, restored)
 	kept, keeper := w.keep(c.Journal())
 	c.kept.Store(&kept)
 	mode := w.resumeMode(state[string](restored, agent.StateMode))
-	if c.Agent, err = c.newAgent(o, kept, chosen); err != nil {
+	if c.Agent, err = c.newAgent(o, kept, audit, chosen); err != nil {
 		return err
 	}
-	w.begin(c.Agent)
-	w.conversation.Store(c)
+	w.link.Attach(c.Agent)
+	w.warnOfSettings(c.lead)
+	w.Crew.Begin(c.makeAgent)
 	if err := c.name(ctx, o.Title); err != nil {
 		return err
 	}
-	w.crew.Remember(state[[]crew.Known](restored, stateAgents))
-	w.tellAll(mode, model, waitedText(restored.Waited))
+	w.Crew.Remember(state[[]crew.Known](restored, stateAgents))
+	w.link.Tell(mode, changed, waitedText(restored.Waited))
 	w.settleWrites()
 	if keeper != nil && restored.Messages > 0 {
 		if err := w.recover(ctx, keeper); err != nil {
 			return err
 		}
 	}
-	if dir := c.Dir(); dir != w.Home && dir != "/" {
-		c.prepare = time.AfterFunc(settle, func() { w.World.Search.Prepare(dir) })
+	if dir := c.Dir(); dir != w.Project.Home && dir != "/" {
+		c.prepare = time.AfterFunc(settle, func() { w.Search.Prepare(dir) })
 	}
-	return c.startServers()
+	return c.MCP.Start(state[[]mcp.Task](restored, servers.StateCalls))
 }
 
 // initTools gives the tools what is the conversation's own, as it was left.
-func (c *Conversation) initTools(o *TalkOptions, restored *session.Restored) {
+func (c *Conversation) initTools(o *TalkOptions, audit sched.Recorder, restored *session.Restored) {
 	w := c.World
-	w.loading = c.toolLoading(catalog.Lookup(o.Model).Context, state[bool](restored, agent.StatePlain))
-	w.Answer = c.readsPages(o.Client)
-	if w.SearchWeb == nil && c.Provider == "anthropic" && w.searchesItself() {
-		w.SearchWeb = providerSearch(o.Client, o.Model, func(name string, u model.Usage) { c.Spend(name, u) })
+	c.pool = w.Pool(w.Nested(w.aside(o, audit)))
+	c.pool.lead = c.lead
+	c.pool.loading = c.toolLoading(catalog.Lookup(o.Model).Context, state[bool](restored, agent.StatePlain))
+	b := &c.pool.builtins
+	b.Commands = w.Project.CommandsWith(c.MCP.Prompts)
+	b.Servers, b.Agreed, b.Answer = c.MCP, c.agreed, c.readsPages(o.Client)
+	if b.SearchWeb == nil && c.Provider == "anthropic" && w.Project.SearchesItself() {
+		b.SearchWeb = providerSearch(o.Client, o.Model, func(name string, u model.Usage) { c.Spend(name, u) })
 	}
 	w.recallReads(restored)
-	w.kept.recall(state[[]string](restored, stateKept))
+	w.Project.Kept.Recall(state[[]string](restored, stateKept))
 	if dir := c.Journal().Dir(); dir != "" {
-		w.kept.add(filepath.Join(dir, "subagents"))
-		w.Tasks = task.NewStore(filepath.Join(dir, "tasks"), &task.StoreOptions{Changed: w.tasksChanged})
+		w.Project.Kept.Add(filepath.Join(dir, "subagents"))
+		b.Tasks = task.NewStore(filepath.Join(dir, "tasks"), &task.StoreOptions{Changed: c.tasksChanged})
 	}
-	w.Todos = todo.NewList(&todo.ListOptions{Changed: w.todosChanged, Items: map[string][]todo.Item{"": state[[]todo.Item](restored, stateTodos)}})
+	b.Todos = todo.NewList(&todo.ListOptions{Changed: c.todosChanged, Items: map[string][]todo.Item{"": state[[]todo.Item](restored, stateTodos)}})
 	if plan := state[string](restored, statePlan); plan != "" {
-		w.plan.Store(&plan)
+		c.plan.Store(&plan)
 	}
+	c.input = &slash.Input{Commands: b.Commands, Dir: c.Dir, Calls: b.Calls}
 }
 
 // settle is when the list of files is made: the first request must not wait for
@@ -186,28 +214,23 @@ const settle = 300 * time.Millisecond
 
 // newAgent makes the agent of the conversation; chosen is the model that somebody
 // asked for.
-func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, chosen string) (*agent.Agent, error) {
+func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, audit sched.Recorder, chosen string) (*agent.Agent, error) {
 	w, restored := c.World, c.Journal().Restored()
-	audit, err := w.Audit()
-	if err != nil {
-		return nil, err
-	}
 	mode := w.Engine.Policy().Mode()
-	session := &tool.Session{Interactive: o.Interactive, Mode: string(mode), Flags: map[string]bool{bash.BackgroundFlag: true, mcpresource.Flag: c.servers.any()}}
-	w.Calls = w.Nested(w.aside(o, audit))
-	tools := w.Set(session)
+	session := &tool.Session{Interactive: o.Interactive, Mode: string(mode), Flags: map[string]bool{bash.BackgroundFlag: true, mcpresource.Flag: c.MCP.Any()}}
+	tools := c.pool.Set(session)
 	source := "startup"
 	if restored.Messages > 0 {
 		source = "resume"
 	}
 	c.opts = agent.Options{
-		Model: o.Client, ModelName: o.Model, PlanModel: o.planModel, Resolve: c.askable, System: w.system(o, tools), Facts: w.facts(together(once(lostAgents(restored)), w.planning(o.PlanInstructions))).Tell, Carry: w.carry,
+		Model: o.Client, ModelName: o.Model, PlanModel: o.planModel, Resolve: c.askable, System: w.system(o, tools), Facts: w.facts(together(once(lostAgents(restored)), w.planning(o.PlanInstructions))).Tell, Carry: c.carry,
 		Tools: tools, Person: o.Person, Permissions: permissions{w.Engine, w.Project}, Mode: string(mode), Hooks: w.Hooks,
 		Sched: sched.Options{
-			Judge: w.Engine, Hooks: w.CallHooks(), Askers: []sched.Asker{w.Hooks, c.classifier(o.Client)}, Recorder: audit, Output: w.Results(), Dir: w.Shell.Dir,
-			SiblingErrors: w.afterFailure(),
+			Judge: w.Engine, Hooks: w.CallHooks(), Askers: []sched.Asker{w.Hooks, c.classifier(o.Client)}, Recorder: audit, Output: w.Project.Results(), Dir: w.Shell.Dir,
+			SiblingErrors: w.Project.AfterFailure(),
 		},
-		Repeats: w.repeats(),
+		Repeats: w.Project.Repeats(),
 		Journal: kept, History: restored.History, Revealed: state[[]string](restored, agent.StateRevealed), Refused: state[map[string]string](restored, agent.StateRefused), Source: source, Renew: c.renew(o),
 		Spent: spent(restored), Beside: state[map[string]model.Usage](restored, agent.StateBeside), States: c.states(o, chosen),
 		Limits: o.Limits, Thinking: o.Thinking, Effort: o.Effort, TaskBudget: o.TaskBudget, Betas: o.Betas, Structured: o.Schema,

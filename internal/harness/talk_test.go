@@ -105,7 +105,7 @@ func TestASessionGoesOnWhereItWas(t *testing.T) {
 	if again.Session() != id {
 		t.Errorf("session %s, want %s", again.Session(), id)
 	}
-	if todos := again.World.Todos.Items(""); len(todos) != 1 || todos[0].Content != "look" {
+	if todos := again.Todos(); len(todos) != 1 || todos[0].Content != "look" {
 		t.Errorf("todos %+v", todos)
 	}
 	if _, last := r.say(again, "and now?"); last.Text != "still here" {

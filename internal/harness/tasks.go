@@ -4,7 +4,7 @@ package harness
 // the call returns, and the model is told when the work ends. "" means all those that
 // the main conversation waits for. It reports whether there was any.
 func (c *Conversation) Background(useID string) bool {
-	any := c.World.crew.Background(useID)
+	any := c.World.Crew.Background(useID)
 	for _, t := range c.World.host.Tasks() {
 		if (t.Tag() == useID || useID == "" && t.Owner() == "") && t.Release() {
 			any = true

@@ -52,7 +52,7 @@ func TestATeamWorksTogether(t *testing.T) {
 	c := r.talk(harness.Options{}, harness.TalkOptions{})
 	defer c.Close(t.Context())
 	events, _ := r.say(c, "port it")
-	list, err := c.World.Tasks.Load()
+	list, err := c.Tasks()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func (c *Conversation) Rename(ctx context.Context, title string) error {
 		return err
 	}
 	c.title.Store(&title)
-	c.World.emit(agent.Changed{What: agent.Title, Value: title})
+	c.World.link.Emit(agent.Changed{What: agent.Title, Value: title})
 	return nil
 }
 

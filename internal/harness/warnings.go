@@ -1,33 +1,38 @@
 package harness
 
 import (
-	"fmt"
-	"io"
 	"slices"
 
 	"github.com/haftdev/haft/agent"
-	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/knowledge/agentdef"
 	"github.com/haftdev/haft/internal/trust"
-	"github.com/haftdev/haft/permission"
-	"github.com/haftdev/haft/settings"
 )
 
 // Warnings are what a person should know before anything runs here: what is set
 // and does not count, each with where it stands. A conversation tells them when it
 // begins; who opens a world without one shows them.
-func (w *World) Warnings() []agent.Notice {
+func (w *World) Warnings() []agent.Notice { return w.warnings(w.lead) }
+
+// warnOfSettings tells what does not count in a conversation that an agent leads.
+func (w *World) warnOfSettings(lead *agentdef.Definition) {
+	for _, warning := range w.warnings(lead) {
+		w.link.Warn(warning.Tag, warning.Text)
+	}
+}
+
+func (w *World) warnings(lead *agentdef.Definition) []agent.Notice {
 	var list []agent.Notice
 	add := func(tag, text string) { list = append(list, agent.Notice{Level: "warning", Tag: tag, Text: text}) }
-	for _, text := range w.settingsFaults() {
+	for _, text := range w.Project.SettingsFaults() {
 		add("settings", text)
 	}
-	if text := w.modeFault(); text != "" {
+	if text := w.Project.ModeFault(); text != "" {
 		add("permissions", text)
 	}
 	for _, problem := range w.Engine.Policy().Problems() {
 		add("permissions", problem.String())
 	}
-	for _, problem := range w.misnamed() {
+	for _, problem := range w.misnamed(lead) {
 		add("permissions", problem.String())
 	}
 	for _, text := range w.idleHooks() {
@@ -36,78 +41,13 @@ func (w *World) Warnings() []agent.Notice {
 	for _, text := range w.misnamedTools() {
 		add("tools", text)
 	}
-	for _, problem := range w.Library.Faults() {
+	for _, problem := range w.Project.Library.Faults() {
 		add("knowledge", problem.String())
 	}
-	if !w.opts.AsksTrust && w.Folder != nil {
-		if u := trust.NewUntrusted(w.Folder, slices.Concat(w.Held, w.HeldClaims())); u != nil {
+	if !w.Project.Options.AsksTrust && w.Project.Folder != nil {
+		if u := trust.NewUntrusted(w.Project.Folder, slices.Concat(w.Project.Held, w.Project.HeldClaims())); u != nil {
 			add("trust", u.Error())
 		}
 	}
 	return list
-}
-
-// Warn tells of settings files, and values in them, that do not count.
-func (p *Project) Warn(w io.Writer) {
-	for _, text := range p.settingsFaults() {
-		fmt.Fprintf(w, "warning: %s\n", ask.Visible(text))
-	}
-}
-
-// settingsFaults are the problems that make settings count for less than is
-// written. Keys that mean nothing to haft are left to the doctor: files are shared
-// with other programs.
-func (p *Project) settingsFaults() []string {
-	var texts []string
-	for _, problem := range p.Settings.Problems() {
-		switch problem.Kind {
-		case settings.Skipped:
-			texts = append(texts, problem.String()+"; nothing in it counts, its denials neither")
-		case settings.Ignored:
-			texts = append(texts, problem.String())
-		}
-	}
-	return texts
-}
-
-// managedIntact refuses to go on without what an administrator has set: a file
-// that cannot be read may hold denials.
-func managedIntact(s *settings.Settings) error {
-	if problem, ok := skipped(s, settings.Managed); ok {
-		return fmt.Errorf("the managed settings cannot be used; ask your administrator to mend them: %s", problem)
-	}
-	return nil
-}
-
-// Intact refuses to let anything run without what the person has set: who has
-// written denials and guards relies on them. Whoever runs tools without a
-// conversation asks; a conversation does not begin otherwise. A project's file only
-// draws a warning, as anybody may have broken it, and what it denies is the
-// project's wish; but hooks of a project that guard something are not left out
-// unless the user has decided that.
-func (p *Project) Intact() error {
-	if problem, ok := skipped(p.Settings, settings.User); ok {
-		return fmt.Errorf("your settings cannot be used, and what they deny would not be denied: %s. Fix the file", problem)
-	}
-	return p.guarded()
-}
-
-func skipped(s *settings.Settings, source settings.Source) (settings.Problem, bool) {
-	problems := s.Problems()
-	i := slices.IndexFunc(problems, func(p settings.Problem) bool { return p.Kind == settings.Skipped && p.Source == source })
-	if i < 0 {
-		return settings.Problem{}, false
-	}
-	return problems[i], true
-}
-
-// modeFault says that the mode that was asked for is switched off by settings; "" if it
-// is not. Who typed it was refused before.
-func (p *Project) modeFault() string {
-	mode := p.askedMode()
-	by, off := p.Counts.Disabled(mode.Text)
-	if !off {
-		return ""
-	}
-	return fmt.Sprintf("%s: the permission mode %s is switched off by %s; the session is in the mode %s", mode.Origin, mode.Text, by, permission.Default)
 }

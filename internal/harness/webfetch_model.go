@@ -19,9 +19,9 @@ const maxSmallAnswer = 4096 // tokens
 // readsPages lets the small model answer prompts about pages; nil if none is set, so
 // that the conversation's own model reads the pages themselves.
 func (c *Conversation) readsPages(client model.Model) func(context.Context, webfetch.Question) (string, error) {
-	set, _ := c.World.Counts.Text("webFetch", "model")
+	set, _ := c.World.Project.Counts.Text("webFetch", "model")
 	name := set.Text
-	if name == "" && c.World.modelEnv(func() string { return "" })("ANTHROPIC_SMALL_FAST_MODEL") != "" {
+	if name == "" && c.World.Project.ModelEnv(func() string { return "" })("ANTHROPIC_SMALL_FAST_MODEL") != "" {
 		name = c.small // if the provider is the one that the variable is about
 	}
 	if name == "" {

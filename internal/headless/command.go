@@ -31,7 +31,7 @@ func (s *server) command(ctx context.Context, talk *harness.Conversation, h hear
 		talk.Send(p)
 		return
 	}
-	typed, ok, err := talk.World.Typed(ctx, text(p))
+	typed, ok, err := talk.Input().Read(ctx, text(p))
 	switch {
 	case !ok:
 		talk.Send(s.withFiles(ctx, talk, p))
@@ -57,7 +57,7 @@ func (s *server) command(ctx context.Context, talk *harness.Conversation, h hear
 // withFiles adds the files that a prompt mentions. Those that must not be read, or
 // cannot, are left out with a word about it.
 func (s *server) withFiles(ctx context.Context, talk *harness.Conversation, p agent.Prompt) agent.Prompt {
-	files, err := talk.World.Mentioned(ctx, text(p))
+	files, err := talk.Input().Mentioned(ctx, text(p))
 	if err != nil {
 		s.warn("A file that the prompt mentions is not added to it: " + err.Error())
 	}

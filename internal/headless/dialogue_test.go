@@ -94,7 +94,7 @@ func play(t *testing.T, flags, scenario, program string) string {
 	}
 	for name, value := range map[string]string{
 		"ANTHROPIC_BASE_URL": srv.URL(), "ANTHROPIC_API_KEY": "sk-ant-scripted", "HOME": dir, "CLAUDE_CONFIG_DIR": "", "CLAUDE_CODE_SDK_READS_SESSION_STATE": "1",
-		"CLAUDE_CODE_MAX_RETRIES": "1",
+		"CLAUDE_CODE_MAX_RETRIES": "1", "IS_SANDBOX": "1",
 	} {
 		t.Setenv(name, value)
 	}

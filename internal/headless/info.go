@@ -37,7 +37,7 @@ func (s *server) facts(ev agent.TurnStarted) *wire.Init {
 	for _, a := range s.agents(talk) {
 		init.Agents = append(init.Agents, a.Name)
 	}
-	for _, k := range talk.World.Library.Skills.List().Skills {
+	for _, k := range talk.World.Project.Library.Skills.List().Skills {
 		init.Skills = append(init.Skills, k.Name)
 	}
 	init.Plugins = plugins(talk)
@@ -45,7 +45,7 @@ func (s *server) facts(ev agent.TurnStarted) *wire.Init {
 }
 
 func plugins(talk *harness.Conversation) (list wire.List[wire.Plugin]) {
-	for _, p := range talk.World.Library.Plugins {
+	for _, p := range talk.World.Project.Library.Plugins {
 		from := p.Source.String()
 		if p.Source == settings.Flag {
 			from = "inline"
@@ -77,7 +77,7 @@ func announced(t *tool.Tool) string {
 // commands are what can be typed after a slash.
 func (s *server) commands(talk *harness.Conversation) wire.List[wire.Command] {
 	var list wire.List[wire.Command]
-	for _, c := range talk.World.Library.Commands.List().Commands {
+	for _, c := range talk.Input().Commands.List().Commands {
 		list = append(list, wire.Command{Name: c.Name, Description: c.Description, ArgumentHint: c.Hint, Builtin: c.Origin == command.Builtin})
 	}
 	return list
@@ -86,7 +86,7 @@ func (s *server) commands(talk *harness.Conversation) wire.List[wire.Command] {
 // agents are those that work can be given to.
 func (s *server) agents(talk *harness.Conversation) wire.List[wire.AgentInfo] {
 	var list wire.List[wire.AgentInfo]
-	for _, d := range talk.World.Library.Agents.List().Definitions {
+	for _, d := range talk.World.Project.Library.Agents.List().Definitions {
 		list = append(list, wire.AgentInfo{Name: d.Name, Description: d.Description, Model: d.Model})
 	}
 	return list
@@ -144,7 +144,7 @@ func (s *server) readFile(talk *harness.Conversation, r *wire.ReadFile) (any, er
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(talk.Dir(), path)
 	}
-	if !talk.World.Readable(path) {
+	if !talk.World.MayRead(path) {
 		return nil, fmt.Errorf("read %s: a rule denies it", path)
 	}
 	info, err := os.Stat(path)

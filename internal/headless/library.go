@@ -9,7 +9,7 @@ import (
 // if the model was not told of them when the session began.
 func (s *server) reloadSkills(talk *harness.Conversation) wire.ReloadSkillsReply {
 	var reply wire.ReloadSkillsReply
-	for _, sk := range talk.World.Library.Skills.List().Skills {
+	for _, sk := range talk.World.Project.Library.Skills.List().Skills {
 		reply.Skills = append(reply.Skills, wire.Command{Name: sk.Name, Description: sk.Description, ArgumentHint: sk.Hint})
 	}
 	return reply

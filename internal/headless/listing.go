@@ -19,7 +19,7 @@ var sourceNames = map[settings.Source]string{
 // settings are those that count, of each file and of all together.
 func (s *server) settings(talk *harness.Conversation) any {
 	reply := wire.GetSettingsReply{Effective: make(map[string]json.RawMessage)}
-	for _, f := range slices.Backward(talk.World.Counts.Files()) {
+	for _, f := range slices.Backward(talk.World.Project.Counts.Files()) {
 		value, ok := f.Value()
 		if !ok {
 			continue
@@ -79,7 +79,7 @@ func (s *server) permissionRules(talk *harness.Conversation) (any, error) {
 func (s *server) hooksListing(talk *harness.Conversation) any {
 	counts := make(map[string]int)
 	var reply wire.HooksListingReply
-	for _, h := range talk.World.Counts.Hooks() {
+	for _, h := range talk.World.Project.Counts.Hooks() {
 		counts[h.Event]++
 		listed := wire.ListedHook{
 			Event: h.Event, Matcher: ask.Visible(h.Matcher), Source: sourceNames[h.Source], SourceLabel: ask.Visible(h.Origin.String()),
@@ -101,9 +101,9 @@ func (s *server) hooksListing(talk *harness.Conversation) any {
 			reply.Events = append(reply.Events, wire.ListedEvent{CatalogEvent: event, HookCount: n})
 		}
 	}
-	reply.Policy.DisabledByPolicy = talk.World.Counts.ManagedFlag("disableAllHooks")
-	reply.Policy.ManagedOnly = talk.World.Counts.ManagedFlag("allowManagedHooksOnly")
-	reply.Policy.AllDisabled = talk.World.Counts.Flag("disableAllHooks")
+	reply.Policy.DisabledByPolicy = talk.World.Project.Counts.ManagedFlag("disableAllHooks")
+	reply.Policy.ManagedOnly = talk.World.Project.Counts.ManagedFlag("allowManagedHooksOnly")
+	reply.Policy.AllDisabled = talk.World.Project.Counts.Flag("disableAllHooks")
 	return reply
 }
 

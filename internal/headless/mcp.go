@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/harness/servers"
+
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/permission"
@@ -22,7 +24,7 @@ import (
 const serversTime = 10 * time.Second
 
 // inProcess are the MCP servers inside the program.
-func (s *server) inProcess(o *harness.MCPOptions, init *wire.Initialize) {
+func (s *server) inProcess(o *servers.Given, init *wire.Initialize) {
 	o.Wait = serversTime
 	o.Send, o.Elicit = s.sendMCP, s.elicit
 	for _, name := range init.SDKMCPServers {
@@ -71,7 +73,7 @@ func (s *server) handleMCP(ctx context.Context, talk *harness.Conversation, r wi
 		reply, err = callMCP(ctx, talk, r)
 	case *wire.MCPMessage: // such as that the tools of a server have changed
 		reply = wire.Empty{} // a server that is gone has nothing to say
-		if talk.HasServer(r.ServerName) == nil {
+		if talk.MCP.Has(r.ServerName) == nil {
 			err = withServer(talk, r.ServerName, func(h *mcp.Host) error { return h.Receive(r.ServerName, r.Message) })
 		}
 	default:
@@ -82,10 +84,10 @@ func (s *server) handleMCP(ctx context.Context, talk *harness.Conversation, r wi
 
 // withServer does something with the host of a server that there is.
 func withServer(talk *harness.Conversation, name string, do func(*mcp.Host) error) error {
-	if talk.HasServer(name) != nil {
+	if talk.MCP.Has(name) != nil {
 		return &wire.ControlError{Message: "Server not found: " + name} // as programs know it
 	}
-	host, err := talk.MCP()
+	host, err := talk.MCP.Open()
 	if err != nil {
 		return err
 	}
@@ -96,7 +98,7 @@ func withServer(talk *harness.Conversation, name string, do func(*mcp.Host) erro
 // not told.
 func mcpStatus(talk *harness.Conversation) wire.MCPStatusReply {
 	var reply wire.MCPStatusReply
-	for _, st := range talk.Servers() {
+	for _, st := range talk.MCP.Status() {
 		m := wire.MCPServerStatus{
 			Name: st.Name, Status: string(st.State), Error: st.Error, Config: mustJSON(st.Config), Transport: string(st.Type), Scope: st.Scope, Source: source(st),
 		}
@@ -124,7 +126,7 @@ func source(st mcp.Status) string {
 }
 
 func initServers(talk *harness.Conversation) (list []wire.InitMCP) {
-	for _, st := range talk.Servers() {
+	for _, st := range talk.MCP.Status() {
 		list = append(list, wire.InitMCP{Name: st.Name, Status: string(st.State), Source: source(st)})
 	}
 	return list
@@ -133,11 +135,11 @@ func initServers(talk *harness.Conversation) (list []wire.InitMCP) {
 // setServers replaces the servers that the program brings. The answer waits until
 // they are there, or are not: the program may use them at once.
 func (s *server) setServers(ctx context.Context, talk *harness.Conversation, r *wire.MCPSetServers) (any, error) {
-	change, err := talk.SetServers(r.Servers)
+	change, err := talk.MCP.Set(r.Servers)
 	if err != nil {
 		return nil, err
 	}
-	host, err := talk.MCP()
+	host, err := talk.MCP.Open()
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +173,7 @@ func (s *server) overrideMode(talk *harness.Conversation, r *wire.SetMCPPermissi
 		talk.World.Engine.Grant(rule)
 	}
 	var reply wire.WarningReply
-	if talk.HasServer(r.ServerName) != nil {
+	if talk.MCP.Has(r.ServerName) != nil {
 		reply.Warning = fmt.Sprintf("There is no MCP server %q yet; the mode holds once there is.", r.ServerName)
 	}
 	return reply, nil
@@ -194,7 +196,7 @@ func callMCP(ctx context.Context, talk *harness.Conversation, r *wire.MCPCall) (
 		return nil, &wire.ControlError{Message: "The tool did not run: this session cannot decide about calls that nobody made in a turn"}
 	}
 	server, name, ok := splitTool(r.Tool)
-	if !ok || talk.HasServer(server) != nil {
+	if !ok || talk.MCP.Has(server) != nil {
 		return nil, &wire.ControlError{Message: "MCP server not connected: " + server}
 	}
 	input := r.Arguments

@@ -53,7 +53,7 @@ func (s *server) initialize(r *wire.Initialize) (any, error) {
 // hasPlugins reports whether all of these plugins are loaded.
 func hasPlugins(talk *harness.Conversation, want []wire.PluginConfig) bool {
 	for _, w := range want {
-		if !slices.ContainsFunc(talk.World.Library.Plugins, func(p plugin.Plugin) bool { return p.Dir == filepath.Clean(w.Path) }) {
+		if !slices.ContainsFunc(talk.World.Project.Library.Plugins, func(p plugin.Plugin) bool { return p.Dir == filepath.Clean(w.Path) }) {
 			return false
 		}
 	}

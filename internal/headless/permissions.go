@@ -20,9 +20,9 @@ func (s *server) updatePermissions(ctx context.Context, u wire.PermissionUpdate)
 	case "addRules", "removeRules", "replaceRules":
 		return changeRules(ctx, talk, u)
 	case "addDirectories":
-		return talk.World.AddDirectories(u.Directories)
+		return talk.AddDirectories(u.Directories)
 	case "removeDirectories":
-		return talk.World.RemoveDirectories(u.Directories)
+		return talk.RemoveDirectories(u.Directories)
 	}
 	return fmt.Errorf("the update %q is not known here", u.Type)
 }
@@ -38,7 +38,7 @@ func changeRules(ctx context.Context, talk *harness.Conversation, u wire.Permiss
 	if u.Type == "removeRules" {
 		engine.Revoke(list...)
 		for _, r := range list {
-			if err := talk.World.Forget(ctx, source, r); kept && err != nil {
+			if err := talk.World.Project.Forget(ctx, source, r); kept && err != nil {
 				return err
 			}
 		}
@@ -53,7 +53,7 @@ func changeRules(ctx context.Context, talk *harness.Conversation, u wire.Permiss
 		return nil
 	}
 	for _, r := range list {
-		if err := talk.World.Keep(ctx, source, permission.Rule{Text: r.Text, Behavior: r.Behavior}); err != nil {
+		if err := talk.World.Project.Keep(ctx, source, permission.Rule{Text: r.Text, Behavior: r.Behavior}); err != nil {
 			return err
 		}
 	}

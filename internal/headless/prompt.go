@@ -57,7 +57,7 @@ func (s *server) accept(p heard) {
 	switch {
 	case s.talk == nil:
 		s.waiting = append(s.waiting, p)
-	case len(s.typed) > 0 || !p.literal && (s.talk.World.IsCommand(text(p.Prompt)) || s.talk.World.Mentions(text(p.Prompt))):
+	case len(s.typed) > 0 || !p.literal && (s.talk.Input().IsCommand(text(p.Prompt)) || s.talk.Input().Mentions(text(p.Prompt))):
 		s.typed = append(s.typed, p)
 	default:
 		s.talk.Send(p.Prompt)

@@ -9,10 +9,13 @@ import (
 func (t *teller) result(ev agent.Result) {
 	r := &wire.Result{
 		Stamp: t.stamp(ev.UUID), Subtype: subtype(ev.Reason), IsError: t.isError(ev),
-		DurationMS: ev.Duration.Milliseconds(), DurationAPIMS: ev.APITime.Milliseconds(), TTFTMS: int(ev.TTFT.Milliseconds()),
+		DurationMS: ev.Duration.Milliseconds(), DurationAPIMS: ev.APITime.Milliseconds(),
 		NumTurns: 1 + ev.Calls, StopReason: wire.NullString(ev.StopReason), Usage: usage(ev.Usage),
 		TerminalReason: terminalReason(ev.Reason), QueuedTurnCount: ev.Queued, ResultIndex: t.results, LocalCommand: ev.Command,
 		StructuredOutput: ev.Structured,
+	}
+	if ev.TTFT != nil {
+		r.TTFTMS = new(int(ev.TTFT.Milliseconds()))
 	}
 	t.results++
 	if unsent(ev) {

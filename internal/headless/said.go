@@ -69,7 +69,7 @@ func (t *teller) streamed(ev agent.Streamed) {
 	for _, e := range apiEvents(ev.Event) {
 		m := &wire.StreamEvent{Stamp: t.stamp(""), Event: e, APIMessageID: t.message}
 		if _, ok := ev.Event.(model.Start); ok {
-			m.TTFTMS = int(ev.TTFT.Milliseconds())
+			m.TTFTMS = new(int(ev.TTFT.Milliseconds()))
 		}
 		t.send(m)
 	}

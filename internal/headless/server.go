@@ -10,7 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/haftdev/haft/internal/harness/project"
+
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/wire"
@@ -110,7 +113,7 @@ func Serve(ctx context.Context, stream wire.Stream, opts *Options) int {
 // read takes what the program says until it says no more.
 func (s *server) read(ctx context.Context) {
 	if err := s.conn.Run(ctx, s.deliver); err != nil {
-		fmt.Fprintf(s.opts.Log, "haft: read standard input: %v\n", err)
+		fmt.Fprintf(s.opts.Log, "haft: read standard input: %s\n", ask.Visible(err.Error()))
 		s.mu.Lock()
 		s.garbled = err
 		s.mu.Unlock()
@@ -278,7 +281,7 @@ func (s *server) close() int {
 		ctx, cancel := context.WithTimeoutCause(context.Background(), closeTime, fmt.Errorf("the session ended, which must not take longer than %s", closeTime))
 		defer cancel()
 		if err := talk.Close(ctx); err != nil {
-			fmt.Fprintf(s.opts.Log, "haft: end the session: %v\n", err)
+			fmt.Fprintf(s.opts.Log, "haft: end the session: %s\n", ask.Visible(err.Error()))
 		}
 		s.mirror.repeat(talk)
 		s.lastNotices(talk)
@@ -341,9 +344,9 @@ func (s *server) begin(ctx context.Context, init *wire.Initialize, prompts ...he
 
 // failed tells why there is no conversation.
 func (s *server) failed(err error) {
-	fmt.Fprintf(s.opts.Log, "haft: %v\n", err)
+	fmt.Fprintf(s.opts.Log, "haft: %s\n", ask.Visible(err.Error()))
 	s.code = 1
-	if usage := (*harness.UsageError)(nil); errors.As(err, &usage) && s.opts.Harness.Typed {
+	if usage := (*project.UsageError)(nil); errors.As(err, &usage) && s.opts.Harness.Typed {
 		s.code = 2
 	}
 	s.tell.session = session.NewUUID()

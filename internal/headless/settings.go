@@ -59,7 +59,7 @@ func (s *server) applySettings(talk *harness.Conversation, r *wire.ApplyFlagSett
 	}
 	s.removeFlagRules = talk.World.Engine.AddTemporary(list...)
 	s.mu.Unlock()
-	err = talk.World.AddDirectories(p.Directories)
+	err = talk.AddDirectories(p.Directories)
 	if p.DefaultMode != "" {
 		_, failed := s.setMode(talk, p.DefaultMode)
 		err = errors.Join(err, failed)
@@ -105,7 +105,7 @@ func (s *server) updateSettings(ctx context.Context, talk *harness.Conversation,
 	if len(wrong) > 0 {
 		return fmt.Errorf("update_settings keys not allowed: %s", strings.Join(wrong, ", "))
 	}
-	target, err := talk.World.Target(source)
+	target, err := talk.World.Project.Target(source)
 	for key, text := range values {
 		if err == nil {
 			err = settings.SetText(ctx, target, key, text)

@@ -41,7 +41,7 @@ func entries(talk *harness.Conversation, dir string) (names []string, err error)
 	list, err := os.ReadDir(dir)
 	for _, e := range list {
 		switch {
-		case !talk.World.Readable(filepath.Join(dir, e.Name())), e.Name() == ".git":
+		case !talk.World.MayRead(filepath.Join(dir, e.Name())), e.Name() == ".git":
 		case e.IsDir():
 			names = append(names, e.Name()+"/")
 		default:
@@ -53,8 +53,8 @@ func entries(talk *harness.Conversation, dir string) (names []string, err error)
 
 // below are the files below a folder that are not ignored, and their folders.
 func below(ctx context.Context, talk *harness.Conversation, dir string) (names []string, err error) {
-	found, err := talk.World.World.Search.Glob(ctx, search.GlobQuery{
-		Pattern: "**", Dir: dir, Path: dir, Allow: talk.World.Readable, Budget: search.Budget{Time: suggestTime},
+	found, err := talk.World.Search.Glob(ctx, search.GlobQuery{
+		Pattern: "**", Dir: dir, Path: dir, Allow: talk.World.MayRead, Budget: search.Budget{Time: suggestTime},
 	})
 	if err != nil {
 		return nil, err

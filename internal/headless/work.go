@@ -49,5 +49,5 @@ func (s *server) registerRoot(talk *harness.Conversation, r *wire.RegisterRepoRo
 	case !slices.ContainsFunc(roots, within):
 		return nil, fmt.Errorf("register_repo_root: %s is not below a folder of the session", dir)
 	}
-	return wire.RegisterRepoRootReply{Directory: dir}, talk.World.AddDirectories([]string{dir})
+	return wire.RegisterRepoRootReply{Directory: dir}, talk.AddDirectories([]string{dir})
 }

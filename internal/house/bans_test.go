@@ -19,10 +19,12 @@ const (
 	knowledge    = "./internal/knowledge/... " // what people write down for models
 	contract     = "./tool ./tool/...schema "
 	tools        = "./tool/... !./tool !./tool/...schema !./tool/tooltest "
-	world        = "./workspace/... ./internal/workspace/... ./search/... ./internal/search/... ./shellrun/... ./mcp/... ./internal/mcp/... ./internal/webpage/... "
+	world        = "./workspace/... ./internal/workspace/... ./search/... ./internal/search/... ./shellrun/... ./mcp/... ./internal/mcp/... ./internal/webpage/... ./internal/publicip ./sandbox "
 
-	aids    = "./internal/changetest ./internal/conformance ./internal/golden ./internal/house ./internal/interop/... ./internal/near ./internal/plainjson ./internal/regular ./internal/scripttest ./internal/strictapi ./internal/tools/... " // test aids and plain string work
-	benches = "./bench/... "                                                                                                                                                                                                                    // programs that measure; nothing imports them
+	// aids are test aids and plain string work.
+	aids = "./internal/changetest ./internal/conformance ./internal/golden ./internal/house ./internal/interop/... ./internal/near " +
+		"./internal/needtest ./internal/plainjson ./internal/platform ./internal/regular ./internal/scripttest ./internal/strictapi ./internal/tools/... "
+	benches = "./bench/... " // programs that measure; nothing imports them
 
 	// core is everything a program embeds when it embeds the tool system.
 	core = "./tool/... " + conversation + calls + guards + grammars + config + knowledge + world
@@ -117,6 +119,48 @@ var bans = []ban{
 		to:   assembly,
 		deep: true,
 		why:  "putting haft together is one place above everything that is put together",
+	},
+	{
+		from: "./internal/harness/project",
+		to:   "./internal/harness/... !./internal/harness/project",
+		deep: true,
+		why:  "what is set for a folder is the bottom of the harness: world and conversation are made of it",
+	},
+	{
+		from: "./internal/harness/link",
+		to:   "./internal/harness/... !./internal/harness/link",
+		deep: true,
+		why:  "the parts reach the conversation by a link because they must not know it; a link that knew a part would tie them together again",
+	},
+	{
+		from: "./internal/harness/slash",
+		to:   "./internal/harness/... !./internal/harness/slash",
+		deep: true,
+		why:  "what a user typed is read with commands and a function that makes calls; whose they are is the conversation's business",
+	},
+	{
+		from: "./internal/harness/doctor",
+		to:   "./internal/harness/... !./internal/harness/doctor !./internal/harness/project",
+		deep: true,
+		why:  "the doctor looks at what is set and starts nothing, so it has no use for a world",
+	},
+	{
+		from: "./internal/harness/workdir",
+		to:   "./internal/harness/... !./internal/harness/workdir !./internal/harness/link",
+		deep: true,
+		why:  "where an agent works is a folder and a shell; which agent and why is above",
+	},
+	{
+		from: "./internal/harness/servers",
+		to:   "./internal/harness/... !./internal/harness/servers !./internal/harness/link !./internal/harness/project",
+		deep: true,
+		why:  "the servers of a conversation are told what is set and report by a link; if they knew the conversation, state would flow in a circle",
+	},
+	{
+		from: "./internal/harness/crew",
+		to:   "./internal/harness/... !./internal/harness/crew",
+		deep: true,
+		why:  "a crew runs any agents that it is given a function to make",
 	},
 	{
 		from: assembly,

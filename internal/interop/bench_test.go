@@ -13,7 +13,7 @@ import (
 // BenchmarkQuery measures the official SDK's query() with haft, and with the
 // official executable in the same run where HAFT_REFERENCE names it.
 //
-//	HAFT_REFERENCE=/path/to/claude go test ./interop -run '^$' -bench Query -benchtime 10x
+//	HAFT_PEERS=1 HAFT_REFERENCE=/path/to/claude go test ./internal/interop -run '^$' -bench Query -benchtime 10x
 func BenchmarkQuery(b *testing.B) {
 	dir := installSDK(b)
 	args := []string{"bench.mjs", fmt.Sprint(b.N), "haft=" + build(b)}

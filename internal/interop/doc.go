@@ -4,8 +4,8 @@
 // them, report each case as a subtest, and check every line that haft wrote
 // against the schema of the wire.
 //
-//	go test ./interop                                   # haft
-//	HAFT_REFERENCE=/path/to/claude go test ./interop    # the official executable as well
+//	HAFT_PEERS=1 go test ./internal/interop                                   # haft
+//	HAFT_PEERS=1 HAFT_REFERENCE=/path/to/claude go test ./internal/interop    # the official executable as well
 //
 // The chaos tests of this package drive the built command without an SDK, as the
 // worst of programs would.

@@ -1,7 +1,6 @@
 package interop_test
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -16,11 +15,6 @@ import (
 	"github.com/haftdev/haft/internal/scripttest"
 	"github.com/haftdev/haft/model/script"
 )
-
-func sum(raw []byte) []byte {
-	s := sha256.Sum256(raw)
-	return s[:8]
-}
 
 var built struct {
 	once sync.Once

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -13,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/wire/wiretest"
 )
 
@@ -139,22 +139,10 @@ func checkLines(t *testing.T, record string) {
 	}
 }
 
-// installSDK returns a folder with the suite and the packages it needs. Packages
-// are installed once per lock file.
+// installSDK returns a folder with the suite and the packages it needs. The
+// executables of the official command line are large, and not needed for haft.
 func installSDK(t testing.TB) string {
-	missing(t, "node", "npm")
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	lock, err := os.ReadFile("package-lock.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	modules := filepath.Join(cache, "haft-interop", fmt.Sprintf("%x", sum(lock)))
-	if _, err := os.Stat(filepath.Join(modules, "done")); err != nil {
-		install(t, modules)
-	}
+	modules := needtest.Locked(t, os.DirFS("."), "--omit=optional")
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(".")); err != nil {
 		t.Fatal(err)
@@ -163,45 +151,4 @@ func installSDK(t testing.TB) string {
 		t.Fatal(err)
 	}
 	return dir
-}
-
-// install has npm bring the packages. The executables of the official command line
-// are large, and not needed for haft.
-func install(t testing.TB, dir string) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"package.json", "package-lock.json"} {
-		raw, err := os.ReadFile(name)
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, name), raw, 0o644)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	cmd := exec.CommandContext(t.Context(), "npm", "ci", "--omit=optional", "--no-audit", "--no-fund", "--ignore-scripts")
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("npm ci: %v\n%s", err, out)
-		}
-		t.Skipf("the official SDK cannot be installed: npm ci: %v\n%s", err, out)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "done"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// missing skips a test that lacks a tool; in CI that is a failure.
-func missing(t testing.TB, tools ...string) {
-	for _, name := range tools {
-		if _, err := exec.LookPath(name); err == nil {
-			continue
-		}
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("%s is not installed", name)
-		}
-		t.Skipf("%s is not installed: the official SDK needs it", name)
-	}
 }

@@ -233,7 +233,7 @@ func (c *conversation) send(p agent.Prompt) {
 // answered.
 func (c *conversation) command(ctx context.Context, text string) {
 	go func() {
-		t, ok, err := c.talk.World.Typed(ctx, text)
+		t, ok, err := c.talk.Input().Read(ctx, text)
 		switch {
 		case err != nil:
 			fmt.Fprintf(c.out, "! %s\n> ", visibleText(err.Error()))

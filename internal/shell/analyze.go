@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -68,6 +69,8 @@ type Path struct {
 	Dynamic bool   // the value, or the directory it is relative to, is not fully known
 	Cwd     string // the directory that a relative Value starts from; "": not known
 
+	Pattern string // the pattern that stands for it and for others, "" if it is named itself
+
 	Redirect bool // it is the target of a redirection, which no rule about the command covers
 }
 
@@ -106,8 +109,27 @@ func Analyze(command string, opts *Options) *Analysis {
 	return a.finish()
 }
 
-func parse(command string) (*syntax.File, error) {
+// parse reads a script. The parser panics on some scripts that end inside a
+// here-document; that is a script that cannot be read.
+func parse(command string) (file *syntax.File, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			file, err = nil, fmt.Errorf("the parser gives up: %v", p)
+		}
+	}()
 	return newParser().Parse(strings.NewReader(command), "")
+}
+
+// parseBeforeError returns the statements in front of a syntax error.
+func parseBeforeError(command string) (before []*syntax.Stmt) {
+	defer func() { _ = recover() }() // as in parse: what came before stays
+	for st, err := range newParser().StmtsSeq(strings.NewReader(command)) {
+		if err != nil {
+			break
+		}
+		before = append(before, st)
+	}
+	return before
 }
 
 func newParser() *syntax.Parser { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }
@@ -124,12 +146,16 @@ type analyzer struct {
 	looped     map[string]bool    // names that for sets
 	redirected bool               // the statement being walked has redirections
 	piped      bool               // the input of the statement being walked is not the session's
+	listed     bool               // that input is a list of files below the working directory
 	lone       bool               // the script is one statement
 	nested     int                // depth of scripts inside words: only Deny and paths count
 	depth      int                // of the statements being walked
 	steps      int                // budget of statements and commands
 	reading    bool               // in the condition of "while read x"
 	indirect   bool               // some operand comes from the output of a command
+	listings   []listing          // the commands that list the files which others are given
+	path       []string           // where programs are looked for; nil: not yet known
+	trees      map[string]*tree   // what is known of the folders that were looked through
 	words      []string           // literal words of all commands
 	denied     map[string]bool    // texts in Deny
 	texts      []string           // what commands print or get as input

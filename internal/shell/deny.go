@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"mvdan.cc/sh/v3/syntax"
-
 	"github.com/haftdev/haft/internal/shell/grammar"
 )
 
@@ -228,8 +226,11 @@ func (a *analyzer) denyScript(script string, depth int) {
 		return
 	}
 	file, err := parse(script)
-	if err != nil || guard(script) != "" {
+	if reason := guard(script); err != nil || reason != "" {
 		a.denyTokens(script)
+		if reason == "" {
+			a.denyBeforeError(script) // eval and sh -c run the lines before it, too
+		}
 		return
 	}
 	a.nested++
@@ -254,13 +255,7 @@ func (a *analyzer) unreadable(command, reason string) {
 // denyBeforeError adds the commands in front of a syntax error: bash runs the
 // lines before it.
 func (a *analyzer) denyBeforeError(command string) {
-	var before []*syntax.Stmt
-	for st, err := range newParser().StmtsSeq(strings.NewReader(command)) {
-		if err != nil {
-			break
-		}
-		before = append(before, st)
-	}
+	before := parseBeforeError(command)
 	a.nested++
 	a.subshell(func() { a.stmts(before) })
 	a.nested--

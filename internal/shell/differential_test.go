@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/haftdev/haft/internal/needtest"
 )
 
 // TestBashAttemptsNothingThatWasNotJudged runs random scripts in real bash and
@@ -18,13 +20,7 @@ import (
 // names that exist nowhere and PATH is empty, so nothing can run: bash calls
 // command_not_found_handle, which writes the name down.
 func TestBashAttemptsNothingThatWasNotJudged(t *testing.T) {
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	bash := needtest.Program(t, "bash")
 	n, seed := 200, uint64(1)
 	if nightly() {
 		n, seed = 50_000, uint64(time.Now().UnixNano())

@@ -18,14 +18,14 @@ func TestGrammarExamples(t *testing.T) {
 
 func TestReasonsNameTheProgram(t *testing.T) {
 	for command, want := range map[string]string{
-		"perl -e 1":           "perl: ",
-		"curl x":              "curl: ",
-		"make all":            "make: ",
-		"sqlite3 x":           "sqlite3: ",
-		"pip install x":       "pip: ",
-		"git whatchanged --x": "git whatchanged: ",
-		"git annotate --x":    "git annotate: ",
-		"podman ps --x":       "podman ps: ",
+		"perl -e 1":        "perl: ",
+		"curl x":           "curl: ",
+		"make all":         "make: ",
+		"sqlite3 x":        "sqlite3: ",
+		"pip install x":    "pip: ",
+		"git shortlog --x": "git shortlog: ",
+		"git annotate --x": "git annotate: ",
+		"podman ps --x":    "podman ps: ",
 	} {
 		if a := Analyze(command, nil); !strings.HasPrefix(a.Reason, want) {
 			t.Errorf("%s: the reason is %q, want it to begin with %q", command, a.Reason, want)

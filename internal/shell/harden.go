@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,7 +37,7 @@ var overrides = [][2]string{
 	{"core.fsmonitor", "false"}, {"core.hooksPath", "/dev/null"}, {"core.pager", "cat"}, {"core.editor", "false"}, {"core.sshCommand", "false"}, {"core.askPass", "false"}, {"core.gitProxy", "false"},
 	{"core.alternateRefsCommand", ""}, {"core.untrackedCache", "false"}, {"credential.helper", ""}, {"diff.autoRefreshIndex", "false"}, {"diff.ignoreSubmodules", "all"}, {"diff.submodule", "short"},
 	{"log.showSignature", "false"}, {"gpg.program", "false"}, {"gpg.openpgp.program", "false"}, {"gpg.x509.program", "false"}, {"gpg.ssh.program", "false"},
-	{"status.submoduleSummary", "false"}, {"submodule.recurse", "false"}, {"safe.bareRepository", "explicit"}, {"interactive.diffFilter", ""}, {"sequence.editor", "false"},
+	{"status.submoduleSummary", "false"}, {"submodule.recurse", "false"}, {"safe.bareRepository", "explicit"}, {"blame.ignoreRevsFile", ""}, {"interactive.diffFilter", ""}, {"sequence.editor", "false"},
 	{"protocol.allow", "never"}, {"protocol.ext.allow", "never"}, {"protocol.file.allow", "never"}, {"protocol.git.allow", "never"}, {"protocol.http.allow", "never"}, {"protocol.https.allow", "never"}, {"protocol.ssh.allow", "never"},
 }
 
@@ -61,12 +62,41 @@ func Hardening(opts *Options) (env []string, settings []GitSetting) {
 		}
 	}
 	env = slices.Clone(environment)
+	if opts != nil && opts.FS != nil {
+		env = append(env, "PATH="+strings.Join(safePath(opts), string(filepath.ListSeparator)))
+	}
 	env = append(env, "GIT_CONFIG_COUNT="+strconv.Itoa(len(set)))
 	for i, kv := range set {
 		n := strconv.Itoa(i)
 		env = append(env, "GIT_CONFIG_KEY_"+n+"="+kv[0], "GIT_CONFIG_VALUE_"+n+"="+kv[1])
 	}
 	return env, settings
+}
+
+// safePath returns the directories of PATH that programs, and what they start
+// themselves, may be taken from: those that exist, are absolute, lie outside the
+// writable roots and cannot be written to by others.
+func safePath(opts *Options) []string {
+	inRoots := func(dir string) bool {
+		return slices.ContainsFunc(opts.Roots, func(root string) bool {
+			real, err := opts.FS.EvalSymlinks(root)
+			return within(root, dir) || err == nil && within(real, dir)
+		})
+	}
+	out := []string{}
+	for _, dir := range filepath.SplitList(opts.FS.SearchPath()) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		dir = filepath.Clean(dir)
+		real, err := opts.FS.EvalSymlinks(dir)
+		info, statErr := opts.FS.Stat(dir)
+		if err != nil || statErr != nil || !info.IsDir() || info.Mode().Perm()&0o002 != 0 || inRoots(dir) || inRoots(real) {
+			continue
+		}
+		out = append(out, dir)
+	}
+	return out
 }
 
 // unheeded are the sections that only commands which change something, open a
@@ -87,6 +117,8 @@ func neutral(key string) (set [][2]string, ok bool) {
 		return [][2]string{{key, map[string]string{"clean": "cat", "smudge": "cat"}[name]}, {"filter." + driver + ".required", "false"}}, true
 	case section == "diff" && name == "textconv", section == "tar" && name == "command":
 		return [][2]string{{key, "cat"}}, true
+	case section == "diff" && name == "cachetextconv":
+		return [][2]string{{key, "false"}}, true
 	case section == "pager":
 		return [][2]string{{key, "false"}}, true
 	case section == "submodule" && name == "ignore":
@@ -104,7 +136,7 @@ func runs(key string) bool {
 	switch name {
 	case "clean", "smudge", "process", "textconv", "command", "cmd", "driver", "program", "helper", "editor", "hookspath", "fsmonitor", "sshcommand", "askpass", "gitproxy",
 		"alternaterefscommand", "uploadpack", "receivepack", "vcs", "packobjectshook", "difffilter", "tool", "guitool", "tunnel", "templatedir", "external", "defaultkeycommand", "browser", "httpd",
-		"worktree", "partialclone", "promisor", "smtpserver", "tocmd", "cccmd", "hook", "subprocess", "pager":
+		"worktree", "partialclone", "promisor", "smtpserver", "tocmd", "cccmd", "hook", "subprocess", "pager", "cachetextconv":
 		return true
 	case "path":
 		return section == "mergetool" || section == "difftool" || section == "browser" || section == "man"

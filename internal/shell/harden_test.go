@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/haftdev/haft/internal/needtest"
 )
 
 // hostile is a .git/config in which everything that git could run leaves a
@@ -63,12 +65,7 @@ const hostileInclude = "[diff \"included\"]\n\ttextconv = MARK\n[filter \"includ
 func hostileProject(t testing.TB) (dir, marker string) {
 	t.Helper()
 	for _, tool := range []string{"git", "bash"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			if os.Getenv("CI") != "" {
-				t.Fatal(err)
-			}
-			t.Skip(err)
-		}
+		needtest.Program(t, tool)
 	}
 	dir = t.TempDir()
 	marker = filepath.Join(t.TempDir(), "marker")

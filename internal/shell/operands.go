@@ -25,14 +25,8 @@ func (a *analyzer) fileEdits(args []value) ([]Path, bool) {
 	switch name {
 	case "touch", "mkdir", "rmdir", "rm":
 		return a.edits(args, nil, rest, editFlags[name])
-	case "mv":
-		return a.edits(args, rest, rest, editFlags[name])
-	case "cp", "ln", "install", "rsync", "scp":
-		if len(rest) == 0 {
-			return nil, false
-		}
-		edits, ok := a.edits(args, rest[:len(rest)-1], rest[len(rest)-1:], editFlags[name])
-		return edits, ok && name == "cp"
+	case "mv", "cp", "ln", "install", "rsync", "scp":
+		return a.copies(name, args, rest)
 	case "sed":
 		return a.sedEdit(args, flags, rest)
 	case "tee", "truncate", "shred", "unlink", "strip", "sponge", "patch", "mkfifo", "mknod", "gzip", "gunzip", "xz", "bzip2", "zstd":
@@ -50,6 +44,122 @@ func (a *analyzer) fileEdits(args []value) ([]Path, bool) {
 		}
 	}
 	return nil, false
+}
+
+// copies handles the programs that put files elsewhere, under the same name if the
+// target is a directory. Of those only cp and mv do nothing but edit.
+func (a *analyzer) copies(name string, args, rest []value) ([]Path, bool) {
+	sources, target := rest, value{}
+	if dir, others, ok := targetDirectory(args[1:]); ok {
+		target = dir
+		_, sources = splitFlags(others)
+	} else if len(rest) > 0 {
+		sources, target = rest[:len(rest)-1], rest[len(rest)-1]
+	} else {
+		return nil, false
+	}
+	writes := []value{target}
+	if name == "mv" {
+		writes = append(writes, sources...)
+	}
+	landings, known := a.landings(sources, target)
+	writes = append(writes, landings...)
+	edits, ok := a.edits(args, sources, writes, editFlags[name])
+	return edits, ok && known && (name == "cp" || name == "mv")
+}
+
+// targetDirectory finds -t DIR or --target-directory=DIR and returns the words without it.
+func targetDirectory(args []value) (dir value, others []value, ok bool) {
+	for i, v := range args {
+		s := v.guess
+		switch {
+		case s == "--":
+			return value{}, nil, false
+		case strings.HasPrefix(s, "--t") && strings.HasPrefix("--target-directory", strings.SplitN(s, "=", 2)[0]):
+			if _, d, attached := strings.Cut(s, "="); attached {
+				return words(d)[0], slices.Delete(slices.Clone(args), i, i+1), true
+			}
+		case len(s) > 1 && s[0] == '-' && s[1] != '-' && strings.Contains(s, "t"):
+			if d := s[strings.Index(s, "t")+1:]; d != "" {
+				return words(d)[0], slices.Delete(slices.Clone(args), i, i+1), true
+			}
+		default:
+			continue
+		}
+		if i+1 < len(args) {
+			return args[i+1], slices.Delete(slices.Clone(args), i, i+2), true
+		}
+	}
+	return value{}, nil, false
+}
+
+// maxLandings bounds the files that a copy of directories is followed to.
+const maxLandings = 2000
+
+// landings returns the files that appear below the target when it is a directory or
+// becomes one, and whether all of them are known.
+func (a *analyzer) landings(sources []value, target value) (out []value, known bool) {
+	if a.opts.FS == nil {
+		return nil, true
+	}
+	for _, dir := range a.dirs {
+		into := join(dir, target.guess)
+		if !strings.HasPrefix(into, "/") {
+			return out, false
+		}
+		info, err := a.opts.FS.Stat(into)
+		if err == nil && !info.IsDir() {
+			continue
+		}
+		for _, source := range sources {
+			written := source.guess
+			if err != nil {
+				written += "/." // the target takes the place of the source
+			}
+			names, ok := a.landed(join(dir, source.guess), written)
+			if !ok {
+				return out, false
+			}
+			for _, name := range names {
+				if out = append(out, words(path.Join(target.guess, name))...); len(out) > maxLandings {
+					return out, false
+				}
+			}
+		}
+	}
+	return out, true
+}
+
+// landed returns the names under which a source appears in a directory: its own, and
+// what is below it, or only that if it is named as "dir/.".
+func (a *analyzer) landed(full, written string) ([]string, bool) {
+	base := path.Base(written)
+	if strings.HasSuffix(written, "/.") || base == "." || base == ".." {
+		base = ""
+	}
+	var out []string
+	if base != "" {
+		out = append(out, base)
+	}
+	info, err := a.opts.FS.Stat(full)
+	if err != nil || !info.IsDir() {
+		return out, true
+	}
+	var list func(rel string) bool
+	list = func(rel string) bool {
+		entries, err := a.opts.FS.ReadDir(path.Join(full, rel))
+		if err != nil || len(out)+len(entries) > maxLandings {
+			return false
+		}
+		for _, e := range entries {
+			out = append(out, path.Join(base, rel, e.Name()))
+			if e.IsDir() && !list(path.Join(rel, e.Name())) {
+				return false
+			}
+		}
+		return true
+	}
+	return out, list("")
 }
 
 // editFlags are those with which a command still only changes the files that
@@ -166,7 +276,7 @@ func (a *analyzer) ddOperands(args []value) {
 // outputFlags name the file that a program writes.
 var outputFlags = map[string][]string{
 	"sort": {"-o", "--output"}, "curl": {"-o", "--output"}, "wget": {"-O", "--output-document"}, "tree": {"-o"}, "iconv": {"-o", "--output"}, "git": {"--output"}, "gcc": {"-o"}, "go": {"-o"},
-	"pandoc": {"-o", "--output"}, "gpg": {"-o", "--output"}, "openssl": {"-out"}, "jq": {}, "tar": {"-f", "--file"}, "unzip": {"-d"},
+	"pandoc": {"-o", "--output"}, "gpg": {"-o", "--output"}, "openssl": {"-out"}, "jq": {}, "tar": {"-f", "--file", "-C", "--directory"}, "unzip": {"-d"},
 }
 
 func (a *analyzer) valueWrites(name string, args []value) {

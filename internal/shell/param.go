@@ -74,10 +74,15 @@ func (b *builder) boundUnknown(bound binding, name string, inQuotes bool) {
 		b.refuse(bound.value.refuse)
 	}
 	b.v.output = b.v.output || bound.value.output || bound.data
-	if bound.sure && inQuotes && bound.value.Value != "" {
-		b.text(bound.value.Value) // what the pattern begins with
+	word, starts := bound.value.Word, b.known.Len() == 0
+	if bound.sure && inQuotes && word.Value != "" {
+		b.text(word.Value) // what the pattern begins with
 	}
-	b.unknown(bound.value.guess, !inQuotes || name == "@")
+	if bound.data || word.Wild || word.Pattern != "" {
+		b.wild(bound.value.guess, !inQuotes || name == "@", starts && (word.Listed || word.Pattern != "" && below(word.Pattern)))
+	} else {
+		b.unknown(bound.value.guess, !inQuotes || name == "@")
+	}
 	if rest, ok := strings.CutPrefix(bound.value.Shape, bound.value.Value); ok && bound.sure {
 		b.shape.WriteString(rest)
 	}
@@ -138,7 +143,11 @@ func (b *builder) cmdSubst(p *syntax.CmdSubst, inQuotes bool) {
 	}
 	b.a.subshell(func() { b.a.stmts(p.Stmts) })
 	b.v.output = true
-	b.unknown(b.a.outputGuess(p.Stmts), !inQuotes)
+	if b.a.printsPlace(p.Stmts) {
+		b.unknown("", !inQuotes)
+		return
+	}
+	b.wild(b.a.outputGuess(p.Stmts), !inQuotes, b.known.Len() == 0 && b.a.lists(p.Stmts))
 }
 
 func (b *builder) procSubst(p *syntax.ProcSubst) {

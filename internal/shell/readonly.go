@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -78,6 +79,9 @@ func (a *analyzer) readOnlyWords(args []grammar.Word, depth int) (grammar.Use, e
 	}
 	use, err := a.table.Check(args)
 	if err == nil {
+		if _, err := a.table.Check(a.expanded(args)); err != nil {
+			return use, err // a file has the name of a flag
+		}
 		return use, a.useReads(use)
 	}
 	if name == "xargs" {
@@ -90,6 +94,21 @@ func (a *analyzer) readOnlyWords(args []grammar.Word, depth int) (grammar.Use, e
 		return a.readOnlyWords(p.Words, depth-1)
 	}
 	return use, err
+}
+
+// expanded puts the files that patterns stand for in their places.
+func (a *analyzer) expanded(args []grammar.Word) []grammar.Word {
+	var out []grammar.Word
+	for _, w := range args {
+		matches, ok := a.expand(w)
+		if !ok || len(matches) == 0 {
+			out = append(out, w)
+		}
+		for _, m := range matches {
+			out = append(out, grammar.Literal(m))
+		}
+	}
+	return out
 }
 
 // isBuiltinOnly reports whether a program of this name is not what the shell's
@@ -138,7 +157,19 @@ func (a *analyzer) checkLookup(name string) error {
 	if real, err := a.opts.FS.EvalSymlinks(hit); err == nil && a.inRoots(real) {
 		return fmt.Errorf("%s is found below a writable directory: %s", name, real)
 	}
+	if dir := filepath.Dir(hit); !slices.Contains(a.safePath(), dir) {
+		return fmt.Errorf("%s is found in %s, which others may write to", name, dir)
+	}
 	return nil
+}
+
+// safePath returns the directories of PATH in which programs are looked for when a
+// read-only command runs.
+func (a *analyzer) safePath() []string {
+	if a.path == nil {
+		a.path = safePath(&a.opts)
+	}
+	return a.path
 }
 
 func (a *analyzer) inRoots(path string) bool {
@@ -202,11 +233,12 @@ func (a *analyzer) xargs(args []grammar.Word, depth int) (grammar.Use, error) {
 	if mark != "" {
 		for i, w := range inner {
 			if before, _, found := strings.Cut(w.Value, mark); found {
-				inner[i] = grammar.Word{Value: before, Dynamic: true, Shape: strings.ReplaceAll(w.Value, mark, unknown)}
+				shape := strings.ReplaceAll(w.Value, mark, unknown)
+				inner[i] = grammar.Word{Value: before, Dynamic: true, Shape: shape, Wild: true, Listed: a.listed && strings.HasPrefix(shape, unknown) && !strings.Contains(shape, "..")}
 			}
 		}
 	} else {
-		inner = append(inner, grammar.Word{Dynamic: true, Many: true, Shape: unknown})
+		inner = append(inner, grammar.Word{Dynamic: true, Many: true, Shape: unknown, Wild: true, Listed: a.listed})
 	}
 	if inner[0].Known() && isBuiltinOnly(inner[0].Value) {
 		return grammar.Use{}, errors.New("xargs cannot run commands of the shell")
@@ -234,30 +266,125 @@ func replaceMark(flags []grammar.Word) (mark string, err error) {
 }
 
 // useReads notes the files that a read-only command names and refuses those
-// that hold credentials.
+// that hold credentials or lie behind a link that leaves the project.
 func (a *analyzer) useReads(use grammar.Use) error {
-	var bad error
+	var bad string
 	for _, w := range use.Reads {
-		shape := w.Value
-		if !w.Known() {
-			shape = w.Shape
+		if !use.Names || w.Known() {
+			a.read(w)
 		}
-		a.read(w)
-		loose := !w.Known() || strings.ContainsAny(shape, "*?[") // git expands patterns itself
-		if reason := a.sensitive(shape, loose && !use.Names, use.Tree); reason != "" && bad == nil {
-			bad = errors.New(reason)
-		}
+		bad = cmp.Or(bad, a.useRead(w, use))
 	}
 	for _, w := range use.Globs {
 		shape := w.Value
 		if !w.Known() {
 			shape = w.Shape
 		}
-		if reason := a.sensitive(shape, true, false); reason != "" && !strings.HasPrefix(shape, "!") && bad == nil {
-			bad = errors.New(reason)
+		if reason := a.sensitive(shape, true, false); !strings.HasPrefix(shape, "!") {
+			bad = cmp.Or(bad, reason)
 		}
 	}
-	return bad
+	if use.Walks {
+		bad = cmp.Or(bad, a.walk(use))
+	}
+	if bad != "" {
+		return errors.New(bad)
+	}
+	return nil
+}
+
+// useRead returns why a program must not read the file that a word names, or the
+// files that it becomes.
+func (a *analyzer) useRead(w grammar.Word, use grammar.Use) string {
+	shape := w.Value
+	if !w.Known() {
+		shape = w.Shape
+	}
+	matches, expanded := a.expand(w)
+	switch {
+	case use.Names && !w.Known():
+		return a.sensitive(shape, false, use.Tree)
+	case expanded:
+		for _, m := range matches {
+			if reason := a.literalFile(m, use.Tree); reason != "" {
+				return reason
+			}
+		}
+	case w.Pattern != "" && a.opts.FS != nil:
+		return "the files that a pattern stands for are only known when it runs"
+	}
+	loose := !w.Known() || strings.ContainsAny(shape, "*?[") // git expands patterns itself
+	if reason := a.sensitive(shape, loose && !use.Names, use.Tree); reason != "" {
+		return reason
+	}
+	if w.Known() {
+		return a.leavesByLink(w.Value)
+	}
+	return a.unknownFile(w)
+}
+
+// literalFile returns why one file must not be read.
+func (a *analyzer) literalFile(name string, tree bool) string {
+	return cmp.Or(a.sensitive(name, false, tree), a.leavesByLink(name))
+}
+
+// leavesByLink returns why a path that looks like one of the project is none.
+func (a *analyzer) leavesByLink(name string) string {
+	if a.opts.FS == nil {
+		return ""
+	}
+	for _, dir := range a.dirs {
+		if full := join(dir, name); strings.HasPrefix(full, "/") && a.inside(full) && a.leaves(full) {
+			return fmt.Sprintf("%s is behind a link that leaves the project", name)
+		}
+	}
+	return ""
+}
+
+// walk returns why a program must not show all that is below its directories.
+func (a *analyzer) walk(use grammar.Use) string {
+	if a.opts.FS == nil {
+		return ""
+	}
+	var globs []string
+	for _, w := range use.Globs {
+		if !strings.HasPrefix(w.Value, "!") && w.Known() {
+			globs = append(globs, w.Value)
+		}
+	}
+	l := listing{null: true, names: globs}
+	for _, dir := range a.walked(use) {
+		if reason := a.tree(dir).shown(l, use); reason != "" {
+			return reason
+		}
+	}
+	return ""
+}
+
+// walked returns the directories that a command goes through: those that it is
+// given, or the current one.
+func (a *analyzer) walked(use grammar.Use) []string {
+	var names []string
+	for _, w := range use.Reads {
+		if matches, ok := a.expand(w); ok {
+			names = append(names, matches...)
+		} else {
+			names = append(names, w.Value)
+		}
+	}
+	if len(names) == 0 {
+		names = []string{"."}
+	}
+	var out []string
+	for _, name := range names {
+		for _, dir := range a.dirs {
+			full := join(dir, name)
+			if info, err := a.opts.FS.Stat(full); strings.HasPrefix(full, "/") && err == nil && info.IsDir() {
+				out = append(out, full)
+			}
+		}
+	}
+	return out
 }
 
 // checkIndirect refuses credentials that reach a program by a detour: the

@@ -77,6 +77,9 @@ func (a *analyzer) redirectIn(v value) {
 	if reason := a.sensitive(shape, !v.Known(), false); reason != "" {
 		a.refuse(reason)
 	}
+	if reason := a.unknownFile(v.Word); reason != "" {
+		a.fail(reason)
+	}
 	if strings.HasPrefix(shape, "/dev/tcp/") || strings.HasPrefix(shape, "/dev/udp/") {
 		a.inexact("it opens a network connection")
 	}
@@ -114,6 +117,13 @@ func (a *analyzer) write(w grammar.Word) { a.out.Writes = append(a.out.Writes, a
 func (a *analyzer) paths(w grammar.Word) []Path {
 	if w.Dynamic && w.Shape == "/dev/fd/"+unknown {
 		return nil // a process substitution
+	}
+	if matches, ok := a.expand(w); ok {
+		var out []Path
+		for _, m := range matches {
+			out = append(out, Path{Value: m, Cwd: a.opts.Cwd, Pattern: w.Pattern})
+		}
+		return out
 	}
 	p := Path{Value: w.Value, Dynamic: !w.Known()}
 	if w.Pattern != "" {

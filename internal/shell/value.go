@@ -118,6 +118,7 @@ type builder struct {
 func (b *builder) value() value {
 	v := b.v
 	v.guess, v.Shape = b.guess.String(), b.shape.String()
+	v.Listed = v.Listed && !strings.Contains(v.Shape, "..")
 	switch {
 	case v.Dynamic:
 		v.Many = v.Many || b.glob
@@ -171,6 +172,13 @@ func (b *builder) unknown(guess string, many bool) {
 	b.v.split = b.v.split || many
 	b.shape.WriteString(unknown)
 	b.guess.WriteString(guess)
+}
+
+// wild adds a part that a file or a program chooses. Listed says that it is the
+// name of a file below the working directory.
+func (b *builder) wild(guess string, many, listed bool) {
+	b.v.Wild, b.v.Listed = true, listed && !b.v.Wild
+	b.unknown(guess, many)
 }
 
 func (b *builder) refuse(reason string) {

@@ -19,6 +19,8 @@ func (f fakePath) LookPath(name string) (string, error) {
 	return "", os.ErrNotExist
 }
 
+func (f fakePath) SearchPath() string { return filepath.Dir(f.programs["cat"]) }
+
 func TestAViewOfTheFileSystemOnlyTightens(t *testing.T) {
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -77,19 +79,19 @@ func TestPathsSayWhereTheyStart(t *testing.T) {
 		reads   []Path
 		writes  []Path
 	}{
-		{"cat a /b", []Path{{"a", false, "/home/u/proj", false}, {"/b", false, "/home/u/proj", false}}, nil},
-		{"cd src && cat a", []Path{{"a", false, "/home/u/proj/src", false}}, nil},
-		{"cd src; cat a", []Path{{"a", false, "/home/u/proj/src", false}, {"a", false, "/home/u/proj", false}}, nil},
-		{"cd src || cat a", []Path{{"a", false, "/home/u/proj", false}}, nil},
-		{"(cd src); cat a", []Path{{"a", false, "/home/u/proj", false}}, nil},
-		{"cd $X; cat a", []Path{{"a", true, "", false}}, nil},
-		{"cat *.go", []Path{{"*.go", true, "/home/u/proj", false}}, nil},
-		{"ls > out", nil, []Path{{"out", false, "/home/u/proj", true}}},
-		{"cp a b", []Path{{"a", false, "/home/u/proj", false}}, []Path{{"b", false, "/home/u/proj", false}}},
-		{"env cp a b", []Path{{"a", false, "/home/u/proj", false}}, []Path{{"b", false, "/home/u/proj", false}}},
-		{"sed -i s/a/b/ x", nil, []Path{{"x", false, "/home/u/proj", false}}},
-		{"bash -c 'echo > x'", nil, []Path{{"x", false, "/home/u/proj", true}}},
-		{"dd if=a of=b", []Path{{"a", false, "/home/u/proj", false}}, []Path{{"b", false, "/home/u/proj", false}}},
+		{"cat a /b", []Path{{"a", false, "/home/u/proj", "", false}, {"/b", false, "/home/u/proj", "", false}}, nil},
+		{"cd src && cat a", []Path{{"a", false, "/home/u/proj/src", "", false}}, nil},
+		{"cd src; cat a", []Path{{"a", false, "/home/u/proj/src", "", false}, {"a", false, "/home/u/proj", "", false}}, nil},
+		{"cd src || cat a", []Path{{"a", false, "/home/u/proj", "", false}}, nil},
+		{"(cd src); cat a", []Path{{"a", false, "/home/u/proj", "", false}}, nil},
+		{"cd $X; cat a", []Path{{"a", true, "", "", false}}, nil},
+		{"cat *.go", []Path{{"*.go", true, "/home/u/proj", "", false}}, nil},
+		{"ls > out", nil, []Path{{"out", false, "/home/u/proj", "", true}}},
+		{"cp a b", []Path{{"a", false, "/home/u/proj", "", false}}, []Path{{"b", false, "/home/u/proj", "", false}}},
+		{"env cp a b", []Path{{"a", false, "/home/u/proj", "", false}}, []Path{{"b", false, "/home/u/proj", "", false}}},
+		{"sed -i s/a/b/ x", nil, []Path{{"x", false, "/home/u/proj", "", false}}},
+		{"bash -c 'echo > x'", nil, []Path{{"x", false, "/home/u/proj", "", true}}},
+		{"dd if=a of=b", []Path{{"a", false, "/home/u/proj", "", false}}, []Path{{"b", false, "/home/u/proj", "", false}}},
 	}
 	for _, tt := range tests {
 		a := Analyze(tt.command, place)

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/haftdev/haft/internal/shell/grammar"
 )
 
 // A flow is where the shell may be after a statement that succeeded or failed.
@@ -36,10 +38,12 @@ func (a *analyzer) subshell(fn func()) {
 
 func (a *analyzer) stmt(st *syntax.Stmt) flow {
 	a.depth++
-	outer, piped := a.redirected, a.piped
+	outer, piped, listed := a.redirected, a.piped, a.listed
 	a.redirected = len(st.Redirs) > 0
-	a.piped = piped || slices.ContainsFunc(st.Redirs, feeds)
-	defer func() { a.depth, a.redirected, a.piped = a.depth-1, outer, piped }()
+	if slices.ContainsFunc(st.Redirs, feeds) {
+		a.piped, a.listed = true, a.feedsList(st.Redirs)
+	}
+	defer func() { a.depth, a.redirected, a.piped, a.listed = a.depth-1, outer, piped, listed }()
 	if a.depth > maxDepth {
 		a.refuse("the command is nested too deeply")
 		a.denyTokens(a.text(st))
@@ -140,10 +144,10 @@ func (a *analyzer) binary(c *syntax.BinaryCmd) flow {
 			a.refuse("time after a pipe is read differently by shells")
 		}
 		a.subshell(func() { a.stmt(c.X) })
-		piped := a.piped
-		a.piped = true
+		piped, listed := a.piped, a.listed
+		a.piped, a.listed = true, a.lists([]*syntax.Stmt{c.X})
 		a.subshell(func() { a.stmt(c.Y) })
-		a.piped = piped
+		a.piped, a.listed = piped, listed
 	}
 	return flow{before, before}
 }
@@ -265,7 +269,7 @@ func (a *analyzer) bindRead(c *syntax.WhileClause) {
 	}
 	for _, name := range readNames(call) {
 		a.rebind(name)
-		a.vars[name] = binding{data: true, value: value{}}
+		a.vars[name] = binding{data: true, value: value{Word: grammar.Word{Wild: true, Listed: a.listed}}}
 	}
 }
 

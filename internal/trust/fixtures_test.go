@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/haftdev/haft/internal/golden"
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/settings"
 )
@@ -185,13 +186,7 @@ func TestMaliciousRepositories(t *testing.T) {
 }
 
 func TestNothingRunsOrConnectsBeforeTrust(t *testing.T) {
-	strace, err := exec.LookPath("strace")
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("strace is missing: install the package strace")
-		}
-		t.Skip("strace is not installed")
-	}
+	strace := needtest.Program(t, "strace")
 	eachFixture(t, func(t *testing.T, m *machine, a *txtar.Archive) {
 		cmd := exec.Command(strace, "-f", "-qq", "-e", "trace=execve,execveat,connect,sendto", "-o", m.path("trace"), os.Args[0])
 		cmd.Dir = m.path("project")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
@@ -163,13 +164,7 @@ func TestTrustStaysInItsRepository(t *testing.T) {
 }
 
 func TestARealWorktreeHasItsOwnRoot(t *testing.T) {
-	git, err := exec.LookPath("git")
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("git is missing")
-		}
-		t.Skip("git is not installed")
-	}
+	git := needtest.Program(t, "git")
 	m := &machine{t, t.TempDir()}
 	run := func(dir string, args ...string) {
 		cmd := exec.Command(git, args...)

@@ -10,11 +10,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/haftdev/haft/internal/harness/slash"
+
 	"github.com/charmbracelet/x/vt"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/checkpoint"
-	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/internal/tui/style"
 	"github.com/haftdev/haft/session"
@@ -95,11 +96,11 @@ func (f *fakeTalk) Commands() []Command {
 func (f *fakeTalk) Files(context.Context) ([]string, error) {
 	return []string{"main.go", "tui/app.go"}, nil
 }
-func (f *fakeTalk) Typed(_ context.Context, text string) (harness.Typed, bool, error) {
+func (f *fakeTalk) Typed(_ context.Context, text string) (slash.Command, bool, error) {
 	if strings.HasPrefix(text, "/review") {
-		return harness.Typed{Text: "Review all of it, in twenty steps."}, true, nil
+		return slash.Command{Text: "Review all of it, in twenty steps."}, true, nil
 	}
-	return harness.Typed{}, strings.HasPrefix(text, "/cost"), nil
+	return slash.Command{}, strings.HasPrefix(text, "/cost"), nil
 }
 func (f *fakeTalk) Call(_ context.Context, name string, input any) (tool.Result, error) {
 	return tool.Text("ran " + name), nil

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/harness/slash"
+
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/checkpoint"
 	"github.com/haftdev/haft/internal/harness"
@@ -50,7 +52,7 @@ type Talk interface {
 	Mode() string
 	Tools() *tool.Set
 	// Typed reads a command that a person typed, Commands are those there are.
-	Typed(ctx context.Context, text string) (harness.Typed, bool, error)
+	Typed(ctx context.Context, text string) (slash.Command, bool, error)
 	Commands() []Command
 	// Files are the project's, newest first, relative to Dir.
 	Files(context.Context) ([]string, error)
@@ -94,13 +96,13 @@ type talk struct {
 
 func (t talk) Mode() string { return string(t.World.Engine.Policy().Mode()) }
 
-func (t talk) Typed(ctx context.Context, text string) (harness.Typed, bool, error) {
-	return t.World.Typed(ctx, text)
+func (t talk) Typed(ctx context.Context, text string) (slash.Command, bool, error) {
+	return t.Input().Read(ctx, text)
 }
 
 func (t talk) Commands() []Command {
 	var list []Command
-	for _, c := range t.World.Library.Commands.List().Commands {
+	for _, c := range t.Input().Commands.List().Commands {
 		list = append(list, Command{c.Name, c.Description, c.Hint})
 	}
 	return list
@@ -108,7 +110,7 @@ func (t talk) Commands() []Command {
 
 func (t talk) Files(ctx context.Context) ([]string, error) {
 	const most = 20000
-	found, err := t.World.World.Search.Glob(ctx, search.GlobQuery{Pattern: "**/*", Dir: t.Dir(), Path: t.Dir(), Limit: most})
+	found, err := t.World.Search.Glob(ctx, search.GlobQuery{Pattern: "**/*", Dir: t.Dir(), Path: t.Dir(), Limit: most})
 	if err != nil {
 		return nil, err
 	}
@@ -127,10 +129,7 @@ func (t talk) Call(ctx context.Context, name string, input any) (tool.Result, er
 	if err != nil {
 		return tool.Result{}, err
 	}
-	if t.World.Calls == nil {
-		return tool.Result{}, errors.New("this conversation makes no calls beside it")
-	}
-	return t.World.Calls(ctx, prompt.Request{Tool: name, Input: raw, Allow: []string{name}})
+	return t.Conversation.Call(ctx, prompt.Request{Tool: name, Input: raw, Allow: []string{name}})
 }
 
 func (t talk) Grant(ctx context.Context, text, scope string) error {
@@ -143,7 +142,7 @@ func (t talk) Grant(ctx context.Context, text, scope string) error {
 		if err != nil {
 			return err
 		}
-		if err := t.World.Keep(ctx, source, r); err != nil {
+		if err := t.World.Project.Keep(ctx, source, r); err != nil {
 			return err
 		}
 	}
@@ -156,18 +155,18 @@ func (t talk) Where(scope string) string {
 	if err != nil {
 		return scope
 	}
-	target, err := t.World.Target(source)
+	target, err := t.World.Project.Target(source)
 	if err != nil {
 		return err.Error()
 	}
-	if rest, ok := strings.CutPrefix(target.Path, t.World.Home+"/"); ok && t.World.Home != "" {
+	if rest, ok := strings.CutPrefix(target.Path, t.World.Project.Home+"/"); ok && t.World.Project.Home != "" {
 		return "~/" + rest
 	}
 	return target.Path
 }
 
 func (t talk) Resolved(path string) string {
-	facts := t.World.Guard.At(t.Dir()).Look(path)
+	facts := t.World.Project.Guard.At(t.Dir()).Look(path)
 	if facts.Real == path {
 		return ""
 	}
@@ -203,7 +202,7 @@ func (t talk) Sessions() ([]session.Info, error) {
 
 func (t talk) Held() []trust.Item {
 	var items []trust.Item
-	for _, h := range slices.Concat(t.World.Held, t.World.HeldClaims()) {
+	for _, h := range slices.Concat(t.World.Project.Held, t.World.Project.HeldClaims()) {
 		if h.Never == "" {
 			items = append(items, h.Item)
 		}
@@ -212,10 +211,10 @@ func (t talk) Held() []trust.Item {
 }
 
 func (t talk) Trust(ctx context.Context, items []trust.Item) error {
-	if t.World.Folder == nil {
+	if t.World.Project.Folder == nil {
 		return errors.New("there is no config folder to keep it in")
 	}
-	return t.World.Folder.Grant(ctx, items...)
+	return t.World.Project.Folder.Grant(ctx, items...)
 }
 
 // said returns a text as a prompt.

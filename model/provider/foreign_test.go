@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/tool"
 )
@@ -33,7 +34,7 @@ const dialogue = `{"fixtures":[
 // foreign starts the server and returns its address.
 func foreign(t *testing.T) string {
 	t.Helper()
-	program := install(t)
+	program := filepath.Join(needtest.NPM(t, aimock), "node_modules", ".bin", "llmock")
 	file := filepath.Join(t.TempDir(), "dialogue.json")
 	if err := os.WriteFile(file, []byte(dialogue), 0o600); err != nil {
 		t.Fatal(err)
@@ -63,35 +64,6 @@ func foreign(t *testing.T) string {
 		}
 	}
 	t.Fatal("the server ended before it listened")
-	return ""
-}
-
-// install returns the program, from a cache folder after the first time.
-func install(t *testing.T) string {
-	t.Helper()
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(cache, "haft-test", "aimock-1.43.0")
-	program := filepath.Join(dir, "node_modules", ".bin", "llmock")
-	if _, err := os.Stat(program); err == nil {
-		return program
-	}
-	err = os.MkdirAll(dir, 0o755)
-	if err == nil {
-		var out []byte
-		if out, err = exec.Command("npm", "install", "--no-audit", "--no-fund", "--prefix", dir, aimock).CombinedOutput(); err != nil {
-			err = fmt.Errorf("npm install %s: %w\n%s", aimock, err, out)
-		}
-	}
-	if err == nil {
-		return program
-	}
-	if os.Getenv("CI") != "" {
-		t.Fatal(err)
-	}
-	t.Skip(err)
 	return ""
 }
 

@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"testing"
 
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/bash"
@@ -27,12 +27,7 @@ type rig struct {
 
 func newRig(t testing.TB, hostOpts *shellrun.Options, opts *bash.Options) *rig {
 	t.Helper()
-	if _, err := exec.LookPath("bash"); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("bash is not installed")
-		}
-		t.Skip("bash is not installed")
-	}
+	needtest.Program(t, "bash")
 	r := newRawRig(hostOpts, opts)
 	t.Cleanup(func() {
 		if err := r.host.Close(); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
 )
@@ -62,12 +63,9 @@ func TestOtherSedIsNotRecognised(t *testing.T) {
 // TestSubstitutionsAreThoseOfSed compares random substitutions on random texts
 // with sed itself.
 func TestSubstitutionsAreThoseOfSed(t *testing.T) {
-	sed, err := exec.LookPath("sed")
-	if out, _ := exec.Command("sed", "--version").Output(); err != nil || !strings.Contains(string(out), "GNU sed") {
-		if os.Getenv("CI") != "" {
-			t.Fatal("GNU sed is not installed")
-		}
-		t.Skip("GNU sed is not installed")
+	sed := needtest.Program(t, "sed")
+	if out, _ := exec.Command(sed, "--version").Output(); !strings.Contains(string(out), "GNU sed") {
+		needtest.Missing(t, "GNU sed is not installed")
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	pick := func(from ...string) string { return from[random.IntN(len(from))] }

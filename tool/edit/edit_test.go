@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/haftdev/haft/internal/golden"
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/internal/workspace/patch"
 	"github.com/haftdev/haft/internal/workspace/textfile"
 	"github.com/haftdev/haft/tool"
@@ -266,12 +267,7 @@ func FuzzTools(f *testing.F) {
 
 // TestPatchAppliesWhatTheModelReads takes the diff out of the result's text and gives it to patch(1).
 func TestPatchAppliesWhatTheModelReads(t *testing.T) {
-	if _, err := exec.LookPath("patch"); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("patch is missing")
-		}
-		t.Skip("patch is missing: apt-get install patch")
-	}
+	needtest.Program(t, "patch")
 	for _, content := range []string{"one\ntwo\nthree\n", "one\r\ntwo\r\nthree", "one\ntwo\r\nthree"} {
 		b := newBench(t, map[string]string{"f": content, "copy": content})
 		b.show("f")

@@ -154,9 +154,9 @@ func summarize(in Input) string {
 func summarizeResult(out Output) string {
 	switch out.Mode {
 	case "content":
-		return count(out.NumLines, "line")
+		return count(value(out.NumLines), "line")
 	case "count":
-		return count(out.NumMatches, "match") + " in " + count(out.NumFiles, "file")
+		return count(value(out.NumMatches), "match") + " in " + count(out.NumFiles, "file")
 	}
 	return count(out.NumFiles, "file")
 }

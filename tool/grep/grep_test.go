@@ -151,6 +151,22 @@ func TestOutputIsTyped(t *testing.T) {
 	}
 }
 
+func TestACountOfNothingIsZero(t *testing.T) {
+	tl := newTool(t, project(t))
+	for mode, want := range map[string]string{
+		"content": `{"mode":"content","numFiles":0,"filenames":[],"numLines":0,"totalFiles":0,"totalLines":0`,
+		"count":   `{"mode":"count","numFiles":0,"filenames":[],"numMatches":0,"totalFiles":0`,
+	} {
+		r, err := run(t, tl, `{"pattern":"thereIsNoSuchWord","output_mode":"`+mode+`"}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := json.Marshal(r.Output); err != nil || !strings.HasPrefix(string(got), want) {
+			t.Errorf("%s, %v", got, err)
+		}
+	}
+}
+
 func TestCancellationIsNotForTheModel(t *testing.T) {
 	tl := newTool(t, project(t))
 	ctx, cancel := context.WithCancel(context.Background())

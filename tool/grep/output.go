@@ -10,16 +10,16 @@ import (
 )
 
 // Output is what programs get. Fields that do not belong to the mode are absent;
-// totals are absent when the search stopped at its limit.
+// totals are absent when the search stopped at its limit. A count of nothing is 0.
 type Output struct {
 	Mode          string   `json:"mode"`
 	NumFiles      int      `json:"numFiles"`
 	Filenames     []string `json:"filenames"`
 	Content       string   `json:"content,omitempty"`
-	NumLines      int      `json:"numLines,omitempty"`
-	NumMatches    int      `json:"numMatches,omitempty"`
-	TotalFiles    int      `json:"totalFiles,omitempty"`
-	TotalLines    int      `json:"totalLines,omitempty"`
+	NumLines      *int     `json:"numLines,omitempty"`
+	NumMatches    *int     `json:"numMatches,omitempty"`
+	TotalFiles    *int     `json:"totalFiles,omitempty"`
+	TotalLines    *int     `json:"totalLines,omitempty"`
 	AppliedLimit  int      `json:"appliedLimit,omitempty"`
 	AppliedOffset int      `json:"appliedOffset,omitempty"`
 	// Note says what was searched and what was left out, when that matters.
@@ -39,9 +39,17 @@ func output(at scope.Scope, in Input, r *search.Result) Output {
 		out.files(at, in, r, known)
 	}
 	if out.AppliedLimit == 0 { // who asks for few gets no explanation for few
-		out.Note = at.Note(max(out.NumLines, out.NumFiles), r.Stats, r.Partial)
+		out.Note = at.Note(max(value(out.NumLines), out.NumFiles), r.Stats, r.Partial)
 	}
 	return out
+}
+
+// value is a count, 0 where the mode has none.
+func value(n *int) int {
+	if n == nil {
+		return 0
+	}
+	return *n
 }
 
 // files fills in the two modes whose results are files.
@@ -51,18 +59,22 @@ func (o *Output) files(at scope.Scope, in Input, r *search.Result, known bool) {
 		hits, o.AppliedLimit = hits[:limit], limit
 	}
 	if known {
-		o.TotalFiles = len(r.Hits)
+		o.TotalFiles = new(len(r.Hits))
 	}
 	o.NumFiles = len(hits)
+	matches := 0
 	var lines []string
 	for _, h := range hits {
 		name := at.Show(h.Path)
 		if o.Mode == "count" {
-			o.NumMatches += h.Count
+			matches += h.Count
 			lines = append(lines, fmt.Sprintf("%s:%d", name, h.Count))
 		} else {
 			o.Filenames = append(o.Filenames, name)
 		}
+	}
+	if o.Mode == "count" {
+		o.NumMatches = &matches
 	}
 	o.Content = strings.Join(lines, "\n")
 }
@@ -71,7 +83,7 @@ func (o *Output) files(at scope.Scope, in Input, r *search.Result, known bool) {
 func (o *Output) content(at scope.Scope, in Input, r *search.Result, known bool) {
 	lines := format(at, in, r)
 	if known {
-		o.TotalLines, o.TotalFiles = len(lines), len(r.Hits)
+		o.TotalLines, o.TotalFiles = new(len(lines)), new(len(r.Hits))
 	}
 	lines = lines[min(in.Offset, len(lines)):]
 	if limit := in.limit(); limit > 0 && len(lines) > limit {
@@ -86,7 +98,7 @@ func (o *Output) content(at scope.Scope, in Input, r *search.Result, known bool)
 		text = append(text, l.text)
 		shown[l.file] = true
 	}
-	o.Content, o.NumLines, o.NumFiles = strings.Join(text, "\n"), len(lines), len(shown)
+	o.Content, o.NumLines, o.NumFiles = strings.Join(text, "\n"), new(len(lines)), len(shown)
 }
 
 // line is one line of output. first marks the start of a group that does not follow
@@ -137,7 +149,7 @@ func render(o Output) tool.Result {
 		b.WriteString(o.Content)
 	}
 	if o.Mode == "count" && o.NumFiles > 0 {
-		fmt.Fprintf(&b, "\n\nFound %s in %s.", plural(o.NumMatches, "match"), plural(o.NumFiles, "file"))
+		fmt.Fprintf(&b, "\n\nFound %s in %s.", plural(value(o.NumMatches), "match"), plural(o.NumFiles, "file"))
 	}
 	if o.AppliedLimit > 0 {
 		fmt.Fprintf(&b, "\n\n[There are more results. For the next ones set offset to %d.]", o.AppliedOffset+o.AppliedLimit)

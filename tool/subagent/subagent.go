@@ -134,16 +134,17 @@ type Input struct {
 	Team        string `json:"team_name,omitempty" jsonschema:"The team it joins; see TeamCreate." haft:"max=64"`
 }
 
-// Output is what programs get of Agent. The names are those of Claude Code.
+// Output is what programs get of Agent. The names are those of Claude Code. The
+// totals are those of an agent that has ended, zero ones as well.
 type Output struct {
 	Status      string         `json:"status"`
 	Prompt      string         `json:"prompt"`
 	AgentID     string         `json:"agentId,omitempty"`
 	AgentType   string         `json:"agentType,omitempty"`
 	Content     []Text         `json:"content,omitempty"`
-	ToolUses    int            `json:"totalToolUseCount,omitempty"`
-	DurationMS  int64          `json:"totalDurationMs,omitempty"`
-	Tokens      int64          `json:"totalTokens,omitempty"`
+	ToolUses    *int           `json:"totalToolUseCount,omitempty"`
+	DurationMS  *int64         `json:"totalDurationMs,omitempty"`
+	Tokens      *int64         `json:"totalTokens,omitempty"`
 	Tools       map[string]int `json:"toolStats,omitempty"`
 	Model       string         `json:"resolvedModel,omitempty"`
 	Why         string         `json:"reason,omitempty"`
@@ -249,7 +250,7 @@ func run(ctx context.Context, crew Crew, c *tool.Call, in Input) (Output, error)
 	}
 	out := Output{
 		Status: string(r.Status), Prompt: in.Prompt, AgentID: r.ID, AgentType: r.Kind, Model: r.Model, Why: r.Why,
-		ToolUses: r.ToolUses, Tools: r.Tools, Tokens: r.Tokens, DurationMS: r.Took.Milliseconds(), Worktree: r.Worktree, Branch: r.Branch,
+		ToolUses: &r.ToolUses, Tools: r.Tools, Tokens: &r.Tokens, DurationMS: new(r.Took.Milliseconds()), Worktree: r.Worktree, Branch: r.Branch,
 	}
 	if r.Text != "" {
 		out.Content = []Text{{"text", r.Text}}
@@ -296,7 +297,7 @@ func render(out Output) tool.Result {
 }
 
 func tail(out Output) string {
-	s := fmt.Sprintf("\n\n[agent %s, %d calls]", out.AgentID, out.ToolUses)
+	s := fmt.Sprintf("\n\n[agent %s, %d calls]", out.AgentID, value(out.ToolUses))
 	if out.Worktree != "" {
 		s += fmt.Sprintf("\n[its changes are in %s, on the branch %s]", out.Worktree, out.Branch)
 	}
@@ -308,8 +309,16 @@ func summarize(out Output) string {
 		return "works in the background"
 	}
 	calls := "1 call"
-	if out.ToolUses != 1 {
-		calls = fmt.Sprintf("%d calls", out.ToolUses)
+	if n := value(out.ToolUses); n != 1 {
+		calls = fmt.Sprintf("%d calls", n)
 	}
-	return fmt.Sprintf("%s · %s · %.1fk tokens", out.Status, calls, float64(out.Tokens)/1000)
+	return fmt.Sprintf("%s · %s · %.1fk tokens", out.Status, calls, float64(value(out.Tokens))/1000)
+}
+
+// value is a total, 0 where there is none.
+func value[N int | int64](n *N) N {
+	if n == nil {
+		return 0
+	}
+	return *n
 }

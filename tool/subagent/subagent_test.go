@@ -2,8 +2,11 @@ package subagent_test
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/subagent"
@@ -78,6 +81,31 @@ func TestWhatTheModelReads(t *testing.T) {
 				t.Errorf("failed %v: %q", r.Failed, r.Text())
 			}
 		})
+	}
+}
+
+// A program that adds up what agents cost reads totals that are 0 as well, and none
+// of an agent that still works.
+func TestTotalsOfNothing(t *testing.T) {
+	for input, want := range map[string][]any{
+		`{"description":"d","prompt":"p"}`:                          {0.0, 0.0, 0.0},
+		`{"description":"d","prompt":"p","run_in_background":true}`: {nil, nil, nil},
+	} {
+		r, err := subagent.New(crew{subagent.Report{ID: "a1", Status: subagent.Completed, Text: "done"}})[0].Run(t.Context(), &tool.Call{Input: []byte(input), Progress: func(tool.Progress) {}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := json.Marshal(r.Output)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got map[string]any
+		if err := json.Unmarshal(raw, &got); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, []any{got["totalToolUseCount"], got["totalDurationMs"], got["totalTokens"]}); d != "" {
+			t.Errorf("%s (-want +got):\n%s", input, d)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/tooltest"
 	"github.com/haftdev/haft/tool/worktree"
@@ -23,12 +24,7 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("git is not installed")
-		}
-		t.Skip("git is not installed")
-	}
+	needtest.Program(t, "git")
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

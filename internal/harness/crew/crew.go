@@ -1,7 +1,8 @@
 // Package crew runs the agents that other agents start.
 //
-//	c := crew.New(&crew.Options{Make: make, Kinds: kinds, Emit: main.Emit, …})
+//	c := crew.New(&crew.Options{Kinds: kinds, Emit: main.Emit, …})
 //	defer c.Close()
+//	c.Begin(makeAgent)
 //	tools := subagent.New(c)
 //
 // Every agent is a goroutine with a conversation of its own in this process. A
@@ -30,10 +31,8 @@ import (
 	"github.com/haftdev/haft/tool/subagent"
 )
 
-// Options are what a crew is made of. Make and Emit must be set.
+// Options are what a crew is made of. Emit must be set.
 type Options struct {
-	// Make makes the agent of a job.
-	Make func(context.Context, Spec) (*Made, error)
 	// Kinds lists the agents that there are; nil means none by name.
 	Kinds func() []subagent.Kind
 	// Emit puts an event into the stream of the main conversation, Notify tells it
@@ -58,6 +57,9 @@ type Options struct {
 	// known by their transcripts; 0 means 64.
 	Keep int
 }
+
+// A MakeFunc makes the agent of a job.
+type MakeFunc func(context.Context, Spec) (*Made, error)
 
 // A Spec is an agent to make.
 type Spec struct {
@@ -94,6 +96,7 @@ type Crew struct {
 	wg   sync.WaitGroup
 
 	mu      sync.Mutex
+	make    MakeFunc // nil before Begin
 	members map[string]*member
 	past    map[string]Known  // who worked before this process
 	teams   map[string]string // name to description
@@ -103,7 +106,7 @@ type Crew struct {
 	saving sync.Mutex
 }
 
-// New returns a crew of nobody.
+// New returns a crew of nobody, which can work after Begin.
 func New(opts *Options) *Crew {
 	c := &Crew{opts: *opts, members: make(map[string]*member), past: make(map[string]Known), teams: make(map[string]string)}
 	c.opts.MaxRunning = cmp.Or(c.opts.MaxRunning, 64)
@@ -113,6 +116,23 @@ func New(opts *Options) *Crew {
 	c.opts.Keep = cmp.Or(c.opts.Keep, 64)
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	return c
+}
+
+// Begin lets the crew work: make makes its agents.
+func (c *Crew) Begin(make MakeFunc) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.make = make
+}
+
+func (c *Crew) makeAgent(ctx context.Context, s Spec) (*Made, error) {
+	c.mu.Lock()
+	make := c.make
+	c.mu.Unlock()
+	if make == nil {
+		return nil, errors.New("subagents need an active conversation")
+	}
+	return make(ctx, s)
 }
 
 // Close stops everybody and waits for them.
@@ -131,7 +151,7 @@ func (c *Crew) Agents() []subagent.Kind {
 
 // Run gives a job to a new agent and waits for it.
 func (c *Crew) Run(ctx context.Context, j subagent.Job, progress func(tool.AgentProgress)) subagent.Report {
-	m, err := c.hire(ctx, j, false)
+	m, err := c.spawn(ctx, j, false)
 	if err != nil {
 		return subagent.Report{Kind: j.Kind, Status: subagent.Failed, Why: err.Error()}
 	}
@@ -141,21 +161,21 @@ func (c *Crew) Run(ctx context.Context, j subagent.Job, progress func(tool.Agent
 // await lets a member work and waits for it, or until it is moved to the background.
 func (c *Crew) await(ctx context.Context, m *member, progress func(tool.AgentProgress)) subagent.Report {
 	done := make(chan subagent.Report, 1)
-	unlink := context.AfterFunc(ctx, func() { m.halt(context.Cause(ctx)) })
+	unlink := context.AfterFunc(ctx, func() { m.state.stop(context.Cause(ctx)) })
 	defer unlink()
 	c.wg.Go(func() {
-		stop := context.AfterFunc(c.ctx, func() { m.halt(errStopped) })
+		stop := context.AfterFunc(c.ctx, func() { m.state.stop(errStopped) })
 		defer stop()
 		report := m.work(context.WithoutCancel(ctx), m.whileAwaited(progress))
 		done <- report
-		if m.moved() && c.ctx.Err() == nil {
+		if m.state.wasDetached() && c.ctx.Err() == nil {
 			c.tell(m.job.Caller, m.task(&report))
 		}
 	})
 	select {
 	case report := <-done:
 		return report
-	case <-m.away:
+	case <-m.state.detached:
 		return subagent.Report{ID: m.id, Kind: m.made.Kind, Status: subagent.Moved, Output: m.made.Output}
 	}
 }
@@ -166,14 +186,14 @@ func (c *Crew) Background(useID string) bool {
 	c.mu.Lock()
 	var list []*member
 	for _, m := range c.members {
-		if m.busy && (m.job.UseID == useID || useID == "" && m.job.Caller == "") {
+		if busy, _ := m.state.busy(); busy && (m.job.UseID == useID || useID == "" && m.job.Caller == "") {
 			list = append(list, m)
 		}
 	}
 	c.mu.Unlock()
 	any := false
 	for _, m := range list {
-		if m.move() {
+		if m.state.detach() {
 			any = true
 			c.opts.Emit(agent.TaskChanged{Change: "updated", Task: m.task(nil)})
 		}
@@ -183,16 +203,16 @@ func (c *Crew) Background(useID string) bool {
 
 // Start gives a job to a new agent that works on beside its caller.
 func (c *Crew) Start(ctx context.Context, j subagent.Job) (subagent.Started, error) {
-	m, err := c.hire(ctx, j, true)
+	m, err := c.spawn(ctx, j, true)
 	if err != nil {
 		return subagent.Started{}, tool.Errorf("%w", err)
 	}
-	c.beside(m)
+	c.runInBackground(m)
 	return subagent.Started{ID: m.id, Kind: m.made.Kind, Output: m.made.Output}, nil
 }
 
-// beside lets a member work on its own, and tells when it is done.
-func (c *Crew) beside(m *member) {
+// runInBackground lets a member work on its own, and tells when it is done.
+func (c *Crew) runInBackground(m *member) {
 	c.wg.Go(func() {
 		report := m.work(c.ctx, nil)
 		if c.ctx.Err() == nil {
@@ -216,30 +236,33 @@ func (c *Crew) Notify(id string, t agent.Task) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	m := c.members[id]
-	if m == nil || !m.busy || m.ending {
+	if m == nil {
+		return false
+	}
+	if _, takesTurns := m.state.busy(); !takesTurns {
 		return false
 	}
 	m.made.Agent.Notify(t)
 	return true
 }
 
-// hire makes an agent and counts it as running.
-func (c *Crew) hire(ctx context.Context, j subagent.Job, background bool) (*member, error) {
+// spawn makes an agent and counts it as running.
+func (c *Crew) spawn(ctx context.Context, j subagent.Job, background bool) (*member, error) {
 	depth, err := c.admit(j)
 	if err != nil {
 		return nil, err
 	}
 	id := "a" + strings.ToLower(rand.Text()[:12])
-	made, err := c.opts.Make(ctx, Spec{Job: j, ID: id, Depth: depth})
+	made, err := c.makeAgent(ctx, Spec{Job: j, ID: id, Depth: depth})
 	if err != nil {
-		c.dismiss()
+		c.release()
 		return nil, err
 	}
-	m := &member{crew: c, id: id, job: j, depth: depth, made: made, background: background, began: time.Now(), busy: true, fresh: true, idle: make(chan struct{}), away: make(chan struct{})}
+	m := &member{crew: c, id: id, job: j, depth: depth, made: made, began: time.Now(), state: newWorking(background)}
 	made.Agent.Send(agent.Prompt{Content: []model.Block{model.TextOf(j.Prompt)}})
 	c.mu.Lock()
 	c.members[id] = m
-	c.touch(id)
+	c.markUsed(id)
 	c.mu.Unlock()
 	c.opts.Emit(agent.TaskChanged{Change: "started", Task: m.task(nil)})
 	c.save()
@@ -263,7 +286,7 @@ func (c *Crew) admit(j subagent.Job) (depth int, err error) {
 	case spawns != nil && !slices.Contains(spawns, j.Kind):
 		return 0, fmt.Errorf("you may start agents of these kinds only: %s", strings.Join(spawns, ", "))
 	case c.running >= c.opts.MaxRunning:
-		return 0, fmt.Errorf("%d agents work already, and no more may; wait for one to finish", c.running)
+		return 0, fmt.Errorf("agent limit reached (%d running); wait for one to finish", c.running)
 	case j.Team != "" && c.teamless(j.Team):
 		return 0, fmt.Errorf("there is no team %q; begin it with TeamCreate", j.Team)
 	case j.Name != "" && c.named(j.Team, j.Name) != nil:
@@ -273,7 +296,8 @@ func (c *Crew) admit(j subagent.Job) (depth int, err error) {
 	return depth, nil
 }
 
-func (c *Crew) dismiss() {
+// release frees a place that admit took.
+func (c *Crew) release() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.running--
@@ -284,16 +308,20 @@ func (c *Crew) teamless(name string) bool {
 	return !ok
 }
 
-// touch notes that an agent was used, and lets go of the one that was not for the
+// markUsed notes that an agent was used, and lets go of the one that was not for the
 // longest time if too many are kept. It is made again from its transcript if need be.
-func (c *Crew) touch(id string) {
+func (c *Crew) markUsed(id string) {
 	c.order = append(slices.DeleteFunc(c.order, func(o string) bool { return o == id }), id)
 	idle := len(c.members) - c.running
 	for _, old := range slices.Clone(c.order) {
 		if idle <= c.opts.Keep {
 			return
 		}
-		if m := c.members[old]; m != nil && !m.busy {
+		m := c.members[old]
+		if m == nil {
+			continue
+		}
+		if busy, _ := m.state.busy(); !busy {
 			if m.made.Output != "" {
 				c.past[old] = m.known()
 			}
@@ -317,10 +345,13 @@ func (c *Crew) forget() {
 func (c *Crew) Stop(id string) bool {
 	c.mu.Lock()
 	m := c.members[id]
-	busy := m != nil && m.busy
 	c.mu.Unlock()
+	if m == nil {
+		return false
+	}
+	busy, _ := m.state.busy()
 	if busy {
-		m.halt(errStopped)
+		m.state.stop(errStopped)
 	}
 	return busy
 }

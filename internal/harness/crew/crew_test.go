@@ -22,6 +22,7 @@ import (
 // A rig is a crew whose model says what its agents' prompts ask for.
 type rig struct {
 	*crew.Crew
+	make   crew.MakeFunc
 	server *script.Server
 
 	mu     sync.Mutex
@@ -40,11 +41,11 @@ func newRig(t *testing.T, change func(*crew.Options)) *rig {
 	r := &rig{server: server, ended: make(chan agent.Task, 1000)}
 	client := anthropic.New(&anthropic.Options{BaseURL: server.URL()})
 	set := tool.NewSet(nil, []tool.Tool{sleep.New()}, nil, nil)
+	r.make = func(_ context.Context, s crew.Spec) (*crew.Made, error) {
+		a, err := agent.New(&agent.Options{Model: client, ModelName: "scripted", Tools: set, Agent: s.ID, AgentType: s.Kind})
+		return &crew.Made{Agent: a, Kind: s.Kind, Model: "scripted"}, err
+	}
 	opts := &crew.Options{
-		Make: func(_ context.Context, s crew.Spec) (*crew.Made, error) {
-			a, err := agent.New(&agent.Options{Model: client, ModelName: "scripted", Tools: set, Agent: s.ID, AgentType: s.Kind})
-			return &crew.Made{Agent: a, Kind: s.Kind, Model: "scripted"}, err
-		},
 		Emit: func(ev agent.Event) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
@@ -61,6 +62,7 @@ func newRig(t *testing.T, change func(*crew.Options)) *rig {
 		change(opts)
 	}
 	r.Crew = crew.New(opts)
+	r.Begin(r.make)
 	t.Cleanup(r.Close)
 	return r
 }
@@ -199,7 +201,7 @@ func TestLimitsOfACrew(t *testing.T) {
 	if _, err := r.Start(t.Context(), job("hang")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Start(t.Context(), job("hang")); err == nil || !strings.Contains(err.Error(), "2 agents work already") {
+	if _, err := r.Start(t.Context(), job("hang")); err == nil || !strings.Contains(err.Error(), "agent limit reached (2 running)") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -371,15 +373,14 @@ func TestAgentsThatAreNotKeptAreMadeAgain(t *testing.T) {
 	var mu sync.Mutex
 	r := newRig(t, func(o *crew.Options) {
 		o.Keep = 1
-		inner := o.Make
-		o.Make = func(ctx context.Context, s crew.Spec) (*crew.Made, error) {
-			mu.Lock()
-			defer mu.Unlock()
-			made = append(made, s)
-			m, err := inner(ctx, s)
-			m.Output = "transcript"
-			return m, err
-		}
+	})
+	r.Begin(func(ctx context.Context, s crew.Spec) (*crew.Made, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		made = append(made, s)
+		m, err := r.make(ctx, s)
+		m.Output = "transcript"
+		return m, err
 	})
 	first := r.Run(t.Context(), job("work 1"), nil)
 	r.Run(t.Context(), job("work 1"), nil)

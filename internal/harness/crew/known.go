@@ -58,11 +58,11 @@ func (c *Crew) List() []Known {
 
 // known is called with the crew's mu held.
 func (m *member) known() Known {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	did := m.activity.now()
+	status, running := m.state.last()
 	return Known{
 		ID: m.id, Kind: m.made.Kind, Name: m.job.Name, Team: m.job.Team, Description: m.job.Description, UseID: m.job.UseID, Depth: m.depth,
-		Model: m.job.Model, Worktree: m.job.Worktree, Running: m.busy || m.cut, Status: m.status, Tokens: m.tokens, ToolUses: m.uses, Began: m.began,
+		Model: m.job.Model, Worktree: m.job.Worktree, Running: running, Status: status, Tokens: did.tokens, ToolUses: did.uses, Began: m.began,
 	}
 }
 
@@ -117,11 +117,12 @@ func (c *Crew) Remember(known []Known) {
 // revive makes an agent again that worked before this process.
 func (c *Crew) revive(ctx context.Context, k Known) (*member, error) {
 	j := subagent.Job{UseID: k.UseID, Description: k.Description, Kind: k.Kind, Model: k.Model, Name: k.Name, Team: k.Team, Worktree: k.Worktree}
-	made, err := c.opts.Make(ctx, Spec{Job: j, ID: k.ID, Depth: max(1, k.Depth), Again: true})
+	made, err := c.makeAgent(ctx, Spec{Job: j, ID: k.ID, Depth: max(1, k.Depth), Again: true})
 	if err != nil {
 		return nil, tool.Errorf("The agent %s cannot go on: %w.", k.ID, err)
 	}
-	m := &member{crew: c, id: k.ID, job: j, depth: max(1, k.Depth), made: made, background: true, began: k.Began, status: k.Status, tokens: k.Tokens, uses: k.ToolUses, before: k.Tokens}
+	m := &member{crew: c, id: k.ID, job: j, depth: max(1, k.Depth), made: made, began: k.Began, state: newResting(k.Status)}
+	m.activity.tokens, m.activity.before, m.activity.uses = k.Tokens, k.Tokens, k.ToolUses
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if there := c.members[k.ID]; there != nil { // somebody else was faster

@@ -3,8 +3,6 @@ package crew
 import (
 	"context"
 	"errors"
-	"maps"
-	"sync"
 	"time"
 
 	"github.com/haftdev/haft/agent"
@@ -23,29 +21,8 @@ type member struct {
 	made  *Made
 	began time.Time
 
-	// Guarded by the crew's mu.
-	busy   bool
-	status subagent.Status
-	fresh  bool          // it has not worked yet
-	ending bool          // it is busy, and takes no more turns
-	idle   chan struct{} // closed when it is not busy any more
-	cut    bool          // its work ended with the crew
-
-	away chan struct{} // closed when the call that waited for it was let go
-
-	mu         sync.Mutex
-	background bool
-	settled    bool                    // its work is over: it cannot be moved any more
-	cancel     context.CancelCauseFunc // of the work that goes on
-	halted     error                   // why there will be none
-	last       string                  // what it said last
-	lastTool   string
-	uses       int
-	tools      map[string]int
-	tokens     int64
-	before     int64       // of them, what was used before this process
-	answered   int64       // of them, those of answers that have ended
-	answer     model.Usage // of the one that arrives
+	state    *state
+	activity activity
 
 	spent map[string]model.Usage // of what the main conversation was told; only work uses it
 }
@@ -55,17 +32,12 @@ type member struct {
 func (m *member) work(ctx context.Context, progress func(tool.AgentProgress)) subagent.Report {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	m.mu.Lock()
-	m.cancel = cancel
-	if m.halted != nil {
-		cancel(m.halted)
-	}
-	m.mu.Unlock()
+	again := m.state.start(cancel)
 	watch := newWatchdog(m.crew.opts.FirstToken, m.crew.opts.Idle, func(err error) { cancel(err) })
 	defer watch.stop()
 	began := time.Now()
 	var res *agent.Result
-	err := m.reopen(ctx)
+	err := m.reopen(ctx, again)
 	for goOn := err == nil; goOn; goOn = m.called(ctx) {
 		for ev, err := range m.made.Agent.Run(ctx) {
 			if err != nil {
@@ -91,13 +63,8 @@ func (m *member) work(ctx context.Context, progress func(tool.AgentProgress)) su
 }
 
 // reopen gets ready what the end of earlier work has closed.
-func (m *member) reopen(ctx context.Context) error {
-	c := m.crew
-	c.mu.Lock()
-	fresh := m.fresh
-	m.fresh = false
-	c.mu.Unlock()
-	if fresh || m.made.Reopen == nil {
+func (m *member) reopen(ctx context.Context, again bool) error {
+	if !again || m.made.Reopen == nil {
 		return nil
 	}
 	return m.made.Reopen(ctx)
@@ -112,7 +79,7 @@ func (m *member) called(ctx context.Context) bool {
 	if ctx.Err() == nil && len(m.made.Agent.Queued()) > 0 {
 		return true
 	}
-	m.ending = true
+	m.state.lastTurn()
 	return false
 }
 
@@ -120,16 +87,12 @@ func (m *member) called(ctx context.Context) bool {
 // over.
 func (m *member) finish(r *subagent.Report) {
 	c := m.crew
-	m.mu.Lock()
-	m.settled = true
-	m.mu.Unlock()
+	m.state.close()
 	r.Worktree, r.Branch = m.close()
 	c.mu.Lock()
 	c.running--
-	m.busy, m.ending, m.status = false, false, r.Status
-	m.cut = m.background && c.ctx.Err() != nil && r.Status == subagent.Cancelled
-	close(m.idle)
-	c.touch(m.id)
+	m.state.rest(r.Status, c.ctx.Err() != nil)
+	c.markUsed(m.id)
 	c.mu.Unlock()
 	m.spend()
 	if t := m.task(r); !t.Background { // of the others the crew tells the model, too
@@ -160,44 +123,12 @@ func (m *member) close() (worktree, branch string) {
 	return m.made.Close()
 }
 
-// move lets go of the call that waits for the agent. It reports false if none does.
-func (m *member) move() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.background || m.settled {
-		return false
-	}
-	m.background = true
-	close(m.away)
-	return true
-}
-
-// moved reports whether the call that waited for the agent was let go.
-func (m *member) moved() bool {
-	select {
-	case <-m.away:
-		return true
-	default:
-		return false
-	}
-}
-
 // whileAwaited passes progress on as long as the call waits for it.
 func (m *member) whileAwaited(progress func(tool.AgentProgress)) func(tool.AgentProgress) {
 	return func(p tool.AgentProgress) {
-		if progress != nil && !m.moved() {
+		if progress != nil && !m.state.wasDetached() {
 			progress(p)
 		}
-	}
-}
-
-// halt stops the work, and any that would follow.
-func (m *member) halt(why error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.halted = why
-	if m.cancel != nil {
-		m.cancel(why)
 	}
 }
 
@@ -205,10 +136,10 @@ func (m *member) halt(why error) {
 func (m *member) see(ev agent.Event, progress func(tool.AgentProgress)) {
 	switch ev := ev.(type) {
 	case agent.Streamed:
-		m.streamed(ev.Event)
+		m.activity.streamed(ev.Event, m.made.Agent.Usage)
 		return // the pieces of its turns are its own
 	case agent.Said:
-		m.said(ev)
+		m.activity.said(ev)
 		if ev.Block.Type == model.ToolUse {
 			m.tell(progress, ev.Block.Name)
 		}
@@ -221,52 +152,6 @@ func (m *member) see(ev agent.Event, progress func(tool.AgentProgress)) {
 		return // its turns are its own
 	}
 	m.crew.opts.Emit(ev)
-}
-
-func (m *member) said(ev agent.Said) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	switch ev.Block.Type {
-	case model.Text:
-		if ev.Error == nil {
-			m.last = ev.Block.Text
-		}
-	case model.ToolUse:
-		m.uses++
-		m.lastTool = ev.Block.Name
-		if m.tools == nil {
-			m.tools = make(map[string]int)
-		}
-		m.tools[ev.Block.Name]++
-	}
-}
-
-// streamed counts the tokens of answers as they come: the agent's own count has an
-// answer only some time after its end.
-func (m *member) streamed(ev model.Event) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	switch ev := ev.(type) {
-	case model.Start:
-		m.answered += m.answer.Context() // of one that broke off
-		m.answer = ev.Usage
-	case model.Stop:
-		m.answered += ev.Usage.Context()
-		m.answer = model.Usage{}
-	default:
-		return
-	}
-	m.countLocked()
-}
-
-// countLocked sums what was used: the answers, or what the agent has counted, in
-// which there is more than answers.
-func (m *member) countLocked() {
-	var counted int64
-	for _, u := range m.made.Agent.Usage() {
-		counted += u.Context()
-	}
-	m.tokens = m.before + max(counted, m.answered+m.answer.Context())
 }
 
 // tell tells the call that waits how far the agent is, and the front ends.
@@ -293,18 +178,15 @@ func wantsMore(ev agent.Event) bool {
 var errTokens = errors.New("it has used the tokens that an agent may use")
 
 func (m *member) over() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.crew.opts.MaxTokens > 0 && m.tokens > m.crew.opts.MaxTokens
+	return m.crew.opts.MaxTokens > 0 && m.activity.now().tokens > m.crew.opts.MaxTokens
 }
 
 // report says how the work ended. What was said so far is always part of it.
 func (m *member) report(res *agent.Result, cause error) subagent.Report {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.countLocked()
+	m.activity.count(m.made.Agent.Usage())
+	did := m.activity.now()
 	r := subagent.Report{
-		ID: m.id, Kind: m.made.Kind, Model: m.made.Model, Text: m.last, ToolUses: m.uses, Tools: maps.Clone(m.tools), Tokens: m.tokens,
+		ID: m.id, Kind: m.made.Kind, Model: m.made.Model, Text: did.text, ToolUses: did.uses, Tools: did.tools, Tokens: did.tokens,
 	}
 	switch stall := (*stalledError)(nil); {
 	case errors.As(cause, &stall):
@@ -316,18 +198,18 @@ func (m *member) report(res *agent.Result, cause error) subagent.Report {
 	case res == nil:
 		r.Status, r.Why = subagent.Failed, "its turn ended without a result"
 	default:
-		m.conclude(&r, res)
+		conclude(&r, res)
 	}
 	return r
 }
 
 // conclude sorts the result of a turn that nobody stopped.
-func (m *member) conclude(r *subagent.Report, res *agent.Result) {
+func conclude(r *subagent.Report, res *agent.Result) {
 	switch res.Reason {
 	case agent.Completed:
-		r.Status, r.Text = subagent.Completed, res.Text
-		if res.Text == "" {
-			r.Status, r.Text = subagent.Empty, m.last
+		r.Status = subagent.Empty
+		if res.Text != "" {
+			r.Status, r.Text = subagent.Completed, res.Text
 		}
 	case agent.MaxTurns, agent.BudgetExhausted, agent.TimeExhausted, agent.OutputExhausted:
 		r.Status, r.Why = subagent.Budget, "it came to its limit ("+string(res.Reason)+")"
@@ -353,11 +235,10 @@ var statuses = map[subagent.Status]string{subagent.Completed: "completed", subag
 
 // task is the agent as front ends see it; done is nil while it works.
 func (m *member) task(done *subagent.Report) agent.Task {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	did := m.activity.now()
 	t := agent.Task{
-		ID: m.id, UseID: m.job.UseID, Type: "local_agent", Description: m.job.Description, Status: "running", Background: m.background,
-		AgentType: m.made.Kind, Prompt: m.job.Prompt, OutputFile: m.made.Output, Tokens: m.tokens, ToolUses: m.uses, LastTool: m.lastTool, Started: m.began,
+		ID: m.id, UseID: m.job.UseID, Type: "local_agent", Description: m.job.Description, Status: "running", Background: m.state.isBackground(),
+		AgentType: m.made.Kind, Prompt: m.job.Prompt, OutputFile: m.made.Output, Tokens: did.tokens, ToolUses: did.uses, LastTool: did.lastTool, Started: m.began,
 	}
 	if done == nil {
 		return t

@@ -61,19 +61,21 @@ func (c *Crew) broadcast(ctx context.Context, msg subagent.Message, text string)
 func (c *Crew) deliver(ctx context.Context, m *member, text string) (woken bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for m.busy && m.ending {
-		idle := m.idle
+	busy, takesTurns := m.state.busy()
+	for busy && !takesTurns {
+		rested := m.state.waitRested()
 		c.mu.Unlock()
 		select {
-		case <-idle:
+		case <-rested:
 		case <-ctx.Done():
 		}
 		c.mu.Lock()
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
+		busy, takesTurns = m.state.busy()
 	}
-	if m.busy {
+	if busy {
 		m.made.Agent.Send(agent.Prompt{Content: []model.Block{model.TextOf(text)}})
 		return false, nil
 	}
@@ -81,17 +83,14 @@ func (c *Crew) deliver(ctx context.Context, m *member, text string) (woken bool,
 		return false, tool.Errorf("The session is being closed.")
 	}
 	if c.running >= c.opts.MaxRunning {
-		return false, tool.Errorf("%d agents work already, and no more may; wait for one to finish.", c.running)
+		return false, tool.Errorf("Agent limit reached (%d running); wait for one to finish.", c.running)
 	}
-	m.mu.Lock()
-	m.halted, m.cancel, m.background = nil, nil, true
-	m.mu.Unlock()
-	m.busy, m.idle, m.cut = true, make(chan struct{}), false
+	m.state.wake()
 	c.running++
-	c.touch(m.id)
+	c.markUsed(m.id)
 	m.made.Agent.Send(agent.Prompt{Content: []model.Block{model.TextOf(text)}})
 	c.opts.Emit(agent.TaskChanged{Change: "started", Task: m.task(nil)})
-	c.beside(m)
+	c.runInBackground(m)
 	return true, nil
 }
 
@@ -197,9 +196,9 @@ func (c *Crew) EndTeam(_ context.Context, name string) ([]string, error) {
 		if m.job.Team != name {
 			continue
 		}
-		if m.busy {
+		if busy, _ := m.state.busy(); busy {
 			stopped = append(stopped, cmp.Or(m.job.Name, m.id))
-			defer m.halt(errStopped)
+			defer m.state.stop(errStopped)
 		}
 		m.job.Team, m.job.Name = "", ""
 	}

@@ -60,7 +60,9 @@ type Flags struct {
 	dropsTurn      string
 	awaits         bool
 	trustProject   bool
+	iKnow          bool
 	ignoreHooks    bool
+	ignoreBadRules bool
 }
 
 // Define defines the flags. The names are Claude Code's, so that scripts and SDKs
@@ -93,8 +95,10 @@ func (f *Flags) Define(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&f.plugins, "plugin-dir", nil, "a folder that is a plugin")
 	fs.StringVar(&f.settings, "settings", "", "settings to add: a JSON object, or a file")
 	fs.StringVar(&f.sources, "setting-sources", "", "the settings to read: user,project,local")
+	fs.BoolVar(&f.iKnow, "i-know", false, "let bypassPermissions run as root, as IS_SANDBOX=1 does")
 	fs.BoolVar(&f.trustProject, "trust-project", false, "trust what the project brings (hooks, MCP servers, rules, skills), as it is now, for this run")
 	fs.BoolVar(&f.ignoreHooks, "ignore-project-hooks", false, "run without the hooks of the project")
+	fs.BoolVar(&f.ignoreBadRules, "ignore-bad-rules", false, "start although a deny or ask rule cannot be understood")
 	fs.StringVar(&f.schema, "json-schema", "", "the JSON Schema that the answer must have")
 	fs.BoolVar(&f.partial, "include-partial-messages", false, "with stream-json: the pieces of answers as they arrive")
 	fs.BoolVar(&f.hookEvents, "include-hook-events", false, "with stream-json: every run of a hook")

@@ -40,8 +40,9 @@ func (f *Flags) Options(fs *pflag.FlagSet, version string) (*headless.Options, e
 	if f.bypass {
 		o.Harness.Mode = "bypassPermissions"
 	}
-	o.Harness.MayBypass = f.mayBypass
+	o.Harness.MayBypass, o.Harness.AsRoot = f.mayBypass, f.iKnow
 	o.Harness.TrustProject, o.Harness.IgnoreProjectHooks = f.trustProject, f.ignoreHooks
+	o.Harness.IgnoreBadRules = f.ignoreBadRules
 	o.Mirror = f.mirror
 	if strings.HasPrefix(f.promptTool, "mcp__") && f.prompts != "none" {
 		o.AskTool = f.promptTool

@@ -138,29 +138,26 @@ func (l *lexer) slash() error {
 		l.take(1, false)
 		return nil
 	}
-	bracket := false
+	brackets := outside
 	for i := 1; i < len(l.rest); i++ {
 		switch c := l.rest[i]; {
-		case c == '\\':
-			i++
 		case c == '\n':
 			return errors.New("an awk regular expression over several lines")
-		case c == '[' && !bracket:
-			bracket = true
-			if i+1 < len(l.rest) && l.rest[i+1] == '^' {
-				i++
-			}
-			if i+1 < len(l.rest) && l.rest[i+1] == ']' {
-				i++
-			}
-		case c == ']':
-			bracket = false
 		case c == '/':
-			if bracket {
+			if brackets != outside {
 				return errors.New("awk implementations read this regular expression differently")
 			}
 			l.take(i+1, true)
 			return nil
+		case c == '\\' && i+1 < len(l.rest):
+			brackets = brackets.escape(l.rest[i+1])
+			i++
+		default:
+			next := byte(0)
+			if i+1 < len(l.rest) {
+				next = l.rest[i+1]
+			}
+			brackets = brackets.step(c, next)
 		}
 	}
 	return errors.New("an awk regular expression without an end")

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/haftdev/haft/internal/needtest"
 )
 
 var samples = []string{
@@ -22,13 +24,7 @@ var samples = []string{
 }
 
 func TestParseAgreesWithGit(t *testing.T) {
-	git, err := exec.LookPath("git")
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("git is not installed")
-		}
-		t.Skip("git is not installed")
-	}
+	git := needtest.Program(t, "git")
 	for _, text := range samples {
 		entries, err := Parse(text)
 		if err != nil {

@@ -14,6 +14,10 @@ type Use struct {
 	Git   bool   // the configuration of the git repository matters
 	Tree  bool   // directories are read with all that is below them
 	Names bool   // only names and properties of files are shown
+
+	Walks   bool // files below the directories in Reads are shown
+	Follows bool // also through links
+	Hidden  bool // also hidden ones
 }
 
 // ReadsFiles reports whether operands of the program name files.
@@ -129,5 +133,11 @@ func (f *form) check(args []Word) (Use, error) {
 	if err := r.matchOperands(); err != nil {
 		return Use{}, err
 	}
-	return Use{Reads: r.reads, Globs: r.globs, Git: f.marks.git, Tree: f.marks.tree, Names: f.marks.names}, nil
+	given := func(name string) bool { return r.seen[name] }
+	return Use{
+		Reads: r.reads, Globs: r.globs, Git: f.marks.git, Tree: f.marks.tree, Names: f.marks.names,
+		Walks:   f.walks != nil && (len(f.walks) == 0 || slices.ContainsFunc(f.walks, given)),
+		Follows: slices.ContainsFunc(f.follows, given),
+		Hidden:  f.shows == nil || slices.ContainsFunc(f.shows, given),
+	}, nil
 }

@@ -25,6 +25,10 @@
 //	git                  the configuration of the git repository matters
 //	tree                 directories are read with all that is below them
 //	names                only the names and properties of files are shown
+//	walks FLAG…          with one of these flags, or always if there are none,
+//	                     the files below a directory are shown
+//	follows FLAG…        with one of these flags links there are followed
+//	shows FLAG…          only with one of these flags hidden files are among them
 //	keys                 flags may also be written without a dash, clustered,
 //	                     as the first word (tar tf)
 //	apart                a short flag in a cluster takes its value from the
@@ -39,7 +43,8 @@
 //
 // A KIND says what a word may be: text (anything), path (a file that is read),
 // file (a path that cannot name a host or
-// a list of options), glob (a pattern that chooses files), rev (a git revision or path), num,
+// a list of options), local (the same, but the program shows nothing of it that
+// could be secret), input (a file that awk reads, or an assignment), glob (a pattern that chooses files), rev (a git revision or path), num,
 // sed, awk, jq (a script in that language, checked by its parser), printf (a format), yq (a plain path, which yq
 // takes for a file if there is one), {a|b}
 // (one of these), /re/ (matches), !/re/ (does not match). Regular expressions

@@ -26,7 +26,8 @@ const conversion = `%[-+ #0']*[0-9]{0,4}(?:\.[0-9]{0,4})?[hlLjzt]*(?:[diouxXeEfF
 var kinds = map[string]kind{
 	"text":   {name: "text", opaque: true},
 	"path":   {name: "path", path: true, opaque: true},
-	"file":   {name: "local file", path: true, check: func(s string) bool { return !strings.Contains(s, ":") && s != "" && s[0] != '@' && s[0] != '+' }},
+	"file":   {name: "local file", path: true, check: isLocal},
+	"local":  {name: "local file", check: isLocal},
 	"glob":   {name: "pattern", glob: true, opaque: true},
 	"yq":     {name: "path in a document", path: true, check: regexp.MustCompile(`^\.[A-Za-z0-9_.\[\]"-]*$`).MatchString},
 	"printf": {name: "format", check: regexp.MustCompile(`(?s)^(?:(?:[^%-]|` + conversion + `)(?:[^%]|` + conversion + `)*)?$`).MatchString},
@@ -34,7 +35,14 @@ var kinds = map[string]kind{
 	"num":    {name: "number", check: regexp.MustCompile(`^[-+]?[0-9][0-9.,:]*[a-zA-Z%]*$`).MatchString},
 	"sed":    {name: "sed script", check: func(s string) bool { return sedscript.Check(s) == nil }},
 	"awk":    {name: "awk program", check: func(s string) bool { return awkscript.Check(s) == nil }},
+	"input":  {name: "file or assignment", path: true, opaque: true, check: func(s string) bool { return !strings.HasPrefix(s, "/inet") }},
 	"jq":     {name: "jq filter", check: func(s string) bool { return jqfilter.Check(s) == nil }},
+}
+
+// isLocal reports whether a name cannot be that of a host, of an engine or of a
+// file of further options.
+func isLocal(s string) bool {
+	return !strings.Contains(s, ":") && s != "" && s[0] != '@' && s[0] != '+'
 }
 
 func parseKind(s string) (kind, error) {
@@ -64,6 +72,8 @@ func (k kind) accepts(w Word) error {
 	switch {
 	case k.check == nil && (k.opaque || w.Known()):
 		return nil
+	case !w.Known() && k.opaque:
+		return nil // the files that it becomes are judged one by one
 	case !w.Known():
 		return fmt.Errorf("a %s must be written out", k.name)
 	case !k.check(w.Value):

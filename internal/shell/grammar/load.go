@@ -181,6 +181,11 @@ func (f *form) take(from *form) {
 		f.operands = from.operands
 	}
 	f.require = append(f.require, from.require...)
+	for _, list := range []struct{ to, from *[]string }{{&f.walks, &from.walks}, {&f.follows, &from.follows}, {&f.shows, &from.shows}} {
+		if *list.to == nil {
+			*list.to = *list.from
+		}
+	}
 	f.number = f.number || from.number
 	if f.style == gnu {
 		f.style = from.style
@@ -231,6 +236,12 @@ func (p *parser) detail(f *form, word, rest string) error {
 		for _, list := range fields {
 			f.require = append(f.require, strings.Split(list, "|"))
 		}
+	case "walks":
+		f.walks = append([]string{}, fields...)
+	case "follows":
+		f.follows = append([]string{}, fields...)
+	case "shows":
+		f.shows = append([]string{}, fields...)
 	case "style":
 		i := slices.Index([]string{"gnu", "posix", "long", "find", "plain"}, rest)
 		if i < 0 {

@@ -30,6 +30,9 @@ func (t *Table) Peel(words []Word) (Peeled, bool) {
 	if err != nil {
 		n = guessFlags(s, args)
 	}
+	for i := n; i < n+s.wrap.skip && i < len(args); i++ {
+		p.Exact = p.Exact && args[i].Known() // or it may become the program as well
+	}
 	n += s.wrap.skip
 	for !s.wrap.allow && n < len(args) && (isAssignment(args[n].Value) || args[n].Value == "--") {
 		n++

@@ -15,6 +15,9 @@ type form struct {
 	flags    map[string]flag
 	operands []operand
 	require  [][]string
+	walks    []string // flags by which directories are read with all that is below; nil: none, empty: always
+	follows  []string // flags by which links below a directory are followed
+	shows    []string // flags by which hidden files are read as well; nil: always
 	style    style
 	number   bool
 	marks    marks

@@ -9,6 +9,8 @@ type Word struct {
 	Many    bool   // it may become no word or several
 	Pattern string // the glob pattern that it is, "" if none
 	Shape   string // of a word that is not literal: the value, NUL for each part that is not known
+	Wild    bool   // the part that is not known is what some file or program says
+	Listed  bool   // Wild, but each word that it becomes is the name of a file below the working directory
 }
 
 // Literal returns the word whose value is s.

@@ -9,18 +9,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/haftdev/haft/internal/needtest"
 )
 
 // TestRealSedWritesNothing runs random scripts that Check accepts, most of them
 // with a write command that must be part of a text, in the sed of this machine.
 func TestRealSedWritesNothing(t *testing.T) {
-	sed, err := exec.LookPath("sed")
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	sed := needtest.Program(t, "sed")
 	runs, seed := 200, uint64(1)
 	if os.Getenv("HAFT_NIGHTLY") != "" {
 		runs, seed = 20_000, uint64(time.Now().UnixNano())

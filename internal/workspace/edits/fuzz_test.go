@@ -11,6 +11,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/internal/workspace/patch"
 	"github.com/haftdev/haft/internal/workspace/textfile"
 )
@@ -111,12 +112,7 @@ func applyHunks(old []byte, hunks []patch.Hunk) []byte {
 // TestPatchAppliesTheDiffOfEveryEdit makes random edits of random files in every kind of encoding and line ending, and lets
 // patch(1) apply the diffs, many files to a run.
 func TestPatchAppliesTheDiffOfEveryEdit(t *testing.T) {
-	if _, err := exec.LookPath("patch"); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("patch is missing")
-		}
-		t.Skip("patch is missing: apt-get install patch")
-	}
+	needtest.Program(t, "patch")
 	rng := rand.New(rand.NewPCG(5, 6))
 	dir := t.TempDir()
 	var diff strings.Builder

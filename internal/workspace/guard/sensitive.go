@@ -17,6 +17,7 @@ import (
 type Sensitivity struct {
 	What        string // "" when it is nothing special
 	Read, Write Decision
+	Hard        bool // not even a session that bypasses permissions writes it
 }
 
 const (
@@ -36,15 +37,15 @@ func (g *Guard) sensitive(f Facts) Sensitivity {
 		if s.Write > worst.Write || s.Read > worst.Read {
 			worst.What = s.What
 		}
-		worst.Read, worst.Write = max(worst.Read, s.Read), max(worst.Write, s.Write)
+		worst.Read, worst.Write, worst.Hard = max(worst.Read, s.Read), max(worst.Write, s.Write), worst.Hard || s.Hard
 	}
 	for _, p := range f.spellings() {
 		holds := func(dir string) bool { return withinFold(dir, p) }
 		if slices.ContainsFunc(g.agent, holds) {
-			take(Sensitivity{whatOwn, Allow, Deny})
+			take(Sensitivity{whatOwn, Allow, Deny, true})
 		}
 		if slices.ContainsFunc(g.state, holds) {
-			s := Sensitivity{whatState, Ask, Deny}
+			s := Sensitivity{whatState, Ask, Deny, true}
 			if f.Kept {
 				s.Read = Allow
 			}
@@ -53,10 +54,10 @@ func (g *Guard) sensitive(f Facts) Sensitivity {
 		take(g.lookUp(p))
 	}
 	if f.Kept {
-		take(Sensitivity{whatKept, Allow, Deny})
+		take(Sensitivity{whatKept, Allow, Deny, true})
 	}
 	if f.Root != "" && g.inBareRepository(f) {
-		take(Sensitivity{whatBare, Allow, Ask})
+		take(Sensitivity{whatBare, Allow, Ask, false})
 	}
 	return worst
 }
@@ -150,6 +151,14 @@ func glob(pattern, name string) bool {
 
 var shortName = regexp.MustCompile(`^([a-z0-9_]{1,6})~[0-9]+$`)
 
+// lookalikes are letters that a reader, or a file system that folds them, takes for
+// plain ones.
+var lookalikes = map[rune]rune{
+	'ı': 'i', 'İ': 'i', 'і': 'i', 'І': 'i', 'ι': 'i', 'ɩ': 'i', 'ⅰ': 'i', 'ӏ': 'l', 'ⅼ': 'l', 'ƚ': 'l', 'а': 'a', 'А': 'a', 'α': 'a', 'ɑ': 'a', 'е': 'e', 'Е': 'e', 'ҽ': 'e', 'о': 'o', 'О': 'o', 'ο': 'o', 'σ': 'o', 'օ': 'o',
+	'с': 'c', 'С': 'c', 'ϲ': 'c', 'р': 'p', 'Р': 'p', 'ρ': 'p', 'х': 'x', 'Х': 'x', 'χ': 'x', 'у': 'y', 'У': 'y', 'γ': 'y', 'ѕ': 's', 'Ѕ': 's', 'ԁ': 'd', 'ɡ': 'g', 'ց': 'g', 'ԍ': 'g', 'һ': 'h', 'н': 'h', 'ј': 'j', 'κ': 'k', 'к': 'k',
+	'м': 'm', 'М': 'm', 'ո': 'n', 'п': 'n', 'η': 'n', 'г': 'r', 'т': 't', 'Т': 't', 'τ': 't', 'υ': 'u', 'ս': 'u', 'ν': 'v', 'ѵ': 'v', 'ԝ': 'w', 'ω': 'w', 'в': 'b', 'В': 'b', 'Ь': 'b', 'ſ': 's', 'ꞌ': '\'', '․': '.', '。': '.', '．': '.', '∙': '.', '·': '.',
+}
+
 // fold writes the components of a path as a careless file system or reader would take them: lower case, compatibility
 // forms as plain ones, nothing invisible, no trailing dots or blanks, no stream or short-name spelling.
 func fold(p string) []string {
@@ -161,6 +170,9 @@ func fold(p string) []string {
 		c = strings.Map(func(r rune) rune {
 			if unicode.Is(unicode.Cf, r) || unicode.IsControl(r) || unicode.Is(unicode.Variation_Selector, r) {
 				return -1
+			}
+			if plain, ok := lookalikes[r]; ok {
+				return plain
 			}
 			return r
 		}, norm.NFKC.String(c))

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/haftdev/haft/internal/needtest"
 )
 
 func lines(s string) [][]byte {
@@ -83,13 +85,7 @@ func TestOverwriteTakesOurSideOfConflictsOnly(t *testing.T) {
 // sees a conflict so must we. HAFT_MERGE_CASES sets how many (a git process per case makes ten thousand take half a minute)
 // and HAFT_MERGE_SEED which.
 func TestAgainstGit(t *testing.T) {
-	git, err := exec.LookPath("git")
-	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("git is missing")
-		}
-		t.Skip("git is missing: apt-get install git")
-	}
+	git := needtest.Program(t, "git")
 	n, seed := intEnv(t, "HAFT_MERGE_CASES", 1000), intEnv(t, "HAFT_MERGE_SEED", 7)
 	dir := t.TempDir()
 	rng := rand.New(rand.NewPCG(3, uint64(seed)))

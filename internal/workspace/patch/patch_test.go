@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/haftdev/haft/internal/needtest"
 )
 
 func TestDiff(t *testing.T) {
@@ -64,12 +66,7 @@ func TestLargeTextsCostWhatDiffers(t *testing.T) {
 
 func needPatch(t *testing.T) {
 	t.Helper()
-	if _, err := exec.LookPath("patch"); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("patch is missing")
-		}
-		t.Skip("patch is missing: apt-get install patch")
-	}
+	needtest.Program(t, "patch")
 }
 
 func applyPatch(t *testing.T, before []byte, diff string) []byte {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/internal/workspace/worktree"
 )
 
@@ -35,12 +36,7 @@ func write(t *testing.T, path, text string) {
 
 func newRepo(t *testing.T) *worktree.Repo {
 	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("git is not installed")
-		}
-		t.Skip("git is not installed")
-	}
+	needtest.Program(t, "git")
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

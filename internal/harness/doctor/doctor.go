@@ -1,0 +1,334 @@
+// Package doctor looks at everything that a conversation in a project would use, and says
+// what is wrong and how to fix it. It starts nothing and asks nobody.
+package doctor
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/harness/project"
+	"github.com/haftdev/haft/internal/platform"
+	"github.com/haftdev/haft/internal/trust"
+	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/model/provider"
+	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/tool"
+)
+
+// A Diagnosis is what is set up for a project and what is wrong with it.
+type Diagnosis struct {
+	Version  string  `json:"version"`
+	Project  string  `json:"project"`
+	Checks   []Check `json:"checks"`
+	Broken   int     `json:"broken"`
+	Warnings int     `json:"warnings"`
+}
+
+// A Check is one thing that was looked at.
+type Check struct {
+	Area   string `json:"area"`
+	Level  string `json:"level"` // ok, warning or error
+	Text   string `json:"text"`
+	Advice string `json:"advice,omitempty"`
+}
+
+// OK notes what is as it should be.
+func (d *Diagnosis) OK(area, format string, args ...any) {
+	d.Checks = append(d.Checks, Check{area, "ok", fmt.Sprintf(format, args...), ""})
+}
+
+// Warn notes what a person should know, with what to do about it.
+func (d *Diagnosis) Warn(area, text, advice string) {
+	d.Checks = append(d.Checks, Check{area, "warning", text, advice})
+	d.Warnings++
+}
+
+// Bad notes what is broken, with how to fix it.
+func (d *Diagnosis) Bad(area, text, advice string) {
+	d.Checks = append(d.Checks, Check{area, "error", text, advice})
+	d.Broken++
+}
+
+// Options say what to look at. Nil means all zero values.
+type Options struct {
+	// Version is that of the program.
+	Version string
+	// NoServers leaves MCP servers to the caller, who starts them.
+	NoServers bool
+}
+
+// Diagnose looks at everything that a conversation here would use. It starts
+// nothing and asks nobody.
+func Diagnose(p *project.Project, opts *Options) *Diagnosis {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	d := &Diagnosis{Version: o.Version, Project: p.Dir}
+	d.model(p)
+	d.settings(p)
+	d.policy(p)
+	d.trust(p)
+	if !o.NoServers {
+		d.servers(p)
+	}
+	d.folders()
+	d.programs()
+	d.system(runtime.GOOS)
+	d.kernel()
+	return d
+}
+
+var levelMarks = map[string]string{"ok": "✓", "warning": "!", "error": "✗"}
+
+// Text is the diagnosis for people.
+func (d *Diagnosis) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "haft %s in %s\n\n", d.Version, ask.Visible(d.Project))
+	for _, c := range d.Checks {
+		fmt.Fprintf(&b, "%s %s: %s\n", levelMarks[c.Level], c.Area, VisibleLines(c.Text))
+		if c.Advice != "" {
+			fmt.Fprintf(&b, "  → %s\n", VisibleLines(c.Advice))
+		}
+	}
+	return b.String()
+}
+
+// VisibleLines keeps the lines of a text apart and makes each harmless.
+func VisibleLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		lines[i] = ask.Visible(l)
+	}
+	return strings.Join(lines, "\n  ")
+}
+
+// model says who answers and where the key is from, never the key.
+func (d *Diagnosis) model(p *project.Project) {
+	set, _ := p.Counts.Text("model")
+	helper := p.KeyHelper()
+	_, info, err := provider.Open(&provider.Options{Model: set.Text, Getenv: p.ModelEnv(func() string { return helper.Command })})
+	if errors.Is(err, provider.ErrNotConfigured) {
+		text, advice, _ := strings.Cut(err.Error(), "\n")
+		d.Bad("model", text, strings.TrimSpace(advice))
+		return
+	} else if err != nil {
+		d.Bad("model", err.Error(), "")
+		return
+	}
+	key := "with the key in " + info.KeySource
+	switch {
+	case info.KeySource == "none":
+		key = "without a key"
+	case info.KeySource == project.KeyVariable && p.ModelEnv(func() string { return "" })(project.KeyVariable) == "":
+		key = "with the key that apiKeyHelper prints"
+	}
+	d.OK("model", "%s by %s at %s, %s", info.Model, info.Provider, project.ShownURL(info.Server), key)
+	if u, err := url.Parse(info.Server); err == nil && u.Scheme == "http" && info.KeySource != "none" && !isLoopback(u.Hostname()) {
+		d.Warn("model", "the key and all that is said goes to "+u.Host+" unencrypted", "use an address that begins with https")
+	}
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+func (d *Diagnosis) settings(p *project.Project) {
+	var names []string
+	for _, file := range p.Settings.Files() {
+		names = append(names, fmt.Sprintf("%s (%s)", file.Path, file.Source))
+	}
+	if len(names) == 0 {
+		names = []string{"there are none"}
+	}
+	d.OK("settings", "%s", strings.Join(names, ", "))
+	var idle []string
+	for _, problem := range p.Settings.Problems() {
+		switch problem.Kind {
+		case settings.Skipped:
+			d.Bad("settings", problem.String()+"; nothing in it counts, its denials neither", "fix the file")
+		case settings.Idle:
+			idle = append(idle, problem.Key)
+		default:
+			d.Warn("settings", problem.String(), "")
+		}
+	}
+	if len(idle) > 0 {
+		slices.Sort(idle)
+		d.OK("settings", "without an effect in haft: %s", strings.Join(slices.Compact(idle), ", "))
+	}
+	for _, problem := range p.Library.Faults() {
+		d.Warn("knowledge", problem.String(), "")
+	}
+}
+
+// policy says what judges calls, and that nothing else confines them.
+func (d *Diagnosis) policy(p *project.Project) {
+	opts, err := p.Policy()
+	if err != nil {
+		d.Bad("permissions", err.Error(), "")
+	} else {
+		if p.BadGuards(opts) == nil {
+			d.OK("permissions", "mode %s, %d rules", opts.Mode, len(opts.Rules))
+		}
+	}
+	for _, problem := range permission.NewPolicy(opts).Problems() {
+		if problem.Rule.Behavior != tool.Allow {
+			d.Bad("permissions", problem.String(), "correct the rule: no session starts with it, unless --ignore-bad-rules is given")
+			continue
+		}
+		d.Warn("permissions", problem.String(), "see what counts with: haft permissions list")
+	}
+	d.Warn("sandbox", "there is none yet: commands that are allowed run with all your rights", "work in a container, or keep the rules narrow")
+}
+
+// trust says what of the project does not count. Servers that wait are told of with
+// the others.
+func (d *Diagnosis) trust(p *project.Project) {
+	for _, h := range slices.Concat(p.Held, p.HeldClaims()) {
+		if h.Kind == trust.Server && h.Never == "" {
+			continue
+		}
+		d.Warn("trust", h.String(), "see what the project asks for, and trust it, with: haft trust")
+	}
+	if p.Folder == nil {
+		d.Warn("trust", "there is nowhere to keep what you trust: nothing of the project counts", "set HOME or XDG_CONFIG_HOME")
+	}
+}
+
+// servers says what is known of MCP servers without starting them.
+func (d *Diagnosis) servers(p *project.Project) {
+	m, err := p.Servers()
+	if err != nil {
+		d.Bad("mcp", err.Error(), "")
+		return
+	}
+	for _, w := range m.Warnings {
+		d.Warn("mcp", w, "")
+	}
+	for _, s := range m.List {
+		d.server(m, s)
+	}
+	if len(m.List) == 0 {
+		d.OK("mcp", "no servers are set up")
+	}
+}
+
+// server says how one is as far as that can be told.
+func (d *Diagnosis) server(m *project.Servers, s mcp.Server) {
+	verdict := m.Approve(s)
+	switch {
+	case s.Problem != "":
+		d.Bad("mcp", s.Name+": "+s.Problem, "fix it in "+s.Origin)
+	case s.Disabled:
+		d.OK("mcp", "%s: switched off", s.Name)
+	case verdict.Pending:
+		d.Warn("mcp", s.Name+": the project asks for it, and you have not approved it", "look at it, and approve it, with: haft trust")
+	case !verdict.Allowed:
+		d.Warn("mcp", s.Name+": "+cmp.Or(verdict.Reason, "it is not allowed here"), "ask your administrator")
+	default:
+		d.OK("mcp", "%s: set up", s.Name)
+	}
+}
+
+// folders must be there, or be possible to make, and be writable.
+func (d *Diagnosis) folders() {
+	d.folder("sessions", session.Open("").Dir(), "make it writable, or name another with CLAUDE_CONFIG_DIR; until then use --no-session-persistence")
+	if cache, err := os.UserCacheDir(); err == nil {
+		d.folder("cache", filepath.Join(cache, "haft"), "make it writable, or name another with XDG_CACHE_HOME")
+	} else {
+		d.Warn("cache", err.Error(), "set HOME or XDG_CACHE_HOME: long results are cut without it")
+	}
+}
+
+func (d *Diagnosis) folder(area, dir, advice string) {
+	there := dir
+	for {
+		if _, err := os.Stat(there); err == nil || filepath.Dir(there) == there {
+			break
+		}
+		there = filepath.Dir(there)
+	}
+	probe, err := os.CreateTemp(there, ".haft-doctor-*")
+	if err != nil {
+		d.Bad(area, dir+" cannot be written: "+err.Error(), advice)
+		return
+	}
+	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+		d.Warn(area, err.Error(), "")
+	}
+	d.OK(area, "%s", dir)
+}
+
+// helpers are programs that tools use.
+var helpers = []struct {
+	name, use string
+	must      bool
+}{
+	{"bash", "Bash runs commands with it; install bash", true},
+	{"git", "worktrees and checkpoints use it; install git", false},
+	{"pdftotext", "Read shows the text of PDF pages with it; install poppler-utils", false},
+}
+
+func (d *Diagnosis) programs() {
+	var found []string
+	for _, h := range helpers {
+		switch _, err := exec.LookPath(h.name); {
+		case err == nil:
+			found = append(found, h.name)
+		case h.must:
+			d.Bad("programs", "there is no "+h.name, h.use)
+		default:
+			d.Warn("programs", "there is no "+h.name, h.use)
+		}
+	}
+	d.OK("programs", "%s", strings.Join(found, ", "))
+}
+
+// system says what haft lacks on an operating system.
+func (d *Diagnosis) system(goos string) {
+	limits, supported := platform.Of(goos)
+	switch {
+	case !supported:
+		d.Warn("system", goos+" is not supported: haft is neither built nor tested for it", "docs/platforms.md lists the systems that are")
+	case len(limits) > 0:
+		d.Warn("system", "on "+goos+":\n"+strings.Join(limits, "\n"), "docs/platforms.md compares the systems")
+	default:
+		d.OK("system", "%s, where haft lacks nothing", goos)
+	}
+}
+
+// fewWatches is less than the folders of a large repository.
+const fewWatches = 65536
+
+// kernel tells what of Linux makes a difference.
+func (d *Diagnosis) kernel() {
+	raw, err := os.ReadFile("/proc/sys/fs/inotify/max_user_watches")
+	if err != nil {
+		return // it is another system
+	}
+	watches, err := strconv.Atoi(strings.TrimSpace(string(raw)))
+	if err == nil && watches < fewWatches {
+		d.Warn("kernel", fmt.Sprintf("%d inotify watches: searches of large projects look at every file again", watches),
+			fmt.Sprintf("sysctl fs.inotify.max_user_watches=%d", 8*fewWatches))
+	}
+	groups := "cgroups version 2"
+	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err != nil {
+		groups = "no cgroups version 2 at /sys/fs/cgroup: processes of commands are found by /proc to end them"
+	}
+	d.OK("kernel", "%d inotify watches, %s", watches, groups)
+}

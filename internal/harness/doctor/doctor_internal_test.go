@@ -1,0 +1,20 @@
+package doctor
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestTheDoctorNamesWhatASystemLacks(t *testing.T) {
+	for goos, want := range map[string]string{
+		"linux":   "✓ system: linux, where haft lacks nothing\n",
+		"windows": "! system: on windows:\n  Bash and everything else that runs shell commands is refused.\n",
+		"plan9":   "! system: plan9 is not supported",
+	} {
+		var d Diagnosis
+		d.system(goos)
+		if !strings.Contains(d.Text(), want) {
+			t.Errorf("%s: %s", goos, d.Text())
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package harness
+
+import (
+	"encoding/json"
+
+	"github.com/haftdev/haft/internal/knowledge/agentdef"
+	"github.com/haftdev/haft/internal/knowledge/prompt"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/builtin"
+	"github.com/haftdev/haft/tool/mcpresource"
+)
+
+// A Pool is the tools that a conversation or a command has: haft's own, acting on a
+// world, with what the rules and the agent that leads leave of them. It does not change.
+type Pool struct {
+	world    *World
+	builtins builtin.World
+	lead     *agentdef.Definition
+	loading  loading // how tools are described to the model
+}
+
+// Pool returns the tools outside of a conversation. Calls takes what skills and
+// commands run through the pipeline; nil lets them run nothing.
+func (w *World) Pool(calls prompt.Calls) *Pool {
+	builtins := w.builtins
+	builtins.Calls = calls
+	return &Pool{world: w, builtins: builtins, lead: w.lead}
+}
+
+// Tools returns haft's own tools, whether a rule denies them or not.
+func (p *Pool) Tools() []tool.Tool { return p.builtins.Tools() }
+
+// Set assembles the pool as a session would, with the tools of others after haft's own.
+func (p *Pool) Set(session *tool.Session, foreign ...tool.Tool) *tool.Set {
+	return p.set(session, foreign, p.world.Engine.Policy().Denies)
+}
+
+// SetForManualCall returns the set to judge a call by that a user has typed: set itself,
+// or one that holds the tool even if a rule denies it completely. A model need not know
+// such a tool, but a user who types its name is to read which rule denies it.
+func (p *Pool) SetForManualCall(name string, set *tool.Set, foreign ...tool.Tool) *tool.Set {
+	if set.Lookup(name) == nil {
+		if all := p.set(set.Session(), foreign, nil); all.Lookup(name) != nil {
+			return all.Reveal(name)
+		}
+	}
+	return set
+}
+
+func (p *Pool) set(session *tool.Session, foreign []tool.Tool, denied func(*tool.Tool) bool) *tool.Set {
+	project := p.world.Project
+	opts := p.loading.setOptions(session != nil && session.Flags[mcpresource.Flag])
+	opts.Only, opts.Denied, opts.Redirect = project.Only(p.lead), denied, project.Options.Redirect
+	return tool.NewSet(session, p.builtins.Tools(), foreign, &opts)
+}
+
+// mayUse reports whether no rule denies a call by the name that it is given.
+func (w *World) mayUse(toolName, parameter string) func(string) bool {
+	return func(name string) bool {
+		input, err := json.Marshal(map[string]string{parameter: name})
+		if err != nil {
+			return false
+		}
+		v := w.Engine.Policy().Decide(tool.Case{Call: &tool.Call{Tool: toolName, Input: input}})
+		return v.Behavior != tool.Deny || v.Rule == ""
+	}
+}

@@ -1,0 +1,84 @@
+package project
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/haftdev/haft/settings"
+)
+
+// restricting are the settings that can only make a session more careful, by their
+// paths.
+var restricting = [][]string{
+	{"permissions", "deny"}, {"permissions", "ask"}, {"permissions", "disableBypassPermissionsMode"}, {"permissions", "disableAutoMode"},
+	{"disableAllHooks"}, {"allowManagedHooksOnly"}, {"allowManagedPermissionRulesOnly"}, {"allowManagedMcpServersOnly"},
+	{"deniedMcpServers"}, {"allowedMcpServers"}, {"availableModels"},
+}
+
+// impose adds settings of whoever drives the session, as an administrator's. They
+// do not count beside those of a real one.
+func (p *Project) impose(text string) error {
+	if text == "" {
+		return nil
+	}
+	for _, f := range p.Settings.Files() {
+		if f.Source == settings.Managed {
+			return nil
+		}
+	}
+	whole, err := settings.Parse(settings.Managed, "", []byte(text))
+	if err != nil {
+		return fmt.Errorf("--managed-settings: %w", err)
+	}
+	kept := make(map[string]any)
+	for _, path := range restricting {
+		value, ok := whole.Value(path...)
+		if !ok {
+			continue
+		}
+		at := kept
+		for _, key := range path[:len(path)-1] {
+			inner, ok := at[key].(map[string]any)
+			if !ok {
+				inner = make(map[string]any)
+				at[key] = inner
+			}
+			at = inner
+		}
+		at[path[len(path)-1]] = value.JSON
+	}
+	raw, err := json.Marshal(kept)
+	if err != nil {
+		return err
+	}
+	f, err := settings.Parse(settings.Managed, "", raw)
+	if err == nil {
+		p.Settings = p.Settings.With(f)
+	}
+	return err
+}
+
+// otherSkills are rules for the skills that a model may not use.
+func (p *Project) otherSkills() (rules []string) {
+	if p.Options.Skills == nil {
+		return nil
+	}
+	for _, k := range p.Library.Skills.List().Skills {
+		if !p.chosen(k.Name) {
+			rules = append(rules, "Skill("+k.Name+")")
+		}
+	}
+	return rules
+}
+
+// chosen reports whether a skill is among those that a model may use, by its name
+// or by the end of it that follows a plugin's.
+func (p *Project) chosen(name string) bool {
+	for _, want := range p.Options.Skills {
+		if name == want || strings.HasSuffix(name, ":"+want) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,89 @@
+package project
+
+import (
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/hook"
+	"github.com/haftdev/haft/internal/knowledge/agentdef"
+	"github.com/haftdev/haft/internal/trust"
+	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/shellrun"
+)
+
+// Options say which folder, and what the person adds to its settings. Nil means
+// all zero values.
+type Options struct {
+	// Dir is where the session works; "" means the working directory of this
+	// process.
+	Dir string
+	// Settings is a JSON object, or the path of a file, that adds to the settings.
+	Settings string
+	// Sources are the settings to read among user, project and local; nil means all.
+	Sources []settings.Source
+	// AddDirs are folders besides the project that tools may work in.
+	AddDirs []string
+	// Mode is the permission mode; "" means that of the settings.
+	Mode string
+	// MayBypass lets the session change to the mode that asks nobody. A session that
+	// begins in it may, too.
+	MayBypass bool
+	// AsRoot lets a session that runs as root ask nobody. IS_SANDBOX=1 in the
+	// environment does, too.
+	AsRoot bool
+	// Allowed and Disallowed are permission rules.
+	Allowed, Disallowed []string
+	// Typed says that a person has typed the mode and the rules: a mode that settings
+	// switch off and a denial that names no tool are then errors, and otherwise warnings.
+	Typed bool
+	// Tools are the only ones in the pool; nil means all.
+	Tools []string
+	// Redirect says which tool is meant when a model calls one of these names; nil
+	// redirects none.
+	Redirect map[string]string
+	// Skills are the only ones that a model may use; nil means all.
+	Skills []string
+	// Managed is a JSON object of settings that whoever drives the session imposes on
+	// it. It can only make the session more careful, and is left out where an
+	// administrator has set anything; "" imposes nothing.
+	Managed string
+	// Bare keeps Bash, Read and Edit.
+	Bare bool
+	// Plugins are folders of plugins besides those that are found.
+	Plugins []string
+	// Vouched says that whoever drives the session has asked for the project's
+	// skills, commands, agents and hooks: they count as they are now without having
+	// been trusted. What its settings loosen still does not.
+	Vouched bool
+	// TrustProject trusts everything that the project brings, as it is now, for this
+	// session.
+	TrustProject bool
+	// IgnoreProjectHooks leaves the project's hooks out. Without it, a session in which
+	// hooks that guard something do not count is not started, unless AsksTrust is set.
+	IgnoreProjectHooks bool
+	// IgnoreBadRules begins although a rule that denies or asks cannot be understood.
+	// Without it, such a rule is an error.
+	IgnoreBadRules bool
+	// Trust keeps what users have agreed to; nil means the usual place. Sessions
+	// that follow one another share one, so that what was agreed to for now holds.
+	Trust *trust.Store
+	// Agents are definitions that go before those of files.
+	Agents []agentdef.Definition
+	// Agent is the one that leads the conversation, among Agents and those of files;
+	// "" means that of the settings, or haft itself.
+	Agent string
+	// Hooks run besides those of the settings.
+	Hooks []hook.Hook
+	// Notice is told what a person should know while there is no conversation; nil
+	// keeps it for the one that begins. It must be safe for concurrent use.
+	Notice func(agent.Notice)
+	// AsksTrust says that whoever leads the session shows the person what of the
+	// project is not trusted: it is not warned of.
+	AsksTrust bool
+	// HookRan is told of every run of a hook; nil tells nobody. It must be safe for
+	// concurrent use and not block for long.
+	HookRan func(hook.Run)
+	// EndAtLimit ends commands at their timeouts, also if the settings let them go on in
+	// the background: for a session that nobody waits for.
+	EndAtLimit bool
+	// Reexec starts the supervisor of shell commands; see [shellrun.Supervise].
+	Reexec shellrun.Reexec
+}

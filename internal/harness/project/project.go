@@ -1,0 +1,179 @@
+// Package project is what is set for a folder, and what of it counts: settings by trust,
+// rules, hooks, MCP servers, skills, commands and agents, the limits and the environment.
+//
+//	p, err := project.Open(&project.Options{Dir: "."})
+//
+// It reads files and says what they mean for the harness; it starts nothing and knows no
+// conversation. A Project is safe for concurrent use.
+package project
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/internal/audit"
+	"github.com/haftdev/haft/internal/trust"
+	"github.com/haftdev/haft/internal/workspace/guard"
+	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/task"
+	"github.com/haftdev/haft/workspace"
+)
+
+// A Project is what is set for a folder. Its fields are not to be modified.
+type Project struct {
+	Dir, Home string
+	Settings  *settings.Settings // what the files say
+	Counts    *settings.Settings // what of it counts
+	Held      []trust.Held       // what does not, for want of trust
+	Folder    *trust.Folder      // nil if there is nowhere to keep trust
+	Guard     *guard.Guard
+	Library   *Library
+	Kept      *Kept
+
+	// Options are what it was opened with.
+	Options Options
+
+	files settings.Options
+}
+
+// Open reads the settings of a folder and the project around it.
+func Open(opts *Options) (*Project, error) {
+	p := &Project{Kept: newKept()}
+	if opts != nil {
+		p.Options = *opts
+	}
+	wd, err := filepath.Abs(p.Options.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("find the working directory: %w", err)
+	}
+	root, err := trust.FindRoot(wd)
+	if err != nil {
+		return nil, err
+	}
+	p.Dir = root.Path
+	p.Home, _ = os.UserHomeDir() // without one there are no user settings
+	p.files = settings.Options{Home: p.Home, Project: p.Dir, Flag: p.Options.Settings, Sources: p.Options.Sources}
+	if p.Settings, err = settings.Load(&p.files); err != nil {
+		return nil, err
+	}
+	if err := managedIntact(p.Settings); err != nil {
+		return nil, err
+	}
+	if err := p.impose(p.Options.Managed); err != nil {
+		return nil, err
+	}
+	p.addPlugins()
+	if err := p.filter(); err != nil {
+		return nil, err
+	}
+	p.fillLibrary(wd)
+	return p, p.newGuard(wd)
+}
+
+func (p *Project) newGuard(cwd string) (err error) {
+	roots := []string{p.Dir}
+	var named []string
+	for _, d := range p.Counts.Directories() {
+		named = append(named, d.Text)
+	}
+	for _, dir := range append(named, p.Options.AddDirs...) {
+		if rest, ok := strings.CutPrefix(dir, "~/"); ok {
+			dir = filepath.Join(p.Home, rest)
+		} else if !filepath.IsAbs(dir) {
+			dir = filepath.Join(p.Dir, dir)
+		}
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			roots = append(roots, dir)
+		}
+	}
+	p.Guard, err = guard.New(&guard.Options{Roots: roots, Home: p.Home, Cwd: cwd, State: workspace.StateDir(), Kept: p.Kept.Holds})
+	return err
+}
+
+// Policy returns what the session's policy is made of.
+func (p *Project) Policy() (permission.Options, error) {
+	opts := permission.Options{Rules: append(permission.Rules(p.Counts), p.flagRules()...), Trusted: true, Guard: p.Guard, Home: p.Home}
+	for _, r := range p.flagRules() {
+		if err := r.Check(); err != nil {
+			return opts, fmt.Errorf("the rule %q of the command line cannot be understood: %w", r.Text, err)
+		}
+	}
+	mode := p.askedMode()
+	var err error
+	if opts.Mode, err = permission.ParseMode(mode.Text); err != nil {
+		return opts, fmt.Errorf("%s: %w", mode.Origin, err)
+	}
+	by, off := p.Counts.Disabled(string(opts.Mode))
+	switch {
+	case off && p.Options.Mode != "" && p.Options.Typed:
+		return opts, fmt.Errorf("the permission mode %s is switched off by %s: choose another one", opts.Mode, by)
+	case off:
+		opts.Mode = permission.Default // which is told by Warnings
+	}
+	return opts, nil
+}
+
+// BadGuards refuses to begin where a rule that denies or asks cannot be understood: a
+// session without it would be less guarded than whoever wrote it believes.
+func (p *Project) BadGuards(opts permission.Options) error {
+	if p.Options.IgnoreBadRules {
+		return nil
+	}
+	for _, problem := range permission.NewPolicy(opts).Problems() {
+		if r := problem.Rule; r.Behavior != tool.Allow {
+			return &UsageError{fmt.Errorf("%s: could not understand the %s rule %q: %w. Correct it, or start with --ignore-bad-rules to go without it", r.Origin, r.Behavior, r.Text, problem.Err)}
+		}
+	}
+	return nil
+}
+
+// askedMode is the mode that the session is to begin in.
+func (p *Project) askedMode() settings.Text {
+	if p.Options.Mode != "" {
+		return settings.Text{Text: p.Options.Mode, Origin: CommandLine}
+	}
+	mode, _ := p.Counts.Mode()
+	return mode
+}
+
+// Target returns the settings file of a source, to keep rules in.
+func (p *Project) Target(source settings.Source) (settings.Target, error) {
+	return p.files.Target(source)
+}
+
+// CommandLine is the origin of what was said when haft was started.
+var CommandLine = settings.Origin{Source: settings.Flag}
+
+// flagRules are the rules of the command line.
+func (p *Project) flagRules() []permission.Rule {
+	var rules []permission.Rule
+	for _, text := range p.Options.Allowed {
+		rules = append(rules, permission.Rule{Text: text, Behavior: tool.Allow, Origin: CommandLine})
+	}
+	for _, text := range slices.Concat(p.Options.Disallowed, p.otherSkills()) {
+		rules = append(rules, permission.Rule{Text: text, Behavior: tool.Deny, Origin: CommandLine})
+	}
+	return rules
+}
+
+// AuditLog is where this person's verdicts are written down.
+func (p *Project) AuditLog() (*audit.Log, error) {
+	if p.Home == "" {
+		return nil, errors.New("there is no home folder to keep the audit log in: set HOME to one")
+	}
+	return audit.NewLog(filepath.Join(p.Home, ".haft", "audit.jsonl"), nil), nil
+}
+
+// Tasks are those of this project outside of sessions, which have their own.
+func (p *Project) Tasks() *task.Store {
+	sum := sha256.Sum256([]byte(p.Dir))
+	return task.NewStore(filepath.Join(workspace.StateDir(), "tasks", hex.EncodeToString(sum[:16])), nil)
+}

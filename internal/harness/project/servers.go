@@ -1,0 +1,196 @@
+package project
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/haftdev/haft/internal/mcp/oauth"
+	"github.com/haftdev/haft/internal/trust"
+	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/mcp/config"
+	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/shellrun"
+)
+
+// Servers are the MCP servers that are set up for a project.
+type Servers struct {
+	Project  *Project
+	List     []mcp.Server
+	Warnings []string
+	Rules    *config.Policy  // what the administrator says about servers
+	pending  map[string]bool // names that wait for the person's approval
+}
+
+// Servers reads which MCP servers are set up.
+func (p *Project) Servers() (_ *Servers, err error) {
+	m := &Servers{Project: p, pending: make(map[string]bool)}
+	if m.Rules, err = p.mcpPolicy(); err != nil {
+		return nil, err
+	}
+	m.List, m.Warnings = config.Servers(m.entries(), nil)
+	off := p.disabledServers()
+	for i := range m.List {
+		if m.List[i].Scope == settings.Project.String() && slices.Contains(off, m.List[i].Name) {
+			m.List[i].Disabled = true
+		}
+	}
+	return m, nil
+}
+
+// entries are those that count, and those of the project that would if they were
+// approved.
+func (m *Servers) entries() []config.Entry {
+	managedOnly := m.Project.Settings.ManagedFlag("allowManagedMcpServersOnly")
+	var entries []config.Entry
+	known := make(map[string]bool)
+	add := func(n settings.Named, pending bool) {
+		if known[n.Name] || managedOnly && n.Source != settings.Managed {
+			return
+		}
+		known[n.Name] = true
+		if pending {
+			m.pending[n.Name] = true
+		}
+		entries = append(entries, config.Entry{Name: n.Name, Raw: n.JSON, Scope: n.Source.String(), Origin: n.Origin.String()})
+	}
+	for _, n := range m.Project.Counts.MCPServers() {
+		add(n, false)
+	}
+	for _, n := range m.Project.Settings.MCPServers() {
+		add(n, true)
+	}
+	return entries
+}
+
+// mcpPolicy is what the administrator says about servers.
+func (p *Project) mcpPolicy() (*config.Policy, error) {
+	policy := new(config.Policy)
+	for key, into := range map[string]*[]config.Match{"allowedMcpServers": &policy.Allowed, "deniedMcpServers": &policy.Denied} {
+		for _, v := range p.Settings.All(key) {
+			if v.Source != settings.Managed && key == "allowedMcpServers" {
+				continue // others may tighten, not loosen
+			}
+			list, err := config.ReadMatches(v.JSON)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", v.Origin, err)
+			}
+			*into = append(*into, list...)
+			if *into == nil {
+				*into = []config.Match{} // an empty list is not no list
+			}
+		}
+	}
+	return policy, nil
+}
+
+// disabledServers are the project's servers that were switched off.
+func (p *Project) disabledServers() []string {
+	var names []string
+	for _, v := range p.Settings.All("disabledMcpjsonServers") {
+		var list []string
+		if json.Unmarshal(v.JSON, &list) == nil {
+			names = append(names, list...)
+		}
+	}
+	return names
+}
+
+// Approve says whether a server may be started.
+func (m *Servers) Approve(s mcp.Server) mcp.Verdict {
+	return m.Rules.Approve(func(s mcp.Server) mcp.Verdict {
+		if m.pending[s.Name] {
+			return mcp.Verdict{Pending: true, Reason: "the project's server is not approved yet. Look at it and approve it with: haft trust"}
+		}
+		return mcp.Verdict{Allowed: true}
+	})(s)
+}
+
+// Approval returns the trust item of a server of the project; nil if there is none.
+func (p *Project) Approval(name string) *trust.Item {
+	if p.Folder == nil {
+		return nil
+	}
+	for _, item := range p.Folder.Items(p.Settings) {
+		if item.Kind == trust.Server && item.Name == name {
+			return &item
+		}
+	}
+	return nil
+}
+
+// Waiting reports whether a server waits for the person's approval.
+func (m *Servers) Waiting(name string) bool { return m.pending[name] }
+
+// Logins are the person's accounts at remote servers.
+func Logins() (*oauth.Logins, error) {
+	dir, err := oauth.DefaultDir()
+	if err != nil {
+		return nil, err
+	}
+	return &oauth.Logins{Store: oauth.NewStore(dir)}, nil
+}
+
+// Host returns a host of these servers, and what ends it with all it started.
+func (m *Servers) Host(version string) (*mcp.Host, func() error, error) {
+	auth, err := Logins()
+	if err != nil {
+		return nil, nil, err
+	}
+	processes := shellrun.NewHost(&shellrun.Options{Reexec: m.Project.Options.Reexec})
+	opts := &mcp.Options{Version: version, Runner: processes.Runner(), Dir: m.Project.Dir, Auth: auth, Approve: m.Approve, Roots: m.Project.Guard.Roots()}
+	if cache, err := os.UserCacheDir(); err == nil {
+		opts.CacheDir = filepath.Join(cache, "haft", "mcp")
+	}
+	log := m.Project.WireLog(m.find)
+	if log != nil {
+		opts.OnMessage = log.Message
+	}
+	h := mcp.NewHost(opts)
+	return h, func() error { return errors.Join(h.Close(), processes.Close(), log.Close()) }, nil
+}
+
+func (m *Servers) find(name string) (mcp.Server, bool) {
+	i := slices.IndexFunc(m.List, func(s mcp.Server) bool { return s.Name == name })
+	if i < 0 {
+		return mcp.Server{}, false
+	}
+	return m.List[i], true
+}
+
+// ServerFile returns the file that keeps the servers of a scope. A project's are in
+// .mcp.json, where other tools find them too.
+func (p *Project) ServerFile(scope settings.Source) (settings.Target, error) {
+	if scope == settings.Project {
+		return settings.Target{Path: filepath.Join(p.Dir, ".mcp.json"), Root: p.Dir}, nil
+	}
+	return p.Target(scope)
+}
+
+// ServerFiles are the files of a scope that may hold servers and exist.
+func (p *Project) ServerFiles(scope settings.Source) []settings.Target {
+	var targets []settings.Target
+	for _, file := range p.Settings.Files() {
+		if file.Source != scope || file.Path == "" {
+			continue
+		}
+		t := settings.Target{Path: file.Path}
+		if scope.InProject() {
+			t.Root = p.Dir
+		}
+		targets = append(targets, t)
+	}
+	return targets
+}
+
+// DeferPercent is "mcp.deferPercent" of the settings.
+func (p *Project) DeferPercent() (percent float64, ok bool) {
+	v, ok := p.Counts.Lookup("mcp", "deferPercent")
+	if !ok || json.Unmarshal(v.JSON, &percent) != nil || percent < 0 {
+		return 0, false
+	}
+	return percent, true
+}

@@ -1,0 +1,90 @@
+package project
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/haftdev/haft/hook"
+	"github.com/haftdev/haft/internal/trust"
+)
+
+// filter leaves out what the user has not agreed to. Where that cannot be known,
+// nothing of the project counts but what makes haft more careful.
+func (p *Project) filter() error {
+	var err error
+	if p.Folder, err = p.trusting(); err != nil || p.Folder == nil {
+		p.Counts = trust.Without(p.Settings)
+		return err
+	}
+	p.Folder.Lend(slices.DeleteFunc(p.Folder.Items(p.Settings), func(i trust.Item) bool { return !p.lends(i.Kind) })...)
+	p.Counts, p.Held, err = p.Folder.Filter(p.Settings)
+	if p.Options.IgnoreProjectHooks || p.hooksOff() {
+		for i := range p.Held {
+			p.Held[i].Guards = false // the user has decided to do without
+		}
+	}
+	return err
+}
+
+// trusting returns the project as the place that trust belongs to; nil if there is
+// nowhere to keep trust and nobody trusts it for this session.
+func (p *Project) trusting() (*trust.Folder, error) {
+	store := p.Options.Trust
+	if store == nil {
+		path, _ := trust.DefaultPath() // without one there is nowhere to keep it
+		store = trust.NewStore(path)
+		if path == "" && !p.lends(trust.Hook) {
+			return nil, nil
+		}
+	}
+	folder, err := store.Folder(p.Dir)
+	if errors.Is(err, trust.ErrInside) { // a home folder: there is nothing of others' to trust in it
+		if !p.lends(trust.Hook) {
+			return nil, nil
+		}
+		return trust.NewStore("").Folder(p.Dir)
+	}
+	return folder, err
+}
+
+// lends reports whether items of a kind are trusted for this session as they are now:
+// all of them, or what a program has asked for.
+func (p *Project) lends(kind trust.Kind) bool {
+	return p.Options.TrustProject || p.Options.Vouched && kind == trust.Hook
+}
+
+// guarded refuses to run anything without hooks of the project that guard something:
+// the project relies on them, and nobody has decided to do without.
+func (p *Project) guarded() error {
+	if p.Options.AsksTrust {
+		return nil
+	}
+	if u := trust.NewUnguarded(p.Dir, p.Held); u != nil {
+		return &UsageError{u}
+	}
+	return nil
+}
+
+// hooksOff reports whether the user or an administrator has turned hooks of projects
+// off.
+func (p *Project) hooksOff() bool {
+	return p.Counts.Flag("disableAllHooks") || p.Counts.ManagedFlag("disableAllHooks") || p.Counts.ManagedFlag("allowManagedHooksOnly")
+}
+
+// stillTrusted looks again at what a project's hook would run: a tool may have
+// changed the script since the session began.
+func (p *Project) stillTrusted(h *hook.Hook) error {
+	if h.Func != nil || p.Folder == nil {
+		return nil // it is the program's own, or nothing of the project counts at all
+	}
+	now, _, err := p.Folder.Filter(p.Settings)
+	if err != nil {
+		return err
+	}
+	for _, counting := range hook.FromSettings(now.Hooks()) {
+		if counting.Origin == h.Origin && counting.Event == h.Event && counting.Command == h.Command && counting.URL == h.URL {
+			return nil
+		}
+	}
+	return errors.New("what it runs has changed since it was trusted; look at it and trust it again with: haft trust")
+}

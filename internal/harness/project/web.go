@@ -1,0 +1,57 @@
+package project
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/haftdev/haft/internal/webpage"
+	"github.com/haftdev/haft/internal/webpage/searxng"
+	"github.com/haftdev/haft/tool/websearch"
+)
+
+// Web fetches pages, as far as the settings let it go beyond the public internet.
+func (p *Project) Web() (*webpage.Fetcher, error) {
+	opts := &webpage.Options{Proxy: http.ProxyFromEnvironment}
+	for _, host := range p.Counts.PrivateHosts() {
+		opts.Private = append(opts.Private, host.Text)
+	}
+	web, err := webpage.New(opts)
+	if err != nil {
+		return nil, fmt.Errorf("webFetch.allowPrivate in the settings: %w", err)
+	}
+	return web, nil
+}
+
+// SearchWeb asks the search server that the settings name; nil if they name none.
+func (p *Project) SearchWeb() (websearch.Backend, error) {
+	endpoint, ok := p.Counts.Text("webSearch", "endpoint")
+	if !ok {
+		return nil, nil
+	}
+	server, err := searxng.New(endpoint.Text, &searxng.Options{Proxy: http.ProxyFromEnvironment})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", endpoint.Origin, err)
+	}
+	return func(ctx context.Context, q websearch.Query) ([]websearch.Hit, error) {
+		found, err := server.Search(ctx, q.Text)
+		var hits []websearch.Hit
+		for _, h := range found {
+			hits = append(hits, websearch.Hit(h))
+		}
+		return hits, err
+	}, nil
+}
+
+// SearchesItself reports whether Anthropic itself is asked, which has a web search of
+// its own, and not a server in its place.
+func (p *Project) SearchesItself() bool {
+	base := p.ModelEnv(func() string { return "" })("ANTHROPIC_BASE_URL")
+	if base == "" {
+		return true
+	}
+	u, err := url.Parse(base)
+	return err == nil && (u.Hostname() == "anthropic.com" || strings.HasSuffix(u.Hostname(), ".anthropic.com"))
+}

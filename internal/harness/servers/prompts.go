@@ -1,0 +1,76 @@
+package servers
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	commands "github.com/haftdev/haft/internal/knowledge/command"
+	"github.com/haftdev/haft/mcp"
+)
+
+// A promptHost has prompts of MCP servers; *[mcp.Host] is one.
+type promptHost interface {
+	Prompts() []mcp.Prompt
+	GetPrompt(ctx context.Context, command string, args map[string]string) ([]mcp.PromptMessage, error)
+}
+
+// commandsOf returns the prompts of servers as commands. What is typed after one are its
+// arguments in order; the last takes all that is left.
+func commandsOf(h promptHost) []commands.Prompt {
+	var list []commands.Prompt
+	for _, p := range h.Prompts() {
+		list = append(list, commands.Prompt{
+			Name: p.Command, Description: p.Description, Hint: promptHint(p.Arguments),
+			Get: func(ctx context.Context, words []string) (string, error) {
+				messages, err := h.GetPrompt(ctx, p.Command, promptArguments(p.Arguments, words))
+				return promptText(messages), err
+			},
+		})
+	}
+	return list
+}
+
+func promptHint(args []mcp.PromptArg) string {
+	var hints []string
+	for _, a := range args {
+		hint := "[" + a.Name + "]"
+		if a.Required {
+			hint = a.Name
+		}
+		hints = append(hints, hint)
+	}
+	return strings.Join(hints, " ")
+}
+
+func promptArguments(args []mcp.PromptArg, words []string) map[string]string {
+	named := map[string]string{}
+	for i, a := range args {
+		switch {
+		case i >= len(words):
+		case i == len(args)-1:
+			named[a.Name] = strings.Join(words[i:], " ")
+		default:
+			named[a.Name] = words[i]
+		}
+	}
+	return named
+}
+
+// promptText is the text of the messages. What the server says in the model's name
+// is marked: it was not the model who said it.
+func promptText(messages []mcp.PromptMessage) string {
+	var texts []string
+	for _, m := range messages {
+		var block struct{ Type, Text string }
+		if err := json.Unmarshal(m.Content, &block); err != nil || block.Type != "text" {
+			block.Text = fmt.Sprintf("[a block of the type %q that a command cannot hold]", block.Type)
+		}
+		if m.Role == "assistant" {
+			block.Text = "An answer would be:\n" + block.Text
+		}
+		texts = append(texts, block.Text)
+	}
+	return strings.Join(texts, "\n\n")
+}

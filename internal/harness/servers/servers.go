@@ -1,0 +1,364 @@
+// Package servers runs the MCP servers of a conversation: it starts them, takes in what
+// they offer, lets long calls continue in the background and lends them the model.
+//
+//	s, err := servers.New(&servers.Options{Project: p, Link: l, …})
+//	defer s.Close()
+//	err = s.Start(tasks)
+//
+// Nothing is started before Start or Open. A Servers is safe for concurrent use.
+package servers
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/haftdev/haft/internal/harness/link"
+	"github.com/haftdev/haft/internal/harness/project"
+	"github.com/haftdev/haft/model"
+
+	"github.com/haftdev/haft/agent"
+	commands "github.com/haftdev/haft/internal/knowledge/command"
+	"github.com/haftdev/haft/internal/mcp/wirelog"
+	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/mcp/config"
+	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/tool"
+)
+
+// Given are the MCP servers that a conversation has besides those of the
+// settings. The zero value adds none.
+type Given struct {
+	// Entries come from the command line. Strict leaves those of the settings out.
+	Entries []config.Entry
+	Strict  bool
+	// InProcess are servers in the program that drives the conversation, by name,
+	// with what they said beforehand, which may be nil. Send reaches them.
+	InProcess map[string]*mcp.Manifest
+	Send      mcp.SendFunc
+	// Elicit asks the person for what a server wants to know; nil means nobody.
+	Elicit func(context.Context, mcp.Elicitation) (mcp.Answer, error)
+	// Wait is how long the first turn waits for servers that are on their way: what
+	// is not there by then joins at a later turn. 0 means not at all.
+	Wait time.Duration
+	// Background is how long a call is waited for before it goes on in the
+	// background; 0 means two minutes, less than that that it never does.
+	Background time.Duration
+}
+
+// Options are what the servers of a conversation are made of. Project, Link, Roots, Model
+// and Changed must be set.
+type Options struct {
+	// Given are the servers besides those of the settings.
+	Given   Given
+	Version string
+	Project *project.Project
+	Link    *link.Link
+	Reexec  shellrun.Reexec
+	// Roots are the folders that the conversation works in now.
+	Roots func() []string
+	// Model is what answers servers that may use the model, and its name.
+	Model func() (client model.Model, name string)
+	// Changed is told that the servers offer other tools than before.
+	Changed func()
+}
+
+// Servers are the MCP servers of a conversation.
+type Servers struct {
+	opts    Options
+	known   *project.Servers // nil if those of the settings are left out
+	long    *longCalls
+	closing atomic.Bool
+
+	mu        sync.Mutex
+	host      *mcp.Host
+	log       *wirelog.Log // nil if none is wanted
+	processes *shellrun.Host
+	fixed     []mcp.Server    // of the settings and the command line
+	dynamic   []mcp.Server    // that a program has set
+	warned    map[string]bool // tools whose new descriptions the user knows, by server and digest
+}
+
+// New finds out which servers the conversation has.
+func New(opts *Options) (*Servers, error) {
+	s := &Servers{opts: *opts, warned: map[string]bool{}}
+	s.long = &longCalls{link: opts.Link, results: opts.Project.Results(), after: cmp.Or(opts.Given.Background, longAfter), running: map[string]context.CancelCauseFunc{}}
+	if !opts.Given.Strict {
+		known, err := opts.Project.Servers()
+		if err != nil {
+			return nil, err
+		}
+		s.known, s.fixed = known, known.List
+		for _, w := range known.Warnings {
+			opts.Link.Warn("mcp", w)
+		}
+	}
+	given, warnings := config.Servers(opts.Given.Entries, nil)
+	for _, w := range warnings {
+		opts.Link.Warn("mcp", w)
+	}
+	s.fixed = slices.Concat(given, slices.DeleteFunc(slices.Clone(s.fixed), func(f mcp.Server) bool { return named(given, f.Name) }))
+	for name, manifest := range opts.Given.InProcess {
+		s.dynamic = append(s.dynamic, mcp.Server{Name: name, Scope: "sdk", Type: "sdk", Manifest: manifest})
+	}
+	return s, nil
+}
+
+// Any reports whether there are servers.
+func (s *Servers) Any() bool { return len(s.fixed)+len(s.dynamic) > 0 }
+
+// Start starts the servers, and returns at once. Tasks are the calls that an earlier
+// process of the session has left at them.
+func (s *Servers) Start(tasks []mcp.Task) error {
+	if !s.Any() {
+		return nil
+	}
+	host, err := s.Open()
+	if err != nil {
+		return err
+	}
+	host.Start(slices.Concat(s.fixed, s.dynamic))
+	s.long.resume(host, tasks)
+	return nil
+}
+
+// find returns a server by its name.
+func (s *Servers) find(name string) (mcp.Server, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, list := range [][]mcp.Server{s.dynamic, s.fixed} {
+		for _, server := range list {
+			if server.Name == name {
+				return server, true
+			}
+		}
+	}
+	return mcp.Server{}, false
+}
+
+func named(list []mcp.Server, name string) bool {
+	return slices.ContainsFunc(list, func(s mcp.Server) bool { return s.Name == name })
+}
+
+// Open returns the host of the servers, which it makes if there is none yet.
+func (s *Servers) Open() (*mcp.Host, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.host != nil {
+		return s.host, nil
+	}
+	auth, err := project.Logins()
+	if err != nil {
+		return nil, err
+	}
+	s.processes = shellrun.NewHost(&shellrun.Options{Reexec: s.opts.Reexec}) // apart from that of commands, which come and go
+	opts := &mcp.Options{
+		Version: s.opts.Version, Runner: s.processes.Runner(), Dir: s.opts.Project.Dir, Auth: auth, Approve: s.approve, Roots: s.opts.Roots(),
+		Send: s.opts.Given.Send, Elicit: s.opts.Given.Elicit, Sampling: s.sampling(), OnChange: s.Refresh, OnTask: s.long.began,
+	}
+	if cache, err := os.UserCacheDir(); err == nil {
+		opts.CacheDir = filepath.Join(cache, "haft", "mcp")
+	}
+	if s.log = s.opts.Project.WireLog(s.find); s.log != nil {
+		opts.OnMessage = s.log.Message
+	}
+	s.host = mcp.NewHost(opts)
+	return s.host, nil
+}
+
+// approve says whether a server may be started: what the person or the program
+// said may, what the settings say by trust.
+func (s *Servers) approve(server mcp.Server) mcp.Verdict {
+	if s.known == nil || named(s.dynamic, server.Name) {
+		return mcp.Verdict{Allowed: true}
+	}
+	return s.known.Approve(server)
+}
+
+// Refresh takes in what servers offer now, from the next request on.
+func (s *Servers) Refresh() {
+	s.warnOfNewWords()
+	s.opts.Changed()
+	s.warnOfServers()
+}
+
+// warnOfServers tells which servers cannot be used, and why.
+func (s *Servers) warnOfServers() {
+	if s.closing.Load() {
+		return // their end is wanted
+	}
+	for _, server := range s.Status() {
+		switch server.State {
+		case mcp.Failed:
+			s.opts.Link.Warn("mcp", fmt.Sprintf("the MCP server %s cannot be used: %s", server.Name, cmp.Or(server.Error, "it is not known why")))
+		case mcp.NeedsAuth:
+			s.opts.Link.Warn("mcp", fmt.Sprintf("the MCP server %s wants a login: haft mcp login %s", server.Name, server.Name))
+		}
+	}
+}
+
+// warnOfNewWords tells the person of tools that describe themselves otherwise than
+// before: what was agreed to may have become something else.
+func (s *Servers) warnOfNewWords() {
+	for _, server := range s.Status() {
+		for _, t := range server.Tools {
+			s.mu.Lock()
+			fresh := t.Changed && !s.warned[server.Name+t.Digest]
+			if fresh {
+				s.warned[server.Name+t.Digest] = true
+			}
+			s.mu.Unlock()
+			if fresh {
+				s.opts.Link.Emit(agent.Notice{Level: "warning", Text: fmt.Sprintf("The description of tool %s of the MCP server %s has changed since the last connection. Review it before you keep allowing it.", t.Name, server.Name)})
+			}
+		}
+	}
+}
+
+// Tools are what the servers offer now; false before there is a host.
+func (s *Servers) Tools() ([]tool.Tool, bool) {
+	s.mu.Lock()
+	host := s.host
+	s.mu.Unlock()
+	if host == nil {
+		return nil, false
+	}
+	return s.long.wrap(host.Tools()), true
+}
+
+// Resources lists the resources of a server, or of all.
+func (s *Servers) Resources(ctx context.Context, server string) ([]mcp.Resource, error) {
+	h, err := s.Open()
+	if err != nil {
+		return nil, err
+	}
+	return h.Resources(ctx, server)
+}
+
+// ReadResource reads one.
+func (s *Servers) ReadResource(ctx context.Context, server, uri string) ([]mcp.Contents, error) {
+	h, err := s.Open()
+	if err != nil {
+		return nil, err
+	}
+	return h.ReadResource(ctx, server, uri)
+}
+
+// Await gives servers that are on their way the time to be there.
+func (s *Servers) Await(ctx context.Context) {
+	s.mu.Lock()
+	host := s.host
+	s.mu.Unlock()
+	if host == nil || s.opts.Given.Wait <= 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.opts.Given.Wait)
+	defer cancel()
+	if host.Wait(ctx) == nil || len(host.Tools()) > 0 {
+		s.Refresh()
+	}
+}
+
+// Set makes these the servers that a program has set, in place of those it
+// set before. A config of the type sdk is a server inside the program.
+func (s *Servers) Set(configs map[string]json.RawMessage) (mcp.Change, error) {
+	host, err := s.Open()
+	if err != nil {
+		return mcp.Change{}, err
+	}
+	var dynamic []mcp.Server
+	for name, raw := range configs {
+		var kind struct {
+			Type string `json:"type"`
+		}
+		if json.Unmarshal(raw, &kind) == nil && kind.Type == "sdk" {
+			dynamic = append(dynamic, mcp.Server{Name: name, Scope: "sdk", Type: "sdk"})
+			continue
+		}
+		made, _ := config.Servers([]config.Entry{{Name: name, Raw: raw, Scope: "dynamic", Origin: "the program"}}, nil)
+		dynamic = append(dynamic, made...)
+	}
+	s.mu.Lock()
+	s.dynamic = dynamic
+	all := slices.Concat(dynamic, slices.DeleteFunc(slices.Clone(s.fixed), func(f mcp.Server) bool { return named(dynamic, f.Name) }))
+	s.mu.Unlock()
+	change := host.Set(all)
+	s.Refresh() // the next turn is without those that are gone
+	return change, nil
+}
+
+// Status tells how the servers are; nil if there are none.
+func (s *Servers) Status() []mcp.Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.host == nil {
+		return nil
+	}
+	return s.host.Status()
+}
+
+// Has returns an error if there is no server of that name.
+func (s *Servers) Has(name string) error {
+	if slices.ContainsFunc(s.Status(), func(s mcp.Status) bool { return s.Name == name }) {
+		return nil
+	}
+	return fmt.Errorf("there is no MCP server %q", name)
+}
+
+// SetRoots tells servers in which folders the conversation works now.
+func (s *Servers) SetRoots(dirs []string) {
+	s.mu.Lock()
+	host := s.host
+	s.mu.Unlock()
+	if host != nil {
+		host.SetRoots(dirs)
+	}
+}
+
+// Prompts are those of the servers, as commands.
+func (s *Servers) Prompts() []commands.Prompt {
+	s.mu.Lock()
+	host := s.host
+	s.mu.Unlock()
+	if host == nil {
+		return nil
+	}
+	return commandsOf(host)
+}
+
+// Close ends the servers with everything they have started.
+func (s *Servers) Close() error {
+	s.closing.Store(true)
+	s.mu.Lock()
+	host, processes, log := s.host, s.processes, s.log
+	s.mu.Unlock() // the log may still want to know of a server
+	if host == nil {
+		return nil
+	}
+	s.long.close()
+	err := errors.Join(host.Close(), processes.Close(), log.Close())
+	s.long.ends.Wait()
+	return err
+}
+
+// StopCall ends a call in the background; false means that there is none of that id.
+func (s *Servers) StopCall(id string) bool { return s.long.stop(id) }
+
+// Mentioned splits server:uri, if there is such a server.
+func (s *Servers) Mentioned(word string) (server, uri string, ok bool) {
+	s.mu.Lock()
+	host := s.host
+	s.mu.Unlock()
+	if host == nil {
+		return "", "", false
+	}
+	return host.Mention("@" + word)
+}

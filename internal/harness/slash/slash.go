@@ -1,0 +1,93 @@
+// Package slash reads what a user types into a prompt beside plain text: slash commands
+// and mentions of files.
+//
+//	in := &slash.Input{Commands: commands, Dir: dir, Calls: calls}
+//	typed, ok, err := in.Read(ctx, "/review main.go")
+//
+// What a command's text runs or reads is a call, which Calls takes through the pipeline.
+package slash
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	commands "github.com/haftdev/haft/internal/knowledge/command"
+	"github.com/haftdev/haft/internal/knowledge/mention"
+	"github.com/haftdev/haft/internal/knowledge/prompt"
+	"github.com/haftdev/haft/tool"
+)
+
+// An Input reads prompts. Its fields are not to be modified.
+type Input struct {
+	Commands *commands.Set
+	// Dir is where relative paths begin now.
+	Dir func() string
+	// Calls takes what a text runs through the pipeline.
+	Calls prompt.Calls
+}
+
+// A Command is a slash command that a user typed.
+type Command struct {
+	Command   commands.Command
+	Arguments string
+	// Text is what the model reads in its place; "" for haft's own commands, which
+	// the front end carries out.
+	Text string
+	// Change is what the command changes for what follows; nil: nothing.
+	Change *tool.Change
+}
+
+// Read reads what a user typed. It reports false for text that is not a command that
+// exists: it goes to the model as it is. An error means that the command needs
+// something which was not allowed or did not work.
+func (in *Input) Read(ctx context.Context, text string) (t Command, ok bool, err error) {
+	name, args, ok := commands.Line(text)
+	if !ok {
+		return Command{}, false, nil
+	}
+	c, err := in.Commands.Find(name)
+	if err != nil {
+		return Command{}, false, nil
+	}
+	t = Command{Command: c, Arguments: args}
+	t.Text, err = c.Prompt(ctx, prompt.Use{Arguments: args, Dir: in.Dir()}, in.Calls)
+	var none *commands.NoPrompt
+	if errors.As(err, &none) {
+		return t, true, nil
+	}
+	if err == nil && (len(c.Allow) > 0 || c.Model != "") {
+		t.Change = &tool.Change{Allow: c.Allow, Model: c.Model}
+	}
+	return t, true, err
+}
+
+// IsCommand reports whether a text is a command that exists.
+func (in *Input) IsCommand(text string) bool {
+	name, _, ok := commands.Line(text)
+	if !ok {
+		return false
+	}
+	_, err := in.Commands.Find(name)
+	return err == nil
+}
+
+// Mentions reports whether a text mentions a file that is there.
+func (in *Input) Mentions(text string) bool {
+	for _, name := range mention.Paths(text) {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(in.Dir(), name)
+		}
+		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+			return true
+		}
+	}
+	return false
+}
+
+// Mentioned returns the files that a text mentions, read as the model would be
+// allowed to read them.
+func (in *Input) Mentioned(ctx context.Context, text string) (string, error) {
+	return prompt.Mentioned(ctx, in.Calls, prompt.Use{Dir: in.Dir()}, text)
+}

@@ -1,0 +1,61 @@
+package platform_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/haftdev/haft/internal/golden"
+	"github.com/haftdev/haft/internal/platform"
+)
+
+func TestLinuxLacksNothing(t *testing.T) {
+	if limits, ok := platform.Of("linux"); !ok || len(limits) != 0 {
+		t.Errorf("%v %v", limits, ok)
+	}
+	if limits, ok := platform.Of("windows"); !ok || !strings.HasPrefix(limits[0], "Bash") {
+		t.Errorf("%v %v", limits, ok)
+	}
+	if _, ok := platform.Of("plan9"); ok {
+		t.Error("plan9 is supported")
+	}
+}
+
+func TestCIBuildsWhatIsSupported(t *testing.T) {
+	run, err := os.ReadFile("../../.ci/run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "for system in " + strings.Join(platform.Supported[1:], " ") + ";"; !strings.Contains(string(run), want) {
+		t.Errorf(".ci/run has no %q", want)
+	}
+}
+
+// TestTheDocumentSaysTheSame keeps docs/platforms.md; go test -update writes it.
+func TestTheDocumentSaysTheSame(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(intro)
+	for _, l := range platform.Limits {
+		fmt.Fprintf(&b, "| %s |", l.Text)
+		for _, system := range platform.Supported {
+			if slices.Contains(l.Systems, system) {
+				b.WriteString(" yes |")
+			} else {
+				b.WriteString(" |")
+			}
+		}
+		b.WriteString("\n")
+	}
+	golden.Check(t, "../../docs/platforms.md", b.String())
+}
+
+const intro = `# Systems
+
+haft is developed and tested on Linux. For macOS, FreeBSD and Windows every change is vetted and built, tests included, but the tests run on
+Linux alone. What works on Linux and not elsewhere is in this table; ` + "`haft doctor`" + ` lists the lines of the system that it runs on.
+
+| Limit | Linux | macOS | FreeBSD | Windows |
+|---|---|---|---|---|
+`

@@ -1,0 +1,154 @@
+package shell
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/haftdev/haft/internal/shell/grammar"
+)
+
+// maxTree bounds the files of a folder that is looked through before commands may
+// be given the names in it.
+const maxTree = 100_000
+
+// A tree is what a folder and all below it hold that a command must not be led to.
+type tree struct {
+	large   bool
+	leaving []string // links to something outside the project, or to a credential
+	secret  []string // files that hold credentials, by their names
+	odd     []string // names that become several words, or a flag
+}
+
+// tree looks through a folder, once.
+func (a *analyzer) tree(dir string) *tree {
+	if t := a.trees[dir]; t != nil {
+		return t
+	}
+	t := &tree{}
+	if a.trees == nil {
+		a.trees = map[string]*tree{}
+	}
+	a.trees[dir] = t
+	left := maxTree
+	a.lookThrough(t, dir, "", &left)
+	return t
+}
+
+func (a *analyzer) lookThrough(t *tree, dir, rel string, left *int) {
+	entries, err := a.opts.FS.ReadDir(path.Join(dir, rel))
+	if err != nil {
+		return // what cannot be read cannot be read by the command either
+	}
+	for _, e := range entries {
+		if *left--; *left < 0 {
+			t.large = true
+			return
+		}
+		name := path.Join(rel, e.Name())
+		if strings.ContainsAny(e.Name(), " \t\n\r\\'\"") || strings.HasPrefix(e.Name(), "-") {
+			t.odd = append(t.odd, name)
+		}
+		switch {
+		case e.Type()&fs.ModeSymlink != 0:
+			if a.leaves(path.Join(dir, name)) {
+				t.leaving = append(t.leaving, name)
+			}
+		case e.IsDir():
+			a.lookThrough(t, dir, name, left)
+		case a.holdsSecret(path.Join(dir, name)):
+			t.secret = append(t.secret, name)
+		}
+	}
+}
+
+// holdsSecret judges a file that a walk meets. The configuration of a repository is
+// everywhere, and only one with a password in an address is a secret.
+func (a *analyzer) holdsSecret(file string) bool {
+	lower := strings.ToLower(file)
+	if strings.HasSuffix(lower, "/.git/config") {
+		data, err := a.opts.FS.ReadFile(file)
+		return err != nil || passwordInURL(string(data))
+	}
+	return a.secretPlace(lower) || secretName(lower, false)
+}
+
+// passwordInURL reports whether a text holds an address with a password, or a
+// header that authorizes.
+func passwordInURL(s string) bool {
+	for rest := s; ; {
+		_, after, ok := strings.Cut(rest, "://")
+		if !ok {
+			return strings.Contains(strings.ToLower(s), "extraheader") || strings.Contains(strings.ToLower(s), "token")
+		}
+		host, _, _ := strings.Cut(after, "/")
+		host, _, _ = strings.Cut(host, "\n")
+		if user, _, ok := strings.Cut(host, "@"); ok && user != "git" {
+			return true
+		}
+		rest = after
+	}
+}
+
+// leaves reports whether a link leads out of the project or to a credential. One
+// that leads nowhere leads to nothing that could be read.
+func (a *analyzer) leaves(link string) bool {
+	real, err := a.opts.FS.EvalSymlinks(link)
+	if err != nil {
+		return false
+	}
+	lower := strings.ToLower(real)
+	return !a.insideReal(real) && !installed(real) || a.secretPlace(lower) || secretName(lower, false)
+}
+
+// installed reports whether a path is of the system, which everyone may read.
+func installed(p string) bool {
+	for _, dir := range []string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt"} {
+		if within(dir, p) {
+			return true
+		}
+	}
+	return p == "/dev/null"
+}
+
+// trouble returns why the names that a listing prints may do harm.
+func (t *tree) trouble(l listing) string {
+	if t.large {
+		return "the folder is too large to look for links that leave it"
+	}
+	for _, name := range t.leaving {
+		if l.covers(name) || strings.Contains(name, "/") && l.links {
+			return fmt.Sprintf("%s is a link that leaves the project or leads to credentials", name)
+		}
+	}
+	for _, name := range t.secret {
+		if l.covers(name) {
+			return fmt.Sprintf("%s may hold credentials", name)
+		}
+	}
+	for _, name := range t.odd {
+		if !l.null {
+			return fmt.Sprintf("the name %q could become several words or a flag", name)
+		}
+	}
+	return ""
+}
+
+// shown returns why a program must not show all that is below the folder.
+func (t *tree) shown(l listing, use grammar.Use) string {
+	if t.large && use.Follows {
+		return "the folder is too large to look for links that leave it"
+	}
+	for _, name := range t.leaving {
+		if use.Follows {
+			return fmt.Sprintf("%s is a link that leaves the project or leads to credentials", name)
+		}
+	}
+	for _, name := range t.secret {
+		if hidden := strings.HasPrefix(name, ".") || strings.Contains(name, "/."); l.covers(name) && (use.Hidden || !hidden) {
+			return fmt.Sprintf("%s below it may hold credentials; Grep leaves it out", name)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,106 @@
+package permission
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/internal/shell"
+	"github.com/haftdev/haft/internal/workspace/guard"
+)
+
+// A program that is not known may read or write any file that it is given by name.
+// What it is given is then taken for a file wherever it can be one.
+
+// mentioned returns the files that the words of commands name literally: the word
+// itself, what follows = , : or @ in it, and what is attached to a short option.
+// Commands that were shown to only read name their files as reads instead.
+func (h *evaluation) mentioned(a *shell.Analysis) []operand {
+	if a.ReadOnly {
+		return nil
+	}
+	const most = 400
+	seen := map[string]bool{}
+	var out []operand
+	for _, c := range a.Deny {
+		for i, word := range c.Words {
+			if i == 0 || usesKey(c.Words, i) || showsWords[filepath.Base(c.Words[0])] {
+				continue
+			}
+			for _, name := range candidates(word) {
+				if seen[name] || len(seen) > most {
+					continue
+				}
+				seen[name] = true
+				f := h.policy.guard.Look(name)
+				if f.Malformed == "" && (f.Exists || strings.ContainsAny(name, "./~")) {
+					out = append(out, operand{Path: shell.Path{Value: name}, Facts: f})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// showsWords are programs whose words are texts and no files.
+var showsWords = names("echo printf true false : test [ [[ expr")
+
+// candidates returns the paths that a word may hold.
+func candidates(word string) []string {
+	if word == "" || strings.ContainsAny(word, "\n\x00") || len(word) > 4096 {
+		return nil
+	}
+	out := []string{word}
+	for _, sep := range []string{"=", ":", "@", ")"} {
+		if i := strings.LastIndex(word, sep); i >= 0 && i+1 < len(word) {
+			out = append(out, strings.TrimLeft(word[i+1:], "@"))
+		}
+	}
+	if len(word) > 2 && word[0] == '-' && word[1] != '-' {
+		out = append(out, word[2:])
+	}
+	return slices.DeleteFunc(out, func(s string) bool { return s == "" || s[0] == '-' })
+}
+
+// usesKey reports whether a word is a key or a configuration that its program is told
+// to use, and shows to nobody.
+func usesKey(words []string, i int) bool {
+	switch filepath.Base(words[0]) {
+	case "ssh", "scp", "sftp":
+		return words[i-1] == "-i"
+	case "ssh-add":
+		return true
+	case "kubectl", "helm":
+		return words[i-1] == "--kubeconfig" || strings.HasPrefix(words[i], "--kubeconfig=")
+	}
+	return false
+}
+
+// evaluateMentioned denies what no program may be given, in any mode, and has a person
+// asked about what a rule guards.
+func (h *evaluation) evaluateMentioned(files, reads []operand) {
+	for _, o := range files {
+		onlyRead := slices.ContainsFunc(reads, func(r operand) bool { return r.Facts.Path == o.Facts.Path })
+		if o.Sensitive.Read == guard.Deny && h.denied == nil {
+			h.denied = &finding{reason: o.Facts.Path + ": " + o.Sensitive.What}
+		}
+		if o.Sensitive.Hard && !onlyRead {
+			h.hard = o.Facts.Path + ": " + o.Sensitive.What
+		}
+	}
+}
+
+// ownCommands of haft change what it may do; only a person uses them.
+var ownCommands = names("trust permissions")
+
+// changesOwnRules reports whether a command would have haft loosen its own rules.
+func changesOwnRules(a *shell.Analysis) bool {
+	return slices.ContainsFunc(a.Deny, func(c shell.Command) bool {
+		if len(c.Words) < 2 || filepath.Base(c.Words[0]) != "haft" {
+			return false
+		}
+		rest := slices.DeleteFunc(slices.Clone(c.Words[1:]), isFlag)
+		i := slices.IndexFunc(rest, func(s string) bool { return ownCommands[s] })
+		return i >= 0 && (rest[i] == "trust" || i+1 < len(rest) && rest[i+1] != "list" && rest[i+1] != "check" && rest[i+1] != "test" && rest[i+1] != "explain")
+	})
+}

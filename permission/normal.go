@@ -1,0 +1,142 @@
+package permission
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A deny or ask rule is about what a command does, and that does not depend on where
+// its options stand: git -C . push is git push, and rm -fr, rm -r -f and rm
+// --recursive --force are rm -rf. So such a rule matches a command that has its
+// program, its operands in order from the first one on, and all of its options in any
+// order and spelling.
+
+// A wordsPattern is a rule of plain words, taken apart.
+type wordsPattern struct {
+	program  string
+	flags    []string // each on its own, by its canonical name
+	operands []string
+	open     bool // more operands and options may follow
+}
+
+// newWordsPattern takes a rule apart, or returns nil if stars stand inside it or
+// it names no more than a program.
+func newWordsPattern(p *textPattern) *wordsPattern {
+	if len(p.parts) != 1 {
+		return nil
+	}
+	words := strings.Fields(p.parts[0])
+	if len(words) < 2 || strings.Contains(words[0], "=") {
+		return nil
+	}
+	w := &wordsPattern{program: filepath.Base(words[0]), open: p.prefix}
+	for _, word := range words[1:] {
+		if isFlag(word) {
+			w.flags = append(w.flags, flagNames(w.program, word)...)
+		} else {
+			w.operands = append(w.operands, word)
+		}
+	}
+	return w
+}
+
+// matches reports whether a command is what the rule is about.
+func (w *wordsPattern) matches(words []string) bool {
+	if len(words) == 0 || filepath.Base(words[0]) != w.program {
+		return false
+	}
+	var given []string
+	for _, word := range words[1:] {
+		if isFlag(word) {
+			given = append(given, flagNames(w.program, word)...)
+		}
+	}
+	for _, flag := range w.flags {
+		if !slices.ContainsFunc(given, func(name string) bool { return sameFlag(name, flag) }) {
+			return false
+		}
+	}
+	if !w.open && len(given) > len(w.flags) && len(w.flags) > 0 {
+		return false
+	}
+	return w.matchOperands(words[1:], w.operands, false)
+}
+
+// matchOperands compares operands in order. A word after an option may be its value,
+// so that it may be passed over; skipped says that the word before was an option.
+func (w *wordsPattern) matchOperands(words, want []string, afterFlag bool) bool {
+	if len(want) == 0 {
+		return w.open || !slices.ContainsFunc(words, func(s string) bool { return !isFlag(s) })
+	}
+	if len(words) == 0 {
+		return false
+	}
+	word, rest := words[0], words[1:]
+	if isFlag(word) {
+		return w.matchOperands(rest, want, !strings.Contains(word, "="))
+	}
+	if word == want[0] && w.matchOperands(rest, want[1:], false) {
+		return true
+	}
+	return afterFlag && w.matchOperands(rest, want, false)
+}
+
+func isFlag(word string) bool { return len(word) > 1 && word[0] == '-' && word != "--" }
+
+// flagNames takes a word of options apart: -rf is -r and -f, --force=x is --force.
+func flagNames(program, word string) []string {
+	if strings.HasPrefix(word, "--") {
+		name, _, _ := strings.Cut(word, "=")
+		return []string{canonicalFlag(program, name)}
+	}
+	if _, long := singleDash[program]; long {
+		return []string{word}
+	}
+	var out []string
+	for _, c := range word[1:] {
+		out = append(out, canonicalFlag(program, "-"+string(c)))
+	}
+	return out
+}
+
+// singleDash are programs whose options have long names after one dash.
+var singleDash = names("go find java javac terraform openssl")
+
+// sameFlag compares options; a long one may be cut short.
+func sameFlag(given, want string) bool {
+	return given == want || strings.HasPrefix(given, "--") && len(given) > 4 && strings.HasPrefix(want, given)
+}
+
+// spelledAlike are options with a short and a long name, for all programs and for
+// those that differ.
+var spelledAlike = map[string]map[string]string{
+	"": {
+		"--recursive": "-r", "-R": "-r", "--force": "-f", "--verbose": "-v", "--all": "-a", "--quiet": "-q", "--global": "-g", "--delete": "-d", "--message": "-m", "--output": "-o",
+		"--namespace": "-n", "--yes": "-y", "--interactive": "-i", "--archive": "-a",
+	},
+	"curl": {"--request": "-X", "--data": "-d", "--upload-file": "-T", "--form": "-F", "--header": "-H", "--output": "-o", "--remote-name": "-O", "--location": "-L", "--insecure": "-k"},
+	"git":  {"--force": "-f", "--delete": "-d", "--message": "-m", "--all": "--all", "--amend": "--amend"},
+	"wget": {"--recursive": "-r", "--output-document": "-O"},
+}
+
+func canonicalFlag(program, name string) string {
+	if own, ok := spelledAlike[program]; ok {
+		if short := own[name]; short != "" {
+			return short
+		}
+		return name
+	}
+	// An abbreviation stands for the long name if there is one only.
+	if strings.HasPrefix(name, "--") && len(name) > 4 && spelledAlike[""][name] == "" {
+		for long, short := range spelledAlike[""] {
+			if strings.HasPrefix(long, name) {
+				return short
+			}
+		}
+	}
+	if short := spelledAlike[""][name]; short != "" {
+		return short
+	}
+	return name
+}

@@ -1,0 +1,187 @@
+package sandbox
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// BoxOptions say what a box is made of.
+type BoxOptions struct {
+	Shape
+	// Stage is an empty directory where the box keeps what it mounts elsewhere.
+	Stage string
+}
+
+// A Box is the world of confined commands, seen from the process that leads it.
+type Box struct {
+	opts     BoxOptions
+	abi      int  // of Landlock
+	root     bool // commands run as root, whose id means something to the kernel
+	layers   int  // how many throw-away layers were made
+	listener *os.File
+}
+
+// ProxyPort is where commands find the proxy, on 127.0.0.1 in the box.
+const ProxyPort = 3128
+
+// NewBox makes this process, which was started with [Shape.Attr] and mapped with
+// [MapIDs], the leader of a box. What it mounts nobody outside sees.
+func NewBox(o BoxOptions) (*Box, error) {
+	b := &Box{opts: o, abi: landlockABI(), root: os.Geteuid() == 0}
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return nil, stepError(StepMount, "/", err)
+	}
+	if !o.HostProcesses {
+		if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+			return nil, stepError(StepProc, "", err)
+		}
+	}
+	if err := b.fillStage(); err != nil {
+		return nil, err
+	}
+	if !o.HostNetwork {
+		if err := b.openNetwork(); err != nil {
+			return nil, err
+		}
+	}
+	// No command makes namespaces in which it would be its own master. The
+	// filter of system calls cannot see all ways to ask for them.
+	_ = os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0)
+	return b, nil
+}
+
+// Listener is the socket of the proxy; nil in a box with the network of the
+// machine. It belongs to the network of the box wherever it is accepted on.
+func (b *Box) Listener() *os.File { return b.listener }
+
+// HasLandlock reports whether commands with different Specs are kept apart.
+func (b *Box) HasLandlock() bool { return b.abi > 0 }
+
+// Gaps say what this box lacks.
+func (b *Box) Gaps() []string {
+	var gaps []string
+	if b.opts.HostProcesses {
+		gaps = append(gaps, "commands see the processes outside the sandbox")
+	}
+	if b.abi == 0 {
+		gaps = append(gaps, "the kernel has no Landlock: commands that only read and those that write do not share the loopback network")
+	} else if b.abi < 6 {
+		gaps = append(gaps, "the kernel has no Landlock scopes: commands can send signals to other commands of the sandbox")
+	}
+	return gaps
+}
+
+// Close gives the stage back.
+func (b *Box) Close() {
+	_ = unix.Unmount(b.opts.Stage, unix.MNT_DETACH)
+	_ = os.Remove(b.opts.Stage)
+}
+
+// The private directories of a box and where they are on the stage.
+var private = []struct{ path, stage string }{
+	{"/tmp", "tmp"}, {"/var/tmp", "vartmp"}, {"/dev", "dev"}, {"/dev/shm", "shm"}, {"/run", "run"},
+}
+
+// devices are what programs expect to find in /dev. A root that is root outside
+// too could open any other.
+var devices = []string{"null", "zero", "full", "random", "urandom", "tty"}
+
+// fillStage makes what rooms mount: empty directories in memory, which all rooms
+// of the box share, and a /dev.
+func (b *Box) fillStage() error {
+	stage := b.opts.Stage
+	if err := unix.Mount("tmpfs", stage, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0755,size=25%"); err != nil {
+		return stepError(StepMount, stage, err)
+	}
+	dirs := map[string]os.FileMode{"tmp": 0o777 | os.ModeSticky, "vartmp": 0o777 | os.ModeSticky, "shm": 0o777 | os.ModeSticky,
+		"run": 0o755, "dev": 0o755, "dev/pts": 0o755, "dev/shm": 0o755, "emptydir": 0o755, "layers": 0o755}
+	for _, name := range []string{"tmp", "vartmp", "shm", "run", "dev", "dev/pts", "dev/shm", "emptydir", "layers"} {
+		path := filepath.Join(stage, name)
+		if err := os.Mkdir(path, 0o755); err != nil {
+			return stepError(StepMount, path, err)
+		}
+		if err := os.Chmod(path, dirs[name]); err != nil {
+			return stepError(StepMount, path, err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(stage, "empty"), nil, 0o444); err != nil {
+		return stepError(StepMount, stage, err)
+	}
+	b.copyLinks("/run", filepath.Join(stage, "run"))
+	return b.fillDev(filepath.Join(stage, "dev"))
+}
+
+// copyLinks repeats the symbolic links of a directory, such as NixOS has in /run
+// for all its programs.
+func (b *Box) copyLinks(from, to string) {
+	entries, _ := os.ReadDir(from)
+	for _, e := range entries {
+		if target, err := os.Readlink(filepath.Join(from, e.Name())); err == nil {
+			_ = os.Symlink(target, filepath.Join(to, e.Name()))
+		}
+	}
+}
+
+func (b *Box) fillDev(dev string) error {
+	for _, name := range devices {
+		path := filepath.Join(dev, name)
+		if _, err := os.Stat("/dev/" + name); err != nil {
+			continue
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			return stepError(StepMount, path, err)
+		}
+		if err := unix.Mount("/dev/"+name, path, "", unix.MS_BIND, ""); err != nil {
+			return stepError(StepMount, path, err)
+		}
+	}
+	// A terminal of one's own is for few programs; a kernel that refuses it is no reason to stop.
+	_ = unix.Mount("devpts", filepath.Join(dev, "pts"), "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
+	for name, target := range map[string]string{
+		"ptmx": "pts/ptmx", "fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2",
+	} {
+		if err := os.Symlink(target, filepath.Join(dev, name)); err != nil {
+			return stepError(StepMount, dev, err)
+		}
+	}
+	return nil
+}
+
+// openNetwork brings up the only interface there is, and the socket of the
+// proxy, and checks that it can be reached.
+func (b *Box) openNetwork() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return stepError(StepLoopback, "", err)
+	}
+	defer unix.Close(fd)
+	lo, err := unix.NewIfreq("lo")
+	if err != nil {
+		return stepError(StepLoopback, "", err)
+	}
+	lo.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo); err != nil {
+		return stepError(StepLoopback, "", err)
+	}
+	// In a network of its own no program is in the way of low ports.
+	_ = os.WriteFile("/proc/sys/net/ipv4/ip_unprivileged_port_start", []byte("0"), 0)
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(ProxyPort))
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return stepError(StepProxy, address, err)
+	}
+	defer listener.Close()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		return stepError(StepProxy, address, err)
+	}
+	conn.Close()
+	if b.listener, err = listener.(*net.TCPListener).File(); err != nil {
+		return stepError(StepProxy, address, err)
+	}
+	return nil
+}

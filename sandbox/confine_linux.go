@@ -1,0 +1,115 @@
+package sandbox
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// confine takes from the calling thread what the mounts leave: rights by path,
+// system calls, capabilities.
+func (b *Box) confine(s *Spec) error {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return stepError(StepCaps, "", err)
+	}
+	if b.abi > 0 {
+		if err := b.restrictPaths(s); err != nil {
+			return stepError(StepLandlock, "", err)
+		}
+	}
+	if err := dropCaps(); err != nil {
+		return stepError(StepCaps, "", err)
+	}
+	return stepError(StepSeccomp, "", restrictCalls(filter{}))
+}
+
+// restrictPaths is the second wall, in case a mount is not what it should be.
+func (b *Box) restrictPaths(s *Spec) error {
+	rules, err := newRuleset(b.abi, false, s.KeepSignals)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(rules.allow("/", readRights), rules.allow("/dev", fileRights|readRights), rules.allow("/proc", fileRights|readRights))
+	for _, dir := range slices.Concat([]string{"/tmp", "/var/tmp", "/dev/shm"}, s.Scratch, s.Write) {
+		err = errors.Join(err, rules.allow(dir, allRights))
+	}
+	for _, l := range s.Layers {
+		err = errors.Join(err, rules.allow(l.Dir, allRights))
+	}
+	if err != nil {
+		unix.Close(rules.fd)
+		return err
+	}
+	return rules.restrict()
+}
+
+// EnterLandlock confines the calling thread as far as that goes without a box:
+// see [Kind]. Commands reach only the port on 127.0.0.1, where 0 means none.
+// Their temporary directory is tmp. The same holds for the goroutine as for
+// [Box.Enter].
+func EnterLandlock(s *Spec, tmp string, port int) error {
+	abi := landlockABI()
+	switch {
+	case abi == 0:
+		return &StepError{Step: StepLandlock, Text: "this kernel has no Landlock, or it is switched off"}
+	case len(s.Layers) > 0:
+		return &StepError{Step: StepLayer, Path: s.Layers[0].Dir, Text: "there is no private file system to mount it in"}
+	case s.Network == Open:
+		port = 0
+	}
+	rules, err := newRuleset(abi, s.Network != Open, true)
+	if err != nil {
+		return stepError(StepLandlock, "", err)
+	}
+	var hidden []string
+	for _, path := range s.Hide {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			hidden = append(hidden, real)
+		}
+	}
+	err = rules.allowReading("/", hidden)
+	for _, name := range append(slices.Clone(devices), "ptmx", "pts", "shm") {
+		err = errors.Join(err, rules.allow("/dev/"+name, allRights))
+	}
+	for _, dir := range append(slices.Clone(s.Write), tmp) {
+		err = errors.Join(err, rules.allow(dir, allRights))
+	}
+	root := os.Geteuid() == 0
+	if !root { // files there that root can write belong to the machine
+		err = errors.Join(err, rules.allow("/proc", readRights|unix.LANDLOCK_ACCESS_FS_WRITE_FILE))
+	}
+	if port != 0 && abi >= 4 {
+		err = errors.Join(err, rules.allowConnect(port))
+	}
+	if err != nil {
+		unix.Close(rules.fd)
+		return stepError(StepLandlock, "", err)
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return stepError(StepCaps, "", err)
+	}
+	if root {
+		if err := dropCaps(); err != nil {
+			unix.Close(rules.fd)
+			return stepError(StepCaps, "", err)
+		}
+	}
+	if err := rules.restrict(); err != nil {
+		return stepError(StepLandlock, "", err)
+	}
+	return stepError(StepSeccomp, "", restrictCalls(landlockFilter(s, abi, port)))
+}
+
+// landlockFilter refuses the sockets that Landlock cannot.
+func landlockFilter(s *Spec, abi, port int) filter {
+	if s.Network == Open {
+		return filter{}
+	}
+	if port == 0 || abi < 4 { // no rule about TCP
+		return filter{noInet: true, noOther: true}
+	}
+	return filter{noDatagram: true, noOther: true}
+}

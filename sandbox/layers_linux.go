@@ -1,0 +1,216 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Layers are fresh overlays on folders: what a command changes there goes to
+// the upper directory of each, and the folders stay as they are.
+type Layers struct {
+	List []Layer // for Spec.Layers; List[i].Upper holds what was changed in the i-th folder
+	// InMemory says that the upper directories are in memory, because the file
+	// system of the store cannot hold them: what does not fit cannot be written.
+	InMemory bool
+
+	dir  string
+	lock *os.File // dir, locked as long as it is in use
+}
+
+// A LayerError says why there can be no overlay on a folder. Whoever wants to
+// know what a command changes works on a copy of the folder instead.
+type LayerError struct {
+	Dir    string
+	Reason LayerReason
+	Err    error // what the kernel said, if it was asked
+}
+
+// A LayerReason is why an overlay does not work.
+type LayerReason string
+
+const (
+	MountBelow     LayerReason = "another file system is mounted in it"
+	ForeignOwner   LayerReason = "it belongs to another user or group"
+	NoStore        LayerReason = "no file system here can hold what is changed"
+	NotInBox       LayerReason = "commands have no file system of their own here"
+	KernelRefused  LayerReason = "the kernel refuses an overlay on it"
+	StoreInsideDir LayerReason = "the place for what is changed lies in it"
+)
+
+func (e *LayerError) Error() string {
+	text := fmt.Sprintf("could not put an overlay on %s: %s", e.Dir, e.Reason)
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+func (e *LayerError) Unwrap() error { return e.Err }
+
+// AsLayerError finds in the error of a start that an overlay could not be
+// mounted.
+func AsLayerError(err error) (*LayerError, bool) {
+	var layer *LayerError
+	if errors.As(err, &layer) {
+		return layer, true
+	}
+	var step *StepError
+	if !errors.As(err, &step) || step.Step != StepLayer {
+		return nil, false
+	}
+	layer = &LayerError{Dir: step.Path, Reason: KernelRefused, Err: step}
+	if step.Errno == 0 {
+		layer.Reason = NotInBox
+	}
+	return layer, true
+}
+
+// layersPrefix begins the names of directories that hold layers.
+const layersPrefix = "haft-layers-"
+
+// NewLayers makes the directories of a layer for each folder, in a new directory
+// below store. An error is a [LayerError] where a folder is the reason. Remove
+// gives the directories back.
+func NewLayers(store string, dirs ...string) (*Layers, error) {
+	mounts, err := mountPoints()
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range dirs {
+		if err := fits(dir, store, mounts); err != nil {
+			return nil, err
+		}
+	}
+	l := &Layers{}
+	if isFS(store, unix.OVERLAYFS_SUPER_MAGIC) {
+		if !isFS("/dev/shm", unix.TMPFS_MAGIC) {
+			return nil, &LayerError{Dir: store, Reason: NoStore}
+		}
+		store, l.InMemory = "/dev/shm", true
+	}
+	if l.dir, err = os.MkdirTemp(store, layersPrefix); err != nil {
+		return nil, fmt.Errorf("make a directory for changes: %w", err)
+	}
+	if l.lock, err = lockDir(l.dir); err != nil {
+		return nil, errors.Join(fmt.Errorf("make a directory for changes: %w", err), os.Remove(l.dir))
+	}
+	for i, dir := range dirs {
+		base := filepath.Join(l.dir, strconv.Itoa(i))
+		layer := Layer{Dir: dir, Upper: filepath.Join(base, "upper"), Work: filepath.Join(base, "work")}
+		info, err := os.Stat(dir)
+		if err == nil {
+			// The merged folder has the mode of the upper one.
+			err = errors.Join(os.Mkdir(base, 0o700), os.Mkdir(layer.Upper, 0o700), os.Chmod(layer.Upper, info.Mode().Perm()), os.Mkdir(layer.Work, 0o700))
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("make a directory for changes: %w", err), l.Remove())
+		}
+		l.List = append(l.List, layer)
+	}
+	return l, nil
+}
+
+// fits reports what is known to keep an overlay from working on a folder.
+func fits(dir, store string, mounts []string) error {
+	if within(store, dir) {
+		return &LayerError{Dir: dir, Reason: StoreInsideDir}
+	}
+	for _, m := range mounts {
+		if m != dir && within(m, dir) {
+			return &LayerError{Dir: dir, Reason: MountBelow}
+		}
+	}
+	var stat unix.Stat_t
+	if err := unix.Stat(dir, &stat); err != nil {
+		return fmt.Errorf("look at %s: %w", dir, err)
+	}
+	if os.Geteuid() != 0 && (int(stat.Uid) != os.Geteuid() || int(stat.Gid) != os.Getegid()) {
+		return &LayerError{Dir: dir, Reason: ForeignOwner}
+	}
+	return nil
+}
+
+func isFS(path string, magic int64) bool {
+	var stat unix.Statfs_t
+	return unix.Statfs(path, &stat) == nil && int64(stat.Type) == magic
+}
+
+// mountPoints lists where file systems are mounted.
+func mountPoints() ([]string, error) {
+	data, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil, fmt.Errorf("list what is mounted: %w", err)
+	}
+	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
+	var points []string
+	for line := range strings.Lines(string(data)) {
+		if fields := strings.Fields(line); len(fields) > 4 {
+			points = append(points, unescape.Replace(fields[4]))
+		}
+	}
+	return points, nil
+}
+
+// Remove removes the layers with everything in them.
+func (l *Layers) Remove() error {
+	defer l.lock.Close()
+	return removeLayers(l.dir)
+}
+
+func removeLayers(dir string) error {
+	// The kernel's work directory has no rights at all, and commands leave
+	// folders without.
+	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if e != nil && e.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}
+
+// lockDir locks a directory that nobody else has locked.
+func lockDir(dir string) (*os.File, error) {
+	file, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+// SweepLayers removes layers that were left below store, or in memory, by a
+// program that was killed. It leaves those that are in use.
+func SweepLayers(store string) error {
+	var failed []error
+	for _, dir := range []string{store, "/dev/shm"} {
+		found, _ := filepath.Glob(filepath.Join(dir, layersPrefix+"*"))
+		for _, path := range found {
+			if !isRealDir(path) || !isOwn(path) {
+				continue
+			}
+			lock, err := lockDir(path)
+			if err != nil {
+				continue
+			}
+			failed = append(failed, removeLayers(path))
+			lock.Close()
+		}
+	}
+	return errors.Join(failed...)
+}
+
+func isOwn(path string) bool {
+	var stat unix.Stat_t
+	return unix.Lstat(path, &stat) == nil && int(stat.Uid) == os.Geteuid()
+}

@@ -1,0 +1,140 @@
+package sandbox
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A Snapshot remembers which protected paths did not exist before a command:
+// nothing can be mounted over them, and a stub in their place would show in the
+// project.
+type Snapshot struct {
+	missing []missingPath
+}
+
+// A missingPath is a protected path and the deepest folder above it that exists.
+type missingPath struct {
+	dir  string // exists
+	rest string // does not, below dir
+}
+
+// Snapshot looks for the protected paths that do not exist.
+func (s *Spec) Snapshot() *Snapshot {
+	shot := &Snapshot{}
+	for _, path := range s.Protect {
+		if m, ok := missingOf(path); ok {
+			shot.missing = append(shot.missing, m)
+		}
+	}
+	return shot
+}
+
+func missingOf(path string) (missingPath, bool) {
+	var m missingPath
+	for dir := path; ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(dir); err == nil || dir == filepath.Dir(dir) {
+			m.dir = dir
+			return m, m.rest != ""
+		}
+		m.rest = filepath.Join(filepath.Base(dir), m.rest)
+	}
+}
+
+// A Taken is what a command put at a protected path, and where it was moved.
+type Taken struct {
+	Path string // the protected path, or the symbolic link that led to it
+	Kept string // where it is now
+}
+
+// TakeBack moves what has appeared at protected paths into a new folder below
+// dir. Nothing is lost: another program may have made it.
+func (s *Snapshot) TakeBack(dir string) ([]Taken, error) {
+	var taken []Taken
+	var failed []error
+	for _, m := range s.missing {
+		name, found := m.appeared()
+		if !found {
+			continue
+		}
+		t, err := m.take(name, dir)
+		if err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		taken = append(taken, t)
+	}
+	return taken, errors.Join(failed...)
+}
+
+// appeared finds what is now at the protected path, or the link on the way.
+func (m missingPath) appeared() (name string, found bool) {
+	parts := strings.Split(m.rest, string(filepath.Separator))
+	for i, part := range parts {
+		name = filepath.Join(name, part)
+		info, err := os.Lstat(filepath.Join(m.dir, name))
+		switch {
+		case err != nil:
+			return "", false
+		case i == len(parts)-1, info.Mode()&fs.ModeSymlink != 0:
+			return name, true
+		case !info.IsDir():
+			return "", false
+		}
+	}
+	return "", false
+}
+
+func (m missingPath) take(name, dir string) (Taken, error) {
+	path := filepath.Join(m.dir, name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return Taken{}, err
+	}
+	keep, err := os.MkdirTemp(dir, "taken-")
+	if err != nil {
+		return Taken{}, err
+	}
+	kept := filepath.Join(keep, filepath.Base(name))
+	if err := os.Rename(path, kept); err == nil {
+		return Taken{Path: path, Kept: kept}, nil
+	}
+	if err := copyAway(m.dir, name, kept); err != nil {
+		return Taken{}, err
+	}
+	root, err := os.OpenRoot(m.dir) // not through links that are planted meanwhile
+	if err != nil {
+		return Taken{}, err
+	}
+	defer root.Close()
+	return Taken{Path: path, Kept: kept}, root.RemoveAll(name)
+}
+
+// copyAway copies a file, a link or a folder to another file system.
+func copyAway(dir, name, to string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	info, err := root.Lstat(name)
+	switch {
+	case err != nil:
+		return err
+	case info.Mode()&fs.ModeSymlink != 0:
+		target, err := root.Readlink(name)
+		return errors.Join(err, os.WriteFile(to, []byte("symbolic link to "+target+"\n"), 0o600))
+	case info.Mode().IsRegular():
+		data, err := root.ReadFile(name)
+		return errors.Join(err, os.WriteFile(to, data, 0o600))
+	case info.IsDir():
+		sub, err := root.OpenRoot(name)
+		if err != nil {
+			return err
+		}
+		defer sub.Close()
+		return os.CopyFS(to, sub.FS())
+	}
+	return nil // a socket or a pipe has nothing to keep
+}

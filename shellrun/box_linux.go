@@ -1,0 +1,359 @@
+package shellrun
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/haftdev/haft/sandbox"
+)
+
+// boxes are the keepers of confined commands, started with the first command
+// that needs one, and what is known about confinement here.
+type boxes struct {
+	mu    sync.Mutex
+	links map[boxKey]*link
+	tiers map[bool]sandbox.Tier // by whether commands use the network of the machine
+	proxy *localProxy           // for commands without a network of their own; nil before it is needed
+}
+
+// A boxKey tells boxes apart. One box holds the commands of all Specs, so that
+// they reach each other's servers, where the kernel keeps them apart.
+type boxKey struct {
+	hostNetwork bool
+	spec        string // "" for all
+}
+
+func (b *boxes) close() error {
+	b.mu.Lock()
+	links := b.links
+	b.links = map[boxKey]*link{}
+	if b.proxy != nil {
+		_ = b.proxy.Close()
+	}
+	b.mu.Unlock()
+	var failed []error
+	for _, l := range links {
+		failed = append(failed, l.close())
+	}
+	return errors.Join(failed...)
+}
+
+// tier finds out by trying.
+func (s *supervisor) tier(n sandbox.Network) sandbox.Tier {
+	s.boxes.mu.Lock()
+	defer s.boxes.mu.Unlock()
+	return s.tierLocked(n == sandbox.Open)
+}
+
+func (s *supervisor) tierLocked(hostNetwork bool) sandbox.Tier {
+	if t, ok := s.boxes.tiers[hostNetwork]; ok {
+		return t
+	}
+	t := s.probe(hostNetwork)
+	s.boxes.tiers[hostNetwork] = t
+	return t
+}
+
+func (s *supervisor) probe(hostNetwork bool) sandbox.Tier {
+	l, err := s.openBox(sandbox.Shape{HostNetwork: hostNetwork})
+	var failed *sandbox.StepError
+	if errors.As(err, &failed) && failed.Step == sandbox.StepProc { // a container that covers parts of /proc
+		l, err = s.openBox(sandbox.Shape{HostNetwork: hostNetwork, HostProcesses: true})
+	}
+	if err == nil {
+		s.boxes.links[boxKey{hostNetwork: hostNetwork}] = l
+		if err = s.try(l, request{Box: json.RawMessage("{}")}); err == nil {
+			return sandbox.Tier{Kind: sandbox.TierBox, Gaps: l.box.gaps}
+		}
+		delete(s.boxes.links, boxKey{hostNetwork: hostNetwork})
+		err = errors.Join(err, l.close())
+	}
+	tier := sandbox.Tier{Failures: []*sandbox.StepError{asStep(sandbox.StepStart, err)}}
+	plain, err := s.connect()
+	if err == nil {
+		err = s.try(plain, request{Box: json.RawMessage("{}"), Tmp: os.TempDir()})
+	}
+	if err != nil {
+		tier.Failures = append(tier.Failures, asStep(sandbox.StepLandlock, err))
+		return tier
+	}
+	tier.Kind = sandbox.TierLandlock
+	tier.Gaps = []string{"modes, owners and times of files outside can be changed", "commands see the processes outside the sandbox", "/tmp is not private", "nothing can be previewed"}
+	return tier
+}
+
+// try confines a command that does nothing.
+func (s *supervisor) try(l *link, r request) error {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer null.Close()
+	// That there is no such program is known after the thread was confined.
+	_, err = l.start(Command{Path: "/dev/null", Args: []string{"true"}, Dir: "/", Output: null}, r, nil)
+	var failed *sandbox.StepError
+	if errors.As(err, &failed) {
+		return failed
+	}
+	if l.dead() {
+		return errKeeperDied
+	}
+	return nil
+}
+
+func asStep(step string, err error) *sandbox.StepError {
+	var known *sandbox.StepError
+	if errors.As(err, &known) {
+		return known
+	}
+	e := &sandbox.StepError{Step: step, Text: fmt.Sprint(err)}
+	errors.As(err, &e.Errno)
+	return e
+}
+
+// openBox starts the keeper of a box.
+func (s *supervisor) openBox(shape sandbox.Shape) (*link, error) {
+	stage, err := os.MkdirTemp("", scratchPrefix+"box-")
+	if err != nil {
+		return nil, err
+	}
+	if stage, err = filepath.EvalSymlinks(stage); err != nil {
+		return nil, err
+	}
+	box := &boxLink{opts: sandbox.BoxOptions{Shape: shape, Stage: stage}}
+	s.mu.Lock()
+	env := []string{boxEnv + "=1", tidyEnv + "=" + s.dir} // it may be the only keeper
+	s.mu.Unlock()
+	l, err := s.launch(shape.Attr(), env, box)
+	if err != nil {
+		box.close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// A boxLink is what the harness has for a box.
+type boxLink struct {
+	opts  sandbox.BoxOptions
+	proxy *sandbox.Proxy // nil in a box with the network of the machine
+	gaps  []string
+	apart bool // commands with different Specs are kept apart
+}
+
+// begin maps the users of the started process and tells it what to make.
+func (b *boxLink) begin(l *link) error {
+	if err := sandbox.MapIDs(l.cmd.Process.Pid); err != nil {
+		return err
+	}
+	return writeFrame(l.conn, b.opts)
+}
+
+// furnish takes what a new box says and sends of itself.
+func (b *boxLink) furnish(e event, fds []int) error {
+	b.gaps, b.apart = e.Gaps, e.Apart
+	if b.opts.HostNetwork {
+		closeAll(fds)
+		return nil
+	}
+	if len(fds) != 1 {
+		closeAll(fds)
+		return &sandbox.StepError{Step: sandbox.StepProxy, Text: "its socket did not arrive"}
+	}
+	file := os.NewFile(uintptr(fds[0]), "proxy")
+	defer file.Close()
+	listener, err := net.FileListener(file)
+	if err != nil {
+		return &sandbox.StepError{Step: sandbox.StepProxy, Text: err.Error()}
+	}
+	b.proxy = sandbox.NewProxy(listener)
+	return nil
+}
+
+// close gives back what is left of a box whose keeper is gone.
+func (b *boxLink) close() {
+	if b == nil {
+		return
+	}
+	if b.proxy != nil {
+		_ = b.proxy.Close()
+	}
+	_ = os.Remove(b.opts.Stage) // empty: what was mounted there only the box saw
+}
+
+// A localProxy is one on the loopback interface of the machine.
+type localProxy struct {
+	*sandbox.Proxy
+	port int
+}
+
+func newLocalProxy() (*localProxy, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	return &localProxy{sandbox.NewProxy(l), l.Addr().(*net.TCPAddr).Port}, nil
+}
+
+// outerPID finds the pid outside of a box of one of its keeper's children; 0 if
+// it is gone.
+func outerPID(keeper, inner int) int {
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", keeper))
+	for _, list := range lists {
+		data, _ := os.ReadFile(list)
+		for _, field := range strings.Fields(string(data)) {
+			status, _ := os.ReadFile("/proc/" + field + "/status")
+			_, rest, _ := strings.Cut(string(status), "\nNSpid:")
+			line, _, _ := strings.Cut(rest, "\n")
+			if ids := strings.Fields(line); len(ids) > 0 && ids[len(ids)-1] == strconv.Itoa(inner) {
+				pid, _ := strconv.Atoi(field)
+				return pid
+			}
+		}
+	}
+	return 0
+}
+
+// startConfined starts a command in the strongest confinement there is.
+func (s *supervisor) startConfined(c Command) (Process, error) {
+	if err := c.Box.Check(); err != nil {
+		return nil, err
+	}
+	spec := *c.Box
+	s.mu.Lock()
+	scratch := s.dir
+	s.mu.Unlock()
+	if scratch != "" { // commands report there where they end, and read there what all commands run first
+		spec.Read, spec.Protect = append(slices.Clone(spec.Read), scratch), append(slices.Clone(spec.Protect), scratch)
+		spec.Write = append(slices.Clone(spec.Write), endsIn(scratch))
+	}
+	key, err := json.Marshal(spec)
+	if err != nil {
+		return nil, err
+	}
+	l, tier, err := s.confinement(&spec, string(key))
+	if err != nil {
+		return nil, err
+	}
+	r := request{Box: key}
+	c.Env = boxEnviron(c.Env, &spec)
+	pass, err := s.issue(l, &spec, &c, &r)
+	if err != nil {
+		return nil, err
+	}
+	shot := c.Box.Snapshot()
+	p, err := l.start(c, r, func(status *Status) {
+		status.Tier = tier
+		if pass != nil {
+			status.Refused = pass.Refused()
+			pass.Close()
+		}
+		var failed error
+		status.Taken, failed = shot.TakeBack(filepath.Join(os.TempDir(), "haft-taken"))
+		status.Err = errors.Join(status.Err, failed)
+	})
+	if err != nil && pass != nil {
+		pass.Close()
+	}
+	return p, err
+}
+
+// confinement finds the keeper that can keep a Spec, and what it confines with.
+func (s *supervisor) confinement(spec *sandbox.Spec, key string) (*link, sandbox.Kind, error) {
+	s.boxes.mu.Lock()
+	defer s.boxes.mu.Unlock()
+	hostNetwork := spec.Network == sandbox.Open
+	tier := s.tierLocked(hostNetwork)
+	switch tier.Kind {
+	case sandbox.TierBox:
+		l, err := s.boxLocked(boxKey{hostNetwork: hostNetwork}, key)
+		return l, sandbox.TierBox, err
+	case sandbox.TierLandlock:
+		l, err := s.connect()
+		return l, sandbox.TierLandlock, err
+	}
+	return nil, sandbox.TierNone, tier.Unavailable()
+}
+
+// boxLocked returns the box, started again if it was killed; where Specs are not
+// kept apart in one, a box for the Spec.
+func (s *supervisor) boxLocked(key boxKey, spec string) (*link, error) {
+	l := s.boxes.links[key]
+	shape := sandbox.Shape{HostNetwork: key.hostNetwork}
+	if l != nil {
+		shape = l.box.opts.Shape
+		if !l.box.apart {
+			key.spec = spec
+			l = s.boxes.links[key]
+		}
+	}
+	if l != nil && !l.dead() {
+		return l, nil
+	}
+	s.mu.Lock()
+	closed := s.closed
+	s.mu.Unlock()
+	if closed {
+		return nil, errors.New("start a command: the runner is closed")
+	}
+	l, err := s.openBox(shape)
+	if err != nil {
+		return nil, fmt.Errorf("start the sandbox: %w", err)
+	}
+	s.boxes.links[key] = l
+	return l, nil
+}
+
+// issue gives a command its way to the proxy.
+func (s *supervisor) issue(l *link, spec *sandbox.Spec, c *Command, r *request) (*sandbox.Pass, error) {
+	if spec.Network == sandbox.Open {
+		return nil, nil
+	}
+	reach := spec.Reach
+	if spec.Network == sandbox.Offline {
+		reach = nil
+	}
+	proxy, port := (*sandbox.Proxy)(nil), sandbox.ProxyPort
+	if l.box != nil {
+		proxy = l.box.proxy
+	} else {
+		s.boxes.mu.Lock()
+		defer s.boxes.mu.Unlock()
+		if s.boxes.proxy == nil {
+			var err error
+			if s.boxes.proxy, err = newLocalProxy(); err != nil {
+				return nil, fmt.Errorf("start the proxy of the sandbox: %w", err)
+			}
+		}
+		proxy, port = s.boxes.proxy.Proxy, s.boxes.proxy.port
+		r.Port = port
+		r.Tmp = lookup(c.Env, "TMPDIR")
+	}
+	pass := proxy.Issue(reach)
+	c.Env = replaceAll(c.Env, pass.Env(port))
+	return pass, nil
+}
+
+// unreachable are variables that lead to sockets which no confined command
+// reaches.
+var unreachable = []string{"SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "WAYLAND_DISPLAY"}
+
+// boxEnviron is the environment of a confined command.
+func boxEnviron(env []string, spec *sandbox.Spec) []string {
+	env = slices.DeleteFunc(slices.Clone(env), func(e string) bool {
+		name, _, _ := strings.Cut(e, "=")
+		return slices.Contains(unreachable, name) || name == "TMP" || name == "TEMP"
+	})
+	env = replace(env, "TMPDIR", "/tmp")
+	if len(spec.Write) <= 1 && len(spec.Layers) == 0 {
+		env = replace(env, "GIT_OPTIONAL_LOCKS", "0") // git would complain that it cannot refresh its index
+	}
+	return env
+}

@@ -1,0 +1,65 @@
+package shellrun
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/haftdev/haft/sandbox"
+)
+
+// BenchmarkConfined measures what confinement costs over a command that is not
+// confined, both in turn so that noise falls on both:
+//
+//	go test ./shellrun -run '^$' -bench Confined -benchtime 300x
+func BenchmarkConfined(b *testing.B) {
+	project, store := b.TempDir(), b.TempDir()
+	home, _ := os.UserHomeDir()
+	hide := sandbox.Resolve(home+"/.ssh", home+"/.aws", home+"/.gnupg", home+"/.netrc", home+"/.npmrc", home+"/.docker")
+	fixed := func(s sandbox.Spec) func() (*sandbox.Spec, func()) {
+		return func() (*sandbox.Spec, func()) { return &s, func() {} }
+	}
+	for _, mode := range []struct {
+		name   string
+		budget time.Duration
+		spec   func() (*sandbox.Spec, func())
+	}{
+		{"read-only", 300 * time.Microsecond, fixed(sandbox.Spec{Read: []string{project}, Scratch: []string{home}, Hide: hide, KeepSignals: true})},
+		{"project", 300 * time.Microsecond, fixed(sandbox.Spec{Write: []string{project}, Scratch: []string{home}, Hide: hide, Protect: []string{project + "/.git/config", project + "/.mcp.json"}, Network: sandbox.Proxied})},
+		{"overlay", 1500 * time.Microsecond, func() (*sandbox.Spec, func()) {
+			layers, err := sandbox.NewLayers(store, project)
+			if err != nil {
+				b.Fatal(err)
+			}
+			return &sandbox.Spec{Layers: layers.List, Scratch: []string{home}, Hide: hide}, func() { _ = layers.Remove() }
+		}},
+	} {
+		b.Run(mode.name, func(b *testing.B) {
+			s := newTestHost(b, nil).NewShell(project)
+			run(b, s, "true")
+			start := time.Now()
+			spec, done := mode.spec()
+			runBoxed(b, s, spec, "true")
+			first := time.Since(start)
+			done()
+			var plain, confined []time.Duration
+			for b.Loop() {
+				start := time.Now()
+				run(b, s, "true")
+				middle := time.Now()
+				spec, done := mode.spec()
+				runBoxed(b, s, spec, "true")
+				plain, confined = append(plain, middle.Sub(start)), append(confined, time.Since(middle))
+				done()
+			}
+			over := median(confined) - median(plain)
+			b.ReportMetric(float64(first.Microseconds()), "first-µs")
+			b.ReportMetric(float64(median(plain).Microseconds()), "p50-plain-µs")
+			b.ReportMetric(float64(median(confined).Microseconds()), "p50-confined-µs")
+			b.ReportMetric(float64(over.Microseconds()), "p50-over-µs")
+			if len(plain) >= 100 && over > mode.budget {
+				b.Errorf("confinement costs %v, the budget is %v", over, mode.budget)
+			}
+		})
+	}
+}

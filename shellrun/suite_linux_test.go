@@ -1,0 +1,85 @@
+package shellrun
+
+import (
+	"bufio"
+	"bytes"
+	"maps"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/haftdev/haft/sandbox"
+)
+
+// suiteEnv has every command of the tests run in a box where it can write the
+// directory given there, which the tests use.
+const suiteEnv = "SHELLRUN_TEST_CONFINED"
+
+// confineSuite confines all commands of a host, if that is wanted and it has a
+// supervisor.
+func confineSuite(o *Options) {
+	if os.Getenv(suiteEnv) == "" || o.Reexec == (Reexec{}) {
+		return
+	}
+	wrap := o.Wrap
+	o.Wrap = func(r Runner) Runner {
+		if r = Runner(confining{r}); wrap != nil {
+			return wrap(r)
+		}
+		return r
+	}
+}
+
+type confining struct{ Runner }
+
+func (c confining) Start(command Command) (Process, error) {
+	if command.Box == nil {
+		command.Box = &sandbox.Spec{Write: sandbox.Resolve(os.Getenv(suiteEnv), os.TempDir())}
+	}
+	return c.Runner.Start(command)
+}
+
+// exceptions are the tests that must fail in a box, and why.
+var exceptions = map[string]string{
+	"TestAShedTagDoesNotSurviveAKilledKeeper": "a command cannot kill the keeper, which is process 1 of its world",
+	"TestAStoppedKeeperDelaysNobodyForLong":   "a command cannot stop the keeper either",
+	"TestCommandsCannotLookIntoTheHarness":    "the processes that it wants to look into do not exist there",
+}
+
+// TestTheSuiteInABox runs all tests again with confined commands.
+func TestTheSuiteInABox(t *testing.T) {
+	if os.Getenv(suiteEnv) != "" || testing.Short() {
+		t.Skip("this is the suite in a box, or a short run")
+	}
+	cmd := exec.Command("/proc/self/exe", "-test.v", "-test.skip=^(TestTheSuiteInABox|Test.*Layer.*|Benchmark.*)$")
+	cmd.Env = append(os.Environ(), suiteEnv+"="+os.TempDir())
+	out, _ := cmd.CombinedOutput()
+	failed, passed := map[string]bool{}, 0
+	verdict := regexp.MustCompile(`^--- (PASS|FAIL|SKIP): (\w+) `)
+	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
+		if m := verdict.FindStringSubmatch(lines.Text()); m != nil {
+			passed++
+			if m[1] == "FAIL" {
+				failed[m[2]] = true
+			}
+		}
+	}
+	if passed < 50 {
+		t.Fatalf("only %d tests ran:\n%s", passed, out)
+	}
+	for _, name := range slices.Sorted(maps.Keys(failed)) {
+		if exceptions[name] == "" {
+			t.Errorf("%s fails in a box", name)
+		}
+	}
+	for name, why := range exceptions {
+		if !failed[name] {
+			t.Errorf("%s is said to fail in a box (%s) and does not", name, why)
+		}
+	}
+	if t.Failed() {
+		t.Logf("%s", out)
+	}
+}
