@@ -147,7 +147,7 @@ func (c *Conversation) child(ctx context.Context, d agentdef.Definition, s crew.
 	o.Journal = following{c}
 	o.Effort = cmp.Or(s.Effort, d.Effort, o.Effort)
 	o.TaskBudget = 0 // it is that of the whole work, which is the main conversation's
-	o.Tools, o.History, o.Revealed, o.Structured, o.Renew = c.toolsFor(d, s.Depth), nil, nil, nil, nil
+	o.Tools, o.History, o.Revealed, o.Structured, o.Renew, o.PlanModel = c.toolsFor(d, s.Depth), nil, nil, nil, nil, ""
 	o.Spent, o.Beside, o.States = nil, nil, nil
 	if s.Again {
 		if err := c.recall(ctx, s.ID, &o); err != nil {
