@@ -15,6 +15,7 @@ import (
 	"github.com/haftdev/haft/internal/harness/workdir"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
 	knowledge "github.com/haftdev/haft/internal/knowledge/prompt"
+	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
@@ -114,6 +115,7 @@ func (c *Conversation) toolsFor(d agentdef.Definition, depth int) *tool.Set {
 	session := *c.Tools().Session()
 	session.Interactive = false
 	opts := c.pool.loading.setOptions(false)
+	opts.Known = c.Tools().Known()
 	set := tool.NewSet(&session, ours, foreign, &opts)
 	c.sets.made[key] = set
 	return set
@@ -145,7 +147,7 @@ func (c *Conversation) child(ctx context.Context, d agentdef.Definition, s crew.
 	o.Journal = following{c}
 	o.Effort = cmp.Or(s.Effort, d.Effort, o.Effort)
 	o.TaskBudget = 0 // it is that of the whole work, which is the main conversation's
-	o.Tools, o.History, o.Revealed, o.Structured, o.Renew = c.toolsFor(d, s.Depth), nil, nil, nil, nil
+	o.Tools, o.History, o.Revealed, o.Structured, o.Renew, o.PlanModel = c.toolsFor(d, s.Depth), nil, nil, nil, nil, ""
 	o.Spent, o.Beside, o.States = nil, nil, nil
 	if s.Again {
 		if err := c.recall(ctx, s.ID, &o); err != nil {
@@ -158,7 +160,7 @@ func (c *Conversation) child(ctx context.Context, d agentdef.Definition, s crew.
 	}).Tell
 	o.Carry = nil
 	o.Limits = agent.Limits{Turns: d.MaxTurns}
-	policy := w.childPolicy(d, dir)
+	policy := w.childPolicy(d, permission.Mode(s.Mode), dir)
 	o.Permissions, o.Sched.Judge = policy, sched.JudgeFunc(policy.judge)
 	if o.Person != nil {
 		o.Person = speaker{o.Person, fmt.Sprintf("the agent %s (%s)", cmp.Or(s.Name, d.Name), s.Description)}

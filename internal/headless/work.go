@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -39,10 +40,7 @@ func (s *server) registerRoot(talk *harness.Conversation, r *wire.RegisterRepoRo
 	if err != nil {
 		return nil, fmt.Errorf("register_repo_root: %w", err)
 	}
-	within := func(root string) bool {
-		rel, err := filepath.Rel(root, dir)
-		return err == nil && rel != "." && filepath.IsLocal(rel)
-	}
+	within := func(root string) bool { return pathin.Contains(root, dir) }
 	switch {
 	case slices.Contains(roots, dir):
 		return nil, fmt.Errorf("register_repo_root: %s is registered already", dir)
