@@ -32,6 +32,7 @@ func shellArgs(prelude, command, file string) ([]string, error) {
 // directory to itself.
 func prelude(profile, envFile, dir, dirFile string) string {
 	var b strings.Builder // one line, so that bash counts the lines of the command from 1
+	b.WriteString(hungry)
 	if profile != "" {
 		b.WriteString(". " + quote(profile) + " 2>/dev/null; ")
 	}
@@ -41,6 +42,10 @@ func prelude(profile, envFile, dir, dirFile string) string {
 	b.WriteString("trap " + quote("[[ $PWD == "+quote(dir)+" ]] || builtin pwd -P 2>/dev/null >|"+quote(dirFile)) + " EXIT; ")
 	return b.String()
 }
+
+// hungry makes the kernel end a command that takes all the memory before anything else,
+// haft included. Where it cannot be written, nothing is different.
+const hungry = "builtin echo 500 2>/dev/null >/proc/self/oom_score_adj || :; "
 
 // source loads an env file. One that ends the shell must not look like a command
 // that ran, and one that changes the directory changes it for itself.
