@@ -21,7 +21,6 @@ package instructions
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -116,6 +115,8 @@ func Load(dir, home string, opts *Options) ([]File, []knowledge.Problem) {
 	return l.files, l.problems
 }
 
+func (l *loader) close() { l.project.Close() }
+
 // folders are those from the root down to dir.
 func (l *loader) folders() []string {
 	folders := []string{l.root}
@@ -129,16 +130,4 @@ func (l *loader) folders() []string {
 		folders = append(folders, at)
 	}
 	return folders
-}
-
-// findRoot returns the nearest folder with a .git.
-func findRoot(dir string) string {
-	for at := dir; ; at = filepath.Dir(at) {
-		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
-			return at
-		}
-		if at == filepath.Dir(at) {
-			return dir
-		}
-	}
 }
