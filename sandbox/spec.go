@@ -105,6 +105,9 @@ func checkPath(path string) error {
 	return nil
 }
 
+// privateDirs are the directories of the machine that no box shows.
+var privateDirs = []string{"/tmp", "/var/tmp", "/dev", "/dev/shm", "/run"}
+
 // Resolve makes paths fit for a Spec: absolute, clean, without symbolic links. A
 // path that does not exist keeps the part that does not; one that cannot be
 // resolved is left out.

@@ -231,7 +231,7 @@ func (f *execution) known() *tool.Call {
 
 // record writes a step down; an outcome means that it could not be.
 func (f *execution) record(step Step) *Outcome {
-	rec := Record{Step: step, Call: f.call, Marks: f.marks, Verdict: f.out.Verdict}
+	rec := Record{Step: step, Call: f.call, Marks: f.marks, Paths: f.tool.PathsOf(f.call), Verdict: f.out.Verdict}
 	if err := f.batch.write(f, rec); err != nil {
 		f.fail(f.tool.Name + " was not run: the session's record could not be written.")
 		f.out.Fatal = err

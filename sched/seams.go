@@ -61,6 +61,7 @@ type Record struct {
 	Step    Step
 	Call    *tool.Call
 	Marks   tool.Marks
+	Paths   tool.Paths // what the call says that it touches
 	Verdict tool.Verdict
 	Outcome *Outcome // of a finished call
 }

@@ -58,6 +58,8 @@ type Call struct {
 	Effect   tool.Effect   `json:"effect,omitempty"`
 	Behavior tool.Behavior `json:"behavior,omitempty"`
 	Reason   string        `json:"reason,omitempty"`
+	// Approved is the digest of the change that a user was shown and approved.
+	Approved string `json:"approved,omitempty"`
 	// Input is what will run, if it is not what the model wrote.
 	Input json.RawMessage `json:"input,omitempty"`
 }

@@ -27,7 +27,7 @@ func (s *Session) Record(ctx context.Context, r sched.Record) error {
 		return s.dispatched(ctx, r)
 	}
 	c := s.callOf(r, Judged)
-	c.Behavior, c.Reason = r.Verdict.Behavior, r.Verdict.Reason
+	c.Behavior, c.Reason, c.Approved = r.Verdict.Behavior, r.Verdict.Reason, r.Verdict.Approved
 	return s.Append(ctx, Entry{Agent: r.Call.Agent, Call: &c})
 }
 

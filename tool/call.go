@@ -43,7 +43,7 @@ type Call struct {
 	// Answered says that whoever was asked about the call has given it this other input,
 	// with answers that a model cannot give itself.
 	Answered bool
-	// Approved is the digest of the change that was shown to the person who approved
+	// Approved is the digest of the change that was shown to the user who approved
 	// the call; "" means that no change was. See [Call.Approve].
 	Approved string
 	// Agent names the sub-agent that calls; "" is the main conversation.

@@ -26,6 +26,11 @@
 // does all of that, in one place, before and after Run, so that built-in, MCP
 // and sub-agent calls cannot differ.
 //
+// A tool says what a call is about before it runs: the files that it touches
+// ([Tool.Paths]) and the change that it would make ([Tool.Preview]). Rules, questions
+// and checkpoints ask the tool and never decode its input. What is approved is the
+// change that was shown; see [Call.Approve].
+//
 // Whatever a tool's author leaves out gets the careful answer: an unmarked tool
 // runs alone, counts as writing, and is never approved automatically.
 //

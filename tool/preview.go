@@ -11,7 +11,7 @@ import (
 	"slices"
 )
 
-// A Preview is everything that a call would change in files: what a person sees
+// A Preview is everything that a call would change in files: what a user sees
 // before they approve it, and what their approval is worth. See [Tool.Preview].
 type Preview struct {
 	// Files are in no particular order, each once. None means that the call would
@@ -85,7 +85,7 @@ func (v *Version) digest(h hash.Hash) {
 	fmt.Fprintf(h, " %o %d %s", uint32(v.Mode), v.Size, v.Digest)
 }
 
-// Unseen is the digest of an approval by somebody who could not be shown what the
+// Unseen is the digest of an approval by a user who could not be shown what the
 // call would change, because it could not be told at that moment.
 const Unseen = "unseen"
 
@@ -110,7 +110,7 @@ func (t *Tool) PreviewOf(ctx context.Context, c *Call) (p *Preview, err error) {
 var ErrUnapproved error = &Error{Message: "Nothing was changed: the file was changed by another program after this call was approved, " +
 	"so the result would not be what was approved. Read the file, then send the call again to have the new change approved."}
 
-// Approve returns [ErrUnapproved] if a person has approved another change than p.
+// Approve returns [ErrUnapproved] if the user has approved another change than p.
 // A tool that makes p itself calls it at the last moment, with the file held, so
 // that no other program can come between.
 func (c *Call) Approve(p *Preview) error {

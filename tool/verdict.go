@@ -17,7 +17,7 @@ type Verdict struct {
 	// Input replaces the call's input; nil keeps it.
 	Input json.RawMessage
 	// Approved is the digest of the change that the call was approved for, if it was
-	// shown to whoever approved it; see [Preview.Digest].
+	// shown to the user who approved it; see [Preview.Digest].
 	Approved string
 	// Suggestions are rules that would settle the next such call, all of them together.
 	Suggestions []Suggestion

@@ -43,6 +43,7 @@ type Entry struct {
 	Reason      string          `json:"reason,omitempty"`
 	Rule        string          `json:"rule,omitempty"`
 	Origin      string          `json:"origin,omitempty"`
+	Approved    string          `json:"approved,omitempty"` // the digest of the change that was approved
 	Cwd         string          `json:"cwd,omitempty"`
 }
 

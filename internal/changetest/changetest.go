@@ -233,14 +233,12 @@ func Apply(text []byte, hunks []patch.Hunk) ([]byte, error) {
 	return []byte(b.String() + strings.Join(lines[min(at, len(lines)):], "")), nil
 }
 
-// Text is a file's content as people read it; "" of an empty or missing file.
-func Text(raw []byte) ([]byte, error) {
-	if len(raw) == 0 {
-		return nil, nil
-	}
-	t, err := textfile.Parse(raw)
+// Texts are a file's contents before and after a change as people read them. The file
+// keeps its encoding, also where that could no longer be told from the bytes.
+func Texts(before, after []byte) (was, is []byte, err error) {
+	t, err := textfile.Parse(before)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return t.Bytes(), nil
+	return t.Bytes(), textfile.Decode(after, t.Encoding()).Bytes(), nil
 }

@@ -340,6 +340,28 @@ func TestACommandThatIsDoneAsAnEditIsNotedOnce(t *testing.T) {
 	b.same(want)
 }
 
+// TestFilesThatACallNamesAreCovered is about files that the look at the tree leaves out:
+// an ignored folder, and everything in a tree that is too large.
+func TestFilesThatACallNamesAreCovered(t *testing.T) {
+	for name, opts := range map[string]*checkpoint.Options{"an ignored folder": nil, "a tree that is too large": {MaxFiles: 1}} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, opts)
+			b.outside(project)
+			b.say("go")
+			want := b.tree()
+			names := tool.Paths{Writes: []string{"node_modules/x/i.js", filepath.Join(b.root, "node_modules/new"), "node_modules/y/z"}}
+			b.record(sched.Record{Step: sched.Dispatched, Call: &tool.Call{ID: "s1", UseID: "u1", Tool: "Stamp"}, Paths: names})
+			b.outside("echo new | tee node_modules/x/i.js node_modules/new > /dev/null")
+			b.record(sched.Record{Step: sched.Finished, Outcome: &sched.Outcome{CallID: "s1", UseID: "u1", Result: tool.Text("")}})
+			if cmp.Diff(want, b.tree()) == "" {
+				t.Fatal("nothing was changed")
+			}
+			b.rewind("s1", false)
+			b.same(want)
+		})
+	}
+}
+
 func TestWhatIsNotCoveredIsSaid(t *testing.T) {
 	for name, tt := range map[string]struct {
 		opts checkpoint.Options

@@ -50,6 +50,7 @@ type Keeper struct {
 	before map[string]*tree           // by call, while it runs
 	calls  map[string]string          // the call that may be changing files, by agent
 	wrote  map[string]map[string]File // what file tools made of files, by call and path
+	will   map[string]map[string]File // files that calls name and the looks do not cover, as they were
 	noted  string                     // the latest note of what is not covered
 }
 
@@ -72,7 +73,7 @@ func New(root string, s *session.Session, opts *Options) *Keeper {
 	if s.Path() != "" {
 		o.Exclude = append(slices.Clip(o.Exclude), filepath.Dir(filepath.Dir(s.Path())))
 	}
-	return &Keeper{root: root, session: s, opts: o, before: map[string]*tree{}, calls: map[string]string{}, wrote: map[string]map[string]File{}}
+	return &Keeper{root: root, session: s, opts: o, before: map[string]*tree{}, calls: map[string]string{}, wrote: map[string]map[string]File{}, will: map[string]map[string]File{}}
 }
 
 // Recorder returns a recorder that notes what calls change and tells next, if
@@ -90,6 +91,9 @@ func (r *recorder) Record(ctx context.Context, rec sched.Record) error {
 	switch {
 	case rec.Step == sched.Dispatched && !rec.Marks.ReadOnly:
 		if err := r.keeper.Before(ctx, rec.Call.Agent, rec.Call.ID, rec.Call.Tool); err != nil {
+			return err
+		}
+		if err := r.keeper.named(ctx, rec.Call, rec.Paths.Writes); err != nil {
 			return err
 		}
 	case rec.Step == sched.Finished:
@@ -134,6 +138,7 @@ func (k *Keeper) OnChange(ctx context.Context, c workspace.Change) error {
 		k.wrote[call] = map[string]File{}
 	}
 	k.wrote[call][c.Path] = after
+	delete(k.will[call], c.Path) // noted here
 	k.mu.Unlock()
 	return k.session.Append(ctx, session.Entry{Checkpoint: &cp})
 }
@@ -186,6 +191,9 @@ func (k *Keeper) After(ctx context.Context, agent, call string) error {
 		delete(k.calls, agent)
 	}
 	if err := k.formatted(ctx, call); err != nil {
+		return err
+	}
+	if err := k.namedNow(ctx, call); err != nil {
 		return err
 	}
 	before := k.before[call]

@@ -15,6 +15,7 @@ import (
 	"github.com/haftdev/haft/internal/harness/workdir"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
 	knowledge "github.com/haftdev/haft/internal/knowledge/prompt"
+	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
@@ -114,6 +115,7 @@ func (c *Conversation) toolsFor(d agentdef.Definition, depth int) *tool.Set {
 	session := *c.Tools().Session()
 	session.Interactive = false
 	opts := c.pool.loading.setOptions(false)
+	opts.Known = c.Tools().Known()
 	set := tool.NewSet(&session, ours, foreign, &opts)
 	c.sets.made[key] = set
 	return set
@@ -146,7 +148,7 @@ func (c *Conversation) child(ctx context.Context, d agentdef.Definition, s crew.
 		Dir: dir.Path(), Added: w.Project.Guard.Roots()[1:], Cwd: dir.Path, Instructions: w.instructions, More: c.preload(d),
 	}).Tell
 	o.Limits = agent.Limits{Turns: d.MaxTurns}
-	policy := w.childPolicy(d, dir)
+	policy := w.childPolicy(d, permission.Mode(s.Mode), dir)
 	o.Permissions, o.Sched.Judge = policy, sched.JudgeFunc(policy.judge)
 	if o.Person != nil {
 		o.Person = speaker{o.Person, fmt.Sprintf("the agent %s (%s)", cmp.Or(s.Name, d.Name), s.Description)}

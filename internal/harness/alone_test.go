@@ -23,7 +23,7 @@ func TestWithoutAPersonNobodyAnswers(t *testing.T) {
 			for _, ev := range events {
 				if ev, ok := ev.(agent.Returned); ok {
 					text := ev.Outcome.Result.Text()
-					if !ev.Outcome.Result.Failed || !strings.Contains(text, "a person who can be asked") {
+					if !ev.Outcome.Result.Failed || !strings.Contains(text, "there is no user who could answer") {
 						t.Errorf("it says %q", text)
 					}
 				}

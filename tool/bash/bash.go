@@ -19,8 +19,10 @@ package bash
 import (
 	"context"
 	_ "embed"
+	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -162,7 +164,7 @@ func (t *Tools) bash() tool.Tool {
 	return tool.New(tool.Def[Input, Output]{
 		Name:          "Bash",
 		SearchHint:    "shell command terminal execute run script",
-		Description:   bashText,
+		Describe:      t.describe,
 		Marks:         t.marks,
 		Validate:      t.validate,
 		Permission:    t.permission,
@@ -192,10 +194,40 @@ func (t *Tools) marks(in Input) tool.Marks {
 // many rather than too few.
 var moves = regexp.MustCompile(`\b(cd|pushd|popd)\b`)
 
-func (t *Tools) validate(_ context.Context, _ *tool.Call, in Input) *tool.Problem {
-	if limit := t.opts.MaxTimeout.Milliseconds(); in.Timeout > limit {
-		return &tool.Problem{Message: "timeout is " + strconv.FormatInt(in.Timeout, 10) + " ms, the most is " + strconv.FormatInt(limit, 10) +
-			" ms. Give a shorter one, or set run_in_background if the command takes longer."}
+func (t *Tools) validate(_ context.Context, c *tool.Call, in Input) *tool.Problem {
+	limit, advice := t.opts.MaxTimeout, ""
+	switch {
+	case in.RunInBackground:
+		limit = max(limit, maxBackground)
+	case hasBackground(c.Session):
+		advice = ", or set run_in_background, whose maximum is " + millis(max(limit, maxBackground))
+	}
+	if in.Timeout > limit.Milliseconds() {
+		return &tool.Problem{Message: fmt.Sprintf("timeout is %d ms; the maximum is %s. Give a shorter one%s.", in.Timeout, millis(limit), advice)}
 	}
 	return nil
+}
+
+// maxBackground is the longest timeout of a command in the background, which nobody
+// waits for.
+const maxBackground = 2 * time.Hour
+
+func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) + " ms" }
+
+// describe says what the model reads, with the limits of this session.
+func (t *Tools) describe(s *tool.Session) string {
+	limits := fmt.Sprintf("- `timeout` is in milliseconds: default %d, maximum %d", t.opts.Timeout.Milliseconds(), t.opts.MaxTimeout.Milliseconds())
+	switch {
+	case !hasBackground(s):
+		limits += ". A command that outlives it is ended."
+	case t.opts.EndAtLimit:
+		limits += fmt.Sprintf(" (%d in the background). A command that outlives it is ended.", max(t.opts.MaxTimeout, maxBackground).Milliseconds())
+	default:
+		limits += fmt.Sprintf(" (%d in the background). A command that outlives it continues in the background.", max(t.opts.MaxTimeout, maxBackground).Milliseconds())
+	}
+	text := strings.Replace(bashText, "{limits}", limits, 1)
+	if !hasBackground(s) {
+		text = strings.Replace(text, " To keep a server or a watcher running, set `run_in_background`, not `&`.", "", 1)
+	}
+	return text
 }

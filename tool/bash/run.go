@@ -13,10 +13,10 @@ import (
 
 // Input is what the model sends to Bash.
 type Input struct {
-	Command         string `json:"command" jsonschema:"The command to run." haft:"min=1;example=go test ./..."`
+	Command         string `json:"command" jsonschema:"The command to run." haft:"min=1;alias=cmd|script;example=go test ./..."`
 	Timeout         int64  `json:"timeout,omitempty" jsonschema:"The most it may take, in milliseconds." haft:"min=1;example=120000"`
 	Description     string `json:"description,omitempty" jsonschema:"What the command does, in five to ten words, for people."`
-	RunInBackground bool   `json:"run_in_background,omitempty" jsonschema:"Return at once and let the command run on. Read its output with BashOutput." haft:"when=background"`
+	RunInBackground bool   `json:"run_in_background,omitempty" jsonschema:"Return at once and let the command run on. You are told when it ends." haft:"when=background"`
 }
 
 // Output is what programs get of Bash. The names are those of Claude Code;

@@ -3,7 +3,6 @@ package builtin_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -13,54 +12,14 @@ import (
 
 	"github.com/haftdev/haft/internal/changetest"
 	"github.com/haftdev/haft/sched"
-	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/tool/bash"
-	"github.com/haftdev/haft/tool/builtin"
-	"github.com/haftdev/haft/workspace"
 )
 
-// A bench is a project with the tools that change files.
-type bench struct {
-	dir   string
-	tools *tool.Set
-}
-
-func newBench(t *testing.T) *bench {
-	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	ws, err := workspace.Open(dir, &workspace.Options{Home: filepath.Join(dir, "home"), State: filepath.Join(t.TempDir(), "state")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	host := shellrun.NewHost(&shellrun.Options{NoProfile: true})
-	t.Cleanup(func() { host.Close(); ws.Close() })
-	world := builtin.World{Files: ws, Shell: bash.New(host, &bash.Options{Dir: dir, Edit: builtin.SedEdits(ws)})}
-	set := tool.NewSet(&tool.Session{}, world.Tools(), nil, nil)
-	return &bench{dir, set.Reveal("NotebookEdit")}
-}
-
-// read lets the model know a file, without which it may not change it.
-func (b *bench) read(t *testing.T, path string) {
-	t.Helper()
-	in, err := json.Marshal(map[string]string{"file_path": path})
-	if err != nil {
-		t.Fatal(err)
-	}
-	allow := sched.JudgeFunc(func(context.Context, tool.Case) tool.Verdict { return tool.Verdict{Behavior: tool.Allow} })
-	if out := sched.New(&sched.Options{Judge: allow}).Call(t.Context(), b.tools, "read", "Read", in); out.IsError() {
-		t.Fatalf("read %s: %s", path, out.Result.Text())
-	}
-}
-
-// snapshot is every file of the project with its mode.
-func (b *bench) snapshot(t *testing.T) map[string]string {
+// snapshot is every file of a folder with its mode.
+func snapshot(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
-	entries, err := os.ReadDir(b.dir)
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,8 +28,8 @@ func (b *bench) snapshot(t *testing.T) map[string]string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		raw, _ := os.ReadFile(filepath.Join(b.dir, e.Name()))
-		files[filepath.Join(b.dir, e.Name())] = info.Mode().String() + string(raw)
+		raw, _ := os.ReadFile(filepath.Join(dir, e.Name()))
+		files[filepath.Join(dir, e.Name())] = info.Mode().String() + string(raw)
 	}
 	return files
 }
@@ -78,22 +37,16 @@ func (b *bench) snapshot(t *testing.T) map[string]string {
 // TestWhatIsShownIsWhatHappens makes random calls on random files and holds the files
 // afterwards against what was shown before, which must have changed nothing.
 func TestWhatIsShownIsWhatHappens(t *testing.T) {
-	b := newBench(t)
+	b := changetest.NewProject(t)
 	r := rand.New(rand.NewPCG(15, 1))
 	done := map[string]int{}
 	const rounds = 700
 	for range rounds {
-		c, err := changetest.New(r, b.dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if c.Exists && c.Tool != "Bash" {
-			b.read(t, c.Path)
-		}
-		before := b.snapshot(t)
+		c := b.New(t, r)
+		before := snapshot(t, b.Dir)
 		var shown *tool.Preview
 		ask := sched.AskerFunc(func(_ context.Context, seen tool.Case, _ tool.Verdict) (tool.Verdict, error) {
-			if shown = seen.Preview; !maps.Equal(before, b.snapshot(t)) {
+			if shown = seen.Preview; !maps.Equal(before, snapshot(t, b.Dir)) {
 				t.Errorf("%s: files were changed before it was approved", c)
 			}
 			if paths := seen.Tool.PathsOf(seen.Call).Writes; !slices.Equal(paths, []string{c.Path}) {
@@ -101,8 +54,8 @@ func TestWhatIsShownIsWhatHappens(t *testing.T) {
 			}
 			return tool.Verdict{Behavior: tool.Allow}, seen.Unclear
 		})
-		out := sched.New(&sched.Options{Askers: []sched.Asker{ask}}).Call(t.Context(), b.tools, "use", c.Tool, c.Input)
-		after := b.snapshot(t)
+		out := b.Call(t, c, ask)
+		after := snapshot(t, b.Dir)
 		if out.Status == sched.Succeeded {
 			done[c.Kind]++
 			done[c.Tool]++

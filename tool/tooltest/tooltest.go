@@ -11,7 +11,8 @@
 //
 // It holds the tool against the contract of package tool: the schema is valid,
 // stable and strict, marks do not contradict each other, bad input is refused
-// and never panics, results are what the schema promises, cancellation is
+// and never panics, results are what the schema promises, a preview changes nothing
+// and shows what Run then does, no file is written that Paths does not name, cancellation is
 // honoured in time and nothing is left running.
 //
 // Valid inputs are run, several times, so they must be repeatable in the place
@@ -43,6 +44,9 @@ type Subject struct {
 	Slow string
 	// Reset puts the world back before each run; nil means that there is no need.
 	Reset func(*testing.T)
+	// Dir is the folder that the tool works in: no file below it may change that the
+	// tool does not name. "" watches the folders of the files that it names.
+	Dir string
 }
 
 // Patience is how long a tool may take to return after it was cancelled, and a
@@ -73,6 +77,7 @@ func Run(t *testing.T, s Subject) {
 	t.Run("marks do not contradict each other", s.marks)
 	t.Run("bad input never panics", s.survives)
 	t.Run("results are what they promise", s.results)
+	t.Run("what it changes is what it says", s.files)
 	t.Run("safe calls run beside each other", s.concurrent)
 	t.Run("cancellation is honoured", s.cancels)
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +28,21 @@ func good() tool.Def[in, out] {
 		Name: "Good", Description: "does nothing",
 		Run: func(context.Context, *tool.Call, in) (out, error) { return out{}, nil },
 	}
+}
+
+// writer is a tool that writes a file and says so.
+func writer(path string) tool.Def[in, out] {
+	d := good()
+	d.Paths = func(*tool.Call, in) tool.Paths { return tool.Paths{Writes: []string{path}} }
+	d.Preview = func(context.Context, *tool.Call, in) (*tool.Preview, error) { return newFile(path, "text"), nil }
+	d.Run = func(context.Context, *tool.Call, in) (out, error) {
+		return out{}, os.WriteFile(path, []byte("text"), 0o600)
+	}
+	return d
+}
+
+func newFile(path, text string) *tool.Preview {
+	return &tool.Preview{Files: []tool.FileChange{{Path: path, After: tool.NewVersion(0, []byte(text), []byte(text))}}}
 }
 
 // broken are tools that each break one clause of the contract, with what the
@@ -60,7 +76,39 @@ func broken() map[string]struct {
 	}})
 	chatty := tool.New(good())
 	chatty.Summarize = func(*tool.Call) string { return "a\nb" }
+	filing := func(change func(d *tool.Def[in, out], path, other string)) tooltest.Subject {
+		dir, err := os.MkdirTemp("", "tooltest")
+		if err != nil {
+			panic(err)
+		}
+		d := writer(filepath.Join(dir, "f"))
+		change(&d, filepath.Join(dir, "f"), filepath.Join(dir, "other"))
+		return tooltest.Subject{Tool: tool.New(d), Valid: []string{`{"a":1}`}, Reset: func(t *testing.T) { os.Remove(filepath.Join(dir, "f")) }}
+	}
 	return map[string]c{
+		"a preview that writes": {filing(func(d *tool.Def[in, out], path, _ string) {
+			d.Preview = func(context.Context, *tool.Call, in) (*tool.Preview, error) {
+				return nil, os.WriteFile(path, []byte("x"), 0o600)
+			}
+		}), "the preview changed"},
+		"a preview of something else": {filing(func(d *tool.Def[in, out], path, _ string) {
+			d.Preview = func(context.Context, *tool.Call, in) (*tool.Preview, error) {
+				return newFile(path, "something else"), nil
+			}
+		}), "not what the preview shows"},
+		"a preview of too little": {filing(func(d *tool.Def[in, out], path, _ string) {
+			d.Preview = func(context.Context, *tool.Call, in) (*tool.Preview, error) { return &tool.Preview{}, nil }
+		}), "not what the preview shows"},
+		"a preview that fails": {filing(func(d *tool.Def[in, out], _, _ string) {
+			d.Preview = func(context.Context, *tool.Call, in) (*tool.Preview, error) { return nil, errors.New("no idea") }
+		}), "cannot be previewed: no idea"},
+		"a preview without paths": {filing(func(d *tool.Def[in, out], _, _ string) { d.Paths = nil }), "does not say which files"},
+		"a file that it does not name": {filing(func(d *tool.Def[in, out], path, other string) {
+			d.Paths = func(*tool.Call, in) tool.Paths { return tool.Paths{Writes: []string{other}} }
+		}), "Paths does not name it"},
+		"a relative path from nowhere": {filing(func(d *tool.Def[in, out], _, _ string) {
+			d.Paths = func(*tool.Call, in) tool.Paths { return tool.Paths{Writes: []string{"f"}} }
+		}), "Subject.Dir"},
 		"no valid input":    {tooltest.Subject{Tool: tool.New(good())}, "could not fail"},
 		"wrongly built":     {with(func(d *tool.Def[in, out]) { d.Name = "a b" }), "wrongly built"},
 		"empty description": {with(func(d *tool.Def[in, out]) { d.Description = " " }), "description is empty"},
@@ -123,4 +171,6 @@ func TestBrokenToolsAreFound(t *testing.T) {
 
 func TestAGoodToolPasses(t *testing.T) {
 	tooltest.Run(t, tooltest.Subject{Tool: tool.New(good()), Valid: []string{`{}`, `{"a":1}`}})
+	path := filepath.Join(t.TempDir(), "f")
+	tooltest.Run(t, tooltest.Subject{Tool: tool.New(writer(path)), Valid: []string{`{}`}, Reset: func(*testing.T) { os.Remove(path) }})
 }

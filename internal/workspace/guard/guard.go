@@ -42,6 +42,8 @@ type Options struct {
 	// Kept reports whether a physical path is something that the session has kept for its model, such as the whole of a long
 	// result. It may be read like a file of the project, and is never written by a tool. Nil: nothing is.
 	Kept func(path string) bool
+	// Hooks are files that hooks run: writing one asks, because it could disarm a guard.
+	Hooks []string
 	// FS is the file system. Nil means the real one.
 	FS disk.FS
 }
@@ -54,6 +56,7 @@ type Guard struct {
 	roots []root
 	agent []string
 	state []string
+	hooks []string
 	kept  func(string) bool
 }
 
@@ -93,6 +96,9 @@ func New(opts *Options) (*Guard, error) {
 	}
 	if o.State != "" {
 		g.state = bothNames(g.walk(o.State), o.State)
+	}
+	for _, file := range o.Hooks {
+		g.hooks = append(g.hooks, bothNames(g.walk(file), file)...)
 	}
 	for _, dir := range o.AgentDirs {
 		g.agent = append(g.agent, bothNames(g.walk(dir), dir)...)

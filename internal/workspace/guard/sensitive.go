@@ -24,6 +24,7 @@ const (
 	whatState = "the agent's journal of writes and the contents they replaced"
 	whatOwn   = "the agent's own settings, trust and logs change only through the agent itself"
 	whatKept  = "what the session has kept is there to be read"
+	whatHook  = "a hook runs this file"
 	whatBare  = "an embedded bare repository's files can run programs"
 )
 
@@ -50,6 +51,9 @@ func (g *Guard) sensitive(f Facts) Sensitivity {
 				s.Read = Allow
 			}
 			take(s)
+		}
+		if slices.ContainsFunc(g.hooks, func(file string) bool { return strings.EqualFold(file, p) }) {
+			take(Sensitivity{whatHook, Allow, Ask, false})
 		}
 		take(g.lookUp(p))
 	}
