@@ -40,6 +40,7 @@ func (t *turn) request() (*answer, error) {
 	a.sealTools()
 	t.tools = a.set.tools
 	set := a.set
+	set.model = a.asked()
 	limit := a.mediaLimit(set.model)
 	thinned := a.talk.thinMedia(limit)
 	history, err := a.talk.ready()
@@ -190,6 +191,22 @@ func (t *turn) tokens() int64 {
 	t.a.mu.Lock()
 	defer t.a.mu.Unlock()
 	return t.a.estimate(t.tools)
+}
+
+// asked is the name of the model that the next request goes to. It is called with mu held.
+func (a *Agent) asked() string {
+	if a.set.mode == "plan" && a.opts.PlanModel != "" && a.set.model == a.opts.ModelName {
+		return a.opts.PlanModel
+	}
+	return a.set.model
+}
+
+// adjusted tells once that requests have something else than was asked for.
+func (a *Agent) adjusted(ev model.Adjusted) {
+	if !a.told[ev.Text] {
+		a.told[ev.Text] = true
+		a.out.put(Notice{Level: "warning", Tag: "model", Text: ev.Text})
+	}
 }
 
 // mediaLimit is how many images, or pages of documents, a request may have.

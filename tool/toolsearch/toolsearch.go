@@ -101,11 +101,7 @@ func pick(tools *tool.Set, names string) (found []*tool.Tool, unknown []string) 
 
 // describe says what a model needs to call a tool that its request does not describe.
 func describe(tools *tool.Set, t *tool.Tool) string {
-	text := t.Name + ": " + strings.TrimSpace(tools.Description(t)) + "\n"
-	if tools.Lookup(tool.DoorName) == nil {
-		return text + fmt.Sprintf("Its input must match %s", tools.View(t).JSON())
-	}
-	return text + tool.DoorHint(t.Name, tools.View(t).JSON())
+	return t.Name + ": " + strings.TrimSpace(tools.Description(t)) + "\n" + tools.Hint(t)
 }
 
 // render refers to what was found. An API that loads tools by reference takes nothing

@@ -17,6 +17,7 @@ const (
 	whatCI      = "build pipelines run with the repository's secrets"
 	whatHooks   = "hooks run programs"
 	whatShell   = "a shell start-up file"
+	whatRemotes = "addresses in a repository's settings may hold a password"
 	whatTools   = "settings of a build or package tool can run programs"
 	whatDeps    = "installed dependencies"
 	whatAccount = "the system's accounts"
@@ -104,6 +105,7 @@ var rules = []rule{
 	{"/etc/ssh/**", Sensitivity{whatAccount, Allow, Ask, true}},
 	{"/var/spool/cron/**", Sensitivity{whatAccount, Allow, Ask, true}},
 
+	{".git/config", Sensitivity{whatRemotes, Ask, Ask, false}},
 	{".git/**", Sensitivity{whatRepo, Allow, Ask, false}},
 	{".gitmodules", Sensitivity{whatRepo, Allow, Ask, false}},
 	{".gitattributes", Sensitivity{whatRepo, Allow, Ask, false}},
