@@ -196,6 +196,22 @@ func TestTheFirstAnswerBeginsAtOnce(t *testing.T) {
 	})
 }
 
+// A model that is not told what was repaired makes the same mistake again.
+func TestTheModelReadsWhatWasRepaired(t *testing.T) {
+	f := &fake{t: t, answers: []reply{says(use("a", "Count", `{"to":"5"}`)), says(text("done"))}}
+	type input struct {
+		To int `json:"to" jsonschema:"How far."`
+	}
+	a := start(t, world(f, tool.New(tool.Def[input, string]{
+		Name: "Count", Description: "Counts.",
+		Run: func(_ context.Context, _ *tool.Call, in input) (string, error) {
+			return fmt.Sprint("counted to ", in.To), nil
+		},
+	})))
+	result(t, run(t, a, "go"))
+	inOrder(t, f.requests[1].raw, "counted to 5", "The input of your call of Count was repaired: ")
+}
+
 // Prompts that come while a turn runs.
 func TestPriorities(t *testing.T) {
 	for name, c := range map[string]struct {

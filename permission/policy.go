@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/shell"
 	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/tool"
@@ -294,7 +295,7 @@ func (p *Policy) MayRead(path string) bool {
 			return false
 		}
 	}
-	if rel, err := filepath.Rel(p.real.project, path); err == nil && filepath.IsLocal(rel) {
+	if pathin.Contains(p.real.project, path) {
 		return true
 	}
 	return p.guard.Look(path).Verdict(guard.Read).Decision != guard.Deny

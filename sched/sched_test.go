@@ -137,10 +137,10 @@ func TestNothingRunsWithoutAVerdict(t *testing.T) {
 		opts *sched.Options
 		want string
 	}{
-		{"no rules and nobody to ask", nil, "Permission to use Echo was denied: it needs approval (there are no rules) and there is nobody to ask. Other calls of Echo may be allowed"},
+		{"no rules and nobody to ask", nil, "Permission to use Echo was denied: it needs approval (there are no rules) and there is nobody to ask."},
 		{"the rules want it asked", &sched.Options{Judge: sched.JudgeFunc(func(context.Context, tool.Case) tool.Verdict {
 			return tool.Verdict{Behavior: tool.Ask, Reason: "it is loud", Suggestions: []tool.Suggestion{{Rule: "Echo(a)"}, {Rule: "Echo(b)"}}}
-		})}, "it needs approval (it is loud) and there is nobody to ask. Other calls of Echo may be allowed: go on without this one, or say what you would need. Rules that would allow it together: Echo(a), Echo(b)."},
+		})}, "it needs approval (it is loud) and there is nobody to ask. Rules that would allow it together: Echo(a), Echo(b)."},
 		{"denied by a rule", &sched.Options{Judge: sched.JudgeFunc(func(context.Context, tool.Case) tool.Verdict {
 			return tool.Verdict{Behavior: tool.Deny, Rule: "Echo", Origin: "settings.json:3"}
 		})}, "Permission to use Echo was denied. (rule Echo in settings.json:3)"},

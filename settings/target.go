@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/rewrite"
 	"github.com/haftdev/haft/tool"
 )
@@ -95,8 +96,8 @@ func (e ruleEdit) apply(text []byte, list, rule string) ([]byte, error) {
 // open returns the folder that confines the file and the file's name in it.
 func (t Target) open() (*os.Root, string, error) {
 	if t.Root != "" {
-		name, err := filepath.Rel(t.Root, t.Path)
-		if err != nil || !filepath.IsLocal(name) {
+		name, ok := pathin.Below(t.Root, t.Path)
+		if !ok {
 			return nil, "", fmt.Errorf("it is not in %s", t.Root)
 		}
 		root, err := os.OpenRoot(t.Root)

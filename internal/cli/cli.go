@@ -14,7 +14,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -60,19 +59,6 @@ func Main() int {
 // converses reports whether a conversation is to be led without a screen.
 func converses(args []string) bool {
 	return forProgram(args) || slices.Contains(args, "-p") || slices.Contains(args, "--print")
-}
-
-// delayFirstGC puts the first garbage collection off until the heap has twice
-// the size at which it would come: what haft needs to begin fits in there, and a
-// collection just before the first request is the longest wait of a start. From
-// then on the collector works as always. A person's GOGC counts.
-func delayFirstGC() {
-	if os.Getenv("GOGC") != "" {
-		return
-	}
-	usual := debug.SetGCPercent(200)
-	first := new([64]byte) // is collected the first time that anything is
-	runtime.AddCleanup(first, func(percent int) { debug.SetGCPercent(percent) }, usual)
 }
 
 // terminations are the signals that ask the process to end: by name, or because its

@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/checkpoint"
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/session"
 )
 
@@ -132,7 +132,7 @@ func (c *Conversation) planText(p *checkpoint.Plan) string {
 		for i := range p.Steps {
 			s := &p.Steps[i]
 			path := s.Path
-			if rel, err := filepath.Rel(c.Dir(), path); err == nil && filepath.IsLocal(rel) {
+			if rel, ok := pathin.Below(c.Dir(), path); ok {
 				path = rel
 			}
 			note := ""

@@ -15,6 +15,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/haftdev/haft/internal/pathin"
+
 	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/regular"
@@ -355,10 +357,7 @@ func (s *server) registerRoot(talk *harness.Conversation, r *wire.RegisterRepoRo
 	if err != nil {
 		return nil, fmt.Errorf("register_repo_root: %w", err)
 	}
-	within := func(root string) bool {
-		rel, err := filepath.Rel(root, dir)
-		return err == nil && rel != "." && filepath.IsLocal(rel)
-	}
+	within := func(root string) bool { return pathin.Contains(root, dir) }
 	switch {
 	case slices.Contains(roots, dir):
 		return nil, fmt.Errorf("register_repo_root: %s is registered already", dir)

@@ -3,6 +3,7 @@ package knowledge
 import (
 	"path/filepath"
 
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/settings"
 )
 
@@ -50,8 +51,8 @@ func Places(home, project, dir string) (user, ofProject []Place) {
 
 // upTo returns the folders from dir up to the project.
 func upTo(project, dir string) []string {
-	rel, err := filepath.Rel(project, dir)
-	if dir == "" || err != nil || !filepath.IsLocal(rel) {
+	rel, ok := pathin.Below(project, dir)
+	if !ok {
 		return []string{project}
 	}
 	var folders []string

@@ -109,7 +109,7 @@ func New(host *shellrun.Host, opts *Options) *Tools {
 	if o.Dir == "" {
 		o.Dir = "/"
 	}
-	o.Timeout = firstSet(o.Timeout, millisOf(o.Environ, "HAFT_BASH_TIMEOUT_MS", "BASH_DEFAULT_TIMEOUT_MS"), 2*time.Minute)
+	o.Timeout = firstSet(o.Timeout, millisOf(o.Environ, "HAFT_BASH_TIMEOUT_MS", "BASH_DEFAULT_TIMEOUT_MS", "CLAUDE_BASH_TIMEOUT_MS"), 2*time.Minute)
 	o.MaxTimeout = firstSet(o.MaxTimeout, millisOf(o.Environ, "HAFT_BASH_MAX_TIMEOUT_MS", "BASH_MAX_TIMEOUT_MS"), 10*time.Minute)
 	o.MaxTimeout = max(o.MaxTimeout, o.Timeout)
 	o.MaxOutput = firstSet(o.MaxOutput, numberOf(o.Environ, "HAFT_BASH_MAX_OUTPUT", "BASH_MAX_OUTPUT_LENGTH"), 30_000)

@@ -25,6 +25,7 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/internal/knowledge"
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/settings"
 )
 
@@ -120,8 +121,8 @@ func (l *loader) close() { l.project.Close() }
 // folders are those from the root down to dir.
 func (l *loader) folders() []string {
 	folders := []string{l.root}
-	rel, err := filepath.Rel(l.root, l.dir)
-	if err != nil || rel == "." || !filepath.IsLocal(rel) {
+	rel, ok := pathin.Below(l.root, l.dir)
+	if !ok || rel == "" {
 		return folders
 	}
 	at := l.root

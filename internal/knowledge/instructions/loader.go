@@ -14,6 +14,7 @@ import (
 	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/mention"
 	"github.com/haftdev/haft/internal/knowledge/shelf"
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/settings"
 )
 
@@ -142,7 +143,7 @@ func (l *loader) read(r request, path string) (shelf.File, error) {
 	if r.from != "" && l.opts.Readable != nil && !l.opts.Readable(path) {
 		return shelf.File{}, errDenied
 	}
-	if rel, err := filepath.Rel(l.root, path); err == nil && filepath.IsLocal(rel) {
+	if rel, ok := pathin.Below(l.root, path); ok {
 		return l.project.Read(filepath.ToSlash(rel), l.opts.MaxFile)
 	}
 	if r.source != settings.User && (l.opts.Trusted == nil || !l.opts.Trusted(r.from, path)) {
