@@ -1,10 +1,12 @@
 package settings
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/haftdev/haft/internal/pathin"
@@ -79,6 +81,16 @@ func (t Target) edit(ctx context.Context, b tool.Behavior, rule string, change r
 		return fmt.Errorf("keep rule in %s: %w", t.Path, err)
 	}
 	return nil
+}
+
+// apply edits a file's text. The mark that some editors put first stays.
+func (e ruleEdit) apply(text []byte, list, rule string) ([]byte, error) {
+	rest, marked := bytes.CutPrefix(text, bom)
+	edited, err := e(rest, list, rule)
+	if err != nil || !marked {
+		return edited, err
+	}
+	return slices.Concat(bom, edited), nil
 }
 
 // open returns the folder that confines the file and the file's name in it.

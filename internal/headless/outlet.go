@@ -23,10 +23,6 @@ type outlet struct {
 	since time.Time // of the message that is being written; zero if none is
 }
 
-func newOutlet(stream wire.Stream, broken func(error)) *outlet {
-	return &outlet{stream: stream, broken: broken, turn: make(chan struct{}, 1), gone: make(chan struct{})}
-}
-
 func (o *outlet) Read() (wire.Message, error) { return o.stream.Read() }
 
 // Write writes a message after those before it.
@@ -92,6 +88,3 @@ func (o *outlet) expire(after time.Duration) {
 		}
 	}()
 }
-
-// close ends what watches the stream.
-func (o *outlet) close() { o.once.Do(func() { close(o.gone) }) }

@@ -21,7 +21,6 @@ package instructions
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -117,6 +116,8 @@ func Load(dir, home string, opts *Options) ([]File, []knowledge.Problem) {
 	return l.files, l.problems
 }
 
+func (l *loader) close() { l.project.Close() }
+
 // folders are those from the root down to dir.
 func (l *loader) folders() []string {
 	folders := []string{l.root}
@@ -130,16 +131,4 @@ func (l *loader) folders() []string {
 		folders = append(folders, at)
 	}
 	return folders
-}
-
-// findRoot returns the nearest folder with a .git.
-func findRoot(dir string) string {
-	for at := dir; ; at = filepath.Dir(at) {
-		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
-			return at
-		}
-		if at == filepath.Dir(at) {
-			return dir
-		}
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -56,7 +57,17 @@ func newLoader(dir, home string, opts *Options) (*loader, error) {
 	return l, err
 }
 
-func (l *loader) close() { l.project.Close() }
+// findRoot returns the nearest folder with a .git.
+func findRoot(dir string) string {
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			return at
+		}
+		if at == filepath.Dir(at) {
+			return dir
+		}
+	}
+}
 
 func (l *loader) wants(s settings.Source) bool {
 	return l.opts.Sources == nil || slices.Contains(l.opts.Sources, s)
