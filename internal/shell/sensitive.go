@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/haftdev/haft/internal/pathin"
 )
 
 // Names that credentials go by. They are compared in lower case.
@@ -110,14 +112,14 @@ func (a *analyzer) secretPlace(p string) bool {
 		return false
 	case strings.HasPrefix(p, "/sys/"):
 		return !strings.HasPrefix(p, "/sys/class/") && !strings.HasPrefix(p, "/sys/devices/system/")
-	case slices.ContainsFunc(secretTrees, func(tree string) bool { return within(tree, p) }):
+	case slices.ContainsFunc(secretTrees, func(tree string) bool { return pathin.Contains(tree, p) }):
 		return true
 	}
 	below, ok := a.belowHome(p)
 	if ok && strings.HasPrefix(below, ".") && !(strings.HasPrefix(p, "/") && a.inside(p)) {
 		return true // settings of programs, history, caches
 	}
-	return ok && slices.ContainsFunc(secretHomes, func(dir string) bool { return within(dir, below) || strings.HasPrefix(below, dir+".") })
+	return ok && slices.ContainsFunc(secretHomes, func(dir string) bool { return pathin.Contains(dir, below) || strings.HasPrefix(below, dir+".") })
 }
 
 // belowHome returns a path relative to what is or may be a home directory.
@@ -144,7 +146,7 @@ func (a *analyzer) belowHome(p string) (string, bool) {
 // holdsHome reports whether a tree contains a home directory.
 func (a *analyzer) holdsHome(p string) bool {
 	home := strings.ToLower(a.opts.Home)
-	return p == "/" || p == "/home" || p == "/root" || p == "/users" || p == "/etc" || p == "~" || home != "" && within(p, home)
+	return p == "/" || p == "/home" || p == "/root" || p == "/users" || p == "/etc" || p == "~" || home != "" && pathin.Contains(p, home)
 }
 
 // secretName judges a path by the names in it.

@@ -24,3 +24,6 @@ func Text(s string) string {
 // Indented is Text whose lines after the first are indented: none of them can be
 // taken for a line of ours.
 func Indented(s string) string { return strings.ReplaceAll(Text(s), "\n", "\n  ") }
+
+// Cells is Indented with four spaces for each tab, for what is laid out by its width.
+func Cells(s string) string { return Indented(strings.ReplaceAll(s, "\t", "    ")) }
