@@ -31,8 +31,9 @@ type Request struct {
 	Box *sandbox.Spec
 
 	// Detach moves a command that outlives its Timeout to the background, where
-	// it may run on, instead of ending it.
-	Detach bool
+	// it may run on for DetachFor, instead of ending it; 0 means without a limit.
+	Detach    bool
+	DetachFor time.Duration
 
 	// OnProgress is called each second while the caller waits; nil means nobody
 	// watches.
@@ -139,6 +140,7 @@ func (s *Shell) Run(ctx context.Context, r Request) (*Task, error) {
 			return t, nil
 		case <-expired:
 			if r.Detach && t.detach() {
+				t.stopAfter(r.DetachFor)
 				return t, nil
 			}
 			if t.Background() { // somebody was faster
@@ -159,15 +161,10 @@ func (s *Shell) Run(ctx context.Context, r Request) (*Task, error) {
 // it from starting, but does not end it.
 func (s *Shell) Start(ctx context.Context, r Request) (*Task, error) {
 	t, err := s.start(ctx, r, true)
-	if err != nil || r.Timeout <= 0 {
-		return t, err
+	if err == nil {
+		t.stopAfter(r.Timeout)
 	}
-	timer := time.AfterFunc(r.Timeout, func() { t.stop(TimedOut) })
-	go func() {
-		<-t.done
-		timer.Stop()
-	}()
-	return t, nil
+	return t, err
 }
 
 func (s *Shell) start(ctx context.Context, r Request, background bool) (*Task, error) {

@@ -115,6 +115,18 @@ func (t *Task) Stop() Result {
 	return t.Result()
 }
 
+// stopAfter ends the task at a time limit; 0 means none.
+func (t *Task) stopAfter(limit time.Duration) {
+	if limit <= 0 {
+		return
+	}
+	timer := time.AfterFunc(limit, func() { t.stop(TimedOut) })
+	go func() {
+		<-t.done
+		timer.Stop()
+	}()
+}
+
 func (t *Task) stop(why State) {
 	t.mu.Lock()
 	if t.state == Exited {

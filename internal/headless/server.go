@@ -174,7 +174,6 @@ func (s *server) read(ctx context.Context) {
 		s.mu.Unlock()
 	}
 	close(s.ended)
-	s.out.expire(answerTime)
 }
 
 // deliver takes in what is no control message. Types that mean nothing here are
@@ -370,8 +369,8 @@ func (s *server) close() int {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.garbled != nil {
-		return max(s.code, 1)
+	if s.garbled != nil || s.out.failed() {
+		return max(s.code, 1) // not all was said, or not all was heard
 	}
 	return s.code
 }
@@ -389,8 +388,8 @@ func (s *server) lastNotices(talk *harness.Conversation) {
 	}
 }
 
-// How long a program that has said its last word may take to read what it is told,
-// and how long the end of a session may take.
+// How long a program may take to read what it is told after a signal to end, and how
+// long the end of a session may take.
 const (
 	answerTime = 1500 * time.Millisecond
 	closeTime  = time.Second
