@@ -452,9 +452,9 @@ func TestGoingInCirclesIsNoticed(t *testing.T) {
 		got  []string
 		want string
 	}{
-		{"the same call and result", play(echo(), a, a, a, a, a), "- - nudge - stop"},
-		{"two calls in turn", play(echo(), a, b, a, b, a, b, a, a), "- - - - nudge nudge - stop"},
-		{"the same mistake", play(echo(), bad, bad, bad, bad, bad), "- - nudge - stop"},
+		{"the same call and result", play(echo(), a, a, a, a, a, a, a, a), "- - nudge - - - - stop"},
+		{"two calls in turn", play(echo(), a, b, a, b, a, b, a, b), "- - - - - nudge nudge -"},
+		{"the same mistake", play(echo(), bad, bad, bad, bad, bad, bad, bad, bad), "- - nudge - - - - stop"},
 		{"a result that changes", play(changing, a, a, a, a, a, a), "- - - - - -"},
 		{"a call that is meant to be repeated", play(polling, a, a, a, a, a), "- - - - -"},
 	} {

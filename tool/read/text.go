@@ -2,6 +2,7 @@ package read
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -92,6 +93,14 @@ func (r *reader) showText(ctx context.Context, c *tool.Call, in Input, f opened)
 	}
 	r.ws.Saw(c.Agent, e)
 	return w.output(f.facts.Path, in, enc, eol), nil
+}
+
+func newWindow(in Input, eol textfile.EOL) *window {
+	w := &window{newline: '\n', from: max(in.Offset, 1), limit: cmp.Or(in.Limit, defaultLimit), tokens: in.tokens(), most: maxScan}
+	if eol == textfile.CR {
+		w.newline = '\r'
+	}
+	return w
 }
 
 func binaryError(f opened, err error) error {
