@@ -33,7 +33,7 @@ type Input struct {
 	NewString  string `json:"new_string" jsonschema:"The text to put in its place." haft:"alias=new_str|newString|new_text"`
 	ReplaceAll bool   `json:"replace_all,omitempty" jsonschema:"Replace every occurrence of old_string." haft:"default=false"`
 	Expected   int    `json:"expected_replacements,omitempty" jsonschema:"How often old_string occurs; all occurrences are replaced." haft:"min=1"`
-	Encoding   string `json:"encoding,omitempty" jsonschema:"How the file is encoded, if not as Read showed it." haft:"alias=charset;example=gbk"`
+	Encoding   string `json:"encoding,omitempty" jsonschema:"The encoding of the file, such as gbk, if it was detected wrong." haft:"alias=charset;example=gbk"`
 	OnConflict string `json:"on_conflict,omitempty" jsonschema:"After a conflict with another change was reported: overwrite takes this edit's side, markers writes both between conflict markers." haft:"enum=overwrite|markers"`
 }
 
