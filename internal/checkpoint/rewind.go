@@ -30,6 +30,13 @@ type ApplyOptions struct {
 // rewindFile is the plan of a rewind that is being done, in the session's folder.
 const rewindFile = "rewind.json"
 
+// Interrupted reports whether a process died while it applied a plan in the session
+// with the journal: [Keeper.Recover] finishes it.
+func Interrupted(journal string) bool {
+	_, err := os.Lstat(filepath.Join(strings.TrimSuffix(journal, ".jsonl"), rewindFile))
+	return err == nil
+}
+
 // Apply does what the plan says, wholly or not at all: if it fails, what was done
 // is taken back; if the process dies, [Keeper.Recover] finishes it. The name that
 // it returns is a target by which the rewind can be undone. The error is a

@@ -93,7 +93,7 @@ func (h *hostAsker) request(c tool.Case, question tool.Verdict) *wire.CanUseTool
 	about.Path = card.PathOf(c.Tool, c.Call)
 	r := &wire.CanUseTool{
 		ToolName: c.Tool.Name, DisplayName: c.Tool.UserName(), Input: c.Call.Input, ToolUseID: c.Call.UseID, AgentID: c.Call.Agent,
-		Description: about.Detail, DecisionReason: question.Reason, BlockedPath: about.Path, Change: change(c.Preview),
+		Description: about.Detail, DecisionReason: question.Reason, BlockedPath: about.Path, Change: ChangeOf(c.Preview),
 		RequiresUserInteraction: c.Tool.Name == "AskUserQuestion" || c.Tool.Name == "ExitPlanMode",
 	}
 	if server, ok := strings.CutPrefix(c.Tool.Source, "mcp:"); ok {

@@ -27,7 +27,11 @@ func runCopied(ctx context.Context, r Request, why string) (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("preview: %w", err)
 	}
-	result := &Result{request: r, dirs: r.Dirs, Copied: why, cleanup: []func() error{func() error { return removeCopy(base) }}}
+	lock, ok := lockDir(base)
+	if !ok {
+		return nil, errors.Join(errors.New("preview: the folder for a copy could not be locked"), os.Remove(base))
+	}
+	result := &Result{request: r, dirs: r.Dirs, Copied: why, cleanup: []func() error{func() error { return removeCopy(base) }, lock.Close}}
 	start := thisMoment()
 	var copies []*copied
 	var layers []sandbox.Layer

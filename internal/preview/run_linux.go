@@ -5,35 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/haftdev/haft/sandbox"
 	"github.com/haftdev/haft/shellrun"
 )
-
-// A Result is a command that ran, and what it would change.
-type Result struct {
-	Task *shellrun.Task
-	// Copied says that it ran in a copy of the folders, and why; "" for an overlay.
-	Copied string
-	// Refused are the hosts that it wanted to reach and could not.
-	Refused []string
-	// Outside are paths outside of the folders that it wrote; they are dropped.
-	Outside []string
-	// Caches is how many files it wrote in caches; they are dropped.
-	Caches int
-	// LeftOut are sockets and devices that it made, which cannot be applied.
-	LeftOut []string
-
-	request Request
-	dirs    []string
-	entries []entry
-	unsure  []string
-	broken  error  // why the change is not known
-	dir     string // where the shell is after the command
-	cleanup []func() error
-	applied bool
-}
 
 // Run runs the command where its changes reach nothing, and reads them. An error
 // means that it did not run, or that it is not known what it changed; then the
@@ -182,15 +161,29 @@ func (r *Result) refusedByOverlay() string {
 	return ""
 }
 
-// Changed reports whether there is anything to apply.
-func (r *Result) Changed() bool { return len(r.entries) > 0 }
-
-// Drop forgets the changes. After Apply it only gives the space back.
-func (r *Result) Drop() error {
-	var failed []error
-	for _, f := range r.cleanup {
-		failed = append(failed, f())
+// Sweep removes what processes that were killed have left in a store. It leaves
+// what is in use.
+func Sweep(store string) error {
+	err := sandbox.SweepLayers(store)
+	copies, _ := filepath.Glob(filepath.Join(store, copyPrefix+"*"))
+	for _, dir := range copies {
+		if lock, locked := lockDir(dir); locked {
+			err = errors.Join(err, removeCopy(dir))
+			lock.Close()
+		}
 	}
-	r.cleanup = nil
-	return errors.Join(failed...)
+	return err
+}
+
+// lockDir locks a folder that nobody else has locked.
+func lockDir(dir string) (*os.File, bool) {
+	file, err := os.OpenFile(dir, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, false
+	}
+	if unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		file.Close()
+		return nil, false
+	}
+	return file, true
 }
