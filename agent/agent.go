@@ -41,7 +41,8 @@ type Agent struct {
 	started bool            // the session's first turn has begun
 	source  string          // how it began
 	fresh   bool            // the model knows no facts yet, or has forgotten them
-	named   map[string]bool // deferred tools whose names the model knows
+	named   map[string]bool // deferred tools whose names the model knows, and news of others
+	told    map[string]bool // notices that are given once
 }
 
 // settings are what may change between two requests.
@@ -61,7 +62,7 @@ func New(opts *Options) (*Agent, error) {
 	}
 	a := &Agent{
 		opts: *opts, out: newOutbox(), work: make(chan struct{}, 1),
-		named: map[string]bool{}, journal: opts.Journal, fresh: true, source: cmp.Or(opts.Source, "startup"),
+		named: map[string]bool{}, told: map[string]bool{}, journal: opts.Journal, fresh: true, source: cmp.Or(opts.Source, "startup"),
 		revealed: slices.Clone(opts.Revealed), refused: maps.Clone(opts.Refused), noted: states{known: map[string]json.RawMessage{}, waiting: map[string]bool{}},
 	}
 	if a.journal == nil {

@@ -82,6 +82,9 @@ func (ans *answer) take(ev model.Event) bool {
 		ans.model = ev.To
 		ans.t.a.changeModel(func(s *settings) { s.model = ev.To })
 		return true
+	case model.Adjusted:
+		ans.t.a.adjusted(ev)
+		return true
 	case model.Start:
 		return ans.begin(ev)
 	case model.BlockStart:

@@ -40,6 +40,7 @@ func (t *turn) request() (*answer, error) {
 	a.sealTools()
 	t.tools = a.set.tools
 	set := a.set
+	set.model = a.asked()
 	limit := a.mediaLimit(set.model)
 	thinned := a.talk.thinMedia(limit)
 	history, err := a.talk.ready()
@@ -83,12 +84,15 @@ func (t *turn) handleBrokenAnswer(ans *answer) Reason {
 		return t.overflow(e)
 	case e.Kind == model.InvalidRequest && t.strip(e):
 		return ""
-	case e.Temporary() && begun && t.attempts.broken < maxBroken:
+	case e.Temporary() && begun && t.attempts.broken < maxBroken && e.RetryAfter <= longestPause:
 		t.attempts.broken++
 		return t.pause(e)
 	}
 	return t.giveUp(APIError, e)
 }
+
+// longestPause is how long a server may ask to be left alone in the middle of a turn.
+const longestPause = time.Minute
 
 // pause waits before the request is made again.
 func (t *turn) pause(e *model.Error) Reason {
@@ -190,6 +194,22 @@ func (t *turn) tokens() int64 {
 	t.a.mu.Lock()
 	defer t.a.mu.Unlock()
 	return t.a.estimate(t.tools)
+}
+
+// asked is the name of the model that the next request goes to. It is called with mu held.
+func (a *Agent) asked() string {
+	if a.set.mode == "plan" && a.opts.PlanModel != "" && a.set.model == a.opts.ModelName {
+		return a.opts.PlanModel
+	}
+	return a.set.model
+}
+
+// adjusted tells once that requests have something else than was asked for.
+func (a *Agent) adjusted(ev model.Adjusted) {
+	if !a.told[ev.Text] {
+		a.told[ev.Text] = true
+		a.out.put(Notice{Level: "warning", Tag: "model", Text: ev.Text})
+	}
 }
 
 // mediaLimit is how many images, or pages of documents, a request may have.

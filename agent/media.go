@@ -73,6 +73,7 @@ func pdfPage() *regexp.Regexp { return regexp.MustCompile(`/Type\s*/Page[^s]`) }
 // that failed has only text, and no document has more pages than a request may have.
 func heedMedia(blocks []model.Block, limit int) (_ []model.Block, changed bool) {
 	blocks = slices.Clone(blocks)
+	renamed := nameMedia(blocks)
 	changed = replaceMedia(blocks, func(m medium) string {
 		if fault := m.fault(); fault != "" {
 			return fault
@@ -100,7 +101,45 @@ func heedMedia(blocks []model.Block, limit int) (_ []model.Block, changed bool) 
 		}
 		blocks[i].Content, changed = text, true
 	}
-	return append(blocks, after...), changed
+	return append(blocks, after...), changed || renamed
+}
+
+// nameMedia calls images what they are, if that is a type that APIs take.
+func nameMedia(blocks []model.Block) (changed bool) {
+	for i, b := range blocks {
+		if m, ok := mediumOf(b); ok {
+			if is := m.misnamed(); is != "" {
+				blocks[i], changed = model.ContentOf(tool.Block{Type: tool.ImageBlock, MediaType: is, Data: m.data}), true
+			}
+			continue
+		}
+		if b.Type != model.ToolResult || b.Raw != nil {
+			continue
+		}
+		content := slices.Clone(b.Content)
+		for j, part := range content {
+			if is := (medium{part.Type == tool.ImageBlock, part.MediaType, part.Data}).misnamed(); is != "" {
+				content[j].MediaType, changed = is, true
+				blocks[i].Content = content
+			}
+		}
+	}
+	return changed
+}
+
+// misnamed returns the type of an image that is called another one; "" if it is called
+// what it is, or is none that APIs take.
+func (m medium) misnamed() string {
+	if !m.image {
+		return ""
+	}
+	switch is := http.DetectContentType(m.data); is {
+	case "image/gif", "image/jpeg", "image/png", "image/webp":
+		if is != m.mediaType {
+			return is
+		}
+	}
+	return ""
 }
 
 // heedMedia does so with a conversation that was restored.

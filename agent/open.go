@@ -15,6 +15,11 @@ import (
 // open takes in the prompt that the turn is for, after what the model should know
 // before it hears it.
 func (t *turn) open() Reason {
+	if err := t.checkPrompt(t.prompt); err != nil {
+		t.res.Err = &model.Error{Kind: model.InvalidRequest, Message: err.Error()}
+		t.res.Text = "The prompt was not sent: " + err.Error() + "."
+		return t.fail(APIError, err)
+	}
 	if err := t.remind(append(t.facts(), t.greet()...)...); err != nil {
 		return t.fail(JournalFailure, err)
 	}
@@ -37,6 +42,13 @@ func (t *turn) open() Reason {
 		return Completed
 	}
 	return ""
+}
+
+// checkPrompt says why a prompt cannot be sent.
+func (t *turn) checkPrompt(p Prompt) error {
+	t.a.mu.Lock()
+	defer t.a.mu.Unlock()
+	return checkPrompt(p.Content, t.a.talk.open)
 }
 
 // greet tells the hooks, once, that the session or the sub-agent starts, and
@@ -150,6 +162,10 @@ func (t *turn) join() Reason {
 }
 
 func (t *turn) joinOne(p Prompt) Reason {
+	if err := t.checkPrompt(p); err != nil {
+		t.a.out.put(Notice{Level: "warning", Tag: "prompt_refused", Text: "A message was not sent: " + err.Error() + "."})
+		return ""
+	}
 	said := t.submit(p)
 	if said.Blocked() || said.Stop {
 		t.a.out.put(Notice{Level: "warning", Tag: "prompt_blocked", Text: "A hook blocked a message: " + cmp.Or(said.Reason, said.StopReason, "it did not say why")})

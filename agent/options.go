@@ -17,6 +17,9 @@ type Options struct {
 	// Model answers, under the name ModelName.
 	Model     model.Model
 	ModelName string
+	// PlanModel is the name of the model that answers in plan mode; "" means ModelName, as
+	// long as no other is chosen.
+	PlanModel string
 	// Resolve returns the provider's name of a model that a skill or command names, or
 	// says why it cannot be asked; nil takes names as they are.
 	Resolve func(name string) (string, error)

@@ -99,7 +99,7 @@ func introduce(set *tool.Set, late []*tool.Tool) string {
 	}
 	left := maxIntroduced
 	for i, d := range late {
-		text := d.Name + ": " + strings.TrimSpace(set.Description(d)) + "\n" + tool.DoorHint(d.Name, set.View(d).JSON())
+		text := d.Name + ": " + strings.TrimSpace(set.Description(d)) + "\n" + set.Hint(d)
 		if left -= len(text); left >= 0 {
 			lines[i] = text
 		}
@@ -162,7 +162,7 @@ func settled(set *tool.Set, content []tool.Block) []tool.Block {
 		case set.Described(t.Name) && !set.References():
 			lines = append(lines, fmt.Sprintf("The tool %s was found.", t.Name))
 		default:
-			lines = append(lines, fmt.Sprintf("The tool %s was found: %s", t.Name, tool.DoorHint(t.Name, set.View(t).JSON())))
+			lines = append(lines, fmt.Sprintf("The tool %s was found: %s", t.Name, set.Hint(t)))
 		}
 	}
 	if references != nil {

@@ -54,7 +54,7 @@ func called(name, input string) script.Turn {
 
 // cached returns the parts of a request in the order in which a provider caches them: the
 // tools that are loaded, the system prompt, the messages.
-func cached(t *testing.T, body []byte) []string {
+func cached(t testing.TB, body []byte) []string {
 	t.Helper()
 	var r struct {
 		Tools    []map[string]any `json:"tools"`
@@ -224,5 +224,81 @@ func TestReferencesToToolsThatAreGone(t *testing.T) {
 		if !strings.Contains(body, "mcp__gone__x was found; it is not available any more") || strings.Contains(body, `"tool_name":"mcp__gone__x"`) {
 			t.Errorf("references %v: %s", references, body)
 		}
+	}
+}
+
+// cachedShare plays a session of 30 requests with two searches and a late server, and
+// returns how much of what is sent the provider has cached: what each request has in
+// common with the one before it, in the order tools, system, messages.
+func cachedShare(t testing.TB, references bool) float64 {
+	box := newToolbox(references)
+	var a *agent.Agent
+	big := raw("Read", func(context.Context, *tool.Call) (tool.Result, error) {
+		return tool.Text(strings.Repeat("a line of a file\n", 60)), nil
+	})
+	pool := func(foreign ...string) *tool.Set { return box.set(foreign...).Append(big) }
+	srv, err := scripttest.Serve(t, &script.Options{Answer: func(r *script.Request) script.Turn {
+		switch r.Turn {
+		case 5:
+			return called("ToolSearch", `{"query":"select:Sleep"}`)
+		case 10:
+			if err := a.SetTools(pool("mcp__s__early", "mcp__s__late")); err != nil {
+				t.Error(err)
+			}
+		case 15:
+			return called("ToolSearch", `{"query":"select:mcp__s__late"}`)
+		case 29:
+			return script.Turn{Blocks: []script.Block{{Text: "Done."}}}
+		}
+		return called("Read", `{}`)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Close()
+	a = start(t, &agent.Options{
+		Model: anthropic.New(&anthropic.Options{BaseURL: srv.URL(), Key: "none"}), ModelName: "claude-opus-5-5", Sched: sched.Options{Judge: allow},
+		System: []model.System{{Text: strings.Repeat("Be good. ", 2000), Cache: true}}, Tools: pool("mcp__s__early"),
+		Repeats: sched.RepeatLimits{Nudge: -1, Stop: -1},
+	})
+	if res := result(t, run(t, a, "go")); res.Text != "Done." {
+		t.Fatalf("%+v", res)
+	}
+	var before []string
+	all, known := 0, 0
+	for _, r := range srv.Requests() {
+		now := cached(t, r.Body)
+		same := true
+		for i, part := range now {
+			same = same && i < len(before) && before[i] == part
+			if same {
+				known += len(part)
+			}
+			all += len(part)
+		}
+		before = now
+	}
+	return 100 * float64(known) / float64(all)
+}
+
+func TestMostOfASessionIsCached(t *testing.T) {
+	for _, references := range []bool{true, false} {
+		share := cachedShare(t, references)
+		t.Logf("references %v: %.1f %% of what was sent was cached", references, share)
+		if share < 95 {
+			t.Errorf("references %v: %.1f %%, want at least 95", references, share)
+		}
+	}
+}
+
+func BenchmarkCachedShare(b *testing.B) {
+	for _, references := range []bool{true, false} {
+		b.Run(fmt.Sprint("references ", references), func(b *testing.B) {
+			var share float64
+			for b.Loop() {
+				share = cachedShare(b, references)
+			}
+			b.ReportMetric(share, "%cached")
+		})
 	}
 }

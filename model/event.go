@@ -3,7 +3,7 @@ package model
 import "time"
 
 // An Event is a piece of an answer: one of [Start], [BlockStart], [Delta],
-// [BlockStop], [Stop], [Retry] and [Fallback].
+// [BlockStop], [Stop], [Retry], [Fallback] and [Adjusted].
 type Event interface{ event() }
 
 // Start begins an answer. A second Start means that the first one broke off, and
@@ -80,6 +80,10 @@ type Fallback struct {
 	Err      *Error
 }
 
+// Adjusted tells that a request was sent with something else than was asked for, because
+// the model or its server does not take that. It says so at every such request.
+type Adjusted struct{ Text string }
+
 func (Start) event()      {}
 func (BlockStart) event() {}
 func (Delta) event()      {}
@@ -87,6 +91,7 @@ func (BlockStop) event()  {}
 func (Stop) event()       {}
 func (Retry) event()      {}
 func (Fallback) event()   {}
+func (Adjusted) event()   {}
 
 // Usage is what an answer cost, in tokens.
 type Usage struct {

@@ -75,7 +75,7 @@ func (s *Store) Bound(id string, content []tool.Block, limit int) ([]tool.Block,
 		where = "The rest was not kept; narrow the request to see it."
 	default:
 		kept.Path = path
-		where = "The whole is in " + path + ": use Read with offset and limit, or Grep."
+		where = "The whole is in " + path + "."
 	}
 	short := abridge(whole, limit, func(head, tail int) string {
 		return fmt.Sprintf("[%d characters in %d lines are too long to show: here are the first %d and the last %d characters, %d are left out. %s]\n",

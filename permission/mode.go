@@ -32,6 +32,14 @@ func (m Mode) stricter(than Mode) bool {
 	return i >= 0 && i < slices.Index(Modes(), than)
 }
 
+// Stricter returns the more careful of two modes; one that is not known does not count.
+func Stricter(a, b Mode) Mode {
+	if b.stricter(a) || !slices.Contains(Modes(), a) {
+		return b
+	}
+	return a
+}
+
 // ParseMode reads a mode; "" is Default.
 func ParseMode(s string) (Mode, error) {
 	if s == "" {

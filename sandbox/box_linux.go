@@ -66,6 +66,9 @@ func (b *Box) Gaps() []string {
 	var gaps []string
 	if b.opts.HostProcesses {
 		gaps = append(gaps, "commands see the processes outside the sandbox")
+		if b.abi < 6 {
+			gaps = append(gaps, "commands can send signals to processes outside the sandbox")
+		}
 	}
 	if b.abi == 0 {
 		gaps = append(gaps, "the kernel has no Landlock: commands that only read and those that write do not share the loopback network")
@@ -81,10 +84,8 @@ func (b *Box) Close() {
 	_ = os.Remove(b.opts.Stage)
 }
 
-// The private directories of a box and where they are on the stage.
-var private = []struct{ path, stage string }{
-	{"/tmp", "tmp"}, {"/var/tmp", "vartmp"}, {"/dev", "dev"}, {"/dev/shm", "shm"}, {"/run", "run"},
-}
+// staged says where on the stage the private directories of a box are.
+var staged = map[string]string{"/tmp": "tmp", "/var/tmp": "vartmp", "/dev": "dev", "/dev/shm": "shm", "/run": "run"}
 
 // devices are what programs expect to find in /dev. A root that is root outside
 // too could open any other.

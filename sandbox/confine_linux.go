@@ -28,7 +28,7 @@ func (b *Box) confine(s *Spec) error {
 
 // restrictPaths is the second wall, in case a mount is not what it should be.
 func (b *Box) restrictPaths(s *Spec) error {
-	rules, err := newRuleset(b.abi, false, s.KeepSignals)
+	rules, err := newRuleset(b.abi, false, s.KeepSignals || b.opts.HostProcesses)
 	if err != nil {
 		return err
 	}

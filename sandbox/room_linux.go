@@ -68,11 +68,11 @@ func (r *room) close() {
 
 func (r *room) collect() error {
 	stage := r.box.opts.Stage
-	for _, p := range private {
-		if !isRealDir(p.path) && p.path != "/dev/shm" {
+	for _, dir := range privateDirs {
+		if !isRealDir(dir) && dir != "/dev/shm" {
 			continue
 		}
-		if err := r.bind(filepath.Join(stage, p.stage), p.path, rankPrivate, p.path == "/dev"); err != nil {
+		if err := r.bind(filepath.Join(stage, staged[dir]), dir, rankPrivate, dir == "/dev"); err != nil {
 			return err
 		}
 	}
@@ -280,7 +280,7 @@ func (r *room) attach(a attachment) error {
 // makeMountPoint makes a place in a private directory, where the one outside is
 // covered.
 func (r *room) makeMountPoint(a attachment) error {
-	inPrivate := slices.ContainsFunc(private, func(p struct{ path, stage string }) bool { return within(a.path, p.path) })
+	inPrivate := slices.ContainsFunc(privateDirs, func(dir string) bool { return within(a.path, dir) })
 	if !inPrivate {
 		return unix.ENOENT
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+
+	"github.com/haftdev/haft/internal/pathin"
 )
 
 // A Spec says what a command may touch. Everything can be read and nothing can
@@ -112,6 +114,9 @@ func checkPath(path string) error {
 	return nil
 }
 
+// privateDirs are the directories of the machine that no box shows.
+var privateDirs = []string{"/tmp", "/var/tmp", "/dev", "/dev/shm", "/run"}
+
 // Resolve makes paths fit for a Spec: absolute, clean, without symbolic links. A
 // path that does not exist keeps the part that does not; one that cannot be
 // resolved is left out.
@@ -143,7 +148,4 @@ func resolve(path string) (string, bool) {
 }
 
 // within reports whether path is dir or below it.
-func within(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
-}
+func within(path, dir string) bool { return pathin.Contains(dir, path) }

@@ -3,6 +3,7 @@ package sched
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/haftdev/haft/internal/jsonstream"
@@ -66,13 +67,28 @@ func (f *execution) deferred() bool {
 	return false
 }
 
+// elsewhere are names that other agents have for what a tool of ours does.
+var elsewhere = map[string]string{
+	"ls": "Glob", "list_files": "Glob", "listfiles": "Glob", "list_dir": "Glob", "find": "Glob", "find_files": "Glob",
+	"search": "Grep", "search_files": "Grep", "ripgrep": "Grep", "rg": "Grep",
+	"notebookread": "Read", "view": "Read", "cat": "Read", "open": "Read", "open_file": "Read",
+	"str_replace_editor": "Edit", "str_replace_based_edit_tool": "Edit", "str_replace": "Edit", "apply_patch": "Edit", "replace": "Edit",
+	"create_file": "Write", "create": "Write", "shell": "Bash", "terminal": "Bash", "run_command": "Bash", "execute_command": "Bash", "exec": "Bash",
+	"fetch": "WebFetch", "browser": "WebFetch", "ask": "AskUserQuestion",
+}
+
 // noSuchTool tells the model what it may have meant.
 func noSuchTool(tools *tool.Set, name string) string {
-	if tools.Disabled(name) {
-		return name + " cannot be used in this session: what it needs is missing, such as a person who can be asked, or is switched off. " +
-			"Do not assume what it would have answered. Go on without it, or say what you need and end your turn."
+	if needs, ok := tools.Disabled(name); ok {
+		if needs == "" {
+			needs = "what it needs is missing or switched off"
+		}
+		return name + " cannot be used in this session: " + needs + ". Do not assume what it would have answered. Continue without it, or say what you need and end your turn."
 	}
 	names := tools.Session().Tools
+	if other := elsewhere[strings.ToLower(name)]; slices.Contains(names, other) {
+		return fmt.Sprintf("No such tool available: %q. Use %s.", name, other)
+	}
 	b := fmt.Sprintf("No such tool available: %q.", output.Shorten(name, 100))
 	if hint := near.Hint(name, names); hint != "" {
 		return b + hint

@@ -21,6 +21,7 @@ type boxes struct {
 	mu    sync.Mutex
 	links map[boxKey]*link
 	tiers map[bool]sandbox.Tier // by whether commands use the network of the machine
+	tmp   string                // the temporary directory of commands without a private one; "" before it is needed
 	proxy *localProxy           // for commands without a network of their own; nil before it is needed
 }
 
@@ -38,8 +39,12 @@ func (b *boxes) close() error {
 	if b.proxy != nil {
 		_ = b.proxy.Close()
 	}
+	tmp := b.tmp
 	b.mu.Unlock()
 	var failed []error
+	if tmp != "" {
+		failed = append(failed, os.RemoveAll(tmp))
+	}
 	for _, l := range links {
 		failed = append(failed, l.close())
 	}
@@ -86,7 +91,7 @@ func (s *supervisor) probe(hostNetwork bool) sandbox.Tier {
 		return tier
 	}
 	tier.Kind = sandbox.TierLandlock
-	tier.Gaps = []string{"modes, owners and times of files outside can be changed", "commands see the processes outside the sandbox", "/tmp is not private", "nothing can be previewed"}
+	tier.Gaps = []string{"modes, owners and times of files outside can be changed", "commands see the processes outside the sandbox", "/tmp cannot be written, other than by TMPDIR", "nothing can be previewed"}
 	return tier
 }
 
@@ -244,6 +249,12 @@ func (s *supervisor) startConfined(c Command) (Process, error) {
 	}
 	r := request{Box: key}
 	c.Env = boxEnviron(c.Env, &spec)
+	if tier == sandbox.TierLandlock {
+		if r.Tmp, err = s.tmp(); err != nil {
+			return nil, err
+		}
+		c.Env = replace(c.Env, "TMPDIR", r.Tmp)
+	}
 	pass, err := s.issue(l, &spec, &c, &r)
 	if err != nil {
 		return nil, err
@@ -263,6 +274,24 @@ func (s *supervisor) startConfined(c Command) (Process, error) {
 		pass.Close()
 	}
 	return p, err
+}
+
+// tmp is the temporary directory of commands that have no private /tmp.
+func (s *supervisor) tmp() (string, error) {
+	s.boxes.mu.Lock()
+	defer s.boxes.mu.Unlock()
+	if isDir(s.boxes.tmp) {
+		return s.boxes.tmp, nil
+	}
+	dir, err := os.MkdirTemp("", scratchPrefix+"tmp-")
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return "", fmt.Errorf("make a temporary directory for confined commands: %w", err)
+	}
+	s.boxes.tmp = dir
+	return dir, nil
 }
 
 // confinement finds the keeper that can keep a Spec, and what it confines with.
@@ -334,7 +363,6 @@ func (s *supervisor) issue(l *link, spec *sandbox.Spec, c *Command, r *request) 
 		}
 		proxy, port = s.boxes.proxy.Proxy, s.boxes.proxy.port
 		r.Port = port
-		r.Tmp = lookup(c.Env, "TMPDIR")
 	}
 	pass := proxy.Issue(reach)
 	c.Env = replaceAll(c.Env, pass.Env(port))

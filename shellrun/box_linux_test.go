@@ -2,8 +2,10 @@ package shellrun
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,4 +56,44 @@ func TestACommandOfTheProjectWritesThereOnly(t *testing.T) {
 			t.Errorf("the project has %v, the other folder %v", got, tree(t, other))
 		}
 	})
+}
+
+// Programs that keep caches and locks work where nothing can be written, with
+// the same output.
+func TestOrdinaryProgramsOnlyRead(t *testing.T) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Skip(err)
+	}
+	project := t.TempDir()
+	writeFiles(t, project, map[string]string{"go.mod": "module example.com/x\n\ngo 1.24\n", "x.go": "package x\n", "x.py": "x = 1\n", "package.json": `{"name":"x","version":"1.0.0"}`})
+	h := newTestHost(t, nil)
+	s := h.NewShell(project)
+	run(t, s, "git init -q . && git add . && git -c user.name=x -c user.email=x@example.com commit -qm first && touch -d 2001-01-01 x.go")
+	box := &sandbox.Spec{Read: []string{project}, Scratch: sandbox.Resolve(home), KeepSignals: true}
+	before := tree(t, project)
+	for program, command := range map[string]string{
+		"git":     "git status && git log --oneline | wc -l && git diff --stat",
+		"go":      "go list ./... && go vet ./... && go env GOMOD",
+		"python3": "python3 -c 'import x; print(x.x)'",
+		"npm":     "npm ls",
+		"rg":      "rg package",
+	} {
+		if _, err := exec.LookPath(program); err != nil {
+			continue
+		}
+		confined := runBoxed(t, s, box, command)
+		plain := text(confined)
+		if got := tree(t, project); !equalTrees(got, before) {
+			t.Errorf("%s has changed the project", program)
+		}
+		unconfined := run(t, s, "cp -r . ../copy-"+program+" && cd ../copy-"+program+" && "+command)
+		want := strings.ReplaceAll(text(unconfined), filepath.Join(filepath.Dir(project), "copy-"+program), project)
+		if plain != want || confined.Result().Status.Code != unconfined.Result().Status.Code {
+			t.Errorf("%s wrote\n%s\nand otherwise\n%s", program, plain, want)
+		}
+		if err := s.Move(project); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

@@ -51,12 +51,17 @@
 //
 // # What commands can touch
 //
-// This package confines nothing: a command may do what the user may. It sees to
-// it that commands end, that they have no terminal and no input, and that they
-// do not inherit the harness's environment but a list of harmless names (never
-// a provider's keys). Confinement is a [Runner] given by Options.Wrap; one that
-// hides the temporary directory from commands hides from the Shell in which
-// directory they ended.
+// A command may do what the user may, unless its Box says otherwise. This package
+// sees to it that commands end, that they have no terminal and no input, and that
+// they do not inherit the harness's environment but a list of harmless names
+// (never a provider's keys).
+//
+// A command with a [Command.Box] is started by a second keeper, which leads a box
+// of package sandbox and starts with the first such command; where no box can be
+// made, by a confined thread of the first. In a box the keeper is process 1: no
+// command can see, stop or kill it, and when it dies the kernel ends everything.
+// What commands leave in the scratch directory (where they ended) is apart from
+// what all commands read there, which a confined one cannot write.
 //
 // Gaps that remain:
 //   - A process that hands its work to a daemon which was there before
@@ -69,7 +74,7 @@
 //   - kill -9 of harness and keeper in the same instant leaves what is not a
 //     direct child of the keeper; in a cgroup it is ended when the next keeper
 //     starts.
-//   - Without a sandbox a command can read the environment and the memory of the
+//   - Without a Box a command can read the environment and the memory of the
 //     user's other processes in /proc; those of the harness and the keeper too
 //     if it runs as root.
 //   - On systems other than Linux only the command's process group is owned, and

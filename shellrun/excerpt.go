@@ -89,7 +89,7 @@ func (o *Output) noteLocked(e Excerpt, head, tail []byte) string {
 		}
 		note += "; the rest was over the quota or could not be written."
 	default:
-		note += fmt.Sprintf(" The whole output is in %s: use Read with offset and limit, or Grep.", e.Path)
+		note += fmt.Sprintf(" The whole output is in %s.", e.Path)
 	}
 	return note + "]\n"
 }

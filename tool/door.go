@@ -32,7 +32,10 @@ func (s *Set) ThroughDoor(name string, input json.RawMessage) (string, json.RawM
 	return in.Tool, in.Input
 }
 
-// DoorHint tells a model how to call a tool that its request does not describe.
-func DoorHint(name string, schema []byte) string {
-	return fmt.Sprintf(`Call it as %s {"tool": %q, "input": …} with an input that matches %s`, DoorName, name, schema)
+// Hint tells a model how to call a tool that its request does not describe.
+func (s *Set) Hint(t *Tool) string {
+	if s.names[DoorName] == nil {
+		return fmt.Sprintf("Its input must match %s", s.View(t).JSON())
+	}
+	return fmt.Sprintf(`Call it as %s {"tool": %q, "input": …} with an input that matches %s`, DoorName, t.Name, s.View(t).JSON())
 }

@@ -24,6 +24,7 @@ type Def[In, Out any] struct {
 	Prompt      func(*Session) string
 
 	Enabled    func(*Session) bool
+	Needs      string
 	Marks      func(In) Marks
 	Validate   func(context.Context, *Call, In) *Problem
 	Permission func(context.Context, *Call, In) Verdict
@@ -58,7 +59,7 @@ type Def[In, Out any] struct {
 func New[In, Out any](d Def[In, Out]) Tool {
 	t := Tool{
 		Name: d.Name, Aliases: d.Aliases, SearchHint: d.SearchHint, Title: d.Title,
-		Describe: d.Describe, Prompt: d.Prompt, Enabled: d.Enabled,
+		Describe: d.Describe, Prompt: d.Prompt, Enabled: d.Enabled, Needs: d.Needs,
 		Input: schema.Of[In](), Output: outputSchema[Out](),
 		MaxResult: d.MaxResult, OnInterrupt: d.OnInterrupt, StopsSiblings: d.StopsSiblings,
 		Deferred: d.Deferred, Source: d.Source, Meta: d.Meta,

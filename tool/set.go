@@ -25,7 +25,8 @@ type Set struct {
 	names   map[string]*Tool // by name
 	aliases map[string]*Tool // by older name
 	refused []error
-	off     []string // names of tools that the session does not enable
+	off     []*Tool         // what the session does not enable
+	absent  map[string]bool // names of tools that texts may speak of, and that are not there
 	opts    SetOptions
 
 	loaded *definitions     // what the model is told from the first request on
@@ -42,6 +43,9 @@ type SetOptions struct {
 	Only []string
 	// Denied removes a tool before the model sees it; nil removes none.
 	Denied func(*Tool) bool
+	// Known are the names of tools that descriptions may speak of, beside those that
+	// the set is made from: what is said of one that is not in the set is left out.
+	Known []string
 	// Defer says which foreign tools are deferred; see [DeferOptions].
 	Defer DeferOptions
 	// References says that the model's API loads a deferred tool where a result refers
@@ -76,14 +80,42 @@ func NewSet(session *Session, builtins, foreign []Tool, opts *SetOptions) *Set {
 	if opts.Defer.Never {
 		s.drop(SearchName)
 	}
+	s.absent = make(map[string]bool)
+	for _, t := range builtins {
+		s.absent[t.Name] = s.names[t.Name] == nil
+	}
+	for _, name := range opts.Known {
+		s.absent[name] = s.names[name] == nil
+	}
+	maps.DeleteFunc(s.absent, func(_ string, absent bool) bool { return !absent })
 	s.add(s.choose(foreign, opts))
 	s.load()
 	return s
 }
 
+// Known are the names of all built-in tools, in the set or not.
+func (s *Set) Known() (names []string) {
+	for name := range s.absent {
+		names = append(names, name)
+	}
+	for _, t := range s.tools {
+		if t.Source == "" {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
 // Disabled reports whether there is a tool of that name which the session does not
-// enable.
-func (s *Set) Disabled(name string) bool { return slices.Contains(s.off, name) }
+// enable, and what the tool says that it needs.
+func (s *Set) Disabled(name string) (needs string, ok bool) {
+	for _, t := range s.off {
+		if t.Name == name || slices.Contains(t.Aliases, name) {
+			return t.Needs, true
+		}
+	}
+	return "", false
+}
 
 // choose returns the tools that the options, then the session, leave, by name.
 func (s *Set) choose(tools []Tool, opts *SetOptions) []*Tool {
@@ -94,9 +126,12 @@ func (s *Set) choose(tools []Tool, opts *SetOptions) []*Tool {
 		case opts.Only != nil && !slices.Contains(opts.Only, t.Name):
 		case opts.Denied != nil && opts.Denied(t):
 		case t.Enabled != nil && !t.Enabled(s.session):
-			s.off = append(s.off, t.Name)
+			s.off = append(s.off, t)
 		default:
 			own := *t // the caller's slice may change
+			if own.Source == "" && own.Describe != nil {
+				own.Describe = s.mentioning(t.Describe)
+			}
 			chosen = append(chosen, &own)
 		}
 	}

@@ -34,6 +34,9 @@ type Tool struct {
 
 	// Enabled reports whether the session has the tool; nil means always.
 	Enabled func(*Session) bool
+	// Needs says to the model what a session lacks that does not have the tool, and
+	// who can change that; "" says nothing in particular.
+	Needs string
 	// Marks says how the call behaves; nil means the zero Marks.
 	Marks func(*Call) Marks
 	// Validate checks the meaning of an input of the right shape, such as that a

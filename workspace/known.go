@@ -77,13 +77,16 @@ func (w *Workspace) known(r Revision, o *Outcome) []readstate.Range {
 	case !ok:
 		return nil
 	case o.Stale && o.Foreign == nil:
-		return moved(nil, o.Hunks)
+		return moved(nil, o.Hunks, ShownHunks)
 	}
-	return moved(moved(seen.Ranges, o.Foreign), o.Hunks)
+	return moved(moved(seen.Ranges, o.Foreign, len(o.Foreign)), o.Hunks, ShownHunks)
 }
 
-// moved says where lines are after a change whose hunks were shown.
-func moved(ranges []readstate.Range, hunks []patch.Hunk) []readstate.Range {
+// ShownHunks is how many places of a change a result shows to the model.
+const ShownHunks = 3
+
+// moved says where lines are after a change, the first hunks of which were shown.
+func moved(ranges []readstate.Range, hunks []patch.Hunk, shown int) []readstate.Range {
 	var out []readstate.Range
 	at, shift := 1, 0 // lines before at are done; those after it stand shift lines further down
 	keep := func(to int) {
@@ -93,10 +96,10 @@ func moved(ranges []readstate.Range, hunks []patch.Hunk) []readstate.Range {
 			}
 		}
 	}
-	for _, h := range hunks {
+	for i, h := range hunks {
 		oldEnd, newEnd := h.OldStart+h.OldLines, h.NewStart+h.NewLines
 		keep(h.OldStart - 1)
-		if h.NewLines > 0 {
+		if h.NewLines > 0 && i < shown {
 			out = append(out, readstate.Range{From: h.NewStart, To: newEnd - 1})
 		}
 		at, shift = oldEnd, newEnd-oldEnd

@@ -88,7 +88,7 @@ func TestAReadThatShowedNothingIsNone(t *testing.T) {
 
 func TestLinesAreKnownWhereTheyMovedTo(t *testing.T) {
 	hunks := []patch.Hunk{{OldStart: 5, OldLines: 3, NewStart: 5, NewLines: 5}, {OldStart: 20, OldLines: 4, NewStart: 22, NewLines: 1}}
-	got := moved([]readstate.Range{{From: 1, To: 2}, {From: 6, To: 9}, {From: 19, To: 30}}, hunks)
+	got := moved([]readstate.Range{{From: 1, To: 2}, {From: 6, To: 9}, {From: 19, To: 30}}, hunks, len(hunks))
 	want := []readstate.Range{{From: 1, To: 2}, {From: 5, To: 9}, {From: 10, To: 11}, {From: 21, To: 21}, {From: 22, To: 22}, {From: 23, To: 29}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)

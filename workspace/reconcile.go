@@ -57,7 +57,7 @@ func (w *Workspace) reconcile(r Revision, f *File, was *textfile.Text) ([]byte, 
 		return nil, nil, &ConflictError{Path: r.Path.Path, Foreign: foreign, Hunks: describe(m, f.Text.Encoding()), NoMarkers: r.Check != nil}
 	}
 	if r.Check != nil && r.Check(textfile.Decode(merged, f.Text.Encoding())) != nil {
-		return nil, nil, refuse(Stale, "%s was changed by somebody else since it was read, and does not make sense once both changes are joined. Nothing was written. Read it again.", r.Path.Path)
+		return nil, nil, refuse(Stale, "%s has changed since it was read, and does not make sense once both changes are joined. Nothing was written. Read it again.", r.Path.Path)
 	}
 	return merged, &Outcome{Stale: true, Foreign: foreign, Notes: notes}, nil
 }
@@ -65,11 +65,11 @@ func (w *Workspace) reconcile(r Revision, f *File, was *textfile.Text) ([]byte, 
 // fitNow applies a revision to the file as it is, if it can tell that it fits.
 func fitNow(r Revision, f *File, foreign []patch.Hunk) ([]byte, *Outcome, error) {
 	if r.Whole && r.OnConflict != Overwrite {
-		return nil, nil, refuse(Stale, "%s was changed by somebody else since it was read, and cannot be merged with what was read. Read it again; to write it regardless, send this call again with on_conflict set to \"overwrite\".", r.Path.Path)
+		return nil, nil, refuse(Stale, "%s has changed since it was read, and cannot be merged with what was read. Read it again; to write it regardless, send this call again with on_conflict set to \"overwrite\".", r.Path.Path)
 	}
 	raw, notes, err := r.Make(f.Text)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s was changed by somebody else since it was read. Read it again. %w", r.Path.Path, err)
+		return nil, nil, fmt.Errorf("%s has changed since it was read. Read it again. %w", r.Path.Path, err)
 	}
 	return raw, &Outcome{Stale: true, Foreign: foreign, Notes: notes}, nil
 }
@@ -142,7 +142,7 @@ func (e *ConflictError) Error() string {
 	if e.NoMarkers {
 		markers = ""
 	}
-	return fmt.Sprintf(`%s was changed by somebody else since it was read, in the same place. Nothing was written. The conflict (edit = this call, disk = the file now):
+	return fmt.Sprintf(`%s has changed since it was read, in the same place. Nothing was written. The conflict (edit = this call, disk = the file now):
 %s
 There are three ways out:
 1. overwrite: send this call again with on_conflict set to "overwrite" to take the edit's side here and keep the rest of the foreign change%s;

@@ -39,6 +39,6 @@ func (w *Workspace) Refresh(ctx context.Context, agent string, path guard.Facts)
 		return nil, nil
 	}
 	hunks := difference(was, f.Text)
-	w.Saw(agent, f.entry(moved(seen.Ranges, hunks)...))
+	w.Saw(agent, f.entry(moved(seen.Ranges, hunks, len(hunks))...))
 	return hunks, nil
 }

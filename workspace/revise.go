@@ -95,7 +95,7 @@ func (w *Workspace) draft(ctx context.Context, r Revision) (*Outcome, *File, err
 			return nil, nil, err
 		}
 		if _, seen := w.Seen(r.Agent).Get(r.Path.Real); seen {
-			notes = append(notes, "the file was deleted by somebody else since it was read; it has been made anew.")
+			notes = append(notes, "the file was deleted after it was read; it has been created again.")
 		}
 		after := textfile.Decode(raw, textfile.Encoding{})
 		return &Outcome{Path: r.Path.Real, Spelled: r.Path.Path, After: after, Notes: notes, Hunks: patch.Diff(nil, after.Bytes(), Context)}, nil, nil

@@ -23,7 +23,7 @@ func (w *Workspace) explain(err error, path string) error {
 	case errors.As(err, &space):
 		return &FullError{Space: space, Largest: w.largest(5, 2*time.Second)}
 	case errors.Is(err, atomic.ErrChanged):
-		return refuse(Stale, "%s was changed by somebody else while it was being written. Nothing was written. Read it again, then send a new call.", path)
+		return refuse(Stale, "%s changed while it was being written. Nothing was written. Read it again, then send a new call.", path)
 	}
 	return err
 }

@@ -471,7 +471,7 @@ func TestWhatIsUnusualIsNoted(t *testing.T) {
 	o, err = b.Preview(context.Background(), Revision{Path: b.Look(b.path("f")), Create: true, Whole: true,
 		Make: func(*textfile.Text) ([]byte, []string, error) { return []byte("x"), nil, nil }})
 	must(t, err)
-	if d := cmp.Diff([]string{"the file was deleted by somebody else since it was read; it has been made anew."}, o.Notes); d != "" {
+	if d := cmp.Diff([]string{"the file was deleted after it was read; it has been created again."}, o.Notes); d != "" {
 		t.Error(d)
 	}
 }

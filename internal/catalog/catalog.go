@@ -2,12 +2,14 @@
 // how they think and what they cost. What it does not know it says so, and
 // passes through: a model of tomorrow works today, without a price.
 //
-// Figures are the list prices and limits that providers publish, as of November
-// 2026. Everything here is a constant table and safe for concurrent use.
+// Figures are the list prices and limits that providers publish; models.json says as
+// of when. Everything here is constant and safe for concurrent use.
 package catalog
 
 import (
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -28,21 +30,47 @@ type Info struct {
 	Context, MaxOutput int
 	// Thinking is how the model thinks.
 	Thinking Thinking
-	// AlwaysThinks tells that thinking cannot be turned off.
-	AlwaysThinks bool
+	// Off is when thinking can be turned off.
+	Off Off
 	// BindsThinking tells that thoughts are good only in the conversation as it
 	// was when they were thought.
 	BindsThinking bool
 	// Effort is the default of the effort parameter; "" means that the model does
-	// not take one.
-	Effort string
+	// not take one. Efforts are the levels that it takes, lowest first.
+	Effort  string
+	Efforts []string
 	// LongContext tells that Context is larger than usual and must be asked for.
 	LongContext bool
 
-	price     price
-	longPrice price // of questions with more than longFrom tokens, if set
-	longFrom  int64
+	price     *Price // nil if it is not known
+	longPrice *Price // of longer questions, if that is another one
 }
+
+// MaxMedia is how many images, and how many pages of documents, a request may have.
+func (m Info) MaxMedia() int {
+	if m.Context >= million {
+		return 600
+	}
+	return 100
+}
+
+// TakesEffort returns the level that the model takes for one that is wanted: the same, or
+// the next lower one, or its lowest; "" if it takes none.
+func (m Info) TakesEffort(level string) string {
+	if len(m.Efforts) == 0 {
+		return ""
+	}
+	best := m.Efforts[0]
+	for _, l := range m.Efforts {
+		if slices.Index(efforts, l) <= slices.Index(efforts, level) {
+			best = l
+		}
+	}
+	return best
+}
+
+// efforts are all levels there are, lowest first.
+var efforts = []string{"minimal", "low", "medium", "high", "xhigh", "max"}
 
 // Thinking is a way to think before an answer.
 type Thinking string
@@ -53,13 +81,16 @@ const (
 	Adaptive   Thinking = "adaptive" // as the question needs, steered by effort
 )
 
-// aliases are the names that people use for the newest of a family.
-var aliases = map[string]string{
-	"default": Default,
-	"fable":   "claude-fable-5-1",
-	"opus":    "claude-opus-5-5",
-	"sonnet":  "claude-sonnet-5-5",
-	"haiku":   "claude-haiku-5-5",
+// Names returns the models that are known.
+func Names() []string { return slices.Sorted(maps.Keys(known().models)) }
+
+// Planner is the model that plans for one that is named opusplan: Opus plans, and Sonnet
+// does the work. It is "" for all others.
+func Planner(name string) string {
+	if base, _, _ := strings.Cut(name, "["); strings.EqualFold(base, "opusplan") {
+		return Resolve("opus")
+	}
+	return ""
 }
 
 // Resolve returns the provider's name for an alias such as sonnet or opus[1m];
@@ -70,7 +101,7 @@ func Resolve(name string) string {
 		return Default
 	}
 	base, _, _ := strings.Cut(name, "[")
-	if id, ok := aliases[strings.ToLower(base)]; ok {
+	if id, ok := known().aliases[strings.ToLower(base)]; ok {
 		return id
 	}
 	return name
@@ -86,7 +117,7 @@ var snapshot = sync.OnceValue(func() *regexp.Regexp {
 func Lookup(name string) Info {
 	id, suffix, long := strings.Cut(name, "[")
 	long = long && strings.EqualFold(suffix, "1m]")
-	info, ok := models[canonical(id)]
+	info, ok := known().models[canonical(id)]
 	if !ok {
 		info = unknown(canonical(id))
 	}
@@ -117,7 +148,7 @@ func canonical(id string) string {
 // of anything else nothing is assumed.
 func unknown(id string) Info {
 	if strings.HasPrefix(id, "claude-") && !strings.HasPrefix(id, "claude-3") {
-		return Info{Context: 200_000, MaxOutput: 64_000, Thinking: Adaptive, AlwaysThinks: true, Effort: "high"}
+		return Info{Context: 200_000, MaxOutput: 64_000, Thinking: Adaptive, Off: OffNever, Effort: "high", Efforts: []string{"low", "medium", "high", "xhigh", "max"}}
 	}
 	return Info{Context: 128_000, MaxOutput: 32_000}
 }

@@ -1,15 +1,17 @@
 package catalog
 
 import (
+	"encoding/json"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/haftdev/haft/model"
 )
 
 func TestResolve(t *testing.T) {
 	for name, want := range map[string]string{
-		"haiku": "claude-haiku-5-5", "Sonnet": "claude-sonnet-5-5", "opus": "claude-opus-5-5", "fable": "claude-fable-5-1",
+		"haiku": "claude-haiku-5-5", "Sonnet": "claude-sonnet-5-5", "opus": "claude-opus-5-5", "fable": "claude-fable-5-2", "best": "claude-fable-5-2", "mythos": "claude-mythos-5-2", "opusplan": "claude-sonnet-5-5",
 		"opus[1m]": "claude-opus-5-5", "": Default, "default": Default,
 		"claude-sonnet-4-5": "claude-sonnet-4-5", "claude-sonnet-4-5[1m]": "claude-sonnet-4-5[1m]", "ollama/qwen3": "ollama/qwen3",
 	} {
@@ -70,15 +72,40 @@ func TestCost(t *testing.T) {
 }
 
 func TestEveryKnownModelIsPricedSensibly(t *testing.T) {
-	for id, m := range models {
-		p := m.price
-		if !(0 < p.cacheRead && p.cacheRead < p.input && p.input < p.cacheWrite && p.cacheWrite < p.output) {
-			t.Errorf("%s: cache read < input < cache write < output does not hold: %+v", id, p)
+	for id, m := range known().models {
+		for _, p := range []*Price{m.price, m.longPrice} {
+			if p != nil && !(0 < p.CacheRead && p.CacheRead < p.Input && p.Input < p.CacheWrite && p.CacheWrite < p.Output) {
+				t.Errorf("%s: cache read < input < cache write < output does not hold: %+v", id, p)
+			}
+		}
+		if m.Effort != "" && m.TakesEffort(m.Effort) != m.Effort {
+			t.Errorf("%s does not take its own effort %s", id, m.Effort)
 		}
 	}
-	for alias, id := range aliases {
+	for alias, id := range known().aliases {
 		if !Lookup(id).Known {
 			t.Errorf("%s is %s, which is not in the catalog", alias, id)
 		}
+	}
+}
+
+func TestEffortsAreThoseOfTheModel(t *testing.T) {
+	for _, c := range []struct{ model, wanted, want string }{
+		{"claude-opus-5-5", "xhigh", "xhigh"}, {"claude-opus-5-5", "minimal", "low"}, {"claude-opus-4-6", "xhigh", "high"},
+		{"claude-opus-4-5", "max", "high"}, {"claude-sonnet-4-5", "high", ""}, {"claude-opus-9", "max", "max"}, {"qwen3:8b", "high", ""},
+	} {
+		if got := Lookup(c.model).TakesEffort(c.wanted); got != c.want {
+			t.Errorf("%s at %s is %q, want %q", c.model, c.wanted, got, c.want)
+		}
+	}
+}
+
+func TestTheCatalogueHasADate(t *testing.T) {
+	var f File
+	if err := json.Unmarshal(modelsFile, &f); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := time.Parse(time.DateOnly, f.Date); err != nil {
+		t.Error(err)
 	}
 }

@@ -2,8 +2,14 @@ package catalog
 
 import "github.com/haftdev/haft/model"
 
-// A price is in US dollars for a million tokens.
-type price struct{ input, output, cacheRead, cacheWrite float64 }
+// A Price is in US dollars for a million tokens.
+type Price struct {
+	From       int64   `json:"from,omitempty"`
+	Input      float64 `json:"input"`
+	Output     float64 `json:"output"`
+	CacheRead  float64 `json:"cache_read"`
+	CacheWrite float64 `json:"cache_write"`
+}
 
 // search is what one of the provider's web searches costs.
 const search = 0.01
@@ -12,14 +18,14 @@ const search = 0.01
 // Where the price depends on the length of the question, the sum of several
 // answers must not be taken for one.
 func (m Info) Cost(u model.Usage) (usd float64, known bool) {
-	if !m.Known {
+	p := m.price
+	if p == nil {
 		return 0, false
 	}
-	p := m.price
-	if m.longFrom > 0 && u.Input+u.CacheRead+u.CacheWrite > m.longFrom {
+	if m.longPrice != nil && u.Input+u.CacheRead+u.CacheWrite > m.longPrice.From {
 		p = m.longPrice
 	}
-	tokens := float64(u.Input)*p.input + float64(u.Output)*p.output +
-		float64(u.CacheRead)*p.cacheRead + float64(u.CacheWrite)*p.cacheWrite
+	tokens := float64(u.Input)*p.Input + float64(u.Output)*p.Output +
+		float64(u.CacheRead)*p.CacheRead + float64(u.CacheWrite)*p.CacheWrite
 	return tokens/million + float64(u.Searches)*search, true
 }

@@ -1,8 +1,10 @@
 package cli_test
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,12 +13,15 @@ import (
 	"testing"
 
 	"github.com/haftdev/haft/internal/needtest"
+
+	"github.com/haftdev/haft/internal/shell"
 )
 
-// TestReadOnlyCommandsThroughOurBash runs commands of the corpus that only read, by
-// haft's own Bash, in a repository that wants to run its own programs: no marker
-// appears, nobody outside is connected to. One in eight runs by default, all with
-// HAFT_NIGHTLY.
+// TestReadOnlyCommandsThroughOurBash gives commands of the corpora to haft's own Bash,
+// in a repository that wants to run its own programs and holds links to a key. Whatever
+// is allowed there writes nothing into the repository, starts no program of it, connects
+// to nobody outside and prints neither the key nor a secret of the environment. One in
+// eight runs by default, all with HAFT_NIGHTLY.
 func TestReadOnlyCommandsThroughOurBash(t *testing.T) {
 	strace := needtest.Program(t, "strace")
 	base := t.TempDir()
@@ -29,17 +34,25 @@ func TestReadOnlyCommandsThroughOurBash(t *testing.T) {
 	if os.Getenv("HAFT_NIGHTLY") != "" {
 		every = 1
 	}
+	foreign := regexp.MustCompile(`execve\("(?:\./|` + regexp.QuoteMeta(repo) + `)[^"]*"`)
+	before := snapshot(t, repo)
 	outside := regexp.MustCompile(`connect\(.*AF_INET6?.*`)
-	for i, command := range readingCommands(t) {
-		if i%every != 0 {
+	where := &shell.Options{Cwd: repo, Home: filepath.Join(base, "home"), Roots: []string{repo}, FS: shell.OS{}}
+	allowed, ran := 0, 0
+	for _, command := range readingCommands(t) {
+		if !shell.Analyze(command, where).ReadOnly {
+			continue // a person's own call would run it
+		}
+		if allowed++; allowed%every != 0 {
 			continue
 		}
+		ran++
 		input, err := json.Marshal(map[string]any{"command": command, "timeout": 20_000})
 		if err != nil {
 			t.Fatal(err)
 		}
 		trace := filepath.Join(base, "trace")
-		cmd := exec.Command(strace, "-f", "-qq", "-e", "trace=connect", "-o", trace, haft, "tools", "call", "Bash", string(input))
+		cmd := exec.Command(strace, "-f", "-qq", "-e", "trace=connect,execve", "-o", trace, haft, "tools", "call", "Bash", string(input))
 		cmd.Dir = repo
 		cmd.Env = []string{"HOME=" + filepath.Join(base, "home"), "PATH=" + os.Getenv("PATH"), "ANTHROPIC_API_KEY=sk-never"}
 		out, _ := cmd.CombinedOutput() // many fail for want of a file; that is no matter here
@@ -49,43 +62,73 @@ func TestReadOnlyCommandsThroughOurBash(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(base, "pwned")); err == nil {
 			t.Fatalf("%q ran a program of the repository", command)
 		}
-		if strings.Contains(string(out), "sk-never") {
+		if strings.Contains(string(out), "sk-never") || strings.Contains(string(out), "KEY-SECRET") {
 			t.Errorf("%q printed a key", command)
+		}
+		if after := snapshot(t, repo); after != before {
+			t.Errorf("%q changed the repository:\n%s", command, after)
+			before = after
+		}
+		text, err := os.ReadFile(trace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if foreign.Match(text) {
+			t.Errorf("%q started a program of the repository: %s", command, foreign.Find(text))
 		}
 		// These may ask the person's own service.
 		if ownService.MatchString(command) {
 			continue
 		}
-		if text, _ := os.ReadFile(trace); outside.Match(text) {
+		if outside.Match(text) {
 			t.Errorf("%q connects: %s", command, outside.Find(text))
 		}
 	}
+	t.Logf("%d of %d commands that are allowed ran", ran, allowed)
 }
 
 var ownService = regexp.MustCompile(`\b(gh|kubectl|docker)\b`)
 
+// readingCommands are those of all corpora, whatever their labels.
 func readingCommands(t *testing.T) (commands []string) {
 	t.Helper()
-	file, err := os.Open("../shell/testdata/bash.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		var c struct {
-			Cmd      string
-			ReadOnly bool
-		}
-		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+	for _, name := range []string{"bash.jsonl", "redteam.jsonl", "secondattack.jsonl"} {
+		data, err := os.ReadFile("../shell/testdata/" + name)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if c.ReadOnly {
+		for line := range bytes.Lines(data) {
+			var c struct{ Cmd string }
+			if err := json.Unmarshal(line, &c); err != nil {
+				t.Fatal(err)
+			}
 			commands = append(commands, c.Cmd)
 		}
 	}
 	return commands
+}
+
+// snapshot is what a folder holds: names, sizes and times of change.
+func snapshot(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if !d.IsDir() {
+			fmt.Fprintln(&b, path, info.Size(), info.Mode(), info.ModTime().UnixNano())
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
 }
 
 // evilRepository makes a repository whose settings run touch ../pwned wherever git,
@@ -98,6 +141,9 @@ git init -q . && git config user.email a@b && git config user.name a
 echo one > README.md; echo two > server.log; echo a,b,9 > data.csv; echo '{"version":"1"}' > package.json
 echo 'package main' > main.go; echo 'module x' > go.mod; echo '* filter=evil diff=evil' > .gitattributes
 echo 'registry=http://127.0.0.1:9/${ANTHROPIC_API_KEY}' > .npmrc
+for f in a b c list; do echo "$f TODO" > "$f"; done; echo 'c --diff-program=./evil' > list; echo '5 ./evil' > t; echo '{}' > j.json
+mkdir -p d e ../home/.ssh && echo KEY-SECRET > ../home/.ssh/id_rsa && ln -s ../home/.ssh/id_rsa notes.md && ln -s ../../home/.ssh d/link && ln -s ../../home/.ssh/id_rsa d/x.txt
+echo "$PWD/../home/.ssh/id_rsa" > files.txt; printf '#!/bin/sh\ntouch ../pwned\n' > evil; chmod +x evil
 git add -A && git commit -qm one && echo changed >> README.md
 for key in core.fsmonitor core.pager core.editor core.sshCommand core.hooksPath gpg.program filter.evil.clean filter.evil.smudge diff.evil.textconv pager.log pager.diff credential.helper; do
   git config "$key" 'touch ../pwned; cat'

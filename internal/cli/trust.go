@@ -101,7 +101,21 @@ func (f *trustFlags) run(ctx context.Context, hashes []string) error {
 	if err != nil {
 		return err
 	}
+	if !f.revoke {
+		f.tellUnbound(chosen)
+	}
 	return f.list(p, items)
+}
+
+// tellUnbound says which of the items stay untrusted, because what they run cannot be
+// known before they run.
+func (f *trustFlags) tellUnbound(items []trust.Item) {
+	for _, i := range items {
+		if i.Unbound != "" {
+			fmt.Fprintf(f.Err, "Not kept: %s %s runs what cannot be bound (%s). It is asked for at each start; without a terminal, use --trust-project.\n",
+				i.Kind, ask.Visible(i.Name), ask.Visible(i.Unbound))
+		}
+	}
 }
 
 // look shows the items and asks about those that are not trusted, or says how to trust
@@ -112,8 +126,9 @@ func (f *trustFlags) look(ctx context.Context, p *project.Project, items []trust
 	}
 	open := slices.DeleteFunc(slices.Clone(items), func(i trust.Item) bool {
 		ok, err := p.Folder.Trusted(i)
-		return ok || err != nil
+		return ok || err != nil || i.Unbound != ""
 	})
+	f.tellUnbound(items)
 	if len(open) == 0 {
 		return nil
 	}
@@ -165,7 +180,7 @@ func (f *trustFlags) list(p *project.Project, items []trust.Item) error {
 		if err != nil {
 			return err
 		}
-		infos = append(infos, itemInfo{i, ok})
+		infos = append(infos, itemInfo{i, ok && i.Unbound == ""}) // what cannot be bound is trusted for a session only
 	}
 	if f.json {
 		return writeJSON(f.Out, infos)

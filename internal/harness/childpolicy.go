@@ -25,8 +25,8 @@ type childPolicy struct {
 	base, own *permission.Policy // what own was made of, and own; nil means that it is out of date
 }
 
-func (w *World) childPolicy(d agentdef.Definition, dir *workdir.Dir) *childPolicy {
-	p := &childPolicy{engine: w.Engine, mode: permission.Mode(d.Mode), dir: dir}
+func (w *World) childPolicy(d agentdef.Definition, asked permission.Mode, dir *workdir.Dir) *childPolicy {
+	p := &childPolicy{engine: w.Engine, mode: permission.Stricter(permission.Mode(d.Mode), asked), dir: dir}
 	for _, text := range d.Rules() {
 		p.rules = append(p.rules, &permission.Rule{Text: text, Behavior: tool.Deny, Origin: settings.Origin{Source: settings.Session}})
 	}

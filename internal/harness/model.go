@@ -22,6 +22,7 @@ func (c *Conversation) connect(o *TalkOptions) error {
 	if set, ok := c.World.Project.Counts.Text("effortLevel"); ok && o.Effort == "" {
 		o.Effort = set.Text
 	}
+	o.planModel = catalog.Planner(o.Model)
 	if o.Client != nil {
 		o.Model = c.Resolve(o.Model)
 		c.Provider, c.KeySource = "given", "none"

@@ -8,15 +8,19 @@ import (
 	"github.com/haftdev/haft/permission"
 )
 
-const planRules = `You are in plan mode: nothing can be changed, whatever you are asked to do. Read, search and ask.`
+const planRules = `You are in plan mode: nothing can be changed, whatever you are asked to do. Read and search.`
 
-const planSteps = `Find out what there is and what is wanted, weigh the ways to do it, settle what is not clear with the person, and write down what you will change, where, in which order, and how you will check it.`
+const planSteps = `Find out what there is and what is wanted, weigh the ways to do it, ask the user what is not clear, and write down what you will change, where, in which order, and how you will check it.`
 
-const planEnd = `When the plan stands, show it with ExitPlanMode, and begin only when it is agreed to.`
+const planAlone = `Find out what there is and what is wanted, weigh the ways to do it, and write down what you would change, where, in which order, and how you would check it.`
+
+const planEnd = `When the plan is complete, show it with ExitPlanMode, and begin only when the user approves it.`
+
+const planAnswer = `Nobody can answer questions or approve a plan in this session, and the mode stays as it is: write the plan as your answer, with what is not clear and what you assumed.`
 
 // planning tells the model that it is in plan mode, and how to plan: at the
 // beginning, after a compaction and whenever the mode has become that one.
-func (w *World) planning(instructions string) func(context.Context, bool) []string {
+func (w *World) planning(instructions string, interactive bool) func(context.Context, bool) []string {
 	var mu sync.Mutex
 	told := false
 	return func(_ context.Context, first bool) []string {
@@ -28,7 +32,11 @@ func (w *World) planning(instructions string) func(context.Context, bool) []stri
 		if !tell {
 			return nil
 		}
-		return []string{planRules + "\n\n" + cmp.Or(instructions, planSteps) + "\n\n" + planEnd}
+		steps, end := planSteps, planEnd
+		if !interactive {
+			steps, end = planAlone, planAnswer
+		}
+		return []string{planRules + "\n\n" + cmp.Or(instructions, steps) + "\n\n" + end}
 	}
 }
 

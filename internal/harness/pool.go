@@ -51,7 +51,11 @@ func (p *Pool) set(session *tool.Session, foreign []tool.Tool, denied func(*tool
 	project := p.world.Project
 	opts := p.loading.setOptions(session != nil && session.Flags[mcpresource.Flag])
 	opts.Only, opts.Denied, opts.Redirect = project.Only(p.lead), denied, project.Options.Redirect
-	return tool.NewSet(session, p.builtins.Tools(), foreign, &opts)
+	tools := p.builtins.Tools()
+	for _, t := range tools {
+		opts.Known = append(opts.Known, t.Name)
+	}
+	return tool.NewSet(session, tools, foreign, &opts)
 }
 
 // mayUse reports whether no rule denies a call by the name that it is given.

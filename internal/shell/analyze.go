@@ -147,6 +147,7 @@ type analyzer struct {
 	redirected bool               // the statement being walked has redirections
 	piped      bool               // the input of the statement being walked is not the session's
 	listed     bool               // that input is a list of files below the working directory
+	inner      bool               // the script is the operand of sh -c
 	lone       bool               // the script is one statement
 	nested     int                // depth of scripts inside words: only Deny and paths count
 	depth      int                // of the statements being walked

@@ -42,7 +42,7 @@ func (a *analyzer) call(c *syntax.CallExpr) flow {
 	}
 	a.simple(args, assigns)
 	switch {
-	case args[0].guess == "cd":
+	case args[0].guess == "cd", args[0].guess == "pushd":
 		return a.cd(args, assigns)
 	case a.moves(args):
 		return flow{dirs{lost}, dirs{lost}}
@@ -90,12 +90,21 @@ func (a *analyzer) bareAssign(assigns []assignment) {
 			a.deny(nil, words(as.name+"="+v.guess))
 			continue
 		}
+		if a.nested == 0 && v.refuse == "" && v.Dynamic && v.Wild && !a.looped[as.name] && (localName(as.name) || slices.Contains(dataNames, as.name)) {
+			// No program heeds it, and it holds what a command printed.
+			a.vars[as.name] = binding{value: v, data: true}
+			a.deny(nil, words(as.name+"="+v.guess))
+			continue
+		}
 		a.refuse("it sets a variable for what follows")
 		v.Dynamic, v.Value = true, ""
 		a.vars[as.name] = binding{value: v}
 		a.deny(nil, words(as.name+"="+as.value.guess))
 	}
 }
+
+// dataNames are variables that people keep a value in and that no program heeds.
+var dataNames = strings.Fields("X Y Z SHA COMMIT BRANCH VERSION NAME FILE FILES DIR DIRS OUT OUTPUT RESULT RESULTS TAG DATE NOW COUNT LINES_OUT LINE STATUS MSG MESSAGE BASE HEAD REV ROOT_DIR TMP_FILE TOTAL N ID URL_TEXT PKG PKGS MODULE")
 
 // simple judges a command whose words are known as far as possible.
 func (a *analyzer) simple(args []value, assigns []assignment) {
@@ -118,6 +127,7 @@ func (a *analyzer) simple(args []value, assigns []assignment) {
 	}
 	a.fail(err.Error())
 	a.out.UsesGit = a.out.UsesGit || slices.ContainsFunc(args, func(v value) bool { return v.guess == "git" || strings.HasSuffix(v.guess, "/git") })
+	args = a.expandValues(args)
 	edits, isEdit := a.fileOperands(args)
 	a.allow(args, assigns, edits, isEdit)
 }

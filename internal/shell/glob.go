@@ -153,3 +153,21 @@ func bracketEnd(s string) int {
 	}
 	return 0
 }
+
+// maxItems bounds the files that a pattern is written out as.
+const maxItems = 100
+
+// expandValues puts the files that patterns stand for in their places, where they are
+// known and few.
+func (a *analyzer) expandValues(args []value) []value {
+	var out []value
+	for _, v := range args {
+		matches, ok := a.expand(v.Word)
+		if !ok || len(matches) == 0 || len(matches) > maxItems || v.refuse != "" {
+			out = append(out, v)
+			continue
+		}
+		out = append(out, words(matches...)...)
+	}
+	return out
+}

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -28,10 +29,19 @@ func (a *analyzer) fileEdits(args []value) ([]Path, bool) {
 	case "mv", "cp", "ln", "install", "rsync", "scp":
 		return a.copies(name, args, rest)
 	case "sed":
-		return a.sedEdit(args, flags, rest)
-	case "tee", "truncate", "shred", "unlink", "strip", "sponge", "patch", "mkfifo", "mknod", "gzip", "gunzip", "xz", "bzip2", "zstd":
+		return a.sedEdit(args)
+	case "tee":
+		return a.edits(args, nil, rest, editFlags[name])
+	case "gofmt":
+		if slices.ContainsFunc(flags, func(v value) bool { return v.guess == "-w" }) {
+			return a.edits(args, nil, rest, editFlags[name])
+		}
+		a.noteAll(rest, nil)
+	case "truncate":
+		return a.truncates(args, rest)
+	case "shred", "unlink", "strip", "sponge", "patch", "mkfifo", "mknod", "gzip", "gunzip", "xz", "bzip2", "zstd":
 		a.noteAll(nil, rest)
-	case "chmod", "chown", "chgrp":
+	case "chmod", "chown", "chgrp": // a mode is no edit of a file
 		a.noteAll(nil, rest[min(1, len(rest)):])
 	case "find":
 		a.findWrites(args[1:])
@@ -65,6 +75,11 @@ func (a *analyzer) copies(name string, args, rest []value) ([]Path, bool) {
 	landings, known := a.landings(sources, target)
 	writes = append(writes, landings...)
 	edits, ok := a.edits(args, sources, writes, editFlags[name])
+	if name == "ln" {
+		// A link is as harmless as what it leads to, if it is one of the same folder.
+		symbolic := slices.ContainsFunc(args[1:], func(v value) bool { return strings.HasPrefix(v.guess, "-") && strings.Contains(v.guess, "s") })
+		return edits, ok && known && symbolic && len(rest) == 2 && below(rest[0].guess) && below(rest[1].guess) && !strings.Contains(rest[1].guess, "/")
+	}
 	return edits, ok && known && (name == "cp" || name == "mv")
 }
 
@@ -166,6 +181,7 @@ func (a *analyzer) landed(full, written string) ([]string, bool) {
 // it names.
 var editFlags = map[string]string{
 	"touch": "-a -c -m --no-create", "mkdir": "-p --parents -v --verbose", "rmdir": "-p --parents -v --verbose", "rm": "-r -R -f -v -d -rf -fr -Rf -rfv --recursive --force --verbose --dir",
+	"tee": "-a --append", "gofmt": "-w -s -l -e -d", "ln": "-s -f -n -sf -fs -sn -sfn -snf -v --symbolic --force",
 	"mv": "-f -n -v -u --force --no-clobber --verbose --update", "cp": "-r -R -a -p -f -n -v -u -rf -rv -av -rp --recursive --archive --force --no-clobber --verbose --update",
 }
 
@@ -208,37 +224,61 @@ func splitFlags(args []value) (flags, rest []value) {
 	return flags, rest
 }
 
+// truncates handles truncate -s N FILE.
+func (a *analyzer) truncates(args, rest []value) ([]Path, bool) {
+	if len(args) > 3 && args[1].guess == "-s" && args[2].Known() && strings.Trim(args[2].Value, "0123456789KMG") == "" {
+		return a.edits(append(words("truncate"), args[3:]...), nil, rest[1:], "")
+	}
+	a.noteAll(nil, rest)
+	return nil, false
+}
+
+// inPlace finds -i, -i.bak, -Ei and --in-place among the flags of sed.
+var inPlace = regexp.MustCompile(`^(?:-([Enrsz]*)i(\.[A-Za-z0-9_]+)?|--in-place(?:=(\.[A-Za-z0-9_]+))?)$`)
+
 // sedEdit handles sed that is not read-only. With -i and a script that only
 // filters it is an edit of its operands.
-func (a *analyzer) sedEdit(args, flags, rest []value) ([]Path, bool) {
-	inPlace, scripts := false, false
-	for _, f := range flags {
-		inPlace = inPlace || strings.HasPrefix(f.guess, "--in-place") || !strings.HasPrefix(f.guess, "--") && strings.Contains(f.guess, "i")
-		scripts = scripts || f.guess == "-e"
+func (a *analyzer) sedEdit(args []value) ([]Path, bool) {
+	plain, suffix, edits := words("sed"), "", false
+	for _, v := range args[1:] {
+		m := inPlace.FindStringSubmatch(v.guess)
+		switch {
+		case m == nil:
+			plain = append(plain, v)
+		default:
+			edits, suffix = true, m[2]+m[3]
+			if m[1] != "" {
+				plain = append(plain, words("-"+m[1])...)
+			}
+		}
 	}
-	if !inPlace {
-		a.noteAll(rest, nil)
+	_, rest := splitFlags(args[1:])
+	if !edits {
+		loose := slices.ContainsFunc(args[1:], func(v value) bool {
+			return strings.HasPrefix(v.guess, "--in") || strings.HasPrefix(v.guess, "-") && !strings.HasPrefix(v.guess, "--") && strings.Contains(v.guess, "i")
+		})
+		if loose {
+			a.noteAll(nil, rest)
+		} else {
+			a.noteAll(rest, nil)
+		}
 		return nil, false
 	}
-	files := rest
-	if len(rest) > 0 {
-		files = rest[1:] // the script; with -e as well, where it follows the flag
+	use, err := a.table.Check(toWords(plain))
+	if err != nil {
+		a.noteAll(nil, rest[min(1, len(rest)):])
+		return nil, false
 	}
-	a.noteAll(nil, files)
-	simple := len(flags) == 1 && (flags[0].guess == "-i" || flags[0].guess == "-Ei" || flags[0].guess == "-ri") && !scripts && len(files) > 0
 	var out []Path
-	plain := append(words("sed"), rest...)
-	for _, v := range args {
-		simple = simple && v.Known()
+	for _, w := range use.Reads {
+		a.write(w)
+		out = append(out, a.paths(w)...)
+		if suffix != "" && w.Known() {
+			out = append(out, a.paths(words(w.Value + suffix)[0].Word)...)
+		}
 	}
-	for _, v := range files {
-		out = append(out, a.paths(v.Word)...)
-	}
-	if simple {
-		_, err := a.table.Check(toWords(plain))
-		simple = err == nil
-	}
-	return out, simple
+	known := !slices.ContainsFunc(args, func(v value) bool { return !v.Known() || v.refuse != "" })
+	return compactPaths(out), known && len(out) > 0
 }
 
 func (a *analyzer) findWrites(args []value) {

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -142,12 +143,37 @@ func (b *builder) cmdSubst(p *syntax.CmdSubst, inQuotes bool) {
 		b.refuse("an empty command substitution")
 	}
 	b.a.subshell(func() { b.a.stmts(p.Stmts) })
+	if text, ok := literalHeredoc(p); ok && inQuotes {
+		b.text(text)
+		return
+	}
 	b.v.output = true
 	if b.a.printsPlace(p.Stmts) {
 		b.unknown("", !inQuotes)
 		return
 	}
 	b.wild(b.a.outputGuess(p.Stmts), !inQuotes, b.known.Len() == 0 && b.a.lists(p.Stmts))
+}
+
+// plainDelimiter is one that every shell finds the end of.
+var plainDelimiter = regexp.MustCompile(`^[A-Za-z_]+$`)
+
+// literalHeredoc returns what $(cat <<'EOF' …) becomes: the text of a here-document
+// in which nothing is expanded.
+func literalHeredoc(p *syntax.CmdSubst) (string, bool) {
+	if p.Backquotes || len(p.Stmts) != 1 || len(p.Stmts[0].Redirs) != 1 || p.Stmts[0].Background || p.Stmts[0].Negated {
+		return "", false
+	}
+	call, ok := p.Stmts[0].Cmd.(*syntax.CallExpr)
+	r := p.Stmts[0].Redirs[0]
+	if !ok || len(call.Args) != 1 || len(call.Assigns) > 0 || call.Args[0].Lit() != "cat" || r.Op != syntax.Hdoc || r.N != nil || len(r.Word.Parts) != 1 {
+		return "", false
+	}
+	quoted, ok := r.Word.Parts[0].(*syntax.SglQuoted)
+	if !ok || quoted.Dollar || !plainDelimiter.MatchString(quoted.Value) || r.Hdoc == nil {
+		return "", false
+	}
+	return strings.TrimRight(r.Hdoc.Lit(), "\n"), r.Hdoc.Lit() != ""
 }
 
 func (b *builder) procSubst(p *syntax.ProcSubst) {

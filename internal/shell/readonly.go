@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -19,6 +20,7 @@ const maxWrappers = 8
 // contacts.
 var harmlessNames = []string{
 	"LANG", "LANGUAGE", "TZ", "NO_COLOR", "COLUMNS", "LINES", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "NODE_ENV", "CI", "TERM", "TIME_STYLE", "BLOCKSIZE", "BLOCK_SIZE",
+	"CGO_ENABLED", "GOOS", "GOARCH", "GOARM", "GOAMD64", "RUST_LOG", "LOG_LEVEL", "DEBUG", "VERBOSE",
 	"PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "RUST_BACKTRACE", "GH_NO_UPDATE_NOTIFIER", "DEBIAN_FRONTEND",
 }
 
@@ -40,7 +42,7 @@ func harmlessAssign(as assignment, args []value) bool {
 	case as.name == "IFS":
 		return args[0].guess == "read"
 	}
-	return slices.Contains(harmlessNames, as.name)
+	return slices.Contains(harmlessNames, as.name) && !strings.ContainsAny(v.Value, "/\\$`;|&<>() \t\n")
 }
 
 // readOnly returns why a command is not known to only read.
@@ -71,7 +73,7 @@ func (a *analyzer) readOnlyWords(args []grammar.Word, depth int) (grammar.Use, e
 		return grammar.Use{}, err
 	}
 	args = append([]grammar.Word{grammar.Literal(name)}, args[1:]...)
-	if name == "cd" && depth < maxWrappers {
+	if (name == "cd" || name == "pushd" || name == "popd") && depth < maxWrappers {
 		return grammar.Use{}, errors.New("cd behind a wrapper is read differently by shells")
 	}
 	if use, err, ok := a.builtin(args); ok {
@@ -188,6 +190,17 @@ func (a *analyzer) builtin(args []grammar.Word) (grammar.Use, error, bool) {
 	switch args[0].Value {
 	case "cd":
 		return grammar.Use{}, a.checkCD(args[1:]), true
+	case "pushd":
+		return grammar.Use{}, a.checkCD(args[1:]), true
+	case "popd":
+		if len(args) > 1 {
+			return grammar.Use{}, errors.New("popd with an operand"), true
+		}
+		return grammar.Use{}, nil, true
+	case "bash", "sh":
+		if len(args) == 3 && args[1].Known() && args[1].Value == "-c" {
+			return grammar.Use{}, a.innerScript(args[0].Value, args[2]), true
+		}
 	case "[", "test":
 		return grammar.Use{}, checkTest(args), true
 	case "read":
@@ -208,6 +221,35 @@ func (a *analyzer) builtin(args []grammar.Word) (grammar.Use, error, bool) {
 		}
 	}
 	return grammar.Use{}, nil, false
+}
+
+// plainScript is text that every shell reads alike.
+var plainScript = regexp.MustCompile(`^[-A-Za-z0-9 ./_='"|;&,:+%@\n]*$`)
+
+// innerScript returns why the script of sh -c is not known to only read.
+func (a *analyzer) innerScript(shell string, w grammar.Word) error {
+	if !w.Known() || a.nested > 0 || a.inner {
+		return errors.New("a script that is not written out")
+	}
+	if shell == "sh" && !plainScript.MatchString(w.Value) {
+		return errors.New("sh is not known to only read") // shells may read this text differently
+	}
+	inner := newAnalyzer(&a.opts)
+	inner.dirs, inner.inner, inner.source = a.dirs, true, w.Value
+	file, err := parse(w.Value)
+	if reason := guard(w.Value); err != nil || reason != "" || len(file.Stmts) == 0 {
+		return errors.New("a script that cannot be read")
+	}
+	inner.assigned, inner.looped = setNames(file)
+	inner.stmts(file.Stmts)
+	inner.checkIndirect()
+	out := inner.finish()
+	a.out.Reads = append(a.out.Reads, out.Reads...)
+	a.out.UsesGit = a.out.UsesGit || out.UsesGit
+	if !out.ReadOnly {
+		return errors.New(out.Reason)
+	}
+	return nil
 }
 
 func readAlone(args []grammar.Word) error {

@@ -71,7 +71,7 @@ func (a *analyzer) holdsSecret(file string) bool {
 		data, err := a.opts.FS.ReadFile(file)
 		return err != nil || passwordInURL(string(data))
 	}
-	return a.secretPlace(lower) || secretName(lower, false)
+	return a.secret(lower, "")
 }
 
 // passwordInURL reports whether a text holds an address with a password, or a
@@ -99,7 +99,7 @@ func (a *analyzer) leaves(link string) bool {
 		return false
 	}
 	lower := strings.ToLower(real)
-	return !a.insideReal(real) && !installed(real) || a.secretPlace(lower) || secretName(lower, false)
+	return !a.insideReal(real) && !installed(real) || a.secret(lower, "")
 }
 
 // installed reports whether a path is of the system, which everyone may read.

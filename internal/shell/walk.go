@@ -209,8 +209,26 @@ func (a *analyzer) declClause(c *syntax.DeclClause) {
 	for _, assign := range c.Args {
 		args = append(args, a.assignValue(assign))
 	}
+	if c.Variant.Value == "export" && !a.lone && a.exportsHarmless(c) {
+		a.deny(nil, args)
+		return
+	}
 	a.refuse(c.Variant.Value + " changes or prints variables")
 	a.simple(args, nil)
+}
+
+// exportsHarmless reports whether export sets nothing but variables that cannot change
+// what runs.
+func (a *analyzer) exportsHarmless(c *syntax.DeclClause) bool {
+	for _, as := range c.Args {
+		if as.Naked || as.Name == nil || as.Value == nil || as.Index != nil || as.Append || as.Name.Value == "IFS" || a.looped[as.Name.Value] {
+			return false
+		}
+		if !harmlessAssign(assignment{as.Name.Value, a.assignValue(as)}, words("export")) {
+			return false
+		}
+	}
+	return len(c.Args) > 0
 }
 
 func (a *analyzer) whileClause(c *syntax.WhileClause) flow {
@@ -305,7 +323,7 @@ func (a *analyzer) forClause(c *syntax.ForClause) flow {
 		a.searchNested(c.Loop)
 		return a.loopBody(c)
 	}
-	items := a.values(iter.Items...)
+	items := a.loopItems(iter)
 	name := iter.Name.Value
 	sure := a.assigned[name] == 0 && localName(name)
 	if !sure {
@@ -335,6 +353,20 @@ func (a *analyzer) forClause(c *syntax.ForClause) flow {
 	}
 	a.forget(name)
 	return flow{out, out}
+}
+
+// loopItems returns what a loop goes through. A pattern is written out if no file that
+// it will ever stand for can have the name of a flag.
+func (a *analyzer) loopItems(iter *syntax.WordIter) []value {
+	var out []value
+	for _, v := range a.values(iter.Items...) {
+		if v.Value != "" && v.Value[0] != '-' {
+			out = append(out, a.expandValues([]value{v})...)
+		} else {
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 // rebind refuses to set a variable whose value is relied on: after the inner

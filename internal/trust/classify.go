@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"mvdan.cc/sh/v3/syntax"
+
 	"github.com/haftdev/haft/settings"
 )
 
@@ -23,6 +25,7 @@ type subject struct {
 	text  string
 	value any
 	runs  []string // texts that may name files to run
+	shell string   // a command for a shell
 
 	guards bool // it is a hook that can keep something from happening
 }
@@ -142,14 +145,18 @@ func (c *classifier) hook(p settings.Place) ruling {
 	if !ok {
 		return never("it is no hook that haft can run")
 	}
+	return ruling{item: hookSubject(h)}
+}
+
+func hookSubject(h settings.Hook) *subject {
 	name := h.Event
 	if h.Matcher != "" {
 		name += " " + h.Matcher
 	}
-	return ruling{item: &subject{
-		kind: Hook, name: name, text: string(h.JSON), runs: []string{h.Command},
+	return &subject{
+		kind: Hook, name: name, text: string(h.JSON), shell: h.Command,
 		value: map[string]any{"event": h.Event, "matcher": h.Matcher, "hook": decode(h.JSON)}, guards: h.Guards(),
-	}}
+	}
 }
 
 func variable(p settings.Place) ruling {
@@ -175,8 +182,29 @@ func jsonItem(kind Kind, name string, p settings.Place, runs bool) ruling {
 	s := &subject{kind: kind, name: name, text: string(p.JSON), value: decode(p.JSON)}
 	if runs {
 		s.runs = stringsIn(s.value)
+		s.shell = commandLine(s.value)
 	}
 	return ruling{item: s}
+}
+
+// commandLine is what a server or a helper runs, as a command for a shell.
+func commandLine(v any) string {
+	object, _ := v.(map[string]any)
+	command, _ := object["command"].(string)
+	args, isServer := object["args"].([]any)
+	if !isServer || command == "" {
+		return command
+	}
+	words := []string{command}
+	for _, a := range args {
+		text, _ := a.(string)
+		quoted, err := syntax.Quote(text, syntax.LangBash)
+		if err != nil {
+			return ""
+		}
+		words = append(words, quoted)
+	}
+	return strings.Join(words, " ")
 }
 
 // stringsIn returns every string in a value, always in the same order.

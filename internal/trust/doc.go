@@ -19,6 +19,11 @@
 // Trust belongs to one repository: its path, device and inode. A repository inside
 // another, a worktree and a copy have none until they are given it.
 //
+// What a hook runs is found in its parsed command: scripts, the operands of
+// interpreters, modules, scripts of package.json, recipes of makefiles, patterns and
+// variables whose value is known. Where that is not possible, the item is Unbound: it
+// can be lent for a session and is never kept.
+//
 // Trust model: this package reads files of the project to hash them, through no
 // link that leaves it, and never runs anything, git included. What remains: a
 // trusted script may start others, whose content is not bound; and a file can

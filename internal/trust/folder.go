@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/settings"
 )
 
@@ -46,7 +47,7 @@ func (s *Store) Folder(dir string) (*Folder, error) {
 	if real, err := filepath.EvalSymlinks(filepath.Dir(store)); err == nil {
 		store = filepath.Join(real, filepath.Base(store))
 	}
-	if rel, err := filepath.Rel(project, store); err == nil && filepath.IsLocal(rel) {
+	if pathin.ContainsFold(project, store) {
 		return nil, fmt.Errorf("open project %s: %w: %s", project, ErrInside, s.path)
 	}
 	return s.folder(root, project)
@@ -150,6 +151,14 @@ func (f *Folder) Item(kind Kind, name, text string) Item {
 	return f.item(&subject{kind: kind, name: name, text: text, value: text}, settings.Origin{Source: settings.Local}, &hasher{})
 }
 
+// Hook returns the item that a hook is, with the files of the project that it runs,
+// whoever has set it up.
+func (f *Folder) Hook(h settings.Hook) Item {
+	hash := f.newHasher()
+	defer hash.close()
+	return f.item(hookSubject(h), h.Origin, hash)
+}
+
 // hashes returns what is trusted here.
 func (f *Folder) hashes() (map[string]bool, error) {
 	r, err := f.store.read()
@@ -174,10 +183,25 @@ func (f *Folder) item(s *subject, at settings.Origin, h *hasher) Item {
 			value, text = []string{s.text, real}, s.text+" → "+real
 		}
 	}
-	files := h.content(s.runs)
+	files, unbound := h.content(s.runs), ""
+	if s.shell != "" {
+		var bound map[string]string
+		if bound, unbound = h.bind(s.shell); files == nil {
+			files = bound
+		} else {
+			maps.Copy(files, bound)
+		}
+	}
+	if s.kind != Hook {
+		unbound = "" // a server and a helper guard nothing
+	}
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(name string) bool { return strings.HasPrefix(name, "$") })
+	if len(names) == 0 {
+		names = nil
+	}
 	return Item{
 		Kind: s.kind, Name: s.name, Text: text, Origin: at,
-		Files: slices.Sorted(maps.Keys(files)), Guards: s.guards,
+		Files: names, Guards: s.guards, Unbound: unbound,
 		Hash: form{s.kind, s.name, f.in, value, files}.hash(),
 	}
 }

@@ -70,6 +70,9 @@ func (i Item) String() string {
 			about += fmt.Sprintf(", %d more files", n)
 		}
 	}
+	if i.Unbound != "" {
+		about += "; trust cannot be bound to " + i.Unbound + ", so it is asked for at each start"
+	}
 	if len(i.Grants) > 0 {
 		about += "; " + strings.Join(i.Grants, "; ")
 	}

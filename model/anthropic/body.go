@@ -10,13 +10,13 @@ import (
 )
 
 // newBody returns a request as it is sent, most of it bytes that are there
-// already, and the betas that it needs.
+// already, and the settings that it is sent with.
 //
 // The messages come last, and what comes before them does not change from turn
 // to turn, so that each request begins with the bytes of the one before it, but
 // for the cache marks.
-func newBody(req *model.Request, plain bool) (*sse.Body, []string, error) {
-	h, betas := newHead(req, plain)
+func newBody(req *model.Request, without features) (*sse.Body, *settings, error) {
+	h, s := newHead(req, without)
 	raw, err := plainjson.Marshal(h)
 	if err != nil {
 		return nil, nil, &model.Error{Kind: model.InvalidRequest, Message: "the request cannot be encoded: " + err.Error(), Err: err}
@@ -30,7 +30,7 @@ func newBody(req *model.Request, plain bool) (*sse.Body, []string, error) {
 	b.Add([]byte(`,"messages":[`))
 	addMessages(b, req.Messages, maxMarks-marks(req.System))
 	b.Add([]byte("]}"))
-	return b, betas, nil
+	return b, s, nil
 }
 
 func addMessages(b *sse.Body, h *model.History, left int) {
@@ -138,8 +138,8 @@ type taskBudget struct {
 	Total int    `json:"total"`
 }
 
-func newHead(req *model.Request, plain bool) (*head, []string) {
-	s := settingsOf(req, plain)
+func newHead(req *model.Request, without features) (*head, *settings) {
+	s := settingsOf(req, without)
 	h := &head{Model: s.model, MaxTokens: s.maxTokens, Stream: true, Thinking: s.thinking, System: systemParts(req.System)}
 	if req.Session != "" {
 		h.Metadata = &metadata{req.Session}
@@ -147,7 +147,7 @@ func newHead(req *model.Request, plain bool) (*head, []string) {
 	if s.effort != "" || s.budget != nil {
 		h.Output = &output{s.effort, s.budget}
 	}
-	return h, s.betas
+	return h, s
 }
 
 type systemPart struct {

@@ -17,7 +17,7 @@ import (
 // sent is the body of a request.
 func sent(t testing.TB, req *model.Request) string {
 	t.Helper()
-	b, _, err := newBody(req, false)
+	b, _, err := newBody(req, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestWhatEachFamilyIsAsked(t *testing.T) {
 			[]string{betaBinding}},
 		{"effort and display are passed on", model.Request{Model: "claude-opus-4-8", Effort: "low", Thinking: &model.ThinkingOptions{Mode: "adaptive", Display: "updates"}},
 			`{"model":"claude-opus-4-8","max_tokens":128000,"stream":true,"thinking":{"type":"adaptive","display":"updates"},"output_config":{"effort":"low"}`,
-			[]string{betaUpdates, betaEffort}},
+			[]string{betaEffort, betaUpdates}},
 		{"thinking is turned off where it can be", model.Request{Model: "claude-sonnet-5", Thinking: &model.ThinkingOptions{Mode: "disabled"}},
 			`{"model":"claude-sonnet-5","max_tokens":128000,"stream":true,"thinking":{"type":"disabled"}`, nil},
 		{"and not where it cannot", model.Request{Model: "claude-fable-5-1", Thinking: &model.ThinkingOptions{Mode: "disabled"}},
@@ -155,7 +155,8 @@ func TestWhatEachFamilyIsAsked(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			c.req.Messages = &model.History{}
 			head, _, _ := strings.Cut(sent(t, &c.req), `,"messages":[`)
-			_, betas := newHead(&c.req, false)
+			_, sent := newHead(&c.req, nil)
+			betas := sent.betas
 			if diff := cmp.Diff(c.head, head); diff != "" {
 				t.Errorf("head (-want +got):\n%s", diff)
 			}
@@ -169,7 +170,7 @@ func TestWhatEachFamilyIsAsked(t *testing.T) {
 func TestTheBodyCanBeReadInAnyPieces(t *testing.T) {
 	req := question(t, "hi")
 	turn(t, req.Messages, 3)
-	b, _, err := newBody(req, false)
+	b, _, err := newBody(req, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +194,7 @@ func BenchmarkBody(b *testing.B) {
 			b.SetBytes(int64(req.Messages.Size()))
 			b.ReportAllocs()
 			for b.Loop() {
-				body, _, err := newBody(req, false)
+				body, _, err := newBody(req, nil)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -211,7 +212,7 @@ func TestHistoryIsNotCopied(t *testing.T) {
 	req.Messages.AppendJSON(append(append([]byte(`{"role":"user","content":[{"type":"text","text":"`), bytes.Repeat([]byte("x"), 1<<20)...), `"}]}`...))
 	got := testing.Benchmark(func(b *testing.B) {
 		for b.Loop() {
-			if _, _, err := newBody(req, false); err != nil {
+			if _, _, err := newBody(req, nil); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -3,7 +3,6 @@ package anthropic
 import (
 	"cmp"
 	"context"
-	"errors"
 	"iter"
 	"net/http"
 	"strings"
@@ -51,10 +50,10 @@ func FromEnv(getenv func(string) string) *Options {
 
 // A Client is a [model.Model] behind the Messages API.
 type Client struct {
-	opts   Options
-	url    string
-	header http.Header
-	plain  sync.Map // names of models whose servers take no more than the essentials
+	opts    Options
+	url     string
+	header  http.Header
+	without sync.Map // what servers do not take, by name of the model: features
 }
 
 // New returns a client. It does not connect yet.
@@ -66,7 +65,7 @@ func New(opts *Options) *Client {
 	o.Idle = cmp.Or(o.Idle, 2*time.Minute)
 	o.FirstByte = cmp.Or(o.FirstByte, 10*time.Minute)
 	if o.HTTP == nil {
-		o.HTTP = sse.NewClient()
+		o.HTTP = sse.Client()
 	}
 	base := strings.TrimRight(cmp.Or(o.BaseURL, "https://api.anthropic.com"), "/")
 	return &Client{opts: o, url: strings.TrimSuffix(base, "/v1") + "/v1/messages", header: baseHeader(&o)}
@@ -96,10 +95,16 @@ func baseHeader(o *Options) http.Header {
 // of ctx.
 func (c *Client) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
-		stream, err := c.ask(ctx, req)
+		stream, adjusted, err := c.ask(ctx, req)
 		if err != nil {
 			yield(nil, sse.Advise(err, c.advice(req.Model)))
 			return
+		}
+		for _, text := range adjusted {
+			if !yield(model.Adjusted{Text: text}, nil) {
+				stream.Abandon()
+				return
+			}
 		}
 		a := &answer{stream: stream}
 		for ev, err := range a.events() {
@@ -118,42 +123,50 @@ func (c *Client) Stream(ctx context.Context, req *model.Request) iter.Seq2[model
 	}
 }
 
-// ask sends the request. A server that refuses what only newer ones know is
-// asked again, and from then on, for no more than the essentials.
-func (c *Client) ask(ctx context.Context, req *model.Request) (*sse.Stream, error) {
-	_, plain := c.plain.Load(req.Model)
-	stream, err := c.post(ctx, req, plain)
-	if err != nil && !plain && sse.Refused(err, newFeatures) {
-		if stream, err = c.post(ctx, req, true); err == nil {
-			c.plain.Store(req.Model, true)
+// ask sends the request. A server that refuses a part which not every server knows is
+// asked again without it, and from then on. It returns what is not as it was asked for.
+func (c *Client) ask(ctx context.Context, req *model.Request) (*sse.Stream, []string, error) {
+	known, _ := c.without.Load(req.Model)
+	without, _ := known.(features)
+	stream, s, err := c.post(ctx, req, without)
+	var adjusted []string
+	for range maxFeatures {
+		if err == nil || s == nil || unthought(err) {
+			break
 		}
+		f := offending(err, s, without)
+		if f == "" {
+			break
+		}
+		refused := err
+		less := without.and(f)
+		if stream, s, err = c.post(ctx, req, less); err == nil {
+			c.without.Store(req.Model, less)
+		}
+		without, adjusted = less, append(adjusted, leftOut(f, refused))
 	}
 	if err != nil && unthought(err) {
-		without := *req
-		without.Thinking = &model.ThinkingOptions{Mode: "disabled"}
-		stream, err = c.post(ctx, &without, plain)
+		unthinking := *req
+		unthinking.Thinking = &model.ThinkingOptions{Mode: "disabled"}
+		stream, s, err = c.post(ctx, &unthinking, without)
 	}
-	return stream, err
+	if s != nil {
+		adjusted = append(adjusted, s.adjusted...)
+	}
+	return stream, adjusted, err
 }
 
-// unthought reports whether a request was refused because the calls whose results
-// it brings were made without a thought: by another model, or before thinking was
-// turned on. Models with a budget go on from there only if they do not think either.
-func unthought(err error) bool {
-	e, ok := errors.AsType[*model.Error](err)
-	return ok && e.Status == http.StatusBadRequest && strings.Contains(strings.ToLower(e.Message), "expected `thinking`")
-}
-
-func (c *Client) post(ctx context.Context, req *model.Request, plain bool) (*sse.Stream, error) {
-	b, betas, err := newBody(req, plain)
+func (c *Client) post(ctx context.Context, req *model.Request, without features) (*sse.Stream, *settings, error) {
+	b, s, err := newBody(req, without)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	call := &sse.Call{
-		Client: c.opts.HTTP, URL: c.url, Header: c.requestHeader(req, betas), Body: b,
+		Client: c.opts.HTTP, URL: c.url, Header: c.requestHeader(req, s.betas), Body: b,
 		Idle: c.opts.Idle, FirstByte: c.opts.FirstByte,
 	}
-	return call.Post(ctx)
+	stream, err := call.Post(ctx)
+	return stream, s, err
 }
 
 func (c *Client) requestHeader(req *model.Request, betas []string) http.Header {
@@ -169,9 +182,6 @@ func (c *Client) requestHeader(req *model.Request, betas []string) http.Header {
 	}
 	return h
 }
-
-// newFeatures are parts of a request that not every server knows.
-var newFeatures = []string{"thinking", "block_binding", "output_config", "effort", "anthropic-beta", "beta header"}
 
 func (c *Client) advice(name string) *sse.Advice {
 	a := &sse.Advice{Server: c.url, Model: name, Address: "ANTHROPIC_BASE_URL", Credentials: "Set ANTHROPIC_API_KEY"}

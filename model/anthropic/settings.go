@@ -3,7 +3,9 @@ package anthropic
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/haftdev/haft/internal/catalog"
 	"github.com/haftdev/haft/model"
@@ -28,6 +30,7 @@ type settings struct {
 	effort    string
 	budget    *taskBudget
 	betas     []string
+	adjusted  []string // what is not as it was asked for, in sentences
 }
 
 type thinking struct {
@@ -44,52 +47,89 @@ type binding struct {
 }
 
 // settingsOf returns what the model of a request is to be asked, in the form
-// that its family takes; plain leaves out what older servers do not know.
-func settingsOf(req *model.Request, plain bool) settings {
+// that its family takes, without what its server does not know.
+func settingsOf(req *model.Request, without features) *settings {
 	info := catalog.Lookup(req.Model)
-	s := settings{model: info.ID, maxTokens: cmp.Or(req.MaxTokens, info.MaxOutput), betas: slices.Clone(req.Betas)}
+	s := &settings{model: info.ID, maxTokens: cmp.Or(req.MaxTokens, info.MaxOutput), betas: slices.Clone(req.Betas)}
+	if info.Known && s.maxTokens > info.MaxOutput {
+		s.adjust("%s gives answers of at most %d tokens, not %d.", info.Name, info.MaxOutput, s.maxTokens)
+		s.maxTokens = info.MaxOutput
+	}
 	if info.LongContext {
 		s.need(betaLongContext)
 	}
-	if plain {
-		return s
+	if req.Effort != "" && !without[effort] {
+		s.tryFor(req.Effort, info)
 	}
+	if !without[thoughts] {
+		s.think(req, info, without)
+	}
+	if req.TaskBudget > 0 && !without[budgets] {
+		total := max(req.TaskBudget, leastTaskBudget)
+		if total > req.TaskBudget {
+			s.adjust("The task budget is %d tokens, the least that there can be, not %d.", total, req.TaskBudget)
+		}
+		s.budget = &taskBudget{"tokens", total}
+		s.need(betaTaskBudgets)
+	}
+	if bytes.Contains(req.Tools, []byte(`"defer_loading":`)) {
+		s.need(betaToolSearch)
+	}
+	s.betas = slices.DeleteFunc(s.betas, func(name string) bool { return without[allBetas] || without[feature(name)] })
+	return s
+}
+
+// leastTaskBudget is what the API takes, in tokens.
+const leastTaskBudget = 20_000
+
+// tryFor sets the effort, as far as the model takes it.
+func (s *settings) tryFor(level string, info catalog.Info) {
+	if info.Effort == "" {
+		if info.Known {
+			s.adjust("%s takes no effort level: %s is left out.", info.Name, level)
+		}
+		return
+	}
+	taken := info.TakesEffort(level)
+	if taken != level {
+		s.adjust("%s takes the effort levels %s: %s is used for %s.", info.Name, strings.Join(info.Efforts, ", "), taken, level)
+	}
+	s.effort = taken
+	s.need(betaEffort)
+}
+
+func (s *settings) think(req *model.Request, info catalog.Info, without features) {
 	var want model.ThinkingOptions
 	if req.Thinking != nil {
 		want = *req.Thinking
 	}
 	switch info.Thinking {
 	case catalog.Adaptive:
-		s.thinkAdaptively(want, info)
+		s.thinkAdaptively(want, info, without)
 	case catalog.Budget:
 		s.thinkWithin(want)
 	}
-	if info.Effort != "" && req.Effort != "" {
-		s.effort = req.Effort
-		s.need(betaEffort)
-	}
-	if req.TaskBudget > 0 {
-		s.budget = &taskBudget{"tokens", req.TaskBudget}
-		s.need(betaTaskBudgets)
-	}
-	if bytes.Contains(req.Tools, []byte(`"defer_loading":`)) {
-		s.need(betaToolSearch)
-	}
-	return s
 }
 
-func (s *settings) thinkAdaptively(want model.ThinkingOptions, info catalog.Info) {
-	if want.Mode == "disabled" {
-		if !info.AlwaysThinks {
-			s.thinking = &thinking{Type: "disabled"}
+func (s *settings) thinkAdaptively(want model.ThinkingOptions, info catalog.Info, without features) {
+	off := want.Mode == "disabled"
+	switch high := s.effort == "xhigh" || s.effort == "max"; {
+	case off && info.Off == catalog.OffNever:
+		if info.Known {
+			s.adjust("%s always thinks: thinking cannot be turned off.", info.Name)
 		}
+		return
+	case off && info.Off == catalog.OffBelowXhigh && high:
+		s.adjust("%s thinks at the effort %s: thinking cannot be turned off there.", info.Name, s.effort)
+	case off:
+		s.thinking = &thinking{Type: "disabled"}
 		return
 	}
 	s.thinking = &thinking{Type: "adaptive", Display: want.Display}
 	if want.Display == "updates" {
 		s.need(betaUpdates)
 	}
-	if info.BindsThinking {
+	if info.BindsThinking && !without[bindings] {
 		s.thinking.Binding = &binding{"drop_block"}
 		s.need(betaBinding)
 	}
@@ -104,8 +144,17 @@ func (s *settings) thinkWithin(want model.ThinkingOptions) {
 		return
 	}
 	budget := cmp.Or(want.Budget, usualBudget)
-	s.thinking = &thinking{Type: "enabled", Budget: min(max(budget, least), s.maxTokens-1)}
+	given := min(max(budget, least), s.maxTokens-1)
+	if want.Budget > 0 && given != want.Budget {
+		s.adjust("The thinking budget is %d tokens, not %d: it must be at least %d and less than the answer's %d.", given, want.Budget, least, s.maxTokens)
+	}
+	s.thinking = &thinking{Type: "enabled", Budget: given}
 	s.need(betaInterleaved)
+}
+
+// adjust notes that the request has something else than was asked for.
+func (s *settings) adjust(format string, args ...any) {
+	s.adjusted = append(s.adjusted, fmt.Sprintf(format, args...))
 }
 
 func (s *settings) need(beta string) {

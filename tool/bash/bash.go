@@ -19,8 +19,10 @@ package bash
 import (
 	"context"
 	_ "embed"
+	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -46,7 +48,7 @@ type Options struct {
 	Dir string // where commands start; empty means the root directory
 
 	// Environ holds the settings that people give by environment:
-	// HAFT_BASH_TIMEOUT_MS, HAFT_BASH_MAX_TIMEOUT_MS and HAFT_BASH_MAX_OUTPUT,
+	// HAFT_BASH_TIMEOUT_MS, HAFT_BASH_MAX_TIMEOUT_MS, HAFT_BASH_BACKGROUND_MS and HAFT_BASH_MAX_OUTPUT,
 	// or the names that Claude Code has for them. Nil means none.
 	Environ []string
 
@@ -56,6 +58,9 @@ type Options struct {
 
 	KeepEscapes bool // leaves terminal escapes in results
 	EndAtLimit  bool // ends a command at its timeout instead of moving it to the background
+	// Detached is how long a command may run on in the background that went there at
+	// its timeout; 0 means HAFT_BASH_BACKGROUND_MS, or an hour.
+	Detached time.Duration
 
 	// ReadOnly tells from the text of a command, and the directory it would run
 	// in if that is known, that it changes nothing; nil means that no command is
@@ -107,9 +112,10 @@ func New(host *shellrun.Host, opts *Options) *Tools {
 	if o.Dir == "" {
 		o.Dir = "/"
 	}
-	o.Timeout = firstSet(o.Timeout, millisOf(o.Environ, "HAFT_BASH_TIMEOUT_MS", "BASH_DEFAULT_TIMEOUT_MS"), 2*time.Minute)
+	o.Timeout = firstSet(o.Timeout, millisOf(o.Environ, "HAFT_BASH_TIMEOUT_MS", "BASH_DEFAULT_TIMEOUT_MS", "CLAUDE_BASH_TIMEOUT_MS"), 2*time.Minute)
 	o.MaxTimeout = firstSet(o.MaxTimeout, millisOf(o.Environ, "HAFT_BASH_MAX_TIMEOUT_MS", "BASH_MAX_TIMEOUT_MS"), 10*time.Minute)
 	o.MaxTimeout = max(o.MaxTimeout, o.Timeout)
+	o.Detached = firstSet(o.Detached, millisOf(o.Environ, "HAFT_BASH_BACKGROUND_MS"), time.Hour)
 	o.MaxOutput = firstSet(o.MaxOutput, numberOf(o.Environ, "HAFT_BASH_MAX_OUTPUT", "BASH_MAX_OUTPUT_LENGTH"), 30_000)
 	return &Tools{host: host, opts: o, shells: make(map[string]*shellrun.Shell)}
 }
@@ -162,7 +168,7 @@ func (t *Tools) bash() tool.Tool {
 	return tool.New(tool.Def[Input, Output]{
 		Name:          "Bash",
 		SearchHint:    "shell command terminal execute run script",
-		Description:   bashText,
+		Describe:      t.describe,
 		Marks:         t.marks,
 		Validate:      t.validate,
 		Permission:    t.permission,
@@ -192,10 +198,40 @@ func (t *Tools) marks(in Input) tool.Marks {
 // many rather than too few.
 var moves = regexp.MustCompile(`\b(cd|pushd|popd)\b`)
 
-func (t *Tools) validate(_ context.Context, _ *tool.Call, in Input) *tool.Problem {
-	if limit := t.opts.MaxTimeout.Milliseconds(); in.Timeout > limit {
-		return &tool.Problem{Message: "timeout is " + strconv.FormatInt(in.Timeout, 10) + " ms, the most is " + strconv.FormatInt(limit, 10) +
-			" ms. Give a shorter one, or set run_in_background if the command takes longer."}
+func (t *Tools) validate(_ context.Context, c *tool.Call, in Input) *tool.Problem {
+	limit, advice := t.opts.MaxTimeout, ""
+	switch {
+	case in.RunInBackground:
+		limit = max(limit, maxBackground)
+	case hasBackground(c.Session):
+		advice = ", or set run_in_background, whose maximum is " + millis(max(limit, maxBackground))
+	}
+	if in.Timeout > limit.Milliseconds() {
+		return &tool.Problem{Message: fmt.Sprintf("timeout is %d ms; the maximum is %s. Give a shorter one%s.", in.Timeout, millis(limit), advice)}
 	}
 	return nil
+}
+
+// maxBackground is the longest timeout of a command in the background, which nobody
+// waits for.
+const maxBackground = 2 * time.Hour
+
+func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) + " ms" }
+
+// describe says what the model reads, with the limits of this session.
+func (t *Tools) describe(s *tool.Session) string {
+	limits := fmt.Sprintf("- `timeout` is in milliseconds: default %d, maximum %d", t.opts.Timeout.Milliseconds(), t.opts.MaxTimeout.Milliseconds())
+	switch {
+	case !hasBackground(s):
+		limits += ". A command that outlives it is ended."
+	case t.opts.EndAtLimit:
+		limits += fmt.Sprintf(" (%d in the background). A command that outlives it is ended.", max(t.opts.MaxTimeout, maxBackground).Milliseconds())
+	default:
+		limits += fmt.Sprintf(" (%d in the background). A command that outlives it continues in the background.", max(t.opts.MaxTimeout, maxBackground).Milliseconds())
+	}
+	text := strings.Replace(bashText, "{limits}", limits, 1)
+	if !hasBackground(s) {
+		text = strings.Replace(text, " To keep a server or a watcher running, set `run_in_background`, not `&`.", "", 1)
+	}
+	return text
 }

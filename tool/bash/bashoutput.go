@@ -16,7 +16,7 @@ type OutputInput struct {
 	BashID  string `json:"bash_id" jsonschema:"The id of the background command." haft:"min=1;alias=task_id|shell_id;example=b1a2b3c4d5"`
 	Filter  string `json:"filter,omitempty" jsonschema:"A regular expression that returned lines must match. The others are not returned again."`
 	Block   bool   `json:"block,omitempty" jsonschema:"Wait for the command to end."`
-	Timeout int64  `json:"timeout,omitempty" jsonschema:"With block: how long to wait at most, in milliseconds." haft:"min=1;max=600000;default=30000"`
+	Timeout int64  `json:"timeout,omitempty" jsonschema:"With block: how long to wait at most, in milliseconds." haft:"clamp;min=1;max=600000;default=30000"`
 }
 
 // Status of a background command, in the words of the wire.

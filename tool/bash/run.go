@@ -13,10 +13,10 @@ import (
 
 // Input is what the model sends to Bash.
 type Input struct {
-	Command         string `json:"command" jsonschema:"The command to run." haft:"min=1;example=go test ./..."`
+	Command         string `json:"command" jsonschema:"The command to run." haft:"min=1;alias=cmd|script;example=go test ./..."`
 	Timeout         int64  `json:"timeout,omitempty" jsonschema:"The most it may take, in milliseconds." haft:"min=1;example=120000"`
 	Description     string `json:"description,omitempty" jsonschema:"What the command does, in five to ten words, for people."`
-	RunInBackground bool   `json:"run_in_background,omitempty" jsonschema:"Return at once and let the command run on. Read its output with BashOutput." haft:"when=background"`
+	RunInBackground bool   `json:"run_in_background,omitempty" jsonschema:"Return at once and let the command run on. You are told when it ends." haft:"when=background"`
 }
 
 // Output is what programs get of Bash. The names are those of Claude Code;
@@ -62,7 +62,7 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 	dir := t.Dir(c.Agent)
 	waiting := &promptWatch{found: func() { cancel(errPrompt) }}
 	task, err := t.shell(c.Agent).Run(ctx, shellrun.Request{
-		Command: in.Command, Description: in.Description, Tag: c.UseID, Owner: c.Agent, Timeout: limit, Detach: t.detaches(c, in.Command),
+		Command: in.Command, Description: in.Description, Tag: c.UseID, Owner: c.Agent, Timeout: limit, Detach: t.detaches(c, in.Command), DetachFor: t.opts.Detached,
 		Plain: func(dir string) []string { return t.plain(in.Command, dir) },
 		OnProgress: func(p shellrun.Progress) {
 			c.Report(tool.BashProgress{Output: p.Last, Lines: p.Total.Lines, Bytes: p.Total.Bytes, Elapsed: p.Elapsed})
@@ -83,7 +83,7 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 			out.note("The user moved the command to the background, id %s. You will be told when it ends.", task.ID())
 		} else {
 			out.TimedOutAfterMS = limit.Milliseconds()
-			out.note("The command did not end within %v and runs on in the background, id %s. You will be told when it ends.", limit, task.ID())
+			out.note("The command did not end within %v and runs on in the background, id %s, where it is ended after another %v. You will be told when it ends.", limit, task.ID(), t.opts.Detached)
 		}
 		out.inBackground(task)
 		return out, nil

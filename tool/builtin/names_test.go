@@ -42,19 +42,7 @@ var named = map[string]string{
 // TestEveryToolOfTheSpecificationIsThere finds each name, as a tool or an alias, in a
 // world that has everything, and a run of the conformance suite in its package.
 func TestEveryToolOfTheSpecificationIsThere(t *testing.T) {
-	dir := t.TempDir()
-	files, err := workspace.Open(dir, &workspace.Options{Home: dir, State: filepath.Join(dir, "state")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer files.Close()
-	host := shellrun.NewHost(&shellrun.Options{})
-	defer host.Close()
-	world := builtin.World{
-		Files: files, Shell: bash.New(host, nil), Search: search.New(nil), Dir: func() string { return dir },
-		Todos: todo.NewList(nil), Tasks: task.NewStore(dir, nil), Web: new(webpage.Fetcher),
-		Skills: skill.New(nil, nil), Commands: command.New(command.Options{}), Crew: nobody{}, Servers: nobody{},
-	}
+	world := everything(t)
 	session := &tool.Session{Interactive: true, Flags: map[string]bool{bash.BackgroundFlag: true, mcpresource.Flag: true}}
 	tools := world.Tools()
 	for i := range tools {
@@ -75,6 +63,24 @@ func TestEveryToolOfTheSpecificationIsThere(t *testing.T) {
 	}
 	if set := tool.NewSet(session, tools, nil, nil); len(set.All()) < 25 {
 		t.Errorf("a session gets %d tools only", len(set.All()))
+	}
+}
+
+// everything is a world with a part for every tool.
+func everything(t *testing.T) builtin.World {
+	t.Helper()
+	dir := t.TempDir()
+	files, err := workspace.Open(dir, &workspace.Options{Home: dir, State: filepath.Join(dir, "state")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { files.Close() })
+	host := shellrun.NewHost(&shellrun.Options{})
+	t.Cleanup(func() { host.Close() })
+	return builtin.World{
+		Files: files, Shell: bash.New(host, nil), Search: search.New(nil), Dir: func() string { return dir },
+		Todos: todo.NewList(nil), Tasks: task.NewStore(dir, nil), Web: new(webpage.Fetcher),
+		Skills: skill.New(nil, nil), Commands: command.New(command.Options{}), Crew: nobody{}, Servers: nobody{},
 	}
 }
 

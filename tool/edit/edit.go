@@ -28,12 +28,12 @@ var description string
 
 // Input is what the model sends to Edit.
 type Input struct {
-	FilePath   string `json:"file_path" jsonschema:"Absolute path of the file." haft:"path;alias=path;min=1;example=/project/main.go"`
-	OldString  string `json:"old_string" jsonschema:"The text to replace, exactly as it stands in the file."`
-	NewString  string `json:"new_string" jsonschema:"The text to put in its place."`
-	ReplaceAll bool   `json:"replace_all,omitempty" jsonschema:"Replace every place where old_string stands." haft:"default=false"`
-	Expected   int    `json:"expected_replacements,omitempty" jsonschema:"In how many places old_string stands; all of them are replaced." haft:"min=1"`
-	OnConflict string `json:"on_conflict,omitempty" jsonschema:"After a conflict with somebody else's change was reported: overwrite takes this edit's side, markers writes both between conflict markers." haft:"enum=overwrite|markers"`
+	FilePath   string `json:"file_path" jsonschema:"Absolute path of the file." haft:"path;alias=path|file|filename|filePath;min=1;example=/project/main.go"`
+	OldString  string `json:"old_string" jsonschema:"The text to replace, exactly as it is in the file." haft:"alias=old_str|oldString|old_text"`
+	NewString  string `json:"new_string" jsonschema:"The text to put in its place." haft:"alias=new_str|newString|new_text"`
+	ReplaceAll bool   `json:"replace_all,omitempty" jsonschema:"Replace every occurrence of old_string." haft:"default=false"`
+	Expected   int    `json:"expected_replacements,omitempty" jsonschema:"How often old_string occurs; all occurrences are replaced." haft:"min=1"`
+	OnConflict string `json:"on_conflict,omitempty" jsonschema:"After a conflict with another change was reported: overwrite takes this edit's side, markers writes both between conflict markers." haft:"enum=overwrite|markers"`
 }
 
 // Output is what programs get from Edit.
@@ -72,7 +72,7 @@ func New(ws *workspace.Workspace) tool.Tool {
 		},
 		Run: func(ctx context.Context, c *tool.Call, in Input) (Output, error) { return run(ctx, ws, c, in) },
 		Render: func(out Output) tool.Result {
-			return tool.Text(filetool.Change{Say: say(out), Path: out.FilePath, Hunks: out.StructuredPatch,
+			return tool.Text(filetool.Change{Say: say(out), Hunks: out.StructuredPatch,
 				Stale: out.StaleRecovered, Foreign: out.ForeignPatch, Notes: out.Notes}.Text())
 		},
 		Summarize:       func(in Input) string { return filetool.Base(in.FilePath) },

@@ -117,7 +117,7 @@ func TestEdit(t *testing.T) {
 	if d := cmp.Diff(want, r.Output); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff("P has been updated.\n--- P\n+++ P\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three", strings.ReplaceAll(r.Text(), b.path("f"), "P")); d != "" {
+	if d := cmp.Diff("P has been updated.\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three", strings.ReplaceAll(r.Text(), b.path("f"), "P")); d != "" {
 		t.Error(d)
 	}
 	if got := b.content("f"); got != "one\n2\nthree\n" {
@@ -273,9 +273,9 @@ func TestPatchAppliesWhatTheModelReads(t *testing.T) {
 		b.show("f")
 		r, err := b.run(b.multi, MultiInput{FilePath: b.path("f"), Edits: []OneEdit{{OldString: "one", NewString: "1\nand"}, {OldString: "three", NewString: "3"}}})
 		must(t, err)
-		_, diff, _ := strings.Cut(r.Text(), "--- ")
+		_, diff, _ := strings.Cut(r.Text(), "\n@@")
 		cmd := exec.Command("patch", "--binary", "--quiet", "--fuzz=0", b.path("copy"))
-		cmd.Stdin = strings.NewReader("--- " + diff + "\n")
+		cmd.Stdin = strings.NewReader("--- f\n+++ f\n@@" + diff + "\n")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("patch: %v\n%s\n%s", err, out, diff)
 		}

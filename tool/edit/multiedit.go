@@ -18,17 +18,17 @@ var multiDescription string
 
 // MultiInput is what the model sends to MultiEdit.
 type MultiInput struct {
-	FilePath   string    `json:"file_path" jsonschema:"Absolute path of the file." haft:"path;alias=path;min=1;example=/project/main.go"`
+	FilePath   string    `json:"file_path" jsonschema:"Absolute path of the file." haft:"path;alias=path|file|filename|filePath;min=1;example=/project/main.go"`
 	Edits      []OneEdit `json:"edits" jsonschema:"The replacements, in order." haft:"min=1;max=500"`
-	OnConflict string    `json:"on_conflict,omitempty" jsonschema:"After a conflict with somebody else's change was reported: overwrite takes these edits' side, markers writes both between conflict markers." haft:"enum=overwrite|markers"`
+	OnConflict string    `json:"on_conflict,omitempty" jsonschema:"After a conflict with another change was reported: overwrite takes these edits' side, markers writes both between conflict markers." haft:"enum=overwrite|markers"`
 }
 
 // OneEdit is one replacement of a MultiEdit.
 type OneEdit struct {
-	OldString  string `json:"old_string" jsonschema:"The text to replace, exactly as it stands in the file."`
-	NewString  string `json:"new_string" jsonschema:"The text to put in its place."`
-	ReplaceAll bool   `json:"replace_all,omitempty" jsonschema:"Replace every place where old_string stands." haft:"default=false"`
-	Expected   int    `json:"expected_replacements,omitempty" jsonschema:"In how many places old_string stands; all of them are replaced." haft:"min=1"`
+	OldString  string `json:"old_string" jsonschema:"The text to replace, exactly as it is in the file." haft:"alias=old_str|oldString|old_text"`
+	NewString  string `json:"new_string" jsonschema:"The text to put in its place." haft:"alias=new_str|newString|new_text"`
+	ReplaceAll bool   `json:"replace_all,omitempty" jsonschema:"Replace every occurrence of old_string." haft:"default=false"`
+	Expected   int    `json:"expected_replacements,omitempty" jsonschema:"How often old_string occurs; all occurrences are replaced." haft:"min=1"`
 }
 
 // MultiOutput is what programs get from MultiEdit.
@@ -73,7 +73,7 @@ func NewMulti(ws *workspace.Workspace) tool.Tool {
 		},
 		Render: func(out MultiOutput) tool.Result {
 			say := fmt.Sprintf("%s has been updated by %d edits.", out.FilePath, len(out.Edits))
-			return tool.Text(filetool.Change{Say: say, Path: out.FilePath, Hunks: out.StructuredPatch,
+			return tool.Text(filetool.Change{Say: say, Hunks: out.StructuredPatch,
 				Stale: out.StaleRecovered, Foreign: out.ForeignPatch, Notes: out.Notes}.Text())
 		},
 		Summarize: func(in MultiInput) string {

@@ -27,7 +27,7 @@ var description string
 
 // Input is what the model sends.
 type Input struct {
-	Pattern      string `json:"pattern" jsonschema:"The regular expression to look for, in ripgrep's syntax." haft:"min=1;example=func\\s+Test\\w+"`
+	Pattern      string `json:"pattern" jsonschema:"The regular expression to look for, in ripgrep's syntax." haft:"min=1;alias=regex|query;example=func\\s+Test\\w+"`
 	Path         string `json:"path,omitempty" jsonschema:"File or directory to search. Default: the working directory."`
 	Glob         string `json:"glob,omitempty" jsonschema:"Only files whose name matches, such as *.js or **/*.{ts,tsx}; ! excludes; several are separated by spaces." haft:"alias=include"`
 	Type         string `json:"type,omitempty" jsonschema:"Only files of this type, such as go, py, rust, js."`

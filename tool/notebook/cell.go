@@ -21,7 +21,7 @@ type cellEdit struct {
 
 // edit plans a change. newID is the id of a cell that is to be inserted.
 func (nb *notebook) edit(in Input, newID string) (cellEdit, error) {
-	if mode(in) == "insert" && in.CellID == "top" {
+	if mode(in) == "insert" && (in.CellID == "" || in.CellID == "top") {
 		return nb.insert(in, -1, newID), nil
 	}
 	at := slices.IndexFunc(nb.cells, func(c cell) bool { return c.id == in.CellID })
@@ -42,7 +42,7 @@ func (nb *notebook) edit(in Input, newID string) (cellEdit, error) {
 
 func (nb *notebook) listCells() string {
 	if len(nb.cells) == 0 {
-		return `The notebook has no cells; insert one with cell_id "top".`
+		return `The notebook has no cells; insert one without cell_id.`
 	}
 	const most = 30
 	var ids []string

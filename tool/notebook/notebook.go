@@ -33,10 +33,10 @@ var description string
 type Input struct {
 	NotebookPath string `json:"notebook_path" jsonschema:"Absolute path of the notebook." haft:"path;alias=file_path|path;min=1;example=/project/analysis.ipynb"`
 	NewSource    string `json:"new_source" jsonschema:"The new source of the cell; empty for delete."`
-	CellID       string `json:"cell_id,omitempty" jsonschema:"Id of the cell, as Read shows it. For insert the new cell comes after it, or before all with \"top\"." haft:"example=3f2a9c01"`
+	CellID       string `json:"cell_id,omitempty" jsonschema:"Id of the cell. For insert the new cell comes after it, or before all others if it is absent." haft:"example=3f2a9c01"`
 	CellType     string `json:"cell_type,omitempty" jsonschema:"Type of the cell. Needed for insert; replace keeps the type without it." haft:"enum=code|markdown"`
 	EditMode     string `json:"edit_mode,omitempty" jsonschema:"What to do." haft:"enum=replace|insert|delete;default=replace"`
-	OnConflict   string `json:"on_conflict,omitempty" jsonschema:"After a conflict with somebody else's change was reported: overwrite takes this edit's side." haft:"enum=overwrite"`
+	OnConflict   string `json:"on_conflict,omitempty" jsonschema:"After a conflict with another change was reported: overwrite takes this edit's side." haft:"enum=overwrite"`
 }
 
 // Output is what programs get.
@@ -112,9 +112,7 @@ func check(in Input) error {
 	switch {
 	case !strings.EqualFold(filepath.Ext(in.NotebookPath), ".ipynb"):
 		return tool.Errorf("NotebookEdit changes Jupyter notebooks (.ipynb) only. Use Edit for other files.")
-	case in.CellID == "" && mode(in) == "insert":
-		return tool.Errorf(`cell_id is missing: the new cell is inserted after it. Use the id that Read shows, or "top" to insert before the first cell.`)
-	case in.CellID == "":
+	case in.CellID == "" && mode(in) != "insert":
 		return tool.Errorf("cell_id is missing. Use the id that Read shows.")
 	case mode(in) == "insert" && in.CellType == "":
 		return tool.Errorf("cell_type is missing: insert needs code or markdown.")
@@ -166,12 +164,26 @@ func run(ctx context.Context, ws *workspace.Workspace, c *tool.Call, in Input) (
 	}, nil
 }
 
+// render shows the model the cell as it is now: the rest of the file, outputs and all, is not what it changed.
 func render(out Output) tool.Result {
 	say := map[string]string{"replace": "Updated", "insert": "Inserted", "delete": "Deleted"}[out.EditMode] + " cell " + out.CellID + " of " + out.NotebookPath + "."
-	if len(out.Patch) == 0 {
+	switch {
+	case len(out.Patch) == 0:
 		say = "Cell " + out.CellID + " already has this source; nothing was written."
+	case out.EditMode != "delete":
+		say += fmt.Sprintf(" It is now (%s):\n%s", out.CellType, bounded(out.NewSource))
 	}
-	return tool.Text(filetool.Change{Say: say, Path: out.NotebookPath, Hunks: out.Patch, Stale: out.Stale, Foreign: out.Foreign}.Text())
+	return tool.Text(filetool.Change{Say: say, Stale: out.Stale, Foreign: out.Foreign}.Text())
+}
+
+// bounded is the beginning of a source that the model has sent itself.
+func bounded(source string) string {
+	const most = 20
+	lines := strings.SplitAfterN(source, "\n", most+1)
+	if len(lines) <= most {
+		return source
+	}
+	return strings.Join(lines[:most], "") + fmt.Sprintf("… [%d more lines]", 1+strings.Count(lines[most], "\n"))
 }
 
 // newID makes an id for a new cell, in the form that notebooks use. It comes from the call, so that the cell which is shown

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -279,6 +280,7 @@ func TestTexts(t *testing.T) {
 		if err != nil {
 			text = "ERROR " + err.Error()
 		}
+		text = regexp.MustCompile(`cell [0-9a-f]{8} `).ReplaceAllString(text, "cell ID ")
 		fmt.Fprintf(&out, "== %s\n%s\n\n", name, strings.ReplaceAll(text, filepath.Dir(b.path), "/project"))
 	}
 	do("replace", pretty, Input{CellID: "calc", NewSource: "print(2)"}, nil)

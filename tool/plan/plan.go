@@ -102,6 +102,7 @@ func (p *planner) enter() tool.Tool {
 	return tool.New(tool.Def[EnterInput, EnterOutput]{
 		Name: "EnterPlanMode", SearchHint: "plan mode think design before changes approach", Description: enterText,
 		Enabled:  interactive,
+		Needs:    "there is no user who could answer",
 		Marks:    marks[EnterInput],
 		Validate: func(_ context.Context, c *tool.Call, _ EnterInput) *tool.Problem { return p.check(c, false) },
 		Permission: func(context.Context, *tool.Call, EnterInput) tool.Verdict {
@@ -149,6 +150,7 @@ func (p *planner) exit() tool.Tool {
 	return tool.New(tool.Def[ExitInput, ExitOutput]{
 		Name: "ExitPlanMode", Title: "Plan", SearchHint: "present plan approve leave plan mode begin start work", Description: exitText,
 		Enabled:  interactive,
+		Needs:    "there is no user who could answer",
 		Marks:    marks[ExitInput],
 		Validate: func(_ context.Context, c *tool.Call, _ ExitInput) *tool.Problem { return p.check(c, true) },
 		Permission: func(_ context.Context, _ *tool.Call, in ExitInput) tool.Verdict {

@@ -31,7 +31,7 @@ var description string
 
 // Input is what the model sends.
 type Input struct {
-	FilePath   string `json:"file_path" jsonschema:"Absolute path of the file." haft:"path;alias=path;min=1;example=/project/main.go"`
+	FilePath   string `json:"file_path" jsonschema:"Absolute path of the file." haft:"path;alias=path|file|filename|filePath;min=1;example=/project/main.go"`
 	Offset     int    `json:"offset,omitempty" jsonschema:"Line to start from, counted from 1; of a notebook, the cell." haft:"min=0"`
 	Limit      int    `json:"limit,omitempty" jsonschema:"How many lines or cells to show." haft:"min=1;default=2000"`
 	Pages      string `json:"pages,omitempty" jsonschema:"Pages of a PDF to show as text, such as 3 or 1-5." haft:"max=20"`

@@ -101,8 +101,7 @@ func (c *checker) check(n *node, v any, path string) any {
 		return c.repair(n, v, path)
 	}
 	if len(n.enum) > 0 && !n.allows(v) {
-		c.fail(path, n, v)
-		return v
+		return c.repair(n, v, path)
 	}
 	switch v := v.(type) {
 	case json.Number:
@@ -122,6 +121,9 @@ func (c *checker) check(n *node, v any, path string) any {
 func (c *checker) checkNumber(n *node, v json.Number, path string) any {
 	f, err := strconv.ParseFloat(v.String(), 64)
 	if err != nil || f < n.min || f > n.max || n.xmin && f == n.min || n.xmax && f == n.max {
+		if n.clamp && err == nil {
+			return c.repair(n, v, path)
+		}
 		c.fail(path, n, v)
 		return v
 	}

@@ -21,6 +21,8 @@ type directives struct {
 	aliases  []string
 	hidden   bool
 	path     bool
+	clamp    bool
+	means    map[string]string // other words for values of enum
 	when     string
 	pattern  string
 }
@@ -46,8 +48,8 @@ func parseDirectives(tag string) (*directives, error) {
 
 func (d *directives) set(word string) (err error) {
 	name, value, hasValue := strings.Cut(word, "=")
-	if hasValue == (name == "hidden" || name == "path") || hasValue && value == "" {
-		return fmt.Errorf("directive %q: a value is expected after all but hidden and path", word)
+	if hasValue == (name == "hidden" || name == "path" || name == "clamp") || hasValue && value == "" {
+		return fmt.Errorf("directive %q: a value is expected after all but hidden, path and clamp", word)
 	}
 	switch name {
 	case "min":
@@ -70,6 +72,17 @@ func (d *directives) set(word string) (err error) {
 		d.hidden = true
 	case "path":
 		d.path = true
+	case "clamp":
+		d.clamp = true
+	case "means":
+		d.means = make(map[string]string)
+		for pair := range strings.SplitSeq(value, "|") {
+			word, meant, ok := strings.Cut(pair, ":")
+			if !ok {
+				return fmt.Errorf("means: %q is not word:value", pair)
+			}
+			d.means[word] = meant
+		}
 	case "when":
 		d.when = value
 	default:

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -13,14 +14,19 @@ import (
 
 // Example returns a small valid input: the required fields with example values.
 // It is nil if no valid one can be made, as when a pattern has no example.
-func (v *View) Example() json.RawMessage { return v.correct(map[string]any{}) }
+func (v *View) Example() json.RawMessage { return v.valid(v.root.placeholder()) }
 
-// correct returns a valid input as near as possible to what was sent.
+// correct returns a valid input as near as possible to what was sent: it keeps
+// what can be kept, leaves out what need not be there, and marks what only the
+// sender knows. It invents nothing that could be taken for advice.
 func (v *View) correct(sent any) json.RawMessage {
-	if _, ok := sent.(map[string]any); !ok {
-		sent = map[string]any{}
-	}
-	raw := marshal(v.root.nearest(sent))
+	object, _ := sent.(map[string]any)
+	return v.valid(v.root.nearObject(object, "<%s>"))
+}
+
+// valid returns an example, or nil if it is none.
+func (v *View) valid(example any) json.RawMessage {
+	raw := marshal(example)
 	if _, _, err := v.Check(raw); err != nil || len(raw) > maxExample {
 		return nil
 	}
@@ -34,8 +40,9 @@ const maxExample = 2_000
 // of a thousand million characters.
 const maxMade = 200
 
-// nearest returns a valid value that keeps the valid parts of v.
-func (n *node) nearest(v any) any {
+// nearest returns a valid value that keeps the valid parts of v, and reports false if
+// there is nothing to keep.
+func (n *node) nearest(v any) (any, bool) {
 	for _, form := range n.anyOf {
 		if form.kinds != 0 && form.kinds.has(kindOf(v)) {
 			return form.nearest(v)
@@ -44,30 +51,38 @@ func (n *node) nearest(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		if n.kinds.has(object) && n.kinds != 0 {
-			return n.nearObject(v)
+			return n.nearObject(v, "<%s>"), true
 		}
 	case []any:
 		if n.kinds&array != 0 && n.items != nil && len(v) > 0 && len(v) >= n.minLen {
-			return []any{n.items.nearest(v[0])}
+			if item, ok := n.items.nearest(v[0]); ok {
+				return []any{item}, true
+			}
 		}
 	}
-	if c := new(checker); v != nil && c.accepts(n, clone(v), "") {
-		if s, ok := v.(string); ok && n.pattern == nil && n.enum == nil {
-			return abridge(s, n.minLen)
-		}
-		return v
+	if v == nil {
+		return nil, false
 	}
-	return n.placeholder()
+	c := new(checker)
+	fixed := c.check(n, clone(v), "")
+	if len(c.problems) > 0 {
+		return nil, false
+	}
+	if s, ok := fixed.(string); ok && n.pattern == nil && n.enum == nil {
+		return abridge(s, n.minLen), true
+	}
+	return fixed, true
 }
 
-func (n *node) nearObject(v map[string]any) any {
+// nearObject keeps the fields of v that are valid. Required ones that are not are
+// written as mark, which has their name, or invented where that is not a value.
+func (n *node) nearObject(v map[string]any, mark string) any {
 	out := make(map[string]any)
 	for name, field := range n.fields {
-		value, sent := v[name]
-		switch {
-		case sent && value == nil && !n.requires(name):
-		case sent || n.requires(name):
-			out[name] = field.nearest(value)
+		if value, sent := v[name]; sent {
+			if kept, ok := field.nearest(value); ok {
+				out[name] = kept
+			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(v)) {
@@ -75,27 +90,41 @@ func (n *node) nearObject(v map[string]any) any {
 			n.placeUnknown(out, v, name, v[name])
 		}
 	}
+	for _, name := range n.required {
+		if _, ok := out[name]; ok {
+			continue
+		}
+		field := n.field(name)
+		out[name] = field.placeholder()
+		if marked := fmt.Sprintf(mark, name); mark != "" && field.example != "" && (&checker{strict: true}).accepts(field, marked, "") {
+			out[name] = marked
+		}
+	}
 	return out
 }
 
-// placeUnknown puts a field that is not declared where it was probably meant.
+// placeUnknown puts a field that is not declared where it was meant: by an older
+// name, or by a slip in the name of one that is required.
 func (n *node) placeUnknown(out, sent map[string]any, name string, value any) {
 	if !n.closed {
 		if n.more != nil {
-			value = n.more.nearest(value)
+			value, _ = n.more.nearest(value)
 		}
 		out[name] = value
 		return
 	}
-	meant := n.alias[name]
 	if len(sent) > maxMade {
 		return // a wholly wrong input means nothing
 	}
-	if guesses := near.Names(name, n.order, 1); meant == "" && len(guesses) > 0 {
+	meant := n.alias[name]
+	if guesses := near.Names(name, n.required, 1); meant == "" && len(guesses) > 0 {
 		meant = guesses[0]
 	}
-	if _, taken := sent[meant]; meant != "" && !taken {
-		out[meant] = n.fields[meant].nearest(value)
+	if _, taken := sent[meant]; meant == "" || taken {
+		return
+	}
+	if kept, ok := n.field(meant).nearest(value); ok {
+		out[meant] = kept
 	}
 }
 
@@ -129,7 +158,7 @@ func (n *node) placeholder() any {
 		}
 		return list
 	case n.kinds&object != 0:
-		return n.nearObject(nil)
+		return n.nearObject(nil, "")
 	}
 	return nil
 }

@@ -31,6 +31,8 @@ type node struct {
 	alias    map[string]string
 
 	aliases []string
+	means   map[string]string
+	clamp   bool // a number beyond a bound is taken as the bound
 	path    bool // the path of a file, which may be relative
 	example string
 }

@@ -61,7 +61,7 @@ func (e *Invalid) Error() string {
 		}
 		b.WriteString("\n- " + p.String())
 	}
-	if example := e.view.correct(e.sent); example != nil {
+	if example := e.view.correct(e.sent); len(example) > len("{}") {
 		b.WriteString("\nA correct input looks like this: " + string(example))
 	}
 	return b.String()

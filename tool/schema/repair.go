@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
+	"strings"
 )
 
 // A Repair is one change that made an input valid.
@@ -16,7 +17,8 @@ func (r Repair) String() string {
 	return r.Path + ": " + r.From + " was read as " + r.To
 }
 
-// repair is called for a value of the wrong type. The candidate is used only if
+// repair is called for a value of the wrong type, another word for a value, or a
+// number beyond a bound that it may be moved to. The candidate is used only if
 // it is valid as it stands: a repair never needs another one to be right.
 func (c *checker) repair(n *node, v any, path string) any {
 	if candidate, ok := n.candidate(v); ok && !c.strict {
@@ -33,13 +35,40 @@ func (c *checker) repair(n *node, v any, path string) any {
 func (n *node) candidate(v any) (any, bool) {
 	switch v := v.(type) {
 	case string:
+		if len(n.enum) > 0 && n.kinds.has(text) {
+			return n.fromWord(v)
+		}
 		return n.fromText(v)
 	case json.Number:
+		if f, err := v.Float64(); n.clamp && err == nil && (f < n.min || f > n.max) {
+			return json.Number(strconv.FormatFloat(min(max(f, n.min), n.max), 'f', -1, 64)), true
+		}
 		if n.kinds&integer != 0 {
 			return wholeNumber(v)
 		}
 	}
 	return nil, false
+}
+
+// fromWord finds the value that a word stands for: one that the schema knows, or
+// the only one that is spelled like it but for case, blanks and hyphens.
+func (n *node) fromWord(word string) (any, bool) {
+	plain := func(s string) string {
+		return strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(s))
+	}
+	if meant, ok := n.means[strings.ToLower(strings.TrimSpace(word))]; ok {
+		return meant, true
+	}
+	var found []any
+	for _, e := range n.enum {
+		if s, ok := e.(string); ok && plain(s) == plain(word) {
+			found = append(found, e)
+		}
+	}
+	if len(found) != 1 {
+		return nil, false
+	}
+	return found[0], true
 }
 
 // fromText reads the JSON inside a string, if its type is one that n wants.

@@ -63,7 +63,7 @@ func (p *projector) project(s *jsonschema.Schema) (*jsonschema.Schema, *node) {
 	c := *s
 	n := newNode(s)
 	if d := p.src.meta[s]; d != nil {
-		n.aliases, n.example, n.path = d.aliases, d.example, d.path
+		n.aliases, n.example, n.path, n.clamp, n.means = d.aliases, d.example, d.path, d.clamp, d.means
 		if list := p.opts.Lists[d.list]; d.list != "" && len(list) > 0 {
 			c.Enum = anys(list)
 			n.enum = c.Enum

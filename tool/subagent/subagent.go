@@ -63,6 +63,9 @@ type Job struct {
 	Kind, Model string
 	// Effort is how hard it tries; "" means what the kind says.
 	Effort string
+	// Mode is a permission mode for it, which counts if it is more careful than the
+	// session's; "" means what the kind says.
+	Mode string
 	// Name is what others call it in a team, Team the team.
 	Name, Team string
 	// Worktree lets it work in a copy of the repository.
@@ -127,11 +130,12 @@ type Input struct {
 	Prompt      string `json:"prompt" jsonschema:"The whole task. The agent knows nothing of this conversation." haft:"min=1;example=List the exported functions of package x that nothing calls."`
 	Kind        string `json:"subagent_type,omitempty" jsonschema:"Which agent. Default: general-purpose." haft:"max=100;example=Explore"`
 	Model       string `json:"model,omitempty" jsonschema:"A model for it, such as haiku. Default: the agent's own, or this conversation's." haft:"max=100"`
-	Effort      string `json:"effort,omitempty" jsonschema:"How hard it tries. Default: the agent's own, or this conversation's." haft:"enum=low|medium|high|max"`
+	Effort      string `json:"effort,omitempty" jsonschema:"How hard it tries. Default: the agent's own, or this conversation's." haft:"enum=low|medium|high|xhigh|max"`
 	Background  bool   `json:"run_in_background,omitempty" jsonschema:"Return at once. You are told when it has finished." haft:"default=false"`
+	Mode        string `json:"mode,omitempty" jsonschema:"A permission mode for it; one that is less careful than the session's has no effect." haft:"enum=default|acceptEdits|plan|auto|dontAsk|bypassPermissions"`
 	Isolation   string `json:"isolation,omitempty" jsonschema:"worktree: it works in a copy of the repository, on a branch of its own." haft:"enum=worktree"`
 	Name        string `json:"name,omitempty" jsonschema:"What others call it in a team." haft:"max=64"`
-	Team        string `json:"team_name,omitempty" jsonschema:"The team it joins; see TeamCreate." haft:"max=64"`
+	Team        string `json:"team_name,omitempty" jsonschema:"The team it joins." haft:"max=64"`
 }
 
 // Output is what programs get of Agent. The names are those of Claude Code. The
@@ -234,7 +238,7 @@ func beside(crew Crew, kind string) bool {
 
 func run(ctx context.Context, crew Crew, c *tool.Call, in Input) (Output, error) {
 	job := Job{
-		UseID: c.UseID, Caller: c.Agent, Description: in.Description, Prompt: in.Prompt, Kind: in.Kind, Model: in.Model, Effort: in.Effort,
+		UseID: c.UseID, Caller: c.Agent, Description: in.Description, Prompt: in.Prompt, Kind: in.Kind, Model: in.Model, Effort: in.Effort, Mode: in.Mode,
 		Name: in.Name, Team: in.Team, Worktree: in.Isolation == "worktree",
 	}
 	if in.Background || in.Team != "" || beside(crew, in.Kind) {

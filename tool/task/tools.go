@@ -82,7 +82,7 @@ func newCreate(s *Store) tool.Tool {
 
 // GetInput is what the model sends to TaskGet.
 type GetInput struct {
-	ID string `json:"taskId" jsonschema:"The number of the task." haft:"min=1;max=20;example=1"`
+	ID string `json:"taskId" jsonschema:"The number of the task." haft:"min=1;max=20;alias=id|task_id;example=1"`
 }
 
 // GetOutput is what programs get from TaskGet.

@@ -13,8 +13,8 @@ import (
 
 // UpdateInput is what the model sends to TaskUpdate.
 type UpdateInput struct {
-	ID           string                     `json:"taskId" jsonschema:"The number of the task." haft:"min=1;max=20;example=1"`
-	Status       Status                     `json:"status,omitempty" jsonschema:"How far it is; deleted removes it." haft:"enum=pending|in_progress|completed|deleted"`
+	ID           string                     `json:"taskId" jsonschema:"The number of the task." haft:"min=1;max=20;alias=id|task_id;example=1"`
+	Status       Status                     `json:"status,omitempty" jsonschema:"How far it is; deleted removes it." haft:"means=done:completed|complete:completed|finished:completed|todo:pending|open:pending|doing:in_progress|started:in_progress;enum=pending|in_progress|completed|deleted"`
 	Subject      string                     `json:"subject,omitempty" jsonschema:"What to do, in a few words." haft:"min=1;max=300"`
 	Description  *string                    `json:"description,omitempty" jsonschema:"What is needed to do it, and when it is done." haft:"max=8000"`
 	ActiveForm   *string                    `json:"activeForm,omitempty" jsonschema:"The subject while it is done." haft:"max=300"`

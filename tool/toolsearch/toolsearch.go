@@ -24,7 +24,7 @@ var description string
 // Input is what the model sends.
 type Input struct {
 	Query      string `json:"query" jsonschema:"Words to look for, or select: and names." haft:"min=1;max=500;example=select:Sleep"`
-	MaxResults int    `json:"max_results,omitempty" jsonschema:"How many tools to return at most." haft:"min=1;max=25;default=5"`
+	MaxResults int    `json:"max_results,omitempty" jsonschema:"How many tools to return at most." haft:"clamp;min=1;max=25;default=5"`
 }
 
 // Output is what programs get.
@@ -101,11 +101,7 @@ func pick(tools *tool.Set, names string) (found []*tool.Tool, unknown []string) 
 
 // describe says what a model needs to call a tool that its request does not describe.
 func describe(tools *tool.Set, t *tool.Tool) string {
-	text := t.Name + ": " + strings.TrimSpace(tools.Description(t)) + "\n"
-	if tools.Lookup(tool.DoorName) == nil {
-		return text + fmt.Sprintf("Its input must match %s", tools.View(t).JSON())
-	}
-	return text + tool.DoorHint(t.Name, tools.View(t).JSON())
+	return t.Name + ": " + strings.TrimSpace(tools.Description(t)) + "\n" + tools.Hint(t)
 }
 
 // render refers to what was found. An API that loads tools by reference takes nothing

@@ -76,6 +76,7 @@ func New(search Backend) tool.Tool {
 		Title:       "Web Search",
 		SearchHint:  "search web internet google find pages current news",
 		Description: description,
+		Needs:       "web search is not set up: neither does the model's provider search for this session, nor do the settings name a search server (webSearch.endpoint, which the user can set to the address of a SearXNG server)",
 		Enabled:     func(s *tool.Session) bool { return search != nil || s.Flags[Flag] },
 		Marks: func(Input) tool.Marks {
 			return tool.Marks{ReadOnly: true, ConcurrencySafe: true, Effect: tool.Idempotent}

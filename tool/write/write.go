@@ -27,9 +27,9 @@ var description string
 
 // Input is what the model sends.
 type Input struct {
-	FilePath   string `json:"file_path" jsonschema:"Absolute path of the file." haft:"path;alias=path;min=1;example=/project/notes.md"`
-	Content    string `json:"content" jsonschema:"The whole content of the file."`
-	OnConflict string `json:"on_conflict,omitempty" jsonschema:"After a conflict with somebody else's change was reported: overwrite takes this content's side, markers writes both between conflict markers." haft:"enum=overwrite|markers"`
+	FilePath   string `json:"file_path" jsonschema:"Absolute path of the file." haft:"path;alias=path|file|filename|filePath;min=1;example=/project/notes.md"`
+	Content    string `json:"content" jsonschema:"The whole content of the file." haft:"alias=contents|text|file_text"`
+	OnConflict string `json:"on_conflict,omitempty" jsonschema:"After a conflict with another change was reported: overwrite takes this content's side, markers writes both between conflict markers." haft:"enum=overwrite|markers"`
 }
 
 // Output is what programs get.
@@ -123,6 +123,6 @@ func render(out Output) tool.Result {
 	case len(out.StructuredPatch) == 0:
 		say = out.FilePath + " already has this content; nothing was written."
 	}
-	return tool.Text(filetool.Change{Say: say, Path: out.FilePath, Hunks: out.StructuredPatch,
+	return tool.Text(filetool.Change{Say: say, Hunks: out.StructuredPatch,
 		Stale: out.StaleRecovered, Foreign: out.ForeignPatch, Notes: out.Notes, Whole: true}.Text())
 }

@@ -41,6 +41,7 @@ type Project struct {
 	// Options are what it was opened with.
 	Options Options
 
+	bound map[string]trust.Item // what hooks run, by their place, as it was at the start
 	files settings.Options
 }
 
@@ -94,7 +95,7 @@ func (p *Project) newGuard(cwd string) (err error) {
 			roots = append(roots, dir)
 		}
 	}
-	p.Guard, err = guard.New(&guard.Options{Roots: roots, Home: p.Home, Cwd: cwd, State: workspace.StateDir(), Kept: p.Kept.Holds})
+	p.Guard, err = guard.New(&guard.Options{Roots: roots, Home: p.Home, Cwd: cwd, State: workspace.StateDir(), Kept: p.Kept.Holds, Hooks: p.hookFiles()})
 	return err
 }
 

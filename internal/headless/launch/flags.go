@@ -111,7 +111,7 @@ func (f *Flags) Define(fs *pflag.FlagSet) {
 	fs.StringVar(&f.thinking, "thinking", "", "adaptive, enabled or disabled")
 	fs.StringVar(&f.thinkingShow, "thinking-display", "", "how thoughts are shown: summarized, omitted…")
 	fs.IntVar(&f.thinkingTokens, "max-thinking-tokens", 0, "how many tokens thinking may take")
-	fs.StringVar(&f.effort, "effort", "", "minimal, low, medium, high, xhigh or max, as far as the model knows it")
+	fs.StringVar(&f.effort, "effort", "", "low, medium, high, xhigh or max; a level that the model does not take becomes the next lower one")
 	fs.StringSliceVar(&f.betas, "betas", nil, "features of the API that are not on by default")
 	fs.StringArrayVar(&f.servers, "mcp-config", nil, "MCP servers to add: a JSON object, or a file")
 	fs.BoolVar(&f.strict, "strict-mcp-config", false, "only the MCP servers of --mcp-config")

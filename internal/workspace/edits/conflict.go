@@ -32,7 +32,7 @@ func (s *simulation) conflict(i int, ms []match) error {
 	}
 	if untouched {
 		return &Refusal{Kind: Dependency, Other: within, Edit: i + 1, text: fmt.Sprintf(
-			"The old_string of edit %d stands in the file and also in the text that edit %d inserts, so which is meant depends on the order. Make the old_string of edit %d longer, or put its change into the new_string of edit %d.",
+			"The old_string of edit %d occurs in the file and also in the text that edit %d inserts, so which is meant depends on the order. Make the old_string of edit %d longer, or put its change into the new_string of edit %d.",
 			i+1, within, i+1, within)}
 	}
 	if before := s.edits[within-1]; before.New == s.edits[i].Old && before.Old == s.edits[i].New {

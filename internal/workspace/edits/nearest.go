@@ -20,7 +20,7 @@ func notFound(t *textfile.Text, e Edit, i int) *Refusal {
 		}
 		return &Refusal{Kind: LineNumbers, Edit: i + 1, text: text}
 	}
-	text := "old_string is not in the file."
+	text := "old_string was not found in the file."
 	if near := nearest(t.Bytes(), e.Old); near != "" {
 		text += " " + near + "\nSend old_string exactly as the file has it."
 	} else {

@@ -42,20 +42,20 @@ func choose(t *textfile.Text, e Edit, i int, f found) ([]match, error) {
 	switch {
 	case f.loose && len(ms) > 1:
 		return nil, &Refusal{Kind: Ambiguous, Edit: i + 1, text: fmt.Sprintf(
-			"old_string is not in the file as it is; with another indentation it stands %s (%s). Send it exactly as the file has it, with lines around it.",
+			"old_string was not found as it is; with another indentation it occurs %s (%s). Send it exactly as the file has it, with lines around it.",
 			times(len(ms)), atLines(t, ms))}
 	case e.Expect > 0 && len(all) != e.Expect:
 		return nil, &Refusal{Kind: WrongCount, Edit: i + 1, text: fmt.Sprintf(
-			"old_string stands %s in the file (%s), not %s as expected_replacements says. Correct the number or old_string.",
+			"old_string occurs %s in the file (%s), not %s as expected_replacements says. Correct the number or old_string.",
 			times(len(all)), atLines(t, all), times(e.Expect))}
 	case e.All || e.Expect > 0 || len(ms) == 1:
 		return all, nil
 	case len(all) < len(ms):
 		return nil, &Refusal{Kind: Ambiguous, Edit: i + 1, text: fmt.Sprintf(
-			"old_string stands %s in the file, overlapping itself (%s). Add text around it so that it stands once.", times(len(ms)), atLines(t, ms))}
+			"old_string occurs %s in the file, overlapping itself (%s). Add text around it so that it occurs once.", times(len(ms)), atLines(t, ms))}
 	}
 	return nil, &Refusal{Kind: Ambiguous, Edit: i + 1, text: fmt.Sprintf(
-		"old_string stands %s in the file (%s). Add lines around it so that it stands once, or set replace_all to true or expected_replacements to %d to replace every one.",
+		"old_string occurs %s in the file (%s). Add lines around it so that it occurs once, or set replace_all to true or expected_replacements to %d to replace every one.",
 		times(len(ms)), atLines(t, ms), len(ms))}
 }
 

@@ -17,11 +17,12 @@ package guard
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/pathin"
+	"github.com/haftdev/haft/internal/secret"
 	"github.com/haftdev/haft/internal/workspace/disk"
 )
 
@@ -42,6 +43,8 @@ type Options struct {
 	// Kept reports whether a physical path is something that the session has kept for its model, such as the whole of a long
 	// result. It may be read like a file of the project, and is never written by a tool. Nil: nothing is.
 	Kept func(path string) bool
+	// Hooks are files that hooks run: writing one asks, because it could disarm a guard.
+	Hooks []string
 	// FS is the file system. Nil means the real one.
 	FS disk.FS
 }
@@ -51,9 +54,11 @@ type Guard struct {
 	fs    disk.FS
 	cwd   string
 	home  []string // as given, and physical when that differs
+	where secret.Where
 	roots []root
 	agent []string
 	state []string
+	hooks []string
 	kept  func(string) bool
 }
 
@@ -91,8 +96,15 @@ func New(opts *Options) (*Guard, error) {
 			}
 		}
 	}
+	g.where.Homes = g.home
+	for _, r := range g.roots {
+		g.where.Roots = append(g.where.Roots, r.real, r.given)
+	}
 	if o.State != "" {
 		g.state = bothNames(g.walk(o.State), o.State)
+	}
+	for _, file := range o.Hooks {
+		g.hooks = append(g.hooks, bothNames(g.walk(file), file)...)
 	}
 	for _, dir := range o.AgentDirs {
 		g.agent = append(g.agent, bothNames(g.walk(dir), dir)...)
@@ -138,6 +150,9 @@ func (g *Guard) Roots() []string {
 
 // Cwd returns the directory relative paths start from.
 func (g *Guard) Cwd() string { return g.cwd }
+
+// Secret says whether a physical path is a secret, by its name alone, for those who come by many files.
+func (g *Guard) Secret(real string) secret.Level { return g.where.Look(real).Level }
 
 // Kept reports whether a physical path is something that the session has kept for its model.
 func (g *Guard) Kept(path string) bool { return g.kept(path) }
@@ -186,17 +201,11 @@ func (g *Guard) absolute(path string) string {
 // rootOf returns the physical root that holds p, also under its given name if spelled is set.
 func (g *Guard) rootOf(p string, spelled bool) string {
 	for _, r := range g.roots {
-		if within(r.real, p) || spelled && within(r.given, p) {
+		if pathin.Contains(r.real, p) || spelled && pathin.Contains(r.given, p) {
 			return r.real
 		}
 	}
 	return ""
-}
-
-// within reports whether p is dir or below it. Both are clean.
-func within(dir, p string) bool {
-	rest, ok := strings.CutPrefix(p, dir)
-	return ok && (rest == "" || os.IsPathSeparator(rest[0]) || dir == "/")
 }
 
 // special names the kernel interfaces a path touches: per-process files and magic links, devices, and writable knobs.
@@ -207,9 +216,9 @@ func (g *Guard) special(f Facts) special {
 		switch {
 		case len(parts) > 2 && parts[1] == "proc" && (parts[2] == "self" || parts[2] == "thread-self" || digits(parts[2])):
 			return processFile
-		case within("/dev", p) && !within("/dev/shm", p) && g.rootOf(p, false) == "":
+		case pathin.Contains("/dev", p) && !pathin.Contains("/dev/shm", p) && g.rootOf(p, false) == "":
 			worst = deviceFile
-		case worst == "" && (within("/proc", p) || within("/sys", p)):
+		case worst == "" && (pathin.Contains("/proc", p) || pathin.Contains("/sys", p)):
 			worst = kernelFile
 		}
 	}

@@ -167,8 +167,12 @@ func Unified(from, to string, hunks []Hunk) string {
 	if len(hunks) == 0 {
 		return ""
 	}
+	return fmt.Sprintf("--- %s\n+++ %s\n", from, to) + Hunks(hunks)
+}
+
+// Hunks prints hunks as in a unified diff, without file names.
+func Hunks(hunks []Hunk) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "--- %s\n+++ %s\n", from, to)
 	for _, h := range hunks {
 		fmt.Fprintf(&b, "@@ -%s +%s @@\n", span(h.OldStart, h.OldLines), span(h.NewStart, h.NewLines))
 		for _, l := range h.Lines {

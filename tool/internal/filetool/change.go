@@ -5,12 +5,14 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/internal/workspace/patch"
+	"github.com/haftdev/haft/workspace"
 )
 
-// Change is how a changed file is told to the model: what was done, the diff, what somebody else had changed, and notes.
+// Change is how a changed file is told to the model: what was done, where, what else had changed, and notes. The model
+// knows what it sent, and pays for each byte on every later request, so that it gets the first places of the change; people
+// see all of them.
 type Change struct {
 	Say     string // the first line
-	Path    string
 	Hunks   []patch.Hunk
 	Stale   bool
 	Foreign []patch.Hunk
@@ -27,28 +29,33 @@ func (c Change) Text() string {
 	}
 	switch {
 	case c.Stale && len(c.Foreign) == 0 && c.Whole:
-		b.WriteString("\nNote: somebody else changed the file since it was read. What was read is no longer at hand, so nothing could be merged; all that stood there was replaced, as on_conflict asked. What that took away is below.")
+		b.WriteString("\nNote: the file changed after it was read. What was read is no longer at hand, so nothing could be merged; its whole content was replaced, as on_conflict asked. What that took away is below.")
 	case c.Stale && len(c.Foreign) == 0:
-		b.WriteString("\nNote: somebody else changed the file since it was read. What was read is no longer at hand, so the change cannot be shown; the edit fitted and was made. Read the file before relying on the rest of it.")
+		b.WriteString("\nNote: the file changed after it was read. What was read is no longer at hand, so the change cannot be shown; the edit fitted and was made. Read the file before relying on the rest of it.")
 	case c.Stale:
-		b.WriteString("\nNote: somebody else changed the file since it was read. Their change, and below it what this call changed:\n" + unified("read", "disk", c.Foreign))
+		b.WriteString("\nNote: the file changed after it was read, by a command, a formatter or the user. That change, and below it what this call changed:\n" + diff(c.Foreign, maxForeign, maxForeign) + "\n--")
 	}
 	if len(c.Hunks) > 0 {
-		b.WriteString("\n" + unified(c.Path, c.Path, c.Hunks))
+		b.WriteString("\n" + diff(c.Hunks, workspace.ShownHunks, maxOwn))
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// maxDiff is how many lines of a diff are shown.
-const maxDiff = 1000
+// How many lines of a diff are shown: of what the model sent itself, and of what it does not know.
+const (
+	maxOwn     = 60
+	maxForeign = 1000
+)
 
-// unified writes a diff that can be read: neither its lines nor their number are without end.
-func unified(from, to string, hunks []patch.Hunk) string {
-	text := strings.TrimRight(patch.Unified(from, to, short(hunks)), "\n")
-	lines := strings.SplitN(text, "\n", maxDiff+1)
-	if len(lines) <= maxDiff {
-		return text
+// diff writes hunks that can be read: neither their lines nor their number are without end.
+func diff(hunks []patch.Hunk, most, maxLines int) string {
+	shown := hunks[:min(most, len(hunks))]
+	lines := strings.Split(strings.TrimRight(patch.Hunks(short(shown)), "\n"), "\n")
+	if n := len(lines) - maxLines; n > 0 {
+		lines = append(lines[:maxLines], fmt.Sprintf("… [%d more lines]", n))
 	}
-	more := 1 + strings.Count(lines[maxDiff], "\n")
-	return strings.Join(lines[:maxDiff], "\n") + fmt.Sprintf("\n… [%d more lines of the diff]", more)
+	if n := len(hunks) - len(shown); n > 0 {
+		lines = append(lines, fmt.Sprintf("… [%d more places]", n))
+	}
+	return strings.Join(lines, "\n")
 }

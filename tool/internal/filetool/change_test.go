@@ -10,7 +10,7 @@ import (
 func TestALongLineShowsItsChange(t *testing.T) {
 	long := strings.Repeat("x", 10_000)
 	hunks := []patch.Hunk{{OldStart: 1, OldLines: 2, NewStart: 1, NewLines: 2, Lines: []string{" " + long, "-" + long + "old" + long, "+" + long + "new" + long}}}
-	lines := strings.Split(Change{Say: "Done.", Path: "f", Hunks: hunks}.Text(), "\n")
+	lines := strings.Split(Change{Say: "Done.", Hunks: hunks}.Text(), "\n")
 	last := lines[len(lines)-3:]
 	if len(last[0]) > 2100 || !strings.HasPrefix(last[0], " xxx") {
 		t.Errorf("context: %.50s", last[0])
@@ -27,14 +27,25 @@ func TestALongDiffEnds(t *testing.T) {
 	for range 5000 {
 		h.Lines = append(h.Lines, "-x")
 	}
-	text := Change{Say: "Done.", Path: "f", Hunks: []patch.Hunk{h}}.Text()
-	if n := strings.Count(text, "\n"); n > maxDiff+2 || !strings.HasSuffix(text, "… [4003 more lines of the diff]") {
+	text := Change{Say: "Done.", Hunks: []patch.Hunk{h}}.Text()
+	if n := strings.Count(text, "\n"); n > maxOwn+2 || !strings.HasSuffix(text, "… [4941 more lines]") {
 		t.Errorf("%d lines, ending %q", n, text[len(text)-60:])
 	}
 }
 
+func TestManyPlacesAreCounted(t *testing.T) {
+	var hunks []patch.Hunk
+	for i := range 48 {
+		hunks = append(hunks, patch.Hunk{OldStart: 1 + 20*i, NewStart: 1 + 20*i, OldLines: 1, NewLines: 1, Lines: []string{"-a", "+b"}})
+	}
+	text := Change{Say: "Done.", Hunks: hunks}.Text()
+	if n := strings.Count(text, "@@ -"); n != 3 || !strings.HasSuffix(text, "… [45 more places]") {
+		t.Errorf("%d places: %s", n, text)
+	}
+}
+
 func TestOverwritingWithoutABaseSaysSo(t *testing.T) {
-	text := Change{Say: "Done.", Path: "f", Stale: true, Whole: true}.Text()
+	text := Change{Say: "Done.", Stale: true, Whole: true}.Text()
 	if !strings.Contains(text, "was replaced, as on_conflict asked") {
 		t.Error(text)
 	}
