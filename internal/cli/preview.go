@@ -17,6 +17,7 @@ import (
 	"github.com/haftdev/haft/internal/card"
 	"github.com/haftdev/haft/internal/checkpoint"
 	"github.com/haftdev/haft/internal/headless"
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/preview"
 	"github.com/haftdev/haft/sandbox"
 	"github.com/haftdev/haft/session"
@@ -145,7 +146,7 @@ func homeOutside(dirs []string) string {
 		return ""
 	}
 	for _, dir := range dirs {
-		if rel, err := filepath.Rel(dir, home); err == nil && filepath.IsLocal(rel) {
+		if pathin.Contains(dir, home) {
 			return ""
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/sandbox"
 )
 
@@ -25,7 +26,7 @@ func (r *Result) outside(layer sandbox.Layer) {
 		}
 		full := filepath.Join(layer.Dir, rel)
 		switch {
-		case slices.ContainsFunc(r.dirs, func(d string) bool { return within(full, d) }):
+		case slices.ContainsFunc(r.dirs, func(d string) bool { return pathin.Contains(d, full) }):
 		case isHomeCache(rel):
 			r.Caches++
 		case len(r.Outside) < maxOutside:
@@ -39,19 +40,13 @@ func (r *Result) outside(layer sandbox.Layer) {
 var homeCaches = []string{".cache", ".npm", "go/pkg", ".cargo/registry", ".gradle/caches", ".m2/repository", ".local/share/pnpm", ".yarn/cache", ".bun/install/cache"}
 
 func isHomeCache(rel string) bool {
-	return isCacheName(rel) || slices.ContainsFunc(homeCaches, func(c string) bool { return within("/"+rel, "/"+c) })
-}
-
-// within reports whether path is dir or below it.
-func within(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
+	return isCacheName(rel) || slices.ContainsFunc(homeCaches, func(c string) bool { return pathin.Contains("/"+c, "/"+rel) })
 }
 
 // inCache reports whether a path lies in a cache of one of the folders.
 func inCache(dirs []string, path string) bool {
 	for _, dir := range dirs {
-		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) && isCacheName(rel) {
+		if rel, ok := pathin.Below(dir, path); ok && isCacheName(rel) {
 			return true
 		}
 	}
