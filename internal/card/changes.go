@@ -3,7 +3,7 @@ package card
 import (
 	"fmt"
 
-	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -36,7 +36,7 @@ func Changes(p *tool.Preview) (files []FileDiff, summary []string) {
 		summary = append(summary, fmt.Sprintf("It ran where nothing of it counts yet: %d changed, %d added, %d deleted. Allowing it makes this change; it is not run again.", changed, added, deleted))
 	}
 	for _, n := range p.Notes {
-		summary = append(summary, ask.Visible(n))
+		summary = append(summary, visible.Text(n))
 	}
 	if unshown > 0 {
 		summary = append(summary, fmt.Sprintf("%d more files are not shown.", unshown))

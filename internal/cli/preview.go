@@ -13,12 +13,12 @@ import (
 	"github.com/spf13/cobra"
 	"mvdan.cc/sh/v3/syntax"
 
-	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/card"
 	"github.com/haftdev/haft/internal/checkpoint"
 	"github.com/haftdev/haft/internal/headless"
 	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/preview"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/sandbox"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/shellrun"
@@ -173,7 +173,7 @@ func (f *previewFlags) finishEarlier(ctx context.Context, store *session.Store, 
 		}
 		fmt.Fprintf(f.Err, "A change that was interrupted is finished now: %s.\n", plural(len(left.Restored), "file"))
 		for _, path := range left.Left {
-			fmt.Fprintf(f.Err, "%s has changed since and stays as it is.\n", ask.Visible(path))
+			fmt.Fprintf(f.Err, "%s has changed since and stays as it is.\n", visible.Text(path))
 		}
 	}
 	return nil
@@ -215,18 +215,18 @@ func (f *previewFlags) show(out *previewed, change *tool.Preview) {
 	for _, d := range files {
 		head := d.Head()
 		if head == "" {
-			head = ask.Visible(d.Path)
+			head = visible.Text(d.Path)
 		}
 		fmt.Fprintln(f.Out, head)
 		for _, h := range d.Hunks {
 			fmt.Fprintf(f.Out, "@@ -%d,%d +%d,%d @@\n", h.OldStart, h.OldLines, h.NewStart, h.NewLines)
 			for _, line := range h.Lines {
-				fmt.Fprintln(f.Out, ask.Visible(line))
+				fmt.Fprintln(f.Out, visible.Text(line))
 			}
 		}
 	}
 	for _, note := range change.Notes {
-		fmt.Fprintln(f.Out, ask.Visible(note))
+		fmt.Fprintln(f.Out, visible.Text(note))
 	}
 	if more := len(change.Files) - len(files); more > 0 && len(files) > 0 {
 		fmt.Fprintf(f.Out, "%s not shown one by one.\n", plural(more, "file"))
