@@ -11,7 +11,7 @@ const (
 	frontEnds    = "./cmd/... ./embed/... ./internal/cli/... ./internal/tui/... ./internal/headless/... ./internal/plain/... ./internal/card/... "
 	assembly     = "./internal/harness/... "
 	sdk          = ". ./wire/... "
-	conversation = "./agent/... ./session/... ./model/... ./internal/checkpoint/... ./internal/catalog/... ./internal/retry/... "
+	conversation = "./agent/... ./session/... ./model/... ./internal/checkpoint/... ./internal/preview ./internal/catalog/... ./internal/retry/... "
 	calls        = "./sched/... "
 	guards       = "./permission/... ./hook/... ./output/... ./internal/trust/... ./internal/ask/... ./internal/audit/... "
 	grammars     = "./internal/shell/... ./internal/jsonstream/... "
