@@ -169,11 +169,11 @@ func (w *World) initBuiltins() (err error) {
 	w.builtins = builtin.World{
 		Files: w.Files, Shell: w.Shell, Search: w.Search, Crew: w.Crew, Servers: noServers{},
 		Dir:      func() string { return w.Shell.Dir("") },
-		Readable: w.MayRead,
-		Mode:     func() string { return string(w.Engine.Policy().Mode()) },
-		Tasks:    w.Project.Tasks(),
-		Todos:    todo.NewList(nil),
-		Skills:   w.Project.Library.Skills, MaySkill: w.mayUse("Skill", "skill"),
+		Readable: w.MayRead, Searchable: w.maySearch,
+		Mode:   func() string { return string(w.Engine.Policy().Mode()) },
+		Tasks:  w.Project.Tasks(),
+		Todos:  todo.NewList(nil),
+		Skills: w.Project.Library.Skills, MaySkill: w.mayUse("Skill", "skill"),
 		Commands: w.Project.Library.Commands, MayCommand: w.mayUse("SlashCommand", "command"),
 	}
 	if w.builtins.Web, err = w.Project.Web(); err != nil {
@@ -185,6 +185,8 @@ func (w *World) initBuiltins() (err error) {
 
 // MayRead reports whether no rule denies that a file is read.
 func (w *World) MayRead(path string) bool { return w.Engine.Policy().MayRead(path) }
+
+func (w *World) maySearch(path string) bool { return w.Engine.Policy().MaySearch(path) }
 
 // Close ends every command and gives back what is held open.
 func (w *World) Close() error {
