@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -111,7 +112,9 @@ func (t *turn) renewed(summary string, tail []model.Message) []model.Message {
 	notes = append(notes, a.fire(t.asking, hook.SessionStart{Source: "compact", Model: a.settings().model}).Notes...)
 	first := model.Message{Role: model.User}
 	for _, n := range notes {
-		first.Content = append(first.Content, reminder(n))
+		if !says(tail, reminder(n).Text) {
+			first.Content = append(first.Content, reminder(n))
+		}
 	}
 	first.Content = append(first.Content, model.TextOf("The conversation so far was compacted to keep it within the context. This summary stands for it:\n\n"+summary))
 	if len(tail) == 1 { // ours too
@@ -119,6 +122,13 @@ func (t *turn) renewed(summary string, tail []model.Message) []model.Message {
 		return []model.Message{first}
 	}
 	return append([]model.Message{first}, tail...)
+}
+
+// says reports whether one of the messages holds a text as a block.
+func says(messages []model.Message, text string) bool {
+	return slices.ContainsFunc(messages, func(m model.Message) bool {
+		return slices.ContainsFunc(m.Content, func(b model.Block) bool { return b.Text == text })
+	})
 }
 
 // replace makes messages the conversation.

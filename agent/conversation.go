@@ -190,5 +190,30 @@ func text(blocks []model.Block) string {
 
 // reminder returns what the harness has to say to the model, marked as such.
 func reminder(s string) model.Block {
-	return model.TextOf("<system-reminder>\n" + strings.TrimSpace(s) + "\n</system-reminder>")
+	return model.TextOf(reminderStart + strings.TrimSpace(s) + reminderEnd)
+}
+
+const (
+	reminderStart = "<system-reminder>\n"
+	reminderEnd   = "\n</system-reminder>"
+)
+
+// Reminders returns what a conversation was reminded of, oldest first.
+func Reminders(h *model.History) (notes []string) {
+	if h == nil {
+		return nil
+	}
+	for i := range h.Len() {
+		m, err := h.Message(i)
+		if err != nil || m.Role != model.User {
+			continue
+		}
+		for _, b := range m.Content {
+			note, begins := strings.CutPrefix(b.Text, reminderStart)
+			if note, ends := strings.CutSuffix(note, reminderEnd); begins && ends {
+				notes = append(notes, note)
+			}
+		}
+	}
+	return notes
 }

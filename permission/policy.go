@@ -92,6 +92,14 @@ func (p *Policy) add(r Rule, trusted bool) {
 	}
 }
 
+// Allowed returns the rules that allow, as they are written.
+func (p *Policy) Allowed() (texts []string) {
+	for _, r := range p.allow {
+		texts = append(texts, r.Text)
+	}
+	return texts
+}
+
 // Problems returns the rules that could not be used.
 func (p *Policy) Problems() []RuleProblem { return p.problems }
 

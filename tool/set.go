@@ -313,6 +313,18 @@ func (s *Set) Deferred() []*Tool {
 	return d
 }
 
+// Found returns the tools that were deferred and that the model has been shown since.
+func (s *Set) Found() []*Tool {
+	names := s.foundNames()
+	var found []*Tool
+	for _, t := range s.tools {
+		if slices.Contains(names, t.Name) {
+			found = append(found, t)
+		}
+	}
+	return found
+}
+
 // Described reports whether the model has read about the tool of that name.
 func (s *Set) Described(name string) bool { return s.known[name] != nil }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -34,6 +35,15 @@ type FactsOptions struct {
 	// More returns further facts, such as the skills there are; nil means none.
 	// First is that of [Facts.Tell].
 	More func(ctx context.Context, first bool) []string
+	// Model and Shell are the names of the model and of the shell that runs its commands;
+	// "" means that they are not told.
+	Model, Shell string
+	// State returns what the repository is like, such as its changed files; nil means that
+	// it is not told. It is asked only when everything is told.
+	State func(context.Context) string
+	// Earlier are the facts that the model was told before this process began, oldest
+	// first: what is unchanged is not told again.
+	Earlier []string
 	// Now is the clock; nil means [time.Now].
 	Now func() time.Time
 }
@@ -65,7 +75,7 @@ func (f *Facts) Tell(ctx context.Context, first bool) []string {
 	f.told = now
 	var notes []string
 	if first {
-		notes = append(notes, f.instructions(ctx), f.environment(now))
+		notes = append(notes, f.instructions(ctx), f.environment(ctx, now))
 	} else {
 		notes = append(notes, changes(before, now))
 	}
@@ -74,12 +84,43 @@ func (f *Facts) Tell(ctx context.Context, first bool) []string {
 	}
 	var said []string
 	for _, n := range notes {
-		if strings.TrimSpace(n) != "" {
+		if strings.TrimSpace(n) != "" && !f.known(n) {
 			said = append(said, n)
 		}
 	}
+	f.opts.Earlier = nil // a model that is told everything again has forgotten it
 	return said
 }
+
+// known reports whether the model was told a fact before this process began, and
+// nothing else since about what may change.
+func (f *Facts) known(note string) bool {
+	note = strings.TrimSpace(note)
+	for _, told := range slices.Backward(f.opts.Earlier) {
+		switch {
+		case told == note:
+			return true
+		case isChange(told) && kind(note) != kind(instructionsIntro), kind(told) == kind(note):
+			return false
+		}
+	}
+	return false
+}
+
+// kind is what a fact begins with, by which one takes the place of another.
+func kind(note string) string {
+	words := strings.Fields(note)
+	return strings.Join(words[:min(len(words), 2)], " ")
+}
+
+// isChange reports whether a fact tells what is not as it was.
+func isChange(note string) bool {
+	return strings.HasPrefix(note, "The date is ") || strings.HasPrefix(note, "The working directory is ") || strings.HasPrefix(note, "The git repository is ") || strings.HasPrefix(note, "The permission mode is ")
+}
+
+const instructionsIntro = "The user and the project have left these instructions."
+
+const environmentIntro = "Where and when you work, as of this message:"
 
 func (f *Facts) look() facts {
 	return facts{date: f.opts.Now().Format("Monday, 2006-01-02"), cwd: f.opts.Cwd(), branch: Branch(f.opts.Dir)}
@@ -93,12 +134,12 @@ func (f *Facts) instructions(ctx context.Context) string {
 	if text == "" {
 		return ""
 	}
-	return "The user and the project have left these instructions. Follow them; where they contradict your own habits, they win, and what the user says in this conversation wins over them.\n\n" + text
+	return instructionsIntro + " Follow them; where they contradict your own habits, they win, and what the user says in this conversation wins over them.\n\n" + text
 }
 
-func (f *Facts) environment(now facts) string {
+func (f *Facts) environment(ctx context.Context, now facts) string {
 	var b strings.Builder
-	b.WriteString("Where and when you work, as of this message:\n")
+	b.WriteString(environmentIntro + "\n")
 	fmt.Fprintf(&b, "Working directory: %s\n", now.cwd)
 	if now.cwd != f.opts.Dir {
 		fmt.Fprintf(&b, "Project: %s\n", f.opts.Dir)
@@ -112,7 +153,18 @@ func (f *Facts) environment(now facts) string {
 		fmt.Fprintf(&b, "Git repository: yes, %s\n", now.branch)
 	}
 	fmt.Fprintf(&b, "Platform: %s/%s\n", runtime.GOOS, runtime.GOARCH)
+	if f.opts.Shell != "" {
+		fmt.Fprintf(&b, "Shell: %s\n", f.opts.Shell)
+	}
+	if f.opts.Model != "" {
+		fmt.Fprintf(&b, "Model: %s\n", f.opts.Model)
+	}
 	fmt.Fprintf(&b, "Date: %s", now.date)
+	if f.opts.State != nil && now.branch != "" {
+		if state := f.opts.State(ctx); state != "" {
+			b.WriteString("\n" + state)
+		}
+	}
 	return b.String()
 }
 

@@ -70,6 +70,37 @@ func TestFacts(t *testing.T) {
 	}
 }
 
+// TestWhatIsUnchangedIsToldOnce: a conversation that continues is told only what is not as it was told last.
+func TestWhatIsUnchangedIsToldOnce(t *testing.T) {
+	dir := repository(t)
+	options := func(earlier ...string) *prompt.FactsOptions {
+		return &prompt.FactsOptions{
+			Dir: dir, Model: "some-model", Shell: "bash", Earlier: earlier, Now: func() time.Time { return time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC) },
+			Instructions: func(context.Context) string { return "Use tabs." }, State: func(context.Context) string { return "Git status: clean" },
+		}
+	}
+	all := prompt.NewFacts(options()).Tell(t.Context(), true)
+	if text := strings.Join(all, "\n"); len(all) != 2 || !strings.Contains(text, "Model: some-model\n") || !strings.Contains(text, "Shell: bash\n") || !strings.Contains(text, "Git status: clean") {
+		t.Fatalf("told %q", all)
+	}
+	for name, c := range map[string]struct {
+		earlier []string
+		want    []string
+	}{
+		"nothing changed": {all, nil},
+		"the directory changed since, and is as it was":        {append(all[:2:2], "The working directory is /x now."), all[1:]},
+		"the instructions changed since, and are as they were": {append(all[:2:2], strings.Replace(all[0], "tabs", "spaces", 1)), all[:1]},
+	} {
+		f := prompt.NewFacts(options(c.earlier...))
+		if diff := cmp.Diff(c.want, f.Tell(t.Context(), true)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(all, f.Tell(t.Context(), true)); diff != "" {
+			t.Errorf("%s: after a compaction (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 func TestBranch(t *testing.T) {
 	dir := repository(t)
 	sub := filepath.Join(dir, "a", "b")

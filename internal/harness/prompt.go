@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"time"
 
+	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/agent/prompt"
 	"github.com/haftdev/haft/internal/knowledge/instructions"
+	"github.com/haftdev/haft/internal/workspace/worktree"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/task"
@@ -22,11 +25,22 @@ func (w *World) system(o *TalkOptions, tools *tool.Set) []model.System {
 	return prompt.System(opts)
 }
 
-// facts are what the model is told beside the prompts.
-func (w *World) facts(more func(ctx context.Context, first bool) []string) *prompt.Facts {
+// facts are what the model is told beside the prompts; earlier is what was said before.
+func (w *World) facts(modelName string, earlier *model.History, more func(ctx context.Context, first bool) []string) *prompt.Facts {
 	return prompt.NewFacts(&prompt.FactsOptions{
+		Model: modelName, Shell: "bash", State: w.repository, Earlier: agent.Reminders(earlier),
 		Dir: w.Project.Guard.Cwd(), Added: w.Project.Guard.Roots()[1:], Cwd: func() string { return w.Shell.Dir("") }, Instructions: w.instructions, More: more,
 	})
+}
+
+// repositoryTime is how long the first request may wait for git.
+const repositoryTime = 500 * time.Millisecond
+
+// repository says what is changed in the folder and what was committed last, if that is quick to find out.
+func (w *World) repository(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, repositoryTime)
+	defer cancel()
+	return worktree.State(ctx, w.Project.Guard.Cwd())
 }
 
 // instructions are what people have written for every conversation in this folder.

@@ -227,7 +227,7 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, audit sched.
 		source = "resume"
 	}
 	c.opts = agent.Options{
-		Model: o.Client, ModelName: o.Model, PlanModel: o.planModel, Resolve: c.askable, System: w.system(o, tools), Facts: w.facts(together(once(lostAgents(restored)), w.planning(o.PlanInstructions, o.Interactive))).Tell, Carry: c.carry,
+		Model: o.Client, ModelName: o.Model, PlanModel: o.planModel, Resolve: c.askable, System: w.system(o, tools), Facts: w.facts(o.Model, restored.History, together(once(lostAgents(restored)), w.standing(o.Person), w.planning(o.PlanInstructions, o.Interactive))).Tell, Carry: c.carry,
 		Tools: tools, Person: o.Person, Permissions: permissions{w.Engine, w.Project}, Mode: string(mode), Hooks: w.Hooks,
 		Sched: sched.Options{
 			Judge: w.Engine, Hooks: w.CallHooks(), Askers: []sched.Asker{w.Hooks, c.classifier(o.Client)}, Recorder: audit, Output: w.Project.Results(), Dir: w.Shell.Dir,

@@ -66,7 +66,7 @@ func run(_ context.Context, c *tool.Call, in Input) (Output, error) {
 	if names, ok := strings.CutPrefix(in.Query, "select:"); ok {
 		found, out.unknown = pick(c.Tools, names)
 	} else {
-		found = rank(deferred, c.Session, in.Query)
+		found = rank(append(deferred, c.Tools.Found()...), c.Session, in.Query) // who looks for a loaded one should find it, not its neighbour
 		most := in.MaxResults
 		if most == 0 {
 			most = 5

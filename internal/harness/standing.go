@@ -1,0 +1,56 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/sched"
+)
+
+// modeMeans says what each mode does with a call that no rule decides.
+var modeMeans = map[permission.Mode]string{
+	permission.Default:     "reading is allowed; edits and commands that may change something need approval",
+	permission.AcceptEdits: "reading and edits inside the project are allowed; other commands that may change something need approval",
+	permission.Plan:        "nothing may be changed",
+	permission.Auto:        "a classifier decides about calls that need approval",
+	permission.DontAsk:     "what would need approval is denied",
+	permission.Bypass:      "nearly everything is allowed",
+}
+
+// shownRules is how many rules the model is told; the rest it meets.
+const shownRules = 20
+
+// standing tells the model what it may do: at the beginning, after a compaction, and when the mode has changed.
+func (w *World) standing(person sched.Asker) func(context.Context, bool) []string {
+	var mu sync.Mutex
+	var told permission.Mode
+	return func(_ context.Context, first bool) []string {
+		mu.Lock()
+		defer mu.Unlock()
+		policy := w.Engine.Policy()
+		mode := policy.Mode()
+		if !first && mode == told {
+			return nil
+		}
+		changed := !first
+		told = mode
+		if changed {
+			return []string{fmt.Sprintf("The permission mode is %s now: %s.", mode, modeMeans[mode])}
+		}
+		text := fmt.Sprintf("Permission mode: %s: %s.", mode, modeMeans[mode])
+		if person == nil && mode != permission.Bypass && mode != permission.Plan {
+			text += " Nobody can approve a call in this session: what needs approval is denied."
+		}
+		if rules := policy.Allowed(); len(rules) > 0 {
+			text += " Allowed without approval: " + strings.Join(rules[:min(len(rules), shownRules)], ", ")
+			if more := len(rules) - shownRules; more > 0 {
+				text += fmt.Sprintf(" and %d more", more)
+			}
+			text += "."
+		}
+		return []string{text}
+	}
+}

@@ -1,0 +1,56 @@
+package worktree
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// What State tells is bounded, however much there is.
+const (
+	stateFiles   = 10
+	stateCommits = 5
+	stateLine    = 100
+)
+
+// State returns, for people and models, which files of the repository that a folder is in are changed and which commits came
+// last. It is empty for a folder without a repository. No program that the repository names runs.
+func State(ctx context.Context, dir string) string {
+	env := []string{"GIT_OPTIONAL_LOCKS=0"}
+	status, err := git(ctx, dir, env, "status", "--porcelain", "--ignore-submodules=all")
+	if err != nil {
+		return ""
+	}
+	text := "Git status: clean"
+	if lines := plainLines(status); len(lines) > 0 {
+		text = "Git status (git status --porcelain):\n" + strings.Join(lines[:min(len(lines), stateFiles)], "\n")
+		if more := len(lines) - stateFiles; more > 0 {
+			text += fmt.Sprintf("\nand %d more", more)
+		}
+	}
+	log, err := git(ctx, dir, env, "log", "--no-show-signature", "--format=%h %s", fmt.Sprint("-", stateCommits))
+	if err != nil || log == "" { // no commit yet
+		return text
+	}
+	return text + "\nLast commits:\n" + strings.Join(plainLines(log), "\n")
+}
+
+// plainLines returns the lines of a text that a repository's authors wrote, cut and without characters that could pretend to
+// be more than text.
+func plainLines(text string) (lines []string) {
+	for line := range strings.Lines(text) {
+		line = strings.Map(func(r rune) rune {
+			if r < ' ' || r == 0x7F || r == '<' || r == '>' || r == '\uFFFD' {
+				return -1
+			}
+			return r
+		}, strings.TrimRight(line, "\r\n"))
+		if runes := []rune(line); len(runes) > stateLine {
+			line = string(runes[:stateLine]) + "…"
+		}
+		if strings.TrimSpace(line) != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
