@@ -63,8 +63,9 @@ type server struct {
 	conn  *wire.Conn
 	out   *outlet
 	tell  *teller
-	news  chan struct{} // holds a token when there may be something to do
-	ended chan struct{} // closed when no more messages come
+	table map[string]row // of control requests
+	news  chan struct{}  // holds a token when there may be something to do
+	ended chan struct{}  // closed when no more messages come
 	stop  context.CancelCauseFunc
 	// context is that of the session: opening it is not part of any one request.
 	context context.Context
@@ -105,6 +106,7 @@ func Serve(ctx context.Context, stream wire.Stream, opts *Options) int {
 	s.out = newOutlet(stream, func(err error) { s.stop(fmt.Errorf("the program does not listen any more: %w", err)) })
 	context.AfterFunc(ctx, func() { s.out.expire(answerTime) })
 	go s.watchStream(ctx)
+	s.table = s.requests()
 	s.conn = wire.NewConn(s.out, &wire.ConnOptions{Handle: s.handle, Ordered: ordered, Answered: s.answered, BadLine: s.badLine})
 	s.tell = s.newTeller()
 	go s.read(ctx)
