@@ -84,7 +84,7 @@ func (c *Conversation) sessionsText(id string) (string, error) {
 	return table(func(row func(...any)) {
 		for _, i := range list {
 			now := ""
-			if i.ID == c.Session() {
+			if i.ID == c.Agent.Session() {
 				now = "this one"
 			}
 			row(i.ID, i.Modified.Local().Format("2006-01-02 15:04"), oneLine(cmp.Or(i.Title, i.Prompt)), now)

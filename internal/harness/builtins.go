@@ -30,7 +30,7 @@ func (c *Conversation) RunBuiltin(name, args string) (text string, ok bool, err 
 	switch name {
 	case "permissions":
 		if args != "" {
-			err = c.SetMode(args)
+			err = c.Agent.SetMode(args)
 		}
 		if err == nil {
 			text = c.permissionsText()
@@ -73,7 +73,7 @@ func (c *Conversation) tell(name, args string) (text string, ok bool) {
 
 // costText tells what the session has cost, agents included, and what for.
 func (c *Conversation) costText() string {
-	used := c.Usage()
+	used := c.Agent.Usage()
 	if len(used) == 0 {
 		return c.CostText()
 	}
@@ -96,7 +96,7 @@ func (c *Conversation) helpText() string {
 }
 
 func (c *Conversation) contextText() string {
-	u := c.ContextUsage()
+	u := c.Agent.ContextUsage()
 	full := 0.0
 	if u.Window > 0 {
 		full = float64(u.Total) * 100 / float64(u.Window)
@@ -113,9 +113,9 @@ func (c *Conversation) contextText() string {
 
 func (c *Conversation) changeModel(name string) string {
 	if name == "" {
-		return "The model is " + c.ContextUsage().Model + ". Choose another with /model NAME."
+		return "The model is " + c.Agent.ContextUsage().Model + ". Choose another with /model NAME."
 	}
-	c.SetModel(c.Resolve(name))
+	c.Agent.SetModel(c.Resolve(name))
 	return "The model is " + c.Resolve(name) + " from the next request on."
 }
 
@@ -149,11 +149,11 @@ func (c *Conversation) skillsText() string {
 
 func (c *Conversation) toolsText() string {
 	deferred := make(map[string]bool)
-	for _, t := range c.Tools().Deferred() {
+	for _, t := range c.Agent.Tools().Deferred() {
 		deferred[t.Name] = true
 	}
 	return table(func(row func(...any)) {
-		for _, t := range c.Tools().All() {
+		for _, t := range c.Agent.Tools().All() {
 			note := ""
 			if deferred[t.Name] {
 				note = "found by ToolSearch"

@@ -46,7 +46,7 @@ func ThinkingTokens(n *int, display string) *model.ThinkingOptions {
 // CostText says what the session has cost, for people.
 func (c *Conversation) CostText() string {
 	usd, unknown := 0.0, false
-	for _, u := range c.Usage() {
+	for _, u := range c.Agent.Usage() {
 		usd += u.Cost
 		unknown = unknown || u.Unpriced
 	}

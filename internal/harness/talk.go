@@ -82,7 +82,9 @@ type TalkOptions struct {
 
 // A Conversation is a world and an agent that works in it.
 type Conversation struct {
-	*agent.Agent
+	// Agent leads it. What the user says goes through Send, and turns through Run, which
+	// know of the MCP servers.
+	Agent *agent.Agent
 	World *World
 	// Provider is who answers, and KeySource where its key comes from.
 	Provider, KeySource string
@@ -151,7 +153,7 @@ func (c *Conversation) begin(ctx context.Context, o *TalkOptions) error {
 	if c.MCP, err = servers.New(&servers.Options{
 		Given: o.MCP, Version: o.Version, Project: w.Project, Link: w.link, Reexec: w.Project.Options.Reexec,
 		Roots:   func() []string { return w.Engine.Guard().Roots() },
-		Model:   func() (model.Model, string) { return c.opts.Model, c.ContextUsage().Model },
+		Model:   func() (model.Model, string) { return c.opts.Model, c.Agent.ContextUsage().Model },
 		Changed: c.takeTools,
 	}); err != nil {
 		return err
@@ -193,7 +195,7 @@ func (c *Conversation) initTools(o *TalkOptions, audit sched.Recorder, restored 
 	b.Commands = w.Project.CommandsWith(c.MCP.Prompts)
 	b.Servers, b.Agreed, b.Answer = c.MCP, c.agreed, c.readsPages(o.Client)
 	if b.SearchWeb == nil && c.Provider == "anthropic" && w.Project.SearchesItself() {
-		b.SearchWeb = providerSearch(o.Client, o.Model, func(name string, u model.Usage) { c.Spend(name, u) })
+		b.SearchWeb = providerSearch(o.Client, o.Model, func(name string, u model.Usage) { c.Agent.Spend(name, u) })
 	}
 	w.recallReads(restored)
 	w.Project.Kept.Recall(state[[]string](restored, stateKept))

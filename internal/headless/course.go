@@ -26,15 +26,15 @@ func (s *server) courseRequests() []row {
 // interrupt stops the turn. The answer does not wait for that.
 func (s *server) interrupt(_ context.Context, talk *harness.Conversation, r *wire.Interrupt) (any, error) {
 	var reply wire.InterruptReply
-	for _, p := range talk.Queued() {
-		if r.CancelQueued && talk.Withdraw(p.UUID) {
+	for _, p := range talk.Agent.Queued() {
+		if r.CancelQueued && talk.Agent.Withdraw(p.UUID) {
 			reply.Cancelled = append(reply.Cancelled, p.UUID)
 			s.tell.lifecycle(p.UUID, "cancelled")
 		} else {
 			reply.StillQueued = append(reply.StillQueued, p.UUID)
 		}
 	}
-	talk.Interrupt("")
+	talk.Agent.Interrupt("")
 	return reply, nil
 }
 
@@ -45,12 +45,12 @@ func (s *server) changeMode(ctx context.Context, talk *harness.Conversation, r *
 
 func (s *server) changeModel(_ context.Context, talk *harness.Conversation, r *wire.SetModel) (any, error) {
 	name := talk.Resolve(r.Model)
-	talk.SetModel(name)
+	talk.Agent.SetModel(name)
 	return wire.SetModelReply{Model: name}, nil
 }
 
 func (s *server) changeThinking(_ context.Context, talk *harness.Conversation, r *wire.SetMaxThinkingTokens) (any, error) {
-	talk.SetThinking(s.thinking(r))
+	talk.Agent.SetThinking(s.thinking(r))
 	return nil, nil
 }
 
@@ -66,7 +66,7 @@ func (s *server) thinking(r *wire.SetMaxThinkingTokens) *model.ThinkingOptions {
 
 // withdraw takes back a prompt that no turn has taken up yet.
 func (s *server) withdraw(_ context.Context, talk *harness.Conversation, r *wire.CancelAsyncMessage) (any, error) {
-	gone := talk.Withdraw(r.MessageUUID)
+	gone := talk.Agent.Withdraw(r.MessageUUID)
 	if gone {
 		s.tell.lifecycle(r.MessageUUID, "cancelled")
 	}

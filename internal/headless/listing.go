@@ -39,7 +39,7 @@ func listSettings(_ context.Context, talk *harness.Conversation, _ *wire.GetSett
 		}
 		reply.Sources = append(reply.Sources, wire.SourceSettings{Source: sourceNames[f.Source], Settings: value.JSON})
 	}
-	reply.Applied.Model = talk.ContextUsage().Model
+	reply.Applied.Model = talk.Agent.ContextUsage().Model
 	return reply, nil
 }
 

@@ -31,7 +31,7 @@ func reloadSkills(_ context.Context, talk *harness.Conversation, _ *wire.ReloadS
 // reloadPlugins tells what there is; plugins that are added later count from the
 // next session on.
 func (s *server) reloadPlugins(_ context.Context, talk *harness.Conversation, r *wire.ReloadPlugins) (any, error) {
-	if r.RefuseIfBusy && talk.Busy() {
+	if r.RefuseIfBusy && talk.Agent.Busy() {
 		return nil, &wire.ControlError{Code: wire.ErrorPluginsBusy, Message: "a turn runs: ask again when it has ended"}
 	}
 	if len(r.AddPlugins) > 0 && string(r.AddPlugins) != "null" && string(r.AddPlugins) != "[]" {

@@ -134,7 +134,7 @@ func (s *server) answered(r wire.Request) {
 	s.closing = true
 	s.mu.Unlock()
 	if talk := s.opened(); talk != nil {
-		talk.Reconsider()
+		talk.Agent.Reconsider()
 	}
 	s.wake()
 }
@@ -312,11 +312,11 @@ func (s *server) interruptible(ctx context.Context, talk *harness.Conversation) 
 	s.mu.Lock()
 	s.closing = true
 	s.mu.Unlock()
-	for _, p := range talk.Queued() {
-		talk.Withdraw(p.UUID)
+	for _, p := range talk.Agent.Queued() {
+		talk.Agent.Withdraw(p.UUID)
 	}
-	talk.Interrupt("")
-	talk.Reconsider()
+	talk.Agent.Interrupt("")
+	talk.Agent.Reconsider()
 }
 
 func (s *server) setRunning(running bool) {
@@ -343,7 +343,7 @@ func (s *server) done() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	closing := s.closing || s.opts.OneAnswer && s.told
-	return s.failure != nil || closing && (s.talk == nil || len(s.talk.Queued()) == 0 && len(s.typed) == 0)
+	return s.failure != nil || closing && (s.talk == nil || len(s.talk.Agent.Queued()) == 0 && len(s.typed) == 0)
 }
 
 func (s *server) opened() *harness.Conversation {
@@ -380,7 +380,7 @@ func (s *server) close() int {
 // lastNotices tells what a person should know of the end, such as a hook that did
 // not work.
 func (s *server) lastNotices(talk *harness.Conversation) {
-	for _, ev := range talk.Unread() {
+	for _, ev := range talk.Agent.Unread() {
 		if _, ok := ev.(agent.Notice); ok {
 			s.tell.tell(ev)
 			if s.opts.Watch != nil {
@@ -412,7 +412,7 @@ func (s *server) begin(ctx context.Context, init *wire.Initialize, prompts ...he
 			s.failed(s.failure)
 			return
 		}
-		s.tell.session = s.talk.Session()
+		s.tell.session = s.talk.Agent.Session()
 		if t := s.opts.Talk; s.opts.Mirror {
 			s.mirror = newMirror(s.talk, (t.Resume != "" || t.Continue) && !t.Fork, s.tell.send)
 		}

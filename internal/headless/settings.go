@@ -52,10 +52,10 @@ func (s *server) applySettings(talk *harness.Conversation, r *wire.ApplyFlagSett
 		return fmt.Errorf("apply settings: nothing was applied, and what was set before stays in force. Mend these: %s", key)
 	}
 	if set.Model != nil {
-		talk.SetModel(talk.Resolve(*set.Model))
+		talk.Agent.SetModel(talk.Resolve(*set.Model))
 	}
 	if set.EffortLevel != nil {
-		talk.SetEffort(*set.EffortLevel)
+		talk.Agent.SetEffort(*set.EffortLevel)
 	}
 	p := set.Permissions
 	if p == nil {

@@ -17,7 +17,7 @@ func (s *server) titleRequests() []row {
 // rename gives the session a title, if it still is the one that the program means.
 func (s *server) rename(ctx context.Context, talk *harness.Conversation, r *wire.RenameSession) (any, error) {
 	defer s.settle(ctx, talk)
-	if r.SessionID != "" && r.SessionID != talk.Session() {
+	if r.SessionID != "" && r.SessionID != talk.Agent.Session() {
 		return nil, errors.New("session_id is not the current session")
 	}
 	return nil, talk.Rename(ctx, r.Title)

@@ -21,7 +21,7 @@ func (s *server) usageRequests() []row {
 
 // contextUsage says what fills the context.
 func contextUsage(_ context.Context, talk *harness.Conversation, _ *wire.GetContextUsage) (any, error) {
-	c := talk.ContextUsage()
+	c := talk.Agent.ContextUsage()
 	u := wire.ContextUsage{
 		TotalTokens: int(c.Total), MaxTokens: int(c.Window), RawMaxTokens: int(c.Window), Model: c.Model,
 		AutoCompactThreshold: int(c.CompactAt), IsAutoCompactEnabled: c.CompactAt > 0,
@@ -42,7 +42,7 @@ func contextUsage(_ context.Context, talk *harness.Conversation, _ *wire.GetCont
 }
 
 func (s *server) usage(_ context.Context, talk *harness.Conversation, _ *wire.GetUsage) (any, error) {
-	models, cost := s.tell.modelUsage(talk.Usage())
+	models, cost := s.tell.modelUsage(talk.Agent.Usage())
 	return wire.UsageReply{Session: wire.SessionUsage{
 		TotalCostUSD: cost, ModelUsage: models, TotalDurationMS: time.Since(s.began).Milliseconds(), TotalAPIDurationMS: s.asked.Load(),
 	}}, nil
