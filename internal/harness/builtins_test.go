@@ -35,7 +35,7 @@ func TestEveryCommandAnswers(t *testing.T) {
 		"mcp":         {"There are no MCP servers. Add one with: haft mcp add"},
 		"agents":      {"Explore", "general-purpose", "Of this session:", "completed", "Look around"},
 		"skills":      {"pdf", "Reads PDFs"},
-		"resume":      {c.Session(), "this one", "make it", "haft --resume ID"},
+		"resume":      {c.Agent.Session(), "this one", "make it", "haft --resume ID"},
 		"rewind":      {"delete", "made.txt", "To do it: /rewind apply"},
 		"doctor":      {" in " + r.dir, "mode acceptEdits", "There are no MCP servers"},
 		"tools":       {"Agent", "TaskCreate", "found by ToolSearch"},

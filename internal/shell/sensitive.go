@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/secret"
 )
 
@@ -146,7 +147,7 @@ func (a *analyzer) belowHome(p string) (string, bool) {
 // holdsHome reports whether a tree contains a home directory.
 func (a *analyzer) holdsHome(p string) bool {
 	home := strings.ToLower(a.opts.Home)
-	return p == "/" || p == "/home" || p == "/root" || p == "/users" || p == "/etc" || p == "~" || home != "" && within(p, home)
+	return p == "/" || p == "/home" || p == "/root" || p == "/users" || p == "/etc" || p == "~" || home != "" && pathin.Contains(p, home)
 }
 
 // aimsAtSecret reports whether a pattern in a path may stand for a secret.

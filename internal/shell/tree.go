@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/shell/grammar"
 )
 
@@ -105,7 +106,7 @@ func (a *analyzer) leaves(link string) bool {
 // installed reports whether a path is of the system, which everyone may read.
 func installed(p string) bool {
 	for _, dir := range []string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt"} {
-		if within(dir, p) {
+		if pathin.Contains(dir, p) {
 			return true
 		}
 	}
