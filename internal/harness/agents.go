@@ -145,7 +145,7 @@ func (c *Conversation) child(ctx context.Context, d agentdef.Definition, s crew.
 	}
 	o.System = prompt.System(&prompt.Options{Custom: &d.Prompt, Tools: o.Tools})
 	o.Facts = prompt.NewFacts(&prompt.FactsOptions{
-		Dir: dir.Path(), Added: w.Project.Guard.Roots()[1:], Cwd: dir.Path, Instructions: w.instructions, More: c.preload(d),
+		Dir: dir.Path(), Added: w.Project.Guard.Roots()[1:], Cwd: dir.Path, Instructions: w.told().Instructions, More: c.preload(d),
 	}).Tell
 	o.Limits = agent.Limits{Turns: d.MaxTurns}
 	policy := w.childPolicy(d, permission.Mode(s.Mode), dir)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/harness/answers"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
 )
@@ -34,7 +35,7 @@ func (s *server) command(ctx context.Context, talk *harness.Conversation, h hear
 	case typed.Command.Name == "clear":
 		talk.Agent.Clear()
 	default:
-		answer, ok, err := talk.RunBuiltin(typed.Command.Name, typed.Arguments)
+		answer, ok, err := answers.Run(talk, typed.Command.Name, typed.Arguments)
 		if !ok {
 			err = fmt.Errorf("/%s needs a screen; it means nothing here", typed.Command.Name)
 		}

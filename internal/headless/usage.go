@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/harness/answers"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -14,7 +15,7 @@ func (s *server) usageRequests() []row {
 		about(s, contextUsage),
 		about(s, s.usage),
 		about(s, func(_ context.Context, talk *harness.Conversation, _ *wire.GetSessionCost) (any, error) {
-			return wire.TextReply{Text: talk.CostText()}, nil
+			return wire.TextReply{Text: answers.Cost(talk)}, nil
 		}),
 	}
 }

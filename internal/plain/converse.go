@@ -11,6 +11,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/harness/answers"
 	"github.com/haftdev/haft/model"
 )
 
@@ -274,7 +275,7 @@ func (c *conversation) command(ctx context.Context, text string) {
 		case t.Text != "":
 			c.talk.Send(agent.Prompt{Content: []model.Block{model.TextOf(t.Text)}, Change: t.Change})
 		default:
-			answer, known := c.talk.RunBuiltinText(t.Command.Name, t.Arguments)
+			answer, known := answers.Text(c.talk, t.Command.Name, t.Arguments)
 			if !known {
 				answer = "/" + t.Command.Name + " needs a screen: run haft without --plain, or 'haft " + t.Command.Name + "' in a shell"
 			}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/harness/answers"
 	"github.com/haftdev/haft/internal/harness/slash"
 	"github.com/haftdev/haft/internal/knowledge/prompt"
 	"github.com/haftdev/haft/search"
@@ -52,5 +53,5 @@ func (i input) Call(ctx context.Context, name string, input any) (tool.Result, e
 }
 
 func (i input) RunBuiltinText(name, args string) (text string, ok bool) {
-	return i.c.RunBuiltinText(name, args)
+	return answers.Text(i.c, name, args)
 }
