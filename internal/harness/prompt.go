@@ -4,7 +4,7 @@ import "github.com/haftdev/haft/internal/harness/sysprompt"
 
 // told is what the models of this world are told beside the prompts.
 func (w *World) told() *sysprompt.Source {
-	return &sysprompt.Source{Project: w.Project, Policy: w.Engine, Dir: func() string { return w.Shell.Dir("") }, Warn: w.link.WarnKnowledge}
+	return &sysprompt.Source{Project: w.Project, Readable: w.MayShow, Dir: func() string { return w.Shell.Dir("") }, Warn: w.link.WarnKnowledge}
 }
 
 // carry is what a compaction must not lose.

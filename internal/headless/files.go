@@ -33,7 +33,7 @@ func readFile(_ context.Context, talk *harness.Conversation, r *wire.ReadFile) (
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(talk.Dir(), path)
 	}
-	if !talk.World.MayRead(path) {
+	if !talk.World.MayShow(path) {
 		return nil, fmt.Errorf("read %s: a rule denies it", path)
 	}
 	info, err := os.Stat(path)

@@ -13,9 +13,7 @@ import (
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/instructions"
-	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -33,8 +31,8 @@ func System(custom []string, more string, tools *tool.Set) []model.System {
 // A Source is where the facts come from. All its fields are needed.
 type Source struct {
 	Project *project.Project
-	// Policy says what may be read.
-	Policy *permission.Engine
+	// Readable says which files a model may be shown without the user being asked.
+	Readable func(path string) bool
 	// Dir is where the conversation works.
 	Dir func() string
 	// Warn hears what is wrong with what was written for models.
@@ -76,17 +74,11 @@ func Once(text string) Reminder {
 // Instructions are what people have written for every conversation in this folder.
 func (s *Source) Instructions(context.Context) string {
 	p := s.Project
-	files, problems := instructions.Load(p.Guard.Cwd(), p.Home, &instructions.Options{Root: p.Dir, Sources: p.Options.Sources, Trusted: p.MayInclude, Readable: s.mayShow})
+	files, problems := instructions.Load(p.Guard.Cwd(), p.Home, &instructions.Options{Root: p.Dir, Sources: p.Options.Sources, Trusted: p.MayInclude, Readable: s.Readable})
 	s.Warn(problems)
 	var texts []string
 	for _, f := range files {
 		texts = append(texts, "From "+f.Path+":\n"+f.Text)
 	}
 	return strings.Join(texts, "\n\n")
-}
-
-// mayShow reports whether a file may be read for a model without the user being asked: no
-// rule denies it, and it does not hold secrets.
-func (s *Source) mayShow(path string) bool {
-	return s.Policy.Policy().MayRead(path) && s.Project.Guard.Look(path).Sensitive.Read == guard.Allow
 }
