@@ -25,7 +25,7 @@ func TestTheModelIsToldWhatItMayDo(t *testing.T) {
 			t.Errorf("%q is not in the first request", want)
 		}
 	}
-	id := c.Session()
+	id := c.Agent.Session()
 	c.Close(t.Context())
 	c = r.talk(harness.Options{Mode: "acceptEdits"}, harness.TalkOptions{Resume: id})
 	r.say(c, "again")

@@ -1,4 +1,4 @@
-package harness
+package sysprompt
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/haftdev/haft/permission"
-	"github.com/haftdev/haft/sched"
 )
 
 // modeMeans says what each mode does with a call that no rule decides.
@@ -23,14 +22,15 @@ var modeMeans = map[permission.Mode]string{
 // shownRules is how many rules the model is told; the rest it meets.
 const shownRules = 20
 
-// standing tells the model what it may do: at the beginning, after a compaction, and when the mode has changed.
-func (w *World) standing(person sched.Asker) func(context.Context, bool) []string {
+// Standing tells the model what it may do: at the beginning, after a compaction, and when
+// the mode has changed. Approver says whether there is a user who can approve calls.
+func Standing(rules *permission.Engine, approver bool) Reminder {
 	var mu sync.Mutex
 	var told permission.Mode
 	return func(_ context.Context, first bool) []string {
 		mu.Lock()
 		defer mu.Unlock()
-		policy := w.Engine.Policy()
+		policy := rules.Policy()
 		mode := policy.Mode()
 		if !first && mode == told {
 			return nil
@@ -41,12 +41,12 @@ func (w *World) standing(person sched.Asker) func(context.Context, bool) []strin
 			return []string{fmt.Sprintf("The permission mode is %s now: %s.", mode, modeMeans[mode])}
 		}
 		text := fmt.Sprintf("Permission mode: %s: %s.", mode, modeMeans[mode])
-		if person == nil && mode != permission.Bypass && mode != permission.Plan {
+		if !approver && mode != permission.Bypass && mode != permission.Plan {
 			text += " Nobody can approve a call in this session: what needs approval is denied."
 		}
-		if rules := policy.Allowed(); len(rules) > 0 {
-			text += " Allowed without approval: " + strings.Join(rules[:min(len(rules), shownRules)], ", ")
-			if more := len(rules) - shownRules; more > 0 {
+		if allowed := policy.Allowed(); len(allowed) > 0 {
+			text += " Allowed without approval: " + strings.Join(allowed[:min(len(allowed), shownRules)], ", ")
+			if more := len(allowed) - shownRules; more > 0 {
 				text += fmt.Sprintf(" and %d more", more)
 			}
 			text += "."
