@@ -186,6 +186,10 @@ func (w *World) initBuiltins() (err error) {
 // MayRead reports whether no rule denies that a file is read.
 func (w *World) MayRead(path string) bool { return w.Engine.Policy().MayRead(path) }
 
+// MayShow reports whether a file may be read for a model without the user being asked: no
+// rule denies it, and it does not hold secrets.
+func (w *World) MayShow(path string) bool { return w.Engine.Policy().MayShow(path) }
+
 func (w *World) maySearch(path string) bool { return w.Engine.Policy().MaySearch(path) }
 
 // Close ends every command and gives back what is held open.
