@@ -78,7 +78,7 @@ func Open(o *Options) (*World, error) {
 	w.host = shellrun.NewHost(&shellrun.Options{Reexec: p.Options.Reexec, Environ: environ, EnvNames: pass, Spool: p.Kept.Spool(), Hold: w.link.Hold, OnBackground: w.backgrounded, OnEnd: w.ended})
 	w.Shell = bash.New(w.host, &bash.Options{
 		Dir: p.Guard.Cwd(), Environ: environ, ReadOnly: p.ReadOnly, Hardening: p.Hardening, Edit: builtin.SedEdits(w.Files),
-		Agents: agents{w}, Shown: w.wasShown, KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.Options.EndAtLimit || p.Counts.Flag("bash", "endAtTimeout"),
+		Previews: w.previews(), Agents: agents{w}, Shown: w.wasShown, KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.Options.EndAtLimit || p.Counts.Flag("bash", "endAtTimeout"),
 	})
 	w.Search = search.New(&search.Options{Decode: w.Files.SearchText})
 	opts.Dir, opts.Commands = w.Shell.Dir, shell.OS{}
@@ -196,7 +196,7 @@ func (w *World) maySearch(path string) bool { return w.Engine.Policy().MaySearch
 func (w *World) Close() error {
 	w.Crew.Close()
 	w.Hooks.Close()
-	return errors.Join(w.host.Close(), w.Search.Close(), w.Files.Close())
+	return errors.Join(w.Shell.DropPreviews(), w.host.Close(), w.Search.Close(), w.Files.Close())
 }
 
 // common is what hooks are told of every event.
