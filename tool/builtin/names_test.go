@@ -30,7 +30,7 @@ import (
 var named = map[string]string{
 	"Read": "read", "Write": "write", "Edit": "edit", "MultiEdit": "edit", "NotebookEdit": "notebook",
 	"Glob": "glob", "Grep": "grep",
-	"Bash": "bash", "BashOutput": "bash", "KillShell": "bash", "TaskOutput": "bash", "TaskStop": "bash",
+	"Bash": "bash", "BashOutput": "bash", "KillShell": "bash", "Monitor": "bash", "TaskOutput": "bash", "TaskStop": "bash",
 	"WebFetch": "webfetch", "WebSearch": "websearch",
 	"Agent": "subagent", "Task": "subagent", "SendMessage": "subagent", "TeamCreate": "subagent", "TeamDelete": "subagent",
 	"TodoWrite": "todo", "TaskCreate": "task", "TaskGet": "task", "TaskList": "task", "TaskUpdate": "task",
