@@ -42,7 +42,7 @@ func TestMonitorWaitsForALine(t *testing.T) {
 	id := r.background(t, "echo starting; echo ready 1; read x <"+gate+"; echo other; echo ready 2; read x <"+gate+"; printf 'ready 3'; exit 3")
 	pass := func() {
 		if err := os.WriteFile(gate, []byte("\n"), 0); err != nil {
-			t.Fatal(err)
+			t.Error(err)
 		}
 	}
 	if out := r.monitor(t, id, "^ready", 60_000); out.Event != "line" || out.Line != "ready 1" || out.Status != "running" {
