@@ -264,8 +264,12 @@ func (p *Policy) in(dir string) *Policy {
 }
 
 // tooBroadForAuto reports whether an allow rule would let a classifier's session
-// run anything: all commands, or an interpreter with any argument.
+// run anything: all commands, an interpreter with any argument, or code that is not
+// written out.
 func (r *Rule) tooBroadForAuto() bool {
+	if r.name == codeTool {
+		return r.param == nil || r.param.name != "" || !r.param.whole.exact()
+	}
 	if r.name != "Bash" {
 		return false
 	}

@@ -25,6 +25,9 @@ const (
 	editRule = "Edit"
 )
 
+// codeTool evaluates code, which is not read before it runs.
+const codeTool = "REPL"
+
 // fileTools have no rules of their own about what they are given: those about paths
 // hold for all of them, and for every other tool that says which files it touches.
 var fileTools = map[string]toolKind{

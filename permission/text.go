@@ -121,7 +121,7 @@ type paramPattern struct {
 }
 
 // wellKnown are parameters that a rule may leave unnamed.
-var wellKnown = []string{"subagent_type", "skill", "command", "name"}
+var wellKnown = []string{"subagent_type", "skill", "command", "code", "name"}
 
 func (p *paramPattern) matches(s *subject) bool {
 	if v, ok := s.params[p.name]; ok && p.value != nil {

@@ -35,6 +35,7 @@ type Output struct {
 	kept     int64 // the first bytes, as many as are in file
 	spoolErr error
 	ended    bool
+	changed  chan struct{} // closed by the next write; nil if nobody waits
 }
 
 // Counts say how much an Output is.
@@ -63,7 +64,21 @@ func (o *Output) Write(p []byte) (int, error) {
 	o.size += int64(len(p))
 	o.newlines += int64(bytes.Count(p, []byte{'\n'}))
 	o.last = p[len(p)-1]
+	if o.changed != nil {
+		close(o.changed)
+		o.changed = nil
+	}
 	return len(p), nil
+}
+
+// Changed returns a channel that is closed when more has been written.
+func (o *Output) Changed() <-chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.changed == nil {
+		o.changed = make(chan struct{})
+	}
+	return o.changed
 }
 
 // appendTail adds p to a tail of the last bytes, and lets go of old ones when

@@ -33,7 +33,7 @@ func TestReadNewLosesAndRepeatsNothing(t *testing.T) {
 				task.output.Write(rest[:n])
 				rest = rest[n:]
 			}
-			task.output.end()
+			task.output.Close()
 			close(task.done)
 		})
 		reader := rand.New(rand.NewPCG(seed, 1))
@@ -87,7 +87,7 @@ func TestReadNewCountsWhatIsLost(t *testing.T) {
 				check()
 			}
 		}
-		task.output.end()
+		task.output.Close()
 		close(task.done)
 		for range 100 {
 			check()
@@ -117,7 +117,7 @@ func TestExcerptIsWholeOrSaysWhatIsMissing(t *testing.T) {
 			written = append(written, p...)
 			o.Write(p)
 		}
-		o.end()
+		o.Close()
 		limit := 3000 + random.IntN(30000)
 		e := o.Excerpt(limit, false)
 		if n := utf8.RuneCountInString(e.Text); n > limit {
@@ -202,7 +202,7 @@ func TestTheTotalQuotaTakesTheOldestEndedOutputs(t *testing.T) {
 	for i := range 5 {
 		o := newOutput(fmt.Sprint(i), s, false)
 		o.Write(make([]byte, 900<<10))
-		o.end()
+		o.Close()
 	}
 	var total int64
 	var names []string
@@ -243,7 +243,7 @@ func TestFilesOfEarlierRunsMakeRoomUnlessTheyAreInUse(t *testing.T) {
 	dir := t.TempDir()
 	opts := &SpoolOptions{Dir: dir, Total: 3 << 20}
 	other := newOutput("other", newSpool(opts), true)
-	defer other.end() // and until then it is in use
+	defer other.Close() // and until then it is in use
 	other.Write(make([]byte, 900<<10))
 	for i, name := range []string{"newer", "older"} {
 		path := filepath.Join(dir, name+spoolSuffix)
@@ -284,7 +284,7 @@ func TestAFullDiskIsTold(t *testing.T) {
 		o.Write(bytes.Repeat([]byte("line\n"), 2000))
 	}
 	o.Write([]byte("the end\n"))
-	o.end()
+	o.Close()
 	e := o.Excerpt(30000, false)
 	if !strings.Contains(e.Text, "no space left on device") || !strings.HasSuffix(e.Text, "the end\n") || e.Total.Bytes != 1000008 {
 		t.Errorf("excerpt %.500q", e.Text)

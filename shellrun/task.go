@@ -222,7 +222,7 @@ func (t *Task) watch(finish func(r *Result, background bool)) {
 	_ = t.pipe.SetReadDeadline(time.Now()) // sets copyOutput to draining
 	<-read
 	t.pipe.Close()
-	t.output.end()
+	t.output.Close()
 
 	r := Result{State: state, Status: t.proc.Status(), Elapsed: time.Since(t.started)}
 	t.mu.Lock()
@@ -268,9 +268,9 @@ func (h *Host) ended(t *Task) {
 // maxEnded is how many ended background tasks stay in the table.
 const maxEnded = 100
 
-// end closes the file. If it could not hold all, its last lines say so and
+// Close says that nothing follows, and closes the file. If that could not hold all, its last lines say so and
 // repeat the end of the output.
-func (o *Output) end() {
+func (o *Output) Close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.ended {

@@ -133,7 +133,7 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 		return nil, errors.Join(err, journal.Close())
 	}
 	follow(lead, &opts, journal.Restored())
-	c := &Conversation{World: w, dirs: workdir.New(&workdir.Options{Root: w.Project.Dir, Shell: w.Shell, Link: w.link}), lead: lead, Version: opts.Version, Began: time.Now()}
+	c := &Conversation{World: w, dirs: workdir.New(&workdir.Options{Root: w.Project.Dir, Shell: w.Shell, Interpreters: w.builtins.Interpreters, Link: w.link}), lead: lead, Version: opts.Version, Began: time.Now()}
 	w.link.Begin(journal)
 	if err := c.begin(ctx, &opts); err != nil {
 		return nil, errors.Join(err, journal.Close())

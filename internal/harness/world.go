@@ -23,6 +23,7 @@ import (
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/bash"
 	"github.com/haftdev/haft/tool/builtin"
+	"github.com/haftdev/haft/tool/repl"
 	"github.com/haftdev/haft/tool/todo"
 	"github.com/haftdev/haft/workspace"
 )
@@ -167,7 +168,7 @@ func (w *World) changing(ctx context.Context, c workspace.Change) error {
 func (w *World) initBuiltins() (err error) {
 	w.Crew = w.newCrew()
 	w.builtins = builtin.World{
-		Files: w.Files, Shell: w.Shell, Search: w.Search, Crew: w.Crew, Servers: noServers{},
+		Files: w.Files, Shell: w.Shell, Interpreters: repl.New(w.host, &repl.Options{Dir: w.Shell.Dir}), Search: w.Search, Crew: w.Crew, Servers: noServers{},
 		Dir:      func() string { return w.Shell.Dir("") },
 		Readable: w.MayRead, Searchable: w.maySearch,
 		Mode:   func() string { return string(w.Engine.Policy().Mode()) },

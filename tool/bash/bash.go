@@ -1,5 +1,5 @@
-// Package bash is the shell of an agent: the tools Bash, BashOutput and
-// KillShell, which share the table of background commands.
+// Package bash is the shell of an agent: the tools Bash, BashOutput,
+// KillShell and Monitor, which share the table of background commands.
 //
 //	tools := bash.New(host, &bash.Options{Dir: project})
 //	set := tool.NewSet(session, tools.List(), nil, nil)
@@ -40,6 +40,8 @@ var (
 	outputText string
 	//go:embed killshell.md
 	killText string
+	//go:embed monitor.md
+	monitorText string
 )
 
 // BackgroundFlag is the session flag without which commands cannot be run in
@@ -109,6 +111,7 @@ type Tools struct {
 	mu      sync.Mutex
 	shells  map[string]*shellrun.Shell // by agent
 	pending map[string]*pending        // by agent
+	watched map[string]int64           // how many bytes of a task's output Monitor has looked through
 }
 
 // New makes the tools on a host.
@@ -125,12 +128,12 @@ func New(host *shellrun.Host, opts *Options) *Tools {
 	o.MaxTimeout = max(o.MaxTimeout, o.Timeout)
 	o.Detached = firstSet(o.Detached, millisOf(o.Environ, "HAFT_BASH_BACKGROUND_MS"), time.Hour)
 	o.MaxOutput = firstSet(o.MaxOutput, numberOf(o.Environ, "HAFT_BASH_MAX_OUTPUT", "BASH_MAX_OUTPUT_LENGTH"), 30_000)
-	return &Tools{host: host, opts: o, shells: make(map[string]*shellrun.Shell), pending: make(map[string]*pending)}
+	return &Tools{host: host, opts: o, shells: make(map[string]*shellrun.Shell), pending: make(map[string]*pending), watched: make(map[string]int64)}
 }
 
 // List returns the tools.
 func (t *Tools) List() []tool.Tool {
-	return []tool.Tool{t.bash(), t.bashOutput(), t.killShell()}
+	return []tool.Tool{t.bash(), t.bashOutput(), t.killShell(), t.monitor()}
 }
 
 // shell returns the shell of an agent, made with its first command.

@@ -21,6 +21,7 @@ import (
 	"github.com/haftdev/haft/tool/plan"
 	"github.com/haftdev/haft/tool/question"
 	"github.com/haftdev/haft/tool/read"
+	"github.com/haftdev/haft/tool/repl"
 	"github.com/haftdev/haft/tool/skill"
 	"github.com/haftdev/haft/tool/slashcommand"
 	"github.com/haftdev/haft/tool/sleep"
@@ -39,8 +40,9 @@ import (
 type World struct {
 	// Files are those of the project.
 	Files *workspace.Workspace
-	// Shell runs commands.
-	Shell *bash.Tools
+	// Shell runs commands, and Interpreters evaluate code.
+	Shell        *bash.Tools
+	Interpreters *repl.Tools
 	// Search finds files and what is in them, from Dir on and as far as Readable
 	// allows; nil means everywhere.
 	Search   *search.Searcher
@@ -97,6 +99,9 @@ func (w World) Tools() []tool.Tool {
 	if w.Shell != nil {
 		tools = append(tools, w.Shell.List()...)
 	}
+	if w.Interpreters != nil {
+		tools = append(tools, w.Interpreters.REPL())
+	}
 	if w.Shell != nil && w.Files != nil {
 		tools = append(tools, worktree.New(worktree.Options{Root: w.Files.Root(), Dir: w.Shell.Dir, Move: w.Shell.Move})...)
 	}
@@ -129,7 +134,7 @@ func (w World) Tools() []tool.Tool {
 func Unattached() []tool.Tool {
 	tools := []tool.Tool{
 		edit.New(nil), edit.NewMulti(nil), notebook.New(nil), read.New(nil, nil), write.New(nil),
-		glob.New(nil), grep.New(nil), webfetch.New(nil, nil),
+		glob.New(nil), grep.New(nil), webfetch.New(nil, nil), repl.New(nil, nil).REPL(),
 	}
 	return append(append(tools, World{}.Tools()...), bash.New(nil, nil).List()...)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/haftdev/haft/tool/bash"
 	"github.com/haftdev/haft/tool/builtin"
 	"github.com/haftdev/haft/tool/mcpresource"
+	"github.com/haftdev/haft/tool/repl"
 	"github.com/haftdev/haft/tool/subagent"
 	"github.com/haftdev/haft/tool/task"
 	"github.com/haftdev/haft/tool/todo"
@@ -29,14 +30,14 @@ import (
 var named = map[string]string{
 	"Read": "read", "Write": "write", "Edit": "edit", "MultiEdit": "edit", "NotebookEdit": "notebook",
 	"Glob": "glob", "Grep": "grep",
-	"Bash": "bash", "BashOutput": "bash", "KillShell": "bash", "TaskOutput": "bash", "TaskStop": "bash",
+	"Bash": "bash", "BashOutput": "bash", "KillShell": "bash", "Monitor": "bash", "TaskOutput": "bash", "TaskStop": "bash",
 	"WebFetch": "webfetch", "WebSearch": "websearch",
 	"Agent": "subagent", "Task": "subagent", "SendMessage": "subagent", "TeamCreate": "subagent", "TeamDelete": "subagent",
 	"TodoWrite": "todo", "TaskCreate": "task", "TaskGet": "task", "TaskList": "task", "TaskUpdate": "task",
 	"Skill": "skill", "SlashCommand": "slashcommand",
 	"AskUserQuestion": "question", "EnterPlanMode": "plan", "ExitPlanMode": "plan",
 	"ListMcpResources": "mcpresource", "ReadMcpResource": "mcpresource",
-	"ToolSearch": "toolsearch", "Sleep": "sleep", "EnterWorktree": "worktree", "ExitWorktree": "worktree",
+	"REPL": "repl", "ToolSearch": "toolsearch", "Sleep": "sleep", "EnterWorktree": "worktree", "ExitWorktree": "worktree",
 }
 
 // TestEveryToolOfTheSpecificationIsThere finds each name, as a tool or an alias, in a
@@ -78,7 +79,7 @@ func everything(t *testing.T) builtin.World {
 	host := shellrun.NewHost(&shellrun.Options{})
 	t.Cleanup(func() { host.Close() })
 	return builtin.World{
-		Files: files, Shell: bash.New(host, nil), Search: search.New(nil), Dir: func() string { return dir },
+		Files: files, Shell: bash.New(host, nil), Interpreters: repl.New(host, nil), Search: search.New(nil), Dir: func() string { return dir },
 		Todos: todo.NewList(nil), Tasks: task.NewStore(dir, nil), Web: new(webpage.Fetcher),
 		Skills: skill.New(nil, nil), Commands: command.New(command.Options{}), Crew: nobody{}, Servers: nobody{},
 	}

@@ -1,7 +1,7 @@
 // Package workdir is where the agents that others start work: in the project, or each in
 // a copy of the repository that goes when there is no work in it.
 //
-//	dirs := workdir.New(&workdir.Options{Root: root, Shell: shell, Link: link})
+//	dirs := workdir.New(&workdir.Options{Root: root, Shell: shell, Interpreters: interpreters, Link: link})
 //	dir := dirs.For(id, isolated)
 //	err := dir.Open(ctx)
 //	path, branch := dir.Close()
@@ -19,13 +19,15 @@ import (
 	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/workspace/worktree"
 	"github.com/haftdev/haft/tool/bash"
+	"github.com/haftdev/haft/tool/repl"
 )
 
 // Options are what working directories need. All must be set.
 type Options struct {
-	Root  string // of the project
-	Shell *bash.Tools
-	Link  *link.Link
+	Root         string // of the project
+	Shell        *bash.Tools
+	Interpreters *repl.Tools
+	Link         *link.Link
 }
 
 // Dirs makes the working directories of a conversation's agents.
@@ -90,6 +92,7 @@ func (d *Dir) find(ctx context.Context) (*worktree.Tree, error) {
 // then it says where that is.
 func (d *Dir) Close() (path, branch string) {
 	d.dirs.opts.Shell.EndAgent(d.id)
+	d.dirs.opts.Interpreters.EndAgent(d.id)
 	if s := d.dirs.opts.Link.Journal(); s != nil {
 		if err := s.Rest(d.id); err != nil {
 			d.dirs.opts.Link.Emit(agent.Notice{Level: "warning", Text: "Could not save the agent's transcript: " + err.Error()})

@@ -1,0 +1,199 @@
+package repl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/tool"
+)
+
+// Output is what programs get.
+type Output struct {
+	Language string `json:"language"`
+	// State is ok, error, interrupted, timed out or ended (the process is gone).
+	State         string   `json:"state"`
+	Output        string   `json:"output"`
+	ExitCode      *int     `json:"exitCode,omitempty"` // of a process that ended
+	PersistedPath string   `json:"persistedOutputPath,omitempty"`
+	PersistedSize int64    `json:"persistedOutputSize,omitempty"`
+	Notes         []string `json:"notes,omitempty"`
+}
+
+// The states beside those that the evaluating program reports.
+const (
+	stateOK          = "ok"
+	stateInterrupted = "interrupted"
+	stateTimedOut    = "timed out"
+	stateEnded       = "ended"
+)
+
+func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error) {
+	if err := ctx.Err(); err != nil {
+		return Output{}, err
+	}
+	s := t.slot(place{c.Agent, in.Language})
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	out := Output{Language: in.Language, State: stateOK}
+	l := languageOf(in.Language)
+	if in.Reset && s.process != nil {
+		s.end()
+		out.note("The %s process was ended, and with it all its state.", l.title)
+	}
+	if strings.TrimSpace(in.Code) == "" {
+		if len(out.Notes) == 0 {
+			out.note("No %s process was running.", l.title)
+		}
+		return out, nil
+	}
+	if s.process != nil && s.process.over() {
+		out.note("The %s process had ended since the last call (exit code %d).", l.title, s.process.proc.Status().Code)
+		s.process = nil
+	}
+	if s.process == nil {
+		dir := t.opts.Dir(c.Agent)
+		p, err := l.start(ctx, t.host, dir)
+		if err != nil {
+			return Output{}, l.notStarted(err)
+		}
+		s.process = p
+		out.note("A new %s process was started in %s: nothing is defined yet.", l.title, dir)
+	}
+	return t.evaluate(ctx, c, in, s, out)
+}
+
+// notStarted says why there is no interpreter, and what to do about it.
+func (l language) notStarted(err error) error {
+	switch {
+	case errors.Is(err, shellrun.ErrNotFound):
+		return tool.Errorf("%s is not installed: %s was not found in PATH. The user can install it %s.", l.title, strings.Join(l.programs, " or "), l.install)
+	case errors.Is(err, context.Canceled):
+		return err
+	}
+	return tool.Errorf("%s was not started: %w.", l.title, err)
+}
+
+// evaluate sees one evaluation to its end. The caller has the turn.
+func (t *Tools) evaluate(ctx context.Context, c *tool.Call, in Input, s *slot, out Output) (Output, error) {
+	limit := time.Duration(in.Timeout) * time.Millisecond
+	if limit <= 0 {
+		limit = t.opts.Timeout
+	}
+	written := t.host.NewOutput()
+	defer written.Close()
+	e, err := s.process.begin(in.Code, written)
+	if err != nil {
+		s.end()
+		return Output{}, tool.Errorf("The code was not evaluated: the %s process does not answer (%w). It was ended; call again to start a new one.", in.Language, err)
+	}
+	why := watch(ctx, c, s.process, e, limit)
+	if why == stateTimedOut || why == stateInterrupted {
+		out.State = why
+		t.stop(&out, s, e, why, limit)
+	}
+	if s.process != nil && s.process.over() {
+		code := s.process.proc.Status().Code
+		out.ExitCode = &code
+		out.note("The process exited with code %d: its state is lost. The next call starts a new one.", code)
+		if why == "" {
+			out.State = stateEnded
+		}
+		s.process = nil
+	} else if why == "" {
+		out.State = e.state
+	}
+	excerpt := written.Excerpt(t.opts.MaxOutput, false)
+	out.Output = strings.TrimRight(excerpt.Text, "\n")
+	if excerpt.Truncated {
+		out.PersistedPath, out.PersistedSize = excerpt.Path, excerpt.Total.Bytes
+	}
+	if why == stateInterrupted { // the call has no outcome, but what was written is not lost
+		return Output{}, tool.Errorf("%s", out.Render().Text())
+	}
+	return out, nil
+}
+
+// watch waits for the end of an evaluation and reports what it prints. It returns
+// "" if it ended by itself or with its process, or else why it is not waited for.
+func watch(ctx context.Context, c *tool.Call, p *interpreter, e *evaluation, limit time.Duration) string {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	second := time.NewTicker(time.Second)
+	defer second.Stop()
+	var reported int64
+	for {
+		select {
+		case <-e.done:
+			return ""
+		case <-p.gone:
+			return ""
+		case <-ctx.Done():
+			return stateInterrupted
+		case <-timer.C:
+			return stateTimedOut
+		case <-second.C:
+			if size := e.output.Counts().Bytes; size != reported {
+				reported = size
+				last, _ := e.output.Since(size-maxProgress, maxProgress)
+				c.Report(tool.EvalProgress{Output: shellrun.Clean(string(last))})
+			}
+		}
+	}
+}
+
+// maxProgress is how much of the newest output a report has, in bytes.
+const maxProgress = 2000
+
+// stop interrupts an evaluation, and ends the process if that does not help.
+func (t *Tools) stop(out *Output, s *slot, e *evaluation, why string, limit time.Duration) {
+	what := "The evaluation was interrupted"
+	if why == stateTimedOut {
+		what = fmt.Sprintf("The evaluation did not end within %v and was interrupted", limit)
+	}
+	grace := time.NewTimer(t.opts.Grace)
+	defer grace.Stop()
+	if s.process.interrupt(e) == nil {
+		select {
+		case <-e.done:
+			out.note("%s. The state is kept, with what the code has done so far.", what)
+			return
+		case <-s.process.gone:
+			out.note("%s.", what)
+			return
+		case <-grace.C:
+		}
+	}
+	s.end()
+	out.note("%s. It did not react, so the process was ended with everything it started: its state is lost. The next call starts a new one.", what)
+}
+
+func (o *Output) note(format string, args ...any) {
+	o.Notes = append(o.Notes, fmt.Sprintf(format, args...))
+}
+
+const notesOpen, notesClose = "<repl-notes>", "</repl-notes>"
+
+// Render says how the outcome reads to the model: what was written, then the notes,
+// in a block of their own.
+func (o Output) Render() tool.Result {
+	var parts []string
+	if o.Output != "" {
+		parts = append(parts, o.Output)
+	} else if o.State == stateOK && len(o.Notes) == 0 {
+		parts = append(parts, "(no output)")
+	}
+	notes := o.Notes
+	if strings.Contains(o.Output, notesOpen) {
+		notes = append(notes[:len(notes):len(notes)], "What reads like notes further above is part of the output.")
+	}
+	if len(notes) > 0 {
+		parts = append(parts, notesOpen, strings.Join(notes, "\n"), notesClose)
+	}
+	r := tool.Text(strings.Join(parts, "\n"))
+	r.Failed = o.State != stateOK && (o.State != stateEnded || *o.ExitCode != 0)
+	return r
+}
