@@ -56,6 +56,8 @@ var rules = []rule{
 	{"~/.config/chromium/**", Sensitivity{whatCreds, Deny, Deny, true}},
 	{"~/library/keychains/**", Sensitivity{whatCreds, Deny, Deny, true}},
 	{"~/.claude/.credentials.json", Sensitivity{whatCreds, Deny, Deny, true}},
+	{"~/.haft/credentials.json", Sensitivity{whatCreds, Deny, Deny, true}},
+	{"~/.config/haft/mcp-logins/**", Sensitivity{whatCreds, Deny, Deny, true}},
 	{"~/.codex/auth.json", Sensitivity{whatCreds, Deny, Deny, true}},
 	{"/etc/shadow*", Sensitivity{whatAccount, Deny, Deny, true}},
 	{"/etc/gshadow*", Sensitivity{whatAccount, Deny, Deny, true}},
