@@ -2,24 +2,57 @@ package haft
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/haftdev/haft/wire"
 )
 
-// answer serves the requests of the command line.
-func (c *Client) answer(ctx context.Context, r wire.Request) (any, error) {
-	switch r := r.(type) {
-	case *wire.CanUseTool:
-		return decide(ctx, c.opts.CanUseTool, r)
-	case *wire.HookCallback:
-		return c.hooks.call(ctx, r)
-	case *wire.MCPMessage:
-		return c.serveMCP(ctx, r)
-	case *wire.Elicitation:
-		return elicit(ctx, c.opts.Elicit, r)
+// call runs the hook that the command line asks for.
+func (t *hookTable) call(ctx context.Context, r *wire.HookCallback) (*HookOutput, error) {
+	h, ok := t.byID[r.CallbackID]
+	if !ok {
+		return nil, fmt.Errorf("no hook has the id %s", r.CallbackID)
 	}
-	return nil, wire.Unsupported(r)
+	var in HookInput
+	if err := json.Unmarshal(r.Input, &in); err != nil {
+		return nil, fmt.Errorf("decode input of hook: %w", err)
+	}
+	out, err := h.Func(ctx, &in)
+	if err != nil {
+		return nil, err
+	}
+	if out == nil {
+		return &HookOutput{}, nil
+	}
+	if s := out.HookSpecificOutput; s != nil && s.HookEventName == "" {
+		named := *s
+		named.HookEventName = in.HookEventName
+		whole := *out
+		whole.HookSpecificOutput = &named
+		out = &whole
+	}
+	return out, nil
+}
+
+// decide asks f about a call and completes its answer.
+func decide(ctx context.Context, f PermissionFunc, r *ToolRequest) (*Permission, error) {
+	if f == nil {
+		return nil, errNoCallback
+	}
+	p, err := f(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if p == nil {
+		return nil, errNoDecision
+	}
+	answer := *p
+	answer.ToolUseID = r.ToolUseID
+	if answer.Behavior == wire.BehaviorAllow && answer.UpdatedInput == nil {
+		answer.UpdatedInput = r.Input // some command lines run nothing without it
+	}
+	return &answer, nil
 }
 
 func (c *Client) serveMCP(ctx context.Context, r *wire.MCPMessage) (any, error) {

@@ -3,12 +3,8 @@ package haft
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/haftdev/haft/wire"
 )
 
 // version is what the command line is told about this package.
@@ -132,54 +128,4 @@ func (o *Options) sessionFlags(f *flags) {
 	f.on("fork-session", o.Fork)
 	f.text("session-id", o.SessionID)
 	f.on("no-session-persistence", o.NoPersistence)
-}
-
-// environ returns the environment. The names are those that command lines of
-// this protocol read.
-func (o *Options) environ() []string {
-	env := o.Env
-	if env == nil {
-		env = os.Environ()
-	}
-	env = append(env[:len(env):len(env)],
-		"CLAUDE_CODE_ENTRYPOINT=sdk-go",
-		"CLAUDE_AGENT_SDK_VERSION="+version,
-		"CLAUDE_CODE_SDK_READS_SESSION_STATE=1")
-	if o.FileCheckpoints {
-		env = append(env, "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING=true")
-	}
-	return env
-}
-
-// initialize returns the first request.
-func (o *Options) initialize(hooks map[string][]wire.HookMatcher) (*wire.Initialize, error) {
-	r := &wire.Initialize{
-		Hooks:              hooks,
-		JSONSchema:         o.OutputSchema,
-		AppendSystemPrompt: o.AppendSystemPrompt,
-		Agents:             o.Agents,
-	}
-	if o.SystemPrompt != nil {
-		r.SystemPrompt = []string{*o.SystemPrompt}
-	}
-	for name, server := range o.MCPServers {
-		tools, ok := server.(*ToolServer)
-		if !ok {
-			continue
-		}
-		manifest, err := tools.manifest(name)
-		if err != nil {
-			return nil, err
-		}
-		if r.SDKMCPServerManifests == nil {
-			r.SDKMCPServerManifests = map[string]wire.MCPManifest{}
-		}
-		r.SDKMCPServers = append(r.SDKMCPServers, name)
-		r.SDKMCPServerManifests[name] = *manifest
-	}
-	slices.Sort(r.SDKMCPServers)
-	if o.Customize != nil {
-		o.Customize(r)
-	}
-	return r, nil
 }

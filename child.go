@@ -26,15 +26,6 @@ type child struct {
 	status  error         // of exec.Cmd.Wait, set before
 }
 
-// reap waits for the process to end. What it wrote before is still in the
-// pipes; what its own children keep open is not waited for.
-func (c *child) reap(stderr *outlet) {
-	c.status = c.cmd.Wait()
-	close(c.exited)
-	c.stdout.writerEnded()
-	stderr.writerEnded()
-}
-
 // CloseWrite closes the process's input.
 func (c *child) CloseWrite() error {
 	if err := c.stdin.Close(); err != nil && !errors.Is(err, os.ErrClosed) {

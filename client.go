@@ -2,8 +2,11 @@ package haft
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -71,6 +74,103 @@ func start(ctx context.Context, opts *Options, oneShot bool) (*Client, error) {
 	return c, nil
 }
 
+// answer serves the requests of the command line.
+func (c *Client) answer(ctx context.Context, r wire.Request) (any, error) {
+	switch r := r.(type) {
+	case *wire.CanUseTool:
+		return decide(ctx, c.opts.CanUseTool, r)
+	case *wire.HookCallback:
+		return c.hooks.call(ctx, r)
+	case *wire.MCPMessage:
+		return c.serveMCP(ctx, r)
+	case *wire.Elicitation:
+		return elicit(ctx, c.opts.Elicit, r)
+	}
+	return nil, wire.Unsupported(r)
+}
+
+// environ returns the environment. The names are those that command lines of
+// this protocol read.
+func (o *Options) environ() []string {
+	env := o.Env
+	if env == nil {
+		env = os.Environ()
+	}
+	env = append(env[:len(env):len(env)],
+		"CLAUDE_CODE_ENTRYPOINT=sdk-go",
+		"CLAUDE_AGENT_SDK_VERSION="+version,
+		"CLAUDE_CODE_SDK_READS_SESSION_STATE=1")
+	if o.FileCheckpoints {
+		env = append(env, "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING=true")
+	}
+	return env
+}
+
+// initialize returns the first request.
+func (o *Options) initialize(hooks map[string][]wire.HookMatcher) (*wire.Initialize, error) {
+	r := &wire.Initialize{
+		Hooks:              hooks,
+		JSONSchema:         o.OutputSchema,
+		AppendSystemPrompt: o.AppendSystemPrompt,
+		Agents:             o.Agents,
+	}
+	if o.SystemPrompt != nil {
+		r.SystemPrompt = []string{*o.SystemPrompt}
+	}
+	for name, server := range o.MCPServers {
+		tools, ok := server.(*ToolServer)
+		if !ok {
+			continue
+		}
+		manifest, err := tools.manifest(name)
+		if err != nil {
+			return nil, err
+		}
+		if r.SDKMCPServerManifests == nil {
+			r.SDKMCPServerManifests = map[string]wire.MCPManifest{}
+		}
+		r.SDKMCPServers = append(r.SDKMCPServers, name)
+		r.SDKMCPServerManifests[name] = *manifest
+	}
+	slices.Sort(r.SDKMCPServers)
+	if o.Customize != nil {
+		o.Customize(r)
+	}
+	return r, nil
+}
+
+// manifest is what the server would answer, to save the command line asking.
+func (s *ToolServer) manifest(name string) (*wire.MCPManifest, error) {
+	hello, err := json.Marshal(initializeResult(name, nil))
+	if err != nil {
+		return nil, fmt.Errorf("describe MCP server %s: %w", name, err)
+	}
+	list, err := json.Marshal(s.list())
+	if err != nil {
+		return nil, fmt.Errorf("describe MCP server %s: %w", name, err)
+	}
+	return &wire.MCPManifest{InitializeResult: hello, ToolsListResult: list}, nil
+}
+
+func newHookTable(hooks []Hook) hookTable {
+	t := hookTable{byID: map[string]Hook{}}
+	for i, h := range hooks {
+		id := fmt.Sprintf("hook_%d", i)
+		m := wire.HookMatcher{Matcher: h.Matcher, HookCallbackIDs: []string{id}, Timeout: h.Timeout.Seconds()}
+		if h.Block {
+			m.OnFailure = "block"
+		}
+		if t.matchers == nil {
+			t.matchers = map[string][]wire.HookMatcher{}
+		}
+		t.matchers[string(h.Event)] = append(t.matchers[string(h.Event)], m)
+		t.byID[id] = h
+	}
+	return t
+}
+
+func newInbox() *inbox { return &inbox{changed: make(chan struct{})} }
+
 // withDiagnostics adds what the command line said last to an error that does not
 // have it. That the connection has ended is only how its own end was noticed.
 func (c *Client) withDiagnostics(err error) error {
@@ -108,6 +208,33 @@ func (c *Client) run() {
 		err = nil
 	}
 	c.inbox.end(err)
+}
+
+// deliver takes in a message. It runs in order and must not block.
+func (c *Client) deliver(m Message) {
+	switch m := m.(type) {
+	case *wire.KeepAlive, *wire.TranscriptMirror:
+		return
+	case *Result:
+		c.noteResult(m)
+	case *wire.SessionStateChanged:
+		c.noteState(m.State)
+		if m.SDKHostOnly {
+			return
+		}
+	}
+	c.inbox.put(m)
+}
+
+// end says that nothing more comes, and why. What waits can still be read. Only
+// the first end counts.
+func (b *inbox) end(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.ended {
+		b.ended, b.err = true, err
+		b.wakeLocked()
+	}
 }
 
 // abort ends the other side. It is told to interrupt its turn first: otherwise it

@@ -2,22 +2,6 @@ package haft
 
 import "github.com/haftdev/haft/wire"
 
-// deliver takes in a message. It runs in order and must not block.
-func (c *Client) deliver(m Message) {
-	switch m := m.(type) {
-	case *wire.KeepAlive, *wire.TranscriptMirror:
-		return
-	case *Result:
-		c.noteResult(m)
-	case *wire.SessionStateChanged:
-		c.noteState(m.State)
-		if m.SDKHostOnly {
-			return
-		}
-	}
-	c.inbox.put(m)
-}
-
 func (c *Client) noteResult(r *Result) {
 	c.mu.Lock()
 	c.last = r

@@ -2,8 +2,6 @@ package haft
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/haftdev/haft/wire"
@@ -70,48 +68,4 @@ func AddContext(text string) *HookOutput {
 type hookTable struct {
 	matchers map[string][]wire.HookMatcher
 	byID     map[string]Hook
-}
-
-func newHookTable(hooks []Hook) hookTable {
-	t := hookTable{byID: map[string]Hook{}}
-	for i, h := range hooks {
-		id := fmt.Sprintf("hook_%d", i)
-		m := wire.HookMatcher{Matcher: h.Matcher, HookCallbackIDs: []string{id}, Timeout: h.Timeout.Seconds()}
-		if h.Block {
-			m.OnFailure = "block"
-		}
-		if t.matchers == nil {
-			t.matchers = map[string][]wire.HookMatcher{}
-		}
-		t.matchers[string(h.Event)] = append(t.matchers[string(h.Event)], m)
-		t.byID[id] = h
-	}
-	return t
-}
-
-// call runs the hook that the command line asks for.
-func (t *hookTable) call(ctx context.Context, r *wire.HookCallback) (*HookOutput, error) {
-	h, ok := t.byID[r.CallbackID]
-	if !ok {
-		return nil, fmt.Errorf("no hook has the id %s", r.CallbackID)
-	}
-	var in HookInput
-	if err := json.Unmarshal(r.Input, &in); err != nil {
-		return nil, fmt.Errorf("decode input of hook: %w", err)
-	}
-	out, err := h.Func(ctx, &in)
-	if err != nil {
-		return nil, err
-	}
-	if out == nil {
-		return &HookOutput{}, nil
-	}
-	if s := out.HookSpecificOutput; s != nil && s.HookEventName == "" {
-		named := *s
-		named.HookEventName = in.HookEventName
-		whole := *out
-		whole.HookSpecificOutput = &named
-		out = &whole
-	}
-	return out, nil
 }

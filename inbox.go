@@ -13,24 +13,11 @@ type inbox struct {
 	changed chan struct{}
 }
 
-func newInbox() *inbox { return &inbox{changed: make(chan struct{})} }
-
 func (b *inbox) put(m Message) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.ended {
 		b.waiting = append(b.waiting, m)
-		b.wakeLocked()
-	}
-}
-
-// end says that nothing more comes, and why. What waits can still be read. Only
-// the first end counts.
-func (b *inbox) end(err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !b.ended {
-		b.ended, b.err = true, err
 		b.wakeLocked()
 	}
 }

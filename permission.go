@@ -53,23 +53,3 @@ var (
 	errNoCallback = errors.New("nobody decides about calls here")
 	errNoDecision = errors.New("the permission callback decided nothing")
 )
-
-// decide asks f about a call and completes its answer.
-func decide(ctx context.Context, f PermissionFunc, r *ToolRequest) (*Permission, error) {
-	if f == nil {
-		return nil, errNoCallback
-	}
-	p, err := f(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	if p == nil {
-		return nil, errNoDecision
-	}
-	answer := *p
-	answer.ToolUseID = r.ToolUseID
-	if answer.Behavior == wire.BehaviorAllow && answer.UpdatedInput == nil {
-		answer.UpdatedInput = r.Input // some command lines run nothing without it
-	}
-	return &answer, nil
-}

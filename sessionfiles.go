@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -78,8 +77,6 @@ func spellings(dir string) []string {
 	}
 	return paths
 }
-
-func sameDir(a, b string) bool { return slices.Contains(spellings(b), filepath.Clean(a)) }
 
 // readLines calls f with each line, which is valid until f returns. The last one
 // may be cut.

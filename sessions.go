@@ -84,6 +84,8 @@ func Sessions(opts *SessionsOptions) ([]Session, error) {
 	return kept, nil
 }
 
+func sameDir(a, b string) bool { return slices.Contains(spellings(b), filepath.Clean(a)) }
+
 // ErrNoSession is the error for a session that does not exist.
 var ErrNoSession = errors.New("no such session")
 

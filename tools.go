@@ -127,21 +127,3 @@ func resultOf(out any) (*ToolResult, error) {
 	}
 	return r, nil
 }
-
-// definition is the tool in an answer to tools/list.
-func (t *Tool) definition() map[string]any {
-	annotations := map[string]any{"readOnlyHint": t.opts.ReadOnly, "idempotentHint": t.opts.Idempotent}
-	if t.opts.Title != "" {
-		annotations["title"] = t.opts.Title
-	}
-	d := map[string]any{
-		"name":        t.name,
-		"description": t.description,
-		"inputSchema": t.input.View(nil).JSON(),
-		"annotations": annotations,
-	}
-	if t.opts.AlwaysLoad {
-		d["_meta"] = map[string]any{"anthropic/alwaysLoad": true}
-	}
-	return d
-}

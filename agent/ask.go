@@ -84,12 +84,15 @@ func (t *turn) handleBrokenAnswer(ans *answer) Reason {
 		return t.overflow(e)
 	case e.Kind == model.InvalidRequest && t.strip(e):
 		return ""
-	case e.Temporary() && begun && t.attempts.broken < maxBroken:
+	case e.Temporary() && begun && t.attempts.broken < maxBroken && e.RetryAfter <= longestPause:
 		t.attempts.broken++
 		return t.pause(e)
 	}
 	return t.giveUp(APIError, e)
 }
+
+// longestPause is how long a server may ask to be left alone in the middle of a turn.
+const longestPause = time.Minute
 
 // pause waits before the request is made again.
 func (t *turn) pause(e *model.Error) Reason {

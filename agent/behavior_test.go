@@ -82,8 +82,8 @@ func TestEndings(t *testing.T) {
 			want: agent.BudgetExhausted, requests: 2,
 		},
 		"going in circles": {
-			answers: []reply{says(say("a", "1")), says(say("b", "1")), says(say("c", "1")), says(say("d", "1")), says(say("e", "1")), says(say("f", "1"))},
-			want:    agent.StoppedLoop, requests: 5, heard: "3 times now",
+			answers: []reply{says(say("a", "1")), says(say("b", "1")), says(say("c", "1")), says(say("d", "1")), says(say("e", "1")), says(say("f", "1")), says(say("g", "1")), says(say("h", "1")), says(say("i", "1"))},
+			want:    agent.StoppedLoop, requests: 8, heard: "3 times now",
 		},
 		"a denial that ends the turn": {
 			answers: []reply{says(say("a", "1"))},
@@ -194,6 +194,22 @@ func TestTheFirstAnswerBeginsAtOnce(t *testing.T) {
 			t.Errorf("an answer that never came began after %v", *res.TTFT)
 		}
 	})
+}
+
+// A model that is not told what was repaired makes the same mistake again.
+func TestTheModelReadsWhatWasRepaired(t *testing.T) {
+	f := &fake{t: t, answers: []reply{says(use("a", "Count", `{"to":"5"}`)), says(text("done"))}}
+	type input struct {
+		To int `json:"to" jsonschema:"How far."`
+	}
+	a := start(t, world(f, tool.New(tool.Def[input, string]{
+		Name: "Count", Description: "Counts.",
+		Run: func(_ context.Context, _ *tool.Call, in input) (string, error) {
+			return fmt.Sprint("counted to ", in.To), nil
+		},
+	})))
+	result(t, run(t, a, "go"))
+	inOrder(t, f.requests[1].raw, "counted to 5", "The input of your call of Count was repaired: ")
 }
 
 // Prompts that come while a turn runs.

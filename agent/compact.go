@@ -147,17 +147,3 @@ func (t *turn) replace(done *Compacted, messages []model.Message) error {
 	a.ledger.restart(tokens)
 	return nil
 }
-
-// compactCommand is a turn that only compacts.
-func (t *turn) compactCommand() Reason {
-	err := t.compact("manual", text(t.prompt.Content))
-	if end := t.stopped(false); end != "" {
-		return end
-	}
-	if err != nil {
-		t.res.Text = "The conversation was not compacted: " + err.Error()
-		return t.fail(APIError, err)
-	}
-	t.res.Text = "The conversation was compacted."
-	return Completed
-}

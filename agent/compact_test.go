@@ -83,6 +83,12 @@ func TestCompaction(t *testing.T) {
 			answers: []reply{says(text("first answer")), says(text("half an ans")).stop(model.ContextExceeded), summary("They spoke."), says(text("go on"))},
 			prompts: []string{"first prompt", "second prompt"}, want: agent.Completed, requests: 4, sent: []string{"They spoke.", "context was full"}, gone: "first answer",
 		},
+		"tools that the model knows by name only are named again": {
+			answers: []reply{big(says(text("first answer")), 900), summary("They spoke."), says(text("go on"))},
+			change:  func(o *agent.Options) { o.Tools = newToolbox(true).set() },
+			prompts: []string{"first prompt", "second prompt"}, want: agent.Completed, requests: 3,
+			sent: []string{"Sleep", "Walk", "They spoke.", "second prompt"}, gone: "first answer",
+		},
 		"a hook that is against it": {
 			answers: []reply{big(says(text("first answer")), 900), says(text("go on"))},
 			change: func(o *agent.Options) {

@@ -20,11 +20,6 @@ func (a *Agent) lendModel(name string) {
 	a.changeModel(func(s *settings) { s.model, s.own = name, cmp.Or(s.own, s.model) })
 }
 
-// returnModel goes back to the model that the turn did not borrow.
-func (a *Agent) returnModel() {
-	a.changeModel(func(s *settings) { s.model, s.own = cmp.Or(s.own, s.model), "" })
-}
-
 func (a *Agent) changeModel(change func(*settings)) {
 	a.mu.Lock()
 	before := a.set.model

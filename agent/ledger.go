@@ -52,35 +52,6 @@ func (l *ledger) spent(name string, u model.Usage) {
 	l.total[name] = total
 }
 
-// cost is what the session has cost since it was begun or resumed, and whether all
-// of it is known.
-func (a *Agent) cost() (usd float64, known bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	usd, known = -a.ledger.before, true
-	for _, u := range a.ledger.total {
-		usd += u.Cost
-		known = known && !u.Unpriced
-	}
-	return usd, known
-}
-
-// renew goes on in another session, none of whose answers tells of what was used.
-func (l *ledger) renew() {
-	l.told = len(l.total) == 0
-	for name, u := range l.total {
-		l.beside[name] = u.Usage
-	}
-	l.restart(0)
-}
-
-// answered notes how full the context is after an answer.
-func (l *ledger) answered(u model.Usage) {
-	if full := u.Context(); full > 0 {
-		l.known, l.heard, l.counted = full, 0, true
-	}
-}
-
 // add estimates what the conversation has grown by.
 func (l *ledger) add(blocks ...model.Block) { l.heard += estimate(blocks) }
 

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/haftdev/haft/hook"
@@ -11,17 +10,6 @@ import (
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
 )
-
-// pipeline returns the way that the calls of the turn take.
-func (t *turn) pipeline() *sched.Options {
-	o := t.a.opts.Sched
-	o.Feeds = append(slices.Clip(o.Feeds), t.feed)
-	o.Recorder = recorders{o.Recorder, t.journal}
-	if t.a.opts.Person != nil {
-		o.Askers = append(slices.Clip(o.Askers), sched.AskerFunc(t.askPerson))
-	}
-	return &o
-}
 
 // recorders tell the first recorder, if there is one, and then the journal.
 type recorders struct {
@@ -102,24 +90,9 @@ type counter struct {
 	n   int
 }
 
-func newCounter() *counter {
-	c := new(counter)
-	c.cnd.L = &c.mu
-	return c
-}
-
 func (c *counter) add(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.n += n
 	c.cnd.Broadcast()
-}
-
-// await returns when the count has come to n.
-func (c *counter) await(n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for c.n < n {
-		c.cnd.Wait()
-	}
 }

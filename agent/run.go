@@ -7,6 +7,10 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
+
+	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/session"
 )
 
 // Run takes up what is queued, turn by turn, and returns what happens. It ends
@@ -114,6 +118,40 @@ func (a *Agent) next(ctx context.Context) *turn {
 	a.queue = slices.Delete(a.queue, at, at+1)
 	a.turn = newTurn(ctx, a, p)
 	return a.turn
+}
+
+// newTurn is called with a.mu held.
+func newTurn(ctx context.Context, a *Agent, p Prompt) *turn {
+	t := &turn{
+		a: a, prompt: p, tools: a.set.tools, journal: a.journal, began: time.Now(),
+		lasting: context.WithoutCancel(ctx), feed: sched.NewFeed(), relayed: make(chan struct{}), shown: newCounter(),
+		repeats: sched.NewRepeats(a.opts.Repeats),
+	}
+	t.ctx, t.free = ctx, func() {}
+	if limit := a.opts.Limits.Time; limit > 0 {
+		t.ctx, t.free = context.WithTimeoutCause(ctx, limit, errTimeUp)
+	}
+	t.asking, t.stop = context.WithCancelCause(t.ctx)
+	t.calls = sched.New(t.pipeline())
+	t.res = Result{UUID: session.NewUUID(), Origin: p.Origin, Command: p.command}
+	return t
+}
+
+// pipeline returns the way that the calls of the turn take.
+func (t *turn) pipeline() *sched.Options {
+	o := t.a.opts.Sched
+	o.Feeds = append(slices.Clip(o.Feeds), t.feed)
+	o.Recorder = recorders{o.Recorder, t.journal}
+	if t.a.opts.Person != nil {
+		o.Askers = append(slices.Clip(o.Askers), sched.AskerFunc(t.askPerson))
+	}
+	return &o
+}
+
+func newCounter() *counter {
+	c := new(counter)
+	c.cnd.L = &c.mu
+	return c
 }
 
 // waits reports whether a prompt is there or may still come. A task leaves the list

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -49,21 +50,6 @@ func (ans *answer) retract() {
 	ans.blocks, ans.uuids = ans.blocks[:ans.kept], ans.uuids[:ans.kept]
 }
 
-// interrupted keeps of a broken answer what a person has seen of its last text.
-func (ans *answer) interrupted() {
-	for _, b := range ans.texts {
-		block := model.TextOf(b.String())
-		if blank(block) {
-			continue
-		}
-		ans.blocks, ans.uuids = append(ans.blocks, block), append(ans.uuids, session.NewUUID())
-		said := ans.said(len(ans.blocks) - 1)
-		said.Aborted = true
-		ans.t.a.out.put(said)
-	}
-	clear(ans.texts)
-}
-
 // unfinished reports whether an answer cannot end with a block: with a thought, or,
 // if it broke off, with a call of the provider's own whose result did not come.
 func (ans *answer) unfinished(last model.Block) bool {
@@ -93,6 +79,13 @@ func (ans *answer) commit() (bool, error) {
 	return said, errors.Join(failed, err)
 }
 
+// answered notes how full the context is after an answer.
+func (l *ledger) answered(u model.Usage) {
+	if full := u.Context(); full > 0 {
+		l.known, l.heard, l.counted = full, 0, true
+	}
+}
+
 // spend notes what the answer has cost, whatever became of it.
 func (ans *answer) spend() {
 	if ans.usage == (model.Usage{}) {
@@ -105,6 +98,16 @@ func (ans *answer) spend() {
 	t.a.mu.Unlock()
 	if name := ans.start.Model; name != "" && name != ans.model {
 		t.a.noteOnce(StateAsked+name, ans.model)
+	}
+}
+
+// noteOnce is note for what may be noted already.
+func (a *Agent) noteOnce(name, value string) {
+	a.mu.Lock()
+	known := string(a.noted.known[name])
+	a.mu.Unlock()
+	if raw, err := json.Marshal(value); err != nil || known != string(raw) {
+		a.note(name, value)
 	}
 }
 

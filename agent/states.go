@@ -30,14 +30,6 @@ type states struct {
 	begun   bool            // the session has a prompt
 }
 
-// renew goes on in another session, which knows nothing.
-func (s *states) renew() {
-	s.begun = false
-	for name := range s.known {
-		s.waiting[name] = true
-	}
-}
-
 // note keeps a fact that a resumed session needs.
 func (a *Agent) note(name string, value any) {
 	raw, err := json.Marshal(value)
@@ -52,16 +44,6 @@ func (a *Agent) note(name string, value any) {
 	a.mu.Unlock()
 	if begun {
 		a.write(j, name, raw)
-	}
-}
-
-// noteOnce is note for what may be noted already.
-func (a *Agent) noteOnce(name, value string) {
-	a.mu.Lock()
-	known := string(a.noted.known[name])
-	a.mu.Unlock()
-	if raw, err := json.Marshal(value); err != nil || known != string(raw) {
-		a.note(name, value)
 	}
 }
 

@@ -60,18 +60,6 @@ func newAnswerForm(raw json.RawMessage) (*answerForm, error) {
 	return f, nil
 }
 
-// answer returns the caller's answer in an input of the tool.
-func (f *answerForm) answer(input json.RawMessage) json.RawMessage {
-	input = f.names.Back(input)
-	if f.wrapped {
-		var members map[string]json.RawMessage
-		if json.Unmarshal(input, &members) == nil && members[wrapper] != nil {
-			return members[wrapper]
-		}
-	}
-	return input
-}
-
 // check says what is wrong with an answer that has the form.
 func (f *answerForm) check(_ context.Context, c *tool.Call) *tool.Problem {
 	if f.whole == nil {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/hook"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
@@ -73,23 +75,6 @@ func (i *interruption) Error() string {
 
 var errTimeUp = errors.New("the time for the turn is up")
 
-// newTurn is called with a.mu held.
-func newTurn(ctx context.Context, a *Agent, p Prompt) *turn {
-	t := &turn{
-		a: a, prompt: p, tools: a.set.tools, journal: a.journal, began: time.Now(),
-		lasting: context.WithoutCancel(ctx), feed: sched.NewFeed(), relayed: make(chan struct{}), shown: newCounter(),
-		repeats: sched.NewRepeats(a.opts.Repeats),
-	}
-	t.ctx, t.free = ctx, func() {}
-	if limit := a.opts.Limits.Time; limit > 0 {
-		t.ctx, t.free = context.WithTimeoutCause(ctx, limit, errTimeUp)
-	}
-	t.asking, t.stop = context.WithCancelCause(t.ctx)
-	t.calls = sched.New(t.pipeline())
-	t.res = Result{UUID: session.NewUUID(), Origin: p.Origin, Command: p.command}
-	return t
-}
-
 // run takes the turn from its prompt to its result, which comes whatever happens.
 func (t *turn) run() {
 	go t.relay()
@@ -108,6 +93,62 @@ func (t *turn) run() {
 		reason = t.clearCommand()
 	default:
 		reason = t.converse()
+	}
+}
+
+// compactCommand is a turn that only compacts.
+func (t *turn) compactCommand() Reason {
+	err := t.compact("manual", text(t.prompt.Content))
+	if end := t.stopped(false); end != "" {
+		return end
+	}
+	if err != nil {
+		t.res.Text = "The conversation was not compacted: " + err.Error()
+		return t.fail(APIError, err)
+	}
+	t.res.Text = "The conversation was compacted."
+	return Completed
+}
+
+// clearCommand is a turn that forgets the conversation. Nothing of it is deleted.
+func (t *turn) clearCommand() Reason {
+	a := t.a
+	a.fire(t.asking, hook.SessionEnd{Reason: "clear"})
+	if a.opts.Renew != nil {
+		j, err := a.opts.Renew(t.lasting)
+		if err != nil {
+			return t.fail(JournalFailure, fmt.Errorf("begin a new session: %w", err))
+		}
+		a.mu.Lock()
+		a.journal = j
+		a.talk = conversation{}
+		a.set.tools = a.set.tools.Renew()
+		a.noted.renew()
+		a.ledger.renew()
+		a.mu.Unlock()
+	} else if err := t.replace(&Compacted{UUID: session.NewUUID(), Trigger: "clear", PreTokens: t.tokens()}, nil); err != nil {
+		return t.fail(JournalFailure, err)
+	}
+	a.fresh, a.started, a.source = true, false, "clear"
+	clear(a.named)
+	a.out.put(Changed{Cleared, a.Session()})
+	return Completed
+}
+
+// renew goes on in another session, none of whose answers tells of what was used.
+func (l *ledger) renew() {
+	l.told = len(l.total) == 0
+	for name, u := range l.total {
+		l.beside[name] = u.Usage
+	}
+	l.restart(0)
+}
+
+// renew goes on in another session, which knows nothing.
+func (s *states) renew() {
+	s.begun = false
+	for name := range s.known {
+		s.waiting[name] = true
 	}
 }
 
@@ -151,6 +192,19 @@ func (t *turn) withinLimits() Reason {
 		return t.fail(BudgetExhausted, fmt.Errorf("reached maximum budget ($%g): $%.4f were spent", limits.BudgetUSD, cost))
 	}
 	return ""
+}
+
+// cost is what the session has cost since it was begun or resumed, and whether all
+// of it is known.
+func (a *Agent) cost() (usd float64, known bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	usd, known = -a.ledger.before, true
+	for _, u := range a.ledger.total {
+		usd += u.Cost
+		known = known && !u.Unpriced
+	}
+	return usd, known
 }
 
 // stopped says why the turn ends if it was stopped. Acting tells whether tools had
@@ -247,4 +301,9 @@ func (t *turn) finish(reason Reason) {
 	a.turn = nil
 	a.mu.Unlock()
 	a.out.put(t.res)
+}
+
+// returnModel goes back to the model that the turn did not borrow.
+func (a *Agent) returnModel() {
+	a.changeModel(func(s *settings) { s.model, s.own = cmp.Or(s.own, s.model), "" })
 }

@@ -10,7 +10,8 @@
 // have a supervisor only if the program gave them one; see [Options].
 //
 // A transport is safe for concurrent use; each conversation is on its own. Closing
-// a conversation ends what it has started.
+// a conversation ends what it has started. There are as many at once as the process
+// may open files for; the next ones begin when others end.
 package embed
 
 import (
@@ -55,7 +56,7 @@ func New(o *Options) haft.Transport {
 type transport struct{ opts Options }
 
 // Start begins a conversation.
-func (t *transport) Start(_ context.Context, l *haft.Launch) (haft.Link, error) {
+func (t *transport) Start(starting context.Context, l *haft.Launch) (haft.Link, error) {
 	if foreign(l.Env) {
 		return nil, errors.New("embed: the environment is this program's; set variables there, not in Options.Env")
 	}
@@ -66,6 +67,9 @@ func (t *transport) Start(_ context.Context, l *haft.Launch) (haft.Link, error) 
 	}
 	opts.Log, opts.Harness.Dir, opts.Harness.Reexec, opts.Talk.Client = log, l.Dir, t.opts.Reexec, t.opts.Model
 	opts.States = true
+	if err := slots().acquire(starting, patience); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ours, theirs := wire.Pipe()
 	c := &conversation{PipeEnd: theirs, cancel: cancel, log: log, done: make(chan struct{})}
@@ -96,6 +100,7 @@ type conversation struct {
 
 func (c *conversation) serve(ctx context.Context, ours *wire.PipeEnd, opts *headless.Options) {
 	defer close(c.done)
+	defer slots().release()
 	defer ours.CloseWrite()
 	c.code = headless.Serve(ctx, ours, opts)
 }

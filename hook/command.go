@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -18,16 +17,6 @@ import (
 // linger is how long to wait for output after a command has ended: a program that
 // it left in the background may hold the pipe for ever.
 const linger = 200 * time.Millisecond
-
-func defaultShell() []string {
-	if runtime.GOOS == "windows" {
-		return []string{"cmd", "/C"}
-	}
-	if bash, err := exec.LookPath("bash"); err == nil {
-		return []string{bash, "-c"}
-	}
-	return []string{"/bin/sh", "-c"}
-}
 
 // command runs a shell command that reads its input from standard input.
 func (r *Runner) command(ctx context.Context, h *Hook, dir string, input []byte, run *Run) (Output, error) {
@@ -55,6 +44,18 @@ func (r *Runner) command(ctx context.Context, h *Hook, dir string, input []byte,
 		return Output{}, fmt.Errorf("it printed %d bytes more than the %d that are read", dropped, maxOutput)
 	}
 	return parseOutput(printed, h.Event, input)
+}
+
+func (h *head) get() (text []byte, dropped int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text, h.dropped
+}
+
+func (t *tail) get() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.text)
 }
 
 func (r *Runner) newCmd(ctx context.Context, h *Hook, dir, command string) *exec.Cmd {

@@ -2,8 +2,6 @@ package hook
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/haftdev/haft/settings"
@@ -73,11 +71,4 @@ func (h *Hook) name() string {
 		return h.URL
 	}
 	return "a function"
-}
-
-// same reports whether two hooks would do the same: set up in two files, such a
-// hook runs once.
-func (h *Hook) same(o *Hook) bool {
-	return h.Func == nil && o.Func == nil && h.Command == o.Command && h.URL == o.URL && h.Timeout == o.Timeout && h.Block == o.Block && (h.Fault == nil) == (o.Fault == nil) && h.Async == o.Async &&
-		fmt.Sprint(h.Headers) == fmt.Sprint(o.Headers) && strings.Join(h.Env, " ") == strings.Join(o.Env, " ")
 }

@@ -11,16 +11,6 @@ import (
 	"strings"
 )
 
-// newClient returns a client that keeps no connections and follows no redirects:
-// an input goes where the settings say and nowhere else.
-func newClient() *http.Client {
-	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
-	return &http.Client{
-		Transport:     transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-}
-
 // post sends the input to a URL and reads the answer like a command's output.
 func (r *Runner) post(ctx context.Context, h *Hook, input []byte, run *Run) (Output, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.URL, bytes.NewReader(input))

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
+	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -106,6 +109,26 @@ func New(hooks []Hook, opts *Options) *Runner {
 	return r
 }
 
+// newClient returns a client that keeps no connections and follows no redirects:
+// an input goes where the settings say and nowhere else.
+func newClient() *http.Client {
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
+	return &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+func defaultShell() []string {
+	if runtime.GOOS == "windows" {
+		return []string{"cmd", "/C"}
+	}
+	if bash, err := exec.LookPath("bash"); err == nil {
+		return []string{bash, "-c"}
+	}
+	return []string{"/bin/sh", "-c"}
+}
+
 // Fire runs the hooks of an event side by side and waits for all of them. Agent is
 // the sub-agent that the event is in, or "". For tool calls use Before, After and
 // Ask.
@@ -158,6 +181,13 @@ func (r *Runner) choose(agent string, event Event, t target) []*task {
 		tasks = append(tasks, &task{&h.Hook, run})
 	}
 	return tasks
+}
+
+// same reports whether two hooks would do the same: set up in two files, such a
+// hook runs once.
+func (h *Hook) same(o *Hook) bool {
+	return h.Func == nil && o.Func == nil && h.Command == o.Command && h.URL == o.URL && h.Timeout == o.Timeout && h.Block == o.Block && (h.Fault == nil) == (o.Fault == nil) && h.Async == o.Async &&
+		fmt.Sprint(h.Headers) == fmt.Sprint(o.Headers) && strings.Join(h.Env, " ") == strings.Join(o.Env, " ")
 }
 
 // runAll runs hooks side by side, waits for those that are waited for and returns

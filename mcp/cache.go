@@ -57,18 +57,6 @@ func (c cache) put(cfg Server, m memory) {
 	}
 }
 
-func (c cache) protocol(cfg Server) string {
-	m, _ := c.get(cfg)
-	return m.Protocol
-}
-
-func (c cache) setProtocol(cfg Server, protocol string) {
-	if m, _ := c.get(cfg); m.Protocol != protocol {
-		m.Protocol = protocol
-		c.put(cfg, m)
-	}
-}
-
 func (c cache) setTools(cfg Server, known catalogue, entries []json.RawMessage) {
 	c.put(cfg, memory{Protocol: known.protocol, Info: known.info, Instructions: known.instructions, Tools: entries})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/haftdev/haft/internal/mcp/envelope"
 	"github.com/haftdev/haft/internal/mcp/httpgate"
 	"github.com/haftdev/haft/internal/mcp/stdio"
 	"github.com/haftdev/haft/tool"
@@ -90,6 +91,30 @@ func (p *peer) attempt(ctx context.Context, s *session, o *offer, c *tool.Call) 
 	return p.read(o, raw)
 }
 
+// nest notes a call that is made for a sampling: while it runs, its server gets
+// none of its own.
+func (p *peer) nest(ctx context.Context) (leave func()) {
+	if ctx.Value(samplingKey{}) == nil {
+		return func() {}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.nested++
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.nested--
+	}
+}
+
+// watch has f called with the progress that is reported under the token it
+// returns.
+func (s *session) watch(f func(tool.MCPProgress)) (token int64, stop func()) {
+	token = s.lastToken.Add(1)
+	s.watchers.Store(token, f)
+	return token, func() { s.watchers.Delete(token) }
+}
+
 // A toolCall is what a session needs to know of a call.
 type toolCall struct {
 	offer *offer
@@ -122,6 +147,17 @@ func (s *session) callTool(ctx context.Context, c *toolCall) (json.RawMessage, e
 		return s.awaitTask(ctx, raw, c)
 	}
 	return raw, nil
+}
+
+// wantsTask reports whether a tool can be called as a task only, as the older
+// form has it.
+func (s *session) wantsTask(o *offer) bool {
+	return !s.modern() && o.Execution != nil && o.Execution.TaskSupport == "required"
+}
+
+// isTask reports whether a result is a task in the newer form.
+func isTask(raw json.RawMessage) bool {
+	return string(envelope.Field(raw, "resultType")) == `"task"`
 }
 
 // arguments are what is sent: servers do not take null for none.

@@ -82,19 +82,6 @@ func (c *catalogue) compare(before []*offer) {
 	}
 }
 
-// recall takes the tools that the server had when it was last connected, so
-// that they are there before it is.
-func (p *peer) recall() {
-	old, ok := p.host.cache.get(p.cfg)
-	if !ok || len(old.Tools) == 0 {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.known.info, p.known.instructions = old.Info, old.Instructions
-	p.known.offers, p.known.left = p.offer(old.Tools)
-}
-
 // maxPages bounds a list against a server whose pages never end.
 const maxPages = 1000
 

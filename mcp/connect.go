@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -21,23 +19,6 @@ import (
 	"github.com/haftdev/haft/internal/mcp/stdio"
 	"github.com/haftdev/haft/shellrun"
 )
-
-// connect makes a connection in whichever era the server speaks. On an error
-// the session, if there is one, is for the caller to close.
-func (p *peer) connect(ctx context.Context) (*session, error) {
-	switch kind := p.cfg.kind(); kind {
-	case Stdio:
-		return p.connectStdio(ctx)
-	case HTTP:
-		return p.connectHTTP(ctx)
-	case SSE:
-		return p.connectSSE(ctx)
-	case SDK:
-		return p.connectSDK(ctx)
-	default:
-		return nil, fmt.Errorf("the type %q is not known: use stdio, http or sse", kind)
-	}
-}
 
 func (p *peer) newGate() *gate.Gate {
 	watch := p.host.opts.OnMessage
@@ -143,6 +124,13 @@ func (p *peer) opened(s *session) {
 	p.host.cache.setProtocol(p.cfg, protocol)
 }
 
+func (c cache) setProtocol(cfg Server, protocol string) {
+	if m, _ := c.get(cfg); m.Protocol != protocol {
+		m.Protocol = protocol
+		c.put(cfg, m)
+	}
+}
+
 // cachedProtocol is what to open a session with: empty asks the server.
 func (p *peer) cachedProtocol() string {
 	if known := p.host.cache.protocol(p.cfg); known != "" && known < modernProtocol {
@@ -150,6 +138,11 @@ func (p *peer) cachedProtocol() string {
 		return legacyProtocol
 	}
 	return ""
+}
+
+func (c cache) protocol(cfg Server) string {
+	m, _ := c.get(cfg)
+	return m.Protocol
 }
 
 // command finds the program and makes its environment.
@@ -173,6 +166,16 @@ func (p *peer) command() (shellrun.Command, error) {
 	return shellrun.Command{Path: path, Args: append([]string{p.cfg.Command}, p.cfg.Args...), Env: env, Dir: dir}, nil
 }
 
+// lookup finds the value of a variable; the last one counts.
+func lookup(environ []string, name string) string {
+	for _, entry := range slices.Backward(environ) {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
 // find looks for a program in the server's own PATH.
 func find(name, dir, path string) (string, error) {
 	if strings.ContainsRune(name, filepath.Separator) {
@@ -193,16 +196,3 @@ func find(name, dir, path string) (string, error) {
 type processLink struct{ *stdio.Conn }
 
 func (l processLink) Connect(context.Context) (sdk.Connection, error) { return l.Conn, nil }
-
-// transient reports whether trying again later may help by itself.
-func transient(err error) bool {
-	var status *statusError
-	var dial *net.OpError
-	switch {
-	case errors.As(err, &status):
-		return status.code >= 500 || status.code == http.StatusTooManyRequests
-	case errors.As(err, &dial):
-		return dial.Op == "dial"
-	}
-	return errors.Is(err, syscall.ECONNREFUSED)
-}

@@ -39,13 +39,3 @@ func inherits(name string) bool {
 		return name == pattern || open && strings.HasPrefix(name, prefix)
 	})
 }
-
-// lookup finds the value of a variable; the last one counts.
-func lookup(environ []string, name string) string {
-	for _, entry := range slices.Backward(environ) {
-		if value, ok := strings.CutPrefix(entry, name+"="); ok {
-			return value
-		}
-	}
-	return ""
-}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -145,6 +146,54 @@ func (h *Host) Status() []Status {
 	return all
 }
 
+func (p *peer) status() Status {
+	p.recalled()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := Status{
+		Name: p.name, State: p.state, Error: p.problem, Config: p.cfg.masked(), Type: p.cfg.kind(),
+		Scope: p.cfg.Scope, Source: p.cfg.Scope, Info: p.known.info, Protocol: p.known.protocol, Instructions: p.known.instructions,
+		Steps: append([]string(nil), p.steps...), Stderr: p.stderr, Noise: p.noise, LastNoise: p.lastNoise, Restarts: p.restarts,
+	}
+	for _, o := range p.known.offers {
+		s.Tools = append(s.Tools, o.status())
+	}
+	s.Tools = append(s.Tools, p.known.left...)
+	if p.session != nil {
+		s.Stderr, s.PID = p.session.link.Stderr(), p.session.link.PID()
+		noise, last := p.session.gate.Skipped()
+		s.Noise += noise
+		if last != "" {
+			s.LastNoise = last
+		}
+	}
+	return s
+}
+
+func (o *offer) status() ToolStatus {
+	name, _ := clean(o.Name)
+	s := ToolStatus{Name: name, Offered: o.name, Digest: o.digest, Changed: o.changed, Hidden: strings.Join(o.hidden, " ")}
+	if a := o.Annotations; a != nil {
+		s.Annotations = &Annotations{Title: a.Title, ReadOnly: a.ReadOnly, Destructive: a.Destructive, Idempotent: a.Idempotent, OpenWorld: a.OpenWorld}
+	}
+	return s
+}
+
+// masked returns the entry without the values that may be secrets.
+func (s Server) masked() Server {
+	for _, m := range []*map[string]string{&s.Env, &s.Headers} {
+		if *m == nil {
+			continue
+		}
+		hidden := make(map[string]string, len(*m))
+		for name := range *m {
+			hidden[name] = "***"
+		}
+		*m = hidden
+	}
+	return s
+}
+
 // Tools returns the tools of all servers that are or have been connected, by
 // server and name. Servers that are switched off have none.
 func (h *Host) Tools() []tool.Tool {
@@ -158,6 +207,20 @@ func (h *Host) Tools() []tool.Tool {
 		}
 	}
 	return all
+}
+
+// tools returns the server's tools. They name the server and not a connection,
+// so that they stay good when the connection is made anew.
+func (p *peer) tools() []tool.Tool {
+	p.recalled()
+	p.mu.Lock()
+	offers := p.known.offers
+	p.mu.Unlock()
+	tools := make([]tool.Tool, 0, len(offers))
+	for _, o := range offers {
+		tools = append(tools, p.tool(o))
+	}
+	return tools
 }
 
 // Call calls a tool by its server's name for it. The call's input is the

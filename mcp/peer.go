@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -47,17 +50,6 @@ type peer struct {
 	nested     int // calls that are made for a sampling
 }
 
-func newPeer(h *Host, cfg Server, key string) *peer {
-	p := &peer{
-		host: h, name: cfg.Name, key: key, cfg: cfg, enabled: !cfg.Disabled,
-		kicked: make(chan struct{}, 1), settled: make(chan struct{}),
-		state: Pending, connecting: true,
-	}
-	p.ctx, p.cancel = context.WithCancel(context.Background())
-	p.recalled = sync.OnceFunc(p.recall)
-	return p
-}
-
 // run supervises until the peer is cancelled.
 func (p *peer) run() {
 	p.recalled()
@@ -85,6 +77,23 @@ func (p *peer) run() {
 		p.serve(s)
 	}
 	p.settle(Disabled, "the host is closed")
+}
+
+// connect makes a connection in whichever era the server speaks. On an error
+// the session, if there is one, is for the caller to close.
+func (p *peer) connect(ctx context.Context) (*session, error) {
+	switch kind := p.cfg.kind(); kind {
+	case Stdio:
+		return p.connectStdio(ctx)
+	case HTTP:
+		return p.connectHTTP(ctx)
+	case SSE:
+		return p.connectSSE(ctx)
+	case SDK:
+		return p.connectSDK(ctx)
+	default:
+		return nil, fmt.Errorf("the type %q is not known: use stdio, http or sse", kind)
+	}
 }
 
 // serve waits until the session is over, one way or the other.
@@ -171,6 +180,13 @@ func (p *peer) mayRun() bool {
 	return false
 }
 
+func (h *Host) approve(s Server) Verdict {
+	if h.opts.Approve == nil {
+		return Verdict{Allowed: true}
+	}
+	return h.opts.Approve(s)
+}
+
 // begin notes that a connection is on its way.
 func (p *peer) begin() {
 	p.mu.Lock()
@@ -236,6 +252,19 @@ func (p *peer) failed(s *session, err error) time.Duration {
 		return time.Second << (p.tries - 1)
 	}
 	return 0
+}
+
+// transient reports whether trying again later may help by itself.
+func transient(err error) bool {
+	var status *statusError
+	var dial *net.OpError
+	switch {
+	case errors.As(err, &status):
+		return status.code >= 500 || status.code == http.StatusTooManyRequests
+	case errors.As(err, &dial):
+		return dial.Op == "dial"
+	}
+	return errors.Is(err, syscall.ECONNREFUSED)
 }
 
 // maxTries is how often a connection is tried before somebody has to ask for it.
@@ -323,20 +352,6 @@ func (p *peer) absence(state State) error {
 		return fmt.Errorf("server %s: %w; log in with: haft mcp login %s", p.name, ErrNeedsAuth, p.name)
 	}
 	return fmt.Errorf("server %s is not connected: %s", p.name, p.why())
-}
-
-func (p *peer) toggle(enabled bool) {
-	p.mu.Lock()
-	changed := p.enabled != enabled
-	p.enabled = enabled
-	if changed && enabled && !p.connecting {
-		p.connecting, p.settled = true, make(chan struct{})
-		p.state = Pending
-	}
-	p.mu.Unlock()
-	if changed {
-		p.kick()
-	}
 }
 
 func (p *peer) startTimeout() time.Duration {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -59,34 +58,6 @@ func (h *Host) Prompts() []Prompt {
 		p.mu.Unlock()
 	}
 	return all
-}
-
-func (p *peer) listPrompts(ctx context.Context, s *session) ([]Prompt, error) {
-	ctx, done := s.within(ctx)
-	defer done()
-	var prompts []Prompt
-	var names []string
-	for q, err := range s.wire.Prompts(ctx, nil) {
-		if err != nil {
-			return nil, err
-		}
-		if len(prompts) == maxResources {
-			break
-		}
-		prompt := Prompt{Server: p.name, Name: q.Name}
-		prompt.Title, _ = clean(q.Title)
-		prompt.Description, _ = clean(q.Description)
-		for _, a := range q.Arguments {
-			prompt.Arguments = append(prompt.Arguments, PromptArg{Name: a.Name, Description: a.Description, Required: a.Required})
-		}
-		prompts, names = append(prompts, prompt), append(names, q.Name)
-	}
-	offered := offeredNames(p.key, names)
-	for i := range prompts {
-		prompts[i].Command = offered[prompts[i].Name]
-	}
-	slices.SortFunc(prompts, func(a, b Prompt) int { return strings.Compare(a.Name, b.Name) })
-	return prompts, nil
 }
 
 // GetPrompt fills in a prompt, given by its command.

@@ -102,22 +102,6 @@ func (p *peer) spend(opts *Sampling, tokens int) error {
 	return nil
 }
 
-// nest notes a call that is made for a sampling: while it runs, its server gets
-// none of its own.
-func (p *peer) nest(ctx context.Context) (leave func()) {
-	if ctx.Value(samplingKey{}) == nil {
-		return func() {}
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.nested++
-	return func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.nested--
-	}
-}
-
 func (p *peer) enterSampling() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A Change is what [Host.Set] did.
@@ -60,6 +61,30 @@ func (h *Host) Set(servers []Server) Change {
 	return c
 }
 
+func newPeer(h *Host, cfg Server, key string) *peer {
+	p := &peer{
+		host: h, name: cfg.Name, key: key, cfg: cfg, enabled: !cfg.Disabled,
+		kicked: make(chan struct{}, 1), settled: make(chan struct{}),
+		state: Pending, connecting: true,
+	}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	p.recalled = sync.OnceFunc(p.recall)
+	return p
+}
+
+// recall takes the tools that the server had when it was last connected, so
+// that they are there before it is.
+func (p *peer) recall() {
+	old, ok := p.host.cache.get(p.cfg)
+	if !ok || len(old.Tools) == 0 {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.known.info, p.known.instructions = old.Info, old.Instructions
+	p.known.offers, p.known.left = p.offer(old.Tools)
+}
+
 // assignKeys gives new servers their keys; those of the others stay.
 func (h *Host) assignKeys(names []string) {
 	all := serverKeys(append(names, slices.Collect(maps.Keys(h.keys))...))
@@ -83,13 +108,6 @@ func sameServer(a, b Server) bool {
 	ra, errA := json.Marshal(a)
 	rb, errB := json.Marshal(b)
 	return errA == nil && errB == nil && string(ra) == string(rb) && a.Problem == b.Problem
-}
-
-func (h *Host) approve(s Server) Verdict {
-	if h.opts.Approve == nil {
-		return Verdict{Allowed: true}
-	}
-	return h.opts.Approve(s)
 }
 
 // all returns the servers by name.
@@ -147,4 +165,18 @@ func (h *Host) Toggle(server string, enabled bool) error {
 	}
 	p.toggle(enabled)
 	return nil
+}
+
+func (p *peer) toggle(enabled bool) {
+	p.mu.Lock()
+	changed := p.enabled != enabled
+	p.enabled = enabled
+	if changed && enabled && !p.connecting {
+		p.connecting, p.settled = true, make(chan struct{})
+		p.state = Pending
+	}
+	p.mu.Unlock()
+	if changed {
+		p.kick()
+	}
 }

@@ -69,6 +69,17 @@ func newSession(p *peer, l link, g *gate.Gate) *session {
 	return s
 }
 
+// extensionMethods tells the library which methods it may send.
+func extensionMethods(c *sdk.Client) error {
+	return errors.Join(
+		sdk.AddSendingCustomMethod[*skillsParams, *rawResult](c, "skills/list"),
+		sdk.AddSendingCustomMethod[*taskParams, *taskState](c, "tasks/get"),
+		sdk.AddSendingCustomMethod[*taskParams, *rawResult](c, "tasks/result"),
+		sdk.AddSendingCustomMethod[*taskParams, *rawResult](c, "tasks/cancel"),
+		sdk.AddSendingCustomMethod[*taskAnswers, *rawResult](c, "tasks/update"),
+	)
+}
+
 func (s *session) options() *sdk.ClientOptions {
 	opts, p := &s.peer.host.opts, s.peer
 	caps := &sdk.ClientCapabilities{RootsV2: &sdk.RootCapabilities{ListChanged: true}}
@@ -177,14 +188,6 @@ func (e *lostError) Unwrap() error { return e.cause }
 
 func (s *session) modern() bool {
 	return s.wire.InitializeResult().ProtocolVersion >= modernProtocol
-}
-
-// watch has f called with the progress that is reported under the token it
-// returns.
-func (s *session) watch(f func(tool.MCPProgress)) (token int64, stop func()) {
-	token = s.lastToken.Add(1)
-	s.watchers.Store(token, f)
-	return token, func() { s.watchers.Delete(token) }
 }
 
 func (s *session) progressed(params json.RawMessage) {

@@ -74,27 +74,3 @@ type Annotations struct {
 	Idempotent  bool   `json:"idempotent,omitempty"`
 	OpenWorld   *bool  `json:"openWorld,omitempty"`
 }
-
-func (p *peer) status() Status {
-	p.recalled()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	s := Status{
-		Name: p.name, State: p.state, Error: p.problem, Config: p.cfg.masked(), Type: p.cfg.kind(),
-		Scope: p.cfg.Scope, Source: p.cfg.Scope, Info: p.known.info, Protocol: p.known.protocol, Instructions: p.known.instructions,
-		Steps: append([]string(nil), p.steps...), Stderr: p.stderr, Noise: p.noise, LastNoise: p.lastNoise, Restarts: p.restarts,
-	}
-	for _, o := range p.known.offers {
-		s.Tools = append(s.Tools, o.status())
-	}
-	s.Tools = append(s.Tools, p.known.left...)
-	if p.session != nil {
-		s.Stderr, s.PID = p.session.link.Stderr(), p.session.link.PID()
-		noise, last := p.session.gate.Skipped()
-		s.Noise += noise
-		if last != "" {
-			s.LastNoise = last
-		}
-	}
-	return s
-}

@@ -75,23 +75,6 @@ func (r *rawResult) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// extensionMethods tells the library which methods it may send.
-func extensionMethods(c *sdk.Client) error {
-	return errors.Join(
-		sdk.AddSendingCustomMethod[*skillsParams, *rawResult](c, "skills/list"),
-		sdk.AddSendingCustomMethod[*taskParams, *taskState](c, "tasks/get"),
-		sdk.AddSendingCustomMethod[*taskParams, *rawResult](c, "tasks/result"),
-		sdk.AddSendingCustomMethod[*taskParams, *rawResult](c, "tasks/cancel"),
-		sdk.AddSendingCustomMethod[*taskAnswers, *rawResult](c, "tasks/update"),
-	)
-}
-
-// wantsTask reports whether a tool can be called as a task only, as the older
-// form has it.
-func (s *session) wantsTask(o *offer) bool {
-	return !s.modern() && o.Execution != nil && o.Execution.TaskSupport == "required"
-}
-
 // taskTTL is how long a server is asked to keep a result.
 const taskTTL = 10 * time.Minute
 
@@ -112,11 +95,6 @@ func (s *session) callAsTask(ctx context.Context, c *toolCall) (json.RawMessage,
 		return raw, nil // the server has answered at once
 	}
 	return s.awaitTask(ctx, task, c)
-}
-
-// isTask reports whether a result is a task in the newer form.
-func isTask(raw json.RawMessage) bool {
-	return string(envelope.Field(raw, "resultType")) == `"task"`
 }
 
 // awaitTask polls a new task until it has a result.

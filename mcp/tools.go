@@ -9,20 +9,6 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// tools returns the server's tools. They name the server and not a connection,
-// so that they stay good when the connection is made anew.
-func (p *peer) tools() []tool.Tool {
-	p.recalled()
-	p.mu.Lock()
-	offers := p.known.offers
-	p.mu.Unlock()
-	tools := make([]tool.Tool, 0, len(offers))
-	for _, o := range offers {
-		tools = append(tools, p.tool(o))
-	}
-	return tools
-}
-
 func (p *peer) tool(o *offer) tool.Tool {
 	t := tool.Tool{
 		Name:       o.name,
@@ -105,13 +91,4 @@ func (o *offer) meta(p *peer) map[string]any {
 		m["requiresUserInteraction"] = true
 	}
 	return m
-}
-
-func (o *offer) status() ToolStatus {
-	name, _ := clean(o.Name)
-	s := ToolStatus{Name: name, Offered: o.name, Digest: o.digest, Changed: o.changed, Hidden: strings.Join(o.hidden, " ")}
-	if a := o.Annotations; a != nil {
-		s.Annotations = &Annotations{Title: a.Title, ReadOnly: a.ReadOnly, Destructive: a.Destructive, Idempotent: a.Idempotent, OpenWorld: a.OpenWorld}
-	}
-	return s
 }

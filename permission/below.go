@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/shell"
 )
 
@@ -71,7 +72,7 @@ func (r *Rule) reaches(dir string, p *Policy) bool {
 		if !r.path.floats {
 			fixed = filepath.Join(base, literal(r.path.pattern))
 		}
-		if within(fixed, dir) || within(dir, fixed) {
+		if pathin.Contains(dir, fixed) || pathin.Contains(fixed, dir) {
 			return true
 		}
 	}
@@ -88,10 +89,4 @@ func literal(pattern string) string {
 		fixed = append(fixed, name)
 	}
 	return strings.Join(fixed, "/")
-}
-
-// within reports whether a path is a folder or lies below it.
-func within(path, folder string) bool {
-	rel, err := filepath.Rel(folder, path)
-	return err == nil && filepath.IsLocal(rel)
 }

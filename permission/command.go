@@ -46,6 +46,35 @@ func (h *evaluation) evaluateCommand() {
 	}
 }
 
+// evaluateMentioned denies what no program may be given, in any mode, and has a person
+// asked about what a rule guards.
+func (h *evaluation) evaluateMentioned(files, reads []operand) {
+	for _, o := range files {
+		onlyRead := slices.ContainsFunc(reads, func(r operand) bool { return r.Facts.Path == o.Facts.Path })
+		if o.Sensitive.Read == guard.Deny && h.denied == nil {
+			h.denied = &finding{reason: o.Facts.Path + ": " + o.Sensitive.What}
+		}
+		if o.Sensitive.Hard && !onlyRead {
+			h.hard = o.Facts.Path + ": " + o.Sensitive.What
+		}
+	}
+}
+
+// changesOwnRules reports whether a command would have haft loosen its own rules.
+func changesOwnRules(a *shell.Analysis) bool {
+	return slices.ContainsFunc(a.Deny, func(c shell.Command) bool {
+		if len(c.Words) < 2 || filepath.Base(c.Words[0]) != "haft" {
+			return false
+		}
+		rest := slices.DeleteFunc(slices.Clone(c.Words[1:]), isFlag)
+		i := slices.IndexFunc(rest, func(s string) bool { return ownCommands[s] })
+		return i >= 0 && (rest[i] == "trust" || i+1 < len(rest) && rest[i+1] != "list" && rest[i+1] != "check" && rest[i+1] != "test" && rest[i+1] != "explain")
+	})
+}
+
+// ownCommands of haft change what it may do; only a person uses them.
+var ownCommands = names("trust permissions")
+
 // changesFiles reports whether a command is known to change files. Of most that
 // are not read-only it cannot be told.
 func changesFiles(a *shell.Analysis, writes []operand) bool {
@@ -294,9 +323,4 @@ func isSystem(path string) bool {
 		}
 	}
 	return false
-}
-
-func firstWord(s string) string {
-	word, _, _ := strings.Cut(s, " ")
-	return filepath.Base(word)
 }

@@ -3,7 +3,6 @@ package permission
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/tool"
@@ -114,63 +113,4 @@ func (h *evaluation) coversFile(r *Rule, f touched) bool {
 		return (!f.writes || r.Behavior == tool.Deny) && r.coversPath(f.Facts, h.policy)
 	}
 	return false
-}
-
-// evaluateAddress evaluates a tool that fetches an address.
-func (h *evaluation) evaluateAddress() {
-	host, clear := hostOf(h.subject.url)
-	covers := func(r *Rule) bool {
-		if !r.names(h.subject.name) {
-			return false
-		}
-		if r.param != nil {
-			return r.param.matches(&h.subject)
-		}
-		return r.domain == nil || clear && r.domain.matches(host)
-	}
-	h.match(covers)
-	if i := slices.IndexFunc(h.policy.deny, func(r *Rule) bool { return r.domain != nil }); i >= 0 && !clear && h.asked == nil {
-		h.asked = byRule(h.policy.deny[i], "the address can be read in more than one way, and a rule denies some")
-	}
-	h.matchAllow(covers)
-	if clear {
-		if rule := "WebFetch(domain:" + host + ")"; !strings.Contains(host, "*") && h.usable(rule, covers) {
-			h.suggest = []string{rule}
-		}
-	} else {
-		h.why = "the address can be read in more than one way"
-		h.allowed = nil
-	}
-}
-
-// evaluateOther evaluates every other tool.
-func (h *evaluation) evaluateOther() {
-	h.writes = true
-	if t := h.call.Tool; t != nil {
-		h.writes = !t.MarksOf(h.call.Call).ReadOnly
-	}
-	h.changes = h.writes
-	covers := func(r *Rule) bool {
-		switch {
-		case !r.names(h.subject.name):
-			return false
-		case r.param != nil:
-			return r.param.matches(&h.subject)
-		}
-		// A rule about a command, a path or an address that the tool does not name: it
-		// may be this one, which is enough to deny it and too little to allow it.
-		return r.spec == "" || r.Behavior != tool.Allow
-	}
-	h.match(covers)
-	h.matchAllow(covers)
-	rules := []string{h.subject.name}
-	if own := h.call.Own.Suggestions; len(own) > 0 {
-		rules = nil // the tool knows a narrower rule
-		for _, s := range own {
-			rules = append(rules, s.Rule)
-		}
-	}
-	if slices.ContainsFunc(rules, func(rule string) bool { return h.usable(rule, covers) }) {
-		h.suggest = rules
-	}
 }

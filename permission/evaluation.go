@@ -49,26 +49,6 @@ func byRule(r *Rule, what string) *finding {
 	return &finding{reason: what, rule: r}
 }
 
-// takeToolAndHooks takes in what the tool and the hooks said.
-func (h *evaluation) takeToolAndHooks() {
-	own, hook := h.call.Own, h.call.Hook
-	if hook.Behavior == tool.Deny {
-		h.denied = &finding{reason: "a hook denied it", message: hook.Message}
-	} else if own.Behavior == tool.Deny {
-		h.denied = &finding{reason: cmp.Or(own.Reason, "the tool refuses it"), message: own.Message}
-	}
-	if hook.Behavior == tool.Ask {
-		h.asked = &finding{reason: "a hook wants it asked", message: hook.Message}
-	}
-	if hook.Behavior == tool.Allow {
-		h.harmless = &finding{reason: cmp.Or(hook.Reason, "a hook allowed it")}
-	} else if own.Behavior == tool.Allow {
-		h.harmless = &finding{reason: cmp.Or(own.Reason, "the tool itself says that it is harmless")}
-	}
-	h.person = own.Behavior == tool.Ask && own.NeedsPerson
-	h.why = own.Message
-}
-
 // match looks for the first rule of each behaviour that covers the call.
 func (h *evaluation) match(covers func(*Rule) bool) {
 	for _, r := range h.policy.deny {

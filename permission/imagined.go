@@ -2,8 +2,8 @@ package permission
 
 import (
 	"io/fs"
-	"strings"
 
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/workspace/disk"
 )
 
@@ -23,7 +23,7 @@ func (m imagined) Lstat(path string) (disk.Info, error) {
 		return info, nil
 	}
 	for _, dir := range m.dirs {
-		if path == "/" || dir == path || strings.HasPrefix(dir, path+"/") {
+		if pathin.Contains(path, dir) {
 			return disk.Info{Mode: fs.ModeDir | 0o755, Links: 1}, nil
 		}
 	}

@@ -1,7 +1,6 @@
 package permission
 
 import (
-	"errors"
 	"path"
 	"path/filepath"
 	"strings"
@@ -32,27 +31,6 @@ const (
 	fromHome
 	fromSettings
 )
-
-func newPathPattern(spec string, b tool.Behavior) (*pathPattern, error) {
-	p := new(pathPattern)
-	switch {
-	case strings.HasPrefix(spec, "//"):
-		p.anchor, spec = fromRoot, spec[2:]
-	case strings.HasPrefix(spec, "~/"):
-		p.anchor, spec = fromHome, spec[2:]
-	case strings.HasPrefix(spec, "/"):
-		p.anchor, spec = fromSettings, spec[1:]
-	default:
-		spec = strings.TrimPrefix(spec, "./")
-		inside, everything := strings.CutSuffix(spec, "/**")
-		p.floats = !strings.Contains(spec, "/") || everything && !strings.Contains(inside, "/") && b != tool.Allow
-	}
-	p.pattern = strings.TrimSuffix(spec, "/")
-	if p.pattern == "" || !doublestar.ValidatePattern(p.pattern) {
-		return nil, errors.New("the path is not a pattern")
-	}
-	return p, nil
-}
 
 // places are the folders that patterns start from.
 type places struct {

@@ -1,9 +1,12 @@
 package permission
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
+	"strings"
 
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/shell"
 	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/tool"
@@ -128,6 +131,110 @@ func (p *Policy) Decide(c tool.Case) Decision {
 	return h.decide()
 }
 
+// evaluateAddress evaluates a tool that fetches an address.
+func (h *evaluation) evaluateAddress() {
+	host, clear := hostOf(h.subject.url)
+	covers := func(r *Rule) bool {
+		if !r.names(h.subject.name) {
+			return false
+		}
+		if r.param != nil {
+			return r.param.matches(&h.subject)
+		}
+		return r.domain == nil || clear && r.domain.matches(host)
+	}
+	h.match(covers)
+	if i := slices.IndexFunc(h.policy.deny, func(r *Rule) bool { return r.domain != nil }); i >= 0 && !clear && h.asked == nil {
+		h.asked = byRule(h.policy.deny[i], "the address can be read in more than one way, and a rule denies some")
+	}
+	h.matchAllow(covers)
+	if clear {
+		if rule := "WebFetch(domain:" + host + ")"; !strings.Contains(host, "*") && h.usable(rule, covers) {
+			h.suggest = []string{rule}
+		}
+	} else {
+		h.why = "the address can be read in more than one way"
+		h.allowed = nil
+	}
+}
+
+// matches compares label by label: *.example.com is any name below example.com,
+// example.* is example with one more label, * alone is every host.
+func (p *domainPattern) matches(host string) bool {
+	if p.labels == nil {
+		return true
+	}
+	labels := strings.Split(host, ".")
+	want := p.labels
+	if want[0] == "*" {
+		if len(labels) < len(want) {
+			return false
+		}
+		labels, want = labels[len(labels)-len(want)+1:], want[1:]
+	}
+	if len(labels) != len(want) {
+		return false
+	}
+	for i := range want {
+		if want[i] != "*" && want[i] != labels[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// evaluateOther evaluates every other tool.
+func (h *evaluation) evaluateOther() {
+	h.writes = true
+	if t := h.call.Tool; t != nil {
+		h.writes = !t.MarksOf(h.call.Call).ReadOnly
+	}
+	h.changes = h.writes
+	covers := func(r *Rule) bool {
+		switch {
+		case !r.names(h.subject.name):
+			return false
+		case r.param != nil:
+			return r.param.matches(&h.subject)
+		}
+		// A rule about a command, a path or an address that the tool does not name: it
+		// may be this one, which is enough to deny it and too little to allow it.
+		return r.spec == "" || r.Behavior != tool.Allow
+	}
+	h.match(covers)
+	h.matchAllow(covers)
+	rules := []string{h.subject.name}
+	if own := h.call.Own.Suggestions; len(own) > 0 {
+		rules = nil // the tool knows a narrower rule
+		for _, s := range own {
+			rules = append(rules, s.Rule)
+		}
+	}
+	if slices.ContainsFunc(rules, func(rule string) bool { return h.usable(rule, covers) }) {
+		h.suggest = rules
+	}
+}
+
+// takeToolAndHooks takes in what the tool and the hooks said.
+func (h *evaluation) takeToolAndHooks() {
+	own, hook := h.call.Own, h.call.Hook
+	if hook.Behavior == tool.Deny {
+		h.denied = &finding{reason: "a hook denied it", message: hook.Message}
+	} else if own.Behavior == tool.Deny {
+		h.denied = &finding{reason: cmp.Or(own.Reason, "the tool refuses it"), message: own.Message}
+	}
+	if hook.Behavior == tool.Ask {
+		h.asked = &finding{reason: "a hook wants it asked", message: hook.Message}
+	}
+	if hook.Behavior == tool.Allow {
+		h.harmless = &finding{reason: cmp.Or(hook.Reason, "a hook allowed it")}
+	} else if own.Behavior == tool.Allow {
+		h.harmless = &finding{reason: cmp.Or(own.Reason, "the tool itself says that it is harmless")}
+	}
+	h.person = own.Behavior == tool.Ask && own.NeedsPerson
+	h.why = own.Message
+}
+
 // Denies reports whether a rule denies every call of a tool, so that nobody need
 // know of it.
 func (p *Policy) Denies(t *tool.Tool) bool {
@@ -165,6 +272,14 @@ func (r *Rule) tooBroadForAuto() bool {
 	return !r.command.exact() && runsOthers(firstWord(r.command.parts[0]))
 }
 
+// blanket reports whether the pattern says nothing about the command's first word.
+func (p *textPattern) blanket() bool { return p.parts[0] == "" }
+
+func firstWord(s string) string {
+	word, _, _ := strings.Cut(s, " ")
+	return filepath.Base(word)
+}
+
 // Matches reports whether a rule, such as one in a hook's matcher, is about a call.
 func (p *Policy) Matches(rule string, t *tool.Tool, c *tool.Call) (bool, error) {
 	r := Rule{Text: rule, Behavior: tool.Deny}
@@ -187,7 +302,7 @@ func (p *Policy) MayRead(path string) bool {
 			return false
 		}
 	}
-	if rel, err := filepath.Rel(p.real.project, path); err == nil && filepath.IsLocal(rel) {
+	if pathin.Contains(p.real.project, path) {
 		return true
 	}
 	return p.guard.Look(path).Verdict(guard.Read).Decision != guard.Deny

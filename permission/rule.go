@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bmatcuk/doublestar/v4"
+
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
 )
@@ -130,6 +132,39 @@ func (r *Rule) compileSpec() (err error) {
 		r.param = newParamPattern(r.spec)
 	}
 	return err
+}
+
+func newParamPattern(spec string) *paramPattern {
+	p := &paramPattern{whole: newTextPattern(spec)}
+	if space, ok := strings.CutSuffix(spec, ":*"); ok && space != "" {
+		p.within = space + ":"
+		return p
+	}
+	if name, value, named := strings.Cut(spec, ":"); named && name != "" && !strings.ContainsAny(name, " *") {
+		p.name, p.value = name, newTextPattern(value)
+	}
+	return p
+}
+
+func newPathPattern(spec string, b tool.Behavior) (*pathPattern, error) {
+	p := new(pathPattern)
+	switch {
+	case strings.HasPrefix(spec, "//"):
+		p.anchor, spec = fromRoot, spec[2:]
+	case strings.HasPrefix(spec, "~/"):
+		p.anchor, spec = fromHome, spec[2:]
+	case strings.HasPrefix(spec, "/"):
+		p.anchor, spec = fromSettings, spec[1:]
+	default:
+		spec = strings.TrimPrefix(spec, "./")
+		inside, everything := strings.CutSuffix(spec, "/**")
+		p.floats = !strings.Contains(spec, "/") || everything && !strings.Contains(inside, "/") && b != tool.Allow
+	}
+	p.pattern = strings.TrimSuffix(spec, "/")
+	if p.pattern == "" || !doublestar.ValidatePattern(p.pattern) {
+		return nil, errors.New("the path is not a pattern")
+	}
+	return p, nil
 }
 
 // parameters of the tools whose rules are otherwise about a command or an address.

@@ -1,11 +1,13 @@
 package permission
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/shell"
 	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/settings"
@@ -156,14 +158,14 @@ func (h *evaluation) fileRules(f touched) []string {
 // ownFolder reports whether the folder of a file is one below the project or home.
 func (h *evaluation) ownFolder(f guard.Facts, folder string) bool {
 	at := h.policy.at
-	own := f.Root != "" || at.home != "" && within(folder, at.home)
-	return own && !within(at.project, folder) && (at.home == "" || !within(at.home, folder))
+	own := f.Root != "" || at.home != "" && pathin.Contains(at.home, folder)
+	return own && !pathin.Contains(folder, at.project) && (at.home == "" || !pathin.Contains(folder, at.home))
 }
 
 // pathRule is a rule for a path, or for everything below it.
 func (h *evaluation) pathRule(name, path string, below bool) string {
-	if rel, err := filepath.Rel(h.policy.at.project, path); err == nil && filepath.IsLocal(rel) {
-		path = rel
+	if rel, ok := pathin.Below(h.policy.at.project, path); ok {
+		path = cmp.Or(rel, ".")
 	}
 	path = literally.Replace(filepath.ToSlash(path))
 	if below {

@@ -33,9 +33,6 @@ func newTextPattern(spec string) *textPattern {
 // exact reports whether the pattern matches one text only.
 func (p *textPattern) exact() bool { return len(p.parts) == 1 && !p.prefix }
 
-// blanket reports whether the pattern says nothing about the command's first word.
-func (p *textPattern) blanket() bool { return p.parts[0] == "" }
-
 func (p *textPattern) matches(text string) bool {
 	if !p.prefix {
 		return glob(p.parts, text)
@@ -92,31 +89,6 @@ func isASCII(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r >= 0x80 }) < 0
 }
 
-// matches compares label by label: *.example.com is any name below example.com,
-// example.* is example with one more label, * alone is every host.
-func (p *domainPattern) matches(host string) bool {
-	if p.labels == nil {
-		return true
-	}
-	labels := strings.Split(host, ".")
-	want := p.labels
-	if want[0] == "*" {
-		if len(labels) < len(want) {
-			return false
-		}
-		labels, want = labels[len(labels)-len(want)+1:], want[1:]
-	}
-	if len(labels) != len(want) {
-		return false
-	}
-	for i := range want {
-		if want[i] != "*" && want[i] != labels[i] {
-			return false
-		}
-	}
-	return true
-}
-
 // hostOf returns the host that an address names, if every reader of it would see
 // the same one.
 func hostOf(address string) (string, bool) {
@@ -150,18 +122,6 @@ type paramPattern struct {
 
 // wellKnown are parameters that a rule may leave unnamed.
 var wellKnown = []string{"subagent_type", "skill", "command", "name"}
-
-func newParamPattern(spec string) *paramPattern {
-	p := &paramPattern{whole: newTextPattern(spec)}
-	if space, ok := strings.CutSuffix(spec, ":*"); ok && space != "" {
-		p.within = space + ":"
-		return p
-	}
-	if name, value, named := strings.Cut(spec, ":"); named && name != "" && !strings.ContainsAny(name, " *") {
-		p.name, p.value = name, newTextPattern(value)
-	}
-	return p
-}
 
 func (p *paramPattern) matches(s *subject) bool {
 	if v, ok := s.params[p.name]; ok && p.value != nil {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+
+	"github.com/haftdev/haft/internal/pathin"
 )
 
 // A Spec says what a command may touch. Everything can be read and nothing can
@@ -143,7 +145,4 @@ func resolve(path string) (string, bool) {
 }
 
 // within reports whether path is dir or below it.
-func within(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
-}
+func within(path, dir string) bool { return pathin.Contains(dir, path) }

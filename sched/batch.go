@@ -208,6 +208,18 @@ func (b *Batch) newExecution(useID, name string) *execution {
 	return f
 }
 
+// report passes progress on, unless the call is over.
+func (b *Batch) report(f *execution, p tool.Progress) {
+	if p == nil || len(b.opts.Feeds) == 0 {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !f.claimed {
+		b.publish(f, Event{Progress: p})
+	}
+}
+
 // enter takes in a call whose input is complete.
 func (b *Batch) enter(f *execution, in *jsonstream.Object) {
 	if b.ctx.Err() != nil {

@@ -156,15 +156,3 @@ func (b *Batch) publish(f *execution, e Event) {
 		feed.put(f.mark, e)
 	}
 }
-
-// report passes progress on, unless the call is over.
-func (b *Batch) report(f *execution, p tool.Progress) {
-	if p == nil || len(b.opts.Feeds) == 0 {
-		return
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !f.claimed {
-		b.publish(f, Event{Progress: p})
-	}
-}

@@ -93,6 +93,35 @@ func TestACrashOfAHookOrJudgeIsNotTheToolsFault(t *testing.T) {
 	}
 }
 
+// Whoever did not answer first hears of it at once: a question that is answered must
+// not stay on a screen while the call runs.
+func TestAskersThatLoseAreCancelledBeforeTheCallRuns(t *testing.T) {
+	asked, gone := make(chan bool), make(chan bool)
+	slow := sched.AskerFunc(func(ctx context.Context, _ tool.Case, _ tool.Verdict) (tool.Verdict, error) {
+		close(asked)
+		<-ctx.Done()
+		close(gone)
+		return tool.Verdict{}, ctx.Err()
+	})
+	quick := sched.AskerFunc(func(context.Context, tool.Case, tool.Verdict) (tool.Verdict, error) {
+		<-asked
+		return tool.Verdict{Behavior: tool.Allow}, nil
+	})
+	tl := echo(func(d *tool.Def[note, string]) {
+		d.Run = func(ctx context.Context, _ *tool.Call, _ note) (string, error) {
+			select {
+			case <-gone:
+				return "alone", nil
+			case <-time.After(10 * time.Second):
+				return "the question is still there", nil
+			}
+		}
+	})
+	if out := call(t, &sched.Options{Askers: []sched.Asker{slow, quick}}, tl, `{}`); out.Result.Text() != "alone" {
+		t.Errorf("%s: %s", out.Status, out.Result.Text())
+	}
+}
+
 func TestWhatIsAskedAboutIsWhatRuns(t *testing.T) {
 	var shown string
 	out := call(t, &sched.Options{

@@ -304,7 +304,6 @@ func nobody(c tool.Case, question tool.Verdict, why string) tool.Verdict {
 		Behavior: tool.Deny, Unasked: true,
 		Reason: needs + " and " + why, Rule: question.Rule, Origin: question.Origin, Suggestions: question.Suggestions,
 	}
-	v.Message = fmt.Sprintf("Permission to use %s was denied: %s. Other calls of %s may be allowed: go on without this one, or say what you would need.%s",
-		c.Tool.Name, v.Reason, c.Tool.Name, v.Remedy())
+	v.Message = fmt.Sprintf("Permission to use %s was denied: %s.%s", c.Tool.Name, v.Reason, v.Remedy())
 	return v
 }

@@ -7,37 +7,54 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Repeats watches the calls of a turn for a model that goes in circles: the same
-// call with the same result. It is safe for concurrent use. A nil Repeats
-// watches nothing.
+// call with the same result, again and again, while nothing else happens. Work that
+// goes in rounds, such as an edit and a check, is not that: what happened in between
+// starts the count again. It is safe for concurrent use. A nil Repeats watches
+// nothing.
 type Repeats struct {
 	limits RepeatLimits
 	mu     sync.Mutex
 	calls  map[digest]*repeat
+	news   int // grows with a call or result that was not there before, and with time that was waited
+	writes int // grows with a call that may have changed something
 }
 
-// RepeatLimits say when a repetition is too much.
+// RepeatLimits say when a repetition is too much. Calls that take longer than
+// slowCall, as those do that wait for something, may be repeated three times as often.
 type RepeatLimits struct {
 	// Nudge is how many times a call may give the same result before the model
 	// is told so; 0 means 3, -1 never.
 	Nudge int
-	// Stop is how many times end the turn; 0 means 5, -1 never.
+	// Stop is how many times end the turn; 0 means 8, -1 never.
 	Stop int
 }
 
+const (
+	slowCall  = 2 * time.Second
+	slowTimes = 3
+	// longWait is how long a call that waits must take to make what follows another
+	// look at the same thing, and not the same look.
+	longWait = time.Second
+)
+
 type digest = [sha256.Size]byte
 
+// A repeat is a call, with the last of its results.
 type repeat struct {
-	result digest
-	times  int
+	result       digest
+	results      map[digest]bool // all that it has had
+	times        int
+	news, writes int // as of the last time
 }
 
 // NewRepeats returns a watch for one turn.
 func NewRepeats(limits RepeatLimits) *Repeats {
 	limits.Nudge = cmp.Or(limits.Nudge, 3)
-	limits.Stop = cmp.Or(limits.Stop, 5)
+	limits.Stop = cmp.Or(limits.Stop, 8)
 	return &Repeats{limits: limits, calls: make(map[digest]*repeat)}
 }
 
@@ -46,35 +63,73 @@ func NewRepeats(limits RepeatLimits) *Repeats {
 func (r *Repeats) note(f *execution) *Outcome {
 	out := f.done
 	// A cancelled call may still be running, and its marks changing.
-	if r == nil || out.Status == Cancelled || f.marks.Polling {
+	if r == nil || out.Status == Cancelled {
 		return out
 	}
-	times := r.count(out)
-	if times != r.limits.Nudge && times != r.limits.Stop {
+	took := out.Ended.Sub(out.Started)
+	if f.marks.Polling {
+		r.waited(took)
+		return out
+	}
+	times := r.count(out, out.Status == Succeeded && !f.marks.ReadOnly)
+	nudge, stop := r.limits.Nudge, r.limits.Stop
+	if took >= slowCall {
+		nudge, stop = nudge*slowTimes, stop*slowTimes
+	}
+	ends := stop > 0 && times >= stop
+	if times != nudge && !ends {
 		return out
 	}
 	noted := *out // observers hold the original
-	text := fmt.Sprintf("This is the same call of %s with the same result, %d times now. Repeating it will not help: change the input, try another way, or say what is in the way.", out.Tool, times)
+	text := fmt.Sprintf("This is the same call of %s with the same result, %d times now, and nothing has changed in between. Repeating it will not help: change the input, try another way, or say what is in the way.", out.Tool, times)
+	if stop > 0 && !ends {
+		text += fmt.Sprintf(" The turn ends if it comes to %d times.", stop)
+	}
 	noted.Notes = append(slices.Clip(out.Notes), text)
-	if times == r.limits.Stop {
-		noted.Stop = fmt.Sprintf("the model repeated the same call of %s with the same result %d times", out.Tool, times)
+	if ends {
+		noted.Stop = fmt.Sprintf("the model repeated the same call of %s with the same result %d times, and nothing changed in between", out.Tool, times)
 	}
 	return &noted
 }
 
-func (r *Repeats) count(out *Outcome) int {
-	call := sum([]byte(out.Tool), []byte(out.Agent), out.Input)
-	result := [][]byte{{byte(out.Status)}}
-	for _, b := range out.Result.Content {
-		result = append(result, []byte(b.Type), []byte(b.Text), b.Data)
+// waited notes that the model let time pass: what it looks at then may have changed.
+func (r *Repeats) waited(took time.Duration) {
+	if took < longWait {
+		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.news++
+}
+
+// count returns how often a call has given the same result with nothing effective in
+// between: for a call that only reads, a write by another one is; for every call, a
+// call or a result that is new in this turn.
+func (r *Repeats) count(out *Outcome, writes bool) int {
+	call := sum([]byte(out.Tool), []byte(out.Agent), out.Input)
+	parts := [][]byte{{byte(out.Status)}}
+	for _, b := range out.Result.Content {
+		parts = append(parts, []byte(b.Type), []byte(b.Text), b.Data)
+	}
+	result := sum(parts...)
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	seen := r.calls[call]
-	if same := sum(result...); seen == nil || seen.result != same {
-		seen = &repeat{result: same}
+	if seen == nil {
+		seen = &repeat{results: make(map[digest]bool)}
 		r.calls[call] = seen
 	}
+	if !seen.results[result] {
+		seen.results[result] = true
+		r.news++
+	}
+	if seen.result != result || seen.news != r.news || !writes && seen.writes != r.writes {
+		seen.times = 0
+	}
+	if writes {
+		r.writes++
+	}
+	seen.result, seen.news, seen.writes = result, r.news, r.writes
 	seen.times++
 	return seen.times
 }

@@ -137,10 +137,10 @@ func TestNothingRunsWithoutAVerdict(t *testing.T) {
 		opts *sched.Options
 		want string
 	}{
-		{"no rules and nobody to ask", nil, "Permission to use Echo was denied: it needs approval (there are no rules) and there is nobody to ask. Other calls of Echo may be allowed"},
+		{"no rules and nobody to ask", nil, "Permission to use Echo was denied: it needs approval (there are no rules) and there is nobody to ask."},
 		{"the rules want it asked", &sched.Options{Judge: sched.JudgeFunc(func(context.Context, tool.Case) tool.Verdict {
 			return tool.Verdict{Behavior: tool.Ask, Reason: "it is loud", Suggestions: []tool.Suggestion{{Rule: "Echo(a)"}, {Rule: "Echo(b)"}}}
-		})}, "it needs approval (it is loud) and there is nobody to ask. Other calls of Echo may be allowed: go on without this one, or say what you would need. Rules that would allow it together: Echo(a), Echo(b)."},
+		})}, "it needs approval (it is loud) and there is nobody to ask. Rules that would allow it together: Echo(a), Echo(b)."},
 		{"denied by a rule", &sched.Options{Judge: sched.JudgeFunc(func(context.Context, tool.Case) tool.Verdict {
 			return tool.Verdict{Behavior: tool.Deny, Rule: "Echo", Origin: "settings.json:3"}
 		})}, "Permission to use Echo was denied. (rule Echo in settings.json:3)"},
@@ -452,9 +452,9 @@ func TestGoingInCirclesIsNoticed(t *testing.T) {
 		got  []string
 		want string
 	}{
-		{"the same call and result", play(echo(), a, a, a, a, a), "- - nudge - stop"},
-		{"two calls in turn", play(echo(), a, b, a, b, a, b, a, a), "- - - - nudge nudge - stop"},
-		{"the same mistake", play(echo(), bad, bad, bad, bad, bad), "- - nudge - stop"},
+		{"the same call and result", play(echo(), a, a, a, a, a, a, a, a), "- - nudge - - - - stop"},
+		{"two calls in turn", play(echo(), a, b, a, b, a, b, a, b), "- - - - - nudge nudge -"},
+		{"the same mistake", play(echo(), bad, bad, bad, bad, bad, bad, bad, bad), "- - nudge - - - - stop"},
 		{"a result that changes", play(changing, a, a, a, a, a, a), "- - - - - -"},
 		{"a call that is meant to be repeated", play(polling, a, a, a, a, a), "- - - - -"},
 	} {

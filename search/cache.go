@@ -50,23 +50,6 @@ func newCache(b *budget) *cache {
 
 func (c *cache) shard(f *tree.File) *shard { return &c.shards[f.ID%uint32(len(c.shards))] }
 
-// get gives the text of this version, which is not to be changed.
-func (c *cache) get(f *tree.File) (text []byte, ok bool) {
-	if c == nil {
-		return nil, false
-	}
-	s := c.shard(f)
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	text, ok = s.texts[f.ID]
-	return text, ok
-}
-
-// wants reports whether put would keep the text of f.
-func (c *cache) wants(f *tree.File) bool {
-	return c != nil && !f.Unsteady && f.Size <= maxCached && c.budget.used.Load()+f.Size <= c.budget.max
-}
-
 // put keeps a copy of text if there is room and the version is one to be trusted.
 func (c *cache) put(f *tree.File, text []byte) {
 	if c == nil || f.Unsteady || len(text) > maxCached || !c.budget.take(int64(len(text))) {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/search/glob"
 	"github.com/haftdev/haft/internal/search/rawfs"
 	"github.com/haftdev/haft/internal/search/tree"
@@ -101,7 +102,7 @@ func rebase(q *GlobQuery) error {
 		base = filepath.Join(base, p)
 		q.Pattern = strings.TrimPrefix(q.Pattern, p+"/")
 	}
-	if !within(q.Path, base) {
+	if !pathin.Contains(q.Path, base) {
 		return &OutsideError{given, q.Path, base}
 	}
 	if q.Path = base; !strings.Contains(q.Pattern, "/") {

@@ -310,8 +310,3 @@ func (sc *scan) single(ctx context.Context, path string, mtime int64) error {
 	sc.res.Stats.add(st)
 	return nil
 }
-
-// within reports whether path is dir or below it.
-func within(dir, path string) bool {
-	return strings.HasPrefix(withSlash(path), withSlash(dir))
-}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/search/rawfs"
 	"github.com/haftdev/haft/internal/search/tree"
 	"github.com/haftdev/haft/internal/search/watch"
@@ -106,7 +107,7 @@ func (ts *trees) prepare(dir, path string) {
 
 // covering is the directory whose list holds path.
 func covering(dir, path string) string {
-	if within(dir, path) {
+	if pathin.Contains(dir, path) {
 		return dir
 	}
 	return path

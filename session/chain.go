@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/haftdev/haft/internal/regular"
 )
 
 // A reading is the conversation that ends at one message of a journal.
@@ -48,6 +50,22 @@ func read(ctx context.Context, path, agent, at string) (*reading, error) {
 		}
 	}
 }
+
+// openTail opens the journal at path. Nothing is read yet.
+func openTail(path string) (*tail, error) {
+	file, err := regular.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open session: %w", err)
+	}
+	info, err := file.Stat()
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("open session: %w", err)
+	}
+	return &tail{file: file, size: info.Size(), from: info.Size(), chunk: firstChunk}, nil
+}
+
+func (t *tail) close() { t.file.Close() }
 
 // ErrNoMessage is the error for a message to resume at that is not in the session.
 var ErrNoMessage = errors.New("no such message")
@@ -192,3 +210,7 @@ func (t *tree) before(i int) (int, bool) {
 	}
 	return 0, false
 }
+
+// sidechain reports whether the line belongs to a sub-agent's conversation, which
+// older tools wrote among the others.
+func (l *line) sidechain() bool { return l.IsSidechain != nil && *l.IsSidechain }

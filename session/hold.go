@@ -74,21 +74,3 @@ func pause(ctx context.Context, d time.Duration) error {
 		return nil
 	}
 }
-
-// quiet waits for the commands of a process that is gone, for somebody who leaves
-// the session as it is and goes on elsewhere. That is also the way out if they
-// never end, so that nothing is wrong then.
-func quiet(ctx context.Context, dir string) error {
-	host, _ := os.Hostname()
-	if !gone(dir, host) {
-		return nil
-	}
-	f, _, err := hold(ctx, dir, holdTime)
-	if errors.Is(err, errHeld) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return errors.Join(unhold(f), f.Close())
-}

@@ -204,7 +204,3 @@ func (l *line) time() time.Time {
 	}
 	return t
 }
-
-// sidechain reports whether the line belongs to a sub-agent's conversation, which
-// older tools wrote among the others.
-func (l *line) sidechain() bool { return l.IsSidechain != nil && *l.IsSidechain }

@@ -245,6 +245,24 @@ func (st *Store) resumeFork(ctx context.Context, path string, o *ResumeOptions) 
 	return s, nil
 }
 
+// quiet waits for the commands of a process that is gone, for somebody who leaves
+// the session as it is and goes on elsewhere. That is also the way out if they
+// never end, so that nothing is wrong then.
+func quiet(ctx context.Context, dir string) error {
+	host, _ := os.Hostname()
+	if !gone(dir, host) {
+		return nil
+	}
+	f, _, err := hold(ctx, dir, holdTime)
+	if errors.Is(err, errHeld) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(unhold(f), f.Close())
+}
+
 // copyTo writes the lines of the conversation as those of another session. Each
 // keeps its name and says where it is from.
 func (r *reading) copyTo(ctx context.Context, path, target string) error {

@@ -7,8 +7,6 @@ import (
 	"io"
 	"os"
 	"slices"
-
-	"github.com/haftdev/haft/internal/regular"
 )
 
 // A tail is the lines at the end of a journal. It grows towards the beginning of
@@ -31,22 +29,6 @@ const (
 	firstChunk   = 32 << 10
 	largestChunk = 1 << 20
 )
-
-// openTail opens the journal at path. Nothing is read yet.
-func openTail(path string) (*tail, error) {
-	file, err := regular.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("open session: %w", err)
-	}
-	info, err := file.Stat()
-	if err != nil {
-		file.Close()
-		return nil, fmt.Errorf("open session: %w", err)
-	}
-	return &tail{file: file, size: info.Size(), from: info.Size(), chunk: firstChunk}, nil
-}
-
-func (t *tail) close() { t.file.Close() }
 
 // whole reports whether the tail reaches the beginning of the file.
 func (t *tail) whole() bool { return t.from == 0 && len(t.buf) == 0 }

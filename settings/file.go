@@ -1,9 +1,13 @@
 package settings
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/haftdev/haft/internal/near"
 )
@@ -66,6 +70,21 @@ func parseFile(source Source, path string, known map[string]shape, text []byte) 
 	return f, nil
 }
 
+// parse reads a JSON object with comments. Text of nothing is an empty object.
+// Of a name that comes twice the last counts, as everywhere, and twice is told.
+func parse(text []byte, twice func(name string, line int)) (*node, error) {
+	text = bytes.TrimPrefix(text, bom)
+	v, err := parseValue(text)
+	if err != nil {
+		return nil, err
+	}
+	if v.Value.Kind() != '{' {
+		return nil, errors.New("line 1: settings must be a JSON object, such as {}")
+	}
+	lines := &lineCounter{text: text, line: 1}
+	return lines.convert(&v, twice), nil
+}
+
 // skipped is a file of which nothing counts.
 func skipped(source Source, path string, why string) *File {
 	f := &File{Source: source, Path: path, root: &node{kind: '{', line: 1}}
@@ -123,6 +142,47 @@ func checkObject(f *File, object *node, prefix string, known map[string]shape) *
 		kept.members = append(kept.members, m)
 	}
 	return &kept
+}
+
+// checkEffect tells of a value that has none.
+func (s shape) checkEffect(f *File, key string, m member) {
+	off := m.value.child("enabled")
+	if m.value.kind == 'f' || off != nil && off.kind == 'f' {
+		return // it asks for nothing
+	}
+	switch s.effect {
+	case idles:
+		f.report(Idle, m.line, key, "has no effect in haft")
+	case unkept:
+		f.report(Ignored, m.line, key, "has no effect in haft: what it should guard is not guarded")
+	}
+}
+
+func (s shape) fits(n *node) bool {
+	if s.kinds == "" {
+		return true
+	}
+	if !strings.Contains(s.kinds, string(n.kind)) {
+		return false
+	}
+	switch {
+	case s.oneOf != nil:
+		text, _ := n.text()
+		return slices.Contains(s.oneOf, text)
+	case s.least != "":
+		least, _ := strconv.Atoi(s.least)
+		number, err := strconv.Atoi(string(n.literal))
+		return err == nil && number >= least
+	}
+	return true
+}
+
+// not says what a value is instead of what it must be.
+func (s shape) not(n *node) string {
+	if (s.oneOf != nil || s.least != "") && strings.Contains(s.kinds, string(n.kind)) {
+		return string(n.literal)
+	}
+	return kindName(n.kind)
 }
 
 // checkList returns the list or object without the entries of the wrong type.

@@ -1,8 +1,6 @@
 package settings
 
 import (
-	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -38,20 +36,6 @@ func noGuard(s shape) shape {
 	return s
 }
 
-// checkEffect tells of a value that has none.
-func (s shape) checkEffect(f *File, key string, m member) {
-	off := m.value.child("enabled")
-	if m.value.kind == 'f' || off != nil && off.kind == 'f' {
-		return // it asks for nothing
-	}
-	switch s.effect {
-	case idles:
-		f.report(Idle, m.line, key, "has no effect in haft")
-	case unkept:
-		f.report(Ignored, m.line, key, "has no effect in haft: what it should guard is not guarded")
-	}
-}
-
 var (
 	aFlag     = shape{kinds: "tf"}
 	aText     = shape{kinds: `"`}
@@ -64,33 +48,6 @@ var (
 	aList     = shape{kinds: "["}
 	anything  = shape{}
 )
-
-func (s shape) fits(n *node) bool {
-	if s.kinds == "" {
-		return true
-	}
-	if !strings.Contains(s.kinds, string(n.kind)) {
-		return false
-	}
-	switch {
-	case s.oneOf != nil:
-		text, _ := n.text()
-		return slices.Contains(s.oneOf, text)
-	case s.least != "":
-		least, _ := strconv.Atoi(s.least)
-		number, err := strconv.Atoi(string(n.literal))
-		return err == nil && number >= least
-	}
-	return true
-}
-
-// not says what a value is instead of what it must be.
-func (s shape) not(n *node) string {
-	if (s.oneOf != nil || s.least != "") && strings.Contains(s.kinds, string(n.kind)) {
-		return string(n.literal)
-	}
-	return kindName(n.kind)
-}
 
 func (s shape) String() string {
 	if s.each != 0 && s.kinds == "[" {

@@ -1,5 +1,7 @@
 package settings
 
+import "strconv"
+
 // A Place is a value on its way through [Settings.Prune].
 type Place struct {
 	Value
@@ -45,6 +47,9 @@ func (f *File) prune(n *node, path []string, choose func(Place) Choice) *node {
 	}
 	return kept
 }
+
+// index is the name of the i-th element in a path.
+func index(i int) string { return strconv.Itoa(i) }
 
 // chosen returns what is left of a value; nil means nothing.
 func (f *File) chosen(n *node, path []string, choose func(Place) Choice) *node {

@@ -1,12 +1,15 @@
 package settings
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/rewrite"
 	"github.com/haftdev/haft/tool"
 )
@@ -80,11 +83,21 @@ func (t Target) edit(ctx context.Context, b tool.Behavior, rule string, change r
 	return nil
 }
 
+// apply edits a file's text. The mark that some editors put first stays.
+func (e ruleEdit) apply(text []byte, list, rule string) ([]byte, error) {
+	rest, marked := bytes.CutPrefix(text, bom)
+	edited, err := e(rest, list, rule)
+	if err != nil || !marked {
+		return edited, err
+	}
+	return slices.Concat(bom, edited), nil
+}
+
 // open returns the folder that confines the file and the file's name in it.
 func (t Target) open() (*os.Root, string, error) {
 	if t.Root != "" {
-		name, err := filepath.Rel(t.Root, t.Path)
-		if err != nil || !filepath.IsLocal(name) {
+		name, ok := pathin.Below(t.Root, t.Path)
+		if !ok {
 			return nil, "", fmt.Errorf("it is not in %s", t.Root)
 		}
 		root, err := os.OpenRoot(t.Root)

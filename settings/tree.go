@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -31,21 +30,6 @@ const maxDepth = 200
 
 // bom is what some editors put before UTF-8 text.
 var bom = []byte("\ufeff")
-
-// parse reads a JSON object with comments. Text of nothing is an empty object.
-// Of a name that comes twice the last counts, as everywhere, and twice is told.
-func parse(text []byte, twice func(name string, line int)) (*node, error) {
-	text = bytes.TrimPrefix(text, bom)
-	v, err := parseValue(text)
-	if err != nil {
-		return nil, err
-	}
-	if v.Value.Kind() != '{' {
-		return nil, errors.New("line 1: settings must be a JSON object, such as {}")
-	}
-	lines := &lineCounter{text: text, line: 1}
-	return lines.convert(&v, twice), nil
-}
 
 func parseValue(text []byte) (hujson.Value, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
@@ -218,6 +202,3 @@ func kindName(kind byte) string {
 	}
 	return "null"
 }
-
-// index is the name of the i-th element in a path.
-func index(i int) string { return strconv.Itoa(i) }

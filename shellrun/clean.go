@@ -12,8 +12,9 @@ var escapes = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
 	"|(?:\x1b[\\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\x07\x1b\u009c]*(?:\x07|\x1b\\\\|\u009c)?" +
 	"|\x1b[ -/]*[0-~]")
 
-// Clean makes output readable as plain text: terminal escapes go, of a line
-// that was overwritten (a progress bar) the last state stays, bytes that are no
+// Clean makes output readable as plain text: terminal escapes go, a carriage return
+// within a line is shown as ␍ with what comes before it, of a line that was
+// overwritten again and again (a progress bar) the last state stays after …␍, bytes that are no
 // UTF-8 become U+FFFD, and control characters other than newline and tab go.
 func Clean(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
@@ -40,25 +41,42 @@ func isControl(r rune) bool {
 	return r < ' ' && r != '\n' && r != '\t' || 0x7f <= r && r < 0xa0
 }
 
-// lastState plays what moves within a line: what follows a carriage return
-// replaces the line so far, what follows a backspace the character before it.
+// maxReturns is how many carriage returns a line of data may have: more are a
+// progress bar's.
+const maxReturns = 2
+
+// lastState plays what moves within a line. What stands before a carriage return may
+// be data, such as the first column of a file with Windows line ends, so it is not
+// dropped unseen.
 func lastState(line string) string {
-	if !strings.ContainsAny(line, "\r\b") {
+	var states []string
+	for state := range strings.SplitSeq(line, "\r") {
+		if state != "" {
+			states = append(states, rubOut(state))
+		}
+	}
+	switch n := len(states); {
+	case n == 0:
+		return ""
+	case n > maxReturns+1:
+		return "…␍" + states[n-1]
+	}
+	return strings.Join(states, "␍")
+}
+
+// rubOut plays backspaces: what follows one replaces the character before it.
+func rubOut(line string) string {
+	if !strings.Contains(line, "\b") {
 		return line
 	}
 	var shown []rune
-	at, returned := 0, false
+	at := 0
 	for _, r := range line {
 		switch {
-		case r == '\r':
-			returned = true
 		case r == '\b':
 			at = max(at-1, 0)
 		case isControl(r):
 		default:
-			if returned {
-				shown, at, returned = shown[:0], 0, false
-			}
 			if at == len(shown) {
 				shown = append(shown, r)
 			}

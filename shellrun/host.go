@@ -1,13 +1,11 @@
 package shellrun
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -92,6 +90,23 @@ func NewHost(opts *Options) *Host {
 	return h
 }
 
+func newSpool(opts *SpoolOptions) *spool {
+	var o SpoolOptions
+	if opts != nil {
+		o = *opts
+	}
+	if o.Task <= 0 {
+		o.Task = 64 << 20
+	}
+	if o.Total <= 0 {
+		o.Total = 1 << 30
+	}
+	if o.Keep <= 0 {
+		o.Keep = 7 * 24 * time.Hour
+	}
+	return &spool{opts: o}
+}
+
 // Runner returns what the host starts processes with, for programs that are no
 // shell commands. Close ends them too.
 func (h *Host) Runner() Runner { return h.runner }
@@ -125,6 +140,16 @@ func (h *Host) open(t *Task, c Command) error {
 		t.stop(Stopped)
 	}
 	return nil
+}
+
+// newOutput makes an Output. With eager set the file is made at once, so that
+// others can follow it.
+func newOutput(name string, s *spool, eager bool) *Output {
+	o := &Output{name: name, spool: s}
+	if eager {
+		o.openFileLocked()
+	}
+	return o
 }
 
 // launch starts a command with what is to be held until its end.
@@ -173,32 +198,6 @@ func (h *Host) Task(id string) (*Task, bool) {
 	return h.tasks[i], true
 }
 
-// maxEnded is how many ended background tasks stay in the table.
-const maxEnded = 100
-
-// ended takes a foreground task out of the table, and the oldest ended ones
-// when there are too many.
-func (h *Host) ended(t *Task) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	over := -maxEnded
-	for _, other := range h.tasks {
-		if other != t && other.Ended() {
-			over++
-		}
-	}
-	h.tasks = slices.DeleteFunc(h.tasks, func(other *Task) bool {
-		if other == t {
-			return !t.Background()
-		}
-		if over > 0 && other.Ended() {
-			over--
-			return true
-		}
-		return false
-	})
-}
-
 // Close ends all commands with their descendants and waits for it. Output files
 // in a directory that was given stay.
 func (h *Host) Close() error {
@@ -221,8 +220,9 @@ func (h *Host) Close() error {
 	return err
 }
 
-// newID makes a task id: short enough for a model to repeat, random enough to
-// be no other's.
-func newID() string {
-	return "b" + strings.ToLower(rand.Text()[:8])
+func (p *preparation) discard() error {
+	if p.shell == nil {
+		return nil
+	}
+	return os.RemoveAll(p.shell.scratch)
 }

@@ -2,9 +2,7 @@ package shellrun
 
 import (
 	"bytes"
-	"fmt"
 	"os"
-	"strings"
 	"sync"
 )
 
@@ -43,25 +41,6 @@ type Output struct {
 type Counts struct {
 	Bytes int64
 	Lines int64 // a last line without a newline counts
-}
-
-// newOutput makes an Output. With eager set the file is made at once, so that
-// others can follow it.
-func newOutput(name string, s *spool, eager bool) *Output {
-	o := &Output{name: name, spool: s}
-	if eager {
-		o.openFileLocked()
-	}
-	return o
-}
-
-// keep makes the file for what is to come, if there is none yet.
-func (o *Output) keep() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.file == nil {
-		o.openFileLocked()
-	}
 }
 
 // Write takes what the command wrote. It never fails: a full disk is noted and
@@ -114,28 +93,6 @@ func (o *Output) openFileLocked() {
 	if o.ended {
 		o.file.close()
 	}
-}
-
-// end closes the file. If it could not hold all, its last lines say so and
-// repeat the end of the output.
-func (o *Output) end() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.ended {
-		return
-	}
-	o.ended = true
-	if o.file == nil {
-		return
-	}
-	if missing := o.size - o.kept; missing > 0 {
-		tail := o.tail[max(0, len(o.tail)-tailBytes):]
-		tail = tail[max(0, int64(len(tail))-missing):]
-		note := fmt.Sprintf("\n[%d bytes are not kept here: the quota for command output was reached. "+
-			"The last %d bytes follow.]\n", missing-int64(len(tail)), len(tail))
-		o.file.write(append([]byte(note), tail...), 0)
-	}
-	o.file.close()
 }
 
 // Counts returns the exact size so far.
@@ -218,14 +175,4 @@ func (o *Output) readFile(data []byte, off int64) (int, error) {
 	}
 	defer file.Close()
 	return file.ReadAt(data, off)
-}
-
-// lastLines returns up to n last lines, cleaned, within about limit bytes.
-func (o *Output) lastLines(n, limit int) (last string, endsLine bool, total Counts) {
-	o.mu.Lock()
-	tail := string(o.tail[max(0, len(o.tail)-limit):])
-	endsLine, total = o.last == '\n', o.countsLocked()
-	o.mu.Unlock()
-	lines := strings.Split(strings.TrimRight(Clean(tail), "\n"), "\n")
-	return strings.Join(lines[max(0, len(lines)-n):], "\n"), endsLine, total
 }

@@ -49,13 +49,6 @@ func (p *preparation) ended() bool {
 	}
 }
 
-func (p *preparation) discard() error {
-	if p.shell == nil {
-		return nil
-	}
-	return os.RemoveAll(p.shell.scratch)
-}
-
 // prepare returns what commands are run with, made once.
 func (h *Host) prepare(ctx context.Context) (*hostShell, error) {
 	h.mu.Lock()
@@ -113,6 +106,15 @@ func (h *Host) newShell() (*hostShell, error) {
 		s.profile, s.env = p.path, replace(h.env, "PATH", p.PATH)
 	}
 	return s, nil
+}
+
+// fallBack sets the directory if none was given.
+func (s *spool) fallBack(dir string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.opts.Dir == "" {
+		s.opts.Dir = dir
+	}
 }
 
 // Prepare does ahead of the first command what that would have to wait for,

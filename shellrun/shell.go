@@ -2,9 +2,11 @@ package shellrun
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,8 +31,9 @@ type Request struct {
 	Box *sandbox.Spec
 
 	// Detach moves a command that outlives its Timeout to the background, where
-	// it may run on, instead of ending it.
-	Detach bool
+	// it may run on for DetachFor, instead of ending it; 0 means without a limit.
+	Detach    bool
+	DetachFor time.Duration
 
 	// OnProgress is called each second while the caller waits; nil means nobody
 	// watches.
@@ -137,6 +140,7 @@ func (s *Shell) Run(ctx context.Context, r Request) (*Task, error) {
 			return t, nil
 		case <-expired:
 			if r.Detach && t.detach() {
+				t.stopAfter(r.DetachFor)
 				return t, nil
 			}
 			if t.Background() { // somebody was faster
@@ -157,15 +161,10 @@ func (s *Shell) Run(ctx context.Context, r Request) (*Task, error) {
 // it from starting, but does not end it.
 func (s *Shell) Start(ctx context.Context, r Request) (*Task, error) {
 	t, err := s.start(ctx, r, true)
-	if err != nil || r.Timeout <= 0 {
-		return t, err
+	if err == nil {
+		t.stopAfter(r.Timeout)
 	}
-	timer := time.AfterFunc(r.Timeout, func() { t.stop(TimedOut) })
-	go func() {
-		<-t.done
-		timer.Stop()
-	}()
-	return t, nil
+	return t, err
 }
 
 func (s *Shell) start(ctx context.Context, r Request, background bool) (*Task, error) {
@@ -214,6 +213,48 @@ func (s *Shell) start(ctx context.Context, r Request, background bool) (*Task, e
 		result.DirLost = told && to == ""
 	})
 	return t, nil
+}
+
+// shellArgs makes the arguments of the shell for a command. The command is an
+// argument of its own and is run by eval, so that its text needs no quoting and
+// its aliases are known when it is read. One too long for an argument goes by
+// file.
+func shellArgs(prelude, command, file string) ([]string, error) {
+	const evaluate = `; set --; eval "$__haft"`
+	if len(command) <= maxArg {
+		return []string{"bash", "-c", prelude + "__haft=$1" + evaluate, "bash", command}, nil
+	}
+	if err := os.WriteFile(file, []byte(command), 0o600); err != nil {
+		return nil, fmt.Errorf("keep a long command: %w", err)
+	}
+	return []string{"bash", "-c", prelude + "__haft=$(<" + quote(file) + ")" + evaluate, "bash"}, nil
+}
+
+// maxArg is below what Linux takes as one argument (128 KB with its
+// terminator).
+const maxArg = 120 << 10
+
+// prelude is what the shell does before a command that starts in dir: it loads
+// the profile and the env file, and sets a trap that tells the directory it
+// ended in, if that is another, in dirFile. The trap runs however the command
+// ends; a command that sets its own exit trap, or replaces the shell, keeps its
+// directory to itself.
+func prelude(profile, envFile, dir, dirFile string) string {
+	var b strings.Builder // one line, so that bash counts the lines of the command from 1
+	if profile != "" {
+		b.WriteString(". " + quote(profile) + " 2>/dev/null; ")
+	}
+	if envFile != "" {
+		b.WriteString("if [ -r " + quote(envFile) + " ]; then " + source(envFile, dir) + "fi; ")
+	}
+	b.WriteString("trap " + quote("[[ $PWD == "+quote(dir)+" ]] || builtin pwd -P 2>/dev/null >|"+quote(dirFile)) + " EXIT; ")
+	return b.String()
+}
+
+// newID makes a task id: short enough for a model to repeat, random enough to
+// be no other's.
+func newID() string {
+	return "b" + strings.ToLower(rand.Text()[:8])
 }
 
 func (r Request) plain(dir string) []string {

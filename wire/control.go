@@ -100,6 +100,8 @@ func decodeRequest(raw json.RawMessage) (Request, error) {
 	return r, nil
 }
 
+func requestKindOf(subtype string) *RequestKind { return bySubtype()[subtype] }
+
 // ControlResponse answers a control request.
 type ControlResponse struct {
 	Base

@@ -164,15 +164,6 @@ var (
 	})
 )
 
-func kindOf(t Tag) *Kind {
-	if t.Type != "system" { // there a subtype is a field of the message
-		t.Subtype = ""
-	}
-	return byTag()[t]
-}
-
-func requestKindOf(subtype string) *RequestKind { return bySubtype()[subtype] }
-
 // names returns the JSON names of a struct's fields, and more.
 func names(t reflect.Type, more ...string) map[string]bool {
 	m := map[string]bool{}

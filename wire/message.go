@@ -80,6 +80,13 @@ func Decode(line []byte) (Message, error) {
 	return m, nil
 }
 
+func kindOf(t Tag) *Kind {
+	if t.Type != "system" { // there a subtype is a field of the message
+		t.Subtype = ""
+	}
+	return byTag()[t]
+}
+
 func decodeUnknown(tag Tag, line []byte) (Message, error) {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(line, &object); err != nil {

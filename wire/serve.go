@@ -4,52 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/haftdev/haft/internal/plainjson"
 )
 
 // errTakenBack ends the handler of a request that the other side took back.
 var errTakenBack = errors.New("the request was taken back")
-
-// readError returns the error that ends the connection, nil to go on.
-func (c *Conn) readError(err error) error {
-	bad := (*LineError)(nil)
-	if !errors.As(err, &bad) {
-		return err
-	}
-	if c.opts.BadLine == nil {
-		return nil
-	}
-	return c.opts.BadLine(bad)
-}
-
-// finish is the error of Run for the error that ended reading.
-func finish(err error) error {
-	if err == io.EOF {
-		return nil
-	}
-	return err
-}
-
-// answered hands an answer to its call. One that nobody waits for is dropped:
-// it came late, or twice.
-func (c *Conn) answered(r Response) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if answer, ok := c.pending[r.RequestID]; ok {
-		delete(c.pending, r.RequestID)
-		answer <- r
-	}
-}
-
-func (c *Conn) takenBack(id string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if cancel, ok := c.serving[id]; ok {
-		cancel(errTakenBack)
-	}
-}
 
 // serve has a request handled and answered.
 func (c *Conn) serve(ctx context.Context, m *ControlRequest) {

@@ -6,20 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 )
-
-// corpus gives the directory to search, fetching it if need be.
-func corpus(name string) (string, error) {
-	switch name {
-	case "goroot":
-		out, err := exec.Command("go", "env", "GOROOT").Output()
-		return strings.TrimSpace(string(out)), err
-	case "linux":
-		return linuxSource()
-	}
-	return filepath.Abs(name)
-}
 
 const linuxPackage = "linux-source-6.1"
 

@@ -19,7 +19,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/haftdev/haft/internal/search/rgtest"
 )
@@ -62,4 +65,16 @@ func run() error {
 		return b.small(ctx)
 	}
 	return b.queries(ctx)
+}
+
+// corpus gives the directory to search, fetching it if need be.
+func corpus(name string) (string, error) {
+	switch name {
+	case "goroot":
+		out, err := exec.Command("go", "env", "GOROOT").Output()
+		return strings.TrimSpace(string(out)), err
+	case "linux":
+		return linuxSource()
+	}
+	return filepath.Abs(name)
 }

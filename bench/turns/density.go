@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -18,32 +17,11 @@ import (
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/anthropic"
-	"github.com/haftdev/haft/model/script"
 )
 
 // modelEnv makes this program the model of [density], so that only one side of
 // each connection is in the process that is measured.
 const modelEnv = "HAFT_BENCH_TURNS_MODEL"
-
-// serveModel reads a file in each conversation's first turn, named by its prompt,
-// until standard input ends.
-func serveModel() int {
-	srv, err := script.Serve(&script.Options{Keep: -1, Unchecked: true, Answer: func(r *script.Request) script.Turn {
-		if r.Turn%2 == 1 {
-			return script.Turn{Blocks: []script.Block{{Text: "done"}}}
-		}
-		input, _ := json.Marshal(map[string]string{"file_path": os.Getenv(modelEnv)}) // strings encode
-		return script.Turn{Blocks: []script.Block{{Tool: "Read", Input: input}}}
-	}})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer srv.Close()
-	fmt.Println(srv.URL())
-	_, _ = bufio.NewReader(os.Stdin).ReadByte() // ends with the program that started it
-	return 0
-}
 
 // density holds many conversations at once: all take a turn with a call at the
 // same time, then wait, then take another.

@@ -12,15 +12,21 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strings"
 
+	"github.com/haftdev/haft/internal/needtest"
+	"github.com/haftdev/haft/model/script"
 	"github.com/haftdev/haft/shellrun"
 )
 
@@ -57,6 +63,26 @@ func main() {
 	}
 }
 
+// serveModel reads a file in each conversation's first turn, named by its prompt,
+// until standard input ends.
+func serveModel() int {
+	srv, err := script.Serve(&script.Options{Keep: -1, Unchecked: true, Answer: func(r *script.Request) script.Turn {
+		if r.Turn%2 == 1 {
+			return script.Turn{Blocks: []script.Block{{Text: "done"}}}
+		}
+		input, _ := json.Marshal(map[string]string{"file_path": os.Getenv(modelEnv)}) // strings encode
+		return script.Turn{Blocks: []script.Block{{Tool: "Read", Input: input}}}
+	}})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer srv.Close()
+	fmt.Println(srv.URL())
+	_, _ = bufio.NewReader(os.Stdin).ReadByte() // ends with the program that started it
+	return 0
+}
+
 func run(ctx context.Context, o *options) error {
 	if o.work != "read" && o.work != "bash" {
 		return fmt.Errorf("-work %q: use read or bash", o.work)
@@ -89,6 +115,39 @@ func run(ctx context.Context, o *options) error {
 		return errors.New("-only leaves nobody")
 	}
 	return compare(ctx, o, players)
+}
+
+// installPeers installs them once.
+func installPeers(ctx context.Context, o *options) ([]*player, error) {
+	fmt.Fprintln(o.log, "installing peers, unless they are there")
+	dir, err := needtest.Packages(ctx, packages...)
+	if err != nil {
+		return nil, err
+	}
+	return peers(filepath.Join(dir, "node_modules"))
+}
+
+// packages are the peers as npm has them.
+var packages = []string{
+	"@anthropic-ai/claude-agent-sdk-linux-x64@0.3.325",
+	"opencode-linux-x64@1.18.33",
+	"@openai/codex@0.166.0",
+}
+
+// buildOurs builds haft and the floor.
+func buildOurs(ctx context.Context, dir string) ([]*player, error) {
+	var players []*player
+	for _, a := range []player{{name: "haft", path: "cmd/haft", args: headlessFlags, env: []string{"IS_SANDBOX=1"}}, {name: "floor", path: "bench/turns/floor"}} {
+		exe := filepath.Join(dir, a.name)
+		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", exe, "github.com/haftdev/haft/"+a.path)
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("build %s: %w\n%s", a.name, err, out)
+		}
+		a.path, a.read, a.bash = exe, claudeTools.read, claudeTools.bash
+		players = append(players, &a)
+	}
+	return players, nil
 }
 
 func chosen(all []*player, only string) []*player {

@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -107,6 +109,22 @@ func play(ctx context.Context, p *player, work string, turns, n int) (figures, [
 		gaps = append(gaps, g.at.Sub(g.answered))
 	}
 	return figures{got[0].at.Sub(start), median(gaps), total, rss}, got, nil
+}
+
+func watch(s *script.Scenario, seen func(turn int)) (*stopwatch, error) {
+	w := &stopwatch{scenario: s.Answer(), seen: seen}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	w.Server, err = script.Serve(&script.Options{Listener: watched{l, w}, Answer: w.answer, Keep: -1, Unchecked: true})
+	return w, err
+}
+
+func (w *stopwatch) arrivals() []arrival {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.turns)
 }
 
 func (s *stage) command(ctx context.Context, p *player, url string) (*exec.Cmd, error) {

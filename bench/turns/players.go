@@ -1,15 +1,11 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-
-	"github.com/haftdev/haft/internal/needtest"
 )
 
 // A player is a program that plays turns.
@@ -27,39 +23,6 @@ type player struct {
 var claudeTools = player{read: [2]string{"Read", "file_path"}, bash: [2]string{"Bash", "command"}}
 
 var headlessFlags = []string{"-p", "hello", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"}
-
-// buildOurs builds haft and the floor.
-func buildOurs(ctx context.Context, dir string) ([]*player, error) {
-	var players []*player
-	for _, a := range []player{{name: "haft", path: "cmd/haft", args: headlessFlags, env: []string{"IS_SANDBOX=1"}}, {name: "floor", path: "bench/turns/floor"}} {
-		exe := filepath.Join(dir, a.name)
-		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", exe, "github.com/haftdev/haft/"+a.path)
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := build.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("build %s: %w\n%s", a.name, err, out)
-		}
-		a.path, a.read, a.bash = exe, claudeTools.read, claudeTools.bash
-		players = append(players, &a)
-	}
-	return players, nil
-}
-
-// packages are the peers as npm has them.
-var packages = []string{
-	"@anthropic-ai/claude-agent-sdk-linux-x64@0.3.325",
-	"opencode-linux-x64@1.18.33",
-	"@openai/codex@0.166.0",
-}
-
-// installPeers installs them once.
-func installPeers(ctx context.Context, o *options) ([]*player, error) {
-	fmt.Fprintln(o.log, "installing peers, unless they are there")
-	dir, err := needtest.Packages(ctx, packages...)
-	if err != nil {
-		return nil, err
-	}
-	return peers(filepath.Join(dir, "node_modules"))
-}
 
 func peers(modules string) ([]*player, error) {
 	players := []*player{

@@ -2,7 +2,6 @@ package main
 
 import (
 	"net"
-	"slices"
 	"sync"
 	"time"
 
@@ -27,16 +26,6 @@ type arrival struct {
 	at, answered, begun time.Time
 }
 
-func watch(s *script.Scenario, seen func(turn int)) (*stopwatch, error) {
-	w := &stopwatch{scenario: s.Answer(), seen: seen}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	w.Server, err = script.Serve(&script.Options{Listener: watched{l, w}, Answer: w.answer, Keep: -1, Unchecked: true})
-	return w, err
-}
-
 func (w *stopwatch) answer(r *script.Request) script.Turn {
 	if r.Tools == 0 { // a title, or the like
 		return script.Turn{Blocks: []script.Block{{Text: "ok"}}}
@@ -56,12 +45,6 @@ func (w *stopwatch) note(r *script.Request) bool {
 	}
 	w.turns = append(w.turns, arrival{at: r.At, answered: w.sent, begun: w.begun})
 	return true
-}
-
-func (w *stopwatch) arrivals() []arrival {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Clone(w.turns)
 }
 
 // watched are connections that note their reads and writes.

@@ -74,16 +74,6 @@ func summary(f func() string) (s string) {
 	return line(f())
 }
 
-// spaced makes a line visible and keeps the spaces in it, which may be a table's.
-func spaced(s string) string {
-	const limit = 500
-	s = strings.TrimRight(strings.ReplaceAll(s, "\t", "    "), " \r")
-	if r := []rune(s); len(r) > limit {
-		s = string(r[:limit-1]) + "…"
-	}
-	return ask.Visible(s)
-}
-
 // line makes a text visible in one line of bounded length.
 func line(s string) string {
 	const limit = 200

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/workspace/patch"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
@@ -95,6 +96,16 @@ func (e *Ending) output(text string) {
 	}
 	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	e.Line = line(first)
+}
+
+// spaced makes a line visible and keeps the spaces in it, which may be a table's.
+func spaced(s string) string {
+	const limit = 500
+	s = strings.TrimRight(strings.ReplaceAll(s, "\t", "    "), " \r")
+	if r := []rune(s); len(r) > limit {
+		s = string(r[:limit-1]) + "…"
+	}
+	return ask.Visible(s)
 }
 
 func cutLast(s, sep string) (before, after string, found bool) {

@@ -2,7 +2,9 @@ package checkpoint
 
 import (
 	"context"
+	"encoding/gob"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -36,6 +38,26 @@ func (k *Keeper) open(call string, t *tree) error {
 		return err
 	}
 	return os.WriteFile(k.openFile(call), []byte(call), 0o600)
+}
+
+// save writes the tree to a file, whole or not at all.
+func (t *tree) save(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("keep the list of files: %w", err)
+	}
+	temp, err := os.CreateTemp(filepath.Dir(path), ".tree-*")
+	if err != nil {
+		return fmt.Errorf("keep the list of files: %w", err)
+	}
+	err = gob.NewEncoder(temp).Encode(t)
+	if err = errors.Join(err, temp.Close()); err == nil {
+		err = os.Rename(temp.Name(), path)
+	}
+	if err != nil {
+		os.Remove(temp.Name())
+		return fmt.Errorf("keep the list of files: %w", err)
+	}
+	return nil
 }
 
 func (k *Keeper) openFile(call string) string {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/regular"
 	"github.com/haftdev/haft/internal/workspace/blob"
 	"github.com/haftdev/haft/session"
@@ -164,6 +165,5 @@ const maxPlan = 64 << 20 // bytes
 
 // covers reports whether a path lies in the tree.
 func (k *Keeper) covers(path string) bool {
-	rel, err := filepath.Rel(k.root, path)
-	return err == nil && filepath.IsAbs(path) && filepath.IsLocal(rel)
+	return filepath.IsAbs(path) && pathin.Contains(k.root, path)
 }

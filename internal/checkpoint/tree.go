@@ -2,10 +2,7 @@ package checkpoint
 
 import (
 	"encoding/gob"
-	"errors"
-	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,15 +21,6 @@ type node struct {
 	Link         string
 	Closed       bool  // a directory that was not entered
 	Read         int64 // when the content was read
-}
-
-// same reports whether nothing about the file has changed, as far as the file
-// system can tell. A file that was changed in the instant in which it was read
-// might have been changed again without a trace.
-func (n *node) same(o *node) bool {
-	const instant = int64(50e6)
-	return n.Mode == o.Mode && n.Size == o.Size && n.MTime == o.MTime && n.CTime == o.CTime && n.Ino == o.Ino &&
-		n.Read-max(n.MTime, n.CTime) > instant
 }
 
 // known reports whether the node can be put back.
@@ -119,26 +107,6 @@ func (t *tree) closedAbove(path string) bool {
 			return true
 		}
 	}
-}
-
-// save writes the tree to a file, whole or not at all.
-func (t *tree) save(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("keep the list of files: %w", err)
-	}
-	temp, err := os.CreateTemp(filepath.Dir(path), ".tree-*")
-	if err != nil {
-		return fmt.Errorf("keep the list of files: %w", err)
-	}
-	err = gob.NewEncoder(temp).Encode(t)
-	if err = errors.Join(err, temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	if err != nil {
-		os.Remove(temp.Name())
-		return fmt.Errorf("keep the list of files: %w", err)
-	}
-	return nil
 }
 
 // loadTree reads a tree that was saved, or returns nil.

@@ -4,11 +4,15 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/headless"
 	"github.com/haftdev/haft/internal/plain"
 	"github.com/haftdev/haft/wire"
@@ -18,13 +22,6 @@ import (
 type codeError int
 
 func (e codeError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
-
-// serve speaks stream-json with the program that started haft.
-func (f *converseFlags) serve(ctx context.Context, opts *headless.Options) error {
-	opts.Interrupts, opts.StreamClosed = interrupts(ctx), stdoutClosed(f.Out)
-	stream := wire.Lines(wire.NewReader(f.In), wire.NewWriter(f.Out))
-	return code(ctx, f.serveConversation(ctx, stream, opts))
-}
 
 // answer answers one prompt.
 func (f *converseFlags) answer(ctx context.Context, opts *headless.Options, prompt string) error {
@@ -52,6 +49,38 @@ func (f *converseFlags) answer(ctx context.Context, opts *headless.Options, prom
 		return fmt.Errorf("write the answer: %w", err)
 	}
 	return code(ctx, n)
+}
+
+// show writes down an event if it is one to know of.
+func (r remarks) show(ev agent.Event) error {
+	switch ev := ev.(type) {
+	case agent.Notice:
+		r.notice(ev)
+	case agent.Retrying:
+		r.notice(agent.Notice{Level: "warning", Text: fmt.Sprintf("the model's server did not answer: %s. Trying again in %s (%d of %d)",
+			ev.Err, ev.Delay.Round(100*time.Millisecond), ev.Attempt, ev.Max)})
+	case agent.FellBack:
+		r.notice(agent.Notice{Level: "warning", Text: fmt.Sprintf("going on with %s in place of %s", ev.To, ev.From)})
+	}
+	return nil // who cannot be told is not stopped for it
+}
+
+func (b background) follow(ev agent.Event) {
+	change, ok := ev.(agent.TaskChanged)
+	switch {
+	case !ok:
+	case change.Task.Background && change.Task.Status == "running":
+		b[change.Task.ID] = change.Task
+	default:
+		delete(b, change.Task.ID)
+	}
+}
+
+// tell says what ended only because the answer was there.
+func (b background) tell(w io.Writer) {
+	for _, id := range slices.Sorted(maps.Keys(b)) {
+		fmt.Fprintf(w, "note: ended with the answer, though it was still at work in the background: %s\n", ask.Visible(oneLine(b[id].Description)))
+	}
 }
 
 // show writes the one result there is.

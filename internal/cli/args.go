@@ -18,11 +18,6 @@ func forProgram(args []string) bool {
 	return false
 }
 
-// converses reports whether a conversation is to be led without a screen.
-func converses(args []string) bool {
-	return forProgram(args) || slices.Contains(args, "-p") || slices.Contains(args, "--print")
-}
-
 // normalize lets --resume stand without a value: then the person chooses. Flags for
 // lists take all the words that follow and can be of the list, and an address that
 // follows --http, which can stand alone, is its value.

@@ -89,6 +89,14 @@ func (f *toolsFlags) call(ctx context.Context, args []string) error {
 	return nil
 }
 
+func (f *toolsFlags) showProgress(feed *sched.Feed) {
+	for e := range feed.Events(context.Background()) {
+		if e.Progress != nil {
+			fmt.Fprintln(f.Err, progressLine(e.Progress))
+		}
+	}
+}
+
 // recoverFiles mends what an interrupted write left behind, and says so.
 func (f *toolsFlags) recoverFiles(w *harness.World) {
 	leftovers, err := w.Files.Recover()

@@ -8,20 +8,27 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/headless/launch"
 	"github.com/haftdev/haft/internal/near"
+	"github.com/haftdev/haft/internal/tui"
+	"github.com/haftdev/haft/mcp/config"
+	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/shellrun"
 )
 
@@ -49,6 +56,11 @@ func Main() int {
 	return run(ctx, os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, reexec)
 }
 
+// converses reports whether a conversation is to be led without a screen.
+func converses(args []string) bool {
+	return forProgram(args) || slices.Contains(args, "-p") || slices.Contains(args, "--print")
+}
+
 // terminations are the signals that ask the process to end: by name, or because its
 // terminal is gone. Who was started to outlive the terminal, as by nohup, does.
 func terminations() []os.Signal {
@@ -74,6 +86,40 @@ func run(ctx context.Context, args []string, s Streams, reexec shellrun.Reexec) 
 	}
 	root.SetArgs(normalize(args))
 	return exitCode(root.ExecuteContext(ctx), s.Err)
+}
+
+// exitCode tells what went wrong, unless that was done, and chooses the code.
+func exitCode(err error, w io.Writer) int {
+	var outcome outcomeError
+	if errors.As(err, &outcome) {
+		return outcomeCodes[outcome.status]
+	}
+	var code codeError
+	if errors.As(err, &code) {
+		return int(code)
+	}
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintf(w, "haft: %s\n", harmless(err.Error()))
+	var usage usageError
+	var misuse *project.UsageError
+	switch {
+	case errors.As(err, &usage), errors.As(err, &misuse):
+		return exitUsage
+	case errors.Is(err, context.Canceled):
+		return exitCancelled
+	}
+	return exitFailed
+}
+
+var outcomeCodes = map[sched.Status]int{
+	sched.Succeeded: exitOK,
+	sched.Failed:    exitFailed,
+	sched.Unknown:   exitUsage,
+	sched.Invalid:   exitUsage,
+	sched.Denied:    exitDenied,
+	sched.Cancelled: exitCancelled,
 }
 
 func newRoot(s Streams, reexec shellrun.Reexec) *cobra.Command {
@@ -110,6 +156,138 @@ pipeline of look-up, validation, hooks, permission, execution and bounded result
 	root.AddCommand(newTools(s, reexec), newPermissions(s, reexec), newTrust(s), newDoctor(s, reexec), newMCP(s, reexec), newDemo(s, reexec))
 	root.AddCommand(newSkills(s), newAgents(s), newCommands(s), newHooks(s), newSessions(s), newRewind(s), newVersion(s))
 	return root
+}
+
+func newSessions(s Streams) *cobra.Command {
+	c := group(&cobra.Command{
+		Use:   "sessions",
+		Short: "See, export, fork and delete conversations",
+		Long: `See, export, fork and delete conversations. They are kept as long as you do not
+delete them. A session is named by its id or the beginning of it, wherever you are;
+where it may be left out, the latest one of this directory is meant.`,
+	})
+	c.AddCommand(newSessionsList(s), newSessionsShow(s), newSessionsExport(s), newSessionsFork(s), newSessionsPrune(s))
+	return c
+}
+
+func (f *converseFlags) define(fs *pflag.FlagSet) {
+	fs.BoolVarP(&f.print, "print", "p", false, "answer the prompt and end, without a screen")
+	fs.BoolVar(&f.plain, "plain", false, "talk line by line, without a screen: for screen readers and simple terminals")
+	fs.BoolVar(&f.verbose, "verbose", false, "with text output: show calls and progress on standard error")
+	fs.StringVar(&f.onAsk, "on-ask", onAskDeny, "when a call needs approval and nobody can be asked, it is denied; fail ends with exit code 3, too")
+	f.Flags.Define(fs)
+}
+
+// interactive reports whether a person sits in front of a terminal and wants to
+// talk: haft without a word, or with a sentence. One word that is no command is
+// more likely one that was misspelt.
+func (f *converseFlags) interactive(args []string) bool {
+	if len(args) == 1 && !strings.ContainsAny(args[0], " \n") {
+		return false
+	}
+	return !f.print && f.Input != "stream-json" && (f.plain || tui.IsTerminal(f.In, f.Out))
+}
+
+func newMCP(s Streams, reexec shellrun.Reexec) *cobra.Command {
+	f := &mcpFlags{Streams: s, reexec: reexec}
+	c := group(&cobra.Command{
+		Use:   "mcp",
+		Short: "Use MCP servers, and be one",
+		Long:  "Use MCP servers, and be one: haft's own tools for any program that speaks the\nModel Context Protocol.",
+	})
+	c.PersistentFlags().BoolVar(&f.json, "json", false, "write JSON")
+	c.AddCommand(
+		newMCPAdd(f), newMCPAddJSON(f), newMCPImport(f), newMCPList(f), newMCPGet(f), newMCPRemove(f),
+		newMCPSwitch(f, "enable", "Switch an MCP server on again", false),
+		newMCPSwitch(f, "disable", "Switch an MCP server off without removing it", true),
+		newMCPLogin(f), newMCPLogout(f), newMCPReconnect(f), newMCPServe(f), newMCPDoctor(f), newMCPReplay(f),
+	)
+	return c
+}
+
+func newMCPRemove(f *mcpFlags) *cobra.Command {
+	scope := ""
+	c := &cobra.Command{
+		Use: "remove NAME", Short: "Remove an MCP server", Args: exactly(1),
+		RunE: func(c *cobra.Command, args []string) error { return f.remove(c.Context(), args[0], scope) },
+	}
+	c.Flags().StringVarP(&scope, "scope", "s", "", "remove it from this scope; the one that counts if it is left out")
+	return c
+}
+
+func newMCPAddJSON(f *mcpFlags) *cobra.Command {
+	a := &addFlags{mcpFlags: f}
+	c := &cobra.Command{
+		Use: "add-json NAME JSON", Short: "Set up an MCP server by its entry as JSON", Args: exactly(2),
+		Example: `  haft mcp add-json tracker '{"type":"http","url":"https://mcp.example.com/"}'`,
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.keep(c.Context(), []config.Entry{{Name: args[0], Raw: json.RawMessage(args[1])}})
+		},
+	}
+	c.Flags().StringVarP(&a.scope, "scope", "s", "local", scopeHelp)
+	c.Flags().BoolVar(&a.overwrite, "overwrite", false, "replace a server of the same name")
+	return c
+}
+
+func newMCPDoctor(f *mcpFlags) *cobra.Command {
+	return &cobra.Command{
+		Use: "doctor", Short: "Find out what is wrong with the MCP servers, and what to do", Args: exactly(0),
+		RunE: func(c *cobra.Command, _ []string) error { return f.doctor(c.Context()) },
+	}
+}
+
+func newMCPGet(f *mcpFlags) *cobra.Command {
+	return &cobra.Command{
+		Use: "get NAME", Short: "Show all about an MCP server", Args: exactly(1),
+		RunE: func(c *cobra.Command, args []string) error { return f.get(c.Context(), args[0]) },
+	}
+}
+
+func newMCPReconnect(f *mcpFlags) *cobra.Command {
+	return &cobra.Command{
+		Use: "reconnect NAME", Short: "Connect to an MCP server anew, and show how that goes", Args: exactly(1),
+		RunE: func(c *cobra.Command, args []string) error { return f.reconnect(c.Context(), args[0]) },
+	}
+}
+
+func newMCPList(f *mcpFlags) *cobra.Command {
+	c := &cobra.Command{
+		Use: "list", Short: "List the MCP servers and how they are", Args: exactly(0),
+		Long: "List the MCP servers that are set up, and connect to each to see how it is. All are\ntried at once, for at most five seconds.",
+	}
+	offline := c.Flags().Bool("offline", false, "connect to none")
+	c.RunE = func(c *cobra.Command, _ []string) error { return f.list(c.Context(), *offline) }
+	return c
+}
+
+func newMCPLogin(f *mcpFlags) *cobra.Command {
+	noBrowser := false
+	c := &cobra.Command{
+		Use: "login NAME", Short: "Log in to a remote MCP server", Args: exactly(1),
+		Long: `Log in to a remote MCP server. A browser is opened if there is one; the address of the
+page is shown in any case. If the browser is on another machine, log in there and
+paste the address that it ends up at.`,
+		RunE: func(c *cobra.Command, args []string) error { return f.login(c.Context(), args[0], noBrowser) },
+	}
+	c.Flags().BoolVar(&noBrowser, "no-browser", false, "only show the address")
+	return c
+}
+
+func newMCPLogout(f *mcpFlags) *cobra.Command {
+	return &cobra.Command{
+		Use: "logout NAME", Short: "Log out of a remote MCP server", Args: exactly(1),
+		RunE: func(c *cobra.Command, args []string) error { return f.logout(c.Context(), args[0]) },
+	}
+}
+
+func newMCPReplay(f *mcpFlags) *cobra.Command {
+	return &cobra.Command{
+		Use: "replay NAME|FILE", Short: "Play back what was said to an MCP server, and show what haft makes of it", Args: exactly(1),
+		Long: "Play back what was said to an MCP server, by its name or from a file, and show what\n" +
+			"haft makes of it. The server itself is not started: it answers as it did. What is\n" +
+			"said is written down while the setting mcp.log is on.",
+		RunE: func(c *cobra.Command, args []string) error { return f.replay(c.Context(), args[0]) },
+	}
 }
 
 // plainValue says what kind of value a flag wants, instead of how it was read.

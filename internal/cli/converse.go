@@ -13,8 +13,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/headless"
 	"github.com/haftdev/haft/internal/headless/launch"
+	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/wire"
 )
@@ -36,14 +39,6 @@ const (
 	onAskDeny = "deny"
 	onAskFail = "fail"
 )
-
-func (f *converseFlags) define(fs *pflag.FlagSet) {
-	fs.BoolVarP(&f.print, "print", "p", false, "answer the prompt and end, without a screen")
-	fs.BoolVar(&f.plain, "plain", false, "talk line by line, without a screen: for screen readers and simple terminals")
-	fs.BoolVar(&f.verbose, "verbose", false, "with text output: show calls and progress on standard error")
-	fs.StringVar(&f.onAsk, "on-ask", onAskDeny, "when a call needs approval and nobody can be asked, it is denied; fail ends with exit code 3, too")
-	f.Flags.Define(fs)
-}
 
 // converse is haft without a command: a conversation.
 func (f *converseFlags) run(c *cobra.Command, args []string) error {
@@ -67,6 +62,13 @@ func (f *converseFlags) run(c *cobra.Command, args []string) error {
 	return f.answer(c.Context(), opts, prompt)
 }
 
+// serve speaks stream-json with the program that started haft.
+func (f *converseFlags) serve(ctx context.Context, opts *headless.Options) error {
+	opts.Interrupts, opts.StreamClosed = interrupts(ctx), stdoutClosed(f.Out)
+	stream := wire.Lines(wire.NewReader(f.In), wire.NewWriter(f.Out))
+	return code(ctx, f.serveConversation(ctx, stream, opts))
+}
+
 // serveConversation runs a conversation to its end and returns the exit code: every
 // headless run goes through it. With an output that has no events, standard error says
 // which calls were denied because nobody could be asked.
@@ -81,6 +83,19 @@ func (f *converseFlags) serveConversation(ctx context.Context, stream wire.Strea
 		return exitDenied
 	}
 	return code
+}
+
+func (d *denials) show(ev agent.Event) error {
+	if r, ok := ev.(agent.Returned); ok && r.Outcome.Status == sched.Denied && r.Outcome.Verdict.Unasked {
+		d.n++
+		if d.out != nil {
+			fmt.Fprintf(d.out, "haft: %s\n", ask.Visible(deniedLine(r.Outcome)))
+		}
+	}
+	if d.watch == nil {
+		return nil
+	}
+	return d.watch(ev)
 }
 
 // options are what the flags say, in the terms of the packages below.

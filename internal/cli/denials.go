@@ -5,7 +5,6 @@ import (
 	"io"
 
 	"github.com/haftdev/haft/agent"
-	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/sched"
 )
 
@@ -15,19 +14,6 @@ type denials struct {
 	out   io.Writer               // nil: they are only counted
 	watch func(agent.Event) error // that sees every event, too; nil if there is none
 	n     int
-}
-
-func (d *denials) show(ev agent.Event) error {
-	if r, ok := ev.(agent.Returned); ok && r.Outcome.Status == sched.Denied && r.Outcome.Verdict.Unasked {
-		d.n++
-		if d.out != nil {
-			fmt.Fprintf(d.out, "haft: %s\n", ask.Visible(deniedLine(r.Outcome)))
-		}
-	}
-	if d.watch == nil {
-		return nil
-	}
-	return d.watch(ev)
 }
 
 // deniedLine says what was denied, why, and what would allow it.

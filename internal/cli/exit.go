@@ -1,13 +1,6 @@
 package cli
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"io"
-
-	"github.com/haftdev/haft/internal/harness/project"
-
 	"github.com/haftdev/haft/sched"
 )
 
@@ -29,37 +22,3 @@ type usageError struct{ error }
 type outcomeError struct{ status sched.Status }
 
 func (e outcomeError) Error() string { return "the call " + e.status.String() }
-
-var outcomeCodes = map[sched.Status]int{
-	sched.Succeeded: exitOK,
-	sched.Failed:    exitFailed,
-	sched.Unknown:   exitUsage,
-	sched.Invalid:   exitUsage,
-	sched.Denied:    exitDenied,
-	sched.Cancelled: exitCancelled,
-}
-
-// exitCode tells what went wrong, unless that was done, and chooses the code.
-func exitCode(err error, w io.Writer) int {
-	var outcome outcomeError
-	if errors.As(err, &outcome) {
-		return outcomeCodes[outcome.status]
-	}
-	var code codeError
-	if errors.As(err, &code) {
-		return int(code)
-	}
-	if err == nil {
-		return exitOK
-	}
-	fmt.Fprintf(w, "haft: %s\n", harmless(err.Error()))
-	var usage usageError
-	var misuse *project.UsageError
-	switch {
-	case errors.As(err, &usage), errors.As(err, &misuse):
-		return exitUsage
-	case errors.Is(err, context.Canceled):
-		return exitCancelled
-	}
-	return exitFailed
-}

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,6 +18,11 @@ import (
 // A terminal that is closed ends what ran in it, with a result; who was started by
 // nohup goes on.
 func TestHangUp(t *testing.T) {
+	// What is ignored is inherited, what is handled is not: the tests themselves may
+	// have been started by nohup.
+	heard := make(chan os.Signal, 1)
+	signal.Notify(heard, syscall.SIGHUP)
+	defer signal.Stop(heard)
 	for _, c := range []struct {
 		name, command string
 		before        []string

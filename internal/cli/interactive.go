@@ -3,14 +3,18 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/headless"
 	"github.com/haftdev/haft/internal/plain"
 	"github.com/haftdev/haft/internal/trust"
@@ -19,16 +23,6 @@ import (
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/workspace"
 )
-
-// interactive reports whether a person sits in front of a terminal and wants to
-// talk: haft without a word, or with a sentence. One word that is no command is
-// more likely one that was misspelt.
-func (f *converseFlags) interactive(args []string) bool {
-	if len(args) == 1 && !strings.ContainsAny(args[0], " \n") {
-		return false
-	}
-	return !f.print && f.Input != "stream-json" && (f.plain || tui.IsTerminal(f.In, f.Out))
-}
 
 // interact opens the screen.
 func (f *converseFlags) interact(c *cobra.Command, args []string) error {
@@ -98,6 +92,43 @@ func (f *converseFlags) interactPlain(ctx context.Context, opts *headless.Option
 			return c, nil
 		},
 	})
+}
+
+// askGuards asks, line by line, what to do about a project whose hooks guard it and are
+// not trusted. The screen asks in its own way.
+func (f *converseFlags) askGuards(ctx context.Context, opts *headless.Options) error {
+	p, err := project.Open(&opts.Harness)
+	if err != nil {
+		return nil // which the conversation says, when it cannot be opened
+	}
+	unguarded := trust.NewUnguarded(p.Dir, p.Held)
+	if unguarded == nil {
+		return nil
+	}
+	fmt.Fprintf(f.Out, "This folder has hooks that guard it and are not trusted:\n")
+	for _, h := range unguarded.Hooks {
+		fmt.Fprintf(f.Out, "  %s\n", ask.Visible(h.String()))
+	}
+	fmt.Fprintf(f.Out, "t: trust all that this folder brings, as it is now · w: continue without its hooks · anything else: leave\n> ")
+	answer, err := readLine(ctx, f.In)
+	if err != nil {
+		return err
+	}
+	switch strings.TrimSpace(answer) {
+	case "t":
+		var items []trust.Item
+		for _, h := range slices.Concat(p.Held, p.HeldClaims()) {
+			if h.Never == "" {
+				items = append(items, h.Item)
+			}
+		}
+		opts.Harness.TrustProject = true // also what cannot be kept
+		return p.Folder.Grant(ctx, items...)
+	case "w":
+		opts.Harness.IgnoreProjectHooks = true
+		return nil
+	}
+	return usageError{unguarded}
 }
 
 // opener begins conversations as the flags say.

@@ -51,20 +51,6 @@ func newMCPAdd(f *mcpFlags) *cobra.Command {
 	return c
 }
 
-func newMCPAddJSON(f *mcpFlags) *cobra.Command {
-	a := &addFlags{mcpFlags: f}
-	c := &cobra.Command{
-		Use: "add-json NAME JSON", Short: "Set up an MCP server by its entry as JSON", Args: exactly(2),
-		Example: `  haft mcp add-json tracker '{"type":"http","url":"https://mcp.example.com/"}'`,
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.keep(c.Context(), []config.Entry{{Name: args[0], Raw: json.RawMessage(args[1])}})
-		},
-	}
-	c.Flags().StringVarP(&a.scope, "scope", "s", "local", scopeHelp)
-	c.Flags().BoolVar(&a.overwrite, "overwrite", false, "replace a server of the same name")
-	return c
-}
-
 func newMCPImport(f *mcpFlags) *cobra.Command {
 	a := &addFlags{mcpFlags: f}
 	c := &cobra.Command{
@@ -238,4 +224,15 @@ func (f *addFlags) keepOne(ctx context.Context, m *mcpServers, target settings.T
 		return now.Folder.Grant(ctx, *item)
 	}
 	return nil
+}
+
+// putServer sets the entry of a server.
+func putServer(name string, entry json.RawMessage) edit {
+	return func(document map[string]json.RawMessage) []patchOp {
+		var ops []patchOp
+		if document["mcpServers"] == nil {
+			ops = append(ops, patchOp{"add", "/mcpServers", struct{}{}})
+		}
+		return append(ops, patchOp{"add", pointer("mcpServers", name), entry})
+	}
 }

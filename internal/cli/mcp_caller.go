@@ -22,17 +22,6 @@ type mcpCaller struct {
 	calls atomic.Int64
 }
 
-func newMCPCaller(w *harness.World, set *tool.Set, warnings io.Writer) (*mcpCaller, error) {
-	audit, err := w.Audit()
-	if err != nil {
-		return nil, err
-	}
-	return &mcpCaller{
-		world: w, set: set, err: warnings, turns: newTurns(),
-		opts: sched.Options{Judge: w.Engine, Hooks: w.Hooks, Recorder: audit, Output: w.Project.Results(), Dir: w.Shell.Dir},
-	}, nil
-}
-
 // Call is [serve.Caller]. Every call is a message of its own, so the rule of a
 // message, that calls share or run alone, is kept here.
 func (m *mcpCaller) Call(ctx context.Context, c serve.Call) (tool.Result, error) {
@@ -57,6 +46,35 @@ func (m *mcpCaller) Call(ctx context.Context, c serve.Call) (tool.Result, error)
 	feed.Close()
 	<-shown // progress after the result would be about nothing
 	return m.result(out), nil
+}
+
+// enter waits for a place, or for all of them, and returns what gives them back.
+func (t *turns) enter(ctx context.Context, alone bool) (leave func(), err error) {
+	want, got := 1, 0
+	if alone {
+		want = maxTogether
+	}
+	leave = func() {
+		for range got {
+			<-t.places
+		}
+	}
+	select {
+	case t.gate <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { <-t.gate }()
+	for got < want {
+		select {
+		case t.places <- struct{}{}:
+			got++
+		case <-ctx.Done():
+			leave()
+			return nil, ctx.Err()
+		}
+	}
+	return leave, nil
 }
 
 // asker asks the person's hooks first: they can decide without anybody.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/haftdev/haft/internal/harness/project"
@@ -10,16 +11,6 @@ import (
 
 	"github.com/haftdev/haft/settings"
 )
-
-func newMCPRemove(f *mcpFlags) *cobra.Command {
-	scope := ""
-	c := &cobra.Command{
-		Use: "remove NAME", Short: "Remove an MCP server", Args: exactly(1),
-		RunE: func(c *cobra.Command, args []string) error { return f.remove(c.Context(), args[0], scope) },
-	}
-	c.Flags().StringVarP(&scope, "scope", "s", "", "remove it from this scope; the one that counts if it is left out")
-	return c
-}
 
 func (f *mcpFlags) remove(ctx context.Context, name, scope string) error {
 	m, err := openServers(f.reexec)
@@ -47,6 +38,18 @@ func (f *mcpFlags) remove(ctx context.Context, name, scope string) error {
 		}
 	}
 	return fmt.Errorf("the server %q is set up in %s, which haft does not change", name, s.Origin)
+}
+
+// dropServer removes the entry of a server, if there is one.
+func dropServer(name string, found *bool) edit {
+	return func(document map[string]json.RawMessage) []patchOp {
+		var servers map[string]json.RawMessage
+		if json.Unmarshal(document["mcpServers"], &servers) != nil || servers[name] == nil {
+			return nil
+		}
+		*found = true
+		return []patchOp{{Op: "remove", Path: pointer("mcpServers", name)}}
+	}
 }
 
 func newMCPSwitch(f *mcpFlags, use, short string, off bool) *cobra.Command {

@@ -5,18 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/spf13/cobra"
-
 	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/mcp"
 )
-
-func newMCPDoctor(f *mcpFlags) *cobra.Command {
-	return &cobra.Command{
-		Use: "doctor", Short: "Find out what is wrong with the MCP servers, and what to do", Args: exactly(0),
-		RunE: func(c *cobra.Command, _ []string) error { return f.doctor(c.Context()) },
-	}
-}
 
 // A finding is one thing that a person should know.
 type finding struct {

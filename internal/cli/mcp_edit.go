@@ -151,29 +151,6 @@ func pointer(keys ...string) string {
 	return b.String()
 }
 
-// putServer sets the entry of a server.
-func putServer(name string, entry json.RawMessage) edit {
-	return func(document map[string]json.RawMessage) []patchOp {
-		var ops []patchOp
-		if document["mcpServers"] == nil {
-			ops = append(ops, patchOp{"add", "/mcpServers", struct{}{}})
-		}
-		return append(ops, patchOp{"add", pointer("mcpServers", name), entry})
-	}
-}
-
-// dropServer removes the entry of a server, if there is one.
-func dropServer(name string, found *bool) edit {
-	return func(document map[string]json.RawMessage) []patchOp {
-		var servers map[string]json.RawMessage
-		if json.Unmarshal(document["mcpServers"], &servers) != nil || servers[name] == nil {
-			return nil
-		}
-		*found = true
-		return []patchOp{{Op: "remove", Path: pointer("mcpServers", name)}}
-	}
-}
-
 // switchEntry switches a server off in its own entry, or on again.
 func switchEntry(name string, off bool) edit {
 	return func(document map[string]json.RawMessage) []patchOp {

@@ -11,26 +11,10 @@ import (
 
 	"github.com/haftdev/haft/internal/harness/project"
 
-	"github.com/spf13/cobra"
-
 	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/mcp/wirelog"
 	"github.com/haftdev/haft/mcp"
 )
-
-func newMCPGet(f *mcpFlags) *cobra.Command {
-	return &cobra.Command{
-		Use: "get NAME", Short: "Show all about an MCP server", Args: exactly(1),
-		RunE: func(c *cobra.Command, args []string) error { return f.get(c.Context(), args[0]) },
-	}
-}
-
-func newMCPReconnect(f *mcpFlags) *cobra.Command {
-	return &cobra.Command{
-		Use: "reconnect NAME", Short: "Connect to an MCP server anew, and show how that goes", Args: exactly(1),
-		RunE: func(c *cobra.Command, args []string) error { return f.reconnect(c.Context(), args[0]) },
-	}
-}
 
 func (f *mcpFlags) get(ctx context.Context, name string) error {
 	i, err := f.connectOne(ctx, name)

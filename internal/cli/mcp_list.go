@@ -4,14 +4,14 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/haftdev/haft/internal/harness/project"
-
-	"github.com/spf13/cobra"
+	"github.com/haftdev/haft/internal/mcp/wirelog"
 
 	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/mcp"
@@ -19,16 +19,6 @@ import (
 
 // mcpPatience is how long commands wait for servers to connect.
 const mcpPatience = 5 * time.Second
-
-func newMCPList(f *mcpFlags) *cobra.Command {
-	c := &cobra.Command{
-		Use: "list", Short: "List the MCP servers and how they are", Args: exactly(0),
-		Long: "List the MCP servers that are set up, and connect to each to see how it is. All are\ntried at once, for at most five seconds.",
-	}
-	offline := c.Flags().Bool("offline", false, "connect to none")
-	c.RunE = func(c *cobra.Command, _ []string) error { return f.list(c.Context(), *offline) }
-	return c
-}
 
 // serverInfo is a server as programs read it. Values that may be secrets are not
 // in it.
@@ -69,6 +59,40 @@ func describeServer(s mcp.Status) serverInfo {
 		i.Reason = fmt.Sprintf("not connected after %s", mcpPatience)
 	}
 	return i
+}
+
+// shownCommand is a command line without the values of flags that hold secrets.
+func shownCommand(words []string) []string {
+	words = slices.Clone(words)
+	for i, word := range words {
+		name, _, whole := strings.Cut(word, "=")
+		if !strings.HasPrefix(name, "-") || !wirelog.IsSecret(strings.TrimLeft(name, "-")) {
+			continue
+		}
+		switch {
+		case whole:
+			words[i] = name + "=" + withheld
+		case i+1 < len(words) && !strings.HasPrefix(words[i+1], "-"):
+			words[i+1] = withheld
+		}
+	}
+	return words
+}
+
+// shownURL is an address without a password and the values of fields that hold secrets.
+func shownURL(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.RawQuery == "" && u.User == nil {
+		return address
+	}
+	fields := strings.Split(u.RawQuery, "&")
+	for i, field := range fields {
+		if name, _, _ := strings.Cut(field, "="); wirelog.IsSecret(name) || strings.EqualFold(name, "key") {
+			fields[i] = name + "=" + withheld
+		}
+	}
+	u.RawQuery = strings.Join(fields, "&")
+	return u.Redacted()
 }
 
 // connect tries servers all at once, and returns what came of it.

@@ -12,34 +12,12 @@ import (
 
 	"github.com/haftdev/haft/internal/harness/project"
 
-	"github.com/spf13/cobra"
-
 	"github.com/haftdev/haft/internal/mcp/oauth"
 	"github.com/haftdev/haft/shellrun"
 )
 
 // loginTime is how long a person may take at the authorization server's page.
 const loginTime = 10 * time.Minute
-
-func newMCPLogin(f *mcpFlags) *cobra.Command {
-	noBrowser := false
-	c := &cobra.Command{
-		Use: "login NAME", Short: "Log in to a remote MCP server", Args: exactly(1),
-		Long: `Log in to a remote MCP server. A browser is opened if there is one; the address of the
-page is shown in any case. If the browser is on another machine, log in there and
-paste the address that it ends up at.`,
-		RunE: func(c *cobra.Command, args []string) error { return f.login(c.Context(), args[0], noBrowser) },
-	}
-	c.Flags().BoolVar(&noBrowser, "no-browser", false, "only show the address")
-	return c
-}
-
-func newMCPLogout(f *mcpFlags) *cobra.Command {
-	return &cobra.Command{
-		Use: "logout NAME", Short: "Log out of a remote MCP server", Args: exactly(1),
-		RunE: func(c *cobra.Command, args []string) error { return f.logout(c.Context(), args[0]) },
-	}
-}
 
 // account returns the person's account at a server.
 func account(name string) (*oauth.Client, error) {

@@ -10,21 +10,9 @@ import (
 
 	"github.com/haftdev/haft/internal/harness/project"
 
-	"github.com/spf13/cobra"
-
 	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/mcp/wirelog"
 )
-
-func newMCPReplay(f *mcpFlags) *cobra.Command {
-	return &cobra.Command{
-		Use: "replay NAME|FILE", Short: "Play back what was said to an MCP server, and show what haft makes of it", Args: exactly(1),
-		Long: "Play back what was said to an MCP server, by its name or from a file, and show what\n" +
-			"haft makes of it. The server itself is not started: it answers as it did. What is\n" +
-			"said is written down while the setting mcp.log is on.",
-		RunE: func(c *cobra.Command, args []string) error { return f.replay(c.Context(), args[0]) },
-	}
-}
 
 func (f *mcpFlags) replay(ctx context.Context, from string) error {
 	text, err := readWireLog(from)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"net"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/mcp/serve"
+	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/bash"
 	"github.com/haftdev/haft/tool/builtin"
@@ -108,6 +110,21 @@ func (f *serveFlags) run(ctx context.Context) error {
 		return err
 	}
 	return nil
+}
+
+func newMCPCaller(w *harness.World, set *tool.Set, warnings io.Writer) (*mcpCaller, error) {
+	audit, err := w.Audit()
+	if err != nil {
+		return nil, err
+	}
+	return &mcpCaller{
+		world: w, set: set, err: warnings, turns: newTurns(),
+		opts: sched.Options{Judge: w.Engine, Hooks: w.Hooks, Recorder: audit, Output: w.Project.Results(), Dir: w.Shell.Dir},
+	}, nil
+}
+
+func newTurns() *turns {
+	return &turns{gate: make(chan struct{}, 1), places: make(chan struct{}, maxTogether)}
 }
 
 func (f *serveFlags) checkAddress() error {

@@ -1,7 +1,5 @@
 package cli
 
-import "context"
-
 // maxTogether is how many calls of MCP clients run at once.
 const maxTogether = 32
 
@@ -9,37 +7,4 @@ const maxTogether = 32
 type turns struct {
 	gate   chan struct{} // whoever holds it is the next
 	places chan struct{}
-}
-
-func newTurns() *turns {
-	return &turns{gate: make(chan struct{}, 1), places: make(chan struct{}, maxTogether)}
-}
-
-// enter waits for a place, or for all of them, and returns what gives them back.
-func (t *turns) enter(ctx context.Context, alone bool) (leave func(), err error) {
-	want, got := 1, 0
-	if alone {
-		want = maxTogether
-	}
-	leave = func() {
-		for range got {
-			<-t.places
-		}
-	}
-	select {
-	case t.gate <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	defer func() { <-t.gate }()
-	for got < want {
-		select {
-		case t.places <- struct{}{}:
-			got++
-		case <-ctx.Done():
-			leave()
-			return nil, ctx.Err()
-		}
-	}
-	return leave, nil
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -16,14 +15,6 @@ import (
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/schema"
 )
-
-func (f *toolsFlags) showProgress(feed *sched.Feed) {
-	for e := range feed.Events(context.Background()) {
-		if e.Progress != nil {
-			fmt.Fprintln(f.Err, progressLine(e.Progress))
-		}
-	}
-}
 
 // progressLine is progress for people, in one line.
 func progressLine(p tool.Progress) string {

@@ -18,18 +18,6 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-func newSessions(s Streams) *cobra.Command {
-	c := group(&cobra.Command{
-		Use:   "sessions",
-		Short: "See, export, fork and delete conversations",
-		Long: `See, export, fork and delete conversations. They are kept as long as you do not
-delete them. A session is named by its id or the beginning of it, wherever you are;
-where it may be left out, the latest one of this directory is meant.`,
-	})
-	c.AddCommand(newSessionsList(s), newSessionsShow(s), newSessionsExport(s), newSessionsFork(s), newSessionsPrune(s))
-	return c
-}
-
 // atMost allows up to n arguments.
 func atMost(n int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {

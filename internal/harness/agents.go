@@ -128,27 +128,16 @@ type sets struct {
 	made map[string]*tool.Set
 }
 
-// child are the options of an agent that works for this conversation.
+// child are the options of an agent that works for this conversation. Every field is
+// written here or in inherit, and a test holds that: a field that is new to the loop
+// must not reach agents because nobody thought of them.
 func (c *Conversation) child(ctx context.Context, d agentdef.Definition, s crew.Spec, dir *workdir.Dir) (*agent.Options, error) {
-	w, o := c.World, c.opts
+	w, o := c.World, inherit(&c.opts)
 	o.Agent, o.AgentType = s.ID, d.Name
-	o.ModelName = c.ContextUsage().Model
-	for _, name := range []string{d.Model, s.Model} {
-		if name == "" || name == "inherit" {
-			continue
-		}
-		resolved, err := c.askable(name)
-		if err != nil {
-			w.link.Emit(agent.Notice{Level: "warning", Tag: "model", Text: fmt.Sprintf("The agent %s works with %s: %s.", d.Name, o.ModelName, err)})
-			continue
-		}
-		o.ModelName = resolved
-	}
+	o.ModelName = c.childModel(d, s)
 	o.Journal = following{c}
 	o.Effort = cmp.Or(s.Effort, d.Effort, o.Effort)
-	o.TaskBudget = 0 // it is that of the whole work, which is the main conversation's
-	o.Tools, o.History, o.Revealed, o.Structured, o.Renew, o.PlanModel = c.toolsFor(d, s.Depth), nil, nil, nil, nil, ""
-	o.Spent, o.Beside, o.States = nil, nil, nil
+	o.Tools = c.toolsFor(d, s.Depth)
 	if s.Again {
 		if err := c.recall(ctx, s.ID, &o); err != nil {
 			return nil, err
@@ -158,7 +147,6 @@ func (c *Conversation) child(ctx context.Context, d agentdef.Definition, s crew.
 	o.Facts = prompt.NewFacts(&prompt.FactsOptions{
 		Dir: dir.Path(), Added: w.Project.Guard.Roots()[1:], Cwd: dir.Path, Instructions: w.instructions, More: c.preload(d),
 	}).Tell
-	o.Carry = nil
 	o.Limits = agent.Limits{Turns: d.MaxTurns}
 	policy := w.childPolicy(d, permission.Mode(s.Mode), dir)
 	o.Permissions, o.Sched.Judge = policy, sched.JudgeFunc(policy.judge)
@@ -166,6 +154,40 @@ func (c *Conversation) child(ctx context.Context, d agentdef.Definition, s crew.
 		o.Person = speaker{o.Person, fmt.Sprintf("the agent %s (%s)", cmp.Or(s.Name, d.Name), s.Description)}
 	}
 	return &o, nil
+}
+
+// inherit returns what an agent has of the conversation that it works for. Left out is
+// what is the conversation's own: its history and everything that is restored with it,
+// its answer's schema, what it carries over a compaction, and the budget of the whole
+// work.
+func inherit(o *agent.Options) agent.Options {
+	return agent.Options{
+		Model: o.Model, Resolve: o.Resolve, Thinking: o.Thinking, Effort: o.Effort, Betas: o.Betas, MaxTokens: o.MaxTokens, Context: o.Context, Cost: o.Cost,
+		Refused: o.Refused, // by the same server
+		Mode:    o.Mode, Person: o.Person, Hooks: o.Hooks, Repeats: o.Repeats, Source: o.Source,
+		Sched: sched.Options{
+			Askers: o.Sched.Askers, Hooks: o.Sched.Hooks, Recorder: o.Sched.Recorder, Dir: o.Sched.Dir, Output: o.Sched.Output,
+			MessageLimit: o.Sched.MessageLimit, MaxConcurrent: o.Sched.MaxConcurrent, SiblingErrors: o.Sched.SiblingErrors, CancelGrace: o.Sched.CancelGrace,
+		},
+	}
+}
+
+// childModel is the model of an agent: that of its job, of its definition, or the
+// conversation's.
+func (c *Conversation) childModel(d agentdef.Definition, s crew.Spec) string {
+	chosen := c.ContextUsage().Model
+	for _, name := range []string{d.Model, s.Model} {
+		if name == "" || name == "inherit" {
+			continue
+		}
+		resolved, err := c.askable(name)
+		if err != nil {
+			c.World.link.Emit(agent.Notice{Level: "warning", Tag: "model", Text: fmt.Sprintf("The agent %s works with %s: %s.", d.Name, chosen, err)})
+			continue
+		}
+		chosen = resolved
+	}
+	return chosen
 }
 
 // A following journal is the conversation's of the moment: clearing begins another

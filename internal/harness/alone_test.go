@@ -20,13 +20,18 @@ func TestWithoutAPersonNobodyAnswers(t *testing.T) {
 			c := r.talk(harness.Options{}, harness.TalkOptions{})
 			defer c.Close(t.Context())
 			events, _ := r.say(c, "go")
+			answers := 0
 			for _, ev := range events {
 				if ev, ok := ev.(agent.Returned); ok {
+					answers++
 					text := ev.Outcome.Result.Text()
 					if !ev.Outcome.Result.Failed || !strings.Contains(text, "there is no user who could answer") {
 						t.Errorf("it says %q", text)
 					}
 				}
+			}
+			if answers != 1 {
+				t.Errorf("%d calls were answered, want 1", answers)
 			}
 			if mode := c.World.Engine.Policy().Mode(); mode != "default" {
 				t.Errorf("the mode is %s", mode)

@@ -5,14 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/checkpoint"
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/session"
 )
 
@@ -33,22 +31,6 @@ func (c *Conversation) agentsText() string {
 	return kinds + "\n\nOf this session:\n" + table(func(row func(...any)) {
 		for _, k := range crew {
 			row(k.ID, cmp.Or(k.Name, k.Kind), k.State(), fmt.Sprintf("%d calls, %d tokens", k.ToolUses, k.Tokens), oneLine(k.Description))
-		}
-	})
-}
-
-// costText tells what the session has cost, agents included, and what for.
-func (c *Conversation) costText() string {
-	used := c.Usage()
-	if len(used) == 0 {
-		return c.CostText()
-	}
-	open := " It has been open for " + time.Since(c.began).Round(time.Second).String() + ".\n"
-	return c.CostText() + open + table(func(row func(...any)) {
-		row("model", "input", "cache read", "cache write", "output")
-		for _, name := range slices.Sorted(maps.Keys(used)) {
-			u := used[name]
-			row(name, u.Input, u.CacheRead, u.CacheWrite, u.Output)
 		}
 	})
 }
@@ -150,7 +132,7 @@ func (c *Conversation) planText(p *checkpoint.Plan) string {
 		for i := range p.Steps {
 			s := &p.Steps[i]
 			path := s.Path
-			if rel, err := filepath.Rel(c.Dir(), path); err == nil && filepath.IsLocal(rel) {
+			if rel, ok := pathin.Below(c.Dir(), path); ok {
 				path = rel
 			}
 			note := ""

@@ -2,8 +2,11 @@ package harness
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/haftdev/haft/internal/harness/doctor"
 	"github.com/haftdev/haft/permission"
@@ -66,6 +69,22 @@ func (c *Conversation) tell(name, args string) (text string, ok bool) {
 		return strings.TrimRight(doctor.Diagnose(c.World.Project, &doctor.Options{Version: c.version, NoServers: true}).Text(), "\n") + "\n" + c.serversText(), true
 	}
 	return "", false
+}
+
+// costText tells what the session has cost, agents included, and what for.
+func (c *Conversation) costText() string {
+	used := c.Usage()
+	if len(used) == 0 {
+		return c.CostText()
+	}
+	open := " It has been open for " + time.Since(c.began).Round(time.Second).String() + ".\n"
+	return c.CostText() + open + table(func(row func(...any)) {
+		row("model", "input", "cache read", "cache write", "output")
+		for _, name := range slices.Sorted(maps.Keys(used)) {
+			u := used[name]
+			row(name, u.Input, u.CacheRead, u.CacheWrite, u.Output)
+		}
+	})
 }
 
 func (c *Conversation) helpText() string {

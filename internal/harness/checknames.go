@@ -12,7 +12,6 @@ import (
 	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/settings"
-	"github.com/haftdev/haft/tool"
 )
 
 // elsewhere are tools of Claude Code that haft has none like. Rules about them are
@@ -37,20 +36,6 @@ func (w *World) misnamed(lead *agentdef.Definition) []permission.RuleProblem {
 		}
 	}
 	return problems
-}
-
-// misnamedTools says which tools of the pool that was asked for do not exist.
-func (w *World) misnamedTools() (texts []string) {
-	if len(w.Project.Options.Tools) == 0 {
-		return nil
-	}
-	names := w.toolNames()
-	for _, name := range w.Project.Options.Tools {
-		if err := misnamed(permission.Rule{Text: name}, names); err != nil {
-			texts = append(texts, fmt.Sprintf("--tools %s: %s", name, err))
-		}
-	}
-	return texts
 }
 
 // idleHooks says which matchers of hooks for calls mean a tool that does not exist.
@@ -82,21 +67,6 @@ var aboutCalls = []string{"PreToolUse", "PostToolUse", "PostToolUseFailure", "Pe
 // CheckName reports that no tool has the name that a rule is about. The rule may be
 // kept all the same: what it names may come.
 func (w *World) CheckName(r permission.Rule) error { return misnamed(r, w.toolNames()) }
-
-// deniesNothing refuses a denial that a person has typed and that names no tool: they
-// rely on it. Programs name tools of other versions, so theirs is only warned of, and
-// so is an allowance, which lets nothing happen.
-func (w *World) deniesNothing() error {
-	if len(w.Project.Options.Disallowed)+len(project.Denials(w.lead)) == 0 || !w.Project.Options.Typed {
-		return nil
-	}
-	for _, problem := range w.misnamed(w.lead) {
-		if problem.Rule.Origin == project.CommandLine && problem.Rule.Behavior == tool.Deny {
-			return &project.UsageError{Err: fmt.Errorf("the rule %q of the command line would deny nothing: %w", problem.Rule.Text, problem.Err)}
-		}
-	}
-	return nil
-}
 
 // toolNames are the names that rules may be about.
 func (w *World) toolNames() []string {

@@ -39,11 +39,6 @@ const (
 	stateLead     = "lead"     // the agent that leads it
 )
 
-// backgrounded tells that a command goes on beside the turn.
-func (w *World) backgrounded(t *shellrun.Task) {
-	w.link.Emit(agent.TaskChanged{Change: "started", Task: command(t)})
-}
-
 // ended tells the model that a command in the background is over. One that an agent
 // has started is the agent's to hear of, and ends with it.
 func (w *World) ended(t *shellrun.Task) {

@@ -4,24 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/hook"
 	"github.com/haftdev/haft/tool"
 )
-
-// hookRan tells the user about a hook that did not work and what one has to say.
-// A program that brings hooks in code knows about those itself.
-func (w *World) hookRan(r hook.Run) {
-	if r.Failed() && !r.InCode {
-		w.link.Warn("hook_failed", hookFault(r))
-	}
-	if r.Message != "" && !r.InCode {
-		w.link.Emit(agent.Notice{Level: "notice", Tag: "hook", Text: r.Message})
-	}
-	if told := w.Project.Options.HookRan; told != nil {
-		told(r)
-	}
-}
 
 // hookFault says what was wrong with a hook, and what came of it.
 func hookFault(r hook.Run) string {

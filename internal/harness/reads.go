@@ -2,10 +2,8 @@ package harness
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"strings"
 
-	"github.com/haftdev/haft/internal/shell/shown"
 	"github.com/haftdev/haft/internal/workspace/readstate"
 	"github.com/haftdev/haft/session"
 )
@@ -13,9 +11,6 @@ import (
 // stateReads is followed by the agent, a blank and the path: what the agent knows of
 // the file. A resumed session knows by it which files it need not read again.
 const stateReads = "read:"
-
-// wasRead writes down what an agent knows of a file.
-func (w *World) wasRead(agent string, e readstate.Entry) { w.link.Save(stateReads+agent+" "+e.Path, e) }
 
 // maxRecalled bounds the contents that are loaded when a session is resumed.
 const maxRecalled = 16 << 20
@@ -38,24 +33,5 @@ func (w *World) recallReads(r *session.Restored) {
 			}
 		}
 		w.Files.Seen(agent).Put(e)
-	}
-}
-
-// wasShown notes the files whose text a command has printed or written as it is.
-func (w *World) wasShown(agent, dir, command, output string) {
-	for _, p := range shown.Find(command) {
-		text := output
-		if p.Written != nil {
-			text = *p.Written
-		}
-		for _, at := range []string{dir, w.Shell.Dir(agent)} { // the command may have moved first
-			path := p.Path
-			if !filepath.IsAbs(path) {
-				path = filepath.Join(at, path)
-			}
-			if w.Files.SawLines(agent, w.Engine.Guard().Look(path), p.From, p.To, text) {
-				break
-			}
-		}
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/haftdev/haft/internal/checkpoint"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
-	"github.com/haftdev/haft/workspace"
 )
 
 // fileTools change files only through the workspace, which tells of each change.
@@ -35,14 +34,6 @@ func (w *World) keep(s *session.Session) (agent.Journal, *checkpoint.Keeper) {
 	k := checkpoint.New(w.Project.Dir, s, &checkpoint.Options{FileTools: fileTools})
 	w.keeper.Store(k)
 	return journal{s, k.Recorder(s)}, k
-}
-
-// changing is told of every change that a file tool is about to make.
-func (w *World) changing(ctx context.Context, c workspace.Change) error {
-	if k := w.keeper.Load(); k != nil {
-		return k.OnChange(ctx, c)
-	}
-	return nil
 }
 
 // settleWrites mends what writes of processes that died have left, of any session,

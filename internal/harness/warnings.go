@@ -1,11 +1,13 @@
 package harness
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
 	"github.com/haftdev/haft/internal/trust"
+	"github.com/haftdev/haft/permission"
 )
 
 // Warnings are what a person should know before anything runs here: what is set
@@ -50,4 +52,18 @@ func (w *World) warnings(lead *agentdef.Definition) []agent.Notice {
 		}
 	}
 	return list
+}
+
+// misnamedTools says which tools of the pool that was asked for do not exist.
+func (w *World) misnamedTools() (texts []string) {
+	if len(w.Project.Options.Tools) == 0 {
+		return nil
+	}
+	names := w.toolNames()
+	for _, name := range w.Project.Options.Tools {
+		if err := misnamed(permission.Rule{Text: name}, names); err != nil {
+			texts = append(texts, fmt.Sprintf("--tools %s: %s", name, err))
+		}
+	}
+	return texts
 }

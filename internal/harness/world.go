@@ -1,9 +1,13 @@
 package harness
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"path/filepath"
 	"sync/atomic"
 
+	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/hook"
 	"github.com/haftdev/haft/internal/checkpoint"
 	"github.com/haftdev/haft/internal/harness/crew"
@@ -11,6 +15,8 @@ import (
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
 	"github.com/haftdev/haft/internal/shell"
+	"github.com/haftdev/haft/internal/shell/shown"
+	"github.com/haftdev/haft/internal/workspace/readstate"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/sandbox"
 	"github.com/haftdev/haft/search"
@@ -94,6 +100,70 @@ func Open(o *Options) (*World, error) {
 		return nil, errors.Join(err, w.Close())
 	}
 	return w, nil
+}
+
+// deniesNothing refuses a denial that a person has typed and that names no tool: they
+// rely on it. Programs name tools of other versions, so theirs is only warned of, and
+// so is an allowance, which lets nothing happen.
+func (w *World) deniesNothing() error {
+	if len(w.Project.Options.Disallowed)+len(project.Denials(w.lead)) == 0 || !w.Project.Options.Typed {
+		return nil
+	}
+	for _, problem := range w.misnamed(w.lead) {
+		if problem.Rule.Origin == project.CommandLine && problem.Rule.Behavior == tool.Deny {
+			return &project.UsageError{Err: fmt.Errorf("the rule %q of the command line would deny nothing: %w", problem.Rule.Text, problem.Err)}
+		}
+	}
+	return nil
+}
+
+// backgrounded tells that a command goes on beside the turn.
+func (w *World) backgrounded(t *shellrun.Task) {
+	w.link.Emit(agent.TaskChanged{Change: "started", Task: command(t)})
+}
+
+// hookRan tells the user about a hook that did not work and what one has to say.
+// A program that brings hooks in code knows about those itself.
+func (w *World) hookRan(r hook.Run) {
+	if r.Failed() && !r.InCode {
+		w.link.Warn("hook_failed", hookFault(r))
+	}
+	if r.Message != "" && !r.InCode {
+		w.link.Emit(agent.Notice{Level: "notice", Tag: "hook", Text: r.Message})
+	}
+	if told := w.Project.Options.HookRan; told != nil {
+		told(r)
+	}
+}
+
+// wasRead writes down what an agent knows of a file.
+func (w *World) wasRead(agent string, e readstate.Entry) { w.link.Save(stateReads+agent+" "+e.Path, e) }
+
+// wasShown notes the files whose text a command has printed or written as it is.
+func (w *World) wasShown(agent, dir, command, output string) {
+	for _, p := range shown.Find(command) {
+		text := output
+		if p.Written != nil {
+			text = *p.Written
+		}
+		for _, at := range []string{dir, w.Shell.Dir(agent)} { // the command may have moved first
+			path := p.Path
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(at, path)
+			}
+			if w.Files.SawLines(agent, w.Engine.Guard().Look(path), p.From, p.To, text) {
+				break
+			}
+		}
+	}
+}
+
+// changing is told of every change that a file tool is about to make.
+func (w *World) changing(ctx context.Context, c workspace.Change) error {
+	if k := w.keeper.Load(); k != nil {
+		return k.OnChange(ctx, c)
+	}
+	return nil
 }
 
 // initBuiltins sets what tools act on where there is no conversation.

@@ -109,6 +109,18 @@ func (h *hostAsker) request(c tool.Case, question tool.Verdict) *wire.CanUseTool
 	return r
 }
 
+// change is what a call would change, as the wire says it; nil if that is not known.
+func change(p *tool.Preview) *wire.Change {
+	if p == nil {
+		return nil
+	}
+	c := &wire.Change{Digest: p.Digest(), Files: []wire.FileChange{}}
+	for _, f := range p.Files {
+		c.Files = append(c.Files, fileChange(f))
+	}
+	return c
+}
+
 // splitRule takes a rule such as Bash(git *) apart.
 func splitRule(rule string) (name, content string) {
 	name, content, ok := strings.Cut(rule, "(")

@@ -11,18 +11,6 @@ import (
 	"github.com/haftdev/haft/session"
 )
 
-// nextTyped takes the first of what waits behind a command.
-func (s *server) nextTyped() (p heard, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.typed) == 0 {
-		return p, false
-	}
-	p = s.typed[0]
-	s.typed = s.typed[1:]
-	return p, true
-}
-
 // command carries out a command that the program sent, or sends what it stands
 // for to the model.
 func (s *server) command(ctx context.Context, talk *harness.Conversation, h heard) {

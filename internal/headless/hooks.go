@@ -10,19 +10,6 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// hookRan tells of a hook that ran. What a person should know of those of the
-// settings comes as a notice of the conversation.
-func (s *server) hookRan(r hook.Run) {
-	switch {
-	case r.InCode:
-		s.callbackRan(r)
-	case s.opts.HookEvents || r.Event == "SessionStart":
-		started, ended := s.tell.hookEvents(r)
-		s.tell.send(started)
-		s.tell.send(ended)
-	}
-}
-
 // callbackRan tells of a hook of the program itself, if it failed or has something
 // to say.
 func (s *server) callbackRan(r hook.Run) {
@@ -32,6 +19,16 @@ func (s *server) callbackRan(r hook.Run) {
 		s.tell.send(&wire.Informational{Stamp: s.tell.stamp(""), Level: "warning", Label: "hook_callback_failed", Content: fmt.Sprintf("%s hook: %v", r.Event, r.Err)})
 	case r.Message != "":
 		s.tell.send(&wire.Informational{Stamp: s.tell.stamp(""), Level: "info", Content: r.Message})
+	}
+}
+
+// hasEnded reports whether the program has said its last word.
+func (s *server) hasEnded() bool {
+	select {
+	case <-s.ended:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -2,18 +2,12 @@ package headless
 
 import (
 	"cmp"
-	"encoding/base64"
 	"fmt"
-	"os"
-	"path/filepath"
-	"time"
-	"unicode/utf8"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/catalog"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/knowledge/command"
-	"github.com/haftdev/haft/internal/regular"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/wire"
@@ -44,6 +38,13 @@ func (s *server) facts(ev agent.TurnStarted) *wire.Init {
 	return init
 }
 
+func initServers(talk *harness.Conversation) (list []wire.InitMCP) {
+	for _, st := range talk.MCP.Status() {
+		list = append(list, wire.InitMCP{Name: st.Name, Status: string(st.State), Source: source(st)})
+	}
+	return list
+}
+
 func plugins(talk *harness.Conversation) (list wire.List[wire.Plugin]) {
 	for _, p := range talk.World.Project.Library.Plugins {
 		from := p.Source.String()
@@ -53,12 +54,6 @@ func plugins(talk *harness.Conversation) (list wire.List[wire.Plugin]) {
 		list = append(list, wire.Plugin{Name: p.Name, Path: p.Dir, Version: p.Version, Source: p.Name + "@" + from})
 	}
 	return list
-}
-
-// plugins tells what there is; those that are added later count from the next
-// session on.
-func (s *server) plugins(talk *harness.Conversation) wire.ReloadPluginsReply {
-	return wire.ReloadPluginsReply{Commands: s.commands(talk), Agents: s.agents(talk), Plugins: plugins(talk), MCPServers: mcpStatus(talk).MCPServers}
 }
 
 // capabilities are the parts of the protocol beyond its first version.
@@ -107,69 +102,6 @@ func models() wire.List[wire.ModelInfo] {
 		})
 	}
 	return list
-}
-
-// contextUsage says what fills the context.
-func (s *server) contextUsage(talk *harness.Conversation) wire.ContextUsage {
-	c := talk.ContextUsage()
-	u := wire.ContextUsage{
-		TotalTokens: int(c.Total), MaxTokens: int(c.Window), RawMaxTokens: int(c.Window), Model: c.Model,
-		AutoCompactThreshold: int(c.CompactAt), IsAutoCompactEnabled: c.CompactAt > 0,
-	}
-	if c.Window > 0 {
-		u.Percentage = float64(c.Total) * 100 / float64(c.Window)
-	}
-	for _, p := range []struct {
-		id, name, kind string
-		tokens         int64
-	}{
-		{"system_prompt", "System prompt", "used", c.System}, {"system_tools", "System tools", "used", c.Tools},
-		{"messages", "Messages", "used", c.Messages}, {"free_space", "Free space", "free", max(0, c.Window-c.Total)},
-	} {
-		u.Categories = append(u.Categories, wire.ContextCategory{ID: p.id, Name: p.name, Tokens: int(p.tokens), Color: "inactive", Kind: p.kind})
-	}
-	return u
-}
-
-func (s *server) usage(talk *harness.Conversation) wire.UsageReply {
-	models, cost := s.tell.modelUsage(talk.Usage())
-	return wire.UsageReply{Session: wire.SessionUsage{
-		TotalCostUSD: cost, ModelUsage: models, TotalDurationMS: time.Since(s.began).Milliseconds(), TotalAPIDurationMS: s.asked.Load(),
-	}}
-}
-
-// readFile reads a file as the Read tool would be allowed to.
-func (s *server) readFile(talk *harness.Conversation, r *wire.ReadFile) (any, error) {
-	path := r.Path
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(talk.Dir(), path)
-	}
-	if !talk.World.MayRead(path) {
-		return nil, fmt.Errorf("read %s: a rule denies it", path)
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("read %s: it is not a file", path)
-	}
-	limit := int64(r.MaxBytes)
-	if limit <= 0 {
-		limit = usualFile
-	}
-	raw, truncated, err := regular.Head(path, min(limit, maxFile))
-	if err != nil {
-		return nil, err
-	}
-	reply := wire.ReadFileReply{AbsPath: path, Truncated: truncated, RequestedPath: r.Path}
-	if r.Encoding == "base64" {
-		reply.Contents, reply.Encoding = base64.StdEncoding.EncodeToString(raw), "base64"
-		return reply, nil
-	}
-	lossy := !utf8.Valid(raw)
-	reply.Contents, reply.Lossy = string(raw), &lossy
-	return reply, nil
 }
 
 const (

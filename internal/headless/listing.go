@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/wire"
@@ -52,68 +51,4 @@ func joined(below, above json.RawMessage) json.RawMessage {
 		return mustJSON(append(x, y...))
 	}
 	return above
-}
-
-// permissionRules are those that hold.
-func (s *server) permissionRules(talk *harness.Conversation) (any, error) {
-	opts, err := talk.World.Project.Policy()
-	if err != nil {
-		return nil, err
-	}
-	guard := talk.World.Engine.Guard()
-	state := wire.PermissionRulesState{WorkspaceDirectories: guard.Roots()[1:], OriginalCwd: guard.Cwd()}
-	for _, r := range opts.Rules {
-		listed := wire.ListedRule{Behavior: r.Behavior.String(), Rule: ask.Visible(r.Text), Source: sourceNames[r.Origin.Source], Editability: "persistent"}
-		switch r.Origin.Source {
-		case settings.Managed:
-			listed.Editability = "readonly"
-		case settings.Flag, settings.Session:
-			listed.Editability = "session"
-		}
-		state.Rules = append(state.Rules, listed)
-	}
-	return wire.ListPermissionRulesReply{State: state}, nil
-}
-
-// hooksListing is the hooks of the settings that run, and the events there are.
-func (s *server) hooksListing(talk *harness.Conversation) any {
-	counts := make(map[string]int)
-	var reply wire.HooksListingReply
-	for _, h := range talk.World.Project.Counts.Hooks() {
-		counts[h.Event]++
-		listed := wire.ListedHook{
-			Event: h.Event, Matcher: ask.Visible(h.Matcher), Source: sourceNames[h.Source], SourceLabel: ask.Visible(h.Origin.String()),
-			Type: h.Type, ContentLabel: "Command", CommandText: ask.Visible(h.Command), Timeout: h.Timeout.Seconds(),
-		}
-		if h.Type == "http" {
-			listed.ContentLabel, listed.CommandText = "URL", ask.Visible(h.URL)
-		}
-		listed.DisplayText = listed.CommandText
-		reply.Hooks = append(reply.Hooks, listed)
-		if h.Source == settings.Managed {
-			reply.Policy.PolicyHookCount++
-		}
-	}
-	for _, name := range settings.Events {
-		event := wire.CatalogEvent{Name: name, Summary: eventSummaries[name], SupportsMatcher: !matchless[name]}
-		reply.EventCatalog = append(reply.EventCatalog, event)
-		if n := counts[name]; n > 0 {
-			reply.Events = append(reply.Events, wire.ListedEvent{CatalogEvent: event, HookCount: n})
-		}
-	}
-	reply.Policy.DisabledByPolicy = talk.World.Project.Counts.ManagedFlag("disableAllHooks")
-	reply.Policy.ManagedOnly = talk.World.Project.Counts.ManagedFlag("allowManagedHooksOnly")
-	reply.Policy.AllDisabled = talk.World.Project.Counts.Flag("disableAllHooks")
-	return reply
-}
-
-// matchless are the events that are about nothing that a matcher could choose.
-var matchless = map[string]bool{"UserPromptSubmit": true, "Stop": true, "PostToolBatch": true}
-
-var eventSummaries = map[string]string{
-	"PreToolUse": "before a call", "PostToolUse": "after a call", "PostToolUseFailure": "after a call that failed",
-	"PostToolBatch": "after the calls of an answer", "PermissionRequest": "when a call needs a decision",
-	"UserPromptSubmit": "when a prompt is sent", "SessionStart": "when a session starts", "SessionEnd": "when a session ends",
-	"Stop": "when a turn is about to end", "SubagentStart": "when a sub-agent starts", "SubagentStop": "when a sub-agent is about to end",
-	"PreCompact": "before the conversation is compacted", "PostCompact": "after the conversation was compacted", "Notification": "when a person should look",
 }

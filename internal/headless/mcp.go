@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/haftdev/haft/internal/harness/servers"
-
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/permission"
@@ -22,21 +20,6 @@ import (
 // serversTime is how long the first turn waits for servers: a program counts on
 // the tools that it brings.
 const serversTime = 10 * time.Second
-
-// inProcess are the MCP servers inside the program.
-func (s *server) inProcess(o *servers.Given, init *wire.Initialize) {
-	o.Wait = serversTime
-	o.Send, o.Elicit = s.sendMCP, s.elicit
-	for _, name := range init.SDKMCPServers {
-		if o.InProcess == nil {
-			o.InProcess = make(map[string]*mcp.Manifest)
-		}
-		o.InProcess[name] = nil
-		if m, ok := init.SDKMCPServerManifests[name]; ok {
-			o.InProcess[name] = &mcp.Manifest{Initialize: m.InitializeResult, Tools: m.ToolsListResult}
-		}
-	}
-}
 
 // sendMCP carries a message to a server inside the program.
 func (s *server) sendMCP(ctx context.Context, name string, message json.RawMessage) (json.RawMessage, error) {
@@ -123,13 +106,6 @@ func source(st mcp.Status) string {
 		return "dynamic"
 	}
 	return st.Scope
-}
-
-func initServers(talk *harness.Conversation) (list []wire.InitMCP) {
-	for _, st := range talk.MCP.Status() {
-		list = append(list, wire.InitMCP{Name: st.Name, Status: string(st.State), Source: source(st)})
-	}
-	return list
 }
 
 // setServers replaces the servers that the program brings. The answer waits until

@@ -12,12 +12,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/hook"
-	"github.com/haftdev/haft/internal/catalog"
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/harness/servers"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
 	"github.com/haftdev/haft/internal/knowledge/plugin"
+	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -48,6 +48,14 @@ func (s *server) initialize(r *wire.Initialize) (any, error) {
 		reply.PluginsApplied = &all
 	}
 	return reply, nil
+}
+
+// doing is what the session does.
+func (t *teller) doing() string {
+	if now := t.now.Load(); now != nil {
+		return *now
+	}
+	return wire.StateIdle
 }
 
 // hasPlugins reports whether all of these plugins are loaded.
@@ -109,6 +117,34 @@ func (s *server) adopt(h *harness.Options, t *harness.TalkOptions, init *wire.In
 	case s.opts.AskTool != "":
 		asker.who, asker.call = "the tool "+s.opts.AskTool, s.askTool(s.opts.AskTool)
 		t.Person = asker
+	}
+}
+
+// hookRan tells of a hook that ran. What a person should know of those of the
+// settings comes as a notice of the conversation.
+func (s *server) hookRan(r hook.Run) {
+	switch {
+	case r.InCode:
+		s.callbackRan(r)
+	case s.opts.HookEvents || r.Event == "SessionStart":
+		started, ended := s.tell.hookEvents(r)
+		s.tell.send(started)
+		s.tell.send(ended)
+	}
+}
+
+// inProcess are the MCP servers inside the program.
+func (s *server) inProcess(o *servers.Given, init *wire.Initialize) {
+	o.Wait = serversTime
+	o.Send, o.Elicit = s.sendMCP, s.elicit
+	for _, name := range init.SDKMCPServers {
+		if o.InProcess == nil {
+			o.InProcess = make(map[string]*mcp.Manifest)
+		}
+		o.InProcess[name] = nil
+		if m, ok := init.SDKMCPServerManifests[name]; ok {
+			o.InProcess[name] = &mcp.Manifest{Initialize: m.InitializeResult, Tools: m.ToolsListResult}
+		}
 	}
 }
 
@@ -211,19 +247,4 @@ func (s *server) waits(waiting bool) {
 	} else {
 		s.tell.state(wire.StateRunning)
 	}
-}
-
-func (s *server) newTeller() *teller {
-	t := &teller{
-		send:    func(m wire.Message) { _ = s.conn.Send(m) }, // the outlet ends the session if it breaks
-		facts:   s.facts,
-		partial: s.opts.Partial, states: s.opts.States, replay: s.opts.Replay, oneAnswer: s.opts.OneAnswer,
-		tasks: make(map[string]agent.Task), agents: make(map[string]agent.Task),
-		modelFor: func(name string) (int64, int64) {
-			m := catalog.Lookup(name)
-			return int64(m.Context), int64(m.MaxOutput)
-		},
-	}
-	t.calls = &heartbeats{every: 30 * time.Second, stops: make(map[string]func() bool), beat: t.heartbeat}
-	return t
 }

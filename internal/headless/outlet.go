@@ -9,8 +9,8 @@ import (
 )
 
 // An outlet is the program's end of the stream. A program that reads slowly is
-// waited for. Once nothing comes from it any more, a message that it does not take
-// in time is the last one, and whoever writes is let go.
+// waited for, however long it takes. Once the session is told to end, a message that
+// is not taken in time is the last one, and whoever writes is let go.
 type outlet struct {
 	stream wire.Stream
 	broken func(error) // told once
@@ -21,10 +21,7 @@ type outlet struct {
 
 	mu    sync.Mutex
 	since time.Time // of the message that is being written; zero if none is
-}
-
-func newOutlet(stream wire.Stream, broken func(error)) *outlet {
-	return &outlet{stream: stream, broken: broken, turn: make(chan struct{}, 1), gone: make(chan struct{})}
+	err   error     // why not everything was written
 }
 
 func (o *outlet) Read() (wire.Message, error) { return o.stream.Read() }
@@ -66,9 +63,19 @@ var errNotReading = errors.New("it reads nothing")
 // fail ends the stream in this direction.
 func (o *outlet) fail(err error) {
 	o.once.Do(func() {
+		o.mu.Lock()
+		o.err = err
+		o.mu.Unlock()
 		close(o.gone)
 		o.broken(err)
 	})
+}
+
+// failed reports whether something could not be written.
+func (o *outlet) failed() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err != nil
 }
 
 // expire gives up from now on a message that is not taken in time.
@@ -92,6 +99,3 @@ func (o *outlet) expire(after time.Duration) {
 		}
 	}()
 }
-
-// close ends what watches the stream.
-func (o *outlet) close() { o.once.Do(func() { close(o.gone) }) }

@@ -8,34 +8,11 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// deliver takes in what is no control message. Types that mean nothing here are
-// passed over: the program may be newer.
-func (s *server) deliver(m wire.Message) {
-	user, ok := m.(*wire.User)
-	if !ok {
-		return
-	}
-	p, err := prompt(user)
-	if err != nil {
-		s.warn("A prompt could not be read: " + err.Error())
-		return
-	}
-	s.take(heard{p, user.ClientComposed})
-}
-
 // heard is a prompt as it came. One that a program has composed is taken literally:
 // nothing in it is a command.
 type heard struct {
 	agent.Prompt
 	literal bool
-}
-
-// firstWords are what the agent that leads the conversation wants said first.
-func firstWords(init *wire.Initialize, name string) []heard {
-	if init == nil || init.Agents[name].InitialPrompt == "" {
-		return nil
-	}
-	return []heard{{Prompt: agent.Prompt{Content: []model.Block{model.TextOf(init.Agents[name].InitialPrompt)}}}}
 }
 
 // take queues a prompt. Without a conversation the prompt opens one: a program
@@ -47,21 +24,6 @@ func (s *server) take(p heard) {
 		talk.Reconsider()
 	}
 	s.wake()
-}
-
-// accept gives a prompt to the conversation, or keeps it.
-func (s *server) accept(p heard) {
-	if p.UUID != "" {
-		s.tell.follow(p.UUID)
-	}
-	switch {
-	case s.talk == nil:
-		s.waiting = append(s.waiting, p)
-	case len(s.typed) > 0 || !p.literal && (s.talk.Input().IsCommand(text(p.Prompt)) || s.talk.Input().Mentions(text(p.Prompt))):
-		s.typed = append(s.typed, p)
-	default:
-		s.talk.Send(p.Prompt)
-	}
 }
 
 // text is what a prompt says, if it is nothing but text.

@@ -13,20 +13,6 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// returned tells of a call's result.
-func (t *teller) returned(ev agent.Returned) {
-	out := ev.Outcome
-	t.calls.end(out.CallID)
-	result := model.Block{Type: model.ToolResult, UseID: out.UseID, Content: out.Result.Content, IsError: out.IsError()}
-	child := t.agents[out.Agent]
-	t.send(&wire.User{
-		SubagentType: child.AgentType, TaskDescription: child.Description,
-		UUID: ev.UUID, SessionID: t.session, ParentToolUseID: t.parent(out.Agent), AgentID: out.Agent, Timestamp: timestamp(),
-		Message:       wire.UserMessage{Role: "user", Content: wire.Content{Blocks: []wire.Block{block(result)}}},
-		ToolUseResult: toolUseResult(out), ToolResultMeta: resultMeta(out),
-	})
-}
-
 // toolUseResult is the typed output; of a call that failed, a string.
 func toolUseResult(out *sched.Outcome) json.RawMessage {
 	if out.IsError() {
@@ -134,16 +120,4 @@ func content(blocks []model.Block) wire.Content {
 		c.Blocks = append(c.Blocks, block(b))
 	}
 	return c
-}
-
-func (t *teller) denied(ev agent.Denied) {
-	out := ev.Outcome
-	if byHook(out.Verdict) {
-		return // its own words say so
-	}
-	m := &wire.PermissionDenied{Stamp: t.stamp(""), ToolName: out.Tool, ToolUseID: out.UseID, Message: out.Result.Text(), DecisionReason: out.Verdict.Reason, AgentID: out.Agent}
-	if meta := resultMeta(out); meta != nil {
-		m.DecisionReasonType = meta[0].PermissionDecision.ReasonType
-	}
-	t.send(m)
 }

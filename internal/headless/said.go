@@ -61,20 +61,6 @@ func usage(u model.Usage) wire.Usage {
 	}
 }
 
-// streamed tells of a piece of an answer as the provider would have sent it.
-func (t *teller) streamed(ev agent.Streamed) {
-	if s, ok := ev.Event.(model.Start); ok {
-		t.message = s.ID
-	}
-	for _, e := range apiEvents(ev.Event) {
-		m := &wire.StreamEvent{Stamp: t.stamp(""), Event: e, APIMessageID: t.message}
-		if _, ok := ev.Event.(model.Start); ok {
-			m.TTFTMS = new(int(ev.TTFT.Milliseconds()))
-		}
-		t.send(m)
-	}
-}
-
 // apiEvents are the events of the Messages API that say the same.
 func apiEvents(ev model.Event) []json.RawMessage {
 	type object = map[string]any

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/haftdev/haft/internal/catalog"
 	"github.com/haftdev/haft/internal/harness/project"
+	"github.com/haftdev/haft/model"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/ask"
@@ -110,6 +113,58 @@ func Serve(ctx context.Context, stream wire.Stream, opts *Options) int {
 	return s.close()
 }
 
+// ordered requests are answered before the next line is read: what the program
+// sends after them counts on them.
+func ordered(r wire.Request) bool {
+	switch r.(type) {
+	case *wire.Initialize, *wire.SetModel, *wire.SetPermissionMode, *wire.SetMaxThinkingTokens, *wire.Interrupt, *wire.EndSession, *wire.CancelAsyncMessage:
+		return true
+	}
+	return false
+}
+
+// answered ends the session once the program has heard that it will.
+func (s *server) answered(r wire.Request) {
+	if _, ok := r.(*wire.EndSession); !ok {
+		return
+	}
+	s.mu.Lock()
+	s.closing = true
+	s.mu.Unlock()
+	if talk := s.opened(); talk != nil {
+		talk.Reconsider()
+	}
+	s.wake()
+}
+
+func (s *server) newTeller() *teller {
+	t := &teller{
+		send:    func(m wire.Message) { _ = s.conn.Send(m) }, // the outlet ends the session if it breaks
+		facts:   s.facts,
+		partial: s.opts.Partial, states: s.opts.States, replay: s.opts.Replay, oneAnswer: s.opts.OneAnswer,
+		tasks: make(map[string]agent.Task), agents: make(map[string]agent.Task),
+		modelFor: func(name string) (int64, int64) {
+			m := catalog.Lookup(name)
+			return int64(m.Context), int64(m.MaxOutput)
+		},
+	}
+	t.calls = &heartbeats{every: 30 * time.Second, stops: make(map[string]func() bool), beat: t.heartbeat}
+	return t
+}
+
+// heartbeat tells that a call still runs.
+func (t *teller) heartbeat(useID, tool string, n int, elapsed time.Duration) {
+	t.send(&wire.ToolProgress{Stamp: t.stamp(""), ToolUseID: fmt.Sprintf("%s-heartbeat-%d", useID, n), ToolName: tool,
+		ParentToolUseID: wire.NullString(useID), ElapsedTimeSeconds: elapsed.Seconds(), Heartbeat: true})
+}
+
+func newOutlet(stream wire.Stream, broken func(error)) *outlet {
+	return &outlet{stream: stream, broken: broken, turn: make(chan struct{}, 1), gone: make(chan struct{})}
+}
+
+// close ends what watches the stream.
+func (o *outlet) close() { o.once.Do(func() { close(o.gone) }) }
+
 // read takes what the program says until it says no more.
 func (s *server) read(ctx context.Context) {
 	if err := s.conn.Run(ctx, s.deliver); err != nil {
@@ -119,7 +174,21 @@ func (s *server) read(ctx context.Context) {
 		s.mu.Unlock()
 	}
 	close(s.ended)
-	s.out.expire(answerTime)
+}
+
+// deliver takes in what is no control message. Types that mean nothing here are
+// passed over: the program may be newer.
+func (s *server) deliver(m wire.Message) {
+	user, ok := m.(*wire.User)
+	if !ok {
+		return
+	}
+	p, err := prompt(user)
+	if err != nil {
+		s.warn("A prompt could not be read: " + err.Error())
+		return
+	}
+	s.take(heard{p, user.ClientComposed})
 }
 
 // watchStream ends the session when nobody reads it any more.
@@ -171,6 +240,18 @@ func (s *server) work(ctx context.Context) {
 		}
 		s.command(ctx, talk, p)
 	}
+}
+
+// nextTyped takes the first of what waits behind a command.
+func (s *server) nextTyped() (p heard, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.typed) == 0 {
+		return p, false
+	}
+	p = s.typed[0]
+	s.typed = s.typed[1:]
+	return p, true
 }
 
 // turns takes the turns that are queued, until nothing more can come of them or
@@ -288,8 +369,8 @@ func (s *server) close() int {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.garbled != nil {
-		return max(s.code, 1)
+	if s.garbled != nil || s.out.failed() {
+		return max(s.code, 1) // not all was said, or not all was heard
 	}
 	return s.code
 }
@@ -307,8 +388,8 @@ func (s *server) lastNotices(talk *harness.Conversation) {
 	}
 }
 
-// How long a program that has said its last word may take to read what it is told,
-// and how long the end of a session may take.
+// How long a program may take to read what it is told after a signal to end, and how
+// long the end of a session may take.
 const (
 	answerTime = 1500 * time.Millisecond
 	closeTime  = time.Second
@@ -342,6 +423,41 @@ func (s *server) begin(ctx context.Context, init *wire.Initialize, prompts ...he
 	}
 }
 
+// newMirror returns a mirror of what is written from now on to a session that goes
+// on, and of all of a new one.
+func newMirror(talk *harness.Conversation, goesOn bool, send func(wire.Message)) *mirror {
+	m := &mirror{send: send, seen: make(map[string]int64)}
+	for _, path := range transcripts(talk) {
+		if info, err := os.Stat(path); err == nil && goesOn {
+			m.seen[path] = info.Size()
+		}
+	}
+	return m
+}
+
+// accept gives a prompt to the conversation, or keeps it.
+func (s *server) accept(p heard) {
+	if p.UUID != "" {
+		s.tell.follow(p.UUID)
+	}
+	switch {
+	case s.talk == nil:
+		s.waiting = append(s.waiting, p)
+	case len(s.typed) > 0 || !p.literal && (s.talk.Input().IsCommand(text(p.Prompt)) || s.talk.Input().Mentions(text(p.Prompt))):
+		s.typed = append(s.typed, p)
+	default:
+		s.talk.Send(p.Prompt)
+	}
+}
+
+// firstWords are what the agent that leads the conversation wants said first.
+func firstWords(init *wire.Initialize, name string) []heard {
+	if init == nil || init.Agents[name].InitialPrompt == "" {
+		return nil
+	}
+	return []heard{{Prompt: agent.Prompt{Content: []model.Block{model.TextOf(init.Agents[name].InitialPrompt)}}}}
+}
+
 // failed tells why there is no conversation.
 func (s *server) failed(err error) {
 	fmt.Fprintf(s.opts.Log, "haft: %s\n", ask.Visible(err.Error()))
@@ -351,16 +467,6 @@ func (s *server) failed(err error) {
 	}
 	s.tell.session = session.NewUUID()
 	s.tell.result(agent.Result{Reason: agent.Crashed, Errors: []string{err.Error()}})
-}
-
-// hasEnded reports whether the program has said its last word.
-func (s *server) hasEnded() bool {
-	select {
-	case <-s.ended:
-		return true
-	default:
-		return false
-	}
 }
 
 func (s *server) wake() {

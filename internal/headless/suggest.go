@@ -9,6 +9,7 @@ import (
 
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/near"
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/search"
 	"github.com/haftdev/haft/wire"
 )
@@ -61,8 +62,8 @@ func below(ctx context.Context, talk *harness.Conversation, dir string) (names [
 	}
 	folders := make(map[string]bool)
 	for _, file := range found.Files {
-		name, err := filepath.Rel(dir, file)
-		if err != nil || !filepath.IsLocal(name) {
+		name, ok := pathin.Below(dir, file)
+		if !ok {
 			continue
 		}
 		name = filepath.ToSlash(name)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/agent"
-	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -74,16 +73,6 @@ func (t *teller) backgroundTasks() *wire.BackgroundTasksChanged {
 // parent is the call that a sub-agent speaks under; "" is the main conversation.
 func (t *teller) parent(agentID string) wire.NullString {
 	return wire.NullString(t.agents[agentID].UseID)
-}
-
-// called follows the life of a call for its heartbeats.
-func (t *teller) called(ev agent.Called) {
-	switch ev.State {
-	case sched.Executing:
-		t.calls.begin(ev.CallID, ev.UseID, ev.Tool)
-	case sched.Completed:
-		t.calls.end(ev.CallID)
-	}
 }
 
 // heartbeats tell of calls that take long, so that a host knows they live.

@@ -1,13 +1,13 @@
 package headless
 
 import (
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/wire"
@@ -85,6 +85,56 @@ func (t *teller) tell(ev agent.Event) {
 	}
 }
 
+// returned tells of a call's result.
+func (t *teller) returned(ev agent.Returned) {
+	out := ev.Outcome
+	t.calls.end(out.CallID)
+	result := model.Block{Type: model.ToolResult, UseID: out.UseID, Content: out.Result.Content, IsError: out.IsError()}
+	child := t.agents[out.Agent]
+	t.send(&wire.User{
+		SubagentType: child.AgentType, TaskDescription: child.Description,
+		UUID: ev.UUID, SessionID: t.session, ParentToolUseID: t.parent(out.Agent), AgentID: out.Agent, Timestamp: timestamp(),
+		Message:       wire.UserMessage{Role: "user", Content: wire.Content{Blocks: []wire.Block{block(result)}}},
+		ToolUseResult: toolUseResult(out), ToolResultMeta: resultMeta(out),
+	})
+}
+
+func (t *teller) denied(ev agent.Denied) {
+	out := ev.Outcome
+	if byHook(out.Verdict) {
+		return // its own words say so
+	}
+	m := &wire.PermissionDenied{Stamp: t.stamp(""), ToolName: out.Tool, ToolUseID: out.UseID, Message: out.Result.Text(), DecisionReason: out.Verdict.Reason, AgentID: out.Agent}
+	if meta := resultMeta(out); meta != nil {
+		m.DecisionReasonType = meta[0].PermissionDecision.ReasonType
+	}
+	t.send(m)
+}
+
+// streamed tells of a piece of an answer as the provider would have sent it.
+func (t *teller) streamed(ev agent.Streamed) {
+	if s, ok := ev.Event.(model.Start); ok {
+		t.message = s.ID
+	}
+	for _, e := range apiEvents(ev.Event) {
+		m := &wire.StreamEvent{Stamp: t.stamp(""), Event: e, APIMessageID: t.message}
+		if _, ok := ev.Event.(model.Start); ok {
+			m.TTFTMS = new(int(ev.TTFT.Milliseconds()))
+		}
+		t.send(m)
+	}
+}
+
+// called follows the life of a call for its heartbeats.
+func (t *teller) called(ev agent.Called) {
+	switch ev.State {
+	case sched.Executing:
+		t.calls.begin(ev.CallID, ev.UseID, ev.Tool)
+	case sched.Completed:
+		t.calls.end(ev.CallID)
+	}
+}
+
 func (t *teller) turnStarted(ev agent.TurnStarted) {
 	t.inTurn = true
 	t.state(wire.StateRunning)
@@ -143,20 +193,6 @@ func (t *teller) state(state string) {
 	if t.states {
 		t.send(&wire.SessionStateChanged{Stamp: t.stamp(""), State: state, SDKHostOnly: true})
 	}
-}
-
-// doing is what the session does.
-func (t *teller) doing() string {
-	if now := t.now.Load(); now != nil {
-		return *now
-	}
-	return wire.StateIdle
-}
-
-// heartbeat tells that a call still runs.
-func (t *teller) heartbeat(useID, tool string, n int, elapsed time.Duration) {
-	t.send(&wire.ToolProgress{Stamp: t.stamp(""), ToolUseID: fmt.Sprintf("%s-heartbeat-%d", useID, n), ToolName: tool,
-		ParentToolUseID: wire.NullString(useID), ElapsedTimeSeconds: elapsed.Seconds(), Heartbeat: true})
 }
 
 // lifecycle follows a prompt that has a name.

@@ -72,26 +72,6 @@ func writeVisible(b *strings.Builder, p []byte) {
 	}
 }
 
-// describe names the first rune of p in a sentence.
-func describe(p []byte) string {
-	r, size := utf8.DecodeRune(p)
-	switch {
-	case r == utf8.RuneError && size == 1:
-		return fmt.Sprintf("byte 0x%02x", p[0])
-	case r == '\n':
-		return "a line break"
-	case r == '\r':
-		return "a carriage return"
-	case r == '\t':
-		return "a tab"
-	case r == '\'':
-		return "a single quote"
-	case !strconv.IsPrint(r):
-		return fmt.Sprintf("U+%04X", r)
-	}
-	return "'" + string(r) + "'"
-}
-
 // place names the value at path in a sentence.
 func place(path string) string {
 	if path == "" {
@@ -105,20 +85,6 @@ func quoteKey(key string) string {
 	var b strings.Builder
 	writeVisible(&b, []byte(shorten(key, maxKey)))
 	return `"` + b.String() + `"`
-}
-
-func writeIndex(b *strings.Builder, i int) { fmt.Fprintf(b, "[%d]", i) }
-
-// writeKey adds a key to a path, in brackets if it would not read well without.
-func writeKey(b *strings.Builder, key string) {
-	if key == "" || strings.ContainsAny(key, `."[]`) {
-		b.WriteString("[" + quoteKey(key) + "]")
-		return
-	}
-	if b.Len() > 0 {
-		b.WriteByte('.')
-	}
-	writeVisible(b, []byte(shorten(key, maxKey)))
 }
 
 // shorten leaves out the middle of s if it is longer than about limit bytes.

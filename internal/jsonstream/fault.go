@@ -90,52 +90,9 @@ func (m *machine) previous() byte {
 	return read[len(read)-1]
 }
 
-func (m *machine) failNotObject(c byte) {
-	m.failHere(NotObject, "expected one JSON object",
-		`Send the fields as one object such as {"file_path": "/a"}, not wrapped in an array, a string or other text.`)
-	switch {
-	case c == '[':
-		m.err.Found = "an array"
-	case c == '"':
-		m.err.Found = "a string"
-	case c == '-' || isDigit(c):
-		m.err.Found = "a number"
-	}
-}
-
-func (m *machine) failTrailing() {
-	m.failHere(TrailingData, fmt.Sprintf("expected nothing after the object, which ended after %s", count(m.whole.end)),
-		`Send one JSON object and nothing after it; a second object needs a call of its own.`)
-}
-
 func (m *machine) failDuplicate(name string) {
 	m.fail(DuplicateKey, m.text.begin, fmt.Sprintf("the field %s occurs twice in %s, the second time", quoteKey(name), place(m.path())),
 		`Send each field once, with the value that is meant.`)
-}
-
-func (m *machine) failTooDeep() {
-	m.fail(TooDeep, m.pos, fmt.Sprintf("the value of %s opens nesting level %d, and the limit is %d,", place(m.path()), len(m.stack)+1, m.maxDepth),
-		`Send the input with fewer levels of objects and arrays.`)
-}
-
-func (m *machine) failTooLarge(limit int) {
-	problem := fmt.Sprintf("the input is over the limit of %s", count(limit))
-	if p := m.path(); p != "" {
-		problem += ", reached in " + place(p)
-	}
-	m.fail(TooLarge, limit, problem, `Split the work into several calls with less in each.`)
-}
-
-func (m *machine) failTruncated() {
-	where := "still needing " + m.expected()
-	switch {
-	case inText <= m.state && m.state <= inRune:
-		where = "inside " + m.stringPlace()
-	case inMinus <= m.state:
-		where = "inside the value of " + place(m.path())
-	}
-	m.fail(Truncated, len(m.raw), fmt.Sprintf("the input ended after %s, %s", count(len(m.raw)), where),
-		`Send the whole object again, and if it is long, split the work into smaller calls.`)
 }
 
 // stringPlace names the string in flight in a sentence.
@@ -144,28 +101,6 @@ func (m *machine) stringPlace() string {
 		return "a field name in " + place(m.path())
 	}
 	return "the string value of " + place(m.path())
-}
-
-func (m *machine) failControl(c byte) {
-	advice := fmt.Sprintf(`Write it as \u%04x.`, c)
-	switch c {
-	case '\n':
-		advice = `Write a line break inside a string as \n.`
-	case '\r':
-		advice = `Write a carriage return inside a string as \r.`
-	case '\t':
-		advice = `Write a tab inside a string as \t.`
-	}
-	m.failHere(Malformed, "control characters must be escaped in "+m.stringPlace(), advice)
-}
-
-func (m *machine) failEscape() {
-	m.failHere(Malformed, `expected one of "\/bfnrtu after '\' in `+m.stringPlace(), `Write a backslash that is part of the text as \\.`)
-}
-
-func (m *machine) failHex() {
-	m.failHere(Malformed, `expected four hexadecimal digits after '\u' in `+m.stringPlace(),
-		`Write the character itself, or \u and four digits; write a backslash that is part of the text as \\.`)
 }
 
 func (m *machine) failSurrogate() {
@@ -178,10 +113,6 @@ func (m *machine) failUTF8() {
 	at := m.text.mark
 	m.fail(Malformed, at, fmt.Sprintf(`byte 0x%02x is not valid UTF-8 in %s`, m.raw[at], m.stringPlace()),
 		`Send text as UTF-8; bytes that are not text cannot be sent in JSON.`)
-}
-
-func (m *machine) failLeadingZero() {
-	m.fail(Malformed, m.pos, "the number for "+place(m.path())+" has a leading zero", `Write the number without it.`)
 }
 
 // count names a number of bytes.

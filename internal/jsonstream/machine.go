@@ -1,6 +1,9 @@
 package jsonstream
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // A state says what the machine will do with the next byte.
 type state uint8
@@ -34,36 +37,6 @@ const (
 	inLiteral // in true, false or null
 )
 
-// steps has one function for each state, called with the byte at pos.
-var steps = [...]func(*machine, byte){
-	atStart:        (*machine).start,
-	atFirstKey:     (*machine).firstKey,
-	atKey:          (*machine).key,
-	atColon:        (*machine).colon,
-	atValue:        (*machine).beginValue,
-	atFirstElement: (*machine).firstElement,
-	afterValue:     (*machine).separator,
-	atEnd:          (*machine).trailing,
-
-	inText:      (*machine).textByte,
-	inEscape:    (*machine).escape,
-	inHex:       (*machine).hex,
-	atLow:       (*machine).low,
-	atLowEscape: (*machine).lowEscape,
-	inRune:      (*machine).continuation,
-
-	inMinus:        (*machine).number,
-	inZero:         (*machine).number,
-	inInteger:      (*machine).number,
-	inPoint:        (*machine).number,
-	inFraction:     (*machine).number,
-	inExponent:     (*machine).number,
-	inExponentSign: (*machine).number,
-	inPower:        (*machine).number,
-
-	inLiteral: (*machine).literalByte,
-}
-
 // A machine reads raw one byte at a time. It stops at the first fault with its
 // state as it was, from which the error text is made.
 type machine struct {
@@ -94,18 +67,6 @@ type frame struct {
 	index  int    // of the current element of an array
 }
 
-func (m *machine) run() {
-	for m.err == nil && m.pos < len(m.raw) {
-		if m.state == inText && m.plainText() {
-			continue
-		}
-		steps[m.state](m, m.raw[m.pos])
-		if m.err == nil {
-			m.pos++
-		}
-	}
-}
-
 func (m *machine) top() *frame  { return &m.stack[len(m.stack)-1] }
 func (m *machine) nested() bool { return len(m.stack) > 1 }
 
@@ -117,6 +78,19 @@ func (m *machine) start(c byte) {
 		m.state = atFirstKey
 	default:
 		m.failNotObject(c)
+	}
+}
+
+func (m *machine) failNotObject(c byte) {
+	m.failHere(NotObject, "expected one JSON object",
+		`Send the fields as one object such as {"file_path": "/a"}, not wrapped in an array, a string or other text.`)
+	switch {
+	case c == '[':
+		m.err.Found = "an array"
+	case c == '"':
+		m.err.Found = "a string"
+	case c == '-' || isDigit(c):
+		m.err.Found = "a number"
 	}
 }
 
@@ -135,20 +109,6 @@ func (m *machine) key(c byte) {
 		m.beginText(true)
 	default:
 		m.failUnexpected(c)
-	}
-}
-
-// endKey takes the text just read as the name of the field to come.
-func (m *machine) endKey() {
-	name := m.text.String()
-	if !m.top().keys.add(name) {
-		m.failDuplicate(name)
-		return
-	}
-	m.text.key = false
-	m.state = atColon
-	if !m.nested() {
-		m.value = 0
 	}
 }
 
@@ -229,6 +189,11 @@ func (m *machine) trailing(c byte) {
 	}
 }
 
+func (m *machine) failTrailing() {
+	m.failHere(TrailingData, fmt.Sprintf("expected nothing after the object, which ended after %s", count(m.whole.end)),
+		`Send one JSON object and nothing after it; a second object needs a call of its own.`)
+}
+
 func (m *machine) push(object bool) {
 	if len(m.stack) >= m.maxDepth {
 		m.failTooDeep()
@@ -247,6 +212,11 @@ func (m *machine) push(object bool) {
 	}
 }
 
+func (m *machine) failTooDeep() {
+	m.fail(TooDeep, m.pos, fmt.Sprintf("the value of %s opens nesting level %d, and the limit is %d,", place(m.path()), len(m.stack)+1, m.maxDepth),
+		`Send the input with fewer levels of objects and arrays.`)
+}
+
 func (m *machine) pop() {
 	if !m.nested() {
 		m.whole.end = m.pos + 1
@@ -256,6 +226,14 @@ func (m *machine) pop() {
 	m.top().keys.reset()
 	m.stack = m.stack[:len(m.stack)-1]
 	m.endValue(m.pos + 1)
+}
+
+// reset empties the set. The index is dropped and not cleared: clearing costs its
+// capacity, which one large object would pass on to every small one after it.
+func (s *keySet) reset() {
+	clear(s.names)
+	s.names = s.names[:0]
+	s.index = nil
 }
 
 // path names the value being read, or the enclosing one between fields. It is for
@@ -277,5 +255,21 @@ func (m *machine) path() string {
 	}
 	return shorten(b.String(), maxPath)
 }
+
+// writeKey adds a key to a path, in brackets if it would not read well without.
+func writeKey(b *strings.Builder, key string) {
+	if key == "" || strings.ContainsAny(key, `."[]`) {
+		b.WriteString("[" + quoteKey(key) + "]")
+		return
+	}
+	if b.Len() > 0 {
+		b.WriteByte('.')
+	}
+	writeVisible(b, []byte(shorten(key, maxKey)))
+}
+
+func writeIndex(b *strings.Builder, i int) { fmt.Fprintf(b, "[%d]", i) }
+
+func (s *keySet) last() string { return s.names[len(s.names)-1] }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }

@@ -39,7 +39,10 @@ package jsonstream
 
 import (
 	"encoding/json"
+	"fmt"
 	"iter"
+	"strconv"
+	"unicode/utf8"
 )
 
 // Defaults of [Options].
@@ -99,6 +102,69 @@ func receive[T []byte | string](o *Object, chunk T) (int, error) {
 		o.failTooLarge(o.maxBytes)
 	}
 	return n, o.report()
+}
+
+func (m *machine) failTooLarge(limit int) {
+	problem := fmt.Sprintf("the input is over the limit of %s", count(limit))
+	if p := m.path(); p != "" {
+		problem += ", reached in " + place(p)
+	}
+	m.fail(TooLarge, limit, problem, `Split the work into several calls with less in each.`)
+}
+
+func (m *machine) run() {
+	for m.err == nil && m.pos < len(m.raw) {
+		if m.state == inText && m.plainText() {
+			continue
+		}
+		steps[m.state](m, m.raw[m.pos])
+		if m.err == nil {
+			m.pos++
+		}
+	}
+}
+
+// plainText takes the run of bytes that stand for themselves, and reports whether
+// there was one. It is the short way of textByte for nearly all that arrives.
+func (m *machine) plainText() bool {
+	rest := m.raw[m.pos:]
+	n := 0
+	for n < len(rest) && ' ' <= rest[n] && rest[n] < utf8.RuneSelf && rest[n] != '"' && rest[n] != '\\' {
+		n++
+	}
+	m.text.write(rest[:n])
+	m.pos += n
+	return n > 0
+}
+
+// steps has one function for each state, called with the byte at pos.
+var steps = [...]func(*machine, byte){
+	atStart:        (*machine).start,
+	atFirstKey:     (*machine).firstKey,
+	atKey:          (*machine).key,
+	atColon:        (*machine).colon,
+	atValue:        (*machine).beginValue,
+	atFirstElement: (*machine).firstElement,
+	afterValue:     (*machine).separator,
+	atEnd:          (*machine).trailing,
+
+	inText:      (*machine).textByte,
+	inEscape:    (*machine).escape,
+	inHex:       (*machine).hex,
+	atLow:       (*machine).low,
+	atLowEscape: (*machine).lowEscape,
+	inRune:      (*machine).continuation,
+
+	inMinus:        (*machine).number,
+	inZero:         (*machine).number,
+	inInteger:      (*machine).number,
+	inPoint:        (*machine).number,
+	inFraction:     (*machine).number,
+	inExponent:     (*machine).number,
+	inExponentSign: (*machine).number,
+	inPower:        (*machine).number,
+
+	inLiteral: (*machine).literalByte,
 }
 
 // Fields yields the complete top-level fields in order of arrival. A number is
@@ -172,6 +238,18 @@ func (o *Object) Close() (json.RawMessage, error) {
 	return o.slice(o.whole), nil
 }
 
+func (m *machine) failTruncated() {
+	where := "still needing " + m.expected()
+	switch {
+	case inText <= m.state && m.state <= inRune:
+		where = "inside " + m.stringPlace()
+	case inMinus <= m.state:
+		where = "inside the value of " + place(m.path())
+	}
+	m.fail(Truncated, len(m.raw), fmt.Sprintf("the input ended after %s, %s", count(len(m.raw)), where),
+		`Send the whole object again, and if it is long, split the work into smaller calls.`)
+}
+
 // Raw returns everything received so far, up to the cap, also after an error.
 func (o *Object) Raw() []byte { return o.slice(span{0, len(o.raw)}) }
 
@@ -191,4 +269,24 @@ func (o *Object) report() error {
 		e.Found = describe(o.raw[e.Offset:])
 	}
 	return &e
+}
+
+// describe names the first rune of p in a sentence.
+func describe(p []byte) string {
+	r, size := utf8.DecodeRune(p)
+	switch {
+	case r == utf8.RuneError && size == 1:
+		return fmt.Sprintf("byte 0x%02x", p[0])
+	case r == '\n':
+		return "a line break"
+	case r == '\r':
+		return "a carriage return"
+	case r == '\t':
+		return "a tab"
+	case r == '\'':
+		return "a single quote"
+	case !strconv.IsPrint(r):
+		return fmt.Sprintf("U+%04X", r)
+	}
+	return "'" + string(r) + "'"
 }

@@ -20,6 +20,10 @@ func (m *machine) number(c byte) {
 	}
 }
 
+func (m *machine) failLeadingZero() {
+	m.fail(Malformed, m.pos, "the number for "+place(m.path())+" has a leading zero", `Write the number without it.`)
+}
+
 // numberState returns the state after c, and false if c does not continue the number.
 func numberState(s state, c byte) (state, bool) {
 	switch s {

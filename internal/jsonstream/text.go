@@ -1,6 +1,7 @@
 package jsonstream
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -53,17 +54,18 @@ func (m *machine) endText() {
 	m.endValue(m.pos + 1)
 }
 
-// plainText takes the run of bytes that stand for themselves, and reports whether
-// there was one. It is the short way of textByte for nearly all that arrives.
-func (m *machine) plainText() bool {
-	rest := m.raw[m.pos:]
-	n := 0
-	for n < len(rest) && ' ' <= rest[n] && rest[n] < utf8.RuneSelf && rest[n] != '"' && rest[n] != '\\' {
-		n++
+// endKey takes the text just read as the name of the field to come.
+func (m *machine) endKey() {
+	name := m.text.String()
+	if !m.top().keys.add(name) {
+		m.failDuplicate(name)
+		return
 	}
-	m.text.write(rest[:n])
-	m.pos += n
-	return n > 0
+	m.text.key = false
+	m.state = atColon
+	if !m.nested() {
+		m.value = 0
+	}
 }
 
 func (m *machine) textByte(c byte) {
@@ -78,6 +80,19 @@ func (m *machine) textByte(c byte) {
 	default:
 		m.beginRune(c)
 	}
+}
+
+func (m *machine) failControl(c byte) {
+	advice := fmt.Sprintf(`Write it as \u%04x.`, c)
+	switch c {
+	case '\n':
+		advice = `Write a line break inside a string as \n.`
+	case '\r':
+		advice = `Write a carriage return inside a string as \r.`
+	case '\t':
+		advice = `Write a tab inside a string as \t.`
+	}
+	m.failHere(Malformed, "control characters must be escaped in "+m.stringPlace(), advice)
 }
 
 // beginRune takes the first byte of a rune of several, by table 3-7 of the Unicode
@@ -137,6 +152,10 @@ func (m *machine) escape(c byte) {
 	}
 }
 
+func (m *machine) failEscape() {
+	m.failHere(Malformed, `expected one of "\/bfnrtu after '\' in `+m.stringPlace(), `Write a backslash that is part of the text as \\.`)
+}
+
 func (m *machine) beginHex() {
 	m.text.left, m.text.code = 4, 0
 	m.state = inHex
@@ -158,6 +177,11 @@ func (m *machine) hex(c byte) {
 	if t.left--; t.left == 0 {
 		m.endHex()
 	}
+}
+
+func (m *machine) failHex() {
+	m.failHere(Malformed, `expected four hexadecimal digits after '\u' in `+m.stringPlace(),
+		`Write the character itself, or \u and four digits; write a backslash that is part of the text as \\.`)
 }
 
 func (m *machine) endHex() {

@@ -3,7 +3,7 @@ package knowledge
 import (
 	"path/filepath"
 
-	"github.com/haftdev/haft/internal/knowledge/shelf"
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/settings"
 )
 
@@ -51,8 +51,8 @@ func Places(home, project, dir string) (user, ofProject []Place) {
 
 // upTo returns the folders from dir up to the project.
 func upTo(project, dir string) []string {
-	rel, err := filepath.Rel(project, dir)
-	if dir == "" || err != nil || !filepath.IsLocal(rel) {
+	rel, ok := pathin.Below(project, dir)
+	if !ok {
 		return []string{project}
 	}
 	var folders []string
@@ -60,17 +60,4 @@ func upTo(project, dir string) []string {
 		folders = append(folders, at)
 	}
 	return append(folders, project)
-}
-
-// open returns the place's files, and the name that Dir has on the shelf.
-func (p Place) open() (s *shelf.Shelf, dir string, err error) {
-	if p.Root == "" {
-		return shelf.Open(p.Dir), ".", nil
-	}
-	dir, err = filepath.Rel(p.Root, p.Dir)
-	if err != nil {
-		return nil, "", err
-	}
-	s, err = shelf.Confine(p.Root)
-	return s, filepath.ToSlash(dir), err
 }

@@ -5,9 +5,11 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/haftdev/haft/internal/knowledge/frontmatter"
+	"github.com/haftdev/haft/internal/knowledge/prompt"
 	"github.com/haftdev/haft/internal/knowledge/shelf"
 )
 
@@ -80,6 +82,19 @@ func (s *scan) place(at int, p Place) {
 			s.file(p, f)
 		}
 	}
+}
+
+// open returns the place's files, and the name that Dir has on the shelf.
+func (p Place) open() (s *shelf.Shelf, dir string, err error) {
+	if p.Root == "" {
+		return shelf.Open(p.Dir), ".", nil
+	}
+	dir, err = filepath.Rel(p.Root, p.Dir)
+	if err != nil {
+		return nil, "", err
+	}
+	s, err = shelf.Confine(p.Root)
+	return s, filepath.ToSlash(dir), err
 }
 
 // files returns the files at or below dir that hold pieces of the kind: SKILL.md in
@@ -164,6 +179,40 @@ func (s *scan) take(p Place, f file) error {
 	}
 	s.found[name] = found{piece, f.place}
 	return nil
+}
+
+// runs returns the texts of the piece that may name files to run.
+func (p Piece) runs() []string {
+	var pairs []string
+	for name, value := range p.Vars(nil) {
+		pairs = append(pairs, "${"+name+"}", value, "$"+name, value)
+	}
+	filled := strings.NewReplacer(pairs...)
+	var runs []string
+	for _, text := range append(prompt.Parse(p.Body).Commands(), p.Fields.List("allowed-tools")...) {
+		runs = append(runs, filled.Replace(text))
+	}
+	return runs
+}
+
+// grants says what the piece would be allowed and run.
+func (p Piece) grants() []string {
+	var said []string
+	say := func(what string, list ...string) {
+		if text := strings.Join(list, ", "); text != "" {
+			said = append(said, what+": "+text)
+		}
+	}
+	if p.Kind == Agent {
+		say("tools", p.Fields.List("tools")...)
+		say("mode", p.Fields.Text("permission-mode"))
+		return said
+	}
+	say("allows", p.Fields.List("allowed-tools")...)
+	for _, command := range prompt.Parse(p.Body).Commands() {
+		say("runs", command)
+	}
+	return said
 }
 
 // parse parses a text unless it is the one that was parsed before.

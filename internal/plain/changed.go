@@ -3,21 +3,8 @@ package plain
 import (
 	"encoding/json"
 
-	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/ask"
 )
-
-// changed prints the facts that a person wants to follow.
-func (p *Printer) changed(c agent.Changed) {
-	switch c.What {
-	case agent.Todos:
-		p.todos(c.Value)
-	case agent.Mode:
-		p.line(dim, "  the permission mode is now %v", c.Value)
-	case agent.ModelName:
-		p.line(dim, "  the model is now %v", c.Value)
-	}
-}
 
 // todos prints the list. The tool's own type is not needed for that: it is the
 // one that goes to every front end, as JSON.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
@@ -49,6 +50,8 @@ func Converse(ctx context.Context, o *ConverseOptions) error {
 	go c.read(ctx, o.In)
 	return c.run(ctx)
 }
+
+func newPerson(out io.Writer) *Person { return &Person{out: out} }
 
 // close ends the conversation and shows what its end brought. A journal that cannot
 // be closed is told of by the next start.
@@ -108,6 +111,35 @@ func (c *conversation) read(ctx context.Context, in io.Reader) {
 			return
 		}
 		whole = ""
+	}
+}
+
+// hear takes a line as an answer, and reports false if it is none.
+func (p *Person) hear(line string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.answer == nil || time.Since(p.asked) < arming {
+		return false
+	}
+	select {
+	case p.answer <- line:
+	default:
+	}
+	return true
+}
+
+// arming is how long a question must be there before a line answers it: what was
+// being typed when it came is no answer.
+const arming = 300 * time.Millisecond
+
+// hangUp says that nothing more will be typed: nobody is there to allow anything.
+func (p *Person) hangUp() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended = true
+	if p.answer != nil {
+		close(p.answer)
+		p.answer = nil
 	}
 }
 

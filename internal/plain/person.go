@@ -19,10 +19,6 @@ import (
 	"github.com/haftdev/haft/tool/question"
 )
 
-// arming is how long a question must be there before a line answers it: what was
-// being typed when it came is no answer.
-const arming = 300 * time.Millisecond
-
 // A Person answers questions line by line. One question is asked at a time. It is
 // safe for concurrent use.
 type Person struct {
@@ -36,8 +32,6 @@ type Person struct {
 	ended  bool
 }
 
-func newPerson(out io.Writer) *Person { return &Person{out: out} }
-
 // Grant says how a rule is kept for the session.
 func (p *Person) Grant(keep func(tool.Suggestion) error) {
 	p.mu.Lock()
@@ -50,31 +44,6 @@ func (p *Person) keep(s tool.Suggestion) error {
 	grant := p.grant
 	p.mu.Unlock()
 	return grant(s)
-}
-
-// hear takes a line as an answer, and reports false if it is none.
-func (p *Person) hear(line string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.answer == nil || time.Since(p.asked) < arming {
-		return false
-	}
-	select {
-	case p.answer <- line:
-	default:
-	}
-	return true
-}
-
-// hangUp says that nothing more will be typed: nobody is there to allow anything.
-func (p *Person) hangUp() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.ended = true
-	if p.answer != nil {
-		close(p.answer)
-		p.answer = nil
-	}
 }
 
 // listen makes lines answers to what was just asked, until end is called.

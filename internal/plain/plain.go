@@ -100,6 +100,18 @@ func (p *Printer) Show(ev agent.Event) error {
 	return p.err
 }
 
+// changed prints the facts that a person wants to follow.
+func (p *Printer) changed(c agent.Changed) {
+	switch c.What {
+	case agent.Todos:
+		p.todos(c.Value)
+	case agent.Mode:
+		p.line(dim, "  the permission mode is now %v", c.Value)
+	case agent.ModelName:
+		p.line(dim, "  the model is now %v", c.Value)
+	}
+}
+
 // stream prints the model's words as they come.
 func (p *Printer) stream(ev model.Event) {
 	switch ev := ev.(type) {

@@ -37,6 +37,12 @@ type Options struct {
 	// Delay is the first pause; 0 means half a second. Each is twice as long as
 	// the one before, up to 64 times, and up to a fifth longer by chance.
 	Delay time.Duration
+	// Wait is how long a request may wait for its attempts altogether; 0 means 10
+	// minutes. A server that asks for more, by retry-after, is not waited for: the
+	// error names the time.
+	Wait time.Duration
+	// Answer is how many bytes an answer may have; 0 means 16 MB.
+	Answer int
 	// Fallbacks are the models that are asked, one after the other, when one was
 	// overloaded three times in a row.
 	Fallbacks []string
@@ -45,9 +51,16 @@ type Options struct {
 	Start string
 }
 
-// FromEnv returns the options that the environment gives by CLAUDE_CODE_MAX_RETRIES.
+// waitEnv sets how long a request may wait for its attempts, in milliseconds.
+const waitEnv = "HAFT_MODEL_RETRY_WAIT_MS"
+
+// FromEnv returns the options that the environment gives by CLAUDE_CODE_MAX_RETRIES and
+// HAFT_MODEL_RETRY_WAIT_MS.
 func FromEnv(getenv func(string) string) *Options {
 	o := &Options{}
+	if ms, err := strconv.Atoi(getenv(waitEnv)); err == nil && ms > 0 {
+		o.Wait = time.Duration(ms) * time.Millisecond
+	}
 	if n, err := strconv.Atoi(getenv("CLAUDE_CODE_MAX_RETRIES")); err == nil {
 		if o.Max = n; n <= 0 {
 			o.Max = -1
@@ -64,6 +77,8 @@ func New(m model.Model, opts *Options) model.Model {
 		r.opts.Fallbacks = slices.Clone(opts.Fallbacks)
 	}
 	r.opts.Max = max(cmp.Or(r.opts.Max, 10), 0)
+	r.opts.Wait = cmp.Or(r.opts.Wait, 10*time.Minute)
+	r.opts.Answer = cmp.Or(r.opts.Answer, 16<<20)
 	r.opts.Delay = cmp.Or(r.opts.Delay, 500*time.Millisecond)
 	return r
 }
@@ -91,13 +106,14 @@ type asking struct {
 
 	retries    int // of this model
 	overloaded int // times in a row
+	waited     time.Duration
 	err        *model.Error
 }
 
 // once sends the request and passes its answer on. It reports whether the
 // request may be sent again; err says why.
 func (a *asking) once() bool {
-	kept := false // a block was whole
+	kept, size := false, 0 // whether a block was whole, and how much has come
 	for ev, err := range a.model.Stream(a.ctx, a.req) {
 		if err != nil {
 			failure, ok := errors.AsType[*model.Error](err)
@@ -108,8 +124,14 @@ func (a *asking) once() bool {
 			a.yield(nil, err)
 			return false
 		}
-		if _, ok := ev.(model.BlockStop); ok {
+		switch ev := ev.(type) {
+		case model.BlockStop:
 			kept = true
+		case model.Delta:
+			if size += len(ev.Text); size > a.opts.Answer {
+				a.yield(nil, tooLong(a.opts.Answer))
+				return false
+			}
 		}
 		if !a.yield(ev, nil) {
 			return false
@@ -144,6 +166,14 @@ func (a *asking) again() bool {
 		return false
 	}
 	delay := a.delay()
+	if a.waited+delay > a.opts.Wait {
+		if len(a.fallbacks) > 0 {
+			return a.fallBack()
+		}
+		a.yield(nil, a.tooLate(delay))
+		return false
+	}
+	a.waited += delay
 	a.retries++
 	if !a.yield(model.Retry{Attempt: a.retries, Max: most, Delay: delay, Err: a.err}, nil) {
 		return false
@@ -178,12 +208,26 @@ func (a *asking) notRunning(addr string) *model.Error {
 	return &said
 }
 
+// tooLate is the error of a server that wants more time than there is.
+func (a *asking) tooLate(delay time.Duration) *model.Error {
+	said := *a.err
+	said.Message += fmt.Sprintf(" (the next try would be in %s, at %s; a request waits for at most %s, which %s sets in milliseconds)",
+		delay.Round(time.Second), time.Now().Add(delay).Format("2006-01-02 15:04 MST"), a.opts.Wait, waitEnv)
+	said.ShouldRetry = new(bool)
+	return &said
+}
+
+// tooLong is the error of an answer that does not end.
+func tooLong(limit int) *model.Error {
+	return &model.Error{Kind: model.Garbled, ShouldRetry: new(bool), Message: fmt.Sprintf("the answer is longer than the %d MB that are read", limit>>20)}
+}
+
 func (a *asking) fallBack() bool {
 	from, to := a.req.Model, a.fallbacks[0]
 	a.fallbacks = a.fallbacks[1:]
 	other := *a.req
 	other.Model = to
-	a.req, a.retries, a.overloaded = &other, 0, 0
+	a.req, a.retries, a.overloaded, a.waited = &other, 0, 0, 0
 	return a.yield(model.Fallback{From: from, To: to, Err: a.err}, nil)
 }
 

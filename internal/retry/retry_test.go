@@ -169,7 +169,7 @@ func TestTheEndOfTheContextEndsThePause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 		defer cancel()
-		m := New(&fake{attempts: []attempt{{err: &model.Error{Kind: model.RateLimited, RetryAfter: time.Hour}}}}, nil)
+		m := New(&fake{attempts: []attempt{{err: &model.Error{Kind: model.RateLimited, RetryAfter: time.Hour}}}}, &Options{Wait: 2 * time.Hour})
 		begin := time.Now()
 		var last error
 		for _, err := range m.Stream(ctx, &model.Request{}) {

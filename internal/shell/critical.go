@@ -207,12 +207,3 @@ func systemTree(p string) bool {
 func harmlessDevice(p string) bool {
 	return slices.Contains(strings.Fields("/dev/null /dev/stdout /dev/stderr /dev/tty /dev/zero"), p) || strings.HasPrefix(p, "/dev/fd/") || strings.HasPrefix(p, "/dev/shm/")
 }
-
-// criticalWrite notes a redirection onto a disk.
-func (a *analyzer) criticalWrite(v value) {
-	for _, disk := range []string{"/dev/sd", "/dev/nvme", "/dev/hd", "/dev/vd", "/dev/disk", "/dev/mapper", "/dev/mem", "/dev/xvd"} {
-		if strings.HasPrefix(v.guess, disk) {
-			a.setCritical("the device " + v.guess)
-		}
-	}
-}

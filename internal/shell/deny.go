@@ -135,14 +135,62 @@ func (a *analyzer) denyInner(name string, args []value, depth int) {
 	}
 }
 
-// runsScript reports whether a word of git says that another is a script.
-func runsScript(v value) bool {
-	switch v.guess {
-	case "foreach", "filter-branch", "--exec", "-x", "run":
-		return true
+// denyGit adds the programs that git -c names.
+func (a *analyzer) denyGit(args []value, depth int) {
+	for i, v := range args[1:] {
+		if key, program, ok := strings.Cut(v.guess, "="); ok && args[i].guess == "-c" && runs(strings.ToLower(key)) {
+			a.denyScript(strings.TrimPrefix(program, "!"), depth)
+		}
 	}
-	return strings.HasPrefix(v.guess, "!") || strings.Contains(v.guess, "=!") || strings.HasPrefix(v.guess, "--exec=")
+	if slices.ContainsFunc(args, runsScript) {
+		a.denyTexts(args[1:], depth)
+	}
 }
+
+// denyAlias notes what names stand for.
+func (a *analyzer) denyAlias(args []value, depth int) {
+	for _, v := range args[1:] {
+		if name, text, ok := strings.Cut(v.guess, "="); ok {
+			a.denyScript(text, depth)
+			if a.aliases == nil {
+				a.aliases = map[string]string{}
+			}
+			a.aliases[name] = text
+		}
+	}
+}
+
+// denyFlags adds the scripts that flags of a program name.
+func (a *analyzer) denyFlags(name string, args []value, depth int) {
+	for i, v := range args[1:] {
+		for _, flag := range scriptFlags[name] {
+			rest, ok := strings.CutPrefix(v.guess, flag)
+			if ok && rest == "" && i+2 < len(args) {
+				rest = args[i+2].guess
+			}
+			if rest = strings.TrimPrefix(rest, "="); ok && rest != "" {
+				a.denyScript(strings.TrimPrefix(rest, "exec="), depth)
+			}
+		}
+	}
+}
+
+// scriptFlags of a program are followed by a script.
+var scriptFlags = map[string][]string{
+	"tar":   {"-I", "--use-compress-program", "--to-command", "--checkpoint-action=exec", "--checkpoint-action", "-F", "--info-script", "--new-volume-script", "--rsh-command"},
+	"rsync": {"-e", "--rsh", "--rsync-path"}, "sort": {"--compress-program"}, "rg": {"--pre"}, "man": {"-P", "--pager"},
+}
+
+func (a *analyzer) denySed(args []value, depth int) {
+	for _, v := range args[1:] {
+		for _, m := range sedExec.FindAllStringSubmatch(v.guess, 8) {
+			a.denyScript(m[1], depth)
+		}
+	}
+}
+
+// sedExec finds the command e of a sed script.
+var sedExec = regexp.MustCompile(`(?:^|[;{}\n0-9$/!])\s*e\s+([^\n]+)`)
 
 // peelWindow is how many words of a command are looked at for a wrapper.
 const peelWindow = 64

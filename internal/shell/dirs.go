@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/haftdev/haft/internal/pathin"
 )
 
 // dirs are the directories that the shell may be in. A cd can fail, so after
@@ -57,10 +59,7 @@ func (a *analyzer) inside(dir string) bool {
 	return slices.ContainsFunc(a.opts.Roots, func(root string) bool { return within(root, dir) })
 }
 
-func within(root, path string) bool {
-	root = filepath.Clean(root)
-	return path == root || strings.HasPrefix(path, strings.TrimSuffix(root, "/")+"/")
-}
+func within(root, path string) bool { return pathin.Contains(root, path) }
 
 // moved reports whether the shell may have left the directory it started in.
 func (a *analyzer) moved() bool {

@@ -26,6 +26,15 @@ func (a *analyzer) redirects(list []*syntax.Redirect) {
 	}
 }
 
+// quoted returns what is known about the body of a here-document.
+func (a *analyzer) quoted(w *syntax.Word) value {
+	b := &builder{a: a}
+	for _, part := range w.Parts {
+		b.part(part, true)
+	}
+	return b.value()
+}
+
 // feeds reports whether a redirection gives a command something to read.
 func feeds(r *syntax.Redirect) bool {
 	switch r.Op {
@@ -99,6 +108,15 @@ func (a *analyzer) redirectOut(v value) {
 		a.inexact("it writes to a device")
 	}
 	a.criticalWrite(v)
+}
+
+// criticalWrite notes a redirection onto a disk.
+func (a *analyzer) criticalWrite(v value) {
+	for _, disk := range []string{"/dev/sd", "/dev/nvme", "/dev/hd", "/dev/vd", "/dev/disk", "/dev/mapper", "/dev/mem", "/dev/xvd"} {
+		if strings.HasPrefix(v.guess, disk) {
+			a.setCritical("the device " + v.guess)
+		}
+	}
 }
 
 func describe(w grammar.Word) string {

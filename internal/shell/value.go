@@ -93,15 +93,6 @@ func (a *analyzer) value(w *syntax.Word) value {
 	return b.value()
 }
 
-// quoted returns what is known about the body of a here-document.
-func (a *analyzer) quoted(w *syntax.Word) value {
-	b := &builder{a: a}
-	for _, part := range w.Parts {
-		b.part(part, true)
-	}
-	return b.value()
-}
-
 // A builder puts a value together from the parts of a word.
 type builder struct {
 	a       *analyzer

@@ -2,7 +2,6 @@ package strictapi
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 )
 
@@ -14,39 +13,6 @@ type gate struct {
 	// headers are the names of which one must be sent.
 	headers []string
 	source  string
-}
-
-// gates lists what is in the SDK's beta types and not in its stable ones, and which
-// header the documentation, the SDK's comments or Claude Code name for it.
-var gates = []gate{
-	{"compaction", []string{"compact-2026-09-04"}, "SDK: AnthropicBeta; docs: compaction"},
-	{"context_management", []string{"context-management-2025-06-27", "compact-2026-01-12"}, "docs: context-editing, compaction"},
-	{"fallback_credit_token", []string{"fallback-credit-2026-07-01", "fallback-credit-2026-06-01"}, "docs: fallback-credit"},
-	{"fallbacks", []string{"server-side-fallback-2026-07-01", "server-side-fallback-2026-06-01"}, "docs: refusals-and-fallback"},
-	{"mcp_servers", []string{"mcp-client-2026-09-15", "mcp-client-2025-11-20", "mcp-client-2025-04-04", "mcp-servers-2025-12-04"}, "docs: mcp-connector"},
-	{"output_format", []string{"structured-outputs-2025-11-13", "structured-outputs-2025-12-15"}, "docs: structured-outputs"},
-	{"thread", []string{"message-threads-2026-08-12"}, "SDK: AnthropicBeta"},
-	{"output_config.task_budget", []string{"task-budgets-2026-03-13"}, "docs: task-budgets"},
-	{"thinking.block_binding", []string{"thinking-binding-controls-2026-08-01"}, "SDK: BetaThinkingBlockBinding"},
-	{"thinking.display=updates", []string{"thinking-display-updates-2026-08-18"}, "SDK: AnthropicBeta"},
-
-	{"messages.*.clear_at", []string{"mid-conversation-system-clear-at-2026-08-21"}, "SDK: AnthropicBeta"},
-	{"messages.*.output_config", []string{"mid-conversation-output-config-2026-07-01", "per-turn-control-2026-07-01"}, "SDK: AnthropicBeta; Claude Code"},
-	{"block.tool_addition", []string{"mid-conversation-tool-changes-2026-07-01"}, "docs: mid-conversation-system-messages"},
-	{"block.tool_removal", []string{"mid-conversation-tool-changes-2026-07-01"}, "docs: mid-conversation-system-messages"},
-	{"block.mcp_tool_use", []string{"mcp-client-2026-09-15", "mcp-client-2025-11-20", "mcp-client-2025-04-04"}, "docs: mcp-connector"},
-	{"block.mcp_tool_result", []string{"mcp-client-2026-09-15", "mcp-client-2025-11-20", "mcp-client-2025-04-04"}, "docs: mcp-connector"},
-	{"block.mcp_tool_listing", []string{"mcp-client-2026-09-15"}, "SDK: BetaMCPToolListingBlockParam"},
-	{"block.compaction", []string{"compact-2026-09-04", "compact-2026-01-12"}, "docs: compaction"},
-	{"block.advisor_tool_result", []string{"advisor-tool-2026-03-01"}, "docs: tool-reference"},
-
-	{"tool.advisor_20260301", []string{"advisor-tool-2026-03-01"}, "docs: tool-reference"},
-	{"tool.mcp_toolset", []string{"mcp-client-2026-09-15", "mcp-client-2025-11-20"}, "docs: tool-reference"},
-	{"tool.computer_20251124", []string{"computer-use-2025-11-24"}, "docs: tool-reference"},
-	{"tool.computer_20250124", []string{"computer-use-2025-01-24"}, "docs: tool-reference"},
-	{"tool.computer_20241022", []string{"computer-use-2024-10-22"}, "docs: computer-use-tool"},
-	{"tool.bash_20241022", []string{"computer-use-2024-10-22"}, "docs: computer-use-tool"},
-	{"tool.text_editor_20241022", []string{"computer-use-2024-10-22"}, "docs: computer-use-tool"},
 }
 
 // free lists what only the beta types have and what needs no header.
@@ -106,17 +72,4 @@ func betasOf(h http.Header) []string {
 		}
 	}
 	return out
-}
-
-func gateOf(field string) *gate {
-	for _, g := range gates {
-		if g.field == field {
-			return &g
-		}
-	}
-	return nil
-}
-
-func (g *gate) open(betas []string) bool {
-	return slices.ContainsFunc(g.headers, func(h string) bool { return slices.Contains(betas, h) })
 }

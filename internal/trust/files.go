@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/haftdev/haft/internal/pathin"
 )
 
 // A hasher finds the files of a project that items name. It hashes each once and
@@ -46,8 +48,8 @@ func (h *hasher) content(texts []string) map[string]string {
 	var found map[string]string
 	for _, text := range texts {
 		for _, path := range paths(text, h.project) {
-			name, err := filepath.Rel(h.base, path)
-			if err != nil || !filepath.IsLocal(name) || h.root == nil {
+			name, ok := pathin.Below(h.base, path)
+			if !ok || name == "" || h.root == nil {
 				continue
 			}
 			if sum := h.sum(name); sum != "" {

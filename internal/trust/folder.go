@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/settings"
 )
 
@@ -46,7 +47,7 @@ func (s *Store) Folder(dir string) (*Folder, error) {
 	if real, err := filepath.EvalSymlinks(filepath.Dir(store)); err == nil {
 		store = filepath.Join(real, filepath.Base(store))
 	}
-	if rel, err := filepath.Rel(project, store); err == nil && filepath.IsLocal(rel) {
+	if pathin.ContainsFold(project, store) {
 		return nil, fmt.Errorf("open project %s: %w: %s", project, ErrInside, s.path)
 	}
 	return s.folder(root, project)

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/haftdev/haft/internal/pathin"
 )
 
 // A binder finds the files of a project that a shell command runs, and says what of it
@@ -200,7 +202,7 @@ func (b *binder) below(name string) []string {
 		if !filepath.IsAbs(name) {
 			path = filepath.Join(dir, name)
 		}
-		if rel, err := filepath.Rel(b.h.base, path); err == nil && filepath.IsLocal(rel) && !slices.Contains(paths, rel) {
+		if rel, ok := pathin.Below(b.h.base, path); ok && rel != "" && !slices.Contains(paths, rel) {
 			paths = append(paths, rel)
 		}
 	}

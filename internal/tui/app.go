@@ -177,6 +177,13 @@ func (a *app) end() {
 	a.opts.Out.Write([]byte(leaveModes + goOn))
 }
 
+// flushFinished puts everything into the scrollback, at the end.
+func (a *app) flushFinished() {
+	if lines := a.show.finished(a.view()); len(lines) > 0 {
+		a.screen.Draw(lines, nil, screen.Cursor{}) // it is the last frame: nobody hears of an error
+	}
+}
+
 // goOn tells how the conversation can be gone on with, if there was one.
 func (a *app) goOn() string {
 	if a.talk == nil || len(a.talk.Past(a.ctx)) == 0 {
@@ -200,6 +207,18 @@ func (a *app) read(in io.Reader) {
 		}
 	}
 }
+
+// typed takes in what the terminal sent.
+func (a *app) typed(b []byte) {
+	a.flush = nil
+	a.handle(a.keys.Decode(b))
+	if a.keys.Pending() {
+		a.flush = time.After(escapeDelay)
+	}
+}
+
+// escapeDelay is how long a lone escape may be the beginning of another key.
+const escapeDelay = 30 * time.Millisecond
 
 // hangUp ends the session when nothing more can be typed.
 func (a *app) hangUp(err error) {
@@ -265,6 +284,20 @@ func (a *app) schedule() {
 	}
 }
 
+// still reports whether nothing moves because all that goes on waits for the
+// person.
+func (a *app) still() bool {
+	if !a.waits() {
+		return false
+	}
+	for _, c := range a.working.calls {
+		if c.started && !c.waits && !c.asks {
+			return false
+		}
+	}
+	return true
+}
+
 // take shows an event, and those that wait behind it.
 func (a *app) take(ev streamed) {
 	for n := 0; ; n++ {
@@ -286,4 +319,12 @@ func (a *app) resize(s Size) {
 	a.screen.Resize(s.Width, s.Height)
 	a.show.resize(a.view())
 	a.dirty = true
+}
+
+func (t *transcript) resize(v view) {
+	for _, b := range t.live {
+		if s, ok := b.(*text); ok {
+			s.stream.Resize(v.width)
+		}
+	}
 }

@@ -2,8 +2,14 @@ package tui
 
 import (
 	"context"
+	"slices"
 
+	exitplan "github.com/haftdev/haft/tool/plan"
+
+	"github.com/haftdev/haft/internal/card"
+	"github.com/haftdev/haft/internal/tui/markdown"
 	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/question"
 )
 
 // asked is a question that waits for the person.
@@ -53,6 +59,52 @@ func (a *app) ask(q *asked, c tool.Case, question tool.Verdict) {
 	a.dirty = true
 }
 
+func newPermission(a *app, c tool.Case, question tool.Verdict, decide func(tool.Verdict)) *permissionPanel {
+	p := &permissionPanel{app: a, call: c, question: question, decide: decide, what: card.PreviewOf(c)}
+	if p.what.Path != "" && a.talk != nil {
+		p.resolved = a.talk.Resolved(p.what.Path)
+	}
+	p.choices = append(p.choices, choice{"Allow this once", allowOnce})
+	if p.rule() != "" {
+		p.choices = append(p.choices, choice{"Allow for this session", allowSession}, choice{"Allow always", allowAlways})
+	}
+	p.choices = append(p.choices, choice{"Deny", denyCall}, choice{"Deny, and say what to do instead", denyWhy})
+	return p
+}
+
+// newPlan returns nil for a call that has no plan which can be shown.
+func newPlan(a *app, c tool.Case, decide func(tool.Verdict)) panel {
+	words := exitplan.Text(c.Call)
+	if words == "" {
+		return nil
+	}
+	// The plan goes into the scrollback, where it can be read however long it is.
+	shown := &text{stream: markdown.New(a.view().width, a.paint)}
+	shown.stream.Write("# The plan\n\n" + words)
+	shown.close()
+	a.show.insert(shown, a.turn().calls[c.Call.UseID])
+	return &plan{app: a, text: words, decide: decide}
+}
+
+// insert puts a block before another one that is live, or before everything that
+// is, except a text of which a part has gone up already.
+func (t *transcript) insert(b, before block) {
+	at := max(slices.Index(t.live, before), 0)
+	if t.begun {
+		at = max(at, 1)
+	}
+	t.live = slices.Insert(t.live, min(at, len(t.live)), b)
+}
+
+// newQuestions returns nil for a call that asks nothing which can be shown.
+func newQuestions(c tool.Case, decide func(tool.Verdict)) panel {
+	in, err := question.Of(c.Call)
+	if err != nil || len(in.Questions) == 0 {
+		return nil
+	}
+	return &questions{input: in, decide: decide, chosen: map[int]bool{}, answers: map[string]string{}}
+}
+
 // markAsked marks the calls that wait for the person, and those whose agents do.
 func (a *app) markAsked() {
 	if a.working == nil {
@@ -74,20 +126,6 @@ func (a *app) markAsked() {
 	}
 }
 
-// still reports whether nothing moves because all that goes on waits for the
-// person.
-func (a *app) still() bool {
-	if !a.waits() {
-		return false
-	}
-	for _, c := range a.working.calls {
-		if c.started && !c.waits && !c.asks {
-			return false
-		}
-	}
-	return true
-}
-
 // callFor is the running call that gave work to an agent; nil if there is none.
 func (a *app) callFor(agent string) *call {
 	if agent == "" || a.working == nil {
@@ -105,17 +143,6 @@ func (a *app) withdraw(q *asked) {
 	}
 	a.nextAsk()
 	a.dirty = true
-}
-
-// waiting is how many questions wait, the one that is shown among them.
-func (a *app) waiting() int {
-	n := 0
-	for _, q := range a.asks {
-		if !q.over {
-			n++
-		}
-	}
-	return n
 }
 
 // nextAsk shows the first question that waits, if nothing else is shown.

@@ -224,12 +224,6 @@ func (b *call) progress(p tool.Progress) {
 	}
 }
 
-// does shows a step of the agent that the call gave work to.
-func (b *call) does(step card.Card) {
-	b.lines = append(b.lines, step.String())
-	b.lines = b.lines[max(0, len(b.lines)-3):]
-}
-
 // thousands is a number for people.
 func thousands(n int64) string {
 	switch {

@@ -6,30 +6,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/session"
 )
-
-// models are those that the picker offers; /model NAME takes any.
-var models = []pick{
-	{"opus", "opus", "the most able"},
-	{"sonnet", "sonnet", "fast and able"},
-	{"haiku", "haiku", "the fastest"},
-	{"default", "default", "what haft uses when nobody chose"},
-}
-
-func (a *app) chooseModel(name string) {
-	if name != "" {
-		a.useModel(name)
-		return
-	}
-	items := make([]pick, len(models))
-	for i, m := range models {
-		items[i] = pick{m.value, m.text, m.detail + " (" + a.talk.Resolve(m.value) + ")"}
-	}
-	a.pop(&picker{title: "Which model? /model NAME takes any other", items: items, choose: func(p pick) {
-		a.closeOwn()
-		a.useModel(p.value)
-	}})
-}
 
 func (a *app) useModel(name string) {
 	a.talk.SetModel(a.talk.Resolve(name))
@@ -91,6 +71,20 @@ func (a *app) rewind() {
 	}})
 }
 
+// turnBacks are the person's messages, newest first.
+func turnBacks(past []session.Entry) []turnBack {
+	var list []turnBack
+	before := ""
+	for _, e := range past {
+		if text := typedIn(e.Message.Content); e.Message.Role == model.User && text != "" {
+			list = append(list, turnBack{e.UUID, before, text, e.Time})
+		}
+		before = e.UUID
+	}
+	slices.Reverse(list)
+	return list
+}
+
 // rewindTo asks what is to be taken back, if there is something besides the
 // conversation.
 func (a *app) rewindTo(t turnBack) {
@@ -145,22 +139,6 @@ func (a *app) goBack(t turnBack) {
 		return
 	}
 	a.open(Opening{Resume: a.talk.Session(), At: t.before})
-}
-
-// searchHistory looks for something that the person wrote before.
-func (a *app) searchHistory() {
-	var items []pick
-	seen := map[string]bool{}
-	for _, text := range slices.Backward(a.write.Remembered()) {
-		if !seen[text] {
-			seen[text] = true
-			items = append(items, pick{value: text, text: strings.Join(strings.Fields(text), " ")})
-		}
-	}
-	a.pop(&picker{title: "What you wrote before:", items: items, chooses: "takes it", choose: func(p pick) {
-		a.closeOwn()
-		a.write.Set(p.value)
-	}})
 }
 
 // ago is a time in the past for people.

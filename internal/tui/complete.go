@@ -2,11 +2,8 @@ package tui
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/charmbracelet/x/ansi"
 
 	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/internal/tui/key"
@@ -93,32 +90,6 @@ func (a *app) filesLike(typed string) []pick {
 		items = append(items, pick{value: "@" + name, text: name})
 	}
 	return items
-}
-
-func (m *menu) lines(v view) []string {
-	from := max(0, min(m.at-maxShown/2, len(m.items)-maxShown))
-	shown := m.items[from:min(from+maxShown, len(m.items))]
-	column := 0
-	for _, item := range shown {
-		column = min(max(column, ansi.StringWidth(item.text)), v.width/2)
-	}
-	v.turned = true
-	var lines []string
-	for i, item := range shown {
-		text := visible(strings.ReplaceAll(item.text, "\n", " "))
-		if item.detail != "" {
-			text += strings.Repeat(" ", max(column-ansi.StringWidth(text), 0)) + "  " + visible(strings.ReplaceAll(item.detail, "\n", " "))
-		}
-		line := option(v, from+i == m.at, text)
-		if from+i != m.at {
-			line = v.paint.Dim.Of(line)
-		}
-		lines = append(lines, line)
-	}
-	if more := len(m.items) - len(shown); more > 0 {
-		lines = append(lines, v.paint.Dim.Of(fmt.Sprintf("    %d of %d", m.at+1, len(m.items))))
-	}
-	return lines
 }
 
 // menuKey gives a key to the menu. It reports false if the key is not for it.

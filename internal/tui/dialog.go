@@ -1,8 +1,6 @@
 package tui
 
 import (
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
@@ -91,35 +89,6 @@ func (a *app) closeOwn() bool {
 	a.dialog = nil
 	a.nextAsk()
 	return true
-}
-
-// rule sets a panel off from the conversation, and tells how many questions wait.
-func (d *dialog) rule(v view, waiting int) string {
-	s, many := v.paint.Dim, ""
-	if !d.own {
-		s = v.paint.Warn
-	}
-	if !d.own && waiting > 1 {
-		many = fmt.Sprintf(" 1 of %d ──", waiting)
-	}
-	return s.Of(strings.Repeat("─", max(v.width-ansi.StringWidth(many), 1)) + many)
-}
-
-// lines are the panel and what keys do.
-func (d *dialog) lines(v view, height int) []string {
-	v.turned = d.own || d.focused
-	lines := d.panel.lines(v, height-1)
-	if d.own {
-		return lines
-	}
-	hint := "tab turns to this question · keys go to the composer until then"
-	if d.focused {
-		hint = "up, down or a number, then enter · esc goes back to the composer"
-		if t, ok := d.panel.(interface{ typing() bool }); ok && t.typing() {
-			hint = "enter sends it · esc goes back to the composer"
-		}
-	}
-	return append(lines, v.paint.Dim.Of("  "+ansi.Truncate(hint, max(v.width-2, 1), "…")))
 }
 
 // option is a line that can be chosen. Which one is selected matters once the

@@ -32,13 +32,6 @@ func (a *app) draw() {
 	}
 }
 
-// flushFinished puts everything into the scrollback, at the end.
-func (a *app) flushFinished() {
-	if lines := a.show.finished(a.view()); len(lines) > 0 {
-		a.screen.Draw(lines, nil, screen.Cursor{}) // it is the last frame: nobody hears of an error
-	}
-}
-
 // layout is everything below the scrollback, and where the caret is.
 func (a *app) layout(v view) ([]string, screen.Cursor) {
 	if a.viewer != nil {
@@ -52,6 +45,18 @@ func (a *app) layout(v view) ([]string, screen.Cursor) {
 	}
 	at.Row += len(body)
 	return append(body, foot...), at
+}
+
+func (w *viewer) lines(v view) []string {
+	w.lay(v)
+	room := max(v.height-1, 1)
+	w.top = max(0, min(w.top, len(w.shown)-room))
+	page := w.shown[w.top:min(w.top+room, len(w.shown))]
+	lines := append([]string(nil), page...)
+	for len(lines) < room {
+		lines = append(lines, "")
+	}
+	return append(lines, v.paint.Dim.Of(fmt.Sprintf("%s · %d–%d of %d · up, down, page up, page down, home, end · q closes", visible(w.title), w.top+1, w.top+len(page), len(w.shown))))
 }
 
 // body is what is above the composer: the live part of the conversation, and the
@@ -76,6 +81,93 @@ func (a *app) body(v view, room int) []string {
 		lines = lines[min(over, len(lines)):]
 	}
 	return append(lines, question...)
+}
+
+// waiting is how many questions wait, the one that is shown among them.
+func (a *app) waiting() int {
+	n := 0
+	for _, q := range a.asks {
+		if !q.over {
+			n++
+		}
+	}
+	return n
+}
+
+// rule sets a panel off from the conversation, and tells how many questions wait.
+func (d *dialog) rule(v view, waiting int) string {
+	s, many := v.paint.Dim, ""
+	if !d.own {
+		s = v.paint.Warn
+	}
+	if !d.own && waiting > 1 {
+		many = fmt.Sprintf(" 1 of %d ──", waiting)
+	}
+	return s.Of(strings.Repeat("─", max(v.width-ansi.StringWidth(many), 1)) + many)
+}
+
+// lines are the panel and what keys do.
+func (d *dialog) lines(v view, height int) []string {
+	v.turned = d.own || d.focused
+	lines := d.panel.lines(v, height-1)
+	if d.own {
+		return lines
+	}
+	hint := "tab turns to this question · keys go to the composer until then"
+	if d.focused {
+		hint = "up, down or a number, then enter · esc goes back to the composer"
+		if t, ok := d.panel.(interface{ typing() bool }); ok && t.typing() {
+			hint = "enter sends it · esc goes back to the composer"
+		}
+	}
+	return append(lines, v.paint.Dim.Of("  "+ansi.Truncate(hint, max(v.width-2, 1), "…")))
+}
+
+// todoLines are those of the list around what is being done, at most n.
+func todoLines(list []todo, n int, v view) []string {
+	done, at := 0, 0
+	for i, t := range list {
+		if t.Status == "completed" {
+			done, at = done+1, i+1
+		}
+	}
+	if len(list) == 0 || done == len(list) || n < 2 {
+		return nil
+	}
+	from := max(0, min(at-1, len(list)-n))
+	var lines []string
+	for _, t := range list[from:min(from+n, len(list))] {
+		switch t.Status {
+		case "completed":
+			lines = append(lines, v.paint.Dim.Of("  ☑ "+visible(t.Content)))
+		case "in_progress":
+			lines = append(lines, "  "+v.paint.Accent.Of("▸ ")+v.paint.Bold.Of(visible(t.Active)))
+		default:
+			lines = append(lines, "  ☐ "+visible(t.Content))
+		}
+	}
+	if left := len(list) - len(lines); left > 0 {
+		lines = append(lines, v.paint.Dim.Of(fmt.Sprintf("  %d of %d done", done, len(list))))
+	}
+	return lines
+}
+
+// tail returns the live lines.
+func (t *transcript) tail(v view) []string {
+	var lines []string
+	last, begun := t.last, t.begun
+	for _, b := range t.live {
+		part := b.tail(v)
+		if len(part) == 0 {
+			continue
+		}
+		if !begun && (t.any || len(lines) > 0) && !(last && b.tight()) {
+			lines = append(lines, "")
+		}
+		begun, last = false, b.tight()
+		lines = append(lines, part...)
+	}
+	return lines
 }
 
 // pulse says that something goes on.
@@ -144,6 +236,32 @@ func (a *app) foot(v view) ([]string, screen.Cursor) {
 	}
 	at.Hidden = a.dialog != nil && a.dialog.focused
 	return append(lines, last), at
+}
+
+func (m *menu) lines(v view) []string {
+	from := max(0, min(m.at-maxShown/2, len(m.items)-maxShown))
+	shown := m.items[from:min(from+maxShown, len(m.items))]
+	column := 0
+	for _, item := range shown {
+		column = min(max(column, ansi.StringWidth(item.text)), v.width/2)
+	}
+	v.turned = true
+	var lines []string
+	for i, item := range shown {
+		text := visible(strings.ReplaceAll(item.text, "\n", " "))
+		if item.detail != "" {
+			text += strings.Repeat(" ", max(column-ansi.StringWidth(text), 0)) + "  " + visible(strings.ReplaceAll(item.detail, "\n", " "))
+		}
+		line := option(v, from+i == m.at, text)
+		if from+i != m.at {
+			line = v.paint.Dim.Of(line)
+		}
+		lines = append(lines, line)
+	}
+	if more := len(m.items) - len(shown); more > 0 {
+		lines = append(lines, v.paint.Dim.Of(fmt.Sprintf("    %d of %d", m.at+1, len(m.items))))
+	}
+	return lines
 }
 
 func (a *app) placeholder() string {

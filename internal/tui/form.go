@@ -190,10 +190,3 @@ func (f *form) enter(fd field) {
 		f.done(f.values)
 	}
 }
-
-// again asks from the first field on, with a word on why.
-func (f *form) again(why string) {
-	f.now = 0
-	f.begin()
-	f.problem = why
-}

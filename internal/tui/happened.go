@@ -69,6 +69,22 @@ func (a *app) happened(s streamed) {
 	}
 }
 
+// task takes in how something in the background is getting on.
+func (a *app) task(ev agent.TaskChanged) {
+	a.crew[ev.Task.ID] = ev.Task
+	if ev.Task.Status != "running" {
+		delete(a.crew, ev.Task.ID)
+	}
+	if ev.Task.Background && ev.Task.Status == "running" {
+		a.tasks[ev.Task.ID] = ev.Task
+		return
+	}
+	if _, known := a.tasks[ev.Task.ID]; known {
+		delete(a.tasks, ev.Task.ID)
+		a.show.add(ended(ev.Task))
+	}
+}
+
 // turn is the turn that runs.
 func (a *app) turn() *working {
 	if a.working == nil {
@@ -136,6 +152,12 @@ func (a *app) said(ev agent.Said) {
 	}
 }
 
+// does shows a step of the agent that the call gave work to.
+func (b *call) does(step card.Card) {
+	b.lines = append(b.lines, step.String())
+	b.lines = b.lines[max(0, len(b.lines)-3):]
+}
+
 // todoTool's calls are shown as the list that they change.
 const todoTool = "TodoWrite"
 
@@ -198,6 +220,32 @@ func (a *app) endCall(c *call, out *sched.Outcome) {
 	a.record(c.Card.String(), fullCall(out, end))
 }
 
+// fullCall is all of a call: what was sent, what decided, what came back.
+func fullCall(out *sched.Outcome, end card.Ending) string {
+	text := "input " + object(out.Input) + "\n"
+	if end.Verdict != "" {
+		text += end.Verdict + "\n"
+	}
+	text += "\n" + out.Result.Text()
+	for _, h := range end.Hunks {
+		text += "\n" + strings.Join(h.Lines, "\n")
+	}
+	return text
+}
+
+// object is a JSON object for people.
+func object(raw json.RawMessage) string {
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return string(raw)
+	}
+	out, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return string(raw)
+	}
+	return string(out)
+}
+
 // added shows what joined the conversation.
 func (a *app) added(ev agent.Added) {
 	switch {
@@ -253,6 +301,19 @@ func (a *app) changed(ev agent.Changed) {
 	case agent.Directory:
 		a.status.look(a.talk.Dir())
 	}
+}
+
+// todosOf reads the list as every front end gets it, as JSON.
+func todosOf(value any) []todo {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return nil
+	}
+	var list []todo
+	if json.Unmarshal(raw, &list) != nil {
+		return nil
+	}
+	return list
 }
 
 // result ends a turn.

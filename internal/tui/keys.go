@@ -7,20 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/haftdev/haft/internal/tui/key"
 )
-
-// escapeDelay is how long a lone escape may be the beginning of another key.
-const escapeDelay = 30 * time.Millisecond
-
-// typed takes in what the terminal sent.
-func (a *app) typed(b []byte) {
-	a.flush = nil
-	a.handle(a.keys.Decode(b))
-	if a.keys.Pending() {
-		a.flush = time.After(escapeDelay)
-	}
-}
 
 func (a *app) handle(events []key.Event) {
 	for _, ev := range events {
@@ -96,6 +86,35 @@ func (a *app) key(k key.Key) {
 	}
 }
 
+func (a *app) closeViewer() {
+	a.viewer = nil
+	a.screen.Leave() // as above
+	a.opts.Out.Write([]byte("\x1b[?1049l"))
+	a.screen.Forget()
+}
+
+// key scrolls, and reports whether the viewer is to be closed.
+func (w *viewer) key(k key.Key, v view) bool {
+	page := max(v.height-2, 1)
+	switch k.String() {
+	case "q", "esc", "ctrl+o", "ctrl+c", "enter":
+		return true
+	case "up", "k":
+		w.top--
+	case "down", "j":
+		w.top++
+	case "pageup", "b":
+		w.top -= page
+	case "pagedown", " ":
+		w.top += page
+	case "home", "g":
+		w.top = 0
+	case "end", "G":
+		w.top = 1 << 30
+	}
+	return false
+}
+
 const keysHelp = `enter sends · shift+enter, alt+enter or ctrl+j begins a line · up and down go through what you wrote before
 / lists commands · @ names files · ! runs a command yourself · tab completes, or turns to a question
 esc interrupts · esc twice goes back to an earlier message · shift+tab changes the permission mode
@@ -123,6 +142,36 @@ func (a *app) acts() map[string]func() {
 		"down":      func() { a.write.Down() },
 		"tab":       func() { a.complete() },
 	}
+}
+
+// openViewer shows calls and thoughts in full, the newest at the end.
+func (a *app) openViewer() {
+	var b strings.Builder
+	for _, r := range a.records {
+		fmt.Fprintf(&b, "── %s\n%s\n\n", r.title, strings.TrimRight(r.text, "\n"))
+	}
+	if b.Len() == 0 {
+		a.hint = "nothing was called yet"
+		return
+	}
+	a.openText("calls and thoughts", ansi.Strip(b.String())) // colours of programs are no news
+	a.viewer.top = 1 << 30
+}
+
+// searchHistory looks for something that the person wrote before.
+func (a *app) searchHistory() {
+	var items []pick
+	seen := map[string]bool{}
+	for _, text := range slices.Backward(a.write.Remembered()) {
+		if !seen[text] {
+			seen[text] = true
+			items = append(items, pick{value: text, text: strings.Join(strings.Fields(text), " ")})
+		}
+	}
+	a.pop(&picker{title: "What you wrote before:", items: items, chooses: "takes it", choose: func(p pick) {
+		a.closeOwn()
+		a.write.Set(p.value)
+	}})
 }
 
 // up goes to an older text, or takes back what waits to be heard.

@@ -3,7 +3,6 @@ package tui
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,25 +13,6 @@ import (
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
 )
-
-// branch returns the messages that lead to the last of the entries, oldest first,
-// without those that haft added. A conversation that went back has others beside
-// them. What stands before a summary led to it.
-func branch(entries []session.Entry) []session.Entry {
-	var list []session.Entry
-	next := ""
-	for _, e := range slices.Backward(entries) {
-		if next != "" && e.UUID != next {
-			continue
-		}
-		next = e.Parent
-		if e.Message != nil && !e.Message.Synthetic {
-			list = append(list, e)
-		}
-	}
-	slices.Reverse(list)
-	return list
-}
 
 // replay shows the end of an earlier conversation.
 func (a *app) replay(past []session.Entry) {
@@ -95,20 +75,6 @@ type turnBack struct {
 	before string // of the one before it; "" if there is none
 	text   string
 	when   time.Time
-}
-
-// turnBacks are the person's messages, newest first.
-func turnBacks(past []session.Entry) []turnBack {
-	var list []turnBack
-	before := ""
-	for _, e := range past {
-		if text := typedIn(e.Message.Content); e.Message.Role == model.User && text != "" {
-			list = append(list, turnBack{e.UUID, before, text, e.Time})
-		}
-		before = e.UUID
-	}
-	slices.Reverse(list)
-	return list
 }
 
 // ownWords begin what haft puts into a person's messages: reminders, files, the

@@ -63,19 +63,6 @@ var scopes = []string{"local", "project", "user"}
 // safeWord is what must be typed to allow a call that loses something.
 const safeWord = "allow"
 
-func newPermission(a *app, c tool.Case, question tool.Verdict, decide func(tool.Verdict)) *permissionPanel {
-	p := &permissionPanel{app: a, call: c, question: question, decide: decide, what: card.PreviewOf(c)}
-	if p.what.Path != "" && a.talk != nil {
-		p.resolved = a.talk.Resolved(p.what.Path)
-	}
-	p.choices = append(p.choices, choice{"Allow this once", allowOnce})
-	if p.rule() != "" {
-		p.choices = append(p.choices, choice{"Allow for this session", allowSession}, choice{"Allow always", allowAlways})
-	}
-	p.choices = append(p.choices, choice{"Deny", denyCall}, choice{"Deny, and say what to do instead", denyWhy})
-	return p
-}
-
 // rule is what would settle the next such call, several rules in one line, or "". What
 // only a person may decide cannot be settled by one.
 func (p *permissionPanel) rule() string {

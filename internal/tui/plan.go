@@ -6,9 +6,7 @@ import (
 	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/tui/composer"
 	"github.com/haftdev/haft/internal/tui/key"
-	"github.com/haftdev/haft/internal/tui/markdown"
 	"github.com/haftdev/haft/tool"
-	exitplan "github.com/haftdev/haft/tool/plan"
 )
 
 // A plan waits for the person's agreement.
@@ -21,20 +19,6 @@ type plan struct {
 }
 
 var planChoices = []string{"Agree; edits need no further approval", "Agree; ask about each edit", "Not yet: say what to change"}
-
-// newPlan returns nil for a call that has no plan which can be shown.
-func newPlan(a *app, c tool.Case, decide func(tool.Verdict)) panel {
-	words := exitplan.Text(c.Call)
-	if words == "" {
-		return nil
-	}
-	// The plan goes into the scrollback, where it can be read however long it is.
-	shown := &text{stream: markdown.New(a.view().width, a.paint)}
-	shown.stream.Write("# The plan\n\n" + words)
-	shown.close()
-	a.show.insert(shown, a.turn().calls[c.Call.UseID])
-	return &plan{app: a, text: words, decide: decide}
-}
 
 func (p *plan) lines(v view, _ int) []string {
 	lines := []string{v.paint.Accent.Of("? ") + v.paint.Bold.Of("Do you agree to the plan above?")}

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -202,15 +201,25 @@ func (a *app) commands() map[string]func(args string) {
 	}
 }
 
-// object is a JSON object for people.
-func object(raw json.RawMessage) string {
-	var v any
-	if json.Unmarshal(raw, &v) != nil {
-		return string(raw)
+func (a *app) chooseModel(name string) {
+	if name != "" {
+		a.useModel(name)
+		return
 	}
-	out, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return string(raw)
+	items := make([]pick, len(models))
+	for i, m := range models {
+		items[i] = pick{m.value, m.text, m.detail + " (" + a.talk.Resolve(m.value) + ")"}
 	}
-	return string(out)
+	a.pop(&picker{title: "Which model? /model NAME takes any other", items: items, choose: func(p pick) {
+		a.closeOwn()
+		a.useModel(p.value)
+	}})
+}
+
+// models are those that the picker offers; /model NAME takes any.
+var models = []pick{
+	{"opus", "opus", "the most able"},
+	{"sonnet", "sonnet", "fast and able"},
+	{"haiku", "haiku", "the fastest"},
+	{"default", "default", "what haft uses when nobody chose"},
 }

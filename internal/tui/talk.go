@@ -196,6 +196,25 @@ func (t talk) Past(ctx context.Context) []session.Entry {
 	return branch(said)
 }
 
+// branch returns the messages that lead to the last of the entries, oldest first,
+// without those that haft added. A conversation that went back has others beside
+// them. What stands before a summary led to it.
+func branch(entries []session.Entry) []session.Entry {
+	var list []session.Entry
+	next := ""
+	for _, e := range slices.Backward(entries) {
+		if next != "" && e.UUID != next {
+			continue
+		}
+		next = e.Parent
+		if e.Message != nil && !e.Message.Synthetic {
+			list = append(list, e)
+		}
+	}
+	slices.Reverse(list)
+	return list
+}
+
 func (t talk) Sessions() ([]session.Info, error) {
 	return session.Open("").List(&session.ListOptions{Cwd: t.Dir(), Limit: 200})
 }

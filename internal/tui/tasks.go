@@ -17,22 +17,6 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// task takes in how something in the background is getting on.
-func (a *app) task(ev agent.TaskChanged) {
-	a.crew[ev.Task.ID] = ev.Task
-	if ev.Task.Status != "running" {
-		delete(a.crew, ev.Task.ID)
-	}
-	if ev.Task.Background && ev.Task.Status == "running" {
-		a.tasks[ev.Task.ID] = ev.Task
-		return
-	}
-	if _, known := a.tasks[ev.Task.ID]; known {
-		delete(a.tasks, ev.Task.ID)
-		a.show.add(ended(ev.Task))
-	}
-}
-
 // ended tells that something in the background is over.
 func ended(t agent.Task) *note {
 	took := ""

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"slices"
 	"time"
 
 	"github.com/haftdev/haft/internal/tui/style"
@@ -45,16 +44,6 @@ type transcript struct {
 
 func (t *transcript) add(b block) { t.live = append(t.live, b) }
 
-// insert puts a block before another one that is live, or before everything that
-// is, except a text of which a part has gone up already.
-func (t *transcript) insert(b, before block) {
-	at := max(slices.Index(t.live, before), 0)
-	if t.begun {
-		at = max(at, 1)
-	}
-	t.live = slices.Insert(t.live, min(at, len(t.live)), b)
-}
-
 // finished returns the lines that go into the scrollback.
 func (t *transcript) finished(v view) []string {
 	var lines []string
@@ -79,35 +68,9 @@ func (t *transcript) finished(v view) []string {
 	return lines
 }
 
-// tail returns the live lines.
-func (t *transcript) tail(v view) []string {
-	var lines []string
-	last, begun := t.last, t.begun
-	for _, b := range t.live {
-		part := b.tail(v)
-		if len(part) == 0 {
-			continue
-		}
-		if !begun && (t.any || len(lines) > 0) && !(last && b.tight()) {
-			lines = append(lines, "")
-		}
-		begun, last = false, b.tight()
-		lines = append(lines, part...)
-	}
-	return lines
-}
-
 // finish closes everything that is live.
 func (t *transcript) finish() {
 	for _, b := range t.live {
 		b.close()
-	}
-}
-
-func (t *transcript) resize(v view) {
-	for _, b := range t.live {
-		if s, ok := b.(*text); ok {
-			s.stream.Resize(v.width)
-		}
 	}
 }

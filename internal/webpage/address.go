@@ -6,8 +6,6 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
-
-	"github.com/haftdev/haft/internal/publicip"
 )
 
 // Refused says that an address is not on the public internet and was not dialled.
@@ -28,8 +26,6 @@ type dialled struct {
 	ip   netip.Addr
 	port string
 }
-
-func (d dialled) public() bool { return publicip.Is(d.ip) }
 
 // admit judges the address that a host resolved to.
 func (f *Fetcher) admit(host, address string) error {
@@ -69,31 +65,6 @@ type permit struct {
 	host string // a name; *. before it stands for any name below
 	net  netip.Prefix
 	port string // "" is any
-}
-
-func parsePermit(text string) (permit, error) {
-	var p permit
-	host := strings.ToLower(strings.TrimSpace(text))
-	if h, port, err := net.SplitHostPort(host); err == nil {
-		host, p.port = h, port
-		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-			return p, fmt.Errorf("%q: %q is no port", text, port)
-		}
-	}
-	host = strings.Trim(host, "[]")
-	if prefix, err := netip.ParsePrefix(host); err == nil {
-		p.net = prefix.Masked()
-		return p, nil
-	}
-	if ip, err := netip.ParseAddr(host); err == nil {
-		p.net = netip.PrefixFrom(ip.Unmap(), ip.Unmap().BitLen())
-		return p, nil
-	}
-	if host == "" || strings.ContainsAny(host, "/@: ") || strings.Contains(strings.TrimPrefix(host, "*."), "*") {
-		return p, fmt.Errorf("%q is no host, address or network: write localhost:3000, *.corp.example or 10.0.0.0/8", text)
-	}
-	p.host = strings.TrimSuffix(host, ".")
-	return p, nil
 }
 
 func (p permit) covers(host string, to dialled) bool {

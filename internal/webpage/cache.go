@@ -25,26 +25,6 @@ type kept struct {
 
 func (k kept) size() int { return len(k.page.Text) + len(k.page.Data) }
 
-func (c *cache) get(address string) *Page {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.sweep()
-	for _, k := range c.pages {
-		if k.address == address {
-			return k.page
-		}
-	}
-	return nil
-}
-
-func (c *cache) put(address string, p *Page, keepFor time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.pages = slices.DeleteFunc(c.pages, func(k kept) bool { return k.address == address })
-	c.pages = append(c.pages, kept{address, p, time.Now().Add(keepFor)})
-	c.sweep()
-}
-
 // sweep drops what is too old or too much.
 func (c *cache) sweep() {
 	now := time.Now()

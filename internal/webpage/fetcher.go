@@ -7,10 +7,15 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/haftdev/haft/internal/publicip"
 )
 
 // Options configure a [Fetcher]. A nil *Options means all zero values.
@@ -77,6 +82,33 @@ func New(opts *Options) (*Fetcher, error) {
 	return f, nil
 }
 
+func (d dialled) public() bool { return publicip.Is(d.ip) }
+
+func parsePermit(text string) (permit, error) {
+	var p permit
+	host := strings.ToLower(strings.TrimSpace(text))
+	if h, port, err := net.SplitHostPort(host); err == nil {
+		host, p.port = h, port
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+			return p, fmt.Errorf("%q: %q is no port", text, port)
+		}
+	}
+	host = strings.Trim(host, "[]")
+	if prefix, err := netip.ParsePrefix(host); err == nil {
+		p.net = prefix.Masked()
+		return p, nil
+	}
+	if ip, err := netip.ParseAddr(host); err == nil {
+		p.net = netip.PrefixFrom(ip.Unmap(), ip.Unmap().BitLen())
+		return p, nil
+	}
+	if host == "" || strings.ContainsAny(host, "/@: ") || strings.Contains(strings.TrimPrefix(host, "*."), "*") {
+		return p, fmt.Errorf("%q is no host, address or network: write localhost:3000, *.corp.example or 10.0.0.0/8", text)
+	}
+	p.host = strings.TrimSuffix(host, ".")
+	return p, nil
+}
+
 // client returns one that follows nothing and keeps nothing.
 func (f *Fetcher) client(proxy func(*http.Request) (*url.URL, error), dial func(context.Context, string, string) (net.Conn, error)) *http.Client {
 	return &http.Client{
@@ -133,6 +165,26 @@ func (f *Fetcher) Get(ctx context.Context, address string) (*Page, error) {
 		f.cache.put(u.String(), p, f.opts.KeepFor)
 	}
 	return p, nil
+}
+
+func (c *cache) get(address string) *Page {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sweep()
+	for _, k := range c.pages {
+		if k.address == address {
+			return k.page
+		}
+	}
+	return nil
+}
+
+func (c *cache) put(address string, p *Page, keepFor time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pages = slices.DeleteFunc(c.pages, func(k kept) bool { return k.address == address })
+	c.pages = append(c.pages, kept{address, p, time.Now().Add(keepFor)})
+	c.sweep()
 }
 
 // Parse reads an address that a page can be fetched from.

@@ -33,6 +33,42 @@ func (s *Server) call(ctx context.Context, t Tool, req *sdk.CallToolRequest) (*s
 	return s.result(t, result), nil
 }
 
+// ask is [Call.Ask].
+func (p *poll) ask(c tool.Case, why tool.Verdict) tool.Verdict {
+	text := questionText(c, why)
+	if answer, ok := p.answered(text); ok {
+		return answer
+	}
+	if !canAsk(p.request.ClientCapabilities()) {
+		return tool.Verdict{
+			Behavior: tool.Deny, Unasked: true, Rule: why.Rule, Origin: why.Origin, Suggestions: why.Suggestions,
+			Reason: "it needs approval, and the MCP client cannot ask anybody (it does not support elicitation)",
+		}
+	}
+	p.question = &question{text: text, state: p.sign(text, time.Now().Add(patience))}
+	return tool.Verdict{Behavior: tool.Deny, Reason: "the MCP client's person is being asked"}
+}
+
+// patience is how long an answer to a question counts.
+const patience = 10 * time.Minute
+
+func (s *Server) newPoll(name string, input json.RawMessage, req *sdk.CallToolRequest) *poll {
+	return &poll{server: s, tool: name, input: input, request: req}
+}
+
+// put gives the question to the client.
+func (p *poll) put() (*sdk.CallToolResult, error) {
+	return &sdk.CallToolResult{
+		InputRequests: sdk.InputRequestMap{answerID: &sdk.ElicitParams{
+			Mode: "form", Message: p.question.text, RequestedSchema: json.RawMessage(decisionSchema),
+		}},
+		RequestState: p.question.state,
+	}, nil
+}
+
+// decisionSchema has no default: agreeing to the form without looking allows nothing.
+const decisionSchema = `{"type":"object","properties":{"decision":{"type":"string","title":"Decision","enum":["allow","deny"]}},"required":["decision"]}`
+
 // progress returns what turns reports into notifications, none if the client did
 // not ask for them, and into the state of a task.
 func (s *Server) progress(ctx context.Context, req *sdk.CallToolRequest) func(tool.Progress) {
@@ -52,6 +88,15 @@ func (s *Server) progress(ctx context.Context, req *sdk.CallToolRequest) func(to
 		if err != nil && ctx.Err() == nil {
 			s.opts.Log.Debug("progress was not delivered", "error", err)
 		}
+	}
+}
+
+// note says how far the call is that ctx belongs to, if it is a task.
+func note(ctx context.Context, message string) {
+	if t, ok := ctx.Value(taskKey{}).(*task); ok {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.message, t.updated = message, time.Now()
 	}
 }
 

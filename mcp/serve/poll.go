@@ -15,9 +15,6 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// patience is how long an answer to a question counts.
-const patience = 10 * time.Minute
-
 // answerID names the question within a request.
 const answerID = "permission"
 
@@ -37,26 +34,6 @@ type poll struct {
 
 type question struct{ text, state string }
 
-func (s *Server) newPoll(name string, input json.RawMessage, req *sdk.CallToolRequest) *poll {
-	return &poll{server: s, tool: name, input: input, request: req}
-}
-
-// ask is [Call.Ask].
-func (p *poll) ask(c tool.Case, why tool.Verdict) tool.Verdict {
-	text := questionText(c, why)
-	if answer, ok := p.answered(text); ok {
-		return answer
-	}
-	if !canAsk(p.request.ClientCapabilities()) {
-		return tool.Verdict{
-			Behavior: tool.Deny, Unasked: true, Rule: why.Rule, Origin: why.Origin, Suggestions: why.Suggestions,
-			Reason: "it needs approval, and the MCP client cannot ask anybody (it does not support elicitation)",
-		}
-	}
-	p.question = &question{text: text, state: p.sign(text, time.Now().Add(patience))}
-	return tool.Verdict{Behavior: tool.Deny, Reason: "the MCP client's person is being asked"}
-}
-
 // canAsk reports whether a client shows forms. One that says nothing of kinds does.
 func canAsk(caps *sdk.ClientCapabilities) bool {
 	return caps != nil && caps.Elicitation != nil && (caps.Elicitation.Form != nil || caps.Elicitation.URL == nil)
@@ -73,19 +50,6 @@ func (p *poll) answered(text string) (tool.Verdict, bool) {
 	}
 	return tool.Verdict{Behavior: tool.Deny, Reason: "the MCP client's person did not allow it"}, true
 }
-
-// put gives the question to the client.
-func (p *poll) put() (*sdk.CallToolResult, error) {
-	return &sdk.CallToolResult{
-		InputRequests: sdk.InputRequestMap{answerID: &sdk.ElicitParams{
-			Mode: "form", Message: p.question.text, RequestedSchema: json.RawMessage(decisionSchema),
-		}},
-		RequestState: p.question.state,
-	}, nil
-}
-
-// decisionSchema has no default: agreeing to the form without looking allows nothing.
-const decisionSchema = `{"type":"object","properties":{"decision":{"type":"string","title":"Decision","enum":["allow","deny"]}},"required":["decision"]}`
 
 // sign makes the state that the client has to bring back.
 func (p *poll) sign(text string, until time.Time) string {

@@ -114,6 +114,10 @@ func New(tools []Tool, caller Caller, opts *Options) (*Server, error) {
 	return s, nil
 }
 
+func newTasks() *tasks {
+	return &tasks{soon: 2 * time.Second, modes: make(map[string]taskMode), byID: make(map[string]*task)}
+}
+
 // newSDK returns the SDK's server. Tests change its options.
 func (s *Server) newSDK(change func(*sdk.ServerOptions)) (*sdk.Server, error) {
 	opts := &sdk.ServerOptions{

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -49,34 +48,7 @@ type task struct {
 	done    chan struct{}        // closed when the first round is over
 }
 
-// newTask returns a task that runs in ctx, which is not that of a request.
-func newTask(ctx context.Context, run func(context.Context, sdk.InputResponseMap, string) (*sdk.CallToolResult, error)) *task {
-	t := &task{id: rand.Text(), begun: time.Now(), updated: time.Now(), status: working, done: make(chan struct{})}
-	ctx, t.cancel = context.WithCancel(context.WithValue(ctx, taskKey{}, t))
-	t.run = func(answers sdk.InputResponseMap, state string) (*sdk.CallToolResult, error) {
-		return run(ctx, answers, state)
-	}
-	return t
-}
-
 type taskKey struct{}
-
-// note says how far the call is that ctx belongs to, if it is a task.
-func note(ctx context.Context, message string) {
-	if t, ok := ctx.Value(taskKey{}).(*task); ok {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.message, t.updated = message, time.Now()
-	}
-}
-
-// start runs the first round.
-func (t *task) start(answers sdk.InputResponseMap, state string) {
-	go func() {
-		defer close(t.done)
-		t.round(answers, state)
-	}()
-}
 
 // round runs the call with what is known, and takes what comes of it.
 func (t *task) round(answers sdk.InputResponseMap, state string) {
@@ -155,21 +127,6 @@ func (t *task) created() *taskInfo {
 		ResultType: "task", ID: t.id, Status: working, Message: t.message, Created: stamp(t.begun), Updated: stamp(t.updated),
 		TTL: taskLife.Milliseconds(), Poll: taskPoll.Milliseconds(),
 	}
-}
-
-// look is all about the task.
-func (t *task) look() *taskInfo {
-	i := t.created()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	i.ResultType, i.Status, i.Asked = "complete", t.status, maps.Clone(t.asked)
-	switch t.status {
-	case completed:
-		i.Result = t.result
-	case failed:
-		i.Error = wireError(t.err)
-	}
-	return i
 }
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

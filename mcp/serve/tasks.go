@@ -2,8 +2,10 @@ package serve
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -32,10 +34,6 @@ const (
 	mayBeTask  taskMode = iota + 1
 	mustBeTask          // the tool cannot be waited for
 )
-
-func newTasks() *tasks {
-	return &tasks{soon: 2 * time.Second, modes: make(map[string]taskMode), byID: make(map[string]*task)}
-}
 
 // taskParams are those of all methods of the extension.
 type taskParams struct {
@@ -77,6 +75,21 @@ func (ts *tasks) install(server *sdk.Server) error {
 		return err
 	}
 	return sdk.AddReceivingCustomMethod(server, "tasks/cancel", ack(func(t *task, _ *taskParams) { t.stop() }))
+}
+
+// look is all about the task.
+func (t *task) look() *taskInfo {
+	i := t.created()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i.ResultType, i.Status, i.Asked = "complete", t.status, maps.Clone(t.asked)
+	switch t.status {
+	case completed:
+		i.Result = t.result
+	case failed:
+		i.Error = wireError(t.err)
+	}
+	return i
 }
 
 // find returns a task by its id, which only its client knows.
@@ -194,4 +207,22 @@ func (ts *tasks) call(ctx context.Context, method string, req *sdk.CallToolReque
 		ts.keep(t)
 		return t.created(), nil
 	}
+}
+
+// start runs the first round.
+func (t *task) start(answers sdk.InputResponseMap, state string) {
+	go func() {
+		defer close(t.done)
+		t.round(answers, state)
+	}()
+}
+
+// newTask returns a task that runs in ctx, which is not that of a request.
+func newTask(ctx context.Context, run func(context.Context, sdk.InputResponseMap, string) (*sdk.CallToolResult, error)) *task {
+	t := &task{id: rand.Text(), begun: time.Now(), updated: time.Now(), status: working, done: make(chan struct{})}
+	ctx, t.cancel = context.WithCancel(context.WithValue(ctx, taskKey{}, t))
+	t.run = func(answers sdk.InputResponseMap, state string) (*sdk.CallToolResult, error) {
+		return run(ctx, answers, state)
+	}
+	return t
 }

@@ -65,7 +65,7 @@ func New(opts *Options) *Client {
 	o.Idle = cmp.Or(o.Idle, 2*time.Minute)
 	o.FirstByte = cmp.Or(o.FirstByte, 10*time.Minute)
 	if o.HTTP == nil {
-		o.HTTP = sse.NewClient()
+		o.HTTP = sse.Client()
 	}
 	base := strings.TrimRight(cmp.Or(o.BaseURL, "https://api.anthropic.com"), "/")
 	return &Client{opts: o, url: strings.TrimSuffix(base, "/v1") + "/v1/messages", header: baseHeader(&o)}

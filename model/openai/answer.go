@@ -85,6 +85,19 @@ func (a *answer) end(err error) {
 	}
 }
 
+func stopReason(finish string, called bool) model.StopReason {
+	switch finish {
+	case "length":
+		return model.MaxTokens
+	case "content_filter":
+		return model.Refusal
+	}
+	if called { // Ollama says stop
+		return model.StopToolUse
+	}
+	return model.EndTurn
+}
+
 func (a *answer) fail(err error) bool {
 	a.yield(nil, err)
 	return false
@@ -117,6 +130,15 @@ func (a *answer) take(raw []byte, document bool) bool {
 		}
 	}
 	return true
+}
+
+func (u *usage) tokens() model.Usage {
+	t := model.Usage{Input: u.Prompt, Output: u.Completion}
+	if u.Details != nil {
+		t.CacheRead = min(u.Details.Cached, u.Prompt)
+		t.Input -= t.CacheRead
+	}
+	return t
 }
 
 func (a *answer) choice(c *choice) bool {

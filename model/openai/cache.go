@@ -9,6 +9,7 @@ import (
 	"unsafe"
 	"weak"
 
+	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/model"
 )
 
@@ -48,6 +49,40 @@ func (t *translations) of(req *model.Request) ([][]byte, json.RawMessage, error)
 	}
 	n := req.Messages.Len()
 	return tr.messages[:n:n], tr.tools, nil
+}
+
+// translateTools puts the description of tools into the form of this API.
+func translateTools(raw json.RawMessage) (json.RawMessage, error) {
+	var tools []struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Schema      json.RawMessage `json:"input_schema"`
+	}
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	if err := json.Unmarshal(raw, &tools); err != nil {
+		return nil, fmt.Errorf("read the tools: %w", err)
+	}
+	type described struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description,omitempty"`
+		Parameters  json.RawMessage `json:"parameters"`
+	}
+	type entry struct {
+		Type     string    `json:"type"`
+		Function described `json:"function"`
+	}
+	var out []entry
+	for _, t := range tools {
+		if t.Schema != nil { // a provider's own tool has none
+			out = append(out, entry{"function", described{t.Name, t.Description, t.Schema}})
+		}
+	}
+	if len(out) == 0 {
+		return nil, nil
+	}
+	return plainjson.Marshal(out)
 }
 
 func (t *translations) find(h *model.History) *translation {

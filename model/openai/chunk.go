@@ -3,8 +3,6 @@ package openai
 import (
 	"encoding/json"
 	"strings"
-
-	"github.com/haftdev/haft/model"
 )
 
 // A chunk is an event of a stream, or the document of a server that does not
@@ -81,26 +79,4 @@ type usage struct {
 	Details    *struct {
 		Cached int64 `json:"cached_tokens"`
 	} `json:"prompt_tokens_details"`
-}
-
-func (u *usage) tokens() model.Usage {
-	t := model.Usage{Input: u.Prompt, Output: u.Completion}
-	if u.Details != nil {
-		t.CacheRead = min(u.Details.Cached, u.Prompt)
-		t.Input -= t.CacheRead
-	}
-	return t
-}
-
-func stopReason(finish string, called bool) model.StopReason {
-	switch finish {
-	case "length":
-		return model.MaxTokens
-	case "content_filter":
-		return model.Refusal
-	}
-	if called { // Ollama says stop
-		return model.StopToolUse
-	}
-	return model.EndTurn
 }

@@ -1,7 +1,6 @@
 package script
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -99,12 +98,4 @@ func (b *Block) said() string {
 		return ""
 	}
 	return b.Text
-}
-
-// input is that of a call, as JSON.
-func (b *Block) input() json.RawMessage {
-	if !json.Valid([]byte(b.said())) {
-		return json.RawMessage("{}")
-	}
-	return json.RawMessage(b.said())
 }

@@ -1,6 +1,10 @@
 package script
 
-import "github.com/haftdev/haft/model"
+import (
+	"encoding/json"
+
+	"github.com/haftdev/haft/model"
+)
 
 // messagesDialect speaks the Messages API.
 type messagesDialect struct{}
@@ -84,4 +88,12 @@ func (d messagesDialect) whole(a *answer) any {
 		}
 	}
 	return d.message(a, content, a.Stop, *a.Usage)
+}
+
+// input is that of a call, as JSON.
+func (b *Block) input() json.RawMessage {
+	if !json.Valid([]byte(b.said())) {
+		return json.RawMessage("{}")
+	}
+	return json.RawMessage(b.said())
 }

@@ -49,7 +49,7 @@ type Options struct {
 	Dir string // where commands start; empty means the root directory
 
 	// Environ holds the settings that people give by environment:
-	// HAFT_BASH_TIMEOUT_MS, HAFT_BASH_MAX_TIMEOUT_MS and HAFT_BASH_MAX_OUTPUT,
+	// HAFT_BASH_TIMEOUT_MS, HAFT_BASH_MAX_TIMEOUT_MS, HAFT_BASH_BACKGROUND_MS and HAFT_BASH_MAX_OUTPUT,
 	// or the names that Claude Code has for them. Nil means none.
 	Environ []string
 
@@ -59,6 +59,9 @@ type Options struct {
 
 	KeepEscapes bool // leaves terminal escapes in results
 	EndAtLimit  bool // ends a command at its timeout instead of moving it to the background
+	// Detached is how long a command may run on in the background that went there at
+	// its timeout; 0 means HAFT_BASH_BACKGROUND_MS, or an hour.
+	Detached time.Duration
 
 	// ReadOnly tells from the text of a command, and the directory it would run
 	// in if that is known, that it changes nothing; nil means that no command is
@@ -117,9 +120,10 @@ func New(host *shellrun.Host, opts *Options) *Tools {
 	if o.Dir == "" {
 		o.Dir = "/"
 	}
-	o.Timeout = firstSet(o.Timeout, millisOf(o.Environ, "HAFT_BASH_TIMEOUT_MS", "BASH_DEFAULT_TIMEOUT_MS"), 2*time.Minute)
+	o.Timeout = firstSet(o.Timeout, millisOf(o.Environ, "HAFT_BASH_TIMEOUT_MS", "BASH_DEFAULT_TIMEOUT_MS", "CLAUDE_BASH_TIMEOUT_MS"), 2*time.Minute)
 	o.MaxTimeout = firstSet(o.MaxTimeout, millisOf(o.Environ, "HAFT_BASH_MAX_TIMEOUT_MS", "BASH_MAX_TIMEOUT_MS"), 10*time.Minute)
 	o.MaxTimeout = max(o.MaxTimeout, o.Timeout)
+	o.Detached = firstSet(o.Detached, millisOf(o.Environ, "HAFT_BASH_BACKGROUND_MS"), time.Hour)
 	o.MaxOutput = firstSet(o.MaxOutput, numberOf(o.Environ, "HAFT_BASH_MAX_OUTPUT", "BASH_MAX_OUTPUT_LENGTH"), 30_000)
 	return &Tools{host: host, opts: o, shells: make(map[string]*shellrun.Shell)}
 }

@@ -68,7 +68,7 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 	box := t.box(c)
 	waiting := &promptWatch{found: func() { cancel(errPrompt) }}
 	task, err := t.shell(c.Agent).Run(ctx, shellrun.Request{
-		Command: in.Command, Description: in.Description, Tag: c.UseID, Owner: c.Agent, Timeout: limit, Detach: t.detaches(c, in.Command),
+		Command: in.Command, Description: in.Description, Tag: c.UseID, Owner: c.Agent, Timeout: limit, Detach: t.detaches(c, in.Command), DetachFor: t.opts.Detached,
 		Plain: func(dir string) []string { return t.plain(in.Command, dir) }, Box: box,
 		OnProgress: func(p shellrun.Progress) {
 			c.Report(tool.BashProgress{Output: p.Last, Lines: p.Total.Lines, Bytes: p.Total.Bytes, Elapsed: p.Elapsed})
@@ -90,7 +90,7 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 			out.note("The user moved the command to the background, id %s. You will be told when it ends.", task.ID())
 		} else {
 			out.TimedOutAfterMS = limit.Milliseconds()
-			out.note("The command did not end within %v and runs on in the background, id %s. You will be told when it ends.", limit, task.ID())
+			out.note("The command did not end within %v and runs on in the background, id %s, where it is ended after another %v. You will be told when it ends.", limit, task.ID(), t.opts.Detached)
 		}
 		out.inBackground(task)
 		return out, nil

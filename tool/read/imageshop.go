@@ -1,10 +1,6 @@
 package read
 
 import (
-	"context"
-	"encoding/base64"
-	"strings"
-
 	"github.com/haftdev/haft/tool/internal/picture"
 )
 
@@ -14,17 +10,6 @@ type imageShop struct {
 	images  int   // that may still be tried
 	pixels  int64 // bytes that they may still take
 	refused int   // images that were not shown
-}
-
-func (s *imageShop) show(ctx context.Context, encoded, mediaType string) *CellImage {
-	raw, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(encoded), ""))
-	if err == nil && s.take(raw, mediaType) {
-		if shown, err := s.Fit(ctx, raw, mediaType); err == nil {
-			return &CellImage{base64.StdEncoding.EncodeToString(shown.Data), shown.MediaType}
-		}
-	}
-	s.refused++
-	return nil
 }
 
 // take reports whether there is room for an image, and uses it up.

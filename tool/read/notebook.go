@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -195,6 +196,17 @@ func (o nbOutput) show(ctx context.Context, shop *imageShop) CellOutput {
 		out.Text += string(plain)
 	}
 	return out
+}
+
+func (s *imageShop) show(ctx context.Context, encoded, mediaType string) *CellImage {
+	raw, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(encoded), ""))
+	if err == nil && s.take(raw, mediaType) {
+		if shown, err := s.Fit(ctx, raw, mediaType); err == nil {
+			return &CellImage{base64.StdEncoding.EncodeToString(shown.Data), shown.MediaType}
+		}
+	}
+	s.refused++
+	return nil
 }
 
 // bound cuts long texts and says how to see the rest.

@@ -117,7 +117,7 @@ func TestText(t *testing.T) {
 		want string
 	}{
 		{"all lines", Input{FilePath: "f"}, "1\tone\n2\ttwo\n3\tthree"},
-		{"a range names the next call", Input{FilePath: "f", Offset: 2, Limit: 1}, "2\ttwo\n\n" + reminder(`Lines 2-2 of 3 are shown. To go on, call Read with file_path "`+b.path("f")+`", offset 3 and limit 1.`)},
+		{"a range says of how many lines it is", Input{FilePath: "f", Offset: 2, Limit: 1}, "2\ttwo\n\n" + reminder(`Lines 2-2 of 3.`)},
 		{"a range to the end", Input{FilePath: "f", Offset: 3, Limit: 10}, "3\tthree"},
 		{"beyond the end", Input{FilePath: "f", Offset: 9}, reminder("The file has 3 lines, so there is nothing at line 9. Call Read with an offset from 1 to 3.")},
 		{"no final newline", Input{FilePath: "noend"}, "1\tone\n2\ttwo\n\n" + reminder("The last line has no newline at its end.")},

@@ -2,6 +2,7 @@ package read
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -86,6 +87,14 @@ func (r *reader) showText(ctx context.Context, c *tool.Call, in Input, f opened)
 	return w.output(f.facts.Path, in, enc, eol), nil
 }
 
+func newWindow(in Input, eol textfile.EOL) *window {
+	w := &window{newline: '\n', from: max(in.Offset, 1), limit: cmp.Or(in.Limit, defaultLimit), tokens: in.tokens(), most: maxScan}
+	if eol == textfile.CR {
+		w.newline = '\r'
+	}
+	return w
+}
+
 func binaryError(f opened, err error) error {
 	var b *textfile.BinaryError
 	if !errors.As(err, &b) {
@@ -113,7 +122,7 @@ func (w *window) notes(path string, in Input, enc textfile.Encoding, eol textfil
 	last := w.from + len(w.lines) - 1
 	switch {
 	case w.stopped:
-		say("Lines %d-%d are shown. The file is too large to be read to its end, so how many lines it has is not known, and it cannot be edited. To go on, call Read with file_path %q, offset %d and limit %d.", w.from, last, path, last+1, w.limit)
+		say("Lines %d-%d are shown. The file is too large to be read to its end, so how many lines it has is not known, and it cannot be edited. To continue, call Read with file_path %q, offset %d and limit %d.", w.from, last, path, last+1, w.limit)
 	case w.total == 0:
 		say("The file exists but is empty.")
 	case len(w.lines) == 0:
@@ -123,7 +132,11 @@ func (w *window) notes(path string, in Input, enc textfile.Encoding, eol textfil
 		if w.full {
 			why = fmt.Sprintf(" (the result is limited to about %d tokens)", w.tokens)
 		}
-		say("Lines %d-%d of %d are shown%s. To go on, call Read with file_path %q, offset %d and limit %d.", w.from, last, w.total, why, path, last+1, min(w.limit, w.total-last))
+		if in.Limit > 0 && !w.full { // who asks for so many knows how to ask for more
+			say("Lines %d-%d of %d.", w.from, last, w.total)
+			break
+		}
+		say("Lines %d-%d of %d are shown%s. To continue, call Read with file_path %q, offset %d and limit %d.", w.from, last, w.total, why, path, last+1, min(w.limit, w.total-last))
 	}
 	if w.cut > 0 {
 		say("%d lines over %d characters are cut. To see the rest of line N use Bash: sed -n 'Np' FILE | cut -c%d-", w.cut, maxLine, maxLine+1)

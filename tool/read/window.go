@@ -2,13 +2,10 @@ package read
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"io"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/haftdev/haft/internal/workspace/textfile"
 )
 
 // maxLine is how many characters of a line are shown.
@@ -33,14 +30,6 @@ type window struct {
 	line    []byte // the present line, as far as it may be shown
 	skipped int    // bytes of it that may not
 	open    bool   // there is a present line
-}
-
-func newWindow(in Input, eol textfile.EOL) *window {
-	w := &window{newline: '\n', from: max(in.Offset, 1), limit: cmp.Or(in.Limit, defaultLimit), tokens: in.tokens(), most: maxScan}
-	if eol == textfile.CR {
-		w.newline = '\r'
-	}
-	return w
 }
 
 // scan reads to the end, or as far as it may.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -212,4 +213,17 @@ func (src *source) decorateFields(t reflect.Type, s *jsonschema.Schema) error {
 		src.note(d)
 	}
 	return nil
+}
+
+// note records that the shape depends on a directive's flag, list or hiding.
+func (src *source) note(d *directives) {
+	if d.when != "" && !slices.Contains(src.flags, d.when) {
+		src.flags = append(src.flags, d.when)
+		slices.Sort(src.flags)
+	}
+	if d.list != "" && !slices.Contains(src.lists, d.list) {
+		src.lists = append(src.lists, d.list)
+		slices.Sort(src.lists)
+	}
+	src.hides = src.hides || d.hidden
 }

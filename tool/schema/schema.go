@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 
@@ -167,17 +166,4 @@ func (src *source) key(opts *ViewOptions) string {
 		b.WriteString("\x00@" + strings.Join(opts.Lists[l], "\x01"))
 	}
 	return b.String()
-}
-
-// note records that the shape depends on a directive's flag, list or hiding.
-func (src *source) note(d *directives) {
-	if d.when != "" && !slices.Contains(src.flags, d.when) {
-		src.flags = append(src.flags, d.when)
-		slices.Sort(src.flags)
-	}
-	if d.list != "" && !slices.Contains(src.lists, d.list) {
-		src.lists = append(src.lists, d.list)
-		slices.Sort(src.lists)
-	}
-	src.hides = src.hides || d.hidden
 }

@@ -3,7 +3,6 @@ package task
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -138,18 +137,3 @@ func (l *List) reaches(from, to string) bool {
 }
 
 func byNumber(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
-
-// check finds what a file must not say, whoever wrote it.
-func (l *List) check() error {
-	for _, t := range l.Tasks {
-		for _, id := range t.BlockedBy {
-			if l.Find(id) == nil {
-				return fmt.Errorf("task %s waits for task %s, which is not there", t.ID, id)
-			}
-		}
-		if n, err := strconv.Atoi(t.ID); err != nil || n < 1 || n > l.Last {
-			return fmt.Errorf("task %q has no number of the list", t.ID)
-		}
-	}
-	return nil
-}

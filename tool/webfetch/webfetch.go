@@ -112,6 +112,39 @@ func New(web *webpage.Fetcher, opts *Options) tool.Tool {
 	})
 }
 
+// render says where the text is from before the text, and how to go on after it.
+func render(out Output) tool.Result {
+	if out.Redirect != "" {
+		return tool.Text(out.Result)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "From %s", out.URL)
+	if out.Title != "" {
+		fmt.Fprintf(&b, " (%s)", out.Title)
+	}
+	b.WriteString(":\n\n" + out.Result)
+	if out.Note != "" {
+		b.WriteString("\n\n[" + out.Note + "]")
+	}
+	r := tool.Text(b.String())
+	data, err := base64.StdEncoding.DecodeString(out.Data)
+	switch {
+	case err != nil || len(data) == 0:
+	case strings.HasPrefix(out.MediaType, "image/"):
+		r.Content = append(r.Content, tool.Block{Type: tool.ImageBlock, MediaType: out.MediaType, Data: data})
+	default:
+		r.Content = append(r.Content, tool.Block{Type: tool.DocumentBlock, MediaType: out.MediaType, Data: data})
+	}
+	return r
+}
+
+func summarize(out Output) string {
+	if out.Redirect != "" {
+		return "redirects to " + out.Redirect
+	}
+	return fmt.Sprintf("%d %s, %d bytes", out.Code, out.CodeText, out.Bytes)
+}
+
 func (f *fetcher) run(ctx context.Context, c *tool.Call, in Input) (Output, error) {
 	began := time.Now()
 	c.Report(tool.TextProgress{Text: "fetching " + in.URL})

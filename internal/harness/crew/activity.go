@@ -35,25 +35,6 @@ func (a *activity) now() tally {
 	return tally{text: a.text, lastTool: a.lastTool, uses: a.uses, tools: maps.Clone(a.tools), tokens: a.tokens}
 }
 
-// said takes in a block that the agent said.
-func (a *activity) said(ev agent.Said) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	switch ev.Block.Type {
-	case model.Text:
-		if ev.Error == nil {
-			a.text = ev.Block.Text
-		}
-	case model.ToolUse:
-		a.uses++
-		a.lastTool = ev.Block.Name
-		if a.tools == nil {
-			a.tools = make(map[string]int)
-		}
-		a.tools[ev.Block.Name]++
-	}
-}
-
 // streamed counts the tokens of answers as they come: the agent's own count, used,
 // has an answer only some time after its end.
 func (a *activity) streamed(ev model.Event, used func() map[string]agent.ModelUsage) {
@@ -70,13 +51,6 @@ func (a *activity) streamed(ev model.Event, used func() map[string]agent.ModelUs
 		return
 	}
 	a.countLocked(used())
-}
-
-// count sums what was used.
-func (a *activity) count(used map[string]agent.ModelUsage) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.countLocked(used)
 }
 
 // countLocked sums what was used: the answers, or what the agent has counted, in

@@ -180,6 +180,15 @@ func (c *Crew) await(ctx context.Context, m *member, progress func(tool.AgentPro
 	}
 }
 
+// whileAwaited passes progress on as long as the call waits for it.
+func (m *member) whileAwaited(progress func(tool.AgentProgress)) func(tool.AgentProgress) {
+	return func(p tool.AgentProgress) {
+		if progress != nil && !m.state.wasDetached() {
+			progress(p)
+		}
+	}
+}
+
 // Background moves the agent that a call waits for to the background; "" means all
 // those that the main conversation waits for. It reports whether there was any.
 func (c *Crew) Background(useID string) bool {
@@ -199,6 +208,18 @@ func (c *Crew) Background(useID string) bool {
 		}
 	}
 	return any
+}
+
+// detach lets go of the call that waits for the agent. It reports false if none does.
+func (s *state) detach() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.background || s.over {
+		return false
+	}
+	s.background, s.released = true, true
+	close(s.detached)
+	return true
 }
 
 // Start gives a job to a new agent that works on beside its caller.
@@ -267,6 +288,11 @@ func (c *Crew) spawn(ctx context.Context, j subagent.Job, background bool) (*mem
 	c.opts.Emit(agent.TaskChanged{Change: "started", Task: m.task(nil)})
 	c.save()
 	return m, nil
+}
+
+// newWorking is the state of an agent that is about to work.
+func newWorking(background bool) *state {
+	return &state{phase: working, background: background, rested: make(chan struct{}), detached: make(chan struct{})}
 }
 
 // admit checks that there is room for one more, and takes the place.

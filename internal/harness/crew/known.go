@@ -2,14 +2,12 @@ package crew
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/subagent"
 )
 
@@ -66,6 +64,13 @@ func (m *member) known() Known {
 	}
 }
 
+// last is how the work ended; running says that it has not, or that its process did.
+func (s *state) last() (status subagent.Status, running bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.status, s.phase != resting || s.cut
+}
+
 // Kind is that of an agent; "" if there is none of the id.
 func (c *Crew) Kind(id string) string {
 	c.mu.Lock()
@@ -112,25 +117,6 @@ func (c *Crew) Remember(known []Known) {
 		}
 		c.forget()
 	}
-}
-
-// revive makes an agent again that worked before this process.
-func (c *Crew) revive(ctx context.Context, k Known) (*member, error) {
-	j := subagent.Job{UseID: k.UseID, Description: k.Description, Kind: k.Kind, Model: k.Model, Name: k.Name, Team: k.Team, Worktree: k.Worktree}
-	made, err := c.makeAgent(ctx, Spec{Job: j, ID: k.ID, Depth: max(1, k.Depth), Again: true})
-	if err != nil {
-		return nil, tool.Errorf("The agent %s cannot go on: %w.", k.ID, err)
-	}
-	m := &member{crew: c, id: k.ID, job: j, depth: max(1, k.Depth), made: made, began: k.Began, state: newResting(k.Status)}
-	m.activity.tokens, m.activity.before, m.activity.uses = k.Tokens, k.Tokens, k.ToolUses
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if there := c.members[k.ID]; there != nil { // somebody else was faster
-		return there, nil
-	}
-	delete(c.past, k.ID)
-	c.members[k.ID] = m
-	return m, nil
 }
 
 // LostText tells a model which agents were at work when a session broke off.

@@ -94,6 +94,21 @@ func (c *Crew) deliver(ctx context.Context, m *member, text string) (woken bool,
 	return true, nil
 }
 
+// wake lets an agent that rests work again, in the background.
+func (s *state) wake() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.phase, s.background, s.over, s.cut = working, true, false, false
+	s.stopped, s.cancel, s.rested = nil, nil, make(chan struct{})
+}
+
+// waitRested is closed when the agent rests.
+func (s *state) waitRested() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rested
+}
+
 // find looks for an agent by its id, or by its name in the sender's team. One that
 // worked before this process is made again.
 func (c *Crew) find(ctx context.Context, from, to string) (*member, error) {
@@ -112,6 +127,30 @@ func (c *Crew) find(ctx context.Context, from, to string) (*member, error) {
 		return nil, tool.Errorf("There is no agent %q in this session. There are: %s.", to, strings.Join(c.names(), ", "))
 	}
 	return c.revive(ctx, k)
+}
+
+// revive makes an agent again that worked before this process.
+func (c *Crew) revive(ctx context.Context, k Known) (*member, error) {
+	j := subagent.Job{UseID: k.UseID, Description: k.Description, Kind: k.Kind, Model: k.Model, Name: k.Name, Team: k.Team, Worktree: k.Worktree}
+	made, err := c.makeAgent(ctx, Spec{Job: j, ID: k.ID, Depth: max(1, k.Depth), Again: true})
+	if err != nil {
+		return nil, tool.Errorf("The agent %s cannot go on: %w.", k.ID, err)
+	}
+	m := &member{crew: c, id: k.ID, job: j, depth: max(1, k.Depth), made: made, began: k.Began, state: newResting(k.Status)}
+	m.activity.tokens, m.activity.before, m.activity.uses = k.Tokens, k.Tokens, k.ToolUses
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if there := c.members[k.ID]; there != nil { // somebody else was faster
+		return there, nil
+	}
+	delete(c.past, k.ID)
+	c.members[k.ID] = m
+	return m, nil
+}
+
+// newResting is the state of an agent whose work of an earlier process ended so.
+func newResting(status subagent.Status) *state {
+	return &state{background: true, worked: true, status: status, detached: make(chan struct{})}
 }
 
 func (c *Crew) lookup(from, to string) *member {
@@ -211,16 +250,4 @@ func (c *Crew) EndTeam(_ context.Context, name string) ([]string, error) {
 	c.mu.Unlock()
 	slices.Sort(stopped)
 	return stopped, nil
-}
-
-// summary says in a line how the work of an agent ended.
-func summary(description string, r *subagent.Report) string {
-	s := fmt.Sprintf("Agent %q %s", description, r.Status)
-	if r.Why != "" {
-		s += ": " + r.Why
-	}
-	if r.Text != "" {
-		s += "\n" + r.Text
-	}
-	return s
 }

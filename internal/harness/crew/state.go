@@ -34,40 +34,11 @@ type state struct {
 	detached chan struct{} // closed when the call that waited for it was let go
 }
 
-// newWorking is the state of an agent that is about to work.
-func newWorking(background bool) *state {
-	return &state{phase: working, background: background, rested: make(chan struct{}), detached: make(chan struct{})}
-}
-
-// newResting is the state of an agent whose work of an earlier process ended so.
-func newResting(status subagent.Status) *state {
-	return &state{background: true, worked: true, status: status, detached: make(chan struct{})}
-}
-
 // busy reports whether the agent works, and whether it still takes turns.
 func (s *state) busy() (busy, takesTurns bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.phase != resting, s.phase == working
-}
-
-// wake lets an agent that rests work again, in the background.
-func (s *state) wake() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.phase, s.background, s.over, s.cut = working, true, false, false
-	s.stopped, s.cancel, s.rested = nil, nil, make(chan struct{})
-}
-
-// start takes what cancels the work, and reports whether the agent has worked before.
-func (s *state) start(cancel context.CancelCauseFunc) (again bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	again, s.worked, s.cancel = s.worked, true, cancel
-	if s.stopped != nil {
-		cancel(s.stopped)
-	}
-	return again
 }
 
 // stop ends the work, and any that would follow before the agent is woken.
@@ -80,65 +51,9 @@ func (s *state) stop(why error) {
 	}
 }
 
-// lastTurn notes that the agent takes no more turns.
-func (s *state) lastTurn() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.phase = ending
-}
-
-// close notes that the work is over: no call is let go any more.
-func (s *state) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.over = true
-}
-
-// rest ends the work; closing says that the crew ends with it.
-func (s *state) rest(status subagent.Status, closing bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.phase, s.status = resting, status
-	s.cut = s.background && closing && status == subagent.Cancelled
-	close(s.rested)
-}
-
-// detach lets go of the call that waits for the agent. It reports false if none does.
-func (s *state) detach() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.background || s.over {
-		return false
-	}
-	s.background, s.released = true, true
-	close(s.detached)
-	return true
-}
-
 // wasDetached reports whether the call that waited for the agent was let go.
 func (s *state) wasDetached() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.released
-}
-
-// isBackground reports whether no call waits for the agent.
-func (s *state) isBackground() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.background
-}
-
-// waitRested is closed when the agent rests.
-func (s *state) waitRested() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.rested
-}
-
-// last is how the work ended; running says that it has not, or that its process did.
-func (s *state) last() (status subagent.Status, running bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.status, s.phase != resting || s.cut
 }

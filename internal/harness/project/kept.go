@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/output"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/workspace"
@@ -59,10 +60,7 @@ func physical(path string) string {
 func (k *Kept) Holds(path string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return slices.ContainsFunc(k.dirs, func(dir string) bool {
-		rel, err := filepath.Rel(dir, path)
-		return err == nil && filepath.IsLocal(rel)
-	})
+	return slices.ContainsFunc(k.dirs, func(dir string) bool { return pathin.Contains(dir, path) })
 }
 
 // Names are the folders of the processes that the session ran in, which the journal

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	commands "github.com/haftdev/haft/internal/knowledge/command"
 	"github.com/haftdev/haft/mcp"
 )
 
@@ -14,22 +13,6 @@ import (
 type promptHost interface {
 	Prompts() []mcp.Prompt
 	GetPrompt(ctx context.Context, command string, args map[string]string) ([]mcp.PromptMessage, error)
-}
-
-// commandsOf returns the prompts of servers as commands. What is typed after one are its
-// arguments in order; the last takes all that is left.
-func commandsOf(h promptHost) []commands.Prompt {
-	var list []commands.Prompt
-	for _, p := range h.Prompts() {
-		list = append(list, commands.Prompt{
-			Name: p.Command, Description: p.Description, Hint: promptHint(p.Arguments),
-			Get: func(ctx context.Context, words []string) (string, error) {
-				messages, err := h.GetPrompt(ctx, p.Command, promptArguments(p.Arguments, words))
-				return promptText(messages), err
-			},
-		})
-	}
-	return list
 }
 
 func promptHint(args []mcp.PromptArg) string {

@@ -130,6 +130,18 @@ func (s *Servers) Start(tasks []mcp.Task) error {
 	return nil
 }
 
+// resume waits for what an earlier process of the session has left at servers.
+func (l *longCalls) resume(host *mcp.Host, tasks []mcp.Task) {
+	l.mu.Lock()
+	l.tasks = append(l.tasks, tasks...)
+	l.mu.Unlock()
+	for _, t := range tasks {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		end := l.start(t.Call, func() (tool.Result, error) { return host.Resume(ctx, t) })
+		l.follow(agent.Task{Description: fmt.Sprintf("%s at the MCP server %s, which was cut off with an earlier process,", t.Tool, t.Server)}, cancel, end)
+	}
+}
+
 // find returns a server by its name.
 func (s *Servers) find(name string) (mcp.Server, bool) {
 	s.mu.Lock()
@@ -172,6 +184,14 @@ func (s *Servers) Open() (*mcp.Host, error) {
 	}
 	s.host = mcp.NewHost(opts)
 	return s.host, nil
+}
+
+// began writes down what a server goes on with.
+func (l *longCalls) began(t mcp.Task) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tasks = append(l.tasks, t)
+	l.link.Save(StateCalls, l.tasks)
 }
 
 // approve says whether a server may be started: what the person or the program
@@ -232,6 +252,17 @@ func (s *Servers) Tools() ([]tool.Tool, bool) {
 		return nil, false
 	}
 	return s.long.wrap(host.Tools()), true
+}
+
+// wrap returns tools whose calls may go on in the background. Those of agents do not:
+// nobody waits for an agent, and what it has started ends with it.
+func (l *longCalls) wrap(tools []tool.Tool) []tool.Tool {
+	tools = slices.Clone(tools)
+	for i := range tools {
+		t := tools[i]
+		tools[i].Run = func(ctx context.Context, c *tool.Call) (tool.Result, error) { return l.run(ctx, &t, c) }
+	}
+	return tools
 }
 
 // Resources lists the resources of a server, or of all.
@@ -334,6 +365,22 @@ func (s *Servers) Prompts() []commands.Prompt {
 	return commandsOf(host)
 }
 
+// commandsOf returns the prompts of servers as commands. What is typed after one are its
+// arguments in order; the last takes all that is left.
+func commandsOf(h promptHost) []commands.Prompt {
+	var list []commands.Prompt
+	for _, p := range h.Prompts() {
+		list = append(list, commands.Prompt{
+			Name: p.Command, Description: p.Description, Hint: promptHint(p.Arguments),
+			Get: func(ctx context.Context, words []string) (string, error) {
+				messages, err := h.GetPrompt(ctx, p.Command, promptArguments(p.Arguments, words))
+				return promptText(messages), err
+			},
+		})
+	}
+	return list
+}
+
 // Close ends the servers with everything they have started.
 func (s *Servers) Close() error {
 	s.closing.Store(true)
@@ -349,8 +396,28 @@ func (s *Servers) Close() error {
 	return err
 }
 
+// close lets go of all calls: the servers are about to be ended, and what they can go
+// on with stays written down.
+func (l *longCalls) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+}
+
 // StopCall ends a call in the background; false means that there is none of that id.
 func (s *Servers) StopCall(id string) bool { return s.long.stop(id) }
+
+// stop ends a call in the background; false means that there is none of that id.
+func (l *longCalls) stop(id string) bool {
+	l.mu.Lock()
+	cancel, ok := l.running[id]
+	delete(l.running, id)
+	l.mu.Unlock()
+	if ok {
+		cancel(context.Canceled)
+	}
+	return ok
+}
 
 // Mentioned splits server:uri, if there is such a server.
 func (s *Servers) Mentioned(word string) (server, uri string, ok bool) {

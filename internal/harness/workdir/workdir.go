@@ -16,6 +16,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness/link"
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/workspace/worktree"
 	"github.com/haftdev/haft/tool/bash"
 )
@@ -127,14 +128,9 @@ func (d *Dir) Stray(path string) string {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(d.Path(), path)
 	}
-	rel, err := filepath.Rel(d.dirs.opts.Root, path)
-	if err != nil || !filepath.IsLocal(rel) || within(tree.Path, path) {
+	rel, ok := pathin.Below(d.dirs.opts.Root, path)
+	if !ok || pathin.Contains(tree.Path, path) {
 		return ""
 	}
 	return fmt.Sprintf("You work in a copy of the repository, and this file is not in it. Use %s instead.", filepath.Join(tree.Path, rel))
-}
-
-func within(dir, path string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
 }

@@ -21,11 +21,11 @@ package instructions
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/haftdev/haft/internal/knowledge"
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/settings"
 )
 
@@ -116,11 +116,13 @@ func Load(dir, home string, opts *Options) ([]File, []knowledge.Problem) {
 	return l.files, l.problems
 }
 
+func (l *loader) close() { l.project.Close() }
+
 // folders are those from the root down to dir.
 func (l *loader) folders() []string {
 	folders := []string{l.root}
-	rel, err := filepath.Rel(l.root, l.dir)
-	if err != nil || rel == "." || !filepath.IsLocal(rel) {
+	rel, ok := pathin.Below(l.root, l.dir)
+	if !ok || rel == "" {
 		return folders
 	}
 	at := l.root
@@ -129,16 +131,4 @@ func (l *loader) folders() []string {
 		folders = append(folders, at)
 	}
 	return folders
-}
-
-// findRoot returns the nearest folder with a .git.
-func findRoot(dir string) string {
-	for at := dir; ; at = filepath.Dir(at) {
-		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
-			return at
-		}
-		if at == filepath.Dir(at) {
-			return dir
-		}
-	}
 }

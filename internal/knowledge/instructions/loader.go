@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/mention"
 	"github.com/haftdev/haft/internal/knowledge/shelf"
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/settings"
 )
 
@@ -55,7 +57,17 @@ func newLoader(dir, home string, opts *Options) (*loader, error) {
 	return l, err
 }
 
-func (l *loader) close() { l.project.Close() }
+// findRoot returns the nearest folder with a .git.
+func findRoot(dir string) string {
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			return at
+		}
+		if at == filepath.Dir(at) {
+			return dir
+		}
+	}
+}
 
 func (l *loader) wants(s settings.Source) bool {
 	return l.opts.Sources == nil || slices.Contains(l.opts.Sources, s)
@@ -131,7 +143,7 @@ func (l *loader) read(r request, path string) (shelf.File, error) {
 	if r.from != "" && l.opts.Readable != nil && !l.opts.Readable(path) {
 		return shelf.File{}, errDenied
 	}
-	if rel, err := filepath.Rel(l.root, path); err == nil && filepath.IsLocal(rel) {
+	if rel, ok := pathin.Below(l.root, path); ok {
 		return l.project.Read(filepath.ToSlash(rel), l.opts.MaxFile)
 	}
 	if r.source != settings.User && (l.opts.Trusted == nil || !l.opts.Trusted(r.from, path)) {

@@ -33,33 +33,6 @@ func (n *names) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*[]string)(n))
 }
 
-// manifest reads plugin.json. A folder without one is a plugin if it has what a
-// plugin brings.
-func (r *reader) manifest() (m manifest, ok bool) {
-	text := r.read(manifestName)
-	if text == "" {
-		for _, name := range []string{"skills", "commands", "agents", "hooks/hooks.json", ".mcp.json"} {
-			if r.files.Has(r.inside + "/" + name) {
-				return m, r.problems == nil
-			}
-		}
-		return m, false
-	}
-	if err := json.Unmarshal([]byte(text), &m); err != nil {
-		r.report(manifestName, "the plugin is left out: %v", err)
-		return m, false
-	}
-	return m, true
-}
-
-// hooks returns the hooks as settings files: the usual file, and what the manifest
-// names or holds.
-func (r *reader) hooks(m manifest) []*settings.File {
-	return r.settings("hooks", "hooks/hooks.json", m.Hooks, func(text json.RawMessage) json.RawMessage {
-		return member(text, "hooks")
-	})
-}
-
 // servers returns the MCP servers as settings files. Their names get the plugin's
 // before them, so that two plugins may have a server of one name.
 func (r *reader) servers(m manifest) []*settings.File {

@@ -19,6 +19,7 @@
 package plugin
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -177,6 +178,33 @@ func (r *reader) plugin() *Plugin {
 		},
 		Settings: slices.Concat(r.hooks(m), r.servers(m)),
 	}
+}
+
+// hooks returns the hooks as settings files: the usual file, and what the manifest
+// names or holds.
+func (r *reader) hooks(m manifest) []*settings.File {
+	return r.settings("hooks", "hooks/hooks.json", m.Hooks, func(text json.RawMessage) json.RawMessage {
+		return member(text, "hooks")
+	})
+}
+
+// manifest reads plugin.json. A folder without one is a plugin if it has what a
+// plugin brings.
+func (r *reader) manifest() (m manifest, ok bool) {
+	text := r.read(manifestName)
+	if text == "" {
+		for _, name := range []string{"skills", "commands", "agents", "hooks/hooks.json", ".mcp.json"} {
+			if r.files.Has(r.inside + "/" + name) {
+				return m, r.problems == nil
+			}
+		}
+		return m, false
+	}
+	if err := json.Unmarshal([]byte(text), &m); err != nil {
+		r.report(manifestName, "the plugin is left out: %v", err)
+		return m, false
+	}
+	return m, true
 }
 
 // inner returns the names that stay inside the plugin, without those of the usual

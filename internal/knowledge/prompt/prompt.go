@@ -90,6 +90,10 @@ func (t *Template) Expand(ctx context.Context, u Use, calls Calls) (string, erro
 	return strings.TrimSpace(out.String()) + files, err
 }
 
+func newValues(u Use, first int) *values {
+	return &values{Use: u, words: Words(u.Arguments), first: first}
+}
+
 func run(ctx context.Context, calls Calls, u Use, command string) (string, error) {
 	input, err := json.Marshal(map[string]string{"command": command})
 	if err != nil {

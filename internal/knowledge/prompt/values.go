@@ -15,10 +15,6 @@ type values struct {
 	used  bool // the arguments were asked for
 }
 
-func newValues(u Use, first int) *values {
-	return &values{Use: u, words: Words(u.Arguments), first: first}
-}
-
 // placeholder is one of $ARGUMENTS, $ARGUMENTS[0], $1, ${NAME} and $name.
 var placeholder = regexp.MustCompile(`\$ARGUMENTS(?:\[(\d+)\])?|\$(\d+)|\$\{([A-Za-z_]\w*)\}|\$([A-Za-z_][\w-]*)`)
 

@@ -1,6 +1,8 @@
 package oauth
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -83,3 +85,9 @@ func New(remote Remote, store *Store, opts *Options) (*Client, error) {
 
 // key names the login in the store: another client of the same server is another login.
 func (c *Client) key() string { return storeKey(c.remote.URL, c.remote.ClientID) }
+
+// storeKey names the folder of a login.
+func storeKey(server, client string) string {
+	sum := sha256.Sum256([]byte(server + "\x00" + client))
+	return hex.EncodeToString(sum[:12])
+}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -55,6 +56,27 @@ func (c *Client) ask(ctx context.Context, q quest, open func(int) (UserAgent, er
 	})
 	return answer, client, err
 }
+
+// identify returns how iss knows this client, registering it if need be. Kept is
+// the registration of an earlier login, which holds for its redirect only.
+func (c *Client) identify(ctx context.Context, iss *issuer, kept registration, redirect string) (registration, error) {
+	switch {
+	case c.remote.ClientID != "":
+		return c.registered(iss), nil
+	case c.remote.ClientDocument != "" && iss.ClientDocuments:
+		return registration{ID: c.remote.ClientDocument, Method: proveNone}, nil
+	case kept.ID != "" && kept.Redirect == redirect:
+		return kept, nil
+	case iss.Register != "":
+		return c.register(ctx, iss, redirect)
+	}
+	return registration{}, errors.New("the authorization server knows only clients that were registered with it beforehand: set oauth.clientId in the server's entry")
+}
+
+// proves reports whether the authorization server checks that whoever redeems a
+// code is the one that asked for it. One that says nothing of itself is believed
+// to, for want of anything better.
+func (i *issuer) proves() bool { return i.assumed || slices.Contains(i.Challenges, "S256") }
 
 // openAgent prefers the port that the client is registered with: a registration
 // holds for one address.

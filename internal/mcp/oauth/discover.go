@@ -159,8 +159,3 @@ func (c *Client) readIssuer(ctx context.Context, place, want string) (*issuer, e
 	}
 	return iss, nil
 }
-
-// proves reports whether the authorization server checks that whoever redeems a
-// code is the one that asked for it. One that says nothing of itself is believed
-// to, for want of anything better.
-func (i *issuer) proves() bool { return i.assumed || slices.Contains(i.Challenges, "S256") }

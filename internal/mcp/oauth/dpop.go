@@ -2,7 +2,6 @@ package oauth
 
 import (
 	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/x509"
@@ -17,20 +16,6 @@ import (
 // A proofKey is what tokens are bound to (RFC 9449): whoever steals one without
 // the key cannot use it.
 type proofKey struct{ private *ecdsa.PrivateKey }
-
-func newProofKey() (*proofKey, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, fmt.Errorf("make a key for tokens: %w", err)
-	}
-	return &proofKey{key}, nil
-}
-
-// text is the key as the store keeps it; readProofKey reads it back.
-func (k *proofKey) text() (string, error) {
-	der, err := x509.MarshalPKCS8PrivateKey(k.private)
-	return base64.StdEncoding.EncodeToString(der), err
-}
 
 // readProofKey returns nil for "".
 func readProofKey(text string) (*proofKey, error) {

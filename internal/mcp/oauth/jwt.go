@@ -3,15 +3,11 @@ package oauth
 import (
 	"crypto"
 	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/sha256"
-	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
-	"errors"
 	"fmt"
 )
 
@@ -56,34 +52,4 @@ func signature(key crypto.Signer, digest []byte) ([]byte, error) {
 	r.FillBytes(out[:32])
 	s.FillBytes(out[32:])
 	return out, nil
-}
-
-// parseKey reads a private key in PEM.
-func parseKey(text string) (crypto.Signer, error) {
-	block, _ := pem.Decode([]byte(text))
-	if block == nil {
-		return nil, errors.New("read the client's key: it is not in PEM")
-	}
-	var key any
-	var err error
-	switch block.Type {
-	case "EC PRIVATE KEY":
-		key, err = x509.ParseECPrivateKey(block.Bytes)
-	case "RSA PRIVATE KEY":
-		key, err = x509.ParsePKCS1PrivateKey(block.Bytes)
-	default:
-		key, err = x509.ParsePKCS8PrivateKey(block.Bytes)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the client's key: %w", err)
-	}
-	switch key := key.(type) {
-	case *ecdsa.PrivateKey:
-		if key.Curve == elliptic.P256() {
-			return key, nil
-		}
-	case *rsa.PrivateKey:
-		return key, nil
-	}
-	return nil, errors.New("read the client's key: it must be an RSA key or one on the curve P-256")
 }

@@ -3,6 +3,11 @@ package oauth
 import (
 	"bytes"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -101,6 +106,20 @@ func (c *Client) authorize(ctx context.Context, ch challenge, open func(int) (Us
 	return c.save(ctx, &next)
 }
 
+func newProofKey() (*proofKey, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("make a key for tokens: %w", err)
+	}
+	return &proofKey{key}, nil
+}
+
+// text is the key as the store keeps it; readProofKey reads it back.
+func (k *proofKey) text() (string, error) {
+	der, err := x509.MarshalPKCS8PrivateKey(k.private)
+	return base64.StdEncoding.EncodeToString(der), err
+}
+
 // save writes a new login down.
 func (c *Client) save(ctx context.Context, next *login) (*login, error) {
 	if next.Client.ID == c.remote.ClientID {
@@ -155,18 +174,6 @@ func union(a, b []string) []string {
 		}
 	}
 	return out
-}
-
-// remember keeps what the server asked for, so that the next login can ask for it.
-func (c *Client) remember(ctx context.Context, ch challenge) {
-	if len(ch.scopes) == 0 && ch.metadata == "" {
-		return
-	}
-	_, err := c.store.change(ctx, c.key(), c.remote.URL, func(l *login) error {
-		l.Wanted, l.Metadata = ch.scopes, ch.metadata
-		return nil
-	})
-	_ = err // the login asks the server again anyway
 }
 
 // Logout tells the authorization server that the tokens are no longer needed, as

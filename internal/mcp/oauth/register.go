@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -28,22 +27,6 @@ const (
 	provePost  = "client_secret_post"
 	proveJWT   = "private_key_jwt"
 )
-
-// identify returns how iss knows this client, registering it if need be. Kept is
-// the registration of an earlier login, which holds for its redirect only.
-func (c *Client) identify(ctx context.Context, iss *issuer, kept registration, redirect string) (registration, error) {
-	switch {
-	case c.remote.ClientID != "":
-		return c.registered(iss), nil
-	case c.remote.ClientDocument != "" && iss.ClientDocuments:
-		return registration{ID: c.remote.ClientDocument, Method: proveNone}, nil
-	case kept.ID != "" && kept.Redirect == redirect:
-		return kept, nil
-	case iss.Register != "":
-		return c.register(ctx, iss, redirect)
-	}
-	return registration{}, errors.New("the authorization server knows only clients that were registered with it beforehand: set oauth.clientId in the server's entry")
-}
 
 // registered is the client that the person has registered.
 func (c *Client) registered(iss *issuer) registration {

@@ -2,8 +2,6 @@ package oauth
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -79,12 +77,6 @@ func (l *login) fresh(now time.Time) bool {
 func (l *login) forget() {
 	l.Access, l.Refresh, l.Type, l.Key, l.Scopes = "", "", "", "", nil
 	l.Obtained, l.Expires = time.Time{}, time.Time{}
-}
-
-// storeKey names the folder of a login.
-func storeKey(server, client string) string {
-	sum := sha256.Sum256([]byte(server + "\x00" + client))
-	return hex.EncodeToString(sum[:12])
 }
 
 func (s *Store) path(key string) string { return filepath.Join(s.dir, key, "login.json") }

@@ -2,7 +2,15 @@ package oauth
 
 import (
 	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -126,6 +134,48 @@ func (c *Client) tokenRequest(ctx context.Context, x exchange) (*http.Request, e
 		req.Header.Set("DPoP", proof)
 	}
 	return req, nil
+}
+
+// assertion is the client's signed word that it is itself (RFC 7523).
+func (m *Machine) assertion(client, audience string, now time.Time) (string, error) {
+	key, err := parseKey(m.Key)
+	if err != nil {
+		return "", err
+	}
+	return sign(key, map[string]any{"typ": "JWT"}, map[string]any{
+		"iss": client, "sub": client, "aud": audience, "jti": rand.Text(),
+		"iat": now.Unix(), "exp": now.Add(5 * time.Minute).Unix(),
+	})
+}
+
+// parseKey reads a private key in PEM.
+func parseKey(text string) (crypto.Signer, error) {
+	block, _ := pem.Decode([]byte(text))
+	if block == nil {
+		return nil, errors.New("read the client's key: it is not in PEM")
+	}
+	var key any
+	var err error
+	switch block.Type {
+	case "EC PRIVATE KEY":
+		key, err = x509.ParseECPrivateKey(block.Bytes)
+	case "RSA PRIVATE KEY":
+		key, err = x509.ParsePKCS1PrivateKey(block.Bytes)
+	default:
+		key, err = x509.ParsePKCS8PrivateKey(block.Bytes)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the client's key: %w", err)
+	}
+	switch key := key.(type) {
+	case *ecdsa.PrivateKey:
+		if key.Curve == elliptic.P256() {
+			return key, nil
+		}
+	case *rsa.PrivateKey:
+		return key, nil
+	}
+	return nil, errors.New("read the client's key: it must be an RSA key or one on the curve P-256")
 }
 
 // keep takes an answer into a login. A refresh token that is not renewed stays.

@@ -215,6 +215,18 @@ func (a *attempt) login(ctx context.Context, ch challenge, l *login, moreScopes 
 	return next, nil
 }
 
+// remember keeps what the server asked for, so that the next login can ask for it.
+func (c *Client) remember(ctx context.Context, ch challenge) {
+	if len(ch.scopes) == 0 && ch.metadata == "" {
+		return
+	}
+	_, err := c.store.change(ctx, c.key(), c.remote.URL, func(l *login) error {
+		l.Wanted, l.Metadata = ch.scopes, ch.metadata
+		return nil
+	})
+	_ = err // the login asks the server again anyway
+}
+
 // covers reports whether every scope of want was granted.
 func covers(granted, want []string) bool {
 	return !slices.ContainsFunc(want, func(s string) bool { return !slices.Contains(granted, s) })

@@ -13,6 +13,7 @@
 package stdio
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -99,11 +100,32 @@ func Start(opts Options) (*Conn, error) {
 	return c, nil
 }
 
+// follow reads until the end.
+func (t *tail) follow(r io.Reader) {
+	reader := bufio.NewReaderSize(r, 16<<10)
+	for {
+		part, err := reader.ReadSlice('\n')
+		t.add(string(part[:min(len(part), tailLength)]))
+		for err == bufio.ErrBufferFull {
+			_, err = reader.ReadSlice('\n')
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
 // PID is that of the server.
 func (c *Conn) PID() int { return c.proc.PID() }
 
 // Stderr returns the last lines that the server wrote to standard error.
 func (c *Conn) Stderr() []string { return c.errs.snapshot() }
+
+func (t *tail) snapshot() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return append([]string(nil), t.lines...)
+}
 
 // Lost is closed when the connection has ended; Cause then says why.
 func (c *Conn) Lost() <-chan struct{} { return c.lost }
@@ -152,6 +174,10 @@ func (c *Conn) read(out io.Reader) {
 		}
 		c.admit(trim(line))
 	}
+}
+
+func newLineReader(r io.Reader, limit int) *lineReader {
+	return &lineReader{r: bufio.NewReaderSize(r, 64<<10), max: limit}
 }
 
 // admit hands over what a line has: one message, or a batch of them.

@@ -1,8 +1,6 @@
 package stdio
 
 import (
-	"bufio"
-	"io"
 	"strings"
 	"sync"
 	"unicode"
@@ -17,21 +15,6 @@ const (
 type tail struct {
 	mu    sync.Mutex
 	lines []string
-}
-
-// follow reads until the end.
-func (t *tail) follow(r io.Reader) {
-	reader := bufio.NewReaderSize(r, 16<<10)
-	for {
-		part, err := reader.ReadSlice('\n')
-		t.add(string(part[:min(len(part), tailLength)]))
-		for err == bufio.ErrBufferFull {
-			_, err = reader.ReadSlice('\n')
-		}
-		if err != nil {
-			return
-		}
-	}
 }
 
 func (t *tail) add(line string) {
@@ -50,10 +33,4 @@ func (t *tail) add(line string) {
 		t.lines = append(t.lines[:0], t.lines[1:]...)
 	}
 	t.lines = append(t.lines, line)
-}
-
-func (t *tail) snapshot() []string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return append([]string(nil), t.lines...)
 }

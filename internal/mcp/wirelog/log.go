@@ -21,13 +21,18 @@
 package wirelog
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/haftdev/haft/internal/mcp/envelope"
 )
 
 // A Record is one message.
@@ -103,6 +108,20 @@ func (l *Log) Message(server string, sent bool, message []byte) {
 	}
 }
 
+// message returns a message without secrets. The order of its fields stays.
+func (m *mask) message(raw []byte) json.RawMessage {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) > maxMessage || !json.Valid(raw) {
+		e := envelope.Read(raw)
+		id, _ := e.Number()
+		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"omitted":%d}`, id, len(raw))
+	}
+	return m.value(nil, raw, place{named: true})
+}
+
+// maxMessage is how long a message may be to be written down.
+const maxMessage = 1 << 20
+
 func (l *Log) file(server string) *file {
 	f := l.files[server]
 	if f != nil {
@@ -117,6 +136,16 @@ func (l *Log) file(server string) *file {
 		f.open()
 	}
 	return f
+}
+
+func newMask(secrets []string) *mask {
+	var pairs []string
+	for _, s := range slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return len(b) - len(a) }) {
+		if len(s) >= 4 { // what is shorter is in every other word
+			pairs = append(pairs, s, hidden)
+		}
+	}
+	return &mask{strings.NewReplacer(pairs...)}
 }
 
 func (f *file) open() {

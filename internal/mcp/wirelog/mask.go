@@ -1,9 +1,7 @@
 package wirelog
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -34,30 +32,6 @@ var schemas = []string{"inputSchema", "outputSchema", "requestedSchema"}
 
 // A mask takes secrets out of messages. The zero value knows no particular ones.
 type mask struct{ known *strings.Replacer }
-
-func newMask(secrets []string) *mask {
-	var pairs []string
-	for _, s := range slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return len(b) - len(a) }) {
-		if len(s) >= 4 { // what is shorter is in every other word
-			pairs = append(pairs, s, hidden)
-		}
-	}
-	return &mask{strings.NewReplacer(pairs...)}
-}
-
-// maxMessage is how long a message may be to be written down.
-const maxMessage = 1 << 20
-
-// message returns a message without secrets. The order of its fields stays.
-func (m *mask) message(raw []byte) json.RawMessage {
-	raw = bytes.TrimSpace(raw)
-	if len(raw) > maxMessage || !json.Valid(raw) {
-		e := envelope.Read(raw)
-		id, _ := e.Number()
-		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"omitted":%d}`, id, len(raw))
-	}
-	return m.value(nil, raw, place{named: true})
-}
 
 // A place is where in a message a value stands.
 type place struct {

@@ -1,7 +1,5 @@
 package index
 
-import "slices"
-
 // A gram is three neighbouring characters, each reduced to one of 64 symbols: the
 // cases of a letter share one, so one index serves both kinds of search, and a
 // gram fits 18 bits, so that the set of those seen fits the first-level cache.
@@ -59,18 +57,4 @@ func (c *Grams) Of(text []byte) []uint32 {
 		}
 	}
 	return c.list
-}
-
-// gramsOf gives the grams that any text containing the literal has, or none if it
-// is too short to have any.
-func gramsOf(literal string) []uint32 {
-	var out []uint32
-	g := uint32(0)
-	for i := range len(literal) {
-		g = (g<<6 | uint32(symbols[literal[i]])) & gramMask
-		if i >= 2 && !hasBreak(g) && !slices.Contains(out, g) {
-			out = append(out, g)
-		}
-	}
-	return out
 }

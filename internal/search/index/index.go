@@ -15,6 +15,7 @@ package index
 
 import (
 	"bytes"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -198,6 +199,20 @@ clauses:
 		q = append(q, any)
 	}
 	return q
+}
+
+// gramsOf gives the grams that any text containing the literal has, or none if it
+// is too short to have any.
+func gramsOf(literal string) []uint32 {
+	var out []uint32
+	g := uint32(0)
+	for i := range len(literal) {
+		g = (g<<6 | uint32(symbols[literal[i]])) & gramMask
+		if i >= 2 && !hasBreak(g) && !slices.Contains(out, g) {
+			out = append(out, g)
+		}
+	}
+	return out
 }
 
 func (q query) match(b *block) uint64 {

@@ -1,14 +1,9 @@
 package rx
 
 import (
+	"slices"
 	"strings"
 )
-
-// class reads a bracketed class after its '['.
-func (p *parser) class(at int) *node {
-	s := p.classBody(at)
-	return p.setNode(s, false)
-}
 
 // classBody reads up to the closing ']' and applies negation and folding. The set
 // operators have equal precedence and group to the left.
@@ -55,6 +50,10 @@ func (p *parser) classBody(at int) set {
 }
 
 func symmetric(a, b set) set { return a.union(b).minus(a.intersect(b)) }
+
+func (s set) union(t set) set {
+	return normalize(slices.Concat(s, t))
+}
 
 // classItem reads one element: a nested class, an escape class, a character or a
 // range.

@@ -15,10 +15,6 @@ const (
 	dfaFirst          // the first real state
 )
 
-// maxTable bounds the transition table; beyond it the states are forgotten and
-// built again as they are met.
-const maxTable = 1 << 20
-
 // stopInterval is how many bytes are read between two looks at whether to stop.
 const stopInterval = 128 << 10
 
@@ -48,14 +44,6 @@ type dstate struct {
 	word   bool // the byte before is a word character
 	idle   bool // no match is in progress (kept in multi-line mode only)
 	looks  bool // insts holds assertions
-}
-
-func newDFA(p *prog, lineMode bool) *dfa {
-	p.classify()
-	d := &dfa{prog: p, lineMode: lineMode, stride: uint32(p.nclasses) + 1, limit: maxTable}
-	d.cur, d.nxt = newSparse(len(p.insts)), newSparse(len(p.insts))
-	d.reset()
-	return d
 }
 
 // reset forgets all states but those in which a search starts, which come first so
@@ -121,24 +109,6 @@ func (d *dfa) next(buf []byte, from int, stop func() bool) (at int, found, quit 
 	return len(buf), d.transition(cur, -1) == dfaMatch*d.stride, false
 }
 
-// try looks, in line mode, for a match that begins at at. If there is none, a later
-// one begins at end or after it; otherwise it, or what made the DFA quit, is in the
-// line that holds end-1. stop may be nil.
-func (d *dfa) try(buf []byte, at int, stop func() bool) (end int, found, quit bool) {
-	if d.blind(buf, at) {
-		return at + 1, false, true
-	}
-	cur, i := d.startAt(buf, at), at
-	for limit := at; i == limit && limit < len(buf); {
-		if stop != nil && stop() {
-			return len(buf), false, false
-		}
-		limit = min(len(buf), i+stopInterval)
-		cur, i = d.run(cur, buf[:limit], i, d.busy)
-	}
-	return i + 1, cur == dfaMatch*d.stride, cur == dfaQuit*d.stride
-}
-
 // blind reports whether the DFA cannot start at at: the byte before is part of a
 // character that it would have to know.
 func (d *dfa) blind(buf []byte, at int) bool {
@@ -163,22 +133,6 @@ func (d *dfa) run(cur uint32, buf []byte, i int, first uint32) (uint32, int) {
 		cur = nx
 	}
 	return cur, i
-}
-
-// idleBefore gives the last position in from..to at which no match was in
-// progress: the leftmost match that ends near to starts there or later.
-func (d *dfa) idleBefore(buf []byte, from, to int) int {
-	cur, idle := d.startAt(buf, from), from
-	for i := from; i < to; i++ {
-		cur = d.transition(cur, int(buf[i]))
-		if cur < dfaFirst*d.stride {
-			break
-		}
-		if d.states[cur/d.stride].idle {
-			idle = i + 1
-		}
-	}
-	return idle
 }
 
 // startAt is the state in which nothing has been seen but the byte before at.

@@ -6,21 +6,6 @@ import (
 	"unicode"
 )
 
-// escape reads what follows a backslash outside a class.
-func (p *parser) escape(at int) *node {
-	if s, ok := p.classEscape(at); ok {
-		return p.setNode(s, false)
-	}
-	if l, ok := p.lookEscape(at); ok {
-		return &node{op: opLook, look: l}
-	}
-	r, isByte := p.charEscape(at)
-	if isByte && p.flags.ascii {
-		return &node{op: opByte, set: single(r)}
-	}
-	return p.char(r, at)
-}
-
 func (p *parser) lookEscape(at int) (look, bool) {
 	if !p.more() {
 		return 0, false

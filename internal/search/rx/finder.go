@@ -56,6 +56,23 @@ func newFinder(clauses []Clause, whole bool, tree *node, vectors bool) (f *finde
 	return f, literal
 }
 
+// classRun finds a run of bytes that every match of n contains, looking at classes as
+// well as literals, that begins with the rarest triple. prefix reports that every
+// match begins with it; none means that nothing is known.
+func classRun(n *node) (best []bytesIn, prefix bool) {
+	r := runs{first: true}
+	r.add(n)
+	r.flush()
+	return r.best, r.prefix
+}
+
+// newRunWindow looks for a run by its first three bytes.
+func newRunWindow(run []bytesIn) *window {
+	w := newWindow([]triple{firstTriple(run)})
+	w.rest = run[min(3, len(run)):]
+	return w
+}
+
 // runCost estimates what looking for a run costs per byte of text. Most estimates are
 // too low, since bytes of a class like to be neighbours; what is not at the start of a
 // match must promise more.
@@ -83,6 +100,30 @@ func newLiteralWindow(c Clause) (*finder, float64) {
 	}
 	f.window = newWindow(triples)
 	return f, cost
+}
+
+// literalTriple is the rarest triple of a literal, and where in it that stands.
+func literalTriple(l Literal) (best triple, at int) {
+	rarest := math.Inf(1)
+	for i := range max(1, len(l.Text)-2) {
+		f := 1.0
+		for _, c := range []byte(l.Text[i:min(i+3, len(l.Text))]) {
+			f *= byteFreq(c, l.Fold)
+		}
+		if f < rarest {
+			rarest, at = f, i
+		}
+	}
+	best = triple{anyByte, anyByte, anyByte}
+	for k := range min(3, len(l.Text)-at) {
+		c := l.Text[at+k]
+		best[k] = bytesIn{}
+		best[k][c] = true
+		if l.Fold && isLower(c) {
+			best[k][c-32] = true
+		}
+	}
+	return best, at
 }
 
 // newAnchors looks for the rarest byte of each literal.

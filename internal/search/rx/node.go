@@ -58,10 +58,3 @@ func concat(subs ...*node) *node {
 	}
 	return &node{op: opConcat, subs: subs}
 }
-
-func alternate(subs ...*node) *node {
-	if len(subs) == 1 {
-		return subs[0]
-	}
-	return &node{op: opAlt, subs: subs}
-}

@@ -2,6 +2,7 @@ package rx
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -119,6 +120,13 @@ func (p *parser) alternation() *node {
 	}
 	p.flags = saved
 	return alternate(branches...)
+}
+
+func alternate(subs ...*node) *node {
+	if len(subs) == 1 {
+		return subs[0]
+	}
+	return &node{op: opAlt, subs: subs}
 }
 
 func (p *parser) branch() *node {
@@ -239,6 +247,27 @@ func (p *parser) atom() (n *node, isFlags bool) {
 	}
 }
 
+// class reads a bracketed class after its '['.
+func (p *parser) class(at int) *node {
+	s := p.classBody(at)
+	return p.setNode(s, false)
+}
+
+// escape reads what follows a backslash outside a class.
+func (p *parser) escape(at int) *node {
+	if s, ok := p.classEscape(at); ok {
+		return p.setNode(s, false)
+	}
+	if l, ok := p.lookEscape(at); ok {
+		return &node{op: opLook, look: l}
+	}
+	r, isByte := p.charEscape(at)
+	if isByte && p.flags.ascii {
+		return &node{op: opByte, set: single(r)}
+	}
+	return p.char(r, at)
+}
+
 func (p *parser) anchor(line, text look) *node {
 	if p.flags.multi || p.lineMode {
 		return &node{op: opLook, look: line}
@@ -276,6 +305,20 @@ func (p *parser) folded(s set) set {
 		return s.foldASCII()
 	}
 	return s.fold()
+}
+
+// foldASCII is fold within ASCII, for (?i-u).
+func (s set) foldASCII() set {
+	lower := s.intersect(set{{'a', 'z'}})
+	upper := s.intersect(set{{'A', 'Z'}})
+	out := slices.Clone(s)
+	for _, r := range lower {
+		out = append(out, span{r.lo - 32, r.hi - 32})
+	}
+	for _, r := range upper {
+		out = append(out, span{r.lo + 32, r.hi + 32})
+	}
+	return normalize(out)
 }
 
 // setNode is a class over runes, or over bytes under (?-u).

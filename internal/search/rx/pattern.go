@@ -2,6 +2,7 @@ package rx
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"sync"
 )
@@ -52,6 +53,19 @@ func Compile(expr string, o *Options) (*Pattern, error) {
 	p.matchers.New = func() any { return &Matcher{pattern: p} }
 	return p, nil
 }
+
+func compile(n *node) (*prog, error) {
+	c := &compiler{prog: &prog{}, tries: map[*span]*trie{}}
+	match := c.emit(inst{op: iMatch})
+	c.prog.start = c.node(n, match)
+	if c.large {
+		return nil, ErrTooLarge
+	}
+	return c.prog, nil
+}
+
+// ErrTooLarge is a pattern whose repetitions expand beyond the size limit.
+var ErrTooLarge = errors.New("regular expression too large: lower its repetition counts")
 
 // Required lists clauses that hold for every match, each naming literals of which
 // the match contains one. None means that nothing is known.
@@ -189,6 +203,24 @@ func (m *Matcher) nextPrefixed() (lo, hi int, ok bool) {
 	}
 }
 
+// try looks, in line mode, for a match that begins at at. If there is none, a later
+// one begins at end or after it; otherwise it, or what made the DFA quit, is in the
+// line that holds end-1. stop may be nil.
+func (d *dfa) try(buf []byte, at int, stop func() bool) (end int, found, quit bool) {
+	if d.blind(buf, at) {
+		return at + 1, false, true
+	}
+	cur, i := d.startAt(buf, at), at
+	for limit := at; i == limit && limit < len(buf); {
+		if stop != nil && stop() {
+			return len(buf), false, false
+		}
+		limit = min(len(buf), i+stopInterval)
+		cur, i = d.run(cur, buf[:limit], i, d.busy)
+	}
+	return i + 1, cur == dfaMatch*d.stride, cur == dfaQuit*d.stride
+}
+
 // candidate finds a byte of the next line that may match, and whether it surely
 // does.
 func (m *Matcher) candidate() (at int, sure bool) {
@@ -248,6 +280,22 @@ func (m *Matcher) nextSpan() (lo, hi int, ok bool) {
 	return lo, hi, ok
 }
 
+// idleBefore gives the last position in from..to at which no match was in
+// progress: the leftmost match that ends near to starts there or later.
+func (d *dfa) idleBefore(buf []byte, from, to int) int {
+	cur, idle := d.startAt(buf, from), from
+	for i := from; i < to; i++ {
+		cur = d.transition(cur, int(buf[i]))
+		if cur < dfaFirst*d.stride {
+			break
+		}
+		if d.states[cur/d.stride].idle {
+			idle = i + 1
+		}
+	}
+	return idle
+}
+
 func (m *Matcher) auto() *dfa {
 	if m.dfa == nil {
 		m.dfa = newDFA(m.pattern.prog, m.pattern.lineMode)
@@ -255,11 +303,30 @@ func (m *Matcher) auto() *dfa {
 	return m.dfa
 }
 
+func newDFA(p *prog, lineMode bool) *dfa {
+	p.classify()
+	d := &dfa{prog: p, lineMode: lineMode, stride: uint32(p.nclasses) + 1, limit: maxTable}
+	d.cur, d.nxt = newSparse(len(p.insts)), newSparse(len(p.insts))
+	d.reset()
+	return d
+}
+
+// maxTable bounds the transition table; beyond it the states are forgotten and
+// built again as they are met.
+const maxTable = 1 << 20
+
 func (m *Matcher) sim() *pike {
 	if m.pike == nil {
 		m.pike = newPike(m.pattern.prog)
 	}
 	return m.pike
+}
+
+func newPike(p *prog) *pike {
+	n := len(p.insts)
+	return &pike{prog: p,
+		cur: threads{newSparse(n), make([]int, n)},
+		nxt: threads{newSparse(n), make([]int, n)}}
 }
 
 // Locate gives a place near the end of a match in a line that is known to match,

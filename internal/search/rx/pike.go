@@ -20,13 +20,6 @@ type threads struct {
 	start []int
 }
 
-func newPike(p *prog) *pike {
-	n := len(p.insts)
-	return &pike{prog: p,
-		cur: threads{newSparse(n), make([]int, n)},
-		nxt: threads{newSparse(n), make([]int, n)}}
-}
-
 // find gives the leftmost match of text that starts at from or later. Where two
 // start together the one the pattern prefers wins.
 func (k *pike) find(text []byte, from int) (start, end int, ok bool) {

@@ -1,7 +1,6 @@
 package rx
 
 import (
-	"errors"
 	"sync"
 )
 
@@ -36,25 +35,12 @@ type prog struct {
 	classified sync.Once
 }
 
-// ErrTooLarge is a pattern whose repetitions expand beyond the size limit.
-var ErrTooLarge = errors.New("regular expression too large: lower its repetition counts")
-
 const maxInsts = 1 << 18
 
 type compiler struct {
 	prog  *prog
 	tries map[*span]*trie // by the first span of a set, which identifies it
 	large bool
-}
-
-func compile(n *node) (*prog, error) {
-	c := &compiler{prog: &prog{}, tries: map[*span]*trie{}}
-	match := c.emit(inst{op: iMatch})
-	c.prog.start = c.node(n, match)
-	if c.large {
-		return nil, ErrTooLarge
-	}
-	return c.prog, nil
 }
 
 func (c *compiler) emit(i inst) uint32 {
@@ -131,6 +117,16 @@ func (c *compiler) trie(n *node) *trie {
 	c.tries[&n.set[0]] = t
 	return t
 }
+
+func trieFor(s set) *trie {
+	if w := wordSet(); len(s) == len(w) && &s[0] == &w[0] {
+		return wordTrie()
+	}
+	return newTrie(s)
+}
+
+// wordTrie is kept because \w is in most patterns and takes the longest to build.
+var wordTrie = sync.OnceValue(func() *trie { return newTrie(wordSet()) })
 
 func (c *compiler) repeat(n *node, out uint32) uint32 {
 	body := n.subs[0]

@@ -31,10 +31,6 @@ func normalize(s []span) set {
 	return out
 }
 
-func (s set) union(t set) set {
-	return normalize(slices.Concat(s, t))
-}
-
 // negate is the complement within 0..top.
 func (s set) negate(top rune) set {
 	var out set
@@ -130,20 +126,6 @@ func appendOrbit(out set, r rune) set {
 		out = append(out, span{f, f})
 	}
 	return out
-}
-
-// foldASCII is fold within ASCII, for (?i-u).
-func (s set) foldASCII() set {
-	lower := s.intersect(set{{'a', 'z'}})
-	upper := s.intersect(set{{'A', 'Z'}})
-	out := slices.Clone(s)
-	for _, r := range lower {
-		out = append(out, span{r.lo - 32, r.hi - 32})
-	}
-	for _, r := range upper {
-		out = append(out, span{r.lo + 32, r.hi + 32})
-	}
-	return normalize(out)
 }
 
 func fromTables(tables ...*unicode.RangeTable) set {

@@ -2,7 +2,6 @@ package rx
 
 import (
 	"slices"
-	"sync"
 )
 
 // Results of a trie step; larger values are nodes.
@@ -29,16 +28,6 @@ func (t *trie) step(node uint16, c byte) uint16 {
 		return trieFail
 	}
 	return t.cont[node-trieNode][c&0x3F]
-}
-
-// wordTrie is kept because \w is in most patterns and takes the longest to build.
-var wordTrie = sync.OnceValue(func() *trie { return newTrie(wordSet()) })
-
-func trieFor(s set) *trie {
-	if w := wordSet(); len(s) == len(w) && &s[0] == &w[0] {
-		return wordTrie()
-	}
-	return newTrie(s)
 }
 
 // newByteTrie accepts single bytes, whatever they mean in UTF-8.

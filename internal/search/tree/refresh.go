@@ -38,21 +38,6 @@ type source struct {
 	unsettled bool       // stat was so new that a clock tick could hide a change
 }
 
-func (t *Tree) loadRules() {
-	var global ignore.Global
-	if t.opts.Global != nil {
-		global = t.opts.Global()
-	}
-	base, paths := ignore.Root(t.Root, global)
-	t.base, t.sources = base, nil
-	if !t.opts.Stat {
-		return // nobody will ask whether they changed
-	}
-	for _, p := range append(paths, global.Sources()...) {
-		t.sources = append(t.sources, newSource(p))
-	}
-}
-
 // newSource notes the state of a rule file, which must come before it is read.
 func newSource(path string) source {
 	at := time.Now()
@@ -132,6 +117,20 @@ func (t *Tree) gather(c *changes, scope string) bool {
 	return !t.watcher.Drain(func(e Event) { t.note(c, e) })
 }
 
+// sweep compares d and all below it with the disk.
+func (t *Tree) sweep(c *changes, d *Dir) {
+	t.sweepDir(c, d)
+	t.sweepRules(c, d)
+	for _, f := range d.files {
+		if f.changed() || f.Unsteady {
+			c.file(d, f.Name())
+		}
+	}
+	for _, s := range d.subs {
+		t.sweep(c, s)
+	}
+}
+
 // note turns an event into work.
 func (t *Tree) note(c *changes, e Event) {
 	d := t.byWatch[e.Dir]
@@ -169,4 +168,9 @@ func (c *changes) file(d *Dir, name string) {
 
 func (d *Dir) subNamed(name string) int {
 	return slices.IndexFunc(d.subs, func(s *Dir) bool { return s.name() == name })
+}
+
+func (d *Dir) name() string {
+	p := strings.TrimSuffix(d.Path, "/")
+	return p[strings.LastIndexByte(p, '/')+1:]
 }

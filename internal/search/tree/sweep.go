@@ -11,20 +11,6 @@ import (
 // different times.
 const tick = 20 * time.Millisecond
 
-// sweep compares d and all below it with the disk.
-func (t *Tree) sweep(c *changes, d *Dir) {
-	t.sweepDir(c, d)
-	t.sweepRules(c, d)
-	for _, f := range d.files {
-		if f.changed() || f.Unsteady {
-			c.file(d, f.Name())
-		}
-	}
-	for _, s := range d.subs {
-		t.sweep(c, s)
-	}
-}
-
 // sweepRules compares the rule files of d alone.
 func (t *Tree) sweepRules(c *changes, d *Dir) {
 	if d.marks == 0 {

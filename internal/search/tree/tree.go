@@ -70,11 +70,6 @@ type Dir struct {
 // Parent is the directory that holds d; nil for the root.
 func (d *Dir) Parent() *Dir { return d.parent }
 
-func (d *Dir) name() string {
-	p := strings.TrimSuffix(d.Path, "/")
-	return p[strings.LastIndexByte(p, '/')+1:]
-}
-
 // Skipped counts what a walk passed over.
 type Skipped struct {
 	Unwanted     int // files that Options.Keep did not want
@@ -182,6 +177,21 @@ func (t *Tree) rebuild(ctx context.Context) error {
 		}
 	}
 	return err
+}
+
+func (t *Tree) loadRules() {
+	var global ignore.Global
+	if t.opts.Global != nil {
+		global = t.opts.Global()
+	}
+	base, paths := ignore.Root(t.Root, global)
+	t.base, t.sources = base, nil
+	if !t.opts.Stat {
+		return // nobody will ask whether they changed
+	}
+	for _, p := range append(paths, global.Sources()...) {
+		t.sources = append(t.sources, newSource(p))
+	}
 }
 
 // Close releases the watcher and the list. Afterwards the tree is empty.

@@ -232,6 +232,22 @@ func (w *writer) preformatted(n *html.Node) {
 	w.block(2)
 }
 
+// verbatim writes text line by line as it is.
+func (w *writer) verbatim(s string) {
+	for i, line := range strings.Split(s, "\n") {
+		switch {
+		case i > 0 && line == "":
+			w.raw("\n" + emptyLine(w.prefixes))
+		case i > 0:
+			w.raw("\n" + w.prefix())
+		}
+		w.raw(strings.TrimSuffix(line, "\r"))
+		if w.full {
+			return
+		}
+	}
+}
+
 // within writes the children of n as blocks with a prefix on each line, and so
 // many line breaks around them.
 func (w *writer) within(prefix string, lines int, n *html.Node) {

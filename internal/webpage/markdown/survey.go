@@ -20,13 +20,6 @@ type facts struct {
 	total  int
 }
 
-// survey walks the page once.
-func survey(doc *html.Node) *facts {
-	f := &facts{body: doc, text: make(map[*html.Node]int), frames: make(map[*html.Node]bool), layout: make(map[*html.Node]bool)}
-	f.walk(doc, nil)
-	return f
-}
-
 // walk returns how many letters n has. Tables are those that n stands in.
 func (f *facts) walk(n *html.Node, tables []*html.Node) (letters int) {
 	if n.Type == html.TextNode {
@@ -90,22 +83,6 @@ func isFrame(n *html.Node) bool {
 		return true
 	}
 	return false
-}
-
-// content returns the element that holds what the page is about: what it says is
-// its main part, or an article that most of the text stands in.
-func (f *facts) content() *html.Node {
-	for _, m := range f.mains {
-		if f.text[m]*4 >= f.total {
-			return m
-		}
-	}
-	for _, a := range f.arts {
-		if f.text[a]*2 >= f.total {
-			return a
-		}
-	}
-	return f.body
 }
 
 // textOf returns the text in n as it stands there.

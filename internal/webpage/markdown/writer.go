@@ -114,22 +114,6 @@ func (w *writer) text(s string) {
 // isSpace reports whether a character is white space that HTML folds.
 func isSpace(r rune) bool { return r < utf8.RuneSelf && unicode.IsSpace(r) }
 
-// verbatim writes text line by line as it is.
-func (w *writer) verbatim(s string) {
-	for i, line := range strings.Split(s, "\n") {
-		switch {
-		case i > 0 && line == "":
-			w.raw("\n" + emptyLine(w.prefixes))
-		case i > 0:
-			w.raw("\n" + w.prefix())
-		}
-		w.raw(strings.TrimSuffix(line, "\r"))
-		if w.full {
-			return
-		}
-	}
-}
-
 // push adds a prefix to the lines that follow. The returned function takes it away.
 func (w *writer) push(prefix string) (pop func()) {
 	if len(w.prefixes) >= maxPrefixes {

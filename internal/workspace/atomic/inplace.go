@@ -115,19 +115,6 @@ func put(file disk.File, data []byte, size int) error {
 	return file.Sync()
 }
 
-// torn reports whether now is what a write of new over old, stopped anywhere, can have left: every byte is one of either.
-func torn(now, old, new []byte) bool {
-	if len(now) < min(len(old), len(new)) || len(now) > max(len(old), len(new)) {
-		return false
-	}
-	for i, b := range now {
-		if !(i < len(old) && old[i] == b) && !(i < len(new) && new[i] == b) {
-			return false
-		}
-	}
-	return true
-}
-
 func readAll(r io.ReaderAt, size int64) ([]byte, error) {
 	var b bytes.Buffer
 	b.Grow(int(size) + 1)

@@ -82,16 +82,6 @@ func checkMade(f disk.File, name string) error {
 	return err
 }
 
-// begin makes a record and locks it. It is content-free until it is locked, so that a recovery which finds it in between
-// takes it for nothing.
-func (w *Writer) begin(r record) (*entry, error) {
-	e, err := w.open()
-	if err != nil {
-		return nil, err
-	}
-	return e, e.write(r)
-}
-
 func (w *Writer) open() (*entry, error) {
 	dir, err := w.openJournal()
 	if err != nil {

@@ -164,6 +164,19 @@ func (e *entry) undo(r record) (*Leftover, error) {
 	return &Leftover{Path: path, Action: "restored the content from before an interrupted write"}, nil
 }
 
+// torn reports whether now is what a write of new over old, stopped anywhere, can have left: every byte is one of either.
+func torn(now, old, new []byte) bool {
+	if len(now) < min(len(old), len(new)) || len(now) > max(len(old), len(new)) {
+		return false
+	}
+	for i, b := range now {
+		if !(i < len(old) && old[i] == b) && !(i < len(new) && new[i] == b) {
+			return false
+		}
+	}
+	return true
+}
+
 func (e *entry) load(suffix, want string) ([]byte, error) {
 	f, err := e.w.dir.Open(e.id+suffix, os.O_RDONLY, 0)
 	if err != nil {

@@ -44,6 +44,16 @@ func (w *Writer) replace(ctx context.Context, dir disk.Dir, name string, f File)
 	return info, nil
 }
 
+// begin makes a record and locks it. It is content-free until it is locked, so that a recovery which finds it in between
+// takes it for nothing.
+func (w *Writer) begin(r record) (*entry, error) {
+	e, err := w.open()
+	if err != nil {
+		return nil, err
+	}
+	return e, e.write(r)
+}
+
 // fill writes and syncs the temporary file.
 func (w *Writer) fill(dir disk.Dir, name, temp string, f File) (disk.Info, error) {
 	perm := fs.FileMode(0o600)
@@ -139,16 +149,6 @@ func swap(dir disk.Dir, name, temp string, old *disk.Info) error {
 		return err
 	}
 	return dir.Rename(temp, name)
-}
-
-// cannotReplace reports whether an error means that this file can only be written in place.
-func cannotReplace(err error) bool {
-	for _, e := range []error{errKeep, syscall.EXDEV, syscall.EBUSY, syscall.EACCES, syscall.EPERM} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
 }
 
 func id() string {

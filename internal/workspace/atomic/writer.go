@@ -24,6 +24,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"sync"
+	"syscall"
 
 	"github.com/haftdev/haft/internal/workspace/disk"
 )
@@ -97,6 +98,16 @@ func (w *Writer) write(ctx context.Context, f File) (disk.Info, error) {
 		return w.overwrite(dir, name, f)
 	}
 	return info, err
+}
+
+// cannotReplace reports whether an error means that this file can only be written in place.
+func cannotReplace(err error) bool {
+	for _, e := range []error{errKeep, syscall.EXDEV, syscall.EBUSY, syscall.EACCES, syscall.EPERM} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }
 
 // parent opens the directory at path, and makes it if it may.

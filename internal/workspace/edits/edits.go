@@ -58,6 +58,22 @@ func Apply(t *textfile.Text, edits []Edit) (*Result, error) {
 	return r, nil
 }
 
+// changed returns what the pieces lack of an original of size n.
+func (ps pieces) changed(n int) []Range {
+	var out []Range
+	at := 0
+	for _, p := range append(ps[:len(ps):len(ps)], piece{from: n}) {
+		if p.by > 0 {
+			continue
+		}
+		if p.from > at {
+			out = append(out, Range{at, p.from})
+		}
+		at = p.from + p.n
+	}
+	return out
+}
+
 // prefix names an edit when there are several.
 func (s *simulation) prefix(i int) string {
 	if len(s.edits) == 1 {
@@ -85,6 +101,16 @@ func check(e Edit, i int) error {
 			text: "old_string and new_string are the same, so there is nothing to change. Give a new_string that differs."}
 	}
 	return checkNumbers(e, i)
+}
+
+// checkNumbers refuses an edit that would write the line numbers of a Read into the file: several lines, counted up, where the
+// text they replace has none.
+func checkNumbers(e Edit, i int) error {
+	cleaned, ok := withoutLineNumbers(e.New)
+	if _, numbered := withoutLineNumbers(e.Old); !ok || numbered || !countedUp(e.New) {
+		return nil
+	}
+	return &Refusal{Kind: LineNumbers, Edit: i + 1, text: "new_string begins its lines with line numbers as Read prints them, which would be written into the file. Send the edit again with this new_string:\n" + cleaned}
 }
 
 func undone(n int) *Refusal {

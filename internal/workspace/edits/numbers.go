@@ -22,16 +22,6 @@ func withoutLineNumbers(old string) (string, bool) {
 	return cleaned, cleaned != ""
 }
 
-// checkNumbers refuses an edit that would write the line numbers of a Read into the file: several lines, counted up, where the
-// text they replace has none.
-func checkNumbers(e Edit, i int) error {
-	cleaned, ok := withoutLineNumbers(e.New)
-	if _, numbered := withoutLineNumbers(e.Old); !ok || numbered || !countedUp(e.New) {
-		return nil
-	}
-	return &Refusal{Kind: LineNumbers, Edit: i + 1, text: "new_string begins its lines with line numbers as Read prints them, which would be written into the file. Send the edit again with this new_string:\n" + cleaned}
-}
-
 // countedUp reports whether there are several lines and each has the number after that of the line before.
 func countedUp(s string) bool {
 	lines := strings.Split(strings.TrimSuffix(s, "\n"), "\n")

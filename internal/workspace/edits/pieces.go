@@ -101,19 +101,3 @@ func (l layout) original(r Range) []Range {
 	}
 	return out
 }
-
-// changed returns what the pieces lack of an original of size n.
-func (ps pieces) changed(n int) []Range {
-	var out []Range
-	at := 0
-	for _, p := range append(ps[:len(ps):len(ps)], piece{from: n}) {
-		if p.by > 0 {
-			continue
-		}
-		if p.from > at {
-			out = append(out, Range{at, p.from})
-		}
-		at = p.from + p.n
-	}
-	return out
-}

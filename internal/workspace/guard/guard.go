@@ -17,11 +17,11 @@ package guard
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/workspace/disk"
 )
 
@@ -192,17 +192,11 @@ func (g *Guard) absolute(path string) string {
 // rootOf returns the physical root that holds p, also under its given name if spelled is set.
 func (g *Guard) rootOf(p string, spelled bool) string {
 	for _, r := range g.roots {
-		if within(r.real, p) || spelled && within(r.given, p) {
+		if pathin.Contains(r.real, p) || spelled && pathin.Contains(r.given, p) {
 			return r.real
 		}
 	}
 	return ""
-}
-
-// within reports whether p is dir or below it. Both are clean.
-func within(dir, p string) bool {
-	rest, ok := strings.CutPrefix(p, dir)
-	return ok && (rest == "" || os.IsPathSeparator(rest[0]) || dir == "/")
 }
 
 // special names the kernel interfaces a path touches: per-process files and magic links, devices, and writable knobs.
@@ -213,9 +207,9 @@ func (g *Guard) special(f Facts) special {
 		switch {
 		case len(parts) > 2 && parts[1] == "proc" && (parts[2] == "self" || parts[2] == "thread-self" || digits(parts[2])):
 			return processFile
-		case within("/dev", p) && !within("/dev/shm", p) && g.rootOf(p, false) == "":
+		case pathin.Contains("/dev", p) && !pathin.Contains("/dev/shm", p) && g.rootOf(p, false) == "":
 			worst = deviceFile
-		case worst == "" && (within("/proc", p) || within("/sys", p)):
+		case worst == "" && (pathin.Contains("/proc", p) || pathin.Contains("/sys", p)):
 			worst = kernelFile
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/haftdev/haft/internal/pathin"
 )
 
 // Sensitivity says that a path names something to be careful with, and what that means for reading and writing it.
@@ -41,7 +43,7 @@ func (g *Guard) sensitive(f Facts) Sensitivity {
 		worst.Read, worst.Write, worst.Hard = max(worst.Read, s.Read), max(worst.Write, s.Write), worst.Hard || s.Hard
 	}
 	for _, p := range f.spellings() {
-		holds := func(dir string) bool { return withinFold(dir, p) }
+		holds := func(dir string) bool { return pathin.ContainsFold(dir, p) }
 		if slices.ContainsFunc(g.agent, holds) {
 			take(Sensitivity{whatOwn, Allow, Deny, true})
 		}
@@ -66,25 +68,20 @@ func (g *Guard) sensitive(f Facts) Sensitivity {
 	return worst
 }
 
-// withinFold is within on a file system that does not tell cases apart.
-func withinFold(dir, p string) bool {
-	return len(p) >= len(dir) && strings.EqualFold(p[:len(dir)], dir) && within(dir, dir+p[len(dir):])
-}
-
 // lookUp finds the first rule for one spelling.
 func (g *Guard) lookUp(p string) Sensitivity {
 	all := fold(p)
 	var below [][]string // what lies under each home directory that holds p
 	for _, home := range g.home {
-		if withinFold(home, p) {
-			below = append(below, fold(p[len(home):]))
+		if rest, ok := pathin.BelowFold(home, p); ok {
+			below = append(below, fold(rest))
 		}
 	}
 	inside := all
 	for _, r := range g.roots {
 		for _, dir := range []string{r.real, r.given} {
-			if within(dir, p) {
-				inside = fold(p[len(dir):])
+			if rest, ok := pathin.Below(dir, p); ok {
+				inside = fold(rest)
 			}
 		}
 	}
@@ -192,7 +189,7 @@ func fold(p string) []string {
 
 // inBareRepository reports whether a directory between the root and the path is a repository without a work tree.
 func (g *Guard) inBareRepository(f Facts) bool {
-	for dir := filepath.Dir(f.Real); within(f.Root, dir) && dir != f.Root; dir = filepath.Dir(dir) {
+	for dir := filepath.Dir(f.Real); pathin.Contains(f.Root, dir) && dir != f.Root; dir = filepath.Dir(dir) {
 		if g.is(filepath.Join(dir, "HEAD"), 0) && g.is(filepath.Join(dir, "objects"), fs.ModeDir) && g.is(filepath.Join(dir, "refs"), fs.ModeDir) {
 			return true
 		}

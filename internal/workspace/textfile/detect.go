@@ -129,6 +129,9 @@ func guess(raw []byte) (Encoding, error) {
 	panic("unreachable: windows-1252 ends the list")
 }
 
+// western reports whether the text looks like a western European language.
+func (s shape) western() bool { return s.short*10 >= s.runs*6 && s.high*100 <= s.bytes*35 }
+
 // byFrequency takes the detector's best answer that decodes every byte, if it is sure enough.
 func byFrequency(raw, sample []byte) (Encoding, bool) {
 	results, err := chardet.NewTextDetector().DetectAll(sample)

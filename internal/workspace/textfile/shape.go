@@ -53,9 +53,6 @@ func (s *shape) add(b []byte, from, to int) {
 
 func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// western reports whether the text looks like a western European language.
-func (s shape) western() bool { return s.short*10 >= s.runs*6 && s.high*100 <= s.bytes*35 }
-
 func (s shape) westernName() string {
 	if s.c1 > 0 {
 		return "windows-1252"

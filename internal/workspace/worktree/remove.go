@@ -76,6 +76,11 @@ func (t *Tree) Remove(ctx context.Context, opts *RemoveOptions) (Removed, error)
 	default:
 		gone.KeptBranch = t.Branch
 	}
+	unlock, err := t.repo.lock(ctx)
+	if err != nil {
+		return Removed{}, err
+	}
+	defer unlock()
 	args := []string{"worktree", "remove"}
 	if discard {
 		args = append(args, "--force")

@@ -11,7 +11,9 @@
 // nowhere else keep their branch, and even what is thrown away is kept under a
 // reference first.
 //
-// Everything is safe for concurrent use as far as git is. There is nothing to close.
+// Everything is safe for concurrent use, also by several processes: git itself trips
+// over a worktree that another git is making, so what makes, lists and removes trees
+// waits for its turn. There is nothing to close.
 //
 // Trust: git is run in a repository whose files may be hostile. Its hooks and file
 // system monitor are switched off; filters that the person has set up for it run as
@@ -87,6 +89,11 @@ func (r *Repo) Add(ctx context.Context, name string) (*Tree, error) {
 	if err := CheckName(name); err != nil {
 		return nil, err
 	}
+	unlock, err := r.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
 	t := &Tree{Path: r.Path(name), Branch: "worktree-" + name, repo: r}
 	if _, err := os.Lstat(t.Path); err == nil {
 		return nil, fmt.Errorf("%s is there already", t.Path)
@@ -134,7 +141,12 @@ func (r *Repo) ignoreFolder() error {
 
 // Trees returns all trees, the main one first. Those whose folder is gone are left out.
 func (r *Repo) Trees(ctx context.Context) ([]*Tree, error) {
+	unlock, err := r.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
 	out, err := git(ctx, r.Root, nil, "worktree", "list", "--porcelain", "-z")
+	unlock()
 	if err != nil {
 		return nil, fmt.Errorf("list worktrees: %w", err)
 	}

@@ -277,6 +277,11 @@ func TestTreesAreMadeAtTheSameTime(t *testing.T) {
 	var made sync.WaitGroup
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
 		made.Go(func() { add(t, repo, name) })
+		made.Go(func() { // another conversation, or another process
+			if _, err := worktree.Open(t.Context(), repo.Root); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 	made.Wait()
 	trees, err := repo.Trees(t.Context())

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/haftdev/haft/model"
 )
 
 // A Call is a question to a server.
@@ -41,6 +43,10 @@ func (c *Call) Post(ctx context.Context) (*Stream, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+func unusable(err error) error {
+	return &model.Error{Kind: model.InvalidRequest, Message: "the address of the model's server cannot be used: " + err.Error(), Err: err}
 }
 
 func (c *Call) request(ctx context.Context) (*http.Request, error) {

@@ -3,24 +3,42 @@ package sse
 import (
 	"net"
 	"net/http"
+	"sync"
 	"time"
+
+	"github.com/haftdev/haft/internal/openfiles"
 )
 
-// NewClient returns an HTTP client fit for long streams: it keeps connections
-// for the next turn, goes through the proxy that the environment names, and sets
-// no limit to how long an answer takes, which is the watchdog's business.
-func NewClient() *http.Client {
+// Client returns the HTTP client of this process for long streams: it keeps
+// connections for the next turn, of whichever conversation, goes through the proxy that
+// the environment names, and sets no limit to how long an answer takes, which is the
+// watchdog's business. It is one for all, so that a conversation that has ended leaves
+// nothing open; what is idle is bounded.
+var Client = sync.OnceValue(newClient)
+
+func newClient() *http.Client {
 	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Client{CheckRedirect: stay, Transport: &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
 		DialContext:         dialer.DialContext,
 		ForceAttemptHTTP2:   true,
 		DisableCompression:  true, // what compresses a stream holds it back
-		MaxIdleConns:        0,    // as many as there are conversations
-		MaxIdleConnsPerHost: 1024,
+		MaxIdleConns:        maxIdle,
+		MaxIdleConnsPerHost: maxIdle,
+		MaxConnsPerHost:     connections(),
 		IdleConnTimeout:     90 * time.Second,
 		TLSHandshakeTimeout: 15 * time.Second,
 	}}
+}
+
+// maxIdle bounds the connections that nobody uses.
+const maxIdle = 64
+
+// connections is how many there may be to one server: a quarter of the files that this
+// process may open, so that conversations which wait for a connection do not take the
+// files of those that have one.
+func connections() int {
+	return max(openfiles.Limit()/4, 8)
 }
 
 // stay keeps the client from taking keys and conversations elsewhere.

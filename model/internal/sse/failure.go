@@ -17,24 +17,12 @@ import (
 
 var errStalled = errors.New("nothing came for too long")
 
-func unusable(err error) error {
-	return &model.Error{Kind: model.InvalidRequest, Message: "the address of the model's server cannot be used: " + err.Error(), Err: err}
-}
-
 // Garbled is an answer that cannot be understood.
 func Garbled(what string, err error) error {
 	if err != nil {
 		what += ": " + err.Error()
 	}
 	return &model.Error{Kind: model.Garbled, Message: "the answer cannot be understood: " + what, Err: err}
-}
-
-func stalled(c *Call, limit time.Duration) error {
-	return &model.Error{
-		Kind:    model.Stalled,
-		Message: fmt.Sprintf("%s has gone silent: nothing came for %v", host(c), limit),
-		Err:     errStalled,
-	}
 }
 
 func lost(c *Call, err error) error {
@@ -89,21 +77,6 @@ func (s *Stream) refusal(resp *http.Response) error {
 		e.ShouldRetry = &word
 	}
 	return e
-}
-
-// notAStream is an answer that is neither events nor a document.
-func notAStream(resp *http.Response, kind string, raw []byte) error {
-	if kind == "" {
-		kind = "something without a content type"
-	}
-	what := excerpt(raw)
-	if what == "" {
-		what = "nothing"
-	}
-	return &model.Error{
-		Kind: model.Garbled, Status: resp.StatusCode, ShouldRetry: new(bool),
-		Message: fmt.Sprintf("the server answered with %s and not with a stream of events: %s. Is the address that of a model's API?", kind, what),
-	}
 }
 
 // retryAfter is what the server asked for; 0 if nothing, or a time that is over.

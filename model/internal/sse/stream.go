@@ -4,10 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
 	"time"
+
+	"github.com/haftdev/haft/model"
 )
 
 // A Stream is the answer to a [Call].
@@ -128,6 +131,21 @@ func (s *Stream) open(resp *http.Response) error {
 	return notAStream(resp, kind, raw)
 }
 
+// notAStream is an answer that is neither events nor a document.
+func notAStream(resp *http.Response, kind string, raw []byte) error {
+	if kind == "" {
+		kind = "something without a content type"
+	}
+	what := excerpt(raw)
+	if what == "" {
+		what = "nothing"
+	}
+	return &model.Error{
+		Kind: model.Garbled, Status: resp.StatusCode, ShouldRetry: new(bool),
+		Message: fmt.Sprintf("the server answered with %s and not with a stream of events: %s. Is the address that of a model's API?", kind, what),
+	}
+}
+
 func (s *Stream) looksLikeEvents(body *bufio.Reader) bool {
 	head, _ := body.Peek(6) // a shorter body is no stream
 	for _, begin := range []string{"event:", "data:", ":", "id:", "retry:"} {
@@ -150,4 +168,12 @@ func (s *Stream) failure(err error) error {
 		return Garbled("it does not end", err)
 	}
 	return lost(s.call, err)
+}
+
+func stalled(c *Call, limit time.Duration) error {
+	return &model.Error{
+		Kind:    model.Stalled,
+		Message: fmt.Sprintf("%s has gone silent: nothing came for %v", host(c), limit),
+		Err:     errStalled,
+	}
 }

@@ -63,7 +63,7 @@ func TestHTTP2(t *testing.T) {
 func TestCertificatesThatNobodyKnowsAreNotTriedAgain(t *testing.T) {
 	srv := httptest.NewTLSServer(http.NotFoundHandler())
 	defer srv.Close()
-	_, err := call(srv.URL, NewClient()).Post(context.Background())
+	_, err := call(srv.URL, newClient()).Post(context.Background())
 	if e, ok := err.(interface{ Temporary() bool }); !ok || e.Temporary() || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("got %v", err)
 	}
@@ -80,7 +80,7 @@ func TestCloseDoesNotWait(t *testing.T) {
 	}))
 	defer srv.Close()
 	defer close(release)
-	s, err := call(srv.URL, NewClient()).Post(context.Background())
+	s, err := call(srv.URL, newClient()).Post(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestCloseDoesNotWait(t *testing.T) {
 func TestKeysStayWhereTheyAreSent(t *testing.T) {
 	srv := httptest.NewServer(http.RedirectHandler("http://127.0.0.1:1/", http.StatusTemporaryRedirect))
 	defer srv.Close()
-	_, err := call(srv.URL, NewClient()).Post(context.Background())
+	_, err := call(srv.URL, newClient()).Post(context.Background())
 	if err == nil || !strings.Contains(err.Error(), "http://127.0.0.1:1/") {
 		t.Errorf("got %v", err)
 	}
@@ -106,7 +106,7 @@ func TestKeysStayWhereTheyAreSent(t *testing.T) {
 // The environment is read once in a process, so another one asks.
 func TestProxy(t *testing.T) {
 	if os.Getenv("HAFT_TEST_PROXY") != "" {
-		s, err := call("http://model.example/v1", NewClient()).Post(context.Background())
+		s, err := call("http://model.example/v1", newClient()).Post(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
