@@ -52,8 +52,10 @@ type Output struct {
 var errPrompt = errors.New("the command waits for an answer")
 
 func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error) {
-	if out, made, err := t.applySed(ctx, c, in); made {
-		return out, err
+	if c.Confinement != tool.ReadOnly { // which holds also for what is no process
+		if out, made, err := t.applySed(ctx, c, in); made {
+			return out, err
+		}
 	}
 	if in.RunInBackground {
 		return t.start(ctx, c, in)
