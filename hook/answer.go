@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/haftdev/haft/internal/near"
+	"github.com/haftdev/haft/internal/plainjson"
 )
 
 // parseOutput reads what a hook printed: one JSON object is an answer, plain text is
@@ -20,7 +21,7 @@ import (
 // hook may have meant to block. Input is what the hook was given, which some repeat.
 func parseOutput(printed []byte, event Event, input []byte) (Output, error) {
 	printed = bytes.TrimSpace(printed)
-	if len(printed) == 0 || sameJSON(printed, input) {
+	if len(printed) == 0 || plainjson.Same(printed, input) {
 		return Output{}, nil
 	}
 	if !bytes.HasPrefix(printed, []byte("{")) {

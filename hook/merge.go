@@ -1,11 +1,10 @@
 package hook
 
 import (
-	"bytes"
 	"encoding/json"
-	"reflect"
 	"strings"
 
+	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -88,7 +87,7 @@ func (o *Outcome) mergeInput() {
 	last := proposed[len(proposed)-1]
 	o.Input = last.said.input
 	for _, run := range proposed {
-		if !sameJSON(run.said.input, o.Input) {
+		if !plainjson.Same(run.said.input, o.Input) {
 			o.Conflict = append(o.Conflict, run.Hook)
 		}
 	}
@@ -99,17 +98,9 @@ func (o *Outcome) mergeInput() {
 		return
 	}
 	for i := range o.Runs {
-		if s := &o.Runs[i].said; s.behavior == tool.Allow && sameJSON(s.input, o.Input) {
+		if s := &o.Runs[i].said; s.behavior == tool.Allow && plainjson.Same(s.input, o.Input) {
 			return
 		}
 	}
 	o.Behavior, o.Reason, o.Hook, o.Origin = tool.NoView, "", "", ""
-}
-
-func sameJSON(a, b json.RawMessage) bool {
-	if bytes.Equal(a, b) {
-		return true
-	}
-	var x, y any
-	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }

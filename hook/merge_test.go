@@ -51,6 +51,8 @@ func TestAnswersArePutTogether(t *testing.T) {
 		{"the same change twice is no conflict", []string{change("allow", `{"a": 1, "b": 2}`), change("allow", `{"b":2,"a":1}`)}, hook.Outcome{Behavior: tool.Allow, Input: json.RawMessage(`{"b":2,"a":1}`)}},
 		{"of two changes the last counts and is allowed by its hook", []string{change("allow", `{"a": 1}`), change("allow", `{"a": 2}`)},
 			hook.Outcome{Behavior: tool.Allow, Input: json.RawMessage(`{"a": 2}`), Conflict: []string{change("allow", `{"a": 1}`), change("allow", `{"a": 2}`)}}},
+		{"who allowed another number does not allow this one, however close", []string{change("allow", `{"a": 9007199254740993}`), specific(`"updatedInput": {"a": 9007199254740992}`)},
+			hook.Outcome{Input: json.RawMessage(`{"a": 9007199254740992}`), Conflict: []string{change("allow", `{"a": 9007199254740993}`), specific(`"updatedInput": {"a": 9007199254740992}`)}}},
 		{"who allowed another input does not allow this one", []string{decide("allow", "a"), specific(`"updatedInput": {"a": 2}`)}, hook.Outcome{Input: json.RawMessage(`{"a": 2}`)}},
 		{"a question stays with the changed input", []string{change("ask", `{"a": 1}`), decide("allow", "a")}, hook.Outcome{Behavior: tool.Ask, Input: json.RawMessage(`{"a": 1}`)}},
 		{"a denied call keeps its input", []string{change("allow", `{"a": 1}`), decide("deny", "no")}, hook.Outcome{Behavior: tool.Deny, Reason: "no"}},

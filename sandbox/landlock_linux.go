@@ -6,6 +6,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/haftdev/haft/internal/pathin"
 )
 
 // Rights that Landlock knows, by what they are for.
@@ -121,7 +123,7 @@ func (r *ruleset) allowReading(dir string, hidden []string) error {
 		if path == dir {
 			return nil
 		}
-		if within(path, dir) {
+		if pathin.Contains(dir, path) {
 			below = append(below, path)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/haftdev/haft/internal/pathin"
 )
 
 // Layers are fresh overlays on folders: what a command changes there goes to
@@ -119,11 +121,11 @@ func NewLayers(store string, dirs ...string) (*Layers, error) {
 
 // fits reports what is known to keep an overlay from working on a folder.
 func fits(dir, store string, mounts []string) error {
-	if within(store, dir) {
+	if pathin.Contains(dir, store) {
 		return &LayerError{Dir: dir, Reason: StoreInsideDir}
 	}
 	for _, m := range mounts {
-		if m != dir && within(m, dir) {
+		if m != dir && pathin.Contains(dir, m) {
 			return &LayerError{Dir: dir, Reason: MountBelow}
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/haftdev/haft/internal/pathin"
 )
 
 // Enter confines the calling thread, and every process that it starts, to the
@@ -102,7 +104,7 @@ func (r *room) collect() error {
 			return err
 		}
 	}
-	if slices.ContainsFunc(r.spec.Read, func(dir string) bool { return within(stage, dir) }) { // with the private directories of other rooms
+	if slices.ContainsFunc(r.spec.Read, func(dir string) bool { return pathin.Contains(dir, stage) }) { // with the private directories of other rooms
 		if err := r.bind(filepath.Join(stage, "emptydir"), stage, rankHide, true); err != nil {
 			return err
 		}
@@ -112,8 +114,8 @@ func (r *room) collect() error {
 
 // rewritten reports whether a folder can be written anyway.
 func (r *room) rewritten(dir string) bool {
-	return slices.ContainsFunc(r.spec.Write, func(w string) bool { return within(dir, w) }) ||
-		slices.ContainsFunc(r.spec.Layers, func(l Layer) bool { return within(dir, l.Dir) })
+	return slices.ContainsFunc(r.spec.Write, func(w string) bool { return pathin.Contains(w, dir) }) ||
+		slices.ContainsFunc(r.spec.Layers, func(l Layer) bool { return pathin.Contains(l.Dir, dir) })
 }
 
 // bind shows a tree, with what is mounted in it, at a path. A tree that does not
@@ -183,7 +185,7 @@ func (r *room) protect() error {
 		if _, err := os.Lstat(path); err != nil {
 			continue // see Snapshot
 		}
-		for dir := filepath.Dir(path); dir != top && within(dir, top); dir = filepath.Dir(dir) {
+		for dir := filepath.Dir(path); dir != top && pathin.Contains(top, dir); dir = filepath.Dir(dir) {
 			if slices.Contains(done, dir) || slices.Contains(r.spec.Protect, dir) {
 				continue
 			}
@@ -202,7 +204,7 @@ func (r *room) protect() error {
 // writableAbove finds the folder of Write that a path lies in, the deepest one.
 func (r *room) writableAbove(path string) (top string, ok bool) {
 	for _, w := range r.spec.Write {
-		if within(path, w) && len(w) > len(top) {
+		if pathin.Contains(w, path) && len(w) > len(top) {
 			top, ok = w, true
 		}
 	}
@@ -224,7 +226,7 @@ func (r *room) hide() error {
 		}
 		// What would be shown inside a hidden folder is hidden with it.
 		r.list = slices.DeleteFunc(r.list, func(a attachment) bool {
-			inside := a.path != real && within(a.path, real)
+			inside := a.path != real && pathin.Contains(real, a.path)
 			if inside {
 				unix.Close(a.tree)
 			}
@@ -282,7 +284,7 @@ func (r *room) attach(a attachment) error {
 // makeMountPoint makes a place in a private directory, where the one outside is
 // covered.
 func (r *room) makeMountPoint(a attachment) error {
-	inPrivate := slices.ContainsFunc(privateDirs, func(dir string) bool { return within(a.path, dir) })
+	inPrivate := slices.ContainsFunc(privateDirs, func(dir string) bool { return pathin.Contains(dir, a.path) })
 	if !inPrivate {
 		return unix.ENOENT
 	}

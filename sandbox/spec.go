@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-
-	"github.com/haftdev/haft/internal/pathin"
 )
 
 // A Spec says what a command may touch. Everything can be read and nothing can
@@ -143,6 +141,3 @@ func resolve(path string) (string, bool) {
 		missing = filepath.Join(filepath.Base(dir), missing)
 	}
 }
-
-// within reports whether path is dir or below it.
-func within(path, dir string) bool { return pathin.Contains(dir, path) }

@@ -15,7 +15,7 @@ import (
 
 // appender is a tool that adds a text to a file: what it makes of the file depends on
 // what is there. It leaves it to the pipeline to see that the change is the approved one.
-func appender(path string) tool.Tool {
+func appender(path string, change ...func(*tool.Def[note, string])) tool.Tool {
 	draft := func(in note) (*tool.Preview, error) {
 		raw, err := os.ReadFile(path)
 		if err != nil {
@@ -33,6 +33,11 @@ func appender(path string) tool.Tool {
 				return "", tool.Errorf("%w", err)
 			}
 			return "done", os.WriteFile(path, p.Files[0].After.Raw, 0o600)
+		}
+		for _, c := range change {
+			if c != nil {
+				c(d)
+			}
 		}
 	})
 }
@@ -181,5 +186,97 @@ func TestTheApprovedChangeIsTheOneThatWasShown(t *testing.T) {
 	}
 	if out := call(t, &sched.Options{Askers: []sched.Asker{d}}, tl, `{"text":"+"}`); out.Verdict.Approved != want.Digest() {
 		t.Errorf("approved %q, want %q", out.Verdict.Approved, want.Digest())
+	}
+}
+
+// What is no longer possible, or no longer wanted, is not asked about again.
+func TestACallThatChangedAndCannotRunAnyMoreIsNotAskedAboutAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	now := func() string { return content(t, path) }
+	allow := []tool.Verdict{{Behavior: tool.Allow}}
+	for _, c := range []struct {
+		name   string
+		change func(*tool.Def[note, string])
+		judge  func() tool.Verdict
+		status sched.Status
+		says   string
+	}{
+		{"the tool refuses", func(d *tool.Def[note, string]) {
+			d.Validate = func(context.Context, *tool.Call, note) *tool.Problem {
+				if now() == "b" {
+					return &tool.Problem{Code: 7, Message: "not any more"}
+				}
+				return nil
+			}
+		}, nil, sched.Invalid, "not any more"},
+		{"the rules make an input of it that no tool can use", nil, func() tool.Verdict {
+			if now() == "b" {
+				return tool.Verdict{Behavior: tool.Allow, Input: json.RawMessage(`{"count":-1}`)}
+			}
+			return tool.Verdict{Behavior: tool.Ask}
+		}, sched.Invalid, "count"},
+		{"the rules deny it", nil, func() tool.Verdict {
+			if now() == "b" {
+				return tool.Verdict{Behavior: tool.Deny, Message: "frozen"}
+			}
+			return tool.Verdict{Behavior: tool.Ask}
+		}, sched.Denied, "frozen"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			write(t, path, "a")
+			d := &disturbed{t: t, path: path, others: []string{"b"}, says: allow}
+			opts := &sched.Options{Askers: []sched.Asker{d}}
+			if c.judge != nil {
+				opts.Judge = sched.JudgeFunc(func(context.Context, tool.Case) tool.Verdict { return c.judge() })
+			}
+			out := call(t, opts, appender(path, c.change), `{"text":"+"}`)
+			if out.Status != c.status || !strings.Contains(out.Result.Text(), c.says) || now() != "b" || len(d.questions) != 1 {
+				t.Errorf("%s after %d questions, the file has %q: %s", out.Status, len(d.questions), now(), out.Result.Text())
+			}
+		})
+	}
+}
+
+// A user who interrupts instead of answering the second question has not approved.
+func TestACallThatIsCancelledWhileItIsAskedAboutAgainDoesNotRun(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	write(t, path, "a")
+	ctx, cancel := context.WithCancel(t.Context())
+	d := &disturbed{t: t, path: path, others: []string{"b"}, says: []tool.Verdict{{Behavior: tool.Allow}}}
+	asker := sched.AskerFunc(func(ctx context.Context, c tool.Case, q tool.Verdict) (tool.Verdict, error) {
+		if len(d.questions) == 1 {
+			cancel()
+		}
+		return d.Ask(ctx, c, q)
+	})
+	tl := appender(path)
+	out := sched.New(&sched.Options{Askers: []sched.Asker{asker}}).Call(ctx, set(tl), "toolu_1", tl.Name, []byte(`{"text":"+"}`))
+	if out.Status != sched.Cancelled || content(t, path) != "b" {
+		t.Errorf("%s, the file has %q: %s", out.Status, content(t, path), out.Result.Text())
+	}
+}
+
+// An answer counts for what it decides and nothing else: what an asker repeats is no
+// change, a denial approves nothing, and rules that reject a changed input are heard.
+func TestAnAnswerIsTakenForWhatItIs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	ask := func(v tool.Verdict, judge sched.Judge) *sched.Outcome {
+		write(t, path, "a")
+		return call(t, &sched.Options{Judge: judge, Askers: []sched.Asker{answer(v)}}, appender(path), `{"text":"+"}`)
+	}
+	if out := ask(tool.Verdict{Behavior: tool.Allow, Input: json.RawMessage(`{ "text": "+" }`)}, nil); out.Verdict.Input != nil || content(t, path) != "a+" {
+		t.Errorf("the same input, sent back: %s, verdict with the input %s", out.Status, out.Verdict.Input)
+	}
+	if out := ask(tool.Verdict{Behavior: tool.Deny, Approved: "anything"}, nil); out.Verdict.Approved != "" {
+		t.Errorf("a denial approved %q", out.Verdict.Approved)
+	}
+	rewrites := sched.JudgeFunc(func(_ context.Context, c tool.Case) tool.Verdict {
+		if string(c.Call.Input) == `{"text":"-"}` {
+			return tool.Verdict{Behavior: tool.Ask, Input: json.RawMessage(`{"count":-1}`)}
+		}
+		return tool.Verdict{Behavior: tool.Ask}
+	})
+	if out := ask(tool.Verdict{Behavior: tool.Allow, Input: json.RawMessage(`{"text":"-"}`)}, rewrites); out.Status != sched.Invalid || content(t, path) != "a" {
+		t.Errorf("%s, the file has %q: %s", out.Status, content(t, path), out.Result.Text())
 	}
 }

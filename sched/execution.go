@@ -34,7 +34,7 @@ type execution struct {
 
 	// Guarded by batch.mu.
 	state     State
-	shared    bool          // has, or wants, a place beside others
+	shared    bool          // started, or is to start, beside others
 	running   bool          // Run was or is about to be called
 	granted   chan struct{} // closed when a place alone is granted; see Batch.acquireExclusive
 	claimed   bool          // somebody is about to set done

@@ -138,6 +138,22 @@ func TestWhatIsAskedAboutIsWhatRuns(t *testing.T) {
 	}
 }
 
+// What a tool makes of its input, such as a path in full, is what the rules look at.
+func TestWhatAToolMakesOfItsInputIsWhatIsJudged(t *testing.T) {
+	var judged string
+	out := call(t, &sched.Options{Judge: sched.JudgeFunc(func(_ context.Context, c tool.Case) tool.Verdict {
+		judged = string(c.Call.Input)
+		return tool.Verdict{Behavior: tool.Allow}
+	})}, echo(func(d *tool.Def[note, string]) {
+		d.Permission = func(context.Context, *tool.Call, note) tool.Verdict {
+			return tool.Verdict{Input: json.RawMessage(`{"text":"rewritten"}`)}
+		}
+	}), `{"text":"original"}`)
+	if judged != `{"text":"rewritten"}` || out.Result.Text() != "rewritten" {
+		t.Errorf("judged %s, ran %s", judged, out.Result.Text())
+	}
+}
+
 func TestADenialByAHookOrTheToolIsFinal(t *testing.T) {
 	yes := []sched.Asker{answer(tool.Verdict{Behavior: tool.Allow})}
 	denial := tool.Verdict{Behavior: tool.Deny, Message: "never"}

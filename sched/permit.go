@@ -1,13 +1,11 @@
 package sched
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"reflect"
 
 	"github.com/haftdev/haft/internal/jsonstream"
+	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -119,7 +117,7 @@ func (f *execution) ask(c tool.Case, question tool.Verdict) (tool.Verdict, *Outc
 	if verdict.Behavior != tool.Allow || verdict.Input == nil {
 		return verdict, nil
 	}
-	if sameJSON(verdict.Input, f.call.Input) {
+	if plainjson.Same(verdict.Input, f.call.Input) {
 		verdict.Input = nil // they repeat what they were shown, hidden fields included
 		return verdict, nil
 	}
@@ -187,23 +185,6 @@ func (f *execution) confirm() *Outcome {
 		}
 	}
 	return f.judged(tool.Verdict{Behavior: tool.Deny, Reason: changed, Message: tool.ErrUnapproved.Error()})
-}
-
-// sameJSON reports whether two texts are the same value.
-func sameJSON(a, b []byte) bool {
-	if bytes.Equal(a, b) {
-		return true
-	}
-	x, errX := decodeJSON(a)
-	y, errY := decodeJSON(b)
-	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
-}
-
-func decodeJSON(raw []byte) (v any, err error) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber() // large numbers are not to be taken for each other
-	err = d.Decode(&v)
-	return v, err
 }
 
 // change takes another input for the call, if it is one the tool can use; nil

@@ -57,11 +57,11 @@ func (b *Batch) start(f *execution) {
 }
 
 // acquireExclusive trades the shared place of f for one alone, and waits for it. It
-// reports false if the call was cancelled meanwhile.
+// reports false if the call was cancelled meanwhile. That happens only when the whole
+// batch is stopped: nothing starts any more, so there is no place to give back.
 func (b *Batch) acquireExclusive(f *execution) bool {
 	b.mu.Lock()
 	f.granted = make(chan struct{})
-	f.shared = false
 	b.running--
 	at := 0
 	for at < len(b.exclusiveWaiters) && b.exclusiveWaiters[at].index < f.index {
@@ -74,12 +74,6 @@ func (b *Batch) acquireExclusive(f *execution) bool {
 	case <-f.granted:
 		return true
 	case <-f.ctx.Done():
+		return false
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if i := slices.Index(b.exclusiveWaiters, f); i >= 0 {
-		b.exclusiveWaiters = slices.Delete(b.exclusiveWaiters, i, i+1)
-		b.running++ // finish gives it back
-	}
-	return false
 }

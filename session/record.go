@@ -1,7 +1,6 @@
 package session
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 
@@ -35,7 +34,7 @@ func (s *Session) dispatched(ctx context.Context, r sched.Record) error {
 	c := s.callOf(r, Dispatched)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if use := s.uses[c.UseID]; !sameJSON(use.input, r.Call.Input) {
+	if use := s.uses[c.UseID]; !plainjson.Same(use.input, r.Call.Input) {
 		c.Input = r.Call.Input
 	}
 	s.uses[c.UseID] = pendingCall{pure: c.Effect == tool.Pure}
@@ -50,15 +49,6 @@ func (s *Session) dispatched(ctx context.Context, r sched.Record) error {
 
 func (s *Session) callOf(r sched.Record, step Step) Call {
 	return Call{Step: step, ID: r.Call.ID, UseID: r.Call.UseID, Tool: r.Call.Tool, Effect: r.Marks.Effect}
-}
-
-// sameJSON reports whether two inputs differ in nothing but white space.
-func sameJSON(a, b []byte) bool {
-	if bytes.Equal(a, b) {
-		return true
-	}
-	var x, y bytes.Buffer
-	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
 func (s *Session) finished(ctx context.Context, out *sched.Outcome) error {

@@ -9,8 +9,8 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// sameJSON compares JSON values, not bytes.
-func sameJSON(t *testing.T, want, got []byte) string {
+// diffJSON compares JSON values, not bytes.
+func diffJSON(t *testing.T, want, got []byte) string {
 	t.Helper()
 	var w, g any
 	if err := json.Unmarshal(want, &w); err != nil {
@@ -51,7 +51,7 @@ func TestLinesSurviveDecodingAndEncoding(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := sameJSON(t, []byte(tt.line), got); diff != "" {
+			if diff := diffJSON(t, []byte(tt.line), got); diff != "" {
 				t.Errorf("after a round trip (-want +got):\n%s", diff)
 			}
 		})

@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode"
 
 	"github.com/haftdev/haft/tool"
 )
@@ -67,22 +66,4 @@ func Denial(why string) string {
 		return stop + " Do not try it in another way; ask what they would like instead."
 	}
 	return stop + " They say: " + why
-}
-
-// Visible writes text so that a terminal shows all of it: characters that move,
-// hide or reorder become escapes.
-func Visible(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if r == '\n' {
-			b.WriteString("\n  ")
-			continue
-		}
-		if r == '\t' || unicode.IsPrint(r) {
-			b.WriteRune(r)
-			continue
-		}
-		fmt.Fprintf(&b, "\\u{%x}", r)
-	}
-	return b.String()
 }

@@ -10,7 +10,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -77,7 +77,7 @@ func summary(f func() string) (s string) {
 // line makes a text visible in one line of bounded length.
 func line(s string) string {
 	const limit = 200
-	s = ask.Visible(strings.Join(strings.Fields(s), " "))
+	s = visible.Indented(strings.Join(strings.Fields(s), " "))
 	if r := []rune(s); len(r) > limit {
 		return string(r[:limit-1]) + "…"
 	}

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/internal/workspace/patch"
 	"github.com/haftdev/haft/tool"
 )
@@ -37,7 +37,7 @@ func Diff(f tool.FileChange) FileDiff {
 		d.note("deleted")
 	}
 	if f.From != "" {
-		d.note("renamed from %s", ask.Visible(f.From))
+		d.note("renamed from %s", visible.Indented(f.From))
 	}
 	if f.Before != nil && f.After != nil && f.Before.Mode != f.After.Mode {
 		d.note("mode %s → %s", f.Before.Mode, f.After.Mode)
@@ -104,5 +104,5 @@ func (d FileDiff) Head() string {
 	if len(d.Notes) == 0 {
 		return ""
 	}
-	return ask.Visible(d.Path) + " (" + strings.Join(d.Notes, ", ") + ")"
+	return visible.Indented(d.Path) + " (" + strings.Join(d.Notes, ", ") + ")"
 }

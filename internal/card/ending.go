@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/internal/workspace/patch"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
@@ -105,7 +105,7 @@ func spaced(s string) string {
 	if r := []rune(s); len(r) > limit {
 		s = string(r[:limit-1]) + "…"
 	}
-	return ask.Visible(s)
+	return visible.Indented(s)
 }
 
 func cutLast(s, sep string) (before, after string, found bool) {

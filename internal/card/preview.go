@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -36,7 +36,7 @@ func PreviewOf(c tool.Case) Preview {
 	}
 	if c.Tool != nil && c.Tool.Command != nil {
 		command := c.Tool.Command(c.Call)
-		p.Text = visible(command)
+		p.Text = visible.Text(command)
 		p.Destructive = p.Destructive || loses.MatchString(command)
 	}
 	switch {
@@ -75,18 +75,9 @@ func told(c *tool.Call) json.RawMessage {
 func indented(input json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Indent(&b, input, "", "  ") != nil {
-		return visible(string(input))
+		return visible.Text(string(input))
 	}
-	return visible(b.String())
-}
-
-// visible makes a text of several lines visible.
-func visible(s string) string {
-	lines := strings.Split(s, "\n")
-	for i, l := range lines {
-		lines[i] = ask.Visible(l)
-	}
-	return strings.Join(lines, "\n")
+	return visible.Text(b.String())
 }
 
 // loses finds commands that look as if something were lost for good by them. It

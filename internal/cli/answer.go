@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/agent"
-	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/headless"
 	"github.com/haftdev/haft/internal/plain"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -79,7 +79,7 @@ func (b background) follow(ev agent.Event) {
 // tell says what ended only because the answer was there.
 func (b background) tell(w io.Writer) {
 	for _, id := range slices.Sorted(maps.Keys(b)) {
-		fmt.Fprintf(w, "note: ended with the answer, though it was still at work in the background: %s\n", ask.Visible(oneLine(b[id].Description)))
+		fmt.Fprintf(w, "note: ended with the answer, though it was still at work in the background: %s\n", visible.Indented(oneLine(b[id].Description)))
 	}
 }
 
@@ -99,12 +99,12 @@ func (f *converseFlags) show(r *wire.Result) error {
 		if text == "" {
 			text = r.Result
 		}
-		_, err := fmt.Fprintf(f.Err, "haft: %s\n", harmless(text))
+		_, err := fmt.Fprintf(f.Err, "haft: %s\n", visible.Text(text))
 		return err
 	}
 	text := r.Result
 	if isTerminal(f.Out) {
-		text = harmless(text)
+		text = visible.Text(text)
 	}
 	if !strings.HasSuffix(text, "\n") {
 		text += "\n"

@@ -27,6 +27,7 @@ import (
 	"github.com/haftdev/haft/internal/headless/launch"
 	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/internal/tui"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp/config"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/shellrun"
@@ -101,7 +102,7 @@ func exitCode(err error, w io.Writer) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintf(w, "haft: %s\n", harmless(err.Error()))
+	fmt.Fprintf(w, "haft: %s\n", visible.Text(err.Error()))
 	var usage usageError
 	var misuse *project.UsageError
 	switch {

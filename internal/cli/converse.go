@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/haftdev/haft/agent"
-	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/headless"
 	"github.com/haftdev/haft/internal/headless/launch"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/wire"
@@ -89,7 +89,7 @@ func (d *denials) show(ev agent.Event) error {
 	if r, ok := ev.(agent.Returned); ok && r.Outcome.Status == sched.Denied && r.Outcome.Verdict.Unasked {
 		d.n++
 		if d.out != nil {
-			fmt.Fprintf(d.out, "haft: %s\n", ask.Visible(deniedLine(r.Outcome)))
+			fmt.Fprintf(d.out, "haft: %s\n", visible.Indented(deniedLine(r.Outcome)))
 		}
 	}
 	if d.watch == nil {

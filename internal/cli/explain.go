@@ -11,8 +11,8 @@ import (
 	"os"
 	"strings"
 
-	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/sched"
@@ -66,7 +66,7 @@ func (f *permissionsFlags) explain(ctx context.Context, name, input string) erro
 	defer w.Close()
 	w.Project.Warn(f.Err)
 	for _, problem := range w.Engine.Policy().Problems() {
-		fmt.Fprintln(f.Err, ask.Visible(problem.String()))
+		fmt.Fprintln(f.Err, visible.Indented(problem.String()))
 	}
 	v, err := dryRun(ctx, w, name, json.RawMessage(input))
 	if err != nil {
@@ -115,25 +115,25 @@ func everything() *tool.Session {
 
 // write shows the verdict to a person.
 func (v verdictInfo) write(w io.Writer) {
-	fmt.Fprintf(w, "%s: %s\n", v.Behavior, ask.Visible(v.Reason))
+	fmt.Fprintf(w, "%s: %s\n", v.Behavior, visible.Indented(v.Reason))
 	if v.Rule != "" {
-		fmt.Fprintf(w, "rule: %s in %s\n", ask.Visible(v.Rule), v.Origin)
+		fmt.Fprintf(w, "rule: %s in %s\n", visible.Indented(v.Rule), v.Origin)
 	}
 	if v.Confinement != "" {
 		fmt.Fprintf(w, "confinement: %s\n", v.Confinement)
 	}
 	if v.Input != nil {
-		fmt.Fprintf(w, "runs as: %s\n", ask.Visible(string(v.Input)))
+		fmt.Fprintf(w, "runs as: %s\n", visible.Indented(string(v.Input)))
 	}
 	settled := "a rule that would settle it"
 	if len(v.Suggestions) > 1 {
 		settled = "one of the rules that would settle it together"
 	}
 	for _, rule := range v.Suggestions {
-		fmt.Fprintf(w, "%s: %s\n", settled, ask.Visible(rule))
+		fmt.Fprintf(w, "%s: %s\n", settled, visible.Indented(rule))
 	}
 	for _, note := range v.Notes {
-		fmt.Fprintf(w, "note: %s\n", ask.Visible(note))
+		fmt.Fprintf(w, "note: %s\n", visible.Indented(note))
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/trust"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/settings"
 )
 
@@ -73,7 +73,7 @@ func (f *hooksFlags) list() error {
 	p.Warn(f.Err)
 	for _, h := range p.Held {
 		if h.Kind == trust.Hook {
-			fmt.Fprintln(f.Err, ask.Visible(h.String()))
+			fmt.Fprintln(f.Err, visible.Indented(h.String()))
 		}
 	}
 	infos := []hookInfo{}
@@ -88,7 +88,7 @@ func (f *hooksFlags) list() error {
 	}
 	w := tabwriter.NewWriter(f.Out, 0, 0, 2, ' ', 0)
 	for _, i := range infos {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", i.Event, ask.Visible(cmp.Or(i.Matcher, "*")), ask.Visible(i.Command+i.URL), i.Origin)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", i.Event, visible.Indented(cmp.Or(i.Matcher, "*")), visible.Indented(i.Command+i.URL), i.Origin)
 	}
 	return w.Flush()
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/headless"
@@ -20,6 +19,7 @@ import (
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/internal/tui"
 	"github.com/haftdev/haft/internal/tui/style"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/workspace"
 )
@@ -107,7 +107,7 @@ func (f *converseFlags) askGuards(ctx context.Context, opts *headless.Options) e
 	}
 	fmt.Fprintf(f.Out, "This folder has hooks that guard it and are not trusted:\n")
 	for _, h := range unguarded.Hooks {
-		fmt.Fprintf(f.Out, "  %s\n", ask.Visible(h.String()))
+		fmt.Fprintf(f.Out, "  %s\n", visible.Indented(h.String()))
 	}
 	fmt.Fprintf(f.Out, "t: trust all that this folder brings, as it is now · w: continue without its hooks · anything else: leave\n> ")
 	answer, err := readLine(ctx, f.In)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/mcp/config"
 	"github.com/haftdev/haft/settings"
@@ -182,7 +182,7 @@ func (f *addFlags) keep(ctx context.Context, entries []config.Entry) error {
 	}
 	for _, k := range done {
 		if k.Skipped != "" {
-			fmt.Fprintf(f.Err, "%s: left out: %s\n", ask.Visible(k.Name), ask.Visible(k.Skipped))
+			fmt.Fprintf(f.Err, "%s: left out: %s\n", visible.Indented(k.Name), visible.Indented(k.Skipped))
 			continue
 		}
 		fmt.Fprintf(f.Out, "%s: kept in %s\n", k.Name, k.File)

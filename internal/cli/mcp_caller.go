@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp/serve"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
@@ -110,7 +111,7 @@ func (m *mcpCaller) result(out *sched.Outcome) tool.Result {
 		r.Content = append(r.Content, tool.Text(note).Content...)
 	}
 	if out.Fatal != nil {
-		fmt.Fprintf(m.err, "haft: %s\n", harmless(fmt.Sprintf("%s: %v", out.Tool, out.Fatal)))
+		fmt.Fprintf(m.err, "haft: %s\n", visible.Text(fmt.Sprintf("%s: %v", out.Tool, out.Fatal)))
 	}
 	return r
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp"
 )
 
@@ -100,11 +100,11 @@ func (f *mcpFlags) tell(findings []finding) error {
 	for _, x := range findings {
 		fmt.Fprintf(f.Out, "%s ", levelMarks[x.Level])
 		if x.Server != "" {
-			fmt.Fprintf(f.Out, "%s: ", ask.Visible(x.Server))
+			fmt.Fprintf(f.Out, "%s: ", visible.Indented(x.Server))
 		}
-		fmt.Fprintf(f.Out, "%s\n", visibleLines(x.Text))
+		fmt.Fprintf(f.Out, "%s\n", visible.Indented(x.Text))
 		if x.Advice != "" {
-			fmt.Fprintf(f.Out, "  → %s\n", ask.Visible(x.Advice))
+			fmt.Fprintf(f.Out, "  → %s\n", visible.Indented(x.Advice))
 		}
 	}
 	return nil

@@ -11,8 +11,8 @@ import (
 
 	"github.com/haftdev/haft/internal/harness/project"
 
-	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/mcp/wirelog"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp"
 )
 
@@ -72,7 +72,7 @@ func show(out io.Writer, i serverInfo) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	line := func(key, value string) {
 		if value != "" {
-			fmt.Fprintf(w, "%s\t%s\n", key, visibleLines(value))
+			fmt.Fprintf(w, "%s\t%s\n", key, visible.Indented(value))
 		}
 	}
 	line("Name", i.Name)
@@ -108,7 +108,7 @@ func show(out io.Writer, i serverInfo) error {
 		}
 		fmt.Fprintf(out, "\n%s\n", list.title)
 		for _, l := range list.lines {
-			fmt.Fprintf(out, "  %s\n", ask.Visible(l))
+			fmt.Fprintf(out, "  %s\n", visible.Indented(l))
 		}
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/mcp/wirelog"
 
-	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp"
 )
 
@@ -157,14 +157,14 @@ func (f *mcpFlags) list(ctx context.Context, offline bool) error {
 	w := tabwriter.NewWriter(f.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tSTATUS\tSCOPE\tTOOLS\tSERVER")
 	for _, i := range infos {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\n", ask.Visible(i.Name), i.Status, i.Scope, i.offered(), ask.Visible(oneLine(i.place())))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\n", visible.Indented(i.Name), i.Status, i.Scope, i.offered(), visible.Indented(oneLine(i.place())))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	for _, i := range infos {
 		if i.Reason != "" {
-			fmt.Fprintf(f.Out, "\n%s: %s\n", ask.Visible(i.Name), visibleLines(i.Reason))
+			fmt.Fprintf(f.Out, "\n%s: %s\n", visible.Indented(i.Name), visible.Indented(i.Reason))
 		}
 	}
 	return nil
@@ -204,7 +204,7 @@ func (i serverInfo) offered() (n int) {
 func (f *mcpFlags) warnServers(m *mcpServers) {
 	m.Project.Warn(f.Err)
 	for _, w := range m.Warnings {
-		fmt.Fprintf(f.Err, "warning: %s\n", ask.Visible(w))
+		fmt.Fprintf(f.Err, "warning: %s\n", visible.Indented(w))
 	}
 }
 
@@ -216,12 +216,4 @@ func oneLine(s string) string {
 		return string(r[:most]) + "…"
 	}
 	return s
-}
-
-func visibleLines(s string) string {
-	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
-	for i := range lines {
-		lines[i] = ask.Visible(lines[i])
-	}
-	return strings.Join(lines, "\n  ")
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/haftdev/haft/internal/harness/project"
 
-	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/mcp/wirelog"
+	"github.com/haftdev/haft/internal/visible"
 )
 
 func (f *mcpFlags) replay(ctx context.Context, from string) error {
@@ -36,7 +36,7 @@ func (f *mcpFlags) replay(ctx context.Context, from string) error {
 		return err
 	}
 	for _, c := range played.Calls {
-		fmt.Fprintf(f.Out, "\n%s %s\n", ask.Visible(c.Tool), ask.Visible(oneLine(string(c.Input))))
+		fmt.Fprintf(f.Out, "\n%s %s\n", visible.Indented(c.Tool), visible.Indented(oneLine(string(c.Input))))
 		outcome := c.Text
 		switch {
 		case c.Error != "":
@@ -44,7 +44,7 @@ func (f *mcpFlags) replay(ctx context.Context, from string) error {
 		case c.Failed:
 			outcome = "failed: " + outcome
 		}
-		if _, err := fmt.Fprintf(f.Out, "  %s\n", visibleLines(outcome)); err != nil {
+		if _, err := fmt.Fprintf(f.Out, "  %s\n", visible.Indented(outcome)); err != nil {
 			return err
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/output"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
@@ -80,7 +80,7 @@ func (f *toolsFlags) show(out *sched.Outcome) error {
 	for _, b := range shownBlocks(out.Result) {
 		text := blockText(b)
 		if isTerminal(f.Out) {
-			text = harmless(text)
+			text = visible.Text(text)
 		}
 		if _, err := io.WriteString(f.Out, text); err != nil {
 			return err
@@ -108,21 +108,11 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// harmless shows what a file or command holds without letting it move the cursor
-// or reorder the line.
-func harmless(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		lines[i] = ask.Visible(line)
-	}
-	return strings.Join(lines, "\n")
-}
-
 // A harmlessWriter writes to a terminal what somebody else wrote.
 type harmlessWriter struct{ io.Writer }
 
 func (w harmlessWriter) Write(p []byte) (int, error) {
-	if _, err := io.WriteString(w.Writer, harmless(string(p))); err != nil {
+	if _, err := io.WriteString(w.Writer, visible.Text(string(p))); err != nil {
 		return 0, err
 	}
 	return len(p), nil

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/haftdev/haft/agent"
-	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/shellrun"
@@ -121,13 +121,13 @@ func (f *permissionsFlags) list() error {
 	}
 	w := tabwriter.NewWriter(f.Out, 0, 0, 2, ' ', 0)
 	for _, i := range infos {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", i.Behavior, ask.Visible(i.Rule), i.Origin)
+		fmt.Fprintf(w, "%s\t%s\t%s\n", i.Behavior, visible.Indented(i.Rule), i.Origin)
 		if i.Problem != "" {
-			fmt.Fprintf(f.Err, "%s is ignored: %s\n", ask.Visible(i.Rule), i.Problem)
+			fmt.Fprintf(f.Err, "%s is ignored: %s\n", visible.Indented(i.Rule), i.Problem)
 		}
 	}
 	for _, h := range p.Held {
-		fmt.Fprintln(f.Err, ask.Visible(h.String()))
+		fmt.Fprintln(f.Err, visible.Indented(h.String()))
 	}
 	return w.Flush()
 }
@@ -201,7 +201,7 @@ func (f *permissionsFlags) change(ctx context.Context, ch change, behavior, rule
 	if f.json {
 		return writeJSON(f.Out, changed)
 	}
-	fmt.Fprintf(f.Err, "%s: %s %s\n", target.Path, b, ask.Visible(rule))
+	fmt.Fprintf(f.Err, "%s: %s %s\n", target.Path, b, visible.Indented(rule))
 	return nil
 }
 
@@ -238,7 +238,7 @@ func standsIn(s *settings.Settings, file string, b tool.Behavior, rule string) (
 			elsewhere = append(elsewhere, r.Origin.String())
 		}
 	}
-	err = fmt.Errorf("there is no rule %s %s in %s", b, ask.Visible(rule), file)
+	err = fmt.Errorf("there is no rule %s %s in %s", b, visible.Indented(rule), file)
 	if len(elsewhere) > 0 {
 		return 0, fmt.Errorf("%w; it stands in %s: choose another --scope", err, strings.Join(elsewhere, ", "))
 	}
@@ -281,20 +281,20 @@ func (f *permissionsFlags) why(id string) error {
 		return writeJSON(f.Out, found)
 	}
 	for _, e := range found {
-		fmt.Fprintf(f.Out, "%s  %s %s: %s\n", e.Time.Format("2006-01-02 15:04:05"), e.Tool, e.Behavior, ask.Visible(e.Reason))
+		fmt.Fprintf(f.Out, "%s  %s %s: %s\n", e.Time.Format("2006-01-02 15:04:05"), e.Tool, e.Behavior, visible.Indented(e.Reason))
 		if e.Session != "" {
 			fmt.Fprintf(f.Out, "  session %s\n", e.Session)
 		}
 		if e.Rule != "" {
-			fmt.Fprintf(f.Out, "  rule %s in %s\n", ask.Visible(e.Rule), e.Origin)
+			fmt.Fprintf(f.Out, "  rule %s in %s\n", visible.Indented(e.Rule), e.Origin)
 		}
 		if e.Confinement != "" {
 			fmt.Fprintf(f.Out, "  confinement %s\n", e.Confinement)
 		}
 		if e.InputHead != "" {
-			fmt.Fprintf(f.Out, "  input %s… (%d bytes, SHA-256 %s)\n", ask.Visible(e.InputHead), e.InputBytes, e.InputDigest)
+			fmt.Fprintf(f.Out, "  input %s… (%d bytes, SHA-256 %s)\n", visible.Indented(e.InputHead), e.InputBytes, e.InputDigest)
 		} else {
-			fmt.Fprintf(f.Out, "  input %s\n", ask.Visible(string(e.Input)))
+			fmt.Fprintf(f.Out, "  input %s\n", visible.Indented(string(e.Input)))
 		}
 	}
 	return nil

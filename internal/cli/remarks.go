@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"github.com/haftdev/haft/agent"
-	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/visible"
 )
 
 // remarks are what a person should know beside an answer, on standard error.
@@ -15,9 +15,9 @@ type remarks struct{ out io.Writer }
 func (r remarks) notice(n agent.Notice) {
 	switch n.Level {
 	case "warning":
-		fmt.Fprintf(r.out, "warning: %s\n", ask.Visible(n.Text))
+		fmt.Fprintf(r.out, "warning: %s\n", visible.Indented(n.Text))
 	case "notice":
-		fmt.Fprintf(r.out, "note: %s\n", ask.Visible(n.Text))
+		fmt.Fprintf(r.out, "note: %s\n", visible.Indented(n.Text))
 	}
 }
 

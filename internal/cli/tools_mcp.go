@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/tool"
 )
@@ -33,7 +33,7 @@ func (f *toolsFlags) foreign(ctx context.Context, w *harness.World, names ...str
 	_ = h.Wait(bounded) // who is not there by then is told of
 	for _, s := range h.Status() {
 		if i := describeServer(s); s.State != mcp.Connected && s.State != mcp.Disabled {
-			fmt.Fprintf(f.Err, "warning: the MCP server %s is not there (%s): %s\n", ask.Visible(i.Name), i.Status, visibleLines(i.Reason))
+			fmt.Fprintf(f.Err, "warning: the MCP server %s is not there (%s): %s\n", visible.Indented(i.Name), i.Status, visible.Indented(i.Reason))
 		}
 	}
 	return h.Tools(), end, nil

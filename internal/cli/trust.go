@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/internal/tui"
+	"github.com/haftdev/haft/internal/visible"
 )
 
 type trustFlags struct {
@@ -113,7 +113,7 @@ func (f *trustFlags) tellUnbound(items []trust.Item) {
 	for _, i := range items {
 		if i.Unbound != "" {
 			fmt.Fprintf(f.Err, "Not kept: %s %s runs what cannot be bound (%s). It is asked for at each start; without a terminal, use --trust-project.\n",
-				i.Kind, ask.Visible(i.Name), ask.Visible(i.Unbound))
+				i.Kind, visible.Indented(i.Name), visible.Indented(i.Unbound))
 		}
 	}
 }
@@ -193,9 +193,9 @@ func (f *trustFlags) list(p *project.Project, items []trust.Item) error {
 		if i.Trusted {
 			mark = "✓"
 		}
-		fmt.Fprintf(f.Out, "%s %.8s  %s\n", mark, i.Hash, ask.Visible(i.String()))
+		fmt.Fprintf(f.Out, "%s %.8s  %s\n", mark, i.Hash, visible.Indented(i.String()))
 		if len(i.Files) > 0 {
-			fmt.Fprintf(f.Out, "            files: %s\n", ask.Visible(strings.Join(i.Files, ", ")))
+			fmt.Fprintf(f.Out, "            files: %s\n", visible.Indented(strings.Join(i.Files, ", ")))
 		}
 	}
 	return nil

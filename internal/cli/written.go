@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/knowledge"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/settings"
 )
 
@@ -86,7 +86,7 @@ func (k *written) list() error {
 	w := tabwriter.NewWriter(k.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tSOURCE\tDESCRIPTION")
 	for _, t := range all {
-		fmt.Fprintln(w, ask.Visible(t.Name+"\t"+t.Source+"\t"+short(t.Description)))
+		fmt.Fprintln(w, visible.Indented(t.Name+"\t"+t.Source+"\t"+short(t.Description)))
 	}
 	return w.Flush()
 }
@@ -94,10 +94,10 @@ func (k *written) list() error {
 // warnWritten tells what is wrong with files, and what does not count yet.
 func warnWritten(w io.Writer, problems []knowledge.Problem, held []knowledge.Claim) {
 	for _, p := range problems {
-		fmt.Fprintf(w, "warning: %s\n", ask.Visible(p.String()))
+		fmt.Fprintf(w, "warning: %s\n", visible.Indented(p.String()))
 	}
 	for _, c := range held {
-		fmt.Fprintf(w, "note: %s\n", ask.Visible(fmt.Sprintf("the %s %s (%s) is not trusted: see it and trust it with haft trust", c.Kind, c.Name, c.Path)))
+		fmt.Fprintf(w, "note: %s\n", visible.Indented(fmt.Sprintf("the %s %s (%s) is not trusted: see it and trust it with haft trust", c.Kind, c.Name, c.Path)))
 	}
 }
 
@@ -125,7 +125,7 @@ func (k *written) show(name string) error {
 	w := tabwriter.NewWriter(k.Out, 0, 0, 2, ' ', 0)
 	for _, line := range t.lines() {
 		if line[1] != "" {
-			fmt.Fprintf(w, "%s\t%s\n", line[0], ask.Visible(line[1]))
+			fmt.Fprintf(w, "%s\t%s\n", line[0], visible.Indented(line[1]))
 		}
 	}
 	if err := w.Flush(); err != nil {
@@ -134,7 +134,7 @@ func (k *written) show(name string) error {
 	if t.Text != "" {
 		fmt.Fprintln(k.Out)
 		for line := range strings.SplitSeq(strings.TrimSpace(t.Text), "\n") {
-			fmt.Fprintln(k.Out, ask.Visible(line))
+			fmt.Fprintln(k.Out, visible.Indented(line))
 		}
 	}
 	return nil

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/checkpoint"
 	"github.com/haftdev/haft/internal/pathin"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/session"
 )
 
@@ -139,7 +139,7 @@ func (c *Conversation) planText(p *checkpoint.Plan) string {
 			if s.Foreign {
 				note = "changed by somebody else"
 			}
-			row(s.Action(), ask.Visible(path), fmt.Sprintf("+%d −%d", s.Insertions, s.Deletions), note)
+			row(s.Action(), visible.Indented(path), fmt.Sprintf("+%d −%d", s.Insertions, s.Deletions), note)
 		}
 	})
 	if p.Uncovered != "" {
@@ -150,7 +150,7 @@ func (c *Conversation) planText(p *checkpoint.Plan) string {
 
 // oneLine is what a row has room for, with nothing in it that a terminal obeys.
 func oneLine(s string) string {
-	s = ask.Visible(strings.Join(strings.Fields(s), " "))
+	s = visible.Indented(strings.Join(strings.Fields(s), " "))
 	const most = 100
 	if r := []rune(s); len(r) > most {
 		return string(r[:most-1]) + "…"

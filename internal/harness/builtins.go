@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/harness/doctor"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/permission"
 )
 
@@ -17,7 +18,7 @@ import (
 func (c *Conversation) RunBuiltinText(name, args string) (text string, ok bool) {
 	text, ok, err := c.RunBuiltin(name, args)
 	if err != nil {
-		text = doctor.VisibleLines(err.Error())
+		text = visible.Indented(err.Error())
 	}
 	return text, ok
 }

@@ -17,9 +17,9 @@ import (
 
 	"github.com/haftdev/haft/internal/pathin"
 
-	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/regular"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/wire"
@@ -248,7 +248,7 @@ func (s *server) permissionRules(talk *harness.Conversation) (any, error) {
 	guard := talk.World.Engine.Guard()
 	state := wire.PermissionRulesState{WorkspaceDirectories: guard.Roots()[1:], OriginalCwd: guard.Cwd()}
 	for _, r := range opts.Rules {
-		listed := wire.ListedRule{Behavior: r.Behavior.String(), Rule: ask.Visible(r.Text), Source: sourceNames[r.Origin.Source], Editability: "persistent"}
+		listed := wire.ListedRule{Behavior: r.Behavior.String(), Rule: visible.Indented(r.Text), Source: sourceNames[r.Origin.Source], Editability: "persistent"}
 		switch r.Origin.Source {
 		case settings.Managed:
 			listed.Editability = "readonly"
@@ -267,11 +267,11 @@ func (s *server) hooksListing(talk *harness.Conversation) any {
 	for _, h := range talk.World.Project.Counts.Hooks() {
 		counts[h.Event]++
 		listed := wire.ListedHook{
-			Event: h.Event, Matcher: ask.Visible(h.Matcher), Source: sourceNames[h.Source], SourceLabel: ask.Visible(h.Origin.String()),
-			Type: h.Type, ContentLabel: "Command", CommandText: ask.Visible(h.Command), Timeout: h.Timeout.Seconds(),
+			Event: h.Event, Matcher: visible.Indented(h.Matcher), Source: sourceNames[h.Source], SourceLabel: visible.Indented(h.Origin.String()),
+			Type: h.Type, ContentLabel: "Command", CommandText: visible.Indented(h.Command), Timeout: h.Timeout.Seconds(),
 		}
 		if h.Type == "http" {
-			listed.ContentLabel, listed.CommandText = "URL", ask.Visible(h.URL)
+			listed.ContentLabel, listed.CommandText = "URL", visible.Indented(h.URL)
 		}
 		listed.DisplayText = listed.CommandText
 		reply.Hooks = append(reply.Hooks, listed)

@@ -16,8 +16,8 @@ import (
 	"github.com/haftdev/haft/model"
 
 	"github.com/haftdev/haft/agent"
-	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/wire"
 )
@@ -168,7 +168,7 @@ func (o *outlet) close() { o.once.Do(func() { close(o.gone) }) }
 // read takes what the program says until it says no more.
 func (s *server) read(ctx context.Context) {
 	if err := s.conn.Run(ctx, s.deliver); err != nil {
-		fmt.Fprintf(s.opts.Log, "haft: read standard input: %s\n", ask.Visible(err.Error()))
+		fmt.Fprintf(s.opts.Log, "haft: read standard input: %s\n", visible.Indented(err.Error()))
 		s.mu.Lock()
 		s.garbled = err
 		s.mu.Unlock()
@@ -362,7 +362,7 @@ func (s *server) close() int {
 		ctx, cancel := context.WithTimeoutCause(context.Background(), closeTime, fmt.Errorf("the session ended, which must not take longer than %s", closeTime))
 		defer cancel()
 		if err := talk.Close(ctx); err != nil {
-			fmt.Fprintf(s.opts.Log, "haft: end the session: %s\n", ask.Visible(err.Error()))
+			fmt.Fprintf(s.opts.Log, "haft: end the session: %s\n", visible.Indented(err.Error()))
 		}
 		s.mirror.repeat(talk)
 		s.lastNotices(talk)
@@ -460,7 +460,7 @@ func firstWords(init *wire.Initialize, name string) []heard {
 
 // failed tells why there is no conversation.
 func (s *server) failed(err error) {
-	fmt.Fprintf(s.opts.Log, "haft: %s\n", ask.Visible(err.Error()))
+	fmt.Fprintf(s.opts.Log, "haft: %s\n", visible.Indented(err.Error()))
 	s.code = 1
 	if usage := (*project.UsageError)(nil); errors.As(err, &usage) && s.opts.Harness.Typed {
 		s.code = 2

@@ -23,7 +23,7 @@ const (
 
 	// aids are test aids and plain string work.
 	aids = "./internal/changetest ./internal/conformance ./internal/golden ./internal/house ./internal/interop/... ./internal/near ./internal/openfiles " +
-		"./internal/needtest ./internal/pathin ./internal/plainjson ./internal/platform ./internal/regular ./internal/scripttest ./internal/strictapi ./internal/tools/... "
+		"./internal/needtest ./internal/pathin ./internal/plainjson ./internal/platform ./internal/regular ./internal/scripttest ./internal/secret ./internal/strictapi ./internal/visible ./internal/tools/... "
 	benches = "./bench/... " // programs that measure; nothing imports them
 
 	// core is everything a program embeds when it embeds the tool system.

@@ -3,7 +3,7 @@ package plain
 import (
 	"encoding/json"
 
-	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/visible"
 )
 
 // todos prints the list. The tool's own type is not needed for that: it is the
@@ -24,11 +24,11 @@ func (p *Printer) todos(value any) {
 	for _, t := range list {
 		switch t.Status {
 		case "completed":
-			p.line(dim, "  [x] %s", ask.Visible(t.Content))
+			p.line(dim, "  [x] %s", visible.Indented(t.Content))
 		case "in_progress":
-			p.line(bold, "  [>] %s", ask.Visible(t.ActiveForm))
+			p.line(bold, "  [>] %s", visible.Indented(t.ActiveForm))
 		default:
-			p.line(dim, "  [ ] %s", ask.Visible(t.Content))
+			p.line(dim, "  [ ] %s", visible.Indented(t.Content))
 		}
 	}
 }

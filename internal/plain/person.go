@@ -13,6 +13,7 @@ import (
 
 	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/card"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/plan"
@@ -108,7 +109,7 @@ func (p *Person) Ask(ctx context.Context, c tool.Case, q tool.Verdict) (v tool.V
 	rules := p.rules(q)
 	choices := "y allows it once"
 	if len(rules) > 0 {
-		choices += " · s allows " + ask.Visible(ask.Rules(rules)) + " for this session"
+		choices += " · s allows " + visible.Indented(ask.Rules(rules)) + " for this session"
 	}
 	err = p.until(ctx, choices+" · n denies it, n and a reason says why: ", func(line string) (again string) {
 		v, again = p.decide(line, rules)
@@ -179,7 +180,7 @@ func about(c tool.Case, what card.Preview, q tool.Verdict) string {
 	case c.Call.Tool == "Bash":
 		b.WriteString("\nRun this command?\n")
 	case what.Path != "":
-		fmt.Fprintf(&b, "\n%s %s?\n", what.Title, ask.Visible(what.Path))
+		fmt.Fprintf(&b, "\n%s %s?\n", what.Title, visible.Indented(what.Path))
 	default:
 		fmt.Fprintf(&b, "\nUse %s?\n", what.Title)
 	}
@@ -199,7 +200,7 @@ func about(c tool.Case, what card.Preview, q tool.Verdict) string {
 	if c.Call.Agent != "" {
 		reason += " (sub-agent " + c.Call.Agent + ")"
 	}
-	fmt.Fprintf(&b, "Asked because %s.\n", ask.Visible(reason))
+	fmt.Fprintf(&b, "Asked because %s.\n", visible.Indented(reason))
 	return b.String()
 }
 
@@ -210,7 +211,7 @@ func writeDiff(b *strings.Builder, f card.FileDiff, several bool) {
 	case head != "":
 		fmt.Fprintf(b, "    %s\n", head)
 	case several:
-		fmt.Fprintf(b, "    %s\n", ask.Visible(f.Path))
+		fmt.Fprintf(b, "    %s\n", visible.Indented(f.Path))
 	}
 	for i, h := range f.Hunks {
 		if i > 0 {

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/agent"
-	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/card"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
@@ -87,7 +87,7 @@ func (p *Printer) Show(ev agent.Event) error {
 	case agent.Compacted:
 		p.compacted(ev)
 	case agent.Notice:
-		p.line(yellow, "! %s", ask.Visible(ev.Text))
+		p.line(yellow, "! %s", visible.Indented(ev.Text))
 	case agent.Added:
 		if ev.Kind == agent.Interrupted {
 			p.line(yellow, "! interrupted")
@@ -169,7 +169,7 @@ func (p *Printer) progress(ev agent.Called) {
 	default:
 		return
 	}
-	p.line(dim, "  … %s: %s", c.Title, ask.Visible(text))
+	p.line(dim, "  … %s: %s", c.Title, visible.Indented(text))
 }
 
 func (p *Printer) result(r agent.Returned) {

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/visible"
 )
 
 type style string
@@ -44,9 +44,5 @@ func (p *Printer) print(s string) {
 
 // visibleText is text of several lines that cannot move the cursor or hide.
 func visibleText(s string) string {
-	lines := strings.Split(s, "\n")
-	for i, l := range lines {
-		lines[i] = ask.Visible(strings.ReplaceAll(l, "\t", "    "))
-	}
-	return strings.Join(lines, "\n")
+	return visible.Text(strings.ReplaceAll(s, "\t", "    "))
 }

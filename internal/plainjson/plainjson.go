@@ -1,11 +1,14 @@
-// Package plainjson encodes JSON without the escapes that only HTML needs: code
-// and shell commands are full of <, > and &, which people and models read better
-// as they are. It is safe for concurrent use.
+// Package plainjson is JSON as people and models mean it: it compares values, and
+// encodes them without the escapes that only HTML needs, because code and shell commands are full of
+// <, > and &. It is safe for concurrent use.
 package plainjson
 
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
+	"reflect"
 )
 
 // Marshal is json.Marshal without these escapes.
@@ -17,4 +20,31 @@ func Marshal(v any) ([]byte, error) {
 		return nil, err
 	}
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}
+
+// Same reports whether two texts are the same JSON value: white space, escapes and the
+// order of fields do not count, every digit of a number does. A text that is no JSON is
+// the same as itself.
+func Same(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	x, errX := decode(a)
+	y, errY := decode(b)
+	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
+}
+
+var errMore = errors.New("there is more than one value")
+
+// decode reads one value and nothing after it.
+func decode(raw []byte) (v any, err error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber() // as floats, large numbers would be taken for each other
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, errMore
+	}
+	return v, nil
 }

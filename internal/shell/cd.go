@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/shell/grammar"
 )
 
@@ -58,7 +59,7 @@ func (a *analyzer) checkCD(args []grammar.Word) error {
 // insideReal is inside for a path without links: the roots may have some.
 func (a *analyzer) insideReal(dir string) bool {
 	for _, root := range a.opts.Roots {
-		if real, err := a.opts.FS.EvalSymlinks(root); err == nil && within(real, dir) {
+		if real, err := a.opts.FS.EvalSymlinks(root); err == nil && pathin.Contains(real, dir) {
 			return true
 		}
 	}

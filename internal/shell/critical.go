@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/haftdev/haft/internal/pathin"
 )
 
 // critical notes commands that lose what no mode may lose without asking.
@@ -187,11 +189,11 @@ func (a *analyzer) criticalPlace(text, dir, how string) string {
 	switch {
 	case full == "/":
 		return how + "the root directory"
-	case home != "" && within(full, path.Clean(home)):
+	case home != "" && pathin.Contains(full, path.Clean(home)):
 		return how + "the home directory"
 	case systemTree(full):
 		return how + full
-	case slices.ContainsFunc(a.opts.Roots, func(root string) bool { return within(full, path.Clean(root)) }):
+	case slices.ContainsFunc(a.opts.Roots, func(root string) bool { return pathin.Contains(full, path.Clean(root)) }):
 		return how + "the project directory"
 	case path.Base(full) == ".git":
 		return how + "the git repository"

@@ -56,10 +56,8 @@ func (a *analyzer) inside(dir string) bool {
 	if !filepath.IsAbs(dir) {
 		return dir != ".." && !strings.HasPrefix(dir, "../")
 	}
-	return slices.ContainsFunc(a.opts.Roots, func(root string) bool { return within(root, dir) })
+	return slices.ContainsFunc(a.opts.Roots, func(root string) bool { return pathin.Contains(root, dir) })
 }
-
-func within(root, path string) bool { return pathin.Contains(root, path) }
 
 // moved reports whether the shell may have left the directory it started in.
 func (a *analyzer) moved() bool {

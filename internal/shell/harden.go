@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/shell/gitconfig"
 )
 
@@ -85,7 +86,7 @@ func safePath(opts *Options) []string {
 	inRoots := func(dir string) bool {
 		return slices.ContainsFunc(opts.Roots, func(root string) bool {
 			real, err := opts.FS.EvalSymlinks(root)
-			return within(root, dir) || err == nil && within(real, dir)
+			return pathin.Contains(root, dir) || err == nil && pathin.Contains(real, dir)
 		})
 	}
 	out := []string{}

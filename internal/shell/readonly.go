@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/shell/grammar"
 )
 
@@ -175,7 +176,7 @@ func (a *analyzer) safePath() []string {
 }
 
 func (a *analyzer) inRoots(path string) bool {
-	return slices.ContainsFunc(a.opts.Roots, func(root string) bool { return within(root, path) })
+	return slices.ContainsFunc(a.opts.Roots, func(root string) bool { return pathin.Contains(root, path) })
 }
 
 func sameFile(fs FS, x, y string) bool {

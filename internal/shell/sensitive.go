@@ -5,30 +5,12 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/haftdev/haft/internal/pathin"
+	"github.com/haftdev/haft/internal/secret"
 )
 
-// Names that credentials go by. They are compared in lower case.
 var (
-	secretFiles = set(`.netrc _netrc .pgpass .npmrc .pypirc .git-credentials .htpasswd .my.cnf .boto .s3cfg .dockercfg .vault-token .envrc .yarnrc.yml
-		credentials credentials.json credentials.db credentials.toml credentials.yml credentials.yaml shadow gshadow sudoers master.key secrets.yml secrets.yaml secrets.json secrets.toml secrets.env
-		kubeconfig .bash_history .zsh_history .python_history .node_repl_history .psql_history .mysql_history .rediscli_history auth.json hosts.yml .claude.json htpasswd token.json
-		service-account.json service_account.json application_default_credentials.json authorized_keys wp-config.php login.keychain-db`)
-	secretDirs   = set(`.ssh .aws .gnupg .kube .azure .gcloud .docker .password-store .mozilla keychains keyrings sudoers.d .terraform.d .oci`)
-	secretEnds   = strings.Fields(`.env .pem .key .p12 .pfx .jks .keystore .kdbx .ppk .asc .gpg .age .tfstate .tfvars`)
-	secretStarts = strings.Fields(`id_rsa id_dsa id_ecdsa id_ed25519 id_xmss .env. ssh_host_`)
-	harmlessEnvs = strings.Fields(`.env.example .env.sample .env.template .env.dist .env.defaults`)
-
-	// secretHomes hold credentials or the agent's own settings, below home.
-	secretHomes = strings.Fields(`.claude .codex .gemini .haft .cursor .config/gh .config/gcloud .config/haft .config/harness .config/claude .config/opencode .config/codex .config/git/credentials
-		.config/op .config/rclone .config/doctl .cargo/credentials .gem/credentials .m2/settings.xml .subversion/auth .local/share/keyrings .config/google-chrome .config/chromium library/keychains`)
-
-	// secretTrees are of the system.
-	secretTrees = strings.Fields(`/etc/ssl/private /run/secrets /var/run/secrets /var/lib/sss /etc/security /run/user /var/spool/cron /etc/sudoers.d`)
-
-	// globSamples stand for all names that a pattern must not reach.
-	globSamples = strings.Fields(`.env .env.local .netrc .npmrc .pgpass .ssh .aws .gnupg .docker .kube .git-credentials .bash_history .pypirc id_rsa id_ed25519 id_ecdsa credentials credentials.json secrets.yaml shadow .claude .config
-		server.key cert.pem credential`)
-
 	// innocents stand for what patterns are meant for: one that also matches
 	// such a name aims at no credential.
 	innocents = strings.Fields(`main.go readme.md package.json config.yaml config.yml config.toml config a.txt x.env.example index.ts app.js style.css notes args src docker-compose.yml dockerfile data.db setup.cfg page.php
@@ -63,7 +45,7 @@ func (a *analyzer) sensitive(shape string, loose, tree bool) string {
 	if !strings.HasPrefix(clean, "/") && len(a.dirs) == 1 && strings.HasPrefix(a.dirs[0], "/") && !strings.HasPrefix(clean, unknown) && !strings.HasPrefix(clean, "~") {
 		full = path.Join(strings.ToLower(a.dirs[0]), clean)
 	}
-	if a.secretPlace(full) || secretName(clean, loose) || tree && a.holdsHome(full) {
+	if a.secret(full, clean) || loose && aimsAtSecret(clean) || tree && a.holdsHome(full) {
 		return fmt.Sprintf("%s may hold credentials", strings.ReplaceAll(shape, unknown, "…"))
 	}
 	if !loose && a.linksToSecret(shape) {
@@ -94,13 +76,18 @@ func (a *analyzer) linksToSecret(name string) bool {
 			return false
 		}
 		real, err := a.opts.FS.EvalSymlinks(full)
-		real = strings.ToLower(real)
-		return err == nil && (a.secretPlace(real) || secretName(real, false))
+		return err == nil && a.secret(strings.ToLower(real), "")
 	})
 }
 
-// secretPlace judges a path by where it is.
-func (a *analyzer) secretPlace(p string) bool {
+// secret reports whether a path in lower case must not be read unasked: it is on the one list of secrets, or lies where
+// settings, histories and caches of programs are, or where the kernel shows processes and devices. As spelled is what names
+// count in where the path lies outside the project; "" means all of it.
+func (a *analyzer) secret(full, spelled string) bool {
+	return a.hiddenPlace(full) || a.onList(full, spelled)
+}
+
+func (a *analyzer) hiddenPlace(p string) bool {
 	switch {
 	case p == "/proc" || strings.HasPrefix(p, "/proc/"):
 		return !plainProc[p]
@@ -110,14 +97,30 @@ func (a *analyzer) secretPlace(p string) bool {
 		return false
 	case strings.HasPrefix(p, "/sys/"):
 		return !strings.HasPrefix(p, "/sys/class/") && !strings.HasPrefix(p, "/sys/devices/system/")
-	case slices.ContainsFunc(secretTrees, func(tree string) bool { return within(tree, p) }):
-		return true
 	}
 	below, ok := a.belowHome(p)
-	if ok && strings.HasPrefix(below, ".") && !(strings.HasPrefix(p, "/") && a.inside(p)) {
-		return true // settings of programs, history, caches
+	return ok && strings.HasPrefix(below, ".") && !(strings.HasPrefix(p, "/") && a.inside(p))
+}
+
+// onList looks a path up in the list of secrets.
+func (a *analyzer) onList(full, spelled string) bool {
+	names := secret.Where{Roots: a.lowerRoots()}.Names(full)
+	if below, ok := a.belowHome(full); ok {
+		names.Below = [][]string{secret.Fold(below)}
 	}
-	return ok && slices.ContainsFunc(secretHomes, func(dir string) bool { return within(dir, below) || strings.HasPrefix(below, dir+".") })
+	if spelled != "" && len(names.Inside) == len(names.All) {
+		names.Inside = secret.Fold(spelled)
+	}
+	return names.Look().Level != secret.Open
+}
+
+// lowerRoots are the folders of the project as paths are compared here.
+func (a *analyzer) lowerRoots() []string {
+	roots := make([]string, len(a.opts.Roots))
+	for i, root := range a.opts.Roots {
+		roots[i] = strings.ToLower(root)
+	}
+	return roots
 }
 
 // belowHome returns a path relative to what is or may be a home directory.
@@ -144,34 +147,14 @@ func (a *analyzer) belowHome(p string) (string, bool) {
 // holdsHome reports whether a tree contains a home directory.
 func (a *analyzer) holdsHome(p string) bool {
 	home := strings.ToLower(a.opts.Home)
-	return p == "/" || p == "/home" || p == "/root" || p == "/users" || p == "/etc" || p == "~" || home != "" && within(p, home)
+	return p == "/" || p == "/home" || p == "/root" || p == "/users" || p == "/etc" || p == "~" || home != "" && pathin.Contains(p, home)
 }
 
-// secretName judges a path by the names in it.
-func secretName(p string, loose bool) bool {
-	parts := strings.Split(p, "/")
-	for i, part := range parts {
-		last := i == len(parts)-1
-		if last && part == "config" && i > 0 && parts[i-1] == ".git" {
-			return true // addresses of remotes may hold a token
-		}
-		if secretDirs[part] || last && secretBase(part) || part == ".env" {
-			return true
-		}
-		if loose && strings.ContainsAny(part, "*?["+unknown) && reachesSecret(part) {
-			return true
-		}
-	}
-	return false
-}
-
-func secretBase(name string) bool {
-	if slices.Contains(harmlessEnvs, name) {
-		return false
-	}
-	return name == ".env" || secretFiles[name] ||
-		slices.ContainsFunc(secretStarts, func(s string) bool { return strings.HasPrefix(name, s) && !strings.HasSuffix(name, ".pub") }) ||
-		slices.ContainsFunc(secretEnds, func(s string) bool { return strings.HasSuffix(name, s) })
+// aimsAtSecret reports whether a pattern in a path may stand for a secret.
+func aimsAtSecret(p string) bool {
+	return slices.ContainsFunc(strings.Split(p, "/"), func(part string) bool {
+		return strings.ContainsAny(part, "*?["+unknown) && reachesSecret(part)
+	})
 }
 
 // reachesSecret reports whether a pattern matches a name of credentials. One
@@ -182,7 +165,7 @@ func reachesSecret(pattern string) bool {
 	if strings.IndexAny(pattern, "*?[") == 0 && matchesAny(pattern, innocents) {
 		return false
 	}
-	return matchesAny(pattern, globSamples)
+	return matchesAny(pattern, secret.Samples())
 }
 
 // matchesAny takes a pattern that cannot be read for one that matches.

@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/shell/grammar"
 )
 
@@ -71,7 +72,7 @@ func (a *analyzer) holdsSecret(file string) bool {
 		data, err := a.opts.FS.ReadFile(file)
 		return err != nil || passwordInURL(string(data))
 	}
-	return a.secretPlace(lower) || secretName(lower, false)
+	return a.secret(lower, "")
 }
 
 // passwordInURL reports whether a text holds an address with a password, or a
@@ -99,13 +100,13 @@ func (a *analyzer) leaves(link string) bool {
 		return false
 	}
 	lower := strings.ToLower(real)
-	return !a.insideReal(real) && !installed(real) || a.secretPlace(lower) || secretName(lower, false)
+	return !a.insideReal(real) && !installed(real) || a.secret(lower, "")
 }
 
 // installed reports whether a path is of the system, which everyone may read.
 func installed(p string) bool {
 	for _, dir := range []string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt"} {
-		if within(dir, p) {
+		if pathin.Contains(dir, p) {
 			return true
 		}
 	}

@@ -7,9 +7,9 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/tui/markdown"
 	"github.com/haftdev/haft/internal/tui/style"
+	"github.com/haftdev/haft/internal/visible"
 )
 
 // A said block is what the person said.
@@ -24,7 +24,7 @@ func (b *saidBlock) take(v view) ([]string, bool) {
 			lines = append(lines, v.paint.Dim.Of(fmt.Sprintf("  … %d more lines", len(all)-most)))
 			break
 		}
-		for _, part := range hardWrap(visible(l), v.width-2) {
+		for _, part := range hardWrap(visible.Cells(l), v.width-2) {
 			mark := "  "
 			if len(lines) == 0 {
 				mark = "› "
@@ -75,7 +75,7 @@ func (b *thought) take(v view) ([]string, bool) {
 func (b *thought) tail(v view) []string {
 	lines := []string{v.paint.Dim.Of(fmt.Sprintf("✻ thinking %s", seconds(v.now.Sub(b.since))))}
 	if last := lastLine(b.text.String()); last != "" {
-		lines = append(lines, v.paint.Dim.Of("  "+ansi.Truncate(visible(last), v.width-4, "…")))
+		lines = append(lines, v.paint.Dim.Of("  "+ansi.Truncate(visible.Cells(last), v.width-4, "…")))
 	}
 	return lines
 }
@@ -101,7 +101,7 @@ func (b *note) take(v view) ([]string, bool) {
 	}
 	var lines []string
 	for _, l := range strings.Split(strings.TrimRight(b.text, "\n"), "\n") {
-		for _, part := range hardWrap(visible(l), v.width-2) {
+		for _, part := range hardWrap(visible.Cells(l), v.width-2) {
 			mark := "  "
 			if len(lines) == 0 && !b.quiet {
 				mark = "! "
@@ -120,9 +120,6 @@ func (b *note) tight() bool        { return b.quiet }
 
 func warning(p style.Palette) style.Style { return p.Warn }
 func failure(p style.Palette) style.Style { return p.Bad }
-
-// visible makes one line harmless.
-func visible(s string) string { return ask.Visible(strings.ReplaceAll(s, "\t", "    ")) }
 
 // hardWrap breaks a line of plain text at words, or anywhere if there are none.
 func hardWrap(s string, width int) []string {

@@ -11,6 +11,7 @@ import (
 	"github.com/haftdev/haft/internal/card"
 	"github.com/haftdev/haft/internal/tui/code"
 	"github.com/haftdev/haft/internal/tui/style"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -62,7 +63,7 @@ func (b *call) tail(v view) []string {
 func (b *call) live(v view) []string {
 	var lines []string
 	for _, l := range b.lines {
-		lines = append(lines, v.paint.Dim.Of("  │ "+ansi.Truncate(visible(l), v.width-6, "…")))
+		lines = append(lines, v.paint.Dim.Of("  │ "+ansi.Truncate(visible.Cells(l), v.width-6, "…")))
 	}
 	return lines
 }
@@ -165,7 +166,7 @@ func diffLines(hunk []string, from, to int, path string, v view) []string {
 		if l == "" || l[0] == '\\' {
 			continue
 		}
-		number, body := to, ansi.Truncate(visible(l[1:]), v.width-width-6, "…")
+		number, body := to, ansi.Truncate(visible.Cells(l[1:]), v.width-width-6, "…")
 		switch l[0] {
 		case '-':
 			number, from = from, from+1

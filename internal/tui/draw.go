@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/haftdev/haft/internal/tui/screen"
+	"github.com/haftdev/haft/internal/visible"
 )
 
 // draw brings the terminal up to date.
@@ -56,7 +57,7 @@ func (w *viewer) lines(v view) []string {
 	for len(lines) < room {
 		lines = append(lines, "")
 	}
-	return append(lines, v.paint.Dim.Of(fmt.Sprintf("%s · %d–%d of %d · up, down, page up, page down, home, end · q closes", visible(w.title), w.top+1, w.top+len(page), len(w.shown))))
+	return append(lines, v.paint.Dim.Of(fmt.Sprintf("%s · %d–%d of %d · up, down, page up, page down, home, end · q closes", visible.Cells(w.title), w.top+1, w.top+len(page), len(w.shown))))
 }
 
 // body is what is above the composer: the live part of the conversation, and the
@@ -139,11 +140,11 @@ func todoLines(list []todo, n int, v view) []string {
 	for _, t := range list[from:min(from+n, len(list))] {
 		switch t.Status {
 		case "completed":
-			lines = append(lines, v.paint.Dim.Of("  ☑ "+visible(t.Content)))
+			lines = append(lines, v.paint.Dim.Of("  ☑ "+visible.Cells(t.Content)))
 		case "in_progress":
-			lines = append(lines, "  "+v.paint.Accent.Of("▸ ")+v.paint.Bold.Of(visible(t.Active)))
+			lines = append(lines, "  "+v.paint.Accent.Of("▸ ")+v.paint.Bold.Of(visible.Cells(t.Active)))
 		default:
-			lines = append(lines, "  ☐ "+visible(t.Content))
+			lines = append(lines, "  ☐ "+visible.Cells(t.Content))
 		}
 	}
 	if left := len(list) - len(lines); left > 0 {
@@ -201,7 +202,7 @@ func (a *app) queued(v view) []string {
 	}
 	for _, text := range waiting {
 		first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-		lines = append(lines, v.paint.Dim.Of("⏎ "+ansi.Truncate(visible(first), v.width-10, "…")+" (waits)"))
+		lines = append(lines, v.paint.Dim.Of("⏎ "+ansi.Truncate(visible.Cells(first), v.width-10, "…")+" (waits)"))
 	}
 	return lines
 }
@@ -232,7 +233,7 @@ func (a *app) foot(v view) ([]string, screen.Cursor) {
 	}
 	last := a.status.line(v, len(a.tasks))
 	if a.hint != "" {
-		last = v.paint.Warn.Of(ansi.Truncate(visible(a.hint), v.width, "…"))
+		last = v.paint.Warn.Of(ansi.Truncate(visible.Cells(a.hint), v.width, "…"))
 	}
 	at.Hidden = a.dialog != nil && a.dialog.focused
 	return append(lines, last), at
@@ -248,9 +249,9 @@ func (m *menu) lines(v view) []string {
 	v.turned = true
 	var lines []string
 	for i, item := range shown {
-		text := visible(strings.ReplaceAll(item.text, "\n", " "))
+		text := visible.Cells(strings.ReplaceAll(item.text, "\n", " "))
 		if item.detail != "" {
-			text += strings.Repeat(" ", max(column-ansi.StringWidth(text), 0)) + "  " + visible(strings.ReplaceAll(item.detail, "\n", " "))
+			text += strings.Repeat(" ", max(column-ansi.StringWidth(text), 0)) + "  " + visible.Cells(strings.ReplaceAll(item.detail, "\n", " "))
 		}
 		line := option(v, from+i == m.at, text)
 		if from+i != m.at {

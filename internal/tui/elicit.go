@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp"
 )
 
@@ -38,7 +39,7 @@ func (p person) Elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, erro
 // elicitation is the panel of a server's question. The server is always named: it
 // may be anybody's, and asks in its own words.
 func elicitation(e mcp.Elicitation, answer func(mcp.Answer)) panel {
-	title := "The server " + visible(e.Server) + " asks"
+	title := "The server " + visible.Cells(e.Server) + " asks"
 	if e.Mode == "url" {
 		return &choices{
 			title: title, body: []string{e.Message, "It wants you to visit", e.URL}, items: []string{"I do not want to", "I have done it"},

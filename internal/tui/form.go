@@ -6,6 +6,7 @@ import (
 
 	"github.com/haftdev/haft/internal/tui/composer"
 	"github.com/haftdev/haft/internal/tui/key"
+	"github.com/haftdev/haft/internal/visible"
 )
 
 // choices is a question with a few fixed answers.
@@ -29,7 +30,7 @@ func (c *choices) lines(v view, height int) []string {
 	}
 	var body []string
 	for _, l := range c.body {
-		for _, part := range hardWrap(visible(l), v.width-4) {
+		for _, part := range hardWrap(visible.Cells(l), v.width-4) {
 			body = append(body, "    "+part)
 		}
 	}
@@ -99,9 +100,9 @@ func (f *form) begin() {
 }
 
 func (f *form) lines(v view, height int) []string {
-	lines := []string{v.paint.Accent.Of("? ") + v.paint.Bold.Of(visible(f.title))}
+	lines := []string{v.paint.Accent.Of("? ") + v.paint.Bold.Of(visible.Cells(f.title))}
 	for _, l := range f.body {
-		for _, part := range hardWrap(visible(l), v.width-4) {
+		for _, part := range hardWrap(visible.Cells(l), v.width-4) {
 			lines = append(lines, "    "+part)
 		}
 	}
@@ -118,13 +119,13 @@ func (f *form) lines(v view, height int) []string {
 		} else if i == f.now {
 			text += "▏"
 		}
-		lines = append(lines, "  "+mark+visible(fd.label)+": "+visible(text))
+		lines = append(lines, "  "+mark+visible.Cells(fd.label)+": "+visible.Cells(text))
 		if i == f.now && fd.help != "" {
-			lines = append(lines, v.paint.Dim.Of("      "+visible(fd.help)))
+			lines = append(lines, v.paint.Dim.Of("      "+visible.Cells(fd.help)))
 		}
 	}
 	if f.problem != "" {
-		lines = append(lines, v.paint.Bad.Of("    "+visible(f.problem)))
+		lines = append(lines, v.paint.Bad.Of("    "+visible.Cells(f.problem)))
 	}
 	return lines[:min(len(lines), max(height, 3))]
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/card"
 	"github.com/haftdev/haft/internal/tui/markdown"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
 )
@@ -51,7 +52,7 @@ func (a *app) happened(s streamed) {
 	case agent.Added:
 		a.added(ev)
 	case agent.Retrying:
-		a.turn().says = fmt.Sprintf("asking again in %s (%d of %d): %s", seconds(ev.Delay), ev.Attempt, ev.Max, visible(ev.Err.Error()))
+		a.turn().says = fmt.Sprintf("asking again in %s (%d of %d): %s", seconds(ev.Delay), ev.Attempt, ev.Max, visible.Cells(ev.Err.Error()))
 	case agent.FellBack:
 		a.note(fmt.Sprintf("going on with %s in place of %s", ev.To, ev.From))
 	case agent.Compacting:

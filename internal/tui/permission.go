@@ -12,6 +12,7 @@ import (
 	"github.com/haftdev/haft/internal/tui/code"
 	"github.com/haftdev/haft/internal/tui/composer"
 	"github.com/haftdev/haft/internal/tui/key"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -94,14 +95,14 @@ func (p *permissionPanel) title() string {
 	case p.call.Call.Tool == "Bash":
 		s = "Run this command"
 	case p.what.Path != "":
-		s = p.what.Title + " " + ask.Visible(p.app.short(p.what.Path))
+		s = p.what.Title + " " + visible.Indented(p.app.short(p.what.Path))
 	}
 	if id := p.call.Call.Agent; id != "" {
 		who := id
 		if t, ok := p.app.crew[id]; ok {
 			who = taskName(t)
 		}
-		s += " for the agent " + visible(who)
+		s += " for the agent " + visible.Cells(who)
 	}
 	return s + "?"
 }
@@ -110,9 +111,9 @@ func (p *permissionPanel) title() string {
 func (p *permissionPanel) typing() bool { return p.word != nil }
 
 func (p *permissionPanel) why() string {
-	why := ask.Visible(p.question.Reason)
+	why := visible.Indented(p.question.Reason)
 	if p.question.Rule != "" {
-		why += " (" + ask.Visible(p.question.Rule) + " in " + ask.Visible(p.question.Origin) + ")"
+		why += " (" + visible.Indented(p.question.Rule) + " in " + visible.Indented(p.question.Origin) + ")"
 	}
 	return why
 }
@@ -121,10 +122,10 @@ func (p *permissionPanel) why() string {
 func (p *permissionPanel) body(v view) []string {
 	var lines []string
 	if p.resolved != "" {
-		lines = append(lines, v.paint.Warn.Of("  it leads to "+ask.Visible(p.resolved)))
+		lines = append(lines, v.paint.Warn.Of("  it leads to "+visible.Indented(p.resolved)))
 	}
 	if p.question.Message != "" && p.question.NeedsPerson {
-		lines = append(lines, hardWrap("  "+visible(p.question.Message), v.width)...)
+		lines = append(lines, hardWrap("  "+visible.Cells(p.question.Message), v.width)...)
 	}
 	lang := ""
 	if p.call.Call.Tool == "Bash" {
@@ -154,7 +155,7 @@ func (p *permissionPanel) change(f card.FileDiff, v view) []string {
 	case head != "":
 		lines = append(lines, v.paint.Dim.Of("  "+head))
 	case len(p.what.Files) > 1:
-		lines = append(lines, v.paint.Dim.Of("  "+ask.Visible(f.Path)))
+		lines = append(lines, v.paint.Dim.Of("  "+visible.Indented(f.Path)))
 	}
 	for i, hunk := range f.Hunks {
 		if i > 0 {
@@ -172,7 +173,7 @@ func (p *permissionPanel) answers(v view) []string {
 		if p.kind == theWord {
 			label = fmt.Sprintf("  This may lose something for good. Type %s to go on: ", safeWord)
 		}
-		return append([]string{v.paint.Warn.Of(label) + visible(p.word.Text()) + "▏"}, p.troubles(v)...)
+		return append([]string{v.paint.Warn.Of(label) + visible.Cells(p.word.Text()) + "▏"}, p.troubles(v)...)
 	}
 	var lines []string
 	for i, c := range p.choices {
@@ -195,16 +196,16 @@ func (p *permissionPanel) troubles(v view) []string {
 	if p.problem == "" {
 		return nil
 	}
-	return []string{v.paint.Bad.Of("  " + visible(p.problem))}
+	return []string{v.paint.Bad.Of("  " + visible.Cells(p.problem))}
 }
 
 // ruleText is a rule for people. In a rule the root of paths is the project, which
 // looks like the whole disk.
 func ruleText(rule string) string {
 	if name, ok := strings.CutSuffix(rule, "(/**)"); ok {
-		return ask.Visible(name) + " anywhere in this folder, " + ask.Visible(rule)
+		return visible.Indented(name) + " anywhere in this folder, " + visible.Indented(rule)
 	}
-	return ask.Visible(rule)
+	return visible.Indented(rule)
 }
 
 // short is a path as seen from where the conversation works.
@@ -223,7 +224,7 @@ func (a *app) where(scope string) string {
 	if a.talk == nil {
 		return scope
 	}
-	return ask.Visible(a.talk.Where(scope))
+	return visible.Indented(a.talk.Where(scope))
 }
 
 func (p *permissionPanel) key(k key.Key) bool {

@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/haftdev/haft/internal/tui/key"
+	"github.com/haftdev/haft/internal/visible"
 )
 
 // A picker is a list to choose from. Typing narrows it down.
@@ -45,14 +46,14 @@ func (p *picker) lines(v view, height int) []string {
 	p.at = max(0, min(p.at, len(list)-1))
 	title := v.paint.Bold.Of(p.title)
 	if p.filter != "" {
-		title += v.paint.Accent.Of(" " + visible(p.filter) + "▏")
+		title += v.paint.Accent.Of(" " + visible.Cells(p.filter) + "▏")
 	}
 	lines := []string{title}
 	room := max(height-3, 1)
 	from := max(0, min(p.at-room/2, len(list)-room))
 	for i, item := range list[from:min(from+room, len(list))] {
-		text := visible(item.text)
-		if detail := "  " + visible(item.detail); item.detail != "" && from+i == p.at {
+		text := visible.Cells(item.text)
+		if detail := "  " + visible.Cells(item.detail); item.detail != "" && from+i == p.at {
 			text += detail
 		} else if item.detail != "" {
 			text += v.paint.Dim.Of(detail)

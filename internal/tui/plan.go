@@ -6,6 +6,7 @@ import (
 	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/tui/composer"
 	"github.com/haftdev/haft/internal/tui/key"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -25,7 +26,7 @@ func (p *plan) lines(v view, _ int) []string {
 	for i, c := range planChoices {
 		c = fmt.Sprintf("%d %s", i+1, c)
 		if i == 2 && p.words != nil {
-			c = "3 " + visible(p.words.Text()) + "▏"
+			c = "3 " + visible.Cells(p.words.Text()) + "▏"
 		}
 		lines = append(lines, option(v, i == p.at, c))
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/haftdev/haft/internal/tui/composer"
 	"github.com/haftdev/haft/internal/tui/key"
 	"github.com/haftdev/haft/internal/tui/markdown"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/question"
 )
@@ -27,12 +28,12 @@ func (q *questions) asked() question.Question { return q.input.Questions[q.now] 
 
 func (q *questions) lines(v view, height int) []string {
 	a := q.asked()
-	title := visible(a.Header)
+	title := visible.Cells(a.Header)
 	if n := len(q.input.Questions); n > 1 {
 		title += fmt.Sprintf(" (%d of %d)", q.now+1, n)
 	}
 	lines := []string{v.paint.Accent.Of("? ") + v.paint.Bold.Of(title)}
-	for _, l := range hardWrap(visible(a.Text), v.width-2) {
+	for _, l := range hardWrap(visible.Cells(a.Text), v.width-2) {
 		lines = append(lines, "  "+l)
 	}
 	for i, o := range a.Options {
@@ -43,16 +44,16 @@ func (q *questions) lines(v view, height int) []string {
 				mark = "☑ "
 			}
 		}
-		lines = append(lines, option(v, i == q.at, fmt.Sprintf("%d %s%s", i+1, mark, visible(o.Label))))
+		lines = append(lines, option(v, i == q.at, fmt.Sprintf("%d %s%s", i+1, mark, visible.Cells(o.Label))))
 		if o.Description != "" {
-			for _, l := range hardWrap(visible(o.Description), v.width-8) {
+			for _, l := range hardWrap(visible.Cells(o.Description), v.width-8) {
 				lines = append(lines, v.paint.Dim.Of("        "+l))
 			}
 		}
 	}
 	other := "something else"
 	if q.words != nil {
-		other = visible(q.words.Text()) + "▏"
+		other = visible.Cells(q.words.Text()) + "▏"
 	}
 	lines = append(lines, option(v, q.at == len(a.Options), fmt.Sprintf("%d %s", len(a.Options)+1, other)))
 	if a.Multiple {

@@ -13,6 +13,7 @@ import (
 	"github.com/haftdev/haft/internal/card"
 	"github.com/haftdev/haft/internal/changetest"
 	"github.com/haftdev/haft/internal/tui/style"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -57,7 +58,7 @@ func numbered(hunk []string, from, to int) []string {
 		default:
 			from, to = from+1, to+1
 		}
-		lines = append(lines, strings.TrimRight(fmt.Sprintf("  %3d %s %s", n, l[:1], visible(l[1:])), " "))
+		lines = append(lines, strings.TrimRight(fmt.Sprintf("  %3d %s %s", n, l[:1], visible.Cells(l[1:])), " "))
 	}
 	return lines
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/haftdev/haft/internal/tui/style"
+	"github.com/haftdev/haft/internal/visible"
 )
 
 // status is what the last line shows.
@@ -51,9 +52,9 @@ func branchOf(dir string) string {
 		if err == nil {
 			name := strings.TrimSpace(string(head))
 			if branch, ok := strings.CutPrefix(name, "ref: refs/heads/"); ok {
-				return visible(branch)
+				return visible.Cells(branch)
 			}
-			return visible(name[:min(len(name), 8)])
+			return visible.Cells(name[:min(len(name), 8)])
 		}
 		up := filepath.Dir(dir)
 		if up == dir {
@@ -80,11 +81,11 @@ func (s *status) line(v view, tasks int) string {
 	if tasks > 0 {
 		add(fmt.Sprintf("%d in background", tasks), v.paint.Accent)
 	}
-	add(visible(s.model), v.paint.Dim)
+	add(visible.Cells(s.model), v.paint.Dim)
 	text, st := s.context(v)
 	add(text, st)
 	add(s.price(), v.paint.Dim)
-	add(visible(s.dir), v.paint.Dim)
+	add(visible.Cells(s.dir), v.paint.Dim)
 	add(s.branch, v.paint.Dim)
 	line, used := "", 0
 	for _, p := range parts {

@@ -12,6 +12,7 @@ import (
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/card"
 	"github.com/haftdev/haft/internal/knowledge/mention"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
 )
@@ -86,7 +87,7 @@ func (a *app) imagesIn(text string) []string {
 // prompt.
 func (a *app) shell(command string) {
 	c := &call{started: true, since: a.view().now}
-	c.Title, c.Detail = "!", visible(command)
+	c.Title, c.Detail = "!", visible.Cells(command)
 	a.show.add(c)
 	talk, before := a.talk, a.working
 	a.turn()

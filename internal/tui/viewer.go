@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/haftdev/haft/internal/visible"
 )
 
 // A record is a call or a thought in full, kept for the viewer.
@@ -49,6 +51,6 @@ func (w *viewer) lay(v view) {
 	}
 	w.width, w.shown = v.width, nil
 	for _, l := range w.text {
-		w.shown = append(w.shown, strings.Split(ansi.Hardwrap(visible(l), max(v.width, 8), true), "\n")...)
+		w.shown = append(w.shown, strings.Split(ansi.Hardwrap(visible.Cells(l), max(v.width, 8), true), "\n")...)
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode"
 
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -20,12 +20,12 @@ const (
 // will be used, because a summary is for those who need not decide.
 func questionText(c tool.Case, why tool.Verdict) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Allow %s?\n", visible(c.Tool.UserName()))
+	fmt.Fprintf(&b, "Allow %s?\n", visible.Text(c.Tool.UserName()))
 	for name, value := range fields(c.Call.Input) {
-		fmt.Fprintf(&b, "\n%s: %s", visible(name), shown(value))
+		fmt.Fprintf(&b, "\n%s: %s", visible.Text(name), shown(value))
 	}
 	if why.Message != "" {
-		fmt.Fprintf(&b, "\n\n%s", cut(visible(why.Message), maxField))
+		fmt.Fprintf(&b, "\n\n%s", cut(visible.Text(why.Message), maxField))
 	}
 	return cut(b.String(), maxQuestion)
 }
@@ -53,26 +53,13 @@ func fields(input json.RawMessage) func(yield func(string, json.RawMessage) bool
 func shown(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) != nil {
-		return cut(visible(string(value)), maxField)
+		return cut(visible.Text(string(value)), maxField)
 	}
-	text = cut(visible(text), maxField)
+	text = cut(visible.Text(text), maxField)
 	if strings.Contains(text, "\n") {
 		return "\n  " + strings.ReplaceAll(text, "\n", "\n  ")
 	}
 	return text
-}
-
-// visible writes out characters that would move, hide or reorder others.
-func visible(s string) string {
-	var b strings.Builder
-	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {
-		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
-			b.WriteRune(r)
-			continue
-		}
-		fmt.Fprintf(&b, `\u{%x}`, r)
-	}
-	return b.String()
 }
 
 // cut says how much it leaves out: what is not shown may be what matters.

@@ -16,10 +16,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/platform"
 	"github.com/haftdev/haft/internal/trust"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/model/provider"
 	"github.com/haftdev/haft/permission"
@@ -97,23 +97,14 @@ var levelMarks = map[string]string{"ok": "✓", "warning": "!", "error": "✗"}
 // Text is the diagnosis for people.
 func (d *Diagnosis) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "haft %s in %s\n\n", d.Version, ask.Visible(d.Project))
+	fmt.Fprintf(&b, "haft %s in %s\n\n", d.Version, visible.Indented(d.Project))
 	for _, c := range d.Checks {
-		fmt.Fprintf(&b, "%s %s: %s\n", levelMarks[c.Level], c.Area, VisibleLines(c.Text))
+		fmt.Fprintf(&b, "%s %s: %s\n", levelMarks[c.Level], c.Area, visible.Indented(c.Text))
 		if c.Advice != "" {
-			fmt.Fprintf(&b, "  → %s\n", VisibleLines(c.Advice))
+			fmt.Fprintf(&b, "  → %s\n", visible.Indented(c.Advice))
 		}
 	}
 	return b.String()
-}
-
-// VisibleLines keeps the lines of a text apart and makes each harmless.
-func VisibleLines(s string) string {
-	lines := strings.Split(s, "\n")
-	for i, l := range lines {
-		lines[i] = ask.Visible(l)
-	}
-	return strings.Join(lines, "\n  ")
 }
 
 // model says who answers and where the key is from, never the key.

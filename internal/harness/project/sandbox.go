@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/pathin"
+	"github.com/haftdev/haft/internal/secret"
 	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/sandbox"
@@ -58,7 +60,7 @@ func (p *Project) Box(c tool.Confinement, g *guard.Guard) (spec *sandbox.Spec, s
 		return nil, nil
 	}
 	set := p.Counts.Sandbox()
-	secrets, seen := g.Secrets()
+	secrets, seen := secretFiles(p.Home)
 	state := workspace.StateDir()
 	hidden := slices.Concat(secrets, []string{filepath.Join(state, "blobs"), filepath.Join(state, "writes")}, p.settingPaths(set.DenyRead))
 	readable := sandbox.Resolve(p.settingPaths(set.AllowRead)...)
@@ -83,6 +85,33 @@ func (p *Project) Box(c tool.Confinement, g *guard.Guard) (spec *sandbox.Spec, s
 		spec.Read = append([]string{"/tmp"}, spec.Read...)
 	}
 	return spec, seen
+}
+
+// secretFiles are the files and folders that no tool shows. Folders of which some
+// files may be read, and patterns, stand for the files that are there: seen are the
+// folders where these were looked for.
+func secretFiles(home string) (paths, seen []string) {
+	for _, a := range secret.Paths(home) {
+		if !filepath.IsAbs(a.Path) {
+			continue // there is no home folder
+		}
+		pattern := a.Path
+		if len(a.Except) > 0 {
+			pattern = filepath.Join(a.Path, "*")
+		}
+		if !strings.Contains(pattern, "*") {
+			paths = append(paths, a.Path)
+			continue
+		}
+		seen = append(seen, filepath.Dir(pattern))
+		found, _ := filepath.Glob(pattern) // the list has no bad pattern
+		for _, path := range found {
+			if !slices.ContainsFunc(a.Except, func(open string) bool { ok, _ := filepath.Match(open, path); return ok }) {
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths, seen
 }
 
 // repositories are the folders of git outside the roots that hold the history of a
@@ -164,11 +193,6 @@ func (p *Project) caches() []string {
 	return slices.DeleteFunc(dirs, func(dir string) bool {
 		info, err := os.Stat(dir)
 		// One that holds the project, or lies in it, is not for throwing away.
-		return err != nil || !info.IsDir() || slices.ContainsFunc(roots, func(root string) bool { return below(root, dir) || below(dir, root) })
+		return err != nil || !info.IsDir() || slices.ContainsFunc(roots, func(root string) bool { return pathin.Contains(dir, root) || pathin.Contains(root, dir) })
 	})
-}
-
-func below(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
 }

@@ -5,7 +5,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/settings"
 )
@@ -13,7 +13,7 @@ import (
 // Warn tells of settings files, and values in them, that do not count.
 func (p *Project) Warn(w io.Writer) {
 	for _, text := range p.SettingsFaults() {
-		fmt.Fprintf(w, "warning: %s\n", ask.Visible(text))
+		fmt.Fprintf(w, "warning: %s\n", visible.Indented(text))
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/headless"
+	"github.com/haftdev/haft/internal/visible"
 )
 
 // Parse reads the arguments that a program starts a conversation with. What is not
@@ -43,7 +43,7 @@ func Known(args []string, flags *pflag.FlagSet, warnings io.Writer) []string {
 		follows := !hasValue && i+1 < len(args) && !strings.HasPrefix(args[i+1], "--")
 		switch {
 		case f == nil:
-			fmt.Fprintf(warnings, "haft: the flag %s is not known and is ignored\n", ask.Visible(strings.SplitN(a, "=", 2)[0]))
+			fmt.Fprintf(warnings, "haft: the flag %s is not known and is ignored\n", visible.Indented(strings.SplitN(a, "=", 2)[0]))
 			if follows {
 				i++
 			}

@@ -21,9 +21,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/tui/code"
 	"github.com/haftdev/haft/internal/tui/style"
+	"github.com/haftdev/haft/internal/visible"
 )
 
 // A Stream is a text that is being written.
@@ -311,7 +311,7 @@ func (s *Stream) blank() {
 
 // clean makes a line visible.
 func clean(line string) string {
-	return ask.Visible(strings.ReplaceAll(strings.TrimRight(line, "\r \t"), "\t", "    "))
+	return visible.Cells(strings.TrimRight(line, "\r \t"))
 }
 
 // fenceMark returns the marks that open a block of code, or "".

@@ -457,6 +457,30 @@ func TestRecoveryLeavesLivingWritersAlone(t *testing.T) {
 	p.checkClean(t, "f")
 }
 
+// The folder is gone, and the temporary file with it: nothing is left to say. A folder
+// that cannot be opened just now is tried again the next time.
+func TestRecoveryOfAWriteWhoseFolderIsNotThere(t *testing.T) {
+	p := newPlace(t, "old")
+	for _, name := range []string{"gone", "link"} {
+		e, err := p.writer(t, nil).begin(record{Kind: kindReplace, Dir: filepath.Join(p.dir, name), Name: "f", Temp: tempPrefix + "x"})
+		must(t, err)
+		must(t, e.file.Close())
+	}
+	must(t, os.Symlink(t.TempDir(), filepath.Join(p.dir, "link")))
+	left, err := p.writer(t, nil).Recover()
+	if !errors.Is(err, disk.ErrLink) || len(left) != 0 {
+		t.Errorf("leftovers %v, error %v", left, err)
+	}
+	if kept := names(t, p.journal); len(kept) != 1 {
+		t.Errorf("the journal holds %q, want the record of the folder that is now a link", kept)
+	}
+	must(t, os.Remove(filepath.Join(p.dir, "link")))
+	if left, err := p.writer(t, nil).Recover(); err != nil || len(left) != 0 {
+		t.Errorf("once the link is gone: leftovers %v, error %v", left, err)
+	}
+	p.checkClean(t, "f")
+}
+
 func TestARecordThatARecoveryRemovedIsMadeAgain(t *testing.T) {
 	p := newPlace(t, "old")
 	removed := false

@@ -22,6 +22,7 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/internal/pathin"
+	"github.com/haftdev/haft/internal/secret"
 	"github.com/haftdev/haft/internal/workspace/disk"
 )
 
@@ -53,6 +54,7 @@ type Guard struct {
 	fs    disk.FS
 	cwd   string
 	home  []string // as given, and physical when that differs
+	where secret.Where
 	roots []root
 	agent []string
 	state []string
@@ -93,6 +95,10 @@ func New(opts *Options) (*Guard, error) {
 				o.AgentDirs = append(o.AgentDirs, filepath.Join(o.Home, dir))
 			}
 		}
+	}
+	g.where.Homes = g.home
+	for _, r := range g.roots {
+		g.where.Roots = append(g.where.Roots, r.real, r.given)
 	}
 	if o.State != "" {
 		g.state = bothNames(g.walk(o.State), o.State)
@@ -144,6 +150,9 @@ func (g *Guard) Roots() []string {
 
 // Cwd returns the directory relative paths start from.
 func (g *Guard) Cwd() string { return g.cwd }
+
+// Secret says whether a physical path is a secret, by its name alone, for those who come by many files.
+func (g *Guard) Secret(real string) secret.Level { return g.where.Look(real).Level }
 
 // Kept reports whether a physical path is something that the session has kept for its model.
 func (g *Guard) Kept(path string) bool { return g.kept(path) }

@@ -118,6 +118,10 @@ func TestFacts(t *testing.T) {
 	if f := g.Look("dangling"); f.Exists || f.Real != dir+"/nowhere/else" || f.Kind() != "missing" {
 		t.Errorf("dangling link: %+v", f)
 	}
+	// What is to be made is missing, however deep, and that is no error.
+	if f := g.Look("new/deep/file"); f.Exists || f.Err != nil || f.Real != dir+"/new/deep/file" || f.Verdict(Write).Decision != Allow {
+		t.Errorf("missing folders: %+v, %v", f, f.Verdict(Write))
+	}
 	if f := g.Look(dir + "/a/b"); f.Kind() != "directory" || f.Relative {
 		t.Errorf("directory: %+v", f)
 	}
@@ -163,6 +167,37 @@ func TestAddedDirectoriesAreRoots(t *testing.T) {
 	}
 	if f := g.Look(other + "/x"); f.Root != other || f.Verdict(Write).Decision != Allow {
 		t.Errorf("%+v", f)
+	}
+}
+
+// What nobody has set is the first root for relative paths, and the usual folders of agents.
+func TestWhatIsLeftOutOfTheOptions(t *testing.T) {
+	dir, home := project(t)
+	other, _ := project(t)
+	g, err := New(&Options{Roots: []string{dir, other}, Home: home})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := g.Look("x"); g.Cwd() != dir || f.Real != dir+"/x" {
+		t.Errorf("relative paths start from %s: %s", g.Cwd(), f.Real)
+	}
+	for _, p := range []string{"/.claude/settings.json", "/.haft/x", "/.config/haft/x", "/.config/agent/x"} {
+		if v := g.Look(home + p).Verdict(Write); v.Decision != Deny {
+			t.Errorf("~%s may be written: %v", p, v)
+		}
+	}
+	g, err = New(&Options{Roots: []string{dir}, Cwd: dir + "/sub", Home: home, AgentDirs: []string{home + "/mine"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := g.Look("x"); f.Real != dir+"/sub/x" {
+		t.Errorf("relative paths do not start from the directory that was set: %s", f.Real)
+	}
+	if v := g.Look(home + "/mine/x").Verdict(Write); v.Decision != Deny {
+		t.Errorf("a folder that was set may be written: %v", v)
+	}
+	if v := g.Look(home + "/.config/agent/x").Verdict(Write); v.Decision == Deny {
+		t.Errorf("a folder that was not set is denied: %v", v)
 	}
 }
 

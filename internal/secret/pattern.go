@@ -1,0 +1,107 @@
+package secret
+
+import (
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// A Pattern matches paths by their names, as a careless file system or reader takes them.
+type Pattern struct {
+	parts    []string
+	home     bool // anchored at the home directory
+	absolute bool // anchored at the root of the file system
+	deep     bool // covers everything below
+}
+
+// Parse reads a pattern in lower case. "~/" anchors it at the home directory, "/" at the root of the file system; others match
+// at any depth. "/**" at the end covers the directory and all in it; a star in a name stands for anything in that name.
+func Parse(pattern string) Pattern {
+	s, home := strings.CutPrefix(pattern, "~/")
+	s, absolute := strings.CutPrefix(s, "/")
+	s, deep := strings.CutSuffix(s, "/**")
+	return Pattern{home: home, absolute: absolute, deep: deep, parts: strings.Split(s, "/")}
+}
+
+// Names are the names in a path, folded.
+type Names struct {
+	All    []string   // from the root of the file system
+	Below  [][]string // below each home directory that holds it
+	Inside []string   // inside the project; all of them outside of it
+}
+
+// Matches reports whether a pattern is about a path.
+func (p *Pattern) Matches(n *Names) bool {
+	switch {
+	case p.absolute:
+		return p.begins(n.All)
+	case p.home:
+		return slices.ContainsFunc(n.Below, p.begins)
+	}
+	for i := range n.Inside {
+		if p.begins(n.Inside[i:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// begins compares with all of the given names, or with their beginning if the pattern is deep.
+func (p *Pattern) begins(names []string) bool {
+	if len(names) < len(p.parts) || !p.deep && len(names) != len(p.parts) {
+		return false
+	}
+	for i, part := range p.parts {
+		if part != names[i] && !(strings.Contains(part, "*") && glob(part, names[i])) {
+			return false
+		}
+	}
+	return true
+}
+
+func glob(pattern, name string) bool {
+	ok, err := path.Match(pattern, name)
+	return ok && err == nil
+}
+
+var shortName = regexp.MustCompile(`^([a-z0-9_]{1,6})~[0-9]+$`)
+
+// lookalikes are letters that a reader, or a file system that folds them, takes for
+// plain ones.
+var lookalikes = map[rune]rune{
+	'ı': 'i', 'İ': 'i', 'і': 'i', 'І': 'i', 'ι': 'i', 'ɩ': 'i', 'ⅰ': 'i', 'ӏ': 'l', 'ⅼ': 'l', 'ƚ': 'l', 'а': 'a', 'А': 'a', 'α': 'a', 'ɑ': 'a', 'е': 'e', 'Е': 'e', 'ҽ': 'e', 'о': 'o', 'О': 'o', 'ο': 'o', 'σ': 'o', 'օ': 'o',
+	'с': 'c', 'С': 'c', 'ϲ': 'c', 'р': 'p', 'Р': 'p', 'ρ': 'p', 'х': 'x', 'Х': 'x', 'χ': 'x', 'у': 'y', 'У': 'y', 'γ': 'y', 'ѕ': 's', 'Ѕ': 's', 'ԁ': 'd', 'ɡ': 'g', 'ց': 'g', 'ԍ': 'g', 'һ': 'h', 'н': 'h', 'ј': 'j', 'κ': 'k', 'к': 'k',
+	'м': 'm', 'М': 'm', 'ո': 'n', 'п': 'n', 'η': 'n', 'г': 'r', 'т': 't', 'Т': 't', 'τ': 't', 'υ': 'u', 'ս': 'u', 'ν': 'v', 'ѵ': 'v', 'ԝ': 'w', 'ω': 'w', 'в': 'b', 'В': 'b', 'Ь': 'b', 'ſ': 's', 'ꞌ': '\'', '․': '.', '。': '.', '．': '.', '∙': '.', '·': '.',
+}
+
+// Fold writes the components of a path as a careless file system or reader would take them: lower case, compatibility
+// forms as plain ones, nothing invisible, no trailing dots or blanks, no stream or short-name spelling.
+func Fold(p string) []string {
+	var out []string
+	for c := range strings.SplitSeq(filepath.ToSlash(p), "/") {
+		if c == "" {
+			continue
+		}
+		c = strings.Map(func(r rune) rune {
+			if unicode.Is(unicode.Cf, r) || unicode.IsControl(r) || unicode.Is(unicode.Variation_Selector, r) {
+				return -1
+			}
+			if plain, ok := lookalikes[r]; ok {
+				return plain
+			}
+			return r
+		}, norm.NFKC.String(c))
+		c, _, _ = strings.Cut(c, "::$")
+		c = strings.TrimRight(strings.ToLower(c), ". ")
+		if m := shortName.FindStringSubmatch(c); m != nil {
+			c = "." + m[1]
+		}
+		out = append(out, c)
+	}
+	return out
+}

@@ -1,0 +1,49 @@
+package visible
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+)
+
+func TestNothingIsHiddenOrMoves(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain ünïcödé 漢字 👍":     "plain ünïcödé 漢字 👍",
+		"a\tb\nc":                "a\tb\nc",
+		"a\rb":                   `a\u{d}b`,
+		"\x1b[2Jx\a\b":           `\u{1b}[2Jx\u{7}\u{8}`,
+		"\u009b2J":               `\u{9b}2J`, // CSI in one character
+		"safe\u202egnp.exe":      `safe\u{202e}gnp.exe`,
+		"ze\u200bro\u2066\ufeff": `ze\u{200b}ro\u{2066}\u{feff}`,
+		"tag\U000e0041":          `tag\u{e0041}`,
+		"a\u00a0b\u2028c":        `a\u{a0}b\u{2028}c`,
+		"\xff\xc3(":              "\uFFFD\uFFFD(",
+		"":                       "",
+	} {
+		if got := Text(in); got != want {
+			t.Errorf("Text(%q) = %q, want %q", in, got, want)
+		}
+	}
+	if got := Indented("a\nwarning: b\n"); got != "a\n  warning: b\n  " {
+		t.Errorf("Indented: %q", got)
+	}
+	if got := Cells("a\tb\r\nc"); got != `a    b\u{d}`+"\n  c" {
+		t.Errorf("Cells: %q", got)
+	}
+}
+
+func FuzzText(f *testing.F) {
+	f.Add("a\x1b[31mb\u202e\n")
+	f.Fuzz(func(t *testing.T, s string) {
+		got := Text(s)
+		if i := strings.IndexFunc(got, func(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsPrint(r) }); i >= 0 {
+			t.Errorf("Text(%q) leaves %q", s, got[i:])
+		}
+		if strings.Count(got, "\n") != strings.Count(s, "\n") {
+			t.Errorf("Text(%q) has other lines: %q", s, got)
+		}
+		if Text(got) != got {
+			t.Errorf("Text(%q) is not the same when it is taken twice", s)
+		}
+	})
+}
