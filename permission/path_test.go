@@ -13,6 +13,8 @@ import (
 
 	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/tool"
 )
 
 // TestThePathCorpus holds the whole policy, in the mode that accepts edits and
@@ -49,6 +51,54 @@ func TestThePathCorpus(t *testing.T) {
 				t.Errorf("%s: %s (%s), want %s", input, d.Behavior, d.Reason, c.Expect)
 			}
 		})
+	}
+}
+
+// A rule that allows must hold for what a link is called and for where it leads; for a
+// rule that denies either is enough.
+func TestARuleAndALinkThatLeavesWhatItAllows(t *testing.T) {
+	dir, home := project(t)
+	for _, d := range []string{"open", "closed"} {
+		if err := os.Mkdir(filepath.Join(dir, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, target := range map[string]string{"open/out": "../closed/f", "closed/in": "../open/f", "open/same": "f"} {
+		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range []string{"open/f", "closed/f"} {
+		if err := os.WriteFile(filepath.Join(dir, f), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g, err := guard.New(&guard.Options{Roots: []string{dir}, Home: home})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		behavior tool.Behavior
+		path     string
+		want     tool.Behavior
+	}{
+		{tool.Allow, "open/f", tool.Allow},
+		{tool.Allow, "open/same", tool.Allow},
+		{tool.Allow, "open/out", tool.Ask},
+		{tool.Allow, "closed/in", tool.Ask},
+		{tool.Deny, "open/out", tool.Deny},
+		{tool.Deny, "closed/in", tool.Deny},
+		{tool.Deny, "closed/f", tool.Ask},
+	} {
+		rule := permission.Rule{Text: "Edit(/open/**)", Behavior: c.behavior, Origin: settings.Origin{Source: settings.Project}}
+		p := permission.NewPolicy(permission.Options{Rules: []permission.Rule{rule}, Trusted: true, Guard: g, Home: home})
+		input, err := json.Marshal(map[string]string{"file_path": filepath.Join(dir, c.path)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := p.Decide(called("Edit", input)); d.Behavior != c.want {
+			t.Errorf("%s Edit(/open/**), %s: %s (%s), want %s", c.behavior, c.path, d.Behavior, d.Reason, c.want)
+		}
 	}
 }
 

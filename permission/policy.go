@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/internal/pathin"
+	"github.com/haftdev/haft/internal/secret"
 	"github.com/haftdev/haft/internal/shell"
 	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/tool"
@@ -202,6 +203,7 @@ func (h *evaluation) evaluateOther() {
 		return r.spec == "" || r.Behavior != tool.Allow
 	}
 	h.match(covers)
+	h.evaluateFileURIs()
 	h.matchAllow(covers)
 	rules := []string{h.subject.name}
 	if own := h.call.Own.Suggestions; len(own) > 0 {
@@ -290,6 +292,25 @@ func (p *Policy) Matches(rule string, t *tool.Tool, c *tool.Call) (bool, error) 
 	only.deny, only.ask, only.allow = []*Rule{&r}, nil, nil
 	d := only.Decide(tool.Case{Tool: t, Call: c})
 	return d.Behavior == tool.Deny && d.Rule == rule, nil
+}
+
+// MaySearch reports whether a search may show what is in a file that it comes by: one that Read would ask about or deny, as a
+// secret, it leaves out. The path is physical.
+func (p *Policy) MaySearch(path string) bool {
+	switch p.guard.Secret(path) {
+	case secret.Closed:
+		return false
+	case secret.Guarded:
+		return p.mode == Bypass && p.MayRead(path)
+	}
+	return p.MayRead(path)
+}
+
+// MayShow reports whether a file may be shown to a model without anybody being asked, as far as it is no secret and no rule
+// denies it. Unlike [Policy.MaySearch] it follows links.
+func (p *Policy) MayShow(path string) bool {
+	f := p.guard.Look(path)
+	return p.MayRead(f.Path) && p.MayRead(f.Real) && f.Sensitive.Read == guard.Allow
 }
 
 // MayRead reports whether a search may look into a file or name it. It is asked

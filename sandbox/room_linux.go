@@ -164,6 +164,9 @@ func (r *room) scratch(dir string) error {
 }
 
 func (r *room) layer(l Layer) error {
+	if l.Work == "" {
+		return r.bind(l.Upper, l.Dir, rankWrite, false)
+	}
 	tree, err := overlay(l)
 	if err != nil {
 		return stepError(StepLayer, l.Dir, err)

@@ -78,7 +78,8 @@ func (n Network) String() string {
 }
 
 // A Layer is an overlay on a folder. What is written goes to Upper, which the
-// kernel needs empty together with Work on one file system.
+// kernel needs empty together with Work on one file system. Without Work, Upper is
+// a copy of the folder, which commands see in its place.
 type Layer struct {
 	Dir         string
 	Upper, Work string
@@ -92,7 +93,13 @@ func (s *Spec) Check() error {
 		}
 	}
 	for _, l := range s.Layers {
-		if err := errors.Join(checkPath(l.Dir), checkPath(l.Upper), checkPath(l.Work)); err != nil {
+		if err := errors.Join(checkPath(l.Dir), checkPath(l.Upper)); err != nil {
+			return err
+		}
+		if l.Work == "" {
+			continue
+		}
+		if err := checkPath(l.Work); err != nil {
 			return err
 		}
 	}

@@ -93,7 +93,7 @@ func (ts *trees) indexFiles(idx *index.Index, k *kept) {
 	var next atomic.Int64
 	work := func() {
 		stop := func() bool { return ts.life.Err() != nil }
-		w := &indexWorker{idx: idx, r: reader{max: maxIndexed, stop: stop, shortIsEnd: k.local}}
+		w := &indexWorker{idx: idx, r: reader{max: maxIndexed, stop: stop, shortIsEnd: k.local, legacy: ts.opts.Decode}}
 		defer w.r.close()
 		for i := next.Add(1) - 1; i < int64(len(groups)) && !stop(); i = next.Add(1) - 1 {
 			w.add(groups[i])
@@ -137,7 +137,7 @@ func (w *indexWorker) add(files []*tree.File) {
 		if errors.Is(err, errBinary) {
 			text, err = nil, nil // never matches, so nothing need be found in it
 		}
-		if err != nil || !index.Steady(text) {
+		if err != nil || !w.r.lasting() || !index.Steady(text) {
 			continue // stays without a slot and is always read
 		}
 		docs = append(docs, index.Doc{Grams: slices.Clone(w.grams.Of(text)), Size: len(text), Slot: &f.Slot})

@@ -100,5 +100,7 @@ type Stats struct {
 	TooLarge   int
 	Unreadable int
 	Denied     int // by Query.Allow
-	Tree       tree.Skipped
+	// Doubtful are a few of the files whose encoding is a guess, so that text beyond ASCII may not be found in them.
+	Doubtful []string
+	Tree     tree.Skipped
 }

@@ -44,6 +44,9 @@ type reader struct {
 	// memory as a whole; read then gives errNothing.
 	sieve  func([]byte) bool
 	sifted int64 // bytes of the file that gave errNothing
+	// legacy reads what is not UTF-8; see Options.Decode. last is what it said of the last file, if it was asked.
+	legacy func(path string, raw []byte) (Decoded, bool)
+	last   Decoded
 }
 
 // read gives the text of a file as UTF-8, ending with a line break that it adds if
@@ -69,7 +72,7 @@ func (r *reader) read(path string) (text []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.decode(n), nil
+	return r.decode(path, n), nil
 }
 
 // close closes the last file.
@@ -103,7 +106,7 @@ func (r *reader) fill(f rawfs.File) (int, error) {
 	if st.Size > r.max {
 		return 0, errTooLarge
 	}
-	if r.sieve != nil && !isUTF16(r.buf) {
+	if r.sieve != nil && !isUTF16(r.buf) && (r.legacy == nil || isUTF8(r.buf[:n])) {
 		if n, err = r.sift(f, n); err != nil {
 			return 0, err
 		}
@@ -166,10 +169,13 @@ func (r *reader) more(f rawfs.File, n, limit int) (int, bool, error) {
 }
 
 // decode makes UTF-8 of the first n bytes.
-func (r *reader) decode(n int) []byte {
+func (r *reader) decode(path string, n int) []byte {
 	b := r.buf[:n]
+	r.last = Decoded{}
 	if isUTF16(b) {
 		b = fromUTF16(b)
+	} else if d, ok := r.decodeLegacy(path, b); ok {
+		b, r.last = d.Text, d
 	} else {
 		b = bytes.TrimPrefix(b, []byte("\uFEFF"))
 	}
@@ -178,6 +184,29 @@ func (r *reader) decode(n int) []byte {
 	}
 	return b
 }
+
+func (r *reader) decodeLegacy(path string, b []byte) (Decoded, bool) {
+	if r.legacy == nil || utf8.Valid(b) || bytes.IndexByte(b, 0) >= 0 {
+		return Decoded{}, false
+	}
+	return r.legacy(path, b)
+}
+
+// isUTF8 reports whether a piece of a file is UTF-8, but for a character that is cut at its end.
+func isUTF8(b []byte) bool {
+	for n := 1; n < utf8.UTFMax && n < len(b); n++ {
+		if c := b[len(b)-n]; utf8.RuneStart(c) {
+			if !utf8.FullRune(b[len(b)-n:]) {
+				b = b[:len(b)-n]
+			}
+			break
+		}
+	}
+	return utf8.Valid(b)
+}
+
+// lasting reports whether the text of the last file may be kept for as long as its bytes are the same.
+func (r *reader) lasting() bool { return !r.last.Doubtful && !r.last.Volatile }
 
 func isUTF16(b []byte) bool {
 	return len(b) >= 2 && (b[0] == 0xFF && b[1] == 0xFE || b[0] == 0xFE && b[1] == 0xFF)

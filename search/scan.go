@@ -166,6 +166,7 @@ func (s *Stats) add(o Stats) {
 	s.Denied += o.Denied
 	s.TooLarge += o.TooLarge
 	s.Unreadable += o.Unreadable
+	s.Doubtful = append(s.Doubtful, o.Doubtful...)
 }
 
 // enough reports whether the limit is reached.
@@ -212,6 +213,7 @@ func (s *Searcher) worker(sc *scan) *worker {
 	stop := func() bool { return sc.stop.Load() != nil }
 	w.scan = sc
 	w.r.max, w.r.stop, w.r.explicit, w.r.shortIsEnd = s.opts.MaxFileSize, stop, false, sc.shortIsEnd
+	w.r.legacy = s.opts.Decode
 	w.c = collector{q: sc.q, m: sc.pattern.Matcher(), max: sc.q.Limit}
 	w.c.m.Stop = stop
 	w.sieve, w.r.sieve = w.c.m.Sieve, nil
@@ -238,6 +240,9 @@ func (w *worker) search(f *tree.File, st *Stats) *Hit {
 	} else if err != nil {
 		w.refuse(err, st)
 		return nil
+	}
+	if w.r.last.Doubtful {
+		st.Doubtful = append(st.Doubtful, f.Path)
 	}
 	st.Bytes += size
 	if max := w.scan.q.Budget.Bytes; max > 0 && w.scan.bytes.Add(size) > max {
@@ -269,6 +274,7 @@ func (w *worker) found(f *tree.File, hit Hit) *Hit {
 
 // text gives the text of f, from memory if it is there.
 func (w *worker) text(f *tree.File) (text []byte, err error) {
+	w.r.last = Decoded{}
 	if text, ok := w.scan.cache.get(f); ok {
 		return text, nil
 	}
@@ -276,7 +282,7 @@ func (w *worker) text(f *tree.File) (text []byte, err error) {
 	if w.scan.cache.wants(f) {
 		w.r.sieve = nil
 	}
-	if text, err = w.r.read(f.Path); err == nil {
+	if text, err = w.r.read(f.Path); err == nil && w.r.lasting() {
 		w.scan.cache.put(f, text)
 	}
 	return text, err

@@ -61,7 +61,18 @@ type Options struct {
 	// git finds with the environment of this process.
 	Global func() ignore.Global
 
+	// Decode gives the text of a file that is neither UTF-8 nor binary; ok is false if it has none. It must be safe
+	// for concurrent use. Nil means that the bytes are searched as they are.
+	Decode func(path string, raw []byte) (d Decoded, ok bool)
+
 	portable bool // for tests: as on a processor without vectors
+}
+
+// Decoded is the text of a file in another encoding.
+type Decoded struct {
+	Text     []byte
+	Doubtful bool // the encoding is a guess from too little
+	Volatile bool // it depends on more than the bytes, so that it is not kept
 }
 
 // Searcher answers queries.

@@ -17,6 +17,13 @@ type Preview struct {
 	// Files are in no particular order, each once. None means that the call would
 	// leave every file as it is.
 	Files []FileChange
+	// Notes are what else there is to tell about the change, a line each: what is
+	// not shown file by file, and what is dropped.
+	Notes []string
+	// Ran says that the call has run where its effects reach nothing, and that Run
+	// makes this change without doing the work again. If it changes no file, nobody
+	// need be asked about it.
+	Ran bool
 }
 
 // A FileChange is what becomes of one file.
@@ -31,6 +38,9 @@ type FileChange struct {
 	From   string // absolute; "" if it keeps its name
 	Before *Version
 	After  *Version
+	// Folded is a word for a file whose change is not meant to be read, such as
+	// "generated": it is shown in a line. "" is any other.
+	Folded string
 }
 
 // A Version is a file before or after a change.

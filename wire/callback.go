@@ -40,6 +40,11 @@ type Change struct {
 	Digest string `json:"digest"`
 	// Files is empty if the call would leave every file as it is.
 	Files []FileChange `json:"files"`
+	// Notes are lines about what is not shown file by file, and what is dropped.
+	Notes []string `json:"notes,omitempty"`
+	// Ran says that the command has run where nothing of it counts yet. Allowing it
+	// makes this change; it is not run again.
+	Ran bool `json:"ran,omitempty"`
 }
 
 // A FileChange is what becomes of one file. A new file has no Before, a deleted one no
@@ -53,6 +58,9 @@ type FileChange struct {
 	// Hunks are the change of the text, decoded from the file's encoding. There are
 	// none for a binary or very large file.
 	Hunks []Hunk `json:"hunks,omitempty"`
+	// Folded is a word for a file that nobody reads, such as "lock file", "generated"
+	// or "git". It has no hunks.
+	Folded string `json:"folded,omitempty"`
 }
 
 // A FileVersion is a file before or after a change.

@@ -72,7 +72,12 @@ func (w *Workspace) Load(f guard.Facts) (*File, error) {
 	}
 	out := &File{Path: f.Real, Info: info, Raw: raw[:n]}
 	out.Hash = blob.Digest(out.Raw)
-	out.Text, out.Kind = textfile.Parse(out.Raw)
+	enc, err := textfile.DetectWith(out.Raw, w.hints(f.Real))
+	if err != nil {
+		out.Kind = err
+		return out, nil
+	}
+	out.Text = textfile.Decode(out.Raw, enc)
 	return out, nil
 }
 

@@ -25,7 +25,7 @@ func (w *Workspace) checkSeen(ctx context.Context, r Revision, f *File, seen rea
 	}
 	text := f.Text
 	if seen.Hash != f.Hash {
-		if text = w.base(ctx, seen); text == nil {
+		if text = w.base(ctx, r.Agent, seen); text == nil {
 			return nil // nobody knows what was there; see fitNow
 		}
 	}
@@ -38,7 +38,7 @@ func (w *Workspace) checkSeen(ctx context.Context, r Revision, f *File, seen rea
 }
 
 // base returns what an agent has read as text, or nil if it is no longer at hand.
-func (w *Workspace) base(ctx context.Context, seen readstate.Entry) *textfile.Text {
+func (w *Workspace) base(ctx context.Context, agent string, seen readstate.Entry) *textfile.Text {
 	raw := seen.Base
 	if raw == nil { // the read state had no room for it; a write may have kept it
 		raw, _ = w.blobs.Get(ctx, seen.Hash)
@@ -46,11 +46,11 @@ func (w *Workspace) base(ctx context.Context, seen readstate.Entry) *textfile.Te
 	if raw == nil {
 		return nil
 	}
-	text, err := textfile.Parse(raw)
+	enc, err := w.Encoding(agent, seen.Path, raw)
 	if err != nil {
 		return nil
 	}
-	return text
+	return textfile.Decode(raw, enc)
 }
 
 // firstGap returns the first run of lines up to n that ascending ranges leave out.

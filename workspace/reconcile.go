@@ -27,7 +27,7 @@ func (w *Workspace) plan(ctx context.Context, r Revision, f *File) ([]byte, *Out
 		return nil, nil, err
 	}
 	if ok && !r.Unseen && seen.Hash != f.Hash {
-		return w.reconcile(r, f, w.base(ctx, seen))
+		return w.reconcile(r, f, w.base(ctx, r.Agent, seen))
 	}
 	raw, notes, err := r.Make(f.Text)
 	return raw, &Outcome{Notes: notes}, err

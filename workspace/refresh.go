@@ -30,15 +30,18 @@ func (w *Workspace) Refresh(ctx context.Context, agent string, path guard.Facts)
 	if err != nil {
 		return nil, err
 	}
+	w.decodeAs(Revision{Agent: agent}, f)
 	seen, ok := w.Seen(agent).Get(f.Path)
 	if !ok || seen.Hash == f.Hash || f.Text == nil {
 		return nil, nil
 	}
-	was := w.base(ctx, seen)
+	was := w.base(ctx, agent, seen)
 	if was == nil {
 		return nil, nil
 	}
 	hunks := difference(was, f.Text)
-	w.Saw(agent, f.entry(moved(seen.Ranges, hunks, len(hunks))...))
+	e := f.entry(moved(seen.Ranges, hunks, len(hunks))...)
+	e.Given = seen.Given
+	w.Saw(agent, e)
 	return hunks, nil
 }

@@ -30,6 +30,9 @@ type Revision struct {
 	Whole bool
 	// Check says whether a merged content makes sense. Nil means that any does.
 	Check func(t *textfile.Text) error
+	// Encoding is how the file is encoded, or to be if it is created. Nil means as the agent said when it read it, else as the
+	// bytes and the project tell.
+	Encoding *textfile.Encoding
 	// OnConflict is what to do when the file was changed by somebody else in the same place. Empty means to refuse.
 	OnConflict Choice
 	// Approve is shown what is about to be done, with the file held, and can stop it. Nil means that nobody is.
@@ -70,7 +73,9 @@ func (w *Workspace) Revise(ctx context.Context, r Revision) (*Outcome, error) {
 		}
 	}
 	if f != nil && bytes.Equal(o.After.Raw(), f.Raw) {
-		w.remember(r, o, f.entry())
+		e := f.entry()
+		e.Given = w.given(r)
+		w.remember(r, o, e)
 		return o, nil
 	}
 	if err := w.store(ctx, r, f, o); err != nil {
@@ -97,12 +102,16 @@ func (w *Workspace) draft(ctx context.Context, r Revision) (*Outcome, *File, err
 		if _, seen := w.Seen(r.Agent).Get(r.Path.Real); seen {
 			notes = append(notes, "the file was deleted after it was read; it has been created again.")
 		}
-		after := textfile.Decode(raw, textfile.Encoding{})
+		after, err := w.fresh(r, raw)
+		if err != nil {
+			return nil, nil, err
+		}
 		return &Outcome{Path: r.Path.Real, Spelled: r.Path.Path, After: after, Notes: notes, Hunks: patch.Diff(nil, after.Bytes(), Context)}, nil, nil
 	}
 	if err != nil {
 		return nil, nil, err
 	}
+	w.decodeAs(r, f)
 	if f.Kind != nil {
 		return nil, nil, refuse(Binary, "%s is not a text file (%s) and is not edited. Replace it with Bash if that is meant.", r.Path.Path, kindOf(f.Kind))
 	}
@@ -117,6 +126,37 @@ func (w *Workspace) draft(ctx context.Context, r Revision) (*Outcome, *File, err
 		o.Notes = append(o.Notes, "the file is marked read-only ("+f.Info.Mode.Perm().String()+"); it was changed all the same and keeps its mode.")
 	}
 	return o, f, nil
+}
+
+// fresh is the text of a new file, in the encoding that the call, the text itself or the project names for it.
+func (w *Workspace) fresh(r Revision, content []byte) (*textfile.Text, error) {
+	enc := textfile.Encoding{}
+	if declared, ok := textfile.Declared(content); ok {
+		enc = declared
+	} else if set := w.hints(r.Path.Real).Charset; set != nil {
+		enc = *set
+	}
+	if r.Encoding != nil {
+		enc = *r.Encoding
+	}
+	raw, err := enc.Encode(string(content))
+	if err != nil {
+		return nil, err
+	}
+	return textfile.Decode(append(enc.BOM(), raw...), enc), nil
+}
+
+// decodeAs reads the file in the encoding that the agent said, now or when it read it.
+func (w *Workspace) decodeAs(r Revision, f *File) {
+	enc := r.Encoding
+	if seen, ok := w.Seen(r.Agent).Get(f.Path); enc == nil && ok && seen.Given {
+		if said, err := textfile.Lookup(seen.Encoding); err == nil && said.Reads(f.Raw) {
+			enc = &said
+		}
+	}
+	if enc != nil {
+		f.Text, f.Kind = textfile.Decode(f.Raw, enc.For(f.Raw)), nil
+	}
 }
 
 // difference compares two texts line by line. Where both end their lines in \r, that is what lines end with.
@@ -159,6 +199,12 @@ func (w *Workspace) store(ctx context.Context, r Revision, before *File, o *Outc
 		return w.explain(err, r.Path.Real)
 	}
 	w.remember(r, o, readstate.Entry{Path: r.Path.Real, Hash: digest, Size: info.Size, ModTime: info.ModTime,
-		Encoding: o.After.Encoding().String(), EOL: string(o.After.EOL()), Base: raw})
+		Encoding: o.After.Encoding().String(), EOL: string(o.After.EOL()), Base: raw, Given: w.given(r)})
 	return nil
+}
+
+// given reports whether the agent said how the file is encoded.
+func (w *Workspace) given(r Revision) bool {
+	seen, ok := w.Seen(r.Agent).Get(r.Path.Real)
+	return r.Encoding != nil || ok && seen.Given
 }

@@ -45,6 +45,8 @@ func Diff(f tool.FileChange) FileDiff {
 	before, after := textOf(f.Before), textOf(f.After)
 	switch {
 	case same(f.Before, f.After):
+	case f.Folded != "":
+		d.note("%s, %s", f.Folded, sizes(f))
 	case binary(f.Before) || binary(f.After):
 		d.note("binary, %s", sizes(f))
 	case len(before) > MaxDiff || len(after) > MaxDiff:

@@ -19,6 +19,9 @@ type Preview struct {
 	Text string
 	// Files are what would change.
 	Files []FileDiff
+	// Summary are lines about the whole change of a call that ran already: how much
+	// it is, and what is not shown file by file.
+	Summary []string
 	// Note is what else there is to know about the change, such as why it cannot be
 	// shown; "" for nothing.
 	Note string
@@ -45,9 +48,7 @@ func PreviewOf(c tool.Case) Preview {
 	case c.Preview != nil && len(c.Preview.Files) == 0:
 		p.Note = "It would change nothing."
 	case c.Preview != nil:
-		for _, f := range c.Preview.Files {
-			p.Files = append(p.Files, Diff(f))
-		}
+		p.Files, p.Summary = Changes(c.Preview)
 	}
 	if p.Text == "" && p.Files == nil {
 		p.Text = indented(told(c.Call))

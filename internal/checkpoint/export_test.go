@@ -15,8 +15,9 @@ func (p *Plan) ApplyUntil(ctx context.Context, s *session.Session, steps int) er
 	if err := p.save(filepath.Join(s.Dir(), rewindFile)); err != nil {
 		return err
 	}
+	w := writer{blobs: s.Blobs()}
 	for _, step := range p.ordered()[:steps] {
-		if err := put(ctx, step.Path, step.Want, s.Blobs()); err != nil {
+		if err := w.put(ctx, &step); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,9 @@ type File struct {
 	Digest string      `json:"digest,omitempty"`
 	Mode   fs.FileMode `json:"mode,omitempty"`
 	Link   string      `json:"link,omitempty"`
+	// Attrs are the extended attributes of a user, as JSON. They are put where a
+	// plan says so; journals do not keep them.
+	Attrs string `json:"attrs,omitempty"`
 }
 
 // Exists reports whether there is something.
@@ -35,7 +38,7 @@ func checkpointOf(call, path string, before, after File) session.Checkpoint {
 
 // sides returns how a file was before and after.
 func sides(c *session.Checkpoint) (before, after File) {
-	return File{c.Before, fs.FileMode(c.Mode), c.Link}, File{c.After, fs.FileMode(c.AfterMode), c.AfterLink}
+	return File{Digest: c.Before, Mode: fs.FileMode(c.Mode), Link: c.Link}, File{Digest: c.After, Mode: fs.FileMode(c.AfterMode), Link: c.AfterLink}
 }
 
 // lookAt returns how a path is now, with the content of a file.
@@ -54,6 +57,9 @@ func lookAt(path string) (f File, content []byte, err error) {
 	case f.Mode.IsRegular():
 		content, err = os.ReadFile(path)
 		f.Digest = blob.Digest(content)
+	}
+	if f.Mode.IsRegular() || f.Mode.IsDir() {
+		f.Attrs = Attrs(path)
 	}
 	if err != nil {
 		return File{}, nil, fmt.Errorf("look at a file: %w", err)

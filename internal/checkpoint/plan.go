@@ -35,9 +35,15 @@ type Step struct {
 	Had  File   `json:"had"`  // as it is
 	// Foreign says that somebody else has changed the file since: their change
 	// would be lost.
-	Foreign    bool `json:"foreign,omitempty"`
-	Insertions int  `json:"insertions"`
-	Deletions  int  `json:"deletions"`
+	Foreign bool `json:"foreign,omitempty"`
+	// InPlace writes into the file where it has other names, which then change with
+	// it.
+	InPlace bool `json:"inPlace,omitempty"`
+	// Raw has, in a plan on the disk, the path and the targets of links if one of
+	// them is no text, which JSON cannot hold.
+	Raw        [][]byte `json:"raw,omitempty"`
+	Insertions int      `json:"insertions"`
+	Deletions  int      `json:"deletions"`
 }
 
 // Action is what a step does to the file, in a word.

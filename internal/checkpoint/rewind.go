@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/regular"
@@ -22,10 +23,20 @@ type ApplyOptions struct {
 	// Force loses what somebody else has changed since. It is kept, and comes back
 	// if the rewind is undone.
 	Force bool
+	// Name is what the change is recorded as, such as the call that it belongs to;
+	// "" means a new name.
+	Name string
 }
 
 // rewindFile is the plan of a rewind that is being done, in the session's folder.
 const rewindFile = "rewind.json"
+
+// Interrupted reports whether a process died while it applied a plan in the session
+// with the journal: [Keeper.Recover] finishes it.
+func Interrupted(journal string) bool {
+	_, err := os.Lstat(filepath.Join(strings.TrimSuffix(journal, ".jsonl"), rewindFile))
+	return err == nil
+}
 
 // Apply does what the plan says, wholly or not at all: if it fails, what was done
 // is taken back; if the process dies, [Keeper.Recover] finishes it. The name that
@@ -41,6 +52,9 @@ func (p *Plan) Apply(ctx context.Context, s *session.Session, opts *ApplyOptions
 		return "", nil
 	}
 	undo = "rewind-" + session.NewUUID()
+	if opts != nil && opts.Name != "" {
+		undo = opts.Name
+	}
 	if err := p.remember(ctx, s, undo); err != nil {
 		return "", fmt.Errorf("rewind: %w", err)
 	}
@@ -48,13 +62,42 @@ func (p *Plan) Apply(ctx context.Context, s *session.Session, opts *ApplyOptions
 	if err := p.save(file); err != nil {
 		return "", fmt.Errorf("rewind: %w", err)
 	}
-	for i := range p.Steps {
-		step := p.ordered()[i]
-		if err := put(ctx, step.Path, step.Want, s.Blobs()); err != nil {
-			return "", errors.Join(fmt.Errorf("rewind: %w", err), p.takeBack(ctx, i, s.Blobs()), os.Remove(file))
+	w := writer{blobs: s.Blobs(), many: len(p.Steps) > syncedOneByOne}
+	steps := p.ordered()
+	for i := range steps {
+		err := steps[i].unchanged()
+		if err == nil {
+			err = w.put(ctx, &steps[i])
+		}
+		if err != nil {
+			return "", errors.Join(fmt.Errorf("rewind: %w", err), p.takeBack(ctx, steps[:i], s.Blobs()), os.Remove(file))
 		}
 	}
+	if err := errors.Join(w.modes(steps), w.sync(filepath.Dir(steps[0].Path))); err != nil {
+		return "", errors.Join(fmt.Errorf("rewind: %w", err), p.takeBack(ctx, steps, s.Blobs()), os.Remove(file))
+	}
 	return undo, os.Remove(file)
+}
+
+// syncedOneByOne is up to how many files are brought to the disk one by one; more
+// are at once, at the end.
+const syncedOneByOne = 16
+
+// unchanged reports, just before a step, what another program made of the file
+// since the plan was begun.
+func (s *Step) unchanged() error {
+	if s.Had.Digest != "" && !s.InPlace && (s.Want.Digest != s.Had.Digest || s.Want.Attrs != s.Had.Attrs) {
+		return nil // seen when it is exchanged
+	}
+	now, _, err := s.look()
+	if err != nil {
+		return err
+	}
+	// A folder may have been emptied by the steps before.
+	if now.sameContent(s.Had) || now.sameContent(s.Want) {
+		return nil
+	}
+	return &ConflictError{[]string{s.Path}}
 }
 
 // ordered returns the steps in an order in which they can be done: what must go,
@@ -77,7 +120,7 @@ func (p *Plan) ordered() []Step {
 func (p *Plan) remember(ctx context.Context, s *session.Session, undo string) error {
 	entries := make([]session.Entry, len(p.Steps))
 	for i, step := range p.Steps {
-		now, content, err := lookAt(step.Path)
+		now, content, err := step.look()
 		if err != nil {
 			return err
 		}
@@ -100,6 +143,12 @@ func (p *Plan) remember(ctx context.Context, s *session.Session, undo string) er
 
 // save writes the plan where a later process finds it.
 func (p *Plan) save(path string) error {
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if !utf8.ValidString(s.Path + s.Want.Link + s.Had.Link) {
+			s.Raw = [][]byte{[]byte(s.Path), []byte(s.Want.Link), []byte(s.Had.Link)}
+		}
+	}
 	raw, err := json.Marshal(p)
 	if err != nil {
 		return err
@@ -116,20 +165,32 @@ func (p *Plan) save(path string) error {
 	return os.Rename(temp, path)
 }
 
-// takeBack undoes the first n steps.
-func (p *Plan) takeBack(ctx context.Context, n int, blobs blob.Store) error {
+// look returns how the path of a step is. What is there only by way of a link, in
+// place of a folder that the plan makes, is not at the path.
+func (s *Step) look() (File, []byte, error) {
+	now, content, err := lookAt(s.Path)
+	if err == nil && now.Exists() && !s.Had.Exists() && behindLink(s.Path) {
+		return File{}, nil, nil
+	}
+	return now, content, err
+}
+
+// takeBack undoes the steps that were done.
+func (p *Plan) takeBack(ctx context.Context, done []Step, blobs blob.Store) error {
 	back := &Plan{}
-	for _, s := range p.ordered()[:n] {
-		back.Steps = append(back.Steps, Step{Path: s.Path, Want: s.Had})
+	for _, s := range done {
+		back.Steps = append(back.Steps, Step{Path: s.Path, Want: s.Had, Had: s.Want, InPlace: s.InPlace})
 	}
 	slices.SortFunc(back.Steps, func(a, b Step) int { return strings.Compare(a.Path, b.Path) })
+	w := writer{blobs: blobs}
 	var errs []error
-	for _, s := range back.ordered() {
-		if err := put(ctx, s.Path, s.Want, blobs); err != nil {
+	steps := back.ordered()
+	for i := range steps {
+		if err := w.put(ctx, &steps[i]); err != nil {
 			errs = append(errs, fmt.Errorf("take back: %w", err))
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, w.modes(steps))...)
 }
 
 // finishRewind does the rest of a rewind that a process died in. A file that is
@@ -149,16 +210,40 @@ func (k *Keeper) finishRewind(ctx context.Context, r *Recovered) error {
 	if err := json.Unmarshal(raw, &p); err != nil {
 		return fmt.Errorf("finish rewind: %s: %w", path, err)
 	}
-	for _, s := range p.ordered() {
-		now, _, err := lookAt(s.Path)
-		changed := err == nil && !now.sameContent(s.Had) && !now.sameContent(s.Want)
-		if changed || !k.covers(s.Path) || put(ctx, s.Path, s.Want, k.opts.Blobs) != nil {
+	for i := range p.Steps {
+		if s := &p.Steps[i]; len(s.Raw) == 3 {
+			s.Path, s.Want.Link, s.Had.Link = string(s.Raw[0]), string(s.Raw[1]), string(s.Raw[2])
+		}
+	}
+	w := writer{blobs: k.opts.Blobs}
+	steps := p.ordered()
+	var done []Step
+	for i := range steps {
+		s := &steps[i]
+		now, content, err := lookAt(s.Path)
+		changed := err == nil && !now.sameContent(s.Had) && !now.sameContent(s.Want) && !w.torn(ctx, s, content) && !s.between(now)
+		if !k.covers(s.Path) || changed && (s.Want.Exists() || !behindLink(s.Path)) || w.put(ctx, s) != nil {
 			r.Left = append(r.Left, s.Path)
 		} else {
+			done = append(done, *s)
 			r.Restored = append(r.Restored, s.Path)
 		}
 	}
-	return os.Remove(path)
+	return errors.Join(w.modes(done), os.Remove(path))
+}
+
+// between reports whether a path is as it is for a moment when a folder takes the
+// place of a file, or a file that of a folder: nothing is there.
+func (s *Step) between(now File) bool {
+	return !now.Exists() && s.Had.Exists() && s.Want.Exists() && s.Had.Mode.IsDir() != s.Want.Mode.IsDir()
+}
+
+// behindLink reports whether a link has taken the place of a folder above the
+// path, so that nothing is at the path itself.
+func behindLink(path string) bool {
+	parent := filepath.Dir(path)
+	real, err := filepath.EvalSymlinks(parent)
+	return err == nil && real != parent
 }
 
 const maxPlan = 64 << 20 // bytes

@@ -7,7 +7,6 @@ import (
 
 	"github.com/haftdev/haft/agent/prompt"
 	"github.com/haftdev/haft/internal/knowledge/instructions"
-	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/task"
@@ -32,7 +31,7 @@ func (w *World) facts(more func(ctx context.Context, first bool) []string) *prom
 
 // instructions are what people have written for every conversation in this folder.
 func (w *World) instructions(context.Context) string {
-	files, problems := instructions.Load(w.Project.Guard.Cwd(), w.Project.Home, &instructions.Options{Root: w.Project.Dir, Sources: w.Project.Options.Sources, Trusted: w.Project.MayInclude, Readable: w.mayShow})
+	files, problems := instructions.Load(w.Project.Guard.Cwd(), w.Project.Home, &instructions.Options{Root: w.Project.Dir, Sources: w.Project.Options.Sources, Trusted: w.Project.MayInclude, Readable: w.MayShow})
 	w.link.WarnKnowledge(problems)
 	var texts []string
 	for _, f := range files {
@@ -41,10 +40,10 @@ func (w *World) instructions(context.Context) string {
 	return strings.Join(texts, "\n\n")
 }
 
-// mayShow reports whether a file may be read for a model without anybody being
+// MayShow reports whether a file may be read for a model without anybody being
 // asked: no rule denies it, and it is none that holds secrets.
-func (w *World) mayShow(path string) bool {
-	return w.Engine.Policy().MayRead(path) && w.Project.Guard.Look(path).Sensitive.Read == guard.Allow
+func (w *World) MayShow(path string) bool {
+	return w.Engine.Policy().MayShow(path)
 }
 
 // carry is what a compaction must not lose.

@@ -83,7 +83,7 @@ func Open(o *Options) (*World, error) {
 		Dir: p.Guard.Cwd(), Environ: environ, ReadOnly: p.ReadOnly, Hardening: p.Hardening, Edit: builtin.SedEdits(w.Files),
 		Agents: agents{w}, Shown: w.wasShown, KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.Options.EndAtLimit || p.Counts.Flag("bash", "endAtTimeout"),
 	})
-	w.Search = search.New(nil)
+	w.Search = search.New(&search.Options{Decode: w.Files.SearchText})
 	opts.Dir, opts.Commands, opts.Sandbox.Works = w.Shell.Dir, shell.OS{}, confined.works
 	w.Engine = permission.NewEngine(opts)
 	w.removeLeadRules = w.Engine.AddTemporary(project.Denials(lead)...)
@@ -172,11 +172,11 @@ func (w *World) initBuiltins() (err error) {
 	w.builtins = builtin.World{
 		Files: w.Files, Shell: w.Shell, Search: w.Search, Crew: w.Crew, Servers: noServers{},
 		Dir:      func() string { return w.Shell.Dir("") },
-		Readable: w.MayRead,
-		Mode:     func() string { return string(w.Engine.Policy().Mode()) },
-		Tasks:    w.Project.Tasks(),
-		Todos:    todo.NewList(nil),
-		Skills:   w.Project.Library.Skills, MaySkill: w.mayUse("Skill", "skill"),
+		Readable: w.MayRead, Searchable: w.maySearch,
+		Mode:   func() string { return string(w.Engine.Policy().Mode()) },
+		Tasks:  w.Project.Tasks(),
+		Todos:  todo.NewList(nil),
+		Skills: w.Project.Library.Skills, MaySkill: w.mayUse("Skill", "skill"),
 		Commands: w.Project.Library.Commands, MayCommand: w.mayUse("SlashCommand", "command"),
 	}
 	if w.builtins.Web, err = w.Project.Web(); err != nil {
@@ -188,6 +188,8 @@ func (w *World) initBuiltins() (err error) {
 
 // MayRead reports whether no rule denies that a file is read.
 func (w *World) MayRead(path string) bool { return w.Engine.Policy().MayRead(path) }
+
+func (w *World) maySearch(path string) bool { return w.Engine.Policy().MaySearch(path) }
 
 // Close ends every command and gives back what is held open.
 func (w *World) Close() error {

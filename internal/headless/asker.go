@@ -93,7 +93,7 @@ func (h *hostAsker) request(c tool.Case, question tool.Verdict) *wire.CanUseTool
 	about.Path = card.PathOf(c.Tool, c.Call)
 	r := &wire.CanUseTool{
 		ToolName: c.Tool.Name, DisplayName: c.Tool.UserName(), Input: c.Call.Input, ToolUseID: c.Call.UseID, AgentID: c.Call.Agent,
-		Description: about.Detail, DecisionReason: question.Reason, BlockedPath: about.Path, Change: change(c.Preview),
+		Description: about.Detail, DecisionReason: question.Reason, BlockedPath: about.Path, Change: ChangeOf(c.Preview),
 		RequiresUserInteraction: c.Tool.Name == "AskUserQuestion" || c.Tool.Name == "ExitPlanMode",
 	}
 	if server, ok := strings.CutPrefix(c.Tool.Source, "mcp:"); ok {
@@ -107,18 +107,6 @@ func (h *hostAsker) request(c tool.Case, question tool.Verdict) *wire.CanUseTool
 		})
 	}
 	return r
-}
-
-// change is what a call would change, as the wire says it; nil if that is not known.
-func change(p *tool.Preview) *wire.Change {
-	if p == nil {
-		return nil
-	}
-	c := &wire.Change{Digest: p.Digest(), Files: []wire.FileChange{}}
-	for _, f := range p.Files {
-		c.Files = append(c.Files, fileChange(f))
-	}
-	return c
 }
 
 // splitRule takes a rule such as Bash(git *) apart.

@@ -13,8 +13,23 @@ import (
 // changeContext is how many unchanged lines surround a change on the wire.
 const changeContext = 3
 
+// ChangeOf is what a call would change, as the wire says it; nil if that is not known.
+func ChangeOf(p *tool.Preview) *wire.Change {
+	if p == nil {
+		return nil
+	}
+	c := &wire.Change{Digest: p.Digest(), Files: []wire.FileChange{}, Notes: p.Notes, Ran: p.Ran}
+	for _, f := range p.Files {
+		c.Files = append(c.Files, fileChange(f))
+	}
+	return c
+}
+
 func fileChange(f tool.FileChange) wire.FileChange {
 	out := wire.FileChange{Path: f.Path, From: f.From, Before: version(f.Before), After: version(f.After)}
+	if out.Folded = f.Folded; out.Folded != "" {
+		return out
+	}
 	before, after := shownText(f.Before), shownText(f.After)
 	if len(before) > card.MaxDiff || len(after) > card.MaxDiff {
 		return out

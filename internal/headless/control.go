@@ -373,7 +373,7 @@ func (s *server) readFile(talk *harness.Conversation, r *wire.ReadFile) (any, er
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(talk.Dir(), path)
 	}
-	if !talk.World.MayRead(path) {
+	if !talk.World.MayShow(path) {
 		return nil, fmt.Errorf("read %s: a rule denies it", path)
 	}
 	info, err := os.Stat(path)

@@ -11,7 +11,7 @@ const (
 	frontEnds    = "./cmd/... ./embed/... ./internal/cli/... ./internal/tui/... ./internal/headless/... ./internal/plain/... ./internal/card/... "
 	assembly     = "./internal/harness/... "
 	sdk          = ". ./wire/... "
-	conversation = "./agent/... ./session/... ./model/... ./internal/checkpoint/... ./internal/catalog/... ./internal/retry/... "
+	conversation = "./agent/... ./session/... ./model/... ./internal/checkpoint/... ./internal/preview ./internal/catalog/... ./internal/retry/... "
 	calls        = "./sched/... "
 	guards       = "./permission/... ./hook/... ./output/... ./internal/trust/... ./internal/ask/... ./internal/audit/... "
 	grammars     = "./internal/shell/... ./internal/jsonstream/... "
@@ -23,7 +23,7 @@ const (
 
 	// aids are test aids and plain string work.
 	aids = "./internal/changetest ./internal/conformance ./internal/golden ./internal/house ./internal/interop/... ./internal/near ./internal/openfiles " +
-		"./internal/needtest ./internal/pathin ./internal/plainjson ./internal/platform ./internal/regular ./internal/scripttest ./internal/secret ./internal/strictapi ./internal/visible ./internal/tools/... "
+		"./internal/needtest ./internal/pathin ./internal/plainjson ./internal/platform ./internal/regular ./internal/scripttest ./internal/secret ./internal/strictapi ./internal/visible "
 	benches = "./bench/... " // programs that measure; nothing imports them
 
 	// core is everything a program embeds when it embeds the tool system.

@@ -190,6 +190,9 @@ func about(c tool.Case, what card.Preview, q tool.Verdict) string {
 	if what.Note != "" {
 		fmt.Fprintf(&b, "    %s\n", what.Note)
 	}
+	for _, line := range what.Summary {
+		fmt.Fprintf(&b, "    %s\n", line)
+	}
 	for _, f := range what.Files {
 		writeDiff(&b, f, len(what.Files) > 1)
 	}

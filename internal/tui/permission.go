@@ -139,6 +139,9 @@ func (p *permissionPanel) body(v view) []string {
 			}
 		}
 	}
+	for _, line := range p.what.Summary {
+		lines = append(lines, v.paint.Dim.Of("  "+line))
+	}
 	if p.what.Note != "" {
 		lines = append(lines, v.paint.Dim.Of("  "+p.what.Note))
 	}

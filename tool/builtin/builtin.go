@@ -46,6 +46,9 @@ type World struct {
 	Search   *search.Searcher
 	Dir      func() string
 	Readable func(path string) bool
+	// Searchable says which files a search may show lines of, unless a call names the file
+	// itself: those that Read would ask about are left out. Nil means what Readable allows.
+	Searchable func(path string) bool
 	// Mode is the permission mode of the moment; nil means that of each call's session.
 	Mode func() string
 	// Agreed is told each plan that a person has agreed to; nil tells nobody.
@@ -89,7 +92,7 @@ func (w World) Tools() []tool.Tool {
 	if w.Search != nil {
 		tools = append(tools,
 			glob.New(&glob.Options{Searcher: w.Search, Dir: w.Dir, Allow: w.Readable}),
-			grep.New(&grep.Options{Searcher: w.Search, Dir: w.Dir, Allow: w.Readable}))
+			grep.New(&grep.Options{Searcher: w.Search, Dir: w.Dir, Allow: w.Readable, Show: w.Searchable}))
 	}
 	if w.Shell != nil {
 		tools = append(tools, w.Shell.List()...)

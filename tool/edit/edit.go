@@ -33,6 +33,7 @@ type Input struct {
 	NewString  string `json:"new_string" jsonschema:"The text to put in its place." haft:"alias=new_str|newString|new_text"`
 	ReplaceAll bool   `json:"replace_all,omitempty" jsonschema:"Replace every occurrence of old_string." haft:"default=false"`
 	Expected   int    `json:"expected_replacements,omitempty" jsonschema:"How often old_string occurs; all occurrences are replaced." haft:"min=1"`
+	Encoding   string `json:"encoding,omitempty" jsonschema:"The encoding of the file, such as gbk, if it was detected wrong." haft:"alias=charset;example=gbk"`
 	OnConflict string `json:"on_conflict,omitempty" jsonschema:"After a conflict with another change was reported: overwrite takes this edit's side, markers writes both between conflict markers." haft:"enum=overwrite|markers"`
 }
 
@@ -58,14 +59,14 @@ func New(ws *workspace.Workspace) tool.Tool {
 		SearchHint:  "edit change replace modify text in a file",
 		Description: description,
 		Validate: func(ctx context.Context, c *tool.Call, in Input) *tool.Problem {
-			return check(ctx, ws, c, in.FilePath, single(in), in.OnConflict)
+			return check(ctx, ws, c, in.FilePath, single(in), how{in.OnConflict, in.Encoding})
 		},
 		Permission: func(_ context.Context, c *tool.Call, in Input) tool.Verdict {
 			return filetool.WriteView(ws, c, in.FilePath)
 		},
 		Paths: func(_ *tool.Call, in Input) tool.Paths { return filetool.Writes(in.FilePath) },
 		Preview: func(ctx context.Context, c *tool.Call, in Input) (*tool.Preview, error) {
-			return preview(ctx, ws, c, in.FilePath, single(in), in.OnConflict)
+			return preview(ctx, ws, c, in.FilePath, single(in), how{in.OnConflict, in.Encoding})
 		},
 		Classify: func(in Input) string {
 			return fmt.Sprintf("edit %s: replace %q by %q", in.FilePath, in.OldString, in.NewString)
@@ -86,7 +87,7 @@ func single(in Input) []edits.Edit {
 }
 
 func run(ctx context.Context, ws *workspace.Workspace, c *tool.Call, in Input) (Output, error) {
-	made, o, err := revise(ctx, ws, c, in.FilePath, single(in), in.OnConflict)
+	made, o, err := revise(ctx, ws, c, in.FilePath, single(in), how{in.OnConflict, in.Encoding})
 	if err != nil {
 		return Output{}, filetool.Error(err)
 	}
@@ -107,11 +108,14 @@ func say(out Output) string {
 	return out.FilePath + " has been updated."
 }
 
+// how is what a call says besides its edits.
+type how struct{ onConflict, encoding string }
+
 // revision is what a list of edits means for a file, and where the number of replacements goes.
-func revision(c *tool.Call, facts guard.Facts, list []edits.Edit, onConflict string, counts *[]int) workspace.Revision {
+func revision(c *tool.Call, facts guard.Facts, list []edits.Edit, h how, counts *[]int) workspace.Revision {
 	create := len(list) == 1 && list[0].Old == "" && list[0].New != ""
 	return workspace.Revision{
-		Agent: c.Agent, Path: facts, Create: create, OnConflict: workspace.Choice(onConflict),
+		Agent: c.Agent, Path: facts, Create: create, OnConflict: workspace.Choice(h.onConflict), Encoding: filetool.Encoding(h.encoding),
 		Make: func(t *textfile.Text) ([]byte, []string, error) {
 			if t == nil {
 				*counts = []int{1}
@@ -131,31 +135,34 @@ func revision(c *tool.Call, facts guard.Facts, list []edits.Edit, onConflict str
 }
 
 // check refuses before anybody is asked what would be refused after.
-func check(ctx context.Context, ws *workspace.Workspace, c *tool.Call, path string, list []edits.Edit, onConflict string) *tool.Problem {
+func check(ctx context.Context, ws *workspace.Workspace, c *tool.Call, path string, list []edits.Edit, h how) *tool.Problem {
 	facts := ws.Look(path)
 	if p := filetool.Problem(ws.CheckPath(facts, "file_path")); p != nil {
 		return p
 	}
+	if p := filetool.Problem(filetool.CheckEncoding(h.encoding)); p != nil {
+		return p
+	}
 	var counts []int
-	return filetool.Check(ctx, ws, revision(c, facts, list, onConflict, &counts))
+	return filetool.Check(ctx, ws, revision(c, facts, list, h, &counts))
 }
 
-func preview(ctx context.Context, ws *workspace.Workspace, c *tool.Call, path string, list []edits.Edit, onConflict string) (*tool.Preview, error) {
+func preview(ctx context.Context, ws *workspace.Workspace, c *tool.Call, path string, list []edits.Edit, h how) (*tool.Preview, error) {
 	facts, err := filetool.Look(ws, c, path, "file_path")
 	if err != nil {
 		return nil, filetool.Error(err)
 	}
 	var counts []int
-	return filetool.Preview(ctx, ws, revision(c, facts, list, onConflict, &counts))
+	return filetool.Preview(ctx, ws, revision(c, facts, list, h, &counts))
 }
 
-func revise(ctx context.Context, ws *workspace.Workspace, c *tool.Call, path string, list []edits.Edit, onConflict string) ([]int, *workspace.Outcome, error) {
+func revise(ctx context.Context, ws *workspace.Workspace, c *tool.Call, path string, list []edits.Edit, h how) ([]int, *workspace.Outcome, error) {
 	facts, err := filetool.Look(ws, c, path, "file_path")
 	if err != nil {
 		return nil, nil, err
 	}
 	var counts []int
-	o, err := filetool.Revise(ctx, ws, c, revision(c, facts, list, onConflict, &counts))
+	o, err := filetool.Revise(ctx, ws, c, revision(c, facts, list, h, &counts))
 	return counts, o, err
 }
 

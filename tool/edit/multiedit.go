@@ -20,6 +20,7 @@ var multiDescription string
 type MultiInput struct {
 	FilePath   string    `json:"file_path" jsonschema:"Absolute path of the file." haft:"path;alias=path|file|filename|filePath;min=1;example=/project/main.go"`
 	Edits      []OneEdit `json:"edits" jsonschema:"The replacements, in order." haft:"min=1;max=500"`
+	Encoding   string    `json:"encoding,omitempty" jsonschema:"The encoding of the file, such as gbk, if it was detected wrong." haft:"alias=charset;example=gbk"`
 	OnConflict string    `json:"on_conflict,omitempty" jsonschema:"After a conflict with another change was reported: overwrite takes these edits' side, markers writes both between conflict markers." haft:"enum=overwrite|markers"`
 }
 
@@ -51,14 +52,14 @@ func NewMulti(ws *workspace.Workspace) tool.Tool {
 		SearchHint:  "several edits of one file at once replace change",
 		Description: multiDescription,
 		Validate: func(ctx context.Context, c *tool.Call, in MultiInput) *tool.Problem {
-			return check(ctx, ws, c, in.FilePath, several(in), in.OnConflict)
+			return check(ctx, ws, c, in.FilePath, several(in), how{in.OnConflict, in.Encoding})
 		},
 		Permission: func(_ context.Context, c *tool.Call, in MultiInput) tool.Verdict {
 			return filetool.WriteView(ws, c, in.FilePath)
 		},
 		Paths: func(_ *tool.Call, in MultiInput) tool.Paths { return filetool.Writes(in.FilePath) },
 		Preview: func(ctx context.Context, c *tool.Call, in MultiInput) (*tool.Preview, error) {
-			return preview(ctx, ws, c, in.FilePath, several(in), in.OnConflict)
+			return preview(ctx, ws, c, in.FilePath, several(in), how{in.OnConflict, in.Encoding})
 		},
 		Classify: func(in MultiInput) string {
 			var b strings.Builder
@@ -93,7 +94,7 @@ func several(in MultiInput) []edits.Edit {
 }
 
 func runMulti(ctx context.Context, ws *workspace.Workspace, c *tool.Call, in MultiInput) (MultiOutput, error) {
-	made, o, err := revise(ctx, ws, c, in.FilePath, several(in), in.OnConflict)
+	made, o, err := revise(ctx, ws, c, in.FilePath, several(in), how{in.OnConflict, in.Encoding})
 	if err != nil {
 		return MultiOutput{}, filetool.Error(err)
 	}

@@ -71,7 +71,7 @@ func New(o *Options) tool.Tool {
 type grep struct{ opts Options }
 
 func (g *grep) run(ctx context.Context, c *tool.Call, in Input) (Output, error) {
-	at := g.opts.At(c, in.Path)
+	at := g.opts.Contents(c, in.Path)
 	q := in.query(at)
 	r, err := g.opts.Searcher.Grep(ctx, q)
 	if err != nil {

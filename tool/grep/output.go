@@ -2,7 +2,9 @@ package grep
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/haftdev/haft/search"
 	"github.com/haftdev/haft/tool"
@@ -24,6 +26,8 @@ type Output struct {
 	AppliedOffset int      `json:"appliedOffset,omitempty"`
 	// Note says what was searched and what was left out, when that matters.
 	Note string `json:"note,omitempty"`
+	// Doubtful are some of the files whose encoding is a guess, if text beyond ASCII was looked for.
+	Doubtful []string `json:"doubtful,omitempty"`
 }
 
 // output is the result in the words of the protocol, cut to offset and limit.
@@ -38,10 +42,28 @@ func output(at scope.Scope, in Input, r *search.Result) Output {
 	} else {
 		out.files(at, in, r, known)
 	}
+	if names := r.Stats.Doubtful; len(names) > 0 && beyondASCII(in.Pattern) {
+		out.Doubtful = doubtful(at, names)
+	}
 	if out.AppliedLimit == 0 { // who asks for few gets no explanation for few
 		out.Note = at.Note(max(value(out.NumLines), out.NumFiles), r.Stats, r.Partial)
 	}
 	return out
+}
+
+// beyondASCII reports whether a pattern holds text that encodings write differently.
+func beyondASCII(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
+}
+
+// doubtful names a few files, in order.
+func doubtful(at scope.Scope, paths []string) (names []string) {
+	const most = 10
+	slices.Sort(paths)
+	for _, p := range paths[:min(len(paths), most)] {
+		names = append(names, at.Show(p))
+	}
+	return names
 }
 
 // value is a count, 0 where the mode has none.
@@ -156,6 +178,9 @@ func render(o Output) tool.Result {
 	}
 	if o.Note != "" {
 		b.WriteString("\n\n[" + o.Note + "]")
+	}
+	if len(o.Doubtful) > 0 {
+		fmt.Fprintf(&b, "\n\n[Encoding uncertain, so matches may be missing: %s. Call Read with encoding to look into one.]", strings.Join(o.Doubtful, ", "))
 	}
 	return tool.Text(b.String())
 }

@@ -32,8 +32,8 @@ func (f opened) sample() (b []byte, whole bool, err error) {
 
 // encoding tells the encoding by the sample or, where that is all ASCII, by the first part of the file that is not: an edit,
 // which sees everything, must come to the same answer.
-func (f opened) encoding(ctx context.Context, sample []byte, whole bool) (textfile.Encoding, error) {
-	enc, err := textfile.Detect(sample)
+func (f opened) encoding(ctx context.Context, detect func([]byte) (textfile.Encoding, error), sample []byte, whole bool) (textfile.Encoding, error) {
+	enc, err := detect(sample)
 	if err != nil || whole || !enc.UTF8() || bytes.ContainsFunc(sample, beyondASCII) {
 		return enc, err
 	}
@@ -45,7 +45,7 @@ func (f opened) encoding(ctx context.Context, sample []byte, whole bool) (textfi
 		}
 		if i := bytes.IndexFunc(buf[:n], beyondASCII); i >= 0 {
 			n, _ = f.file.ReadAt(buf, at+int64(i))
-			return textfile.Detect(append(slices.Clip(sample[:min(len(sample), 512)]), wholeCharacters(buf[:n])...))
+			return detect(append(slices.Clip(sample[:min(len(sample), 512)]), wholeCharacters(buf[:n])...))
 		}
 	}
 	return enc, ctx.Err()

@@ -35,6 +35,7 @@ type Input struct {
 	Offset     int    `json:"offset,omitempty" jsonschema:"Line to start from, counted from 1; of a notebook, the cell." haft:"min=0"`
 	Limit      int    `json:"limit,omitempty" jsonschema:"How many lines or cells to show." haft:"min=1;default=2000"`
 	Pages      string `json:"pages,omitempty" jsonschema:"Pages of a PDF to show as text, such as 3 or 1-5." haft:"max=20"`
+	Encoding   string `json:"encoding,omitempty" jsonschema:"How the text is encoded, such as gbk, if it was detected wrong." haft:"alias=charset;example=gbk"`
 	AllowLarge bool   `json:"allow_large,omitempty" jsonschema:"Show up to four times as much text in one result."`
 }
 
@@ -111,6 +112,9 @@ func (r *reader) validate(_ context.Context, _ *tool.Call, in Input) *tool.Probl
 		if _, _, err := pages(in.Pages); err != nil {
 			return filetool.Problem(err)
 		}
+	}
+	if err := filetool.CheckEncoding(in.Encoding); err != nil {
+		return filetool.Problem(err)
 	}
 	return filetool.Problem(r.ws.CheckPath(r.ws.Look(in.FilePath), "file_path"))
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/haftdev/haft/internal/workspace/readstate"
 	"github.com/haftdev/haft/internal/workspace/textfile"
 	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/internal/filetool"
 )
 
 const (
@@ -42,7 +43,11 @@ func (r *reader) showText(ctx context.Context, c *tool.Call, in Input, f opened)
 	if err != nil {
 		return Output{}, err
 	}
-	enc, err := f.encoding(ctx, sample, whole)
+	detect := func(b []byte) (textfile.Encoding, error) { return r.ws.Encoding(c.Agent, f.facts.Real, b) }
+	if said := filetool.Encoding(in.Encoding); said != nil {
+		detect = func(b []byte) (textfile.Encoding, error) { return said.For(sample), nil }
+	}
+	enc, err := f.encoding(ctx, detect, sample, whole)
 	if err != nil {
 		return Output{}, binaryError(f, err)
 	}
@@ -76,7 +81,10 @@ func (r *reader) showText(ctx context.Context, c *tool.Call, in Input, f opened)
 	}
 
 	e := readstate.Entry{Path: f.facts.Real, Hash: hex.EncodeToString(sum.Sum(nil)), Size: raw.n, ModTime: f.info.ModTime,
-		Encoding: enc.String(), EOL: string(eol)}
+		Encoding: enc.String(), EOL: string(eol), Given: in.Encoding != ""}
+	if before, ok := r.ws.Seen(c.Agent).Get(e.Path); ok && before.Given && before.Encoding == e.Encoding {
+		e.Given = true
+	}
 	if whole {
 		e.Base = sample
 	}
@@ -144,7 +152,9 @@ func (w *window) notes(path string, in Input, enc textfile.Encoding, eol textfil
 	switch {
 	case enc.UTF8():
 	case enc.Unsure():
-		say("The file is not UTF-8; it may be %s, but it holds too little text to be sure. Edits keep its bytes; only ASCII may be inserted.", enc)
+		say("The file is not UTF-8; it may be %s, but it holds too little text to be sure. If this reads wrong, call Read with encoding set to the right one. Edits keep its bytes; unless encoding is given, only ASCII may be inserted.", enc)
+	case enc.Source() != "":
+		say("The file is encoded in %s (%s). Edits keep that; only characters it can hold may be inserted.", enc, enc.Source())
 	case enc.Guessed():
 		say("The file is encoded in %s (guessed from its bytes). Edits keep that; only characters it can hold may be inserted.", enc)
 	default:

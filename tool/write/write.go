@@ -29,6 +29,7 @@ var description string
 type Input struct {
 	FilePath   string `json:"file_path" jsonschema:"Absolute path of the file." haft:"path;alias=path|file|filename|filePath;min=1;example=/project/notes.md"`
 	Content    string `json:"content" jsonschema:"The whole content of the file." haft:"alias=contents|text|file_text"`
+	Encoding   string `json:"encoding,omitempty" jsonschema:"How the file is or shall be encoded; a new one otherwise is UTF-8, unless it or .editorconfig names another." haft:"alias=charset;example=gbk"`
 	OnConflict string `json:"on_conflict,omitempty" jsonschema:"After a conflict with another change was reported: overwrite takes this content's side, markers writes both between conflict markers." haft:"enum=overwrite|markers"`
 }
 
@@ -59,6 +60,9 @@ func New(ws *workspace.Workspace) tool.Tool {
 			if p := filetool.Problem(ws.CheckPath(facts, "file_path")); p != nil {
 				return p
 			}
+			if p := filetool.Problem(filetool.CheckEncoding(in.Encoding)); p != nil {
+				return p
+			}
 			return filetool.Check(ctx, ws, revision(c, facts, in))
 		},
 		Permission: func(_ context.Context, c *tool.Call, in Input) tool.Verdict {
@@ -86,7 +90,7 @@ func New(ws *workspace.Workspace) tool.Tool {
 // revision is what a content means for a file.
 func revision(c *tool.Call, facts guard.Facts, in Input) workspace.Revision {
 	return workspace.Revision{
-		Agent: c.Agent, Path: facts, Create: true, Whole: true, OnConflict: workspace.Choice(in.OnConflict),
+		Agent: c.Agent, Path: facts, Create: true, Whole: true, OnConflict: workspace.Choice(in.OnConflict), Encoding: filetool.Encoding(in.Encoding),
 		Make: func(t *textfile.Text) ([]byte, []string, error) {
 			if t == nil {
 				return []byte(in.Content), nil, nil

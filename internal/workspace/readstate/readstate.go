@@ -24,6 +24,7 @@ type Entry struct {
 	Size     int64     `json:"size"`
 	ModTime  time.Time `json:"modTime"`
 	Encoding string    `json:"encoding,omitempty"`
+	Given    bool      `json:"given,omitempty"` // the agent said the encoding
 	EOL      string    `json:"eol,omitempty"`
 	Ranges   []Range   `json:"ranges,omitempty"` // lines seen or written, ascending and apart
 	Base     []byte    `json:"-"`                // the raw content, if it is still kept

@@ -2,13 +2,8 @@ package textfile
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
-	"slices"
-	"strings"
 	"unicode/utf8"
-
-	"github.com/gogs/chardet"
 )
 
 // BinaryError says that a file is not text, and what it seems to be.
@@ -16,11 +11,24 @@ type BinaryError struct{ Kind string }
 
 func (e *BinaryError) Error() string { return fmt.Sprintf("not a text file: %s", e.Kind) }
 
+// Hints are what is known of a file besides its bytes.
+type Hints struct {
+	// Charset is the encoding that a setting for the path names, such as .editorconfig; nil means none.
+	Charset *Encoding
+	// Others returns encodings of other files of the project, the most frequent first. It is asked only when the bytes leave a
+	// doubt. Nil means that there are none.
+	Others func() []string
+}
+
 // Detect finds the encoding of a file, or of a long enough beginning of one cut at a character boundary.
+func Detect(raw []byte) (Encoding, error) { return DetectWith(raw, Hints{}) }
+
+// DetectWith is Detect with what is known of the file besides its bytes.
 //
-// The order is from certain to likely: byte-order mark, magic number, valid UTF-8, the places of NUL bytes for UTF-16,
-// mostly valid UTF-8 with stray bytes, and letter frequencies last.
-func Detect(raw []byte) (Encoding, error) {
+// The order is from certain to likely: byte-order mark, magic number, the places of NUL bytes for UTF-16, what the file
+// declares, what is set for it, valid UTF-8, mostly valid UTF-8 with stray bytes, and letter frequencies last. A declaration
+// that the bytes contradict counts for nothing.
+func DetectWith(raw []byte, hints Hints) (Encoding, error) {
 	switch {
 	case bytes.HasPrefix(raw, []byte{0xFF, 0xFE, 0, 0}), bytes.HasPrefix(raw, []byte{0, 0, 0xFE, 0xFF}):
 		return Encoding{}, &BinaryError{Kind: "UTF-32 text"}
@@ -40,10 +48,27 @@ func Detect(raw []byte) (Encoding, error) {
 	if nul := bytes.IndexByte(raw, 0); nul >= 0 {
 		return detectWide(raw)
 	}
+	if enc, ok := stated(raw, hints); ok {
+		return enc, nil
+	}
 	if utf8.Valid(raw) || mostlyUTF8(raw) {
 		return Encoding{}, nil
 	}
-	return guess(raw)
+	return guess(raw, hints), nil
+}
+
+// stated returns the legacy encoding that the file or a setting for it names, if the bytes agree.
+func stated(raw []byte, hints Hints) (Encoding, bool) {
+	if asciiCount(raw) == len(raw) {
+		return Encoding{}, false
+	}
+	if enc, ok := Declared(raw); ok && enc.believable(raw) {
+		return enc, true
+	}
+	if set := hints.Charset; set != nil && !set.wide && len(set.bom) == 0 && set.believable(raw) {
+		return *set, true
+	}
+	return Encoding{}, false
 }
 
 func withBOM(e Encoding, bom []byte) Encoding {
@@ -101,61 +126,14 @@ func mostlyUTF8(raw []byte) bool {
 	return valid >= 4*invalid
 }
 
-// sampleSize bounds what the frequency detector reads; it costs about 20 ms per megabyte.
-const sampleSize = 64 << 10
-
-// guess tells legacy encodings apart: by letter frequencies where there are enough letters, else by the shape of the text.
-func guess(raw []byte) (Encoding, error) {
-	s := sample(raw)
-	shape := shapeOf(s)
-	if shape.high >= 10 {
-		if enc, ok := byFrequency(raw, s); ok {
-			return enc, nil
-		}
-	}
-	if shape.western() {
-		return Encoding{name: shape.westernName(), codec: legacy[shape.westernName()], guessed: true}, nil
-	}
-	order := []string{"GB18030", "Shift_JIS", "EUC-KR", "Big5"}
-	if shape.kana > 0 && shape.kana*4 >= shape.high {
-		order = []string{"Shift_JIS", "GB18030", "EUC-KR", "Big5"}
-	}
-	for _, name := range append(order, "windows-1252") {
-		enc := Encoding{name: name, codec: legacy[name], guessed: true, unsure: true}
-		if decodes(raw, enc) || name == "windows-1252" {
-			return enc, nil
-		}
-	}
-	panic("unreachable: windows-1252 ends the list")
-}
-
-// western reports whether the text looks like a western European language.
-func (s shape) western() bool { return s.short*10 >= s.runs*6 && s.high*100 <= s.bytes*35 }
-
-// byFrequency takes the detector's best answer that decodes every byte, if it is sure enough.
-func byFrequency(raw, sample []byte) (Encoding, bool) {
-	results, err := chardet.NewTextDetector().DetectAll(sample)
-	if err != nil {
-		return Encoding{}, false
-	}
-	// The detector runs its recognisers side by side; equal confidence must not mean a different answer each time.
-	slices.SortStableFunc(results, func(a, b chardet.Result) int {
-		return cmp.Or(b.Confidence-a.Confidence, strings.Compare(a.Charset, b.Charset))
-	})
-	for _, r := range results {
-		enc := Encoding{name: r.Charset, codec: legacy[r.Charset], guessed: true}
-		if r.Confidence >= 50 && enc.codec != nil && decodes(raw, enc) {
-			return enc, true
-		}
-	}
-	return Encoding{}, false
-}
+// sampleSize bounds what the letters are counted in.
+const sampleSize = 16 << 10
 
 func decodes(raw []byte, enc Encoding) bool {
 	return !bytes.ContainsRune(Decode(raw, enc).text, utf8.RuneError)
 }
 
-// sample collects the lines that hold bytes beyond ASCII: the others tell the detector nothing. A line feed is never part
+// sample collects the lines that hold bytes beyond ASCII: the others tell nothing. A line feed is never part
 // of a longer character in the encodings we know.
 func sample(raw []byte) []byte {
 	var s []byte

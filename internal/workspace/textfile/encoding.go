@@ -23,7 +23,8 @@ type Encoding struct {
 	bom     []byte
 	wide    bool // two-byte code units
 	guessed bool
-	unsure  bool // guessed from too little
+	unsure  bool   // guessed from too little
+	source  string // what says so, where it is not the bytes themselves
 }
 
 var (
@@ -35,13 +36,15 @@ var (
 	utf16BE = Encoding{name: "UTF-16BE", codec: unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM), wide: true}
 )
 
-// legacy maps the names the detector gives to codecs. Stateful encodings (ISO-2022-*) are missing on purpose: a splice in
+// legacy maps the names of encodings to codecs. Stateful encodings (ISO-2022-*) are missing on purpose: a splice in
 // one would depend on shift state before it.
 var legacy = map[string]encoding.Encoding{
 	"Big5":         traditionalchinese.Big5,
 	"EUC-JP":       japanese.EUCJP,
 	"EUC-KR":       korean.EUCKR,
 	"GB18030":      simplifiedchinese.GB18030,
+	"GBK":          simplifiedchinese.GBK,
+	"IBM866":       charmap.CodePage866,
 	"ISO-8859-1":   charmap.ISO8859_1,
 	"ISO-8859-2":   charmap.ISO8859_2,
 	"ISO-8859-5":   charmap.ISO8859_5,
@@ -50,7 +53,10 @@ var legacy = map[string]encoding.Encoding{
 	"ISO-8859-8":   charmap.ISO8859_8,
 	"ISO-8859-8-I": charmap.ISO8859_8I,
 	"ISO-8859-9":   charmap.Windows1254,
+	"ISO-8859-15":  charmap.ISO8859_15,
 	"KOI8-R":       charmap.KOI8R,
+	"KOI8-U":       charmap.KOI8U,
+	"macintosh":    charmap.Macintosh,
 	"Shift_JIS":    japanese.ShiftJIS,
 	"windows-1250": charmap.Windows1250,
 	"windows-1251": charmap.Windows1251,
@@ -59,7 +65,13 @@ var legacy = map[string]encoding.Encoding{
 	"windows-1254": charmap.Windows1254,
 	"windows-1255": charmap.Windows1255,
 	"windows-1256": charmap.Windows1256,
+	"windows-1257": charmap.Windows1257,
+	"windows-1258": charmap.Windows1258,
+	"windows-874":  charmap.Windows874,
 }
+
+// doubleByte are the encodings whose characters beyond ASCII have two bytes or more.
+var doubleByte = map[string]bool{"Big5": true, "EUC-JP": true, "EUC-KR": true, "GB18030": true, "GBK": true, "Shift_JIS": true}
 
 // ByName returns the encoding whose String is name, such as one kept in a read state.
 func ByName(name string) (Encoding, bool) {
@@ -103,6 +115,9 @@ func (e Encoding) UTF8() bool { return e.codec == nil }
 // Guessed reports whether the encoding was inferred from letter frequencies rather than read from the bytes.
 func (e Encoding) Guessed() bool { return e.guessed }
 
+// Source says where the encoding is declared, or "".
+func (e Encoding) Source() string { return e.source }
+
 // BOM returns the byte-order mark the file begins with, if any.
 func (e Encoding) BOM() []byte { return bytes.Clone(e.bom) }
 
@@ -144,13 +159,13 @@ type RepertoireError struct {
 }
 
 func (e *RepertoireError) Error() string {
-	if e.Rune == 0 {
-		return fmt.Sprintf("The new text would not read the same next to the bytes around it in %s. Replace a longer piece of text, or convert the file to UTF-8 first (iconv in Bash).", e.Encoding)
+	switch {
+	case e.Rune == 0:
+		return fmt.Sprintf("The new text would not read the same next to the bytes around it in %s. Replace a longer piece of text.", e.Encoding)
+	case e.Encoding.unsure:
+		return fmt.Sprintf("The file holds too little text to tell its encoding (perhaps %s), so %q (U+%04X) cannot be written safely. If you know the encoding, send this call again with encoding set to it; otherwise use ASCII only.", e.Encoding, e.Rune, e.Rune)
 	}
-	if e.Encoding.unsure {
-		return fmt.Sprintf("The file holds too little text to tell its encoding (perhaps %s), so that %q (U+%04X) cannot be written safely. Use ASCII only, or convert the file to UTF-8 first (iconv in Bash).", e.Encoding, e.Rune, e.Rune)
-	}
-	return fmt.Sprintf("The file is encoded in %s, which cannot hold %q (U+%04X). Use only characters it has, or convert the file to UTF-8 first (iconv in Bash).", e.Encoding, e.Rune, e.Rune)
+	return fmt.Sprintf("The file is encoded in %s, which cannot hold %q (U+%04X). Use only characters it has.", e.Encoding, e.Rune, e.Rune)
 }
 
 // Wide reports whether the encoding has two-byte code units, so that ASCII is not itself in it.

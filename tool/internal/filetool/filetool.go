@@ -102,6 +102,24 @@ func Check(ctx context.Context, ws *workspace.Workspace, r workspace.Revision) *
 	return Problem(err)
 }
 
+// CheckEncoding refuses a name of an encoding that nobody knows; a call need not name any.
+func CheckEncoding(name string) error {
+	if name == "" {
+		return nil
+	}
+	_, err := textfile.Lookup(name)
+	return err
+}
+
+// Encoding is the encoding that a checked call names, or nil.
+func Encoding(name string) *textfile.Encoding {
+	enc, err := textfile.Lookup(name)
+	if name == "" || err != nil {
+		return nil
+	}
+	return &enc
+}
+
 // Original returns the text of a file for a program's eyes, or "" if it is so large that a transcript should not hold it.
 func Original(t *textfile.Text) string {
 	const most = 256 << 10

@@ -52,6 +52,9 @@ type Options struct {
 	// Allow reports whether a file may be read and named. Nil means that all may.
 	// It must be safe for concurrent use.
 	Allow func(path string) bool
+	// Show reports whether what is in a file may be shown although the call does not name
+	// it. Nil means whatever Allow allows. It must be safe for concurrent use.
+	Show func(path string) bool
 }
 
 // OrDefault returns the options with what they leave open filled in; o may be nil.
@@ -76,6 +79,23 @@ func (o Options) At(c *tool.Call, path string) Scope {
 		dir = o.Dir()
 	}
 	return New(dir, path, o.Allow)
+}
+
+// Contents is [Options.At] for a tool that shows what is in files. A file that the call
+// names was judged with the call; of others only those are shown that Show allows.
+func (o Options) Contents(c *tool.Call, path string) Scope {
+	s := o.At(c, path)
+	if o.Show == nil {
+		return s
+	}
+	named, err := filepath.EvalSymlinks(s.Path)
+	if err != nil {
+		named = s.Path
+	}
+	s.Allow = func(file string) bool {
+		return (file == named || file == s.Path || o.Show(file)) && (o.Allow == nil || o.Allow(file))
+	}
+	return s
 }
 
 // WorkingDir is that of this process.

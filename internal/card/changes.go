@@ -1,0 +1,45 @@
+package card
+
+import (
+	"fmt"
+
+	"github.com/haftdev/haft/internal/visible"
+	"github.com/haftdev/haft/tool"
+)
+
+// maxShown is how many files of a change are shown one by one.
+const maxShown = 300
+
+// Changes returns the files of a change and lines about all of it. Files of git
+// itself are in the lines only.
+func Changes(p *tool.Preview) (files []FileDiff, summary []string) {
+	var added, deleted, changed, unshown int
+	for _, f := range p.Files {
+		if f.Folded == "git" {
+			continue
+		}
+		switch {
+		case f.Before == nil:
+			added++
+		case f.After == nil:
+			deleted++
+		default:
+			changed++
+		}
+		if len(files) == maxShown {
+			unshown++
+			continue
+		}
+		files = append(files, Diff(f))
+	}
+	if p.Ran {
+		summary = append(summary, fmt.Sprintf("It ran where nothing of it counts yet: %d changed, %d added, %d deleted. Allowing it makes this change; it is not run again.", changed, added, deleted))
+	}
+	for _, n := range p.Notes {
+		summary = append(summary, visible.Text(n))
+	}
+	if unshown > 0 {
+		summary = append(summary, fmt.Sprintf("%d more files are not shown.", unshown))
+	}
+	return files, summary
+}

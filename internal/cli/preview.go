@@ -1,0 +1,288 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/haftdev/haft/internal/card"
+	"github.com/haftdev/haft/internal/checkpoint"
+	"github.com/haftdev/haft/internal/headless"
+	"github.com/haftdev/haft/internal/pathin"
+	"github.com/haftdev/haft/internal/preview"
+	"github.com/haftdev/haft/internal/visible"
+	"github.com/haftdev/haft/sandbox"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/wire"
+)
+
+type previewFlags struct {
+	Streams
+	reexec    shellrun.Reexec
+	json, yes bool
+	timeout   time.Duration
+}
+
+func newPreview(s Streams, reexec shellrun.Reexec) *cobra.Command {
+	f := &previewFlags{Streams: s, reexec: reexec}
+	c := &cobra.Command{
+		Use:   "preview -- COMMAND [ARGUMENT]…",
+		Short: "Run a command, look at what it changes, then apply or drop it",
+		Long: `Run a command without letting it happen: it sees your project as it is, but what it
+writes goes to a layer on top, and it reaches no network. Then its output and its
+change are shown, and you are asked whether to apply it. Applying makes the change that
+was shown; the command is not run again. Without a terminal the change is dropped,
+unless you say --yes.
+
+A single word is read by the shell: haft preview -- 'make gen && ./fix.sh'.
+
+What is applied can be undone with the 'haft rewind' that is printed. Files that another
+program has changed meanwhile are merged, or nothing is applied.
+
+Exit codes: 0 the command ran and its change was shown, 1 it could not be previewed or
+applied, 2 wrong usage. The command's own exit code is printed.`,
+		Example: "  haft preview -- npm install left-pad\n  haft preview --yes -- 'go generate ./... && gofmt -w .'\n  haft preview --json -- make clean",
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError{fmt.Errorf("there is no command to run. Usage: %s", c.UseLine())}
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
+	}
+	c.Flags().SetInterspersed(false) // the command's own flags are not ours
+	c.Flags().BoolVar(&f.json, "json", false, "write JSON; without --yes the change is dropped")
+	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "apply the change without asking")
+	c.Flags().DurationVar(&f.timeout, "timeout", 10*time.Minute, "how long the command may run")
+	return c
+}
+
+// previewed is what a program reads.
+type previewed struct {
+	Command  string       `json:"command"`
+	ExitCode int          `json:"exitCode"`
+	Output   string       `json:"output"`
+	Copy     string       `json:"copy,omitempty"` // why it ran in a copy of the project
+	Refused  []string     `json:"refusedHosts,omitempty"`
+	Change   *wire.Change `json:"change"`
+	Applied  bool         `json:"applied"`
+	Session  string       `json:"session,omitempty"`
+	Undo     string       `json:"undo,omitempty"`
+}
+
+func (f *previewFlags) run(ctx context.Context, args []string) (err error) {
+	command, err := commandOf(args)
+	if err != nil {
+		return usageError{err}
+	}
+	dirs, err := preview.Folders(".")
+	if err != nil {
+		return err
+	}
+	store := session.Open("")
+	if err := f.finishEarlier(ctx, store, dirs[0]); err != nil {
+		return err
+	}
+	host := shellrun.NewHost(&shellrun.Options{Reexec: f.reexec})
+	defer func() { err = errors.Join(err, host.Close()) }()
+	if tier := host.Tier(sandbox.Offline); tier.Kind != sandbox.TierBox {
+		return fmt.Errorf("could not preview the command: %w. See 'haft doctor'", tier.Unavailable())
+	}
+	cwd, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	layers := filepath.Join(store.Dir(), "haft-previews")
+	_ = preview.Sweep(layers) // what a killed process left
+	r, err := preview.Run(ctx, preview.Request{
+		Shell: host.NewShell(cwd), Dirs: dirs, Home: homeOutside(dirs), Store: layers,
+		Command: shellrun.Request{Command: command, Timeout: f.timeout},
+	})
+	if r != nil {
+		defer func() { err = errors.Join(err, r.Drop()) }()
+	}
+	if err != nil {
+		if r != nil && !f.json {
+			fmt.Fprint(f.Out, outputOf(r))
+		}
+		return fmt.Errorf("could not preview the command: %w", err)
+	}
+	return f.decide(ctx, store, dirs[0], command, r)
+}
+
+// commandOf is one word for the shell, or a program with its arguments.
+func commandOf(args []string) (string, error) {
+	if len(args) == 1 {
+		return args[0], nil
+	}
+	words := make([]string, len(args))
+	for i, a := range args {
+		word, err := syntax.Quote(a, syntax.LangBash)
+		if err != nil {
+			return "", fmt.Errorf("argument %d cannot be given to a shell: %w", i+1, err)
+		}
+		words[i] = word
+	}
+	return strings.Join(words, " "), nil
+}
+
+// homeOutside is the user's home, if it is none of the folders themselves.
+func homeOutside(dirs []string) string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	if home, err = filepath.EvalSymlinks(home); err != nil || home == "/" {
+		return ""
+	}
+	for _, dir := range dirs {
+		if pathin.Contains(dir, home) {
+			return ""
+		}
+	}
+	return home
+}
+
+// finishEarlier finishes what a process that was killed had begun to apply here.
+func (f *previewFlags) finishEarlier(ctx context.Context, store *session.Store, dir string) error {
+	list, err := store.List(&session.ListOptions{Cwd: dir})
+	if err != nil {
+		return nil // there are no sessions yet
+	}
+	for _, info := range list {
+		if !checkpoint.Interrupted(info.Path) {
+			continue
+		}
+		s, err := store.Resume(ctx, info.ID, nil)
+		if err != nil {
+			return fmt.Errorf("could not finish a change that was interrupted: %w", err)
+		}
+		left, err := checkpoint.New(dir, s, nil).Recover(ctx)
+		if err = errors.Join(err, s.Close()); err != nil {
+			return fmt.Errorf("could not finish a change that was interrupted: %w", err)
+		}
+		fmt.Fprintf(f.Err, "A change that was interrupted is finished now: %s.\n", plural(len(left.Restored), "file"))
+		for _, path := range left.Left {
+			fmt.Fprintf(f.Err, "%s has changed since and stays as it is.\n", visible.Text(path))
+		}
+	}
+	return nil
+}
+
+func outputOf(r *preview.Result) string { return r.Task.Output().Excerpt(1<<20, true).Text }
+
+// decide shows the change and applies or drops it.
+func (f *previewFlags) decide(ctx context.Context, store *session.Store, dir, command string, r *preview.Result) error {
+	change, err := r.Preview(ctx)
+	if err != nil {
+		return fmt.Errorf("could not preview the command: %w", err)
+	}
+	out := &previewed{Command: command, ExitCode: r.Task.Result().Status.Code, Output: outputOf(r), Copy: r.Copied, Refused: r.Refused, Change: headless.ChangeOf(change)}
+	apply := f.yes && r.Changed()
+	if !f.json {
+		f.show(out, change)
+		if r.Changed() && !f.yes {
+			if apply, err = f.confirm(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	if apply {
+		if err := f.apply(ctx, store, dir, r, change.Digest(), out); err != nil {
+			return err
+		}
+	}
+	return f.tell(out, r.Changed())
+}
+
+func (f *previewFlags) show(out *previewed, change *tool.Preview) {
+	fmt.Fprint(f.Out, out.Output)
+	if out.Output != "" && !strings.HasSuffix(out.Output, "\n") {
+		fmt.Fprintln(f.Out)
+	}
+	fmt.Fprintf(f.Out, "── exit code %d\n", out.ExitCode)
+	files, _ := card.Changes(change)
+	for _, d := range files {
+		head := d.Head()
+		if head == "" {
+			head = visible.Text(d.Path)
+		}
+		fmt.Fprintln(f.Out, head)
+		for _, h := range d.Hunks {
+			fmt.Fprintf(f.Out, "@@ -%d,%d +%d,%d @@\n", h.OldStart, h.OldLines, h.NewStart, h.NewLines)
+			for _, line := range h.Lines {
+				fmt.Fprintln(f.Out, visible.Text(line))
+			}
+		}
+	}
+	for _, note := range change.Notes {
+		fmt.Fprintln(f.Out, visible.Text(note))
+	}
+	if more := len(change.Files) - len(files); more > 0 && len(files) > 0 {
+		fmt.Fprintf(f.Out, "%s not shown one by one.\n", plural(more, "file"))
+	}
+}
+
+// confirm asks the user. Where nobody can be asked, nothing is applied.
+func (f *previewFlags) confirm(ctx context.Context) (bool, error) {
+	in, ok := f.In.(*os.File)
+	if !ok || !isTerminal(in) {
+		return false, nil
+	}
+	fmt.Fprint(f.Out, "Apply this change? [y/N] ")
+	line, err := readLine(ctx, in)
+	if err != nil {
+		return false, err
+	}
+	answer := strings.ToLower(strings.TrimSpace(line))
+	return answer == "y" || answer == "yes", nil
+}
+
+func (f *previewFlags) apply(ctx context.Context, store *session.Store, dir string, r *preview.Result, shown string, out *previewed) (err error) {
+	now, err := r.Preview(ctx)
+	if err != nil {
+		return fmt.Errorf("could not apply the change: %w", err)
+	}
+	if now.Digest() != shown {
+		fmt.Fprintln(f.Err, "Another program has changed these files since; its changes and those of the command are merged.")
+		out.Change = headless.ChangeOf(now)
+	}
+	s, err := store.Create(ctx, &session.CreateOptions{Cwd: dir})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	out.Undo = "preview-" + session.NewUUID()
+	if err := r.Apply(ctx, s, out.Undo); err != nil {
+		return fmt.Errorf("could not apply the change: %w", err)
+	}
+	out.Applied, out.Session = true, s.ID()
+	return nil
+}
+
+func (f *previewFlags) tell(out *previewed, changed bool) error {
+	if f.json {
+		e := json.NewEncoder(f.Out)
+		e.SetIndent("", "  ")
+		return e.Encode(out)
+	}
+	switch {
+	case !changed:
+		fmt.Fprintln(f.Out, "It changed nothing.")
+	case out.Applied:
+		fmt.Fprintf(f.Out, "Applied. To undo: haft rewind %s --to %s\n", out.Session, out.Undo)
+	default:
+		fmt.Fprintln(f.Out, "Dropped: nothing was changed. Apply it with --yes.")
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+package preview_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/haftdev/haft/internal/preview"
+	"github.com/haftdev/haft/shellrun"
+)
+
+// BenchmarkPreview measures what a preview costs over the same command without one,
+// both in turn so that noise falls on both:
+//
+//	go test ./internal/preview -run '^$' -bench Preview -benchtime 200x
+func BenchmarkPreview(b *testing.B) {
+	p := newBench(b, nil)
+	many(b, p.project, 5000)
+	settle()
+	request := p.request
+	request.Command = shellrun.Request{Command: "true"}
+	var plain, previewed []time.Duration
+	once := func() {
+		start := time.Now()
+		if _, err := p.shell.Run(context.Background(), request.Command); err != nil {
+			b.Fatal(err)
+		}
+		middle := time.Now()
+		r, err := preview.Run(context.Background(), request)
+		if err != nil || r.Changed() {
+			b.Fatal(err, r.Changed())
+		}
+		plain, previewed = append(plain, middle.Sub(start)), append(previewed, time.Since(middle))
+		if err := r.Drop(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	once() // starts the box
+	plain, previewed = nil, nil
+	for b.Loop() {
+		once()
+	}
+	b.ReportMetric(float64(median(plain).Microseconds()), "p50-plain-µs")
+	b.ReportMetric(float64(median(previewed).Microseconds()), "p50-preview-µs")
+	b.ReportMetric(float64((median(previewed) - median(plain)).Microseconds()), "p50-over-µs")
+}
+
+// BenchmarkRead measures reading 5,000 changed files.
+func BenchmarkRead(b *testing.B) {
+	p := newBench(b, nil)
+	many(b, p.project, 5000)
+	settle()
+	layer := b.TempDir()
+	many(b, layer, 5000)
+	for i := range 5000 {
+		if err := os.WriteFile(name(layer, i), fmt.Appendf(nil, "changed %d\n", i), 0o644); err != nil {
+			b.Fatal(err)
+		}
+	}
+	time.Sleep(20 * time.Millisecond)
+	for b.Loop() {
+		n, err := preview.ReadLayer(p.project, layer)
+		if err != nil || n != 5000 {
+			b.Fatal(n, err)
+		}
+	}
+}
+
+func many(b *testing.B, dir string, n int) {
+	for i := range n {
+		path := name(dir, i)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			b.Fatal(err)
+		}
+		if err := os.WriteFile(path, fmt.Appendf(nil, "file %d\nof many\n", i), 0o644); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func name(dir string, i int) string {
+	return filepath.Join(dir, fmt.Sprintf("d%02d/e%d/file%d.txt", i%20, i%7, i))
+}
+
+func median(d []time.Duration) time.Duration {
+	d = slices.Sorted(slices.Values(d))
+	return d[len(d)/2]
+}

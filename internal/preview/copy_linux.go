@@ -1,0 +1,348 @@
+package preview
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/haftdev/haft/sandbox"
+)
+
+// copyPrefix begins the names of folders that hold copies.
+const copyPrefix = "haft-copy-"
+
+// runCopied runs the command in a copy of the folders, where everything is as on a
+// plain disk.
+func runCopied(ctx context.Context, r Request, why string) (*Result, error) {
+	base, err := os.MkdirTemp(r.Store, copyPrefix)
+	if err != nil {
+		return nil, fmt.Errorf("preview: %w", err)
+	}
+	lock, ok := lockDir(base)
+	if !ok {
+		return nil, errors.Join(errors.New("preview: the folder for a copy could not be locked"), os.Remove(base))
+	}
+	result := &Result{request: r, dirs: r.Dirs, Copied: why, cleanup: []func() error{func() error { return removeCopy(base) }, lock.Close}}
+	start := thisMoment()
+	var copies []*copied
+	var layers []sandbox.Layer
+	budget := &budget{files: r.MaxCopyFiles, bytes: r.MaxCopyBytes}
+	for i, dir := range r.Dirs {
+		c, err := newCopied(ctx, dir, filepath.Join(base, strconv.Itoa(i)), budget)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("preview in a copy, because %s: %w", why, err), result.Drop())
+		}
+		copies = append(copies, c)
+		layers = append(layers, sandbox.Layer{Dir: dir, Upper: c.to.path})
+	}
+	spec := r.spec(layers)
+	if r.Home != "" {
+		spec.Scratch = []string{r.Home}
+	}
+	if err := result.run(ctx, spec); err != nil {
+		return nil, errors.Join(err, result.Drop())
+	}
+	if result.broken != nil {
+		return result, result.broken
+	}
+	read := &reader{limits: r.Limits}
+	for _, c := range copies {
+		found, err := c.compare(read, start)
+		c.to.Close()
+		if err != nil {
+			result.broken = err
+			return result, err
+		}
+		result.take(found)
+	}
+	return result, result.settle(start)
+}
+
+func removeCopy(dir string) error {
+	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if e != nil && e.IsDir() {
+			_ = os.Chmod(path, 0o700) // commands leave folders without rights
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}
+
+// A budget is how much may still be copied.
+type budget struct {
+	files int
+	bytes int64
+}
+
+func (b *budget) take(size int64) error {
+	b.files--
+	b.bytes -= size
+	if b.files < 0 || b.bytes < 0 {
+		return errors.New("the folder is too large to copy")
+	}
+	return nil
+}
+
+// A copied is a copy of a folder, with what was copied.
+type copied struct {
+	dir    string
+	to     folder
+	list   map[string]stamp // as the copy was before the command
+	modes  []dirMode
+	linked map[uint64]string // names of copied files that have several
+	budget *budget
+}
+
+type dirMode struct {
+	name string
+	mode fs.FileMode
+	time unix.Timespec
+}
+
+func newCopied(ctx context.Context, dir, to string, b *budget) (*copied, error) {
+	if err := os.Mkdir(to, 0o700); err != nil {
+		return nil, err
+	}
+	from, err := openFolder(dir, false)
+	if err != nil {
+		return nil, err
+	}
+	defer from.Close()
+	target, err := openFolder(to, true)
+	if err != nil {
+		return nil, err
+	}
+	c := &copied{dir: dir, to: target, list: map[string]stamp{}, linked: map[uint64]string{}, budget: b}
+	if err := c.copyDir(ctx, from, "."); err != nil {
+		return nil, err
+	}
+	for _, d := range slices.Backward(c.modes) {
+		if err := target.Chmod(d.name, d.mode); err != nil {
+			return nil, err
+		}
+		_ = unix.UtimesNanoAt(unix.AT_FDCWD, filepath.Join(to, d.name), []unix.Timespec{d.time, d.time}, unix.AT_SYMLINK_NOFOLLOW)
+	}
+	return c, c.remember()
+}
+
+func (c *copied) copyDir(ctx context.Context, from folder, name string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	info, err := from.Lstat(name)
+	if err != nil {
+		return err
+	}
+	st := info.Sys().(*syscall.Stat_t)
+	c.modes = append(c.modes, dirMode{name, info.Mode(), unix.Timespec{Sec: st.Mtim.Sec, Nsec: st.Mtim.Nsec}})
+	list, err := listDir(from, name)
+	if err != nil {
+		return err
+	}
+	for _, info := range list {
+		if err := c.copyOne(ctx, from, join(name, info.Name()), info); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *copied) copyOne(ctx context.Context, from folder, name string, info fs.FileInfo) error {
+	if err := c.budget.take(info.Size()); err != nil {
+		return err
+	}
+	st := info.Sys().(*syscall.Stat_t)
+	switch {
+	case info.IsDir():
+		if err := c.to.Mkdir(name, 0o700); err != nil {
+			return err
+		}
+		return c.copyDir(ctx, from, name)
+	case info.Mode()&fs.ModeSymlink != 0:
+		target, err := from.Readlink(name)
+		if err != nil {
+			return err
+		}
+		return c.to.Symlink(target, name)
+	case info.Mode()&fs.ModeNamedPipe != 0:
+		return unix.Mkfifo(filepath.Join(c.to.path, name), uint32(info.Mode().Perm()))
+	case !info.Mode().IsRegular():
+		return nil
+	case st.Nlink > 1 && c.linked[st.Ino] != "":
+		return c.to.Link(c.linked[st.Ino], name)
+	case st.Nlink > 1:
+		c.linked[st.Ino] = name
+	}
+	return c.copyFile(from, name, info)
+}
+
+// copyFile shares the content where the file system can.
+func (c *copied) copyFile(from folder, name string, info fs.FileInfo) error {
+	source, err := from.openRegular(name)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil // the command could not read it either
+	}
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	target, err := c.to.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if unix.IoctlFileClone(int(target.Fd()), int(source.Fd())) != nil {
+		_, err = io.Copy(target, source)
+	}
+	st := info.Sys().(*syscall.Stat_t)
+	err = errors.Join(err, copyAttrs(source, target), target.Chmod(info.Mode()), target.Close())
+	times := []unix.Timespec{{Sec: st.Atim.Sec, Nsec: st.Atim.Nsec}, {Sec: st.Mtim.Sec, Nsec: st.Mtim.Nsec}}
+	_ = unix.UtimesNanoAt(unix.AT_FDCWD, filepath.Join(c.to.path, name), times, unix.AT_SYMLINK_NOFOLLOW)
+	return err
+}
+
+// remember notes how the copy is.
+func (c *copied) remember() error {
+	return filepath.WalkDir(c.to.path, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(c.to.path, path)
+		c.list[rel] = stampOf(info)
+		return err
+	})
+}
+
+// compare finds what the command changed in the copy.
+func (c *copied) compare(r *reader, start moment) (*changes, error) {
+	below, err := openFolder(c.dir, false)
+	if err != nil {
+		return nil, err
+	}
+	defer below.Close()
+	d := &changes{reader: r, dir: c.dir, below: below, above: c.to, start: start}
+	seen := map[string]bool{}
+	if err := c.compareDir(d, ".", seen); err != nil {
+		return nil, fmt.Errorf("read what changed in %s: %w", c.dir, err)
+	}
+	for name := range c.list {
+		if seen[name] {
+			continue
+		}
+		was, err := below.Lstat(name)
+		if err != nil {
+			continue // deleted by others too
+		}
+		before, err := d.past(name, was)
+		if err != nil {
+			return nil, err
+		}
+		if err := d.add(entry{path: d.abs(name), before: before}); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+func (c *copied) compareDir(d *changes, name string, seen map[string]bool) error {
+	info, err := d.above.Lstat(name)
+	if err != nil {
+		return err
+	}
+	if err := c.compareOne(d, name, info, seen); err != nil {
+		return err
+	}
+	list, err := listDir(d.above, name)
+	if err != nil {
+		return err
+	}
+	for _, info := range list {
+		path := join(name, info.Name())
+		if info.IsDir() {
+			err = c.compareDir(d, path, seen)
+		} else {
+			err = c.compareOne(d, path, info, seen)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *copied) compareOne(d *changes, name string, info fs.FileInfo, seen map[string]bool) error {
+	old, known := c.list[name]
+	seen[name] = true
+	if known && old == stampOf(info) {
+		return nil
+	}
+	var was fs.FileInfo
+	var err error
+	if known {
+		if was, err = d.below.Lstat(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	e := entry{path: d.abs(name), source: source{c.to.path, name}}
+	if e.before, err = d.past(name, was); err != nil {
+		return err
+	}
+	if info.Mode()&(fs.ModeSocket|fs.ModeDevice) != 0 {
+		d.leftOut = append(d.leftOut, e.path)
+		return nil
+	}
+	if e.after, err = d.describe(d.above, name, info); err != nil {
+		return err
+	}
+	if was != nil && was.Mode().IsRegular() {
+		st := was.Sys().(*syscall.Stat_t)
+		e.inPlace = st.Nlink > 1 && old.ino == stampOf(info).ino
+	}
+	return d.add(e)
+}
+
+// copyAttrs gives a copy the attributes that users gave the file.
+func copyAttrs(from, to *os.File) error {
+	names := make([]byte, 64<<10)
+	n, err := unix.Flistxattr(int(from.Fd()), names)
+	if err != nil {
+		return nil // a file system without
+	}
+	for _, name := range splitNames(names[:n]) {
+		value := make([]byte, 64<<10)
+		n, err := unix.Fgetxattr(int(from.Fd()), name, value)
+		if err == nil {
+			err = unix.Fsetxattr(int(to.Fd()), name, value[:n], 0)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func splitNames(raw []byte) []string {
+	var names []string
+	start := 0
+	for i, b := range raw {
+		if b == 0 {
+			if name := string(raw[start:i]); len(name) > 5 && name[:5] == "user." {
+				names = append(names, name)
+			}
+			start = i + 1
+		}
+	}
+	return names
+}

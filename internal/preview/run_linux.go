@@ -1,0 +1,189 @@
+package preview
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/haftdev/haft/sandbox"
+	"github.com/haftdev/haft/shellrun"
+)
+
+// Run runs the command where its changes reach nothing, and reads them. An error
+// means that it did not run, or that it is not known what it changed; then the
+// result, if there is one, has the command's output.
+func Run(ctx context.Context, r Request) (*Result, error) {
+	r.complete()
+	if err := os.MkdirAll(r.Store, 0o700); err != nil {
+		return nil, fmt.Errorf("preview: %w", err)
+	}
+	result, err := runLayered(ctx, r)
+	why := ""
+	if failure, ok := sandbox.AsLayerError(err); ok {
+		why = string(failure.Reason)
+	} else if result != nil {
+		why = result.refusedByOverlay()
+	}
+	if why == "" {
+		return result, err
+	}
+	if result != nil {
+		result.Drop()
+	}
+	return runCopied(ctx, r, why)
+}
+
+// spec is the box of a previewed command.
+func (r *Request) spec(layers []sandbox.Layer) *sandbox.Spec {
+	return &sandbox.Spec{Layers: layers, Hide: r.Hide}
+}
+
+func runLayered(ctx context.Context, r Request) (*Result, error) {
+	dirs := r.Dirs
+	scratch := []string(nil)
+	if r.Home != "" {
+		dirs = append(dirs[:len(dirs):len(dirs)], r.Home)
+	}
+	layers, err := sandbox.NewLayers(r.Store, dirs...)
+	if failure, ok := sandbox.AsLayerError(err); ok && failure.Dir == r.Home {
+		scratch = []string{r.Home}
+		layers, err = sandbox.NewLayers(r.Store, r.Dirs...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	result := &Result{request: r, dirs: r.Dirs, cleanup: []func() error{layers.Remove}}
+	spec := r.spec(layers.List)
+	spec.Scratch = scratch
+	start := thisMoment()
+	if err := result.run(ctx, spec); err != nil {
+		return nil, errors.Join(err, result.Drop())
+	}
+	if result.broken != nil {
+		return result, result.broken
+	}
+	read := &reader{limits: r.Limits}
+	for i, layer := range layers.List {
+		if i >= len(r.Dirs) {
+			result.outside(layer)
+			continue
+		}
+		c, err := readLayer(read, layer.Dir, layer.Upper, start)
+		if err != nil {
+			result.broken = err
+			return result, err
+		}
+		result.take(c)
+	}
+	return result, result.settle(start)
+}
+
+// run runs the command; the shell stays where it was.
+func (r *Result) run(ctx context.Context, spec *sandbox.Spec) error {
+	shell, command := r.request.Shell, r.request.Command
+	command.Box, command.Detach = spec, false
+	before := shell.Dir()
+	task, err := shell.Run(ctx, command)
+	if err != nil {
+		return err
+	}
+	r.Task, r.dir = task, shell.Dir()
+	if r.dir != before {
+		_ = shell.Move(before) // it was there a moment ago; else the shell finds its way itself
+	}
+	result := task.Result()
+	r.Refused = result.Status.Refused
+	switch {
+	case result.State != shellrun.Exited:
+		r.broken = fmt.Errorf("the command did not end by itself (%s), so all that it changed is dropped", result.State)
+	case result.Status.Err != nil:
+		r.broken = fmt.Errorf("it is not known how the command ended, so all that it changed is dropped: %w", result.Status.Err)
+	case result.Status.Tier != sandbox.TierBox:
+		r.broken = sandbox.ErrUnavailable
+	}
+	return nil
+}
+
+// take takes over what changed in a folder.
+func (r *Result) take(c *changes) {
+	r.LeftOut = append(r.LeftOut, c.leftOut...)
+	for _, e := range c.entries {
+		if inCache(r.dirs, e.path) || isRefreshedIndex(&e) {
+			if !e.after.Mode.IsDir() {
+				r.Caches++
+			}
+			continue
+		}
+		r.entries = append(r.entries, e)
+	}
+	for _, path := range c.unsure {
+		if !inCache(r.dirs, path) {
+			r.unsure = append(r.unsure, path)
+		}
+	}
+}
+
+// settle finishes what was read.
+func (r *Result) settle(start moment) error {
+	sortEntries(r.entries)
+	r.broken = start.check()
+	if r.broken == nil && len(r.unsure) > 0 {
+		r.broken = &ConflictError{Paths: r.unsure, While: "the command ran"}
+	}
+	return r.broken
+}
+
+// refusedByOverlay reports what the command met that a plain disk would have let
+// it do; "" for nothing. That it only speaks of it does no harm: nothing was
+// applied, so it can run again.
+func (r *Result) refusedByOverlay() string {
+	for _, e := range r.entries {
+		if e.linked {
+			return "an overlay does not keep the names of a file with several together"
+		}
+	}
+	text := r.Task.Output().Excerpt(64<<10, false).Text
+	for _, sign := range []string{"nvalid cross-device link", "cross-device link not permitted", "EXDEV"} {
+		if strings.Contains(text, sign) {
+			return "an overlay does not let a folder be renamed"
+		}
+	}
+	for _, sign := range []string{"alue too large for defined data type", "EOVERFLOW"} {
+		if strings.Contains(text, sign) {
+			return "an overlay does not let files of other owners be changed"
+		}
+	}
+	return ""
+}
+
+// Sweep removes what processes that were killed have left in a store. It leaves
+// what is in use.
+func Sweep(store string) error {
+	err := sandbox.SweepLayers(store)
+	copies, _ := filepath.Glob(filepath.Join(store, copyPrefix+"*"))
+	for _, dir := range copies {
+		if lock, locked := lockDir(dir); locked {
+			err = errors.Join(err, removeCopy(dir))
+			lock.Close()
+		}
+	}
+	return err
+}
+
+// lockDir locks a folder that nobody else has locked.
+func lockDir(dir string) (*os.File, bool) {
+	file, err := os.OpenFile(dir, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, false
+	}
+	if unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		file.Close()
+		return nil, false
+	}
+	return file, true
+}

@@ -1,0 +1,131 @@
+package preview
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/internal/workspace/blob"
+	"github.com/haftdev/haft/internal/workspace/textfile"
+	"github.com/haftdev/haft/tool"
+)
+
+// show turns entries into what the user sees: what matters first, then files in
+// the order of their names, then what is not meant to be read.
+func (r *Result) show(list []entry) *tool.Preview {
+	p := &tool.Preview{Ran: true, Notes: r.notes(list)}
+	for i := range list {
+		e := &list[i]
+		if isDir(e) && hasBelow(list, i) {
+			continue // its files say it
+		}
+		p.Files = append(p.Files, tool.FileChange{Path: e.path, Before: shown(e.before), After: shown(e.after), Folded: folded(e)})
+	}
+	slices.SortStableFunc(p.Files, func(a, b tool.FileChange) int { return r.rank(&a) - r.rank(&b) })
+	return p
+}
+
+func isDir(e *entry) bool {
+	return (e.before.Mode.IsDir() || !e.before.Exists()) && (e.after.Mode.IsDir() || !e.after.Exists())
+}
+
+// hasBelow reports whether a folder that came or went has a path below it in the
+// list, which is sorted by path.
+func hasBelow(list []entry, i int) bool {
+	if list[i].before.Exists() && list[i].after.Exists() {
+		return false // its mode changed
+	}
+	prefix := list[i].path + "/"
+	n, _ := slices.BinarySearchFunc(list, prefix, func(e entry, p string) int { return strings.Compare(e.path, p) })
+	return n < len(list) && strings.HasPrefix(list[n].path, prefix)
+}
+
+func (r *Result) rank(f *tool.FileChange) int {
+	switch {
+	case f.Folded == foldedGit:
+		return 3
+	case r.request.First != nil && r.request.First(f.Path):
+		return 0
+	case f.Folded != "":
+		return 2
+	}
+	return 1
+}
+
+// shown is a version for the user.
+func shown(v version) *tool.Version {
+	if !v.Exists() {
+		return nil
+	}
+	s := &tool.Version{Mode: v.Mode, Size: v.size, Digest: v.Digest}
+	switch {
+	case v.Mode&fs.ModeSymlink != 0:
+		s.Raw, s.Text, s.Size, s.Digest = []byte(v.Link), []byte(v.Link), int64(len(v.Link)), blob.Digest([]byte(v.Link))
+	case !v.Mode.IsRegular():
+	case !v.held:
+		s.Binary = true
+	default:
+		s.Raw = v.raw
+		if text, err := textfile.Parse(v.raw); err == nil {
+			s.Text = text.Bytes()
+		} else {
+			s.Binary = len(v.raw) > 0
+		}
+	}
+	if v.Attrs != "" {
+		s.Digest = blob.Digest([]byte(s.Digest + v.Attrs)) // they are part of what is approved
+	}
+	return s
+}
+
+const foldedGit = "git"
+
+// folded is why nobody reads the change of a file; "" for one to read.
+func folded(e *entry) string {
+	name := filepath.Base(e.path)
+	switch {
+	case gitDir(e.path) != "":
+		return foldedGit
+	case strings.HasSuffix(name, ".lock"), strings.HasSuffix(name, "-lock.json"), strings.HasSuffix(name, "-lock.yaml"), name == "go.sum", name == "npm-shrinkwrap.json":
+		return "lock file"
+	case strings.Contains(e.path, "/node_modules/"):
+		return "installed"
+	case isGenerated(e.before.raw) && e.before.Exists(), isGenerated(e.after.raw) && !e.before.Exists(), strings.HasSuffix(name, ".min.js"), strings.HasSuffix(name, ".map"):
+		return "generated"
+	}
+	return ""
+}
+
+// isGenerated reports whether a text says of itself that a program wrote it. A file
+// that only says so after the change is shown.
+func isGenerated(raw []byte) bool {
+	head := raw[:min(len(raw), 1024)]
+	return bytes.Contains(head, []byte("Code generated ")) && bytes.Contains(head, []byte("DO NOT EDIT")) || bytes.Contains(head, []byte("@generated"))
+}
+
+// notes are what is told beside the files.
+func (r *Result) notes(list []entry) []string {
+	var notes []string
+	for _, repo := range repositories(list) {
+		notes = append(notes, repo.String())
+	}
+	if r.Copied != "" {
+		notes = append(notes, "It ran in a copy of the folders: "+r.Copied+".")
+	}
+	if len(r.Refused) > 0 {
+		notes = append(notes, "It wanted to reach "+listed(r.Refused, 5)+", and could not.")
+	}
+	if len(r.Outside) > 0 {
+		notes = append(notes, "Outside of the project it wrote "+listed(r.Outside, 5)+". That is dropped.")
+	}
+	if len(r.LeftOut) > 0 {
+		notes = append(notes, "Sockets and devices that it made are left out: "+listed(r.LeftOut, 5)+".")
+	}
+	if r.Caches > 0 {
+		notes = append(notes, fmt.Sprintf("It also wrote %s in caches. That is dropped.", plural(r.Caches, "file")))
+	}
+	return notes
+}

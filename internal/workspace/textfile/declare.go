@@ -1,0 +1,76 @@
+package textfile
+
+import (
+	"bytes"
+	"regexp"
+	"unicode/utf8"
+)
+
+var (
+	// codingComment is PEP 263, which Ruby reads as well; codingMark is how Emacs writes it in any language.
+	codingComment = regexp.MustCompile(`^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)`)
+	codingMark    = regexp.MustCompile(`-\*-.*?\bcoding:[ \t]*([-\w.]+).*?-\*-`)
+	xmlEncoding   = regexp.MustCompile(`^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([-\w.:]+)["']`)
+	metaCharset   = regexp.MustCompile(`(?i)<meta[^>]+charset\s*=\s*["']?\s*([-\w.:]+)`)
+	cssCharset    = regexp.MustCompile(`^@charset "([-\w.:]+)";`)
+)
+
+// metaWithin is how far into a page browsers look for its charset.
+const metaWithin = 1024
+
+// Declared returns the encoding that the beginning of a file names, by the rules of the language that it is written in. A name
+// that nobody knows is as none.
+func Declared(raw []byte) (Encoding, bool) {
+	head := raw[:min(len(raw), metaWithin)]
+	label := ""
+	take := func(re *regexp.Regexp, in []byte) {
+		if m := re.FindSubmatch(in); m != nil && label == "" {
+			label = string(m[1])
+		}
+	}
+	take(xmlEncoding, head)
+	take(cssCharset, head)
+	if bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("<")) {
+		take(metaCharset, head)
+	}
+	rest := head
+	for range 2 { // beyond the second line Python does not look
+		line, after, _ := bytes.Cut(rest, []byte("\n"))
+		take(codingComment, line)
+		take(codingMark, line)
+		rest = after
+	}
+	if label == "" {
+		return Encoding{}, false
+	}
+	enc, err := Lookup(label)
+	enc.source = "declared in the file"
+	return enc, err == nil && len(enc.bom) == 0 && !enc.wide
+}
+
+// believable reports whether bytes are what a declaration says. Bytes that read as UTF-8 are, whatever an old declaration says;
+// but two or three characters of two bytes may be so by chance.
+func (e Encoding) believable(raw []byte) bool {
+	if e.codec == nil {
+		return utf8.Valid(raw)
+	}
+	if utf8.Valid(raw) {
+		chance := 0
+		if doubleByte[e.name] {
+			chance = 2
+		}
+		if beyond := utf8.RuneCount(raw) - asciiCount(raw); beyond > chance {
+			return false
+		}
+	}
+	return decodes(raw, e)
+}
+
+func asciiCount(b []byte) (n int) {
+	for _, c := range b {
+		if c < utf8.RuneSelf {
+			n++
+		}
+	}
+	return n
+}
