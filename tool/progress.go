@@ -41,11 +41,6 @@ type AgentProgress struct {
 	Tokens   int    `json:"tokens"`
 }
 
-// EvalProgress is what an evaluator prints while it runs.
-type EvalProgress struct {
-	Output string `json:"output"`
-}
-
 // TextProgress is a line of progress with no structure of its own.
 type TextProgress struct {
 	Text    string        `json:"text"`
@@ -56,5 +51,4 @@ func (BashProgress) ProgressType() string      { return "bash_progress" }
 func (MCPProgress) ProgressType() string       { return "mcp_progress" }
 func (WebSearchProgress) ProgressType() string { return "web_search_progress" }
 func (AgentProgress) ProgressType() string     { return "agent_progress" }
-func (EvalProgress) ProgressType() string      { return "eval_progress" }
 func (TextProgress) ProgressType() string      { return "text_progress" }

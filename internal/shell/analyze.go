@@ -18,6 +18,8 @@ type Options struct {
 	// Kept reports whether a physical path is what the session has kept for its model, which may be read; nil: nothing is.
 	Kept func(path string) bool
 	FS   FS // for cd, PATH and operands; nil: nothing is known
+	// Environ is what commands inherit, as os.Environ gives it; [Hardening] unsets what names the project. Nil: nothing is known.
+	Environ []string
 }
 
 // An Analysis says what a command would do, as far as can be proved.

@@ -32,6 +32,7 @@ var environment = []string{
 	"GH_PAGER=cat", "GH_NO_UPDATE_NOTIFIER=1", "GH_PROMPT_DISABLED=1", "SYSTEMD_PAGER=cat", "MANPAGER=cat",
 	"LESSOPEN=", "LESSSECURE=1", "RIPGREP_CONFIG_PATH=", "BASH_ENV=", "ENV=", "CDPATH=", "TAR_OPTIONS=", "PIP_DISABLE_PIP_VERSION_CHECK=1", "PYTHONDONTWRITEBYTECODE=1", "GREP_OPTIONS=",
 	"PYTHONPATH=", "PYTHONSTARTUP=", "NODE_OPTIONS=", "NODE_PATH=", "PERL5LIB=", "PERL5OPT=", "RUBYOPT=", "RUBYLIB=", "GCONV_PATH=", "BC_ENV_ARGS=",
+	"MAKEFLAGS=", "GNUMAKEFLAGS=", "MAKEFILES=", "DEBUGINFOD_URLS=", "JAVA_TOOL_OPTIONS=", "_JAVA_OPTIONS=", "JDK_JAVA_OPTIONS=",
 }
 
 // overrides are settings of git that win over every file.
@@ -69,6 +70,7 @@ func Hardening(opts *Options) (env []string, settings []GitSetting) {
 		env = append(env, "NPM_CONFIG_CACHE="+cache, "NPM_CONFIG_LOGS_DIR="+filepath.Join(cache, "_logs"))
 	}
 	if opts != nil && opts.FS != nil {
+		env = append(env, namesProject(opts)...)
 		env = append(env, "PATH="+strings.Join(safePath(opts), string(filepath.ListSeparator)))
 	}
 	env = append(env, "GIT_CONFIG_COUNT="+strconv.Itoa(len(set)))

@@ -220,8 +220,6 @@ func (b *call) progress(p tool.Progress) {
 		}
 	case tool.WebSearchProgress:
 		b.lines, b.count = []string{p.Query}, count(p.Results, "result")
-	case tool.EvalProgress:
-		b.lines = []string{lastLine(p.Output)}
 	}
 }
 

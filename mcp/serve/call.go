@@ -112,8 +112,6 @@ func describe(p tool.Progress) (done, total float64, text string) {
 		return 0, 0, fmt.Sprintf("%s: %d results", p.Query, p.Results)
 	case tool.AgentProgress:
 		return 0, 0, p.Activity
-	case tool.EvalProgress:
-		return 0, 0, p.Output
 	case tool.TextProgress:
 		return 0, 0, p.Text
 	}

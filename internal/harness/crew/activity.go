@@ -35,9 +35,9 @@ func (a *activity) now() tally {
 	return tally{text: a.text, lastTool: a.lastTool, uses: a.uses, tools: maps.Clone(a.tools), tokens: a.tokens}
 }
 
-// streamed counts the tokens of answers as they come: the agent's own count, used,
-// has an answer only some time after its end.
-func (a *activity) streamed(ev model.Event, used func() map[string]agent.ModelUsage) {
+// streamed counts the tokens of answers as they come. The agent's own count is left out
+// until the end of the work: it may be behind these events or ahead of them.
+func (a *activity) streamed(ev model.Event) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch ev := ev.(type) {
@@ -47,18 +47,30 @@ func (a *activity) streamed(ev model.Event, used func() map[string]agent.ModelUs
 	case model.Stop:
 		a.answered += ev.Usage.Context()
 		a.answer = model.Usage{}
-	default:
-		return
 	}
-	a.countLocked(used())
+	a.tokens = a.before + a.answered + a.answer.Context()
 }
 
-// countLocked sums what was used: the answers, or what the agent has counted, in
-// which there is more than answers.
-func (a *activity) countLocked(used map[string]agent.ModelUsage) {
-	var counted int64
+// spent is what was used: the answers, or what the agent has counted, in which there
+// is more than answers.
+func (a *activity) spent(used map[string]agent.ModelUsage) int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return max(a.tokens, a.before+contextOf(used))
+}
+
+// settle takes over what the agent has counted, once it has ended.
+func (a *activity) settle(used map[string]agent.ModelUsage) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.answered = max(a.answered+a.answer.Context(), contextOf(used))
+	a.answer = model.Usage{}
+	a.tokens = a.before + a.answered
+}
+
+func contextOf(used map[string]agent.ModelUsage) (sum int64) {
 	for _, u := range used {
-		counted += u.Context()
+		sum += u.Context()
 	}
-	a.tokens = a.before + max(counted, a.answered+a.answer.Context())
+	return sum
 }

@@ -174,7 +174,7 @@ func (m *member) close() (worktree, branch string) {
 func (m *member) see(ev agent.Event, progress func(tool.AgentProgress)) {
 	switch ev := ev.(type) {
 	case agent.Streamed:
-		m.activity.streamed(ev.Event, m.made.Agent.Usage)
+		m.activity.streamed(ev.Event)
 		return // the pieces of its turns are its own
 	case agent.Said:
 		m.activity.said(ev)
@@ -235,12 +235,12 @@ func wantsMore(ev agent.Event) bool {
 var errTokens = errors.New("it has used the tokens that an agent may use")
 
 func (m *member) over() bool {
-	return m.crew.opts.MaxTokens > 0 && m.activity.now().tokens > m.crew.opts.MaxTokens
+	return m.crew.opts.MaxTokens > 0 && m.activity.spent(m.made.Agent.Usage()) > m.crew.opts.MaxTokens
 }
 
 // report says how the work ended. What was said so far is always part of it.
 func (m *member) report(res *agent.Result, cause error) subagent.Report {
-	m.activity.count(m.made.Agent.Usage())
+	m.activity.settle(m.made.Agent.Usage())
 	did := m.activity.now()
 	r := subagent.Report{
 		ID: m.id, Kind: m.made.Kind, Model: m.made.Model, Text: did.text, ToolUses: did.uses, Tools: did.tools, Tokens: did.tokens,
@@ -258,13 +258,6 @@ func (m *member) report(res *agent.Result, cause error) subagent.Report {
 		conclude(&r, res)
 	}
 	return r
-}
-
-// count sums what was used.
-func (a *activity) count(used map[string]agent.ModelUsage) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.countLocked(used)
 }
 
 // conclude sorts the result of a turn that nobody stopped.

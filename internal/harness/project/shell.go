@@ -32,5 +32,6 @@ func (p *Project) Hardening(dir string) []string {
 }
 
 func (p *Project) shellOptions(dir string) *shell.Options {
-	return &shell.Options{Cwd: dir, Home: p.Home, Roots: p.Guard.Roots(), Kept: p.Kept.Holds, FS: shell.OS{}}
+	environ, _ := p.Environment()
+	return &shell.Options{Cwd: dir, Home: p.Home, Roots: p.Guard.Roots(), Kept: p.Kept.Holds, FS: shell.OS{}, Environ: environ}
 }

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/haftdev/haft/internal/knowledge"
@@ -103,20 +102,6 @@ func (s *Set) Find(name string) (Definition, error) {
 		return Definition{}, missing // which says how to trust it
 	}
 	return Definition{}, &knowledge.Missing{Kind: knowledge.Agent, Name: name, Hint: knowledge.Hint(name, names)}
-}
-
-// Menu lists the agents with their tools, within a budget of characters; see
-// [knowledge.Menu].
-func Menu(definitions []Definition, budget int) string {
-	var entries []knowledge.Entry
-	for _, d := range definitions {
-		tools := "all tools"
-		if d.Tools != nil {
-			tools = strings.Join(d.Tools, ", ")
-		}
-		entries = append(entries, knowledge.Entry{Name: d.Name, Text: fmt.Sprintf("%s (%s)", d.Description, tools)})
-	}
-	return knowledge.Menu(entries, budget)
 }
 
 //go:embed builtin/*.md
