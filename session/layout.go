@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf16"
+
+	"github.com/haftdev/haft/internal/keep"
 )
 
 // A Store is a directory of sessions: one folder per project, in it a file per
@@ -22,20 +24,9 @@ type Store struct {
 // use, so that each sees the other's sessions. Nothing is made until it is needed.
 func Open(dir string) *Store {
 	if dir == "" {
-		dir = filepath.Join(configDir(), "projects")
+		dir = filepath.Join(keep.Sessions(), "projects")
 	}
 	return &Store{dir: dir}
-}
-
-func configDir() string {
-	if dir := os.Getenv("CLAUDE_CONFIG_DIR"); dir != "" {
-		return dir
-	}
-	home, err := os.UserHomeDir()
-	if err != nil { // no home: a directory for the user under the temporary one
-		home = filepath.Join(os.TempDir(), fmt.Sprintf("haft-%d", os.Getuid()))
-	}
-	return filepath.Join(home, ".claude")
 }
 
 // Dir returns where the store is.

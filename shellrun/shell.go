@@ -241,6 +241,7 @@ const maxArg = 120 << 10
 // directory to itself.
 func prelude(profile, envFile, dir, dirFile string) string {
 	var b strings.Builder // one line, so that bash counts the lines of the command from 1
+	b.WriteString(hungry)
 	if profile != "" {
 		b.WriteString(". " + quote(profile) + " 2>/dev/null; ")
 	}
@@ -250,6 +251,10 @@ func prelude(profile, envFile, dir, dirFile string) string {
 	b.WriteString("trap " + quote("[[ $PWD == "+quote(dir)+" ]] || builtin pwd -P 2>/dev/null >|"+quote(dirFile)) + " EXIT; ")
 	return b.String()
 }
+
+// hungry makes the kernel end a command that takes all the memory before anything else,
+// haft included. Where it cannot be written, nothing is different.
+const hungry = "builtin echo 500 2>/dev/null >/proc/self/oom_score_adj || :; "
 
 // newID makes a task id: short enough for a model to repeat, random enough to
 // be no other's.

@@ -25,6 +25,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/haftdev/haft/internal/keep"
 	"github.com/haftdev/haft/internal/workspace/atomic"
 	"github.com/haftdev/haft/internal/workspace/blob"
 	"github.com/haftdev/haft/internal/workspace/disk"
@@ -120,13 +121,7 @@ func Open(root string, opts *Options) (*Workspace, error) {
 }
 
 // StateDir is the usual State: haft in the user's cache directory. A guard that judges paths for a workspace must know it too.
-func StateDir() string {
-	cache, err := os.UserCacheDir()
-	if err != nil { // no home: a directory for the user under the temporary one
-		cache = filepath.Join(os.TempDir(), fmt.Sprintf("haft-%d", os.Getuid()))
-	}
-	return filepath.Join(cache, "haft")
-}
+func StateDir() string { return keep.State() }
 
 // Close gives back what the workspace holds open. Writes after it fail.
 func (w *Workspace) Close() error { return w.writer.Close() }

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -43,6 +44,7 @@ type Streams struct {
 // supervisor of shell commands, which is the same program, it does not return.
 func Main() int {
 	reexec := shellrun.Supervise()
+	log.SetOutput(io.Discard) // net/http writes there what is nobody's business, over the screen
 	delayFirstGC()
 	ends := append([]os.Signal{os.Interrupt}, terminations()...)
 	if converses(os.Args[1:]) {

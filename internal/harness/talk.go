@@ -148,6 +148,9 @@ func (c *Conversation) begin(ctx context.Context, o *TalkOptions) error {
 	if err != nil {
 		return err
 	}
+	if o.Forget {
+		audit = nil // nothing of the session is written
+	}
 	if c.MCP, err = servers.New(&servers.Options{
 		Given: o.MCP, Version: o.Version, Project: w.Project, Link: w.link, Reexec: w.Project.Options.Reexec,
 		Roots:   func() []string { return w.Engine.Guard().Roots() },

@@ -22,8 +22,8 @@ const (
 	world        = "./workspace/... ./internal/workspace/... ./search/... ./internal/search/... ./shellrun/... ./mcp/... ./internal/mcp/... ./internal/webpage/... ./internal/publicip ./sandbox "
 
 	// aids are test aids and plain string work.
-	aids = "./internal/changetest ./internal/conformance ./internal/golden ./internal/house ./internal/interop/... ./internal/near ./internal/openfiles " +
-		"./internal/needtest ./internal/pathin ./internal/plainjson ./internal/platform ./internal/regular ./internal/scripttest ./internal/secret ./internal/strictapi ./internal/visible "
+	aids = "./internal/changetest ./internal/conformance ./internal/golden ./internal/house ./internal/interop/... ./internal/keep ./internal/near ./internal/needtest ./internal/openfiles " +
+		"./internal/pathin ./internal/plainjson ./internal/platform ./internal/regular ./internal/scripttest ./internal/secret ./internal/strictapi ./internal/visible "
 	benches = "./bench/... " // programs that measure; nothing imports them
 
 	// core is everything a program embeds when it embeds the tool system.

@@ -10,7 +10,6 @@ package project
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/internal/audit"
+	"github.com/haftdev/haft/internal/keep"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/permission"
@@ -36,6 +36,7 @@ type Project struct {
 	Folder    *trust.Folder      // nil if there is nowhere to keep trust
 	Guard     *guard.Guard
 	Library   *Library
+	HookFiles []string // files of the project that hooks run
 	Kept      *Kept
 
 	// Options are what it was opened with.
@@ -80,6 +81,7 @@ func Open(opts *Options) (*Project, error) {
 }
 
 func (p *Project) newGuard(cwd string) (err error) {
+	p.HookFiles = p.hookFiles()
 	roots := []string{p.Dir}
 	var named []string
 	for _, d := range p.Counts.Directories() {
@@ -95,7 +97,7 @@ func (p *Project) newGuard(cwd string) (err error) {
 			roots = append(roots, dir)
 		}
 	}
-	p.Guard, err = guard.New(&guard.Options{Roots: roots, Home: p.Home, Cwd: cwd, State: workspace.StateDir(), Kept: p.Kept.Holds, Hooks: p.hookFiles()})
+	p.Guard, err = guard.New(&guard.Options{Roots: roots, Home: p.Home, Cwd: cwd, State: workspace.StateDir(), Kept: p.Kept.Holds, Hooks: p.HookFiles})
 	return err
 }
 
@@ -167,10 +169,7 @@ func (p *Project) flagRules() []permission.Rule {
 
 // AuditLog is where this person's verdicts are written down.
 func (p *Project) AuditLog() (*audit.Log, error) {
-	if p.Home == "" {
-		return nil, errors.New("there is no home folder to keep the audit log in: set HOME to one")
-	}
-	return audit.NewLog(filepath.Join(p.Home, ".haft", "audit.jsonl"), nil), nil
+	return audit.NewLog(filepath.Join(keep.Log(), "audit.jsonl"), nil), nil
 }
 
 // Tasks are those of this project outside of sessions, which have their own.
