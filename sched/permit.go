@@ -105,6 +105,9 @@ func (f *execution) callJudge(c tool.Case) (v tool.Verdict) {
 // again: somebody who approves a call does not thereby lift a denial.
 func (f *execution) ask(c tool.Case, question tool.Verdict) (tool.Verdict, *Outcome) {
 	c.Preview, c.Unclear = f.tool.PreviewOf(f.ctx, f.call)
+	if p := c.Preview; p != nil && p.Ran && len(p.Files) == 0 && !question.NeedsPerson {
+		return tool.Verdict{Behavior: tool.Allow, Reason: "preview: changed nothing", Approved: p.Digest()}, nil
+	}
 	verdict := race(f.ctx, f.batch.opts.Askers, c, question)
 	if f.ctx.Err() != nil {
 		return verdict, f.cancelled("before it ran", nil)
@@ -159,8 +162,10 @@ const changed = "the file was changed after the call was approved, and the chang
 // than what was approved, as after another program has changed the file.
 func (f *execution) confirm() *Outcome {
 	for range maxAsked {
-		now, unclear := f.tool.PreviewOf(f.ctx, f.call)
-		if f.call.Approved == "" || f.call.Approved == approval(now, unclear) {
+		if f.call.Approved == "" {
+			return nil
+		}
+		if now, unclear := f.tool.PreviewOf(f.ctx, f.call); f.call.Approved == approval(now, unclear) {
 			return nil
 		}
 		if out := f.validate(); out != nil { // it may not be possible any more

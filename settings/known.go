@@ -83,7 +83,7 @@ var topLevel = map[string]shape{
 	"env": {kinds: "{", each: '"'},
 
 	"bash": {kinds: "{", members: map[string]shape{
-		"passEnv": textList, "keepEscapes": aFlag, "endAtTimeout": aFlag,
+		"passEnv": textList, "keepEscapes": aFlag, "preview": aFlag, "endAtTimeout": aFlag,
 	}},
 	"agents": {kinds: "{", members: map[string]shape{
 		"maxRunning": aCount, "maxDepth": aCount, "maxTokens": aCount, "firstTokenSeconds": aCount, "idleSeconds": aCount,

@@ -30,6 +30,9 @@ type Options struct {
 	// workspace, which tells of each change: the tree need not be looked at for
 	// them.
 	FileTools []string
+	// Noted reports whether what a call changes is recorded by another way, so that
+	// the tree need not be looked at for it; nil means of none.
+	Noted func(call string) bool
 	// Exclude are directories that are not looked at.
 	Exclude []string
 	// Blobs keeps contents; nil means the session's.
@@ -169,7 +172,7 @@ func (k *Keeper) Before(ctx context.Context, agent, call, tool string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.calls[agent] = call
-	if k.opts.Blobs == nil || slices.Contains(k.opts.FileTools, tool) {
+	if k.opts.Blobs == nil || slices.Contains(k.opts.FileTools, tool) || k.opts.Noted != nil && k.opts.Noted(call) {
 		return nil
 	}
 	t, err := k.scan(ctx)

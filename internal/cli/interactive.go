@@ -88,7 +88,7 @@ func (f *converseFlags) interactPlain(ctx context.Context, opts *headless.Option
 			if err != nil {
 				return nil, err
 			}
-			person.Grant(func(s tool.Suggestion) error { return tui.Of(c).Grant(ctx, s.Rule, "session") })
+			person.Grant(func(s tool.Suggestion) error { return tui.Of(c).Rules.Grant(ctx, s.Rule, "session") })
 			return c, nil
 		},
 	})
@@ -132,13 +132,13 @@ func (f *converseFlags) askGuards(ctx context.Context, opts *headless.Options) e
 }
 
 // opener begins conversations as the flags say.
-func opener(opts *headless.Options) func(context.Context, tui.Opening, tui.Person) (tui.Talk, error) {
+func opener(opts *headless.Options) func(context.Context, tui.Opening, tui.Person) (*tui.Talk, error) {
 	asking := *opts
 	asking.Harness.AsksTrust = true // the screen does
 	if path, err := trust.DefaultPath(); err == nil {
 		asking.Harness.Trust = trust.NewStore(path) // what is agreed to for now holds when the conversation opens again
 	}
-	return func(ctx context.Context, o tui.Opening, person tui.Person) (tui.Talk, error) {
+	return func(ctx context.Context, o tui.Opening, person tui.Person) (*tui.Talk, error) {
 		c, err := openTalk(ctx, &asking, o, person)
 		if err != nil {
 			return nil, err

@@ -95,14 +95,14 @@ func (c *Conversation) toolsFor(d agentdef.Definition, depth int) *tool.Set {
 	key := fmt.Sprint(d, depth)
 	c.sets.Lock()
 	defer c.sets.Unlock()
-	if set, ok := c.sets.made[key]; ok && c.sets.of == c.Tools() {
+	if set, ok := c.sets.made[key]; ok && c.sets.of == c.Agent.Tools() {
 		return set
 	}
-	if c.sets.of != c.Tools() { // the session's tools have changed
-		c.sets.of, c.sets.made = c.Tools(), make(map[string]*tool.Set)
+	if c.sets.of != c.Agent.Tools() { // the session's tools have changed
+		c.sets.of, c.sets.made = c.Agent.Tools(), make(map[string]*tool.Set)
 	}
 	var ours, foreign []tool.Tool
-	for _, t := range c.Tools().All() {
+	for _, t := range c.Agent.Tools().All() {
 		switch {
 		case t.Name == tool.DoorName: // the set adds it if it needs it
 		case notForChildren[t.Name] || !d.Has(t.Name) || t.Name == "Agent" && depth >= c.World.Project.AgentLimits().Depth:
@@ -112,10 +112,10 @@ func (c *Conversation) toolsFor(d agentdef.Definition, depth int) *tool.Set {
 			foreign = append(foreign, *t)
 		}
 	}
-	session := *c.Tools().Session()
+	session := *c.Agent.Tools().Session()
 	session.Interactive = false
 	opts := c.pool.loading.setOptions(false)
-	opts.Known = c.Tools().Known()
+	opts.Known = c.Agent.Tools().Known()
 	set := tool.NewSet(&session, ours, foreign, &opts)
 	c.sets.made[key] = set
 	return set
@@ -145,7 +145,7 @@ func (c *Conversation) child(ctx context.Context, d agentdef.Definition, s crew.
 	}
 	o.System = prompt.System(&prompt.Options{Custom: &d.Prompt, Tools: o.Tools})
 	o.Facts = prompt.NewFacts(&prompt.FactsOptions{
-		Dir: dir.Path(), Added: w.Project.Guard.Roots()[1:], Cwd: dir.Path, Instructions: w.instructions, More: c.preload(d),
+		Dir: dir.Path(), Added: w.Project.Guard.Roots()[1:], Cwd: dir.Path, Instructions: w.told().Instructions, More: c.preload(d),
 	}).Tell
 	o.Limits = agent.Limits{Turns: d.MaxTurns}
 	policy := w.childPolicy(d, permission.Mode(s.Mode), dir)
@@ -175,7 +175,7 @@ func inherit(o *agent.Options) agent.Options {
 // childModel is the model of an agent: that of its job, of its definition, or the
 // conversation's.
 func (c *Conversation) childModel(d agentdef.Definition, s crew.Spec) string {
-	chosen := c.ContextUsage().Model
+	chosen := c.Agent.ContextUsage().Model
 	for _, name := range []string{d.Model, s.Model} {
 		if name == "" || name == "inherit" {
 			continue

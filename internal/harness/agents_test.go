@@ -157,7 +157,7 @@ func TestAnInterruptEndsTheAgentsThatAreWaitedFor(t *testing.T) {
 			}
 		case agent.Said:
 			if kinds[ev.Agent] == "waited for" {
-				c.Interrupt("")
+				c.Agent.Interrupt("")
 			}
 		case agent.Result:
 			results = append(results, ev)

@@ -27,7 +27,7 @@ func (c *Conversation) classifier(client model.Model) ask.Classifier {
 		Safe: func(ctx context.Context, tool, text string) (bool, error) {
 			name := c.small
 			if name == "" {
-				name = c.ContextUsage().Model
+				name = c.Agent.ContextUsage().Model
 			}
 			history := new(model.History)
 			question := fmt.Sprintf("The project is in %s.\n<call tool=%q>\n%s\n</call>", c.World.Project.Dir, tool, text)
@@ -38,7 +38,7 @@ func (c *Conversation) classifier(client model.Model) ask.Classifier {
 				Model: name, System: []model.System{{Text: classifierSystem}}, Messages: history, MaxTokens: 16,
 				Thinking: &model.ThinkingOptions{Mode: "disabled"},
 			}), nil)
-			c.Spend(name, usage)
+			c.Agent.Spend(name, usage)
 			return err == nil && strings.TrimRight(strings.TrimSpace(answer), ".") == "SAFE", err
 		},
 	}

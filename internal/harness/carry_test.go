@@ -27,12 +27,12 @@ func TestACompactionKeepsThePlanAndTheTasks(t *testing.T) {
 		return tool.Verdict{Behavior: tool.Allow}, nil
 	})
 	c := r.talk(harness.Options{Mode: "plan"}, harness.TalkOptions{Interactive: true, Person: agrees})
-	id := c.Session()
+	id := c.Agent.Session()
 	r.say(c, "plan it")
 	r.close(c) // the plan outlives the process, too
 	c = r.talk(harness.Options{}, harness.TalkOptions{Resume: id})
 	defer c.Close(t.Context())
-	c.Compact("")
+	c.Agent.Compact("")
 	before := len(r.server.Requests())
 	r.say(c, "go on")                                  // the script begins anew with the conversation
 	body := string(r.server.Requests()[before+1].Body) // the one after that for the summary

@@ -43,19 +43,6 @@ func ThinkingTokens(n *int, display string) *model.ThinkingOptions {
 	return &model.ThinkingOptions{Mode: "enabled", Budget: *n, Display: display}
 }
 
-// CostText says what the session has cost, for people.
-func (c *Conversation) CostText() string {
-	usd, unknown := 0.0, false
-	for _, u := range c.Usage() {
-		usd += u.Cost
-		unknown = unknown || u.Unpriced
-	}
-	if unknown {
-		return fmt.Sprintf("This session has cost $%.4f, and what a model without a known price costs.", usd)
-	}
-	return fmt.Sprintf("This session has cost $%.4f.", usd)
-}
-
 // Agents are those of the session that can be spoken to: at work, finished, or lost
 // with an earlier process.
 func (c *Conversation) Agents() []crew.Known { return c.World.Crew.List() }

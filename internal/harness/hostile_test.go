@@ -55,10 +55,10 @@ func TestNobodyComesToAskNobody(t *testing.T) {
 			r := newRig(t)
 			talk := r.talk(c.opts, harness.TalkOptions{})
 			defer talk.Close(t.Context())
-			if err := talk.SetMode("bypassPermissions"); (err == nil) != c.ok {
+			if err := talk.Agent.SetMode("bypassPermissions"); (err == nil) != c.ok {
 				t.Errorf("error %v", err)
 			}
-			if err := talk.SetMode("plan"); err != nil {
+			if err := talk.Agent.SetMode("plan"); err != nil {
 				t.Errorf("a careful mode: %v", err)
 			}
 		})
@@ -74,7 +74,7 @@ func TestHaftWorksAtHome(t *testing.T) {
 	if _, last := r.say(c, "hi"); last.Text != "hello" {
 		t.Errorf("%+v", last)
 	}
-	if c.Tools().Lookup("WebFetch") != nil {
+	if c.Agent.Tools().Lookup("WebFetch") != nil {
 		t.Error("a denial does not count")
 	}
 }

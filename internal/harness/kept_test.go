@@ -68,7 +68,7 @@ func callIn(t *testing.T, c *harness.Conversation, mode permission.Mode, name, i
 		defer w.Engine.SetMode(before)
 		return w.Engine.Policy().Decide(k).Verdict
 	})
-	b := sched.New(&sched.Options{Judge: judge, Output: w.Project.Results()}).Start(t.Context(), &sched.BatchOptions{Tools: c.Tools()})
+	b := sched.New(&sched.Options{Judge: judge, Output: w.Project.Results()}).Start(t.Context(), &sched.BatchOptions{Tools: c.Agent.Tools()})
 	b.Add("use", name, json.RawMessage(input))
 	b.End()
 	var out *sched.Outcome
@@ -178,7 +178,7 @@ func TestAResumedSessionReadsWhatItKept(t *testing.T) {
 	c := r.talk(harness.Options{}, harness.TalkOptions{})
 	r.say(c, "hello")
 	path := regexp.MustCompile(`/\S+\.output`).FindString(callIn(t, c, permission.Bypass, "Bash", `{"command":"seq 20000"}`).Result.Text())
-	id := c.Session()
+	id := c.Agent.Session()
 	if err := c.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}

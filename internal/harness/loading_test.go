@@ -33,7 +33,7 @@ func TestALateServerIsCalledInTheTurnThatRuns(t *testing.T) {
 					if _, err := c.MCP.Set(map[string]json.RawMessage{"notes": json.RawMessage(`{"type":"sdk"}`)}); err != nil {
 						t.Error(err)
 					}
-					for end := time.Now().Add(10 * time.Second); c.Tools().Lookup("mcp__notes__add") == nil; time.Sleep(time.Millisecond) {
+					for end := time.Now().Add(10 * time.Second); c.Agent.Tools().Lookup("mcp__notes__add") == nil; time.Sleep(time.Millisecond) {
 						if time.Now().After(end) {
 							t.Error("the server did not come")
 							break

@@ -25,7 +25,7 @@ func (c *Conversation) takeTools() {
 
 // everyTool is every tool there is with what servers offer now.
 func (c *Conversation) everyTool() *tool.Set {
-	session := *c.Tools().Session()
+	session := *c.Agent.Tools().Session()
 	foreign, ok := c.MCP.Tools()
 	if !ok {
 		return c.pool.Set(&session)

@@ -164,11 +164,11 @@ func TestWhenToolsAreDeferredCanBeSet(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for end := time.Now().Add(10 * time.Second); c.Tools().Lookup("mcp__notes__add") == nil && time.Now().Before(end); {
+		for end := time.Now().Add(10 * time.Second); c.Agent.Tools().Lookup("mcp__notes__add") == nil && time.Now().Before(end); {
 			time.Sleep(time.Millisecond)
 		}
-		got := slices.ContainsFunc(c.Tools().Deferred(), func(t *tool.Tool) bool { return t.Name == "mcp__notes__add" })
-		if got != deferred || c.Tools().Lookup("mcp__notes__add") == nil {
+		got := slices.ContainsFunc(c.Agent.Tools().Deferred(), func(t *tool.Tool) bool { return t.Name == "mcp__notes__add" })
+		if got != deferred || c.Agent.Tools().Lookup("mcp__notes__add") == nil {
 			t.Errorf("over %s percent: deferred %v, want %v", percent, got, deferred)
 		}
 		if err := c.Close(t.Context()); err != nil {

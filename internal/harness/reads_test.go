@@ -30,7 +30,7 @@ func TestAResumedSessionKnowsWhatItRead(t *testing.T) {
 	read, made, changed, part := r.put("read.txt", "one\ntwo\n"), filepath.Join(r.dir, "made.txt"), r.put("changed.txt", "one\ntwo\n"), r.put("part.txt", "one\n"+strings.Repeat("more\n", 40))
 	unread := r.put("unread.txt", "one\n")
 	c := r.talk(harness.Options{Mode: "acceptEdits"}, harness.TalkOptions{})
-	id := c.Session()
+	id := c.Agent.Session()
 	r.say(c, "begin")
 	for _, do := range []struct{ name, input string }{
 		{"Read", in("file_path", read)},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/harness/answers"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/script"
 )
@@ -72,9 +73,9 @@ func TestTheModelOfASkillIsThatOfItsTurn(t *testing.T) {
 func TestAResumedSessionHasTheModelThatItWasLeftWith(t *testing.T) {
 	r := newRig(t, script.Turn{Blocks: []script.Block{{Text: "one"}}}, script.Turn{Blocks: []script.Block{{Text: "two"}}}, script.Turn{Blocks: []script.Block{{Text: "three"}}})
 	c := r.reopen(harness.Options{}, "")
-	id := c.Session()
+	id := c.Agent.Session()
 	r.say(c, "hi")
-	if text, _ := c.RunBuiltinText("model", "sonnet"); !strings.Contains(text, "claude-sonnet-5-5") {
+	if text, _ := answers.Text(c, "model", "sonnet"); !strings.Contains(text, "claude-sonnet-5-5") {
 		t.Fatal(text)
 	}
 	r.close(c)
@@ -99,9 +100,9 @@ func TestAResumedSessionIsNeverLessCarefulThanItsStart(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			r := newRig(t, script.Turn{Blocks: []script.Block{{Text: "one"}}}, script.Turn{Blocks: []script.Block{{Text: "two"}}})
 			c := r.talk(harness.Options{Mode: tc.start}, harness.TalkOptions{})
-			id := c.Session()
+			id := c.Agent.Session()
 			r.say(c, "hi")
-			if err := c.SetMode(tc.left); err != nil {
+			if err := c.Agent.SetMode(tc.left); err != nil {
 				t.Fatal(err)
 			}
 			r.close(c)
@@ -121,8 +122,8 @@ func TestAResumedSessionIsNeverLessCarefulThanItsStart(t *testing.T) {
 func TestAModeThatWasChosenBeforeTheFirstPromptIsKept(t *testing.T) {
 	r := newRig(t, script.Turn{Blocks: []script.Block{{Text: "one"}}})
 	c := r.talk(harness.Options{}, harness.TalkOptions{})
-	id := c.Session()
-	if err := c.SetMode("plan"); err != nil {
+	id := c.Agent.Session()
+	if err := c.Agent.SetMode("plan"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Lstat(c.Journal().Path()); !os.IsNotExist(err) {
@@ -140,27 +141,27 @@ func TestAModeThatWasChosenBeforeTheFirstPromptIsKept(t *testing.T) {
 func TestWhatASessionHasCostIsNotForgotten(t *testing.T) {
 	r := newRig(t, script.Turn{Blocks: []script.Block{{Text: "one"}}}, script.Turn{Blocks: []script.Block{{Text: "two"}}})
 	c := r.reopen(harness.Options{}, "")
-	id := c.Session()
+	id := c.Agent.Session()
 	_, first := r.say(c, "hi")
-	c.Spend("claude-haiku-5-5", model.Usage{Input: 1000, Output: 100}) // as an agent in the background does
-	cost := usd(c.Usage())
+	c.Agent.Spend("claude-haiku-5-5", model.Usage{Input: 1000, Output: 100}) // as an agent in the background does
+	cost := usd(c.Agent.Usage())
 	if cost == 0 || first.Total == nil {
 		t.Fatal("the first turn cost nothing")
 	}
 	r.close(c)
 	c = r.reopen(harness.Options{}, id)
-	if got := usd(c.Usage()); got != cost {
+	if got := usd(c.Agent.Usage()); got != cost {
 		t.Errorf("a resumed session has cost $%f, want $%f", got, cost)
 	}
-	if text := c.CostText(); strings.Contains(text, "$0.0000") {
+	if text := answers.Cost(c); strings.Contains(text, "$0.0000") {
 		t.Error(text)
 	}
 	r.say(c, "hi")
-	more := usd(c.Usage())
+	more := usd(c.Agent.Usage())
 	r.close(c)
 	c = r.reopen(harness.Options{}, id)
 	defer c.Close(t.Context())
-	if got := usd(c.Usage()); got != more || more <= cost {
+	if got := usd(c.Agent.Usage()); got != more || more <= cost {
 		t.Errorf("after another turn it has cost $%f, want $%f, which is more than $%f", got, more, cost)
 	}
 }

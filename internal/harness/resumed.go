@@ -113,16 +113,6 @@ func (c *Conversation) renew(o *TalkOptions) func(context.Context) (agent.Journa
 	}
 }
 
-// once tells something the first time that it is asked.
-func once(text string) func(context.Context, bool) []string {
-	return func(context.Context, bool) (facts []string) {
-		if text != "" {
-			facts, text = []string{text}, ""
-		}
-		return facts
-	}
-}
-
 // waitedText says that commands of an earlier process had to be ended first, if that
 // took its time.
 func waitedText(d time.Duration) string {

@@ -31,7 +31,7 @@ func (w *World) keep(s *session.Session) (agent.Journal, *checkpoint.Keeper) {
 		w.keeper.Store(nil)
 		return s, nil
 	}
-	k := checkpoint.New(w.Project.Dir, s, &checkpoint.Options{FileTools: fileTools})
+	k := checkpoint.New(w.Project.Dir, s, &checkpoint.Options{FileTools: fileTools, Noted: w.Shell.Previewed})
 	w.keeper.Store(k)
 	return journal{s, k.Recorder(s)}, k
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/harness/servers"
 	"github.com/haftdev/haft/internal/harness/slash"
+	"github.com/haftdev/haft/internal/harness/sysprompt"
 	"github.com/haftdev/haft/internal/harness/workdir"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
 	"github.com/haftdev/haft/mcp"
@@ -82,10 +83,15 @@ type TalkOptions struct {
 
 // A Conversation is a world and an agent that works in it.
 type Conversation struct {
-	*agent.Agent
+	// Agent leads it. What the user says goes through Send, and turns through Run, which
+	// know of the MCP servers.
+	Agent *agent.Agent
 	World *World
 	// Provider is who answers, and KeySource where its key comes from.
 	Provider, KeySource string
+	// Version is that of the program, Began when it opened the conversation.
+	Version string
+	Began   time.Time
 	// MCP are its servers.
 	MCP *servers.Servers
 
@@ -102,9 +108,7 @@ type Conversation struct {
 	first   sync.Once
 	prepare *time.Timer // makes the list of files; nil in a folder of everything
 	server  string      // the address that is asked; "" of a client that was given
-	version string
-	began   time.Time
-	small   string // a quick and cheap model of the same provider; "" if none is known
+	small   string      // a quick and cheap model of the same provider; "" if none is known
 }
 
 // Talk begins or resumes a conversation. Closing it closes the world.
@@ -129,7 +133,7 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 		return nil, errors.Join(err, journal.Close())
 	}
 	follow(lead, &opts, journal.Restored())
-	c := &Conversation{World: w, dirs: workdir.New(&workdir.Options{Root: w.Project.Dir, Shell: w.Shell, Link: w.link}), lead: lead, version: opts.Version, began: time.Now()}
+	c := &Conversation{World: w, dirs: workdir.New(&workdir.Options{Root: w.Project.Dir, Shell: w.Shell, Link: w.link}), lead: lead, Version: opts.Version, Began: time.Now()}
 	w.link.Begin(journal)
 	if err := c.begin(ctx, &opts); err != nil {
 		return nil, errors.Join(err, journal.Close())
@@ -154,7 +158,7 @@ func (c *Conversation) begin(ctx context.Context, o *TalkOptions) error {
 	if c.MCP, err = servers.New(&servers.Options{
 		Given: o.MCP, Version: o.Version, Project: w.Project, Link: w.link, Reexec: w.Project.Options.Reexec,
 		Roots:   func() []string { return w.Engine.Guard().Roots() },
-		Model:   func() (model.Model, string) { return c.opts.Model, c.ContextUsage().Model },
+		Model:   func() (model.Model, string) { return c.opts.Model, c.Agent.ContextUsage().Model },
 		Changed: c.takeTools,
 	}); err != nil {
 		return err
@@ -196,7 +200,7 @@ func (c *Conversation) initTools(o *TalkOptions, audit sched.Recorder, restored 
 	b.Commands = w.Project.CommandsWith(c.MCP.Prompts)
 	b.Servers, b.Agreed, b.Answer = c.MCP, c.agreed, c.readsPages(o.Client)
 	if b.SearchWeb == nil && c.Provider == "anthropic" && w.Project.SearchesItself() {
-		b.SearchWeb = providerSearch(o.Client, o.Model, func(name string, u model.Usage) { c.Spend(name, u) })
+		b.SearchWeb = providerSearch(o.Client, o.Model, func(name string, u model.Usage) { c.Agent.Spend(name, u) })
 	}
 	w.recallReads(restored)
 	w.Project.Kept.Recall(state[[]string](restored, stateKept))
@@ -227,7 +231,8 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, audit sched.
 		source = "resume"
 	}
 	c.opts = agent.Options{
-		Model: o.Client, ModelName: o.Model, PlanModel: o.planModel, Resolve: c.askable, System: w.system(o, tools), Facts: w.facts(together(once(lostAgents(restored)), w.planning(o.PlanInstructions, o.Interactive))).Tell, Carry: c.carry,
+		Model: o.Client, ModelName: o.Model, PlanModel: o.planModel, Resolve: c.askable, System: sysprompt.System(o.System, o.AppendSystem, tools), Carry: c.carry,
+		Facts: w.told().Facts(sysprompt.Once(lostAgents(restored)), sysprompt.Planning(w.Engine, o.PlanInstructions, o.Interactive)).Tell,
 		Tools: tools, Person: o.Person, Permissions: permissions{w.Engine, w.Project}, Mode: string(mode), Hooks: w.Hooks,
 		Sched: sched.Options{
 			Judge: w.Engine, Hooks: w.CallHooks(), Askers: []sched.Asker{w.Hooks, c.classifier(o.Client)}, Recorder: audit, Output: w.Project.Results(), Dir: w.Shell.Dir,

@@ -93,7 +93,7 @@ func TestASessionGoesOnWhereItWas(t *testing.T) {
 		script.Turn{Blocks: []script.Block{{Text: "still here"}}},
 	)
 	c := r.talk(harness.Options{}, harness.TalkOptions{})
-	id := c.Session()
+	id := c.Agent.Session()
 	if _, last := r.say(c, "remember"); last.Text != "noted" {
 		t.Fatalf("%+v", last)
 	}
@@ -102,8 +102,8 @@ func TestASessionGoesOnWhereItWas(t *testing.T) {
 	}
 	again := r.talk(harness.Options{}, harness.TalkOptions{Continue: true})
 	defer again.Close(t.Context())
-	if again.Session() != id {
-		t.Errorf("session %s, want %s", again.Session(), id)
+	if again.Agent.Session() != id {
+		t.Errorf("session %s, want %s", again.Agent.Session(), id)
 	}
 	if todos := again.Todos(); len(todos) != 1 || todos[0].Content != "look" {
 		t.Errorf("todos %+v", todos)
@@ -117,10 +117,10 @@ func TestADeniedToolIsNotDescribed(t *testing.T) {
 	r := newRig(t)
 	c := r.talk(harness.Options{Disallowed: []string{"WebFetch", "Bash(rm:*)"}}, harness.TalkOptions{})
 	defer c.Close(t.Context())
-	if c.Tools().Lookup("WebFetch") != nil {
+	if c.Agent.Tools().Lookup("WebFetch") != nil {
 		t.Error("WebFetch is there")
 	}
-	if c.Tools().Lookup("Bash") == nil {
+	if c.Agent.Tools().Lookup("Bash") == nil {
 		t.Error("a rule about some commands took Bash away")
 	}
 }

@@ -57,11 +57,11 @@ func (c *Conversation) ProposeTitle(ctx context.Context, about string) (string, 
 	if err := history.Append(model.Message{Role: model.User, Content: []model.Block{model.TextOf(about)}}); err != nil {
 		return "", err
 	}
-	name := cmp.Or(c.small, c.ContextUsage().Model)
+	name := cmp.Or(c.small, c.Agent.ContextUsage().Model)
 	text, usage, err := whole(c.opts.Model.Stream(ctx, &model.Request{
 		Model: name, System: []model.System{{Text: titleSystem}}, Messages: history, MaxTokens: maxSmallAnswer,
 	}), nil)
-	c.Spend(name, usage)
+	c.Agent.Spend(name, usage)
 	if err != nil {
 		return "", err
 	}

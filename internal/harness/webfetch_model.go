@@ -37,7 +37,7 @@ func (c *Conversation) readsPages(client model.Model) func(context.Context, webf
 		text, usage, err := whole(client.Stream(ctx, &model.Request{
 			Model: name, System: []model.System{{Text: smallSystem}}, Messages: history, MaxTokens: maxSmallAnswer,
 		}), nil)
-		c.Spend(name, usage)
+		c.Agent.Spend(name, usage)
 		if err == nil && strings.TrimSpace(text) == "" {
 			err = errors.New("the answer is empty")
 		}

@@ -71,7 +71,7 @@ func TestASmallModelReadsPages(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer talk.Close(t.Context())
-			fetch := talk.Tools().Lookup("WebFetch")
+			fetch := talk.Agent.Tools().Lookup("WebFetch")
 			r, err := fetch.Run(t.Context(), &tool.Call{Input: fmt.Appendf(nil, `{"url":%q,"prompt":"What does it say?"}`, site.URL)})
 			if err != nil || !strings.Contains(r.Text(), c.want) {
 				t.Errorf("%s, %v", r.Text(), err)
@@ -92,7 +92,7 @@ func TestASmallModelReadsPages(t *testing.T) {
 			if client.asked.Model != talk.Resolve("haiku") {
 				t.Errorf("asked the model %s", client.asked.Model)
 			}
-			if used := talk.Usage()[client.asked.Model]; c.fails == nil && used.Output != 5 {
+			if used := talk.Agent.Usage()[client.asked.Model]; c.fails == nil && used.Output != 5 {
 				t.Errorf("it is said to have cost %+v", used)
 			}
 		})

@@ -81,7 +81,7 @@ func Open(o *Options) (*World, error) {
 	w.Shell = bash.New(w.host, &bash.Options{
 		Box: confined.box, Unsandboxed: p.Counts.Sandbox().Unsandboxed,
 		Dir: p.Guard.Cwd(), Environ: environ, ReadOnly: p.ReadOnly, Hardening: p.Hardening, Edit: builtin.SedEdits(w.Files),
-		Agents: agents{w}, Shown: w.wasShown, KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.Options.EndAtLimit || p.Counts.Flag("bash", "endAtTimeout"),
+		Previews: w.previews(), Agents: agents{w}, Shown: w.wasShown, KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.Options.EndAtLimit || p.Counts.Flag("bash", "endAtTimeout"),
 	})
 	w.Search = search.New(&search.Options{Decode: w.Files.SearchText})
 	opts.Dir, opts.Commands, opts.Sandbox.Works = w.Shell.Dir, shell.OS{}, confined.works
@@ -189,13 +189,17 @@ func (w *World) initBuiltins() (err error) {
 // MayRead reports whether no rule denies that a file is read.
 func (w *World) MayRead(path string) bool { return w.Engine.Policy().MayRead(path) }
 
+// MayShow reports whether a file may be read for a model without the user being asked: no
+// rule denies it, and it does not hold secrets.
+func (w *World) MayShow(path string) bool { return w.Engine.Policy().MayShow(path) }
+
 func (w *World) maySearch(path string) bool { return w.Engine.Policy().MaySearch(path) }
 
 // Close ends every command and gives back what is held open.
 func (w *World) Close() error {
 	w.Crew.Close()
 	w.Hooks.Close()
-	return errors.Join(w.host.Close(), w.Search.Close(), w.Files.Close())
+	return errors.Join(w.Shell.DropPreviews(), w.host.Close(), w.Search.Close(), w.Files.Close())
 }
 
 // common is what hooks are told of every event.

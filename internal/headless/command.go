@@ -7,6 +7,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/harness/answers"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
 )
@@ -30,11 +31,11 @@ func (s *server) command(ctx context.Context, talk *harness.Conversation, h hear
 		p.Change = typed.Change
 		talk.Send(p)
 	case typed.Command.Name == "compact":
-		talk.Compact(typed.Arguments)
+		talk.Agent.Compact(typed.Arguments)
 	case typed.Command.Name == "clear":
-		talk.Clear()
+		talk.Agent.Clear()
 	default:
-		answer, ok, err := talk.RunBuiltin(typed.Command.Name, typed.Arguments)
+		answer, ok, err := answers.Run(talk, typed.Command.Name, typed.Arguments)
 		if !ok {
 			err = fmt.Errorf("/%s needs a screen; it means nothing here", typed.Command.Name)
 		}
@@ -58,12 +59,12 @@ func (s *server) withFiles(ctx context.Context, talk *harness.Conversation, p ag
 // local tells a program the answer to a command that no model was asked about, or why
 // there is none.
 func (s *server) local(p agent.Prompt, name, answer string, failed error) {
-	res := agent.Result{Reason: agent.Completed, Text: answer, Command: name, Prompts: []agent.Prompt{p}, Total: s.opened().Usage()}
+	res := agent.Result{Reason: agent.Completed, Text: answer, Command: name, Prompts: []agent.Prompt{p}, Total: s.opened().Agent.Usage()}
 	if failed != nil {
 		answer = failed.Error()
 		res.Reason, res.Text, res.Errors = agent.CommandFailed, answer, []string{answer}
 	}
-	s.tell.turnStarted(agent.TurnStarted{Prompts: []agent.Prompt{p}, Model: s.opened().ContextUsage().Model, Mode: string(s.opened().World.Engine.Policy().Mode()), Tools: s.opened().Tools()})
+	s.tell.turnStarted(agent.TurnStarted{Prompts: []agent.Prompt{p}, Model: s.opened().Agent.ContextUsage().Model, Mode: string(s.opened().World.Engine.Policy().Mode()), Tools: s.opened().Agent.Tools()})
 	s.tell.said(agent.Said{MessageID: session.NewUUID(), Model: "<synthetic>", Block: model.TextOf(answer)})
 	s.tell.result(res)
 	s.mu.Lock()

@@ -103,8 +103,3 @@ func models() wire.List[wire.ModelInfo] {
 	}
 	return list
 }
-
-const (
-	usualFile = 1 << 20 // is what a program gets that names no limit
-	maxFile   = 32 << 20
-)

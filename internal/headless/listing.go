@@ -1,13 +1,20 @@
 package headless
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/wire"
 )
+
+// listingRequests are those that ask what is set.
+func (s *server) listingRequests() []row {
+	return []row{about(s, listSettings), about(s, listRules), about(s, listHooks)}
+}
 
 // sourceNames are the sources of settings as the wire spells them.
 var sourceNames = map[settings.Source]string{
@@ -15,8 +22,8 @@ var sourceNames = map[settings.Source]string{
 	settings.Local: "localSettings", settings.Project: "projectSettings", settings.User: "userSettings",
 }
 
-// settings are those that count, of each file and of all together.
-func (s *server) settings(talk *harness.Conversation) any {
+// listSettings lists the settings that count, of each file and of all together.
+func listSettings(_ context.Context, talk *harness.Conversation, _ *wire.GetSettings) (any, error) {
 	reply := wire.GetSettingsReply{Effective: make(map[string]json.RawMessage)}
 	for _, f := range slices.Backward(talk.World.Project.Counts.Files()) {
 		value, ok := f.Value()
@@ -32,8 +39,8 @@ func (s *server) settings(talk *harness.Conversation) any {
 		}
 		reply.Sources = append(reply.Sources, wire.SourceSettings{Source: sourceNames[f.Source], Settings: value.JSON})
 	}
-	reply.Applied.Model = talk.ContextUsage().Model
-	return reply
+	reply.Applied.Model = talk.Agent.ContextUsage().Model
+	return reply, nil
 }
 
 // joined is what two files say of one key: lists and objects join, of other values
@@ -51,4 +58,68 @@ func joined(below, above json.RawMessage) json.RawMessage {
 		return mustJSON(append(x, y...))
 	}
 	return above
+}
+
+// listRules lists the permission rules that hold.
+func listRules(_ context.Context, talk *harness.Conversation, _ *wire.ListPermissionRules) (any, error) {
+	opts, err := talk.World.Project.Policy()
+	if err != nil {
+		return nil, err
+	}
+	guard := talk.World.Engine.Guard()
+	state := wire.PermissionRulesState{WorkspaceDirectories: guard.Roots()[1:], OriginalCwd: guard.Cwd()}
+	for _, r := range opts.Rules {
+		listed := wire.ListedRule{Behavior: r.Behavior.String(), Rule: visible.Indented(r.Text), Source: sourceNames[r.Origin.Source], Editability: "persistent"}
+		switch r.Origin.Source {
+		case settings.Managed:
+			listed.Editability = "readonly"
+		case settings.Flag, settings.Session:
+			listed.Editability = "session"
+		}
+		state.Rules = append(state.Rules, listed)
+	}
+	return wire.ListPermissionRulesReply{State: state}, nil
+}
+
+// listHooks lists the hooks of the settings that run, and the events there are.
+func listHooks(_ context.Context, talk *harness.Conversation, _ *wire.GetHooksListing) (any, error) {
+	counts := make(map[string]int)
+	var reply wire.HooksListingReply
+	for _, h := range talk.World.Project.Counts.Hooks() {
+		counts[h.Event]++
+		listed := wire.ListedHook{
+			Event: h.Event, Matcher: visible.Indented(h.Matcher), Source: sourceNames[h.Source], SourceLabel: visible.Indented(h.Origin.String()),
+			Type: h.Type, ContentLabel: "Command", CommandText: visible.Indented(h.Command), Timeout: h.Timeout.Seconds(),
+		}
+		if h.Type == "http" {
+			listed.ContentLabel, listed.CommandText = "URL", visible.Indented(h.URL)
+		}
+		listed.DisplayText = listed.CommandText
+		reply.Hooks = append(reply.Hooks, listed)
+		if h.Source == settings.Managed {
+			reply.Policy.PolicyHookCount++
+		}
+	}
+	for _, name := range settings.Events {
+		event := wire.CatalogEvent{Name: name, Summary: eventSummaries[name], SupportsMatcher: !matchless[name]}
+		reply.EventCatalog = append(reply.EventCatalog, event)
+		if n := counts[name]; n > 0 {
+			reply.Events = append(reply.Events, wire.ListedEvent{CatalogEvent: event, HookCount: n})
+		}
+	}
+	reply.Policy.DisabledByPolicy = talk.World.Project.Counts.ManagedFlag("disableAllHooks")
+	reply.Policy.ManagedOnly = talk.World.Project.Counts.ManagedFlag("allowManagedHooksOnly")
+	reply.Policy.AllDisabled = talk.World.Project.Counts.Flag("disableAllHooks")
+	return reply, nil
+}
+
+// matchless are the events that are about nothing that a matcher could choose.
+var matchless = map[string]bool{"UserPromptSubmit": true, "Stop": true, "PostToolBatch": true}
+
+var eventSummaries = map[string]string{
+	"PreToolUse": "before a call", "PostToolUse": "after a call", "PostToolUseFailure": "after a call that failed",
+	"PostToolBatch": "after the calls of an answer", "PermissionRequest": "when a call needs a decision",
+	"UserPromptSubmit": "when a prompt is sent", "SessionStart": "when a session starts", "SessionEnd": "when a session ends",
+	"Stop": "when a turn is about to end", "SubagentStart": "when a sub-agent starts", "SubagentStop": "when a sub-agent is about to end",
+	"PreCompact": "before the conversation is compacted", "PostCompact": "after the conversation was compacted", "Notification": "when a person should look",
 }

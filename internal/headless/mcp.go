@@ -37,32 +37,37 @@ func (s *server) elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, err
 	return mcp.Answer{Action: reply.Action, Content: reply.Content}, err
 }
 
-// handleMCP answers a request about MCP servers; ok is false for other requests.
-func (s *server) handleMCP(ctx context.Context, talk *harness.Conversation, r wire.Request) (reply any, ok bool, err error) {
-	switch r := r.(type) {
-	case *wire.MCPStatus:
-		reply = mcpStatus(talk)
-	case *wire.MCPSetServers:
-		reply, err = s.setServers(ctx, talk, r)
-	case *wire.MCPReconnect:
-		err = withServer(talk, r.ServerName, func(h *mcp.Host) error { return h.Reconnect(ctx, r.ServerName) })
-	case *wire.MCPToggle:
-		err = withServer(talk, r.ServerName, func(h *mcp.Host) error { return h.Toggle(r.ServerName, r.Enabled) })
-	case *wire.SetMCPPermissionModeOverride:
-		reply, err = s.overrideMode(talk, r)
-	case *wire.MCPReadResource:
-		reply, err = readResource(ctx, talk, r)
-	case *wire.MCPCall:
-		reply, err = callMCP(ctx, talk, r)
-	case *wire.MCPMessage: // such as that the tools of a server have changed
-		reply = wire.Empty{} // a server that is gone has nothing to say
-		if talk.MCP.Has(r.ServerName) == nil {
-			err = withServer(talk, r.ServerName, func(h *mcp.Host) error { return h.Receive(r.ServerName, r.Message) })
-		}
-	default:
-		return nil, false, nil
+// mcpRequests are those about MCP servers.
+func (s *server) mcpRequests() []row {
+	return []row{
+		about(s, func(_ context.Context, talk *harness.Conversation, _ *wire.MCPStatus) (any, error) {
+			return mcpStatus(talk), nil
+		}),
+		about(s, setServers),
+		about(s, reconnect),
+		about(s, toggle),
+		about(s, overrideMode),
+		about(s, readResource),
+		about(s, callMCP),
+		about(s, receiveMCP),
 	}
-	return reply, true, err
+}
+
+func reconnect(ctx context.Context, talk *harness.Conversation, r *wire.MCPReconnect) (any, error) {
+	return nil, withServer(talk, r.ServerName, func(h *mcp.Host) error { return h.Reconnect(ctx, r.ServerName) })
+}
+
+func toggle(_ context.Context, talk *harness.Conversation, r *wire.MCPToggle) (any, error) {
+	return nil, withServer(talk, r.ServerName, func(h *mcp.Host) error { return h.Toggle(r.ServerName, r.Enabled) })
+}
+
+// receiveMCP takes in what a server inside the program says unasked, such as that its
+// tools have changed. A server that is gone has nothing to say.
+func receiveMCP(_ context.Context, talk *harness.Conversation, r *wire.MCPMessage) (any, error) {
+	if talk.MCP.Has(r.ServerName) != nil {
+		return wire.Empty{}, nil
+	}
+	return wire.Empty{}, withServer(talk, r.ServerName, func(h *mcp.Host) error { return h.Receive(r.ServerName, r.Message) })
 }
 
 // withServer does something with the host of a server that there is.
@@ -110,7 +115,7 @@ func source(st mcp.Status) string {
 
 // setServers replaces the servers that the program brings. The answer waits until
 // they are there, or are not: the program may use them at once.
-func (s *server) setServers(ctx context.Context, talk *harness.Conversation, r *wire.MCPSetServers) (any, error) {
+func setServers(ctx context.Context, talk *harness.Conversation, r *wire.MCPSetServers) (any, error) {
 	change, err := talk.MCP.Set(r.Servers)
 	if err != nil {
 		return nil, err
@@ -136,7 +141,7 @@ func (s *server) setServers(ctx context.Context, talk *harness.Conversation, r *
 
 // overrideMode has calls of a server asked about also in modes that ask nobody. It
 // can only make the session more careful.
-func (s *server) overrideMode(talk *harness.Conversation, r *wire.SetMCPPermissionModeOverride) (any, error) {
+func overrideMode(_ context.Context, talk *harness.Conversation, r *wire.SetMCPPermissionModeOverride) (any, error) {
 	if r.Mode != "" && r.Mode != "default" && r.Mode != "auto" {
 		return nil, fmt.Errorf("a mode for one server can only be default, auto or null, which make the session more careful; not %q", r.Mode)
 	}

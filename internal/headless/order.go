@@ -39,7 +39,7 @@ func (s *server) catchUp(ctx context.Context) {
 // settle waits until what has happened so far is told, whether a turn runs or not.
 func (s *server) settle(ctx context.Context, talk *harness.Conversation) {
 	m := mark{reached: make(chan struct{})}
-	talk.Emit(m)
+	talk.Agent.Emit(m)
 	s.wake()
 	late := time.NewTimer(markTime)
 	defer late.Stop()

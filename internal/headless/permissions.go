@@ -68,7 +68,7 @@ func (s *server) setMode(talk *harness.Conversation, mode string) (any, error) {
 	if _, err := permission.ParseMode(mode); err != nil || mode == "" {
 		return refused("%q is not a permission mode", mode)
 	}
-	if err := talk.SetMode(mode); err != nil {
+	if err := talk.Agent.SetMode(mode); err != nil {
 		return refused("%v", err)
 	}
 	return wire.SetPermissionModeReply{Mode: mode}, nil

@@ -21,7 +21,7 @@ type heard struct {
 func (s *server) take(p heard) {
 	s.begin(s.context, nil, p)
 	if talk := s.opened(); talk != nil {
-		talk.Reconsider()
+		talk.Agent.Reconsider()
 	}
 	s.wake()
 }

@@ -63,8 +63,9 @@ type server struct {
 	conn  *wire.Conn
 	out   *outlet
 	tell  *teller
-	news  chan struct{} // holds a token when there may be something to do
-	ended chan struct{} // closed when no more messages come
+	table map[string]row // of control requests
+	news  chan struct{}  // holds a token when there may be something to do
+	ended chan struct{}  // closed when no more messages come
 	stop  context.CancelCauseFunc
 	// context is that of the session: opening it is not part of any one request.
 	context context.Context
@@ -105,6 +106,7 @@ func Serve(ctx context.Context, stream wire.Stream, opts *Options) int {
 	s.out = newOutlet(stream, func(err error) { s.stop(fmt.Errorf("the program does not listen any more: %w", err)) })
 	context.AfterFunc(ctx, func() { s.out.expire(answerTime) })
 	go s.watchStream(ctx)
+	s.table = s.requests()
 	s.conn = wire.NewConn(s.out, &wire.ConnOptions{Handle: s.handle, Ordered: ordered, Answered: s.answered, BadLine: s.badLine})
 	s.tell = s.newTeller()
 	go s.read(ctx)
@@ -132,7 +134,7 @@ func (s *server) answered(r wire.Request) {
 	s.closing = true
 	s.mu.Unlock()
 	if talk := s.opened(); talk != nil {
-		talk.Reconsider()
+		talk.Agent.Reconsider()
 	}
 	s.wake()
 }
@@ -310,11 +312,11 @@ func (s *server) interruptible(ctx context.Context, talk *harness.Conversation) 
 	s.mu.Lock()
 	s.closing = true
 	s.mu.Unlock()
-	for _, p := range talk.Queued() {
-		talk.Withdraw(p.UUID)
+	for _, p := range talk.Agent.Queued() {
+		talk.Agent.Withdraw(p.UUID)
 	}
-	talk.Interrupt("")
-	talk.Reconsider()
+	talk.Agent.Interrupt("")
+	talk.Agent.Reconsider()
 }
 
 func (s *server) setRunning(running bool) {
@@ -341,7 +343,7 @@ func (s *server) done() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	closing := s.closing || s.opts.OneAnswer && s.told
-	return s.failure != nil || closing && (s.talk == nil || len(s.talk.Queued()) == 0 && len(s.typed) == 0)
+	return s.failure != nil || closing && (s.talk == nil || len(s.talk.Agent.Queued()) == 0 && len(s.typed) == 0)
 }
 
 func (s *server) opened() *harness.Conversation {
@@ -378,7 +380,7 @@ func (s *server) close() int {
 // lastNotices tells what a person should know of the end, such as a hook that did
 // not work.
 func (s *server) lastNotices(talk *harness.Conversation) {
-	for _, ev := range talk.Unread() {
+	for _, ev := range talk.Agent.Unread() {
 		if _, ok := ev.(agent.Notice); ok {
 			s.tell.tell(ev)
 			if s.opts.Watch != nil {
@@ -410,7 +412,7 @@ func (s *server) begin(ctx context.Context, init *wire.Initialize, prompts ...he
 			s.failed(s.failure)
 			return
 		}
-		s.tell.session = s.talk.Session()
+		s.tell.session = s.talk.Agent.Session()
 		if t := s.opts.Talk; s.opts.Mirror {
 			s.mirror = newMirror(s.talk, (t.Resume != "" || t.Continue) && !t.Fork, s.tell.send)
 		}

@@ -1,9 +1,13 @@
 package headless
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/permission"
@@ -11,6 +15,18 @@ import (
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/wire"
 )
+
+// settingsRequests are those that change settings.
+func (s *server) settingsRequests() []row {
+	return []row{
+		about(s, func(_ context.Context, talk *harness.Conversation, r *wire.ApplyFlagSettings) (any, error) {
+			return nil, s.applySettings(talk, r)
+		}),
+		about(s, func(ctx context.Context, talk *harness.Conversation, r *wire.UpdateSettings) (any, error) {
+			return wire.Empty{}, s.updateSettings(ctx, talk, r)
+		}),
+	}
+}
 
 // flagSettings are those of a running session that a program can lay over the
 // files'. Others take effect when the next session starts with them.
@@ -36,10 +52,10 @@ func (s *server) applySettings(talk *harness.Conversation, r *wire.ApplyFlagSett
 		return fmt.Errorf("apply settings: nothing was applied, and what was set before stays in force. Mend these: %s", key)
 	}
 	if set.Model != nil {
-		talk.SetModel(talk.Resolve(*set.Model))
+		talk.Agent.SetModel(talk.Resolve(*set.Model))
 	}
 	if set.EffortLevel != nil {
-		talk.SetEffort(*set.EffortLevel)
+		talk.Agent.SetEffort(*set.EffortLevel)
 	}
 	p := set.Permissions
 	if p == nil {
@@ -78,3 +94,37 @@ func laidOver(allow, ask, deny []string) (list []permission.Rule, err error) {
 	}
 	return list, nil
 }
+
+// updateSettings writes settings into the user's own file. Only what is harmless
+// there can be written so: a file of settings also holds rules and hooks.
+func (s *server) updateSettings(ctx context.Context, talk *harness.Conversation, r *wire.UpdateSettings) error {
+	if r.Source != "localSettings" && r.Source != "userSettings" {
+		return fmt.Errorf("update_settings: unsupported source %s", r.Source)
+	}
+	source := destinations[r.Source]
+	if sources := s.opts.Harness.Sources; sources != nil && !slices.Contains(sources, source) {
+		return fmt.Errorf("update_settings: this session does not read %s", r.Source)
+	}
+	var wrong []string
+	values := make(map[string]string)
+	for _, key := range slices.Sorted(maps.Keys(r.Settings)) {
+		var text string
+		if key != updatable[r.Source] || json.Unmarshal(r.Settings[key], &text) != nil {
+			wrong = append(wrong, key)
+		}
+		values[key] = text
+	}
+	if len(wrong) > 0 {
+		return fmt.Errorf("update_settings keys not allowed: %s", strings.Join(wrong, ", "))
+	}
+	target, err := talk.World.Project.Target(source)
+	for key, text := range values {
+		if err == nil {
+			err = settings.SetText(ctx, target, key, text)
+		}
+	}
+	return err
+}
+
+// updatable is what can be written into the file of a source.
+var updatable = map[string]string{"localSettings": "outputStyle", "userSettings": "effortLevel"}

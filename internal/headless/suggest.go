@@ -19,9 +19,9 @@ const (
 	suggestTime    = 2 * time.Second
 )
 
-// suggest completes what a person types after an @: files and folders of the
+// suggest completes what a user types after an @: files and folders of the
 // working directory, the likeliest first. What must not be read is not named.
-func (s *server) suggest(ctx context.Context, talk *harness.Conversation, r *wire.FileSuggestions) (any, error) {
+func suggest(ctx context.Context, talk *harness.Conversation, r *wire.FileSuggestions) (any, error) {
 	dir := talk.Dir()
 	reply := wire.FileSuggestionsReply{Cwd: dir}
 	names, err := entries(talk, dir)

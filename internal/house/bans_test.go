@@ -157,6 +157,18 @@ var bans = []ban{
 		why:  "the servers of a conversation are told what is set and report by a link; if they knew the conversation, state would flow in a circle",
 	},
 	{
+		from: "./internal/harness/sysprompt",
+		to:   "./internal/harness/... !./internal/harness/sysprompt !./internal/harness/project",
+		deep: true,
+		why:  "what a model is told follows from what is set and what may be read; the conversation asks for it",
+	},
+	{
+		from: "./internal/harness/... !./internal/harness/answers",
+		to:   "./internal/harness/answers",
+		deep: true,
+		why:  "the answers to slash commands are made of a conversation for a front end; nothing in the harness needs them",
+	},
+	{
 		from: "./internal/harness/crew",
 		to:   "./internal/harness/... !./internal/harness/crew",
 		deep: true,

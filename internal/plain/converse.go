@@ -11,6 +11,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/harness/answers"
 	"github.com/haftdev/haft/model"
 )
 
@@ -43,7 +44,7 @@ func Converse(ctx context.Context, o *ConverseOptions) error {
 	if c.talk, err = o.Open(ctx, c.person); err != nil {
 		return err
 	}
-	release := c.talk.Hold()
+	release := c.talk.Agent.Hold()
 	defer c.close(context.WithoutCancel(ctx))
 	defer release()
 	fmt.Fprintf(out, "haft. Say what to do; /help lists commands, /exit leaves. A line that ends in \\ goes on.\n")
@@ -58,7 +59,7 @@ func newPerson(out io.Writer) *Person { return &Person{out: out} }
 func (c *conversation) close(ctx context.Context) {
 	_ = c.talk.Close(ctx)
 	show := New(c.out, c.opts.Show)
-	for _, ev := range c.talk.Unread() {
+	for _, ev := range c.talk.Agent.Unread() {
 		if _, ok := ev.(agent.Notice); ok {
 			_ = show.Show(ev) // nobody is left to be told
 		}
@@ -182,7 +183,7 @@ func (c *conversation) run(ctx context.Context) error {
 				return nil
 			}
 		case <-c.opts.Interrupts:
-			if !c.talk.Interrupt("") {
+			if !c.talk.Agent.Interrupt("") {
 				return nil
 			}
 		case err := <-failed:
@@ -243,11 +244,11 @@ func (c *conversation) say(ctx context.Context, text string) (leaves bool) {
 			c.ready()
 		}
 	case text == "/clear":
-		c.talk.Clear()
+		c.talk.Agent.Clear()
 	case text == "/compact" || strings.HasPrefix(text, "/compact "):
-		c.talk.Compact(strings.TrimSpace(strings.TrimPrefix(text, "/compact")))
+		c.talk.Agent.Compact(strings.TrimSpace(strings.TrimPrefix(text, "/compact")))
 	case text == "/stop":
-		c.talk.Interrupt("")
+		c.talk.Agent.Interrupt("")
 	case strings.HasPrefix(text, "/"):
 		c.command(ctx, text)
 	default:
@@ -274,7 +275,7 @@ func (c *conversation) command(ctx context.Context, text string) {
 		case t.Text != "":
 			c.talk.Send(agent.Prompt{Content: []model.Block{model.TextOf(t.Text)}, Change: t.Change})
 		default:
-			answer, known := c.talk.RunBuiltinText(t.Command.Name, t.Arguments)
+			answer, known := answers.Text(c.talk, t.Command.Name, t.Arguments)
 			if !known {
 				answer = "/" + t.Command.Name + " needs a screen: run haft without --plain, or 'haft " + t.Command.Name + "' in a shell"
 			}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/haftdev/haft/internal/preview"
 )
@@ -59,11 +60,14 @@ func editOnce(b *bench, i int) string {
 	edit := func() { theirEdit(b, edited, token, rand.IntN(lines), rand.IntN(2) == 0) }
 	when, done := rand.IntN(3), make(chan struct{})
 	if when == 0 {
-		go func() { defer close(done); edit() }()
+		go func() { defer close(done); awaitStart(b); edit() }()
 	}
-	r, err := b.run(strings.Join(commands, "; "))
+	r, err := b.run("echo > started; " + strings.Join(commands, "; "))
 	if when == 0 {
 		<-done
+	}
+	if err != nil && r != nil {
+		r.Drop()
 	}
 	if err == nil {
 		if when == 1 {
@@ -92,6 +96,17 @@ func editOnce(b *bench, i int) string {
 		return "reported"
 	}
 	return "both"
+}
+
+// awaitStart waits until the command has written something: an edit before that may
+// be deleted by it as by any command.
+func awaitStart(b *bench) {
+	for {
+		if started, _ := filepath.Glob(filepath.Join(b.store, "*", "0", "upper", "started")); len(started) > 0 {
+			return
+		}
+		time.Sleep(100 * time.Microsecond)
+	}
 }
 
 // theirEdit changes a line, as editors do: in place, or by another file. A file

@@ -27,7 +27,7 @@ type Options struct {
 	Light   *style.Palette
 	// Open begins or resumes a conversation. Calls that the rules leave open are
 	// asked about through person.
-	Open func(ctx context.Context, o Opening, person Person) (Talk, error)
+	Open func(ctx context.Context, o Opening, person Person) (*Talk, error)
 	// Setup lets the person say which model answers; nil means that they cannot.
 	Setup Setup
 	// First is the conversation to begin with, Prompt what is said first; "" waits
@@ -67,7 +67,7 @@ type app struct {
 	write  *composer.Composer
 	do     chan func() // what other goroutines want done in this one
 
-	talk    Talk
+	talk    *Talk
 	release func() <-chan struct{} // ends the conversation's stream, and tells when it has ended
 	stream  int                    // which one is shown: events of an older one are dropped
 	events  chan streamed
@@ -186,10 +186,10 @@ func (a *app) flushFinished() {
 
 // goOn tells how the conversation can be gone on with, if there was one.
 func (a *app) goOn() string {
-	if a.talk == nil || len(a.talk.Past(a.ctx)) == 0 {
+	if a.talk == nil || len(a.talk.Past.Said(a.ctx)) == 0 {
 		return ""
 	}
-	return a.paint.Dim.Of("To go on: haft --resume "+a.talk.Session()) + "\r\n"
+	return a.paint.Dim.Of("To go on: haft --resume "+a.talk.State.Session()) + "\r\n"
 }
 
 // read brings what is typed to the loop.

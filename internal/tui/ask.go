@@ -62,7 +62,7 @@ func (a *app) ask(q *asked, c tool.Case, question tool.Verdict) {
 func newPermission(a *app, c tool.Case, question tool.Verdict, decide func(tool.Verdict)) *permissionPanel {
 	p := &permissionPanel{app: a, call: c, question: question, decide: decide, what: card.PreviewOf(c)}
 	if p.what.Path != "" && a.talk != nil {
-		p.resolved = a.talk.Resolved(p.what.Path)
+		p.resolved = a.talk.Rules.Resolved(p.what.Path)
 	}
 	p.choices = append(p.choices, choice{"Allow this once", allowOnce})
 	if p.rule() != "" {

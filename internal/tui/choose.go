@@ -12,9 +12,9 @@ import (
 )
 
 func (a *app) useModel(name string) {
-	a.talk.SetModel(a.talk.Resolve(name))
-	a.status.model = a.talk.Resolve(name)
-	a.show.add(&note{text: "The model is " + a.talk.Resolve(name) + " from the next request on.", quiet: true})
+	a.talk.State.SetModel(a.talk.Turns.Resolve(name))
+	a.status.model = a.talk.Turns.Resolve(name)
+	a.show.add(&note{text: "The model is " + a.talk.Turns.Resolve(name) + " from the next request on.", quiet: true})
 }
 
 // resume goes on with an earlier session.
@@ -23,14 +23,14 @@ func (a *app) resume(id string) {
 		a.open(Opening{Resume: id})
 		return
 	}
-	list, err := a.talk.Sessions()
+	list, err := a.talk.Past.Sessions()
 	if err != nil {
 		a.note(err.Error())
 		return
 	}
 	var items []pick
 	for _, s := range list {
-		if s.ID == a.talk.Session() {
+		if s.ID == a.talk.State.Session() {
 			continue
 		}
 		title := s.Title
@@ -54,7 +54,7 @@ func (a *app) rewind() {
 	if a.talk == nil {
 		return
 	}
-	list := turnBacks(a.talk.Past(a.ctx))
+	list := turnBacks(a.talk.Past.Said(a.ctx))
 	if len(list) == 0 {
 		a.hint = "there is no message to go back to"
 		return
@@ -88,7 +88,7 @@ func turnBacks(past []session.Entry) []turnBack {
 // rewindTo asks what is to be taken back, if there is something besides the
 // conversation.
 func (a *app) rewindTo(t turnBack) {
-	plan, err := a.talk.PlanRewind(a.ctx, t.uuid)
+	plan, err := a.talk.Past.PlanRewind(a.ctx, t.uuid)
 	if err != nil || len(plan.Steps) == 0 {
 		a.goBack(t)
 		return
@@ -106,12 +106,12 @@ func (a *app) rewindTo(t turnBack) {
 		body = append(body, "not covered: "+plan.Uncovered)
 	}
 	files := func() bool {
-		undo, err := a.talk.Rewind(a.ctx, plan, false)
+		undo, err := a.talk.Past.Rewind(a.ctx, plan, false)
 		if err != nil {
 			a.note("no file was changed: " + err.Error())
 			return false
 		}
-		a.show.add(&note{text: fmt.Sprintf("%s brought back. To undo: haft rewind %s --to %s", count(len(plan.Steps), "file"), a.talk.Session(), undo), quiet: true})
+		a.show.add(&note{text: fmt.Sprintf("%s brought back. To undo: haft rewind %s --to %s", count(len(plan.Steps), "file"), a.talk.State.Session(), undo), quiet: true})
 		return true
 	}
 	items := []string{"Conversation and files", "Only the conversation", "Only the files", "Nothing"}
@@ -138,7 +138,7 @@ func (a *app) goBack(t turnBack) {
 		a.open(Opening{})
 		return
 	}
-	a.open(Opening{Resume: a.talk.Session(), At: t.before})
+	a.open(Opening{Resume: a.talk.State.Session(), At: t.before})
 }
 
 // ago is a time in the past for people.

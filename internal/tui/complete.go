@@ -51,7 +51,7 @@ const (
 
 func (a *app) commandsLike(typed string) []pick {
 	var items []pick
-	for _, c := range append(a.talk.Commands(), ownCommands()...) {
+	for _, c := range append(a.talk.Input.Commands(), ownCommands()...) {
 		if s := near.Fit(c.Name, typed); s > 0 {
 			items = append(items, pick{value: "/" + c.Name, text: strings.TrimSpace("/" + c.Name + " " + c.Hint), detail: c.Description})
 		}
@@ -72,7 +72,7 @@ func (a *app) filesLike(typed string) []pick {
 		a.files.old = false
 		talk, files := a.talk, a.files
 		go func() {
-			names, err := talk.Files(a.ctx)
+			names, err := talk.Input.Files(a.ctx)
 			a.later(func() {
 				if err != nil {
 					a.hint = "files cannot be listed: " + err.Error()

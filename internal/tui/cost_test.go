@@ -15,7 +15,7 @@ import (
 // still is an app without a loop: a test makes things happen and draws.
 func still(t *testing.T, size Size) *app {
 	a := newApp(t.Context(), &Options{Out: io.Discard, Size: size, Palette: style.Of(style.Dark)})
-	a.talk = newFakeTalk()
+	a.talk = newFakeTalk().shown()
 	a.status = status{mode: "default", model: "m"}
 	return a
 }

@@ -194,7 +194,7 @@ func (a *app) queued(v view) []string {
 	var lines []string
 	waiting := slices.Clip(a.pending)
 	if a.talk != nil && a.working != nil {
-		for _, p := range a.talk.Queued() {
+		for _, p := range a.talk.Queue.Queued() {
 			if p.Origin == "" {
 				waiting = append(waiting, promptText(p.Content))
 			}

@@ -46,6 +46,11 @@ func newFakeTalk() *fakeTalk {
 	return &fakeTalk{events: make(chan agent.Event), mode: "default", model: "scripted-1"}
 }
 
+// shown is the conversation as the screen knows it.
+func (f *fakeTalk) shown() *Talk {
+	return &Talk{Turns: f, Queue: f, State: f, Input: f, Rules: f, Past: f}
+}
+
 func (f *fakeTalk) Run(ctx context.Context) iter.Seq2[agent.Event, error] {
 	return func(yield func(agent.Event, error) bool) {
 		for {
@@ -111,7 +116,7 @@ func (f *fakeTalk) Grant(_ context.Context, rule, scope string) error {
 }
 func (f *fakeTalk) Where(scope string) string            { return ".claude/settings." + scope + ".json" }
 func (f *fakeTalk) Resolved(string) string               { return "" }
-func (f *fakeTalk) Past(context.Context) []session.Entry { return f.past }
+func (f *fakeTalk) Said(context.Context) []session.Entry { return f.past }
 func (f *fakeTalk) Sessions() ([]session.Info, error)    { return f.sessions, nil }
 
 func (f *fakeTalk) PlanRewind(context.Context, string) (*checkpoint.Plan, error) {
@@ -148,9 +153,9 @@ func newBed(t *testing.T, size Size, p style.Palette) *bed {
 	b.cancel = cancel
 	b.app = newApp(ctx, &Options{
 		In: in, Out: lockedTerm{b}, Size: size, Resized: b.sizes, Palette: p, Version: "v0",
-		Open: func(_ context.Context, o Opening, _ Person) (Talk, error) {
+		Open: func(_ context.Context, o Opening, _ Person) (*Talk, error) {
 			b.opened = append(b.opened, o)
-			return b.talk, nil
+			return b.talk.shown(), nil
 		},
 	})
 	go func() {

@@ -210,9 +210,9 @@ func TestWhatIsTypedBeforeTheConversationIsOpenIsSaidThen(t *testing.T) {
 		defer b.close()
 		gate := make(chan struct{})
 		talk := b.talk
-		b.app.opts.Open = func(context.Context, Opening, Person) (Talk, error) {
+		b.app.opts.Open = func(context.Context, Opening, Person) (*Talk, error) {
 			<-gate
-			return talk, nil
+			return talk.shown(), nil
 		}
 		b.type_("/resume x\r")
 		b.type_("hello\r")
@@ -318,11 +318,11 @@ func TestTheFirstStartAsksForAModel(t *testing.T) {
 		setup := new(fakeSetup)
 		talk := b.talk
 		b.app.opts.Setup = setup
-		b.app.opts.Open = func(context.Context, Opening, Person) (Talk, error) {
+		b.app.opts.Open = func(context.Context, Opening, Person) (*Talk, error) {
 			if setup.kept == nil {
 				return nil, errors.New("no model")
 			}
-			return talk, nil
+			return talk.shown(), nil
 		}
 		b.type_("/resume x\r")
 		b.sees("Which model shall answer?")

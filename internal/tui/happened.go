@@ -142,7 +142,7 @@ func (a *app) said(ev agent.Said) {
 	switch {
 	case ev.Agent != "" && ev.Block.Type == model.ToolUse:
 		if c := a.callFor(ev.Agent); c != nil {
-			c.does(card.Of(a.talk.Tools(), ev.Block.ID, ev.Block.Name, ev.Block.Input))
+			c.does(card.Of(a.talk.State.Tools(), ev.Block.ID, ev.Block.Name, ev.Block.Input))
 		}
 	case ev.Agent != "":
 	case ev.Block.Type == model.ToolUse:
@@ -166,7 +166,7 @@ func (a *app) callOf(useID, name string, input json.RawMessage) *call {
 	w := a.turn()
 	c := w.calls[useID]
 	if c == nil {
-		c = newCall(card.Of(a.talk.Tools(), useID, name, input))
+		c = newCall(card.Of(a.talk.State.Tools(), useID, name, input))
 		w.calls[useID] = c
 		if name != todoTool {
 			a.show.add(c)
@@ -216,7 +216,7 @@ func (a *app) returned(out *sched.Outcome) {
 
 // endCall shows how a call went.
 func (a *app) endCall(c *call, out *sched.Outcome) {
-	end := card.End(a.talk.Tools(), out)
+	end := card.End(a.talk.State.Tools(), out)
 	c.end = &end
 	a.record(c.Card.String(), fullCall(out, end))
 }
@@ -300,7 +300,7 @@ func (a *app) changed(ev agent.Changed) {
 		a.todos = nil
 		a.measure()
 	case agent.Directory:
-		a.status.look(a.talk.Dir())
+		a.status.look(a.talk.Turns.Dir())
 	}
 }
 
@@ -338,7 +338,7 @@ func (a *app) result(r agent.Result) {
 		a.files.old = true
 	}
 	a.measure()
-	a.status.look(a.talk.Dir())
+	a.status.look(a.talk.Turns.Dir())
 }
 
 // streamEnded is told when the conversation's events end.

@@ -191,8 +191,8 @@ func (a *app) takeBack(n int) string {
 		return ""
 	}
 	var texts []string
-	for _, p := range slices.Backward(a.talk.Queued()) {
-		if p.Origin == "" && !p.Silent && len(texts) < n && a.talk.Withdraw(p.UUID) {
+	for _, p := range slices.Backward(a.talk.Queue.Queued()) {
+		if p.Origin == "" && !p.Silent && len(texts) < n && a.talk.Queue.Withdraw(p.UUID) {
 			texts = append(texts, promptText(p.Content))
 		}
 	}
@@ -244,7 +244,7 @@ func (a *app) interrupt() bool {
 	if waiting != "" {
 		a.write.Set(strings.TrimLeft(a.write.Filled()+"\n\n"+waiting, "\n"))
 	}
-	if !a.talk.Interrupt("") {
+	if !a.talk.Queue.Interrupt("") {
 		return waiting != ""
 	}
 	a.working.stops = true
@@ -282,11 +282,11 @@ func (a *app) nextMode() {
 	if a.talk == nil {
 		return
 	}
-	mode, ok := cycle[a.talk.Mode()]
+	mode, ok := cycle[a.talk.Rules.Mode()]
 	if !ok {
 		mode = "default"
 	}
-	if err := a.talk.SetMode(mode); err != nil {
+	if err := a.talk.State.SetMode(mode); err != nil {
 		a.hint = err.Error()
 		return
 	}

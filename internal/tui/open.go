@@ -19,13 +19,13 @@ func (a *app) open(o Opening) {
 		var past []session.Entry
 		var held []trust.Item
 		if err == nil {
-			past, held = talk.Past(a.ctx), talk.Held()
+			past, held = talk.Past.Said(a.ctx), talk.Rules.Held()
 		}
 		a.later(func() { a.opened(stream, talk, past, held, err) })
 	}()
 }
 
-func (a *app) opened(stream int, talk Talk, past []session.Entry, held []trust.Item, err error) {
+func (a *app) opened(stream int, talk *Talk, past []session.Entry, held []trust.Item, err error) {
 	a.dirty = true
 	if err != nil {
 		if a.opts.Setup != nil && a.opts.Setup.Needed(err) {
@@ -36,9 +36,9 @@ func (a *app) opened(stream int, talk Talk, past []session.Entry, held []trust.I
 		return
 	}
 	a.talk = talk
-	release := talk.Hold()
-	a.status.mode, a.status.model = talk.Mode(), talk.ContextUsage().Model
-	a.status.look(talk.Dir())
+	release := talk.Queue.Hold()
+	a.status.mode, a.status.model = talk.Rules.Mode(), talk.State.ContextUsage().Model
+	a.status.look(talk.Turns.Dir())
 	a.measure()
 	a.replay(past)
 	a.askTrust(held)
@@ -51,7 +51,7 @@ func (a *app) opened(stream int, talk Talk, past []session.Entry, held []trust.I
 	}
 	go func() {
 		defer close(ended)
-		for ev, err := range talk.Run(ctx) {
+		for ev, err := range talk.Turns.Run(ctx) {
 			select {
 			case a.events <- streamed{stream: stream, ev: ev, err: err, end: ev == nil}:
 			case <-ctx.Done():
@@ -83,7 +83,7 @@ func (a *app) closeTalk() {
 	<-a.release()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), 5*time.Second)
 	defer cancel()
-	if err := talk.Close(ctx); err != nil {
+	if err := talk.Turns.Close(ctx); err != nil {
 		a.note(err.Error())
 	}
 }

@@ -32,7 +32,7 @@ func (a *app) replay(past []session.Entry) {
 			a.replayed(e.Message.Role, b, results)
 		}
 	}
-	a.show.add(&note{text: fmt.Sprintf("— that was before; session %s goes on —", a.talk.Session()), quiet: true})
+	a.show.add(&note{text: fmt.Sprintf("— that was before; session %s goes on —", a.talk.State.Session()), quiet: true})
 }
 
 // resultOf is how a call went, as the journal has it.
@@ -59,7 +59,7 @@ func (a *app) replayed(role model.Role, b model.Block, results map[string]*sched
 		t.close()
 		a.show.add(t)
 	case b.Type == model.ToolUse && b.Name != todoTool:
-		c := newCall(card.Of(a.talk.Tools(), b.ID, b.Name, b.Input))
+		c := newCall(card.Of(a.talk.State.Tools(), b.ID, b.Name, b.Input))
 		if out := results[b.ID]; out != nil {
 			out.Tool, out.Input = b.Name, b.Input
 			a.endCall(c, out)

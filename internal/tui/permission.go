@@ -216,7 +216,7 @@ func (a *app) short(path string) string {
 	if a.talk == nil {
 		return path
 	}
-	rest, ok := strings.CutPrefix(path, a.talk.Dir()+"/")
+	rest, ok := strings.CutPrefix(path, a.talk.Turns.Dir()+"/")
 	if !ok {
 		return path
 	}
@@ -227,7 +227,7 @@ func (a *app) where(scope string) string {
 	if a.talk == nil {
 		return scope
 	}
-	return visible.Indented(a.talk.Where(scope))
+	return visible.Indented(a.talk.Rules.Where(scope))
 }
 
 func (p *permissionPanel) key(k key.Key) bool {
@@ -301,7 +301,7 @@ func (p *permissionPanel) settle(said string) {
 			scope = scopes[p.scope]
 		}
 		for _, s := range p.question.Suggestions {
-			if err := p.app.talk.Grant(p.app.ctx, s.Rule, scope); err != nil {
+			if err := p.app.talk.Rules.Grant(p.app.ctx, s.Rule, scope); err != nil {
 				p.word, p.problem = nil, "The rule could not be kept: "+err.Error()
 				return
 			}

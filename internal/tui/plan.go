@@ -73,7 +73,7 @@ func (p *plan) enter() {
 		if p.at == 0 {
 			mode = "acceptEdits"
 		}
-		if err := p.app.talk.SetMode(mode); err != nil {
+		if err := p.app.talk.State.SetMode(mode); err != nil {
 			p.app.note(err.Error())
 		}
 		p.decide(tool.Verdict{Behavior: tool.Allow, Reason: "the person agreed to the plan"})

@@ -26,10 +26,10 @@ func (a *app) measure() {
 	if a.talk == nil {
 		return
 	}
-	u := a.talk.ContextUsage()
+	u := a.talk.State.ContextUsage()
 	a.status.used, a.status.window = u.Total, u.Window
 	a.status.cost, a.status.unpriced = 0, false
-	for _, m := range a.talk.Usage() {
+	for _, m := range a.talk.State.Usage() {
 		a.status.cost += m.Cost
 		a.status.unpriced = a.status.unpriced || m.Unpriced
 	}

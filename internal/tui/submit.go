@@ -43,14 +43,14 @@ func (a *app) submit(text string) {
 func (a *app) say(text string) {
 	images := a.imagesIn(text)
 	if len(images) == 0 {
-		a.talk.Send(said(text))
+		a.talk.Turns.Send(said(text))
 		return
 	}
 	talk := a.talk
 	go func() {
 		p := said(text)
 		for _, path := range images {
-			r, err := talk.Call(a.ctx, "Read", map[string]string{"file_path": path})
+			r, err := talk.Input.Call(a.ctx, "Read", map[string]string{"file_path": path})
 			if err != nil {
 				a.later(func() { a.note("the image cannot be read: " + err.Error()) })
 				continue
@@ -59,7 +59,7 @@ func (a *app) say(text string) {
 				p.Content = append(p.Content, model.ContentOf(b))
 			}
 		}
-		talk.Send(p)
+		talk.Turns.Send(p)
 	}()
 }
 
@@ -74,7 +74,7 @@ func (a *app) imagesIn(text string) []string {
 			continue
 		}
 		if !filepath.IsAbs(w) {
-			w = filepath.Join(a.talk.Dir(), w)
+			w = filepath.Join(a.talk.Turns.Dir(), w)
 		}
 		if info, err := os.Stat(w); err == nil && info.Mode().IsRegular() {
 			found = append(found, w)
@@ -92,7 +92,7 @@ func (a *app) shell(command string) {
 	talk, before := a.talk, a.working
 	a.turn()
 	go func() {
-		r, err := talk.Call(a.ctx, "Bash", map[string]string{"command": command})
+		r, err := talk.Input.Call(a.ctx, "Bash", map[string]string{"command": command})
 		a.later(func() {
 			out := r.Text()
 			if err != nil {
@@ -103,7 +103,7 @@ func (a *app) shell(command string) {
 			if before == nil && !a.turnRuns() {
 				a.working = nil
 			}
-			talk.Send(agent.Prompt{Silent: true, Content: []model.Block{model.TextOf(fmt.Sprintf("<bash-input>%s</bash-input>\n<bash-stdout>%s</bash-stdout>", command, out))}})
+			talk.Turns.Send(agent.Prompt{Silent: true, Content: []model.Block{model.TextOf(fmt.Sprintf("<bash-input>%s</bash-input>\n<bash-stdout>%s</bash-stdout>", command, out))}})
 			a.dirty = true
 		})
 	}()
@@ -134,7 +134,7 @@ func (a *app) command(text string) {
 	}
 	talk := a.talk
 	go func() { // it may run commands, and ask about them
-		t, ok, err := talk.Typed(a.ctx, text)
+		t, ok, err := talk.Input.Typed(a.ctx, text)
 		a.later(func() {
 			a.dirty = true
 			switch {
@@ -148,7 +148,7 @@ func (a *app) command(text string) {
 				p := said(t.Text)
 				p.UUID, p.Change = session.NewUUID(), t.Change
 				a.typedAs[p.UUID] = text
-				talk.Send(p)
+				talk.Turns.Send(p)
 			default:
 				a.local(name, args)
 			}
@@ -157,7 +157,7 @@ func (a *app) command(text string) {
 }
 
 func (a *app) local(name, args string) {
-	answer, ok := a.talk.RunBuiltinText(name, args)
+	answer, ok := a.talk.Input.RunBuiltinText(name, args)
 	if !ok {
 		answer = "/" + name + " is not for this screen: run 'haft " + name + "' in a shell"
 	}
@@ -175,7 +175,7 @@ func ownCommands() []Command {
 
 // help shows what can be typed, and what keys do.
 func (a *app) help() {
-	all := append(a.talk.Commands(), ownCommands()...)
+	all := append(a.talk.Input.Commands(), ownCommands()...)
 	width := 0
 	name := func(c Command) string { return strings.TrimSpace("/" + c.Name + " " + c.Hint) }
 	for _, c := range all {
@@ -192,8 +192,8 @@ func (a *app) help() {
 func (a *app) commands() map[string]func(args string) {
 	return map[string]func(string){
 		"help":    func(string) { a.help() },
-		"clear":   func(string) { a.talk.Clear() },
-		"compact": func(args string) { a.talk.Compact(args) },
+		"clear":   func(string) { a.talk.Queue.Clear() },
+		"compact": func(args string) { a.talk.Queue.Compact(args) },
 		"resume":  a.resume,
 		"rewind":  func(string) { a.rewind() },
 		"model":   a.chooseModel,
@@ -209,7 +209,7 @@ func (a *app) chooseModel(name string) {
 	}
 	items := make([]pick, len(models))
 	for i, m := range models {
-		items[i] = pick{m.value, m.text, m.detail + " (" + a.talk.Resolve(m.value) + ")"}
+		items[i] = pick{m.value, m.text, m.detail + " (" + a.talk.Turns.Resolve(m.value) + ")"}
 	}
 	a.pop(&picker{title: "Which model? /model NAME takes any other", items: items, choose: func(p pick) {
 		a.closeOwn()

@@ -60,7 +60,7 @@ func (a *app) listTasks() {
 		},
 		act: func(p pick) {
 			a.closeOwn()
-			if err := a.talk.StopTask(a.ctx, p.value); err != nil {
+			if err := a.talk.Turns.StopTask(a.ctx, p.value); err != nil {
 				a.note(err.Error())
 			}
 		}})

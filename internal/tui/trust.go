@@ -17,7 +17,7 @@ func (a *app) askTrust(items []trust.Item) {
 	}
 	var body, all []string
 	for _, i := range items {
-		line := strings.Join(strings.Fields(strings.ReplaceAll(i.String(), a.talk.Dir()+"/", "")), " ")
+		line := strings.Join(strings.Fields(strings.ReplaceAll(i.String(), a.talk.Turns.Dir()+"/", "")), " ")
 		body, all = append(body, line), append(all, "── "+line)
 		if text := strings.TrimSpace(i.Text); text != i.Name {
 			all = append(all, text)
@@ -52,7 +52,7 @@ func (a *app) askTrust(items []trust.Item) {
 // trust keeps that the person agreed, and opens the conversation again with what
 // counts now.
 func (a *app) trust(items []trust.Item) {
-	if err := a.talk.Trust(a.ctx, items); err != nil {
+	if err := a.talk.Rules.Trust(a.ctx, items); err != nil {
 		a.note("trust could not be kept: " + err.Error())
 		return
 	}
@@ -62,10 +62,10 @@ func (a *app) trust(items []trust.Item) {
 
 // again is the opening that goes on with the conversation as it is.
 func (a *app) again() Opening {
-	if len(a.talk.Past(a.ctx)) == 0 {
+	if len(a.talk.Past.Said(a.ctx)) == 0 {
 		return Opening{}
 	}
-	return Opening{Resume: a.talk.Session()}
+	return Opening{Resume: a.talk.State.Session()}
 }
 
 func count(n int, what string) string {

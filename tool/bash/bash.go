@@ -19,8 +19,11 @@ package bash
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -86,6 +89,10 @@ type Options struct {
 	// began in and all of its output; nil tells nobody.
 	Shown func(agent, dir, command, output string)
 
+	// Previews run commands that are asked about where their effects reach nothing;
+	// nil means that nothing is known of a command before it runs.
+	Previews Previews
+
 	// Edit makes plain sed -i commands file edits; nil means that they run like
 	// any command.
 	Edit *Edit
@@ -107,8 +114,9 @@ type Tools struct {
 
 	warned sync.Once
 
-	mu     sync.Mutex
-	shells map[string]*shellrun.Shell // by agent
+	mu      sync.Mutex
+	shells  map[string]*shellrun.Shell // by agent
+	pending map[string]*pending        // by agent
 }
 
 // New makes the tools on a host.
@@ -125,7 +133,7 @@ func New(host *shellrun.Host, opts *Options) *Tools {
 	o.MaxTimeout = max(o.MaxTimeout, o.Timeout)
 	o.Detached = firstSet(o.Detached, millisOf(o.Environ, "HAFT_BASH_BACKGROUND_MS"), time.Hour)
 	o.MaxOutput = firstSet(o.MaxOutput, numberOf(o.Environ, "HAFT_BASH_MAX_OUTPUT", "BASH_MAX_OUTPUT_LENGTH"), 30_000)
-	return &Tools{host: host, opts: o, shells: make(map[string]*shellrun.Shell)}
+	return &Tools{host: host, opts: o, shells: make(map[string]*shellrun.Shell), pending: make(map[string]*pending)}
 }
 
 // List returns the tools.
@@ -167,9 +175,22 @@ func (t *Tools) EndAgent(agent string) {
 	s := t.shells[agent]
 	delete(t.shells, agent)
 	t.mu.Unlock()
+	_ = t.dropPreview(agent) // what stays is swept later
 	if s != nil {
 		s.Close()
 	}
+}
+
+// DropPreviews forgets the changes that wait for an answer, at the end of a session.
+func (t *Tools) DropPreviews() error {
+	t.mu.Lock()
+	agents := slices.Collect(maps.Keys(t.pending))
+	t.mu.Unlock()
+	var failed []error
+	for _, agent := range agents {
+		failed = append(failed, t.dropPreview(agent))
+	}
+	return errors.Join(failed...)
 }
 
 func (t *Tools) bash() tool.Tool {

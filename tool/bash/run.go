@@ -52,7 +52,12 @@ type Output struct {
 var errPrompt = errors.New("the command waits for an answer")
 
 func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error) {
-	if c.Confinement != tool.ReadOnly { // which holds also for what is no process
+	switch p := t.take(c, in); {
+	case p != nil && p.ran != nil:
+		return t.applyPreview(ctx, c, in, p)
+	case p != nil && c.Approved != "" && c.Approved != tool.Unseen:
+		return Output{}, tool.ErrUnapproved
+	case p == nil && c.Confinement != tool.ReadOnly: // which holds also for what is no process
 		if out, made, err := t.applySed(ctx, c, in); made {
 			return out, err
 		}
@@ -60,10 +65,7 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 	if in.RunInBackground {
 		return t.start(ctx, c, in)
 	}
-	limit := time.Duration(in.Timeout) * time.Millisecond
-	if limit <= 0 {
-		limit = t.opts.Timeout
-	}
+	limit := t.limit(in)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	dir := t.Dir(c.Agent)

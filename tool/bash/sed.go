@@ -51,7 +51,7 @@ func (t *Tools) paths(c *tool.Call, in Input) tool.Paths {
 	return tool.Paths{}
 }
 
-func (t *Tools) preview(ctx context.Context, c *tool.Call, in Input) (*tool.Preview, error) {
+func (t *Tools) previewSed(ctx context.Context, c *tool.Call, in Input) (*tool.Preview, error) {
 	sub, file, ok := t.sedEdit(c, in)
 	if !ok {
 		return nil, nil
@@ -66,7 +66,7 @@ func (t *Tools) preview(ctx context.Context, c *tool.Call, in Input) (*tool.Prev
 // permission asks about a plain sed -i as the edit it is. The rules have the last
 // word on it, as on every other command, of which this tool has no view.
 func (t *Tools) permission(ctx context.Context, c *tool.Call, in Input) tool.Verdict {
-	p, _ := t.preview(ctx, c, in)
+	p, _ := t.previewSed(ctx, c, in)
 	if p == nil {
 		return tool.Verdict{}
 	}
@@ -79,7 +79,7 @@ func (t *Tools) permission(ctx context.Context, c *tool.Call, in Input) tool.Ver
 
 // applySed makes the edit that a sed -i is; made is false for any other command.
 func (t *Tools) applySed(ctx context.Context, c *tool.Call, in Input) (out Output, made bool, err error) {
-	p, _ := t.preview(ctx, c, in)
+	p, _ := t.previewSed(ctx, c, in)
 	if p == nil {
 		err := c.Approve(nil) // what was approved as an edit does not run as something else
 		return Output{}, err != nil, err

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/harness/answers"
 	"github.com/haftdev/haft/internal/knowledge/command"
 	"github.com/haftdev/haft/model/script"
 )
@@ -35,13 +36,13 @@ func TestEveryCommandAnswers(t *testing.T) {
 		"mcp":         {"There are no MCP servers. Add one with: haft mcp add"},
 		"agents":      {"Explore", "general-purpose", "Of this session:", "completed", "Look around"},
 		"skills":      {"pdf", "Reads PDFs"},
-		"resume":      {c.Session(), "this one", "make it", "haft --resume ID"},
+		"resume":      {c.Agent.Session(), "this one", "make it", "haft --resume ID"},
 		"rewind":      {"delete", "made.txt", "To do it: /rewind apply"},
 		"doctor":      {" in " + r.dir, "mode acceptEdits", "There are no MCP servers"},
 		"tools":       {"Agent", "TaskCreate", "found by ToolSearch"},
 	}
 	for _, b := range command.Builtins() {
-		answer, ok := c.RunBuiltinText(b.Name, "")
+		answer, ok := answers.Text(c, b.Name, "")
 		if b.Name == "clear" || b.Name == "compact" {
 			if ok {
 				t.Errorf("/%s is answered without a turn: %q", b.Name, answer)
@@ -67,7 +68,7 @@ func TestEveryCommandAnswers(t *testing.T) {
 		"rewind nothing":    "nothing",
 	} {
 		name, args, _ := strings.Cut(typed, " ")
-		if answer, ok := c.RunBuiltinText(name, args); !ok || !strings.Contains(answer, words) {
+		if answer, ok := answers.Text(c, name, args); !ok || !strings.Contains(answer, words) {
 			t.Errorf("/%s does not say %q:\n%s", typed, words, answer)
 		}
 	}
@@ -81,11 +82,11 @@ func TestARewindIsTyped(t *testing.T) {
 	c := r.talk(harness.Options{Mode: "acceptEdits"}, harness.TalkOptions{})
 	defer c.Close(t.Context())
 	r.say(c, "make it")
-	preview, _ := c.RunBuiltinText("rewind", "")
+	preview, _ := answers.Text(c, "rewind", "")
 	if _, err := os.Stat(path); err != nil || !strings.Contains(preview, "made.txt") {
 		t.Fatalf("the preview %q, error %v", preview, err)
 	}
-	done, _ := c.RunBuiltinText("rewind", "apply")
+	done, _ := answers.Text(c, "rewind", "apply")
 	if _, err := os.Stat(path); err == nil {
 		t.Fatalf("the file is still there: %s", done)
 	}
@@ -93,7 +94,7 @@ func TestARewindIsTyped(t *testing.T) {
 	if !ok {
 		t.Fatalf("it cannot be undone: %s", done)
 	}
-	if again, _ := c.RunBuiltinText("rewind", undo); !strings.Contains(again, "Done.") {
+	if again, _ := answers.Text(c, "rewind", undo); !strings.Contains(again, "Done.") {
 		t.Errorf("%s", again)
 	}
 	if _, err := os.Stat(path); err != nil {
@@ -112,11 +113,11 @@ func TestACommandThatFailsSaysSo(t *testing.T) {
 		"rewind":            "nothing was said in this session yet",
 	} {
 		name, args, _ := strings.Cut(typed, " ")
-		if text, ok, err := c.RunBuiltin(name, args); !ok || err == nil || !strings.Contains(err.Error(), words) {
+		if text, ok, err := answers.Run(c, name, args); !ok || err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("/%s: %q, %t, %v", typed, text, ok, err)
 		}
 	}
-	if text, _, err := c.RunBuiltin("doctor", ""); err != nil || !strings.Contains(text, "haft 9.9 in ") {
+	if text, _, err := answers.Run(c, "doctor", ""); err != nil || !strings.Contains(text, "haft 9.9 in ") {
 		t.Errorf("/doctor: %q, %v", text, err)
 	}
 }

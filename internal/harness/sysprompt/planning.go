@@ -1,4 +1,4 @@
-package harness
+package sysprompt
 
 import (
 	"cmp"
@@ -18,15 +18,15 @@ const planEnd = `When the plan is complete, show it with ExitPlanMode, and begin
 
 const planAnswer = `Nobody can answer questions or approve a plan in this session, and the mode stays as it is: write the plan as your answer, with what is not clear and what you assumed.`
 
-// planning tells the model that it is in plan mode, and how to plan: at the
+// Planning tells the model that it is in plan mode, and how to plan: at the
 // beginning, after a compaction and whenever the mode has become that one.
-func (w *World) planning(instructions string, interactive bool) func(context.Context, bool) []string {
+func Planning(policy *permission.Engine, instructions string, interactive bool) Reminder {
 	var mu sync.Mutex
 	told := false
 	return func(_ context.Context, first bool) []string {
 		mu.Lock()
 		defer mu.Unlock()
-		plans := w.Engine.Policy().Mode() == permission.Plan
+		plans := policy.Policy().Mode() == permission.Plan
 		tell := plans && (first || !told)
 		told = plans
 		if !tell {
@@ -37,15 +37,5 @@ func (w *World) planning(instructions string, interactive bool) func(context.Con
 			steps, end = planAlone, planAnswer
 		}
 		return []string{planRules + "\n\n" + cmp.Or(instructions, steps) + "\n\n" + end}
-	}
-}
-
-// together tells what each of several has to tell.
-func together(parts ...func(context.Context, bool) []string) func(context.Context, bool) []string {
-	return func(ctx context.Context, first bool) (texts []string) {
-		for _, part := range parts {
-			texts = append(texts, part(ctx, first)...)
-		}
-		return texts
 	}
 }

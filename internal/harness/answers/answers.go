@@ -1,4 +1,11 @@
-package harness
+// Package answers answers haft's own slash commands that need no model, such as /cost, in
+// words for the user.
+//
+//	text, ok, err := answers.Run(conversation, "cost", "")
+//
+// It is above the conversation, which it asks and sometimes changes (/model, /rewind), and
+// keeps nothing: it is as safe for concurrent use as the conversation is.
+package answers
 
 import (
 	"fmt"
@@ -8,78 +15,91 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/doctor"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/permission"
 )
 
-// RunBuiltinText is [Conversation.RunBuiltin] for a caller that only shows the answer or
-// the error.
-func (c *Conversation) RunBuiltinText(name, args string) (text string, ok bool) {
-	text, ok, err := c.RunBuiltin(name, args)
+// Run answers one of haft's own commands that needs no model, such as /cost, in
+// words for the user. It reports false for a command that it does not know, and
+// for /clear and /compact, which are turns. A front end with a screen may have
+// better answers of its own.
+func Run(c *harness.Conversation, name, args string) (text string, ok bool, err error) {
+	switch name {
+	case "permissions":
+		if args != "" {
+			err = c.Agent.SetMode(args)
+		}
+		if err == nil {
+			text = permissionsText(c)
+		}
+	case "mcp":
+		text, err = mcpText(c, args)
+	case "resume":
+		text, err = sessionsText(c, args)
+	case "rewind":
+		text, err = rewindText(c, args)
+	default:
+		text, ok = tell(c, name, args)
+		return text, ok, nil
+	}
+	return text, true, err
+}
+
+// Text is [Run] for a caller that only shows the answer or the error.
+func Text(c *harness.Conversation, name, args string) (text string, ok bool) {
+	text, ok, err := Run(c, name, args)
 	if err != nil {
 		text = visible.Indented(err.Error())
 	}
 	return text, ok
 }
 
-// RunBuiltin answers one of haft's own commands that needs no model, such as /cost, in
-// words for the person. It reports false for a command that it does not know, and
-// for /clear and /compact, which are turns. A front end with a screen may have
-// better answers of its own.
-func (c *Conversation) RunBuiltin(name, args string) (text string, ok bool, err error) {
-	switch name {
-	case "permissions":
-		if args != "" {
-			err = c.SetMode(args)
-		}
-		if err == nil {
-			text = c.permissionsText()
-		}
-	case "mcp":
-		text, err = c.mcpText(args)
-	case "resume":
-		text, err = c.sessionsText(args)
-	case "rewind":
-		text, err = c.rewindText(args)
-	default:
-		text, ok = c.tell(name, args)
-		return text, ok, nil
-	}
-	return text, true, err
-}
-
 // tell answers what cannot fail.
-func (c *Conversation) tell(name, args string) (text string, ok bool) {
+func tell(c *harness.Conversation, name, args string) (text string, ok bool) {
 	switch name {
 	case "help":
-		return c.helpText(), true
+		return helpText(c), true
 	case "context":
-		return c.contextText(), true
+		return contextText(c), true
 	case "cost":
-		return c.costText(), true
+		return costText(c), true
 	case "model":
-		return c.changeModel(args), true
+		return changeModel(c, args), true
 	case "agents":
-		return c.agentsText(), true
+		return agentsText(c), true
 	case "skills":
-		return c.skillsText(), true
+		return skillsText(c), true
 	case "tools":
-		return c.toolsText(), true
+		return toolsText(c), true
 	case "doctor":
-		return strings.TrimRight(doctor.Diagnose(c.World.Project, &doctor.Options{Version: c.version, NoServers: true}).Text(), "\n") + "\n" + c.serversText(), true
+		return strings.TrimRight(doctor.Diagnose(c.World.Project, &doctor.Options{Version: c.Version, NoServers: true}).Text(), "\n") + "\n" + serversText(c), true
 	}
 	return "", false
 }
 
-// costText tells what the session has cost, agents included, and what for.
-func (c *Conversation) costText() string {
-	used := c.Usage()
-	if len(used) == 0 {
-		return c.CostText()
+// Cost says what the session has cost, in a sentence.
+func Cost(c *harness.Conversation) string {
+	usd, unknown := 0.0, false
+	for _, u := range c.Agent.Usage() {
+		usd += u.Cost
+		unknown = unknown || u.Unpriced
 	}
-	open := " It has been open for " + time.Since(c.began).Round(time.Second).String() + ".\n"
-	return c.CostText() + open + table(func(row func(...any)) {
+	if unknown {
+		return fmt.Sprintf("This session has cost $%.4f, and what a model without a known price costs.", usd)
+	}
+	return fmt.Sprintf("This session has cost $%.4f.", usd)
+}
+
+// costText tells what the session has cost, agents included, and what for.
+func costText(c *harness.Conversation) string {
+	used := c.Agent.Usage()
+	if len(used) == 0 {
+		return Cost(c)
+	}
+	open := " It has been open for " + time.Since(c.Began).Round(time.Second).String() + ".\n"
+	return Cost(c) + open + table(func(row func(...any)) {
 		row("model", "input", "cache read", "cache write", "output")
 		for _, name := range slices.Sorted(maps.Keys(used)) {
 			u := used[name]
@@ -88,16 +108,16 @@ func (c *Conversation) costText() string {
 	})
 }
 
-func (c *Conversation) helpText() string {
+func helpText(c *harness.Conversation) string {
 	return table(func(row func(...any)) {
-		for _, k := range c.input.Commands.List().Commands {
+		for _, k := range c.Input().Commands.List().Commands {
 			row("/"+strings.TrimSpace(k.Name+" "+k.Hint), k.Description)
 		}
 	})
 }
 
-func (c *Conversation) contextText() string {
-	u := c.ContextUsage()
+func contextText(c *harness.Conversation) string {
+	u := c.Agent.ContextUsage()
 	full := 0.0
 	if u.Window > 0 {
 		full = float64(u.Total) * 100 / float64(u.Window)
@@ -112,15 +132,15 @@ func (c *Conversation) contextText() string {
 	})
 }
 
-func (c *Conversation) changeModel(name string) string {
+func changeModel(c *harness.Conversation, name string) string {
 	if name == "" {
-		return "The model is " + c.ContextUsage().Model + ". Choose another with /model NAME."
+		return "The model is " + c.Agent.ContextUsage().Model + ". Choose another with /model NAME."
 	}
-	c.SetModel(c.Resolve(name))
+	c.Agent.SetModel(c.Resolve(name))
 	return "The model is " + c.Resolve(name) + " from the next request on."
 }
 
-func (c *Conversation) permissionsText() string {
+func permissionsText(c *harness.Conversation) string {
 	opts, err := c.World.Project.Policy()
 	if err != nil {
 		return err.Error()
@@ -136,7 +156,7 @@ func (c *Conversation) permissionsText() string {
 	})
 }
 
-func (c *Conversation) skillsText() string {
+func skillsText(c *harness.Conversation) string {
 	list := c.World.Project.Library.Skills.List().Skills
 	if len(list) == 0 {
 		return "There are no skills. They are folders with a SKILL.md in .claude/skills or .haft/skills, here or in your home folder."
@@ -148,13 +168,13 @@ func (c *Conversation) skillsText() string {
 	})
 }
 
-func (c *Conversation) toolsText() string {
+func toolsText(c *harness.Conversation) string {
 	deferred := make(map[string]bool)
-	for _, t := range c.Tools().Deferred() {
+	for _, t := range c.Agent.Tools().Deferred() {
 		deferred[t.Name] = true
 	}
 	return table(func(row func(...any)) {
-		for _, t := range c.Tools().All() {
+		for _, t := range c.Agent.Tools().All() {
 			note := ""
 			if deferred[t.Name] {
 				note = "found by ToolSearch"

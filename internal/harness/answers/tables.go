@@ -1,4 +1,4 @@
-package harness
+package answers
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/checkpoint"
+	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/session"
@@ -18,7 +19,7 @@ import (
 const patience = 30 * time.Second
 
 // agentsText tells which agents there are, and who works and has worked.
-func (c *Conversation) agentsText() string {
+func agentsText(c *harness.Conversation) string {
 	kinds := table(func(row func(...any)) {
 		for _, d := range c.World.Project.Library.Agents.List().Definitions {
 			row(d.Name, d.Description)
@@ -36,11 +37,11 @@ func (c *Conversation) agentsText() string {
 }
 
 // mcpText tells how the MCP servers are, or connects to one anew.
-func (c *Conversation) mcpText(args string) (string, error) {
+func mcpText(c *harness.Conversation, args string) (string, error) {
 	what, name, _ := strings.Cut(args, " ")
 	switch {
 	case what == "":
-		return c.serversText(), nil
+		return serversText(c), nil
 	case what != "reconnect" || name == "":
 		return "", errors.New("type /mcp, or /mcp reconnect SERVER")
 	}
@@ -54,10 +55,10 @@ func (c *Conversation) mcpText(args string) (string, error) {
 		return "", err
 	}
 	c.MCP.Refresh()
-	return c.serversText(), nil
+	return serversText(c), nil
 }
 
-func (c *Conversation) serversText() string {
+func serversText(c *harness.Conversation) string {
 	list := c.MCP.Status()
 	if len(list) == 0 {
 		return "There are no MCP servers. Add one with: haft mcp add"
@@ -70,7 +71,7 @@ func (c *Conversation) serversText() string {
 }
 
 // sessionsText lists the sessions that can be gone on with.
-func (c *Conversation) sessionsText(id string) (string, error) {
+func sessionsText(c *harness.Conversation, id string) (string, error) {
 	if id != "" {
 		return "", fmt.Errorf("a conversation cannot become another one here. Start haft with: haft --resume %s", id)
 	}
@@ -84,7 +85,7 @@ func (c *Conversation) sessionsText(id string) (string, error) {
 	return table(func(row func(...any)) {
 		for _, i := range list {
 			now := ""
-			if i.ID == c.Session() {
+			if i.ID == c.Agent.Session() {
 				now = "this one"
 			}
 			row(i.ID, i.Modified.Local().Format("2006-01-02 15:04"), oneLine(cmp.Or(i.Title, i.Prompt)), now)
@@ -94,7 +95,7 @@ func (c *Conversation) sessionsText(id string) (string, error) {
 
 // rewindText shows what a rewind would do, or does it: "", MESSAGE, apply, apply
 // MESSAGE.
-func (c *Conversation) rewindText(args string) (string, error) {
+func rewindText(c *harness.Conversation, args string) (string, error) {
 	first, rest, _ := strings.Cut(args, " ")
 	to, apply := args, false
 	if first == "apply" {
@@ -106,7 +107,7 @@ func (c *Conversation) rewindText(args string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text := c.planText(plan)
+	text := planText(c, plan)
 	if !apply || len(plan.Steps) == 0 {
 		if len(plan.Steps) > 0 {
 			text += "\nTo do it: " + strings.TrimSpace("/rewind apply "+to)
@@ -124,7 +125,7 @@ func (c *Conversation) rewindText(args string) (string, error) {
 	return text + "\nDone. To undo: /rewind apply " + undo, nil
 }
 
-func (c *Conversation) planText(p *checkpoint.Plan) string {
+func planText(c *harness.Conversation, p *checkpoint.Plan) string {
 	if len(p.Steps) == 0 {
 		return "No file would change."
 	}

@@ -1,0 +1,84 @@
+// Package sysprompt puts together what the model is told besides what the user says: the
+// system prompt, the facts about the folder, reminders, and what a compaction carries over.
+//
+// A [Source] and the functions are safe for concurrent use, and a [Reminder] is called by one
+// conversation.
+package sysprompt
+
+import (
+	"context"
+	"strings"
+
+	"github.com/haftdev/haft/agent/prompt"
+	"github.com/haftdev/haft/internal/harness/project"
+	"github.com/haftdev/haft/internal/knowledge"
+	"github.com/haftdev/haft/internal/knowledge/instructions"
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/tool"
+)
+
+// System is the system prompt: what is the same for the whole conversation. Custom replaces
+// haft's own, nil leaves it; more is added to either.
+func System(custom []string, more string, tools *tool.Set) []model.System {
+	opts := &prompt.Options{Append: more, Tools: tools}
+	if custom != nil {
+		text := strings.Join(custom, "\n")
+		opts.Custom = &text
+	}
+	return prompt.System(opts)
+}
+
+// A Source is where the facts come from. All its fields are needed.
+type Source struct {
+	Project *project.Project
+	// Readable says which files a model may be shown without the user being asked.
+	Readable func(path string) bool
+	// Dir is where the conversation works.
+	Dir func() string
+	// Warn hears what is wrong with what was written for models.
+	Warn func([]knowledge.Problem)
+}
+
+// A Reminder returns what the model should hear now; first is at the beginning and after a
+// compaction.
+type Reminder = func(ctx context.Context, first bool) []string
+
+// Facts are what the model is told beside the prompts.
+func (s *Source) Facts(reminders ...Reminder) *prompt.Facts {
+	g := s.Project.Guard
+	return prompt.NewFacts(&prompt.FactsOptions{
+		Dir: g.Cwd(), Added: g.Roots()[1:], Cwd: s.Dir, Instructions: s.Instructions, More: together(reminders),
+	})
+}
+
+// together tells what each of several has to tell.
+func together(parts []Reminder) Reminder {
+	return func(ctx context.Context, first bool) (texts []string) {
+		for _, part := range parts {
+			texts = append(texts, part(ctx, first)...)
+		}
+		return texts
+	}
+}
+
+// Once reminds of a text the first time; "" is not one.
+func Once(text string) Reminder {
+	return func(context.Context, bool) (facts []string) {
+		if text != "" {
+			facts, text = []string{text}, ""
+		}
+		return facts
+	}
+}
+
+// Instructions are what people have written for every conversation in this folder.
+func (s *Source) Instructions(context.Context) string {
+	p := s.Project
+	files, problems := instructions.Load(p.Guard.Cwd(), p.Home, &instructions.Options{Root: p.Dir, Sources: p.Options.Sources, Trusted: p.MayInclude, Readable: s.Readable})
+	s.Warn(problems)
+	var texts []string
+	for _, f := range files {
+		texts = append(texts, "From "+f.Path+":\n"+f.Text)
+	}
+	return strings.Join(texts, "\n\n")
+}

@@ -1,0 +1,52 @@
+package headless
+
+import (
+	"context"
+
+	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/wire"
+)
+
+// reloadRequests are those that look again for what was written for the model.
+func (s *server) reloadRequests() []row {
+	return []row{
+		about(s, reloadSkills),
+		about(s, s.reloadPlugins),
+		about(s, func(context.Context, *harness.Conversation, *wire.ReloadOutputStyles) (any, error) {
+			return wire.ReloadOutputStylesReply{AvailableOutputStyles: wire.List[string]{"default"}}, nil
+		}),
+	}
+}
+
+// reloadSkills looks for skills again. Those found now can be called even if the model
+// did not hear of them when the session began.
+func reloadSkills(_ context.Context, talk *harness.Conversation, _ *wire.ReloadSkills) (any, error) {
+	var reply wire.ReloadSkillsReply
+	for _, sk := range talk.World.Project.Library.Skills.List().Skills {
+		reply.Skills = append(reply.Skills, wire.Command{Name: sk.Name, Description: sk.Description, ArgumentHint: sk.Hint})
+	}
+	return reply, nil
+}
+
+// reloadPlugins tells what there is; plugins that are added later count from the
+// next session on.
+func (s *server) reloadPlugins(_ context.Context, talk *harness.Conversation, r *wire.ReloadPlugins) (any, error) {
+	if r.RefuseIfBusy && talk.Agent.Busy() {
+		return nil, &wire.ControlError{Code: wire.ErrorPluginsBusy, Message: "a turn runs: ask again when it has ended"}
+	}
+	if len(r.AddPlugins) > 0 && string(r.AddPlugins) != "null" && string(r.AddPlugins) != "[]" {
+		return nil, &wire.ControlError{Message: "plugins cannot be added to a session that runs: begin it with them"}
+	}
+	reply := s.plugins(talk)
+	if r.HoldOnCacheImpact {
+		held := false // nothing changes
+		reply.Held = &held
+	}
+	return reply, nil
+}
+
+// plugins tells what there is; those that are added later count from the next
+// session on.
+func (s *server) plugins(talk *harness.Conversation) wire.ReloadPluginsReply {
+	return wire.ReloadPluginsReply{Commands: s.commands(talk), Agents: s.agents(talk), Plugins: plugins(talk), MCPServers: mcpStatus(talk).MCPServers}
+}

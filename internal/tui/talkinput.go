@@ -1,0 +1,57 @@
+package tui
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+
+	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/harness/answers"
+	"github.com/haftdev/haft/internal/harness/slash"
+	"github.com/haftdev/haft/internal/knowledge/prompt"
+	"github.com/haftdev/haft/search"
+	"github.com/haftdev/haft/tool"
+)
+
+// input is the [Input] of a harness's conversation.
+type input struct{ c *harness.Conversation }
+
+func (i input) Typed(ctx context.Context, text string) (slash.Command, bool, error) {
+	return i.c.Input().Read(ctx, text)
+}
+
+func (i input) Commands() []Command {
+	var list []Command
+	for _, c := range i.c.Input().Commands.List().Commands {
+		list = append(list, Command{c.Name, c.Description, c.Hint})
+	}
+	return list
+}
+
+func (i input) Files(ctx context.Context) ([]string, error) {
+	const most = 20000
+	found, err := i.c.World.Search.Glob(ctx, search.GlobQuery{Pattern: "**/*", Dir: i.c.Dir(), Path: i.c.Dir(), Limit: most})
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, f := range found.Files {
+		if rel, err := filepath.Rel(i.c.Dir(), f); err == nil {
+			f = rel
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+func (i input) Call(ctx context.Context, name string, input any) (tool.Result, error) {
+	raw, err := json.Marshal(input)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	return i.c.Call(ctx, prompt.Request{Tool: name, Input: raw, Allow: []string{name}})
+}
+
+func (i input) RunBuiltinText(name, args string) (text string, ok bool) {
+	return answers.Text(i.c, name, args)
+}
