@@ -16,6 +16,7 @@ func (h *evaluation) evaluateCommand() {
 	p := h.policy
 	where := &shell.Options{Cwd: p.at.cwd, Home: p.at.home, Roots: p.guard.Roots(), Kept: p.guard.Kept, FS: p.commands}
 	a := shell.Analyze(h.subject.command, where)
+	h.evaluateConfinement(a)
 	h.writes = !a.ReadOnly
 	h.critical = a.Critical
 	reads, writes := h.look(a.Reads), h.look(a.Writes)
@@ -34,7 +35,10 @@ func (h *evaluation) evaluateCommand() {
 	if a.ReadOnly && a.UsesGit {
 		h.evaluateRepository(where)
 	}
-	h.readOnly = a.ReadOnly && h.protected == ""
+	h.readOnly = a.ReadOnly && h.protected == "" && !h.unsandboxed
+	if a.ReadOnly && h.unsandboxed {
+		h.why = cmp.Or(h.why, "it asks to run without the sandbox")
+	}
 	if h.readOnly {
 		h.input = h.call.Tool.WithCommand(h.call.Call, a.Run)
 	} else {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/haftdev/haft/internal/shell"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -31,6 +32,10 @@ type evaluation struct {
 	input     json.RawMessage // to run instead of the model's
 	suggest   []string        // rules that would allow the next such call, if settles
 	settles   bool            // what is missing is a rule, and nothing else
+
+	analysis    *shell.Analysis // of a command; nil for other calls
+	unsandboxed bool            // the call asks to run without the sandbox, and may
+	excluded    bool            // the settings keep the command out of the sandbox
 }
 
 // A finding is something that speaks for or against a call.
@@ -98,6 +103,8 @@ func (h *evaluation) decide() Decision {
 		return h.end(tool.Allow, &finding{reason: "it changes nothing"})
 	case h.harmless != nil:
 		return h.end(tool.Allow, h.harmless)
+	case h.confinedUnasked():
+		return h.end(tool.Allow, &finding{reason: "it is confined to the project (sandbox.autoAllowBashIfSandboxed)"})
 	}
 	h.settles = true
 	return h.open(&finding{reason: cmp.Or(h.why, "no rule allows it")})
@@ -116,6 +123,9 @@ func (h *evaluation) open(f *finding) Decision {
 
 func (h *evaluation) end(b tool.Behavior, f *finding) Decision {
 	v := tool.Verdict{Behavior: b, Reason: f.reason, Message: f.message}
+	if b != tool.Deny {
+		v.Confinement = h.confinement()
+	}
 	if f.rule != nil {
 		v.Rule, v.Origin = f.rule.Text, f.rule.Origin.String()
 	}

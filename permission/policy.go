@@ -25,6 +25,10 @@ type Policy struct {
 	commands shell.FS // what is known about programs and folders
 	at       places
 	real     places // the same folders by their physical names
+
+	sandbox            Sandbox
+	excluded           []*textPattern
+	reached, unreached []*domainPattern
 }
 
 // Options make a [Policy].
@@ -47,6 +51,8 @@ type Options struct {
 	// Commands is what is known about the programs and folders that commands
 	// name; nil means the file system of this machine.
 	Commands shell.FS
+	// Sandbox says how commands are confined.
+	Sandbox Sandbox
 }
 
 // NewPolicy compiles the rules. Those that are wrong are left out and reported
@@ -61,6 +67,7 @@ func NewPolicy(opts Options) *Policy {
 	}
 	p.at = places{cwd: opts.Guard.Cwd(), home: opts.Home, project: opts.Guard.Roots()[0]}
 	p.real = places{p.physical(p.at.cwd), p.physical(p.at.home), p.physical(p.at.project)}
+	p.setSandbox(opts.Sandbox)
 	for _, r := range opts.Rules {
 		p.add(r, opts.Trusted)
 	}

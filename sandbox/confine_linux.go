@@ -23,7 +23,7 @@ func (b *Box) confine(s *Spec) error {
 	if err := dropCaps(); err != nil {
 		return stepError(StepCaps, "", err)
 	}
-	return stepError(StepSeccomp, "", restrictCalls(filter{}))
+	return stepError(StepSeccomp, "", restrictCalls(filter{noUnix: s.NoSockets}))
 }
 
 // restrictPaths is the second wall, in case a mount is not what it should be.
@@ -33,7 +33,8 @@ func (b *Box) restrictPaths(s *Spec) error {
 		return err
 	}
 	err = errors.Join(rules.allow("/", readRights), rules.allow("/dev", fileRights|readRights), rules.allow("/proc", fileRights|readRights))
-	for _, dir := range slices.Concat([]string{"/tmp", "/var/tmp", "/dev/shm"}, s.Scratch, s.Write) {
+	private := slices.DeleteFunc([]string{"/tmp", "/var/tmp", "/dev/shm"}, func(dir string) bool { return slices.Contains(s.Read, dir) })
+	for _, dir := range slices.Concat(private, s.Scratch, s.Write) {
 		err = errors.Join(err, rules.allow(dir, allRights))
 	}
 	for _, l := range s.Layers {
@@ -106,10 +107,10 @@ func EnterLandlock(s *Spec, tmp string, port int) error {
 // landlockFilter refuses the sockets that Landlock cannot.
 func landlockFilter(s *Spec, abi, port int) filter {
 	if s.Network == Open {
-		return filter{}
+		return filter{noUnix: s.NoSockets}
 	}
 	if port == 0 || abi < 4 { // no rule about TCP
-		return filter{noInet: true, noOther: true}
+		return filter{noInet: true, noOther: true, noUnix: s.NoSockets}
 	}
-	return filter{noDatagram: true, noOther: true}
+	return filter{noDatagram: true, noOther: true, noUnix: s.NoSockets}
 }

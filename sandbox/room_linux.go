@@ -104,6 +104,11 @@ func (r *room) collect() error {
 			return err
 		}
 	}
+	if slices.ContainsFunc(r.spec.Read, func(dir string) bool { return pathin.Contains(dir, stage) }) { // with the private directories of other rooms
+		if err := r.bind(filepath.Join(stage, "emptydir"), stage, rankHide, true); err != nil {
+			return err
+		}
+	}
 	return errors.Join(r.protect(), r.hide())
 }
 

@@ -44,6 +44,7 @@ type filter struct {
 	noInet     bool // no IPv4 and IPv6 at all
 	noDatagram bool // no UDP and raw sockets
 	noOther    bool // nothing but IPv4, IPv6 and unix sockets
+	noUnix     bool // no unix sockets but pairs
 }
 
 // restrictCalls puts the calling thread, and what it starts, under the filter.
@@ -91,6 +92,9 @@ const tiocLinux = 0x541c
 func (f filter) sockets() []unix.SockFilter {
 	refuse := ret(unix.SECCOMP_RET_ERRNO | uint32(unix.EACCES))
 	code := []unix.SockFilter{load(dataArg0)}
+	if f.noUnix {
+		code = append(code, jump(unix.BPF_JEQ, unix.AF_UNIX, 0, 1), refuse)
+	}
 	switch {
 	case f.noInet && f.noOther:
 		return append(code, jump(unix.BPF_JEQ, unix.AF_UNIX, 1, 0), refuse)

@@ -19,7 +19,8 @@ type Spec struct {
 	// are left out.
 	Write []string `json:",omitempty"`
 	// Read lists folders that can be read although they lie in a private
-	// directory, such as a project below /tmp.
+	// directory, such as a project below /tmp, or are one. With /tmp in it, TMPDIR
+	// is elsewhere.
 	Read []string `json:",omitempty"`
 	// Scratch lists folders with a throw-away layer: programs see what is there
 	// and can write, and nothing of it reaches the disk. The commands of a box
@@ -43,6 +44,9 @@ type Spec struct {
 	// refuses all. It is called at the same time from several goroutines.
 	Reach func(host string, port int) error `json:"-"`
 
+	// NoSockets refuses sockets of the file system, also those that the private
+	// directories do not hide. Pairs of sockets can be made.
+	NoSockets bool `json:",omitempty"`
 	// KeepSignals lets no signal leave the commands of this Spec, not even to
 	// other commands in the box.
 	KeepSignals bool `json:",omitempty"`

@@ -31,7 +31,7 @@ func (f *execution) permit() *Outcome {
 func (f *execution) judged(verdict tool.Verdict) *Outcome {
 	f.out.Verdict = verdict
 	approved := *f.call
-	approved.Approved = verdict.Approved
+	approved.Approved, approved.Confinement = verdict.Approved, verdict.Confinement
 	f.call = &approved
 	if out := f.record(Judged); out != nil {
 		return out
@@ -112,8 +112,9 @@ func (f *execution) ask(c tool.Case, question tool.Verdict) (tool.Verdict, *Outc
 	if f.ctx.Err() != nil {
 		return verdict, f.cancelled("before it ran", nil)
 	}
-	verdict.Approved = ""
+	verdict.Approved, verdict.Confinement = "", ""
 	if verdict.Behavior == tool.Allow {
+		verdict.Confinement = question.Confinement
 		verdict.Approved = approval(c.Preview, c.Unclear)
 	}
 	if verdict.Behavior != tool.Allow || verdict.Input == nil {
@@ -137,6 +138,7 @@ func (f *execution) ask(c tool.Case, question tool.Verdict) (tool.Verdict, *Outc
 		return again, nil
 	}
 	verdict.Approved = approval(f.tool.PreviewOf(f.ctx, f.call)) // they know what they made of it
+	verdict.Confinement = again.Confinement
 	return verdict, nil
 }
 

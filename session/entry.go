@@ -60,6 +60,8 @@ type Call struct {
 	Reason   string        `json:"reason,omitempty"`
 	// Approved is the digest of the change that a user was shown and approved.
 	Approved string `json:"approved,omitempty"`
+	// Confinement is what a command was held to.
+	Confinement tool.Confinement `json:"confinement,omitempty"`
 	// Input is what will run, if it is not what the model wrote.
 	Input json.RawMessage `json:"input,omitempty"`
 }

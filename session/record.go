@@ -26,7 +26,7 @@ func (s *Session) Record(ctx context.Context, r sched.Record) error {
 		return s.dispatched(ctx, r)
 	}
 	c := s.callOf(r, Judged)
-	c.Behavior, c.Reason, c.Approved = r.Verdict.Behavior, r.Verdict.Reason, r.Verdict.Approved
+	c.Behavior, c.Reason, c.Approved, c.Confinement = r.Verdict.Behavior, r.Verdict.Reason, r.Verdict.Approved, r.Verdict.Confinement
 	return s.Append(ctx, Entry{Agent: r.Call.Agent, Call: &c})
 }
 

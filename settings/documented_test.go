@@ -84,7 +84,9 @@ func TestEveryDocumentedKeyIsKnown(t *testing.T) {
 // What is said to have no effect must have none, and be told of.
 func TestKeysWithoutAnEffect(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"sandbox":{"enabled":true}}`:         "1 has no effect in haft: what it should guard is not guarded",
+		`{"sandbox":{"enabled":true}}`:         "",
+		`{"sandbox":{"ripgrep":{}}}`:           "3 has no effect in haft",
+		`{"sandbox":{"credentials":{}}}`:       "1 has no effect in haft: what it should guard is not guarded",
 		`{"sandbox":{"enabled":false}}`:        "",
 		`{"availableModels":["sonnet"]}`:       "1 has no effect in haft: what it should guard is not guarded",
 		`{"spinnerTipsEnabled":true}`:          "3 has no effect in haft",

@@ -78,7 +78,7 @@ var topLevel = map[string]shape{
 	"skipDangerousModePermissionPrompt": idle(aFlag),
 	"skipAutoPermissionPrompt":          idle(aFlag),
 	"autoMode":                          noGuard(anObject),
-	"sandbox":                           noGuard(anObject),
+	"sandbox":                           {kinds: "{", members: sandboxKeys},
 
 	"env": {kinds: "{", each: '"'},
 

@@ -1,11 +1,100 @@
 package settings
 
-// SandboxRequired reports whether commands must not run unless they are confined
-// (sandbox.enabled with sandbox.failIfUnavailable), and which file says so.
-func (s *Settings) SandboxRequired() (Origin, bool) {
-	if !s.Flag("sandbox", "enabled") || !s.Flag("sandbox", "failIfUnavailable") {
-		return Origin{}, false
+// A Sandbox is what the settings say about the confinement of commands, in the
+// words of Claude Code and with their meaning there. Mode is haft's own.
+type Sandbox struct {
+	Mode SandboxMode
+	// Enabled confines commands that were allowed to the project.
+	Enabled bool
+	// AutoAllow lets a command that is confined to the project run unasked.
+	AutoAllow bool
+	// Unsandboxed lets a model ask for a command to run without the sandbox.
+	Unsandboxed bool
+	// Excluded are commands that run without the sandbox, as in rules about Bash.
+	Excluded []Text
+	// Files that can be written beside the project, or cannot be written or read
+	// although others of their folder can.
+	AllowWrite, DenyWrite, AllowRead, DenyRead []Text
+	// Hosts that commands reach, and those that they do not even so.
+	Domains, DeniedDomains []Text
+}
+
+// A SandboxMode says what becomes of commands where nothing can confine them.
+type SandboxMode string
+
+const (
+	// SandboxOff confines nothing.
+	SandboxOff SandboxMode = "off"
+	// SandboxPrefer confines commands where that is possible.
+	SandboxPrefer SandboxMode = "prefer"
+	// SandboxRequire refuses sessions where it is not.
+	SandboxRequire SandboxMode = "require"
+)
+
+// sandboxKeys are what a sandbox object may hold. What has no effect here is of
+// another platform, or of the programs that Claude Code confines with.
+var sandboxKeys = map[string]shape{
+	"enabled": aFlag, "failIfUnavailable": aFlag, "autoAllowBashIfSandboxed": aFlag, "allowUnsandboxedCommands": aFlag,
+	"mode":             {kinds: `"`, oneOf: []string{string(SandboxOff), string(SandboxPrefer), string(SandboxRequire)}},
+	"excludedCommands": textList,
+	"filesystem":       {kinds: "{", members: map[string]shape{"allowWrite": textList, "denyWrite": textList, "denyRead": textList, "allowRead": textList, "allowManagedReadPathsOnly": idle(aFlag)}},
+	"network": {kinds: "{", members: map[string]shape{
+		"allowedDomains": textList, "deniedDomains": textList, "allowManagedDomainsOnly": aFlag,
+		"allowLocalBinding": idle(aFlag), "allowUnixSockets": idle(textList), "allowAllUnixSockets": idle(aFlag), "httpProxyPort": idle(aNumber), "socksProxyPort": idle(aNumber),
+	}},
+	"ignoreViolations": idle(anything), "enableWeakerNestedSandbox": idle(aFlag), "enableWeakerNetworkIsolation": idle(aFlag), "ripgrep": idle(anObject), "enabledPlatforms": idle(textList),
+	"credentials": noGuard(anObject),
+}
+
+// Sandbox returns what the settings say about confinement.
+func (s *Settings) Sandbox() Sandbox {
+	b := Sandbox{
+		Mode: SandboxPrefer, Enabled: s.Flag("sandbox", "enabled"),
+		AutoAllow: s.flagOr(true, "sandbox", "autoAllowBashIfSandboxed"), Unsandboxed: s.flagOr(true, "sandbox", "allowUnsandboxedCommands"),
+		Excluded:   s.texts("sandbox", "excludedCommands"),
+		AllowWrite: s.texts("sandbox", "filesystem", "allowWrite"), DenyWrite: s.texts("sandbox", "filesystem", "denyWrite"),
+		AllowRead: s.texts("sandbox", "filesystem", "allowRead"), DenyRead: s.texts("sandbox", "filesystem", "denyRead"),
+		Domains: s.texts("sandbox", "network", "allowedDomains"), DeniedDomains: s.texts("sandbox", "network", "deniedDomains"),
 	}
-	v, _ := s.Lookup("sandbox", "failIfUnavailable")
-	return v.Origin, true
+	if s.ManagedFlag("sandbox", "network", "allowManagedDomainsOnly") {
+		var managed []Text
+		for _, d := range b.Domains {
+			if d.Source == Managed {
+				managed = append(managed, d)
+			}
+		}
+		b.Domains = managed
+	}
+	if mode, ok := s.Text("sandbox", "mode"); ok {
+		switch m := SandboxMode(mode.Text); m {
+		case SandboxOff, SandboxPrefer, SandboxRequire:
+			b.Mode = m
+		}
+	}
+	if _, required := s.SandboxRequired(); required {
+		b.Mode = SandboxRequire
+	}
+	return b
+}
+
+// SandboxRequired reports whether commands must not run unless they can be
+// confined (sandbox.enabled with sandbox.failIfUnavailable, or the mode require),
+// and which file says so.
+func (s *Settings) SandboxRequired() (Origin, bool) {
+	if s.Flag("sandbox", "enabled") && s.Flag("sandbox", "failIfUnavailable") {
+		v, _ := s.Lookup("sandbox", "failIfUnavailable")
+		return v.Origin, true
+	}
+	mode, _ := s.Text("sandbox", "mode")
+	return mode.Origin, mode.Text == string(SandboxRequire)
+}
+
+// flagOr is [Settings.Flag] with another value where no file has either.
+func (s *Settings) flagOr(otherwise bool, path ...string) bool {
+	for _, f := range s.files {
+		if n := f.root.get(path...); n != nil && (n.kind == 't' || n.kind == 'f') {
+			return n.kind == 't'
+		}
+	}
+	return otherwise
 }

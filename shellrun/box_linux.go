@@ -379,7 +379,11 @@ func boxEnviron(env []string, spec *sandbox.Spec) []string {
 		name, _, _ := strings.Cut(e, "=")
 		return slices.Contains(unreachable, name) || name == "TMP" || name == "TEMP"
 	})
-	env = replace(env, "TMPDIR", "/tmp")
+	tmp := "/tmp"
+	if slices.Contains(spec.Read, tmp) {
+		tmp = "/var/tmp"
+	}
+	env = replace(env, "TMPDIR", tmp)
 	if len(spec.Write) <= 1 && len(spec.Layers) == 0 {
 		env = replace(env, "GIT_OPTIONAL_LOCKS", "0") // git would complain that it cannot refresh its index
 	}

@@ -46,6 +46,8 @@ type Call struct {
 	// Approved is the digest of the change that was shown to the user who approved
 	// the call; "" means that no change was. See [Call.Approve].
 	Approved string
+	// Confinement is that of the verdict on the call.
+	Confinement Confinement
 	// Agent names the sub-agent that calls; "" is the main conversation.
 	Agent string
 	// Dir is where the agent works: relative paths in Input begin there, and an

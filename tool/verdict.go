@@ -19,6 +19,9 @@ type Verdict struct {
 	// Approved is the digest of the change that the call was approved for, if it was
 	// shown to the user who approved it; see [Preview.Digest].
 	Approved string
+	// Confinement is what the kernel holds the call to if it runs; "" for calls that
+	// start no command. Of an Ask it is what an approval leads to.
+	Confinement Confinement
 	// Suggestions are rules that would settle the next such call, all of them together.
 	Suggestions []Suggestion
 	// NeedsPerson leaves an Ask to a person: no rule, mode, hook or classifier may

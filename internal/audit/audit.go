@@ -44,6 +44,7 @@ type Entry struct {
 	Rule        string          `json:"rule,omitempty"`
 	Origin      string          `json:"origin,omitempty"`
 	Approved    string          `json:"approved,omitempty"` // the digest of the change that was approved
+	Confinement string          `json:"confinement,omitempty"`
 	Cwd         string          `json:"cwd,omitempty"`
 }
 

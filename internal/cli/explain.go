@@ -29,6 +29,7 @@ type verdictInfo struct {
 	Behavior    string          `json:"behavior"`
 	ReadOnly    bool            `json:"readonly"`
 	Reason      string          `json:"reason"`
+	Confinement string          `json:"confinement,omitempty"`
 	Rule        string          `json:"rule,omitempty"`
 	Origin      string          `json:"origin,omitempty"`
 	Input       json.RawMessage `json:"input,omitempty"`
@@ -39,7 +40,7 @@ type verdictInfo struct {
 }
 
 func newVerdictInfo(d permission.Decision) verdictInfo {
-	v := verdictInfo{Behavior: d.Behavior.String(), ReadOnly: d.ReadOnly, Reason: d.Reason, Rule: d.Rule, Origin: d.Origin, Input: d.Input}
+	v := verdictInfo{Behavior: d.Behavior.String(), ReadOnly: d.ReadOnly, Reason: d.Reason, Confinement: string(d.Confinement), Rule: d.Rule, Origin: d.Origin, Input: d.Input}
 	if d.Reason == "" {
 		v.Reason = d.Message // of a tool that refuses by itself
 	}
@@ -117,6 +118,9 @@ func (v verdictInfo) write(w io.Writer) {
 	fmt.Fprintf(w, "%s: %s\n", v.Behavior, visible.Indented(v.Reason))
 	if v.Rule != "" {
 		fmt.Fprintf(w, "rule: %s in %s\n", visible.Indented(v.Rule), v.Origin)
+	}
+	if v.Confinement != "" {
+		fmt.Fprintf(w, "confinement: %s\n", v.Confinement)
 	}
 	if v.Input != nil {
 		fmt.Fprintf(w, "runs as: %s\n", visible.Indented(string(v.Input)))

@@ -288,6 +288,9 @@ func (f *permissionsFlags) why(id string) error {
 		if e.Rule != "" {
 			fmt.Fprintf(f.Out, "  rule %s in %s\n", visible.Indented(e.Rule), e.Origin)
 		}
+		if e.Confinement != "" {
+			fmt.Fprintf(f.Out, "  confinement %s\n", e.Confinement)
+		}
 		if e.InputHead != "" {
 			fmt.Fprintf(f.Out, "  input %s… (%d bytes, SHA-256 %s)\n", visible.Indented(e.InputHead), e.InputBytes, e.InputDigest)
 		} else {

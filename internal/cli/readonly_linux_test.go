@@ -80,12 +80,16 @@ func TestReadOnlyCommandsThroughOurBash(t *testing.T) {
 		if ownService.MatchString(command) {
 			continue
 		}
-		if outside.Match(text) {
+		if text = boxesOwn.ReplaceAll(text, nil); outside.Match(text) {
 			t.Errorf("%q connects: %s", command, outside.Find(text))
 		}
 	}
 	t.Logf("%d of %d commands that are allowed ran", ran, allowed)
 }
+
+// boxesOwn is what the sandbox does to find out that it works: it connects to its own
+// proxy, in a network that nobody else is in, and starts this program again.
+var boxesOwn = regexp.MustCompile(`(?m)^.*(?:connect\(.*htons\(3128\)|execve\("(?:/proc/self/exe|/dev/null)").*\n`)
 
 var ownService = regexp.MustCompile(`\b(gh|kubectl|docker)\b`)
 

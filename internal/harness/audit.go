@@ -33,6 +33,6 @@ func (r verdictRecorder) Record(_ context.Context, rec sched.Record) error {
 	}
 	return r.log.Append(audit.Entry{
 		Time: time.Now().UTC(), Session: id, UseID: rec.Call.UseID, Agent: rec.Call.Agent, Tool: rec.Call.Tool, Input: rec.Call.Input,
-		Mode: string(r.world.Engine.Policy().Mode()), Cwd: r.world.Shell.Dir(rec.Call.Agent), Behavior: v.Behavior.String(), Reason: v.Reason, Rule: v.Rule, Origin: v.Origin, Approved: v.Approved,
+		Mode: string(r.world.Engine.Policy().Mode()), Cwd: r.world.Shell.Dir(rec.Call.Agent), Behavior: v.Behavior.String(), Reason: v.Reason, Rule: v.Rule, Origin: v.Origin, Approved: v.Approved, Confinement: string(v.Confinement),
 	})
 }

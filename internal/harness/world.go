@@ -18,6 +18,7 @@ import (
 	"github.com/haftdev/haft/internal/shell/shown"
 	"github.com/haftdev/haft/internal/workspace/readstate"
 	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/sandbox"
 	"github.com/haftdev/haft/search"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
@@ -57,9 +58,6 @@ func Open(o *Options) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.Confinable(); err != nil {
-		return nil, err
-	}
 	lead, err := p.FindLead()
 	if err != nil {
 		return nil, err
@@ -77,12 +75,17 @@ func Open(o *Options) (*World, error) {
 	}
 	environ, pass := p.Environment()
 	w.host = shellrun.NewHost(&shellrun.Options{Reexec: p.Options.Reexec, Environ: environ, EnvNames: pass, Spool: p.Kept.Spool(), Hold: w.link.Hold, OnBackground: w.backgrounded, OnEnd: w.ended})
+	if err := p.Confinable(func() sandbox.Tier { return w.host.Tier(sandbox.Offline) }); err != nil {
+		return nil, errors.Join(err, w.host.Close(), w.Files.Close())
+	}
+	confined := &confiner{project: p, engine: func() *permission.Engine { return w.Engine }, host: w.host}
 	w.Shell = bash.New(w.host, &bash.Options{
+		Box: confined.box, Unsandboxed: p.Counts.Sandbox().Unsandboxed,
 		Dir: p.Guard.Cwd(), Environ: environ, ReadOnly: p.ReadOnly, Hardening: p.Hardening, Edit: builtin.SedEdits(w.Files),
 		Previews: w.previews(), Agents: agents{w}, Shown: w.wasShown, KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.Options.EndAtLimit || p.Counts.Flag("bash", "endAtTimeout"),
 	})
 	w.Search = search.New(&search.Options{Decode: w.Files.SearchText})
-	opts.Dir, opts.Commands = w.Shell.Dir, shell.OS{}
+	opts.Dir, opts.Commands, opts.Sandbox.Works = w.Shell.Dir, shell.OS{}, confined.works
 	w.Engine = permission.NewEngine(opts)
 	w.removeLeadRules = w.Engine.AddTemporary(project.Denials(lead)...)
 	w.Hooks = hook.New(p.Hooks(), &hook.Options{

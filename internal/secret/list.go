@@ -52,6 +52,7 @@ var list = compile([]Entry{
 	{"~/.codex/auth.json", credentials, Closed},
 	{"~/.gemini/oauth_creds.json", credentials, Closed},
 	{"~/.haft/credentials.json", credentials, Closed},
+	{"~/.config/haft/mcp-logins/**", credentials, Closed},
 	{"/etc/shadow*", accounts, Closed},
 	{"/etc/gshadow*", accounts, Closed},
 	{"/etc/sudoers", accounts, Guarded},

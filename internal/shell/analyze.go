@@ -42,6 +42,11 @@ type Analysis struct {
 
 	Critical string // what a circuit breaker must protect in every mode, "" if nothing
 	UsesGit  bool   // the configuration of the git repository matters
+
+	// Outside: it shows processes, devices or connections of the machine, or asks
+	// a service of the user (gh, kubectl, docker), so that it means nothing in a
+	// sandbox, and no other program takes part but ones that only pass on text.
+	Outside bool
 }
 
 // A Command is one simple command.
@@ -165,6 +170,8 @@ type analyzer struct {
 	removes    bool               // some command removes directories
 	fed        bool               // some shell reads its script from its input
 	aliases    map[string]string  // what alias defines
+	outside    bool               // some command shows the machine or asks a service
+	beside     bool               // some other does more than pass on text
 	taken      map[string]bool    // commands and scripts whose inner commands are in Deny
 }
 
@@ -219,6 +226,7 @@ func (a *analyzer) finish() *Analysis {
 	}
 	out.ReadOnly = out.Reason == "" && out.Inexact == "" && out.Critical == ""
 	out.Exact = out.Inexact == ""
+	out.Outside = out.ReadOnly && a.outside && !a.beside
 	if !out.ReadOnly {
 		out.Run = ""
 		if out.Reason == "" {

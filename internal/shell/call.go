@@ -123,6 +123,8 @@ func (a *analyzer) simple(args []value, assigns []assignment) {
 	use, err := a.readOnly(args, assigns)
 	if err == nil {
 		a.out.UsesGit = a.out.UsesGit || use.Git
+		a.outside = a.outside || use.Outside
+		a.beside = a.beside || !use.Outside && !slices.Contains(passers, args[0].guess)
 		return
 	}
 	a.fail(err.Error())
@@ -131,6 +133,9 @@ func (a *analyzer) simple(args []value, assigns []assignment) {
 	edits, isEdit := a.fileOperands(args)
 	a.allow(args, assigns, edits, isEdit)
 }
+
+// passers only pass on text: none of their options writes a file or runs a program.
+var passers = strings.Fields("cat cd column cut echo egrep fgrep false grep head jq nl printf pwd rev tail tr true wc")
 
 // allow adds a command that needs a rule, without the wrappers that allow
 // rules look through.

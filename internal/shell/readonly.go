@@ -245,6 +245,7 @@ func (a *analyzer) innerScript(shell string, w grammar.Word) error {
 	inner.stmts(file.Stmts)
 	inner.checkIndirect()
 	out := inner.finish()
+	a.beside = true
 	a.out.Reads = append(a.out.Reads, out.Reads...)
 	a.out.UsesGit = a.out.UsesGit || out.UsesGit
 	if !out.ReadOnly {

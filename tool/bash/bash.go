@@ -7,9 +7,9 @@
 // Tools is safe for concurrent use. The host is the caller's to close; EndAgent
 // ends what one agent has started.
 //
-// Trust: a command may do whatever the user may. What confines it is the
-// permission to run at all, given before Run by the pipeline, and the sandbox
-// that the host's runner may be wrapped in. The model's words reach bash
+// Trust: a command may do what its call's Confinement leaves of what the user may
+// do. The permission to run at all is given before Run by the pipeline, together
+// with the confinement, which Options.Box turns into what the kernel enforces. The model's words reach bash
 // unchanged, as one argument. Commands do not inherit provider keys, see
 // package shellrun, but a command that may read the user's files may read keys
 // that are kept there. The output of a command is untrusted text. A plain sed -i is
@@ -29,6 +29,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/haftdev/haft/sandbox"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
 )
@@ -74,6 +75,13 @@ type Options struct {
 	// Hardening returns the environment in which that holds, as NAME=value; such
 	// commands run with it and without the user's profile. Nil means none.
 	Hardening func(dir string) []string
+
+	// Box returns what confines a command with a verdict; nil, and a nil answer, mean
+	// that nothing does.
+	Box func(tool.Confinement) *sandbox.Spec
+	// Unsandboxed says that the user can be asked to let a command run without the
+	// sandbox.
+	Unsandboxed bool
 
 	// Agents are what else runs in the background, so that one tool ends either;
 	// nil means none.

@@ -17,6 +17,8 @@ type Input struct {
 	Timeout         int64  `json:"timeout,omitempty" jsonschema:"The most it may take, in milliseconds." haft:"min=1;example=120000"`
 	Description     string `json:"description,omitempty" jsonschema:"What the command does, in five to ten words, for people."`
 	RunInBackground bool   `json:"run_in_background,omitempty" jsonschema:"Return at once and let the command run on. You are told when it ends." haft:"when=background"`
+
+	DangerouslyDisableSandbox bool `json:"dangerouslyDisableSandbox,omitempty" jsonschema:"Run without the sandbox. The user is asked first. Only after a result has said that the sandbox was in the way."`
 }
 
 // Output is what programs get of Bash. The names are those of Claude Code;
@@ -38,6 +40,9 @@ type Output struct {
 	WorkingDirectory  string `json:"cwd,omitempty"`
 	SupervisorProblem string `json:"supervisorProblem,omitempty"` // why nothing is known of the command's end
 
+	Confinement tool.Confinement `json:"confinement,omitempty"` // what the command was held to
+	Sandbox     string           `json:"sandbox,omitempty"`     // by which tier of package sandbox
+
 	// Notes are for the model: what happened beside the output, and what to do
 	// about it.
 	Notes []string `json:"notes,omitempty"`
@@ -52,7 +57,7 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 		return t.applyPreview(ctx, c, in, p)
 	case p != nil && c.Approved != "" && c.Approved != tool.Unseen:
 		return Output{}, tool.ErrUnapproved
-	case p == nil:
+	case p == nil && c.Confinement != tool.ReadOnly: // which holds also for what is no process
 		if out, made, err := t.applySed(ctx, c, in); made {
 			return out, err
 		}
@@ -64,10 +69,11 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	dir := t.Dir(c.Agent)
+	box := t.box(c)
 	waiting := &promptWatch{found: func() { cancel(errPrompt) }}
 	task, err := t.shell(c.Agent).Run(ctx, shellrun.Request{
 		Command: in.Command, Description: in.Description, Tag: c.UseID, Owner: c.Agent, Timeout: limit, Detach: t.detaches(c, in.Command), DetachFor: t.opts.Detached,
-		Plain: func(dir string) []string { return t.plain(in.Command, dir) },
+		Plain: func(dir string) []string { return t.plain(in.Command, dir) }, Box: box,
 		OnProgress: func(p shellrun.Progress) {
 			c.Report(tool.BashProgress{Output: p.Last, Lines: p.Total.Lines, Bytes: p.Total.Bytes, Elapsed: p.Elapsed})
 			waiting.see(p)
@@ -78,6 +84,7 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 	}
 	ended := task.Ended() // asked first, so that the output of an ended one is whole
 	out, shown := t.output(task)
+	out.confined(c, box)
 	if p := task.Progress(); !p.EndsLine && (!ended || task.State() == shellrun.TimedOut) && questions().MatchString(lastLine(p.Last)) {
 		out.note("%s", promptHint)
 	}
@@ -94,6 +101,7 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 	}
 	t.warn(&out)
 	out.ended(in.Command, task.Result(), limit)
+	out.confinedEnd(task.Result().Status, t.opts.Unsandboxed && !in.DangerouslyDisableSandbox)
 	if errors.Is(context.Cause(ctx), errPrompt) {
 		out.Interrupted = false
 		out.note("%s", promptAdvice)
@@ -109,13 +117,15 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 
 // start runs a command in the background.
 func (t *Tools) start(ctx context.Context, c *tool.Call, in Input) (Output, error) {
+	box := t.box(c)
 	task, err := t.shell(c.Agent).Start(ctx, shellrun.Request{
-		Command: in.Command, Description: in.Description, Tag: c.UseID, Owner: c.Agent, Timeout: time.Duration(in.Timeout) * time.Millisecond,
+		Box: box, Command: in.Command, Description: in.Description, Tag: c.UseID, Owner: c.Agent, Timeout: time.Duration(in.Timeout) * time.Millisecond,
 	})
 	if err != nil {
 		return Output{}, notStarted(err)
 	}
 	var out Output
+	out.confined(c, box)
 	out.note("The command runs in the background, id %s. You will be told when it ends.", task.ID())
 	out.inBackground(task)
 	return out, nil

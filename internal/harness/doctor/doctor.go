@@ -1,5 +1,5 @@
 // Package doctor looks at everything that a conversation in a project would use, and says
-// what is wrong and how to fix it. It starts nothing and asks nobody.
+// what is wrong and how to fix it. It starts nothing of the project and asks nobody.
 package doctor
 
 import (
@@ -71,7 +71,7 @@ type Options struct {
 }
 
 // Diagnose looks at everything that a conversation here would use. It starts
-// nothing and asks nobody.
+// nothing of the project, only what would confine commands, and asks nobody.
 func Diagnose(p *project.Project, opts *Options) *Diagnosis {
 	var o Options
 	if opts != nil {
@@ -81,6 +81,7 @@ func Diagnose(p *project.Project, opts *Options) *Diagnosis {
 	d.model(p)
 	d.settings(p)
 	d.policy(p)
+	d.sandbox(p)
 	d.trust(p)
 	if !o.NoServers {
 		d.servers(p)
@@ -167,7 +168,7 @@ func (d *Diagnosis) settings(p *project.Project) {
 	}
 }
 
-// policy says what judges calls, and that nothing else confines them.
+// policy says what judges calls.
 func (d *Diagnosis) policy(p *project.Project) {
 	opts, err := p.Policy()
 	if err != nil {
@@ -184,7 +185,6 @@ func (d *Diagnosis) policy(p *project.Project) {
 		}
 		d.Warn("permissions", problem.String(), "see what counts with: haft permissions list")
 	}
-	d.Warn("sandbox", "there is none yet: commands that are allowed run with all your rights", "work in a container, or keep the rules narrow")
 }
 
 // trust says what of the project does not count. Servers that wait are told of with

@@ -103,7 +103,7 @@ func (p *Project) newGuard(cwd string) (err error) {
 
 // Policy returns what the session's policy is made of.
 func (p *Project) Policy() (permission.Options, error) {
-	opts := permission.Options{Rules: append(permission.Rules(p.Counts), p.flagRules()...), Trusted: true, Guard: p.Guard, Home: p.Home}
+	opts := permission.Options{Rules: append(permission.Rules(p.Counts), p.flagRules()...), Trusted: true, Guard: p.Guard, Home: p.Home, Sandbox: p.sandboxPolicy()}
 	for _, r := range p.flagRules() {
 		if err := r.Check(); err != nil {
 			return opts, fmt.Errorf("the rule %q of the command line cannot be understood: %w", r.Text, err)

@@ -1,13 +1,198 @@
 package project
 
-import "fmt"
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/internal/pathin"
+	"github.com/haftdev/haft/internal/secret"
+	"github.com/haftdev/haft/internal/workspace/guard"
+	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/sandbox"
+	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/workspace"
+)
 
 // Confinable refuses a session whose settings demand a sandbox that cannot be
-// had: a program that asked for one relies on it.
-func (p *Project) Confinable() error {
+// had: a program that asked for one relies on it. Only then is the tier looked
+// for.
+func (p *Project) Confinable(tier func() sandbox.Tier) error {
 	origin, required := p.Counts.SandboxRequired()
 	if !required {
 		return nil
 	}
-	return fmt.Errorf("sandbox required but unavailable: haft does not confine commands yet, and sandbox.failIfUnavailable is set in %s. Remove that setting to run commands without a sandbox", origin)
+	t := tier()
+	if t.Kind != sandbox.TierNone {
+		return nil
+	}
+	help := "Remove that setting to run commands without a sandbox"
+	if h := t.Help(); h != "" {
+		help = "This may help: " + h + ". Or remove that setting to run commands without a sandbox"
+	}
+	return fmt.Errorf("sandbox required but unavailable: %w, and a sandbox is required in %s. %s", t.Unavailable(), origin, help)
+}
+
+// sandboxPolicy is what the settings say about confinement to those who judge.
+func (p *Project) sandboxPolicy() permission.Sandbox {
+	s := p.Counts.Sandbox()
+	return permission.Sandbox{
+		Off: s.Mode == settings.SandboxOff, Enabled: s.Enabled, AutoAllow: s.AutoAllow, Enforced: !s.Unsandboxed,
+		Excluded: texts(s.Excluded), Domains: texts(s.Domains), DeniedDomains: texts(s.DeniedDomains),
+	}
+}
+
+func texts(list []settings.Text) []string {
+	var out []string
+	for _, t := range list {
+		out = append(out, t.Text)
+	}
+	return out
+}
+
+// Box says what a command with a confinement may touch in the folders of a guard;
+// nil means everything. Seen are folders whose files were looked at for it.
+func (p *Project) Box(c tool.Confinement, g *guard.Guard) (spec *sandbox.Spec, seen []string) {
+	if c != tool.ReadOnly && c != tool.ProjectOnly {
+		return nil, nil
+	}
+	set := p.Counts.Sandbox()
+	secrets, seen := secretFiles(p.Home)
+	state := workspace.StateDir()
+	hidden := slices.Concat(secrets, []string{filepath.Join(state, "blobs"), filepath.Join(state, "writes")}, p.settingPaths(set.DenyRead))
+	readable := sandbox.Resolve(p.settingPaths(set.AllowRead)...)
+	spec = &sandbox.Spec{
+		Scratch: sandbox.Resolve(p.caches()...),
+		Hide:    slices.DeleteFunc(sandbox.Resolve(hidden...), func(path string) bool { return slices.Contains(readable, path) }),
+	}
+	roots := sandbox.Resolve(g.Roots()...)
+	if c == tool.ProjectOnly {
+		spec.Network = sandbox.Proxied
+		spec.Read = sandbox.Resolve(state)
+		spec.Write = sandbox.Resolve(slices.Concat(roots, p.repositories(roots), p.settingPaths(set.AllowWrite))...)
+		spec.Protect = sandbox.Resolve(slices.Concat(g.Protected(), p.settingPaths(set.DenyWrite))...)
+		return spec, seen
+	}
+	spec.KeepSignals, spec.NoSockets = true, true
+	spec.Read = sandbox.Resolve(append(roots, state)...)
+	if !set.Enabled {
+		// Commands that may write use the /tmp of the machine: what they leave there
+		// is what others read.
+		spec.Read = slices.DeleteFunc(spec.Read, func(dir string) bool { return strings.HasPrefix(dir, "/tmp/") })
+		spec.Read = append([]string{"/tmp"}, spec.Read...)
+	}
+	return spec, seen
+}
+
+// secretFiles are the files and folders that no tool shows. Folders of which some
+// files may be read, and patterns, stand for the files that are there: seen are the
+// folders where these were looked for.
+func secretFiles(home string) (paths, seen []string) {
+	for _, a := range secret.Paths(home) {
+		if !filepath.IsAbs(a.Path) {
+			continue // there is no home folder
+		}
+		pattern := a.Path
+		if len(a.Except) > 0 {
+			pattern = filepath.Join(a.Path, "*")
+		}
+		if !strings.Contains(pattern, "*") {
+			paths = append(paths, a.Path)
+			continue
+		}
+		seen = append(seen, filepath.Dir(pattern))
+		found, _ := filepath.Glob(pattern) // the list has no bad pattern
+		for _, path := range found {
+			if !slices.ContainsFunc(a.Except, func(open string) bool { ok, _ := filepath.Match(open, path); return ok }) {
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths, seen
+}
+
+// repositories are the folders of git outside the roots that hold the history of a
+// worktree.
+func (p *Project) repositories(roots []string) []string {
+	var dirs []string
+	for _, root := range roots {
+		text, err := os.ReadFile(filepath.Join(root, ".git"))
+		dir, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
+		if err != nil || !ok {
+			continue
+		}
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(root, dir)
+		}
+		common, err := os.ReadFile(filepath.Join(dir, "commondir"))
+		if err != nil { // a submodule, or a forged file: nothing says that it belongs to this folder
+			continue
+		}
+		back, err := os.ReadFile(filepath.Join(dir, "gitdir"))
+		if err != nil || strings.TrimSpace(string(back)) != filepath.Join(root, ".git") {
+			continue
+		}
+		shared := strings.TrimSpace(string(common))
+		if !filepath.IsAbs(shared) {
+			shared = filepath.Join(dir, shared)
+		}
+		dirs = append(dirs, shared)
+	}
+	return dirs
+}
+
+// settingPaths reads paths of settings: ~/ begins in the home folder, / at the
+// root; others begin in the project, those of the user's settings beside them.
+func (p *Project) settingPaths(list []settings.Text) []string {
+	var paths []string
+	for _, t := range list {
+		path := t.Text
+		rest, home := strings.CutPrefix(path, "~/")
+		switch {
+		case path == "":
+			continue
+		case home && p.Home == "":
+			continue
+		case home:
+			path = filepath.Join(p.Home, rest)
+		case filepath.IsAbs(path):
+			path = filepath.Clean(path)
+		case t.Source == settings.User && t.File != "":
+			path = filepath.Join(filepath.Dir(t.File), path)
+		default:
+			path = filepath.Join(p.Dir, path)
+		}
+		paths = append(paths, strings.TrimSuffix(path, "/**"))
+	}
+	return paths
+}
+
+// cacheDirs are folders below the home folder that programs write while they only
+// read what they were asked for.
+var cacheDirs = strings.Fields(`.cache .npm .cargo .rustup .gradle .m2 .nuget .dotnet .yarn .pnpm-store .local/share/pnpm .local/state .bun .deno .ivy2 .sbt .stack
+	.cabal .pub-cache .composer .bundle .gem .ipython .matplotlib .node-gyp .terraform.d .config/go .config/configstore go/pkg Library/Caches`)
+
+// caches are the folders with a throw-away layer. What is read elsewhere is what is
+// there: a layer may show a file that was replaced since.
+func (p *Project) caches() []string {
+	var dirs []string
+	if p.Home != "" {
+		for _, name := range cacheDirs {
+			dirs = append(dirs, filepath.Join(p.Home, name))
+		}
+	}
+	for _, name := range []string{"XDG_CACHE_HOME", "GOCACHE", "GOMODCACHE", "CARGO_HOME", "npm_config_cache", "PIP_CACHE_DIR", "GRADLE_USER_HOME"} {
+		if dir := os.Getenv(name); filepath.IsAbs(dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	roots := p.Guard.Roots()
+	return slices.DeleteFunc(dirs, func(dir string) bool {
+		info, err := os.Stat(dir)
+		// One that holds the project, or lies in it, is not for throwing away.
+		return err != nil || !info.IsDir() || slices.ContainsFunc(roots, func(root string) bool { return pathin.Contains(dir, root) || pathin.Contains(root, dir) })
+	})
 }

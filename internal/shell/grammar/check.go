@@ -15,6 +15,8 @@ type Use struct {
 	Tree  bool   // directories are read with all that is below them
 	Names bool   // only names and properties of files are shown
 
+	Outside bool // it shows processes, devices or connections of the machine, or asks a service of the user
+
 	Walks   bool // files below the directories in Reads are shown
 	Follows bool // also through links
 	Hidden  bool // also hidden ones
@@ -62,7 +64,7 @@ func (s *spec) check(name string, args []Word, m marks) (Use, error) {
 	for _, f := range s.forms {
 		use, err := f.check(args)
 		if err == nil {
-			use.Git = use.Git || m.git
+			use.Git, use.Outside = use.Git || m.git, use.Outside || m.outside
 			return use, nil
 		}
 		if first == nil {
@@ -135,7 +137,7 @@ func (f *form) check(args []Word) (Use, error) {
 	}
 	given := func(name string) bool { return r.seen[name] }
 	return Use{
-		Reads: r.reads, Globs: r.globs, Git: f.marks.git, Tree: f.marks.tree, Names: f.marks.names,
+		Reads: r.reads, Globs: r.globs, Git: f.marks.git, Tree: f.marks.tree, Names: f.marks.names, Outside: f.marks.outside,
 		Walks:   f.walks != nil && (len(f.walks) == 0 || slices.ContainsFunc(f.walks, given)),
 		Follows: slices.ContainsFunc(f.follows, given),
 		Hidden:  f.shows == nil || slices.ContainsFunc(f.shows, given),

@@ -1,0 +1,81 @@
+package harness
+
+import (
+	"os"
+	"sync"
+	"time"
+
+	"github.com/haftdev/haft/internal/harness/project"
+	"github.com/haftdev/haft/internal/workspace/guard"
+	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/sandbox"
+	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/tool"
+)
+
+// A confiner says what holds commands to their verdicts. What it has found out is
+// kept until the folders or what is hidden in them change.
+type confiner struct {
+	project *project.Project
+	engine  func() *permission.Engine
+	host    *shellrun.Host
+
+	mu   sync.Mutex
+	made map[tool.Confinement]*madeSpec
+}
+
+type madeSpec struct {
+	spec  *sandbox.Spec
+	guard *guard.Guard
+	seen  map[string]time.Time
+}
+
+// box returns what a command may touch; nil means everything: because that was
+// the verdict, or because this machine confines nothing and the settings do not
+// insist.
+func (c *confiner) box(to tool.Confinement) *sandbox.Spec {
+	if to != tool.ReadOnly && to != tool.ProjectOnly {
+		return nil
+	}
+	if !c.works() {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	g := c.engine().Guard()
+	if m := c.made[to]; m != nil && m.guard == g && m.current() {
+		return m.spec
+	}
+	spec, seen := c.project.Box(to, g)
+	spec.Reach = func(host string, _ int) error { return c.engine().Policy().Reach(host) }
+	m := &madeSpec{spec: spec, guard: g, seen: map[string]time.Time{}}
+	for _, dir := range seen {
+		m.seen[dir] = changedAt(dir)
+	}
+	if c.made == nil {
+		c.made = map[tool.Confinement]*madeSpec{}
+	}
+	c.made[to] = m
+	return spec
+}
+
+// works reports whether this machine confines commands. The first call finds out.
+func (c *confiner) works() bool { return c.host.Tier(sandbox.Offline).Kind != sandbox.TierNone }
+
+func (m *madeSpec) current() bool {
+	for dir, at := range m.seen {
+		if !changedAt(dir).Equal(at) {
+			return false
+		}
+	}
+	return true
+}
+
+// changedAt is when files of a folder appeared or went; zero if there is none.
+func changedAt(dir string) time.Time {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}

@@ -1,0 +1,43 @@
+package doctor
+
+import (
+	"strings"
+
+	"github.com/haftdev/haft/internal/harness/project"
+	"github.com/haftdev/haft/sandbox"
+	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/shellrun"
+)
+
+// sandbox says what confines commands here, found out by trying, and what would
+// make it stronger.
+func (d *Diagnosis) sandbox(p *project.Project) {
+	set := p.Counts.Sandbox()
+	if set.Mode == settings.SandboxOff {
+		d.Warn("sandbox", "switched off: every command runs with all your rights", `remove "mode": "off" from sandbox in the settings`)
+		return
+	}
+	host := shellrun.NewHost(&shellrun.Options{Reexec: p.Options.Reexec, NoProfile: true})
+	tier := host.Tier(sandbox.Offline)
+	if err := host.Close(); err != nil {
+		d.Warn("sandbox", "it could not be ended: "+err.Error(), "")
+	}
+	confined := "commands that only read can only read"
+	if set.Enabled {
+		confined += ", others write in the project only"
+	} else {
+		confined += ", others run with all your rights"
+	}
+	switch tier.Kind {
+	case sandbox.TierBox:
+		d.OK("sandbox", "%s", strings.Join(append([]string{"box: " + confined}, tier.Gaps...), "; "))
+	case sandbox.TierLandlock:
+		d.Warn("sandbox", strings.Join(append([]string{tier.String(), confined}, tier.Gaps...), "; "), tier.Help())
+	default:
+		advice := tier.Help()
+		if advice == "" {
+			advice = "work in a container, or keep the rules narrow"
+		}
+		d.Warn("sandbox", tier.String()+"; commands that are allowed run with all your rights", advice)
+	}
+}

@@ -1,0 +1,31 @@
+package guard
+
+import (
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Protected returns the files and folders of the roots whose change can run
+// programs or grant permissions, whether they exist or not: for a sandbox, which
+// lets no command write them. Of a repository it is what commits do not change.
+func (g *Guard) Protected() []string {
+	paths := slices.Clone(g.hooks)
+	for _, r := range g.roots {
+		if repository := filepath.Join(r.real, ".git"); g.is(repository, fs.ModeDir) {
+			paths = append(paths, filepath.Join(repository, "config"), filepath.Join(repository, "hooks"), filepath.Join(repository, "info", "attributes"))
+		}
+		for _, line := range rules {
+			name := strings.TrimSuffix(line.pattern, "/**")
+			if slices.Contains(takingOver, line.what) && !strings.HasPrefix(name, "~/") && !strings.HasPrefix(name, "/") && !strings.Contains(name, "*") {
+				paths = append(paths, filepath.Join(r.real, name))
+			}
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+// takingOver are the kinds of files by which a command would run others later.
+var takingOver = []string{whatAgent, whatEditor, whatHooks, whatShell}

@@ -1,0 +1,131 @@
+package permission
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/internal/shell"
+	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/tool"
+)
+
+// A Sandbox is what the settings say about the confinement of commands. The zero
+// value confines commands that only read, and no others.
+type Sandbox struct {
+	// Off confines nothing.
+	Off bool
+	// Enabled confines commands that may write to the project.
+	Enabled bool
+	// AutoAllow lets a command that is confined to the project run unasked.
+	AutoAllow bool
+	// Enforced lets no command run outside because its call asks for it.
+	Enforced bool
+	// Excluded are patterns, as in rules about Bash, of commands that are not
+	// confined. A single word stands for a program with any arguments.
+	Excluded []string
+	// Domains are those that commands confined to the project reach beside what
+	// rules allow WebFetch, and DeniedDomains those that they do not.
+	Domains, DeniedDomains []string
+	// Works reports whether this machine can confine commands; nil means that it
+	// can. What runs unasked because it is confined needs it.
+	Works func() bool
+}
+
+// confinement is the table of what holds a command to its verdict. Explanations,
+// questions, records and the command itself all have it from here.
+func (h *evaluation) confinement() tool.Confinement {
+	box := &h.policy.sandbox
+	switch {
+	case h.subject.kind != commandTool:
+		return ""
+	case box.Off:
+		return tool.Unconfined
+	case h.unsandboxed || h.excluded:
+		return tool.Unconfined
+	case h.readOnly && h.analysis.Outside: // it asks about what no sandbox shows
+		return tool.Unconfined
+	case h.readOnly:
+		return tool.ReadOnly
+	case box.Enabled:
+		return tool.ProjectOnly
+	}
+	return tool.Unconfined // whoever allowed it expects it to work, the network included
+}
+
+// confinedUnasked reports whether a command may run unasked because it is
+// confined to the project.
+func (h *evaluation) confinedUnasked() bool {
+	box := &h.policy.sandbox
+	return box.AutoAllow && h.confinement() == tool.ProjectOnly && (box.Works == nil || box.Works())
+}
+
+// evaluateConfinement takes in what the call and the settings say about it.
+func (h *evaluation) evaluateConfinement(a *shell.Analysis) {
+	box := &h.policy.sandbox
+	h.analysis = a
+	asks, _ := h.subject.params["dangerouslyDisableSandbox"].(bool)
+	h.unsandboxed = asks && !box.Enforced
+	h.excluded = h.policy.excludes(a)
+}
+
+// excludes reports whether the settings keep a command out of the sandbox: every
+// part of it that needs a rule, or any if it only reads.
+func (p *Policy) excludes(a *shell.Analysis) bool {
+	matches := func(c shell.Command) bool {
+		return slices.ContainsFunc(p.excluded, func(t *textPattern) bool { return t.matches(fullText(c)) })
+	}
+	if a.ReadOnly {
+		return slices.ContainsFunc(a.Deny, matches)
+	}
+	return a.Exact && len(a.Allow) > 0 && !slices.ContainsFunc(a.Allow, func(c shell.Command) bool { return c.Dynamic || !matches(c) })
+}
+
+// setSandbox compiles what the settings say.
+func (p *Policy) setSandbox(box Sandbox) {
+	p.sandbox = box
+	for _, text := range box.Excluded {
+		p.excluded = append(p.excluded, newTextPattern(text))
+		if len(strings.Fields(text)) == 1 && !strings.Contains(text, "*") {
+			p.excluded = append(p.excluded, newTextPattern(text+":*"))
+		}
+	}
+	for _, list := range []struct {
+		domains []string
+		to      *[]*domainPattern
+	}{{box.Domains, &p.reached}, {box.DeniedDomains, &p.unreached}} {
+		for _, domain := range list.domains {
+			d, err := newDomainPattern("domain:" + domain)
+			if err != nil {
+				r := Rule{Text: "sandbox.network " + domain, Origin: settings.Origin{}}
+				p.problems = append(p.problems, RuleProblem{r, errors.New("it is not a domain such as example.com or *.example.com")})
+				continue
+			}
+			*list.to = append(*list.to, d)
+		}
+	}
+}
+
+// Reach reports why a command that is confined to the project does not reach a
+// host; nil if it does. Rules about what WebFetch may fetch hold, and the domains
+// of the sandbox.
+func (p *Policy) Reach(name string) error {
+	address := "https://" + name + "/"
+	if strings.Contains(name, ":") {
+		address = "https://[" + name + "]/"
+	}
+	host, clear := hostOf(address)
+	if !clear {
+		return fmt.Errorf("%q is not a name that can be looked up", name)
+	}
+	matches := func(d *domainPattern) bool { return d.matches(host) }
+	byRule := func(r *Rule) bool { return r.names("WebFetch") && r.domain != nil && r.domain.matches(host) }
+	switch {
+	case slices.ContainsFunc(p.unreached, matches), slices.ContainsFunc(p.deny, byRule):
+		return fmt.Errorf("%s is denied", host)
+	case slices.ContainsFunc(p.reached, matches), slices.ContainsFunc(p.allow, byRule):
+		return nil
+	}
+	return fmt.Errorf("no rule allows %s", host)
+}

@@ -1,0 +1,18 @@
+package tool
+
+// A Confinement is what the kernel holds a command to, whatever the command was
+// judged to do.
+type Confinement string
+
+const (
+	// Unconfined commands run with all rights of the user.
+	Unconfined Confinement = "none"
+	// ReadOnly commands write nothing and reach nobody.
+	ReadOnly Confinement = "read-only"
+	// ProjectOnly commands write in the project and reach the hosts that the
+	// settings allow.
+	ProjectOnly Confinement = "project"
+	// Previewed commands change a layer above the project, which is applied once
+	// it was approved.
+	Previewed Confinement = "preview"
+)
