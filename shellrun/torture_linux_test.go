@@ -223,4 +223,3 @@ func expectNoZombies(t *testing.T) {
 		}
 	}
 }
-
