@@ -1,1 +1,0 @@
-(echo '{"id":"a","code":"kept=7"}'; sleep 0.5; echo '{"id":"b","code":"await 1; while (true) {}"}'; sleep 0.5; echo '{"interrupt":"b"}'; sleep 1.5;  echo '{"id":"c","code":"kept"}'; sleep 1; echo '{"id":"d","code":"await new Promise(r=>setTimeout(r,10)); kept+1"}'; sleep 1;) | timeout 8 sh -c 'exec "$@" 3<&0 0</dev/null' sh node -e "$(cat $1)" | tr '\0' '|'
