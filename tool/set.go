@@ -39,7 +39,7 @@ type Set struct {
 
 // SetOptions choose from the tools there are.
 type SetOptions struct {
-	// Only keeps the named tools; nil keeps all.
+	// Only keeps the named built-in tools; nil keeps all. Foreign tools stay.
 	Only []string
 	// Denied removes a tool before the model sees it; nil removes none.
 	Denied func(*Tool) bool
@@ -123,7 +123,7 @@ func (s *Set) choose(tools []Tool, opts *SetOptions) []*Tool {
 	for i := range tools {
 		t := &tools[i]
 		switch {
-		case opts.Only != nil && !slices.Contains(opts.Only, t.Name):
+		case opts.Only != nil && t.Source == "" && !slices.Contains(opts.Only, t.Name):
 		case opts.Denied != nil && opts.Denied(t):
 		case t.Enabled != nil && !t.Enabled(s.session):
 			s.off = append(s.off, t)

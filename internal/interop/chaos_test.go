@@ -56,6 +56,8 @@ func TestInputThatEndsAtEveryMessage(t *testing.T) {
 	}
 }
 
+// A program that stops reading is waited for, as a slow one would be: nothing may be
+// lost. A signal ends the wait.
 func TestProgramThatStopsReading(t *testing.T) {
 	v := torment(t, true, says(strings.Repeat("x", 1<<20)))
 	v.send(strings.Replace(initialize, `,"hooks":{"PreToolUse":[{"hookCallbackIds":["hook_0"]}]}`, "", 1), prompt)
@@ -66,7 +68,12 @@ func TestProgramThatStopsReading(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	v.in.Close()
-	v.ends()
+	if err := v.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := v.ends(); code == 0 {
+		t.Error("it ended as if everything had been read")
+	}
 }
 
 func TestGarbage(t *testing.T) {

@@ -92,7 +92,9 @@ func (d *Dir) find(ctx context.Context) (*worktree.Tree, error) {
 // then it says where that is.
 func (d *Dir) Close() (path, branch string) {
 	d.dirs.opts.Shell.EndAgent(d.id)
-	d.dirs.opts.Interpreters.EndAgent(d.id)
+	if i := d.dirs.opts.Interpreters; i != nil {
+		i.EndAgent(d.id)
+	}
 	if s := d.dirs.opts.Link.Journal(); s != nil {
 		if err := s.Rest(d.id); err != nil {
 			d.dirs.opts.Link.Emit(agent.Notice{Level: "warning", Text: "Could not save the agent's transcript: " + err.Error()})
