@@ -10,8 +10,8 @@ import (
 	"github.com/haftdev/haft/tool/mcpresource"
 )
 
-// takeTools gives the agent the tools that MCP servers offer now, from the next request on.
-func (c *Conversation) takeTools() {
+// TakeTools gives the agent the tools that MCP servers offer now, from the next request on.
+func (c *Conversation) TakeTools() {
 	c.taking.Lock()
 	defer c.taking.Unlock()
 	a := c.World.link.Agent()

@@ -159,7 +159,7 @@ func (c *Conversation) begin(ctx context.Context, o *TalkOptions) error {
 		Given: o.MCP, Version: o.Version, Project: w.Project, Link: w.link, Reexec: w.Project.Options.Reexec,
 		Roots:   func() []string { return w.Engine.Guard().Roots() },
 		Model:   func() (model.Model, string) { return c.opts.Model, c.Agent.ContextUsage().Model },
-		Changed: c.takeTools,
+		Changed: c.TakeTools,
 	}); err != nil {
 		return err
 	}

@@ -127,6 +127,7 @@ func setServers(ctx context.Context, talk *harness.Conversation, r *wire.MCPSetS
 	ctx, cancel := context.WithTimeout(ctx, serversTime)
 	defer cancel()
 	_ = host.Wait(ctx) // the status tells of those that are not there yet
+	talk.TakeTools()   // the host reports its change on its own time, and the next turn may begin at once
 	reply := wire.MCPSetServersReply{Added: change.Added, Removed: change.Removed, Errors: change.Errors}
 	if reply.Errors == nil {
 		reply.Errors = map[string]string{}
