@@ -333,9 +333,14 @@ func BenchmarkTurn(b *testing.B) {
 	})
 	b.Run("bare HTTP", func(b *testing.B) {
 		b.ReportAllocs()
-		body := sent(b, req)
+		body, header := sent(b, req), srv.Requests()[0].Header // those of the client
 		for b.Loop() {
-			resp, err := http.Post(srv.URL()+"/v1/messages", "application/json", strings.NewReader(body))
+			r, err := http.NewRequest(http.MethodPost, srv.URL()+"/v1/messages", strings.NewReader(body))
+			if err != nil {
+				b.Fatal(err)
+			}
+			r.Header = header
+			resp, err := http.DefaultClient.Do(r)
 			if err != nil {
 				b.Fatal(err)
 			}
