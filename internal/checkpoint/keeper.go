@@ -93,7 +93,7 @@ type recorder struct {
 func (r *recorder) Record(ctx context.Context, rec sched.Record) error {
 	switch {
 	case rec.Step == sched.Dispatched && !rec.Marks.ReadOnly:
-		if err := r.keeper.Before(ctx, rec.Call.Agent, rec.Call.ID, rec.Call.Tool); err != nil {
+		if err := r.keeper.look(ctx, rec.Call.Agent, rec.Call.ID, rec.Call.Tool); err != nil {
 			return err
 		}
 		if err := r.keeper.named(ctx, rec.Call, rec.Paths.Writes); err != nil {
@@ -166,9 +166,9 @@ func (k *Keeper) formatted(ctx context.Context, call string) error {
 // newFileMode stands for the mode of a file that is about to be made.
 const newFileMode = 0o644
 
-// Before looks at the tree before a call. A tree that cannot be looked at is no
+// look looks at the tree before a call. A tree that cannot be looked at is no
 // reason not to run: it is noted as not covered.
-func (k *Keeper) Before(ctx context.Context, agent, call, tool string) error {
+func (k *Keeper) look(ctx context.Context, agent, call, tool string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.calls[agent] = call

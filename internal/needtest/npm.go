@@ -54,8 +54,8 @@ func Packages(ctx context.Context, packages ...string) (string, error) {
 	return install(ctx, nil, append([]string{"--no-save", "--force"}, packages...))
 }
 
-// Dir is where the packages are kept.
-func Dir() (string, error) {
+// packagesDir is where the packages are kept.
+func packagesDir() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", err
@@ -75,7 +75,7 @@ func install(ctx context.Context, files fs.FS, args []string) (string, error) {
 			texts[name] = text
 		}
 	}
-	base, err := Dir()
+	base, err := packagesDir()
 	if err != nil {
 		return "", err
 	}
