@@ -182,7 +182,7 @@ func (s *seat) turnTo() {
 	s.see("tab turns to this question")
 	time.Sleep(400 * time.Millisecond)
 	s.type_("\t")
-	s.see("esc goes back to the composer")
+	s.see("esc goes back to the input box")
 	time.Sleep(200 * time.Millisecond)
 }
 
