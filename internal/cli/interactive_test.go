@@ -81,7 +81,7 @@ func (s *seat) start(args ...string) {
 	s.term = vt.NewEmulator(90, 30)
 	s.cmd = exec.Command(exe, args...)
 	s.cmd.Dir = s.dir
-	s.cmd.Env = []string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "ANTHROPIC_BASE_URL=" + s.url, "ANTHROPIC_API_KEY=scripted", "EDITOR=sed -i s/teh/the/"}
+	s.cmd.Env = bareEnv(s.home, "TERM=xterm-256color", "ANTHROPIC_BASE_URL="+s.url, "ANTHROPIC_API_KEY=scripted", "EDITOR=sed -i s/teh/the/")
 	if s.bare {
 		s.cmd.Env = s.cmd.Env[:3]
 	}
