@@ -221,7 +221,7 @@ func writeDiff(b *strings.Builder, f card.FileDiff, several bool) {
 			fmt.Fprintf(b, "    … line %d\n", h.NewStart)
 		}
 		for _, l := range h.Lines {
-			fmt.Fprintf(b, "    %s\n", visibleText(l))
+			fmt.Fprintf(b, "    %s%s\n", l[:1], visible.Blanks(visibleText(l[1:])))
 		}
 	}
 }

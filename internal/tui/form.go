@@ -14,12 +14,13 @@ type choices struct {
 	title  string
 	body   []string // plain text
 	items  []string
-	at     int
+	at     selection
 	choose func(int)
 	full   func() // shows all of the body; nil if it can be seen
 }
 
 func (c *choices) lines(v view, height int) []string {
+	c.at.n = len(c.items)
 	var head []string
 	for i, part := range hardWrap(c.title, v.width-2) {
 		lead := "  "
@@ -39,25 +40,22 @@ func (c *choices) lines(v view, height int) []string {
 	}
 	lines := append(head, body...)
 	for i, item := range c.items {
-		lines = append(lines, option(v, i == c.at, fmt.Sprintf("%d %s", i+1, item)))
+		lines = append(lines, option(v, i == c.at.at, fmt.Sprintf("%d %s", i+1, item)))
 	}
 	return lines
 }
 
 func (c *choices) key(k key.Key) bool {
+	c.at.n = len(c.items)
 	switch {
-	case k.Name == key.Up:
-		c.at = max(c.at-1, 0)
-	case k.Name == key.Down:
-		c.at = min(c.at+1, len(c.items)-1)
 	case k.Name == key.Enter:
-		c.choose(c.at)
-	case k.Writes() && k.Rune >= '1' && int(k.Rune-'1') < len(c.items):
-		c.at = int(k.Rune - '1')
+		if c.at.made() {
+			c.choose(c.at.at)
+		}
 	case k.Rune == 'o' && k.Ctrl && c.full != nil:
 		c.full()
 	default:
-		return false
+		return c.at.key(k)
 	}
 	return true
 }
