@@ -139,5 +139,17 @@ func Unattached() []tool.Tool {
 	return append(append(tools, World{}.Tools()...), bash.New(nil, nil).List()...)
 }
 
+// Names returns the names and aliases of every tool that haft can have, whatever a
+// world has for it.
+func Names() (names []string) {
+	tools := append(Unattached(), worktree.New(worktree.Options{})...)
+	tools = append(append(tools, task.New(nil)...), mcpresource.New(nil)...)
+	tools = append(append(tools, subagent.New(nil)...), todo.New(nil), skill.New(nil), slashcommand.New(nil))
+	for _, t := range tools {
+		names = append(append(names, t.Name), t.Aliases...)
+	}
+	return names
+}
+
 // Bare returns the names that a bare session keeps.
 func Bare() []string { return []string{"Bash", "Edit", "Read"} }

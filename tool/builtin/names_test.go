@@ -55,6 +55,9 @@ func TestEveryToolOfTheSpecificationIsThere(t *testing.T) {
 		}
 	}
 	for name, pkg := range named {
+		if !slices.Contains(builtin.Names(), name) {
+			t.Errorf("Names lacks %s", name)
+		}
 		if !slices.ContainsFunc(tools, func(t tool.Tool) bool { return t.Name == name || slices.Contains(t.Aliases, name) }) {
 			t.Errorf("there is no %s", name)
 		}
