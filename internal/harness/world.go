@@ -46,6 +46,7 @@ type World struct {
 	confined *confiner
 	link     *link.Link
 	keeper   atomic.Pointer[checkpoint.Keeper] // of the session; nil without one
+	answers  atomic.Int32                      // of type answering: who answers in the conversation
 
 	// lead is the agent that the options or the settings let lead; removeLeadRules
 	// removes its denials, in case that a session is led by another one.
@@ -80,13 +81,15 @@ func Open(o *Options) (*World, error) {
 		return nil, errors.Join(err, w.host.Close(), w.Files.Close())
 	}
 	w.confined = &confiner{project: p, engine: func() *permission.Engine { return w.Engine }, host: w.host}
+	aside := w.newPreviews(w.confined.box)
 	w.Shell = bash.New(w.host, &bash.Options{
 		Box: w.confined.box, Unsandboxed: p.Counts.Sandbox().Unsandboxed,
 		Dir: p.Guard.Cwd(), Environ: environ, ReadOnly: p.ReadOnly, Hardening: p.Hardening, Edit: builtin.SedEdits(w.Files),
-		Previews: w.previews(), Agents: agents{w}, Shown: w.wasShown, KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.Options.EndAtLimit || p.Counts.Flag("bash", "endAtTimeout"),
+		Previews: aside, Agents: agents{w}, Shown: w.wasShown, KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.Options.EndAtLimit || p.Counts.Flag("bash", "endAtTimeout"),
 	})
 	w.Search = search.New(&search.Options{Decode: w.Files.SearchText})
 	opts.Dir, opts.Commands, opts.Sandbox.Works = w.Shell.Dir, shell.OS{}, w.confined.works
+	opts.Sandbox.Previews, opts.Sandbox.DropRest = aside.works, func() bool { return w.previewMode() == project.PreviewAuto }
 	w.Engine = permission.NewEngine(opts)
 	w.removeLeadRules = w.Engine.AddTemporary(project.Denials(lead)...)
 	w.Hooks = hook.New(p.Hooks(), &hook.Options{
