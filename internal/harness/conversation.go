@@ -81,6 +81,7 @@ func (c *Conversation) Close(ctx context.Context) error {
 	if c.prepare != nil {
 		c.prepare.Stop()
 	}
+	c.pool.builtins.Schedule.Close()
 	c.Agent.Close(ctx, "other")
 	return errors.Join(c.MCP.Close(), c.World.Close(), c.Journal().Close())
 }

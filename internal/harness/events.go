@@ -33,6 +33,7 @@ const (
 	stateTodos  = "todos"  // followed by the sub-agent whose they are
 	stateAgents = "agents" // who was at work
 
+	stateSchedule = "schedule" // what it is sent later
 	stateKept     = "kept"     // the folders with what it kept for its model
 	statePlan     = "plan"     // the last one that the person agreed to
 	stateProvider = "provider" // who answered when it began
