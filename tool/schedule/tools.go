@@ -221,7 +221,7 @@ func (s *Schedule) cronList() tool.Tool {
 
 // DeleteInput is what the model sends to CronDelete, and what programs get.
 type DeleteInput struct {
-	ID string `json:"id" jsonschema:"The id of the job, as CronCreate and CronList show it." haft:"min=1;alias=job_id;example=1a2b3c4d"`
+	ID string `json:"id" jsonschema:"The id of the job." haft:"min=1;alias=job_id;example=1a2b3c4d"`
 }
 
 func (s *Schedule) cronDelete() tool.Tool {
