@@ -31,6 +31,9 @@ type Sandbox struct {
 	// Works reports whether this machine can confine commands; nil means that it
 	// can. What runs unasked because it is confined needs it.
 	Works func() bool
+	// Boxed reports whether it confines them in the strongest tier, which a check that
+	// may run code of the project needs; nil means that it does not.
+	Boxed func() bool
 }
 
 // confinement is the table of what holds a command to its verdict. Explanations,
@@ -46,7 +49,7 @@ func (h *evaluation) confinement() tool.Confinement {
 		return tool.Unconfined
 	case h.readOnly && h.analysis.Outside: // it asks about what no sandbox shows
 		return tool.Unconfined
-	case h.readOnly:
+	case h.readOnly, h.contained:
 		return tool.ReadOnly
 	case box.Enabled:
 		return tool.ProjectOnly
@@ -59,6 +62,13 @@ func (h *evaluation) confinement() tool.Confinement {
 func (h *evaluation) confinedUnasked() bool {
 	box := &h.policy.sandbox
 	return box.AutoAllow && h.confinement() == tool.ProjectOnly && (box.Works == nil || box.Works())
+}
+
+// containable reports whether a command may run unasked because it is confined to
+// reading. A file that a rule hides could be read there, and printed.
+func (h *evaluation) containable() bool {
+	box := &h.policy.sandbox
+	return h.analysis != nil && h.analysis.Contained && h.policy.mode != Plan && !box.Off && !h.unsandboxed && !h.excluded && !h.policy.hasPathRules() && box.Boxed != nil && box.Boxed()
 }
 
 // evaluateConfinement takes in what the call and the settings say about it.

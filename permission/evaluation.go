@@ -24,6 +24,7 @@ type evaluation struct {
 	allowed   *finding        // allow rules account for all of it
 	edits     bool            // it is no more than an edit of project files
 	readOnly  bool            // it was shown to change nothing
+	contained bool            // it runs unasked because it is confined to reading
 	writes    bool            // it may change something
 	changes   bool            // it does change something, as far as can be told
 	person    bool            // the tool leaves it to a person
@@ -103,6 +104,9 @@ func (h *evaluation) decide() Decision {
 		return h.end(tool.Allow, &finding{reason: "it changes nothing"})
 	case h.harmless != nil:
 		return h.end(tool.Allow, h.harmless)
+	case h.containable():
+		h.contained, h.input = true, h.call.Tool.WithCommand(h.call.Call, h.analysis.Run)
+		return h.end(tool.Allow, &finding{reason: "it runs where nothing can be written and nobody reached"})
 	case h.confinedUnasked():
 		return h.end(tool.Allow, &finding{reason: "it is confined to the project (sandbox.autoAllowBashIfSandboxed)"})
 	}
