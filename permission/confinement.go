@@ -64,13 +64,6 @@ func (h *evaluation) confinedUnasked() bool {
 	return box.AutoAllow && h.confinement() == tool.ProjectOnly && (box.Works == nil || box.Works())
 }
 
-// containable reports whether a command may run unasked because it is confined to
-// reading. A file that a rule hides could be read there, and printed.
-func (h *evaluation) containable() bool {
-	box := &h.policy.sandbox
-	return h.analysis != nil && h.analysis.Contained && h.policy.mode != Plan && !box.Off && !h.unsandboxed && !h.excluded && !h.policy.hasPathRules() && box.Boxed != nil && box.Boxed()
-}
-
 // evaluateConfinement takes in what the call and the settings say about it.
 func (h *evaluation) evaluateConfinement(a *shell.Analysis) {
 	box := &h.policy.sandbox

@@ -114,6 +114,13 @@ func (h *evaluation) decide() Decision {
 	return h.open(&finding{reason: cmp.Or(h.why, "no rule allows it")})
 }
 
+// containable reports whether a command may run unasked because it is confined to
+// reading. A file that a rule hides could be read there, and printed.
+func (h *evaluation) containable() bool {
+	box := &h.policy.sandbox
+	return h.analysis != nil && h.analysis.Contained && h.policy.mode != Plan && !box.Off && !h.unsandboxed && !h.excluded && !h.policy.hasPathRules() && box.Boxed != nil && box.Boxed()
+}
+
 // open leaves the call to a person, or denies it in a session that must not ask.
 func (h *evaluation) open(f *finding) Decision {
 	if h.policy.mode != DontAsk {

@@ -102,6 +102,7 @@ var topLevel = map[string]shape{
 	"httpHookAllowedEnvVars": textList,
 
 	"mcp":                        {kinds: "{", members: map[string]shape{"log": aFlag, "deferPercent": aNumber, "sampling": aFlag, "samplingTokens": aNumber}},
+	"lspServers":                 objectMap,
 	"mcpServers":                 objectMap,
 	"enableAllProjectMcpServers": idle(aFlag),
 	"enabledMcpjsonServers":      idle(textList),

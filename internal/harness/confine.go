@@ -62,9 +62,6 @@ func (c *confiner) box(to tool.Confinement) *sandbox.Spec {
 // works reports whether this machine confines commands. The first call finds out.
 func (c *confiner) works() bool { return c.host.Tier(sandbox.Offline).Kind != sandbox.TierNone }
 
-// boxed reports whether it confines them in a box of their own.
-func (c *confiner) boxed() bool { return c.host.Tier(sandbox.Offline).Kind == sandbox.TierBox }
-
 func (m *madeSpec) current() bool {
 	for dir, at := range m.seen {
 		if !changedAt(dir).Equal(at) {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/lsp/lsptest"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/shellrun"
@@ -21,6 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	lsptest.Serve(os.Stdin, os.Stdout)
 	shellrun.Supervise()
 	os.Setenv("IS_SANDBOX", "1") // tests may run as root
 	os.Exit(m.Run())

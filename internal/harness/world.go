@@ -43,6 +43,7 @@ type World struct {
 
 	builtins builtin.World // what tools act on outside of a conversation
 	host     *shellrun.Host
+	confined *confiner
 	link     *link.Link
 	keeper   atomic.Pointer[checkpoint.Keeper] // of the session; nil without one
 
@@ -78,14 +79,15 @@ func Open(o *Options) (*World, error) {
 	if err := p.Confinable(func() sandbox.Tier { return w.host.Tier(sandbox.Offline) }); err != nil {
 		return nil, errors.Join(err, w.host.Close(), w.Files.Close())
 	}
-	confined := &confiner{project: p, engine: func() *permission.Engine { return w.Engine }, host: w.host}
+	w.confined = &confiner{project: p, engine: func() *permission.Engine { return w.Engine }, host: w.host}
 	w.Shell = bash.New(w.host, &bash.Options{
-		Box: confined.box, Unsandboxed: p.Counts.Sandbox().Unsandboxed,
+		Box: w.confined.box, Unsandboxed: p.Counts.Sandbox().Unsandboxed,
 		Dir: p.Guard.Cwd(), Environ: environ, ReadOnly: p.ReadOnly, Hardening: p.Hardening, Edit: builtin.SedEdits(w.Files),
 		Previews: w.previews(), Agents: agents{w}, Shown: w.wasShown, KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.Options.EndAtLimit || p.Counts.Flag("bash", "endAtTimeout"),
 	})
 	w.Search = search.New(&search.Options{Decode: w.Files.SearchText})
-	opts.Dir, opts.Commands, opts.Sandbox.Works, opts.Sandbox.Boxed = w.Shell.Dir, shell.OS{}, confined.works, confined.boxed
+	opts.Dir, opts.Commands, opts.Sandbox.Works = w.Shell.Dir, shell.OS{}, w.confined.works
+	opts.Sandbox.Boxed = func() bool { return w.host.Tier(sandbox.Offline).Kind == sandbox.TierBox }
 	w.Engine = permission.NewEngine(opts)
 	w.removeLeadRules = w.Engine.AddTemporary(project.Denials(lead)...)
 	w.Hooks = hook.New(p.Hooks(), &hook.Options{
@@ -179,6 +181,9 @@ func (w *World) initBuiltins() (err error) {
 		Todos:  todo.NewList(nil),
 		Skills: w.Project.Library.Skills, MaySkill: w.mayUse("Skill", "skill"),
 		Commands: w.Project.Library.Commands, MayCommand: w.mayUse("SlashCommand", "command"),
+	}
+	if w.builtins.Languages, err = w.languages(); err != nil {
+		return err
 	}
 	if w.builtins.Web, err = w.Project.Web(); err != nil {
 		return err

@@ -90,7 +90,7 @@ var (
 		"sandbox", "autoMode", "skipDangerousModePermissionPrompt", "skipAutoPermissionPrompt",
 		"enableAllProjectMcpServers", "enabledMcpjsonServers", "allowedMcpServers",
 		"disableAllHooks", "allowManagedHooksOnly", "allowManagedPermissionRulesOnly", "allowManagedMcpServersOnly",
-		"allowedHttpHookUrls", "httpHookAllowedEnvVars",
+		"allowedHttpHookUrls", "httpHookAllowedEnvVars", "lspServers",
 		"pluginTrustMessage", "strictKnownMarketplaces", "blockedMarketplaces", "skipWebFetchPreflight",
 	}
 )
