@@ -35,6 +35,7 @@ func (h *evaluation) evaluateCommand() {
 	h.evaluateOperands(a, reads, writes)
 	h.evaluateMentioned(mentioned, reads)
 	h.evaluateSearch(a, reads)
+	h.evaluateShownByGit(a, where)
 	if a.ReadOnly && a.UsesGit {
 		h.evaluateRepository(where)
 	}

@@ -141,6 +141,9 @@ func (h *evaluation) end(b tool.Behavior, f *finding) Decision {
 	if b == tool.Ask {
 		v.NeedsPerson = h.person || h.policy.mode == Plan && h.writes
 	}
+	if h.settles && h.edits {
+		v.AllowedIn = string(AcceptEdits)
+	}
 	if h.settles {
 		for _, rule := range h.suggest {
 			v.Suggestions = append(v.Suggestions, tool.Suggestion{Rule: rule, Behavior: tool.Allow, Scope: "local"})

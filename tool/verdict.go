@@ -24,6 +24,8 @@ type Verdict struct {
 	Confinement Confinement
 	// Suggestions are rules that would settle the next such call, all of them together.
 	Suggestions []Suggestion
+	// AllowedIn is the permission mode in which an Ask would have been an Allow; "" for none.
+	AllowedIn string
 	// NeedsPerson leaves an Ask to a person: no rule, mode, hook or classifier may
 	// allow the call in their place.
 	NeedsPerson bool

@@ -146,7 +146,10 @@ pipeline of look-up, validation, hooks, permission, execution and bounded result
 			return converse.interact(c, args)
 		}
 		if !converse.print && converse.Input != "stream-json" {
-			return help(c, args)
+			if !converse.asksSomething(c.Flags(), args) {
+				return help(c, args)
+			}
+			fmt.Fprintln(converse.Err, "haft: there is no terminal, so this runs as 'haft -p' does")
 		}
 		return converse.run(c, args)
 	}
@@ -179,6 +182,15 @@ func (f *converseFlags) define(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.verbose, "verbose", false, "with text output: show calls and progress on standard error")
 	fs.StringVar(&f.onAsk, "on-ask", onAskDeny, "when a call needs approval and nobody can be asked, it is denied; fail ends with exit code 3, too")
 	f.Flags.Define(fs)
+}
+
+// asksSomething reports whether a call without a terminal means a conversation: it has a
+// prompt, or flags of one. A single word is more likely a command that was misspelt.
+func (f *converseFlags) asksSomething(flags *pflag.FlagSet, args []string) bool {
+	if len(args) > 0 {
+		return len(args) > 1 || strings.ContainsAny(args[0], " \n")
+	}
+	return piped(f.In) || flags.NFlag() > 0
 }
 
 // interactive reports whether a person sits in front of a terminal and wants to

@@ -99,6 +99,11 @@ func (h *hostAsker) request(c tool.Case, question tool.Verdict) *wire.CanUseTool
 	if server, ok := strings.CutPrefix(c.Tool.Source, "mcp:"); ok {
 		r.MCPServer = &wire.MCPServerRef{Name: server}
 	}
+	if question.AllowedIn != "" {
+		// Alone, as the reference suggests it: programs take all suggestions or none.
+		r.PermissionSuggestions = []wire.PermissionUpdate{{Type: "setMode", Mode: question.AllowedIn, Destination: "session"}}
+		return r
+	}
 	for _, s := range question.Suggestions {
 		name, content := splitRule(s.Rule)
 		r.PermissionSuggestions = append(r.PermissionSuggestions, wire.PermissionUpdate{

@@ -76,6 +76,9 @@ type app struct {
 	events  chan streamed
 	typedAs map[string]string // what was typed for a prompt, by its UUID, where that is shorter
 	pending []string          // written before there was a conversation
+	failed  bool              // no conversation could be opened
+	// commandsRun are those that the user runs, with what stops them.
+	commandsRun map[*call]context.CancelFunc
 	// unguarded says that hooks which guard the folder do not run, and the user has
 	// not decided about that yet: nothing is begun.
 	unguarded bool
@@ -137,7 +140,7 @@ func Run(ctx context.Context, o *Options) error {
 func newApp(ctx context.Context, o *Options) *app {
 	a := &app{
 		opts: *o, ctx: ctx, paint: o.Palette, screen: screen.New(o.Out, o.Size.Width, o.Size.Height),
-		do: make(chan func()), events: make(chan streamed), tasks: map[string]agent.Task{}, crew: map[string]agent.Task{}, typedAs: map[string]string{}, dirty: true,
+		do: make(chan func()), events: make(chan streamed), tasks: map[string]agent.Task{}, crew: map[string]agent.Task{}, typedAs: map[string]string{}, commandsRun: map[*call]context.CancelFunc{}, dirty: true,
 	}
 	if a.opts.History == nil {
 		a.opts.History = noHistory{}

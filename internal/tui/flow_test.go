@@ -280,19 +280,19 @@ func TestAServerAsks(t *testing.T) {
 		answer := make(chan mcp.Answer, 1)
 		go func() {
 			a, _ := (person{b.app}).Elicit(t.Context(), mcp.Elicitation{Server: "shop", Message: "Whereto?", Mode: "form",
-				Schema: json.RawMessage(`{"properties":{"city":{"type":"string","title":"City"},"days":{"type":"integer"},"fast":{"type":"boolean"}},"required":["city"]}`)})
+				Schema: json.RawMessage(`{"properties":{"city":{"type":"string","title":"City"},"days":{"type":"integer","minimum":1,"maximum":9},"fast":{"type":"boolean","default":true},"how":{"type":"string","enum":["air","sea"],"default":"sea"},"extras":{"type":"array","title":"Extras","items":{"anyOf":[{"const":"m","title":"Meals"},{"const":"i","title":"Insurance"},{"const":"w","title":"Window seat"}]},"maxItems":2}},"required":["city"]}`)})
 			answer <- a
 		}()
 		b.pause(arming + 2*frame)
 		b.sees("The server shop asks", "Whereto?")
 		b.type_("\t")
 		b.pause(settling)
-		for _, s := range []string{"\r", "Bern\r", "x\r", "\x7f3\r", "\x1b[C\r", "\x1b[C\r"} {
+		for _, s := range []string{"\r", "Bern\r", "x\r", "\x7f12\r", "\x7f\x7f3\r", "\r", "\r", "123\r", "2\r", "\x1b[C\r"} {
 			b.type_(s)
 		}
 		select {
 		case a := <-answer:
-			if a.Action != "accept" || string(a.Content) != `{"city":"Bern","days":3,"fast":true}` {
+			if a.Action != "accept" || string(a.Content) != `{"city":"Bern","days":3,"extras":["m","w"],"fast":true,"how":"sea"}` {
 				t.Errorf("answered %s %s", a.Action, a.Content)
 			}
 		default:

@@ -16,6 +16,7 @@ package gate
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -98,8 +99,30 @@ func (g *Gate) Admit(data []byte) (envelope.Message, bool) {
 	case m.Method == "notifications/progress" && g.Progress != nil:
 		g.Progress(m.Params)
 		return m, false
+	case m.Method == "elicitation/create":
+		m.Params = keepOrder(m.Params)
 	}
 	return m, true
+}
+
+// Order is the member of a form's schema that has the names of its fields in their
+// order: the library decodes schemas into maps, and users fill in forms from the top.
+const Order = "x-haft-order"
+
+func keepOrder(params json.RawMessage) json.RawMessage {
+	schema := envelope.Field(params, "requestedSchema")
+	var names []string
+	for name := range envelope.Fields(envelope.Field(schema, "properties")) {
+		names = append(names, name)
+	}
+	list, err := json.Marshal(names)
+	if err != nil || len(names) == 0 {
+		return params
+	}
+	// The last of two members counts, so that a server's own cannot be taken for this.
+	ordered := bytes.TrimSuffix(bytes.TrimRight(schema, " \t\r\n"), []byte("}"))
+	ordered = fmt.Appendf(bytes.Clone(ordered), `,%q:%s}`, Order, list)
+	return bytes.Replace(params, schema, ordered, 1)
 }
 
 // garbled looks whether what cannot be read was meant as an answer: whoever waits
