@@ -176,7 +176,7 @@ func (t *turn) beside(out *sched.Outcome) error {
 
 // consequence says why the turn ends with an outcome.
 func (t *turn) consequence(out *sched.Outcome) Reason {
-	if out.Status == sched.Denied {
+	if out.Status == sched.Denied || len(out.Verdict.Dropped) > 0 {
 		t.res.Denials = append(t.res.Denials, out)
 	}
 	var unwritten *journalError

@@ -38,6 +38,7 @@ type evaluation struct {
 	analysis    *shell.Analysis // of a command; nil for other calls
 	unsandboxed bool            // the call asks to run without the sandbox, and may
 	excluded    bool            // the settings keep the command out of the sandbox
+	effects     *effects        // what the command changed; nil if that is not known
 }
 
 // A finding is something that speaks for or against a call.
@@ -107,6 +108,8 @@ func (h *evaluation) decide() Decision {
 		return h.end(tool.Allow, h.harmless)
 	case h.confinedUnasked():
 		return h.end(tool.Allow, &finding{reason: "it is confined to the project (sandbox.autoAllowBashIfSandboxed)"})
+	case h.effects != nil:
+		return h.decideEffects()
 	}
 	h.settles = true
 	if h.edits {
@@ -131,6 +134,9 @@ func (h *evaluation) end(b tool.Behavior, f *finding) Decision {
 	v := tool.Verdict{Behavior: b, Reason: f.reason, Message: f.message}
 	if b != tool.Deny {
 		v.Confinement = h.confinement()
+	}
+	if b == tool.Ask && h.previewable() {
+		v.Confinement = tool.Previewed
 	}
 	if f.rule != nil {
 		v.Rule, v.Origin = f.rule.Text, f.rule.Origin.String()

@@ -476,6 +476,10 @@ func (h hooks) Before(_ context.Context, _ *tool.Tool, c *tool.Call) (tool.Verdi
 	return h.before(c)
 }
 
+func (h hooks) Effects(context.Context, tool.Case) (tool.Verdict, []string) {
+	return tool.Verdict{}, nil
+}
+
 func (h hooks) After(_ context.Context, _ *tool.Tool, _ *tool.Call, r tool.Result) (*tool.Result, []string) {
 	if h.after == nil {
 		return nil, nil

@@ -21,9 +21,6 @@ func (c *Conversation) Journal() *session.Session { return c.World.link.Journal(
 // Input reads what the user types: slash commands and mentions of files.
 func (c *Conversation) Input() *slash.Input { return c.input }
 
-// Pool is the tools of the conversation, without those of MCP servers.
-func (c *Conversation) Pool() *Pool { return c.pool }
-
 // Call makes a call beside the conversation that a text or the user asks for.
 func (c *Conversation) Call(ctx context.Context, r prompt.Request) (tool.Result, error) {
 	return c.pool.builtins.Calls(ctx, r)

@@ -73,6 +73,8 @@ type TalkOptions struct {
 	// Interactive says that a person can be asked questions.
 	Person      sched.Asker
 	Interactive bool
+	// ByProgram says that Person is a program, which decides about calls as they are.
+	ByProgram bool
 	// MCP are servers besides those of the settings.
 	MCP servers.Given
 	// Version is written into the session.
@@ -169,6 +171,7 @@ func (c *Conversation) begin(ctx context.Context, o *TalkOptions) error {
 		return err
 	}
 	c.initTools(o, audit, restored)
+	w.setAnswering(o)
 	kept, keeper := w.keep(c.Journal())
 	c.kept.Store(&kept)
 	mode := ""

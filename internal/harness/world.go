@@ -44,10 +44,12 @@ type World struct {
 
 	builtins builtin.World // what tools act on outside of a conversation
 	host     *shellrun.Host
+	confined *confiner
 	link     *link.Link
 	nested   *sysprompt.Nested
 	running  running
 	keeper   atomic.Pointer[checkpoint.Keeper] // of the session; nil without one
+	answers  atomic.Int32                      // of type answering: who answers in the conversation
 
 	// lead is the agent that the options or the settings let lead; removeLeadRules
 	// removes its denials, in case that a session is led by another one.
@@ -83,14 +85,16 @@ func Open(o *Options) (*World, error) {
 	if err := p.Confinable(func() sandbox.Tier { return w.host.Tier(sandbox.Offline) }); err != nil {
 		return nil, errors.Join(err, w.host.Close(), w.Files.Close())
 	}
-	confined := &confiner{project: p, engine: func() *permission.Engine { return w.Engine }, host: w.host}
+	w.confined = &confiner{project: p, engine: func() *permission.Engine { return w.Engine }, host: w.host}
+	aside := w.newPreviews(w.confined.box)
 	w.Shell = bash.New(w.host, &bash.Options{
-		Box: confined.box, Unsandboxed: p.Counts.Sandbox().Unsandboxed,
+		Box: w.confined.box, Unsandboxed: p.Counts.Sandbox().Unsandboxed,
 		Dir: p.Guard.Cwd(), Environ: environ, ReadOnly: p.ReadOnly, Hardening: p.Hardening, Edit: builtin.SedEdits(w.Files),
-		Previews: w.previews(), Agents: agents{w}, Shown: w.wasShown, KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.Options.EndAtLimit || p.Counts.Flag("bash", "endAtTimeout"),
+		Previews: aside, Agents: agents{w}, Shown: w.wasShown, KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.Options.EndAtLimit || p.Counts.Flag("bash", "endAtTimeout"),
 	})
 	w.Search = search.New(&search.Options{Decode: w.Files.SearchText})
-	opts.Dir, opts.Commands, opts.Sandbox.Works = w.Shell.Dir, shell.OS{}, confined.works
+	opts.Dir, opts.Commands, opts.Sandbox.Works = w.Shell.Dir, shell.OS{}, w.confined.works
+	opts.Sandbox.Previews, opts.Sandbox.DropRest = aside.works, func() bool { return w.previewMode() == project.PreviewAuto }
 	w.Engine = permission.NewEngine(opts)
 	w.removeLeadRules = w.Engine.AddTemporary(project.Denials(lead)...)
 	w.Hooks = hook.New(p.Hooks(), &hook.Options{
@@ -112,7 +116,7 @@ func Open(o *Options) (*World, error) {
 // rely on it. Programs name tools of other versions, so theirs is only warned of, and
 // so is an allowance, which lets nothing happen.
 func (w *World) deniesNothing() error {
-	if len(w.Project.Options.Disallowed)+len(project.Denials(w.lead)) == 0 || !w.Project.Options.Typed {
+	if len(w.Project.Options.Disallowed)+len(project.Denials(w.lead)) == 0 || !w.Project.Options.Typed || w.Project.Options.IgnoreBadRules {
 		return nil
 	}
 	for _, problem := range w.misnamed(w.lead) {
@@ -189,6 +193,9 @@ func (w *World) initBuiltins() (err error) {
 		Todos:  todo.NewList(nil),
 		Skills: w.Project.Library.Skills, MaySkill: w.mayUse("Skill", "skill"),
 		Commands: w.Project.Library.Commands, MayCommand: w.mayUse("SlashCommand", "command"),
+	}
+	if w.builtins.Languages, err = w.languages(); err != nil {
+		return err
 	}
 	if w.builtins.Web, err = w.Project.Web(); err != nil {
 		return err

@@ -106,13 +106,13 @@ type app struct {
 	flush  <-chan time.Time // when a lone escape is a key
 	tick   <-chan time.Time // when to draw next, at due
 	due    time.Time
-	frames Frames
+	frames frameCount
 	done   bool
 	err    error
 }
 
-// Frames count what was written to the terminal.
-type Frames struct {
+// frameCount count what was written to the terminal.
+type frameCount struct {
 	Count, Bytes, Largest int
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/haftdev/haft/internal/checkpoint"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/internal/tui/style"
+	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
 )
@@ -111,6 +112,18 @@ func (f *fakeTalk) Typed(_ context.Context, text string) (slash.Command, bool, e
 		return slash.Command{Text: "Review all of it, in twenty steps."}, true, nil
 	}
 	return slash.Command{}, strings.HasPrefix(text, "/cost"), nil
+}
+func (f *fakeTalk) WithFiles(_ context.Context, p agent.Prompt, text string) (agent.Prompt, error) {
+	if strings.Contains(text, "@main.go") {
+		p.Content = append(p.Content, model.TextOf("<file>package main</file>"))
+	}
+	return p, nil
+}
+func (f *fakeTalk) Missing(text string) []string {
+	if strings.Contains(text, "@gone.go") {
+		return []string{"gone.go"}
+	}
+	return nil
 }
 func (f *fakeTalk) Call(_ context.Context, name string, input any) (tool.Result, error) {
 	return tool.Text("ran " + name), nil

@@ -70,6 +70,10 @@ type Input interface {
 	RunBuiltinText(name, args string) (text string, ok bool)
 	// Files are the project's, newest first, relative to the working directory.
 	Files(context.Context) ([]string, error)
+	// WithFiles adds the files that the text of a prompt mentions; Missing are those that
+	// are not there.
+	WithFiles(ctx context.Context, p agent.Prompt, text string) (agent.Prompt, error)
+	Missing(text string) []string
 	// Call makes a call that the user asks for, beside the conversation.
 	Call(ctx context.Context, tool string, input any) (tool.Result, error)
 }
