@@ -28,9 +28,18 @@ type Sandbox struct {
 	// Domains are those that commands confined to the project reach beside what
 	// rules allow WebFetch, and DeniedDomains those that they do not.
 	Domains, DeniedDomains []string
+	// Previews reports whether a command that is asked about runs first where its
+	// changes count for nothing, so that it is judged by them; nil means that none do.
+	Previews func() bool
+	// DropRest reports whether changes that nothing allows are dropped, and nobody is
+	// asked about them; nil means that the user is asked.
+	DropRest func() bool
 	// Works reports whether this machine can confine commands; nil means that it
 	// can. What runs unasked because it is confined needs it.
 	Works func() bool
+	// Boxed reports whether it confines them in the strongest tier, which a check that
+	// may run code of the project needs; nil means that it does not.
+	Boxed func() bool
 }
 
 // confinement is the table of what holds a command to its verdict. Explanations,
@@ -40,18 +49,28 @@ func (h *evaluation) confinement() tool.Confinement {
 	switch {
 	case h.subject.kind != commandTool && h.subject.name != codeTool:
 		return ""
+	case h.effects != nil:
+		return tool.Previewed
 	case box.Off:
 		return tool.Unconfined
 	case h.unsandboxed || h.excluded:
 		return tool.Unconfined
 	case h.readOnly && h.analysis.Outside: // it asks about what no sandbox shows
 		return tool.Unconfined
-	case h.readOnly:
+	case h.readOnly, h.contained:
 		return tool.ReadOnly
 	case box.Enabled:
 		return tool.ProjectOnly
 	}
 	return tool.Unconfined // whoever allowed it expects it to work, the network included
+}
+
+// previewable reports whether a command that is asked about runs first where its
+// changes count for nothing.
+func (h *evaluation) previewable() bool {
+	box := &h.policy.sandbox
+	background, _ := h.subject.params["run_in_background"].(bool)
+	return h.subject.kind == commandTool && !h.call.Looked && !box.Off && !h.unsandboxed && !h.excluded && !background && box.Previews != nil && box.Previews()
 }
 
 // confinedUnasked reports whether a command may run unasked because it is
