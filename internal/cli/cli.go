@@ -56,7 +56,7 @@ func Main() int {
 		stop() // a second signal kills, as people expect
 		time.AfterFunc(endTime, func() { os.Exit(exitTerminated) })
 	})
-	return run(ctx, os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, reexec)
+	return Run(ctx, os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, reexec)
 }
 
 // converses reports whether a conversation is to be led without a screen.
@@ -77,12 +77,9 @@ func terminations() []os.Signal {
 const endTime = 15 * time.Second
 
 // Run runs one command line and returns its exit code. A program whose main is
-// not [Main] has no supervisor for shell commands; see package shellrun.
-func Run(ctx context.Context, args []string, s Streams) int {
-	return run(ctx, args, s, shellrun.Reexec{})
-}
-
-func run(ctx context.Context, args []string, s Streams, reexec shellrun.Reexec) int {
+// not [Main] has no supervisor for shell commands and gives the zero Reexec; see
+// package shellrun.
+func Run(ctx context.Context, args []string, s Streams, reexec shellrun.Reexec) int {
 	root := newRoot(s, reexec)
 	if forProgram(args) {
 		args = launch.Known(args, root.Flags(), s.Err)

@@ -81,9 +81,9 @@ func (s *seat) command(args ...string) *exec.Cmd {
 	}
 	cmd := exec.Command(exe, args...)
 	cmd.Dir = s.dir
-	cmd.Env = []string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "ANTHROPIC_BASE_URL=" + s.url, "ANTHROPIC_API_KEY=scripted", "EDITOR=sed -i s/teh/the/"}
-	if s.bare {
-		cmd.Env = cmd.Env[:3]
+	cmd.Env = bareEnv(s.home, "TERM=xterm-256color")
+	if !s.bare {
+		cmd.Env = append(cmd.Env, "ANTHROPIC_BASE_URL="+s.url, "ANTHROPIC_API_KEY=scripted", "EDITOR=sed -i s/teh/the/")
 	}
 	return cmd
 }

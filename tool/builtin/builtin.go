@@ -72,7 +72,9 @@ type World struct {
 	Skills               *library.Library
 	Commands             *command.Set
 	MaySkill, MayCommand func(name string) bool
-	Calls                prompt.Calls
+	// SkillLoaded is told the text of each skill that an agent loads; nil means that nobody is.
+	SkillLoaded func(agent, name, text string)
+	Calls       prompt.Calls
 	// Crew runs the agents that work is given to.
 	Crew subagent.Crew
 	// Servers are the MCP servers whose resources can be read.
@@ -121,7 +123,7 @@ func (w World) Tools() []tool.Tool {
 		tools = append(tools, webfetch.New(w.Web, &webfetch.Options{Answer: w.Answer}))
 	}
 	if w.Skills != nil {
-		tools = append(tools, skill.New(&skill.Options{Skills: w.Skills, Calls: w.Calls, Allowed: w.MaySkill}))
+		tools = append(tools, skill.New(&skill.Options{Skills: w.Skills, Calls: w.Calls, Allowed: w.MaySkill, Loaded: w.SkillLoaded}))
 	}
 	if w.Commands != nil {
 		tools = append(tools, slashcommand.New(&slashcommand.Options{Commands: w.Commands, Calls: w.Calls, Dir: w.Dir, Allowed: w.MayCommand}))
