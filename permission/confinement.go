@@ -37,6 +37,9 @@ type Sandbox struct {
 	// Works reports whether this machine can confine commands; nil means that it
 	// can. What runs unasked because it is confined needs it.
 	Works func() bool
+	// Boxed reports whether it confines them in the strongest tier, which a check that
+	// may run code of the project needs; nil means that it does not.
+	Boxed func() bool
 }
 
 // confinement is the table of what holds a command to its verdict. Explanations,
@@ -44,7 +47,7 @@ type Sandbox struct {
 func (h *evaluation) confinement() tool.Confinement {
 	box := &h.policy.sandbox
 	switch {
-	case h.subject.kind != commandTool:
+	case h.subject.kind != commandTool && h.subject.name != codeTool:
 		return ""
 	case h.effects != nil:
 		return tool.Previewed
@@ -54,7 +57,7 @@ func (h *evaluation) confinement() tool.Confinement {
 		return tool.Unconfined
 	case h.readOnly && h.analysis.Outside: // it asks about what no sandbox shows
 		return tool.Unconfined
-	case h.readOnly:
+	case h.readOnly, h.contained:
 		return tool.ReadOnly
 	case box.Enabled:
 		return tool.ProjectOnly
