@@ -86,6 +86,7 @@ func Open(o *Options) (*World, error) {
 	})
 	w.Search = search.New(&search.Options{Decode: w.Files.SearchText})
 	opts.Dir, opts.Commands, opts.Sandbox.Works = w.Shell.Dir, shell.OS{}, confined.works
+	opts.Sandbox.Refused = w.Shell.Refused
 	w.Engine = permission.NewEngine(opts)
 	w.removeLeadRules = w.Engine.AddTemporary(project.Denials(lead)...)
 	w.Hooks = hook.New(p.Hooks(), &hook.Options{
