@@ -167,7 +167,7 @@ var (
 	opens     = regexp.MustCompile(`^\d+ +(?:open|openat|openat2)\((?:AT_FDCWD, |\d+, )?"([^"]*)"[^,]*, (.*)$`)
 	writing   = regexp.MustCompile(`O_WRONLY|O_RDWR|O_CREAT|O_TRUNC|O_APPEND`)
 	executes  = regexp.MustCompile(`^\d+ +execve(?:at)?\((?:\w+, )?"([^"]*)"`)
-	private   = regexp.MustCompile(`^\d+ +\w+\((?:AT_FDCWD, )?"/(?:var/)?tmp(?:/[\w.-]+)*"`) // of the box
+	private   = regexp.MustCompile(`^\d+ +\w+\((?:AT_FDCWD, )?"/(?:var/)?tmp(?:/[^"]*)?"`) // of the box
 	runsText  = regexp.MustCompile(`execve\("[^"]*/(?:ba|da)?sh", \["[^"]*", "-c"`)
 	ownFiles  = regexp.MustCompile(`"/[^"]*/home/\.(?:rpmdb|npm|cache|config/go)["/]`)                // databases, caches and logs of programs
 	ownTexts  = regexp.MustCompile(`"-c", "(?:(?:bash -c ')?echo ~/\.rpmdb|LC_NUMERIC=C sort -r -n)`) // what the settings and --last of rpm run

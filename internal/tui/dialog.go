@@ -89,7 +89,11 @@ func (a *app) pop(p panel) { a.dialog = &dialog{panel: p, own: true, focused: tr
 // closeOwn closes the panel that the person called for, and shows the question
 // that may wait.
 func (a *app) closeOwn() bool {
+	d := a.dialog
 	a.dialog = nil
+	if c, ok := d.panel.(*choices); ok && c.close != nil {
+		c.close()
+	}
 	a.nextAsk()
 	return true
 }

@@ -18,6 +18,7 @@ type choices struct {
 	at     selection
 	choose func(int)
 	full   func() // shows all of the body; nil if it can be seen
+	close  func() // what follows when it is closed without an answer; may be nil
 }
 
 func (c *choices) lines(v view, height int) []string {

@@ -245,8 +245,9 @@ func (a *app) interrupt() bool {
 	if waiting != "" {
 		a.write.Set(strings.TrimLeft(a.write.Filled()+"\n\n"+waiting, "\n"))
 	}
+	stopped := a.stopCommands()
 	if !a.talk.Queue.Interrupt("") {
-		return waiting != ""
+		return waiting != "" || stopped
 	}
 	a.working.stops = true
 	return true

@@ -53,6 +53,8 @@ func (r rules) Grant(ctx context.Context, text, scope string) error {
 	return nil
 }
 
+func (r rules) Keep() *harness.Kept { return r.c.Keep() }
+
 func (r rules) Where(scope string) string {
 	source, err := settings.ParseSource(scope)
 	if err != nil {
