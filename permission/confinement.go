@@ -41,6 +41,9 @@ type Sandbox struct {
 	// Works reports whether this machine can confine commands; nil means that it
 	// can. What runs unasked because it is confined needs it.
 	Works func() bool
+	// Boxed reports whether it confines them in the strongest tier, which a check that
+	// may run code of the project needs; nil means that it does not.
+	Boxed func() bool
 }
 
 // confinement is the table of what holds a command to its verdict. Explanations,
@@ -58,7 +61,7 @@ func (h *evaluation) confinement() tool.Confinement {
 		return tool.Unconfined
 	case h.readOnly && h.analysis.Outside: // it asks about what no sandbox shows
 		return tool.Unconfined
-	case h.readOnly:
+	case h.readOnly, h.contained:
 		return tool.ReadOnly
 	case box.Enabled:
 		return tool.ProjectOnly
