@@ -55,9 +55,6 @@ func (t *Tools) Refused(agent, command string) string {
 type refusedCommand struct{ agent, command, wanted string }
 
 func (t *Tools) remember(r refusedCommand) {
-	if r.wanted == "" {
-		return
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.refused = append(t.refused, r); len(t.refused) > maxRefused {
@@ -66,31 +63,32 @@ func (t *Tools) remember(r refusedCommand) {
 }
 
 // confinedEnd says what the sandbox has kept a command from, if that is why it
-// failed, and returns it. ask says that the user can be asked to let it run outside.
-func (o *Output) confinedEnd(s shellrun.Status, ask bool) (wanted string) {
+// failed, and how it can run outside if the user can be asked.
+func (t *Tools) confinedEnd(o *Output, agent string, in Input, s shellrun.Status) {
 	if o.Confinement == "" || o.Confinement == tool.Unconfined {
-		return ""
+		return
 	}
 	o.Sandbox = s.Tier.String()
 	for _, taken := range s.Taken {
 		o.note("Commands in the sandbox cannot make %s: it was moved to %s.", taken.Path, taken.Kept)
 	}
 	if o.ExitCode == 0 || o.CodeMeaning != "" {
-		return ""
+		return
 	}
-	if wanted = o.wanted(s.Refused); wanted == "" {
-		return ""
+	wanted := o.wanted(s.Refused)
+	if wanted == "" {
+		return
 	}
+	t.remember(refusedCommand{agent, in.Command, wanted})
 	where := "ran in a sandbox where it can write in the project only and reach only the hosts that settings allow"
 	if o.Confinement == tool.ReadOnly {
 		where = "was allowed because it only reads, and ran in a sandbox where nothing can be written and nobody reached"
 	}
 	note := fmt.Sprintf("The command %s. It wanted to %s.", where, wanted)
-	if ask {
+	if t.opts.Unsandboxed && !in.DangerouslyDisableSandbox {
 		note += " If it needs that, call Bash again with dangerouslyDisableSandbox set to true: the user is then asked."
 	}
 	o.Notes = append(o.Notes, note)
-	return wanted
 }
 
 // wanted says what a command was refused, "" if nothing shows that it was.

@@ -101,8 +101,7 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 	}
 	t.warn(&out)
 	out.ended(in.Command, task.Result(), limit)
-	wanted := out.confinedEnd(task.Result().Status, t.opts.Unsandboxed && !in.DangerouslyDisableSandbox)
-	t.remember(refusedCommand{c.Agent, in.Command, wanted})
+	t.confinedEnd(&out, c.Agent, in, task.Result().Status)
 	if errors.Is(context.Cause(ctx), errPrompt) {
 		out.Interrupted = false
 		out.note("%s", promptAdvice)
