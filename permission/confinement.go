@@ -51,7 +51,7 @@ type Sandbox struct {
 func (h *evaluation) confinement() tool.Confinement {
 	box := &h.policy.sandbox
 	switch {
-	case h.subject.kind != commandTool:
+	case h.subject.kind != commandTool && h.subject.name != codeTool:
 		return ""
 	case h.effects != nil:
 		return tool.Previewed

@@ -126,6 +126,9 @@ func denial(out *sched.Outcome) string {
 		}
 		return "you denied it"
 	}
+	if v := out.Verdict; strings.HasPrefix(v.Reason, "hook ") && v.Message != "" {
+		return "denied: " + line(v.Message) // what the hook says, not what it is
+	}
 	return verdict(out.Verdict)
 }
 

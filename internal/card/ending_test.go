@@ -43,6 +43,8 @@ func TestEnd(t *testing.T) {
 			card.Ending{Line: "interrupted", Brief: true, Stopped: true, Took: time.Second}},
 		{"what the person denied", sched.Outcome{Status: sched.Denied, Verdict: tool.Verdict{Behavior: tool.Deny, Reason: "the person denied it"}, Result: tool.Failure("The person denied this call. They say: use make")},
 			card.Ending{Line: "you denied it: use make", Brief: true, Verdict: "denied: the person denied it"}},
+		{"what a hook denied", sched.Outcome{Status: sched.Denied, Verdict: tool.Verdict{Behavior: tool.Deny, Reason: "hook ./guard.sh --all", Message: "PreToolUse:Bash hook error: not on Fridays"}, Result: tool.Failure("x")},
+			card.Ending{Line: "denied: PreToolUse:Bash hook error: not on Fridays", Brief: true, Verdict: "denied: hook ./guard.sh --all"}},
 		{"what a rule denied", sched.Outcome{Status: sched.Denied, Verdict: tool.Verdict{Behavior: tool.Deny, Reason: "plan mode"}, Result: tool.Failure("Plan mode lets nothing write. Finish the plan first.")},
 			card.Ending{Line: "denied: plan mode", Brief: true, Verdict: "denied: plan mode"}},
 		{"a command that could only read", sched.Outcome{Result: held(tool.ReadOnly, "box")}, card.Ending{OK: true, Line: "x", Output: []string{"x"}, Confined: "read-only"}},

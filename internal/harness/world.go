@@ -187,7 +187,7 @@ func (w *World) changing(ctx context.Context, c workspace.Change) error {
 func (w *World) initBuiltins() (err error) {
 	w.Crew = w.newCrew()
 	w.builtins = builtin.World{
-		Files: w.Files, Shell: w.Shell, Interpreters: repl.New(w.host, &repl.Options{Dir: w.Shell.Dir}), Search: w.Search, Crew: w.Crew, Servers: noServers{},
+		Files: w.Files, Shell: w.Shell, Interpreters: repl.New(w.host, &repl.Options{Dir: w.Shell.Dir, Box: w.confined.box}), Search: w.Search, Crew: w.Crew, Servers: noServers{},
 		Dir:      func() string { return w.Shell.Dir("") },
 		Readable: w.MayRead, Searchable: w.maySearch,
 		Mode:   func() string { return string(w.Engine.Policy().Mode()) },
