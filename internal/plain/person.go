@@ -178,6 +178,8 @@ func about(c tool.Case, what card.Preview, q tool.Verdict) string {
 		}
 	}
 	switch {
+	case c.Ran():
+		b.WriteString("\nMake the change of this command?\n")
 	case c.Call.Tool == "Bash":
 		b.WriteString("\nRun this command?\n")
 	case what.Path != "":
