@@ -49,7 +49,7 @@ func runCopied(ctx context.Context, r Request, why string) (*Result, error) {
 	if r.Home != "" {
 		spec.Scratch = []string{r.Home}
 	}
-	if err := result.run(ctx, spec); err != nil {
+	if err := result.run(ctx, spec, base); err != nil {
 		return nil, errors.Join(err, result.Drop())
 	}
 	if result.broken != nil {
