@@ -16,7 +16,7 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 	if os.Geteuid() != 0 || os.Getenv(nobodyEnv) != "" {
 		t.Skip("the tests are run by an ordinary user")
 	}
-	newBench(t, nil) // there is a box
+	newBench(t, nil)                       // there is a box
 	dir, err := os.MkdirTemp("", "nobody") // not t.TempDir, which is for root only
 	if err != nil {
 		t.Fatal(err)

@@ -41,18 +41,18 @@ func Run(ctx context.Context, r Request) (*Result, error) {
 
 // spec is the box of a previewed command.
 func (r *Request) spec(layers []sandbox.Layer) *sandbox.Spec {
-	return &sandbox.Spec{Layers: layers, Hide: r.Hide}
+	return &sandbox.Spec{Layers: layers, Scratch: r.Scratch, Hide: r.Hide}
 }
 
 func runLayered(ctx context.Context, r Request) (*Result, error) {
 	dirs := r.Dirs
-	scratch := []string(nil)
+	scratch := r.Scratch
 	if r.Home != "" {
 		dirs = append(dirs[:len(dirs):len(dirs)], r.Home)
 	}
 	layers, err := sandbox.NewLayers(r.Store, dirs...)
 	if failure, ok := sandbox.AsLayerError(err); ok && failure.Dir == r.Home {
-		scratch = []string{r.Home}
+		scratch = append(scratch[:len(scratch):len(scratch)], r.Home)
 		layers, err = sandbox.NewLayers(r.Store, r.Dirs...)
 	}
 	if err != nil {

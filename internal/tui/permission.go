@@ -213,7 +213,7 @@ func (p *permissionPanel) change(f card.FileDiff, v view) []string {
 		lines = append(lines, v.paint.Bad.Of("  "+head))
 	case head != "":
 		lines = append(lines, v.paint.Dim.Of("  "+head))
-	case len(p.what.Files) > 1:
+	case len(p.what.Files) > 1, p.call.Ran():
 		lines = append(lines, v.paint.Dim.Of("  "+visible.Indented(f.Path)))
 	}
 	for i, hunk := range f.Hunks {
