@@ -1,8 +1,10 @@
 package sched
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/haftdev/haft/internal/jsonstream"
 	"github.com/haftdev/haft/internal/plainjson"
@@ -256,11 +258,7 @@ func (f *execution) deny(v tool.Verdict) *Outcome {
 	f.out.Status = Denied
 	message := v.Message
 	if message == "" {
-		message = fmt.Sprintf("Permission to use %s was denied", f.tool.Name)
-		if v.Reason != "" {
-			message += ": " + v.Reason
-		}
-		message += "."
+		message = strings.TrimSuffix("Denied: "+v.Reason, ": ") + "."
 	}
 	if v.Rule != "" {
 		message += fmt.Sprintf(" (rule %s", v.Rule)
@@ -285,12 +283,12 @@ func race(ctx context.Context, askers []Asker, c tool.Case, question tool.Verdic
 	answers := make(chan tool.Verdict, len(askers))
 	for _, a := range askers {
 		go func() {
-			v := tool.Verdict{Reason: "asking ended without an answer"}
+			v := tool.Verdict{Reason: "the permission prompt ended without an answer"}
 			defer func() { answers <- v }() // also if the asker ends this goroutine
 			v = answer(ctx, a, c, question)
 		}()
 	}
-	why := "there is nobody to ask"
+	why := "nobody can approve it"
 	for range askers {
 		select {
 		case v := <-answers:
@@ -301,37 +299,34 @@ func race(ctx context.Context, askers []Asker, c tool.Case, question tool.Verdic
 				why = v.Reason
 			}
 		case <-ctx.Done():
-			return nobody(c, question, why)
+			return nobody(question, why)
 		}
 	}
-	return nobody(c, question, why)
+	return nobody(question, why)
 }
 
 // answer asks one asker; a fault of its own decides nothing.
 func answer(ctx context.Context, a Asker, c tool.Case, question tool.Verdict) (v tool.Verdict) {
 	defer func() {
 		if p := recover(); p != nil {
-			v = tool.Verdict{Reason: fmt.Sprintf("asking crashed: %v", p)}
+			v = tool.Verdict{Reason: fmt.Sprintf("the permission prompt crashed: %v", p)}
 		}
 	}()
 	v, err := a.Ask(ctx, c, question)
 	if err != nil {
-		return tool.Verdict{Reason: fmt.Sprintf("asking went wrong: %v", err)}
+		return tool.Verdict{Reason: fmt.Sprintf("the permission prompt failed: %v", err)}
 	}
 	return v
 }
 
 // nobody is the verdict when no one decides, and why. The model is told what the
 // question was: that this call is denied says nothing about the next one.
-func nobody(c tool.Case, question tool.Verdict, why string) tool.Verdict {
-	needs := "it needs approval"
-	if question.Reason != "" {
-		needs += " (" + question.Reason + ")"
-	}
+func nobody(question tool.Verdict, why string) tool.Verdict {
+	needs := cmp.Or(question.Reason, "it needs approval")
 	v := tool.Verdict{
 		Behavior: tool.Deny, Unasked: true,
-		Reason: needs + " and " + why, Rule: question.Rule, Origin: question.Origin, Suggestions: question.Suggestions,
+		Reason: needs + ", and " + why, Rule: question.Rule, Origin: question.Origin, Suggestions: question.Suggestions,
 	}
-	v.Message = fmt.Sprintf("Permission to use %s was denied: %s.%s", c.Tool.Name, v.Reason, v.Remedy())
+	v.Message = "Denied: " + v.Reason + "." + v.Remedy()
 	return v
 }

@@ -50,9 +50,9 @@ func (v Verdict) Remedy() string {
 	case 0:
 		return ""
 	case 1:
-		return " A rule that would allow it: " + rules[0] + "."
+		return " The rule " + rules[0] + " would allow it."
 	}
-	return " Rules that would allow it together: " + strings.Join(rules, ", ") + "."
+	return " These rules together would allow it: " + strings.Join(rules, ", ") + "."
 }
 
 // A Case is a call that waits for its verdict.

@@ -78,6 +78,10 @@ func (c *Conversation) Close(ctx context.Context) error {
 	if c.prepare != nil {
 		c.prepare.Stop()
 	}
+	c.pool.builtins.Schedule.Close()
+	if ended := c.Running(); ended != "" {
+		c.World.link.Tell("Ended these background commands:\n" + ended)
+	}
 	c.Agent.Close(ctx, "other")
 	return errors.Join(c.MCP.Close(), c.World.Close(), c.Journal().Close())
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/tui/composer"
 	"github.com/haftdev/haft/internal/tui/key"
 	"github.com/haftdev/haft/internal/tui/screen"
@@ -55,6 +56,8 @@ type Opening struct {
 	// a new one, or the end. Continue goes on with the newest one of the folder.
 	Resume, At string
 	Continue   bool
+	// Kept is what the conversation before it passes on; nil means nothing.
+	Kept *harness.Kept
 }
 
 // An app is haft on a terminal.

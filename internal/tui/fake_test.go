@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/slash"
 
 	"github.com/charmbracelet/x/vt"
@@ -33,6 +34,7 @@ type fakeTalk struct {
 	prompts     []agent.Prompt
 	queue       []agent.Prompt
 	mode, model string
+	sandbox     string
 	granted     []string
 	interrupts  int
 	cleared     int
@@ -41,6 +43,8 @@ type fakeTalk struct {
 	held        []trust.Item
 	trusted     []trust.Item
 	closed      bool
+	running     string
+	kept        *harness.Kept
 }
 
 func newFakeTalk() *fakeTalk {
@@ -94,6 +98,9 @@ func (f *fakeTalk) Dir() string                                  { return "/nowh
 func (f *fakeTalk) StopTask(context.Context, string) error       { return nil }
 func (f *fakeTalk) RunBuiltinText(name, _ string) (string, bool) { return "answer to " + name, true }
 func (f *fakeTalk) Close(context.Context) error                  { f.closed = true; return nil }
+func (f *fakeTalk) Sandbox() string                              { return f.sandbox }
+func (f *fakeTalk) Running() string                              { return f.running }
+func (f *fakeTalk) Keep() *harness.Kept                          { return f.kept }
 func (f *fakeTalk) Mode() string                                 { return f.mode }
 func (f *fakeTalk) Tools() *tool.Set                             { return f.tools }
 func (f *fakeTalk) Commands() []Command {

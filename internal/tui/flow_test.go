@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/internal/tui/style"
 	"github.com/haftdev/haft/mcp"
@@ -136,6 +137,7 @@ func TestEscapeInterruptsAndTwiceGoesBack(t *testing.T) {
 			return session.Entry{UUID: uuid, Time: time.Now(), Message: &session.Message{Role: role, Content: []model.Block{model.TextOf(text)}}}
 		}
 		b.talk.past = []session.Entry{said("u1", model.User, "first thing"), said("a1", model.Assistant, "ok"), said("u2", model.User, "second thing"), said("a2", model.Assistant, "ok")}
+		b.talk.running, b.talk.kept = "- b1: make serve", new(harness.Kept)
 		b.tell(agent.TurnStarted{})
 		b.type_("\x1b")
 		b.pause(escapeDelay + frame)
@@ -151,10 +153,10 @@ func TestEscapeInterruptsAndTwiceGoesBack(t *testing.T) {
 		b.pause(escapeDelay + frame)
 		b.sees("Go back to before which message?", "▸ second thing", "first thing")
 		b.type_("\r")
-		if got := b.opened[len(b.opened)-1]; got != (Opening{Resume: "5e55", At: "a1"}) {
+		if got := b.opened[len(b.opened)-1]; got != (Opening{Resume: "5e55", At: "a1", Kept: b.talk.kept}) {
 			t.Errorf("opened %+v", got)
 		}
-		b.sees("› second thing")
+		b.sees("› second thing", "Ended these background commands:", "make serve")
 		if !b.talk.closed {
 			t.Error("the conversation before is not closed")
 		}
