@@ -39,7 +39,7 @@ var named = map[string]string{
 	"Skill": "skill", "SlashCommand": "slashcommand",
 	"AskUserQuestion": "question", "EnterPlanMode": "plan", "ExitPlanMode": "plan",
 	"ListMcpResources": "mcpresource", "ReadMcpResource": "mcpresource",
-	"REPL": "repl", "LSP": "lsp", "ScheduleWakeup": "schedule", "CronCreate": "schedule", "CronList": "schedule", "CronDelete": "schedule", "ToolSearch": "toolsearch", "Sleep": "sleep", "EnterWorktree": "worktree", "ExitWorktree": "worktree",
+	"REPL": "repl", "LSP": "lsp", "ListAgents": "subagent", "ReadMcpResourceDir": "mcpresource", "RefreshMcpTools": "mcpresource", "ScheduleWakeup": "schedule", "CronCreate": "schedule", "CronList": "schedule", "CronDelete": "schedule", "ToolSearch": "toolsearch", "Sleep": "sleep", "EnterWorktree": "worktree", "ExitWorktree": "worktree",
 }
 
 // TestEveryToolOfTheSpecificationIsThere finds each name, as a tool or an alias, in a
@@ -116,6 +116,8 @@ func (nobody) Start(context.Context, subagent.Job) (subagent.Started, error) {
 func (nobody) Send(context.Context, subagent.Message) (subagent.Sent, error) {
 	return subagent.Sent{}, nil
 }
+func (nobody) Listed() []subagent.Listed                                            { return nil }
+func (nobody) RefreshTools(context.Context, string) ([]mcp.Status, error)           { return nil, nil }
 func (nobody) NewTeam(context.Context, string, string) (string, error)              { return "", nil }
 func (nobody) EndTeam(context.Context, string) ([]string, error)                    { return nil, nil }
 func (nobody) Resources(context.Context, string) ([]mcp.Resource, error)            { return nil, nil }
