@@ -88,7 +88,7 @@ func (t *Tools) monitor() tool.Tool {
 }
 
 func (t *Tools) await(ctx context.Context, c *tool.Call, in MonitorInput) (MonitorOutput, error) {
-	w := &vigil{tools: t, pattern: in.Pattern, began: time.Now(), out: MonitorOutput{Event: eventTimeout}}
+	w := &monitorCall{tools: t, pattern: in.Pattern, began: time.Now(), out: MonitorOutput{Event: eventTimeout}}
 	if in.BashID != "" {
 		task, ok := t.host.Task(in.BashID)
 		if !ok {
@@ -113,8 +113,8 @@ func (t *Tools) await(ctx context.Context, c *tool.Call, in MonitorInput) (Monit
 	return w.out, nil
 }
 
-// A vigil is a wait for a command, a file, or whichever comes first.
-type vigil struct {
+// A monitorCall waits for a command, a file, or whichever comes first.
+type monitorCall struct {
 	tools   *Tools
 	task    *shellrun.Task // nil if it is for none
 	pattern string
@@ -127,7 +127,7 @@ type vigil struct {
 // does not announce those of other machines.
 const lookAgain = 100 * time.Millisecond
 
-func (w *vigil) until(ctx context.Context, most time.Duration) error {
+func (w *monitorCall) until(ctx context.Context, most time.Duration) error {
 	timer := time.NewTimer(most)
 	defer timer.Stop()
 	var done <-chan struct{}
@@ -160,7 +160,7 @@ func (w *vigil) until(ctx context.Context, most time.Duration) error {
 
 // look finds out whether what is waited for has happened; if not, changed is closed
 // when the command has written more.
-func (w *vigil) look() (changed <-chan struct{}, over bool) {
+func (w *monitorCall) look() (changed <-chan struct{}, over bool) {
 	if w.file != nil {
 		if change := w.file.change(); change != "" {
 			w.out.Change = change
@@ -187,7 +187,7 @@ func (w *vigil) look() (changed <-chan struct{}, over bool) {
 }
 
 // finish says how the wait ended.
-func (w *vigil) finish(event string) {
+func (w *monitorCall) finish(event string) {
 	w.out.Event, w.out.Waited = event, time.Since(w.began).Milliseconds()
 	if w.task == nil {
 		return
