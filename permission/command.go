@@ -40,9 +40,6 @@ func (h *evaluation) evaluateCommand() {
 		h.evaluateRepository(where)
 	}
 	h.readOnly = a.ReadOnly && h.protected == "" && !h.unsandboxed
-	if a.ReadOnly && h.unsandboxed {
-		h.why = cmp.Or(h.why, "it asks to run without the sandbox")
-	}
 	if h.readOnly {
 		h.input = h.call.Tool.WithCommand(h.call.Call, a.Run)
 	} else {
