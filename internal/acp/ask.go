@@ -38,6 +38,9 @@ func (a *asker) Ask(ctx context.Context, c tool.Case, question tool.Verdict) (to
 			return a.plan(ctx, c, text)
 		}
 	}
+	if c.Preview != nil && len(c.Preview.Files) > 0 {
+		a.s.previews.Store(c.Call.UseID, c.Preview) // it is shown again with what became of it
+	}
 	what := card.PreviewOf(c)
 	u := a.s.describe(c.Call.Tools, c.Tool, c.Call)
 	var places []location
@@ -148,13 +151,9 @@ func approvable(c tool.Case, what card.Preview, question tool.Verdict) (list []a
 	return list, places
 }
 
-// approved tells that the call runs now, and keeps what the user has seen, to be shown
-// when it has happened.
+// approved tells that the call runs now.
 func (a *asker) approved(c tool.Case) {
 	a.s.update(callUpdate{Update: updateCallChange, ID: c.Call.UseID, Status: statusInProgress})
-	if c.Preview != nil && len(c.Preview.Files) > 0 {
-		a.s.previews.Store(c.Call.UseID, c.Preview)
-	}
 }
 
 // grant keeps the rules that the user allows such calls by. The call itself is allowed

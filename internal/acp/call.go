@@ -231,10 +231,10 @@ func (t *teller) returned(out *sched.Outcome) {
 	}
 	u := callUpdate{Update: updateCallChange, ID: c.id, Status: statusCompleted, RawOutput: rawOutput(out)}
 	if out.IsError() {
-		u.Status, shown = statusFailed, nil
+		u.Status = statusFailed
 	}
 	var diffs []any
-	diffs, u.Locations = t.s.made(out, shown)
+	diffs, u.Locations = made(out, shown)
 	text := card.Text(out)
 	switch {
 	case c.terminal && out.Ran():
@@ -243,7 +243,7 @@ func (t *teller) returned(out *sched.Outcome) {
 		}})
 		u.Content = append([]any{terminalItem{"terminal", c.id}}, diffs...)
 		u.Meta = with(u.Meta, "terminal_exit", map[string]any{"terminal_id": c.id, "exit_code": exitCode(out), "signal": nil})
-	case len(diffs) > 0 && c.tool != nil && c.tool.Command == nil:
+	case len(diffs) > 0 && !out.IsError() && c.tool != nil && c.tool.Command == nil:
 		u.Content = diffs // the text only repeats them
 	default:
 		u.Content = append(shownBlocks(out, text, c.tool), diffs...)

@@ -3,6 +3,7 @@ package acp
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/haftdev/haft/internal/card"
@@ -11,9 +12,14 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// maxText is how large a file may be, before and after, whose change is shown with the
-// whole of both. Of a larger one the places that change are shown.
-const maxText = 256 << 10
+// Bounds on what is shown of changes: clients refuse messages that are too long.
+const (
+	// maxText is how large a file may be, before and after, whose change is shown with
+	// the whole of both. Of a larger one the places that change are shown.
+	maxText = 256 << 10
+	// maxDiffs is how much of all files is shown.
+	maxDiffs = 8 << 20
+)
 
 // diffs are the changes of a preview, one for each file, with what a diff cannot say.
 func diffs(p *tool.Preview) (list []any, places []location) {
@@ -25,6 +31,7 @@ func diffs(p *tool.Preview) (list []any, places []location) {
 	for _, f := range p.Files {
 		changes[f.Path] = f
 	}
+	size, unshown := 0, 0
 	for _, f := range files {
 		if head := f.Head(); head != "" {
 			summary = append(summary, head)
@@ -32,8 +39,16 @@ func diffs(p *tool.Preview) (list []any, places []location) {
 		if len(f.Hunks) == 0 {
 			continue
 		}
-		list = append(list, diff(f.Path, text(changes[f.Path].Before), text(changes[f.Path].After), f.Hunks))
+		d := diff(f.Path, text(changes[f.Path].Before), text(changes[f.Path].After), f.Hunks)
+		if size += d.size(); size > maxDiffs {
+			unshown++
+			continue
+		}
+		list = append(list, d)
 		places = append(places, location{Path: f.Path, Line: firstLine(f.Hunks)})
+	}
+	if unshown > 0 {
+		summary = append(summary, fmt.Sprintf("The changes of %d more files are too large to be shown here.", unshown))
 	}
 	if len(summary) > 0 {
 		list = append([]any{content(textOf(strings.Join(summary, "\n")))}, list...)
@@ -64,6 +79,14 @@ func diff(path string, before, after *string, hunks []patch.Hunk) diffItem {
 		d.NewText = now
 	}
 	return d
+}
+
+func (d *diffItem) size() int {
+	n := len(d.NewText)
+	if d.OldText != nil {
+		n += len(*d.OldText)
+	}
+	return n
 }
 
 // firstLine is the first line that changes, counted from 1.
@@ -97,13 +120,14 @@ func places(hunks []patch.Hunk) (before, after string) {
 	return a.String(), b.String()
 }
 
-// made is what a call has changed: what its preview showed, if the user has approved
-// that, and otherwise what its output says.
-func (s *session) made(out *sched.Outcome, approved *tool.Preview) ([]any, []location) {
-	if approved != nil {
-		return diffs(approved)
-	}
-	if out.IsError() || out.Result.Output == nil {
+// made is what a call has changed: what the user was shown and has approved, and
+// otherwise what its output says. Of a call that the user has denied it is what they
+// denied.
+func made(out *sched.Outcome, asked *tool.Preview) ([]any, []location) {
+	switch {
+	case asked != nil && (!out.IsError() || out.Status == sched.Denied):
+		return diffs(asked)
+	case out.IsError(), out.Result.Output == nil:
 		return nil, nil
 	}
 	raw, err := json.Marshal(out.Result.Output)

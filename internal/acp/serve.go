@@ -118,8 +118,6 @@ func (s *server) methods() map[string]method {
 		methodList:         beside(s.listSessions),
 		methodDelete:       beside(s.deleteSession),
 		methodClose:        beside(s.closeSession),
-		methodSetMode:      ordered(about(s, (*session).setMode)),
-		methodSetOption:    ordered(about(s, (*session).setOption)),
 		methodSetTitle:     beside(about(s, (*session).setTitle)),
 	}
 }
@@ -158,6 +156,12 @@ func (s *server) handle(r *request) {
 	case methodPrompt:
 		s.prompt(r)
 		return
+	case methodSetMode:
+		s.change(r, (*session).setMode)
+		return
+	case methodSetOption:
+		s.change(r, (*session).setOption)
+		return
 	case methodCancel:
 		if ses, err := s.find(r); err == nil {
 			ses.interrupt()
@@ -176,6 +180,23 @@ func (s *server) handle(r *request) {
 	default:
 		s.working.Go(func() { respond(r, m) })
 	}
+}
+
+// change changes something about a session at once, and answers when the client was told
+// what it led to.
+func (s *server) change(r *request, answer func(*session, *request) (any, error)) {
+	ses, err := s.find(r)
+	if err != nil {
+		r.reply(nil, err)
+		return
+	}
+	reply, err := answer(ses, r)
+	s.working.Go(func() {
+		if err == nil {
+			ses.talk.CatchUp(r.ctx, ses.wake)
+		}
+		r.reply(reply, err)
+	})
 }
 
 func respond(r *request, m method) {

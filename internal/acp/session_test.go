@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/acp"
+	"github.com/haftdev/haft/internal/catalog"
 )
 
 const prompt = `{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Go"}]}`
@@ -346,4 +347,121 @@ func TestClosingASessionLeavesNothing(t *testing.T) {
 	}
 	p.close()
 	nothingRuns(t)
+}
+
+// updates are those of a kind that haft has told.
+func (p *player) updates(kind string) (list []map[string]any) {
+	for _, m := range p.got {
+		params, _ := m["params"].(map[string]any)
+		if update, _ := params["update"].(map[string]any); update["sessionUpdate"] == kind {
+			list = append(list, update)
+		}
+	}
+	return list
+}
+
+func TestUsageIsToldBeforeTheAnswer(t *testing.T) {
+	p := newPlayer(t, `{"turns":[{"blocks":[{"text":"Hi."}],"usage":{"input_tokens":1000,"output_tokens":100}}]}`)
+	p.begin(`{}`)
+	p.call("session/prompt", prompt)
+	all := p.updates("usage_update")
+	if len(all) == 0 {
+		t.Fatal("nothing is told")
+	}
+	last := all[len(all)-1]
+	if used := last["used"].(float64); used < 1100 || used > 100_000 {
+		t.Errorf("used %v", used)
+	}
+	if cost := last["cost"].(map[string]any)["amount"].(float64); cost <= 0 {
+		t.Errorf("cost %v", cost)
+	}
+	p.close()
+}
+
+func TestOptions(t *testing.T) {
+	p := newPlayer(t, `{"turns":[{"blocks":[{"text":"Hi."}]}]}`)
+	p.begin(`{}`)
+	for id, value := range map[string]string{"mode": "acceptEdits", "model": catalog.Resolve("haiku"), "effort": "low"} {
+		m := p.call("session/set_config_option", fmt.Sprintf(`{"sessionId":"$SESSION","configId":%q,"value":%q}`, id, value))
+		raw, _ := json.Marshal(m)
+		if id == "effort" && strings.Contains(string(raw), "There is no option") {
+			continue // haiku came first, which takes none
+		}
+		var got struct {
+			Result struct {
+				ConfigOptions []struct{ ID, CurrentValue string }
+			}
+		}
+		if err := json.Unmarshal(raw, &got); err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, o := range got.Result.ConfigOptions {
+			found = found || o.ID == id && o.CurrentValue == value
+		}
+		if !found {
+			t.Errorf("%s is not %s: %s", id, value, raw)
+		}
+	}
+	if got := p.updates("current_mode_update"); len(got) != 1 || got[0]["currentModeId"] != "acceptEdits" {
+		t.Errorf("modes told: %v", got)
+	}
+	p.close()
+}
+
+// TestOutputInATerminal has the output of commands shown in a terminal of the editor, by
+// the extension that editors know from the official adapter.
+func TestOutputInATerminal(t *testing.T) {
+	p := newPlayer(t, `{"turns":[{"blocks":[{"tool":"Bash","id":"toolu_1","input":{"command":"echo one; echo two","description":"Count"}}]},{"blocks":[{"text":"Counted."}]}]}`)
+	p.begin(`{"_meta":{"terminal_output":true}}`)
+	p.call("session/prompt", prompt)
+	raw, _ := json.Marshal(append(p.updates("tool_call"), p.updates("tool_call_update")...))
+	for _, want := range []string{`"terminal_info":{"cwd":`, `{"terminalId":"toolu_1","type":"terminal"}`, `"terminal_output":{"data":"one\r\ntwo","terminal_id":"toolu_1"}`, `"terminal_exit":{"exit_code":0,"signal":null,"terminal_id":"toolu_1"}`} {
+		if !strings.Contains(string(raw), want) {
+			t.Errorf("no %s in %s", want, raw)
+		}
+	}
+	p.close()
+}
+
+// TestErrorsOfTheModel are told as text, or as notices where the client shows those, and do
+// not break the session.
+func TestErrorsOfTheModel(t *testing.T) {
+	const failing = `{"turns":[{"status":400,"error_type":"invalid_request_error","error_message":"no such thing","times":-1,"blocks":[{"text":"x"}]}]}`
+	for capabilities, kind := range map[string]string{`{}`: "agent_message_chunk", `{"session":{"notices":{}}}`: "notice"} {
+		p := newPlayer(t, failing)
+		p.begin(capabilities)
+		if got := stopReason(p.call("session/prompt", prompt)); got != "end_turn" {
+			t.Errorf("stop reason %q", got)
+		}
+		raw, _ := json.Marshal(p.updates(kind))
+		if !strings.Contains(string(raw), "no such thing") {
+			t.Errorf("%s: %s is %s", capabilities, kind, raw)
+		}
+		p.close()
+	}
+	p := newPlayer(t, `{"turns":[{"status":401,"error_type":"authentication_error","error_message":"bad key","times":-1,"blocks":[{"text":"x"}]}]}`)
+	p.begin(`{}`)
+	if got := code(p.call("session/prompt", prompt)); got != -32000 {
+		t.Errorf("a key that is refused: code %d", got)
+	}
+	p.close()
+}
+
+// TestEveryMethodOfTheSchemaIsKnown asks for every method that the schema has an agent
+// answer: haft has it, or does not say that it has.
+func TestEveryMethodOfTheSchemaIsKnown(t *testing.T) {
+	p := newPlayer(t, `{"turns":[]}`)
+	p.begin(`{}`)
+	missing := map[string]bool{"logout": true} // there is nothing to log out of
+	for method := range p.check.results {
+		if !strings.HasPrefix(method, "session/") && method != "initialize" && method != "authenticate" && method != "logout" || method == "session/request_permission" {
+			continue // the client's
+		}
+		m := p.call(method, `{}`)
+		if unknown := code(m) == -32601; unknown != missing[method] {
+			t.Errorf("%s: %v", method, m)
+		}
+	}
+	p.close()
 }

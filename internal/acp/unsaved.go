@@ -11,6 +11,7 @@ const unsavedTime = 2 * time.Second
 // unsaved asks the editor for a file as it has it, which may not be saved yet. An editor
 // that does not answer has nothing to say about it.
 func (s *session) unsaved(ctx context.Context, path string) (text string, ok bool) {
+	s.catchUp(ctx)
 	ctx, cancel := context.WithTimeout(ctx, unsavedTime)
 	defer cancel()
 	var reply struct {
