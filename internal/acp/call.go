@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/haftdev/haft/internal/card"
 	"github.com/haftdev/haft/internal/visible"
+	"github.com/haftdev/haft/internal/workspace/patch"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
@@ -20,6 +22,7 @@ type call struct {
 	id, agent string
 	tool      *tool.Tool // nil if there is none of its name
 	terminal  bool       // its output is shown in a terminal
+	file      string     // that it changes; "" for none, and for several
 }
 
 // silent are tools whose calls are not shown: the plan says what they did.
@@ -163,6 +166,9 @@ func (t *teller) begin(agent string, b model.Block) {
 	t.calls[b.ID] = c
 	u := t.s.describe(t.tools, tl, &tool.Call{UseID: b.ID, Tool: b.Name, Input: b.Input, Agent: agent})
 	u.Update, u.Status = updateCall, statusPending
+	if u.Kind == "edit" && len(u.Locations) == 1 {
+		c.file = u.Locations[0].Path
+	}
 	if c.terminal = u.Kind == "execute" && t.s.client.Meta.TerminalOutput && !t.replaying; c.terminal {
 		u.Content = []any{terminalItem{"terminal", b.ID}}
 		u.Meta = with(u.Meta, "terminal_info", map[string]any{"terminal_id": b.ID, "cwd": t.s.talk.World.Shell.Dir(agent)})
@@ -234,7 +240,7 @@ func (t *teller) returned(out *sched.Outcome) {
 		u.Status = statusFailed
 	}
 	var diffs []any
-	diffs, u.Locations = made(out, shown)
+	diffs, u.Locations = made(c.file, out, shown)
 	text := card.Text(out)
 	switch {
 	case c.terminal && out.Ran():
@@ -295,4 +301,50 @@ func exitCode(out *sched.Outcome) any {
 		return nil
 	}
 	return *o.ExitCode
+}
+
+// changed is what a preview of a call showed, if it was asked about.
+func (s *session) changed(useID string) *tool.Preview {
+	if p, ok := s.previews.LoadAndDelete(useID); ok {
+		return p.(*tool.Preview)
+	}
+	return nil
+}
+
+// made is what a call has changed: what the user was shown and has approved, and
+// otherwise what its output says. Of a call that the user has denied it is what they
+// denied.
+func made(path string, out *sched.Outcome, asked *tool.Preview) ([]any, []location) {
+	switch {
+	case asked != nil && (!out.IsError() || out.Status == sched.Denied):
+		return diffs(asked)
+	case out.IsError(), out.Result.Output == nil, path == "":
+		return nil, nil
+	}
+	raw, err := json.Marshal(out.Result.Output)
+	if err != nil {
+		return nil, nil
+	}
+	var o struct {
+		Type    string       `json:"type"`
+		Content string       `json:"content"`
+		Before  *string      `json:"originalFile"`
+		Cells   *string      `json:"original_file"`
+		Hunks   []patch.Hunk `json:"structuredPatch"`
+	}
+	if json.Unmarshal(raw, &o) != nil {
+		return nil, nil
+	}
+	before := cmp.Or(o.Before, o.Cells)
+	switch {
+	case o.Type == "create":
+		return []any{diff(path, nil, &o.Content, nil)}, []location{{Path: path, Line: 1}}
+	case len(o.Hunks) > 0 && before != nil:
+		old, now := places(o.Hunks)
+		if after, err := patch.Apply([]byte(*before), o.Hunks); err == nil {
+			old, now = *before, string(after)
+		}
+		return []any{diff(path, &old, &now, o.Hunks)}, []location{{Path: path, Line: firstLine(o.Hunks)}}
+	}
+	return nil, nil
 }

@@ -42,6 +42,27 @@ func (s *session) modes() modeState {
 
 func (s *session) mode() string { return string(s.talk.World.Engine.Policy().Mode()) }
 
+// change changes something about a session at once, and answers when the client was told
+// what it led to.
+func (s *server) change(r *request) {
+	answer := (*session).setMode
+	if r.method == methodSetOption {
+		answer = (*session).setOption
+	}
+	ses, err := s.find(r)
+	if err != nil {
+		r.reply(nil, err)
+		return
+	}
+	reply, err := answer(ses, r)
+	s.working.Go(func() {
+		if err == nil {
+			ses.talk.CatchUp(r.ctx, ses.wake)
+		}
+		r.reply(reply, err)
+	})
+}
+
 // setMode changes the permission mode.
 func (s *session) setMode(r *request) (any, error) {
 	var p struct {

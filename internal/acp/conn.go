@@ -46,13 +46,6 @@ type conn struct {
 	running map[string]*request      // theirs, by id
 }
 
-func newConn(in io.Reader, out io.Writer) *conn {
-	return &conn{
-		in: bufio.NewReaderSize(in, 64<<10), out: out, turn: make(chan struct{}, 1), gone: make(chan struct{}),
-		asked: make(map[string]chan *message), running: make(map[string]*request),
-	}
-}
-
 // A request is something that the client asks for, or tells if it has no id. It is
 // answered once.
 type request struct {

@@ -1,14 +1,11 @@
 package acp
 
 import (
-	"cmp"
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/haftdev/haft/internal/card"
 	"github.com/haftdev/haft/internal/workspace/patch"
-	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -118,50 +115,4 @@ func places(hunks []patch.Hunk) (before, after string) {
 		}
 	}
 	return a.String(), b.String()
-}
-
-// made is what a call has changed: what the user was shown and has approved, and
-// otherwise what its output says. Of a call that the user has denied it is what they
-// denied.
-func made(out *sched.Outcome, asked *tool.Preview) ([]any, []location) {
-	switch {
-	case asked != nil && (!out.IsError() || out.Status == sched.Denied):
-		return diffs(asked)
-	case out.IsError(), out.Result.Output == nil:
-		return nil, nil
-	}
-	raw, err := json.Marshal(out.Result.Output)
-	if err != nil {
-		return nil, nil
-	}
-	return madeOf(raw)
-}
-
-// madeOf finds the change of a file in the output of a tool that makes one.
-func madeOf(output json.RawMessage) ([]any, []location) {
-	var o struct {
-		Type     string       `json:"type"`
-		Path     string       `json:"filePath"`
-		Notebook string       `json:"notebook_path"`
-		Content  string       `json:"content"`
-		Before   *string      `json:"originalFile"`
-		Cells    *string      `json:"original_file"`
-		Hunks    []patch.Hunk `json:"structuredPatch"`
-	}
-	if json.Unmarshal(output, &o) != nil {
-		return nil, nil
-	}
-	path, before := cmp.Or(o.Path, o.Notebook), cmp.Or(o.Before, o.Cells)
-	switch {
-	case path == "":
-	case o.Type == "create":
-		return []any{diff(path, nil, &o.Content, nil)}, []location{{Path: path, Line: 1}}
-	case len(o.Hunks) > 0 && before != nil:
-		old, now := places(o.Hunks)
-		if after, err := patch.Apply([]byte(*before), o.Hunks); err == nil {
-			old, now = *before, string(after)
-		}
-		return []any{diff(path, &old, &now, o.Hunks)}, []location{{Path: path, Line: firstLine(o.Hunks)}}
-	}
-	return nil, nil
 }

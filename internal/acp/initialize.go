@@ -4,6 +4,11 @@ import (
 	"encoding/json"
 )
 
+// setupMethods are the requests before there are sessions.
+func (s *server) setupMethods() map[string]method {
+	return map[string]method{methodInitialize: ordered(s.initialize), methodAuthenticate: ordered(s.authenticate)}
+}
+
 // initialize agrees on a version and says what there is.
 func (s *server) initialize(r *request) (any, error) {
 	var p struct {

@@ -13,6 +13,11 @@ import (
 	"github.com/haftdev/haft/mcp/config"
 )
 
+// openMethods are the requests that open sessions.
+func (s *server) openMethods() map[string]method {
+	return map[string]method{methodNew: {answer: s.newSession}, methodLoad: {answer: s.loadSession}, methodResume: {answer: s.resumeSession}, methodFork: {answer: s.forkSession}}
+}
+
 // newSession begins a session.
 func (s *server) newSession(r *request) (any, func(), error) {
 	return s.open(r, true, func(*place, *harness.TalkOptions) {}, nil)
@@ -158,6 +163,25 @@ func (s *server) start(ctx context.Context, p *place, choose func(*place, *harne
 	}
 	ses.begin(talk)
 	return ses, nil
+}
+
+func newSession(srv *server, client *capabilities) *session {
+	s := &session{srv: srv, client: client, prompts: make(map[string]*prompt), news: make(chan struct{}, 1), done: make(chan struct{})}
+	s.ctx, s.stop = context.WithCancel(srv.context)
+	return s
+}
+
+// begin takes the conversation.
+func (s *session) begin(talk *harness.Conversation) {
+	s.talk, s.id = talk, talk.Agent.Session()
+	s.tell = newTeller(s)
+}
+
+func newTeller(s *session) *teller {
+	return &teller{
+		s: s, tools: s.talk.Agent.Tools(), streamed: make(map[string]int), calls: make(map[string]*call), progress: make(map[string]time.Time),
+		mode: s.mode(), chosen: s.options(),
+	}
 }
 
 // entries are the client's MCP servers as settings would have them.

@@ -1,11 +1,13 @@
 package acp
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"sync"
 	"time"
 
@@ -82,6 +84,13 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o *Options) error {
 	return nil
 }
 
+func newConn(in io.Reader, out io.Writer) *conn {
+	return &conn{
+		in: bufio.NewReaderSize(in, 64<<10), out: out, turn: make(chan struct{}, 1), gone: make(chan struct{}),
+		asked: make(map[string]chan *message), running: make(map[string]*request),
+	}
+}
+
 // How long a client may take to read the last messages, and how long the end of a session
 // may take.
 const (
@@ -108,18 +117,11 @@ func (s *server) end() {
 
 // methods is the table of requests. What a file answers is listed in that file.
 func (s *server) methods() map[string]method {
-	return map[string]method{
-		methodInitialize:   ordered(s.initialize),
-		methodAuthenticate: ordered(s.authenticate),
-		methodNew:          {answer: s.newSession},
-		methodLoad:         {answer: s.loadSession},
-		methodResume:       {answer: s.resumeSession},
-		methodFork:         {answer: s.forkSession},
-		methodList:         beside(s.listSessions),
-		methodDelete:       beside(s.deleteSession),
-		methodClose:        beside(s.closeSession),
-		methodSetTitle:     beside(about(s, (*session).setTitle)),
+	table := make(map[string]method)
+	for _, part := range []map[string]method{s.setupMethods(), s.openMethods(), s.sessionMethods()} {
+		maps.Copy(table, part)
 	}
+	return table
 }
 
 func ordered(answer func(*request) (any, error)) method {
@@ -156,11 +158,8 @@ func (s *server) handle(r *request) {
 	case methodPrompt:
 		s.prompt(r)
 		return
-	case methodSetMode:
-		s.change(r, (*session).setMode)
-		return
-	case methodSetOption:
-		s.change(r, (*session).setOption)
+	case methodSetMode, methodSetOption:
+		s.change(r)
 		return
 	case methodCancel:
 		if ses, err := s.find(r); err == nil {
@@ -180,23 +179,6 @@ func (s *server) handle(r *request) {
 	default:
 		s.working.Go(func() { respond(r, m) })
 	}
-}
-
-// change changes something about a session at once, and answers when the client was told
-// what it led to.
-func (s *server) change(r *request, answer func(*session, *request) (any, error)) {
-	ses, err := s.find(r)
-	if err != nil {
-		r.reply(nil, err)
-		return
-	}
-	reply, err := answer(ses, r)
-	s.working.Go(func() {
-		if err == nil {
-			ses.talk.CatchUp(r.ctx, ses.wake)
-		}
-		r.reply(reply, err)
-	})
 }
 
 func respond(r *request, m method) {

@@ -12,7 +12,6 @@ import (
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/tool"
 )
 
 // A session is a conversation with the client's user. One goroutine reads what happens
@@ -52,18 +51,6 @@ type prompt struct {
 	text      string // if it may be a command
 	request   *request
 	cancelled bool
-}
-
-func newSession(srv *server, client *capabilities) *session {
-	s := &session{srv: srv, client: client, prompts: make(map[string]*prompt), news: make(chan struct{}, 1), done: make(chan struct{})}
-	s.ctx, s.stop = context.WithCancel(srv.context)
-	return s
-}
-
-// begin takes the conversation.
-func (s *session) begin(talk *harness.Conversation) {
-	s.talk, s.id = talk, talk.Agent.Session()
-	s.tell = newTeller(s)
 }
 
 // announce begins to tell the client what happens. It knows the session by now.
@@ -310,12 +297,4 @@ func stopReason(r agent.Result) (string, error) {
 // update tells the client something about the session.
 func (s *session) update(update any) {
 	_ = s.srv.conn.notify(methodUpdate, map[string]any{"sessionId": s.id, "update": update}) // a client that is gone ends the connection
-}
-
-// changed is what a preview of a call showed, if it was asked about.
-func (s *session) changed(useID string) *tool.Preview {
-	if p, ok := s.previews.LoadAndDelete(useID); ok {
-		return p.(*tool.Preview)
-	}
-	return nil
 }

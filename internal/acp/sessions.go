@@ -12,6 +12,14 @@ import (
 	sessions "github.com/haftdev/haft/session"
 )
 
+// sessionMethods are the requests about sessions as a whole.
+func (s *server) sessionMethods() map[string]method {
+	return map[string]method{
+		methodList: beside(s.listSessions), methodDelete: beside(s.deleteSession), methodClose: beside(s.closeSession),
+		methodSetTitle: beside(about(s, (*session).setTitle)),
+	}
+}
+
 type listRequest struct {
 	Cwd    string `json:"cwd"`
 	Cursor string `json:"cursor"`

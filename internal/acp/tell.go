@@ -35,13 +35,6 @@ type teller struct {
 	chosen    []configOption
 }
 
-func newTeller(s *session) *teller {
-	return &teller{
-		s: s, tools: s.talk.Agent.Tools(), streamed: make(map[string]int), calls: make(map[string]*call), progress: make(map[string]time.Time),
-		mode: s.mode(), chosen: s.options(),
-	}
-}
-
 // send tells the client about the session.
 func (t *teller) send(update any) { t.s.update(update) }
 
