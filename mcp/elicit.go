@@ -1,16 +1,21 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 	"net/url"
 	"regexp"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/haftdev/haft/internal/mcp/envelope"
+	"github.com/haftdev/haft/internal/mcp/gate"
 )
 
 // elicit puts a server's question to the person.
@@ -29,7 +34,7 @@ func (s *session) elicit(ctx context.Context, params *sdk.ElicitParams) (*sdk.El
 		}
 	} else {
 		var err error
-		if e.Schema, err = json.Marshal(params.RequestedSchema); err != nil {
+		if e.Schema, err = inOrder(params.RequestedSchema); err != nil {
 			return nil, invalid("requestedSchema cannot be read")
 		}
 		if name := secretField(e.Schema); name != "" {
@@ -50,6 +55,34 @@ func (s *session) elicit(ctx context.Context, params *sdk.ElicitParams) (*sdk.El
 		}
 	}
 	return r, nil
+}
+
+// inOrder is the schema of a form with its fields in the order in which the server has
+// them.
+func inOrder(decoded any) (json.RawMessage, error) {
+	schema, _ := decoded.(map[string]any)
+	properties, _ := schema["properties"].(map[string]any)
+	order, _ := schema[gate.Order].([]any)
+	if len(order) == 0 {
+		return json.Marshal(decoded)
+	}
+	var b bytes.Buffer
+	for _, name := range order {
+		name, _ := name.(string)
+		key, err := json.Marshal(name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(properties[name])
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&b, ",%s:%s", key, value)
+	}
+	rest := maps.Clone(schema)
+	delete(rest, gate.Order)
+	rest["properties"] = json.RawMessage("{" + strings.TrimPrefix(b.String(), ",") + "}")
+	return json.Marshal(rest)
 }
 
 func invalid(message string) error {

@@ -91,7 +91,7 @@ func TestElicitationReachesThePerson(t *testing.T) {
 		}
 		return mcp.Answer{Action: "accept", Content: json.RawMessage(`{"name":"Ada"}`)}, nil
 	}})
-	const form = `{"mode":"form","message":"Who?\u200b","requestedSchema":{"type":"object","properties":{"name":{"type":"string"},"n":{"type":"integer","default":3}}}}`
+	const form = `{"mode":"form","message":"Who?\u200b","requestedSchema":{"type":"object","properties":{"name":{"type":"string"},"n":{"type":"integer","default":3},"a":{"type":"string"}}}}`
 	for _, c := range []struct{ name, params, want string }{
 		{"a form is filled in, with its defaults", form, `{"action":"accept","content":{"n":3,"name":"Ada"}}`},
 		{"an address is visited", `{"mode":"url","message":"Log in","url":"https://a.example/x","elicitationId":"1"}`, `{"action":"accept"}`},
@@ -105,6 +105,9 @@ func TestElicitationReachesThePerson(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
+	if want := `{"properties":{"name":{"type":"string"},"n":{"default":3,"type":"integer"},"a":{"type":"string"}},"type":"object"}`; string(seen[0].Schema) != want {
+		t.Errorf("the form is %s, want %s", seen[0].Schema, want)
+	}
 	if len(seen) != 2 || seen[0].Message != "Who?" || seen[0].Server != "bad" || seen[1].URL != "https://a.example/x" {
 		t.Errorf("seen: %+v", seen)
 	}

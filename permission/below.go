@@ -13,7 +13,10 @@ import (
 // about a file there cannot see it among the operands, so such a command is asked
 // about where a rule may hide something.
 func (h *evaluation) evaluateSearch(a *shell.Analysis, reads []operand) {
-	if !slices.ContainsFunc(a.Deny, func(c shell.Command) bool { return searches(c.Words) }) {
+	outside := func(c shell.Command) bool { // of a repository a setting makes it search the folder
+		return len(c.Words) > 0 && filepath.Base(c.Words[0]) == "git" && slices.Contains(c.Words, "grep") && !h.policy.inRepository()
+	}
+	if !slices.ContainsFunc(a.Deny, func(c shell.Command) bool { return searches(c.Words) || outside(c) }) {
 		return
 	}
 	folders := []string{}
@@ -47,7 +50,7 @@ func searches(words []string) bool {
 	case "grep", "egrep", "fgrep", "diff":
 		return slices.ContainsFunc(args, recursive)
 	case "git":
-		return slices.Contains(args, "grep")
+		return slices.Contains(args, "grep") && (slices.Contains(args, "--no-index") || slices.Contains(args, "--untracked"))
 	}
 	return false
 }

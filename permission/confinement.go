@@ -28,6 +28,12 @@ type Sandbox struct {
 	// Domains are those that commands confined to the project reach beside what
 	// rules allow WebFetch, and DeniedDomains those that they do not.
 	Domains, DeniedDomains []string
+	// Previews reports whether a command that is asked about runs first where its
+	// changes count for nothing, so that it is judged by them; nil means that none do.
+	Previews func() bool
+	// DropRest reports whether changes that nothing allows are dropped, and nobody is
+	// asked about them; nil means that the user is asked.
+	DropRest func() bool
 	// Works reports whether this machine can confine commands; nil means that it
 	// can. What runs unasked because it is confined needs it.
 	Works func() bool
@@ -40,6 +46,8 @@ func (h *evaluation) confinement() tool.Confinement {
 	switch {
 	case h.subject.kind != commandTool:
 		return ""
+	case h.effects != nil:
+		return tool.Previewed
 	case box.Off:
 		return tool.Unconfined
 	case h.unsandboxed || h.excluded:
@@ -52,6 +60,14 @@ func (h *evaluation) confinement() tool.Confinement {
 		return tool.ProjectOnly
 	}
 	return tool.Unconfined // whoever allowed it expects it to work, the network included
+}
+
+// previewable reports whether a command that is asked about runs first where its
+// changes count for nothing.
+func (h *evaluation) previewable() bool {
+	box := &h.policy.sandbox
+	background, _ := h.subject.params["run_in_background"].(bool)
+	return h.subject.kind == commandTool && !h.call.Looked && !box.Off && !h.unsandboxed && !h.excluded && !background && box.Previews != nil && box.Previews()
 }
 
 // confinedUnasked reports whether a command may run unasked because it is

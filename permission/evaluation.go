@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/haftdev/haft/internal/shell"
 	"github.com/haftdev/haft/tool"
@@ -26,6 +27,7 @@ type evaluation struct {
 	readOnly  bool            // it was shown to change nothing
 	writes    bool            // it may change something
 	changes   bool            // it does change something, as far as can be told
+	changedBy string          // the part of a command that does
 	person    bool            // the tool leaves it to a person
 	harmless  *finding        // it may run without a rule
 	why       string          // what to tell the person who is asked
@@ -36,6 +38,7 @@ type evaluation struct {
 	analysis    *shell.Analysis // of a command; nil for other calls
 	unsandboxed bool            // the call asks to run without the sandbox, and may
 	excluded    bool            // the settings keep the command out of the sandbox
+	effects     *effects        // what the command changed; nil if that is not known
 }
 
 // A finding is something that speaks for or against a call.
@@ -80,7 +83,7 @@ func (h *evaluation) decide() Decision {
 	case h.denied != nil:
 		return h.end(tool.Deny, h.denied)
 	case mode == Plan && h.changes:
-		return h.end(tool.Deny, &finding{reason: "plan mode", message: "Plan mode lets nothing write. Finish the plan first, and present it."})
+		return h.end(tool.Deny, &finding{reason: strings.TrimSuffix("plan mode lets nothing write, and this would: "+h.changedBy, ", and this would: ")})
 	case h.asked != nil:
 		return h.open(h.asked)
 	case h.critical != "":
@@ -92,7 +95,7 @@ func (h *evaluation) decide() Decision {
 	case mode == Bypass:
 		return h.end(tool.Allow, &finding{reason: "the session bypasses permissions"})
 	case mode == Plan && h.writes:
-		return h.open(&finding{reason: "plan mode, and it cannot be told that it changes nothing"})
+		return h.open(&finding{reason: "plan mode lets nothing write, and " + cmp.Or(h.why, "this is not known to only read")})
 	case h.protected != "":
 		return h.open(&finding{reason: h.protected})
 	case mode == AcceptEdits && h.edits:
@@ -105,8 +108,13 @@ func (h *evaluation) decide() Decision {
 		return h.end(tool.Allow, h.harmless)
 	case h.confinedUnasked():
 		return h.end(tool.Allow, &finding{reason: "it is confined to the project (sandbox.autoAllowBashIfSandboxed)"})
+	case h.effects != nil:
+		return h.decideEffects()
 	}
 	h.settles = true
+	if h.edits {
+		return h.open(&finding{reason: fmt.Sprintf("in %s mode an edit needs approval", mode)})
+	}
 	return h.open(&finding{reason: cmp.Or(h.why, "no rule allows it")})
 }
 
@@ -117,7 +125,8 @@ func (h *evaluation) open(f *finding) Decision {
 	}
 	d := h.end(tool.Deny, f)
 	d.Unasked = true
-	d.Message = fmt.Sprintf("%s needs approval for this call (%s), and this session does not ask.%s Go on without it, or say what you would need.", h.subject.name, f.reason, d.Remedy())
+	d.Reason += ", and dontAsk mode asks nobody"
+	d.Message = "Denied: " + d.Reason + "." + d.Remedy()
 	return d
 }
 
@@ -125,6 +134,9 @@ func (h *evaluation) end(b tool.Behavior, f *finding) Decision {
 	v := tool.Verdict{Behavior: b, Reason: f.reason, Message: f.message}
 	if b != tool.Deny {
 		v.Confinement = h.confinement()
+	}
+	if b == tool.Ask && h.previewable() {
+		v.Confinement = tool.Previewed
 	}
 	if f.rule != nil {
 		v.Rule, v.Origin = f.rule.Text, f.rule.Origin.String()
@@ -134,6 +146,9 @@ func (h *evaluation) end(b tool.Behavior, f *finding) Decision {
 	}
 	if b == tool.Ask {
 		v.NeedsPerson = h.person || h.policy.mode == Plan && h.writes
+	}
+	if h.settles && h.edits {
+		v.AllowedIn = string(AcceptEdits)
 	}
 	if h.settles {
 		for _, rule := range h.suggest {

@@ -29,10 +29,30 @@ type collector struct {
 // reports a file that matches but is not text; what it has before the first NUL
 // counts if that comes late, as in ripgrep.
 func (c *collector) collect(text []byte, explicit bool) (hit Hit, ok, binary bool) {
-	c.text, c.hit, c.counted, c.number, c.shown, c.owed = text, Hit{}, 0, 0, 0, 0
+	c.begin()
+	_, binary = c.piece(text, 0, 0)
+	if binary && explicit {
+		return Hit{Count: max(1, c.hit.Count), Binary: true}, true, true
+	}
+	return c.hit, c.hit.Count > 0, binary
+}
+
+// begin forgets the last text.
+func (c *collector) begin() {
+	c.text, c.hit, c.counted, c.number, c.shown, c.owed = nil, Hit{}, 0, 0, 0, 0
+}
+
+// piece takes the next piece of a text, which ends with a line, and reports whether that
+// was enough or is not text. The piece begins shift bytes after the one before did; its
+// first done bytes were searched with that one and are there for context.
+func (c *collector) piece(text []byte, shift, done int) (enough, binary bool) {
+	c.text, c.counted, c.shown = text, c.counted-shift, max(0, c.shown-shift)
 	c.m.Reset(text)
-	checked := 0
+	checked := done
 	for lo, hi, found := c.m.Next(); found; lo, hi, found = c.m.Next() {
+		if lo < done {
+			continue
+		}
 		lines := hi
 		if c.q.Multiline {
 			if lo >= len(text) {
@@ -50,15 +70,26 @@ func (c *collector) collect(text []byte, explicit bool) (hit Hit, ok, binary boo
 			}
 			checked = lines
 		}
-		if c.add(lo, hi) || c.hit.Count%1024 == 0 && c.m.Stop != nil && c.m.Stop() {
+		if enough = c.add(lo, hi) || c.hit.Count%1024 == 0 && c.m.Stop != nil && c.m.Stop(); enough {
 			break
 		}
 	}
 	c.contextAfter(len(text))
-	if binary && explicit {
-		return Hit{Count: max(1, c.hit.Count), Binary: true}, true, true
+	return enough, binary
+}
+
+// keep returns from where on the current piece is needed as context of the next one, and
+// counts the lines before: the piece may be gone when they are asked for.
+func (c *collector) keep() int {
+	start := len(c.text)
+	for range c.q.Before {
+		if start <= 0 {
+			break
+		}
+		start = bytes.LastIndexByte(c.text[:start-1], '\n') + 1
 	}
-	return c.hit, c.hit.Count > 0, binary
+	c.lineNumber(start)
+	return start
 }
 
 // add takes one match and reports whether that was enough.

@@ -308,16 +308,29 @@ func (sc *scan) single(ctx context.Context, path string, mtime int64) error {
 	w.r.explicit = true
 	sc.res.Stats.Scanned = 1
 	var st Stats
-	text, err := w.r.read(path)
+	hit, ok, err := w.named(path, &st)
 	if err != nil {
 		if w.refuse(err, &st); st.Unreadable > 0 {
 			return &fs.PathError{Op: "search", Path: path, Err: err}
 		}
-	} else if hit, ok, _ := w.c.collect(text, true); ok {
-		st.Bytes = int64(len(text))
+	} else if ok {
 		hit.Path, hit.Mtime = path, mtime
 		sc.res.Hits, sc.res.More = []Hit{hit}, hit.cut
 	}
 	sc.res.Stats.add(st)
 	return nil
+}
+
+// named searches the file at a path, in pieces if it is too large.
+func (w *worker) named(path string, st *Stats) (hit Hit, ok bool, err error) {
+	text, err := w.r.read(path)
+	if errors.Is(err, errTooLarge) {
+		return w.searchLarge(st)
+	}
+	if err != nil {
+		return Hit{}, false, err
+	}
+	st.Bytes = int64(len(text))
+	hit, ok, _ = w.c.collect(text, true)
+	return hit, ok, nil
 }

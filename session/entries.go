@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/haftdev/haft/internal/plainjson"
+	"github.com/haftdev/haft/internal/rawname"
 	"github.com/haftdev/haft/internal/regular"
 )
 
@@ -52,7 +53,7 @@ func entryOf(ctx context.Context, raw []byte, blobs *blobs) (Entry, bool) {
 	}
 	blobs.restore(ctx, &l)
 	x := l.extra()
-	e := Entry{UUID: l.UUID, Parent: l.parent(), Agent: l.AgentID, Time: l.time(), Call: x.Call, State: x.State, Checkpoint: x.Checkpoint}
+	e := Entry{UUID: l.UUID, Parent: l.parent(), Agent: l.AgentID, Time: l.time(), Call: x.Call, State: x.State, Checkpoint: x.Checkpoint.named(rawname.Decode)}
 	switch {
 	case l.isBoundary():
 		e.Compaction = &Compaction{}

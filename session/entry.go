@@ -90,7 +90,8 @@ type State struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// A Checkpoint says how a file was before a call changed it.
+// A Checkpoint says how a file was before a call changed it. The path and the targets
+// of links need not be text.
 type Checkpoint struct {
 	CallID string `json:"callId"`
 	Path   string `json:"path"`
@@ -104,4 +105,14 @@ type Checkpoint struct {
 	After     string `json:"after,omitempty"`
 	AfterMode uint32 `json:"afterMode,omitempty"`
 	AfterLink string `json:"afterLink,omitempty"`
+}
+
+// named returns the checkpoint with its names encoded or decoded: JSON holds only text.
+func (c *Checkpoint) named(code func(string) string) *Checkpoint {
+	if c == nil {
+		return nil
+	}
+	named := *c
+	named.Path, named.Link, named.AfterLink = code(c.Path), code(c.Link), code(c.AfterLink)
+	return &named
 }

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"time"
 
 	"github.com/haftdev/haft/internal/regular"
+	"github.com/haftdev/haft/internal/workspace/blob"
 )
 
 // PruneOptions say what is deleted.
@@ -20,6 +22,9 @@ type PruneOptions struct {
 	// for so long; 0 means none.
 	IDs   []string
 	Older time.Duration
+	// State is the folder in which file tools keep what they replaced, of all
+	// sessions; "" leaves it alone.
+	State string
 	// DryRun only tells.
 	DryRun bool
 }
@@ -47,23 +52,81 @@ func (st *Store) Prune(ctx context.Context, opts *PruneOptions) (*Pruned, error)
 	}
 	gone := map[string]bool{}
 	for _, i := range doomed {
+		size := i.Size + sizeOf(dirOf(i.Path))
 		if err := deleteSession(ctx, &i, o.DryRun); err != nil {
 			return p, fmt.Errorf("prune sessions: %w", err)
 		}
 		gone[i.Path] = true
 		p.Sessions = append(p.Sessions, i)
-		p.Bytes += i.Size
+		p.Bytes += size
 	}
-	folders, err := filepath.Glob(filepath.Join(globEscape(st.dir), "*", blobFolder))
-	if err != nil {
-		return p, fmt.Errorf("prune sessions: %w", err)
-	}
-	for _, folder := range folders {
-		if err := p.sweep(ctx, folder, gone, o.DryRun); err != nil {
-			return p, fmt.Errorf("prune blobs: %w", err)
-		}
+	if err := p.collect(ctx, st.dir, gone, &o); err != nil {
+		return p, fmt.Errorf("prune blobs: %w", err)
 	}
 	return p, nil
+}
+
+// collect deletes the contents that no session needs, and lists that no crash left.
+func (p *Pruned) collect(ctx context.Context, dir string, gone map[string]bool, o *PruneOptions) error {
+	projects, err := filepath.Glob(filepath.Join(globEscape(dir), "*"))
+	if err != nil {
+		return err
+	}
+	all, busyAnywhere := map[string]bool{}, false
+	for _, project := range projects {
+		wanted, busy, err := p.references(ctx, project, gone, o.DryRun)
+		if err != nil {
+			return err
+		}
+		maps.Copy(all, wanted)
+		folder := filepath.Join(project, blobFolder)
+		if _, err := os.Lstat(folder); err != nil {
+			busyAnywhere = busyAnywhere || busy
+			continue
+		}
+		if busy {
+			busyAnywhere = true
+			p.Skipped = append(p.Skipped, project)
+			continue
+		}
+		p.drop(filepath.Join(project, "haft-tree"), o.DryRun) // it promises blobs that may go now
+		if err := p.sweep(ctx, folder, wanted, o.DryRun); err != nil {
+			return err
+		}
+	}
+	if o.State == "" || busyAnywhere {
+		return nil
+	}
+	return p.sweep(ctx, filepath.Join(o.State, "blobs"), all, o.DryRun)
+}
+
+func (p *Pruned) sweep(ctx context.Context, folder string, wanted map[string]bool, dryRun bool) error {
+	swept, err := blob.Dir(folder).Sweep(ctx, &blob.SweepOptions{Wanted: func(digest string) bool { return wanted[digest] }, Young: youngBlob, DryRun: dryRun})
+	p.Blobs += swept.Blobs
+	p.Bytes += swept.Bytes
+	return err
+}
+
+// drop deletes a file that nobody needs.
+func (p *Pruned) drop(path string, dryRun bool) {
+	info, err := os.Lstat(path)
+	if err != nil || !dryRun && os.Remove(path) != nil {
+		return
+	}
+	p.Bytes += info.Size()
+}
+
+// sizeOf returns how much is in a folder, as far as it can be read.
+func sizeOf(dir string) (size int64) {
+	filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() {
+			if info, err := e.Info(); err == nil {
+				size += info.Size()
+			}
+		}
+		return nil
+	})
+	return size
 }
 
 // doomed returns the sessions that are to go.
@@ -107,42 +170,11 @@ func deleteSession(ctx context.Context, i *Info, dryRun bool) error {
 // A blob that is younger may belong to a line that is just being written.
 const youngBlob = time.Hour
 
-// sweep deletes the blobs of a project that no session of it refers to.
-func (p *Pruned) sweep(ctx context.Context, folder string, gone map[string]bool, dryRun bool) error {
-	project := filepath.Dir(folder)
-	wanted, busy, err := references(ctx, project, gone)
-	if err != nil {
-		return err
-	}
-	if busy {
-		p.Skipped = append(p.Skipped, project)
-		return nil
-	}
-	if !dryRun {
-		os.Remove(filepath.Join(project, "haft-tree")) // it promises blobs that may go now
-	}
-	return filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return errors.Join(err, ctx.Err())
-		}
-		info, err := e.Info()
-		if err != nil || wanted[filepath.Base(filepath.Dir(path))+e.Name()] || time.Since(info.ModTime()) < youngBlob {
-			return err
-		}
-		p.Blobs++
-		p.Bytes += info.Size()
-		if dryRun {
-			return nil
-		}
-		return os.Remove(path)
-	})
-}
-
 var digestPattern = regexp.MustCompile(`[0-9a-f]{64}`)
 
 // references returns everything in a project's sessions that looks like a digest,
 // and whether one of them is in use.
-func references(ctx context.Context, project string, gone map[string]bool) (wanted map[string]bool, busy bool, err error) {
+func (p *Pruned) references(ctx context.Context, project string, gone map[string]bool, dryRun bool) (wanted map[string]bool, busy bool, err error) {
 	wanted = map[string]bool{}
 	paths, err := filepath.Glob(filepath.Join(globEscape(project), "*.jsonl"))
 	if err != nil {
@@ -156,7 +188,13 @@ func references(ctx context.Context, project string, gone map[string]bool) (want
 			return nil, inUse, err
 		}
 		files, err := filepath.Glob(filepath.Join(globEscape(dirOf(path)), "subagents", "*.jsonl"))
-		files = append(files, path, filepath.Join(dirOf(path), "tree"))
+		files = append(files, path)
+		// The list of files is for calls that a crash cut off.
+		if tree := filepath.Join(dirOf(path), "tree"); hasEntries(filepath.Join(dirOf(path), "open-calls")) {
+			files = append(files, tree)
+		} else {
+			p.drop(tree, dryRun)
+		}
 		for _, file := range files {
 			err = errors.Join(err, digestsIn(file, wanted))
 		}
@@ -165,6 +203,11 @@ func references(ctx context.Context, project string, gone map[string]bool) (want
 		}
 	}
 	return wanted, false, nil
+}
+
+func hasEntries(dir string) bool {
+	entries, _ := os.ReadDir(dir) // one that is not there has none
+	return len(entries) > 0
 }
 
 // isInUse reports whether somebody writes to a session. One without a folder was

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/plainjson"
+	"github.com/haftdev/haft/internal/rawname"
 	"github.com/haftdev/haft/model"
 )
 
@@ -31,7 +32,7 @@ func (w *writer) lines(e *Entry) ([]*line, error) {
 	case e.State != nil:
 		return w.state(e)
 	case e.Checkpoint != nil:
-		return w.beside(e, typeCheckpoint, extra{Checkpoint: e.Checkpoint}), nil
+		return w.beside(e, typeCheckpoint, extra{Checkpoint: e.Checkpoint.named(rawname.Encode)}), nil
 	case e.Compaction != nil:
 		return w.compaction(e)
 	}

@@ -191,6 +191,9 @@ func (s *Settings) named(key string) []Named {
 // MCPServers returns the servers that are set up, as written.
 func (s *Settings) MCPServers() []Named { return s.named("mcpServers") }
 
+// LanguageServers returns the language servers that are set up, as written.
+func (s *Settings) LanguageServers() []Named { return s.named("lspServers") }
+
 // A Variable is one of the environment.
 type Variable struct {
 	Text

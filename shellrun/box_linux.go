@@ -373,6 +373,12 @@ func (s *supervisor) issue(l *link, spec *sandbox.Spec, c *Command, r *request) 
 // reaches.
 var unreachable = []string{"SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "WAYLAND_DISPLAY"}
 
+// caches are where programs keep below the home folder what they can make again,
+// unless a variable says otherwise.
+var caches = []struct{ variable, dir string }{{"XDG_CACHE_HOME", ".cache"}, {"npm_config_cache", ".npm"}, {"GOMODCACHE", "go/pkg/mod"}}
+
+func exists(path string) bool { _, err := os.Lstat(path); return err == nil }
+
 // boxEnviron is the environment of a confined command.
 func boxEnviron(env []string, spec *sandbox.Spec) []string {
 	env = slices.DeleteFunc(slices.Clone(env), func(e string) bool {
@@ -384,6 +390,12 @@ func boxEnviron(env []string, spec *sandbox.Spec) []string {
 		tmp = "/var/tmp"
 	}
 	env = replace(env, "TMPDIR", tmp)
+	for _, c := range caches {
+		// No layer can be put on a folder that is not there, and programs could not make it.
+		if home := lookup(env, "HOME"); home != "" && lookup(env, c.variable) == "" && !exists(filepath.Join(home, c.dir)) {
+			env = replace(env, c.variable, filepath.Join(tmp, c.dir))
+		}
+	}
 	if len(spec.Write) <= 1 && len(spec.Layers) == 0 {
 		env = replace(env, "GIT_OPTIONAL_LOCKS", "0") // git would complain that it cannot refresh its index
 	}

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/haftdev/haft/internal/rawname"
 	"github.com/haftdev/haft/sandbox"
 )
 
@@ -106,6 +107,7 @@ func (k *keeper) requests() <-chan request {
 			if err != nil {
 				return
 			}
+			r.names(rawname.Decode)
 			r.files = fds
 			requests <- r
 		}

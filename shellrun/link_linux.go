@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"sync"
 	"time"
+
+	"github.com/haftdev/haft/internal/rawname"
 )
 
 // A link is the connection to one keeper.
@@ -93,6 +95,7 @@ func (l *link) request(r request, files ...*os.File) error {
 	l.send.Lock()
 	defer l.send.Unlock()
 	defer l.insist(l.patience).Stop() // its death ends a write that nobody reads
+	r.names(rawname.Encode)
 	return writeFrame(l.conn, r, files...)
 }
 

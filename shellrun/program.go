@@ -12,13 +12,19 @@ import (
 var ErrNotFound = errors.New("not found in PATH")
 
 // Find looks for the first of some programs in the PATH that commands have, which
-// is that of the user's shell profile.
+// is that of the user's shell profile. An absolute name is looked for where it says.
 func (h *Host) Find(ctx context.Context, names ...string) (string, error) {
 	shell, err := h.prepare(ctx)
 	if err != nil {
 		return "", err
 	}
 	for _, name := range names {
+		if filepath.IsAbs(name) {
+			if path, err := exec.LookPath(name); err == nil {
+				return path, nil
+			}
+			continue
+		}
 		for _, dir := range filepath.SplitList(lookup(shell.env, "PATH")) {
 			if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil && filepath.IsAbs(path) {
 				return path, nil

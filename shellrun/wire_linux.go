@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -29,6 +30,17 @@ type request struct {
 	Port int             `json:",omitempty"` // of the proxy, where it has no network of its own
 
 	files []int // the received descriptors
+}
+
+// names encodes or decodes what may be the name of a file, which need not be text.
+func (r *request) names(code func(string) string) {
+	r.Path, r.Dir, r.Tmp = code(r.Path), code(r.Dir), code(r.Tmp)
+	r.Args, r.Env = slices.Clone(r.Args), slices.Clone(r.Env)
+	for _, list := range [][]string{r.Args, r.Env} {
+		for i := range list {
+			list[i] = code(list[i])
+		}
+	}
 }
 
 // An event goes from the keeper to the harness.

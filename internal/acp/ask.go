@@ -56,6 +56,10 @@ func (a *asker) Ask(ctx context.Context, c tool.Case, question tool.Verdict) (to
 	case answerOnce:
 		a.approved(c)
 		return tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it once"}, nil
+	case answerEdits:
+		a.approved(c)
+		a.s.accept(acceptEdits)
+		return tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed all edits"}, nil
 	case answerSession, answerAlways:
 		return a.grant(ctx, c, question, choice), nil
 	}
@@ -100,6 +104,9 @@ func unanswered(ctx context.Context, question tool.Verdict, err error) (tool.Ver
 // something for good.
 func (a *asker) options(what card.Preview, question tool.Verdict) []permissionOption {
 	list := []permissionOption{{answerOnce, "Allow this once", allowOnce}}
+	if question.AllowedIn == acceptEdits {
+		list = append(list, permissionOption{answerEdits, "Allow all edits this session (mode acceptEdits)", allowAlways})
+	}
 	if rule := ask.Rules(question.Suggestions); rule != "" && !question.NeedsPerson {
 		rule = visible.Indented(rule)
 		list = append(list,
@@ -173,6 +180,16 @@ func (a *asker) grant(ctx context.Context, c tool.Case, question tool.Verdict, c
 	return tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it from now on", Rule: ask.Rules(question.Suggestions)}
 }
 
+// acceptEdits is the mode in which edits inside the project need no approval.
+const acceptEdits = "acceptEdits"
+
+// accept changes the mode as the user wants.
+func (s *session) accept(mode string) {
+	if err := s.talk.Agent.SetMode(mode); err != nil {
+		s.warn("The mode could not be changed: " + err.Error())
+	}
+}
+
 // plan asks whether the user agrees to a plan.
 func (a *asker) plan(ctx context.Context, c tool.Case, text string) (tool.Verdict, error) {
 	u := a.s.describe(c.Call.Tools, c.Tool, c.Call)
@@ -190,10 +207,8 @@ func (a *asker) plan(ctx context.Context, c tool.Case, text string) (tool.Verdic
 	case answerDeny:
 		return tool.Verdict{Behavior: tool.Deny, Reason: "the user does not agree to the plan yet", Message: ask.Denial("")}, nil
 	case answerEdits:
-		mode = "acceptEdits"
+		mode = acceptEdits
 	}
-	if err := a.s.talk.Agent.SetMode(mode); err != nil {
-		a.s.warn(err.Error())
-	}
+	a.s.accept(mode)
 	return tool.Verdict{Behavior: tool.Allow, Reason: "the user agreed to the plan"}, nil
 }

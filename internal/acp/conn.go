@@ -27,7 +27,7 @@ type message struct {
 	Method  string          `json:"method,omitempty"`
 	Params  json.RawMessage `json:"params,omitempty"`
 	Result  json.RawMessage `json:"result,omitempty"`
-	Error   *Error          `json:"error,omitempty"`
+	Error   *rpcError       `json:"error,omitempty"`
 }
 
 // A conn is JSON-RPC 2.0, a message on each line, in both directions. It is safe for

@@ -3,6 +3,7 @@ package acp_test
 import (
 	"bytes"
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -36,7 +37,9 @@ func TestDialogues(t *testing.T) {
 			got := play(t, archive)
 			if golden.Updating() {
 				set(archive, "haft", got)
-				golden.Write(t, file, string(txtar.Format(archive)))
+				if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+					t.Fatal(err)
+				}
 				return
 			}
 			if diff := cmp.Diff(section(archive, "haft"), got); diff != "" {

@@ -23,17 +23,17 @@ const (
 	codeNotFound       = -32002
 )
 
-// An Error is one that goes over the wire.
-type Error struct {
+// An rpcError is one that goes over the wire.
+type rpcError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 	Data    any    `json:"data,omitempty"`
 }
 
-func (e *Error) Error() string { return e.Message }
+func (e *rpcError) Error() string { return e.Message }
 
-func errorf(code int, format string, args ...any) *Error {
-	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+func errorf(code int, format string, args ...any) *rpcError {
+	return &rpcError{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
 // misread says what is wrong with JSON, without the names of our types.
@@ -56,8 +56,8 @@ func article(kind string) string {
 }
 
 // errorOf is an error as the client is told it.
-func errorOf(err error) *Error {
-	var e *Error
+func errorOf(err error) *rpcError {
+	var e *rpcError
 	switch {
 	case errors.As(err, &e):
 		return e

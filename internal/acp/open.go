@@ -78,6 +78,19 @@ func (s *server) open(r *request, named bool, choose func(*place, *harness.TalkO
 	return reply, ses.announce, nil
 }
 
+// announce begins to tell the client what happens. It knows the session by now.
+func (s *session) announce() {
+	s.mu.Lock()
+	begin := !s.closing
+	s.started = begin
+	s.mu.Unlock()
+	if begin {
+		s.tell.commands()
+		go s.run()
+		s.wake() // what opening it had to say
+	}
+}
+
 // check finds what is wrong with where a session is to work.
 func (p *place) check(named bool) error {
 	for _, dir := range append([]string{p.Cwd}, p.Dirs...) {
@@ -207,4 +220,23 @@ func values(list []variable) map[string]string {
 		out[v.Name] = v.Value
 	}
 	return out
+}
+
+// unsavedTime is how long an editor may take to say what a file looks like in it.
+const unsavedTime = 2 * time.Second
+
+// unsaved asks the editor for a file as it has it, which may not be saved yet. An editor
+// that does not answer has nothing to say about it.
+func (s *session) unsaved(ctx context.Context, path string) (text string, ok bool) {
+	s.catchUp(ctx)
+	ctx, cancel := context.WithTimeout(ctx, unsavedTime)
+	defer cancel()
+	var reply struct {
+		Content *string `json:"content"`
+	}
+	err := s.srv.conn.call(ctx, methodReadFile, map[string]any{"sessionId": s.id, "path": path}, &reply)
+	if err != nil || reply.Content == nil {
+		return "", false
+	}
+	return *reply.Content, true
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/haftdev/haft/internal/acp"
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/scripttest"
 	"github.com/haftdev/haft/model/script"
 	"github.com/haftdev/haft/shellrun"
@@ -77,7 +78,7 @@ func newPlayer(t testing.TB, scenario string) *player {
 
 // connect starts a process, as far as the editor can tell.
 func (p *player) connect(change func(*acp.Options)) {
-	opts := &acp.Options{Version: "v0", Harness: harness.Options{Reexec: reexec}, Talk: harness.TalkOptions{Model: "sonnet"}}
+	opts := &acp.Options{Version: "v0", Harness: harness.Options{Reexec: reexec, Preview: project.PreviewOff}, Talk: harness.TalkOptions{Model: "sonnet"}}
 	if change != nil {
 		change(opts)
 	}
@@ -143,7 +144,7 @@ func (p *player) begin(capabilities string) {
 // method, or "answer" and an id. "" is the end.
 func (p *player) readTo(what string) map[string]any {
 	p.t.Helper()
-	patience := time.After(60 * time.Second)
+	patience := time.After(20 * time.Second)
 	for {
 		var line string
 		var ok bool

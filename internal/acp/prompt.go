@@ -46,6 +46,26 @@ func (s *server) prompt(r *request) {
 	}
 }
 
+// take queues a prompt. One that comes while a turn runs joins it; a command waits for
+// its end, because it may change what the next one begins with.
+func (s *session) take(p *prompt) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing {
+		return errorf(codeInvalidRequest, "The session is being closed.")
+	}
+	s.prompts[p.UUID] = p
+	context.AfterFunc(p.request.ctx, func() { s.takeBack(p) })
+	if input := s.talk.Input(); len(s.typed) > 0 || input.IsCommand(p.text) || input.Mentions(p.text) {
+		s.typed = append(s.typed, p)
+	} else {
+		s.talk.Send(p.Prompt)
+	}
+	s.talk.Agent.Reconsider()
+	s.wake()
+	return nil
+}
+
 // contentOf reads what the user says.
 func contentOf(prompt []block) ([]model.Block, error) {
 	var list []model.Block

@@ -137,17 +137,6 @@ func beside(answer func(*request) (any, error)) method {
 	return m
 }
 
-// about is a request about a session that is open.
-func about(s *server, answer func(*session, *request) (any, error)) func(*request) (any, error) {
-	return func(r *request) (any, error) {
-		ses, err := s.find(r)
-		if err != nil {
-			return nil, err
-		}
-		return answer(ses, r)
-	}
-}
-
 // handle answers a request. It does not wait for what takes long.
 func (s *server) handle(r *request) {
 	if r.method != methodInitialize && s.capabilities() == nil {

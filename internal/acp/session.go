@@ -53,19 +53,6 @@ type prompt struct {
 	cancelled bool
 }
 
-// announce begins to tell the client what happens. It knows the session by now.
-func (s *session) announce() {
-	s.mu.Lock()
-	begin := !s.closing
-	s.started = begin
-	s.mu.Unlock()
-	if begin {
-		s.tell.commands()
-		go s.run()
-		s.wake() // what opening it had to say
-	}
-}
-
 // run takes turns, and the commands between them, until the session is closed.
 func (s *session) run() {
 	defer close(s.done)
@@ -142,26 +129,6 @@ func (s *session) nextTyped() *prompt {
 	p := s.typed[0]
 	s.typed = s.typed[1:]
 	return p
-}
-
-// take queues a prompt. One that comes while a turn runs joins it; a command waits for
-// its end, because it may change what the next one begins with.
-func (s *session) take(p *prompt) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closing {
-		return errorf(codeInvalidRequest, "The session is being closed.")
-	}
-	s.prompts[p.UUID] = p
-	context.AfterFunc(p.request.ctx, func() { s.takeBack(p) })
-	if input := s.talk.Input(); len(s.typed) > 0 || input.IsCommand(p.text) || input.Mentions(p.text) {
-		s.typed = append(s.typed, p)
-	} else {
-		s.talk.Send(p.Prompt)
-	}
-	s.talk.Agent.Reconsider()
-	s.wake()
-	return nil
 }
 
 // answer answers a prompt, once.

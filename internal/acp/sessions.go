@@ -20,6 +20,17 @@ func (s *server) sessionMethods() map[string]method {
 	}
 }
 
+// about is a request about a session that is open.
+func about(s *server, answer func(*session, *request) (any, error)) func(*request) (any, error) {
+	return func(r *request) (any, error) {
+		ses, err := s.find(r)
+		if err != nil {
+			return nil, err
+		}
+		return answer(ses, r)
+	}
+}
+
 type listRequest struct {
 	Cwd    string `json:"cwd"`
 	Cursor string `json:"cursor"`

@@ -39,7 +39,7 @@ func PreviewOf(c tool.Case) Preview {
 	}
 	if c.Tool != nil && c.Tool.Command != nil {
 		command := c.Tool.Command(c.Call)
-		p.Text = visible.Text(command)
+		p.Text = visible.Blanks(visible.Text(command))
 		p.Destructive = p.Destructive || loses.MatchString(command)
 	}
 	switch {

@@ -165,22 +165,22 @@ func (b *bench) same(want map[string]string) {
 }
 
 const project = `
-git init -q . ; printf 'node_modules/\n*.log\n.env\n' > .gitignore
+git init -q . ; printf 'node_modules/\n*.log\n.settings\n' > .gitignore
 mkdir -p src/deep/er src/empty bin node_modules/x
 echo 'package a' > src/a.go; printf 'b\r\n\0binary' > src/deep/b; echo '#!/bin/sh' > bin/run; chmod 755 bin/run
-ln -s a.go src/link; ln -s nowhere src/dangling; echo secret > .env; chmod 600 .env; echo log > x.log
+ln -s a.go src/link; ln -s nowhere src/dangling; echo secret > .settings; chmod 600 .settings; echo log > x.log
 echo dep > node_modules/x/i.js; echo ü > 'src/näme with space'; chmod 750 src/deep
 `
 
 func TestWhateverACommandDoesIsUndone(t *testing.T) {
 	commands := map[string]string{
 		"rm -rf src":                       "rm -rf src",
-		"everything at once":               "rm -rf src bin .env x.log .gitignore",
+		"everything at once":               "rm -rf src bin .settings x.log .gitignore",
 		"edits in place":                   "sed -i s/a/b/ src/a.go; echo more >> x.log; : > src/deep/b",
 		"an edit that keeps size and time": "cp -p src/a.go /tmp/$$; echo 'package b' > src/a.go; touch -r /tmp/$$ src/a.go; rm /tmp/$$",
 		"new files and directories":        "mkdir -p new/dir; echo x > new/dir/y; echo z > src/z; ln -s z src/zz",
 		"moves":                            "mv src lib; mv bin/run run",
-		"modes":                            "chmod 644 bin/run; chmod 700 src/deep; chmod 644 .env",
+		"modes":                            "chmod 644 bin/run; chmod 700 src/deep; chmod 644 .settings",
 		"a file becomes a directory":       "rm src/a.go; mkdir src/a.go; echo x > src/a.go/x",
 		"a directory becomes a file":       "rm -rf src/deep; echo x > src/deep",
 		"a file becomes a link":            "rm src/a.go; ln -s /etc/passwd src/a.go",
@@ -369,7 +369,7 @@ func TestWhatIsNotCoveredIsSaid(t *testing.T) {
 	}{
 		"too many files": {checkpoint.Options{MaxFiles: 3}, "there are more than 3 files"},
 		"a large file":   {checkpoint.Options{MaxFileSize: 4}, "large is too large or cannot be read"},
-		"too much":       {checkpoint.Options{MaxBytes: 8}, "large is too large"},
+		"too much":       {checkpoint.Options{MaxBytes: 8}, "large is not covered: no more than"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, &tt.opts)
@@ -459,7 +459,7 @@ func TestARewindThatTheProcessDiedInIsFinished(t *testing.T) {
 			b.outside(project)
 			b.say("go")
 			want := b.tree()
-			b.bash("rm -rf src; echo 1 > one; mkdir dir; echo 2 > dir/two; echo x >> .env")
+			b.bash("rm -rf src; echo 1 > one; mkdir dir; echo 2 > dir/two; echo x >> .settings")
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			p := b.plan("")

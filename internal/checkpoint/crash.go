@@ -87,12 +87,12 @@ func (k *Keeper) projectTree() string {
 
 // equal reports whether two trees are of the same files.
 func (t *tree) equal(o *tree) bool {
-	if len(t.Nodes) != len(o.Nodes) || t.TooMany != o.TooMany {
+	if len(t.Nodes) != len(o.Nodes) || t.Off != o.Off {
 		return false
 	}
 	for path, n := range t.Nodes {
 		m := o.Nodes[path]
-		if m == nil || m != n && (m.file() != n.file() || m.Closed != n.Closed) {
+		if m == nil || !m.equal(n) {
 			return false
 		}
 	}

@@ -5,15 +5,21 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
+	"time"
 
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/search/ignore"
+	"github.com/haftdev/haft/internal/secret"
 	"github.com/haftdev/haft/internal/workspace/blob"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/workspace"
 )
 
@@ -24,8 +30,18 @@ type Options struct {
 	MaxFiles int
 	// MaxFileSize is the largest file that is kept; 0 means 16 MB.
 	MaxFileSize int64
-	// MaxBytes is how much one look may add to what is kept; 0 means 1 GB.
+	// MaxBytes is how much of a tree is kept beside what git has; 0 means 64 MB.
 	MaxBytes int64
+	// MaxTime is how long one look may take; 0 means 5 s.
+	MaxTime time.Duration
+	// Home is the user's home directory, which is not looked at as a whole; "" means
+	// that of the process's user.
+	Home string
+	// Writes returns the absolute paths that a command is known to write, which the
+	// tool itself does not say; nil means none.
+	Writes func(*tool.Call) []string
+	// Tell is told of bounds that are reached, once each; nil means nobody is.
+	Tell func(text string)
 	// FileTools are the names of tools that change files only through the
 	// workspace, which tells of each change: the tree need not be looked at for
 	// them.
@@ -55,6 +71,11 @@ type Keeper struct {
 	wrote  map[string]map[string]File // what file tools made of files, by call and path
 	will   map[string]map[string]File // files that calls name and the looks do not cover, as they were
 	noted  string                     // the latest note of what is not covered
+	told   map[string]bool
+	off    *tree       // set once nothing can be looked at: finding that out again costs as much as the first time
+	repo   *repository // as of the latest look
+	index  fs.FileInfo // by which it is known that its index has not changed
+	secret secret.Where
 }
 
 // New returns a keeper for the tree at root. What it notes goes to the session.
@@ -65,7 +86,11 @@ func New(root string, s *session.Session, opts *Options) *Keeper {
 	}
 	o.MaxFiles = cmp.Or(o.MaxFiles, 50_000)
 	o.MaxFileSize = cmp.Or(o.MaxFileSize, 16<<20)
-	o.MaxBytes = cmp.Or(o.MaxBytes, 1<<30)
+	o.MaxBytes = cmp.Or(o.MaxBytes, 64<<20)
+	o.MaxTime = cmp.Or(o.MaxTime, 5*time.Second)
+	if o.Home == "" {
+		o.Home, _ = os.UserHomeDir() // without one, nothing is known about it
+	}
 	if o.Blobs == nil {
 		o.Blobs = s.Blobs()
 	}
@@ -76,7 +101,19 @@ func New(root string, s *session.Session, opts *Options) *Keeper {
 	if s.Path() != "" {
 		o.Exclude = append(slices.Clip(o.Exclude), filepath.Dir(filepath.Dir(s.Path())))
 	}
-	return &Keeper{root: root, session: s, opts: o, before: map[string]*tree{}, calls: map[string]string{}, wrote: map[string]map[string]File{}, will: map[string]map[string]File{}}
+	k := &Keeper{root: root, session: s, opts: o, before: map[string]*tree{}, calls: map[string]string{}, wrote: map[string]map[string]File{}, will: map[string]map[string]File{}, told: map[string]bool{}}
+	k.secret.Roots = []string{root}
+	if o.Home != "" {
+		home := o.Home
+		if real, err := filepath.EvalSymlinks(home); err == nil {
+			home = real
+		}
+		k.secret.Homes = []string{o.Home, home}
+		if pathin.Contains(root, home) {
+			k.off = &tree{Off: "this is your home folder"}
+		}
+	}
+	return k
 }
 
 // Recorder returns a recorder that notes what calls change and tells next, if
@@ -93,14 +130,16 @@ type recorder struct {
 func (r *recorder) Record(ctx context.Context, rec sched.Record) error {
 	switch {
 	case rec.Step == sched.Dispatched && !rec.Marks.ReadOnly:
-		if err := r.keeper.Before(ctx, rec.Call.Agent, rec.Call.ID, rec.Call.Tool); err != nil {
+		writes := r.keeper.writes(rec.Call)
+		if err := r.keeper.begin(ctx, rec.Call, writes); err != nil {
 			return err
 		}
-		if err := r.keeper.named(ctx, rec.Call, rec.Paths.Writes); err != nil {
+		named := slices.Concat(rec.Paths.Writes, slices.DeleteFunc(writes, func(path string) bool { return !r.keeper.covers(path) }))
+		if err := r.keeper.named(ctx, rec.Call, named); err != nil {
 			return err
 		}
 	case rec.Step == sched.Finished:
-		if err := r.keeper.After(ctx, rec.Outcome.Agent, rec.Outcome.CallID); err != nil {
+		if err := r.keeper.end(ctx, rec.Outcome.Agent, rec.Outcome.CallID); err != nil {
 			return err
 		}
 	}
@@ -124,6 +163,11 @@ func (k *Keeper) OnChange(ctx context.Context, c workspace.Change) error {
 	if looked != nil && looked.covers(k.root, c.Path) {
 		return nil // it will be found when the call ends
 	}
+	if k.isSecret(c.Path) {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		return k.note(ctx, c.Path+" is not covered: secrets are never copied")
+	}
 	if c.Before != "" {
 		content, err := os.ReadFile(c.Path)
 		if err != nil || blob.Digest(content) != c.Before {
@@ -146,6 +190,8 @@ func (k *Keeper) OnChange(ctx context.Context, c workspace.Change) error {
 	return k.session.Append(ctx, session.Entry{Checkpoint: &cp})
 }
 
+func (k *Keeper) isSecret(path string) bool { return k.secret.Look(path).Level != secret.Open }
+
 // formatted notes what a hook, such as a formatter, has made of the files that a
 // call wrote: it belongs to the call and is nobody else's change.
 func (k *Keeper) formatted(ctx context.Context, call string) error {
@@ -166,28 +212,36 @@ func (k *Keeper) formatted(ctx context.Context, call string) error {
 // newFileMode stands for the mode of a file that is about to be made.
 const newFileMode = 0o644
 
-// Before looks at the tree before a call. A tree that cannot be looked at is no
+// begin looks at the tree before a call. A tree that cannot be looked at is no
 // reason not to run: it is noted as not covered.
-func (k *Keeper) Before(ctx context.Context, agent, call, tool string) error {
+func (k *Keeper) begin(ctx context.Context, c *tool.Call, writes []string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.calls[agent] = call
-	if k.opts.Blobs == nil || slices.Contains(k.opts.FileTools, tool) || k.opts.Noted != nil && k.opts.Noted(call) {
+	k.calls[c.Agent] = c.ID
+	if k.opts.Blobs == nil || slices.Contains(k.opts.FileTools, c.Tool) || k.opts.Noted != nil && k.opts.Noted(c.ID) {
 		return nil
 	}
-	t, err := k.scan(ctx)
+	t, err := k.scan(ctx, writes)
 	if err != nil {
-		return k.note(ctx, fmt.Sprintf("what %s changes is not covered: %v", tool, err))
+		return k.note(ctx, fmt.Sprintf("what %s changes is not covered: %v", c.Tool, err))
 	}
-	k.before[call] = t
-	if err := k.open(call, t); err != nil {
-		return k.note(ctx, fmt.Sprintf("what %s changes is not covered if haft is killed: %v", tool, err))
+	k.before[c.ID] = t
+	if err := k.open(c.ID, t); err != nil {
+		return k.note(ctx, fmt.Sprintf("what %s changes is not covered if haft is killed: %v", c.Tool, err))
 	}
-	return k.note(ctx, uncovered(t, &k.opts))
+	return k.note(ctx, k.uncovered(t))
 }
 
-// After notes what a call has changed.
-func (k *Keeper) After(ctx context.Context, agent, call string) error {
+// writes returns the files that a command is known to write.
+func (k *Keeper) writes(c *tool.Call) []string {
+	if k.opts.Writes == nil || slices.Contains(k.opts.FileTools, c.Tool) || k.opts.Noted != nil && k.opts.Noted(c.ID) {
+		return nil
+	}
+	return k.opts.Writes(c)
+}
+
+// end notes what a call has changed.
+func (k *Keeper) end(ctx context.Context, agent, call string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.calls[agent] == call {
@@ -208,28 +262,58 @@ func (k *Keeper) After(ctx context.Context, agent, call string) error {
 }
 
 func (k *Keeper) compare(ctx context.Context, before *tree, call string) error {
-	now, err := k.scan(ctx)
+	now, err := k.scan(ctx, nil)
 	if err != nil {
 		return k.note(ctx, fmt.Sprintf("what call %s changed is not covered: %v", call, err))
 	}
-	if err := k.session.Append(ctx, before.diff(now, k.root, call)...); err != nil {
+	entries, err := k.entries(ctx, before.diff(now), call)
+	if err != nil {
+		return k.note(ctx, fmt.Sprintf("what call %s changed is not covered: %v", call, err))
+	}
+	if err := k.session.Append(ctx, entries...); err != nil {
 		return err
 	}
 	k.done(call)
 	return nil
 }
 
-// scan looks at the tree.
-func (k *Keeper) scan(ctx context.Context) (*tree, error) {
+// scan looks at the tree. What is to be written may be the repository itself: then
+// git's objects are not relied on.
+func (k *Keeper) scan(ctx context.Context, writes []string) (*tree, error) {
+	if k.off != nil {
+		return k.off, nil
+	}
 	if k.last == nil {
 		k.last = cmp.Or(loadTree(k.projectTree()), &tree{})
 	}
-	s := scan{root: k.root, opts: &k.opts, exclude: k.opts.Exclude, last: k.last}
+	k.refresh()
+	s := scan{root: k.root, opts: &k.opts, exclude: k.opts.Exclude, last: k.last, repo: k.repo, secrets: k.secret,
+		deadline: time.Now().Add(k.opts.MaxTime), put: func(count int) (func(string, []byte) error, func(bool) error, error) { return k.putter(ctx, count) }}
+	if k.repo != nil && k.repo.holds(writes) {
+		s.repo = nil
+	}
 	t, err := s.run(ctx)
 	if err == nil {
 		k.last = t
+		if t.Off != "" {
+			k.off = t
+		}
 	}
 	return t, err
+}
+
+// refresh reads git's index again if it has changed.
+func (k *Keeper) refresh() {
+	_, dir := findRepository(k.root)
+	info, err := os.Lstat(filepath.Join(dir, "index"))
+	if dir == "" || err != nil {
+		k.repo, k.index = nil, nil
+		return
+	}
+	if k.index != nil && k.repo != nil && k.repo.dir == dir && os.SameFile(k.index, info) && k.index.ModTime().Equal(info.ModTime()) && k.index.Size() == info.Size() {
+		return
+	}
+	k.repo, k.index = openRepository(k.root), info
 }
 
 // note writes down what is not covered, if that is news.
@@ -248,14 +332,47 @@ func (k *Keeper) note(ctx context.Context, text string) error {
 // uncoveredState is the session's state that says what a rewind does not cover.
 const uncoveredState = "checkpoint.uncovered"
 
-func uncovered(t *tree, o *Options) string {
-	switch {
-	case t.TooMany:
-		return fmt.Sprintf("there are more than %d files: what commands change is not covered, only what file tools do", o.MaxFiles)
-	case t.Count == 1:
-		return fmt.Sprintf("%s is too large or cannot be read", t.Missed[0])
-	case t.Count > 1:
-		return fmt.Sprintf("%d files are too large or cannot be read, %s among them", t.Count, t.Missed[0])
+// uncovered says what of a tree is not covered. Bounds that are reached are told.
+func (k *Keeper) uncovered(t *tree) string {
+	if t.Off != "" {
+		text := t.Off + ": what commands change is not covered, only what file tools do and files that commands name"
+		k.tell(text)
+		return text
 	}
-	return ""
+	var texts []string
+	for why, m := range t.Missed {
+		if m.Count == 0 {
+			continue
+		}
+		text := ""
+		switch reason(why) {
+		case tooLarge:
+			text = fmt.Sprintf("%s %s too large or cannot be read", m.text(), isAre(m.Count))
+		case tooMuch:
+			text = fmt.Sprintf("%s %s not covered: no more than %d MB are kept beside what git has", m.text(), isAre(m.Count), k.opts.MaxBytes>>20)
+			k.tell(text)
+		case tooLate:
+			text = fmt.Sprintf("%s %s not covered: copying takes longer than %v", m.text(), isAre(m.Count), k.opts.MaxTime)
+			k.tell(text)
+		case isSecret:
+			text = fmt.Sprintf("%s %s not covered: secrets are never copied", m.text(), isAre(m.Count))
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, "; ")
+}
+
+// tell reports a bound that is reached to the user.
+func (k *Keeper) tell(text string) {
+	if k.opts.Tell != nil && !k.told[text] {
+		k.told[text] = true
+		k.opts.Tell(text)
+	}
+}
+
+func isAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
 }

@@ -30,6 +30,12 @@ func (k *Keeper) named(ctx context.Context, c *tool.Call, paths []string) error 
 		if looked := k.before[c.ID]; looked != nil && looked.covers(k.root, path) {
 			continue
 		}
+		if k.isSecret(path) {
+			if err := k.note(ctx, path+" is not covered: secrets are never copied"); err != nil {
+				return err
+			}
+			continue
+		}
 		if info, err := os.Lstat(path); err == nil && (info.IsDir() || info.Size() > k.opts.MaxFileSize) {
 			if err := k.note(ctx, fmt.Sprintf("what %s does to %s is not covered: it is a folder or too large", c.Tool, path)); err != nil {
 				return err

@@ -1,7 +1,10 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,18 +13,27 @@ import (
 	"sync"
 	"time"
 
+	"github.com/haftdev/haft/internal/regular"
 	"github.com/haftdev/haft/internal/search/ignore"
+	"github.com/haftdev/haft/internal/secret"
 	"github.com/haftdev/haft/internal/workspace/blob"
 )
 
-// A scan lists a tree and keeps the contents that are not kept yet.
+// A scan lists a tree and keeps the contents that are not kept yet and that git does
+// not have.
 type scan struct {
-	root    string
-	opts    *Options
-	exclude []string
-	last    *tree // what was known before; never nil
-	tree    *tree
-	unread  []string // files that must be read
+	root     string
+	opts     *Options
+	exclude  []string
+	last     *tree       // what was known before; never nil
+	repo     *repository // nil without one, and if its objects may not be relied on
+	secrets  secret.Where
+	deadline time.Time
+	put      func(count int) (put func(digest string, b []byte) error, done func(ok bool) error, err error)
+
+	tree   *tree
+	unread []string // files that must be read
+	kept   int64    // bytes of the files whose content is kept
 }
 
 // run lists the tree. Files that are as they were are not read.
@@ -31,7 +43,7 @@ func (s *scan) run(ctx context.Context) (*tree, error) {
 	if err := s.walk(ctx, s.root, "", rules); err != nil {
 		return nil, err
 	}
-	if s.tree.TooMany {
+	if s.tree.Off != "" {
 		s.tree.Nodes = map[string]*node{}
 		return s.tree, nil
 	}
@@ -42,6 +54,10 @@ func (s *scan) run(ctx context.Context) (*tree, error) {
 func (s *scan) walk(ctx context.Context, dir, prefix string, rules *ignore.Dir) error {
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if time.Now().After(s.deadline) {
+		s.tree.Off = fmt.Sprintf("listing the files takes longer than %v", s.opts.MaxTime)
+		return nil
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil && len(entries) == 0 {
@@ -57,7 +73,7 @@ func (s *scan) walk(ctx context.Context, dir, prefix string, rules *ignore.Dir) 
 			continue
 		}
 		if len(s.tree.Nodes) >= s.opts.MaxFiles {
-			s.tree.TooMany = true
+			s.tree.Off = fmt.Sprintf("there are more than %d files", s.opts.MaxFiles)
 			return nil
 		}
 		path, full := prefix+e.Name(), filepath.Join(dir, e.Name())
@@ -72,7 +88,7 @@ func (s *scan) walk(ctx context.Context, dir, prefix string, rules *ignore.Dir) 
 		if n.Closed = s.closed(path, full, rules); n.Closed {
 			continue
 		}
-		if err := s.walk(ctx, full, path+"/", rules); err != nil || s.tree.TooMany {
+		if err := s.walk(ctx, full, path+"/", rules); err != nil || s.tree.Off != "" {
 			return err
 		}
 	}
@@ -110,11 +126,38 @@ func (s *scan) look(path, full string, e fs.DirEntry) *node {
 	}
 	n.Size, n.MTime = info.Size(), info.ModTime().UnixNano()
 	n.CTime, n.Ino = changed(info)
-	if old := s.last.Nodes[path]; old != nil && old.Digest != "" && old.same(n) {
+	if old := s.last.Nodes[path]; old != nil && s.settled(old) && old.same(n) {
+		s.note(path, old)
 		return old
 	}
-	s.unread = append(s.unread, path)
+	n.Read = time.Now().UnixNano()
+	if s.secrets.Look(full).Level != secret.Open {
+		n.Secret = true
+		s.note(path, n)
+		return n
+	}
+	if s.repo != nil {
+		n.Git = s.repo.object(path, n)
+	}
+	if n.Git == "" || s.repo.converts {
+		s.unread = append(s.unread, path)
+	}
 	return n
+}
+
+// settled reports whether nothing more is to be found out about a file that is as it
+// was.
+func (s *scan) settled(n *node) bool {
+	return n.Digest != "" || n.Secret || n.Git != "" && s.repo != nil
+}
+
+func (s *scan) note(path string, n *node) {
+	switch {
+	case n.Secret:
+		s.tree.miss(path, isSecret)
+	case n.Digest != "":
+		s.kept += n.Size
+	}
 }
 
 // same reports whether nothing about the file has changed, as far as the file
@@ -126,21 +169,16 @@ func (n *node) same(o *node) bool {
 		n.Read-max(n.MTime, n.CTime) > instant
 }
 
-// read keeps the contents of the files that are new or changed.
+// read keeps the contents of the files that are new or changed, the small ones first,
+// because more of them can be had.
 func (s *scan) read(ctx context.Context) error {
-	var take []string
-	room := s.opts.MaxBytes
-	for _, path := range s.unread {
-		n := s.tree.Nodes[path]
-		if n == nil {
-			continue
-		}
-		if room -= n.Size; n.Size > s.opts.MaxFileSize || room < 0 {
-			room += n.Size
-			s.tree.miss(path)
-			continue
-		}
-		take = append(take, path)
+	take := s.choose()
+	if len(take) == 0 {
+		return nil
+	}
+	put, done, err := s.put(len(take))
+	if err != nil {
+		return err
 	}
 	work := make(chan string)
 	var mu sync.Mutex
@@ -149,13 +187,13 @@ func (s *scan) read(ctx context.Context) error {
 	for range min(len(take), 2*runtime.GOMAXPROCS(0)) {
 		group.Go(func() {
 			for path := range work {
-				ok, err := s.keep(ctx, path)
+				why, err := s.keep(ctx, path, put)
 				mu.Lock()
 				if first == nil {
 					first = err
 				}
-				if !ok {
-					s.tree.miss(path)
+				if why >= 0 {
+					s.tree.miss(path, why)
 				}
 				mu.Unlock()
 			}
@@ -166,22 +204,69 @@ func (s *scan) read(ctx context.Context) error {
 	}
 	close(work)
 	group.Wait()
+	if err := done(first == nil); first == nil {
+		first = err
+	}
 	return first
 }
 
-// keep reads one file. One that cannot be read is not covered; one that cannot be
-// kept is an error.
-func (s *scan) keep(ctx context.Context, path string) (bool, error) {
+// choose returns the files that are read. What is kept has a bound for the whole tree,
+// not for each look, or a large one would be copied little by little.
+func (s *scan) choose() (take []string) {
+	slices.SortStableFunc(s.unread, func(a, b string) int { return cmp.Compare(s.tree.Nodes[a].Size, s.tree.Nodes[b].Size) })
+	room := s.opts.MaxBytes - s.kept
+	for _, path := range s.unread {
+		n := s.tree.Nodes[path]
+		switch {
+		case n.Size > s.opts.MaxFileSize:
+			n.Git = ""
+			s.tree.miss(path, tooLarge)
+		case n.Git != "": // it is only compared
+			take = append(take, path)
+		case n.Size > room:
+			s.tree.miss(path, tooMuch)
+		default:
+			room -= n.Size
+			take = append(take, path)
+		}
+	}
+	return take
+}
+
+// keep reads one file and returns why its content is not kept, or -1. One that cannot
+// be read is not covered; one that cannot be kept is an error.
+func (s *scan) keep(ctx context.Context, path string, put func(string, []byte) error) (reason, error) {
 	n := s.tree.Nodes[path]
-	now := time.Now().UnixNano()
-	raw, err := os.ReadFile(filepath.Join(s.root, filepath.FromSlash(path)))
+	object := n.Git
+	n.Git = ""
+	if time.Now().After(s.deadline) {
+		return tooLate, ctx.Err()
+	}
+	n.Read = time.Now().UnixNano()
+	file, err := regular.Open(filepath.Join(s.root, filepath.FromSlash(path)))
+	if err != nil {
+		return tooLarge, nil
+	}
+	defer file.Close()
+	raw, err := io.ReadAll(io.LimitReader(file, s.opts.MaxFileSize+1))
 	if err != nil || int64(len(raw)) > s.opts.MaxFileSize {
-		return false, nil
+		return tooLarge, nil
+	}
+	if object != "" && objectOf(raw) == object {
+		n.Git = object
+		return -1, nil
 	}
 	digest := blob.Digest(raw)
-	if err := s.opts.Blobs.Put(ctx, digest, raw); err != nil {
-		return false, err
+	if store, ok := s.opts.Blobs.(interface {
+		PutFile(ctx context.Context, digest string, from *os.File, b []byte) error
+	}); ok && len(raw) > blob.Small {
+		err = store.PutFile(ctx, digest, file, raw)
+	} else {
+		err = put(digest, raw)
 	}
-	n.Digest, n.Read = digest, now
-	return true, nil
+	if err != nil {
+		return -1, err
+	}
+	n.Digest = digest
+	return -1, nil
 }

@@ -15,7 +15,7 @@ import (
 // rest.
 var acpFlags = []string{
 	"model", "fallback-model", "permission-mode", "dangerously-skip-permissions", "allow-dangerously-skip-permissions", "i-know",
-	"allowedTools", "disallowedTools", "tools", "bare", "append-system-prompt", "add-dir", "plugin-dir", "settings", "setting-sources",
+	"preview", "allowedTools", "disallowedTools", "tools", "bare", "append-system-prompt", "add-dir", "plugin-dir", "settings", "setting-sources",
 	"trust-project", "ignore-project-hooks", "ignore-bad-rules", "max-turns", "max-budget-usd", "max-time", "effort", "thinking",
 	"mcp-config", "strict-mcp-config", "agent", "debug-file",
 }

@@ -40,7 +40,7 @@ func newEditor(t *testing.T, args ...string) *editor {
 	}
 	t.Cleanup(func() { server.Close() })
 	home := t.TempDir()
-	e := &editor{t: t, dir: t.TempDir(), cmd: exec.Command(haftCommand(t), append([]string{"acp"}, args...)...)}
+	e := &editor{t: t, dir: t.TempDir(), cmd: exec.Command(haftCommand(t), append([]string{"acp", "--preview", "off"}, args...)...)}
 	e.cmd.Dir = home // an editor starts its agents anywhere
 	e.cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CACHE_HOME="+home+"/.cache", "XDG_CONFIG_HOME="+home+"/.config", "ANTHROPIC_BASE_URL="+server.URL(), "ANTHROPIC_API_KEY=x")
 	if e.in, err = e.cmd.StdinPipe(); err != nil {

@@ -56,7 +56,7 @@ func Main() int {
 		stop() // a second signal kills, as people expect
 		time.AfterFunc(endTime, func() { os.Exit(exitTerminated) })
 	})
-	return run(ctx, os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, reexec)
+	return Run(ctx, os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, reexec)
 }
 
 // converses reports whether a conversation is to be led without a screen.
@@ -77,12 +77,9 @@ func terminations() []os.Signal {
 const endTime = 15 * time.Second
 
 // Run runs one command line and returns its exit code. A program whose main is
-// not [Main] has no supervisor for shell commands; see package shellrun.
-func Run(ctx context.Context, args []string, s Streams) int {
-	return run(ctx, args, s, shellrun.Reexec{})
-}
-
-func run(ctx context.Context, args []string, s Streams, reexec shellrun.Reexec) int {
+// not [Main] has no supervisor for shell commands and gives the zero Reexec; see
+// package shellrun.
+func Run(ctx context.Context, args []string, s Streams, reexec shellrun.Reexec) int {
 	root := newRoot(s, reexec)
 	if forProgram(args) {
 		args = launch.Known(args, root.Flags(), s.Err)
@@ -146,7 +143,10 @@ pipeline of look-up, validation, hooks, permission, execution and bounded result
 			return converse.interact(c, args)
 		}
 		if !converse.print && converse.Input != "stream-json" {
-			return help(c, args)
+			if !converse.asksSomething(c.Flags(), args) {
+				return help(c, args)
+			}
+			fmt.Fprintln(converse.Err, "haft: there is no terminal, so this runs as 'haft -p' does")
 		}
 		return converse.run(c, args)
 	}
@@ -179,6 +179,15 @@ func (f *converseFlags) define(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.verbose, "verbose", false, "with text output: show calls and progress on standard error")
 	fs.StringVar(&f.onAsk, "on-ask", onAskDeny, "when a call needs approval and nobody can be asked, it is denied; fail ends with exit code 3, too")
 	f.Flags.Define(fs)
+}
+
+// asksSomething reports whether a call without a terminal means a conversation: it has a
+// prompt, or flags of one. A single word is more likely a command that was misspelt.
+func (f *converseFlags) asksSomething(flags *pflag.FlagSet, args []string) bool {
+	if len(args) > 0 {
+		return len(args) > 1 || strings.ContainsAny(args[0], " \n")
+	}
+	return piped(f.In) || flags.NFlag() > 0
 }
 
 // interactive reports whether a person sits in front of a terminal and wants to

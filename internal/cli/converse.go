@@ -86,7 +86,7 @@ func (f *converseFlags) serveConversation(ctx context.Context, stream wire.Strea
 }
 
 func (d *denials) show(ev agent.Event) error {
-	if r, ok := ev.(agent.Returned); ok && r.Outcome.Status == sched.Denied && r.Outcome.Verdict.Unasked {
+	if r, ok := ev.(agent.Returned); ok && (r.Outcome.Status == sched.Denied && r.Outcome.Verdict.Unasked || len(r.Outcome.Verdict.Dropped) > 0) {
 		d.n++
 		if d.out != nil {
 			fmt.Fprintf(d.out, "haft: %s\n", visible.Indented(deniedLine(r.Outcome)))

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -71,20 +72,27 @@ func (s *seat) play(turns ...script.Turn) {
 	s.url = server.URL()
 }
 
-// start runs haft.
-func (s *seat) start(args ...string) {
+// command is haft in front of the scripted model.
+func (s *seat) command(args ...string) *exec.Cmd {
 	s.t.Helper()
 	exe, err := haftBinary()
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.term = vt.NewEmulator(90, 30)
-	s.cmd = exec.Command(exe, args...)
-	s.cmd.Dir = s.dir
-	s.cmd.Env = []string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "ANTHROPIC_BASE_URL=" + s.url, "ANTHROPIC_API_KEY=scripted", "EDITOR=sed -i s/teh/the/"}
-	if s.bare {
-		s.cmd.Env = s.cmd.Env[:3]
+	cmd := exec.Command(exe, args...)
+	cmd.Dir = s.dir
+	cmd.Env = bareEnv(s.home, "TERM=xterm-256color")
+	if !s.bare {
+		cmd.Env = append(cmd.Env, "ANTHROPIC_BASE_URL="+s.url, "ANTHROPIC_API_KEY=scripted", "EDITOR=sed -i s/teh/the/")
 	}
+	return cmd
+}
+
+// start runs haft on a terminal.
+func (s *seat) start(args ...string) {
+	s.t.Helper()
+	s.term, s.cmd = vt.NewEmulator(90, 30), s.command(args...)
+	var err error
 	if s.tty, err = pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 30, Cols: 90}); err != nil {
 		s.t.Fatal(err)
 	}
@@ -118,6 +126,8 @@ func (s *seat) start(args ...string) {
 		return
 	case s.bare:
 		s.see("Which model shall answer?")
+		return
+	case len(args) > 0 && args[0] == "--resume":
 		return
 	default:
 		s.see("asks first · ", "edits allowed · ") // the conversation is open
@@ -182,7 +192,7 @@ func (s *seat) turnTo() {
 	s.see("tab turns to this question")
 	time.Sleep(400 * time.Millisecond)
 	s.type_("\t")
-	s.see("esc goes back to the composer")
+	s.see("esc goes back to the input box")
 	time.Sleep(200 * time.Millisecond)
 }
 
@@ -231,7 +241,7 @@ func TestAPersonAllowsAndDenies(t *testing.T) {
 	s.type_("make one\r")
 	s.see("touch one")
 	s.turnTo()
-	s.type_("\r") // allow once
+	s.type_("y") // allow once
 	s.see("Made it.")
 	if _, err := os.Stat(filepath.Join(s.dir, "one")); err != nil {
 		t.Error(err)
@@ -391,6 +401,96 @@ func TestWithoutATerminalThereIsHelp(t *testing.T) {
 	out, err := exec.Command(exe).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "Available Commands") {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestACommandOfOnesOwnIsStopped runs commands with ! and stops them as the screen says.
+func TestACommandOfOnesOwnIsStopped(t *testing.T) {
+	for _, key := range []string{"\x1b", "\x03"} {
+		s := newSeat(t)
+		s.start()
+		s.type_("!echo $$ > pid; sleep 1000; echo printed later\r")
+		var pid int
+		s.until("start the command", func() bool {
+			raw, _ := os.ReadFile(filepath.Join(s.dir, "pid"))
+			n, err := strconv.Atoi(strings.TrimSpace(string(raw)))
+			pid = n
+			return err == nil
+		})
+		s.type_(key)
+		s.see("stopped")
+		s.until("end the process", func() bool {
+			_, err := os.Stat(fmt.Sprintf("/proc/%d", pid))
+			return err != nil
+		})
+		s.see("what shall be done?")
+		if strings.Contains(strings.ReplaceAll(s.screen(), "echo printed later", ""), "printed later") {
+			t.Error("the command went on")
+		}
+		s.leave()
+	}
+}
+
+// TestAPersonIsNeverStuck looks around without a model, and goes on from there.
+func TestAPersonIsNeverStuck(t *testing.T) {
+	s := newSeat(t, says("Hello."), says("Hello again."))
+	s.bare = true
+	s.start()
+	s.type_("\x1b") // not now
+	s.see("/login")
+	s.type_("/help\r")
+	s.see("/login")
+	s.type_("say hello\r")
+	s.see("Nothing can answer yet")
+	s.type_("/login\r")
+	s.until("be asked again", func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return strings.Contains(s.term.String(), "Which model shall answer?")
+	})
+	s.type_("2\r")
+	s.see("Address")
+	s.type_(s.url + "/v1\r")
+	s.type_("scripted\r\r")
+	s.see("The model answers")
+	s.see("› say hello") // which was kept
+
+	s = newSeat(t, says("Hello."))
+	s.start("--resume", "00000000-0000-4000-8000-000000000000")
+	s.see("/new")
+	s.type_("/new\r")
+	s.see("asks first · ")
+	s.type_("say hello\r")
+	s.see("Hello.")
+	s.leave()
+}
+
+// TestWithoutATerminalAPromptIsAnswered calls haft as a script would that forgot -p.
+func TestWithoutATerminalAPromptIsAnswered(t *testing.T) {
+	for _, c := range []struct {
+		args  []string
+		input string
+		want  string
+		code  int
+	}{
+		{nil, "say hi", "Hello.", 0},
+		{[]string{"say hi"}, "", "Hello.", 0},
+		{[]string{"say", "hi"}, "", "Hello.", 0},
+		{[]string{"--continue"}, "", "say what to do", 2},
+		{[]string{"sesions"}, "", "sessions", 2},
+	} {
+		s := newSeat(t, says("Hello."))
+		cmd := s.command(c.args...)
+		if c.input != "" {
+			cmd.Stdin = strings.NewReader(c.input)
+		}
+		out, _ := cmd.CombinedOutput() // the code says how it went
+		if !strings.Contains(string(out), c.want) || cmd.ProcessState.ExitCode() != c.code {
+			t.Errorf("haft %q < %q ended with %d, want %d and %q:\n%s", c.args, c.input, cmd.ProcessState.ExitCode(), c.code, c.want, out)
+		}
+		if said := strings.Contains(string(out), "there is no terminal"); said != (c.want != "sessions") {
+			t.Errorf("haft %q: %s", c.args, out)
+		}
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/haftdev/haft/agent"
-	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/settings"
@@ -146,11 +145,7 @@ func (f *permissionsFlags) newChange(ch change) *cobra.Command {
 			if err := notInSession("permissions " + ch.name); err != nil {
 				return err
 			}
-			err := f.change(c.Context(), ch, args[0], args[1])
-			if err == nil && !ch.removes {
-				err = f.checkName(args[1])
-			}
-			return err
+			return f.change(c.Context(), ch, args[0], args[1])
 		},
 	}
 	c.Flags().StringVar(&f.scope, "scope", "local", "local (yours, in this project), project or user")
@@ -168,6 +163,12 @@ func (f *permissionsFlags) change(ctx context.Context, ch change, behavior, rule
 	}
 	if err := (permission.Rule{Text: rule, Behavior: b}).Check(); err != nil && !ch.removes {
 		return usageError{fmt.Errorf("the rule %s cannot be used: %w", rule, err)}
+	}
+	if err := project.Misnamed(permission.Rule{Text: rule, Behavior: b}); err != nil && !ch.removes {
+		if b != tool.Allow { // no session would start with it
+			return usageError{fmt.Errorf("the rule %s cannot be used: %w", rule, err)}
+		}
+		remarks{f.Err}.notice(agent.Notice{Level: "warning", Text: err.Error()})
 	}
 	p, err := project.Open(nil)
 	if err != nil {
@@ -203,18 +204,6 @@ func (f *permissionsFlags) change(ctx context.Context, ch change, behavior, rule
 	}
 	fmt.Fprintf(f.Err, "%s: %s %s\n", target.Path, b, visible.Indented(rule))
 	return nil
-}
-
-// checkName warns of a rule that no tool fits.
-func (f *permissionsFlags) checkName(rule string) error {
-	w, err := harness.Open(&harness.Options{Reexec: f.reexec})
-	if err != nil {
-		return err
-	}
-	if err := w.CheckName(permission.Rule{Text: rule}); err != nil {
-		remarks{f.Err}.notice(agent.Notice{Level: "warning", Text: err.Error()})
-	}
-	return w.Close()
 }
 
 // changedRule is a rule that was added or taken out, as programs read it; Line is

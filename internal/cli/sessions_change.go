@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/workspace"
 )
 
 type sessionsFork struct {
@@ -62,7 +63,7 @@ func newSessionsPrune(s Streams) *cobra.Command {
 		Short: "Delete sessions, and kept contents that no session needs",
 		Long: `Delete the sessions that you name, or those that nobody has written to for so long,
 and kept contents that no session needs any more. Nothing else ever deletes a
-session. With --dry-run it only tells what it would delete.`,
+session. With --dry-run it only shows what it would delete and free.`,
 		Example: "  haft sessions prune --older-than 90d --dry-run\n  haft sessions prune 3f9a1c",
 		RunE:    func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
 	}
@@ -77,7 +78,7 @@ func (f *sessionsPrune) run(ctx context.Context, ids []string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	p, err := session.Open("").Prune(ctx, &session.PruneOptions{IDs: ids, Older: older, DryRun: f.dryRun})
+	p, err := session.Open("").Prune(ctx, &session.PruneOptions{IDs: ids, Older: older, State: workspace.StateDir(), DryRun: f.dryRun})
 	if err != nil {
 		return err
 	}

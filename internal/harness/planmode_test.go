@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/lsp/lsptest"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/shellrun"
@@ -21,6 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	lsptest.Serve(os.Stdin, os.Stdout)
 	shellrun.Supervise()
 	os.Setenv("IS_SANDBOX", "1") // tests may run as root
 	os.Exit(m.Run())
@@ -289,6 +291,10 @@ func (h *allowing) Before(context.Context, *tool.Tool, *tool.Call) (tool.Verdict
 		v.Input = json.RawMessage(h.input)
 	}
 	return v, nil
+}
+
+func (h *allowing) Effects(context.Context, tool.Case) (tool.Verdict, []string) {
+	return tool.Verdict{}, nil
 }
 
 func (h *allowing) After(context.Context, *tool.Tool, *tool.Call, tool.Result) (*tool.Result, []string) {

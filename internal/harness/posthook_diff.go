@@ -15,12 +15,12 @@ import (
 
 // CallHooks are the hooks that see calls. What one of them makes of a file that a
 // call has just written, as a formatter does, is nobody else's change: the model is
-// shown it, and its next edit begins there.
+// shown it, and its next edit begins there. Language servers look at what is left.
 func (w *World) CallHooks() sched.Hooks {
 	if !slices.ContainsFunc(w.Project.Hooks(), func(h hook.Hook) bool { return h.Event == "PostToolUse" }) {
-		return w.Hooks
+		return diagnosing{w.Hooks, w}
 	}
-	return formatters{w.Hooks, w}
+	return diagnosing{formatters{w.Hooks, w}, w}
 }
 
 // formatters are hooks that may change what a call wrote.

@@ -11,6 +11,7 @@ import (
 	"github.com/haftdev/haft/internal/checkpoint"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/tool"
 )
 
 // fileTools change files only through the workspace, which tells of each change.
@@ -31,9 +32,26 @@ func (w *World) keep(s *session.Session) (agent.Journal, *checkpoint.Keeper) {
 		w.keeper.Store(nil)
 		return s, nil
 	}
-	k := checkpoint.New(w.Project.Dir, s, &checkpoint.Options{FileTools: fileTools, Noted: w.Shell.Previewed})
+	k := checkpoint.New(w.Project.Dir, s, &checkpoint.Options{FileTools: fileTools, Noted: w.Shell.Previewed, Home: w.Project.Home, Writes: w.commandWrites, Tell: w.uncovered})
 	w.keeper.Store(k)
 	return journal{s, k.Recorder(s)}, k
+}
+
+// commandWrites returns what the command of a call is known to write.
+func (w *World) commandWrites(c *tool.Call) []string {
+	if c.Tools == nil {
+		return nil
+	}
+	t := c.Tools.Lookup(c.Tool)
+	if t == nil || t.Command == nil {
+		return nil
+	}
+	return w.Project.Writes(t.Command(c), w.Shell.Dir(c.Agent))
+}
+
+// uncovered tells the user which changes a rewind will not undo.
+func (w *World) uncovered(text string) {
+	w.link.Emit(agent.Notice{Level: "notice", Text: "Rewind is limited here: " + text + "."})
 }
 
 // settleWrites mends what writes of processes that died have left, of any session,
@@ -83,7 +101,11 @@ func (c *Conversation) PlanRewind(ctx context.Context, to string) (*checkpoint.P
 	return checkpoint.NewPlan(ctx, j.Path(), to, j.Blobs())
 }
 
-// Rewind does what a plan says; see [checkpoint.Plan.Apply].
+// Rewind does what a plan says, and tells the model; see [checkpoint.Plan.Apply].
 func (c *Conversation) Rewind(ctx context.Context, p *checkpoint.Plan, force bool) (undo string, err error) {
-	return p.Apply(ctx, c.Journal(), &checkpoint.ApplyOptions{Force: force})
+	undo, err = p.Apply(ctx, c.Journal(), &checkpoint.ApplyOptions{Force: force})
+	if err == nil {
+		c.notes.Add(restoredText(p, c.World.Project.Dir))
+	}
+	return undo, err
 }

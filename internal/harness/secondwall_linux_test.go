@@ -30,38 +30,10 @@ import (
 func TestTheSecondWall(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Run("root", attackReadOnly)
-		asNobody(t)
+		asNobody(t, "../shell/testdata")
 		return
 	}
 	attackReadOnly(t)
-}
-
-// asNobody runs the calling test again as an ordinary user.
-func asNobody(t *testing.T) {
-	t.Helper()
-	const nobody = 65534
-	dir, err := os.MkdirTemp("", "nobody") // others cannot get at t.TempDir
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	if err := os.Chmod(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	data, err := filepath.Abs("../shell/testdata")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.CopyFS(filepath.Join(dir, "data"), os.DirFS(data)); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command("/proc/self/exe", "-test.v", "-test.run=^"+t.Name()+"$")
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "HOME="+dir, "GOCOVERDIR="+dir, "HAFT_TEST_ATTACKS="+filepath.Join(dir, "data"))
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("as nobody: %v\n%s", err, out)
-	}
 }
 
 const secret = "TOPSECRET-91"
@@ -117,7 +89,7 @@ func attackReadOnly(t *testing.T) {
 // attacks are the commands of the corpora.
 func attacks(t *testing.T) []string {
 	t.Helper()
-	dir := os.Getenv("HAFT_TEST_ATTACKS")
+	dir := os.Getenv(nobodyEnv)
 	if dir == "" {
 		dir = "../shell/testdata"
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/permission"
@@ -59,9 +60,8 @@ func (w *World) misnamedTools() (texts []string) {
 	if len(w.Project.Options.Tools) == 0 {
 		return nil
 	}
-	names := w.toolNames()
 	for _, name := range w.Project.Options.Tools {
-		if err := misnamed(permission.Rule{Text: name}, names); err != nil {
+		if err := project.Misnamed(permission.Rule{Text: name}); err != nil {
 			texts = append(texts, fmt.Sprintf("--tools %s: %s", name, err))
 		}
 	}

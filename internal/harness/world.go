@@ -13,6 +13,7 @@ import (
 	"github.com/haftdev/haft/internal/harness/crew"
 	"github.com/haftdev/haft/internal/harness/link"
 	"github.com/haftdev/haft/internal/harness/project"
+	"github.com/haftdev/haft/internal/harness/sysprompt"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
 	"github.com/haftdev/haft/internal/shell"
 	"github.com/haftdev/haft/internal/shell/shown"
@@ -43,8 +44,12 @@ type World struct {
 
 	builtins builtin.World // what tools act on outside of a conversation
 	host     *shellrun.Host
+	confined *confiner
 	link     *link.Link
+	nested   *sysprompt.Nested
+	running  running
 	keeper   atomic.Pointer[checkpoint.Keeper] // of the session; nil without one
+	answers  atomic.Int32                      // of type answering: who answers in the conversation
 
 	// lead is the agent that the options or the settings let lead; removeLeadRules
 	// removes its denials, in case that a session is led by another one.
@@ -70,6 +75,8 @@ func Open(o *Options) (*World, error) {
 		return nil, err
 	}
 	w := &World{Project: p, lead: lead, link: link.New(p.Options.Notice)}
+	w.running.link = w.link
+	w.nested = sysprompt.NewNested(func() *sysprompt.Source { return w.told("", nil) })
 	if w.Files, err = workspace.Open(p.Dir, &workspace.Options{Add: p.Guard.Roots()[1:], Home: p.Home, Kept: p.Kept.Holds, OnChange: w.changing, OnRead: w.wasRead, Unsaved: p.Options.Unsaved}); err != nil {
 		return nil, err
 	}
@@ -78,14 +85,16 @@ func Open(o *Options) (*World, error) {
 	if err := p.Confinable(func() sandbox.Tier { return w.host.Tier(sandbox.Offline) }); err != nil {
 		return nil, errors.Join(err, w.host.Close(), w.Files.Close())
 	}
-	confined := &confiner{project: p, engine: func() *permission.Engine { return w.Engine }, host: w.host}
+	w.confined = &confiner{project: p, engine: func() *permission.Engine { return w.Engine }, host: w.host}
+	aside := w.newPreviews(w.confined.box)
 	w.Shell = bash.New(w.host, &bash.Options{
-		Box: confined.box, Unsandboxed: p.Counts.Sandbox().Unsandboxed,
+		Box: w.confined.box, Unsandboxed: p.Counts.Sandbox().Unsandboxed,
 		Dir: p.Guard.Cwd(), Environ: environ, ReadOnly: p.ReadOnly, Hardening: p.Hardening, Edit: builtin.SedEdits(w.Files),
-		Previews: w.previews(), Agents: agents{w}, Shown: w.wasShown, KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.Options.EndAtLimit || p.Counts.Flag("bash", "endAtTimeout"),
+		Previews: aside, Agents: agents{w}, Shown: w.wasShown, KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.Options.EndAtLimit || p.Counts.Flag("bash", "endAtTimeout"),
 	})
 	w.Search = search.New(&search.Options{Decode: w.Files.SearchText})
-	opts.Dir, opts.Commands, opts.Sandbox.Works = w.Shell.Dir, shell.OS{}, confined.works
+	opts.Dir, opts.Commands, opts.Sandbox.Works = w.Shell.Dir, shell.OS{}, w.confined.works
+	opts.Sandbox.Previews, opts.Sandbox.DropRest = aside.works, func() bool { return w.previewMode() == project.PreviewAuto }
 	w.Engine = permission.NewEngine(opts)
 	w.removeLeadRules = w.Engine.AddTemporary(project.Denials(lead)...)
 	w.Hooks = hook.New(p.Hooks(), &hook.Options{
@@ -107,7 +116,7 @@ func Open(o *Options) (*World, error) {
 // rely on it. Programs name tools of other versions, so theirs is only warned of, and
 // so is an allowance, which lets nothing happen.
 func (w *World) deniesNothing() error {
-	if len(w.Project.Options.Disallowed)+len(project.Denials(w.lead)) == 0 || !w.Project.Options.Typed {
+	if len(w.Project.Options.Disallowed)+len(project.Denials(w.lead)) == 0 || !w.Project.Options.Typed || w.Project.Options.IgnoreBadRules {
 		return nil
 	}
 	for _, problem := range w.misnamed(w.lead) {
@@ -120,6 +129,7 @@ func (w *World) deniesNothing() error {
 
 // backgrounded tells that a command goes on beside the turn.
 func (w *World) backgrounded(t *shellrun.Task) {
+	w.running.began(t)
 	w.link.Emit(agent.TaskChanged{Change: "started", Task: command(t)})
 }
 
@@ -137,8 +147,12 @@ func (w *World) hookRan(r hook.Run) {
 	}
 }
 
-// wasRead writes down what an agent knows of a file.
-func (w *World) wasRead(agent string, e readstate.Entry) { w.link.Save(stateReads+agent+" "+e.Path, e) }
+// wasRead writes down what an agent knows of a file, and finds the instructions of the
+// file's folder.
+func (w *World) wasRead(agent string, e readstate.Entry) {
+	w.link.Save(stateReads+agent+" "+e.Path, e)
+	w.nested.Saw(agent, e.Path)
+}
 
 // wasShown notes the files whose text a command has printed or written as it is.
 func (w *World) wasShown(agent, dir, command, output string) {
@@ -180,6 +194,9 @@ func (w *World) initBuiltins() (err error) {
 		Skills: w.Project.Library.Skills, MaySkill: w.mayUse("Skill", "skill"),
 		Commands: w.Project.Library.Commands, MayCommand: w.mayUse("SlashCommand", "command"),
 	}
+	if w.builtins.Languages, err = w.languages(); err != nil {
+		return err
+	}
 	if w.builtins.Web, err = w.Project.Web(); err != nil {
 		return err
 	}
@@ -198,6 +215,7 @@ func (w *World) maySearch(path string) bool { return w.Engine.Policy().MaySearch
 
 // Close ends every command and gives back what is held open.
 func (w *World) Close() error {
+	w.running.close()
 	w.Crew.Close()
 	w.Hooks.Close()
 	return errors.Join(w.Shell.DropPreviews(), w.host.Close(), w.Search.Close(), w.Files.Close())

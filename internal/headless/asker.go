@@ -96,8 +96,16 @@ func (h *hostAsker) request(c tool.Case, question tool.Verdict) *wire.CanUseTool
 		Description: about.Detail, DecisionReason: question.Reason, BlockedPath: about.Path, Change: ChangeOf(c.Preview),
 		RequiresUserInteraction: c.Tool.Name == "AskUserQuestion" || c.Tool.Name == "ExitPlanMode",
 	}
+	if c.Unclear != nil {
+		r.ChangeUnknown = c.Unclear.Error()
+	}
 	if server, ok := strings.CutPrefix(c.Tool.Source, "mcp:"); ok {
 		r.MCPServer = &wire.MCPServerRef{Name: server}
+	}
+	if question.AllowedIn != "" {
+		// Alone, as the reference suggests it: programs take all suggestions or none.
+		r.PermissionSuggestions = []wire.PermissionUpdate{{Type: "setMode", Mode: question.AllowedIn, Destination: "session"}}
+		return r
 	}
 	for _, s := range question.Suggestions {
 		name, content := splitRule(s.Rule)

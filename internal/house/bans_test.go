@@ -19,11 +19,11 @@ const (
 	knowledge    = "./internal/knowledge/... " // what people write down for models
 	contract     = "./tool ./tool/...schema "
 	tools        = "./tool/... !./tool !./tool/...schema !./tool/tooltest "
-	world        = "./workspace/... ./internal/workspace/... ./search/... ./internal/search/... ./shellrun/... ./mcp/... ./internal/mcp/... ./internal/webpage/... ./internal/publicip ./sandbox "
+	world        = "./workspace/... ./internal/workspace/... ./search/... ./internal/search/... ./shellrun/... ./mcp/... ./internal/mcp/... ./internal/webpage/... ./internal/lsp/... ./internal/publicip ./sandbox "
 
 	// aids are test aids and plain string work.
-	aids = "./internal/changetest ./internal/conformance ./internal/golden ./internal/house ./internal/interop/... ./internal/keep ./internal/near ./internal/needtest ./internal/openfiles " +
-		"./internal/pathin ./internal/plainjson ./internal/platform ./internal/regular ./internal/scripttest ./internal/secret ./internal/strictapi ./internal/visible "
+	aids = "./internal/changetest ./internal/conformance ./internal/devwork ./internal/golden ./internal/house ./internal/interop/... ./internal/keep ./internal/near ./internal/needtest ./internal/openfiles " +
+		"./internal/pathin ./internal/plainjson ./internal/platform ./internal/rawname ./internal/regular ./internal/scripttest ./internal/secret ./internal/strictapi ./internal/visible "
 	benches = "./bench/... " // programs that measure; nothing imports them
 
 	// core is everything a program embeds when it embeds the tool system.

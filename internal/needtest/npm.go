@@ -54,8 +54,32 @@ func Packages(ctx context.Context, packages ...string) (string, error) {
 	return install(ctx, nil, append([]string{"--no-save", "--force"}, packages...))
 }
 
-// Dir is where the packages are kept.
-func Dir() (string, error) {
+// Go returns the program of a Go package at a pinned version, such as
+// golang.org/x/tools/gopls@v0.20.0. It skips the test where it cannot be had.
+func Go(t testing.TB, pkg string) string {
+	t.Helper()
+	Peers(t)
+	base, err := packagesDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, version, _ := strings.Cut(pkg, "@")
+	dir := filepath.Join(base, "go-"+filepath.Base(path)+"-"+version)
+	if err := once(t.Context(), dir, pkg, func(ctx context.Context) error {
+		cmd := exec.CommandContext(ctx, "go", "install", pkg)
+		cmd.Dir, cmd.Env, cmd.WaitDelay = dir, append(os.Environ(), "GOBIN="+dir, "GOFLAGS="), time.Second
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("go install %s: %w\n%s", pkg, err, out)
+		}
+		return nil
+	}); err != nil {
+		Missing(t, "%v", err)
+	}
+	return filepath.Join(dir, filepath.Base(path))
+}
+
+// packagesDir is where the packages are kept.
+func packagesDir() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", err
@@ -75,33 +99,38 @@ func install(ctx context.Context, files fs.FS, args []string) (string, error) {
 			texts[name] = text
 		}
 	}
-	base, err := Dir()
+	base, err := packagesDir()
 	if err != nil {
 		return "", err
 	}
 	sum := sha256.Sum256(fmt.Append(nil, args, "\x00", string(texts["package.json"]), "\x00", string(texts["package-lock.json"])))
 	dir := filepath.Join(base, "npm-"+hex.EncodeToString(sum[:6]))
+	return dir, once(ctx, dir, strings.Join(args, "\n"), func(ctx context.Context) error { return npm(ctx, dir, texts, args) })
+}
+
+// once lets get fill a folder if nobody has yet; what says what is in it.
+func once(ctx context.Context, dir, what string, get func(context.Context) error) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err
+		return err
 	}
 	lock := flock.New(dir + ".lock")
 	ctx, cancel := context.WithTimeout(ctx, 2*patience)
 	defer cancel()
 	if _, err := lock.TryLockContext(ctx, 100*time.Millisecond); err != nil {
-		return "", fmt.Errorf("wait for another installation: %w", err)
+		return fmt.Errorf("wait for another installation: %w", err)
 	}
 	defer lock.Close()
 	done := filepath.Join(dir, "installed")
 	if _, err := os.Stat(done); err == nil {
-		return dir, nil
+		return nil
 	}
 	if err := failedBefore(dir); err != nil {
-		return "", err
+		return err
 	}
-	if err := npm(ctx, dir, texts, args); err != nil {
-		return "", remember(dir, err)
+	if err := get(ctx); err != nil {
+		return remember(dir, err)
 	}
-	return dir, os.WriteFile(done, []byte(strings.Join(args, "\n")), 0o644)
+	return os.WriteFile(done, []byte(what), 0o644)
 }
 
 func npm(ctx context.Context, dir string, texts map[string][]byte, args []string) error {

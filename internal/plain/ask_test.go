@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/bash"
 )
@@ -79,5 +80,37 @@ func TestAQuestionShowsTheCommandAndHidesNothing(t *testing.T) {
 		"y allows it once · s allows Bash(make:*) for this session · n denies it, n and a reason says why: "
 	if !strings.HasPrefix(shown, want) {
 		t.Errorf("shown:\n%s", shown)
+	}
+}
+
+// TestAFormIsFilledInLineByLine answers a server's form, with mistakes on the way.
+func TestAFormIsFilledInLineByLine(t *testing.T) {
+	schema := json.RawMessage(`{"properties":{"city":{"type":"string","title":"City"},"days":{"type":"integer","maximum":9},"fast":{"type":"boolean","default":true},"extras":{"type":"array","items":{"enum":["a","b","c"]}}},"required":["city"]}`)
+	for _, c := range []struct {
+		typed []string
+		want  mcp.Answer
+	}{
+		{[]string{"", "Bern", "12", "3", "", "1,3", "y"}, mcp.Answer{Action: "accept", Content: json.RawMessage(`{"city":"Bern","days":3,"extras":["a","c"],"fast":true}`)}},
+		{[]string{"Bern", "", "n", "", "y"}, mcp.Answer{Action: "accept", Content: json.RawMessage(`{"city":"Bern","fast":false}`)}},
+		{[]string{"Bern", "", "", "", "n"}, mcp.Answer{Action: "decline"}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var out bytes.Buffer
+			p := newPerson(&lines{w: &out})
+			defer p.hangUp()
+			answer := make(chan mcp.Answer, 1)
+			go func() {
+				a, _ := p.Elicit(t.Context(), mcp.Elicitation{Server: "shop", Message: "Whereto?", Mode: "form", Schema: schema})
+				answer <- a
+			}()
+			for _, l := range c.typed {
+				synctest.Wait()
+				time.Sleep(arming)
+				p.hear(l)
+			}
+			if d := cmp.Diff(c.want, <-answer); d != "" {
+				t.Errorf("%q (-want +got):\n%s\n%s", c.typed, d, out.String())
+			}
+		})
 	}
 }

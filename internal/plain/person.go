@@ -13,6 +13,7 @@ import (
 
 	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/card"
+	"github.com/haftdev/haft/internal/mcp/elicit"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/tool"
@@ -221,7 +222,7 @@ func writeDiff(b *strings.Builder, f card.FileDiff, several bool) {
 			fmt.Fprintf(b, "    … line %d\n", h.NewStart)
 		}
 		for _, l := range h.Lines {
-			fmt.Fprintf(b, "    %s\n", visibleText(l))
+			fmt.Fprintf(b, "    %s%s\n", l[:1], visible.Blanks(visibleText(l[1:])))
 		}
 	}
 }
@@ -278,9 +279,70 @@ func (p *Person) Elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, err
 		}
 		return mcp.Answer{Action: "accept"}, nil
 	}
-	said, err := p.line(ctx, "\nThe server %s asks: %s\nAnswer with a JSON object for %s, or no: ", visibleText(e.Server), visibleText(e.Message), visibleText(string(e.Schema)))
-	if err != nil || !json.Valid([]byte(said)) || !strings.HasPrefix(said, "{") {
-		return mcp.Answer{Action: "decline"}, err
+	return p.form(ctx, e)
+}
+
+// form asks for the fields of a form one after the other, each until it is filled in
+// right, and before the end whether the answers are to be sent.
+func (p *Person) form(ctx context.Context, e mcp.Elicitation) (mcp.Answer, error) {
+	decline := mcp.Answer{Action: "decline"}
+	fields, err := elicit.Fields(e.Schema)
+	if err != nil {
+		fmt.Fprintf(p.out, "\nThe server %s asks: %s\nIts form cannot be shown, and is declined: %s\n", visibleText(e.Server), visibleText(e.Message), visibleText(err.Error()))
+		return decline, nil
 	}
-	return mcp.Answer{Action: "accept", Content: json.RawMessage(said)}, nil
+	fmt.Fprintf(p.out, "\nThe server %s asks: %s\n", visibleText(e.Server), visibleText(e.Message))
+	values := map[string]string{}
+	for _, f := range fields {
+		err := p.until(ctx, fieldQuestion(f), func(line string) (again string) {
+			if line == "" {
+				line = f.Default
+			}
+			if _, err := f.Value(line); err != nil {
+				return "Not possible: " + err.Error() + ". Again: "
+			}
+			values[f.Name] = line
+			return ""
+		})
+		if err != nil {
+			return decline, err
+		}
+	}
+	said, err := p.line(ctx, "Send this to %s? y or n: ", visibleText(e.Server))
+	if err != nil || said != "y" && said != "yes" {
+		return decline, err
+	}
+	content, err := elicit.Content(fields, values)
+	if err != nil {
+		return decline, err
+	}
+	return mcp.Answer{Action: "accept", Content: content}, nil
+}
+
+// fieldQuestion asks for one field.
+func fieldQuestion(f elicit.Field) string {
+	var b strings.Builder
+	b.WriteString(visibleText(f.Label))
+	if f.Required {
+		b.WriteString(" (required)")
+	}
+	if f.Help != "" {
+		b.WriteString(": " + visibleText(f.Help))
+	}
+	b.WriteByte('\n')
+	for i, o := range f.Options {
+		fmt.Fprintf(&b, "  %d %s\n", i+1, visibleText(o.Title))
+	}
+	switch f.Kind {
+	case elicit.One, elicit.YesNo:
+		b.WriteString("A number")
+	case elicit.Many:
+		b.WriteString("Numbers with commas between them")
+	default:
+		b.WriteString("Answer")
+	}
+	if f.Default != "" {
+		fmt.Fprintf(&b, " (enter for %s)", visibleText(f.Default))
+	}
+	return b.String() + ": "
 }

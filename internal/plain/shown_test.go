@@ -12,6 +12,7 @@ import (
 
 	"github.com/haftdev/haft/internal/card"
 	"github.com/haftdev/haft/internal/changetest"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -22,7 +23,7 @@ func TestTheQuestionShowsTheChange(t *testing.T) {
 		var want []string
 		for _, h := range card.Diff(s.Made(t)).Hunks {
 			for _, l := range h.Lines {
-				want = append(want, "    "+visibleText(l))
+				want = append(want, "    "+l[:1]+visible.Blanks(visibleText(l[1:])))
 			}
 		}
 		var got []string

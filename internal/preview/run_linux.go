@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -131,6 +132,8 @@ func (r *Result) take(c *changes) {
 // settle finishes what was read.
 func (r *Result) settle(start moment) error {
 	sortEntries(r.entries)
+	slices.Sort(r.unsure)
+	r.unsure = slices.Compact(r.unsure)
 	r.broken = start.check()
 	if r.broken == nil && len(r.unsure) > 0 {
 		r.broken = &ConflictError{Paths: r.unsure, While: "the command ran"}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/tui/composer"
 	"github.com/haftdev/haft/internal/tui/key"
 	"github.com/haftdev/haft/internal/tui/screen"
@@ -55,6 +56,8 @@ type Opening struct {
 	// a new one, or the end. Continue goes on with the newest one of the folder.
 	Resume, At string
 	Continue   bool
+	// Kept is what the conversation before it passes on; nil means nothing.
+	Kept *harness.Kept
 }
 
 // An app is haft on a terminal.
@@ -73,6 +76,9 @@ type app struct {
 	events  chan streamed
 	typedAs map[string]string // what was typed for a prompt, by its UUID, where that is shorter
 	pending []string          // written before there was a conversation
+	failed  bool              // no conversation could be opened
+	// commandsRun are those that the user runs, with what stops them.
+	commandsRun map[*call]context.CancelFunc
 	// unguarded says that hooks which guard the folder do not run, and the user has
 	// not decided about that yet: nothing is begun.
 	unguarded bool
@@ -100,13 +106,13 @@ type app struct {
 	flush  <-chan time.Time // when a lone escape is a key
 	tick   <-chan time.Time // when to draw next, at due
 	due    time.Time
-	frames Frames
+	frames frameCount
 	done   bool
 	err    error
 }
 
-// Frames count what was written to the terminal.
-type Frames struct {
+// frameCount count what was written to the terminal.
+type frameCount struct {
 	Count, Bytes, Largest int
 }
 
@@ -134,7 +140,7 @@ func Run(ctx context.Context, o *Options) error {
 func newApp(ctx context.Context, o *Options) *app {
 	a := &app{
 		opts: *o, ctx: ctx, paint: o.Palette, screen: screen.New(o.Out, o.Size.Width, o.Size.Height),
-		do: make(chan func()), events: make(chan streamed), tasks: map[string]agent.Task{}, crew: map[string]agent.Task{}, typedAs: map[string]string{}, dirty: true,
+		do: make(chan func()), events: make(chan streamed), tasks: map[string]agent.Task{}, crew: map[string]agent.Task{}, typedAs: map[string]string{}, commandsRun: map[*call]context.CancelFunc{}, dirty: true,
 	}
 	if a.opts.History == nil {
 		a.opts.History = noHistory{}

@@ -6,7 +6,6 @@ import (
 
 	exitplan "github.com/haftdev/haft/tool/plan"
 
-	"github.com/haftdev/haft/internal/card"
 	"github.com/haftdev/haft/internal/tui/markdown"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/question"
@@ -59,19 +58,6 @@ func (a *app) ask(q *asked, c tool.Case, question tool.Verdict) {
 	a.dirty = true
 }
 
-func newPermission(a *app, c tool.Case, question tool.Verdict, decide func(tool.Verdict)) *permissionPanel {
-	p := &permissionPanel{app: a, call: c, question: question, decide: decide, what: card.PreviewOf(c)}
-	if p.what.Path != "" && a.talk != nil {
-		p.resolved = a.talk.Rules.Resolved(p.what.Path)
-	}
-	p.choices = append(p.choices, choice{"Allow this once", allowOnce})
-	if p.rule() != "" {
-		p.choices = append(p.choices, choice{"Allow for this session", allowSession}, choice{"Allow always", allowAlways})
-	}
-	p.choices = append(p.choices, choice{"Deny", denyCall}, choice{"Deny, and say what to do instead", denyWhy})
-	return p
-}
-
 // newPlan returns nil for a call that has no plan which can be shown.
 func newPlan(a *app, c tool.Case, decide func(tool.Verdict)) panel {
 	words := exitplan.Text(c.Call)
@@ -83,7 +69,7 @@ func newPlan(a *app, c tool.Case, decide func(tool.Verdict)) panel {
 	shown.stream.Write("# The plan\n\n" + words)
 	shown.close()
 	a.show.insert(shown, a.turn().calls[c.Call.UseID])
-	return &plan{app: a, text: words, decide: decide}
+	return newPlanPanel(a, words, decide)
 }
 
 // insert puts a block before another one that is live, or before everything that

@@ -142,5 +142,8 @@ func seconds(d time.Duration) string {
 	case d < time.Minute:
 		return d.Round(time.Second).String()
 	}
-	return strings.TrimSuffix(d.Round(time.Second).String(), "0s")
+	if d = d.Round(time.Second); d%time.Minute == 0 {
+		return strings.TrimSuffix(d.String(), "0s")
+	}
+	return d.String()
 }

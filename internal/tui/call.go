@@ -157,7 +157,8 @@ func (b *call) change(v view) []string {
 	return hunks
 }
 
-// diffLines draws the lines of a hunk: the number, the change, the code in colour.
+// diffLines draws the lines of a hunk: the number, the change, the code in colour. A
+// line that is wider than the screen is broken, never cut: it may be what is asked about.
 func diffLines(hunk []string, from, to int, path string, v view) []string {
 	h := code.New(strings.TrimPrefix(filepath.Ext(path), "."), v.paint)
 	width := max(len(fmt.Sprint(max(from, to)+len(hunk))), 3)
@@ -166,17 +167,21 @@ func diffLines(hunk []string, from, to int, path string, v view) []string {
 		if l == "" || l[0] == '\\' {
 			continue
 		}
-		number, body := to, ansi.Truncate(visible.Cells(l[1:]), v.width-width-6, "…")
+		number, draw := to, func(part string) string { return "  " + h.Line(part) }
 		switch l[0] {
 		case '-':
 			number, from = from, from+1
-			lines = append(lines, v.paint.Dim.Of(fmt.Sprintf("  %*d ", width, number))+changed(v.paint.Removed, "- "+body))
+			draw = func(part string) string { return changed(v.paint.Removed, "- "+part) }
 		case '+':
 			to++
-			lines = append(lines, v.paint.Dim.Of(fmt.Sprintf("  %*d ", width, number))+changed(v.paint.Added, "+ "+h.Line(body)))
+			draw = func(part string) string { return changed(v.paint.Added, "+ "+h.Line(part)) }
 		default:
 			from, to = from+1, to+1
-			lines = append(lines, v.paint.Dim.Of(fmt.Sprintf("  %*d ", width, number))+"  "+h.Line(body))
+		}
+		lead := fmt.Sprintf("  %*d ", width, number)
+		for part := range strings.SplitSeq(ansi.Hardwrap(visible.Blanks(visible.Cells(l[1:])), max(v.width-width-6, 8), true), "\n") {
+			lines = append(lines, v.paint.Dim.Of(lead)+draw(part))
+			lead = strings.Repeat(" ", len(lead))
 		}
 	}
 	return lines

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"strings"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
@@ -69,6 +70,8 @@ func (a *app) dialogKey(k key.Key) bool {
 		return d.panel.key(k) // it shows more of the question, and answers nothing
 	case !d.focused:
 		return false
+	case k == key.Key{Name: key.Tab, Shift: true}:
+		return false // the mode is changed whatever has the focus
 	case k.Name == key.Escape || k.Rune == 'c' && k.Ctrl:
 		d.turnAway()
 		return k.Name == key.Escape
@@ -86,7 +89,11 @@ func (a *app) pop(p panel) { a.dialog = &dialog{panel: p, own: true, focused: tr
 // closeOwn closes the panel that the person called for, and shows the question
 // that may wait.
 func (a *app) closeOwn() bool {
+	d := a.dialog
 	a.dialog = nil
+	if c, ok := d.panel.(*choices); ok && c.close != nil {
+		c.close()
+	}
 	a.nextAsk()
 	return true
 }
@@ -94,9 +101,22 @@ func (a *app) closeOwn() bool {
 // option is a line that can be chosen. Which one is selected matters once the
 // person has turned to the panel.
 func option(v view, selected bool, text string) string {
-	text = ansi.Truncate(text, max(v.width-6, 1), "…")
+	text = cut(text, v.width-6)
 	if selected && v.turned {
 		return "  " + v.paint.Selected.Of("▸ "+text)
 	}
 	return "    " + text
 }
+
+// wrappedOption is an option whose text is shown in full.
+func wrappedOption(v view, selected bool, text string) []string {
+	parts := strings.Split(ansi.Wrap(text, max(v.width-8, 8), " "), "\n")
+	lines := []string{option(v, selected, parts[0])}
+	for _, part := range parts[1:] {
+		lines = append(lines, "      "+part)
+	}
+	return lines
+}
+
+// cut makes a text fit a width.
+func cut(text string, width int) string { return ansi.Truncate(text, max(width, 1), "…") }

@@ -53,6 +53,9 @@ func (w *viewer) lines(v view) []string {
 	room := max(v.height-1, 1)
 	w.top = max(0, min(w.top, len(w.shown)-room))
 	page := w.shown[w.top:min(w.top+room, len(w.shown))]
+	if w.end != nil && w.top+len(page) == len(w.shown) {
+		w.end()
+	}
 	lines := append([]string(nil), page...)
 	for len(lines) < room {
 		lines = append(lines, "")
@@ -114,11 +117,14 @@ func (d *dialog) lines(v view, height int) []string {
 	if d.own {
 		return lines
 	}
-	hint := "tab turns to this question · keys go to the composer until then"
+	hint := "tab turns to this question · until then keys go to the input box"
 	if d.focused {
-		hint = "up, down or a number, then enter · esc goes back to the composer"
+		hint = "a letter answers; up, down and enter do too · esc goes back to the input box"
+		if _, ok := d.panel.(*permissionPanel); !ok {
+			hint = "up, down or a number, then enter · esc goes back to the input box"
+		}
 		if t, ok := d.panel.(interface{ typing() bool }); ok && t.typing() {
-			hint = "enter sends it · esc goes back to the composer"
+			hint = "enter sends it · esc goes back to the input box"
 		}
 	}
 	return append(lines, v.paint.Dim.Of("  "+ansi.Truncate(hint, max(v.width-2, 1), "…")))

@@ -3,11 +3,8 @@ package tui
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"slices"
-	"strconv"
 
+	"github.com/haftdev/haft/internal/mcp/elicit"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp"
 )
@@ -46,8 +43,14 @@ func elicitation(e mcp.Elicitation, answer func(mcp.Answer)) panel {
 			choose: func(i int) { answer(mcp.Answer{Action: []string{"decline", "accept"}[i]}) },
 		}
 	}
-	fields, err := formFields(e.Schema)
-	if err != nil || len(fields) == 0 {
+	asked, err := elicit.Fields(e.Schema)
+	if err != nil {
+		return &choices{
+			title: title, body: []string{e.Message, "Its form cannot be shown: " + err.Error()}, items: []string{"Decline"},
+			choose: func(int) { answer(mcp.Answer{Action: "decline"}) },
+		}
+	}
+	if len(asked) == 0 {
 		return &choices{
 			title: title, body: []string{e.Message}, items: []string{"No", "Yes"},
 			choose: func(i int) {
@@ -55,104 +58,36 @@ func elicitation(e mcp.Elicitation, answer func(mcp.Answer)) panel {
 			},
 		}
 	}
-	fields = append(fields, field{name: "", label: "Send this to " + e.Server, options: []string{"no", "yes"}})
+	var fields []field
+	for _, f := range asked {
+		fields = append(fields, formField(f))
+	}
+	fields = append(fields, field{label: "Send this to " + e.Server, options: []string{"no", "yes"}, value: "1", required: true})
 	return newForm(title, []string{e.Message}, fields, func(values map[string]string) {
-		if values[""] != "yes" {
+		content, err := elicit.Content(asked, values)
+		switch {
+		case values[""] != "2":
 			answer(mcp.Answer{Action: "decline"})
-			return
-		}
-		content, err := formContent(e.Schema, values)
-		if err != nil {
+		case err != nil: // each field was checked
 			answer(mcp.Answer{Action: "cancel"})
-			return
+		default:
+			answer(mcp.Answer{Action: "accept", Content: content})
 		}
-		answer(mcp.Answer{Action: "accept", Content: content})
 	})
 }
 
-// A property is what a schema says of a field.
-type property struct {
-	Type        string   `json:"type"`
-	Title       string   `json:"title"`
-	Description string   `json:"description"`
-	Enum        []string `json:"enum"`
-	Default     any      `json:"default"`
-}
-
-func formSchema(raw json.RawMessage) (properties map[string]property, required, order []string, err error) {
-	var s struct {
-		Properties json.RawMessage `json:"properties"`
-		Required   []string        `json:"required"`
+// formField is a field as the screen asks for it.
+func formField(f elicit.Field) field {
+	fd := field{name: f.Name, label: f.Label, help: f.Help, required: f.Required, value: f.Default, many: f.Kind == elicit.Many}
+	if f.Required {
+		fd.label += " *"
 	}
-	if err := json.Unmarshal(raw, &s); err != nil {
-		return nil, nil, nil, err
+	for _, o := range f.Options {
+		fd.options = append(fd.options, o.Title)
 	}
-	if err := json.Unmarshal(s.Properties, &properties); err != nil {
-		return nil, nil, nil, err
+	fd.check = func(s string) error {
+		_, err := f.Value(s)
+		return err
 	}
-	for name := range properties {
-		order = append(order, name)
-	}
-	slices.Sort(order)
-	return properties, s.Required, order, nil
-}
-
-func formFields(raw json.RawMessage) ([]field, error) {
-	properties, required, order, err := formSchema(raw)
-	if err != nil {
-		return nil, err
-	}
-	var fields []field
-	for _, name := range order {
-		p := properties[name]
-		f := field{name: name, label: p.Title, help: p.Description, required: slices.Contains(required, name), options: p.Enum}
-		if f.label == "" {
-			f.label = name
-		}
-		if p.Default != nil {
-			f.value = fmt.Sprint(p.Default)
-		}
-		switch p.Type {
-		case "boolean":
-			f.options = []string{"false", "true"}
-		case "integer":
-			f.check = func(s string) error {
-				if _, err := strconv.ParseInt(s, 10, 64); err != nil {
-					return errors.New("that is not a whole number")
-				}
-				return nil
-			}
-		case "number":
-			f.check = func(s string) error {
-				if _, err := strconv.ParseFloat(s, 64); err != nil {
-					return errors.New("that is not a number")
-				}
-				return nil
-			}
-		}
-		fields = append(fields, f)
-	}
-	return fields, nil
-}
-
-// formContent is what was filled in, in the types that the schema asks for.
-func formContent(raw json.RawMessage, values map[string]string) (json.RawMessage, error) {
-	properties, _, order, err := formSchema(raw)
-	if err != nil {
-		return nil, err
-	}
-	content := map[string]any{}
-	for _, name := range order {
-		value := values[name]
-		if value == "" {
-			continue
-		}
-		switch properties[name].Type {
-		case "boolean", "integer", "number":
-			content[name] = json.RawMessage(value)
-		default:
-			content[name] = value
-		}
-	}
-	return json.Marshal(content)
+	return fd
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/internal/tui/style"
 	"github.com/haftdev/haft/mcp"
@@ -136,6 +137,7 @@ func TestEscapeInterruptsAndTwiceGoesBack(t *testing.T) {
 			return session.Entry{UUID: uuid, Time: time.Now(), Message: &session.Message{Role: role, Content: []model.Block{model.TextOf(text)}}}
 		}
 		b.talk.past = []session.Entry{said("u1", model.User, "first thing"), said("a1", model.Assistant, "ok"), said("u2", model.User, "second thing"), said("a2", model.Assistant, "ok")}
+		b.talk.running, b.talk.kept = "- b1: make serve", new(harness.Kept)
 		b.tell(agent.TurnStarted{})
 		b.type_("\x1b")
 		b.pause(escapeDelay + frame)
@@ -151,10 +153,10 @@ func TestEscapeInterruptsAndTwiceGoesBack(t *testing.T) {
 		b.pause(escapeDelay + frame)
 		b.sees("Go back to before which message?", "▸ second thing", "first thing")
 		b.type_("\r")
-		if got := b.opened[len(b.opened)-1]; got != (Opening{Resume: "5e55", At: "a1"}) {
+		if got := b.opened[len(b.opened)-1]; got != (Opening{Resume: "5e55", At: "a1", Kept: b.talk.kept}) {
 			t.Errorf("opened %+v", got)
 		}
-		b.sees("› second thing")
+		b.sees("› second thing", "Ended these background commands:", "make serve")
 		if !b.talk.closed {
 			t.Error("the conversation before is not closed")
 		}
@@ -278,19 +280,19 @@ func TestAServerAsks(t *testing.T) {
 		answer := make(chan mcp.Answer, 1)
 		go func() {
 			a, _ := (person{b.app}).Elicit(t.Context(), mcp.Elicitation{Server: "shop", Message: "Whereto?", Mode: "form",
-				Schema: json.RawMessage(`{"properties":{"city":{"type":"string","title":"City"},"days":{"type":"integer"},"fast":{"type":"boolean"}},"required":["city"]}`)})
+				Schema: json.RawMessage(`{"properties":{"city":{"type":"string","title":"City"},"days":{"type":"integer","minimum":1,"maximum":9},"fast":{"type":"boolean","default":true},"how":{"type":"string","enum":["air","sea"],"default":"sea"},"extras":{"type":"array","title":"Extras","items":{"anyOf":[{"const":"m","title":"Meals"},{"const":"i","title":"Insurance"},{"const":"w","title":"Window seat"}]},"maxItems":2}},"required":["city"]}`)})
 			answer <- a
 		}()
 		b.pause(arming + 2*frame)
 		b.sees("The server shop asks", "Whereto?")
 		b.type_("\t")
 		b.pause(settling)
-		for _, s := range []string{"\r", "Bern\r", "x\r", "\x7f3\r", "\x1b[C\r", "\x1b[C\r"} {
+		for _, s := range []string{"\r", "Bern\r", "x\r", "\x7f12\r", "\x7f\x7f3\r", "\r", "\r", "123\r", "2\r", "\x1b[C\r"} {
 			b.type_(s)
 		}
 		select {
 		case a := <-answer:
-			if a.Action != "accept" || string(a.Content) != `{"city":"Bern","days":3,"fast":true}` {
+			if a.Action != "accept" || string(a.Content) != `{"city":"Bern","days":3,"extras":["m","w"],"fast":true,"how":"sea"}` {
 				t.Errorf("answered %s %s", a.Action, a.Content)
 			}
 		default:

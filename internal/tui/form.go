@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/haftdev/haft/internal/tui/composer"
@@ -14,12 +15,14 @@ type choices struct {
 	title  string
 	body   []string // plain text
 	items  []string
-	at     int
+	at     selection
 	choose func(int)
 	full   func() // shows all of the body; nil if it can be seen
+	close  func() // what follows when it is closed without an answer; may be nil
 }
 
 func (c *choices) lines(v view, height int) []string {
+	c.at.n = len(c.items)
 	var head []string
 	for i, part := range hardWrap(c.title, v.width-2) {
 		lead := "  "
@@ -39,25 +42,22 @@ func (c *choices) lines(v view, height int) []string {
 	}
 	lines := append(head, body...)
 	for i, item := range c.items {
-		lines = append(lines, option(v, i == c.at, fmt.Sprintf("%d %s", i+1, item)))
+		lines = append(lines, option(v, i == c.at.at, fmt.Sprintf("%d %s", i+1, item)))
 	}
 	return lines
 }
 
 func (c *choices) key(k key.Key) bool {
+	c.at.n = len(c.items)
 	switch {
-	case k.Name == key.Up:
-		c.at = max(c.at-1, 0)
-	case k.Name == key.Down:
-		c.at = min(c.at+1, len(c.items)-1)
 	case k.Name == key.Enter:
-		c.choose(c.at)
-	case k.Writes() && k.Rune >= '1' && int(k.Rune-'1') < len(c.items):
-		c.at = int(k.Rune - '1')
+		if c.at.made() {
+			c.choose(c.at.at)
+		}
 	case k.Rune == 'o' && k.Ctrl && c.full != nil:
 		c.full()
 	default:
-		return false
+		return c.at.key(k)
 	}
 	return true
 }
@@ -67,7 +67,8 @@ type field struct {
 	name, label, help string
 	secret            bool     // is not shown
 	required          bool     // must not be empty
-	options           []string // one of these; nil for any text
+	options           []string // one of these, by its number from 1; nil for any text
+	many              bool     // any of the options, their numbers with commas between them
 	check             func(string) error
 	value             string // to begin with
 }
@@ -79,8 +80,9 @@ type form struct {
 	fields  []field
 	now     int
 	write   *composer.Composer
-	at      int  // among a field's options
-	fresh   bool // nothing was typed into the field yet: the first letter replaces what it begins with
+	at      int          // among a field's options; -1 for none
+	ticked  map[int]bool // those of a field that takes several
+	fresh   bool         // nothing was typed into the field yet: the first letter replaces what it begins with
 	problem string
 	done    func(values map[string]string)
 	values  map[string]string
@@ -93,9 +95,24 @@ func newForm(title string, body []string, fields []field, done func(map[string]s
 }
 
 func (f *form) begin() {
-	f.write, f.at, f.problem, f.fresh = composer.New(nil), 0, "", true
-	if f.now < len(f.fields) {
-		f.write.Set(f.fields[f.now].value)
+	f.write, f.at, f.problem, f.fresh, f.ticked = composer.New(nil), -1, "", true, map[int]bool{}
+	if f.now >= len(f.fields) {
+		return
+	}
+	fd := f.fields[f.now]
+	if fd.options == nil {
+		f.write.Set(fd.value)
+		return
+	}
+	for n := range strings.SplitSeq(fd.value, ",") {
+		if i, err := strconv.Atoi(n); err == nil && fd.many {
+			f.ticked[i-1] = true
+		} else if err == nil {
+			f.at = i - 1
+		}
+	}
+	if fd.many {
+		f.at = 0
 	}
 }
 
@@ -114,20 +131,56 @@ func (f *form) lines(v view, height int) []string {
 		if fd.secret {
 			text = strings.Repeat("•", len([]rune(text)))
 		}
-		if i == f.now && fd.options != nil {
-			text = "‹ " + fd.options[f.at] + " ›  (left and right choose)"
-		} else if i == f.now {
+		switch {
+		case i == f.now && fd.options != nil:
+			text = ""
+		case i == f.now:
 			text += "▏"
+		case fd.options != nil:
+			text = fd.titles(text)
 		}
 		lines = append(lines, "  "+mark+visible.Cells(fd.label)+": "+visible.Cells(text))
 		if i == f.now && fd.help != "" {
 			lines = append(lines, v.paint.Dim.Of("      "+visible.Cells(fd.help)))
 		}
+		if i == f.now {
+			lines = append(lines, f.choices(fd, v)...)
+		}
 	}
 	if f.problem != "" {
 		lines = append(lines, v.paint.Bad.Of("    "+visible.Cells(f.problem)))
 	}
-	return lines[:min(len(lines), max(height, 3))]
+	return lines[max(len(lines)-max(height, 3), 0):] // the field that is filled in is near the end
+}
+
+// choices are the options of the field that is filled in.
+func (f *form) choices(fd field, v view) []string {
+	var lines []string
+	for i, o := range fd.options {
+		text := fmt.Sprintf("%d %s", i+1, visible.Cells(o))
+		if mark := "☐ "; fd.many {
+			if f.ticked[i] {
+				mark = "☑ "
+			}
+			text = fmt.Sprintf("%d %s%s", i+1, mark, visible.Cells(o))
+		}
+		lines = append(lines, "    "+option(v, i == f.at, text))
+	}
+	if fd.many {
+		lines = append(lines, v.paint.Dim.Of("        space or a number ticks, enter continues"))
+	}
+	return lines
+}
+
+// titles are the options with these numbers.
+func (fd field) titles(numbers string) string {
+	var titles []string
+	for n := range strings.SplitSeq(numbers, ",") {
+		if i, err := strconv.Atoi(n); err == nil && i >= 1 && i <= len(fd.options) {
+			titles = append(titles, fd.options[i-1])
+		}
+	}
+	return strings.Join(titles, ", ")
 }
 
 func (f *form) key(k key.Key) bool {
@@ -139,9 +192,14 @@ func (f *form) key(k key.Key) bool {
 	case k.Name == key.Enter:
 		f.enter(fd)
 	case fd.options != nil && (k.Name == key.Left || k.Name == key.Up):
-		f.at = (f.at + len(fd.options) - 1) % len(fd.options)
+		f.at = (max(f.at, 0) + len(fd.options) - 1) % len(fd.options)
 	case fd.options != nil && (k.Name == key.Right || k.Name == key.Down):
 		f.at = (f.at + 1) % len(fd.options)
+	case fd.options != nil && k.Writes() && k.Rune >= '1' && int(k.Rune-'1') < len(fd.options):
+		f.at = int(k.Rune - '1')
+		f.ticked[f.at] = !f.ticked[f.at]
+	case fd.many && k == key.Key{Rune: ' '} && f.at >= 0:
+		f.ticked[f.at] = !f.ticked[f.at]
 	case fd.options != nil || k.Name == key.Escape:
 		return false
 	default:
@@ -171,11 +229,14 @@ func (f *form) paste(text string) bool {
 // enter takes the field that is filled in, and goes to the next.
 func (f *form) enter(fd field) {
 	value := strings.TrimSpace(f.write.Filled())
-	if fd.options != nil {
-		value = fd.options[f.at]
+	switch {
+	case fd.many:
+		value = f.numbers(fd)
+	case fd.options != nil && f.at >= 0:
+		value = strconv.Itoa(f.at + 1)
 	}
 	if value == "" && fd.required {
-		f.problem = "this one is needed"
+		f.problem = "a value is required"
 		return
 	}
 	if fd.check != nil && value != "" {
@@ -190,4 +251,15 @@ func (f *form) enter(fd field) {
 	if f.now == len(f.fields) {
 		f.done(f.values)
 	}
+}
+
+// numbers are those of the options that are ticked.
+func (f *form) numbers(fd field) string {
+	var list []string
+	for i := range fd.options {
+		if f.ticked[i] {
+			list = append(list, strconv.Itoa(i+1))
+		}
+	}
+	return strings.Join(list, ",")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/haftdev/haft/internal/tui/key"
+	"github.com/haftdev/haft/tool"
 )
 
 func (a *app) handle(events []key.Event) {
@@ -244,8 +245,9 @@ func (a *app) interrupt() bool {
 	if waiting != "" {
 		a.write.Set(strings.TrimLeft(a.write.Filled()+"\n\n"+waiting, "\n"))
 	}
+	stopped := a.stopCommands()
 	if !a.talk.Queue.Interrupt("") {
-		return waiting != ""
+		return waiting != "" || stopped
 	}
 	a.working.stops = true
 	return true
@@ -286,11 +288,26 @@ func (a *app) nextMode() {
 	if !ok {
 		mode = "default"
 	}
-	if err := a.talk.State.SetMode(mode); err != nil {
+	if err := a.setMode(mode); err != nil {
 		a.hint = err.Error()
-		return
+	}
+}
+
+// editsAccepted is why a call may run that waited when the mode was changed.
+const editsAccepted = "the user accepts edits inside the project from now on"
+
+// setMode changes the permission mode, and answers the questions that it settles.
+func (a *app) setMode(mode string) error {
+	if err := a.talk.State.SetMode(mode); err != nil {
+		return err
 	}
 	a.status.mode = mode
+	for _, q := range slices.Clone(a.asks) {
+		if p, ok := q.panel.(*permissionPanel); ok && !q.over && p.question.AllowedIn == mode {
+			p.decide(tool.Verdict{Behavior: tool.Allow, Reason: editsAccepted})
+		}
+	}
+	return nil
 }
 
 // redraw begins on an empty screen. What was on it goes into the scrollback, which

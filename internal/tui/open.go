@@ -13,7 +13,7 @@ func (a *app) open(o Opening) {
 	a.closeTalk()
 	a.stream++
 	stream := a.stream
-	a.talk, a.files, a.todos, a.working = nil, nil, nil, nil
+	a.talk, a.files, a.todos, a.working, a.failed = nil, nil, nil, nil, false
 	go func() {
 		talk, err := a.opts.Open(a.ctx, o, person{a})
 		var past []session.Entry
@@ -28,11 +28,12 @@ func (a *app) open(o Opening) {
 func (a *app) opened(stream int, talk *Talk, past []session.Entry, held []trust.Item, err error) {
 	a.dirty = true
 	if err != nil {
+		a.failed = true
 		if a.opts.Setup != nil && a.opts.Setup.Needed(err) {
 			a.setUp(err)
 			return
 		}
-		a.show.add(&note{text: err.Error(), style: failure})
+		a.show.add(&note{text: err.Error() + "\n" + nowhereHelp, style: failure})
 		return
 	}
 	a.talk = talk
@@ -81,6 +82,9 @@ func (a *app) closeTalk() {
 	a.stream++ // what still comes is not shown
 	a.asks, a.dialog, a.unguarded = nil, nil, false
 	<-a.release()
+	if ended := talk.Turns.Running(); ended != "" {
+		a.note("Ended these background commands:\n" + ended)
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), 5*time.Second)
 	defer cancel()
 	if err := talk.Turns.Close(ctx); err != nil {

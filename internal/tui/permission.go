@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -26,7 +27,8 @@ type permissionPanel struct {
 	decide   func(tool.Verdict)
 
 	choices  []choice
-	at       int
+	at       selection
+	scroll   scroll
 	scope    int                // among scopes, of the choice that keeps a rule
 	word     *composer.Composer // the word, or the reason, that is being typed
 	kind     typing             // of the word
@@ -34,8 +36,9 @@ type permissionPanel struct {
 	selected *choice // that the word is typed for
 }
 
-// A choice is one of the answers.
+// A choice is one of the answers. Its letter means the same in every question.
 type choice struct {
+	letter rune
 	text   string
 	answer answer
 }
@@ -44,6 +47,7 @@ type answer int
 
 const (
 	allowOnce answer = iota
+	allowEdits
 	allowSession
 	allowAlways
 	denyCall
@@ -73,19 +77,67 @@ func (p *permissionPanel) rule() string {
 	return ask.Rules(p.question.Suggestions)
 }
 
+// newPermission selects nothing at first for a call that may lose something or leave
+// the machine: enter, pressed too early, must not let it run.
+func newPermission(a *app, c tool.Case, question tool.Verdict, decide func(tool.Verdict)) *permissionPanel {
+	p := &permissionPanel{app: a, call: c, question: question, decide: decide, what: card.PreviewOf(c)}
+	if p.what.Path != "" && a.talk != nil {
+		p.resolved = a.talk.Rules.Resolved(p.what.Path)
+	}
+	p.choices = append(p.choices, choice{'y', "Allow this once", allowOnce})
+	if question.AllowedIn == acceptEdits {
+		p.choices = append(p.choices, choice{'m', "Allow all edits this session (mode acceptEdits)", allowEdits})
+	}
+	if p.rule() != "" {
+		p.choices = append(p.choices, choice{'s', "Allow for this session", allowSession}, choice{'a', "Allow always", allowAlways})
+	}
+	p.choices = append(p.choices, choice{'n', "Deny", denyCall}, choice{'e', "Deny and explain", denyWhy})
+	p.at = none(len(p.choices))
+	if p.staysHere() {
+		p.at.at = 0
+	}
+	return p
+}
+
+// acceptEdits is the mode in which edits inside the project need no approval.
+const acceptEdits = "acceptEdits"
+
+// staysHere reports whether all that the call does is on the screen: a change of files
+// that loses nothing for good.
+func (p *permissionPanel) staysHere() bool { return len(p.what.Files) > 0 && !p.what.Destructive }
+
+// lines are the question. What is to be read scrolls; the answers stay, in one line
+// where the screen is too low for a line each.
 func (p *permissionPanel) lines(v view, height int) []string {
-	head := []string{v.paint.Warn.Of("? ") + v.paint.Bold.Of(p.title())}
-	var foot []string
+	var head []string
+	for i, part := range hardWrap(p.title(), v.width-2) {
+		lead := "  "
+		if i == 0 {
+			lead = v.paint.Warn.Of("? ")
+		}
+		head = append(head, lead+v.paint.Bold.Of(part))
+	}
+	body, foot := p.body(v), p.answers(v)
 	if why := p.why(); why != "" {
-		foot = append(foot, v.paint.Dim.Of("  "+ansi.Truncate(why, v.width-2, "…")))
+		for _, part := range hardWrap(why, v.width-2) {
+			body = append(body, v.paint.Dim.Of("  "+part))
+		}
 	}
-	foot = append(foot, p.answers(v)...)
-	body := p.body(v)
-	if room := height - len(head) - len(foot); len(body) > room {
-		room = max(room-1, 1)
-		body = append(body[:room:room], v.paint.Warn.Of(fmt.Sprintf("  … %d more lines: ctrl+o shows all of it", len(body)-room)))
+	if len(head)+len(foot)+min(len(body), 4) > height && p.word == nil {
+		body, foot = append(append(head[1:], body...), foot...), p.letters(v)
+		head = head[:1]
 	}
-	return append(append(head, body...), foot...)
+	return append(append(head, p.scroll.window(body, height-len(head)-len(foot), v)...), foot...)
+}
+
+// letters are the answers in few words, for a screen that is too low for more.
+func (p *permissionPanel) letters(v view) []string {
+	short := map[answer]string{allowOnce: "once", allowEdits: "all edits", allowSession: "session", allowAlways: "always", denyCall: "deny", denyWhy: "explain"}
+	var words []string
+	for _, c := range p.choices {
+		words = append(words, string(c.letter)+" "+short[c.answer])
+	}
+	return append(hardWrap("  "+strings.Join(words, " · "), v.width), p.troubles(v)...)
 }
 
 // title asks what the person decides.
@@ -174,23 +226,23 @@ func (p *permissionPanel) answers(v view) []string {
 	if p.word != nil {
 		label := "  Why, or what instead? (enter sends it) "
 		if p.kind == theWord {
-			label = fmt.Sprintf("  This may lose something for good. Type %s to go on: ", safeWord)
+			label = fmt.Sprintf("  This may lose something for good. Type %s to continue: ", safeWord)
 		}
 		return append([]string{v.paint.Warn.Of(label) + visible.Cells(p.word.Text()) + "▏"}, p.troubles(v)...)
 	}
 	var lines []string
 	for i, c := range p.choices {
-		s := fmt.Sprintf("%d %s", i+1, c.text)
+		s := fmt.Sprintf("%c %s", c.letter, c.text)
 		switch c.answer {
 		case allowSession:
 			s += ": " + ruleText(p.rule())
 		case allowAlways:
 			s += fmt.Sprintf(": %s in %s", ruleText(p.rule()), p.app.short(p.app.where(scopes[p.scope])))
-			if v.turned && i == p.at {
+			if v.turned && i == p.at.at {
 				s += " (left and right choose where)"
 			}
 		}
-		lines = append(lines, option(v, i == p.at, s))
+		lines = append(lines, wrappedOption(v, i == p.at.at, s)...)
 	}
 	return append(lines, p.troubles(v)...)
 }
@@ -234,23 +286,27 @@ func (p *permissionPanel) key(k key.Key) bool {
 	if p.word != nil {
 		return p.typeKey(k)
 	}
+	if i := slices.IndexFunc(p.choices, func(c choice) bool { return k == key.Key{Rune: c.letter} }); i >= 0 {
+		p.at.at = i
+		p.choose(&p.choices[i])
+		return true
+	}
+	p.problem = ""
 	switch {
-	case k.Name == key.Up:
-		p.at = max(p.at-1, 0)
-	case k.Name == key.Down:
-		p.at = min(p.at+1, len(p.choices)-1)
 	case k.Name == key.Left:
 		p.scope = (p.scope + len(scopes) - 1) % len(scopes)
 	case k.Name == key.Right:
 		p.scope = (p.scope + 1) % len(scopes)
+	case k.Name == key.Enter && p.at.made():
+		p.choose(&p.choices[p.at.at])
 	case k.Name == key.Enter:
-		p.choose(&p.choices[p.at])
-	case k.Writes() && k.Rune >= '1' && int(k.Rune-'1') < len(p.choices):
-		p.at = int(k.Rune - '1')
+		p.problem = "Nothing is selected: y allows it once, n denies it."
 	case k.Rune == 'o' && k.Ctrl:
 		p.app.openText(p.title(), ansi.Strip(strings.Join(p.body(p.app.view()), "\n"))) // the escapes are ours: its own are visible
+		p.app.viewer.end = func() { p.scroll.seen = p.scroll.all }
+	case p.scroll.key(k):
 	default:
-		return false
+		return p.at.key(k)
 	}
 	return true
 }
@@ -259,9 +315,11 @@ func (p *permissionPanel) key(k key.Key) bool {
 func (p *permissionPanel) choose(c *choice) {
 	p.selected, p.problem = c, ""
 	switch {
+	case c.answer < denyCall && !p.scroll.read():
+		p.problem = "Read it to the end first: page down shows the rest, ctrl+o all of it."
 	case c.answer == denyWhy:
 		p.word, p.kind = composer.New(nil), theReason
-	case c.answer != denyCall && p.what.Destructive:
+	case c.answer < denyCall && p.what.Destructive:
 		p.word, p.kind = composer.New(nil), theWord
 	default:
 		p.settle("")
@@ -295,6 +353,11 @@ func (p *permissionPanel) paste(text string) bool {
 func (p *permissionPanel) settle(said string) {
 	v := tool.Verdict{Behavior: tool.Allow, Reason: "the person allowed it once"}
 	switch p.selected.answer {
+	case allowEdits:
+		if err := p.app.setMode(acceptEdits); err != nil {
+			p.word, p.problem = nil, "The mode could not be changed: "+err.Error()
+		}
+		return // the mode answers this question and those like it
 	case allowSession, allowAlways:
 		scope := "session"
 		if p.selected.answer == allowAlways {

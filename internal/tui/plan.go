@@ -15,20 +15,32 @@ type plan struct {
 	app    *app
 	text   string
 	decide func(tool.Verdict)
-	at     int
+	at     selection
 	words  *composer.Composer
 }
 
-var planChoices = []string{"Agree; edits need no further approval", "Agree; ask about each edit", "Not yet: say what to change"}
+// planChoices are the answers, with the letters of the other questions.
+var planChoices = []struct {
+	letter rune
+	text   string
+}{
+	{'m', "Approve, and allow all edits this session (mode acceptEdits)"},
+	{'y', "Approve, and ask about each edit"},
+	{'e', "Not yet: say what to change"},
+}
+
+func newPlanPanel(a *app, text string, decide func(tool.Verdict)) *plan {
+	return &plan{app: a, text: text, decide: decide, at: selection{0, len(planChoices)}}
+}
 
 func (p *plan) lines(v view, _ int) []string {
-	lines := []string{v.paint.Accent.Of("? ") + v.paint.Bold.Of("Do you agree to the plan above?")}
+	lines := []string{v.paint.Accent.Of("? ") + v.paint.Bold.Of("Approve the plan above?")}
 	for i, c := range planChoices {
-		c = fmt.Sprintf("%d %s", i+1, c)
+		text := fmt.Sprintf("%c %s", c.letter, c.text)
 		if i == 2 && p.words != nil {
-			c = "3 " + visible.Cells(p.words.Text()) + "▏"
+			text = fmt.Sprintf("%c %s▏", c.letter, visible.Cells(p.words.Text()))
 		}
-		lines = append(lines, option(v, i == p.at, c))
+		lines = append(lines, wrappedOption(v, i == p.at.at, text)...)
 	}
 	return lines
 }
@@ -38,18 +50,20 @@ func (p *plan) typing() bool { return p.words != nil }
 
 func (p *plan) key(k key.Key) bool {
 	switch {
-	case k.Name == key.Up:
-		p.at, p.words = max(p.at-1, 0), nil
-	case k.Name == key.Down:
-		p.at, p.words = min(p.at+1, len(planChoices)-1), nil
 	case k.Name == key.Enter:
 		p.enter()
-	case p.words != nil:
+	case p.words != nil && k.Name != key.Up && k.Name != key.Down:
 		return p.words.Key(k)
-	case k.Writes() && k.Rune >= '1' && int(k.Rune-'1') < len(planChoices):
-		p.at = int(k.Rune - '1')
 	default:
-		return false
+		for i, c := range planChoices {
+			if (k == key.Key{Rune: c.letter}) {
+				p.at.at = i
+				p.enter()
+				return true
+			}
+		}
+		p.words = nil
+		return p.at.key(k)
 	}
 	return true
 }
@@ -64,16 +78,17 @@ func (p *plan) paste(text string) bool {
 
 func (p *plan) enter() {
 	switch {
-	case p.at == 2 && p.words == nil:
+	case !p.at.made():
+	case p.at.at == 2 && p.words == nil:
 		p.words = composer.New(nil)
-	case p.at == 2:
+	case p.at.at == 2:
 		p.decide(tool.Verdict{Behavior: tool.Deny, Reason: "the person does not agree to the plan yet", Message: ask.Denial(p.words.Filled())})
 	default:
 		mode := "default"
-		if p.at == 0 {
-			mode = "acceptEdits"
+		if p.at.at == 0 {
+			mode = acceptEdits
 		}
-		if err := p.app.talk.State.SetMode(mode); err != nil {
+		if err := p.app.setMode(mode); err != nil {
 			p.app.note(err.Error())
 		}
 		p.decide(tool.Verdict{Behavior: tool.Allow, Reason: "the person agreed to the plan"})

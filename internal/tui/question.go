@@ -57,7 +57,7 @@ func (q *questions) lines(v view, height int) []string {
 	}
 	lines = append(lines, option(v, q.at == len(a.Options), fmt.Sprintf("%d %s", len(a.Options)+1, other)))
 	if a.Multiple {
-		lines = append(lines, v.paint.Dim.Of("    space chooses, enter goes on"))
+		lines = append(lines, v.paint.Dim.Of("    space or a number ticks, enter continues"))
 	}
 	lines = append(lines, q.preview(v, height-len(lines))...)
 	if len(lines) > height {
@@ -102,7 +102,9 @@ func (q *questions) key(k key.Key) bool {
 	case k == key.Key{Rune: ' '} && q.asked().Multiple && q.at < n:
 		q.chosen[q.at] = !q.chosen[q.at]
 	case k.Writes() && k.Rune >= '1' && int(k.Rune-'1') <= n:
-		q.at = int(k.Rune - '1')
+		if q.at = int(k.Rune - '1'); q.asked().Multiple && q.at < n {
+			q.chosen[q.at] = !q.chosen[q.at]
+		}
 	default:
 		return false
 	}
@@ -139,7 +141,7 @@ func (q *questions) enter() {
 			}
 		}
 		if len(labels) == 0 {
-			labels = []string{a.Options[q.at].Label}
+			return // nothing is ticked, and what is selected is not a choice
 		}
 		q.answers[a.Text] = strings.Join(labels, ", ")
 	default:

@@ -24,12 +24,17 @@ const (
 	serverModel  = "OPENAI_MODEL"
 )
 
-// setUp asks which model answers. Who does not want to say so now is told how else
-// it is done.
+// setUp asks which model answers. A user who does not want to say so now is told why it
+// matters and how to be asked again.
 func (a *app) setUp(why error) {
 	a.pop(&choices{
+		close: func() {
+			if why != nil {
+				a.note(why.Error() + "\n" + nowhereHelp)
+			}
+		},
 		title: "Which model shall answer?", body: []string{"What you enter is tried with one small request, and kept in ~/.haft/credentials.json for you alone."},
-		items: []string{"Claude, with an API key of Anthropic", "A model on this machine or a server of my own (Ollama, llama.cpp, vLLM, LM Studio…)", "Later: I only look around"},
+		items: []string{"Claude, with an API key of Anthropic", "A model on this machine or a server of my own (Ollama, llama.cpp, vLLM, LM Studio…)", "Later"},
 		choose: func(i int) {
 			switch i {
 			case 0:
@@ -42,7 +47,6 @@ func (a *app) setUp(why error) {
 				})
 			default:
 				a.closeOwn()
-				a.note(why.Error())
 			}
 		},
 	})
@@ -75,6 +79,10 @@ func (a *app) settled(f *form, answer string, err error) {
 	}
 	a.closeOwn()
 	a.show.add(&note{text: "The model answers: " + answer, quiet: true})
+	if a.talk != nil {
+		a.open(a.again())
+		return
+	}
 	a.open(a.opts.First)
 }
 

@@ -58,7 +58,7 @@ func numbered(hunk []string, from, to int) []string {
 		default:
 			from, to = from+1, to+1
 		}
-		lines = append(lines, strings.TrimRight(fmt.Sprintf("  %3d %s %s", n, l[:1], visible.Cells(l[1:])), " "))
+		lines = append(lines, strings.TrimRight(fmt.Sprintf("  %3d %s %s", n, l[:1], visible.Blanks(visible.Cells(l[1:]))), " "))
 	}
 	return lines
 }

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,6 +25,10 @@ func (a *app) submit(text string) {
 		a.done = true
 		return
 	}
+	if a.talk == nil && a.failed {
+		a.submitNowhere(text)
+		return
+	}
 	if a.talk == nil || a.unguarded {
 		a.pending = append(a.pending, text)
 		return
@@ -38,21 +43,28 @@ func (a *app) submit(text string) {
 	}
 }
 
-// say sends a prompt with the images that it mentions. While a turn runs it joins
-// at the next boundary.
+// say sends a prompt with the files and images that it mentions. While a turn runs it
+// joins at the next boundary.
 func (a *app) say(text string) {
-	images := a.imagesIn(text)
-	if len(images) == 0 {
+	if !strings.Contains(text, "@") && len(a.imagesIn(text)) == 0 {
 		a.talk.Turns.Send(said(text))
 		return
 	}
-	talk := a.talk
-	go func() {
-		p := said(text)
+	for _, name := range a.talk.Input.Missing(text) {
+		a.note("There is no file @" + name + " here; it is sent as text.")
+	}
+	p, talk, images := said(text), a.talk, a.imagesIn(text)
+	p.UUID = session.NewUUID()
+	a.typedAs[p.UUID] = text
+	go func() { // a file may have to be asked about
+		p, err := talk.Input.WithFiles(a.ctx, p, text)
+		if err != nil {
+			a.later(func() { a.note(err.Error()) })
+		}
 		for _, path := range images {
 			r, err := talk.Input.Call(a.ctx, "Read", map[string]string{"file_path": path})
 			if err != nil {
-				a.later(func() { a.note("the image cannot be read: " + err.Error()) })
+				a.later(func() { a.note("could not read the image: " + err.Error()) })
 				continue
 			}
 			for _, b := range r.Content {
@@ -91,14 +103,21 @@ func (a *app) shell(command string) {
 	a.show.add(c)
 	talk, before := a.talk, a.working
 	a.turn()
+	ctx, cancel := context.WithCancel(a.ctx)
+	a.commandsRun[c] = cancel
 	go func() {
-		r, err := talk.Input.Call(a.ctx, "Bash", map[string]string{"command": command})
+		r, err := talk.Input.Call(ctx, "Bash", map[string]string{"command": command})
 		a.later(func() {
+			delete(a.commandsRun, c)
 			out := r.Text()
 			if err != nil {
 				out = err.Error()
 			}
 			c.end = &card.Ending{OK: err == nil && !r.Failed, Took: time.Since(c.since)}
+			if ctx.Err() != nil {
+				out, c.end.Stopped = "stopped", true
+			}
+			cancel()
 			a.show.add(&note{text: bounded(out, 40), quiet: true})
 			if before == nil && !a.turnRuns() {
 				a.working = nil
@@ -107,6 +126,46 @@ func (a *app) shell(command string) {
 			a.dirty = true
 		})
 	}()
+}
+
+// stopCommands stops the commands that the user runs, and reports whether there were any.
+func (a *app) stopCommands() bool {
+	for _, cancel := range a.commandsRun {
+		cancel()
+	}
+	return len(a.commandsRun) > 0
+}
+
+// submitNowhere takes what is typed while no conversation could be opened: commands that
+// need none, and the ways to get one.
+func (a *app) submitNowhere(text string) {
+	ways := map[string]func(){
+		"/new":   func() { a.open(Opening{}) },
+		"/login": a.login,
+		"/help":  func() { a.show.add(&note{text: nowhereHelp + "\n\n" + keysHelp, quiet: true}) },
+		"/keys":  func() { a.show.add(&note{text: keysHelp, quiet: true}) },
+	}
+	if way, ok := ways[strings.TrimSpace(text)]; ok {
+		way()
+		return
+	}
+	if strings.HasPrefix(text, "/") {
+		a.note("This needs a conversation. " + nowhereHelp)
+		return
+	}
+	a.note("Nothing can answer yet; what you wrote is kept until something can. " + nowhereHelp)
+	a.pending = append(a.pending, text)
+}
+
+const nowhereHelp = "/login sets up a model, /new begins a conversation, /exit leaves."
+
+// login asks which model answers, and opens the conversation again with it.
+func (a *app) login() {
+	if a.opts.Setup == nil {
+		a.note("Set ANTHROPIC_API_KEY, or OPENAI_BASE_URL and OPENAI_MODEL, and start haft again.")
+		return
+	}
+	a.setUp(nil)
 }
 
 // turnRuns reports whether calls or texts of a turn are live.
@@ -170,6 +229,8 @@ func ownCommands() []Command {
 		{Name: "exit", Description: "Leave"},
 		{Name: "tasks", Description: "Show what runs in the background, and stop it"},
 		{Name: "keys", Description: "Show what keys do"},
+		{Name: "login", Description: "Set up the model that answers"},
+		{Name: "new", Description: "Begin a new conversation; this one stays in the list of sessions"},
 	}
 }
 
@@ -199,6 +260,8 @@ func (a *app) commands() map[string]func(args string) {
 		"model":   a.chooseModel,
 		"tasks":   func(string) { a.listTasks() },
 		"keys":    func(string) { a.show.add(&note{text: keysHelp, quiet: true}) },
+		"login":   func(string) { a.login() },
+		"new":     func(string) { a.open(Opening{}) },
 	}
 }
 

@@ -35,6 +35,7 @@ type viewer struct {
 	width int      // that shown is laid out for
 	shown []string
 	top   int
+	end   func() // called when the last line is on the screen; may be nil
 }
 
 // openText shows a text, with every escape in it made visible.

@@ -27,3 +27,45 @@ func Indented(s string) string { return strings.ReplaceAll(Text(s), "\n", "\n  "
 
 // Cells is Indented with four spaces for each tab, for what is laid out by its width.
 func Cells(s string) string { return Indented(strings.ReplaceAll(s, "\t", "    ")) }
+
+// longRun is how many blanks in a row are more than anyone aligns text with.
+const longRun = 16
+
+// Blanks marks the blanks that nobody sees: those at the end of a line, and long runs
+// of them before something that may be off the screen.
+func Blanks(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		lines[i] = markBlanks(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func markBlanks(line string) string {
+	text := strings.TrimRight(line, " \t")
+	trailing := len(line) - len(text)
+	rest := strings.TrimLeft(text, " \t")
+	var b strings.Builder
+	b.WriteString(text[:len(text)-len(rest)]) // indentation hides nothing
+	for rest != "" {
+		at := strings.IndexAny(rest, " \t")
+		if at < 0 {
+			at = len(rest)
+		}
+		next := strings.TrimLeft(rest[at:], " \t")
+		run := rest[at : len(rest)-len(next)]
+		b.WriteString(rest[:at])
+		if len(run) >= longRun {
+			run = fmt.Sprintf(" ␠×%d ", len(run))
+		}
+		b.WriteString(run)
+		rest = next
+	}
+	switch {
+	case trailing > 3:
+		fmt.Fprintf(&b, "␠×%d", trailing)
+	case trailing > 0:
+		b.WriteString(strings.Repeat("␠", trailing))
+	}
+	return b.String()
+}

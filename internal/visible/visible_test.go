@@ -47,3 +47,22 @@ func FuzzText(f *testing.F) {
 		}
 	})
 }
+
+func TestBlanksThatNobodySeesAreMarked(t *testing.T) {
+	for in, want := range map[string]string{
+		"a b  c":                             "a b  c",
+		"    indented":                       "    indented",
+		strings.Repeat(" ", 40) + "indented": strings.Repeat(" ", 40) + "indented",
+		"a ":                                 "a␠",
+		"a\t \nb":                            "a␠␠\nb",
+		"   ":                                "␠␠␠",
+		"echo ok" + strings.Repeat(" ", 90) + "; rm": "echo ok ␠×90 ; rm",
+		"x" + strings.Repeat(" ", 15) + "y":          "x" + strings.Repeat(" ", 15) + "y",
+		"x" + strings.Repeat("\t", 20):               "x␠×20",
+		"":                                           "",
+	} {
+		if got := Blanks(in); got != want {
+			t.Errorf("Blanks(%q) = %q, want %q", in, got, want)
+		}
+	}
+}

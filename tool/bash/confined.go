@@ -60,8 +60,7 @@ func (o *Output) wanted(refused []string) string {
 	if len(refused) > 0 {
 		return "reach " + names(refused)
 	}
-	const look = 4000 // complaints come last
-	text := o.Stdout[max(0, len(o.Stdout)-look):]
+	text := lastBytes(o.Stdout)
 	if m := readOnlyPath().FindStringSubmatch(text); m != nil {
 		return "write to " + strings.Trim(m[1], "‘’'\"`")
 	}
@@ -73,6 +72,9 @@ func (o *Output) wanted(refused []string) string {
 	}
 	return ""
 }
+
+// lastBytes is where complaints are, which come last.
+func lastBytes(text string) string { return text[max(0, len(text)-4000):] }
 
 // Programs report what the kernel refused in the words of the C library, node in
 // names of its own.

@@ -16,6 +16,7 @@ import (
 	"github.com/haftdev/haft/tool/edit"
 	"github.com/haftdev/haft/tool/glob"
 	"github.com/haftdev/haft/tool/grep"
+	"github.com/haftdev/haft/tool/lsp"
 	"github.com/haftdev/haft/tool/mcpresource"
 	"github.com/haftdev/haft/tool/notebook"
 	"github.com/haftdev/haft/tool/plan"
@@ -43,6 +44,8 @@ type World struct {
 	// Shell runs commands, and Interpreters evaluate code.
 	Shell        *bash.Tools
 	Interpreters *repl.Tools
+	// Languages ask language servers.
+	Languages *lsp.Tools
 	// Search finds files and what is in them, from Dir on and as far as Readable
 	// allows; nil means everywhere.
 	Search   *search.Searcher
@@ -69,7 +72,9 @@ type World struct {
 	Skills               *library.Library
 	Commands             *command.Set
 	MaySkill, MayCommand func(name string) bool
-	Calls                prompt.Calls
+	// SkillLoaded is told the text of each skill that an agent loads; nil means that nobody is.
+	SkillLoaded func(agent, name, text string)
+	Calls       prompt.Calls
 	// Crew runs the agents that work is given to.
 	Crew subagent.Crew
 	// Servers are the MCP servers whose resources can be read.
@@ -102,6 +107,9 @@ func (w World) Tools() []tool.Tool {
 	if w.Interpreters != nil {
 		tools = append(tools, w.Interpreters.REPL())
 	}
+	if w.Languages != nil {
+		tools = append(tools, w.Languages.LSP())
+	}
 	if w.Shell != nil && w.Files != nil {
 		tools = append(tools, worktree.New(worktree.Options{Root: w.Files.Root(), Dir: w.Shell.Dir, Move: w.Shell.Move})...)
 	}
@@ -115,7 +123,7 @@ func (w World) Tools() []tool.Tool {
 		tools = append(tools, webfetch.New(w.Web, &webfetch.Options{Answer: w.Answer}))
 	}
 	if w.Skills != nil {
-		tools = append(tools, skill.New(&skill.Options{Skills: w.Skills, Calls: w.Calls, Allowed: w.MaySkill}))
+		tools = append(tools, skill.New(&skill.Options{Skills: w.Skills, Calls: w.Calls, Allowed: w.MaySkill, Loaded: w.SkillLoaded}))
 	}
 	if w.Commands != nil {
 		tools = append(tools, slashcommand.New(&slashcommand.Options{Commands: w.Commands, Calls: w.Calls, Dir: w.Dir, Allowed: w.MayCommand}))
@@ -134,9 +142,21 @@ func (w World) Tools() []tool.Tool {
 func Unattached() []tool.Tool {
 	tools := []tool.Tool{
 		edit.New(nil), edit.NewMulti(nil), notebook.New(nil), read.New(nil, nil), write.New(nil),
-		glob.New(nil), grep.New(nil), webfetch.New(nil, nil), repl.New(nil, nil).REPL(),
+		glob.New(nil), grep.New(nil), webfetch.New(nil, nil), repl.New(nil, nil).REPL(), lsp.New(nil).LSP(),
 	}
 	return append(append(tools, World{}.Tools()...), bash.New(nil, nil).List()...)
+}
+
+// Names returns the names and aliases of every tool that haft can have, whatever a
+// world has for it.
+func Names() (names []string) {
+	tools := append(Unattached(), worktree.New(worktree.Options{})...)
+	tools = append(append(tools, task.New(nil)...), mcpresource.New(nil)...)
+	tools = append(append(tools, subagent.New(nil)...), todo.New(nil), skill.New(nil), slashcommand.New(nil))
+	for _, t := range tools {
+		names = append(append(names, t.Name), t.Aliases...)
+	}
+	return names
 }
 
 // Bare returns the names that a bare session keeps.

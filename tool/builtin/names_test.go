@@ -17,6 +17,7 @@ import (
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/bash"
 	"github.com/haftdev/haft/tool/builtin"
+	"github.com/haftdev/haft/tool/lsp"
 	"github.com/haftdev/haft/tool/mcpresource"
 	"github.com/haftdev/haft/tool/repl"
 	"github.com/haftdev/haft/tool/subagent"
@@ -37,7 +38,7 @@ var named = map[string]string{
 	"Skill": "skill", "SlashCommand": "slashcommand",
 	"AskUserQuestion": "question", "EnterPlanMode": "plan", "ExitPlanMode": "plan",
 	"ListMcpResources": "mcpresource", "ReadMcpResource": "mcpresource",
-	"REPL": "repl", "ToolSearch": "toolsearch", "Sleep": "sleep", "EnterWorktree": "worktree", "ExitWorktree": "worktree",
+	"REPL": "repl", "LSP": "lsp", "ToolSearch": "toolsearch", "Sleep": "sleep", "EnterWorktree": "worktree", "ExitWorktree": "worktree",
 }
 
 // TestEveryToolOfTheSpecificationIsThere finds each name, as a tool or an alias, in a
@@ -55,6 +56,9 @@ func TestEveryToolOfTheSpecificationIsThere(t *testing.T) {
 		}
 	}
 	for name, pkg := range named {
+		if !slices.Contains(builtin.Names(), name) {
+			t.Errorf("Names lacks %s", name)
+		}
 		if !slices.ContainsFunc(tools, func(t tool.Tool) bool { return t.Name == name || slices.Contains(t.Aliases, name) }) {
 			t.Errorf("there is no %s", name)
 		}
@@ -79,7 +83,7 @@ func everything(t *testing.T) builtin.World {
 	host := shellrun.NewHost(&shellrun.Options{})
 	t.Cleanup(func() { host.Close() })
 	return builtin.World{
-		Files: files, Shell: bash.New(host, nil), Interpreters: repl.New(host, nil), Search: search.New(nil), Dir: func() string { return dir },
+		Files: files, Shell: bash.New(host, nil), Interpreters: repl.New(host, nil), Languages: lsp.New(nil), Search: search.New(nil), Dir: func() string { return dir },
 		Todos: todo.NewList(nil), Tasks: task.NewStore(dir, nil), Web: new(webpage.Fetcher),
 		Skills: skill.New(nil, nil), Commands: command.New(command.Options{}), Crew: nobody{}, Servers: nobody{},
 	}

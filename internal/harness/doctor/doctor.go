@@ -22,7 +22,6 @@ import (
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/model/provider"
-	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
@@ -178,7 +177,7 @@ func (d *Diagnosis) policy(p *project.Project) {
 			d.OK("permissions", "mode %s, %d rules", opts.Mode, len(opts.Rules))
 		}
 	}
-	for _, problem := range permission.NewPolicy(opts).Problems() {
+	for _, problem := range project.RuleProblems(opts) {
 		if problem.Rule.Behavior != tool.Allow {
 			d.Bad("permissions", problem.String(), "correct the rule: no session starts with it, unless --ignore-bad-rules is given")
 			continue

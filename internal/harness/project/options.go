@@ -86,6 +86,11 @@ type Options struct {
 	// Unsaved returns the text of a file in the user's editor; see [workspace.Options].
 	// Nil means that there is no editor.
 	Unsaved func(ctx context.Context, path string) (text string, ok bool)
+	// Preview says what becomes of commands that the rules leave open; "" means what
+	// the settings say.
+	Preview PreviewMode
+	// DryRun says that calls are judged and not made: as in a session, which is not begun.
+	DryRun bool
 	// EndAtLimit ends commands at their timeouts, also if the settings let them go on in
 	// the background: for a session that nobody waits for.
 	EndAtLimit bool

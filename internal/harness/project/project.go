@@ -125,17 +125,29 @@ func (p *Project) Policy() (permission.Options, error) {
 }
 
 // BadGuards refuses to begin where a rule that denies or asks cannot be understood: a
-// session without it would be less guarded than whoever wrote it believes.
+// session without it would be less guarded than its author believes.
 func (p *Project) BadGuards(opts permission.Options) error {
 	if p.Options.IgnoreBadRules {
 		return nil
 	}
-	for _, problem := range permission.NewPolicy(opts).Problems() {
+	for _, problem := range RuleProblems(opts) {
 		if r := problem.Rule; r.Behavior != tool.Allow {
 			return &UsageError{fmt.Errorf("%s: could not understand the %s rule %q: %w. Correct it, or start with --ignore-bad-rules to go without it", r.Origin, r.Behavior, r.Text, problem.Err)}
 		}
 	}
 	return nil
+}
+
+// RuleProblems are the rules that cannot be used, those about tools that cannot exist
+// among them. The command line's own are looked at where it is known who wrote them.
+func RuleProblems(opts permission.Options) []permission.RuleProblem {
+	problems := permission.NewPolicy(opts).Problems()
+	for _, r := range opts.Rules {
+		if err := Misnamed(r); err != nil && r.Origin != CommandLine {
+			problems = append(problems, permission.RuleProblem{Rule: r, Err: err})
+		}
+	}
+	return problems
 }
 
 // askedMode is the mode that the session is to begin in.

@@ -63,9 +63,15 @@ func (p *Project) Box(c tool.Confinement, g *guard.Guard) (spec *sandbox.Spec, s
 	secrets, seen := secretFiles(p.Home)
 	state := workspace.StateDir()
 	hidden := slices.Concat(secrets, []string{filepath.Join(state, "blobs"), filepath.Join(state, "writes")}, p.settingPaths(set.DenyRead))
+	caches, missing := p.caches()
+	for _, dir := range missing {
+		if above := filepath.Dir(dir); !slices.Contains(seen, above) {
+			seen = append(seen, above)
+		}
+	}
 	readable := sandbox.Resolve(p.settingPaths(set.AllowRead)...)
 	spec = &sandbox.Spec{
-		Scratch: sandbox.Resolve(p.caches()...),
+		Scratch: sandbox.Resolve(caches...),
 		Hide:    slices.DeleteFunc(sandbox.Resolve(hidden...), func(path string) bool { return slices.Contains(readable, path) }),
 	}
 	roots := sandbox.Resolve(g.Roots()...)
@@ -175,24 +181,33 @@ func (p *Project) settingPaths(list []settings.Text) []string {
 var cacheDirs = strings.Fields(`.cache .npm .cargo .rustup .gradle .m2 .nuget .dotnet .yarn .pnpm-store .local/share/pnpm .local/state .bun .deno .ivy2 .sbt .stack
 	.cabal .pub-cache .composer .bundle .gem .ipython .matplotlib .node-gyp .terraform.d .config/go .config/configstore go/pkg Library/Caches`)
 
-// caches are the folders with a throw-away layer. What is read elsewhere is what is
-// there: a layer may show a file that was replaced since.
-func (p *Project) caches() []string {
-	var dirs []string
+// caches are the folders with a throw-away layer, and those that would have one if
+// they were there. What is read elsewhere is what is there: a layer may show a file
+// that was replaced since.
+func (p *Project) caches() (dirs, missing []string) {
+	var all []string
 	if p.Home != "" {
 		for _, name := range cacheDirs {
-			dirs = append(dirs, filepath.Join(p.Home, name))
+			all = append(all, filepath.Join(p.Home, name))
 		}
 	}
 	for _, name := range []string{"XDG_CACHE_HOME", "GOCACHE", "GOMODCACHE", "CARGO_HOME", "npm_config_cache", "PIP_CACHE_DIR", "GRADLE_USER_HOME"} {
 		if dir := os.Getenv(name); filepath.IsAbs(dir) {
-			dirs = append(dirs, dir)
+			all = append(all, dir)
 		}
 	}
 	roots := p.Guard.Roots()
-	return slices.DeleteFunc(dirs, func(dir string) bool {
+	for _, dir := range all {
 		info, err := os.Stat(dir)
-		// One that holds the project, or lies in it, is not for throwing away.
-		return err != nil || !info.IsDir() || slices.ContainsFunc(roots, func(root string) bool { return pathin.Contains(dir, root) || pathin.Contains(root, dir) })
-	})
+		switch {
+		case err != nil:
+			missing = append(missing, dir)
+		case !info.IsDir():
+		case slices.ContainsFunc(roots, func(root string) bool { return pathin.Contains(dir, root) || pathin.Contains(root, dir) }):
+			// One that holds the project, or lies in it, is not for throwing away.
+		default:
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs, missing
 }

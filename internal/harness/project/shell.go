@@ -2,6 +2,7 @@ package project
 
 import (
 	"os"
+	"path/filepath"
 
 	"github.com/haftdev/haft/internal/shell"
 )
@@ -23,6 +24,20 @@ func (p *Project) Environment() (environ, pass []string) {
 // ReadOnly reports whether a command was shown to change nothing.
 func (p *Project) ReadOnly(command, dir string) bool {
 	return shell.Analyze(command, p.shellOptions(dir)).ReadOnly
+}
+
+// Writes returns the absolute paths that a command is known to write.
+func (p *Project) Writes(command, dir string) (paths []string) {
+	for _, w := range shell.Analyze(command, p.shellOptions(dir)).Writes {
+		path := w.Value
+		if !filepath.IsAbs(path) && w.Cwd != "" {
+			path = filepath.Join(w.Cwd, path)
+		}
+		if !w.Dynamic && w.Pattern == "" && filepath.IsAbs(path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
 }
 
 // Hardening is the environment in which that holds.

@@ -10,8 +10,8 @@ package slash
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
+	"regexp"
+	"strings"
 
 	commands "github.com/haftdev/haft/internal/knowledge/command"
 	"github.com/haftdev/haft/internal/knowledge/mention"
@@ -73,18 +73,31 @@ func (in *Input) IsCommand(text string) bool {
 	return err == nil
 }
 
-// Mentions reports whether a text mentions a file that is there.
+// Mentions reports whether a text mentions a file or a folder that is there.
 func (in *Input) Mentions(text string) bool {
 	for _, name := range mention.Paths(text) {
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(in.Dir(), name)
-		}
-		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+		file, _, _ := mention.Lines(name)
+		if _, _, ok := prompt.Find(in.Dir(), file); ok {
 			return true
 		}
 	}
 	return false
 }
+
+// Missing are the mentions that look like files and are none: a name with an extension.
+// A name without one may be a package, a user or a decorator.
+func (in *Input) Missing(text string) []string {
+	var missing []string
+	for _, name := range mention.Paths(text) {
+		file, _, _ := mention.Lines(name)
+		if _, _, ok := prompt.Find(in.Dir(), file); !ok && extension.MatchString(file) && !strings.Contains(file, ":") {
+			missing = append(missing, name)
+		}
+	}
+	return missing
+}
+
+var extension = regexp.MustCompile(`\.[A-Za-z]\w{0,9}$`)
 
 // Mentioned returns the files that a text mentions, read as the model would be
 // allowed to read them.

@@ -49,7 +49,7 @@ func TestWhatIsTypedIsRead(t *testing.T) {
 	}
 }
 
-func TestOnlyFilesAreMentioned(t *testing.T) {
+func TestWhatIsThereIsMentioned(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte("package main\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -60,10 +60,13 @@ func TestOnlyFilesAreMentioned(t *testing.T) {
 	in := &slash.Input{Commands: command.New(command.Options{}), Dir: func() string { return dir }}
 	for text, want := range map[string]bool{
 		"look at @main.go": true, "look at @" + filepath.Join(dir, "main.go"): true,
-		"look at @sub": false, "ask @nobody": false, "look at main.go": false,
+		"look at @sub": true, "look at @main.go#L1-2": true, "看@main.go": true, "ask @nobody": false, "look at main.go": false,
 	} {
 		if got := in.Mentions(text); got != want {
 			t.Errorf("Mentions(%q) = %v", text, got)
 		}
+	}
+	if got := in.Missing("@main.go @gone.go @types/node @v1.2 @sub @db:file.txt"); len(got) != 1 || got[0] != "gone.go" {
+		t.Errorf("missing: %q", got)
 	}
 }

@@ -63,6 +63,7 @@ type Flags struct {
 	iKnow          bool
 	ignoreHooks    bool
 	ignoreBadRules bool
+	preview        string
 }
 
 // Define defines the flags. The names are Claude Code's, so that scripts and SDKs
@@ -73,6 +74,7 @@ func (f *Flags) Define(fs *pflag.FlagSet) {
 	fs.StringVar(&f.model, "model", "", "the model: an alias such as sonnet, or its full name")
 	fs.StringVar(&f.fallback, "fallback-model", "", "the model to go on with when the first is overloaded")
 	fs.StringVar(&f.mode, "permission-mode", "", "default, acceptEdits, plan, auto, dontAsk or bypassPermissions")
+	fs.StringVar(&f.preview, "preview", "", "run commands that the rules leave open where their changes count for nothing: ask about the changes, auto drops those that no rule allows, off asks about the command")
 	fs.BoolVar(&f.bypass, "dangerously-skip-permissions", false, "the mode bypassPermissions: deny rules still hold")
 	fs.BoolVar(&f.mayBypass, "allow-dangerously-skip-permissions", false, "let the session change to the mode bypassPermissions")
 	for _, name := range []string{"allowedTools", "allowed-tools"} {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/headless"
 	"github.com/haftdev/haft/mcp/config"
 	"github.com/haftdev/haft/model"
@@ -40,6 +41,7 @@ func (f *Flags) Options(fs *pflag.FlagSet, version string) (*headless.Options, e
 	if f.bypass {
 		o.Harness.Mode = "bypassPermissions"
 	}
+	o.Harness.Preview = project.PreviewMode(f.preview)
 	o.Harness.MayBypass, o.Harness.AsRoot = f.mayBypass, f.iKnow
 	o.Harness.TrustProject, o.Harness.IgnoreProjectHooks = f.trustProject, f.ignoreHooks
 	o.Harness.IgnoreBadRules = f.ignoreBadRules
@@ -107,6 +109,7 @@ func (f *Flags) check() error {
 	}{
 		{"--output-format", f.Output, []string{"text", "json", "stream-json"}},
 		{"--input-format", f.Input, []string{"text", "stream-json"}},
+		{"--preview", f.preview, []string{"", "off", "ask", "auto"}},
 		{"--thinking", f.thinking, []string{"", "adaptive", "enabled", "disabled"}},
 	} {
 		if err := oneOf(e.flag, e.value, e.of); err != nil {

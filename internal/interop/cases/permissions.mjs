@@ -97,9 +97,10 @@ test('an updated permission may change the mode', async (w) => {
   const file = path.join(w.dir, 'a.txt');
   await w.model(turn(call('Write', { file_path: file, content: '1' })), turn(call('Write', { file_path: path.join(w.dir, 'b.txt'), content: '2' })), turn('Done.'));
   let asked = 0;
-  const run = await w.ask('go', ask(async (name, input) => {
+  const run = await w.ask('go', ask(async (name, input, { suggestions }) => {
     asked++;
-    return { behavior: 'allow', updatedInput: input, updatedPermissions: [{ type: 'setMode', mode: 'acceptEdits', destination: 'session' }] };
+    assert.deepEqual(suggestions, [{ type: 'setMode', mode: 'acceptEdits', destination: 'session' }]);
+    return { behavior: 'allow', updatedInput: input, updatedPermissions: suggestions };
   }));
   assert.equal(asked, 1);
   assert.ok(run.of('system', 'status').some((m) => m.permissionMode === 'acceptEdits'));

@@ -16,6 +16,7 @@ package gate
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -98,8 +99,30 @@ func (g *Gate) Admit(data []byte) (envelope.Message, bool) {
 	case m.Method == "notifications/progress" && g.Progress != nil:
 		g.Progress(m.Params)
 		return m, false
+	case m.Method == "elicitation/create":
+		m.Params = keepOrder(m.Params)
 	}
 	return m, true
+}
+
+// Order is the member of a form's schema that has the names of its fields in their
+// order: the library decodes schemas into maps, and users fill in forms from the top.
+const Order = "x-haft-order"
+
+func keepOrder(params json.RawMessage) json.RawMessage {
+	schema := envelope.Field(params, "requestedSchema")
+	var names []string
+	for name := range envelope.Fields(envelope.Field(schema, "properties")) {
+		names = append(names, name)
+	}
+	list, err := json.Marshal(names)
+	if err != nil || len(names) == 0 {
+		return params
+	}
+	// The last of two members counts, so that a server's own cannot be taken for this.
+	ordered := bytes.TrimSuffix(bytes.TrimRight(schema, " \t\r\n"), []byte("}"))
+	ordered = fmt.Appendf(bytes.Clone(ordered), `,%q:%s}`, Order, list)
+	return bytes.Replace(params, schema, ordered, 1)
 }
 
 // garbled looks whether what cannot be read was meant as an answer: whoever waits
@@ -145,8 +168,8 @@ func wantsInput(result json.RawMessage) bool {
 	return string(envelope.Field(result, "resultType")) == `"input_required"` || envelope.Field(result, "inputRequests") != nil
 }
 
-// TicketKey is where a result's _meta holds the ticket.
-const TicketKey = "haft/ticket"
+// ticketKey is where a result's _meta holds the ticket.
+const ticketKey = "haft/ticket"
 
 // keep puts a result aside and returns an empty one with its ticket, which is
 // the number of the request.
@@ -154,12 +177,12 @@ func (g *Gate) keep(id int64, result json.RawMessage, fields string) json.RawMes
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.results[id] = result
-	return json.RawMessage(`{"_meta":{"` + TicketKey + `":"` + strconv.FormatInt(id, 10) + `"},` + fields + `"content":[],"messages":[]}`)
+	return json.RawMessage(`{"_meta":{"` + ticketKey + `":"` + strconv.FormatInt(id, 10) + `"},` + fields + `"content":[],"messages":[]}`)
 }
 
 // Redeem returns the result that a ticket stands for, once.
 func (g *Gate) Redeem(meta map[string]any) (json.RawMessage, bool) {
-	ticket, _ := meta[TicketKey].(string)
+	ticket, _ := meta[ticketKey].(string)
 	id, err := strconv.ParseInt(ticket, 10, 64)
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -173,7 +196,7 @@ func (g *Gate) Redeem(meta map[string]any) (json.RawMessage, bool) {
 func (g *Gate) admitTools(id int64, result json.RawMessage) json.RawMessage {
 	var list strings.Builder
 	for entry := range envelope.Elements(envelope.Field(result, "tools")) {
-		if CheckTool(entry) != nil {
+		if checkTool(entry) != nil {
 			continue
 		}
 		if list.Len() > 0 {

@@ -41,6 +41,9 @@ func TestWhatIsAdmitted(t *testing.T) {
 		{"an error keeps its data", sent("ping"), `{"id":1,"error":{"code":-1,"message":"m","data":[1]}}`, `{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"m","data":[1]}}`},
 		{"an answer to another question stays outside", sent("ping"), `{"id":2,"result":{}}`, ""},
 		{"an answer to a cancelled one too", `{"method":"notifications/cancelled","params":{"requestId":1}}`, `{"id":1,"result":{}}`, ""},
+		{"a form keeps the order of its fields", "{}", `{"id":7,"method":"elicitation/create","params":{"message":"m","requestedSchema":{"properties":{"b":{},"a":{}}, "x-haft-order":["z"] } }}`,
+			`{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"message":"m","requestedSchema":{"properties":{"b":{},"a":{}}, "x-haft-order":["z"] ,"x-haft-order":["b","a"]} }}`},
+		{"a form without fields stays as it is", "{}", `{"id":7,"method":"elicitation/create","params":{"requestedSchema":3}}`, `{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"requestedSchema":3}}`},
 		{"a notification passes", "{}", `{"method":"notifications/x","params":{"a":1}}`, `{"jsonrpc":"2.0","method":"notifications/x","params":{"a":1}}`},
 	} {
 		g := gate.New(nil)

@@ -174,6 +174,12 @@ func (r *reader) dashFirst() {
 	r.args = append(flags, rest...)
 }
 
+// excludes reports whether a word of git names files that are left out.
+func excludes(w Word) bool {
+	magic, _, ok := strings.Cut(w.Value, ")")
+	return w.Known() && (strings.HasPrefix(w.Value, ":!") || strings.HasPrefix(w.Value, ":^") || ok && (magic == ":(exclude" || magic == ":(top,exclude" || magic == ":(exclude,top"))
+}
+
 // matchOperands gives each operand its place in the grammar.
 func (r *reader) matchOperands() error {
 	rest := r.operands
@@ -191,7 +197,7 @@ func (r *reader) matchOperands() error {
 			if err := o.kind.accepts(w); err != nil {
 				return err
 			}
-			if o.kind.path {
+			if o.kind.path && !(o.kind.rev && excludes(w)) {
 				r.reads = append(r.reads, o.kind.file(w))
 			}
 			n++

@@ -4,7 +4,6 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -329,6 +328,3 @@ func (p *parser) wraps(rest string) error {
 	p.node.wrap = &wrapper{allow: who == "allow", skip: n}
 	return nil
 }
-
-// Names returns the programs that have a grammar, sorted.
-func (t *Table) Names() []string { return slices.Sorted(maps.Keys(t.specs)) }

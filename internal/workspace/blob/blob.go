@@ -3,9 +3,9 @@
 // Trust model: blobs hold whatever the files held, secrets included; Dir keeps them from other users by mode and checks every
 // blob it gives out against its name.
 //
-// A Store is the seam: sessions bring their own, Dir keeps blobs as files, two levels deep, each written once. Blobs are never
-// changed, and deleting them is up to whoever knows which are still wanted. Implementations are safe for concurrent use, by
-// several processes too.
+// A Store is the seam: sessions bring their own, Dir keeps blobs as files, two levels deep, each written once, and many small
+// ones in a [Pack]. Blobs are never changed; [Dir.Sweep] deletes those that its caller does not need. Implementations are safe
+// for concurrent use, by several processes too.
 package blob
 
 import (
@@ -46,11 +46,30 @@ func (d Dir) path(digest string) (string, error) {
 // Put implements Store. A blob that is there is not written again. It is not synced: losing the way back is no reason to make
 // every edit wait for the disk.
 func (d Dir) Put(_ context.Context, digest string, b []byte) error {
+	return d.put(digest, int64(len(b)), func(to *os.File) error {
+		_, err := to.Write(b)
+		return err
+	})
+}
+
+// PutFile keeps the content of an open file, which the caller has read: by sharing its blocks where the file system can
+// (reflinks), else as Put does.
+func (d Dir) PutFile(_ context.Context, digest string, from *os.File, b []byte) error {
+	return d.put(digest, int64(len(b)), func(to *os.File) error {
+		if info, err := from.Stat(); err == nil && info.Size() == int64(len(b)) && clone(to, from) == nil {
+			return nil // Get finds out if the file was changed meanwhile
+		}
+		_, err := to.Write(b)
+		return err
+	})
+}
+
+func (d Dir) put(digest string, size int64, fill func(*os.File) error) error {
 	path, err := d.path(digest)
 	if err != nil {
 		return err
 	}
-	if info, err := os.Lstat(path); err == nil && info.Size() == int64(len(b)) {
+	if info, err := os.Lstat(path); err == nil && info.Size() == size {
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -60,7 +79,7 @@ func (d Dir) Put(_ context.Context, digest string, b []byte) error {
 	if err != nil {
 		return fmt.Errorf("keep a content: %w", err)
 	}
-	_, err = temp.Write(b)
+	err = fill(temp)
 	if err = errors.Join(err, temp.Close()); err == nil {
 		err = os.Rename(temp.Name(), path)
 	}
@@ -78,6 +97,9 @@ func (d Dir) Get(_ context.Context, digest string) ([]byte, error) {
 		return nil, err
 	}
 	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return d.getPacked(digest)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("find a kept content: %w", err)
 	}

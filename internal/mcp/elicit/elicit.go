@@ -1,0 +1,210 @@
+// Package elicit turns the schema of a form that an MCP server asks to be filled in
+// into fields, and what the user typed into the answer. It knows every kind of field
+// that the protocol has, and checks an answer before it is sent: a server that gets
+// one out of range refuses the whole form.
+package elicit
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/haftdev/haft/internal/mcp/envelope"
+)
+
+// A Kind is how a field is filled in.
+type Kind int
+
+const (
+	// Text is typed as it is.
+	Text Kind = iota
+	// Number is a number, whole or not.
+	Number
+	// Integer is a whole number.
+	Integer
+	// YesNo is one of two options, yes and no.
+	YesNo
+	// One is one of the options.
+	One
+	// Many is any of the options.
+	Many
+)
+
+// A Field is one thing to fill in.
+type Field struct {
+	Name     string
+	Label    string // its title, or its name
+	Help     string // what the server says about it, and the bounds
+	Kind     Kind
+	Required bool
+	Options  []Option
+	// Default is what is typed if nothing else is, in the words of [Field.Value]; ""
+	// for none.
+	Default string
+
+	schema property
+}
+
+// An Option is one of the answers.
+type Option struct {
+	Title string
+	value json.RawMessage
+}
+
+// property is the schema of a field, all kinds together.
+type property struct {
+	Type        string          `json:"type"`
+	Title       string          `json:"title"`
+	Description string          `json:"description"`
+	Default     json.RawMessage `json:"default"`
+	Enum        []string        `json:"enum"`
+	EnumNames   []string        `json:"enumNames"`
+	OneOf       []titled        `json:"oneOf"`
+	Items       struct {
+		Enum  []string `json:"enum"`
+		AnyOf []titled `json:"anyOf"`
+	} `json:"items"`
+	Format    string   `json:"format"`
+	MinLength *int     `json:"minLength"`
+	MaxLength *int     `json:"maxLength"`
+	Minimum   *float64 `json:"minimum"`
+	Maximum   *float64 `json:"maximum"`
+	MinItems  *int     `json:"minItems"`
+	MaxItems  *int     `json:"maxItems"`
+}
+
+type titled struct {
+	Const string `json:"const"`
+	Title string `json:"title"`
+}
+
+// Fields returns the fields of a form in the order of its schema.
+func Fields(schema json.RawMessage) ([]Field, error) {
+	if !json.Valid(schema) {
+		return nil, fmt.Errorf("the schema of the form is not JSON")
+	}
+	var required []string
+	if raw := envelope.Field(schema, "required"); raw != nil {
+		if err := json.Unmarshal(raw, &required); err != nil {
+			return nil, fmt.Errorf("the schema of the form: required: %w", err)
+		}
+	}
+	var fields []Field
+	for name, raw := range envelope.Fields(envelope.Field(schema, "properties")) {
+		var p property
+		if err := json.Unmarshal(raw, &p); err != nil {
+			return nil, fmt.Errorf("the schema of the field %s: %w", name, err)
+		}
+		f, err := fieldOf(name, p)
+		if err != nil {
+			return nil, err
+		}
+		f.Required = slices.Contains(required, name)
+		fields = append(fields, f)
+	}
+	return fields, nil
+}
+
+func fieldOf(name string, p property) (Field, error) {
+	f := Field{Name: name, Label: p.Title, schema: p}
+	if f.Label == "" {
+		f.Label = name
+	}
+	switch {
+	case p.Type == "boolean":
+		f.Kind, f.Options = YesNo, []Option{{"yes", json.RawMessage("true")}, {"no", json.RawMessage("false")}}
+	case p.Type == "array":
+		f.Kind, f.Options = Many, options(p.Items.Enum, nil, p.Items.AnyOf)
+	case p.Type == "integer":
+		f.Kind = Integer
+	case p.Type == "number":
+		f.Kind = Number
+	case p.Enum != nil || p.OneOf != nil:
+		f.Kind, f.Options = One, options(p.Enum, p.EnumNames, p.OneOf)
+	case p.Type != "string":
+		return f, fmt.Errorf("the field %s is of a type that forms do not have: %q", name, p.Type)
+	}
+	if (f.Kind == One || f.Kind == Many) && len(f.Options) == 0 {
+		return f, fmt.Errorf("the field %s has nothing to choose from", name)
+	}
+	if f.Help = p.Description; f.bounds() != "" {
+		f.Help = strings.TrimSpace(f.Help + " (" + f.bounds() + ")")
+	}
+	return f, f.begin(p.Default)
+}
+
+func options(values, names []string, both []titled) []Option {
+	var list []Option
+	for i, v := range values {
+		o := Option{Title: v, value: quoted(v)}
+		if i < len(names) && names[i] != "" {
+			o.Title = names[i]
+		}
+		list = append(list, o)
+	}
+	for _, t := range both {
+		o := Option{Title: t.Title, value: quoted(t.Const)}
+		if o.Title == "" {
+			o.Title = t.Const
+		}
+		list = append(list, o)
+	}
+	return list
+}
+
+// begin takes the default of the schema. One that is none of the options is none.
+func (f *Field) begin(raw json.RawMessage) error {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil
+	}
+	switch f.Kind {
+	case Text:
+		return json.Unmarshal(raw, &f.Default)
+	case Number, Integer:
+		f.Default = string(raw)
+	case YesNo, One:
+		f.Default = f.position(raw)
+	case Many:
+		var at []string
+		for v := range envelope.Elements(raw) {
+			if p := f.position(v); p != "" {
+				at = append(at, p)
+			}
+		}
+		f.Default = strings.Join(at, ",")
+	}
+	return nil
+}
+
+// position is the number of the option with a value, from 1; "" for none.
+func (f *Field) position(raw json.RawMessage) string {
+	for i, o := range f.Options {
+		if string(o.value) == string(raw) {
+			return strconv.Itoa(i + 1)
+		}
+	}
+	return ""
+}
+
+func quoted(s string) json.RawMessage {
+	raw, _ := json.Marshal(s) // a string always has a form
+	return raw
+}
+
+// Content is the answer: what was typed for each field, by its name. The first field
+// that is filled in wrongly is named in the error.
+func Content(fields []Field, typed map[string]string) (json.RawMessage, error) {
+	content := map[string]json.RawMessage{}
+	for _, f := range fields {
+		value, err := f.Value(typed[f.Name])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Label, err)
+		}
+		if value != nil {
+			content[f.Name] = value
+		}
+	}
+	return json.Marshal(content)
+}

@@ -1,0 +1,236 @@
+// Package gitshow says how to learn which files a git command would print.
+//
+// git diff, log -p, show, grep and others print files that they do not name. For
+// such a command [Of] returns another one with the same choice of revisions and
+// paths that lists names only. It reads words and runs nothing, and is safe for
+// concurrent use.
+package gitshow
+
+import (
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A Query is a command of git, without the word git, that lists the files which
+// another one would print.
+type Query struct {
+	List []string // its output is for Names
+	// changes: List prints what happened to each file as well, as --name-status does.
+	changes bool
+	// trees: the revisions that a name may begin with, and a colon.
+	trees []string
+	// Objects are revisions that the command shows themselves; one that is a file's
+	// content has no name.
+	Objects []string
+	// Unclear: the files cannot be listed.
+	Unclear bool
+}
+
+// Of returns how to list what a git command prints, given its words after git. It
+// reports false for one that prints the content of no file, or only of files that it
+// names.
+func Of(args []string) (Query, bool) {
+	n, plain := globals(args)
+	if n == len(args) {
+		return Query{}, false
+	}
+	sub, rest := args[n], args[n+1:]
+	if sub == "stash" || sub == "reflog" {
+		if len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
+			sub, rest = sub+" "+rest[0], rest[1:]
+		}
+	}
+	q, shows := of(sub, rest)
+	if shows && (!plain || slices.ContainsFunc(rest, hides)) {
+		return Query{Unclear: true}, true
+	}
+	return q, shows
+}
+
+// hides reports whether a flag changes the list in a way that is not followed.
+func hides(word string) bool {
+	return strings.HasPrefix(word, "--line-prefix") || strings.HasPrefix(word, "--output") || word == "--stdin" || strings.HasPrefix(word, "--pathspec-from-file")
+}
+
+// globals returns how many words stand before the subcommand, and whether they leave
+// the repository as it is.
+func globals(args []string) (n int, plain bool) {
+	plain = true
+	for n < len(args) && strings.HasPrefix(args[n], "-") {
+		switch {
+		case args[n] == "-C" && n+1 < len(args):
+			plain = plain && (args[n+1] == "." || args[n+1] == "./")
+			n++
+		case args[n] == "-c" || args[n] == "--git-dir" || args[n] == "--work-tree" || args[n] == "--namespace" || args[n] == "--super-prefix" || args[n] == "--config-env":
+			plain = false
+			n++
+		case slices.Contains([]string{"--no-pager", "--no-optional-locks", "--no-replace-objects", "--no-lazy-fetch", "--no-advice", "-P"}, args[n]):
+		default:
+			plain = false
+		}
+		n++
+	}
+	return min(n, len(args)), plain
+}
+
+func of(sub string, args []string) (Query, bool) {
+	switch sub {
+	case "diff":
+		return list("diff", args), !slices.Contains(args, "--no-index") && patch(args, true)
+	case "diff-index", "diff-files":
+		return list(sub, args, "-r"), patch(args, false)
+	case "diff-tree":
+		return list(sub, args, "-r", "--no-commit-id"), patch(args, false)
+	case "show":
+		q := Query{}
+		unnamed := slices.DeleteFunc(slices.Clone(args), named)
+		if patch(args, true) && (len(operands(args)) == 0 || len(operands(unnamed)) > 0) {
+			q = list(sub, unnamed, "--format=")
+		}
+		q.Objects = operands(unnamed)
+		return q, len(q.List)+len(q.Objects) > 0
+	case "log", "whatchanged", "reflog", "reflog show", "stash list":
+		if slices.ContainsFunc(args, func(w string) bool { return strings.HasPrefix(w, "-L") }) {
+			return Query{}, false // it names its file
+		}
+		return list(sub, args, "--format="), patch(args, sub == "whatchanged")
+	case "stash show": // a setting makes it show changes
+		return list(sub, args), patch(args, true)
+	case "status":
+		if verbose(args) == 1 {
+			return list("diff", []string{"--cached"}), true
+		}
+		return list("diff", []string{"HEAD"}), verbose(args) > 1
+	case "grep":
+		if slices.ContainsFunc(args, func(w string) bool { return w == "--no-index" || w == "--untracked" }) {
+			return Query{}, false // that is a search of the folder
+		}
+		return Query{List: slices.Concat([]string{"grep", "-l", "-z", "--full-name"}, args), trees: operands(args)}, !namesOnly(args, "-l", "-L", "-c", "-q", "--count", "--name-only", "--files-with-matches", "--files-without-match", "--quiet")
+	case "archive":
+		tree := append(operands(args), "HEAD")[0]
+		return Query{List: []string{"ls-tree", "-r", "-z", "--name-only", "--full-tree", tree}}, true
+	case "cat-file":
+		return Query{Objects: operands(args), Unclear: slices.ContainsFunc(args, func(w string) bool { return strings.HasPrefix(w, "--batch") })}, !namesOnly(args, "-t", "-s", "-e")
+	case "add", "checkout", "restore", "reset", "stash push", "stash save", "stash":
+		return list("diff", []string{"HEAD"}), slices.ContainsFunc(args, func(w string) bool {
+			return w == "-p" || w == "--patch" || w == "-i" || w == "--interactive" || w == "-e"
+		})
+	case "commit":
+		return list("diff", []string{"HEAD"}), verbose(args) > 0 || slices.Contains(args, "-p")
+	case "range-diff", "format-patch", "bundle", "fast-export", "difftool", "request-pull", "send-email", "merge-tree", "upload-archive", "archimport", "imap-send", "cvsexportcommit":
+		return Query{Unclear: true}, true
+	}
+	return Query{}, false
+}
+
+// overridden are flags about how changes are shown that would keep names from being
+// listed one by one, and those of which the beginning is enough.
+var (
+	overridden = strings.Fields("--name-status --name-only --check -s --no-patch --quiet -q --graph --oneline -p -u --patch --exit-code -v -a --text -W --function-context --shortstat --numstat --summary --raw --compact-summary --patch-with-stat --patch-with-raw --cumulative -z")
+	beginnings = strings.Fields("--format --pretty --color --relative --no-relative --stat --dirstat --word-diff --abbrev -U --unified --notes --show-notes --decorate")
+)
+
+// list returns the query with a command that lists the names of what sub would print.
+func list(sub string, args []string, more ...string) Query {
+	end := slices.Index(args, "--")
+	if end < 0 {
+		end = len(args)
+	}
+	kept := slices.DeleteFunc(slices.Clone(args[:end]), func(w string) bool {
+		return slices.Contains(overridden, w) || slices.ContainsFunc(beginnings, func(b string) bool { return strings.HasPrefix(w, b) })
+	})
+	flags := append([]string{"--name-status", "-z", "--no-color", "--no-ext-diff", "--no-textconv", "--no-relative"}, more...)
+	return Query{List: slices.Concat(strings.Fields(sub), flags, kept, args[end:]), changes: true}
+}
+
+// Names returns the files in the output of List, from the top of the working tree. It
+// fails if that is not what was asked for.
+func (q Query) Names(output string) (names []string, err error) {
+	fields := strings.Split(strings.TrimSuffix(output, "\x00"), "\x00")
+	for i := 0; i < len(fields); i++ {
+		field := strings.TrimLeft(fields[i], "\n")
+		switch {
+		case field == "":
+		case !q.changes:
+			for _, tree := range q.trees {
+				field = strings.TrimPrefix(field, tree+":")
+			}
+			names = append(names, field)
+		case !change.MatchString(field):
+			return nil, errors.New("git lists something else than files")
+		default:
+			n := 1
+			if field[0] == 'R' || field[0] == 'C' {
+				n = 2
+			}
+			if i+n >= len(fields) {
+				return nil, errors.New("git lists something else than files")
+			}
+			if field != "R100" && field != "C100" { // of these only the names are printed
+				names = append(names, fields[i+1:i+1+n]...)
+			}
+			i += n
+		}
+	}
+	return names, nil
+}
+
+// change is what --name-status says about a file, or about it in several parents.
+var change = regexp.MustCompile(`^[ACDMRTUXB]+[0-9]*$`)
+
+// patch reports whether changes are printed with their lines: byDefault, or because
+// a flag asks for it.
+func patch(args []string, byDefault bool) bool {
+	for _, w := range args {
+		switch {
+		case w == "--":
+			return byDefault
+		case slices.Contains([]string{"-p", "-u", "--patch", "-c", "--cc", "--dd", "-W", "--function-context", "--binary", "--patch-with-stat", "--patch-with-raw", "--remerge-diff", "--check", "--full-diff", "-m"}, w),
+			strings.HasPrefix(w, "-U"), strings.HasPrefix(w, "--unified"), strings.HasPrefix(w, "--word-diff"), strings.HasPrefix(w, "--color-words"), strings.HasPrefix(w, "--diff-merges"), strings.HasPrefix(w, "-L"),
+			strings.HasPrefix(w, "--inter-hunk-context"), strings.HasPrefix(w, "--ws-error-highlight"):
+			return true
+		case strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && len(w) > 2 && strings.ContainsAny(w[1:], "puWUcL"):
+			return true // several short flags in one word, or one with its value
+		case slices.Contains([]string{"--name-only", "--name-status", "-s", "--no-patch", "--quiet", "--shortstat", "--numstat", "--raw", "--summary", "--compact-summary"}, w), strings.HasPrefix(w, "--stat"), strings.HasPrefix(w, "--dirstat"):
+			byDefault = false
+		}
+	}
+	return byDefault
+}
+
+func namesOnly(args []string, flags ...string) bool {
+	return slices.ContainsFunc(args, func(w string) bool { return slices.Contains(flags, w) })
+}
+
+// verbose returns how often status or commit is told to show changes.
+func verbose(args []string) (n int) {
+	for _, w := range args {
+		if w == "--verbose" {
+			n++
+		} else if strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") {
+			n += strings.Count(w, "v")
+		}
+	}
+	return n
+}
+
+// named reports whether a word is the content of a file at a revision, which says
+// which file that is.
+func named(w string) bool {
+	return w != "" && w[0] != '-' && strings.Contains(w, ":") && !strings.HasPrefix(w, ":/") && !strings.HasPrefix(w, ":(") && !strings.HasPrefix(w, ":!") && !strings.HasPrefix(w, ":^") && !strings.Contains(w, "{")
+}
+
+// operands returns the revisions that are given, values of flags among them.
+func operands(args []string) (out []string) {
+	for _, w := range args {
+		if w == "--" {
+			break
+		}
+		if w != "" && w[0] != '-' {
+			out = append(out, w)
+		}
+	}
+	return out
+}

@@ -1,0 +1,225 @@
+package permission
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/internal/secret"
+	"github.com/haftdev/haft/internal/shell"
+	"github.com/haftdev/haft/internal/shell/gitshow"
+	"github.com/haftdev/haft/internal/workspace/guard"
+)
+
+// git diff, log -p, show and their like print files that they do not name. Which ones
+// git itself is asked, with the same revisions and paths and names only, in the
+// environment in which it runs nothing of the repository's. A rule that hides one of
+// them holds; what cannot be listed in time is asked about.
+
+const (
+	listTime = 2 * time.Second
+	listSize = 8 << 20
+)
+
+// evaluateShownByGit looks for files among those that git would print which a rule
+// hides or which are secret.
+func (h *evaluation) evaluateShownByGit(a *shell.Analysis, where *shell.Options) {
+	for i, c := range a.Deny {
+		if len(c.Words) == 0 || filepath.Base(c.Words[0]) != "git" {
+			continue
+		}
+		q, shows := gitshow.Of(c.Words[1:])
+		if !shows || !h.policy.inRepository() {
+			continue
+		}
+		shown, err := h.policy.shownByGit(q, where)
+		if c.Dynamic || err == nil && !a.ReadOnly && changesWhatGitShows(a.Deny, i) {
+			err = errors.New("which files is only known when it runs")
+		}
+		h.takeShown(c.Text, shown, err)
+	}
+}
+
+// changesWhatGitShows reports whether some other command may change the index, the
+// repository or the folder before the one at i runs.
+func changesWhatGitShows(all []shell.Command, i int) bool {
+	return slices.ContainsFunc(all, func(c shell.Command) bool {
+		if len(c.Words) == 0 || slices.Equal(c.Words, all[i].Words) {
+			return false
+		}
+		switch filepath.Base(c.Words[0]) {
+		case "cd", "pushd", "popd", "eval", "source", ".":
+			return true
+		case "git":
+			_, shows := gitshow.Of(c.Words[1:])
+			return !shows
+		}
+		return false
+	})
+}
+
+// takeShown takes in which files a command of git would print; with an error nothing
+// is known about them.
+func (h *evaluation) takeShown(command string, shown []string, err error) {
+	hiding := func(r *Rule) bool { return r.name == readRule && r.path != nil }
+	if err != nil {
+		why := fmt.Sprintf("%s may print any tracked file (%v)", brief(command), err)
+		h.protect(why, true)
+		for _, r := range slices.Concat(h.policy.deny, h.policy.ask) {
+			if hiding(r) && h.asked == nil {
+				h.asked = byRule(r, why+", and the rule hides some")
+			}
+		}
+		return
+	}
+	for _, name := range shown {
+		named := guard.Facts{Path: name, Real: name}
+		covers := func(r *Rule) bool { return hiding(r) && r.coversPath(named, h.policy) }
+		local, relErr := filepath.Rel(h.policy.at.cwd, name)
+		if relErr != nil {
+			local = name
+		}
+		why := fmt.Sprintf("%s prints %s", brief(command), local)
+		message := fmt.Sprintf("%s prints %s, which a rule hides. Leave that file out: add -- . ':(exclude)%s'", brief(command), local, local)
+		if j := slices.IndexFunc(h.policy.deny, covers); j >= 0 && h.denied == nil {
+			h.denied = &finding{reason: why + ", which the rule is about", message: message, rule: h.policy.deny[j]}
+		}
+		if j := slices.IndexFunc(h.policy.ask, covers); j >= 0 && h.asked == nil {
+			h.asked = byRule(h.policy.ask[j], why+", which the rule is about")
+		}
+		h.protect(why+", which may hold a secret", h.policy.guard.Secret(name) != secret.Open)
+	}
+}
+
+// brief is a command as a reason names it.
+func brief(command string) string {
+	const most = 60
+	if runes := []rune(command); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return command
+}
+
+// inRepository reports whether the working directory is in a repository of git.
+func (p *Policy) inRepository() bool {
+	for dir := p.at.cwd; ; dir = filepath.Dir(dir) {
+		if _, err := p.commands.Stat(filepath.Join(dir, ".git")); err == nil {
+			return true
+		}
+		if dir == filepath.Dir(dir) {
+			return false
+		}
+	}
+}
+
+// shownByGit returns the files that git would print.
+func (p *Policy) shownByGit(q gitshow.Query, where *shell.Options) ([]string, error) {
+	if q.Unclear {
+		return nil, errors.New("it cannot list them first")
+	}
+	env, found := shell.Hardening(where)
+	if slices.ContainsFunc(found, func(s shell.GitSetting) bool { return !s.Neutral }) {
+		return nil, errors.New("the settings of the repository may make git run a program")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), listTime)
+	defer cancel()
+	git := lister{ctx: ctx, dir: p.at.cwd, env: env}
+	for _, object := range q.Objects {
+		kind, err := git.run(strings.NewReader(object+"\n"), "cat-file", "--batch-check=%(objecttype)")
+		if err != nil {
+			return nil, err
+		}
+		if strings.TrimSpace(string(kind)) == "blob" && !strings.Contains(object, ":") {
+			return nil, errors.New("it shows an object, and of which file is not known")
+		}
+	}
+	if len(q.List) == 0 {
+		return nil, nil
+	}
+	top, err := git.run(nil, "rev-parse", "--show-toplevel")
+	if err != nil {
+		return nil, nil // no repository after all, or one without files: it prints none
+	}
+	out, err := git.run(nil, q.List...)
+	if err != nil {
+		return nil, err
+	}
+	shown, err := q.Names(string(out))
+	for i, name := range shown {
+		shown[i] = filepath.Join(strings.TrimSuffix(string(top), "\n"), name)
+	}
+	slices.Sort(shown)
+	return slices.Compact(shown), err
+}
+
+// A lister runs git to list names.
+type lister struct {
+	ctx context.Context
+	dir string
+	env []string
+}
+
+// run returns what a command of git prints. One that finds nothing, or differences,
+// ends with code 1.
+func (l lister) run(in io.Reader, args ...string) ([]byte, error) {
+	program, err := l.program()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(l.ctx, program, append([]string{"--no-pager"}, args...)...)
+	cmd.Dir, cmd.Stdin, cmd.WaitDelay = l.dir, in, time.Second
+	cmd.Env = append([]string{"HOME=" + os.Getenv("HOME"), "LC_ALL=C"}, l.env...)
+	var out limited
+	cmd.Stdout = &out
+	err = cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case out.full:
+		return nil, errors.New("there are too many to list")
+	case l.ctx.Err() != nil:
+		return nil, errors.New("listing them takes too long")
+	case errors.As(err, &exit) && exit.ExitCode() == 1:
+		return out.Bytes(), nil
+	case err != nil:
+		return nil, errors.New("git cannot list them")
+	}
+	return out.Bytes(), nil
+}
+
+// program finds git where the command that is judged would: in no directory of the
+// project.
+func (l lister) program() (string, error) {
+	for _, kv := range l.env {
+		list, ok := strings.CutPrefix(kv, "PATH=")
+		if !ok {
+			continue
+		}
+		for _, dir := range filepath.SplitList(list) {
+			if path, err := exec.LookPath(filepath.Join(dir, "git")); err == nil {
+				return path, nil
+			}
+		}
+	}
+	return "", errors.New("git is not found")
+}
+
+// limited keeps what fits.
+type limited struct {
+	bytes.Buffer
+	full bool
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	if l.full = l.full || l.Len()+len(p) > listSize; l.full {
+		return 0, io.ErrShortWrite
+	}
+	return l.Buffer.Write(p)
+}

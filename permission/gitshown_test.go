@@ -1,0 +1,131 @@
+package permission_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/haftdev/haft/internal/needtest"
+	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/tool"
+)
+
+// repository makes a project whose history, index and stash hold a file that a rule
+// hides: conf/hidden.txt, which says HIDDEN-LINE.
+func repository(t *testing.T) realPlace {
+	t.Helper()
+	needtest.Program(t, "git")
+	p := newRealPlace(t, "a.txt", "conf/hidden.txt", "src/main.go")
+	p.shell(t, `git init -q . && git config user.email a@b && git config user.name a
+printf '* diff\n' > .git/info/attributes
+git add a.txt src && git commit -qm one
+echo HIDDEN-LINE > conf/hidden.txt && git add conf && git commit -qm two
+echo HIDDEN-LINE again >> conf/hidden.txt && git commit -qam three && git tag v3
+git mv conf/hidden.txt conf/moved.txt && git commit -qm moved && git mv conf/moved.txt conf/hidden.txt && git commit -qm back
+echo plain >> a.txt && git commit -qam four
+echo HIDDEN-LINE stashed >> conf/hidden.txt && git stash -q
+echo HIDDEN-LINE new >> conf/hidden.txt && echo more >> a.txt`)
+	return p
+}
+
+func (p realPlace) shell(t *testing.T, script string) string {
+	t.Helper()
+	cmd := exec.Command("bash", "-c", "set -e\n"+script)
+	cmd.Dir, cmd.Env = p.dir, append(os.Environ(), "HOME="+p.home, "GIT_PAGER=cat", "GIT_CONFIG_NOSYSTEM=1")
+	out, err := cmd.CombinedOutput()
+	if _, exited := err.(*exec.ExitError); err != nil && !exited {
+		t.Fatalf("%s: %v", script, err)
+	}
+	return string(out)
+}
+
+// mayPrint are commands that would print the file with other settings, or if more of
+// their output were read.
+var mayPrint = map[string]bool{"git stash show": true, "git log -p | head -5": true}
+
+// TestGitPrintsNoFileThatARuleHides runs each command for real: one that prints a line
+// of the hidden file is denied, and one that does not is not.
+func TestGitPrintsNoFileThatARuleHides(t *testing.T) {
+	p := repository(t)
+	blob := strings.TrimSpace(p.shell(t, "git rev-parse HEAD:conf/hidden.txt"))
+	deny := rule(tool.Deny, "Read(./conf/hidden.txt)")
+	for _, command := range []string{
+		"git diff", "git diff HEAD", "git diff HEAD~1", "git diff --stat", "git diff --name-only", "git diff -U9", "git diff --stat -p", "git diff a.txt", "git diff -- src", "git diff v3", "git diff HEAD~5 HEAD", "git diff --cached", "git diff -- . ':(exclude)conf/hidden.txt'",
+		"git diff -- . ':!conf'", "git diff --word-diff", "git diff -M HEAD~2", "git diff -R", "git diff --cached HEAD~3", "git diff HEAD~1 -- a.txt",
+		"git log", "git log -p", "git log -p -1", "git log -p -2", "git log -p a.txt", "git log --stat", "git log --oneline -5", "git log --oneline -p --graph", "git log -u --all", "git log -p --follow a.txt", "git log --cc", "git log -c", "git log -p -S HIDDEN", "git log -p --grep four", "git log -W -3", "git log --patch-with-stat",
+		"git log -L1,2:a.txt", "git log -p --author=nobody", "git log --format='%h %s' -p -1 v3", "git log -p --no-renames -3",
+		"git show", "git show HEAD~1", "git show v3", "git show --stat v3", "git show v3:a.txt", "git show HEAD:conf", "git show -s v3", "git show --name-only v3", "git show stash@{0}", "git show " + blob, "git show HEAD v3",
+		"git stash show", "git stash show -p", "git stash list", "git stash list -p", "git reflog", "git reflog -p", "git diff-tree -p v3", "git diff-tree -p HEAD", "git diff-tree v3", "git diff-index -p HEAD", "git diff-files -p", "git diff-index HEAD",
+		"git status", "git status -v", "git status -vv", "git grep HIDDEN", "git grep -l HIDDEN", "git grep plain", "git grep -c HIDDEN", "git grep HIDDEN v3", "git grep plain -- src", "git grep -n HIDDEN -- src", "git cat-file -p " + blob, "git cat-file -t " + blob, "git cat-file -p HEAD", "git blame a.txt", "git shortlog -s HEAD", "git ls-files -s",
+		"git log -p | head -5", "git --no-pager diff | cat", "git diff && git status", "git -C . diff",
+	} {
+		prints := strings.Contains(p.shell(t, command), "HIDDEN-LINE")
+		for _, mode := range []permission.Mode{permission.Default, permission.Bypass} {
+			d := p.decide(t, mode, "Bash", bashInput(command), deny)
+			switch {
+			case prints && d.Behavior == tool.Allow:
+				t.Errorf("%s: %q prints the file and is allowed: %s", mode, command, d.Reason)
+			case !prints && d.Behavior != tool.Allow && !mayPrint[command]:
+				t.Errorf("%s: %q prints nothing of the file and is not allowed: %s", mode, command, d.Reason)
+			case prints && d.Rule != deny.Text:
+				t.Errorf("%s: %q: the rule %q is named, want %q (%s)", mode, command, d.Rule, deny.Text, d.Reason)
+			}
+		}
+	}
+}
+
+// TestGitThatChangesWhatItShows: what is added first is shown then.
+func TestGitThatChangesWhatItShows(t *testing.T) {
+	p := repository(t)
+	p.shell(t, "echo X > .env; echo .env > .gitignore; git checkout -q -- conf")
+	deny, allow := rule(tool.Deny, "Read(./.env)"), rule(tool.Allow, "Bash(git:*)")
+	for _, mode := range []permission.Mode{permission.Default, permission.AcceptEdits, permission.Bypass} {
+		for _, command := range []string{
+			"git add -f .env && git diff --cached", "git add -f . && git diff --cached", "git add -fA; git stash show -p", "cd src && git diff", "git -c diff.renames=no diff", "git diff $(cat list)", "git format-patch --stdout HEAD~1", "git add -f . && git commit -qm x && git show",
+			"git --git-dir=.git diff", "git -C src diff", "git range-diff HEAD~2 HEAD~1 HEAD",
+		} {
+			if d := p.decide(t, mode, "Bash", bashInput(command), deny, allow); d.Behavior == tool.Allow {
+				t.Errorf("%s: %q is allowed: %s", mode, command, d.Reason)
+			}
+		}
+		for _, command := range []string{"git diff", "git add a.txt", "git log -p -3", "git commit -m x"} {
+			if d := p.decide(t, mode, "Bash", bashInput(command), deny, allow); d.Behavior != tool.Allow {
+				t.Errorf("%s: %q: %s (%s), want allowed", mode, command, d.Behavior, d.Reason)
+			}
+		}
+	}
+	p.shell(t, "git add -f .env")
+	d := p.decide(t, permission.Bypass, "Bash", bashInput("git diff --cached"), deny)
+	if d.Behavior != tool.Deny || d.Rule != deny.Text {
+		t.Fatalf("what was added is shown: %s (%s)", d.Behavior, d.Reason)
+	}
+	_, advice, ok := strings.Cut(d.Message, "add ")
+	if !ok {
+		t.Fatalf("the message %q does not say what to add", d.Message)
+	}
+	if d := p.decide(t, permission.Default, "Bash", bashInput("git diff --cached "+advice), deny); d.Behavior != tool.Allow {
+		t.Errorf("git diff --cached %s, as the message says: %s (%s)", advice, d.Behavior, d.Reason)
+	}
+	if d := p.decide(t, permission.Default, "Bash", bashInput("git diff --cached")); d.Behavior != tool.Ask {
+		t.Errorf("a secret that no rule is about is shown: %s (%s), Read would ask", d.Behavior, d.Reason)
+	}
+}
+
+// TestGitIsNotAskedWhereItWouldRunAProgram: settings of the repository that no
+// environment turns off keep git from running during the verdict.
+func TestGitIsNotAskedWhereItWouldRunAProgram(t *testing.T) {
+	p := repository(t)
+	p.shell(t, `printf '#!/bin/sh\ntouch pwned\n' > evil; chmod +x evil; git config diff.external ./evil; git config core.fsmonitor "$PWD/evil"; git config diff.x.textconv "$PWD/evil"; echo '* diff=x' > .gitattributes
+mkdir bin && printf '#!/bin/sh\ntouch pwned\n' > bin/git && chmod +x bin/git`)
+	t.Setenv("PATH", filepath.Join(p.dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
+	for _, command := range []string{"git diff", "git log -p", "git show", "git grep x"} {
+		if d := p.decide(t, permission.Default, "Bash", bashInput(command), rule(tool.Deny, "Read(./conf/hidden.txt)")); d.Behavior == tool.Allow {
+			t.Errorf("%q is allowed: %s", command, d.Reason)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(p.dir, "pwned")); err == nil {
+		t.Error("the verdict ran a program of the repository")
+	}
+}

@@ -1,0 +1,263 @@
+// Package lsp is the LSP tool: it asks language servers what code means.
+//
+//	tools := lsp.New(&lsp.Options{Servers: servers, Confined: confined})
+//	set := tool.NewSet(session, []tool.Tool{tools.LSP()}, nil, nil)
+//
+// Tools is safe for concurrent use. The servers are processes of their host, which
+// ends them.
+//
+// Trust: the tool itself only reads. A server is another program, and some run what
+// the project says. Where it is confined to reading a call is one that only reads; where
+// it is not, a call may do what the server may, and is asked about unless a rule allows
+// it. What a server says is untrusted text. Files that may not be shown are not named
+// in results, but a server reads them, and a hover may repeat what is in them.
+package lsp
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf16"
+
+	"github.com/haftdev/haft/internal/lsp"
+	"github.com/haftdev/haft/tool"
+)
+
+//go:embed lsp.md
+var description string
+
+// Input is what the model sends.
+type Input struct {
+	Operation string `json:"operation" jsonschema:"What to ask." haft:"enum=goToDefinition|findReferences|hover|documentSymbol|workspaceSymbol|goToImplementation|prepareCallHierarchy|incomingCalls|outgoingCalls|diagnostics;example=findReferences"`
+	FilePath  string `json:"filePath" jsonschema:"The file." haft:"path;min=1;alias=file_path|path|file;example=/project/main.go"`
+	Line      int    `json:"line,omitempty" jsonschema:"The line of the name, counted from 1." haft:"min=1;example=12"`
+	Character int    `json:"character,omitempty" jsonschema:"The column of the name, counted from 1." haft:"min=1;alias=column;example=6"`
+	Query     string `json:"query,omitempty" jsonschema:"Part of a name, for workspaceSymbol."`
+}
+
+// Output is what programs get.
+type Output struct {
+	Operation string `json:"operation"`
+	FilePath  string `json:"filePath"`
+	Result    string `json:"result"`      // as the model reads it
+	Count     int    `json:"resultCount"` // of what was found, shown or not
+	Files     int    `json:"fileCount"`
+}
+
+// Options are what the tool needs of the world. A nil *Options means all zero values.
+type Options struct {
+	Servers *lsp.Servers
+	// Show reports whether a file may be named and lines of it shown; nil means any.
+	Show func(path string) bool
+	// Confined reports whether servers can only read; nil means that they are not
+	// confined.
+	Confined func() bool
+}
+
+// Tools is the tool of a session.
+type Tools struct {
+	opts Options
+
+	mu    sync.Mutex
+	known map[string]map[string]int // the errors of a file when they were last looked at, with how often each was there
+}
+
+// New returns the tool of a session.
+func New(opts *Options) *Tools {
+	t := &Tools{known: make(map[string]map[string]int)}
+	if opts != nil {
+		t.opts = *opts
+	}
+	if t.opts.Show == nil {
+		t.opts.Show = func(string) bool { return true }
+	}
+	if t.opts.Confined == nil {
+		t.opts.Confined = func() bool { return false }
+	}
+	return t
+}
+
+// LSP returns the tool.
+func (t *Tools) LSP() tool.Tool {
+	return tool.New(tool.Def[Input, Output]{
+		Name:        "LSP",
+		SearchHint:  "language server definition references hover type symbols implementations callers call hierarchy diagnostics errors code intelligence",
+		Description: description,
+		Marks: func(Input) tool.Marks {
+			if !t.opts.Confined() {
+				return tool.Marks{ConcurrencySafe: true}
+			}
+			return tool.Marks{ReadOnly: true, ConcurrencySafe: true, Effect: tool.Pure}
+		},
+		Validate: validate,
+		Permission: func(context.Context, *tool.Call, Input) tool.Verdict {
+			if t.opts.Confined() {
+				return tool.Verdict{}
+			}
+			return tool.Verdict{Message: "the language server is not confined, and may run what the project says"}
+		},
+		Paths:     func(_ *tool.Call, in Input) tool.Paths { return tool.Paths{Reads: []string{in.FilePath}} },
+		Classify:  func(in Input) string { return "ask a language server for " + in.Operation + " in " + in.FilePath },
+		Run:       t.run,
+		Render:    func(o Output) tool.Result { return tool.Text(o.Result) },
+		Summarize: func(in Input) string { return in.summary() },
+		SummarizeResult: func(o Output) string {
+			first, _, _ := strings.Cut(o.Result, "\n")
+			return first
+		},
+		Deferred: true,
+	})
+}
+
+func (in Input) summary() string {
+	at := filepath.Base(in.FilePath)
+	if in.Line > 0 {
+		at += fmt.Sprintf(":%d", in.Line)
+	}
+	return strings.TrimSpace(in.Operation + " " + at + " " + in.Query)
+}
+
+// placed are the operations that are about a place in the file.
+var placed = strings.Fields("goToDefinition findReferences hover goToImplementation prepareCallHierarchy incomingCalls outgoingCalls")
+
+func validate(_ context.Context, _ *tool.Call, in Input) *tool.Problem {
+	if slices.Contains(placed, in.Operation) && (in.Line == 0 || in.Character == 0) {
+		return &tool.Problem{Message: in.Operation + " needs line and character: give the place of the name, counted from 1."}
+	}
+	return nil
+}
+
+func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error) {
+	if err := ctx.Err(); err != nil {
+		return Output{}, err
+	}
+	path := in.FilePath
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(c.Dir, path)
+	}
+	path = filepath.Clean(path)
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real // servers name files by their physical paths
+	}
+	client, err := t.opts.Servers.For(ctx, path, c.Dir)
+	if err != nil {
+		return Output{}, forModel(err)
+	}
+	q := &question{tools: t, client: client, in: in, path: path, dir: c.Dir, lines: map[string][]string{}}
+	out, err := q.answer(ctx)
+	if err != nil {
+		return Output{}, forModel(fmt.Errorf("%s could not answer: %w", client.Name(), err))
+	}
+	out.Operation, out.FilePath = in.Operation, path
+	return out, nil
+}
+
+// forModel words what went wrong so that something can be done about it.
+func forModel(err error) error {
+	var unknown *lsp.UnknownError
+	var missing *lsp.MissingError
+	var taught *tool.Error
+	var path *fs.PathError
+	switch {
+	case errors.Is(err, context.Canceled):
+		return context.Canceled
+	case errors.As(err, &taught):
+		return taught
+	case errors.As(err, &unknown):
+		return tool.Errorf("There is no answer: %w. Search with other tools; the user can set up a server in lspServers of the settings.", err)
+	case errors.As(err, &missing):
+		return tool.Errorf("There is no answer: %w. The user can install it with %s. Until then, search with other tools.", err, missing.Definition.Install)
+	case errors.As(err, &path) && errors.Is(err, fs.ErrNotExist):
+		return tool.Errorf("The file %s does not exist. Give the path of an existing file.", path.Path)
+	}
+	return tool.Errorf("There is no answer: %w. Try again, or search with other tools.", err)
+}
+
+// A question is one call.
+type question struct {
+	tools  *Tools
+	client *lsp.Client
+	in     Input
+	path   string
+	dir    string
+	lines  map[string][]string // of files that were shown
+}
+
+func (q *question) answer(ctx context.Context) (Output, error) {
+	switch q.in.Operation {
+	case "documentSymbol":
+		found, err := q.client.Symbols(ctx, q.path)
+		return q.declared(found), err
+	case "workspaceSymbol":
+		return q.findSymbols(ctx)
+	case "diagnostics":
+		return q.diagnose(ctx)
+	}
+	at, err := q.position()
+	if err != nil {
+		return Output{}, err
+	}
+	switch q.in.Operation {
+	case "hover":
+		text, err := q.client.Hover(ctx, q.path, at)
+		if err != nil || strings.TrimSpace(text) == "" {
+			return q.nothing("Nothing is known"), err
+		}
+		return Output{Result: strings.TrimSpace(text), Count: 1, Files: 1}, nil
+	case "prepareCallHierarchy", "incomingCalls", "outgoingCalls":
+		return q.hierarchy(ctx, at)
+	}
+	ask := map[string]func(context.Context, string, lsp.Position) ([]lsp.Location, error){
+		"goToDefinition": q.client.Definition, "goToImplementation": q.client.Implementation, "findReferences": q.client.References,
+	}[q.in.Operation]
+	found, err := ask(ctx, q.path, at)
+	if err != nil {
+		return Output{}, err
+	}
+	noun := map[string]string{"goToDefinition": "definition", "goToImplementation": "implementation", "findReferences": "reference"}[q.in.Operation]
+	if len(found) == 0 {
+		return q.nothing("No " + noun + " was found"), nil
+	}
+	return q.places(noun, found), nil
+}
+
+// position is the place that the model means, as the protocol counts it.
+func (q *question) position() (lsp.Position, error) {
+	text, err := q.client.Text(q.path)
+	if err != nil {
+		return lsp.Position{}, err
+	}
+	lines := strings.Split(text, "\n")
+	q.lines[q.path] = lines
+	if q.in.Line > len(lines) {
+		return lsp.Position{}, tool.Errorf("%s has %d lines, and line is %d. Give the place of a name in the file.", q.path, len(lines), q.in.Line)
+	}
+	runes := []rune(lines[q.in.Line-1])
+	before := runes[:min(q.in.Character-1, len(runes))]
+	return lsp.Position{Line: q.in.Line - 1, Character: len(utf16.Encode(before))}, nil
+}
+
+// nothing says that there is nothing at a place, and where in the line names are:
+// columns are easily counted wrong.
+func (q *question) nothing(what string) Output {
+	text := fmt.Sprintf("%s for line %d, character %d.", what, q.in.Line, q.in.Character)
+	if lines := q.lines[q.path]; q.in.Line <= len(lines) {
+		var names []string
+		for _, n := range namesIn(lines[q.in.Line-1]) {
+			names = append(names, fmt.Sprintf("%s at %d", n.text, n.column))
+		}
+		if len(names) > 0 {
+			const most = 20
+			text += " The line has these names: " + strings.Join(names[:min(len(names), most)], ", ") + "."
+		} else {
+			text += " The line has no names."
+		}
+	}
+	return Output{Result: text}
+}
