@@ -245,7 +245,7 @@ func (f *previewFlags) show(dir string, out *previewed, change *tool.Preview) {
 			}
 		}
 	}
-	for _, line := range summary[min(1, len(summary)):] { // the first says how it goes on in a session
+	for _, line := range summary[min(2, len(summary)):] { // the first two are for a session
 		fmt.Fprintln(f.Out, line)
 	}
 }
