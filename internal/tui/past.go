@@ -2,11 +2,11 @@ package tui
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/haftdev/haft/internal/card"
+	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/internal/tui/markdown"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
@@ -79,7 +79,7 @@ type turnBack struct {
 
 // ownWords begin what haft puts into a person's messages: reminders, files, the
 // output of their commands, and that they spoke while it worked.
-var ownWords = regexp.MustCompile(`^(<(system-reminder|task-notification|bash-input|bash-stdout|file path=|command-|local-command-)|The user sent a new message while you were working:$)`)
+var ownWords = lazyregexp.New(`^(<(system-reminder|task-notification|bash-input|bash-stdout|file path=|command-|local-command-)|The user sent a new message while you were working:$)`)
 
 // typedIn is what the person wrote of a message.
 func typedIn(blocks []model.Block) string {

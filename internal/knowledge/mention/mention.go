@@ -6,16 +6,17 @@
 package mention
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
 // pattern is a mention: an @ at the beginning of a word, and what follows up to
 // a blank that no backslash precedes.
-var pattern = regexp.MustCompile(`(?:^|[\s(\[{"'])@((?:\\ |[^\s` + "`" + `])+)`)
+var pattern = lazyregexp.New(`(?:^|[\s(\[{"'])@((?:\\ |[^\s` + "`" + `])+)`)
 
 // codeSpan is code inside a line, by one or two backticks.
-var codeSpan = regexp.MustCompile("``[^`].*?``|`[^`]*`")
+var codeSpan = lazyregexp.New("``[^`].*?``|`[^`]*`")
 
 // Paths returns the paths that a text mentions, each once, in order.
 func Paths(text string) []string {
@@ -25,7 +26,7 @@ func Paths(text string) []string {
 		if !strings.Contains(line, "@") {
 			continue
 		}
-		for _, m := range pattern.FindAllStringSubmatch(codeSpan.ReplaceAllString(line, " "), -1) {
+		for _, m := range pattern.Get().FindAllStringSubmatch(codeSpan.ReplaceAllString(line, " "), -1) {
 			path := clean(m[1])
 			if path != "" && !seen[path] {
 				seen[path] = true
