@@ -68,12 +68,21 @@ func (t *turn) goOn(ans *answer) Reason {
 		err = t.remind("Your last answer was cut off at the output limit. What you see of it is what has arrived; send what is missing in smaller pieces.")
 	}
 	if err == nil {
-		err = t.remind(t.toolNews()...)
+		err = t.remind(t.news()...)
 	}
 	if err != nil {
 		return t.fail(JournalFailure, err)
 	}
 	return t.join()
+}
+
+// news is what the model should know before it continues.
+func (t *turn) news() []string {
+	var news []string
+	if t.a.opts.News != nil {
+		news = t.a.opts.News(t.asking)
+	}
+	return append(news, t.toolNews()...)
 }
 
 // collect takes in the results of an answer's calls, in their order, once all are
@@ -167,7 +176,7 @@ func (t *turn) beside(out *sched.Outcome) error {
 
 // consequence says why the turn ends with an outcome.
 func (t *turn) consequence(out *sched.Outcome) Reason {
-	if out.Status == sched.Denied {
+	if out.Status == sched.Denied || len(out.Verdict.Dropped) > 0 {
 		t.res.Denials = append(t.res.Denials, out)
 	}
 	var unwritten *journalError

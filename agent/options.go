@@ -30,6 +30,9 @@ type Options struct {
 	// prompt; nil means nothing. First asks for everything, because the model knows
 	// nothing yet or has forgotten it; otherwise only what changed is of interest.
 	Facts func(ctx context.Context, first bool) []string
+	// News returns what the model is told after its calls, because of what they did; nil means
+	// nothing.
+	News func(context.Context) []string
 	// Carry returns what a compaction must not lose: the plan, the todos, what was
 	// read last; nil means nothing.
 	Carry func() []string

@@ -15,7 +15,11 @@ func (r *Runner) Before(ctx context.Context, t *tool.Tool, c *tool.Call) (tool.V
 	if len(r.hooks["PreToolUse"]) == 0 {
 		return tool.Verdict{}, nil
 	}
-	o := r.fire(ctx, c.Agent, use(t, c), targetOf(t, c))
+	return r.before(ctx, c, use(t, c), targetOf(t, c))
+}
+
+func (r *Runner) before(ctx context.Context, c *tool.Call, d PreToolUse, t target) (tool.Verdict, []string) {
+	o := r.fire(ctx, c.Agent, d, t)
 	notes := o.Notes
 	if o.Conflict != nil {
 		notes = append(notes, fmt.Sprintf("PreToolUse:%s hooks wanted different inputs (%s): that of the last is used.", c.Tool, strings.Join(o.Conflict, ", ")))
@@ -115,7 +119,7 @@ func targetOf(t *tool.Tool, c *tool.Call) target {
 	if t != nil {
 		names = append(names, t.Aliases...)
 	}
-	return target{names, t, c}
+	return target{names: names, tool: t, call: c}
 }
 
 func use(t *tool.Tool, c *tool.Call) PreToolUse {

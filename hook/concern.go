@@ -6,8 +6,12 @@ import "github.com/haftdev/haft/tool"
 // not begun. What they would say is not known without running them.
 func (r *Runner) Concerning(t *tool.Tool, c *tool.Call) []Run {
 	var runs []Run
-	for _, task := range r.choose(c.Agent, "PreToolUse", targetOf(t, c)) {
-		runs = append(runs, task.run)
+	about := targetOf(t, c)
+	for _, effects := range []bool{false, true} {
+		about.effects = effects
+		for _, task := range r.choose(c.Agent, "PreToolUse", about) {
+			runs = append(runs, task.run)
+		}
 	}
 	return runs
 }

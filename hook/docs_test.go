@@ -88,6 +88,21 @@ func TestExamplesOfTheGuideDoWhatItSays(t *testing.T) {
 		}
 	}
 
+	effect := func(before *tool.Version) string {
+		p := &tool.Preview{Ran: true, Files: []tool.FileChange{{Path: "/p/db/migrations/1.sql", Before: before, After: tool.NewVersion(0o644, []byte("x\n"), []byte("x\n"))}}}
+		v, _ := runner(t, "Judge a change").Effects(t.Context(), tool.Case{Tool: &tool.Tool{Name: "Bash"}, Call: &tool.Call{Tool: "Bash"}, Preview: p, Looked: true})
+		return v.Behavior.String() + " " + v.Message
+	}
+	if got := effect(nil); got != none {
+		t.Errorf("a migration is added: %q", got)
+	}
+	if got := effect(tool.NewVersion(0o644, []byte("y\n"), []byte("y\n"))); !strings.Contains(got, "deny") || !strings.Contains(got, "added and never changed") {
+		t.Errorf("a migration is changed: %q", got)
+	}
+	if got := before(t, "Judge a change", "Bash", `{"command":"x"}`); got != none {
+		t.Errorf("it ran before the change is known: %q", got)
+	}
+
 	_, notes := runner(t, "Look at what was written").After(t.Context(), nil, &tool.Call{Tool: "Write", Input: json.RawMessage(`{}`)}, tool.Result{})
 	if !strings.Contains(strings.Join(notes, "\n"), "Run gofmt on: a.go") {
 		t.Errorf("notes %q", notes)

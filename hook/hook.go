@@ -40,6 +40,10 @@ type Hook struct {
 	// Async keeps the event from waiting for it: what it says decides nothing, and
 	// is only reported.
 	Async bool
+	// Preview lets a PreToolUse hook wait until it is known what the call would
+	// change, which is then in its input. It runs once for each call, as others do,
+	// also if that cannot be known.
+	Preview bool
 	// Env names variables with provider keys that it needs.
 	Env []string
 	// Origin is where it was set up; "" means in code.
@@ -53,7 +57,7 @@ func FromSettings(list []settings.Hook) []Hook {
 		hooks = append(hooks, Hook{
 			Event: Event(h.Event), Matcher: h.Matcher, If: h.If,
 			Command: h.Command, URL: h.URL, Headers: h.Headers,
-			Timeout: h.Timeout, Block: h.Blocks(), Fault: h.Fault, Async: h.Async, Env: h.Env,
+			Timeout: h.Timeout, Block: h.Blocks(), Fault: h.Fault, Async: h.Async, Preview: h.Preview, Env: h.Env,
 			Origin: h.Origin.String(),
 		})
 	}

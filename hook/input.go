@@ -65,6 +65,10 @@ type PreToolUse struct {
 	ToolInput json.RawMessage `json:"tool_input"`
 	ToolUseID string          `json:"tool_use_id"`
 	MCPServer *MCPServer      `json:"mcp_server,omitempty"`
+	// Preview is what the call would change, for hooks that wait for that; nil if it
+	// is not known, and PreviewError says why it is not if that is known.
+	Preview      *Preview `json:"preview,omitempty"`
+	PreviewError string   `json:"preview_error,omitempty"`
 }
 
 // An MCPServer is where a tool comes from.

@@ -19,6 +19,8 @@ type target struct {
 	names []string   // of the tool, aliases too, or what the event is about; nil: nothing
 	tool  *tool.Tool // nil if the event is about no call
 	call  *tool.Call
+	// effects says that those hooks are meant that wait for what a call would change.
+	effects bool
 }
 
 // A matcher says which targets a hook is for.

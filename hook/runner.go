@@ -19,6 +19,8 @@ type Runner struct {
 	hooks map[Event][]prepared // in the order of configuration
 	slots chan struct{}        // one for each hook that may run at a time
 
+	awaitsEffects bool // some hooks of PreToolUse wait for what a call would change
+
 	// Hooks that nobody waits for run in background until close is called.
 	background context.Context
 	close      context.CancelCauseFunc
@@ -105,6 +107,7 @@ func New(hooks []Hook, opts *Options) *Runner {
 	r.background, r.close = context.WithCancelCause(context.Background())
 	for _, h := range hooks {
 		r.hooks[h.Event] = append(r.hooks[h.Event], prepared{h, newMatcher(&h)})
+		r.awaitsEffects = r.awaitsEffects || h.Preview && h.Event == "PreToolUse"
 	}
 	return r
 }
@@ -166,6 +169,9 @@ func (r *Runner) choose(agent string, event Event, t target) []*task {
 	var sound []*Hook
 	for i := range r.hooks[event] {
 		h := &r.hooks[event][i]
+		if h.Preview != t.effects && event == "PreToolUse" {
+			continue
+		}
 		ok, err := h.matcher.matches(t, r.opts.Match)
 		switch {
 		case err != nil:
@@ -186,7 +192,7 @@ func (r *Runner) choose(agent string, event Event, t target) []*task {
 // same reports whether two hooks would do the same: set up in two files, such a
 // hook runs once.
 func (h *Hook) same(o *Hook) bool {
-	return h.Func == nil && o.Func == nil && h.Command == o.Command && h.URL == o.URL && h.Timeout == o.Timeout && h.Block == o.Block && (h.Fault == nil) == (o.Fault == nil) && h.Async == o.Async &&
+	return h.Func == nil && o.Func == nil && h.Command == o.Command && h.URL == o.URL && h.Timeout == o.Timeout && h.Block == o.Block && (h.Fault == nil) == (o.Fault == nil) && h.Async == o.Async && h.Preview == o.Preview &&
 		fmt.Sprint(h.Headers) == fmt.Sprint(o.Headers) && strings.Join(h.Env, " ") == strings.Join(o.Env, " ")
 }
 

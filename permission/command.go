@@ -20,7 +20,10 @@ func (h *evaluation) evaluateCommand() {
 	h.writes = !a.ReadOnly
 	h.critical = a.Critical
 	reads, writes := h.look(a.Reads), h.look(a.Writes)
-	h.changes = h.writes && changesFiles(a, writes)
+	if h.writes {
+		h.changedBy = changingPart(a, writes)
+		h.changes = h.changedBy != ""
+	}
 	mentioned := h.mentioned(a)
 	h.match(func(r *Rule) bool {
 		return coversCommand(r, a) || h.coversOperand(r, reads, writes) || r.name == readRule && h.coversOperand(r, mentioned, nil) || r.names("Bash") && r.param != nil && r.param.matches(&h.subject)
@@ -37,9 +40,6 @@ func (h *evaluation) evaluateCommand() {
 		h.evaluateRepository(where)
 	}
 	h.readOnly = a.ReadOnly && h.protected == "" && !h.unsandboxed
-	if a.ReadOnly && h.unsandboxed {
-		h.why = cmp.Or(h.why, "it asks to run without the sandbox")
-	}
 	if h.readOnly {
 		h.input = h.call.Tool.WithCommand(h.call.Call, a.Run)
 	} else {
@@ -76,12 +76,23 @@ func changesOwnRules(a *shell.Analysis) bool {
 // ownCommands of haft change what it may do; only a person uses them.
 var ownCommands = names("trust permissions")
 
-// changesFiles reports whether a command is known to change files. Of most that
-// are not read-only it cannot be told.
-func changesFiles(a *shell.Analysis, writes []operand) bool {
-	return a.Critical != "" ||
-		slices.ContainsFunc(a.Allow, func(c shell.Command) bool { return c.Edit }) ||
-		slices.ContainsFunc(writes, func(o operand) bool { return !isNull(o) })
+// changingPart is the part of a command that is known to change files; "" if none is. Of
+// most that are not read-only it is not known.
+func changingPart(a *shell.Analysis, writes []operand) string {
+	for _, c := range a.Allow {
+		if c.Edit {
+			return abridged(c.Text)
+		}
+	}
+	for _, o := range writes {
+		if !isNull(o) {
+			return "it writes " + abridged(cmp.Or(o.Pattern, o.Value, "a file"))
+		}
+	}
+	if a.Critical != "" {
+		return "it may lose " + a.Critical
+	}
+	return ""
 }
 
 // An operand is a path that a command names, and what is known about it.
@@ -167,7 +178,7 @@ func (h *evaluation) evaluateOperands(a *shell.Analysis, reads, writes []operand
 	for _, o := range reads {
 		view := o.Facts.Verdict(guard.Read)
 		switch {
-		case isNull(o), isSystem(o.Real):
+		case isNull(o), isSystem(o.Real), o.Public && o.Sensitive.Read != guard.Deny && o.Root != "":
 		case o.Dynamic:
 			h.protect(fmt.Sprintf("%s in it may reach a file that a rule is about", cmp.Or(strings.TrimSpace(o.Value), "a word")), h.policy.hasPathRules())
 		case o.Sensitive.Read == guard.Deny && h.denied == nil:

@@ -13,9 +13,10 @@ import (
 // An Engine is the policy of a running session. It satisfies the scheduler's
 // Judge.
 type Engine struct {
-	mu     sync.RWMutex
-	opts   Options
-	policy *Policy
+	mu      sync.RWMutex
+	opts    Options
+	policy  *Policy
+	granted []Rule // by Grant, and not revoked
 }
 
 // NewEngine returns an engine that starts with the policy of opts.
@@ -38,7 +39,17 @@ func (e *Engine) Policy() *Policy {
 
 // Grant adds rules for the rest of the session.
 func (e *Engine) Grant(rules ...Rule) {
-	e.change(func(o *Options) { o.Rules = append(o.Rules, rules...) })
+	e.change(func(o *Options) {
+		o.Rules = append(o.Rules, rules...)
+		e.granted = append(e.granted, rules...)
+	})
+}
+
+// Granted are the rules that were added for the rest of the session.
+func (e *Engine) Granted() []Rule {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	return slices.Clone(e.granted)
 }
 
 // AddTemporary adds rules until remove is called.
@@ -67,7 +78,9 @@ func (e *Engine) Revoke(rules ...Rule) {
 // RevokeAll takes those rules back that gone says, except an administrator's.
 func (e *Engine) RevokeAll(gone func(Rule) bool) {
 	e.change(func(o *Options) {
-		o.Rules = slices.DeleteFunc(slices.Clone(o.Rules), func(r Rule) bool { return r.Origin.Source != settings.Managed && gone(r) })
+		revoked := func(r Rule) bool { return r.Origin.Source != settings.Managed && gone(r) }
+		o.Rules = slices.DeleteFunc(slices.Clone(o.Rules), revoked)
+		e.granted = slices.DeleteFunc(e.granted, revoked)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/haftdev/haft/internal/shell"
 	"github.com/haftdev/haft/tool"
@@ -24,8 +25,10 @@ type evaluation struct {
 	allowed   *finding        // allow rules account for all of it
 	edits     bool            // it is no more than an edit of project files
 	readOnly  bool            // it was shown to change nothing
+	contained bool            // it runs unasked because it is confined to reading
 	writes    bool            // it may change something
 	changes   bool            // it does change something, as far as can be told
+	changedBy string          // the part of a command that does
 	person    bool            // the tool leaves it to a person
 	harmless  *finding        // it may run without a rule
 	why       string          // what to tell the person who is asked
@@ -36,6 +39,7 @@ type evaluation struct {
 	analysis    *shell.Analysis // of a command; nil for other calls
 	unsandboxed bool            // the call asks to run without the sandbox, and may
 	excluded    bool            // the settings keep the command out of the sandbox
+	effects     *effects        // what the command changed; nil if that is not known
 }
 
 // A finding is something that speaks for or against a call.
@@ -80,7 +84,7 @@ func (h *evaluation) decide() Decision {
 	case h.denied != nil:
 		return h.end(tool.Deny, h.denied)
 	case mode == Plan && h.changes:
-		return h.end(tool.Deny, &finding{reason: "plan mode", message: "Plan mode lets nothing write. Finish the plan first, and present it."})
+		return h.end(tool.Deny, &finding{reason: strings.TrimSuffix("plan mode lets nothing write, and this would: "+h.changedBy, ", and this would: ")})
 	case h.asked != nil:
 		return h.open(h.asked)
 	case h.critical != "":
@@ -92,7 +96,7 @@ func (h *evaluation) decide() Decision {
 	case mode == Bypass:
 		return h.end(tool.Allow, &finding{reason: "the session bypasses permissions"})
 	case mode == Plan && h.writes:
-		return h.open(&finding{reason: "plan mode, and it cannot be told that it changes nothing"})
+		return h.open(&finding{reason: "plan mode lets nothing write, and " + cmp.Or(h.why, "this is not known to only read")})
 	case h.protected != "":
 		return h.open(&finding{reason: h.protected})
 	case mode == AcceptEdits && h.edits:
@@ -103,11 +107,26 @@ func (h *evaluation) decide() Decision {
 		return h.end(tool.Allow, &finding{reason: "it changes nothing"})
 	case h.harmless != nil:
 		return h.end(tool.Allow, h.harmless)
+	case h.containable():
+		h.contained, h.input = true, h.call.Tool.WithCommand(h.call.Call, h.analysis.Run)
+		return h.end(tool.Allow, &finding{reason: "it runs where nothing can be written and nobody reached"})
 	case h.confinedUnasked():
 		return h.end(tool.Allow, &finding{reason: "it is confined to the project (sandbox.autoAllowBashIfSandboxed)"})
+	case h.effects != nil:
+		return h.decideEffects()
 	}
 	h.settles = true
+	if h.edits {
+		return h.open(&finding{reason: fmt.Sprintf("in %s mode an edit needs approval", mode)})
+	}
 	return h.open(&finding{reason: cmp.Or(h.why, "no rule allows it")})
+}
+
+// containable reports whether a command may run unasked because it is confined to
+// reading. A file that a rule hides could be read there, and printed.
+func (h *evaluation) containable() bool {
+	box := &h.policy.sandbox
+	return h.analysis != nil && h.analysis.Contained && h.policy.mode != Plan && !box.Off && !h.unsandboxed && !h.excluded && !h.policy.hasPathRules() && box.Boxed != nil && box.Boxed()
 }
 
 // open leaves the call to a person, or denies it in a session that must not ask.
@@ -117,7 +136,8 @@ func (h *evaluation) open(f *finding) Decision {
 	}
 	d := h.end(tool.Deny, f)
 	d.Unasked = true
-	d.Message = fmt.Sprintf("%s needs approval for this call (%s), and this session does not ask.%s Go on without it, or say what you would need.", h.subject.name, f.reason, d.Remedy())
+	d.Reason += ", and dontAsk mode asks nobody"
+	d.Message = "Denied: " + d.Reason + "." + d.Remedy()
 	return d
 }
 
@@ -125,6 +145,9 @@ func (h *evaluation) end(b tool.Behavior, f *finding) Decision {
 	v := tool.Verdict{Behavior: b, Reason: f.reason, Message: f.message}
 	if b != tool.Deny {
 		v.Confinement = h.confinement()
+	}
+	if b == tool.Ask && h.previewable() {
+		v.Confinement = tool.Previewed
 	}
 	if f.rule != nil {
 		v.Rule, v.Origin = f.rule.Text, f.rule.Origin.String()

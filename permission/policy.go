@@ -19,6 +19,7 @@ type Policy struct {
 	deny     []*Rule
 	ask      []*Rule
 	allow    []*Rule
+	bound    []*Rule // that allow commands on a condition about what they change
 	problems []RuleProblem
 	guard    *guard.Guard
 	dir      func(agent string) string
@@ -93,7 +94,11 @@ func (p *Policy) add(r Rule, trusted bool) {
 		p.ask = append(p.ask, &r)
 	case tool.Allow:
 		// A project must not loosen anything before it is trusted.
-		if (!r.Origin.Source.InProject() || trusted) && (p.mode != Auto || !r.tooBroadForAuto()) {
+		switch {
+		case r.Origin.Source.InProject() && !trusted:
+		case r.within != nil:
+			p.bound = append(p.bound, &r)
+		case p.mode != Auto || !r.tooBroadForAuto():
 			p.allow = append(p.allow, &r)
 		}
 	}
@@ -101,7 +106,7 @@ func (p *Policy) add(r Rule, trusted bool) {
 
 // Allowed returns the rules that allow, as they are written.
 func (p *Policy) Allowed() (texts []string) {
-	for _, r := range p.allow {
+	for _, r := range slices.Concat(p.allow, p.bound) {
 		texts = append(texts, r.Text)
 	}
 	return texts
@@ -136,6 +141,9 @@ func (p *Policy) Decide(c tool.Case) Decision {
 		h.evaluateAddress()
 	default:
 		h.evaluateOther()
+	}
+	if c.Ran() && h.subject.kind == commandTool {
+		h.evaluateEffects()
 	}
 	return h.decide()
 }

@@ -27,6 +27,7 @@ type Rule struct {
 	path    *pathPattern
 	domain  *domainPattern
 	param   *paramPattern
+	within  *Rule // about edits: the condition of a rule about commands; nil for none
 }
 
 // Rules returns every rule of the settings.
@@ -65,7 +66,11 @@ func (r Rule) Tool() string {
 
 // compile reads the rule's text.
 func (r *Rule) compile() error {
-	name, spec, hasSpec := strings.Cut(strings.TrimSpace(r.Text), "(")
+	text, err := r.compileCondition(strings.TrimSpace(r.Text))
+	if err != nil {
+		return err
+	}
+	name, spec, hasSpec := strings.Cut(text, "(")
 	if hasSpec {
 		if !strings.HasSuffix(spec, ")") {
 			return errors.New("the closing parenthesis is missing")
@@ -81,10 +86,34 @@ func (r *Rule) compile() error {
 	if err := r.checkName(); err != nil {
 		return err
 	}
+	if r.within != nil && kindOf(r.name) != commandTool {
+		return errors.New("a condition about changes is for rules about Bash")
+	}
 	if !hasSpec {
 		return nil
 	}
 	return r.compileSpec()
+}
+
+// condition begins what must hold for the changes of a command, as in
+// Bash(make:*) if Edit(build/**).
+const condition = " if " + editRule + "("
+
+// compileCondition takes the condition from the end of a rule and returns the rest.
+func (r *Rule) compileCondition(text string) (rest string, err error) {
+	i := strings.LastIndex(text, condition)
+	if i < 0 || strings.Contains(text[:i], "(") && !strings.HasSuffix(text[:i], ")") {
+		return text, nil
+	}
+	if r.Behavior != tool.Allow {
+		return "", errors.New("only a rule that allows may have a condition about changes; a denial of paths, such as Edit(secrets/**), holds for what commands change as well")
+	}
+	within := &Rule{Text: strings.TrimPrefix(text[i:], " if "), Behavior: tool.Allow, Origin: r.Origin}
+	if err := within.compile(); err != nil {
+		return "", fmt.Errorf("the condition %s: %w", within.Text, err)
+	}
+	r.within = within
+	return text[:i], nil
 }
 
 func (r *Rule) checkName() error {

@@ -301,6 +301,10 @@ func (w *world) Before(_ context.Context, _ *tool.Tool, c *tool.Call) (tool.Verd
 	return tool.Verdict{}, nil
 }
 
+func (w *world) Effects(context.Context, tool.Case) (tool.Verdict, []string) {
+	return tool.Verdict{}, nil
+}
+
 func (w *world) After(context.Context, *tool.Tool, *tool.Call, tool.Result) (*tool.Result, []string) {
 	return nil, nil
 }

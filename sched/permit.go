@@ -1,8 +1,10 @@
 package sched
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/haftdev/haft/internal/jsonstream"
 	"github.com/haftdev/haft/internal/plainjson"
@@ -15,23 +17,49 @@ func (f *execution) permit() *Outcome {
 	if out := f.hook(&c); out != nil {
 		return out
 	}
-	verdict, out := f.judge(&c)
+	verdict, out := f.decide(&c, "")
 	if out != nil {
 		return out
 	}
-	if verdict.Behavior == tool.Ask || verdict.Behavior == tool.NoView {
-		if verdict, out = f.ask(c, verdict); out != nil {
-			return out
-		}
-	}
 	return f.judged(verdict)
 }
+
+// decide comes to the verdict: by the rules, then by the change that the call makes,
+// if they leave it open and that is known, then by asking. again is why it is decided
+// once more; "" the first time.
+func (f *execution) decide(c *tool.Case, again string) (tool.Verdict, *Outcome) {
+	verdict, out := f.judge(c)
+	if out != nil || verdict.Behavior == tool.Deny {
+		return verdict, out
+	}
+	if open(verdict) {
+		call := *f.call
+		call.Confinement = verdict.Confinement
+		c.Preview, c.Unclear = f.tool.PreviewOf(f.ctx, &call)
+		c.Looked = true
+	}
+	if f.hookEffects(c) || c.Ran() || open(verdict) && verdict.Confinement == tool.Previewed {
+		if verdict, out = f.judge(c); out != nil {
+			return verdict, out
+		}
+	}
+	if !open(verdict) {
+		return verdict, nil
+	}
+	if again != "" {
+		verdict.Reason, verdict.Rule, verdict.Origin = again, "", ""
+	}
+	return f.ask(*c, verdict)
+}
+
+// open reports whether somebody has to be asked.
+func open(v tool.Verdict) bool { return v.Behavior == tool.Ask || v.Behavior == tool.NoView }
 
 // judged takes a verdict as the call's. An outcome means that it may not run.
 func (f *execution) judged(verdict tool.Verdict) *Outcome {
 	f.out.Verdict = verdict
 	approved := *f.call
-	approved.Approved, approved.Confinement = verdict.Approved, verdict.Confinement
+	approved.Approved, approved.Confinement, approved.Dropped = verdict.Approved, verdict.Confinement, verdict.Dropped
 	f.call = &approved
 	if out := f.record(Judged); out != nil {
 		return out
@@ -64,6 +92,27 @@ func (f *execution) before(hooks Hooks, c *tool.Case) (notes []string) {
 	return notes
 }
 
+// hookEffects shows the call to the hooks that wait for its change, and reports
+// whether they had something to say.
+func (f *execution) hookEffects(c *tool.Case) (said bool) {
+	hooks := f.batch.opts.Hooks
+	if hooks == nil {
+		return false
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			c.Hook, said = tool.Verdict{Behavior: tool.Deny, Reason: fmt.Sprintf("a hook crashed: %v", p)}, true
+		}
+	}()
+	view, notes := hooks.Effects(f.ctx, *c)
+	f.out.Notes = append(f.out.Notes, notes...)
+	if view.Behavior == tool.NoView || view.Behavior < c.Hook.Behavior {
+		return false
+	}
+	c.Hook = view
+	return true
+}
+
 // judge asks the tool for its view and the judge for the verdict on the input as
 // it is now. What a hook or the tool itself denies stays denied.
 func (f *execution) judge(c *tool.Case) (tool.Verdict, *Outcome) {
@@ -85,6 +134,10 @@ func (f *execution) judge(c *tool.Case) (tool.Verdict, *Outcome) {
 		return tool.Verdict{Behavior: tool.Ask, Message: c.Own.Message, Suggestions: c.Own.Suggestions, Reason: "there are no rules"}, nil
 	}
 	verdict := f.callJudge(*c)
+	if c.Ran() && verdict.Behavior == tool.Allow {
+		verdict.Input = nil // it has run as it was
+		verdict.Approved = c.Preview.Digest()
+	}
 	out := f.change(verdict.Input, true)
 	c.Call = f.call // what is asked about is what will run
 	return verdict, out
@@ -104,15 +157,11 @@ func (f *execution) callJudge(c tool.Case) (v tool.Verdict) {
 // approve is that change. What they change in the input is checked and judged
 // again: somebody who approves a call does not thereby lift a denial.
 func (f *execution) ask(c tool.Case, question tool.Verdict) (tool.Verdict, *Outcome) {
-	c.Preview, c.Unclear = f.tool.PreviewOf(f.ctx, f.call)
-	if p := c.Preview; p != nil && p.Ran && len(p.Files) == 0 && !question.NeedsPerson {
-		return tool.Verdict{Behavior: tool.Allow, Reason: "preview: changed nothing", Approved: p.Digest()}, nil
-	}
 	verdict := race(f.ctx, f.batch.opts.Askers, c, question)
 	if f.ctx.Err() != nil {
 		return verdict, f.cancelled("before it ran", nil)
 	}
-	verdict.Approved, verdict.Confinement = "", ""
+	verdict.Approved, verdict.Confinement, verdict.Dropped = "", "", nil
 	if verdict.Behavior == tool.Allow {
 		verdict.Confinement = question.Confinement
 		verdict.Approved = approval(c.Preview, c.Unclear)
@@ -130,6 +179,7 @@ func (f *execution) ask(c tool.Case, question tool.Verdict) (tool.Verdict, *Outc
 	if out := f.change(verdict.Input, false); out != nil {
 		return verdict, out
 	}
+	c.Preview, c.Unclear, c.Looked = nil, nil, true // of what they made of it nothing is known
 	again, out := f.judge(&c)
 	if out != nil {
 		return again, out
@@ -172,15 +222,9 @@ func (f *execution) confirm() *Outcome {
 			return out
 		}
 		c := tool.Case{Tool: f.tool, Call: f.call}
-		verdict, out := f.judge(&c)
+		verdict, out := f.decide(&c, changed)
 		if out != nil {
 			return out
-		}
-		if verdict.Behavior == tool.Ask || verdict.Behavior == tool.NoView {
-			verdict.Reason, verdict.Rule, verdict.Origin = changed, "", ""
-			if verdict, out = f.ask(c, verdict); out != nil {
-				return out
-			}
 		}
 		if verdict.Unasked {
 			verdict.Message = tool.ErrUnapproved.Error()
@@ -214,11 +258,7 @@ func (f *execution) deny(v tool.Verdict) *Outcome {
 	f.out.Status = Denied
 	message := v.Message
 	if message == "" {
-		message = fmt.Sprintf("Permission to use %s was denied", f.tool.Name)
-		if v.Reason != "" {
-			message += ": " + v.Reason
-		}
-		message += "."
+		message = strings.TrimSuffix("Denied: "+v.Reason, ": ") + "."
 	}
 	if v.Rule != "" {
 		message += fmt.Sprintf(" (rule %s", v.Rule)
@@ -243,12 +283,12 @@ func race(ctx context.Context, askers []Asker, c tool.Case, question tool.Verdic
 	answers := make(chan tool.Verdict, len(askers))
 	for _, a := range askers {
 		go func() {
-			v := tool.Verdict{Reason: "asking ended without an answer"}
+			v := tool.Verdict{Reason: "the permission prompt ended without an answer"}
 			defer func() { answers <- v }() // also if the asker ends this goroutine
 			v = answer(ctx, a, c, question)
 		}()
 	}
-	why := "there is nobody to ask"
+	why := "nobody can approve it"
 	for range askers {
 		select {
 		case v := <-answers:
@@ -259,37 +299,34 @@ func race(ctx context.Context, askers []Asker, c tool.Case, question tool.Verdic
 				why = v.Reason
 			}
 		case <-ctx.Done():
-			return nobody(c, question, why)
+			return nobody(question, why)
 		}
 	}
-	return nobody(c, question, why)
+	return nobody(question, why)
 }
 
 // answer asks one asker; a fault of its own decides nothing.
 func answer(ctx context.Context, a Asker, c tool.Case, question tool.Verdict) (v tool.Verdict) {
 	defer func() {
 		if p := recover(); p != nil {
-			v = tool.Verdict{Reason: fmt.Sprintf("asking crashed: %v", p)}
+			v = tool.Verdict{Reason: fmt.Sprintf("the permission prompt crashed: %v", p)}
 		}
 	}()
 	v, err := a.Ask(ctx, c, question)
 	if err != nil {
-		return tool.Verdict{Reason: fmt.Sprintf("asking went wrong: %v", err)}
+		return tool.Verdict{Reason: fmt.Sprintf("the permission prompt failed: %v", err)}
 	}
 	return v
 }
 
 // nobody is the verdict when no one decides, and why. The model is told what the
 // question was: that this call is denied says nothing about the next one.
-func nobody(c tool.Case, question tool.Verdict, why string) tool.Verdict {
-	needs := "it needs approval"
-	if question.Reason != "" {
-		needs += " (" + question.Reason + ")"
-	}
+func nobody(question tool.Verdict, why string) tool.Verdict {
+	needs := cmp.Or(question.Reason, "it needs approval")
 	v := tool.Verdict{
 		Behavior: tool.Deny, Unasked: true,
-		Reason: needs + " and " + why, Rule: question.Rule, Origin: question.Origin, Suggestions: question.Suggestions,
+		Reason: needs + ", and " + why, Rule: question.Rule, Origin: question.Origin, Suggestions: question.Suggestions,
 	}
-	v.Message = fmt.Sprintf("Permission to use %s was denied: %s.%s", c.Tool.Name, v.Reason, v.Remedy())
+	v.Message = "Denied: " + v.Reason + "." + v.Remedy()
 	return v
 }

@@ -137,22 +137,22 @@ func TestNothingRunsWithoutAVerdict(t *testing.T) {
 		opts *sched.Options
 		want string
 	}{
-		{"no rules and nobody to ask", nil, "Permission to use Echo was denied: it needs approval (there are no rules) and there is nobody to ask."},
+		{"no rules and nobody to ask", nil, "Denied: there are no rules, and nobody can approve it."},
 		{"the rules want it asked", &sched.Options{Judge: sched.JudgeFunc(func(context.Context, tool.Case) tool.Verdict {
 			return tool.Verdict{Behavior: tool.Ask, Reason: "it is loud", Suggestions: []tool.Suggestion{{Rule: "Echo(a)"}, {Rule: "Echo(b)"}}}
-		})}, "it needs approval (it is loud) and there is nobody to ask. Rules that would allow it together: Echo(a), Echo(b)."},
+		})}, "Denied: it is loud, and nobody can approve it. These rules together would allow it: Echo(a), Echo(b)."},
 		{"denied by a rule", &sched.Options{Judge: sched.JudgeFunc(func(context.Context, tool.Case) tool.Verdict {
 			return tool.Verdict{Behavior: tool.Deny, Rule: "Echo", Origin: "settings.json:3"}
-		})}, "Permission to use Echo was denied. (rule Echo in settings.json:3)"},
+		})}, "Denied. (rule Echo in settings.json:3)"},
 		{"denied by a person", &sched.Options{Askers: []sched.Asker{answer(tool.Verdict{Behavior: tool.Deny, Message: "Use Print instead."})}}, "Use Print instead."},
 		{"denied by a hook", &sched.Options{Hooks: hooks{before: func(*tool.Call) (tool.Verdict, []string) {
 			return tool.Verdict{Behavior: tool.Deny, Message: "not on Sundays"}, nil
 		}}}, "not on Sundays"},
-		{"every asker abstains", &sched.Options{Askers: []sched.Asker{answer(tool.Verdict{}), answer(tool.Verdict{})}}, "and there is nobody to ask."},
+		{"every asker abstains", &sched.Options{Askers: []sched.Asker{answer(tool.Verdict{}), answer(tool.Verdict{})}}, "and nobody can approve it."},
 		{"an asker breaks", &sched.Options{Askers: []sched.Asker{sched.AskerFunc(func(context.Context, tool.Case, tool.Verdict) (tool.Verdict, error) {
 			return tool.Verdict{Behavior: tool.Allow}, errors.New("dialog closed")
-		})}}, "asking went wrong: dialog closed"},
-		{"an asker panics", &sched.Options{Askers: []sched.Asker{sched.AskerFunc(func(context.Context, tool.Case, tool.Verdict) (tool.Verdict, error) { panic("x") })}}, "asking crashed: x"},
+		})}}, "the permission prompt failed: dialog closed"},
+		{"an asker panics", &sched.Options{Askers: []sched.Asker{sched.AskerFunc(func(context.Context, tool.Case, tool.Verdict) (tool.Verdict, error) { panic("x") })}}, "the permission prompt crashed: x"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ran := false
@@ -474,6 +474,10 @@ func (h hooks) Before(_ context.Context, _ *tool.Tool, c *tool.Call) (tool.Verdi
 		return tool.Verdict{}, nil
 	}
 	return h.before(c)
+}
+
+func (h hooks) Effects(context.Context, tool.Case) (tool.Verdict, []string) {
+	return tool.Verdict{}, nil
 }
 
 func (h hooks) After(_ context.Context, _ *tool.Tool, _ *tool.Call, r tool.Result) (*tool.Result, []string) {

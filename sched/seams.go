@@ -43,6 +43,10 @@ type Hooks interface {
 	// allow it, change its input and add notes. A changed input is checked and
 	// judged like the model's.
 	Before(context.Context, *tool.Tool, *tool.Call) (verdict tool.Verdict, notes []string)
+	// Effects are the hooks that wait for what the call would change: they may deny it,
+	// ask for it or say that they would allow it. Case.Preview is nil if that is not
+	// known.
+	Effects(context.Context, tool.Case) (verdict tool.Verdict, notes []string)
 	// After may replace the result of a call that ran, and add notes. A result that
 	// failed says so.
 	After(context.Context, *tool.Tool, *tool.Call, tool.Result) (replacement *tool.Result, notes []string)

@@ -41,6 +41,8 @@ type Hook struct {
 	Env []string
 	// Async hooks are not waited for: what they say decides nothing.
 	Async bool
+	// Preview hooks of PreToolUse run when it is known what the call would change.
+	Preview bool
 	// Path leads to the hook in its file, for [Settings.Prune].
 	Path []string
 	// JSON is the hook as written.
@@ -192,7 +194,7 @@ var groupFields = map[string]shape{"matcher": aText, "hooks": anObject}
 // after env are Claude Code's, and mean nothing here.
 var hookFields = map[string]shape{
 	"type": aText, "command": aText, "url": aText, "headers": anObject, "timeout": aNumber, "on_error": aText, "if": aText,
-	"async": aFlag, "env": textList, "allowedEnvVars": textList,
+	"async": aFlag, "preview": aFlag, "env": textList, "allowedEnvVars": textList,
 	"statusMessage": aText, "once": aFlag, "shell": aText, "asyncRewake": aFlag,
 }
 
@@ -219,10 +221,18 @@ func (h *Hook) read(n *node) (problem string) {
 			h.Timeout = time.Duration(seconds * float64(time.Second))
 		}
 	}
-	if v := n.child("async"); v != nil {
-		if h.Async = v.kind == 't'; !h.Async && v.kind != 'f' {
-			wrong("async must be true or false")
+	for _, f := range []struct {
+		name string
+		into *bool
+	}{{"async", &h.Async}, {"preview", &h.Preview}} {
+		if v := n.child(f.name); v != nil {
+			if *f.into = v.kind == 't'; !*f.into && v.kind != 'f' {
+				wrong(f.name + " must be true or false")
+			}
 		}
+	}
+	if h.Preview && h.Event != "PreToolUse" {
+		wrong("preview is for PreToolUse hooks")
 	}
 	wrong(h.readOnError())
 	wrong(h.readLists(n))

@@ -80,10 +80,12 @@ var topLevel = map[string]shape{
 	"autoMode":                          noGuard(anObject),
 	"sandbox":                           {kinds: "{", members: sandboxKeys},
 
+	"preview": {kinds: `"`, oneOf: []string{"off", "ask", "auto"}},
+
 	"env": {kinds: "{", each: '"'},
 
 	"bash": {kinds: "{", members: map[string]shape{
-		"passEnv": textList, "keepEscapes": aFlag, "preview": aFlag, "endAtTimeout": aFlag,
+		"passEnv": textList, "keepEscapes": aFlag, "endAtTimeout": aFlag,
 	}},
 	"agents": {kinds: "{", members: map[string]shape{
 		"maxRunning": aCount, "maxDepth": aCount, "maxTokens": aCount, "firstTokenSeconds": aCount, "idleSeconds": aCount,

@@ -110,7 +110,8 @@ func (s *supervisor) launch(attr *syscall.SysProcAttr, env []string, box *boxLin
 	cmd := exec.Command(s.exe)
 	cmd.Args = []string{keeperName}
 	cmd.Dir = "/"
-	cmd.Env = append([]string{keeperEnv + "=" + mode, "GOMAXPROCS=2", "GOGC=50"}, env...)
+	// Little memory and few threads; under the race detector, what that was told.
+	cmd.Env = append([]string{keeperEnv + "=" + mode, "GOMAXPROCS=2", "GOGC=50", "GORACE=" + os.Getenv("GORACE")}, env...)
 	cmd.ExtraFiles = []*os.File{theirs}
 	cmd.SysProcAttr = attr
 	if err := cmd.Start(); err != nil {

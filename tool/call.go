@@ -46,6 +46,8 @@ type Call struct {
 	// Approved is the digest of the change that was shown to the user who approved
 	// the call; "" means that no change was. See [Call.Approve].
 	Approved string
+	// Dropped are the parts of that change that are not to be made.
+	Dropped []Dropped
 	// Confinement is that of the verdict on the call.
 	Confinement Confinement
 	// Agent names the sub-agent that calls; "" is the main conversation.

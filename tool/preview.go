@@ -21,8 +21,8 @@ type Preview struct {
 	// not shown file by file, and what is dropped.
 	Notes []string
 	// Ran says that the call has run where its effects reach nothing, and that Run
-	// makes this change without doing the work again. If it changes no file, nobody
-	// need be asked about it.
+	// makes this change without doing the work again. Rules about files then judge
+	// what it changed, and if that is nothing, nobody need be asked about it.
 	Ran bool
 }
 
@@ -41,6 +41,9 @@ type FileChange struct {
 	// Folded is a word for a file whose change is not meant to be read, such as
 	// "generated": it is shown in a line. "" is any other.
 	Folded string
+	// Protected is why it matters who changes the file, such as "it is run by git";
+	// such files are shown first. "" is any other.
+	Protected string
 }
 
 // A Version is a file before or after a change.

@@ -22,6 +22,9 @@ type Verdict struct {
 	// Confinement is what the kernel holds the call to if it runs; "" for calls that
 	// start no command. Of an Ask it is what an approval leads to.
 	Confinement Confinement
+	// Dropped are the parts of the change that an allowed call does not make, because
+	// nothing allows them and nobody is asked. See [Preview.Ran].
+	Dropped []Dropped
 	// Suggestions are rules that would settle the next such call, all of them together.
 	Suggestions []Suggestion
 	// AllowedIn is the permission mode in which an Ask would have been an Allow; "" for none.
@@ -47,9 +50,9 @@ func (v Verdict) Remedy() string {
 	case 0:
 		return ""
 	case 1:
-		return " A rule that would allow it: " + rules[0] + "."
+		return " The rule " + rules[0] + " would allow it."
 	}
-	return " Rules that would allow it together: " + strings.Join(rules, ", ") + "."
+	return " These rules together would allow it: " + strings.Join(rules, ", ") + "."
 }
 
 // A Case is a call that waits for its verdict.
@@ -62,6 +65,18 @@ type Case struct {
 	// if that is not known, and Unclear says why it is not if the tool should know.
 	Preview *Preview
 	Unclear error
+	// Looked says that Preview and Unclear are all that can be known of it.
+	Looked bool
+}
+
+// Ran reports whether the call has run where its effects reach nothing, so that it
+// can be judged by what it changed.
+func (c *Case) Ran() bool { return c.Preview != nil && c.Preview.Ran }
+
+// A Dropped is a file that a call would change and does not.
+type Dropped struct {
+	Path string
+	Why  string
 }
 
 // Behavior is the core of a verdict.

@@ -32,6 +32,9 @@ type CanUseTool struct {
 	// change: if it would be another one by the time that the call runs, the host is
 	// asked again. Other command lines do not have it.
 	Change *Change `json:"change,omitempty"`
+	// ChangeUnknown is why there is no Change although one was looked for, such as that
+	// a previewed command wanted the network. An allow is for the command then.
+	ChangeUnknown string `json:"change_unknown,omitempty"`
 }
 
 // A Change is all that a call would change in files.
@@ -61,6 +64,8 @@ type FileChange struct {
 	// Folded is a word for a file that nobody reads, such as "lock file", "generated"
 	// or "git". It has no hunks.
 	Folded string `json:"folded,omitempty"`
+	// Protected is why it matters who changes the file. Such files come first.
+	Protected string `json:"protected,omitempty"`
 }
 
 // A FileVersion is a file before or after a change.

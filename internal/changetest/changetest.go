@@ -31,8 +31,8 @@ func (c Case) String() string {
 	return fmt.Sprintf("%s: %s %s on %q", c.Kind, c.Tool, c.Input, c.Before)
 }
 
-// New writes a random file into dir and returns a random call on it.
-func New(r *rand.Rand, dir string) (Case, error) {
+// makeCase writes a random file into dir and returns a random call on it.
+func makeCase(r *rand.Rand, dir string) (Case, error) {
 	g := &maker{Rand: r}
 	c := Case{Path: filepath.Join(dir, fmt.Sprintf("f%d.txt", r.IntN(1<<30))), Exists: true}
 	var err error

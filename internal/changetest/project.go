@@ -43,7 +43,7 @@ func NewProject(t *testing.T) *Project {
 // New makes a random file and a call on it, which the model knows as far as it must.
 func (p *Project) New(t *testing.T, r *rand.Rand) Case {
 	t.Helper()
-	c, err := New(r, p.Dir)
+	c, err := makeCase(r, p.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}

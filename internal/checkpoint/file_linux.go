@@ -29,6 +29,12 @@ func Attrs(path string) string {
 		func(name string, to []byte) (int, error) { return unix.Lgetxattr(path, name, to) })
 }
 
+// AttrsOf is Attrs of an open file.
+func AttrsOf(fd int) string {
+	return attrsOf(func(to []byte) (int, error) { return unix.Flistxattr(fd, to) },
+		func(name string, to []byte) (int, error) { return unix.Fgetxattr(fd, name, to) })
+}
+
 func attrsOf(list func([]byte) (int, error), get func(string, []byte) (int, error)) string {
 	n, err := list(nil)
 	if err != nil || n == 0 {

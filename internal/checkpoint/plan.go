@@ -180,9 +180,9 @@ func (e *ConflictError) Error() string {
 		strings.Join(e.Paths, ", "))
 }
 
-// Conflicts returns the error for the steps that would lose somebody's changes,
+// conflicts returns the error for the steps that would lose somebody's changes,
 // or nil.
-func (p *Plan) Conflicts() error {
+func (p *Plan) conflicts() error {
 	var paths []string
 	for _, s := range p.Steps {
 		if s.Foreign {

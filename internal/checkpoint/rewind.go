@@ -44,7 +44,7 @@ func Interrupted(journal string) bool {
 // [ConflictError] if somebody's changes would be lost.
 func (p *Plan) Apply(ctx context.Context, s *session.Session, opts *ApplyOptions) (undo string, err error) {
 	if opts == nil || !opts.Force {
-		if err := p.Conflicts(); err != nil {
+		if err := p.conflicts(); err != nil {
 			return "", err
 		}
 	}

@@ -56,7 +56,7 @@ func Main() int {
 		stop() // a second signal kills, as people expect
 		time.AfterFunc(endTime, func() { os.Exit(exitTerminated) })
 	})
-	return run(ctx, os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, reexec)
+	return Run(ctx, os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, reexec)
 }
 
 // converses reports whether a conversation is to be led without a screen.
@@ -77,12 +77,9 @@ func terminations() []os.Signal {
 const endTime = 15 * time.Second
 
 // Run runs one command line and returns its exit code. A program whose main is
-// not [Main] has no supervisor for shell commands; see package shellrun.
-func Run(ctx context.Context, args []string, s Streams) int {
-	return run(ctx, args, s, shellrun.Reexec{})
-}
-
-func run(ctx context.Context, args []string, s Streams, reexec shellrun.Reexec) int {
+// not [Main] has no supervisor for shell commands and gives the zero Reexec; see
+// package shellrun.
+func Run(ctx context.Context, args []string, s Streams, reexec shellrun.Reexec) int {
 	root := newRoot(s, reexec)
 	if forProgram(args) {
 		args = launch.Known(args, root.Flags(), s.Err)
@@ -142,6 +139,9 @@ pipeline of look-up, validation, hooks, permission, execution and bounded result
 	help := root.RunE
 	root.RunE = func(c *cobra.Command, args []string) error {
 		credentialsFile().use()
+		if err := converse.enterWorktree(c.Context()); err != nil {
+			return err
+		}
 		if converse.interactive(args) {
 			return converse.interact(c, args)
 		}
@@ -181,6 +181,8 @@ func (f *converseFlags) define(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.plain, "plain", false, "talk line by line, without a screen: for screen readers and simple terminals")
 	fs.BoolVar(&f.verbose, "verbose", false, "with text output: show calls and progress on standard error")
 	fs.StringVar(&f.onAsk, "on-ask", onAskDeny, "when a call needs approval and nobody can be asked, it is denied; fail ends with exit code 3, too")
+	fs.StringVarP(&f.worktree, "worktree", "w", "", "work in a git worktree of this name, which is made if there is none; without a name, in a new one")
+	fs.Lookup("worktree").NoOptDefVal = unnamed
 	f.Flags.Define(fs)
 }
 

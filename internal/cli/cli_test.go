@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/haftdev/haft/internal/cli"
+	"github.com/haftdev/haft/shellrun"
 )
 
 func run(ctx context.Context, args ...string) (code int, stdout, stderr string) {
 	var out, err bytes.Buffer
-	code = cli.Run(ctx, args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &err})
+	code = cli.Run(ctx, args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &err}, shellrun.Reexec{})
 	return code, out.String(), err.String()
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/tool"
 )
 
 // denials counts the calls that were denied because nobody could be asked, or who
@@ -16,6 +17,14 @@ type denials struct {
 	n     int
 }
 
+// droppedPaths names the files of a change that was dropped.
+func droppedPaths(list []tool.Dropped) string {
+	if len(list) == 1 {
+		return list[0].Path
+	}
+	return fmt.Sprintf("%s and %d more", list[0].Path, len(list)-1)
+}
+
 // deniedLine says what was denied, why, and what would allow it.
 func deniedLine(out *sched.Outcome) string {
 	const long = 200
@@ -24,6 +33,9 @@ func deniedLine(out *sched.Outcome) string {
 		what = string([]rune(what)[:long]) + "…"
 	}
 	line := fmt.Sprintf("denied %s %s: %s.%s", out.Tool, what, out.Verdict.Reason, out.Verdict.Remedy())
+	if dropped := out.Verdict.Dropped; len(dropped) > 0 {
+		line = fmt.Sprintf("%s %s ran in a preview, and its change of %s was dropped: %s.%s", out.Tool, what, droppedPaths(dropped), dropped[0].Why, out.Verdict.Remedy())
+	}
 	if len(out.Verdict.Suggestions) > 0 {
 		line += " Give it with --allowedTools, or keep it with: haft permissions add allow RULE"
 	}

@@ -59,7 +59,7 @@ func (f *permissionsFlags) explain(ctx context.Context, name, input string) erro
 	if !json.Valid([]byte(input)) {
 		return usageError{fmt.Errorf("the input is not JSON: %s", input)}
 	}
-	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Mode: f.mode, IgnoreBadRules: true})
+	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Mode: f.mode, IgnoreBadRules: true, DryRun: true})
 	if err != nil {
 		return err
 	}

@@ -38,11 +38,15 @@ func (s *stage) haft(url string, args ...string) *exec.Cmd {
 	}
 	cmd := exec.Command(exe, args...)
 	cmd.Dir = s.dir
-	cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + s.home, "TMPDIR=" + os.TempDir(), "ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_API_KEY=scripted",
-		"CLAUDE_CODE_MAX_RETRIES=3", "HAFT_MODEL_IDLE_MS=1000", "HAFT_MODEL_FIRST_BYTE_MS=3000", "IS_SANDBOX=1",
-	}
+	cmd.Env = bareEnv(s.home, "TMPDIR="+os.TempDir(), "ANTHROPIC_BASE_URL="+url, "ANTHROPIC_API_KEY=scripted",
+		"CLAUDE_CODE_MAX_RETRIES=3", "HAFT_MODEL_IDLE_MS=1000", "HAFT_MODEL_FIRST_BYTE_MS=3000", "IS_SANDBOX=1")
 	return cmd
+}
+
+// bareEnv is an environment that has nothing of this machine but where programs are, and
+// how the race detector was told to work.
+func bareEnv(home string, more ...string) []string {
+	return append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "GORACE=" + os.Getenv("GORACE")}, more...)
 }
 
 // scripted serves a scenario until the test ends.

@@ -155,7 +155,7 @@ func openTalk(ctx context.Context, opts *headless.Options, o tui.Opening, person
 		return nil, err
 	}
 	talk := opts.Talk
-	talk.Resume, talk.ResumeAt, talk.Continue = o.Resume, o.At, o.Continue
+	talk.Resume, talk.ResumeAt, talk.Continue, talk.Kept = o.Resume, o.At, o.Continue, o.Kept
 	talk.Person, talk.Interactive, talk.MCP.Elicit = person, true, person.Elicit
 	c, err := w.Talk(ctx, &talk)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/haftdev/haft/internal/cli"
+	"github.com/haftdev/haft/shellrun"
 )
 
 // loginServer is an MCP server that lets in whoever it gave a token.
@@ -89,7 +90,7 @@ func TestMCPLogin(t *testing.T) {
 		t.Helper()
 		var out bytes.Buffer
 		errs := new(visitor)
-		if code := cli.Run(t.Context(), args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: errs}); code != 0 {
+		if code := cli.Run(t.Context(), args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: errs}, shellrun.Reexec{}); code != 0 {
 			t.Fatalf("%v: exit %d: %s%s", args, code, out.String(), errs.text.String())
 		}
 		if strings.Contains(out.String()+errs.text.String(), "s3cret") {

@@ -59,7 +59,7 @@ func serveMCP(t *testing.T, haft, settings, era string, opts *sdk.ClientOptions)
 	}
 	s.cmd = exec.Command(haft, "mcp", "serve")
 	s.cmd.Dir, s.cmd.Stderr = s.dir, os.Stderr
-	s.cmd.Env = []string{"HOME=" + filepath.Join(base, "home"), "PATH=" + os.Getenv("PATH")}
+	s.cmd.Env = bareEnv(filepath.Join(base, "home"))
 	stdin, err := s.cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -185,7 +185,7 @@ func TestMCPServerOverHTTP(t *testing.T) {
 	}
 	cmd := exec.Command(haftCommand(t), "mcp", "serve", "--http=127.0.0.1:0", "--json")
 	cmd.Dir, cmd.Stderr = s.dir, io.Discard
-	cmd.Env = []string{"HOME=" + filepath.Join(base, "home"), "PATH=" + os.Getenv("PATH"), "HAFT_MCP_TOKEN=s3cret"}
+	cmd.Env = bareEnv(filepath.Join(base, "home"), "HAFT_MCP_TOKEN=s3cret")
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -236,7 +236,7 @@ func TestMCPServerMakesAToken(t *testing.T) {
 		cmd := exec.Command(haftCommand(t), slices.Concat([]string{"mcp", "serve", "--json"}, args)...)
 		var said strings.Builder
 		cmd.Dir, cmd.Stderr = base, &said
-		cmd.Env = []string{"HOME=" + filepath.Join(base, "home"), "PATH=" + os.Getenv("PATH")}
+		cmd.Env = bareEnv(filepath.Join(base, "home"))
 		stdout, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/haftdev/haft/internal/cli"
+	"github.com/haftdev/haft/shellrun"
 )
 
 // TestMistakesOfTheCommandLine shows that a mistake is told of by name and ends with
@@ -33,7 +34,7 @@ func TestMistakesOfTheCommandLine(t *testing.T) {
 		t.Run(flags, func(t *testing.T) {
 			var out, err bytes.Buffer
 			args := append([]string{"-p"}, strings.Fields(flags)...)
-			code := cli.Run(t.Context(), append(args, "--", "hi"), cli.Streams{Out: &out, Err: &err})
+			code := cli.Run(t.Context(), append(args, "--", "hi"), cli.Streams{Out: &out, Err: &err}, shellrun.Reexec{})
 			if code != 2 || !strings.Contains(err.String(), want) || out.Len() > 0 {
 				t.Errorf("it ended with %d, %q and %q", code, out.String(), err.String())
 			}

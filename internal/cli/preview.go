@@ -19,6 +19,7 @@ import (
 	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/preview"
 	"github.com/haftdev/haft/internal/visible"
+	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/sandbox"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/shellrun"
@@ -105,7 +106,7 @@ func (f *previewFlags) run(ctx context.Context, args []string) (err error) {
 	layers := filepath.Join(store.Dir(), "haft-previews")
 	_ = preview.Sweep(layers) // what a killed process left
 	r, err := preview.Run(ctx, preview.Request{
-		Shell: host.NewShell(cwd), Dirs: dirs, Home: homeOutside(dirs), Store: layers,
+		Shell: host.NewShell(cwd), Dirs: dirs, Home: homeOutside(dirs), Store: layers, Protected: protectedIn(dirs),
 		Command: shellrun.Request{Command: command, Timeout: f.timeout},
 	})
 	if r != nil {
@@ -151,6 +152,21 @@ func homeOutside(dirs []string) string {
 		}
 	}
 	return home
+}
+
+// protectedIn says why it matters who changes a file in the folders.
+func protectedIn(dirs []string) func(string) string {
+	home, _ := os.UserHomeDir()
+	g, err := guard.New(&guard.Options{Roots: dirs, Home: home})
+	if err != nil {
+		return nil
+	}
+	return func(path string) string {
+		if s := g.Look(path).Sensitive; s.Write != guard.Allow {
+			return s.What
+		}
+		return ""
+	}
 }
 
 // finishEarlier finishes what a process that was killed had begun to apply here.

@@ -41,7 +41,7 @@ func TestNoErrorHoldsRawEscapeSequences(t *testing.T) {
 	} {
 		cmd := exec.Command(haft, args...)
 		cmd.Dir = dir
-		cmd.Env = []string{"HOME=" + base, "PATH=" + os.Getenv("PATH"), "ANTHROPIC_API_KEY=none", "ANTHROPIC_BASE_URL=http://127.0.0.1:1", "CLAUDE_CODE_MAX_RETRIES=0", "HAFT_MCP_TOKEN=x"}
+		cmd.Env = bareEnv(base, "ANTHROPIC_API_KEY=none", "ANTHROPIC_BASE_URL=http://127.0.0.1:1", "CLAUDE_CODE_MAX_RETRIES=0", "HAFT_MCP_TOKEN=x")
 		out, err := cmd.CombinedOutput()
 		if err == nil && args[0] == evil {
 			t.Errorf("haft %q did not complain", args)

@@ -54,7 +54,7 @@ func TestReadOnlyCommandsThroughOurBash(t *testing.T) {
 		trace := filepath.Join(base, "trace")
 		cmd := exec.Command(strace, "-f", "-qq", "-e", "trace=connect,execve", "-o", trace, haft, "tools", "call", "Bash", string(input))
 		cmd.Dir = repo
-		cmd.Env = []string{"HOME=" + filepath.Join(base, "home"), "PATH=" + os.Getenv("PATH"), "ANTHROPIC_API_KEY=sk-never"}
+		cmd.Env = bareEnv(filepath.Join(base, "home"), "ANTHROPIC_API_KEY=sk-never")
 		out, _ := cmd.CombinedOutput() // many fail for want of a file; that is no matter here
 		if strings.Contains(string(out), "ptrace") && strings.Contains(string(out), "strace:") {
 			t.Skipf("strace may not trace here: %s", out)

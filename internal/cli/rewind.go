@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/haftdev/haft/internal/checkpoint"
+	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/workspace/blob"
 	"github.com/haftdev/haft/session"
 )
@@ -110,6 +111,9 @@ func (f *rewindFlags) apply(ctx context.Context, store *session.Store, id string
 	}
 	if err != nil {
 		return err
+	}
+	if err := harness.NoteRewind(ctx, s, plan, cwd); err != nil {
+		fmt.Fprintf(f.Err, "The model will not be told which files were restored: %v\n", err)
 	}
 	return f.tell(&rewound{Session: id, Plan: plan, Done: true, Undo: undo}, cwd)
 }

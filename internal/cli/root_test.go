@@ -42,7 +42,7 @@ func TestRootDoesNotAskNobodyByAccident(t *testing.T) {
 			// Nothing listens at the address: a session that begins fails by that.
 			cmd := exec.Command(haft, append([]string{"-p", "go"}, c.args...)...)
 			cmd.Dir = t.TempDir()
-			cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "ANTHROPIC_API_KEY=none", "ANTHROPIC_BASE_URL=http://127.0.0.1:1", "CLAUDE_CODE_MAX_RETRIES=0", c.sandbox}
+			cmd.Env = bareEnv(home, "ANTHROPIC_API_KEY=none", "ANTHROPIC_BASE_URL=http://127.0.0.1:1", "CLAUDE_CODE_MAX_RETRIES=0", c.sandbox)
 			out, _ := cmd.CombinedOutput()
 			refused := strings.Contains(string(out), "is refused for root") && cmd.ProcessState.ExitCode() == 2
 			if refused != c.refused {

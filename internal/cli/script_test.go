@@ -37,6 +37,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("XDG_CACHE_HOME", e.WorkDir+"/.cache")
 			e.Setenv("GOCACHE", goCache())
 			e.Setenv("IS_SANDBOX", "1")
+			e.Setenv("GORACE", os.Getenv("GORACE"))
 			e.Values[modelKey{}] = new(*script.Server)
 			return nil
 		},

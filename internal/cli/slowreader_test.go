@@ -33,6 +33,7 @@ func chatty() *script.Scenario {
 func TestASlowReaderLosesNothing(t *testing.T) {
 	for name, input := range map[string]string{"a prompt": "", "a program": `{"type":"user","message":{"role":"user","content":"go"}}` + "\n"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // it mostly waits
 			s := newSeat(t)
 			args := []string{"-p", "go", "--output-format", "stream-json", "--verbose", "--allowedTools", "Bash"}
 			if input != "" {
@@ -40,7 +41,7 @@ func TestASlowReaderLosesNothing(t *testing.T) {
 			}
 			cmd := exec.Command(haftCommand(t), args...)
 			cmd.Dir = s.dir
-			cmd.Env = []string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH"), "ANTHROPIC_BASE_URL=" + scripted(t, chatty()).URL(), "ANTHROPIC_API_KEY=none"}
+			cmd.Env = bareEnv(s.home, "ANTHROPIC_BASE_URL="+scripted(t, chatty()).URL(), "ANTHROPIC_API_KEY=none")
 			if input != "" {
 				cmd.Stdin = strings.NewReader(input)
 			}
@@ -82,7 +83,7 @@ func TestAReaderThatLeavesShowsInTheExitCode(t *testing.T) {
 	s := newSeat(t)
 	cmd := exec.Command(haftCommand(t), "-p", "go", "--output-format", "stream-json", "--verbose", "--allowedTools", "Bash")
 	cmd.Dir = s.dir
-	cmd.Env = []string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH"), "ANTHROPIC_BASE_URL=" + scripted(t, chatty()).URL(), "ANTHROPIC_API_KEY=none"}
+	cmd.Env = bareEnv(s.home, "ANTHROPIC_BASE_URL="+scripted(t, chatty()).URL(), "ANTHROPIC_API_KEY=none")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +107,7 @@ func TestAReaderThatNeverReadsDoesNotKeepHaft(t *testing.T) {
 	model := scripted(t, chatty())
 	cmd := exec.Command(haftCommand(t), "-p", "go", "--output-format", "stream-json", "--verbose", "--allowedTools", "Bash")
 	cmd.Dir = s.dir
-	cmd.Env = []string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH"), "ANTHROPIC_BASE_URL=" + model.URL(), "ANTHROPIC_API_KEY=none"}
+	cmd.Env = bareEnv(s.home, "ANTHROPIC_BASE_URL="+model.URL(), "ANTHROPIC_API_KEY=none")
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

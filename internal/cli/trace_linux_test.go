@@ -58,7 +58,7 @@ func TestNothingOfAHostileRepositoryRunsOrConnects(t *testing.T) {
 		trace := filepath.Join(dir, "trace")
 		cmd := exec.Command(strace, append([]string{"-f", "-qq", "-e", "trace=execve,execveat,connect,sendto", "-o", trace, haft}, args...)...)
 		cmd.Dir = filepath.Join(dir, "repo")
-		cmd.Env = []string{"HOME=" + filepath.Join(dir, "home"), "PATH=" + os.Getenv("PATH"), "ANTHROPIC_API_KEY=none"}
+		cmd.Env = bareEnv(filepath.Join(dir, "home"), "ANTHROPIC_API_KEY=none")
 		out, err := cmd.CombinedOutput()
 		if err != nil && strings.Contains(string(out), "ptrace") {
 			t.Skipf("strace may not trace here: %s", out)

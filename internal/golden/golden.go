@@ -27,7 +27,7 @@ func Updating() bool { return *update }
 func Check(t testing.TB, path, got string) {
 	t.Helper()
 	if *update {
-		Write(t, path, got)
+		write(t, path, got)
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {
@@ -38,8 +38,8 @@ func Check(t testing.TB, path, got string) {
 	}
 }
 
-// Write makes the file at path hold text.
-func Write(t testing.TB, path, text string) {
+// write makes the file at path hold text.
+func write(t testing.TB, path, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)

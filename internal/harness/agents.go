@@ -12,6 +12,7 @@ import (
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/agent/prompt"
 	"github.com/haftdev/haft/internal/harness/crew"
+	"github.com/haftdev/haft/internal/harness/sysprompt"
 	"github.com/haftdev/haft/internal/harness/workdir"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
 	knowledge "github.com/haftdev/haft/internal/knowledge/prompt"
@@ -144,8 +145,12 @@ func (c *Conversation) child(ctx context.Context, d agentdef.Definition, s crew.
 		}
 	}
 	o.System = prompt.System(&prompt.Options{Custom: &d.Prompt, Tools: o.Tools})
+	nested := w.nested.Tell(s.ID)
+	o.News = func(ctx context.Context) []string { return nested(ctx, false) }
+	o.Carry = func() []string { return c.skills.carry(s.ID) }
 	o.Facts = prompt.NewFacts(&prompt.FactsOptions{
-		Dir: dir.Path(), Added: w.Project.Guard.Roots()[1:], Cwd: dir.Path, Instructions: w.told(d.Model, nil).Instructions, More: c.preload(d),
+		Dir: dir.Path(), Added: w.Project.Guard.Roots()[1:], Cwd: dir.Path, Instructions: w.told(d.Model, nil).Instructions,
+		More: sysprompt.Together(c.preload(d), nested),
 	}).Tell
 	o.Limits = agent.Limits{Turns: d.MaxTurns}
 	policy := w.childPolicy(d, permission.Mode(s.Mode), dir)
@@ -158,8 +163,7 @@ func (c *Conversation) child(ctx context.Context, d agentdef.Definition, s crew.
 
 // inherit returns what an agent has of the conversation that it works for. Left out is
 // what is the conversation's own: its history and everything that is restored with it,
-// its answer's schema, what it carries over a compaction, and the budget of the whole
-// work.
+// its answer's schema, and the budget of the whole work.
 func inherit(o *agent.Options) agent.Options {
 	return agent.Options{
 		Model: o.Model, Resolve: o.Resolve, Thinking: o.Thinking, Effort: o.Effort, Betas: o.Betas, MaxTokens: o.MaxTokens, Context: o.Context, Cost: o.Cost,
@@ -215,6 +219,7 @@ func (c *Conversation) recall(ctx context.Context, id string, o *agent.Options) 
 	if err != nil {
 		return err
 	}
+	c.World.nested.Recall(id, agent.Reminders(known.History))
 	o.History, o.Revealed = known.History, state[[]string](known, agent.StateRevealed)
 	return nil
 }

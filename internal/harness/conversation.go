@@ -21,9 +21,6 @@ func (c *Conversation) Journal() *session.Session { return c.World.link.Journal(
 // Input reads what the user types: slash commands and mentions of files.
 func (c *Conversation) Input() *slash.Input { return c.input }
 
-// Pool is the tools of the conversation, without those of MCP servers.
-func (c *Conversation) Pool() *Pool { return c.pool }
-
 // Call makes a call beside the conversation that a text or the user asks for.
 func (c *Conversation) Call(ctx context.Context, r prompt.Request) (tool.Result, error) {
 	return c.pool.builtins.Calls(ctx, r)
@@ -80,6 +77,10 @@ func (c *Conversation) RunAwaiting(ctx context.Context, awaits func(agent.Task) 
 func (c *Conversation) Close(ctx context.Context) error {
 	if c.prepare != nil {
 		c.prepare.Stop()
+	}
+	c.pool.builtins.Schedule.Close()
+	if ended := c.Running(); ended != "" {
+		c.World.link.Tell("Ended these background commands:\n" + ended)
 	}
 	c.Agent.Close(ctx, "other")
 	return errors.Join(c.MCP.Close(), c.World.Close(), c.Journal().Close())

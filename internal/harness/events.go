@@ -33,6 +33,10 @@ const (
 	stateTodos  = "todos"  // followed by the sub-agent whose they are
 	stateAgents = "agents" // who was at work
 
+	stateSchedule = "schedule" // what it is sent later
+	stateCommands = "commands" // in the background, still running
+	stateNotes    = "notes"    // that the model was not told yet
+
 	stateKept     = "kept"     // the folders with what it kept for its model
 	statePlan     = "plan"     // the last one that the person agreed to
 	stateProvider = "provider" // who answered when it began
@@ -42,6 +46,7 @@ const (
 // ended tells the model that a command in the background is over. One that an agent
 // has started is the agent's to hear of, and ends with it.
 func (w *World) ended(t *shellrun.Task) {
+	w.running.ended(t)
 	a := w.link.Agent()
 	if a == nil {
 		return

@@ -14,9 +14,9 @@ import (
 // How each option of the loop reaches the agents that work for a conversation.
 const (
 	inherited = "Model Resolve Thinking Effort Betas MaxTokens Context Cost Refused Mode Person Hooks Repeats Source Sched"
-	theirOwn  = "Agent AgentType ModelName Journal Tools System Facts Limits Permissions"
+	theirOwn  = "Agent AgentType ModelName Journal Tools System Facts News Carry Limits Permissions"
 	restored  = "History HistoryTokens Revealed" // by an agent that continues; otherwise empty
-	not       = "Carry Spent Beside States Renew TaskBudget Structured PlanModel"
+	not       = "Spent Beside States Renew TaskBudget Structured PlanModel"
 
 	schedInherited = "Askers Hooks Recorder Dir Output MessageLimit MaxConcurrent SiblingErrors CancelGrace"
 	schedOwn       = "Judge"

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -30,6 +31,19 @@ func (c *Conversation) Send(p agent.Prompt) {
 		}
 	}
 	c.Agent.Send(p)
+}
+
+// WithFiles adds the files and folders that the text of a prompt mentions, read as the
+// model would be allowed to read them: all of them, or none and why.
+func (c *Conversation) WithFiles(ctx context.Context, p agent.Prompt, text string) (agent.Prompt, error) {
+	files, err := c.Input().Mentioned(ctx, text)
+	if err != nil {
+		return p, fmt.Errorf("could not add a file that the prompt mentions: %w", err)
+	}
+	if files != "" {
+		p.Content = append(slices.Clone(p.Content), model.TextOf(files))
+	}
+	return p, nil
 }
 
 // withReadMcpResource returns the change with the tool in view that reads resources.

@@ -293,6 +293,10 @@ func (h *allowing) Before(context.Context, *tool.Tool, *tool.Call) (tool.Verdict
 	return v, nil
 }
 
+func (h *allowing) Effects(context.Context, tool.Case) (tool.Verdict, []string) {
+	return tool.Verdict{}, nil
+}
+
 func (h *allowing) After(context.Context, *tool.Tool, *tool.Call, tool.Result) (*tool.Result, []string) {
 	return nil, nil
 }

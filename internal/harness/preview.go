@@ -8,55 +8,124 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
+	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/preview"
+	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/sandbox"
 	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/bash"
 	"github.com/haftdev/haft/workspace"
 )
 
-// previews runs commands that are asked about where nothing of them counts, if that
-// is set; nil if it is not.
-func (w *World) previews() bash.Previews {
-	if !w.Project.Counts.Flag("bash", "preview") {
-		return nil
-	}
-	return &previews{world: w, store: filepath.Join(workspace.StateDir(), "previews")}
-}
-
+// previews runs commands that are asked about where nothing of them counts.
 type previews struct {
 	world *World
+	box   func(tool.Confinement) *sandbox.Spec
 	store string
 	sweep sync.Once
 }
 
-// Run runs the command in a layer, where there is a box and the session can record
-// what is applied.
+func (w *World) newPreviews(box func(tool.Confinement) *sandbox.Spec) *previews {
+	return &previews{world: w, box: box, store: filepath.Join(workspace.StateDir(), "previews")}
+}
+
+// works reports whether commands can be previewed: that is not switched off, there is
+// a box, and the session can record what is applied.
+func (p *previews) works() bool {
+	if p.world.previewMode() == project.PreviewOff {
+		return false
+	}
+	if s := p.world.link.Journal(); s == nil && !p.world.Project.Options.DryRun || s != nil && s.Dir() == "" {
+		return false
+	}
+	return p.world.host.Tier(sandbox.Offline).Kind == sandbox.TierBox
+}
+
+// previewMode is what the user or the settings say; else it depends on who can be
+// asked: a user at a terminal is asked about the change, a program that answers
+// questions is asked about the command, as it expects, and where nobody can be asked,
+// what the rules do not allow of a change is dropped.
+func (w *World) previewMode() project.PreviewMode {
+	switch mode := w.Project.Preview(); {
+	case mode != "":
+		return mode
+	case answering(w.answers.Load()) == byUser:
+		return project.PreviewAsk
+	case answering(w.answers.Load()) == byProgram:
+		return project.PreviewOff
+	}
+	return project.PreviewAuto
+}
+
+// answering is who answers what the rules leave open.
+type answering int32
+
+const (
+	byNobody answering = iota
+	byProgram
+	byUser
+)
+
+// setAnswering notes who answers in a conversation.
+func (w *World) setAnswering(o *TalkOptions) {
+	switch {
+	case o.Person == nil:
+		w.answers.Store(int32(byNobody))
+	case o.ByProgram:
+		w.answers.Store(int32(byProgram))
+	default:
+		w.answers.Store(int32(byUser))
+	}
+}
+
+// maxAside is how long a command may run before the user is asked about it instead
+// of its change. Nobody waits two minutes for the question about a server.
+const maxAside = time.Minute
+
+// Run runs the command in a layer.
 func (p *previews) Run(ctx context.Context, shell *shellrun.Shell, r shellrun.Request) (bash.Previewed, error) {
-	s := p.world.link.Journal()
-	if s == nil || s.Dir() == "" {
-		return nil, nil
-	}
-	if tier := p.world.host.Tier(sandbox.Offline); tier.Kind != sandbox.TierBox {
-		return nil, nil
-	}
+	w := p.world
 	p.sweep.Do(func() { _ = preview.Sweep(p.store) }) // what killed processes left
-	dirs, err := preview.Folders(p.world.Project.Dir)
+	dirs, err := preview.Folders(w.Project.Dir)
 	if err != nil {
 		return nil, err
 	}
-	for _, root := range sandbox.Resolve(p.world.Project.Guard.Roots()...) {
+	for _, root := range sandbox.Resolve(w.Engine.Guard().Roots()...) {
 		if !containedIn(dirs, root) {
 			dirs = append(dirs, root)
 		}
 	}
-	result, err := preview.Run(ctx, preview.Request{Shell: shell, Command: r, Dirs: dirs, Home: homeBeside(dirs), Store: p.store})
+	if w.previewMode() == project.PreviewAsk {
+		r.Timeout = min(r.Timeout, maxAside)
+	}
+	request := preview.Request{Shell: shell, Command: r, Dirs: dirs, Home: homeBeside(dirs), Store: p.store, Protected: protectedBy(w.Engine.Guard())}
+	if spec := p.box(tool.ReadOnly); spec != nil {
+		request.Hide = spec.Hide // what no command may show, nobody is asked about either
+		for _, cache := range spec.Scratch {
+			if request.Home == "" || !pathin.Contains(request.Home, cache) {
+				request.Scratch = append(request.Scratch, cache)
+			}
+		}
+	}
+	result, err := preview.Run(ctx, request)
 	if result == nil {
 		return nil, err
 	}
-	return previewed{result, p.world}, err
+	return previewed{result, w}, err
+}
+
+// protectedBy says why it matters who changes a file.
+func protectedBy(g *guard.Guard) func(string) string {
+	return func(path string) string {
+		if s := g.Look(path).Sensitive; s.Write != guard.Allow {
+			return s.What
+		}
+		return ""
+	}
 }
 
 func containedIn(dirs []string, path string) bool {
@@ -92,7 +161,7 @@ func (p previewed) Wanted() string {
 	switch {
 	case len(p.Refused) > 0:
 		return fmt.Sprintf("it wanted to reach %s, which a preview does not let it", strings.Join(p.Refused, ", "))
-	case len(p.Outside) > 0:
+	case len(p.Outside) > 0 && !p.Changed():
 		return fmt.Sprintf("it wrote %s outside of the project, which a preview drops", strings.Join(p.Outside, ", "))
 	case len(p.LeftOut) > 0:
 		return fmt.Sprintf("it made the socket or device %s, which a preview cannot apply", strings.Join(p.LeftOut, ", "))
@@ -100,10 +169,14 @@ func (p previewed) Wanted() string {
 	return ""
 }
 
-func (p previewed) Apply(ctx context.Context, call string) error {
+func (p previewed) Apply(ctx context.Context, call string, dropped []tool.Dropped) error {
 	s := p.world.link.Journal()
 	if s == nil {
 		return errors.New("there is no session to record it in")
 	}
-	return p.Result.Apply(ctx, s, call)
+	var paths []string
+	for _, d := range dropped {
+		paths = append(paths, d.Path)
+	}
+	return p.Result.Apply(ctx, s, call, paths...)
 }

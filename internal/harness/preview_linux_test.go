@@ -2,6 +2,8 @@ package harness_test
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,7 +11,9 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/hook"
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/model/script"
 	"github.com/haftdev/haft/sandbox"
@@ -32,12 +36,6 @@ func previewRig(t *testing.T, command string) *rig {
 		script.Turn{Blocks: []script.Block{{Text: "done"}}},
 	)
 	t.Setenv("XDG_STATE_HOME", filepath.Join(os.Getenv("HOME"), ".state"))
-	if err := os.MkdirAll(os.Getenv("CLAUDE_CONFIG_DIR"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(os.Getenv("CLAUDE_CONFIG_DIR"), "settings.json"), []byte(`{"bash": {"preview": true}}`), 0o644); err != nil {
-		t.Fatal(err)
-	}
 	r.put("notes", "1\n")
 	time.Sleep(12 * time.Millisecond) // until the clock of file systems has ticked
 	return r
@@ -143,5 +141,189 @@ func TestWhatAPreviewCannotGiveIsAskedAboutAsACommand(t *testing.T) {
 	}
 	if got, _ := os.ReadFile(filepath.Join(r.dir, "notes")); string(got) != "1\n2\n" {
 		t.Errorf("the file is %q", got)
+	}
+}
+
+// script makes the project's gen.sh, which the model runs.
+func (r *rig) script(text string) {
+	r.t.Helper()
+	if err := os.Chmod(r.put("gen.sh", "#!/bin/sh\n"+text), 0o755); err != nil {
+		r.t.Fatal(err)
+	}
+	time.Sleep(12 * time.Millisecond) // until the clock of file systems has ticked
+}
+
+func (r *rig) content(name string) string {
+	raw, err := os.ReadFile(filepath.Join(r.dir, name))
+	if err != nil {
+		return err.Error()
+	}
+	return string(raw)
+}
+
+// Where nobody can be asked, what the rules allow of a change is made, and the model is
+// told exactly what was dropped and why.
+func TestWithoutAUserTheRestOfAChangeIsDropped(t *testing.T) {
+	for name, c := range map[string]struct {
+		options      harness.Options
+		notes, other string
+		told         []string
+		status       sched.Status
+	}{
+		"no rule": {
+			notes: "1\n", status: sched.Succeeded,
+			told: []string{"said", "nothing of what it changed was applied", "/notes: no rule allows this change", "/src/other: no rule allows this change"},
+		},
+		"a rule for a part": {
+			options: harness.Options{Allowed: []string{"Edit(src/**)"}},
+			notes:   "1\n", other: "3\n", status: sched.Succeeded,
+			told: []string{"said", "a part of what it changed was not applied", "/notes: no rule allows this change"},
+		},
+		"edits are accepted": {
+			options: harness.Options{Mode: "acceptEdits"},
+			notes:   "1\n2\n", other: "3\n", status: sched.Succeeded, told: []string{"said"},
+		},
+		"a rule bound to its change": {
+			options: harness.Options{Allowed: []string{"Bash(./gen.sh) if Edit(**)"}},
+			notes:   "1\n2\n", other: "3\n", status: sched.Succeeded, told: []string{"said"},
+		},
+		"a denied path": {
+			options: harness.Options{Mode: "acceptEdits", Disallowed: []string{"Edit(src/**)"}},
+			notes:   "1\n", status: sched.Denied,
+			told: []string{"they were dropped: it would change", "/src/other", "(rule Edit(src/**)"},
+		},
+		"switched off": {
+			options: harness.Options{Mode: "acceptEdits", Preview: "off"},
+			notes:   "1\n", status: sched.Denied, told: []string{"needs approval"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := previewRig(t, "./gen.sh")
+			r.script("echo said\necho 2 >> notes\nmkdir -p src\necho 3 > src/other\n")
+			c.options.Reexec = shellrun.Supervise()
+			talk := r.talk(c.options, harness.TalkOptions{})
+			defer talk.Close(t.Context())
+			events, _ := r.say(talk, "generate")
+			out := bashOutcome(t, events)
+			text := out.Result.Text()
+			for _, want := range c.told {
+				if !strings.Contains(text, want) {
+					t.Errorf("the model is not told %q: %s", want, text)
+				}
+			}
+			if out.Status != c.status || r.content("notes") != c.notes {
+				t.Errorf("%v (%s), and the file is %q", out.Status, out.Verdict.Reason, r.content("notes"))
+			}
+			if got, _ := os.ReadFile(filepath.Join(r.dir, "src/other")); string(got) != c.other {
+				t.Errorf("the other file is %q", got)
+			}
+			if c.other == "" {
+				if _, err := os.Stat(filepath.Join(r.dir, "src")); err == nil {
+					t.Error("its folder is there")
+				}
+			}
+		})
+	}
+}
+
+// In plan mode nothing writes, and what did not can be seen.
+func TestPlanModeLetsCommandsRunThatChangeNothing(t *testing.T) {
+	for text, want := range map[string]sched.Status{"cat notes\n": sched.Succeeded, "echo 2 >> notes\n": sched.Denied} {
+		r := previewRig(t, "./gen.sh")
+		r.script(text)
+		user := &previewAnswer{allow: true}
+		talk := r.talk(harness.Options{Mode: "plan", Reexec: shellrun.Supervise()}, harness.TalkOptions{Person: user, Interactive: true})
+		events, _ := r.say(talk, "look")
+		out := bashOutcome(t, events)
+		if out.Status != want || len(user.asked) != 0 || r.content("notes") != "1\n" {
+			t.Errorf("%q: asked %d times, %v %s; the file is %q", text, len(user.asked), out.Status, out.Result.Text(), r.content("notes"))
+		}
+		if err := talk.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A program that answers questions decides about calls as they are, unless it wants
+// previews.
+func TestAProgramIsAskedAboutTheCommand(t *testing.T) {
+	for mode, ran := range map[project.PreviewMode]bool{"": false, "ask": true} {
+		r := previewRig(t, "./gen.sh")
+		r.script("echo 2 >> notes\n")
+		program := &previewAnswer{}
+		talk := r.talk(harness.Options{Preview: mode, Reexec: shellrun.Supervise()}, harness.TalkOptions{Person: program, ByProgram: true})
+		r.say(talk, "generate")
+		if len(program.asked) != 1 || program.asked[0].Ran() != ran || r.content("notes") != "1\n" {
+			t.Errorf("%q: asked %+v", mode, program.asked)
+		}
+		if err := talk.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Keys of the user are not shown by a command that nobody was asked about.
+func TestAPreviewedCommandSeesNoKeys(t *testing.T) {
+	r := previewRig(t, "./gen.sh")
+	key := filepath.Join(os.Getenv("HOME"), ".ssh", "id_rsa")
+	if err := os.MkdirAll(filepath.Dir(key), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(key, []byte("the private key"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.script("cat ~/.ssh/id_rsa; echo end\n")
+	talk := r.talk(harness.Options{Reexec: shellrun.Supervise()}, harness.TalkOptions{})
+	defer talk.Close(t.Context())
+	events, _ := r.say(talk, "look")
+	if text := bashOutcome(t, events).Result.Text(); strings.Contains(text, "private") || !strings.Contains(text, "end") {
+		t.Errorf("the model reads %q", text)
+	}
+}
+
+// A command that fails for want of a service is asked about, so that it can be run
+// where the service is.
+func TestWhatNeedsTheMachineIsAskedAboutAsACommand(t *testing.T) {
+	r := previewRig(t, "./gen.sh")
+	r.script("echo 'Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?' >&2; exit 1\n")
+	user := &previewAnswer{}
+	talk := r.talk(harness.Options{Reexec: shellrun.Supervise()}, harness.TalkOptions{Person: user, Interactive: true})
+	defer talk.Close(t.Context())
+	r.say(talk, "build")
+	if len(user.asked) != 1 || user.asked[0].Unclear == nil || !strings.Contains(user.asked[0].Unclear.Error(), "a service or a process of this machine") {
+		t.Errorf("asked %+v", user.asked)
+	}
+}
+
+// A policy on effects: the same hook decides about a command and about an edit.
+func TestHooksJudgeTheChange(t *testing.T) {
+	for name, c := range map[string]struct {
+		script string
+		want   sched.Status
+	}{
+		"a command that changes the file": {"echo 2 >> notes\n", sched.Denied},
+		"a command that changes another":  {"echo 2 > other\n", sched.Succeeded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := previewRig(t, "./gen.sh")
+			r.script(c.script)
+			log := filepath.Join(t.TempDir(), "log")
+			config := fmt.Sprintf(`{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "preview": true,
+				"command": "tee -a %s | grep -q '/notes\",\"change\"' && { echo 'notes stay' >&2; exit 2; }; true"}]}]}}`, log)
+			talk := r.talk(harness.Options{Settings: config, Mode: "acceptEdits", Reexec: shellrun.Supervise()}, harness.TalkOptions{})
+			defer talk.Close(t.Context())
+			events, _ := r.say(talk, "generate")
+			out := bashOutcome(t, events)
+			raw, _ := os.ReadFile(log)
+			var seen struct {
+				Preview hook.Preview `json:"preview"`
+			}
+			if err := json.Unmarshal(raw, &seen); err != nil || !seen.Preview.Ran || len(seen.Preview.Files) != 1 || !strings.Contains(seen.Preview.Files[0].Diff, "+2") {
+				t.Errorf("the hook reads %s (%v)", raw, err) // once, or it would not be one object
+			}
+			if out.Status != c.want || r.content("notes") != "1\n" || c.want == sched.Denied && !strings.Contains(out.Result.Text(), "notes stay") {
+				t.Errorf("%v %s; the file is %q", out.Status, out.Result.Text(), r.content("notes"))
+			}
+		})
 	}
 }

@@ -17,5 +17,5 @@ func (w *World) told(modelName string, earlier *model.History) *sysprompt.Source
 
 // carry is what a compaction must not lose.
 func (c *Conversation) carry() []string {
-	return sysprompt.Carry(c.plan.Load(), c.pool.builtins.Todos, c.pool.builtins.Tasks)
+	return append(sysprompt.Carry(c.plan.Load(), c.pool.builtins.Todos, c.pool.builtins.Tasks), c.skills.carry("")...)
 }

@@ -33,5 +33,8 @@ func (w *World) recallReads(r *session.Restored) {
 			}
 		}
 		w.Files.Seen(agent).Put(e)
+		if agent == "" {
+			w.nested.Saw(agent, path)
+		}
 	}
 }

@@ -103,6 +103,8 @@ func (c *Conversation) renew(o *TalkOptions) func(context.Context) (agent.Journa
 			return nil, err
 		}
 		c.plan.Store(nil)
+		c.skills.clear()
+		c.World.nested.Clear()
 		if dir := next.Dir(); dir != "" {
 			c.World.Project.Kept.Add(filepath.Join(dir, "subagents"))
 		}

@@ -101,7 +101,11 @@ func (c *Conversation) PlanRewind(ctx context.Context, to string) (*checkpoint.P
 	return checkpoint.NewPlan(ctx, j.Path(), to, j.Blobs())
 }
 
-// Rewind does what a plan says; see [checkpoint.Plan.Apply].
+// Rewind does what a plan says, and tells the model; see [checkpoint.Plan.Apply].
 func (c *Conversation) Rewind(ctx context.Context, p *checkpoint.Plan, force bool) (undo string, err error) {
-	return p.Apply(ctx, c.Journal(), &checkpoint.ApplyOptions{Force: force})
+	undo, err = p.Apply(ctx, c.Journal(), &checkpoint.ApplyOptions{Force: force})
+	if err == nil {
+		c.notes.Add(restoredText(p, c.World.Project.Dir))
+	}
+	return undo, err
 }

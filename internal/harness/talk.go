@@ -26,6 +26,7 @@ import (
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/bash"
 	"github.com/haftdev/haft/tool/mcpresource"
+	"github.com/haftdev/haft/tool/schedule"
 	"github.com/haftdev/haft/tool/task"
 	"github.com/haftdev/haft/tool/todo"
 )
@@ -73,10 +74,17 @@ type TalkOptions struct {
 	// Interactive says that a person can be asked questions.
 	Person      sched.Asker
 	Interactive bool
+	// ByProgram says that Person is a program, which decides about calls as they are.
+	ByProgram bool
 	// MCP are servers besides those of the settings.
 	MCP servers.Given
 	// Version is written into the session.
 	Version string
+	// Clock is the time that scheduled prompts go by; nil means that of this machine.
+	Clock schedule.Clock
+
+	// Kept is what another conversation of the same user passes on; nil means nothing.
+	Kept *Kept
 
 	planModel string // that answers in plan mode; "" if the same does
 }
@@ -101,6 +109,8 @@ type Conversation struct {
 	plan    atomic.Pointer[string] // the last one that the user agreed to
 	dirs    *workdir.Dirs
 	sets    sets // of the agents that work for it
+	skills  skillTexts
+	notes   *sysprompt.Notes
 	title   atomic.Pointer[string]
 	kept    atomic.Pointer[agent.Journal] // the journal with its checkpoints
 	opts    agent.Options                 // what agents that work for it begin with
@@ -133,7 +143,7 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 		return nil, errors.Join(err, journal.Close())
 	}
 	follow(lead, &opts, journal.Restored())
-	c := &Conversation{World: w, dirs: workdir.New(&workdir.Options{Root: w.Project.Dir, Shell: w.Shell, Interpreters: w.builtins.Interpreters, Link: w.link}), lead: lead, Version: opts.Version, Began: time.Now()}
+	c := &Conversation{World: w, dirs: workdir.New(&workdir.Options{Root: w.Project.Dir, Shell: w.Shell, Interpreters: w.builtins.Interpreters, Link: w.link}), lead: lead, skills: skillTexts{link: w.link}, Version: opts.Version, Began: time.Now()}
 	w.link.Begin(journal)
 	if err := c.begin(ctx, &opts); err != nil {
 		return nil, errors.Join(err, journal.Close())
@@ -164,9 +174,16 @@ func (c *Conversation) begin(ctx context.Context, o *TalkOptions) error {
 		return err
 	}
 	c.initTools(o, audit, restored)
+	w.setAnswering(o)
 	kept, keeper := w.keep(c.Journal())
 	c.kept.Store(&kept)
-	mode := w.resumeMode(state[string](restored, agent.StateMode))
+	mode := ""
+	if o.Kept == nil {
+		mode = w.resumeMode(state[string](restored, agent.StateMode))
+	}
+	if err := c.take(o.Kept, restored); err != nil {
+		return err
+	}
 	if c.Agent, err = c.newAgent(o, kept, audit, chosen); err != nil {
 		return err
 	}
@@ -187,7 +204,11 @@ func (c *Conversation) begin(ctx context.Context, o *TalkOptions) error {
 	if dir := c.Dir(); dir != w.Project.Home && dir != "/" {
 		c.prepare = time.AfterFunc(settle, func() { w.Search.Prepare(dir) })
 	}
-	return c.MCP.Start(state[[]mcp.Task](restored, servers.StateCalls))
+	if err := c.MCP.Start(state[[]mcp.Task](restored, servers.StateCalls)); err != nil {
+		return err
+	}
+	c.pool.builtins.Schedule.Start()
+	return nil
 }
 
 // initTools gives the tools what is the conversation's own, as it was left.
@@ -202,6 +223,9 @@ func (c *Conversation) initTools(o *TalkOptions, audit sched.Recorder, restored 
 	if b.SearchWeb == nil && c.Provider == "anthropic" && w.Project.SearchesItself() {
 		b.SearchWeb = providerSearch(o.Client, o.Model, func(name string, u model.Usage) { c.Agent.Spend(name, u) })
 	}
+	b.SkillLoaded = c.skills.loaded
+	c.skills.recall(restored)
+	w.nested.Recall("", agent.Reminders(restored.History))
 	w.recallReads(restored)
 	w.Project.Kept.Recall(state[[]string](restored, stateKept))
 	if dir := c.Journal().Dir(); dir != "" {
@@ -209,6 +233,8 @@ func (c *Conversation) initTools(o *TalkOptions, audit sched.Recorder, restored 
 		b.Tasks = task.NewStore(filepath.Join(dir, "tasks"), &task.StoreOptions{Changed: c.tasksChanged})
 	}
 	b.Todos = todo.NewList(&todo.ListOptions{Changed: c.todosChanged, Items: map[string][]todo.Item{"": state[[]todo.Item](restored, stateTodos)}})
+	b.Schedule = c.schedule(o, restored)
+	b.Notify = w.notifier(o.Interactive)
 	if plan := state[string](restored, statePlan); plan != "" {
 		c.plan.Store(&plan)
 	}
@@ -226,13 +252,16 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, audit sched.
 	mode := w.Engine.Policy().Mode()
 	session := &tool.Session{Interactive: o.Interactive, Mode: string(mode), Flags: map[string]bool{bash.BackgroundFlag: true, mcpresource.Flag: c.MCP.Any()}}
 	tools := c.pool.Set(session)
+	nested := w.nested.Tell("")
+	news := sysprompt.Together(nested, c.notes.Tell)
 	source := "startup"
 	if restored.Messages > 0 {
 		source = "resume"
 	}
 	c.opts = agent.Options{
 		Model: o.Client, ModelName: o.Model, PlanModel: o.planModel, Resolve: c.askable, System: sysprompt.System(o.System, o.AppendSystem, tools), Carry: c.carry,
-		Facts: w.told(o.Model, restored.History).Facts(sysprompt.Once(lostAgents(restored)), sysprompt.Standing(w.Engine, o.Person != nil), sysprompt.Planning(w.Engine, o.PlanInstructions, o.Interactive)).Tell,
+		Facts: w.told(o.Model, restored.History).Facts(sysprompt.Once(lostAgents(restored)), w.endedCommands(restored), sysprompt.Standing(w.Engine, o.Person != nil), sysprompt.Planning(w.Engine, o.PlanInstructions, o.Interactive), news).Tell,
+		News:  func(ctx context.Context) []string { return news(ctx, false) },
 		Tools: tools, Person: o.Person, Permissions: permissions{w.Engine, w.Project}, Mode: string(mode), Hooks: w.Hooks,
 		Sched: sched.Options{
 			Judge: w.Engine, Hooks: w.CallHooks(), Askers: []sched.Asker{w.Hooks, c.classifier(o.Client)}, Recorder: audit, Output: w.Project.Results(), Dir: w.Shell.Dir,

@@ -13,6 +13,7 @@ import (
 	"github.com/haftdev/haft/internal/harness/crew"
 	"github.com/haftdev/haft/internal/harness/link"
 	"github.com/haftdev/haft/internal/harness/project"
+	"github.com/haftdev/haft/internal/harness/sysprompt"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
 	"github.com/haftdev/haft/internal/shell"
 	"github.com/haftdev/haft/internal/shell/shown"
@@ -45,7 +46,10 @@ type World struct {
 	host     *shellrun.Host
 	confined *confiner
 	link     *link.Link
+	nested   *sysprompt.Nested
+	running  running
 	keeper   atomic.Pointer[checkpoint.Keeper] // of the session; nil without one
+	answers  atomic.Int32                      // of type answering: who answers in the conversation
 
 	// lead is the agent that the options or the settings let lead; removeLeadRules
 	// removes its denials, in case that a session is led by another one.
@@ -71,6 +75,8 @@ func Open(o *Options) (*World, error) {
 		return nil, err
 	}
 	w := &World{Project: p, lead: lead, link: link.New(p.Options.Notice)}
+	w.running.link = w.link
+	w.nested = sysprompt.NewNested(func() *sysprompt.Source { return w.told("", nil) })
 	if w.Files, err = workspace.Open(p.Dir, &workspace.Options{Add: p.Guard.Roots()[1:], Home: p.Home, Kept: p.Kept.Holds, OnChange: w.changing, OnRead: w.wasRead}); err != nil {
 		return nil, err
 	}
@@ -80,13 +86,17 @@ func Open(o *Options) (*World, error) {
 		return nil, errors.Join(err, w.host.Close(), w.Files.Close())
 	}
 	w.confined = &confiner{project: p, engine: func() *permission.Engine { return w.Engine }, host: w.host}
+	aside := w.newPreviews(w.confined.box)
 	w.Shell = bash.New(w.host, &bash.Options{
 		Box: w.confined.box, Unsandboxed: p.Counts.Sandbox().Unsandboxed,
 		Dir: p.Guard.Cwd(), Environ: environ, ReadOnly: p.ReadOnly, Hardening: p.Hardening, Edit: builtin.SedEdits(w.Files),
-		Previews: w.previews(), Agents: agents{w}, Shown: w.wasShown, KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.Options.EndAtLimit || p.Counts.Flag("bash", "endAtTimeout"),
+		Previews: aside, Agents: agents{w}, Shown: w.wasShown, KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.Options.EndAtLimit || p.Counts.Flag("bash", "endAtTimeout"),
 	})
 	w.Search = search.New(&search.Options{Decode: w.Files.SearchText})
 	opts.Dir, opts.Commands, opts.Sandbox.Works = w.Shell.Dir, shell.OS{}, w.confined.works
+	opts.Sandbox.Boxed = func() bool { return w.host.Tier(sandbox.Offline).Kind == sandbox.TierBox }
+	opts.Sandbox.Previews, opts.Sandbox.DropRest = aside.works, func() bool { return w.previewMode() == project.PreviewAuto }
+	opts.Sandbox.Refused = w.Shell.Refused
 	w.Engine = permission.NewEngine(opts)
 	w.removeLeadRules = w.Engine.AddTemporary(project.Denials(lead)...)
 	w.Hooks = hook.New(p.Hooks(), &hook.Options{
@@ -121,6 +131,7 @@ func (w *World) deniesNothing() error {
 
 // backgrounded tells that a command goes on beside the turn.
 func (w *World) backgrounded(t *shellrun.Task) {
+	w.running.began(t)
 	w.link.Emit(agent.TaskChanged{Change: "started", Task: command(t)})
 }
 
@@ -138,8 +149,12 @@ func (w *World) hookRan(r hook.Run) {
 	}
 }
 
-// wasRead writes down what an agent knows of a file.
-func (w *World) wasRead(agent string, e readstate.Entry) { w.link.Save(stateReads+agent+" "+e.Path, e) }
+// wasRead writes down what an agent knows of a file, and finds the instructions of the
+// file's folder.
+func (w *World) wasRead(agent string, e readstate.Entry) {
+	w.link.Save(stateReads+agent+" "+e.Path, e)
+	w.nested.Saw(agent, e.Path)
+}
 
 // wasShown notes the files whose text a command has printed or written as it is.
 func (w *World) wasShown(agent, dir, command, output string) {
@@ -172,7 +187,7 @@ func (w *World) changing(ctx context.Context, c workspace.Change) error {
 func (w *World) initBuiltins() (err error) {
 	w.Crew = w.newCrew()
 	w.builtins = builtin.World{
-		Files: w.Files, Shell: w.Shell, Interpreters: repl.New(w.host, &repl.Options{Dir: w.Shell.Dir}), Search: w.Search, Crew: w.Crew, Servers: noServers{},
+		Files: w.Files, Shell: w.Shell, Interpreters: repl.New(w.host, &repl.Options{Dir: w.Shell.Dir, Box: w.confined.box}), Search: w.Search, Crew: w.Crew, Servers: noServers{},
 		Dir:      func() string { return w.Shell.Dir("") },
 		Readable: w.MayRead, Searchable: w.maySearch,
 		Mode:   func() string { return string(w.Engine.Policy().Mode()) },
@@ -202,6 +217,7 @@ func (w *World) maySearch(path string) bool { return w.Engine.Policy().MaySearch
 
 // Close ends every command and gives back what is held open.
 func (w *World) Close() error {
+	w.running.close()
 	w.Crew.Close()
 	w.Hooks.Close()
 	return errors.Join(w.Shell.DropPreviews(), w.host.Close(), w.Search.Close(), w.Files.Close())

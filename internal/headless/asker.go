@@ -96,6 +96,9 @@ func (h *hostAsker) request(c tool.Case, question tool.Verdict) *wire.CanUseTool
 		Description: about.Detail, DecisionReason: question.Reason, BlockedPath: about.Path, Change: ChangeOf(c.Preview),
 		RequiresUserInteraction: c.Tool.Name == "AskUserQuestion" || c.Tool.Name == "ExitPlanMode",
 	}
+	if c.Unclear != nil {
+		r.ChangeUnknown = c.Unclear.Error()
+	}
 	if server, ok := strings.CutPrefix(c.Tool.Source, "mcp:"); ok {
 		r.MCPServer = &wire.MCPServerRef{Name: server}
 	}

@@ -26,7 +26,7 @@ func ChangeOf(p *tool.Preview) *wire.Change {
 }
 
 func fileChange(f tool.FileChange) wire.FileChange {
-	out := wire.FileChange{Path: f.Path, From: f.From, Before: version(f.Before), After: version(f.After)}
+	out := wire.FileChange{Path: f.Path, From: f.From, Before: version(f.Before), After: version(f.After), Protected: f.Protected}
 	if out.Folded = f.Folded; out.Folded != "" {
 		return out
 	}

@@ -3,7 +3,6 @@ package headless
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
@@ -22,8 +21,12 @@ func (s *server) command(ctx context.Context, talk *harness.Conversation, h hear
 	}
 	typed, ok, err := talk.Input().Read(ctx, text(p))
 	switch {
-	case !ok:
-		talk.Send(s.withFiles(ctx, talk, p))
+	case !ok || s.opts.NoCommands:
+		p, err := talk.WithFiles(ctx, p, text(p))
+		if err != nil {
+			s.warn(err.Error())
+		}
+		talk.Send(p)
 	case err != nil:
 		s.local(p, typed.Command.Name, "", fmt.Errorf("/%s could not be used: %w", typed.Command.Name, err))
 	case typed.Text != "":
@@ -41,19 +44,6 @@ func (s *server) command(ctx context.Context, talk *harness.Conversation, h hear
 		}
 		s.local(p, typed.Command.Name, answer, err)
 	}
-}
-
-// withFiles adds the files that a prompt mentions. Those that must not be read, or
-// cannot, are left out with a word about it.
-func (s *server) withFiles(ctx context.Context, talk *harness.Conversation, p agent.Prompt) agent.Prompt {
-	files, err := talk.Input().Mentioned(ctx, text(p))
-	if err != nil {
-		s.warn("A file that the prompt mentions is not added to it: " + err.Error())
-	}
-	if files != "" && err == nil {
-		p.Content = append(slices.Clone(p.Content), model.TextOf(files))
-	}
-	return p
 }
 
 // local tells a program the answer to a command that no model was asked about, or why

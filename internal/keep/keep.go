@@ -16,7 +16,7 @@ func State() string {
 	if home := os.Getenv("HAFT_HOME"); home != "" {
 		return filepath.Join(home, "state")
 	}
-	if cache, err := os.UserCacheDir(); err == nil && Writable(cache) {
+	if cache, err := os.UserCacheDir(); err == nil && writable(cache) {
 		return filepath.Join(cache, "haft")
 	}
 	return filepath.Join(temporary(), "haft")
@@ -30,7 +30,7 @@ func Sessions() string {
 			return dir
 		}
 	}
-	if home, err := os.UserHomeDir(); err == nil && Writable(filepath.Join(home, ".claude")) {
+	if home, err := os.UserHomeDir(); err == nil && writable(filepath.Join(home, ".claude")) {
 		return filepath.Join(home, ".claude")
 	}
 	return filepath.Join(temporary(), ".claude")
@@ -41,7 +41,7 @@ func Log() string {
 	if home := os.Getenv("HAFT_HOME"); home != "" {
 		return home
 	}
-	if home, err := os.UserHomeDir(); err == nil && Writable(filepath.Join(home, ".haft")) {
+	if home, err := os.UserHomeDir(); err == nil && writable(filepath.Join(home, ".haft")) {
 		return filepath.Join(home, ".haft")
 	}
 	return filepath.Join(temporary(), ".haft")
@@ -52,9 +52,9 @@ func temporary() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("haft-%d", os.Getuid()))
 }
 
-// Writable reports whether a folder can be written, or made: by the nearest folder
+// writable reports whether a folder can be written, or made: by the nearest folder
 // above it that exists.
-func Writable(dir string) bool {
+func writable(dir string) bool {
 	for ; ; dir = filepath.Dir(dir) {
 		info, err := os.Stat(dir)
 		if err == nil {

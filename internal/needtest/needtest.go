@@ -1,6 +1,6 @@
 // Package needtest gives tests the programs that they need and that haft does not
 // bring: those of the machine, and npm packages of pinned versions, installed once
-// per machine below [Dir].
+// per machine below the cache.
 //
 // A test that misses a program is skipped and says which. Where CI is set it fails,
 // so that nothing goes untested unseen. Tests that download are a suite of their

@@ -59,7 +59,7 @@ func Packages(ctx context.Context, packages ...string) (string, error) {
 func Go(t testing.TB, pkg string) string {
 	t.Helper()
 	Peers(t)
-	base, err := Dir()
+	base, err := packagesDir()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,8 +78,8 @@ func Go(t testing.TB, pkg string) string {
 	return filepath.Join(dir, filepath.Base(path))
 }
 
-// Dir is where the packages are kept.
-func Dir() (string, error) {
+// packagesDir is where the packages are kept.
+func packagesDir() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", err
@@ -99,7 +99,7 @@ func install(ctx context.Context, files fs.FS, args []string) (string, error) {
 			texts[name] = text
 		}
 	}
-	base, err := Dir()
+	base, err := packagesDir()
 	if err != nil {
 		return "", err
 	}

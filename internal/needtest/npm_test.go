@@ -73,7 +73,7 @@ func TestAFailureIsTriedOnceInARun(t *testing.T) {
 	if calls() != 1 {
 		t.Errorf("npm ran %d times", calls())
 	}
-	base, err := Dir()
+	base, err := packagesDir()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -252,9 +252,30 @@ func (c *conversation) say(ctx context.Context, text string) (leaves bool) {
 	case strings.HasPrefix(text, "/"):
 		c.command(ctx, text)
 	default:
-		c.send(agent.Prompt{Content: []model.Block{model.TextOf(text)}})
+		c.prompt(ctx, text)
 	}
 	return false
+}
+
+// prompt sends what was typed with the files that it mentions, about which questions can be
+// answered meanwhile.
+func (c *conversation) prompt(ctx context.Context, text string) {
+	p := agent.Prompt{Content: []model.Block{model.TextOf(text)}}
+	if !strings.Contains(text, "@") {
+		c.send(p)
+		return
+	}
+	c.idle = false
+	for _, name := range c.talk.Input().Missing(text) {
+		fmt.Fprintf(c.out, "! There is no file @%s here; it is sent as text.\n", visibleText(name))
+	}
+	go func() {
+		p, err := c.talk.WithFiles(ctx, p, text)
+		if err != nil {
+			fmt.Fprintf(c.out, "! %s\n", visibleText(err.Error()))
+		}
+		c.talk.Send(p)
+	}()
 }
 
 func (c *conversation) send(p agent.Prompt) {

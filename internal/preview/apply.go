@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/haftdev/haft/internal/checkpoint"
@@ -119,10 +121,11 @@ func (e *entry) texts(now version) (base, ours, theirs *textfile.Text, ok bool) 
 // maxApplied is the largest file that is applied.
 const maxApplied = 512 << 20
 
-// Apply makes the change: all of it, or nothing and an error. It is recorded in the
-// session under the name, such as the call that it belongs to, and a rewind to that
-// name undoes it. A session that is not on the disk cannot hold it.
-func (r *Result) Apply(ctx context.Context, s *session.Session, name string) error {
+// Apply makes the change, without the files that are dropped: all of it, or nothing and
+// an error. It is recorded in the session under the name, such as the call that it
+// belongs to, and a rewind to that name undoes it. A session that is not on the disk
+// cannot hold it.
+func (r *Result) Apply(ctx context.Context, s *session.Session, name string, dropped ...string) error {
 	if r.broken != nil {
 		return r.broken
 	}
@@ -133,6 +136,7 @@ func (r *Result) Apply(ctx context.Context, s *session.Session, name string) err
 	if err != nil {
 		return err
 	}
+	list = without(list, dropped)
 	plan := &checkpoint.Plan{}
 	for i := range list {
 		e := &list[i]
@@ -151,6 +155,38 @@ func (r *Result) Apply(ctx context.Context, s *session.Session, name string) err
 	}
 	r.moveShell()
 	return nil
+}
+
+// without leaves paths out of a list that is sorted by path, and with them what
+// cannot be without them: a folder that goes although something in it stays, a file in
+// the place of such a folder, and a new folder of which nothing is left.
+func without(list []entry, dropped []string) []entry {
+	if len(dropped) == 0 {
+		return list
+	}
+	out := map[string]bool{}
+	for _, path := range dropped {
+		out[path] = true
+	}
+	for _, path := range dropped {
+		for dir := filepath.Dir(path); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+			n, found := slices.BinarySearchFunc(list, dir, func(e entry, p string) int { return strings.Compare(e.path, p) })
+			if found && list[n].before.Mode.IsDir() && !list[n].after.Mode.IsDir() {
+				out[dir] = true
+			}
+		}
+	}
+	var kept []entry
+	for i := len(list) - 1; i >= 0; i-- { // what is in a folder before the folder
+		e := &list[i]
+		empty := isDir(e) && !e.before.Exists() && hasBelow(list, i) &&
+			!slices.ContainsFunc(kept, func(k entry) bool { return strings.HasPrefix(k.path, e.path+"/") })
+		if !out[e.path] && !empty {
+			kept = append(kept, *e)
+		}
+	}
+	slices.Reverse(kept)
+	return kept
 }
 
 // keep puts the content that is to be written into the store.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,13 +43,13 @@ func runCopied(ctx context.Context, r Request, why string) (*Result, error) {
 			return nil, errors.Join(fmt.Errorf("preview in a copy, because %s: %w", why, err), result.Drop())
 		}
 		copies = append(copies, c)
-		layers = append(layers, sandbox.Layer{Dir: dir, Upper: c.to.path})
+		layers = append(layers, sandbox.Layer{Dir: dir, Upper: c.path})
 	}
 	spec := r.spec(layers)
 	if r.Home != "" {
-		spec.Scratch = []string{r.Home}
+		spec.Scratch = append(spec.Scratch[:len(spec.Scratch):len(spec.Scratch)], r.Home)
 	}
-	if err := result.run(ctx, spec); err != nil {
+	if err := result.run(ctx, spec, base); err != nil {
 		return nil, errors.Join(err, result.Drop())
 	}
 	if result.broken != nil {
@@ -57,7 +58,6 @@ func runCopied(ctx context.Context, r Request, why string) (*Result, error) {
 	read := &reader{limits: r.Limits}
 	for _, c := range copies {
 		found, err := c.compare(read, start)
-		c.to.Close()
 		if err != nil {
 			result.broken = err
 			return result, err
@@ -95,7 +95,8 @@ func (b *budget) take(size int64) error {
 // A copied is a copy of a folder, with what was copied.
 type copied struct {
 	dir    string
-	to     folder
+	path   string // of the copy
+	to     *os.Root
 	list   map[string]stamp // as the copy was before the command
 	modes  []dirMode
 	linked map[uint64]string // names of copied files that have several
@@ -112,16 +113,17 @@ func newCopied(ctx context.Context, dir, to string, b *budget) (*copied, error) 
 	if err := os.Mkdir(to, 0o700); err != nil {
 		return nil, err
 	}
-	from, err := openFolder(dir, false)
+	from, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer from.Close()
-	target, err := openFolder(to, true)
+	target, err := os.OpenRoot(to)
 	if err != nil {
 		return nil, err
 	}
-	c := &copied{dir: dir, to: target, list: map[string]stamp{}, linked: map[uint64]string{}, budget: b}
+	defer target.Close()
+	c := &copied{dir: dir, path: to, to: target, list: map[string]stamp{}, linked: map[uint64]string{}, budget: b}
 	if err := c.copyDir(ctx, from, "."); err != nil {
 		return nil, err
 	}
@@ -134,7 +136,7 @@ func newCopied(ctx context.Context, dir, to string, b *budget) (*copied, error) 
 	return c, c.remember()
 }
 
-func (c *copied) copyDir(ctx context.Context, from folder, name string) error {
+func (c *copied) copyDir(ctx context.Context, from *os.Root, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -156,7 +158,7 @@ func (c *copied) copyDir(ctx context.Context, from folder, name string) error {
 	return nil
 }
 
-func (c *copied) copyOne(ctx context.Context, from folder, name string, info fs.FileInfo) error {
+func (c *copied) copyOne(ctx context.Context, from *os.Root, name string, info fs.FileInfo) error {
 	if err := c.budget.take(info.Size()); err != nil {
 		return err
 	}
@@ -174,7 +176,7 @@ func (c *copied) copyOne(ctx context.Context, from folder, name string, info fs.
 		}
 		return c.to.Symlink(target, name)
 	case info.Mode()&fs.ModeNamedPipe != 0:
-		return unix.Mkfifo(filepath.Join(c.to.path, name), uint32(info.Mode().Perm()))
+		return unix.Mkfifo(filepath.Join(c.path, name), uint32(info.Mode().Perm()))
 	case !info.Mode().IsRegular():
 		return nil
 	case st.Nlink > 1 && c.linked[st.Ino] != "":
@@ -185,9 +187,48 @@ func (c *copied) copyOne(ctx context.Context, from folder, name string, info fs.
 	return c.copyFile(from, name, info)
 }
 
+// openIn opens a regular file itself, without waiting at a pipe.
+func openIn(root *os.Root, name string) (*os.File, error) {
+	file, err := root.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		file.Close()
+		return nil, errors.Join(err, errNotRegular)
+	}
+	return file, nil
+}
+
+// listDir lists a folder in the order of names.
+func listDir(root *os.Root, name string) ([]fs.FileInfo, error) {
+	dir, err := root.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(names)
+	list := make([]fs.FileInfo, 0, len(names))
+	for _, n := range names {
+		info, err := root.Lstat(join(name, n))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, info)
+	}
+	return list, nil
+}
+
 // copyFile shares the content where the file system can.
-func (c *copied) copyFile(from folder, name string, info fs.FileInfo) error {
-	source, err := from.openRegular(name)
+func (c *copied) copyFile(from *os.Root, name string, info fs.FileInfo) error {
+	source, err := openIn(from, name)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil // the command could not read it either
 	}
@@ -205,13 +246,13 @@ func (c *copied) copyFile(from folder, name string, info fs.FileInfo) error {
 	st := info.Sys().(*syscall.Stat_t)
 	err = errors.Join(err, copyAttrs(source, target), target.Chmod(info.Mode()), target.Close())
 	times := []unix.Timespec{{Sec: st.Atim.Sec, Nsec: st.Atim.Nsec}, {Sec: st.Mtim.Sec, Nsec: st.Mtim.Nsec}}
-	_ = unix.UtimesNanoAt(unix.AT_FDCWD, filepath.Join(c.to.path, name), times, unix.AT_SYMLINK_NOFOLLOW)
+	_ = unix.UtimesNanoAt(unix.AT_FDCWD, filepath.Join(c.path, name), times, unix.AT_SYMLINK_NOFOLLOW)
 	return err
 }
 
 // remember notes how the copy is.
 func (c *copied) remember() error {
-	return filepath.WalkDir(c.to.path, func(path string, e fs.DirEntry, err error) error {
+	return filepath.WalkDir(c.path, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -219,7 +260,7 @@ func (c *copied) remember() error {
 		if err != nil {
 			return err
 		}
-		rel, err := filepath.Rel(c.to.path, path)
+		rel, err := filepath.Rel(c.path, path)
 		c.list[rel] = stampOf(info)
 		return err
 	})
@@ -232,84 +273,135 @@ func (c *copied) compare(r *reader, start moment) (*changes, error) {
 		return nil, err
 	}
 	defer below.Close()
-	d := &changes{reader: r, dir: c.dir, below: below, above: c.to, start: start}
-	seen := map[string]bool{}
-	if err := c.compareDir(d, ".", seen); err != nil {
-		return nil, fmt.Errorf("read what changed in %s: %w", c.dir, err)
+	above, err := openFolder(c.path, true)
+	if err != nil {
+		return nil, err
 	}
-	for name := range c.list {
-		if seen[name] {
-			continue
+	defer above.Close()
+	d := &changes{reader: r, dir: c.dir, upper: c.path, start: start}
+	seen := map[string]bool{}
+	err = c.compareDir(d, below, above, ".", seen)
+	for _, name := range slices.Sorted(maps.Keys(c.list)) {
+		if err == nil && !seen[name] {
+			err = c.deleted(d, below, name)
 		}
-		was, err := below.Lstat(name)
-		if err != nil {
-			continue // deleted by others too
-		}
-		before, err := d.past(name, was)
-		if err != nil {
-			return nil, err
-		}
-		if err := d.add(entry{path: d.abs(name), before: before}); err != nil {
-			return nil, err
-		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what changed in %s: %w", c.dir, err)
 	}
 	return d, nil
 }
 
-func (c *copied) compareDir(d *changes, name string, seen map[string]bool) error {
-	info, err := d.above.Lstat(name)
+// deleted notes a path that is not in the copy any more. What is below it is a path of
+// its own.
+func (c *copied) deleted(d *changes, below folder, rel string) error {
+	dir, err := below.below(rel)
+	if err != nil {
+		return nil // deleted by others too
+	}
+	defer dir.Close()
+	was, err := d.openPast(dir, filepath.Base(rel), rel)
+	if err != nil || !was.exists {
+		return err
+	}
+	defer was.close()
+	before, err := d.asItWas(dir, filepath.Base(rel), was)
 	if err != nil {
 		return err
 	}
-	if err := c.compareOne(d, name, info, seen); err != nil {
-		return err
+	return d.add(entry{path: d.abs(rel), before: before})
+}
+
+func (c *copied) compareDir(d *changes, top, above folder, rel string, seen map[string]bool) error {
+	if d.depth++; d.depth > maxDepth {
+		return &LimitError{fmt.Sprintf("folders nested deeper than %d", maxDepth)}
 	}
-	list, err := listDir(d.above, name)
+	defer func() { d.depth-- }()
+	st, err := statFile(above.fd)
 	if err != nil {
 		return err
 	}
-	for _, info := range list {
-		path := join(name, info.Name())
-		if info.IsDir() {
-			err = c.compareDir(d, path, seen)
-		} else {
-			err = c.compareOne(d, path, info, seen)
-		}
-		if err != nil {
+	after, err := describeDir(above)
+	if err != nil {
+		return err
+	}
+	if err := c.compareOne(d, top, rel, st, after, seen); err != nil {
+		return err
+	}
+	list, err := above.list()
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		if err := c.compareEntry(d, top, above, rel, e, seen); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *copied) compareOne(d *changes, name string, info fs.FileInfo, seen map[string]bool) error {
-	old, known := c.list[name]
-	seen[name] = true
-	if known && old == stampOf(info) {
-		return nil
-	}
-	var was fs.FileInfo
-	var err error
-	if known {
-		if was, err = d.below.Lstat(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+func (c *copied) compareEntry(d *changes, top, above folder, dir string, e fs.DirEntry, seen map[string]bool) error {
+	rel := join(dir, e.Name())
+	if e.IsDir() {
+		sub, err := above.sub(e.Name())
+		if err != nil {
 			return err
 		}
+		defer sub.Close()
+		return c.compareDir(d, top, sub, rel, seen)
 	}
-	e := entry{path: d.abs(name), source: source{c.to.path, name}}
-	if e.before, err = d.past(name, was); err != nil {
+	st, err := above.stat(e.Name())
+	if err != nil {
 		return err
 	}
-	if info.Mode()&(fs.ModeSocket|fs.ModeDevice) != 0 {
-		d.leftOut = append(d.leftOut, e.path)
+	seen[rel] = true
+	if old, known := c.list[rel]; known && old == st.stamp {
 		return nil
 	}
-	if e.after, err = d.describe(d.above, name, info); err != nil {
+	if st.mode&(fs.ModeSocket|fs.ModeDevice) != 0 {
+		d.leftOut = append(d.leftOut, d.abs(rel))
+		return nil
+	}
+	after, err := d.describe(above, e.Name(), st)
+	if err != nil {
 		return err
 	}
-	if was != nil && was.Mode().IsRegular() {
-		st := was.Sys().(*syscall.Stat_t)
-		e.inPlace = st.Nlink > 1 && old.ino == stampOf(info).ino
+	return c.compareOne(d, top, rel, st, after, seen)
+}
+
+// compareOne compares a path of the copy with what was there.
+func (c *copied) compareOne(d *changes, top folder, rel string, st facts, after version, seen map[string]bool) error {
+	old, known := c.list[rel]
+	seen[rel] = true
+	if known && old == st.stamp {
+		return nil
 	}
+	e := entry{path: d.abs(rel), source: source{c.path, rel}, after: after}
+	if rel == "." {
+		before, err := describeDir(top)
+		if err != nil {
+			return err
+		}
+		e.before = before
+		return d.add(e)
+	}
+	if !known {
+		return d.add(e)
+	}
+	dir, err := top.below(rel)
+	if err != nil {
+		return d.add(e) // deleted by others
+	}
+	defer dir.Close()
+	was, err := d.openPast(dir, filepath.Base(rel), rel)
+	if err != nil {
+		return err
+	}
+	defer was.close()
+	if e.before, err = d.asItWas(dir, filepath.Base(rel), was); err != nil {
+		return err
+	}
+	e.inPlace = was.exists && was.mode.IsRegular() && was.nlink > 1 && old.ino == st.ino
 	return d.add(e)
 }
 

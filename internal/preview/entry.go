@@ -1,17 +1,12 @@
 package preview
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"slices"
 	"strings"
 
 	"github.com/haftdev/haft/internal/checkpoint"
-	"github.com/haftdev/haft/internal/workspace/blob"
 )
 
 // An entry is what becomes of one path.
@@ -38,15 +33,6 @@ type source struct {
 	name string
 }
 
-func (s source) read(max int64) ([]byte, error) {
-	from, err := openFolder(s.root, true)
-	if err != nil {
-		return nil, err
-	}
-	defer from.Close()
-	return readAll(from, s.name, max)
-}
-
 // The most that is held in memory for showing and merging.
 const (
 	maxHeld    = 1 << 20  // of one file
@@ -68,47 +54,6 @@ type reader struct {
 	files  int
 }
 
-// file describes a regular file with its content.
-func (r *reader) file(from folder, name string, info fs.FileInfo) (version, error) {
-	v := version{File: checkpoint.File{Mode: info.Mode()}, size: info.Size()}
-	if r.bytes += v.size; r.bytes > r.limits.Bytes {
-		return v, &LimitError{fmt.Sprintf("more than %d MB", r.limits.Bytes>>20)}
-	}
-	if v.size <= maxHeld && r.held+v.size <= maxAllHeld {
-		raw, err := readAll(from, name, maxHeld)
-		if err != nil {
-			return v, err
-		}
-		r.held += int64(len(raw))
-		v.raw, v.held, v.size, v.Digest = raw, true, int64(len(raw)), blob.Digest(raw)
-		return v, nil
-	}
-	file, err := from.openRegular(name)
-	if err != nil {
-		return v, err
-	}
-	defer file.Close()
-	h := sha256.New()
-	if v.size, err = io.Copy(h, file); err != nil {
-		return v, err
-	}
-	v.Digest = hex.EncodeToString(h.Sum(nil))
-	return v, nil
-}
-
-// other describes what is no regular file. It reports false of kinds that are left out.
-func other(from folder, name string, info fs.FileInfo) (v version, ok bool, err error) {
-	v.Mode = info.Mode()
-	switch {
-	case v.Mode.IsDir(), v.Mode&fs.ModeNamedPipe != 0:
-		return v, true, nil
-	case v.Mode&fs.ModeSymlink != 0:
-		v.Link, err = from.Readlink(name)
-		return v, true, err
-	}
-	return version{}, false, nil
-}
-
 // count takes one more path into account.
 func (r *reader) count() error {
 	if r.files++; r.files > r.limits.Files {
@@ -118,19 +63,6 @@ func (r *reader) count() error {
 }
 
 var errNotRegular = errors.New("it is no regular file any more")
-
-func readAll(from folder, name string, max int64) ([]byte, error) {
-	file, err := from.openRegular(name)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	raw, err := io.ReadAll(io.LimitReader(file, max+1))
-	if err == nil && int64(len(raw)) > max {
-		err = fmt.Errorf("%s is larger than %d bytes", name, max)
-	}
-	return raw, err
-}
 
 // same reports whether nothing changed: a file was only touched.
 func (e *entry) same() bool {

@@ -2,9 +2,11 @@ package preview
 
 import (
 	"bytes"
+	"compress/zlib"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +20,45 @@ func gitDir(path string) string {
 	}
 	return ""
 }
+
+// The parts of a repository's own folder that people speak of in other words than
+// by its files. Its settings and hooks are none of them: they are shown like any file.
+type gitKind int
+
+const (
+	gitOther gitKind = iota
+	gitRefs
+	gitObjects
+	gitIndex
+	gitLogs
+)
+
+// gitPart says what of a repository a path is.
+func gitPart(path string) gitKind {
+	dir := gitDir(path)
+	if dir == "" {
+		return gitOther
+	}
+	name := strings.TrimPrefix(strings.TrimPrefix(path, dir), "/")
+	if rest, ok := strings.CutPrefix(name, "worktrees/"); ok { // of a linked work tree
+		_, name, _ = strings.Cut(rest, "/")
+	}
+	switch first, _, _ := strings.Cut(name, "/"); {
+	case first == "refs", name == "HEAD", name == "packed-refs":
+		return gitRefs
+	case first == "objects":
+		return gitObjects
+	case name == "index":
+		return gitIndex
+	case name == "", first == "logs", strings.HasSuffix(name, ".sample"), slices.Contains(gitScratch, name):
+		return gitLogs
+	}
+	return gitOther
+}
+
+// gitScratch are files in which git notes what it did or is about to do.
+var gitScratch = []string{"COMMIT_EDITMSG", "ORIG_HEAD", "FETCH_HEAD", "MERGE_MSG", "MERGE_HEAD", "MERGE_MODE", "AUTO_MERGE", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD",
+	"SQUASH_MSG", "description", "hooks", "info", "branches", "gc.log", "gc.pid"}
 
 // isRefreshedIndex reports whether all that changed of git's index are the times by
 // which git tells that files are as they were, as after git status.
@@ -74,9 +115,9 @@ func indexEntries(raw []byte) ([]string, error) {
 type repository struct {
 	dir     string
 	refs    []string // changed, without refs/
+	commits []string // new ones, by their first lines
 	objects int
 	index   bool
-	other   []string // settings, hooks and whatever else
 	logs    bool
 }
 
@@ -86,7 +127,7 @@ func repositories(list []entry) []repository {
 	for i := range list {
 		e := &list[i]
 		dir := gitDir(e.path)
-		if dir == "" || e.path == dir || e.before.Mode.IsDir() || e.after.Mode.IsDir() {
+		if gitPart(e.path) == gitOther || e.path == dir || e.before.Mode.IsDir() || e.after.Mode.IsDir() {
 			continue
 		}
 		n := slices.IndexFunc(all, func(r repository) bool { return r.dir == dir })
@@ -100,18 +141,38 @@ func repositories(list []entry) []repository {
 }
 
 func (r *repository) note(name string, e *entry) {
-	switch {
-	case strings.HasPrefix(name, "refs/"), name == "HEAD", name == "packed-refs":
+	switch gitPart(e.path) {
+	case gitRefs:
 		r.refs = append(r.refs, strings.TrimPrefix(name, "refs/")+change(e))
-	case strings.HasPrefix(name, "objects/"):
+	case gitObjects:
 		r.objects++
-	case name == "index":
+		if title := commitTitle(e); title != "" {
+			id := strings.ReplaceAll(strings.TrimPrefix(name, "objects/"), "/", "")
+			r.commits = append(r.commits, fmt.Sprintf("commit %s %q", id[:min(7, len(id))], title))
+		}
+	case gitIndex:
 		r.index = true
-	case strings.HasPrefix(name, "logs/"), name == "COMMIT_EDITMSG", name == "ORIG_HEAD", name == "FETCH_HEAD", name == "MERGE_MSG":
+	case gitLogs:
 		r.logs = true
-	default:
-		r.other = append(r.other, name)
 	}
+}
+
+// commitTitle is the first line of what a commit says; "" of any other object.
+func commitTitle(e *entry) string {
+	if e.before.Exists() || !e.after.held || len(e.after.raw) > 64<<10 {
+		return ""
+	}
+	z, err := zlib.NewReader(bytes.NewReader(e.after.raw))
+	if err != nil {
+		return ""
+	}
+	text, err := io.ReadAll(io.LimitReader(z, 64<<10))
+	if err != nil || !bytes.HasPrefix(text, []byte("commit ")) {
+		return ""
+	}
+	_, message, _ := strings.Cut(string(text), "\n\n")
+	title, _, _ := strings.Cut(strings.TrimSpace(message), "\n")
+	return title[:min(len(title), 100)]
 }
 
 // change is how a small text of a line goes from one value to another.
@@ -141,14 +202,14 @@ func (r *repository) String() string {
 	if len(r.refs) > 0 {
 		parts = append(parts, listed(r.refs, 5))
 	}
-	if r.objects > 0 {
-		parts = append(parts, plural(r.objects, "new or changed object"))
+	if len(r.commits) > 0 {
+		parts = append(parts, listed(r.commits, 5))
+	}
+	if more := r.objects - len(r.commits); more > 0 {
+		parts = append(parts, plural(more, "new or changed object"))
 	}
 	if r.index {
 		parts = append(parts, "the index")
-	}
-	if len(r.other) > 0 {
-		parts = append(parts, "files of git itself: "+listed(r.other, 5))
 	}
 	if r.logs && len(parts) == 0 {
 		parts = append(parts, "its log")

@@ -2,8 +2,6 @@ package preview
 
 import (
 	"errors"
-	"io/fs"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -26,10 +24,7 @@ func thisMoment() moment {
 }
 
 // after reports whether a file was changed later.
-func (m moment) after(info fs.FileInfo) bool {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	return !ok || st.Ctim.Nano() >= m.tick
-}
+func (m moment) after(s stamp) bool { return s.ctime >= m.tick }
 
 var errClock = errors.New("the clock of the machine was set back while the command ran, so that it cannot be told what other programs changed meanwhile")
 

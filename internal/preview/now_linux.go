@@ -6,22 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
-
-	"github.com/haftdev/haft/internal/checkpoint"
 )
 
 // A stamp tells whether a file is still the one that was read.
 type stamp struct {
 	ctime int64
 	ino   uint64
-}
-
-func stampOf(info fs.FileInfo) stamp {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return stamp{}
-	}
-	return stamp{st.Ctim.Nano(), st.Ino}
 }
 
 // A present is the folders as they are at a moment.
@@ -61,24 +51,11 @@ func (p *present) look(path string, before version) (version, error) {
 		return version{}, err
 	}
 	defer from.Close()
-	return p.describe(from, filepath.Base(path), info)
-}
-
-// describe returns a path of any kind as it is. Kinds that are left out have a mode.
-func (r *reader) describe(from folder, name string, info fs.FileInfo) (v version, err error) {
-	if info.Mode().IsRegular() {
-		v, err = r.file(from, name, info)
-	} else {
-		var ok bool
-		if v, ok, err = other(from, name, info); err == nil && !ok {
-			v = version{File: checkpoint.File{Mode: info.Mode()}}
-		}
+	st, err := from.stat(filepath.Base(path))
+	if err != nil {
+		return version{}, err
 	}
-	if err == nil && (info.Mode().IsRegular() || info.IsDir()) {
-		v.Attrs = checkpoint.Attrs(filepath.Join(from.path, name))
-	}
-	v.stamp = stampOf(info)
-	return v, err
+	return p.describe(from, filepath.Base(path), st)
 }
 
 // moveShell lets the next command start where the applied one ended.

@@ -16,13 +16,16 @@ type Request struct {
 	// Home is a folder that the command may write for itself; what it writes there
 	// is dropped. "" means none.
 	Home string
+	// Scratch are folders elsewhere that the command may write for itself, such as
+	// caches.
+	Scratch []string
 	// Hide are files and folders that look empty to the command.
 	Hide []string
 	// Store is where layers and copies are kept while they are needed.
 	Store string
-	// First reports whether a path is to be shown before all others because it
-	// matters who changes it; nil means of none.
-	First func(path string) bool
+	// Protected says why it matters who changes a path, which is then shown before
+	// all others, or ""; nil means of none.
+	Protected func(path string) string
 	Limits
 	// MaxCopyFiles and MaxCopyBytes bound the copy of the folders that is made where
 	// an overlay does not work; 0 means 50,000 and 2 GB.

@@ -22,9 +22,16 @@ func (r *Result) show(list []entry) *tool.Preview {
 		if isDir(e) && hasBelow(list, i) {
 			continue // its files say it
 		}
-		p.Files = append(p.Files, tool.FileChange{Path: e.path, Before: shown(e.before), After: shown(e.after), Folded: folded(e)})
+		f := tool.FileChange{Path: e.path, Before: shown(e.before), After: shown(e.after), Folded: folded(e)}
+		if r.request.Protected != nil && f.Folded != foldedGit {
+			f.Protected = r.request.Protected(e.path)
+		}
+		if f.Protected != "" {
+			f.Folded = "" // a program that writes it must not hide it by calling it generated
+		}
+		p.Files = append(p.Files, f)
 	}
-	slices.SortStableFunc(p.Files, func(a, b tool.FileChange) int { return r.rank(&a) - r.rank(&b) })
+	slices.SortStableFunc(p.Files, func(a, b tool.FileChange) int { return rank(&a) - rank(&b) })
 	return p
 }
 
@@ -43,11 +50,11 @@ func hasBelow(list []entry, i int) bool {
 	return n < len(list) && strings.HasPrefix(list[n].path, prefix)
 }
 
-func (r *Result) rank(f *tool.FileChange) int {
+func rank(f *tool.FileChange) int {
 	switch {
 	case f.Folded == foldedGit:
 		return 3
-	case r.request.First != nil && r.request.First(f.Path):
+	case f.Protected != "":
 		return 0
 	case f.Folded != "":
 		return 2
@@ -87,7 +94,7 @@ const foldedGit = "git"
 func folded(e *entry) string {
 	name := filepath.Base(e.path)
 	switch {
-	case gitDir(e.path) != "":
+	case gitPart(e.path) != gitOther:
 		return foldedGit
 	case strings.HasSuffix(name, ".lock"), strings.HasSuffix(name, "-lock.json"), strings.HasSuffix(name, "-lock.yaml"), name == "go.sum", name == "npm-shrinkwrap.json":
 		return "lock file"

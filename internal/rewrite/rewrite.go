@@ -33,11 +33,11 @@ import (
 // MaxSize is the size of the largest file that is read, in bytes.
 const MaxSize = 1 << 20
 
-// ErrTooLarge means that a file has more than [MaxSize] bytes.
-var ErrTooLarge = fmt.Errorf("larger than %d bytes", MaxSize)
+// errTooLarge means that a file has more than [MaxSize] bytes.
+var errTooLarge = fmt.Errorf("larger than %d bytes", MaxSize)
 
-// ErrNotRegular means that a path names a folder, a device or a pipe.
-var ErrNotRegular = errors.New("not a regular file")
+// errNotRegular means that a path names a folder, a device or a pipe.
+var errNotRegular = errors.New("not a regular file")
 
 const (
 	patience = 15 * time.Second // how long to wait for others who change the file
@@ -146,14 +146,14 @@ func ReadAll(f fs.File) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, ErrNotRegular
+		return nil, errNotRegular
 	}
 	text, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
 	if err != nil {
 		return nil, err
 	}
 	if len(text) > MaxSize {
-		return nil, ErrTooLarge
+		return nil, errTooLarge
 	}
 	return text, nil
 }

@@ -3,7 +3,7 @@
 // generated from the official SDK's types, and the rules that the server enforces
 // beyond it.
 //
-// Every rule names where it is known from; see [Rules]. What nobody has written
+// Every rule names where it is known from; see rules.go. What nobody has written
 // down is not guessed at: a rule with basis [Assumed] is reported and refuses
 // nothing. [Check] sees one request; whether thoughts come back as they were
 // returned, and in the conversation in which they were thought, a [Memory] tells.

@@ -87,7 +87,7 @@ var (
 	neverKeys = []string{
 		"apiKeyHelper", "awsAuthRefresh", "awsCredentialExport", "gcpAuthRefresh", "otelHeadersHelper", "proxyAuthHelper",
 		"forceLoginMethod", "forceLoginOrgUUID",
-		"sandbox", "autoMode", "skipDangerousModePermissionPrompt", "skipAutoPermissionPrompt",
+		"sandbox", "preview", "autoMode", "skipDangerousModePermissionPrompt", "skipAutoPermissionPrompt",
 		"enableAllProjectMcpServers", "enabledMcpjsonServers", "allowedMcpServers",
 		"disableAllHooks", "allowManagedHooksOnly", "allowManagedPermissionRulesOnly", "allowManagedMcpServersOnly",
 		"allowedHttpHookUrls", "httpHookAllowedEnvVars", "lspServers",

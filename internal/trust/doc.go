@@ -14,7 +14,7 @@
 //	what, held, err := folder.Filter(all)   // what counts, and what was left out
 //	ok := folder.Agreed(claim)              // may this skill be used, as it is now?
 //	err = folder.Grant(ctx, items...)       // when a person agreed
-//	err = folder.GrantAll(ctx, all)         // when they agreed to everything there is
+//	err = folder.Grant(ctx, folder.Items(all)...) // when they agreed to everything there is
 //
 // Trust belongs to one repository: its path, device and inode. A repository inside
 // another, a worktree and a copy have none until they are given it.

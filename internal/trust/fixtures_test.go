@@ -1,6 +1,7 @@
 package trust_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -153,6 +154,11 @@ func expect(t *testing.T, a *txtar.Archive, name, got string) {
 	a.Files = append(a.Files, txtar.File{Name: name, Data: []byte(got)})
 }
 
+// grantAll is a user who agrees to everything the settings hold now.
+func grantAll(ctx context.Context, f *trust.Folder, s *settings.Settings) error {
+	return f.Grant(ctx, f.Items(s)...)
+}
+
 func TestMaliciousRepositories(t *testing.T) {
 	eachFixture(t, func(t *testing.T, m *machine, a *txtar.Archive) {
 		s, f := m.load(), m.folder()
@@ -169,7 +175,7 @@ func TestMaliciousRepositories(t *testing.T) {
 			t.Errorf("the person's own hooks are %v", hooks)
 		}
 
-		if err := f.GrantAll(t.Context(), s); err != nil {
+		if err := grantAll(t.Context(), f, s); err != nil {
 			t.Fatal(err)
 		}
 		after, held, err := f.Filter(s)

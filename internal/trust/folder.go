@@ -117,12 +117,6 @@ func (f *Folder) Grant(ctx context.Context, items ...Item) error {
 	})
 }
 
-// GrantAll keeps that a person agreed to everything the settings hold now. What
-// changes or comes later is asked for again.
-func (f *Folder) GrantAll(ctx context.Context, s *settings.Settings) error {
-	return f.Grant(ctx, f.Items(s)...)
-}
-
 // Revoke takes trust in the items back.
 func (f *Folder) Revoke(ctx context.Context, items ...Item) error {
 	f.store.takeBack(f.root, func(hash string) bool {

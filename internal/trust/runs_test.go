@@ -123,7 +123,7 @@ func TestTrustEndsWhenWhatAHookRunsChanges(t *testing.T) {
 				m.write("project/"+name, text)
 			}
 			m.write("project/.claude/settings.json", fmt.Sprintf(`{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": %q}]}]}}`, tt.command))
-			if err := m.folder().GrantAll(t.Context(), m.load()); err != nil {
+			if err := grantAll(t.Context(), m.folder(), m.load()); err != nil {
 				t.Fatal(err)
 			}
 			m.write("project/unrelated.js", "y")
@@ -143,7 +143,7 @@ func TestWhatCannotBeBoundIsAskedForAtEachStart(t *testing.T) {
 	m.write("project/.claude/settings.json", `{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "sh \"$TRUST_TEST_UNSET/x.sh\""}]}]}}`)
 	os.Unsetenv("TRUST_TEST_UNSET")
 	f := m.folder()
-	if err := f.GrantAll(t.Context(), m.load()); err != nil {
+	if err := grantAll(t.Context(), f, m.load()); err != nil {
 		t.Fatal(err)
 	}
 	if held := m.untrusted(f, m.load()); held != nil {

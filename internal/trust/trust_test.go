@@ -88,7 +88,7 @@ func TestAChangeTakesTrustFromThatItemOnly(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			m := everythingOn(t)
-			if err := m.folder().GrantAll(t.Context(), m.load()); err != nil {
+			if err := grantAll(t.Context(), m.folder(), m.load()); err != nil {
 				t.Fatal(err)
 			}
 			tt.change(m)
@@ -139,7 +139,7 @@ func TestItemsAreTrustedOneByOne(t *testing.T) {
 
 func TestTrustStaysInItsRepository(t *testing.T) {
 	m := everythingOn(t)
-	if err := m.folder().GrantAll(t.Context(), m.load()); err != nil {
+	if err := grantAll(t.Context(), m.folder(), m.load()); err != nil {
 		t.Fatal(err)
 	}
 	for _, dir := range []string{"project/nested", "project/folder", "copy", "worktree"} {
@@ -302,7 +302,7 @@ func TestAStoreThatCannotBeBelievedTrustsNothing(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			m := everythingOn(t)
 			f, s := m.folder(), m.load()
-			if err := f.GrantAll(t.Context(), s); err != nil {
+			if err := grantAll(t.Context(), f, s); err != nil {
 				t.Fatal(err)
 			}
 			tt.harm(m, m.path("home/.config/haft/trust.json"))
@@ -355,7 +355,7 @@ func BenchmarkLoadAndFilter(b *testing.B) {
 	m.write("project/.claude/settings.json", everything)
 	m.write("project/check.sh", "exit 0")
 	f := m.folder()
-	if err := f.GrantAll(b.Context(), m.load()); err != nil {
+	if err := grantAll(b.Context(), f, m.load()); err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/tui/composer"
 	"github.com/haftdev/haft/internal/tui/key"
 	"github.com/haftdev/haft/internal/tui/screen"
@@ -55,6 +56,8 @@ type Opening struct {
 	// a new one, or the end. Continue goes on with the newest one of the folder.
 	Resume, At string
 	Continue   bool
+	// Kept is what the conversation before it passes on; nil means nothing.
+	Kept *harness.Kept
 }
 
 // An app is haft on a terminal.
@@ -103,13 +106,13 @@ type app struct {
 	flush  <-chan time.Time // when a lone escape is a key
 	tick   <-chan time.Time // when to draw next, at due
 	due    time.Time
-	frames Frames
+	frames frameCount
 	done   bool
 	err    error
 }
 
-// Frames count what was written to the terminal.
-type Frames struct {
+// frameCount count what was written to the terminal.
+type frameCount struct {
 	Count, Bytes, Largest int
 }
 

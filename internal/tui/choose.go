@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
 )
@@ -90,7 +91,7 @@ func turnBacks(past []session.Entry) []turnBack {
 func (a *app) rewindTo(t turnBack) {
 	plan, err := a.talk.Past.PlanRewind(a.ctx, t.uuid)
 	if err != nil || len(plan.Steps) == 0 {
-		a.goBack(t)
+		a.goBack(t, a.talk.Rules.Keep())
 		return
 	}
 	var body []string
@@ -121,8 +122,12 @@ func (a *app) rewindTo(t turnBack) {
 	a.pop(&choices{title: "What is to be taken back?", body: body, items: items, choose: func(i int) {
 		a.closeOwn()
 		switch {
-		case i == 0 && files(), i == 1:
-			a.goBack(t)
+		case i == 0 && files():
+			a.goBack(t, a.talk.Rules.Keep())
+		case i == 1:
+			kept := a.talk.Rules.Keep()
+			kept.Unchanged(plan)
+			a.goBack(t, kept)
 		case i == 2:
 			files()
 		}
@@ -130,15 +135,15 @@ func (a *app) rewindTo(t turnBack) {
 }
 
 // goBack goes on before a message.
-func (a *app) goBack(t turnBack) {
+func (a *app) goBack(t turnBack, kept *harness.Kept) {
 	a.write.Set(t.text)
 	first, _, _ := strings.Cut(t.text, "\n")
 	a.show.add(&note{text: "— back to before: " + first + " —", quiet: true})
 	if t.before == "" {
-		a.open(Opening{})
+		a.open(Opening{Kept: kept})
 		return
 	}
-	a.open(Opening{Resume: a.talk.State.Session(), At: t.before})
+	a.open(Opening{Resume: a.talk.State.Session(), At: t.before, Kept: kept})
 }
 
 // ago is a time in the past for people.

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -27,13 +28,16 @@ type fileList struct {
 func (a *app) complete() {
 	before := a.write.Before()
 	word := before[strings.LastIndexAny(before, " \n")+1:]
+	if m := atWord.FindString(before); m != "" {
+		word = m[strings.IndexByte(m, '@'):]
+	}
 	var items []pick
 	switch {
 	case a.talk == nil:
 	case strings.HasPrefix(before, "/") && word == before:
 		items = a.commandsLike(word[1:])
 	case strings.HasPrefix(word, "@"):
-		items = a.filesLike(word[1:])
+		items = a.filesLike(strings.ReplaceAll(word[1:], `\ `, " "))
 	}
 	if len(items) == 0 || len(items) == 1 && items[0].value == word {
 		a.menu = nil
@@ -41,6 +45,10 @@ func (a *app) complete() {
 	}
 	a.menu = &menu{word: word, items: items}
 }
+
+// atWord is a mention that is being written: an @ after anything but a letter of an
+// address, up to the caret. A blank in a name has a backslash before it.
+var atWord = regexp.MustCompile(`(?:^|[^\p{Latin}\p{N}._%+/@\\-])@(?:\\ |[^\s@，。；：！？、（）【】《》「」『』])*$`)
 
 // maxMenu is how many completions are offered, and maxShown how many are on the
 // screen at once.
@@ -87,7 +95,7 @@ func (a *app) filesLike(typed string) []pick {
 	}
 	var items []pick
 	for _, name := range near.Fitting(a.files.names, typed, maxMenu) {
-		items = append(items, pick{value: "@" + name, text: name})
+		items = append(items, pick{value: "@" + strings.ReplaceAll(name, " ", `\ `), text: name})
 	}
 	return items
 }

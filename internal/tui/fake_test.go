@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/slash"
 
 	"github.com/charmbracelet/x/vt"
@@ -18,6 +19,7 @@ import (
 	"github.com/haftdev/haft/internal/checkpoint"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/internal/tui/style"
+	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
 )
@@ -32,6 +34,7 @@ type fakeTalk struct {
 	prompts     []agent.Prompt
 	queue       []agent.Prompt
 	mode, model string
+	sandbox     string
 	granted     []string
 	interrupts  int
 	cleared     int
@@ -40,6 +43,8 @@ type fakeTalk struct {
 	held        []trust.Item
 	trusted     []trust.Item
 	closed      bool
+	running     string
+	kept        *harness.Kept
 }
 
 func newFakeTalk() *fakeTalk {
@@ -93,6 +98,9 @@ func (f *fakeTalk) Dir() string                                  { return "/nowh
 func (f *fakeTalk) StopTask(context.Context, string) error       { return nil }
 func (f *fakeTalk) RunBuiltinText(name, _ string) (string, bool) { return "answer to " + name, true }
 func (f *fakeTalk) Close(context.Context) error                  { f.closed = true; return nil }
+func (f *fakeTalk) Sandbox() string                              { return f.sandbox }
+func (f *fakeTalk) Running() string                              { return f.running }
+func (f *fakeTalk) Keep() *harness.Kept                          { return f.kept }
 func (f *fakeTalk) Mode() string                                 { return f.mode }
 func (f *fakeTalk) Tools() *tool.Set                             { return f.tools }
 func (f *fakeTalk) Commands() []Command {
@@ -106,6 +114,18 @@ func (f *fakeTalk) Typed(_ context.Context, text string) (slash.Command, bool, e
 		return slash.Command{Text: "Review all of it, in twenty steps."}, true, nil
 	}
 	return slash.Command{}, strings.HasPrefix(text, "/cost"), nil
+}
+func (f *fakeTalk) WithFiles(_ context.Context, p agent.Prompt, text string) (agent.Prompt, error) {
+	if strings.Contains(text, "@main.go") {
+		p.Content = append(p.Content, model.TextOf("<file>package main</file>"))
+	}
+	return p, nil
+}
+func (f *fakeTalk) Missing(text string) []string {
+	if strings.Contains(text, "@gone.go") {
+		return []string{"gone.go"}
+	}
+	return nil
 }
 func (f *fakeTalk) Call(_ context.Context, name string, input any) (tool.Result, error) {
 	return tool.Text("ran " + name), nil

@@ -1,9 +1,11 @@
 package tui
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/internal/tui/style"
 	"github.com/haftdev/haft/mcp"
@@ -136,6 +139,7 @@ func TestEscapeInterruptsAndTwiceGoesBack(t *testing.T) {
 			return session.Entry{UUID: uuid, Time: time.Now(), Message: &session.Message{Role: role, Content: []model.Block{model.TextOf(text)}}}
 		}
 		b.talk.past = []session.Entry{said("u1", model.User, "first thing"), said("a1", model.Assistant, "ok"), said("u2", model.User, "second thing"), said("a2", model.Assistant, "ok")}
+		b.talk.running, b.talk.kept = "- b1: make serve", new(harness.Kept)
 		b.tell(agent.TurnStarted{})
 		b.type_("\x1b")
 		b.pause(escapeDelay + frame)
@@ -151,10 +155,10 @@ func TestEscapeInterruptsAndTwiceGoesBack(t *testing.T) {
 		b.pause(escapeDelay + frame)
 		b.sees("Go back to before which message?", "▸ second thing", "first thing")
 		b.type_("\r")
-		if got := b.opened[len(b.opened)-1]; got != (Opening{Resume: "5e55", At: "a1"}) {
+		if got := b.opened[len(b.opened)-1]; got != (Opening{Resume: "5e55", At: "a1", Kept: b.talk.kept}) {
 			t.Errorf("opened %+v", got)
 		}
-		b.sees("› second thing")
+		b.sees("› second thing", "Ended these background commands:", "make serve")
 		if !b.talk.closed {
 			t.Error("the conversation before is not closed")
 		}
@@ -410,4 +414,23 @@ func TestLeaving(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestANotificationDrawsAttention: it rings, and terminals that know OSC 9 show it; what
+// it says cannot end the sequence.
+func TestANotificationDrawsAttention(t *testing.T) {
+	in(t, func(t *testing.T, b *bed) {
+		var written bytes.Buffer
+		b.app.later(func() {
+			out := b.app.opts.Out
+			b.app.opts.Out = io.MultiWriter(&written, out)
+		})
+		b.tell(agent.Notice{Text: "The build\x1b\\ is done.", Tag: agent.Push})
+		b.sees("is done.")
+		b.app.later(func() {
+			if s := written.String(); !strings.Contains(s, "\x1b]9;The build") || strings.Contains(s, "build\x1b\\") || !strings.Contains(s, "is done.\x1b\\\a") {
+				t.Errorf("the terminal got %q", s)
+			}
+		})
+	})
 }

@@ -82,6 +82,9 @@ func (a *app) closeTalk() {
 	a.stream++ // what still comes is not shown
 	a.asks, a.dialog, a.unguarded = nil, nil, false
 	<-a.release()
+	if ended := talk.Turns.Running(); ended != "" {
+		a.note("Ended these background commands:\n" + ended)
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), 5*time.Second)
 	defer cancel()
 	if err := talk.Turns.Close(ctx); err != nil {

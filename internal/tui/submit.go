@@ -43,21 +43,28 @@ func (a *app) submit(text string) {
 	}
 }
 
-// say sends a prompt with the images that it mentions. While a turn runs it joins
-// at the next boundary.
+// say sends a prompt with the files and images that it mentions. While a turn runs it
+// joins at the next boundary.
 func (a *app) say(text string) {
-	images := a.imagesIn(text)
-	if len(images) == 0 {
+	if !strings.Contains(text, "@") && len(a.imagesIn(text)) == 0 {
 		a.talk.Turns.Send(said(text))
 		return
 	}
-	talk := a.talk
-	go func() {
-		p := said(text)
+	for _, name := range a.talk.Input.Missing(text) {
+		a.note("There is no file @" + name + " here; it is sent as text.")
+	}
+	p, talk, images := said(text), a.talk, a.imagesIn(text)
+	p.UUID = session.NewUUID()
+	a.typedAs[p.UUID] = text
+	go func() { // a file may have to be asked about
+		p, err := talk.Input.WithFiles(a.ctx, p, text)
+		if err != nil {
+			a.later(func() { a.note(err.Error()) })
+		}
 		for _, path := range images {
 			r, err := talk.Input.Call(a.ctx, "Read", map[string]string{"file_path": path})
 			if err != nil {
-				a.later(func() { a.note("the image cannot be read: " + err.Error()) })
+				a.later(func() { a.note("could not read the image: " + err.Error()) })
 				continue
 			}
 			for _, b := range r.Content {

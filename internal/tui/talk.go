@@ -36,6 +36,8 @@ type Turns interface {
 	Dir() string
 	// Resolve returns the full name of a model.
 	Resolve(model string) string
+	// Running names the background commands that end when it is closed; "" means none.
+	Running() string
 	Close(context.Context) error
 }
 
@@ -68,6 +70,10 @@ type Input interface {
 	RunBuiltinText(name, args string) (text string, ok bool)
 	// Files are the project's, newest first, relative to the working directory.
 	Files(context.Context) ([]string, error)
+	// WithFiles adds the files that the text of a prompt mentions; Missing are those that
+	// are not there.
+	WithFiles(ctx context.Context, p agent.Prompt, text string) (agent.Prompt, error)
+	Missing(text string) []string
 	// Call makes a call that the user asks for, beside the conversation.
 	Call(ctx context.Context, tool string, input any) (tool.Result, error)
 }
@@ -76,6 +82,8 @@ type Input interface {
 type Rules interface {
 	// Mode is the permission mode.
 	Mode() string
+	// Sandbox says what confines commands; "" before it is known.
+	Sandbox() string
 	// Grant keeps a rule in a scope: session, local, project or user. Where says in
 	// which file that is.
 	Grant(ctx context.Context, rule, scope string) error
@@ -85,6 +93,8 @@ type Rules interface {
 	// Held is what the folder brings and the user has not agreed to; Trust agrees.
 	Held() []trust.Item
 	Trust(context.Context, []trust.Item) error
+	// Keep is what the conversation passes on when it is opened again.
+	Keep() *harness.Kept
 }
 
 // Past is what was said and changed before.

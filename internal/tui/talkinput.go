@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"path/filepath"
 
+	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/answers"
 	"github.com/haftdev/haft/internal/harness/slash"
@@ -43,6 +44,12 @@ func (i input) Files(ctx context.Context) ([]string, error) {
 	}
 	return files, nil
 }
+
+func (i input) WithFiles(ctx context.Context, p agent.Prompt, text string) (agent.Prompt, error) {
+	return i.c.WithFiles(ctx, p, text)
+}
+
+func (i input) Missing(text string) []string { return i.c.Input().Missing(text) }
 
 func (i input) Call(ctx context.Context, name string, input any) (tool.Result, error) {
 	raw, err := json.Marshal(input)

@@ -60,6 +60,26 @@ func (f *Fetcher) admitName(host, port string) error {
 	return f.admit(host, net.JoinHostPort(ip.String(), port))
 }
 
+// Check says whether an address can be refused by its name alone, before anything is looked
+// up or asked.
+func (f *Fetcher) Check(address string) error {
+	u, err := parse(address)
+	if err != nil {
+		return err
+	}
+	host, port := u.Hostname(), u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	err = f.admitName(host, port)
+	if err != nil && f.admit(host, net.JoinHostPort("127.0.0.1", port)) == nil { // localhost has two addresses
+		if _, literal := netip.ParseAddr(host); literal != nil {
+			return nil
+		}
+	}
+	return err
+}
+
 // A permit lets connections go to one host or network that is not public.
 type permit struct {
 	host string // a name; *. before it stands for any name below

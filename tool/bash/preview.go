@@ -1,10 +1,13 @@
 package bash
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/haftdev/haft/shellrun"
@@ -24,8 +27,9 @@ type Previewed interface {
 	// Wanted are what it needed and could not have, such as a host; "" for nothing.
 	Wanted() string
 	Preview(context.Context) (*tool.Preview, error)
-	// Apply makes the change, all of it or nothing, and records it for the call.
-	Apply(ctx context.Context, call string) error
+	// Apply makes the change without the files that are dropped, all of it or
+	// nothing, and records it for the call.
+	Apply(ctx context.Context, call string, dropped []tool.Dropped) error
 	Drop() error
 }
 
@@ -42,10 +46,10 @@ func (t *Tools) preview(ctx context.Context, c *tool.Call, in Input) (*tool.Prev
 	if p, err := t.previewSed(ctx, c, in); p != nil || err != nil {
 		return p, err
 	}
-	if t.opts.Previews == nil || in.RunInBackground {
+	p := t.find(c, in)
+	if p == nil && (t.opts.Previews == nil || c.Confinement != tool.Previewed) {
 		return nil, nil
 	}
-	p := t.find(c, in)
 	if p == nil {
 		p = t.runAside(ctx, c, in)
 	}
@@ -81,11 +85,18 @@ func (t *Tools) Previewed(call string) bool {
 // such command left, because it was denied, is dropped.
 func (t *Tools) runAside(ctx context.Context, c *tool.Call, in Input) *pending {
 	p := &pending{call: c.ID, command: in.Command}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	waiting := &promptWatch{found: func() { cancel(errPrompt) }}
 	p.ran, p.err = t.opts.Previews.Run(ctx, t.shell(c.Agent), shellrun.Request{
 		Command: in.Command, Description: in.Description, Tag: c.UseID, Owner: c.Agent, Timeout: t.limit(in),
+		OnProgress: func(p shellrun.Progress) {
+			c.Report(tool.BashProgress{Output: p.Last, Lines: p.Total.Lines, Bytes: p.Total.Bytes, Elapsed: p.Elapsed})
+			waiting.see(p)
+		},
 	})
 	if p.ran != nil && p.err == nil {
-		if wanted := p.ran.Wanted(); wanted != "" {
+		if wanted := cmp.Or(p.ran.Wanted(), t.missed(p.ran.Task())); wanted != "" {
 			p.err = errors.New(wanted)
 		}
 	}
@@ -102,6 +113,29 @@ func (t *Tools) runAside(ctx context.Context, c *tool.Call, in Input) *pending {
 	}
 	return p
 }
+
+// missed says what a command that failed needed and could not have in a preview, as
+// far as what it printed shows; "" for nothing.
+func (t *Tools) missed(task *shellrun.Task) string {
+	if task.Result().Status.Code == 0 {
+		return ""
+	}
+	out, _ := t.output(task)
+	wanted := out.wanted(nil)
+	if wanted == "" && missing().MatchString(lastBytes(out.Stdout)) {
+		wanted = "use a service or a process of this machine"
+	}
+	if wanted == "" {
+		return ""
+	}
+	return "it wanted to " + wanted + ", which a preview does not let it"
+}
+
+// missing finds complaints about services, processes and devices that are not there.
+// Finding too many only means that the user is asked about the command.
+var missing = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)connection refused|\bECONNREFUSED\b|(?:could ?n.t|could not|cannot|can't|failed to|unable to) connect|no such process|is the docker daemon running|failed to connect to bus|not been booted with systemd|cannot open display|operation not permitted|\bEPERM\b|/dev/\w+: no such file|/(?:var/)?run/\S+: no such file|sudo: `)
+})
 
 // limit is how long a command may run.
 func (t *Tools) limit(in Input) time.Duration {
@@ -129,8 +163,8 @@ func (t *Tools) applyPreview(ctx context.Context, c *tool.Call, in Input, p *pen
 	if err == nil {
 		err = c.Approve(shown)
 	}
-	if err == nil && len(shown.Files) > 0 {
-		err = p.ran.Apply(ctx, c.ID)
+	if err == nil && len(shown.Files) > len(c.Dropped) {
+		err = p.ran.Apply(ctx, c.ID, c.Dropped)
 	}
 	if errors.Is(err, tool.ErrUnapproved) {
 		return Output{}, err
@@ -141,13 +175,43 @@ func (t *Tools) applyPreview(ctx context.Context, c *tool.Call, in Input, p *pen
 	task := p.ran.Task()
 	out, _ := t.output(task)
 	t.warn(&out)
+	out.Confinement, out.Sandbox = tool.Previewed, task.Result().Status.Tier.String()
 	out.ended(in.Command, task.Result(), t.limit(in))
 	for _, n := range shown.Notes {
 		if strings.Contains(n, "dropped") {
 			out.note("%s", n)
 		}
 	}
+	if len(c.Dropped) > 0 {
+		out.Notes = append(out.Notes, droppedNote(c.Dropped, len(shown.Files)))
+	}
+	if out.ExitCode != 0 && out.CodeMeaning == "" && len(shown.Files) == 0 && t.opts.Unsandboxed {
+		out.note("%s", asideNote)
+	}
 	return out, nil
+}
+
+// asideNote is for a command that failed without a sign that it missed something.
+const asideNote = "The command was not allowed by a rule, and so ran in a preview: without the network and apart from the services and processes of this machine. " +
+	"If it failed because of that, call Bash again with dangerouslyDisableSandbox set to true: the user is then asked."
+
+// droppedNote says which files of a change were not changed, and why.
+func droppedNote(list []tool.Dropped, all int) string {
+	const most = 50
+	var b strings.Builder
+	if len(list) == all {
+		b.WriteString("The command ran in a preview, and nothing of what it changed was applied: these files are as they were.")
+	} else {
+		b.WriteString("The command ran in a preview, and a part of what it changed was not applied: these files are as they were, the others are changed.")
+	}
+	for i, d := range list {
+		if i == most {
+			fmt.Fprintf(&b, "\n- and %d more", len(list)-most)
+			break
+		}
+		fmt.Fprintf(&b, "\n- %s: %s", d.Path, d.Why)
+	}
+	return b.String()
 }
 
 // dropPreview forgets what an agent that is over left.

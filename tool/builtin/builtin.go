@@ -5,6 +5,7 @@ package builtin
 
 import (
 	"context"
+	"slices"
 
 	"github.com/haftdev/haft/internal/knowledge/command"
 	"github.com/haftdev/haft/internal/knowledge/prompt"
@@ -19,10 +20,12 @@ import (
 	"github.com/haftdev/haft/tool/lsp"
 	"github.com/haftdev/haft/tool/mcpresource"
 	"github.com/haftdev/haft/tool/notebook"
+	"github.com/haftdev/haft/tool/notify"
 	"github.com/haftdev/haft/tool/plan"
 	"github.com/haftdev/haft/tool/question"
 	"github.com/haftdev/haft/tool/read"
 	"github.com/haftdev/haft/tool/repl"
+	"github.com/haftdev/haft/tool/schedule"
 	"github.com/haftdev/haft/tool/skill"
 	"github.com/haftdev/haft/tool/slashcommand"
 	"github.com/haftdev/haft/tool/sleep"
@@ -72,7 +75,14 @@ type World struct {
 	Skills               *library.Library
 	Commands             *command.Set
 	MaySkill, MayCommand func(name string) bool
-	Calls                prompt.Calls
+	// SkillLoaded is told the text of each skill that an agent loads; nil means that nobody is.
+	SkillLoaded func(agent, name, text string)
+	Calls       prompt.Calls
+	// Notify tells the user something and returns the ways in which it has; nil means
+	// that there is no way.
+	Notify func(ctx context.Context, text string) []string
+	// Schedule is what the conversation is sent later.
+	Schedule *schedule.Schedule
 	// Crew runs the agents that work is given to.
 	Crew subagent.Crew
 	// Servers are the MCP servers whose resources can be read.
@@ -121,13 +131,19 @@ func (w World) Tools() []tool.Tool {
 		tools = append(tools, webfetch.New(w.Web, &webfetch.Options{Answer: w.Answer}))
 	}
 	if w.Skills != nil {
-		tools = append(tools, skill.New(&skill.Options{Skills: w.Skills, Calls: w.Calls, Allowed: w.MaySkill}))
+		tools = append(tools, skill.New(&skill.Options{Skills: w.Skills, Calls: w.Calls, Allowed: w.MaySkill, Loaded: w.SkillLoaded}))
 	}
 	if w.Commands != nil {
 		tools = append(tools, slashcommand.New(&slashcommand.Options{Commands: w.Commands, Calls: w.Calls, Dir: w.Dir, Allowed: w.MayCommand}))
 	}
 	if w.Servers != nil {
 		tools = append(tools, mcpresource.New(w.Servers)...)
+	}
+	if w.Notify != nil {
+		tools = append(tools, notify.New(w.Notify))
+	}
+	if w.Schedule != nil {
+		tools = append(tools, w.Schedule.Tools()...)
 	}
 	if w.Crew != nil {
 		tools = append(tools, subagent.New(w.Crew)...)
@@ -149,7 +165,7 @@ func Unattached() []tool.Tool {
 // world has for it.
 func Names() (names []string) {
 	tools := append(Unattached(), worktree.New(worktree.Options{})...)
-	tools = append(append(tools, task.New(nil)...), mcpresource.New(nil)...)
+	tools = slices.Concat(tools, task.New(nil), mcpresource.New(nil), schedule.New(nil).Tools(), []tool.Tool{notify.New(nil)})
 	tools = append(append(tools, subagent.New(nil)...), todo.New(nil), skill.New(nil), slashcommand.New(nil))
 	for _, t := range tools {
 		names = append(append(names, t.Name), t.Aliases...)

@@ -59,6 +59,9 @@ type Options struct {
 	// Allowed says whether rules let a skill be called at all; nil means every one.
 	// It shapes the listing: the verdict on a call is the pipeline's.
 	Allowed func(name string) bool
+	// Loaded is told the text of each skill that joins a conversation, and the agent whose
+	// that is; nil means that nobody is.
+	Loaded func(agent, name, text string)
 	// Budget is how many characters the listing may have; 0 means
 	// [knowledge.DefaultBudget].
 	Budget int
@@ -166,6 +169,8 @@ func (s *skills) run(ctx context.Context, c *tool.Call, in Input) (Output, error
 	if sk.Fork && c.Tools != nil && c.Tools.Lookup("Agent") != nil {
 		out.Agent = cmp.Or(sk.Agent, "general-purpose")
 		out.text = fmt.Sprintf(handOver, out.Agent) + text
+	} else if s.Loaded != nil {
+		s.Loaded(c.Agent, sk.Name, text)
 	}
 	return out, nil
 }

@@ -95,12 +95,7 @@ func New(web *webpage.Fetcher, opts *Options) tool.Tool {
 		Marks: func(Input) tool.Marks {
 			return tool.Marks{ReadOnly: true, ConcurrencySafe: true, Effect: tool.Idempotent}
 		},
-		Validate: func(_ context.Context, _ *tool.Call, in Input) *tool.Problem {
-			if _, err := webpage.Parse(in.URL); err != nil {
-				return &tool.Problem{Message: fmt.Sprintf("%q cannot be fetched: %v.", in.URL, err)}
-			}
-			return nil
-		},
+		Validate:        f.validate,
 		Classify:        func(in Input) string { return "fetch " + in.URL },
 		Address:         func(in Input) string { return in.URL },
 		Run:             f.run,
@@ -110,6 +105,25 @@ func New(web *webpage.Fetcher, opts *Options) tool.Tool {
 		MaxResult:       f.opts.PageSize + 10_000, // it bounds itself
 		Deferred:        true,
 	})
+}
+
+// validate refuses what cannot be fetched, before anybody is asked about it: no rule would
+// change that.
+func (f *fetcher) validate(_ context.Context, _ *tool.Call, in Input) *tool.Problem {
+	err := f.web.Check(in.URL)
+	var refused *webpage.Refused
+	switch {
+	case errors.As(err, &refused):
+		return &tool.Problem{Message: private(in.URL, err)}
+	case err != nil:
+		return &tool.Problem{Message: fmt.Sprintf("%q cannot be fetched: %v.", in.URL, err)}
+	}
+	return nil
+}
+
+// private is what the model is told about an address that only a setting opens.
+func private(url string, err error) string {
+	return fmt.Sprintf("%s was not fetched: %v. Only the user can allow it, with the setting webFetch.allowPrivate.", url, err)
 }
 
 // render says where the text is from before the text, and how to go on after it.
@@ -180,7 +194,7 @@ func failure(ctx context.Context, url string, err error) error {
 	}
 	var refused *webpage.Refused
 	if errors.As(err, &refused) {
-		return tool.Errorf("%s was not fetched: %w. Only the person can allow such an address, by the setting webFetch.allowPrivate.", url, err)
+		return tool.Errorf("%s", private(url, err))
 	}
 	return tool.Errorf("%s could not be fetched: %w.", url, err)
 }

@@ -189,7 +189,7 @@ func TestAPrivateAddressSaysWhoCanAllowIt(t *testing.T) {
 	}
 	url := site(t)
 	_, err = fetch(t, webfetch.New(f, nil), webfetch.Input{URL: url + "/page"})
-	want := url + "/page was not fetched: 127.0.0.1 is not on the public internet. Only the person can allow such an address, by the setting webFetch.allowPrivate."
+	want := url + "/page was not fetched: 127.0.0.1 is not on the public internet. Only the user can allow it, with the setting webFetch.allowPrivate."
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
@@ -200,5 +200,33 @@ func TestABadAddressIsRefusedBeforeAnybodyIsAsked(t *testing.T) {
 	p := f.Validate(t.Context(), &tool.Call{Input: []byte(`{"url":"file:///etc/passwd"}`)})
 	if p == nil || p.Message != `"file:///etc/passwd" cannot be fetched: an address begins with http:// or https://.` {
 		t.Errorf("%+v", p)
+	}
+}
+
+// TestAPrivateAddressIsRefusedBeforeAnybodyIsAsked: no rule about the domain would help.
+func TestAPrivateAddressIsRefusedBeforeAnybodyIsAsked(t *testing.T) {
+	for _, c := range []struct {
+		url     string
+		private []string
+		refused bool
+	}{
+		{"http://localhost:8080/", nil, true},
+		{"http://127.0.0.1/", nil, true},
+		{"http://[::1]:9/", nil, true},
+		{"http://10.1.2.3/", nil, true},
+		{"https://example.com/", nil, false},
+		{"http://localhost:8080/", []string{"localhost:8080"}, false},
+		{"http://localhost:8080/", []string{"127.0.0.0/8"}, false},
+		{"http://localhost:8081/", []string{"localhost:8080"}, true},
+	} {
+		web, err := webpage.New(&webpage.Options{Private: c.private})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fetch := webfetch.New(web, nil)
+		p := fetch.Validate(t.Context(), &tool.Call{Tool: "WebFetch", Input: json.RawMessage(`{"url":"` + c.url + `"}`)})
+		if (p != nil) != c.refused || p != nil && !strings.Contains(p.Message, "webFetch.allowPrivate") {
+			t.Errorf("%s with %v: %+v", c.url, c.private, p)
+		}
 	}
 }

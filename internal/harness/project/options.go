@@ -81,6 +81,11 @@ type Options struct {
 	// HookRan is told of every run of a hook; nil tells nobody. It must be safe for
 	// concurrent use and not block for long.
 	HookRan func(hook.Run)
+	// Preview says what becomes of commands that the rules leave open; "" means what
+	// the settings say.
+	Preview PreviewMode
+	// DryRun says that calls are judged and not made: as in a session, which is not begun.
+	DryRun bool
 	// EndAtLimit ends commands at their timeouts, also if the settings let them go on in
 	// the background: for a session that nobody waits for.
 	EndAtLimit bool

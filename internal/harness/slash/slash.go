@@ -10,9 +10,11 @@ package slash
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
+	"fmt"
+	"regexp"
+	"strings"
 
+	"github.com/haftdev/haft/internal/knowledge"
 	commands "github.com/haftdev/haft/internal/knowledge/command"
 	"github.com/haftdev/haft/internal/knowledge/mention"
 	"github.com/haftdev/haft/internal/knowledge/prompt"
@@ -48,6 +50,9 @@ func (in *Input) Read(ctx context.Context, text string) (t Command, ok bool, err
 		return Command{}, false, nil
 	}
 	c, err := in.Commands.Find(name)
+	if isHeld(err) {
+		return Command{}, true, fmt.Errorf("this project brings /%s and is not trusted: 'haft trust' shows what it brings", name)
+	}
 	if err != nil {
 		return Command{}, false, nil
 	}
@@ -70,21 +75,41 @@ func (in *Input) IsCommand(text string) bool {
 		return false
 	}
 	_, err := in.Commands.Find(name)
-	return err == nil
+	return err == nil || isHeld(err)
 }
 
-// Mentions reports whether a text mentions a file that is there.
+// isHeld reports whether a command is there and does not count, because its project is
+// not trusted. It must not go to the model as text, which would do something else.
+func isHeld(err error) bool {
+	var missing *knowledge.Missing
+	return errors.As(err, &missing) && missing.Held
+}
+
+// Mentions reports whether a text mentions a file or a folder that is there.
 func (in *Input) Mentions(text string) bool {
 	for _, name := range mention.Paths(text) {
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(in.Dir(), name)
-		}
-		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+		file, _, _ := mention.Lines(name)
+		if _, _, ok := prompt.Find(in.Dir(), file); ok {
 			return true
 		}
 	}
 	return false
 }
+
+// Missing are the mentions that look like files and are none: a name with an extension.
+// A name without one may be a package, a user or a decorator.
+func (in *Input) Missing(text string) []string {
+	var missing []string
+	for _, name := range mention.Paths(text) {
+		file, _, _ := mention.Lines(name)
+		if _, _, ok := prompt.Find(in.Dir(), file); !ok && extension.MatchString(file) && !strings.Contains(file, ":") {
+			missing = append(missing, name)
+		}
+	}
+	return missing
+}
+
+var extension = regexp.MustCompile(`\.[A-Za-z]\w{0,9}$`)
 
 // Mentioned returns the files that a text mentions, read as the model would be
 // allowed to read them.

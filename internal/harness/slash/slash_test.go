@@ -6,10 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/haftdev/haft/internal/harness/slash"
+	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/command"
+	"github.com/haftdev/haft/settings"
 )
 
 func TestWhatIsTypedIsRead(t *testing.T) {
@@ -49,7 +52,30 @@ func TestWhatIsTypedIsRead(t *testing.T) {
 	}
 }
 
-func TestOnlyFilesAreMentioned(t *testing.T) {
+// TestACommandThatIsNotTrustedIsNoText types a command that a project brings and nobody
+// has agreed to: it is an error, and never a prompt.
+func TestACommandThatIsNotTrustedIsNoText(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "commands"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "commands", "deploy.md"), []byte("Deploy it.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	set := command.New(command.Options{
+		Places: []knowledge.Place{{Dir: dir, Source: settings.Project}},
+		Trust:  func(knowledge.Claim) bool { return false },
+	})
+	in := &slash.Input{Commands: set, Dir: func() string { return dir }}
+	if got, ok, err := in.Read(t.Context(), "/deploy now"); !ok || err == nil || !strings.Contains(err.Error(), "haft trust") || got.Text != "" {
+		t.Errorf("%+v, %v, %v", got, ok, err)
+	}
+	if !in.IsCommand("/deploy now") {
+		t.Error("it is taken for text")
+	}
+}
+
+func TestWhatIsThereIsMentioned(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte("package main\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -60,10 +86,13 @@ func TestOnlyFilesAreMentioned(t *testing.T) {
 	in := &slash.Input{Commands: command.New(command.Options{}), Dir: func() string { return dir }}
 	for text, want := range map[string]bool{
 		"look at @main.go": true, "look at @" + filepath.Join(dir, "main.go"): true,
-		"look at @sub": false, "ask @nobody": false, "look at main.go": false,
+		"look at @sub": true, "look at @main.go#L1-2": true, "看@main.go": true, "ask @nobody": false, "look at main.go": false,
 	} {
 		if got := in.Mentions(text); got != want {
 			t.Errorf("Mentions(%q) = %v", text, got)
 		}
+	}
+	if got := in.Missing("@main.go @gone.go @types/node @v1.2 @sub @db:file.txt"); len(got) != 1 || got[0] != "gone.go" {
+		t.Errorf("missing: %q", got)
 	}
 }

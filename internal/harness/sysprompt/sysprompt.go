@@ -54,7 +54,7 @@ func (s *Source) Facts(reminders ...Reminder) *prompt.Facts {
 	g := s.Project.Guard
 	return prompt.NewFacts(&prompt.FactsOptions{
 		Model: s.Model, Shell: "bash", State: s.repository, Earlier: s.Earlier,
-		Dir: g.Cwd(), Added: g.Roots()[1:], Cwd: s.Dir, Instructions: s.Instructions, More: together(reminders),
+		Dir: g.Cwd(), Added: g.Roots()[1:], Cwd: s.Dir, Instructions: s.Instructions, More: Together(reminders...),
 	})
 }
 
@@ -68,8 +68,8 @@ func (s *Source) repository(ctx context.Context) string {
 	return worktree.State(ctx, s.Project.Guard.Cwd())
 }
 
-// together tells what each of several has to tell.
-func together(parts []Reminder) Reminder {
+// Together tells what each of several has to tell.
+func Together(parts ...Reminder) Reminder {
 	return func(ctx context.Context, first bool) (texts []string) {
 		for _, part := range parts {
 			texts = append(texts, part(ctx, first)...)
@@ -91,7 +91,7 @@ func Once(text string) Reminder {
 // Instructions are what people have written for every conversation in this folder.
 func (s *Source) Instructions(context.Context) string {
 	p := s.Project
-	files, problems := instructions.Load(p.Guard.Cwd(), p.Home, &instructions.Options{Root: p.Dir, Sources: p.Options.Sources, Trusted: p.MayInclude, Readable: s.Readable})
+	files, problems := instructions.Load(p.Guard.Cwd(), p.Home, s.options())
 	s.Warn(problems)
 	var texts []string
 	for _, f := range files {

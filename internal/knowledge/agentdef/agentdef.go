@@ -3,7 +3,7 @@
 //
 //	set := agentdef.New(agentdef.Options{Places: places, Trust: trusted})
 //	d, err := set.Find("Explore")
-//	names := d.Filter(pool.Names())
+//	allowed := d.Has("Bash")
 //
 // Definitions are Markdown files of the public format, what an SDK passes, and
 // those that haft brings.
@@ -62,12 +62,6 @@ type Definition struct {
 
 // olderNames are names of tools that definitions may still use.
 var olderNames = map[string]string{"Task": "Agent", "KillBash": "KillShell", "TaskStop": "KillShell", "TaskOutput": "BashOutput", "LS": "Glob", "NotebookRead": "Read"}
-
-// Filter returns the tools that the agent has among those of the session, in
-// their order.
-func (d Definition) Filter(tools []string) []string {
-	return slices.DeleteFunc(slices.Clone(tools), func(name string) bool { return !d.Has(name) })
-}
 
 // Has reports whether the agent has a tool that the session has. What it is denied
 // goes before what it is given.

@@ -117,14 +117,14 @@ func (f Fields) List(name string) []string {
 		}
 		return list
 	case string:
-		return Split(v)
+		return splitList(v)
 	default:
-		return Split(text(v))
+		return splitList(text(v))
 	}
 }
 
-// Split splits a list that is written as text; nil if there is nothing in it.
-func Split(s string) []string {
+// splitList splits a list that is written as text; nil if there is nothing in it.
+func splitList(s string) []string {
 	if strings.TrimSpace(s) == "" {
 		return nil
 	}

@@ -101,27 +101,37 @@ func Load(dir, home string, opts *Options) ([]File, []knowledge.Problem) {
 		return nil, []knowledge.Problem{{Path: dir, Text: fmt.Sprintf("its instructions are not read: %v", err)}}
 	}
 	defer l.close()
-	if home != "" && l.wants(settings.User) {
-		for _, n := range userNames {
-			l.load(request{path: filepath.Join(home, filepath.FromSlash(n)), source: settings.User})
-		}
-	}
-	for _, folder := range l.folders() {
-		for _, n := range names {
-			if l.wants(n.source) {
-				l.load(request{path: filepath.Join(folder, filepath.FromSlash(n.path)), source: n.source})
-			}
-		}
-	}
+	l.loadAll()
 	return l.files, l.problems
+}
+
+// loadAll takes the user's and those from the root down to dir.
+func (l *loader) loadAll() {
+	if l.home != "" && l.wants(settings.User) {
+		for _, n := range userNames {
+			l.load(request{path: filepath.Join(l.home, filepath.FromSlash(n)), source: settings.User})
+		}
+	}
+	for _, folder := range l.folders(l.dir) {
+		l.loadFolder(folder)
+	}
+}
+
+// loadFolder takes what a folder holds.
+func (l *loader) loadFolder(folder string) {
+	for _, n := range names {
+		if l.wants(n.source) {
+			l.load(request{path: filepath.Join(folder, filepath.FromSlash(n.path)), source: n.source})
+		}
+	}
 }
 
 func (l *loader) close() { l.project.Close() }
 
-// folders are those from the root down to dir.
-func (l *loader) folders() []string {
+// folders are those from the root down to dir, which has no links in it.
+func (l *loader) folders(dir string) []string {
 	folders := []string{l.root}
-	rel, ok := pathin.Below(l.root, l.dir)
+	rel, ok := pathin.Below(l.root, dir)
 	if !ok || rel == "" {
 		return folders
 	}

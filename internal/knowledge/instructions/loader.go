@@ -41,9 +41,10 @@ func newLoader(dir, home string, opts *Options) (*loader, error) {
 	if l.opts.MaxFile <= 0 {
 		l.opts.MaxFile = maxFile
 	}
-	if l.left = l.opts.MaxTotal; l.left <= 0 {
-		l.left = maxTotal
+	if l.opts.MaxTotal <= 0 {
+		l.opts.MaxTotal = maxTotal
 	}
+	l.left = l.opts.MaxTotal
 	var err error
 	if l.dir, err = real(dir); err != nil {
 		return nil, err

@@ -6,14 +6,17 @@
 package mention
 
 import (
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
-// pattern is a mention: an @ at the beginning of a word, and what follows up to
-// a blank that no backslash precedes.
-var pattern = lazyregexp.New(`(?:^|[\s(\[{"'])@((?:\\ |[^\s` + "`" + `])+)`)
+// pattern is a mention: an @ that is no part of a word of letters like these, as it is in
+// an address, and what follows up to a blank that no backslash precedes or to punctuation
+// of Chinese, Japanese and Korean texts, which have no blanks.
+var pattern = lazyregexp.New(`(?:^|[^\p{Latin}\p{N}._%+/@\\` + "`" + `-])@((?:\\ |[^\s` + "`" + `，。；：！？、（）【】《》「」『』〈〉“”‘’…])+)`)
 
 // codeSpan is code inside a line, by one or two backticks.
 var codeSpan = lazyregexp.New("``[^`].*?``|`[^`]*`")
@@ -36,6 +39,25 @@ func Paths(text string) []string {
 	}
 	return paths
 }
+
+// Lines takes the lines off a path such as main.go#L10-20; from is 0 if it names none.
+// One line is its own end.
+func Lines(path string) (file string, from, to int) {
+	m := lines.FindStringSubmatch(path)
+	if m == nil {
+		return path, 0, 0
+	}
+	from, _ = strconv.Atoi(m[2]) // at most nine digits
+	if to = from; m[3] != "" {
+		to, _ = strconv.Atoi(m[3])
+	}
+	if from == 0 || to < from {
+		return path, 0, 0
+	}
+	return m[1], from, to
+}
+
+var lines = regexp.MustCompile(`^(.+)#L(\d{1,9})(?:-L?(\d{1,9}))?$`)
 
 // clean takes off what belongs to the sentence and not to the path.
 func clean(path string) string {

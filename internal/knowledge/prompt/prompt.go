@@ -107,7 +107,7 @@ func run(ctx context.Context, calls Calls, u Use, command string) (string, error
 const maxFiles = 20
 
 // Mentioned returns the files that the text mentions and that are there, as calls of
-// Read give them; most of what an @ begins is none.
+// Read give them, and the names in folders; most of what an @ begins is neither.
 func Mentioned(ctx context.Context, calls Calls, u Use, text string) (string, error) {
 	if u.Dir == "" {
 		return "", nil
@@ -115,26 +115,56 @@ func Mentioned(ctx context.Context, calls Calls, u Use, text string) (string, er
 	var b strings.Builder
 	count := 0
 	for _, name := range mention.Paths(text) {
-		path := name
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(u.Dir, path)
-		}
-		info, err := os.Stat(path)
-		if err != nil || !info.Mode().IsRegular() {
+		req, path, ok := reading(u.Dir, name)
+		if !ok {
 			continue
 		}
 		if count++; count > maxFiles {
 			return "", fmt.Errorf("more than %d files are mentioned", maxFiles)
 		}
-		input, err := json.Marshal(map[string]string{"file_path": path})
-		if err != nil {
-			return "", err
-		}
-		r, err := calls(ctx, Request{Tool: "Read", Input: input, Allow: u.Allow, Parent: u.Parent})
+		req.Allow, req.Parent = u.Allow, u.Parent
+		r, err := calls(ctx, req)
 		if err != nil {
 			return "", fmt.Errorf("read @%s: %w", name, err)
 		}
-		fmt.Fprintf(&b, "\n\n<file path=%q>\n%s\n</file>", path, strings.TrimSpace(r.Text()))
+		kind := "file"
+		if req.Tool != "Read" {
+			kind = "folder"
+		}
+		fmt.Fprintf(&b, "\n\n<%s path=%q>\n%s\n</%s>", kind, path, strings.TrimSpace(r.Text()), kind)
 	}
 	return b.String(), nil
+}
+
+// reading is the call that shows what a mention names, if that is there.
+func reading(dir, name string) (r Request, path string, ok bool) {
+	file, from, to := mention.Lines(name)
+	info, path, ok := Find(dir, name)
+	if !ok { // a file may be called like one with lines
+		if info, path, ok = Find(dir, file); !ok {
+			return r, path, false
+		}
+	} else {
+		from = 0
+	}
+	input := map[string]any{"file_path": path}
+	r.Tool = "Read"
+	switch {
+	case info.IsDir():
+		r.Tool, input = "Glob", map[string]any{"pattern": "*", "path": path}
+	case from > 0:
+		input["offset"], input["limit"] = from, to-from+1
+	}
+	raw, err := json.Marshal(input)
+	r.Input = raw
+	return r, path, err == nil && (info.IsDir() || info.Mode().IsRegular())
+}
+
+// Find looks for what a mention names.
+func Find(dir, name string) (info os.FileInfo, path string, ok bool) {
+	if path = name; !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	info, err := os.Stat(path)
+	return info, path, err == nil
 }

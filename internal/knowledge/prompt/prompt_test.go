@@ -77,6 +77,29 @@ func TestMentionedFilesFollow(t *testing.T) {
 	}
 }
 
+func TestMentionsOfLinesAndFolders(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var asked []string
+	calls := func(_ context.Context, r prompt.Request) (tool.Result, error) {
+		asked = append(asked, r.Tool+" "+strings.ReplaceAll(string(r.Input), dir, "DIR"))
+		return tool.Text("x"), nil
+	}
+	got, err := prompt.Mentioned(t.Context(), calls, prompt.Use{Dir: dir}, "看@a.go#L10-20，@sub，@a.go#L9-3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`Read {"file_path":"DIR/a.go","limit":11,"offset":10}`, `Glob {"path":"DIR/sub","pattern":"*"}`}
+	if diff := cmp.Diff(want, asked); diff != "" || !strings.Contains(got, "</folder>") {
+		t.Errorf("%s\n(-want +got):\n%s", got, diff)
+	}
+}
+
 func TestACommandThatMayNotRunStopsTheUse(t *testing.T) {
 	denied := errors.New("denied")
 	ran := 0

@@ -49,9 +49,6 @@ func Confine(dir string) (*Shelf, error) {
 	return &Shelf{dir: dir, root: root}, nil
 }
 
-// Dir returns the folder.
-func (s *Shelf) Dir() string { return s.dir }
-
 // Path returns the path of a file by its name.
 func (s *Shelf) Path(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) }
 

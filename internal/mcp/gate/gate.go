@@ -168,8 +168,8 @@ func wantsInput(result json.RawMessage) bool {
 	return string(envelope.Field(result, "resultType")) == `"input_required"` || envelope.Field(result, "inputRequests") != nil
 }
 
-// TicketKey is where a result's _meta holds the ticket.
-const TicketKey = "haft/ticket"
+// ticketKey is where a result's _meta holds the ticket.
+const ticketKey = "haft/ticket"
 
 // keep puts a result aside and returns an empty one with its ticket, which is
 // the number of the request.
@@ -177,12 +177,12 @@ func (g *Gate) keep(id int64, result json.RawMessage, fields string) json.RawMes
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.results[id] = result
-	return json.RawMessage(`{"_meta":{"` + TicketKey + `":"` + strconv.FormatInt(id, 10) + `"},` + fields + `"content":[],"messages":[]}`)
+	return json.RawMessage(`{"_meta":{"` + ticketKey + `":"` + strconv.FormatInt(id, 10) + `"},` + fields + `"content":[],"messages":[]}`)
 }
 
 // Redeem returns the result that a ticket stands for, once.
 func (g *Gate) Redeem(meta map[string]any) (json.RawMessage, bool) {
-	ticket, _ := meta[TicketKey].(string)
+	ticket, _ := meta[ticketKey].(string)
 	id, err := strconv.ParseInt(ticket, 10, 64)
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -196,7 +196,7 @@ func (g *Gate) Redeem(meta map[string]any) (json.RawMessage, bool) {
 func (g *Gate) admitTools(id int64, result json.RawMessage) json.RawMessage {
 	var list strings.Builder
 	for entry := range envelope.Elements(envelope.Field(result, "tools")) {
-		if CheckTool(entry) != nil {
+		if checkTool(entry) != nil {
 			continue
 		}
 		if list.Len() > 0 {

@@ -44,8 +44,8 @@ func ReadTool(entry json.RawMessage) (t Tool, err error) {
 	return t, check(&t)
 }
 
-// CheckTool says what is wrong with an entry of a tool list.
-func CheckTool(entry json.RawMessage) error {
+// checkTool says what is wrong with an entry of a tool list.
+func checkTool(entry json.RawMessage) error {
 	_, err := ReadTool(entry)
 	return err
 }

@@ -32,8 +32,8 @@ func (e *UnknownError) Error() string {
 	return s + `; use a glob such as "*.ext" instead`
 }
 
-// Names lists all types, sorted.
-func Names() []string {
+// names lists all types, sorted.
+func names() []string {
 	names := make([]string, 0, len(table))
 	for n := range table {
 		names = append(names, n)
@@ -88,7 +88,7 @@ func (m *Matcher) Match(name string) bool {
 func near(t string) []string {
 	t = strings.ToLower(strings.TrimPrefix(t, "."))
 	var out []string
-	for _, n := range Names() {
+	for _, n := range names() {
 		if t != "" && (strings.Contains(n, t) || strings.Contains(t, n) && len(n) > 1 || slices.Contains(table[n], "*."+t)) {
 			out = append(out, n)
 		}

@@ -15,13 +15,13 @@ func expand(p string) ([]string, error) {
 		}
 		if open < 0 {
 			if out = append(out, p); len(out) > maxAlternatives {
-				return nil, ErrBraces
+				return nil, errBraces
 			}
 			continue
 		}
 		cuts := append(append([]int{open}, commas...), close)
 		if len(todo)+len(cuts) > maxAlternatives {
-			return nil, ErrBraces
+			return nil, errBraces
 		}
 		for i := len(cuts) - 2; i >= 0; i-- {
 			todo = append(todo, p[:open]+p[cuts[i]+1:cuts[i+1]]+p[close+1:])
@@ -51,7 +51,7 @@ func firstBrace(p string) (open, close int, commas []int, err error) {
 			}
 		case '}':
 			if depth--; depth < 0 {
-				return 0, 0, nil, ErrBraces
+				return 0, 0, nil, errBraces
 			}
 			if depth == 0 {
 				return open, i, commas, nil
@@ -59,7 +59,7 @@ func firstBrace(p string) (open, close int, commas []int, err error) {
 		}
 	}
 	if depth != 0 {
-		return 0, 0, nil, ErrBraces
+		return 0, 0, nil, errBraces
 	}
 	return -1, 0, nil, nil
 }

@@ -27,8 +27,8 @@ type Glob struct {
 	alternatives [][]segment
 }
 
-// ErrBraces is a pattern whose braces do not pair up or multiply beyond reason.
-var ErrBraces = errors.New("unbalanced or too many braces in glob pattern")
+// errBraces is a pattern whose braces do not pair up or multiply beyond reason.
+var errBraces = errors.New("unbalanced or too many braces in glob pattern")
 
 // maxAlternatives bounds what braces may expand to.
 const maxAlternatives = 1024

@@ -39,7 +39,7 @@ func TestFold(t *testing.T) {
 
 func TestBraceErrors(t *testing.T) {
 	for _, p := range []string{"{a", "a}", "{{a}", strings.Repeat("{a,b}", 20)} {
-		if _, err := Compile(p, &Options{Braces: true}); !errors.Is(err, ErrBraces) {
+		if _, err := Compile(p, &Options{Braces: true}); !errors.Is(err, errBraces) {
 			t.Errorf("%q: %v", p, err)
 		}
 		if _, err := Compile(p, nil); err != nil {

@@ -12,12 +12,12 @@ import (
 	"github.com/haftdev/haft/internal/needtest"
 )
 
-// Package is the npm package and its version. It brings ripgrep 15.0.0.
-const Package = "@vscode/ripgrep@1.18.0"
+// ripgrep is the npm package and its version. It brings ripgrep 15.0.0.
+const ripgrep = "@vscode/ripgrep@1.18.0"
 
 // Path gives the ripgrep binary, installing it if need be.
 func Path(ctx context.Context) (string, error) {
-	dir, err := needtest.Packages(ctx, Package)
+	dir, err := needtest.Packages(ctx, ripgrep)
 	if err != nil {
 		return "", err
 	}
@@ -36,7 +36,7 @@ func find(dir string) (string, error) {
 // Need gives the ripgrep binary, or skips a test that compares with it.
 func Need(t testing.TB) string {
 	t.Helper()
-	rg, err := find(needtest.NPM(t, Package))
+	rg, err := find(needtest.NPM(t, ripgrep))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -214,13 +214,6 @@ func (t *Tree) closeWatcher() {
 	t.byWatch = nil
 }
 
-// Watched reports whether changes are announced rather than looked for.
-func (t *Tree) Watched() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.watcher != nil
-}
-
 // Size gives the number of files and directories, and whether MaxFiles cut the
 // list short.
 func (t *Tree) Size() (files, dirs int, full bool) {

@@ -13,8 +13,8 @@ import (
 	"github.com/haftdev/haft/internal/search/tree"
 )
 
-// Watcher is an inotify instance.
-type Watcher struct {
+// watcher is an inotify instance.
+type watcher struct {
 	mu    sync.Mutex
 	fd    int // -1 when closed
 	limit int // watches this instance allows itself
@@ -33,7 +33,7 @@ func New() (tree.Watcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Watcher{fd: fd, limit: maxWatches() / 2, held: map[int32]bool{}, buf: make([]byte, 64<<10)}, nil
+	return &watcher{fd: fd, limit: maxWatches() / 2, held: map[int32]bool{}, buf: make([]byte, 64<<10)}, nil
 }
 
 func maxWatches() int {
@@ -51,7 +51,7 @@ func maxWatches() int {
 var errTooMany = errors.New("too many directories to watch")
 
 // Add implements [tree.Watcher].
-func (w *Watcher) Add(dir string) (int32, error) {
+func (w *watcher) Add(dir string) (int32, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.fd < 0 {
@@ -69,7 +69,7 @@ func (w *Watcher) Add(dir string) (int32, error) {
 }
 
 // Remove implements [tree.Watcher].
-func (w *Watcher) Remove(wd int32) {
+func (w *watcher) Remove(wd int32) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.fd >= 0 {
@@ -79,7 +79,7 @@ func (w *Watcher) Remove(wd int32) {
 }
 
 // Drain implements [tree.Watcher].
-func (w *Watcher) Drain(report func(tree.Event)) (lost bool) {
+func (w *watcher) Drain(report func(tree.Event)) (lost bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.fd < 0 {
@@ -99,7 +99,7 @@ func (w *Watcher) Drain(report func(tree.Event)) (lost bool) {
 	}
 }
 
-func (w *Watcher) decode(b []byte, report func(tree.Event)) (lost bool) {
+func (w *watcher) decode(b []byte, report func(tree.Event)) (lost bool) {
 	for len(b) >= syscall.SizeofInotifyEvent {
 		e := (*syscall.InotifyEvent)(unsafe.Pointer(&b[0]))
 		name := b[syscall.SizeofInotifyEvent : syscall.SizeofInotifyEvent+e.Len]
@@ -123,7 +123,7 @@ func (w *Watcher) decode(b []byte, report func(tree.Event)) (lost bool) {
 }
 
 // Close implements [tree.Watcher].
-func (w *Watcher) Close() {
+func (w *watcher) Close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.fd >= 0 {

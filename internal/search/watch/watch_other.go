@@ -4,5 +4,5 @@ package watch
 
 import "github.com/haftdev/haft/internal/search/tree"
 
-// New reports [ErrUnsupported].
-func New() (tree.Watcher, error) { return nil, ErrUnsupported }
+// New reports [errUnsupported].
+func New() (tree.Watcher, error) { return nil, errUnsupported }

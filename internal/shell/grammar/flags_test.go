@@ -1,6 +1,7 @@
 package grammar
 
 import (
+	"maps"
 	"slices"
 	"testing"
 )
@@ -10,7 +11,7 @@ import (
 // value, the program would heed it.
 func TestNoFlagHidesAnother(t *testing.T) {
 	tried := 0
-	for _, name := range Builtin().Names() {
+	for _, name := range slices.Sorted(maps.Keys(Builtin().specs)) {
 		Builtin().specs[name].each(Literals(name), func(words []Word, f *form) {
 			if f.marks.safe || f.style == find || f.style == plain {
 				return

@@ -62,13 +62,6 @@ type fence struct {
 // New returns a stream whose lines are at most width wide.
 func New(width int, p style.Palette) *Stream { return &Stream{paint: p, width: max(width, 10)} }
 
-// Render returns a whole text.
-func Render(text string, width int, p style.Palette) []string {
-	s := New(width, p)
-	s.Write(text)
-	return s.Close()
-}
-
 // longest is how many bytes of a line, or of a paragraph, are laid out together:
 // the tail must not become more expensive with a text that has no end.
 const longest = 4096

@@ -27,13 +27,19 @@ func TestRender(t *testing.T) {
 			t.Fatal(err)
 		}
 		text, _, _ := strings.Cut(string(raw), "\n----\n")
-		got := strings.Join(markdown.Render(text, 40, style.Palette{}), "\n") + "\n"
+		got := strings.Join(render(text, 40, style.Palette{}), "\n") + "\n"
 		golden.Check(t, file, text+"\n----\n"+got)
 	}
 }
 
+func render(text string, width int, p style.Palette) []string {
+	s := markdown.New(width, p)
+	s.Write(text)
+	return s.Close()
+}
+
 func TestColours(t *testing.T) {
-	got := markdown.Render("a **bold `x`** and *it* [l](u)", 60, style.Of(style.Dark))
+	got := render("a **bold `x`** and *it* [l](u)", 60, style.Of(style.Dark))
 	want := []string{"a \x1b[1mbold \x1b[0m\x1b[1;36mx\x1b[0m and \x1b[3mit\x1b[0m \x1b[4;34ml\x1b[0m\x1b[2m (u)\x1b[0m"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -41,7 +47,7 @@ func TestColours(t *testing.T) {
 }
 
 func TestNothingMovesTheCursor(t *testing.T) {
-	got := strings.Join(markdown.Render("a\x1b[2Jb\u202ec\rd\n```\n\x1b]0;x\x07\n```", 60, style.Palette{}), "\n")
+	got := strings.Join(render("a\x1b[2Jb\u202ec\rd\n```\n\x1b]0;x\x07\n```", 60, style.Palette{}), "\n")
 	if strings.ContainsAny(got, "\x1b\x07\r\u202e") {
 		t.Errorf("%q", got)
 	}
@@ -61,7 +67,7 @@ func FuzzStream(f *testing.F) {
 			cut = len(text) / 2
 		}
 		const width = 40
-		whole := markdown.Render(text, width, style.Palette{})
+		whole := render(text, width, style.Palette{})
 		s := markdown.New(width, style.Palette{})
 		s.Write(text[:cut])
 		s.Tail()

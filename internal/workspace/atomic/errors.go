@@ -41,18 +41,18 @@ func (e *SpaceError) Error() string {
 
 func (e *SpaceError) Unwrap() error { return e.Err }
 
-// TornError says that a write in place failed half-way and could not be undone. The old content is at Saved, and Recover will
+// tornError says that a write in place failed half-way and could not be undone. The old content is at Saved, and Recover will
 // put it back.
-type TornError struct {
+type tornError struct {
 	Path, Saved string
 	Err         error
 }
 
-func (e *TornError) Error() string {
+func (e *tornError) Error() string {
 	return fmt.Sprintf("writing %s in place failed and could not be undone: %v; its content from before is kept in %s, and the next start puts it back", e.Path, e.Err, e.Saved)
 }
 
-func (e *TornError) Unwrap() error { return e.Err }
+func (e *tornError) Unwrap() error { return e.Err }
 
 // journalError says that it was the journal that could not be written.
 type journalError struct{ error }
@@ -80,7 +80,7 @@ var reasons = []struct {
 
 // explain makes an error say what happened to which file.
 func (w *Writer) explain(f File, err error) error {
-	var torn *TornError
+	var torn *tornError
 	switch {
 	case errors.As(err, &torn):
 		return err

@@ -45,7 +45,7 @@ func (w *Writer) overwrite(dir disk.Dir, name string, f File) (disk.Info, error)
 	if err := put(file, f.Data, len(old)); err != nil {
 		if undo := put(file, old, max(len(f.Data), len(old))); undo != nil {
 			_ = e.file.Close() // unlocked, so that any recovery can settle it
-			return disk.Info{}, &TornError{Path: f.Path, Saved: filepath.Join(w.journal, e.id+oldSuffix), Err: fmt.Errorf("%w, then %w", err, undo)}
+			return disk.Info{}, &tornError{Path: f.Path, Saved: filepath.Join(w.journal, e.id+oldSuffix), Err: fmt.Errorf("%w, then %w", err, undo)}
 		}
 		e.end()
 		e.forget()

@@ -68,7 +68,7 @@ type File struct {
 }
 
 // Write makes the content of f.Path be f.Data and returns the new file's description. When it returns an error the file is
-// as it was, unless the error is a *TornError.
+// as it was, unless the error is a *tornError.
 func (w *Writer) Write(ctx context.Context, f File) (disk.Info, error) {
 	info, err := w.write(ctx, f)
 	if err != nil {

@@ -31,7 +31,7 @@ func (s *simulation) conflict(i int, ms []match) error {
 		return nil
 	}
 	if untouched {
-		return &Refusal{Kind: Dependency, Other: within, Edit: i + 1, text: fmt.Sprintf(
+		return &refusal{kind: kindDependency, Other: within, Edit: i + 1, text: fmt.Sprintf(
 			"The old_string of edit %d occurs in the file and also in the text that edit %d inserts, so which is meant depends on the order. Make the old_string of edit %d longer, or put its change into the new_string of edit %d.",
 			i+1, within, i+1, within)}
 	}
@@ -58,7 +58,7 @@ func (s *simulation) lost(i int) error {
 	}
 	for later := i + 1; later < len(s.edits); later++ {
 		if strings.Contains(string(normalize([]byte(s.edits[later].New))), string(normalize([]byte(s.edits[i].Old)))) {
-			return &Refusal{Kind: Dependency, Other: i + 1, Edit: later + 1, text: fmt.Sprintf(
+			return &refusal{kind: kindDependency, Other: i + 1, Edit: later + 1, text: fmt.Sprintf(
 				"The old_string of edit %d is not in the file; only edit %d, which comes later, inserts it. Put edit %d first, or make both one edit.",
 				i+1, later+1, later+1)}
 		}
@@ -67,11 +67,11 @@ func (s *simulation) lost(i int) error {
 }
 
 func overlap(a, b int) error {
-	return &Refusal{Kind: Overlap, Other: a, Edit: b, text: fmt.Sprintf(
+	return &refusal{kind: kindOverlap, Other: a, Edit: b, text: fmt.Sprintf(
 		"The old_string of edit %d overlaps the text that edit %d replaces. Make them one edit, or shorten one old_string so that they do not meet.", b, a)}
 }
 
 func contradiction(a, b int) error {
-	return &Refusal{Kind: Contradiction, Other: a, Edit: b, text: fmt.Sprintf(
+	return &refusal{kind: kindContradiction, Other: a, Edit: b, text: fmt.Sprintf(
 		"Both replace the same text, and only one new_string can stand there. Leave out edit %d or edit %d.", a, b)}
 }

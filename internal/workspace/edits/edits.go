@@ -6,7 +6,7 @@
 // look-alikes are never treated as equal. The new string goes in as it is, but for the file's own line endings.
 //
 //	r, err := edits.Apply(text, []edits.Edit{{Old: "a", New: "b"}})
-//	var no *edits.Refusal; errors.As(err, &no) // nothing was changed; no.Error() is written for the model
+//	// if err is not nil, nothing was changed; its text is written for the model
 //
 // Several edits are simulated in order on a copy; either all apply or none. Everything is a pure function of its arguments.
 package edits
@@ -36,7 +36,7 @@ type Result struct {
 // Range is a half-open range of raw bytes.
 type Range struct{ Start, End int }
 
-// Apply makes the edits, in order, or none of them. A *Refusal says why not; so does a *textfile.RepertoireError when a
+// Apply makes the edits, in order, or none of them. The error says why not, also when a
 // new text cannot be written in the file's encoding.
 func Apply(t *textfile.Text, edits []Edit) (*Result, error) {
 	s := &simulation{original: t, edits: edits, now: t, pieces: pieces{{n: len(t.Raw())}}}
@@ -84,7 +84,7 @@ func (s *simulation) prefix(i int) string {
 
 // number completes a refusal with whether there is anything to number.
 func (s *simulation) number(err error) error {
-	if no, ok := err.(*Refusal); ok {
+	if no, ok := err.(*refusal); ok {
 		no.several = len(s.edits) > 1
 	}
 	return err
@@ -94,10 +94,10 @@ func (s *simulation) number(err error) error {
 func check(e Edit, i int) error {
 	switch {
 	case e.Old == "":
-		return &Refusal{Kind: EmptyOld, Edit: i + 1,
+		return &refusal{kind: kindEmptyOld, Edit: i + 1,
 			text: "old_string is empty. Give the text to replace; to replace the whole content use Write."}
 	case e.Old == e.New:
-		return &Refusal{Kind: NoChange, Edit: i + 1,
+		return &refusal{kind: kindNoChange, Edit: i + 1,
 			text: "old_string and new_string are the same, so there is nothing to change. Give a new_string that differs."}
 	}
 	return checkNumbers(e, i)
@@ -110,13 +110,13 @@ func checkNumbers(e Edit, i int) error {
 	if _, numbered := withoutLineNumbers(e.Old); !ok || numbered || !countedUp(e.New) {
 		return nil
 	}
-	return &Refusal{Kind: LineNumbers, Edit: i + 1, text: "new_string begins its lines with line numbers as Read prints them, which would be written into the file. Send the edit again with this new_string:\n" + cleaned}
+	return &refusal{kind: kindLineNumbers, Edit: i + 1, text: "new_string begins its lines with line numbers as Read prints them, which would be written into the file. Send the edit again with this new_string:\n" + cleaned}
 }
 
-func undone(n int) *Refusal {
+func undone(n int) *refusal {
 	if n == 1 {
-		return &Refusal{Kind: NoChange, Edit: 1,
+		return &refusal{kind: kindNoChange, Edit: 1,
 			text: "The edit would leave the file as it is: new_string differs from the matched text only in line endings, which keep the file's own form. To change line endings use Write or a formatter."}
 	}
-	return &Refusal{Kind: NoChange, Edit: n, text: "Together the edits leave the file as it is: a later one undoes an earlier one. Leave both out."}
+	return &refusal{kind: kindNoChange, Edit: n, text: "Together the edits leave the file as it is: a later one undoes an earlier one. Leave both out."}
 }

@@ -77,39 +77,39 @@ var refusals = []struct {
 	name  string
 	file  string
 	edits []Edit
-	kind  Kind
+	kind  kind
 	pair  [2]int
 }{
-	{"empty old string", "a", []Edit{{New: "b"}}, EmptyOld, [2]int{}},
-	{"same strings", "a", []Edit{{Old: "a", New: "a"}}, NoChange, [2]int{}},
-	{"only line endings differ", "a\r\nb\r\n", []Edit{{Old: "a\nb\n", New: "a\r\nb\r\n"}}, NoChange, [2]int{}},
-	{"edits that undo each other", "a b", []Edit{{Old: "a", New: "x"}, {Old: "x b", New: "a b"}}, Overlap, [2]int{1, 2}},
-	{"three matches", "x\nx\nx\n", []Edit{{Old: "x", New: "y"}}, Ambiguous, [2]int{}},
-	{"overlapping matches are two", "aaa", []Edit{{Old: "aa", New: "b"}}, Ambiguous, [2]int{}},
-	{"matches that differ in endings only are two", "a\nb\n\na\r\nb\r\n", []Edit{{Old: "a\nb\n", New: "z\n"}}, Ambiguous, [2]int{}},
-	{"twelve matches", strings.Repeat("x\n", 12), []Edit{{Old: "x", New: "y"}}, Ambiguous, [2]int{}},
-	{"not as many as expected", "x\nx\n", []Edit{{Old: "x", New: "y", Expect: 3}}, WrongCount, [2]int{}},
-	{"line numbers", "alpha\nbeta\n", []Edit{{Old: "1\talpha\n2\tbeta", New: "z"}}, LineNumbers, [2]int{}},
-	{"line numbers of another file", "alpha\nbeta\n", []Edit{{Old: "     7→gamma", New: "z"}}, LineNumbers, [2]int{}},
-	{"line numbers in the new text", "alpha\nbeta\n", []Edit{{Old: "alpha\nbeta", New: "1\talpha\n2\tgamma"}}, LineNumbers, [2]int{}},
-	{"half a word under another indentation", "\tif x {\n\t\treturnValue()\n\t}\n", []Edit{{Old: "    if x {\n        return", New: "z"}}, NotFound, [2]int{}},
-	{"nothing like it", "alpha\nbeta\n", []Edit{{Old: "unrelated text here", New: "z"}}, NotFound, [2]int{}},
-	{"an empty file", "", []Edit{{Old: "a", New: "z"}}, NotFound, [2]int{}},
-	{"tabs against spaces, not uniform", "func f() {\n\tif x {\n\t  return 1\n\t}\n}\n", []Edit{{Old: "    if x {\n        return 1\n    }", New: "z"}}, NotFound, [2]int{}},
-	{"a no-break space", "price:\u00a010 EUR\n", []Edit{{Old: "price: 10 EUR", New: "z"}}, NotFound, [2]int{}},
-	{"curly quotes are not straight ones", "print(“hello”)\n", []Edit{{Old: "print(\"hello\")", New: "z"}}, NotFound, [2]int{}},
-	{"a trailing space", "one\ntwo \nthree\n", []Edit{{Old: "one\ntwo\nthree", New: "z"}}, NotFound, [2]int{}},
-	{"a word that changed", "func compute(total int) int {\n\treturn total * 2\n}\n", []Edit{{Old: "func compute(total int) int {\n\treturn total + 2\n}", New: "z"}}, NotFound, [2]int{}},
-	{"only similar", "func computeTotal(a int) {\n}\n", []Edit{{Old: "func computeTotals(a, b int) {", New: "z"}}, NotFound, [2]int{}},
-	{"old string longer than the file", "a long enough line\n", []Edit{{Old: "a long enough line\nand another one\n", New: "z"}}, NotFound, [2]int{}},
-	{"two places fit by indentation", "\tx = 1\n\n\t\tx = 1\n", []Edit{{Old: "      x = 1\n", New: "z", All: true}}, Ambiguous, [2]int{}},
-	{"the second edit is not found", "a b\n", []Edit{{Old: "a", New: "c"}, {Old: "zzzz", New: "d"}}, NotFound, [2]int{}},
-	{"overlapping spans", "alpha beta gamma", []Edit{{Old: "alpha beta", New: "1"}, {Old: "beta gamma", New: "2"}}, Overlap, [2]int{1, 2}},
-	{"across a seam", "abXcd", []Edit{{Old: "X", New: ""}, {Old: "bc", New: "2"}}, Overlap, [2]int{1, 2}},
-	{"the same text twice", "a b", []Edit{{Old: "a", New: "1"}, {Old: "b", New: "2"}, {Old: "a", New: "3"}}, Contradiction, [2]int{1, 3}},
-	{"there and back", "a b", []Edit{{Old: "b", New: "c"}, {Old: "a", New: "x"}, {Old: "x", New: "a"}}, Contradiction, [2]int{2, 3}},
-	{"wrong order", "a b", []Edit{{Old: "fresh", New: "1"}, {Old: "a", New: "fresh"}}, Dependency, [2]int{1, 2}},
-	{"also in inserted text", "foo bar", []Edit{{Old: "bar", New: "foo"}, {Old: "foo", New: "baz", All: true}}, Dependency, [2]int{1, 2}},
+	{"empty old string", "a", []Edit{{New: "b"}}, kindEmptyOld, [2]int{}},
+	{"same strings", "a", []Edit{{Old: "a", New: "a"}}, kindNoChange, [2]int{}},
+	{"only line endings differ", "a\r\nb\r\n", []Edit{{Old: "a\nb\n", New: "a\r\nb\r\n"}}, kindNoChange, [2]int{}},
+	{"edits that undo each other", "a b", []Edit{{Old: "a", New: "x"}, {Old: "x b", New: "a b"}}, kindOverlap, [2]int{1, 2}},
+	{"three matches", "x\nx\nx\n", []Edit{{Old: "x", New: "y"}}, kindAmbiguous, [2]int{}},
+	{"overlapping matches are two", "aaa", []Edit{{Old: "aa", New: "b"}}, kindAmbiguous, [2]int{}},
+	{"matches that differ in endings only are two", "a\nb\n\na\r\nb\r\n", []Edit{{Old: "a\nb\n", New: "z\n"}}, kindAmbiguous, [2]int{}},
+	{"twelve matches", strings.Repeat("x\n", 12), []Edit{{Old: "x", New: "y"}}, kindAmbiguous, [2]int{}},
+	{"not as many as expected", "x\nx\n", []Edit{{Old: "x", New: "y", Expect: 3}}, kindWrongCount, [2]int{}},
+	{"line numbers", "alpha\nbeta\n", []Edit{{Old: "1\talpha\n2\tbeta", New: "z"}}, kindLineNumbers, [2]int{}},
+	{"line numbers of another file", "alpha\nbeta\n", []Edit{{Old: "     7→gamma", New: "z"}}, kindLineNumbers, [2]int{}},
+	{"line numbers in the new text", "alpha\nbeta\n", []Edit{{Old: "alpha\nbeta", New: "1\talpha\n2\tgamma"}}, kindLineNumbers, [2]int{}},
+	{"half a word under another indentation", "\tif x {\n\t\treturnValue()\n\t}\n", []Edit{{Old: "    if x {\n        return", New: "z"}}, kindNotFound, [2]int{}},
+	{"nothing like it", "alpha\nbeta\n", []Edit{{Old: "unrelated text here", New: "z"}}, kindNotFound, [2]int{}},
+	{"an empty file", "", []Edit{{Old: "a", New: "z"}}, kindNotFound, [2]int{}},
+	{"tabs against spaces, not uniform", "func f() {\n\tif x {\n\t  return 1\n\t}\n}\n", []Edit{{Old: "    if x {\n        return 1\n    }", New: "z"}}, kindNotFound, [2]int{}},
+	{"a no-break space", "price:\u00a010 EUR\n", []Edit{{Old: "price: 10 EUR", New: "z"}}, kindNotFound, [2]int{}},
+	{"curly quotes are not straight ones", "print(“hello”)\n", []Edit{{Old: "print(\"hello\")", New: "z"}}, kindNotFound, [2]int{}},
+	{"a trailing space", "one\ntwo \nthree\n", []Edit{{Old: "one\ntwo\nthree", New: "z"}}, kindNotFound, [2]int{}},
+	{"a word that changed", "func compute(total int) int {\n\treturn total * 2\n}\n", []Edit{{Old: "func compute(total int) int {\n\treturn total + 2\n}", New: "z"}}, kindNotFound, [2]int{}},
+	{"only similar", "func computeTotal(a int) {\n}\n", []Edit{{Old: "func computeTotals(a, b int) {", New: "z"}}, kindNotFound, [2]int{}},
+	{"old string longer than the file", "a long enough line\n", []Edit{{Old: "a long enough line\nand another one\n", New: "z"}}, kindNotFound, [2]int{}},
+	{"two places fit by indentation", "\tx = 1\n\n\t\tx = 1\n", []Edit{{Old: "      x = 1\n", New: "z", All: true}}, kindAmbiguous, [2]int{}},
+	{"the second edit is not found", "a b\n", []Edit{{Old: "a", New: "c"}, {Old: "zzzz", New: "d"}}, kindNotFound, [2]int{}},
+	{"overlapping spans", "alpha beta gamma", []Edit{{Old: "alpha beta", New: "1"}, {Old: "beta gamma", New: "2"}}, kindOverlap, [2]int{1, 2}},
+	{"across a seam", "abXcd", []Edit{{Old: "X", New: ""}, {Old: "bc", New: "2"}}, kindOverlap, [2]int{1, 2}},
+	{"the same text twice", "a b", []Edit{{Old: "a", New: "1"}, {Old: "b", New: "2"}, {Old: "a", New: "3"}}, kindContradiction, [2]int{1, 3}},
+	{"there and back", "a b", []Edit{{Old: "b", New: "c"}, {Old: "a", New: "x"}, {Old: "x", New: "a"}}, kindContradiction, [2]int{2, 3}},
+	{"wrong order", "a b", []Edit{{Old: "fresh", New: "1"}, {Old: "a", New: "fresh"}}, kindDependency, [2]int{1, 2}},
+	{"also in inserted text", "foo bar", []Edit{{Old: "bar", New: "foo"}, {Old: "foo", New: "baz", All: true}}, kindDependency, [2]int{1, 2}},
 }
 
 func TestRefusals(t *testing.T) {
@@ -117,12 +117,12 @@ func TestRefusals(t *testing.T) {
 	for _, c := range refusals {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Apply(parse(t, c.file), c.edits)
-			var no *Refusal
+			var no *refusal
 			if !errors.As(err, &no) {
 				t.Fatalf("error %v, want a refusal", err)
 			}
-			if no.Kind != c.kind {
-				t.Errorf("kind %q, want %q", no.Kind, c.kind)
+			if no.kind != c.kind {
+				t.Errorf("kind %q, want %q", no.kind, c.kind)
 			}
 			if c.pair != [2]int{} && c.pair != [2]int{no.Other, no.Edit} {
 				t.Errorf("edits %d and %d, want %v", no.Other, no.Edit, c.pair)

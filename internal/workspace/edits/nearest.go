@@ -10,7 +10,7 @@ import (
 )
 
 // notFound explains a miss: line numbers copied from Read, or the nearest block and where it differs.
-func notFound(t *textfile.Text, e Edit, i int) *Refusal {
+func notFound(t *textfile.Text, e Edit, i int) *refusal {
 	if cleaned, ok := withoutLineNumbers(e.Old); ok {
 		text := "old_string begins its lines with the line numbers that Read prints; they are not part of the file."
 		if len(find(t, cleaned).matches) > 0 {
@@ -18,7 +18,7 @@ func notFound(t *textfile.Text, e Edit, i int) *Refusal {
 		} else {
 			text += " Without them it is not found either: read the file again and copy the text after the tab."
 		}
-		return &Refusal{Kind: LineNumbers, Edit: i + 1, text: text}
+		return &refusal{kind: kindLineNumbers, Edit: i + 1, text: text}
 	}
 	text := "old_string was not found in the file."
 	if near := nearest(t.Bytes(), e.Old); near != "" {
@@ -26,7 +26,7 @@ func notFound(t *textfile.Text, e Edit, i int) *Refusal {
 	} else {
 		text += " Nothing in the file resembles it: read the file again, or check the path."
 	}
-	return &Refusal{Kind: NotFound, Edit: i + 1, text: text}
+	return &refusal{kind: kindNotFound, Edit: i + 1, text: text}
 }
 
 // nearest describes the block of the text that resembles old most, or returns "".

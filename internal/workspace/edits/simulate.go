@@ -41,20 +41,20 @@ func choose(t *textfile.Text, e Edit, i int, f found) ([]match, error) {
 	all := apart(ms)
 	switch {
 	case f.loose && len(ms) > 1:
-		return nil, &Refusal{Kind: Ambiguous, Edit: i + 1, text: fmt.Sprintf(
+		return nil, &refusal{kind: kindAmbiguous, Edit: i + 1, text: fmt.Sprintf(
 			"old_string was not found as it is; with another indentation it occurs %s (%s). Send it exactly as the file has it, with lines around it.",
 			times(len(ms)), atLines(t, ms))}
 	case e.Expect > 0 && len(all) != e.Expect:
-		return nil, &Refusal{Kind: WrongCount, Edit: i + 1, text: fmt.Sprintf(
+		return nil, &refusal{kind: kindWrongCount, Edit: i + 1, text: fmt.Sprintf(
 			"old_string occurs %s in the file (%s), not %s as expected_replacements says. Correct the number or old_string.",
 			times(len(all)), atLines(t, all), times(e.Expect))}
 	case e.All || e.Expect > 0 || len(ms) == 1:
 		return all, nil
 	case len(all) < len(ms):
-		return nil, &Refusal{Kind: Ambiguous, Edit: i + 1, text: fmt.Sprintf(
+		return nil, &refusal{kind: kindAmbiguous, Edit: i + 1, text: fmt.Sprintf(
 			"old_string occurs %s in the file, overlapping itself (%s). Add text around it so that it occurs once.", times(len(ms)), atLines(t, ms))}
 	}
-	return nil, &Refusal{Kind: Ambiguous, Edit: i + 1, text: fmt.Sprintf(
+	return nil, &refusal{kind: kindAmbiguous, Edit: i + 1, text: fmt.Sprintf(
 		"old_string occurs %s in the file (%s). Add lines around it so that it occurs once, or set replace_all to true or expected_replacements to %d to replace every one.",
 		times(len(ms)), atLines(t, ms), len(ms))}
 }

@@ -134,11 +134,11 @@ func (e Encoding) Encode(s string) ([]byte, error) {
 	}
 	if i := strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }); e.unsure && i >= 0 {
 		r, _ := utf8.DecodeRuneInString(s[i:])
-		return nil, &RepertoireError{Encoding: e, Rune: r}
+		return nil, &repertoireError{Encoding: e, Rune: r}
 	}
 	b, err := e.codec.NewEncoder().Bytes([]byte(s))
 	if err != nil {
-		return nil, &RepertoireError{Encoding: e, Rune: e.firstUnencodable(s)}
+		return nil, &repertoireError{Encoding: e, Rune: e.firstUnencodable(s)}
 	}
 	return b, nil
 }
@@ -152,13 +152,13 @@ func (e Encoding) firstUnencodable(s string) rune {
 	return utf8.RuneError
 }
 
-// RepertoireError says that text cannot be written in the encoding of its file. Its text is written for the model.
-type RepertoireError struct {
+// repertoireError says that text cannot be written in the encoding of its file. Its text is written for the model.
+type repertoireError struct {
 	Encoding Encoding
 	Rune     rune // the first character that does not fit; 0 when it is their neighbours that make it unreadable
 }
 
-func (e *RepertoireError) Error() string {
+func (e *repertoireError) Error() string {
 	switch {
 	case e.Rune == 0:
 		return fmt.Sprintf("The new text would not read the same next to the bytes around it in %s. Replace a longer piece of text.", e.Encoding)

@@ -46,7 +46,7 @@ func Lookup(label string) (Encoding, error) {
 	if enc, ok := ByName(strings.TrimSpace(label)); ok && plain != "" {
 		return settled(enc), nil
 	}
-	return Encoding{}, &LabelError{Label: label}
+	return Encoding{}, &labelError{Label: label}
 }
 
 // settled is an encoding that somebody named, so that nothing is guessed.
@@ -60,10 +60,10 @@ func plainLabel(label string) string {
 	return strings.NewReplacer("-", "", "_", "", " ", "", ".", "", ":", "").Replace(strings.ToLower(strings.TrimSpace(label)))
 }
 
-// LabelError says that no encoding has this name. Its text is written for the model.
-type LabelError struct{ Label string }
+// labelError says that no encoding has this name. Its text is written for the model.
+type labelError struct{ Label string }
 
-func (e *LabelError) Error() string {
+func (e *labelError) Error() string {
 	names := slices.Sorted(maps.Keys(legacy))
 	return fmt.Sprintf("No encoding is called %q here. There are UTF-8, UTF-16LE, UTF-16BE (each also \"with BOM\"), %s.", e.Label, strings.Join(names, ", "))
 }

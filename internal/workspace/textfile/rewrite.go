@@ -43,7 +43,7 @@ func (t *Text) lineSplices(content string) ([]Splice, error) {
 		case diff.Insert:
 			line := new[e.PosY].text
 			if run.damaged && strings.ContainsRune(line, utf8.RuneError) {
-				return nil, &StrayError{Line: e.PosY + 1}
+				return nil, &strayError{Line: e.PosY + 1}
 			}
 			if !form.exact {
 				line = WithEndings(line, ending)
@@ -75,11 +75,11 @@ func (t *Text) stray(line string) bool {
 	return !utf8.ValidString(line) || t.enc.codec != nil && strings.ContainsRune(line, utf8.RuneError)
 }
 
-// StrayError says that a new content spells out U+FFFD where the file has bytes that are no text. Its text is written for the
+// strayError says that a new content spells out U+FFFD where the file has bytes that are no text. Its text is written for the
 // model.
-type StrayError struct{ Line int }
+type strayError struct{ Line int }
 
-func (e *StrayError) Error() string {
+func (e *strayError) Error() string {
 	return fmt.Sprintf("Line %d of the new content holds U+FFFD in a place where the file holds bytes that are not valid text, which it would replace. Use Edit for the text around them, and leave lines that hold them as they were shown.", e.Line)
 }
 

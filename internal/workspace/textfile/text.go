@@ -106,7 +106,7 @@ type Splice struct {
 }
 
 // Splice returns the raw bytes with the given spans replaced. The spans must be ascending and must not overlap. Text
-// the encoding cannot hold is a *RepertoireError and nothing is returned.
+// the encoding cannot hold is a *repertoireError and nothing is returned.
 func (t *Text) Splice(splices []Splice) ([]byte, error) {
 	size := len(t.raw)
 	encoded := make([][]byte, len(splices))
@@ -151,12 +151,12 @@ func (t *Text) verify(splices []Splice, out []byte) error {
 	for _, s := range splices {
 		n := s.Start - last
 		if len(got) < n+len(s.New) || !bytes.Equal(got[:n], t.text[last:s.Start]) || string(got[n:n+len(s.New)]) != s.New {
-			return &RepertoireError{Encoding: t.enc}
+			return &repertoireError{Encoding: t.enc}
 		}
 		got, last = got[n+len(s.New):], s.End
 	}
 	if !bytes.Equal(got, t.text[last:]) {
-		return &RepertoireError{Encoding: t.enc}
+		return &repertoireError{Encoding: t.enc}
 	}
 	return nil
 }

@@ -161,7 +161,7 @@ func TestTextTheEncodingCannotHoldIsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = text.Splice([]Splice{{0, 0, "ok " + bad}})
-			var rep *RepertoireError
+			var rep *repertoireError
 			if !errors.As(err, &rep) || string(rep.Rune) != bad {
 				t.Fatalf("error %v, want one that names %q", err, bad)
 			}
@@ -295,7 +295,7 @@ func TestRewriteDoesNotTurnStrayBytesIntoReplacementCharacters(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = text.Rewrite("a\nthe caf\ufffd \u00e9\u00e9\u00e9\u00e9\nb\n")
-	var stray *StrayError
+	var stray *strayError
 	if !errors.As(err, &stray) || stray.Line != 2 {
 		t.Errorf("got %v, want a refusal for line 2", err)
 	}

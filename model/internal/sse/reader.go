@@ -19,10 +19,10 @@ const maxEvent = 64 << 20
 
 var errTooLarge = errors.New("an event of the stream is larger than 64 MB")
 
-// A Reader takes server-sent events from a body: lines end in LF or CR LF,
+// A reader takes server-sent events from a body: lines end in LF or CR LF,
 // comments and unknown fields mean nothing, and what is not closed by an empty
 // line was never sent. It looks at each byte once.
-type Reader struct {
+type reader struct {
 	in         *bufio.Reader
 	name, data []byte
 	long       []byte // a line that did not fit the buffer
@@ -30,12 +30,12 @@ type Reader struct {
 	limit      int // is maxEvent, but in tests
 }
 
-// NewReader returns a reader of events.
-func NewReader(r io.Reader) *Reader { return &Reader{in: bufio.NewReader(r), limit: maxEvent} }
+// newReader returns a reader of events.
+func newReader(r io.Reader) *reader { return &reader{in: bufio.NewReader(r), limit: maxEvent} }
 
-// Next returns the next event; io.EOF after the last one, io.ErrUnexpectedEOF if
+// next returns the next event; io.EOF after the last one, io.ErrUnexpectedEOF if
 // the body ended within one.
-func (r *Reader) Next() (Event, error) {
+func (r *reader) next() (Event, error) {
 	r.name, r.data = r.name[:0], r.data[:0]
 	within := false
 	for {
@@ -61,7 +61,7 @@ func (r *Reader) Next() (Event, error) {
 }
 
 // field takes a line in, and reports whether it belongs to an event.
-func (r *Reader) field(line []byte) bool {
+func (r *reader) field(line []byte) bool {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
 	switch string(name) {
@@ -74,7 +74,7 @@ func (r *Reader) field(line []byte) bool {
 }
 
 // line returns the next line without its end.
-func (r *Reader) line() ([]byte, error) {
+func (r *reader) line() ([]byte, error) {
 	line, err := r.rawLine()
 	if !r.started {
 		line = bytes.TrimPrefix(line, []byte("\ufeff"))
@@ -87,7 +87,7 @@ func (r *Reader) line() ([]byte, error) {
 }
 
 // rawLine returns the bytes up to and with the next LF.
-func (r *Reader) rawLine() ([]byte, error) {
+func (r *reader) rawLine() ([]byte, error) {
 	line, err := r.in.ReadSlice('\n')
 	if err != bufio.ErrBufferFull {
 		return line, err

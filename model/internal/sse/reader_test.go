@@ -10,10 +10,10 @@ import (
 )
 
 func read(r io.Reader) (events []string, err error) {
-	reader := NewReader(r)
+	reader := newReader(r)
 	reader.limit = 1 << 20
 	for {
-		ev, err := reader.Next()
+		ev, err := reader.next()
 		if err != nil {
 			return events, err
 		}

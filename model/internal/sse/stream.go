@@ -21,7 +21,7 @@ type Stream struct {
 	cancel   context.CancelCauseFunc
 	watchdog *time.Timer
 	body     io.ReadCloser
-	events   *Reader
+	events   *reader
 	whole    []byte
 	limit    time.Duration // how long nothing may come now
 	ended    bool          // the body has been read to its end
@@ -33,7 +33,7 @@ func (s *Stream) Next() (Event, error) {
 	if err := s.ctx.Err(); err != nil {
 		return Event{}, err // whatever is still in some buffer
 	}
-	ev, err := s.events.Next()
+	ev, err := s.events.next()
 	if err == nil {
 		return ev, nil
 	}
@@ -113,10 +113,10 @@ func (s *Stream) open(resp *http.Response) error {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch {
 	case kind == "text/event-stream":
-		s.events = NewReader(s)
+		s.events = newReader(s)
 		return nil
 	case s.looksLikeEvents(body):
-		s.events = NewReader(body) // a proxy that forgot to say so
+		s.events = newReader(body) // a proxy that forgot to say so
 		return nil
 	}
 	raw, err := io.ReadAll(io.LimitReader(body, maxEvent))

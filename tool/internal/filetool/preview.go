@@ -19,19 +19,19 @@ func Preview(ctx context.Context, ws *workspace.Workspace, r workspace.Revision)
 	if err != nil {
 		return nil, Error(err)
 	}
-	return PreviewOf(o), nil
+	return previewOf(o), nil
 }
 
 // Revise makes a revision, if it still is what was approved for the call.
 func Revise(ctx context.Context, ws *workspace.Workspace, c *tool.Call, r workspace.Revision) (*workspace.Outcome, error) {
 	if c.Approved != "" { // digests of large files take time
-		r.Approve = func(o *workspace.Outcome) error { return c.Approve(PreviewOf(o)) }
+		r.Approve = func(o *workspace.Outcome) error { return c.Approve(previewOf(o)) }
 	}
 	return ws.Revise(ctx, r)
 }
 
-// PreviewOf is an outcome as the contract shows changes.
-func PreviewOf(o *workspace.Outcome) *tool.Preview {
+// previewOf is an outcome as the contract shows changes.
+func previewOf(o *workspace.Outcome) *tool.Preview {
 	if o.Before != nil && bytes.Equal(o.Before.Raw(), o.After.Raw()) {
 		return &tool.Preview{}
 	}

@@ -25,8 +25,8 @@ type Scope struct {
 	Allow func(path string) bool // which files may be named; nil: all
 }
 
-// New resolves the path of a call against dir; empty means dir itself.
-func New(dir, path string, allow func(string) bool) Scope {
+// resolve resolves the path of a call against dir; empty means dir itself.
+func resolve(dir, path string, allow func(string) bool) Scope {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
 	}
@@ -67,7 +67,7 @@ func (o *Options) OrDefault() Options {
 		full.Searcher = search.New(&search.Options{Stateless: true})
 	}
 	if full.Dir == nil {
-		full.Dir = WorkingDir
+		full.Dir = workingDir
 	}
 	return full
 }
@@ -78,7 +78,7 @@ func (o Options) At(c *tool.Call, path string) Scope {
 	if dir == "" {
 		dir = o.Dir()
 	}
-	return New(dir, path, o.Allow)
+	return resolve(dir, path, o.Allow)
 }
 
 // Contents is [Options.At] for a tool that shows what is in files. A file that the call
@@ -98,8 +98,8 @@ func (o Options) Contents(c *tool.Call, path string) Scope {
 	return s
 }
 
-// WorkingDir is that of this process.
-func WorkingDir() string {
+// workingDir is that of this process.
+func workingDir() string {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "/"

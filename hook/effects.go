@@ -1,0 +1,111 @@
+package hook
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/haftdev/haft/internal/workspace/patch"
+	"github.com/haftdev/haft/tool"
+)
+
+// Effects runs the PreToolUse hooks that wait for what the call would change. Of a
+// call of a command the pipeline has found that out; a file tool says it itself. What
+// such a hook makes of the input does not count: the change is that of another.
+func (r *Runner) Effects(ctx context.Context, c tool.Case) (tool.Verdict, []string) {
+	if !r.awaitsEffects {
+		return tool.Verdict{}, nil
+	}
+	t := targetOf(c.Tool, c.Call)
+	t.effects = true
+	if len(r.choose(c.Call.Agent, "PreToolUse", t)) == 0 {
+		return tool.Verdict{}, nil
+	}
+	if !c.Looked && c.Tool.Command == nil {
+		c.Preview, c.Unclear = c.Tool.PreviewOf(ctx, c.Call)
+	}
+	d := use(c.Tool, c.Call)
+	d.Preview = previewOf(c.Preview)
+	if c.Unclear != nil {
+		d.PreviewError = c.Unclear.Error()
+	}
+	v, notes := r.before(ctx, c.Call, d, t)
+	if v.Input != nil {
+		v.Input = nil
+		notes = append(notes, fmt.Sprintf("A PreToolUse:%s hook that waits for the change wanted another input: it is not used.", c.Call.Tool))
+	}
+	return v, notes
+}
+
+// A Preview is what a call would change, for hooks.
+type Preview struct {
+	// Digest names the change.
+	Digest string `json:"digest"`
+	// Ran says that the command has run where nothing of it counts yet.
+	Ran bool `json:"ran"`
+	// Files is empty if the call leaves every file as it is.
+	Files []PreviewFile `json:"files"`
+	// Notes are lines about the change, as the user sees them.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// A PreviewFile is what becomes of one file.
+type PreviewFile struct {
+	Path string `json:"path"`
+	// From is the name that a renamed file had.
+	From string `json:"from,omitempty"`
+	// Change is added, changed or deleted.
+	Change string `json:"change"`
+	// Mode is the mode afterwards, as ls shows it; "" of a file that is deleted.
+	Mode string `json:"mode,omitempty"`
+	// Size is how many bytes it has afterwards.
+	Size   int64 `json:"size"`
+	Binary bool  `json:"binary,omitempty"`
+	// Folded is a word for a file that nobody reads, such as generated or git, and
+	// Protected is why it matters who changes the file.
+	Folded    string `json:"folded,omitempty"`
+	Protected string `json:"protected,omitempty"`
+	// Diff is the change of a text as hunks of a unified diff; "" if it is folded,
+	// binary or large.
+	Diff string `json:"diff,omitempty"`
+}
+
+// The most that is sent to a hook as diffs: of a file, and of all.
+const (
+	maxDiffed   = 1 << 20
+	maxDiffText = 4 << 20
+)
+
+func previewOf(p *tool.Preview) *Preview {
+	if p == nil {
+		return nil
+	}
+	out := &Preview{Digest: p.Digest(), Ran: p.Ran, Files: []PreviewFile{}, Notes: p.Notes}
+	room := maxDiffText
+	for _, f := range p.Files {
+		file := PreviewFile{Path: f.Path, From: f.From, Change: "changed", Folded: f.Folded, Protected: f.Protected}
+		switch {
+		case f.Before == nil:
+			file.Change = "added"
+		case f.After == nil:
+			file.Change = "deleted"
+		}
+		if f.After != nil {
+			file.Mode, file.Size = f.After.Mode.String(), f.After.Size
+		}
+		before, after := textOf(f.Before), textOf(f.After)
+		file.Binary = f.Before != nil && f.Before.Binary || f.After != nil && f.After.Binary
+		if f.Folded == "" && !file.Binary && len(before) <= maxDiffed && len(after) <= maxDiffed && room > 0 {
+			file.Diff = patch.Hunks(patch.Diff(before, after, 3))
+			room -= len(file.Diff)
+		}
+		out.Files = append(out.Files, file)
+	}
+	return out
+}
+
+func textOf(v *tool.Version) []byte {
+	if v == nil {
+		return nil
+	}
+	return v.Text
+}

@@ -1,0 +1,104 @@
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/internal/checkpoint"
+	"github.com/haftdev/haft/internal/harness/sysprompt"
+	"github.com/haftdev/haft/internal/pathin"
+	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/session"
+)
+
+// Kept is what a conversation that is opened again has of the one before it, which the
+// same user led: a rewind must not take back what they have allowed since.
+type Kept struct {
+	mode  permission.Mode
+	rules []permission.Rule
+	roots []string
+	note  string
+}
+
+// Keep returns what the conversation passes on when it is opened again.
+func (c *Conversation) Keep() *Kept {
+	e := c.World.Engine
+	return &Kept{mode: e.Policy().Mode(), rules: e.Granted(), roots: e.Guard().Roots()}
+}
+
+// Unchanged notes that the files of a plan stay as they are, although the conversation goes
+// back to before it changed them.
+func (k *Kept) Unchanged(p *checkpoint.Plan) {
+	if len(p.Steps) > 0 {
+		k.note = "The user took the conversation back to this point. What was done to these files after it was not undone:" + steps(p, "")
+	}
+}
+
+// take continues with what another conversation has passed on; nil takes what the journal
+// has kept for the model.
+func (c *Conversation) take(k *Kept, r *session.Restored) error {
+	w, waiting := c.World, state[[]string](r, stateNotes)
+	if k != nil { // what waits is about what this conversation does not know
+		waiting = slices.DeleteFunc([]string{k.note}, func(note string) bool { return note == "" })
+	}
+	c.notes = sysprompt.NewNotes(waiting, func(notes []string) { w.link.Save(stateNotes, notes) })
+	if k == nil {
+		return nil
+	}
+	w.Engine.SetMode(k.mode)
+	w.Engine.Grant(k.rules...)
+	return w.changeRoots(func([]string) ([]string, error) { return k.roots, nil })
+}
+
+// NoteRewind leaves a note in a session for its model: what a rewind did to files beside it.
+func NoteRewind(ctx context.Context, s *session.Session, p *checkpoint.Plan, dir string) error {
+	text := restoredText(p, dir)
+	if text == "" {
+		return nil
+	}
+	raw, err := json.Marshal(append(state[[]string](s.Restored(), stateNotes), text))
+	if err != nil {
+		return err
+	}
+	return s.Append(ctx, session.Entry{State: &session.State{Name: stateNotes, Value: raw}})
+}
+
+// restoredText tells the model what a rewind did to files behind its back.
+func restoredText(p *checkpoint.Plan, dir string) string {
+	if len(p.Steps) == 0 {
+		return ""
+	}
+	return "The user has rewound files to how they were before. Changes that you know of are undone; read a file again before you rely on it:" + steps(p, dir)
+}
+
+// maxSteps is how many files the model is told.
+const maxSteps = 50
+
+// steps lists what a plan did, with paths relative to dir; without one, only the paths.
+func steps(p *checkpoint.Plan, dir string) string {
+	var b strings.Builder
+	for i := range p.Steps {
+		if i == maxSteps {
+			fmt.Fprintf(&b, "\n- and %d more", len(p.Steps)-i)
+			break
+		}
+		s := &p.Steps[i]
+		if dir == "" {
+			fmt.Fprintf(&b, "\n- %s", s.Path)
+			continue
+		}
+		path := s.Path
+		if rel, ok := pathin.Below(dir, path); ok {
+			path = filepath.ToSlash(rel)
+		}
+		fmt.Fprintf(&b, "\n- %s %s", done[s.Action()], path)
+	}
+	return b.String()
+}
+
+// done are the actions of steps that were taken.
+var done = map[string]string{"delete": "deleted", "create": "created again", "restore": "restored"}

@@ -1,0 +1,111 @@
+package sysprompt
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/haftdev/haft/internal/knowledge/instructions"
+)
+
+// Nested tells each agent the instructions of the folders that it comes to. It is safe
+// for concurrent use.
+type Nested struct {
+	source func() *Source
+
+	mu     sync.Mutex
+	agents map[string]*nested
+}
+
+// nested is what one agent is told.
+type nested struct {
+	found   *instructions.Nested
+	earlier []string // what it was told before this process began
+	resumed bool     // until it was told what is new since
+	waiting []string // what it is to be told next
+	told    []string // what a compaction makes it forget
+}
+
+// maxAgents bounds of how many agents it is known what they were told: a session may start
+// thousands, and they can be spoken to after their end.
+const maxAgents = 256
+
+// NewNested returns what tells the instructions of source's project. Source is asked
+// when an agent reads its first file.
+func NewNested(source func() *Source) *Nested {
+	return &Nested{source: source, agents: make(map[string]*nested)}
+}
+
+// Saw notes that an agent has read a file; "" is the main conversation.
+func (n *Nested) Saw(agent, path string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	a, s := n.of(agent), n.source()
+	if a.found == nil {
+		a.found = s.nested()
+	}
+	files, problems := a.found.For(path)
+	s.Warn(problems)
+	for _, f := range files {
+		text := "These instructions are for work in the folder of " + f.Path + ":\n" + f.Text
+		if slices.Contains(a.earlier, text) {
+			a.told = append(a.told, text)
+			continue
+		}
+		a.waiting = append(a.waiting, text)
+	}
+}
+
+// Recall notes what an agent was reminded of before this process began.
+func (n *Nested) Recall(agent string, earlier []string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	a := n.of(agent)
+	a.earlier, a.resumed = earlier, true
+}
+
+// Clear forgets the main conversation, which begins again.
+func (n *Nested) Clear() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.agents, "")
+}
+
+// Tell is the reminder of an agent.
+func (n *Nested) Tell(agent string) Reminder {
+	return func(_ context.Context, first bool) []string {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		a := n.of(agent)
+		texts := a.waiting
+		a.waiting, a.told = nil, append(a.told, texts...)
+		if first && !a.resumed { // a compaction has made it forget
+			return slices.Clone(a.told)
+		}
+		a.resumed = false
+		return texts
+	}
+}
+
+func (n *Nested) of(agent string) *nested {
+	a := n.agents[agent]
+	if a == nil {
+		if len(n.agents) > maxAgents { // one of those that is still at work is told again
+			maps.DeleteFunc(n.agents, func(id string, _ *nested) bool { return id != "" })
+		}
+		a = new(nested)
+		n.agents[agent] = a
+	}
+	return a
+}
+
+// nested are the instructions of the folders that work may come to.
+func (s *Source) nested() *instructions.Nested {
+	return instructions.NewNested(s.Project.Guard.Cwd(), s.Project.Home, s.options())
+}
+
+func (s *Source) options() *instructions.Options {
+	p := s.Project
+	return &instructions.Options{Root: p.Dir, Sources: p.Options.Sources, Trusted: p.MayInclude, Readable: s.Readable}
+}

@@ -1,0 +1,35 @@
+package permission_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/tool"
+)
+
+// TestADenialSaysWhatStandsInTheWay: the mode where it is the mode, and the part of a command that matters.
+func TestADenialSaysWhatStandsInTheWay(t *testing.T) {
+	edit := called("Edit", json.RawMessage(`{"file_path":"/home/u/proj/a.go","old_string":"a","new_string":"b"}`))
+	for _, c := range []struct {
+		mode   permission.Mode
+		call   tool.Case
+		want   tool.Behavior
+		reason string
+	}{
+		{permission.Default, edit, tool.Ask, "in default mode an edit needs approval"},
+		{permission.DontAsk, edit, tool.Deny, "in dontAsk mode an edit needs approval, and dontAsk mode asks nobody"},
+		{permission.Plan, edit, tool.Deny, "plan mode lets nothing write"},
+		{permission.Plan, bash("ls; echo x > out.txt"), tool.Deny, "plan mode lets nothing write, and this would: it writes out.txt"},
+		{permission.Plan, bash("ls && mkdir new"), tool.Deny, "plan mode lets nothing write, and this would: mkdir new"},
+		{permission.Plan, bash("ls && npm test"), tool.Ask, "plan mode lets nothing write, and npm test is not known to only read"},
+		{permission.Plan, bash("npm test"), tool.Ask, "plan mode lets nothing write, and npm test is not known to only read"},
+	} {
+		t.Run(string(c.mode)+" "+c.reason, func(t *testing.T) {
+			d := permission.NewPolicy(permission.Options{Mode: c.mode, Guard: virtualGuard(t)}).Decide(c.call)
+			if d.Behavior != c.want || d.Reason != c.reason {
+				t.Errorf("%v: %q, want %v: %q", d.Behavior, d.Reason, c.want, c.reason)
+			}
+		})
+	}
+}
