@@ -135,7 +135,7 @@ func calculator() *haft.ToolServer {
 		haft.NewTool("fail", "Fails.", func(context.Context, struct{}) (string, error) { return "", errors.New("it rained") }, nil),
 		haft.NewTool("panic", "Panics.", func(context.Context, struct{}) (string, error) { panic("boom") }, nil),
 		haft.NewTool("draw", "Draws.", func(context.Context, struct{}) (*haft.ToolResult, error) {
-			return &haft.ToolResult{Content: []any{haft.ImageContent([]byte("png"), "image/png")}}, nil
+			return &haft.ToolResult{Content: []any{haft.TextContent("a dot"), haft.ImageContent([]byte("png"), "image/png")}}, nil
 		}, nil),
 	)
 }
@@ -172,7 +172,7 @@ func TestToolsAreFunctions(t *testing.T) {
 		answer("two", object{"content": text(`{"a":2,"b":3}`), "structuredContent": object{"a": 2.0, "b": 3.0}}),
 		answer(3.0, object{"content": text("it rained"), "isError": true}),
 		answer(4.0, object{"content": text("the tool panic panicked: boom"), "isError": true}),
-		answer(5.0, object{"content": []any{object{"type": "image", "data": "cG5n", "mimeType": "image/png"}}}),
+		answer(5.0, object{"content": []any{object{"type": "text", "text": "a dot"}, object{"type": "image", "data": "cG5n", "mimeType": "image/png"}}}),
 		refusal(6.0, -32602, "unknown tool: nothing"),
 		refusal(7.0, -32601, "method not found: resources/list"),
 		"mcp_message: SDK MCP server not found: nobody",

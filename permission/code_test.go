@@ -62,3 +62,40 @@ func TestCodeIsJudgedByItsText(t *testing.T) {
 		}
 	}
 }
+
+// TestCodeIsConfinedAsCommandsAre by the settings, and then runs unasked as they do.
+func TestCodeIsConfinedAsCommandsAre(t *testing.T) {
+	evaluator := repl.New(shellrun.NewHost(nil), nil).REPL()
+	works, not := func() bool { return true }, func() bool { return false }
+	for _, tt := range []struct {
+		name    string
+		mode    permission.Mode
+		sandbox permission.Sandbox
+		allow   string
+		deny    string
+		want    tool.Behavior
+		within  tool.Confinement
+	}{
+		{name: "no setting", want: tool.Ask, within: tool.Unconfined},
+		{name: "a rule", allow: "REPL", want: tool.Allow, within: tool.Unconfined},
+		{name: "off", sandbox: permission.Sandbox{Off: true, Enabled: true, AutoAllow: true}, want: tool.Ask, within: tool.Unconfined},
+		{name: "confined", sandbox: permission.Sandbox{Enabled: true, Works: works}, want: tool.Ask, within: tool.ProjectOnly},
+		{name: "confined by a rule", sandbox: permission.Sandbox{Enabled: true, Works: works}, allow: "REPL", want: tool.Allow, within: tool.ProjectOnly},
+		{name: "confined unasked", sandbox: permission.Sandbox{Enabled: true, AutoAllow: true, Works: works}, want: tool.Allow, within: tool.ProjectOnly},
+		{name: "denied all the same", sandbox: permission.Sandbox{Enabled: true, AutoAllow: true, Works: works}, deny: "REPL(*1*)", want: tool.Deny},
+		{name: "nothing confines", sandbox: permission.Sandbox{Enabled: true, AutoAllow: true, Works: not}, want: tool.Ask, within: tool.ProjectOnly},
+		{name: "plan", mode: permission.Plan, sandbox: permission.Sandbox{Enabled: true, AutoAllow: true, Works: works}, want: tool.Deny},
+	} {
+		o := permission.Options{Guard: virtualGuard(t), Home: "/home/u", Mode: tt.mode, Sandbox: tt.sandbox}
+		for text, b := range map[string]tool.Behavior{tt.allow: tool.Allow, tt.deny: tool.Deny} {
+			if text != "" {
+				o.Rules = append(o.Rules, permission.Rule{Text: text, Behavior: b, Origin: settings.Origin{Source: settings.User}})
+			}
+		}
+		c := tool.Case{Tool: &evaluator, Call: &tool.Call{Tool: "REPL", Input: json.RawMessage(`{"language":"python","code":"1"}`)}}
+		c.Own = evaluator.Permission(t.Context(), c.Call)
+		if v := permission.NewPolicy(o).Decide(c); v.Behavior != tt.want || v.Confinement != tt.within {
+			t.Errorf("%s: %v in %q, want %v in %q", tt.name, v.Behavior, v.Confinement, tt.want, tt.within)
+		}
+	}
+}

@@ -40,9 +40,6 @@ func (h *evaluation) evaluateCommand() {
 		h.evaluateRepository(where)
 	}
 	h.readOnly = a.ReadOnly && h.protected == "" && !h.unsandboxed
-	if a.ReadOnly && h.unsandboxed {
-		h.why = cmp.Or(h.why, "it asks to run without the sandbox")
-	}
 	if h.readOnly {
 		h.input = h.call.Tool.WithCommand(h.call.Call, a.Run)
 	} else {
@@ -181,7 +178,7 @@ func (h *evaluation) evaluateOperands(a *shell.Analysis, reads, writes []operand
 	for _, o := range reads {
 		view := o.Facts.Verdict(guard.Read)
 		switch {
-		case isNull(o), isSystem(o.Real):
+		case isNull(o), isSystem(o.Real), o.Public && o.Sensitive.Read != guard.Deny && o.Root != "":
 		case o.Dynamic:
 			h.protect(fmt.Sprintf("%s in it may reach a file that a rule is about", cmp.Or(strings.TrimSpace(o.Value), "a word")), h.policy.hasPathRules())
 		case o.Sensitive.Read == guard.Deny && h.denied == nil:

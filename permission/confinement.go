@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/haftdev/haft/internal/shell"
 	"github.com/haftdev/haft/settings"
@@ -28,6 +29,9 @@ type Sandbox struct {
 	// Domains are those that commands confined to the project reach beside what
 	// rules allow WebFetch, and DeniedDomains those that they do not.
 	Domains, DeniedDomains []string
+	// Refused says what the sandbox has kept a command of an agent from before, such
+	// as "reach example.com:443"; "" if nothing, and nil means that it is not known.
+	Refused func(agent, command string) string
 	// Previews reports whether a command that is asked about runs first where its
 	// changes count for nothing, so that it is judged by them; nil means that none do.
 	Previews func() bool
@@ -37,6 +41,9 @@ type Sandbox struct {
 	// Works reports whether this machine can confine commands; nil means that it
 	// can. What runs unasked because it is confined needs it.
 	Works func() bool
+	// Boxed reports whether it confines them in the strongest tier, which a check that
+	// may run code of the project needs; nil means that it does not.
+	Boxed func() bool
 }
 
 // confinement is the table of what holds a command to its verdict. Explanations,
@@ -44,7 +51,7 @@ type Sandbox struct {
 func (h *evaluation) confinement() tool.Confinement {
 	box := &h.policy.sandbox
 	switch {
-	case h.subject.kind != commandTool:
+	case h.subject.kind != commandTool && h.subject.name != codeTool:
 		return ""
 	case h.effects != nil:
 		return tool.Previewed
@@ -54,7 +61,7 @@ func (h *evaluation) confinement() tool.Confinement {
 		return tool.Unconfined
 	case h.readOnly && h.analysis.Outside: // it asks about what no sandbox shows
 		return tool.Unconfined
-	case h.readOnly:
+	case h.readOnly, h.contained:
 		return tool.ReadOnly
 	case box.Enabled:
 		return tool.ProjectOnly
@@ -84,6 +91,15 @@ func (h *evaluation) evaluateConfinement(a *shell.Analysis) {
 	asks, _ := h.subject.params["dangerouslyDisableSandbox"].(bool)
 	h.unsandboxed = asks && !box.Enforced
 	h.excluded = h.policy.excludes(a)
+	if h.unsandboxed && !box.Off && (a.ReadOnly || box.Enabled) {
+		h.why = "it asks to run without the sandbox"
+		if box.Refused == nil {
+			return
+		}
+		if wanted := box.Refused(h.call.Call.Agent, h.subject.command); wanted != "" {
+			h.why += ", in which it wanted to " + wanted
+		}
+	}
 }
 
 // excludes reports whether the settings keep a command out of the sandbox: every
@@ -132,7 +148,8 @@ func (p *Policy) Reach(name string) error {
 		address = "https://[" + name + "]/"
 	}
 	host, clear := hostOf(address)
-	if !clear {
+	// What ends a name in an address must not be looked up as a part of it.
+	if !clear || !strings.Contains(name, ":") && strings.ContainsFunc(name, notInNames) {
 		return fmt.Errorf("%q is not a name that can be looked up", name)
 	}
 	matches := func(d *domainPattern) bool { return d.matches(host) }
@@ -144,4 +161,8 @@ func (p *Policy) Reach(name string) error {
 		return nil
 	}
 	return fmt.Errorf("no rule allows %s", host)
+}
+
+func notInNames(r rune) bool {
+	return r < unicode.MaxASCII && r != '.' && r != '-' && r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 }

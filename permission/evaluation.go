@@ -25,6 +25,7 @@ type evaluation struct {
 	allowed   *finding        // allow rules account for all of it
 	edits     bool            // it is no more than an edit of project files
 	readOnly  bool            // it was shown to change nothing
+	contained bool            // it runs unasked because it is confined to reading
 	writes    bool            // it may change something
 	changes   bool            // it does change something, as far as can be told
 	changedBy string          // the part of a command that does
@@ -106,6 +107,9 @@ func (h *evaluation) decide() Decision {
 		return h.end(tool.Allow, &finding{reason: "it changes nothing"})
 	case h.harmless != nil:
 		return h.end(tool.Allow, h.harmless)
+	case h.containable():
+		h.contained, h.input = true, h.call.Tool.WithCommand(h.call.Call, h.analysis.Run)
+		return h.end(tool.Allow, &finding{reason: "it runs where nothing can be written and nobody reached"})
 	case h.confinedUnasked():
 		return h.end(tool.Allow, &finding{reason: "it is confined to the project (sandbox.autoAllowBashIfSandboxed)"})
 	case h.effects != nil:
@@ -116,6 +120,13 @@ func (h *evaluation) decide() Decision {
 		return h.open(&finding{reason: fmt.Sprintf("in %s mode an edit needs approval", mode)})
 	}
 	return h.open(&finding{reason: cmp.Or(h.why, "no rule allows it")})
+}
+
+// containable reports whether a command may run unasked because it is confined to
+// reading. A file that a rule hides could be read there, and printed.
+func (h *evaluation) containable() bool {
+	box := &h.policy.sandbox
+	return h.analysis != nil && h.analysis.Contained && h.policy.mode != Plan && !box.Off && !h.unsandboxed && !h.excluded && !h.policy.hasPathRules() && box.Boxed != nil && box.Boxed()
 }
 
 // open leaves the call to a person, or denies it in a session that must not ask.

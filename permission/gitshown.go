@@ -132,6 +132,10 @@ func (p *Policy) shownByGit(q gitshow.Query, where *shell.Options) ([]string, er
 	ctx, cancel := context.WithTimeout(context.Background(), listTime)
 	defer cancel()
 	git := lister{ctx: ctx, dir: p.at.cwd, env: env}
+	top, err := git.run(nil, "rev-parse", "--show-toplevel")
+	if err != nil {
+		return nil, nil // no repository after all, or one without files: it prints none
+	}
 	for _, object := range q.Objects {
 		kind, err := git.run(strings.NewReader(object+"\n"), "cat-file", "--batch-check=%(objecttype)")
 		if err != nil {
@@ -143,10 +147,6 @@ func (p *Policy) shownByGit(q gitshow.Query, where *shell.Options) ([]string, er
 	}
 	if len(q.List) == 0 {
 		return nil, nil
-	}
-	top, err := git.run(nil, "rev-parse", "--show-toplevel")
-	if err != nil {
-		return nil, nil // no repository after all, or one without files: it prints none
 	}
 	out, err := git.run(nil, q.List...)
 	if err != nil {

@@ -99,6 +99,12 @@ func TestReadDenyHoldsForEveryProgram(t *testing.T) {
 			t.Errorf("%q: %s (%s), want denied", command, d.Behavior, d.Reason)
 		}
 	}
+	if d := p.decide(t, permission.Bypass, "Bash", bashInput("openssl x509 -noout -text -in c.pem"), rule(tool.Deny, "Read(./c.pem)")); d.Behavior != tool.Deny {
+		t.Errorf("a certificate that a rule hides is shown: %s (%s)", d.Behavior, d.Reason)
+	}
+	if d := p.decide(t, permission.Default, "Bash", bashInput("openssl x509 -noout -text -in c.pem")); d.Behavior != tool.Allow {
+		t.Errorf("a certificate: %s (%s)", d.Behavior, d.Reason)
+	}
 	for _, command := range []string{"ls *", "wc -l src/*", "cat a.txt", "cat *", "git status", "echo .env", "ls", "head *.txt"} {
 		if d := p.decide(t, permission.Default, "Bash", bashInput(command), deny); d.Behavior != tool.Allow {
 			t.Errorf("%q: %s (%s), want allowed", command, d.Behavior, d.Reason)

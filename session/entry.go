@@ -40,12 +40,22 @@ type Message struct {
 	// Output is the typed output of the call that a tool_result belongs to: an
 	// object, or a string if it failed.
 	Output json.RawMessage
+	// Confined is what the kernel held that call to; nil for calls that it holds to
+	// nothing and that are no commands.
+	Confined *Confined
 	// Synthetic messages were added by the harness and not by the person: a summary,
 	// a reminder, a note about an interruption.
 	Synthetic bool
 	// Error is set on what the person was shown instead of an answer; it is never
 	// sent to a model.
 	Error string
+}
+
+// Confined is what the command of a call was held to, whether it failed or not: by
+// which tier of package sandbox.
+type Confined struct {
+	To   tool.Confinement `json:"to"`
+	Tier string           `json:"tier"`
 }
 
 // A Call is a step of a call before it has a result. The result itself is the

@@ -56,6 +56,7 @@ type extra struct {
 	State      *State      `json:"state,omitempty"`
 	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
 	Stop       *stop       `json:"stop,omitempty"`
+	Confined   *Confined   `json:"confined,omitempty"`
 	// Snapshot is that of a compaction; SummaryOf names the compaction that a
 	// message is part of.
 	Snapshot  *snapshot `json:"snapshot,omitempty"`
@@ -145,6 +146,9 @@ func (l *line) setMessage(m *Message) error {
 	l.IsAPIError, l.Error = m.Error != "", m.Error
 	if len(m.Output) > 0 && json.Valid(m.Output) {
 		l.ToolUseResult = m.Output
+		if m.Confined != nil {
+			l.Haft = &extra{Confined: m.Confined}
+		}
 	}
 	var err error
 	l.Message, err = plainjson.Marshal(w)
@@ -186,7 +190,7 @@ func (l *line) message() (*Message, error) {
 	return &Message{
 		Role: model.Role(l.Type), Content: m.Content,
 		ID: w.ID, Model: w.Model, StopReason: w.StopReason, Usage: w.Usage,
-		Output: l.ToolUseResult, Synthetic: l.IsMeta || l.IsSummary, Error: l.errorText(),
+		Output: l.ToolUseResult, Confined: l.extra().Confined, Synthetic: l.IsMeta || l.IsSummary, Error: l.errorText(),
 	}, nil
 }
 

@@ -58,7 +58,7 @@ func (s *Session) finished(ctx context.Context, out *sched.Outcome) error {
 		Message: &Message{
 			Role:    model.User,
 			Content: []model.Block{ResultBlock(out)},
-			Output:  typedOutput(out),
+			Output:  typedOutput(out), Confined: confined(out.Result.Output),
 		},
 	}
 	s.mu.Lock()
@@ -80,6 +80,16 @@ func (s *Session) finished(ctx context.Context, out *sched.Outcome) error {
 // ResultBlock is what the model reads of a call's outcome, as the journal has it.
 func ResultBlock(out *sched.Outcome) model.Block {
 	return model.Block{Type: model.ToolResult, UseID: out.UseID, Content: out.Result.Content, IsError: out.IsError()}
+}
+
+// confined is what an output says about it.
+func confined(output any) *Confined {
+	if c, ok := output.(tool.Confined); ok {
+		if to, tier := c.ConfinedTo(); to != "" {
+			return &Confined{To: to, Tier: tier}
+		}
+	}
+	return nil
 }
 
 // typedOutput is what programs read: the tool's output, or a string if it failed.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/haftdev/haft/sandbox"
@@ -51,6 +52,8 @@ type Host struct {
 	env    []string
 
 	closing chan struct{} // closed by Close
+
+	tiers [2]atomic.Pointer[sandbox.Tier] // those that were found, without and with the network of the machine
 
 	mu     sync.Mutex
 	ready  *preparation // nil before the first command
@@ -113,7 +116,26 @@ func (h *Host) Runner() Runner { return h.runner }
 
 // Tier finds out, by trying, what can confine commands with a network here. The
 // first call starts what confines them.
-func (h *Host) Tier(n sandbox.Network) sandbox.Tier { return h.base.tier(n) }
+func (h *Host) Tier(n sandbox.Network) sandbox.Tier {
+	t := h.base.tier(n)
+	h.known(n).Store(&t)
+	return t
+}
+
+// KnownTier is what [Host.Tier] has found, and false before that. It does not wait.
+func (h *Host) KnownTier(n sandbox.Network) (sandbox.Tier, bool) {
+	if t := h.known(n).Load(); t != nil {
+		return *t, true
+	}
+	return sandbox.Tier{}, false
+}
+
+func (h *Host) known(n sandbox.Network) *atomic.Pointer[sandbox.Tier] {
+	if n == sandbox.Open {
+		return &h.tiers[1]
+	}
+	return &h.tiers[0]
+}
 
 // open starts the process of a task and puts the task into the table.
 func (h *Host) open(t *Task, c Command) error {

@@ -1,5 +1,11 @@
 package tool
 
+// A Confined output says what held its call, which is less than the verdict where
+// the machine confines nothing, and with what: a tier of package sandbox.
+type Confined interface {
+	ConfinedTo() (c Confinement, tier string)
+}
+
 // A Confinement is what the kernel holds a command to, whatever the command was
 // judged to do.
 type Confinement string

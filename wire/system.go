@@ -32,6 +32,17 @@ type Init struct {
 	MemoryPaths           map[string]string `json:"memory_paths,omitempty"`
 	FastModeState         string            `json:"fast_mode_state,omitempty"`
 	ViewMode              string            `json:"view_mode,omitempty"`
+	Sandbox               *InitSandbox      `json:"sandbox,omitempty"`
+}
+
+// InitSandbox is what confines commands. The tier is found by the first command that
+// is confined: before that it is unknown, unless the settings require a sandbox.
+type InitSandbox struct {
+	Mode    string `json:"mode" wire:"enum=off|prefer|require"`
+	Enabled bool   `json:"enabled"`
+	Tier    string `json:"tier" wire:"enum=box|landlock|none|unknown"`
+	// Problem says why the tier is not a stronger one.
+	Problem string `json:"problem,omitempty"`
 }
 
 // Tag is system/init.

@@ -128,6 +128,9 @@ type ToolResultMeta struct {
 	PermissionDecision *PermissionDecision `json:"permission_decision,omitempty"`
 	// NonExecutionKind says why the tool did not run.
 	NonExecutionKind string `json:"non_execution_kind,omitempty"`
+	// Confinement is what the kernel held a command to, Sandbox the tier by which.
+	Confinement string `json:"confinement,omitempty" wire:"enum=none|read-only|project|preview"`
+	Sandbox     string `json:"sandbox,omitempty" wire:"enum=box|landlock|none"`
 }
 
 // PermissionDecision says who decided about a call.

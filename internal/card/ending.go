@@ -26,6 +26,8 @@ type Ending struct {
 	OK, Stopped bool
 	// Verdict says what allowed or denied the call, if it came to that.
 	Verdict string
+	// Confined says what a command was held to; "" for other calls.
+	Confined string
 	// Hunks are what it changed in a file, Added and Removed how many lines.
 	Hunks          []patch.Hunk
 	Added, Removed int
@@ -38,7 +40,7 @@ const Excerpt = 2
 
 // End returns how a call went.
 func End(set *tool.Set, out *sched.Outcome) Ending {
-	e := Ending{OK: !out.IsError(), Verdict: verdict(out.Verdict)}
+	e := Ending{OK: !out.IsError(), Verdict: verdict(out.Verdict), Confined: confined(out.Result.Output)}
 	if out.Ran() {
 		e.Took = out.Ended.Sub(out.Started)
 	}
@@ -124,6 +126,9 @@ func denial(out *sched.Outcome) string {
 		}
 		return "you denied it"
 	}
+	if v := out.Verdict; strings.HasPrefix(v.Reason, "hook ") && v.Message != "" {
+		return "denied: " + line(v.Message) // what the hook says, not what it is
+	}
 	return verdict(out.Verdict)
 }
 
@@ -161,6 +166,23 @@ func verdict(v tool.Verdict) string {
 		s += fmt.Sprintf(" (rule %s)", line(v.Rule))
 	}
 	return s
+}
+
+// confinements are what people read.
+var confinements = map[tool.Confinement]string{tool.ReadOnly: "read-only", tool.ProjectOnly: "project only", tool.Previewed: "previewed", tool.Unconfined: "not confined"}
+
+// confined says what held the command of an output.
+func confined(output any) string {
+	c, ok := output.(tool.Confined)
+	if !ok {
+		return ""
+	}
+	to, tier := c.ConfinedTo()
+	text := confinements[to]
+	if tier == "landlock" { // which leaves gaps
+		text += " by " + tier
+	}
+	return text
 }
 
 // changes counts the lines that were added and removed.

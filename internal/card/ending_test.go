@@ -10,7 +10,15 @@ import (
 	"github.com/haftdev/haft/internal/card"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/bash"
 )
+
+// held is the result of a command that was confined.
+func held(to tool.Confinement, tier string) tool.Result {
+	r := tool.Text("x")
+	r.Output = bash.Output{Stdout: "x", Confinement: to, Sandbox: tier}
+	return r
+}
 
 func TestEnd(t *testing.T) {
 	began := time.Now()
@@ -35,8 +43,13 @@ func TestEnd(t *testing.T) {
 			card.Ending{Line: "interrupted", Brief: true, Stopped: true, Took: time.Second}},
 		{"what the person denied", sched.Outcome{Status: sched.Denied, Verdict: tool.Verdict{Behavior: tool.Deny, Reason: "the person denied it"}, Result: tool.Failure("The person denied this call. They say: use make")},
 			card.Ending{Line: "you denied it: use make", Brief: true, Verdict: "denied: the person denied it"}},
+		{"what a hook denied", sched.Outcome{Status: sched.Denied, Verdict: tool.Verdict{Behavior: tool.Deny, Reason: "hook ./guard.sh --all", Message: "PreToolUse:Bash hook error: not on Fridays"}, Result: tool.Failure("x")},
+			card.Ending{Line: "denied: PreToolUse:Bash hook error: not on Fridays", Brief: true, Verdict: "denied: hook ./guard.sh --all"}},
 		{"what a rule denied", sched.Outcome{Status: sched.Denied, Verdict: tool.Verdict{Behavior: tool.Deny, Reason: "plan mode"}, Result: tool.Failure("Plan mode lets nothing write. Finish the plan first.")},
 			card.Ending{Line: "denied: plan mode", Brief: true, Verdict: "denied: plan mode"}},
+		{"a command that could only read", sched.Outcome{Result: held(tool.ReadOnly, "box")}, card.Ending{OK: true, Line: "x", Output: []string{"x"}, Confined: "read-only"}},
+		{"one that was held to the project by less", sched.Outcome{Result: held(tool.ProjectOnly, "landlock")}, card.Ending{OK: true, Line: "x", Output: []string{"x"}, Confined: "project only by landlock"}},
+		{"one that nothing held", sched.Outcome{Result: held(tool.Unconfined, "none")}, card.Ending{OK: true, Line: "x", Output: []string{"x"}, Confined: "not confined"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if d := cmp.Diff(c.want, card.End(nil, &c.out)); d != "" {

@@ -33,6 +33,7 @@ func chatty() *script.Scenario {
 func TestASlowReaderLosesNothing(t *testing.T) {
 	for name, input := range map[string]string{"a prompt": "", "a program": `{"type":"user","message":{"role":"user","content":"go"}}` + "\n"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // it mostly waits
 			s := newSeat(t)
 			args := []string{"-p", "go", "--output-format", "stream-json", "--verbose", "--allowedTools", "Bash"}
 			if input != "" {

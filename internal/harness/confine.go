@@ -9,6 +9,7 @@ import (
 	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/sandbox"
+	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
 )
@@ -61,6 +62,26 @@ func (c *confiner) box(to tool.Confinement) *sandbox.Spec {
 
 // works reports whether this machine confines commands. The first call finds out.
 func (c *confiner) works() bool { return c.host.Tier(sandbox.Offline).Kind != sandbox.TierNone }
+
+// A Sandbox is what confines commands.
+type Sandbox struct {
+	Mode    settings.SandboxMode
+	Enabled bool         // for commands that may write, too
+	Tier    sandbox.Tier // of this machine
+	Known   bool         // whether Tier was found: the first command that is confined finds it
+}
+
+// Sandbox says what confines commands, as far as it is known.
+func (w *World) Sandbox() Sandbox {
+	set := w.Project.Counts.Sandbox()
+	s := Sandbox{Mode: set.Mode, Enabled: set.Enabled}
+	if set.Mode == settings.SandboxOff {
+		s.Known = true
+		return s
+	}
+	s.Tier, s.Known = w.host.KnownTier(sandbox.Offline)
+	return s
+}
 
 func (m *madeSpec) current() bool {
 	for dir, at := range m.seen {

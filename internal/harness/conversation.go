@@ -78,6 +78,7 @@ func (c *Conversation) Close(ctx context.Context) error {
 	if c.prepare != nil {
 		c.prepare.Stop()
 	}
+	c.pool.builtins.Schedule.Close()
 	if ended := c.Running(); ended != "" {
 		c.World.link.Tell("Ended these background commands:\n" + ended)
 	}

@@ -33,6 +33,7 @@ const (
 	stateTodos  = "todos"  // followed by the sub-agent whose they are
 	stateAgents = "agents" // who was at work
 
+	stateSchedule = "schedule" // what it is sent later
 	stateCommands = "commands" // in the background, still running
 	stateNotes    = "notes"    // that the model was not told yet
 

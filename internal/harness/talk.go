@@ -26,6 +26,7 @@ import (
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/bash"
 	"github.com/haftdev/haft/tool/mcpresource"
+	"github.com/haftdev/haft/tool/schedule"
 	"github.com/haftdev/haft/tool/task"
 	"github.com/haftdev/haft/tool/todo"
 )
@@ -79,6 +80,8 @@ type TalkOptions struct {
 	MCP servers.Given
 	// Version is written into the session.
 	Version string
+	// Clock is the time that scheduled prompts go by; nil means that of this machine.
+	Clock schedule.Clock
 
 	// Kept is what another conversation of the same user passes on; nil means nothing.
 	Kept *Kept
@@ -201,7 +204,11 @@ func (c *Conversation) begin(ctx context.Context, o *TalkOptions) error {
 	if dir := c.Dir(); dir != w.Project.Home && dir != "/" {
 		c.prepare = time.AfterFunc(settle, func() { w.Search.Prepare(dir) })
 	}
-	return c.MCP.Start(state[[]mcp.Task](restored, servers.StateCalls))
+	if err := c.MCP.Start(state[[]mcp.Task](restored, servers.StateCalls)); err != nil {
+		return err
+	}
+	c.pool.builtins.Schedule.Start()
+	return nil
 }
 
 // initTools gives the tools what is the conversation's own, as it was left.
@@ -226,6 +233,7 @@ func (c *Conversation) initTools(o *TalkOptions, audit sched.Recorder, restored 
 		b.Tasks = task.NewStore(filepath.Join(dir, "tasks"), &task.StoreOptions{Changed: c.tasksChanged})
 	}
 	b.Todos = todo.NewList(&todo.ListOptions{Changed: c.todosChanged, Items: map[string][]todo.Item{"": state[[]todo.Item](restored, stateTodos)}})
+	b.Schedule = c.schedule(o, restored)
 	if plan := state[string](restored, statePlan); plan != "" {
 		c.plan.Store(&plan)
 	}

@@ -94,7 +94,9 @@ func Open(o *Options) (*World, error) {
 	})
 	w.Search = search.New(&search.Options{Decode: w.Files.SearchText})
 	opts.Dir, opts.Commands, opts.Sandbox.Works = w.Shell.Dir, shell.OS{}, w.confined.works
+	opts.Sandbox.Boxed = func() bool { return w.host.Tier(sandbox.Offline).Kind == sandbox.TierBox }
 	opts.Sandbox.Previews, opts.Sandbox.DropRest = aside.works, func() bool { return w.previewMode() == project.PreviewAuto }
+	opts.Sandbox.Refused = w.Shell.Refused
 	w.Engine = permission.NewEngine(opts)
 	w.removeLeadRules = w.Engine.AddTemporary(project.Denials(lead)...)
 	w.Hooks = hook.New(p.Hooks(), &hook.Options{
@@ -185,7 +187,7 @@ func (w *World) changing(ctx context.Context, c workspace.Change) error {
 func (w *World) initBuiltins() (err error) {
 	w.Crew = w.newCrew()
 	w.builtins = builtin.World{
-		Files: w.Files, Shell: w.Shell, Interpreters: repl.New(w.host, &repl.Options{Dir: w.Shell.Dir}), Search: w.Search, Crew: w.Crew, Servers: noServers{},
+		Files: w.Files, Shell: w.Shell, Interpreters: repl.New(w.host, &repl.Options{Dir: w.Shell.Dir, Box: w.confined.box}), Search: w.Search, Crew: w.Crew, Servers: noServers{},
 		Dir:      func() string { return w.Shell.Dir("") },
 		Readable: w.MayRead, Searchable: w.maySearch,
 		Mode:   func() string { return string(w.Engine.Policy().Mode()) },

@@ -21,7 +21,7 @@ func (s *server) facts(ev agent.TurnStarted) *wire.Init {
 		OutputStyle: "default", Betas: s.opts.Talk.Betas, Capabilities: capabilities(),
 		AdditionalDirectories: talk.World.Engine.Guard().Roots()[1:], FastModeState: "off",
 	}
-	init.MCPServers = initServers(talk)
+	init.MCPServers, init.Sandbox = initServers(talk), initSandbox(talk)
 	for _, t := range ev.Tools.All() {
 		init.Tools = append(init.Tools, announced(t))
 	}
@@ -43,6 +43,18 @@ func initServers(talk *harness.Conversation) (list []wire.InitMCP) {
 		list = append(list, wire.InitMCP{Name: st.Name, Status: string(st.State), Source: source(st)})
 	}
 	return list
+}
+
+func initSandbox(talk *harness.Conversation) *wire.InitSandbox {
+	s := talk.World.Sandbox()
+	init := &wire.InitSandbox{Mode: string(s.Mode), Enabled: s.Enabled, Tier: "unknown"}
+	if s.Known {
+		init.Tier = s.Tier.Kind.String()
+	}
+	if len(s.Tier.Failures) > 0 {
+		init.Problem = s.Tier.Failures[0].Error()
+	}
+	return init
 }
 
 func plugins(talk *harness.Conversation) (list wire.List[wire.Plugin]) {

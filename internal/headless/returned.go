@@ -63,6 +63,10 @@ func resultMeta(out *sched.Outcome) []wire.ToolResultMeta {
 	default:
 		m.PermissionDecision.ReasonType = "other"
 	}
+	if c, ok := out.Result.Output.(tool.Confined); ok {
+		to, tier := c.ConfinedTo()
+		m.Confinement, m.Sandbox = string(to), tier
+	}
 	return []wire.ToolResultMeta{m}
 }
 

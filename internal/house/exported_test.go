@@ -6,7 +6,9 @@ import (
 	"go/types"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +22,32 @@ import (
 func TestExportedNamesHaveUsers(t *testing.T) {
 	findings := unusedNames(loadUniverse(t, root), publicPackages(t))
 	report(t, findings, "Unexport or delete these names: no other package uses them.")
+}
+
+// exampleElsewhere are packages of the API whose example is in another one: tools are
+// made and called alike, and suites are shown by the tests that use them.
+var exampleElsewhere = regexp.MustCompile(`^(tool/[a-z]+|wire/wiretest)$`)
+
+// TestTheAPIHasExamples holds that what docs/architecture.md lists as importable is all
+// that can be imported, and that each package there shows how it is used.
+func TestTheAPIHasExamples(t *testing.T) {
+	public, examples := publicPackages(t), map[string]bool{}
+	for _, name := range textFiles(t) {
+		if strings.HasSuffix(name, "_test.go") && strings.Contains(readFile(t, name), "\nfunc Example") {
+			examples[path.Dir(name)] = true
+		}
+	}
+	for _, p := range allPackages(t) {
+		if p.name == "main" || strings.Contains("/"+p.dir+"/", "/internal/") {
+			continue
+		}
+		if !public(p.dir) {
+			t.Errorf("%s can be imported, and the list in docs/architecture.md does not have it", p.dir)
+		}
+		if !examples[p.dir] && !(exampleElsewhere.MatchString(p.dir) && p.dir != "tool/builtin" && p.dir != "tool/schema") {
+			t.Errorf("%s is part of the API and has no Example in its tests", p.dir)
+		}
+	}
 }
 
 func unusedNames(u *universe, public func(string) bool) (findings []string) {
@@ -56,14 +84,17 @@ func publicPackages(t *testing.T) func(string) bool {
 	var patterns []string
 	for i, name := range strings.Split(list, "`") {
 		if i%2 == 1 {
-			patterns = append(patterns, strings.TrimSuffix(name, "/…"))
+			patterns = append(patterns, name)
 		}
 	}
 	return func(rel string) bool {
 		if strings.Contains("/"+rel+"/", "/internal/") {
 			return false
 		}
-		return rel == "." || slices.ContainsFunc(patterns, func(p string) bool { return rel == p || strings.HasPrefix(rel, p+"/") })
+		return rel == "." || slices.ContainsFunc(patterns, func(p string) bool {
+			below, all := strings.CutSuffix(p, "…")
+			return rel == p || all && strings.HasPrefix(rel, below)
+		})
 	}
 }
 

@@ -44,16 +44,16 @@ type message struct {
 	Method  string          `json:"method,omitempty"`
 	Params  json.RawMessage `json:"params,omitempty"`
 	Result  json.RawMessage `json:"result,omitempty"`
-	Error   *Error          `json:"error,omitempty"`
+	Error   *refusal        `json:"error,omitempty"`
 }
 
-// An Error is a server's refusal of a request.
-type Error struct {
+// A refusal is a server's refusal of a request.
+type refusal struct {
 	Code    int64  `json:"code"`
 	Message string `json:"message"`
 }
 
-func (e *Error) Error() string { return fmt.Sprintf("%.500s (code %d)", e.Message, e.Code) }
+func (e *refusal) Error() string { return fmt.Sprintf("%.500s (code %d)", e.Message, e.Code) }
 
 const (
 	codeMethodNotFound  = -32601
@@ -120,7 +120,7 @@ func (c *conn) take(body []byte) error {
 	}
 	reply := message{Version: "2.0", ID: m.ID}
 	if err != nil {
-		reply.Error = &Error{Code: codeMethodNotFound, Message: err.Error()}
+		reply.Error = &refusal{Code: codeMethodNotFound, Message: err.Error()}
 	} else if reply.Result, err = json.Marshal(answer); err != nil {
 		return err
 	}

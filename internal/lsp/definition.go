@@ -27,8 +27,8 @@ type Definition struct {
 	Startup time.Duration
 }
 
-// Known are the servers that need no settings.
-func Known() []Definition {
+// known are the servers that need no settings.
+func known() []Definition {
 	script := map[string]string{".ts": "typescript", ".tsx": "typescriptreact", ".mts": "typescript", ".cts": "typescript", ".js": "javascript", ".jsx": "javascriptreact", ".mjs": "javascript", ".cjs": "javascript"}
 	c := map[string]string{".c": "c", ".h": "cpp", ".cc": "cpp", ".cpp": "cpp", ".cxx": "cpp", ".hh": "cpp", ".hpp": "cpp", ".hxx": "cpp", ".m": "objective-c", ".mm": "objective-cpp"}
 	return []Definition{

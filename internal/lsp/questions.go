@@ -39,7 +39,7 @@ func (c *Client) ask(ctx context.Context, path, method string, params, result an
 func (c *Client) call(ctx context.Context, method string, params, result any) error {
 	for try := 0; ; try++ {
 		err := c.conn.call(ctx, method, params, result)
-		var refused *Error
+		var refused *refusal
 		if err == nil || !errors.As(err, &refused) || refused.Code != codeContentModified || try == 10 {
 			if err != nil && refused == nil {
 				err = c.explain(ctx, err)

@@ -57,7 +57,7 @@ func NewServers(host *shellrun.Host, opts *Options) *Servers {
 	if s.opts.Roots == nil {
 		s.opts.Roots = func() []string { return nil }
 	}
-	s.defs = append(append(s.defs, s.opts.Definitions...), Known()...)
+	s.defs = append(append(s.defs, s.opts.Definitions...), known()...)
 	return s
 }
 

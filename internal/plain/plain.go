@@ -179,12 +179,12 @@ func (p *Printer) result(r agent.Returned) {
 	end := card.End(p.tools, out)
 	switch {
 	case !end.OK:
-		p.line(red, "  ✗ %s: %s", c, end.Line)
+		p.line(red, "  ✗ %s: %s%s", c, end.Line, aside(0, end.Confined))
 		p.reason(out)
 	case out.Tool == todoTool:
 		return
 	default:
-		p.line(green, "  ✓ %s: %s%s", c, end.Line, took(end.Took))
+		p.line(green, "  ✓ %s: %s%s", c, end.Line, aside(end.Took, end.Confined))
 	}
 	if end.Verdict != "" && end.Verdict != end.Line && (p.opts.Verdicts || !end.OK && out.Verdict.Behavior == tool.Deny) {
 		p.line(dim, "    %s", end.Verdict)
@@ -251,12 +251,21 @@ func (p *Printer) end(r agent.Result) {
 	p.line(dim, "— %s", s)
 }
 
-func took(d time.Duration) string {
+// aside is what else is to be said of a call: how long it took and what held it.
+func aside(took time.Duration, confined string) string {
+	var parts []string
 	switch {
-	case d == 0:
-		return ""
-	case d < 10*time.Millisecond:
-		return fmt.Sprintf(" (%s)", d.Round(10*time.Microsecond))
+	case took == 0:
+	case took < 10*time.Millisecond:
+		parts = append(parts, took.Round(10*time.Microsecond).String())
+	default:
+		parts = append(parts, took.Round(10*time.Millisecond).String())
 	}
-	return fmt.Sprintf(" (%s)", d.Round(10*time.Millisecond))
+	if confined != "" {
+		parts = append(parts, confined)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
 }

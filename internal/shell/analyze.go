@@ -47,6 +47,11 @@ type Analysis struct {
 	// a service of the user (gh, kubectl, docker), so that it means nothing in a
 	// sandbox, and no other program takes part but ones that only pass on text.
 	Outside bool
+
+	// Contained: it is not ReadOnly, but would be if it ran where nothing can be
+	// written and nobody reached: it checks or shows something, and may run code of the
+	// project for that. Run is set.
+	Contained bool
 }
 
 // A Command is one simple command.
@@ -77,6 +82,8 @@ type Path struct {
 	Cwd     string // the directory that a relative Value starts from; "": not known
 
 	Pattern string // the pattern that stands for it and for others, "" if it is named itself
+
+	Public bool // nothing of it is shown that could be secret, as of a certificate
 
 	Redirect bool // it is the target of a redirection, which no rule about the command covers
 }
@@ -170,6 +177,7 @@ type analyzer struct {
 	removes    bool               // some command removes directories
 	fed        bool               // some shell reads its script from its input
 	aliases    map[string]string  // what alias defines
+	confined   string             // why it only reads where nothing can be written
 	outside    bool               // some command shows the machine or asks a service
 	beside     bool               // some other does more than pass on text
 	taken      map[string]bool    // commands and scripts whose inner commands are in Deny
@@ -224,11 +232,17 @@ func (a *analyzer) finish() *Analysis {
 	if out.Reason != "" && len(out.Allow) == 0 && len(out.Writes) == 0 {
 		a.inexact(out.Reason) // no rule could speak about it
 	}
+	out.Contained = out.Reason == "" && a.confined != "" && out.Inexact == "" && out.Critical == "" && !a.outside
+	if out.Reason == "" {
+		out.Reason = a.confined
+	}
 	out.ReadOnly = out.Reason == "" && out.Inexact == "" && out.Critical == ""
 	out.Exact = out.Inexact == ""
 	out.Outside = out.ReadOnly && a.outside && !a.beside
-	if !out.ReadOnly {
+	if !out.ReadOnly && !out.Contained {
 		out.Run = ""
+	}
+	if !out.ReadOnly {
 		if out.Reason == "" {
 			out.Reason = out.Inexact
 		}

@@ -1,6 +1,8 @@
 package shell
 
 import (
+	"cmp"
+	"errors"
 	"slices"
 	"strings"
 
@@ -121,6 +123,15 @@ func (a *analyzer) simple(args []value, assigns []assignment) {
 	a.deny(assigns, args)
 	a.critical(args)
 	use, err := a.readOnly(args, assigns)
+	if err == nil && use.Confined {
+		err = a.confine(args)
+		a.allow(a.expandValues(args), assigns, nil, false) // where nothing confines it, it needs a rule
+		if err == nil {
+			return
+		}
+		a.fail(err.Error())
+		return
+	}
 	if err == nil {
 		a.out.UsesGit = a.out.UsesGit || use.Git
 		a.outside = a.outside || use.Outside
@@ -132,6 +143,24 @@ func (a *analyzer) simple(args []value, assigns []assignment) {
 	args = a.expandValues(args)
 	edits, isEdit := a.fileOperands(args)
 	a.allow(args, assigns, edits, isEdit)
+}
+
+// confine takes in a command that only reads where it is confined. What runs code of the
+// project there can print any file of it, so that none may hold credentials.
+func (a *analyzer) confine(args []value) error {
+	if a.nested > 0 {
+		return nil
+	}
+	use := grammar.Use{Walks: true, Hidden: true}
+	for _, root := range a.opts.Roots {
+		use.Reads = append(use.Reads, grammar.Literal(root))
+	}
+	if reason := a.walk(use); reason != "" {
+		return errors.New(reason)
+	}
+	a.beside = true
+	a.confined = cmp.Or(a.confined, command(args).Text+" may run code of the project, or keep files")
+	return nil
 }
 
 // passers only pass on text: none of their options writes a file or runs a program.

@@ -225,7 +225,7 @@ func (a *analyzer) builtin(args []grammar.Word) (grammar.Use, error, bool) {
 }
 
 // plainScript is text that every shell reads alike.
-var plainScript = regexp.MustCompile(`^[-A-Za-z0-9 ./_='"|;&,:+%@\n]*$`)
+var plainScript = regexp.MustCompile(`^(?:[-A-Za-z0-9 ./_='"|;&,:+%@\n]|\$[A-Za-z_][A-Za-z0-9_]*)*$`)
 
 // innerScript returns why the script of sh -c is not known to only read.
 func (a *analyzer) innerScript(shell string, w grammar.Word) error {
@@ -318,6 +318,12 @@ func (a *analyzer) useReads(use grammar.Use) error {
 			a.read(w)
 		}
 		bad = cmp.Or(bad, a.useRead(w, use))
+	}
+	for _, w := range use.Public {
+		for _, p := range a.paths(w) {
+			p.Public = true
+			a.out.Reads = append(a.out.Reads, p)
+		}
 	}
 	for _, w := range use.Globs {
 		shape := w.Value

@@ -79,19 +79,19 @@ func TestPathsSayWhereTheyStart(t *testing.T) {
 		reads   []Path
 		writes  []Path
 	}{
-		{"cat a /b", []Path{{"a", false, "/home/u/proj", "", false}, {"/b", false, "/home/u/proj", "", false}}, nil},
-		{"cd src && cat a", []Path{{"a", false, "/home/u/proj/src", "", false}}, nil},
-		{"cd src; cat a", []Path{{"a", false, "/home/u/proj/src", "", false}, {"a", false, "/home/u/proj", "", false}}, nil},
-		{"cd src || cat a", []Path{{"a", false, "/home/u/proj", "", false}}, nil},
-		{"(cd src); cat a", []Path{{"a", false, "/home/u/proj", "", false}}, nil},
-		{"cd $X; cat a", []Path{{"a", true, "", "", false}}, nil},
-		{"cat *.go", []Path{{"*.go", true, "/home/u/proj", "", false}}, nil},
-		{"ls > out", nil, []Path{{"out", false, "/home/u/proj", "", true}}},
-		{"cp a b", []Path{{"a", false, "/home/u/proj", "", false}}, []Path{{"b", false, "/home/u/proj", "", false}}},
-		{"env cp a b", []Path{{"a", false, "/home/u/proj", "", false}}, []Path{{"b", false, "/home/u/proj", "", false}}},
-		{"sed -i s/a/b/ x", nil, []Path{{"x", false, "/home/u/proj", "", false}}},
-		{"bash -c 'echo > x'", nil, []Path{{"x", false, "/home/u/proj", "", true}}},
-		{"dd if=a of=b", []Path{{"a", false, "/home/u/proj", "", false}}, []Path{{"b", false, "/home/u/proj", "", false}}},
+		{"cat a /b", []Path{{"a", false, "/home/u/proj", "", false, false}, {"/b", false, "/home/u/proj", "", false, false}}, nil},
+		{"cd src && cat a", []Path{{"a", false, "/home/u/proj/src", "", false, false}}, nil},
+		{"cd src; cat a", []Path{{"a", false, "/home/u/proj/src", "", false, false}, {"a", false, "/home/u/proj", "", false, false}}, nil},
+		{"cd src || cat a", []Path{{"a", false, "/home/u/proj", "", false, false}}, nil},
+		{"(cd src); cat a", []Path{{"a", false, "/home/u/proj", "", false, false}}, nil},
+		{"cd $X; cat a", []Path{{"a", true, "", "", false, false}}, nil},
+		{"cat *.go", []Path{{"*.go", true, "/home/u/proj", "", false, false}}, nil},
+		{"ls > out", nil, []Path{{"out", false, "/home/u/proj", "", false, true}}},
+		{"cp a b", []Path{{"a", false, "/home/u/proj", "", false, false}}, []Path{{"b", false, "/home/u/proj", "", false, false}}},
+		{"env cp a b", []Path{{"a", false, "/home/u/proj", "", false, false}}, []Path{{"b", false, "/home/u/proj", "", false, false}}},
+		{"sed -i s/a/b/ x", nil, []Path{{"x", false, "/home/u/proj", "", false, false}}},
+		{"bash -c 'echo > x'", nil, []Path{{"x", false, "/home/u/proj", "", false, true}}},
+		{"dd if=a of=b", []Path{{"a", false, "/home/u/proj", "", false, false}}, []Path{{"b", false, "/home/u/proj", "", false, false}}},
 	}
 	for _, tt := range tests {
 		a := Analyze(tt.command, place)

@@ -104,6 +104,9 @@ func (b *call) ended(v view) []string {
 	if short {
 		remarks = append(remarks, e.Line)
 	}
+	if e.Confined != "" {
+		remarks = append(remarks, e.Confined)
+	}
 	if e.Took >= time.Second {
 		remarks = append(remarks, seconds(e.Took))
 	}

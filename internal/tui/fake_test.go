@@ -34,6 +34,7 @@ type fakeTalk struct {
 	prompts     []agent.Prompt
 	queue       []agent.Prompt
 	mode, model string
+	sandbox     string
 	granted     []string
 	interrupts  int
 	cleared     int
@@ -97,6 +98,7 @@ func (f *fakeTalk) Dir() string                                  { return "/nowh
 func (f *fakeTalk) StopTask(context.Context, string) error       { return nil }
 func (f *fakeTalk) RunBuiltinText(name, _ string) (string, bool) { return "answer to " + name, true }
 func (f *fakeTalk) Close(context.Context) error                  { f.closed = true; return nil }
+func (f *fakeTalk) Sandbox() string                              { return f.sandbox }
 func (f *fakeTalk) Running() string                              { return f.running }
 func (f *fakeTalk) Keep() *harness.Kept                          { return f.kept }
 func (f *fakeTalk) Mode() string                                 { return f.mode }

@@ -315,7 +315,7 @@ func (a *app) setMode(mode string) error {
 func (a *app) redraw() {
 	_, height := a.screen.Size()
 	a.screen.Leave() // an error is seen at the next frame
-	fmt.Fprintf(a.opts.Out, "\x1b[%d;1H%s\x1b[2J\x1b[H", height, strings.Repeat("\n", height))
+	fmt.Fprintf(a.opts.Out, "\x1b[%d;1H%s\x1b[H", height, strings.Repeat("\n", height))
 	a.screen.Forget()
 }
 

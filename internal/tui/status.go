@@ -19,6 +19,7 @@ type status struct {
 	cost         float64
 	unpriced     bool
 	dir, branch  string
+	sandbox      string // what confines commands, "" if it is not known
 }
 
 // measure asks the conversation how full and how expensive it is.
@@ -29,6 +30,7 @@ func (a *app) measure() {
 	u := a.talk.State.ContextUsage()
 	a.status.used, a.status.window = u.Total, u.Window
 	a.status.cost, a.status.unpriced = 0, false
+	a.status.sandbox = a.talk.Rules.Sandbox()
 	for _, m := range a.talk.State.Usage() {
 		a.status.cost += m.Cost
 		a.status.unpriced = a.status.unpriced || m.Unpriced
@@ -81,12 +83,18 @@ func (s *status) line(v view, tasks int) string {
 	if tasks > 0 {
 		add(fmt.Sprintf("%d in background", tasks), v.paint.Accent)
 	}
+	if s.sandbox == noSandbox {
+		add(s.sandbox, v.paint.Warn)
+	}
 	add(visible.Cells(s.model), v.paint.Dim)
 	text, st := s.context(v)
 	add(text, st)
 	add(s.price(), v.paint.Dim)
 	add(visible.Cells(s.dir), v.paint.Dim)
 	add(s.branch, v.paint.Dim)
+	if s.sandbox != noSandbox {
+		add(s.sandbox, v.paint.Dim)
+	}
 	line, used := "", 0
 	for _, p := range parts {
 		w := ansi.StringWidth(p.text)

@@ -82,6 +82,8 @@ type Input interface {
 type Rules interface {
 	// Mode is the permission mode.
 	Mode() string
+	// Sandbox says what confines commands; "" before it is known.
+	Sandbox() string
 	// Grant keeps a rule in a scope: session, local, project or user. Where says in
 	// which file that is.
 	Grant(ctx context.Context, rule, scope string) error

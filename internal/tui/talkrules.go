@@ -9,6 +9,7 @@ import (
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/sandbox"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
 )
@@ -17,6 +18,22 @@ import (
 type rules struct{ c *harness.Conversation }
 
 func (r rules) Mode() string { return string(r.c.World.Engine.Policy().Mode()) }
+
+func (r rules) Sandbox() string {
+	switch s := r.c.World.Sandbox(); {
+	case !s.Known:
+		return ""
+	case s.Mode == settings.SandboxOff:
+		return "sandbox off"
+	case s.Tier.Kind == sandbox.TierNone:
+		return noSandbox
+	default:
+		return "sandbox " + s.Tier.Kind.String()
+	}
+}
+
+// noSandbox is said where this machine confines nothing although it is asked to.
+const noSandbox = "NO SANDBOX"
 
 func (r rules) Grant(ctx context.Context, text, scope string) error {
 	rule := permission.Rule{Text: text, Behavior: tool.Allow, Origin: settings.Origin{Source: settings.Session}}

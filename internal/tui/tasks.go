@@ -38,7 +38,7 @@ func taskName(t agent.Task) string {
 	if t.Description == "" {
 		return t.ID
 	}
-	return t.Description
+	return strings.TrimRight(t.Description, "; &\n") // a command's own end
 }
 
 // listTasks shows what runs in the background.

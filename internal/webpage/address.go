@@ -63,7 +63,7 @@ func (f *Fetcher) admitName(host, port string) error {
 // Check says whether an address can be refused by its name alone, before anything is looked
 // up or asked.
 func (f *Fetcher) Check(address string) error {
-	u, err := Parse(address)
+	u, err := parse(address)
 	if err != nil {
 		return err
 	}

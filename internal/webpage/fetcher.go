@@ -137,7 +137,7 @@ func (f *Fetcher) dial(ctx context.Context, network, hostPort string) (net.Conn,
 // Get fetches a page. A page that redirects to another host comes back with
 // Redirect set. Errors are written to be read.
 func (f *Fetcher) Get(ctx context.Context, address string) (*Page, error) {
-	u, err := Parse(address)
+	u, err := parse(address)
 	if err != nil {
 		return nil, err
 	}
@@ -187,8 +187,8 @@ func (c *cache) put(address string, p *Page, keepFor time.Duration) {
 	c.sweep()
 }
 
-// Parse reads an address that a page can be fetched from.
-func Parse(address string) (*url.URL, error) {
+// parse reads an address that a page can be fetched from.
+func parse(address string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimSpace(address))
 	switch {
 	case err != nil:
@@ -271,7 +271,7 @@ func redirect(resp *http.Response, from *url.URL) (*url.URL, error) {
 		return nil, fmt.Errorf("it redirects to what is not an address: %w", err)
 	}
 	next.User = nil
-	if next, err = Parse(next.String()); err != nil {
+	if next, err = parse(next.String()); err != nil {
 		return nil, fmt.Errorf("it redirects to %q: %w", to, err)
 	}
 	return next, nil

@@ -42,7 +42,7 @@ func TestAddresses(t *testing.T) {
 		"http://a:b@c/":           "user name or password",
 		"http://[::1":             "not an address",
 	} {
-		u, err := Parse(address)
+		u, err := parse(address)
 		if err == nil && u.String() != want || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v, want %s", address, u, err, want)
 		}

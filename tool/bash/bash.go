@@ -119,6 +119,7 @@ type Tools struct {
 	mu      sync.Mutex
 	shells  map[string]*shellrun.Shell // by agent
 	pending map[string]*pending        // by agent
+	refused []refusedCommand           // the latest last
 	watched map[string]int64           // how many bytes of a task's output Monitor has looked through
 }
 

@@ -3,6 +3,7 @@ package bash
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -19,17 +20,51 @@ func (t *Tools) box(c *tool.Call) *sandbox.Spec {
 	return t.opts.Box(c.Confinement)
 }
 
-// confined says what the command of a call was held to, which is less than the
-// verdict where the machine confines nothing.
-func (o *Output) confined(c *tool.Call, box *sandbox.Spec) {
-	if o.Confinement = c.Confinement; o.Confinement != "" && box == nil {
-		o.Confinement = tool.Unconfined
+// ConfinedTo implements [tool.Confined].
+func (o Output) ConfinedTo() (tool.Confinement, string) { return o.Confinement, o.Sandbox }
+
+// confined says what the command of a call is held to.
+func (t *Tools) confined(o *Output, c *tool.Call, box *sandbox.Spec) {
+	switch o.Confinement = c.Confinement; {
+	case o.Confinement == "":
+	case box == nil:
+		o.Confinement, o.Sandbox = tool.Unconfined, sandbox.TierNone.String()
+	default:
+		o.Sandbox = t.host.Tier(box.Network).Kind.String() // it was found to start the command
+	}
+}
+
+// maxRefused bounds what is remembered of commands that the sandbox was in the way
+// of.
+const maxRefused = 64
+
+// Refused says what the sandbox has kept a command of an agent from; "" if it did
+// not, or has not run. A user who is asked to let it run outside reads it.
+func (t *Tools) Refused(agent, command string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, r := range slices.Backward(t.refused) {
+		if r.agent == agent && r.command == command {
+			return r.wanted
+		}
+	}
+	return ""
+}
+
+// A refusedCommand wanted what the sandbox does not let it have.
+type refusedCommand struct{ agent, command, wanted string }
+
+func (t *Tools) remember(r refusedCommand) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.refused = append(t.refused, r); len(t.refused) > maxRefused {
+		t.refused = slices.Delete(t.refused, 0, 1)
 	}
 }
 
 // confinedEnd says what the sandbox has kept a command from, if that is why it
-// failed. ask says that the user can be asked to let it run outside.
-func (o *Output) confinedEnd(s shellrun.Status, ask bool) {
+// failed, and how it can run outside if the user can be asked.
+func (t *Tools) confinedEnd(o *Output, agent string, in Input, s shellrun.Status) {
 	if o.Confinement == "" || o.Confinement == tool.Unconfined {
 		return
 	}
@@ -44,12 +79,13 @@ func (o *Output) confinedEnd(s shellrun.Status, ask bool) {
 	if wanted == "" {
 		return
 	}
+	t.remember(refusedCommand{agent, in.Command, wanted})
 	where := "ran in a sandbox where it can write in the project only and reach only the hosts that settings allow"
 	if o.Confinement == tool.ReadOnly {
 		where = "was allowed because it only reads, and ran in a sandbox where nothing can be written and nobody reached"
 	}
 	note := fmt.Sprintf("The command %s. It wanted to %s.", where, wanted)
-	if ask {
+	if t.opts.Unsandboxed && !in.DangerouslyDisableSandbox {
 		note += " If it needs that, call Bash again with dangerouslyDisableSandbox set to true: the user is then asked."
 	}
 	o.Notes = append(o.Notes, note)
@@ -58,7 +94,7 @@ func (o *Output) confinedEnd(s shellrun.Status, ask bool) {
 // wanted says what a command was refused, "" if nothing shows that it was.
 func (o *Output) wanted(refused []string) string {
 	if len(refused) > 0 {
-		return "reach " + names(refused)
+		return "reach " + strings.Join(refused[:min(len(refused), 5)], ", ")
 	}
 	text := lastBytes(o.Stdout)
 	if m := readOnlyPath().FindStringSubmatch(text); m != nil {
@@ -69,6 +105,8 @@ func (o *Output) wanted(refused []string) string {
 		return "write where it cannot"
 	case networkFault().MatchString(text):
 		return "reach the network"
+	case o.Sandbox == sandbox.TierLandlock.String() && deniedFault().MatchString(text): // which has no other answer
+		return "do what is denied there"
 	}
 	return ""
 }
@@ -83,6 +121,7 @@ var (
 		return regexp.MustCompile(`([^\s:]*/[^\s:]*|[‘'"` + "`" + `][^:\n]+?[’'"` + "`" + `])\s*(?:to [^:\n]+)?: Read-only file system`)
 	})
 	readOnlyFault = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)read-only file ?system|\bEROFS\b`) })
+	deniedFault   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)permission denied|\bEACCES\b`) })
 	networkFault  = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)could not resolve (?:host|proxy)|temporary failure in name resolution|name or service not known|network is unreachable|\b(?:EAI_AGAIN|ENOTFOUND|ENETUNREACH)\b|tunnel failed, response 403|no such host`)
 	})

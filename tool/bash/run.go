@@ -84,7 +84,7 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 	}
 	ended := task.Ended() // asked first, so that the output of an ended one is whole
 	out, shown := t.output(task)
-	out.confined(c, box)
+	t.confined(&out, c, box)
 	if p := task.Progress(); !p.EndsLine && (!ended || task.State() == shellrun.TimedOut) && questions().MatchString(lastLine(p.Last)) {
 		out.note("%s", promptHint)
 	}
@@ -101,7 +101,7 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 	}
 	t.warn(&out)
 	out.ended(in.Command, task.Result(), limit)
-	out.confinedEnd(task.Result().Status, t.opts.Unsandboxed && !in.DangerouslyDisableSandbox)
+	t.confinedEnd(&out, c.Agent, in, task.Result().Status)
 	if errors.Is(context.Cause(ctx), errPrompt) {
 		out.Interrupted = false
 		out.note("%s", promptAdvice)
@@ -125,7 +125,7 @@ func (t *Tools) start(ctx context.Context, c *tool.Call, in Input) (Output, erro
 		return Output{}, notStarted(err)
 	}
 	var out Output
-	out.confined(c, box)
+	t.confined(&out, c, box)
 	out.note("The command runs in the background, id %s. You will be told when it ends.", task.ID())
 	out.inBackground(task)
 	return out, nil

@@ -5,6 +5,7 @@ package builtin
 
 import (
 	"context"
+	"slices"
 
 	"github.com/haftdev/haft/internal/knowledge/command"
 	"github.com/haftdev/haft/internal/knowledge/prompt"
@@ -23,6 +24,7 @@ import (
 	"github.com/haftdev/haft/tool/question"
 	"github.com/haftdev/haft/tool/read"
 	"github.com/haftdev/haft/tool/repl"
+	"github.com/haftdev/haft/tool/schedule"
 	"github.com/haftdev/haft/tool/skill"
 	"github.com/haftdev/haft/tool/slashcommand"
 	"github.com/haftdev/haft/tool/sleep"
@@ -75,6 +77,8 @@ type World struct {
 	// SkillLoaded is told the text of each skill that an agent loads; nil means that nobody is.
 	SkillLoaded func(agent, name, text string)
 	Calls       prompt.Calls
+	// Schedule is what the conversation is sent later.
+	Schedule *schedule.Schedule
 	// Crew runs the agents that work is given to.
 	Crew subagent.Crew
 	// Servers are the MCP servers whose resources can be read.
@@ -131,6 +135,9 @@ func (w World) Tools() []tool.Tool {
 	if w.Servers != nil {
 		tools = append(tools, mcpresource.New(w.Servers)...)
 	}
+	if w.Schedule != nil {
+		tools = append(tools, w.Schedule.Tools()...)
+	}
 	if w.Crew != nil {
 		tools = append(tools, subagent.New(w.Crew)...)
 	}
@@ -151,7 +158,7 @@ func Unattached() []tool.Tool {
 // world has for it.
 func Names() (names []string) {
 	tools := append(Unattached(), worktree.New(worktree.Options{})...)
-	tools = append(append(tools, task.New(nil)...), mcpresource.New(nil)...)
+	tools = slices.Concat(tools, task.New(nil), mcpresource.New(nil), schedule.New(nil).Tools())
 	tools = append(append(tools, subagent.New(nil)...), todo.New(nil), skill.New(nil), slashcommand.New(nil))
 	for _, t := range tools {
 		names = append(append(names, t.Name), t.Aliases...)

@@ -20,6 +20,7 @@ import (
 	"github.com/haftdev/haft/tool/lsp"
 	"github.com/haftdev/haft/tool/mcpresource"
 	"github.com/haftdev/haft/tool/repl"
+	"github.com/haftdev/haft/tool/schedule"
 	"github.com/haftdev/haft/tool/subagent"
 	"github.com/haftdev/haft/tool/task"
 	"github.com/haftdev/haft/tool/todo"
@@ -38,7 +39,7 @@ var named = map[string]string{
 	"Skill": "skill", "SlashCommand": "slashcommand",
 	"AskUserQuestion": "question", "EnterPlanMode": "plan", "ExitPlanMode": "plan",
 	"ListMcpResources": "mcpresource", "ReadMcpResource": "mcpresource",
-	"REPL": "repl", "LSP": "lsp", "ToolSearch": "toolsearch", "Sleep": "sleep", "EnterWorktree": "worktree", "ExitWorktree": "worktree",
+	"REPL": "repl", "LSP": "lsp", "ScheduleWakeup": "schedule", "CronCreate": "schedule", "CronList": "schedule", "CronDelete": "schedule", "ToolSearch": "toolsearch", "Sleep": "sleep", "EnterWorktree": "worktree", "ExitWorktree": "worktree",
 }
 
 // TestEveryToolOfTheSpecificationIsThere finds each name, as a tool or an alias, in a
@@ -83,7 +84,7 @@ func everything(t *testing.T) builtin.World {
 	host := shellrun.NewHost(&shellrun.Options{})
 	t.Cleanup(func() { host.Close() })
 	return builtin.World{
-		Files: files, Shell: bash.New(host, nil), Interpreters: repl.New(host, nil), Languages: lsp.New(nil), Search: search.New(nil), Dir: func() string { return dir },
+		Files: files, Shell: bash.New(host, nil), Interpreters: repl.New(host, nil), Languages: lsp.New(nil), Schedule: schedule.New(nil), Search: search.New(nil), Dir: func() string { return dir },
 		Todos: todo.NewList(nil), Tasks: task.NewStore(dir, nil), Web: new(webpage.Fetcher),
 		Skills: skill.New(nil, nil), Commands: command.New(command.Options{}), Crew: nobody{}, Servers: nobody{},
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/haftdev/haft/sandbox"
 	"github.com/haftdev/haft/shellrun"
 )
 
@@ -68,8 +69,8 @@ type evaluation struct {
 // maxLate is how much is held of what is written between evaluations.
 const maxLate = 8 << 10
 
-// start starts the interpreter of a language in dir.
-func (l language) start(ctx context.Context, host *shellrun.Host, dir string) (*interpreter, error) {
+// start starts the interpreter of a language in dir, confined to box.
+func (l language) start(ctx context.Context, host *shellrun.Host, dir string, box *sandbox.Spec) (*interpreter, error) {
 	path, err := host.Find(ctx, l.programs...)
 	if err != nil {
 		return nil, err
@@ -88,7 +89,7 @@ func (l language) start(ctx context.Context, host *shellrun.Host, dir string) (*
 	// The requests move to a descriptor that the code does not take for its input.
 	args := append([]string{"sh", "-c", `exec "$@" 3<&0 0</dev/null`, "sh", path}, l.args...)
 	proc, err := host.Start(ctx, shellrun.Command{
-		Path: "/bin/sh", Args: append(args, l.loop), Dir: dir, Input: requestsRead, Output: write,
+		Path: "/bin/sh", Args: append(args, l.loop), Dir: dir, Input: requestsRead, Output: write, Box: box,
 		Env: []string{"PYTHONIOENCODING=utf-8"},
 	})
 	if err != nil {

@@ -7,11 +7,13 @@
 // Tools is safe for concurrent use. The host is the caller's to close and ends the
 // processes; EndAgent ends those of one agent.
 //
-// Trust: code may do whatever the user may, as a shell command may. What confines
-// it is the permission to run at all, given before Run by the pipeline, and whatever
-// the host's runner is wrapped in. Unlike a command, code is not read before it runs:
-// no part of it is known to be harmless, so that every call is asked about unless a
-// rule allows it. The interpreters inherit what commands inherit, no provider keys,
+// Trust: code may do what its call's Confinement leaves of what the user may do, as a
+// shell command may. The permission to run at all is given before Run by the pipeline,
+// together with the confinement, which Options.Box turns into what the kernel enforces:
+// each confinement has processes of its own, so that nothing which was started with more
+// rights evaluates code that was given less. Unlike a command, code is not read before
+// it runs: no part of it is known to be harmless, so that every call is asked about unless
+// a rule or its confinement allows it. The interpreters inherit what commands inherit, no provider keys,
 // and end with everything they started when the session does or haft is killed. What
 // one evaluation leaves running (threads, timers) lives on until then. The output is
 // untrusted text.
@@ -25,6 +27,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/haftdev/haft/sandbox"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
 )
@@ -44,6 +47,10 @@ type Input struct {
 type Options struct {
 	Dir func(agent string) string // where an agent's processes start; nil means the root directory
 
+	// Box returns what confines code with a verdict; nil, and a nil answer, mean that
+	// nothing does.
+	Box func(tool.Confinement) *sandbox.Spec
+
 	Timeout    time.Duration // of a call that gives none; zero means 2 minutes
 	MaxTimeout time.Duration // that a call may give; zero means 10 minutes
 	MaxOutput  int           // characters of output in a result; zero means 30,000
@@ -60,12 +67,16 @@ type Tools struct {
 }
 
 // A place is what a process belongs to.
-type place struct{ agent, language string }
+type place struct {
+	agent, language string
+	confinement     tool.Confinement // "" if nothing confines it
+}
 
 // A slot holds the process of a place. Evaluations take turns.
 type slot struct {
 	turn    sync.Mutex
 	process *interpreter // nil if there is none
+	within  string       // what the process may touch
 }
 
 // New makes the tool on a host.
@@ -146,6 +157,19 @@ func (t *Tools) slot(p place) *slot {
 		t.running[p] = s
 	}
 	return s
+}
+
+// elsewhere reports whether a process of the same agent and language runs in another
+// confinement.
+func (t *Tools) elsewhere(p place) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for other := range t.running {
+		if other.agent == p.agent && other.language == p.language && other.confinement != p.confinement {
+			return true
+		}
+	}
+	return false
 }
 
 // EndAgent ends the processes of an agent that is over.

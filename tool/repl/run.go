@@ -2,11 +2,13 @@ package repl
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/sandbox"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
 )
@@ -21,6 +23,8 @@ type Output struct {
 	PersistedPath string   `json:"persistedOutputPath,omitempty"`
 	PersistedSize int64    `json:"persistedOutputSize,omitempty"`
 	Notes         []string `json:"notes,omitempty"`
+	// Confinement is what the process was held to; absent if nothing confines it.
+	Confinement tool.Confinement `json:"confinement,omitempty"`
 }
 
 // The states beside those that the evaluating program reports.
@@ -35,10 +39,11 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 	if err := ctx.Err(); err != nil {
 		return Output{}, err
 	}
-	s := t.slot(place{c.Agent, in.Language})
+	at, box := t.place(c, in.Language)
+	s := t.slot(at)
 	s.turn.Lock()
 	defer s.turn.Unlock()
-	out := Output{Language: in.Language, State: stateOK}
+	out := Output{Language: in.Language, State: stateOK, Confinement: at.confinement}
 	l := languageOf(in.Language)
 	if in.Reset && s.process != nil {
 		s.end()
@@ -54,16 +59,62 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 		out.note("The %s process had ended since the last call (exit code %d).", l.title, s.process.proc.Status().Code)
 		s.process = nil
 	}
+	within := boundary(box)
+	if s.process != nil && s.within != within {
+		s.end()
+		out.note("What code may touch has changed, so the %s process was ended, and with it all its state.", l.title)
+	}
 	if s.process == nil {
 		dir := t.opts.Dir(c.Agent)
-		p, err := l.start(ctx, t.host, dir)
+		p, err := l.start(ctx, t.host, dir, box)
 		if err != nil {
 			return Output{}, l.notStarted(err)
 		}
-		s.process = p
-		out.note("A new %s process was started in %s: nothing is defined yet.", l.title, dir)
+		s.process, s.within = p, within
+		out.note("A new %s process was started in %s: nothing is defined yet.%s", l.title, dir, t.about(at))
 	}
 	return t.evaluate(ctx, c, in, s, out)
+}
+
+// place is where the code of a call is evaluated, and what confines it there.
+func (t *Tools) place(c *tool.Call, language string) (place, *sandbox.Spec) {
+	at := place{agent: c.Agent, language: language}
+	if t.opts.Box == nil {
+		return at, nil
+	}
+	box := t.opts.Box(c.Confinement)
+	if box != nil {
+		at.confinement = c.Confinement
+	}
+	return at, box
+}
+
+// boundary is what a box leaves, so that two can be compared.
+func boundary(box *sandbox.Spec) string {
+	if box == nil {
+		return ""
+	}
+	raw, err := json.Marshal(box)
+	if err != nil {
+		panic("a sandbox that cannot be written down: " + err.Error()) // it is made of strings
+	}
+	return string(raw)
+}
+
+// about says what a new process cannot do, and what it does not know.
+func (t *Tools) about(at place) string {
+	text := ""
+	switch at.confinement {
+	case "":
+	case tool.ReadOnly:
+		text = " It can write nothing and reach nobody."
+	default:
+		text = " It can write in the project only and reach only the hosts that the settings allow."
+	}
+	if t.elsewhere(at) {
+		text += " What was defined in a process with other rights is not there."
+	}
+	return text
 }
 
 // notStarted says why there is no interpreter, and what to do about it.

@@ -15,8 +15,8 @@ const (
 	PreviewAuto PreviewMode = "auto"
 )
 
-// ParsePreview reads a mode; "" leaves it to who can be asked.
-func ParsePreview(s string) (PreviewMode, error) {
+// parsePreview reads a mode; "" leaves it to who can be asked.
+func parsePreview(s string) (PreviewMode, error) {
 	switch m := PreviewMode(s); m {
 	case "", PreviewOff, PreviewAsk, PreviewAuto:
 		return m, nil
@@ -30,7 +30,7 @@ func (p *Project) Preview() PreviewMode {
 		return p.Options.Preview
 	}
 	text, _ := p.Counts.Text("preview")
-	mode, err := ParsePreview(text.Text)
+	mode, err := parsePreview(text.Text)
 	if err != nil {
 		return "" // which is a problem of the settings, and reported
 	}

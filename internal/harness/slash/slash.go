@@ -10,9 +10,11 @@ package slash
 import (
 	"context"
 	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 
+	"github.com/haftdev/haft/internal/knowledge"
 	commands "github.com/haftdev/haft/internal/knowledge/command"
 	"github.com/haftdev/haft/internal/knowledge/mention"
 	"github.com/haftdev/haft/internal/knowledge/prompt"
@@ -48,6 +50,9 @@ func (in *Input) Read(ctx context.Context, text string) (t Command, ok bool, err
 		return Command{}, false, nil
 	}
 	c, err := in.Commands.Find(name)
+	if isHeld(err) {
+		return Command{}, true, fmt.Errorf("this project brings /%s and is not trusted: 'haft trust' shows what it brings", name)
+	}
 	if err != nil {
 		return Command{}, false, nil
 	}
@@ -70,7 +75,14 @@ func (in *Input) IsCommand(text string) bool {
 		return false
 	}
 	_, err := in.Commands.Find(name)
-	return err == nil
+	return err == nil || isHeld(err)
+}
+
+// isHeld reports whether a command is there and does not count, because its project is
+// not trusted. It must not go to the model as text, which would do something else.
+func isHeld(err error) bool {
+	var missing *knowledge.Missing
+	return errors.As(err, &missing) && missing.Held
 }
 
 // Mentions reports whether a text mentions a file or a folder that is there.

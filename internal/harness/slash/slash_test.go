@@ -6,10 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/haftdev/haft/internal/harness/slash"
+	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/command"
+	"github.com/haftdev/haft/settings"
 )
 
 func TestWhatIsTypedIsRead(t *testing.T) {
@@ -46,6 +49,29 @@ func TestWhatIsTypedIsRead(t *testing.T) {
 				t.Errorf("IsCommand(%q) = %v", tt.typed, !tt.ok)
 			}
 		})
+	}
+}
+
+// TestACommandThatIsNotTrustedIsNoText types a command that a project brings and nobody
+// has agreed to: it is an error, and never a prompt.
+func TestACommandThatIsNotTrustedIsNoText(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "commands"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "commands", "deploy.md"), []byte("Deploy it.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	set := command.New(command.Options{
+		Places: []knowledge.Place{{Dir: dir, Source: settings.Project}},
+		Trust:  func(knowledge.Claim) bool { return false },
+	})
+	in := &slash.Input{Commands: set, Dir: func() string { return dir }}
+	if got, ok, err := in.Read(t.Context(), "/deploy now"); !ok || err == nil || !strings.Contains(err.Error(), "haft trust") || got.Text != "" {
+		t.Errorf("%+v, %v, %v", got, ok, err)
+	}
+	if !in.IsCommand("/deploy now") {
+		t.Error("it is taken for text")
 	}
 }
 

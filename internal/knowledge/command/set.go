@@ -92,12 +92,19 @@ func (s *Set) Find(name string) (Command, error) {
 			return b, nil
 		}
 	}
+	var held *knowledge.Missing
 	if s.opts.Skills != nil {
-		if sk, err := s.opts.Skills.Read(name); err == nil && sk.ForPeople {
+		sk, err := s.opts.Skills.Read(name)
+		if err == nil && sk.ForPeople {
 			return fromSkill(sk), nil
 		}
+		errors.As(err, &held)
 	}
-	return s.ForModel(name)
+	c, err := s.ForModel(name)
+	if err != nil && held != nil && held.Held {
+		return c, held
+	}
+	return c, err
 }
 
 // ForModel returns a command that has a text and is not a skill: what a model may

@@ -9,13 +9,16 @@ import (
 
 // A Use is what a command that fits its grammar does with its arguments.
 type Use struct {
-	Reads []Word // operands and values that name files
-	Globs []Word // patterns that choose which files are read
-	Git   bool   // the configuration of the git repository matters
-	Tree  bool   // directories are read with all that is below them
-	Names bool   // only names and properties of files are shown
+	Reads  []Word // operands and values that name files
+	Public []Word // files of which nothing is shown that could be secret
+	Globs  []Word // patterns that choose which files are read
+	Git    bool   // the configuration of the git repository matters
+	Tree   bool   // directories are read with all that is below them
+	Names  bool   // only names and properties of files are shown
 
 	Outside bool // it shows processes, devices or connections of the machine, or asks a service of the user
+
+	Confined bool // it may run code of the project, or write beside its output: it only reads where nothing can be written
 
 	Walks   bool // files below the directories in Reads are shown
 	Follows bool // also through links
@@ -64,7 +67,7 @@ func (s *spec) check(name string, args []Word, m marks) (Use, error) {
 	for _, f := range s.forms {
 		use, err := f.check(args)
 		if err == nil {
-			use.Git, use.Outside = use.Git || m.git, use.Outside || m.outside
+			use.Git, use.Outside, use.Confined = use.Git || m.git, use.Outside || m.outside, use.Confined || m.confined
 			return use, nil
 		}
 		if first == nil {
@@ -137,7 +140,7 @@ func (f *form) check(args []Word) (Use, error) {
 	}
 	given := func(name string) bool { return r.seen[name] }
 	return Use{
-		Reads: r.reads, Globs: r.globs, Git: f.marks.git, Tree: f.marks.tree, Names: f.marks.names, Outside: f.marks.outside,
+		Reads: r.reads, Public: r.public, Globs: r.globs, Git: f.marks.git, Tree: f.marks.tree, Names: f.marks.names, Outside: f.marks.outside, Confined: f.marks.confined,
 		Walks:   f.walks != nil && (len(f.walks) == 0 || slices.ContainsFunc(f.walks, given)),
 		Follows: slices.ContainsFunc(f.follows, given),
 		Hidden:  f.shows == nil || slices.ContainsFunc(f.shows, given),

@@ -23,6 +23,9 @@
 //	                     command runs may stand anywhere among the operands
 //	inherit              flags before the subcommand may also follow it
 //	git                  the configuration of the git repository matters
+//	outside              it shows the machine or asks a service of the user
+//	confined             it may run code of the project or keep files: it may run
+//	                     unasked only where nothing can be written
 //	tree                 directories are read with all that is below them
 //	names                only the names and properties of files are shown
 //	walks FLAG…          with one of these flags, or always if there are none,
@@ -43,8 +46,8 @@
 //
 // A KIND says what a word may be: text (anything), path (a file that is read),
 // file (a path that cannot name a host or
-// a list of options), local (the same, but the program shows nothing of it that
-// could be secret), input (a file that awk reads, or an assignment), glob (a pattern that chooses files), rev (a git revision or path), num,
+// a list of options), cert (the same, with the name of a certificate: the program shows nothing of
+// it that could be secret), input (a file that awk reads, or an assignment), glob (a pattern that chooses files), rev (a git revision or path), num,
 // sed, awk, jq (a script in that language, checked by its parser), printf (a format), yq (a plain path, which yq
 // takes for a file if there is one), {a|b}
 // (one of these), /re/ (matches), !/re/ (does not match). Regular expressions

@@ -2,7 +2,9 @@ package grammar
 
 import (
 	"fmt"
+	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/haftdev/haft/internal/shell/awkscript"
@@ -16,6 +18,7 @@ type kind struct {
 	path   bool                    // the value names a file that is read
 	opaque bool                    // a value that is not known will do
 	rev    bool                    // a file may follow a colon
+	public bool                    // the value names a file of which nothing is shown that could be secret
 	glob   bool                    // the value is a pattern of names of files to read
 	check  func(value string) bool // nil: anything
 }
@@ -27,7 +30,7 @@ var kinds = map[string]kind{
 	"text":   {name: "text", opaque: true},
 	"path":   {name: "path", path: true, opaque: true},
 	"file":   {name: "local file", path: true, check: isLocal},
-	"local":  {name: "local file", check: isLocal},
+	"cert":   {name: "certificate", public: true, check: isCertificate},
 	"glob":   {name: "pattern", glob: true, opaque: true},
 	"yq":     {name: "path in a document", path: true, check: regexp.MustCompile(`^\.[A-Za-z0-9_.\[\]"-]*$`).MatchString},
 	"printf": {name: "format", check: regexp.MustCompile(`(?s)^(?:(?:[^%-]|` + conversion + `)(?:[^%]|` + conversion + `)*)?$`).MatchString},
@@ -43,6 +46,11 @@ var kinds = map[string]kind{
 // file of further options.
 func isLocal(s string) bool {
 	return !strings.Contains(s, ":") && s != "" && s[0] != '@' && s[0] != '+'
+}
+
+// isCertificate reports whether a local file has the name of a certificate.
+func isCertificate(s string) bool {
+	return isLocal(s) && slices.Contains([]string{".pem", ".crt", ".cer", ".cert", ".der"}, strings.ToLower(path.Ext(s)))
 }
 
 func parseKind(s string) (kind, error) {

@@ -13,6 +13,7 @@ type reader struct {
 	seen     map[string]bool
 	operands []Word
 	reads    []Word
+	public   []Word
 	globs    []Word
 	ended    bool // "--" was read: no flags follow
 	err      error
@@ -150,6 +151,9 @@ func (r *reader) use(name string, f flag, value Word) {
 	}
 	if f.kind.path {
 		r.reads = append(r.reads, f.kind.file(value))
+	}
+	if f.kind.public {
+		r.public = append(r.public, value)
 	}
 	if f.kind.glob {
 		r.globs = append(r.globs, value)

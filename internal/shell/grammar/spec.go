@@ -24,7 +24,7 @@ type form struct {
 }
 
 // marks are the properties that a form passes on to who asks.
-type marks struct{ safe, git, tree, names, keys, apart, inherit, outside bool }
+type marks struct{ safe, git, tree, names, keys, apart, inherit, outside, confined bool }
 
 type flag struct {
 	arity arity

@@ -53,7 +53,10 @@ const (
 	endFrame   = "\x1b[?2026l"
 	showCursor = "\x1b[?25h"
 	eraseLine  = "\x1b[K"
-	eraseBelow = "\x1b[J"
+	// eraseBelow erases from the beginning of a line on. Told to erase everything from
+	// the first cell, tmux and others push it into the scrollback first, where it would
+	// stay: so the first line is erased by itself.
+	eraseBelow = "\x1b7" + eraseLine + "\x1b[B\x1b[J\x1b8"
 )
 
 // Draw makes above part of the scrollback and shows live below it. Of live lines

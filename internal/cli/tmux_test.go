@@ -1,0 +1,120 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/haftdev/haft/internal/needtest"
+)
+
+// TestTmuxKeepsNoFrames talks in a real tmux, whose scrollback must hold the conversation
+// and nothing of the frames that were drawn on the way, resizes included.
+func TestTmuxKeepsNoFrames(t *testing.T) {
+	tmux := needtest.Program(t, "tmux")
+	for _, size := range [][2]int{{80, 24}, {120, 40}, {40, 15}} {
+		for _, resized := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%dx%d, resized %v", size[0], size[1], resized), func(t *testing.T) {
+				t.Parallel()
+				var text strings.Builder
+				for i := range 60 {
+					fmt.Fprintf(&text, "this is %d\n\n", i)
+				}
+				answer := says(text.String())
+				answer.Delta, answer.Chunk = 20, 10
+				s := newSeat(t, calls("Bash", in{"command": strings.Repeat("make something\n", 60)}), answer)
+				p := &pane{t: t, tmux: tmux, socket: filepath.Join(t.TempDir(), "s")}
+				p.start(s.command(), size)
+				p.until("be ready", "asks first · ")
+				p.run("send-keys", "count", "Enter")
+				p.until("ask", "tab turns to this question") // on a screen that is full
+				time.Sleep(400 * time.Millisecond)           // until it can be turned to
+				p.run("send-keys", "Tab")
+				p.until("turn to it", "a letter answers")
+				time.Sleep(200 * time.Millisecond) // and answered
+				p.run("send-keys", "n")
+				p.until("begin", "this is 5")
+				if resized {
+					for _, d := range []int{-7, 5, -3} {
+						p.run("resize-window", "-x", strconv.Itoa(size[0]+d), "-y", strconv.Itoa(size[1]+d/2))
+						time.Sleep(50 * time.Millisecond) // a user needs longer
+					}
+				}
+				p.until("end", "this is 59")
+				p.until("be ready again", "what shall be done?")
+				p.check()
+			})
+		}
+	}
+}
+
+// A pane is haft in a tmux of its own.
+type pane struct {
+	t            *testing.T
+	tmux, socket string
+	env          []string
+}
+
+func (p *pane) start(haft *exec.Cmd, size [2]int) {
+	p.t.Helper()
+	p.env = haft.Env
+	p.t.Cleanup(func() { p.command("kill-server").Run() })
+	p.run("new-session", "-d", "-x", strconv.Itoa(size[0]), "-y", strconv.Itoa(size[1]), "-c", haft.Dir, haft.Path)
+}
+
+func (p *pane) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(p.tmux, append([]string{"-S", p.socket, "-f", "/dev/null"}, args...)...)
+	cmd.Env = append(p.env, "LC_ALL=C.UTF-8")
+	return cmd
+}
+
+func (p *pane) run(args ...string) string {
+	p.t.Helper()
+	out, err := p.command(args...).CombinedOutput()
+	if err != nil {
+		p.t.Fatalf("tmux %q: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// text is the scrollback and the screen.
+func (p *pane) text() string { return p.run("capture-pane", "-p", "-J", "-S", "-") }
+
+func (p *pane) until(what, text string) {
+	p.t.Helper()
+	for end := time.Now().Add(30 * time.Second); !strings.Contains(p.text(), text); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			p.t.Fatalf("did not %s: there is no %q in\n%s", what, text, p.text())
+		}
+	}
+}
+
+// check counts what must be there once.
+func (p *pane) check() {
+	p.t.Helper()
+	all := p.text()
+	for i := range 60 {
+		if n := len(regexp.MustCompile(fmt.Sprintf(`(?m)^ *this is %d *$`, i)).FindAllString(all, -1)); n != 1 {
+			p.t.Errorf("%d times: this is %d", n, i)
+		}
+	}
+	for _, once := range []string{"what shall be done?", "asks first · ", "esc interrupts", "Run this command?"} {
+		want := 1
+		if once == "esc interrupts" || once == "Run this command?" {
+			want = 0 // it was on the screen on the way
+		}
+		if n := strings.Count(all, once); n != want {
+			p.t.Errorf("%d times, want %d: %s", n, want, once)
+		}
+	}
+	if p.t.Failed() {
+		p.t.Log(all)
+	}
+}

@@ -1,0 +1,36 @@
+package harness
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/tool/schedule"
+)
+
+// schedule returns what the conversation is sent later, as it was left. What a fork
+// was to be sent comes to the session that it was made from.
+func (c *Conversation) schedule(o *TalkOptions, restored *session.Restored) *schedule.Schedule {
+	opts := &schedule.Options{Clock: o.Clock, Fire: c.wake, Changed: func(jobs []schedule.Job) { c.World.link.Save(stateSchedule, jobs) }}
+	if !o.Fork {
+		opts.Jobs = state[[]schedule.Job](restored, stateSchedule)
+	}
+	return schedule.New(opts)
+}
+
+// wake sends the conversation a prompt that is due, once it is idle. One that still
+// waits to be heard is not sent twice.
+func (c *Conversation) wake(j schedule.Job) {
+	why := ""
+	if j.Reason != "" {
+		why = " Your reason was: " + j.Reason
+	}
+	text := fmt.Sprintf("<scheduled-prompt id=%q>\nYou scheduled this at %s (%s); nobody is typing.%s\n</scheduled-prompt>\n%s", j.ID, j.Created.Format("2006-01-02 15:04"), j.Human, why, j.Prompt)
+	waits := func(p agent.Prompt) bool { return len(p.Content) == 1 && p.Content[0].Text == text }
+	if slices.ContainsFunc(c.Agent.Queued(), waits) {
+		return
+	}
+	c.Agent.Send(agent.Prompt{Origin: agent.TaskNotification, Priority: agent.Later, Content: []model.Block{model.TextOf(text)}})
+}

@@ -1,0 +1,34 @@
+package openai_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/model/openai"
+	"github.com/haftdev/haft/model/script"
+)
+
+// A scripted server stands in for a real one.
+func ExampleClient_Stream() {
+	srv, err := script.Serve(&script.Options{Scenario: &script.Scenario{Turns: []script.Turn{{Blocks: []script.Block{{Text: "Good morning."}}}}}})
+	if err != nil {
+		panic(err)
+	}
+	defer srv.Close()
+	history := &model.History{}
+	if err := history.Append(model.Message{Role: model.User, Content: []model.Block{model.TextOf("Hello")}}); err != nil {
+		panic(err)
+	}
+	m := openai.New(&openai.Options{BaseURL: srv.URL() + "/v1"})
+	for ev, err := range m.Stream(context.Background(), &model.Request{Model: "any", Messages: history}) {
+		if err != nil {
+			panic(err)
+		}
+		if stop, ok := ev.(model.BlockStop); ok {
+			fmt.Println(stop.Block.Text)
+		}
+	}
+	// Output:
+	// Good morning.
+}
