@@ -101,13 +101,16 @@ func (s *server) adopt(h *harness.Options, t *harness.TalkOptions, init *wire.In
 	if len(init.JSONSchema) > 0 {
 		t.Schema = init.JSONSchema
 	}
-	t.Title, t.PlanInstructions = init.Title, init.PlanModeInstructions
+	if init.Title != "" {
+		t.Title = init.Title
+	}
+	t.PlanInstructions = init.PlanModeInstructions
 	h.Redirect, h.Skills = init.ToolAliases, init.Skills
 	for _, p := range init.Plugins {
 		h.Plugins = append(slices.Clip(h.Plugins), p.Path)
 	}
-	h.Agents = slices.Concat(h.Agents, definitions(init.Agents))
-	s.tell.texts = init.ForwardSubagentText != nil && *init.ForwardSubagentText
+	h.Agents = slices.Concat(h.Agents, Definitions(init.Agents))
+	s.tell.texts = s.opts.AgentTexts || init.ForwardSubagentText != nil && *init.ForwardSubagentText
 	s.inProcess(&t.MCP, init)
 	h.HookRan = s.hookRan
 	asker := &hostAsker{who: "the program", call: s.conn.Call, before: s.catchUp, states: s.waits, update: s.updatePermissions, warn: s.warn}
@@ -155,8 +158,8 @@ func customPrompt(parts []string) string {
 	return strings.Join(kept, "\n\n")
 }
 
-// definitions are the agents that the program brings.
-func definitions(agents map[string]wire.Agent) []agentdef.Definition {
+// Definitions are the agents that a program or the command line brings.
+func Definitions(agents map[string]wire.Agent) []agentdef.Definition {
 	var list []agentdef.Definition
 	for _, name := range slices.Sorted(maps.Keys(agents)) {
 		a := agents[name]
