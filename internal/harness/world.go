@@ -26,6 +26,7 @@ import (
 	"github.com/haftdev/haft/tool/bash"
 	"github.com/haftdev/haft/tool/builtin"
 	"github.com/haftdev/haft/tool/repl"
+	"github.com/haftdev/haft/tool/schedule"
 	"github.com/haftdev/haft/tool/todo"
 	"github.com/haftdev/haft/workspace"
 )
@@ -77,7 +78,7 @@ func Open(o *Options) (*World, error) {
 	w := &World{Project: p, lead: lead, link: link.New(p.Options.Notice)}
 	w.running.link = w.link
 	w.nested = sysprompt.NewNested(func() *sysprompt.Source { return w.told("", nil) })
-	if w.Files, err = workspace.Open(p.Dir, &workspace.Options{Add: p.Guard.Roots()[1:], Home: p.Home, Kept: p.Kept.Holds, OnChange: w.changing, OnRead: w.wasRead}); err != nil {
+	if w.Files, err = workspace.Open(p.Dir, &workspace.Options{Add: p.Guard.Roots()[1:], Home: p.Home, Kept: p.Kept.Holds, OnChange: w.changing, OnRead: w.wasRead, Unsaved: p.Options.Unsaved}); err != nil {
 		return nil, err
 	}
 	environ, pass := p.Environment()
@@ -193,6 +194,7 @@ func (w *World) initBuiltins() (err error) {
 		Mode:   func() string { return string(w.Engine.Policy().Mode()) },
 		Tasks:  w.Project.Tasks(),
 		Todos:  todo.NewList(nil),
+		Notify: w.notifier(false), Schedule: schedule.New(nil), // which nothing starts
 		Skills: w.Project.Library.Skills, MaySkill: w.mayUse("Skill", "skill"),
 		Commands: w.Project.Library.Commands, MayCommand: w.mayUse("SlashCommand", "command"),
 	}

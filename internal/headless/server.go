@@ -272,8 +272,8 @@ func (s *server) turns(ctx context.Context, talk *harness.Conversation) {
 		if err != nil {
 			break // the turn that ran has told its result
 		}
-		if m, ok := ev.(mark); ok {
-			close(m.reached)
+		if m, ok := ev.(harness.Mark); ok {
+			m.Reached()
 			continue
 		}
 		if _, ok := ev.(agent.Result); ok {

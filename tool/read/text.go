@@ -51,6 +51,12 @@ func (r *reader) showText(ctx context.Context, c *tool.Call, in Input, f opened)
 	if err != nil {
 		return Output{}, binaryError(f, err)
 	}
+	unsaved := false
+	if whole || f.info.Size == 0 {
+		if text, differs := r.ws.Unsaved(ctx, f.facts.Path, sample, enc); differs {
+			sample, whole, unsaved = text, true, true
+		}
+	}
 	eol := textfile.EOLOf(textfile.Decode(sample, enc).Bytes())
 
 	var source io.Reader = bytes.NewReader(sample)
@@ -70,7 +76,8 @@ func (r *reader) showText(ctx context.Context, c *tool.Call, in Input, f opened)
 		text = transform.NewReader(text, codec.NewDecoder())
 	}
 	w := newWindow(in, eol)
-	if err := w.scan(text); err != nil {
+	buf := make([]byte, min(f.info.Size+1, 64<<10)) // a small file needs no more, and most are small
+	if err := w.scan(text, buf); err != nil {
 		if ctx.Err() != nil {
 			return Output{}, ctx.Err()
 		}
@@ -92,7 +99,11 @@ func (r *reader) showText(ctx context.Context, c *tool.Call, in Input, f opened)
 		e.Ranges = []readstate.Range{{From: w.from, To: w.from + len(w.lines) - 1}}
 	}
 	r.ws.Saw(c.Agent, e)
-	return w.output(f.facts.Path, in, enc, eol), nil
+	out := w.output(f.facts.Path, in, enc, eol)
+	if unsaved {
+		out.File.Notes = append(out.File.Notes, "This is the file as the user has it in their editor, where it is not saved yet. The file on the disk is different, and that is what commands see and edits change.")
+	}
+	return out, nil
 }
 
 func newWindow(in Input, eol textfile.EOL) *window {
