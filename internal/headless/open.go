@@ -224,9 +224,10 @@ func (s *server) callback(ctx context.Context, id string, limit time.Duration, i
 		UseID string `json:"tool_use_id"`
 	}
 	_ = json.Unmarshal(raw, &about) // events without a call have none
-	err = s.ask(ctx, &wire.HookCallback{CallbackID: id, Input: raw, ToolUseID: wire.NullString(about.UseID)}, &out)
+	var answer json.RawMessage
+	err = s.ask(ctx, &wire.HookCallback{CallbackID: id, Input: raw, ToolUseID: wire.NullString(about.UseID)}, &answer)
 	if err == nil {
-		return out, nil
+		return hook.ReadAnswer(answer)
 	}
 	if in.Detail.Event() == "PreToolUse" && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		// Who wants to look at calls and does not answer has not let this one pass.
