@@ -63,6 +63,9 @@ func (a *Agent) SetEffort(effort string) {
 	a.set.effort = effort
 }
 
+// Effort is that of the next request; "" leaves it to the provider.
+func (a *Agent) Effort() string { return a.settings().effort }
+
 // SetTools makes these the tools there are from the next request on. What the provider
 // has cached is kept: see [tool.Set.Next].
 func (a *Agent) SetTools(s *tool.Set) error {

@@ -173,6 +173,10 @@ type Notice struct {
 	Tag   string
 }
 
+// Push is the tag of a notice for a user who may look elsewhere: front ends draw
+// attention to it.
+const Push = "push"
+
 // Result ends a turn, on every path. It is the last event of the turn.
 type Result struct {
 	UUID string

@@ -30,15 +30,31 @@ func parseOutput(printed []byte, event Event, input []byte) (Output, error) {
 		}
 		return Output{text: string(printed)}, nil
 	}
-	var out Output
-	if err := json.Unmarshal(printed, &out); err != nil {
-		return Output{}, unreadable(printed, err)
+	return ReadAnswer(printed)
+}
+
+// ReadAnswer reads the answer of a hook, one JSON object; nothing and null have no
+// objection. What cannot be read as an answer is an error, since the hook may have meant
+// to block.
+func ReadAnswer(answer []byte) (out Output, err error) {
+	answer = bytes.TrimSpace(answer)
+	if len(answer) == 0 || string(answer) == "null" {
+		return out, nil
 	}
-	if err := checkFields(printed); err != nil {
-		return Output{}, fmt.Errorf("%w: %s", err, quoteLine(printed, 0))
+	if err := json.Unmarshal(answer, &out); err != nil {
+		return Output{}, unreadable(answer, err)
+	}
+	if err := checkFields(answer); err != nil {
+		return Output{}, &AnswerError{fmt.Errorf("%w: %s", err, quoteLine(answer, 0))}
 	}
 	return out, nil
 }
+
+// An AnswerError says what is wrong with a hook's answer.
+type AnswerError struct{ Err error }
+
+func (e *AnswerError) Error() string { return e.Err.Error() }
+func (e *AnswerError) Unwrap() error { return e.Err }
 
 // unreadable is the error for an object that is not a valid answer, with the line
 // that the fault is in.
@@ -51,7 +67,7 @@ func unreadable(printed []byte, err error) error {
 		at = int(wrong.Offset)
 		err = fmt.Errorf("%s must not be a JSON %s", wrong.Field, wrong.Value)
 	}
-	return fmt.Errorf("its answer cannot be read: %w: %s", err, quoteLine(printed, at))
+	return &AnswerError{fmt.Errorf("its answer cannot be read: %w: %s", err, quoteLine(printed, at))}
 }
 
 var (

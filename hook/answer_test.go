@@ -1,6 +1,7 @@
 package hook_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -143,6 +144,33 @@ func TestAnErrorBlocksOnlyWhereAHookGuards(t *testing.T) {
 	call := tool.Case{Tool: bashTool, Call: bash("{}")}
 	if v, _ := newRunner(t, configured(t, "PermissionRequest", group), nil).Ask(t.Context(), call, tool.Verdict{}); v.Behavior != tool.Deny {
 		t.Errorf("PermissionRequest: %v", v.Behavior)
+	}
+}
+
+// TestAFunctionAnswersOrBlocks: what a program's callback answers is read as strictly as
+// what a command prints.
+func TestAFunctionAnswersOrBlocks(t *testing.T) {
+	for _, c := range []struct {
+		answer string
+		want   tool.Behavior
+	}{
+		{`{}`, tool.NoView}, {``, tool.NoView}, {`null`, tool.NoView}, {`{"async":true}`, tool.NoView},
+		{`{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow"}}`, tool.Allow},
+		{`{"decision":"block"}`, tool.Deny},
+		{`{"permissionDecision":"deny"}`, tool.Deny}, // in the wrong place
+		{`{"hookSpecificOutput":{"permisionDecision":"deny"}}`, tool.Deny},
+		{`{"hookSpecificOutput":{"permissionDecision":"no"}}`, tool.Deny},
+		{`{"decision":"deny"}`, tool.Deny}, {`{"decision":true}`, tool.Deny}, {`[]`, tool.Deny}, {`"deny"`, tool.Deny}, {`false`, tool.Deny},
+		{`{"hookSpecificOutput":{"hookEventName":"Stop","permissionDecision":"deny"}}`, tool.Deny},
+	} {
+		h := hook.Hook{Event: "PreToolUse", Name: "f", Func: func(context.Context, hook.Input) (hook.Output, error) { return hook.ReadAnswer([]byte(c.answer)) }}
+		if v, _ := newRunner(t, []hook.Hook{h}, nil).Before(t.Context(), bashTool, bash(`{"command":"ls"}`)); v.Behavior != c.want {
+			t.Errorf("%s: %v, want %v", c.answer, v.Behavior, c.want)
+		}
+	}
+	after := hook.Hook{Event: "Notification", Name: "f", Func: func(context.Context, hook.Input) (hook.Output, error) { return hook.ReadAnswer([]byte(`{"x":1}`)) }}
+	if o := newRunner(t, []hook.Hook{after}, nil).Fire(t.Context(), "", hook.Notification{}); o.Blocked() || !o.Runs[0].Failed() {
+		t.Errorf("an event that guards nothing is blocked, or its fault is lost: %v", o.Runs)
 	}
 }
 

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -66,7 +68,9 @@ func (r *Runner) run(ctx context.Context, t *task, in Input) {
 		return
 	}
 	run.said = said{}
-	if h.Block && !onceMore(in.Detail) {
+	// A function that has answered something else than it meant has not let anything pass.
+	unread := h.Func != nil && errors.As(run.Err, new(*AnswerError)) && slices.Contains(settings.Guards, string(in.Detail.Event()))
+	if (h.Block || unread) && !onceMore(in.Detail) {
 		run.said = said{behavior: tool.Deny, reason: fmt.Sprintf("the hook %s did not work, and it must: %s", h.name(), run.Err)}
 	}
 	run.Behavior, run.Reason = run.said.behavior, run.said.reason
@@ -106,9 +110,11 @@ func (r *Runner) attempt(ctx context.Context, h *Hook, in Input, run *Run) error
 	if run.Suppress {
 		run.Stdout = ""
 	}
-	run.said, err = out.read(in.Detail.Event())
+	if run.said, err = out.read(in.Detail.Event()); err != nil {
+		return &AnswerError{err}
+	}
 	run.Behavior, run.Reason = run.said.behavior, run.said.reason
-	return err
+	return nil
 }
 
 func (r *Runner) start(ctx context.Context, h *Hook, in Input, run *Run) (Output, error) {

@@ -36,6 +36,9 @@ func (h *evaluation) evaluateShownByGit(a *shell.Analysis, where *shell.Options)
 		if len(c.Words) == 0 || filepath.Base(c.Words[0]) != "git" {
 			continue
 		}
+		if file := h.passwordShown(a, c, where); file != "" {
+			h.protect(brief(c.Text)+" prints settings, and "+file+" holds a password", true)
+		}
 		q, shows := gitshow.Of(c.Words[1:])
 		if !shows || !h.policy.inRepository() {
 			continue
@@ -46,6 +49,23 @@ func (h *evaluation) evaluateShownByGit(a *shell.Analysis, where *shell.Options)
 		}
 		h.takeShown(c.Text, shown, err)
 	}
+}
+
+// passwordShown returns the file with a password that a command of git may print with
+// other settings.
+func (h *evaluation) passwordShown(a *shell.Analysis, c shell.Command, where *shell.Options) string {
+	operands := slices.DeleteFunc(slices.Clone(c.Words[1:]), isFlag)
+	about := slices.IndexFunc(operands, func(w string) bool { return w == "remote" || w == "config" })
+	if !a.ReadOnly || about < 0 || slices.ContainsFunc(operands[about:], plainSetting) {
+		return ""
+	}
+	return shell.GitPassword(where)
+}
+
+// plainSetting reports whether a word asks for settings that never hold a password.
+func plainSetting(w string) bool {
+	section, _, named := strings.Cut(strings.ToLower(w), ".")
+	return named && (section == "user" || section == "core" || section == "branch" || section == "init" || section == "color" || section == "alias")
 }
 
 // changesWhatGitShows reports whether some other command may change the index, the

@@ -129,3 +129,25 @@ mkdir bin && printf '#!/bin/sh\ntouch pwned\n' > bin/git && chmod +x bin/git`)
 		t.Error("the verdict ran a program of the repository")
 	}
 }
+
+// TestGitPrintsNoPasswordOfASetting: addresses of servers may hold one.
+func TestGitPrintsNoPasswordOfASetting(t *testing.T) {
+	p := repository(t)
+	prints := []string{"git remote -v", "git remote get-url origin", "git config -l", "git config --list --show-origin", "git config --get remote.origin.url", "git config remote.origin.url", "git config --get-regexp remote", "git remote show -n origin", "git config list", "git branch -vv && git remote -v"}
+	for _, command := range prints {
+		if d := p.decide(t, permission.Default, "Bash", bashInput(command)); d.Behavior != tool.Allow {
+			t.Errorf("%q in a repository without one: %s (%s)", command, d.Behavior, d.Reason)
+		}
+	}
+	p.shell(t, "git remote add origin https://u:ghp_0123456789abcdefABCDEF@example.com/x.git")
+	for _, command := range prints {
+		if d := p.decide(t, permission.Default, "Bash", bashInput(command)); d.Behavior == tool.Allow {
+			t.Errorf("%q prints a password and is allowed: %s", command, d.Reason)
+		}
+	}
+	for _, command := range []string{"git status", "git log --oneline", "git branch", "git config --get user.name"} {
+		if d := p.decide(t, permission.Default, "Bash", bashInput(command)); d.Behavior != tool.Allow {
+			t.Errorf("%q: %s (%s)", command, d.Behavior, d.Reason)
+		}
+	}
+}

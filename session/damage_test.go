@@ -117,6 +117,7 @@ func TestDamagedJournals(t *testing.T) {
 		{"a message that is no message", []string{a, b, chainLine("user", "c", "b", `"oops"`), d}, "", "A BD"},
 		{"results beside the chain, as others write them", []string{a, useLine("u1", "a", "m1", "1"), useLine("u2", "u1", "m1", "2"),
 			resultLine("r1", "u1", "1", "one"), resultLine("r2", "u2", "2", "two"), answerLine("z", "r2", "m2", "Z")}, "", "A 1? 2? 1=one 2=two Z"},
+		{"the only result beside the chain", []string{a, useLine("u1", "a", "m1", "1"), resultLine("r1", "u1", "1", "one"), userLine("c", "u1", "C")}, "", "A 1? 1=one C"},
 		{"results without a call", []string{a, resultLine("r", "a", "9", "nine"), answerLine("b", "r", "m1", "B")}, "", "A B"},
 		{"the same id for two calls", []string{a, useLine("u1", "a", "m1", "1"), resultLine("r1", "u1", "1", "one"),
 			useLine("u2", "r1", "m2", "1"), resultLine("r2", "u2", "1", "two")}, "", "A 1? 1=one 1? 1=two"},

@@ -52,6 +52,9 @@ type Options struct {
 	OnChange func(context.Context, Change) error
 	// OnRead is told what an agent knows of a file whenever that grows or changes, without the content. Nil means nobody is.
 	OnRead func(agent string, e readstate.Entry)
+	// Unsaved returns the text of a file in the user's editor, which may not be saved yet; ok is false if no editor has it. Nil
+	// means that there is no editor.
+	Unsaved func(ctx context.Context, path string) (text string, ok bool)
 	// Reads bounds what is remembered of each agent's reading.
 	Reads readstate.Options
 	// FS is the file system. Nil means the real one.
@@ -75,6 +78,7 @@ type Workspace struct {
 	blobs    blob.Store
 	onChange func(context.Context, Change) error
 	onRead   func(string, readstate.Entry)
+	unsaved  func(context.Context, string) (string, bool)
 	reads    readstate.Options
 	state    string
 	turns    turns
@@ -113,6 +117,7 @@ func Open(root string, opts *Options) (*Workspace, error) {
 		blobs:    o.Blobs,
 		onChange: o.OnChange,
 		onRead:   o.OnRead,
+		unsaved:  o.Unsaved,
 		reads:    o.Reads,
 		state:    o.State,
 		turns:    turns{dir: filepath.Join(o.State, "locks"), fs: o.FS},

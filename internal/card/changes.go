@@ -13,7 +13,7 @@ const maxShown = 300
 // Changes returns the files of a change and lines about all of it. Files of git
 // itself are in the lines only.
 func Changes(p *tool.Preview) (files []FileDiff, summary []string) {
-	var added, deleted, changed, unshown int
+	var added, deleted, changed, protected, unshown int
 	for _, f := range p.Files {
 		if f.Folded == "git" {
 			continue
@@ -26,6 +26,9 @@ func Changes(p *tool.Preview) (files []FileDiff, summary []string) {
 		default:
 			changed++
 		}
+		if f.Protected != "" {
+			protected++
+		}
 		if len(files) == maxShown {
 			unshown++
 			continue
@@ -33,7 +36,13 @@ func Changes(p *tool.Preview) (files []FileDiff, summary []string) {
 		files = append(files, Diff(f))
 	}
 	if p.Ran {
-		summary = append(summary, fmt.Sprintf("It ran where nothing of it counts yet: %d changed, %d added, %d deleted. Allowing it makes this change; it is not run again.", changed, added, deleted))
+		summary = append(summary, fmt.Sprintf("It has run where nothing of it counts yet: %d changed, %d added, %d deleted. Allowing it makes this change; it is not run again.", changed, added, deleted))
+	}
+	switch {
+	case protected == 1:
+		summary = append(summary, "One of these files is protected; it comes first.")
+	case protected > 1:
+		summary = append(summary, fmt.Sprintf("%d of these files are protected; they come first.", protected))
 	}
 	for _, n := range p.Notes {
 		summary = append(summary, visible.Text(n))

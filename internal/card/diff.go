@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"strings"
 
 	"github.com/haftdev/haft/internal/visible"
@@ -18,6 +19,8 @@ type FileDiff struct {
 	// its mode changes, why there are no hunks.
 	Notes []string
 	Hunks []patch.Hunk
+	// Protected says that it matters who changes the file; Notes say why.
+	Protected bool
 }
 
 // MaxDiff is how large a file may be, before or after, whose change is shown line by
@@ -29,7 +32,10 @@ const diffContext = 3
 
 // Diff returns a change as people see it.
 func Diff(f tool.FileChange) FileDiff {
-	d := FileDiff{Path: f.Path}
+	d := FileDiff{Path: f.Path, Protected: f.Protected != ""}
+	if d.Protected {
+		d.note("protected: %s", visible.Indented(f.Protected))
+	}
 	switch {
 	case f.Before == nil:
 		d.note("new file")
@@ -48,7 +54,7 @@ func Diff(f tool.FileChange) FileDiff {
 	case f.Folded != "":
 		d.note("%s, %s", f.Folded, sizes(f))
 	case binary(f.Before) || binary(f.After):
-		d.note("binary, %s", sizes(f))
+		d.note("%s, %s", kind(f), sizes(f))
 	case len(before) > MaxDiff || len(after) > MaxDiff:
 		d.note("too large to show, %s", sizes(f))
 	default:
@@ -74,6 +80,29 @@ func same(a, b *tool.Version) bool {
 
 func binary(v *tool.Version) bool {
 	return v != nil && (v.Binary || v.Mode.Type()&^fs.ModeSymlink != 0 || v.Raw == nil && v.Size > 0)
+}
+
+// kind is what a file that is no text holds, as its first bytes say.
+func kind(f tool.FileChange) string {
+	v := f.After
+	if v == nil {
+		v = f.Before
+	}
+	switch {
+	case v.Mode.IsDir():
+		return "folder"
+	case v.Mode&fs.ModeNamedPipe != 0:
+		return "named pipe"
+	case bytes.HasPrefix(v.Raw, []byte("\x7fELF")):
+		return "program"
+	case bytes.HasPrefix(v.Raw, []byte("SQLite format 3\x00")):
+		return "SQLite database"
+	}
+	name, _, _ := strings.Cut(http.DetectContentType(v.Raw), ";")
+	if len(v.Raw) == 0 || name == "application/octet-stream" || strings.HasPrefix(name, "text/") {
+		return "binary"
+	}
+	return "binary, " + name
 }
 
 func textOf(v *tool.Version) []byte {

@@ -77,14 +77,7 @@ func (e *Ending) brief(line string) {
 
 // output takes in what came back, without what is added for the model.
 func (e *Ending) output(text string) {
-	text = strings.TrimSuffix(strings.TrimPrefix(text, "<tool_use_error>"), "</tool_use_error>")
-	if before, notes, ok := cutLast(text, "<bash-notes>"); ok && strings.HasSuffix(strings.TrimSpace(notes), "</bash-notes>") {
-		text = before
-		if strings.TrimSpace(text) == "" {
-			text, _, _ = strings.Cut(strings.TrimSpace(notes), "\n")
-		}
-	}
-	text = strings.Trim(text, "\n")
+	text = forPeople(text)
 	if strings.TrimSpace(text) == "" {
 		return
 	}
@@ -98,6 +91,22 @@ func (e *Ending) output(text string) {
 	}
 	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	e.Line = line(first)
+}
+
+// Text is what came back, all of it, without what is added for the model. It is not made
+// visible.
+func Text(out *sched.Outcome) string { return forPeople(out.Result.Text()) }
+
+// forPeople takes off what is added to a result for the model.
+func forPeople(text string) string {
+	text = strings.TrimSuffix(strings.TrimPrefix(text, "<tool_use_error>"), "</tool_use_error>")
+	if before, notes, ok := cutLast(text, "<bash-notes>"); ok && strings.HasSuffix(strings.TrimSpace(notes), "</bash-notes>") {
+		text = before
+		if strings.TrimSpace(text) == "" {
+			text, _, _ = strings.Cut(strings.TrimSpace(notes), "\n")
+		}
+	}
+	return strings.Trim(text, "\n")
 }
 
 // spaced makes a line visible and keeps the spaces in it, which may be a table's.

@@ -49,6 +49,10 @@ func TestAChangeIsShown(t *testing.T) {
 		{"a rename", tool.FileChange{Path: "/g", From: "/f\x1b", Before: version(0o644, "a\n"), After: version(0o644, "a\n")}, `/g (renamed from /f\u{1b})`, nil},
 		{"a mode", tool.FileChange{Path: "/f", Before: version(0o644, "a\n"), After: version(0o755, "a\n")}, "/f (mode -rw-r--r-- → -rwxr-xr-x)", nil},
 		{"a picture", tool.FileChange{Path: "/f", After: picture}, "/f (new file, binary, none → 4 bytes)", nil},
+		{"a real picture", tool.FileChange{Path: "/f", After: tool.NewVersion(0, []byte("\x89PNG\x0D\x0A\x1A\x0Ax\xff"), nil)}, "/f (new file, binary, image/png, none → 10 bytes)", nil},
+		{"a program", tool.FileChange{Path: "/f", After: tool.NewVersion(0, []byte("\x7fELF\xff"), nil)}, "/f (new file, program, none → 5 bytes)", nil},
+		{"a protected file", tool.FileChange{Path: "/f", After: version(0, "a\n"), Protected: "git runs it"}, "/f (protected: git runs it, new file)", []string{"+a"}},
+		{"a lock file", tool.FileChange{Path: "/f", After: version(0, "a\n"), Folded: "lock file"}, "/f (new file, lock file, none → 2 bytes)", nil},
 		{"a large file", tool.FileChange{Path: "/f", Before: version(0o644, "a"), After: large}, "/f (too large to show, 1 bytes → 4194306 bytes)", nil},
 		{"CRLF", tool.FileChange{Path: "/f", Before: version(0o644, "a\r\nb\r\n"), After: version(0o644, "a\r\nc\r\n")}, "/f (lines end in CRLF)", []string{" a", "-b", "+c"}},
 		{"CRLF that goes", tool.FileChange{Path: "/f", Before: version(0o644, "a\r\n"), After: version(0o644, "a\n")}, "", []string{"-a\r", "+a"}},
@@ -123,5 +127,31 @@ func TestAPreviewOfAnotherToolShowsAllOfItsInput(t *testing.T) {
 		if !strings.Contains(p.Text, text) {
 			t.Errorf("%q is not shown: %s", text, p.Text)
 		}
+	}
+}
+
+// What a command wrote, names and messages of commits included, cannot move the cursor
+// of the user who is asked about it.
+func TestAPreviewedCommandIsShownWithoutEscapes(t *testing.T) {
+	const evil = "\x1b[2K\rharmless"
+	raw, _ := json.Marshal(in{"command": "./gen.sh"})
+	c := tool.Case{Tool: unattached.Lookup("Bash"), Call: &tool.Call{Tool: "Bash", Input: raw}, Preview: &tool.Preview{
+		Ran: true, Notes: []string{"commit 1 " + evil},
+		Files: []tool.FileChange{
+			{Path: "/p/" + evil, After: version(0o644, "a\n"), Protected: evil},
+			{Path: "/p/b", After: version(0o644, "a\n")},
+			{Path: "/p/.git/index", After: version(0o644, "a\n"), Folded: "git"},
+		},
+	}}
+	p := card.PreviewOf(c)
+	shown := p.Summary
+	for _, f := range p.Files {
+		shown = append(shown, f.Head())
+	}
+	if text := strings.Join(shown, "\n"); strings.ContainsAny(text, "\x1b\r") || !strings.Contains(text, "harmless") {
+		t.Errorf("shown: %q", text)
+	}
+	if len(p.Files) != 2 || !p.Files[0].Protected || !strings.Contains(p.Summary[0], "0 changed, 2 added, 0 deleted") || !strings.Contains(p.Summary[1], "One of these files is protected") {
+		t.Errorf("%d files, %q", len(p.Files), p.Summary)
 	}
 }

@@ -30,7 +30,7 @@ func (f *converseFlags) answer(ctx context.Context, opts *headless.Options, prom
 		return code(ctx, f.serveConversation(ctx, once{wire.NewWriter(f.Out), prompted(prompt)}, opts))
 	}
 	opts.OneAnswer = true
-	if f.Output == "text" && !f.verbose && !f.Debug {
+	if f.Output == "text" && !f.verbose && f.Debug == "" {
 		opts.Log = nil // the result says what went wrong
 	}
 	show := remarks{f.Err}.show

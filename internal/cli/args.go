@@ -2,6 +2,7 @@ package cli
 
 import (
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -18,9 +19,9 @@ func forProgram(args []string) bool {
 	return false
 }
 
-// normalize lets --resume stand without a value: then the person chooses. Flags for
-// lists take all the words that follow and can be of the list, and an address that
-// follows --http, which can stand alone, is its value.
+// normalize lets --resume stand without a value: then the user chooses. Flags for
+// lists take all the words that follow and can be of the list; an address that follows
+// --http and a word that follows --debug or --worktree, which can stand alone, are their values.
 func normalize(args []string) []string {
 	args = spread(args)
 	for i, a := range args {
@@ -30,6 +31,12 @@ func normalize(args []string) []string {
 		if a == "--http" && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
 			args = slices.Replace(args, i, i+2, a+"="+args[i+1])
 			break
+		}
+	}
+	for i := 0; i < len(args) && args[i] != "--"; i++ {
+		a := args[i]
+		if name := optionalValues[a]; name != "" && i+1 < len(args) && simple.MatchString(args[i+1]) {
+			args = slices.Replace(args, i, i+2, name+"="+args[i+1])
 		}
 	}
 	for i, a := range args {
@@ -43,7 +50,27 @@ func normalize(args []string) []string {
 // lists are the flags that take more than one word, with what such a word is.
 var lists = map[string]func(string) bool{
 	"--allowedTools": areRules, "--allowed-tools": areRules, "--disallowedTools": areRules, "--disallowed-tools": areRules,
-	"--tools": areRules, "--add-dir": isFolder,
+	"--tools": areRules, "--add-dir": isFolder, "--mcp-config": isConfig, "--betas": beta.MatchString,
+}
+
+// optionalValues are the flags that can stand alone, or take the word that follows.
+var optionalValues = map[string]string{"--debug": "--debug", "-d": "--debug", "--worktree": "--worktree", "-w": "--worktree"}
+
+var (
+	// simple is the value of a flag that can stand alone: one word, or several with commas
+	// between them. A prompt has blanks.
+	simple = regexp.MustCompile(`^!?[A-Za-z0-9][A-Za-z0-9_.-]*(,!?[a-z0-9]+)*$`)
+	// beta is the name of a feature, which ends in a date.
+	beta = regexp.MustCompile(`^[a-z0-9-]+-\d{4}-\d{2}-\d{2}$`)
+)
+
+// isConfig reports whether a word is a configuration, or the file of one.
+func isConfig(word string) bool {
+	if strings.HasPrefix(strings.TrimSpace(word), "{") {
+		return true
+	}
+	info, err := os.Stat(word)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // spread gives each word of a list a flag of its own.

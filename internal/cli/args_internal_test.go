@@ -27,6 +27,12 @@ func TestListsTakeTheWordsThatFollow(t *testing.T) {
 		"a flag after them":        {[]string{"--tools", "Read", "Edit", "-p", "Go"}, []string{"--tools", "Read", "--tools=Edit", "-p", "Go"}},
 		"a list in one word":       {[]string{"--disallowedTools=Read", "Go"}, []string{"--disallowedTools=Read", "Go"}},
 		"what is said to be words": {[]string{"--tools", "Read", "--", "Edit"}, []string{"--tools", "Read", "--", "Edit"}},
+		"configurations":           {[]string{"--mcp-config", "a.json", `{"mcpServers":{}}`, "args.go", "say hi"}, []string{"--mcp-config", "a.json", `--mcp-config={"mcpServers":{}}`, "--mcp-config=args.go", "say hi"}},
+		"betas":                    {[]string{"--betas", "context-1m-2025-08-07", "files-api-2025-04-14", "hi"}, []string{"--betas", "context-1m-2025-08-07", "--betas=files-api-2025-04-14", "hi"}},
+		"a filter":                 {[]string{"-d", "api,!hooks", "say hi"}, []string{"--debug=api,!hooks", "say hi"}},
+		"a worktree":               {[]string{"-w", "fix-it", "-p", "say hi"}, []string{"--worktree=fix-it", "-p", "say hi"}},
+		"an empty word stays":      {[]string{"--tools", "", "-d", "api", "-w", "x", "hi there"}, []string{"--tools", "", "--debug=api", "--worktree=x", "hi there"}},
+		"no filter":                {[]string{"--debug", "say hi"}, []string{"--debug", "say hi"}},
 		"folders":                  {[]string{"--add-dir", "/", "/", "go"}, []string{"--add-dir", "/", "--add-dir=/", "go"}},
 	} {
 		t.Run(name, func(t *testing.T) {

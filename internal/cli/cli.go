@@ -139,6 +139,9 @@ pipeline of look-up, validation, hooks, permission, execution and bounded result
 	help := root.RunE
 	root.RunE = func(c *cobra.Command, args []string) error {
 		credentialsFile().use()
+		if err := converse.enterWorktree(c.Context()); err != nil {
+			return err
+		}
 		if converse.interactive(args) {
 			return converse.interact(c, args)
 		}
@@ -156,7 +159,7 @@ pipeline of look-up, validation, hooks, permission, execution and bounded result
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w. Run '%s --help' for what there is", plainValue(err), c.CommandPath())}
 	})
-	root.AddCommand(newTools(s, reexec), newPermissions(s, reexec), newTrust(s), newDoctor(s, reexec), newMCP(s, reexec), newDemo(s, reexec))
+	root.AddCommand(newTools(s, reexec), newPermissions(s, reexec), newTrust(s), newDoctor(s, reexec), newMCP(s, reexec), newACP(s, reexec), newDemo(s, reexec))
 	root.AddCommand(newSkills(s), newAgents(s), newCommands(s), newHooks(s), newSessions(s), newRewind(s), newPreview(s, reexec), newVersion(s))
 	return root
 }
@@ -178,6 +181,8 @@ func (f *converseFlags) define(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.plain, "plain", false, "talk line by line, without a screen: for screen readers and simple terminals")
 	fs.BoolVar(&f.verbose, "verbose", false, "with text output: show calls and progress on standard error")
 	fs.StringVar(&f.onAsk, "on-ask", onAskDeny, "when a call needs approval and nobody can be asked, it is denied; fail ends with exit code 3, too")
+	fs.StringVarP(&f.worktree, "worktree", "w", "", "work in a git worktree of this name, which is made if there is none; without a name, in a new one")
+	fs.Lookup("worktree").NoOptDefVal = unnamed
 	f.Flags.Define(fs)
 }
 

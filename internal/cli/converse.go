@@ -32,6 +32,8 @@ type converseFlags struct {
 	verbose bool
 	plain   bool
 	onAsk   string
+
+	worktree string
 }
 
 // What a question that nobody can answer does to the exit code.
@@ -107,13 +109,16 @@ func (f *converseFlags) options(fs *pflag.FlagSet) (*headless.Options, error) {
 	if err := f.checkOnAsk(); err != nil {
 		return nil, err
 	}
+	for _, note := range launch.Ineffective(fs) {
+		fmt.Fprintf(f.Err, "haft: %s\n", note)
+	}
 	o.Log, o.Harness.Reexec = f.Err, f.reexec
 	if f.DebugFile != "" {
 		log, err := os.OpenFile(f.DebugFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
 			return nil, usageError{fmt.Errorf("--debug-file: %w", err)}
 		}
-		f.Debug, o.Log = true, log // it is open until the process ends
+		f.Debug, o.Log = "all", log // it is open until the process ends
 		fmt.Fprintf(log, "%s haft %s, process %d\n", time.Now().Format(time.RFC3339), version(), os.Getpid())
 	}
 	return o, nil

@@ -21,6 +21,7 @@ import (
 	"github.com/haftdev/haft/model/script"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/tool"
 )
 
 // demoFiles are the repository of the demo. They end in .txt so that they are no
@@ -35,7 +36,8 @@ func newDemo(s Streams, reexec shellrun.Reexec) *cobra.Command {
 		Use:   "demo",
 		Short: "Watch a scripted model mend a failing test; no key and no network needed",
 		Long: `Watch haft work: in a temporary Go repository with a failing test a model reads,
-searches, edits, runs the test and finishes. The model is scripted: it says what
+searches, edits, runs the test and a generator, and finishes. The generator may not run
+unasked: it runs where its changes count for nothing, and you are asked about them. The model is scripted: it says what
 this demo tells it to, over real HTTP on this machine. Everything else is real: the
 client, the streaming, the tools, the verdicts on them, the files and processes.`,
 		Args: exactly(0),
@@ -61,6 +63,11 @@ func (d *demo) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	leave, err := d.keepNothing()
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(dir))
+	}
+	defer leave()
 	if d.keep {
 		defer fmt.Fprintf(d.Err, "The repository is in %s\n", dir)
 	} else {
@@ -81,6 +88,43 @@ func (d *demo) run(ctx context.Context) error {
 	}
 	fmt.Fprintf(d.Out, "\nThat was scripted. The real thing, in a repository of yours:\n  ANTHROPIC_API_KEY=… haft -p \"say what to do\"\n")
 	return nil
+}
+
+// keepNothing keeps what a session leaves behind, which a change needs to be undone, in
+// a folder that goes with the demo.
+func (d *demo) keepNothing() (leave func(), err error) {
+	state, err := os.MkdirTemp("", "haft-demo-state-")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"HAFT_HOME", "CLAUDE_CONFIG_DIR"} {
+		if err := os.Setenv(name, state); err != nil {
+			return nil, errors.Join(err, os.RemoveAll(state))
+		}
+	}
+	return func() { os.RemoveAll(state) }, nil
+}
+
+// Ask asks about a change as a conversation does. Where nobody can answer, the demo
+// allows what it has shown.
+func (d *demo) Ask(ctx context.Context, c tool.Case, q tool.Verdict) (tool.Verdict, error) {
+	fmt.Fprint(d.Out, plain.Question(c, q))
+	allow := tool.Verdict{Behavior: tool.Allow, Reason: "the demo allows what it has shown"}
+	in, ok := d.In.(*os.File)
+	if !ok || !isTerminal(in) || d.quick {
+		fmt.Fprintln(d.Out, "(You would answer here. The demo says yes.)")
+		return allow, nil
+	}
+	fmt.Fprint(d.Out, "Enter makes this change, n drops it: ")
+	line, err := readLine(ctx, in)
+	if err != nil {
+		return tool.Verdict{}, err
+	}
+	if strings.HasPrefix(strings.ToLower(strings.TrimSpace(line)), "n") {
+		return tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: "The user does not want this change."}, nil
+	}
+	allow.Reason = "the user allowed it"
+	return allow, nil
 }
 
 // repository writes the repository into a new folder.
@@ -109,12 +153,12 @@ func (d *demo) repository() (string, error) {
 func (d *demo) converse(ctx context.Context, dir, url string) error {
 	w, err := harness.Open(&harness.Options{
 		Dir: dir, Reexec: d.reexec, Sources: []settings.Source{}, // what a person has set is not part of the demo
-		Mode: "acceptEdits", Allowed: []string{"Bash(go test:*)"},
+		Allowed: []string{"Bash(go test:*)", "Edit(basket.go)"}, Disallowed: []string{"Bash(git push:*)"},
 	})
 	if err != nil {
 		return err
 	}
-	talk, err := w.Talk(ctx, &harness.TalkOptions{Client: anthropic.New(&anthropic.Options{BaseURL: url}), Model: "scripted", Forget: true, Version: version()})
+	talk, err := w.Talk(ctx, &harness.TalkOptions{Client: anthropic.New(&anthropic.Options{BaseURL: url}), Model: "scripted", Person: d, Interactive: true, Version: version()})
 	if err != nil {
 		return errors.Join(err, w.Close())
 	}
@@ -156,12 +200,12 @@ func (d *demo) scenario(dir string) *script.Scenario {
 	if d.quick {
 		pause = 0
 	}
-	call := func(tool string, input any) script.Block {
+	call := func(name string, input any) script.Block {
 		raw, err := json.Marshal(input)
 		if err != nil {
 			panic("demo: " + err.Error())
 		}
-		return script.Block{Tool: tool, Input: raw}
+		return script.Block{Tool: name, Input: raw}
 	}
 	type in = map[string]any
 	todo := func(statuses ...string) script.Block {
@@ -195,12 +239,16 @@ func (d *demo) scenario(dir string) *script.Scenario {
 			call("Bash", in{"command": "go test ./...", "description": "Run the tests again", "timeout": patience}),
 		}},
 		{Blocks: []script.Block{
-			{Text: "The tests pass. I'll publish the change right away."},
+			{Text: "The tests pass. API.md is made by a generator; I'll run it, in case it is out of date."},
+			call("Bash", in{"command": "go generate ./...", "description": "Bring API.md up to date"}),
+		}},
+		{Blocks: []script.Block{
+			{Text: "I'll publish the change right away."},
 			todo("completed", "completed", "completed"),
 			call("Bash", in{"command": "git push origin main", "description": "Publish the change"}),
 		}},
 		{Blocks: []script.Block{
-			{Text: "Publishing was not allowed, and that is right: it was not what you asked for. Total now counts every piece, and the tests pass."},
+			{Text: "Publishing is denied by a rule, and that is right: it was not what you asked for. Total now counts every piece, and the tests pass."},
 		}},
 	}
 	for i := range turns {

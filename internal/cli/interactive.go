@@ -88,7 +88,7 @@ func (f *converseFlags) interactPlain(ctx context.Context, opts *headless.Option
 			if err != nil {
 				return nil, err
 			}
-			person.Grant(func(s tool.Suggestion) error { return tui.Of(c).Rules.Grant(ctx, s.Rule, "session") })
+			person.Grant(func(s tool.Suggestion) error { return c.Grant(ctx, s.Rule, "session") })
 			return c, nil
 		},
 	})

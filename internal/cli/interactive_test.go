@@ -465,6 +465,32 @@ func TestAPersonIsNeverStuck(t *testing.T) {
 	s.leave()
 }
 
+// TestAWorktreeOfItsOwn edits in a worktree, which the folder does not see.
+func TestAWorktreeOfItsOwn(t *testing.T) {
+	s := newSeat(t)
+	for _, args := range [][]string{{"init", "-q"}, {"-c", "user.name=x", "-c", "user.email=x@example.com", "commit", "-q", "--allow-empty", "-m", "begin"}} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = s.dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	for range 2 { // the second time in the same one
+		s.play(calls("Bash", in{"command": "pwd; touch made"}), says("Done."))
+		cmd := s.command("-p", "make it", "--worktree", "mine", "--allowedTools", "Bash(touch:*)", "--output-format", "stream-json", "--verbose")
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "haft: working in ") {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(s.dir, "made")); err == nil {
+		t.Error("it worked in the folder itself")
+	}
+	if _, err := os.Stat(filepath.Join(s.dir, ".worktrees", "mine", "made")); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestWithoutATerminalAPromptIsAnswered calls haft as a script would that forgot -p.
 func TestWithoutATerminalAPromptIsAnswered(t *testing.T) {
 	for _, c := range []struct {

@@ -17,6 +17,9 @@ func (c *Conversation) todosChanged(name string, items []todo.Item) {
 	c.World.link.Save(stateTodos+name, items)
 }
 
+// Todos are what the main agent has to do.
+func (c *Conversation) Todos() []todo.Item { return c.pool.builtins.Todos.Items("") }
+
 // tasksChanged shows the tasks; their file is their memory.
 func (c *Conversation) tasksChanged(l task.List) {
 	c.World.link.Emit(agent.Changed{What: agent.Tasks, Value: l.Tasks})

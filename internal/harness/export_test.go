@@ -1,12 +1,6 @@
 package harness
 
-import (
-	"github.com/haftdev/haft/tool/task"
-	"github.com/haftdev/haft/tool/todo"
-)
+import "github.com/haftdev/haft/tool/task"
 
-// Todos is the todo list of the conversation.
-func (c *Conversation) Todos() []todo.Item { return c.pool.builtins.Todos.Items("") }
-
-// Tasks is its task list.
+// Tasks is the task list of the conversation.
 func (c *Conversation) Tasks() (task.List, error) { return c.pool.builtins.Tasks.Load() }

@@ -43,6 +43,11 @@ var errNoServers = errors.New("MCP servers belong to conversations, and there is
 // Resources lists nothing.
 func (noServers) Resources(context.Context, string) ([]mcp.Resource, error) { return nil, errNoServers }
 
+// RefreshTools refreshes nothing.
+func (noServers) RefreshTools(context.Context, string) ([]mcp.Status, error) {
+	return nil, errNoServers
+}
+
 // ReadResource reads nothing.
 func (noServers) ReadResource(context.Context, string, string) ([]mcp.Contents, error) {
 	return nil, errNoServers

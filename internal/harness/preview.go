@@ -105,6 +105,11 @@ func (p *previews) Run(ctx context.Context, shell *shellrun.Shell, r shellrun.Re
 	request := preview.Request{Shell: shell, Command: r, Dirs: dirs, Home: homeBeside(dirs), Store: p.store, Protected: protectedBy(w.Engine.Guard())}
 	if spec := p.box(tool.ReadOnly); spec != nil {
 		request.Hide = spec.Hide // what no command may show, nobody is asked about either
+		for _, cache := range spec.Scratch {
+			if request.Home == "" || !pathin.Contains(request.Home, cache) {
+				request.Scratch = append(request.Scratch, cache)
+			}
+		}
 	}
 	result, err := preview.Run(ctx, request)
 	if result == nil {
@@ -156,7 +161,7 @@ func (p previewed) Wanted() string {
 	switch {
 	case len(p.Refused) > 0:
 		return fmt.Sprintf("it wanted to reach %s, which a preview does not let it", strings.Join(p.Refused, ", "))
-	case len(p.Outside) > 0:
+	case len(p.Outside) > 0 && !p.Changed():
 		return fmt.Sprintf("it wrote %s outside of the project, which a preview drops", strings.Join(p.Outside, ", "))
 	case len(p.LeftOut) > 0:
 		return fmt.Sprintf("it made the socket or device %s, which a preview cannot apply", strings.Join(p.LeftOut, ", "))

@@ -234,6 +234,7 @@ func (c *Conversation) initTools(o *TalkOptions, audit sched.Recorder, restored 
 	}
 	b.Todos = todo.NewList(&todo.ListOptions{Changed: c.todosChanged, Items: map[string][]todo.Item{"": state[[]todo.Item](restored, stateTodos)}})
 	b.Schedule = c.schedule(o, restored)
+	b.Notify = w.notifier(o.Interactive)
 	if plan := state[string](restored, statePlan); plan != "" {
 		c.plan.Store(&plan)
 	}

@@ -21,7 +21,7 @@ func (s *server) command(ctx context.Context, talk *harness.Conversation, h hear
 	}
 	typed, ok, err := talk.Input().Read(ctx, text(p))
 	switch {
-	case !ok:
+	case !ok || s.opts.NoCommands:
 		p, err := talk.WithFiles(ctx, p, text(p))
 		if err != nil {
 			s.warn(err.Error())

@@ -101,13 +101,16 @@ func (s *server) adopt(h *harness.Options, t *harness.TalkOptions, init *wire.In
 	if len(init.JSONSchema) > 0 {
 		t.Schema = init.JSONSchema
 	}
-	t.Title, t.PlanInstructions = init.Title, init.PlanModeInstructions
+	if init.Title != "" {
+		t.Title = init.Title
+	}
+	t.PlanInstructions = init.PlanModeInstructions
 	h.Redirect, h.Skills = init.ToolAliases, init.Skills
 	for _, p := range init.Plugins {
 		h.Plugins = append(slices.Clip(h.Plugins), p.Path)
 	}
-	h.Agents = slices.Concat(h.Agents, definitions(init.Agents))
-	s.tell.texts = init.ForwardSubagentText != nil && *init.ForwardSubagentText
+	h.Agents = slices.Concat(h.Agents, Definitions(init.Agents))
+	s.tell.texts = s.opts.AgentTexts || init.ForwardSubagentText != nil && *init.ForwardSubagentText
 	s.inProcess(&t.MCP, init)
 	h.HookRan = s.hookRan
 	asker := &hostAsker{who: "the program", call: s.conn.Call, before: s.catchUp, states: s.waits, update: s.updatePermissions, warn: s.warn}
@@ -155,8 +158,8 @@ func customPrompt(parts []string) string {
 	return strings.Join(kept, "\n\n")
 }
 
-// definitions are the agents that the program brings.
-func definitions(agents map[string]wire.Agent) []agentdef.Definition {
+// Definitions are the agents that a program or the command line brings.
+func Definitions(agents map[string]wire.Agent) []agentdef.Definition {
 	var list []agentdef.Definition
 	for _, name := range slices.Sorted(maps.Keys(agents)) {
 		a := agents[name]
@@ -221,9 +224,10 @@ func (s *server) callback(ctx context.Context, id string, limit time.Duration, i
 		UseID string `json:"tool_use_id"`
 	}
 	_ = json.Unmarshal(raw, &about) // events without a call have none
-	err = s.ask(ctx, &wire.HookCallback{CallbackID: id, Input: raw, ToolUseID: wire.NullString(about.UseID)}, &out)
+	var answer json.RawMessage
+	err = s.ask(ctx, &wire.HookCallback{CallbackID: id, Input: raw, ToolUseID: wire.NullString(about.UseID)}, &answer)
 	if err == nil {
-		return out, nil
+		return hook.ReadAnswer(answer)
 	}
 	if in.Detail.Event() == "PreToolUse" && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		// Who wants to look at calls and does not answer has not let this one pass.

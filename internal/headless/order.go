@@ -2,21 +2,10 @@ package headless
 
 import (
 	"context"
-	"time"
 
-	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/wire"
 )
-
-// A mark goes through the stream of events to tell that all before it were told.
-type mark struct {
-	agent.Notice // an event; nobody shows one without a text
-	reached      chan struct{}
-}
-
-// markTime bounds how long a question waits for what happened before it.
-const markTime = time.Second
 
 // ask asks the program something, after it was told all that happened before: who
 // decides about a call has seen it.
@@ -37,15 +26,4 @@ func (s *server) catchUp(ctx context.Context) {
 }
 
 // settle waits until what has happened so far is told, whether a turn runs or not.
-func (s *server) settle(ctx context.Context, talk *harness.Conversation) {
-	m := mark{reached: make(chan struct{})}
-	talk.Agent.Emit(m)
-	s.wake()
-	late := time.NewTimer(markTime)
-	defer late.Stop()
-	select {
-	case <-m.reached:
-	case <-ctx.Done():
-	case <-late.C:
-	}
-}
+func (s *server) settle(ctx context.Context, talk *harness.Conversation) { talk.CatchUp(ctx, s.wake) }

@@ -27,6 +27,10 @@ type Options struct {
 	// Harness and Talk say what is served.
 	Harness harness.Options
 	Talk    harness.TalkOptions
+	// AgentTexts tells what agents say, as the program may ask for when it initializes.
+	AgentTexts bool
+	// NoCommands takes prompts that begin with a slash as text.
+	NoCommands bool
 	// AskHost lets the program decide what the rules leave open; otherwise nobody is
 	// asked, and it is denied.
 	AskHost bool
@@ -268,8 +272,8 @@ func (s *server) turns(ctx context.Context, talk *harness.Conversation) {
 		if err != nil {
 			break // the turn that ran has told its result
 		}
-		if m, ok := ev.(mark); ok {
-			close(m.reached)
+		if m, ok := ev.(harness.Mark); ok {
+			m.Reached()
 			continue
 		}
 		if _, ok := ev.(agent.Result); ok {
@@ -445,7 +449,7 @@ func (s *server) accept(p heard) {
 	switch {
 	case s.talk == nil:
 		s.waiting = append(s.waiting, p)
-	case len(s.typed) > 0 || !p.literal && (s.talk.Input().IsCommand(text(p.Prompt)) || s.talk.Input().Mentions(text(p.Prompt))):
+	case len(s.typed) > 0 || !p.literal && (!s.opts.NoCommands && s.talk.Input().IsCommand(text(p.Prompt)) || s.talk.Input().Mentions(text(p.Prompt))):
 		s.typed = append(s.typed, p)
 	default:
 		s.talk.Send(p.Prompt)

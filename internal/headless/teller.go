@@ -79,6 +79,10 @@ func (t *teller) tell(ev agent.Event) {
 	case agent.TaskChanged:
 		t.task(ev)
 	case agent.Notice:
+		if ev.Tag == agent.Push {
+			t.send(&wire.Notification{Stamp: t.stamp(""), Key: "push", Text: ev.Text})
+			return
+		}
 		t.send(&wire.Informational{Stamp: t.stamp(""), Content: ev.Text, Level: ev.Level, Label: ev.Tag})
 	case agent.Result:
 		t.result(ev)

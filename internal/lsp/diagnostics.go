@@ -32,12 +32,6 @@ const (
 	maxText     = 1000 // bytes of one message
 )
 
-func (f *findings) count() int64 {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.reports
-}
-
 // published takes in a report.
 func (f *findings) published(params json.RawMessage) {
 	var p struct {

@@ -169,7 +169,10 @@ func (p *Person) decide(line string, rules []tool.Suggestion) (v tool.Verdict, a
 	return v, "Please answer y or n: "
 }
 
-// about says what would be done, all of it, and why it is asked about.
+// Question is what a person is asked: what would be done, all of it, and why it is
+// asked about.
+func Question(c tool.Case, q tool.Verdict) string { return about(c, card.PreviewOf(c), q) }
+
 func about(c tool.Case, what card.Preview, q tool.Verdict) string {
 	var b strings.Builder
 	if c.Call.Tool == "ExitPlanMode" {
@@ -178,6 +181,8 @@ func about(c tool.Case, what card.Preview, q tool.Verdict) string {
 		}
 	}
 	switch {
+	case c.Ran():
+		b.WriteString("\nMake the change of this command?\n")
 	case c.Call.Tool == "Bash":
 		b.WriteString("\nRun this command?\n")
 	case what.Path != "":
@@ -195,7 +200,7 @@ func about(c tool.Case, what card.Preview, q tool.Verdict) string {
 		fmt.Fprintf(&b, "    %s\n", line)
 	}
 	for _, f := range what.Files {
-		writeDiff(&b, f, len(what.Files) > 1)
+		writeDiff(&b, f, len(what.Files) > 1 || c.Ran())
 	}
 	reason := q.Reason
 	if q.Rule != "" {

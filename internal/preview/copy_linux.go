@@ -47,9 +47,9 @@ func runCopied(ctx context.Context, r Request, why string) (*Result, error) {
 	}
 	spec := r.spec(layers)
 	if r.Home != "" {
-		spec.Scratch = []string{r.Home}
+		spec.Scratch = append(spec.Scratch[:len(spec.Scratch):len(spec.Scratch)], r.Home)
 	}
-	if err := result.run(ctx, spec); err != nil {
+	if err := result.run(ctx, spec, base); err != nil {
 		return nil, errors.Join(err, result.Drop())
 	}
 	if result.broken != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -91,11 +92,90 @@ func TestTooMuchIsReported(t *testing.T) {
 	}
 }
 
+// A command that does not stop writing is ended before the disk is full.
+func TestWhatIsWrittenIsBoundedWhileItRuns(t *testing.T) {
+	b := newBench(t, nil)
+	b.request.Files, b.request.Bytes = 1000, 4<<20
+	var limit *preview.LimitError
+	for _, command := range []string{
+		"while true; do head -c 1000000 /dev/zero >> big; done",
+		"i=0; while true; do : > f$((i++)); done",
+	} {
+		if _, err := b.run(command); !errors.As(err, &limit) {
+			t.Errorf("%s: %v", command, err)
+		}
+	}
+	// A hole takes no space, and is not read.
+	if _, err := b.run("truncate -s 10G hole"); !errors.As(err, &limit) || !strings.Contains(err.Error(), "more than 4 MB") {
+		t.Errorf("a hole: %v", err)
+	}
+	if got := tree(t, b.project); len(got) != 1 {
+		t.Errorf("the project has %d paths", len(got))
+	}
+}
+
+// TestAHundredThousandFiles and ten gigabytes are for the night.
+func TestAHundredThousandFiles(t *testing.T) {
+	if os.Getenv("HAFT_NIGHTLY") == "" {
+		t.Skip("it takes a minute and 4 GB: HAFT_NIGHTLY=1 runs it")
+	}
+	b := newBench(t, nil)
+	r := b.mustRun(`mkdir d && cd d && seq 99999 | xargs touch`)
+	if n := len(b.shown(r).Files); n != 99_999 {
+		t.Errorf("%d files are shown", n)
+	}
+	b.apply(r)
+	if names, err := os.ReadDir(filepath.Join(b.project, "d")); err != nil || len(names) != 99_999 {
+		t.Errorf("%d files, %v", len(names), err)
+	}
+	var limit *preview.LimitError
+	if _, err := b.run(`mkdir e && cd e && seq 150000 | xargs touch`); !errors.As(err, &limit) {
+		t.Errorf("150,000 files: %v", err)
+	}
+	if _, err := b.run(`head -c 10G /dev/zero > big`); !errors.As(err, &limit) {
+		t.Errorf("10 GB: %v", err)
+	}
+}
+
+// What is applied is what was shown, whatever the command does elsewhere: it is not run
+// again.
+func TestACommandThatKnowsItsBoxHasNothingOfIt(t *testing.T) {
+	outside := filepath.Join(real(t, t.TempDir()), "only-outside")
+	if err := os.WriteFile(outside, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, map[string]string{"a": "1\n"})
+	r := b.mustRun(fmt.Sprintf("if [ -e %s ]; then echo evil > a; else echo harmless > a; fi; echo $$ >> a", outside))
+	shown := string(b.shown(r).Files[0].After.Text)
+	b.apply(r)
+	if got, _ := os.ReadFile(filepath.Join(b.project, "a")); !strings.HasPrefix(shown, "harmless") || string(got) != shown {
+		t.Errorf("shown %q, applied %q", shown, got)
+	}
+}
+
+// Folders that are nested too deep are reported, and their files are closed.
+func TestADeepTreeIsReported(t *testing.T) {
+	b := newBench(t, nil)
+	var limit *preview.LimitError
+	if _, err := b.run("for i in {1..500}; do mkdir d && cd d || exit; done; cd " + b.project); !errors.As(err, &limit) || !strings.Contains(err.Error(), "nested deeper") {
+		t.Errorf("a deep tree: %v", err)
+	}
+	if got := tree(t, b.project); len(got) != 1 {
+		t.Errorf("the project has %d paths", len(got))
+	}
+}
+
+// Processes that fork without end are gone when the change is read.
 func TestAForkBombEndsWithItsCommand(t *testing.T) {
 	b := newBench(t, map[string]string{"a": "1\n"})
-	r := b.mustRun("for i in {1..200}; do (setsid sleep 1000 &) ; done; echo 2 > a")
+	r := b.mustRun("f() { echo 3 > a.$BASHPID; (f &); }; for i in {1..8}; do (f &); done; for i in {1..200}; do (setsid sleep 1000 &) ; done; echo 2 > a; rm -f a.*; true")
 	b.apply(r)
-	if got := tree(t, b.project)["a"]; got != "-rw-r--r-- 2\n" {
+	after := tree(t, b.project)
+	time.Sleep(50 * time.Millisecond) // in which a process that is left would write
+	if diff := cmp.Diff(after, tree(t, b.project)); diff != "" {
+		t.Error(diff)
+	}
+	if got := after["a"]; got != "-rw-r--r-- 2\n" {
 		t.Errorf("the file is %q", got)
 	}
 }

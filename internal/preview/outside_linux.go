@@ -36,11 +36,8 @@ func (r *Result) outside(layer sandbox.Layer) {
 	})
 }
 
-// homeCaches are where programs keep in a home what they can make again.
-var homeCaches = []string{".cache", ".npm", "go/pkg", ".cargo/registry", ".gradle/caches", ".m2/repository", ".local/share/pnpm", ".yarn/cache", ".bun/install/cache"}
-
 func isHomeCache(rel string) bool {
-	return isCacheName(rel) || slices.ContainsFunc(homeCaches, func(c string) bool { return pathin.Contains("/"+c, "/"+rel) })
+	return isCacheName(rel) || slices.ContainsFunc(HomeCaches(), func(c string) bool { return pathin.Contains("/"+c, "/"+rel) })
 }
 
 // inCache reports whether a path lies in a cache of one of the folders.

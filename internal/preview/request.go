@@ -16,6 +16,9 @@ type Request struct {
 	// Home is a folder that the command may write for itself; what it writes there
 	// is dropped. "" means none.
 	Home string
+	// Scratch are folders elsewhere that the command may write for itself, such as
+	// caches.
+	Scratch []string
 	// Hide are files and folders that look empty to the command.
 	Hide []string
 	// Store is where layers and copies are kept while they are needed.

@@ -41,18 +41,18 @@ func Run(ctx context.Context, r Request) (*Result, error) {
 
 // spec is the box of a previewed command.
 func (r *Request) spec(layers []sandbox.Layer) *sandbox.Spec {
-	return &sandbox.Spec{Layers: layers, Hide: r.Hide}
+	return &sandbox.Spec{Layers: layers, Scratch: r.Scratch, Hide: r.Hide}
 }
 
 func runLayered(ctx context.Context, r Request) (*Result, error) {
 	dirs := r.Dirs
-	scratch := []string(nil)
+	scratch := r.Scratch
 	if r.Home != "" {
 		dirs = append(dirs[:len(dirs):len(dirs)], r.Home)
 	}
 	layers, err := sandbox.NewLayers(r.Store, dirs...)
 	if failure, ok := sandbox.AsLayerError(err); ok && failure.Dir == r.Home {
-		scratch = []string{r.Home}
+		scratch = append(scratch[:len(scratch):len(scratch)], r.Home)
 		layers, err = sandbox.NewLayers(r.Store, r.Dirs...)
 	}
 	if err != nil {
@@ -62,7 +62,7 @@ func runLayered(ctx context.Context, r Request) (*Result, error) {
 	spec := r.spec(layers.List)
 	spec.Scratch = scratch
 	start := thisMoment()
-	if err := result.run(ctx, spec); err != nil {
+	if err := result.run(ctx, spec, filepath.Dir(filepath.Dir(layers.List[0].Upper))); err != nil {
 		return nil, errors.Join(err, result.Drop())
 	}
 	if result.broken != nil {
@@ -84,11 +84,16 @@ func runLayered(ctx context.Context, r Request) (*Result, error) {
 	return result, result.settle(start)
 }
 
-// run runs the command; the shell stays where it was.
-func (r *Result) run(ctx context.Context, spec *sandbox.Spec) error {
+// run runs the command, which writes in a folder; the shell stays where it was.
+func (r *Result) run(ctx context.Context, spec *sandbox.Spec, where string) error {
 	shell, command := r.request.Shell, r.request.Command
 	command.Box, command.Detach = spec, false
 	before := shell.Dir()
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	written := r.request.Limits
+	written.Bytes, written.Files = 2*written.Bytes, 2*written.Files // with what is dropped
+	go watchDisk(ctx, where, written, end)
 	task, err := shell.Run(ctx, command)
 	if err != nil {
 		return err
@@ -99,7 +104,10 @@ func (r *Result) run(ctx context.Context, spec *sandbox.Spec) error {
 	}
 	result := task.Result()
 	r.Refused = result.Status.Refused
+	var limit *LimitError
 	switch {
+	case result.State != shellrun.Exited && errors.As(context.Cause(ctx), &limit):
+		r.broken = limit
 	case result.State != shellrun.Exited:
 		r.broken = fmt.Errorf("the command did not end by itself (%s), so all that it changed is dropped", result.State)
 	case result.Status.Err != nil:

@@ -3,6 +3,7 @@ package shell
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/shell/grammar"
@@ -28,7 +29,7 @@ func cdTarget(args []grammar.Word) (string, error) {
 	if len(args) == 2 && args[0].Known() && args[0].Value == "--" {
 		args = args[1:]
 	}
-	if len(args) != 1 || !args[0].Known() || args[0].Value == "" || args[0].Value[0] == '-' {
+	if len(args) != 1 || !args[0].Known() || args[0].Value == "" || strings.ContainsRune("-+", rune(args[0].Value[0])) { // pushd +1 goes back
 		return "", errors.New("cd to a directory that is only known when it runs")
 	}
 	return args[0].Value, nil

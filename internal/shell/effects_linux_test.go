@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -31,7 +30,6 @@ func TestMain(m *testing.M) {
 // the same.
 type watcher struct {
 	where          *shell.Options
-	path           []string // where programs come from
 	repo, home     string
 	traces, strace string
 	run            func(t testing.TB, command string)
@@ -68,11 +66,6 @@ func newWatcher(t testing.TB) *watcher {
 	})
 	box := &sandbox.Spec{Read: []string{w.repo, w.home}, Write: []string{w.traces}, KeepSignals: true, NoSockets: true}
 	env, _ := shell.Hardening(w.where)
-	for _, kv := range env {
-		if list, ok := strings.CutPrefix(kv, "PATH="); ok {
-			w.path = filepath.SplitList(list)
-		}
-	}
 	plain := func(string) []string { return append(env, "HOME="+w.home) }
 	w.run = func(t testing.TB, command string) {
 		t.Helper()
@@ -124,8 +117,10 @@ func (w *watcher) effects(t testing.TB, commands []string) (found []attempt, suc
 	return w.read(t, commands, trace, out)
 }
 
-const watchedCalls = "chdir,execve,execveat,connect,bind,sendto,open,openat,openat2,creat,unlink,unlinkat,rename,renameat,renameat2,mkdir,mkdirat,rmdir,symlink,symlinkat,link,linkat," +
-	"chmod,fchmod,fchmodat,chown,fchown,lchown,fchownat,truncate,ftruncate,utime,utimes,utimensat,mknod,mknodat,setxattr,lsetxattr,fsetxattr,removexattr,kill,tkill"
+// watchedCalls are those by which a name is changed, a program started or somebody
+// reached; what changes an open file needs one that was opened for writing.
+const watchedCalls = "chdir,execve,execveat,connect,sendto,open,openat,openat2,creat,unlink,unlinkat,rename,renameat,renameat2,mkdir,mkdirat,rmdir,symlink,symlinkat,link,linkat," +
+	"chmod,fchmodat,chown,lchown,fchownat,truncate,utime,utimes,utimensat,mknod,mknodat,setxattr,lsetxattr,fsetxattr,removexattr,kill,tkill"
 
 func (w *watcher) read(t testing.TB, commands []string, trace, out string) (found []attempt, succeeded int) {
 	t.Helper()
@@ -140,7 +135,7 @@ func (w *watcher) read(t testing.TB, commands []string, trace, out string) (foun
 			last = current
 			continue
 		}
-		if current >= 0 && w.harmful(line) {
+		if current >= 0 && w.harmful(line, commands[current]) {
 			found = append(found, attempt{commands[current], line})
 		}
 	}
@@ -169,14 +164,14 @@ var (
 	executes  = regexp.MustCompile(`^\d+ +execve(?:at)?\((?:\w+, )?"([^"]*)"`)
 	private   = regexp.MustCompile(`^\d+ +\w+\((?:AT_FDCWD, )?"/(?:var/)?tmp(?:/[^"]*)?"`) // of the box
 	runsText  = regexp.MustCompile(`execve\("[^"]*/(?:ba|da)?sh", \["[^"]*", "-c"`)
-	ownFiles  = regexp.MustCompile(`"/[^"]*/home/\.(?:rpmdb|npm|cache|config/go)["/]`)                // databases, caches and logs of programs
+	ownFiles  = regexp.MustCompile(`"/[^"]*/home/(?:go|\.(?:rpmdb|npm|cache|config/go))["/]`)                // databases, caches and logs of programs
 	ownTexts  = regexp.MustCompile(`"-c", "(?:(?:bash -c ')?echo ~/\.rpmdb|LC_NUMERIC=C sort -r -n)`) // what the settings and --last of rpm run
 	resumed   = regexp.MustCompile(`^\d+ +(?:<\.\.\.|---|\+\+\+|chdir)`)
 	localSend = regexp.MustCompile(`AF_NETLINK`)
 )
 
-// harmful reports whether a call of the system is more than reading.
-func (w *watcher) harmful(line string) bool {
+// harmful reports whether a call of the system by a command is more than reading.
+func (w *watcher) harmful(line, command string) bool {
 	switch {
 	case resumed.MatchString(line), localSend.MatchString(line), ownFiles.MatchString(line), ownTexts.MatchString(line), private.MatchString(line) && !strings.Contains(line, w.home) && !strings.Contains(line, w.repo):
 		return false
@@ -188,9 +183,8 @@ func (w *watcher) harmful(line string) bool {
 		return writing.MatchString(m[2]) && m[1] != "/dev/null" && m[1] != "/dev/tty"
 	}
 	if m := executes.FindStringSubmatch(line); m != nil {
-		of := func(dir string) bool { return strings.HasPrefix(m[1], dir+"/") }
-		system := slices.ContainsFunc(w.path, of) || of("/usr/lib") || of("/usr/libexec")
-		return !system || filepath.Base(m[1]) == "touch" || runsText.MatchString(line)
+		foreign := !filepath.IsAbs(m[1]) || strings.HasPrefix(m[1], w.repo) || strings.HasPrefix(m[1], w.home) || strings.HasPrefix(m[1], "/tmp/")
+		return foreign || filepath.Base(m[1]) == "touch" || runsText.MatchString(line) && !strings.Contains(command, "sh -c ") // whose text was judged
 	}
 	return strings.Contains(line, "(")
 }

@@ -1,6 +1,7 @@
 package shell_test
 
 import (
+	"encoding/json"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -323,4 +324,49 @@ func anyCommand(r *chooser) string {
 			r.pick("PWNED", "-o", "-o PWNED", "--output=PWNED", "--output PWNED", "-w", "-i", "./evil", "--exec=./evil", "-f list", "-T ./evil", "@list", "+1", "-delete", "-e", "--files0-from=list", "--compress-program=./evil", "http://127.0.0.1:9/", "-c", "-x", "-p", "-r", "-d", "-s", "-S", "'|./evil'", "'$(./evil)'", "--", "-h", "--help", ".env", "'%n'")))
 	}
 	return strings.Join(words, " ")
+}
+
+// TestAllowedCommandsOnlyRead runs what is judged to only read among the commands of all
+// corpora and attacks: none attempts more. One in eight runs by default, all with
+// HAFT_NIGHTLY. Commands about the machine or a service of the user are left out: they
+// connect to it.
+func TestAllowedCommandsOnlyRead(t *testing.T) {
+	w := newWatcher(t)
+	every := 8
+	if os.Getenv("HAFT_NIGHTLY") != "" {
+		every = 1
+	}
+	var commands []string
+	allowed := 0
+	for _, file := range []string{"testdata/bash.jsonl", "testdata/redteam.jsonl", "testdata/secondattack.jsonl", "../../permission/testdata/thirdattack.jsonl", "../../permission/testdata/fourthattack.jsonl"} {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(data)) {
+			var c struct{ Cmd string }
+			if err := json.Unmarshal([]byte(line), &c); err != nil {
+				t.Fatal(err)
+			}
+			a := shell.Analyze(c.Cmd, w.where)
+			if !a.ReadOnly || a.Outside {
+				continue
+			}
+			if allowed++; allowed%every == 0 {
+				commands = append(commands, a.Run)
+			}
+		}
+	}
+	succeeded := 0
+	for batch := range slices.Chunk(commands, 100) {
+		found, good := w.effects(t, batch)
+		for _, f := range found {
+			t.Errorf("%s\n\tattempts %s", f.command, f.what)
+		}
+		succeeded += good
+	}
+	t.Logf("%d of %d commands that are allowed ran, %d without an error", len(commands), allowed, succeeded)
+	if succeeded < len(commands)/3 {
+		t.Errorf("only %d of %d commands succeeded: the test shows little", succeeded, len(commands))
+	}
 }

@@ -81,6 +81,22 @@ func Hardening(opts *Options) (env []string, settings []GitSetting) {
 	return env, settings
 }
 
+// GitPassword returns the file of git's settings, those of the user among them, that
+// holds a password or a token, which commands that print settings or addresses of
+// servers would show; "" if none does.
+func GitPassword(opts *Options) string {
+	if opts == nil || opts.FS == nil {
+		return ""
+	}
+	r := &repository{fs: opts.FS, home: opts.Home, seen: map[string]bool{}}
+	r.find(opts.Cwd)
+	if opts.Home != "" {
+		r.file(path.Join(opts.Home, ".gitconfig"), true)
+		r.file(path.Join(opts.Home, ".config/git/config"), true)
+	}
+	return r.password
+}
+
 // safePath returns the directories of PATH that programs, and what they start
 // themselves, may be taken from: those that exist, are absolute, lie outside the
 // writable roots and cannot be written to by others.
@@ -162,6 +178,7 @@ type repository struct {
 	home     string
 	seen     map[string]bool // files read
 	settings []GitSetting
+	password string // the first file with a password in it
 }
 
 // find reads the configuration of every repository in dir and above. Git uses
@@ -232,12 +249,33 @@ func (r *repository) file(name string, optional bool) {
 		r.unreadable(name)
 	}
 	for _, e := range entries {
+		if r.password == "" && holdsPassword(e.Key, e.Value) {
+			r.password = name
+		}
 		if e.Key == "include.path" || strings.HasPrefix(e.Key, "includeif.") && strings.HasSuffix(e.Key, ".path") {
 			r.include(name, e.Value)
 		} else if runs(e.Key) && !(strings.HasSuffix(e.Key, ".ignore") && e.Value == "all") {
 			r.settings = append(r.settings, GitSetting{File: name, Key: e.Key, Value: e.Value})
 		}
 	}
+}
+
+// holdsPassword reports whether a setting is a password or a token, or an address with
+// one.
+func holdsPassword(key, value string) bool {
+	name := strings.ToLower(key[strings.LastIndexByte(key, '.')+1:])
+	if strings.Contains(name, "password") || strings.HasSuffix(name, "pass") || strings.HasSuffix(name, "token") || name == "extraheader" || name == "cookiefile" {
+		return value != ""
+	}
+	for text := range strings.SplitSeq(key+" "+value, "://") {
+		host, _, _ := strings.Cut(text, "/")
+		user, _, ok := strings.Cut(host, "@")
+		const shortest = 20 // of a token that stands in place of a name
+		if _, password, two := strings.Cut(user, ":"); ok && (two && password != "" || len(user) >= shortest && !strings.Contains(user, " ")) {
+			return true
+		}
+	}
+	return false
 }
 
 func (r *repository) include(name, target string) {

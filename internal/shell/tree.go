@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/haftdev/haft/internal/pathin"
@@ -16,6 +17,7 @@ const maxTree = 100_000
 
 // A tree is what a folder and all below it hold that a command must not be led to.
 type tree struct {
+	above   bool // it holds the project or the home directory, and was not looked through
 	large   bool
 	leaving []string // links to something outside the project, or to a credential
 	secret  []string // files that hold credentials, by their names
@@ -32,9 +34,21 @@ func (a *analyzer) tree(dir string) *tree {
 		a.trees = map[string]*tree{}
 	}
 	a.trees[dir] = t
+	if t.above = a.above(dir); t.above {
+		return t
+	}
 	left := maxTree
 	a.lookThrough(t, dir, "", &left)
 	return t
+}
+
+// above reports whether a folder holds more than the project. To look through all of it
+// would take longer than anybody waits for a verdict.
+func (a *analyzer) above(dir string) bool {
+	holds := func(inner string) bool {
+		return inner != "" && pathin.Contains(dir, inner) && !pathin.Contains(inner, dir)
+	}
+	return dir == "/" || holds(a.opts.Home) || slices.ContainsFunc(a.opts.Roots, holds)
 }
 
 func (a *analyzer) lookThrough(t *tree, dir, rel string, left *int) {
@@ -115,6 +129,9 @@ func installed(p string) bool {
 
 // trouble returns why the names that a listing prints may do harm.
 func (t *tree) trouble(l listing) string {
+	if t.above {
+		return "the folder holds more than the project"
+	}
 	if t.large {
 		return "the folder is too large to look for links that leave it"
 	}
@@ -138,6 +155,9 @@ func (t *tree) trouble(l listing) string {
 
 // shown returns why a program must not show all that is below the folder.
 func (t *tree) shown(l listing, use grammar.Use) string {
+	if t.above {
+		return "the folder holds more than the project"
+	}
 	if t.large && use.Follows {
 		return "the folder is too large to look for links that leave it"
 	}

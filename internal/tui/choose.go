@@ -77,7 +77,7 @@ func turnBacks(past []session.Entry) []turnBack {
 	var list []turnBack
 	before := ""
 	for _, e := range past {
-		if text := typedIn(e.Message.Content); e.Message.Role == model.User && text != "" {
+		if text := harness.Typed(e.Message.Content); e.Message.Role == model.User && text != "" {
 			list = append(list, turnBack{e.UUID, before, text, e.Time})
 		}
 		before = e.UUID

@@ -1,9 +1,11 @@
 package tui
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -412,4 +414,23 @@ func TestLeaving(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestANotificationDrawsAttention: it rings, and terminals that know OSC 9 show it; what
+// it says cannot end the sequence.
+func TestANotificationDrawsAttention(t *testing.T) {
+	in(t, func(t *testing.T, b *bed) {
+		var written bytes.Buffer
+		b.app.later(func() {
+			out := b.app.opts.Out
+			b.app.opts.Out = io.MultiWriter(&written, out)
+		})
+		b.tell(agent.Notice{Text: "The build\x1b\\ is done.", Tag: agent.Push})
+		b.sees("is done.")
+		b.app.later(func() {
+			if s := written.String(); !strings.Contains(s, "\x1b]9;The build") || strings.Contains(s, "build\x1b\\") || !strings.Contains(s, "is done.\x1b\\\a") {
+				t.Errorf("the terminal got %q", s)
+			}
+		})
+	})
 }

@@ -65,6 +65,9 @@ func (a *app) happened(s streamed) {
 		a.task(ev)
 	case agent.Notice:
 		a.note(ev.Text)
+		if ev.Tag == agent.Push {
+			a.attract(ev.Text)
+		}
 	case agent.Result:
 		a.result(ev)
 	}
@@ -92,6 +95,12 @@ func (a *app) turn() *working {
 		a.working = &working{since: time.Now(), texts: map[int]*text{}, think: map[int]*thought{}, calls: map[string]*call{}}
 	}
 	return a.working
+}
+
+// attract draws the attention of a user who looks elsewhere: terminals that know OSC 9 show
+// a notification of the desktop, and others ring.
+func (a *app) attract(text string) {
+	a.opts.Out.Write([]byte("\x1b]9;" + strings.ReplaceAll(visible.Text(text), "\n", " ") + "\x1b\\\a")) // an error is seen at the next frame
 }
 
 func (a *app) note(text string) { a.show.add(&note{text: text, style: warning}) }

@@ -2,11 +2,10 @@ package tui
 
 import (
 	"fmt"
-	"regexp"
-	"strings"
 	"time"
 
 	"github.com/haftdev/haft/internal/card"
+	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/tui/markdown"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
@@ -50,7 +49,7 @@ func resultOf(m *session.Message, b model.Block) *sched.Outcome {
 func (a *app) replayed(role model.Role, b model.Block, results map[string]*sched.Outcome) {
 	switch {
 	case b.Type == model.Text && role == model.User:
-		if said := typedIn([]model.Block{b}); said != "" {
+		if said := harness.Typed([]model.Block{b}); said != "" {
 			a.show.add(&saidBlock{text: said})
 		}
 	case b.Type == model.Text:
@@ -75,19 +74,4 @@ type turnBack struct {
 	before string // of the one before it; "" if there is none
 	text   string
 	when   time.Time
-}
-
-// ownWords begin what haft puts into a person's messages: reminders, files, the
-// output of their commands, and that they spoke while it worked.
-var ownWords = regexp.MustCompile(`^(<(system-reminder|task-notification|bash-input|bash-stdout|file path=|command-|local-command-)|The user sent a new message while you were working:$)`)
-
-// typedIn is what the person wrote of a message.
-func typedIn(blocks []model.Block) string {
-	var parts []string
-	for _, b := range blocks {
-		if b.Type == model.Text && b.Raw == nil && !ownWords.MatchString(b.Text) {
-			parts = append(parts, b.Text)
-		}
-	}
-	return strings.Join(parts, "\n")
 }

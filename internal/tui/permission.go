@@ -144,6 +144,8 @@ func (p *permissionPanel) letters(v view) []string {
 func (p *permissionPanel) title() string {
 	s := "Use " + p.what.Card.String()
 	switch {
+	case p.call.Ran():
+		s = "Make the change of this command"
 	case p.call.Call.Tool == "Bash":
 		s = "Run this command"
 	case p.what.Path != "":
@@ -207,9 +209,11 @@ func (p *permissionPanel) body(v view) []string {
 func (p *permissionPanel) change(f card.FileDiff, v view) []string {
 	var lines []string
 	switch head := f.Head(); {
+	case f.Protected:
+		lines = append(lines, v.paint.Bad.Of("  "+head))
 	case head != "":
 		lines = append(lines, v.paint.Dim.Of("  "+head))
-	case len(p.what.Files) > 1:
+	case len(p.what.Files) > 1, p.call.Ran():
 		lines = append(lines, v.paint.Dim.Of("  "+visible.Indented(f.Path)))
 	}
 	for i, hunk := range f.Hunks {

@@ -3,7 +3,6 @@ package tui
 import (
 	"context"
 	"iter"
-	"time"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/checkpoint"
@@ -120,7 +119,7 @@ type Command struct{ Name, Description, Hint string }
 
 // Of returns a harness's conversation as one that can be shown.
 func Of(c *harness.Conversation) *Talk {
-	return &Talk{Turns: c, Queue: c.Agent, State: c.Agent, Input: input{c}, Rules: rules{c}, Past: past{c, time.Now()}}
+	return &Talk{Turns: c, Queue: c.Agent, State: c.Agent, Input: input{c}, Rules: rules{c}, Past: past{c}}
 }
 
 // said returns a text as a prompt.

@@ -2,8 +2,6 @@ package tui
 
 import (
 	"context"
-	"slices"
-	"time"
 
 	"github.com/haftdev/haft/internal/checkpoint"
 	"github.com/haftdev/haft/internal/harness"
@@ -11,52 +9,12 @@ import (
 )
 
 // past is the [Past] of a harness's conversation.
-type past struct {
-	c      *harness.Conversation
-	opened time.Time
-}
+type past struct{ c *harness.Conversation }
 
-func (p past) Said(ctx context.Context) []session.Entry {
-	path, head := p.c.Journal().Path(), p.c.Journal().Restored().Last
-	if path == "" {
-		return nil
-	}
-	const most = 400
-	var said []session.Entry
-	passed := false
-	for e, err := range session.Entries(ctx, path) {
-		if err != nil {
-			break // a conversation in which nothing was said yet has no file
-		}
-		if e.Agent != "" || e.Message == nil && e.Compaction == nil || passed && e.Time.Before(p.opened) {
-			continue // what was said after head, before it was gone back to, is left behind
-		}
-		passed = passed || e.UUID == head && head != ""
-		if said = append(said, e); len(said) >= 2*most {
-			said = slices.Clone(said[most:])
-		}
-	}
-	return branch(said)
-}
+// pastShown is how many messages of an earlier conversation are shown at least.
+const pastShown = 400
 
-// branch returns the messages that lead to the last of the entries, oldest first,
-// without those that haft added. A conversation that went back has others beside
-// them. What stands before a summary led to it.
-func branch(entries []session.Entry) []session.Entry {
-	var list []session.Entry
-	next := ""
-	for _, e := range slices.Backward(entries) {
-		if next != "" && e.UUID != next {
-			continue
-		}
-		next = e.Parent
-		if e.Message != nil && !e.Message.Synthetic {
-			list = append(list, e)
-		}
-	}
-	slices.Reverse(list)
-	return list
-}
+func (p past) Said(ctx context.Context) []session.Entry { return p.c.Past(ctx, pastShown) }
 
 func (p past) Sessions() ([]session.Info, error) {
 	return session.Open("").List(&session.ListOptions{Cwd: p.c.Dir(), Limit: 200})

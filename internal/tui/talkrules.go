@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/trust"
-	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/sandbox"
 	"github.com/haftdev/haft/settings"
-	"github.com/haftdev/haft/tool"
 )
 
 // rules are the [Rules] of a harness's conversation.
@@ -36,39 +33,12 @@ func (r rules) Sandbox() string {
 const noSandbox = "NO SANDBOX"
 
 func (r rules) Grant(ctx context.Context, text, scope string) error {
-	rule := permission.Rule{Text: text, Behavior: tool.Allow, Origin: settings.Origin{Source: settings.Session}}
-	if err := rule.Check(); err != nil {
-		return err
-	}
-	if scope != "session" {
-		source, err := settings.ParseSource(scope)
-		if err != nil {
-			return err
-		}
-		if err := r.c.World.Project.Keep(ctx, source, rule); err != nil {
-			return err
-		}
-	}
-	r.c.World.Engine.Grant(rule)
-	return nil
+	return r.c.Grant(ctx, text, scope)
 }
 
 func (r rules) Keep() *harness.Kept { return r.c.Keep() }
 
-func (r rules) Where(scope string) string {
-	source, err := settings.ParseSource(scope)
-	if err != nil {
-		return scope
-	}
-	target, err := r.c.World.Project.Target(source)
-	if err != nil {
-		return err.Error()
-	}
-	if rest, ok := strings.CutPrefix(target.Path, r.c.World.Project.Home+"/"); ok && r.c.World.Project.Home != "" {
-		return "~/" + rest
-	}
-	return target.Path
-}
+func (r rules) Where(scope string) string { return r.c.RulesFile(scope) }
 
 func (r rules) Resolved(path string) string {
 	facts := r.c.World.Project.Guard.At(r.c.Dir()).Look(path)

@@ -13,6 +13,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/tool"
 )
@@ -138,7 +139,7 @@ func agentSteps(journal string) string {
 				fmt.Fprintf(&b, "%s\n\n", bounded(tool.Result{Content: block.Content}.Text(), 10))
 			case block.Type == model.Text && e.Message.Role == model.Assistant:
 				fmt.Fprintf(&b, "%s\n\n", block.Text)
-			case block.Type == model.Text && !ownWords.MatchString(block.Text):
+			case harness.Typed([]model.Block{block}) != "":
 				fmt.Fprintf(&b, "› %s\n\n", block.Text)
 			}
 		}

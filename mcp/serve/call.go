@@ -22,7 +22,7 @@ func (s *Server) call(ctx context.Context, t Tool, req *sdk.CallToolRequest) (*s
 	if len(input) == 0 {
 		input = json.RawMessage("{}")
 	}
-	p := s.newPoll(t.Name, input, req)
+	p := s.newApproval(t.Name, input, req)
 	result, err := s.caller.Call(ctx, Call{Tool: t.Name, Input: input, Progress: s.progress(ctx, req), Ask: p.ask})
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (s *Server) call(ctx context.Context, t Tool, req *sdk.CallToolRequest) (*s
 }
 
 // ask is [Call.Ask].
-func (p *poll) ask(c tool.Case, why tool.Verdict) tool.Verdict {
+func (p *approval) ask(c tool.Case, why tool.Verdict) tool.Verdict {
 	text := questionText(c, why)
 	if answer, ok := p.answered(text); ok {
 		return answer
@@ -52,12 +52,12 @@ func (p *poll) ask(c tool.Case, why tool.Verdict) tool.Verdict {
 // patience is how long an answer to a question counts.
 const patience = 10 * time.Minute
 
-func (s *Server) newPoll(name string, input json.RawMessage, req *sdk.CallToolRequest) *poll {
-	return &poll{server: s, tool: name, input: input, request: req}
+func (s *Server) newApproval(name string, input json.RawMessage, req *sdk.CallToolRequest) *approval {
+	return &approval{server: s, tool: name, input: input, request: req}
 }
 
 // put gives the question to the client.
-func (p *poll) put() (*sdk.CallToolResult, error) {
+func (p *approval) put() (*sdk.CallToolResult, error) {
 	return &sdk.CallToolResult{
 		InputRequests: sdk.InputRequestMap{answerID: &sdk.ElicitParams{
 			Mode: "form", Message: p.question.text, RequestedSchema: json.RawMessage(decisionSchema),

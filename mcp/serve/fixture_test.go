@@ -18,8 +18,8 @@ import (
 // A fixture is what the conformance suite expects a server to offer.
 type fixture struct {
 	*sdk.Server
-	poll *poll // signs states
-	stop func()
+	approval *approval // signs states
+	stop     func()
 }
 
 // pixel is an image, silence a sound.
@@ -43,7 +43,7 @@ func newFixture(s *Server) *fixture {
 		panic(err)
 	}
 	s.sdk = server
-	f := &fixture{Server: s.sdk, poll: s.newPoll("fixture", nil, nil)}
+	f := &fixture{Server: s.sdk, approval: s.newApproval("fixture", nil, nil)}
 	for _, name := range piped {
 		if err := s.add(Tool{Name: name, Description: name, Input: anything}); err != nil {
 			panic(err)
@@ -167,14 +167,14 @@ func accepted(answers sdk.InputResponseMap, id string) map[string]any {
 	return nil
 }
 
-func (f *fixture) sign() string { return f.poll.sign("state", time.Now().Add(time.Minute)) }
+func (f *fixture) sign() string { return f.approval.sign("state", time.Now().Add(time.Minute)) }
 
 // question adds a tool that asks until all of its questions are answered. With a
 // state, one that comes back must be the one that was given.
 func (f *fixture) question(name string, withState bool, asks sdk.InputRequestMap) {
 	f.tool(name, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		state := req.Params.RequestState
-		if withState && state != "" && !f.poll.signed("state", state) {
+		if withState && state != "" && !f.approval.signed("state", state) {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the requestState is not one of ours"}
 		}
 		answer := "state-ok"

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/haftdev/haft/tool/bash"
 	"github.com/haftdev/haft/tool/tooltest"
@@ -77,12 +78,58 @@ func TestMonitorWaitsForTheEnd(t *testing.T) {
 	}
 }
 
+// TestMonitorWaitsForAFile, alone and beside a command, whichever comes first.
+func TestMonitorWaitsForAFile(t *testing.T) {
+	r := newRig(t, nil, nil)
+	path := filepath.Join(t.TempDir(), "marker")
+	do := map[string]func() error{
+		"created": func() error { return os.WriteFile(path, nil, 0o644) },
+		"changed": func() error { return os.WriteFile(path, []byte("more"), 0o644) },
+		"deleted": func() error { return os.Remove(path) },
+	}
+	id := r.background(t, "sleep 600")
+	for _, change := range []string{"created", "changed", "deleted"} {
+		for _, command := range []string{"", `"bash_id":"` + id + `",`} {
+			if command != "" && change != "changed" {
+				continue
+			}
+			input := fmt.Sprintf(`{%s"file_path":%q,"timeout":20}`, command, path)
+			if result, err := r.call(t.Context(), "Monitor", "", input); err != nil || result.Output.(bash.MonitorOutput).Event != "timeout" {
+				t.Errorf("nothing happens: %+v, %v", result, err)
+			}
+			began := make(chan error, 1)
+			time.AfterFunc(250*time.Millisecond, func() { began <- do[change]() })
+			result, err := r.call(t.Context(), "Monitor", "", strings.Replace(input, "20}", "60000}", 1))
+			if err != nil || <-began != nil {
+				t.Fatal(err)
+			}
+			if out := result.Output.(bash.MonitorOutput); out.Event != "file" || out.Change != change || out.FilePath != path || (command != "") != (out.Status == "running") {
+				t.Errorf("%s: %+v", change, out)
+			}
+			if !strings.HasPrefix(result.Text(), path+" was "+change+".\n") {
+				t.Errorf("the model reads %q", result.Text())
+			}
+			if change == "changed" {
+				if err := os.WriteFile(path, nil, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	id = r.background(t, "sleep 0.2")
+	if result, err := r.call(t.Context(), "Monitor", "", fmt.Sprintf(`{"bash_id":%q,"file_path":%q,"timeout":60000}`, id, path)); err != nil || result.Output.(bash.MonitorOutput).Event != "exit" {
+		t.Errorf("the command ends first: %+v, %v", result, err)
+	}
+}
+
 func TestMonitorRefuses(t *testing.T) {
 	r := newRig(t, nil, nil)
 	id := r.background(t, "sleep 600")
 	for input, want := range map[string]string{
 		fmt.Sprintf(`{"bash_id":%q,"pattern":"("}`, id): "pattern is not a regular expression",
-		`{"bash_id":"b0"}`: "No background command has the id",
+		`{"bash_id":"b0"}`:                 "No background command has the id",
+		`{}`:                               "bash_id or file_path is needed",
+		`{"file_path":"/x","pattern":"y"}`: "pattern is about the lines of a command",
 	} {
 		if _, err := r.call(t.Context(), "Monitor", "", input); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", input, err)

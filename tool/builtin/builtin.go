@@ -20,6 +20,7 @@ import (
 	"github.com/haftdev/haft/tool/lsp"
 	"github.com/haftdev/haft/tool/mcpresource"
 	"github.com/haftdev/haft/tool/notebook"
+	"github.com/haftdev/haft/tool/notify"
 	"github.com/haftdev/haft/tool/plan"
 	"github.com/haftdev/haft/tool/question"
 	"github.com/haftdev/haft/tool/read"
@@ -77,6 +78,9 @@ type World struct {
 	// SkillLoaded is told the text of each skill that an agent loads; nil means that nobody is.
 	SkillLoaded func(agent, name, text string)
 	Calls       prompt.Calls
+	// Notify tells the user something and returns the ways in which it has; nil means
+	// that there is no way.
+	Notify func(ctx context.Context, text string) []string
 	// Schedule is what the conversation is sent later.
 	Schedule *schedule.Schedule
 	// Crew runs the agents that work is given to.
@@ -135,6 +139,9 @@ func (w World) Tools() []tool.Tool {
 	if w.Servers != nil {
 		tools = append(tools, mcpresource.New(w.Servers)...)
 	}
+	if w.Notify != nil {
+		tools = append(tools, notify.New(w.Notify))
+	}
 	if w.Schedule != nil {
 		tools = append(tools, w.Schedule.Tools()...)
 	}
@@ -158,7 +165,7 @@ func Unattached() []tool.Tool {
 // world has for it.
 func Names() (names []string) {
 	tools := append(Unattached(), worktree.New(worktree.Options{})...)
-	tools = slices.Concat(tools, task.New(nil), mcpresource.New(nil), schedule.New(nil).Tools())
+	tools = slices.Concat(tools, task.New(nil), mcpresource.New(nil), schedule.New(nil).Tools(), []tool.Tool{notify.New(nil)})
 	tools = append(append(tools, subagent.New(nil)...), todo.New(nil), skill.New(nil), slashcommand.New(nil))
 	for _, t := range tools {
 		names = append(append(names, t.Name), t.Aliases...)

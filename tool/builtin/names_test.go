@@ -39,7 +39,7 @@ var named = map[string]string{
 	"Skill": "skill", "SlashCommand": "slashcommand",
 	"AskUserQuestion": "question", "EnterPlanMode": "plan", "ExitPlanMode": "plan",
 	"ListMcpResources": "mcpresource", "ReadMcpResource": "mcpresource",
-	"REPL": "repl", "LSP": "lsp", "ScheduleWakeup": "schedule", "CronCreate": "schedule", "CronList": "schedule", "CronDelete": "schedule", "ToolSearch": "toolsearch", "Sleep": "sleep", "EnterWorktree": "worktree", "ExitWorktree": "worktree",
+	"REPL": "repl", "LSP": "lsp", "PushNotification": "notify", "ListAgents": "subagent", "ReadMcpResourceDir": "mcpresource", "RefreshMcpTools": "mcpresource", "ScheduleWakeup": "schedule", "CronCreate": "schedule", "CronList": "schedule", "CronDelete": "schedule", "ToolSearch": "toolsearch", "Sleep": "sleep", "EnterWorktree": "worktree", "ExitWorktree": "worktree",
 }
 
 // TestEveryToolOfTheSpecificationIsThere finds each name, as a tool or an alias, in a
@@ -84,7 +84,7 @@ func everything(t *testing.T) builtin.World {
 	host := shellrun.NewHost(&shellrun.Options{})
 	t.Cleanup(func() { host.Close() })
 	return builtin.World{
-		Files: files, Shell: bash.New(host, nil), Interpreters: repl.New(host, nil), Languages: lsp.New(nil), Schedule: schedule.New(nil), Search: search.New(nil), Dir: func() string { return dir },
+		Files: files, Shell: bash.New(host, nil), Interpreters: repl.New(host, nil), Languages: lsp.New(nil), Schedule: schedule.New(nil), Notify: func(context.Context, string) []string { return nil }, Search: search.New(nil), Dir: func() string { return dir },
 		Todos: todo.NewList(nil), Tasks: task.NewStore(dir, nil), Web: new(webpage.Fetcher),
 		Skills: skill.New(nil, nil), Commands: command.New(command.Options{}), Crew: nobody{}, Servers: nobody{},
 	}
@@ -116,6 +116,8 @@ func (nobody) Start(context.Context, subagent.Job) (subagent.Started, error) {
 func (nobody) Send(context.Context, subagent.Message) (subagent.Sent, error) {
 	return subagent.Sent{}, nil
 }
+func (nobody) Listed() []subagent.Listed                                            { return nil }
+func (nobody) RefreshTools(context.Context, string) ([]mcp.Status, error)           { return nil, nil }
 func (nobody) NewTeam(context.Context, string, string) (string, error)              { return "", nil }
 func (nobody) EndTeam(context.Context, string) ([]string, error)                    { return nil, nil }
 func (nobody) Resources(context.Context, string) ([]mcp.Resource, error)            { return nil, nil }

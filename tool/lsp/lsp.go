@@ -23,7 +23,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode/utf16"
 
 	"github.com/haftdev/haft/internal/lsp"
 	"github.com/haftdev/haft/tool"
@@ -177,87 +176,4 @@ func forModel(err error) error {
 		return tool.Errorf("The file %s does not exist. Give the path of an existing file.", path.Path)
 	}
 	return tool.Errorf("There is no answer: %w. Try again, or search with other tools.", err)
-}
-
-// A question is one call.
-type question struct {
-	tools  *Tools
-	client *lsp.Client
-	in     Input
-	path   string
-	dir    string
-	lines  map[string][]string // of files that were shown
-}
-
-func (q *question) answer(ctx context.Context) (Output, error) {
-	switch q.in.Operation {
-	case "documentSymbol":
-		found, err := q.client.Symbols(ctx, q.path)
-		return q.declared(found), err
-	case "workspaceSymbol":
-		return q.findSymbols(ctx)
-	case "diagnostics":
-		return q.diagnose(ctx)
-	}
-	at, err := q.position()
-	if err != nil {
-		return Output{}, err
-	}
-	switch q.in.Operation {
-	case "hover":
-		text, err := q.client.Hover(ctx, q.path, at)
-		if err != nil || strings.TrimSpace(text) == "" {
-			return q.nothing("Nothing is known"), err
-		}
-		return Output{Result: strings.TrimSpace(text), Count: 1, Files: 1}, nil
-	case "prepareCallHierarchy", "incomingCalls", "outgoingCalls":
-		return q.hierarchy(ctx, at)
-	}
-	ask := map[string]func(context.Context, string, lsp.Position) ([]lsp.Location, error){
-		"goToDefinition": q.client.Definition, "goToImplementation": q.client.Implementation, "findReferences": q.client.References,
-	}[q.in.Operation]
-	found, err := ask(ctx, q.path, at)
-	if err != nil {
-		return Output{}, err
-	}
-	noun := map[string]string{"goToDefinition": "definition", "goToImplementation": "implementation", "findReferences": "reference"}[q.in.Operation]
-	if len(found) == 0 {
-		return q.nothing("No " + noun + " was found"), nil
-	}
-	return q.places(noun, found), nil
-}
-
-// position is the place that the model means, as the protocol counts it.
-func (q *question) position() (lsp.Position, error) {
-	text, err := q.client.Text(q.path)
-	if err != nil {
-		return lsp.Position{}, err
-	}
-	lines := strings.Split(text, "\n")
-	q.lines[q.path] = lines
-	if q.in.Line > len(lines) {
-		return lsp.Position{}, tool.Errorf("%s has %d lines, and line is %d. Give the place of a name in the file.", q.path, len(lines), q.in.Line)
-	}
-	runes := []rune(lines[q.in.Line-1])
-	before := runes[:min(q.in.Character-1, len(runes))]
-	return lsp.Position{Line: q.in.Line - 1, Character: len(utf16.Encode(before))}, nil
-}
-
-// nothing says that there is nothing at a place, and where in the line names are:
-// columns are easily counted wrong.
-func (q *question) nothing(what string) Output {
-	text := fmt.Sprintf("%s for line %d, character %d.", what, q.in.Line, q.in.Character)
-	if lines := q.lines[q.path]; q.in.Line <= len(lines) {
-		var names []string
-		for _, n := range namesIn(lines[q.in.Line-1]) {
-			names = append(names, fmt.Sprintf("%s at %d", n.text, n.column))
-		}
-		if len(names) > 0 {
-			const most = 20
-			text += " The line has these names: " + strings.Join(names[:min(len(names), most)], ", ") + "."
-		} else {
-			text += " The line has no names."
-		}
-	}
-	return Output{Result: text}
 }

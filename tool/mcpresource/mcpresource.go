@@ -1,7 +1,8 @@
-// Package mcpresource is the tools ListMcpResources and ReadMcpResource: what MCP
-// servers let one read.
+// Package mcpresource is the tools ListMcpResources, ReadMcpResourceDir and
+// ReadMcpResource: what MCP servers let one read; and RefreshMcpTools, which asks
+// them again what they offer.
 //
-// Trust: the tools ask servers that are connected already, and touch nothing
+// Trust: the tools ask servers that are set up and approved already, and touch nothing
 // else. What a server answers is its own word. An address is sent to the server
 // as the model wrote it, so reading tells the server something; the rules decide
 // on it.
@@ -23,6 +24,9 @@ import (
 type Servers interface {
 	Resources(ctx context.Context, server string) ([]mcp.Resource, error)
 	ReadResource(ctx context.Context, server, uri string) ([]mcp.Contents, error)
+	// RefreshTools connects a server again, or all that are not connected (""), and
+	// returns how they are then.
+	RefreshTools(ctx context.Context, server string) ([]mcp.Status, error)
 }
 
 // Flag is the session flag of sessions that have MCP servers; the others have no
@@ -53,8 +57,10 @@ type ReadOutput struct {
 	Contents []mcp.Contents `json:"contents"`
 }
 
-// New returns both tools.
-func New(servers Servers) []tool.Tool { return []tool.Tool{List(servers), Read(servers)} }
+// New returns the tools.
+func New(servers Servers) []tool.Tool {
+	return []tool.Tool{List(servers), Read(servers), ReadDir(servers), Refresh(servers)}
+}
 
 // List returns the tool that lists resources.
 func List(servers Servers) tool.Tool {

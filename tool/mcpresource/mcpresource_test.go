@@ -21,6 +21,10 @@ func (shelf) Resources(ctx context.Context, server string) ([]mcp.Resource, erro
 	case "slow":
 		<-ctx.Done()
 		return nil, ctx.Err()
+	case "tree":
+		return []mcp.Resource{
+			{URI: "doc://x/a", MIMEType: "text/plain"}, {URI: "doc://x/deep/b"}, {URI: "doc://x/deep/c"}, {URI: "doc://xy/no"}, {URI: "doc://x/{any}", Template: true},
+		}, nil
 	case "", "lib":
 		return []mcp.Resource{
 			{Server: "lib", URI: "file:///a.txt", Name: "a.txt", MIMEType: "text/plain", Description: "First\nletter."},
@@ -44,7 +48,21 @@ func (shelf) ReadResource(ctx context.Context, server, uri string) ([]mcp.Conten
 	return []mcp.Contents{{URI: uri, MIMEType: "text/plain", Text: "alpha"}}, nil
 }
 
+// RefreshTools brings one tool.
+func (shelf) RefreshTools(ctx context.Context, server string) ([]mcp.Status, error) {
+	switch server {
+	case "slow":
+		<-ctx.Done()
+		return nil, ctx.Err()
+	case "", "lib":
+		return []mcp.Status{{Name: "lib", State: mcp.Connected, Tools: []mcp.ToolStatus{{Name: "lend"}}}, {Name: "bad", State: mcp.Failed, Error: "it is gone"}}, nil
+	}
+	return nil, mcp.UnknownServer(server)
+}
+
 func TestConformance(t *testing.T) {
+	tooltest.Run(t, tooltest.Subject{Tool: mcpresource.ReadDir(shelf{}), Valid: []string{`{"server":"lib","uri":"file:///"}`}, Slow: `{"server":"slow","uri":"file:///"}`})
+	tooltest.Run(t, tooltest.Subject{Tool: mcpresource.Refresh(shelf{}), Valid: []string{`{}`, `{"server":"lib"}`}, Slow: `{"server":"slow"}`})
 	tooltest.Run(t, tooltest.Subject{Tool: mcpresource.List(shelf{}), Valid: []string{`{}`, `{"server":"lib"}`}, Slow: `{"server":"slow"}`})
 	tooltest.Run(t, tooltest.Subject{Tool: mcpresource.Read(shelf{}), Valid: []string{`{"server":"lib","uri":"file:///a.txt"}`}, Slow: `{"server":"lib","uri":"slow:"}`})
 }
@@ -60,6 +78,11 @@ func TestWhatTheModelReads(t *testing.T) {
 		{0, `{"server":"nope"}`, `error: There is no MCP server "nope". ListMcpResources without a server shows which have resources.`},
 		{1, `{"server":"lib","uri":"file:///a.txt"}`, "alpha"},
 		{1, `{"server":"lib","uri":"file:///b.png"}`, "file file:///b.png application/x-thing 2"},
+		{2, `{"server":"tree","uri":"doc://x"}`, "doc://x/a text/plain\ndoc://x/deep/"},
+		{2, `{"server":"tree","uri":"doc://x/deep/"}`, "doc://x/deep/b\ndoc://x/deep/c"},
+		{2, `{"server":"lib","uri":"doc://y"}`, "error: The MCP server lib lists nothing below doc://y. ListMcpResources shows what it has."},
+		{3, `{}`, "lib: connected; tools: lend\nbad: failed, it is gone"},
+		{3, `{"server":"nope"}`, `error: There is no MCP server "nope". ListMcpResources without a server shows which have resources.`},
 	} {
 		r, err := tools[c.tool].Run(t.Context(), &tool.Call{Input: json.RawMessage(c.input)})
 		got := r.Text()

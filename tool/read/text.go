@@ -51,6 +51,12 @@ func (r *reader) showText(ctx context.Context, c *tool.Call, in Input, f opened)
 	if err != nil {
 		return Output{}, binaryError(f, err)
 	}
+	unsaved := false
+	if whole || f.info.Size == 0 {
+		if text, differs := r.ws.Unsaved(ctx, f.facts.Path, sample, enc); differs {
+			sample, whole, unsaved = text, true, true
+		}
+	}
 	eol := textfile.EOLOf(textfile.Decode(sample, enc).Bytes())
 
 	var source io.Reader = bytes.NewReader(sample)
@@ -92,7 +98,11 @@ func (r *reader) showText(ctx context.Context, c *tool.Call, in Input, f opened)
 		e.Ranges = []readstate.Range{{From: w.from, To: w.from + len(w.lines) - 1}}
 	}
 	r.ws.Saw(c.Agent, e)
-	return w.output(f.facts.Path, in, enc, eol), nil
+	out := w.output(f.facts.Path, in, enc, eol)
+	if unsaved {
+		out.File.Notes = append(out.File.Notes, "This is the file as the user has it in their editor, where it is not saved yet. The file on the disk is different, and that is what commands see and edits change.")
+	}
+	return out, nil
 }
 
 func newWindow(in Input, eol textfile.EOL) *window {

@@ -159,19 +159,6 @@ func (t *Tools) slot(p place) *slot {
 	return s
 }
 
-// elsewhere reports whether a process of the same agent and language runs in another
-// confinement.
-func (t *Tools) elsewhere(p place) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for other := range t.running {
-		if other.agent == p.agent && other.language == p.language && other.confinement != p.confinement {
-			return true
-		}
-	}
-	return false
-}
-
 // EndAgent ends the processes of an agent that is over.
 func (t *Tools) EndAgent(agent string) {
 	t.mu.Lock()

@@ -117,6 +117,19 @@ func (t *Tools) about(at place) string {
 	return text
 }
 
+// elsewhere reports whether a process of the same agent and language runs in another
+// confinement.
+func (t *Tools) elsewhere(p place) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for other := range t.running {
+		if other.agent == p.agent && other.language == p.language && other.confinement != p.confinement {
+			return true
+		}
+	}
+	return false
+}
+
 // notStarted says why there is no interpreter, and what to do about it.
 func (l language) notStarted(err error) error {
 	switch {

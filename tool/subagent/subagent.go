@@ -34,6 +34,8 @@ type Crew interface {
 	Start(ctx context.Context, j Job) (Started, error)
 	// Send brings a message to an agent of this session. An error is for the model.
 	Send(ctx context.Context, m Message) (Sent, error)
+	// Listed lists the agents of this session, whatever they do.
+	Listed() []Listed
 	// NewTeam begins a team and returns where its tasks are kept; EndTeam ends one
 	// and all who are in it. Errors are for the model.
 	NewTeam(ctx context.Context, name, description string) (tasks string, err error)
@@ -171,7 +173,7 @@ const launched = "async_launched"
 
 // New returns the tools of a crew.
 func New(crew Crew) []tool.Tool {
-	return []tool.Tool{newAgent(crew), newSend(crew), newTeam(crew), newEndTeam(crew)}
+	return []tool.Tool{newAgent(crew), newList(crew), newSend(crew), newTeam(crew), newEndTeam(crew)}
 }
 
 func newAgent(crew Crew) tool.Tool {

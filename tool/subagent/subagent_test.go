@@ -36,6 +36,13 @@ func (crew) Send(_ context.Context, m subagent.Message) (subagent.Sent, error) {
 	return subagent.Sent{To: m.To, Woken: m.To == "idle"}, nil
 }
 
+func (crew) Listed() []subagent.Listed {
+	return []subagent.Listed{
+		{ID: "a1", Kind: "Explore", Description: "Look for\nthe cause", State: "running"},
+		{ID: "a2", Kind: "general-purpose", Name: "ada", Team: "porting", Description: "Port it", State: "completed"},
+	}
+}
+
 func (crew) NewTeam(context.Context, string, string) (string, error) { return "", nil }
 func (crew) EndTeam(context.Context, string) ([]string, error)       { return []string{"ada"}, nil }
 
@@ -45,6 +52,7 @@ func TestConformance(t *testing.T) {
 			`{"description":"Look","prompt":"Look around."}`,
 			`{"description":"Look","prompt":"Look around.","subagent_type":"explore","run_in_background":true}`,
 		},
+		"ListAgents":  {`{}`, `{"q":"ada"}`},
 		"SendMessage": {`{"to":"a1","message":"hi"}`, `{"to":"idle","message":"hi","summary":"greets"}`},
 		"TeamCreate":  {`{"team_name":"porting"}`},
 		"TeamDelete":  {`{"team_name":"porting"}`},
@@ -114,5 +122,19 @@ func TestAnUnknownKindIsNamedWithTheOthers(t *testing.T) {
 	p := agent.Validate(t.Context(), &tool.Call{Input: []byte(`{"description":"d","prompt":"p","subagent_type":"nope"}`)})
 	if p == nil || !strings.Contains(p.Message, "general-purpose, Explore") {
 		t.Errorf("%+v", p)
+	}
+}
+
+func TestListAgents(t *testing.T) {
+	set := tool.NewSet(nil, subagent.New(crew{}), nil, nil)
+	for input, want := range map[string]string{
+		`{}`:             "a1: running, Explore: Look for the cause\na2 (ada) of team porting: completed, general-purpose: Port it",
+		`{"q":"ADA"}`:    "a2 (ada) of team porting: completed, general-purpose: Port it",
+		`{"q":"nobody"}`: "There are no such agents.",
+	} {
+		r, err := set.Lookup("ListAgents").Run(t.Context(), &tool.Call{Input: []byte(input)})
+		if err != nil || r.Text() != want {
+			t.Errorf("%s: %q, %v", input, r.Text(), err)
+		}
 	}
 }

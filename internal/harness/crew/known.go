@@ -54,6 +54,17 @@ func (c *Crew) List() []Known {
 	return slices.SortedFunc(maps.Values(all), func(a, b Known) int { return cmp.Compare(a.ID, b.ID) })
 }
 
+// Listed is List as a model sees it.
+func (c *Crew) Listed() []subagent.Listed {
+	var all []subagent.Listed
+	for _, k := range c.List() {
+		all = append(all, subagent.Listed{
+			ID: k.ID, Kind: k.Kind, Name: k.Name, Team: k.Team, Description: k.Description, State: k.State(), Tokens: k.Tokens, ToolUses: k.ToolUses, Began: k.Began,
+		})
+	}
+	return all
+}
+
 // known is called with the crew's mu held.
 func (m *member) known() Known {
 	did := m.activity.now()

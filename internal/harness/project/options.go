@@ -1,6 +1,8 @@
 package project
 
 import (
+	"context"
+
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/hook"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
@@ -81,6 +83,9 @@ type Options struct {
 	// HookRan is told of every run of a hook; nil tells nobody. It must be safe for
 	// concurrent use and not block for long.
 	HookRan func(hook.Run)
+	// Unsaved returns the text of a file in the user's editor; see [workspace.Options].
+	// Nil means that there is no editor.
+	Unsaved func(ctx context.Context, path string) (text string, ok bool)
 	// Preview says what becomes of commands that the rules leave open; "" means what
 	// the settings say.
 	Preview PreviewMode

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/internal/pathin"
+	"github.com/haftdev/haft/internal/preview"
 	"github.com/haftdev/haft/internal/secret"
 	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/mcp"
@@ -216,18 +217,13 @@ func (p *Project) settingPaths(list []settings.Text) []string {
 	return paths
 }
 
-// cacheDirs are folders below the home folder that programs write while they only
-// read what they were asked for.
-var cacheDirs = strings.Fields(`.cache .npm .cargo .rustup .gradle .m2 .nuget .dotnet .yarn .pnpm-store .local/share/pnpm .local/state .bun .deno .ivy2 .sbt .stack
-	.cabal .pub-cache .composer .bundle .gem .ipython .matplotlib .node-gyp .terraform.d .config/go .config/configstore go/pkg Library/Caches`)
-
 // caches are the folders with a throw-away layer, and those that would have one if
 // they were there. What is read elsewhere is what is there: a layer may show a file
 // that was replaced since.
 func (p *Project) caches() (dirs, missing []string) {
 	var all []string
 	if p.Home != "" {
-		for _, name := range cacheDirs {
+		for _, name := range preview.HomeCaches() {
 			all = append(all, filepath.Join(p.Home, name))
 		}
 	}

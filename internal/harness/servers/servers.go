@@ -283,6 +283,33 @@ func (s *Servers) ReadResource(ctx context.Context, server, uri string) ([]mcp.C
 	return h.ReadResource(ctx, server, uri)
 }
 
+// RefreshTools connects a server again, or all that are not connected, takes in what
+// they offer, and returns how they are.
+func (s *Servers) RefreshTools(ctx context.Context, server string) ([]mcp.Status, error) {
+	h, err := s.Open()
+	if err != nil {
+		return nil, err
+	}
+	for _, st := range h.Status() {
+		if st.Name != server && (server != "" || st.State == mcp.Connected || st.State == mcp.Disabled) {
+			continue
+		}
+		if err := h.Reconnect(ctx, st.Name); err != nil && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	s.Refresh()
+	all := h.Status()
+	if server == "" {
+		return all, nil
+	}
+	all = slices.DeleteFunc(all, func(st mcp.Status) bool { return st.Name != server })
+	if len(all) == 0 {
+		return nil, mcp.UnknownServer(server)
+	}
+	return all, nil
+}
+
 // Await gives servers that are on their way the time to be there.
 func (s *Servers) Await(ctx context.Context) {
 	s.mu.Lock()

@@ -22,6 +22,9 @@ func Parse(args []string, version string, warnings io.Writer) (*headless.Options
 	if err := fs.Parse(Known(args, fs, warnings)); err != nil {
 		return nil, err
 	}
+	for _, note := range Ineffective(fs) {
+		fmt.Fprintf(warnings, "haft: %s\n", note)
+	}
 	return f.Options(fs, version)
 }
 

@@ -16,7 +16,7 @@ type Flags struct {
 	Continue         bool
 	// Debug says more to the person who looks for a fault, DebugFile says it into a
 	// file.
-	Debug     bool
+	Debug     string
 	DebugFile string
 
 	model          string
@@ -64,6 +64,13 @@ type Flags struct {
 	ignoreHooks    bool
 	ignoreBadRules bool
 	preview        string
+	agents         string
+	systemFile     string
+	appendFile     string
+	name           string
+	noCommands     bool
+	agentTexts     bool
+	restricted     bool
 }
 
 // Define defines the flags. The names are Claude Code's, so that scripts and SDKs
@@ -73,7 +80,7 @@ func (f *Flags) Define(fs *pflag.FlagSet) {
 	fs.StringVar(&f.Input, "input-format", "text", "text, or stream-json: messages on standard input")
 	fs.StringVar(&f.model, "model", "", "the model: an alias such as sonnet, or its full name")
 	fs.StringVar(&f.fallback, "fallback-model", "", "the model to go on with when the first is overloaded")
-	fs.StringVar(&f.mode, "permission-mode", "", "default, acceptEdits, plan, auto, dontAsk or bypassPermissions")
+	fs.StringVar(&f.mode, "permission-mode", "", "default (or manual), acceptEdits, plan, auto, dontAsk or bypassPermissions")
 	fs.StringVar(&f.preview, "preview", "", "run commands that the rules leave open where their changes count for nothing: ask about the changes, auto drops those that no rule allows, off asks about the command")
 	fs.BoolVar(&f.bypass, "dangerously-skip-permissions", false, "the mode bypassPermissions: deny rules still hold")
 	fs.BoolVar(&f.mayBypass, "allow-dangerously-skip-permissions", false, "let the session change to the mode bypassPermissions")
@@ -86,11 +93,14 @@ func (f *Flags) Define(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&f.tools, "tools", nil, "the only tools there are; default for all, '' for none")
 	fs.BoolVar(&f.bare, "bare", false, "only the tools Bash, Read and Edit")
 	fs.StringVar(&f.system, "system-prompt", "", "replace the system prompt")
+	fs.StringVar(&f.systemFile, "system-prompt-file", "", "replace the system prompt by the text of a file")
 	fs.StringVar(&f.appendSystem, "append-system-prompt", "", "add to the system prompt")
+	fs.StringVar(&f.appendFile, "append-system-prompt-file", "", "add the text of a file to the system prompt")
 	fs.StringVarP(&f.Resume, "resume", "r", "", "go on with the session of this id")
 	fs.StringVar(&f.ResumeAt, "resume-session-at", "", "with --resume: go on after this message")
 	fs.BoolVarP(&f.Continue, "continue", "c", false, "go on with the newest session of this folder")
 	fs.BoolVar(&f.fork, "fork-session", false, "with --resume or --continue: leave that session as it is, go on in a new one")
+	fs.StringVarP(&f.name, "name", "n", "", "what the session is called")
 	fs.StringVar(&f.sessionID, "session-id", "", "the id of the new session, a UUID")
 	fs.BoolVar(&f.forget, "no-session-persistence", false, "do not write the session to the disk")
 	fs.StringArrayVar(&f.addDirs, "add-dir", nil, "a folder besides the project that tools may work in")
@@ -118,13 +128,19 @@ func (f *Flags) Define(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&f.servers, "mcp-config", nil, "MCP servers to add: a JSON object, or a file")
 	fs.BoolVar(&f.strict, "strict-mcp-config", false, "only the MCP servers of --mcp-config")
 	fs.StringVar(&f.agent, "agent", "", "the agent that leads the conversation, with its prompt, tools and model: see haft agents")
-	fs.BoolVar(&f.Debug, "debug", false, "say more on standard error")
+	fs.StringVar(&f.agents, "agents", "", "agents to add: a JSON object by name, or a file")
+	fs.BoolVar(&f.noCommands, "disable-slash-commands", false, "no skills and no slash commands")
+	fs.BoolVar(&f.agentTexts, "forward-subagent-text", false, "with stream-json: what subagents say and think")
+	fs.BoolVar(&f.restricted, "restricted", false, "no tool that runs commands or fetches pages, unless --tools names it; no settings files; no bypassPermissions")
+	fs.StringVarP(&f.Debug, "debug", "d", "", "say more on standard error; a filter such as api,hooks is accepted and everything is said")
+	fs.Lookup("debug").NoOptDefVal = "all"
 	fs.StringVar(&f.DebugFile, "debug-file", "", "write what --debug says into this file")
 	fs.BoolVar(&f.mirror, "session-mirror", false, "with stream-json: repeat what is written to the session's files")
 	fs.IntVar(&f.taskBudget, "task-budget", 0, "how many tokens the model is told that its work may take")
 	fs.StringVar(&f.managed, "managed-settings", "", "settings that restrict the session: a JSON object")
 	fs.StringVar(&f.dropsTurn, "resume-drops-turn", "", "with --resume-session-at: the prompt of the one turn that may be left out")
-	fs.BoolVar(&f.awaits, "await-initialize", false, "start nothing before initialize has come, which is so in any case")
+	fs.BoolVar(&f.awaits, "await-initialize", false, "accepted for compatibility; has no effect")
+	f.defineForeign(fs)
 	for _, hidden := range []string{"debug-file", "session-mirror", "managed-settings", "resume-drops-turn", "await-initialize", "allowed-tools", "disallowed-tools", "allow-dangerously-skip-permissions", "permission-prompts", "debug"} {
 		_ = fs.MarkHidden(hidden)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/haftdev/haft/mcp/config"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/wire"
 )
 
 // Options are what the flags say, in the terms of the packages below. An error is a
@@ -34,6 +35,10 @@ func (f *Flags) Options(fs *pflag.FlagSet, version string) (*headless.Options, e
 		Partial: f.partial, HookEvents: f.hookEvents, Replay: f.replay, AskHost: f.promptTool == "stdio" && f.prompts != "none",
 		States: os.Getenv("CLAUDE_CODE_SDK_READS_SESSION_STATE") != "", Version: version,
 	}
+	if f.mode == "manual" {
+		f.mode = "default"
+	}
+	o.AgentTexts, o.NoCommands = f.agentTexts, f.noCommands
 	o.Harness = harness.Options{
 		Settings: f.settings, AddDirs: f.addDirs, Plugins: f.plugins, Mode: f.mode, Allowed: SplitRules(f.allowed), Disallowed: SplitRules(f.disallowed),
 		Bare: f.bare, Agent: f.agent, Managed: f.managed, Typed: f.Input != "stream-json",
@@ -61,8 +66,17 @@ func (f *Flags) Options(fs *pflag.FlagSet, version string) (*headless.Options, e
 		// have written there for models, and the hooks that guard the project.
 		o.Harness.Vouched = f.Input == "stream-json" && slices.Contains(o.Harness.Sources, settings.Project)
 	}
+	if err := f.restrict(fs, &o.Harness); err != nil {
+		return nil, err
+	}
+	if f.noCommands {
+		o.Harness.Skills = []string{}
+	}
+	if err := f.readFiles(fs, &o.Harness); err != nil {
+		return nil, err
+	}
 	o.Talk = harness.TalkOptions{
-		Model: f.model, Fallback: f.fallback, AppendSystem: f.appendSystem,
+		Title: f.name, Model: f.model, Fallback: f.fallback, AppendSystem: f.appendSystem,
 		Limits:   agent.Limits{Turns: f.maxTurns, BudgetUSD: f.maxBudget, Time: f.maxTime},
 		Thinking: f.thinkingOptions(), Effort: f.effort, TaskBudget: f.taskBudget, Betas: f.betas,
 		Resume: f.Resume, ResumeAt: f.ResumeAt, Drops: f.dropsTurn, Continue: f.Continue, Fork: f.fork, ID: f.sessionID, Forget: f.forget, Version: version,
@@ -75,13 +89,80 @@ func (f *Flags) Options(fs *pflag.FlagSet, version string) (*headless.Options, e
 		}
 		o.Talk.MCP.Entries = append(o.Talk.MCP.Entries, entries...)
 	}
-	if fs.Changed("system-prompt") {
+	if fs.Changed("system-prompt") || fs.Changed("system-prompt-file") {
 		o.Talk.System = []string{f.system}
 	}
 	if f.schema != "" {
 		o.Talk.Schema = json.RawMessage(f.schema)
 	}
 	return o, nil
+}
+
+// readFiles reads what flags say by naming a file.
+func (f *Flags) readFiles(fs *pflag.FlagSet, h *harness.Options) error {
+	for _, x := range []struct {
+		flag, file string
+		other      string
+		text       *string
+	}{
+		{"--system-prompt-file", f.systemFile, "system-prompt", &f.system},
+		{"--append-system-prompt-file", f.appendFile, "append-system-prompt", &f.appendSystem},
+	} {
+		if x.file == "" {
+			continue
+		}
+		if fs.Changed(x.other) {
+			return fmt.Errorf("%s and --%s cannot be used together", x.flag, x.other)
+		}
+		raw, err := os.ReadFile(x.file)
+		if err != nil {
+			return fmt.Errorf("%s: %w", x.flag, err)
+		}
+		*x.text = string(raw)
+	}
+	if f.agents == "" {
+		return nil
+	}
+	raw := []byte(f.agents)
+	if !strings.HasPrefix(strings.TrimSpace(f.agents), "{") {
+		var err error
+		if raw, err = os.ReadFile(f.agents); err != nil {
+			return fmt.Errorf("--agents: %w", err)
+		}
+	}
+	var agents map[string]wire.Agent
+	if err := json.Unmarshal(raw, &agents); err != nil {
+		return fmt.Errorf("--agents: %w; want an object such as {\"reviewer\": {\"description\": \"…\", \"prompt\": \"…\"}}", err)
+	}
+	for name, a := range agents {
+		if a.Description == "" || a.Prompt == "" {
+			return fmt.Errorf("--agents: %s needs a description and a prompt", name)
+		}
+	}
+	h.Agents = headless.Definitions(agents)
+	return nil
+}
+
+// codeTools run commands or code, or fetch pages.
+var codeTools = []string{"Bash", "REPL", "Monitor", "WebFetch"}
+
+// restrict applies --restricted.
+func (f *Flags) restrict(fs *pflag.FlagSet, h *harness.Options) error {
+	if !f.restricted {
+		return nil
+	}
+	if f.bypass || f.mayBypass || f.mode == "bypassPermissions" {
+		return errors.New("--restricted and bypassPermissions cannot be used together")
+	}
+	for _, name := range codeTools {
+		if !slices.Contains(h.Tools, name) {
+			h.Disallowed = append(slices.Clip(h.Disallowed), name)
+		}
+	}
+	if !fs.Changed("setting-sources") {
+		h.Sources = []settings.Source{}
+	}
+	return nil
 }
 
 // serverEntries reads a value of --mcp-config.

@@ -78,6 +78,23 @@ test('a hook that must not fail blocks when it does', async (w) => {
   assert.equal(run.toolResults[0].is_error, true);
 });
 
+test('a hook of the project runs for a program that names the project as a source', async (w) => {
+  w.file('.claude/settings.json', JSON.stringify({ hooks: { PreToolUse: [{ matcher: 'Bash', hooks: [{ type: 'command', command: 'touch hook-ran; echo no kiwis here >&2; exit 2' }] }] } }));
+  await w.model(turn(call('Bash', { command: 'touch made' })), turn('Done.'));
+  const run = await w.ask('go', { tools, settingSources: ['project'] });
+  assert.ok(w.exists('hook-ran') && !w.exists('made'));
+  assert.equal(run.toolResults[0].is_error, true);
+  assert.match(text(run.toolResults[0]), /no kiwis here/);
+});
+
+test('a callback that answers something else than it meant blocks', async (w) => {
+  if (reference) return; // which takes it for no objection
+  await w.model(turn(call('Bash', { command: 'touch made' })), turn('Done.'));
+  const run = await w.ask('go', { tools, hooks: { PreToolUse: [{ hooks: [async () => ({ hookSpecificOutput: { hookEventName: 'PreToolUse', permisionDecision: 'deny' } })] }] } });
+  assert.ok(!w.exists('made'));
+  assert.equal(run.toolResults[0].is_error, true);
+});
+
 test('questions about parallel calls are all answered', async (w) => {
   await w.model(turn(...[1, 2, 3].map((n) => call('Bash', { command: `touch f${n}` }))), turn('Done.'));
   const asked = [];

@@ -44,7 +44,7 @@
 // Flags before the first form belong to all forms of a command, those before
 // the first sub to the words in front of a subcommand.
 //
-// A KIND says what a word may be: text (anything), path (a file that is read),
+// A KIND says what a word may be: text (anything), path (a file that is read), name (one without a line break: the program is a script that builds another one from it),
 // file (a path that cannot name a host or
 // a list of options), cert (the same, with the name of a certificate: the program shows nothing of
 // it that could be secret), input (a file that awk reads, or an assignment), glob (a pattern that chooses files), rev (a git revision or path), num,

@@ -34,6 +34,7 @@ var kinds = map[string]kind{
 	"glob":   {name: "pattern", glob: true, opaque: true},
 	"yq":     {name: "path in a document", path: true, check: regexp.MustCompile(`^\.[A-Za-z0-9_.\[\]"-]*$`).MatchString},
 	"printf": {name: "format", check: regexp.MustCompile(`(?s)^(?:(?:[^%-]|` + conversion + `)(?:[^%]|` + conversion + `)*)?$`).MatchString},
+	"name":   {name: "file with a plain name", path: true, opaque: true, check: func(s string) bool { return !strings.ContainsAny(s, "\n\r") }},
 	"rev":    {name: "revision", path: true, opaque: true, rev: true},
 	"num":    {name: "number", check: regexp.MustCompile(`^[-+]?[0-9][0-9.,:]*[a-zA-Z%]*$`).MatchString},
 	"sed":    {name: "sed script", check: func(s string) bool { return sedscript.Check(s) == nil }},

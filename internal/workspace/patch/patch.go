@@ -162,6 +162,48 @@ func split(b []byte) []string {
 	return lines
 }
 
+// Apply returns the text that hunks, as Diff returns them, make of before. It is an error if they are not of this text.
+func Apply(before []byte, hunks []Hunk) ([]byte, error) {
+	old := split(before)
+	var out []byte
+	at := 0
+	for i, h := range hunks {
+		start := h.OldStart - 1
+		if h.OldLines == 0 {
+			start++ // nothing is replaced: it stands after that line
+		}
+		if start < at || start+h.OldLines > len(old) {
+			return nil, fmt.Errorf("hunk %d is not of this text", i+1)
+		}
+		for _, l := range old[at:start] {
+			out = append(out, l...)
+		}
+		var was []byte
+		for n, l := range h.Lines {
+			if l == "" || l[0] == '\\' {
+				continue
+			}
+			line := l[1:] + "\n"
+			if n+1 < len(h.Lines) && h.Lines[n+1] == noNewline {
+				line = l[1:]
+			}
+			if l[0] != '+' {
+				was = append(was, line...)
+			}
+			if l[0] != '-' {
+				out = append(out, line...)
+			}
+		}
+		if at = start + h.OldLines; string(was) != strings.Join(old[start:at], "") {
+			return nil, fmt.Errorf("hunk %d is not of this text", i+1)
+		}
+	}
+	for _, l := range old[at:] {
+		out = append(out, l...)
+	}
+	return out, nil
+}
+
 // Unified prints hunks as a unified diff with the given file names. No hunks, no text.
 func Unified(from, to string, hunks []Hunk) string {
 	if len(hunks) == 0 {

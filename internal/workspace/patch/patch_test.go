@@ -43,9 +43,22 @@ func TestPatchAppliesEveryDiff(t *testing.T) {
 		if bytes.Equal(before, after) {
 			continue
 		}
-		diff := Unified("a/f", "b/f", Diff(before, after, rng.IntN(6)))
+		hunks := Diff(before, after, rng.IntN(6))
+		if got, err := Apply(before, hunks); err != nil || !bytes.Equal(got, after) {
+			t.Fatalf("before %q\nafter  %q\napplied %q, %v", before, after, got, err)
+		}
+		diff := Unified("a/f", "b/f", hunks)
 		if got := applyPatch(t, before, diff); !bytes.Equal(got, after) {
 			t.Fatalf("before %q\nafter  %q\npatched %q\n%s", before, after, got, diff)
+		}
+	}
+}
+
+func TestHunksOfAnotherTextAreNotApplied(t *testing.T) {
+	hunks := Diff([]byte("a\nb\nc\n"), []byte("a\nB\nc\n"), 1)
+	for _, other := range []string{"", "a\n", "a\nx\nc\n", "a\nb\nx\n"} {
+		if got, err := Apply([]byte(other), hunks); err == nil {
+			t.Errorf("applied to %q: %q", other, got)
 		}
 	}
 }

@@ -18,13 +18,13 @@ import (
 // answerID names the question within a request.
 const answerID = "permission"
 
-// A poll is the asking of a client's person about one call. In the newer era a
+// An approval is what a client's user is asked for about one call. In the newer era a
 // server cannot ask in the middle of a call: it gives the question as the result,
 // and the client calls again with the answer. The call has had no effect by then,
 // so it simply takes the whole way again; the answer is carried by the client and
 // bound by a signature to the tool, the input, the question and this process. For
 // clients of the older era the SDK asks and repeats the call by itself.
-type poll struct {
+type approval struct {
 	server   *Server
 	tool     string
 	input    json.RawMessage
@@ -40,7 +40,7 @@ func canAsk(caps *sdk.ClientCapabilities) bool {
 }
 
 // answered returns the person's answer to the question, if this request brings it.
-func (p *poll) answered(text string) (tool.Verdict, bool) {
+func (p *approval) answered(text string) (tool.Verdict, bool) {
 	given, ok := p.request.Params.InputResponses[answerID].(*sdk.ElicitResult)
 	if !ok || !p.signed(text, p.request.Params.RequestState) {
 		return tool.Verdict{}, false
@@ -52,20 +52,20 @@ func (p *poll) answered(text string) (tool.Verdict, bool) {
 }
 
 // sign makes the state that the client has to bring back.
-func (p *poll) sign(text string, until time.Time) string {
+func (p *approval) sign(text string, until time.Time) string {
 	stamp := strconv.FormatInt(until.Unix(), 36)
 	return stamp + "." + p.seal(text, stamp)
 }
 
 // signed reports whether state is what sign made for this call and question, and
 // is not too old.
-func (p *poll) signed(text, state string) bool {
+func (p *approval) signed(text, state string) bool {
 	stamp, seal, _ := strings.Cut(state, ".")
 	until, err := strconv.ParseInt(stamp, 36, 64)
 	return err == nil && time.Now().Unix() <= until && hmac.Equal([]byte(seal), []byte(p.seal(text, stamp)))
 }
 
-func (p *poll) seal(text, stamp string) string {
+func (p *approval) seal(text, stamp string) string {
 	mac := hmac.New(sha256.New, p.server.key)
 	for _, part := range []string{p.tool, string(p.input), text, stamp} {
 		fmt.Fprintf(mac, "%d:%s", len(part), part)

@@ -1,0 +1,143 @@
+package acp_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/haftdev/haft/internal/golden"
+)
+
+// TestDialogues plays an editor. A file of testdata/dialogues has the scripted model's
+// answers (model.json), files of the project (project/…), what the editor does (editor)
+// and all that haft says to it (haft). Every line of haft is judged by the official
+// schema. Lines of the editor are messages, in which $SESSION and $DIR are the newest
+// session and the project, or one of
+//
+//	wait WHAT     reads on to a method, a kind of update with its status, or "answer ID"
+//	answer JSON   answers the request that was waited for
+func TestDialogues(t *testing.T) {
+	files, err := filepath.Glob("testdata/dialogues/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("find the dialogues: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := play(t, archive)
+			if golden.Updating() {
+				set(archive, "haft", got)
+				if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if diff := cmp.Diff(section(archive, "haft"), got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func section(a *txtar.Archive, name string) string {
+	for _, f := range a.Files {
+		if f.Name == name {
+			return string(f.Data)
+		}
+	}
+	return ""
+}
+
+func set(a *txtar.Archive, name, text string) {
+	for i := range a.Files {
+		if a.Files[i].Name == name {
+			a.Files[i].Data = []byte(text)
+			return
+		}
+	}
+	a.Files = append(a.Files, txtar.File{Name: name, Data: []byte(text)})
+}
+
+func play(t *testing.T, archive *txtar.Archive) string {
+	p := newPlayer(t, section(archive, "model.json"))
+	for _, f := range archive.Files {
+		if name, ok := strings.CutPrefix(f.Name, "project/"); ok {
+			p.write(name, string(f.Data))
+		}
+	}
+	for line := range strings.Lines(section(archive, "editor")) {
+		line = strings.TrimSpace(line)
+		verb, rest, _ := strings.Cut(line, " ")
+		switch {
+		case line == "":
+		case verb == "wait":
+			p.readTo(rest)
+		case verb == "answer":
+			p.answer(rest)
+		default:
+			p.send(line)
+		}
+	}
+	p.close()
+	return p.plain()
+}
+
+// left are members that differ from run to run, or belong to other tests.
+var left = map[string]bool{
+	"messageId": true, "availableCommands": true, "configOptions": true, "updatedAt": true, "rawOutput": true,
+}
+
+// plain is what haft said without those, a message a line.
+func (p *player) plain() string {
+	var out bytes.Buffer
+	for _, m := range p.got {
+		if dependsOnTime(m) {
+			continue
+		}
+		enc := json.NewEncoder(&out)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(without(m)); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	text := strings.NewReplacer(p.dir, "$DIR", filepath.Dir(p.dir), "$HOME").Replace(out.String())
+	return uuids.ReplaceAllString(text, "$$UUID")
+}
+
+// dependsOnTime reports whether a message shows how far things are: the output of a call, or
+// what was used. How many of them there are depends on how fast the machine is.
+func dependsOnTime(m map[string]any) bool {
+	params, _ := m["params"].(map[string]any)
+	update, _ := params["update"].(map[string]any)
+	return update["sessionUpdate"] == "usage_update" || update["status"] == "in_progress" && update["content"] != nil
+}
+
+var uuids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+
+func without(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for k := range v {
+			if left[k] {
+				delete(v, k)
+			} else {
+				v[k] = without(v[k])
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = without(v[i])
+		}
+	}
+	return v
+}

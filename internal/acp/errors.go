@@ -1,0 +1,72 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/haftdev/haft/internal/visible"
+	"github.com/haftdev/haft/model/provider"
+	sessions "github.com/haftdev/haft/session"
+)
+
+// Codes of errors, those of JSON-RPC and of the protocol.
+const (
+	codeParse          = -32700
+	codeInvalidRequest = -32600
+	codeNoMethod       = -32601
+	codeInvalidParams  = -32602
+	codeInternal       = -32603
+	codeCancelled      = -32800
+	codeAuthRequired   = -32000
+	codeNotFound       = -32002
+)
+
+// An rpcError is one that goes over the wire.
+type rpcError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Data    any    `json:"data,omitempty"`
+}
+
+func (e *rpcError) Error() string { return e.Message }
+
+func errorf(code int, format string, args ...any) *rpcError {
+	return &rpcError{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// misread says what is wrong with JSON, without the names of our types.
+func misread(err error) string {
+	wrong := (*json.UnmarshalTypeError)(nil)
+	if !errors.As(err, &wrong) {
+		return err.Error()
+	}
+	if wrong.Field == "" {
+		return "it must not be " + article(wrong.Value)
+	}
+	return wrong.Field + " must not be " + article(wrong.Value)
+}
+
+func article(kind string) string {
+	if kind == "array" || kind == "object" {
+		return "an " + kind
+	}
+	return "a " + kind
+}
+
+// errorOf is an error as the client is told it.
+func errorOf(err error) *rpcError {
+	var e *rpcError
+	switch {
+	case errors.As(err, &e):
+		return e
+	case errors.Is(err, provider.ErrNotConfigured):
+		return errorf(codeAuthRequired, "%s", visible.Indented(err.Error()))
+	case errors.Is(err, sessions.ErrNotFound):
+		return errorf(codeNotFound, "%s", visible.Indented(err.Error()))
+	case errors.Is(err, context.Canceled):
+		return errorf(codeCancelled, "The request was cancelled.")
+	}
+	return errorf(codeInternal, "%s", visible.Indented(err.Error()))
+}

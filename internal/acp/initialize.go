@@ -1,0 +1,83 @@
+package acp
+
+import (
+	"encoding/json"
+)
+
+// setupMethods are the requests before there are sessions.
+func (s *server) setupMethods() map[string]method {
+	return map[string]method{methodInitialize: ordered(s.initialize), methodAuthenticate: ordered(s.authenticate)}
+}
+
+// initialize agrees on a version and says what there is.
+func (s *server) initialize(r *request) (any, error) {
+	var p struct {
+		ProtocolVersion *int            `json:"protocolVersion"`
+		Capabilities    json.RawMessage `json:"clientCapabilities"`
+	}
+	if err := r.read(&p); err != nil {
+		return nil, err
+	}
+	if p.ProtocolVersion == nil {
+		return nil, errorf(codeInvalidParams, "protocolVersion is missing.")
+	}
+	client := new(capabilities)
+	_ = json.Unmarshal(p.Capabilities, client) // what cannot be read the client cannot do
+	s.mu.Lock()
+	s.client = client
+	s.mu.Unlock()
+	reply := initializeReply{
+		ProtocolVersion: protocolVersion, AuthMethods: []authMethod{},
+		Info: implementation{Name: "haft", Title: "haft", Version: s.opts.Version},
+	}
+	c := &reply.Capabilities
+	c.LoadSession = true
+	c.Prompt.Image, c.Prompt.EmbeddedContext = true, true
+	c.MCP.HTTP, c.MCP.SSE = true, true
+	c.Session = map[string]object{"list": {}, "delete": {}, "resume": {}, "close": {}, "fork": {}, "title": {}, "additionalDirectories": {}}
+	if s.configured() != nil {
+		reply.AuthMethods = authMethods(client)
+	}
+	return reply, nil
+}
+
+func (s *server) configured() error {
+	if s.opts.Configured == nil {
+		return nil
+	}
+	return s.opts.Configured()
+}
+
+// setupMethod is the one that the client asks for, setupTerminal the one that it runs.
+const (
+	setupMethod   = "haft-setup"
+	setupTerminal = "haft-setup-terminal"
+)
+
+// authMethods are how a user says which model answers, and with what key.
+func authMethods(client *capabilities) []authMethod {
+	var list []authMethod
+	if client.Auth.Terminal {
+		list = append(list, authMethod{Type: "terminal", ID: setupTerminal, Name: "Set up haft in a terminal",
+			Description: "Opens haft, which asks for a key or the address of a model.", Args: []string{"--setup"}})
+	}
+	return append(list, authMethod{ID: setupMethod, Name: "Check the setup again",
+		Description: "Run haft in a terminal once and enter a key, or set ANTHROPIC_API_KEY in the editor's settings for haft; then choose this."})
+}
+
+// authenticate looks whether a model can be asked by now.
+func (s *server) authenticate(r *request) (any, error) {
+	var p struct {
+		Method string `json:"methodId"`
+	}
+	if err := r.read(&p); err != nil {
+		return nil, err
+	}
+	if p.Method != setupMethod {
+		return nil, errorf(codeInvalidParams, "There is no authentication method %q; use %q.", p.Method, setupMethod)
+	}
+	if err := s.configured(); err != nil {
+		return nil, errorf(codeAuthRequired, "No model is set up yet: %v", err)
+	}
+	return object{}, nil
+}

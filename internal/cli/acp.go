@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/haftdev/haft/internal/acp"
+	"github.com/haftdev/haft/model/provider"
+	"github.com/haftdev/haft/shellrun"
+)
+
+// acpFlags are those of a conversation that mean something in an editor, which says the
+// rest.
+var acpFlags = []string{
+	"model", "fallback-model", "permission-mode", "dangerously-skip-permissions", "allow-dangerously-skip-permissions", "i-know",
+	"preview", "allowedTools", "disallowedTools", "tools", "bare", "append-system-prompt", "add-dir", "plugin-dir", "settings", "setting-sources",
+	"trust-project", "ignore-project-hooks", "ignore-bad-rules", "max-turns", "max-budget-usd", "max-time", "effort", "thinking",
+	"mcp-config", "strict-mcp-config", "agent", "debug-file",
+}
+
+func newACP(s Streams, reexec shellrun.Reexec) *cobra.Command {
+	f := &converseFlags{Streams: s, reexec: reexec, onAsk: onAskDeny}
+	all := pflag.NewFlagSet("acp", pflag.ContinueOnError)
+	f.Flags.Define(all)
+	setup := false
+	c := &cobra.Command{
+		Use:   "acp",
+		Short: "Work in an editor that speaks the Agent Client Protocol",
+		Long: `Work in an editor that speaks the Agent Client Protocol, such as Zed, a JetBrains
+IDE, Neovim or Emacs. The editor starts this command and talks to it on standard
+input and output; docs/acp.md says how to set that up.
+
+Sessions are the same as in a terminal: the same settings, rules, hooks and MCP
+servers count, and 'haft --resume' continues them. What the rules want asked is
+asked in the editor.`,
+		Example: `  haft acp
+  haft acp --model sonnet --permission-mode plan`,
+		Args: exactly(0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			credentialsFile().use()
+			if setup {
+				return f.interact(c, nil)
+			}
+			return f.serveEditor(c)
+		},
+	}
+	for _, name := range acpFlags {
+		c.Flags().AddFlag(all.Lookup(name))
+	}
+	c.Flags().BoolVar(&setup, "setup", false, "choose the model that answers, on the screen, and leave with ctrl+d")
+	return c
+}
+
+// serveEditor speaks with the editor that started haft until it is gone.
+func (f *converseFlags) serveEditor(c *cobra.Command) error {
+	o, err := f.options(c.Flags())
+	if err != nil {
+		return err
+	}
+	err = acp.Serve(c.Context(), f.In, f.Out, &acp.Options{
+		Harness: o.Harness, Talk: o.Talk, Version: version(), Log: o.Log, StreamClosed: stdoutClosed(f.Out),
+		Configured: func() error {
+			credentialsFile().use() // it may have been set up since
+			_, _, err := provider.Open(&provider.Options{Model: o.Talk.Model, Getenv: os.Getenv})
+			return err
+		},
+	})
+	if err != nil {
+		return err
+	}
+	return code(c.Context(), exitOK)
+}

@@ -1,0 +1,70 @@
+package harness
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/session"
+)
+
+// Past is what was said in the conversation, oldest first: at least the last messages
+// and at most twice as many, or all if there are fewer. What haft added is left out, and
+// what was left behind by going back.
+func (c *Conversation) Past(ctx context.Context, messages int) []session.Entry {
+	path, head := c.Journal().Path(), c.Journal().Restored().Last
+	if path == "" {
+		return nil
+	}
+	var said []session.Entry
+	passed := false
+	for e, err := range session.Entries(ctx, path) {
+		if err != nil {
+			break // a conversation in which nothing was said yet has no file
+		}
+		if e.Agent != "" || e.Message == nil && e.Compaction == nil || passed && e.Time.Before(c.Began) {
+			continue // what was said after head, before it was gone back to, is left behind
+		}
+		passed = passed || e.UUID == head && head != ""
+		if said = append(said, e); len(said) >= 2*messages {
+			said = slices.Clone(said[messages:])
+		}
+	}
+	return branch(said)
+}
+
+// branch returns the messages that lead to the last of the entries, oldest first,
+// without those that haft added. A conversation that went back has others beside
+// them. What stands before a summary led to it.
+func branch(entries []session.Entry) []session.Entry {
+	var list []session.Entry
+	next := ""
+	for _, e := range slices.Backward(entries) {
+		if next != "" && e.UUID != next {
+			continue
+		}
+		next = e.Parent
+		if e.Message != nil && !e.Message.Synthetic {
+			list = append(list, e)
+		}
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// ownWords begin what haft puts into a user's messages: reminders, files, the
+// output of their commands, and that they spoke while it worked.
+var ownWords = regexp.MustCompile(`^(<(system-reminder|task-notification|bash-input|bash-stdout|file path=|command-|local-command-)|The user sent a new message while you were working:$)`)
+
+// Typed is what the user wrote of a message.
+func Typed(blocks []model.Block) string {
+	var parts []string
+	for _, b := range blocks {
+		if b.Type == model.Text && b.Raw == nil && !ownWords.MatchString(b.Text) {
+			parts = append(parts, b.Text)
+		}
+	}
+	return strings.Join(parts, "\n")
+}

@@ -1,0 +1,74 @@
+package launch
+
+import (
+	"fmt"
+
+	"github.com/spf13/pflag"
+)
+
+// foreign are the flags of Claude Code that mean nothing to haft, with the reason that
+// the user is given. A script that passes one runs, and is told.
+var foreign = []struct {
+	name, short string
+	value       value
+	why         string
+}{
+	{"autocompact", "", required, "haft compacts when the model's window is nearly full"},
+	{"ax-screen-reader", "", none, "use --plain"},
+	{"background", "", none, "the session runs here; 'haft -p … &' leaves it to the shell"},
+	{"bg", "", none, "the session runs here; 'haft -p … &' leaves it to the shell"},
+	{"brief", "", none, "there is no tool for messages beside the answer"},
+	{"chrome", "", none, "haft drives no browser"},
+	{"cloud", "", optional, "haft has no cloud: the session runs here"},
+	{"desktop", "", none, "haft has no desktop app"},
+	{"environment", "", required, "haft has no cloud: the session runs here"},
+	{"exclude-dynamic-system-prompt-sections", "", none, "haft's system prompt has none: they are in the first message"},
+	{"file", "", required, "haft downloads nothing at the start; put the file into the folder"},
+	{"from-pr", "", optional, "haft links no sessions to pull requests; use --resume"},
+	{"ide", "", none, "an editor starts 'haft acp'"},
+	{"no-chrome", "", none, "haft drives no browser"},
+	{"plugin-url", "", required, "haft downloads no plugins; use --plugin-dir"},
+	{"prompt-suggestions", "", optional, "haft suggests no prompts"},
+	{"remote-control", "", optional, "haft is not controlled from elsewhere"},
+	{"remote-control-session-name-prefix", "", required, "haft is not controlled from elsewhere"},
+	{"safe-mode", "", none, "use --setting-sources '' --strict-mcp-config --ignore-project-hooks"},
+	{"system-prompt-snapshot", "", required, "haft keeps the system prompt of a conversation in any case"},
+	{"teleport", "", optional, "haft has no cloud: use --resume"},
+	{"tmux", "", optional, "start haft in tmux yourself"},
+}
+
+// A value is whether a flag has one.
+type value int
+
+const (
+	none value = iota
+	optional
+	required
+)
+
+// defineForeign takes the flags that mean nothing here.
+func (f *Flags) defineForeign(fs *pflag.FlagSet) {
+	for _, x := range foreign {
+		if x.value == none {
+			fs.BoolP(x.name, x.short, false, "accepted for compatibility; has no effect")
+		} else {
+			fs.StringP(x.name, x.short, "", "accepted for compatibility; has no effect")
+		}
+		if x.value == optional {
+			fs.Lookup(x.name).NoOptDefVal = "true"
+		}
+		_ = fs.MarkHidden(x.name)
+	}
+}
+
+// Ineffective says which of the flags that were given mean nothing here, and what to do
+// instead.
+func Ineffective(fs *pflag.FlagSet) []string {
+	var notes []string
+	for _, x := range foreign {
+		if fs.Changed(x.name) {
+			notes = append(notes, fmt.Sprintf("--%s has no effect: %s", x.name, x.why))
+		}
+	}
+	return notes
+}

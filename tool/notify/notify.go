@@ -1,0 +1,86 @@
+// Package notify is the PushNotification tool: it tells a user who looks elsewhere
+// that something is worth a look.
+//
+//	t := notify.New(func(ctx context.Context, text string) []string { … })
+//
+// The tool is safe for concurrent use if its function is.
+//
+// Trust: a text of the model reaches the user's terminal, desktop or program, as plain
+// text of bounded length and without control characters. Nothing else is touched.
+package notify
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/haftdev/haft/tool"
+)
+
+// Input is what the model sends.
+type Input struct {
+	Message string `json:"message" jsonschema:"What to tell, in one line of at most 200 characters." haft:"min=1;alias=text|body;example=The tests pass. The branch is ready for review."`
+	Status  string `json:"status,omitempty" jsonschema:"Accepted; proactive is the only one." haft:"example=proactive"`
+}
+
+// Output is what programs get.
+type Output struct {
+	Message string    `json:"message"`
+	Ways    []string  `json:"sentTo"` // such as terminal, program, desktop
+	SentAt  time.Time `json:"sentAt"`
+}
+
+// maxMessage is how long a notification is, in characters.
+const maxMessage = 200
+
+// New returns the tool. Send tells the user, and returns the ways in which it has.
+func New(send func(ctx context.Context, text string) []string) tool.Tool {
+	return tool.New(tool.Def[Input, Output]{
+		Name:       "PushNotification",
+		SearchHint: "notify user alert bell desktop notification attention done",
+		Description: "Sends the user a notification, by their terminal, their desktop or the program that they use. For something that they would come back for: long work is done, or you cannot continue without them. " +
+			"Not for progress, and not for what they see anyway because they just wrote to you.",
+		Marks: func(Input) tool.Marks { return tool.Marks{ReadOnly: true, ConcurrencySafe: true} },
+		Permission: func(context.Context, *tool.Call, Input) tool.Verdict {
+			return tool.Verdict{Behavior: tool.Allow, Reason: "it only tells the user something"}
+		},
+		Run: func(ctx context.Context, _ *tool.Call, in Input) (Output, error) {
+			if err := ctx.Err(); err != nil {
+				return Output{}, err
+			}
+			text := line(in.Message)
+			if text == "" {
+				return Output{}, tool.Errorf("message has no text. Say what the user should know.")
+			}
+			return Output{Message: text, Ways: append([]string{}, send(ctx, text)...), SentAt: time.Now()}, nil
+		},
+		Render: func(o Output) tool.Result {
+			if len(o.Ways) == 0 {
+				return tool.Failure("The notification reached nobody: there is no terminal, program or desktop to show it.")
+			}
+			return tool.Text(fmt.Sprintf("Sent to the user's %s. Whether they see it is not known.", strings.Join(o.Ways, " and ")))
+		},
+		Summarize: func(in Input) string { return in.Message },
+		Deferred:  true,
+	})
+}
+
+// line makes one line of a text, without what a terminal would obey.
+func line(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar:
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, ""))
+	runes := []rune(strings.Join(strings.Fields(s), " "))
+	if len(runes) > maxMessage {
+		runes = append(runes[:maxMessage-1:maxMessage-1], '…')
+	}
+	return string(runes)
+}

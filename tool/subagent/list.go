@@ -1,0 +1,79 @@
+package subagent
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/tool"
+)
+
+// A Listed agent is one of the session that can be spoken to.
+type Listed struct {
+	ID          string    `json:"id"`
+	Kind        string    `json:"type"`
+	Name        string    `json:"name,omitempty"`
+	Team        string    `json:"team,omitempty"`
+	Description string    `json:"description"`
+	State       string    `json:"state"` // running, lost, or how its work ended
+	Tokens      int64     `json:"tokens"`
+	ToolUses    int       `json:"toolUses"`
+	Began       time.Time `json:"began,omitzero"`
+}
+
+// ListInput is what the model sends to ListAgents.
+type ListInput struct {
+	Query   string `json:"q,omitempty" jsonschema:"Only agents with this in their id, name, type or description." haft:"alias=query"`
+	Channel string `json:"channel,omitempty" jsonschema:"Accepted; the agents of this session are listed."`
+}
+
+// ListOutput is what programs get of ListAgents.
+type ListOutput struct {
+	Agents []Listed `json:"agents"`
+}
+
+func newList(crew Crew) tool.Tool {
+	return tool.New(tool.Def[ListInput, ListOutput]{
+		Name:       "ListAgents",
+		SearchHint: "list agents running finished teammates status ids",
+		Description: "Lists the agents of this session with their ids, what they do and how they are: running, or how their work ended. " +
+			"You are told when an agent finishes; do not call this in a loop.",
+		Marks: func(ListInput) tool.Marks {
+			return tool.Marks{ReadOnly: true, ConcurrencySafe: true, Polling: true, Effect: tool.Pure}
+		},
+		Permission: harmless[ListInput],
+		Run: func(_ context.Context, _ *tool.Call, in ListInput) (ListOutput, error) {
+			out := ListOutput{Agents: []Listed{}}
+			for _, a := range crew.Listed() {
+				all := strings.ToLower(strings.Join([]string{a.ID, a.Name, a.Kind, a.Description}, "\n"))
+				if strings.Contains(all, strings.ToLower(in.Query)) {
+					out.Agents = append(out.Agents, a)
+				}
+			}
+			return out, nil
+		},
+		Render:    ListOutput.Render,
+		Summarize: func(in ListInput) string { return in.Query },
+		Deferred:  true,
+	})
+}
+
+// Render says how the list reads to the model.
+func (o ListOutput) Render() tool.Result {
+	if len(o.Agents) == 0 {
+		return tool.Text("There are no such agents.")
+	}
+	var lines []string
+	for _, a := range o.Agents {
+		name := a.ID
+		if a.Name != "" {
+			name += " (" + a.Name + ")"
+		}
+		if a.Team != "" {
+			name += " of team " + a.Team
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s, %s: %s", name, a.State, a.Kind, strings.Join(strings.Fields(a.Description), " ")))
+	}
+	return tool.Text(strings.Join(lines, "\n"))
+}
