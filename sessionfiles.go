@@ -8,8 +8,9 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
 // files returns the files of sessions whose id matches.
@@ -49,7 +50,7 @@ func (o *SessionsOptions) files(id string) ([]string, error) {
 	return paths, nil
 }
 
-var notAlnum = regexp.MustCompile(`[^a-zA-Z0-9]`)
+var notAlnum = lazyregexp.New(`[^a-zA-Z0-9]`)
 
 // mayHold reports whether a folder can be that of a working directory. Its name
 // is the path with everything but letters and digits replaced; a long one is cut

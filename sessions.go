@@ -9,11 +9,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -140,7 +140,7 @@ func SessionMessages(id string, opts *SessionsOptions) ([]SessionMessage, error)
 
 // plainID is what names of sessions are made of; anything else could be a
 // pattern or a path.
-var plainID = regexp.MustCompile(`^[\w-]+$`)
+var plainID = lazyregexp.New(`^[\w-]+$`)
 
 // said reports whether the entry is part of the conversation. Others are only
 // links in the chain.

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/internal/plainjson"
 )
@@ -73,9 +73,9 @@ func unreadable(printed []byte, err error) error {
 var (
 	// field is the name of a field of an answer as it is written in JSON, or as a
 	// script prints a dictionary.
-	field = regexp.MustCompile(`["'](?:decision|permissionDecision|hookSpecificOutput|continue|behavior|updatedInput|additionalContext|systemMessage|stopReason|suppressOutput)["']\s*:`)
+	field = lazyregexp.New(`["'](?:decision|permissionDecision|hookSpecificOutput|continue|behavior|updatedInput|additionalContext|systemMessage|stopReason|suppressOutput)["']\s*:`)
 	// verdicts are words that only a hook which means to decide prints alone.
-	verdicts = regexp.MustCompile(`^"?(?i:allow|approve|deny|block|ask|false)"?$`)
+	verdicts = lazyregexp.New(`^"?(?i:allow|approve|deny|block|ask|false)"?$`)
 	// marks begin texts that are not plain UTF-8.
 	marks = []string{"\xef\xbb\xbf", "\xff\xfe", "\xfe\xff"}
 )
@@ -94,7 +94,7 @@ func remark(printed []byte, event Event) error {
 	if printed[0] == '[' && json.Valid(printed) {
 		return fmt.Errorf("its answer is a list and must be one object: %s", quoteLine(printed, 0))
 	}
-	found := field.FindIndex(printed)
+	found := field.Get().FindIndex(printed)
 	if found == nil || forModel(event) && !bytes.HasPrefix(bytes.TrimSpace(lineAt(printed, found[0])), []byte("{")) {
 		return nil
 	}

@@ -8,10 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
 // linger is how long to wait for output after a command has ended: a program that
@@ -104,9 +105,9 @@ func (r *Runner) blocked(ctx context.Context, h *Hook, cmd *exec.Cmd, run *Run) 
 var (
 	// missingScript is what interpreters say about a script that is not there,
 	// where they exit with 2 about it.
-	missingScript = regexp.MustCompile(`^(?:\S*python[\d.]*: can't open file '([^']+)': .*|Can't open perl script "([^"]+)": .*|\S*sh: \d+: (?:cannot open|Can't open) (\S+?)(?:: .*)?)$`)
+	missingScript = lazyregexp.New(`^(?:\S*python[\d.]*: can't open file '([^']+)': .*|Can't open perl script "([^"]+)": .*|\S*sh: \d+: (?:cannot open|Can't open) (\S+?)(?:: .*)?)$`)
 	// badSyntax is what a shell says about a command that it cannot parse.
-	badSyntax = regexp.MustCompile(`^\S*sh: (?:-c: |\d+: )?(?:line \d+: )?(?:[Ss]yntax error|unexpected EOF)`)
+	badSyntax = lazyregexp.New(`^\S*sh: (?:-c: |\d+: )?(?:line \d+: )?(?:[Ss]yntax error|unexpected EOF)`)
 )
 
 // neverStarted reports whether code 2 is not the hook's, but came because there
@@ -171,7 +172,7 @@ func (r *Runner) environ(h *Hook) []string {
 	return env
 }
 
-var providerKey = regexp.MustCompile(`(?i)^(ANTHROPIC|CLAUDE|HAFT|OPENAI|AZURE_OPENAI|OPENROUTER|GEMINI|GOOGLE|MISTRAL|GROQ|DEEPSEEK|XAI|COHERE|TOGETHER|FIREWORKS)_(.*_)?(KEY|TOKEN|SECRET|HEADERS|CREDENTIALS)$|^AWS_BEARER_TOKEN_`)
+var providerKey = lazyregexp.New(`(?i)^(ANTHROPIC|CLAUDE|HAFT|OPENAI|AZURE_OPENAI|OPENROUTER|GEMINI|GOOGLE|MISTRAL|GROQ|DEEPSEEK|XAI|COHERE|TOGETHER|FIREWORKS)_(.*_)?(KEY|TOKEN|SECRET|HEADERS|CREDENTIALS)$|^AWS_BEARER_TOKEN_`)
 
 // ProviderKey reports whether a variable has the name of a model provider's key.
 func ProviderKey(name string) bool { return providerKey.MatchString(name) }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -40,8 +41,8 @@ type alternative struct {
 }
 
 var (
-	plain    = regexp.MustCompile(`^[A-Za-z0-9_ -]*$`)
-	ruleForm = regexp.MustCompile(`^([A-Za-z0-9_-]+)\(.*\)$`)
+	plain    = lazyregexp.New(`^[A-Za-z0-9_ -]*$`)
+	ruleForm = lazyregexp.New(`^([A-Za-z0-9_-]+)\(.*\)$`)
 )
 
 func newMatcher(h *Hook) matcher {

@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/internal/mcp/envelope"
 	"github.com/haftdev/haft/internal/mcp/gate"
 )
@@ -89,7 +89,7 @@ func invalid(message string) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: message}
 }
 
-var secret = regexp.MustCompile(`(?i)^(.*[_-])?(password|passwd|passphrase|secret|api[_-]?key|access[_-]?token|private[_-]?key|credentials?|pin|cvv|otp)$`)
+var secret = lazyregexp.New(`(?i)^(.*[_-])?(password|passwd|passphrase|secret|api[_-]?key|access[_-]?token|private[_-]?key|credentials?|pin|cvv|otp)$`)
 
 // secretField finds a field of a form that asks for what a form must not hold:
 // the answer would pass the model's context.

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
 )
@@ -202,7 +202,7 @@ var parameters = map[string][]string{
 	"WebFetch": {"prompt", "url"},
 }
 
-var paramLike = regexp.MustCompile(`^([A-Za-z_]+):([^ *]+)$`)
+var paramLike = lazyregexp.New(`^([A-Za-z_]+):([^ *]+)$`)
 
 // compileParam reads a spec of the form parameter:value. One that has that form and
 // names no parameter would match nothing, so that it is an error.

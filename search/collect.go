@@ -78,20 +78,6 @@ func (c *collector) piece(text []byte, shift, done int) (enough, binary bool) {
 	return enough, binary
 }
 
-// keep returns from where on the current piece is needed as context of the next one, and
-// counts the lines before: the piece may be gone when they are asked for.
-func (c *collector) keep() int {
-	start := len(c.text)
-	for range c.q.Before {
-		if start <= 0 {
-			break
-		}
-		start = bytes.LastIndexByte(c.text[:start-1], '\n') + 1
-	}
-	c.lineNumber(start)
-	return start
-}
-
 // add takes one match and reports whether that was enough.
 func (c *collector) add(lo, hi int) (enough bool) {
 	c.hit.Count++

@@ -2,6 +2,7 @@ package search
 
 import (
 	"bytes"
+	"errors"
 
 	"github.com/haftdev/haft/internal/search/rawfs"
 )
@@ -9,6 +10,20 @@ import (
 // window is how much of a file is in memory at a time if it is too large to be read as
 // a whole. A longer line makes it grow.
 const window = 32 << 20
+
+// named searches the file at a path, in pieces if it is too large.
+func (w *worker) named(path string, st *Stats) (hit Hit, ok bool, err error) {
+	text, err := w.r.read(path)
+	if errors.Is(err, errTooLarge) {
+		return w.searchLarge(st)
+	}
+	if err != nil {
+		return Hit{}, false, err
+	}
+	st.Bytes = int64(len(text))
+	hit, ok, _ = w.c.collect(text, true)
+	return hit, ok, nil
+}
 
 // searchLarge searches a file that the query names and that is too large to be in memory,
 // piece by piece. Each piece ends with a line, so that matches over several lines cannot
@@ -102,4 +117,18 @@ func (p *pieces) fill(want int) error {
 		p.read += int64(n)
 	}
 	return nil
+}
+
+// keep returns from where on the current piece is needed as context of the next one, and
+// counts the lines before: the piece may be gone when they are asked for.
+func (c *collector) keep() int {
+	start := len(c.text)
+	for range c.q.Before {
+		if start <= 0 {
+			break
+		}
+		start = bytes.LastIndexByte(c.text[:start-1], '\n') + 1
+	}
+	c.lineNumber(start)
+	return start
 }

@@ -320,17 +320,3 @@ func (sc *scan) single(ctx context.Context, path string, mtime int64) error {
 	sc.res.Stats.add(st)
 	return nil
 }
-
-// named searches the file at a path, in pieces if it is too large.
-func (w *worker) named(path string, st *Stats) (hit Hit, ok bool, err error) {
-	text, err := w.r.read(path)
-	if errors.Is(err, errTooLarge) {
-		return w.searchLarge(st)
-	}
-	if err != nil {
-		return Hit{}, false, err
-	}
-	st.Bytes = int64(len(text))
-	hit, ok, _ = w.c.collect(text, true)
-	return hit, ok, nil
-}

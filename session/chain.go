@@ -20,6 +20,11 @@ type reading struct {
 	calls  map[string][]Call
 	torn   bool
 	damage int
+
+	prefix *prefix  // what comes before the chain, nil for nothing
+	end    int64    // of the journal when it was read
+	named  []string // UUIDs of all lines that were read
+	lost   int      // calls without a result
 }
 
 // read reads a journal back to where the last conversation of an agent begins: a
@@ -31,6 +36,10 @@ func read(ctx context.Context, path, agent, at string) (*reading, error) {
 		return nil, err
 	}
 	defer t.close()
+	return t.read(ctx, path, agent, at)
+}
+
+func (t *tail) read(ctx context.Context, path, agent, at string) (*reading, error) {
 	r := &reading{}
 	for {
 		if err := ctx.Err(); err != nil {
@@ -73,11 +82,16 @@ var ErrNoMessage = errors.New("no such message")
 // take keeps what belongs to a chain. What was noted after its last message
 // counts only if the chain is the end of the journal.
 func (r *reading) take(t *tail, tree *tree, chain []*line, at string) {
-	r.chain, r.damage, r.torn = chain, t.damaged, t.torn
+	r.chain, r.damage, r.torn, r.end = chain, t.damaged, t.torn, t.size
 	r.calls = map[string][]Call{}
 	on := map[*line]bool{}
 	for _, l := range chain {
 		on[l] = true
+	}
+	for _, l := range t.lines {
+		if l.UUID != "" {
+			r.named = append(r.named, l.UUID)
+		}
 	}
 	for _, l := range tree.lines {
 		switch x := l.extra(); {
@@ -124,6 +138,8 @@ type tree struct {
 	lines  []*line // without repetitions and broken compactions
 	byUUID map[string]int
 	side   bool // it is a sub-agent's
+	// preceding is the message before the lines, which ends a chain; "" if none is known.
+	preceding string
 }
 
 // plant makes a tree. A line that is there twice counts where it stood first.
@@ -182,7 +198,7 @@ func (t *tree) chain(at string, whole, damaged bool) ([]*line, bool) {
 		l := t.lines[i]
 		chain = append(chain, l)
 		parent := l.parent()
-		if parent == "" {
+		if parent == "" || parent == t.preceding {
 			break
 		}
 		next, ok := t.byUUID[parent]

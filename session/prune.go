@@ -9,9 +9,9 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"time"
 
+	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/internal/regular"
 	"github.com/haftdev/haft/internal/workspace/blob"
 )
@@ -170,7 +170,7 @@ func deleteSession(ctx context.Context, i *Info, dryRun bool) error {
 // A blob that is younger may belong to a line that is just being written.
 const youngBlob = time.Hour
 
-var digestPattern = regexp.MustCompile(`[0-9a-f]{64}`)
+var digestPattern = lazyregexp.New(`[0-9a-f]{64}`)
 
 // references returns everything in a project's sessions that looks like a digest,
 // and whether one of them is in use.

@@ -29,6 +29,7 @@ type Session struct {
 	repairs []Entry                // written before the next entry
 	uses    map[string]pendingCall // by tool_use id
 	closed  bool
+	prefix  *prefix // what is kept of the journal's beginning, nil if nothing is
 }
 
 // origin is what every line says about where it was written.
@@ -243,6 +244,11 @@ func (s *Session) Close() error {
 	var err error
 	for _, st := range s.streams {
 		err = errors.Join(err, st.close())
+	}
+	if main := s.streams[""]; main != nil && (s.prefix != nil || main.size >= prefixStep) {
+		if s.sealPrefix(context.Background()) != nil {
+			dropPrefix(s.Dir()) // the journal has everything
+		}
 	}
 	return errors.Join(err, s.lock.release())
 }

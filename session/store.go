@@ -111,7 +111,14 @@ func (st *Store) Resume(ctx context.Context, id string, opts *ResumeOptions) (*S
 }
 
 func resume(ctx context.Context, path string, o *ResumeOptions) (*Session, error) {
-	r, err := read(ctx, path, "", o.At)
+	if o.At != "" {
+		r, err := read(ctx, path, "", o.At)
+		if err != nil {
+			return nil, err
+		}
+		return r.session(ctx, path, o)
+	}
+	r, err := readOn(ctx, path, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -128,10 +135,11 @@ func (r *reading) session(ctx context.Context, path string, o *ResumeOptions) (*
 	main := s.streams[""]
 	main.torn, main.tail = r.torn, r.last()
 	s.tally = r.tally
-	for _, l := range r.chain {
-		s.blobs.restore(ctx, l)
-	}
+	r.restoreBlobs(ctx, s.blobs)
 	messages, lost := fold(r.chain, r.beside, r.calls)
+	if r.prefix != nil {
+		r.prefix.messages(s.restored.History)
+	}
 	if err := s.restored.History.Append(messages...); err != nil {
 		return nil, err
 	}
@@ -141,7 +149,27 @@ func (r *reading) session(ctx context.Context, path string, o *ResumeOptions) (*
 		s.restored.Lost = append(s.restored.Lost, u.call)
 		s.repairs = append(s.repairs, s.repair(&u, r.calls[u.block.ID]))
 	}
+	if r.lost = len(lost); o.At == "" && !o.Fork {
+		s.prefix = r.keepPrefix(path, messages)
+	}
 	return s, nil
+}
+
+// restoreBlobs puts the long strings of the conversation back.
+func (r *reading) restoreBlobs(ctx context.Context, b *blobs) {
+	for _, l := range r.chain {
+		b.restore(ctx, l)
+	}
+}
+
+// keepPrefix keeps what was read for the next resume, if that was much.
+func (r *reading) keepPrefix(path string, messages []model.Message) *prefix {
+	journal, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer journal.Close()
+	return r.extend(path, journal, messages)
 }
 
 // take fills in what was read beside the messages.
@@ -186,6 +214,9 @@ func (r *reading) revert() (entries []Entry) {
 // last returns the UUID of the last message, "" if there is none.
 func (r *reading) last() string {
 	if len(r.chain) == 0 {
+		if r.prefix != nil {
+			return r.prefix.index.Last
+		}
 		return ""
 	}
 	return r.chain[len(r.chain)-1].UUID
@@ -196,6 +227,9 @@ func (r *reading) cwd() string {
 		if r.chain[i].Cwd != "" {
 			return r.chain[i].Cwd
 		}
+	}
+	if r.prefix != nil {
+		return r.prefix.index.Cwd
 	}
 	return ""
 }

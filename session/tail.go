@@ -23,6 +23,7 @@ type tail struct {
 	buf   []byte // what was read and not looked at
 	from  int64  // where it begins in the file
 	chunk int64  // how much is read next
+	floor int64  // where reading ends, in place of the beginning of the file
 }
 
 const (
@@ -33,12 +34,15 @@ const (
 // whole reports whether the tail reaches the beginning of the file.
 func (t *tail) whole() bool { return t.from == 0 && len(t.buf) == 0 }
 
+// atFloor reports whether the tail reaches where reading ends.
+func (t *tail) atFloor() bool { return t.floor > 0 && t.from+int64(len(t.buf)) <= t.floor }
+
 // grow reads back to the compaction before the lines that were read, or to the
 // beginning of the file.
 func (t *tail) grow() error {
 	slices.Reverse(t.lines)
 	defer func() { slices.Reverse(t.lines) }()
-	for !t.whole() {
+	for !t.whole() && !t.atFloor() {
 		end := t.from + int64(len(t.buf))
 		raw, err := t.previous()
 		if err != nil {

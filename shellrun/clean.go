@@ -1,14 +1,15 @@
 package shellrun
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
 // escapes matches terminal control: CSI sequences, OSC and its kin up to their
 // terminator, two- and three-character escapes; the first two also as they begin
 // with one C1 character.
-var escapes = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
+var escapes = lazyregexp.New("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
 	"|(?:\x1b[\\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\x07\x1b\u009c]*(?:\x07|\x1b\\\\|\u009c)?" +
 	"|\x1b[ -/]*[0-~]")
 

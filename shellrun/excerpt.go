@@ -124,6 +124,6 @@ func afterEscape(p, rest []byte) []byte {
 		return rest
 	}
 	escape := max(0, cut-maxEscape) + i
-	end := escape + len(wholeEscape.Find(p[escape:min(len(p), escape+maxEscape)]))
+	end := escape + len(wholeEscape.Get().Find(p[escape:min(len(p), escape+maxEscape)]))
 	return p[max(cut, end):]
 }

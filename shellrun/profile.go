@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
 // A profile is what the user's interactive shell knows: functions, aliases and
@@ -71,7 +72,7 @@ func captureProfile(r Runner, shell string, env []string, dir string, stop <-cha
 
 // askers are aliases that make a command ask before it acts: without a terminal
 // the answer is no, and the command does nothing.
-var askers = regexp.MustCompile(`(?m)^alias (?:rm|cp|mv|ln)='[^'\n]*'\n?`)
+var askers = lazyregexp.New(`(?m)^alias (?:rm|cp|mv|ln)='[^'\n]*'\n?`)
 
 func (p profile) keep(dumped, dir string) (profile, error) {
 	path, rest, ok := strings.Cut(dumped, "\n")

@@ -2,8 +2,9 @@ package shellrun
 
 import (
 	"bytes"
-	"regexp"
 	"unicode/utf8"
+
+	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
 // ReadNew returns what was written since the last ReadNew or ReadNewLines, at
@@ -74,7 +75,7 @@ func wholeChars(p []byte) int {
 }
 
 // wholeEscape matches an escape that is complete.
-var wholeEscape = regexp.MustCompile("^\x1b(?:\\[[0-?]*[ -/]*[@-~]|[\\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\)|[ -/]*[0-OQ-WYZ\\\\`a-~])")
+var wholeEscape = lazyregexp.New("^\x1b(?:\\[[0-?]*[ -/]*[@-~]|[\\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\)|[ -/]*[0-OQ-WYZ\\\\`a-~])")
 
 // maxEscape is the length up to which a terminal escape is waited for.
 const maxEscape = 64

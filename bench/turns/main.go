@@ -7,6 +7,7 @@
 //	go run ./bench/turns -peers -work bash    beside Claude Code, codex and opencode
 //	go run ./bench/turns -grow                what a turn costs late in a conversation
 //	go run ./bench/turns -density             a thousand conversations in one process
+//	go run ./bench/turns -profile FILE        a CPU profile of turns, for -pgo
 //
 // Peers are installed with npm, pinned, below the user's cache folder.
 package main
@@ -34,7 +35,7 @@ type options struct {
 	turns, reps, sessions int
 	work                  string
 	peers, grow, density  bool
-	only                  string
+	only, profile         string
 	ours                  []*player // nil builds them
 	out, log              io.Writer
 	reexec                shellrun.Reexec
@@ -54,6 +55,7 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "of all, only these, separated by commas")
 	flag.BoolVar(&o.grow, "grow", false, "compare early turns with late ones")
 	flag.BoolVar(&o.density, "density", false, "hold many conversations in one process")
+	flag.StringVar(&o.profile, "profile", "", "write a CPU profile of turns to this file")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -87,8 +89,11 @@ func run(ctx context.Context, o *options) error {
 	if o.work != "read" && o.work != "bash" {
 		return fmt.Errorf("-work %q: use read or bash", o.work)
 	}
-	if o.density {
+	switch {
+	case o.density:
 		return density(ctx, o)
+	case o.profile != "":
+		return profile(ctx, o)
 	}
 	players := o.ours
 	if players == nil {

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
-	"regexp"
 	"strings"
 
+	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/tool"
 )
@@ -83,7 +83,7 @@ func indented(input json.RawMessage) string {
 
 // loses finds commands that look as if something were lost for good by them. It
 // asks for more care and decides nothing: the rules do.
-var loses = regexp.MustCompile(`(?i)(^|[;&|(\s` + "`" + `/])(rm|rmdir|unlink|shred|dd|mkfs[.\w]*|wipefs|truncate|fdisk|parted)\s` +
+var loses = lazyregexp.New(`(?i)(^|[;&|(\s` + "`" + `/])(rm|rmdir|unlink|shred|dd|mkfs[.\w]*|wipefs|truncate|fdisk|parted)\s` +
 	`|git\s+(\S+\s+)*(push\s.*(-f\b|--force|\+\w|--delete|--mirror)|reset\s+--hard|clean\s|checkout\s+(--|\.)|restore\s|branch\s+-D|stash\s+(drop|clear)|filter-branch)` +
 	`|(drop|truncate)\s+(table|database|schema)|delete\s+from|(kubectl|helm|docker|aws|gcloud|az)\s.*\b(delete|destroy|prune|rm|terminate\S*)\b|(terraform|pulumi)\s+destroy` +
 	`|find\s.*-delete|chmod\s+-R|chown\s+-R|>\s*/dev/(sd|nvme|disk)|mv\s.*\s/dev/null|(shutdown|reboot|halt|poweroff|mkswap)\b|killall|pkill`)

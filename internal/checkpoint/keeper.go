@@ -261,22 +261,6 @@ func (k *Keeper) end(ctx context.Context, agent, call string) error {
 	return k.compare(ctx, before, call)
 }
 
-func (k *Keeper) compare(ctx context.Context, before *tree, call string) error {
-	now, err := k.scan(ctx, nil)
-	if err != nil {
-		return k.note(ctx, fmt.Sprintf("what call %s changed is not covered: %v", call, err))
-	}
-	entries, err := k.entries(ctx, before.diff(now), call)
-	if err != nil {
-		return k.note(ctx, fmt.Sprintf("what call %s changed is not covered: %v", call, err))
-	}
-	if err := k.session.Append(ctx, entries...); err != nil {
-		return err
-	}
-	k.done(call)
-	return nil
-}
-
 // scan looks at the tree. What is to be written may be the repository itself: then
 // git's objects are not relied on.
 func (k *Keeper) scan(ctx context.Context, writes []string) (*tree, error) {
@@ -300,20 +284,6 @@ func (k *Keeper) scan(ctx context.Context, writes []string) (*tree, error) {
 		}
 	}
 	return t, err
-}
-
-// refresh reads git's index again if it has changed.
-func (k *Keeper) refresh() {
-	_, dir := findRepository(k.root)
-	info, err := os.Lstat(filepath.Join(dir, "index"))
-	if dir == "" || err != nil {
-		k.repo, k.index = nil, nil
-		return
-	}
-	if k.index != nil && k.repo != nil && k.repo.dir == dir && os.SameFile(k.index, info) && k.index.ModTime().Equal(info.ModTime()) && k.index.Size() == info.Size() {
-		return
-	}
-	k.repo, k.index = openRepository(k.root), info
 }
 
 // note writes down what is not covered, if that is news.

@@ -9,6 +9,23 @@ import (
 	"github.com/haftdev/haft/session"
 )
 
+// compare notes what a call has changed since a look.
+func (k *Keeper) compare(ctx context.Context, before *tree, call string) error {
+	now, err := k.scan(ctx, nil)
+	if err != nil {
+		return k.note(ctx, fmt.Sprintf("what call %s changed is not covered: %v", call, err))
+	}
+	entries, err := k.entries(ctx, before.diff(now), call)
+	if err != nil {
+		return k.note(ctx, fmt.Sprintf("what call %s changed is not covered: %v", call, err))
+	}
+	if err := k.session.Append(ctx, entries...); err != nil {
+		return err
+	}
+	k.done(call)
+	return nil
+}
+
 // entries returns changes as they are written to the journal. Contents that only git
 // has are kept now: of the few files that changed, not of all that might have.
 func (k *Keeper) entries(ctx context.Context, changes []change, call string) ([]session.Entry, error) {

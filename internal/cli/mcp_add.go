@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
 
 	"github.com/haftdev/haft/internal/harness/project"
+	"github.com/haftdev/haft/internal/lazyregexp"
 
 	"github.com/spf13/cobra"
 
@@ -139,7 +139,7 @@ func pairs(list []string, sep string) (map[string]string, error) {
 }
 
 // serverName is what a server may be called: it becomes part of its tools' names.
-var serverName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
+var serverName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 
 // kept is an entry that was kept, as programs read it.
 type kept struct {

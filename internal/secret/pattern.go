@@ -3,12 +3,13 @@ package secret
 import (
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
 // A Pattern matches paths by their names, as a careless file system or reader takes them.
@@ -69,7 +70,7 @@ func glob(pattern, name string) bool {
 	return ok && err == nil
 }
 
-var shortName = regexp.MustCompile(`^([a-z0-9_]{1,6})~[0-9]+$`)
+var shortName = lazyregexp.New(`^([a-z0-9_]{1,6})~[0-9]+$`)
 
 // lookalikes are letters that a reader, or a file system that folds them, takes for
 // plain ones.

@@ -2,10 +2,10 @@ package shell
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/internal/shell/grammar"
 )
 
@@ -183,14 +183,14 @@ var scriptFlags = map[string][]string{
 
 func (a *analyzer) denySed(args []value, depth int) {
 	for _, v := range args[1:] {
-		for _, m := range sedExec.FindAllStringSubmatch(v.guess, 8) {
+		for _, m := range sedExec.Get().FindAllStringSubmatch(v.guess, 8) {
 			a.denyScript(m[1], depth)
 		}
 	}
 }
 
 // sedExec finds the command e of a sed script.
-var sedExec = regexp.MustCompile(`(?:^|[;{}\n0-9$/!])\s*e\s+([^\n]+)`)
+var sedExec = lazyregexp.New(`(?:^|[;{}\n0-9$/!])\s*e\s+([^\n]+)`)
 
 // peelWindow is how many words of a command are looked at for a wrapper.
 const peelWindow = 64
@@ -310,15 +310,15 @@ func (a *analyzer) denyBeforeError(command string) {
 }
 
 // separators split a text into what may be commands.
-var separators = regexp.MustCompile("[;&|\n\r()`{}]+|\\$\\(|<\\(|>\\(")
+var separators = lazyregexp.New("[;&|\n\r()`{}]+|\\$\\(|<\\(|>\\(")
 
 // spellings are removed to find the words of a command.
 var spellings = strings.NewReplacer(`"`, "", `'`, "", `\`, "", "$", "")
 
 // redirections and $'…' are taken out of a text before it is split.
 var (
-	redirections = regexp.MustCompile(`&>>?|[0-9]*[<>]+[&|]?[0-9-]*`)
-	ansiQuotes   = regexp.MustCompile(`\$'(?:[^'\\]|\\.)*'`)
+	redirections = lazyregexp.New(`&>>?|[0-9]*[<>]+[&|]?[0-9-]*`)
+	ansiQuotes   = lazyregexp.New(`\$'(?:[^'\\]|\\.)*'`)
 )
 
 // denyTokens adds commands by splitting a text at everything that might
@@ -334,7 +334,7 @@ func (a *analyzer) denyTokens(text string) {
 	})
 	text = redirections.ReplaceAllString(text, " ")
 	both := []string{text, strings.ReplaceAll(text, "\\\n", "")}
-	for _, part := range separators.Split(strings.Join(slices.Compact(both), "\n"), -1) {
+	for _, part := range separators.Get().Split(strings.Join(slices.Compact(both), "\n"), -1) {
 		fields := strings.FieldsFunc(spellings.Replace(part), func(r rune) bool { return r <= ' ' || isInvisible(r) })
 		for len(fields) > 1 && skippable(fields[0]) {
 			fields = fields[1:]
@@ -350,7 +350,7 @@ func (a *analyzer) denyTokens(text string) {
 	}
 }
 
-var assignLike = regexp.MustCompile(`^[A-Za-z_][A-Za-z_0-9]*(\[[^]]*\])?\+?=`)
+var assignLike = lazyregexp.New(`^[A-Za-z_][A-Za-z_0-9]*(\[[^]]*\])?\+?=`)
 
 // skippable reports whether a word in front of a command is not its name.
 func skippable(s string) bool {

@@ -2,10 +2,11 @@ package shell
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
 // maxBytes is the longest command that is read.
@@ -17,7 +18,7 @@ const maxOpen = 200
 
 // commentBackslash finds a comment that ends in a backslash: bash ends it
 // there, the parser joins the next line.
-var commentBackslash = regexp.MustCompile("(?m)(^|[\\s;&|()<>`{}])#.*\\\\$")
+var commentBackslash = lazyregexp.New("(?m)(^|[\\s;&|()<>`{}])#.*\\\\$")
 
 // guard returns why a command must not even be parsed, "" if it may.
 func guard(command string) string {
@@ -50,6 +51,6 @@ func isInvisible(r rune) bool {
 }
 
 // offScreen finds a run of blanks so long that what follows is not seen.
-var offScreen = regexp.MustCompile(`[ \t]{80,}\S|\n[ \t\n]{20,}\S`)
+var offScreen = lazyregexp.New(`[ \t]{80,}\S|\n[ \t\n]{20,}\S`)
 
 func hidesByBlanks(command string) bool { return offScreen.MatchString(command) }

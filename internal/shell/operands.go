@@ -2,9 +2,10 @@ package shell
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
 // fileOperands notes the files that a command which is not read-only names.
@@ -234,7 +235,7 @@ func (a *analyzer) truncates(args, rest []value) ([]Path, bool) {
 }
 
 // inPlace finds -i, -i.bak, -Ei and --in-place among the flags of sed.
-var inPlace = regexp.MustCompile(`^(?:-([Enrsz]*)i(\.[A-Za-z0-9_]+)?|--in-place(?:=(\.[A-Za-z0-9_]+))?)$`)
+var inPlace = lazyregexp.New(`^(?:-([Enrsz]*)i(\.[A-Za-z0-9_]+)?|--in-place(?:=(\.[A-Za-z0-9_]+))?)$`)
 
 // sedEdit handles sed that is not read-only. With -i and a script that only
 // filters it is an edit of its operands.

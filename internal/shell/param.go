@@ -1,11 +1,12 @@
 package shell
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
 // harmless variables hold no secret: they may be printed.
@@ -156,7 +157,7 @@ func (b *builder) cmdSubst(p *syntax.CmdSubst, inQuotes bool) {
 }
 
 // plainDelimiter is one that every shell finds the end of.
-var plainDelimiter = regexp.MustCompile(`^[A-Za-z_]+$`)
+var plainDelimiter = lazyregexp.New(`^[A-Za-z_]+$`)
 
 // literalHeredoc returns what $(cat <<'EOF' …) becomes: the text of a here-document
 // in which nothing is expanded.

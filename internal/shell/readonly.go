@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/shell/grammar"
 )
@@ -225,7 +225,7 @@ func (a *analyzer) builtin(args []grammar.Word) (grammar.Use, error, bool) {
 }
 
 // plainScript is text that every shell reads alike.
-var plainScript = regexp.MustCompile(`^(?:[-A-Za-z0-9 ./_='"|;&,:+%@\n]|\$[A-Za-z_][A-Za-z0-9_]*)*$`)
+var plainScript = lazyregexp.New(`^(?:[-A-Za-z0-9 ./_='"|;&,:+%@\n]|\$[A-Za-z_][A-Za-z0-9_]*)*$`)
 
 // innerScript returns why the script of sh -c is not known to only read.
 func (a *analyzer) innerScript(shell string, w grammar.Word) error {

@@ -2,9 +2,10 @@ package trust
 
 import (
 	"os"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
 // A makefile is what of makefiles says which commands a target runs.
@@ -16,11 +17,11 @@ type makefile struct {
 }
 
 var (
-	include    = regexp.MustCompile(`^ *-?s?include[ \t]+(.+)$`)
-	assignment = regexp.MustCompile(`^ *(?:export +|override +)?([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*(?::{0,3}|\?|\+)=[ \t]*(.*)$`)
-	rule       = regexp.MustCompile(`^([^\t #:=][^:=]*)::?([^=].*)?$`)
+	include    = lazyregexp.New(`^ *-?s?include[ \t]+(.+)$`)
+	assignment = lazyregexp.New(`^ *(?:export +|override +)?([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*(?::{0,3}|\?|\+)=[ \t]*(.*)$`)
+	rule       = lazyregexp.New(`^([^\t #:=][^:=]*)::?([^=].*)?$`)
 	// reference is a variable, a function or one of make's own names in a recipe.
-	reference = regexp.MustCompile(`\$\$|\$[({]([^(){}]*)[)}]|\$.`)
+	reference = lazyregexp.New(`\$\$|\$[({]([^(){}]*)[)}]|\$.`)
 )
 
 // makefiles binds makefiles, what they include and the scripts that the recipes of the

@@ -3,15 +3,16 @@ package trust
 import (
 	"io/fs"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
 var (
-	shells = regexp.MustCompile(`^(ba|da|z|k|fi|a)?sh$`)
+	shells = lazyregexp.New(`^(ba|da|z|k|fi|a)?sh$`)
 	// interpreters run the first operand that they are given.
-	interpreters = regexp.MustCompile(`^((ba|da|z|k|fi|a)?sh|source|\.|python[0-9.]*|pypy[0-9]*|node|nodejs|tsx|ts-node|deno|bun|ruby|perl|php|lua[0-9.]*|Rscript|pwsh|osascript|tclsh|guile|groovy|julia)$`)
+	interpreters = lazyregexp.New(`^((ba|da|z|k|fi|a)?sh|source|\.|python[0-9.]*|pypy[0-9]*|node|nodejs|tsx|ts-node|deno|bun|ruby|perl|php|lua[0-9.]*|Rscript|pwsh|osascript|tclsh|guile|groovy|julia)$`)
 	packagers    = []string{"npm", "npx", "pnpm", "pnpx", "yarn", "bun", "bunx", "corepack"}
 	makes        = []string{"make", "gmake", "bmake"}
 )

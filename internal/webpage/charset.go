@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"mime"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/htmlindex"
 
+	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/internal/workspace/textfile"
 )
 
@@ -62,7 +62,7 @@ func meaningfulUTF8(raw []byte) bool {
 }
 
 // metaCharset is where HTML and XML name their charset.
-var metaCharset = regexp.MustCompile(`(?i)(?:<meta[^>]+charset|<\?xml[^>]+encoding)\s*=\s*["']?\s*([a-z0-9_:.-]+)`)
+var metaCharset = lazyregexp.New(`(?i)(?:<meta[^>]+charset|<\?xml[^>]+encoding)\s*=\s*["']?\s*([a-z0-9_:.-]+)`)
 
 // declaredCodec returns the codec of the charset that the server or the page
 // names; nil if none does, or if it is UTF-8.

@@ -4,9 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
+
+	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
 // Import reads the servers of another tool's file, told by its name: Claude
@@ -234,11 +235,11 @@ func (e *entry) setHeader(name, value string) {
 func seconds(n float64) int64 { return int64(n * float64(time.Second/time.Millisecond)) }
 
 var (
-	colon  = regexp.MustCompile(`\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
-	inputs = regexp.MustCompile(`\$\{input:[^}]+\}`)
-	bare   = regexp.MustCompile(`\$([A-Za-z_][A-Za-z0-9_]*)`)
-	braced = regexp.MustCompile(`\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
-	odd    = regexp.MustCompile(`[^A-Za-z0-9_]+`)
+	colon  = lazyregexp.New(`\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
+	inputs = lazyregexp.New(`\$\{input:[^}]+\}`)
+	bare   = lazyregexp.New(`\$([A-Za-z_][A-Za-z0-9_]*)`)
+	braced = lazyregexp.New(`\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
+	odd    = lazyregexp.New(`[^A-Za-z0-9_]+`)
 )
 
 // envColon respells ${env:NAME}.

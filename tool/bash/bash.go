@@ -22,13 +22,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/sandbox"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
@@ -229,7 +229,7 @@ func (t *Tools) marks(in Input) tool.Marks {
 
 // moves finds commands that may leave the shell in another directory. It finds too
 // many rather than too few.
-var moves = regexp.MustCompile(`\b(cd|pushd|popd)\b`)
+var moves = lazyregexp.New(`\b(cd|pushd|popd)\b`)
 
 func (t *Tools) validate(_ context.Context, c *tool.Call, in Input) *tool.Problem {
 	limit, advice := t.opts.MaxTimeout, ""

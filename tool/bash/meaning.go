@@ -2,9 +2,10 @@ package bash
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
 // answers are exit codes that answer a question rather than tell of a failure.
@@ -49,7 +50,7 @@ var answers = []struct {
 }
 
 // shellComplaint is a line by which bash itself tells of a failure.
-var shellComplaint = regexp.MustCompile(`(?m)^bash: `)
+var shellComplaint = lazyregexp.New(`(?m)^bash: `)
 
 // meaning returns what an exit code of the command answers, "" if it is a
 // failure like any.

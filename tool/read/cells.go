@@ -2,14 +2,14 @@ package read
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
+	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/tool"
 )
 
 // tags are those that a cell's text could use to end itself and speak for somebody else.
-var tags = regexp.MustCompile(`(?i)<(/?(?:cell|output|system-reminder)\b)`)
+var tags = lazyregexp.New(`(?i)<(/?(?:cell|output|system-reminder)\b)`)
 
 // harmless is text that holds none of our tags.
 func harmless(s string) string { return strings.TrimRight(tags.ReplaceAllString(s, "&lt;$1"), "\n") }

@@ -14,9 +14,9 @@ import (
 	_ "embed"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
 
+	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/internal/workspace/disk"
 	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/internal/workspace/textfile"
@@ -105,7 +105,7 @@ func New(ws *workspace.Workspace, opts *Options) tool.Tool {
 	})
 }
 
-var pageRange = regexp.MustCompile(`^([1-9][0-9]{0,5})(?:-([1-9][0-9]{0,5}))?$`)
+var pageRange = lazyregexp.New(`^([1-9][0-9]{0,5})(?:-([1-9][0-9]{0,5}))?$`)
 
 func (r *reader) validate(_ context.Context, _ *tool.Call, in Input) *tool.Problem {
 	if in.Pages != "" {

@@ -540,7 +540,7 @@ func TestTheWindowAgreesWithSplitting(t *testing.T) {
 		for offset := 1; offset <= 8; offset++ {
 			for limit := 1; limit <= 8; limit++ {
 				w := newWindow(Input{Offset: offset, Limit: limit}, textfile.LF)
-				must(t, w.scan(&chunks{strings.NewReader(text), size}))
+				must(t, w.scan(&chunks{strings.NewReader(text), size}, make([]byte, 1<<10)))
 				var want []string
 				for i := offset - 1; i < min(offset-1+limit, len(lines)); i++ {
 					want = append(want, strings.TrimSuffix(lines[i], "\r"))
@@ -557,7 +557,7 @@ func TestAHugeFileIsNotReadToItsEnd(t *testing.T) {
 	w := newWindow(Input{Limit: 2}, textfile.LF)
 	w.most = 20
 	text := strings.NewReader(strings.Repeat("line\n", 100))
-	must(t, w.scan(&chunks{text, 10}))
+	must(t, w.scan(&chunks{text, 10}, make([]byte, 1<<10)))
 	notes := w.notes("/project/f", Input{}, textfile.Encoding{}, textfile.LF)
 	if text.Len() < 450 || len(notes) != 1 || !strings.Contains(notes[0], "offset 3 and limit 2") {
 		t.Errorf("%d bytes are left; notes %q", text.Len(), notes)

@@ -76,7 +76,8 @@ func (r *reader) showText(ctx context.Context, c *tool.Call, in Input, f opened)
 		text = transform.NewReader(text, codec.NewDecoder())
 	}
 	w := newWindow(in, eol)
-	if err := w.scan(text); err != nil {
+	buf := make([]byte, min(f.info.Size+1, 64<<10)) // a small file needs no more, and most are small
+	if err := w.scan(text, buf); err != nil {
 		if ctx.Err() != nil {
 			return Output{}, ctx.Err()
 		}

@@ -32,9 +32,8 @@ type window struct {
 	open    bool   // there is a present line
 }
 
-// scan reads to the end, or as far as it may.
-func (w *window) scan(r io.Reader) error {
-	buf := make([]byte, 256<<10)
+// scan reads to the end, or as far as it may, by way of buf.
+func (w *window) scan(r io.Reader, buf []byte) error {
 	for read := int64(0); ; {
 		n, err := r.Read(buf)
 		w.take(buf[:n])

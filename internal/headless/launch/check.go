@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
 
+	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/settings"
@@ -61,7 +61,7 @@ func (f *Flags) checkPromptTool() error {
 	return nil
 }
 
-var uuid = regexp.MustCompile(`^(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+var uuid = lazyregexp.New(`^(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // checkSettings looks at a value of --settings.
 func checkSettings(value string) error {

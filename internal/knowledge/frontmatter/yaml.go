@@ -3,12 +3,13 @@ package frontmatter
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+
+	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
 // maxBrackets is more than fields need: deep nesting takes the parser long.
@@ -75,7 +76,7 @@ func unmarshal(text string) (values map[string]any, err error) {
 // An entry is one field with the lines that belong to it.
 type entry struct{ name, text string }
 
-var entryStart = regexp.MustCompile(`^["']?([A-Za-z_][\w-]*)["']?[ \t]*:(?:[ \t]|$)`)
+var entryStart = lazyregexp.New(`^["']?([A-Za-z_][\w-]*)["']?[ \t]*:(?:[ \t]|$)`)
 
 func split(matter string) []entry {
 	var entries []entry

@@ -9,15 +9,17 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
 // pattern is a mention: an @ that is no part of a word of letters like these, as it is in
 // an address, and what follows up to a blank that no backslash precedes or to punctuation
 // of Chinese, Japanese and Korean texts, which have no blanks.
-var pattern = regexp.MustCompile(`(?:^|[^\p{Latin}\p{N}._%+/@\\` + "`" + `-])@((?:\\ |[^\s` + "`" + `，。；：！？、（）【】《》「」『』〈〉“”‘’…])+)`)
+var pattern = lazyregexp.New(`(?:^|[^\p{Latin}\p{N}._%+/@\\` + "`" + `-])@((?:\\ |[^\s` + "`" + `，。；：！？、（）【】《》「」『』〈〉“”‘’…])+)`)
 
 // codeSpan is code inside a line, by one or two backticks.
-var codeSpan = regexp.MustCompile("``[^`].*?``|`[^`]*`")
+var codeSpan = lazyregexp.New("``[^`].*?``|`[^`]*`")
 
 // Paths returns the paths that a text mentions, each once, in order.
 func Paths(text string) []string {
@@ -27,7 +29,7 @@ func Paths(text string) []string {
 		if !strings.Contains(line, "@") {
 			continue
 		}
-		for _, m := range pattern.FindAllStringSubmatch(codeSpan.ReplaceAllString(line, " "), -1) {
+		for _, m := range pattern.Get().FindAllStringSubmatch(codeSpan.ReplaceAllString(line, " "), -1) {
 			path := clean(m[1])
 			if path != "" && !seen[path] {
 				seen[path] = true

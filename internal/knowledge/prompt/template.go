@@ -1,8 +1,9 @@
 package prompt
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
 // A Template is a text with places for arguments and commands.
@@ -19,11 +20,11 @@ type part struct {
 
 // inline is !`command` at the beginning of a word, or a block that begins with
 // ```! and holds commands.
-var inline = regexp.MustCompile("(?m)^```!\n((?s:.*?))\n```[ \t]*$|(?:^|[\\s(])(!`([^`\n]+)`)")
+var inline = lazyregexp.New("(?m)^```!\n((?s:.*?))\n```[ \t]*$|(?:^|[\\s(])(!`([^`\n]+)`)")
 
 // fromZero tells texts that count arguments from $0 from those that count from $1:
 // both are in use.
-var fromZero = regexp.MustCompile(`\$0(?:\D|$)`)
+var fromZero = lazyregexp.New(`\$0(?:\D|$)`)
 
 // Parse finds the commands in a text. What cannot be one is text: there is nothing
 // to be wrong.
@@ -33,7 +34,7 @@ func Parse(text string) *Template {
 		t.first = 0
 	}
 	at := 0
-	for _, m := range inline.FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range inline.Get().FindAllStringSubmatchIndex(text, -1) {
 		begin, end, command := m[0], m[1], ""
 		if m[2] >= 0 {
 			command = text[m[2]:m[3]]

@@ -1,10 +1,11 @@
 package prompt
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
 // values are what stands for what in one use of a template.
@@ -16,7 +17,7 @@ type values struct {
 }
 
 // placeholder is one of $ARGUMENTS, $ARGUMENTS[0], $1, ${NAME} and $name.
-var placeholder = regexp.MustCompile(`\$ARGUMENTS(?:\[(\d+)\])?|\$(\d+)|\$\{([A-Za-z_]\w*)\}|\$([A-Za-z_][\w-]*)`)
+var placeholder = lazyregexp.New(`\$ARGUMENTS(?:\[(\d+)\])?|\$(\d+)|\$\{([A-Za-z_]\w*)\}|\$([A-Za-z_][\w-]*)`)
 
 // replace fills in a text. What stands for nothing stays as it is: it may be a
 // variable of a shell.

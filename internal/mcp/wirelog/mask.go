@@ -2,10 +2,10 @@ package wirelog
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/internal/mcp/envelope"
 )
 
@@ -14,13 +14,13 @@ const hidden = "***"
 
 // secretName is what fields are called that hold secrets. Numbers of things
 // (progressToken) are not among them.
-var secretName = regexp.MustCompile(`(?i)^(.*[_-])?((access|refresh|id|auth|bearer|session|api|client)?[_-]?(token|secret)|authorization|cookie|set-cookie|password|passwd|passphrase|(api|private|secret|access)[_-]?key|credentials?|assertion|code[_-]?verifier|pin|cvv|otp)$`)
+var secretName = lazyregexp.New(`(?i)^(.*[_-])?((access|refresh|id|auth|bearer|session|api|client)?[_-]?(token|secret)|authorization|cookie|set-cookie|password|passwd|passphrase|(api|private|secret|access)[_-]?key|credentials?|assertion|code[_-]?verifier|pin|cvv|otp)$`)
 
 // IsSecret reports whether a field, variable or flag of this name holds a secret.
 func IsSecret(name string) bool { return secretName.MatchString(name) }
 
 // secretLook is what secrets look like wherever they stand.
-var secretLook = regexp.MustCompile(`(?i:bearer|basic)\s+[\w.~+/=-]{8,}` +
+var secretLook = lazyregexp.New(`(?i:bearer|basic)\s+[\w.~+/=-]{8,}` +
 	`|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*` + // a JSON web token
 	`|\b(sk|pk|rk)-[\w-]{16,}|\b(gh[pousr]|glpat|github_pat)[_-]\w{16,}|\bxox[abeprs]-[\w-]{10,}|\bA(KI|SI)A[0-9A-Z]{16}\b|\bAIza[\w-]{30,}` +
 	`|-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(-----END [A-Z ]*PRIVATE KEY-----)?` +

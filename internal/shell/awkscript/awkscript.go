@@ -9,9 +9,10 @@ package awkscript
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
 // Check returns nil if the program only filters text.
@@ -42,10 +43,10 @@ var forbidden = []string{
 }
 
 // danger is what must not hide in a program that we may have misread.
-var danger = regexp.MustCompile(`[|@>"]|` + strings.Join(forbidden, "|"))
+var danger = lazyregexp.New(`[|@>"]|` + strings.Join(forbidden, "|"))
 
 // endless finds for (…;;…).
-var endless = regexp.MustCompile(`;\s*;`)
+var endless = lazyregexp.New(`;\s*;`)
 
 // beforeRegexp are the words after which a slash starts a regular expression.
 var beforeRegexp = []string{"return", "print", "printf", "in", "case", "else", "exit"}
@@ -60,8 +61,8 @@ type lexer struct {
 }
 
 var (
-	word   = regexp.MustCompile(`^[A-Za-z_][A-Za-z_0-9]*`)
-	number = regexp.MustCompile(`^(0[xX][0-9a-fA-F]+|[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?|[0-9]+\.)`)
+	word   = lazyregexp.New(`^[A-Za-z_][A-Za-z_0-9]*`)
+	number = lazyregexp.New(`^(0[xX][0-9a-fA-F]+|[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?|[0-9]+\.)`)
 )
 
 // token reads one token and reports false at the end.

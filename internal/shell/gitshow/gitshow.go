@@ -8,9 +8,10 @@ package gitshow
 
 import (
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
 // A Query is a command of git, without the word git, that lists the files which
@@ -178,7 +179,7 @@ func (q Query) Names(output string) (names []string, err error) {
 }
 
 // change is what --name-status says about a file, or about it in several parents.
-var change = regexp.MustCompile(`^[ACDMRTUXB]+[0-9]*$`)
+var change = lazyregexp.New(`^[ACDMRTUXB]+[0-9]*$`)
 
 // patch reports whether changes are printed with their lines: byDefault, or because
 // a flag asks for it.

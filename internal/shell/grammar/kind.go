@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/internal/shell/awkscript"
 	"github.com/haftdev/haft/internal/shell/jqfilter"
 	"github.com/haftdev/haft/internal/shell/sedscript"
@@ -32,11 +33,11 @@ var kinds = map[string]kind{
 	"file":   {name: "local file", path: true, check: isLocal},
 	"cert":   {name: "certificate", public: true, check: isCertificate},
 	"glob":   {name: "pattern", glob: true, opaque: true},
-	"yq":     {name: "path in a document", path: true, check: regexp.MustCompile(`^\.[A-Za-z0-9_.\[\]"-]*$`).MatchString},
-	"printf": {name: "format", check: regexp.MustCompile(`(?s)^(?:(?:[^%-]|` + conversion + `)(?:[^%]|` + conversion + `)*)?$`).MatchString},
+	"yq":     {name: "path in a document", path: true, check: lazyregexp.New(`^\.[A-Za-z0-9_.\[\]"-]*$`).MatchString},
+	"printf": {name: "format", check: lazyregexp.New(`(?s)^(?:(?:[^%-]|` + conversion + `)(?:[^%]|` + conversion + `)*)?$`).MatchString},
 	"name":   {name: "file with a plain name", path: true, opaque: true, check: func(s string) bool { return !strings.ContainsAny(s, "\n\r") }},
 	"rev":    {name: "revision", path: true, opaque: true, rev: true},
-	"num":    {name: "number", check: regexp.MustCompile(`^[-+]?[0-9][0-9.,:]*[a-zA-Z%]*$`).MatchString},
+	"num":    {name: "number", check: lazyregexp.New(`^[-+]?[0-9][0-9.,:]*[a-zA-Z%]*$`).MatchString},
 	"sed":    {name: "sed script", check: func(s string) bool { return sedscript.Check(s) == nil }},
 	"awk":    {name: "awk program", check: func(s string) bool { return awkscript.Check(s) == nil }},
 	"input":  {name: "file or assignment", path: true, opaque: true, check: func(s string) bool { return !strings.HasPrefix(s, "/inet") }},

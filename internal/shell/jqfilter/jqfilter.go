@@ -8,9 +8,10 @@ package jqfilter
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
 // Check returns nil if the filter only sees its input.
@@ -32,9 +33,9 @@ var forbidden = []string{
 const maxDepth = 50
 
 var (
-	number = regexp.MustCompile(`^[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?`)
-	field  = regexp.MustCompile(`^\.[A-Za-z_][A-Za-z_0-9]*`)
-	name   = regexp.MustCompile(`^\$?(__)?[A-Za-z_][A-Za-z_0-9]*`)
+	number = lazyregexp.New(`^[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?`)
+	field  = lazyregexp.New(`^\.[A-Za-z_][A-Za-z_0-9]*`)
+	name   = lazyregexp.New(`^\$?(__)?[A-Za-z_][A-Za-z_0-9]*`)
 )
 
 // lex reads tokens up to the closing parenthesis of an interpolation, which

@@ -12,11 +12,12 @@ package shown
 
 import (
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
 // A Part is a run of lines of a file.
@@ -159,8 +160,8 @@ func document(w *syntax.Word) (string, bool) {
 }
 
 var (
-	span  = regexp.MustCompile(`^(\d+)(?:,(\d+|\$))?p$`)
-	count = regexp.MustCompile(`^(?:-n|--lines=|-)(\d+)$`)
+	span  = lazyregexp.New(`^(\d+)(?:,(\d+|\$))?p$`)
+	count = lazyregexp.New(`^(?:-n|--lines=|-)(\d+)$`)
 )
 
 // printed finds what a command without redirections prints of its operands.

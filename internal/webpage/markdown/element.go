@@ -2,12 +2,13 @@ package markdown
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
 func (w *writer) children(n *html.Node) {
@@ -204,7 +205,7 @@ func (w *writer) lineBreak() {
 }
 
 // language is how pages mark the language of their code.
-var language = regexp.MustCompile(`(?:^|\s)(?:language-|lang-|highlight-source-|brush:\s*)([A-Za-z0-9_+#-]+)`)
+var language = lazyregexp.New(`(?:^|\s)(?:language-|lang-|highlight-source-|brush:\s*)([A-Za-z0-9_+#-]+)`)
 
 func (w *writer) preformatted(n *html.Node) {
 	text := strings.Trim(textOf(n), "\n")

@@ -1,12 +1,13 @@
 package edits
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
-var lineNumber = regexp.MustCompile(`^ *\d+(?:\t|→)`)
+var lineNumber = lazyregexp.New(`^ *\d+(?:\t|→)`)
 
 // withoutLineNumbers strips the numbers when every line has one.
 func withoutLineNumbers(old string) (string, bool) {

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"unicode"
 
+	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/internal/workspace/disk"
 )
 
@@ -71,9 +71,9 @@ func (f Facts) spellings() []string {
 }
 
 var (
-	url      = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
-	drive    = regexp.MustCompile(`^[A-Za-z]:[/\\]`)
-	reserved = regexp.MustCompile(`^(?i:con|prn|aux|nul|com[1-9]|lpt[1-9])$`)
+	url      = lazyregexp.New(`^[A-Za-z][A-Za-z0-9+.-]*://`)
+	drive    = lazyregexp.New(`^[A-Za-z]:[/\\]`)
+	reserved = lazyregexp.New(`^(?i:con|prn|aux|nul|com[1-9]|lpt[1-9])$`)
 )
 
 // Limits of Linux; no system we run on allows more.

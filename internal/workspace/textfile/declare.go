@@ -2,17 +2,18 @@ package textfile
 
 import (
 	"bytes"
-	"regexp"
 	"unicode/utf8"
+
+	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
 var (
 	// codingComment is PEP 263, which Ruby reads as well; codingMark is how Emacs writes it in any language.
-	codingComment = regexp.MustCompile(`^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)`)
-	codingMark    = regexp.MustCompile(`-\*-.*?\bcoding:[ \t]*([-\w.]+).*?-\*-`)
-	xmlEncoding   = regexp.MustCompile(`^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([-\w.:]+)["']`)
-	metaCharset   = regexp.MustCompile(`(?i)<meta[^>]+charset\s*=\s*["']?\s*([-\w.:]+)`)
-	cssCharset    = regexp.MustCompile(`^@charset "([-\w.:]+)";`)
+	codingComment = lazyregexp.New(`^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)`)
+	codingMark    = lazyregexp.New(`-\*-.*?\bcoding:[ \t]*([-\w.]+).*?-\*-`)
+	xmlEncoding   = lazyregexp.New(`^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([-\w.:]+)["']`)
+	metaCharset   = lazyregexp.New(`(?i)<meta[^>]+charset\s*=\s*["']?\s*([-\w.:]+)`)
+	cssCharset    = lazyregexp.New(`^@charset "([-\w.:]+)";`)
 )
 
 // metaWithin is how far into a page browsers look for its charset.
@@ -23,7 +24,7 @@ const metaWithin = 1024
 func Declared(raw []byte) (Encoding, bool) {
 	head := raw[:min(len(raw), metaWithin)]
 	label := ""
-	take := func(re *regexp.Regexp, in []byte) {
+	take := func(re *lazyregexp.Regexp, in []byte) {
 		if m := re.FindSubmatch(in); m != nil && label == "" {
 			label = string(m[1])
 		}

@@ -1,0 +1,324 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/haftdev/haft/internal/plainjson"
+	"github.com/haftdev/haft/internal/regular"
+	"github.com/haftdev/haft/model"
+)
+
+// A prefix is what the beginning of a journal says, kept beside it so that a long one
+// need not be read again: the messages as they are sent, and what the lines add up to.
+// The journal is the truth. The prefix is derived from it, is used only if the journal's
+// beginning is what it was, and is made again otherwise.
+//
+// It is three files in the session's folder. Messages and the table of their lengths only
+// grow; the index, replaced as a whole, says how much of them counts.
+type prefix struct {
+	dir   string
+	index prefixIndex
+
+	lengths []uint32 // of the messages
+	names   []uint64 // of the lines' UUIDs, hashed, in no order
+	text    []byte   // the messages, one after the other
+}
+
+// prefixIndex is the index as it is on the disk.
+type prefixIndex struct {
+	Version   int
+	Size      int64  // how much of the journal is covered; a line ends there
+	State     []byte // of the hash of so much of the journal
+	Sum       string // its value
+	Text      int64  // size of the messages
+	TextSum   string
+	TextHash  []byte // its state
+	Table     int64  // size of the table
+	TableSum  string
+	TableHash []byte
+
+	Last, Cwd string // of the last message, which is an answer without calls
+	Damage    int
+	Tally     keptTally
+
+	// Sealed is how the files were when nobody wrote to them any more: as long as
+	// they are so, nothing has to be compared.
+	Sealed *seal `json:",omitempty"`
+}
+
+// keptTally is a [tally].
+type keptTally struct {
+	Messages     int
+	States       map[string]json.RawMessage
+	Usage        map[string]model.Usage
+	Title, Model string
+	Answer       stop
+}
+
+// A seal is how files are, as far as the file system tells.
+type seal struct{ Journal, Text, Table stamp }
+
+type stamp struct {
+	Size, MTime, CTime int64
+	Ino                uint64
+}
+
+const (
+	prefixVersion = 1
+	indexFile     = "resume-index.json"
+	textFile      = "resume-messages"
+	tableFile     = "resume-table"
+	maxIndexSize  = 64 << 20
+)
+
+// readOn is read for the whole conversation, with what is kept of its beginning. A
+// prefix that is known to be right need not be looked for.
+func readOn(ctx context.Context, path string, p *prefix) (*reading, error) {
+	t, err := openTail(path)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	if p == nil {
+		p = loadPrefix(path, t.file)
+	}
+	if p == nil || p.index.Size > t.size {
+		return t.read(ctx, path, "", "")
+	}
+	t.floor = p.index.Size
+	for {
+		if err := errors.Join(ctx.Err(), t.grow()); err != nil {
+			return nil, err
+		}
+		tree := plant(t.lines)
+		if chain, ok := tree.chain("", false, false); ok && t.damaged == 0 && len(chain) > 0 && chain[0].isBoundary() {
+			r := &reading{} // compacted since
+			r.take(t, tree, chain, "")
+			return r, nil
+		}
+		if t.atFloor() {
+			break
+		}
+	}
+	if r, ok := t.after(p); ok {
+		return r, nil
+	}
+	again, err := openTail(path)
+	if err != nil {
+		return nil, err
+	}
+	defer again.close()
+	return again.read(ctx, path, "", "")
+}
+
+// after reads the lines after a prefix as its continuation, if they are one.
+func (t *tail) after(p *prefix) (*reading, bool) {
+	tree := plant(t.lines)
+	tree.preceding = p.index.Last
+	chain, ok := tree.chain("", false, false)
+	if _, any := tree.before(len(tree.lines)); !any {
+		chain, ok = nil, true
+	}
+	if !ok || t.damaged > 0 || len(chain) > 0 && chain[0].parent() != p.index.Last || !p.follows(t.lines) || !continues(chain) {
+		return nil, false
+	}
+	r := &reading{prefix: p}
+	r.tally, r.all = p.index.Tally.tally(), p.index.Tally.tally()
+	r.take(t, tree, chain, "")
+	r.damage = p.index.Damage
+	return r, true
+}
+
+// loadPrefix returns the prefix of the journal in an open file, nil if there is none
+// that is right.
+func loadPrefix(path string, journal *os.File) *prefix {
+	p := &prefix{dir: dirOf(path)}
+	raw, err := regular.Read(filepath.Join(p.dir, indexFile), maxIndexSize)
+	if err != nil || !p.index.decode(raw) {
+		return nil
+	}
+	x := &p.index
+	now, err := stampsOf(journal, p.dir)
+	if err != nil || now.Journal.Size < x.Size || now.Text.Size < x.Text || now.Table.Size < x.Table {
+		return nil
+	}
+	if p.text, err = mapFile(filepath.Join(p.dir, textFile), x.Text); err != nil {
+		return nil
+	}
+	table, err := mapFile(filepath.Join(p.dir, tableFile), x.Table)
+	if err != nil || !p.decodeTable(table) {
+		return nil
+	}
+	if x.Sealed != nil && *x.Sealed == now {
+		return p
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, io.NewSectionReader(journal, 0, x.Size)); err != nil || hex.EncodeToString(sum.Sum(nil)) != x.Sum {
+		return nil
+	}
+	if digest(p.text) != x.TextSum || digest(table) != x.TableSum {
+		return nil
+	}
+	return p
+}
+
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// decode reads an index: a line with its hash, and JSON.
+func (x *prefixIndex) decode(raw []byte) bool {
+	line, rest, ok := bytes.Cut(raw, []byte("\n"))
+	return ok && string(line) == digest(rest) && json.Unmarshal(rest, x) == nil && x.Version == prefixVersion
+}
+
+// decodeTable reads the table, which has a part for each time that the prefix grew.
+func (p *prefix) decodeTable(raw []byte) bool {
+	total := int64(0)
+	for len(raw) > 0 {
+		if len(raw) < 8 {
+			return false
+		}
+		lengths, names := int(binary.LittleEndian.Uint32(raw)), int(binary.LittleEndian.Uint32(raw[4:]))
+		raw = raw[8:]
+		if lengths < 0 || names < 0 || len(raw)/4 < lengths || (len(raw)-4*lengths)/8 < names {
+			return false
+		}
+		for range lengths {
+			n := binary.LittleEndian.Uint32(raw)
+			p.lengths, raw, total = append(p.lengths, n), raw[4:], total+int64(n)
+		}
+		for range names {
+			p.names, raw = append(p.names, binary.LittleEndian.Uint64(raw)), raw[8:]
+		}
+	}
+	return total == int64(len(p.text))
+}
+
+// messages adds the messages to a history, which then shares their memory.
+func (p *prefix) messages(h *model.History) {
+	at := 0
+	for _, n := range p.lengths {
+		end := at + int(n)
+		h.AppendJSON(p.text[at:end:end])
+		at = end
+	}
+}
+
+func nameHash(uuid string) uint64 {
+	sum := sha256.Sum256([]byte(uuid))
+	return binary.LittleEndian.Uint64(sum[:])
+}
+
+// follows reports whether lines that come after the prefix can be added to it: none of
+// them repeats a line of it or is part of what it has.
+func (p *prefix) follows(lines []*line) bool {
+	of, hashes := map[string]bool{}, map[uint64]bool{}
+	for _, l := range lines {
+		if l.UUID != "" {
+			of[l.UUID], hashes[nameHash(l.UUID)] = true, true
+		}
+	}
+	if slices.ContainsFunc(lines, func(l *line) bool { return l.extra().SummaryOf != "" && !of[l.extra().SummaryOf] }) {
+		return false
+	}
+	return len(hashes) == 0 || !slices.ContainsFunc(p.names, func(n uint64) bool { return hashes[n] })
+}
+
+// continues reports whether what a chain says stands apart from the answer before it: a
+// message of the user without results.
+func continues(chain []*line) bool {
+	if len(chain) == 0 {
+		return true
+	}
+	m, err := chain[0].message()
+	return err == nil && m.Role == model.User && m.Error == "" &&
+		!slices.ContainsFunc(m.Content, func(b model.Block) bool { return b.Type == model.ToolResult }) &&
+		slices.ContainsFunc(m.Content, func(b model.Block) bool { return b.Type != model.Text || b.Text != "" })
+}
+
+// stampsOf returns how the files are.
+func stampsOf(journal *os.File, dir string) (s seal, err error) {
+	info, err := journal.Stat()
+	if err != nil {
+		return seal{}, err
+	}
+	s.Journal = stampOf(info)
+	for name, to := range map[string]*stamp{textFile: &s.Text, tableFile: &s.Table} {
+		info, err := os.Lstat(filepath.Join(dir, name))
+		if err != nil {
+			return seal{}, err
+		}
+		*to = stampOf(info)
+	}
+	return s, nil
+}
+
+func stampOf(info fs.FileInfo) stamp {
+	ctime, ino := inode(info)
+	return stamp{info.Size(), info.ModTime().UnixNano(), ctime, ino}
+}
+
+func (k *keptTally) tally() tally {
+	return tally{messages: k.Messages, states: k.States, usage: k.Usage, title: k.Title, model: k.Model, answer: k.Answer}
+}
+
+// save writes the index.
+func (x *prefixIndex) save(dir string) error {
+	raw, err := plainjson.Marshal(x)
+	if err != nil {
+		return err
+	}
+	temp := filepath.Join(dir, indexFile+".new")
+	content := append([]byte(digest(raw)+"\n"), raw...)
+	if err := os.WriteFile(temp, content, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(temp, filepath.Join(dir, indexFile))
+}
+
+// dropPrefix deletes what is kept.
+func dropPrefix(dir string) {
+	for _, name := range []string{indexFile, textFile, tableFile} {
+		os.Remove(filepath.Join(dir, name))
+	}
+}
+
+// resumeHash continues a hash.
+func resumeHash(state []byte) (hash.Hash, error) {
+	h := sha256.New()
+	if len(state) == 0 {
+		return h, nil
+	}
+	u, ok := h.(encoding.BinaryUnmarshaler)
+	if !ok {
+		return nil, errors.ErrUnsupported
+	}
+	return h, u.UnmarshalBinary(state)
+}
+
+func hashState(h hash.Hash) []byte {
+	m, ok := h.(encoding.BinaryMarshaler)
+	if !ok {
+		return nil
+	}
+	state, err := m.MarshalBinary()
+	if err != nil {
+		return nil
+	}
+	return state
+}

@@ -1,0 +1,131 @@
+package session
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/haftdev/haft/internal/plainjson"
+)
+
+// A plainJournal is a journal that was never compacted: calls with results of 2 KB, as
+// the session of a model that reads files has them, and an answer at the end of each part.
+type plainJournal struct {
+	path, parent string
+	n            int
+}
+
+func newPlainJournal(t testing.TB) *plainJournal {
+	return &plainJournal{path: filepath.Join(t.TempDir(), NewUUID()+".jsonl"), parent: "null"}
+}
+
+// add adds a part of about size bytes.
+func (j *plainJournal) add(t testing.TB, size int64) {
+	t.Helper()
+	file, err := os.OpenFile(j.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	out := bufio.NewWriterSize(file, 1<<20)
+	text, _ := plainjson.Marshal(strings.Repeat("\tif err != nil { return \"some words of a file\" }\n", 40))
+	line := func(format string, args ...any) {
+		m, err := fmt.Fprintf(out, format+"\n", args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size -= int64(m)
+	}
+	const common = `"isSidechain":false,"userType":"external","cwd":"/home/user/project","sessionId":"s","version":"1","timestamp":"2026-01-02T03:04:05.678Z"`
+	say := func(kind, message, result string) {
+		uuid := fmt.Sprintf("%012d-4000-8000-00000000000a", j.n)
+		line(`{"parentUuid":%s,%s,"type":%q,"message":%s,"uuid":%q%s}`, j.parent, common, kind, message, uuid, result)
+		j.parent = strconv.Quote(uuid)
+		j.n++
+	}
+	say("user", `{"role":"user","content":"read on"}`, "")
+	for size > 0 {
+		n := j.n
+		say("assistant", fmt.Sprintf(`{"id":"msg_%[1]d","type":"message","role":"assistant","model":"m","content":[{"type":"tool_use","id":"toolu_%[1]d","name":"Read","input":{"file_path":"/home/user/project/file%[1]d.go"}}],"stop_reason":"tool_use","usage":{"input_tokens":10,"output_tokens":5}}`, n), "")
+		for _, step := range []string{`"step":"judged"`, `"step":"dispatched","effect":"pure"`} {
+			line(`{"sessionId":"s","type":"haft-call","timestamp":"2026-01-02T03:04:05.678Z","haft":{"call":{"id":"c%[1]d","useId":"toolu_%[1]d","tool":"Read",%[2]s}}}`, n, step)
+		}
+		say("user", fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%d","content":[{"type":"text","text":%s}]}]}`, n, text),
+			fmt.Sprintf(`,"toolUseResult":{"type":"text","file":{"filePath":"/home/user/project/file%d.go","content":%s,"numLines":40}}`, n, text))
+	}
+	say("assistant", fmt.Sprintf(`{"id":"end_%d","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"done"}],"stop_reason":"end_turn","usage":{"input_tokens":10,"output_tokens":5}}`, j.n), "")
+	if err := out.Flush(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// journalSize is how large the journals of benchmarks are.
+func journalSize() int64 {
+	mb, _ := strconv.Atoi(os.Getenv("HAFT_JOURNAL_MB"))
+	return int64(max(mb, 8)) << 20
+}
+
+// BenchmarkResumePlain resumes a journal that was never compacted, of HAFT_JOURNAL_MB
+// megabytes, as a session that was never resumed before.
+func BenchmarkResumePlain(b *testing.B) {
+	j := newPlainJournal(b)
+	j.add(b, journalSize())
+	b.SetBytes(journalSize())
+	b.ReportAllocs()
+	for b.Loop() {
+		dropPrefix(dirOf(j.path))
+		s, err := resume(b.Context(), j.path, &ResumeOptions{})
+		if err != nil || s.Restored().History.Len() < 100 {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkResumeKept resumes it from what was kept of it, written in parts of 64 MB with
+// a resume after each. It reports the memory that is the process's own.
+func BenchmarkResumeKept(b *testing.B) {
+	j := newPlainJournal(b)
+	for left := journalSize(); left > 0; left -= 64 << 20 {
+		j.add(b, min(left, 64<<20))
+		s, err := resume(b.Context(), j.path, &ResumeOptions{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if left <= 64<<20 {
+			if err := s.sealPrefix(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+		}
+		s = nil
+		debug.FreeOSMemory()
+	}
+	before := ownMemory()
+	var s *Session
+	b.SetBytes(journalSize())
+	b.ReportAllocs()
+	for b.Loop() {
+		var err error
+		s, err = resume(b.Context(), j.path, &ResumeOptions{})
+		if err != nil || s.Restored().History.Len() < 100 || s.prefix == nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(ownMemory()-before)/(1<<20)/float64(b.N), "MB-own/op")
+}
+
+// ownMemory is the anonymous memory of the process, in bytes; 0 where that is not told.
+func ownMemory() int64 {
+	raw, _ := os.ReadFile("/proc/self/status")
+	for line := range strings.Lines(string(raw)) {
+		if rest, ok := strings.CutPrefix(line, "RssAnon:"); ok {
+			kb, _ := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+			return kb << 10
+		}
+	}
+	return 0
+}
