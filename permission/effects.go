@@ -143,10 +143,13 @@ func (h *evaluation) decideEffects() Decision {
 	case len(e.open) == 0:
 		return h.end(tool.Allow, e.by)
 	}
+	commands := h.suggest
 	h.suggest = h.boundSuggestions()
 	h.settles = !e.protected
 	if box := &h.policy.sandbox; box.DropRest != nil && box.DropRest() {
-		h.suggest = e.rules
+		if h.suggest = e.rules; e.protected { // no rule about edits allows it; one about the command lets that run as it is
+			h.suggest, h.settles = commands, true
+		}
 		d := h.end(tool.Allow, &finding{})
 		d.Dropped = e.dropped()
 		d.Reason = fmt.Sprintf("preview: %d of %d changed files were dropped", len(d.Dropped), len(e.files))

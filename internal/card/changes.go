@@ -36,7 +36,7 @@ func Changes(p *tool.Preview) (files []FileDiff, summary []string) {
 		files = append(files, Diff(f))
 	}
 	if p.Ran {
-		summary = append(summary, fmt.Sprintf("It has run where nothing of it counts yet: %d changed, %d added, %d deleted. Allowing it makes this change; it is not run again.", changed, added, deleted))
+		summary = append(summary, fmt.Sprintf("It has run, and nothing of it counts yet: %d changed, %d added, %d deleted.", changed, added, deleted), "Allowing it makes this change. It is not run again.")
 	}
 	switch {
 	case protected == 1:

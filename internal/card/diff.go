@@ -38,9 +38,13 @@ func Diff(f tool.FileChange) FileDiff {
 	}
 	switch {
 	case f.Before == nil:
-		d.note("new file")
+		d.note("new %s", typeName(f.After))
+	case f.After == nil && f.Before.Mode.Type() != 0:
+		d.note("%s deleted", typeName(f.Before))
 	case f.After == nil:
 		d.note("deleted")
+	case f.Before.Mode.Type() != f.After.Mode.Type():
+		d.note("%s becomes a %s", typeName(f.Before), typeName(f.After))
 	}
 	if f.From != "" {
 		d.note("renamed from %s", visible.Indented(f.From))
@@ -50,7 +54,9 @@ func Diff(f tool.FileChange) FileDiff {
 	}
 	before, after := textOf(f.Before), textOf(f.After)
 	switch {
-	case same(f.Before, f.After):
+	case same(f.Before, f.After), special(f.Before) && special(f.After):
+	case isLink(f.After):
+		d.note("to %s", visible.Indented(string(f.After.Raw)))
 	case f.Folded != "":
 		d.note("%s, %s", f.Folded, sizes(f))
 	case binary(f.Before) || binary(f.After):
@@ -82,6 +88,24 @@ func binary(v *tool.Version) bool {
 	return v != nil && (v.Binary || v.Mode.Type()&^fs.ModeSymlink != 0 || v.Raw == nil && v.Size > 0)
 }
 
+// typeName is what a file is, in a word.
+func typeName(v *tool.Version) string {
+	switch {
+	case v.Mode.IsDir():
+		return "folder"
+	case isLink(v):
+		return "link"
+	case v.Mode&fs.ModeNamedPipe != 0:
+		return "named pipe"
+	}
+	return "file"
+}
+
+func isLink(v *tool.Version) bool { return v != nil && v.Mode&fs.ModeSymlink != 0 }
+
+// special reports whether a version is none, or a folder or pipe: it has no content.
+func special(v *tool.Version) bool { return v == nil || v.Mode&(fs.ModeDir|fs.ModeNamedPipe) != 0 }
+
 // kind is what a file that is no text holds, as its first bytes say.
 func kind(f tool.FileChange) string {
 	v := f.After
@@ -89,10 +113,6 @@ func kind(f tool.FileChange) string {
 		v = f.Before
 	}
 	switch {
-	case v.Mode.IsDir():
-		return "folder"
-	case v.Mode&fs.ModeNamedPipe != 0:
-		return "named pipe"
 	case bytes.HasPrefix(v.Raw, []byte("\x7fELF")):
 		return "program"
 	case bytes.HasPrefix(v.Raw, []byte("SQLite format 3\x00")):

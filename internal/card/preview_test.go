@@ -151,7 +151,7 @@ func TestAPreviewedCommandIsShownWithoutEscapes(t *testing.T) {
 	if text := strings.Join(shown, "\n"); strings.ContainsAny(text, "\x1b\r") || !strings.Contains(text, "harmless") {
 		t.Errorf("shown: %q", text)
 	}
-	if len(p.Files) != 2 || !p.Files[0].Protected || !strings.Contains(p.Summary[0], "0 changed, 2 added, 0 deleted") || !strings.Contains(p.Summary[1], "One of these files is protected") {
+	if len(p.Files) != 2 || !p.Files[0].Protected || !strings.Contains(p.Summary[0], "0 changed, 2 added, 0 deleted") || !strings.Contains(p.Summary[2], "One of these files is protected") {
 		t.Errorf("%d files, %q", len(p.Files), p.Summary)
 	}
 }

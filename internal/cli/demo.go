@@ -16,6 +16,7 @@ import (
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/plain"
+	"github.com/haftdev/haft/internal/tui"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/anthropic"
 	"github.com/haftdev/haft/model/script"
@@ -110,13 +111,12 @@ func (d *demo) keepNothing() (leave func(), err error) {
 func (d *demo) Ask(ctx context.Context, c tool.Case, q tool.Verdict) (tool.Verdict, error) {
 	fmt.Fprint(d.Out, plain.Question(c, q))
 	allow := tool.Verdict{Behavior: tool.Allow, Reason: "the demo allows what it has shown"}
-	in, ok := d.In.(*os.File)
-	if !ok || !isTerminal(in) || d.quick {
+	if d.quick || !tui.IsTerminal(d.In, d.Out) {
 		fmt.Fprintln(d.Out, "(You would answer here. The demo says yes.)")
 		return allow, nil
 	}
 	fmt.Fprint(d.Out, "Enter makes this change, n drops it: ")
-	line, err := readLine(ctx, in)
+	line, err := readLine(ctx, d.In)
 	if err != nil {
 		return tool.Verdict{}, err
 	}

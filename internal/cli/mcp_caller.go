@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"sync/atomic"
+
+	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/visible"
@@ -84,8 +87,28 @@ func (m *mcpCaller) asker(c serve.Call) sched.Asker {
 		if v, err := m.world.Hooks.Ask(ctx, cs, question); err == nil && (v.Behavior == tool.Allow || v.Behavior == tool.Deny) {
 			return v, nil
 		}
-		return c.Ask(cs, question), nil
+		v := c.Ask(cs, question)
+		if v.Unasked {
+			v.Message = "Denied: " + v.Reason + "." + m.howToAllow(v.Suggestions)
+		}
+		return v, nil
 	})
+}
+
+// howToAllow says how a user whose client cannot ask allows such calls.
+func (m *mcpCaller) howToAllow(rules []tool.Suggestion) string {
+	if len(rules) == 0 {
+		return " No rule can allow it: it has to be asked about, by a client that supports elicitation."
+	}
+	var commands []string
+	for _, s := range rules {
+		rule, err := syntax.Quote(s.Rule, syntax.LangBash)
+		if err != nil { // no shell can be given it
+			return " No rule can allow it: it has to be asked about, by a client that supports elicitation."
+		}
+		commands = append(commands, "haft permissions add allow "+rule)
+	}
+	return " Tell the user how to allow such calls: run the following in " + m.world.Project.Dir + " and start this MCP server again.\n" + strings.Join(commands, "\n")
 }
 
 // alone reports whether nothing may run beside the call. An input that cannot be
@@ -111,7 +134,20 @@ func (m *mcpCaller) result(out *sched.Outcome) tool.Result {
 		r.Content = append(r.Content, tool.Text(note).Content...)
 	}
 	if out.Fatal != nil {
-		fmt.Fprintf(m.err, "haft: %s\n", visible.Text(fmt.Sprintf("%s: %v", out.Tool, out.Fatal)))
+		m.report(out.Tool, out.Fatal)
 	}
+	if r.Failed {
+		return r // what failed has no structure
+	}
+	small, err := servable[out.Tool].result.of(r)
+	if err != nil {
+		m.report(out.Tool, err)
+		small = textResult{r.Text()}
+	}
+	r.Output = small
 	return r
+}
+
+func (m *mcpCaller) report(name string, err error) {
+	fmt.Fprintf(m.err, "haft: %s\n", visible.Text(fmt.Sprintf("%s: %v", name, err)))
 }

@@ -193,12 +193,12 @@ func (f *serveFlags) pool(w *harness.World) (*tool.Set, error) {
 func offered(set *tool.Set) []serve.Tool {
 	var tools []serve.Tool
 	for _, t := range set.All() {
-		o := serve.Tool{Name: t.Name, Title: t.Title, Description: set.Description(t), Input: lean(set.View(t).JSON()), Hints: servable[t.Name].Hints, Long: servable[t.Name].long}
-		if t.Output != nil {
-			// A later haft may add fields, and clients need not mind.
-			o.Output = bytes.ReplaceAll(lean(t.Output.View(nil).JSON()), []byte(`,"additionalProperties":false`), nil)
-		}
-		tools = append(tools, o)
+		how := servable[t.Name]
+		// A later haft may add fields, and clients need not mind.
+		output := bytes.ReplaceAll(lean(how.result.schema().View(nil).JSON()), []byte(`,"additionalProperties":false`), nil)
+		tools = append(tools, serve.Tool{
+			Name: t.Name, Title: t.Title, Description: set.Description(t), Input: lean(set.View(t).JSON()), Output: output, Hints: how.Hints, Long: how.long,
+		})
 	}
 	return tools
 }
@@ -212,19 +212,20 @@ func lean(schema json.RawMessage) json.RawMessage {
 // marks are those of one input.
 var servable = map[string]struct {
 	serve.Hints
-	long bool // a client may leave the call and come back for it
+	long   bool // a client may leave the call and come back for it
+	result resultForm
 }{
-	"Bash":         {long: true},
-	"BashOutput":   {Hints: serve.Hints{ReadOnly: true, Closed: true}},
-	"Edit":         {Hints: serve.Hints{Closed: true}},
-	"Glob":         {Hints: serve.Hints{ReadOnly: true, Closed: true}},
-	"Grep":         {Hints: serve.Hints{ReadOnly: true, Closed: true}},
-	"KillShell":    {Hints: serve.Hints{Idempotent: true, Closed: true}},
-	"MultiEdit":    {Hints: serve.Hints{Closed: true}},
-	"NotebookEdit": {Hints: serve.Hints{Closed: true}},
-	"Read":         {Hints: serve.Hints{ReadOnly: true, Closed: true}},
-	"Sleep":        {Hints: serve.Hints{ReadOnly: true, Closed: true}, long: true},
-	"WebFetch":     {Hints: serve.Hints{ReadOnly: true}, long: true},
-	"WebSearch":    {Hints: serve.Hints{ReadOnly: true}, long: true},
-	"Write":        {Hints: serve.Hints{Idempotent: true, Closed: true}},
+	"Bash":         {long: true, result: resultOf[bashResult]()},
+	"BashOutput":   {Hints: serve.Hints{ReadOnly: true, Closed: true}, result: resultOf[backgroundResult]()},
+	"Edit":         {Hints: serve.Hints{Closed: true}, result: resultOf[changeResult]()},
+	"Glob":         {Hints: serve.Hints{ReadOnly: true, Closed: true}, result: resultOf[globResult]()},
+	"Grep":         {Hints: serve.Hints{ReadOnly: true, Closed: true}, result: resultOf[grepResult]()},
+	"KillShell":    {Hints: serve.Hints{Idempotent: true, Closed: true}, result: resultOf[textResult]()},
+	"MultiEdit":    {Hints: serve.Hints{Closed: true}, result: resultOf[changeResult]()},
+	"NotebookEdit": {Hints: serve.Hints{Closed: true}, result: resultOf[textResult]()},
+	"Read":         {Hints: serve.Hints{ReadOnly: true, Closed: true}, result: resultOf[readResult]()},
+	"Sleep":        {Hints: serve.Hints{ReadOnly: true, Closed: true}, long: true, result: resultOf[textResult]()},
+	"WebFetch":     {Hints: serve.Hints{ReadOnly: true}, long: true, result: resultOf[fetchResult]()},
+	"WebSearch":    {Hints: serve.Hints{ReadOnly: true}, long: true, result: resultOf[textResult]()},
+	"Write":        {Hints: serve.Hints{Idempotent: true, Closed: true}, result: resultOf[changeResult]()},
 }

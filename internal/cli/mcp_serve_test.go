@@ -5,7 +5,10 @@ package cli_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,6 +21,7 @@ import (
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -57,9 +61,21 @@ func serveMCP(t *testing.T, haft, settings, era string, opts *sdk.ClientOptions)
 			t.Fatal(err)
 		}
 	}
+	s.start(t, haft, bareEnv(filepath.Join(base, "home")), era, opts)
+	return s
+}
+
+// again starts another server in the same folder, for the same person.
+func (s *served) again(t *testing.T, haft string) *served {
+	next := &served{dir: s.dir}
+	next.start(t, haft, s.cmd.Env, mcpEras[0], nil)
+	return next
+}
+
+func (s *served) start(t *testing.T, haft string, env []string, era string, opts *sdk.ClientOptions) {
+	t.Helper()
 	s.cmd = exec.Command(haft, "mcp", "serve")
-	s.cmd.Dir, s.cmd.Stderr = s.dir, os.Stderr
-	s.cmd.Env = bareEnv(filepath.Join(base, "home"))
+	s.cmd.Dir, s.cmd.Stderr, s.cmd.Env = s.dir, os.Stderr, env
 	stdin, err := s.cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +97,6 @@ func serveMCP(t *testing.T, haft, settings, era string, opts *sdk.ClientOptions)
 	if s.ClientSession, err = client.Connect(t.Context(), transport, &sdk.ClientSessionOptions{ProtocolVersion: era}); err != nil {
 		t.Fatal(err)
 	}
-	return s
 }
 
 // agreeing is a client whose person allows everything.
@@ -277,17 +292,18 @@ func TestMCPServerOffersEveryToolWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	core, names := 0, []string{}
+	core, whole, names := 0, 0, []string{}
 	for _, tool := range list.Tools {
 		names = append(names, tool.Name)
 		if tool.Annotations == nil || tool.Annotations.DestructiveHint == nil || tool.Annotations.OpenWorldHint == nil || tool.OutputSchema == nil {
 			t.Errorf("%s: annotations %+v, output schema %v", tool.Name, tool.Annotations, tool.OutputSchema)
 		}
+		raw, err := json.Marshal(tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole += len(raw)
 		if slices.Contains([]string{"Bash", "Edit", "Glob", "Grep", "Read", "Write"}, tool.Name) {
-			raw, err := json.Marshal(tool)
-			if err != nil {
-				t.Fatal(err)
-			}
 			core += len(raw)
 		}
 	}
@@ -295,9 +311,9 @@ func TestMCPServerOffersEveryToolWhole(t *testing.T) {
 	if !slices.Equal(names, want) {
 		t.Errorf("tools %v, want %v", names, want)
 	}
-	t.Logf("the core tools have %d bytes", core)
-	if core > 16<<10 { // 15 KB before files had an encoding and commands a sandbox
-		t.Errorf("the core tools have %d bytes", core)
+	t.Logf("the core tools have %d bytes, all of them %d", core, whole)
+	if core > 12<<10 || whole > 20<<10 {
+		t.Errorf("the core tools have %d bytes, all of them %d", core, whole)
 	}
 }
 
@@ -341,6 +357,91 @@ func TestMCPServerStructuredContentFitsItsSchema(t *testing.T) {
 		if err := resolved.Validate(r.StructuredContent); err != nil {
 			t.Errorf("%s: %v", call.tool, err)
 		}
+	}
+}
+
+// TestMCPServerStructuredContentIsForModels edits one line of a long file as a host does
+// that gives its model nothing but the structured content.
+func TestMCPServerStructuredContentIsForModels(t *testing.T) {
+	s := serveMCP(t, haftCommand(t), `{"permissions":{"defaultMode":"acceptEdits"}}`, mcpEras[0], nil)
+	file := filepath.Join(s.dir, "long.txt")
+	var long strings.Builder
+	for i := range 1200 {
+		fmt.Fprintf(&long, "line %d of a long file indeed\n", i+1)
+	}
+	if err := os.WriteFile(file, []byte(long.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	call := func(name string, input map[string]any) (map[string]any, int) {
+		r, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: name, Arguments: input})
+		if err != nil || r.IsError {
+			t.Fatalf("%s: %v %+v", name, err, r)
+		}
+		raw, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.StructuredContent.(map[string]any), len(raw)
+	}
+	read, _ := call("Read", map[string]any{"file_path": file, "offset": 600, "limit": 1})
+	if text := read["text"].(string); !strings.HasPrefix(text, "600\tline 600 of") {
+		t.Errorf("read %q", text)
+	}
+	if lines := read["file"].(map[string]any)["totalLines"]; lines != 1200.0 {
+		t.Errorf("the file has %v lines", lines)
+	}
+	edited, size := call("Edit", map[string]any{"file_path": file, "old_string": "line 600 of", "new_string": "line six hundred of"})
+	if text := edited["text"].(string); !strings.Contains(text, "-line 600 of a long file indeed\n+line six hundred of a long file indeed\n") {
+		t.Errorf("edited %q", text)
+	}
+	if size > 2000 || edited["filePath"] != file || len(edited) != 2 {
+		t.Errorf("an edit of one line takes %d bytes: %v", size, edited)
+	}
+	ran, _ := call("Bash", map[string]any{"command": "ls"})
+	if want := map[string]any{"text": "a.txt\nlong.txt", "exitCode": 0.0}; !maps.Equal(ran, want) {
+		t.Errorf("ran %v, want %v", ran, want)
+	}
+}
+
+// TestMCPServerOffersToolsOnly asks for what the server did not declare.
+func TestMCPServerOffersToolsOnly(t *testing.T) {
+	s := serveMCP(t, haftCommand(t), `{}`, mcpEras[0], nil)
+	var refused *jsonrpc.Error
+	if _, err := s.ListPrompts(t.Context(), nil); !errors.As(err, &refused) || refused.Code != jsonrpc.CodeMethodNotFound {
+		t.Errorf("prompts: %v", err)
+	}
+	if _, err := s.ListResources(t.Context(), nil); !errors.As(err, &refused) || refused.Code != jsonrpc.CodeMethodNotFound {
+		t.Errorf("resources: %v", err)
+	}
+	if err := s.Ping(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestMCPServerSaysHowToAllow does what a denial says: its commands, and a new start.
+func TestMCPServerSaysHowToAllow(t *testing.T) {
+	haft := haftCommand(t)
+	s := serveMCP(t, haft, `{}`, mcpEras[0], nil)
+	touch := &sdk.CallToolParams{Name: "Bash", Arguments: map[string]any{"command": "touch made"}}
+	r, err := s.CallTool(t.Context(), touch)
+	if err != nil || !r.IsError {
+		t.Fatalf("%v, %+v", err, r)
+	}
+	said, commands, found := strings.Cut(r.Content[0].(*sdk.TextContent).Text, "run the following in "+s.dir+" and start this MCP server again.\n")
+	if !found {
+		t.Fatalf("told %q", said)
+	}
+	sh := exec.Command("sh", "-c", commands)
+	sh.Dir, sh.Env = s.dir, s.cmd.Env
+	if out, err := sh.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v: %s", commands, err, out)
+	}
+	again := s.again(t, haft)
+	if r, err := again.CallTool(t.Context(), touch); err != nil || r.IsError {
+		t.Fatalf("%v, %+v", err, r)
+	}
+	if _, err := os.Stat(filepath.Join(s.dir, "made")); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/haftdev/haft/internal/headless"
 	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/preview"
+	"github.com/haftdev/haft/internal/tui"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/sandbox"
@@ -206,7 +207,7 @@ func (f *previewFlags) decide(ctx context.Context, store *session.Store, dir, co
 	out := &previewed{Command: command, ExitCode: r.Task.Result().Status.Code, Output: outputOf(r), Copy: r.Copied, Refused: r.Refused, Change: headless.ChangeOf(change)}
 	apply := f.yes && r.Changed()
 	if !f.json {
-		f.show(out, change)
+		f.show(dir, out, change)
 		if r.Changed() && !f.yes {
 			if apply, err = f.confirm(ctx); err != nil {
 				return err
@@ -221,14 +222,17 @@ func (f *previewFlags) decide(ctx context.Context, store *session.Store, dir, co
 	return f.tell(out, r.Changed())
 }
 
-func (f *previewFlags) show(out *previewed, change *tool.Preview) {
+func (f *previewFlags) show(dir string, out *previewed, change *tool.Preview) {
 	fmt.Fprint(f.Out, out.Output)
 	if out.Output != "" && !strings.HasSuffix(out.Output, "\n") {
 		fmt.Fprintln(f.Out)
 	}
-	fmt.Fprintf(f.Out, "── exit code %d\n", out.ExitCode)
-	files, _ := card.Changes(change)
+	files, summary := card.Changes(change)
+	fmt.Fprintf(f.Out, "── exit code %d%s\n", out.ExitCode, counted(change))
 	for _, d := range files {
+		if rel, ok := pathin.Below(dir, d.Path); ok && rel != "" {
+			d.Path = rel
+		}
 		head := d.Head()
 		if head == "" {
 			head = visible.Text(d.Path)
@@ -241,22 +245,38 @@ func (f *previewFlags) show(out *previewed, change *tool.Preview) {
 			}
 		}
 	}
-	for _, note := range change.Notes {
-		fmt.Fprintln(f.Out, visible.Text(note))
+	for _, line := range summary[min(2, len(summary)):] { // the first two are for a session
+		fmt.Fprintln(f.Out, line)
 	}
-	if more := len(change.Files) - len(files); more > 0 && len(files) > 0 {
-		fmt.Fprintf(f.Out, "%s not shown one by one.\n", plural(more, "file"))
+}
+
+// counted says how many files a change is about; "" for none.
+func counted(change *tool.Preview) string {
+	var added, deleted, changed int
+	for _, f := range change.Files {
+		switch {
+		case f.Folded == "git":
+		case f.Before == nil:
+			added++
+		case f.After == nil:
+			deleted++
+		default:
+			changed++
+		}
 	}
+	if added+deleted+changed == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %s changed, %d added, %d deleted", plural(changed, "file"), added, deleted)
 }
 
 // confirm asks the user. Where nobody can be asked, nothing is applied.
 func (f *previewFlags) confirm(ctx context.Context) (bool, error) {
-	in, ok := f.In.(*os.File)
-	if !ok || !isTerminal(in) {
+	if !tui.IsTerminal(f.In, f.Out) {
 		return false, nil
 	}
 	fmt.Fprint(f.Out, "Apply this change? [y/N] ")
-	line, err := readLine(ctx, in)
+	line, err := readLine(ctx, f.In)
 	if err != nil {
 		return false, err
 	}

@@ -194,7 +194,7 @@ func TestWithoutAUserTheRestOfAChangeIsDropped(t *testing.T) {
 		},
 		"switched off": {
 			options: harness.Options{Mode: "acceptEdits", Preview: "off"},
-			notes:   "1\n", status: sched.Denied, told: []string{"needs approval"},
+			notes:   "1\n", status: sched.Denied, told: []string{"nobody can approve it"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -26,6 +26,7 @@ import (
 	"github.com/haftdev/haft/tool/bash"
 	"github.com/haftdev/haft/tool/builtin"
 	"github.com/haftdev/haft/tool/repl"
+	"github.com/haftdev/haft/tool/schedule"
 	"github.com/haftdev/haft/tool/todo"
 	"github.com/haftdev/haft/workspace"
 )
@@ -193,6 +194,7 @@ func (w *World) initBuiltins() (err error) {
 		Mode:   func() string { return string(w.Engine.Policy().Mode()) },
 		Tasks:  w.Project.Tasks(),
 		Todos:  todo.NewList(nil),
+		Notify: w.notifier(false), Schedule: schedule.New(nil), // which nothing starts
 		Skills: w.Project.Library.Skills, MaySkill: w.mayUse("Skill", "skill"),
 		Commands: w.Project.Library.Commands, MayCommand: w.mayUse("SlashCommand", "command"),
 	}

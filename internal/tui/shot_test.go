@@ -61,6 +61,37 @@ func TestPictures(t *testing.T) {
 	})
 }
 
+// TestPictureOfAPreview draws the question about what a command changed.
+func TestPictureOfAPreview(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBed(t, Size{92, 38}, style.Of(style.Dark).Fine(func(string) string { return "truecolor" }))
+		defer b.close()
+		b.talk.tools = summarized()
+		b.tell(agent.TurnStarted{Model: "claude-opus-5-5", Mode: "default"}, prompted("Bring the generated files up to date."))
+		b.tell(delta(0, "The generator and the fixer do that.\n"), stop(0), use("1", "Bash", `{"command":"make gen && ./scripts/fix.sh"}`))
+		c, q := bashCase("make gen && ./scripts/fix.sh")
+		text := func(s string) *tool.Version { return tool.NewVersion(0o644, []byte(s), []byte(s)) }
+		c.Preview = &tool.Preview{Ran: true, Files: []tool.FileChange{
+			{Path: "/src/app/.github/workflows/test.yml", Before: text("on: push\n"), After: text("on: [push, pull_request]\n"), Protected: "CI runs what it says"},
+			{Path: "/src/app/kind.go", Before: text("const (\n\tSmall Kind = iota\n\tLarge\n)\n"), After: text("const (\n\tSmall Kind = iota\n\tLarge\n\tHuge\n)\n")},
+			{Path: "/src/app/logo.png", Before: tool.NewVersion(0o644, []byte("\x89PNG\x0D\x0A\x1A\x0Aold"), nil), After: tool.NewVersion(0o644, []byte("\x89PNG\x0D\x0A\x1A\x0Anewer"), nil)},
+			{Path: "/src/app/kind_string.go", Before: text("a\n"), After: text("b\n"), Folded: "generated"},
+		}, Notes: []string{
+			"/src/app/.git: heads/main 3f9a1c2 → 8b17bf7, commit 8b17bf7 \"Generate\", the index",
+			"It also wrote 412 files in caches. That is dropped.",
+		}}
+		q.Reason = "it changed /src/app/.github/workflows/test.yml: it is protected: CI runs what it says (and 3 more)"
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		b.ask(ctx, c, q)
+		b.pause(arming + frame)
+		b.type_("\t")
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		picture(t, "preview-question.svg", b.term)
+	})
+}
+
 // summarized are tools that say in a line what a call is about.
 func summarized() *tool.Set {
 	type input struct {

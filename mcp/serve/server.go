@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/haftdev/haft/tool"
@@ -106,6 +108,7 @@ func New(tools []Tool, caller Caller, opts *Options) (*Server, error) {
 	if s.sdk, err = s.newSDK(nil); err != nil {
 		return nil, err
 	}
+	s.sdk.AddReceivingMiddleware(onlyTools)
 	for _, t := range tools {
 		if err := s.add(t); err != nil {
 			return nil, err
@@ -134,6 +137,18 @@ func (s *Server) newSDK(change func(*sdk.ServerOptions)) (*sdk.Server, error) {
 	opts.Capabilities.AddExtension(tasksExtension, map[string]any{})
 	server := sdk.NewServer(&sdk.Implementation{Name: s.opts.Name, Version: s.opts.Version}, opts)
 	return server, s.tasks.install(server)
+}
+
+// onlyTools refuses what was not declared, which the SDK answers with empty lists: a
+// host that asks all the same learns that there is no such thing here.
+func onlyTools(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		switch kind, _, _ := strings.Cut(method, "/"); kind {
+		case "prompts", "resources", "completion", "logging":
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "this server offers tools only, and not " + method}
+		}
+		return next(ctx, method, req)
+	}
 }
 
 // add offers one tool.

@@ -178,22 +178,29 @@ func (t *Tools) applyPreview(ctx context.Context, c *tool.Call, in Input, p *pen
 	out.Confinement, out.Sandbox = tool.Previewed, task.Result().Status.Tier.String()
 	out.ended(in.Command, task.Result(), t.limit(in))
 	for _, n := range shown.Notes {
-		if strings.Contains(n, "dropped") {
+		if strings.HasPrefix(n, "Outside of the project") {
 			out.note("%s", n)
 		}
+	}
+	if strings.Contains(in.Command, "/tmp/") {
+		out.note("%s", tmpNote)
 	}
 	if len(c.Dropped) > 0 {
 		out.Notes = append(out.Notes, droppedNote(c.Dropped, len(shown.Files)))
 	}
-	if out.ExitCode != 0 && out.CodeMeaning == "" && len(shown.Files) == 0 && t.opts.Unsandboxed {
+	failed := out.ExitCode != 0 && out.CodeMeaning == "" && len(shown.Files) == 0
+	if t.opts.Unsandboxed && (failed || out.wanted(nil) != "" || missing().MatchString(lastBytes(out.Stdout))) {
 		out.note("%s", asideNote)
 	}
 	return out, nil
 }
 
-// asideNote is for a command that failed without a sign that it missed something.
+// tmpNote is for a command that names files there.
+const tmpNote = "The command ran in a preview, where /tmp is a folder of its own: what it wrote there is seen by other previewed commands of this session and by nothing else."
+
+// asideNote is for a command that may have failed, in part, because it missed something.
 const asideNote = "The command was not allowed by a rule, and so ran in a preview: without the network and apart from the services and processes of this machine. " +
-	"If it failed because of that, call Bash again with dangerouslyDisableSandbox set to true: the user is then asked."
+	"If it, or a part of it, failed because of that, call Bash again with dangerouslyDisableSandbox set to true: the user is then asked."
 
 // droppedNote says which files of a change were not changed, and why.
 func droppedNote(list []tool.Dropped, all int) string {
@@ -204,10 +211,17 @@ func droppedNote(list []tool.Dropped, all int) string {
 	} else {
 		b.WriteString("The command ran in a preview, and a part of what it changed was not applied: these files are as they were, the others are changed.")
 	}
+	repositories := map[string]bool{}
 	for i, d := range list {
 		if i == most {
 			fmt.Fprintf(&b, "\n- and %d more", len(list)-most)
 			break
+		}
+		if top, _, git := strings.Cut(d.Path, "/.git/"); git { // its files mean nothing one by one
+			if d.Path = top + "/.git"; repositories[d.Path] {
+				continue
+			}
+			repositories[d.Path] = true
 		}
 		fmt.Fprintf(&b, "\n- %s: %s", d.Path, d.Why)
 	}

@@ -78,6 +78,7 @@ func (r *rig) happened() string {
 
 func TestConformance(t *testing.T) {
 	r := newRig(t)
+	r.s.Start()
 	reset := func(*testing.T) {
 		for _, j := range r.s.Jobs() {
 			r.do(t, "CronDelete", `{"id":"`+j.ID+`"}`)
@@ -198,6 +199,10 @@ func TestWhatWasMissedHappensOnce(t *testing.T) {
 
 func TestWhatIsRefused(t *testing.T) {
 	r := newRig(t)
+	if _, err := r.call(t, "CronCreate", `{"cron":"0 1 1 1 *","prompt":"x"}`); err == nil || !strings.Contains(err.Error(), "There is no conversation here") {
+		t.Errorf("outside of a conversation: %v", err)
+	}
+	r.s.Start()
 	for _, tt := range []struct{ name, input, want string }{
 		{"ScheduleWakeup", `{}`, "delaySeconds and prompt are needed"},
 		{"ScheduleWakeup", `{"delaySeconds":60}`, "delaySeconds and prompt are needed"},

@@ -50,9 +50,16 @@ func allowed[In any](context.Context, *tool.Call, In) tool.Verdict {
 	return tool.Verdict{Behavior: tool.Allow, Reason: "it only sends this conversation a prompt later"}
 }
 
-// mainOnly refuses agents: they have ended when the time comes.
-func mainOnly[In any](_ context.Context, c *tool.Call, _ In) *tool.Problem {
-	if c.Agent == "" {
+// refuse refuses calls where nothing can continue later: outside of a conversation, and
+// of agents, which have ended when the time comes.
+func (s *Schedule) refuse(c *tool.Call) *tool.Problem {
+	s.mu.Lock()
+	started := s.started
+	s.mu.Unlock()
+	switch {
+	case !started:
+		return &tool.Problem{Message: "There is no conversation here that could continue later. Call " + c.Tool + " in a session."}
+	case c.Agent == "":
 		return nil
 	}
 	return &tool.Problem{Message: c.Tool + " is for the main conversation: an agent is not there any more when the time comes. Report what should be done, and when."}
@@ -64,7 +71,7 @@ func (s *Schedule) wakeup() tool.Tool {
 		SearchHint:  "wake up later continue wait delay timer loop remind schedule",
 		Description: wakeupText,
 		Marks:       func(WakeupInput) tool.Marks { return own },
-		Validate: func(ctx context.Context, c *tool.Call, in WakeupInput) *tool.Problem {
+		Validate: func(_ context.Context, c *tool.Call, in WakeupInput) *tool.Problem {
 			switch {
 			case in.Stop:
 			case in.Delay <= 0 || strings.TrimSpace(in.Prompt) == "":
@@ -72,7 +79,7 @@ func (s *Schedule) wakeup() tool.Tool {
 			case len(in.Prompt) > maxPrompt:
 				return &tool.Problem{Message: fmt.Sprintf("prompt has %d bytes; the maximum is %d. Give a shorter one.", len(in.Prompt), maxPrompt)}
 			}
-			return mainOnly(ctx, c, in)
+			return s.refuse(c)
 		},
 		Permission: allowed[WakeupInput],
 		Run:        s.runWakeup,
@@ -148,11 +155,11 @@ func (s *Schedule) cronCreate() tool.Tool {
 		SearchHint:  "schedule recurring prompt cron job every hour day repeat later",
 		Description: createText,
 		Marks:       func(CreateInput) tool.Marks { return tool.Marks{ReadOnly: true} },
-		Validate: func(ctx context.Context, c *tool.Call, in CreateInput) *tool.Problem {
+		Validate: func(_ context.Context, c *tool.Call, in CreateInput) *tool.Problem {
 			if _, err := parse(in.Cron); err != nil {
 				return &tool.Problem{Message: fmt.Sprintf("cron cannot be used: %v. Give an expression such as 30 9 * * 1-5.", err)}
 			}
-			return mainOnly(ctx, c, in)
+			return s.refuse(c)
 		},
 		Permission: allowed[CreateInput],
 		Run:        s.runCreate,
