@@ -25,6 +25,10 @@ var reexec shellrun.Reexec
 
 func TestMain(m *testing.M) {
 	reexec = shellrun.Supervise()
+	if os.Getenv("ACP_TEST_SERVER") != "" {
+		serveQuestions()
+		return
+	}
 	os.Exit(m.Run())
 }
 
