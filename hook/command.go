@@ -25,12 +25,9 @@ func (r *Runner) command(ctx context.Context, h *Hook, dir string, input []byte,
 	var stderr tail
 	cmd := r.newCmd(ctx, h, dir, h.Command)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &stdout, &stderr
-	err := cmd.Run()
+	code, err := r.runProcess(ctx, cmd)
 	printed, dropped := stdout.get()
-	run.Stdout, run.Stderr, run.Dropped = beginning(printed), strings.TrimSpace(stderr.get()), dropped
-	if cmd.ProcessState != nil {
-		run.ExitCode = cmd.ProcessState.ExitCode()
-	}
+	run.Stdout, run.Stderr, run.Dropped, run.ExitCode = beginning(printed), strings.TrimSpace(stderr.get()), dropped, code
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
@@ -45,6 +42,20 @@ func (r *Runner) command(ctx context.Context, h *Hook, dir string, input []byte,
 		return Output{}, fmt.Errorf("it printed %d bytes more than the %d that are read", dropped, maxOutput)
 	}
 	return parseOutput(printed, h.Event, input)
+}
+
+// runProcess runs the process of a hook and returns its exit code.
+func (r *Runner) runProcess(ctx context.Context, cmd *exec.Cmd) (code int, err error) {
+	if r.opts.Run != nil {
+		if code, done, err := r.opts.Run(ctx, cmd); done {
+			return code, err
+		}
+	}
+	err = cmd.Run()
+	if cmd.ProcessState != nil {
+		code = cmd.ProcessState.ExitCode()
+	}
+	return code, err
 }
 
 func (h *head) get() (text []byte, dropped int64) {

@@ -64,6 +64,10 @@ type Options struct {
 	// Shell runs a command that is added to it; nil means bash, or sh if there is
 	// no bash.
 	Shell []string
+	// Run runs the process of a command in place of cmd.Run, such as where it is
+	// confined, and returns its exit code; or it reports that it did not. Nil means
+	// cmd.Run.
+	Run func(ctx context.Context, cmd *exec.Cmd) (code int, done bool, err error)
 	// Client posts to URLs; nil means one that follows no redirects.
 	Client *http.Client
 }

@@ -73,7 +73,11 @@ func (p *peer) startProcess(ctx context.Context, protocol string, patience time.
 	if err != nil {
 		return nil, err
 	}
-	p.step("started %s as process %d", p.cfg.Command, conn.PID())
+	confined := ""
+	if cmd.Box != nil {
+		confined = ", which can write in its folder only"
+	}
+	p.step("started %s as process %d%s", p.cfg.Command, conn.PID(), confined)
 	s := newSession(p, processLink{conn}, g)
 	go func() {
 		if cause := conn.Cause(); cause != stdio.ErrClosed { // the library has a better reason for that
@@ -163,7 +167,11 @@ func (p *peer) command() (shellrun.Command, error) {
 	if err != nil {
 		return shellrun.Command{}, err
 	}
-	return shellrun.Command{Path: path, Args: append([]string{p.cfg.Command}, p.cfg.Args...), Env: env, Dir: dir}, nil
+	c := shellrun.Command{Path: path, Args: append([]string{p.cfg.Command}, p.cfg.Args...), Env: env, Dir: dir}
+	if opts.Box != nil {
+		c.Box = opts.Box(p.cfg)
+	}
+	return c, nil
 }
 
 // lookup finds the value of a variable; the last one counts.

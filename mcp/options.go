@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/haftdev/haft/sandbox"
 	"github.com/haftdev/haft/shellrun"
 )
 
@@ -20,6 +21,9 @@ type Options struct {
 	// harness is killed. Nil means process groups, which a killed harness leaves
 	// behind.
 	Runner shellrun.Runner
+	// Box says what the process of a server may touch; nil, and a nil answer, mean
+	// everything. The Runner must be able to confine.
+	Box func(Server) *sandbox.Spec
 	// Environ is the harness's environment, of which servers get a harmless
 	// part; nil means os.Environ.
 	Environ []string

@@ -84,13 +84,13 @@ func TestTheTableOfConfinements(t *testing.T) {
 func TestTheQuestionSaysWhatASandboxRefused(t *testing.T) {
 	box := permission.Sandbox{Enabled: true, AutoAllow: true, Refused: func(agent, command string) string {
 		if agent == "" && command == "npm ci" {
-			return "reach registry.npmjs.org:443"
+			return "reach registry.example.org:443"
 		}
 		return ""
 	}}
 	p := permission.NewPolicy(permission.Options{Guard: virtualGuard(t), Home: "/home/u", Sandbox: box})
 	for command, want := range map[string]string{
-		"npm ci": "it asks to run without the sandbox, in which it wanted to reach registry.npmjs.org:443",
+		"npm ci": "it asks to run without the sandbox, in which it wanted to reach registry.example.org:443",
 		"make":   "it asks to run without the sandbox",
 		"cat x":  "it asks to run without the sandbox",
 	} {

@@ -13,6 +13,7 @@ import (
 // project.
 type Snapshot struct {
 	missing []missingPath
+	folders map[string]Stamp // where something may appear
 }
 
 // A missingPath is a protected path and the deepest folder above it that exists.
@@ -23,13 +24,31 @@ type missingPath struct {
 
 // Snapshot looks for the protected paths that do not exist.
 func (s *Spec) Snapshot() *Snapshot {
-	shot := &Snapshot{}
+	shot := &Snapshot{folders: map[string]Stamp{}}
 	for _, path := range s.Protect {
+		for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) { // stamped before it is looked into
+			if _, ok := shot.folders[dir]; !ok {
+				shot.folders[dir] = StampOf(dir)
+			}
+			if shot.folders[dir].there() || dir == filepath.Dir(dir) {
+				break
+			}
+		}
 		if m, ok := missingOf(path); ok {
 			shot.missing = append(shot.missing, m)
 		}
 	}
 	return shot
+}
+
+// Holds reports whether the same paths are missing now.
+func (s *Snapshot) Holds() bool {
+	for dir, stamp := range s.folders {
+		if !stamp.Holds(dir) {
+			return false
+		}
+	}
+	return true
 }
 
 func missingOf(path string) (missingPath, bool) {
@@ -54,7 +73,14 @@ type Taken struct {
 func (s *Snapshot) TakeBack(dir string) ([]Taken, error) {
 	var taken []Taken
 	var failed []error
+	held := map[string]bool{}
+	for dir, stamp := range s.folders {
+		held[dir] = stamp.Holds(dir)
+	}
 	for _, m := range s.missing {
+		if held[m.dir] {
+			continue
+		}
 		name, found := m.appeared()
 		if !found {
 			continue

@@ -10,6 +10,10 @@ type Sandbox struct {
 	AutoAllow bool
 	// Unsandboxed lets a model ask for a command to run without the sandbox.
 	Unsandboxed bool
+	// Servers says which stdio MCP servers write in the project only, Hooks that
+	// hooks do.
+	Servers SandboxServers
+	Hooks   bool
 	// Excluded are commands that run without the sandbox, as in rules about Bash.
 	Excluded []Text
 	// Files that can be written beside the project, or cannot be written or read
@@ -18,6 +22,18 @@ type Sandbox struct {
 	// Hosts that commands reach, and those that they do not even so.
 	Domains, DeniedDomains []Text
 }
+
+// SandboxServers says which MCP servers are confined.
+type SandboxServers string
+
+const (
+	// NoServers are confined.
+	NoServers SandboxServers = "off"
+	// ProjectServers are those that a project brings.
+	ProjectServers SandboxServers = "project"
+	// AllServers are those of the user, too.
+	AllServers SandboxServers = "all"
+)
 
 // A SandboxMode says what becomes of commands where nothing can confine them.
 type SandboxMode string
@@ -36,6 +52,8 @@ const (
 var sandboxKeys = map[string]shape{
 	"enabled": aFlag, "failIfUnavailable": aFlag, "autoAllowBashIfSandboxed": aFlag, "allowUnsandboxedCommands": aFlag,
 	"mode":             {kinds: `"`, oneOf: []string{string(SandboxOff), string(SandboxPrefer), string(SandboxRequire)}},
+	"mcpServers":       {kinds: `"`, oneOf: []string{string(NoServers), string(ProjectServers), string(AllServers)}},
+	"hooks":            aFlag,
 	"excludedCommands": textList,
 	"filesystem":       {kinds: "{", members: map[string]shape{"allowWrite": textList, "denyWrite": textList, "denyRead": textList, "allowRead": textList, "allowManagedReadPathsOnly": idle(aFlag)}},
 	"network": {kinds: "{", members: map[string]shape{
@@ -49,7 +67,7 @@ var sandboxKeys = map[string]shape{
 // Sandbox returns what the settings say about confinement.
 func (s *Settings) Sandbox() Sandbox {
 	b := Sandbox{
-		Mode: SandboxPrefer, Enabled: s.Flag("sandbox", "enabled"),
+		Mode: SandboxPrefer, Servers: ProjectServers, Hooks: s.Flag("sandbox", "hooks"), Enabled: s.Flag("sandbox", "enabled"),
 		AutoAllow: s.flagOr(true, "sandbox", "autoAllowBashIfSandboxed"), Unsandboxed: s.flagOr(true, "sandbox", "allowUnsandboxedCommands"),
 		Excluded:   s.texts("sandbox", "excludedCommands"),
 		AllowWrite: s.texts("sandbox", "filesystem", "allowWrite"), DenyWrite: s.texts("sandbox", "filesystem", "denyWrite"),
@@ -64,6 +82,12 @@ func (s *Settings) Sandbox() Sandbox {
 			}
 		}
 		b.Domains = managed
+	}
+	if servers, ok := s.Text("sandbox", "mcpServers"); ok {
+		switch v := SandboxServers(servers.Text); v {
+		case NoServers, AllServers:
+			b.Servers = v
+		}
 	}
 	if mode, ok := s.Text("sandbox", "mode"); ok {
 		switch m := SandboxMode(mode.Text); m {

@@ -22,7 +22,11 @@ type boxes struct {
 	links map[boxKey]*link
 	tiers map[bool]sandbox.Tier // by whether commands use the network of the machine
 	tmp   string                // the temporary directory of commands without a private one; "" before it is needed
-	proxy *localProxy           // for commands without a network of their own; nil before it is needed
+	last  struct {              // the snapshot that was taken last, by its Spec
+		key  string
+		shot *sandbox.Snapshot
+	}
+	proxy *localProxy // for commands without a network of their own; nil before it is needed
 }
 
 // A boxKey tells boxes apart. One box holds the commands of all Specs, so that
@@ -30,6 +34,21 @@ type boxes struct {
 type boxKey struct {
 	hostNetwork bool
 	spec        string // "" for all
+}
+
+// snapshot looks which protected paths are missing, unless the last look at them
+// still holds.
+func (b *boxes) snapshot(spec *sandbox.Spec, key []byte) *sandbox.Snapshot {
+	b.mu.Lock()
+	last := b.last
+	b.mu.Unlock()
+	if last.shot == nil || last.key != string(key) || !last.shot.Holds() {
+		last.key, last.shot = string(key), spec.Snapshot()
+		b.mu.Lock()
+		b.last = last
+		b.mu.Unlock()
+	}
+	return last.shot
 }
 
 func (b *boxes) close() error {
@@ -259,7 +278,7 @@ func (s *supervisor) startConfined(c Command) (Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	shot := c.Box.Snapshot()
+	shot := s.boxes.snapshot(c.Box, r.Box)
 	p, err := l.start(c, r, func(status *Status) {
 		status.Tier = tier
 		if pass != nil {

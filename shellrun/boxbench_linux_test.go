@@ -2,6 +2,7 @@ package shellrun
 
 import (
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -65,5 +66,41 @@ func BenchmarkConfined(b *testing.B) {
 				b.Errorf("a confined command takes %v, one that is not %v", median(confined), median(plain))
 			}
 		})
+	}
+}
+
+// BenchmarkFirstConfined measures the first command of a session, which starts the
+// keeper and, if it is confined, the box: what a session pays once.
+//
+//	go test ./shellrun -run '^$' -bench FirstConfined -benchtime 40x
+func BenchmarkFirstConfined(b *testing.B) {
+	const budget = 25 * time.Millisecond
+	project := b.TempDir()
+	home, _ := os.UserHomeDir()
+	spec := &sandbox.Spec{
+		Read: []string{project}, Scratch: sandbox.Resolve(home+"/.cache", home+"/go/pkg", home+"/.npm"),
+		Hide: sandbox.Resolve(home+"/.ssh", home+"/.aws", home+"/.gnupg", home+"/.netrc"), KeepSignals: true,
+	}
+	first := func(box *sandbox.Spec) time.Duration {
+		h := NewHost(&Options{Reexec: Supervise(), NoProfile: true})
+		defer h.Close()
+		start := time.Now()
+		task, err := h.NewShell(project).Run(b.Context(), Request{Command: "true", Box: box})
+		took := time.Since(start)
+		if err != nil || task.Result().Status.Code != 0 {
+			b.Fatalf("%v", err)
+		}
+		return took
+	}
+	var plain, confined []time.Duration
+	for b.Loop() {
+		plain, confined = append(plain, first(nil)), append(confined, first(spec))
+	}
+	b.ReportMetric(float64(median(plain).Microseconds()), "p50-plain-µs")
+	b.ReportMetric(float64(median(confined).Microseconds()), "p50-confined-µs")
+	b.ReportMetric(float64(slices.Min(confined).Microseconds()), "min-confined-µs")
+	b.ReportMetric(float64(budget.Microseconds()), "budget-µs")
+	if len(plain) >= 20 && median(confined) > budget && median(confined) > 4*median(plain) {
+		b.Errorf("the first confined command takes %v, one that is not confined %v", median(confined), median(plain))
 	}
 }

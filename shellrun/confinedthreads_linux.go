@@ -22,7 +22,7 @@ type rooms map[string]*room
 // has started do not.
 type room struct {
 	work  chan func()
-	seen  []stamp
+	seen  stamps
 	count uint64
 }
 
@@ -32,7 +32,7 @@ const maxRooms = 16
 // run calls f on a thread that is confined to the Spec.
 func (r rooms) run(key string, enter func(*sandbox.Spec) error, f func()) error {
 	if room := r[key]; room != nil {
-		if !stale(room.seen) {
+		if !room.seen.stale() {
 			room.do(f)
 			return nil
 		}
@@ -115,37 +115,59 @@ func (r *room) confined(enter func() error, ready chan<- error) {
 	}
 }
 
-// A stamp is which file was at a path when a room was made. A mount on a file
-// goes when another is put in its place.
-type stamp struct {
-	path     string
-	dev, ino uint64 // 0 for none
+// stamps are which files were at the paths of a Spec when a room was made, by
+// folder: a mount on a file goes when another is put in its place. Where nothing
+// has changed in a folder its files are not looked at one by one.
+type stamps map[string]*folder
+
+type folder struct {
+	stamp sandbox.Stamp
+	files map[string]fileID // by path
 }
 
-func stampsOf(s *sandbox.Spec) []stamp {
+// A fileID tells files apart; zero is none.
+type fileID struct{ dev, ino uint64 }
+
+func stampsOf(s *sandbox.Spec) stamps {
 	paths := slices.Concat(s.Write, s.Read, s.Scratch, s.Hide, s.Protect)
 	for _, path := range s.Protect {
 		for dir := filepath.Dir(path); slices.ContainsFunc(s.Write, func(w string) bool { return len(dir) > len(w) && dir[:len(w)] == w }); dir = filepath.Dir(dir) {
 			paths = append(paths, dir)
 		}
 	}
-	slices.Sort(paths)
-	var stamps []stamp
-	for _, path := range slices.Compact(paths) {
-		stamps = append(stamps, stampOf(path))
+	all := stamps{}
+	for _, path := range paths {
+		dir := filepath.Dir(path)
+		if all[dir] == nil {
+			all[dir] = &folder{sandbox.StampOf(dir), map[string]fileID{}} // before its files, so that no change is missed
+		}
+		all[dir].files[path] = fileAt(path)
 	}
-	return stamps
+	return all
 }
 
-func stampOf(path string) stamp {
+func fileAt(path string) fileID {
 	info, err := os.Lstat(path)
 	if err != nil {
-		return stamp{path: path}
+		return fileID{}
 	}
 	stat := info.Sys().(*syscall.Stat_t)
-	return stamp{path, uint64(stat.Dev), stat.Ino}
+	return fileID{uint64(stat.Dev), stat.Ino}
 }
 
-func stale(stamps []stamp) bool {
-	return slices.ContainsFunc(stamps, func(s stamp) bool { return stampOf(s.path) != s })
+// stale reports whether other files are there now.
+func (s stamps) stale() bool {
+	for dir, f := range s {
+		if f.stamp.Holds(dir) {
+			continue
+		}
+		now := sandbox.StampOf(dir)
+		for path, id := range f.files {
+			if fileAt(path) != id {
+				return true
+			}
+		}
+		f.stamp = now
+	}
+	return false
 }

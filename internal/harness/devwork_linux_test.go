@@ -2,10 +2,10 @@ package harness_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -106,16 +106,14 @@ func work(t *testing.T, p *devwork.Project, w *harness.World, c devwork.Command,
 // openWorld opens the project with settings of the user.
 func openWorld(t *testing.T, p *devwork.Project, settings string) *harness.World {
 	t.Helper()
-	t.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(p.Home, fmt.Sprintf("settings-%d", len(settings))))
-	if err := os.MkdirAll(os.Getenv("CLAUDE_CONFIG_DIR"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(os.Getenv("CLAUDE_CONFIG_DIR"), "settings.json"), []byte(settings), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	t.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(p.Home, ".claude"))
+	userSettings(t, settings)
 	w, err := harness.Open(&harness.Options{Dir: p.Dir, Reexec: shellrun.Supervise()})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if got := w.Sandbox().Enabled; got != strings.Contains(settings, "enabled") {
+		t.Fatalf("that the sandbox is enabled is %t", got)
 	}
 	t.Cleanup(func() {
 		if err := w.Close(); err != nil {

@@ -104,6 +104,7 @@ func Open(o *Options) (*World, error) {
 		Project: p.Dir,
 		Common:  w.common,
 		Check:   p.MayRun,
+		Run:     w.runHook,
 		Report:  w.hookRan,
 		Match: func(rule string, t *tool.Tool, c *tool.Call) (bool, error) {
 			return w.Engine.Policy().Matches(rule, t, c)

@@ -32,7 +32,7 @@ func TestDeveloperWorkIsAppliedAsItRuns(t *testing.T) {
 	b.request.Shell, b.request.Dirs, b.request.Home = b.shell, []string{p.Dir}, p.Home
 	tiers := map[string]int{}
 	for i, c := range devwork.Commands() {
-		sample := copied[c.Line] != "" || !c.Reads && i%4 == 0 || i%16 == 0
+		sample := copied[c.Line] != "" || !c.Reads && i%8 == 0 || i%32 == 0
 		if os.Getenv("HAFT_NIGHTLY") == "" && !sample {
 			continue
 		}

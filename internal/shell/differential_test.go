@@ -88,7 +88,15 @@ func newDifferential(t *testing.T, bash string, seed uint64) *differential {
 		t.Fatal(err)
 	}
 	handler := filepath.Join(top, "handler")
-	if err := os.WriteFile(handler, []byte(`command_not_found_handle() { printf '%s\n' "$1" >> "$HAFT_LOG"; }`), 0o600); err != nil {
+	if err := os.WriteFile(handler, []byte(`command_not_found_handle() { printf '%s\n' "$1" >> "$HAFT_LOG"; }; ulimit -u 200 2>/dev/null`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{filepath.Dir(top), top, d.dir} { // for fewProcesses
+		if err := os.Chmod(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(handler, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	d.env = []string{"PATH=/nonexistent", "BASH_ENV=" + handler, "HOME=" + d.dir}
@@ -108,6 +116,7 @@ func (d *differential) run(t *testing.T, script string) []string {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, d.bash, "--norc", "--noprofile", "-c", script)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = d.dir, append(d.env, "HAFT_LOG="+log), time.Second
+	fewProcesses(cmd)
 	cmd.Run() // most scripts fail, which is fine
 	data, _ := os.ReadFile(log)
 	var out []string

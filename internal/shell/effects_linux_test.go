@@ -164,7 +164,7 @@ var (
 	executes  = regexp.MustCompile(`^\d+ +execve(?:at)?\((?:\w+, )?"([^"]*)"`)
 	private   = regexp.MustCompile(`^\d+ +\w+\((?:AT_FDCWD, )?"/(?:var/)?tmp(?:/[^"]*)?"`) // of the box
 	runsText  = regexp.MustCompile(`execve\("[^"]*/(?:ba|da)?sh", \["[^"]*", "-c"`)
-	ownFiles  = regexp.MustCompile(`"/[^"]*/home/(?:go|\.(?:rpmdb|npm|cache|config/go))["/]`)                // databases, caches and logs of programs
+	ownFiles  = regexp.MustCompile(`"/[^"]*/home/(?:go|\.(?:rpmdb|npm|cache|config/go))["/]`)         // databases, caches and logs of programs
 	ownTexts  = regexp.MustCompile(`"-c", "(?:(?:bash -c ')?echo ~/\.rpmdb|LC_NUMERIC=C sort -r -n)`) // what the settings and --last of rpm run
 	resumed   = regexp.MustCompile(`^\d+ +(?:<\.\.\.|---|\+\+\+|chdir)`)
 	localSend = regexp.MustCompile(`AF_NETLINK`)

@@ -101,18 +101,21 @@ func GitPassword(opts *Options) string {
 // themselves, may be taken from: those that exist, are absolute, lie outside the
 // writable roots and cannot be written to by others.
 func safePath(opts *Options) []string {
-	inRoots := func(dir string) bool {
-		return slices.ContainsFunc(opts.Roots, func(root string) bool {
-			real, err := opts.FS.EvalSymlinks(root)
-			return pathin.Contains(root, dir) || err == nil && pathin.Contains(real, dir)
-		})
+	roots := slices.Clone(opts.Roots)
+	for _, root := range opts.Roots {
+		if real, err := opts.FS.EvalSymlinks(root); err == nil {
+			roots = append(roots, real)
+		}
 	}
-	out := []string{}
+	inRoots := func(dir string) bool {
+		return slices.ContainsFunc(roots, func(root string) bool { return pathin.Contains(root, dir) })
+	}
+	out, seen := []string{}, map[string]bool{}
 	for _, dir := range filepath.SplitList(opts.FS.SearchPath()) {
-		if !filepath.IsAbs(dir) {
+		if dir = filepath.Clean(dir); !filepath.IsAbs(dir) || seen[dir] {
 			continue
 		}
-		dir = filepath.Clean(dir)
+		seen[dir] = true
 		real, err := opts.FS.EvalSymlinks(dir)
 		info, statErr := opts.FS.Stat(dir)
 		if err != nil || statErr != nil || !info.IsDir() || info.Mode().Perm()&0o002 != 0 || inRoots(dir) || inRoots(real) {

@@ -11,9 +11,11 @@ import (
 	"github.com/haftdev/haft/internal/preview"
 	"github.com/haftdev/haft/internal/secret"
 	"github.com/haftdev/haft/internal/workspace/guard"
+	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/sandbox"
 	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/workspace"
 )
@@ -92,6 +94,44 @@ func (p *Project) Box(c tool.Confinement, g *guard.Guard) (spec *sandbox.Spec, s
 		spec.Read = append([]string{"/tmp"}, spec.Read...)
 	}
 	return spec, seen
+}
+
+// ServerBox says what a stdio server that the host runs may touch; nil means
+// everything. A confined one reads all, uses the network and sockets of the machine,
+// and writes in the folders of the project only.
+func (p *Project) ServerBox(host *shellrun.Host) func(mcp.Server) *sandbox.Spec {
+	return func(s mcp.Server) *sandbox.Spec {
+		set := p.Counts.Sandbox()
+		if set.Servers == settings.NoServers || set.Servers == settings.ProjectServers && s.Scope != settings.Project.String() {
+			return nil
+		}
+		return p.writingInside(host)
+	}
+}
+
+// HookBox says the same of hooks.
+func (p *Project) HookBox(host *shellrun.Host) *sandbox.Spec {
+	if !p.Counts.Sandbox().Hooks {
+		return nil
+	}
+	return p.writingInside(host)
+}
+
+// writingInside is for programs that were trusted and not judged call by call.
+func (p *Project) writingInside(host *shellrun.Host) *sandbox.Spec {
+	set := p.Counts.Sandbox()
+	if set.Mode == settings.SandboxOff || set.Mode == settings.SandboxPrefer && host.Tier(sandbox.Open).Kind == sandbox.TierNone {
+		return nil
+	}
+	caches, _ := p.caches()
+	roots := sandbox.Resolve(p.Guard.Roots()...)
+	return &sandbox.Spec{
+		Network: sandbox.Open,
+		Read:    sandbox.Resolve("/tmp", "/run"), // what others put there, and their sockets
+		Write:   sandbox.Resolve(slices.Concat(roots, p.repositories(roots), p.settingPaths(set.AllowWrite))...),
+		Protect: sandbox.Resolve(slices.Concat(p.Guard.Protected(), p.settingPaths(set.DenyWrite))...),
+		Scratch: sandbox.Resolve(caches...),
+	}
 }
 
 // secretFiles are the files and folders that no tool shows. Folders of which some

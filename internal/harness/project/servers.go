@@ -141,7 +141,7 @@ func (m *Servers) Host(version string) (*mcp.Host, func() error, error) {
 		return nil, nil, err
 	}
 	processes := shellrun.NewHost(&shellrun.Options{Reexec: m.Project.Options.Reexec})
-	opts := &mcp.Options{Version: version, Runner: processes.Runner(), Dir: m.Project.Dir, Auth: auth, Approve: m.Approve, Roots: m.Project.Guard.Roots()}
+	opts := &mcp.Options{Version: version, Runner: processes.Runner(), Box: m.Project.ServerBox(processes), Dir: m.Project.Dir, Auth: auth, Approve: m.Approve, Roots: m.Project.Guard.Roots()}
 	if cache, err := os.UserCacheDir(); err == nil {
 		opts.CacheDir = filepath.Join(cache, "haft", "mcp")
 	}
