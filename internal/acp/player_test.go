@@ -237,3 +237,17 @@ func (p *player) read(name string) string {
 	}
 	return string(raw)
 }
+
+// prompt is the parameters of a prompt.
+const prompt = `{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Go"}]}`
+
+// updates are those of a kind that haft has told.
+func (p *player) updates(kind string) (list []map[string]any) {
+	for _, m := range p.got {
+		params, _ := m["params"].(map[string]any)
+		if update, _ := params["update"].(map[string]any); update["sessionUpdate"] == kind {
+			list = append(list, update)
+		}
+	}
+	return list
+}
