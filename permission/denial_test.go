@@ -2,8 +2,11 @@ package permission_test
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"testing"
 
+	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/tool"
 )
@@ -31,5 +34,37 @@ func TestADenialSaysWhatStandsInTheWay(t *testing.T) {
 				t.Errorf("%v: %q, want %v: %q", d.Behavior, d.Reason, c.want, c.reason)
 			}
 		})
+	}
+}
+
+// TestALinkIsNamedInTheQuestion: every front end shows the reason, and with it what would be changed.
+func TestALinkIsNamedInTheQuestion(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, link := filepath.Join(dir, "target.txt"), filepath.Join(dir, "link.txt")
+	if err := os.WriteFile(target, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("target.txt", link); err != nil {
+		t.Skip("no links here: ", err)
+	}
+	g, err := guard.New(&guard.Options{Roots: []string{dir}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := permission.NewPolicy(permission.Options{Mode: permission.Default, Guard: g})
+	for path, want := range map[string]string{
+		link:   "in default mode an edit needs approval; it is a link, and its target will be changed: " + target,
+		target: "in default mode an edit needs approval",
+	} {
+		input, err := json.Marshal(map[string]string{"file_path": path, "content": "x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := p.Decide(called("Write", input)); d.Behavior != tool.Ask || d.Reason != want {
+			t.Errorf("%s: %v %q", path, d.Behavior, d.Reason)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package permission
 
 import (
 	"cmp"
+	"path/filepath"
 	"slices"
 
 	"github.com/haftdev/haft/internal/workspace/guard"
@@ -79,6 +80,9 @@ func (h *evaluation) evaluateFile(f touched) {
 	}
 	if f.writes && f.Sensitive.Hard {
 		h.hard = f.Path + ": " + f.Sensitive.What
+	}
+	if f.writes && slices.ContainsFunc(f.Links, func(l guard.Link) bool { return filepath.Base(l.From) == filepath.Base(f.Path) }) {
+		h.link = "; it is a link, and its target will be changed: " + f.Real
 	}
 	view := f.Verdict(op)
 	if view.Decision == guard.Deny && h.denied == nil {

@@ -29,6 +29,7 @@ type evaluation struct {
 	writes    bool            // it may change something
 	changes   bool            // it does change something, as far as can be told
 	changedBy string          // the part of a command that does
+	link      string          // that the file is a link, and where it leads
 	person    bool            // the tool leaves it to a person
 	harmless  *finding        // it may run without a rule
 	why       string          // what to tell the person who is asked
@@ -156,6 +157,7 @@ func (h *evaluation) end(b tool.Behavior, f *finding) Decision {
 		v.Input = h.input
 	}
 	if b == tool.Ask {
+		v.Reason += h.link
 		v.NeedsPerson = h.person || h.policy.mode == Plan && h.writes
 	}
 	if h.settles && h.edits {

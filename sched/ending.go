@@ -42,13 +42,18 @@ func (b *Batch) halt(why error, how reach) (queued []*execution) {
 			f.state = Completed // out of the queue
 			queued = append(queued, f)
 		case f.state == Executing && f.within(how):
-			f.cancel(why)
-			if f.grace == nil {
-				f.grace = time.AfterFunc(b.opts.CancelGrace, func() { b.abandon(f) })
-			}
+			b.abort(f, why)
 		}
 	}
 	return queued
+}
+
+// abort cancels a call that has a place, and gives it up if it does not return.
+func (b *Batch) abort(f *execution, why error) {
+	f.cancel(why)
+	if f.grace == nil {
+		f.grace = time.AfterFunc(b.opts.CancelGrace, func() { b.abandon(f) })
+	}
 }
 
 // within reports whether a stop reaches a call that has a place.
@@ -144,9 +149,20 @@ func (b *Batch) consequences(f *execution) ([]*execution, error) {
 		return b.halt(why, waiting), why
 	case out.Status == Failed && b.opts.SiblingErrors == CancelSiblings && f.tool != nil && f.tool.StopsSiblings:
 		b.failed = cmp.Or(b.failed, errors.New("the call of "+f.name+" before it failed"))
+		b.abortBeside(f)
 		return b.behind(f), b.failed
 	}
 	return nil, nil
+}
+
+// abortBeside cancels the calls that have a place beside f, if they may be interrupted.
+func (b *Batch) abortBeside(f *execution) {
+	why := errors.New("the call of " + f.name + " beside it failed")
+	for _, s := range b.calls {
+		if s != f && !s.claimed && s.state == Executing && s.within(interruptible) {
+			b.abort(s, why)
+		}
+	}
 }
 
 // behind takes the calls after f out of the queue.

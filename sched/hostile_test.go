@@ -378,6 +378,49 @@ func TestSiblingsMayFailTogether(t *testing.T) {
 	}
 }
 
+// TestAFailingCallAbortsThoseThatRun: under the policy that says so, with a result that says why; what must not be
+// interrupted finishes.
+func TestAFailingCallAbortsThoseThatRun(t *testing.T) {
+	both := make(chan struct{}, 2)
+	parallel := func(in note) tool.Marks { return tool.Marks{ConcurrencySafe: true} }
+	shell := echo(func(d *tool.Def[note, string]) {
+		d.Name, d.StopsSiblings, d.Marks = "Bash", true, parallel
+		d.Run = func(context.Context, *tool.Call, note) (string, error) {
+			<-both
+			<-both
+			return "", tool.Errorf("exit code 2")
+		}
+	})
+	waits := func(name string, on tool.Interrupt) tool.Tool {
+		return echo(func(d *tool.Def[note, string]) {
+			d.Name, d.OnInterrupt, d.Marks = name, on, parallel
+			d.Run = func(ctx context.Context, _ *tool.Call, _ note) (string, error) {
+				both <- struct{}{}
+				if on == tool.InterruptBlock {
+					return "finished", nil
+				}
+				<-ctx.Done()
+				return "", ctx.Err()
+			}
+		})
+	}
+	b := sched.New(&sched.Options{Judge: verdict(tool.Allow), SiblingErrors: sched.CancelSiblings}).Start(t.Context(), &sched.BatchOptions{
+		Tools: set(shell, waits("Wait", tool.InterruptCancel), waits("Finish", tool.InterruptBlock)),
+	})
+	b.Add("1", "Wait", []byte(`{}`))
+	b.Add("2", "Bash", []byte(`{}`))
+	b.Add("3", "Finish", []byte(`{}`))
+	b.End()
+	var got []string
+	for out := range b.Outcomes() {
+		got = append(got, out.Status.String()+": "+out.Result.Text())
+	}
+	want := []string{"cancelled: Cancelled while it ran: the call of Bash beside it failed.", "failed: exit code 2", "succeeded: finished"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
 func TestOptionsMayBeLeftOut(t *testing.T) {
 	b := sched.New(nil).Start(t.Context(), nil)
 	b.Add("1", "Echo", nil)

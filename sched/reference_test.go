@@ -111,19 +111,24 @@ func (m *model) abort() {
 	m.aborted = true
 	m.stop()
 	for i, p := range m.phase {
-		c := m.script.calls[i]
-		switch {
-		case p != runs, c.blocks && m.script.abort == interrupted:
-		case !c.deaf:
-			m.end(i, sched.Cancelled)
-		default:
-			if m.due[i] > m.now+grace {
-				m.due[i], m.script.calls[i].kind = m.now+grace, isCancelled
-			}
-			if c.kind != succeeds { // whatever it says once it is cancelled
-				m.script.calls[i].kind = isCancelled
-			}
+		if p == runs && !(m.script.calls[i].blocks && m.script.abort == interrupted) {
+			m.cancel(i)
 		}
+	}
+}
+
+// cancel ends a call that runs, at once or when it has been waited for.
+func (m *model) cancel(i int) {
+	c := m.script.calls[i]
+	if !c.deaf {
+		m.end(i, sched.Cancelled)
+		return
+	}
+	if m.due[i] > m.now+grace {
+		m.due[i], m.script.calls[i].kind = m.now+grace, isCancelled
+	}
+	if c.kind != succeeds { // whatever it says once it is cancelled
+		m.script.calls[i].kind = isCancelled
 	}
 }
 
@@ -191,6 +196,7 @@ func (m *model) end(i int, s sched.Status) {
 	m.phase[i], m.lives[i].End, m.lives[i].Status = over, m.now, s
 	if k := m.script.calls[i].kind; k == breaks && s == sched.Failed || k == endsTurn && s == sched.Denied {
 		m.stop()
+		return
 	}
 	if s != sched.Failed || !m.script.cancel || !m.script.calls[i].stops {
 		return
@@ -199,6 +205,14 @@ func (m *model) end(i int, s sched.Status) {
 	for j := i + 1; j < len(m.phase); j++ {
 		if m.phase[j] == waits {
 			m.end(j, sched.Cancelled)
+		}
+	}
+	for j, p := range m.phase {
+		switch {
+		case p == asked, p == wishes:
+			m.end(j, sched.Cancelled)
+		case p == runs && !m.script.calls[j].blocks:
+			m.cancel(j)
 		}
 	}
 }

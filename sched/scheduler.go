@@ -50,7 +50,8 @@ type SiblingErrors int
 const (
 	// Independent calls do not care: each succeeds or fails by itself.
 	Independent SiblingErrors = iota
-	// CancelSiblings cancels the calls queued behind the failed one.
+	// CancelSiblings cancels the calls queued behind the failed one, and aborts those that
+	// execute beside it and may be interrupted.
 	CancelSiblings
 )
 

@@ -55,7 +55,7 @@ func (s *server) change(r *request) {
 		return
 	}
 	reply, err := answer(ses, r)
-	s.working.Go(func() {
+	s.spawn(r, func() {
 		if err == nil {
 			ses.talk.CatchUp(r.ctx, ses.wake)
 		}

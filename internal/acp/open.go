@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -97,6 +98,9 @@ func (p *place) check(named bool) error {
 		if !filepath.IsAbs(dir) {
 			return errorf(codeInvalidParams, "%q is not an absolute path.", dir)
 		}
+	}
+	if info, err := os.Stat(p.Cwd); err != nil || !info.IsDir() {
+		return errorf(codeInvalidParams, "%q is not a folder.", p.Cwd)
 	}
 	if !named && p.Session == "" {
 		return errorf(codeInvalidParams, "sessionId is missing.")

@@ -36,6 +36,7 @@ type server struct {
 	opts    Options
 	conn    *conn
 	context context.Context // that of the connection
+	stop    context.CancelFunc
 	table   map[string]method
 
 	mu       sync.Mutex
@@ -64,9 +65,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o *Options) error {
 	if s.opts.Log == nil {
 		s.opts.Log = io.Discard
 	}
-	var stop context.CancelFunc
-	s.context, stop = context.WithCancel(ctx)
-	defer stop()
+	s.context, s.stop = context.WithCancel(ctx)
+	defer s.stop()
 	s.table = s.methods()
 	over := make(chan error, 1)
 	go func() { over <- s.conn.read(s.context, s.handle) }()
@@ -112,6 +112,7 @@ func (s *server) end() {
 	}
 	all.Wait()
 	s.conn.close()
+	s.stop()
 	s.working.Wait() // a session that was just being opened is closed by who opened it
 }
 
@@ -166,8 +167,19 @@ func (s *server) handle(r *request) {
 	case m.ordered:
 		respond(r, m)
 	default:
-		s.working.Go(func() { respond(r, m) })
+		s.spawn(r, func() { respond(r, m) })
 	}
+}
+
+// spawn answers a request beside the others, unless the connection has ended.
+func (s *server) spawn(r *request, answer func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		r.cancel()
+		return
+	}
+	s.working.Go(answer)
 }
 
 func respond(r *request, m method) {

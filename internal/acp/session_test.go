@@ -465,3 +465,89 @@ func TestEveryMethodOfTheSchemaIsKnown(t *testing.T) {
 	}
 	p.close()
 }
+
+func TestCompactingIsAPrompt(t *testing.T) {
+	for capabilities, kind := range map[string]string{`{}`: "agent_message_chunk", `{"session":{"compaction":{}}}`: "compaction_update"} {
+		p := newPlayer(t, `{"turns":[{"blocks":[{"text":"One."}]},{"blocks":[{"text":"Two."}]},{"blocks":[{"text":"Three."}]}],"side":{"blocks":[{"text":"A summary of it all."}]}}`)
+		p.begin(capabilities)
+		for range 3 {
+			p.call("session/prompt", prompt)
+		}
+		before := len(p.updates(kind))
+		if m := p.call("session/prompt", `{"sessionId":"$SESSION","prompt":[{"type":"text","text":"/compact"}]}`); stopReason(m) != "end_turn" {
+			t.Errorf("%s: %v", capabilities, m)
+		}
+		if len(p.updates(kind)) == before {
+			t.Errorf("%s: no %s says that it was compacted", capabilities, kind)
+		}
+		p.close()
+	}
+}
+
+func TestAForkContinuesOnItsOwn(t *testing.T) {
+	p := newPlayer(t, `{"turns":[{"blocks":[{"text":"One."}]},{"blocks":[{"text":"Two."}]}]}`)
+	p.begin(`{}`)
+	p.call("session/prompt", prompt)
+	first := p.session
+	if m := p.call("session/fork", `{"sessionId":"$SESSION","cwd":"$DIR","mcpServers":[]}`); m["error"] != nil || p.session == first {
+		t.Fatalf("fork: %v", m)
+	}
+	if got := stopReason(p.call("session/prompt", prompt)); got != "end_turn" {
+		t.Errorf("the fork: %q", got)
+	}
+	if m := p.call("session/set_title", `{"sessionId":"$SESSION","title":"The other way"}`); m["error"] != nil {
+		t.Errorf("set title: %v", m)
+	}
+	list, _ := json.Marshal(p.call("session/list", `{"cwd":"$DIR"}`)["result"])
+	if !strings.Contains(string(list), "The other way") || !strings.Contains(string(list), first) {
+		t.Errorf("sessions %s", list)
+	}
+	p.close()
+	raw, _ := json.Marshal(p.updates("session_info_update"))
+	if !strings.Contains(string(raw), "The other way") {
+		t.Errorf("the title is not told: %s", raw)
+	}
+}
+
+// TestCallsOfSubAgents are told as part of the call that started the agent.
+func TestCallsOfSubAgents(t *testing.T) {
+	p := newPlayer(t, `{"turns":[{"blocks":[{"tool":"Agent","id":"toolu_agent","input":{"description":"Look","prompt":"LOOK at a.txt","subagent_type":"general-purpose"}}]},{"blocks":[{"text":"It looked."}]}],
+		"parts":[{"when":"LOOK at","turns":[{"blocks":[{"tool":"Read","id":"toolu_read","input":{"file_path":"$DIR/a.txt"}}]},{"blocks":[{"text":"I have looked."}]}]}]}`)
+	p.write("a.txt", "one\n")
+	p.begin(`{}`)
+	if got := stopReason(p.call("session/prompt", prompt)); got != "end_turn" {
+		t.Errorf("stop reason %q", got)
+	}
+	p.close()
+	var parents []any
+	for _, u := range p.updates("tool_call") {
+		if u["toolCallId"] == "toolu_read" {
+			meta, _ := u["_meta"].(map[string]any)
+			parents = append(parents, meta["parentToolCallId"])
+		}
+	}
+	if len(parents) != 1 || parents[0] != "toolu_agent" {
+		t.Errorf("the agent's call is part of %v", parents)
+	}
+	raw, _ := json.Marshal(p.updates("agent_message_chunk"))
+	if strings.Contains(string(raw), "I have looked") {
+		t.Errorf("what the agent says to the one it works for is told as if it were the answer: %s", raw)
+	}
+}
+
+// TestWorkInTheBackgroundWakesTheSession has a command end after the turn: the model reads
+// of it, and the client is told what it says, without a prompt.
+func TestWorkInTheBackgroundWakesTheSession(t *testing.T) {
+	p := newPlayer(t, `{"turns":[{"blocks":[{"tool":"Bash","id":"toolu_1","input":{"command":"sleep 0.3; echo over","description":"Wait","run_in_background":true}}]},{"blocks":[{"text":"It runs."}]},{"blocks":[{"text":"It is over."}]}]}`)
+	p.begin(`{}`)
+	if got := stopReason(p.call("session/prompt", prompt)); got != "end_turn" {
+		t.Errorf("stop reason %q", got)
+	}
+	for {
+		m := p.readTo("agent_message_chunk")
+		if raw, _ := json.Marshal(m); strings.Contains(string(raw), "It is over.") {
+			break
+		}
+	}
+	p.close()
+}

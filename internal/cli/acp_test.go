@@ -29,12 +29,15 @@ type editor struct {
 	session string
 }
 
-func newEditor(t *testing.T, args ...string) *editor {
+// waits is a model that runs a command which takes minutes.
+var waits = []script.Turn{
+	{Blocks: []script.Block{{Tool: "Bash", ID: "toolu_1", Input: json.RawMessage(`{"command":"echo $$ > pid; (sleep 300 &) ; sleep 300","description":"Wait"}`)}}},
+	{Blocks: []script.Block{{Text: "over"}}},
+}
+
+func newEditor(t *testing.T, turns []script.Turn, args ...string) *editor {
 	t.Helper()
-	server, err := scripttest.Serve(t, &script.Options{Scenario: &script.Scenario{Turns: []script.Turn{
-		{Blocks: []script.Block{{Tool: "Bash", ID: "toolu_1", Input: json.RawMessage(`{"command":"echo $$ > pid; (sleep 300 &) ; sleep 300","description":"Wait"}`)}}},
-		{Blocks: []script.Block{{Text: "over"}}},
-	}}})
+	server, err := scripttest.Serve(t, &script.Options{Scenario: &script.Scenario{Turns: turns}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +128,7 @@ func TestTheCommandAsAnEditorUsesIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := newEditor(t)
+			e := newEditor(t, waits)
 			pid := e.run()
 			began := time.Now()
 			end(e)
@@ -147,7 +150,7 @@ func TestTheCommandAsAnEditorUsesIt(t *testing.T) {
 }
 
 func TestFlagsOfACP(t *testing.T) {
-	e := newEditor(t, "--permission-mode", "plan", "--model", "haiku")
+	e := newEditor(t, waits, "--permission-mode", "plan", "--model", "haiku")
 	e.say(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`)
 	e.hear(`"id":1`)
 	e.say(`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":%q,"mcpServers":[]}}`, e.dir)
@@ -161,5 +164,32 @@ func TestFlagsOfACP(t *testing.T) {
 	out, err := exec.Command(haftCommand(t), "acp", "--resume", "x").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "unknown flag") {
 		t.Errorf("a flag that the editor's requests stand for: %v, %s", err, out)
+	}
+}
+
+// TestServersOfTheEditor calls a tool of an MCP server that the editor brings.
+func TestServersOfTheEditor(t *testing.T) {
+	e := newEditor(t, []script.Turn{
+		{Blocks: []script.Block{{Tool: "mcp__mine__Glob", ID: "toolu_1", Input: json.RawMessage(`{"pattern":"*.txt"}`)}}}, {Blocks: []script.Block{{Text: "found"}}},
+	}, "--allowedTools", "mcp__mine")
+	if err := os.WriteFile(filepath.Join(e.dir, "found.txt"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	e.say(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`)
+	e.hear(`"id":1`)
+	e.say(`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":%q,"mcpServers":[{"name":"mine","command":%q,"args":["mcp","serve","--tools","Glob"],"env":[{"name":"HOME","value":%q}]}]}}`,
+		e.dir, haftCommand(t), t.TempDir())
+	var opened struct{ Result struct{ SessionID string } }
+	if err := json.Unmarshal([]byte(e.hear(`"id":2`)), &opened); err != nil {
+		t.Fatal(err)
+	}
+	e.say(`{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":"go"}]}}`, opened.Result.SessionID)
+	if line := e.hear(`"status":"completed"`); !strings.Contains(line, "found.txt") || !strings.Contains(line, "toolu_1") {
+		t.Errorf("the call ends with %s", line)
+	}
+	e.hear(`"stopReason":"end_turn"`)
+	e.in.Close()
+	if err := e.cmd.Wait(); err != nil {
+		t.Error(err)
 	}
 }

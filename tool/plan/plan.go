@@ -127,7 +127,9 @@ func (p *planner) enter() tool.Tool {
 
 // ExitInput is what the model sends to ExitPlanMode.
 type ExitInput struct {
-	Plan string `json:"plan" jsonschema:"The plan, as Markdown." haft:"min=1;max=100000;example=1. Add a test that fails. 2. Mend the parser."`
+	Plan string `json:"plan" jsonschema:"The plan, as Markdown." haft:"min=1;max=100000;example=1. Add a test that fails. 2. Fix the parser."`
+
+	AllowedPrompts []any `json:"allowedPrompts,omitempty" haft:"ignored"` // rules are the user's to give
 }
 
 // Text returns the plan of a call of ExitPlanMode, for those who show it; "" if there

@@ -30,6 +30,8 @@ type Input struct {
 	Answers map[string]string `json:"answers,omitempty" jsonschema:"The person's answers. Leave it out: they are filled in by the person."`
 	// Annotations are what else the person said, by question.
 	Annotations map[string]Annotation `json:"annotations,omitempty" jsonschema:"The person's remarks. Leave it out."`
+
+	Metadata map[string]any `json:"metadata,omitempty" haft:"ignored"`
 }
 
 // A Question is one thing to ask.
@@ -84,7 +86,7 @@ func New() tool.Tool {
 			if !c.Answered || len(in.Answers) == 0 {
 				return Output{}, tool.Errorf("The person has not answered. Do not assume an answer: go on with what does not depend on it, or say what you need to know and end your turn.")
 			}
-			return Output(in), nil
+			return Output{Questions: in.Questions, Answers: in.Answers, Annotations: in.Annotations}, nil
 		},
 		Render:          render,
 		Summarize:       func(in Input) string { return in.Questions[0].Text },

@@ -151,6 +151,7 @@ func (c *checker) checkArray(n *node, v []any, path string) {
 
 func (c *checker) checkObject(n *node, v map[string]any, path string) {
 	c.renameAliases(n, v, path)
+	c.dropIgnored(n, v, path)
 	for _, name := range n.order {
 		if value, ok := v[name]; ok {
 			c.checkField(n, v, name, value, join(path, name))

@@ -20,6 +20,7 @@ type directives struct {
 	example  string
 	aliases  []string
 	hidden   bool
+	ignored  bool
 	path     bool
 	clamp    bool
 	means    map[string]string // other words for values of enum
@@ -48,8 +49,8 @@ func parseDirectives(tag string) (*directives, error) {
 
 func (d *directives) set(word string) (err error) {
 	name, value, hasValue := strings.Cut(word, "=")
-	if hasValue == (name == "hidden" || name == "path" || name == "clamp") || hasValue && value == "" {
-		return fmt.Errorf("directive %q: a value is expected after all but hidden, path and clamp", word)
+	if hasValue == (name == "hidden" || name == "ignored" || name == "path" || name == "clamp") || hasValue && value == "" {
+		return fmt.Errorf("directive %q: a value is expected after all but hidden, ignored, path and clamp", word)
 	}
 	switch name {
 	case "min":
@@ -70,6 +71,8 @@ func (d *directives) set(word string) (err error) {
 		d.aliases = strings.Split(value, "|")
 	case "hidden":
 		d.hidden = true
+	case "ignored":
+		d.ignored = true
 	case "path":
 		d.path = true
 	case "clamp":

@@ -21,6 +21,7 @@
 //	example=V     the value an error message shows for the field
 //	alias=a|b     older names of the field, accepted and renamed
 //	hidden        known to the harness only: not in the schema, refused from a model
+//	ignored       not in the schema; dropped, and disclosed, if a model sends it all the same
 //	when=FLAG     the field exists only in sessions that have the flag
 //	pattern=RE    what a string must match; it takes the rest of the tag, so it comes last
 //

@@ -29,6 +29,7 @@ type node struct {
 	closed   bool  // no fields but the declared ones
 	more     *node // what undeclared fields must be; nil: anything
 	alias    map[string]string
+	ignored  []string // fields that are dropped
 
 	aliases []string
 	means   map[string]string

@@ -115,6 +115,16 @@ func (c *checker) renameAliases(n *node, v map[string]any, path string) {
 	}
 }
 
+// dropIgnored takes out fields that other systems' tools of the name have and this one has no use for.
+func (c *checker) dropIgnored(n *node, v map[string]any, path string) {
+	for _, name := range n.ignored {
+		if _, sent := v[name]; sent && !c.strict {
+			delete(v, name)
+			c.repairs = append(c.repairs, Repair{Path: join(path, name), From: "the field", To: "absent, as this tool does not have it"})
+		}
+	}
+}
+
 // clone copies v deeply: forms of a union are tried on a copy each.
 func clone(v any) any {
 	switch v := v.(type) {

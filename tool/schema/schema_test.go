@@ -441,3 +441,18 @@ func indent(t *testing.T, raw json.RawMessage) string {
 	}
 	return string(out) + "\n"
 }
+
+func TestAnIgnoredFieldIsDroppedAndDisclosed(t *testing.T) {
+	s := schema.Of[struct {
+		Name  string         `json:"name"`
+		Extra map[string]any `json:"extra,omitempty" haft:"ignored"`
+	}]()
+	view := s.View(nil)
+	if strings.Contains(string(view.JSON()), "extra") {
+		t.Errorf("the model is told of it: %s", view.JSON())
+	}
+	got, repairs, err := view.Check([]byte(`{"name":"a","extra":{"b":1}}`))
+	if err != nil || string(got) != `{"name":"a"}` || len(repairs) != 1 || !strings.Contains(repairs[0].String(), "extra") {
+		t.Errorf("%s %v %v", got, repairs, err)
+	}
+}

@@ -96,6 +96,9 @@ func (p *projector) projectProperties(s, c *jsonschema.Schema, n *node) {
 		prop := s.Properties[name]
 		if !p.sees(p.src.meta[prop]) {
 			n.required = slices.DeleteFunc(n.required, func(r string) bool { return r == name })
+			if d := p.src.meta[prop]; d.ignored {
+				n.ignored = append(n.ignored, name)
+			}
 			continue
 		}
 		c.Properties[name], n.fields[name] = p.project(prop)
@@ -111,7 +114,7 @@ func (p *projector) projectProperties(s, c *jsonschema.Schema, n *node) {
 }
 
 func (p *projector) sees(d *directives) bool {
-	return d == nil || (!d.hidden || p.opts.Internal) && (d.when == "" || p.opts.Flags[d.when])
+	return d == nil || !d.ignored && (!d.hidden || p.opts.Internal) && (d.when == "" || p.opts.Flags[d.when])
 }
 
 // propertyNames lists the properties in the order they were declared, or by name.

@@ -17,6 +17,8 @@ type SendInput struct {
 	To      string `json:"to" jsonschema:"The agent's id or its name; main is the main conversation." haft:"min=1;max=200;example=a1b2c3"`
 	Message string `json:"message" jsonschema:"What to say." haft:"min=1"`
 	Summary string `json:"summary,omitempty" jsonschema:"The message in a few words, for people." haft:"max=200"`
+
+	NotifyWhenIdle bool `json:"notify_when_idle,omitempty" haft:"ignored"` // the caller is always told
 }
 
 // SendOutput is what programs get of SendMessage.

@@ -2,6 +2,8 @@ package project
 
 import (
 	"fmt"
+	"os"
+	"strings"
 
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
 	"github.com/haftdev/haft/permission"
@@ -56,10 +58,19 @@ func Denials(d *agentdef.Definition) (rules []permission.Rule) {
 // Only are the tools of the pool; nil means all.
 func (p *Project) Only(lead *agentdef.Definition) []string {
 	switch {
-	case p.Options.Bare:
+	case p.Options.Bare || p.Options.Tools == nil && isSet(os.Getenv("CLAUDE_CODE_SIMPLE")):
 		return builtin.Bare()
 	case p.Options.Tools == nil && lead != nil:
 		return lead.Tools
 	}
 	return p.Options.Tools
+}
+
+// isSet reports whether a variable of the environment switches something on.
+func isSet(value string) bool {
+	switch strings.ToLower(strings.TrimSpace(value)) {
+	case "", "0", "false", "no", "off":
+		return false
+	}
+	return true
 }
