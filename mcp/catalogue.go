@@ -166,7 +166,7 @@ func (p *peer) newOffer(entry json.RawMessage) (*offer, error) {
 		return o, err
 	}
 	if !p.wants(t.Name) {
-		return o, errors.New("excluded by the server's entry")
+		return o, errors.New(Excluded)
 	}
 	portable, names, err := schema.Portable(t.InputSchema)
 	if err != nil {

@@ -16,6 +16,9 @@ type Status struct {
 	Name  string `json:"name"`
 	State State  `json:"status"`
 	Info  *Info  `json:"serverInfo,omitempty"`
+	// Unapproved says of a pending server that it waits for the user's approval, and is
+	// not on its way.
+	Unapproved bool `json:"unapproved,omitempty"`
 	// Error names the cause, with the last lines that the server wrote about it.
 	Error string `json:"error,omitempty"`
 	// Config is the server's entry, without the values of variables and headers.
@@ -48,6 +51,9 @@ type Info struct {
 	Title   string `json:"title,omitempty"`
 	Version string `json:"version"`
 }
+
+// Excluded is why a tool is not offered that the server's entry leaves out.
+const Excluded = "excluded by the server's entry"
 
 // A ToolStatus is one tool of a server.
 type ToolStatus struct {

@@ -25,7 +25,10 @@ func (e codeError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 // answer answers one prompt.
 func (f *converseFlags) answer(ctx context.Context, opts *headless.Options, prompt string) error {
-	opts.Interrupts = interrupts(ctx)
+	opts.Interrupts, opts.Unattended = interrupts(ctx), true
+	opts.Talk.MCP.Waiting = func(names []string, most time.Duration) {
+		fmt.Fprintf(f.Err, "haft: waiting for the MCP servers %s, at most %s\n", visible.Indented(strings.Join(names, ", ")), most)
+	}
 	if f.Output == "stream-json" {
 		return code(ctx, f.serveConversation(ctx, once{wire.NewWriter(f.Out), prompted(prompt)}, opts))
 	}

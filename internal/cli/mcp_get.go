@@ -102,7 +102,7 @@ func show(out io.Writer, i serverInfo) error {
 	for _, list := range []struct {
 		title string
 		lines []string
-	}{{"Tools", toolLines(i.Tools)}, {"How it went", i.Steps}, {"Last words on standard error", i.Stderr}} {
+	}{{"Instructions", instructionLines(i.Instructions)}, {"Tools", toolLines(i.Tools)}, {"How it went", i.Steps}, {"Last words on standard error", i.Stderr}} {
 		if len(list.lines) == 0 {
 			continue
 		}
@@ -112,6 +112,13 @@ func show(out io.Writer, i serverInfo) error {
 		}
 	}
 	return nil
+}
+
+func instructionLines(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, "\n")
 }
 
 // toolLines name the tools, and say why some are not offered.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -23,25 +24,27 @@ const mcpPatience = 5 * time.Second
 // serverInfo is a server as programs read it. Values that may be secrets are not
 // in it.
 type serverInfo struct {
-	Name      string           `json:"name"`
-	Status    string           `json:"status"`
-	Reason    string           `json:"reason,omitempty"`
-	Scope     string           `json:"scope"`
-	Origin    string           `json:"origin"`
-	Transport string           `json:"transport"`
-	Command   []string         `json:"command,omitempty"`
-	URL       string           `json:"url,omitempty"`
-	Env       []string         `json:"env,omitempty"`     // names
-	Headers   []string         `json:"headers,omitempty"` // names
-	Login     *loginState      `json:"login,omitempty"`
-	Server    *mcp.Info        `json:"serverInfo,omitempty"`
-	Protocol  string           `json:"protocolVersion,omitempty"`
-	Tools     []mcp.ToolStatus `json:"tools,omitempty"`
-	Steps     []string         `json:"steps,omitempty"`
-	Stderr    []string         `json:"stderr,omitempty"`
-	Noise     int              `json:"skippedNoise,omitempty"`
-	LastNoise string           `json:"lastNoise,omitempty"`
-	Log       string           `json:"log,omitempty"`
+	Name      string      `json:"name"`
+	Status    string      `json:"status"`
+	Reason    string      `json:"reason,omitempty"`
+	Scope     string      `json:"scope"`
+	Origin    string      `json:"origin"`
+	Transport string      `json:"transport"`
+	Command   []string    `json:"command,omitempty"`
+	URL       string      `json:"url,omitempty"`
+	Env       []string    `json:"env,omitempty"`     // names
+	Headers   []string    `json:"headers,omitempty"` // names
+	Login     *loginState `json:"login,omitempty"`
+	Server    *mcp.Info   `json:"serverInfo,omitempty"`
+	Protocol  string      `json:"protocolVersion,omitempty"`
+	// Instructions are what the server tells models about its use.
+	Instructions string           `json:"instructions,omitempty"`
+	Tools        []mcp.ToolStatus `json:"tools,omitempty"`
+	Steps        []string         `json:"steps,omitempty"`
+	Stderr       []string         `json:"stderr,omitempty"`
+	Noise        int              `json:"skippedNoise,omitempty"`
+	LastNoise    string           `json:"lastNoise,omitempty"`
+	Log          string           `json:"log,omitempty"`
 }
 
 // describeServer is what is known of a server.
@@ -50,13 +53,17 @@ func describeServer(s mcp.Status) serverInfo {
 	i := serverInfo{
 		Name: c.Name, Status: string(s.State), Reason: s.Error, Scope: c.Scope, Origin: c.Origin, Transport: string(s.Type),
 		URL: shownURL(c.URL), Env: slices.Sorted(maps.Keys(c.Env)), Headers: slices.Sorted(maps.Keys(c.Headers)),
-		Server: s.Info, Protocol: s.Protocol, Tools: s.Tools, Steps: s.Steps, Stderr: s.Stderr, Noise: s.Noise, LastNoise: s.LastNoise,
+		Server: s.Info, Protocol: s.Protocol, Instructions: s.Instructions, Tools: s.Tools, Steps: s.Steps, Stderr: s.Stderr, Noise: s.Noise, LastNoise: s.LastNoise,
 	}
 	if c.Command != "" {
 		i.Command = shownCommand(append([]string{c.Command}, c.Args...))
 	}
-	if i.Reason == "" && s.State == mcp.Pending {
-		i.Reason = fmt.Sprintf("not connected after %s", mcpPatience)
+	switch {
+	case s.Unapproved:
+		i.Status = notApproved
+	case s.State == mcp.Pending:
+		i.Status = "connecting"
+		i.Reason = cmp.Or(i.Reason, fmt.Sprintf("not connected after %s", mcpPatience))
 	}
 	return i
 }
@@ -166,9 +173,15 @@ func (f *mcpFlags) list(ctx context.Context, offline bool) error {
 		if i.Reason != "" {
 			fmt.Fprintf(f.Out, "\n%s: %s\n", visible.Indented(i.Name), visible.Indented(i.Reason))
 		}
+		if text := i.leftOut(); text != "" {
+			fmt.Fprintf(f.Out, "\n%s: %s\n", visible.Indented(i.Name), visible.Indented(text))
+		}
 	}
 	return nil
 }
+
+// notApproved is how a server is called that the user has yet to look at.
+const notApproved = "not approved"
 
 // untried is how a server is as far as one can tell without connecting.
 func (m *mcpServers) untried(s mcp.Server) mcp.State {
@@ -178,7 +191,7 @@ func (m *mcpServers) untried(s mcp.Server) mcp.State {
 	case s.Problem != "" || !m.Approve(s).Allowed && !m.Approve(s).Pending:
 		return mcp.Failed
 	case m.Approve(s).Pending:
-		return "not approved"
+		return notApproved
 	}
 	return "not tried"
 }
@@ -189,6 +202,31 @@ func (i serverInfo) place() string {
 	}
 	return strings.Join(i.Command, " ")
 }
+
+// leftOut says which tools of a server the model does not get though nobody excluded
+// them, and why.
+func (i serverInfo) leftOut() string {
+	var causes []string
+	n := 0
+	for _, t := range i.Tools {
+		if t.Offered != "" || t.Disabled == mcp.Excluded {
+			continue
+		}
+		if n++; n <= maxLeftOut {
+			causes = append(causes, t.Name+" ("+oneLine(t.Disabled)+")")
+		}
+	}
+	switch {
+	case n == 0:
+		return ""
+	case n > maxLeftOut:
+		causes = append(causes, fmt.Sprintf("and %d more: haft mcp get %s", n-maxLeftOut, i.Name))
+	}
+	return fmt.Sprintf("%d of its tools are not offered: %s", n, strings.Join(causes, ", "))
+}
+
+// maxLeftOut is how many tools a list explains.
+const maxLeftOut = 3
 
 // offered counts the tools that the model gets.
 func (i serverInfo) offered() (n int) {

@@ -254,7 +254,7 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, audit sched.
 	session := &tool.Session{Interactive: o.Interactive, Mode: string(mode), Flags: map[string]bool{bash.BackgroundFlag: true, mcpresource.Flag: c.MCP.Any()}}
 	tools := c.pool.Set(session)
 	nested := w.nested.Tell("")
-	news := sysprompt.Together(nested, c.notes.Tell)
+	news := sysprompt.Together(nested, c.notes.Tell, c.MCP.Tell)
 	source := "startup"
 	if restored.Messages > 0 {
 		source = "resume"

@@ -30,11 +30,15 @@ func (s *server) sendMCP(ctx context.Context, name string, message json.RawMessa
 	return reply.MCPResponse, nil
 }
 
-// elicit asks the program what a server wants to know.
+// elicit asks the program what a server wants to know. A server cannot tell a question
+// that failed from a fault of its own, so one that is not answered is cancelled.
 func (s *server) elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, error) {
 	var reply wire.ElicitationReply
 	err := s.ask(ctx, &wire.Elicitation{MCPServerName: e.Server, Message: e.Message, Mode: e.Mode, URL: e.URL, RequestedSchema: e.Schema}, &reply)
-	return mcp.Answer{Action: reply.Action, Content: reply.Content}, err
+	if err != nil || reply.Action == "" { // it is gone, or knows no such question
+		return mcp.Answer{Action: "cancel"}, nil
+	}
+	return mcp.Answer{Action: reply.Action, Content: reply.Content}, nil
 }
 
 // mcpRequests are those about MCP servers.

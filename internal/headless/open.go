@@ -139,7 +139,10 @@ func (s *server) hookRan(r hook.Run) {
 // inProcess are the MCP servers inside the program.
 func (s *server) inProcess(o *servers.Given, init *wire.Initialize) {
 	o.Wait = serversTime
-	o.Send, o.Elicit = s.sendMCP, s.elicit
+	o.Send = s.sendMCP
+	if !s.opts.Unattended {
+		o.Elicit = s.elicit
+	}
 	for _, name := range init.SDKMCPServers {
 		if o.InProcess == nil {
 			o.InProcess = make(map[string]*mcp.Manifest)

@@ -47,6 +47,9 @@ type Options struct {
 	// that the model did not send there: commands end at their timeouts, and calls of
 	// MCP servers are waited for.
 	OneAnswer bool
+	// Unattended says that the stream only carries events away: nobody at its other end
+	// can be asked, so MCP servers are not offered to ask.
+	Unattended bool
 	// Watch is shown every event besides; nil shows nobody. It must not block for long.
 	Watch func(agent.Event) error
 	// Interrupts stop the running turn and end the session, as Ctrl-C does; nil

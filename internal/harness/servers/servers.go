@@ -49,6 +49,9 @@ type Given struct {
 	// Wait is how long the first turn waits for servers that are on their way: what
 	// is not there by then joins at a later turn. 0 means not at all.
 	Wait time.Duration
+	// Waiting is told which servers the first turn waits for, and how long at most, once
+	// that takes longer than a moment; nil means nobody is.
+	Waiting func(names []string, most time.Duration)
 	// Background is how long a call is waited for before it goes on in the
 	// background; 0 means two minutes, less than that that it never does.
 	Background time.Duration
@@ -76,6 +79,7 @@ type Servers struct {
 	opts    Options
 	known   *project.Servers // nil if those of the settings are left out
 	long    *longCalls
+	told    told
 	closing atomic.Bool
 
 	mu        sync.Mutex
@@ -320,9 +324,24 @@ func (s *Servers) Await(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Given.Wait)
 	defer cancel()
+	if s.opts.Given.Waiting != nil {
+		defer time.AfterFunc(moment, func() { s.opts.Given.Waiting(onTheirWay(host.Status()), s.opts.Given.Wait) }).Stop()
+	}
 	if host.Wait(ctx) == nil || len(host.Tools()) > 0 {
 		s.Refresh()
 	}
+}
+
+// moment is how long nobody wonders what is waited for.
+const moment = time.Second
+
+func onTheirWay(all []mcp.Status) (names []string) {
+	for _, server := range all {
+		if server.State == mcp.Pending && !server.Unapproved {
+			names = append(names, server.Name)
+		}
+	}
+	return names
 }
 
 // Set makes these the servers that a program has set, in place of those it
