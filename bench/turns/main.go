@@ -7,6 +7,7 @@
 //	go run ./bench/turns -peers -work bash    beside Claude Code, codex and opencode
 //	go run ./bench/turns -grow                what a turn costs late in a conversation
 //	go run ./bench/turns -density             a thousand conversations in one process
+//	go run ./bench/turns -cpu -also old=PATH  processor time beside the floor's and that of another build
 //	go run ./bench/turns -profile FILE        a CPU profile of turns, for -pgo
 //
 // Peers are installed with npm, pinned, below the user's cache folder.
@@ -35,7 +36,8 @@ type options struct {
 	turns, reps, sessions int
 	work                  string
 	peers, grow, density  bool
-	only, profile         string
+	cpu                   bool
+	only, profile, also   string
 	ours                  []*player // nil builds them
 	out, log              io.Writer
 	reexec                shellrun.Reexec
@@ -55,6 +57,8 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "of all, only these, separated by commas")
 	flag.BoolVar(&o.grow, "grow", false, "compare early turns with late ones")
 	flag.BoolVar(&o.density, "density", false, "hold many conversations in one process")
+	flag.BoolVar(&o.cpu, "cpu", false, "compare processor times, which a busy machine disturbs less")
+	flag.StringVar(&o.also, "also", "", "with -cpu: other builds of haft, as name=path, separated by commas")
 	flag.StringVar(&o.profile, "profile", "", "write a CPU profile of turns to this file")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -106,8 +110,11 @@ func run(ctx context.Context, o *options) error {
 			return err
 		}
 	}
-	if o.grow {
+	switch {
+	case o.grow:
 		return grow(ctx, o, players)
+	case o.cpu:
+		return compareCPU(ctx, o, append(players, others(players[0], o.also)...))
 	}
 	if o.peers {
 		peers, err := installPeers(ctx, o)

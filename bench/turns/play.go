@@ -20,7 +20,8 @@ import (
 // figures are what one run took.
 type figures struct {
 	first, turn, total time.Duration
-	rss                int64 // bytes
+	cpu                time.Duration // of the process and its children
+	rss                int64         // bytes
 }
 
 // A stage is a project with files to read, and an empty home.
@@ -108,7 +109,8 @@ func play(ctx context.Context, p *player, work string, turns, n int) (figures, [
 	for _, g := range got[1:] {
 		gaps = append(gaps, g.at.Sub(g.answered))
 	}
-	return figures{got[0].at.Sub(start), median(gaps), total, rss}, got, nil
+	cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	return figures{got[0].at.Sub(start), median(gaps), total, cpu, rss}, got, nil
 }
 
 func watch(s *script.Scenario, seen func(turn int)) (*stopwatch, error) {

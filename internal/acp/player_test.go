@@ -25,6 +25,10 @@ var reexec shellrun.Reexec
 
 func TestMain(m *testing.M) {
 	reexec = shellrun.Supervise()
+	if os.Getenv("ACP_TEST_SERVER") != "" {
+		serveQuestions()
+		return
+	}
 	os.Exit(m.Run())
 }
 
@@ -232,4 +236,18 @@ func (p *player) read(name string) string {
 		return err.Error()
 	}
 	return string(raw)
+}
+
+// prompt is the parameters of a prompt.
+const prompt = `{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Go"}]}`
+
+// updates are those of a kind that haft has told.
+func (p *player) updates(kind string) (list []map[string]any) {
+	for _, m := range p.got {
+		params, _ := m["params"].(map[string]any)
+		if update, _ := params["update"].(map[string]any); update["sessionUpdate"] == kind {
+			list = append(list, update)
+		}
+	}
+	return list
 }

@@ -16,8 +16,6 @@ import (
 	"github.com/haftdev/haft/internal/catalog"
 )
 
-const prompt = `{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Go"}]}`
-
 func stopReason(m map[string]any) string {
 	result, _ := m["result"].(map[string]any)
 	reason, _ := result["stopReason"].(string)
@@ -347,17 +345,6 @@ func TestClosingASessionLeavesNothing(t *testing.T) {
 	}
 	p.close()
 	nothingRuns(t)
-}
-
-// updates are those of a kind that haft has told.
-func (p *player) updates(kind string) (list []map[string]any) {
-	for _, m := range p.got {
-		params, _ := m["params"].(map[string]any)
-		if update, _ := params["update"].(map[string]any); update["sessionUpdate"] == kind {
-			list = append(list, update)
-		}
-	}
-	return list
 }
 
 func TestUsageIsToldBeforeTheAnswer(t *testing.T) {

@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"errors"
 	"os"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/haftdev/haft/internal/acp"
+	"github.com/haftdev/haft/internal/tui"
 	"github.com/haftdev/haft/model/provider"
 	"github.com/haftdev/haft/shellrun"
 )
@@ -40,6 +42,9 @@ asked in the editor.`,
 		Args: exactly(0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			credentialsFile().use()
+			if setup && !tui.IsTerminal(f.In, f.Out) {
+				return usageError{errors.New("--setup needs a terminal. Run 'haft' in one, or set ANTHROPIC_API_KEY for the editor's agent")}
+			}
 			if setup {
 				return f.interact(c, nil)
 			}

@@ -165,6 +165,9 @@ func TestFlagsOfACP(t *testing.T) {
 	if err == nil || !strings.Contains(string(out), "unknown flag") {
 		t.Errorf("a flag that the editor's requests stand for: %v, %s", err, out)
 	}
+	if out, err = exec.Command(haftCommand(t), "acp", "--setup").CombinedOutput(); err == nil || !strings.Contains(string(out), "--setup needs a terminal") {
+		t.Errorf("setup without a terminal: %v, %s", err, out)
+	}
 }
 
 // TestServersOfTheEditor calls a tool of an MCP server that the editor brings.

@@ -523,7 +523,7 @@ func TestWithoutATerminalAPromptIsAnswered(t *testing.T) {
 func TestAPersonTalksLineByLine(t *testing.T) {
 	s := newSeat(t, calls("Bash", in{"command": "touch one"}), says("Made it."), calls("Bash", in{"command": "rm one"}), says("Not removed."))
 	s.plain = true
-	s.start("--plain")
+	s.start("--plain", "--preview", "off")
 	s.type_("make one\r")
 	s.see("Run this command?")
 	time.Sleep(400 * time.Millisecond) // what comes at once is no answer

@@ -89,7 +89,7 @@ func TestReadOnlyCommandsThroughOurBash(t *testing.T) {
 
 // boxesOwn is what the sandbox does to find out that it works: it connects to its own
 // proxy, in a network that nobody else is in, and starts this program again.
-var boxesOwn = regexp.MustCompile(`(?m)^.*(?:connect\(.*htons\(3128\)|execve\("(?:/proc/self/exe|/dev/null)").*\n`)
+var boxesOwn = regexp.MustCompile(`(?m)^.*(?:connect\(.*htons\(3128\), sin_addr=inet_addr\("127\.0\.0\.1"\)|execve\("(?:/proc/self/exe|/dev/null)").*\n`)
 
 var ownService = regexp.MustCompile(`\b(gh|kubectl|docker)\b`)
 

@@ -31,7 +31,7 @@ func TestTmuxKeepsNoFrames(t *testing.T) {
 				answer.Delta, answer.Chunk = 20, 10
 				s := newSeat(t, calls("Bash", in{"command": strings.Repeat("make something\n", 60)}), answer)
 				p := &pane{t: t, tmux: tmux, socket: filepath.Join(t.TempDir(), "s")}
-				p.start(s.command(), size)
+				p.start(s.command("--preview", "off"), size) // the question is about the lines of the command
 				p.until("be ready", "asks first · ")
 				p.run("send-keys", "count", "Enter")
 				p.until("ask", "tab turns to this question") // on a screen that is full
@@ -66,7 +66,7 @@ func (p *pane) start(haft *exec.Cmd, size [2]int) {
 	p.t.Helper()
 	p.env = haft.Env
 	p.t.Cleanup(func() { p.command("kill-server").Run() })
-	p.run("new-session", "-d", "-x", strconv.Itoa(size[0]), "-y", strconv.Itoa(size[1]), "-c", haft.Dir, haft.Path)
+	p.run("new-session", "-d", "-x", strconv.Itoa(size[0]), "-y", strconv.Itoa(size[1]), "-c", haft.Dir, strings.Join(haft.Args, " "))
 }
 
 func (p *pane) command(args ...string) *exec.Cmd {

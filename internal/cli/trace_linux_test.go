@@ -70,7 +70,9 @@ func TestNothingOfAHostileRepositoryRunsOrConnects(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text = boxesOwn.ReplaceAll(text, nil) // of doctor
+		if args[0] == "doctor" || args[0] == "tools" { // which try the sandbox, to say what works and which marks tools have
+			text = boxesOwn.ReplaceAll(text, nil)
+		}
 		calls := regexp.MustCompile(`(?m)^\d+ +(execve|execveat|connect|sendto)\(.*`).FindAllString(string(text), -1)
 		if len(calls) != 1 {
 			t.Errorf("haft %v did more than start itself:\n%s", args, strings.Join(calls, "\n"))

@@ -90,6 +90,27 @@ func (u *agreeing) Ask(_ context.Context, _ tool.Case, question tool.Verdict) (t
 	return tool.Verdict{Behavior: tool.Allow, Reason: "the user"}, nil
 }
 
+// TestNoSandboxIsTriedBeforeItIsNeeded has a turn without commands, and one with:
+// what starts a session does not pay for the sandbox.
+func TestNoSandboxIsTriedBeforeItIsNeeded(t *testing.T) {
+	needsBox(t)
+	r := newRig(t,
+		script.Turn{Blocks: []script.Block{{Text: "hello"}}},
+		script.Turn{Blocks: []script.Block{call("Bash", in("command", "true"))}},
+		script.Turn{Blocks: []script.Block{{Text: "done"}}},
+	)
+	c := r.talk(harness.Options{Reexec: shellrun.Supervise()}, harness.TalkOptions{Interactive: true})
+	defer c.Close(t.Context())
+	r.say(c, "hello")
+	if s := c.World.Sandbox(); s.Known {
+		t.Errorf("the sandbox was tried without a command: %+v", s)
+	}
+	r.say(c, "run")
+	if s := c.World.Sandbox(); !s.Known || s.Tier.Kind != sandbox.TierBox {
+		t.Errorf("after a command: %+v", s)
+	}
+}
+
 // TestACommandThatWasHeldToReadingIsAskedAbout does the same with a command that was
 // taken for one that only reads.
 func TestACommandThatWasHeldToReadingIsAskedAbout(t *testing.T) {

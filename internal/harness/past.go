@@ -2,10 +2,10 @@ package harness
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
 )
@@ -56,7 +56,7 @@ func branch(entries []session.Entry) []session.Entry {
 
 // ownWords begin what haft puts into a user's messages: reminders, files, the
 // output of their commands, and that they spoke while it worked.
-var ownWords = regexp.MustCompile(`^(<(system-reminder|task-notification|bash-input|bash-stdout|file path=|command-|local-command-)|The user sent a new message while you were working:$)`)
+var ownWords = lazyregexp.New(`^(<(system-reminder|task-notification|bash-input|bash-stdout|file path=|command-|local-command-)|The user sent a new message while you were working:$)`)
 
 // Typed is what the user wrote of a message.
 func Typed(blocks []model.Block) string {

@@ -46,9 +46,9 @@ func (p *previews) works() bool {
 }
 
 // previewMode is what the user or the settings say; else it depends on who can be
-// asked: a user at a terminal is asked about the change, a program that answers
-// questions is asked about the command, as it expects, and where nobody can be asked,
-// what the rules do not allow of a change is dropped.
+// asked: a user at a terminal is asked about the change; a program that drives the
+// session decides about commands, or has them denied, as it expects; and where nobody
+// can be asked, what the rules do not allow of a change is dropped.
 func (w *World) previewMode() project.PreviewMode {
 	switch mode := w.Project.Preview(); {
 	case mode != "":
@@ -73,10 +73,10 @@ const (
 // setAnswering notes who answers in a conversation.
 func (w *World) setAnswering(o *TalkOptions) {
 	switch {
-	case o.Person == nil:
-		w.answers.Store(int32(byNobody))
 	case o.ByProgram:
 		w.answers.Store(int32(byProgram))
+	case o.Person == nil:
+		w.answers.Store(int32(byNobody))
 	default:
 		w.answers.Store(int32(byUser))
 	}

@@ -247,6 +247,16 @@ func TestPlanModeLetsCommandsRunThatChangeNothing(t *testing.T) {
 // A program that answers questions decides about calls as they are, unless it wants
 // previews.
 func TestAProgramIsAskedAboutTheCommand(t *testing.T) {
+	r := previewRig(t, "./gen.sh")
+	r.script("echo 2 >> notes\n")
+	talk := r.talk(harness.Options{Reexec: shellrun.Supervise()}, harness.TalkOptions{ByProgram: true})
+	events, _ := r.say(talk, "generate")
+	if out := bashOutcome(t, events); out.Status != sched.Denied || !out.Verdict.Unasked { // one that answers nothing
+		t.Errorf("%v %s", out.Status, out.Result.Text())
+	}
+	if err := talk.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
 	for mode, ran := range map[project.PreviewMode]bool{"": false, "ask": true} {
 		r := previewRig(t, "./gen.sh")
 		r.script("echo 2 >> notes\n")

@@ -74,7 +74,8 @@ type TalkOptions struct {
 	// Interactive says that a person can be asked questions.
 	Person      sched.Asker
 	Interactive bool
-	// ByProgram says that Person is a program, which decides about calls as they are.
+	// ByProgram says that a program drives the conversation, which decides about calls as
+	// they are, if it does.
 	ByProgram bool
 	// MCP are servers besides those of the settings.
 	MCP servers.Given

@@ -81,6 +81,7 @@ func (f *Flags) Options(fs *pflag.FlagSet, version string) (*headless.Options, e
 		Thinking: f.thinkingOptions(), Effort: f.effort, TaskBudget: f.taskBudget, Betas: f.betas,
 		Resume: f.Resume, ResumeAt: f.ResumeAt, Drops: f.dropsTurn, Continue: f.Continue, Fork: f.fork, ID: f.sessionID, Forget: f.forget, Version: version,
 	}
+	o.Talk.ByProgram = f.Input == "stream-json"
 	o.Talk.MCP.Strict = f.strict
 	for _, text := range f.servers {
 		entries, err := serverEntries(text)
