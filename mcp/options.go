@@ -70,6 +70,9 @@ type Options struct {
 	// StartTimeout, IdleTimeout and CallTimeout are those of servers that set
 	// none; 0 means 30 s, 5 min (30 min for stdio) and 28 h.
 	StartTimeout, IdleTimeout, CallTimeout time.Duration
+	// MaxResult is how many characters the results of servers and tools have that set no
+	// limit of their own; 0 means that of every other tool.
+	MaxResult int
 	// ProbeTimeout is how long a server may be silent when asked for its era
 	// before it is taken for an old one; 0 means 1.5 s.
 	ProbeTimeout time.Duration

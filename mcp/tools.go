@@ -19,7 +19,7 @@ func (p *peer) tool(o *offer) tool.Tool {
 		Output:     nil, // a result may have content beside what the server describes
 		Marks:      func(*tool.Call) tool.Marks { return o.marks(p.cfg.Trusted) },
 		Run:        func(ctx context.Context, c *tool.Call) (tool.Result, error) { return p.call(ctx, o, c) },
-		MaxResult:  o.maxResult(&p.cfg),
+		MaxResult:  o.maxResult(p),
 		Source:     "mcp:" + p.name,
 		Meta:       o.meta(p),
 	}
@@ -68,16 +68,16 @@ func (o *offer) repeatable() bool {
 const maxServerResult = 500_000
 
 // maxResult is what the entry says, for the tool or for all, else what the server
-// asks for.
-func (o *offer) maxResult(cfg *Server) int {
-	if configured := cmp.Or(cfg.ToolMaxResult[o.Name], cfg.MaxResult); configured > 0 {
+// asks for, else the host's.
+func (o *offer) maxResult(p *peer) int {
+	if configured := cmp.Or(p.cfg.ToolMaxResult[o.Name], p.cfg.MaxResult); configured > 0 {
 		return configured
 	}
 	var asked int
 	if json.Unmarshal(o.Meta["anthropic/maxResultSizeChars"], &asked) == nil && asked > 0 {
 		return min(asked, maxServerResult)
 	}
-	return 0
+	return p.host.opts.MaxResult
 }
 
 func (o *offer) meta(p *peer) map[string]any {

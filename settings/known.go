@@ -106,7 +106,7 @@ var topLevel = map[string]shape{
 	"mcp":                        {kinds: "{", members: map[string]shape{"log": aFlag, "deferPercent": aNumber, "sampling": aFlag, "samplingTokens": aNumber}},
 	"lspServers":                 objectMap,
 	"mcpServers":                 objectMap,
-	"enableAllProjectMcpServers": idle(aFlag),
+	"enableAllProjectMcpServers": aFlag,
 	"enabledMcpjsonServers":      idle(textList),
 	"disabledMcpjsonServers":     textList,
 	"allowedMcpServers":          aList,

@@ -24,6 +24,7 @@ type addFlags struct {
 	scope, transport string
 	env, headers     []string
 	clientID         string
+	clientSecret     bool
 	callbackPort     int
 	overwrite        bool
 }
@@ -46,6 +47,7 @@ func newMCPAdd(f *mcpFlags) *cobra.Command {
 	c.Flags().StringArrayVarP(&a.env, "env", "e", nil, "NAME=VALUE for the server's environment")
 	c.Flags().StringArrayVarP(&a.headers, "header", "H", nil, "'Name: value' to send with every request")
 	c.Flags().StringVar(&a.clientID, "client-id", "", "the OAuth client that was registered beforehand")
+	c.Flags().BoolVar(&a.clientSecret, "client-secret", false, "the OAuth client has a secret: the one in "+clientSecretEnv+" when the server is used")
 	c.Flags().IntVar(&a.callbackPort, "callback-port", 0, "the port that the OAuth client was registered with")
 	c.Flags().BoolVar(&a.overwrite, "overwrite", false, "replace a server of the same name")
 	return c
@@ -83,6 +85,9 @@ func (f *addFlags) add(ctx context.Context, args []string) error {
 	if len(args) < 2 {
 		return usageError{errors.New("a server needs a name, and a URL or a command. Usage: haft mcp add NAME URL | add NAME -- COMMAND [ARG…]")}
 	}
+	if err := f.checkTransport(args[1]); err != nil {
+		return err
+	}
 	s := mcp.Server{Type: mcp.Type(f.transport)}
 	isURL := strings.HasPrefix(args[1], "https://") || strings.HasPrefix(args[1], "http://")
 	if isURL && s.Type != mcp.Stdio {
@@ -103,23 +108,53 @@ func (f *addFlags) add(ctx context.Context, args []string) error {
 	if s.Headers, err = pairs(f.headers, ":"); err != nil {
 		return err
 	}
-	if f.clientID != "" || f.callbackPort != 0 {
-		oauth := map[string]any{}
-		if f.clientID != "" {
-			oauth["clientId"] = f.clientID
-		}
-		if f.callbackPort != 0 {
-			oauth["callbackPort"] = f.callbackPort
-		}
-		if s.OAuth, err = json.Marshal(oauth); err != nil {
-			return err
-		}
+	if s.OAuth, err = f.oauth(); err != nil {
+		return err
 	}
 	raw, err := json.Marshal(s)
 	if err != nil {
 		return err
 	}
 	return f.keep(ctx, []config.Entry{{Name: args[0], Raw: raw}})
+}
+
+// checkTransport refuses what would be kept as something else than what was meant.
+func (f *addFlags) checkTransport(target string) error {
+	scheme, _, isURL := strings.Cut(target, "://")
+	switch {
+	case f.transport == "ws" || isURL && (scheme == "ws" || scheme == "wss"):
+		return usageError{errors.New("web sockets are not supported: give the server's http or https address")}
+	case f.transport != "" && f.transport != string(mcp.Stdio) && f.transport != string(mcp.HTTP) && f.transport != string(mcp.SSE):
+		return usageError{fmt.Errorf("--transport %s: use stdio, http or sse", f.transport)}
+	case (f.transport == string(mcp.HTTP) || f.transport == string(mcp.SSE)) && !(isURL && (scheme == "http" || scheme == "https")):
+		return usageError{fmt.Errorf("--transport %s needs an http or https address, and %q is none", f.transport, target)}
+	}
+	return nil
+}
+
+// clientSecretEnv holds the secret of an OAuth client: arguments can be seen by everybody,
+// and an entry may be shared.
+const clientSecretEnv = "MCP_CLIENT_SECRET"
+
+// oauth is what the flags say about logins; nil for nothing.
+func (f *addFlags) oauth() (json.RawMessage, error) {
+	said := map[string]any{}
+	if f.clientID != "" {
+		said["clientId"] = f.clientID
+	}
+	if f.clientSecret {
+		if f.clientID == "" {
+			return nil, usageError{errors.New("--client-secret needs --client-id")}
+		}
+		said["clientSecret"] = "${" + clientSecretEnv + "}"
+	}
+	if f.callbackPort != 0 {
+		said["callbackPort"] = f.callbackPort
+	}
+	if len(said) == 0 {
+		return nil, nil
+	}
+	return json.Marshal(said)
 }
 
 // pairs reads NAME<sep>VALUE.

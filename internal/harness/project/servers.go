@@ -32,6 +32,9 @@ func (p *Project) Servers() (_ *Servers, err error) {
 		return nil, err
 	}
 	m.List, m.Warnings = config.Servers(m.entries(), nil)
+	if len(m.List) > 0 {
+		m.Warnings = append(m.Warnings, BoundServers(new(mcp.Options))...)
+	}
 	off := p.disabledServers()
 	for i := range m.List {
 		if m.List[i].Scope == settings.Project.String() && slices.Contains(off, m.List[i].Name) {
@@ -145,6 +148,7 @@ func (m *Servers) Host(version string) (*mcp.Host, func() error, error) {
 	if cache, err := os.UserCacheDir(); err == nil {
 		opts.CacheDir = filepath.Join(cache, "haft", "mcp")
 	}
+	BoundServers(opts) // what is wrong with the bounds is among the warnings
 	log := m.Project.WireLog(m.find)
 	if log != nil {
 		opts.OnMessage = log.Message

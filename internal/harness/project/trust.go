@@ -22,7 +22,10 @@ func (p *Project) filter() error {
 		}
 		return err
 	}
-	p.Folder.Lend(slices.DeleteFunc(p.Folder.Items(p.Settings), func(i trust.Item) bool { return !p.lends(i.Kind) })...)
+	all := trust.Without(p.Settings).Flag("enableAllProjectMcpServers") // by the user's own word
+	p.Folder.Lend(slices.DeleteFunc(p.Folder.Items(p.Settings), func(i trust.Item) bool {
+		return !p.lends(i.Kind) && !(all && i.Kind == trust.Server && filepath.Base(i.Origin.File) == ".mcp.json")
+	})...)
 	p.Counts, p.Held, err = p.Folder.Filter(p.Settings)
 	if p.Options.IgnoreProjectHooks || p.hooksOff() {
 		for i := range p.Held {

@@ -183,6 +183,9 @@ func (s *Servers) Open() (*mcp.Host, error) {
 	if cache, err := os.UserCacheDir(); err == nil {
 		opts.CacheDir = filepath.Join(cache, "haft", "mcp")
 	}
+	for _, w := range project.BoundServers(opts) {
+		s.opts.Link.Warn("mcp", w)
+	}
 	if s.log = s.opts.Project.WireLog(s.find); s.log != nil {
 		opts.OnMessage = s.log.Message
 	}
