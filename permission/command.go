@@ -35,10 +35,10 @@ func (h *evaluation) evaluateCommand() {
 	h.evaluateOperands(a, reads, writes)
 	h.evaluateMentioned(mentioned, reads)
 	h.evaluateSearch(a, reads)
-	h.evaluateShownByGit(a, where)
 	if a.ReadOnly && a.UsesGit {
-		h.evaluateRepository(where)
+		h.evaluateRepository(where) // before the next, whose reason says less
 	}
+	h.evaluateShownByGit(a, where)
 	h.readOnly = a.ReadOnly && h.protected == "" && !h.unsandboxed
 	if h.readOnly {
 		h.input = h.call.Tool.WithCommand(h.call.Call, a.Run)

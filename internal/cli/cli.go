@@ -7,6 +7,7 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -192,7 +193,15 @@ func (f *converseFlags) asksSomething(flags *pflag.FlagSet, args []string) bool 
 	if len(args) > 0 {
 		return len(args) > 1 || strings.ContainsAny(args[0], " \n")
 	}
-	return piped(f.In) || flags.NFlag() > 0
+	return flags.NFlag() > 0 || piped(f.In) && f.hasInput()
+}
+
+// hasInput reports whether something is piped in, which it waits for.
+func (f *converseFlags) hasInput() bool {
+	in := bufio.NewReader(f.In)
+	f.In = in
+	_, err := in.Peek(1)
+	return err == nil
 }
 
 // interactive reports whether a person sits in front of a terminal and wants to
