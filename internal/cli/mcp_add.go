@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/haftdev/haft/internal/harness/project"
@@ -58,14 +57,15 @@ func newMCPImport(f *mcpFlags) *cobra.Command {
 	c := &cobra.Command{
 		Use: "import FILE", Short: "Set up the MCP servers of another tool's file", Args: exactly(1),
 		Long: `Set up the MCP servers of another tool's file: those of Claude Desktop, Claude Code,
-Cursor, VS Code, Windsurf, codex, gemini-cli and opencode are understood.`,
+Cursor, VS Code, Windsurf, codex, gemini-cli and opencode are understood. Of
+~/.claude.json those for every project and those for this one are taken.`,
 		Example: "  haft mcp import ~/.cursor/mcp.json\n  haft mcp import ~/.codex/config.toml --scope user",
 		RunE: func(c *cobra.Command, args []string) error {
-			data, err := os.ReadFile(args[0])
+			m, err := openServers(f.reexec)
 			if err != nil {
-				return usageError{err}
+				return err
 			}
-			entries, err := config.Import(args[0], data)
+			entries, err := imported(args[0], m.Project.Dir)
 			if err != nil {
 				return err
 			}

@@ -145,6 +145,7 @@ func (f *mcpFlags) list(ctx context.Context, offline bool) error {
 		return err
 	}
 	f.warnServers(m)
+	f.offerClaude(m)
 	var infos []serverInfo
 	if offline {
 		infos = []serverInfo{}

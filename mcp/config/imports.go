@@ -36,6 +36,22 @@ func Import(path string, data []byte) ([]Entry, error) {
 	return entries, nil
 }
 
+// ImportLocal reads the servers that Claude Code keeps in its own file for the user in
+// one project, the folder dir.
+func ImportLocal(path string, data []byte, dir string) ([]Entry, error) {
+	var file struct {
+		Projects map[string]json.RawMessage `json:"projects"`
+	}
+	if err := unmarshal(data, &file); err != nil {
+		return nil, fmt.Errorf("import %s: %w", path, err)
+	}
+	project := file.Projects[dir]
+	if project == nil {
+		return nil, nil
+	}
+	return Import(path, project)
+}
+
 // An entry is what all the tools' entries are translated to.
 type entry struct {
 	Type    string            `json:"type,omitempty"`
