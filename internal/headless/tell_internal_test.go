@@ -77,7 +77,7 @@ var told = map[string][]agent.Event{
 		agent.TaskChanged{Task: foreground("running"), Change: "started"},
 		agent.TaskChanged{Task: task("local_agent", "running"), Change: "updated"},
 	},
-	"a notice is shown": {agent.Notice{Level: "warning", Text: "Mind the gap.", Tag: "gap"}},
+	"a notice is shown":    {agent.Notice{Level: "warning", Text: "Mind the gap.", Tag: "gap"}},
 	"the user is notified": {agent.Notice{Level: "notice", Text: "Done.", Tag: agent.Push}},
 	"a turn ends well": {agent.Result{UUID: "z1", Reason: agent.Completed, Text: "Done.", Requests: 2, Calls: 3, StopReason: model.EndTurn,
 		Usage: model.Usage{Input: 1, Output: 2}, Total: map[string]agent.ModelUsage{"m": {Usage: model.Usage{Input: 1, Output: 2}, Cost: 0.5}}, Prompts: []agent.Prompt{{UUID: "p1"}}}},
