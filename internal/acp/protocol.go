@@ -35,11 +35,6 @@ const protocolVersion = 1
 // object is an object of which only the presence counts.
 type object struct{}
 
-type initializeRequest struct {
-	ProtocolVersion int          `json:"protocolVersion"`
-	Capabilities    capabilities `json:"clientCapabilities"`
-}
-
 // capabilities are what the client can do, as far as that matters here.
 type capabilities struct {
 	FS struct {

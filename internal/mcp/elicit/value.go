@@ -92,7 +92,7 @@ func (f *Field) text(typed string) (json.RawMessage, error) {
 	case "uri":
 		var u *url.URL
 		if u, err = url.Parse(typed); err == nil && u.Scheme == "" {
-			err = errors.New("it has no scheme, such as https:")
+			err = errors.New("it has no scheme")
 		}
 	case "date":
 		_, err = time.Parse(time.DateOnly, typed)

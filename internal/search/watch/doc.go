@@ -7,12 +7,7 @@
 // a file with several names, but it does not learn of a name that is made elsewhere
 // later. The other is a store into a shared mapping, until that is unmapped, which
 // stat(2) does not see either. On other systems there is no such barrier, and [New]
-// reports [errUnsupported].
+// reports an error.
 //
 // A Watcher is safe for concurrent use; its owner closes it.
 package watch
-
-import "errors"
-
-// errUnsupported means that this system cannot announce changes reliably.
-var errUnsupported = errors.New("watching directories is not supported on this system")

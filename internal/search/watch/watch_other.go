@@ -2,7 +2,13 @@
 
 package watch
 
-import "github.com/haftdev/haft/internal/search/tree"
+import (
+	"errors"
 
-// New reports [errUnsupported].
-func New() (tree.Watcher, error) { return nil, errUnsupported }
+	"github.com/haftdev/haft/internal/search/tree"
+)
+
+// New reports that this system cannot announce changes reliably.
+func New() (tree.Watcher, error) {
+	return nil, errors.New("watching directories is not supported on this system")
+}
