@@ -234,6 +234,8 @@ func (b *Batch) enter(f *execution, in *jsonstream.Object) {
 	why := cmp.Or(b.stopped, context.Cause(b.ctx), b.failed)
 	if why == nil {
 		b.advance()
+	} else {
+		f.state = Completed // out of the queue, so that the end of another call does not start it
 	}
 	b.mu.Unlock()
 	if why != nil {

@@ -47,16 +47,19 @@ func Diff(f tool.FileChange) FileDiff {
 		d.note("%s becomes a %s", typeName(f.Before), typeName(f.After))
 	}
 	if f.From != "" {
-		d.note("renamed from %s", visible.Indented(f.From))
+		d.note("renamed from %s", visible.Name(f.From))
 	}
 	if f.Before != nil && f.After != nil && f.Before.Mode != f.After.Mode {
 		d.note("mode %s → %s", f.Before.Mode, f.After.Mode)
+	}
+	if f.Before == nil && unusual(f.After) {
+		d.note("mode %s", f.After.Mode)
 	}
 	before, after := textOf(f.Before), textOf(f.After)
 	switch {
 	case same(f.Before, f.After), special(f.Before) && special(f.After):
 	case isLink(f.After):
-		d.note("to %s", visible.Indented(string(f.After.Raw)))
+		d.note("to %s", visible.Name(string(f.After.Raw)))
 	case f.Folded != "":
 		d.note("%s, %s", f.Folded, sizes(f))
 	case binary(f.Before) || binary(f.After):
@@ -69,7 +72,7 @@ func Diff(f tool.FileChange) FileDiff {
 			d.note("lines end in CRLF")
 		}
 		if d.Hunks = patch.Diff(before, after, diffContext); d.Hunks == nil && len(before)+len(after) > 0 {
-			d.note("the text stays the same, its bytes change, %s", sizes(f))
+			d.note("%s", unseen(f))
 		}
 	}
 	return d
@@ -77,6 +80,20 @@ func Diff(f tool.FileChange) FileDiff {
 
 func (d *FileDiff) note(format string, args ...any) {
 	d.Notes = append(d.Notes, fmt.Sprintf(format, args...))
+}
+
+// unusual reports whether the mode of a new file matters: it can be run, runs as its
+// owner, or anyone may write it.
+func unusual(v *tool.Version) bool {
+	return v != nil && v.Mode.IsRegular() && (v.Mode&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky) != 0 || v.Mode&0o113 != 0)
+}
+
+// unseen says what changes of a file whose text stays the same.
+func unseen(f tool.FileChange) string {
+	if f.Before != nil && f.After != nil && f.Before.Raw != nil && bytes.Equal(f.Before.Raw, f.After.Raw) {
+		return "its text stays the same, its extended attributes change"
+	}
+	return "the text stays the same, its bytes change, " + sizes(f)
 }
 
 // same reports whether a file keeps its content.
@@ -155,5 +172,5 @@ func (d FileDiff) Head() string {
 	if len(d.Notes) == 0 {
 		return ""
 	}
-	return visible.Indented(d.Path) + " (" + strings.Join(d.Notes, ", ") + ")"
+	return visible.Name(d.Path) + " (" + strings.Join(d.Notes, ", ") + ")"
 }

@@ -155,3 +155,22 @@ func TestAPreviewedCommandIsShownWithoutEscapes(t *testing.T) {
 		t.Errorf("%d files, %q", len(p.Files), p.Summary)
 	}
 }
+
+// TestWhatATextDoesNotShowIsSaid shows changes that are not in the lines of a file.
+func TestWhatATextDoesNotShowIsSaid(t *testing.T) {
+	version := func(mode fs.FileMode, digest string) *tool.Version {
+		return &tool.Version{Mode: mode, Text: []byte("x\n"), Raw: []byte("x\n"), Size: 2, Digest: digest}
+	}
+	for want, f := range map[string]tool.FileChange{
+		"a (new file)":                  {Path: "a", After: version(0o644, "1")},
+		"a (new file, mode -rwxr-xr-x)": {Path: "a", After: version(0o755, "1")},
+		"a (new file, mode urwxr-xr-x)": {Path: "a", After: version(0o755|fs.ModeSetuid, "1")},
+		"a (new file, mode -rw-rw-rw-)": {Path: "a", After: version(0o666, "1")},
+		`a\u{a}b (new file)`:            {Path: "a\nb", After: version(0o644, "1")},
+		"a (its text stays the same, its extended attributes change)": {Path: "a", Before: version(0o644, "1"), After: version(0o644, "2")},
+	} {
+		if got := card.Diff(f).Head(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -220,7 +220,7 @@ func writeDiff(b *strings.Builder, f card.FileDiff, several bool) {
 	case head != "":
 		fmt.Fprintf(b, "    %s\n", head)
 	case several:
-		fmt.Fprintf(b, "    %s\n", visible.Indented(f.Path))
+		fmt.Fprintf(b, "    %s\n", visible.Name(f.Path))
 	}
 	for i, h := range f.Hunks {
 		if i > 0 {

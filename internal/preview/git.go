@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
 // gitDir returns the repository's own folder that a path lies in; "" for none.
@@ -46,15 +48,21 @@ func gitPart(path string) gitKind {
 	switch first, _, _ := strings.Cut(name, "/"); {
 	case first == "refs", name == "HEAD", name == "packed-refs":
 		return gitRefs
-	case first == "objects":
+	case objectFile.MatchString(name):
 		return gitObjects
 	case name == "index":
 		return gitIndex
-	case name == "", first == "logs", strings.HasSuffix(name, ".sample"), slices.Contains(gitScratch, name):
+	case name == "", logFile.MatchString(name), first == "hooks" && strings.HasSuffix(name, ".sample"), slices.Contains(gitScratch, name):
 		return gitLogs
 	}
 	return gitOther
 }
+
+var (
+	// objectFile is what git itself calls the files of its objects.
+	objectFile = lazyregexp.New(`^objects(/([0-9a-f]{2}(/([0-9a-f]{38}|[0-9a-f]{62}|tmp_obj_\w+))?|pack(/(pack-|multi-pack-index|tmp_)[\w.-]*)?|info(/(packs|commit-graph[\w/.-]*))?))?$`)
+	logFile    = lazyregexp.New(`^logs(/(HEAD|refs(/.*)?))?$`)
+)
 
 // gitScratch are files in which git notes what it did or is about to do.
 var gitScratch = []string{"COMMIT_EDITMSG", "ORIG_HEAD", "FETCH_HEAD", "MERGE_MSG", "MERGE_HEAD", "MERGE_MODE", "AUTO_MERGE", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD",

@@ -26,6 +26,9 @@ func (r *Result) show(list []entry) *tool.Preview {
 		if r.request.Protected != nil && f.Folded != foldedGit {
 			f.Protected = r.request.Protected(e.path)
 		}
+		if e.after.Mode&(fs.ModeSetuid|fs.ModeSetgid) != 0 && e.after.Mode.IsRegular() {
+			f.Protected = "it runs as its owner"
+		}
 		if f.Protected != "" {
 			f.Folded = "" // a program that writes it must not hide it by calling it generated
 		}
@@ -94,7 +97,7 @@ const foldedGit = "git"
 func folded(e *entry) string {
 	name := filepath.Base(e.path)
 	switch {
-	case gitPart(e.path) != gitOther:
+	case gitPart(e.path) != gitOther && !isProgram(e):
 		return foldedGit
 	case strings.HasSuffix(name, ".lock"), strings.HasSuffix(name, "-lock.json"), strings.HasSuffix(name, "-lock.yaml"), name == "go.sum", name == "npm-shrinkwrap.json":
 		return "lock file"
@@ -104,6 +107,12 @@ func folded(e *entry) string {
 		return "generated"
 	}
 	return ""
+}
+
+// isProgram reports whether a file that git does not run could be run: nothing of git's
+// own is, but for the samples of hooks.
+func isProgram(e *entry) bool {
+	return e.after.Mode.IsRegular() && e.after.Mode&0o111 != 0 && !strings.HasSuffix(e.path, ".sample")
 }
 
 // isGenerated reports whether a text says of itself that a program wrote it. A file

@@ -214,7 +214,7 @@ func (p *permissionPanel) change(f card.FileDiff, v view) []string {
 	case head != "":
 		lines = append(lines, v.paint.Dim.Of("  "+head))
 	case len(p.what.Files) > 1, p.call.Ran():
-		lines = append(lines, v.paint.Dim.Of("  "+visible.Indented(f.Path)))
+		lines = append(lines, v.paint.Dim.Of("  "+visible.Name(f.Path)))
 	}
 	for i, hunk := range f.Hunks {
 		if i > 0 {

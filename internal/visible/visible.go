@@ -25,6 +25,11 @@ func Text(s string) string {
 // taken for a line of ours.
 func Indented(s string) string { return strings.ReplaceAll(Text(s), "\n", "\n  ") }
 
+// Name is Text in one line, for names of files, which may have any character in them.
+func Name(s string) string {
+	return strings.NewReplacer("\n", `\u{a}`, "\t", `\u{9}`).Replace(Text(s))
+}
+
 // Cells is Indented with four spaces for each tab, for what is laid out by its width.
 func Cells(s string) string { return Indented(strings.ReplaceAll(s, "\t", "    ")) }
 

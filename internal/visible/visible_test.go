@@ -27,6 +27,9 @@ func TestNothingIsHiddenOrMoves(t *testing.T) {
 	if got := Indented("a\nwarning: b\n"); got != "a\n  warning: b\n  " {
 		t.Errorf("Indented: %q", got)
 	}
+	if got := Name("a\nb\tc\x1b"); got != `a\u{a}b\u{9}c\u{1b}` {
+		t.Errorf("Name: %q", got)
+	}
 	if got := Cells("a\tb\r\nc"); got != `a    b\u{d}`+"\n  c" {
 		t.Errorf("Cells: %q", got)
 	}

@@ -79,10 +79,11 @@ func (p *Project) Box(c tool.Confinement, g *guard.Guard) (spec *sandbox.Spec, s
 	}
 	roots := sandbox.Resolve(g.Roots()...)
 	if c == tool.ProjectOnly {
+		seen = append(seen, gitFolders(roots)...)
 		spec.Network = sandbox.Proxied
 		spec.Read = sandbox.Resolve(state)
 		spec.Write = sandbox.Resolve(slices.Concat(roots, p.repositories(roots), p.settingPaths(set.AllowWrite))...)
-		spec.Protect = sandbox.Resolve(slices.Concat(g.Protected(), p.settingPaths(set.DenyWrite))...)
+		spec.Protect = sandbox.Resolve(slices.Concat(g.Protected(), p.gitControls(roots), p.settingPaths(set.DenyWrite))...)
 		return spec, seen
 	}
 	spec.KeepSignals, spec.NoSockets = true, true
@@ -129,7 +130,7 @@ func (p *Project) writingInside(host *shellrun.Host) *sandbox.Spec {
 		Network: sandbox.Open,
 		Read:    sandbox.Resolve("/tmp", "/run"), // what others put there, and their sockets
 		Write:   sandbox.Resolve(slices.Concat(roots, p.repositories(roots), p.settingPaths(set.AllowWrite))...),
-		Protect: sandbox.Resolve(slices.Concat(p.Guard.Protected(), p.settingPaths(set.DenyWrite))...),
+		Protect: sandbox.Resolve(slices.Concat(p.Guard.Protected(), p.gitControls(roots), p.settingPaths(set.DenyWrite))...),
 		Scratch: sandbox.Resolve(caches...),
 	}
 }

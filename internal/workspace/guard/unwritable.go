@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,13 +8,10 @@ import (
 
 // Protected returns the files and folders of the roots whose change can run
 // programs or grant permissions, whether they exist or not: for a sandbox, which
-// lets no command write them. Of a repository it is what commits do not change.
+// lets no command write them. Those of git are found elsewhere.
 func (g *Guard) Protected() []string {
 	paths := slices.Clone(g.hooks)
 	for _, r := range g.roots {
-		if repository := filepath.Join(r.real, ".git"); g.is(repository, fs.ModeDir) {
-			paths = append(paths, filepath.Join(repository, "config"), filepath.Join(repository, "hooks"), filepath.Join(repository, "info", "attributes"))
-		}
 		for _, line := range rules {
 			name := strings.TrimSuffix(line.pattern, "/**")
 			if slices.Contains(takingOver, line.what) && !strings.HasPrefix(name, "~/") && !strings.HasPrefix(name, "/") && !strings.Contains(name, "*") {
