@@ -22,7 +22,14 @@ func TestFourthAttack(t *testing.T) {
 printf '#!/bin/sh\ntouch PWNED\n' > evil; chmod +x evil bin/ls node_modules/.bin/jq; echo "$HOME/.ssh/id_rsa" > list; echo '5 ./evil' > t
 ln -s ../home/.ssh/id_rsa notes.md; ln -s ../../home/.ssh d/link
 git add -A && git commit -qm one; echo SECRET=1 > .env; (cd evilrepo && git init -q . && git config core.pager ./evil)`)
-	file, err := os.Open("testdata/fourthattack.jsonl")
+	for _, name := range []string{"fourthattack", "outsideattack"} {
+		p.holdsAgainst(t, "testdata/"+name+".jsonl")
+	}
+}
+
+// holdsAgainst judges the commands of a file in the modes that ask and those that do not.
+func (p *realPlace) holdsAgainst(t *testing.T, name string) {
+	file, err := os.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,5 +56,5 @@ git add -A && git commit -qm one; echo SECRET=1 > .env; (cd evilrepo && git init
 			harmful++
 		}
 	}
-	t.Logf("%d harmful commands, %d controls", harmful, controls)
+	t.Logf("%s: %d harmful commands, %d controls", name, harmful, controls)
 }
