@@ -122,7 +122,7 @@ func TestLinesOf50MB(t *testing.T) {
 		t.Errorf("result %v", r["result"])
 	}
 	v.in.Close()
-	if code := v.ends(); code != 0 {
+	if code := v.endsWithin(time.Minute); code != 0 { // 50 MB may have to be answered still
 		t.Errorf("exit code %d", code)
 	}
 }

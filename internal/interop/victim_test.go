@@ -167,11 +167,17 @@ func (v *victim) until(kind string, answer bool) map[string]any {
 // Nothing that haft has started may be left.
 func (v *victim) ends() int {
 	v.t.Helper()
+	return v.endsWithin(patience)
+}
+
+// endsWithin is ends for haft with something left to say, which takes its time.
+func (v *victim) endsWithin(limit time.Duration) int {
+	v.t.Helper()
 	began := time.Now()
 	select {
 	case <-v.done:
-	case <-time.After(patience):
-		v.t.Fatalf("haft still runs after %v", patience)
+	case <-time.After(limit):
+		v.t.Fatalf("haft still runs after %v", limit)
 	}
 	v.t.Logf("it ended after %v", time.Since(began).Round(time.Millisecond))
 	nobody(v.t, v.dir)
