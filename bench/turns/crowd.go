@@ -31,10 +31,8 @@ func density(ctx context.Context, o *options) error {
 		return err
 	}
 	defer s.close()
-	for name, value := range map[string]string{"HOME": s.home, "XDG_CONFIG_HOME": "", "XDG_CACHE_HOME": "", "CLAUDE_CONFIG_DIR": ""} {
-		if err := os.Setenv(name, value); err != nil {
-			return err
-		}
+	if err := s.moveIn(); err != nil {
+		return err
 	}
 	url, stop, err := startModel(ctx, s.file(0))
 	if err != nil {

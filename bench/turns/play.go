@@ -29,6 +29,16 @@ type stage struct{ dir, home string }
 
 const files = 50
 
+// moveIn makes the stage's home folder that of this process.
+func (s *stage) moveIn() error {
+	for name, value := range map[string]string{"HOME": s.home, "XDG_CONFIG_HOME": "", "XDG_CACHE_HOME": "", "CLAUDE_CONFIG_DIR": ""} {
+		if err := os.Setenv(name, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func newStage(n int) (*stage, error) {
 	tmp, err := os.MkdirTemp("", "haft-turns-stage-")
 	if err != nil {

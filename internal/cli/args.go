@@ -35,7 +35,7 @@ func normalize(args []string) []string {
 	}
 	for i := 0; i < len(args) && args[i] != "--"; i++ {
 		a := args[i]
-		if name := optionalValues[a]; name != "" && i+1 < len(args) && simple.MatchString(args[i+1]) {
+		if name := optionalValues[a]; name != "" && i+1 < len(args) && oneWord.MatchString(args[i+1]) {
 			args = slices.Replace(args, i, i+2, name+"="+args[i+1])
 		}
 	}
@@ -57,9 +57,8 @@ var lists = map[string]func(string) bool{
 var optionalValues = map[string]string{"--debug": "--debug", "-d": "--debug", "--worktree": "--worktree", "-w": "--worktree"}
 
 var (
-	// simple is the value of a flag that can stand alone: one word, or several with commas
-	// between them. A prompt has blanks.
-	simple = regexp.MustCompile(`^!?[A-Za-z0-9][A-Za-z0-9_.-]*(,!?[a-z0-9]+)*$`)
+	// oneWord is the value of a flag that can stand alone. A prompt has blanks.
+	oneWord = regexp.MustCompile(`^[^\s-]\S*$`)
 	// beta is the name of a feature, which ends in a date.
 	beta = regexp.MustCompile(`^[a-z0-9-]+-\d{4}-\d{2}-\d{2}$`)
 )

@@ -32,6 +32,7 @@ func TestListsTakeTheWordsThatFollow(t *testing.T) {
 		"a filter":                 {[]string{"-d", "api,!hooks", "say hi"}, []string{"--debug=api,!hooks", "say hi"}},
 		"a worktree":               {[]string{"-w", "fix-it", "-p", "say hi"}, []string{"--worktree=fix-it", "-p", "say hi"}},
 		"an empty word stays":      {[]string{"--tools", "", "-d", "api", "-w", "x", "hi there"}, []string{"--tools", "", "--debug=api", "--worktree=x", "hi there"}},
+		"a name that is none":      {[]string{"-w", "../x", "-p", "say hi"}, []string{"--worktree=../x", "-p", "say hi"}},
 		"no filter":                {[]string{"--debug", "say hi"}, []string{"--debug", "say hi"}},
 		"folders":                  {[]string{"--add-dir", "/", "/", "go"}, []string{"--add-dir", "/", "--add-dir=/", "go"}},
 	} {

@@ -35,7 +35,7 @@ func newDemo(s Streams, reexec shellrun.Reexec) *cobra.Command {
 	d := &demo{Streams: s, reexec: reexec}
 	c := &cobra.Command{
 		Use:   "demo",
-		Short: "Watch a scripted model mend a failing test; no key and no network needed",
+		Short: "Watch a scripted model fix a failing test; no key and no network needed",
 		Long: `Watch haft work: in a temporary Go repository with a failing test a model reads,
 searches, edits, runs the test and a generator, and finishes. The generator may not run
 unasked: it runs where its changes count for nothing, and you are asked about them. The model is scripted: it says what
@@ -58,7 +58,7 @@ type demo struct {
 // run shows the demo. It fails if the test that was to be mended still fails.
 func (d *demo) run(ctx context.Context) error {
 	if _, err := exec.LookPath("go"); err != nil {
-		return errors.New("the demo mends a Go program, and there is no go command here: install Go, or set a key and say haft -p \"…\"")
+		return errors.New("the demo fixes a Go program, and there is no go command here: install Go, or set a key and say haft -p \"…\"")
 	}
 	dir, err := d.repository()
 	if err != nil {
@@ -80,7 +80,7 @@ func (d *demo) run(ctx context.Context) error {
 	}
 	defer server.Close()
 	fmt.Fprintf(d.Out, "haft demo: the model is SCRIPTED, served at %s. Everything else is real.\n", server.URL())
-	fmt.Fprintf(d.Out, "A Go repository in %s has a failing test.\n\n> The test of this package fails. Mend the code.\n\n", dir)
+	fmt.Fprintf(d.Out, "A Go repository in %s has a failing test.\n\n> The test of this package fails. Fix the code.\n\n", dir)
 	if err := d.converse(ctx, dir, server.URL()); err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (d *demo) converse(ctx context.Context, dir, url string) error {
 		return errors.Join(err, w.Close())
 	}
 	defer talk.Close(context.WithoutCancel(ctx))
-	talk.Send(agent.Prompt{Content: []model.Block{model.TextOf("The test of this package fails. Mend the code.")}})
+	talk.Send(agent.Prompt{Content: []model.Block{model.TextOf("The test of this package fails. Fix the code.")}})
 	show := plain.New(d.Out, &plain.Options{Color: isTerminal(d.Out), Verdicts: true})
 	var last agent.Result
 	for ev, err := range talk.Run(ctx) {
@@ -209,7 +209,7 @@ func (d *demo) scenario(dir string) *script.Scenario {
 	}
 	type in = map[string]any
 	todo := func(statuses ...string) script.Block {
-		names := [][2]string{{"Run the test", "Running the test"}, {"Find the cause", "Finding the cause"}, {"Mend it and test again", "Mending it"}}
+		names := [][2]string{{"Run the test", "Running the test"}, {"Find the cause", "Finding the cause"}, {"Fix it and test again", "Fixing it"}}
 		var items []in
 		for i, n := range names {
 			items = append(items, in{"content": n[0], "activeForm": n[1], "status": statuses[i]})
