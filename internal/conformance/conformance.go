@@ -58,12 +58,12 @@ func (s *Suite) Server(t *testing.T, url, revision string) {
 }
 
 // ServerExcept is Server for one that has not all that the suite wants to see: except
-// gives, by the name of a scenario, the reason why it cannot apply. One that passes all
+// gives, by the name of a scenario or by scenario:check, the reason why it cannot apply. One that passes all
 // the same, or does not exist, fails the test, so that the list stays true. It returns
 // how many applied.
 func (s *Suite) ServerExcept(t *testing.T, url, revision string, except map[string]string) (scenarios int) {
 	t.Helper()
-	return s.run(t, nil, except, "server", "--url", url, "--requirements", revision)
+	return s.run(t, nil, except, "server", "--url", url, "--requirements", revision, "--timeout", "5000")
 }
 
 // Client runs every scenario of a revision, extensions too, with a program as the
@@ -103,35 +103,35 @@ func (s *Suite) run(t *testing.T, wrapper []string, except map[string]string, ar
 		t.Fatalf("the suite gave no results: %v\n%s", err, out)
 	}
 	passed := 0
-	seen := map[string]bool{}
+	met := map[string]bool{} // of what does not apply
 	for _, file := range files {
 		rel, err := filepath.Rel(results, filepath.Dir(file))
 		if err != nil {
 			t.Fatal(err)
 		}
 		name := dated.ReplaceAllString(strings.TrimPrefix(filepath.ToSlash(rel), "server-"), "")
-		seen[name] = true
 		t.Run(name, func(t *testing.T) {
 			n, failures := report(t, file)
-			switch why, excepted := except[name]; {
-			case !excepted:
-				for _, failure := range failures {
-					t.Error(failure)
-				}
-				scenarios, passed = scenarios+1, passed+n
-			case len(failures) == 0:
-				t.Errorf("the scenario passes: take it off the list of those that do not apply (%s)", why)
-			default:
+			if why, excepted := except[name]; excepted && len(failures) > 0 {
+				met[name] = true
 				t.Skip("does not apply: " + why)
 			}
+			for _, f := range failures {
+				if _, excepted := except[name+":"+f.check]; excepted {
+					met[name+":"+f.check] = true
+					continue
+				}
+				t.Error(f.text)
+			}
+			scenarios, passed = scenarios+1, passed+n
 		})
 	}
-	for name := range except {
-		if !seen[name] && len(except) > 0 {
-			t.Errorf("there is no scenario %s: take it off the list of those that do not apply", name)
+	for name, why := range except {
+		if !met[name] {
+			t.Errorf("%s passes, or does not exist: take it off the list of what does not apply (%s)", name, why)
 		}
 	}
-	t.Logf("%d scenarios, %d checks passed; %d scenarios do not apply", scenarios, passed, len(except))
+	t.Logf("%d scenarios, %d checks passed; %d scenarios or checks do not apply", scenarios, passed, len(except))
 	return scenarios
 }
 
@@ -147,8 +147,12 @@ type check struct {
 	Details      json.RawMessage `json:"details"`
 }
 
-// report returns how many checks passed, and what is to be said about the others.
-func report(t *testing.T, file string) (passed int, failures []string) {
+// A failure is a check that did not pass.
+type failure struct{ check, text string }
+
+// report returns how many checks passed, and the others. What the client wrote is said
+// with the last of them.
+func report(t *testing.T, file string) (passed int, failures []failure) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -162,15 +166,12 @@ func report(t *testing.T, file string) (passed int, failures []string) {
 		case "SUCCESS":
 			passed++
 		case "FAILURE", "WARNING":
-			failures = append(failures, fmt.Sprintf("%s %s: %s %s %s", c.Status, c.ID, c.Description, c.ErrorMessage, c.Details))
+			failures = append(failures, failure{c.ID, fmt.Sprintf("%s %s: %s %s %s", c.Status, c.ID, c.Description, c.ErrorMessage, c.Details)})
 		}
 	}
-	if len(failures) > 0 {
-		for _, name := range []string{"stdout.txt", "stderr.txt"} {
-			if said, err := os.ReadFile(filepath.Join(filepath.Dir(file), name)); err == nil {
-				failures = append(failures, name+": "+string(said[:min(len(said), 8000)]))
-			}
-		}
+	said, err := os.ReadFile(filepath.Join(filepath.Dir(file), "stderr.txt"))
+	if n := len(failures); n > 0 && err == nil {
+		failures[n-1].text += "\n" + string(said[:min(len(said), 8000)])
 	}
 	return passed, failures
 }
