@@ -1,5 +1,3 @@
-//go:build linux
-
 package main
 
 // Why scenarios cannot apply to haft mcp serve. Most call something that only the suite's

@@ -1,10 +1,8 @@
-//go:build linux
-
-// Command user is a user of haft in the place of the client that the official MCP
+// Command mcpuser is a user of haft in the place of the client that the official MCP
 // conformance suite drives: it has nothing but the program itself, and does what haft
 // tells users to do.
 //
-//	MCP_CONFORMANCE_SCENARIO=tools_call user /path/to/haft http://127.0.0.1:PORT/mcp
+//	MCP_CONFORMANCE_SCENARIO=tools_call mcpuser /path/to/haft http://127.0.0.1:PORT/mcp
 //
 // It sets the server up with haft mcp add-json, logs in with haft mcp login when haft
 // says that a login is needed, and calls tools with haft tools call, or with haft -p and
@@ -18,13 +16,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/gofrs/flock"
 )
 
 func main() {
 	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: user HAFT URL")
+		fmt.Fprintln(os.Stderr, "usage: mcpuser HAFT URL")
 		os.Exit(2)
 	}
 	if err := run(os.Args[1], os.Args[2], os.Getenv("MCP_CONFORMANCE_SCENARIO")); err != nil {
@@ -142,11 +141,10 @@ func (u *user) act(ctx context.Context, scenario string, facts *told) error {
 func await(dir string) (leave func()) {
 	for {
 		for place := range places {
-			f, err := os.OpenFile(filepath.Join(dir, fmt.Sprintf("place-%d", place)), os.O_CREATE|os.O_RDWR, 0o600)
-			if err == nil && syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
-				return func() { f.Close() }
+			lock := flock.New(filepath.Join(dir, fmt.Sprintf("place-%d", place)))
+			if ok, err := lock.TryLock(); ok && err == nil {
+				return func() { lock.Close() }
 			}
-			f.Close()
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
