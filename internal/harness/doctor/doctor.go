@@ -294,9 +294,9 @@ func (d *Diagnosis) system(goos string) {
 	limits, supported := platform.Of(goos)
 	switch {
 	case !supported:
-		d.Warn("system", goos+" is not supported: haft is neither built nor tested for it", "docs/platforms.md lists the systems that are")
+		d.Warn("system", goos+" is not supported: haft is neither built nor tested for it", "'haft help platforms' lists the systems that are")
 	case len(limits) > 0:
-		d.Warn("system", "on "+goos+":\n"+strings.Join(limits, "\n"), "docs/platforms.md compares the systems")
+		d.Warn("system", "on "+goos+":\n"+strings.Join(limits, "\n"), "'haft help platforms' compares the systems")
 	default:
 		d.OK("system", "%s, where haft lacks nothing", goos)
 	}
