@@ -268,7 +268,7 @@ func checkPieces(t *testing.T, raw []byte, cuts []int) {
 	}
 	defer r.close()
 	for _, cut := range cuts {
-		at := &tail{file: r.file, size: int64(cut), from: int64(cut), chunk: firstChunk}
+		at := newTail(path, backward(r.file, int64(cut)), int64(cut))
 		end := cut
 		for !at.whole() {
 			piece, err := at.previous()

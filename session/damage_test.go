@@ -188,7 +188,8 @@ func TestAFullDiskIsReportedAndNothingIsLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := s.streams[""].journal
+	st := s.streams[""]
+	j := st.log.(*journal)
 	j.file = full
 	err = s.Append(t.Context(), said("m1", model.TextOf("B")))
 	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "nothing that was written before is lost") {
@@ -204,7 +205,7 @@ func TestAFullDiskIsReportedAndNothingIsLost(t *testing.T) {
 	if _, err := half.WriteString(`{"type":"assis`); err != nil {
 		t.Fatal(err)
 	}
-	j.file, j.torn = half, true
+	j.file, st.torn = half, true
 	if err := s.Append(t.Context(), said("m1", model.TextOf("B"))); err != nil {
 		t.Fatal(err)
 	}
