@@ -15,12 +15,12 @@ import (
 // A Session is a conversation that is being written down. A nil Session, and one
 // of [Memory], keep nothing and never fail.
 type Session struct {
-	id     string
-	path   string // of the main conversation's file; "" if it is in logs
-	dir    string // of what belongs to the session
-	logs   Logs   // nil if it is in files
-	memory bool
-	origin origin
+	id       string
+	path     string // of the main conversation's file; "" if it is in logs
+	dir      string // of what belongs to the session
+	logs     Logs   // nil if it is in files
+	memory   bool
+	origin   origin
 	restored *Restored
 	blobs    *blobs
 
