@@ -43,7 +43,7 @@ func (a *app) resume(id string) {
 		}
 		items = append(items, pick{value: s.ID, text: strings.Join(strings.Fields(title), " "), detail: ago(time.Since(s.Modified))})
 	}
-	a.pop(&picker{title: "Go on with which session?", items: items, choose: func(p pick) {
+	a.pop(&picker{title: "Continue which session?", items: items, choose: func(p pick) {
 		a.closeOwn()
 		a.open(Opening{Resume: p.value})
 	}})
@@ -99,7 +99,7 @@ func (a *app) rewindTo(t turnBack) {
 	for _, s := range plan.Steps {
 		line := fmt.Sprintf("%-8s %s  +%d −%d", s.Action(), s.Path, s.Insertions, s.Deletions)
 		if s.Foreign {
-			line, foreign = line+"  (changed by somebody else since)", true
+			line, foreign = line+"  (changed by another program since)", true
 		}
 		body = append(body, line)
 	}
@@ -117,9 +117,9 @@ func (a *app) rewindTo(t turnBack) {
 	}
 	items := []string{"Conversation and files", "Only the conversation", "Only the files", "Nothing"}
 	if foreign {
-		body = append(body, "Files that somebody else has changed keep this from being done; 'haft rewind --force' does it all the same.")
+		body = append(body, "Another program has changed these files, so nothing is done. To rewind anyway: 'haft rewind --force'.")
 	}
-	a.pop(&choices{title: "What is to be taken back?", body: body, items: items, choose: func(i int) {
+	a.pop(&choices{title: "Go back to which message?", body: body, items: items, choose: func(i int) {
 		a.closeOwn()
 		switch {
 		case i == 0 && files():

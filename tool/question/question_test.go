@@ -60,7 +60,7 @@ func TestTheAnswersComeFromThePerson(t *testing.T) {
 		shown = q
 		return tool.Verdict{Behavior: tool.Allow, Input: json.RawMessage(answered)}, nil
 	}))
-	want := "The person answered:\n- Which database? SQLite\n  Remark: for now\n- Which extras? SQLite, Postgres"
+	want := "The user answered:\n- Which database? SQLite\n  Remark: for now\n- Which extras? SQLite, Postgres"
 	if out.Status != sched.Succeeded || out.Result.Text() != want {
 		t.Errorf("%s: %s", out.Status, out.Result.Text())
 	}

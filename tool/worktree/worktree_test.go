@@ -112,7 +112,7 @@ func TestConformance(t *testing.T) {
 
 func TestInAndOut(t *testing.T) {
 	b := newBench(t)
-	b.want(b.call(b.exit, "", `{"action":"keep"}`), "problem: You are in no worktree that EnterWorktree entered, so there is none to leave.")
+	b.want(b.call(b.exit, "", `{"action":"keep"}`), "problem: You are not in a worktree that EnterWorktree entered, so there is nothing to leave.")
 	b.want(b.call(b.enter, "", `{"name":"fix"}`), "You are in the worktree ROOT/.worktrees/fix on the branch worktree-fix. Commands start there. Give file tools absolute paths below it; files of the main copy are others.")
 	tree := b.dir("")
 	b.want(b.call(b.enter, "", `{"name":"more"}`), "problem: You are in the worktree ROOT/.worktrees/fix already. Leave it with ExitWorktree first.")
@@ -138,7 +138,7 @@ func TestWorkIsNeverLost(t *testing.T) {
 	b.write(tree, "new.txt", "new\n")
 	b.want(b.call(b.exit, "", `{"action":"remove"}`), "error: The worktree ROOT/.worktrees/fix was not removed, because it has work that is nowhere else:\n"+
 		"- not committed: M a.txt\n- not committed: ?? new.txt\n"+
-		"Commit and merge it, leave the worktree with the action keep, or ask the person whether to throw it away with discard_changes.")
+		"Commit and merge it, leave the worktree with the action keep, or ask the user whether to discard it with discard_changes.")
 	if b.dir("") != tree {
 		t.Error("the session left a worktree that was not removed")
 	}
