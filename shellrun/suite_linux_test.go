@@ -51,7 +51,7 @@ var exceptions = map[string]string{
 }
 
 // TestTheSuiteInABox runs tests again with confined commands: a few of them, all
-// where CI or HAFT_NIGHTLY is set.
+// where HAFT_THOROUGH or HAFT_NIGHTLY is set.
 func TestTheSuiteInABox(t *testing.T) {
 	if os.Getenv(suiteEnv) != "" || testing.Short() {
 		t.Skip("this is the suite in a box, or a short run")

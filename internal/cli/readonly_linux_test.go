@@ -21,7 +21,7 @@ import (
 // in a repository that wants to run its own programs and holds links to a key. Whatever
 // is allowed there writes nothing into the repository, starts no program of it, connects
 // to nobody outside and prints neither the key nor a secret of the environment. One in
-// forty runs by default, one in eight in CI, all with HAFT_NIGHTLY.
+// forty runs by default, one in eight with HAFT_THOROUGH, all with HAFT_NIGHTLY.
 func TestReadOnlyCommandsThroughOurBash(t *testing.T) {
 	strace := needtest.Program(t, "strace")
 	base := t.TempDir()

@@ -22,8 +22,8 @@ import (
 // TestDeveloperWorkInTheSandbox runs what developers run, plainly and confined: each
 // command has the same exit code, output and effect on the project in `project`, and
 // those that only read in `read-only`. As root it runs again as an ordinary user, with
-// one command in seven without HAFT_NIGHTLY. Where neither that nor CI is set, one in
-// four runs.
+// one command in seven without HAFT_NIGHTLY. Where neither that nor HAFT_THOROUGH
+// is set, one in four runs.
 func TestDeveloperWorkInTheSandbox(t *testing.T) {
 	if os.Geteuid() == 0 {
 		defer asNobody(t, "")

@@ -37,10 +37,11 @@ func Missing(t testing.TB, format string, args ...any) {
 	t.Skipf(format, args...)
 }
 
-// Thorough reports whether a test that takes long runs all that it has for every change:
-// where CI or HAFT_NIGHTLY is set. Elsewhere a sample of it runs, so that the whole suite
-// ends within minutes.
-func Thorough() bool { return os.Getenv("CI") != "" || Nightly() }
+// Thorough reports whether a test that starts very many processes runs all that it has for
+// every change: where HAFT_THOROUGH is set, as in a step of .ci/run without the race
+// detector, or HAFT_NIGHTLY. Elsewhere a sample of it runs, so that the whole suite ends
+// within minutes.
+func Thorough() bool { return os.Getenv("HAFT_THOROUGH") != "" || Nightly() }
 
 // Nightly reports whether a test may take minutes: where HAFT_NIGHTLY is set.
 func Nightly() bool { return os.Getenv("HAFT_NIGHTLY") != "" }
