@@ -83,12 +83,13 @@ type app struct {
 	// not decided about that yet: nothing is begun.
 	unguarded bool
 
-	show    transcript
-	status  status
-	working *working // nil between turns
-	todos   []todo
-	tasks   map[string]agent.Task // what runs in the background
-	crew    map[string]agent.Task // all that was told of, agents in the foreground as well
+	show     transcript
+	status   status
+	working  *working // nil between turns
+	todos    []todo
+	todoView todoView
+	tasks    map[string]agent.Task // what runs in the background
+	crew     map[string]agent.Task // all that was told of, agents in the foreground as well
 
 	asks     []*asked // that wait, the first is shown
 	dialog   *dialog  // nil for none

@@ -37,6 +37,8 @@ type fakeTalk struct {
 	sandbox     string
 	granted     []string
 	interrupts  int
+	foreground  bool // a call waits for a command
+	backgrounds int
 	cleared     int
 	past        []session.Entry
 	sessions    []session.Info
@@ -97,6 +99,7 @@ func (f *fakeTalk) Session() string                              { return "5e55"
 func (f *fakeTalk) Dir() string                                  { return "/nowhere/project" }
 func (f *fakeTalk) StopTask(context.Context, string) error       { return nil }
 func (f *fakeTalk) RunBuiltinText(name, _ string) (string, bool) { return "answer to " + name, true }
+func (f *fakeTalk) Background(string) bool                       { f.backgrounds++; return f.foreground }
 func (f *fakeTalk) Close(context.Context) error                  { f.closed = true; return nil }
 func (f *fakeTalk) Sandbox() string                              { return f.sandbox }
 func (f *fakeTalk) Running() string                              { return f.running }

@@ -142,8 +142,8 @@ func (a *app) submitNowhere(text string) {
 	ways := map[string]func(){
 		"/new":   func() { a.open(Opening{}) },
 		"/login": a.login,
-		"/help":  func() { a.show.add(&note{text: nowhereHelp + "\n\n" + keysHelp, quiet: true}) },
-		"/keys":  func() { a.show.add(&note{text: keysHelp, quiet: true}) },
+		"/help":  func() { a.show.add(&note{text: nowhereHelp + "\n\n" + keysHelp(), quiet: true}) },
+		"/keys":  func() { a.show.add(&note{text: keysHelp(), quiet: true}) },
 	}
 	if way, ok := ways[strings.TrimSpace(text)]; ok {
 		way()
@@ -246,7 +246,7 @@ func (a *app) help() {
 	for _, c := range all {
 		fmt.Fprintf(&b, "%s%s  %s\n", name(c), strings.Repeat(" ", max(width-ansi.StringWidth(name(c)), 0)), c.Description)
 	}
-	a.show.add(&note{text: b.String() + "\n" + keysHelp, quiet: true})
+	a.show.add(&note{text: b.String() + "\n" + keysHelp(), quiet: true})
 }
 
 // commands are those of haft that this screen carries out.
@@ -259,7 +259,7 @@ func (a *app) commands() map[string]func(args string) {
 		"rewind":  func(string) { a.rewind() },
 		"model":   a.chooseModel,
 		"tasks":   func(string) { a.listTasks() },
-		"keys":    func(string) { a.show.add(&note{text: keysHelp, quiet: true}) },
+		"keys":    func(string) { a.show.add(&note{text: keysHelp(), quiet: true}) },
 		"login":   func(string) { a.login() },
 		"new":     func(string) { a.open(Opening{}) },
 	}

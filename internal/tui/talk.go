@@ -31,6 +31,9 @@ type Turns interface {
 	Run(context.Context) iter.Seq2[agent.Event, error]
 	Send(agent.Prompt)
 	StopTask(ctx context.Context, id string) error
+	// Background moves what a call waits for to the background, "" all of it, and reports
+	// whether there was any.
+	Background(useID string) bool
 	// Dir is where the conversation works.
 	Dir() string
 	// Resolve returns the full name of a model.
