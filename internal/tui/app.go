@@ -29,6 +29,8 @@ type Options struct {
 	// Open begins or resumes a conversation. Calls that the rules leave open are
 	// asked about through person.
 	Open func(ctx context.Context, o Opening, person Person) (*Talk, error)
+	// Sessions are those that can be resumed.
+	Sessions Sessions
 	// Setup lets the person say which model answers; nil means that they cannot.
 	Setup Setup
 	// First is the conversation to begin with, Prompt what is said first; "" waits
@@ -56,6 +58,8 @@ type Opening struct {
 	// a new one, or the end. Continue goes on with the newest one of the folder.
 	Resume, At string
 	Continue   bool
+	// Choose lets the user choose a session first.
+	Choose bool
 	// Kept is what the conversation before it passes on; nil means nothing.
 	Kept *harness.Kept
 }
@@ -165,7 +169,11 @@ func (a *app) begin() {
 	a.opts.Out.Write([]byte(modes)) // a terminal that is gone is seen at the first frame
 	a.show.add(&note{text: "haft " + a.opts.Version, quiet: true})
 	a.draw() // before anything is read: the prompt is there at once
-	a.open(a.opts.First)
+	if a.opts.First.Choose {
+		a.chooseSession(func() { a.open(Opening{}) })
+	} else {
+		a.open(a.opts.First)
+	}
 	if a.opts.Prompt != "" {
 		a.submit(a.opts.Prompt)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -42,6 +43,7 @@ type fakeTalk struct {
 	cleared     int
 	past        []session.Entry
 	sessions    []session.Info
+	overviews   map[string]harness.Overview
 	held        []trust.Item
 	trusted     []trust.Item
 	closed      bool
@@ -140,7 +142,12 @@ func (f *fakeTalk) Grant(_ context.Context, rule, scope string) error {
 func (f *fakeTalk) Where(scope string) string            { return ".claude/settings." + scope + ".json" }
 func (f *fakeTalk) Resolved(string) string               { return "" }
 func (f *fakeTalk) Said(context.Context) []session.Entry { return f.past }
-func (f *fakeTalk) Sessions() ([]session.Info, error)    { return f.sessions, nil }
+func (f *fakeTalk) List(all bool) ([]session.Info, error) {
+	return slices.DeleteFunc(slices.Clone(f.sessions), func(s session.Info) bool { return !all && s.Cwd != "" }), nil
+}
+func (f *fakeTalk) Look(_ context.Context, s session.Info) (harness.Overview, error) {
+	return f.overviews[s.ID], nil
+}
 
 func (f *fakeTalk) PlanRewind(context.Context, string) (*checkpoint.Plan, error) {
 	return new(checkpoint.Plan), nil
@@ -175,7 +182,7 @@ func newBed(t *testing.T, size Size, p style.Palette) *bed {
 	ctx, cancel := context.WithCancel(t.Context())
 	b.cancel = cancel
 	b.app = newApp(ctx, &Options{
-		In: in, Out: lockedTerm{b}, Size: size, Resized: b.sizes, Palette: p, Version: "v0",
+		In: in, Out: lockedTerm{b}, Size: size, Resized: b.sizes, Palette: p, Version: "v0", Sessions: b.talk,
 		Open: func(_ context.Context, o Opening, _ Person) (*Talk, error) {
 			b.opened = append(b.opened, o)
 			return b.talk.shown(), nil

@@ -100,7 +100,7 @@ func keysHelp() string {
 		}
 		width := 0
 		for _, r := range g.rows {
-			width = max(width, min(len(r.named()), 24))
+			width = max(width, len(r.named()))
 		}
 		fmt.Fprintf(&b, "%s\n", g.title)
 		for _, r := range g.rows {

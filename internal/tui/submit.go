@@ -272,7 +272,8 @@ func (a *app) chooseModel(name string) {
 	}
 	items := make([]pick, len(models))
 	for i, m := range models {
-		items[i] = pick{m.value, m.text, m.detail + " (" + a.talk.Turns.Resolve(m.value) + ")"}
+		items[i] = m
+		items[i].detail += " (" + a.talk.Turns.Resolve(m.value) + ")"
 	}
 	a.pop(&picker{title: "Which model? /model NAME takes any other", items: items, choose: func(p pick) {
 		a.closeOwn()
@@ -282,8 +283,8 @@ func (a *app) chooseModel(name string) {
 
 // models are those that the picker offers; /model NAME takes any.
 var models = []pick{
-	{"opus", "opus", "the most able"},
-	{"sonnet", "sonnet", "fast and able"},
-	{"haiku", "haiku", "the fastest"},
-	{"default", "default", "what haft uses when nobody chose"},
+	{value: "opus", text: "opus", detail: "the most able"},
+	{value: "sonnet", text: "sonnet", detail: "fast and able"},
+	{value: "haiku", text: "haiku", detail: "the fastest"},
+	{value: "default", text: "default", detail: "what haft uses when nobody chose"},
 }

@@ -103,8 +103,6 @@ type Rules interface {
 type Past interface {
 	// Said is what was said before, oldest first: the end of it.
 	Said(ctx context.Context) []session.Entry
-	// Sessions are the earlier ones of this folder.
-	Sessions() ([]session.Info, error)
 	// PlanRewind says what brings files back to how they were before a message,
 	// Rewind does it.
 	PlanRewind(ctx context.Context, to string) (*checkpoint.Plan, error)

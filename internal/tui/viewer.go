@@ -144,7 +144,7 @@ func (w *viewer) foot(v view, shown int) string {
 	if w.search != "" && !w.lost {
 		keys = " · n, N: next, previous match · q closes"
 	}
-	return v.paint.Dim.Of(cut(cut(visible.Cells(w.title), max(v.width/3, 8))+" · "+where+keys, v.width))
+	return v.paint.Dim.Of(cut(cut(visible.Cells(w.title), max(v.width-len(where)-3, 8))+" · "+where+keys, v.width))
 }
 
 // key scrolls and searches, and reports whether the viewer is to be closed.

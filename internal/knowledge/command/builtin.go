@@ -1,5 +1,12 @@
 package command
 
+import (
+	"context"
+	"embed"
+
+	"github.com/haftdev/haft/internal/knowledge/prompt"
+)
+
 // builtins are haft's own commands. What they do belongs to who shows them.
 var builtins = []Command{
 	{Name: "help", Description: "Show what can be typed"},
@@ -18,12 +25,39 @@ var builtins = []Command{
 	{Name: "tools", Description: "Show the tools that the model has"},
 }
 
+// written are haft's own commands that have a text for the model. A file, a skill or a
+// prompt of the same name takes their place.
+var written = []Command{
+	{Name: "init", Description: "Write AGENTS.md, or improve the instructions there are", Hint: "[what it should say]"},
+	{Name: "review", Description: "Review the changes here, a branch or a pull request", Hint: "[what to review]"},
+	{Name: "security-review", Description: "Review the changes here for security problems", Hint: "[what to review]"},
+}
+
+//go:embed prompts/*.md
+var prompts embed.FS
+
 // Builtins returns haft's own commands.
 func Builtins() []Command {
-	list := make([]Command, len(builtins))
-	for i, b := range builtins {
+	list := make([]Command, 0, len(builtins)+len(written))
+	for _, b := range builtins {
 		b.Origin = Builtin
-		list[i] = b
+		list = append(list, b)
+	}
+	for _, w := range written {
+		list = append(list, fromText(w))
 	}
 	return list
+}
+
+// fromText adds the text of a command.
+func fromText(c Command) Command {
+	c.Origin = Builtin
+	c.expand = func(ctx context.Context, u prompt.Use, calls prompt.Calls) (string, error) {
+		text, err := prompts.ReadFile("prompts/" + c.Name + ".md")
+		if err != nil {
+			return "", err
+		}
+		return prompt.Parse(string(text)).Expand(ctx, u, calls)
+	}
+	return c
 }
