@@ -42,6 +42,8 @@ type Options struct {
 	// Edit lets the person change a text in an editor; nil means that there is none.
 	// The terminal is the editor's until it returns.
 	Edit func(text string) (string, error)
+	// EditFile does the same with a file.
+	EditFile func(path string) error
 	// Suspend stops the process until its shell lets it go on; nil means that it
 	// cannot be. The terminal is the shell's until it returns.
 	Suspend func() error
@@ -102,6 +104,7 @@ type app struct {
 	lastKey  time.Time
 	lastEsc  time.Time
 	lastStop time.Time // ctrl+c on an empty composer
+	noted    bool      // the question about a note was answered
 	hint     string    // in place of the status line, until the next key
 	viewer   *viewer   // nil for none
 	records  []record  // what it shows

@@ -38,7 +38,8 @@ type fakeTalk struct {
 	sandbox     string
 	granted     []string
 	interrupts  int
-	foreground  bool // a call waits for a command
+	builtins    []string // that were run
+	foreground  bool     // a call waits for a command
 	backgrounds int
 	cleared     int
 	past        []session.Entry
@@ -97,17 +98,32 @@ func (f *fakeTalk) ContextUsage() agent.ContextUsage {
 func (f *fakeTalk) Usage() map[string]agent.ModelUsage {
 	return map[string]agent.ModelUsage{"m": {Cost: 0.25}}
 }
-func (f *fakeTalk) Session() string                              { return "5e55" }
-func (f *fakeTalk) Dir() string                                  { return "/nowhere/project" }
-func (f *fakeTalk) StopTask(context.Context, string) error       { return nil }
-func (f *fakeTalk) RunBuiltinText(name, _ string) (string, bool) { return "answer to " + name, true }
-func (f *fakeTalk) Background(string) bool                       { f.backgrounds++; return f.foreground }
-func (f *fakeTalk) Close(context.Context) error                  { f.closed = true; return nil }
-func (f *fakeTalk) Sandbox() string                              { return f.sandbox }
-func (f *fakeTalk) Running() string                              { return f.running }
-func (f *fakeTalk) Keep() *harness.Kept                          { return f.kept }
-func (f *fakeTalk) Mode() string                                 { return f.mode }
-func (f *fakeTalk) Tools() *tool.Set                             { return f.tools }
+func (f *fakeTalk) Session() string                        { return "5e55" }
+func (f *fakeTalk) Dir() string                            { return "/nowhere/project" }
+func (f *fakeTalk) StopTask(context.Context, string) error { return nil }
+func (f *fakeTalk) RunBuiltinText(name, args string) (string, bool) {
+	f.builtins = append(f.builtins, strings.TrimSpace(name+" "+args))
+	return "answer to " + name, true
+}
+func (f *fakeTalk) NoteFiles() []NoteFile {
+	return []NoteFile{{"project", "/nowhere/project/AGENTS.md", true}, {"user", "/home/me/.haft/HAFT.md", false}}
+}
+func (f *fakeTalk) Instructions() []string {
+	return []string{"/nowhere/project/AGENTS.md", "/nowhere/project/docs/more.md"}
+}
+func (f *fakeTalk) Rules() []RuleLine {
+	return []RuleLine{{"deny", "Read(./secret)", "managed settings", "managed"}, {"allow", "Bash(make:*)", ".claude/settings.local.json:3", "local"}}
+}
+func (f *fakeTalk) Settings() []SettingLine {
+	return []SettingLine{{Key: "model", Value: "opus", Takes: "a string", Origin: "~/.claude/settings.json:2"}, {Key: "preview", Takes: "one of off, ask", OneOf: []string{"off", "ask"}}}
+}
+func (f *fakeTalk) Background(string) bool      { f.backgrounds++; return f.foreground }
+func (f *fakeTalk) Close(context.Context) error { f.closed = true; return nil }
+func (f *fakeTalk) Sandbox() string             { return f.sandbox }
+func (f *fakeTalk) Running() string             { return f.running }
+func (f *fakeTalk) Keep() *harness.Kept         { return f.kept }
+func (f *fakeTalk) Mode() string                { return f.mode }
+func (f *fakeTalk) Tools() *tool.Set            { return f.tools }
 func (f *fakeTalk) Commands() []Command {
 	return []Command{{"help", "Show what can be typed", ""}, {"cost", "Show the cost", ""}}
 }

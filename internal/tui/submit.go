@@ -38,6 +38,8 @@ func (a *app) submit(text string) {
 		a.shell(strings.TrimSpace(text[1:]))
 	case strings.HasPrefix(text, "/"):
 		a.command(text)
+	case isNote(text):
+		a.keepNote(text)
 	default:
 		a.say(text)
 	}
@@ -215,12 +217,19 @@ func (a *app) command(text string) {
 	}()
 }
 
+// local has one of haft's own commands answered, which may take a while.
 func (a *app) local(name, args string) {
-	answer, ok := a.talk.Input.RunBuiltinText(name, args)
-	if !ok {
-		answer = "/" + name + " is not for this screen: run 'haft " + name + "' in a shell"
-	}
-	a.show.add(&note{text: answer, quiet: true})
+	talk := a.talk
+	go func() {
+		answer, ok := talk.Input.RunBuiltinText(name, args)
+		if !ok {
+			answer = "/" + name + " is not for this screen: run 'haft " + name + "' in a shell"
+		}
+		a.later(func() {
+			a.show.add(&note{text: answer, quiet: true})
+			a.dirty = true
+		})
+	}()
 }
 
 // ownCommands are those that are about this screen.
@@ -261,7 +270,11 @@ func (a *app) commands() map[string]func(args string) {
 		"tasks":   func(string) { a.listTasks() },
 		"keys":    func(string) { a.show.add(&note{text: keysHelp(), quiet: true}) },
 		"login":   func(string) { a.login() },
-		"new":     func(string) { a.open(Opening{}) },
+		"memory":  a.memory,
+		"config":  a.config,
+
+		"permissions": a.permissions,
+		"new":         func(string) { a.open(Opening{}) },
 	}
 }
 

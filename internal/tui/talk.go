@@ -70,6 +70,10 @@ type Input interface {
 	Typed(ctx context.Context, text string) (slash.Command, bool, error)
 	Commands() []Command
 	RunBuiltinText(name, args string) (text string, ok bool)
+	// NoteFiles are those that notes are kept in, Instructions all that are told to the
+	// model, by path.
+	NoteFiles() []NoteFile
+	Instructions() []string
 	// Files are the project's, newest first, relative to the working directory.
 	Files(context.Context) ([]string, error)
 	// WithFiles adds the files that the text of a prompt mentions; Missing are those that
@@ -90,6 +94,9 @@ type Rules interface {
 	// which file that is.
 	Grant(ctx context.Context, rule, scope string) error
 	Where(scope string) string
+	// Rules are those in force, Settings the single values that can be set.
+	Rules() []RuleLine
+	Settings() []SettingLine
 	// Resolved says where a path leads, if that is not what it says.
 	Resolved(path string) string
 	// Held is what the folder brings and the user has not agreed to; Trust agrees.

@@ -10,18 +10,23 @@ import (
 // builtins are haft's own commands. What they do belongs to who shows them.
 var builtins = []Command{
 	{Name: "help", Description: "Show what can be typed"},
+	{Name: "add-dir", Description: "Let tools work in another folder, for this session", Hint: "[FOLDER]"},
 	{Name: "agents", Description: "Show the agents that work can be given to"},
 	{Name: "clear", Description: "Begin a new conversation"},
 	{Name: "compact", Description: "Make a summary take the place of the conversation so far", Hint: "[what the summary must keep]"},
+	{Name: "config", Description: "Show and change settings", Hint: "[KEY [VALUE] [local|project|user]]"},
 	{Name: "context", Description: "Show what takes up the context"},
-	{Name: "cost", Description: "Show tokens, time and cost of the session"},
+	{Name: "cost", Description: "Show tokens, time and cost of the session, turn by turn"},
 	{Name: "doctor", Description: "Check settings, tools and servers"},
-	{Name: "mcp", Description: "Show MCP servers, and connect them again", Hint: "[reconnect SERVER]"},
+	{Name: "hooks", Description: "Show the hooks that run here"},
+	{Name: "mcp", Description: "Show MCP servers; connect, enable and disable them", Hint: "[reconnect|enable|disable SERVER]"},
+	{Name: "memory", Description: "Show the instructions for the model, edit them, add a note", Hint: "[add project|local|user NOTE]"},
 	{Name: "model", Description: "Show or change the model", Hint: "[MODEL]"},
-	{Name: "permissions", Description: "Show the permission mode and rules, or change the mode", Hint: "[MODE]"},
+	{Name: "permissions", Description: "Show the permission mode and rules, or change them", Hint: "[MODE | add allow|ask|deny RULE | remove RULE]"},
 	{Name: "resume", Description: "Go on with an earlier session", Hint: "[SESSION]"},
 	{Name: "rewind", Description: "Take files and conversation back to an earlier message", Hint: "[apply] [MESSAGE]"},
 	{Name: "skills", Description: "Show the skills there are"},
+	{Name: "status", Description: "Show what this session is made of: model, key, sandbox, settings, servers"},
 	{Name: "tools", Description: "Show the tools that the model has"},
 }
 
