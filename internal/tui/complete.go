@@ -24,9 +24,6 @@ type fileList struct {
 	old   bool
 }
 
-// tab completes what is written, as typing does.
-func (a *app) tab() { a.complete() }
-
 // complete offers completions for what is written, if there are any.
 func (a *app) complete() {
 	before := a.write.Before()

@@ -63,9 +63,7 @@ func (a *app) key(k key.Key) {
 	a.hint = ""
 	switch {
 	case a.viewer != nil:
-		if a.viewer.key(k, a.view()) {
-			a.closeViewer()
-		}
+		a.viewerKey(k)
 		return
 	case a.dialog != nil && a.dialogKey(k):
 		return
@@ -83,6 +81,39 @@ func (a *app) key(k key.Key) {
 	if a.write.Key(k) {
 		a.complete()
 	}
+}
+
+// bindings are what keys do at the prompt, besides writing.
+func bindings() []binding {
+	return []binding{
+		{[]string{"enter"}, "send", (*app).enter},
+		{[]string{"up", "ctrl+p"}, "move up, then through what you wrote before; while haft works, take back what waits", (*app).up},
+		{[]string{"down", "ctrl+n"}, "move down, then to what you wrote later", func(a *app) { a.write.Down() }},
+		{[]string{"tab"}, "complete; or turn to a question", (*app).complete},
+		{[]string{"shift+tab"}, "change the permission mode: asks first, edits allowed, plan only", (*app).nextMode},
+		{[]string{"esc"}, "interrupt and get back what waits; twice: go back to an earlier message", (*app).escape},
+		{[]string{"ctrl+c"}, "clear; interrupt; twice: leave", (*app).stop},
+		{[]string{"ctrl+d"}, "leave", (*app).leave},
+		{[]string{"ctrl+o"}, "show the transcript with calls and thoughts in full; / searches it", (*app).openTranscript},
+		{[]string{"ctrl+g"}, "write in your editor (VISUAL, EDITOR)", (*app).edit},
+		{[]string{"ctrl+b"}, "move the running command to the background; otherwise list what runs there", (*app).background},
+		{[]string{"ctrl+t"}, "show or hide the todos", (*app).toggleTodos},
+		{[]string{"ctrl+r"}, "search what you wrote before", (*app).searchHistory},
+		{[]string{"ctrl+l"}, "begin on an empty screen; what was on it stays in the scrollback", (*app).redraw},
+		{[]string{"ctrl+z"}, "suspend haft; fg brings it back", (*app).suspend},
+		{[]string{"?"}, "on an empty line: show these keys", func(a *app) { a.show.add(&note{text: keysHelp(), quiet: true}) }},
+	}
+}
+
+// actOf is what a key does at the prompt; nil for one that writes or edits.
+func actOf(k key.Key) func(*app) {
+	name := k.String()
+	for _, b := range bindings() {
+		if slices.Contains(b.keys, name) {
+			return b.act
+		}
+	}
+	return nil
 }
 
 // searchHistory looks for something that the person wrote before.

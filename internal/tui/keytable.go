@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/internal/tui/composer"
-	"github.com/haftdev/haft/internal/tui/key"
 )
 
 // A binding is what keys do.
@@ -16,41 +15,7 @@ type binding struct {
 	act  func(*app) // nil where somebody else takes the key
 }
 
-// bindings are what keys do at the prompt, besides writing.
-func bindings() []binding {
-	return []binding{
-		{[]string{"enter"}, "send", (*app).enter},
-		{[]string{"up", "ctrl+p"}, "move up, then through what you wrote before; while haft works, take back what waits", (*app).up},
-		{[]string{"down", "ctrl+n"}, "move down, then to what you wrote later", func(a *app) { a.write.Down() }},
-		{[]string{"tab"}, "complete; or turn to a question", (*app).tab},
-		{[]string{"shift+tab"}, "change the permission mode: asks first, edits allowed, plan only", (*app).nextMode},
-		{[]string{"esc"}, "interrupt and get back what waits; twice: go back to an earlier message", (*app).escape},
-		{[]string{"ctrl+c"}, "clear; interrupt; twice: leave", (*app).stop},
-		{[]string{"ctrl+d"}, "leave", (*app).leave},
-		{[]string{"ctrl+o"}, "show the transcript with calls and thoughts in full; / searches it", (*app).openTranscript},
-		{[]string{"ctrl+g"}, "write in your editor (VISUAL, EDITOR)", (*app).edit},
-		{[]string{"ctrl+b"}, "move the running command to the background; otherwise list what runs there", (*app).background},
-		{[]string{"ctrl+t"}, "show or hide the todos", (*app).toggleTodos},
-		{[]string{"ctrl+r"}, "search what you wrote before", (*app).searchHistory},
-		{[]string{"ctrl+l"}, "begin on an empty screen; what was on it stays in the scrollback", (*app).redraw},
-		{[]string{"ctrl+z"}, "suspend haft; fg brings it back", (*app).suspend},
-		{[]string{"?"}, "on an empty line: show these keys", func(a *app) { a.show.add(&note{text: keysHelp(), quiet: true}) }},
-	}
-}
-
-// actOf is what a key does at the prompt; nil for one that writes or edits.
-func actOf(k key.Key) func(*app) {
-	name := k.String()
-	for _, b := range bindings() {
-		if slices.Contains(b.keys, name) {
-			return b.act
-		}
-	}
-	return nil
-}
-
-// viewerKeys and pickerKeys are what keys do in a text on the whole screen and in a list,
-// besides those of a list that its last line names.
+// viewerKeys are what keys do in a text on the whole screen.
 func viewerKeys() []binding {
 	return []binding{
 		{[]string{"up", "k"}, "up by a line", nil},

@@ -63,14 +63,12 @@ func (a *app) editFile(path string) {
 	a.show.add(&note{text: "Edited " + visible.Cells(a.short(path)) + "; a new conversation begins with it as it is now.", quiet: true})
 }
 
-// isNote reports whether what was typed is a note: one line that begins with a # and is not
-// a heading of a longer text.
-func isNote(text string) bool {
-	return strings.HasPrefix(text, "#") && !strings.Contains(text, "\n") && strings.Trim(text, "# ") != ""
-}
-
-// keepNote asks where a note is kept. It may have been meant as a prompt.
-func (a *app) keepNote(text string) {
+// keepNote asks where a note is kept: one line that begins with a #. It may have been meant
+// as a prompt. It reports false for what is not a note, such as a text with a heading.
+func (a *app) keepNote(text string) bool {
+	if !strings.HasPrefix(text, "#") || strings.Contains(text, "\n") || strings.Trim(text, "# ") == "" {
+		return false
+	}
 	words := strings.TrimSpace(strings.TrimLeft(text, "#"))
 	files := a.talk.Input.NoteFiles()
 	var items []string
@@ -94,4 +92,5 @@ func (a *app) keepNote(text string) {
 			}
 			a.local("memory", "add "+files[i].Scope+" "+words)
 		}})
+	return true
 }

@@ -38,9 +38,7 @@ func (a *app) submit(text string) {
 		a.shell(strings.TrimSpace(text[1:]))
 	case strings.HasPrefix(text, "/"):
 		a.command(text)
-	case isNote(text):
-		a.keepNote(text)
-	default:
+	case !a.keepNote(text):
 		a.say(text)
 	}
 }

@@ -70,7 +70,11 @@ func (a *app) openText(title, text string) {
 	a.viewer = &viewer{title: title, text: strings.Split(text, "\n")}
 }
 
-func (a *app) closeViewer() {
+// viewerKey gives a key to the viewer, which it may close.
+func (a *app) viewerKey(k key.Key) {
+	if !a.viewer.key(k, a.view()) {
+		return
+	}
 	a.viewer = nil
 	a.screen.Leave() // as above
 	a.opts.Out.Write([]byte("\x1b[?1049l"))

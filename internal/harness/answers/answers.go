@@ -9,12 +9,15 @@ package answers
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/doctor"
 	"github.com/haftdev/haft/internal/visible"
+	"github.com/haftdev/haft/permission"
 )
 
 // Run answers one of haft's own commands that needs no model, such as /cost, in
@@ -63,20 +66,25 @@ func Text(c *harness.Conversation, name, args string) (text string, ok bool) {
 
 // tell answers what cannot fail.
 func tell(c *harness.Conversation, name, args string) (text string, ok bool) {
-	answers := map[string]func() string{
-		"help": func() string { return helpText(c) }, "context": func() string { return contextText(c) }, "cost": func() string { return costText(c) },
-		"model": func() string { return changeModel(c, args) }, "agents": func() string { return agentsText(c) }, "skills": func() string { return skillsText(c) },
-		"tools": func() string { return toolsText(c) }, "memory": func() string { return memoryText(c) }, "config": func() string { return configText(c) },
-		"hooks": func() string { return hooksText(c) }, "status": func() string { return statusText(c) },
-		"doctor": func() string {
-			return strings.TrimRight(doctor.Diagnose(c.World.Project, &doctor.Options{Version: c.Version, NoServers: true}).Text(), "\n") + "\n" + serversText(c)
-		},
+	switch name {
+	case "help":
+		return helpText(c), true
+	case "model":
+		return changeModel(c, args), true
+	case "agents":
+		return agentsText(c), true
+	case "skills":
+		return skillsText(c), true
+	case "tools":
+		return toolsText(c), true
+	case "memory":
+		return memoryText(c), true
+	case "config":
+		return configText(c), true
+	case "doctor":
+		return strings.TrimRight(doctor.Diagnose(c.World.Project, &doctor.Options{Version: c.Version, NoServers: true}).Text(), "\n") + "\n" + serversText(c), true
 	}
-	answer, ok := answers[name]
-	if !ok {
-		return "", false
-	}
-	return answer(), true
+	return standing(c, name)
 }
 
 // Cost says what the session has cost, in a sentence.
@@ -106,6 +114,79 @@ func changeModel(c *harness.Conversation, name string) string {
 	}
 	c.Agent.SetModel(c.Resolve(name))
 	return "The model is " + c.Resolve(name) + " from the next request on."
+}
+
+func permissionsText(c *harness.Conversation) string {
+	text := fmt.Sprintf("The permission mode is %s. From careful to careless there are %s.\n", c.World.Engine.Policy().Mode(), strings.Trim(fmt.Sprint(permission.Modes()), "[]"))
+	rules := c.Rules()
+	if len(rules) == 0 {
+		return text + "There are no rules. '/permissions add allow RULE' and the answers to questions make some."
+	}
+	return text + table(func(row func(...any)) {
+		for _, r := range rules {
+			row(r.Behavior, visible.Indented(r.Text), r.Origin)
+		}
+	})
+}
+
+// addDirText lets tools work in more folders, or lists those there are.
+func addDirText(c *harness.Conversation, args string) (string, error) {
+	if args != "" {
+		dir := args
+		if rest, ok := strings.CutPrefix(dir, "~/"); ok && c.World.Project.Home != "" {
+			dir = filepath.Join(c.World.Project.Home, rest)
+		}
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(c.Dir(), dir)
+		}
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return "", fmt.Errorf("could not add %s: it is not a folder", args)
+		}
+		if err := c.AddDirectories([]string{dir}); err != nil {
+			return "", err
+		}
+	}
+	return "Tools work in these folders, the added ones for this session:\n  " + strings.Join(c.World.Engine.Guard().Roots(), "\n  ") +
+		"\nTo keep one: permissions.additionalDirectories in the settings.", nil
+}
+
+// memoryText lists the instructions that are told to the model.
+func memoryText(c *harness.Conversation) string {
+	text := "There are no instructions here. /init writes some."
+	if files := c.Instructions(); len(files) > 0 {
+		text = table(func(row func(...any)) {
+			for _, f := range files {
+				by := ""
+				if f.IncludedBy != "" {
+					by = "included by " + visible.Indented(f.IncludedBy)
+				}
+				row(visible.Indented(f.Path), f.Source, fmt.Sprintf("%d bytes", len(f.Text)), by)
+			}
+		})
+	}
+	text += "\nNotes are kept in:\n" + table(func(row func(...any)) {
+		for _, t := range c.NoteFiles() {
+			made := ""
+			if !t.Exists {
+				made = "made with the first note"
+			}
+			row("  "+t.Source.String(), visible.Indented(t.Path), made)
+		}
+	})
+	return text + "\nAdd one with: /memory add project|local|user NOTE"
+}
+
+// configText lists the settings.
+func configText(c *harness.Conversation) string {
+	return table(func(row func(...any)) {
+		for _, s := range Settings(c) {
+			value, origin := "-", ""
+			if s.Value != "" {
+				value, origin = visible.Indented(s.Value), s.Origin.String()
+			}
+			row(s.Key, value, s.Takes, origin)
+		}
+	}) + "\nSet one with: /config KEY VALUE [local|project|user]"
 }
 
 func skillsText(c *harness.Conversation) string {

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -28,6 +26,9 @@ func changes(name, args string) bool {
 // change does what a command of the user changes beyond the session. It reports false for
 // one that changes nothing.
 func change(c *harness.Conversation, name, args string) (text string, ok bool, err error) {
+	if !changes(name, args) {
+		return "", false, nil
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	first, rest, _ := strings.Cut(args, " ")
@@ -37,27 +38,12 @@ func change(c *harness.Conversation, name, args string) (text string, ok bool, e
 		text, err = addRule(ctx, c, rest)
 	case name == "permissions" && first == "remove":
 		text, err = removeRule(ctx, c, rest)
-	case name == "memory" && args != "":
+	case name == "memory":
 		text, err = addNote(c, first, rest)
-	case name == "config" && args != "":
-		text, err = configure(ctx, c, args)
 	default:
-		return "", false, nil
+		text, err = configure(ctx, c, args)
 	}
 	return text, true, err
-}
-
-func permissionsText(c *harness.Conversation) string {
-	text := fmt.Sprintf("The permission mode is %s. From careful to careless there are %s.\n", c.World.Engine.Policy().Mode(), strings.Trim(fmt.Sprint(permission.Modes()), "[]"))
-	rules := c.Rules()
-	if len(rules) == 0 {
-		return text + "There are no rules. '/permissions add allow RULE' and the answers to questions make some."
-	}
-	return text + table(func(row func(...any)) {
-		for _, r := range rules {
-			row(r.Behavior, visible.Indented(r.Text), r.Origin)
-		}
-	})
 }
 
 // addRule keeps a rule: allow RULE [session|local|project|user].
@@ -130,51 +116,4 @@ func addNote(c *harness.Conversation, verb, args string) (string, error) {
 		return "", err
 	}
 	return "Added to " + path + ".", nil
-}
-
-// memoryText lists the instructions that are told to the model.
-func memoryText(c *harness.Conversation) string {
-	text := "There are no instructions here. /init writes some."
-	if files := c.Instructions(); len(files) > 0 {
-		text = table(func(row func(...any)) {
-			for _, f := range files {
-				by := ""
-				if f.IncludedBy != "" {
-					by = "included by " + visible.Indented(f.IncludedBy)
-				}
-				row(visible.Indented(f.Path), f.Source, fmt.Sprintf("%d bytes", len(f.Text)), by)
-			}
-		})
-	}
-	text += "\nNotes are kept in:\n" + table(func(row func(...any)) {
-		for _, t := range c.NoteFiles() {
-			made := ""
-			if !t.Exists {
-				made = "made with the first note"
-			}
-			row("  "+t.Source.String(), visible.Indented(t.Path), made)
-		}
-	})
-	return text + "\nAdd one with: /memory add project|local|user NOTE"
-}
-
-// addDirText lets tools work in more folders, or lists those there are.
-func addDirText(c *harness.Conversation, args string) (string, error) {
-	if args != "" {
-		dir := args
-		if rest, ok := strings.CutPrefix(dir, "~/"); ok && c.World.Project.Home != "" {
-			dir = filepath.Join(c.World.Project.Home, rest)
-		}
-		if !filepath.IsAbs(dir) {
-			dir = filepath.Join(c.Dir(), dir)
-		}
-		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return "", fmt.Errorf("could not add %s: it is not a folder", args)
-		}
-		if err := c.AddDirectories([]string{dir}); err != nil {
-			return "", err
-		}
-	}
-	return "Tools work in these folders, the added ones for this session:\n  " + strings.Join(c.World.Engine.Guard().Roots(), "\n  ") +
-		"\nTo keep one: permissions.additionalDirectories in the settings.", nil
 }

@@ -35,9 +35,9 @@ func Settings(c *harness.Conversation) []Setting {
 	return list
 }
 
-// SetSetting writes a value into the file of a scope, "" takes it out, and says from when on
+// set writes a value into the file of a scope, "" takes it out, and says from when on
 // it counts.
-func SetSetting(ctx context.Context, c *harness.Conversation, k settings.Knob, value, scope string) (string, error) {
+func set(ctx context.Context, c *harness.Conversation, k settings.Knob, value, scope string) (string, error) {
 	source, err := settings.ParseSource(scope)
 	if err != nil {
 		return "", err
@@ -86,7 +86,7 @@ func configure(ctx context.Context, c *harness.Conversation, args string) (strin
 		case value == "" && !unset:
 			return settingText(s), nil
 		default:
-			return SetSetting(ctx, c, s.Knob, value, cmp.Or(scope, "user"))
+			return set(ctx, c, s.Knob, value, cmp.Or(scope, "user"))
 		}
 	}
 	if key == "" {
@@ -100,17 +100,4 @@ func settingText(s Setting) string {
 		return fmt.Sprintf("%s is not set. It takes %s.", s.Key, s.Takes)
 	}
 	return fmt.Sprintf("%s is %s (%s). It takes %s.", s.Key, visible.Indented(s.Value), s.Origin, s.Takes)
-}
-
-// configText lists the settings.
-func configText(c *harness.Conversation) string {
-	return table(func(row func(...any)) {
-		for _, s := range Settings(c) {
-			value, origin := "-", ""
-			if s.Value != "" {
-				value, origin = visible.Indented(s.Value), s.Origin.String()
-			}
-			row(s.Key, value, s.Takes, origin)
-		}
-	}) + "\nSet one with: /config KEY VALUE [local|project|user]"
 }

@@ -56,6 +56,17 @@ func Context(c *harness.Conversation) []Part {
 	return append(parts, Part{"free_space", "Free space", max(0, u.Window-u.Total), "·"})
 }
 
+// picture answers what is drawn.
+func picture(c *harness.Conversation, name string) (text string, ok bool) {
+	switch name {
+	case "context":
+		return contextText(c), true
+	case "cost":
+		return costText(c), true
+	}
+	return "", false
+}
+
 // contextText draws what fills the context: a hundred cells, one for each per cent.
 func contextText(c *harness.Conversation) string {
 	u := c.Agent.ContextUsage()

@@ -12,6 +12,17 @@ import (
 	"github.com/haftdev/haft/settings"
 )
 
+// standing answers what is about the whole session.
+func standing(c *harness.Conversation, name string) (text string, ok bool) {
+	switch name {
+	case "status":
+		return statusText(c), true
+	case "hooks":
+		return hooksText(c), true
+	}
+	return picture(c, name)
+}
+
 // statusText says what this conversation is made of.
 func statusText(c *harness.Conversation) string {
 	connected := 0
