@@ -120,7 +120,7 @@ func permissionsText(c *harness.Conversation) string {
 	text := fmt.Sprintf("The permission mode is %s. From careful to careless there are %s.\n", c.World.Engine.Policy().Mode(), strings.Trim(fmt.Sprint(permission.Modes()), "[]"))
 	rules := c.Rules()
 	if len(rules) == 0 {
-		return text + "There are no rules. '/permissions add allow RULE' and the answers to questions make some."
+		return text + "There are no rules. 'haft permissions add' and the answers to questions make some."
 	}
 	return text + table(func(row func(...any)) {
 		for _, r := range rules {
