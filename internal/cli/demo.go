@@ -158,7 +158,7 @@ func (d *demo) converse(ctx context.Context, dir, url string) error {
 	if err != nil {
 		return err
 	}
-	talk, err := w.Talk(ctx, &harness.TalkOptions{Client: anthropic.New(&anthropic.Options{BaseURL: url}), Model: "scripted", Person: d, Interactive: true, Version: version()})
+	talk, err := w.Talk(ctx, &harness.TalkOptions{Client: anthropic.New(&anthropic.Options{BaseURL: url, Key: "none"}), Model: "claude-opus-5-5", Person: d, Interactive: true, Version: version()})
 	if err != nil {
 		return errors.Join(err, w.Close())
 	}

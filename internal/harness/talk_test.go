@@ -58,7 +58,7 @@ func (r *rig) talk(h harness.Options, o harness.TalkOptions) *harness.Conversati
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	o.Client, o.Model = anthropic.New(&anthropic.Options{BaseURL: r.server.URL()}), "scripted"
+	o.Client, o.Model = anthropic.New(&anthropic.Options{BaseURL: r.server.URL(), Key: "k"}), "claude-opus-5-5"
 	c, err := w.Talk(r.t.Context(), &o)
 	if err != nil {
 		r.t.Fatal(err)
