@@ -154,6 +154,7 @@ func (d *demo) converse(ctx context.Context, dir, url string) error {
 	w, err := harness.Open(&harness.Options{
 		Dir: dir, Reexec: d.reexec, Sources: []settings.Source{}, // what a person has set is not part of the demo
 		Allowed: []string{"Bash(go test:*)", "Edit(basket.go)"}, Disallowed: []string{"Bash(git push:*)"},
+		Settings: `{"todoTools":"todos"}`,
 	})
 	if err != nil {
 		return err

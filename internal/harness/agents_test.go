@@ -75,7 +75,7 @@ func reports(events []agent.Event) (outs []subagent.Output, texts []string) {
 
 // TestHowAgentsEnd takes an agent to each of its ends, through everything.
 func TestHowAgentsEnd(t *testing.T) {
-	busy := slices.Repeat([]script.Turn{{Blocks: []script.Block{{Text: "so far"}, call("TodoWrite", `{"todos":[]}`)}}}, 9)
+	busy := slices.Repeat([]script.Turn{{Blocks: []script.Block{{Text: "so far"}, call("Glob", `{"pattern":"*"}`)}}}, 9)
 	for _, c := range []struct {
 		status   subagent.Status
 		child    []script.Turn
