@@ -26,7 +26,7 @@ func (c *Conversation) workList(model string, restored *session.Restored) string
 	p := c.World.Project
 	chosen := p.TodoTools()
 	if chosen == "" {
-		chosen = listByEnv(p.ModelEnv(func() string { return "" }))
+		chosen = listByEnv(p.ModelEnv().Get)
 	}
 	if chosen == "" {
 		chosen = listNamed(p.Only(c.lead))

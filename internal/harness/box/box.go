@@ -1,4 +1,11 @@
-package project
+// Package box says what programs that a project's settings confine may touch: commands,
+// MCP servers and hooks.
+//
+//	spec, seen := boxes.Command(tool.ReadOnly, guard)
+//
+// It reads settings and looks at folders; the sandbox itself is package sandbox, and who is
+// confined is decided by package permission. Boxes are safe for concurrent use.
+package box
 
 import (
 	"fmt"
@@ -12,7 +19,6 @@ import (
 	"github.com/haftdev/haft/internal/secret"
 	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/mcp"
-	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/sandbox"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/shellrun"
@@ -20,11 +26,18 @@ import (
 	"github.com/haftdev/haft/workspace"
 )
 
+// Boxes are what confined programs of a project may touch.
+type Boxes struct {
+	Dir, Home string
+	Counts    *settings.Settings // of which those about the sandbox are read
+	Guard     *guard.Guard       // of the session
+}
+
 // Confinable refuses a session whose settings demand a sandbox that cannot be
 // had: a program that asked for one relies on it. Only then is the tier looked
 // for.
-func (p *Project) Confinable(tier func() sandbox.Tier) error {
-	origin, required := p.Counts.SandboxRequired()
+func (b *Boxes) Confinable(tier func() sandbox.Tier) error {
+	origin, required := b.Counts.SandboxRequired()
 	if !required {
 		return nil
 	}
@@ -39,40 +52,23 @@ func (p *Project) Confinable(tier func() sandbox.Tier) error {
 	return fmt.Errorf("sandbox required but unavailable: %w, and a sandbox is required in %s. %s", t.Unavailable(), origin, help)
 }
 
-// sandboxPolicy is what the settings say about confinement to those who judge.
-func (p *Project) sandboxPolicy() permission.Sandbox {
-	s := p.Counts.Sandbox()
-	return permission.Sandbox{
-		Off: s.Mode == settings.SandboxOff, Enabled: s.Enabled, AutoAllow: s.AutoAllow, Enforced: !s.Unsandboxed,
-		Excluded: texts(s.Excluded), Domains: texts(s.Domains), DeniedDomains: texts(s.DeniedDomains),
-	}
-}
-
-func texts(list []settings.Text) []string {
-	var out []string
-	for _, t := range list {
-		out = append(out, t.Text)
-	}
-	return out
-}
-
-// Box says what a command with a confinement may touch in the folders of a guard;
+// Command says what a command with a confinement may touch in the folders of a guard;
 // nil means everything. Seen are folders whose files were looked at for it.
-func (p *Project) Box(c tool.Confinement, g *guard.Guard) (spec *sandbox.Spec, seen []string) {
+func (b *Boxes) Command(c tool.Confinement, g *guard.Guard) (spec *sandbox.Spec, seen []string) {
 	if c != tool.ReadOnly && c != tool.ProjectOnly {
 		return nil, nil
 	}
-	set := p.Counts.Sandbox()
-	secrets, seen := secretFiles(p.Home)
+	set := b.Counts.Sandbox()
+	secrets, seen := secretFiles(b.Home)
 	state := workspace.StateDir()
-	hidden := slices.Concat(secrets, []string{filepath.Join(state, "blobs"), filepath.Join(state, "writes")}, p.settingPaths(set.DenyRead))
-	caches, missing := p.caches()
+	hidden := slices.Concat(secrets, []string{filepath.Join(state, "blobs"), filepath.Join(state, "writes")}, b.settingPaths(set.DenyRead))
+	caches, missing := b.caches()
 	for _, dir := range missing {
 		if above := filepath.Dir(dir); !slices.Contains(seen, above) {
 			seen = append(seen, above)
 		}
 	}
-	readable := sandbox.Resolve(p.settingPaths(set.AllowRead)...)
+	readable := sandbox.Resolve(b.settingPaths(set.AllowRead)...)
 	spec = &sandbox.Spec{
 		Scratch: sandbox.Resolve(caches...),
 		Hide:    slices.DeleteFunc(sandbox.Resolve(hidden...), func(path string) bool { return slices.Contains(readable, path) }),
@@ -82,8 +78,8 @@ func (p *Project) Box(c tool.Confinement, g *guard.Guard) (spec *sandbox.Spec, s
 		seen = append(seen, gitFolders(roots)...)
 		spec.Network = sandbox.Proxied
 		spec.Read = sandbox.Resolve(state)
-		spec.Write = sandbox.Resolve(slices.Concat(roots, p.repositories(roots), p.settingPaths(set.AllowWrite))...)
-		spec.Protect = sandbox.Resolve(slices.Concat(g.Protected(), p.gitControls(roots), p.settingPaths(set.DenyWrite))...)
+		spec.Write = sandbox.Resolve(slices.Concat(roots, repositories(roots), b.settingPaths(set.AllowWrite))...)
+		spec.Protect = sandbox.Resolve(slices.Concat(g.Protected(), gitControls(roots), b.settingPaths(set.DenyWrite))...)
 		return spec, seen
 	}
 	spec.KeepSignals, spec.NoSockets = true, true
@@ -97,40 +93,40 @@ func (p *Project) Box(c tool.Confinement, g *guard.Guard) (spec *sandbox.Spec, s
 	return spec, seen
 }
 
-// ServerBox says what a stdio server that the host runs may touch; nil means
+// Server says what a stdio server that the host runs may touch; nil means
 // everything. A confined one reads all, uses the network and sockets of the machine,
 // and writes in the folders of the project only.
-func (p *Project) ServerBox(host *shellrun.Host) func(mcp.Server) *sandbox.Spec {
+func (b *Boxes) Server(host *shellrun.Host) func(mcp.Server) *sandbox.Spec {
 	return func(s mcp.Server) *sandbox.Spec {
-		set := p.Counts.Sandbox()
+		set := b.Counts.Sandbox()
 		if set.Servers == settings.NoServers || set.Servers == settings.ProjectServers && s.Scope != settings.Project.String() {
 			return nil
 		}
-		return p.writingInside(host)
+		return b.writingInside(host)
 	}
 }
 
-// HookBox says the same of hooks.
-func (p *Project) HookBox(host *shellrun.Host) *sandbox.Spec {
-	if !p.Counts.Sandbox().Hooks {
+// Hook says the same of hooks.
+func (b *Boxes) Hook(host *shellrun.Host) *sandbox.Spec {
+	if !b.Counts.Sandbox().Hooks {
 		return nil
 	}
-	return p.writingInside(host)
+	return b.writingInside(host)
 }
 
 // writingInside is for programs that were trusted and not judged call by call.
-func (p *Project) writingInside(host *shellrun.Host) *sandbox.Spec {
-	set := p.Counts.Sandbox()
+func (b *Boxes) writingInside(host *shellrun.Host) *sandbox.Spec {
+	set := b.Counts.Sandbox()
 	if set.Mode == settings.SandboxOff || set.Mode == settings.SandboxPrefer && host.Tier(sandbox.Open).Kind == sandbox.TierNone {
 		return nil
 	}
-	caches, _ := p.caches()
-	roots := sandbox.Resolve(p.Guard.Roots()...)
+	caches, _ := b.caches()
+	roots := sandbox.Resolve(b.Guard.Roots()...)
 	return &sandbox.Spec{
 		Network: sandbox.Open,
 		Read:    sandbox.Resolve("/tmp", "/run"), // what others put there, and their sockets
-		Write:   sandbox.Resolve(slices.Concat(roots, p.repositories(roots), p.settingPaths(set.AllowWrite))...),
-		Protect: sandbox.Resolve(slices.Concat(p.Guard.Protected(), p.gitControls(roots), p.settingPaths(set.DenyWrite))...),
+		Write:   sandbox.Resolve(slices.Concat(roots, repositories(roots), b.settingPaths(set.AllowWrite))...),
+		Protect: sandbox.Resolve(slices.Concat(b.Guard.Protected(), gitControls(roots), b.settingPaths(set.DenyWrite))...),
 		Scratch: sandbox.Resolve(caches...),
 	}
 }
@@ -164,7 +160,7 @@ func secretFiles(home string) (paths, seen []string) {
 
 // repositories are the folders of git outside the roots that hold the history of a
 // worktree.
-func (p *Project) repositories(roots []string) []string {
+func repositories(roots []string) []string {
 	var dirs []string
 	for _, root := range roots {
 		text, err := os.ReadFile(filepath.Join(root, ".git"))
@@ -194,7 +190,7 @@ func (p *Project) repositories(roots []string) []string {
 
 // settingPaths reads paths of settings: ~/ begins in the home folder, / at the
 // root; others begin in the project, those of the user's settings beside them.
-func (p *Project) settingPaths(list []settings.Text) []string {
+func (b *Boxes) settingPaths(list []settings.Text) []string {
 	var paths []string
 	for _, t := range list {
 		path := t.Text
@@ -202,16 +198,16 @@ func (p *Project) settingPaths(list []settings.Text) []string {
 		switch {
 		case path == "":
 			continue
-		case home && p.Home == "":
+		case home && b.Home == "":
 			continue
 		case home:
-			path = filepath.Join(p.Home, rest)
+			path = filepath.Join(b.Home, rest)
 		case filepath.IsAbs(path):
 			path = filepath.Clean(path)
 		case t.Source == settings.User && t.File != "":
 			path = filepath.Join(filepath.Dir(t.File), path)
 		default:
-			path = filepath.Join(p.Dir, path)
+			path = filepath.Join(b.Dir, path)
 		}
 		paths = append(paths, strings.TrimSuffix(path, "/**"))
 	}
@@ -221,11 +217,11 @@ func (p *Project) settingPaths(list []settings.Text) []string {
 // caches are the folders with a throw-away layer, and those that would have one if
 // they were there. What is read elsewhere is what is there: a layer may show a file
 // that was replaced since.
-func (p *Project) caches() (dirs, missing []string) {
+func (b *Boxes) caches() (dirs, missing []string) {
 	var all []string
-	if p.Home != "" {
+	if b.Home != "" {
 		for _, name := range preview.HomeCaches() {
-			all = append(all, filepath.Join(p.Home, name))
+			all = append(all, filepath.Join(b.Home, name))
 		}
 	}
 	for _, name := range []string{"XDG_CACHE_HOME", "GOCACHE", "GOMODCACHE", "CARGO_HOME", "npm_config_cache", "PIP_CACHE_DIR", "GRADLE_USER_HOME"} {
@@ -233,7 +229,7 @@ func (p *Project) caches() (dirs, missing []string) {
 			all = append(all, dir)
 		}
 	}
-	roots := p.Guard.Roots()
+	roots := b.Guard.Roots()
 	for _, dir := range all {
 		info, err := os.Stat(dir)
 		switch {

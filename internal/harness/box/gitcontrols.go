@@ -1,4 +1,4 @@
-package project
+package box
 
 import (
 	"os"
@@ -15,7 +15,7 @@ import (
 //
 // A repository that a command makes below the folders is not among them; see the gaps in
 // docs/sandbox.md.
-func (p *Project) gitControls(roots []string) []string {
+func gitControls(roots []string) []string {
 	var paths []string
 	for _, root := range roots {
 		own := filepath.Join(root, ".git")
@@ -25,7 +25,7 @@ func (p *Project) gitControls(roots []string) []string {
 			paths = append(paths, own) // it says where the repository is
 		}
 	}
-	for _, shared := range p.repositories(roots) {
+	for _, shared := range repositories(roots) {
 		paths = append(paths, controlsIn(shared)...)
 	}
 	return paths
