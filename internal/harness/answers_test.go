@@ -29,9 +29,9 @@ func TestEveryCommandAnswers(t *testing.T) {
 	}
 	want := map[string][]string{
 		"help":        {"/rewind [apply] [MESSAGE]", "Show what can be typed"},
-		"context":     {"The context of scripted holds", "system prompt", "messages"},
-		"cost":        {"This session has cost", "It has been open for", "scripted", "cache read"},
-		"model":       {"The model is scripted"},
+		"context":     {"The context of claude-opus-5-5 holds", "system prompt", "messages"},
+		"cost":        {"This session has cost", "It has been open for", "claude-opus-5-5", "cache read"},
+		"model":       {"The model is claude-opus-5-5"},
 		"permissions": {"The permission mode is acceptEdits", "deny", "WebFetch"},
 		"mcp":         {"There are no MCP servers. Add one with: haft mcp add"},
 		"agents":      {"Explore", "general-purpose", "Of this session:", "completed", "Look around"},
