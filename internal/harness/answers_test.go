@@ -30,14 +30,14 @@ func TestEveryCommandAnswers(t *testing.T) {
 	}
 	want := map[string][]string{
 		"help":        {"/rewind [apply] [MESSAGE]", "Show what can be typed"},
-		"context":     {"The context of scripted holds", "█ System prompt", "▪ Messages", "· Free space", "····"},
-		"cost":        {"This session has cost", "It has been open for", "scripted", "cache read"},
+		"context":     {"The context of claude-opus-5-5 holds", "█ System prompt", "▪ Messages", "· Free space", "····"},
+		"cost":        {"This session has cost", "It has been open for", "claude-opus-5-5", "cache read"},
 		"add-dir":     {r.dir},
 		"config":      {"calls.afterFailure", "one of continue, cancel", "/config KEY VALUE"},
 		"hooks":       {"There are no hooks"},
 		"memory":      {"There are no instructions here. /init writes some.", "AGENTS.md", "/memory add"},
 		"status":      {"Session", c.Agent.Session(), "Permission mode  acceptEdits", "MCP servers      0 of 0 connected"},
-		"model":       {"The model is scripted"},
+		"model":       {"The model is claude-opus-5-5"},
 		"permissions": {"The permission mode is acceptEdits", "deny", "WebFetch"},
 		"mcp":         {"There are no MCP servers. Add one with: haft mcp add"},
 		"agents":      {"Explore", "general-purpose", "Of this session:", "completed", "Look around"},

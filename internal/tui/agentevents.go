@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -304,7 +305,7 @@ func (a *app) changed(ev agent.Changed) {
 	case agent.ModelName:
 		a.status.model = fmt.Sprint(ev.Value)
 		a.measure()
-	case agent.Todos:
+	case agent.Todos, agent.Tasks:
 		a.todos = todosOf(ev.Value)
 	case agent.Cleared:
 		a.show.add(&note{text: "A new conversation begins.", quiet: true})
@@ -321,9 +322,18 @@ func todosOf(value any) []todo {
 	if err != nil {
 		return nil
 	}
-	var list []todo
-	if json.Unmarshal(raw, &list) != nil {
+	var items []struct {
+		todo
+		Subject string `json:"subject"` // of a task
+	}
+	if json.Unmarshal(raw, &items) != nil {
 		return nil
+	}
+	var list []todo
+	for _, i := range items {
+		i.Content = cmp.Or(i.Content, i.Subject)
+		i.Active = cmp.Or(i.Active, i.Content)
+		list = append(list, i.todo)
 	}
 	return list
 }
