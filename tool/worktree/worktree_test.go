@@ -124,7 +124,7 @@ func TestInAndOut(t *testing.T) {
 	b.want(b.call(b.enter, "", `{"path":"`+tree+`"}`), "You are in the worktree ROOT/.worktrees/fix on the branch worktree-fix. Commands start there. Give file tools absolute paths below it; files of the main copy are others.")
 	b.want(b.call(b.exit, "", `{"action":"remove"}`), "problem: ROOT/.worktrees/fix was there before you entered it, so it is not removed. Leave it with the action keep.")
 	b.call(b.exit, "", `{"action":"keep"}`)
-	b.want(b.call(b.enter, "", `{"path":"`+b.root+`"}`), "error: The worktree was not entered: ROOT is the main copy and not a worktree beside it.")
+	b.want(b.call(b.enter, "", `{"path":"`+b.root+`"}`), "error: The worktree was not entered: ROOT is the main working tree.")
 	b.want(b.call(b.enter, "", `{"name":"a","path":"b"}`), "problem: Give a name for a new worktree or the path of one that is there, not both.")
 	b.want(b.call(b.enter, "", `{"name":"../a"}`), `problem: "../a" is not a name for a worktree: use letters, digits, dots, dashes and underscores.`)
 	b.want(b.call(b.enter, "", `{"path":"/nowhere"}`), "error: The worktree was not entered: stat /nowhere: no such file or directory.")
@@ -152,7 +152,7 @@ func TestWorkIsNeverLost(t *testing.T) {
 	b.write(b.dir(""), "gone.txt", "gone\n")
 	got := b.call(b.exit, "", `{"action":"remove","discard_changes":true}`)
 	before, ref, ok := strings.Cut(got, "git branch NAME ")
-	if !ok || !strings.Contains(before, "What was thrown away is kept as refs/haft/discarded/other-") {
+	if !ok || !strings.Contains(before, "What was discarded is kept as refs/haft/discarded/other-") {
 		t.Fatal(got)
 	}
 	b.want(b.git(b.root, "show", ref+":gone.txt"), "gone")
