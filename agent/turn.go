@@ -244,7 +244,7 @@ func (t *turn) addPrompt(kind AddedKind, uuid string, p *Prompt, blocks ...model
 		uuid = session.NewUUID()
 	}
 	m := model.Message{Role: model.User, Content: blocks}
-	entry := session.Entry{UUID: uuid, Agent: t.a.opts.Agent, Message: &session.Message{Role: m.Role, Content: m.Content, Synthetic: kind != Prompted}}
+	entry := session.Entry{UUID: uuid, Agent: t.a.opts.Agent, Message: &session.Message{Role: m.Role, Content: m.Content, Typed: p != nil && p.Typed, Synthetic: kind != Prompted}}
 	if err := t.journal.Append(t.lasting, entry); err != nil {
 		return fmt.Errorf("write down what was said: %w", err)
 	}

@@ -175,7 +175,7 @@ func (r *reading) keepPrefix(path string, messages []model.Message) *prefix {
 // take fills in what was read beside the messages.
 func (to *Restored) take(r *reading) {
 	known := r.tally.snapshot()
-	to.Last, to.Messages, to.Usage, to.Title = r.last(), known.Messages, known.Usage, known.Title
+	to.Last, to.Messages, to.Usage, to.Title = r.lastMessage(), known.Messages, known.Usage, known.Title
 	to.Model, to.Cwd, to.Damaged = r.tally.model, r.cwd(), r.damage
 	if known.States != nil {
 		to.States = known.States
@@ -211,7 +211,17 @@ func (r *reading) revert() (entries []Entry) {
 	return entries
 }
 
-// last returns the UUID of the last message, "" if there is none.
+// lastMessage returns the UUID of what was said last, "" if there is nothing.
+func (r *reading) lastMessage() string {
+	for i := len(r.chain) - 1; i >= 0; i-- {
+		if !r.chain[i].isLink() {
+			return r.chain[i].UUID
+		}
+	}
+	return r.last()
+}
+
+// last returns the UUID of the line that the next message follows, "" if there is none.
 func (r *reading) last() string {
 	if len(r.chain) == 0 {
 		if r.prefix != nil {
@@ -303,6 +313,12 @@ func (r *reading) copyTo(ctx context.Context, path, target string) error {
 	from, to := blobsIn(filepath.Dir(path)), blobsIn(filepath.Dir(target))
 	j := &journal{path: target, fresh: true}
 	for _, l := range r.lines {
+		if l.raw != nil {
+			if err := j.write(l.linkIn(path, target)); err != nil {
+				return errors.Join(err, j.close())
+			}
+			continue
+		}
 		fork := *l
 		if from.Dir != to.Dir {
 			from.restore(ctx, &fork)
@@ -318,4 +334,14 @@ func (r *reading) copyTo(ctx context.Context, path, target string) error {
 		}
 	}
 	return j.close()
+}
+
+// linkIn is the line of a link in another session.
+func (l *line) linkIn(path, target string) []byte {
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(l.raw, &members) // it was read as JSON before
+	members["sessionId"], _ = plainjson.Marshal(idOf(target))
+	members["forkedFrom"], _ = plainjson.Marshal(map[string]string{"sessionId": idOf(path), "messageUuid": l.UUID})
+	raw, _ := plainjson.Marshal(members)
+	return append(raw, '\n')
 }

@@ -340,12 +340,15 @@ func newVersion(s Streams) *cobra.Command {
 	}
 }
 
-// version is what the build knows of its own version.
+// version is what the build knows of its own version, in the form that readers of
+// sessions expect: numbers, without a v. A build of a work tree has none.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
-		return info.Main.Version
+		if v, ok := strings.CutPrefix(info.Main.Version, "v"); ok {
+			return v
+		}
 	}
-	return "unknown"
+	return "0.0.0-devel"
 }
 
 // group is a command that only holds others: it explains itself, and refuses a

@@ -13,7 +13,6 @@ import (
 
 	"github.com/haftdev/haft/internal/catalog"
 	"github.com/haftdev/haft/internal/harness/project"
-	"github.com/haftdev/haft/model"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
@@ -464,7 +463,7 @@ func firstWords(init *wire.Initialize, name string) []heard {
 	if init == nil || init.Agents[name].InitialPrompt == "" {
 		return nil
 	}
-	return []heard{{Prompt: agent.Prompt{Content: []model.Block{model.TextOf(init.Agents[name].InitialPrompt)}}}}
+	return []heard{{Prompt: agent.Typed(init.Agents[name].InitialPrompt)}}
 }
 
 // failed tells why there is no conversation.
