@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/haftdev/haft/internal/plainjson"
 )
@@ -22,14 +21,12 @@ type AgentMeta struct {
 	Depth  int    `json:"spawnDepth"`
 }
 
-// DescribeAgent writes down what a sub-agent is for.
+// DescribeAgent writes down what a sub-agent is for, if the session is in files.
 func (s *Session) DescribeAgent(agent string, m AgentMeta) error {
-	if s.silent() {
+	if s.silent() || s.logs != nil {
 		return nil
 	}
-	s.mu.Lock()
-	path := strings.TrimSuffix(s.stream(agent).path, ".jsonl") + ".meta.json"
-	s.mu.Unlock()
+	path := filepath.Join(s.Dir(), "subagents", "agent-"+fileName(agent)+".meta.json")
 	raw, err := plainjson.Marshal(m)
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(path), 0o700)
@@ -52,8 +49,11 @@ func (s *Session) Agent(ctx context.Context, agent string) (*Restored, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := s.stream(agent)
-	r, err := read(ctx, st.path, agent, "")
+	st, err := s.stream(ctx, agent)
+	if err != nil {
+		return nil, fmt.Errorf("resume agent %s: %w", agent, err)
+	}
+	r, err := st.read(ctx, agent, "")
 	if err != nil {
 		return nil, fmt.Errorf("resume agent %s: %w", agent, err)
 	}
@@ -76,7 +76,7 @@ func (s *Session) Agent(ctx context.Context, agent string) (*Restored, error) {
 	return to, nil
 }
 
-// Rest syncs and closes the file of a sub-agent that has nothing to write for now; its
+// Rest syncs and closes the log of a sub-agent that has nothing to write for now; its
 // next entry opens it again.
 func (s *Session) Rest(agent string) error {
 	if s.silent() || agent == "" {

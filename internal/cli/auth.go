@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -62,8 +61,9 @@ func authentication() (authStatus, error) {
 		return st, err
 	}
 	credentialsFile().use()
-	helper := p.KeyHelper()
-	_, info, err := provider.Open(&provider.Options{Model: os.Getenv("ANTHROPIC_MODEL"), Getenv: p.ModelEnv(helper.Run)})
+	env := p.ModelEnv()
+	helper := env.Helper
+	_, info, err := provider.Open(&provider.Options{Getenv: env.WithKey(helper.Run)})
 	if errors.Is(err, provider.ErrNotConfigured) {
 		return st, nil
 	}
