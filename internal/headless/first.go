@@ -23,7 +23,7 @@ func (s *server) send(m wire.Message) {
 	defer s.early.mu.Unlock()
 	if !s.early.over && waits(m) {
 		s.early.held = append(s.early.held, m)
-		if notice, ok := m.(*wire.Informational); ok {
+		if notice, ok := m.(*wire.Informational); ok && !s.opts.OneAnswer { // who asks for one answer is told by its watcher
 			fmt.Fprintf(s.opts.Log, "haft: %s\n", visible.Indented(notice.Content))
 		}
 		return
