@@ -63,6 +63,8 @@ type TalkOptions struct {
 	Drops          string
 	Continue, Fork bool
 	ID             string
+	// Sessions is where sessions are kept; nil means the user's files.
+	Sessions *session.Store
 	// Forget keeps the session in memory only.
 	Forget bool
 	// PlanInstructions say how to plan, in place of haft's own words; "" leaves those.

@@ -18,7 +18,10 @@ import (
 
 // openSession finds or begins the session.
 func (w *World) openSession(ctx context.Context, o *TalkOptions) (*session.Session, error) {
-	store, dir := session.Open(""), w.Shell.Dir("")
+	store, dir := o.Sessions, w.Shell.Dir("")
+	if store == nil {
+		store = session.Open("")
+	}
 	id := o.Resume
 	if o.Continue && id == "" {
 		var err error
@@ -98,7 +101,7 @@ func state[T any](r *session.Restored, name string) (v T) {
 // renew begins the session that follows a clearing of the conversation.
 func (c *Conversation) renew(o *TalkOptions) func(context.Context) (agent.Journal, error) {
 	return func(ctx context.Context) (agent.Journal, error) {
-		next, err := c.World.openSession(ctx, &TalkOptions{Forget: o.Forget, Version: o.Version})
+		next, err := c.World.openSession(ctx, &TalkOptions{Sessions: o.Sessions, Forget: o.Forget, Version: o.Version})
 		if err != nil {
 			return nil, err
 		}

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
-	"github.com/haftdev/haft/internal/regular"
 )
 
 // A reading is the conversation that ends at one message of a journal.
@@ -36,10 +34,20 @@ func read(ctx context.Context, path, agent, at string) (*reading, error) {
 		return nil, err
 	}
 	defer t.close()
-	return t.read(ctx, path, agent, at)
+	return t.read(ctx, agent, at)
 }
 
-func (t *tail) read(ctx context.Context, path, agent, at string) (*reading, error) {
+// read is [read] for what the stream writes to.
+func (st *stream) read(ctx context.Context, agent, at string) (*reading, error) {
+	t, err := st.tailOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	return t.read(ctx, agent, at)
+}
+
+func (t *tail) read(ctx context.Context, agent, at string) (*reading, error) {
 	r := &reading{}
 	for {
 		if err := ctx.Err(); err != nil {
@@ -55,26 +63,10 @@ func (t *tail) read(ctx context.Context, path, agent, at string) (*reading, erro
 			return r, nil
 		}
 		if t.whole() {
-			return nil, fmt.Errorf("resume at %s: %w in %s", at, ErrNoMessage, path)
+			return nil, fmt.Errorf("resume at %s: %w in %s", at, ErrNoMessage, t.name)
 		}
 	}
 }
-
-// openTail opens the journal at path. Nothing is read yet.
-func openTail(path string) (*tail, error) {
-	file, err := regular.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("open session: %w", err)
-	}
-	info, err := file.Stat()
-	if err != nil {
-		file.Close()
-		return nil, fmt.Errorf("open session: %w", err)
-	}
-	return &tail{file: file, size: info.Size(), from: info.Size(), chunk: firstChunk}, nil
-}
-
-func (t *tail) close() { t.file.Close() }
 
 // ErrNoMessage is the error for a message to resume at that is not in the session.
 var ErrNoMessage = errors.New("no such message")
