@@ -106,7 +106,7 @@ func (c *Conversation) toolsFor(d agentdef.Definition, depth int) *tool.Set {
 	for _, t := range c.Agent.Tools().All() {
 		switch {
 		case t.Name == tool.DoorName: // the set adds it if it needs it
-		case notForChildren[t.Name] || !d.Has(t.Name) || t.Name == "Agent" && depth >= c.World.Project.Limits().Agents.Depth:
+		case notForChildren[t.Name] || !hasTool(d, t.Name) || t.Name == "Agent" && depth >= c.World.Project.Limits().Agents.Depth:
 		case t.Source == "":
 			ours = append(ours, *t)
 		default:

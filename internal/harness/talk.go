@@ -253,7 +253,10 @@ const settle = 300 * time.Millisecond
 func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, audit sched.Recorder, chosen string) (*agent.Agent, error) {
 	w, restored := c.World, c.Journal().Restored()
 	mode := w.Engine.Policy().Mode()
-	session := &tool.Session{Interactive: o.Interactive, Mode: string(mode), Flags: map[string]bool{bash.BackgroundFlag: true, mcpresource.Flag: c.MCP.Any()}}
+	list := c.workList(o.Model, restored)
+	session := &tool.Session{Interactive: o.Interactive, Mode: string(mode), Flags: map[string]bool{
+		bash.BackgroundFlag: true, mcpresource.Flag: c.MCP.Any(), todo.OffFlag: list != todoTool, task.OffFlag: list != taskTools,
+	}}
 	tools := c.pool.Set(session)
 	nested := w.nested.Tell("")
 	news := sysprompt.Together(nested, c.notes.Tell, c.MCP.Tell)

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -112,7 +113,7 @@ func (a *app) streamed(ev model.Event) {
 	case model.Delta:
 		switch ev.Type {
 		case model.TextDelta:
-			a.textAt(ev.Index).stream.Write(ev.Text)
+			a.textAt(ev.Index).write(ev.Text)
 		case model.ThinkingDelta:
 			if w.think[ev.Index] == nil {
 				w.think[ev.Index] = &thought{since: time.Now()}
@@ -123,6 +124,7 @@ func (a *app) streamed(ev model.Event) {
 	case model.BlockStop:
 		if b := w.texts[ev.Index]; b != nil {
 			b.close()
+			a.record("Answer", b.words.String())
 			delete(w.texts, ev.Index)
 		}
 		if b := w.think[ev.Index]; b != nil {
@@ -267,6 +269,7 @@ func (a *app) added(ev agent.Added) {
 		}
 		delete(a.typedAs, ev.Prompt.UUID)
 		a.show.add(&saidBlock{text: said})
+		a.record("You", said)
 	case ev.Kind == agent.Interrupted:
 		a.turn().stops = true
 	}
@@ -302,7 +305,7 @@ func (a *app) changed(ev agent.Changed) {
 	case agent.ModelName:
 		a.status.model = fmt.Sprint(ev.Value)
 		a.measure()
-	case agent.Todos:
+	case agent.Todos, agent.Tasks:
 		a.todos = todosOf(ev.Value)
 	case agent.Cleared:
 		a.show.add(&note{text: "A new conversation begins.", quiet: true})
@@ -319,9 +322,18 @@ func todosOf(value any) []todo {
 	if err != nil {
 		return nil
 	}
-	var list []todo
-	if json.Unmarshal(raw, &list) != nil {
+	var items []struct {
+		todo
+		Subject string `json:"subject"` // of a task
+	}
+	if json.Unmarshal(raw, &items) != nil {
 		return nil
+	}
+	var list []todo
+	for _, i := range items {
+		i.Content = cmp.Or(i.Content, i.Subject)
+		i.Active = cmp.Or(i.Active, i.Content)
+		list = append(list, i.todo)
 	}
 	return list
 }

@@ -54,3 +54,11 @@ func (p *Project) Limits() Limits {
 	}
 	return l
 }
+
+// TodoTools is which tools keep the list of work, by "todoTools"; "" leaves it open.
+func (p *Project) TodoTools() string {
+	if set, _ := p.Counts.Text("todoTools"); set.Text != "auto" {
+		return set.Text
+	}
+	return ""
+}
