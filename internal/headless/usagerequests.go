@@ -30,14 +30,12 @@ func contextUsage(_ context.Context, talk *harness.Conversation, _ *wire.GetCont
 	if c.Window > 0 {
 		u.Percentage = float64(c.Total) * 100 / float64(c.Window)
 	}
-	for _, p := range []struct {
-		id, name, kind string
-		tokens         int64
-	}{
-		{"system_prompt", "System prompt", "used", c.System}, {"system_tools", "System tools", "used", c.Tools},
-		{"messages", "Messages", "used", c.Messages}, {"free_space", "Free space", "free", max(0, c.Window-c.Total)},
-	} {
-		u.Categories = append(u.Categories, wire.ContextCategory{ID: p.id, Name: p.name, Tokens: int(p.tokens), Color: "inactive", Kind: p.kind})
+	for _, p := range answers.Context(talk) {
+		kind := "used"
+		if p.ID == "free_space" {
+			kind = "free"
+		}
+		u.Categories = append(u.Categories, wire.ContextCategory{ID: p.ID, Name: p.Name, Tokens: int(p.Tokens), Color: "inactive", Kind: kind})
 	}
 	return u, nil
 }

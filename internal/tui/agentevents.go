@@ -113,7 +113,7 @@ func (a *app) streamed(ev model.Event) {
 	case model.Delta:
 		switch ev.Type {
 		case model.TextDelta:
-			a.textAt(ev.Index).stream.Write(ev.Text)
+			a.textAt(ev.Index).write(ev.Text)
 		case model.ThinkingDelta:
 			if w.think[ev.Index] == nil {
 				w.think[ev.Index] = &thought{since: time.Now()}
@@ -124,6 +124,7 @@ func (a *app) streamed(ev model.Event) {
 	case model.BlockStop:
 		if b := w.texts[ev.Index]; b != nil {
 			b.close()
+			a.record("Answer", b.words.String())
 			delete(w.texts, ev.Index)
 		}
 		if b := w.think[ev.Index]; b != nil {
@@ -268,6 +269,7 @@ func (a *app) added(ev agent.Added) {
 		}
 		delete(a.typedAs, ev.Prompt.UUID)
 		a.show.add(&saidBlock{text: said})
+		a.record("You", said)
 	case ev.Kind == agent.Interrupted:
 		a.turn().stops = true
 	}

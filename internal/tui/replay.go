@@ -51,11 +51,13 @@ func (a *app) replayed(role model.Role, b model.Block, results map[string]*sched
 	case b.Type == model.Text && role == model.User:
 		if said := harness.Typed([]model.Block{b}); said != "" {
 			a.show.add(&saidBlock{text: said})
+			a.record("You", said)
 		}
 	case b.Type == model.Text:
 		t := &text{stream: markdown.New(a.view().width, a.paint)}
-		t.stream.Write(b.Text)
+		t.write(b.Text)
 		t.close()
+		a.record("Answer", b.Text)
 		a.show.add(t)
 	case b.Type == model.ToolUse && b.Name != todoTool:
 		c := newCall(card.Of(a.talk.State.Tools(), b.ID, b.Name, b.Input))

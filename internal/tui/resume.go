@@ -18,37 +18,6 @@ func (a *app) useModel(name string) {
 	a.show.add(&note{text: "The model is " + a.talk.Turns.Resolve(name) + " from the next request on.", quiet: true})
 }
 
-// resume goes on with an earlier session.
-func (a *app) resume(id string) {
-	if id != "" {
-		a.open(Opening{Resume: id})
-		return
-	}
-	list, err := a.talk.Past.Sessions()
-	if err != nil {
-		a.note(err.Error())
-		return
-	}
-	var items []pick
-	for _, s := range list {
-		if s.ID == a.talk.State.Session() {
-			continue
-		}
-		title := s.Title
-		if title == "" {
-			title = s.Prompt
-		}
-		if title == "" {
-			continue
-		}
-		items = append(items, pick{value: s.ID, text: strings.Join(strings.Fields(title), " "), detail: ago(time.Since(s.Modified))})
-	}
-	a.pop(&picker{title: "Go on with which session?", items: items, choose: func(p pick) {
-		a.closeOwn()
-		a.open(Opening{Resume: p.value})
-	}})
-}
-
 // rewind goes back to an earlier message: the conversation goes on before it, its
 // text is there to be changed, and files can be brought back too.
 func (a *app) rewind() {
