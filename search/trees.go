@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/search/rawfs"
@@ -174,12 +175,21 @@ func (ts *trees) get(dir string) (k *kept, mine bool) {
 func (ts *trees) retire(k *kept) {
 	ts.group.Go(func() {
 		<-k.ready
-		if k.tree != nil {
-			k.tree.Close()
-			k.cache.clear()
+		if k.tree == nil {
+			return
 		}
+		k.index.wait()
+		ctx, cancel := context.WithTimeout(context.Background(), saveTime)
+		ts.save(ctx, k)
+		cancel()
+		k.index.forget()
+		k.tree.Close()
+		k.cache.clear()
 	})
 }
+
+// saveTime bounds how long the end waits for a list to be brought up to date and saved.
+const saveTime = 5 * time.Second
 
 // drop forgets an entry that went wrong.
 func (ts *trees) drop(k *kept) {
@@ -199,19 +209,36 @@ func (ts *trees) build(ctx context.Context, k *kept) {
 	if k.local && !ts.opts.NoWatch {
 		w, _ = watch.New() // without it every query looks at every file
 	}
+	var saved *tree.Saved
+	rec := ts.loadLocal(k.root)
+	if rec != nil {
+		saved = rec.list
+	}
 	t, err := tree.Build(ctx, k.root, &tree.Options{
-		Stat: true, Watcher: w, Dropped: k.cache.drop, Global: ts.opts.Global, MaxFiles: maxKept, Workers: ts.opts.Workers,
+		Stat: true, Watcher: w, Dropped: k.cache.drop, Global: ts.opts.Global, MaxFiles: maxKept, Workers: ts.opts.Workers, Saved: saved,
 	})
 	if err != nil {
+		rec.close()
 		ts.drop(k)
 		return
 	}
 	if _, _, full := t.Size(); full {
+		rec.close()
 		t.Close() // k stays, so that the attempt is not repeated
 		return
 	}
 	t.Files(k.root) // puts them in order now, not in the first query
+	k.index.recall(rec, t)
 	k.tree = t
+}
+
+// loadLocal loads what was saved of a tree whose file system tells reliably that
+// something has changed.
+func (ts *trees) loadLocal(root string) *record {
+	if ts.opts.Stateless || !ts.saved(root) || !rawfs.Local(root) {
+		return nil
+	}
+	return ts.load(root)
 }
 
 func (ts *trees) close() {

@@ -15,6 +15,7 @@ package tree
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -39,6 +40,7 @@ type File struct {
 	// change. Nothing about its content may be remembered.
 	Unsteady bool
 	gone     atomic.Bool // set under Tree.mu
+	ranked   bool        // as in Options.Saved, whose order holds for it
 	// Slot is for an index of this version's content.
 	Slot index.Slot
 }
@@ -64,7 +66,12 @@ type Dir struct {
 	sources    []source // on their way to Tree.sources
 	unreadable bool
 	replaced   bool // something else may be at Path now: walk it afresh
-	skipped    Skipped
+	// saved is the number of its record in Options.Saved, from 1; 0 if there is none.
+	// sameRules says that the rules here are those of then.
+	saved       int32
+	sameRules   bool
+	linkedRules bool // a rule file is a link
+	skipped     Skipped
 }
 
 // Parent is the directory that holds d; nil for the root.
@@ -112,6 +119,9 @@ type Options struct {
 	Enter func(dir string) bool
 	// MaxFiles ends the walk; zero means no limit.
 	MaxFiles int
+	// Saved is the list of an earlier process; nil means none. It saves looking at what
+	// is as it was, and nothing else depends on it.
+	Saved *Saved
 	// Workers is the number of directories read at once; zero means one.
 	Workers int
 }
@@ -136,6 +146,11 @@ type Tree struct {
 	count    int
 	dirs     int
 	full     bool // MaxFiles was reached
+
+	above     []source // those of sources that are not in the tree
+	sameAbove bool     // and they are as in opts.Saved
+	ranked    []*File  // by number in opts.Saved; nil where one is not as it was
+	unlike    int
 }
 
 // Build walks root, an absolute path. The error is that of ctx or of root itself.
@@ -152,6 +167,7 @@ func Build(ctx context.Context, root string, o *Options) (*Tree, error) {
 		t.closeWatcher()
 		return nil, err
 	}
+	t.arrangeSaved()
 	return t, nil
 }
 
@@ -169,6 +185,7 @@ func (t *Tree) rebuild(ctx context.Context) error {
 	t.count, t.dirs, t.full = 0, 0, false
 	t.loadRules()
 	t.root = &Dir{Path: withSlash(t.Root), wd: -1, rules: t.base}
+	t.recallRoot()
 	err := t.walk(ctx, []*Dir{t.root})
 	if err == nil && t.root.unreadable {
 		_, err = rawfs.Lstat(t.Root)
@@ -185,13 +202,14 @@ func (t *Tree) loadRules() {
 		global = t.opts.Global()
 	}
 	base, paths := ignore.Root(t.Root, global)
-	t.base, t.sources = base, nil
-	if !t.opts.Stat {
+	t.base, t.sources, t.above = base, nil, nil
+	if !t.opts.Stat && t.opts.Saved == nil {
 		return // nobody will ask whether they changed
 	}
 	for _, p := range append(paths, global.Sources()...) {
-		t.sources = append(t.sources, newSource(p))
+		t.above = append(t.above, newSource(p))
 	}
+	t.sources = slices.Clone(t.above)
 }
 
 // Close releases the watcher and the list. Afterwards the tree is empty.

@@ -146,25 +146,28 @@ func (t *Tree) enter(f *File) {
 
 // list reads the entries of d.
 func (t *Tree) list(d *Dir, w *workspace) {
+	if t.listSaved(d, w) {
+		return
+	}
 	found, err := w.readEntries(d, t.opts.Stat)
 	if err != nil {
 		d.unreadable = true
 		d.skipped.Unreadable = 1
 		return
 	}
-	d.stat, d.marks, d.sources = found.stat, found.marks, found.sources
+	d.stat, d.marks, d.sources, d.linkedRules = found.stat, found.marks, found.sources, len(found.sources) > 0
 	if d.marks&ignore.HasGit != 0 {
 		d.sources = append(d.sources, newSource(ignore.ExcludeFile(trimSlash(d.Path))))
 	}
 	d.rules = t.rulesFor(d)
 	t.fill(d, found)
-	if !t.opts.Stat {
-		return
+	if t.opts.Stat {
+		d.unsettled = recent(d.stat, found.began)
+		for _, f := range d.files {
+			t.settle(f, found.began)
+		}
 	}
-	d.unsettled = recent(d.stat, found.began)
-	for _, f := range d.files {
-		t.settle(f, found.began)
-	}
+	t.recallListed(d)
 }
 
 func (t *Tree) rulesFor(d *Dir) *ignore.Dir {
@@ -207,6 +210,7 @@ type workspace struct {
 	paths   []byte
 	ends    []int
 	entries []entry
+	wanted  []int32 // numbers of saved files
 }
 
 // readEntries lists d. All paths share one string.
@@ -314,7 +318,9 @@ func (t *Tree) fillDir(d *Dir, path string) {
 	if d.rules.Match(path, true) == ignore.Ignore {
 		d.skipped.IgnoredDirs++
 	} else if t.opts.Enter == nil || t.opts.Enter(path) {
-		d.subs = append(d.subs, &Dir{Path: path + "/", parent: d, wd: -1})
+		sub := &Dir{Path: path + "/", parent: d, wd: -1}
+		t.recallSub(d, sub)
+		d.subs = append(d.subs, sub)
 	}
 }
 
