@@ -206,7 +206,7 @@ func (w *indexWorker) add(files []*tree.File) {
 	w.idx.Add(docs)
 }
 
-// WaitIndexed waits for indexing that is under way. Nothing needs it but tests and
+// WaitIndexed waits for listing, watching and indexing that is under way. Nothing needs it but tests and
 // benchmarks.
 func (s *Searcher) WaitIndexed() {
 	s.trees.mu.Lock()
@@ -214,6 +214,12 @@ func (s *Searcher) WaitIndexed() {
 	s.trees.mu.Unlock()
 	for _, k := range kept {
 		<-k.ready
+		s.trees.mu.Lock()
+		watched := k.watched
+		s.trees.mu.Unlock()
+		if watched != nil {
+			<-watched
+		}
 		k.index.wait()
 	}
 }

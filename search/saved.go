@@ -151,7 +151,7 @@ func (r *record) close() {
 // save writes what is known of a tree, if that has changed enough since it was last
 // written. What fails is tried again another time.
 func (ts *trees) save(ctx context.Context, k *kept) {
-	if ts.opts.Saved == "" || k.tree == nil || !k.local {
+	if ts.opts.Saved == "" || k.tree == nil || !k.local || ts.opts.Saves != nil && !ts.opts.Saves() {
 		return
 	}
 	idx, due := ts.due(k)
@@ -274,4 +274,45 @@ func bound(dir string, limit int64) error {
 		}
 	}
 	return nil
+}
+
+// A SavedIndex is what was saved of one tree.
+type SavedIndex struct {
+	Path  string `json:"path"`  // of the file
+	Root  string `json:"root"`  // of the tree, "" if the file is damaged
+	Bytes int64  `json:"bytes"` // of the file
+}
+
+// SavedIndexes lists what is in a folder that Options.Saved named. A folder that is not there holds none.
+func SavedIndexes(dir string) ([]SavedIndex, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []SavedIndex
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() || !strings.HasSuffix(e.Name(), savedSuffix) {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
+		out = append(out, SavedIndex{path, rootOf(path), info.Size()})
+	}
+	return out, nil
+}
+
+// rootOf reads the root of the tree that a file is about.
+func rootOf(path string) string {
+	raw, _, err := regular.Head(path, savedHeader+4096)
+	if err != nil || len(raw) < savedHeader || string(raw[:8]) != savedMagic {
+		return ""
+	}
+	n := binary.LittleEndian.Uint32(raw[12:])
+	if raw = raw[savedHeader:]; uint64(n) > uint64(len(raw)) {
+		return ""
+	}
+	return string(raw[:n])
 }

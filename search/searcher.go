@@ -61,6 +61,8 @@ type Options struct {
 	// process; empty keeps none. Trees on file systems that do not tell reliably that a
 	// file has changed are never kept.
 	Saved string
+	// Saves is asked before something is saved; nil means yes. It must be safe for concurrent use.
+	Saves func() bool
 	// SavedBytes bounds what is in that folder; zero means 512 MB.
 	SavedBytes int64
 	// Private reports files whose signature is not to be saved: they are always read. Nil
@@ -228,6 +230,7 @@ func (sc *scan) answer(ctx context.Context) error {
 	sc.sorted, sc.shortIsEnd, sc.cache = true, v.local, v.cache
 	sc.candidate = v.index.candidates(sc.pattern)
 	sc.run(ctx, v.files)
+	sc.s.trees.startWatch(v.kept)
 	sc.s.trees.startIndex(v.kept)
 	sc.res.Stats.Tree = v.tree.Skipped(path)
 	return nil

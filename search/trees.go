@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/haftdev/haft/internal/pathin"
@@ -38,7 +39,10 @@ type kept struct {
 	tree  *tree.Tree    // nil if the directory cannot be kept
 	local bool
 	index indexer
-	cache *cache
+
+	watching atomic.Bool   // Watch was or is about to be called
+	watched  chan struct{} // closed when it is done; nil before it began; under trees.mu
+	cache    *cache
 }
 
 // view is a current list of files.
@@ -63,6 +67,9 @@ func (ts *trees) view(ctx context.Context, dir, path string) (*view, error) {
 	}
 	if mine {
 		ts.build(ctx, k)
+		if k.tree != nil { // which began after the question did
+			return &view{k, k.tree.Files(path)}, nil
+		}
 	}
 	select {
 	case <-k.ready:
@@ -103,6 +110,7 @@ func (ts *trees) prepare(dir, path string) {
 	go func() {
 		defer ts.group.Done()
 		ts.build(ts.life, k)
+		ts.startWatch(k)
 	}()
 }
 
@@ -205,14 +213,13 @@ func (ts *trees) build(ctx context.Context, k *kept) {
 	defer close(k.ready)
 	k.local = rawfs.Local(k.root)
 	k.cache = newCache(&ts.texts)
-	var w tree.Watcher
-	if k.local && !ts.opts.NoWatch {
-		w, _ = watch.New() // without it every query looks at every file
-	}
 	var saved *tree.Saved
 	rec := ts.loadLocal(k.root)
+	var w tree.Watcher
 	if rec != nil {
-		saved = rec.list
+		saved = rec.list // most of the time would go into watching, which can wait for the answer
+	} else {
+		w = ts.watcher(k)
 	}
 	t, err := tree.Build(ctx, k.root, &tree.Options{
 		Stat: true, Watcher: w, Dropped: k.cache.drop, Global: ts.opts.Global, MaxFiles: maxKept, Workers: ts.opts.Workers, Saved: saved,
@@ -230,6 +237,38 @@ func (ts *trees) build(ctx context.Context, k *kept) {
 	t.Files(k.root) // puts them in order now, not in the first query
 	k.index.recall(rec, t)
 	k.tree = t
+}
+
+// watcher gives one for the tree, nil if it cannot be watched: then every query looks at
+// every file.
+func (ts *trees) watcher(k *kept) tree.Watcher {
+	if !k.local || ts.opts.NoWatch {
+		return nil
+	}
+	w, err := watch.New()
+	if err != nil {
+		return nil
+	}
+	return w
+}
+
+// startWatch has a tree that was built without a watcher watched, in the background.
+func (ts *trees) startWatch(k *kept) {
+	if k.tree == nil || k.tree.Watched() || !k.watching.CompareAndSwap(false, true) {
+		return
+	}
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if ts.closed {
+		return
+	}
+	k.watched = make(chan struct{})
+	ts.group.Go(func() {
+		defer close(k.watched)
+		if w := ts.watcher(k); w != nil && k.tree.Watch(ts.life, w) != nil {
+			ts.drop(k)
+		}
+	})
 }
 
 // loadLocal loads what was saved of a tree whose file system tells reliably that

@@ -1,9 +1,9 @@
 package tree
 
 import (
+	"context"
 	"encoding/binary"
 	"slices"
-	"strings"
 	"time"
 	"unsafe"
 
@@ -73,7 +73,13 @@ func (t *Tree) listSaved(d *Dir, w *workspace) bool {
 		return false
 	}
 	began := time.Now()
-	st, err := rawfs.Lstat(trimSlash(d.Path))
+	w.want(t.opts.Saved, d, rec)
+	look, err := newStatter(d, len(w.wanted))
+	if err != nil {
+		return false
+	}
+	defer look.close()
+	st, err := look.dir(d)
 	if err != nil || st != rec.stat() || recent(st, began) {
 		return false
 	}
@@ -81,7 +87,7 @@ func (t *Tree) listSaved(d *Dir, w *workspace) bool {
 	if !t.sameRules(d, rec) {
 		return false
 	}
-	files, ok := t.listFiles(d, rec, w, began)
+	files, ok := t.listFiles(d, w, look, began)
 	if !ok {
 		return false
 	}
@@ -104,37 +110,37 @@ func (t *Tree) listSaved(d *Dir, w *workspace) bool {
 	return true
 }
 
-// listFiles gives the files of d that are wanted, as they are now.
-func (t *Tree) listFiles(d *Dir, rec savedDir, w *workspace, began time.Time) ([]File, bool) {
-	s := t.opts.Saved
+// want collects the saved files of d that are wanted.
+func (w *workspace) want(s *Saved, d *Dir, rec savedDir) {
 	w.wanted, w.paths = w.wanted[:0], append(w.paths[:0], d.Path...)
-	size := 0
 	for i := rec.firstFile(); i < rec.firstFile()+rec.fileCount(); i++ {
-		r := s.file(i)
 		if w.keep != nil {
+			r := s.file(i)
 			w.paths = append(w.paths[:len(d.Path)], s.name(r.nameAt(), r.nameLen())...)
 			if !w.keep(unsafe.String(&w.paths[0], len(w.paths)), len(d.Path)) {
 				continue
 			}
 		}
 		w.wanted = append(w.wanted, int32(i))
-		size += len(d.Path) + r.nameLen()
 	}
-	if len(w.wanted) == 0 {
-		return nil, true
+}
+
+// listFiles gives the files of d that are wanted, as they are now.
+func (t *Tree) listFiles(d *Dir, w *workspace, look statter, began time.Time) ([]File, bool) {
+	s := t.opts.Saved
+	w.paths = w.paths[:0]
+	for _, i := range w.wanted {
+		r := s.file(int(i))
+		w.paths = append(append(w.paths, d.Path...), s.name(r.nameAt(), r.nameLen())...)
 	}
-	var all strings.Builder
-	all.Grow(size)
-	look, done := statter(d, len(w.wanted))
-	defer done()
+	all := string(w.paths)
 	files := make([]File, len(w.wanted))
 	for k, i := range w.wanted {
 		r := s.file(int(i))
-		start := all.Len()
-		all.WriteString(d.Path)
-		all.WriteString(s.name(r.nameAt(), r.nameLen()))
-		path := all.String()[start:]
-		st, err := look(path, s.names[r.nameAt():r.nameAt()+r.nameLen()])
+		n := len(d.Path) + r.nameLen()
+		path := all[:n]
+		all = all[n:]
+		st, err := look.file(path, s.names[r.nameAt():r.nameAt()+r.nameLen()])
 		if err != nil || st.Kind != rawfs.Regular {
 			return nil, false // changed under our eyes: it is listed in the ordinary way
 		}
@@ -159,18 +165,42 @@ func (t *Tree) recallFile(f *File, r savedFile, st *rawfs.Stat) {
 	}
 }
 
-// openFrom is the number of files from which it pays to open their directory and to ask
-// for each by its name alone.
-const openFrom = 6
+// A statter tells how a directory and its files are. For more than a few files it pays to
+// open the directory and to ask for each by its name alone.
+type statter struct {
+	open rawfs.File
+	is   bool
+}
 
-// statter gives a function that tells how the files of d are, and one to call at the end.
-func statter(d *Dir, files int) (look func(path string, name []byte) (rawfs.Stat, error), done func()) {
+const openFrom = 4
+
+func newStatter(d *Dir, files int) (s statter, err error) {
 	if files >= openFrom {
-		if dir, err := rawfs.OpenDir(d.Path); err == nil {
-			return func(_ string, name []byte) (rawfs.Stat, error) { return dir.StatEntry(name) }, dir.Close
-		}
+		s.open, err = rawfs.OpenDir(d.Path)
+		s.is = err == nil
 	}
-	return func(path string, _ []byte) (rawfs.Stat, error) { return rawfs.Lstat(path) }, func() {}
+	return s, err
+}
+
+func (s *statter) close() {
+	if s.is {
+		s.open.Close()
+	}
+}
+
+func (s *statter) dir(d *Dir) (rawfs.Stat, error) {
+	if s.is {
+		return s.open.Stat()
+	}
+	return rawfs.Lstat(trimSlash(d.Path))
+}
+
+// file asks for a file, whose name a NUL follows.
+func (s *statter) file(path string, name []byte) (rawfs.Stat, error) {
+	if s.is {
+		return s.open.StatEntry(name)
+	}
+	return rawfs.Lstat(path)
 }
 
 func (t *Tree) listSubs(d *Dir, rec savedDir) {
@@ -229,3 +259,44 @@ func (t *Tree) arrangeSaved() {
 
 // Unlike is how many files were not as they had been saved when the tree was built.
 func (t *Tree) Unlike() int { return t.unlike }
+
+// Watch makes a tree that was built without a watcher one that relies on it from now on. If
+// the directories cannot be watched it stays as it was. The tree closes the watcher.
+func (t *Tree) Watch(ctx context.Context, w Watcher) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.root == nil || t.watcher != nil {
+		w.Close()
+		return nil
+	}
+	t.watcher, t.byWatch = w, map[int32]*Dir{}
+	if !t.watchAll(t.root) {
+		t.closeWatcher()
+		return nil
+	}
+	// What happened before the watches were there was not announced.
+	c := changes{map[*Dir]bool{}, map[*Dir]bool{}, map[*Dir]map[string]bool{}}
+	t.sweep(&c, t.root)
+	var err error
+	if c.rules[t.root] {
+		err = t.rebuild(ctx)
+	} else {
+		err = t.apply(ctx, &c)
+	}
+	if err != nil {
+		t.empty()
+	}
+	return err
+}
+
+func (t *Tree) watchAll(d *Dir) bool {
+	if !t.watchDir(d) || !t.register(d) {
+		return false
+	}
+	for _, s := range d.subs {
+		if !t.watchAll(s) {
+			return false
+		}
+	}
+	return true
+}

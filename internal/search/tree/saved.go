@@ -206,7 +206,9 @@ func ReadSaved(raw []byte) (*Saved, error) {
 	rest := raw[headerSize:]
 	s.dirs, rest = rest[:dirs*dirSize], rest[dirs*dirSize:]
 	s.files, rest = rest[:files*fileSize], rest[files*fileSize:]
-	s.order, s.names = rest[:4*files], rest[4*files:]
+	if s.order, s.names = rest[:4*files], rest[4*files:]; bytes.IndexByte(s.names, '/') >= 0 {
+		return nil, errList
+	}
 	for i := range dirs {
 		d := s.dir(i)
 		if d.firstFile()+d.fileCount() > files || d.firstSub()+d.subCount() > dirs || d.subCount() > 0 && d.firstSub() <= i || !s.named(d.nameAt(), d.nameLen()) {
@@ -222,9 +224,7 @@ func ReadSaved(raw []byte) (*Saved, error) {
 }
 
 // named reports whether a name lies within the names and ends there.
-func (s *Saved) named(at, n int) bool {
-	return at+n < len(s.names) && s.names[at+n] == 0 && bytes.IndexByte(s.names[at:at+n], '/') < 0
-}
+func (s *Saved) named(at, n int) bool { return at+n < len(s.names) && s.names[at+n] == 0 }
 
 // Signed is how many of the files have a signature, Pending how many could have one and do not.
 func (s *Saved) Signed() int  { return s.signed }

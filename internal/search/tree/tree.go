@@ -232,6 +232,13 @@ func (t *Tree) closeWatcher() {
 	t.byWatch = nil
 }
 
+// Watched reports whether a watcher announces changes.
+func (t *Tree) Watched() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.watcher != nil
+}
+
 // Size gives the number of files and directories, and whether MaxFiles cut the
 // list short.
 func (t *Tree) Size() (files, dirs int, full bool) {
