@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"errors"
+	"hash/crc32"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -27,24 +28,31 @@ type indexer struct {
 	writtenColumns int
 }
 
-// recall takes over what was saved of a tree that has been built from it.
-func (x *indexer) recall(r *record, t *tree.Tree) {
-	if r == nil {
-		return
-	}
-	x.stored, x.written, x.writtenColumns = r, true, r.signed
-	x.writtenID = t.LastID() - uint32(t.Unlike())
-	x.covered = x.writtenID - min(x.writtenID, uint32(r.list.Pending()))
-	r.list = nil
-}
-
-// current gives the index, nil if there is none yet. Callers hold the lock.
+// currentLocked gives the index, nil if there is none yet. Callers hold the lock.
 func (x *indexer) currentLocked() *index.Index {
 	if x.stored != nil {
 		x.index, x.stored = x.stored.index(), nil
 		x.written = x.index != nil // else it is damaged, and replaced
 	}
 	return x.index
+}
+
+// index reads the signatures, nil if there are none or they are damaged, and closes the
+// record.
+func (r *record) index() *index.Index {
+	if r == nil {
+		return nil
+	}
+	defer r.close()
+	words, raw := index.Words(r.size)
+	if _, err := r.file.ReadAt(raw, r.at); err != nil || crc32.Checksum(raw, castagnoli) != r.sum {
+		return nil
+	}
+	x, err := index.Load(words, raw, r.signed)
+	if err != nil {
+		return nil
+	}
+	return x
 }
 
 const (
@@ -66,14 +74,6 @@ func (x *indexer) wait() {
 	if done != nil {
 		<-done
 	}
-}
-
-// forget releases what was saved and never needed.
-func (x *indexer) forget() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.stored.close()
-	x.stored = nil
 }
 
 // candidates gives a test for the files that p may match, or nil if there is no

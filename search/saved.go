@@ -18,6 +18,7 @@ import (
 
 	"github.com/haftdev/haft/internal/regular"
 	"github.com/haftdev/haft/internal/search/index"
+	"github.com/haftdev/haft/internal/search/rawfs"
 	"github.com/haftdev/haft/internal/search/tree"
 )
 
@@ -121,26 +122,17 @@ func readRecord(f *os.File, root string, limit int64) (*record, error) {
 	return r, nil
 }
 
+// loadLocal loads what was saved of a tree whose file system tells reliably that
+// something has changed.
+func (ts *trees) loadLocal(root string) *record {
+	if ts.opts.Stateless || !ts.saved(root) || !rawfs.Local(root) {
+		return nil
+	}
+	return ts.load(root)
+}
+
 // aligned is where the signatures begin.
 func aligned(n int64) int64 { return (n + 7) &^ 7 }
-
-// index reads the signatures, nil if there are none or they are damaged, and closes the
-// record.
-func (r *record) index() *index.Index {
-	if r == nil {
-		return nil
-	}
-	defer r.close()
-	words, raw := index.Words(r.size)
-	if _, err := r.file.ReadAt(raw, r.at); err != nil || crc32.Checksum(raw, castagnoli) != r.sum {
-		return nil
-	}
-	x, err := index.Load(words, raw, r.signed)
-	if err != nil {
-		return nil
-	}
-	return x
-}
 
 func (r *record) close() {
 	if r != nil {

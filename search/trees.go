@@ -196,6 +196,14 @@ func (ts *trees) retire(k *kept) {
 	})
 }
 
+// forget releases what was saved and never needed.
+func (x *indexer) forget() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.stored.close()
+	x.stored = nil
+}
+
 // saveTime bounds how long the end waits for a list to be brought up to date and saved.
 const saveTime = 5 * time.Second
 
@@ -239,6 +247,17 @@ func (ts *trees) build(ctx context.Context, k *kept) {
 	k.tree = t
 }
 
+// recall takes over what was saved of a tree that has been built from it.
+func (x *indexer) recall(r *record, t *tree.Tree) {
+	if r == nil {
+		return
+	}
+	x.stored, x.written, x.writtenColumns = r, true, r.signed
+	x.writtenID = t.LastID() - uint32(t.Unlike())
+	x.covered = x.writtenID - min(x.writtenID, uint32(r.list.Pending()))
+	r.list = nil
+}
+
 // watcher gives one for the tree, nil if it cannot be watched: then every query looks at
 // every file.
 func (ts *trees) watcher(k *kept) tree.Watcher {
@@ -269,15 +288,6 @@ func (ts *trees) startWatch(k *kept) {
 			ts.drop(k)
 		}
 	})
-}
-
-// loadLocal loads what was saved of a tree whose file system tells reliably that
-// something has changed.
-func (ts *trees) loadLocal(root string) *record {
-	if ts.opts.Stateless || !ts.saved(root) || !rawfs.Local(root) {
-		return nil
-	}
-	return ts.load(root)
 }
 
 func (ts *trees) close() {

@@ -3,7 +3,6 @@ package tree
 import (
 	"context"
 	"encoding/binary"
-	"slices"
 	"time"
 	"unsafe"
 
@@ -18,23 +17,6 @@ func (t *Tree) recalled(d *Dir) (savedDir, bool) {
 		return nil, false
 	}
 	return t.opts.Saved.dir(int(d.saved) - 1), true
-}
-
-// recallRoot matches the root with its record.
-func (t *Tree) recallRoot() {
-	if s := t.opts.Saved; s != nil {
-		t.root.saved, t.sameAbove = 1, t.rulesAbove() == s.rules
-		if t.opts.Stat {
-			t.ranked = make([]*File, len(s.files)/fileSize)
-		}
-	}
-}
-
-// recallSub matches a directory that was listed with its record.
-func (t *Tree) recallSub(parent, d *Dir) {
-	if rec, ok := t.recalled(parent); ok {
-		d.saved = int32(1 + t.opts.Saved.findSub(rec, d.name()))
-	}
 }
 
 // sameRules reports whether what decides in d and above which files are ignored is what
@@ -65,6 +47,8 @@ func (t *Tree) sameRules(d *Dir, rec savedDir) bool {
 	}
 	return excludeSum(d) == rec.exclude()
 }
+
+func (d savedDir) exclude() uint64 { return binary.LittleEndian.Uint64(d[8*6:]) }
 
 // listSaved lists d as it was saved, if the disk proves that current.
 func (t *Tree) listSaved(d *Dir, w *workspace) bool {
@@ -110,6 +94,15 @@ func (t *Tree) listSaved(d *Dir, w *workspace) bool {
 	return true
 }
 
+func (d savedDir) stat() rawfs.Stat {
+	w := func(i int) uint64 { return binary.LittleEndian.Uint64(d[8*i:]) }
+	return rawfs.Stat{Mtime: int64(w(0)), Ctime: int64(w(1)), Size: int64(w(2)), Ino: w(3), Dev: w(4), Links: w(5), Kind: rawfs.Directory}
+}
+
+func (d savedDir) skipped() Skipped {
+	return Skipped{IgnoredDirs: d.number(4), Links: d.number(5), Special: d.number(6)}
+}
+
 // want collects the saved files of d that are wanted.
 func (w *workspace) want(s *Saved, d *Dir, rec savedDir) {
 	w.wanted, w.paths = w.wanted[:0], append(w.paths[:0], d.Path...)
@@ -153,6 +146,8 @@ func (t *Tree) listFiles(d *Dir, w *workspace, look statter, began time.Time) ([
 	}
 	return files, true
 }
+
+func (f savedFile) ignored() bool { return f[42]&flagIgnored != 0 }
 
 // recallFile gives a file that is as it was saved the place of its signature, and notes
 // that its rank among the others is that of then.
@@ -212,49 +207,6 @@ func (t *Tree) listSubs(d *Dir, rec savedDir) {
 			d.subs = append(d.subs, &Dir{Path: path, parent: d, wd: -1, saved: int32(i + 1)})
 		}
 	}
-}
-
-// recallListed gives the files of a directory that was listed in the ordinary way what
-// was saved of them.
-func (t *Tree) recallListed(d *Dir) {
-	rec, ok := t.recalled(d)
-	if !ok {
-		return
-	}
-	d.sameRules = t.sameRules(d, rec)
-	if !t.opts.Stat {
-		return
-	}
-	for _, f := range d.files {
-		i := t.opts.Saved.findFile(rec, f.Name())
-		if i < 0 {
-			continue
-		}
-		st := rawfs.Stat{Mtime: f.Mtime, Ctime: f.Ctime, Size: f.Size, Ino: f.ino}
-		if t.recallFile(f, t.opts.Saved.file(i), &st); f.ranked {
-			t.ranked[i] = f
-		}
-	}
-}
-
-// arrangeSaved takes the order of files that are as they were from the list, and then
-// has no more use for it. It notes how many were not.
-func (t *Tree) arrangeSaved() {
-	s := t.opts.Saved
-	if s == nil {
-		return
-	}
-	if t.opts.Stat {
-		t.order = make([]*File, 0, t.count)
-		for at := 0; at < len(s.order); at += 4 {
-			if f := t.ranked[binary.LittleEndian.Uint32(s.order[at:])]; f != nil {
-				t.order = append(t.order, f)
-			}
-		}
-		t.added = slices.DeleteFunc(t.added, func(f *File) bool { return f.ranked })
-		t.unlike = len(t.added)
-	}
-	t.ranked, t.opts.Saved = nil, nil
 }
 
 // Unlike is how many files were not as they had been saved when the tree was built.

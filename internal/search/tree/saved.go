@@ -247,12 +247,6 @@ type (
 func (s *Saved) dir(i int) savedDir   { return s.dirs[i*dirSize : (i+1)*dirSize] }
 func (s *Saved) file(i int) savedFile { return s.files[i*fileSize : (i+1)*fileSize] }
 
-func (d savedDir) stat() rawfs.Stat {
-	w := func(i int) uint64 { return binary.LittleEndian.Uint64(d[8*i:]) }
-	return rawfs.Stat{Mtime: int64(w(0)), Ctime: int64(w(1)), Size: int64(w(2)), Ino: w(3), Dev: w(4), Links: w(5), Kind: rawfs.Directory}
-}
-
-func (d savedDir) exclude() uint64     { return binary.LittleEndian.Uint64(d[8*6:]) }
 func (d savedDir) number(i int) int    { return int(binary.LittleEndian.Uint32(d[8*7+4*i:])) }
 func (d savedDir) firstFile() int      { return d.number(0) }
 func (d savedDir) fileCount() int      { return d.number(1) }
@@ -262,15 +256,11 @@ func (d savedDir) nameAt() int         { return d.number(8) }
 func (d savedDir) nameLen() int        { return int(binary.LittleEndian.Uint16(d[8*7+4*9:])) }
 func (d savedDir) marks() ignore.Marks { return ignore.Marks(d[dirSize-2]) }
 func (d savedDir) trusted() bool       { return d[dirSize-1]&flagTrusted != 0 }
-func (d savedDir) skipped() Skipped {
-	return Skipped{IgnoredDirs: d.number(4), Links: d.number(5), Special: d.number(6)}
-}
 
 func (f savedFile) nameAt() int   { return int(binary.LittleEndian.Uint32(f[32:])) }
 func (f savedFile) place() uint32 { return binary.LittleEndian.Uint32(f[36:]) }
 func (f savedFile) nameLen() int  { return int(binary.LittleEndian.Uint16(f[40:])) }
 func (f savedFile) trusted() bool { return f[42]&flagTrusted != 0 }
-func (f savedFile) ignored() bool { return f[42]&flagIgnored != 0 }
 
 // same reports whether a file is as it was.
 func (f savedFile) same(st *rawfs.Stat) bool {
@@ -278,12 +268,8 @@ func (f savedFile) same(st *rawfs.Stat) bool {
 	return f.trusted() && int64(w(0)) == st.Mtime && int64(w(1)) == st.Ctime && int64(w(2)) == st.Size && w(3) == st.Ino
 }
 
-// findSub and findFile look for a name in a directory, whose entries are sorted by name; -1
-// if it is not there.
-func (s *Saved) findSub(d savedDir, name string) int {
-	return find(d.firstSub(), d.subCount(), name, func(i int) string { r := s.dir(i); return s.name(r.nameAt(), r.nameLen()) })
-}
-
+// findFile looks for a name among the files of a directory, -1 if it is not there. Entries are
+// sorted by name.
 func (s *Saved) findFile(d savedDir, name string) int {
 	return find(d.firstFile(), d.fileCount(), name, func(i int) string { r := s.file(i); return s.name(r.nameAt(), r.nameLen()) })
 }

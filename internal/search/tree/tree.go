@@ -15,6 +15,7 @@ package tree
 
 import (
 	"context"
+	"encoding/binary"
 	"slices"
 	"strings"
 	"sync"
@@ -171,6 +172,26 @@ func Build(ctx context.Context, root string, o *Options) (*Tree, error) {
 	return t, nil
 }
 
+// arrangeSaved takes the order of files that are as they were from the list, and then
+// has no more use for it. It notes how many were not.
+func (t *Tree) arrangeSaved() {
+	s := t.opts.Saved
+	if s == nil {
+		return
+	}
+	if t.opts.Stat {
+		t.order = make([]*File, 0, t.count)
+		for at := 0; at < len(s.order); at += 4 {
+			if f := t.ranked[binary.LittleEndian.Uint32(s.order[at:])]; f != nil {
+				t.order = append(t.order, f)
+			}
+		}
+		t.added = slices.DeleteFunc(t.added, func(f *File) bool { return f.ranked })
+		t.unlike = len(t.added)
+	}
+	t.ranked, t.opts.Saved = nil, nil
+}
+
 // rebuild forgets everything and walks again.
 func (t *Tree) rebuild(ctx context.Context) error {
 	for wd := range t.byWatch {
@@ -194,6 +215,16 @@ func (t *Tree) rebuild(ctx context.Context) error {
 		}
 	}
 	return err
+}
+
+// recallRoot matches the root with its record.
+func (t *Tree) recallRoot() {
+	if s := t.opts.Saved; s != nil {
+		t.root.saved, t.sameAbove = 1, t.rulesAbove() == s.rules
+		if t.opts.Stat {
+			t.ranked = make([]*File, len(s.files)/fileSize)
+		}
+	}
 }
 
 func (t *Tree) loadRules() {

@@ -170,6 +170,29 @@ func (t *Tree) list(d *Dir, w *workspace) {
 	t.recallListed(d)
 }
 
+// recallListed gives the files of a directory that was listed in the ordinary way what
+// was saved of them.
+func (t *Tree) recallListed(d *Dir) {
+	rec, ok := t.recalled(d)
+	if !ok {
+		return
+	}
+	d.sameRules = t.sameRules(d, rec)
+	if !t.opts.Stat {
+		return
+	}
+	for _, f := range d.files {
+		i := t.opts.Saved.findFile(rec, f.Name())
+		if i < 0 {
+			continue
+		}
+		st := rawfs.Stat{Mtime: f.Mtime, Ctime: f.Ctime, Size: f.Size, Ino: f.ino}
+		if t.recallFile(f, t.opts.Saved.file(i), &st); f.ranked {
+			t.ranked[i] = f
+		}
+	}
+}
+
 func (t *Tree) rulesFor(d *Dir) *ignore.Dir {
 	above := t.base
 	if d.parent != nil {
@@ -322,6 +345,18 @@ func (t *Tree) fillDir(d *Dir, path string) {
 		t.recallSub(d, sub)
 		d.subs = append(d.subs, sub)
 	}
+}
+
+// recallSub matches a directory that was listed with its record.
+func (t *Tree) recallSub(parent, d *Dir) {
+	if rec, ok := t.recalled(parent); ok {
+		d.saved = int32(1 + t.opts.Saved.findSub(rec, d.name()))
+	}
+}
+
+// findSub looks for a name among the saved directories of one, -1 if it is not there.
+func (s *Saved) findSub(d savedDir, name string) int {
+	return find(d.firstSub(), d.subCount(), name, func(i int) string { r := s.dir(i); return s.name(r.nameAt(), r.nameLen()) })
 }
 
 func newFile(d *Dir, e *entry) File {
