@@ -24,11 +24,7 @@ import (
 
 // haftBinary builds the command once.
 var haftBinary = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "haft-test-")
-	if err != nil {
-		return "", err
-	}
-	exe := filepath.Join(dir, "haft")
+	exe := filepath.Join(scratch, "haft")
 	out, err := exec.Command("go", "build", "-o", exe, "../../cmd/haft").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
