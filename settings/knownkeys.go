@@ -95,6 +95,7 @@ var topLevel = map[string]shape{
 		"afterFailure": {kinds: `"`, oneOf: []string{"continue", "cancel"}},
 		"sameResults":  {kinds: "{", members: map[string]shape{"warn": aLimit, "stop": aLimit}},
 	}},
+	"search":    {kinds: "{", members: map[string]shape{"noSavedIndex": aFlag}},
 	"todoTools": {kinds: `"`, oneOf: []string{"auto", "tasks", "todos", "none"}},
 	"webFetch":  {kinds: "{", members: map[string]shape{"allowPrivate": textList, "model": aText}},
 	"webSearch": {kinds: "{", members: map[string]shape{"endpoint": aText}},

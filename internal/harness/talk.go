@@ -168,6 +168,7 @@ func (c *Conversation) begin(ctx context.Context, o *TalkOptions) error {
 	}
 	if o.Forget {
 		audit = nil // nothing of the session is written
+		w.unsaved.Store(true)
 	}
 	if c.MCP, err = servers.New(&servers.Options{
 		Given: o.MCP, Version: o.Version, Project: w.Project, Link: w.link, Reexec: w.Project.Options.Reexec,
