@@ -82,6 +82,10 @@ func (c *Conversation) makeAgent(ctx context.Context, s crew.Spec) (*crew.Made, 
 	if err != nil {
 		return nil, err
 	}
+	meta := session.AgentMeta{Type: d.Name, Description: s.Description, UseID: s.UseID, Parent: s.Caller, Depth: s.Depth}
+	if err := c.Journal().DescribeAgent(s.ID, meta); err != nil {
+		return nil, err
+	}
 	made := &crew.Made{Agent: a, Kind: d.Name, Model: opts.ModelName, Spawns: d.Spawns(), Reopen: dir.Open, Close: dir.Close}
 	if folder := c.Journal().Dir(); folder != "" {
 		made.Output = filepath.Join(folder, "subagents", "agent-"+s.ID+".jsonl")
