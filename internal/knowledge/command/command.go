@@ -98,7 +98,7 @@ func fromPiece(p knowledge.Piece) Command {
 	f := p.Fields
 	template := prompt.Parse(p.Body)
 	c := Command{
-		Name: p.Name, Description: f.Text("description"), Hint: f.Text("argument-hint"),
+		Name: p.Name, Description: f.Text("description"), Hint: f.Hint(),
 		Origin: File, Source: p.Source, Plugin: p.Plugin, Path: p.Path,
 		Allow: f.List("allowed-tools"), Model: f.Text("model"),
 		ForModel: !f.Flag("disable-model-invocation", false),
