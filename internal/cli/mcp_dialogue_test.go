@@ -408,3 +408,25 @@ func TestABundleIsSetUp(t *testing.T) {
 		t.Error(wire)
 	}
 }
+
+// TestAListOfServersThatHangEndsInTime: by the bound of an entry, and by that of the list.
+func TestAListOfServersThatHangEndsInTime(t *testing.T) {
+	gate := newDoor()
+	_, url := serveTools(t, "deaf", gate)
+	t.Cleanup(gate.open) // what still waits would keep the server from closing
+	d := newDialogue(t, func(*script.Request) script.Turn { return done })
+	d.run("mcp", "add", "deaf", url)
+	d.run("mcp", "add-json", "brief", fmt.Sprintf(`{"type":"http","url":"%s/other","startTimeout":500}`, url))
+	begin := time.Now()
+	out, _ := d.run("mcp", "list")
+	took := time.Since(begin)
+	if took > 9*time.Second { // five, and what a busy machine adds
+		t.Errorf("it took %s", took)
+	}
+	for _, want := range []string{"deaf: not connected after 5s", "brief: no connection within 500ms"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in %s", want, out)
+		}
+	}
+	t.Logf("it took %s", took)
+}
