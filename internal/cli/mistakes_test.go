@@ -29,7 +29,7 @@ func TestMistakesOfTheCommandLine(t *testing.T) {
 		"--allowedTools Bash(":   `the rule "Bash(" of the command line`,
 		"--disallowedTools rm)x": `the rule "rm)x" of the command line`,
 		"--add-dir /nonexist":    `--add-dir: /nonexist is not a folder`,
-		"--setting-sources flag": `--setting-sources: "flag" is none`,
+		"--setting-sources flag": `--setting-sources: "flag" is not a source`,
 	} {
 		t.Run(flags, func(t *testing.T) {
 			var out, err bytes.Buffer

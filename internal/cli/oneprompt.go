@@ -65,7 +65,7 @@ func (r remarks) show(ev agent.Event) error {
 		r.notice(agent.Notice{Level: "warning", Text: fmt.Sprintf("the model's server did not answer: %s. Trying again in %s (%d of %d)",
 			ev.Err, ev.Delay.Round(100*time.Millisecond), ev.Attempt, ev.Max)})
 	case agent.FellBack:
-		r.notice(agent.Notice{Level: "warning", Text: fmt.Sprintf("going on with %s in place of %s", ev.To, ev.From)})
+		r.notice(agent.Notice{Level: "warning", Text: fmt.Sprintf("falling back to %s from %s", ev.To, ev.From)})
 	}
 	return nil // who cannot be told is not stopped for it
 }

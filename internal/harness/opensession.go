@@ -42,7 +42,7 @@ func (w *World) openSession(ctx context.Context, o *TalkOptions) (*session.Sessi
 			return nil, &project.UsageError{Err: fmt.Errorf("%w. Run 'haft sessions list --all' to see the sessions", err)}
 		}
 		if errors.Is(err, session.ErrNoMessage) {
-			return nil, &project.UsageError{Err: fmt.Errorf("%w. Run 'haft sessions show %s' for what there is", err, id)}
+			return nil, &project.UsageError{Err: fmt.Errorf("%w. Run 'haft sessions show %s' for its messages", err, id)}
 		}
 		return s, err
 	case o.Forget:

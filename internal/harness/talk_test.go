@@ -237,7 +237,7 @@ func TestInTheModeAutoAModelDecides(t *testing.T) {
 			r.server.Close()
 			server, err := scripttest.Serve(t, &script.Options{Answer: func(q *script.Request) script.Turn {
 				switch {
-				case strings.Contains(q.System(), "You guard a person's computer"):
+				case strings.Contains(q.System(), "You guard the user's computer"):
 					return script.Turn{Blocks: []script.Block{{Text: answer}}}
 				case q.Turn == 0:
 					return script.Turn{Blocks: []script.Block{call("Bash", `{"command":"touch made"}`)}}

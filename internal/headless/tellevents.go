@@ -71,7 +71,7 @@ func (t *teller) tell(ev agent.Event) {
 		t.retrying(ev)
 	case agent.FellBack:
 		t.send(&wire.ModelFallback{Stamp: t.stamp(""), Trigger: "overloaded", OriginalModel: ev.From, FallbackModel: ev.To,
-			Content: "Going on with " + ev.To + ": " + ev.From + " is overloaded."})
+			Content: "Continuing with " + ev.To + ": " + ev.From + " is overloaded."})
 	case agent.Compacting:
 		t.send(&wire.Status{Stamp: t.stamp(""), Status: "compacting"})
 	case agent.Compacted:

@@ -47,7 +47,7 @@ func Converse(ctx context.Context, o *ConverseOptions) error {
 	release := c.talk.Agent.Hold()
 	defer c.close(context.WithoutCancel(ctx))
 	defer release()
-	fmt.Fprintf(out, "haft. Say what to do; /help lists commands, /exit leaves. A line that ends in \\ goes on.\n")
+	fmt.Fprintf(out, "haft. Say what to do; /help lists commands, /exit leaves. A line that ends in \\ continues on the next.\n")
 	go c.read(ctx, o.In)
 	return c.run(ctx)
 }

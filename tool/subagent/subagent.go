@@ -130,7 +130,7 @@ var description string
 
 // Input is what the model sends to Agent.
 type Input struct {
-	Description string `json:"description" jsonschema:"What the agent is to do, in three to five words, for people." haft:"min=1;max=200;example=Find dead code"`
+	Description string `json:"description" jsonschema:"What the agent does, in three to five words, for the user." haft:"min=1;max=200;example=Find dead code"`
 	Prompt      string `json:"prompt" jsonschema:"The whole task. The agent knows nothing of this conversation." haft:"min=1;example=List the exported functions of package x that nothing calls."`
 	Kind        string `json:"subagent_type,omitempty" jsonschema:"Which agent. Default: general-purpose." haft:"max=100;example=Explore"`
 	Model       string `json:"model,omitempty" jsonschema:"A model for it, such as haiku. Default: the agent's own, or this conversation's." haft:"max=100"`

@@ -143,5 +143,5 @@ func LostText(known []Known) string {
 		return ""
 	}
 	return "These agents were at work when the session was interrupted, and are not any more. What they did last may be incomplete: look before you start the work again. " +
-		"SendMessage lets one go on with what it knew:\n" + b.String()
+		"SendMessage lets one continue with what it knew:\n" + b.String()
 }

@@ -133,7 +133,7 @@ func (c *Crew) revive(ctx context.Context, k Known) (*member, error) {
 	j := subagent.Job{UseID: k.UseID, Description: k.Description, Kind: k.Kind, Model: k.Model, Name: k.Name, Team: k.Team, Worktree: k.Worktree, Dir: k.Dir}
 	made, err := c.makeAgent(ctx, Spec{Job: j, ID: k.ID, Depth: max(1, k.Depth), Again: true})
 	if err != nil {
-		return nil, tool.Errorf("The agent %s cannot go on: %w.", k.ID, err)
+		return nil, tool.Errorf("The agent %s cannot continue: %w.", k.ID, err)
 	}
 	m := &member{crew: c, id: k.ID, job: j, depth: max(1, k.Depth), made: made, began: k.Began, state: newResting(k.Status)}
 	m.activity.tokens, m.activity.before, m.activity.uses = k.Tokens, k.Tokens, k.ToolUses
