@@ -6,10 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bmatcuk/doublestar/v4"
+
 	"github.com/haftdev/haft/internal/knowledge/frontmatter"
 	"github.com/haftdev/haft/internal/knowledge/shelf"
 	"github.com/haftdev/haft/internal/pathin"
-	"github.com/haftdev/haft/internal/search/glob"
 	"github.com/haftdev/haft/settings"
 )
 
@@ -23,8 +24,8 @@ const maxRules = 200
 // A rule is a file of instructions that waits for a file it is for.
 type rule struct {
 	request
-	base  string // the folder that its patterns begin in
-	globs []*glob.Glob
+	base     string // the folder that its patterns begin in
+	patterns []string
 }
 
 // loadRules takes the rules of a folder, and keeps those that wait.
@@ -63,12 +64,11 @@ func (l *loader) waits(r request, file *shelf.File) bool {
 	w := rule{request: r, base: r.rules}
 	w.rules = ""
 	for _, p := range patterns {
-		g, err := glob.Compile(strings.TrimPrefix(p, "./"), &glob.Options{Braces: true})
-		if err != nil {
-			l.report(r.path, "has a pattern under paths that cannot be used, %q: %v", p, err)
+		if p = strings.TrimPrefix(p, "./"); !doublestar.ValidatePattern(p) {
+			l.report(r.path, "has a pattern under paths that cannot be used: %q", p)
 			continue
 		}
-		w.globs = append(w.globs, g)
+		w.patterns = append(w.patterns, p)
 	}
 	l.waiting = append(l.waiting, w)
 	return true
@@ -81,7 +81,7 @@ func (l *loader) loadWaiting(file string) {
 		if w.source == settings.User { // a user's own begin in the project
 			rel, ok = pathin.Below(l.root, file)
 		}
-		if !ok || !slices.ContainsFunc(w.globs, func(g *glob.Glob) bool { return g.Match(filepath.ToSlash(rel)) }) {
+		if !ok || !slices.ContainsFunc(w.patterns, func(p string) bool { return doublestar.MatchUnvalidated(p, filepath.ToSlash(rel)) }) {
 			return false
 		}
 		path, err := real(w.path)
@@ -97,7 +97,6 @@ func (l *loader) loadWaiting(file string) {
 // excluded reports whether the settings leave a file out.
 func (l *loader) excluded(path string) bool {
 	return slices.ContainsFunc(l.opts.Excludes, func(pattern string) bool {
-		g, err := glob.Compile(strings.TrimPrefix(filepath.ToSlash(pattern), "/"), &glob.Options{Braces: true})
-		return err == nil && g.Match(strings.TrimPrefix(filepath.ToSlash(path), "/"))
+		return doublestar.MatchUnvalidated(filepath.ToSlash(pattern), filepath.ToSlash(path))
 	})
 }
