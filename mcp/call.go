@@ -33,7 +33,7 @@ func (p *peer) call(ctx context.Context, o *offer, c *tool.Call) (tool.Result, e
 		}
 		s.lose(err)
 		if again || !o.repeatable() {
-			return tool.Result{}, tool.Errorf("MCP server %s lost the session and the call of %s with it. It is connected anew; look whether the call took effect before you repeat it.", p.name, o.Name)
+			return tool.Result{}, tool.Errorf("MCP server %s lost the session and the call of %s with it. It is connected again; check whether the call took effect before you repeat it.", p.name, o.Name)
 		}
 		p.awaitLoss(ctx, s)
 	}

@@ -89,6 +89,7 @@ var topLevel = map[string]shape{
 	}},
 	"agents": {kinds: "{", members: map[string]shape{
 		"maxRunning": aCount, "maxDepth": aCount, "maxTokens": aCount, "firstTokenSeconds": aCount, "idleSeconds": aCount,
+		"background": aFlag, "cwd": aFlag,
 	}},
 	"calls": {kinds: "{", members: map[string]shape{
 		"afterFailure": {kinds: `"`, oneOf: []string{"continue", "cancel"}},

@@ -135,6 +135,12 @@ func (t *teller) added(ev agent.Added) {
 			return
 		}
 		m.IsReplay, m.SubagentType, m.TaskDescription = ev.Agent == "", child.AgentType, child.Description
+		if m.IsReplay && ev.Prompt != nil { // as it was sent, without what the model is told about it
+			m.Origin, m.Message.Content = ev.Prompt.Sender, content(ev.Prompt.Content)
+			if ev.Prompt.Typed && len(ev.Prompt.Content) == 1 {
+				m.Message.Content = wire.Content{Text: ev.Prompt.Content[0].Text}
+			}
+		}
 	case agent.Interrupted:
 	case agent.Summarized:
 		m.IsSynthetic = true

@@ -152,7 +152,7 @@ func (d *Diagnosis) settings(p *project.Project) {
 	for _, problem := range p.Settings.Problems() {
 		switch problem.Kind {
 		case settings.Skipped:
-			d.Bad("settings", problem.String()+"; nothing in it counts, its denials neither", "fix the file")
+			d.Bad("settings", problem.String()+"; the whole file is ignored, including its deny rules", "fix the file")
 		case settings.Idle:
 			idle = append(idle, problem.Key)
 		default:
