@@ -55,6 +55,8 @@ type extra struct {
 	Call       *Call       `json:"call,omitempty"`
 	State      *State      `json:"state,omitempty"`
 	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
+	Ask        *Ask        `json:"ask,omitempty"`
+	Answer     *Answer     `json:"answer,omitempty"`
 	Stop       *stop       `json:"stop,omitempty"`
 	Confined   *Confined   `json:"confined,omitempty"`
 	// Snapshot is that of a compaction; SummaryOf names the compaction that a
@@ -88,6 +90,8 @@ const (
 	typeCall       = "haft-call"
 	typeState      = "haft-state"
 	typeCheckpoint = "haft-checkpoint"
+	typeAsk        = "haft-ask"
+	typeAnswer     = "haft-answer"
 	typeStop       = "haft-stop"
 )
 
