@@ -66,6 +66,19 @@ func (f *Follower) Position() Position { return position(f.at) }
 // the order of their times; none if there is nothing new. A line that is not whole is
 // waited for. Lines that say nothing are passed over.
 func (f *Follower) Next(ctx context.Context) ([]Followed, error) {
+	for {
+		before := maps.Clone(f.at)
+		if err := f.fill(ctx); err != nil {
+			return nil, fmt.Errorf("follow session: %w", err)
+		}
+		if list := f.merge(); len(list) > 0 || maps.Equal(before, f.at) {
+			return list, ctx.Err()
+		}
+	}
+}
+
+// fill reads on in files of which all was returned.
+func (f *Follower) fill(ctx context.Context) error {
 	files := map[string]string{"": f.path}
 	agents, _ := filepath.Glob(filepath.Join(globEscape(dirOf(f.path)), "subagents", "agent-*.jsonl")) // the pattern is ours
 	for _, path := range agents {
@@ -77,11 +90,11 @@ func (f *Follower) Next(ctx context.Context) ([]Followed, error) {
 		}
 		list, err := f.chunk(ctx, name, path)
 		if err != nil {
-			return nil, fmt.Errorf("follow session: %w", err)
+			return err
 		}
 		f.read[name] = list
 	}
-	return f.merge(), nil
+	return nil
 }
 
 // merge takes what was read in the order of time. It stops where one file is used up of
