@@ -237,7 +237,10 @@ const (
 	Refused           Reason = "refusal"           // by the model
 	CommandFailed     Reason = "command_failed"    // one of haft's own, that no model was asked about
 	JournalFailure    Reason = "journal_failure"   // nothing may happen that is not written down
-	Crashed           Reason = "crashed"           // a fault in haft
+	// TakenOver turns were cut because another process has continued the session: nobody
+	// here may act for it any more.
+	TakenOver Reason = "session_taken_over"
+	Crashed   Reason = "crashed" // a fault in haft
 )
 
 // IsError reports whether the turn did not do what was asked.

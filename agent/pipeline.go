@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -15,6 +16,8 @@ import (
 type recorders struct {
 	first   sched.Recorder
 	journal Journal
+	// fenced ends the other calls: another process acts for the session.
+	fenced func(error)
 }
 
 func (r recorders) Record(ctx context.Context, rec sched.Record) error {
@@ -24,6 +27,9 @@ func (r recorders) Record(ctx context.Context, rec sched.Record) error {
 		}
 	}
 	if err := r.journal.Record(ctx, rec); err != nil {
+		if errors.Is(err, session.ErrFenced) {
+			r.fenced(err)
+		}
 		return &journalError{err}
 	}
 	return nil

@@ -141,7 +141,7 @@ func newTurn(ctx context.Context, a *Agent, p Prompt) *turn {
 func (t *turn) pipeline() *sched.Options {
 	o := t.a.opts.Sched
 	o.Feeds = append(slices.Clip(o.Feeds), t.feed)
-	o.Recorder = recorders{o.Recorder, t.journal}
+	o.Recorder = recorders{o.Recorder, t.journal, t.stop}
 	if t.a.opts.Person != nil {
 		o.Askers = append(slices.Clip(o.Askers), sched.AskerFunc(t.askPerson))
 	}

@@ -230,6 +230,9 @@ func (t *turn) stopped(acting bool) Reason {
 
 // fail notes an error that ends the turn.
 func (t *turn) fail(r Reason, err error) Reason {
+	if errors.Is(err, session.ErrFenced) {
+		r = TakenOver
+	}
 	t.res.Errors = append(t.res.Errors, err.Error())
 	return r
 }

@@ -172,7 +172,7 @@ func (p *peer) status() Status {
 
 func (o *offer) status() ToolStatus {
 	name, _ := clean(o.Name)
-	s := ToolStatus{Name: name, Offered: o.name, Digest: o.digest, Changed: o.changed, Hidden: strings.Join(o.hidden, " ")}
+	s := ToolStatus{Name: name, Offered: o.name, Digest: o.digest, Changed: o.changed, Hidden: strings.Join(o.hidden, " "), Schema: o.InputSchema}
 	if a := o.Annotations; a != nil {
 		s.Annotations = &Annotations{Title: a.Title, ReadOnly: a.ReadOnly, Destructive: a.Destructive, Idempotent: a.Idempotent, OpenWorld: a.OpenWorld}
 	}

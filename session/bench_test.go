@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/haftdev/haft/internal/sessiontest"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
@@ -24,7 +25,7 @@ func BenchmarkCall(b *testing.B) {
 		n++
 		use := fmt.Sprintf("use-%d", n)
 		c := &tool.Call{ID: use, UseID: use, Tool: "Read", Input: json.RawMessage(`{"file_path":"/a/b"}`)}
-		err := s.Append(b.Context(), answer(use, call(use, "Read", `{"file_path":"/a/b"}`)))
+		err := s.Append(b.Context(), sessiontest.Answer(use, sessiontest.Use(use, "Read", `{"file_path":"/a/b"}`)))
 		for _, rec := range []sched.Record{
 			{Step: sched.Judged, Call: c}, {Step: sched.Dispatched, Call: c, Marks: tool.Marks{Effect: tool.Pure}},
 			{Step: sched.Finished, Call: c, Outcome: &sched.Outcome{CallID: use, UseID: use, Tool: "Read", Result: text}},

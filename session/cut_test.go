@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -268,7 +267,7 @@ func checkPieces(t *testing.T, raw []byte, cuts []int) {
 	}
 	defer r.close()
 	for _, cut := range cuts {
-		at := &tail{file: r.file, size: int64(cut), from: int64(cut), chunk: firstChunk}
+		at := newTail(path, backward(r.file, int64(cut)), int64(cut))
 		end := cut
 		for !at.whole() {
 			piece, err := at.previous()
@@ -327,61 +326,4 @@ func cutAt(t *testing.T, raw []byte, cuts []int) {
 		})
 	}
 	group.Wait()
-}
-
-// TestWhatWasCutGoesOn appends to a journal that was cut in each line.
-func TestWhatWasCutGoesOn(t *testing.T) {
-	path := record(t, 40, 4)
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	end, lines := 0, 0
-	for text := range bytes.Lines(raw) {
-		if lines++; lines%4 != 0 {
-			end += len(text)
-			continue
-		}
-		for _, cut := range []int{end + 1, end + len(text)/2, end + len(text) - 1, end + len(text)} {
-			copied := filepath.Join(t.TempDir(), "cut.jsonl")
-			if err := os.WriteFile(copied, raw[:cut], 0o600); err != nil {
-				t.Fatal(err)
-			}
-			s, err := resume(t.Context(), copied, &ResumeOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			before := s.Restored().History
-			if err := s.Append(t.Context(), userText("go on")); err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
-			again, err := resume(t.Context(), copied, &ResumeOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			after := again.Restored().History
-			if err := checkSendable(after); err != nil {
-				t.Fatalf("cut at %d and gone on: %v", cut, err)
-			}
-			if len(again.Restored().Lost) > 0 {
-				t.Errorf("cut at %d: still lost: %v", cut, again.Restored().Lost)
-			}
-			same := before.Len()
-			if same > 0 && after.Len() == same { // the prompt joined the last message
-				same--
-			}
-			for i := range same {
-				if !bytes.Equal(before.JSON(i), after.JSON(i)) {
-					t.Fatalf("cut at %d: message %d was\n%s\nand is\n%s", cut, i, before.JSON(i), after.JSON(i))
-				}
-			}
-			if last := string(after.JSON(after.Len() - 1)); !strings.Contains(last, "go on") {
-				t.Errorf("cut at %d: the last message is %s", cut, last)
-			}
-		}
-		end += len(text)
-	}
 }

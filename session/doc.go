@@ -17,6 +17,10 @@
 // The file has one JSON object per line and the layout that the official SDK
 // reads; see docs/sessions.md. Nothing in it is ever changed or deleted.
 //
+// Files are the default. [OpenLogs] keeps sessions in any [Logs] instead: a [Log] is only
+// appended to by a writer that knows its end, so that one that was taken for dead is
+// refused with [ErrFenced] at its next entry, wherever it runs.
+//
 // A [Store] and a [Session] are safe for concurrent use. A session has one
 // writer: a second process that resumes it is refused. Whoever creates or
 // resumes a session closes it.

@@ -21,6 +21,10 @@ func checkDrops(ctx context.Context, path string, o *ResumeOptions) error {
 	if err != nil {
 		return err
 	}
+	return r.checkDrops(o)
+}
+
+func (r *reading) checkDrops(o *ResumeOptions) error {
 	after := -1
 	for i, l := range r.chain {
 		if l.UUID == o.At {

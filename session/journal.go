@@ -1,16 +1,21 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"syscall"
+
+	"github.com/haftdev/haft/internal/regular"
 )
 
-// A journal is a file that only grows. It is opened by the first write.
+// A journal is a [Log] in a file. Its fence is the lock of the session. It is opened by
+// the first write.
 type journal struct {
 	path  string
 	fresh bool // the file must not exist yet
@@ -18,44 +23,32 @@ type journal struct {
 	mu   sync.Mutex
 	file *os.File
 	size int64 // what was written through this journal
-	torn bool  // the file's last line is not whole
 
 	syncing sync.Mutex
 	synced  int64 // how much of size is on the disk
-	soon    atomic.Bool
-	pending sync.WaitGroup
 }
 
 // errInUse is what a new session's file is if it already exists.
 var errInUse = errors.New("the session id is in use")
 
-// write adds whole lines with one system call. If the disk is full, what the file
-// had is untouched, and the part of a line that may be there is made harmless by
-// the next write.
-func (j *journal) write(lines []byte) error {
+// Append implements [Log] with one system call. If the disk is full, what the file had is
+// untouched. Where the file ends is not asked for: the lock says that nobody else writes.
+func (j *journal) Append(_ context.Context, after Pos, lines []byte) (Pos, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if err := j.open(); err != nil {
-		return err
-	}
-	if j.torn {
-		lines = append([]byte("\n"), lines...)
+		return after, err
 	}
 	n, err := j.file.Write(lines)
 	j.size += int64(n)
-	switch {
-	case err == nil:
-		j.torn = false
-	case n > 0:
-		j.torn = true
-	}
+	after.Seq += uint64(n)
 	if errors.Is(err, syscall.ENOSPC) {
-		return fmt.Errorf("write session: %w; nothing that was written before is lost. Make room and go on", err)
+		return after, fmt.Errorf("write session: %w; nothing that was written before is lost. Make room and go on", err)
 	}
 	if err != nil {
-		return fmt.Errorf("write session: %w", err)
+		return after, fmt.Errorf("write session: %w", err)
 	}
-	return nil
+	return after, nil
 }
 
 func (j *journal) open() error {
@@ -80,9 +73,8 @@ func (j *journal) open() error {
 	return nil
 }
 
-// sync waits until what was written is on the disk. Those who come while one
-// waits share the next wait.
-func (j *journal) sync() error {
+// Sync implements [Log]. Those who come while one waits share the next wait.
+func (j *journal) Sync(context.Context) error {
 	j.mu.Lock()
 	file, size := j.file, j.size
 	j.mu.Unlock()
@@ -104,21 +96,49 @@ func (j *journal) sync() error {
 	return nil
 }
 
-// syncSoon brings what was written to the disk while the caller goes on. An error
-// shows at the next sync.
-func (j *journal) syncSoon() {
-	if !j.soon.CompareAndSwap(false, true) {
-		return
+// Back implements [Log].
+func (j *journal) Back(context.Context) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		file, err := regular.Open(j.path)
+		if err != nil {
+			yield(nil, fmt.Errorf("open session: %w", err))
+			return
+		}
+		defer file.Close()
+		info, err := file.Stat()
+		if err != nil {
+			yield(nil, fmt.Errorf("open session: %w", err))
+			return
+		}
+		backward(file, info.Size())(yield)
 	}
-	j.pending.Go(func() {
-		j.soon.Store(false)
-		_ = j.sync()
-	})
 }
 
-func (j *journal) close() error {
-	j.pending.Wait()
-	err := j.sync()
+const (
+	firstChunk   = 32 << 10
+	largestChunk = 1 << 20
+)
+
+// backward reads the first size bytes of a file from their end, in pieces that grow.
+func backward(file io.ReaderAt, size int64) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for chunk := int64(firstChunk); size > 0; chunk = min(2*chunk, largestChunk) {
+			n := min(chunk, size)
+			buf := make([]byte, n)
+			if _, err := file.ReadAt(buf, size-n); err != nil && err != io.EOF {
+				yield(nil, fmt.Errorf("read session: %w", err))
+				return
+			}
+			if size -= n; !yield(buf, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Close implements [Log].
+func (j *journal) Close() error {
+	err := j.Sync(context.Background())
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.file == nil {

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/haftdev/haft/internal/sessiontest"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
@@ -66,7 +67,7 @@ func work(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Append(ctx, prompt("go on")); err != nil {
+	if err := s.Append(ctx, sessiontest.Prompt("go on")); err != nil {
 		return err
 	}
 	fmt.Println("ready")
@@ -96,7 +97,7 @@ func takeTurn(ctx context.Context, s *session.Session, pipeline *sched.Scheduler
 	for _, n := range turn {
 		use := fmt.Sprintf("use-%s-%d", id, n)
 		input := fmt.Sprintf(`{"n":%d}`, n)
-		if err := s.Append(ctx, answer(id, call(use, "Mark", input))); err != nil {
+		if err := s.Append(ctx, sessiontest.Answer(id, sessiontest.Use(use, "Mark", input))); err != nil {
 			return err
 		}
 		batch.Add(use, "Mark", []byte(input))
@@ -221,7 +222,7 @@ func TestKilledAnywhere(t *testing.T) {
 			t.Errorf("effect %d happened %d times", n, effects[n])
 		}
 	}
-	s := resume(t, session.Open(filepath.Join(dir, "store")), workerSession, nil)
+	s := sessiontest.Resume(t, session.Open(filepath.Join(dir, "store")), workerSession, nil)
 	if done, err := settled(s.Restored().History, dir); err != nil || len(done) != marks() {
 		t.Errorf("the journal knows of %d effects, %v", len(done), err)
 	}
@@ -239,7 +240,7 @@ func TestAnotherProcessIsNamed(t *testing.T) {
 	}
 	cmd.Process.Kill()
 	cmd.Wait()
-	resume(t, store, workerSession, nil)
+	sessiontest.Resume(t, store, workerSession, nil)
 }
 
 // startWorker starts the worker and waits until it is ready.

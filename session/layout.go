@@ -17,7 +17,8 @@ import (
 // A Store is a directory of sessions: one folder per project, in it a file per
 // session and a folder beside it for what belongs to the session.
 type Store struct {
-	dir string
+	dir  string
+	logs Logs // nil if the journals are files
 }
 
 // Open returns the store in dir. "" means the directory that the official tools
@@ -28,6 +29,11 @@ func Open(dir string) *Store {
 	}
 	return &Store{dir: dir}
 }
+
+// OpenLogs returns a store whose journals are in logs. What belongs to a session on this
+// machine is in dir, as in that of [Open]. Sessions are created and resumed by their whole
+// ids; those who list and find them ask whoever keeps the logs.
+func OpenLogs(logs Logs, dir string) *Store { return &Store{dir: dir, logs: logs} }
 
 // Dir returns where the store is.
 func (st *Store) Dir() string { return st.dir }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/haftdev/haft/internal/sessiontest"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
@@ -15,9 +16,9 @@ import (
 
 func TestAListTellsWhatSessionsAreAbout(t *testing.T) {
 	store, cwd := session.Open(t.TempDir()), t.TempDir()
-	s := create(t, store, &session.CreateOptions{Cwd: cwd})
-	add(t, s, session.Entry{Message: &session.Message{Role: model.User, Content: []model.Block{model.TextOf(" \n"), model.TextOf("\nfix the build\nplease")}}})
-	closeSession(t, s)
+	s := sessiontest.Create(t, store, &session.CreateOptions{Cwd: cwd})
+	sessiontest.Add(t, s, session.Entry{Message: &session.Message{Role: model.User, Content: []model.Block{model.TextOf(" \n"), model.TextOf("\nfix the build\nplease")}}})
+	sessiontest.Close(t, s)
 	// What is no session is not listed: a file of another name, and one that a start left empty.
 	folder := filepath.Dir(s.Path())
 	for name, text := range map[string]string{"notes.jsonl": "{}\n", "aaaaaaaa-0000-4000-8000-000000000009.jsonl": ""} {
@@ -36,10 +37,10 @@ func TestAListTellsWhatSessionsAreAbout(t *testing.T) {
 
 func TestAnExportHasAllThatWasSaid(t *testing.T) {
 	store := session.Open(t.TempDir())
-	s := create(t, store, &session.CreateOptions{Cwd: t.TempDir()})
-	add(t, s, prompt("look"), answer("m1", model.TextOf("I look."), call("a", "Read", `{"file_path":"/x"}`)))
-	run(t, s, "a", "Read", tool.Pure, sched.Finished, "what is in x")
-	closeSession(t, s)
+	s := sessiontest.Create(t, store, &session.CreateOptions{Cwd: t.TempDir()})
+	sessiontest.Add(t, s, sessiontest.Prompt("look"), sessiontest.Answer("m1", model.TextOf("I look."), sessiontest.Use("a", "Read", `{"file_path":"/x"}`)))
+	sessiontest.Record(t, s, "a", "Read", tool.Pure, sched.Finished, "what is in x")
+	sessiontest.Close(t, s)
 	for format, wants := range map[session.Format][]string{
 		session.Markdown: {"## user\n\nlook\n", "## assistant\n\nI look.\n", "### Read\n", "/x", "what is in x"},
 		session.JSONL:    {`"role":"user"`, `"role":"assistant"`, `"I look."`, "what is in x"},

@@ -28,15 +28,17 @@ const (
 
 // blobs are the contents that the sessions of a project refer to.
 type blobs struct {
-	blob.Dir
+	blob.Store
+	dir string // where they are; "" if that is no directory
 }
 
 func blobsIn(project string) *blobs {
-	return &blobs{blob.Dir(filepath.Join(project, blobFolder))}
+	dir := filepath.Join(project, blobFolder)
+	return &blobs{blob.Dir(dir), dir}
 }
 
 // BlobsOf returns the store of contents that the journal at path refers to.
-func BlobsOf(path string) blob.Store { return blobsIn(filepath.Dir(path)) }
+func BlobsOf(path string) blob.Store { return blobsIn(filepath.Dir(path)).Store }
 
 // keep puts a content on the disk for as long as a line that names it.
 func (b *blobs) keep(ctx context.Context, content []byte) (digest string, err error) {
@@ -44,7 +46,10 @@ func (b *blobs) keep(ctx context.Context, content []byte) (digest string, err er
 	if err := b.Put(ctx, digest, content); err != nil {
 		return "", err
 	}
-	file, err := regular.Open(filepath.Join(string(b.Dir), digest[:2], digest[2:]))
+	if b.dir == "" {
+		return digest, nil
+	}
+	file, err := regular.Open(filepath.Join(b.dir, digest[:2], digest[2:]))
 	if err != nil {
 		return "", fmt.Errorf("keep a content: %w", err)
 	}

@@ -96,7 +96,7 @@ func readOn(ctx context.Context, path string, p *prefix) (*reading, error) {
 		p = loadPrefix(path, t.file)
 	}
 	if p == nil || p.index.Size > t.size {
-		return t.read(ctx, path, "", "")
+		return t.read(ctx, "", "")
 	}
 	t.floor = p.index.Size
 	for {
@@ -121,7 +121,7 @@ func readOn(ctx context.Context, path string, p *prefix) (*reading, error) {
 		return nil, err
 	}
 	defer again.close()
-	return again.read(ctx, path, "", "")
+	return again.read(ctx, "", "")
 }
 
 // after reads the lines after a prefix as its continuation, if they are one.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/haftdev/haft/internal/sessiontest"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
 )
@@ -16,11 +17,11 @@ import (
 func TestPruneDeletesWhatIsAskedForAndBlobsThatNobodyNeeds(t *testing.T) {
 	store, cwd := session.Open(t.TempDir()), t.TempDir()
 	long := func(c string) string { return strings.Repeat(c, 100_000) }
-	keep := create(t, store, &session.CreateOptions{Cwd: cwd})
-	add(t, keep, prompt(long("a")), answer("m", model.TextOf(long("b"))))
-	drop := create(t, store, &session.CreateOptions{Cwd: cwd})
-	add(t, drop, prompt(long("a")), answer("m", model.TextOf(long("c"))))
-	closeSession(t, drop)
+	keep := sessiontest.Create(t, store, &session.CreateOptions{Cwd: cwd})
+	sessiontest.Add(t, keep, sessiontest.Prompt(long("a")), sessiontest.Answer("m", model.TextOf(long("b"))))
+	drop := sessiontest.Create(t, store, &session.CreateOptions{Cwd: cwd})
+	sessiontest.Add(t, drop, sessiontest.Prompt(long("a")), sessiontest.Answer("m", model.TextOf(long("c"))))
+	sessiontest.Close(t, drop)
 	blobs := filepath.Join(filepath.Dir(keep.Path()), "haft-blobs")
 	age(t, blobs)
 
@@ -31,7 +32,7 @@ func TestPruneDeletesWhatIsAskedForAndBlobsThatNobodyNeeds(t *testing.T) {
 	if err != nil || len(got.Sessions) != 1 || len(got.Skipped) != 1 {
 		t.Fatalf("pruned %+v, %v", got, err)
 	}
-	closeSession(t, keep)
+	sessiontest.Close(t, keep)
 	if got, err = store.Prune(t.Context(), nil); err != nil || len(got.Sessions)+got.Blobs != 0 {
 		t.Fatalf("pruned by default %+v, %v", got, err)
 	}
@@ -44,7 +45,7 @@ func TestPruneDeletesWhatIsAskedForAndBlobsThatNobodyNeeds(t *testing.T) {
 	if _, err := store.Find(drop.ID()); !errors.Is(err, session.ErrNotFound) {
 		t.Errorf("it is still there: %v", err)
 	}
-	wantHistory(t, resume(t, store, keep.ID(), nil), "user: "+long("a"), "assistant: "+long("b"))
+	sessiontest.WantHistory(t, sessiontest.Resume(t, store, keep.ID(), nil), "user: "+long("a"), "assistant: "+long("b"))
 }
 
 // age makes files old enough to be deleted.

@@ -44,7 +44,7 @@ func (s *Session) dispatched(ctx context.Context, r sched.Record) error {
 	if c.Effect == tool.Pure {
 		return nil
 	}
-	return s.stream(r.Call.Agent).sync()
+	return s.streams[r.Call.Agent].log.Sync(ctx)
 }
 
 func (s *Session) callOf(r sched.Record, step Step) Call {
@@ -65,7 +65,7 @@ func (s *Session) finished(ctx context.Context, out *sched.Outcome) error {
 	pure := s.uses[out.UseID].pure
 	delete(s.uses, out.UseID)
 	err := s.appendLocked(ctx, []Entry{e})
-	st := s.stream(out.Agent)
+	st := s.streams[out.Agent]
 	s.mu.Unlock()
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (s *Session) finished(ctx context.Context, out *sched.Outcome) error {
 		st.syncSoon()
 		return nil
 	}
-	return st.sync()
+	return st.log.Sync(ctx)
 }
 
 // ResultBlock is what the model reads of a call's outcome, as the journal has it.

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/haftdev/haft/internal/needtest"
+	"github.com/haftdev/haft/internal/sessiontest"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
@@ -70,14 +71,14 @@ func TestTheOfficialSDKReadsOurSessions(t *testing.T) {
 	config, cwd := t.TempDir(), t.TempDir()
 	ask := sdk(t, config)
 	store := session.Open(filepath.Join(config, "projects"))
-	s := create(t, store, &session.CreateOptions{Cwd: cwd, Version: "1.0", GitBranch: "trunk"})
+	s := sessiontest.Create(t, store, &session.CreateOptions{Cwd: cwd, Version: "1.0", GitBranch: "trunk"})
 	long := strings.Repeat("0123456789", 20_000)
-	add(t, s, prompt("what is here?"), answer("m1", model.TextOf("I look.")), answer("m1", call("a", "Read", `{}`)))
-	run(t, s, "a", "Read", tool.Pure, sched.Finished, "text a")
-	add(t, s, answer("m1", call("b", "Bash", `{}`)))
-	run(t, s, "b", "Bash", tool.Unsafe, sched.Finished, long)
-	add(t, s, answer("m3", model.TextOf("Done.")), session.Entry{State: &session.State{Name: "title", Value: json.RawMessage(`"our title"`)}})
-	closeSession(t, s)
+	sessiontest.Add(t, s, sessiontest.Prompt("what is here?"), sessiontest.Answer("m1", model.TextOf("I look.")), sessiontest.Answer("m1", sessiontest.Use("a", "Read", `{}`)))
+	sessiontest.Record(t, s, "a", "Read", tool.Pure, sched.Finished, "text a")
+	sessiontest.Add(t, s, sessiontest.Answer("m1", sessiontest.Use("b", "Bash", `{}`)))
+	sessiontest.Record(t, s, "b", "Bash", tool.Unsafe, sched.Finished, long)
+	sessiontest.Add(t, s, sessiontest.Answer("m3", model.TextOf("Done.")), session.Entry{State: &session.State{Name: "title", Value: json.RawMessage(`"our title"`)}})
+	sessiontest.Close(t, s)
 	torn, err := os.OpenFile(s.Path(), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -86,9 +87,9 @@ func TestTheOfficialSDKReadsOurSessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	torn.Close()
-	r := resume(t, store, s.ID(), nil)
-	add(t, r, prompt("thanks"))
-	closeSession(t, r)
+	r := sessiontest.Resume(t, store, s.ID(), nil)
+	sessiontest.Add(t, r, sessiontest.Prompt("thanks"))
+	sessiontest.Close(t, r)
 
 	want := []string{"user: what is here?", "assistant: I look.", "assistant: Read", "user: text a", "assistant: Bash",
 		"user: " + long[:30], "assistant: Done.", "user: thanks"}
@@ -127,8 +128,8 @@ func TestTheOfficialSDKReadsOurSessions(t *testing.T) {
 	}
 
 	history := []string{"user: what is here?", "assistant: I look. | Read(a) | Bash(b)", "user: a→text a | b→" + long, "assistant: Done.", "user: thanks"}
-	again := resume(t, store, s.ID(), nil)
-	wantHistory(t, again, history...)
+	again := sessiontest.Resume(t, store, s.ID(), nil)
+	sessiontest.WantHistory(t, again, history...)
 	if again.Restored().Title != "their title" {
 		t.Errorf("title %q", again.Restored().Title)
 	}
@@ -137,12 +138,12 @@ func TestTheOfficialSDKReadsOurSessions(t *testing.T) {
 		SessionID string `json:"sessionId"`
 	}
 	ask(&fork, "fork", s.ID(), cwd)
-	forked := resume(t, store, fork.SessionID, nil)
-	wantHistory(t, forked, history...)
-	add(t, forked, prompt("in the fork"))
-	closeSession(t, forked)
+	forked := sessiontest.Resume(t, store, fork.SessionID, nil)
+	sessiontest.WantHistory(t, forked, history...)
+	sessiontest.Add(t, forked, sessiontest.Prompt("in the fork"))
+	sessiontest.Close(t, forked)
 	ask(&fork, "fork", s.ID(), cwd, messages[6].UUID)
-	wantHistory(t, resume(t, store, fork.SessionID, nil), history[:4]...)
+	sessiontest.WantHistory(t, sessiontest.Resume(t, store, fork.SessionID, nil), history[:4]...)
 
 	mine, err := store.Fork(t.Context(), s.ID(), messages[2].UUID)
 	if err != nil {
@@ -158,19 +159,19 @@ func TestTheOfficialSDKReadsOurCompactions(t *testing.T) {
 	config, cwd := t.TempDir(), t.TempDir()
 	ask := sdk(t, config)
 	store := session.Open(filepath.Join(config, "projects"))
-	s := create(t, store, &session.CreateOptions{Cwd: cwd})
-	add(t, s, prompt("one"), answer("m1", model.TextOf("two")))
-	add(t, s, session.Entry{Compaction: &session.Compaction{Trigger: "auto", PreTokens: 10, Messages: []model.Message{
+	s := sessiontest.Create(t, store, &session.CreateOptions{Cwd: cwd})
+	sessiontest.Add(t, s, sessiontest.Prompt("one"), sessiontest.Answer("m1", model.TextOf("two")))
+	sessiontest.Add(t, s, session.Entry{Compaction: &session.Compaction{Trigger: "auto", PreTokens: 10, Messages: []model.Message{
 		{Role: model.User, Content: []model.Block{model.TextOf("what happened")}}}}})
-	add(t, s, answer("m2", model.TextOf("three")))
-	closeSession(t, s)
+	sessiontest.Add(t, s, sessiontest.Answer("m2", model.TextOf("three")))
+	sessiontest.Close(t, s)
 	var messages []sdkMessage
 	ask(&messages, "messages", s.ID(), cwd)
 	got := contents(messages)
 	if want := []string{"user: what happened", "assistant: three"}; cmp.Diff(want, got) != "" {
 		t.Errorf("messages %v, want %v", got, want)
 	}
-	wantHistory(t, resume(t, store, s.ID(), nil), "user: what happened", "assistant: three")
+	sessiontest.WantHistory(t, sessiontest.Resume(t, store, s.ID(), nil), "user: what happened", "assistant: three")
 }
 
 func TestTheOfficialSDKFindsSessionsOfLongPaths(t *testing.T) {
@@ -180,9 +181,9 @@ func TestTheOfficialSDKFindsSessionsOfLongPaths(t *testing.T) {
 	if err := os.MkdirAll(cwd, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	s := create(t, session.Open(filepath.Join(config, "projects")), &session.CreateOptions{Cwd: cwd})
-	add(t, s, prompt("hello"), answer("m1", model.TextOf("hello")))
-	closeSession(t, s)
+	s := sessiontest.Create(t, session.Open(filepath.Join(config, "projects")), &session.CreateOptions{Cwd: cwd})
+	sessiontest.Add(t, s, sessiontest.Prompt("hello"), sessiontest.Answer("m1", model.TextOf("hello")))
+	sessiontest.Close(t, s)
 	var list []struct {
 		SessionID string `json:"sessionId"`
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"path/filepath"
 	"slices"
 	"sync"
 
@@ -16,7 +15,10 @@ import (
 // A Session is a conversation that is being written down. A nil Session, and one
 // of [Memory], keep nothing and never fail.
 type Session struct {
-	id, path string
+	id       string
+	path     string // of the main conversation's file; "" if it is in logs
+	dir      string // of what belongs to the session
+	logs     Logs   // nil if it is in files
 	memory   bool
 	origin   origin
 	restored *Restored
@@ -29,17 +31,12 @@ type Session struct {
 	repairs []Entry                // written before the next entry
 	uses    map[string]pendingCall // by tool_use id
 	closed  bool
+	fenced  error   // set once another writer has continued the session
 	prefix  *prefix // what is kept of the journal's beginning, nil if nothing is
 }
 
 // origin is what every line says about where it was written.
 type origin struct{ cwd, version, branch string }
-
-// A stream is the file of one agent's conversation.
-type stream struct {
-	*journal
-	tail string // the last message, "" if there is none
-}
 
 // A pendingCall is a tool_use that has no result yet.
 type pendingCall struct {
@@ -66,7 +63,7 @@ func (s *Session) ID() string {
 	return s.id
 }
 
-// Path returns the file of the main conversation, "" if there is none.
+// Path returns the file of the main conversation, "" if it is not in a file.
 func (s *Session) Path() string {
 	if s == nil {
 		return ""
@@ -80,7 +77,7 @@ func (s *Session) Dir() string {
 	if s.silent() {
 		return ""
 	}
-	return dirOf(s.path)
+	return s.dir
 }
 
 // Blobs returns the store of contents that the journal refers to by digest.
@@ -88,7 +85,7 @@ func (s *Session) Blobs() blob.Store {
 	if s.silent() {
 		return nil
 	}
-	return s.blobs
+	return s.blobs.Store
 }
 
 // Restored returns what the journal said when it was opened. It is never nil.
@@ -103,7 +100,8 @@ func (s *Session) silent() bool { return s == nil || s.memory }
 
 // Append writes entries in order. They follow what was written before; an entry
 // without a UUID or a time is given one. It returns when the operating system has
-// them, which outlives this process; [Session.Sync] outlives the machine.
+// them, which outlives this process; [Session.Sync] outlives the machine. Once it fails
+// with [ErrFenced], it always will.
 func (s *Session) Append(ctx context.Context, entries ...Entry) error {
 	if s.silent() || len(entries) == 0 {
 		return nil
@@ -116,6 +114,9 @@ func (s *Session) Append(ctx context.Context, entries ...Entry) error {
 func (s *Session) appendLocked(ctx context.Context, entries []Entry) error {
 	if s.closed {
 		return errClosed
+	}
+	if s.fenced != nil {
+		return s.fenced
 	}
 	if err := s.claim(ctx); err != nil {
 		return err
@@ -137,17 +138,21 @@ func (s *Session) appendLocked(ctx context.Context, entries []Entry) error {
 	return nil
 }
 
-// claim locks a new session; one that was resumed is locked already.
+// claim locks a new session; one that was resumed is locked already. Logs have their
+// fence and no lock.
 func (s *Session) claim(ctx context.Context) (err error) {
-	if s.lock == nil {
+	if s.lock == nil && s.logs == nil {
 		s.lock, err = acquire(ctx, s.Dir(), s.id)
 	}
 	return err
 }
 
-// write adds entries of one agent to its file.
+// write adds entries of one agent to its log.
 func (s *Session) write(ctx context.Context, agent string, entries []Entry) error {
-	st := s.stream(agent)
+	st, err := s.stream(ctx, agent)
+	if err != nil {
+		return err
+	}
 	w := writer{session: s, agent: agent, tail: st.tail}
 	var out bytes.Buffer
 	for i := range entries {
@@ -165,7 +170,10 @@ func (s *Session) write(ctx context.Context, agent string, entries []Entry) erro
 		}
 		w.made = append(w.made, lines...)
 	}
-	if err := st.write(out.Bytes()); err != nil {
+	if err := st.write(ctx, out.Bytes()); err != nil {
+		if errors.Is(err, ErrFenced) {
+			s.fenced = err
+		}
 		return err
 	}
 	st.tail = w.tail
@@ -190,28 +198,6 @@ func (s *Session) note(agent string, l *line) {
 	}
 }
 
-// stream returns the file of an agent.
-func (s *Session) stream(agent string) *stream {
-	st := s.streams[agent]
-	if st == nil {
-		path := filepath.Join(s.Dir(), "subagents", "agent-"+fileName(agent)+".jsonl")
-		st = &stream{journal: &journal{path: path}}
-		s.streams[agent] = st
-	}
-	return st
-}
-
-// fileName keeps an agent's name from leaving its folder.
-func fileName(agent string) string {
-	return string(bytes.Map(func(r rune) rune {
-		switch {
-		case r >= '0' && r <= '9', r >= 'A' && r <= 'Z', r >= 'a' && r <= 'z', r == '-', r == '_':
-			return r
-		}
-		return '_'
-	}, []byte(agent)))
-}
-
 // Sync returns when everything that was appended is on the disk.
 func (s *Session) Sync() error {
 	if s.silent() {
@@ -225,7 +211,7 @@ func (s *Session) Sync() error {
 	s.mu.Unlock()
 	var err error
 	for _, st := range streams {
-		err = errors.Join(err, st.sync())
+		err = errors.Join(err, st.log.Sync(context.Background()))
 	}
 	return err
 }
@@ -245,7 +231,7 @@ func (s *Session) Close() error {
 	for _, st := range s.streams {
 		err = errors.Join(err, st.close())
 	}
-	if main := s.streams[""]; main != nil && (s.prefix != nil || main.size >= prefixStep) {
+	if main, ok := s.streams[""].log.(*journal); ok && (s.prefix != nil || main.size >= prefixStep) {
 		if s.sealPrefix(context.Background()) != nil {
 			dropPrefix(s.Dir()) // the journal has everything
 		}

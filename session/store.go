@@ -39,11 +39,22 @@ func (st *Store) Create(ctx context.Context, opts *CreateOptions) (*Session, err
 	if err != nil {
 		return nil, fmt.Errorf("create session: %w", err)
 	}
+	where := origin{cwd, o.Version, o.GitBranch}
+	if st.logs != nil {
+		s, err := st.fromLogs(ctx, o.ID, where)
+		if err == nil && s.streams[""].pos != (Pos{}) {
+			err = errInUse
+		}
+		if err != nil {
+			return nil, fmt.Errorf("create session %s: %w", o.ID, err)
+		}
+		return s, nil
+	}
 	path := filepath.Join(st.project(cwd), o.ID+".jsonl")
 	if _, err := os.Lstat(path); err == nil {
 		return nil, fmt.Errorf("create session %s: %w", o.ID, errInUse)
 	}
-	return newSession(path, origin{cwd, o.Version, o.GitBranch}, true), nil
+	return newSession(path, where, true), nil
 }
 
 func directory(cwd string) (string, error) {
@@ -55,13 +66,31 @@ func directory(cwd string) (string, error) {
 
 func newSession(path string, o origin, fresh bool) *Session {
 	return &Session{
-		id: idOf(path), path: path, origin: o,
+		id: idOf(path), path: path, dir: dirOf(path), origin: o,
 		restored: newRestored(),
 		blobs:    blobsIn(filepath.Dir(path)),
-		streams:  map[string]*stream{"": {journal: &journal{path: path, fresh: fresh}}},
+		streams:  map[string]*stream{"": {log: &journal{path: path, fresh: fresh}}},
 		uses:     map[string]pendingCall{},
 	}
 }
+
+// fromLogs opens the log of a session's main conversation.
+func (st *Store) fromLogs(ctx context.Context, id string, o origin) (*Session, error) {
+	log, pos, err := st.logs.Open(ctx, id, "")
+	if err != nil {
+		return nil, err
+	}
+	return &Session{
+		id: id, dir: st.sessionDir(o.cwd, id), logs: st.logs, origin: o,
+		restored: newRestored(),
+		blobs:    &blobs{Store: st.logs.Blobs()},
+		streams:  map[string]*stream{"": {log: log, pos: pos}},
+		uses:     map[string]pendingCall{},
+	}, nil
+}
+
+// sessionDir is the folder of what belongs to a session in logs.
+func (st *Store) sessionDir(cwd, id string) string { return filepath.Join(st.project(cwd), id) }
 
 // ResumeOptions say how a session goes on.
 type ResumeOptions struct {
@@ -87,6 +116,13 @@ func (st *Store) Resume(ctx context.Context, id string, opts *ResumeOptions) (*S
 	var o ResumeOptions
 	if opts != nil {
 		o = *opts
+	}
+	if st.logs != nil {
+		s, err := st.resumeLogs(ctx, id, &o)
+		if err != nil {
+			return nil, fmt.Errorf("resume session %s: %w", id, err)
+		}
+		return s, nil
 	}
 	path, err := st.Find(id)
 	if err != nil {
@@ -127,11 +163,21 @@ func resume(ctx context.Context, path string, o *ResumeOptions) (*Session, error
 
 // session returns what was read as a session that goes on in the file at path.
 func (r *reading) session(ctx context.Context, path string, o *ResumeOptions) (*Session, error) {
+	s := newSession(path, r.origin(o), false)
+	return s, r.restore(ctx, s, o)
+}
+
+// origin is where a session that goes on is.
+func (r *reading) origin(o *ResumeOptions) origin {
 	where := origin{o.Cwd, o.Version, o.GitBranch}
 	if where.cwd == "" {
 		where.cwd = r.cwd()
 	}
-	s := newSession(path, where, false)
+	return where
+}
+
+// restore makes a session what was read.
+func (r *reading) restore(ctx context.Context, s *Session, o *ResumeOptions) error {
 	main := s.streams[""]
 	main.torn, main.tail = r.torn, r.last()
 	s.tally = r.tally
@@ -141,7 +187,7 @@ func (r *reading) session(ctx context.Context, path string, o *ResumeOptions) (*
 		r.prefix.messages(s.restored.History)
 	}
 	if err := s.restored.History.Append(messages...); err != nil {
-		return nil, err
+		return err
 	}
 	s.restored.take(r)
 	s.repairs = r.revert()
@@ -149,10 +195,10 @@ func (r *reading) session(ctx context.Context, path string, o *ResumeOptions) (*
 		s.restored.Lost = append(s.restored.Lost, u.call)
 		s.repairs = append(s.repairs, s.repair(&u, r.calls[u.block.ID]))
 	}
-	if r.lost = len(lost); o.At == "" && !o.Fork {
-		s.prefix = r.keepPrefix(path, messages)
+	if r.lost = len(lost); s.path != "" && o.At == "" && !o.Fork {
+		s.prefix = r.keepPrefix(s.path, messages)
 	}
-	return s, nil
+	return nil
 }
 
 // restoreBlobs puts the long strings of the conversation back.
@@ -301,21 +347,27 @@ func quiet(ctx context.Context, dir string) error {
 // keeps its name and says where it is from.
 func (r *reading) copyTo(ctx context.Context, path, target string) error {
 	from, to := blobsIn(filepath.Dir(path)), blobsIn(filepath.Dir(target))
-	j := &journal{path: target, fresh: true}
+	j := &stream{log: &journal{path: target, fresh: true}}
 	for _, l := range r.lines {
 		fork := *l
-		if from.Dir != to.Dir {
+		if from.dir != to.dir {
 			from.restore(ctx, &fork)
 		}
-		fork.ForkedFrom, _ = plainjson.Marshal(map[string]string{"sessionId": idOf(path), "messageUuid": l.UUID})
-		fork.SessionID = idOf(target)
-		raw, err := to.shorten(ctx, &fork)
+		raw, err := fork.forked(ctx, idOf(path), idOf(target), to)
 		if err == nil {
-			err = j.write(append(raw, '\n'))
+			err = j.write(ctx, raw)
 		}
 		if err != nil {
 			return errors.Join(err, j.close())
 		}
 	}
 	return j.close()
+}
+
+// forked encodes a line of one session as one of another.
+func (l *line) forked(ctx context.Context, from, to string, b *blobs) ([]byte, error) {
+	l.ForkedFrom, _ = plainjson.Marshal(map[string]string{"sessionId": from, "messageUuid": l.UUID})
+	l.SessionID = to
+	raw, err := b.shorten(ctx, l)
+	return append(raw, '\n'), err
 }

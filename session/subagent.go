@@ -14,8 +14,11 @@ func (s *Session) Agent(ctx context.Context, agent string) (*Restored, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := s.stream(agent)
-	r, err := read(ctx, st.path, agent, "")
+	st, err := s.stream(ctx, agent)
+	if err != nil {
+		return nil, fmt.Errorf("resume agent %s: %w", agent, err)
+	}
+	r, err := st.read(ctx, agent, "")
 	if err != nil {
 		return nil, fmt.Errorf("resume agent %s: %w", agent, err)
 	}
@@ -38,7 +41,7 @@ func (s *Session) Agent(ctx context.Context, agent string) (*Restored, error) {
 	return to, nil
 }
 
-// Rest syncs and closes the file of a sub-agent that has nothing to write for now; its
+// Rest syncs and closes the log of a sub-agent that has nothing to write for now; its
 // next entry opens it again.
 func (s *Session) Rest(agent string) error {
 	if s.silent() || agent == "" {

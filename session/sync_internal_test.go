@@ -12,19 +12,19 @@ import (
 // the journal.
 func TestAJournalThatCannotReachTheDiskSaysSo(t *testing.T) {
 	j := &journal{path: filepath.Join(t.TempDir(), "j"), fresh: true}
-	if err := j.write([]byte("{}\n")); err != nil {
+	if _, err := j.Append(t.Context(), Pos{}, []byte("{}\n")); err != nil {
 		t.Fatal(err)
 	}
-	if err := j.sync(); err != nil {
+	if err := j.Sync(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := j.write([]byte("{}\n")); err != nil {
+	if _, err := j.Append(t.Context(), Pos{}, []byte("{}\n")); err != nil {
 		t.Fatal(err)
 	}
 	if err := j.file.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := j.sync(); err == nil {
+	if err := j.Sync(t.Context()); err == nil {
 		t.Error("a sync that reached no disk is a success")
 	}
 	if j.synced == j.size {
@@ -40,8 +40,9 @@ func TestTheEndOfACallWithAnEffectIsOnTheDisk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		j := s.stream("").journal
-		j.soon.Store(true) // as if a sync were under way: what can wait is not synced here
+		st := s.streams[""]
+		j := st.log.(*journal)
+		st.soon.Store(true) // as if a sync were under way: what can wait is not synced here
 		c := &tool.Call{ID: "1", UseID: "u", Tool: "T", Input: []byte(`{}`)}
 		for _, r := range []sched.Record{
 			{Step: sched.Dispatched, Call: c, Marks: tool.Marks{Effect: effect}},

@@ -2,43 +2,87 @@ package session
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
-	"io"
+	"iter"
 	"os"
 	"slices"
+
+	"github.com/haftdev/haft/internal/regular"
 )
 
-// A tail is the lines at the end of a journal. It grows towards the beginning of
-// the file, a compaction at a time, until what is asked for is in it.
+// A tail is the lines at the end of a log. It grows towards the beginning, a
+// compaction at a time, until what is asked for is in it.
 type tail struct {
-	file  *os.File
+	name  string   // of the log, for messages
+	file  *os.File // that the log is; nil if it is none
+	next  func() ([]byte, error, bool)
+	stop  func()
 	size  int64
 	lines []*line
-	// damaged counts lines that could not be read; torn is set if the file's last
+	// damaged counts lines that could not be read; torn is set if the log's last
 	// line is not whole.
 	damaged int
 	torn    bool
 
 	buf   []byte // what was read and not looked at
-	from  int64  // where it begins in the file
-	chunk int64  // how much is read next
+	from  int64  // where it begins in the log
+	done  bool   // nothing comes before it
 	floor int64  // where reading ends, in place of the beginning of the file
 }
 
-const (
-	firstChunk   = 32 << 10
-	largestChunk = 1 << 20
-)
+// openTail opens the journal at path. Nothing is read yet.
+func openTail(path string) (*tail, error) {
+	file, err := regular.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open session: %w", err)
+	}
+	info, err := file.Stat()
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("open session: %w", err)
+	}
+	t := newTail(path, backward(file, info.Size()), info.Size())
+	t.file = file
+	return t, nil
+}
 
-// whole reports whether the tail reaches the beginning of the file.
-func (t *tail) whole() bool { return t.from == 0 && len(t.buf) == 0 }
+// endOfLog is where a log ends whose size nobody knows: places in it are only compared.
+const endOfLog = 1 << 62
+
+func newTail(name string, pieces iter.Seq2[[]byte, error], size int64) *tail {
+	t := &tail{name: name, size: size, from: size, done: size == 0}
+	t.next, t.stop = iter.Pull2(pieces)
+	return t
+}
+
+// tailOf is openTail for what a stream was read from.
+func (st *stream) tailOf(ctx context.Context) (*tail, error) {
+	if j, ok := st.log.(*journal); ok {
+		return openTail(j.path)
+	}
+	if st.pos == (Pos{}) {
+		return nil, fmt.Errorf("open session: %w", os.ErrNotExist)
+	}
+	return newTail("the session", st.log.Back(ctx), endOfLog), nil
+}
+
+func (t *tail) close() {
+	t.stop()
+	if t.file != nil {
+		t.file.Close()
+	}
+}
+
+// whole reports whether the tail reaches the beginning of the log.
+func (t *tail) whole() bool { return t.done && len(t.buf) == 0 }
 
 // atFloor reports whether the tail reaches where reading ends.
 func (t *tail) atFloor() bool { return t.floor > 0 && t.from+int64(len(t.buf)) <= t.floor }
 
 // grow reads back to the compaction before the lines that were read, or to the
-// beginning of the file.
+// beginning of the log.
 func (t *tail) grow() error {
 	slices.Reverse(t.lines)
 	defer func() { slices.Reverse(t.lines) }()
@@ -47,6 +91,9 @@ func (t *tail) grow() error {
 		raw, err := t.previous()
 		if err != nil {
 			return err
+		}
+		if len(raw) == 0 {
+			continue
 		}
 		if end == t.size {
 			t.torn = !bytes.HasSuffix(raw, []byte("\n"))
@@ -64,14 +111,14 @@ func (t *tail) grow() error {
 	return nil
 }
 
-// previous returns the line before those that were looked at.
+// previous returns the line before those that were looked at, nothing if there is none.
 func (t *tail) previous() ([]byte, error) {
 	for {
 		i := -1
 		if len(t.buf) > 0 {
 			i = bytes.LastIndexByte(t.buf[:len(t.buf)-1], '\n')
 		}
-		if i >= 0 || t.from == 0 {
+		if i >= 0 || t.done {
 			raw := t.buf[i+1:]
 			t.buf = t.buf[:i+1]
 			return raw, nil
@@ -82,17 +129,25 @@ func (t *tail) previous() ([]byte, error) {
 	}
 }
 
-// back reads the chunk before what was read. Chunks grow, and a line that is
-// longer than one makes the next as long as itself.
+// back reads what is before, until a line ends in it: a long line is put together once.
 func (t *tail) back() error {
-	n := min(max(t.chunk, int64(len(t.buf))), t.from)
-	t.chunk = min(2*t.chunk, largestChunk)
-	buf := make([]byte, n+int64(len(t.buf)))
-	if _, err := t.file.ReadAt(buf[:n], t.from-n); err != nil && err != io.EOF {
-		return fmt.Errorf("read session: %w", err)
+	pieces := [][]byte{t.buf}
+	for !t.done {
+		piece, err, ok := t.next()
+		if err != nil {
+			return err
+		}
+		if ok {
+			pieces = append(pieces, piece)
+			t.from -= int64(len(piece))
+		}
+		t.done = !ok || t.from == 0
+		if bytes.IndexByte(piece, '\n') >= 0 {
+			break
+		}
 	}
-	copy(buf[n:], t.buf)
-	t.buf, t.from = buf, t.from-n
+	slices.Reverse(pieces)
+	t.buf = slices.Concat(pieces...)
 	return nil
 }
 

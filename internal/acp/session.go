@@ -251,7 +251,7 @@ func stopReason(r agent.Result) (string, error) {
 		return stopMaxTokens, nil
 	case agent.Refused:
 		return stopRefusal, nil
-	case agent.JournalFailure, agent.Crashed, agent.ToolFailure:
+	case agent.JournalFailure, agent.TakenOver, agent.Crashed, agent.ToolFailure:
 		return "", errors.New(failure(r))
 	case agent.APIError:
 		if r.Err != nil && r.Err.Kind == model.Unauthorized {

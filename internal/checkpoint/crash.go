@@ -82,7 +82,7 @@ func (k *Keeper) share(path string) {
 }
 
 func (k *Keeper) projectTree() string {
-	return filepath.Join(filepath.Dir(k.session.Path()), "haft-tree")
+	return filepath.Join(filepath.Dir(k.session.Dir()), "haft-tree")
 }
 
 // equal reports whether two trees are of the same files.

@@ -98,8 +98,8 @@ func New(root string, s *session.Session, opts *Options) *Keeper {
 	if real, err := filepath.EvalSymlinks(root); err == nil {
 		root = real
 	}
-	if s.Path() != "" {
-		o.Exclude = append(slices.Clip(o.Exclude), filepath.Dir(filepath.Dir(s.Path())))
+	if s.Dir() != "" {
+		o.Exclude = append(slices.Clip(o.Exclude), filepath.Dir(filepath.Dir(s.Dir())))
 	}
 	k := &Keeper{root: root, session: s, opts: o, before: map[string]*tree{}, calls: map[string]string{}, wrote: map[string]map[string]File{}, will: map[string]map[string]File{}, told: map[string]bool{}}
 	k.secret.Roots = []string{root}

@@ -18,16 +18,17 @@ import (
 
 func newToolsCall(f *toolsFlags) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "call NAME JSON|- [NAME JSON]…",
+		Use:   "call NAME INPUT|- [NAME INPUT]…",
 		Short: "Run tools; progress goes to standard error, results to standard output",
 		Long: `Run a tool, or several one after the other in one session, through the pipeline
-that a model's calls take. An input is one JSON object, or - to read it from
-standard input. Progress and remarks go to standard error, results to standard
+that a model's calls take. An input is a JSON object, or - to read one from standard
+input; for a tool that needs one field only, its value will do. Progress and remarks go to standard error, results to standard
 output. After a call that does not succeed the rest is not run.
 
 Exit codes: 0 every call succeeded, 1 one ran and failed, 2 there is no such tool or
 the input is wrong, 3 it was denied, 130 it was cancelled.`,
-		Example: `  haft tools call Grep '{"pattern": "TODO"}'
+		Example: `  haft tools call Grep TODO
+  haft tools call Grep '{"pattern": "TODO", "output_mode": "count"}'
   haft tools call Read '{"file_path": "/src/a.go"}' Edit '{"file_path": "/src/a.go", "old_string": "x", "new_string": "y"}'
   echo '{"query": "select:Sleep"}' | haft tools call ToolSearch - --json`,
 		Args: func(c *cobra.Command, args []string) error {
@@ -109,11 +110,16 @@ func (f *toolsFlags) recoverFiles(w *harness.World) {
 }
 
 func (f *toolsFlags) callOne(ctx context.Context, s *sched.Scheduler, set *tool.Set, name, input string) error {
-	raw := []byte(input)
+	var raw []byte
 	if input == "-" {
 		var err error
 		if raw, err = readAll(ctx, f.In); err != nil {
 			return fmt.Errorf("read the input from standard input: %w", err)
+		}
+	} else {
+		var err error
+		if raw, err = given(set, name, input); err != nil {
+			return err
 		}
 	}
 	useID := fmt.Sprintf("cli-%d-%d", time.Now().UnixMicro(), os.Getpid())

@@ -162,6 +162,7 @@ pipeline of look-up, validation, hooks, permission, execution and bounded result
 	})
 	root.AddCommand(newTools(s, reexec), newPermissions(s, reexec), newTrust(s), newDoctor(s, reexec), newMCP(s, reexec), newACP(s, reexec), newAttach(s), newDemo(s, reexec))
 	root.AddCommand(newSkills(s), newAgents(s), newCommands(s), newHooks(s), newSessions(s), newRewind(s), newPreview(s, reexec), newVersion(s))
+	root.SetHelpCommand(newHelp(s))
 	return root
 }
 
@@ -356,17 +357,21 @@ func group(c *cobra.Command) *cobra.Command {
 		if len(args) == 0 {
 			return c.Help()
 		}
-		var names []string
-		for _, sub := range c.Commands() {
-			names = append(names, sub.Name())
-		}
-		hint := near.Hint(args[0], names)
+		hint := near.Hint(args[0], commandNames(c))
 		if hint == "" {
 			hint = fmt.Sprintf(" Run '%s --help' for what there is.", c.CommandPath())
 		}
 		return usageError{fmt.Errorf("unknown command %q for '%s'.%s", args[0], c.CommandPath(), hint)}
 	}
 	return c
+}
+
+func commandNames(c *cobra.Command) []string {
+	var names []string
+	for _, sub := range c.Commands() {
+		names = append(names, sub.Name())
+	}
+	return names
 }
 
 // exactly makes cobra's complaint about arguments say what is wanted.

@@ -56,7 +56,7 @@ func (f *permissionsFlags) explain(ctx context.Context, name, input string) erro
 	if _, err := permission.ParseMode(f.mode); err != nil {
 		return usageError{err}
 	}
-	if !json.Valid([]byte(input)) {
+	if strings.HasPrefix(input, "{") && !json.Valid([]byte(input)) {
 		return usageError{fmt.Errorf("the input is not JSON: %s", input)}
 	}
 	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Mode: f.mode, IgnoreBadRules: true, DryRun: true})
@@ -68,7 +68,7 @@ func (f *permissionsFlags) explain(ctx context.Context, name, input string) erro
 	for _, problem := range w.Engine.Policy().Problems() {
 		fmt.Fprintln(f.Err, visible.Indented(problem.String()))
 	}
-	v, err := dryRun(ctx, w, name, json.RawMessage(input))
+	v, err := dryRun(ctx, w, name, strings.TrimSpace(input))
 	if err != nil {
 		return err
 	}
@@ -81,10 +81,14 @@ func (f *permissionsFlags) explain(ctx context.Context, name, input string) erro
 
 // dryRun takes a call through the pipeline up to its verdict. A tool of an MCP
 // server, which is not started for this, is judged by its name.
-func dryRun(ctx context.Context, w *harness.World, name string, input json.RawMessage) (verdictInfo, error) {
+func dryRun(ctx context.Context, w *harness.World, name, typed string) (verdictInfo, error) {
 	p, pool := w.Engine.Policy(), w.Pool(nil)
 	set := pool.Set(everything())
 	set = pool.SetForManualCall(name, set.Reveal(set.Session().Tools...))
+	input, err := given(set, name, typed)
+	if err != nil {
+		return verdictInfo{}, err
+	}
 	if set.Lookup(name) == nil && strings.HasPrefix(name, "mcp__") {
 		v := newVerdictInfo(decide(p, set, name, input))
 		v.Notes = append(v.Notes, "judged by the tool's name alone: its server was not started")

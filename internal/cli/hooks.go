@@ -84,7 +84,7 @@ func (f *hooksFlags) list() error {
 		return writeJSON(f.Out, infos)
 	}
 	if len(infos) == 0 {
-		fmt.Fprintf(f.Err, "No hooks run here. docs/hooks.md says how to set one up.\n")
+		fmt.Fprintf(f.Err, "No hooks run here. To set one up, see 'haft help hooks'.\n")
 	}
 	w := tabwriter.NewWriter(f.Out, 0, 0, 2, ' ', 0)
 	for _, i := range infos {

@@ -195,7 +195,7 @@ func (f *addFlags) keep(ctx context.Context, entries []config.Entry) error {
 	if err != nil {
 		return err
 	}
-	target, err := m.Project.ServerFile(scope)
+	target, err := m.File(scope)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func (f *mcpFlags) remove(ctx context.Context, name, scope string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	for _, t := range m.Project.ServerFiles(source) {
+	for _, t := range m.Files(source) {
 		found := false
 		if err := editFile(ctx, t, dropServer(name, &found)); err != nil {
 			return err
@@ -77,7 +77,7 @@ func (f *mcpFlags) toggle(ctx context.Context, name string, off bool) error {
 	if off {
 		word = "switched off in"
 	}
-	change, targets := switchEntry(name, off), m.Project.ServerFiles(source)
+	change, targets := switchEntry(name, off), m.Files(source)
 	if source == settings.Project {
 		t, err := m.Project.Target(settings.Local)
 		if err != nil {

@@ -44,7 +44,7 @@ Deny rules win over ask rules, and these over allow rules, wherever they stand.`
 	})
 	c.PersistentFlags().BoolVar(&f.json, "json", false, "write JSON")
 	explain := &cobra.Command{
-		Use:   "explain TOOL JSON",
+		Use:   "explain TOOL INPUT",
 		Short: "Show the verdict on a call, and the rule that makes it",
 		Long: `Show the verdict on a call by the settings of this folder, and the rule, file and
 line that make it. The call takes the way of a session's calls up to its verdict:
@@ -55,7 +55,7 @@ With --batch, questions are read from standard input, one JSON object a line wit
 tool, input, and optionally mode, rules {allow, ask, deny}, source, cwd, home and
 trusted; one verdict a line is written. Only what a question says counts then, and
 the rules alone decide.`,
-		Example: `  haft permissions explain Bash '{"command": "git push"}'
+		Example: `  haft permissions explain Bash 'git status && git push'
   haft permissions explain --permission-mode plan Write '{"file_path": "/src/a.go", "content": ""}'
   haft permissions explain --batch < questions.jsonl`,
 		Args: func(c *cobra.Command, args []string) error {

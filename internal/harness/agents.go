@@ -26,7 +26,7 @@ import (
 // newCrew returns the crew of the world, which can work once there is a
 // conversation.
 func (w *World) newCrew() *crew.Crew {
-	limits := w.Project.AgentLimits()
+	limits := w.Project.Limits().Agents
 	return crew.New(&crew.Options{
 		MaxRunning: limits.Running, MaxDepth: limits.Depth, MaxTokens: int64(limits.Tokens), FirstToken: limits.First, Idle: limits.Idle,
 		Kinds: w.kinds, Emit: w.link.Emit, Save: func(known []crew.Known) { w.link.Save(stateAgents, known) },
@@ -106,7 +106,7 @@ func (c *Conversation) toolsFor(d agentdef.Definition, depth int) *tool.Set {
 	for _, t := range c.Agent.Tools().All() {
 		switch {
 		case t.Name == tool.DoorName: // the set adds it if it needs it
-		case notForChildren[t.Name] || !d.Has(t.Name) || t.Name == "Agent" && depth >= c.World.Project.AgentLimits().Depth:
+		case notForChildren[t.Name] || !hasTool(d, t.Name) || t.Name == "Agent" && depth >= c.World.Project.Limits().Agents.Depth:
 		case t.Source == "":
 			ours = append(ours, *t)
 		default:

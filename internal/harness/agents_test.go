@@ -75,7 +75,7 @@ func reports(events []agent.Event) (outs []subagent.Output, texts []string) {
 
 // TestHowAgentsEnd takes an agent to each of its ends, through everything.
 func TestHowAgentsEnd(t *testing.T) {
-	busy := slices.Repeat([]script.Turn{{Blocks: []script.Block{{Text: "so far"}, call("TodoWrite", `{"todos":[]}`)}}}, 9)
+	busy := slices.Repeat([]script.Turn{{Blocks: []script.Block{{Text: "so far"}, call("Glob", `{"pattern":"*"}`)}}}, 9)
 	for _, c := range []struct {
 		status   subagent.Status
 		child    []script.Turn
@@ -358,7 +358,7 @@ func TestWhatAgentsCostIsCountedOnce(t *testing.T) {
 	c := r.talk(harness.Options{}, harness.TalkOptions{})
 	defer c.Close(t.Context())
 	_, last := r.say(c, "go")
-	if got := last.Total["scripted"]; got.Input != int64(100*requests) || got.Output != int64(10*requests) || requests < 5 {
+	if got := last.Total["claude-opus-5-5"]; got.Input != int64(100*requests) || got.Output != int64(10*requests) || requests < 5 {
 		t.Errorf("%d requests cost %+v", requests, got.Usage)
 	}
 }
@@ -468,7 +468,7 @@ func TestWhatADefinitionSays(t *testing.T) {
 	home, _ := os.UserHomeDir()
 	writeFile(t, filepath.Join(home, ".haft", "skills", "pdf", "SKILL.md"), "---\ndescription: reads\n---\nPDFS ARE READ BACKWARDS")
 	c := r.talk(harness.Options{Agents: []agentdef.Definition{{
-		Name: "careful", Description: "d", Prompt: "YOU ARE CAREFUL", Tools: []string{"Read", "Agent(Explore)"}, Skills: []string{"pdf", "none"}, Background: true, Effort: "low", Model: "other",
+		Name: "careful", Description: "d", Prompt: "YOU ARE CAREFUL", Tools: []string{"Read", "Agent(Explore)"}, Skills: []string{"pdf", "none"}, Background: true, Effort: "low", Model: "claude-haiku-5-5",
 	}}}, harness.TalkOptions{})
 	defer c.Close(t.Context())
 	events, _ := r.say(c, "go")
@@ -485,7 +485,7 @@ func TestWhatADefinitionSays(t *testing.T) {
 	if request == nil {
 		t.Fatal("its model was not asked")
 	}
-	if body := string(request.Body); request.Model != "other" || !strings.Contains(body, "PDFS ARE READ BACKWARDS") || request.Tools != 2 {
+	if body := string(request.Body); request.Model != "claude-haiku-5-5" || !strings.Contains(body, "PDFS ARE READ BACKWARDS") || request.Tools != 2 {
 		t.Errorf("model %s, %d tools, %s", request.Model, request.Tools, body)
 	}
 	var refused, warned bool

@@ -47,7 +47,7 @@ func (c *confiner) box(to tool.Confinement) *sandbox.Spec {
 	if m := c.made[to]; m != nil && m.guard == g && m.current() {
 		return m.spec
 	}
-	spec, seen := c.project.Box(to, g)
+	spec, seen := c.project.Boxes.Command(to, g)
 	spec.Reach = func(host string, _ int) error { return c.engine().Policy().Reach(host) }
 	m := &madeSpec{spec: spec, guard: g, seen: map[string]time.Time{}}
 	for _, dir := range seen {

@@ -14,7 +14,7 @@ import (
 
 // runHook runs the process of a hook, confined where the settings say so.
 func (w *World) runHook(ctx context.Context, cmd *exec.Cmd) (code int, done bool, err error) {
-	box := w.Project.HookBox(w.host)
+	box := w.Project.Boxes.Hook(w.host)
 	if box == nil {
 		return 0, false, nil
 	}

@@ -24,10 +24,10 @@ func (l loading) setOptions(late bool) tool.SetOptions {
 // Plain says that its server has refused references before.
 func (c *Conversation) toolLoading(window int, plain bool) loading {
 	p := c.World.Project
-	wanted := p.ModelEnv(func() string { return "" })("ENABLE_TOOL_SEARCH")
+	wanted := p.ModelEnv().Get("ENABLE_TOOL_SEARCH")
 	limits, asked := searchMode(wanted, window)
-	if percent, ok := p.DeferPercent(); ok && wanted == "" {
-		limits = deferAbove(percent, window)
+	if percent := p.Limits().DeferPercent; percent != nil && wanted == "" {
+		limits = deferAbove(*percent, window)
 	}
 	door := toolsearch.NewDoor()
 	l := loading{limits: limits, door: &door}

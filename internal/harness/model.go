@@ -28,8 +28,8 @@ func (c *Conversation) connect(o *TalkOptions) error {
 		c.Provider, c.KeySource = "given", "none"
 		return nil
 	}
-	helper := c.World.Project.KeyHelper()
-	opts := &provider.Options{Model: o.Model, UserAgent: "haft/" + o.Version, Getenv: c.World.Project.ModelEnv(helper.Run)}
+	env := c.World.Project.ModelEnv()
+	opts := &provider.Options{Model: o.Model, UserAgent: "haft/" + o.Version, Getenv: env.WithKey(env.Helper.Run)}
 	for name := range strings.SplitSeq(o.Fallback, ",") {
 		if name = strings.TrimSpace(name); name != "" {
 			opts.Fallbacks = append(opts.Fallbacks, name)
@@ -37,9 +37,9 @@ func (c *Conversation) connect(o *TalkOptions) error {
 	}
 	client, info, err := provider.Open(opts)
 	if err != nil {
-		return errors.Join(helper.Err, err)
+		return errors.Join(env.Helper.Err, err)
 	}
-	if helper.Key != "" && info.KeySource == project.KeyVariable {
+	if env.Helper.Key != "" && info.KeySource == project.KeyVariable {
 		info.KeySource = "apiKeyHelper"
 	}
 	o.Client, o.Model = client, info.Model

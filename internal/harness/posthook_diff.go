@@ -17,7 +17,7 @@ import (
 // call has just written, as a formatter does, is nobody else's change: the model is
 // shown it, and its next edit begins there. Language servers look at what is left.
 func (w *World) CallHooks() sched.Hooks {
-	if !slices.ContainsFunc(w.Project.Hooks(), func(h hook.Hook) bool { return h.Event == "PostToolUse" }) {
+	if !slices.ContainsFunc(w.Project.Hooks.List(), func(h hook.Hook) bool { return h.Event == "PostToolUse" }) {
 		return diagnosing{w.Hooks, w}
 	}
 	return diagnosing{formatters{w.Hooks, w}, w}

@@ -46,7 +46,7 @@ func (w *World) commandWrites(c *tool.Call) []string {
 	if t == nil || t.Command == nil {
 		return nil
 	}
-	return w.Project.Writes(t.Command(c), w.Shell.Dir(c.Agent))
+	return w.Project.Shell().Writes(t.Command(c), w.Shell.Dir(c.Agent))
 }
 
 // uncovered tells the user which changes a rewind will not undo.

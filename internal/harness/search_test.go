@@ -106,7 +106,7 @@ func TestASearchThatFailsSaysWhy(t *testing.T) {
 func TestOnlyAnthropicIsKnownToSearch(t *testing.T) {
 	for base, want := range map[string]bool{"": true, "https://api.anthropic.com": true, "https://api.anthropic.com.evil.example": false, "http://localhost:8080": false, "https://notanthropic.com": false} {
 		t.Setenv("ANTHROPIC_BASE_URL", base)
-		if got := (&project.Project{Counts: settings.Of()}).SearchesItself(); got != want {
+		if got := (&project.Project{Counts: settings.Of()}).ModelEnv().AsksAnthropic(); got != want {
 			t.Errorf("%q: %t", base, got)
 		}
 	}

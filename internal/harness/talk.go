@@ -63,6 +63,8 @@ type TalkOptions struct {
 	Drops          string
 	Continue, Fork bool
 	ID             string
+	// Sessions is where sessions are kept; nil means the user's files.
+	Sessions *session.Store
 	// Forget keeps the session in memory only.
 	Forget bool
 	// PlanInstructions say how to plan, in place of haft's own words; "" leaves those.
@@ -229,9 +231,9 @@ func (c *Conversation) initTools(o *TalkOptions, audit sched.Recorder, restored 
 	c.pool.lead = c.lead
 	c.pool.loading = c.toolLoading(catalog.Lookup(o.Model).Context, state[bool](restored, agent.StatePlain))
 	b := &c.pool.builtins
-	b.Commands = w.Project.CommandsWith(c.MCP.Prompts)
+	b.Commands = w.Project.Library.CommandsWith(c.MCP.Prompts)
 	b.Servers, b.Agreed, b.Answer = c.MCP, c.agreed, c.readsPages(o.Client)
-	if b.SearchWeb == nil && c.Provider == "anthropic" && w.Project.SearchesItself() {
+	if b.SearchWeb == nil && c.Provider == "anthropic" && w.Project.ModelEnv().AsksAnthropic() {
 		b.SearchWeb = providerSearch(o.Client, o.Model, func(name string, u model.Usage) { c.Agent.Spend(name, u) })
 	}
 	b.SkillLoaded = c.skills.loaded
@@ -261,7 +263,10 @@ const settle = 300 * time.Millisecond
 func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, audit sched.Recorder, chosen string) (*agent.Agent, error) {
 	w, restored := c.World, c.Journal().Restored()
 	mode := w.Engine.Policy().Mode()
-	session := &tool.Session{Interactive: o.Interactive, Mode: string(mode), Flags: map[string]bool{bash.BackgroundFlag: true, mcpresource.Flag: c.MCP.Any()}}
+	list := c.workList(o.Model, restored)
+	session := &tool.Session{Interactive: o.Interactive, Mode: string(mode), Flags: map[string]bool{
+		bash.BackgroundFlag: true, mcpresource.Flag: c.MCP.Any(), todo.OffFlag: list != todoTool, task.OffFlag: list != taskTools,
+	}}
 	tools := c.pool.Set(session)
 	nested := w.nested.Tell("")
 	news := sysprompt.Together(nested, c.notes.Tell, c.MCP.Tell)
@@ -276,9 +281,9 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, audit sched.
 		Tools: tools, Person: o.Person, Permissions: permissions{w.Engine, w.Project}, Mode: string(mode), Hooks: w.Hooks,
 		Sched: sched.Options{
 			Judge: w.Engine, Hooks: w.CallHooks(), Askers: []sched.Asker{w.Hooks, c.classifier(o.Client)}, Recorder: audit, Output: w.Project.Results(), Dir: w.Shell.Dir,
-			SiblingErrors: w.Project.AfterFailure(),
+			SiblingErrors: w.Project.Limits().AfterFailure,
 		},
-		Repeats: w.Project.Repeats(),
+		Repeats: w.Project.Limits().Repeats,
 		Journal: kept, History: restored.History, Revealed: state[[]string](restored, agent.StateRevealed), Refused: state[map[string]string](restored, agent.StateRefused), Source: source, Renew: c.renew(o),
 		Spent: spent(restored), Beside: state[map[string]model.Usage](restored, agent.StateBeside), States: c.states(o, chosen),
 		Limits: o.Limits, Thinking: o.Thinking, Effort: o.Effort, TaskBudget: o.TaskBudget, Betas: o.Betas, Structured: o.Schema,

@@ -1,6 +1,7 @@
 package harness_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/anthropic"
 	"github.com/haftdev/haft/model/script"
+	"github.com/haftdev/haft/tool/todo"
 )
 
 // A rig is a project with a scripted model.
@@ -58,7 +60,7 @@ func (r *rig) talk(h harness.Options, o harness.TalkOptions) *harness.Conversati
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	o.Client, o.Model = anthropic.New(&anthropic.Options{BaseURL: r.server.URL()}), "scripted"
+	o.Client, o.Model = anthropic.New(&anthropic.Options{BaseURL: r.server.URL(), Key: "k"}), cmp.Or(o.Model, "claude-opus-5-5")
 	c, err := w.Talk(r.t.Context(), &o)
 	if err != nil {
 		r.t.Fatal(err)
@@ -87,6 +89,7 @@ func call(name, input string) script.Block {
 }
 
 func TestASessionGoesOnWhereItWas(t *testing.T) {
+	t.Setenv("CLAUDE_CODE_ENABLE_TASKS", "0")
 	r := newRig(t,
 		script.Turn{Blocks: []script.Block{call("TodoWrite", `{"todos":[{"content":"look","status":"pending"}]}`)}},
 		script.Turn{Blocks: []script.Block{{Text: "noted"}}},
@@ -105,7 +108,7 @@ func TestASessionGoesOnWhereItWas(t *testing.T) {
 	if again.Agent.Session() != id {
 		t.Errorf("session %s, want %s", again.Agent.Session(), id)
 	}
-	if todos := again.Todos(); len(todos) != 1 || todos[0].Content != "look" {
+	if todos, _ := again.WorkList().([]todo.Item); len(todos) != 1 || todos[0].Content != "look" {
 		t.Errorf("todos %+v", todos)
 	}
 	if _, last := r.say(again, "and now?"); last.Text != "still here" {

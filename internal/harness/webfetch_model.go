@@ -21,7 +21,7 @@ const maxSmallAnswer = 4096 // tokens
 func (c *Conversation) readsPages(client model.Model) func(context.Context, webfetch.Question) (string, error) {
 	set, _ := c.World.Project.Counts.Text("webFetch", "model")
 	name := set.Text
-	if name == "" && c.World.Project.ModelEnv(func() string { return "" })("ANTHROPIC_SMALL_FAST_MODEL") != "" {
+	if name == "" && c.World.Project.ModelEnv().Get("ANTHROPIC_SMALL_FAST_MODEL") != "" {
 		name = c.small // if the provider is the one that the variable is about
 	}
 	if name == "" {

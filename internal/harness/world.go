@@ -81,16 +81,16 @@ func Open(o *Options) (*World, error) {
 	if w.Files, err = workspace.Open(p.Dir, &workspace.Options{Add: p.Guard.Roots()[1:], Home: p.Home, Kept: p.Kept.Holds, OnChange: w.changing, OnRead: w.wasRead, Unsaved: p.Options.Unsaved}); err != nil {
 		return nil, err
 	}
-	environ, pass := p.Environment()
-	w.host = shellrun.NewHost(&shellrun.Options{Reexec: p.Options.Reexec, Environ: environ, EnvNames: pass, Spool: p.Kept.Spool(), Hold: w.link.Hold, OnBackground: w.backgrounded, OnEnd: w.ended})
-	if err := p.Confinable(func() sandbox.Tier { return w.host.Tier(sandbox.Offline) }); err != nil {
+	commands := p.Shell()
+	w.host = shellrun.NewHost(&shellrun.Options{Reexec: p.Options.Reexec, Environ: commands.Environ, EnvNames: commands.Pass, Spool: p.Kept.Spool(), Hold: w.link.Hold, OnBackground: w.backgrounded, OnEnd: w.ended})
+	if err := p.Boxes.Confinable(func() sandbox.Tier { return w.host.Tier(sandbox.Offline) }); err != nil {
 		return nil, errors.Join(err, w.host.Close(), w.Files.Close())
 	}
 	w.confined = &confiner{project: p, engine: func() *permission.Engine { return w.Engine }, host: w.host}
 	aside := w.newPreviews(w.confined.box)
 	w.Shell = bash.New(w.host, &bash.Options{
 		Box: w.confined.box, Unsandboxed: p.Counts.Sandbox().Unsandboxed,
-		Dir: p.Guard.Cwd(), Environ: environ, ReadOnly: p.ReadOnly, Hardening: p.Hardening, Edit: builtin.SedEdits(w.Files),
+		Dir: p.Guard.Cwd(), Environ: commands.Environ, ReadOnly: commands.ReadOnly, Hardening: commands.Hardening, Edit: builtin.SedEdits(w.Files),
 		Previews: aside, Agents: agents{w}, Shown: w.wasShown, KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.Options.EndAtLimit || p.Counts.Flag("bash", "endAtTimeout"),
 	})
 	w.Search = search.New(&search.Options{Decode: w.Files.SearchText})
@@ -100,10 +100,10 @@ func Open(o *Options) (*World, error) {
 	opts.Sandbox.Refused = w.Shell.Refused
 	w.Engine = permission.NewEngine(opts)
 	w.removeLeadRules = w.Engine.AddTemporary(project.Denials(lead)...)
-	w.Hooks = hook.New(p.Hooks(), &hook.Options{
+	w.Hooks = hook.New(p.Hooks.List(), &hook.Options{
 		Project: p.Dir,
 		Common:  w.common,
-		Check:   p.MayRun,
+		Check:   p.Hooks.MayRun,
 		Run:     w.runHook,
 		Report:  w.hookRan,
 		Match: func(rule string, t *tool.Tool, c *tool.Call) (bool, error) {

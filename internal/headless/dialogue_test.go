@@ -79,6 +79,20 @@ func setSection(a *txtar.Archive, name, text string) {
 
 // play leads a dialogue and returns what haft said.
 func play(t *testing.T, flags, scenario, program string) string {
+	opts, dir := stage(t, flags, scenario)
+	p := newPlayer(t, opts)
+	for line := range strings.Lines(program) {
+		p.act(strings.TrimSpace(line))
+	}
+	p.in.Close()
+	p.readOn("")
+	code := <-p.code
+	return p.plain(dir) + fmt.Sprintf("exit %d\n", code)
+}
+
+// stage returns options for a folder of its own and a model that follows a scenario.
+func stage(t *testing.T, flags, scenario string) (opts *headless.Options, dir string) {
+	t.Helper()
 	var s script.Scenario
 	if err := json.Unmarshal([]byte(scenario), &s); err != nil {
 		t.Fatal(err)
@@ -88,7 +102,7 @@ func play(t *testing.T, flags, scenario, program string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { srv.Close() })
-	dir, err := filepath.EvalSymlinks(t.TempDir())
+	dir, err = filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +112,7 @@ func play(t *testing.T, flags, scenario, program string) string {
 	} {
 		t.Setenv(name, value)
 	}
-	opts, err := launch.Parse(strings.Fields("--input-format=stream-json --output-format=stream-json --model=sonnet "+flags), "v0", io.Discard)
+	opts, err = launch.Parse(strings.Fields("--input-format=stream-json --output-format=stream-json --model=sonnet "+flags), "v0", io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,14 +120,7 @@ func play(t *testing.T, flags, scenario, program string) string {
 	if err := os.Mkdir(opts.Harness.Dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	p := newPlayer(t, opts)
-	for line := range strings.Lines(program) {
-		p.act(strings.TrimSpace(line))
-	}
-	p.in.Close()
-	p.readOn("")
-	code := <-p.code
-	return p.plain(dir) + fmt.Sprintf("exit %d\n", code)
+	return opts, dir
 }
 
 // A player is the program.

@@ -287,8 +287,21 @@ func (s *server) turns(ctx context.Context, talk *harness.Conversation) {
 			_ = s.opts.Watch(ev) // who watches cannot disturb
 		}
 		if r, ok := ev.(agent.Result); ok {
-			s.note(r)
+			if s.note(r); r.Reason == agent.TakenOver {
+				s.takenOver(talk)
+				return
+			}
 		}
+	}
+}
+
+// takenOver ends the session here: what is queued is for the process that continues it.
+func (s *server) takenOver(talk *harness.Conversation) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closing, s.typed = true, nil
+	for _, p := range talk.Agent.Queued() {
+		talk.Agent.Withdraw(p.UUID)
 	}
 }
 

@@ -8,7 +8,7 @@ package house
 // anything and "./tool/..." includes "./tool"; a later "!" takes packages out
 // again. Each list ends in a space so that lists can be joined.
 const (
-	frontEnds    = "./cmd/... ./embed/... ./internal/cli/... ./internal/tui/... ./internal/headless/... ./internal/acp/... ./internal/plain/... ./internal/card/... ./internal/timeline ./internal/live "
+	frontEnds    = "./cmd/... ./docs ./embed/... ./internal/cli/... ./internal/tui/... ./internal/headless/... ./internal/acp/... ./internal/plain/... ./internal/card/... ./internal/timeline ./internal/live "
 	assembly     = "./internal/harness/... "
 	sdk          = ". ./wire/... "
 	conversation = "./agent/... ./session/... ./model/... ./internal/checkpoint/... ./internal/preview ./internal/catalog/... ./internal/retry/... "
@@ -23,7 +23,7 @@ const (
 
 	// aids are test aids and plain string work.
 	aids = "./internal/changetest ./internal/conformance ./internal/devwork ./internal/golden ./internal/house ./internal/interop/... ./internal/keep ./internal/lazyregexp ./internal/near ./internal/needtest ./internal/openfiles " +
-		"./internal/pathin ./internal/plainjson ./internal/platform ./internal/rawname ./internal/regular ./internal/scripttest ./internal/secret ./internal/strictapi ./internal/visible "
+		"./internal/pathin ./internal/plainjson ./internal/platform ./internal/rawname ./internal/regular ./internal/scripttest ./internal/secret ./internal/sessiontest ./internal/strictapi ./internal/visible "
 	benches = "./bench/... " // programs that measure; nothing imports them
 
 	// core is everything a program embeds when it embeds the tool system.
@@ -122,9 +122,15 @@ var bans = []ban{
 	},
 	{
 		from: "./internal/harness/project",
-		to:   "./internal/harness/... !./internal/harness/project",
+		to:   "./internal/harness/... !./internal/harness/project !./internal/harness/box",
 		deep: true,
 		why:  "what is set for a folder is the bottom of the harness: world and conversation are made of it",
+	},
+	{
+		from: "./internal/harness/box",
+		to:   "./internal/harness/... !./internal/harness/box",
+		deep: true,
+		why:  "what a confined program may touch follows from settings and folders alone, so that it can be told before anything is opened",
 	},
 	{
 		from: "./internal/harness/link",
@@ -140,7 +146,7 @@ var bans = []ban{
 	},
 	{
 		from: "./internal/harness/doctor",
-		to:   "./internal/harness/... !./internal/harness/doctor !./internal/harness/project",
+		to:   "./internal/harness/... !./internal/harness/doctor !./internal/harness/project !./internal/harness/box",
 		deep: true,
 		why:  "the doctor looks at what is set and starts nothing, so it has no use for a world",
 	},
@@ -152,13 +158,13 @@ var bans = []ban{
 	},
 	{
 		from: "./internal/harness/servers",
-		to:   "./internal/harness/... !./internal/harness/servers !./internal/harness/link !./internal/harness/project",
+		to:   "./internal/harness/... !./internal/harness/servers !./internal/harness/link !./internal/harness/project !./internal/harness/box",
 		deep: true,
 		why:  "the servers of a conversation are told what is set and report by a link; if they knew the conversation, state would flow in a circle",
 	},
 	{
 		from: "./internal/harness/sysprompt",
-		to:   "./internal/harness/... !./internal/harness/sysprompt !./internal/harness/project",
+		to:   "./internal/harness/... !./internal/harness/sysprompt !./internal/harness/project !./internal/harness/box",
 		deep: true,
 		why:  "what a model is told follows from what is set and what may be read; the conversation asks for it",
 	},

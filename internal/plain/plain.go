@@ -103,7 +103,7 @@ func (p *Printer) Show(ev agent.Event) error {
 // changed prints the facts that a person wants to follow.
 func (p *Printer) changed(c agent.Changed) {
 	switch c.What {
-	case agent.Todos:
+	case agent.Todos, agent.Tasks:
 		p.todos(c.Value)
 	case agent.Mode:
 		p.line(dim, "  the permission mode is now %v", c.Value)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,14 +37,16 @@ func agentsText(c *harness.Conversation) string {
 	})
 }
 
-// mcpText tells how the MCP servers are, or connects to one anew.
+// mcpText tells how the MCP servers are, connects to one again, or switches one on or off
+// for the session.
 func mcpText(c *harness.Conversation, args string) (string, error) {
 	what, name, _ := strings.Cut(args, " ")
+	name = strings.TrimSpace(name)
 	switch {
 	case what == "":
 		return serversText(c), nil
-	case what != "reconnect" || name == "":
-		return "", errors.New("type /mcp, or /mcp reconnect SERVER")
+	case !slices.Contains([]string{"reconnect", "enable", "disable"}, what) || name == "":
+		return "", errors.New("type /mcp, or /mcp reconnect|enable|disable SERVER")
 	}
 	host, err := c.MCP.Open()
 	if err != nil {
@@ -51,7 +54,12 @@ func mcpText(c *harness.Conversation, args string) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if err := host.Reconnect(ctx, strings.TrimSpace(name)); err != nil {
+	if what == "reconnect" {
+		err = host.Reconnect(ctx, name)
+	} else {
+		err = host.Toggle(name, what == "enable")
+	}
+	if err != nil {
 		return "", err
 	}
 	c.MCP.Refresh()

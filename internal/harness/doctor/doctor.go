@@ -110,8 +110,8 @@ func (d *Diagnosis) Text() string {
 // model says who answers and where the key is from, never the key.
 func (d *Diagnosis) model(p *project.Project) {
 	set, _ := p.Counts.Text("model")
-	helper := p.KeyHelper()
-	_, info, err := provider.Open(&provider.Options{Model: set.Text, Getenv: p.ModelEnv(func() string { return helper.Command })})
+	env := p.ModelEnv()
+	_, info, err := provider.Open(&provider.Options{Model: set.Text, Getenv: env.WithKey(func() string { return env.Helper.Command })})
 	if errors.Is(err, provider.ErrNotConfigured) {
 		text, advice, _ := strings.Cut(err.Error(), "\n")
 		d.Bad("model", text, strings.TrimSpace(advice))
@@ -124,7 +124,7 @@ func (d *Diagnosis) model(p *project.Project) {
 	switch {
 	case info.KeySource == "none":
 		key = "without a key"
-	case info.KeySource == project.KeyVariable && p.ModelEnv(func() string { return "" })(project.KeyVariable) == "":
+	case info.KeySource == project.KeyVariable && env.Get(project.KeyVariable) == "":
 		key = "with the key that apiKeyHelper prints"
 	}
 	d.OK("model", "%s by %s at %s, %s", info.Model, info.Provider, project.ShownURL(info.Server), key)
@@ -294,9 +294,9 @@ func (d *Diagnosis) system(goos string) {
 	limits, supported := platform.Of(goos)
 	switch {
 	case !supported:
-		d.Warn("system", goos+" is not supported: haft is neither built nor tested for it", "docs/platforms.md lists the systems that are")
+		d.Warn("system", goos+" is not supported: haft is neither built nor tested for it", "'haft help platforms' lists the systems that are")
 	case len(limits) > 0:
-		d.Warn("system", "on "+goos+":\n"+strings.Join(limits, "\n"), "docs/platforms.md compares the systems")
+		d.Warn("system", "on "+goos+":\n"+strings.Join(limits, "\n"), "'haft help platforms' compares the systems")
 	default:
 		d.OK("system", "%s, where haft lacks nothing", goos)
 	}

@@ -3,6 +3,7 @@ package project
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
@@ -26,38 +27,36 @@ type Library struct {
 
 	ours     []knowledge.Place // the project's places
 	commands []knowledge.Place
+	agreed   func(knowledge.Claim) bool // whether a person trusts what a project brings
 }
 
-// addPlugins finds plugins and takes their hooks and servers in among the
-// settings, where trust in a project's is decided.
-func (p *Project) addPlugins() {
+// findPlugins begins a library with the plugins of a project, which the options add to.
+func findPlugins(home, project string, set *settings.Settings, o *Options) *Library {
 	var dirs []plugin.Dir
-	for _, d := range plugin.Find(p.Home, p.Dir) {
-		if p.wants(d.Source) {
+	for _, d := range plugin.Find(home, project) {
+		if o.wants(d.Source) {
 			dirs = append(dirs, d)
 		}
 	}
-	for _, dir := range p.Options.Plugins {
+	for _, dir := range o.Plugins {
 		dirs = append(dirs, plugin.Dir{Path: dir, Source: settings.Flag})
 	}
-	p.Library = new(Library)
-	var problems []knowledge.Problem
-	if p.wants(settings.User) {
+	l := new(Library)
+	if o.wants(settings.User) {
 		var installed []plugin.Dir
-		installed, p.Library.Problems = plugin.Installed(p.Home, p.Dir, p.enabled)
+		installed, l.Problems = plugin.Installed(home, project, func(name string) bool { return enabled(set, name) })
 		dirs = append(dirs, installed...)
 	}
-	p.Library.Plugins, problems = plugin.Load(dirs)
-	p.Library.Problems = append(p.Library.Problems, problems...)
-	for _, found := range p.Library.Plugins {
-		p.Settings = settings.Of(append(slices.Clone(p.Settings.Files()), found.Settings...)...)
-	}
+	var problems []knowledge.Problem
+	l.Plugins, problems = plugin.Load(dirs)
+	l.Problems = append(l.Problems, problems...)
+	return l
 }
 
 // enabled reports whether the person has enabled a plugin. What a project enables
 // does not count: it is not the one who installs.
-func (p *Project) enabled(name string) bool {
-	for _, f := range p.Settings.Files() {
+func enabled(set *settings.Settings, name string) bool {
+	for _, f := range set.Files() {
 		if f.Source.InProject() {
 			continue
 		}
@@ -68,33 +67,42 @@ func (p *Project) enabled(name string) bool {
 	return false
 }
 
-func (p *Project) wants(s settings.Source) bool {
-	return p.Options.Sources == nil || slices.Contains(p.Options.Sources, s)
+func (o *Options) wants(s settings.Source) bool {
+	return o.Sources == nil || slices.Contains(o.Sources, s)
 }
 
-// fillLibrary says where skills, commands and agents for work in dir are. A person's skills go
-// before a project's of the same name, a project's commands and agents before a
-// person's.
-func (p *Project) fillLibrary(dir string) {
+// withPlugins takes hooks and servers of the plugins in among the settings, where trust in
+// a project's is decided.
+func (l *Library) withPlugins(set *settings.Settings) *settings.Settings {
+	for _, found := range l.Plugins {
+		set = settings.Of(append(slices.Clone(set.Files()), found.Settings...)...)
+	}
+	return set
+}
+
+// fill says where skills, commands and agents for work in a folder of the project are. A
+// person's skills go before a project's of the same name, a project's commands and agents
+// before a person's.
+func (l *Library) fill(p *Project, dir string) {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real // the project's is one too
 	}
 	user, project := knowledge.Places(p.Home, p.Dir, dir)
-	if !p.wants(settings.User) {
+	if !p.Options.wants(settings.User) {
 		user = nil
 	}
-	if !p.wants(settings.Project) {
+	if !p.Options.wants(settings.Project) {
 		project = nil
 	}
 	var plugins []knowledge.Place
-	for _, found := range p.Library.Plugins {
+	for _, found := range l.Plugins {
 		plugins = append(plugins, found.Place)
 	}
-	l := p.Library
-	l.Skills = skill.New(slices.Concat(user, project, plugins), p.agreed)
+	l.agreed = p.agreed
+	l.Skills = skill.New(slices.Concat(user, project, plugins), l.agreed)
 	l.commands = slices.Concat(project, user, plugins)
-	l.Commands = p.CommandsWith(nil)
-	l.Agents = agentdef.New(agentdef.Options{Places: slices.Concat(project, user, plugins), Trust: p.agreed, Given: p.Options.Agents})
+	l.Commands = l.CommandsWith(nil)
+	l.Agents = agentdef.New(agentdef.Options{Places: slices.Concat(project, user, plugins), Trust: l.agreed, Given: p.Options.Agents})
 	for _, place := range slices.Concat(project, plugins) {
 		if place.Source.InProject() {
 			l.ours = append(l.ours, place)
@@ -104,8 +112,22 @@ func (p *Project) fillLibrary(dir string) {
 
 // CommandsWith returns the commands of the library, and the prompts of MCP servers as
 // commands; nil means none.
-func (p *Project) CommandsWith(prompts func() []commands.Prompt) *commands.Set {
-	return commands.New(commands.Options{Places: p.Library.commands, Trust: p.agreed, Skills: p.Library.Skills, Prompts: prompts})
+func (l *Library) CommandsWith(prompts func() []commands.Prompt) *commands.Set {
+	return commands.New(commands.Options{Places: l.commands, Trust: l.agreed, Skills: l.Skills, Prompts: prompts})
+}
+
+// skillsBut are rules for the skills that a model may not use, if it may use some only, by
+// their names or by the ends of them that follow a plugin's.
+func (l *Library) skillsBut(chosen []string) (rules []string) {
+	if chosen == nil {
+		return nil
+	}
+	for _, k := range l.Skills.List().Skills {
+		if !slices.ContainsFunc(chosen, func(want string) bool { return k.Name == want || strings.HasSuffix(k.Name, ":"+want) }) {
+			rules = append(rules, "Skill("+k.Name+")")
+		}
+	}
+	return rules
 }
 
 // Faults returns what is wrong with any file of the library.

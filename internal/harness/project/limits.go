@@ -1,53 +1,64 @@
 package project
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
 	"github.com/haftdev/haft/sched"
 )
 
-// AgentLimits bound the agents of a session. Zero values leave it to the crew.
+// Limits bound what happens in a session, by its settings.
+type Limits struct {
+	Agents       AgentLimits
+	Repeats      sched.RepeatLimits  // how often calls may give the same result, by "calls.sameResults"
+	AfterFailure sched.SiblingErrors // what a failing command does to the calls behind it, by "calls.afterFailure"
+	// DeferPercent is the share of the context from which on the tools of MCP servers are
+	// deferred, by "mcp.deferPercent"; nil leaves it to haft.
+	DeferPercent *float64
+}
+
+// AgentLimits bound the agents of a session, by "agents". Zero values leave it to the crew.
 type AgentLimits struct {
 	Running, Depth, Tokens int
 	First, Idle            time.Duration
 }
 
-// AgentLimits are what the settings say under "agents".
-func (p *Project) AgentLimits() AgentLimits {
-	number := func(name string) int { return p.number("agents", name) }
-	l := AgentLimits{
-		Running: number("maxRunning"), Depth: number("maxDepth"), Tokens: number("maxTokens"),
-		First: time.Duration(number("firstTokenSeconds")) * time.Second, Idle: time.Duration(number("idleSeconds")) * time.Second,
+// defaultDepth is how deep agents start each other if nothing is set.
+const defaultDepth = 2
+
+// Limits are what the settings say.
+func (p *Project) Limits() Limits {
+	// The settings have checked what is a whole number; 0 is what is not set.
+	number := func(path ...string) (n int) {
+		v, ok := p.Counts.Lookup(path...)
+		if !ok || json.Unmarshal(v.JSON, &n) != nil {
+			return 0
+		}
+		return n
 	}
-	if l.Depth == 0 {
-		l.Depth = defaultDepth
+	seconds := func(path ...string) time.Duration { return time.Duration(number(path...)) * time.Second }
+	l := Limits{
+		Agents: AgentLimits{
+			Running: number("agents", "maxRunning"), Depth: cmp.Or(number("agents", "maxDepth"), defaultDepth), Tokens: number("agents", "maxTokens"),
+			First: seconds("agents", "firstTokenSeconds"), Idle: seconds("agents", "idleSeconds"),
+		},
+		Repeats: sched.RepeatLimits{Nudge: number("calls", "sameResults", "warn"), Stop: number("calls", "sameResults", "stop")},
+	}
+	if set, _ := p.Counts.Text("calls", "afterFailure"); set.Text == "cancel" {
+		l.AfterFailure = sched.CancelSiblings
+	}
+	var percent float64
+	if v, ok := p.Counts.Lookup("mcp", "deferPercent"); ok && json.Unmarshal(v.JSON, &percent) == nil && percent >= 0 {
+		l.DeferPercent = &percent
 	}
 	return l
 }
 
-// defaultDepth is how deep agents start each other if nothing is set.
-const defaultDepth = 2
-
-// number is a whole number of the settings, which have checked it; 0 if it is not set.
-func (p *Project) number(path ...string) (n int) {
-	v, ok := p.Counts.Lookup(path...)
-	if !ok || json.Unmarshal(v.JSON, &n) != nil {
-		return 0
+// TodoTools is which tools keep the list of work, by "todoTools"; "" leaves it open.
+func (p *Project) TodoTools() string {
+	if set, _ := p.Counts.Text("todoTools"); set.Text != "auto" {
+		return set.Text
 	}
-	return n
-}
-
-// Repeats is how often calls may give the same result, by "calls.sameResults".
-func (p *Project) Repeats() sched.RepeatLimits {
-	return sched.RepeatLimits{Nudge: p.number("calls", "sameResults", "warn"), Stop: p.number("calls", "sameResults", "stop")}
-}
-
-// AfterFailure is what a command that fails does to the calls of the same answer
-// behind it, by "calls.afterFailure".
-func (p *Project) AfterFailure() sched.SiblingErrors {
-	if set, _ := p.Counts.Text("calls", "afterFailure"); set.Text == "cancel" {
-		return sched.CancelSiblings
-	}
-	return sched.Independent
+	return ""
 }

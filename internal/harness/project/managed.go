@@ -3,7 +3,6 @@ package project
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/haftdev/haft/settings"
 )
@@ -57,28 +56,4 @@ func (p *Project) impose(text string) error {
 		p.Settings = p.Settings.With(f)
 	}
 	return err
-}
-
-// otherSkills are rules for the skills that a model may not use.
-func (p *Project) otherSkills() (rules []string) {
-	if p.Options.Skills == nil {
-		return nil
-	}
-	for _, k := range p.Library.Skills.List().Skills {
-		if !p.chosen(k.Name) {
-			rules = append(rules, "Skill("+k.Name+")")
-		}
-	}
-	return rules
-}
-
-// chosen reports whether a skill is among those that a model may use, by its name
-// or by the end of it that follows a plugin's.
-func (p *Project) chosen(name string) bool {
-	for _, want := range p.Options.Skills {
-		if name == want || strings.HasSuffix(name, ":"+want) {
-			return true
-		}
-	}
-	return false
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"strings"
@@ -16,44 +17,63 @@ const (
 	tokenVariable = "ANTHROPIC_AUTH_TOKEN"
 )
 
-// ModelEnv reads the environment for whoever asks models: "env" of the settings goes
-// before that of the process, unless it is a project's, which has no business with
-// keys and where they are sent. Where there is no key, helped returns it.
-func (p *Project) ModelEnv(helped func() string) func(string) string {
-	set := map[string]string{}
+// A ModelEnv is the environment of whoever asks models: "env" of the settings goes before
+// that of the process, unless it is a project's, which has no business with keys and
+// where they are sent.
+type ModelEnv struct {
+	Helper *KeyHelper // of "apiKeyHelper"; it runs at most once
+	set    map[string]string
+}
+
+// ModelEnv reads what the settings say about it.
+func (p *Project) ModelEnv() *ModelEnv {
+	helper, _ := p.Counts.Text("apiKeyHelper")
+	e := &ModelEnv{Helper: &KeyHelper{Command: helper.Text}, set: map[string]string{}}
 	for _, v := range p.Counts.Env() {
 		if !v.Source.InProject() {
-			set[v.Name] = v.Text.Text
+			e.set[v.Name] = v.Text.Text
 		}
 	}
-	getenv := func(name string) string {
-		if value, ok := set[name]; ok {
-			return value
-		}
-		return os.Getenv(name)
+	return e
+}
+
+// Get returns a variable; "" if it is not set.
+func (e *ModelEnv) Get(name string) string {
+	if value, ok := e.set[name]; ok {
+		return value
 	}
+	return os.Getenv(name)
+}
+
+// WithKey is Get where a key that is missing is what helped returns.
+func (e *ModelEnv) WithKey(helped func() string) func(string) string {
 	return func(name string) string {
-		value := getenv(name)
-		if name != KeyVariable || value != "" || getenv(tokenVariable) != "" {
+		value := e.Get(name)
+		if name != KeyVariable || value != "" || e.Get(tokenVariable) != "" {
 			return value
 		}
 		return helped()
 	}
 }
 
+// AsksAnthropic reports whether Anthropic itself is asked, which has a web search of its
+// own, and not a server in its place.
+func (e *ModelEnv) AsksAnthropic() bool {
+	base := e.Get("ANTHROPIC_BASE_URL")
+	if base == "" {
+		return true
+	}
+	u, err := url.Parse(base)
+	return err == nil && (u.Hostname() == "anthropic.com" || strings.HasSuffix(u.Hostname(), ".anthropic.com"))
+}
+
 // A KeyHelper is the command of "apiKeyHelper", which prints a key. It runs at most
 // once, and only if a key is missing.
 type KeyHelper struct {
-	Command string
+	Command string // "" if the settings name none
 	ran     bool
 	Key     string // that it printed; "" if it did not run, or failed
 	Err     error
-}
-
-// KeyHelper returns the helper that the settings name; its Command is "" if they name none.
-func (p *Project) KeyHelper() *KeyHelper {
-	set, _ := p.Counts.Text("apiKeyHelper")
-	return &KeyHelper{Command: set.Text}
 }
 
 // helperTime is how long a helper may take.

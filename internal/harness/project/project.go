@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/internal/audit"
+	"github.com/haftdev/haft/internal/harness/box"
 	"github.com/haftdev/haft/internal/keep"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/internal/workspace/guard"
@@ -36,13 +37,13 @@ type Project struct {
 	Folder    *trust.Folder      // nil if there is nowhere to keep trust
 	Guard     *guard.Guard
 	Library   *Library
-	HookFiles []string // files of the project that hooks run
+	Hooks     *Hooks
 	Kept      *Kept
+	Boxes     box.Boxes // what of it confined programs may touch
 
 	// Options are what it was opened with.
 	Options Options
 
-	bound map[string]trust.Item // what hooks run, by their place, as it was at the start
 	files settings.Options
 }
 
@@ -72,16 +73,17 @@ func Open(opts *Options) (*Project, error) {
 	if err := p.impose(p.Options.Managed); err != nil {
 		return nil, err
 	}
-	p.addPlugins()
+	p.Library = findPlugins(p.Home, p.Dir, p.Settings, &p.Options)
+	p.Settings = p.Library.withPlugins(p.Settings)
 	if err := p.filter(); err != nil {
 		return nil, err
 	}
-	p.fillLibrary(wd)
+	p.Library.fill(p, wd)
+	p.Hooks = newHooks(p)
 	return p, p.newGuard(wd)
 }
 
 func (p *Project) newGuard(cwd string) (err error) {
-	p.HookFiles = p.hookFiles()
 	roots := []string{p.Dir}
 	var named []string
 	for _, d := range p.Counts.Directories() {
@@ -97,13 +99,14 @@ func (p *Project) newGuard(cwd string) (err error) {
 			roots = append(roots, dir)
 		}
 	}
-	p.Guard, err = guard.New(&guard.Options{Roots: roots, Home: p.Home, Cwd: cwd, State: workspace.StateDir(), Kept: p.Kept.Holds, Hooks: p.HookFiles})
+	p.Guard, err = guard.New(&guard.Options{Roots: roots, Home: p.Home, Cwd: cwd, State: workspace.StateDir(), Kept: p.Kept.Holds, Hooks: p.Hooks.Files})
+	p.Boxes = box.Boxes{Dir: p.Dir, Home: p.Home, Counts: p.Counts, Guard: p.Guard}
 	return err
 }
 
 // Policy returns what the session's policy is made of.
 func (p *Project) Policy() (permission.Options, error) {
-	opts := permission.Options{Rules: append(permission.Rules(p.Counts), p.flagRules()...), Trusted: true, Guard: p.Guard, Home: p.Home, Sandbox: p.sandboxPolicy()}
+	opts := permission.Options{Rules: append(permission.Rules(p.Counts), p.flagRules()...), Trusted: true, Guard: p.Guard, Home: p.Home, Sandbox: sandboxPolicy(p.Counts.Sandbox())}
 	for _, r := range p.flagRules() {
 		if err := r.Check(); err != nil {
 			return opts, fmt.Errorf("the rule %q of the command line cannot be understood: %w", r.Text, err)
@@ -122,6 +125,22 @@ func (p *Project) Policy() (permission.Options, error) {
 		opts.Mode = permission.Default // which is told by Warnings
 	}
 	return opts, nil
+}
+
+// sandboxPolicy is what the settings say about confinement to those who judge.
+func sandboxPolicy(s settings.Sandbox) permission.Sandbox {
+	return permission.Sandbox{
+		Off: s.Mode == settings.SandboxOff, Enabled: s.Enabled, AutoAllow: s.AutoAllow, Enforced: !s.Unsandboxed,
+		Excluded: texts(s.Excluded), Domains: texts(s.Domains), DeniedDomains: texts(s.DeniedDomains),
+	}
+}
+
+func texts(list []settings.Text) []string {
+	var out []string
+	for _, t := range list {
+		out = append(out, t.Text)
+	}
+	return out
 }
 
 // BadGuards refuses to begin where a rule that denies or asks cannot be understood: a
@@ -173,7 +192,7 @@ func (p *Project) flagRules() []permission.Rule {
 	for _, text := range p.Options.Allowed {
 		rules = append(rules, permission.Rule{Text: text, Behavior: tool.Allow, Origin: CommandLine})
 	}
-	for _, text := range slices.Concat(p.Options.Disallowed, p.otherSkills()) {
+	for _, text := range slices.Concat(p.Options.Disallowed, p.Library.skillsBut(p.Options.Skills)) {
 		rules = append(rules, permission.Rule{Text: text, Behavior: tool.Deny, Origin: CommandLine})
 	}
 	return rules

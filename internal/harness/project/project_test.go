@@ -36,7 +36,7 @@ func open(t *testing.T, settings string, o project.Options) *project.Project {
 
 func TestLimitsAreThoseOfTheSettings(t *testing.T) {
 	p := open(t, `{"agents":{"maxRunning":3,"idleSeconds":90}}`, project.Options{})
-	if got, want := p.AgentLimits(), (project.AgentLimits{Running: 3, Depth: 2, Idle: 90 * time.Second}); got != want {
+	if got, want := p.Limits().Agents, (project.AgentLimits{Running: 3, Depth: 2, Idle: 90 * time.Second}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }

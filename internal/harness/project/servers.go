@@ -28,14 +28,14 @@ type Servers struct {
 // Servers reads which MCP servers are set up.
 func (p *Project) Servers() (_ *Servers, err error) {
 	m := &Servers{Project: p, pending: make(map[string]bool)}
-	if m.Rules, err = p.mcpPolicy(); err != nil {
+	if m.Rules, err = mcpPolicy(p.Settings); err != nil {
 		return nil, err
 	}
 	m.List, m.Warnings = config.Servers(m.entries(), nil)
 	if len(m.List) > 0 {
 		m.Warnings = append(m.Warnings, BoundServers(new(mcp.Options))...)
 	}
-	off := p.disabledServers()
+	off := disabledServers(p.Settings)
 	for i := range m.List {
 		if m.List[i].Scope == settings.Project.String() && slices.Contains(off, m.List[i].Name) {
 			m.List[i].Disabled = true
@@ -70,10 +70,10 @@ func (m *Servers) entries() []config.Entry {
 }
 
 // mcpPolicy is what the administrator says about servers.
-func (p *Project) mcpPolicy() (*config.Policy, error) {
+func mcpPolicy(s *settings.Settings) (*config.Policy, error) {
 	policy := new(config.Policy)
 	for key, into := range map[string]*[]config.Match{"allowedMcpServers": &policy.Allowed, "deniedMcpServers": &policy.Denied} {
-		for _, v := range p.Settings.All(key) {
+		for _, v := range s.All(key) {
 			if v.Source != settings.Managed && key == "allowedMcpServers" {
 				continue // others may tighten, not loosen
 			}
@@ -91,9 +91,9 @@ func (p *Project) mcpPolicy() (*config.Policy, error) {
 }
 
 // disabledServers are the project's servers that were switched off.
-func (p *Project) disabledServers() []string {
+func disabledServers(s *settings.Settings) []string {
 	var names []string
-	for _, v := range p.Settings.All("disabledMcpjsonServers") {
+	for _, v := range s.All("disabledMcpjsonServers") {
 		var list []string
 		if json.Unmarshal(v.JSON, &list) == nil {
 			names = append(names, list...)
@@ -144,7 +144,7 @@ func (m *Servers) Host(version string) (*mcp.Host, func() error, error) {
 		return nil, nil, err
 	}
 	processes := shellrun.NewHost(&shellrun.Options{Reexec: m.Project.Options.Reexec})
-	opts := &mcp.Options{Version: version, Runner: processes.Runner(), Box: m.Project.ServerBox(processes), Dir: m.Project.Dir, Auth: auth, Approve: m.Approve, Roots: m.Project.Guard.Roots()}
+	opts := &mcp.Options{Version: version, Runner: processes.Runner(), Box: m.Project.Boxes.Server(processes), Dir: m.Project.Dir, Auth: auth, Approve: m.Approve, Roots: m.Project.Guard.Roots()}
 	if cache, err := os.UserCacheDir(); err == nil {
 		opts.CacheDir = filepath.Join(cache, "haft", "mcp")
 	}
@@ -165,36 +165,27 @@ func (m *Servers) find(name string) (mcp.Server, bool) {
 	return m.List[i], true
 }
 
-// ServerFile returns the file that keeps the servers of a scope. A project's are in
+// File returns the file that keeps the servers of a scope. A project's are in
 // .mcp.json, where other tools find them too.
-func (p *Project) ServerFile(scope settings.Source) (settings.Target, error) {
+func (m *Servers) File(scope settings.Source) (settings.Target, error) {
 	if scope == settings.Project {
-		return settings.Target{Path: filepath.Join(p.Dir, ".mcp.json"), Root: p.Dir}, nil
+		return settings.Target{Path: filepath.Join(m.Project.Dir, ".mcp.json"), Root: m.Project.Dir}, nil
 	}
-	return p.Target(scope)
+	return m.Project.Target(scope)
 }
 
-// ServerFiles are the files of a scope that may hold servers and exist.
-func (p *Project) ServerFiles(scope settings.Source) []settings.Target {
+// Files are the files of a scope that may hold servers and exist.
+func (m *Servers) Files(scope settings.Source) []settings.Target {
 	var targets []settings.Target
-	for _, file := range p.Settings.Files() {
+	for _, file := range m.Project.Settings.Files() {
 		if file.Source != scope || file.Path == "" {
 			continue
 		}
 		t := settings.Target{Path: file.Path}
 		if scope.InProject() {
-			t.Root = p.Dir
+			t.Root = m.Project.Dir
 		}
 		targets = append(targets, t)
 	}
 	return targets
-}
-
-// DeferPercent is "mcp.deferPercent" of the settings.
-func (p *Project) DeferPercent() (percent float64, ok bool) {
-	v, ok := p.Counts.Lookup("mcp", "deferPercent")
-	if !ok || json.Unmarshal(v.JSON, &percent) != nil || percent < 0 {
-		return 0, false
-	}
-	return percent, true
 }

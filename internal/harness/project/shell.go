@@ -7,28 +7,35 @@ import (
 	"github.com/haftdev/haft/internal/shell"
 )
 
-// Environment is that of this process with what the settings add, and the names
-// of it that shell commands inherit beside the usual ones.
-func (p *Project) Environment() (environ, pass []string) {
-	environ, pass = os.Environ(), []string{"CLAUDE_CODE_ENTRYPOINT"}
+// A Shell is what shell commands of a project inherit, and what they are known to do.
+type Shell struct {
+	Environ []string // of this process, with what the settings add
+	Pass    []string // names of it that commands inherit beside the usual ones
+	options shell.Options
+}
+
+// Shell reads what the settings say about commands.
+func (p *Project) Shell() *Shell {
+	s := &Shell{Environ: os.Environ(), Pass: []string{"CLAUDE_CODE_ENTRYPOINT"}}
 	for _, v := range p.Counts.Env() {
-		environ = append(environ, v.Name+"="+v.Text.Text)
-		pass = append(pass, v.Name)
+		s.Environ = append(s.Environ, v.Name+"="+v.Text.Text)
+		s.Pass = append(s.Pass, v.Name)
 	}
 	for _, name := range p.Counts.PassEnv() {
-		pass = append(pass, name.Text)
+		s.Pass = append(s.Pass, name.Text)
 	}
-	return environ, pass
+	s.options = shell.Options{Home: p.Home, Roots: p.Guard.Roots(), Kept: p.Kept.Holds, FS: shell.OS{}, Environ: s.Environ}
+	return s
 }
 
 // ReadOnly reports whether a command was shown to change nothing.
-func (p *Project) ReadOnly(command, dir string) bool {
-	return shell.Analyze(command, p.shellOptions(dir)).ReadOnly
+func (s *Shell) ReadOnly(command, dir string) bool {
+	return shell.Analyze(command, s.in(dir)).ReadOnly
 }
 
 // Writes returns the absolute paths that a command is known to write.
-func (p *Project) Writes(command, dir string) (paths []string) {
-	for _, w := range shell.Analyze(command, p.shellOptions(dir)).Writes {
+func (s *Shell) Writes(command, dir string) (paths []string) {
+	for _, w := range shell.Analyze(command, s.in(dir)).Writes {
 		path := w.Value
 		if !filepath.IsAbs(path) && w.Cwd != "" {
 			path = filepath.Join(w.Cwd, path)
@@ -41,12 +48,13 @@ func (p *Project) Writes(command, dir string) (paths []string) {
 }
 
 // Hardening is the environment in which that holds.
-func (p *Project) Hardening(dir string) []string {
-	env, _ := shell.Hardening(p.shellOptions(dir))
+func (s *Shell) Hardening(dir string) []string {
+	env, _ := shell.Hardening(s.in(dir))
 	return env
 }
 
-func (p *Project) shellOptions(dir string) *shell.Options {
-	environ, _ := p.Environment()
-	return &shell.Options{Cwd: dir, Home: p.Home, Roots: p.Guard.Roots(), Kept: p.Kept.Holds, FS: shell.OS{}, Environ: environ}
+func (s *Shell) in(dir string) *shell.Options {
+	o := s.options
+	o.Cwd = dir
+	return &o
 }

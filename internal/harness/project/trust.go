@@ -2,12 +2,9 @@ package project
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
-	"github.com/haftdev/haft/hook"
 	"github.com/haftdev/haft/internal/trust"
 )
 
@@ -89,63 +86,4 @@ func (p *Project) guarded() error {
 // off.
 func (p *Project) hooksOff() bool {
 	return p.Counts.Flag("disableAllHooks") || p.Counts.ManagedFlag("disableAllHooks") || p.Counts.ManagedFlag("allowManagedHooksOnly")
-}
-
-// hookFiles are the files of the project that hooks run, those of the user's hooks
-// included. It notes what they are now.
-func (p *Project) hookFiles() (files []string) {
-	p.bound = make(map[string]trust.Item)
-	folder := p.binding()
-	for _, h := range p.Counts.Hooks() {
-		if folder == nil {
-			break
-		}
-		item := folder.Hook(h)
-		p.bound[boundKey(h.Origin.String(), h.Event, h.Command, h.URL)] = item
-		for _, name := range item.Files {
-			files = append(files, filepath.Join(folder.Root().Path, name))
-		}
-	}
-	return files
-}
-
-// boundKey tells hooks apart, also those of one line.
-func boundKey(parts ...string) string { return strings.Join(parts, "\x00") }
-
-// binding is the project as the place whose files hooks run.
-func (p *Project) binding() *trust.Folder {
-	if p.Folder != nil {
-		return p.Folder
-	}
-	folder, _ := trust.NewStore("").Folder(p.Dir) // without it, nothing is bound
-	return folder
-}
-
-// stillTrusted looks again at what a hook would run: a tool may have changed the script
-// since the session began.
-func (p *Project) stillTrusted(h *hook.Hook) error {
-	if h.Func != nil {
-		return nil // it is the program's own
-	}
-	was, known := p.bound[boundKey(h.Origin, string(h.Event), h.Command, h.URL)]
-	if !known {
-		return nil
-	}
-	counting := p.Counts
-	if p.Folder != nil {
-		var err error
-		if counting, _, err = p.Folder.Filter(p.Settings); err != nil {
-			return err
-		}
-	}
-	for _, now := range counting.Hooks() {
-		if now.Origin.String() != h.Origin || now.Event != string(h.Event) || now.Command != h.Command || now.URL != h.URL {
-			continue
-		}
-		if !now.Source.InProject() && p.binding().Hook(now).Hash != was.Hash {
-			return fmt.Errorf("what it runs (%s) has changed since the session began; look at it and start the session again", strings.Join(was.Files, ", "))
-		}
-		return nil
-	}
-	return fmt.Errorf("what it runs (%s) has changed since it was trusted; look at it and trust it again with: haft trust", strings.Join(was.Files, ", "))
 }

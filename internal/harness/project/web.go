@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
-	"strings"
 
 	"github.com/haftdev/haft/internal/webpage"
 	"github.com/haftdev/haft/internal/webpage/searxng"
@@ -43,15 +41,4 @@ func (p *Project) SearchWeb() (websearch.Backend, error) {
 		}
 		return hits, err
 	}, nil
-}
-
-// SearchesItself reports whether Anthropic itself is asked, which has a web search of
-// its own, and not a server in its place.
-func (p *Project) SearchesItself() bool {
-	base := p.ModelEnv(func() string { return "" })("ANTHROPIC_BASE_URL")
-	if base == "" {
-		return true
-	}
-	u, err := url.Parse(base)
-	return err == nil && (u.Hostname() == "anthropic.com" || strings.HasSuffix(u.Hostname(), ".anthropic.com"))
 }

@@ -177,7 +177,7 @@ func (s *Servers) Open() (*mcp.Host, error) {
 	}
 	s.processes = shellrun.NewHost(&shellrun.Options{Reexec: s.opts.Reexec}) // apart from that of commands, which come and go
 	opts := &mcp.Options{
-		Version: s.opts.Version, Runner: s.processes.Runner(), Box: s.opts.Project.ServerBox(s.processes), Dir: s.opts.Project.Dir, Auth: auth, Approve: s.approve, Roots: s.opts.Roots(),
+		Version: s.opts.Version, Runner: s.processes.Runner(), Box: s.opts.Project.Boxes.Server(s.processes), Dir: s.opts.Project.Dir, Auth: auth, Approve: s.approve, Roots: s.opts.Roots(),
 		Send: s.opts.Given.Send, Elicit: s.opts.Given.Elicit, Sampling: s.sampling(), OnChange: s.Refresh, OnTask: s.long.began,
 	}
 	if cache, err := os.UserCacheDir(); err == nil {

@@ -96,7 +96,7 @@ func (f *Flags) Define(fs *pflag.FlagSet) {
 	fs.StringVar(&f.systemFile, "system-prompt-file", "", "replace the system prompt by the text of a file")
 	fs.StringVar(&f.appendSystem, "append-system-prompt", "", "add to the system prompt")
 	fs.StringVar(&f.appendFile, "append-system-prompt-file", "", "add the text of a file to the system prompt")
-	fs.StringVarP(&f.Resume, "resume", "r", "", "go on with the session of this id")
+	fs.StringVarP(&f.Resume, "resume", "r", "", "resume the session of this id; without one, choose from a list")
 	fs.StringVar(&f.ResumeAt, "resume-session-at", "", "with --resume: go on after this message")
 	fs.BoolVarP(&f.Continue, "continue", "c", false, "go on with the newest session of this folder")
 	fs.BoolVar(&f.fork, "fork-session", false, "with --resume or --continue: leave that session as it is, go on in a new one")

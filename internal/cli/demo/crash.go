@@ -1,0 +1,115 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/model/script"
+)
+
+// crashScene kills haft in the middle of a command and continues the session.
+func crashScene() scene {
+	return scene{
+		name:   "crash",
+		title:  "haft is killed in the middle of a command, and the session continues",
+		intro:  "The repository is in DIR. This scene runs haft as a program of its own, to kill it.",
+		prompt: "Import the price list.",
+		next:   "Sessions, and going back:\n  haft sessions\n  haft --continue\n  haft help sessions",
+		allow:  []string{"Bash(sh import.sh)", "Edit(import.sh)"},
+		ready: func() error {
+			if runtime.GOOS == "windows" {
+				return errors.New("this scene runs shell commands, which haft refuses on Windows")
+			}
+			return nil
+		},
+		script: crashScript,
+		play:   crash,
+	}
+}
+
+// started is the file that shows that the command runs.
+const started = "import.started"
+
+func crashScript(dir string) *script.Scenario {
+	body := "echo 1 >> " + started + "\nsleep 300\necho 1 >> import.done\n"
+	return &script.Scenario{Turns: []script.Turn{
+		turn("I'll write the import and run it.",
+			call("Write", in{"file_path": filepath.Join(dir, "import.sh"), "content": body})),
+		turn("Now the import, which takes a while.", bash("sh import.sh", "Import the price list")),
+		turn("The result says that the end of the import is unknown. I'll see how far it came before I run anything twice.",
+			bash("wc -l < "+started+"; ls import.done", "See how far the import came")),
+		turn("It started once and did not finish. Nothing was run a second time behind your back; I would ask now whether to run it again."),
+	}}
+}
+
+// crash starts haft, kills it while the command runs, and continues the session.
+func crash(ctx context.Context, o *Options, st *stage) error {
+	first := o.haft(ctx, st, st.prompt)
+	if err := first.Start(); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- first.Wait() }()
+	if err := appears(ctx, filepath.Join(st.dir, started), ended); err != nil {
+		_ = first.Process.Kill() // it may have ended by itself
+		return err
+	}
+	o.say("\n── The command runs. Now haft is killed: kill -9 %d\n", first.Process.Pid)
+	if err := first.Process.Kill(); err != nil {
+		return err
+	}
+	<-ended
+	o.say("── The journal was written before each step, so the session continues: haft -p --continue \"Go on.\"\n\n")
+	second := o.haft(ctx, st, "Go on.", "--continue")
+	if err := second.Run(); err != nil {
+		return fmt.Errorf("continue the session: %w", err)
+	}
+	told := ""
+	for _, r := range st.server.Requests() {
+		if r.Turn == 2 {
+			told = string(r.Body)
+		}
+	}
+	if !strings.Contains(told, "unknown") {
+		return errors.New("the model was not told that the end of the command is unknown")
+	}
+	return nil
+}
+
+// haft is this program as a process of its own, in the repository of the scene.
+func (o *Options) haft(ctx context.Context, st *stage, prompt string, more ...string) *exec.Cmd {
+	args := append([]string{"-p", prompt, "--verbose", "--model", "claude-sonnet-5", "--setting-sources", ""}, more...)
+	for _, rule := range st.allow {
+		args = append(args, "--allowedTools", rule)
+	}
+	cmd := exec.CommandContext(ctx, os.Args[0], args...)
+	cmd.Dir = st.dir
+	cmd.Env = append(os.Environ(), "ANTHROPIC_BASE_URL="+st.server.URL(), "ANTHROPIC_API_KEY=scripted")
+	cmd.Stderr = o.Out // which --verbose makes the whole story; standard output would repeat the answer
+	return cmd
+}
+
+// appears waits for a file that the program makes, as long as it runs.
+func appears(ctx context.Context, file string, ended <-chan error) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if _, err := os.Stat(file); err == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case err := <-ended:
+			return fmt.Errorf("haft ended before the command had started: %w", err)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

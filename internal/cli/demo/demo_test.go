@@ -1,0 +1,56 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+)
+
+func TestChoose(t *testing.T) {
+	all := scenes()
+	for _, tt := range []struct {
+		line      string
+		suggested int
+		want      int
+		quit      bool
+	}{
+		{"\n", 0, 0, false},
+		{"\n", 2, 2, false},
+		{"\n", len(all), 0, true}, // after the last scene there is nothing left to suggest
+		{"3\n", 0, 2, false},
+		{"Preview\n", 0, 2, false},
+		{"cr\n", 0, 4, false},
+		{"9\n", 0, -1, false},
+		{"dance\n", 0, -1, false},
+		{"q\n", 0, 0, true},
+		{"", 0, 0, true}, // the input has ended
+	} {
+		i, quit := choose(tt.line, all, tt.suggested)
+		if quit != tt.quit || !quit && i != tt.want {
+			t.Errorf("choose(%q, suggested %d) = %d, %v; want %d, %v", tt.line, tt.suggested, i, quit, tt.want, tt.quit)
+		}
+	}
+}
+
+// The menu comes back after a wrong word, and a scene that cannot be played says why.
+func TestTheMenuComesBack(t *testing.T) {
+	lines := []string{"dance\n", "2\n", "q\n"}
+	var out bytes.Buffer
+	o := &Options{Out: &out, Err: &out, Quick: true, ReadLine: func(context.Context) (string, error) {
+		line := lines[0]
+		lines = lines[1:]
+		return line, nil
+	}}
+	quick := scene{name: "next", title: "the next"}
+	first := scene{name: "first", title: "the first"}
+	seen := scene{name: "seen", title: "one that fails to be ready", ready: func() error { return context.Canceled }}
+	if err := o.menu(t.Context(), []scene{first, seen, quick}); err != context.Canceled {
+		t.Fatalf("the scene was not played: %v", err)
+	}
+	for _, want := range []string{"enter for first", `There is no scene "dance"`, "2  seen        one that fails to be ready"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in:\n%s", want, &out)
+		}
+	}
+}

@@ -1,0 +1,212 @@
+package demo
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/plain"
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/model/anthropic"
+	"github.com/haftdev/haft/model/script"
+	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/tool"
+)
+
+// A scene is one thing to see.
+type scene struct {
+	name, title string
+	// intro is said before the prompt; next is what to try afterwards.
+	intro, prompt, next string
+	// allow and deny are the rules of the scene.
+	allow, deny []string
+	// ready says why the scene cannot be played here; nil means that it always can.
+	ready func() error
+	// script is what the model says in a repository in dir.
+	script func(dir string) *script.Scenario
+	// play lets the model work, in place of one conversation in this process.
+	play func(ctx context.Context, o *Options, st *stage) error
+	// check looks at what the scene has done: a demo is not to be believed.
+	check func(ctx context.Context, dir string) error
+}
+
+// scenes are in the order of the menu. The first needs no choice.
+func scenes() []scene {
+	return []scene{fixScene(), verdictsScene(), previewScene(), agentsScene(), crashScene()}
+}
+
+// A stage is where a scene is played.
+type stage struct {
+	scene
+	dir    string
+	server *script.Server
+}
+
+func (o *Options) play(ctx context.Context, s scene) error {
+	if s.ready != nil {
+		if err := s.ready(); err != nil {
+			return err
+		}
+	}
+	dir, err := repository()
+	if err != nil {
+		return err
+	}
+	if o.Keep {
+		defer fmt.Fprintf(o.Err, "The repository is in %s\n", dir)
+	} else {
+		defer os.RemoveAll(dir)
+	}
+	server, err := script.Serve(&script.Options{Scenario: paced(s.script(dir), o.Quick)})
+	if err != nil {
+		return fmt.Errorf("serve the scripted model: %w", err)
+	}
+	defer server.Close()
+	o.say("haft demo %s: the model is SCRIPTED, served at %s. Everything else is real.\n", s.name, server.URL())
+	o.say("%s\n\n> %s\n\n", strings.ReplaceAll(s.intro, "DIR", dir), s.prompt)
+	play := s.play
+	if play == nil {
+		play = converse
+	}
+	if err := play(ctx, o, &stage{scene: s, dir: dir, server: server}); err != nil {
+		return err
+	}
+	if s.check != nil {
+		if err := s.check(ctx, dir); err != nil {
+			return err
+		}
+	}
+	if refused := server.Refused(); len(refused) > 0 { // the model is scripted, but it is as strict as the real API
+		return fmt.Errorf("the demo sent what the Messages API refuses: %s", strings.Join(refused, "; "))
+	}
+	return o.say("\nThat was scripted. %s\n", s.next)
+}
+
+// files are the repository of the demo. They end in .txt so that they are no package of
+// this module.
+//
+//go:embed repository/*.txt
+var files embed.FS
+
+// repository writes the repository into a new folder.
+func repository() (string, error) {
+	dir, err := os.MkdirTemp("", "haft-demo-")
+	if err != nil {
+		return "", err
+	}
+	names, err := files.ReadDir("repository")
+	if err != nil {
+		return "", err
+	}
+	for _, name := range names {
+		content, err := files.ReadFile("repository/" + name.Name())
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, strings.TrimSuffix(name.Name(), ".txt")), content, 0o644)
+		}
+		if err != nil {
+			return "", errors.Join(err, os.RemoveAll(dir))
+		}
+	}
+	return dir, nil
+}
+
+// paced lets the model write at the speed of a reader.
+func paced(s *script.Scenario, quick bool) *script.Scenario {
+	if quick {
+		return s
+	}
+	const pause = 25 // milliseconds
+	for i := range s.Turns {
+		s.Turns[i].Delta = pause
+	}
+	for _, part := range s.Parts {
+		for i := range part.Turns {
+			part.Turns[i].Delta = pause
+		}
+	}
+	return s
+}
+
+// converse lets the model work in a conversation of this process, and shows it.
+func converse(ctx context.Context, o *Options, st *stage) error {
+	w, err := harness.Open(&harness.Options{
+		Dir: st.dir, Reexec: o.Reexec, Sources: []settings.Source{}, // what the user has set is not part of the demo
+		Allowed: st.allow, Disallowed: st.deny, Settings: `{"todoTools":"todos"}`,
+	})
+	if err != nil {
+		return err
+	}
+	talk, err := w.Talk(ctx, &harness.TalkOptions{
+		Client: anthropic.New(&anthropic.Options{BaseURL: st.server.URL(), Key: "none"}), Model: "claude-opus-5-5", Person: o, Interactive: true, Version: o.Version,
+	})
+	if err != nil {
+		return errors.Join(err, w.Close())
+	}
+	defer talk.Close(context.WithoutCancel(ctx))
+	talk.Send(agent.Prompt{Content: []model.Block{model.TextOf(st.prompt)}})
+	show := plain.New(o.Out, &plain.Options{Color: o.Color, Verdicts: true})
+	var last agent.Result
+	for ev, err := range talk.Run(ctx) {
+		if err != nil {
+			return err
+		}
+		if err := show.Show(ev); err != nil {
+			return err
+		}
+		if r, ok := ev.(agent.Result); ok {
+			last = r
+		}
+	}
+	if last.Reason != agent.Completed {
+		return fmt.Errorf("the demo ended early: %s %s", last.Reason, strings.Join(last.Errors, "; "))
+	}
+	return nil
+}
+
+// Ask asks about a change as a conversation does. Where nobody can answer, the demo
+// allows what it has shown.
+func (o *Options) Ask(ctx context.Context, c tool.Case, q tool.Verdict) (tool.Verdict, error) {
+	o.say("%s", plain.Question(c, q))
+	allow := tool.Verdict{Behavior: tool.Allow, Reason: "the demo allows what it has shown"}
+	if o.Quick || o.ReadLine == nil {
+		o.say("(You would answer here. The demo says yes.)\n")
+		return allow, nil
+	}
+	o.say("Enter allows it, n denies it: ")
+	line, err := o.ReadLine(ctx)
+	if err != nil {
+		return tool.Verdict{}, err
+	}
+	if strings.HasPrefix(strings.ToLower(strings.TrimSpace(line)), "n") {
+		return tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: "The user does not want this."}, nil
+	}
+	allow.Reason = "the user allowed it"
+	return allow, nil
+}
+
+// in is the input of a call.
+type in = map[string]any
+
+func call(name string, input in) script.Block {
+	raw, err := json.Marshal(input)
+	if err != nil {
+		panic("demo: " + err.Error())
+	}
+	return script.Block{Tool: name, Input: raw}
+}
+
+func bash(command, description string) script.Block {
+	return call("Bash", in{"command": command, "description": description})
+}
+
+// turn is an answer of the model: what it says, and the calls it makes.
+func turn(text string, calls ...script.Block) script.Turn {
+	return script.Turn{Blocks: append([]script.Block{{Text: text}}, calls...)}
+}

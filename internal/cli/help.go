@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/haftdev/haft/docs"
+	"github.com/haftdev/haft/internal/near"
+	"github.com/haftdev/haft/internal/tui/markdown"
+	"github.com/haftdev/haft/internal/tui/style"
+)
+
+// newHelp replaces cobra's help command: a topic is a guide, as with git, and the flags
+// of a command are what its --help shows.
+func newHelp(s Streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [TOPIC | COMMAND]",
+		Short: "Read a guide, or the help of a command",
+		Long: `Read one of the guides, which are part of haft, or the help of a command.
+
+Without an argument, list both.`,
+		Example: "  haft help permissions\n  haft help mcp add\n  haft help preview | less",
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return topicNames(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(c *cobra.Command, args []string) error { return s.help(c.Root(), args) },
+	}
+}
+
+func topicNames() []string {
+	var names []string
+	for _, t := range docs.Topics() {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+func (s Streams) help(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return s.listHelp(root)
+	}
+	if topic, ok := docs.Find(strings.TrimSuffix(strings.TrimPrefix(args[0], "docs/"), ".md")); ok && len(args) == 1 {
+		return s.print(topic)
+	}
+	if c, rest, err := root.Find(args); err == nil && c != root && len(rest) == 0 {
+		return c.Help()
+	}
+	names := slices.Sorted(slices.Values(append(topicNames(), commandNames(root)...)))
+	hint := near.Hint(args[0], slices.Compact(names))
+	if hint == "" || len(args) > 1 {
+		hint = " Run 'haft help' for the list."
+	}
+	return usageError{fmt.Errorf("no guide or command is called %q.%s", strings.Join(args, " "), hint)}
+}
+
+func (s Streams) listHelp(root *cobra.Command) error {
+	if err := root.Help(); err != nil {
+		return err
+	}
+	var b strings.Builder
+	b.WriteString("\nGuides, each printed by 'haft help NAME':\n")
+	for _, t := range docs.Topics() {
+		fmt.Fprintf(&b, "  %-14s %s\n", t.Name, t.Title)
+	}
+	_, err := fmt.Fprint(s.Out, b.String())
+	return err
+}
+
+// print writes a guide: laid out for a terminal, as Markdown for everything else.
+func (s Streams) print(topic docs.Topic) error {
+	text := topic.Text
+	if isTerminal(s.Out) {
+		page := markdown.New(pageWidth(s.Out), style.Of(style.Detect(os.Getenv)))
+		page.Write(text)
+		text = strings.Join(page.Close(), "\n") + "\n"
+	}
+	_, err := fmt.Fprint(s.Out, text)
+	return err
+}
+
+// pageWidth is the width of a terminal, up to what is pleasant to read.
+func pageWidth(out any) int {
+	const most = 100
+	if file, ok := out.(*os.File); ok {
+		if w, _, err := term.GetSize(int(file.Fd())); err == nil && w > 0 && w < most {
+			return w
+		}
+	}
+	return most
+}

@@ -1,0 +1,246 @@
+// Package box says what programs that a project's settings confine may touch: commands,
+// MCP servers and hooks.
+//
+//	spec, seen := boxes.Command(tool.ReadOnly, guard)
+//
+// It reads settings and looks at folders; the sandbox itself is package sandbox, and who is
+// confined is decided by package permission. Boxes are safe for concurrent use.
+package box
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/internal/pathin"
+	"github.com/haftdev/haft/internal/preview"
+	"github.com/haftdev/haft/internal/secret"
+	"github.com/haftdev/haft/internal/workspace/guard"
+	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/sandbox"
+	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/workspace"
+)
+
+// Boxes are what confined programs of a project may touch.
+type Boxes struct {
+	Dir, Home string
+	Counts    *settings.Settings // of which those about the sandbox are read
+	Guard     *guard.Guard       // of the session
+}
+
+// Confinable refuses a session whose settings demand a sandbox that cannot be
+// had: a program that asked for one relies on it. Only then is the tier looked
+// for.
+func (b *Boxes) Confinable(tier func() sandbox.Tier) error {
+	origin, required := b.Counts.SandboxRequired()
+	if !required {
+		return nil
+	}
+	t := tier()
+	if t.Kind != sandbox.TierNone {
+		return nil
+	}
+	help := "Remove that setting to run commands without a sandbox"
+	if h := t.Help(); h != "" {
+		help = "This may help: " + h + ". Or remove that setting to run commands without a sandbox"
+	}
+	return fmt.Errorf("sandbox required but unavailable: %w, and a sandbox is required in %s. %s", t.Unavailable(), origin, help)
+}
+
+// Command says what a command with a confinement may touch in the folders of a guard;
+// nil means everything. Seen are folders whose files were looked at for it.
+func (b *Boxes) Command(c tool.Confinement, g *guard.Guard) (spec *sandbox.Spec, seen []string) {
+	if c != tool.ReadOnly && c != tool.ProjectOnly {
+		return nil, nil
+	}
+	set := b.Counts.Sandbox()
+	secrets, seen := secretFiles(b.Home)
+	state := workspace.StateDir()
+	hidden := slices.Concat(secrets, []string{filepath.Join(state, "blobs"), filepath.Join(state, "writes")}, b.settingPaths(set.DenyRead))
+	caches, missing := b.caches()
+	for _, dir := range missing {
+		if above := filepath.Dir(dir); !slices.Contains(seen, above) {
+			seen = append(seen, above)
+		}
+	}
+	readable := sandbox.Resolve(b.settingPaths(set.AllowRead)...)
+	spec = &sandbox.Spec{
+		Scratch: sandbox.Resolve(caches...),
+		Hide:    slices.DeleteFunc(sandbox.Resolve(hidden...), func(path string) bool { return slices.Contains(readable, path) }),
+	}
+	roots := sandbox.Resolve(g.Roots()...)
+	if c == tool.ProjectOnly {
+		seen = append(seen, gitFolders(roots)...)
+		spec.Network = sandbox.Proxied
+		spec.Read = sandbox.Resolve(state)
+		spec.Write = sandbox.Resolve(slices.Concat(roots, repositories(roots), b.settingPaths(set.AllowWrite))...)
+		spec.Protect = sandbox.Resolve(slices.Concat(g.Protected(), gitControls(roots), b.settingPaths(set.DenyWrite))...)
+		return spec, seen
+	}
+	spec.KeepSignals, spec.NoSockets = true, true
+	spec.Read = sandbox.Resolve(append(roots, state)...)
+	if !set.Enabled {
+		// Commands that may write use the /tmp of the machine: what they leave there
+		// is what others read.
+		spec.Read = slices.DeleteFunc(spec.Read, func(dir string) bool { return strings.HasPrefix(dir, "/tmp/") })
+		spec.Read = append([]string{"/tmp"}, spec.Read...)
+	}
+	return spec, seen
+}
+
+// Server says what a stdio server that the host runs may touch; nil means
+// everything. A confined one reads all, uses the network and sockets of the machine,
+// and writes in the folders of the project only.
+func (b *Boxes) Server(host *shellrun.Host) func(mcp.Server) *sandbox.Spec {
+	return func(s mcp.Server) *sandbox.Spec {
+		set := b.Counts.Sandbox()
+		if set.Servers == settings.NoServers || set.Servers == settings.ProjectServers && s.Scope != settings.Project.String() {
+			return nil
+		}
+		return b.writingInside(host)
+	}
+}
+
+// Hook says the same of hooks.
+func (b *Boxes) Hook(host *shellrun.Host) *sandbox.Spec {
+	if !b.Counts.Sandbox().Hooks {
+		return nil
+	}
+	return b.writingInside(host)
+}
+
+// writingInside is for programs that were trusted and not judged call by call.
+func (b *Boxes) writingInside(host *shellrun.Host) *sandbox.Spec {
+	set := b.Counts.Sandbox()
+	if set.Mode == settings.SandboxOff || set.Mode == settings.SandboxPrefer && host.Tier(sandbox.Open).Kind == sandbox.TierNone {
+		return nil
+	}
+	caches, _ := b.caches()
+	roots := sandbox.Resolve(b.Guard.Roots()...)
+	return &sandbox.Spec{
+		Network: sandbox.Open,
+		Read:    sandbox.Resolve("/tmp", "/run"), // what others put there, and their sockets
+		Write:   sandbox.Resolve(slices.Concat(roots, repositories(roots), b.settingPaths(set.AllowWrite))...),
+		Protect: sandbox.Resolve(slices.Concat(b.Guard.Protected(), gitControls(roots), b.settingPaths(set.DenyWrite))...),
+		Scratch: sandbox.Resolve(caches...),
+	}
+}
+
+// secretFiles are the files and folders that no tool shows. Folders of which some
+// files may be read, and patterns, stand for the files that are there: seen are the
+// folders where these were looked for.
+func secretFiles(home string) (paths, seen []string) {
+	for _, a := range secret.Paths(home) {
+		if !filepath.IsAbs(a.Path) {
+			continue // there is no home folder
+		}
+		pattern := a.Path
+		if len(a.Except) > 0 {
+			pattern = filepath.Join(a.Path, "*")
+		}
+		if !strings.Contains(pattern, "*") {
+			paths = append(paths, a.Path)
+			continue
+		}
+		seen = append(seen, filepath.Dir(pattern))
+		found, _ := filepath.Glob(pattern) // the list has no bad pattern
+		for _, path := range found {
+			if !slices.ContainsFunc(a.Except, func(open string) bool { ok, _ := filepath.Match(open, path); return ok }) {
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths, seen
+}
+
+// repositories are the folders of git outside the roots that hold the history of a
+// worktree.
+func repositories(roots []string) []string {
+	var dirs []string
+	for _, root := range roots {
+		text, err := os.ReadFile(filepath.Join(root, ".git"))
+		dir, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
+		if err != nil || !ok {
+			continue
+		}
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(root, dir)
+		}
+		common, err := os.ReadFile(filepath.Join(dir, "commondir"))
+		if err != nil { // a submodule, or a forged file: nothing says that it belongs to this folder
+			continue
+		}
+		back, err := os.ReadFile(filepath.Join(dir, "gitdir"))
+		if err != nil || strings.TrimSpace(string(back)) != filepath.Join(root, ".git") {
+			continue
+		}
+		shared := strings.TrimSpace(string(common))
+		if !filepath.IsAbs(shared) {
+			shared = filepath.Join(dir, shared)
+		}
+		dirs = append(dirs, shared)
+	}
+	return dirs
+}
+
+// settingPaths reads paths of settings: ~/ begins in the home folder, / at the
+// root; others begin in the project, those of the user's settings beside them.
+func (b *Boxes) settingPaths(list []settings.Text) []string {
+	var paths []string
+	for _, t := range list {
+		path := t.Text
+		rest, home := strings.CutPrefix(path, "~/")
+		switch {
+		case path == "":
+			continue
+		case home && b.Home == "":
+			continue
+		case home:
+			path = filepath.Join(b.Home, rest)
+		case filepath.IsAbs(path):
+			path = filepath.Clean(path)
+		case t.Source == settings.User && t.File != "":
+			path = filepath.Join(filepath.Dir(t.File), path)
+		default:
+			path = filepath.Join(b.Dir, path)
+		}
+		paths = append(paths, strings.TrimSuffix(path, "/**"))
+	}
+	return paths
+}
+
+// caches are the folders with a throw-away layer, and those that would have one if
+// they were there. What is read elsewhere is what is there: a layer may show a file
+// that was replaced since.
+func (b *Boxes) caches() (dirs, missing []string) {
+	var all []string
+	if b.Home != "" {
+		for _, name := range preview.HomeCaches() {
+			all = append(all, filepath.Join(b.Home, name))
+		}
+	}
+	for _, name := range []string{"XDG_CACHE_HOME", "GOCACHE", "GOMODCACHE", "CARGO_HOME", "npm_config_cache", "PIP_CACHE_DIR", "GRADLE_USER_HOME"} {
+		if dir := os.Getenv(name); filepath.IsAbs(dir) {
+			all = append(all, dir)
+		}
+	}
+	roots := b.Guard.Roots()
+	for _, dir := range all {
+		info, err := os.Stat(dir)
+		switch {
+		case err != nil:
+			missing = append(missing, dir)
+		case !info.IsDir():
+		case slices.ContainsFunc(roots, func(root string) bool { return pathin.Contains(dir, root) || pathin.Contains(root, dir) }):
+			// One that holds the project, or lies in it, is not for throwing away.
+		default:
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs, missing
+}

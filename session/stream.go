@@ -1,0 +1,84 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+)
+
+// A stream is the log of one agent's conversation while the session writes to it.
+type stream struct {
+	log  Log
+	pos  Pos    // where it ends
+	torn bool   // its last line is not whole
+	tail string // the last message, "" if there is none
+
+	soon    atomic.Bool
+	pending sync.WaitGroup
+}
+
+// stream returns the log of an agent, which is opened when it is first asked for.
+func (s *Session) stream(ctx context.Context, agent string) (*stream, error) {
+	if st := s.streams[agent]; st != nil {
+		return st, nil
+	}
+	st := &stream{}
+	if s.logs == nil {
+		st.log = &journal{path: filepath.Join(s.Dir(), "subagents", "agent-"+fileName(agent)+".jsonl")}
+	} else {
+		var err error
+		if st.log, st.pos, err = s.logs.Open(ctx, s.id, fileName(agent)); err != nil {
+			return nil, fmt.Errorf("open session: %w", err)
+		}
+	}
+	s.streams[agent] = st
+	return st, nil
+}
+
+// fileName keeps an agent's name from leaving its folder.
+func fileName(agent string) string {
+	return string(bytes.Map(func(r rune) rune {
+		switch {
+		case r >= '0' && r <= '9', r >= 'A' && r <= 'Z', r >= 'a' && r <= 'z', r == '-', r == '_':
+			return r
+		}
+		return '_'
+	}, []byte(agent)))
+}
+
+// write adds whole lines. What a write that failed has left of a line is made harmless
+// by the next.
+func (st *stream) write(ctx context.Context, lines []byte) error {
+	if st.torn {
+		lines = append([]byte("\n"), lines...)
+	}
+	pos, err := st.log.Append(ctx, st.pos, lines)
+	switch {
+	case err == nil:
+		st.torn = false
+	case pos != st.pos:
+		st.torn = true
+	}
+	st.pos = pos
+	return err
+}
+
+// syncSoon brings what was written to the disk while the caller continues. An error
+// shows at the next sync.
+func (st *stream) syncSoon() {
+	if !st.soon.CompareAndSwap(false, true) {
+		return
+	}
+	st.pending.Go(func() {
+		st.soon.Store(false)
+		_ = st.log.Sync(context.Background())
+	})
+}
+
+func (st *stream) close() error {
+	st.pending.Wait()
+	return st.log.Close()
+}
