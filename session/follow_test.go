@@ -55,14 +55,14 @@ func followedText(e session.Followed) string {
 // writeFollowed makes a session with questions, an answer's end and an agent.
 func writeFollowed(t *testing.T) *session.Session {
 	t.Helper()
-	s := create(t, session.Open(t.TempDir()), &session.CreateOptions{Cwd: t.TempDir()})
-	add(t, s, prompt("one"))
-	add(t, s, answer("a", model.TextOf("two")))
-	add(t, s, session.Entry{Message: &session.Message{Role: model.Assistant, ID: "a", Model: "m-1", StopReason: "end_turn"}})
-	add(t, s, session.Entry{Ask: &session.Ask{ID: "q1", UseID: "u1", Tool: "Bash", Rules: []string{"Bash(ls)"}}})
+	s := newFollowed(t, session.Open(t.TempDir()), &session.CreateOptions{Cwd: t.TempDir()})
+	appendTo(t, s, userSays("one"))
+	appendTo(t, s, session.Entry{Message: &session.Message{Role: model.Assistant, ID: "a", Model: "m-1", Content: []model.Block{model.TextOf("two")}}})
+	appendTo(t, s, session.Entry{Message: &session.Message{Role: model.Assistant, ID: "a", Model: "m-1", StopReason: "end_turn"}})
+	appendTo(t, s, session.Entry{Ask: &session.Ask{ID: "q1", UseID: "u1", Tool: "Bash", Rules: []string{"Bash(ls)"}}})
 	later := time.Now().Add(time.Second)
-	add(t, s, session.Entry{Agent: "helper", Time: later, Message: &session.Message{Role: model.User, Content: []model.Block{model.TextOf("three")}}})
-	add(t, s, session.Entry{Time: later.Add(time.Second), Answer: &session.Answer{ID: "q1", By: "web", Behavior: tool.Allow}})
+	appendTo(t, s, session.Entry{Agent: "helper", Time: later, Message: &session.Message{Role: model.User, Content: []model.Block{model.TextOf("three")}}})
+	appendTo(t, s, session.Entry{Time: later.Add(time.Second), Answer: &session.Answer{ID: "q1", By: "web", Behavior: tool.Allow}})
 	return s
 }
 
@@ -136,13 +136,34 @@ func TestPositionsThatMeanNothingAreRefused(t *testing.T) {
 }
 
 func TestFollowerReadsLongLinesAndMany(t *testing.T) {
-	s := create(t, session.Open(t.TempDir()), &session.CreateOptions{Cwd: t.TempDir()})
+	s := newFollowed(t, session.Open(t.TempDir()), &session.CreateOptions{Cwd: t.TempDir()})
 	const n = 400
 	for i := range n {
-		add(t, s, prompt(fmt.Sprintf("%d %s", i, strings.Repeat("x", 8<<10))))
+		appendTo(t, s, userSays(fmt.Sprintf("%d %s", i, strings.Repeat("x", 8<<10))))
 	}
 	got, _ := followAll(t, s.Path(), "")
 	if len(got) != n || !strings.HasPrefix(got[n-1], fmt.Sprintf("user %d ", n-1)) {
 		t.Errorf("followed %d entries", len(got))
 	}
+}
+
+func newFollowed(t *testing.T, store *session.Store, o *session.CreateOptions) *session.Session {
+	t.Helper()
+	s, err := store.Create(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func appendTo(t *testing.T, s *session.Session, e session.Entry) {
+	t.Helper()
+	if err := s.Append(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func userSays(text string) session.Entry {
+	return session.Entry{Message: &session.Message{Role: model.User, Content: []model.Block{model.TextOf(text)}}}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/haftdev/haft/internal/live"
+	"github.com/haftdev/haft/internal/tui"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/wire"
@@ -96,8 +97,12 @@ func (f *attachFlags) attach(ctx context.Context, conn *live.Conn, name string) 
 	for {
 		select {
 		case text, ok := <-typed:
-			if !ok {
+			if !ok && tui.IsTerminal(f.In, f.Out) {
 				return nil
+			}
+			if !ok {
+				typed = nil // a program that has no more to say may still watch
+				continue
 			}
 			if err := link.Send(&wire.User{UUID: session.NewUUID(), Message: wire.UserMessage{Role: "user", Content: wire.Content{Blocks: []wire.Block{wire.Text(text)}}}}); err != nil {
 				return fmt.Errorf("could not send the prompt: %w", err)

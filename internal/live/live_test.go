@@ -53,7 +53,7 @@ func newStage(t *testing.T, person sched.Asker, turns ...script.Turn) *stage {
 		t.Fatal(err)
 	}
 	s.talk, err = w.Talk(t.Context(), &harness.TalkOptions{
-		Client: anthropic.New(&anthropic.Options{BaseURL: server.URL()}), Model: "scripted", Person: person, Interactive: true, Watch: live.Open("test"),
+		Client: anthropic.New(&anthropic.Options{BaseURL: server.URL(), Key: "k"}), Model: "claude-opus-5-5", Person: person, Interactive: true, Watch: live.Open("test"),
 	})
 	if err != nil {
 		t.Fatal(err)

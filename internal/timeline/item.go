@@ -106,6 +106,8 @@ type Turn struct {
 	Cost   float64 `json:"cost"`
 	Calls  int     `json:"calls"`
 	Failed int     `json:"failed,omitempty"`
+
+	prompted bool // it has its prompt; what the harness says may come before
 }
 
 // Usage is what models read and wrote, in tokens.

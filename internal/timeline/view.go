@@ -149,10 +149,14 @@ const (
 func (v *View) add(e *session.Followed, kind Kind, id, text string, block int) *Item {
 	i := &Item{Index: len(v.items), ID: id, Kind: kind, Lane: e.Agent, At: timeOf(e.Time), said: place{e.File, e.Offset, block, true}}
 	i.Text, i.Cut = beginning(text)
-	if kind == Prompt && e.Agent == "" || len(v.turns) == 0 {
-		v.turns = append(v.turns, Turn{Index: len(v.turns), Item: i.Index, Start: i.At, End: i.At})
+	prompts := kind == Prompt && e.Agent == ""
+	if n := len(v.turns); n == 0 || prompts && v.turns[n-1].prompted {
+		v.turns = append(v.turns, Turn{Index: n, Item: i.Index, Start: i.At, End: i.At})
 	}
 	i.Turn = len(v.turns) - 1
+	if t := &v.turns[i.Turn]; prompts {
+		t.prompted = true
+	}
 	v.items = append(v.items, i)
 	v.touch(e.Agent, e.Time, func(l *Lane) { l.Items++ })
 	return i
