@@ -180,7 +180,7 @@ func (f *Follower) chunk(ctx context.Context, name, path string) ([]pending, err
 // was appended.
 func followedEntry(ctx context.Context, raw []byte, blobs *blobs) (Entry, bool) {
 	e, ok := entryOf(ctx, raw, blobs)
-	if ok || !bytes.Contains(raw, []byte(typeStop)) {
+	if ok || !bytes.Contains(raw, []byte(`"stop"`)) {
 		return e, ok
 	}
 	var l line
