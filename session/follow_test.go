@@ -76,7 +76,7 @@ func TestFollowerReadsEverythingInOrder(t *testing.T) {
 	}
 }
 
-// Whoever stops behind any entry and follows from there gets each of the others once.
+// A reader that stops behind any entry and follows from there gets each of the others once.
 func TestFollowerResumesBehindAnyEntry(t *testing.T) {
 	s := writeFollowed(t)
 	f, err := session.Follow(s.Path(), "")

@@ -4,7 +4,7 @@ package wire
 // command lines do not have them.
 
 // Observe asks for what happens in a session from a position of its journal on. It is the
-// first message of whoever watches.
+// first message of an observer.
 type Observe struct {
 	Base
 	// From is where to begin, as a [JournalPosition] said it; "" is the beginning, "end"

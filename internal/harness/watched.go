@@ -19,7 +19,7 @@ import (
 type Channel interface {
 	// Event is shown what happens, as the front end is. It must not block.
 	Event(agent.Event)
-	// Ask asks whoever watches, now or later, until one of them has decided, whom by
+	// Ask asks the observers, now or later, until one of them has decided, whom by
 	// names, or ctx ends.
 	Ask(ctx context.Context, c tool.Case, question tool.Verdict) (v tool.Verdict, by string, err error)
 	// Close ends it before the journal is closed.
@@ -38,7 +38,7 @@ func (w *watched) open(c *Conversation, make func(*Conversation) Channel) {
 	}
 }
 
-// event shows an event to whoever watches.
+// event shows an event to the observers.
 func (w *watched) event(ev agent.Event) {
 	if channel := w.channel.Load(); channel != nil {
 		(*channel).Event(ev)
@@ -52,7 +52,7 @@ func (w *watched) close() error {
 	return nil
 }
 
-// An openAsker asks the front end's user and whoever watches, and writes down that it
+// An openAsker asks the front end's user and the observers, and writes down that it
 // does: the first answer counts.
 type openAsker struct {
 	person sched.Asker

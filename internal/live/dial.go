@@ -37,7 +37,7 @@ func Dial(ctx context.Context, path string) (*Conn, error) {
 	if err != nil {
 		return nil, ErrNotRunning
 	}
-	if err := allowed(conn); err != nil { // the socket may be somebody else's by now
+	if err := allowed(conn); err != nil { // the socket may be another user's by now
 		conn.Close()
 		return nil, err
 	}

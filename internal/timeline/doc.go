@@ -8,6 +8,6 @@
 // so that a session of a hundred thousand entries fits in memory. A View belongs to one
 // goroutine.
 //
-// Trust model: everything in a view is untrusted text, which whoever shows it makes
+// Trust model: everything in a view is untrusted text, which the one who shows it makes
 // harmless.
 package timeline
