@@ -124,7 +124,7 @@ func (a *app) streamed(ev model.Event) {
 	case model.BlockStop:
 		if b := w.texts[ev.Index]; b != nil {
 			b.close()
-			a.record("Answer", b.words.String())
+			a.record(answerTitle, b.words.String())
 			delete(w.texts, ev.Index)
 		}
 		if b := w.think[ev.Index]; b != nil {

@@ -44,6 +44,8 @@ type Options struct {
 	Edit func(text string) (string, error)
 	// EditFile does the same with a file.
 	EditFile func(path string) error
+	// Clipboard is that of the desktop; nil means that there is none.
+	Clipboard Clipboard
 	// Suspend stops the process until its shell lets it go on; nil means that it
 	// cannot be. The terminal is the shell's until it returns.
 	Suspend func() error
@@ -81,6 +83,7 @@ type app struct {
 	stream  int                    // which one is shown: events of an older one are dropped
 	events  chan streamed
 	typedAs map[string]string // what was typed for a prompt, by its UUID, where that is shorter
+	images  []string          // that marks in what is written stand for, by their numbers from 1
 	pending []string          // written before there was a conversation
 	failed  bool              // no conversation could be opened
 	// commandsRun are those that the user runs, with what stops them.

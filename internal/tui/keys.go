@@ -52,7 +52,7 @@ func (a *app) paste(text string) {
 		}
 		a.dialog.turnAway()
 	}
-	if a.viewer == nil {
+	if a.viewer == nil && !a.dropped(text) {
 		a.write.Paste(text)
 		a.complete()
 	}
@@ -98,6 +98,7 @@ func bindings() []binding {
 		{[]string{"ctrl+g"}, "write in your editor (VISUAL, EDITOR)", (*app).edit},
 		{[]string{"ctrl+b"}, "move the running command to the background; otherwise list what runs there", (*app).background},
 		{[]string{"ctrl+t"}, "show or hide the todos", (*app).toggleTodos},
+		{[]string{"ctrl+v"}, "attach the image in the clipboard", (*app).pasteImage},
 		{[]string{"ctrl+r"}, "search what you wrote before", (*app).searchHistory},
 		{[]string{"ctrl+l"}, "begin on an empty screen; what was on it stays in the scrollback", (*app).redraw},
 		{[]string{"ctrl+z"}, "suspend haft; fg brings it back", (*app).suspend},

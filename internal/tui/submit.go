@@ -3,7 +3,6 @@ package tui
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -75,20 +74,16 @@ func (a *app) say(text string) {
 	}()
 }
 
-// imagesIn finds the images that a text names, as a path by itself or after an @.
+// imagesIn finds the images that a text has marks of, or names: as a path by itself or after
+// an @.
 func (a *app) imagesIn(text string) []string {
-	var found []string
+	found := a.attached(text)
 	words := append(mention.Paths(text), strings.Trim(strings.TrimSpace(text), `'"`))
 	for _, w := range words {
-		switch strings.ToLower(filepath.Ext(w)) {
-		case ".png", ".jpg", ".jpeg", ".gif", ".webp":
-		default:
-			continue
-		}
 		if !filepath.IsAbs(w) {
 			w = filepath.Join(a.talk.Turns.Dir(), w)
 		}
-		if info, err := os.Stat(w); err == nil && info.Mode().IsRegular() {
+		if isImage(w) {
 			found = append(found, w)
 		}
 	}
@@ -233,6 +228,7 @@ func (a *app) local(name, args string) {
 // ownCommands are those that are about this screen.
 func ownCommands() []Command {
 	return []Command{
+		{Name: "copy", Description: "Copy the last answer to the clipboard"},
 		{Name: "exit", Description: "Leave"},
 		{Name: "tasks", Description: "Show what runs in the background, and stop it"},
 		{Name: "keys", Description: "Show what keys do"},
@@ -270,6 +266,8 @@ func (a *app) commands() map[string]func(args string) {
 		"login":   func(string) { a.login() },
 		"memory":  a.memory,
 		"config":  a.config,
+		"copy":    a.copyAnswer,
+		"export":  a.export,
 
 		"permissions": a.permissions,
 		"new":         func(string) { a.open(Opening{}) },

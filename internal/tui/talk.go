@@ -80,6 +80,8 @@ type Input interface {
 	// are not there.
 	WithFiles(ctx context.Context, p agent.Prompt, text string) (agent.Prompt, error)
 	Missing(text string) []string
+	// KeepImage keeps a picture with the session, where the model may read it.
+	KeepImage(png []byte) (path string, err error)
 	// Call makes a call that the user asks for, beside the conversation.
 	Call(ctx context.Context, tool string, input any) (tool.Result, error)
 }
@@ -110,6 +112,8 @@ type Rules interface {
 type Past interface {
 	// Said is what was said before, oldest first: the end of it.
 	Said(ctx context.Context) []session.Entry
+	// Markdown is all of the conversation.
+	Markdown(context.Context) (string, error)
 	// PlanRewind says what brings files back to how they were before a message,
 	// Rewind does it.
 	PlanRewind(ctx context.Context, to string) (*checkpoint.Plan, error)

@@ -78,3 +78,5 @@ func (i input) Instructions() []string {
 	}
 	return paths
 }
+
+func (i input) KeepImage(png []byte) (path string, err error) { return i.c.KeepImage(png) }
