@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"os"
@@ -23,6 +24,7 @@ import (
 	"github.com/haftdev/haft/internal/checkpoint"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/internal/tui/style"
+	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
@@ -43,7 +45,9 @@ type fakeTalk struct {
 	interrupts  int
 	builtins    []string // that were run
 	home        string
-	picture     string // in the clipboard
+	servers     []mcp.Status
+	asked       []string // for completions
+	picture     string   // in the clipboard
 	copied      []string
 	foreground  bool // a call waits for a command
 	backgrounds int
@@ -127,6 +131,20 @@ func (f *fakeTalk) KeepImage(png []byte) (string, error) {
 	return path, os.WriteFile(path, png, 0o600)
 }
 func (f *fakeTalk) Markdown(context.Context) (string, error) { return "## user\n\nall of it", nil }
+func (f *fakeTalk) Arguments(_ context.Context, command string, words []string, typed string) []string {
+	f.asked = append(f.asked, fmt.Sprintf("%s %q %q", command, words, typed))
+	if command == "cost" && strings.HasPrefix("yesterday", typed) {
+		return []string{"yesterday"}
+	}
+	return nil
+}
+func (f *fakeTalk) CompleteResource(_ context.Context, typed string) []string {
+	if strings.HasPrefix("hub:db://users", typed) {
+		return []string{"hub:db://users"}
+	}
+	return nil
+}
+func (f *fakeTalk) Servers() []mcp.Status { return f.servers }
 func (f *fakeTalk) NoteFiles() []NoteFile {
 	return []NoteFile{{"project", "/nowhere/project/AGENTS.md", true}, {"user", "/home/me/.haft/HAFT.md", false}}
 }

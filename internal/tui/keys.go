@@ -89,7 +89,7 @@ func bindings() []binding {
 		{[]string{"enter"}, "send", (*app).enter},
 		{[]string{"up", "ctrl+p"}, "move up, then through what you wrote before; while haft works, take back what waits", (*app).up},
 		{[]string{"down", "ctrl+n"}, "move down, then to what you wrote later", func(a *app) { a.write.Down() }},
-		{[]string{"tab"}, "complete; or turn to a question", (*app).complete},
+		{[]string{"tab"}, "complete; take the suggestion on an empty line; or turn to a question", (*app).tab},
 		{[]string{"shift+tab"}, "change the permission mode: asks first, edits allowed, plan only", (*app).nextMode},
 		{[]string{"esc"}, "interrupt and get back what waits; twice: go back to an earlier message", (*app).escape},
 		{[]string{"ctrl+c"}, "clear; interrupt; twice: leave", (*app).stop},
@@ -115,6 +115,15 @@ func actOf(k key.Key) func(*app) {
 		}
 	}
 	return nil
+}
+
+// tab completes, or takes what is suggested.
+func (a *app) tab() {
+	if a.write.Empty() && a.advice != "" && a.working == nil {
+		a.write.Set(a.advice)
+		return
+	}
+	a.complete()
 }
 
 // searchHistory looks for something that the person wrote before.

@@ -57,6 +57,13 @@ func TestEveryKey(t *testing.T) {
 			if b.app.write.Text() != "/cost " {
 				t.Errorf("%q", b.app.write.Text())
 			}
+			b.type_("\x15")
+			b.tell(agent.TurnStarted{}, prompted("say it"), agent.Result{Reason: agent.AbortedStreaming})
+			b.sees("what shall be done? (tab: continue · / commands")
+			press()
+			if b.app.write.Text() != "continue" {
+				t.Errorf("%q", b.app.write.Text())
+			}
 		},
 		"shift+tab": func(t *testing.T, b *bed, press func()) {
 			press()

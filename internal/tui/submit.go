@@ -1,8 +1,10 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/card"
 	"github.com/haftdev/haft/internal/knowledge/mention"
+	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
@@ -195,7 +198,7 @@ func (a *app) command(text string) {
 			case err != nil:
 				a.note(err.Error())
 			case !ok && !strings.Contains(name, "/"):
-				a.note("there is no command /" + name + "; /help lists them")
+				a.note("There is no command /" + name + "." + a.nearCommand(name))
 			case !ok:
 				a.say(text)
 			case t.Text != "":
@@ -208,6 +211,15 @@ func (a *app) command(text string) {
 			}
 		})
 	}()
+}
+
+// nearCommand names the commands that may have been meant.
+func (a *app) nearCommand(name string) string {
+	var names []string
+	for _, c := range append(a.talk.Input.Commands(), ownCommands()...) {
+		names = append(names, "/"+c.Name)
+	}
+	return cmp.Or(near.Hint("/"+name, names), " /help lists them.")
 }
 
 // local has one of haft's own commands answered, which may take a while.
@@ -233,6 +245,7 @@ func ownCommands() []Command {
 		{Name: "tasks", Description: "Show what runs in the background, and stop it"},
 		{Name: "keys", Description: "Show what keys do"},
 		{Name: "login", Description: "Set up the model that answers"},
+		{Name: "terminal-setup", Description: "Show how to set up shift+enter and the clipboard in this terminal"},
 		{Name: "new", Description: "Begin a new conversation; this one stays in the list of sessions"},
 	}
 }
@@ -268,6 +281,9 @@ func (a *app) commands() map[string]func(args string) {
 		"config":  a.config,
 		"copy":    a.copyAnswer,
 		"export":  a.export,
+		"mcp":     a.mcp,
+
+		"terminal-setup": func(string) { a.show.add(&note{text: terminalSetup(os.Getenv), quiet: true}) },
 
 		"permissions": a.permissions,
 		"new":         func(string) { a.open(Opening{}) },

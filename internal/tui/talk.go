@@ -74,6 +74,12 @@ type Input interface {
 	// model, by path.
 	NoteFiles() []NoteFile
 	Instructions() []string
+	// Arguments are how the argument of a command may continue, after the words before it;
+	// CompleteResource how the mention of a server's resource may.
+	Arguments(ctx context.Context, command string, words []string, typed string) []string
+	CompleteResource(ctx context.Context, typed string) []string
+	// Servers are the MCP servers.
+	Servers() []mcp.Status
 	// Files are the project's, newest first, relative to the working directory.
 	Files(context.Context) ([]string, error)
 	// WithFiles adds the files that the text of a prompt mentions; Missing are those that
