@@ -214,7 +214,7 @@ func TestResume(t *testing.T) {
 	if after := encoded(a.History()); after != before {
 		t.Errorf("before:\n%s\nafter:\n%s", before, after)
 	}
-	inOrder(t, before, "This summary stands for it", "two", "three")
+	inOrder(t, before, "This summary replaces it", "two", "three")
 	res := result(t, run(t, a, "four"))
 	if res.Reason != agent.Completed || srv.Total() != 7 {
 		t.Errorf("%s after %d requests", res.Reason, srv.Total())

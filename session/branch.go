@@ -74,6 +74,7 @@ var ErrNoMessage = errors.New("no such message")
 // take keeps what belongs to a chain. What was noted after its last message
 // counts only if the chain is the end of the journal.
 func (r *reading) take(t *tail, tree *tree, chain []*line, at string) {
+	chain = tree.withSiblings(chain)
 	r.chain, r.damage, r.torn, r.end = chain, t.damaged, t.torn, t.size
 	r.calls = map[string][]Call{}
 	on := map[*line]bool{}
@@ -207,6 +208,50 @@ func (t *tree) chain(at string, whole, damaged bool) ([]*line, bool) {
 	}
 	slices.Reverse(chain)
 	return chain, true
+}
+
+// withSiblings adds the blocks of an answer that its chain leaves out. Official tools let
+// the result of a call follow that call, so that of parallel calls only one is on the way
+// from the end of the conversation to its beginning.
+func (t *tree) withSiblings(chain []*line) []*line {
+	on := map[string]bool{}
+	for _, l := range chain {
+		on[l.UUID] = true
+	}
+	var off []*line
+	for _, l := range t.lines {
+		if l.Type == "assistant" && l.UUID != "" && !on[l.UUID] {
+			off = append(off, l)
+		}
+	}
+	if off == nil {
+		return chain
+	}
+	var whole []*line
+	for i, l := range chain {
+		whole = append(whole, l)
+		if l.Type != "assistant" || i+1 == len(chain) || !chain[i+1].answersCall() {
+			continue
+		}
+		id := l.answer().ID
+		for _, s := range off {
+			if !on[s.UUID] && on[s.parent()] && id != "" && s.answer().ID == id {
+				on[s.UUID] = true
+				whole = append(whole, s)
+			}
+		}
+	}
+	return whole
+}
+
+// answersCall reports whether the line is a result that an official tool wrote. One of
+// ours, which has a name made of the call's, follows all blocks of its answer that count.
+func (l *line) answersCall() bool {
+	if l.Type != "user" || isMadeOfName(l.UUID) {
+		return false
+	}
+	m, err := l.message()
+	return err == nil && len(resultsOf(m.Content)) > 0
 }
 
 // before returns the message that stands before the i-th line.

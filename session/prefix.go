@@ -245,7 +245,11 @@ func continues(chain []*line) bool {
 	if len(chain) == 0 {
 		return true
 	}
-	m, err := chain[0].message()
+	i := slices.IndexFunc(chain, func(l *line) bool { return !l.isLink() })
+	if i < 0 {
+		return true
+	}
+	m, err := chain[i].message()
 	return err == nil && m.Role == model.User && m.Error == "" &&
 		!slices.ContainsFunc(m.Content, func(b model.Block) bool { return b.Type == model.ToolResult }) &&
 		slices.ContainsFunc(m.Content, func(b model.Block) bool { return b.Type != model.Text || b.Text != "" })
@@ -283,12 +287,15 @@ func (x *prefixIndex) save(dir string) error {
 	if err != nil {
 		return err
 	}
-	temp := filepath.Join(dir, indexFile+".new")
-	content := append([]byte(digest(raw)+"\n"), raw...)
-	if err := os.WriteFile(temp, content, 0o600); err != nil {
+	return replace(filepath.Join(dir, indexFile), append([]byte(digest(raw)+"\n"), raw...))
+}
+
+// replace writes a file as a whole or not at all.
+func replace(path string, content []byte) error {
+	if err := os.WriteFile(path+".new", content, 0o600); err != nil {
 		return err
 	}
-	return os.Rename(temp, filepath.Join(dir, indexFile))
+	return os.Rename(path+".new", path)
 }
 
 // dropPrefix deletes what is kept.

@@ -35,7 +35,7 @@ func (t *tally) add(l *line) {
 	case l.CustomTitle != "":
 		t.title = l.CustomTitle
 	}
-	if !l.inChain() || l.isBoundary() {
+	if !l.isMessage() {
 		return
 	}
 	t.messages++

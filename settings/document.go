@@ -54,7 +54,7 @@ func (d *document) find(object *hujson.Value, name string, kind hujson.Kind) (*h
 		v := &members[i].Value
 		if kind != 0 && v.Value.Kind() != kind {
 			line := 1 + bytes.Count(d.text[:v.StartOffset], []byte("\n"))
-			return nil, fmt.Errorf("line %d: %s must be %s; mend it first", line, name, kindName(byte(kind)))
+			return nil, fmt.Errorf("line %d: %s must be %s; fix it first", line, name, kindName(byte(kind)))
 		}
 		return v, nil
 	}

@@ -89,11 +89,13 @@ var topLevel = map[string]shape{
 	}},
 	"agents": {kinds: "{", members: map[string]shape{
 		"maxRunning": aCount, "maxDepth": aCount, "maxTokens": aCount, "firstTokenSeconds": aCount, "idleSeconds": aCount,
+		"background": aFlag, "cwd": aFlag,
 	}},
 	"calls": {kinds: "{", members: map[string]shape{
 		"afterFailure": {kinds: `"`, oneOf: []string{"continue", "cancel"}},
 		"sameResults":  {kinds: "{", members: map[string]shape{"warn": aLimit, "stop": aLimit}},
 	}},
+	"search":    {kinds: "{", members: map[string]shape{"noSavedIndex": aFlag}},
 	"todoTools": {kinds: `"`, oneOf: []string{"auto", "tasks", "todos", "none"}},
 	"webFetch":  {kinds: "{", members: map[string]shape{"allowPrivate": textList, "model": aText}},
 	"webSearch": {kinds: "{", members: map[string]shape{"endpoint": aText}},
@@ -104,7 +106,7 @@ var topLevel = map[string]shape{
 	"allowedHttpHookUrls":    textList,
 	"httpHookAllowedEnvVars": textList,
 
-	"mcp":                        {kinds: "{", members: map[string]shape{"log": aFlag, "deferPercent": aNumber, "sampling": aFlag, "samplingTokens": aNumber}},
+	"mcp":                        {kinds: "{", members: map[string]shape{"log": aFlag, "deferPercent": aNumber, "sampling": aFlag, "samplingTokens": aNumber, "wait": aNumber}},
 	"lspServers":                 objectMap,
 	"mcpServers":                 objectMap,
 	"enableAllProjectMcpServers": aFlag,

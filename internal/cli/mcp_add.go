@@ -127,7 +127,7 @@ func (f *addFlags) checkTransport(target string) error {
 	case f.transport != "" && f.transport != string(mcp.Stdio) && f.transport != string(mcp.HTTP) && f.transport != string(mcp.SSE):
 		return usageError{fmt.Errorf("--transport %s: use stdio, http or sse", f.transport)}
 	case (f.transport == string(mcp.HTTP) || f.transport == string(mcp.SSE)) && !(isURL && (scheme == "http" || scheme == "https")):
-		return usageError{fmt.Errorf("--transport %s needs an http or https address, and %q is none", f.transport, target)}
+		return usageError{fmt.Errorf("--transport %s needs an http or https address, which %q is not", f.transport, target)}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -14,6 +15,7 @@ import (
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/headless"
 	"github.com/haftdev/haft/internal/plain"
+	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/wire"
 )
@@ -45,10 +47,10 @@ func (f *converseFlags) answer(ctx context.Context, opts *headless.Options, prom
 		beside.follow(ev)
 		return show(ev)
 	}
-	last := new(lastResult)
-	n := f.serveConversation(ctx, once{last, prompted(prompt)}, opts)
+	heard := &messages{all: f.Output == "json" && f.verbose}
+	n := f.serveConversation(ctx, once{heard, prompted(prompt)}, opts)
 	beside.tell(f.Err)
-	if err := f.show(last.result); err != nil {
+	if err := f.show(heard); err != nil {
 		return fmt.Errorf("write the answer: %w", err)
 	}
 	return code(ctx, n)
@@ -63,7 +65,7 @@ func (r remarks) show(ev agent.Event) error {
 		r.notice(agent.Notice{Level: "warning", Text: fmt.Sprintf("the model's server did not answer: %s. Trying again in %s (%d of %d)",
 			ev.Err, ev.Delay.Round(100*time.Millisecond), ev.Attempt, ev.Max)})
 	case agent.FellBack:
-		r.notice(agent.Notice{Level: "warning", Text: fmt.Sprintf("going on with %s in place of %s", ev.To, ev.From)})
+		r.notice(agent.Notice{Level: "warning", Text: fmt.Sprintf("falling back to %s from %s", ev.To, ev.From)})
 	}
 	return nil // who cannot be told is not stopped for it
 }
@@ -86,9 +88,16 @@ func (b background) tell(w io.Writer) {
 	}
 }
 
-// show writes the one result there is.
-func (f *converseFlags) show(r *wire.Result) error {
+// show writes the one result there is, or every message as one list.
+func (f *converseFlags) show(heard *messages) error {
+	r := heard.result
 	switch {
+	case heard.all:
+		line, err := plainjson.Marshal(heard.list)
+		if err == nil {
+			_, err = f.Out.Write(append(line, '\n'))
+		}
+		return err
 	case r == nil:
 		return nil
 	case f.Output == "json":
@@ -166,13 +175,22 @@ func (o once) Read() (wire.Message, error) {
 
 func (o once) Write(m wire.Message) error { return o.out.Write(m) }
 
-// lastResult keeps the result of the last turn: work in the background may bring
-// another one after the first.
-type lastResult struct{ result *wire.Result }
+// messages keeps the result of the last turn, as work in the background may bring
+// another one after the first, and everything if all is set.
+type messages struct {
+	all    bool
+	list   []json.RawMessage
+	result *wire.Result
+}
 
-func (l *lastResult) Write(m wire.Message) error {
+func (l *messages) Write(m wire.Message) error {
 	if r, ok := m.(*wire.Result); ok {
 		l.result = r
 	}
-	return nil
+	if !l.all {
+		return nil
+	}
+	line, err := wire.Encode(m)
+	l.list = append(l.list, line)
+	return err
 }

@@ -18,7 +18,7 @@ import (
 func TestEveryCommandAnswers(t *testing.T) {
 	r := newRig(t)
 	r.play([]script.Turn{
-		{Blocks: []script.Block{call("Write", in("file_path", filepath.Join(r.dir, "made.txt"), "content", "x\n")), call("Agent", `{"description":"Look around","prompt":"CHILD"}`)}},
+		{Blocks: []script.Block{call("Write", in("file_path", filepath.Join(r.dir, "made.txt"), "content", "x\n")), call("Agent", `{"description":"Look around","prompt":"CHILD","run_in_background":false}`)}},
 		says("made it"),
 	}, map[string][]script.Turn{"CHILD": {says("looked")}})
 	home, _ := os.UserHomeDir()

@@ -39,10 +39,10 @@ func (w *World) openSession(ctx context.Context, o *TalkOptions) (*session.Sessi
 			return nil, fmt.Errorf("%s: %w", rejected, err)
 		}
 		if errors.Is(err, session.ErrNotFound) {
-			return nil, &project.UsageError{Err: fmt.Errorf("%w. Run 'haft sessions list --all' for what there is", err)}
+			return nil, &project.UsageError{Err: fmt.Errorf("%w. Run 'haft sessions list --all' to see the sessions", err)}
 		}
 		if errors.Is(err, session.ErrNoMessage) {
-			return nil, &project.UsageError{Err: fmt.Errorf("%w. Run 'haft sessions show %s' for what there is", err, id)}
+			return nil, &project.UsageError{Err: fmt.Errorf("%w. Run 'haft sessions show %s' for its messages", err, id)}
 		}
 		return s, err
 	case o.Forget:

@@ -112,7 +112,7 @@ func TestAResumedSessionIsNeverLessCarefulThanItsStart(t *testing.T) {
 				t.Errorf("the mode is %s, want %s", got, tc.want)
 			}
 			events, _ := r.say(c, "hi")
-			if told := strings.Contains(noticed(events), "goes on in the permission mode"); told != (tc.want == "plan") {
+			if told := strings.Contains(noticed(events), "continues in the permission mode"); told != (tc.want == "plan") {
 				t.Errorf("told: %q", noticed(events))
 			}
 		})

@@ -133,7 +133,7 @@ func TestWorkIsGivenToAnAgent(t *testing.T) {
 	r.server.Close()
 	server, err := scripttest.Serve(t, &script.Options{Scenario: &script.Scenario{
 		Turns: []script.Turn{
-			{Blocks: []script.Block{call("Agent", `{"description":"Read it","prompt":"CHILD: read the note","subagent_type":"general-purpose"}`)}},
+			{Blocks: []script.Block{call("Agent", `{"description":"Read it","prompt":"CHILD: read the note","subagent_type":"general-purpose","run_in_background":false}`)}},
 			{Blocks: []script.Block{{Text: "The agent has read it."}}},
 		},
 		Parts: []script.Part{{When: "CHILD", Turns: []script.Turn{
@@ -185,8 +185,8 @@ func TestAnAgentWorksInACopyOfTheRepository(t *testing.T) {
 	server, err := scripttest.Serve(t, &script.Options{Scenario: &script.Scenario{
 		Turns: []script.Turn{
 			{Blocks: []script.Block{
-				call("Agent", `{"description":"Change it","prompt":"CHILD: change the note","isolation":"worktree"}`),
-				call("Agent", `{"description":"Look","prompt":"IDLE: look","isolation":"worktree"}`),
+				call("Agent", `{"description":"Change it","prompt":"CHILD: change the note","isolation":"worktree","run_in_background":false}`),
+				call("Agent", `{"description":"Look","prompt":"IDLE: look","isolation":"worktree","run_in_background":false}`),
 			}},
 			{Blocks: []script.Block{{Text: "done"}}},
 		},
@@ -237,7 +237,7 @@ func TestInTheModeAutoAModelDecides(t *testing.T) {
 			r.server.Close()
 			server, err := scripttest.Serve(t, &script.Options{Answer: func(q *script.Request) script.Turn {
 				switch {
-				case strings.Contains(q.System(), "You guard a person's computer"):
+				case strings.Contains(q.System(), "You guard the user's computer"):
 					return script.Turn{Blocks: []script.Block{{Text: answer}}}
 				case q.Turn == 0:
 					return script.Turn{Blocks: []script.Block{call("Bash", `{"command":"touch made"}`)}}

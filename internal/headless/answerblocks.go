@@ -37,6 +37,9 @@ func (t *teller) said(ev agent.Said) {
 // block is a piece of a message in its form on the wire, which is that of the
 // Messages API on both sides.
 func block(b model.Block) wire.Block {
+	if b.Type == model.ToolUse && len(b.Input) == 0 { // it begins: its input is to come
+		b.Input = json.RawMessage("{}")
+	}
 	if b.Type == model.ToolUse && !json.Valid(b.Input) {
 		b.Input = unparsed(b.Input)
 	}

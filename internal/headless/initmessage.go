@@ -102,15 +102,12 @@ func (s *server) agents(talk *harness.Conversation) wire.List[wire.AgentInfo] {
 // models are those that have a short name.
 func models() wire.List[wire.ModelInfo] {
 	var list wire.List[wire.ModelInfo]
-	for _, alias := range []string{"default", "opus", "sonnet", "haiku"} {
-		name := catalog.Default
-		if alias != "default" {
-			name = catalog.Resolve(alias)
-		}
+	for _, alias := range []string{"default", "opus", "fable", "sonnet", "haiku"} {
+		name := catalog.Resolve(alias)
 		m := catalog.Lookup(name)
 		list = append(list, wire.ModelInfo{
 			Value: alias, ResolvedModel: name, DisplayName: cmp.Or(m.Name, name), Description: fmt.Sprintf("%d tokens of context", m.Context),
-			SupportsEffort: m.Effort != "", SupportsAdaptiveThinking: m.Thinking == catalog.Adaptive,
+			SupportsEffort: m.Effort != "", SupportedEffortLevels: m.Efforts, SupportsAdaptiveThinking: m.Thinking == catalog.Adaptive,
 		})
 	}
 	return list

@@ -1,6 +1,8 @@
 package headless
 
 import (
+	"encoding/json"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -69,7 +71,7 @@ func (t *teller) tell(ev agent.Event) {
 		t.retrying(ev)
 	case agent.FellBack:
 		t.send(&wire.ModelFallback{Stamp: t.stamp(""), Trigger: "overloaded", OriginalModel: ev.From, FallbackModel: ev.To,
-			Content: "Going on with " + ev.To + ": " + ev.From + " is overloaded."})
+			Content: "Continuing with " + ev.To + ": " + ev.From + " is overloaded."})
 	case agent.Compacting:
 		t.send(&wire.Status{Stamp: t.stamp(""), Status: "compacting"})
 	case agent.Compacted:
@@ -98,9 +100,24 @@ func (t *teller) returned(ev agent.Returned) {
 	t.send(&wire.User{
 		SubagentType: child.AgentType, TaskDescription: child.Description,
 		UUID: ev.UUID, SessionID: t.session, ParentToolUseID: t.parent(out.Agent), AgentID: out.Agent, Timestamp: timestamp(),
-		Message:       wire.UserMessage{Role: "user", Content: wire.Content{Blocks: []wire.Block{block(result)}}},
+		Message:       wire.UserMessage{Role: "user", Content: wire.Content{Blocks: []wire.Block{listed(out, block(result))}}},
 		ToolUseResult: toolUseResult(out), ToolResultMeta: resultMeta(out),
 	})
+}
+
+// listed gives the result of an MCP tool or of an agent, which may be of several blocks,
+// the form of a list also where it is one text.
+func listed(out *sched.Outcome, b wire.Block) wire.Block {
+	if out.IsError() || out.Tool != "Agent" && !strings.HasPrefix(out.Tool, "mcp__") {
+		return b
+	}
+	var members map[string]json.RawMessage
+	var text string
+	if json.Unmarshal(b.Raw, &members) == nil && json.Unmarshal(members["content"], &text) == nil {
+		members["content"] = mustJSON([]wire.Block{wire.Text(text)})
+		b.Raw = mustJSON(members)
+	}
+	return b
 }
 
 func (t *teller) denied(ev agent.Denied) {

@@ -1,7 +1,9 @@
 package headless
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -31,7 +33,54 @@ func toolUseResult(out *sched.Outcome) json.RawMessage {
 	if err != nil {
 		return mustJSON(out.Result.Text())
 	}
+	if len(raw) > maxOutput {
+		return short(raw, out)
+	}
 	return raw
+}
+
+const (
+	maxOutput = 1 << 20  // bytes of a typed output on the wire
+	maxString = 32 << 10 // bytes of a string in one that is longer
+	head      = 2 << 10  // bytes that are left of a longer string
+)
+
+// short is a typed output with its long strings cut, or what the model reads if that is
+// not enough. A program that wants the whole reads the file that the result names.
+func short(raw json.RawMessage, out *sched.Outcome) json.RawMessage {
+	var value any
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if d.Decode(&value) == nil {
+		where := "the whole was not kept"
+		if out.Kept != nil && out.Kept.Path != "" {
+			where = "the whole result is in " + out.Kept.Path
+		}
+		cut, err := plainjson.Marshal(cutStrings(value, where))
+		if err == nil && len(cut) <= maxOutput {
+			return cut
+		}
+	}
+	return mustJSON(out.Result.Text())
+}
+
+// cutStrings cuts the strings of a JSON value in place.
+func cutStrings(value any, where string) any {
+	switch v := value.(type) {
+	case string:
+		if len(v) > maxString {
+			return fmt.Sprintf("%s… [%d bytes, cut here: %s]", strings.ToValidUTF8(v[:head], ""), len(v), where)
+		}
+	case []any:
+		for i := range v {
+			v[i] = cutStrings(v[i], where)
+		}
+	case map[string]any:
+		for key := range v {
+			v[key] = cutStrings(v[key], where)
+		}
+	}
+	return value
 }
 
 // resultMeta says who decided about the call. A call that never came so far has
@@ -86,6 +135,12 @@ func (t *teller) added(ev agent.Added) {
 			return
 		}
 		m.IsReplay, m.SubagentType, m.TaskDescription = ev.Agent == "", child.AgentType, child.Description
+		if m.IsReplay && ev.Prompt != nil { // as it was sent, without what the model is told about it
+			m.Origin, m.Message.Content = ev.Prompt.Sender, content(ev.Prompt.Content)
+			if ev.Prompt.Typed && len(ev.Prompt.Content) == 1 {
+				m.Message.Content = wire.Content{Text: ev.Prompt.Content[0].Text}
+			}
+		}
 	case agent.Interrupted:
 	case agent.Summarized:
 		m.IsSynthetic = true

@@ -122,12 +122,12 @@ func (p *Person) Ask(ctx context.Context, c tool.Case, q tool.Verdict) (v tool.V
 	if err != nil || v.Behavior != tool.Allow || !what.Destructive {
 		return v, err
 	}
-	word, err := p.line(ctx, "This may lose something for good. Type allow to go on: ")
+	word, err := p.line(ctx, "This may lose something permanently. Type allow to continue: ")
 	if err != nil {
 		return tool.Verdict{}, err
 	}
 	if word != "allow" {
-		return tool.Verdict{Behavior: tool.Deny, Reason: "the person denied it", Message: ask.Denial("")}, nil
+		return tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: ask.Denial("")}, nil
 	}
 	return v, nil
 }
@@ -148,7 +148,7 @@ func (p *Person) decide(line string, rules []tool.Suggestion) (v tool.Verdict, a
 	switch strings.ToLower(word) {
 	case "y", "yes":
 		if rest == "" {
-			return tool.Verdict{Behavior: tool.Allow, Reason: "the person allowed it once"}, ""
+			return tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it once"}, ""
 		}
 	case "s", "session":
 		if rest != "" || len(rules) == 0 {
@@ -159,9 +159,9 @@ func (p *Person) decide(line string, rules []tool.Suggestion) (v tool.Verdict, a
 				return v, fmt.Sprintf("The rule could not be kept: %v. Please answer y or n: ", err)
 			}
 		}
-		return tool.Verdict{Behavior: tool.Allow, Reason: "the person allowed it from now on", Rule: ask.Rules(rules)}, ""
+		return tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it from now on", Rule: ask.Rules(rules)}, ""
 	case "n", "no":
-		return tool.Verdict{Behavior: tool.Deny, Reason: "the person denied it", Message: ask.Denial(rest)}, ""
+		return tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: ask.Denial(rest)}, ""
 	}
 	if len(rules) > 0 {
 		return v, "Please answer y, s or n: "
@@ -257,7 +257,7 @@ func (p *Person) questions(ctx context.Context, c tool.Case) (tool.Verdict, erro
 		}
 	}
 	raw, err := json.Marshal(in)
-	return tool.Verdict{Behavior: tool.Allow, Reason: "the person answered", Input: raw}, err
+	return tool.Verdict{Behavior: tool.Allow, Reason: "the user answered", Input: raw}, err
 }
 
 // chosen turns numbers into the options that they stand for.

@@ -55,7 +55,7 @@ func (a *app) happened(s streamed) {
 	case agent.Retrying:
 		a.turn().says = fmt.Sprintf("asking again in %s (%d of %d): %s", seconds(ev.Delay), ev.Attempt, ev.Max, visible.Cells(ev.Err.Error()))
 	case agent.FellBack:
-		a.note(fmt.Sprintf("going on with %s in place of %s", ev.To, ev.From))
+		a.note(fmt.Sprintf("falling back to %s from %s", ev.To, ev.From))
 	case agent.Compacting:
 		a.turn().says = "making a summary of the conversation"
 	case agent.Compacted:

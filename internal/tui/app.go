@@ -221,7 +221,7 @@ func (a *app) goOn() string {
 	if a.talk == nil || len(a.talk.Past.Said(a.ctx)) == 0 {
 		return ""
 	}
-	return a.paint.Dim.Of("To go on: haft --resume "+a.talk.State.Session()) + "\r\n"
+	return a.paint.Dim.Of("To continue: haft --resume "+a.talk.State.Session()) + "\r\n"
 }
 
 // read brings what is typed to the loop.

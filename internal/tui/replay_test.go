@@ -35,7 +35,7 @@ func TestCallsOfAnEarlierConversationAreShownAsTheyWent(t *testing.T) {
 		}
 		b.app.later(func() { b.app.replay(b.talk.past); b.app.dirty = true })
 		b.pause(2 * frame)
-		b.sees("› mend it", "● Bash make\n  └ made", "● Bash make test\n  └ Exit code 2", "○ Bash make all · cancelled", "session 5e55 goes on")
+		b.sees("› mend it", "● Bash make\n  └ made", "● Bash make test\n  └ Exit code 2", "○ Bash make all · cancelled", "session 5e55 continues")
 		if n := strings.Count(b.everything(), "cancelled"); n != 1 {
 			t.Errorf("%d calls are shown as cancelled, want the one without a result:\n%s", n, b.everything())
 		}

@@ -68,7 +68,7 @@ func (a *app) rewindTo(t turnBack) {
 	for _, s := range plan.Steps {
 		line := fmt.Sprintf("%-8s %s  +%d −%d", s.Action(), s.Path, s.Insertions, s.Deletions)
 		if s.Foreign {
-			line, foreign = line+"  (changed by somebody else since)", true
+			line, foreign = line+"  (changed by another program since)", true
 		}
 		body = append(body, line)
 	}
@@ -86,9 +86,9 @@ func (a *app) rewindTo(t turnBack) {
 	}
 	items := []string{"Conversation and files", "Only the conversation", "Only the files", "Nothing"}
 	if foreign {
-		body = append(body, "Files that somebody else has changed keep this from being done; 'haft rewind --force' does it all the same.")
+		body = append(body, "Another program has changed these files, so nothing is done. To rewind anyway: 'haft rewind --force'.")
 	}
-	a.pop(&choices{title: "What is to be taken back?", body: body, items: items, choose: func(i int) {
+	a.pop(&choices{title: "Go back to which message?", body: body, items: items, choose: func(i int) {
 		a.closeOwn()
 		switch {
 		case i == 0 && files():

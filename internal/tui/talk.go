@@ -10,7 +10,6 @@ import (
 	"github.com/haftdev/haft/internal/harness/slash"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/mcp"
-	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
@@ -142,5 +141,5 @@ func Of(c *harness.Conversation) *Talk {
 
 // said returns a text as a prompt.
 func said(text string) agent.Prompt {
-	return agent.Prompt{Content: []model.Block{model.TextOf(text)}}
+	return agent.Typed(text)
 }

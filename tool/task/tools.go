@@ -123,7 +123,7 @@ func newGet(s *Store) tool.Tool {
 		},
 		Render: func(out GetOutput) tool.Result {
 			if out.Task == nil {
-				return tool.Text("There is no such task. TaskList shows what there is.")
+				return tool.Text("There is no such task. TaskList shows the tasks.")
 			}
 			return tool.Text(out.Task.text())
 		},

@@ -75,7 +75,7 @@ func render(out Output) tool.Result {
 	case active == 0:
 		text += " Set the step that you work on to in_progress."
 	default:
-		text += " Go on with what is in progress."
+		text += " Continue with what is in progress."
 	}
 	return tool.Text(text)
 }

@@ -98,7 +98,7 @@ func sessionsText(c *harness.Conversation, id string) (string, error) {
 			}
 			row(i.ID, i.Modified.Local().Format("2006-01-02 15:04"), oneLine(cmp.Or(i.Title, i.Prompt)), now)
 		}
-	}) + "\nGo on with one: haft --resume ID", nil
+	}) + "\nContinue one: haft --resume ID", nil
 }
 
 // rewindText shows what a rewind would do, or does it: "", MESSAGE, apply, apply
@@ -126,7 +126,7 @@ func rewindText(c *harness.Conversation, args string) (string, error) {
 	var conflict *checkpoint.ConflictError
 	switch {
 	case errors.As(err, &conflict):
-		return "", fmt.Errorf("%s\nSomebody else has changed some of these files since: nothing was done. 'haft rewind --force' does it all the same", text)
+		return "", fmt.Errorf("%s\nAnother program has changed some of these files since: nothing was done. To rewind anyway: 'haft rewind --force'", text)
 	case err != nil:
 		return "", fmt.Errorf("%s\n%w", text, err)
 	}
@@ -146,7 +146,7 @@ func planText(c *harness.Conversation, p *checkpoint.Plan) string {
 			}
 			note := ""
 			if s.Foreign {
-				note = "changed by somebody else"
+				note = "changed by another program"
 			}
 			row(s.Action(), visible.Indented(path), fmt.Sprintf("+%d −%d", s.Insertions, s.Deletions), note)
 		}

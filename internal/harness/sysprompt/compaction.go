@@ -11,7 +11,7 @@ import (
 // and what is left to do.
 func Carry(plan *string, todos *todo.List, store *task.Store) (texts []string) {
 	if plan != nil {
-		texts = append(texts, "This is the last plan that the person agreed to. How far it has come, the rest tells:\n"+*plan)
+		texts = append(texts, "The last plan that the user approved (the rest of the summary says how far it has come):\n"+*plan)
 	}
 	list := func(what string, items any) {
 		if raw, err := json.Marshal(items); err == nil {
