@@ -33,7 +33,7 @@ type prefix struct {
 	index prefixIndex
 
 	lengths []uint32 // of the messages
-	names   []uint64 // of the lines' UUIDs, hashed, in no order
+	names   [][]byte // of the lines' UUIDs: hashes of eight bytes, in no order, where the table has them
 	text    []byte   // the messages, one after the other
 }
 
@@ -186,9 +186,11 @@ func (x *prefixIndex) decode(raw []byte) bool {
 	return ok && string(line) == digest(rest) && json.Unmarshal(rest, x) == nil && x.Version == prefixVersion
 }
 
-// decodeTable reads the table, which has a part for each time that the prefix grew.
+// decodeTable reads the table, which has a part for each time that the prefix grew: the
+// number of messages and of names, then both.
 func (p *prefix) decodeTable(raw []byte) bool {
-	total := int64(0)
+	var parts [][]byte
+	count, total := 0, int64(0)
 	for len(raw) > 0 {
 		if len(raw) < 8 {
 			return false
@@ -198,12 +200,15 @@ func (p *prefix) decodeTable(raw []byte) bool {
 		if lengths < 0 || names < 0 || len(raw)/4 < lengths || (len(raw)-4*lengths)/8 < names {
 			return false
 		}
-		for range lengths {
-			n := binary.LittleEndian.Uint32(raw)
-			p.lengths, raw, total = append(p.lengths, n), raw[4:], total+int64(n)
-		}
-		for range names {
-			p.names, raw = append(p.names, binary.LittleEndian.Uint64(raw)), raw[8:]
+		parts, raw = append(parts, raw[:4*lengths]), raw[4*lengths:]
+		p.names, raw = append(p.names, raw[:8*names]), raw[8*names:]
+		count += lengths
+	}
+	p.lengths = make([]uint32, 0, count)
+	for _, part := range parts {
+		for ; len(part) > 0; part = part[4:] {
+			n := binary.LittleEndian.Uint32(part)
+			p.lengths, total = append(p.lengths, n), total+int64(n)
 		}
 	}
 	return total == int64(len(p.text))
@@ -211,6 +216,7 @@ func (p *prefix) decodeTable(raw []byte) bool {
 
 // messages adds the messages to a history, which then shares their memory.
 func (p *prefix) messages(h *model.History) {
+	h.Grow(len(p.lengths))
 	at := 0
 	for _, n := range p.lengths {
 		end := at + int(n)
@@ -236,7 +242,17 @@ func (p *prefix) follows(lines []*line) bool {
 	if slices.ContainsFunc(lines, func(l *line) bool { return l.extra().SummaryOf != "" && !of[l.extra().SummaryOf] }) {
 		return false
 	}
-	return len(hashes) == 0 || !slices.ContainsFunc(p.names, func(n uint64) bool { return hashes[n] })
+	if len(hashes) == 0 {
+		return true
+	}
+	for _, names := range p.names {
+		for ; len(names) > 0; names = names[8:] {
+			if hashes[binary.LittleEndian.Uint64(names)] {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // continues reports whether what a chain says stands apart from the answer before it: a

@@ -145,7 +145,7 @@ var topLevel = map[string]shape{
 	"plansDirectory":              idle(aText),
 	"autoMemoryDirectory":         idle(aText),
 	"autoMemoryEnabled":           idle(aFlag),
-	"claudeMdExcludes":            noGuard(textList),
+	"claudeMdExcludes":            textList,
 	"respectGitignore":            idle(aFlag),
 	"includeCoAuthoredBy":         idle(aFlag),
 	"includeGitInstructions":      idle(aFlag),
