@@ -3,6 +3,7 @@
 package cli_test
 
 import (
+	"archive/zip"
 	"bufio"
 	"bytes"
 	"context"
@@ -349,4 +350,83 @@ func TestBigAndOddResults(t *testing.T) {
 		t.Errorf("the model has the image %d times", n)
 	}
 	t.Logf("%d bytes on the wire", total)
+}
+
+// TestACallThatWantsAUserIsNotMadeWithoutOne: no mode and no rule answers in the user's place.
+func TestACallThatWantsAUserIsNotMadeWithoutOne(t *testing.T) {
+	server, url := serveTools(t, "bank", nil)
+	called := make(chan struct{}, 1)
+	server.AddTool(&sdk.Tool{Name: "pay", Meta: sdk.Meta{"anthropic/requiresUserInteraction": true}, InputSchema: json.RawMessage(anyObject)}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		called <- struct{}{}
+		return say("paid"), nil
+	})
+	d := newDialogue(t, func(r *script.Request) script.Turn {
+		if r.Turn == 0 {
+			return use("mcp__bank__pay", `{}`)
+		}
+		return done
+	})
+	d.run("mcp", "add", "bank", url)
+	lines, _ := d.ask("--allowedTools", "mcp__bank__pay")
+	if wire := strings.Join(lines, "\n"); len(called) != 0 || !strings.Contains(wire, "wants a user to approve each call of pay") {
+		t.Errorf("called %d times: %s", len(called), wire)
+	}
+}
+
+// TestABundleIsSetUp: what a bundle brings runs, with what the user sets.
+func TestABundleIsSetUp(t *testing.T) {
+	d := newDialogue(t, func(r *script.Request) script.Turn {
+		if r.Turn == 0 {
+			return use("mcp__reader__Read", `{"file_path":"a.txt"}`)
+		}
+		return done
+	})
+	manifest := `{"manifest_version":"0.3","name":"reader","version":"1","server":{"type":"binary","mcp_config":{"command":"sh",
+		"args":["-c","cd \"$1\" && exec \"$2\" mcp serve --tools Read","sh","${user_config.folder}","${user_config.haft}"]}},
+		"user_config":{"folder":{"type":"directory","required":true},"haft":{"type":"file","required":true}}}`
+	var packed bytes.Buffer
+	z := zip.NewWriter(&packed)
+	w, err := z.Create("manifest.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write([]byte(manifest)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	for path, text := range map[string][]byte{filepath.Join(d.project, "reader.mcpb"): packed.Bytes(), filepath.Join(folder, "a.txt"): []byte("read by a bundle")} {
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.run("mcp", "add", "reader.mcpb", "--config", "folder="+folder, "--config", "haft="+haftCommand(t))
+	lines, _ := d.ask()
+	if wire := strings.Join(lines, "\n"); !strings.Contains(wire, "read by a bundle") {
+		t.Error(wire)
+	}
+}
+
+// TestAListOfServersThatHangEndsInTime: by the bound of an entry, and by that of the list.
+func TestAListOfServersThatHangEndsInTime(t *testing.T) {
+	gate := newDoor()
+	_, url := serveTools(t, "deaf", gate)
+	t.Cleanup(gate.open) // what still waits would keep the server from closing
+	d := newDialogue(t, func(*script.Request) script.Turn { return done })
+	d.run("mcp", "add", "deaf", url)
+	d.run("mcp", "add-json", "brief", fmt.Sprintf(`{"type":"http","url":"%s/other","startTimeout":500}`, url))
+	begin := time.Now()
+	out, _ := d.run("mcp", "list")
+	took := time.Since(begin)
+	if took > 9*time.Second { // five, and what a busy machine adds
+		t.Errorf("it took %s", took)
+	}
+	for _, want := range []string{"deaf: not connected after 5s", "brief: no connection within 500ms"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in %s", want, out)
+		}
+	}
+	t.Logf("it took %s", took)
 }
