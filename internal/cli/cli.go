@@ -156,9 +156,9 @@ pipeline of look-up, validation, hooks, permission, execution and bounded result
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w. Run '%s --help' for usage", plainValue(err), c.CommandPath())}
+		return usageError{fmt.Errorf("%w.%s Run '%s --help' for usage", plainValue(err), nearFlag(c, err), c.CommandPath())}
 	})
-	root.AddCommand(newTools(s, reexec), newPermissions(s, reexec), newTrust(s), newDoctor(s, reexec), newMCP(s, reexec), newACP(s, reexec), newDemo(s, reexec))
+	root.AddCommand(newTools(s, reexec), newPermissions(s, reexec), newTrust(s), newDoctor(s, reexec), newMCP(s, reexec), newACP(s, reexec), newAttach(s), newDemo(s, reexec))
 	root.AddCommand(newSkills(s), newAgents(s), newCommands(s), newHooks(s), newSessions(s), newRewind(s), newPreview(s, reexec), newAuth(s), newVersion(s), newCompletion(s), newMan())
 	root.SetHelpCommand(newHelp(s))
 	return root
@@ -326,6 +326,21 @@ func plainValue(err error) error {
 		return err
 	}
 	return fmt.Errorf("--%s: %q is not %s", wrong.GetFlag().Name, wrong.GetValue(), want)
+}
+
+// nearFlag names the flags that may have been meant by one that does not exist.
+func nearFlag(c *cobra.Command, err error) string {
+	missing := (*pflag.NotExistError)(nil)
+	if !errors.As(err, &missing) || len(missing.GetSpecifiedName()) < 2 {
+		return ""
+	}
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, "--"+f.Name)
+		}
+	})
+	return near.Hint("--"+missing.GetSpecifiedName(), names)
 }
 
 // group is a command that only holds others: it explains itself, and refuses a
