@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/fleet/internal/journal"
 	"github.com/haftdev/haft/fleet/internal/runs"
@@ -24,6 +26,8 @@ type leader struct {
 	run    *runs.Run
 	logs   *journal.Logs
 	damage atomic.Pointer[journal.DamagedError]
+	// cancelled is set when a user cancels the run while it is led.
+	cancelled atomic.Bool
 
 	fresh    bool   // the session has no journal yet
 	resumed  bool   // the journal has the first prompt already
@@ -102,6 +106,8 @@ func (l *leader) converse(ctx context.Context, c *conversation, pending []runs.P
 			return last, w.hard.Err() != nil, err
 		case res.TerminalReason == string(agent.TakenOver):
 			return last, false, session.ErrFenced
+		case l.cancelled.Load():
+			return last, false, nil
 		case w.hard.Err() != nil:
 			return last, true, nil // its result only says that it was cut
 		case res.TerminalReason == string(agent.JournalFailure):
@@ -150,11 +156,20 @@ func (l *leader) open() (*conversation, error) {
 		opts.Talk.ID, opts.Talk.Resume = "", l.run.ID
 	}
 	ctx, cancel := context.WithCancel(w.hard)
+	control, err := w.Conn.NATS.Subscribe(w.runs.Control(l.run.ID), func(*nats.Msg) {
+		l.cancelled.Store(true)
+		cancel()
+	})
+	if err != nil {
+		cancel()
+		return nil, err
+	}
 	ours, theirs := wire.Pipe()
 	c := &conversation{stream: theirs, results: make(chan *wire.Result, 16), done: make(chan struct{}), stop: cancel}
 	go func() {
 		defer close(c.done)
 		defer ours.CloseWrite()
+		defer control.Unsubscribe()
 		headless.Serve(ctx, ours, opts)
 	}()
 	go c.read()
