@@ -18,7 +18,7 @@ import (
 // while runs are led. Every run ends, nothing that was written is lost, doubled or out of
 // order, and no command runs twice. HAFT_NIGHTLY=1 does it for twenty minutes.
 func TestChaos(t *testing.T) {
-	sessions, turns, most := 16, 2, 4*time.Minute
+	sessions, turns, most := 80, 3, 4*time.Minute
 	if os.Getenv("HAFT_NIGHTLY") != "" {
 		sessions, turns, most = 2000, 6, 25*time.Minute
 	}
