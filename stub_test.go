@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft"
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -99,7 +100,7 @@ func stub(how string) int {
 			f.asked <- u
 		}
 		if how == "stops reading" {
-			select {}
+			needtest.Hang()
 		}
 	})
 	close(f.asked)

@@ -63,7 +63,7 @@ func (t *turn) goOn(ans *answer) Reason {
 	var err error
 	switch e := ans.failure(); {
 	case e != nil:
-		err = t.explain(e, fmt.Sprintf("API error: %s. The answer broke off; the calls that were whole have run, and the turn goes on.", e))
+		err = t.explain(e, fmt.Sprintf("API error: %s. The answer was cut off; complete calls have run, and the turn continues.", e))
 	case ans.stop.Reason == model.MaxTokens:
 		err = t.remind("Your last answer was cut off at the output limit. What you see of it is what has arrived; send what is missing in smaller pieces.")
 	}
@@ -244,7 +244,7 @@ func (t *turn) conclude(ans *answer, said bool) Reason {
 		return ""
 	case ans.stop.Reason == model.MaxTokens && n.cut < maxCut:
 		n.cut++
-		return t.nudge("Your answer was cut off at the output limit. Go on exactly where you stopped, without an apology or a recap. If you were about to write something long, do it in smaller pieces.")
+		return t.nudge("Your answer was cut off at the output limit. Continue exactly where you stopped, without an apology or a recap. If you were about to write something long, do it in smaller pieces.")
 	case ans.stop.Reason == model.MaxTokens:
 		return t.fail(OutputExhausted, fmt.Errorf("the answer was cut off at the output limit %d times in a row", n.cut+1))
 	case ans.stop.Reason == model.ContextExceeded:
@@ -254,7 +254,7 @@ func (t *turn) conclude(ans *answer, said bool) Reason {
 		return t.fail(Refused, errors.New("the model declined to answer"))
 	case !said && n.empty < maxEmpty:
 		n.empty++
-		return t.nudge("Your answer was empty. If there is more to do, go on. If not, tell the user in a sentence what you did or found.")
+		return t.nudge("Your answer was empty. If there is more to do, continue. If not, tell the user in a sentence what you did or found.")
 	case t.a.opts.Structured != nil && n.reminded < structuredReminders:
 		n.reminded++
 		return t.instruct(structuredReminder)
@@ -283,7 +283,7 @@ func (t *turn) outgrown() Reason {
 	if end := t.overflow(&model.Error{Kind: model.PromptTooLong, Message: "the conversation fills the model's context"}); end != "" {
 		return end
 	}
-	return t.nudge("Your answer was cut off because the context was full. The conversation was compacted: go on where you stopped.")
+	return t.nudge("Your answer was cut off because the context was full. The conversation was compacted: continue where you stopped.")
 }
 
 // mayEnd asks the hooks whether the turn may end.

@@ -116,7 +116,7 @@ func (t *turn) renewed(summary string, tail []model.Message) []model.Message {
 			first.Content = append(first.Content, reminder(n))
 		}
 	}
-	first.Content = append(first.Content, model.TextOf("The conversation so far was compacted to keep it within the context. This summary stands for it:\n\n"+summary))
+	first.Content = append(first.Content, model.TextOf("The conversation so far was compacted to keep it within the context. This summary replaces it:\n\n"+summary))
 	if len(tail) == 1 { // ours too
 		first.Content = append(first.Content, tail[0].Content...)
 		return []model.Message{first}

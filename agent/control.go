@@ -139,7 +139,7 @@ func (t *turn) borrow(name string) {
 	if a.opts.Resolve != nil {
 		resolved, err := a.opts.Resolve(name)
 		if err != nil {
-			a.out.put(Notice{Level: "warning", Tag: "model", Text: fmt.Sprintf("The model %q that was asked for cannot be used: %s. The conversation goes on with %s.", name, err, a.settings().model)})
+			a.out.put(Notice{Level: "warning", Tag: "model", Text: fmt.Sprintf("The requested model %q cannot be used: %s. The conversation continues with %s.", name, err, a.settings().model)})
 			return
 		}
 		name = resolved

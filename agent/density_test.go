@@ -53,7 +53,7 @@ func TestDensity(t *testing.T) {
 		}
 		defer s.Close()
 		agents[i] = start(t, &agent.Options{
-			Model: m, ModelName: "scripted-1", System: prompt.System(nil), Tools: tools, Sched: sched.Options{Judge: allow}, Journal: s,
+			Model: m, ModelName: "claude-opus-5-5", System: prompt.System(nil), Tools: tools, Sched: sched.Options{Judge: allow}, Journal: s,
 			Facts: prompt.NewFacts(&prompt.FactsOptions{Dir: dir}).Tell,
 		})
 		wg.Go(func() {

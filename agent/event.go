@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/haftdev/haft/model"
@@ -200,10 +201,11 @@ type Result struct {
 	Usage      model.Usage           // of the turn
 	Total      map[string]ModelUsage // of the session so far, by model
 	Denials    []*sched.Outcome
-	Prompts    []Prompt // what it answered, with those that joined while it ran
-	Queued     int      // prompts that wait
-	Origin     string   // task-notification if no person asked for the turn
-	Command    string   // compact or clear if it was that, without an answer
+	Prompts    []Prompt        // what it answered, with those that joined while it ran
+	Queued     int             // prompts that wait
+	Sender     json.RawMessage // of the prompt that the turn is for, as it was given
+	Origin     string          // task-notification if no person asked for the turn
+	Command    string          // compact or clear if it was that, without an answer
 }
 
 // ModelUsage is what a model was used for.

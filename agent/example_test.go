@@ -27,8 +27,8 @@ func Example() {
 	defer srv.Close()
 	tools := tool.NewSet(nil, []tool.Tool{echo()}, nil, nil)
 	a, err := agent.New(&agent.Options{
-		Model:     anthropic.New(&anthropic.Options{BaseURL: srv.URL()}),
-		ModelName: "scripted-1",
+		Model:     anthropic.New(&anthropic.Options{BaseURL: srv.URL(), Key: "k"}),
+		ModelName: "claude-opus-5-5",
 		System:    prompt.System(&prompt.Options{Tools: tools}),
 		Tools:     tools,
 		Sched:     sched.Options{Judge: allow},

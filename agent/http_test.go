@@ -112,7 +112,7 @@ func faulty(t *testing.T, p provider, name string, fault script.Fault, answer []
 	}}}, p, patience)
 	var ran sync.Map
 	a, err := agent.New(&agent.Options{
-		Model: m, ModelName: "scripted-1", Tools: tool.NewSet(nil, []tool.Tool{counter(&ran)}, nil, nil), Sched: sched.Options{Judge: allow},
+		Model: m, ModelName: "claude-opus-5-5", Tools: tool.NewSet(nil, []tool.Tool{counter(&ran)}, nil, nil), Sched: sched.Options{Judge: allow},
 	})
 	if err != nil {
 		t.Error(err)
@@ -153,7 +153,7 @@ func faulty(t *testing.T, p provider, name string, fault script.Fault, answer []
 // A request has four cache marks at most, however many a person sends.
 func TestMarksOfAPersonAreTakenOff(t *testing.T) {
 	srv, m := serve(t, &script.Options{})
-	a := start(t, &agent.Options{Model: m, ModelName: "scripted-1", System: []model.System{{Text: "Be kind.", Cache: true}, {Text: "Be brief.", Cache: true}}})
+	a := start(t, &agent.Options{Model: m, ModelName: "claude-opus-5-5", System: []model.System{{Text: "Be kind.", Cache: true}, {Text: "Be brief.", Cache: true}}})
 	const marked = `{"type":"text","text":"<%d>","cache_control":{"type":"ephemeral"}}`
 	for i := range 6 {
 		var b model.Block
@@ -193,7 +193,7 @@ func TestResume(t *testing.T) {
 	}
 	options := func(s *session.Session) *agent.Options {
 		return &agent.Options{
-			Model: m, ModelName: "scripted-1", Tools: tool.NewSet(nil, []tool.Tool{echo()}, nil, nil), Sched: sched.Options{Judge: allow},
+			Model: m, ModelName: "claude-opus-5-5", Tools: tool.NewSet(nil, []tool.Tool{echo()}, nil, nil), Sched: sched.Options{Judge: allow},
 			Journal: s, History: s.Restored().History,
 		}
 	}
@@ -214,7 +214,7 @@ func TestResume(t *testing.T) {
 	if after := encoded(a.History()); after != before {
 		t.Errorf("before:\n%s\nafter:\n%s", before, after)
 	}
-	inOrder(t, before, "This summary stands for it", "two", "three")
+	inOrder(t, before, "This summary replaces it", "two", "three")
 	res := result(t, run(t, a, "four"))
 	if res.Reason != agent.Completed || srv.Total() != 7 {
 		t.Errorf("%s after %d requests", res.Reason, srv.Total())
@@ -277,7 +277,7 @@ func TestInterruptOverHTTP(t *testing.T) {
 		return script.Turn{Blocks: []script.Block{{Text: strings.Repeat("on and on ", 20_000)}}, Delta: 5}
 	}})
 	o := world(nil)
-	o.Model = m
+	o.Model, o.ModelName = m, "claude-opus-5-5"
 	a := start(t, o)
 	a.Send(userSays("talk"))
 	var at time.Time

@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"encoding/json"
+
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/tool"
 )
@@ -10,6 +12,11 @@ type Prompt struct {
 	// UUID names the message; "" lets the agent choose.
 	UUID    string
 	Content []model.Block
+	// Typed is set if Content is a text that came as a string, and not as a list of
+	// blocks: the journal and whoever repeats the prompt keep that form.
+	Typed bool
+	// Sender is what a program says about who wrote the prompt, repeated with its result.
+	Sender json.RawMessage
 	// Priority says when it is heard: the zero value joins a running turn at its
 	// next boundary.
 	Priority Priority
@@ -22,6 +29,11 @@ type Prompt struct {
 	Origin string
 
 	command string // compact or clear; Content is its argument
+}
+
+// Typed returns a text as a prompt.
+func Typed(text string) Prompt {
+	return Prompt{Content: []model.Block{model.TextOf(text)}, Typed: true}
 }
 
 // TaskNotification is the origin of a prompt that tells of the end of a task.

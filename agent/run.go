@@ -133,7 +133,7 @@ func newTurn(ctx context.Context, a *Agent, p Prompt) *turn {
 	}
 	t.asking, t.stop = context.WithCancelCause(t.ctx)
 	t.calls = sched.New(t.pipeline())
-	t.res = Result{UUID: session.NewUUID(), Origin: p.Origin, Command: p.command}
+	t.res = Result{UUID: session.NewUUID(), Origin: p.Origin, Sender: p.Sender, Command: p.command}
 	return t
 }
 

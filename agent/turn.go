@@ -168,7 +168,9 @@ func (t *turn) converse() Reason {
 		if end != "" {
 			return end
 		}
-		if end := t.settle(ans); end != "" {
+		if end := t.settle(ans); end == Completed {
+			return cmp.Or(t.withinBudget(), end)
+		} else if end != "" {
 			return end
 		}
 	}
@@ -178,8 +180,16 @@ func (t *turn) converse() Reason {
 func (t *turn) withinLimits() Reason {
 	limits := &t.a.opts.Limits
 	if limits.Turns > 0 && t.res.Requests >= limits.Turns {
-		return t.fail(MaxTurns, fmt.Errorf("reached maximum number of turns (%d)", limits.Turns))
+		t.res.Errors = append(t.res.Errors, fmt.Sprintf("Reached maximum number of turns (%d)", limits.Turns))
+		return MaxTurns
 	}
+	return t.withinBudget()
+}
+
+// withinBudget says whether there is money left. A turn that has used it up ends as one
+// that did, also if its last answer needs no other.
+func (t *turn) withinBudget() Reason {
+	limits := &t.a.opts.Limits
 	if limits.BudgetUSD == 0 {
 		return ""
 	}
@@ -189,7 +199,8 @@ func (t *turn) withinLimits() Reason {
 		t.a.out.put(Notice{Level: "warning", Tag: "budget", Text: "The price of the model is not known: the budget cannot be kept."})
 	}
 	if cost >= limits.BudgetUSD {
-		return t.fail(BudgetExhausted, fmt.Errorf("reached maximum budget ($%g): $%.4f were spent", limits.BudgetUSD, cost))
+		t.res.Errors = append(t.res.Errors, fmt.Sprintf("Reached maximum budget ($%g): $%.4f were spent", limits.BudgetUSD, cost))
+		return BudgetExhausted
 	}
 	return ""
 }
@@ -247,7 +258,7 @@ func (t *turn) addPrompt(kind AddedKind, uuid string, p *Prompt, blocks ...model
 		uuid = session.NewUUID()
 	}
 	m := model.Message{Role: model.User, Content: blocks}
-	entry := session.Entry{UUID: uuid, Agent: t.a.opts.Agent, Message: &session.Message{Role: m.Role, Content: m.Content, Synthetic: kind != Prompted}}
+	entry := session.Entry{UUID: uuid, Agent: t.a.opts.Agent, Message: &session.Message{Role: m.Role, Content: m.Content, Typed: p != nil && p.Typed, Synthetic: kind != Prompted}}
 	if err := t.journal.Append(t.lasting, entry); err != nil {
 		return fmt.Errorf("write down what was said: %w", err)
 	}

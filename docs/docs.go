@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-//go:embed *.md
+//go:embed *.md zh/*.md
 var pages embed.FS
 
 // A Topic is one guide.
@@ -18,22 +18,26 @@ type Topic struct {
 	Text  string // Markdown
 }
 
-// Topics returns every guide, sorted by name.
+// Topics returns every guide in English, sorted by name. Those in Chinese are found as
+// "zh/preview".
 func Topics() []Topic {
 	var out []Topic
 	files, _ := pages.ReadDir(".") // an embedded folder can always be read
 	for _, f := range files {
-		name := strings.TrimSuffix(f.Name(), ".md")
-		t, _ := Find(name)
-		out = append(out, t)
+		if t, ok := Find(strings.TrimSuffix(f.Name(), ".md")); ok && !f.IsDir() {
+			out = append(out, t)
+		}
 	}
 	slices.SortFunc(out, func(a, b Topic) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
-// Find returns the guide of this name.
+// Find returns the guide of this name, or the first one of a folder of this name.
 func Find(name string) (Topic, bool) {
 	text, err := pages.ReadFile(name + ".md")
+	if err != nil {
+		text, err = pages.ReadFile(name + "/README.md")
+	}
 	if err != nil {
 		return Topic{}, false
 	}

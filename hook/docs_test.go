@@ -75,12 +75,12 @@ func TestExamplesOfTheGuideDoWhatItSays(t *testing.T) {
 	none := tool.NoView.String() + " "
 
 	for _, c := range []struct{ title, tool, input, want string }{
-		{"Forbid a command", "Bash", `{"command":"git push --force"}`, "Never push by force"},
-		{"Forbid a command", "Bash", `{"command":"git push"}`, ""},
-		{"Have something asked", "mcp__db__query", `{}`, "ask it leaves this machine"},
-		{"Have something asked", "Read", `{}`, ""},
-		{"Only for some commands", "Bash", `{"command":"npm publish"}`, "Releases are made by CI."},
-		{"Only for some commands", "Bash", `{"command":"npm test"}`, ""},
+		{"Deny a command", "Bash", `{"command":"git push --force"}`, "Never push by force"},
+		{"Deny a command", "Bash", `{"command":"git push"}`, ""},
+		{"Ask before a call", "mcp__db__query", `{}`, "ask it leaves this machine"},
+		{"Ask before a call", "Read", `{}`, ""},
+		{"Deny some commands only", "Bash", `{"command":"npm publish"}`, "Releases are made by CI."},
+		{"Deny some commands only", "Bash", `{"command":"npm test"}`, ""},
 	} {
 		got := before(t, c.title, c.tool, c.input)
 		if c.want == "" && got != none || !strings.Contains(got, c.want) {
@@ -103,7 +103,7 @@ func TestExamplesOfTheGuideDoWhatItSays(t *testing.T) {
 		t.Errorf("it ran before the change is known: %q", got)
 	}
 
-	_, notes := runner(t, "Look at what was written").After(t.Context(), nil, &tool.Call{Tool: "Write", Input: json.RawMessage(`{}`)}, tool.Result{})
+	_, notes := runner(t, "Check what was written").After(t.Context(), nil, &tool.Call{Tool: "Write", Input: json.RawMessage(`{}`)}, tool.Result{})
 	if !strings.Contains(strings.Join(notes, "\n"), "Run gofmt on: a.go") {
 		t.Errorf("notes %q", notes)
 	}
@@ -111,7 +111,7 @@ func TestExamplesOfTheGuideDoWhatItSays(t *testing.T) {
 	if !strings.Contains(strings.Join(said.Notes, "\n"), "Today is 2") {
 		t.Errorf("notes %q", said.Notes)
 	}
-	stop := runner(t, "Not to end before the tests ran")
+	stop := runner(t, "Run the tests before a turn ends")
 	first, second := stop.Fire(t.Context(), "", hook.Stop{}), stop.Fire(t.Context(), "", hook.Stop{StopHookActive: true})
 	if !first.Blocked() || second.Blocked() {
 		t.Errorf("blocked %v, then %v", first.Blocked(), second.Blocked())

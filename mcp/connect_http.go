@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -75,16 +76,47 @@ func (p *peer) dial(ctx context.Context, older bool, protocol string, patience t
 	s := newSession(p, l, g)
 	l.transport.OnLost = s.lose
 	if err = s.open(ctx, protocol); err != nil {
-		status, reason := l.transport.Refusal()
-		if status >= 400 {
-			err = &statusError{status, reason, err}
-		}
+		err = l.refusal(err)
 		p.step("no session: %v", err)
 		return s, err
 	}
 	p.opened(s)
 	return s, nil
 }
+
+// refusal is what kept a session from being opened: first that a login is missing, then
+// what the server said last, then what the library makes of it.
+func (l *httpLink) refusal(err error) error {
+	locked := l.transport.Locked()
+	if unauthorized := (*httpgate.Unauthorized)(nil); errors.As(locked, &unauthorized) {
+		return &statusError{http.StatusUnauthorized, unauthorized.Reason, err}
+	}
+	if errors.Is(locked, ErrNeedsAuth) {
+		return locked
+	}
+	if status, reason := l.transport.Refusal(); status >= 400 {
+		return &statusError{status, reason, err}
+	}
+	var failed *url.Error
+	if errors.As(err, &failed) && !errors.Is(err, ErrNeedsAuth) { // without the names of what was about to be sent
+		return &reachError{failed}
+	}
+	return err
+}
+
+// A reachError says that nothing could be sent to a server.
+type reachError struct{ err *url.Error }
+
+func (e *reachError) Error() string {
+	cause := e.err.Err
+	var system syscall.Errno
+	if errors.As(cause, &system) {
+		cause = system
+	}
+	return fmt.Sprintf("could not connect to %s: %v", e.err.URL, cause)
+}
+
+func (e *reachError) Unwrap() error { return e.err }
 
 // An httpLink is the link to a server that is reached by HTTP.
 type httpLink struct {

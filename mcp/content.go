@@ -2,10 +2,12 @@ package mcp
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/haftdev/haft/internal/mcp/envelope"
@@ -16,7 +18,7 @@ import (
 type block struct {
 	Type        string    `json:"type"`
 	Text        string    `json:"text"`
-	Data        []byte    `json:"data"`
+	Data        string    `json:"data"` // in base64
 	MIMEType    string    `json:"mimeType"`
 	Resource    *contents `json:"resource"` // embedded
 	URI         string    `json:"uri"`      // of a link
@@ -30,7 +32,7 @@ type contents struct {
 	URI      string  `json:"uri"`
 	MIMEType string  `json:"mimeType"`
 	Text     *string `json:"text"`
-	Blob     []byte  `json:"blob"`
+	Blob     string  `json:"blob"` // in base64
 }
 
 // read makes a result of what the server wrote.
@@ -52,8 +54,8 @@ func (p *peer) read(o *offer, raw json.RawMessage) (tool.Result, error) {
 	if out.Structured != nil && !r.Failed {
 		p.checkOutput(o, out.Structured)
 	}
-	if out.Structured != nil && !repeats(out.Structured, r.Content) {
-		r.Content = append(r.Content, tool.Block{Type: tool.TextBlock, Text: string(out.Structured)})
+	if out.Structured != nil && !repeats(out.Structured, out.Content, r.Content) {
+		r.Content = append(r.Content, tool.Block{Type: tool.TextBlock, Text: withoutData(out.Structured, out.Content)})
 	}
 	if len(r.Content) == 0 {
 		r.Content = tool.Text("(" + o.Name + " completed with no output)").Content
@@ -71,9 +73,9 @@ func (p *peer) checkOutput(o *offer, structured json.RawMessage) {
 	}
 }
 
-// repeats reports whether a text block says the same as the structured content,
-// or as the one thing that is wrapped in it.
-func repeats(structured json.RawMessage, content []tool.Block) bool {
+// repeats reports whether the content says the same as the structured content, or as the
+// one thing that is wrapped in it: in a text, or as the list that it is.
+func repeats(structured json.RawMessage, raw []json.RawMessage, content []tool.Block) bool {
 	var whole any
 	if json.Unmarshal(structured, &whole) != nil {
 		return false
@@ -83,6 +85,10 @@ func repeats(structured json.RawMessage, content []tool.Block) bool {
 		for _, only := range object {
 			said = append(said, only)
 		}
+	}
+	var list any
+	if text, err := json.Marshal(raw); err == nil && json.Unmarshal(text, &list) == nil && slices.ContainsFunc(said, func(v any) bool { return reflect.DeepEqual(v, list) }) {
+		return true
 	}
 	for _, b := range content {
 		if b.Type != tool.TextBlock {
@@ -100,19 +106,39 @@ func repeats(structured json.RawMessage, content []tool.Block) bool {
 	return false
 }
 
+// withoutData is structured content as a text, without the bytes of images and other files
+// that are in the content already.
+func withoutData(structured json.RawMessage, content []json.RawMessage) string {
+	text := string(structured)
+	for _, element := range content {
+		var b block
+		if json.Unmarshal(element, &b) != nil {
+			continue
+		}
+		data := b.Data
+		if b.Resource != nil {
+			data = first(data, b.Resource.Blob)
+		}
+		if len(data) > 100 { // less may occur by chance, and does no harm
+			text = strings.ReplaceAll(text, `"`+data+`"`, fmt.Sprintf("\"(the %d bytes of the %s above)\"", base64.StdEncoding.DecodedLen(len(data)), b.Type))
+		}
+	}
+	return text
+}
+
 // convert makes of a content block what a model can read.
 func convert(raw json.RawMessage) []tool.Block {
 	var b block
 	if err := json.Unmarshal(raw, &b); err != nil {
-		return note("a content block that cannot be read: %s", shorten(err.Error(), 200))
+		return note("a content block that cannot be read: %s", shorten(string(raw), 100))
 	}
 	switch b.Type {
 	case "text":
 		return tool.Text(b.Text).Content
 	case "image":
-		return media(b.Data, b.MIMEType, "image")
+		return decoded(b.Data, b.Type, func(data []byte) []tool.Block { return media(data, b.MIMEType, b.Type) })
 	case "audio":
-		return file(b.Data, kindOf(b.Data, b.MIMEType), "audio")
+		return decoded(b.Data, b.Type, func(data []byte) []tool.Block { return file(data, kindOf(data, b.MIMEType), b.Type) })
 	case "resource":
 		if b.Resource != nil {
 			return b.Resource.blocks()
@@ -127,7 +153,17 @@ func (c *contents) blocks() []tool.Block {
 	if c.Text != nil {
 		return tool.Text(fmt.Sprintf("[resource %s]\n%s", c.URI, *c.Text)).Content
 	}
-	return media(c.Blob, c.MIMEType, "resource "+c.URI)
+	what := "resource " + c.URI
+	return decoded(c.Blob, what, func(data []byte) []tool.Block { return media(data, c.MIMEType, what) })
+}
+
+// decoded shows bytes that were written in base64, or says that they were not.
+func decoded(text, what string, show func([]byte) []tool.Block) []tool.Block {
+	data, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return note("%s: its data cannot be shown, because they are not valid base64 (%d characters)", what, len(text))
+	}
+	return show(data)
 }
 
 // maxMedia is the largest image or document that a model is shown, in bytes.

@@ -113,6 +113,26 @@ func (h *Host) Wait(ctx context.Context) error {
 	return nil
 }
 
+// WaitForTools is Wait without the servers whose tools are known from an earlier
+// connection: these are offered at once, and the first call waits for the server.
+func (h *Host) WaitForTools(ctx context.Context) error {
+	for _, p := range h.all() {
+		p.recalled()
+		p.mu.Lock()
+		settled, known := p.settled, len(p.known.offers) > 0
+		p.mu.Unlock()
+		if known {
+			continue
+		}
+		select {
+		case <-settled:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
 // Close ends all servers and waits for it.
 func (h *Host) Close() error {
 	h.mu.Lock()
@@ -172,7 +192,7 @@ func (p *peer) status() Status {
 
 func (o *offer) status() ToolStatus {
 	name, _ := clean(o.Name)
-	s := ToolStatus{Name: name, Offered: o.name, Digest: o.digest, Changed: o.changed, Hidden: strings.Join(o.hidden, " ")}
+	s := ToolStatus{Name: name, Offered: o.name, Digest: o.digest, Changed: o.changed, Hidden: strings.Join(o.hidden, " "), Schema: o.InputSchema}
 	if a := o.Annotations; a != nil {
 		s.Annotations = &Annotations{Title: a.Title, ReadOnly: a.ReadOnly, Destructive: a.Destructive, Idempotent: a.Idempotent, OpenWorld: a.OpenWorld}
 	}

@@ -218,3 +218,40 @@ func TestACancelledTaskIsCancelledAtTheServer(t *testing.T) {
 		}
 	}
 }
+
+// A server of the newer era that wants a login refuses the handshake of the older as a bad
+// request, whoever sends it.
+func TestAProtectedServerOfTheNewerEraNeedsALogin(t *testing.T) {
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if strings.Contains(string(body), `"initialize"`) {
+			http.Error(w, "unknown method", http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	defer web.Close()
+	h := newHost(t, nil)
+	h.Start([]mcp.Server{{Name: "safe", Type: mcp.HTTP, URL: web.URL}})
+	if err := h.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if s := h.Status()[0]; s.State != mcp.NeedsAuth {
+		t.Errorf("%s: %s", s.State, s.Error)
+	}
+}
+
+// What a user reads about a server that is not there names the server and the cause.
+func TestAnUnreachableServerIsNamedPlainly(t *testing.T) {
+	web := httptest.NewServer(http.NotFoundHandler())
+	web.Close()
+	h := newHost(t, nil)
+	h.Start([]mcp.Server{{Name: "gone", Type: mcp.HTTP, URL: web.URL}})
+	if err := h.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if s, want := h.Status()[0], "could not connect to "+web.URL+": connection refused"; s.State != mcp.Failed || s.Error != want {
+		t.Errorf("%s: %q, want %q", s.State, s.Error, want)
+	}
+}

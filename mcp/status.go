@@ -1,5 +1,7 @@
 package mcp
 
+import "encoding/json"
+
 // A State is how a server is, spelled as on the wire.
 type State string
 
@@ -63,6 +65,9 @@ type ToolStatus struct {
 	Offered     string       `json:"offered,omitempty"`
 	Disabled    string       `json:"disabled,omitempty"`
 	Annotations *Annotations `json:"annotations,omitempty"`
+	// Schema is the schema of the tool's input as the server sent it. What models get is
+	// made of it: providers take no alternatives at the top.
+	Schema json.RawMessage `json:"inputSchema,omitempty"`
 	// Digest changes when what the model reads about the tool does.
 	Digest string `json:"digest,omitempty"`
 	// Changed is set if what the server says about the tool is not what it said

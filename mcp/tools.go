@@ -23,6 +23,12 @@ func (p *peer) tool(o *offer) tool.Tool {
 		Source:     "mcp:" + p.name,
 		Meta:       o.meta(p),
 	}
+	var asks bool
+	if json.Unmarshal(o.Meta["anthropic/requiresUserInteraction"], &asks); asks {
+		t.Permission = func(context.Context, *tool.Call) tool.Verdict {
+			return tool.Verdict{Behavior: tool.Ask, NeedsPerson: true, Reason: "the MCP server " + p.name + " wants a user to approve each call of " + o.Name}
+		}
+	}
 	return t
 }
 
@@ -85,10 +91,6 @@ func (o *offer) meta(p *peer) map[string]any {
 	var flag bool
 	if json.Unmarshal(o.Meta["anthropic/alwaysLoad"], &flag); flag || p.cfg.AlwaysLoad {
 		m[tool.AlwaysLoad] = true
-	}
-	flag = false
-	if json.Unmarshal(o.Meta["anthropic/requiresUserInteraction"], &flag); flag {
-		m["requiresUserInteraction"] = true
 	}
 	return m
 }

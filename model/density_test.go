@@ -24,7 +24,7 @@ func TestMemoryOfAThousandWaitingConversations(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer srv.Close()
-	m := anthropic.New(&anthropic.Options{BaseURL: srv.URL()})
+	m := anthropic.New(&anthropic.Options{BaseURL: srv.URL(), Key: "k"})
 	h := &model.History{}
 	if err := h.Append(model.Message{Role: model.User, Content: []model.Block{model.TextOf("hi")}}); err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ func Example() {
 	}
 	defer srv.Close()
 
-	m := retry.New(anthropic.New(&anthropic.Options{BaseURL: srv.URL()}), nil)
+	m := retry.New(anthropic.New(&anthropic.Options{BaseURL: srv.URL(), Key: "k"}), nil)
 	history := &model.History{}
 	if err := history.Append(model.Message{Role: model.User, Content: []model.Block{model.TextOf("What is in /a?")}}); err != nil {
 		panic(err)

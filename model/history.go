@@ -66,6 +66,9 @@ func (h *History) AppendJSON(raw json.RawMessage) {
 	h.size += len(raw)
 }
 
+// Grow makes room for n more messages.
+func (h *History) Grow(n int) { h.encoded = slices.Grow(h.encoded, n) }
+
 // Len is the number of messages.
 func (h *History) Len() int { return len(h.encoded) }
 

@@ -58,9 +58,11 @@ type Kept struct {
 // the call's id; Kept is nil if nothing was cut, and has no path if there was no
 // way to keep it.
 func (s *Store) Bound(id string, content []tool.Block, limit int) ([]tool.Block, *Kept) {
+	before := Size(content)
 	content = s.saveFiles(id, content)
 	content, dropped := s.boundData(id, content)
 	size := Size(content)
+	limit += size - before // where files went is said beside the text
 	if size <= limit {
 		return content, dropped
 	}

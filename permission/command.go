@@ -30,7 +30,7 @@ func (h *evaluation) evaluateCommand() {
 	})
 	h.nameExpanded(reads, writes)
 	if changesOwnRules(a) && h.denied == nil {
-		h.denied = &finding{reason: "haft's own rules and trust are changed by a person only", message: "Ask the user to run this command outside the session."}
+		h.denied = &finding{reason: "haft's own rules and trust can only be changed by the user", message: "Ask the user to run this command outside the session."}
 	}
 	h.evaluateOperands(a, reads, writes)
 	h.evaluateMentioned(mentioned, reads)
@@ -134,7 +134,7 @@ func (h *evaluation) nameExpanded(reads, writes []operand) {
 		}
 		for _, o := range slices.Concat(reads, writes) {
 			if o.Pattern != "" && !o.Dynamic && f.rule.coversPath(o.Facts, h.policy) {
-				f.reason = fmt.Sprintf("%s stands for %s, which the rule is about", o.Pattern, o.Value)
+				f.reason = fmt.Sprintf("%s matches %s, which the rule is about", o.Pattern, o.Value)
 				break
 			}
 		}

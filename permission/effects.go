@@ -52,11 +52,11 @@ func (h *evaluation) evaluateEffect(f *tool.FileChange, bound []*Rule) {
 	}
 	if i := slices.IndexFunc(p.deny, deniedBy); i >= 0 && h.denied == nil {
 		h.denied = byRule(p.deny[i], "it would change "+f.Path)
-		h.denied.message = fmt.Sprintf("The command ran where its changes count for nothing, and they were dropped: it would change %s.", f.Path)
+		h.denied.message = fmt.Sprintf("The command ran in a preview, and its changes were dropped: it would change %s.", f.Path)
 	}
 	if facts.Sensitive.Write == guard.Deny && h.denied == nil {
 		reason := f.Path + ": " + facts.Sensitive.What
-		h.denied = &finding{reason: reason, message: fmt.Sprintf("The command ran where its changes count for nothing, and they were dropped: %s.", reason)}
+		h.denied = &finding{reason: reason, message: fmt.Sprintf("The command ran in a preview, and its changes were dropped: %s.", reason)}
 	}
 	if i := slices.IndexFunc(p.ask, func(r *Rule) bool { return r.name == editRule && deniedBy(r) }); i >= 0 && h.asked == nil {
 		h.asked = byRule(p.ask[i], "a rule wants changes of "+f.Path+" asked")

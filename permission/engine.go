@@ -45,6 +45,13 @@ func (e *Engine) Grant(rules ...Rule) {
 	})
 }
 
+// Rules are those in force at the moment.
+func (e *Engine) Rules() []Rule {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	return slices.Clone(e.opts.Rules)
+}
+
 // Granted are the rules that were added for the rest of the session.
 func (e *Engine) Granted() []Rule {
 	e.mu.RLock()

@@ -91,7 +91,7 @@ func (h *evaluation) decide() Decision {
 	case h.critical != "":
 		return h.open(&finding{reason: "it may lose " + h.critical})
 	case h.person:
-		return h.open(&finding{reason: cmp.Or(h.call.Own.Reason, "it is for a person to decide"), message: h.call.Own.Message})
+		return h.open(&finding{reason: cmp.Or(h.call.Own.Reason, "it is for the user to decide"), message: h.call.Own.Message})
 	case mode == Bypass && h.hard != "":
 		return h.end(tool.Deny, &finding{reason: h.hard, message: "Not even a session that bypasses permissions changes this. Ask the user to do it."})
 	case mode == Bypass:

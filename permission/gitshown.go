@@ -162,7 +162,7 @@ func (p *Policy) shownByGit(q gitshow.Query, where *shell.Options) ([]string, er
 			return nil, err
 		}
 		if strings.TrimSpace(string(kind)) == "blob" && !strings.Contains(object, ":") {
-			return nil, errors.New("it shows an object, and of which file is not known")
+			return nil, errors.New("it shows an object, and it is not known which file that is")
 		}
 	}
 	if len(q.List) == 0 {

@@ -3,6 +3,7 @@ package search
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -15,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/haftdev/haft/internal/search/ignore"
 	"github.com/haftdev/haft/internal/search/rgtest"
 )
@@ -112,6 +114,8 @@ func TestFreshness(t *testing.T) {
 		"watched and indexed": {IndexFrom: 1, CacheBytes: -1},
 		"everything on":       {IndexFrom: 1},
 		"swept and indexed":   {IndexFrom: 1, NoWatch: true},
+		"saved":               {IndexFrom: 1, Saved: t.TempDir(), saveAlways: true},
+		"saved and swept":     {IndexFrom: 1, Saved: t.TempDir(), saveAlways: true, NoWatch: true, CacheBytes: -1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "tree")
@@ -121,7 +125,7 @@ func TestFreshness(t *testing.T) {
 			}
 			writeFile(t, filepath.Join(dir, ".git/info/exclude"), "")
 			s := New(o)
-			defer s.Close()
+			defer func() { s.Close() }()
 			ed := startEditor(t, dir)
 			r := rand.New(rand.NewPCG(7, uint64(len(name))))
 			var log []string
@@ -143,9 +147,32 @@ func TestFreshness(t *testing.T) {
 				if r.IntN(3) == 0 {
 					s.WaitIndexed()
 				}
+				if o.Saved != "" && r.IntN(2) == 0 { // another process takes over
+					s.Close()
+					s = New(o)
+				}
+				if files, err := s.Glob(context.Background(), GlobQuery{Dir: dir, Pattern: "**/*.txt"}); err != nil {
+					t.Fatal(err)
+				} else if d := cmp.Diff(rgFiles(t, rg, dir), slices.Sorted(slices.Values(files.Files)), cmpopts.EquateEmpty()); d != "" {
+					t.Fatalf("round %d, Glob (-rg +ours):\n%s\nlast edits:\n%s", i, d, strings.Join(log[max(0, len(log)-8):], "\n"))
+				}
 			}
 		})
 	}
+}
+
+// rgFiles gives the files whose name ends in .txt as ripgrep lists them.
+func rgFiles(t *testing.T, rg, dir string) []string {
+	t.Helper()
+	cmd := exec.Command(rg, "--no-config", "--hidden", "--files", "--glob", "!.git", dir)
+	out, err := cmd.Output()
+	if exit := (*exec.ExitError)(nil); err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) {
+		t.Fatal(err)
+	}
+	files := strings.Fields(string(out))
+	files = slices.DeleteFunc(files, func(f string) bool { return !strings.HasSuffix(f, ".txt") })
+	slices.Sort(files)
+	return files
 }
 
 // TestGlobalExcludesThatChange edits the user's own rules between queries.

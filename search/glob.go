@@ -182,6 +182,10 @@ func (m *matching) walk(ctx context.Context, s *Searcher, root string) error {
 	if m.glob.BaseOnly() {
 		o.Keep = func(path string, name int) bool { return m.glob.MatchBase(path[name:]) }
 	}
+	if rec := s.trees.loadLocal(root); rec != nil {
+		o.Saved = rec.list
+		rec.close()
+	}
 	t, err := tree.Build(ctx, root, o)
 	if err != nil {
 		return &fs.PathError{Op: "search", Path: root, Err: err}

@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"errors"
+	"hash/crc32"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -19,6 +20,39 @@ type indexer struct {
 	index   *index.Index
 	running chan struct{} // closed when the pass under way ends; nil if none is
 	covered uint32        // the tree's last file ID when the last pass began
+	stored  *record       // signatures that were saved, until the first query needs them
+
+	// What was saved last: the tree's last ID and the number of signatures.
+	written        bool
+	writtenID      uint32
+	writtenColumns int
+}
+
+// currentLocked gives the index, nil if there is none yet. Callers hold the lock.
+func (x *indexer) currentLocked() *index.Index {
+	if x.stored != nil {
+		x.index, x.stored = x.stored.index(), nil
+		x.written = x.index != nil // else it is damaged, and replaced
+	}
+	return x.index
+}
+
+// index reads the signatures, nil if there are none or they are damaged, and closes the
+// record.
+func (r *record) index() *index.Index {
+	if r == nil {
+		return nil
+	}
+	defer r.close()
+	words, raw := index.Words(r.size)
+	if _, err := r.file.ReadAt(raw, r.at); err != nil || crc32.Checksum(raw, castagnoli) != r.sum {
+		return nil
+	}
+	x, err := index.Load(words, raw, r.signed)
+	if err != nil {
+		return nil
+	}
+	return x
 }
 
 const (
@@ -26,13 +60,27 @@ const (
 	maxIndexed  = 32 << 20 // bytes; a larger file is always read
 	groupBytes  = 4 << 20  // of text in a group before it falls back to a small one
 	staleGrowth = 64       // new versions before another pass
+
+	// firstGeneration is another than that of an index which was read: places in that
+	// mean nothing to one that had to be made because it was damaged.
+	firstGeneration = 2
 )
+
+// wait waits for the pass under way to end.
+func (x *indexer) wait() {
+	x.mu.Lock()
+	done := x.running
+	x.mu.Unlock()
+	if done != nil {
+		<-done
+	}
+}
 
 // candidates gives a test for the files that p may match, or nil if there is no
 // index or p says too little.
 func (x *indexer) candidates(p *rx.Pattern) func(*tree.File) bool {
 	x.mu.Lock()
-	idx := x.index
+	idx := x.currentLocked()
 	x.mu.Unlock()
 	if idx == nil {
 		return nil
@@ -55,6 +103,7 @@ func (ts *trees) startIndex(k *kept) {
 	x := &k.index
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	x.currentLocked()
 	if x.running != nil || files < ts.opts.IndexFrom || x.index != nil && last-x.covered < max(staleGrowth, uint32(files/50)) {
 		return
 	}
@@ -65,7 +114,7 @@ func (ts *trees) startIndex(k *kept) {
 	}
 	// Signatures of versions that are gone stay until they are as many as the rest.
 	if x.index == nil {
-		x.index = index.New(1)
+		x.index = index.New(firstGeneration)
 	} else if _, columns := x.index.Size(); columns > 2*files+1000 {
 		x.index = x.index.Next()
 	}
@@ -74,6 +123,9 @@ func (ts *trees) startIndex(k *kept) {
 	idx := x.index
 	ts.group.Go(func() {
 		ts.indexFiles(idx, k)
+		if ts.life.Err() == nil { // else it is saved as the tree is closed
+			ts.save(ts.life, k)
+		}
 		x.mu.Lock()
 		x.running = nil
 		x.mu.Unlock()
@@ -86,14 +138,14 @@ func (ts *trees) startIndex(k *kept) {
 // come first: they are done soonest, and files of one size share a block well.
 func (ts *trees) indexFiles(idx *index.Index, k *kept) {
 	todo := slices.DeleteFunc(slices.Clone(k.tree.Files(k.root)), func(f *tree.File) bool {
-		return f.Unsteady || f.Ignored || f.Size > maxIndexed || idx.Known(&f.Slot)
+		return f.Unsteady || f.Ignored || f.Size > maxIndexed || idx.Known(&f.Slot) || ts.private(f.Path)
 	})
 	slices.SortFunc(todo, func(a, b *tree.File) int { return cmp.Compare(a.Size, b.Size) })
 	groups := groupFiles(todo)
 	var next atomic.Int64
 	work := func() {
 		stop := func() bool { return ts.life.Err() != nil }
-		w := &indexWorker{idx: idx, r: reader{max: maxIndexed, stop: stop, shortIsEnd: k.local, legacy: ts.opts.Decode}}
+		w := &indexWorker{idx: idx, saved: ts.opts.Saved != "", r: reader{max: maxIndexed, stop: stop, shortIsEnd: k.local, legacy: ts.opts.Decode}}
 		defer w.r.close()
 		for i := next.Add(1) - 1; i < int64(len(groups)) && !stop(); i = next.Add(1) - 1 {
 			w.add(groups[i])
@@ -105,6 +157,10 @@ func (ts *trees) indexFiles(idx *index.Index, k *kept) {
 	}
 	work()
 	helpers.Wait()
+}
+
+func (ts *trees) private(path string) bool {
+	return ts.opts.Saved != "" && ts.opts.Private != nil && ts.opts.Private(path)
 }
 
 // groupFiles cuts files, in order of size, into groups that share a block.
@@ -128,6 +184,7 @@ type indexWorker struct {
 	idx   *index.Index
 	r     reader
 	grams index.Grams
+	saved bool // for other processes, which may read legacy encodings otherwise
 }
 
 func (w *indexWorker) add(files []*tree.File) {
@@ -137,7 +194,7 @@ func (w *indexWorker) add(files []*tree.File) {
 		if errors.Is(err, errBinary) {
 			text, err = nil, nil // never matches, so nothing need be found in it
 		}
-		if err != nil || !w.r.lasting() || !index.Steady(text) {
+		if err != nil || !w.r.lasting() || w.saved && w.r.last.Text != nil || !index.Steady(text) {
 			continue // stays without a slot and is always read
 		}
 		docs = append(docs, index.Doc{Grams: slices.Clone(w.grams.Of(text)), Size: len(text), Slot: &f.Slot})
@@ -149,7 +206,7 @@ func (w *indexWorker) add(files []*tree.File) {
 	w.idx.Add(docs)
 }
 
-// WaitIndexed waits for indexing that is under way. Nothing needs it but tests and
+// WaitIndexed waits for listing, watching and indexing that is under way. Nothing needs it but tests and
 // benchmarks.
 func (s *Searcher) WaitIndexed() {
 	s.trees.mu.Lock()
@@ -157,12 +214,13 @@ func (s *Searcher) WaitIndexed() {
 	s.trees.mu.Unlock()
 	for _, k := range kept {
 		<-k.ready
-		k.index.mu.Lock()
-		done := k.index.running
-		k.index.mu.Unlock()
-		if done != nil {
-			<-done
+		s.trees.mu.Lock()
+		watched := k.watched
+		s.trees.mu.Unlock()
+		if watched != nil {
+			<-watched
 		}
+		k.index.wait()
 	}
 }
 

@@ -57,6 +57,17 @@ type Options struct {
 	// CacheBytes is how much text of files is kept in memory; zero means 128 MB, and
 	// less than zero none.
 	CacheBytes int64
+	// Saved is a folder where lists and signatures of trees are kept for the next
+	// process; empty keeps none. Trees on file systems that do not tell reliably that a
+	// file has changed are never kept.
+	Saved string
+	// Saves is asked before something is saved; nil means yes. It must be safe for concurrent use.
+	Saves func() bool
+	// SavedBytes bounds what is in that folder; zero means 512 MB.
+	SavedBytes int64
+	// Private reports files whose signature is not to be saved: they are always read. Nil
+	// means none. It must be safe for concurrent use.
+	Private func(path string) bool
 	// Global gives the user's ignore rules for all repositories; nil means those that
 	// git finds with the environment of this process.
 	Global func() ignore.Global
@@ -65,7 +76,8 @@ type Options struct {
 	// for concurrent use. Nil means that the bytes are searched as they are.
 	Decode func(path string, raw []byte) (d Decoded, ok bool)
 
-	portable bool // for tests: as on a processor without vectors
+	portable   bool // for tests: as on a processor without vectors
+	saveAlways bool // for tests: save whenever it is possible
 }
 
 // Decoded is the text of a file in another encoding.
@@ -101,6 +113,9 @@ func New(o *Options) *Searcher {
 	if s.opts.CacheBytes == 0 {
 		s.opts.CacheBytes = 128 << 20
 	}
+	if s.opts.SavedBytes <= 0 {
+		s.opts.SavedBytes = savedBytes
+	}
 	if s.opts.Global == nil {
 		s.opts.Global = func() ignore.Global { return ignore.LoadGlobal(os.Getenv) }
 	}
@@ -118,7 +133,7 @@ func (s *Searcher) Prepare(dir string) {
 	}
 }
 
-// Close releases what the searcher keeps.
+// Close releases what the searcher keeps, once it is saved if it is to be.
 func (s *Searcher) Close() error {
 	s.trees.close()
 	return nil
@@ -215,6 +230,7 @@ func (sc *scan) answer(ctx context.Context) error {
 	sc.sorted, sc.shortIsEnd, sc.cache = true, v.local, v.cache
 	sc.candidate = v.index.candidates(sc.pattern)
 	sc.run(ctx, v.files)
+	sc.s.trees.startWatch(v.kept)
 	sc.s.trees.startIndex(v.kept)
 	sc.res.Stats.Tree = v.tree.Skipped(path)
 	return nil
@@ -247,7 +263,7 @@ func (sc *scan) throughLink(ctx context.Context, link string) error {
 // it is searched in less time than it takes to make a list to keep, which is for later.
 func (sc *scan) first(ctx context.Context, path string) (done bool, err error) {
 	ts := &sc.s.trees
-	if ts.opts.Stateless || path != covering(sc.q.Dir, path) || ts.find(path) != nil {
+	if ts.opts.Stateless || path != covering(sc.q.Dir, path) || ts.find(path) != nil || ts.saved(path) {
 		return false, nil
 	}
 	t, full, err := sc.walk(ctx, path, ts.opts.IndexFrom)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/search/rawfs"
@@ -37,7 +39,10 @@ type kept struct {
 	tree  *tree.Tree    // nil if the directory cannot be kept
 	local bool
 	index indexer
-	cache *cache
+
+	watching atomic.Bool   // Watch was or is about to be called
+	watched  chan struct{} // closed when it is done; nil before it began; under trees.mu
+	cache    *cache
 }
 
 // view is a current list of files.
@@ -62,6 +67,9 @@ func (ts *trees) view(ctx context.Context, dir, path string) (*view, error) {
 	}
 	if mine {
 		ts.build(ctx, k)
+		if k.tree != nil { // which began after the question did
+			return &view{k, k.tree.Files(path)}, nil
+		}
 	}
 	select {
 	case <-k.ready:
@@ -102,6 +110,7 @@ func (ts *trees) prepare(dir, path string) {
 	go func() {
 		defer ts.group.Done()
 		ts.build(ts.life, k)
+		ts.startWatch(k)
 	}()
 }
 
@@ -174,12 +183,29 @@ func (ts *trees) get(dir string) (k *kept, mine bool) {
 func (ts *trees) retire(k *kept) {
 	ts.group.Go(func() {
 		<-k.ready
-		if k.tree != nil {
-			k.tree.Close()
-			k.cache.clear()
+		if k.tree == nil {
+			return
 		}
+		k.index.wait()
+		ctx, cancel := context.WithTimeout(context.Background(), saveTime)
+		ts.save(ctx, k)
+		cancel()
+		k.index.forget()
+		k.tree.Close()
+		k.cache.clear()
 	})
 }
+
+// forget releases what was saved and never needed.
+func (x *indexer) forget() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.stored.close()
+	x.stored = nil
+}
+
+// saveTime bounds how long the end waits for a list to be brought up to date and saved.
+const saveTime = 5 * time.Second
 
 // drop forgets an entry that went wrong.
 func (ts *trees) drop(k *kept) {
@@ -195,23 +221,73 @@ func (ts *trees) build(ctx context.Context, k *kept) {
 	defer close(k.ready)
 	k.local = rawfs.Local(k.root)
 	k.cache = newCache(&ts.texts)
+	var saved *tree.Saved
+	rec := ts.loadLocal(k.root)
 	var w tree.Watcher
-	if k.local && !ts.opts.NoWatch {
-		w, _ = watch.New() // without it every query looks at every file
+	if rec != nil {
+		saved = rec.list // most of the time would go into watching, which can wait for the answer
+	} else {
+		w = ts.watcher(k)
 	}
 	t, err := tree.Build(ctx, k.root, &tree.Options{
-		Stat: true, Watcher: w, Dropped: k.cache.drop, Global: ts.opts.Global, MaxFiles: maxKept, Workers: ts.opts.Workers,
+		Stat: true, Watcher: w, Dropped: k.cache.drop, Global: ts.opts.Global, MaxFiles: maxKept, Workers: ts.opts.Workers, Saved: saved,
 	})
 	if err != nil {
+		rec.close()
 		ts.drop(k)
 		return
 	}
 	if _, _, full := t.Size(); full {
+		rec.close()
 		t.Close() // k stays, so that the attempt is not repeated
 		return
 	}
 	t.Files(k.root) // puts them in order now, not in the first query
+	k.index.recall(rec, t)
 	k.tree = t
+}
+
+// recall takes over what was saved of a tree that has been built from it.
+func (x *indexer) recall(r *record, t *tree.Tree) {
+	if r == nil {
+		return
+	}
+	x.stored, x.written, x.writtenColumns = r, true, r.signed
+	x.writtenID = t.LastID() - uint32(t.Unlike())
+	x.covered = x.writtenID - min(x.writtenID, uint32(r.list.Pending()))
+	r.list = nil
+}
+
+// watcher gives one for the tree, nil if it cannot be watched: then every query looks at
+// every file.
+func (ts *trees) watcher(k *kept) tree.Watcher {
+	if !k.local || ts.opts.NoWatch {
+		return nil
+	}
+	w, err := watch.New()
+	if err != nil {
+		return nil
+	}
+	return w
+}
+
+// startWatch has a tree that was built without a watcher watched, in the background.
+func (ts *trees) startWatch(k *kept) {
+	if k.tree == nil || k.tree.Watched() || !k.watching.CompareAndSwap(false, true) {
+		return
+	}
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if ts.closed {
+		return
+	}
+	k.watched = make(chan struct{})
+	ts.group.Go(func() {
+		defer close(k.watched)
+		if w := ts.watcher(k); w != nil && k.tree.Watch(ts.life, w) != nil {
+			ts.drop(k)
+		}
+	})
 }
 
 func (ts *trees) close() {

@@ -35,6 +35,9 @@ func (r *reading) checkDrops(o *ResumeOptions) error {
 		return fmt.Errorf("%w: %s is not in the conversation as it is now", ErrDrops, o.At)
 	}
 	for _, l := range r.chain[after:] {
+		if !l.isMessage() {
+			continue
+		}
 		m, err := l.message()
 		if err != nil {
 			return err

@@ -60,7 +60,7 @@ func entryOf(ctx context.Context, raw []byte, blobs *blobs) (Entry, bool) {
 		if l.Compact != nil {
 			e.Compaction.Trigger, e.Compaction.PreTokens = l.Compact.Trigger, l.Compact.PreTokens
 		}
-	case l.Type == "user" || l.Type == "assistant":
+	case l.isMessage():
 		m, err := l.message()
 		if err != nil {
 			return Entry{}, false

@@ -43,6 +43,9 @@ type Message struct {
 	// Confined is what the kernel held that call to; nil for calls that it holds to
 	// nothing and that are no commands.
 	Confined *Confined
+	// Typed is set on a prompt that is one string, and not a list of blocks; its
+	// Content is that text.
+	Typed bool
 	// Synthetic messages were added by the harness and not by the person: a summary,
 	// a reminder, a note about an interruption.
 	Synthetic bool

@@ -72,11 +72,18 @@ func mangle(path string) string {
 // ErrNotFound is what errors are that name a session which does not exist.
 var ErrNotFound = errors.New("no such session")
 
+// notFound is the id of a session that does not exist. Its sentence is the one that
+// programs look for.
+type notFound string
+
+func (id notFound) Error() string     { return "No conversation found with session ID: " + string(id) }
+func (notFound) Is(target error) bool { return target == ErrNotFound }
+
 // Find returns the file of a session, in whatever folder it is. A part of the id
 // is enough if no other session begins with it.
 func (st *Store) Find(id string) (path string, err error) {
 	if id == "" || strings.Trim(id, "0123456789abcdefABCDEF-") != "" {
-		return "", fmt.Errorf("find session %q: %w", id, ErrNotFound)
+		return "", notFound(id)
 	}
 	found, err := filepath.Glob(filepath.Join(globEscape(st.dir), "*", id+"*.jsonl"))
 	if err != nil {
@@ -89,7 +96,7 @@ func (st *Store) Find(id string) (path string, err error) {
 	}
 	switch len(found) {
 	case 0:
-		return "", fmt.Errorf("find session %s in %s: %w", id, st.dir, ErrNotFound)
+		return "", notFound(id)
 	case 1:
 		return found[0], nil
 	}

@@ -38,11 +38,14 @@ type line struct {
 	Compact       *compactMeta    `json:"compactMetadata,omitempty"`
 	CustomTitle   string          `json:"customTitle,omitempty"`
 	Tag           *string         `json:"tag,omitempty"`
+	LastPrompt    string          `json:"lastPrompt,omitempty"`
+	LeafUUID      string          `json:"leafUuid,omitempty"`
 	ForkedFrom    json.RawMessage `json:"forkedFrom,omitempty"`
 	Haft          *extra          `json:"haft,omitempty"`
 
-	end  int64    // where the line ends in the file; set by the reader
-	said *Message // what the line was made of; set by the writer
+	end  int64           // where the line ends in the file; set by the reader
+	raw  json.RawMessage // the whole line of a link, which this type does not describe; set by the reader
+	said *Message        // what the line was made of; set by the writer
 }
 
 type compactMeta struct {
@@ -65,7 +68,7 @@ type extra struct {
 	Blobs []string `json:"blobs,omitempty"`
 }
 
-// stop is how an answer ended whose blocks were written before.
+// stop is what an answer took so far, or how one ended whose blocks were written before.
 type stop struct {
 	ID     string           `json:"id"`
 	Model  string           `json:"model,omitempty"`
@@ -88,12 +91,26 @@ const (
 	typeCall       = "haft-call"
 	typeState      = "haft-state"
 	typeCheckpoint = "haft-checkpoint"
-	typeStop       = "haft-stop"
 )
 
+// typeLastPrompt is the line by which the official tools find the branch of the tree
+// that the conversation is on.
+const typeLastPrompt = "last-prompt"
+
 // inChain reports whether the line is part of the tree of messages.
-func (l *line) inChain() bool {
-	return l.UUID != "" && (l.Type == "user" || l.Type == "assistant" || l.isBoundary())
+func (l *line) inChain() bool { return l.isMessage() || l.isBoundary() || l.isLink() }
+
+// isMessage reports whether the line is something that was said. The line with an
+// answer's end has no name: it says nothing new.
+func (l *line) isMessage() bool {
+	return l.UUID != "" && (l.Type == "user" || l.Type == "assistant")
+}
+
+// isLink reports whether the line only holds the tree together: what official tools
+// attach to a conversation, such as what they told the model about its environment.
+// Their next message follows it, and so does ours.
+func (l *line) isLink() bool {
+	return l.UUID != "" && len(l.Parent) > 0 && !l.isMessage() && !l.isBoundary()
 }
 
 func (l *line) isBoundary() bool { return l.Type == "system" && l.Subtype == "compact_boundary" }
@@ -120,26 +137,38 @@ type wireMessage struct {
 	Type       string            `json:"type,omitempty"`
 	Role       model.Role        `json:"role"`
 	Model      string            `json:"model,omitempty"`
-	Content    []json.RawMessage `json:"content"`
+	Content    any               `json:"content"` // blocks, or the text of a prompt that was typed
 	StopReason *model.StopReason `json:"stop_reason,omitempty"`
 	Usage      *model.Usage      `json:"usage,omitempty"`
 }
 
 // setMessage fills in a message.
 func (l *line) setMessage(m *Message) error {
-	w := wireMessage{ID: m.ID, Role: m.Role, Model: m.Model, Content: []json.RawMessage{}}
+	w := wireMessage{ID: m.ID, Role: m.Role, Model: m.Model}
+	content := []json.RawMessage{}
 	for _, b := range m.Content {
 		raw, err := plainjson.Marshal(sendable(b))
 		if err != nil {
 			return fmt.Errorf("encode message: %w", err)
 		}
-		w.Content = append(w.Content, raw)
+		content = append(content, raw)
+	}
+	w.Content = content
+	if m.Typed && len(m.Content) == 1 && m.Content[0].Type == model.Text {
+		w.Content = m.Content[0].Text
 	}
 	l.Type, l.said = string(m.Role), m
 	if m.Role == model.Assistant {
-		w.Type, w.Usage = "message", &m.Usage
+		w.Type = "message"
 		if m.StopReason != "" {
 			w.StopReason = &m.StopReason
+		}
+		// Readers that add tokens up count every line with a usage, so that an answer has
+		// one: with its end, when all of it is known.
+		if m.StopReason != "" || m.ID == "" || m.Error != "" {
+			w.Usage = &m.Usage
+		} else if m.Usage != (model.Usage{}) {
+			l.Haft = &extra{Stop: &stop{ID: m.ID, Model: m.Model, Usage: m.Usage}}
 		}
 	}
 	l.IsMeta = m.Synthetic && m.Role == model.User
@@ -187,11 +216,22 @@ func (l *line) message() (*Message, error) {
 	if err := json.Unmarshal(l.Message, &m); err != nil {
 		return nil, err
 	}
+	if so := l.extra().Stop; so != nil && w.Usage == (model.Usage{}) {
+		w.Usage = so.Usage
+	}
 	return &Message{
-		Role: model.Role(l.Type), Content: m.Content,
+		Role: model.Role(l.Type), Content: m.Content, Typed: l.typed(),
 		ID: w.ID, Model: w.Model, StopReason: w.StopReason, Usage: w.Usage,
 		Output: l.ToolUseResult, Confined: l.extra().Confined, Synthetic: l.IsMeta || l.IsSummary, Error: l.errorText(),
 	}, nil
+}
+
+// typed reports whether the content of a message is a string.
+func (l *line) typed() bool {
+	var m struct {
+		Content json.RawMessage `json:"content"`
+	}
+	return l.Type == "user" && json.Unmarshal(l.Message, &m) == nil && len(m.Content) > 0 && m.Content[0] == '"'
 }
 
 func (l *line) errorText() string {

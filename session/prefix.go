@@ -33,7 +33,7 @@ type prefix struct {
 	index prefixIndex
 
 	lengths []uint32 // of the messages
-	names   []uint64 // of the lines' UUIDs, hashed, in no order
+	names   [][]byte // of the lines' UUIDs: hashes of eight bytes, in no order, where the table has them
 	text    []byte   // the messages, one after the other
 }
 
@@ -186,9 +186,11 @@ func (x *prefixIndex) decode(raw []byte) bool {
 	return ok && string(line) == digest(rest) && json.Unmarshal(rest, x) == nil && x.Version == prefixVersion
 }
 
-// decodeTable reads the table, which has a part for each time that the prefix grew.
+// decodeTable reads the table, which has a part for each time that the prefix grew: the
+// number of messages and of names, then both.
 func (p *prefix) decodeTable(raw []byte) bool {
-	total := int64(0)
+	var parts [][]byte
+	count, total := 0, int64(0)
 	for len(raw) > 0 {
 		if len(raw) < 8 {
 			return false
@@ -198,12 +200,15 @@ func (p *prefix) decodeTable(raw []byte) bool {
 		if lengths < 0 || names < 0 || len(raw)/4 < lengths || (len(raw)-4*lengths)/8 < names {
 			return false
 		}
-		for range lengths {
-			n := binary.LittleEndian.Uint32(raw)
-			p.lengths, raw, total = append(p.lengths, n), raw[4:], total+int64(n)
-		}
-		for range names {
-			p.names, raw = append(p.names, binary.LittleEndian.Uint64(raw)), raw[8:]
+		parts, raw = append(parts, raw[:4*lengths]), raw[4*lengths:]
+		p.names, raw = append(p.names, raw[:8*names]), raw[8*names:]
+		count += lengths
+	}
+	p.lengths = make([]uint32, 0, count)
+	for _, part := range parts {
+		for ; len(part) > 0; part = part[4:] {
+			n := binary.LittleEndian.Uint32(part)
+			p.lengths, total = append(p.lengths, n), total+int64(n)
 		}
 	}
 	return total == int64(len(p.text))
@@ -211,6 +216,7 @@ func (p *prefix) decodeTable(raw []byte) bool {
 
 // messages adds the messages to a history, which then shares their memory.
 func (p *prefix) messages(h *model.History) {
+	h.Grow(len(p.lengths))
 	at := 0
 	for _, n := range p.lengths {
 		end := at + int(n)
@@ -236,7 +242,17 @@ func (p *prefix) follows(lines []*line) bool {
 	if slices.ContainsFunc(lines, func(l *line) bool { return l.extra().SummaryOf != "" && !of[l.extra().SummaryOf] }) {
 		return false
 	}
-	return len(hashes) == 0 || !slices.ContainsFunc(p.names, func(n uint64) bool { return hashes[n] })
+	if len(hashes) == 0 {
+		return true
+	}
+	for _, names := range p.names {
+		for ; len(names) > 0; names = names[8:] {
+			if hashes[binary.LittleEndian.Uint64(names)] {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // continues reports whether what a chain says stands apart from the answer before it: a
@@ -245,7 +261,11 @@ func continues(chain []*line) bool {
 	if len(chain) == 0 {
 		return true
 	}
-	m, err := chain[0].message()
+	i := slices.IndexFunc(chain, func(l *line) bool { return !l.isLink() })
+	if i < 0 {
+		return true
+	}
+	m, err := chain[i].message()
 	return err == nil && m.Role == model.User && m.Error == "" &&
 		!slices.ContainsFunc(m.Content, func(b model.Block) bool { return b.Type == model.ToolResult }) &&
 		slices.ContainsFunc(m.Content, func(b model.Block) bool { return b.Type != model.Text || b.Text != "" })
@@ -283,12 +303,15 @@ func (x *prefixIndex) save(dir string) error {
 	if err != nil {
 		return err
 	}
-	temp := filepath.Join(dir, indexFile+".new")
-	content := append([]byte(digest(raw)+"\n"), raw...)
-	if err := os.WriteFile(temp, content, 0o600); err != nil {
+	return replace(filepath.Join(dir, indexFile), append([]byte(digest(raw)+"\n"), raw...))
+}
+
+// replace writes a file as a whole or not at all.
+func replace(path string, content []byte) error {
+	if err := os.WriteFile(path+".new", content, 0o600); err != nil {
 		return err
 	}
-	return os.Rename(temp, filepath.Join(dir, indexFile))
+	return os.Rename(path+".new", path)
 }
 
 // dropPrefix deletes what is kept.

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/haftdev/haft/internal/plainjson"
 )
@@ -86,24 +88,29 @@ func BenchmarkResumePlain(b *testing.B) {
 	}
 }
 
-// BenchmarkResumeKept resumes it from what was kept of it, written in parts of 64 MB with
-// a resume after each. It reports the memory that is the process's own.
-func BenchmarkResumeKept(b *testing.B) {
-	j := newPlainJournal(b)
-	for left := journalSize(); left > 0; left -= 64 << 20 {
-		j.add(b, min(left, 64<<20))
-		s, err := resume(b.Context(), j.path, &ResumeOptions{})
+// keepPlainJournal makes a plain journal of so many bytes and what is kept of it, as sessions leave it that
+// each add a part.
+func keepPlainJournal(t testing.TB, size int64) *plainJournal {
+	t.Helper()
+	const part = 16 << 20
+	j := newPlainJournal(t)
+	for left := size; left > 0; left -= part {
+		j.add(t, min(left, part))
+		s, err := resume(t.Context(), j.path, &ResumeOptions{})
+		if err == nil {
+			err = s.sealPrefix(t.Context())
+		}
 		if err != nil {
-			b.Fatal(err)
+			t.Fatal(err)
 		}
-		if left <= 64<<20 {
-			if err := s.sealPrefix(b.Context()); err != nil {
-				b.Fatal(err)
-			}
-		}
-		s = nil
-		debug.FreeOSMemory()
 	}
+	debug.FreeOSMemory()
+	return j
+}
+
+// BenchmarkResumeKept resumes it from what was kept of it. It reports the memory that is the process's own.
+func BenchmarkResumeKept(b *testing.B) {
+	j := keepPlainJournal(b, journalSize())
 	before := ownMemory()
 	var s *Session
 	b.SetBytes(journalSize())
@@ -128,4 +135,48 @@ func ownMemory() int64 {
 		}
 	}
 	return 0
+}
+
+// TestAResumeDoesNotGrowWithTheJournal resumes journals of which one is three times as long, from what is
+// kept: neither is read, so that the time hardly differs, and what is allocated grows by the table of messages
+// alone. BenchmarkResumeKept measures a journal of 1 GB.
+func TestAResumeDoesNotGrowWithTheJournal(t *testing.T) {
+	if !seals() {
+		t.Skip("what is kept is compared with the journal here")
+	}
+	type cost struct {
+		took      time.Duration
+		allocated uint64
+		size      int64
+	}
+	measure := func(size int64) (c cost) {
+		j := keepPlainJournal(t, size)
+		info, err := os.Stat(j.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.took, c.size = time.Hour, info.Size()
+		for range 7 {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			start := time.Now()
+			s, err := resume(t.Context(), j.path, &ResumeOptions{})
+			c.took = min(c.took, time.Since(start))
+			runtime.ReadMemStats(&after)
+			if err != nil || s.prefix == nil {
+				t.Fatalf("what is kept is not used: %v", err)
+			}
+			c.allocated = after.TotalAlloc - before.TotalAlloc
+		}
+		return c
+	}
+	short, long := measure(5<<20), measure(15<<20)
+	t.Logf("%d MB: %v, %d KB; %d MB: %v, %d KB", short.size>>20, short.took, short.allocated>>10, long.size>>20, long.took, long.allocated>>10)
+	more := uint64(long.size - short.size)
+	if grown := long.allocated - min(long.allocated, short.allocated); grown > more/20 {
+		t.Errorf("%d bytes more were allocated for a journal that is %d bytes longer", grown, more)
+	}
+	if long.took > 3*short.took+20*time.Millisecond {
+		t.Errorf("a journal three times as long took %v instead of %v", long.took, short.took)
+	}
 }

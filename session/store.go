@@ -221,7 +221,7 @@ func (r *reading) keepPrefix(path string, messages []model.Message) *prefix {
 // take fills in what was read beside the messages.
 func (to *Restored) take(r *reading) {
 	known := r.tally.snapshot()
-	to.Last, to.Messages, to.Usage, to.Title = r.last(), known.Messages, known.Usage, known.Title
+	to.Last, to.Messages, to.Usage, to.Title = r.lastMessage(), known.Messages, known.Usage, known.Title
 	to.Model, to.Cwd, to.Damaged = r.tally.model, r.cwd(), r.damage
 	if known.States != nil {
 		to.States = known.States
@@ -257,7 +257,17 @@ func (r *reading) revert() (entries []Entry) {
 	return entries
 }
 
-// last returns the UUID of the last message, "" if there is none.
+// lastMessage returns the UUID of what was said last, "" if there is nothing.
+func (r *reading) lastMessage() string {
+	for i := len(r.chain) - 1; i >= 0; i-- {
+		if !r.chain[i].isLink() {
+			return r.chain[i].UUID
+		}
+	}
+	return r.last()
+}
+
+// last returns the UUID of the line that the next message follows, "" if there is none.
 func (r *reading) last() string {
 	if len(r.chain) == 0 {
 		if r.prefix != nil {
@@ -368,6 +378,16 @@ func (r *reading) copyTo(ctx context.Context, path, target string) error {
 func (l *line) forked(ctx context.Context, from, to string, b *blobs) ([]byte, error) {
 	l.ForkedFrom, _ = plainjson.Marshal(map[string]string{"sessionId": from, "messageUuid": l.UUID})
 	l.SessionID = to
+	if l.raw != nil { // a link of the official tools: everything else of it stays as it is
+		var members map[string]json.RawMessage
+		if err := json.Unmarshal(l.raw, &members); err != nil {
+			return nil, err
+		}
+		members["forkedFrom"] = l.ForkedFrom
+		members["sessionId"], _ = plainjson.Marshal(to)
+		raw, err := plainjson.Marshal(members)
+		return append(raw, '\n'), err
+	}
 	raw, err := b.shorten(ctx, l)
 	return append(raw, '\n'), err
 }

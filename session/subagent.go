@@ -3,7 +3,42 @@ package session
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/haftdev/haft/internal/plainjson"
 )
+
+// AgentMeta is what a session says about a sub-agent beside its journal, where the
+// official tools look for the call that it belongs to.
+type AgentMeta struct {
+	Type        string `json:"agentType"`
+	Description string `json:"description"`
+	// UseID is the call that the agent works for, Parent the agent that made it;
+	// "" is the main conversation.
+	UseID  string `json:"toolUseId"`
+	Parent string `json:"parentAgentId,omitempty"`
+	Depth  int    `json:"spawnDepth"`
+}
+
+// DescribeAgent writes down what a sub-agent is for, if the session is in files.
+func (s *Session) DescribeAgent(agent string, m AgentMeta) error {
+	if s.silent() || s.logs != nil {
+		return nil
+	}
+	path := filepath.Join(s.Dir(), "subagents", "agent-"+fileName(agent)+".meta.json")
+	raw, err := plainjson.Marshal(m)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o700)
+	}
+	if err == nil {
+		err = replace(path, raw)
+	}
+	if err != nil {
+		return fmt.Errorf("describe agent %s: %w", agent, err)
+	}
+	return nil
+}
 
 // Agent returns what the journal says of a sub-agent's conversation, which entries
 // of that agent go on with from then on. It is called before the first of them. The

@@ -163,5 +163,8 @@ func (t *tail) parse(raw []byte) *line {
 		t.damaged++
 		return nil
 	}
+	if l.isLink() {
+		l.raw = bytes.Clone(raw)
+	}
 	return l
 }

@@ -22,11 +22,14 @@ type writer struct {
 func (w *writer) lines(e *Entry) ([]*line, error) {
 	switch {
 	case e.Message != nil && e.Message.Role == model.Assistant && len(e.Message.Content) == 0:
-		m := e.Message
-		return w.beside(e, typeStop, extra{Stop: &stop{m.ID, m.Model, m.StopReason, m.Usage}}), nil
+		return w.end(e)
 	case e.Message != nil:
 		l := w.next(e)
-		return []*line{l}, l.setMessage(e.Message)
+		lines := []*line{l}
+		if w.agent == "" && e.Message.prompts() {
+			lines = append(lines, &line{SessionID: w.session.id, Type: typeLastPrompt, LastPrompt: firstText(e.Message.Content), LeafUUID: l.UUID})
+		}
+		return lines, l.setMessage(e.Message)
 	case e.Call != nil:
 		return w.beside(e, typeCall, extra{Call: e.Call}), nil
 	case e.State != nil:
@@ -54,6 +57,19 @@ func (w *writer) beside(e *Entry, kind string, x extra) []*line {
 	return []*line{l}
 }
 
+// end writes how an answer ended whose blocks were written before, with what it took.
+// It has the form of an answer, so that readers that add tokens up find it, and no name,
+// so that it is no part of the conversation.
+func (w *writer) end(e *Entry) ([]*line, error) {
+	m := e.Message
+	l := w.plain(e)
+	l.UUID = ""
+	w.mark(l)
+	err := l.setMessage(m)
+	l.said, l.Haft = nil, &extra{Stop: &stop{m.ID, m.Model, m.StopReason, m.Usage}}
+	return []*line{l}, err
+}
+
 // next returns a line that follows the last message, and is now the last.
 func (w *writer) next(e *Entry) *line {
 	l := w.plain(e)
@@ -65,10 +81,15 @@ func (w *writer) next(e *Entry) *line {
 		l.Parent, _ = plainjson.Marshal(w.tail)
 	}
 	w.tail = l.UUID
+	w.mark(l)
+	return l
+}
+
+// mark says where the line was written.
+func (w *writer) mark(l *line) {
 	side, o := w.agent != "", w.session.origin
 	l.IsSidechain, l.UserType = &side, "external"
 	l.Cwd, l.Version, l.GitBranch = o.cwd, o.version, o.branch
-	return l
 }
 
 // state writes a fact, and a title also where the official tools look for it.

@@ -43,7 +43,8 @@ func newDocument(text []byte) (*document, error) {
 	return d, nil
 }
 
-// find returns the last member of that name, which is the one that counts.
+// find returns the last member of that name, which is the one that counts. It must be of a
+// kind; 0 takes any.
 func (d *document) find(object *hujson.Value, name string, kind hujson.Kind) (*hujson.Value, error) {
 	members := object.Value.(*hujson.Object).Members
 	for i := range slices.Backward(members) {
@@ -51,13 +52,20 @@ func (d *document) find(object *hujson.Value, name string, kind hujson.Kind) (*h
 			continue
 		}
 		v := &members[i].Value
-		if v.Value.Kind() != kind {
+		if kind != 0 && v.Value.Kind() != kind {
 			line := 1 + bytes.Count(d.text[:v.StartOffset], []byte("\n"))
-			return nil, fmt.Errorf("line %d: %s must be %s; mend it first", line, name, kindName(byte(kind)))
+			return nil, fmt.Errorf("line %d: %s must be %s; fix it first", line, name, kindName(byte(kind)))
 		}
 		return v, nil
 	}
 	return nil, nil
+}
+
+// memberAt returns where in an object a name is first, or -1.
+func (d *document) memberAt(object *hujson.Value, name string) int {
+	return slices.IndexFunc(object.Value.(*hujson.Object).Members, func(m hujson.ObjectMember) bool {
+		return m.Name.Value.(hujson.Literal).String() == name
+	})
 }
 
 // A span is a member or element: from the first byte of its name or value to the

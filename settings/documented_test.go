@@ -69,7 +69,7 @@ func TestEveryDocumentedKeyIsKnown(t *testing.T) {
 		}
 		for _, key := range documented(string(text)) {
 			found[key] = true
-			if !isKnown(key) {
+			if !isKnown(key) && !strings.HasSuffix(key, ".go") { // a file, such as agents.go
 				t.Errorf("%s names the setting %s, which settings files must not have", page, key)
 			}
 		}

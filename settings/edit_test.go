@@ -44,8 +44,8 @@ func TestAFileThatCannotBeEditedIsLeftAlone(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"text that is no JSON", "{\n  permissions", "line 2, column 3: invalid literal: permissions"},
 		{"a list at the top", "[]", "settings must be a JSON object, such as {}"},
-		{"permissions of another type", "{\n\"permissions\": []}", "line 2: permissions must be an object; mend it first"},
-		{"rules of another type", `{"permissions": {"allow": "Bash"}}`, "line 1: allow must be a list; mend it first"},
+		{"permissions of another type", "{\n\"permissions\": []}", "line 2: permissions must be an object; fix it first"},
+		{"rules of another type", `{"permissions": {"allow": "Bash"}}`, "line 1: allow must be a list; fix it first"},
 		{"values too deep", strings.Repeat("[", 1<<19), "line 1: more than 200 values inside one another"},
 	}
 	for _, tt := range tests {

@@ -150,6 +150,10 @@ func (s *Settings) PassEnv() []Text { return s.texts("bash", "passEnv") }
 // the public internet that pages may be fetched from.
 func (s *Settings) PrivateHosts() []Text { return s.texts("webFetch", "allowPrivate") }
 
+// InstructionExcludes returns claudeMdExcludes of all files: patterns of paths with
+// instructions that are not loaded.
+func (s *Settings) InstructionExcludes() []Text { return s.texts("claudeMdExcludes") }
+
 // A Rule is a permission rule as written, such as Bash(git diff:*).
 type Rule = Text
 

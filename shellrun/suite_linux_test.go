@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/sandbox"
 )
 
@@ -50,13 +51,13 @@ var exceptions = map[string]string{
 }
 
 // TestTheSuiteInABox runs tests again with confined commands: a few of them, all
-// where CI or HAFT_NIGHTLY is set.
+// where HAFT_THOROUGH or HAFT_NIGHTLY is set.
 func TestTheSuiteInABox(t *testing.T) {
 	if os.Getenv(suiteEnv) != "" || testing.Short() {
 		t.Skip("this is the suite in a box, or a short run")
 	}
 	only, least := "^Test(ACommand|A.*Directory|Output)", 3
-	if os.Getenv("CI") != "" || os.Getenv("HAFT_NIGHTLY") != "" {
+	if needtest.Thorough() {
 		only, least = "^Test", 50
 	}
 	cmd := exec.Command("/proc/self/exe", "-test.v", "-test.run="+only, "-test.skip=^(TestTheSuiteInABox|Test.*Layer.*|Benchmark.*)$")

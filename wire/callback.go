@@ -163,7 +163,7 @@ type MCPMessageReply struct {
 	MCPResponse json.RawMessage `json:"mcp_response,omitempty"`
 }
 
-// Elicitation asks the person for data that an MCP server wants.
+// Elicitation asks the user for data that an MCP server wants.
 type Elicitation struct {
 	Base
 	MCPServerName   string          `json:"mcp_server_name"`

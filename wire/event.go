@@ -64,7 +64,7 @@ type RateLimitEvent struct {
 // Tag is rate_limit_event.
 func (*RateLimitEvent) Tag() Tag { return Tag{Type: "rate_limit_event"} }
 
-// PromptSuggestion is a prompt that the person might want to send next.
+// PromptSuggestion is a prompt that the user might want to send next.
 type PromptSuggestion struct {
 	Stamp
 	Suggestion string `json:"suggestion"`

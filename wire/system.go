@@ -4,7 +4,7 @@ import "encoding/json"
 
 func system(subtype string) Tag { return Tag{"system", subtype} }
 
-// Init opens every turn and says what there is: tools, servers, model, mode.
+// Init opens every turn and lists the tools, servers, model and mode.
 type Init struct {
 	Stamp
 	Cwd               string          `json:"cwd"`
@@ -135,7 +135,7 @@ type PermissionDenied struct {
 // Tag is system/permission_denied.
 func (*PermissionDenied) Tag() Tag { return system("permission_denied") }
 
-// Informational is something for a person to read.
+// Informational is something for the user to read.
 type Informational struct {
 	Stamp
 	Content string `json:"content"`
@@ -234,7 +234,7 @@ type SessionTitleChanged struct {
 // Tag is system/session_title_changed.
 func (*SessionTitleChanged) Tag() Tag { return system("session_title_changed") }
 
-// Notification is something that a person should look at.
+// Notification is something that the user should look at.
 type Notification struct {
 	Stamp
 	Key      string `json:"key,omitempty"`

@@ -1,6 +1,6 @@
 package wire
 
-// TaskStarted says that work goes on beside the turn: a command in the
+// TaskStarted says that work continues beside the turn: a command in the
 // background, a command that takes long, a sub-agent.
 type TaskStarted struct {
 	Stamp

@@ -33,7 +33,7 @@ type Revision struct {
 	// Encoding is how the file is encoded, or to be if it is created. Nil means as the agent said when it read it, else as the
 	// bytes and the project tell.
 	Encoding *textfile.Encoding
-	// OnConflict is what to do when the file was changed by somebody else in the same place. Empty means to refuse.
+	// OnConflict is what to do when the file was changed by another program in the same place. Empty means to refuse.
 	OnConflict Choice
 	// Approve is shown what is about to be done, with the file held, and can stop it. Nil means that nobody is.
 	Approve func(*Outcome) error

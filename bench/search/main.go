@@ -6,6 +6,7 @@
 //	go run ./bench/search -tree goroot -session   100 queries with edits from outside
 //	go run ./bench/search -tree linux -glob       finding files by name
 //	go run ./bench/search -tree linux -small      directories of few files
+//	go run ./bench/search -tree linux -next       the first question of the next session
 //
 // Every variant answers every query in turn within each round, so that all meet the
 // same noise; the figures are the medians of the rounds. CPU time is that of this
@@ -41,6 +42,7 @@ func run() error {
 	texts := flag.Bool("texts", true, "keep texts in memory during a session")
 	glob := flag.Bool("glob", false, "measure Glob instead of Grep")
 	small := flag.Bool("small", false, "measure trees of 1, 10, 100 and 1000 files cut from the tree")
+	next := flag.Bool("next", false, "measure the first question about a tree that an earlier session has searched")
 	stateless := flag.Bool("stateless", false, "only measure queries without memory")
 	only := flag.String("only", "", "only queries whose name contains this")
 	flag.Parse()
@@ -63,6 +65,8 @@ func run() error {
 		return b.globs(ctx)
 	case *small:
 		return b.small(ctx)
+	case *next:
+		return b.next(ctx)
 	}
 	return b.queries(ctx)
 }

@@ -60,9 +60,17 @@ func (s *stage) file(i int) string { return filepath.Join(s.dir, fmt.Sprintf("f%
 
 func (s *stage) close() { os.RemoveAll(filepath.Dir(s.dir)) }
 
-// scenario is turns with one call each, of a tool that a has.
+// scenario is turns with one call each, of a tool that a player has.
 func (s *stage) scenario(p *player, work string, turns, n int) *script.Scenario {
 	var list []script.Turn
+	if work == "crowd" { // one turn with n calls
+		var all script.Turn
+		for i := range n {
+			raw, _ := json.Marshal(map[string]string{p.read[1]: s.file(i)})
+			all.Blocks = append(all.Blocks, script.Block{Tool: p.read[0], Input: raw})
+		}
+		return &script.Scenario{Turns: []script.Turn{all, {Blocks: []script.Block{{Text: "done"}}}}}
+	}
 	for i := range turns {
 		tool, value := p.read, s.file(i%n)
 		if work == "bash" {

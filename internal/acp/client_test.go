@@ -83,7 +83,7 @@ func lead(t *testing.T, modules string, agent []string, env ...string) (s seen, 
 	cmd := exec.CommandContext(t.Context(), "node", filepath.Join(modules, "client.mjs"))
 	cmd.Env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + base, "TMPDIR=" + base, "LANG=C.UTF-8", "IS_SANDBOX=1", "ANTHROPIC_API_KEY=sk-ant-scripted", "ANTHROPIC_BASE_URL=" + srv.URL(),
-		"CLAUDE_CODE_MAX_RETRIES=1", "DISABLE_TELEMETRY=1", "ACP_AGENT=" + string(command), "ACP_CWD=" + dir, `ACP_PROMPTS=["Do it"]`,
+		"CLAUDE_CODE_MAX_RETRIES=1", "CLAUDE_CODE_ENABLE_TASKS=0", "DISABLE_TELEMETRY=1", "ACP_AGENT=" + string(command), "ACP_CWD=" + dir, `ACP_PROMPTS=["Do it"]`,
 	}, env...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

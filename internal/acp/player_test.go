@@ -64,7 +64,7 @@ func newPlayer(t testing.TB, scenario string) *player {
 	}
 	t.Cleanup(func() { srv.Close() })
 	for name, value := range map[string]string{
-		"ANTHROPIC_BASE_URL": srv.URL(), "ANTHROPIC_API_KEY": "sk-ant-scripted", "HOME": base, "XDG_CACHE_HOME": "", "CLAUDE_CONFIG_DIR": "", "CLAUDE_CODE_MAX_RETRIES": "1", "IS_SANDBOX": "1",
+		"ANTHROPIC_BASE_URL": srv.URL(), "ANTHROPIC_API_KEY": "sk-ant-scripted", "HOME": base, "XDG_CACHE_HOME": "", "CLAUDE_CONFIG_DIR": "", "CLAUDE_CODE_MAX_RETRIES": "1", "IS_SANDBOX": "1", "CLAUDE_CODE_ENABLE_TASKS": "0",
 	} {
 		t.(*testing.T).Setenv(name, value)
 	}

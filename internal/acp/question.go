@@ -15,12 +15,6 @@ import (
 	"github.com/haftdev/haft/tool/question"
 )
 
-// warn tells the user something in the order of what happens.
-func (s *session) warn(text string) {
-	s.talk.Agent.Emit(agent.Notice{Level: "warning", Text: text})
-	s.wake()
-}
-
 // questions asks what the model wants to know: by a form if the client has forms,
 // otherwise question by question, where one answer is to be chosen.
 func (s *session) questions(ctx context.Context, c tool.Case) (tool.Verdict, error) {
@@ -177,4 +171,10 @@ func (s *session) elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, er
 		return reply, nil
 	}
 	return mcp.Answer{Action: "decline"}, nil
+}
+
+// warn tells the user something in the order of what happens.
+func (s *session) warn(text string) {
+	s.talk.Agent.Emit(agent.Notice{Level: "warning", Text: text})
+	s.wake()
 }

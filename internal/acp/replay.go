@@ -32,7 +32,7 @@ func (s *session) replay(ctx context.Context) {
 	}
 	clear(s.tell.calls)
 	s.tell.replaying = false
-	s.tell.planned(s.talk.Todos())
+	s.tell.planned(s.talk.WorkList())
 }
 
 // replay tells one block of a message.

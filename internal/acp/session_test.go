@@ -498,7 +498,7 @@ func TestAForkContinuesOnItsOwn(t *testing.T) {
 
 // TestCallsOfSubAgents are told as part of the call that started the agent.
 func TestCallsOfSubAgents(t *testing.T) {
-	p := newPlayer(t, `{"turns":[{"blocks":[{"tool":"Agent","id":"toolu_agent","input":{"description":"Look","prompt":"LOOK at a.txt","subagent_type":"general-purpose"}}]},{"blocks":[{"text":"It looked."}]}],
+	p := newPlayer(t, `{"turns":[{"blocks":[{"tool":"Agent","id":"toolu_agent","input":{"description":"Look","prompt":"LOOK at a.txt","subagent_type":"general-purpose","run_in_background":false}}]},{"blocks":[{"text":"It looked."}]}],
 		"parts":[{"when":"LOOK at","turns":[{"blocks":[{"tool":"Read","id":"toolu_read","input":{"file_path":"$DIR/a.txt"}}]},{"blocks":[{"text":"I have looked."}]}]}]}`)
 	p.write("a.txt", "one\n")
 	p.begin(`{}`)

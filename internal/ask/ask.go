@@ -61,7 +61,7 @@ func Rules(suggested []tool.Suggestion) string {
 // Denial is what the model reads when a person has denied a call, with what they
 // said about it, if anything.
 func Denial(why string) string {
-	const stop = "The person denied this call."
+	const stop = "The user denied this call."
 	if why == "" {
 		return stop + " Do not try it in another way; ask what they would like instead."
 	}

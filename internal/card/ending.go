@@ -129,7 +129,7 @@ func cutLast(s, sep string) (before, after string, found bool) {
 
 // denial says who denied a call, and what they said.
 func denial(out *sched.Outcome) string {
-	if out.Verdict.Reason == "the person denied it" {
+	if out.Verdict.Reason == "the user denied it" {
 		if _, said, ok := strings.Cut(out.Result.Text(), "They say: "); ok {
 			return "you denied it: " + line(said)
 		}

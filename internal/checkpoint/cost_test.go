@@ -178,7 +178,7 @@ func TestALargeTreeIsNotCopied(t *testing.T) {
 	if _, size, _ := b.stored(); size > 2<<20 {
 		t.Errorf("%d bytes were stored", size)
 	}
-	if len(told) != 1 || !strings.Contains(told[0], "not covered: no more than 1 MB are kept beside what git has") {
+	if len(told) != 1 || !strings.Contains(told[0], "not covered: at most 1 MB are kept in addition to what git has") {
 		t.Errorf("told %q", told)
 	}
 	b.rewind("", false)

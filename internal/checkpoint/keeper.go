@@ -319,7 +319,7 @@ func (k *Keeper) uncovered(t *tree) string {
 		case tooLarge:
 			text = fmt.Sprintf("%s %s too large or cannot be read", m.text(), isAre(m.Count))
 		case tooMuch:
-			text = fmt.Sprintf("%s %s not covered: no more than %d MB are kept beside what git has", m.text(), isAre(m.Count), k.opts.MaxBytes>>20)
+			text = fmt.Sprintf("%s %s not covered: at most %d MB are kept in addition to what git has", m.text(), isAre(m.Count), k.opts.MaxBytes>>20)
 			k.tell(text)
 		case tooLate:
 			text = fmt.Sprintf("%s %s not covered: copying takes longer than %v", m.text(), isAre(m.Count), k.opts.MaxTime)

@@ -176,7 +176,7 @@ func newStep(ctx context.Context, path string, changes []session.Checkpoint, blo
 type ConflictError struct{ Paths []string }
 
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("rewind: somebody else has changed %s since; nothing was done. Look at the preview, and force it if that may be lost",
+	return fmt.Sprintf("rewind: another program has changed %s since; nothing was done. Look at the preview, and force it if that change may be lost",
 		strings.Join(e.Paths, ", "))
 }
 

@@ -175,5 +175,5 @@ func (f *toolsFlags) pipeline(w *harness.World, feed *sched.Feed) (*sched.Option
 }
 
 func typedByThePerson(context.Context, tool.Case, tool.Verdict) (tool.Verdict, error) {
-	return tool.Verdict{Behavior: tool.Allow, Reason: "the call was typed by the person at the command line"}, nil
+	return tool.Verdict{Behavior: tool.Allow, Reason: "the user typed the call on the command line"}, nil
 }

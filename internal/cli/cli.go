@@ -158,10 +158,10 @@ pipeline of look-up, validation, hooks, permission, execution and bounded result
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w. Run '%s --help' for what there is", plainValue(err), c.CommandPath())}
+		return usageError{fmt.Errorf("%w. Run '%s --help' for usage", plainValue(err), c.CommandPath())}
 	})
 	root.AddCommand(newTools(s, reexec), newPermissions(s, reexec), newTrust(s), newDoctor(s, reexec), newMCP(s, reexec), newACP(s, reexec), newFleet(s), newDemo(s, reexec))
-	root.AddCommand(newSkills(s), newAgents(s), newCommands(s), newHooks(s), newSessions(s), newRewind(s), newPreview(s, reexec), newVersion(s))
+	root.AddCommand(newSkills(s), newAgents(s), newCommands(s), newHooks(s), newSessions(s), newRewind(s), newPreview(s, reexec), newAuth(s), newVersion(s))
 	root.SetHelpCommand(newHelp(s))
 	return root
 }
@@ -181,9 +181,9 @@ where it may be left out, the latest one of this directory is meant.`,
 func (f *converseFlags) define(fs *pflag.FlagSet) {
 	fs.BoolVarP(&f.print, "print", "p", false, "answer the prompt and end, without a screen")
 	fs.BoolVar(&f.plain, "plain", false, "talk line by line, without a screen: for screen readers and simple terminals")
-	fs.BoolVar(&f.verbose, "verbose", false, "with text output: show calls and progress on standard error")
+	fs.BoolVar(&f.verbose, "verbose", false, "with text output: show calls and progress on standard error; with json: write every message, as a list")
 	fs.StringVar(&f.onAsk, "on-ask", onAskDeny, "when a call needs approval and nobody can be asked, it is denied; fail ends with exit code 3, too")
-	fs.StringVarP(&f.worktree, "worktree", "w", "", "work in a git worktree of this name, which is made if there is none; without a name, in a new one")
+	fs.StringVarP(&f.worktree, "worktree", "w", "", "work in a git worktree of this name, which is made if it does not exist; without a name, in a new one")
 	fs.Lookup("worktree").NoOptDefVal = unnamed
 	f.Flags.Define(fs)
 }
@@ -272,7 +272,7 @@ func newMCPGet(f *mcpFlags) *cobra.Command {
 
 func newMCPReconnect(f *mcpFlags) *cobra.Command {
 	return &cobra.Command{
-		Use: "reconnect NAME", Short: "Connect to an MCP server anew, and show how that goes", Args: exactly(1),
+		Use: "reconnect NAME", Short: "Reconnect to an MCP server and show the result", Args: exactly(1),
 		RunE: func(c *cobra.Command, args []string) error { return f.reconnect(c.Context(), args[0]) },
 	}
 }
@@ -341,12 +341,15 @@ func newVersion(s Streams) *cobra.Command {
 	}
 }
 
-// version is what the build knows of its own version.
+// version is what the build knows of its own version, in the form that readers of
+// sessions expect: numbers, without a v. A build of a work tree has none.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
-		return info.Main.Version
+		if v, ok := strings.CutPrefix(info.Main.Version, "v"); ok {
+			return v
+		}
 	}
-	return "unknown"
+	return "0.0.0-devel"
 }
 
 // group is a command that only holds others: it explains itself, and refuses a
@@ -359,7 +362,7 @@ func group(c *cobra.Command) *cobra.Command {
 		}
 		hint := near.Hint(args[0], commandNames(c))
 		if hint == "" {
-			hint = fmt.Sprintf(" Run '%s --help' for what there is.", c.CommandPath())
+			hint = fmt.Sprintf(" Run '%s --help' for usage.", c.CommandPath())
 		}
 		return usageError{fmt.Errorf("unknown command %q for '%s'.%s", args[0], c.CommandPath(), hint)}
 	}

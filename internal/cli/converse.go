@@ -52,7 +52,7 @@ func (f *converseFlags) run(c *cobra.Command, args []string) error {
 		return f.serve(c.Context(), opts)
 	}
 	if c.Flags().Changed("resume") && f.Resume == "" {
-		return usageError{errors.New("--resume needs the id of a session here; --continue goes on with the newest one")}
+		return usageError{errors.New("--resume needs the id of a session here; --continue continues the newest one")}
 	}
 	if err := f.Check(); err != nil {
 		return usageError{err}

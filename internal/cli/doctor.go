@@ -17,8 +17,8 @@ func newDoctor(s Streams, reexec shellrun.Reexec) *cobra.Command {
 	f := &doctorFlags{Streams: s, reexec: reexec}
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what is set here, what is wrong with it and how to mend it",
-		Long: `Say what is set here, what is wrong with it and how to mend it. Nothing is started
+		Short: "Check the configuration and suggest fixes",
+		Long: `Check the configuration and suggest fixes. Nothing is started
 and nobody is asked: neither the model's server nor, without --connect, an MCP
 server. The exit code is 1 if something is broken.`,
 		Args: exactly(0),

@@ -20,8 +20,8 @@ func newHooks(s Streams) *cobra.Command {
 		Use:   "hooks",
 		Short: "List the hooks that run here",
 		Long: `Hooks are programs of yours that run around calls and at fixed points of a session.
-They stand under "hooks" in settings files; a project's run once you trust them.
-See docs/hooks.md.`,
+They are under "hooks" in settings files; a project's run once you trust them.
+See 'haft help hooks'.`,
 	})
 	list := &cobra.Command{
 		Use: "list", Short: "List the hooks that run here, in their order, and those that do not", Args: exactly(0),

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -31,7 +33,17 @@ func (f *converseFlags) interact(c *cobra.Command, args []string) error {
 		return err
 	}
 	ctx := c.Context()
+	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	choose := c.Flags().Changed("resume") && f.Resume == ""
 	if f.plain || os.Getenv("TERM") == "dumb" {
+		if choose {
+			if err := f.chooseSession(ctx, tui.Kept(dir)); err != nil {
+				return err
+			}
+		}
 		return f.interactPlain(ctx, opts, args)
 	}
 	term, err := tui.OpenTerminal(f.In.(*os.File), f.Out.(*os.File))
@@ -47,11 +59,11 @@ func (f *converseFlags) interact(c *cobra.Command, args []string) error {
 	}
 	return tui.Run(ctx, &tui.Options{
 		In: term, Out: term, Size: term.Size(), Resized: term.Resized(ctx),
-		Palette: style.Of(background).Fine(os.Getenv), Light: light, Version: version(), Edit: term.Edit, Suspend: term.Suspend,
+		Palette: style.Of(background).Fine(os.Getenv), Light: light, Version: version(), Edit: term.Edit, EditFile: term.EditFile, Suspend: term.Suspend,
 		History: tui.HistoryFile(filepath.Join(workspace.StateDir(), "history.jsonl")),
-		First:   tui.Opening{Resume: f.Resume, At: f.ResumeAt, Continue: f.Continue},
+		First:   tui.Opening{Resume: f.Resume, At: f.ResumeAt, Continue: f.Continue, Choose: choose},
 		Prompt:  strings.Join(args, " "),
-		Open:    opener(opts), Setup: credentialsFile(),
+		Open:    opener(opts), Setup: credentialsFile(), Sessions: tui.Kept(dir),
 	})
 }
 
@@ -92,6 +104,32 @@ func (f *converseFlags) interactPlain(ctx context.Context, opts *headless.Option
 			return c, nil
 		},
 	})
+}
+
+// chooseSession lists the sessions of this folder and takes the number of one; anything else
+// begins a new one.
+func (f *converseFlags) chooseSession(ctx context.Context, sessions tui.Kept) error {
+	const most = 20
+	list, err := sessions.List(false)
+	if err != nil {
+		return err
+	}
+	for i, s := range list[:min(len(list), most)] {
+		cost := ""
+		if o, err := sessions.Look(ctx, s); err == nil {
+			cost = fmt.Sprintf("$%.2f, ", o.Cost)
+		}
+		fmt.Fprintf(f.Out, "%d: %s (%s%s)\n", i+1, inOneLine(cmp.Or(s.Title, s.Prompt), 60), cost, s.Modified.Local().Format("2006-01-02 15:04"))
+	}
+	fmt.Fprint(f.Out, "The number of the session to resume; anything else begins a new one:\n> ")
+	answer, err := readLine(ctx, f.In)
+	if err != nil {
+		return err
+	}
+	if n, err := strconv.Atoi(strings.TrimSpace(answer)); err == nil && n >= 1 && n <= min(len(list), most) {
+		f.Resume = list[n-1].ID
+	}
+	return nil
 }
 
 // askGuards asks, line by line, what to do about a project whose hooks guard it and are

@@ -24,11 +24,7 @@ import (
 
 // haftBinary builds the command once.
 var haftBinary = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "haft-test-")
-	if err != nil {
-		return "", err
-	}
-	exe := filepath.Join(dir, "haft")
+	exe := filepath.Join(scratch, "haft")
 	out, err := exec.Command("go", "build", "-o", exe, "../../cmd/haft").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
@@ -325,7 +321,7 @@ func TestAPersonResumesAndGoesBack(t *testing.T) {
 	s.type_("\x1b")
 	s.see("Go back to before which message?")
 	s.type_("\r")
-	s.see("What is to be taken back?")
+	s.see("Go back to which message?")
 	s.see("f.txt")
 	s.type_("\r")
 	s.until("bring the file back", func() bool { _, err := os.Stat(file); return os.IsNotExist(err) })
@@ -353,7 +349,7 @@ func TestAPersonGoesBackInAConversationThatIsNew(t *testing.T) {
 	s.see("▸ and hurry")
 	s.type_("\r")
 	s.see("— back to before: and hurry —")
-	s.see("goes on —")
+	s.see("continues —")
 	s.see("asks first · ")
 	s.type_("\x15something else\r")
 	s.until("hear another answer", func() bool { return strings.Count(s.screen(), "An answer.") == 2 })
@@ -533,7 +529,7 @@ func TestAPersonTalksLineByLine(t *testing.T) {
 	s.see("rm one")
 	time.Sleep(400 * time.Millisecond)
 	s.type_("y\r")
-	s.see("Type allow to go on")
+	s.see("Type allow to continue")
 	time.Sleep(400 * time.Millisecond)
 	s.type_("y\r")
 	s.see("Not removed.")

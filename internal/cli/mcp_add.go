@@ -26,6 +26,7 @@ type addFlags struct {
 	clientSecret     bool
 	callbackPort     int
 	overwrite        bool
+	config           []string // of a bundle
 }
 
 const scopeHelp = "where to keep it: local (you, in this project), project (everybody, in .mcp.json) or user (you, everywhere)"
@@ -33,11 +34,12 @@ const scopeHelp = "where to keep it: local (you, in this project), project (ever
 func newMCPAdd(f *mcpFlags) *cobra.Command {
 	a := &addFlags{mcpFlags: f}
 	c := &cobra.Command{
-		Use:   "add NAME URL | add NAME -- COMMAND [ARG…]",
+		Use:   "add NAME URL | add NAME -- COMMAND [ARG…] | add [NAME] FILE.mcpb",
 		Short: "Set up an MCP server",
 		Example: `  haft mcp add tracker https://mcp.example.com/
   haft mcp add --transport sse old https://old.example.com/sse --header 'X-Key: ${KEY}'
-  haft mcp add files --env ROOT=/data -- npx -y @modelcontextprotocol/server-filesystem /data`,
+  haft mcp add files --env ROOT=/data -- npx -y @modelcontextprotocol/server-filesystem /data
+  haft mcp add tracker.mcpb --config 'token=${TRACKER_TOKEN}'`,
 		Args: cobra.MinimumNArgs(0),
 		RunE: func(c *cobra.Command, args []string) error { return a.add(c.Context(), args) },
 	}
@@ -48,6 +50,7 @@ func newMCPAdd(f *mcpFlags) *cobra.Command {
 	c.Flags().StringVar(&a.clientID, "client-id", "", "the OAuth client that was registered beforehand")
 	c.Flags().BoolVar(&a.clientSecret, "client-secret", false, "the OAuth client has a secret: the one in "+clientSecretEnv+" when the server is used")
 	c.Flags().IntVar(&a.callbackPort, "callback-port", 0, "the port that the OAuth client was registered with")
+	c.Flags().StringArrayVar(&a.config, "config", nil, "NAME=VALUE for a setting of a bundle; may be repeated")
 	c.Flags().BoolVar(&a.overwrite, "overwrite", false, "replace a server of the same name")
 	return c
 }
@@ -82,6 +85,12 @@ Cursor, VS Code, Windsurf, codex, gemini-cli and opencode are understood. Of
 
 // add makes an entry of the command line.
 func (f *addFlags) add(ctx context.Context, args []string) error {
+	if n := len(args); (n == 1 || n == 2) && isBundle(args[n-1]) {
+		return f.addBundle(ctx, args[n-1], args[:n-1])
+	}
+	if len(f.config) > 0 {
+		return usageError{errors.New("--config is for bundles: haft mcp add FILE.mcpb")}
+	}
 	if len(args) < 2 {
 		return usageError{errors.New("a server needs a name, and a URL or a command. Usage: haft mcp add NAME URL | add NAME -- COMMAND [ARG…]")}
 	}
@@ -127,7 +136,7 @@ func (f *addFlags) checkTransport(target string) error {
 	case f.transport != "" && f.transport != string(mcp.Stdio) && f.transport != string(mcp.HTTP) && f.transport != string(mcp.SSE):
 		return usageError{fmt.Errorf("--transport %s: use stdio, http or sse", f.transport)}
 	case (f.transport == string(mcp.HTTP) || f.transport == string(mcp.SSE)) && !(isURL && (scheme == "http" || scheme == "https")):
-		return usageError{fmt.Errorf("--transport %s needs an http or https address, and %q is none", f.transport, target)}
+		return usageError{fmt.Errorf("--transport %s needs an http or https address, which %q is not", f.transport, target)}
 	}
 	return nil
 }

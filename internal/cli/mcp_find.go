@@ -35,7 +35,7 @@ func (m *mcpServers) find(name string) (mcp.Server, error) {
 	}
 	hint := near.Hint(name, names)
 	if hint == "" {
-		hint = " Run 'haft mcp list' for what there is."
+		hint = " Run 'haft mcp list' for the list."
 	}
 	return mcp.Server{}, usageError{fmt.Errorf("there is no MCP server %q.%s", name, hint)}
 }

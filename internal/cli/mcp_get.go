@@ -129,7 +129,7 @@ func toolLines(tools []mcp.ToolStatus) []string {
 		case t.Offered == "":
 			lines = append(lines, t.Name+": not offered: "+t.Disabled)
 		case t.Changed:
-			lines = append(lines, t.Offered+" (describes itself otherwise than when it was last connected)")
+			lines = append(lines, t.Offered+" (its description has changed since the last connection)")
 		case t.Hidden != "":
 			lines = append(lines, t.Offered+" (taken out of its texts: "+t.Hidden+")")
 		default:

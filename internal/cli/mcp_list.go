@@ -156,6 +156,11 @@ func (f *mcpFlags) list(ctx context.Context, offline bool) error {
 		return err
 	}
 	if f.json {
+		for _, i := range infos {
+			for n := range i.Tools {
+				i.Tools[n].Schema = nil // that of each tool is in haft mcp get
+			}
+		}
 		return writeJSON(f.Out, infos)
 	}
 	if len(infos) == 0 {

@@ -50,7 +50,7 @@ func newMCPServe(f *mcpFlags) *cobra.Command {
 		Long: `Offer haft's tools to an MCP client, on standard input and output or over HTTP.
 
 Calls take the same way that a model's calls take: the same rules, hooks and limits.
-What the rules want asked is asked through the client, if it can ask its person;
+What the rules want asked is asked through the client, if it can ask its user;
 otherwise it is denied, with the reason.
 
 Over HTTP every request must bring a token as a bearer: the one in ` + tokenEnv + `, or
@@ -64,7 +64,7 @@ standard output).`,
 	}
 	c.Flags().StringVar(&s.http, "http", "", "serve over HTTP at this address instead of the standard streams")
 	c.Flags().Lookup("http").NoOptDefVal = defaultHTTP
-	c.Flags().StringSliceVar(&s.origins, "origin", nil, "let web pages of this origin call, beside those of this machine")
+	c.Flags().StringSliceVar(&s.origins, "origin", nil, "let web pages of this origin call, in addition to those of this machine")
 	c.Flags().StringSliceVar(&s.tools, "tools", nil, "offer only these tools")
 	c.Flags().BoolVar(&s.bare, "bare", false, "offer only "+strings.Join(builtin.Bare(), ", "))
 	s.trust.define(c.Flags())

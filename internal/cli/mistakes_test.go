@@ -22,14 +22,14 @@ func TestMistakesOfTheCommandLine(t *testing.T) {
 		"--max-budget-usd abc":   `--max-budget-usd: "abc" is not a number`,
 		"--max-time abc":         `--max-time: "abc" is not a time, such as 90s or 10m`,
 		"--permission-mode foo":  `--permission-mode: unknown permission mode "foo"`,
-		"--resume nope":          `no such session`,
+		"--resume nope":          `No conversation found with session ID: nope`,
 		"--session-id notuuid":   `--session-id: "notuuid" is not a UUID`,
 		"--settings {bad":        `--settings: line 1, column 2`,
 		"--settings nowhere":     `--settings: open nowhere`,
 		"--allowedTools Bash(":   `the rule "Bash(" of the command line`,
 		"--disallowedTools rm)x": `the rule "rm)x" of the command line`,
 		"--add-dir /nonexist":    `--add-dir: /nonexist is not a folder`,
-		"--setting-sources flag": `--setting-sources: "flag" is none`,
+		"--setting-sources flag": `--setting-sources: "flag" is not a source`,
 	} {
 		t.Run(flags, func(t *testing.T) {
 			var out, err bytes.Buffer

@@ -84,6 +84,7 @@ var (
 // misnames says what of a command line haft does not have; "" if it has all of it.
 func misnames(line string) string {
 	root := newRoot(Streams{In: &bytes.Buffer{}, Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}, shellrun.Reexec{})
+	root.InitDefaultHelpCmd() // as running it does
 	command, rest := root, strings.Fields(line)
 	for command.HasSubCommands() && len(rest) > 0 && commandWord.MatchString(rest[0]) {
 		found := command

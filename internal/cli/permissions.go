@@ -40,7 +40,7 @@ may run. A rule is a tool's name, or a name and what it is given:
   Bash(git diff:*)  Bash(npm test)  Read(./secrets/**)  Edit(/src/**)
   WebFetch(domain:example.com)  mcp__server  mcp__server__tool
 
-Deny rules win over ask rules, and these over allow rules, wherever they stand.`,
+Deny overrides ask, and ask overrides allow, regardless of which file a rule is in.`,
 	})
 	c.PersistentFlags().BoolVar(&f.json, "json", false, "write JSON")
 	explain := &cobra.Command{
@@ -229,9 +229,9 @@ func standsIn(s *settings.Settings, file string, b tool.Behavior, rule string) (
 	}
 	err = fmt.Errorf("there is no rule %s %s in %s", b, visible.Indented(rule), file)
 	if len(elsewhere) > 0 {
-		return 0, fmt.Errorf("%w; it stands in %s: choose another --scope", err, strings.Join(elsewhere, ", "))
+		return 0, fmt.Errorf("%w; it is in %s: choose another --scope", err, strings.Join(elsewhere, ", "))
 	}
-	return 0, fmt.Errorf("%w. Run 'haft permissions list' for what there is", err)
+	return 0, fmt.Errorf("%w. Run 'haft permissions list' for the list", err)
 }
 
 func parseBehavior(s string) (tool.Behavior, error) {

@@ -49,7 +49,7 @@ unless you say --yes.
 A single word is read by the shell: haft preview -- 'make gen && ./fix.sh'.
 
 What is applied can be undone with the 'haft rewind' that is printed. Files that another
-program has changed meanwhile are merged, or nothing is applied.
+program has changed since are merged, or nothing is applied.
 
 Exit codes: 0 the command ran and its change was shown, 1 it could not be previewed or
 applied, 2 wrong usage. The command's own exit code is printed.`,

@@ -21,18 +21,22 @@ import (
 // in a repository that wants to run its own programs and holds links to a key. Whatever
 // is allowed there writes nothing into the repository, starts no program of it, connects
 // to nobody outside and prints neither the key nor a secret of the environment. One in
-// eight runs by default, all with HAFT_NIGHTLY.
+// forty runs by default, one in eight with HAFT_THOROUGH, all with HAFT_NIGHTLY.
 func TestReadOnlyCommandsThroughOurBash(t *testing.T) {
 	strace := needtest.Program(t, "strace")
 	base := t.TempDir()
-	haft, repo := filepath.Join(base, "haft"), filepath.Join(base, "repo")
-	if out, err := exec.Command("go", "build", "-o", haft, "../../cmd/haft").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	repo := filepath.Join(base, "repo")
+	haft, err := haftBinary()
+	if err != nil {
+		t.Fatal(err)
 	}
 	evilRepository(t, repo)
-	every := 8
-	if os.Getenv("HAFT_NIGHTLY") != "" {
+	every := 40
+	switch {
+	case needtest.Nightly():
 		every = 1
+	case needtest.Thorough():
+		every = 8
 	}
 	foreign := regexp.MustCompile(`execve\("(?:\./|` + regexp.QuoteMeta(repo) + `)[^"]*"`)
 	before := snapshot(t, repo)

@@ -35,8 +35,8 @@ said last is taken back.
 What would be done is shown, and you are asked. Where nobody can be asked, say --yes,
 or --json in a program.
 
-Files that somebody else has changed meanwhile are shown and nothing is done, unless
-you say --force. A rewind is done wholly or not at all, and can be undone by another
+Files that another program has changed since are shown and nothing is done, unless
+you say --force. A rewind is atomic, and can be undone by another
 rewind to the name that it ends with. The conversation stays as it is.`,
 		Example: "  haft rewind --dry-run\n  haft rewind 3f9a1c --to 0c0ffee0-0000-4000-8000-000000000000",
 		Args:    atMost(1),
@@ -107,7 +107,7 @@ func (f *rewindFlags) apply(ctx context.Context, store *session.Store, id string
 	var conflict *checkpoint.ConflictError
 	if errors.As(err, &conflict) && !f.json {
 		f.list(f.Err, plan, cwd)
-		return fmt.Errorf("somebody else has changed %s since: nothing was done. Use --force to lose that", plural(len(conflict.Paths), "file"))
+		return fmt.Errorf("another program has changed %s since: nothing was done. Use --force to discard that change", plural(len(conflict.Paths), "file"))
 	}
 	if err != nil {
 		return err
@@ -161,7 +161,7 @@ func readLine(ctx context.Context, in io.Reader) (string, error) {
 func (f *rewindFlags) plan(ctx context.Context, path string, blobs blob.Store) (*checkpoint.Plan, error) {
 	plan, err := checkpoint.NewPlan(ctx, path, f.to, blobs)
 	if errors.Is(err, checkpoint.ErrNoTarget) {
-		return nil, usageError{fmt.Errorf("%w. Run 'haft sessions show' for what there is", err)}
+		return nil, usageError{fmt.Errorf("%w. Run 'haft sessions show' for its messages", err)}
 	}
 	return plan, err
 }
@@ -196,7 +196,7 @@ func (f *rewindFlags) list(w io.Writer, p *checkpoint.Plan, cwd string) {
 		}
 		note := ""
 		if s.Foreign {
-			note = "  (changed by somebody else)"
+			note = "  (changed by another program)"
 		}
 		fmt.Fprintf(w, "%-8s %s  +%d −%d%s\n", s.Action(), inOneLine(path, 200), s.Insertions, s.Deletions, note)
 	}

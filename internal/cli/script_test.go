@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,7 +22,22 @@ func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) != "haft" { // which this program is, too
 		os.Setenv("IS_SANDBOX", "1") // tests may run as root, in the mode that asks nobody
 	}
-	testscript.Main(m, map[string]func(){"haft": func() { os.Exit(cli.Main()) }})
+	testscript.Main(inScratch{m}, map[string]func(){"haft": func() { os.Exit(cli.Main()) }})
+}
+
+// scratch is a folder for what all tests share. It goes when they have run.
+var scratch string
+
+type inScratch struct{ m *testing.M }
+
+func (s inScratch) Run() int {
+	var err error
+	if scratch, err = os.MkdirTemp("", "haft-test-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(scratch)
+	return s.m.Run()
 }
 
 // TestScripts runs the haft command as a person would, with an empty home.

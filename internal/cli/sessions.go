@@ -33,7 +33,7 @@ func chosen(store *session.Store, args []string) (string, error) {
 	if len(args) > 0 {
 		info, err := store.Info(args[0])
 		if errors.Is(err, session.ErrNotFound) {
-			err = usageError{fmt.Errorf("there is no session %q. Run 'haft sessions list --all' for what there is", args[0])}
+			err = usageError{fmt.Errorf("there is no session %q. Run 'haft sessions list --all' for the list", args[0])}
 		}
 		return info.ID, err
 	}

@@ -2,13 +2,18 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/haftdev/haft/internal/harness/project"
+	"github.com/haftdev/haft/search"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/workspace"
 )
@@ -78,12 +83,19 @@ func (f *sessionsPrune) run(ctx context.Context, ids []string) error {
 	if err != nil {
 		return usageError{err}
 	}
+	indexes, err := pruneIndexes(f.dryRun)
+	if err != nil {
+		return err
+	}
 	p, err := session.Open("").Prune(ctx, &session.PruneOptions{IDs: ids, Older: older, State: workspace.StateDir(), DryRun: f.dryRun})
 	if err != nil {
 		return err
 	}
 	if f.json {
-		return writeJSON(f.Out, p)
+		return writeJSON(f.Out, struct {
+			*session.Pruned
+			SearchIndexes prunedIndexes `json:"searchIndexes"`
+		}{p, indexes})
 	}
 	verb := "Deleted"
 	if f.dryRun {
@@ -93,10 +105,41 @@ func (f *sessionsPrune) run(ctx context.Context, ids []string) error {
 		fmt.Fprintf(f.Out, "%s %s  %s\n", verb, i.ID, inOneLine(i.Prompt, 60))
 	}
 	fmt.Fprintf(f.Out, "%s %d sessions and %d kept contents: %s.\n", verb, len(p.Sessions), p.Blobs, bytesText(p.Bytes))
+	fmt.Fprintf(f.Out, "%s %d search indexes of folders that are gone: %s. Others: %d, %s, in %s.\n",
+		verb, indexes.Deleted, bytesText(indexes.Bytes), indexes.Kept, bytesText(indexes.KeptBytes), project.SearchIndexes())
 	for _, dir := range p.Skipped {
 		fmt.Fprintf(f.Err, "The kept contents in %s stay: a session there is in use.\n", dir)
 	}
 	return nil
+}
+
+// prunedIndexes is what became of the search indexes.
+type prunedIndexes struct {
+	Deleted   int   `json:"deleted"`
+	Bytes     int64 `json:"bytes"`
+	Kept      int   `json:"kept"`
+	KeptBytes int64 `json:"keptBytes"`
+}
+
+// pruneIndexes deletes the search indexes of folders that are not there any more.
+func pruneIndexes(dryRun bool) (p prunedIndexes, err error) {
+	saved, err := search.SavedIndexes(project.SearchIndexes())
+	if err != nil {
+		return p, fmt.Errorf("list search indexes: %w", err)
+	}
+	for _, s := range saved {
+		if _, err := os.Stat(s.Root); s.Root != "" && !errors.Is(err, fs.ErrNotExist) {
+			p.Kept, p.KeptBytes = p.Kept+1, p.KeptBytes+s.Bytes
+			continue
+		}
+		if !dryRun {
+			if err := os.Remove(s.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return p, fmt.Errorf("delete search index: %w", err)
+			}
+		}
+		p.Deleted, p.Bytes = p.Deleted+1, p.Bytes+s.Bytes
+	}
+	return p, nil
 }
 
 // age reads a duration that may be in days.

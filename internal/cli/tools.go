@@ -85,7 +85,7 @@ func (f *toolsFlags) lookup(set *tool.Set, name string) (*tool.Tool, error) {
 	}
 	hint := near.Hint(name, set.Session().Tools)
 	if hint == "" {
-		hint = " Run 'haft tools list' for what there is."
+		hint = " Run 'haft tools list' for the list."
 	}
 	return nil, usageError{fmt.Errorf("there is no tool %q.%s", name, hint)}
 }

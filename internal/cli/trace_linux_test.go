@@ -46,9 +46,9 @@ func TestNothingOfAHostileRepositoryRunsOrConnects(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	haft := filepath.Join(dir, "haft")
-	if out, err := exec.Command("go", "build", "-o", haft, "../../cmd/haft").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	haft, err := haftBinary()
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, args := range [][]string{
 		{"doctor"}, {"trust"}, {"tools", "list"}, {"permissions", "list"}, {"permissions", "explain", "Bash", `{"command":"git status"}`},

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -16,6 +18,7 @@ import (
 	"github.com/haftdev/haft/internal/harness/workdir"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
 	knowledge "github.com/haftdev/haft/internal/knowledge/prompt"
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
@@ -63,6 +66,9 @@ func (c *Conversation) makeAgent(ctx context.Context, s crew.Spec) (*crew.Made, 
 		return nil, err
 	}
 	dir := c.dirs.For(s.ID, s.Worktree || d.Isolation == "worktree")
+	if dir.Folder, err = c.folderFor(s.Dir); err != nil {
+		return nil, err
+	}
 	if !s.Again {
 		if err := dir.Open(ctx); err != nil {
 			return nil, err
@@ -76,11 +82,31 @@ func (c *Conversation) makeAgent(ctx context.Context, s crew.Spec) (*crew.Made, 
 	if err != nil {
 		return nil, err
 	}
+	meta := session.AgentMeta{Type: d.Name, Description: s.Description, UseID: s.UseID, Parent: s.Caller, Depth: s.Depth}
+	if err := c.Journal().DescribeAgent(s.ID, meta); err != nil {
+		return nil, err
+	}
 	made := &crew.Made{Agent: a, Kind: d.Name, Model: opts.ModelName, Spawns: d.Spawns(), Reopen: dir.Open, Close: dir.Close}
 	if folder := c.Journal().Dir(); folder != "" {
 		made.Output = filepath.Join(folder, "subagents", "agent-"+s.ID+".jsonl")
 	}
 	return made, nil
+}
+
+// folderFor checks the folder that an agent is to work in: it may be given no other than
+// the conversation has.
+func (c *Conversation) folderFor(dir string) (string, error) {
+	if dir == "" {
+		return "", nil
+	}
+	resolved, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", fmt.Errorf("the folder for the agent cannot be used: %w", err)
+	}
+	if !slices.ContainsFunc(c.World.Engine.Guard().Roots(), func(root string) bool { return pathin.Contains(root, resolved) }) {
+		return "", fmt.Errorf("%s is not in the project: choose a folder of the project for the agent", dir)
+	}
+	return resolved, nil
 }
 
 // notForChildren are tools that only the main conversation has: they speak with
@@ -106,7 +132,7 @@ func (c *Conversation) toolsFor(d agentdef.Definition, depth int) *tool.Set {
 	for _, t := range c.Agent.Tools().All() {
 		switch {
 		case t.Name == tool.DoorName: // the set adds it if it needs it
-		case notForChildren[t.Name] || !d.Has(t.Name) || t.Name == "Agent" && depth >= c.World.Project.Limits().Agents.Depth:
+		case notForChildren[t.Name] || !hasTool(d, t.Name) || t.Name == "Agent" && depth >= c.World.Project.Limits().Agents.Depth:
 		case t.Source == "":
 			ours = append(ours, *t)
 		default:
@@ -115,6 +141,8 @@ func (c *Conversation) toolsFor(d agentdef.Definition, depth int) *tool.Set {
 	}
 	session := *c.Agent.Tools().Session()
 	session.Interactive = false
+	session.Flags = maps.Clone(session.Flags)
+	session.Flags[subagent.WaitFlag] = true // what an agent starts ends with it
 	opts := c.pool.loading.setOptions(false)
 	opts.Known = c.Agent.Tools().Known()
 	set := tool.NewSet(&session, ours, foreign, &opts)

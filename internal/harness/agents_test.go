@@ -75,7 +75,7 @@ func reports(events []agent.Event) (outs []subagent.Output, texts []string) {
 
 // TestHowAgentsEnd takes an agent to each of its ends, through everything.
 func TestHowAgentsEnd(t *testing.T) {
-	busy := slices.Repeat([]script.Turn{{Blocks: []script.Block{{Text: "so far"}, call("TodoWrite", `{"todos":[]}`)}}}, 9)
+	busy := slices.Repeat([]script.Turn{{Blocks: []script.Block{{Text: "so far"}, call("Glob", `{"pattern":"*"}`)}}}, 9)
 	for _, c := range []struct {
 		status   subagent.Status
 		child    []script.Turn
@@ -93,7 +93,7 @@ func TestHowAgentsEnd(t *testing.T) {
 	} {
 		t.Run(string(c.status)+c.settings, func(t *testing.T) {
 			r := newRig(t)
-			r.play([]script.Turn{uses("Agent", `{"description":"Look","prompt":"CHILD","subagent_type":"short"}`), says("I see")}, map[string][]script.Turn{"CHILD": c.child})
+			r.play([]script.Turn{uses("Agent", `{"description":"Look","prompt":"CHILD","subagent_type":"short","run_in_background":false}`), says("I see")}, map[string][]script.Turn{"CHILD": c.child})
 			talk := r.talk(harness.Options{Settings: c.settings, Agents: []agentdef.Definition{{Name: "short", Description: "d", Prompt: "p", MaxTurns: 3}}}, harness.TalkOptions{})
 			defer talk.Close(t.Context())
 			talk.Send(agent.Prompt{Content: []model.Block{model.TextOf("go")}})
@@ -136,7 +136,7 @@ func TestAnInterruptEndsTheAgentsThatAreWaitedFor(t *testing.T) {
 	r := newRig(t)
 	r.play([]script.Turn{
 		uses("Agent", `{"description":"beside","prompt":"BESIDE","run_in_background":true}`),
-		uses("Agent", `{"description":"waited for","prompt":"CHILD"}`),
+		uses("Agent", `{"description":"waited for","prompt":"CHILD","run_in_background":false}`),
 		says("I heard"),
 	}, map[string][]script.Turn{"CHILD": {hangs()}, "BESIDE": {hangs()}})
 	c := r.talk(harness.Options{}, harness.TalkOptions{})
@@ -228,7 +228,7 @@ func TestAModelStopsAnAgent(t *testing.T) {
 // heard by the agent.
 func TestHooksSeeAgents(t *testing.T) {
 	r := newRig(t)
-	r.play([]script.Turn{uses("Agent", `{"description":"Look","prompt":"CHILD"}`), says("ok")}, map[string][]script.Turn{
+	r.play([]script.Turn{uses("Agent", `{"description":"Look","prompt":"CHILD","run_in_background":false}`), says("ok")}, map[string][]script.Turn{
 		"CHILD": {uses("Read", `{"file_path":"`+filepath.Join(r.dir, "a")+`"}`), says("early"), says("late")},
 	})
 	if err := os.WriteFile(filepath.Join(r.dir, "a"), []byte("a"), 0o600); err != nil {
@@ -291,7 +291,7 @@ func TestCommandsOfAnAgent(t *testing.T) {
 		child := strings.Contains(q.FirstText(), "CHILD")
 		switch {
 		case !child && q.Turn == 0:
-			return uses("Agent", `{"description":"Run","prompt":"CHILD"}`)
+			return uses("Agent", `{"description":"Run","prompt":"CHILD","run_in_background":false}`)
 		case !child:
 			return says("main has heard: " + q.LastText())
 		case q.Turn == 0:
@@ -349,7 +349,7 @@ func TestWhatAgentsCostIsCountedOnce(t *testing.T) {
 		case child:
 			return cost(says("did it"))
 		case q.Turn == 0:
-			return cost(uses("Agent", `{"description":"Do","prompt":"CHILD"}`))
+			return cost(uses("Agent", `{"description":"Do","prompt":"CHILD","run_in_background":false}`))
 		case q.Turn == 1 && id != nil:
 			return cost(uses("SendMessage", `{"to":"`+string(id[1])+`","message":"again"}`))
 		}
@@ -358,7 +358,7 @@ func TestWhatAgentsCostIsCountedOnce(t *testing.T) {
 	c := r.talk(harness.Options{}, harness.TalkOptions{})
 	defer c.Close(t.Context())
 	_, last := r.say(c, "go")
-	if got := last.Total["scripted"]; got.Input != int64(100*requests) || got.Output != int64(10*requests) || requests < 5 {
+	if got := last.Total["claude-opus-5-5"]; got.Input != int64(100*requests) || got.Output != int64(10*requests) || requests < 5 {
 		t.Errorf("%d requests cost %+v", requests, got.Usage)
 	}
 }
@@ -378,7 +378,7 @@ func TestAnAgentGoesOnAfterAResume(t *testing.T) {
 		case child:
 			return says("seven hills")
 		case q.Turn == 0:
-			return uses("Agent", `{"description":"Count hills","prompt":"CHILD: count"}`)
+			return uses("Agent", `{"description":"Count hills","prompt":"CHILD: count","run_in_background":false}`)
 		case strings.Contains(q.LastText(), "ask it"):
 			return uses("SendMessage", `{"to":"`+id+`","message":"and then?"}`)
 		}
@@ -424,7 +424,7 @@ func TestAnIsolatedAgentStaysInItsCopy(t *testing.T) {
 		case child:
 			return says("read")
 		case q.Turn == 0:
-			return uses("Agent", `{"description":"Do","prompt":"CHILD","isolation":"worktree"}`)
+			return uses("Agent", `{"description":"Do","prompt":"CHILD","isolation":"worktree","run_in_background":false}`)
 		case q.Turn == 1 && id != nil:
 			return uses("SendMessage", `{"to":"`+string(id[1])+`","message":"again"}`)
 		}
@@ -462,13 +462,13 @@ func TestAnIsolatedAgentStaysInItsCopy(t *testing.T) {
 // TestWhatADefinitionSays starts an agent whose definition uses every field.
 func TestWhatADefinitionSays(t *testing.T) {
 	r := newRig(t)
-	r.play([]script.Turn{uses("Agent", `{"description":"Do","prompt":"CHILD","subagent_type":"careful"}`), says("later"), says("heard")}, map[string][]script.Turn{
-		"CHILD": {uses("Agent", `{"description":"More","prompt":"CHILD2","subagent_type":"general-purpose"}`), says("refused")},
+	r.play([]script.Turn{uses("Agent", `{"description":"Do","prompt":"CHILD","subagent_type":"careful","run_in_background":false}`), says("later"), says("heard")}, map[string][]script.Turn{
+		"CHILD": {uses("Agent", `{"description":"More","prompt":"CHILD2","subagent_type":"general-purpose","run_in_background":false}`), says("refused")},
 	})
 	home, _ := os.UserHomeDir()
 	writeFile(t, filepath.Join(home, ".haft", "skills", "pdf", "SKILL.md"), "---\ndescription: reads\n---\nPDFS ARE READ BACKWARDS")
 	c := r.talk(harness.Options{Agents: []agentdef.Definition{{
-		Name: "careful", Description: "d", Prompt: "YOU ARE CAREFUL", Tools: []string{"Read", "Agent(Explore)"}, Skills: []string{"pdf", "none"}, Background: true, Effort: "low", Model: "other",
+		Name: "careful", Description: "d", Prompt: "YOU ARE CAREFUL", Tools: []string{"Read", "Agent(Explore)"}, Skills: []string{"pdf", "none"}, Background: true, Effort: "low", Model: "claude-haiku-5-5",
 	}}}, harness.TalkOptions{})
 	defer c.Close(t.Context())
 	events, _ := r.say(c, "go")
@@ -485,7 +485,7 @@ func TestWhatADefinitionSays(t *testing.T) {
 	if request == nil {
 		t.Fatal("its model was not asked")
 	}
-	if body := string(request.Body); request.Model != "other" || !strings.Contains(body, "PDFS ARE READ BACKWARDS") || request.Tools != 2 {
+	if body := string(request.Body); request.Model != "claude-haiku-5-5" || !strings.Contains(body, "PDFS ARE READ BACKWARDS") || request.Tools != 2 {
 		t.Errorf("model %s, %d tools, %s", request.Model, request.Tools, body)
 	}
 	var refused, warned bool
@@ -505,7 +505,7 @@ func TestWhatADefinitionSays(t *testing.T) {
 // TestAPersonIsToldWhichAgentAsks looks at the question that a person gets.
 func TestAPersonIsToldWhichAgentAsks(t *testing.T) {
 	r := newRig(t)
-	r.play([]script.Turn{uses("Agent", `{"description":"Tidy up","prompt":"CHILD"}`), says("ok")}, map[string][]script.Turn{
+	r.play([]script.Turn{uses("Agent", `{"description":"Tidy up","prompt":"CHILD","run_in_background":false}`), says("ok")}, map[string][]script.Turn{
 		"CHILD": {uses("Bash", `{"command":"touch made"}`), says("ok")},
 	})
 	var asked []string

@@ -9,6 +9,7 @@ import (
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/answers"
 	"github.com/haftdev/haft/internal/knowledge/command"
+	"github.com/haftdev/haft/internal/knowledge/prompt"
 	"github.com/haftdev/haft/model/script"
 )
 
@@ -17,7 +18,7 @@ import (
 func TestEveryCommandAnswers(t *testing.T) {
 	r := newRig(t)
 	r.play([]script.Turn{
-		{Blocks: []script.Block{call("Write", in("file_path", filepath.Join(r.dir, "made.txt"), "content", "x\n")), call("Agent", `{"description":"Look around","prompt":"CHILD"}`)}},
+		{Blocks: []script.Block{call("Write", in("file_path", filepath.Join(r.dir, "made.txt"), "content", "x\n")), call("Agent", `{"description":"Look around","prompt":"CHILD","run_in_background":false}`)}},
 		says("made it"),
 	}, map[string][]script.Turn{"CHILD": {says("looked")}})
 	home, _ := os.UserHomeDir()
@@ -29,9 +30,14 @@ func TestEveryCommandAnswers(t *testing.T) {
 	}
 	want := map[string][]string{
 		"help":        {"/rewind [apply] [MESSAGE]", "Show what can be typed"},
-		"context":     {"The context of scripted holds", "system prompt", "messages"},
-		"cost":        {"This session has cost", "It has been open for", "scripted", "cache read"},
-		"model":       {"The model is scripted"},
+		"context":     {"The context of claude-opus-5-5 holds", "█ System prompt", "▪ Messages", "· Free space", "····"},
+		"cost":        {"This session has cost", "It has been open for", "claude-opus-5-5", "cache read"},
+		"add-dir":     {r.dir},
+		"config":      {"calls.afterFailure", "one of continue, cancel", "/config KEY VALUE"},
+		"hooks":       {"There are no hooks"},
+		"memory":      {"There are no instructions here. /init writes some.", "AGENTS.md", "/memory add"},
+		"status":      {"Session", c.Agent.Session(), "Permission mode  acceptEdits", "MCP servers      0 of 0 connected"},
+		"model":       {"The model is claude-opus-5-5"},
 		"permissions": {"The permission mode is acceptEdits", "deny", "WebFetch"},
 		"mcp":         {"There are no MCP servers. Add one with: haft mcp add"},
 		"agents":      {"Explore", "general-purpose", "Of this session:", "completed", "Look around"},
@@ -43,7 +49,7 @@ func TestEveryCommandAnswers(t *testing.T) {
 	}
 	for _, b := range command.Builtins() {
 		answer, ok := answers.Text(c, b.Name, "")
-		if b.Name == "clear" || b.Name == "compact" {
+		if _, err := b.Prompt(t.Context(), prompt.Use{Dir: r.dir}, nil); b.Name == "clear" || b.Name == "compact" || err == nil {
 			if ok {
 				t.Errorf("/%s is answered without a turn: %q", b.Name, answer)
 			}
@@ -66,6 +72,10 @@ func TestEveryCommandAnswers(t *testing.T) {
 		"mcp restart":       "type /mcp",
 		"resume abc":        "haft --resume abc",
 		"rewind nothing":    "nothing",
+		"mcp enable x":      "Server not found: x",
+		"add-dir nowhere":   "could not add nowhere: it is not a folder",
+		"config colour red": `there is no setting "colour" that takes one value`,
+		"config modle opus": "Did you mean model?",
 	} {
 		name, args, _ := strings.Cut(typed, " ")
 		if answer, ok := answers.Text(c, name, args); !ok || !strings.Contains(answer, words) {
@@ -119,5 +129,53 @@ func TestACommandThatFailsSaysSo(t *testing.T) {
 	}
 	if text, _, err := answers.Run(c, "doctor", ""); err != nil || !strings.Contains(text, "haft 9.9 in ") {
 		t.Errorf("/doctor: %q, %v", text, err)
+	}
+}
+
+// TestWhatIsKeptIsChangedOnlyAtATerminal types commands that change files: they do for a user
+// at a terminal, and never for a program, whose prompt may be somebody else's text.
+func TestWhatIsKeptIsChangedOnlyAtATerminal(t *testing.T) {
+	r := newRig(t)
+	home, _ := os.UserHomeDir()
+	c := r.talk(harness.Options{}, harness.TalkOptions{})
+	defer c.Close(t.Context())
+	local, user := filepath.Join(r.dir, ".claude", "settings.local.json"), filepath.Join(home, ".claude", "settings.json")
+	steps := []struct{ typed, says, file, has, hasNot string }{
+		{"permissions add allow Bash(make:*)", "allow Bash(make:*) counts from now on", local, `"Bash(make:*)"`, ""},
+		{"permissions add deny Read(./secret) user", "deny Read(./secret) counts", user, `"Read(./secret)"`, ""},
+		{"permissions remove Bash(make:*)", "allow Bash(make:*) of", local, "", "make"},
+		{"permissions remove Bash(mkae:*)", `there is no rule "Bash(mkae:*)"`, local, "", "make"},
+		{"permissions add allow Bash(", "could not add the rule", local, "", "Bash("},
+		{"config calls.afterFailure cancel project", "calls.afterFailure is cancel in", filepath.Join(r.dir, ".claude", "settings.json"), `"afterFailure": "cancel"`, ""},
+		{"config calls.afterFailure sometimes project", `calls.afterFailure takes one of continue, cancel, not "sometimes"`, filepath.Join(r.dir, ".claude", "settings.json"), "cancel", "sometimes"},
+		{"config agents.maxRunning -3", "takes a whole number from 0 on", user, "", "maxRunning"},
+		{"config permissions.defaultMode wild", "wild", user, "", "wild"},
+		{"config model other", "model is other in ~/.claude/settings.json. It counts from the next request on.", user, `"model": "other"`, ""},
+		{"config unset model", "model is not set in", user, "", `"model"`},
+		{"memory add project run make lint first", "Added to " + filepath.Join(r.dir, "AGENTS.md"), filepath.Join(r.dir, "AGENTS.md"), "- run make lint first\n", ""},
+		{"memory add nowhere x", "type /memory", filepath.Join(r.dir, "AGENTS.md"), "make lint", "x\n"},
+	}
+	for _, s := range steps {
+		name, args, _ := strings.Cut(s.typed, " ")
+		before, _ := os.ReadFile(s.file)
+		if _, _, err := answers.Run(c, name, args); err == nil || !strings.Contains(err.Error(), "type it on a terminal") {
+			t.Errorf("/%s for a program: %v", s.typed, err)
+		}
+		if after, _ := os.ReadFile(s.file); string(after) != string(before) {
+			t.Errorf("/%s changed %s for a program", s.typed, s.file)
+		}
+		if text, ok := answers.Text(c, name, args); !ok || !strings.Contains(text, s.says) {
+			t.Errorf("/%s says %q, want %q", s.typed, text, s.says)
+		}
+		got, _ := os.ReadFile(s.file)
+		if !strings.Contains(string(got), s.has) || s.hasNot != "" && strings.Contains(string(got), s.hasNot) {
+			t.Errorf("after /%s %s is %s", s.typed, s.file, got)
+		}
+	}
+	if got := c.Rules(); len(got) != 1 || got[0].Text != "Read(./secret)" || got[0].Origin.File != user {
+		t.Errorf("in force: %+v", got)
+	}
+	if model := c.Agent.ContextUsage().Model; model != "other" {
+		t.Errorf("the model is %s", model)
 	}
 }

@@ -36,7 +36,7 @@ func TestACompactionKeepsThePlanAndTheTasks(t *testing.T) {
 	before := len(r.server.Requests())
 	r.say(c, "go on")                                  // the script begins anew with the conversation
 	body := string(r.server.Requests()[before+1].Body) // the one after that for the summary
-	for _, want := range []string{"much was said", "the last plan that the person agreed to", "First the parser, then the printer.", "mend the parser"} {
+	for _, want := range []string{"much was said", "The last plan that the user approved", "First the parser, then the printer.", "mend the parser"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("after the compaction the model does not know %q:\n%s", want, body)
 		}

@@ -32,13 +32,13 @@ func TestFiftyAgentsAtOnce(t *testing.T) {
 		case strings.Contains(first, "CHILD"):
 			return says("finished CHILD")
 		case strings.Contains(q.LastText(), "all of you"):
-			turn := uses("Agent", `{"description":"hang","prompt":"HANG"}`)
+			turn := uses("Agent", `{"description":"hang","prompt":"HANG","run_in_background":false}`)
 			for i := range n {
-				turn.Blocks = append(turn.Blocks, call("Agent", fmt.Sprintf(`{"description":"work","prompt":"CHILD %d"}`, i)))
+				turn.Blocks = append(turn.Blocks, call("Agent", fmt.Sprintf(`{"description":"work","prompt":"CHILD %d","run_in_background":false}`, i)))
 			}
 			return turn
 		case strings.Contains(q.LastText(), "one of you"):
-			return uses("Agent", `{"description":"first","prompt":"CHILD"}`)
+			return uses("Agent", `{"description":"first","prompt":"CHILD","run_in_background":false}`)
 		}
 		return says("ok")
 	}})

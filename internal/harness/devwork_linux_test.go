@@ -22,7 +22,8 @@ import (
 // TestDeveloperWorkInTheSandbox runs what developers run, plainly and confined: each
 // command has the same exit code, output and effect on the project in `project`, and
 // those that only read in `read-only`. As root it runs again as an ordinary user, with
-// one command in seven without HAFT_NIGHTLY.
+// one command in seven without HAFT_NIGHTLY. Where neither that nor HAFT_THOROUGH
+// is set, one in four runs.
 func TestDeveloperWorkInTheSandbox(t *testing.T) {
 	if os.Geteuid() == 0 {
 		defer asNobody(t, "")
@@ -62,17 +63,21 @@ func TestDeveloperWorkInTheSandbox(t *testing.T) {
 	}
 }
 
-// workFor is all work, for root's ordinary user a sample of it, without that of Go,
-// which has to compile its library first for a new user.
+// workFor is all work, or a sample of it. That for root's ordinary user is without that of
+// Go, which has to compile its library first for a new user.
 func workFor(t *testing.T) []devwork.Command {
 	t.Helper()
-	all := devwork.Commands()
-	if os.Getenv(nobodyEnv) == "" || os.Getenv("HAFT_NIGHTLY") != "" {
+	all, again := devwork.Commands(), os.Getenv(nobodyEnv) != ""
+	if needtest.Nightly() || needtest.Thorough() && !again {
 		return all
+	}
+	every := 4
+	if again {
+		every = 7
 	}
 	var some []devwork.Command
 	for i, c := range all {
-		if i%7 == 0 && !slices.Contains(c.Needs, "go") {
+		if i%every == 0 && !(again && slices.Contains(c.Needs, "go")) {
 			some = append(some, c)
 		}
 	}

@@ -17,8 +17,16 @@ func (c *Conversation) todosChanged(name string, items []todo.Item) {
 	c.World.link.Save(stateTodos+name, items)
 }
 
-// Todos are what the main agent has to do.
-func (c *Conversation) Todos() []todo.Item { return c.pool.builtins.Todos.Items("") }
+// WorkList is what there is to do, as [agent.Changed] tells it: the tasks of the session,
+// or the todos of the main agent.
+func (c *Conversation) WorkList() any {
+	if store := c.pool.builtins.Tasks; store != nil {
+		if list, err := store.Load(); err == nil && len(list.Tasks) > 0 {
+			return list.Tasks
+		}
+	}
+	return c.pool.builtins.Todos.Items("")
+}
 
 // tasksChanged shows the tasks; their file is their memory.
 func (c *Conversation) tasksChanged(l task.List) {

@@ -2,8 +2,10 @@ package harness
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
+	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
@@ -12,7 +14,12 @@ import (
 // Grant keeps a rule that the user allows calls by, in a scope: session, local, project
 // or user.
 func (c *Conversation) Grant(ctx context.Context, text, scope string) error {
-	rule := permission.Rule{Text: text, Behavior: tool.Allow, Origin: settings.Origin{Source: settings.Session}}
+	return c.AddRule(ctx, tool.Allow, text, scope)
+}
+
+// AddRule keeps a rule in a scope, and judges by it from now on.
+func (c *Conversation) AddRule(ctx context.Context, b tool.Behavior, text, scope string) error {
+	rule := permission.Rule{Text: text, Behavior: b, Origin: settings.Origin{Source: settings.Session}}
 	if err := rule.Check(); err != nil {
 		return err
 	}
@@ -21,11 +28,38 @@ func (c *Conversation) Grant(ctx context.Context, text, scope string) error {
 		if err != nil {
 			return err
 		}
+		if err := project.Misnamed(rule); err != nil && b != tool.Allow {
+			return err // no session would start with it
+		}
+		target, err := c.World.Project.Target(source)
+		if err != nil {
+			return err
+		}
 		if err := c.World.Project.Keep(ctx, source, rule); err != nil {
 			return err
 		}
+		rule.Origin = settings.Origin{Source: source, File: target.Path}
 	}
 	c.World.Engine.Grant(rule)
+	return nil
+}
+
+// Rules are those in force.
+func (c *Conversation) Rules() []permission.Rule { return c.World.Engine.Rules() }
+
+// RemoveRule takes a rule back, out of its file too. An administrator's stays.
+func (c *Conversation) RemoveRule(ctx context.Context, rule permission.Rule) error {
+	switch rule.Origin.Source {
+	case settings.Managed:
+		return fmt.Errorf("%s is a rule of your administrator and cannot be removed here", rule.Text)
+	case settings.Local, settings.Project, settings.User:
+		if err := c.World.Project.Forget(ctx, rule.Origin.Source, rule); err != nil {
+			return err
+		}
+	}
+	c.World.Engine.RevokeAll(func(r permission.Rule) bool {
+		return r.Text == rule.Text && r.Behavior == rule.Behavior && r.Origin.Source == rule.Origin.Source && r.Origin.File == rule.Origin.File
+	})
 	return nil
 }
 

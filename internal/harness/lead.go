@@ -21,14 +21,14 @@ func (w *World) resumeLead(left string) (*agentdef.Definition, error) {
 	d, err := w.Project.Leader(left)
 	switch {
 	case err != nil && w.Project.Options.Typed:
-		return nil, &project.UsageError{Err: fmt.Errorf("the session cannot go on as it was left; name who is to lead it, such as --agent general-purpose: %w", err)}
+		return nil, &project.UsageError{Err: fmt.Errorf("cannot resume: the session's agent is not available. Choose one with --agent, such as --agent general-purpose: %w", err)}
 	case err != nil:
-		w.link.Warn("agents", fmt.Sprintf("The session goes on without the agent that led it: %s", err))
+		w.link.Warn("agents", fmt.Sprintf("The session continues without its main agent: %s", err))
 		return w.lead, nil
 	}
 	w.removeLeadRules()
 	w.Engine.AddTemporary(project.Denials(d)...)
-	w.link.Tell(fmt.Sprintf("The agent %s leads the session, as it was left.", left))
+	w.link.Tell(fmt.Sprintf("%s is the main agent, as when the session was left.", left))
 	return d, nil
 }
 

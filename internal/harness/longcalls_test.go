@@ -122,7 +122,7 @@ func TestALongCallGoesOnInTheBackground(t *testing.T) {
 		}
 		return said(ev) == "thank you"
 	})
-	if !strings.HasPrefix(result, "The call takes longer than 20ms and goes on in the background as m") {
+	if !strings.HasPrefix(result, "The call takes longer than 20ms and continues in the background as m") {
 		t.Errorf("the call returned %q", result)
 	}
 	if ended != "completed: The call of mcp__slow__think has completed:\nforty-two" {

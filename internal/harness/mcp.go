@@ -38,7 +38,7 @@ func (c *Conversation) everyTool() *tool.Set {
 // noServers are the MCP servers where there is no conversation.
 type noServers struct{}
 
-var errNoServers = errors.New("MCP servers belong to conversations, and there is none")
+var errNoServers = errors.New("MCP servers need an active conversation")
 
 // Resources lists nothing.
 func (noServers) Resources(context.Context, string) ([]mcp.Resource, error) { return nil, errNoServers }

@@ -67,7 +67,7 @@ func (c *Conversation) goOn(o *TalkOptions, left *session.Restored) (why string,
 		return "", err
 	}
 	cause, _, _ := strings.Cut(failed.Error(), "\n")
-	return fmt.Sprintf("The session was left with the model %s, which cannot be asked: %s It goes on with %s.", again.Model, cause, o.Model), nil
+	return fmt.Sprintf("The session used the model %s, which is not available: %s It continues with %s.", again.Model, cause, o.Model), nil
 }
 
 // askable returns the provider's name of a model that a skill, a command or an agent

@@ -12,7 +12,7 @@ import (
 func TestAgentsAreListed(t *testing.T) {
 	r := newRig(t)
 	r.play([]script.Turn{
-		uses("Agent", `{"description":"Look around","prompt":"CHILD"}`), uses("ToolSearch", `{"query":"select:ListAgents"}`), uses("ListAgents", `{"q":"look"}`),
+		uses("Agent", `{"description":"Look around","prompt":"CHILD","run_in_background":false}`), uses("ToolSearch", `{"query":"select:ListAgents"}`), uses("ListAgents", `{"q":"look"}`),
 	}, map[string][]script.Turn{"CHILD": {says("seen")}})
 	c := r.talk(harness.Options{}, harness.TalkOptions{})
 	defer c.Close(t.Context())

@@ -58,5 +58,5 @@ func (w *World) resumeMode(left string) (told string) {
 		return ""
 	}
 	w.Engine.SetMode(was)
-	return fmt.Sprintf("The session goes on in the permission mode %s, as it was left.", was)
+	return fmt.Sprintf("The session continues in the permission mode %s, as it was left.", was)
 }

@@ -82,7 +82,7 @@ func TestAPlanIsMadeAndCarriedOut(t *testing.T) {
 	if _, err := os.Stat(late); err != nil {
 		t.Errorf("nothing was written after the plan: %v", err)
 	}
-	if results := resultsOf(t, talk.Agent.History()); !slices.Contains(results, "The person answered:\n- Which? B") || !slices.Contains(results, "The person agreed to the plan. Begin, and keep a todo list if it has several steps.") {
+	if results := resultsOf(t, talk.Agent.History()); !slices.Contains(results, "The user answered:\n- Which? B") || !slices.Contains(results, "The user approved the plan. Begin, and keep a todo list if it has several steps.") {
 		t.Errorf("results: %q", results)
 	}
 }

@@ -47,7 +47,7 @@ func TestOnesOwnFormatterIsNobodyElse(t *testing.T) {
 		}
 		results++
 		text := ret.Outcome.Result.Text()
-		if ret.Outcome.IsError() || strings.Contains(text, "somebody else") {
+		if ret.Outcome.IsError() || strings.Contains(text, "another program") {
 			t.Errorf("call %d: %s", results, text)
 		}
 		if !strings.Contains(text, "A hook has changed "+path) || !strings.Contains(text, "\n+one ") && !strings.Contains(text, "\n+three ") {

@@ -190,7 +190,7 @@ func TestWithoutAUserTheRestOfAChangeIsDropped(t *testing.T) {
 		"a denied path": {
 			options: harness.Options{Mode: "acceptEdits", Disallowed: []string{"Edit(src/**)"}},
 			notes:   "1\n", status: sched.Denied,
-			told: []string{"they were dropped: it would change", "/src/other", "(rule Edit(src/**)"},
+			told: []string{"its changes were dropped: it would change", "/src/other", "(rule Edit(src/**)"},
 		},
 		"switched off": {
 			options: harness.Options{Mode: "acceptEdits", Preview: "off"},

@@ -27,7 +27,7 @@ func (r *rig) asked() (names []string) {
 func (r *rig) reopen(h harness.Options, id string) *harness.Conversation {
 	r.t.Helper()
 	r.t.Setenv("ANTHROPIC_BASE_URL", r.server.URL())
-	r.t.Setenv("ANTHROPIC_API_KEY", "")
+	r.t.Setenv("ANTHROPIC_API_KEY", "k")
 	r.t.Setenv("ANTHROPIC_AUTH_TOKEN", "")
 	h.Dir = r.dir
 	w, err := harness.Open(&h)
@@ -65,7 +65,7 @@ func TestTheModelOfASkillIsThatOfItsTurn(t *testing.T) {
 	defer c.Close(t.Context())
 	r.say(c, "use the skill")
 	r.say(c, "and now?")
-	if got, want := fmt.Sprint(r.asked()), "[scripted claude-haiku-5-5 scripted]"; got != want {
+	if got, want := fmt.Sprint(r.asked()), "[claude-opus-5-5 claude-haiku-5-5 claude-opus-5-5]"; got != want {
 		t.Errorf("the models that were asked are %s, want %s", got, want)
 	}
 }
@@ -112,7 +112,7 @@ func TestAResumedSessionIsNeverLessCarefulThanItsStart(t *testing.T) {
 				t.Errorf("the mode is %s, want %s", got, tc.want)
 			}
 			events, _ := r.say(c, "hi")
-			if told := strings.Contains(noticed(events), "goes on in the permission mode"); told != (tc.want == "plan") {
+			if told := strings.Contains(noticed(events), "continues in the permission mode"); told != (tc.want == "plan") {
 				t.Errorf("told: %q", noticed(events))
 			}
 		})

@@ -20,7 +20,7 @@ func TestTheModelIsToldWhatItMayDo(t *testing.T) {
 	c := r.talk(harness.Options{Mode: "acceptEdits"}, harness.TalkOptions{})
 	r.say(c, "hi")
 	body := string(r.server.Requests()[0].Body)
-	for _, want := range []string{"Permission mode: acceptEdits: ", alone, "Allowed without approval: Bash(git:*), WebFetch(domain:example.com).", "Shell: bash", "Model: scripted"} {
+	for _, want := range []string{"Permission mode: acceptEdits: ", alone, "Allowed without approval: Bash(git:*), WebFetch(domain:example.com).", "Shell: bash", "Model: claude-opus-5-5"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("%q is not in the first request", want)
 		}

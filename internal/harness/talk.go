@@ -27,6 +27,7 @@ import (
 	"github.com/haftdev/haft/tool/bash"
 	"github.com/haftdev/haft/tool/mcpresource"
 	"github.com/haftdev/haft/tool/schedule"
+	"github.com/haftdev/haft/tool/subagent"
 	"github.com/haftdev/haft/tool/task"
 	"github.com/haftdev/haft/tool/todo"
 )
@@ -167,6 +168,7 @@ func (c *Conversation) begin(ctx context.Context, o *TalkOptions) error {
 	}
 	if o.Forget {
 		audit = nil // nothing of the session is written
+		w.unsaved.Store(true)
 	}
 	if c.MCP, err = servers.New(&servers.Options{
 		Given: o.MCP, Version: o.Version, Project: w.Project, Link: w.link, Reexec: w.Project.Options.Reexec,
@@ -253,7 +255,11 @@ const settle = 300 * time.Millisecond
 func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, audit sched.Recorder, chosen string) (*agent.Agent, error) {
 	w, restored := c.World, c.Journal().Restored()
 	mode := w.Engine.Policy().Mode()
-	session := &tool.Session{Interactive: o.Interactive, Mode: string(mode), Flags: map[string]bool{bash.BackgroundFlag: true, mcpresource.Flag: c.MCP.Any()}}
+	list, agents := c.workList(o.Model, restored), w.Project.Limits().Agents
+	session := &tool.Session{Interactive: o.Interactive, Mode: string(mode), Flags: map[string]bool{
+		bash.BackgroundFlag: true, mcpresource.Flag: c.MCP.Any(), todo.OffFlag: list != todoTool, task.OffFlag: list != taskTools,
+		subagent.WaitFlag: agents.Wait, subagent.DirFlag: agents.Dirs,
+	}}
 	tools := c.pool.Set(session)
 	nested := w.nested.Tell("")
 	news := sysprompt.Together(nested, c.notes.Tell, c.MCP.Tell)

@@ -1,6 +1,7 @@
 package harness_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/anthropic"
 	"github.com/haftdev/haft/model/script"
+	"github.com/haftdev/haft/tool/todo"
 )
 
 // A rig is a project with a scripted model.
@@ -58,7 +60,7 @@ func (r *rig) talk(h harness.Options, o harness.TalkOptions) *harness.Conversati
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	o.Client, o.Model = anthropic.New(&anthropic.Options{BaseURL: r.server.URL()}), "scripted"
+	o.Client, o.Model = anthropic.New(&anthropic.Options{BaseURL: r.server.URL(), Key: "k"}), cmp.Or(o.Model, "claude-opus-5-5")
 	c, err := w.Talk(r.t.Context(), &o)
 	if err != nil {
 		r.t.Fatal(err)
@@ -87,6 +89,7 @@ func call(name, input string) script.Block {
 }
 
 func TestASessionGoesOnWhereItWas(t *testing.T) {
+	t.Setenv("CLAUDE_CODE_ENABLE_TASKS", "0")
 	r := newRig(t,
 		script.Turn{Blocks: []script.Block{call("TodoWrite", `{"todos":[{"content":"look","status":"pending"}]}`)}},
 		script.Turn{Blocks: []script.Block{{Text: "noted"}}},
@@ -105,7 +108,7 @@ func TestASessionGoesOnWhereItWas(t *testing.T) {
 	if again.Agent.Session() != id {
 		t.Errorf("session %s, want %s", again.Agent.Session(), id)
 	}
-	if todos := again.Todos(); len(todos) != 1 || todos[0].Content != "look" {
+	if todos, _ := again.WorkList().([]todo.Item); len(todos) != 1 || todos[0].Content != "look" {
 		t.Errorf("todos %+v", todos)
 	}
 	if _, last := r.say(again, "and now?"); last.Text != "still here" {
@@ -130,7 +133,7 @@ func TestWorkIsGivenToAnAgent(t *testing.T) {
 	r.server.Close()
 	server, err := scripttest.Serve(t, &script.Options{Scenario: &script.Scenario{
 		Turns: []script.Turn{
-			{Blocks: []script.Block{call("Agent", `{"description":"Read it","prompt":"CHILD: read the note","subagent_type":"general-purpose"}`)}},
+			{Blocks: []script.Block{call("Agent", `{"description":"Read it","prompt":"CHILD: read the note","subagent_type":"general-purpose","run_in_background":false}`)}},
 			{Blocks: []script.Block{{Text: "The agent has read it."}}},
 		},
 		Parts: []script.Part{{When: "CHILD", Turns: []script.Turn{
@@ -182,8 +185,8 @@ func TestAnAgentWorksInACopyOfTheRepository(t *testing.T) {
 	server, err := scripttest.Serve(t, &script.Options{Scenario: &script.Scenario{
 		Turns: []script.Turn{
 			{Blocks: []script.Block{
-				call("Agent", `{"description":"Change it","prompt":"CHILD: change the note","isolation":"worktree"}`),
-				call("Agent", `{"description":"Look","prompt":"IDLE: look","isolation":"worktree"}`),
+				call("Agent", `{"description":"Change it","prompt":"CHILD: change the note","isolation":"worktree","run_in_background":false}`),
+				call("Agent", `{"description":"Look","prompt":"IDLE: look","isolation":"worktree","run_in_background":false}`),
 			}},
 			{Blocks: []script.Block{{Text: "done"}}},
 		},
@@ -234,7 +237,7 @@ func TestInTheModeAutoAModelDecides(t *testing.T) {
 			r.server.Close()
 			server, err := scripttest.Serve(t, &script.Options{Answer: func(q *script.Request) script.Turn {
 				switch {
-				case strings.Contains(q.System(), "You guard a person's computer"):
+				case strings.Contains(q.System(), "You guard the user's computer"):
 					return script.Turn{Blocks: []script.Block{{Text: answer}}}
 				case q.Turn == 0:
 					return script.Turn{Blocks: []script.Block{call("Bash", `{"command":"touch made"}`)}}

@@ -30,7 +30,7 @@ func TestWhatModelsSendIsUnderstoodOrExplained(t *testing.T) {
 		{"WebSearch where there is none", "WebSearch", `{"query":"go generics"}`, []string{"webSearch.endpoint"}, nil},
 		{"another word for a status", "TaskUpdate", `{"taskId":"1","status":"done"}`, []string{"completed"}, []string{"pending"}},
 		{"a tool of another system", "LS", `{"path":"DIR"}`, []string{"Glob"}, nil},
-		{"a mode for an agent", "Agent", `{"description":"x","prompt":"x","mode":"acceptAll"}`, []string{"mode"}, []string{`"model":"acceptAll"`}},
+		{"a mode for an agent", "Agent", `{"description":"x","prompt":"x","mode":"acceptAll","run_in_background":false}`, []string{"mode"}, []string{`"model":"acceptAll"`}},
 		{"a background command may take longer", "Bash", `{"command":"true","timeout":1800000,"run_in_background":true}`, []string{"background"}, []string{"set run_in_background"}},
 		{"ToolSearch clamps", "ToolSearch", `{"query":"task","max_results":1000}`, []string{"1000 was read as"}, []string{"InputValidationError"}},
 		{"a field of the reference's", "AskUserQuestion", `{"questions":[],"metadata":{}}`, nil, []string{"metadata: unknown"}},

@@ -38,7 +38,7 @@ func TestAnAgentSearchesWhereItWorks(t *testing.T) {
 		uses("Bash", in("command", "cd doc")),
 		uses("Grep", in("pattern", "needle")),
 		uses("Read", in("file_path", "guide.txt")),
-		uses("Agent", `{"description":"Look","prompt":"CHILD: find it","subagent_type":"Explore"}`),
+		uses("Agent", `{"description":"Look","prompt":"CHILD: find it","subagent_type":"Explore","run_in_background":false}`),
 		says("done"),
 	}, map[string][]script.Turn{"CHILD": {
 		uses("Grep", in("pattern", "needle")),

@@ -15,6 +15,7 @@ import (
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/harness/sysprompt"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
+	"github.com/haftdev/haft/internal/secret"
 	"github.com/haftdev/haft/internal/shell"
 	"github.com/haftdev/haft/internal/shell/shown"
 	"github.com/haftdev/haft/internal/workspace/readstate"
@@ -51,6 +52,7 @@ type World struct {
 	running  running
 	keeper   atomic.Pointer[checkpoint.Keeper] // of the session; nil without one
 	answers  atomic.Int32                      // of type answering: who answers in the conversation
+	unsaved  atomic.Bool                       // the session writes nothing
 
 	// lead is the agent that the options or the settings let lead; removeLeadRules
 	// removes its denials, in case that a session is led by another one.
@@ -93,7 +95,7 @@ func Open(o *Options) (*World, error) {
 		Dir: p.Guard.Cwd(), Environ: commands.Environ, ReadOnly: commands.ReadOnly, Hardening: commands.Hardening, Edit: builtin.SedEdits(w.Files),
 		Previews: aside, Agents: agents{w}, Shown: w.wasShown, KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.Options.EndAtLimit || p.Counts.Flag("bash", "endAtTimeout"),
 	})
-	w.Search = search.New(&search.Options{Decode: w.Files.SearchText})
+	w.Search = search.New(w.searchOptions())
 	opts.Dir, opts.Commands, opts.Sandbox.Works = w.Shell.Dir, shell.OS{}, w.confined.works
 	opts.Sandbox.Boxed = func() bool { return w.host.Tier(sandbox.Offline).Kind == sandbox.TierBox }
 	opts.Sandbox.Previews, opts.Sandbox.DropRest = aside.works, func() bool { return w.previewMode() == project.PreviewAuto }
@@ -114,6 +116,17 @@ func Open(o *Options) (*World, error) {
 		return nil, errors.Join(err, w.Close())
 	}
 	return w, nil
+}
+
+// searchOptions let searches read files as the tools do, and keep what they learn of a folder for the next session.
+func (w *World) searchOptions() *search.Options {
+	o := &search.Options{Decode: w.Files.SearchText}
+	if !w.Project.Counts.Flag("search", "noSavedIndex") {
+		secrets := secret.Where{Roots: []string{w.Project.Dir}, Homes: []string{w.Project.Home}}
+		o.Saved, o.Saves = project.SearchIndexes(), func() bool { return !w.unsaved.Load() }
+		o.Private = func(path string) bool { return secrets.Look(path).Level != secret.Open }
+	}
+	return o
 }
 
 // deniesNothing refuses a denial that a person has typed and that names no tool: they

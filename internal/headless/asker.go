@@ -74,7 +74,7 @@ func (h *hostAsker) allow(ctx context.Context, answer wire.PermissionAnswer) (to
 
 func refusal(message string) tool.Verdict {
 	if message == "" {
-		message = "The user doesn't want this call to run. Ask how to go on, or try something else."
+		message = "The user doesn't want this call to run. Ask how to proceed, or try something else."
 	}
 	return tool.Verdict{Behavior: tool.Deny, Message: message, Reason: byHost}
 }

@@ -3,10 +3,12 @@ package headless
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/answers"
+	"github.com/haftdev/haft/internal/harness/slash"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
 )
@@ -19,9 +21,14 @@ func (s *server) command(ctx context.Context, talk *harness.Conversation, h hear
 		talk.Send(p)
 		return
 	}
-	typed, ok, err := talk.Input().Read(ctx, text(p))
+	at := commandIn(talk.Input(), p)
+	var typed slash.Command
+	var err error
+	if at >= 0 && !s.opts.NoCommands {
+		typed, _, err = talk.Input().Read(ctx, p.Content[at].Text)
+	}
 	switch {
-	case !ok || s.opts.NoCommands:
+	case typed.Command.Name == "" && err == nil:
 		p, err := talk.WithFiles(ctx, p, text(p))
 		if err != nil {
 			s.warn(err.Error())
@@ -30,7 +37,8 @@ func (s *server) command(ctx context.Context, talk *harness.Conversation, h hear
 	case err != nil:
 		s.local(p, typed.Command.Name, "", fmt.Errorf("/%s could not be used: %w", typed.Command.Name, err))
 	case typed.Text != "":
-		p.Content = []model.Block{model.TextOf(typed.Text)}
+		p.Content = slices.Clone(p.Content)
+		p.Content[at] = model.TextOf(typed.Text)
 		p.Change = typed.Change
 		talk.Send(p)
 	case typed.Command.Name == "compact":
@@ -44,6 +52,22 @@ func (s *server) command(ctx context.Context, talk *harness.Conversation, h hear
 		}
 		s.local(p, typed.Command.Name, answer, err)
 	}
+}
+
+// commandIn returns which block of a prompt is a command, -1 for none. Programs send
+// what belongs to it in blocks before it, such as images and context, so that the last
+// command counts; those that stand for no prompt are commands only by themselves.
+func commandIn(in *slash.Input, p agent.Prompt) int {
+	is := in.IsPrompt
+	if len(p.Content) == 1 {
+		is = in.IsCommand
+	}
+	for i, b := range slices.Backward(p.Content) {
+		if b.Type == model.Text && is(b.Text) {
+			return i
+		}
+	}
+	return -1
 }
 
 // local tells a program the answer to a command that no model was asked about, or why

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/wire"
@@ -35,11 +36,27 @@ func (m *mirror) repeat(talk *harness.Conversation) {
 		return
 	}
 	for _, path := range transcripts(talk) {
+		first := m.seen[path] == 0
 		lines, err := m.news(path)
+		if err == nil && first {
+			lines = append(described(path), lines...)
+		}
 		if err == nil && len(lines) > 0 {
 			m.send(&wire.TranscriptMirror{FilePath: path, Entries: lines})
 		}
 	}
+}
+
+// described is the entry that stands for the file beside an agent's journal which
+// says what the agent is for.
+func described(path string) []json.RawMessage {
+	raw, err := os.ReadFile(strings.TrimSuffix(path, ".jsonl") + ".meta.json")
+	var members map[string]any
+	if err != nil || json.Unmarshal(raw, &members) != nil {
+		return nil // it is not an agent's
+	}
+	members["type"] = "agent_metadata"
+	return []json.RawMessage{mustJSON(members)}
 }
 
 // news are the whole lines of a file that were not repeated yet.

@@ -35,7 +35,7 @@ func (s *server) initialize(r *wire.Initialize) (any, error) {
 	}
 	reply := wire.InitializeReply{
 		Commands: s.commands(talk), Agents: s.agents(talk), OutputStyle: "default", AvailableOutputStyles: wire.List[string]{"default"},
-		Models: models(), Account: wire.Account{APIKeySource: talk.KeySource, TokenSource: talk.KeySource, APIProvider: talk.Provider},
+		Models: models(), Account: account(talk.Provider, talk.KeySource),
 		PID: os.Getpid(), ClaudeCodeVersion: s.opts.Version, CurrentPermissionMode: string(talk.World.Engine.Policy().Mode()),
 		SessionState: s.tell.doing(), HookOnFailureSupported: true, FastModeState: "off", Capabilities: capabilities(),
 	}
@@ -48,6 +48,19 @@ func (s *server) initialize(r *wire.Initialize) (any, error) {
 		reply.PluginsApplied = &all
 	}
 	return reply, nil
+}
+
+// account says who pays, in the words that the official SDK has for it. It has none for
+// a provider that is not Anthropic's.
+func account(provider, key string) wire.Account {
+	a := wire.Account{APIKeySource: key, TokenSource: "none"}
+	if key == "ANTHROPIC_AUTH_TOKEN" {
+		a.APIKeySource, a.TokenSource = "none", key
+	}
+	if provider == "anthropic" {
+		a.APIProvider = "firstParty"
+	}
+	return a
 }
 
 // doing is what the session does.

@@ -36,7 +36,7 @@ func text(p agent.Prompt) string {
 
 // prompt reads a user message.
 func prompt(u *wire.User) (agent.Prompt, error) {
-	p := agent.Prompt{UUID: u.UUID, Silent: u.ShouldQuery != nil && !*u.ShouldQuery}
+	p := agent.Prompt{UUID: u.UUID, Silent: u.ShouldQuery != nil && !*u.ShouldQuery, Typed: u.Message.Content.Blocks == nil, Sender: sender(u.Origin)}
 	switch u.Priority {
 	case "now":
 		p.Priority = agent.Now
@@ -55,4 +55,16 @@ func prompt(u *wire.User) (agent.Prompt, error) {
 		p.Content = append(p.Content, block)
 	}
 	return p, nil
+}
+
+// sender is what a program may say about who wrote a prompt: a user did. The other
+// kinds are for the command line to tell.
+func sender(origin json.RawMessage) json.RawMessage {
+	var o struct {
+		Kind string `json:"kind"`
+	}
+	if json.Unmarshal(origin, &o) != nil || o.Kind != "human" {
+		return nil
+	}
+	return mustJSON(o)
 }

@@ -39,6 +39,7 @@ func (t *teller) result(ev agent.Result) {
 	} else if r.Errors = ev.Errors; len(r.Errors) == 0 {
 		r.Errors = []string{string(ev.Reason)}
 	}
+	r.Origin = ev.Sender
 	if ev.Origin != "" {
 		r.Origin = mustJSON(map[string]string{"kind": ev.Origin})
 	}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/haftdev/haft/internal/catalog"
 	"github.com/haftdev/haft/internal/harness/project"
-	"github.com/haftdev/haft/model"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
@@ -88,6 +87,7 @@ type server struct {
 	running bool    // events are told
 	garbled error   // what was wrong with its last line
 	mirror  *mirror // nil if the program wants none
+	early   early
 	// removeFlagRules removes the rules of settings that the program laid over the files'.
 	removeFlagRules func()
 	// questions are how many the program has not answered yet.
@@ -148,7 +148,7 @@ func (s *server) answered(r wire.Request) {
 
 func (s *server) newTeller() *teller {
 	t := &teller{
-		send:    func(m wire.Message) { _ = s.conn.Send(m) }, // the outlet ends the session if it breaks
+		send:    s.send,
 		facts:   s.facts,
 		partial: s.opts.Partial, states: s.opts.States, replay: s.opts.Replay, oneAnswer: s.opts.OneAnswer,
 		tasks: make(map[string]agent.Task), agents: make(map[string]agent.Task),
@@ -465,7 +465,7 @@ func (s *server) accept(p heard) {
 	switch {
 	case s.talk == nil:
 		s.waiting = append(s.waiting, p)
-	case len(s.typed) > 0 || !p.literal && (!s.opts.NoCommands && s.talk.Input().IsCommand(text(p.Prompt)) || s.talk.Input().Mentions(text(p.Prompt))):
+	case len(s.typed) > 0 || !p.literal && (!s.opts.NoCommands && commandIn(s.talk.Input(), p.Prompt) >= 0 || s.talk.Input().Mentions(text(p.Prompt))):
 		s.typed = append(s.typed, p)
 	default:
 		s.talk.Send(p.Prompt)
@@ -477,7 +477,7 @@ func firstWords(init *wire.Initialize, name string) []heard {
 	if init == nil || init.Agents[name].InitialPrompt == "" {
 		return nil
 	}
-	return []heard{{Prompt: agent.Prompt{Content: []model.Block{model.TextOf(init.Agents[name].InitialPrompt)}}}}
+	return []heard{{Prompt: agent.Typed(init.Agents[name].InitialPrompt)}}
 }
 
 // failed tells why there is no conversation.

@@ -49,7 +49,7 @@ func (s *server) applySettings(talk *harness.Conversation, r *wire.ApplyFlagSett
 		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) && wrong.Field != "" {
 			key = wrong.Field
 		}
-		return fmt.Errorf("apply settings: nothing was applied, and what was set before stays in force. Mend these: %s", key)
+		return fmt.Errorf("apply settings: nothing was applied, and the previous settings stay in force. Fix these: %s", key)
 	}
 	if set.Model != nil {
 		talk.Agent.SetModel(talk.Resolve(*set.Model))

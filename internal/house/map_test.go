@@ -1,7 +1,9 @@
 package house
 
 import (
+	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -35,6 +37,42 @@ func TestNamedNeedsTheWholePath(t *testing.T) {
 		if named(text, dir) != want {
 			t.Errorf("%s: want %v", dir, want)
 		}
+	}
+}
+
+// The table of the larger packages names their files without the folder.
+func TestTheMapNamesFilesThatExist(t *testing.T) {
+	exists := func(file string) bool {
+		_, err := os.Stat(filepath.Join(root, filepath.FromSlash(file)))
+		return err == nil
+	}
+	findings, rows := misplacedFiles(readFile(t, "docs/architecture.md"), exists)
+	if rows < 10 {
+		t.Errorf("the table of the larger packages has %d rows: is it still read?", rows)
+	}
+	report(t, findings, "Name the files that there are now.")
+}
+
+// misplacedFiles are the files in rows such as "| `pkg` | `file.go` … |" that their package
+// does not have.
+func misplacedFiles(text string, exists func(string) bool) (findings []string, rows int) {
+	row, file := regexp.MustCompile("(?m)^\\| `([a-z/]+)` \\| (.*`[a-z_0-9]+\\.go`.*)$"), regexp.MustCompile("`([a-z_0-9]+\\.go)`")
+	for _, m := range row.FindAllStringSubmatch(text, -1) {
+		rows++
+		for _, f := range file.FindAllStringSubmatch(m[2], -1) {
+			if name := m[1] + "/" + f[1]; !exists(name) {
+				findings = append(findings, name+": is in the table of docs/architecture.md, and not in the tree")
+			}
+		}
+	}
+	return findings, rows
+}
+
+func TestMisplacedFilesAreFound(t *testing.T) {
+	const text = "| package | where |\n| `agent` | `run.go` the queue, `gone.go` nothing |\n| `bench/x` | a program |\n"
+	got, rows := misplacedFiles(text, func(file string) bool { return file == "agent/run.go" })
+	if len(got) != 1 || !strings.HasPrefix(got[0], "agent/gone.go:") || rows != 1 {
+		t.Errorf("found %q in %d rows", got, rows)
 	}
 }
 

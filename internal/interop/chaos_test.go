@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/internal/scripttest"
 	"github.com/haftdev/haft/model/script"
 )
@@ -258,5 +259,5 @@ func beParent(args []string) {
 		panic(err)
 	}
 	io.WriteString(in, prompt+"\n")
-	select {}
+	needtest.Hang()
 }

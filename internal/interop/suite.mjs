@@ -16,6 +16,8 @@ import * as sdk from '@anthropic-ai/claude-agent-sdk';
 
 export { sdk };
 export const reference = Boolean(process.env.INTEROP_REFERENCE);
+/** programs are both executables, for cases that compare them. */
+export const programs = { haft: process.env.INTEROP_EXECUTABLE, reference: process.env.INTEROP_BESIDE };
 const limit = Number(process.env.INTEROP_TIMEOUT || 60) * 1000;
 const registry = [];
 
@@ -107,6 +109,33 @@ export class World {
     return sdk.query({ prompt, options: this.options(extra) });
   }
 
+  /** line is a prompt as a program writes it. */
+  line(content, more = {}) {
+    return JSON.stringify(user(content, more)) + '\n';
+  }
+
+  /** command runs an executable with flags and what it reads, and returns its lines. */
+  async command(exe, flags, input = '') {
+    const print = flags.some((f) => f === '-p');
+    const how = ['--dangerously-skip-permissions', '--model', 'sonnet', ...(print ? [] : ['--output-format', 'stream-json', '--verbose']), ...flags];
+    const out = await this.run(exe, how, input);
+    return out.stdout.trim().split('\n').filter(Boolean).map((l) => JSON.parse(l));
+  }
+
+  /** run runs an executable to its end. */
+  run(exe, args, input = '') {
+    return new Promise((done) => {
+      const child = spawn(exe, args, { cwd: this.dir, env: this.env, stdio: ['pipe', 'pipe', 'pipe'] });
+      this.children.push(child);
+      const out = { stdout: '', stderr: '' };
+      child.stdout.on('data', (chunk) => { out.stdout += chunk; });
+      child.stderr.on('data', (chunk) => { out.stderr += chunk; this.stderr += chunk; });
+      child.stdin.on('error', () => {});
+      child.on('close', (code) => done({ ...out, code }));
+      child.stdin.end(input);
+    });
+  }
+
   /** ask runs a query to its end. An error of the SDK does not throw. */
   async ask(prompt, extra) {
     return collect(this.query(prompt, extra));
@@ -172,6 +201,13 @@ export class Run {
   get shape() {
     return this.messages.map((m) => [m.type, m.subtype ?? m.message?.content?.[0]?.type].filter(Boolean).join('/'));
   }
+}
+
+/** both does the same with both executables, and returns what came of it. */
+export async function both(w, act) {
+  const got = {};
+  for (const who of ['reference', 'haft']) got[who] = await act(programs[who], who);
+  return got;
 }
 
 /** feed is a prompt that goes on: push more, end it. */

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +44,37 @@ func TestReference(t *testing.T) {
 			runCases(t, dir, file, "INTEROP_EXECUTABLE="+claude, "INTEROP_REFERENCE=1", "INTEROP_PARALLEL=2", "INTEROP_TIMEOUT=120", "INTEROP_RECORD="+recordDir(t))
 		})
 	}
+}
+
+// TestBesideReference runs cases in which haft and the official executable do the same,
+// or work on one session.
+func TestBesideReference(t *testing.T) {
+	claude := reference(t)
+	dir := installSDK(t)
+	haft := build(t)
+	files, err := filepath.Glob("beside/*.mjs")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("find the cases: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".mjs"), func(t *testing.T) {
+			runCases(t, dir, file, "INTEROP_EXECUTABLE="+haft, "INTEROP_BESIDE="+claude, "INTEROP_PARALLEL=2", "INTEROP_TIMEOUT=120")
+		})
+	}
+}
+
+// reference is the official executable, installed by its pinned version if
+// HAFT_REFERENCE does not name one.
+func reference(t *testing.T) string {
+	if claude := os.Getenv("HAFT_REFERENCE"); claude != "" {
+		return claude
+	}
+	needtest.Peers(t)
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		t.Skip("set HAFT_REFERENCE to the official executable for this machine")
+	}
+	const pkg = "@anthropic-ai/claude-agent-sdk-linux-x64"
+	return filepath.Join(needtest.NPM(t, pkg+"@0.3.325"), "node_modules", filepath.FromSlash(pkg), "claude")
 }
 
 // recordDir is where the lines of the cases are kept: below HAFT_INTEROP_RECORD, if

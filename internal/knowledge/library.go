@@ -84,7 +84,7 @@ func (l *Library) Read(name string) (Piece, error) {
 	hint := Hint(name, slices.Sorted(maps.Keys(s.names)))
 	held := len(s.held) > 0
 	if held {
-		hint = " A file of this project has that name and is not trusted as it is now; a person can look at it and trust it with: haft trust."
+		hint = " A file of this project has that name and is not trusted as it is now; the user can look at it and trust it with: haft trust."
 	}
 	return Piece{}, &Missing{Kind: l.kind, Name: name, Hint: hint, Held: held}
 }

@@ -212,7 +212,7 @@ func TestTrustIsAboutEverythingInASkillsFolder(t *testing.T) {
 	}
 	tr.write("project/.claude/skills/x/scripts/a.sh", "echo evil\n")
 	_, err := lib.Read("x")
-	want := `There is no skill named "x". A file of this project has that name and is not trusted as it is now; a person can look at it and trust it with: haft trust.`
+	want := `There is no skill named "x". A file of this project has that name and is not trusted as it is now; the user can look at it and trust it with: haft trust.`
 	if err == nil || err.Error() != want {
 		t.Errorf("after a script changed: %v, want %s", err, want)
 	}

@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+	"time"
 )
 
 // Program returns where a program is, or skips the test.
@@ -34,6 +35,23 @@ func Missing(t testing.TB, format string, args ...any) {
 		t.Fatalf(format, args...)
 	}
 	t.Skipf(format, args...)
+}
+
+// Thorough reports whether a test that starts very many processes runs all that it has for
+// every change: where HAFT_THOROUGH is set, as in a step of .ci/run without the race
+// detector, or HAFT_NIGHTLY. Elsewhere a sample of it runs, so that the whole suite ends
+// within minutes.
+func Thorough() bool { return os.Getenv("HAFT_THOROUGH") != "" || Nightly() }
+
+// Nightly reports whether a test may take minutes: where HAFT_NIGHTLY is set.
+func Nightly() bool { return os.Getenv("HAFT_NIGHTLY") != "" }
+
+// Hang never returns: for a program that waits to be killed. An empty select does not do,
+// because without cgo the runtime ends a program all of whose goroutines wait.
+func Hang() {
+	for {
+		time.Sleep(time.Hour)
+	}
 }
 
 // Peers skips a test that compares haft with other people's programs, unless

@@ -50,20 +50,20 @@ func answered(t *testing.T, command string, typed ...string) (v tool.Verdict, ke
 }
 
 func TestAnswers(t *testing.T) {
-	const denied = "The person denied this call. Do not try it in another way; ask what they would like instead."
+	const denied = "The user denied this call. Do not try it in another way; ask what they would like instead."
 	for _, c := range []struct {
 		name, command string
 		typed         []string
 		want          tool.Verdict
 		kept          string
 	}{
-		{"yes", "make", []string{"y"}, tool.Verdict{Behavior: tool.Allow, Reason: "the person allowed it once"}, ""},
-		{"for the session", "make", []string{"s"}, tool.Verdict{Behavior: tool.Allow, Reason: "the person allowed it from now on", Rule: "Bash(make:*)"}, "Bash(make:*)"},
-		{"no", "make", []string{"n"}, tool.Verdict{Behavior: tool.Deny, Reason: "the person denied it", Message: denied}, ""},
-		{"no and why", "make", []string{"no use ninja"}, tool.Verdict{Behavior: tool.Deny, Reason: "the person denied it", Message: "The person denied this call. They say: use ninja"}, ""},
-		{"something else first", "make", []string{"", "perhaps", "yes sir", "y"}, tool.Verdict{Behavior: tool.Allow, Reason: "the person allowed it once"}, ""},
-		{"something destructive, with the word", "rm -r x", []string{"y", "allow"}, tool.Verdict{Behavior: tool.Allow, Reason: "the person allowed it once"}, ""},
-		{"something destructive, without it", "rm -r x", []string{"y", "y"}, tool.Verdict{Behavior: tool.Deny, Reason: "the person denied it", Message: denied}, ""},
+		{"yes", "make", []string{"y"}, tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it once"}, ""},
+		{"for the session", "make", []string{"s"}, tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it from now on", Rule: "Bash(make:*)"}, "Bash(make:*)"},
+		{"no", "make", []string{"n"}, tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: denied}, ""},
+		{"no and why", "make", []string{"no use ninja"}, tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: "The user denied this call. They say: use ninja"}, ""},
+		{"something else first", "make", []string{"", "perhaps", "yes sir", "y"}, tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it once"}, ""},
+		{"something destructive, with the word", "rm -r x", []string{"y", "allow"}, tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it once"}, ""},
+		{"something destructive, without it", "rm -r x", []string{"y", "y"}, tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: denied}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, kept, _ := answered(t, c.command, c.typed...)

@@ -47,7 +47,7 @@ func Converse(ctx context.Context, o *ConverseOptions) error {
 	release := c.talk.Agent.Hold()
 	defer c.close(context.WithoutCancel(ctx))
 	defer release()
-	fmt.Fprintf(out, "haft. Say what to do; /help lists commands, /exit leaves. A line that ends in \\ goes on.\n")
+	fmt.Fprintf(out, "haft. Say what to do; /help lists commands, /exit leaves. A line that ends in \\ continues on the next.\n")
 	go c.read(ctx, o.In)
 	return c.run(ctx)
 }
@@ -260,7 +260,7 @@ func (c *conversation) say(ctx context.Context, text string) (leaves bool) {
 // prompt sends what was typed with the files that it mentions, about which questions can be
 // answered meanwhile.
 func (c *conversation) prompt(ctx context.Context, text string) {
-	p := agent.Prompt{Content: []model.Block{model.TextOf(text)}}
+	p := agent.Typed(text)
 	if !strings.Contains(text, "@") {
 		c.send(p)
 		return
@@ -292,7 +292,7 @@ func (c *conversation) command(ctx context.Context, text string) {
 		case err != nil:
 			fmt.Fprintf(c.out, "! %s\n> ", visibleText(err.Error()))
 		case !ok:
-			c.talk.Send(agent.Prompt{Content: []model.Block{model.TextOf(text)}})
+			c.talk.Send(agent.Typed(text))
 		case t.Text != "":
 			c.talk.Send(agent.Prompt{Content: []model.Block{model.TextOf(t.Text)}, Change: t.Change})
 		default:

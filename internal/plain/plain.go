@@ -83,7 +83,7 @@ func (p *Printer) Show(ev agent.Event) error {
 		p.line(yellow, "! the model's server did not answer: %s. Trying again in %s (%d of %d)",
 			ev.Err, ev.Delay.Round(100*time.Millisecond), ev.Attempt, ev.Max)
 	case agent.FellBack:
-		p.line(yellow, "! going on with %s in place of %s", ev.To, ev.From)
+		p.line(yellow, "! falling back to %s from %s", ev.To, ev.From)
 	case agent.Compacted:
 		p.compacted(ev)
 	case agent.Notice:
@@ -103,7 +103,7 @@ func (p *Printer) Show(ev agent.Event) error {
 // changed prints the facts that a person wants to follow.
 func (p *Printer) changed(c agent.Changed) {
 	switch c.What {
-	case agent.Todos:
+	case agent.Todos, agent.Tasks:
 		p.todos(c.Value)
 	case agent.Mode:
 		p.line(dim, "  the permission mode is now %v", c.Value)

@@ -12,15 +12,17 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/haftdev/haft/internal/needtest"
 )
 
-// rounds is how many random cases a test runs: few as a smoke test, or as many as
-// the environment says.
+// rounds is how many random cases a test runs: a quarter of the smoke test where nobody
+// wants more, or as many as the environment says.
 func rounds(t testing.TB, name string, smoke int) int {
 	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
 		return n
 	}
-	if testing.Short() {
+	if !needtest.Thorough() {
 		return max(smoke/4, 1)
 	}
 	return smoke

@@ -134,7 +134,7 @@ func askThrough(t *testing.T, s *script.Scenario) outcome {
 		t.Fatal(err)
 	}
 	defer srv.Close()
-	opts := &anthropic.Options{BaseURL: srv.URL()}
+	opts := &anthropic.Options{BaseURL: srv.URL(), Key: "k"}
 	if fault := s.Turns[0].Fault; fault.Break == script.Hang { // only then: machines are busy
 		opts.Idle, opts.FirstByte = time.Second, time.Second
 	}
@@ -153,7 +153,7 @@ func TestFallbackThroughTheClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer srv.Close()
-	m := retry.New(anthropic.New(&anthropic.Options{BaseURL: srv.URL()}), &retry.Options{Delay: time.Millisecond, Fallbacks: []string{"claude-haiku-5-5"}})
+	m := retry.New(anthropic.New(&anthropic.Options{BaseURL: srv.URL(), Key: "k"}), &retry.Options{Delay: time.Millisecond, Fallbacks: []string{"claude-haiku-5-5"}})
 	if o := ask(t, m); o.err != nil || o.text != "claude-haiku-5-5" || o.retries != 2 {
 		t.Errorf("got %+v", o)
 	}

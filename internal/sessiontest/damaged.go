@@ -37,7 +37,7 @@ func damaged(t *testing.T, st *Stage) {
 		{"every line twice", []string{a, a, b, b, c, c, d, d}, "", "A B C D"},
 		{"a part of the file again at its end", []string{a, b, c, d, a, b}, "", "A B C D"},
 		{"null, numbers and strings", []string{"null", a, "1", b, `"x"`, "[]", "{}", c, d}, "", "A B C D"},
-		{"of two branches, the last one goes on", []string{a, b, c, d, userLine("c2", "b", "C2")}, "", "A B C2"},
+		{"of two branches, the last one continues", []string{a, b, c, d, userLine("c2", "b", "C2")}, "", "A B C2"},
 		{"at a message, on the branch it is on", []string{a, b, c, d, userLine("c2", "b", "C2")}, "d", "A B C D"},
 		{"a circle ends", []string{strings.Replace(a, "null", `"d"`, 1), b, c, d}, "", "A B C D"},
 		{"a sub-agent's lines are not the conversation's", []string{a, b, side, c, d, side}, "", "A B C D"},

@@ -149,10 +149,10 @@ func lostCalls(t *testing.T, st *Stage) {
 	if diff := cmp.Diff([]string{"a dispatched", "b dispatched", "c judged"}, lost); diff != "" {
 		t.Errorf("lost (-want +got):\n%s", diff)
 	}
-	Add(t, r, Prompt("go on"))
+	Add(t, r, Prompt("continue"))
 	Close(t, r)
 	again := Resume(t, store, s.ID(), nil)
-	want[2] += " | go on"
+	want[2] += " | continue"
 	WantHistory(t, again, want...)
 	if len(again.Restored().Lost) != 0 {
 		t.Errorf("lost again: %+v", again.Restored().Lost)
@@ -262,14 +262,14 @@ func subAgent(t *testing.T, st *Stage) {
 	Add(t, s, Prompt("main"))
 	Add(t, s, of(Prompt("count"), Answer("m1", model.TextOf("one")), Answer("m1", Use("u1", "Bash", `{}`)))...)
 	Add(t, s, of(session.Entry{Call: &session.Call{Step: session.Dispatched, ID: "c1", UseID: "u1", Tool: "Bash", Effect: tool.Unsafe}})...)
-	Add(t, s, Answer("m2", model.TextOf("main goes on")))
+	Add(t, s, Answer("m2", model.TextOf("main continues")))
 	Close(t, s)
 	st.write(t, s.ID(), "a1", `{"type":"user","uu`)
 
 	const unknown = "[Bash was interrupted: the session ended while it ran, and its outcome is unknown. It may have happened in full, in part or not at all: check before you repeat it.]"
 	want := []string{"user: count", "assistant: one | Bash(u1)", "user: u1→" + unknown}
 	r := Resume(t, store, s.ID(), nil)
-	WantHistory(t, r, "user: main", "assistant: main goes on")
+	WantHistory(t, r, "user: main", "assistant: main continues")
 	got, err := r.Agent(t.Context(), "a1")
 	if err != nil {
 		t.Fatal(err)
@@ -280,7 +280,7 @@ func subAgent(t *testing.T, st *Stage) {
 	if len(got.Lost) != 1 || got.Lost[0].ID != "c1" {
 		t.Errorf("lost %+v", got.Lost)
 	}
-	Add(t, r, of(Prompt("go on"))...)
+	Add(t, r, of(Prompt("continue"))...)
 	if err := r.Rest("a1"); err != nil {
 		t.Fatal(err)
 	}
@@ -293,9 +293,9 @@ func subAgent(t *testing.T, st *Stage) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want[2] += " | go on"
+	want[2] += " | continue"
 	if diff := cmp.Diff(append(want, "assistant: two"), Show(t, got.History)); diff != "" {
-		t.Errorf("history after it went on (-want +got):\n%s", diff)
+		t.Errorf("history after it continued (-want +got):\n%s", diff)
 	}
 	if len(got.Lost) != 0 {
 		t.Errorf("lost again %+v", got.Lost)

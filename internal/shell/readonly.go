@@ -361,7 +361,7 @@ func (a *analyzer) useRead(w grammar.Word, use grammar.Use) string {
 			}
 		}
 	case w.Pattern != "" && a.opts.FS != nil:
-		return "the files that a pattern stands for are only known when it runs"
+		return "the files that a pattern matches are only known when it runs"
 	}
 	loose := !w.Known() || strings.ContainsAny(shape, "*?[") // git expands patterns itself
 	if reason := a.sensitive(shape, loose && !use.Names, use.Tree); reason != "" {

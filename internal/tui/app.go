@@ -29,6 +29,8 @@ type Options struct {
 	// Open begins or resumes a conversation. Calls that the rules leave open are
 	// asked about through person.
 	Open func(ctx context.Context, o Opening, person Person) (*Talk, error)
+	// Sessions are those that can be resumed.
+	Sessions Sessions
 	// Setup lets the person say which model answers; nil means that they cannot.
 	Setup Setup
 	// First is the conversation to begin with, Prompt what is said first; "" waits
@@ -40,6 +42,8 @@ type Options struct {
 	// Edit lets the person change a text in an editor; nil means that there is none.
 	// The terminal is the editor's until it returns.
 	Edit func(text string) (string, error)
+	// EditFile does the same with a file.
+	EditFile func(path string) error
 	// Suspend stops the process until its shell lets it go on; nil means that it
 	// cannot be. The terminal is the shell's until it returns.
 	Suspend func() error
@@ -56,6 +60,8 @@ type Opening struct {
 	// a new one, or the end. Continue goes on with the newest one of the folder.
 	Resume, At string
 	Continue   bool
+	// Choose lets the user choose a session first.
+	Choose bool
 	// Kept is what the conversation before it passes on; nil means nothing.
 	Kept *harness.Kept
 }
@@ -83,12 +89,13 @@ type app struct {
 	// not decided about that yet: nothing is begun.
 	unguarded bool
 
-	show    transcript
-	status  status
-	working *working // nil between turns
-	todos   []todo
-	tasks   map[string]agent.Task // what runs in the background
-	crew    map[string]agent.Task // all that was told of, agents in the foreground as well
+	show     transcript
+	status   status
+	working  *working // nil between turns
+	todos    []todo
+	todoView todoView
+	tasks    map[string]agent.Task // what runs in the background
+	crew     map[string]agent.Task // all that was told of, agents in the foreground as well
 
 	asks     []*asked // that wait, the first is shown
 	dialog   *dialog  // nil for none
@@ -97,6 +104,7 @@ type app struct {
 	lastKey  time.Time
 	lastEsc  time.Time
 	lastStop time.Time // ctrl+c on an empty composer
+	noted    bool      // the question about a note was answered
 	hint     string    // in place of the status line, until the next key
 	viewer   *viewer   // nil for none
 	records  []record  // what it shows
@@ -164,7 +172,11 @@ func (a *app) begin() {
 	a.opts.Out.Write([]byte(modes)) // a terminal that is gone is seen at the first frame
 	a.show.add(&note{text: "haft " + a.opts.Version, quiet: true})
 	a.draw() // before anything is read: the prompt is there at once
-	a.open(a.opts.First)
+	if a.opts.First.Choose {
+		a.chooseSession(func() { a.open(Opening{}) })
+	} else {
+		a.open(a.opts.First)
+	}
 	if a.opts.Prompt != "" {
 		a.submit(a.opts.Prompt)
 	}
@@ -195,7 +207,7 @@ func (a *app) goOn() string {
 	if a.talk == nil || len(a.talk.Past.Said(a.ctx)) == 0 {
 		return ""
 	}
-	return a.paint.Dim.Of("To go on: haft --resume "+a.talk.State.Session()) + "\r\n"
+	return a.paint.Dim.Of("To continue: haft --resume "+a.talk.State.Session()) + "\r\n"
 }
 
 // read brings what is typed to the loop.

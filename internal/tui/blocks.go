@@ -41,7 +41,13 @@ func (b *saidBlock) tight() bool        { return false }
 // A text is what the model says, as Markdown.
 type text struct {
 	stream *markdown.Stream
+	words  strings.Builder // as they came
 	ended  bool
+}
+
+func (b *text) write(s string) {
+	b.stream.Write(s)
+	b.words.WriteString(s)
 }
 
 func (b *text) take(view) ([]string, bool) {

@@ -84,15 +84,18 @@ func (a *app) dialogKey(k key.Key) bool {
 }
 
 // pop shows a panel that the person called for.
-func (a *app) pop(p panel) { a.dialog = &dialog{panel: p, own: true, focused: true} }
+func (a *app) pop(p panel) {
+	a.dialog = &dialog{panel: p, own: true, focused: true}
+	a.dirty = true
+}
 
 // closeOwn closes the panel that the person called for, and shows the question
 // that may wait.
 func (a *app) closeOwn() bool {
 	d := a.dialog
 	a.dialog = nil
-	if c, ok := d.panel.(*choices); ok && c.close != nil {
-		c.close()
+	if p, ok := d.panel.(interface{ closed() }); ok {
+		p.closed()
 	}
 	a.nextAsk()
 	return true

@@ -48,21 +48,6 @@ func (a *app) layout(v view) ([]string, screen.Cursor) {
 	return append(body, foot...), at
 }
 
-func (w *viewer) lines(v view) []string {
-	w.lay(v)
-	room := max(v.height-1, 1)
-	w.top = max(0, min(w.top, len(w.shown)-room))
-	page := w.shown[w.top:min(w.top+room, len(w.shown))]
-	if w.end != nil && w.top+len(page) == len(w.shown) {
-		w.end()
-	}
-	lines := append([]string(nil), page...)
-	for len(lines) < room {
-		lines = append(lines, "")
-	}
-	return append(lines, v.paint.Dim.Of(fmt.Sprintf("%s · %d–%d of %d · up, down, page up, page down, home, end · q closes", visible.Cells(w.title), w.top+1, w.top+len(page), len(w.shown))))
-}
-
 // body is what is above the composer: the live part of the conversation, and the
 // question that waits.
 func (a *app) body(v view, room int) []string {
@@ -71,14 +56,12 @@ func (a *app) body(v view, room int) []string {
 		question = append([]string{"", a.dialog.rule(v, a.waiting())}, a.dialog.lines(v, max(room-3, 4))...)
 	}
 	lines := a.show.tail(v)
-	if a.working != nil {
-		todos := todoLines(a.todos, min(8, room/3), v)
-		if !a.waits() { // else the question says so
-			todos = append([]string{a.pulse(v)}, todos...)
-		}
-		if len(todos) > 0 {
-			lines = append(append(lines, ""), todos...)
-		}
+	todos := a.todoLines(v, room)
+	if a.working != nil && !a.waits() { // else the question says so
+		todos = append([]string{a.pulse(v)}, todos...)
+	}
+	if len(todos) > 0 {
+		lines = append(append(lines, ""), todos...)
 	}
 	lines = append(lines, a.queued(v)...)
 	if over := len(lines) + len(question) - room; over > 0 {
@@ -128,35 +111,6 @@ func (d *dialog) lines(v view, height int) []string {
 		}
 	}
 	return append(lines, v.paint.Dim.Of("  "+ansi.Truncate(hint, max(v.width-2, 1), "…")))
-}
-
-// todoLines are those of the list around what is being done, at most n.
-func todoLines(list []todo, n int, v view) []string {
-	done, at := 0, 0
-	for i, t := range list {
-		if t.Status == "completed" {
-			done, at = done+1, i+1
-		}
-	}
-	if len(list) == 0 || done == len(list) || n < 2 {
-		return nil
-	}
-	from := max(0, min(at-1, len(list)-n))
-	var lines []string
-	for _, t := range list[from:min(from+n, len(list))] {
-		switch t.Status {
-		case "completed":
-			lines = append(lines, v.paint.Dim.Of("  ☑ "+visible.Cells(t.Content)))
-		case "in_progress":
-			lines = append(lines, "  "+v.paint.Accent.Of("▸ ")+v.paint.Bold.Of(visible.Cells(t.Active)))
-		default:
-			lines = append(lines, "  ☐ "+visible.Cells(t.Content))
-		}
-	}
-	if left := len(list) - len(lines); left > 0 {
-		lines = append(lines, v.paint.Dim.Of(fmt.Sprintf("  %d of %d done", done, len(list))))
-	}
-	return lines
 }
 
 // tail returns the live lines.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -37,9 +38,13 @@ type fakeTalk struct {
 	sandbox     string
 	granted     []string
 	interrupts  int
+	builtins    []string // that were run
+	foreground  bool     // a call waits for a command
+	backgrounds int
 	cleared     int
 	past        []session.Entry
 	sessions    []session.Info
+	overviews   map[string]harness.Overview
 	held        []trust.Item
 	trusted     []trust.Item
 	closed      bool
@@ -93,16 +98,32 @@ func (f *fakeTalk) ContextUsage() agent.ContextUsage {
 func (f *fakeTalk) Usage() map[string]agent.ModelUsage {
 	return map[string]agent.ModelUsage{"m": {Cost: 0.25}}
 }
-func (f *fakeTalk) Session() string                              { return "5e55" }
-func (f *fakeTalk) Dir() string                                  { return "/nowhere/project" }
-func (f *fakeTalk) StopTask(context.Context, string) error       { return nil }
-func (f *fakeTalk) RunBuiltinText(name, _ string) (string, bool) { return "answer to " + name, true }
-func (f *fakeTalk) Close(context.Context) error                  { f.closed = true; return nil }
-func (f *fakeTalk) Sandbox() string                              { return f.sandbox }
-func (f *fakeTalk) Running() string                              { return f.running }
-func (f *fakeTalk) Keep() *harness.Kept                          { return f.kept }
-func (f *fakeTalk) Mode() string                                 { return f.mode }
-func (f *fakeTalk) Tools() *tool.Set                             { return f.tools }
+func (f *fakeTalk) Session() string                        { return "5e55" }
+func (f *fakeTalk) Dir() string                            { return "/nowhere/project" }
+func (f *fakeTalk) StopTask(context.Context, string) error { return nil }
+func (f *fakeTalk) RunBuiltinText(name, args string) (string, bool) {
+	f.builtins = append(f.builtins, strings.TrimSpace(name+" "+args))
+	return "answer to " + name, true
+}
+func (f *fakeTalk) NoteFiles() []NoteFile {
+	return []NoteFile{{"project", "/nowhere/project/AGENTS.md", true}, {"user", "/home/me/.haft/HAFT.md", false}}
+}
+func (f *fakeTalk) Instructions() []string {
+	return []string{"/nowhere/project/AGENTS.md", "/nowhere/project/docs/more.md"}
+}
+func (f *fakeTalk) Rules() []RuleLine {
+	return []RuleLine{{"deny", "Read(./secret)", "managed settings", "managed"}, {"allow", "Bash(make:*)", ".claude/settings.local.json:3", "local"}}
+}
+func (f *fakeTalk) Settings() []SettingLine {
+	return []SettingLine{{Key: "model", Value: "opus", Takes: "a string", Origin: "~/.claude/settings.json:2"}, {Key: "preview", Takes: "one of off, ask", OneOf: []string{"off", "ask"}}}
+}
+func (f *fakeTalk) Background(string) bool      { f.backgrounds++; return f.foreground }
+func (f *fakeTalk) Close(context.Context) error { f.closed = true; return nil }
+func (f *fakeTalk) Sandbox() string             { return f.sandbox }
+func (f *fakeTalk) Running() string             { return f.running }
+func (f *fakeTalk) Keep() *harness.Kept         { return f.kept }
+func (f *fakeTalk) Mode() string                { return f.mode }
+func (f *fakeTalk) Tools() *tool.Set            { return f.tools }
 func (f *fakeTalk) Commands() []Command {
 	return []Command{{"help", "Show what can be typed", ""}, {"cost", "Show the cost", ""}}
 }
@@ -137,7 +158,12 @@ func (f *fakeTalk) Grant(_ context.Context, rule, scope string) error {
 func (f *fakeTalk) Where(scope string) string            { return ".claude/settings." + scope + ".json" }
 func (f *fakeTalk) Resolved(string) string               { return "" }
 func (f *fakeTalk) Said(context.Context) []session.Entry { return f.past }
-func (f *fakeTalk) Sessions() ([]session.Info, error)    { return f.sessions, nil }
+func (f *fakeTalk) List(all bool) ([]session.Info, error) {
+	return slices.DeleteFunc(slices.Clone(f.sessions), func(s session.Info) bool { return !all && s.Cwd != "" }), nil
+}
+func (f *fakeTalk) Look(_ context.Context, s session.Info) (harness.Overview, error) {
+	return f.overviews[s.ID], nil
+}
 
 func (f *fakeTalk) PlanRewind(context.Context, string) (*checkpoint.Plan, error) {
 	return new(checkpoint.Plan), nil
@@ -172,7 +198,7 @@ func newBed(t *testing.T, size Size, p style.Palette) *bed {
 	ctx, cancel := context.WithCancel(t.Context())
 	b.cancel = cancel
 	b.app = newApp(ctx, &Options{
-		In: in, Out: lockedTerm{b}, Size: size, Resized: b.sizes, Palette: p, Version: "v0",
+		In: in, Out: lockedTerm{b}, Size: size, Resized: b.sizes, Palette: p, Version: "v0", Sessions: b.talk,
 		Open: func(_ context.Context, o Opening, _ Person) (*Talk, error) {
 			b.opened = append(b.opened, o)
 			return b.talk.shown(), nil

@@ -103,7 +103,7 @@ func TestAPersonGoesToTheShellAndComesBack(t *testing.T) {
 func TestHelpNamesEverything(t *testing.T) {
 	in(t, func(t *testing.T, b *bed) {
 		b.type_("/help\r")
-		b.sees("/cost   Show the cost", "/tasks  Show what runs", "esc interrupts")
+		b.sees("/cost   Show the cost", "/tasks  Show what runs", "interrupt and get back what waits")
 	})
 }
 
@@ -181,18 +181,6 @@ func TestModesAndModels(t *testing.T) {
 		b.type_("\r")
 		if b.talk.model != "claude-sonnet" {
 			t.Errorf("the model is %s", b.talk.model)
-		}
-	})
-}
-
-func TestAnEarlierSessionIsResumed(t *testing.T) {
-	in(t, func(t *testing.T, b *bed) {
-		b.talk.sessions = []session.Info{{ID: "aaa", Prompt: "old work", Modified: time.Now().Add(-3 * time.Hour)}, {ID: "5e55", Prompt: "this one"}}
-		b.type_("/resume\r")
-		b.sees("▸ old work  3 h ago")
-		b.type_("\r")
-		if got := b.opened[len(b.opened)-1]; got != (Opening{Resume: "aaa"}) {
-			t.Errorf("opened %+v", got)
 		}
 	})
 }

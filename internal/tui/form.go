@@ -21,6 +21,12 @@ type choices struct {
 	close  func() // what follows when it is closed without an answer; may be nil
 }
 
+func (c *choices) closed() {
+	if c.close != nil {
+		c.close()
+	}
+}
+
 func (c *choices) lines(v view, height int) []string {
 	c.at.n = len(c.items)
 	var head []string

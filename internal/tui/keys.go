@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"github.com/haftdev/haft/internal/tui/key"
 	"github.com/haftdev/haft/tool"
 )
@@ -65,21 +63,19 @@ func (a *app) key(k key.Key) {
 	a.hint = ""
 	switch {
 	case a.viewer != nil:
-		if a.viewer.key(k, a.view()) {
-			a.closeViewer()
-		}
+		a.viewerKey(k)
 		return
 	case a.dialog != nil && a.dialogKey(k):
 		return
 	case a.menu != nil && a.menuKey(k):
 		return
 	}
-	if act, ok := a.acts()[k.String()]; ok {
-		act()
+	if k == (key.Key{Rune: '?'}) && !a.write.Empty() {
+		a.write.Key(k)
 		return
 	}
-	if k == (key.Key{Rune: '?'}) && a.write.Empty() {
-		a.show.add(&note{text: keysHelp, quiet: true})
+	if act := actOf(k); act != nil {
+		act(a)
 		return
 	}
 	if a.write.Key(k) {
@@ -87,76 +83,37 @@ func (a *app) key(k key.Key) {
 	}
 }
 
-func (a *app) closeViewer() {
-	a.viewer = nil
-	a.screen.Leave() // as above
-	a.opts.Out.Write([]byte("\x1b[?1049l"))
-	a.screen.Forget()
-}
-
-// key scrolls, and reports whether the viewer is to be closed.
-func (w *viewer) key(k key.Key, v view) bool {
-	page := max(v.height-2, 1)
-	switch k.String() {
-	case "q", "esc", "ctrl+o", "ctrl+c", "enter":
-		return true
-	case "up", "k":
-		w.top--
-	case "down", "j":
-		w.top++
-	case "pageup", "b":
-		w.top -= page
-	case "pagedown", " ":
-		w.top += page
-	case "home", "g":
-		w.top = 0
-	case "end", "G":
-		w.top = 1 << 30
-	}
-	return false
-}
-
-const keysHelp = `enter sends · shift+enter, alt+enter or ctrl+j begins a line · up and down go through what you wrote before
-/ lists commands · @ names files · ! runs a command yourself · tab completes, or turns to a question
-esc interrupts · esc twice goes back to an earlier message · shift+tab changes the permission mode
-ctrl+o shows calls and thoughts in full · ctrl+g opens your editor · ctrl+b lists what runs in the background
-ctrl+r searches what you wrote before
-ctrl+l begins on an empty screen · ctrl+z suspends · ctrl+c clears, twice leaves · ctrl+d leaves`
-
-// acts are what keys do that edit nothing.
-func (a *app) acts() map[string]func() {
-	return map[string]func(){
-		"enter":     a.enter,
-		"esc":       a.escape,
-		"ctrl+c":    a.stop,
-		"ctrl+d":    a.leave,
-		"shift+tab": a.nextMode,
-		"ctrl+l":    a.redraw,
-		"ctrl+o":    a.openViewer,
-		"ctrl+g":    a.edit,
-		"ctrl+b":    a.listTasks,
-		"ctrl+r":    a.searchHistory,
-		"ctrl+z":    a.suspend,
-		"ctrl+p":    func() { a.write.Up() },
-		"ctrl+n":    func() { a.write.Down() },
-		"up":        a.up,
-		"down":      func() { a.write.Down() },
-		"tab":       func() { a.complete() },
+// bindings are what keys do at the prompt, besides writing.
+func bindings() []binding {
+	return []binding{
+		{[]string{"enter"}, "send", (*app).enter},
+		{[]string{"up", "ctrl+p"}, "move up, then through what you wrote before; while haft works, take back what waits", (*app).up},
+		{[]string{"down", "ctrl+n"}, "move down, then to what you wrote later", func(a *app) { a.write.Down() }},
+		{[]string{"tab"}, "complete; or turn to a question", (*app).complete},
+		{[]string{"shift+tab"}, "change the permission mode: asks first, edits allowed, plan only", (*app).nextMode},
+		{[]string{"esc"}, "interrupt and get back what waits; twice: go back to an earlier message", (*app).escape},
+		{[]string{"ctrl+c"}, "clear; interrupt; twice: leave", (*app).stop},
+		{[]string{"ctrl+d"}, "leave", (*app).leave},
+		{[]string{"ctrl+o"}, "show the transcript with calls and thoughts in full; / searches it", (*app).openTranscript},
+		{[]string{"ctrl+g"}, "write in your editor (VISUAL, EDITOR)", (*app).edit},
+		{[]string{"ctrl+b"}, "move the running command to the background; otherwise list what runs there", (*app).background},
+		{[]string{"ctrl+t"}, "show or hide the todos", (*app).toggleTodos},
+		{[]string{"ctrl+r"}, "search what you wrote before", (*app).searchHistory},
+		{[]string{"ctrl+l"}, "begin on an empty screen; what was on it stays in the scrollback", (*app).redraw},
+		{[]string{"ctrl+z"}, "suspend haft; fg brings it back", (*app).suspend},
+		{[]string{"?"}, "on an empty line: show these keys", func(a *app) { a.show.add(&note{text: keysHelp(), quiet: true}) }},
 	}
 }
 
-// openViewer shows calls and thoughts in full, the newest at the end.
-func (a *app) openViewer() {
-	var b strings.Builder
-	for _, r := range a.records {
-		fmt.Fprintf(&b, "── %s\n%s\n\n", r.title, strings.TrimRight(r.text, "\n"))
+// actOf is what a key does at the prompt; nil for one that writes or edits.
+func actOf(k key.Key) func(*app) {
+	name := k.String()
+	for _, b := range bindings() {
+		if slices.Contains(b.keys, name) {
+			return b.act
+		}
 	}
-	if b.Len() == 0 {
-		a.hint = "nothing was called yet"
-		return
-	}
-	a.openText("calls and thoughts", ansi.Strip(b.String())) // colours of programs are no news
-	a.viewer.top = 1 << 30
+	return nil
 }
 
 // searchHistory looks for something that the person wrote before.

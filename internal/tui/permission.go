@@ -355,7 +355,7 @@ func (p *permissionPanel) paste(text string) bool {
 
 // settle decides.
 func (p *permissionPanel) settle(said string) {
-	v := tool.Verdict{Behavior: tool.Allow, Reason: "the person allowed it once"}
+	v := tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it once"}
 	switch p.selected.answer {
 	case allowEdits:
 		if err := p.app.setMode(acceptEdits); err != nil {
@@ -373,9 +373,9 @@ func (p *permissionPanel) settle(said string) {
 				return
 			}
 		}
-		v.Reason, v.Rule = "the person allowed it from now on", p.rule()
+		v.Reason, v.Rule = "the user allowed it from now on", p.rule()
 	case denyCall, denyWhy:
-		v = tool.Verdict{Behavior: tool.Deny, Reason: "the person denied it", Message: ask.Denial(said)}
+		v = tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: ask.Denial(said)}
 	}
 	p.decide(v)
 }

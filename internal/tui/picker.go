@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"github.com/haftdev/haft/internal/tui/key"
 	"github.com/haftdev/haft/internal/visible"
 )
@@ -23,10 +21,15 @@ type picker struct {
 	act    func(pick)
 	// chooses and acts are what they do, for the person; "" is "chooses".
 	chooses, acts string
+	close         func() // what follows when it is closed; may be nil
+	onScreen      []pick // that were laid out last
 }
 
 // A pick is something to choose.
-type pick struct{ value, text, detail string }
+type pick struct {
+	value, text, detail string
+	also                string // is searched, and not shown
+}
 
 func (p *picker) matching() []pick {
 	if p.filter == "" {
@@ -34,7 +37,7 @@ func (p *picker) matching() []pick {
 	}
 	var list []pick
 	for _, i := range p.items {
-		if strings.Contains(strings.ToLower(i.text+" "+i.detail), strings.ToLower(p.filter)) {
+		if strings.Contains(strings.ToLower(i.text+" "+i.detail+" "+i.also), strings.ToLower(p.filter)) {
 			list = append(list, i)
 		}
 	}
@@ -51,7 +54,8 @@ func (p *picker) lines(v view, height int) []string {
 	lines := []string{title}
 	room := max(height-3, 1)
 	from := max(0, min(p.at-room/2, len(list)-room))
-	for i, item := range list[from:min(from+room, len(list))] {
+	p.onScreen = list[from:min(from+room, len(list))]
+	for i, item := range p.onScreen {
 		text := visible.Cells(item.text)
 		if detail := "  " + visible.Cells(item.detail); item.detail != "" && from+i == p.at {
 			text += detail
@@ -63,16 +67,36 @@ func (p *picker) lines(v view, height int) []string {
 	if len(list) == 0 {
 		lines = append(lines, v.paint.Dim.Of("    nothing"))
 	}
+	return append(lines, v.paint.Dim.Of(cut(p.help(), v.width)))
+}
+
+// help says where in the list the selection is, and what keys do.
+func (p *picker) help() string {
+	list := p.matching()
 	help := fmt.Sprintf("  %d of %d · enter %s", min(p.at+1, len(list)), len(list), cmp.Or(p.chooses, "chooses"))
 	if p.act != nil {
 		help += " · delete " + p.acts
 	}
-	help = ansi.Truncate(help+" · esc closes · typing narrows down", max(v.width, 1), "…")
-	return append(lines, v.paint.Dim.Of(help))
+	return help + " · esc closes · typing narrows down"
+}
+
+// selected is what enter would choose.
+func (p *picker) selected() (pick, bool) {
+	list := p.matching()
+	if len(list) == 0 {
+		return pick{}, false
+	}
+	return list[max(0, min(p.at, len(list)-1))], true
+}
+
+func (p *picker) closed() {
+	if p.close != nil {
+		p.close()
+	}
 }
 
 func (p *picker) key(k key.Key) bool {
-	list := p.matching()
+	selected, any := p.selected()
 	switch {
 	case k.Name == key.Up:
 		p.at--
@@ -82,10 +106,10 @@ func (p *picker) key(k key.Key) bool {
 		p.at -= 10
 	case k.Name == key.PageDown:
 		p.at += 10
-	case k.Name == key.Enter && len(list) > 0:
-		p.choose(list[max(0, min(p.at, len(list)-1))])
-	case k.Name == key.Delete && p.act != nil && len(list) > 0:
-		p.act(list[max(0, min(p.at, len(list)-1))])
+	case k.Name == key.Enter && any:
+		p.choose(selected)
+	case k.Name == key.Delete && p.act != nil && any:
+		p.act(selected)
 	case k.Name == key.Backspace && p.filter != "":
 		r := []rune(p.filter)
 		p.filter = string(r[:len(r)-1])

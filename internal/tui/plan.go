@@ -82,7 +82,7 @@ func (p *plan) enter() {
 	case p.at.at == 2 && p.words == nil:
 		p.words = composer.New(nil)
 	case p.at.at == 2:
-		p.decide(tool.Verdict{Behavior: tool.Deny, Reason: "the person does not agree to the plan yet", Message: ask.Denial(p.words.Filled())})
+		p.decide(tool.Verdict{Behavior: tool.Deny, Reason: "the user does not approve the plan yet", Message: ask.Denial(p.words.Filled())})
 	default:
 		mode := "default"
 		if p.at.at == 0 {
@@ -91,6 +91,6 @@ func (p *plan) enter() {
 		if err := p.app.setMode(mode); err != nil {
 			p.app.note(err.Error())
 		}
-		p.decide(tool.Verdict{Behavior: tool.Allow, Reason: "the person agreed to the plan"})
+		p.decide(tool.Verdict{Behavior: tool.Allow, Reason: "the user approved the plan"})
 	}
 }

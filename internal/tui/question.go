@@ -162,5 +162,5 @@ func (q *questions) done() {
 		q.decide(tool.Verdict{Behavior: tool.Deny, Reason: "the answers could not be passed on: " + err.Error()})
 		return
 	}
-	q.decide(tool.Verdict{Behavior: tool.Allow, Reason: "the person answered", Input: raw})
+	q.decide(tool.Verdict{Behavior: tool.Allow, Reason: "the user answered", Input: raw})
 }

@@ -38,7 +38,7 @@ func (a *app) submit(text string) {
 		a.shell(strings.TrimSpace(text[1:]))
 	case strings.HasPrefix(text, "/"):
 		a.command(text)
-	default:
+	case !a.keepNote(text):
 		a.say(text)
 	}
 }
@@ -142,8 +142,8 @@ func (a *app) submitNowhere(text string) {
 	ways := map[string]func(){
 		"/new":   func() { a.open(Opening{}) },
 		"/login": a.login,
-		"/help":  func() { a.show.add(&note{text: nowhereHelp + "\n\n" + keysHelp, quiet: true}) },
-		"/keys":  func() { a.show.add(&note{text: keysHelp, quiet: true}) },
+		"/help":  func() { a.show.add(&note{text: nowhereHelp + "\n\n" + keysHelp(), quiet: true}) },
+		"/keys":  func() { a.show.add(&note{text: keysHelp(), quiet: true}) },
 	}
 	if way, ok := ways[strings.TrimSpace(text)]; ok {
 		way()
@@ -215,12 +215,19 @@ func (a *app) command(text string) {
 	}()
 }
 
+// local has one of haft's own commands answered, which may take a while.
 func (a *app) local(name, args string) {
-	answer, ok := a.talk.Input.RunBuiltinText(name, args)
-	if !ok {
-		answer = "/" + name + " is not for this screen: run 'haft " + name + "' in a shell"
-	}
-	a.show.add(&note{text: answer, quiet: true})
+	talk := a.talk
+	go func() {
+		answer, ok := talk.Input.RunBuiltinText(name, args)
+		if !ok {
+			answer = "/" + name + " is not for this screen: run 'haft " + name + "' in a shell"
+		}
+		a.later(func() {
+			a.show.add(&note{text: answer, quiet: true})
+			a.dirty = true
+		})
+	}()
 }
 
 // ownCommands are those that are about this screen.
@@ -246,7 +253,7 @@ func (a *app) help() {
 	for _, c := range all {
 		fmt.Fprintf(&b, "%s%s  %s\n", name(c), strings.Repeat(" ", max(width-ansi.StringWidth(name(c)), 0)), c.Description)
 	}
-	a.show.add(&note{text: b.String() + "\n" + keysHelp, quiet: true})
+	a.show.add(&note{text: b.String() + "\n" + keysHelp(), quiet: true})
 }
 
 // commands are those of haft that this screen carries out.
@@ -259,9 +266,13 @@ func (a *app) commands() map[string]func(args string) {
 		"rewind":  func(string) { a.rewind() },
 		"model":   a.chooseModel,
 		"tasks":   func(string) { a.listTasks() },
-		"keys":    func(string) { a.show.add(&note{text: keysHelp, quiet: true}) },
+		"keys":    func(string) { a.show.add(&note{text: keysHelp(), quiet: true}) },
 		"login":   func(string) { a.login() },
-		"new":     func(string) { a.open(Opening{}) },
+		"memory":  a.memory,
+		"config":  a.config,
+
+		"permissions": a.permissions,
+		"new":         func(string) { a.open(Opening{}) },
 	}
 }
 
@@ -272,7 +283,8 @@ func (a *app) chooseModel(name string) {
 	}
 	items := make([]pick, len(models))
 	for i, m := range models {
-		items[i] = pick{m.value, m.text, m.detail + " (" + a.talk.Turns.Resolve(m.value) + ")"}
+		items[i] = m
+		items[i].detail += " (" + a.talk.Turns.Resolve(m.value) + ")"
 	}
 	a.pop(&picker{title: "Which model? /model NAME takes any other", items: items, choose: func(p pick) {
 		a.closeOwn()
@@ -282,8 +294,8 @@ func (a *app) chooseModel(name string) {
 
 // models are those that the picker offers; /model NAME takes any.
 var models = []pick{
-	{"opus", "opus", "the most able"},
-	{"sonnet", "sonnet", "fast and able"},
-	{"haiku", "haiku", "the fastest"},
-	{"default", "default", "what haft uses when nobody chose"},
+	{value: "opus", text: "opus", detail: "the most able"},
+	{value: "sonnet", text: "sonnet", detail: "fast and able"},
+	{value: "haiku", text: "haiku", detail: "the fastest"},
+	{value: "default", text: "default", detail: "what haft uses when nobody chose"},
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/haftdev/haft/internal/harness/slash"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/mcp"
-	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
@@ -31,6 +30,9 @@ type Turns interface {
 	Run(context.Context) iter.Seq2[agent.Event, error]
 	Send(agent.Prompt)
 	StopTask(ctx context.Context, id string) error
+	// Background moves what a call waits for to the background, "" all of it, and reports
+	// whether there was any.
+	Background(useID string) bool
 	// Dir is where the conversation works.
 	Dir() string
 	// Resolve returns the full name of a model.
@@ -67,6 +69,10 @@ type Input interface {
 	Typed(ctx context.Context, text string) (slash.Command, bool, error)
 	Commands() []Command
 	RunBuiltinText(name, args string) (text string, ok bool)
+	// NoteFiles are those that notes are kept in, Instructions all that are told to the
+	// model, by path.
+	NoteFiles() []NoteFile
+	Instructions() []string
 	// Files are the project's, newest first, relative to the working directory.
 	Files(context.Context) ([]string, error)
 	// WithFiles adds the files that the text of a prompt mentions; Missing are those that
@@ -87,6 +93,9 @@ type Rules interface {
 	// which file that is.
 	Grant(ctx context.Context, rule, scope string) error
 	Where(scope string) string
+	// Rules are those in force, Settings the single values that can be set.
+	Rules() []RuleLine
+	Settings() []SettingLine
 	// Resolved says where a path leads, if that is not what it says.
 	Resolved(path string) string
 	// Held is what the folder brings and the user has not agreed to; Trust agrees.
@@ -100,8 +109,6 @@ type Rules interface {
 type Past interface {
 	// Said is what was said before, oldest first: the end of it.
 	Said(ctx context.Context) []session.Entry
-	// Sessions are the earlier ones of this folder.
-	Sessions() ([]session.Info, error)
 	// PlanRewind says what brings files back to how they were before a message,
 	// Rewind does it.
 	PlanRewind(ctx context.Context, to string) (*checkpoint.Plan, error)
@@ -124,5 +131,5 @@ func Of(c *harness.Conversation) *Talk {
 
 // said returns a text as a prompt.
 func said(text string) agent.Prompt {
-	return agent.Prompt{Content: []model.Block{model.TextOf(text)}}
+	return agent.Typed(text)
 }

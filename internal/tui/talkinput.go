@@ -62,3 +62,19 @@ func (i input) Call(ctx context.Context, name string, input any) (tool.Result, e
 func (i input) RunBuiltinText(name, args string) (text string, ok bool) {
 	return answers.Text(i.c, name, args)
 }
+
+func (i input) NoteFiles() []NoteFile {
+	var list []NoteFile
+	for _, t := range i.c.NoteFiles() {
+		list = append(list, NoteFile{t.Source.String(), t.Path, t.Exists})
+	}
+	return list
+}
+
+func (i input) Instructions() []string {
+	var paths []string
+	for _, f := range i.c.Instructions() {
+		paths = append(paths, f.Path)
+	}
+	return paths
+}

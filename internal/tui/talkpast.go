@@ -16,10 +16,6 @@ const pastShown = 400
 
 func (p past) Said(ctx context.Context) []session.Entry { return p.c.Past(ctx, pastShown) }
 
-func (p past) Sessions() ([]session.Info, error) {
-	return session.Open("").List(&session.ListOptions{Cwd: p.c.Dir(), Limit: 200})
-}
-
 func (p past) PlanRewind(ctx context.Context, to string) (*checkpoint.Plan, error) {
 	return p.c.PlanRewind(ctx, to)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/harness/answers"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/sandbox"
 	"github.com/haftdev/haft/settings"
@@ -63,4 +64,24 @@ func (r rules) Trust(ctx context.Context, items []trust.Item) error {
 		return errors.New("there is no config folder to keep it in")
 	}
 	return r.c.World.Project.Folder.Grant(ctx, items...)
+}
+
+func (r rules) Rules() []RuleLine {
+	var list []RuleLine
+	for _, rule := range r.c.Rules() {
+		list = append(list, RuleLine{rule.Behavior.String(), rule.Text, rule.Origin.String(), rule.Origin.Source.String()})
+	}
+	return list
+}
+
+func (r rules) Settings() []SettingLine {
+	var list []SettingLine
+	for _, s := range answers.Settings(r.c) {
+		line := SettingLine{Key: s.Key, Value: s.Value, Takes: s.Takes, OneOf: s.OneOf}
+		if s.Value != "" {
+			line.Origin = s.Origin.String()
+		}
+		list = append(list, line)
+	}
+	return list
 }

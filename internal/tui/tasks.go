@@ -42,6 +42,16 @@ func taskName(t agent.Task) string {
 	return strings.TrimRight(t.Description, "; &\n") // a command's own end
 }
 
+// background moves the commands and agents that the turn waits for to the background,
+// which the model is told, or lists what runs there.
+func (a *app) background() {
+	if a.talk == nil || a.working == nil || !a.talk.Turns.Background("") {
+		a.listTasks()
+		return
+	}
+	a.hint = "moved to the background; ctrl+b lists it"
+}
+
 // listTasks shows what runs in the background.
 func (a *app) listTasks() {
 	var items []pick

@@ -125,13 +125,6 @@ func (t *Terminal) lend() (back func() error, err error) {
 
 // Edit lets the person change a text in the editor that VISUAL or EDITOR names.
 func (t *Terminal) Edit(text string) (edited string, err error) {
-	editor := os.Getenv("VISUAL")
-	if editor == "" {
-		editor = os.Getenv("EDITOR")
-	}
-	if editor == "" {
-		return "", errors.New("set VISUAL or EDITOR to the editor you like")
-	}
 	dir, err := os.MkdirTemp("", "haft-")
 	if err != nil {
 		return "", err
@@ -141,17 +134,28 @@ func (t *Terminal) Edit(text string) (edited string, err error) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return "", err
 	}
-	back, err := t.lend()
-	if err != nil {
-		return "", err
-	}
-	words := strings.Fields(editor)
-	cmd := exec.Command(words[0], append(words[1:], path)...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = t.in, t.out, t.out
-	err = errors.Join(cmd.Run(), back())
-	if err != nil {
+	if err := t.EditFile(path); err != nil {
 		return "", err
 	}
 	raw, err := os.ReadFile(path)
 	return string(raw), err
+}
+
+// EditFile lets the person change a file in that editor.
+func (t *Terminal) EditFile(path string) error {
+	editor := os.Getenv("VISUAL")
+	if editor == "" {
+		editor = os.Getenv("EDITOR")
+	}
+	if editor == "" {
+		return errors.New("set VISUAL or EDITOR to the editor you like")
+	}
+	back, err := t.lend()
+	if err != nil {
+		return err
+	}
+	words := strings.Fields(editor)
+	cmd := exec.Command(words[0], append(words[1:], path)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = t.in, t.out, t.out
+	return errors.Join(cmd.Run(), back())
 }

@@ -1,23 +1,28 @@
 package tui
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/haftdev/haft/internal/tui/key"
 	"github.com/haftdev/haft/internal/visible"
 )
 
-// A record is a call or a thought in full, kept for the viewer.
+// A record is a message, a call or a thought in full, kept for the viewer.
 type record struct{ title, text string }
 
 // Records are bounded in number and size: what is older is in the session's file.
 const (
-	maxRecords = 100
+	maxRecords = 200
 	maxRecord  = 64 << 10
 )
 
 func (a *app) record(title, text string) {
+	if strings.TrimSpace(text) == "" {
+		return
+	}
 	if len(text) > maxRecord {
 		text = text[:maxRecord/2] + "\n…\n" + text[len(text)-maxRecord/2:]
 	}
@@ -25,6 +30,20 @@ func (a *app) record(title, text string) {
 		a.records = a.records[1:]
 	}
 	a.records = append(a.records, record{title, text})
+}
+
+// openTranscript shows what was said, called and thought in full, the newest at the end.
+func (a *app) openTranscript() {
+	var b strings.Builder
+	for _, r := range a.records {
+		fmt.Fprintf(&b, "── %s\n%s\n\n", r.title, strings.TrimRight(r.text, "\n"))
+	}
+	if b.Len() == 0 {
+		a.hint = "nothing was said yet"
+		return
+	}
+	a.openText("transcript", ansi.Strip(b.String())) // colours of programs are no news
+	a.viewer.top = 1 << 30
 }
 
 // A viewer shows a text on the whole screen, the terminal's other one, so that the
@@ -36,6 +55,11 @@ type viewer struct {
 	shown []string
 	top   int
 	end   func() // called when the last line is on the screen; may be nil
+
+	asking bool   // what is searched for is being typed
+	search string // "" for nothing
+	lost   bool   // it does not occur
+	match  int    // the line that was found last
 }
 
 // openText shows a text, with every escape in it made visible.
@@ -46,6 +70,17 @@ func (a *app) openText(title, text string) {
 	a.viewer = &viewer{title: title, text: strings.Split(text, "\n")}
 }
 
+// viewerKey gives a key to the viewer, which it may close.
+func (a *app) viewerKey(k key.Key) {
+	if !a.viewer.key(k, a.view()) {
+		return
+	}
+	a.viewer = nil
+	a.screen.Leave() // as above
+	a.opts.Out.Write([]byte("\x1b[?1049l"))
+	a.screen.Forget()
+}
+
 func (w *viewer) lay(v view) {
 	if w.width == v.width {
 		return
@@ -54,4 +89,130 @@ func (w *viewer) lay(v view) {
 	for _, l := range w.text {
 		w.shown = append(w.shown, strings.Split(ansi.Hardwrap(visible.Cells(l), max(v.width, 8), true), "\n")...)
 	}
+}
+
+func (w *viewer) lines(v view) []string {
+	w.lay(v)
+	room := max(v.height-1, 1)
+	w.top = max(0, min(w.top, len(w.shown)-room))
+	page := w.shown[w.top:min(w.top+room, len(w.shown))]
+	if w.end != nil && w.top+len(page) == len(w.shown) {
+		w.end()
+	}
+	var lines []string
+	for _, l := range page {
+		lines = append(lines, w.marked(l, v))
+	}
+	for len(lines) < room {
+		lines = append(lines, "")
+	}
+	return append(lines, w.foot(v, len(page)))
+}
+
+// marked is a line with what is searched for set off.
+func (w *viewer) marked(line string, v view) string {
+	if w.search == "" {
+		return line
+	}
+	var b strings.Builder
+	for {
+		from, to := found(line, w.search)
+		if from < 0 {
+			return b.String() + line
+		}
+		b.WriteString(line[:from] + v.paint.Selected.Of(line[from:to]))
+		line = line[to:]
+	}
+}
+
+// found is where a line has a text, whatever its case; -1 if nowhere. A line in which the
+// cases differ in length is compared as it is.
+func found(line, text string) (from, to int) {
+	if lower := strings.ToLower(line); len(lower) == len(line) {
+		line, text = lower, strings.ToLower(text)
+	}
+	from = strings.Index(line, text)
+	return from, from + len(text)
+}
+
+// foot says where in the text the page is, and what keys do.
+func (w *viewer) foot(v view, shown int) string {
+	if w.asking {
+		return v.paint.Accent.Of("/") + visible.Cells(w.search) + "▏"
+	}
+	where := fmt.Sprintf("%d–%d of %d", w.top+1, w.top+shown, len(w.shown))
+	if w.lost {
+		where = "not found: " + visible.Cells(w.search)
+	}
+	keys := " · q closes · / searches · page up, page down, home, end"
+	if w.search != "" && !w.lost {
+		keys = " · n, N: next, previous match · q closes"
+	}
+	return v.paint.Dim.Of(cut(cut(visible.Cells(w.title), max(v.width-len(where)-3, 8))+" · "+where+keys, v.width))
+}
+
+// key scrolls and searches, and reports whether the viewer is to be closed.
+func (w *viewer) key(k key.Key, v view) bool {
+	w.lay(v)
+	if w.asking {
+		w.ask(k)
+		return false
+	}
+	page := max(v.height-2, 1)
+	switch k.String() {
+	case "q", "esc", "ctrl+o", "ctrl+c", "enter":
+		return true
+	case "up", "k":
+		w.top--
+	case "down", "j":
+		w.top++
+	case "pageup", "b":
+		w.top -= page
+	case "pagedown", " ":
+		w.top += page
+	case "home", "g":
+		w.top = 0
+	case "end", "G":
+		w.top = 1 << 30
+	case "/":
+		w.asking, w.search, w.lost = true, "", false
+	case "n":
+		w.find(1)
+	case "N":
+		w.find(-1)
+	}
+	return false
+}
+
+// ask takes a key of what is searched for.
+func (w *viewer) ask(k key.Key) {
+	switch {
+	case k.Name == key.Enter:
+		w.asking, w.match = false, w.top-1 // a match on the first line counts
+		w.find(1)
+	case k.Name == key.Escape, k.Rune == 'c' && k.Ctrl:
+		w.asking, w.search = false, ""
+	case k.Name == key.Backspace && w.search != "":
+		r := []rune(w.search)
+		w.search = string(r[:len(r)-1])
+	case k.Writes():
+		w.search += string(k.Rune)
+	}
+}
+
+// find goes to the next line that has what is searched for, in a direction, around the ends
+// of the text.
+func (w *viewer) find(step int) {
+	n := len(w.shown)
+	if w.search == "" || n == 0 {
+		return
+	}
+	for i := 1; i <= n; i++ {
+		at := ((w.match+i*step)%n + n) % n
+		if from, _ := found(w.shown[at], w.search); from >= 0 {
+			w.match, w.top, w.lost = at, at, false
+			return
+		}
+	}
+	w.lost = true
 }

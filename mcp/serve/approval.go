@@ -46,9 +46,9 @@ func (p *approval) answered(text string) (tool.Verdict, bool) {
 		return tool.Verdict{}, false
 	}
 	if decision, _ := given.Content["decision"].(string); given.Action == "accept" && decision == "allow" {
-		return tool.Verdict{Behavior: tool.Allow, Reason: "the MCP client's person allowed it"}, true
+		return tool.Verdict{Behavior: tool.Allow, Reason: "the MCP client's user allowed it"}, true
 	}
-	return tool.Verdict{Behavior: tool.Deny, Reason: "the MCP client's person did not allow it"}, true
+	return tool.Verdict{Behavior: tool.Deny, Reason: "the MCP client's user did not allow it"}, true
 }
 
 // sign makes the state that the client has to bring back.

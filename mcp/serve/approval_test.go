@@ -30,10 +30,10 @@ func TestPersonIsAskedThroughTheClient(t *testing.T) {
 		answer *sdk.ElicitResult
 		want   string
 	}{
-		{"allowed", &sdk.ElicitResult{Action: "accept", Content: map[string]any{"decision": "allow"}}, "worked: the MCP client's person allowed it"},
-		{"denied", &sdk.ElicitResult{Action: "accept", Content: map[string]any{"decision": "deny"}}, "denied: the MCP client's person did not allow it"},
-		{"declined", &sdk.ElicitResult{Action: "decline"}, "denied: the MCP client's person did not allow it"},
-		{"cancelled", &sdk.ElicitResult{Action: "cancel"}, "denied: the MCP client's person did not allow it"},
+		{"allowed", &sdk.ElicitResult{Action: "accept", Content: map[string]any{"decision": "allow"}}, "worked: the MCP client's user allowed it"},
+		{"denied", &sdk.ElicitResult{Action: "accept", Content: map[string]any{"decision": "deny"}}, "denied: the MCP client's user did not allow it"},
+		{"declined", &sdk.ElicitResult{Action: "decline"}, "denied: the MCP client's user did not allow it"},
+		{"cancelled", &sdk.ElicitResult{Action: "cancel"}, "denied: the MCP client's user did not allow it"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var asked []string
@@ -87,7 +87,7 @@ func TestApprovalIsForOneCallOnly(t *testing.T) {
 		return r
 	}
 	state := first.RequestState
-	if r := bring(c, `{"n":1}`, state); r.NeedsInput() || text(r) != "worked: the MCP client's person allowed it" {
+	if r := bring(c, `{"n":1}`, state); r.NeedsInput() || text(r) != "worked: the MCP client's user allowed it" {
 		t.Errorf("the approved call: %q", text(r))
 	}
 	for name, r := range map[string]*sdk.CallToolResult{

@@ -46,7 +46,7 @@ func (p *approval) ask(c tool.Case, why tool.Verdict) tool.Verdict {
 		}
 	}
 	p.question = &question{text: text, state: p.sign(text, time.Now().Add(patience))}
-	return tool.Verdict{Behavior: tool.Deny, Reason: "the MCP client's person is being asked"}
+	return tool.Verdict{Behavior: tool.Deny, Reason: "the MCP client's user is being asked"}
 }
 
 // patience is how long an answer to a question counts.

@@ -32,6 +32,9 @@ func serve(t testing.TB, answer script.AnswerFunc, opts *Options) (*script.Serve
 		o = *opts
 	}
 	o.BaseURL = srv.URL()
+	if o.Key == "" {
+		o.Key = "k"
+	}
 	return srv, New(&o)
 }
 
@@ -88,7 +91,7 @@ func TestRefusals(t *testing.T) {
 		retry bool
 		says  string
 	}{
-		{"no key", script.Fault{Status: 401, Message: "invalid x-api-key"}, model.Unauthorized, 0, false, "invalid x-api-key. Set ANTHROPIC_API_KEY"},
+		{"a bad key", script.Fault{Status: 401, Message: "invalid x-api-key"}, model.Unauthorized, 0, false, "invalid x-api-key. Check ANTHROPIC_API_KEY"},
 		{"no right", script.Fault{Status: 403}, model.Unauthorized, 0, false, "refused the credentials"},
 		{"no money", script.Fault{Status: 400, Message: "Your credit balance is too low"}, model.Billing, 0, false, "Add credit"},
 		{"no such model", script.Fault{Status: 404, Message: "model: x"}, model.UnknownModel, 0, false, `there is no model "claude-opus-5-5" at http://`},
@@ -123,6 +126,18 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("says %q, want %q in it", e.Message, c.says)
 			}
 		})
+	}
+}
+
+func TestNoKey(t *testing.T) {
+	srv, err := script.Serve(nil) // it refuses as the API does
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Close()
+	_, err = collect(New(&Options{BaseURL: srv.URL()}), question(t, "hi"))
+	if e, ok := errors.AsType[*model.Error](err); !ok || e.Kind != model.Unauthorized || !strings.Contains(e.Message, "Set ANTHROPIC_API_KEY") {
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -303,7 +318,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer srv.Close()
-	m := New(&Options{BaseURL: srv.URL()})
+	m := New(&Options{BaseURL: srv.URL(), Key: "k"})
 	for range 50 {
 		for ev, err := range m.Stream(context.Background(), question(t, "hi")) {
 			if err != nil {

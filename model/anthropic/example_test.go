@@ -20,8 +20,8 @@ func ExampleClient_Stream() {
 	if err := history.Append(model.Message{Role: model.User, Content: []model.Block{model.TextOf("Hello")}}); err != nil {
 		panic(err)
 	}
-	m := anthropic.New(&anthropic.Options{BaseURL: srv.URL()})
-	for ev, err := range m.Stream(context.Background(), &model.Request{Model: "any", Messages: history}) {
+	m := anthropic.New(&anthropic.Options{BaseURL: srv.URL(), Key: "k"})
+	for ev, err := range m.Stream(context.Background(), &model.Request{Model: "claude-opus-5-5", Messages: history}) {
 		if err != nil {
 			panic(err)
 		}

@@ -224,7 +224,7 @@ func (a *answer) call(d *callDelta) bool {
 		if strings.TrimSpace(piece) == "" {
 			return true
 		}
-		return a.fail(sse.Garbled("the arguments of a call went on after their end", nil))
+		return a.fail(sse.Garbled("the arguments of a call continued after their end", nil))
 	}
 	c.text.WriteString(piece)
 	if !c.opened {

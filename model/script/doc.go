@@ -14,6 +14,6 @@
 // X-Haft-Scripted, and names a model that begins with "scripted".
 //
 // A [Server] is safe for concurrent use; whoever starts one closes it. It
-// listens on loopback only, asks for no key, and anybody on the machine can talk
+// listens on loopback only, takes any key, and anybody on the machine can talk
 // to it: what a scenario says is no secret.
 package script

@@ -15,12 +15,13 @@ func ExampleServe() {
 		panic(err)
 	}
 	defer srv.Close()
-	body := `{"model":"any","max_tokens":9,"messages":[{"role":"user","content":"What is in /a?"}]}`
+	body := `{"model":"claude-opus-5-5","max_tokens":9,"messages":[{"role":"user","content":"What is in /a?"}]}`
 	req, err := http.NewRequest("POST", srv.URL()+"/v1/messages", strings.NewReader(body))
 	if err != nil {
 		panic(err)
 	}
 	req.Header.Set("anthropic-version", "2023-06-01")
+	req.Header.Set("x-api-key", "any")
 	req.Header.Set("content-type", "application/json")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {

@@ -200,7 +200,7 @@ func (j *judge) check(q *Request) *Fault {
 	}
 	found := append(strictapi.Check(q.Header, q.Body), j.memory.Check(q.Header, q.Body)...)
 	for _, v := range found {
-		if !v.Refuses() || slices.Contains(waived, v.Rule) {
+		if !v.Refuses() {
 			continue
 		}
 		j.mu.Lock()
@@ -210,10 +210,6 @@ func (j *judge) check(q *Request) *Fault {
 	}
 	return nil
 }
-
-// waived are the rules that a scripted model does without: it asks for no key, and
-// answers under any name.
-var waived = []string{"auth", "model"}
 
 // learn remembers the thoughts of an answer.
 func (j *judge) learn(a *answer) {

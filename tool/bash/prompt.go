@@ -90,7 +90,7 @@ var complaints = sync.OnceValue(func() []complaint {
 		{
 			regexp.MustCompile(`(?i)the input device is not a TTY|not a terminal|must be run (?:from|in) a terminal` +
 				`|inappropriate ioctl for device|/dev/tty: No such device|stdin is not a (?:tty|terminal)|TERM environment variable`),
-			"The command wants a terminal, and there is none. Use its option for non-interactive use (for docker: without -t).",
+			"The command needs a terminal, which it does not have here. Use its option for non-interactive use (for docker: without -t).",
 		},
 	}
 })

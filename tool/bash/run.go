@@ -15,7 +15,7 @@ import (
 type Input struct {
 	Command         string `json:"command" jsonschema:"The command to run." haft:"min=1;alias=cmd|script;example=go test ./..."`
 	Timeout         int64  `json:"timeout,omitempty" jsonschema:"The most it may take, in milliseconds." haft:"min=1;example=120000"`
-	Description     string `json:"description,omitempty" jsonschema:"What the command does, in five to ten words, for people."`
+	Description     string `json:"description,omitempty" jsonschema:"What the command does, in five to ten words, for the user."`
 	RunInBackground bool   `json:"run_in_background,omitempty" jsonschema:"Return at once and let the command run on. You are told when it ends." haft:"when=background"`
 
 	DangerouslyDisableSandbox bool `json:"dangerouslyDisableSandbox,omitempty" jsonschema:"Run without the sandbox. The user is asked first. Only after a result has said that the sandbox was in the way."`
@@ -205,7 +205,7 @@ func (o *Output) ended(command string, r shellrun.Result, limit time.Duration) {
 		o.note("The working directory is now %q.", r.Dir)
 	}
 	if n := len(r.Status.Ended); n > 0 && r.State == shellrun.Exited {
-		o.note("Ended with the command: %s that it left running (%s). Use run_in_background for what should go on.",
+		o.note("Ended with the command: %s that it left running (%s). Use run_in_background for what should keep running.",
 			count(n, "process", "processes"), names(r.Status.Ended))
 	}
 	if len(r.Status.Left) > 0 {

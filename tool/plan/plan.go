@@ -76,13 +76,13 @@ func interactive(s *tool.Session) bool { return s != nil && s.Interactive }
 func (p *planner) check(c *tool.Call, inPlan bool) *tool.Problem {
 	switch {
 	case c.Agent != "":
-		return &tool.Problem{Message: "Plan mode is between the person and the main conversation. Return what you found or planned as your result instead."}
+		return &tool.Problem{Message: "Plan mode is between the user and the main conversation. Return what you found or planned as your result instead."}
 	case !interactive(c.Session):
 		return &tool.Problem{Message: "There is nobody in this session who could agree to a plan. Write the plan as your answer, and change nothing that you were not told to change."}
 	case inPlan && p.mode(c) != planMode:
-		return &tool.Problem{Message: "The session is not in plan mode, so there is nothing to leave. Go on with the work."}
+		return &tool.Problem{Message: "The session is not in plan mode, so there is nothing to leave. Continue with the work."}
 	case !inPlan && p.mode(c) == planMode:
-		return &tool.Problem{Message: "The session is in plan mode already. Go on with the plan, and show it with ExitPlanMode."}
+		return &tool.Problem{Message: "The session is in plan mode already. Continue with the plan, and show it with ExitPlanMode."}
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ func (p *planner) enter() tool.Tool {
 		Marks:    marks[EnterInput],
 		Validate: func(_ context.Context, c *tool.Call, _ EnterInput) *tool.Problem { return p.check(c, false) },
 		Permission: func(context.Context, *tool.Call, EnterInput) tool.Verdict {
-			return tool.Verdict{Behavior: tool.Ask, NeedsPerson: true, Reason: "the person decides when to plan", Message: "Plan first? Nothing is changed until you agree to the plan."}
+			return tool.Verdict{Behavior: tool.Ask, NeedsPerson: true, Reason: "the user decides when to plan", Message: "Plan first? Nothing is changed until you agree to the plan."}
 		},
 		Run: func(_ context.Context, c *tool.Call, _ EnterInput) (EnterOutput, error) {
 			p.mu.Lock()
@@ -156,7 +156,7 @@ func (p *planner) exit() tool.Tool {
 		Marks:    marks[ExitInput],
 		Validate: func(_ context.Context, c *tool.Call, _ ExitInput) *tool.Problem { return p.check(c, true) },
 		Permission: func(_ context.Context, _ *tool.Call, in ExitInput) tool.Verdict {
-			return tool.Verdict{Behavior: tool.Ask, NeedsPerson: true, Reason: "the person agrees to a plan", Message: in.Plan}
+			return tool.Verdict{Behavior: tool.Ask, NeedsPerson: true, Reason: "the user approves a plan", Message: in.Plan}
 		},
 		Run: func(_ context.Context, c *tool.Call, in ExitInput) (ExitOutput, error) {
 			out := ExitOutput{Plan: in.Plan, Changed: c.Answered}
@@ -178,9 +178,9 @@ func (p *planner) exit() tool.Tool {
 }
 
 func renderExit(out ExitOutput) tool.Result {
-	text := "The person agreed to the plan. Begin, and keep a todo list if it has several steps."
+	text := "The user approved the plan. Begin, and keep a todo list if it has several steps."
 	if out.Changed {
-		text = "The person agreed to this plan, which may differ from yours:\n\n" + out.Plan + "\n\nBegin, and keep a todo list if it has several steps."
+		text = "The user approved this plan, which may differ from yours:\n\n" + out.Plan + "\n\nBegin, and keep a todo list if it has several steps."
 	}
 	r := tool.Text(text)
 	if out.Mode != "" {

@@ -36,7 +36,7 @@ func TestOnlyAPersonCanAgree(t *testing.T) {
 		}
 	}
 	if v := exit.Permission(t.Context(), call(aPlan, "plan")); v.Message != "1. Do it." {
-		t.Errorf("the person is shown %q", v.Message)
+		t.Errorf("the user is shown %q", v.Message)
 	}
 }
 
@@ -98,7 +98,7 @@ func TestWhatMakesNoSenseIsSaid(t *testing.T) {
 		call *tool.Call
 		want string
 	}{
-		{"a sub-agent cannot leave plan mode", exit, of("a1"), "between the person and the main conversation"},
+		{"a sub-agent cannot leave plan mode", exit, of("a1"), "between the user and the main conversation"},
 		{"without a person nobody agrees", exit, alone, "There is nobody in this session who could agree"},
 		{"nor in a session without facts", enter, &tool.Call{Input: []byte(`{}`)}, "There is nobody in this session who could agree"},
 		{"what is not entered is not left", exit, call(aPlan, "default"), "not in plan mode"},

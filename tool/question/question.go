@@ -27,9 +27,9 @@ var description string
 type Input struct {
 	Questions []Question `json:"questions" jsonschema:"What to ask." haft:"min=1;max=4"`
 	// Answers are by question; several choices are joined by commas.
-	Answers map[string]string `json:"answers,omitempty" jsonschema:"The person's answers. Leave it out: they are filled in by the person."`
+	Answers map[string]string `json:"answers,omitempty" jsonschema:"The user's answers. Leave it out: they are filled in by the user."`
 	// Annotations are what else the person said, by question.
-	Annotations map[string]Annotation `json:"annotations,omitempty" jsonschema:"The person's remarks. Leave it out."`
+	Annotations map[string]Annotation `json:"annotations,omitempty" jsonschema:"The user's remarks. Leave it out."`
 
 	Metadata map[string]any `json:"metadata,omitempty" haft:"ignored"`
 }
@@ -39,7 +39,7 @@ type Question struct {
 	Text     string   `json:"question" jsonschema:"The question, ending in a question mark." haft:"min=1;max=2000;example=Which database should it use?"`
 	Header   string   `json:"header" jsonschema:"One or two words that name it, such as Database." haft:"min=1;max=30;example=Database"`
 	Options  []Option `json:"options" jsonschema:"What to choose from." haft:"min=2;max=4"`
-	Multiple bool     `json:"multiSelect,omitempty" jsonschema:"Let the person choose several options."`
+	Multiple bool     `json:"multiSelect,omitempty" jsonschema:"Let the user choose several options."`
 }
 
 // An Option is one possible answer.
@@ -52,7 +52,7 @@ type Option struct {
 // An Annotation is what the person said beside an answer.
 type Annotation struct {
 	Preview string `json:"preview,omitempty" jsonschema:"The preview of the chosen option."`
-	Notes   string `json:"notes,omitempty" jsonschema:"The person's words."`
+	Notes   string `json:"notes,omitempty" jsonschema:"The user's words."`
 }
 
 // Output is what programs get.
@@ -80,11 +80,11 @@ func New() tool.Tool {
 		Marks:       func(Input) tool.Marks { return tool.Marks{ReadOnly: true, Effect: tool.Idempotent} },
 		Validate:    func(_ context.Context, c *tool.Call, in Input) *tool.Problem { return in.check(c) },
 		Permission: func(_ context.Context, _ *tool.Call, in Input) tool.Verdict {
-			return tool.Verdict{Behavior: tool.Ask, NeedsPerson: true, Reason: "it is a question to the person", Message: in.Questions[0].Text}
+			return tool.Verdict{Behavior: tool.Ask, NeedsPerson: true, Reason: "it is a question to the user", Message: in.Questions[0].Text}
 		},
 		Run: func(_ context.Context, c *tool.Call, in Input) (Output, error) {
 			if !c.Answered || len(in.Answers) == 0 {
-				return Output{}, tool.Errorf("The person has not answered. Do not assume an answer: go on with what does not depend on it, or say what you need to know and end your turn.")
+				return Output{}, tool.Errorf("The user has not answered. Do not assume an answer: continue with what does not depend on it, or say what you need to know and end your turn.")
 			}
 			return Output{Questions: in.Questions, Answers: in.Answers, Annotations: in.Annotations}, nil
 		},
@@ -94,7 +94,7 @@ func New() tool.Tool {
 	})
 }
 
-// summary is what the person answered.
+// summary is what the user answered.
 func (out Output) summary() string {
 	var answers []string
 	for _, q := range out.Questions {
@@ -111,7 +111,7 @@ func (in Input) check(c *tool.Call) *tool.Problem {
 		return &tool.Problem{Message: "There is nobody to ask in this session. Do not assume an answer: choose what is easy to undo and say that you chose it, or say what you need to know and end your turn."}
 	}
 	if !c.Answered && (in.Answers != nil || in.Annotations != nil) {
-		return &tool.Problem{Message: "answers and annotations come from the person. Call AskUserQuestion again without them."}
+		return &tool.Problem{Message: "answers and annotations come from the user. Call AskUserQuestion again without them."}
 	}
 	asked := make(map[string]bool)
 	for _, q := range in.Questions {
@@ -132,7 +132,7 @@ func (in Input) check(c *tool.Call) *tool.Problem {
 
 func render(out Output) tool.Result {
 	var b strings.Builder
-	b.WriteString("The person answered:\n")
+	b.WriteString("The user answered:\n")
 	for _, q := range out.Questions {
 		answer, ok := out.Answers[q.Text]
 		if !ok {

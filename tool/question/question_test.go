@@ -60,7 +60,7 @@ func TestTheAnswersComeFromThePerson(t *testing.T) {
 		shown = q
 		return tool.Verdict{Behavior: tool.Allow, Input: json.RawMessage(answered)}, nil
 	}))
-	want := "The person answered:\n- Which database? SQLite\n  Remark: for now\n- Which extras? SQLite, Postgres"
+	want := "The user answered:\n- Which database? SQLite\n  Remark: for now\n- Which extras? SQLite, Postgres"
 	if out.Status != sched.Succeeded || out.Result.Text() != want {
 		t.Errorf("%s: %s", out.Status, out.Result.Text())
 	}
@@ -77,10 +77,10 @@ func TestAnAnswerIsNeverMadeUp(t *testing.T) {
 		asker   tool.Verdict
 		want    string
 	}{
-		{"answers of the model are refused", answered, person, tool.Verdict{Behavior: tool.Allow}, "answers and annotations come from the person"},
-		{"remarks of the model are refused", `{` + asks + `,"annotations":{}}`, person, tool.Verdict{Behavior: tool.Allow}, "come from the person"},
-		{"an approval without answers is no answer", unasked, person, tool.Verdict{Behavior: tool.Allow}, "The person has not answered. Do not assume an answer"},
-		{"nor is one with an empty list", unasked, person, tool.Verdict{Behavior: tool.Allow, Input: json.RawMessage(`{` + asks + `,"answers":{}}`)}, "The person has not answered"},
+		{"answers of the model are refused", answered, person, tool.Verdict{Behavior: tool.Allow}, "answers and annotations come from the user"},
+		{"remarks of the model are refused", `{` + asks + `,"annotations":{}}`, person, tool.Verdict{Behavior: tool.Allow}, "come from the user"},
+		{"an approval without answers is no answer", unasked, person, tool.Verdict{Behavior: tool.Allow}, "The user has not answered. Do not assume an answer"},
+		{"nor is one with an empty list", unasked, person, tool.Verdict{Behavior: tool.Allow, Input: json.RawMessage(`{` + asks + `,"answers":{}}`)}, "The user has not answered"},
 		{"a missing answer is missing", unasked, person, tool.Verdict{Behavior: tool.Allow, Input: json.RawMessage(`{` + asks + `,"answers":{"Which extras?":"SQLite"}}`)}, "Which database? (no answer; do not assume one)"},
 		{"a refusal is passed on", unasked, person, tool.Verdict{Behavior: tool.Deny, Message: "not now"}, "not now"},
 		{"without a person it says so", unasked, new(tool.Session), tool.Verdict{Behavior: tool.Allow, Input: json.RawMessage(answered)}, "There is nobody to ask in this session"},

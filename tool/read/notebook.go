@@ -129,7 +129,7 @@ func notebookNotes(path string, in Input, from, next, total, images int) []strin
 	case from == total:
 		say("The notebook has %d cells, so there is nothing at cell %d. Call Read with an offset from 1 to %d.", total, in.Offset, total)
 	case next < total:
-		say("Cells %d-%d of %d are shown. To go on, call Read with file_path %q and offset %d.", from+1, next, total, path, next+1)
+		say("Cells %d-%d of %d are shown. To continue, call Read with file_path %q and offset %d.", from+1, next, total, path, next+1)
 	}
 	if images > 0 {
 		say("%d images are damaged or too many, and are not shown.", images)

@@ -62,9 +62,9 @@ func (r *reader) showPages(ctx context.Context, in Input, f opened) (Output, err
 	case strings.TrimSpace(strings.Join(parts[:shown], "")) == "":
 		say("These pages hold no text, or are beyond the end. Scanned pages can be seen by calling Read without pages.")
 	case out.File.Truncated:
-		say("Pages %d-%d are shown (the result is limited to about %d tokens). To go on, call Read with pages \"%d-%d\".", first, end, in.tokens(), end+1, last)
+		say("Pages %d-%d are shown (the result is limited to about %d tokens). To continue, call Read with pages \"%d-%d\".", first, end, in.tokens(), end+1, last)
 	case shown < len(parts):
-		say("Pages %d-%d are shown. To go on, call Read with pages \"%d-%d\".", first, end, end+1, end+1+last-first)
+		say("Pages %d-%d are shown. To continue, call Read with pages \"%d-%d\".", first, end, end+1, end+1+last-first)
 	default:
 		say("Pages %d-%d are shown; page %d is the last.", first, end, end)
 	}

@@ -160,11 +160,11 @@ func (r *reader) show(ctx context.Context, c *tool.Call, in Input, f opened) (Ou
 	case kind == "PDF document":
 		return r.showPDF(c, f)
 	case in.Pages != "":
-		return Output{}, tool.Errorf("pages is only for PDFs, and %s is none. Use offset and limit for text.", f.facts.Path)
+		return Output{}, tool.Errorf("pages is only for PDFs, and %s is not one. Use offset and limit for text.", f.facts.Path)
 	case imageTypes[kind] != "":
 		return r.showImage(ctx, c, f, imageTypes[kind])
 	case imageExtensions[ext]:
-		return Output{}, tool.Errorf("%s is named like an image, but its content is none: it begins with %s.", f.facts.Path, hexOf(f.head))
+		return Output{}, tool.Errorf("%s is named like an image, but its content is not one: it begins with %s.", f.facts.Path, hexOf(f.head))
 	case ext == ".ipynb":
 		return r.showNotebook(ctx, c, in, f)
 	}

@@ -469,7 +469,7 @@ func TestPagesOfAPDF(t *testing.T) {
 		name, text, pages, want string
 	}{
 		{"the last page is the last", "one\ftwo\f", "1-2", "Pages 1-2 are shown; page 2 is the last."},
-		{"there are more", "one\ftwo\fthree\f", "1-2", `To go on, call Read with pages "3-4".`},
+		{"there are more", "one\ftwo\fthree\f", "1-2", `To continue, call Read with pages "3-4".`},
 		{"too much text", page + "\f" + page + "\f" + page + "\f", "1-3", `call Read with pages "2-3".`},
 		{"a page that is too much alone", page + page + "\f", "1", "pdftotext -layout -f 1 -l 1 /project/d.pdf -"},
 	}

@@ -54,7 +54,11 @@ func numbered(f File) string {
 		start = *f.StartLine
 	}
 	var b strings.Builder
-	for i, line := range strings.Split(deref(f.Content), "\n") {
+	lines := strings.Split(deref(f.Content), "\n")
+	if last := len(lines) - 1; last == *f.NumLines && lines[last] == "" { // the file's final newline begins no line
+		lines = lines[:last]
+	}
+	for i, line := range lines {
 		if i > 0 {
 			b.WriteByte('\n')
 		}

@@ -126,6 +126,9 @@ func binaryError(f opened, err error) error {
 func (w *window) output(path string, in Input, enc textfile.Encoding, eol textfile.EOL) Output {
 	content := strings.Join(w.lines, "\n")
 	n, from, total := len(w.lines), w.from, w.total
+	if n > 0 && from+n-1 == total && w.ended && !w.stopped { // programs get the text as the file has it
+		content += "\n"
+	}
 	f := File{Content: &content, NumLines: &n, StartLine: &from, TotalLines: &total, Truncated: w.full}
 	if !enc.UTF8() || len(enc.BOM()) > 0 {
 		f.Encoding = enc.String()

@@ -31,7 +31,7 @@ func victim() {
 		}
 		fmt.Println(result.Output.(repl.Output).Output)
 	}
-	select {}
+	needtest.Hang()
 }
 
 func TestInterpretersEndWithAKilledHarness(t *testing.T) {

@@ -129,7 +129,7 @@ func (s *skills) validate(_ context.Context, _ *tool.Call, in Input) *tool.Probl
 		return &tool.Problem{Message: err.Error(), Code: missing}
 	}
 	if !sk.ForModel {
-		return &tool.Problem{Message: "Only a person can call the skill " + sk.Name + ", by typing /" + sk.Name + ". Say so if it is needed.", Code: forPeople}
+		return &tool.Problem{Message: "Only the user can call the skill " + sk.Name + ", by typing /" + sk.Name + ". Say so if it is needed.", Code: forPeople}
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func (s *skills) run(ctx context.Context, c *tool.Call, in Input) (Output, error
 		return Output{}, err
 	}
 	if err != nil {
-		return Output{}, tool.Errorf("The skill %s was not loaded: %w. Do the work without it, or ask the person to allow what it needs.", sk.Name, err)
+		return Output{}, tool.Errorf("The skill %s was not loaded: %w. Do the work without it, or ask the user to allow what it needs.", sk.Name, err)
 	}
 	out := Output{Name: sk.Name, Path: sk.Path, Allow: sk.Allow, Model: sk.Model, text: text}
 	if sk.Fork && c.Tools != nil && c.Tools.Lookup("Agent") != nil {

@@ -121,7 +121,7 @@ const (
 func (s *commands) validate(_ context.Context, _ *tool.Call, in Input) *tool.Problem {
 	c, _, problem := s.find(in)
 	if problem == nil && !c.ForModel {
-		return &tool.Problem{Message: "Only a person can call /" + c.Name + ". Say so if it is needed.", Code: forPeople}
+		return &tool.Problem{Message: "Only the user can call /" + c.Name + ". Say so if it is needed.", Code: forPeople}
 	}
 	return problem
 }
@@ -173,7 +173,7 @@ func (s *commands) run(ctx context.Context, call *tool.Call, in Input) (Output, 
 		return Output{}, err
 	}
 	if err != nil {
-		return Output{}, tool.Errorf("The command /%s was not loaded: %w. Do the work without it, or ask the person to allow what it needs.", c.Name, err)
+		return Output{}, tool.Errorf("The command /%s was not loaded: %w. Do the work without it, or ask the user to allow what it needs.", c.Name, err)
 	}
 	return Output{Name: c.Name, Path: c.Path, Allow: c.Allow, Model: c.Model, text: text}, nil
 }

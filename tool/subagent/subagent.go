@@ -72,6 +72,8 @@ type Job struct {
 	Name, Team string
 	// Worktree lets it work in a copy of the repository.
 	Worktree bool
+	// Dir is the folder that it works in; "" means the project's.
+	Dir string
 }
 
 // Status is how an agent's work ended.
@@ -128,17 +130,25 @@ var description string
 
 // Input is what the model sends to Agent.
 type Input struct {
-	Description string `json:"description" jsonschema:"What the agent is to do, in three to five words, for people." haft:"min=1;max=200;example=Find dead code"`
+	Description string `json:"description" jsonschema:"What the agent does, in three to five words, for the user." haft:"min=1;max=200;example=Find dead code"`
 	Prompt      string `json:"prompt" jsonschema:"The whole task. The agent knows nothing of this conversation." haft:"min=1;example=List the exported functions of package x that nothing calls."`
 	Kind        string `json:"subagent_type,omitempty" jsonschema:"Which agent. Default: general-purpose." haft:"max=100;example=Explore"`
 	Model       string `json:"model,omitempty" jsonschema:"A model for it, such as haiku. Default: the agent's own, or this conversation's." haft:"max=100"`
 	Effort      string `json:"effort,omitempty" jsonschema:"How hard it tries. Default: the agent's own, or this conversation's." haft:"enum=low|medium|high|xhigh|max"`
-	Background  bool   `json:"run_in_background,omitempty" jsonschema:"Return at once. You are told when it has finished." haft:"default=false"`
+	Background  *bool  `json:"run_in_background,omitempty" jsonschema:"false waits for the report, true returns at once."`
 	Mode        string `json:"mode,omitempty" jsonschema:"A permission mode for it; one that is less careful than the session's has no effect." haft:"enum=default|acceptEdits|plan|auto|dontAsk|bypassPermissions"`
 	Isolation   string `json:"isolation,omitempty" jsonschema:"worktree: it works in a copy of the repository, on a branch of its own." haft:"enum=worktree"`
 	Name        string `json:"name,omitempty" jsonschema:"What others call it in a team." haft:"max=64"`
 	Team        string `json:"team_name,omitempty" jsonschema:"The team it joins." haft:"max=64"`
+	Dir         string `json:"cwd,omitempty" jsonschema:"A folder of the project that it works in, as an absolute path. Default: the project." haft:"max=4096;when=agentDirs"`
 }
+
+// WaitFlag is the flag of sessions in which calls wait for their agents unless they say
+// otherwise.
+const WaitFlag = "waitForAgents"
+
+// DirFlag is the flag of sessions whose agents can be given a folder.
+const DirFlag = "agentDirs"
 
 // Output is what programs get of Agent. The names are those of Claude Code. The
 // totals are those of an agent that has ended, zero ones as well.
@@ -181,7 +191,7 @@ func newAgent(crew Crew) tool.Tool {
 		Name:       "Agent",
 		Aliases:    []string{"Task"},
 		SearchHint: "delegate subagent parallel research explore task helper",
-		Describe:   func(*tool.Session) string { return description + menu(crew.Agents()) },
+		Describe:   func(s *tool.Session) string { return description + returning(s) + "\nAgents:\n" + menu(crew.Agents()) },
 		Marks: func(in Input) tool.Marks {
 			return tool.Marks{ReadOnly: !isolated(crew, in), ConcurrencySafe: true}
 		},
@@ -192,7 +202,12 @@ func newAgent(crew Crew) tool.Tool {
 			return tool.Verdict{Behavior: tool.Allow, Reason: "each call of the agent is judged by itself"}
 		},
 		Classify: func(in Input) string { return in.Prompt },
-		Validate: func(_ context.Context, _ *tool.Call, in Input) *tool.Problem { return checkKind(crew, in.Kind) },
+		Validate: func(_ context.Context, _ *tool.Call, in Input) *tool.Problem {
+			if in.Dir != "" && isolated(crew, in) {
+				return &tool.Problem{Message: "An agent that works in a copy of the repository cannot have another folder. Leave out cwd or isolation."}
+			}
+			return checkKind(crew, in.Kind)
+		},
 		Run: func(ctx context.Context, c *tool.Call, in Input) (Output, error) {
 			return run(ctx, crew, c, in)
 		},
@@ -200,6 +215,14 @@ func newAgent(crew Crew) tool.Tool {
 		Summarize:       func(in Input) string { return strings.TrimSpace(in.Kind + " " + in.Description) },
 		SummarizeResult: summarize,
 	})
+}
+
+// returning says when a call returns.
+func returning(s *tool.Session) string {
+	if waits(s) {
+		return "\nThe call waits for the report. `run_in_background: true` returns at once, and you are told the report when it is there.\n"
+	}
+	return "\nThe call returns at once, and you are told the report when it is there: do other work meanwhile, or end your turn. `run_in_background: false` waits for it.\n"
 }
 
 // isolated reports whether the agent would work in a copy of the repository.
@@ -238,12 +261,20 @@ func beside(crew Crew, kind string) bool {
 	return slices.ContainsFunc(crew.Agents(), func(k Kind) bool { return k.Background && strings.EqualFold(k.Name, kind) })
 }
 
+// waits reports whether calls wait for their agents unless they say otherwise. A
+// conversation can work on meanwhile, or end its turn and be told.
+func waits(s *tool.Session) bool { return s == nil || s.Flags[WaitFlag] }
+
 func run(ctx context.Context, crew Crew, c *tool.Call, in Input) (Output, error) {
 	job := Job{
 		UseID: c.UseID, Caller: c.Agent, Description: in.Description, Prompt: in.Prompt, Kind: in.Kind, Model: in.Model, Effort: in.Effort, Mode: in.Mode,
-		Name: in.Name, Team: in.Team, Worktree: in.Isolation == "worktree",
+		Name: in.Name, Team: in.Team, Worktree: in.Isolation == "worktree", Dir: in.Dir,
 	}
-	if in.Background || in.Team != "" || beside(crew, in.Kind) {
+	background := !waits(c.Session)
+	if in.Background != nil {
+		background = *in.Background
+	}
+	if in.Team != "" || beside(crew, in.Kind) || background {
 		s, err := crew.Start(ctx, job)
 		if err != nil {
 			return Output{}, err

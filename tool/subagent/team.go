@@ -16,7 +16,7 @@ var messageDescription string
 type SendInput struct {
 	To      string `json:"to" jsonschema:"The agent's id or its name; main is the main conversation." haft:"min=1;max=200;example=a1b2c3"`
 	Message string `json:"message" jsonschema:"What to say." haft:"min=1"`
-	Summary string `json:"summary,omitempty" jsonschema:"The message in a few words, for people." haft:"max=200"`
+	Summary string `json:"summary,omitempty" jsonschema:"The message in a few words, for the user." haft:"max=200"`
 
 	NotifyWhenIdle bool `json:"notify_when_idle,omitempty" haft:"ignored"` // the caller is always told
 }
@@ -69,7 +69,7 @@ func newTeam(crew Crew) tool.Tool {
 	return tool.New(tool.Def[TeamInput, TeamOutput]{
 		Name:       "TeamCreate",
 		SearchHint: "team teammates together swarm shared tasks",
-		Description: "Begin a team: agents that are started with its team_name and a name work beside each other, share one list of tasks " +
+		Description: "Begin a team: agents that are started with its team_name and a name work in parallel, share one list of tasks " +
 			"(TaskCreate, TaskList, TaskUpdate), and talk by SendMessage. You lead it, and hear of each that finishes.",
 		Marks:      func(TeamInput) tool.Marks { return tool.Marks{ReadOnly: true} },
 		Permission: harmless[TeamInput],

@@ -56,7 +56,7 @@ func (l *List) find(id string) (*Task, error) {
 	if t := l.Find(id); t != nil {
 		return t, nil
 	}
-	return nil, tool.Errorf("There is no task %s. TaskList shows what there is.", id)
+	return nil, tool.Errorf("There is no task %s. TaskList shows the tasks.", id)
 }
 
 // Blocks returns the tasks that wait for one.

@@ -78,7 +78,7 @@ func TestADayOfWork(t *testing.T) {
 		{"", "TaskUpdate", `{"taskId":"2","addBlockedBy":["1"],"addBlocks":["3"]}`, "Task 2 was changed: blocks, blockedBy."},
 		{"", "TaskUpdate", `{"taskId":"1","addBlockedBy":["3"]}`, "error: Task 1 cannot wait for task 3, which waits for it already."},
 		{"", "TaskUpdate", `{"taskId":"1","addBlocks":["1"]}`, "error: Task 1 cannot wait for task 1, which waits for it already."},
-		{"", "TaskUpdate", `{"taskId":"1","addBlocks":["9"]}`, "error: There is no task 9. TaskList shows what there is."},
+		{"", "TaskUpdate", `{"taskId":"1","addBlocks":["9"]}`, "error: There is no task 9. TaskList shows the tasks."},
 		{"ann", "TaskUpdate", `{"taskId":"1","status":"in_progress"}`, "Task 1 is in_progress now."},
 		{"bob", "TaskUpdate", `{"taskId":"1","status":"in_progress"}`, "error: Task 1 is being worked on by ann. Choose another task, or let its owner give it back first."},
 		{"bob", "TaskUpdate", `{"taskId":"2","status":"in_progress"}`, "Task 2 is in_progress now. It still waits for 1."},
@@ -89,7 +89,7 @@ func TestADayOfWork(t *testing.T) {
 		{"bob", "TaskUpdate", `{"taskId":"2","owner":"","metadata":{"size":null}}`, "Task 2 was changed: owner, metadata."},
 		{"ann", "TaskUpdate", `{"taskId":"2","owner":"ann"}`, "Task 2 was changed: owner."},
 		{"", "TaskUpdate", `{"taskId":"2","status":"deleted"}`, "Task 2 was deleted."},
-		{"", "TaskGet", `{"taskId":"2"}`, "There is no such task. TaskList shows what there is."},
+		{"", "TaskGet", `{"taskId":"2"}`, "There is no such task. TaskList shows the tasks."},
 		{"", "TaskCreate", `{"subject":"Ship","description":""}`, "Task 4 was added: Ship"},
 		{"", "TaskList", `{}`, "1. [completed] Design (ann)\n3. [pending] Test\n4. [pending] Ship"},
 	} {

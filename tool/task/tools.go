@@ -23,8 +23,16 @@ var (
 
 // New returns the tools, which share a store.
 func New(s *Store) []tool.Tool {
-	return []tool.Tool{newCreate(s), newGet(s), newList(s), newUpdate(s)}
+	tools := []tool.Tool{newCreate(s), newGet(s), newList(s), newUpdate(s)}
+	for i := range tools {
+		tools[i].Enabled = func(s *tool.Session) bool { return !s.Flags[OffFlag] }
+		tools[i].Needs = "its list of work is kept with TodoWrite, or the setting todoTools leaves it out"
+	}
+	return tools
 }
+
+// OffFlag is the flag of sessions that keep their list of work in another way, or none.
+const OffFlag = "noTasks"
 
 // harmless is every tool's own view: the list is the agents' own note, so that plan
 // mode has it too.
@@ -115,7 +123,7 @@ func newGet(s *Store) tool.Tool {
 		},
 		Render: func(out GetOutput) tool.Result {
 			if out.Task == nil {
-				return tool.Text("There is no such task. TaskList shows what there is.")
+				return tool.Text("There is no such task. TaskList shows the tasks.")
 			}
 			return tool.Text(out.Task.text())
 		},

@@ -21,6 +21,9 @@ import (
 //go:embed todo.md
 var description string
 
+// OffFlag is the flag of sessions that keep their list of work in another way, or none.
+const OffFlag = "noTodoWrite"
+
 // Input is what the model sends.
 type Input struct {
 	Todos []Item `json:"todos" jsonschema:"The whole list as it is from now on; an empty one clears it." haft:"max=200"`
@@ -38,6 +41,8 @@ func New(list *List) tool.Tool {
 		Name:        "TodoWrite",
 		SearchHint:  "todo list plan steps checklist progress",
 		Description: description,
+		Enabled:     func(s *tool.Session) bool { return !s.Flags[OffFlag] },
+		Needs:       "its list of work is kept with TaskCreate and TaskUpdate, or the setting todoTools leaves it out",
 		Marks: func(Input) tool.Marks {
 			// The list is the agent's own note, so plan mode has it too. The order
 			// of two writes matters, so they do not run beside each other.
@@ -70,7 +75,7 @@ func render(out Output) tool.Result {
 	case active == 0:
 		text += " Set the step that you work on to in_progress."
 	default:
-		text += " Go on with what is in progress."
+		text += " Continue with what is in progress."
 	}
 	return tool.Text(text)
 }

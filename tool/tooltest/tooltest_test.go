@@ -47,7 +47,7 @@ func newFile(path, text string) *tool.Preview {
 
 // broken are tools that each break one clause of the contract, with what the
 // suite must say about them.
-func broken() map[string]struct {
+func broken(t *testing.T) map[string]struct {
 	subject tooltest.Subject
 	says    string
 } {
@@ -77,10 +77,7 @@ func broken() map[string]struct {
 	chatty := tool.New(good())
 	chatty.Summarize = func(*tool.Call) string { return "a\nb" }
 	filing := func(change func(d *tool.Def[in, out], path, other string)) tooltest.Subject {
-		dir, err := os.MkdirTemp("", "tooltest")
-		if err != nil {
-			panic(err)
-		}
+		dir := t.TempDir()
 		d := writer(filepath.Join(dir, "f"))
 		change(&d, filepath.Join(dir, "f"), filepath.Join(dir, "other"))
 		return tooltest.Subject{Tool: tool.New(d), Valid: []string{`{"a":1}`}, Reset: func(t *testing.T) { os.Remove(filepath.Join(dir, "f")) }}
@@ -153,10 +150,10 @@ const which = "TOOLTEST_BROKEN"
 
 func TestBrokenToolsAreFound(t *testing.T) {
 	if name := os.Getenv(which); name != "" {
-		tooltest.Run(t, broken()[name].subject)
+		tooltest.Run(t, broken(t)[name].subject)
 		return
 	}
-	for name, c := range broken() {
+	for name, c := range broken(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestBrokenToolsAreFound$")

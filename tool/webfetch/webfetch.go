@@ -32,7 +32,7 @@ var description string
 type Input struct {
 	URL    string `json:"url" jsonschema:"The address of the page." haft:"min=1;max=8000;example=https://go.dev/doc/"`
 	Prompt string `json:"prompt,omitempty" jsonschema:"What you want to know from the page. Default: the page itself." haft:"max=10000"`
-	Offset int    `json:"offset,omitempty" jsonschema:"Where to go on in a long page, in characters, as the last result says." haft:"min=0"`
+	Offset int    `json:"offset,omitempty" jsonschema:"Where to continue in a long page, in characters, as the last result says." haft:"min=0"`
 }
 
 // Output is what programs get.
@@ -251,7 +251,7 @@ func (f *fetcher) showText(ctx context.Context, out *Output, page *webpage.Page,
 	case in.Offset >= total:
 		return tool.Errorf("%s has %d characters, so there is nothing at offset %d. Call WebFetch with a smaller offset.", page.URL, total, in.Offset)
 	case part.end < total:
-		notes = append(notes, fmt.Sprintf("Characters %d to %d of %d are shown. To go on, call WebFetch with offset %d.", in.Offset, part.end, total, part.end))
+		notes = append(notes, fmt.Sprintf("Characters %d to %d of %d are shown. To continue, call WebFetch with offset %d.", in.Offset, part.end, total, part.end))
 	case in.Offset > 0:
 		notes = append(notes, fmt.Sprintf("Characters %d to %d are shown, which is the end of the page.", in.Offset, total))
 	}

@@ -139,7 +139,7 @@ func TestALongPageIsReadInParts(t *testing.T) {
 		out := r.Output.(webfetch.Output)
 		whole.WriteString(out.Result)
 		calls++
-		if !strings.Contains(out.Note, "To go on") {
+		if !strings.Contains(out.Note, "To continue") {
 			break
 		}
 		if !strings.HasSuffix(out.Result, "\n") {

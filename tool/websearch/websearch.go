@@ -76,7 +76,7 @@ func New(search Backend) tool.Tool {
 		Title:       "Web Search",
 		SearchHint:  "search web internet google find pages current news",
 		Description: description,
-		Needs:       "web search is not set up: neither does the model's provider search for this session, nor do the settings name a search server (webSearch.endpoint, which the user can set to the address of a SearXNG server)",
+		Needs:       "web search is not set up: the model's provider does not search for this session, and the settings name no search server (webSearch.endpoint, which the user can set to the address of a SearXNG server)",
 		Enabled:     func(s *tool.Session) bool { return search != nil || s.Flags[Flag] },
 		Marks: func(Input) tool.Marks {
 			return tool.Marks{ReadOnly: true, ConcurrencySafe: true, Effect: tool.Idempotent}
@@ -85,8 +85,8 @@ func New(search Backend) tool.Tool {
 		Classify: func(in Input) string { return "search the web for " + in.Query },
 		Run: func(ctx context.Context, c *tool.Call, in Input) (Output, error) {
 			if search == nil {
-				return Output{}, tool.Errorf("Web search is not set up, so nothing was searched. The person can set webSearch.endpoint in the settings " +
-					"to the address of a SearXNG server that answers in JSON, such as http://localhost:8888. Go on without it, or ask for addresses to fetch.")
+				return Output{}, tool.Errorf("Web search is not set up, so nothing was searched. The user can set webSearch.endpoint in the settings " +
+					"to the address of a SearXNG server that answers in JSON, such as http://localhost:8888. Continue without it, or ask for addresses to fetch.")
 			}
 			return run(ctx, c, in, search)
 		},
@@ -101,7 +101,7 @@ func New(search Backend) tool.Tool {
 func (in Input) check() *tool.Problem {
 	for _, d := range slices.Concat(in.Allowed, in.Blocked) {
 		if d == "" || strings.ContainsAny(d, "/:@* \t\n") {
-			return &tool.Problem{Message: fmt.Sprintf("%q is not a domain. Write it as example.com, which stands for everything below it too.", d)}
+			return &tool.Problem{Message: fmt.Sprintf("%q is not a domain. Write it as example.com, which includes everything below it.", d)}
 		}
 	}
 	return nil
@@ -117,7 +117,7 @@ func run(ctx context.Context, c *tool.Call, in Input, search Backend) (Output, e
 		return Output{}, ctx.Err()
 	}
 	if err != nil {
-		return Output{}, tool.Errorf("The search did not succeed: %w. Try again, or go on without it.", err)
+		return Output{}, tool.Errorf("The search did not succeed: %w. Try again, or continue without it.", err)
 	}
 	out := Output{Query: in.Query, Results: []Hit{}, Searches: 1}
 	for _, h := range hits {

@@ -46,7 +46,7 @@ func (s *stay) refusal(ctx context.Context) error {
 	}
 	show(&b, "not committed", loss.Files)
 	show(&b, "commits", loss.Commits)
-	b.WriteString("Commit and merge it, leave the worktree with the action keep, or ask the person whether to throw it away with discard_changes.")
+	b.WriteString("Commit and merge it, leave the worktree with the action keep, or ask the user whether to discard it with discard_changes.")
 	return tool.Errorf("%s", b.String())
 }
 

@@ -122,7 +122,7 @@ func (s *stays) runEnter(ctx context.Context, c *tool.Call, in EnterInput) (Ente
 	case ctx.Err() != nil:
 		return EnterOutput{}, ctx.Err()
 	case errors.Is(err, worktree.ErrNoRepository):
-		return EnterOutput{}, tool.Errorf("There is no worktree to be had: %s is not in a git repository with a commit. Work where you are.", s.opts.Root)
+		return EnterOutput{}, tool.Errorf("A worktree cannot be made: %s is not in a git repository with a commit. Work where you are.", s.opts.Root)
 	case err != nil:
 		return EnterOutput{}, tool.Errorf("The worktree was not entered: %w.", err)
 	}
@@ -150,7 +150,7 @@ func find(ctx context.Context, repo *worktree.Repo, in EnterInput, from string) 
 	}
 	tree, err := repo.Find(ctx, path)
 	if err == nil && tree.Path == repo.Root {
-		return nil, fmt.Errorf("%s is the main copy and not a worktree beside it", path)
+		return nil, fmt.Errorf("%s is the main working tree", path)
 	}
 	return tree, err
 }
@@ -166,7 +166,7 @@ func (s *stay) welcome() string {
 // ExitInput is what the model sends to ExitWorktree.
 type ExitInput struct {
 	Action  string `json:"action" jsonschema:"Whether to keep the worktree or remove it." haft:"enum=keep|remove;example=keep"`
-	Discard bool   `json:"discard_changes,omitempty" jsonschema:"Throw away what is only in the worktree, with remove. Only when the person said so."`
+	Discard bool   `json:"discard_changes,omitempty" jsonschema:"Discard what is only in the worktree, with remove. Only when the user said so."`
 }
 
 // ExitOutput is what programs get from ExitWorktree.
@@ -206,7 +206,7 @@ func (s *stays) checkExit(agent string, in ExitInput) *tool.Problem {
 	stay := s.of(agent)
 	switch {
 	case stay == nil:
-		return &tool.Problem{Message: "You are in no worktree that EnterWorktree entered, so there is none to leave."}
+		return &tool.Problem{Message: "You are not in a worktree that EnterWorktree entered, so there is nothing to leave."}
 	case in.Action == remove && !stay.made:
 		return &tool.Problem{Message: fmt.Sprintf("%s was there before you entered it, so it is not removed. Leave it with the action keep.", stay.tree.Path)}
 	}
@@ -256,7 +256,7 @@ func (out *ExitOutput) farewell() string {
 		text += fmt.Sprintf(" Its branch %s is kept, because it has commits that are nowhere else.", out.KeptBranch)
 	}
 	if out.Saved != "" {
-		text += fmt.Sprintf(" What was thrown away is kept as %s and can be had back with: git branch NAME %s", out.Saved, out.Saved)
+		text += fmt.Sprintf(" What was discarded is kept as %s; to restore it: git branch NAME %s", out.Saved, out.Saved)
 	}
 	return text
 }

@@ -112,7 +112,7 @@ func TestConformance(t *testing.T) {
 
 func TestInAndOut(t *testing.T) {
 	b := newBench(t)
-	b.want(b.call(b.exit, "", `{"action":"keep"}`), "problem: You are in no worktree that EnterWorktree entered, so there is none to leave.")
+	b.want(b.call(b.exit, "", `{"action":"keep"}`), "problem: You are not in a worktree that EnterWorktree entered, so there is nothing to leave.")
 	b.want(b.call(b.enter, "", `{"name":"fix"}`), "You are in the worktree ROOT/.worktrees/fix on the branch worktree-fix. Commands start there. Give file tools absolute paths below it; files of the main copy are others.")
 	tree := b.dir("")
 	b.want(b.call(b.enter, "", `{"name":"more"}`), "problem: You are in the worktree ROOT/.worktrees/fix already. Leave it with ExitWorktree first.")
@@ -124,7 +124,7 @@ func TestInAndOut(t *testing.T) {
 	b.want(b.call(b.enter, "", `{"path":"`+tree+`"}`), "You are in the worktree ROOT/.worktrees/fix on the branch worktree-fix. Commands start there. Give file tools absolute paths below it; files of the main copy are others.")
 	b.want(b.call(b.exit, "", `{"action":"remove"}`), "problem: ROOT/.worktrees/fix was there before you entered it, so it is not removed. Leave it with the action keep.")
 	b.call(b.exit, "", `{"action":"keep"}`)
-	b.want(b.call(b.enter, "", `{"path":"`+b.root+`"}`), "error: The worktree was not entered: ROOT is the main copy and not a worktree beside it.")
+	b.want(b.call(b.enter, "", `{"path":"`+b.root+`"}`), "error: The worktree was not entered: ROOT is the main working tree.")
 	b.want(b.call(b.enter, "", `{"name":"a","path":"b"}`), "problem: Give a name for a new worktree or the path of one that is there, not both.")
 	b.want(b.call(b.enter, "", `{"name":"../a"}`), `problem: "../a" is not a name for a worktree: use letters, digits, dots, dashes and underscores.`)
 	b.want(b.call(b.enter, "", `{"path":"/nowhere"}`), "error: The worktree was not entered: stat /nowhere: no such file or directory.")
@@ -138,7 +138,7 @@ func TestWorkIsNeverLost(t *testing.T) {
 	b.write(tree, "new.txt", "new\n")
 	b.want(b.call(b.exit, "", `{"action":"remove"}`), "error: The worktree ROOT/.worktrees/fix was not removed, because it has work that is nowhere else:\n"+
 		"- not committed: M a.txt\n- not committed: ?? new.txt\n"+
-		"Commit and merge it, leave the worktree with the action keep, or ask the person whether to throw it away with discard_changes.")
+		"Commit and merge it, leave the worktree with the action keep, or ask the user whether to discard it with discard_changes.")
 	if b.dir("") != tree {
 		t.Error("the session left a worktree that was not removed")
 	}
@@ -152,7 +152,7 @@ func TestWorkIsNeverLost(t *testing.T) {
 	b.write(b.dir(""), "gone.txt", "gone\n")
 	got := b.call(b.exit, "", `{"action":"remove","discard_changes":true}`)
 	before, ref, ok := strings.Cut(got, "git branch NAME ")
-	if !ok || !strings.Contains(before, "What was thrown away is kept as refs/haft/discarded/other-") {
+	if !ok || !strings.Contains(before, "What was discarded is kept as refs/haft/discarded/other-") {
 		t.Fatal(got)
 	}
 	b.want(b.git(b.root, "show", ref+":gone.txt"), "gone")

@@ -138,13 +138,13 @@ func paced(s *script.Scenario, quick bool) *script.Scenario {
 func converse(ctx context.Context, o *Options, st *stage) error {
 	w, err := harness.Open(&harness.Options{
 		Dir: st.dir, Reexec: o.Reexec, Sources: []settings.Source{}, // what the user has set is not part of the demo
-		Allowed: st.allow, Disallowed: st.deny,
+		Allowed: st.allow, Disallowed: st.deny, Settings: `{"todoTools":"todos"}`,
 	})
 	if err != nil {
 		return err
 	}
 	talk, err := w.Talk(ctx, &harness.TalkOptions{
-		Client: anthropic.New(&anthropic.Options{BaseURL: st.server.URL()}), Model: "scripted", Person: o, Interactive: true, Version: o.Version,
+		Client: anthropic.New(&anthropic.Options{BaseURL: st.server.URL(), Key: "none"}), Model: "claude-opus-5-5", Person: o, Interactive: true, Version: o.Version,
 	})
 	if err != nil {
 		return errors.Join(err, w.Close())

@@ -9,11 +9,10 @@ package answers
 
 import (
 	"fmt"
-	"maps"
-	"slices"
+	"os"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/doctor"
@@ -24,8 +23,11 @@ import (
 // Run answers one of haft's own commands that needs no model, such as /cost, in
 // words for the user. It reports false for a command that it does not know, and
 // for /clear and /compact, which are turns. A front end with a screen may have
-// better answers of its own.
+// better answers of its own. What is kept beyond the session is not changed; only a user at a terminal may.
 func Run(c *harness.Conversation, name, args string) (text string, ok bool, err error) {
+	if changes(name, args) {
+		return "", true, fmt.Errorf("/%s %s changes what is kept beyond this session: type it on a terminal", name, args)
+	}
 	switch name {
 	case "permissions":
 		if args != "" {
@@ -40,6 +42,8 @@ func Run(c *harness.Conversation, name, args string) (text string, ok bool, err 
 		text, err = sessionsText(c, args)
 	case "rewind":
 		text, err = rewindText(c, args)
+	case "add-dir":
+		text, err = addDirText(c, args)
 	default:
 		text, ok = tell(c, name, args)
 		return text, ok, nil
@@ -47,9 +51,13 @@ func Run(c *harness.Conversation, name, args string) (text string, ok bool, err 
 	return text, true, err
 }
 
-// Text is [Run] for a caller that only shows the answer or the error.
+// Text answers a user who is in front of the screen: they may also change what is kept
+// beyond the session. An error is part of the answer.
 func Text(c *harness.Conversation, name, args string) (text string, ok bool) {
-	text, ok, err := Run(c, name, args)
+	text, ok, err := change(c, name, args)
+	if !ok {
+		text, ok, err = Run(c, name, args)
+	}
 	if err != nil {
 		text = visible.Indented(err.Error())
 	}
@@ -61,10 +69,6 @@ func tell(c *harness.Conversation, name, args string) (text string, ok bool) {
 	switch name {
 	case "help":
 		return helpText(c), true
-	case "context":
-		return contextText(c), true
-	case "cost":
-		return costText(c), true
 	case "model":
 		return changeModel(c, args), true
 	case "agents":
@@ -73,10 +77,14 @@ func tell(c *harness.Conversation, name, args string) (text string, ok bool) {
 		return skillsText(c), true
 	case "tools":
 		return toolsText(c), true
+	case "memory":
+		return memoryText(c), true
+	case "config":
+		return configText(c), true
 	case "doctor":
 		return strings.TrimRight(doctor.Diagnose(c.World.Project, &doctor.Options{Version: c.Version, NoServers: true}).Text(), "\n") + "\n" + serversText(c), true
 	}
-	return "", false
+	return standing(c, name)
 }
 
 // Cost says what the session has cost, in a sentence.
@@ -92,42 +100,10 @@ func Cost(c *harness.Conversation) string {
 	return fmt.Sprintf("This session has cost $%.4f.", usd)
 }
 
-// costText tells what the session has cost, agents included, and what for.
-func costText(c *harness.Conversation) string {
-	used := c.Agent.Usage()
-	if len(used) == 0 {
-		return Cost(c)
-	}
-	open := " It has been open for " + time.Since(c.Began).Round(time.Second).String() + ".\n"
-	return Cost(c) + open + table(func(row func(...any)) {
-		row("model", "input", "cache read", "cache write", "output")
-		for _, name := range slices.Sorted(maps.Keys(used)) {
-			u := used[name]
-			row(name, u.Input, u.CacheRead, u.CacheWrite, u.Output)
-		}
-	})
-}
-
 func helpText(c *harness.Conversation) string {
 	return table(func(row func(...any)) {
 		for _, k := range c.Input().Commands.List().Commands {
 			row("/"+strings.TrimSpace(k.Name+" "+k.Hint), k.Description)
-		}
-	})
-}
-
-func contextText(c *harness.Conversation) string {
-	u := c.Agent.ContextUsage()
-	full := 0.0
-	if u.Window > 0 {
-		full = float64(u.Total) * 100 / float64(u.Window)
-	}
-	return fmt.Sprintf("The context of %s holds %d of %d tokens (%.0f%%).\n", u.Model, u.Total, u.Window, full) + table(func(row func(...any)) {
-		row("system prompt", u.System)
-		row("tools", u.Tools)
-		row("messages", u.Messages)
-		if u.CompactAt > 0 {
-			row("shortened at", u.CompactAt)
 		}
 	})
 }
@@ -141,19 +117,76 @@ func changeModel(c *harness.Conversation, name string) string {
 }
 
 func permissionsText(c *harness.Conversation) string {
-	opts, err := c.World.Project.Policy()
-	if err != nil {
-		return err.Error()
-	}
 	text := fmt.Sprintf("The permission mode is %s. From careful to careless there are %s.\n", c.World.Engine.Policy().Mode(), strings.Trim(fmt.Sprint(permission.Modes()), "[]"))
-	if len(opts.Rules) == 0 {
+	rules := c.Rules()
+	if len(rules) == 0 {
 		return text + "There are no rules. 'haft permissions add' and the answers to questions make some."
 	}
 	return text + table(func(row func(...any)) {
-		for _, r := range opts.Rules {
-			row(r.Behavior, r.Text, r.Origin)
+		for _, r := range rules {
+			row(r.Behavior, visible.Indented(r.Text), r.Origin)
 		}
 	})
+}
+
+// addDirText lets tools work in more folders, or lists those there are.
+func addDirText(c *harness.Conversation, args string) (string, error) {
+	if args != "" {
+		dir := args
+		if rest, ok := strings.CutPrefix(dir, "~/"); ok && c.World.Project.Home != "" {
+			dir = filepath.Join(c.World.Project.Home, rest)
+		}
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(c.Dir(), dir)
+		}
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return "", fmt.Errorf("could not add %s: it is not a folder", args)
+		}
+		if err := c.AddDirectories([]string{dir}); err != nil {
+			return "", err
+		}
+	}
+	return "Tools work in these folders, the added ones for this session:\n  " + strings.Join(c.World.Engine.Guard().Roots(), "\n  ") +
+		"\nTo keep one: permissions.additionalDirectories in the settings.", nil
+}
+
+// memoryText lists the instructions that are told to the model.
+func memoryText(c *harness.Conversation) string {
+	text := "There are no instructions here. /init writes some."
+	if files := c.Instructions(); len(files) > 0 {
+		text = table(func(row func(...any)) {
+			for _, f := range files {
+				by := ""
+				if f.IncludedBy != "" {
+					by = "included by " + visible.Indented(f.IncludedBy)
+				}
+				row(visible.Indented(f.Path), f.Source, fmt.Sprintf("%d bytes", len(f.Text)), by)
+			}
+		})
+	}
+	text += "\nNotes are kept in:\n" + table(func(row func(...any)) {
+		for _, t := range c.NoteFiles() {
+			made := ""
+			if !t.Exists {
+				made = "made with the first note"
+			}
+			row("  "+t.Source.String(), visible.Indented(t.Path), made)
+		}
+	})
+	return text + "\nAdd one with: /memory add project|local|user NOTE"
+}
+
+// configText lists the settings.
+func configText(c *harness.Conversation) string {
+	return table(func(row func(...any)) {
+		for _, s := range Settings(c) {
+			value, origin := "-", ""
+			if s.Value != "" {
+				value, origin = visible.Indented(s.Value), s.Origin.String()
+			}
+			row(s.Key, value, s.Takes, origin)
+		}
+	}) + "\nSet one with: /config KEY VALUE [local|project|user]"
 }
 
 func skillsText(c *harness.Conversation) string {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,14 +37,16 @@ func agentsText(c *harness.Conversation) string {
 	})
 }
 
-// mcpText tells how the MCP servers are, or connects to one anew.
+// mcpText tells how the MCP servers are, connects to one again, or switches one on or off
+// for the session.
 func mcpText(c *harness.Conversation, args string) (string, error) {
 	what, name, _ := strings.Cut(args, " ")
+	name = strings.TrimSpace(name)
 	switch {
 	case what == "":
 		return serversText(c), nil
-	case what != "reconnect" || name == "":
-		return "", errors.New("type /mcp, or /mcp reconnect SERVER")
+	case !slices.Contains([]string{"reconnect", "enable", "disable"}, what) || name == "":
+		return "", errors.New("type /mcp, or /mcp reconnect|enable|disable SERVER")
 	}
 	host, err := c.MCP.Open()
 	if err != nil {
@@ -51,7 +54,12 @@ func mcpText(c *harness.Conversation, args string) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if err := host.Reconnect(ctx, strings.TrimSpace(name)); err != nil {
+	if what == "reconnect" {
+		err = host.Reconnect(ctx, name)
+	} else {
+		err = host.Toggle(name, what == "enable")
+	}
+	if err != nil {
 		return "", err
 	}
 	c.MCP.Refresh()
@@ -90,7 +98,7 @@ func sessionsText(c *harness.Conversation, id string) (string, error) {
 			}
 			row(i.ID, i.Modified.Local().Format("2006-01-02 15:04"), oneLine(cmp.Or(i.Title, i.Prompt)), now)
 		}
-	}) + "\nGo on with one: haft --resume ID", nil
+	}) + "\nContinue one: haft --resume ID", nil
 }
 
 // rewindText shows what a rewind would do, or does it: "", MESSAGE, apply, apply
@@ -118,7 +126,7 @@ func rewindText(c *harness.Conversation, args string) (string, error) {
 	var conflict *checkpoint.ConflictError
 	switch {
 	case errors.As(err, &conflict):
-		return "", fmt.Errorf("%s\nSomebody else has changed some of these files since: nothing was done. 'haft rewind --force' does it all the same", text)
+		return "", fmt.Errorf("%s\nAnother program has changed some of these files since: nothing was done. To rewind anyway: 'haft rewind --force'", text)
 	case err != nil:
 		return "", fmt.Errorf("%s\n%w", text, err)
 	}
@@ -138,7 +146,7 @@ func planText(c *harness.Conversation, p *checkpoint.Plan) string {
 			}
 			note := ""
 			if s.Foreign {
-				note = "changed by somebody else"
+				note = "changed by another program"
 			}
 			row(s.Action(), visible.Indented(path), fmt.Sprintf("+%d −%d", s.Insertions, s.Deletions), note)
 		}

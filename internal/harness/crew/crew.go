@@ -280,7 +280,7 @@ func (c *Crew) spawn(ctx context.Context, j subagent.Job, background bool) (*mem
 		return nil, err
 	}
 	m := &member{crew: c, id: id, job: j, depth: depth, made: made, began: time.Now(), state: newWorking(background)}
-	made.Agent.Send(agent.Prompt{Content: []model.Block{model.TextOf(j.Prompt)}})
+	made.Agent.Send(agent.Typed(j.Prompt))
 	c.mu.Lock()
 	c.members[id] = m
 	c.markUsed(id)

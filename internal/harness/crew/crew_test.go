@@ -39,11 +39,11 @@ func newRig(t *testing.T, change func(*crew.Options)) *rig {
 	}
 	t.Cleanup(func() { server.Close() })
 	r := &rig{server: server, ended: make(chan agent.Task, 1000)}
-	client := anthropic.New(&anthropic.Options{BaseURL: server.URL()})
+	client := anthropic.New(&anthropic.Options{BaseURL: server.URL(), Key: "k"})
 	set := tool.NewSet(nil, []tool.Tool{sleep.New()}, nil, nil)
 	r.make = func(_ context.Context, s crew.Spec) (*crew.Made, error) {
-		a, err := agent.New(&agent.Options{Model: client, ModelName: "scripted", Tools: set, Agent: s.ID, AgentType: s.Kind})
-		return &crew.Made{Agent: a, Kind: s.Kind, Model: "scripted"}, err
+		a, err := agent.New(&agent.Options{Model: client, ModelName: "claude-opus-5-5", Tools: set, Agent: s.ID, AgentType: s.Kind})
+		return &crew.Made{Agent: a, Kind: s.Kind, Model: "claude-opus-5-5"}, err
 	}
 	opts := &crew.Options{
 		Emit: func(ev agent.Event) {

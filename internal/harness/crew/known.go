@@ -22,6 +22,7 @@ type Known struct {
 	Depth       int    `json:"depth,omitempty"`
 	Model       string `json:"model,omitempty"`
 	Worktree    bool   `json:"worktree,omitempty"`
+	Dir         string `json:"cwd,omitempty"`
 	// Running is set while it works: one that is found so later was lost.
 	Running bool            `json:"running"`
 	Status  subagent.Status `json:"status,omitempty"`
@@ -71,7 +72,7 @@ func (m *member) known() Known {
 	status, running := m.state.last()
 	return Known{
 		ID: m.id, Kind: m.made.Kind, Name: m.job.Name, Team: m.job.Team, Description: m.job.Description, UseID: m.job.UseID, Depth: m.depth,
-		Model: m.job.Model, Worktree: m.job.Worktree, Running: running, Status: status, Tokens: did.tokens, ToolUses: did.uses, Began: m.began,
+		Model: m.job.Model, Worktree: m.job.Worktree, Dir: m.job.Dir, Running: running, Status: status, Tokens: did.tokens, ToolUses: did.uses, Began: m.began,
 	}
 }
 
@@ -142,5 +143,5 @@ func LostText(known []Known) string {
 		return ""
 	}
 	return "These agents were at work when the session was interrupted, and are not any more. What they did last may be incomplete: look before you start the work again. " +
-		"SendMessage lets one go on with what it knew:\n" + b.String()
+		"SendMessage lets one continue with what it knew:\n" + b.String()
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/agent"
-	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/subagent"
 )
@@ -76,7 +75,7 @@ func (c *Crew) deliver(ctx context.Context, m *member, text string) (woken bool,
 		busy, takesTurns = m.state.busy()
 	}
 	if busy {
-		m.made.Agent.Send(agent.Prompt{Content: []model.Block{model.TextOf(text)}})
+		m.made.Agent.Send(agent.Typed(text))
 		return false, nil
 	}
 	if c.ctx.Err() != nil {
@@ -88,7 +87,7 @@ func (c *Crew) deliver(ctx context.Context, m *member, text string) (woken bool,
 	m.state.wake()
 	c.running++
 	c.markUsed(m.id)
-	m.made.Agent.Send(agent.Prompt{Content: []model.Block{model.TextOf(text)}})
+	m.made.Agent.Send(agent.Typed(text))
 	c.opts.Emit(agent.TaskChanged{Change: "started", Task: m.task(nil)})
 	c.runInBackground(m)
 	return true, nil
@@ -131,10 +130,10 @@ func (c *Crew) find(ctx context.Context, from, to string) (*member, error) {
 
 // revive makes an agent again that worked before this process.
 func (c *Crew) revive(ctx context.Context, k Known) (*member, error) {
-	j := subagent.Job{UseID: k.UseID, Description: k.Description, Kind: k.Kind, Model: k.Model, Name: k.Name, Team: k.Team, Worktree: k.Worktree}
+	j := subagent.Job{UseID: k.UseID, Description: k.Description, Kind: k.Kind, Model: k.Model, Name: k.Name, Team: k.Team, Worktree: k.Worktree, Dir: k.Dir}
 	made, err := c.makeAgent(ctx, Spec{Job: j, ID: k.ID, Depth: max(1, k.Depth), Again: true})
 	if err != nil {
-		return nil, tool.Errorf("The agent %s cannot go on: %w.", k.ID, err)
+		return nil, tool.Errorf("The agent %s cannot continue: %w.", k.ID, err)
 	}
 	m := &member{crew: c, id: k.ID, job: j, depth: max(1, k.Depth), made: made, began: k.Began, state: newResting(k.Status)}
 	m.activity.tokens, m.activity.before, m.activity.uses = k.Tokens, k.Tokens, k.ToolUses

@@ -22,6 +22,7 @@ import (
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/model/provider"
+	"github.com/haftdev/haft/search"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
@@ -151,7 +152,7 @@ func (d *Diagnosis) settings(p *project.Project) {
 	for _, problem := range p.Settings.Problems() {
 		switch problem.Kind {
 		case settings.Skipped:
-			d.Bad("settings", problem.String()+"; nothing in it counts, its denials neither", "fix the file")
+			d.Bad("settings", problem.String()+"; the whole file is ignored, including its deny rules", "fix the file")
 		case settings.Idle:
 			idle = append(idle, problem.Key)
 		default:
@@ -243,6 +244,21 @@ func (d *Diagnosis) folders() {
 	} else {
 		d.Warn("cache", err.Error(), "set HOME or XDG_CACHE_HOME: long results are cut without it")
 	}
+	d.searchIndexes()
+}
+
+// searchIndexes tells how much is kept of the folders that were searched.
+func (d *Diagnosis) searchIndexes() {
+	saved, err := search.SavedIndexes(project.SearchIndexes())
+	if err != nil {
+		d.Warn("search", "could not list the search indexes: "+err.Error(), "delete "+project.SearchIndexes()+": it is made again")
+		return
+	}
+	total := int64(0)
+	for _, s := range saved {
+		total += s.Bytes
+	}
+	d.OK("search", "%.1f MB of search indexes (%d) in %s", float64(total)/1e6, len(saved), project.SearchIndexes())
 }
 
 func (d *Diagnosis) folder(area, dir, advice string) {

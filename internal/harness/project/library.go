@@ -161,11 +161,21 @@ func (p *Project) Items() []trust.Item {
 			return false
 		}).List()
 	}
-	instructions.Load(p.Guard.Cwd(), p.Home, &instructions.Options{Root: p.Dir, Sources: p.Options.Sources, Trusted: func(from, path string) bool {
+	instructions.Load(p.Guard.Cwd(), p.Home, &instructions.Options{Root: p.Dir, Sources: p.Options.Sources, Excludes: p.InstructionExcludes(), Trusted: func(from, path string) bool {
 		items = append(items, p.Folder.Outside(from, path))
 		return false
 	}})
 	return items
+}
+
+// InstructionExcludes are the patterns of files with instructions that the settings leave
+// out.
+func (p *Project) InstructionExcludes() []string {
+	var patterns []string
+	for _, t := range p.Counts.InstructionExcludes() {
+		patterns = append(patterns, t.Text)
+	}
+	return patterns
 }
 
 // HeldClaims returns the skills, commands and agents of the project that nobody

@@ -22,6 +22,8 @@ type Limits struct {
 type AgentLimits struct {
 	Running, Depth, Tokens int
 	First, Idle            time.Duration
+	Wait                   bool // calls wait for their agents unless they say otherwise
+	Dirs                   bool // calls may name the folder that an agent works in
 }
 
 // defaultDepth is how deep agents start each other if nothing is set.
@@ -45,6 +47,11 @@ func (p *Project) Limits() Limits {
 		},
 		Repeats: sched.RepeatLimits{Nudge: number("calls", "sameResults", "warn"), Stop: number("calls", "sameResults", "stop")},
 	}
+	is := func(want bool, path ...string) (yes bool) {
+		v, ok := p.Counts.Lookup(path...)
+		return ok && json.Unmarshal(v.JSON, &yes) == nil && yes == want
+	}
+	l.Agents.Wait, l.Agents.Dirs = is(false, "agents", "background"), is(true, "agents", "cwd")
 	if set, _ := p.Counts.Text("calls", "afterFailure"); set.Text == "cancel" {
 		l.AfterFailure = sched.CancelSiblings
 	}
@@ -53,4 +60,12 @@ func (p *Project) Limits() Limits {
 		l.DeferPercent = &percent
 	}
 	return l
+}
+
+// TodoTools is which tools keep the list of work, by "todoTools"; "" leaves it open.
+func (p *Project) TodoTools() string {
+	if set, _ := p.Counts.Text("todoTools"); set.Text != "auto" {
+		return set.Text
+	}
+	return ""
 }

@@ -23,11 +23,15 @@ func (p *Project) MayBypass() bool {
 	return p.Options.MayBypass || p.Options.Mode == string(permission.Bypass)
 }
 
-// Forget takes a rule out of the settings of a source.
+// Forget takes a rule out of the settings of a source: out of the file that it is from, if it
+// says so.
 func (p *Project) Forget(ctx context.Context, source settings.Source, r permission.Rule) error {
 	target, err := p.Target(source)
 	if err != nil {
 		return err
+	}
+	if r.Origin.File != "" {
+		target.Path = r.Origin.File
 	}
 	return settings.RemoveRule(ctx, target, r.Behavior, r.Text)
 }

@@ -25,7 +25,7 @@ func (p *Project) SettingsFaults() []string {
 	for _, problem := range p.Settings.Problems() {
 		switch problem.Kind {
 		case settings.Skipped:
-			texts = append(texts, problem.String()+"; nothing in it counts, its denials neither")
+			texts = append(texts, problem.String()+"; the whole file is ignored, including its deny rules")
 		case settings.Ignored:
 			texts = append(texts, problem.String())
 		}
@@ -37,7 +37,7 @@ func (p *Project) SettingsFaults() []string {
 // that cannot be read may hold denials.
 func managedIntact(s *settings.Settings) error {
 	if problem, ok := skipped(s, settings.Managed); ok {
-		return fmt.Errorf("the managed settings cannot be used; ask your administrator to mend them: %s", problem)
+		return fmt.Errorf("the managed settings cannot be used; ask your administrator to fix them: %s", problem)
 	}
 	return nil
 }

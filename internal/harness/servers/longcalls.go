@@ -67,7 +67,7 @@ func (l *longCalls) run(ctx context.Context, t *tool.Tool, c *tool.Call) (tool.R
 		return e.result, e.err
 	}
 	id := l.follow(agent.Task{UseID: c.UseID, Description: t.Name}, cancel, end)
-	return tool.Text(fmt.Sprintf("The call takes longer than %s and goes on in the background as %s. You are told of its result when it is there: go on with something else, and do not repeat the call.", l.after, id)), nil
+	return tool.Text(fmt.Sprintf("The call takes longer than %s and continues in the background as %s. You will be given its result: continue with something else, and do not repeat the call.", l.after, id)), nil
 }
 
 // start runs a call, of which nothing is left to resume afterwards.

@@ -317,22 +317,35 @@ func (s *Servers) RefreshTools(ctx context.Context, server string) ([]mcp.Status
 	return all, nil
 }
 
-// Await gives servers that are on their way the time to be there.
+// Await gives servers that are on their way the time to be there. Those whose tools are
+// known from an earlier connection are not waited for: the first call does that.
 func (s *Servers) Await(ctx context.Context) {
 	s.mu.Lock()
 	host := s.host
 	s.mu.Unlock()
-	if host == nil || s.opts.Given.Wait <= 0 {
+	most := s.patience()
+	if host == nil || most <= 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.opts.Given.Wait)
+	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	if s.opts.Given.Waiting != nil {
-		defer time.AfterFunc(moment, func() { s.opts.Given.Waiting(onTheirWay(host.Status()), s.opts.Given.Wait) }).Stop()
+		defer time.AfterFunc(moment, func() { s.opts.Given.Waiting(onTheirWay(host.Status()), most) }).Stop()
 	}
-	if host.Wait(ctx) == nil || len(host.Tools()) > 0 {
+	if host.WaitForTools(ctx) == nil || len(host.Tools()) > 0 {
 		s.Refresh()
 	}
+}
+
+// patience is how long the first turn waits at most: what the conversation says, or
+// instead of it mcp.wait of the settings in milliseconds.
+func (s *Servers) patience() time.Duration {
+	var millis float64
+	v, ok := s.opts.Project.Counts.Lookup("mcp", "wait")
+	if ok && s.opts.Given.Wait > 0 && json.Unmarshal(v.JSON, &millis) == nil && millis >= 0 {
+		return min(time.Duration(millis*float64(time.Millisecond)), time.Hour)
+	}
+	return s.opts.Given.Wait
 }
 
 // moment is how long nobody wonders what is waited for.
@@ -340,7 +353,7 @@ const moment = time.Second
 
 func onTheirWay(all []mcp.Status) (names []string) {
 	for _, server := range all {
-		if server.State == mcp.Pending && !server.Unapproved {
+		if server.State == mcp.Pending && !server.Unapproved && len(server.Tools) == 0 {
 			names = append(names, server.Name)
 		}
 	}

@@ -51,7 +51,7 @@ func (in *Input) Read(ctx context.Context, text string) (t Command, ok bool, err
 	}
 	c, err := in.Commands.Find(name)
 	if isHeld(err) {
-		return Command{}, true, fmt.Errorf("this project brings /%s and is not trusted: 'haft trust' shows what it brings", name)
+		return Command{Command: commands.Command{Name: name}}, true, fmt.Errorf("this project brings /%s and is not trusted: 'haft trust' shows what it brings", name)
 	}
 	if err != nil {
 		return Command{}, false, nil
@@ -76,6 +76,17 @@ func (in *Input) IsCommand(text string) bool {
 	}
 	_, err := in.Commands.Find(name)
 	return err == nil || isHeld(err)
+}
+
+// IsPrompt reports whether a text is a command that stands for a prompt, which can be
+// one part of a longer one.
+func (in *Input) IsPrompt(text string) bool {
+	name, _, ok := commands.Line(text)
+	if !ok {
+		return false
+	}
+	c, err := in.Commands.Find(name)
+	return err == nil && c.Origin != commands.Builtin || isHeld(err)
 }
 
 // isHeld reports whether a command is there and does not count, because its project is

@@ -90,12 +90,16 @@ func Once(text string) Reminder {
 
 // Instructions are what people have written for every conversation in this folder.
 func (s *Source) Instructions(context.Context) string {
-	p := s.Project
-	files, problems := instructions.Load(p.Guard.Cwd(), p.Home, s.options())
+	files, problems := s.Files()
 	s.Warn(problems)
 	var texts []string
 	for _, f := range files {
 		texts = append(texts, "From "+f.Path+":\n"+f.Text)
 	}
 	return strings.Join(texts, "\n\n")
+}
+
+// Files are those that the instructions are in.
+func (s *Source) Files() ([]instructions.File, []knowledge.Problem) {
+	return instructions.Load(s.Project.Guard.Cwd(), s.Project.Home, s.options())
 }

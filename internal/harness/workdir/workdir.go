@@ -47,6 +47,8 @@ func (d *Dirs) For(id string, isolated bool) *Dir { return &Dir{dirs: d, id: id,
 type Dir struct {
 	// Isolated says that it is a copy of the repository.
 	Isolated bool
+	// Folder is one of the project, if it is not the project itself.
+	Folder string
 
 	dirs *Dirs
 	id   string
@@ -55,9 +57,15 @@ type Dir struct {
 	tree *worktree.Tree // nil if it is not isolated, or there is none
 }
 
-// Open gets the copy ready: a new one, or the one that it worked in before.
+// Open gets the folder ready, or the copy: a new one, or the one that it worked in before.
 func (d *Dir) Open(ctx context.Context) error {
 	if !d.Isolated {
+		if d.Folder == "" {
+			return nil
+		}
+		if err := d.dirs.opts.Shell.Move(d.id, d.Folder); err != nil {
+			return fmt.Errorf("let the agent work in %s: %w", d.Folder, err)
+		}
 		return nil
 	}
 	d.dirs.git.Lock() // git wants one at a time

@@ -101,7 +101,7 @@ func (f *Flags) checkResume() error {
 	}
 	_, err := session.Open("").Find(f.Resume)
 	if errors.Is(err, session.ErrNotFound) {
-		return fmt.Errorf("%w. Run 'haft sessions list --all' for what there is", err)
+		return fmt.Errorf("%w. Run 'haft sessions list --all' to see the sessions", err)
 	}
 	return err
 }

@@ -17,7 +17,7 @@ var foreign = []struct {
 	{"ax-screen-reader", "", none, "use --plain"},
 	{"background", "", none, "the session runs here; 'haft -p … &' leaves it to the shell"},
 	{"bg", "", none, "the session runs here; 'haft -p … &' leaves it to the shell"},
-	{"brief", "", none, "there is no tool for messages beside the answer"},
+	{"brief", "", none, "there is no tool for messages in addition to the answer"},
 	{"chrome", "", none, "haft drives no browser"},
 	{"cloud", "", optional, "haft has no cloud: the session runs here"},
 	{"desktop", "", none, "haft has no desktop app"},

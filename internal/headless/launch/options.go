@@ -243,7 +243,7 @@ func parseSources(list string) ([]settings.Source, error) {
 		}
 		s, err := settings.ParseSource(name)
 		if err != nil || s != settings.User && s != settings.Project && s != settings.Local {
-			return nil, fmt.Errorf("--setting-sources: %q is none: use user, project and local, with commas between them", name)
+			return nil, fmt.Errorf("--setting-sources: %q is not a source: use user, project and local, with commas between them", name)
 		}
 		sources = append(sources, s)
 	}

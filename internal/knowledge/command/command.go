@@ -75,7 +75,7 @@ func (c Command) Prompt(ctx context.Context, u prompt.Use, calls prompt.Calls) (
 type NoPrompt struct{ Name string }
 
 func (e *NoPrompt) Error() string {
-	return "/" + e.Name + " is a command of haft itself: a person types it, and it has no text for a model"
+	return "/" + e.Name + " is a command of haft itself: the user types it, and it has no text for a model"
 }
 
 // Line splits what a person typed into a command's name and its arguments. Text
@@ -98,7 +98,7 @@ func fromPiece(p knowledge.Piece) Command {
 	f := p.Fields
 	template := prompt.Parse(p.Body)
 	c := Command{
-		Name: p.Name, Description: f.Text("description"), Hint: f.Text("argument-hint"),
+		Name: p.Name, Description: f.Text("description"), Hint: f.Hint(),
 		Origin: File, Source: p.Source, Plugin: p.Plugin, Path: p.Path,
 		Allow: f.List("allowed-tools"), Model: f.Text("model"),
 		ForModel: !f.Flag("disable-model-invocation", false),

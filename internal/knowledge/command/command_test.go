@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,7 +41,7 @@ func home(t *testing.T, files map[string]string) []knowledge.Place {
 
 // own returns the commands that are not haft's own.
 func own(l command.Listing) []command.Command {
-	return l.Commands[len(command.Builtins()):]
+	return slices.DeleteFunc(l.Commands, func(c command.Command) bool { return c.Origin == command.Builtin })
 }
 
 func TestCommandsOfThePublicFormat(t *testing.T) {
@@ -95,7 +96,7 @@ func TestHaftsOwnCommands(t *testing.T) {
 		}
 		names = append(names, "/"+b.Name)
 	}
-	want := "/help /agents /clear /compact /context /cost /doctor /mcp /model /permissions /resume /rewind /skills /tools"
+	want := "/help /add-dir /agents /clear /compact /config /context /cost /doctor /hooks /mcp /memory /model /permissions /resume /rewind /skills /status /tools /init /review /security-review"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("got %s", got)
 	}
@@ -184,5 +185,36 @@ func TestTheMenuHasWhatAModelMayCall(t *testing.T) {
 	want := "- /fix-issue: Fix a GitHub issue\n- /frontend:component: Create a component named $ARGUMENTS."
 	if diff := cmp.Diff(want, command.Menu(list.Commands, 0)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestOwnTexts expands haft's own texts, and lets a file take the place of one.
+func TestOwnTexts(t *testing.T) {
+	set := command.New(command.Options{})
+	for _, name := range []string{"init", "review", "security-review"} {
+		c, err := set.Find(name)
+		if err != nil || c.ForModel {
+			t.Fatalf("%s: %+v, %v", name, c, err)
+		}
+		text, err := c.Prompt(t.Context(), prompt.Use{Arguments: "only the parser", Dir: t.TempDir()}, func(context.Context, prompt.Request) (tool.Result, error) {
+			t.Errorf("/%s calls a tool", name)
+			return tool.Result{}, nil
+		})
+		if err != nil || strings.Count(text, "only the parser") != 1 || strings.Contains(text, "$ARGUMENTS") {
+			t.Errorf("/%s: %v\n%s", name, err, text)
+		}
+	}
+	mine := command.New(command.Options{Places: home(t, map[string]string{"commands/review.md": "my review"})})
+	if c, err := mine.Find("review"); err != nil || c.Origin != command.File {
+		t.Errorf("%+v, %v", c, err)
+	}
+	n := 0
+	for _, c := range mine.List().Commands {
+		if c.Name == "review" {
+			n++
+		}
+	}
+	if problems := mine.List().Problems; n != 1 || len(problems) != 0 {
+		t.Errorf("%d commands of the name, problems %v", n, problems)
 	}
 }

@@ -55,7 +55,8 @@ type Listing struct {
 }
 
 // List returns the commands that count. Of one name haft's own goes before a
-// skill, a skill before a file, a file before a prompt.
+// skill, a skill before a file, a file before a prompt, and a prompt before a text of
+// haft's own.
 func (s *Set) List() Listing {
 	found := s.files.List()
 	list := Listing{Held: found.Held, Problems: found.Problems, Commands: Builtins()}
@@ -73,6 +74,10 @@ func (s *Set) List() Listing {
 			}
 		}
 	}
+	list.Commands = slices.DeleteFunc(list.Commands, func(b Command) bool {
+		_, replaced := byName[b.Name]
+		return b.expand != nil && replaced
+	})
 	for _, b := range list.Commands {
 		if c, ok := byName[b.Name]; ok && c.Path != "" {
 			list.Problems = append(list.Problems, knowledge.Problem{Path: c.Path, Text: fmt.Sprintf("/%s stays haft's own command: give the file another name", b.Name)})
@@ -87,10 +92,9 @@ func (s *Set) List() Listing {
 
 // Find returns a command as it is now.
 func (s *Set) Find(name string) (Command, error) {
-	for _, b := range Builtins() {
-		if b.Name == name {
-			return b, nil
-		}
+	own := slices.IndexFunc(Builtins(), func(b Command) bool { return b.Name == name })
+	if own >= 0 && Builtins()[own].expand == nil {
+		return Builtins()[own], nil
 	}
 	var held *knowledge.Missing
 	if s.opts.Skills != nil {
@@ -103,6 +107,10 @@ func (s *Set) Find(name string) (Command, error) {
 	c, err := s.ForModel(name)
 	if err != nil && held != nil && held.Held {
 		return c, held
+	}
+	var none *NoPrompt
+	if own >= 0 && errors.As(err, &none) {
+		return Builtins()[own], nil
 	}
 	return c, err
 }
@@ -119,8 +127,9 @@ func (s *Set) ForModel(name string) (Command, error) {
 			return fromPrompt(p), nil
 		}
 	}
+	var untrusted *knowledge.Missing
 	for _, b := range Builtins() {
-		if b.Name == name {
+		if b.Name == name && !(errors.As(err, &untrusted) && untrusted.Held) {
 			return Command{}, &NoPrompt{name}
 		}
 	}

@@ -104,6 +104,19 @@ func text(v any) string {
 	return ""
 }
 
+// Hint returns what a command's arguments are, for users. It is usually in brackets, by
+// which YAML means a list.
+func (f Fields) Hint() string {
+	const name = "argument-hint"
+	if text := f.Text(name); text != "" {
+		return text
+	}
+	if list := f.List(name); len(list) > 0 {
+		return "[" + strings.Join(list, ", ") + "]"
+	}
+	return ""
+}
+
 // List returns a field as a list. Text is split at commas and blanks that stand
 // in no parentheses, so that "Read, Bash(git add *)" has two entries.
 func (f Fields) List(name string) []string {

@@ -55,6 +55,8 @@ type Options struct {
 	// Readable says whether a file may be read for a model at all; nil means every
 	// one. It is asked about what is included.
 	Readable func(path string) bool
+	// Excludes are patterns of paths that are left out.
+	Excludes []string
 	// MaxFile and MaxTotal are how many bytes are taken of one file and of all;
 	// 0 means 100,000 and 200,000.
 	MaxFile, MaxTotal int64
@@ -111,6 +113,7 @@ func (l *loader) loadAll() {
 		for _, n := range userNames {
 			l.load(request{path: filepath.Join(l.home, filepath.FromSlash(n)), source: settings.User})
 		}
+		l.loadRules(l.home, settings.User)
 	}
 	for _, folder := range l.folders(l.dir) {
 		l.loadFolder(folder)
@@ -123,6 +126,9 @@ func (l *loader) loadFolder(folder string) {
 		if l.wants(n.source) {
 			l.load(request{path: filepath.Join(folder, filepath.FromSlash(n.path)), source: n.source})
 		}
+	}
+	if l.wants(settings.Project) && folder != l.home {
+		l.loadRules(folder, settings.Project)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/haftdev/haft/internal/knowledge"
+	"github.com/haftdev/haft/internal/knowledge/frontmatter"
 	"github.com/haftdev/haft/internal/knowledge/mention"
 	"github.com/haftdev/haft/internal/knowledge/shelf"
 	"github.com/haftdev/haft/internal/pathin"
@@ -29,6 +30,7 @@ type loader struct {
 	looks     int                        // includes that may still be looked for
 	paths     map[string]bool            // files that were looked at, without links
 	texts     map[[sha256.Size]byte]bool // what was taken already
+	waiting   []rule                     // for files of certain names
 	files     []File
 	problems  []knowledge.Problem
 }
@@ -80,6 +82,9 @@ type request struct {
 	source settings.Source
 	from   string // the file that includes it; "" if none does
 	depth  int
+	rules  string // the folder whose rule it is; "" if it is none
+	// forFile is set for a rule that waited for a file which was read now.
+	forFile bool
 }
 
 // load takes a file and what it includes.
@@ -93,6 +98,9 @@ func (l *loader) load(r request) {
 		return // a circle, or a link to what is there already
 	}
 	l.paths[path] = true
+	if l.excluded(r.path) || l.excluded(path) {
+		return
+	}
 	if r.depth > maxDepth {
 		l.report(r.from, "includes %s at a depth of more than %d files: it is left out", r.path, maxDepth)
 		return
@@ -101,6 +109,13 @@ func (l *loader) load(r request) {
 	if err != nil {
 		l.unread(r, err)
 		return
+	}
+	if r.rules != "" && l.waits(r, &file) {
+		return
+	}
+	if r.forFile {
+		doc, _ := frontmatter.Parse(file.Text) // what is wrong with it was said when it was found
+		file.Text = doc.Body
 	}
 	if !l.take(r, file) {
 		return

@@ -47,10 +47,13 @@ func (n *Nested) For(file string) ([]File, []knowledge.Problem) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.visited[dir] || len(n.visited) >= maxVisited {
+	known := n.visited[dir] || len(n.visited) >= maxVisited
+	if known && (n.before == nil || len(n.before.waiting) == 0) {
 		return nil, nil
 	}
-	n.visited[dir] = true
+	if !known {
+		n.visited[dir] = true
+	}
 	l, err := n.loader()
 	if err != nil {
 		return nil, []knowledge.Problem{{Path: n.dir, Text: "the instructions of its folders are not read: " + err.Error()}}
@@ -61,6 +64,10 @@ func (n *Nested) For(file string) ([]File, []knowledge.Problem) {
 	rel, ok := pathin.Below(l.root, dir)
 	if !ok || foreign(rel) {
 		return nil, nil
+	}
+	l.loadWaiting(filepath.Join(dir, filepath.Base(file)))
+	if known {
+		return l.files, l.problems
 	}
 	for _, folder := range l.folders(dir) {
 		if folder == dir || !n.visited[folder] {
@@ -79,6 +86,7 @@ func (n *Nested) loader() (*loader, error) {
 	}
 	if n.before != nil {
 		l.paths, l.texts, l.left, l.looks, l.full = n.before.paths, n.before.texts, n.before.left, n.before.looks, n.before.full
+		l.waiting = n.before.waiting
 		return l, nil
 	}
 	l.loadAll()

@@ -85,7 +85,7 @@ func read(p knowledge.Piece) Skill {
 	s := Skill{
 		Piece:       p,
 		Description: strings.TrimSpace(f.Text("description") + " " + f.Text("when_to_use")),
-		Hint:        f.Text("argument-hint"),
+		Hint:        f.Hint(),
 		Arguments:   f.List("arguments"),
 		Allow:       f.List("allowed-tools"),
 		Model:       f.Text("model"),

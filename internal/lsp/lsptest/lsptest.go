@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/lsp"
+	"github.com/haftdev/haft/internal/needtest"
 )
 
 // variable says how the server behaves.
@@ -85,24 +86,24 @@ func (s *server) serve() {
 	switch s.behaviour {
 	case "huge":
 		fmt.Fprint(s.out, "Content-Length: 99999999999\r\n\r\n{}")
-		select {}
+		needtest.Hang()
 	case "header":
 		for {
 			fmt.Fprint(s.out, "X-Endless: ")
 		}
 	case "garbage":
 		fmt.Fprintln(s.out, "Usage: fake [options] file")
-		select {}
+		needtest.Hang()
 	case "truncated":
 		fmt.Fprint(s.out, "Content-Length: 1000\r\n\r\n{\"jsonrpc\":")
 		s.out.Close()
-		select {}
+		needtest.Hang()
 	case "nested":
 		body := strings.Repeat("[", 1_000_000)
 		fmt.Fprintf(s.out, "Content-Length: %d\r\n\r\n%s", len(body), body)
-		select {}
+		needtest.Hang()
 	case "silent":
-		select {}
+		needtest.Hang()
 	case "ends":
 		fmt.Fprintln(os.Stderr, "fake: cannot find my library")
 		os.Exit(3)

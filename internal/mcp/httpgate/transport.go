@@ -42,7 +42,28 @@ type Transport struct {
 	status int    // of the newest refusal, 0 for none
 	reason string // what it said
 	silent bool   // the question for the era was not answered in time
+	locked error  // why the question for the era was not let through; nil if it was
 }
+
+// Locked is why the server, or the login that it needs, did not let the question for
+// the era through; nil if it did. What a server says to anything else is then no news:
+// one of the newer era refuses the handshake of the older as a bad request.
+func (t *Transport) Locked() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.locked
+}
+
+func (t *Transport) lock(cause error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.locked = cause
+}
+
+// Unauthorized is the refusal of a server that wants to know who asks.
+type Unauthorized struct{ Reason string }
+
+func (e *Unauthorized) Error() string { return "HTTP 401 Unauthorized: " + e.Reason }
 
 // Silent reports whether the question for the era was not answered in time.
 func (t *Transport) Silent() bool {
@@ -154,10 +175,16 @@ func (t *Transport) probe(req *http.Request, body []byte, id int64) (*http.Respo
 		if errors.Is(err, context.DeadlineExceeded) {
 			return t.answerProbe(req, id), nil
 		}
+		t.lock(err)
 		t.Gate.Forget(id)
 		return nil, err
 	}
+	status := resp.StatusCode
 	resp, err = t.answer(req, resp, id)
+	if status == http.StatusUnauthorized {
+		_, reason := t.Refusal()
+		t.lock(&Unauthorized{reason})
+	}
 	if err != nil || !isStream(resp) {
 		return resp, err
 	}

@@ -34,6 +34,17 @@ func (e *LoginError) Unwrap() []error {
 	return []error{mcp.ErrNeedsAuth, e.Err}
 }
 
+// A refusedError says that a server asks for what the login has already: no other login
+// helps, and nobody is sent to make one.
+type refusedError struct {
+	server string
+	scopes []string
+}
+
+func (e *refusedError) Error() string {
+	return fmt.Sprintf("the MCP server %q refuses the request though the login allows what it asks for (%s). Logging in again does not help: ask those who run the server", e.server, printable(strings.Join(e.scopes, " ")))
+}
+
 // A tokenError is an authorization server's refusal, as RFC 6749 words it.
 type tokenError struct {
 	Code        string `json:"error"`

@@ -1,9 +1,17 @@
 package oauth_test
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -44,6 +52,70 @@ func TestEntriesSayHowToLogIn(t *testing.T) {
 	for _, bad := range []string{`[]`, `{"scopes":5}`, `{"clientSecret":"${HAFT_TEST_UNSET_VARIABLE}"}`} {
 		if r, err := oauth.FromEntry(server(bad)); err == nil {
 			t.Errorf("%s became %+v", bad, r)
+		}
+	}
+}
+
+func TestEntriesSayHowProgramsLogIn(t *testing.T) {
+	dir := t.TempDir()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	pemText := string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
+	keyFile, passwords := write("key.pem", pemText), write("passwords", "root:x:0:0")
+	token := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`)) + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"me"}`)) + ".sig"
+	tokenFile := write("token", token+"\n")
+	from := func(text string) (oauth.Remote, error) {
+		text = strings.NewReplacer("KEY", keyFile, "TOKEN", tokenFile, "PASSWORDS", passwords).Replace(text)
+		return oauth.FromEntry(mcp.Server{Name: "s", URL: "https://mcp.example/", OAuth: json.RawMessage(text)})
+	}
+	if r, err := from(`{"grant":"client-credentials","clientId":"c","clientSecret":"s"}`); err != nil || r.Machine == nil || r.Machine.Key != "" || r.ClientSecret != "s" {
+		t.Errorf("a secret: %+v, %v", r, err)
+	}
+	if r, err := from(`{"grant":"client-credentials","clientId":"c","privateKeyFile":"KEY"}`); err != nil || r.Machine == nil || r.Machine.Key != pemText {
+		t.Errorf("a key: %+v, %v", r, err)
+	}
+	if r, err := from(`{"grant":"workload-identity","clientId":"c","assertionFile":"TOKEN"}`); err != nil {
+		t.Error(err)
+	} else if got, err := r.Machine.Assertion(t.Context(), ""); err != nil || got != token {
+		t.Errorf("an assertion: %q, %v", got, err)
+	}
+	if r, err := from(`{"grant":"enterprise","clientId":"c","identityProvider":{"tokenEndpoint":"https://idp.example/token","clientId":"i","idTokenFile":"TOKEN"}}`); err != nil {
+		t.Error(err)
+	} else if got, err := r.Machine.Company.IDToken(t.Context()); err != nil || got != token || r.Machine.Company.ClientID != "i" {
+		t.Errorf("an identity: %q, %v", got, err)
+	}
+	if r, err := from(`{"grant":"workload-identity","clientId":"c","assertionFile":"PASSWORDS"}`); err != nil {
+		t.Error(err)
+	} else if got, err := r.Machine.Assertion(t.Context(), ""); err == nil || strings.Contains(err.Error(), "root") {
+		t.Errorf("a file that holds no token would be sent: %q, %v", got, err)
+	}
+	for bad, want := range map[string]string{
+		`{"grant":"password","clientId":"c"}`:                                                           `the grant "password" is not known`,
+		`{"grant":"client-credentials","clientSecret":"s"}`:                                             "needs a clientId",
+		`{"grant":"client-credentials","clientId":"c"}`:                                                 "needs either a clientSecret or a privateKey",
+		`{"grant":"client-credentials","clientId":"c","clientSecret":"s","privateKeyFile":"KEY"}`:       "needs either",
+		`{"grant":"client-credentials","clientId":"c","privateKeyFile":"PASSWORDS"}`:                    "not in PEM",
+		`{"grant":"client-credentials","clientId":"c","privateKeyFile":"key.pem"}`:                      "relative path",
+		`{"clientId":"c","privateKeyFile":"KEY"}`:                                                       `set "grant": "client-credentials"`,
+		`{"grant":"client-credentials","clientId":"c","clientSecret":"s","assertionFile":"TOKEN"}`:      `set "grant": "workload-identity"`,
+		`{"grant":"workload-identity","clientId":"c"}`:                                                  "needs an assertion",
+		`{"grant":"enterprise","clientId":"c","identityProvider":{"tokenEndpoint":"https://idp.test"}}`: "needs an identityProvider with",
+	} {
+		if r, err := from(bad); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %+v, %v; want %q", bad, r, err, want)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package oauth
 
 import (
-	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -14,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -32,22 +32,23 @@ func (c *Client) Login(ctx context.Context, open func(port int) (UserAgent, erro
 	return nil
 }
 
-// probe asks the server, as nobody in particular, what it wants to see. What an
-// earlier refusal asked for is wanted as well.
+// probe asks the server, as nobody in particular, what it wants to see: in the words of
+// the older era, and where they are not even refused as a stranger's, in those of the
+// newer. What an earlier refusal asked for is wanted as well.
 func (c *Client) probe(ctx context.Context) (challenge, error) {
-	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"haft","version":"0"}}}`
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.remote.URL, bytes.NewReader([]byte(hello)))
-	if err != nil {
-		return challenge{}, err
+	var ch challenge
+	for _, hello := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"haft","version":"0"}}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"haft","version":"0"},"io.modelcontextprotocol/clientCapabilities":{}}}}`,
+	} {
+		var err error
+		if ch, err = c.greet(ctx, hello); err != nil {
+			return challenge{}, err
+		}
+		if ch.status != http.StatusBadRequest {
+			break
+		}
 	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json, text/event-stream")
-	resp, err := c.client().Do(req)
-	if err != nil {
-		return challenge{}, err
-	}
-	defer resp.Body.Close()
-	ch := readChallenge(resp)
 	if l, err := c.store.read(c.key()); err == nil {
 		ch.scopes = union(ch.scopes, l.Wanted)
 		if ch.metadata == "" {
@@ -55,6 +56,26 @@ func (c *Client) probe(ctx context.Context) (challenge, error) {
 		}
 	}
 	return ch, nil
+}
+
+// greet sends the first message of a session without credentials.
+func (c *Client) greet(ctx context.Context, hello string) (challenge, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.remote.URL, strings.NewReader(hello))
+	if err != nil {
+		return challenge{}, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	if strings.Contains(hello, "server/discover") {
+		req.Header.Set("MCP-Protocol-Version", "2026-07-28")
+		req.Header.Set("Mcp-Method", "server/discover")
+	}
+	resp, err := c.client().Do(req)
+	if err != nil {
+		return challenge{}, err
+	}
+	defer resp.Body.Close()
+	return readChallenge(resp), nil
 }
 
 // A quest is what is known on the way to a token.

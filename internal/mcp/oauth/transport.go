@@ -190,11 +190,14 @@ func (a *attempt) login(ctx context.Context, ch challenge, l *login, moreScopes 
 		reason = "the server does not accept the last one"
 	}
 	needed := &LoginError{Server: c.remote.Name, Reason: reason, Scopes: ch.scopes}
+	if moreScopes && len(ch.scopes) > 0 && covers(l.Scopes, ch.scopes) {
+		return nil, &refusedError{c.remote.Name, ch.scopes} // another login would be the same
+	}
 	if c.opts.UserAgent == nil && c.remote.Machine == nil {
 		c.remember(ctx, ch)
 		return nil, needed
 	}
-	if a.logins == maxLogins || moreScopes && a.logins > 0 && covers(l.Scopes, ch.scopes) {
+	if a.logins == maxLogins {
 		needed.Reason = "the server refuses what it asked for"
 		return nil, needed
 	}

@@ -216,6 +216,9 @@ func gramsOf(literal string) []uint32 {
 }
 
 func (q query) match(b *block) uint64 {
+	if b.rows == 0 {
+		return ^uint64(0) // not kept, as no file had its signature here
+	}
 	word := ^uint64(0)
 	for _, any := range q {
 		found := uint64(0)

@@ -124,11 +124,14 @@ type Entry struct {
 }
 
 // Stat describes the entry itself, not what it links to.
-func (e *Entry) Stat() (Stat, error) {
+func (e *Entry) Stat() (Stat, error) { return e.dir.StatEntry(e.Name) } // the kernel ended the name with a NUL
+
+// StatEntry describes an entry of the open directory f, not what it links to. A NUL byte
+// follows the name in memory.
+func (f File) StatEntry(name []byte) (Stat, error) {
 	var st syscall.Stat_t
 	const noFollow = 0x100
-	// The kernel ended the name with a NUL in the same buffer.
-	_, _, errno := syscall.Syscall6(sysFstatat, uintptr(e.dir.fd), uintptr(unsafe.Pointer(&e.Name[0])),
+	_, _, errno := syscall.Syscall6(sysFstatat, uintptr(f.fd), uintptr(unsafe.Pointer(&name[0])),
 		uintptr(unsafe.Pointer(&st)), noFollow, 0, 0)
 	if errno != 0 {
 		return Stat{}, errno

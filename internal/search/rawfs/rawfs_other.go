@@ -111,6 +111,9 @@ type Entry struct {
 // Stat describes the entry itself, not what it links to.
 func (e *Entry) Stat() (Stat, error) { return Lstat(e.path) }
 
+// StatEntry describes an entry of the open directory f, not what it links to.
+func (f File) StatEntry(name []byte) (Stat, error) { return Lstat(filepath.Join(f.path, string(name))) }
+
 // List calls visit for every entry of the open directory f.
 func (f File) List(_ []byte, visit func(*Entry)) error {
 	entries, err := f.f.ReadDir(-1)

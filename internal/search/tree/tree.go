@@ -15,6 +15,8 @@ package tree
 
 import (
 	"context"
+	"encoding/binary"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -39,6 +41,7 @@ type File struct {
 	// change. Nothing about its content may be remembered.
 	Unsteady bool
 	gone     atomic.Bool // set under Tree.mu
+	ranked   bool        // as in Options.Saved, whose order holds for it
 	// Slot is for an index of this version's content.
 	Slot index.Slot
 }
@@ -64,7 +67,12 @@ type Dir struct {
 	sources    []source // on their way to Tree.sources
 	unreadable bool
 	replaced   bool // something else may be at Path now: walk it afresh
-	skipped    Skipped
+	// saved is the number of its record in Options.Saved, from 1; 0 if there is none.
+	// sameRules says that the rules here are those of then.
+	saved       int32
+	sameRules   bool
+	linkedRules bool // a rule file is a link
+	skipped     Skipped
 }
 
 // Parent is the directory that holds d; nil for the root.
@@ -112,6 +120,9 @@ type Options struct {
 	Enter func(dir string) bool
 	// MaxFiles ends the walk; zero means no limit.
 	MaxFiles int
+	// Saved is the list of an earlier process; nil means none. It saves looking at what
+	// is as it was, and nothing else depends on it.
+	Saved *Saved
 	// Workers is the number of directories read at once; zero means one.
 	Workers int
 }
@@ -136,6 +147,11 @@ type Tree struct {
 	count    int
 	dirs     int
 	full     bool // MaxFiles was reached
+
+	above     []source // those of sources that are not in the tree
+	sameAbove bool     // and they are as in opts.Saved
+	ranked    []*File  // by number in opts.Saved; nil where one is not as it was
+	unlike    int
 }
 
 // Build walks root, an absolute path. The error is that of ctx or of root itself.
@@ -152,7 +168,28 @@ func Build(ctx context.Context, root string, o *Options) (*Tree, error) {
 		t.closeWatcher()
 		return nil, err
 	}
+	t.arrangeSaved()
 	return t, nil
+}
+
+// arrangeSaved takes the order of files that are as they were from the list, and then
+// has no more use for it. It notes how many were not.
+func (t *Tree) arrangeSaved() {
+	s := t.opts.Saved
+	if s == nil {
+		return
+	}
+	if t.opts.Stat {
+		t.order = make([]*File, 0, t.count)
+		for at := 0; at < len(s.order); at += 4 {
+			if f := t.ranked[binary.LittleEndian.Uint32(s.order[at:])]; f != nil {
+				t.order = append(t.order, f)
+			}
+		}
+		t.added = slices.DeleteFunc(t.added, func(f *File) bool { return f.ranked })
+		t.unlike = len(t.added)
+	}
+	t.ranked, t.opts.Saved = nil, nil
 }
 
 // rebuild forgets everything and walks again.
@@ -169,6 +206,7 @@ func (t *Tree) rebuild(ctx context.Context) error {
 	t.count, t.dirs, t.full = 0, 0, false
 	t.loadRules()
 	t.root = &Dir{Path: withSlash(t.Root), wd: -1, rules: t.base}
+	t.recallRoot()
 	err := t.walk(ctx, []*Dir{t.root})
 	if err == nil && t.root.unreadable {
 		_, err = rawfs.Lstat(t.Root)
@@ -179,19 +217,30 @@ func (t *Tree) rebuild(ctx context.Context) error {
 	return err
 }
 
+// recallRoot matches the root with its record.
+func (t *Tree) recallRoot() {
+	if s := t.opts.Saved; s != nil {
+		t.root.saved, t.sameAbove = 1, t.rulesAbove() == s.rules
+		if t.opts.Stat {
+			t.ranked = make([]*File, len(s.files)/fileSize)
+		}
+	}
+}
+
 func (t *Tree) loadRules() {
 	var global ignore.Global
 	if t.opts.Global != nil {
 		global = t.opts.Global()
 	}
 	base, paths := ignore.Root(t.Root, global)
-	t.base, t.sources = base, nil
-	if !t.opts.Stat {
+	t.base, t.sources, t.above = base, nil, nil
+	if !t.opts.Stat && t.opts.Saved == nil {
 		return // nobody will ask whether they changed
 	}
 	for _, p := range append(paths, global.Sources()...) {
-		t.sources = append(t.sources, newSource(p))
+		t.above = append(t.above, newSource(p))
 	}
+	t.sources = slices.Clone(t.above)
 }
 
 // Close releases the watcher and the list. Afterwards the tree is empty.
@@ -212,6 +261,13 @@ func (t *Tree) closeWatcher() {
 		t.watcher = nil
 	}
 	t.byWatch = nil
+}
+
+// Watched reports whether a watcher announces changes.
+func (t *Tree) Watched() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.watcher != nil
 }
 
 // Size gives the number of files and directories, and whether MaxFiles cut the

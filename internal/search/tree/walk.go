@@ -146,24 +146,50 @@ func (t *Tree) enter(f *File) {
 
 // list reads the entries of d.
 func (t *Tree) list(d *Dir, w *workspace) {
+	if t.listSaved(d, w) {
+		return
+	}
 	found, err := w.readEntries(d, t.opts.Stat)
 	if err != nil {
 		d.unreadable = true
 		d.skipped.Unreadable = 1
 		return
 	}
-	d.stat, d.marks, d.sources = found.stat, found.marks, found.sources
+	d.stat, d.marks, d.sources, d.linkedRules = found.stat, found.marks, found.sources, len(found.sources) > 0
 	if d.marks&ignore.HasGit != 0 {
 		d.sources = append(d.sources, newSource(ignore.ExcludeFile(trimSlash(d.Path))))
 	}
 	d.rules = t.rulesFor(d)
 	t.fill(d, found)
+	if t.opts.Stat {
+		d.unsettled = recent(d.stat, found.began)
+		for _, f := range d.files {
+			t.settle(f, found.began)
+		}
+	}
+	t.recallListed(d)
+}
+
+// recallListed gives the files of a directory that was listed in the ordinary way what
+// was saved of them.
+func (t *Tree) recallListed(d *Dir) {
+	rec, ok := t.recalled(d)
+	if !ok {
+		return
+	}
+	d.sameRules = t.sameRules(d, rec)
 	if !t.opts.Stat {
 		return
 	}
-	d.unsettled = recent(d.stat, found.began)
 	for _, f := range d.files {
-		t.settle(f, found.began)
+		i := t.opts.Saved.findFile(rec, f.Name())
+		if i < 0 {
+			continue
+		}
+		st := rawfs.Stat{Mtime: f.Mtime, Ctime: f.Ctime, Size: f.Size, Ino: f.ino}
+		if t.recallFile(f, t.opts.Saved.file(i), &st); f.ranked {
+			t.ranked[i] = f
+		}
 	}
 }
 
@@ -207,6 +233,7 @@ type workspace struct {
 	paths   []byte
 	ends    []int
 	entries []entry
+	wanted  []int32 // numbers of saved files
 }
 
 // readEntries lists d. All paths share one string.
@@ -314,8 +341,22 @@ func (t *Tree) fillDir(d *Dir, path string) {
 	if d.rules.Match(path, true) == ignore.Ignore {
 		d.skipped.IgnoredDirs++
 	} else if t.opts.Enter == nil || t.opts.Enter(path) {
-		d.subs = append(d.subs, &Dir{Path: path + "/", parent: d, wd: -1})
+		sub := &Dir{Path: path + "/", parent: d, wd: -1}
+		t.recallSub(d, sub)
+		d.subs = append(d.subs, sub)
 	}
+}
+
+// recallSub matches a directory that was listed with its record.
+func (t *Tree) recallSub(parent, d *Dir) {
+	if rec, ok := t.recalled(parent); ok {
+		d.saved = int32(1 + t.opts.Saved.findSub(rec, d.name()))
+	}
+}
+
+// findSub looks for a name among the saved directories of one, -1 if it is not there.
+func (s *Saved) findSub(d savedDir, name string) int {
+	return find(d.firstSub(), d.subCount(), name, func(i int) string { r := s.dir(i); return s.name(r.nameAt(), r.nameLen()) })
 }
 
 func newFile(d *Dir, e *entry) File {

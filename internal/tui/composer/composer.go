@@ -15,8 +15,6 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
-
-	"github.com/haftdev/haft/internal/tui/key"
 )
 
 // A Composer is a text that is being written.
@@ -29,10 +27,13 @@ type Composer struct {
 	history []string
 	back    int    // how far in the history; 0 is the text of now
 	draft   string // the text of now while an older one is shown
+
+	undos  []undone // what was written before each edit, oldest first
+	typing int      // where the caret is if the last edit wrote a letter of a word; else -1
 }
 
 // New returns an empty composer with what was written before, oldest first.
-func New(history []string) *Composer { return &Composer{history: history} }
+func New(history []string) *Composer { return &Composer{history: history, typing: -1} }
 
 // Text returns what is written, as it is shown.
 func (c *Composer) Text() string { return string(c.text) }
@@ -45,6 +46,7 @@ func (c *Composer) Before() string { return string(c.text[:c.at]) }
 
 // Set replaces what is written.
 func (c *Composer) Set(text string) {
+	c.keep()
 	c.text = []rune(text)
 	c.at = len(c.text)
 	c.back = 0
@@ -85,6 +87,7 @@ const (
 
 // Paste adds text that was pasted.
 func (c *Composer) Paste(text string) {
+	c.keep()
 	if lines := strings.Count(text, "\n") + 1; lines > pasteLines || len(text) > pasteRunes {
 		c.pastes = append(c.pastes, text)
 		text = mark(len(c.pastes), text)
@@ -97,7 +100,10 @@ func mark(n int, text string) string {
 }
 
 // Insert writes text at the caret.
-func (c *Composer) Insert(text string) { c.insert([]rune(text)) }
+func (c *Composer) Insert(text string) {
+	c.keep()
+	c.insert([]rune(text))
+}
 
 func (c *Composer) insert(text []rune) {
 	clean := text[:0:0]
@@ -113,52 +119,9 @@ func (c *Composer) insert(text []rune) {
 
 // Replace puts text in the place of the n characters before the caret.
 func (c *Composer) Replace(n int, text string) {
+	c.keep()
 	c.cut(max(c.at-n, 0), c.at)
-	c.Insert(text)
-}
-
-// Key makes an edit. It reports false for a key that is none.
-func (c *Composer) Key(k key.Key) bool {
-	if k.Writes() {
-		c.insert([]rune{k.Rune})
-		return true
-	}
-	edit, ok := edits[k.String()]
-	if ok {
-		edit(c)
-	}
-	return ok
-}
-
-// edits are what keys do. Those that move up and down are in lines.go.
-var edits = map[string]func(*Composer){
-	"backspace":      func(c *Composer) { c.cut(c.at-1, c.at) },
-	"delete":         func(c *Composer) { c.cut(c.at, c.at+1) },
-	"ctrl+h":         func(c *Composer) { c.cut(c.at-1, c.at) },
-	"left":           func(c *Composer) { c.move(c.at - 1) },
-	"right":          func(c *Composer) { c.move(c.at + 1) },
-	"ctrl+b":         func(c *Composer) { c.move(c.at - 1) },
-	"ctrl+f":         func(c *Composer) { c.move(c.at + 1) },
-	"ctrl+left":      func(c *Composer) { c.move(c.wordLeft()) },
-	"ctrl+right":     func(c *Composer) { c.move(c.wordRight()) },
-	"alt+left":       func(c *Composer) { c.move(c.wordLeft()) },
-	"alt+right":      func(c *Composer) { c.move(c.wordRight()) },
-	"alt+b":          func(c *Composer) { c.move(c.wordLeft()) },
-	"alt+f":          func(c *Composer) { c.move(c.wordRight()) },
-	"home":           func(c *Composer) { c.move(c.lineStart()) },
-	"end":            func(c *Composer) { c.move(c.lineEnd()) },
-	"ctrl+a":         func(c *Composer) { c.move(c.lineStart()) },
-	"ctrl+e":         func(c *Composer) { c.move(c.lineEnd()) },
-	"ctrl+w":         func(c *Composer) { c.killed(c.wordLeft(), c.at) },
-	"alt+backspace":  func(c *Composer) { c.killed(c.wordLeft(), c.at) },
-	"ctrl+backspace": func(c *Composer) { c.killed(c.wordLeft(), c.at) },
-	"alt+d":          func(c *Composer) { c.killed(c.at, c.wordRight()) },
-	"ctrl+u":         func(c *Composer) { c.killed(c.lineStart(), c.at) },
-	"ctrl+k":         func(c *Composer) { c.killed(c.at, max(c.lineEnd(), min(c.at+1, len(c.text)))) },
-	"ctrl+y":         func(c *Composer) { c.insert(c.kill) },
-	"ctrl+j":         func(c *Composer) { c.insert([]rune{'\n'}) },
-	"alt+enter":      func(c *Composer) { c.insert([]rune{'\n'}) },
-	"shift+enter":    func(c *Composer) { c.insert([]rune{'\n'}) },
+	c.insert([]rune(text))
 }
 
 // marks are where pastes are shown as marks, from and to. A mark is one thing: it

@@ -65,8 +65,8 @@ var reasons = []struct {
 	text string
 }{
 	{syscall.EROFS, "the file system is read-only"},
-	{syscall.EISDIR, "a directory stands in its place"},
-	{syscall.ENOTEMPTY, "a directory stands in its place"},
+	{syscall.EISDIR, "a directory is in its place"},
+	{syscall.ENOTEMPTY, "a directory is in its place"},
 	{syscall.ENOTDIR, "a file stands where the path needs a directory"},
 	{syscall.EMLINK, "the directory holds as many links as the file system allows"},
 	{syscall.ENAMETOOLONG, "the name is too long"},

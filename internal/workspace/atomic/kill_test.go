@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/internal/workspace/disk"
 )
 
@@ -39,7 +40,7 @@ func child(spec string) int {
 	die := func(n int) {
 		if n == at {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-			select {}
+			needtest.Hang()
 		}
 	}
 	fsys := &faultFS{FS: disk.OS()}

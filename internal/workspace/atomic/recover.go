@@ -140,7 +140,7 @@ func (e *entry) undo(r record) (*Leftover, error) {
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil || info.Ino != r.Ino || info.Dev != r.Dev {
-		return e.keep(path, "another file stands there by now")
+		return e.keep(path, "another file is there now")
 	}
 	now, err := readAll(file, info.Size)
 	if err != nil {

@@ -84,4 +84,4 @@ func (i Info) Same(o Info) bool {
 }
 
 // ErrLink says that a symbolic link stands where none was when the path was resolved.
-var ErrLink = errors.New("a symbolic link stands in the way")
+var ErrLink = errors.New("a symbolic link is in the way")

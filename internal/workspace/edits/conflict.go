@@ -73,5 +73,5 @@ func overlap(a, b int) error {
 
 func contradiction(a, b int) error {
 	return &refusal{kind: kindContradiction, Other: a, Edit: b, text: fmt.Sprintf(
-		"Both replace the same text, and only one new_string can stand there. Leave out edit %d or edit %d.", a, b)}
+		"Both replace the same text, and only one new_string can take its place. Leave out edit %d or edit %d.", a, b)}
 }

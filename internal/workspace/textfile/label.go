@@ -57,7 +57,12 @@ func settled(e Encoding) Encoding {
 
 // plainLabel drops case and punctuation, which differ from list to list.
 func plainLabel(label string) string {
-	return strings.NewReplacer("-", "", "_", "", " ", "", ".", "", ":", "").Replace(strings.ToLower(strings.TrimSpace(label)))
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune("-_ .:", r) {
+			return -1
+		}
+		return r
+	}, strings.ToLower(strings.TrimSpace(label)))
 }
 
 // labelError says that no encoding has this name. Its text is written for the model.

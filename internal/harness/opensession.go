@@ -1,0 +1,128 @@
+package harness
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/harness/project"
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/session"
+)
+
+// openSession finds or begins the session.
+func (w *World) openSession(ctx context.Context, o *TalkOptions) (*session.Session, error) {
+	store, dir := o.Sessions, w.Shell.Dir("")
+	if store == nil {
+		store = session.Open("")
+	}
+	id := o.Resume
+	if o.Continue && id == "" {
+		var err error
+		switch id, err = store.Latest(dir); {
+		case errors.Is(err, session.ErrNotFound):
+			w.link.Emit(agent.Notice{Level: "notice", Text: "There is no session of this folder to continue: a new one begins."})
+		case err != nil:
+			return nil, err
+		}
+	}
+	switch {
+	case id != "":
+		s, err := store.Resume(ctx, id, &session.ResumeOptions{At: o.ResumeAt, Drops: o.Drops, Fork: o.Fork, NewID: o.ID, Cwd: dir, Version: o.Version})
+		if errors.Is(err, session.ErrDrops) {
+			return nil, fmt.Errorf("%s: %w", rejected, err)
+		}
+		if errors.Is(err, session.ErrNotFound) {
+			return nil, &project.UsageError{Err: fmt.Errorf("%w. Run 'haft sessions list --all' to see the sessions", err)}
+		}
+		if errors.Is(err, session.ErrNoMessage) {
+			return nil, &project.UsageError{Err: fmt.Errorf("%w. Run 'haft sessions show %s' for its messages", err, id)}
+		}
+		return s, err
+	case o.Forget:
+		return session.Memory(cmp.Or(o.ID, session.NewUUID())), nil
+	}
+	return store.Create(ctx, &session.CreateOptions{ID: o.ID, Cwd: dir, Version: o.Version})
+}
+
+// rejected is what programs look for in the error of a resume that would lose too
+// much.
+const rejected = "Resume rejected by --resume-drops-turn"
+
+// states are what whoever resumes the session needs to ask the same model and to be
+// as careful, if it does not know it yet.
+func (c *Conversation) states(o *TalkOptions, chosen string) map[string]any {
+	restored, states := c.Journal().Restored(), map[string]any{}
+	if c.Provider != "given" && c.Provider != state[string](restored, stateProvider) {
+		states[stateProvider] = c.Provider
+	}
+	if chosen != "" && o.Model != state[string](restored, agent.StateModel) {
+		states[agent.StateModel] = o.Model
+	}
+	known := cmp.Or(state[string](restored, agent.StateMode), string(permission.Default))
+	if mode := string(c.World.Engine.Policy().Mode()); mode != known {
+		states[agent.StateMode] = mode
+	}
+	states[stateKept] = c.World.Project.Kept.Names()
+	lead := ""
+	if c.lead != nil {
+		lead = c.lead.Name
+	}
+	if lead != "" || state[string](restored, stateLead) != "" {
+		states[stateLead] = lead // also if it is known: a cleared conversation is another session
+	}
+	return states
+}
+
+// spent is what the answers of a session have used, by the names that their models
+// have prices under.
+func spent(r *session.Restored) map[string]model.Usage {
+	used := make(map[string]model.Usage)
+	for name, u := range r.Usage {
+		name = cmp.Or(state[string](r, agent.StateAsked+name), name)
+		used[name] = used[name].Add(u)
+	}
+	return used
+}
+
+// state is what a session that is resumed knows under a name; the zero value if it
+// knows nothing.
+func state[T any](r *session.Restored, name string) (v T) {
+	_ = json.Unmarshal(r.States[name], &v) // what cannot be read is not known
+	return v
+}
+
+// renew begins the session that follows a clearing of the conversation.
+func (c *Conversation) renew(o *TalkOptions) func(context.Context) (agent.Journal, error) {
+	return func(ctx context.Context) (agent.Journal, error) {
+		next, err := c.World.openSession(ctx, &TalkOptions{Sessions: o.Sessions, Forget: o.Forget, Version: o.Version})
+		if err != nil {
+			return nil, err
+		}
+		c.plan.Store(nil)
+		c.skills.clear()
+		c.World.nested.Clear()
+		if dir := next.Dir(); dir != "" {
+			c.World.Project.Kept.Add(filepath.Join(dir, "subagents"))
+		}
+		kept, _ := c.World.keep(next)
+		c.kept.Store(&kept)
+		c.title.Store(nil)
+		return kept, c.World.link.Begin(next).Close()
+	}
+}
+
+// waitedText says that commands of an earlier process had to be ended first, if that
+// took its time.
+func waitedText(d time.Duration) string {
+	if d <= time.Second {
+		return ""
+	}
+	return fmt.Sprintf("Commands of an earlier process of this session were still running; it took %.1f s until they were ended.", d.Seconds())
+}

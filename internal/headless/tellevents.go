@@ -1,0 +1,267 @@
+package headless
+
+import (
+	"encoding/json"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/wire"
+)
+
+// A teller tells a program what happens, in the words of the wire. It belongs to
+// the goroutine that reads the agent's events; what others have to say goes
+// through the same writer, which takes one message at a time.
+type teller struct {
+	send    func(wire.Message)
+	session string
+	// facts are what the first message of a turn says.
+	facts func(agent.TurnStarted) *wire.Init
+	// partial tells of the pieces of an answer, too; states of the session's state;
+	// replay repeats prompts.
+	partial, states, replay bool
+	// oneAnswer says that the result is all that is read.
+	oneAnswer bool
+
+	tools    *tool.Set
+	prompts  []string // of the turn, until its first answer names them
+	started  []string // those that the turn began with
+	message  string   // the provider's name of the answer that arrives
+	results  int
+	inTurn   bool
+	tasks    map[string]agent.Task // in the background
+	agents   map[string]agent.Task // sub-agents, by id
+	texts    bool                  // tells what sub-agents in the foreground say, too
+	calls    *heartbeats
+	modelFor func(name string) (window, output int64)
+	now      atomic.Pointer[string]
+	named    sync.Map // uuids that the program chose
+}
+
+// tell sends what the event means to a program.
+func (t *teller) tell(ev agent.Event) {
+	switch ev := ev.(type) {
+	case agent.TurnStarted:
+		t.turnStarted(ev)
+	case agent.Requesting:
+		if t.partial {
+			t.send(&wire.Status{Stamp: t.stamp(""), Status: "requesting"})
+		}
+	case agent.Streamed:
+		if t.partial {
+			t.streamed(ev)
+		}
+	case agent.Said:
+		t.said(ev)
+	case agent.Called:
+		t.called(ev)
+	case agent.Returned:
+		t.returned(ev)
+	case agent.Added:
+		t.added(ev)
+	case agent.Denied:
+		t.denied(ev)
+	case agent.Retrying:
+		t.retrying(ev)
+	case agent.FellBack:
+		t.send(&wire.ModelFallback{Stamp: t.stamp(""), Trigger: "overloaded", OriginalModel: ev.From, FallbackModel: ev.To,
+			Content: "Continuing with " + ev.To + ": " + ev.From + " is overloaded."})
+	case agent.Compacting:
+		t.send(&wire.Status{Stamp: t.stamp(""), Status: "compacting"})
+	case agent.Compacted:
+		t.compacted(ev)
+	case agent.Changed:
+		t.changed(ev)
+	case agent.TaskChanged:
+		t.task(ev)
+	case agent.Notice:
+		if ev.Tag == agent.Push {
+			t.send(&wire.Notification{Stamp: t.stamp(""), Key: "push", Text: ev.Text})
+			return
+		}
+		t.send(&wire.Informational{Stamp: t.stamp(""), Content: ev.Text, Level: ev.Level, Label: ev.Tag})
+	case agent.Result:
+		t.result(ev)
+	}
+}
+
+// returned tells of a call's result.
+func (t *teller) returned(ev agent.Returned) {
+	out := ev.Outcome
+	t.calls.end(out.CallID)
+	result := model.Block{Type: model.ToolResult, UseID: out.UseID, Content: out.Result.Content, IsError: out.IsError()}
+	child := t.agents[out.Agent]
+	t.send(&wire.User{
+		SubagentType: child.AgentType, TaskDescription: child.Description,
+		UUID: ev.UUID, SessionID: t.session, ParentToolUseID: t.parent(out.Agent), AgentID: out.Agent, Timestamp: timestamp(),
+		Message:       wire.UserMessage{Role: "user", Content: wire.Content{Blocks: []wire.Block{listed(out, block(result))}}},
+		ToolUseResult: toolUseResult(out), ToolResultMeta: resultMeta(out),
+	})
+}
+
+// listed gives the result of an MCP tool or of an agent, which may be of several blocks,
+// the form of a list also where it is one text.
+func listed(out *sched.Outcome, b wire.Block) wire.Block {
+	if out.IsError() || out.Tool != "Agent" && !strings.HasPrefix(out.Tool, "mcp__") {
+		return b
+	}
+	var members map[string]json.RawMessage
+	var text string
+	if json.Unmarshal(b.Raw, &members) == nil && json.Unmarshal(members["content"], &text) == nil {
+		members["content"] = mustJSON([]wire.Block{wire.Text(text)})
+		b.Raw = mustJSON(members)
+	}
+	return b
+}
+
+func (t *teller) denied(ev agent.Denied) {
+	out := ev.Outcome
+	if byHook(out.Verdict) {
+		return // its own words say so
+	}
+	m := &wire.PermissionDenied{Stamp: t.stamp(""), ToolName: out.Tool, ToolUseID: out.UseID, Message: out.Result.Text(), DecisionReason: out.Verdict.Reason, AgentID: out.Agent}
+	if meta := resultMeta(out); meta != nil {
+		m.DecisionReasonType = meta[0].PermissionDecision.ReasonType
+	}
+	t.send(m)
+}
+
+// streamed tells of a piece of an answer as the provider would have sent it.
+func (t *teller) streamed(ev agent.Streamed) {
+	if s, ok := ev.Event.(model.Start); ok {
+		t.message = s.ID
+	}
+	for _, e := range apiEvents(ev.Event) {
+		m := &wire.StreamEvent{Stamp: t.stamp(""), Event: e, APIMessageID: t.message}
+		if _, ok := ev.Event.(model.Start); ok {
+			m.TTFTMS = new(int(ev.TTFT.Milliseconds()))
+		}
+		t.send(m)
+	}
+}
+
+// called follows the life of a call for its heartbeats.
+func (t *teller) called(ev agent.Called) {
+	switch ev.State {
+	case sched.Executing:
+		t.calls.begin(ev.CallID, ev.UseID, ev.Tool)
+	case sched.Completed:
+		t.calls.end(ev.CallID)
+	}
+}
+
+func (t *teller) turnStarted(ev agent.TurnStarted) {
+	t.inTurn = true
+	t.state(wire.StateRunning)
+	t.tools = ev.Tools
+	t.prompts = t.followed(ev.Prompts)
+	for _, uuid := range t.prompts {
+		t.lifecycle(uuid, "started")
+	}
+	t.started = t.prompts
+	init := t.facts(ev)
+	init.Stamp = t.stamp("")
+	init.UserMessageUUIDs = t.prompts
+	t.send(init)
+}
+
+func (t *teller) compacted(ev agent.Compacted) {
+	status := &wire.Status{Stamp: t.stamp(""), CompactResult: "success"}
+	if ev.Err != nil {
+		status.CompactResult, status.CompactError = "failed", ev.Err.Error()
+	}
+	t.send(status)
+	if ev.Err == nil {
+		t.send(&wire.CompactBoundary{Stamp: t.stamp(ev.UUID), CompactMetadata: wire.CompactMetadata{
+			Trigger: ev.Trigger, PreTokens: int(ev.PreTokens), PostTokens: int(ev.Tokens), DurationMS: ev.Duration.Milliseconds(),
+		}})
+	}
+}
+
+func (t *teller) changed(ev agent.Changed) {
+	text, _ := ev.Value.(string)
+	switch ev.What {
+	case agent.Mode:
+		t.send(&wire.Status{Stamp: t.stamp(""), PermissionMode: text})
+	case agent.Title:
+		t.send(&wire.SessionTitleChanged{Stamp: t.stamp(""), Title: text})
+	case agent.Cleared:
+		t.send(&wire.ConversationReset{Stamp: t.stamp(""), NewConversationID: text, Trigger: "clear"})
+		t.session = text
+	}
+}
+
+func (t *teller) retrying(ev agent.Retrying) {
+	m := &wire.APIRetry{Stamp: t.stamp(""), Attempt: ev.Attempt, MaxRetries: ev.Max, RetryDelayMS: int(ev.Delay.Milliseconds()), Error: "unknown"}
+	if ev.Err != nil {
+		m.ErrorStatus, m.Error = status(ev.Err), errorName(ev.Err.Kind)
+	}
+	t.send(m)
+}
+
+// state tells a host that asked for it what the session does.
+func (t *teller) state(state string) {
+	was := t.now.Swap(&state)
+	if was != nil && *was == state || was == nil && state == wire.StateIdle {
+		return
+	}
+	if t.states {
+		t.send(&wire.SessionStateChanged{Stamp: t.stamp(""), State: state, SDKHostOnly: true})
+	}
+}
+
+// lifecycle follows a prompt that has a name.
+func (t *teller) lifecycle(uuid, state string) {
+	t.send(&wire.CommandLifecycle{Stamp: t.stamp(""), CommandUUID: uuid, State: state})
+}
+
+// follow notes that a prompt has a name that the program gave it.
+func (t *teller) follow(uuid string) {
+	t.named.Store(uuid, true)
+	t.lifecycle(uuid, "queued")
+}
+
+// followed are the names of those prompts that the program named.
+func (t *teller) followed(prompts []agent.Prompt) (uuids []string) {
+	for _, p := range prompts {
+		if _, ok := t.named.Load(p.UUID); ok {
+			uuids = append(uuids, p.UUID)
+		}
+	}
+	return uuids
+}
+
+// stamp names a message; "" makes a name.
+func (t *teller) stamp(uuid string) wire.Stamp {
+	if uuid == "" {
+		uuid = session.NewUUID()
+	}
+	return wire.Stamp{UUID: uuid, SessionID: t.session}
+}
+
+// status is that of HTTP, nil if there was no answer.
+func status(err *model.Error) *int {
+	if err.Status == 0 {
+		return nil
+	}
+	return &err.Status
+}
+
+// errorName is the error as the wire spells it.
+func errorName(k model.ErrorKind) string {
+	switch k {
+	case model.Unauthorized, model.Billing, model.RateLimited, model.Overloaded, model.InvalidRequest, model.UnknownModel, model.ServerFailure:
+		return string(k)
+	case model.PromptTooLong:
+		return string(model.InvalidRequest)
+	}
+	return "unknown"
+}
+
+func timestamp() string { return time.Now().UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -1,0 +1,353 @@
+package plain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/card"
+	"github.com/haftdev/haft/internal/mcp/elicit"
+	"github.com/haftdev/haft/internal/visible"
+	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/plan"
+	"github.com/haftdev/haft/tool/question"
+)
+
+// A Person answers questions line by line. One question is asked at a time. It is
+// safe for concurrent use.
+type Person struct {
+	out io.Writer
+	one sync.Mutex // held by the question that is asked
+
+	mu     sync.Mutex
+	asked  time.Time   // since when one is asked
+	answer chan string // of the question that is asked; nil: none is
+	grant  func(tool.Suggestion) error
+	ended  bool
+}
+
+// Grant says how a rule is kept for the session.
+func (p *Person) Grant(keep func(tool.Suggestion) error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.grant = keep
+}
+
+func (p *Person) keep(s tool.Suggestion) error {
+	p.mu.Lock()
+	grant := p.grant
+	p.mu.Unlock()
+	return grant(s)
+}
+
+// listen makes lines answers to what was just asked, until end is called.
+func (p *Person) listen() (answers <-chan string, end func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	answer := make(chan string, 8)
+	if p.ended {
+		close(answer)
+		return answer, func() {}
+	}
+	p.asked, p.answer = time.Now(), answer
+	return answer, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.answer = nil
+	}
+}
+
+// line asks for a line.
+func (p *Person) line(ctx context.Context, format string, args ...any) (said string, err error) {
+	err = p.until(ctx, fmt.Sprintf(format, args...), func(line string) (again string) {
+		said = line
+		return ""
+	})
+	return said, err
+}
+
+// until asks, and hears lines until one of them is an answer: then heard returns
+// nothing more to ask.
+func (p *Person) until(ctx context.Context, question string, heard func(line string) (again string)) error {
+	io.WriteString(p.out, question) // a terminal that is gone is seen by those who show the conversation
+	answers, end := p.listen()
+	defer end()
+	for {
+		select {
+		case s, ok := <-answers:
+			if !ok {
+				return io.EOF
+			}
+			if question = heard(strings.TrimSpace(s)); question == "" {
+				return nil
+			}
+			io.WriteString(p.out, question)
+		case <-ctx.Done():
+			io.WriteString(p.out, "\n(no answer needed any more)\n")
+			return ctx.Err()
+		}
+	}
+}
+
+// Ask shows the call and returns what the person decides. One that may lose
+// something for good needs a word beside the yes.
+func (p *Person) Ask(ctx context.Context, c tool.Case, q tool.Verdict) (v tool.Verdict, err error) {
+	p.one.Lock()
+	defer p.one.Unlock()
+	if c.Call.Tool == "AskUserQuestion" {
+		return p.questions(ctx, c)
+	}
+	what := card.PreviewOf(c)
+	fmt.Fprint(p.out, about(c, what, q))
+	rules := p.rules(q)
+	choices := "y allows it once"
+	if len(rules) > 0 {
+		choices += " · s allows " + visible.Indented(ask.Rules(rules)) + " for this session"
+	}
+	err = p.until(ctx, choices+" · n denies it, n and a reason says why: ", func(line string) (again string) {
+		v, again = p.decide(line, rules)
+		return again
+	})
+	if errors.Is(err, io.EOF) {
+		return tool.Verdict{Reason: "the input ended before an answer"}, nil
+	}
+	if err != nil || v.Behavior != tool.Allow || !what.Destructive {
+		return v, err
+	}
+	word, err := p.line(ctx, "This may lose something permanently. Type allow to continue: ")
+	if err != nil {
+		return tool.Verdict{}, err
+	}
+	if word != "allow" {
+		return tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: ask.Denial("")}, nil
+	}
+	return v, nil
+}
+
+// rules are those that would settle the next such call, all of them together.
+func (p *Person) rules(q tool.Verdict) []tool.Suggestion {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.grant == nil || q.NeedsPerson {
+		return nil
+	}
+	return q.Suggestions
+}
+
+// decide understands an answer, or asks again.
+func (p *Person) decide(line string, rules []tool.Suggestion) (v tool.Verdict, again string) {
+	word, rest, _ := strings.Cut(line, " ")
+	switch strings.ToLower(word) {
+	case "y", "yes":
+		if rest == "" {
+			return tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it once"}, ""
+		}
+	case "s", "session":
+		if rest != "" || len(rules) == 0 {
+			break
+		}
+		for _, rule := range rules {
+			if err := p.keep(rule); err != nil {
+				return v, fmt.Sprintf("The rule could not be kept: %v. Please answer y or n: ", err)
+			}
+		}
+		return tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it from now on", Rule: ask.Rules(rules)}, ""
+	case "n", "no":
+		return tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: ask.Denial(rest)}, ""
+	}
+	if len(rules) > 0 {
+		return v, "Please answer y, s or n: "
+	}
+	return v, "Please answer y or n: "
+}
+
+// Question is what a person is asked: what would be done, all of it, and why it is
+// asked about.
+func Question(c tool.Case, q tool.Verdict) string { return about(c, card.PreviewOf(c), q) }
+
+func about(c tool.Case, what card.Preview, q tool.Verdict) string {
+	var b strings.Builder
+	if c.Call.Tool == "ExitPlanMode" {
+		if text := plan.Text(c.Call); text != "" {
+			return fmt.Sprintf("\nThe plan:\n%s\nDo you agree to it?\n", visibleText(text))
+		}
+	}
+	switch {
+	case c.Ran():
+		b.WriteString("\nMake the change of this command?\n")
+	case c.Call.Tool == "Bash":
+		b.WriteString("\nRun this command?\n")
+	case what.Path != "":
+		fmt.Fprintf(&b, "\n%s %s?\n", what.Title, visible.Indented(what.Path))
+	default:
+		fmt.Fprintf(&b, "\nUse %s?\n", what.Title)
+	}
+	if what.Text != "" && what.Text != "{}" {
+		fmt.Fprintf(&b, "    %s\n", strings.ReplaceAll(what.Text, "\n", "\n    "))
+	}
+	if what.Note != "" {
+		fmt.Fprintf(&b, "    %s\n", what.Note)
+	}
+	for _, line := range what.Summary {
+		fmt.Fprintf(&b, "    %s\n", line)
+	}
+	for _, f := range what.Files {
+		writeDiff(&b, f, len(what.Files) > 1 || c.Ran())
+	}
+	reason := q.Reason
+	if q.Rule != "" {
+		reason += " (" + q.Rule + " in " + q.Origin + ")"
+	}
+	if c.Call.Agent != "" {
+		reason += " (sub-agent " + c.Call.Agent + ")"
+	}
+	fmt.Fprintf(&b, "Asked because %s.\n", visible.Indented(reason))
+	return b.String()
+}
+
+// writeDiff writes what would change in a file, with its name if there is something to
+// say about it or there are others.
+func writeDiff(b *strings.Builder, f card.FileDiff, several bool) {
+	switch head := f.Head(); {
+	case head != "":
+		fmt.Fprintf(b, "    %s\n", head)
+	case several:
+		fmt.Fprintf(b, "    %s\n", visible.Name(f.Path))
+	}
+	for i, h := range f.Hunks {
+		if i > 0 {
+			fmt.Fprintf(b, "    … line %d\n", h.NewStart)
+		}
+		for _, l := range h.Lines {
+			fmt.Fprintf(b, "    %s%s\n", l[:1], visible.Blanks(visibleText(l[1:])))
+		}
+	}
+}
+
+// questions asks what the model wants to know.
+func (p *Person) questions(ctx context.Context, c tool.Case) (tool.Verdict, error) {
+	in, err := question.Of(c.Call)
+	if err != nil {
+		return tool.Verdict{}, err
+	}
+	in.Answers = map[string]string{}
+	for _, q := range in.Questions {
+		fmt.Fprintf(p.out, "\n%s\n", visibleText(q.Text))
+		for i, o := range q.Options {
+			fmt.Fprintf(p.out, "  %d %s: %s\n", i+1, visibleText(o.Label), visibleText(o.Description))
+		}
+		how := "A number, or your own words: "
+		if q.Multiple {
+			how = "Numbers with commas between them, or your own words: "
+		}
+		for in.Answers[q.Text] == "" {
+			said, err := p.line(ctx, "%s", how)
+			if err != nil {
+				return tool.Verdict{}, err
+			}
+			in.Answers[q.Text] = chosen(q, said)
+		}
+	}
+	raw, err := json.Marshal(in)
+	return tool.Verdict{Behavior: tool.Allow, Reason: "the user answered", Input: raw}, err
+}
+
+// chosen turns numbers into the options that they stand for.
+func chosen(q question.Question, said string) string {
+	var labels []string
+	for part := range strings.SplitSeq(said, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(part))
+		if err != nil || n < 1 || n > len(q.Options) || len(labels) > 0 && !q.Multiple {
+			return said
+		}
+		labels = append(labels, q.Options[n-1].Label)
+	}
+	return strings.Join(labels, ", ")
+}
+
+// Elicit asks what an MCP server wants to know.
+func (p *Person) Elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, error) {
+	p.one.Lock()
+	defer p.one.Unlock()
+	if e.Mode == "url" {
+		said, err := p.line(ctx, "\nThe server %s asks: %s\nIt wants you to visit %s\nSay done when you have, or no: ", visibleText(e.Server), visibleText(e.Message), visibleText(e.URL))
+		if err != nil || said != "done" {
+			return mcp.Answer{Action: "decline"}, err
+		}
+		return mcp.Answer{Action: "accept"}, nil
+	}
+	return p.form(ctx, e)
+}
+
+// form asks for the fields of a form one after the other, each until it is filled in
+// right, and before the end whether the answers are to be sent.
+func (p *Person) form(ctx context.Context, e mcp.Elicitation) (mcp.Answer, error) {
+	decline := mcp.Answer{Action: "decline"}
+	fields, err := elicit.Fields(e.Schema)
+	if err != nil {
+		fmt.Fprintf(p.out, "\nThe server %s asks: %s\nIts form cannot be shown, and is declined: %s\n", visibleText(e.Server), visibleText(e.Message), visibleText(err.Error()))
+		return decline, nil
+	}
+	fmt.Fprintf(p.out, "\nThe server %s asks: %s\n", visibleText(e.Server), visibleText(e.Message))
+	values := map[string]string{}
+	for _, f := range fields {
+		err := p.until(ctx, fieldQuestion(f), func(line string) (again string) {
+			if line == "" {
+				line = f.Default
+			}
+			if _, err := f.Value(line); err != nil {
+				return "Not possible: " + err.Error() + ". Again: "
+			}
+			values[f.Name] = line
+			return ""
+		})
+		if err != nil {
+			return decline, err
+		}
+	}
+	said, err := p.line(ctx, "Send this to %s? y or n: ", visibleText(e.Server))
+	if err != nil || said != "y" && said != "yes" {
+		return decline, err
+	}
+	content, err := elicit.Content(fields, values)
+	if err != nil {
+		return decline, err
+	}
+	return mcp.Answer{Action: "accept", Content: content}, nil
+}
+
+// fieldQuestion asks for one field.
+func fieldQuestion(f elicit.Field) string {
+	var b strings.Builder
+	b.WriteString(visibleText(f.Label))
+	if f.Required {
+		b.WriteString(" (required)")
+	}
+	if f.Help != "" {
+		b.WriteString(": " + visibleText(f.Help))
+	}
+	b.WriteByte('\n')
+	for i, o := range f.Options {
+		fmt.Fprintf(&b, "  %d %s\n", i+1, visibleText(o.Title))
+	}
+	switch f.Kind {
+	case elicit.One, elicit.YesNo:
+		b.WriteString("A number")
+	case elicit.Many:
+		b.WriteString("Numbers with commas between them")
+	default:
+		b.WriteString("Answer")
+	}
+	if f.Default != "" {
+		fmt.Fprintf(&b, " (enter for %s)", visibleText(f.Default))
+	}
+	return b.String() + ": "
+}

@@ -1,0 +1,43 @@
+package tui
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/haftdev/haft/internal/tui/style"
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/tool"
+)
+
+func message(uuid, parent string, role model.Role, blocks ...model.Block) session.Entry {
+	return session.Entry{UUID: uuid, Parent: parent, Message: &session.Message{Role: role, Content: blocks}}
+}
+
+func TestCallsOfAnEarlierConversationAreShownAsTheyWent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBed(t, Size{80, 24}, style.Palette{})
+		defer b.close()
+		use := func(id, name, input string) model.Block {
+			return model.Block{Type: model.ToolUse, ID: id, Name: name, Input: json.RawMessage(input)}
+		}
+		result := func(id, text string, failed bool) model.Block {
+			return model.Block{Type: model.ToolResult, UseID: id, IsError: failed, Content: []tool.Block{{Type: tool.TextBlock, Text: text}}}
+		}
+		b.talk.tools = summarized()
+		b.talk.past = []session.Entry{
+			message("1", "", model.User, model.TextOf("mend it")),
+			message("2", "1", model.Assistant, use("a", "Bash", `{"command":"make"}`), use("b", "Bash", `{"command":"make test"}`), use("c", "Bash", `{"command":"make all"}`)),
+			message("3", "2", model.User, result("a", "made", false)),
+			message("4", "3", model.User, result("b", "Exit code 2", true)),
+		}
+		b.app.later(func() { b.app.replay(b.talk.past); b.app.dirty = true })
+		b.pause(2 * frame)
+		b.sees("› mend it", "● Bash make\n  └ made", "● Bash make test\n  └ Exit code 2", "○ Bash make all · cancelled", "session 5e55 continues")
+		if n := strings.Count(b.everything(), "cancelled"); n != 1 {
+			t.Errorf("%d calls are shown as cancelled, want the one without a result:\n%s", n, b.everything())
+		}
+	})
+}

@@ -1,0 +1,129 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/session"
+)
+
+func (a *app) useModel(name string) {
+	a.talk.State.SetModel(a.talk.Turns.Resolve(name))
+	a.status.model = a.talk.Turns.Resolve(name)
+	a.show.add(&note{text: "The model is " + a.talk.Turns.Resolve(name) + " from the next request on.", quiet: true})
+}
+
+// rewind goes back to an earlier message: the conversation goes on before it, its
+// text is there to be changed, and files can be brought back too.
+func (a *app) rewind() {
+	if a.talk == nil {
+		return
+	}
+	list := turnBacks(a.talk.Past.Said(a.ctx))
+	if len(list) == 0 {
+		a.hint = "there is no message to go back to"
+		return
+	}
+	var items []pick
+	for i, t := range list {
+		items = append(items, pick{value: strconv.Itoa(i), text: strings.Join(strings.Fields(t.text), " "), detail: ago(time.Since(t.when))})
+	}
+	a.pop(&picker{title: "Go back to before which message?", items: items, choose: func(p pick) {
+		a.closeOwn()
+		if i, err := strconv.Atoi(p.value); err == nil {
+			a.rewindTo(list[i])
+		}
+	}})
+}
+
+// turnBacks are the person's messages, newest first.
+func turnBacks(past []session.Entry) []turnBack {
+	var list []turnBack
+	before := ""
+	for _, e := range past {
+		if text := harness.Typed(e.Message.Content); e.Message.Role == model.User && text != "" {
+			list = append(list, turnBack{e.UUID, before, text, e.Time})
+		}
+		before = e.UUID
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// rewindTo asks what is to be taken back, if there is something besides the
+// conversation.
+func (a *app) rewindTo(t turnBack) {
+	plan, err := a.talk.Past.PlanRewind(a.ctx, t.uuid)
+	if err != nil || len(plan.Steps) == 0 {
+		a.goBack(t, a.talk.Rules.Keep())
+		return
+	}
+	var body []string
+	foreign := false
+	for _, s := range plan.Steps {
+		line := fmt.Sprintf("%-8s %s  +%d −%d", s.Action(), s.Path, s.Insertions, s.Deletions)
+		if s.Foreign {
+			line, foreign = line+"  (changed by another program since)", true
+		}
+		body = append(body, line)
+	}
+	if plan.Uncovered != "" {
+		body = append(body, "not covered: "+plan.Uncovered)
+	}
+	files := func() bool {
+		undo, err := a.talk.Past.Rewind(a.ctx, plan, false)
+		if err != nil {
+			a.note("no file was changed: " + err.Error())
+			return false
+		}
+		a.show.add(&note{text: fmt.Sprintf("%s brought back. To undo: haft rewind %s --to %s", count(len(plan.Steps), "file"), a.talk.State.Session(), undo), quiet: true})
+		return true
+	}
+	items := []string{"Conversation and files", "Only the conversation", "Only the files", "Nothing"}
+	if foreign {
+		body = append(body, "Another program has changed these files, so nothing is done. To rewind anyway: 'haft rewind --force'.")
+	}
+	a.pop(&choices{title: "Go back to which message?", body: body, items: items, choose: func(i int) {
+		a.closeOwn()
+		switch {
+		case i == 0 && files():
+			a.goBack(t, a.talk.Rules.Keep())
+		case i == 1:
+			kept := a.talk.Rules.Keep()
+			kept.Unchanged(plan)
+			a.goBack(t, kept)
+		case i == 2:
+			files()
+		}
+	}})
+}
+
+// goBack goes on before a message.
+func (a *app) goBack(t turnBack, kept *harness.Kept) {
+	a.write.Set(t.text)
+	first, _, _ := strings.Cut(t.text, "\n")
+	a.show.add(&note{text: "— back to before: " + first + " —", quiet: true})
+	if t.before == "" {
+		a.open(Opening{Kept: kept})
+		return
+	}
+	a.open(Opening{Resume: a.talk.State.Session(), At: t.before, Kept: kept})
+}
+
+// ago is a time in the past for people.
+func ago(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h ago", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days ago", int(d.Hours()/24))
+}

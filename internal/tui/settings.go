@@ -1,0 +1,142 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/haftdev/haft/internal/visible"
+)
+
+// A RuleLine is a permission rule in force.
+type RuleLine struct {
+	Behavior, Text, Origin string
+	Scope                  string // session, local, project or user; others cannot be changed
+}
+
+// permissions lists the rules with where they come from; they can be removed, and others
+// added.
+func (a *app) permissions(args string) {
+	if args != "" {
+		a.local("permissions", args)
+		return
+	}
+	items := []pick{{value: "+", text: "Add a rule…", detail: "the mode is " + a.talk.Rules.Mode() + "; shift+tab changes it"}}
+	rules := a.talk.Rules.Rules()
+	for i, r := range rules {
+		items = append(items, pick{value: fmt.Sprint(i), text: fmt.Sprintf("%-5s %s", r.Behavior, r.Text), detail: r.Origin})
+	}
+	at := func(p pick) (r RuleLine, ok bool) {
+		var i int
+		if _, err := fmt.Sscan(p.value, &i); err != nil || i >= len(rules) {
+			return r, false
+		}
+		return rules[i], true
+	}
+	a.pop(&picker{title: "Permission rules: deny goes before ask, ask before allow", items: items, chooses: "adds or explains", acts: "removes it",
+		choose: func(p pick) {
+			a.closeOwn()
+			if r, ok := at(p); ok {
+				a.show.add(&note{text: visible.Cells(fmt.Sprintf("%s %s comes from %s.", r.Behavior, r.Text, r.Origin)), quiet: true})
+				return
+			}
+			a.askRule()
+		},
+		act: func(p pick) {
+			if r, ok := at(p); ok {
+				a.closeOwn()
+				a.local("permissions", strings.TrimSpace(fmt.Sprintf("remove %s %s %s", r.Behavior, r.Text, r.Scope)))
+			}
+		}})
+}
+
+// askRule asks for a new rule.
+func (a *app) askRule() {
+	a.pop(newForm("Which rule?", []string{"Such as Bash(git diff:*), Read(./secrets/**), Edit(/src/**), WebFetch(domain:example.com), mcp__server"}, []field{
+		{name: "behavior", label: "Calls that it fits are", options: []string{"allow", "ask", "deny"}, required: true},
+		{name: "rule", label: "Rule", required: true},
+		{name: "scope", label: "Kept in", options: a.scopeOptions("session"), value: "2", required: true},
+	}, func(v map[string]string) {
+		a.closeOwn()
+		a.local("permissions", fmt.Sprintf("add %s %s %s", optionAt([]string{"allow", "ask", "deny"}, v["behavior"]), v["rule"], optionAt([]string{"session", "local", "project", "user"}, v["scope"])))
+	}))
+}
+
+// scopeOptions are where something can be kept, with the files.
+func (a *app) scopeOptions(first ...string) (options []string) {
+	for _, s := range append(first, "local", "project", "user") {
+		text := s
+		if s != "session" {
+			text += ": " + a.short(a.where(s))
+		}
+		options = append(options, text)
+	}
+	return options
+}
+
+// optionAt is the option of a form's number.
+func optionAt(options []string, number string) string {
+	var i int
+	if _, err := fmt.Sscan(number, &i); err != nil || i < 1 || i > len(options) {
+		return ""
+	}
+	return options[i-1]
+}
+
+// A SettingLine is a single value of the settings.
+type SettingLine struct {
+	Key, Value, Takes, Origin string
+	OneOf                     []string
+}
+
+// config lists the settings; one is chosen, given a value and a file.
+func (a *app) config(args string) {
+	if args != "" {
+		a.local("config", args)
+		return
+	}
+	list := a.talk.Rules.Settings()
+	var items []pick
+	for _, s := range list {
+		detail := s.Takes
+		if s.Value != "" {
+			detail = s.Value + "  " + s.Origin
+		}
+		items = append(items, pick{value: s.Key, text: s.Key, detail: detail})
+	}
+	a.pop(&picker{title: "Which setting?", items: items, chooses: "changes it", choose: func(p pick) {
+		a.closeOwn()
+		for _, s := range list {
+			if s.Key == p.value {
+				a.askSetting(s)
+			}
+		}
+	}})
+}
+
+// askSetting asks for a value and where it is kept. An empty value takes the key out.
+func (a *app) askSetting(s SettingLine) {
+	options := s.OneOf
+	if options != nil {
+		options = append(append([]string{}, options...), "(not set)")
+	}
+	body := []string{"It takes " + s.Takes + "."}
+	if s.Value != "" {
+		body = append(body, fmt.Sprintf("Now it is %s (%s).", s.Value, s.Origin))
+	}
+	value := field{name: "value", label: "Value", options: options, help: "empty: not set", value: s.Value}
+	if options != nil {
+		value.help, value.required, value.value = "", true, ""
+	}
+	a.pop(newForm(s.Key, body, []field{value, {name: "scope", label: "Kept in", options: a.scopeOptions(), value: "3", required: true}}, func(v map[string]string) {
+		a.closeOwn()
+		typed, scope := v["value"], optionAt([]string{"local", "project", "user"}, v["scope"])
+		if options != nil {
+			typed = optionAt(s.OneOf, typed)
+		}
+		if typed == "" {
+			a.local("config", "unset "+s.Key+" "+scope)
+			return
+		}
+		a.local("config", s.Key+" "+typed+" "+scope)
+	}))
+}

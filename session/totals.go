@@ -1,0 +1,109 @@
+package session
+
+import (
+	"encoding/json"
+	"maps"
+
+	"github.com/haftdev/haft/model"
+)
+
+// titleState is the state that names the session to people.
+const titleState = "title"
+
+// A tally is what the lines of a conversation add up to. It is the same whether
+// they are read or written.
+type tally struct {
+	messages int
+	states   map[string]json.RawMessage
+	usage    map[string]model.Usage // of finished answers, by model
+	title    string
+	model    string // that answered last
+
+	answer stop // the last answer; its usage grows with its blocks
+}
+
+func (t *tally) add(l *line) {
+	x := l.extra()
+	switch {
+	case x.Snapshot != nil:
+		*t = tally{model: t.model}
+		t.restore(x.Snapshot)
+	case x.State != nil:
+		t.set(x.State.Name, x.State.Value)
+	case x.Stop != nil:
+		t.answered(*x.Stop)
+	case l.CustomTitle != "":
+		t.title = l.CustomTitle
+	}
+	if !l.isMessage() {
+		return
+	}
+	t.messages++
+	if l.Type == "assistant" && !l.IsAPIError {
+		t.answered(l.answer())
+	}
+}
+
+// answer is what a line says about the answer that it is part of.
+func (l *line) answer() (a stop) {
+	if l.said != nil {
+		return stop{l.said.ID, l.said.Model, l.said.StopReason, l.said.Usage}
+	}
+	_ = json.Unmarshal(l.Message, &a) // one that cannot be read says nothing
+	return a
+}
+
+func (t *tally) set(name string, value json.RawMessage) {
+	if t.states == nil {
+		t.states = map[string]json.RawMessage{}
+	}
+	t.states[name] = value
+	if string(value) == "null" {
+		delete(t.states, name)
+	}
+	if name == titleState {
+		var title string
+		if json.Unmarshal(value, &title) == nil {
+			t.title = title
+		}
+	}
+}
+
+// answered notes what an answer has cost so far.
+func (t *tally) answered(a stop) {
+	if a.ID != t.answer.ID || a.ID == "" {
+		t.usage = t.total()
+		t.answer = stop{}
+	}
+	if a.Model != "" {
+		t.model = a.Model
+	} else {
+		a.Model = t.answer.Model
+	}
+	if a.Usage == (model.Usage{}) {
+		a.Usage = t.answer.Usage
+	}
+	t.answer = a
+}
+
+// total is the usage with that of the last answer.
+func (t *tally) total() map[string]model.Usage {
+	sum := maps.Clone(t.usage)
+	if t.answer.Usage == (model.Usage{}) {
+		return sum
+	}
+	if sum == nil {
+		sum = map[string]model.Usage{}
+	}
+	sum[t.answer.Model] = sum[t.answer.Model].Add(t.answer.Usage)
+	return sum
+}
+
+func (t *tally) snapshot() *snapshot {
+	return &snapshot{Messages: t.messages, States: maps.Clone(t.states), Usage: t.total(), Title: t.title}
+}
+
+func (t *tally) restore(s *snapshot) {
+	t.messages, t.usage, t.title = s.Messages, maps.Clone(s.Usage), s.Title
+	t.states = maps.Clone(s.States)
+}

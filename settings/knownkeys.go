@@ -1,0 +1,182 @@
+package settings
+
+import (
+	"strings"
+)
+
+// A shape is what a value must look like.
+type shape struct {
+	kinds   string           // the kinds it may have, as in node; "" means any
+	each    byte             // the kind of a list's or object's entries; 0 means any
+	members map[string]shape // the names of an object; nil means any
+	oneOf   []string         // the texts it may be; nil means any
+	least   string           // the least whole number it may be; "" means any number
+	effect  effect
+}
+
+// An effect is what haft makes of a value.
+type effect int
+
+const (
+	acts   effect = iota // what it says
+	idles                // nothing
+	unkept               // nothing, though it should guard something
+)
+
+// idle is a shape that haft knows and does nothing about.
+func idle(s shape) shape {
+	s.effect = idles
+	return s
+}
+
+// noGuard is one that should guard something and does not: whoever relies on it must
+// be told.
+func noGuard(s shape) shape {
+	s.effect = unkept
+	return s
+}
+
+var (
+	aFlag     = shape{kinds: "tf"}
+	aText     = shape{kinds: `"`}
+	aNumber   = shape{kinds: "0"}
+	aCount    = shape{kinds: "0", least: "0"}
+	aLimit    = shape{kinds: "0", least: "-1"} // -1 is none
+	textList  = shape{kinds: "[", each: '"'}
+	anObject  = shape{kinds: "{"}
+	objectMap = shape{kinds: "{", each: '{'}
+	aList     = shape{kinds: "["}
+	anything  = shape{}
+)
+
+func (s shape) String() string {
+	if s.each != 0 && s.kinds == "[" {
+		return "a list of strings"
+	}
+	switch {
+	case s.oneOf != nil:
+		return "one of " + strings.Join(s.oneOf, ", ")
+	case s.least != "":
+		return "a whole number from " + s.least + " on"
+	}
+	return kindName(s.kinds[0])
+}
+
+// topLevel are the keys of a settings file. Those of Claude Code that haft does
+// not act on are here too: a file that is shared must not look faulty.
+var topLevel = map[string]shape{
+	"$schema": aText,
+
+	"permissions": {kinds: "{", members: map[string]shape{
+		"allow": textList, "ask": textList, "deny": textList,
+		"additionalDirectories":        textList,
+		"defaultMode":                  aText,
+		"disableBypassPermissionsMode": aText,
+		"disableAutoMode":              aText,
+	}},
+	"allowManagedPermissionRulesOnly":   aFlag,
+	"skipDangerousModePermissionPrompt": idle(aFlag),
+	"skipAutoPermissionPrompt":          idle(aFlag),
+	"autoMode":                          noGuard(anObject),
+	"sandbox":                           {kinds: "{", members: sandboxKeys},
+
+	"preview": {kinds: `"`, oneOf: []string{"off", "ask", "auto"}},
+
+	"env": {kinds: "{", each: '"'},
+
+	"bash": {kinds: "{", members: map[string]shape{
+		"passEnv": textList, "keepEscapes": aFlag, "endAtTimeout": aFlag,
+	}},
+	"agents": {kinds: "{", members: map[string]shape{
+		"maxRunning": aCount, "maxDepth": aCount, "maxTokens": aCount, "firstTokenSeconds": aCount, "idleSeconds": aCount,
+		"background": aFlag, "cwd": aFlag,
+	}},
+	"calls": {kinds: "{", members: map[string]shape{
+		"afterFailure": {kinds: `"`, oneOf: []string{"continue", "cancel"}},
+		"sameResults":  {kinds: "{", members: map[string]shape{"warn": aLimit, "stop": aLimit}},
+	}},
+	"search":    {kinds: "{", members: map[string]shape{"noSavedIndex": aFlag}},
+	"todoTools": {kinds: `"`, oneOf: []string{"auto", "tasks", "todos", "none"}},
+	"webFetch":  {kinds: "{", members: map[string]shape{"allowPrivate": textList, "model": aText}},
+	"webSearch": {kinds: "{", members: map[string]shape{"endpoint": aText}},
+
+	"hooks":                  {kinds: "{", each: '['},
+	"disableAllHooks":        aFlag,
+	"allowManagedHooksOnly":  aFlag,
+	"allowedHttpHookUrls":    textList,
+	"httpHookAllowedEnvVars": textList,
+
+	"mcp":                        {kinds: "{", members: map[string]shape{"log": aFlag, "deferPercent": aNumber, "sampling": aFlag, "samplingTokens": aNumber, "wait": aNumber}},
+	"lspServers":                 objectMap,
+	"mcpServers":                 objectMap,
+	"enableAllProjectMcpServers": aFlag,
+	"enabledMcpjsonServers":      idle(textList),
+	"disabledMcpjsonServers":     textList,
+	"allowedMcpServers":          aList,
+	"deniedMcpServers":           aList,
+	"allowManagedMcpServersOnly": aFlag,
+
+	"apiKeyHelper":         aText,
+	"awsAuthRefresh":       idle(aText),
+	"awsCredentialExport":  idle(aText),
+	"gcpAuthRefresh":       idle(aText),
+	"otelHeadersHelper":    idle(aText),
+	"proxyAuthHelper":      idle(aText),
+	"forceLoginMethod":     noGuard(aText),
+	"forceLoginOrgUUID":    noGuard(anything),
+	"statusLine":           idle(anObject),
+	"subagentStatusLine":   idle(anObject),
+	"fileSuggestion":       idle(anObject),
+	"companyAnnouncements": idle(textList),
+
+	"model":                 aText,
+	"availableModels":       noGuard(textList),
+	"modelOverrides":        idle(anObject),
+	"effortLevel":           aText,
+	"advisorModel":          idle(aText),
+	"fastMode":              idle(aFlag),
+	"alwaysThinkingEnabled": idle(aFlag),
+	"showThinkingSummaries": idle(aFlag),
+	"agent":                 aText,
+	"outputStyle":           idle(aText),
+	"language":              idle(aText),
+
+	"cleanupPeriodDays":           idle(aNumber),
+	"plansDirectory":              idle(aText),
+	"autoMemoryDirectory":         idle(aText),
+	"autoMemoryEnabled":           idle(aFlag),
+	"claudeMdExcludes":            textList,
+	"respectGitignore":            idle(aFlag),
+	"includeCoAuthoredBy":         idle(aFlag),
+	"includeGitInstructions":      idle(aFlag),
+	"attribution":                 idle(anObject),
+	"worktree":                    idle(anObject),
+	"enabledPlugins":              anObject,
+	"extraKnownMarketplaces":      idle(anObject),
+	"strictKnownMarketplaces":     noGuard(aList),
+	"blockedMarketplaces":         noGuard(aList),
+	"pluginTrustMessage":          idle(aText),
+	"skipWebFetchPreflight":       idle(aFlag),
+	"autoUpdatesChannel":          idle(aText),
+	"minimumVersion":              noGuard(aText),
+	"defaultShell":                idle(aText),
+	"teammateMode":                idle(aText),
+	"spinnerTipsEnabled":          idle(aFlag),
+	"spinnerTipsOverride":         idle(anObject),
+	"spinnerVerbs":                idle(anObject),
+	"showTurnDuration":            idle(aFlag),
+	"terminalProgressBarEnabled":  idle(aFlag),
+	"prefersReducedMotion":        idle(aFlag),
+	"editorMode":                  idle(aText),
+	"theme":                       idle(aText),
+	"verbose":                     idle(aFlag),
+	"feedbackSurveyRate":          idle(aNumber),
+	"disableDeepLinkRegistration": idle(anything),
+	"disableSkillShellExecution":  aFlag,
+	"channelsEnabled":             idle(aFlag),
+	"voiceEnabled":                idle(aFlag),
+	"tui":                         idle(anything),
+}
+
+// mcpFile are the keys of a project's .mcp.json.
+var mcpFile = map[string]shape{"$schema": aText, "mcpServers": objectMap}

@@ -1,0 +1,172 @@
+package settings
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/haftdev/haft/internal/rewrite"
+)
+
+// SetText makes the string value of a key at the top of a file, in place of the one
+// that is there. Every other byte of the file stays.
+func SetText(ctx context.Context, t Target, key, value string) error {
+	return t.set(ctx, key, func(text []byte) ([]byte, error) { return setValue(text, []string{key}, '"', quote(value)) })
+}
+
+// A Knob is a single value that a settings file can have.
+type Knob struct {
+	// Key is its path, such as "calls.afterFailure".
+	Key string
+	// Takes says what it may be; OneOf are all the texts that it may be, nil if others are
+	// possible.
+	Takes string
+	OneOf []string
+
+	shape shape
+}
+
+// Knobs are the single values that haft acts on, by their keys. Lists and objects are not
+// among them.
+func Knobs() []Knob {
+	var knobs []Knob
+	var add func(prefix string, members map[string]shape)
+	add = func(prefix string, members map[string]shape) {
+		for name, s := range members {
+			key := prefix + name
+			switch {
+			case s.effect != acts || name == "$schema" || s.kinds == "":
+			case s.kinds == "{" && s.members != nil:
+				add(key+".", s.members)
+			case s.kinds == "tf":
+				knobs = append(knobs, Knob{key, "true or false", []string{"true", "false"}, s})
+			case s.kinds == `"` || s.kinds == "0":
+				knobs = append(knobs, Knob{key, s.String(), s.oneOf, s})
+			}
+		}
+	}
+	add("", topLevel)
+	slices.SortFunc(knobs, func(a, b Knob) int { return strings.Compare(a.Key, b.Key) })
+	return knobs
+}
+
+// Set writes a value into a file, as it is typed: true, 3, some text. "" takes the key out,
+// so that other files or the default decide. Every other byte of the file stays.
+func (k Knob) Set(ctx context.Context, t Target, typed string) error {
+	path := strings.Split(k.Key, ".")
+	if typed == "" {
+		return t.set(ctx, k.Key, func(text []byte) ([]byte, error) { return unsetValue(text, path) })
+	}
+	raw, err := k.value(typed)
+	if err != nil {
+		return err
+	}
+	return t.set(ctx, k.Key, func(text []byte) ([]byte, error) { return setValue(text, path, 0, raw) })
+}
+
+// value is what was typed, as JSON.
+func (k Knob) value(typed string) (string, error) {
+	wrong := fmt.Errorf("%s takes %s, not %q", k.Key, k.Takes, typed)
+	switch {
+	case k.OneOf != nil && !slices.Contains(k.OneOf, typed):
+		return "", wrong
+	case k.shape.kinds == `"`:
+		return quote(typed), nil
+	case k.shape.kinds == "tf":
+		return typed, nil
+	}
+	var n float64
+	if json.Unmarshal([]byte(typed), &n) != nil || !json.Valid([]byte(typed)) {
+		return "", wrong
+	}
+	if k.shape.least == "" {
+		return typed, nil
+	}
+	var least float64
+	if json.Unmarshal([]byte(k.shape.least), &least) != nil || n < least || n != float64(int64(n)) {
+		return "", wrong
+	}
+	return typed, nil
+}
+
+// set rewrites a file.
+func (t Target) set(ctx context.Context, key string, change func([]byte) ([]byte, error)) error {
+	root, name, err := t.open()
+	if err != nil {
+		return fmt.Errorf("set %s in %s: %w", key, t.Path, err)
+	}
+	defer root.Close()
+	err = rewrite.File(ctx, root, name, func(text []byte) ([]byte, error) {
+		rest, marked := bytes.CutPrefix(text, bom)
+		edited, err := change(rest)
+		if err != nil || !marked {
+			return edited, err
+		}
+		return slices.Concat(bom, edited), nil
+	}, nil)
+	if err != nil {
+		return fmt.Errorf("set %s in %s: %w", key, t.Path, err)
+	}
+	return nil
+}
+
+// setValue makes raw the value at a path of keys. One that is there must be of a kind; 0
+// takes any.
+func setValue(text []byte, path []string, kind hujson.Kind, raw string) ([]byte, error) {
+	d, err := newDocument(text)
+	if err != nil {
+		return nil, err
+	}
+	at := d.root
+	for len(path) > 1 {
+		next, err := d.find(at, path[0], '{')
+		if err != nil {
+			return nil, err
+		}
+		if next == nil {
+			break
+		}
+		at, path = next, path[1:]
+	}
+	if len(path) == 1 {
+		old, err := d.find(at, path[0], kind)
+		if err != nil {
+			return nil, err
+		}
+		if old != nil {
+			return splice(d.text, old.StartOffset, old.EndOffset, raw), nil
+		}
+	}
+	return d.insert(at, func(in indent) string { return nested(in, path, raw) }), nil
+}
+
+// nested is a member with objects around it for the keys that are not there yet.
+func nested(in indent, path []string, raw string) string {
+	if len(path) == 1 {
+		return quote(path[0]) + ": " + raw
+	}
+	return quote(path[0]) + ": " + in.wrap("{}", func(in indent) string { return nested(in, path[1:], raw) })
+}
+
+// unsetValue takes the value at a path of keys out.
+func unsetValue(text []byte, path []string) ([]byte, error) {
+	d, err := newDocument(text)
+	if err != nil {
+		return nil, err
+	}
+	at := d.root
+	for _, key := range path[:len(path)-1] {
+		if at, err = d.find(at, key, '{'); err != nil || at == nil {
+			return text, err
+		}
+	}
+	if i := d.memberAt(at, path[len(path)-1]); i >= 0 {
+		return unsetValue(d.remove(at, i), path) // a key may be there twice
+	}
+	return text, nil
+}
