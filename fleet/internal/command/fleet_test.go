@@ -173,27 +173,27 @@ func (f *fleet) check(id string, prompts []string, sum *tally, told map[string]s
 		var l struct {
 			UUID, Type string
 			Parent     *string `json:"parentUuid"`
-			Message    struct {
-				Content []struct {
-					Type, ID string
-					UseID    string `json:"tool_use_id"`
-					Input    struct{ Command string }
-					Content  json.RawMessage
-				}
-			}
+			Message    struct{ Content json.RawMessage }
 		}
 		if err := json.Unmarshal(raw, &l); err != nil {
 			f.t.Errorf("run %s has the line %.80q", id, raw)
 			continue
 		}
-		if l.Type != "user" && l.Type != "assistant" {
-			continue
+		if l.UUID == "" || l.Type != "user" && l.Type != "assistant" {
+			continue // an answer's end has no name
 		}
 		if said[l.UUID]++; l.Parent != nil && *l.Parent != last {
 			f.t.Errorf("run %s: an entry follows %s and not %s", id, *l.Parent, last)
 		}
 		last = l.UUID
-		for _, b := range l.Message.Content {
+		var blocks []struct {
+			Type, ID string
+			UseID    string `json:"tool_use_id"`
+			Input    struct{ Command string }
+			Content  json.RawMessage
+		}
+		_ = json.Unmarshal(l.Message.Content, &blocks) // a prompt may be a text
+		for _, b := range blocks {
 			switch b.Type {
 			case "tool_use":
 				uses[b.ID] = markOf(b.Input.Command)
