@@ -18,6 +18,8 @@ type Format string
 const (
 	// Markdown is for people.
 	Markdown Format = "markdown"
+	// HTML is a page for people. What haft added to the conversation is left out.
+	HTML Format = "html"
 	// JSONL is the messages of the conversation, one per line, as they were said.
 	JSONL Format = "jsonl"
 )
@@ -33,12 +35,17 @@ func (st *Store) Export(ctx context.Context, id string, w io.Writer, f Format) e
 	switch f {
 	case JSONL:
 		write = exportJSONL
+	case HTML:
+		write = exportHTML
+		if _, err := fmt.Fprintf(w, htmlHead, idOf(path)); err != nil {
+			return fmt.Errorf("export session %s: %w", idOf(path), err)
+		}
 	case Markdown:
 	default:
-		return fmt.Errorf("export session: the format %q is not %s or %s", f, Markdown, JSONL)
+		return fmt.Errorf("export session: the format %q is not %s, %s or %s", f, Markdown, HTML, JSONL)
 	}
 	for e, err := range Entries(ctx, path) {
-		if err == nil && e.Message != nil {
+		if err == nil && e.Message != nil && !(f == HTML && e.Message.Synthetic) {
 			err = write(w, &e)
 		}
 		if err != nil {

@@ -43,6 +43,7 @@ func TestAnExportHasAllThatWasSaid(t *testing.T) {
 	sessiontest.Close(t, s)
 	for format, wants := range map[session.Format][]string{
 		session.Markdown: {"## user\n\nlook\n", "## assistant\n\nI look.\n", "### Read\n", "/x", "what is in x"},
+		session.HTML:     {"<!doctype html>", "<h2>user</h2>\n<pre>look</pre>", "<pre>I look.</pre>", "<summary>Read</summary>", "/x", "what is in x"},
 		session.JSONL:    {`"role":"user"`, `"role":"assistant"`, `"I look."`, "what is in x"},
 	} {
 		var b strings.Builder

@@ -16,7 +16,6 @@ import (
 	"log"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -130,10 +129,9 @@ func newRoot(s Streams, reexec shellrun.Reexec) *cobra.Command {
 		Long: `haft is a tool system for language models: every effect a model has on the
 world goes through a tool, and every call of a tool goes through one controlled
 pipeline of look-up, validation, hooks, permission, execution and bounded result.`,
-		Version:           version(),
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
 	})
 	converse := &converseFlags{Streams: s, reexec: reexec}
 	converse.define(root.Flags())
@@ -158,10 +156,10 @@ pipeline of look-up, validation, hooks, permission, execution and bounded result
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w. Run '%s --help' for usage", plainValue(err), c.CommandPath())}
+		return usageError{fmt.Errorf("%w.%s Run '%s --help' for usage", plainValue(err), nearFlag(c, err), c.CommandPath())}
 	})
 	root.AddCommand(newTools(s, reexec), newPermissions(s, reexec), newTrust(s), newDoctor(s, reexec), newMCP(s, reexec), newACP(s, reexec), newFleet(s), newDemo(s, reexec))
-	root.AddCommand(newSkills(s), newAgents(s), newCommands(s), newHooks(s), newSessions(s), newRewind(s), newPreview(s, reexec), newAuth(s), newVersion(s))
+	root.AddCommand(newSkills(s), newAgents(s), newCommands(s), newHooks(s), newSessions(s), newRewind(s), newPreview(s, reexec), newAuth(s), newVersion(s), newCompletion(s), newMan())
 	root.SetHelpCommand(newHelp(s))
 	return root
 }
@@ -330,26 +328,19 @@ func plainValue(err error) error {
 	return fmt.Errorf("--%s: %q is not %s", wrong.GetFlag().Name, wrong.GetValue(), want)
 }
 
-// newVersion is --version for those who type it as a command.
-func newVersion(s Streams) *cobra.Command {
-	return &cobra.Command{
-		Use: "version", Short: "Show the version", Args: exactly(0), Hidden: true,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(s.Out, "haft version %s\n", version())
-			return err
-		},
+// nearFlag names the flags that may have been meant by one that does not exist.
+func nearFlag(c *cobra.Command, err error) string {
+	missing := (*pflag.NotExistError)(nil)
+	if !errors.As(err, &missing) || len(missing.GetSpecifiedName()) < 2 {
+		return ""
 	}
-}
-
-// version is what the build knows of its own version, in the form that readers of
-// sessions expect: numbers, without a v. A build of a work tree has none.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		if v, ok := strings.CutPrefix(info.Main.Version, "v"); ok {
-			return v
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, "--"+f.Name)
 		}
-	}
-	return "0.0.0-devel"
+	})
+	return near.Hint("--"+missing.GetSpecifiedName(), names)
 }
 
 // group is a command that only holds others: it explains itself, and refuses a

@@ -368,7 +368,7 @@ func TestAPersonGoesBackInAConversationThatIsNew(t *testing.T) {
 		return !strings.Contains(s.term.String(), "Go back to")
 	})
 	s.leave()
-	s.see("To go on: haft --resume")
+	s.see("To continue: haft --resume")
 }
 
 func TestTheFirstStart(t *testing.T) {

@@ -70,6 +70,22 @@ func (f *mcpFlags) login(ctx context.Context, name string, noBrowser bool) error
 	return f.loggedIn(name, c)
 }
 
+// loginFromScreen logs in without the terminal, which is the screen's: show is given the page.
+func loginFromScreen(ctx context.Context, name string, show func(page string)) error {
+	c, err := account(name)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, loginTime)
+	defer cancel()
+	return c.Login(ctx, func(port int) (oauth.UserAgent, error) {
+		return oauth.NewLoopback(port, func(page string) {
+			show(page)
+			openBrowser(ctx, page)
+		}, nil)
+	})
+}
+
 // loggedIn tells what the login allows.
 func (f *mcpFlags) loggedIn(name string, c *oauth.Client) error {
 	state, err := c.State()

@@ -210,7 +210,7 @@ func newSessionsExport(s Streams) *cobra.Command {
 		Args:  atMost(1),
 		RunE:  func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
 	}
-	c.Flags().StringVar(&f.format, "format", string(session.Markdown), "markdown or jsonl")
+	c.Flags().StringVar(&f.format, "format", string(session.Markdown), "markdown, html or jsonl")
 	c.Flags().Bool("json", false, "the same as --format=jsonl")
 	c.Flags().StringVarP(&f.output, "output", "o", "", "a new file to write to; standard output if it is not given")
 	c.PreRun = func(c *cobra.Command, _ []string) {

@@ -33,6 +33,7 @@ func TestEveryCommandAnswers(t *testing.T) {
 		"context":     {"The context of claude-opus-5-5 holds", "█ System prompt", "▪ Messages", "· Free space", "····"},
 		"cost":        {"This session has cost", "It has been open for", "claude-opus-5-5", "cache read"},
 		"add-dir":     {r.dir},
+		"export":      {"The conversation is in " + r.dir},
 		"config":      {"calls.afterFailure", "one of continue, cancel", "/config KEY VALUE"},
 		"hooks":       {"There are no hooks"},
 		"memory":      {"There are no instructions here. /init writes some.", "AGENTS.md", "/memory add"},
@@ -136,9 +137,11 @@ func TestACommandThatFailsSaysSo(t *testing.T) {
 // at a terminal, and never for a program, whose prompt may be somebody else's text.
 func TestWhatIsKeptIsChangedOnlyAtATerminal(t *testing.T) {
 	r := newRig(t)
+	r.play([]script.Turn{says("hi")}, nil)
 	home, _ := os.UserHomeDir()
 	c := r.talk(harness.Options{}, harness.TalkOptions{})
 	defer c.Close(t.Context())
+	r.say(c, "hello")
 	local, user := filepath.Join(r.dir, ".claude", "settings.local.json"), filepath.Join(home, ".claude", "settings.json")
 	steps := []struct{ typed, says, file, has, hasNot string }{
 		{"permissions add allow Bash(make:*)", "allow Bash(make:*) counts from now on", local, `"Bash(make:*)"`, ""},
@@ -153,6 +156,9 @@ func TestWhatIsKeptIsChangedOnlyAtATerminal(t *testing.T) {
 		{"config model other", "model is other in ~/.claude/settings.json. It counts from the next request on.", user, `"model": "other"`, ""},
 		{"config unset model", "model is not set in", user, "", `"model"`},
 		{"memory add project run make lint first", "Added to " + filepath.Join(r.dir, "AGENTS.md"), filepath.Join(r.dir, "AGENTS.md"), "- run make lint first\n", ""},
+		{"export talk.md", "The conversation is in " + filepath.Join(r.dir, "talk.md"), filepath.Join(r.dir, "talk.md"), "## user\n\nhello", ""},
+		{"export talk.html", "The conversation is in", filepath.Join(r.dir, "talk.html"), "<pre>hello</pre>", ""},
+		{"export talk.md", "exists already", filepath.Join(r.dir, "talk.md"), "hello", ""},
 		{"memory add nowhere x", "type /memory", filepath.Join(r.dir, "AGENTS.md"), "make lint", "x\n"},
 	}
 	for _, s := range steps {

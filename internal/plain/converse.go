@@ -12,6 +12,8 @@ import (
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/answers"
+	"github.com/haftdev/haft/internal/knowledge/command"
+	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/model"
 )
 
@@ -291,6 +293,7 @@ func (c *conversation) command(ctx context.Context, text string) {
 		switch {
 		case err != nil:
 			fmt.Fprintf(c.out, "! %s\n> ", visibleText(err.Error()))
+		case !ok && c.misspelt(text):
 		case !ok:
 			c.talk.Send(agent.Typed(text))
 		case t.Text != "":
@@ -303,4 +306,19 @@ func (c *conversation) command(ctx context.Context, text string) {
 			fmt.Fprintf(c.out, "%s\n> ", visibleText(answer))
 		}
 	}()
+}
+
+// misspelt answers a command that does not exist and is near to one that does.
+func (c *conversation) misspelt(text string) bool {
+	name, _, ok := command.Line(text)
+	var names []string
+	for _, k := range c.talk.Input().Commands.List().Commands {
+		names = append(names, "/"+k.Name)
+	}
+	hint := near.Hint("/"+name, names)
+	if !ok || hint == "" {
+		return false
+	}
+	fmt.Fprintf(c.out, "! There is no command /%s.%s\n> ", visibleText(name), visibleText(hint))
+	return true
 }

@@ -124,7 +124,7 @@ func (a *app) streamed(ev model.Event) {
 	case model.BlockStop:
 		if b := w.texts[ev.Index]; b != nil {
 			b.close()
-			a.record("Answer", b.words.String())
+			a.record(answerTitle, b.words.String())
 			delete(w.texts, ev.Index)
 		}
 		if b := w.think[ev.Index]; b != nil {
@@ -229,6 +229,7 @@ func (a *app) returned(out *sched.Outcome) {
 func (a *app) endCall(c *call, out *sched.Outcome) {
 	end := card.End(a.talk.State.Tools(), out)
 	c.end = &end
+	a.edited = a.edited || len(end.Hunks) > 0
 	a.record(c.Card.String(), fullCall(out, end))
 }
 
@@ -354,12 +355,27 @@ func (a *app) result(r agent.Result) {
 	if took := time.Since(w.since); took > 30*time.Second {
 		a.show.add(&note{text: fmt.Sprintf("%s, %s", count(r.Calls, "call"), seconds(took)), quiet: true})
 	}
+	a.advise(r)
 	a.working = nil
 	if a.files != nil {
 		a.files.old = true
 	}
 	a.measure()
 	a.status.look(a.talk.Turns.Dir())
+}
+
+// advise suggests what may be said next: to continue what broke off, or to review what was
+// changed.
+func (a *app) advise(r agent.Result) {
+	switch {
+	case r.Reason == agent.AbortedStreaming || r.Reason == agent.AbortedTools || r.Reason.IsError():
+		a.advice = "continue"
+	case a.edited:
+		a.advice = "/review"
+	default:
+		a.advice = ""
+	}
+	a.edited = false
 }
 
 // streamEnded is told when the conversation's events end.

@@ -44,9 +44,16 @@ type Options struct {
 	Edit func(text string) (string, error)
 	// EditFile does the same with a file.
 	EditFile func(path string) error
+	// Login logs in to an MCP server; show is given the page to log in at. Nil means that
+	// nobody can.
+	Login func(ctx context.Context, server string, show func(page string)) error
+	// Clipboard is that of the desktop; nil means that there is none.
+	Clipboard Clipboard
 	// Suspend stops the process until its shell lets it go on; nil means that it
 	// cannot be. The terminal is the shell's until it returns.
 	Suspend func() error
+	// Title names the terminal's window while haft runs.
+	Title bool
 	// Version is shown at the beginning.
 	Version string
 }
@@ -81,6 +88,7 @@ type app struct {
 	stream  int                    // which one is shown: events of an older one are dropped
 	events  chan streamed
 	typedAs map[string]string // what was typed for a prompt, by its UUID, where that is shorter
+	images  []string          // that marks in what is written stand for, by their numbers from 1
 	pending []string          // written before there was a conversation
 	failed  bool              // no conversation could be opened
 	// commandsRun are those that the user runs, with what stops them.
@@ -97,17 +105,22 @@ type app struct {
 	tasks    map[string]agent.Task // what runs in the background
 	crew     map[string]agent.Task // all that was told of, agents in the foreground as well
 
-	asks     []*asked // that wait, the first is shown
-	dialog   *dialog  // nil for none
-	menu     *menu    // completion
-	files    *fileList
-	lastKey  time.Time
-	lastEsc  time.Time
-	lastStop time.Time // ctrl+c on an empty composer
-	noted    bool      // the question about a note was answered
-	hint     string    // in place of the status line, until the next key
-	viewer   *viewer   // nil for none
-	records  []record  // what it shows
+	asks   []*asked // that wait, the first is shown
+	dialog *dialog  // nil for none
+	menu   *menu    // completion
+	files  *fileList
+
+	stopLooking context.CancelFunc // for completions that were asked for; nil for none
+	lastKey     time.Time
+	lastEsc     time.Time
+	lastStop    time.Time // ctrl+c on an empty composer
+	noted       bool      // the question about a note was answered
+	title       string    // of the terminal's window, as it was written last
+	edited      bool      // the last turn changed files
+	advice      string    // what may be said next; "" for nothing
+	hint        string    // in place of the status line, until the next key
+	viewer      *viewer   // nil for none
+	records     []record  // what it shows
 
 	dirty  bool
 	drawn  time.Time
@@ -160,8 +173,9 @@ func newApp(ctx context.Context, o *Options) *app {
 const (
 	// bracketed paste, focus reports, and keys with what is held down where the
 	// terminal can tell.
-	enterModes = "\x1b[?2004h\x1b[?1004h\x1b[>1u"
-	leaveModes = "\x1b[<u\x1b[?1004l\x1b[?2004l"
+	// The title of the window is put aside and brought back.
+	enterModes = "\x1b[?2004h\x1b[?1004h\x1b[>1u\x1b[22;2t"
+	leaveModes = "\x1b[23;2t\x1b[<u\x1b[?1004l\x1b[?2004l"
 )
 
 func (a *app) begin() {

@@ -2,9 +2,11 @@ package tui
 
 import (
 	"cmp"
+	"context"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/internal/tui/key"
@@ -38,12 +40,59 @@ func (a *app) complete() {
 		items = a.commandsLike(word[1:])
 	case strings.HasPrefix(word, "@"):
 		items = a.filesLike(strings.ReplaceAll(word[1:], `\ `, " "))
+		a.lookFor(before, func(ctx context.Context, talk *Talk) []pick {
+			return picks(talk.Input.CompleteResource(ctx, word[1:]), "@")
+		}, word)
+	case strings.HasPrefix(before, "/") && !strings.Contains(before, "\n"):
+		words := strings.Fields(strings.TrimSuffix(before, word))
+		a.lookFor(before, func(ctx context.Context, talk *Talk) []pick {
+			return picks(talk.Input.Arguments(ctx, words[0][1:], words[1:], word), "")
+		}, word)
 	}
 	if len(items) == 0 || len(items) == 1 && items[0].value == word {
 		a.menu = nil
 		return
 	}
 	a.menu = &menu{word: word, items: items}
+}
+
+// lookFor has completions looked for that may take a while, and offers them with those that are
+// offered, if nothing was typed meanwhile.
+func (a *app) lookFor(before string, look func(context.Context, *Talk) []pick, word string) {
+	if a.stopLooking != nil {
+		a.stopLooking()
+	}
+	ctx, cancel := context.WithTimeout(a.ctx, lookTime)
+	a.stopLooking = cancel
+	talk := a.talk
+	go func() {
+		defer cancel()
+		found := look(ctx, talk)
+		if ctx.Err() != nil || len(found) == 0 {
+			return
+		}
+		a.later(func() {
+			if a.talk != talk || a.write.Before() != before || len(found) == 1 && found[0].value == word {
+				return
+			}
+			if a.menu == nil || a.menu.word != word {
+				a.menu = &menu{word: word}
+			}
+			a.menu.items = append(a.menu.items, found...)
+			a.menu.items = a.menu.items[:min(len(a.menu.items), maxMenu)]
+			a.dirty = true
+		})
+	}()
+}
+
+// lookTime is how long completions may take: nobody waits for longer.
+const lookTime = 5 * time.Second
+
+func picks(values []string, mark string) (items []pick) {
+	for _, v := range values {
+		items = append(items, pick{value: mark + strings.ReplaceAll(v, " ", `\ `), text: v})
+	}
+	return items
 }
 
 // atWord is a mention that is being written: an @ after anything but a letter of an
@@ -118,6 +167,10 @@ func (a *app) menuKey(k key.Key) bool {
 			a.enter()
 			return true
 		}
+		if m.items[m.at].value == m.word { // it is all there
+			a.menu = nil
+			return false
+		}
 		a.accept()
 	default:
 		return false
@@ -129,5 +182,9 @@ func (a *app) menuKey(k key.Key) bool {
 func (a *app) accept() {
 	m := a.menu
 	a.menu = nil
-	a.write.Replace(len([]rune(m.word)), m.items[m.at].value+" ")
+	value := m.items[m.at].value
+	if !strings.HasSuffix(value, ":") && !strings.HasSuffix(value, "/") { // more of it follows
+		value += " "
+	}
+	a.write.Replace(len([]rune(m.word)), value)
 }

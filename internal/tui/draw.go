@@ -15,6 +15,7 @@ import (
 // draw brings the terminal up to date.
 func (a *app) draw() {
 	a.dirty, a.drawn = false, time.Now()
+	a.retitle()
 	v := a.view()
 	var above []string
 	if a.viewer == nil {
@@ -233,6 +234,9 @@ func (a *app) placeholder() string {
 		return ""
 	case a.working != nil:
 		return "write on; it is heard at the next step"
+	}
+	if a.advice != "" {
+		return "what shall be done? (tab: " + a.advice + " · / commands, @ files, ! shell, ? keys)"
 	}
 	return "what shall be done? (/ commands, @ files, ! shell, ? keys)"
 }

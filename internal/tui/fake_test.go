@@ -2,8 +2,12 @@ package tui
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"iter"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +24,7 @@ import (
 	"github.com/haftdev/haft/internal/checkpoint"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/internal/tui/style"
+	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
@@ -39,7 +44,12 @@ type fakeTalk struct {
 	granted     []string
 	interrupts  int
 	builtins    []string // that were run
-	foreground  bool     // a call waits for a command
+	home        string
+	servers     []mcp.Status
+	asked       []string // for completions
+	picture     string   // in the clipboard
+	copied      []string
+	foreground  bool // a call waits for a command
 	backgrounds int
 	cleared     int
 	past        []session.Entry
@@ -50,6 +60,17 @@ type fakeTalk struct {
 	closed      bool
 	running     string
 	kept        *harness.Kept
+}
+
+func (f *fakeTalk) Image(context.Context) ([]byte, error) {
+	if f.picture == "" {
+		return nil, errors.New("could not paste an image: wl-paste is needed for that; install wl-clipboard")
+	}
+	return []byte(f.picture), nil
+}
+func (f *fakeTalk) Copy(_ context.Context, text string) error {
+	f.copied = append(f.copied, text)
+	return nil
 }
 
 func newFakeTalk() *fakeTalk {
@@ -105,6 +126,25 @@ func (f *fakeTalk) RunBuiltinText(name, args string) (string, bool) {
 	f.builtins = append(f.builtins, strings.TrimSpace(name+" "+args))
 	return "answer to " + name, true
 }
+func (f *fakeTalk) KeepImage(png []byte) (string, error) {
+	path := filepath.Join(f.home, "kept.png")
+	return path, os.WriteFile(path, png, 0o600)
+}
+func (f *fakeTalk) Markdown(context.Context) (string, error) { return "## user\n\nall of it", nil }
+func (f *fakeTalk) Arguments(_ context.Context, command string, words []string, typed string) []string {
+	f.asked = append(f.asked, fmt.Sprintf("%s %q %q", command, words, typed))
+	if command == "cost" && strings.HasPrefix("yesterday", typed) {
+		return []string{"yesterday"}
+	}
+	return nil
+}
+func (f *fakeTalk) CompleteResource(_ context.Context, typed string) []string {
+	if strings.HasPrefix("hub:db://users", typed) {
+		return []string{"hub:db://users"}
+	}
+	return nil
+}
+func (f *fakeTalk) Servers() []mcp.Status { return f.servers }
 func (f *fakeTalk) NoteFiles() []NoteFile {
 	return []NoteFile{{"project", "/nowhere/project/AGENTS.md", true}, {"user", "/home/me/.haft/HAFT.md", false}}
 }
@@ -198,7 +238,7 @@ func newBed(t *testing.T, size Size, p style.Palette) *bed {
 	ctx, cancel := context.WithCancel(t.Context())
 	b.cancel = cancel
 	b.app = newApp(ctx, &Options{
-		In: in, Out: lockedTerm{b}, Size: size, Resized: b.sizes, Palette: p, Version: "v0", Sessions: b.talk,
+		In: in, Out: lockedTerm{b}, Size: size, Resized: b.sizes, Palette: p, Version: "v0", Sessions: b.talk, Clipboard: b.talk,
 		Open: func(_ context.Context, o Opening, _ Person) (*Talk, error) {
 			b.opened = append(b.opened, o)
 			return b.talk.shown(), nil

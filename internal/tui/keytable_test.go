@@ -57,6 +57,13 @@ func TestEveryKey(t *testing.T) {
 			if b.app.write.Text() != "/cost " {
 				t.Errorf("%q", b.app.write.Text())
 			}
+			b.type_("\x15")
+			b.tell(agent.TurnStarted{}, prompted("say it"), agent.Result{Reason: agent.AbortedStreaming})
+			b.sees("what shall be done? (tab: continue · / commands")
+			press()
+			if b.app.write.Text() != "continue" {
+				t.Errorf("%q", b.app.write.Text())
+			}
 		},
 		"shift+tab": func(t *testing.T, b *bed, press func()) {
 			press()
@@ -123,6 +130,18 @@ func TestEveryKey(t *testing.T) {
 			}
 			b.tell(agent.Result{})
 			b.sees("▸ Fixing it") // between turns as well
+		},
+		"ctrl+v": func(t *testing.T, b *bed, press func()) {
+			press()
+			b.sees("wl-paste is needed for that; install wl-clipboard")
+			b.talk.home, b.talk.picture = t.TempDir(), "\x89PNG"
+			b.type_("what is in ")
+			press()
+			b.sees("› what is in [image 1]")
+			b.type_("?\r")
+			if n := len(b.talk.sent); n != 1 || b.talk.sent[0] != "what is in [image 1] ?\nran Read" {
+				t.Errorf("sent %q", b.talk.sent)
+			}
 		},
 		"ctrl+r": func(t *testing.T, b *bed, press func()) {
 			b.type_("run all tests\r")

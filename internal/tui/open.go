@@ -18,10 +18,17 @@ func (a *app) open(o Opening) {
 		talk, err := a.opts.Open(a.ctx, o, person{a})
 		var past []session.Entry
 		var held []trust.Item
+		advice := ""
 		if err == nil {
 			past, held = talk.Past.Said(a.ctx), talk.Rules.Held()
+			if len(past) == 0 && len(talk.Input.Instructions()) == 0 {
+				advice = "/init"
+			}
 		}
-		a.later(func() { a.opened(stream, talk, past, held, err) })
+		a.later(func() {
+			a.advice, a.edited = advice, false
+			a.opened(stream, talk, past, held, err)
+		})
 	}()
 }
 

@@ -57,7 +57,7 @@ func (a *app) replayed(role model.Role, b model.Block, results map[string]*sched
 		t := &text{stream: markdown.New(a.view().width, a.paint)}
 		t.write(b.Text)
 		t.close()
-		a.record("Answer", b.Text)
+		a.record(answerTitle, b.Text)
 		a.show.add(t)
 	case b.Type == model.ToolUse && b.Name != todoTool:
 		c := newCall(card.Of(a.talk.State.Tools(), b.ID, b.Name, b.Input))

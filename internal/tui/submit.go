@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/card"
 	"github.com/haftdev/haft/internal/knowledge/mention"
+	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
@@ -75,20 +77,16 @@ func (a *app) say(text string) {
 	}()
 }
 
-// imagesIn finds the images that a text names, as a path by itself or after an @.
+// imagesIn finds the images that a text has marks of, or names: as a path by itself or after
+// an @.
 func (a *app) imagesIn(text string) []string {
-	var found []string
+	found := a.attached(text)
 	words := append(mention.Paths(text), strings.Trim(strings.TrimSpace(text), `'"`))
 	for _, w := range words {
-		switch strings.ToLower(filepath.Ext(w)) {
-		case ".png", ".jpg", ".jpeg", ".gif", ".webp":
-		default:
-			continue
-		}
 		if !filepath.IsAbs(w) {
 			w = filepath.Join(a.talk.Turns.Dir(), w)
 		}
-		if info, err := os.Stat(w); err == nil && info.Mode().IsRegular() {
+		if isImage(w) {
 			found = append(found, w)
 		}
 	}
@@ -200,7 +198,7 @@ func (a *app) command(text string) {
 			case err != nil:
 				a.note(err.Error())
 			case !ok && !strings.Contains(name, "/"):
-				a.note("there is no command /" + name + "; /help lists them")
+				a.note("There is no command /" + name + "." + a.nearCommand(name))
 			case !ok:
 				a.say(text)
 			case t.Text != "":
@@ -213,6 +211,15 @@ func (a *app) command(text string) {
 			}
 		})
 	}()
+}
+
+// nearCommand names the commands that may have been meant.
+func (a *app) nearCommand(name string) string {
+	var names []string
+	for _, c := range append(a.talk.Input.Commands(), ownCommands()...) {
+		names = append(names, "/"+c.Name)
+	}
+	return cmp.Or(near.Hint("/"+name, names), " /help lists them.")
 }
 
 // local has one of haft's own commands answered, which may take a while.
@@ -233,10 +240,12 @@ func (a *app) local(name, args string) {
 // ownCommands are those that are about this screen.
 func ownCommands() []Command {
 	return []Command{
+		{Name: "copy", Description: "Copy the last answer to the clipboard"},
 		{Name: "exit", Description: "Leave"},
 		{Name: "tasks", Description: "Show what runs in the background, and stop it"},
 		{Name: "keys", Description: "Show what keys do"},
 		{Name: "login", Description: "Set up the model that answers"},
+		{Name: "terminal-setup", Description: "Show how to set up shift+enter and the clipboard in this terminal"},
 		{Name: "new", Description: "Begin a new conversation; this one stays in the list of sessions"},
 	}
 }
@@ -270,6 +279,11 @@ func (a *app) commands() map[string]func(args string) {
 		"login":   func(string) { a.login() },
 		"memory":  a.memory,
 		"config":  a.config,
+		"copy":    a.copyAnswer,
+		"export":  a.export,
+		"mcp":     a.mcp,
+
+		"terminal-setup": func(string) { a.show.add(&note{text: terminalSetup(os.Getenv), quiet: true}) },
 
 		"permissions": a.permissions,
 		"new":         func(string) { a.open(Opening{}) },

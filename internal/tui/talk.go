@@ -73,12 +73,20 @@ type Input interface {
 	// model, by path.
 	NoteFiles() []NoteFile
 	Instructions() []string
+	// Arguments are how the argument of a command may continue, after the words before it;
+	// CompleteResource how the mention of a server's resource may.
+	Arguments(ctx context.Context, command string, words []string, typed string) []string
+	CompleteResource(ctx context.Context, typed string) []string
+	// Servers are the MCP servers.
+	Servers() []mcp.Status
 	// Files are the project's, newest first, relative to the working directory.
 	Files(context.Context) ([]string, error)
 	// WithFiles adds the files that the text of a prompt mentions; Missing are those that
 	// are not there.
 	WithFiles(ctx context.Context, p agent.Prompt, text string) (agent.Prompt, error)
 	Missing(text string) []string
+	// KeepImage keeps a picture with the session, where the model may read it.
+	KeepImage(png []byte) (path string, err error)
 	// Call makes a call that the user asks for, beside the conversation.
 	Call(ctx context.Context, tool string, input any) (tool.Result, error)
 }
@@ -109,6 +117,8 @@ type Rules interface {
 type Past interface {
 	// Said is what was said before, oldest first: the end of it.
 	Said(ctx context.Context) []session.Entry
+	// Markdown is all of the conversation.
+	Markdown(context.Context) (string, error)
 	// PlanRewind says what brings files back to how they were before a message,
 	// Rewind does it.
 	PlanRewind(ctx context.Context, to string) (*checkpoint.Plan, error)

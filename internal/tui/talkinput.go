@@ -10,6 +10,7 @@ import (
 	"github.com/haftdev/haft/internal/harness/answers"
 	"github.com/haftdev/haft/internal/harness/slash"
 	"github.com/haftdev/haft/internal/knowledge/prompt"
+	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/search"
 	"github.com/haftdev/haft/tool"
 )
@@ -78,3 +79,15 @@ func (i input) Instructions() []string {
 	}
 	return paths
 }
+
+func (i input) KeepImage(png []byte) (path string, err error) { return i.c.KeepImage(png) }
+
+func (i input) Arguments(ctx context.Context, command string, words []string, typed string) []string {
+	return answers.Arguments(ctx, i.c, command, words, typed)
+}
+
+func (i input) CompleteResource(ctx context.Context, typed string) []string {
+	return i.c.MCP.CompleteResource(ctx, typed)
+}
+
+func (i input) Servers() []mcp.Status { return i.c.MCP.Status() }

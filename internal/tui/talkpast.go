@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"strings"
 
 	"github.com/haftdev/haft/internal/checkpoint"
 	"github.com/haftdev/haft/internal/harness"
@@ -15,6 +16,12 @@ type past struct{ c *harness.Conversation }
 const pastShown = 400
 
 func (p past) Said(ctx context.Context) []session.Entry { return p.c.Past(ctx, pastShown) }
+
+func (p past) Markdown(ctx context.Context) (string, error) {
+	var b strings.Builder
+	err := session.Open("").Export(ctx, p.c.Agent.Session(), &b, session.Markdown)
+	return b.String(), err
+}
 
 func (p past) PlanRewind(ctx context.Context, to string) (*checkpoint.Plan, error) {
 	return p.c.PlanRewind(ctx, to)

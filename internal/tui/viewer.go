@@ -13,6 +13,9 @@ import (
 // A record is a message, a call or a thought in full, kept for the viewer.
 type record struct{ title, text string }
 
+// answerTitle is that of what the model said.
+const answerTitle = "Answer"
+
 // Records are bounded in number and size: what is older is in the session's file.
 const (
 	maxRecords = 200

@@ -26,7 +26,7 @@ import (
 // better answers of its own. What is kept beyond the session is not changed; only a user at a terminal may.
 func Run(c *harness.Conversation, name, args string) (text string, ok bool, err error) {
 	if changes(name, args) {
-		return "", true, fmt.Errorf("/%s %s changes what is kept beyond this session: type it on a terminal", name, args)
+		return "", true, fmt.Errorf("/%s changes files beyond this session: type it on a terminal", strings.TrimSpace(name+" "+args))
 	}
 	switch name {
 	case "permissions":

@@ -5,13 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
 )
@@ -20,7 +25,7 @@ import (
 // a terminal may use it so: what is piped into 'haft -p' may be somebody else's text.
 func changes(name, args string) bool {
 	first, _, _ := strings.Cut(args, " ")
-	return args != "" && (name == "memory" || name == "config") || name == "permissions" && (first == "add" || first == "remove")
+	return name == "export" || args != "" && (name == "memory" || name == "config") || name == "permissions" && (first == "add" || first == "remove")
 }
 
 // change does what a command of the user changes beyond the session. It reports false for
@@ -38,6 +43,8 @@ func change(c *harness.Conversation, name, args string) (text string, ok bool, e
 		text, err = addRule(ctx, c, rest)
 	case name == "permissions" && first == "remove":
 		text, err = removeRule(ctx, c, rest)
+	case name == "export":
+		text, err = export(ctx, c, args)
 	case name == "memory":
 		text, err = addNote(c, first, rest)
 	default:
@@ -116,4 +123,35 @@ func addNote(c *harness.Conversation, verb, args string) (string, error) {
 		return "", err
 	}
 	return "Added to " + path + ".", nil
+}
+
+// export writes the conversation into a new file: HTML if its name says so, else Markdown.
+func export(ctx context.Context, c *harness.Conversation, name string) (string, error) {
+	if name == "" {
+		name = "haft-" + time.Now().Format("2006-01-02-150405") + ".md"
+	}
+	if rest, ok := strings.CutPrefix(name, "~/"); ok && c.World.Project.Home != "" {
+		name = filepath.Join(c.World.Project.Home, rest)
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(c.Dir(), name)
+	}
+	format := session.Markdown
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".html", ".htm":
+		format = session.HTML
+	case ".jsonl":
+		format = session.JSONL
+	}
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return "", fmt.Errorf("could not export: %s exists already. Give another name: /export FILE.md or FILE.html", name)
+	}
+	if err != nil {
+		return "", fmt.Errorf("could not export: %w", err)
+	}
+	if err := errors.Join(session.Open("").Export(ctx, c.Agent.Session(), file, format), file.Close()); err != nil {
+		return "", fmt.Errorf("could not export: %w", errors.Join(err, os.Remove(name)))
+	}
+	return "The conversation is in " + visible.Indented(name) + ".", nil
 }

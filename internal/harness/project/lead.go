@@ -33,11 +33,11 @@ func (p *Project) FindLead() (*agentdef.Definition, error) {
 func (p *Project) Leader(name string) (*agentdef.Definition, error) {
 	d, err := p.Library.Agents.Find(name)
 	if err != nil {
-		return nil, fmt.Errorf("let the agent %q lead: %w", name, err)
+		return nil, fmt.Errorf("start with agent %q: %w", name, err)
 	}
 	for _, r := range Denials(&d) {
 		if err := r.Check(); err != nil {
-			return nil, fmt.Errorf("let the agent %q lead: what it is denied, %q, cannot be understood: %w", name, r.Text, err)
+			return nil, fmt.Errorf("start with agent %q: what it is denied, %q, cannot be understood: %w", name, r.Text, err)
 		}
 	}
 	return &d, nil

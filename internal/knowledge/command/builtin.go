@@ -18,6 +18,7 @@ var builtins = []Command{
 	{Name: "context", Description: "Show what fills the context"},
 	{Name: "cost", Description: "Show tokens, time and cost of the session, turn by turn"},
 	{Name: "doctor", Description: "Check settings, tools and servers"},
+	{Name: "export", Description: "Write the conversation to a file, as Markdown or HTML", Hint: "[FILE.md|FILE.html|clipboard]"},
 	{Name: "hooks", Description: "Show the hooks that run here"},
 	{Name: "mcp", Description: "Show MCP servers; connect, enable and disable them", Hint: "[reconnect|enable|disable SERVER]"},
 	{Name: "memory", Description: "Show the instructions for the model, edit them, add a note", Hint: "[add project|local|user NOTE]"},
