@@ -27,6 +27,7 @@ import (
 	"github.com/haftdev/haft"
 	"github.com/haftdev/haft/internal/headless"
 	"github.com/haftdev/haft/internal/headless/launch"
+	"github.com/haftdev/haft/internal/live"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/wire"
@@ -66,7 +67,7 @@ func (t *transport) Start(starting context.Context, l *haft.Launch) (haft.Link, 
 		return nil, fmt.Errorf("embed: %w", err)
 	}
 	opts.Log, opts.Harness.Dir, opts.Harness.Reexec, opts.Talk.Client = log, l.Dir, t.opts.Reexec, t.opts.Model
-	opts.States = true
+	opts.States, opts.Talk.Watch = true, live.Open(t.opts.Version)
 	if err := slots().acquire(starting, patience); err != nil {
 		return nil, err
 	}

@@ -25,6 +25,8 @@ type Entry struct {
 	Compaction *Compaction
 	State      *State
 	Checkpoint *Checkpoint
+	Ask        *Ask
+	Answer     *Answer
 }
 
 // A Message joins the conversation.
@@ -101,6 +103,33 @@ type Compaction struct {
 type State struct {
 	Name  string          `json:"name"`
 	Value json.RawMessage `json:"value"`
+}
+
+// An Ask says that a user or a program is being asked about a call. It is open until the
+// [Answer] with its ID, or until the call has a result.
+type Ask struct {
+	ID     string `json:"id"`
+	CallID string `json:"callId"`
+	UseID  string `json:"useId"`
+	Tool   string `json:"tool"`
+	// Reason is why the rules leave it open.
+	Reason string `json:"reason,omitempty"`
+	// Input is the digest of the input that is asked about, Change that of the change of
+	// files that is shown with it; "" if none is.
+	Input  string `json:"input"`
+	Change string `json:"change,omitempty"`
+	// Rules are those that would allow such calls.
+	Rules []string `json:"rules,omitempty"`
+}
+
+// An Answer settles an [Ask].
+type Answer struct {
+	ID string `json:"id"`
+	// By is where the answer came from; "" if the question was withdrawn, because
+	// a hook decided or the turn ended.
+	By string `json:"by,omitempty"`
+	// Behavior is allow or deny; NoView if the question was withdrawn.
+	Behavior tool.Behavior `json:"behavior,omitempty"`
 }
 
 // A Checkpoint says how a file was before a call changed it. The path and the targets

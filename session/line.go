@@ -58,6 +58,8 @@ type extra struct {
 	Call       *Call       `json:"call,omitempty"`
 	State      *State      `json:"state,omitempty"`
 	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
+	Ask        *Ask        `json:"ask,omitempty"`
+	Answer     *Answer     `json:"answer,omitempty"`
 	Stop       *stop       `json:"stop,omitempty"`
 	Confined   *Confined   `json:"confined,omitempty"`
 	// Snapshot is that of a compaction; SummaryOf names the compaction that a
@@ -91,6 +93,8 @@ const (
 	typeCall       = "haft-call"
 	typeState      = "haft-state"
 	typeCheckpoint = "haft-checkpoint"
+	typeAsk        = "haft-ask"
+	typeAnswer     = "haft-answer"
 )
 
 // typeLastPrompt is the line by which the official tools find the branch of the tree

@@ -52,7 +52,7 @@ func (e *InUseError) Error() string {
 	case e.PID == os.Getpid():
 		who = fmt.Sprintf("this process (%d)", e.PID)
 	}
-	return fmt.Sprintf("session %s is in use by %s; end it, or fork the session", e.ID, who)
+	return fmt.Sprintf("session %s is in use by %s; watch and steer it with 'haft attach %s', end it, or fork the session", e.ID, who, e.ID)
 }
 
 // acquire locks the session whose folder is dir.

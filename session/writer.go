@@ -36,6 +36,10 @@ func (w *writer) lines(e *Entry) ([]*line, error) {
 		return w.state(e)
 	case e.Checkpoint != nil:
 		return w.beside(e, typeCheckpoint, extra{Checkpoint: e.Checkpoint.named(rawname.Encode)}), nil
+	case e.Ask != nil:
+		return w.beside(e, typeAsk, extra{Ask: e.Ask}), nil
+	case e.Answer != nil:
+		return w.beside(e, typeAnswer, extra{Answer: e.Answer}), nil
 	case e.Compaction != nil:
 		return w.compaction(e)
 	}

@@ -48,6 +48,8 @@ var kinds = []Kind{
 	kind[ToolProgress](), kind[CommandLifecycle](), kind[ConversationReset](), kind[KeepAlive](), kind[TranscriptMirror](),
 	kind[RateLimitEvent](), kind[PromptSuggestion](), kind[ToolUseSummary](), kind[AuthStatus](),
 
+	kind[JournalPosition](), kind[CallStep](), kind[QuestionAsked](), kind[QuestionAnswered](),
+
 	kind[ControlRequest](), kind[ControlResponse](), kind[ControlCancelRequest](),
 }
 
@@ -92,6 +94,7 @@ var requests = []RequestKind{
 	byHost[SetColor](nil),
 	byHost[SetHasSubscribers](Empty{}),
 	byHost[RegisterRepoRoot](RegisterRepoRootReply{}),
+	byHost[Observe](ObserveReply{}),
 
 	byCLI[CanUseTool](PermissionAnswer{}),
 	byCLI[HookCallback](HookOutput{}),

@@ -162,7 +162,7 @@ func (s *server) start(ctx context.Context, p *place, choose func(*place, *harne
 	choose(p, &t)
 	client := s.capabilities()
 	ses := newSession(s, client)
-	t.Person, t.Interactive, t.Version = &asker{ses}, true, s.opts.Version
+	t.Person, t.Interactive, t.Version, t.Woken = &asker{ses}, true, s.opts.Version, ses.wake
 	t.MCP.Entries, t.MCP.Wait = slices.Concat(t.MCP.Entries, entries(p.Servers)), serversTime
 	if client.Elicitation.Form != nil || client.Elicitation.URL != nil {
 		t.MCP.Elicit = ses.elicit

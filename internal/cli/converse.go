@@ -16,6 +16,7 @@ import (
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/headless"
 	"github.com/haftdev/haft/internal/headless/launch"
+	"github.com/haftdev/haft/internal/live"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/shellrun"
@@ -112,7 +113,7 @@ func (f *converseFlags) options(fs *pflag.FlagSet) (*headless.Options, error) {
 	for _, note := range launch.Ineffective(fs) {
 		fmt.Fprintf(f.Err, "haft: %s\n", note)
 	}
-	o.Log, o.Harness.Reexec = f.Err, f.reexec
+	o.Log, o.Harness.Reexec, o.Talk.Watch = f.Err, f.reexec, live.Open(version())
 	if f.DebugFile != "" {
 		log, err := os.OpenFile(f.DebugFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {

@@ -124,7 +124,7 @@ func inOneLine(s string, n int) string {
 
 type sessionsShow struct {
 	Streams
-	json bool
+	json, timeline bool
 }
 
 func newSessionsShow(s Streams) *cobra.Command {
@@ -136,6 +136,7 @@ func newSessionsShow(s Streams) *cobra.Command {
 		RunE:  func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
 	}
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON")
+	c.Flags().BoolVar(&f.timeline, "timeline", false, "show when each call waited, was asked about and ran")
 	return c
 }
 
@@ -156,6 +157,9 @@ func (f *sessionsShow) run(ctx context.Context, args []string) error {
 	info, err := store.Info(id)
 	if err != nil {
 		return err
+	}
+	if f.timeline {
+		return f.showTimeline(ctx, info)
 	}
 	said := []shown{}
 	for e, err := range session.Entries(ctx, info.Path) {

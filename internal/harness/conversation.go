@@ -70,7 +70,24 @@ func (c *Conversation) Run(ctx context.Context) iter.Seq2[agent.Event, error] {
 // RunAwaiting is Run that waits in the end only for tasks for which awaits holds.
 func (c *Conversation) RunAwaiting(ctx context.Context, awaits func(agent.Task) bool) iter.Seq2[agent.Event, error] {
 	c.first.Do(func() { c.MCP.Await(ctx) })
-	return c.Agent.RunAwaiting(ctx, awaits)
+	return func(yield func(agent.Event, error) bool) {
+		for ev, err := range c.Agent.RunAwaiting(ctx, awaits) {
+			if err == nil {
+				c.watched.event(ev)
+			}
+			if !yield(ev, err) {
+				return
+			}
+		}
+	}
+}
+
+// Prompt sends a prompt of a user who is not in front of the front end.
+func (c *Conversation) Prompt(p agent.Prompt) {
+	c.Send(p)
+	if c.woken != nil {
+		c.woken()
+	}
 }
 
 // Close ends the conversation and everything it has started.
@@ -78,10 +95,11 @@ func (c *Conversation) Close(ctx context.Context) error {
 	if c.prepare != nil {
 		c.prepare.Stop()
 	}
+	unwatched := c.watched.close()
 	c.pool.builtins.Schedule.Close()
 	if ended := c.Running(); ended != "" {
 		c.World.link.Tell("Ended these background commands:\n" + ended)
 	}
 	c.Agent.Close(ctx, "other")
-	return errors.Join(c.MCP.Close(), c.World.Close(), c.Journal().Close())
+	return errors.Join(unwatched, c.MCP.Close(), c.World.Close(), c.Journal().Close())
 }

@@ -80,6 +80,10 @@ type TalkOptions struct {
 	// ByProgram says that a program drives the conversation, which decides about calls as
 	// they are, if it does.
 	ByProgram bool
+	// Watch makes the channel by which others watch and steer the conversation; nil means
+	// that nobody can. Woken is told that one of them has sent a prompt; nil tells nobody.
+	Watch func(*Conversation) Channel
+	Woken func()
 	// MCP are servers besides those of the settings.
 	MCP servers.Given
 	// Version is written into the session.
@@ -114,6 +118,8 @@ type Conversation struct {
 	dirs    *workdir.Dirs
 	sets    sets // of the agents that work for it
 	skills  skillTexts
+	watched watched
+	woken   func()
 	notes   *sysprompt.Notes
 	title   atomic.Pointer[string]
 	kept    atomic.Pointer[agent.Journal] // the journal with its checkpoints
@@ -149,6 +155,9 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 	follow(lead, &opts, journal.Restored())
 	c := &Conversation{World: w, dirs: workdir.New(&workdir.Options{Root: w.Project.Dir, Shell: w.Shell, Interpreters: w.builtins.Interpreters, Link: w.link}), lead: lead, skills: skillTexts{link: w.link}, Version: opts.Version, Began: time.Now()}
 	w.link.Begin(journal)
+	if c.woken = opts.Woken; opts.Person != nil {
+		opts.Person = &openAsker{opts.Person, opts.here(), c}
+	}
 	if err := c.begin(ctx, &opts); err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
@@ -213,6 +222,7 @@ func (c *Conversation) begin(ctx context.Context, o *TalkOptions) error {
 		return err
 	}
 	c.pool.builtins.Schedule.Start()
+	c.watched.open(c, o.Watch)
 	return nil
 }
 

@@ -91,6 +91,7 @@ func (s *server) open(ctx context.Context, init *wire.Initialize) (*harness.Conv
 	if s.opts.OneAnswer {
 		h.EndAtLimit, t.MCP.Background = true, -1
 	}
+	t.Woken = s.wake
 	w, err := harness.Open(&h)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,143 @@
+package harness
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/tool"
+)
+
+// A Channel is how others watch a conversation that a front end leads, and answer its
+// questions. It must be safe for concurrent use.
+type Channel interface {
+	// Event is shown what happens, as the front end is. It must not block.
+	Event(agent.Event)
+	// Ask asks the observers, now or later, until one of them has decided, whom by
+	// names, or ctx ends.
+	Ask(ctx context.Context, c tool.Case, question tool.Verdict) (v tool.Verdict, by string, err error)
+	// Close ends it before the journal is closed.
+	Close() error
+}
+
+// watched is the channel of a conversation; it holds nil if there is none.
+type watched struct{ channel atomic.Pointer[Channel] }
+
+func (w *watched) open(c *Conversation, make func(*Conversation) Channel) {
+	if make == nil || c.Journal().Path() == "" {
+		return
+	}
+	if channel := make(c); channel != nil {
+		w.channel.Store(&channel)
+	}
+}
+
+// event shows an event to the observers.
+func (w *watched) event(ev agent.Event) {
+	if channel := w.channel.Load(); channel != nil {
+		(*channel).Event(ev)
+	}
+}
+
+func (w *watched) close() error {
+	if channel := w.channel.Swap(nil); channel != nil {
+		return (*channel).Close()
+	}
+	return nil
+}
+
+// An openAsker asks the front end's user and the observers, and writes down that it
+// does: the first answer counts.
+type openAsker struct {
+	person sched.Asker
+	here   string // what the front end is, for those who watch
+	talk   *Conversation
+}
+
+// decision is an answer and where it came from.
+type decision struct {
+	v   tool.Verdict
+	by  string
+	err error
+}
+
+// Ask asks.
+func (o *openAsker) Ask(ctx context.Context, c tool.Case, question tool.Verdict) (tool.Verdict, error) {
+	journal, id := o.talk.Journal(), session.NewUUID()
+	if err := journal.Append(ctx, session.Entry{Agent: c.Call.Agent, Ask: askOf(id, &c, &question)}); err != nil {
+		return tool.Verdict{}, fmt.Errorf("write down the question: %w", err)
+	}
+	d := o.race(ctx, c, question)
+	settled := session.Answer{ID: id}
+	if d.err == nil && (d.v.Behavior == tool.Allow || d.v.Behavior == tool.Deny) {
+		settled.By, settled.Behavior = d.by, d.v.Behavior
+	}
+	if err := journal.Append(context.WithoutCancel(ctx), session.Entry{Agent: c.Call.Agent, Answer: &settled}); err != nil && d.err == nil {
+		return tool.Verdict{}, fmt.Errorf("write down the answer: %w", err)
+	}
+	if settled.By != "" && settled.By != o.here {
+		o.talk.World.link.Tell(fmt.Sprintf("%s was answered from %s: %s.", c.Tool.UserName(), settled.By, settled.Behavior))
+	}
+	return d.v, d.err
+}
+
+// race asks both at once. Observers who cannot be asked leave it to the front end's user;
+// where that one cannot be asked, nobody is waited for.
+func (o *openAsker) race(ctx context.Context, c tool.Case, question tool.Verdict) decision {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answers := make(chan decision, 2)
+	go func() {
+		d := decision{by: o.here, err: errors.New("the permission prompt ended without an answer")}
+		defer func() {
+			if p := recover(); p != nil {
+				d.err = fmt.Errorf("the permission prompt crashed: %v", p)
+			}
+			answers <- d // also if the asker ends this goroutine
+		}()
+		d.v, d.err = o.person.Ask(ctx, c, question)
+	}()
+	if channel := o.talk.watched.channel.Load(); channel != nil {
+		go func() {
+			v, by, err := (*channel).Ask(ctx, c, question)
+			answers <- decision{v, by, err}
+		}()
+	}
+	for {
+		select {
+		case d := <-answers:
+			if d.by == o.here || d.err == nil {
+				return d
+			}
+		case <-ctx.Done():
+			return decision{err: ctx.Err()}
+		}
+	}
+}
+
+// askOf is a question as the journal has it.
+func askOf(id string, c *tool.Case, question *tool.Verdict) *session.Ask {
+	digest := sha256.Sum256(c.Call.Input)
+	ask := &session.Ask{ID: id, CallID: c.Call.ID, UseID: c.Call.UseID, Tool: c.Tool.Name, Reason: question.Reason, Input: hex.EncodeToString(digest[:])}
+	if c.Preview != nil {
+		ask.Change = c.Preview.Digest()
+	}
+	for _, s := range question.Suggestions {
+		ask.Rules = append(ask.Rules, s.Rule)
+	}
+	return ask
+}
+
+// here names a front end.
+func (o *TalkOptions) here() string {
+	if o.ByProgram {
+		return "the program"
+	}
+	return "the terminal"
+}

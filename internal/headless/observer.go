@@ -1,0 +1,87 @@
+package headless
+
+import (
+	"context"
+	"slices"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/wire"
+)
+
+// An Observer shows a conversation that any front end leads in the words of the wire, and
+// takes requests about it. What is in the journal it does not tell: observers read that
+// there, so that nothing comes twice. It is safe for concurrent use, but for Event.
+type Observer struct{ s *server }
+
+// NewObserver returns an observer of a conversation that sends what it has to say.
+func NewObserver(talk *harness.Conversation, version string, send func(wire.Message)) *Observer {
+	s := &server{opts: Options{Version: version}, talk: talk, news: make(chan struct{}, 1)}
+	s.tell = s.newTeller()
+	s.tell.send, s.tell.partial, s.tell.states, s.tell.session = send, true, true, talk.Agent.Session()
+	s.table = make(map[string]row)
+	for _, r := range slices.Concat(s.courseRequests(), s.usageRequests(), s.fileRequests(), s.taskRequests(), []row{
+		about(s, func(_ context.Context, talk *harness.Conversation, r *wire.SetPermissionMode) (any, error) {
+			return s.setMode(talk, r.Mode)
+		}),
+		about(s, func(ctx context.Context, talk *harness.Conversation, r *wire.RenameSession) (any, error) {
+			return nil, talk.Rename(ctx, r.Title)
+		}),
+	}) {
+		s.table[r.subtype] = r
+	}
+	return &Observer{s}
+}
+
+// Event tells what happens and is not in the journal.
+func (o *Observer) Event(ev agent.Event) {
+	switch ev.(type) {
+	case agent.Said, agent.Returned, agent.Added, agent.Compacted:
+	default:
+		o.s.tell.tell(ev)
+	}
+}
+
+// Handle answers a control request.
+func (o *Observer) Handle(ctx context.Context, r wire.Request) (any, error) {
+	return o.s.handle(ctx, r)
+}
+
+// Prompt sends a user message to the conversation.
+func (o *Observer) Prompt(u *wire.User) error {
+	p, err := prompt(u)
+	if err != nil {
+		return err
+	}
+	o.s.talk.Prompt(p)
+	return nil
+}
+
+// Question is a case that an observer is asked about.
+func (o *Observer) Question(c tool.Case, question tool.Verdict) *wire.CanUseTool {
+	return new(hostAsker).request(c, question)
+}
+
+// Verdict is what an answer means, given from some place; ok is false for one that
+// decides nothing. Changes of the permissions that come with it are made.
+func (o *Observer) Verdict(ctx context.Context, a wire.PermissionAnswer, by string) (v tool.Verdict, ok bool) {
+	switch a.Behavior {
+	case wire.BehaviorAllow:
+		for _, u := range a.UpdatedPermissions {
+			if err := o.s.updatePermissions(ctx, u); err != nil {
+				o.s.warn("A change of the permissions cannot be made: " + err.Error()) // the call itself is allowed
+			}
+		}
+		v = tool.Verdict{Behavior: tool.Allow, Reason: "it was allowed from " + by}
+		if len(a.UpdatedInput) > 0 && string(a.UpdatedInput) != "null" {
+			v.Input = a.UpdatedInput
+		}
+	case wire.BehaviorDeny:
+		v = refusal(a.Message)
+		v.Reason, v.Interrupt = "it was denied from "+by, a.Interrupt
+	default:
+		return tool.Verdict{}, false
+	}
+	return v, true
+}

@@ -1,0 +1,277 @@
+package live
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/headless"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/wire"
+)
+
+// A channel is the one by which others watch a conversation of this process.
+type channel struct {
+	talk    *harness.Conversation
+	version string
+	told    *headless.Observer
+	delay   *time.Timer
+
+	mu        sync.Mutex
+	listening bool
+	closed    bool
+	listener  net.Listener
+	notice    string // the file that says where the socket is
+	observers map[*observer]bool
+	questions map[*question]bool
+	joined    sync.WaitGroup
+}
+
+// A question is one that is open.
+type question struct {
+	ctx     context.Context
+	request *wire.CanUseTool
+	answers chan answer
+}
+
+// An answer is one of an observer.
+type answer struct {
+	wire.PermissionAnswer
+	by string
+}
+
+// delay is how long a session lasts before it can be watched, unless it asks something.
+const delay = 50 * time.Millisecond
+
+// Open returns a function that opens the channel of a conversation, for
+// [harness.TalkOptions]. Version is that of the program.
+func Open(version string) func(*harness.Conversation) harness.Channel {
+	return func(talk *harness.Conversation) harness.Channel {
+		if !supported {
+			return nil
+		}
+		c := &channel{talk: talk, version: version, observers: map[*observer]bool{}, questions: map[*question]bool{}}
+		c.delay = time.AfterFunc(delay, c.listen)
+		return c
+	}
+}
+
+// listen makes the socket, once. A session that cannot be watched is none the worse, so
+// errors are left.
+func (c *channel) listen() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.listening || c.closed {
+		return
+	}
+	dir := c.talk.Journal().Dir()
+	if _, err := os.Stat(dir); err != nil {
+		c.delay.Reset(4 * delay) // nothing was said yet, so there is nothing to watch
+		return
+	}
+	c.listening = true
+	listener, path, err := listen()
+	if err != nil {
+		return
+	}
+	notice := filepath.Join(dir, noticeName)
+	raw, err := json.Marshal(address{Socket: path, PID: os.Getpid()})
+	if err == nil {
+		err = os.WriteFile(notice, raw, 0o600)
+	}
+	if err != nil {
+		listener.Close()
+		return
+	}
+	c.listener, c.notice = listener, notice
+	c.told = headless.NewObserver(c.talk, c.version, c.broadcast)
+	c.joined.Go(func() { c.accept(listener) })
+}
+
+// accept takes observers until the channel is closed.
+func (c *channel) accept(l net.Listener) {
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		if err := allowed(conn); err != nil {
+			conn.Close()
+			continue
+		}
+		o := newObserver(c, conn)
+		c.mu.Lock()
+		if c.closed || len(c.observers) >= maxObservers {
+			c.mu.Unlock()
+			conn.Close()
+			continue
+		}
+		c.observers[o] = true
+		c.joined.Go(o.run)
+		c.mu.Unlock()
+	}
+}
+
+// maxObservers bounds who watches one session.
+const maxObservers = 64
+
+// Event shows what happens to those who watch.
+func (c *channel) Event(ev agent.Event) {
+	c.mu.Lock()
+	n := len(c.observers)
+	for o := range c.observers {
+		o.poke()
+	}
+	told := c.told
+	c.mu.Unlock()
+	if changed, ok := ev.(agent.Changed); ok && changed.What == agent.Cleared {
+		c.move()
+		return
+	}
+	if n > 0 {
+		told.Event(ev)
+	}
+}
+
+// move follows the conversation into another session: those who watch the old one see
+// its end.
+func (c *channel) move() {
+	c.shut()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.listening, c.listener, c.notice = false, nil, ""
+	if !c.closed {
+		c.delay.Reset(delay)
+	}
+}
+
+// broadcast sends a message that is not in the journal to all who watch.
+func (c *channel) broadcast(m wire.Message) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for o := range c.observers {
+		o.tell(m)
+	}
+}
+
+// Ask implements [harness.Channel].
+func (c *channel) Ask(ctx context.Context, about tool.Case, verdict tool.Verdict) (tool.Verdict, string, error) {
+	c.listen()
+	c.mu.Lock()
+	if c.listener == nil {
+		c.mu.Unlock()
+		return tool.Verdict{}, "", errors.New("the session cannot be watched")
+	}
+	told := c.told
+	q := &question{ctx: ctx, request: told.Question(about, verdict), answers: make(chan answer)}
+	c.questions[q] = true
+	for o := range c.observers {
+		o.ask(q)
+	}
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.questions, q)
+	}()
+	for {
+		select {
+		case a := <-q.answers:
+			if v, ok := told.Verdict(ctx, a.PermissionAnswer, a.by); ok {
+				return v, a.by, nil
+			}
+		case <-ctx.Done():
+			return tool.Verdict{}, "", ctx.Err()
+		}
+	}
+}
+
+// Close ends the channel; those who watch are told the end of the journal first.
+func (c *channel) Close() error {
+	c.delay.Stop()
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.shut()
+	c.joined.Wait()
+	return nil
+}
+
+// shut takes the socket away and lets observers go when they have heard what there is.
+func (c *channel) shut() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.listener == nil {
+		return
+	}
+	os.Remove(c.notice)
+	c.listener.Close()
+	for o := range c.observers {
+		o.finish()
+	}
+}
+
+// leave forgets an observer.
+func (c *channel) leave(o *observer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.observers, o)
+}
+
+// open are the questions that are not answered yet.
+func (c *channel) open() (list []*question) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for q := range c.questions {
+		list = append(list, q)
+	}
+	return list
+}
+
+// noticeName is the file in a session's folder that says where its socket is. The path
+// of a socket must be short, and that of the folder need not be.
+const noticeName = "live.json"
+
+// An address is what that file has.
+type address struct {
+	Socket string `json:"socket"`
+	PID    int    `json:"pid"`
+}
+
+// reply says what the session is like now.
+func (c *channel) reply() wire.ObserveReply {
+	return wire.ObserveReply{
+		SessionID: c.talk.Agent.Session(), Cwd: c.talk.Dir(), Model: c.talk.Agent.ContextUsage().Model,
+		PermissionMode: string(c.talk.World.Engine.Policy().Mode()), PID: os.Getpid(), Busy: c.talk.Agent.Busy(),
+	}
+}
+
+// follow returns a follower of the conversation's journal.
+func (c *channel) follow(from string) (*session.Follower, error) {
+	path := c.talk.Journal().Path()
+	if from == "end" {
+		f, err := session.Follow(path, "")
+		if err != nil {
+			return nil, err
+		}
+		for {
+			list, err := f.Next(context.Background())
+			if err != nil {
+				return nil, fmt.Errorf("find the end of the session: %w", err)
+			}
+			if len(list) == 0 {
+				return f, nil
+			}
+		}
+	}
+	return session.Follow(path, session.Position(from))
+}

@@ -1,0 +1,400 @@
+package timeline
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/catalog"
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/tool"
+)
+
+// A View is a session as it is at a position of its journal.
+type View struct {
+	items []*Item
+	turns []Turn
+	lanes []Lane
+	calls map[string]*Item // by tool_use id
+	asked map[string]*Item // by the id of an open question
+	byID  map[string]*Item // by the id of a call
+	spent map[string]answer
+
+	title, mode, model string
+	todos              json.RawMessage
+	working, failed    bool
+	unpriced           bool
+	last               string
+	at                 session.Position
+}
+
+// An answer is the one that a lane has last begun, with what is counted of it.
+type answer struct {
+	id    string
+	usage model.Usage
+	cost  float64
+}
+
+// newView returns the view of a session of which nothing is known yet.
+func newView() *View {
+	return &View{calls: map[string]*Item{}, asked: map[string]*Item{}, byID: map[string]*Item{}, spent: map[string]answer{}}
+}
+
+// A Summary is what a list shows of a session.
+type Summary struct {
+	Title string `json:"title,omitempty"`
+	Model string `json:"model,omitempty"`
+	Mode  string `json:"mode,omitempty"`
+	// Working says that the last prompt has no answer yet, Asking how many questions are
+	// open, Failed that an error took the place of the last answer.
+	Working bool            `json:"working"`
+	Asking  int             `json:"asking"`
+	Failed  bool            `json:"failed"`
+	Usage   Usage           `json:"usage"`
+	Cost    float64         `json:"cost"`
+	Items   int             `json:"items"`
+	Calls   int             `json:"calls"`
+	Turns   int             `json:"turns"`
+	Lanes   []Lane          `json:"lanes"`
+	Todos   json.RawMessage `json:"todos,omitempty"`
+	// Unpriced says that the cost is not that of all answers, because a price is not known.
+	Unpriced bool `json:"unpriced,omitempty"`
+	// Last is the last line that was said.
+	Last string `json:"last,omitempty"`
+	// Position is where in the journal this is.
+	Position session.Position `json:"position"`
+}
+
+// Summary is the view in short.
+func (v *View) Summary() Summary {
+	s := Summary{
+		Title: v.title, Model: v.model, Mode: v.mode, Working: v.working, Asking: len(v.asked), Failed: v.failed, Items: len(v.items),
+		Turns: len(v.turns), Lanes: slices.Clone(v.lanes), Todos: v.todos, Last: v.last, Position: v.at, Unpriced: v.unpriced,
+	}
+	for _, t := range v.turns {
+		s.Usage.Input += t.Usage.Input
+		s.Usage.Output += t.Usage.Output
+		s.Usage.CacheRead += t.Usage.CacheRead
+		s.Usage.CacheWrite += t.Usage.CacheWrite
+		s.Cost += t.Cost
+		s.Calls += t.Calls
+		if t.Usage.Context > 0 {
+			s.Usage.Context = t.Usage.Context
+		}
+	}
+	return s
+}
+
+// Items are those from an index on, at most n. They are the view's own.
+func (v *View) Items(from, n int) []*Item {
+	from = min(max(from, 0), len(v.items))
+	return v.items[from:min(len(v.items), from+max(n, 0))]
+}
+
+// Turns are all turns.
+func (v *View) Turns() []Turn { return v.turns }
+
+// take takes in an entry and returns the items that it made or changed.
+func (v *View) take(e session.Followed) []*Item {
+	v.at = e.After
+	switch {
+	case e.Message != nil:
+		return v.message(&e)
+	case e.Call != nil:
+		return v.step(&e)
+	case e.Ask != nil:
+		return v.ask(&e)
+	case e.Answer != nil:
+		return v.answered(&e)
+	case e.Checkpoint != nil:
+		return v.checkpoint(e.Checkpoint)
+	case e.State != nil:
+		v.state(e.State)
+	case e.Compaction != nil:
+		return []*Item{v.add(&e, Compaction, e.UUID, e.Compaction.Trigger, 0)}
+	}
+	return nil
+}
+
+// state takes in a fact about the session.
+func (v *View) state(s *session.State) {
+	text := ""
+	_ = json.Unmarshal(s.Value, &text) // what is no string is no name
+	switch s.Name {
+	case "title":
+		v.title = text
+	case agent.StateMode:
+		v.mode = text
+	case agent.StateModel:
+		v.model = text
+	case "todos":
+		v.todos = nil
+		if len(s.Value) < maxTodos && string(s.Value) != "null" {
+			v.todos = s.Value
+		}
+	}
+}
+
+// What is kept of a text, in characters, and of to-dos in bytes.
+const (
+	maxText  = 240
+	maxTodos = 16 << 10
+)
+
+// add makes an item.
+func (v *View) add(e *session.Followed, kind Kind, id, text string, block int) *Item {
+	i := &Item{Index: len(v.items), ID: id, Kind: kind, Lane: e.Agent, At: timeOf(e.Time), said: place{e.File, e.Offset, block, true}}
+	i.Text, i.Cut = beginning(text)
+	prompts := kind == Prompt && e.Agent == ""
+	if n := len(v.turns); n == 0 || prompts && v.turns[n-1].prompted {
+		v.turns = append(v.turns, Turn{Index: n, Item: i.Index, Start: i.At, End: i.At})
+	}
+	i.Turn = len(v.turns) - 1
+	if t := &v.turns[i.Turn]; prompts {
+		t.prompted = true
+	}
+	v.items = append(v.items, i)
+	v.touch(e.Agent, e.Time, func(l *Lane) { l.Items++ })
+	return i
+}
+
+// touch notes that something happened in a lane.
+func (v *View) touch(lane string, at time.Time, change func(*Lane)) {
+	n := slices.IndexFunc(v.lanes, func(l Lane) bool { return l.Agent == lane })
+	if n < 0 {
+		n = len(v.lanes)
+		v.lanes = append(v.lanes, Lane{Agent: lane, First: timeOf(at)})
+	}
+	v.lanes[n].Last = max(v.lanes[n].Last, timeOf(at))
+	change(&v.lanes[n])
+	if n := len(v.turns); n > 0 {
+		v.turns[n-1].End = max(v.turns[n-1].End, timeOf(at))
+	}
+}
+
+// beginning is the first part of a text, in characters.
+func beginning(text string) (string, bool) {
+	if len(text) <= maxText {
+		return strings.ToValidUTF8(text, "\ufffd"), false
+	}
+	n := 0
+	for i := range text {
+		if n == maxText {
+			return strings.Clone(strings.ToValidUTF8(text[:i], "\ufffd")), true
+		}
+		n++
+	}
+	return strings.ToValidUTF8(text, "\ufffd"), false
+}
+
+// message takes in what was said.
+func (v *View) message(e *session.Followed) (changed []*Item) {
+	m := e.Message
+	if m.Role == model.Assistant {
+		v.spend(e)
+	}
+	for n, b := range m.Content {
+		switch {
+		case b.Type == model.ToolResult:
+			if i := v.returned(e, &b, n); i != nil {
+				changed = append(changed, i)
+			}
+		case b.Type == model.ToolUse:
+			i := v.add(e, CallItem, b.ID, string(b.Input), n)
+			i.Call = &Call{Tool: b.Name, State: Queued}
+			v.calls[b.ID] = i
+			v.turns[i.Turn].Calls++
+			v.touch(e.Agent, e.Time, func(l *Lane) { l.Calls++ })
+			changed = append(changed, i)
+		default:
+			if i := v.say(e, &b, n); i != nil {
+				changed = append(changed, i)
+			}
+		}
+	}
+	return changed
+}
+
+// say takes in a text of a message.
+func (v *View) say(e *session.Followed, b *model.Block, n int) *Item {
+	kind, text := Text, b.Text
+	switch m := e.Message; {
+	case m.Error != "":
+		kind = Error
+	case b.Type == model.Thinking || b.Type == model.RedactedThinking:
+		kind = Thinking
+	case m.Role == model.User && (m.Synthetic || reminder(text)):
+		kind = Note
+	case m.Role == model.User:
+		kind = Prompt
+	}
+	if text == "" && b.Type != model.Text {
+		text = "[" + string(b.Type) + "]"
+	}
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	i := v.add(e, kind, e.UUID, text, n)
+	if e.Agent == "" {
+		switch kind {
+		case Prompt:
+			v.working, v.failed = true, false
+			v.last = i.Text
+		case Text:
+			v.last = i.Text
+		case Error:
+			v.working, v.failed, v.last = false, true, i.Text
+		}
+	}
+	return i
+}
+
+// reminder reports whether a text of a prompt is the harness's and not the user's.
+func reminder(text string) bool { return strings.HasPrefix(text, "<system-reminder>") }
+
+// spend counts what an answer has used so far.
+func (v *View) spend(e *session.Followed) {
+	m := e.Message
+	if m.Error != "" {
+		return
+	}
+	if e.Agent == "" {
+		if m.Model != "" {
+			v.model = m.Model
+		}
+		if m.StopReason != "" {
+			v.working = m.StopReason == "tool_use"
+		}
+	}
+	if len(v.turns) == 0 || m.ID == "" {
+		return
+	}
+	was := v.spent[e.Agent]
+	if was.id != m.ID {
+		was = answer{id: m.ID}
+	}
+	t := &v.turns[len(v.turns)-1]
+	cost, known := catalog.Lookup(m.Model).Cost(m.Usage)
+	v.unpriced = v.unpriced || !known
+	t.Cost += cost - was.cost
+	t.Usage.Input += m.Usage.Input - was.usage.Input
+	t.Usage.Output += m.Usage.Output - was.usage.Output
+	t.Usage.CacheRead += m.Usage.CacheRead - was.usage.CacheRead
+	t.Usage.CacheWrite += m.Usage.CacheWrite - was.usage.CacheWrite
+	if e.Agent == "" {
+		t.Model = m.Model
+		t.Usage.Context = m.Usage.Input + m.Usage.CacheRead + m.Usage.CacheWrite + m.Usage.Output
+	}
+	v.spent[e.Agent] = answer{m.ID, m.Usage, cost}
+	v.touch(e.Agent, e.Time, func(*Lane) {})
+}
+
+// returned takes in the result of a call.
+func (v *View) returned(e *session.Followed, b *model.Block, n int) *Item {
+	i := v.calls[b.UseID]
+	if i == nil {
+		return nil
+	}
+	delete(v.calls, b.UseID)
+	c := i.Call
+	delete(v.asked, c.Question)
+	c.Ended, c.State = timeOf(e.Time), Done
+	if b.IsError {
+		c.State = Failed
+		v.turns[i.Turn].Failed++
+	}
+	if c.Verdict == tool.Deny.String() {
+		c.State = Denied
+	}
+	if m := e.Message; m.Confined != nil {
+		c.Confinement, c.Tier = string(m.Confined.To), m.Confined.Tier
+	}
+	c.Result, c.ResultCut = beginning(tool.JoinText(b.Content))
+	i.result = place{e.File, e.Offset, n, true}
+	v.touch(e.Agent, e.Time, func(*Lane) {})
+	return i
+}
+
+// step takes in a verdict or a dispatch.
+func (v *View) step(e *session.Followed) []*Item {
+	s := e.Call
+	i := v.calls[s.UseID]
+	if i == nil {
+		return nil
+	}
+	v.byID[s.ID] = i
+	c := i.Call
+	switch s.Step {
+	case session.Judged:
+		c.Judged, c.Verdict, c.Reason, c.Confinement = timeOf(e.Time), s.Behavior.String(), s.Reason, string(s.Confinement)
+		delete(v.asked, c.Question)
+		c.State = Queued
+	case session.Dispatched:
+		c.Started, c.State, c.Effect = timeOf(e.Time), Running, effects[s.Effect]
+	}
+	v.touch(e.Agent, e.Time, func(*Lane) {})
+	return []*Item{i}
+}
+
+var effects = map[tool.Effect]string{tool.Unsafe: "unsafe", tool.Keyed: "keyed", tool.Idempotent: "idempotent", tool.Pure: "pure"}
+
+// ask takes in that the user is asked.
+func (v *View) ask(e *session.Followed) []*Item {
+	i := v.calls[e.Ask.UseID]
+	if i == nil {
+		return nil
+	}
+	delete(v.asked, i.Call.Question)
+	i.Call.Asked, i.Call.Question, i.Call.State, i.Call.Reason = timeOf(e.Time), e.Ask.ID, Asked, e.Ask.Reason
+	v.asked[e.Ask.ID] = i
+	return []*Item{i}
+}
+
+// answered takes in that a question is settled.
+func (v *View) answered(e *session.Followed) []*Item {
+	i := v.asked[e.Answer.ID]
+	if i == nil {
+		return nil
+	}
+	delete(v.asked, e.Answer.ID)
+	i.Call.Answered, i.Call.By, i.Call.State = timeOf(e.Time), e.Answer.By, Queued
+	return []*Item{i}
+}
+
+// maxFiles is how many changed files of a call are named.
+const maxFiles = 100
+
+// checkpoint takes in that a call changed a file.
+func (v *View) checkpoint(p *session.Checkpoint) []*Item {
+	i := v.byID[p.CallID]
+	if i == nil || slices.Contains(i.Call.Files, p.Path) || len(i.Call.Files) >= maxFiles {
+		return nil
+	}
+	i.Call.Files = append(i.Call.Files, p.Path)
+	return []*Item{i}
+}
+
+// Load folds all of a session that is on the disk.
+func Load(ctx context.Context, path string) (*View, error) {
+	f, err := session.Follow(path, "")
+	if err != nil {
+		return nil, err
+	}
+	v := newView()
+	for {
+		list, err := f.Next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if len(list) == 0 {
+			return v, nil
+		}
+		for _, e := range list {
+			v.take(e)
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package wire
+
+// The messages of the live channel, by which others watch a session that runs. Other
+// command lines do not have them.
+
+// Observe asks for what happens in a session from a position of its journal on. It is the
+// first message of an observer.
+type Observe struct {
+	Base
+	// From is where to begin, as a [JournalPosition] said it; "" is the beginning, "end"
+	// leaves out all that was.
+	From string `json:"from,omitempty"`
+	// Name says who watches, such as "the web page"; it is told with their answers.
+	Name string `json:"name,omitempty"`
+	// Answers says that the observer can be asked: it gets can_use_tool requests, and the
+	// first answer counts.
+	Answers bool `json:"answers,omitempty"`
+}
+
+// Subtype is observe.
+func (*Observe) Subtype() string { return "observe" }
+
+// ObserveReply says what the session is like now.
+type ObserveReply struct {
+	SessionID      string `json:"session_id"`
+	Cwd            string `json:"cwd"`
+	Model          string `json:"model"`
+	PermissionMode string `json:"permission_mode"`
+	PID            int    `json:"pid"`
+	Busy           bool   `json:"busy"`
+}
+
+// JournalPosition says how much of the journal was told: everything up to here.
+type JournalPosition struct {
+	Stamp
+	Position string `json:"position"`
+}
+
+// Tag is system/journal_position.
+func (*JournalPosition) Tag() Tag { return system("journal_position") }
+
+// CallStep is how far a call is before it has a result.
+type CallStep struct {
+	Stamp
+	Step      string `json:"step" wire:"enum=judged|dispatched"`
+	ToolUseID string `json:"tool_use_id"`
+	ToolName  string `json:"tool_name"`
+	AgentID   string `json:"agent_id,omitempty"`
+	// Behavior and Reason are the verdict, Confinement what the command is held to.
+	Behavior    string `json:"behavior,omitempty"`
+	Reason      string `json:"reason,omitempty"`
+	Confinement string `json:"confinement,omitempty"`
+	Timestamp   string `json:"timestamp,omitempty"`
+}
+
+// Tag is system/call_step.
+func (*CallStep) Tag() Tag { return system("call_step") }
+
+// QuestionAsked says that a user or program is asked about a call.
+type QuestionAsked struct {
+	Stamp
+	QuestionID string   `json:"question_id"`
+	ToolUseID  string   `json:"tool_use_id"`
+	ToolName   string   `json:"tool_name"`
+	AgentID    string   `json:"agent_id,omitempty"`
+	Reason     string   `json:"reason,omitempty"`
+	Rules      []string `json:"rules,omitempty"`
+	Timestamp  string   `json:"timestamp,omitempty"`
+}
+
+// Tag is system/question_asked.
+func (*QuestionAsked) Tag() Tag { return system("question_asked") }
+
+// QuestionAnswered says that a question is settled, from where and how; both are empty if
+// it was withdrawn.
+type QuestionAnswered struct {
+	Stamp
+	QuestionID string `json:"question_id"`
+	By         string `json:"by,omitempty"`
+	Behavior   string `json:"behavior,omitempty"`
+	AgentID    string `json:"agent_id,omitempty"`
+	Timestamp  string `json:"timestamp,omitempty"`
+}
+
+// Tag is system/question_answered.
+func (*QuestionAnswered) Tag() Tag { return system("question_answered") }
