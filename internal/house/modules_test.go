@@ -3,6 +3,7 @@ package house
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -12,12 +13,40 @@ import (
 func TestModulesReplaceNothing(t *testing.T) {
 	var findings []string
 	for _, name := range textFiles(t) {
-		if path.Base(name) == "go.mod" {
+		if path.Base(name) == "go.mod" && name != "fleet/go.mod" {
 			findings = append(findings, replaces(name, readFile(t, name))...)
 		}
 	}
 	report(t, findings,
 		"Require a released version: replace directives are ignored in modules that depend on us and refused by go install.")
+}
+
+// TestTheFleetReplacesOnlyHaft keeps the one exception small: haft-fleet is built from the
+// checkout whose harness it runs, and nothing depends on it.
+func TestTheFleetReplacesOnlyHaft(t *testing.T) {
+	got := replaces("fleet/go.mod", readFile(t, "fleet/go.mod"))
+	if len(got) != 1 || !strings.HasSuffix(got[0], "replace "+module+" => ../") {
+		t.Errorf("fleet/go.mod replaces %q", got)
+	}
+}
+
+// fleetMay is what the fleet, a module of its own above the front ends, imports of this one:
+// it leads conversations as a front end does and keeps their journals.
+const fleetMay = "./agent ./session ./model/... ./wire ./shellrun ./internal/headless ./internal/headless/launch ./internal/workspace/blob ./internal/sessiontest "
+
+func TestTheFleetImportsItsLayer(t *testing.T) {
+	may := matcher(fleetMay)
+	imports := regexp.MustCompile(`"(` + regexp.QuoteMeta(module) + `[^"]*)"`)
+	for _, name := range textFiles(t) {
+		if !strings.HasPrefix(name, "fleet/") || path.Ext(name) != ".go" {
+			continue
+		}
+		for _, m := range imports.FindAllStringSubmatch(readFile(t, name), -1) {
+			if !strings.HasPrefix(m[1], module+"/fleet/") && !may(node(m[1])) {
+				t.Errorf("%s imports %s, which is not for the fleet", name, m[1])
+			}
+		}
+	}
 }
 
 func replaces(name, text string) []string {

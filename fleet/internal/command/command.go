@@ -1,0 +1,105 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/haftdev/haft/fleet/internal/engine"
+	"github.com/haftdev/haft/shellrun"
+)
+
+// Main runs the command of this process and returns its exit code. In the supervisor of shell
+// commands, which is the same program, it does not return.
+func Main() int {
+	reexec := shellrun.Supervise()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal kills
+	root := newRoot(os.Stdout, reexec)
+	root.SetArgs(os.Args[1:])
+	if err := root.ExecuteContext(ctx); err != nil {
+		fmt.Fprintf(os.Stderr, "haft-fleet: %s\n", err)
+		if errors.Is(err, errFailed) {
+			return 3
+		}
+		return 1
+	}
+	return 0
+}
+
+// errFailed says that a run ended with an error, which was printed.
+var errFailed = errors.New("the run failed")
+
+func newRoot(out io.Writer, reexec shellrun.Reexec) *cobra.Command {
+	root := &cobra.Command{
+		Use: "haft-fleet", Short: "Run haft's sessions on many machines",
+		Long: "Run haft's sessions on many machines: 'serve' keeps their journals, each 'worker' leads some of them,\n" +
+			"'submit' hands them prompts and 'runs' shows how they are. See docs/fleet.md.",
+		SilenceUsage: true, SilenceErrors: true,
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.AddCommand(newServe(out), newWorker(reexec), newSubmit(out), newRuns(out))
+	return root
+}
+
+// joinFlags say which fleet a command talks to.
+type joinFlags struct {
+	url, key, ca, tenant string
+}
+
+func (f *joinFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.url, "join", "nats://127.0.0.1:4222", "address of the server, or of several, separated by commas")
+	cmd.Flags().StringVar(&f.key, "key", "", "file of the key; the default is the one in the store of a server on this machine")
+	cmd.Flags().StringVar(&f.ca, "tls-ca", "", "certificate of the authority that signed the server's")
+	cmd.Flags().StringVar(&f.tenant, "tenant", "default", "whose runs these are")
+}
+
+// connect connects with the key that was given, or the server's own named one.
+func (f *joinFlags) connect(ctx context.Context, name string) (*engine.Conn, error) {
+	o := &engine.ConnectOptions{Key: f.key, Name: "haft-fleet"}
+	if o.Key == "" {
+		if own := filepath.Join(defaultStore(), name); exists(own) {
+			o.Key = own
+		}
+	}
+	if f.ca != "" {
+		pem, err := os.ReadFile(f.ca)
+		if err != nil {
+			return nil, fmt.Errorf("read the authority: %w", err)
+		}
+		pool := x509.NewCertPool()
+		if !pool.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("%s holds no certificate", f.ca)
+		}
+		o.TLS = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS13}
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	return engine.Connect(ctx, f.url, o)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// defaultStore is where a server keeps everything unless it is told otherwise.
+func defaultStore() string {
+	home, _ := os.UserHomeDir() // without one, the store is below the working directory
+	return filepath.Join(cmp.Or(os.Getenv("XDG_STATE_HOME"), filepath.Join(home, ".local", "state")), "haft", "fleet")
+}
+
+func logger() *slog.Logger { return slog.New(slog.NewJSONHandler(os.Stderr, nil)) }

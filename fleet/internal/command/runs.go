@@ -1,0 +1,138 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/haftdev/haft/fleet/internal/engine"
+	"github.com/haftdev/haft/fleet/internal/journal"
+	"github.com/haftdev/haft/fleet/internal/runs"
+)
+
+// newRuns shows and changes runs.
+func newRuns(out io.Writer) *cobra.Command {
+	cmd := &cobra.Command{Use: "runs", Short: "List runs, show them, and change how they are"}
+	var state, dir string
+	var asJSON bool
+	ls := runsCommand("ls", "List runs, the latest first", cobra.NoArgs, func(ctx context.Context, conn *engine.Conn, tenant string, _ []string) error {
+		list, err := runs.New(conn, tenant).List(ctx)
+		if err != nil {
+			return err
+		}
+		return printRuns(out, list, runs.State(state), asJSON)
+	})
+	ls.Flags().StringVar(&state, "state", "", "only those in this state, such as running or quarantined")
+	ls.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line")
+	archive := runsCommand("archive", "Seal a run into a file and delete its journal", cobra.ExactArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
+		path, digest, err := archiveRun(ctx, conn, tenant, args[0], dir)
+		if err == nil {
+			fmt.Fprintf(out, "%s sha256:%s\n", path, digest)
+		}
+		return err
+	})
+	archive.Flags().StringVar(&dir, "to", "", "folder for the file")
+	_ = archive.MarkFlagRequired("to") // the flag is there
+	cmd.AddCommand(ls, archive,
+		runsCommand("show", "Show a run as JSON", cobra.ExactArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
+			run, err := runs.New(conn, tenant).Get(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			enc := json.NewEncoder(out)
+			enc.SetIndent("", "  ")
+			return enc.Encode(run)
+		}),
+		runsCommand("logs", "Print the journal of a run", cobra.ExactArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
+			text, err := journal.New(conn, tenant, nil).Text(ctx, args[0], "")
+			if err == nil {
+				_, err = out.Write(text)
+			}
+			return err
+		}),
+		runsCommand("cancel", "Stop a run", cobra.ExactArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
+			return runs.New(conn, tenant).Cancel(ctx, args[0])
+		}),
+		runsCommand("retry", "Let workers take a run again that was put aside", cobra.ExactArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
+			return runs.New(conn, tenant).Retry(ctx, args[0])
+		}))
+	return cmd
+}
+
+func runsCommand(name, short string, args cobra.PositionalArgs, do func(context.Context, *engine.Conn, string, []string) error) *cobra.Command {
+	join := &joinFlags{}
+	use := name
+	if name != "ls" {
+		use += " RUN"
+	}
+	cmd := &cobra.Command{Use: use, Short: short, Args: args, RunE: func(cmd *cobra.Command, args []string) error {
+		conn, err := join.connect(cmd.Context(), "operator.nk")
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		return do(cmd.Context(), conn, join.tenant, args)
+	}}
+	join.add(cmd)
+	return cmd
+}
+
+func printRuns(out io.Writer, list []*runs.Run, state runs.State, asJSON bool) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, run := range list {
+		if state != "" && run.State != state {
+			continue
+		}
+		if asJSON {
+			if err := json.NewEncoder(out).Encode(run); err != nil {
+				return err
+			}
+			continue
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", run.ID, run.State, run.Updated.Local().Format(time.DateTime), run.Dir, run.Reason)
+	}
+	return table.Flush()
+}
+
+// archiveRun seals a run that has nothing to do. What was begun before is finished.
+func archiveRun(ctx context.Context, conn *engine.Conn, tenant, id, dir string) (path, digest string, err error) {
+	r, logs := runs.New(conn, tenant), journal.New(conn, tenant, nil)
+	run, err := r.Get(ctx, id)
+	if err != nil {
+		return "", "", err
+	}
+	switch run.State {
+	case runs.Archived:
+		return run.Archive, run.Digest, logs.Purge(ctx, id, run.Archive, run.Digest)
+	case runs.Idle, runs.Failed, runs.Cancelled:
+	default:
+		return "", "", fmt.Errorf("archive run %s: it is %s", id, run.State)
+	}
+	if pending, err := r.Pending(ctx, id); err != nil || len(pending) > 0 {
+		return "", "", errors.Join(err, fmt.Errorf("archive run %s: it has %d prompts to run", id, len(pending)))
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return "", "", err
+	}
+	if path, digest, err = logs.Seal(ctx, id, dir); err != nil {
+		return "", "", err
+	}
+	was := run.State
+	if _, err := r.Update(ctx, id, func(run *runs.Run) error {
+		if run.State != was {
+			return fmt.Errorf("archive run %s: it is %s by now", id, run.State)
+		}
+		run.State, run.Archive, run.Digest = runs.Archived, path, digest
+		return nil
+	}); err != nil {
+		return "", "", err
+	}
+	return path, digest, logs.Purge(ctx, id, path, digest)
+}

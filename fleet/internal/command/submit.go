@@ -1,0 +1,66 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/haftdev/haft/fleet/internal/runs"
+)
+
+func newSubmit(out io.Writer) *cobra.Command {
+	join := &joinFlags{}
+	var s runs.Submission
+	var wait, asJSON bool
+	cmd := &cobra.Command{
+		Use: "submit [flags] PROMPT [-- HAFT-FLAGS]", Short: "Hand a prompt to the fleet", Args: cobra.MinimumNArgs(1),
+		Example: "  haft-fleet submit --wait 'fix the failing test' -- --permission-mode acceptEdits",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			conn, err := join.connect(cmd.Context(), "operator.nk")
+			if err != nil {
+				return err
+			}
+			defer conn.Close()
+			if s.Dir == "" {
+				if s.Dir, err = os.Getwd(); err != nil {
+					return err
+				}
+			}
+			s.Prompt.Text, s.Args = args[0], args[1:]
+			r := runs.New(conn, join.tenant)
+			id, prompt, err := r.Submit(cmd.Context(), &s)
+			if err != nil {
+				return err
+			}
+			if !wait {
+				fmt.Fprintln(out, id)
+				return nil
+			}
+			res, err := r.Await(cmd.Context(), id, prompt)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = json.NewEncoder(out).Encode(map[string]any{"id": id, "prompt": prompt, "outcome": res})
+			} else {
+				fmt.Fprintln(out, res.Text)
+			}
+			if err == nil && res.IsError {
+				err = errFailed
+			}
+			return err
+		},
+	}
+	join.add(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&s.ID, "run", "", "continue this run instead of a new one")
+	flags.StringVar(&s.Class, "label", runs.AnyWorker, "which workers may take a new run")
+	flags.StringVar(&s.Dir, "dir", "", "where a new run works, on the worker's machine; the default is this folder")
+	flags.StringVar(&s.Prompt.UUID, "uuid", "", "name of the prompt: sent again under the same name, it is not run again")
+	flags.BoolVar(&wait, "wait", false, "wait for the answer and print it")
+	flags.BoolVar(&asJSON, "json", false, "with --wait: print the outcome as JSON")
+	return cmd
+}

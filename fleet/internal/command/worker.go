@@ -1,0 +1,47 @@
+package command
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/haftdev/haft/fleet/internal/runs"
+	"github.com/haftdev/haft/fleet/internal/worker"
+	"github.com/haftdev/haft/shellrun"
+)
+
+func newWorker(reexec shellrun.Reexec) *cobra.Command {
+	join := &joinFlags{}
+	var labels []string
+	var slots int
+	var lease, drain time.Duration
+	var dir string
+	cmd := &cobra.Command{
+		Use: "worker", Short: "Lead runs of a fleet on this machine", Args: cobra.NoArgs,
+		Long: "Lead runs of a fleet on this machine. On SIGTERM a worker takes no more runs, lets turns finish and hands the rest back.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			conn, err := join.connect(cmd.Context(), "worker.nk")
+			if err != nil {
+				return err
+			}
+			defer conn.Close()
+			host, _ := os.Hostname() // without one, the name is the process
+			return worker.Run(cmd.Context(), &worker.Options{
+				Conn: conn, Tenant: join.tenant, Name: fmt.Sprintf("%s/%d", cmp.Or(host, "worker"), os.Getpid()), Slots: slots,
+				Classes: append([]string{runs.AnyWorker}, labels...), Lease: lease, Drain: drain, Dir: dir, Reexec: reexec, Version: "fleet", Log: logger(),
+			})
+		},
+	}
+	join.add(cmd)
+	flags := cmd.Flags()
+	flags.IntVar(&slots, "slots", 4, "how many runs it leads at once")
+	flags.StringArrayVar(&labels, "label", nil, "also take runs that ask for this label; may be repeated")
+	flags.DurationVar(&lease, "lease", time.Minute, "how long a run is left to a worker that gives no sign of life; the same for all workers")
+	flags.DurationVar(&drain, "drain", time.Minute, "how long turns may take after SIGTERM")
+	flags.StringVar(&dir, "dir", filepath.Join(defaultStore(), "sessions"), "what belongs to sessions on this machine")
+	return cmd
+}

@@ -1,0 +1,54 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// CheckCluster asks the monitoring address of each server of a cluster whether it writes to
+// the disk before it acknowledges. One that does not loses acknowledged entries when the power
+// fails, so it is refused.
+func CheckCluster(ctx context.Context, monitors []string) error {
+	if len(monitors) == 0 {
+		return fmt.Errorf("cannot check how the servers write to the disk: give --monitor with the monitoring address of each server, such as http://10.0.0.1:8222")
+	}
+	for _, address := range monitors {
+		if err := checkServer(ctx, address); err != nil {
+			return fmt.Errorf("refuse the server %s: %w", address, err)
+		}
+	}
+	return nil
+}
+
+func checkServer(ctx context.Context, address string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(address, "/")+"/varz", nil)
+	if err != nil {
+		return err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	var vars struct {
+		Version   string `json:"version"`
+		JetStream struct {
+			Config *struct {
+				SyncAlways bool `json:"sync_always"`
+			} `json:"config"`
+		} `json:"jetstream"`
+	}
+	if err := json.NewDecoder(res.Body).Decode(&vars); err != nil {
+		return fmt.Errorf("read its settings: %w", err)
+	}
+	switch {
+	case vars.JetStream.Config == nil:
+		return fmt.Errorf("it has no JetStream: set jetstream { store_dir: … } in its configuration")
+	case !vars.JetStream.Config.SyncAlways:
+		return fmt.Errorf("it acknowledges what a power cut can lose: set jetstream { sync_interval: always } in its configuration")
+	}
+	return nil
+}

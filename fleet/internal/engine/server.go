@@ -1,0 +1,157 @@
+package engine
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nkeys"
+)
+
+// ServerOptions say where a server is.
+type ServerOptions struct {
+	// Listen is host and port; "" means 127.0.0.1:4222, port 0 chooses one.
+	Listen string
+	// Store is the folder of everything that is kept.
+	Store string
+	// TLS is the certificate of a server that others can reach; nil means none.
+	TLS *tls.Config
+}
+
+// A Server is JetStream in this process.
+type Server struct {
+	nats *server.Server
+	keys Keys
+}
+
+// Keys are the files of the keys that a server knows.
+type Keys struct{ Operator, Worker string }
+
+// Start starts a server. What it acknowledges is on the disk.
+func Start(o *ServerOptions) (*Server, error) {
+	listen := o.Listen
+	if listen == "" {
+		listen = "127.0.0.1:4222"
+	}
+	host, port, err := splitAddress(listen)
+	if err != nil {
+		return nil, err
+	}
+	if o.TLS == nil && !isLoopback(host) {
+		return nil, fmt.Errorf("cannot listen on %s without TLS: other machines would send keys and journals in the clear. Give --tls-cert and --tls-key, or listen on 127.0.0.1", listen)
+	}
+	if err := os.MkdirAll(o.Store, 0o700); err != nil {
+		return nil, fmt.Errorf("make the store: %w", err)
+	}
+	keys, users, err := loadKeys(o.Store)
+	if err != nil {
+		return nil, err
+	}
+	ns, err := server.NewServer(&server.Options{
+		ServerName: "haft", Host: host, Port: port, NoSigs: true, NoLog: true, MaxPayload: maxPayload,
+		JetStream: true, StoreDir: o.Store, SyncAlways: true,
+		Nkeys: users, TLSConfig: o.TLS, TLS: o.TLS != nil,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("start the engine: %w", err)
+	}
+	ns.Start()
+	if !ns.ReadyForConnections(startTime) {
+		ns.Shutdown()
+		return nil, fmt.Errorf("the engine did not start within %s; is %s in use by another server?", startTime, listen)
+	}
+	return &Server{ns, keys}, nil
+}
+
+const (
+	startTime  = 20 * time.Second
+	maxPayload = 1 << 20
+)
+
+func splitAddress(listen string) (host string, port int, err error) {
+	addr, err := net.ResolveTCPAddr("tcp", listen)
+	if err != nil {
+		return "", 0, fmt.Errorf("cannot listen on %q: %w", listen, err)
+	}
+	host, _, _ = net.SplitHostPort(listen) // it was resolved
+	if host == "" {
+		host = "0.0.0.0"
+	}
+	if addr.Port == 0 {
+		return host, server.RANDOM_PORT, nil
+	}
+	return host, addr.Port, nil
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// URL is where clients connect.
+func (s *Server) URL() string { return s.nats.ClientURL() }
+
+// Keys returns the files of the server's keys.
+func (s *Server) Keys() Keys { return s.keys }
+
+// Close ends the server.
+func (s *Server) Close() {
+	s.nats.Shutdown()
+	s.nats.WaitForShutdown()
+}
+
+// loadKeys makes the keys of a store, once.
+func loadKeys(store string) (Keys, []*server.NkeyUser, error) {
+	keys := Keys{Operator: filepath.Join(store, "operator.nk"), Worker: filepath.Join(store, "worker.nk")}
+	operator, err := loadKey(keys.Operator)
+	if err != nil {
+		return keys, nil, err
+	}
+	worker, err := loadKey(keys.Worker)
+	if err != nil {
+		return keys, nil, err
+	}
+	return keys, []*server.NkeyUser{{Nkey: operator}, {Nkey: worker, Permissions: workerPermissions()}}, nil
+}
+
+// workerPermissions let a worker read and write what sessions need, and neither make nor
+// delete streams.
+func workerPermissions() *server.Permissions {
+	return &server.Permissions{
+		Publish: &server.SubjectPermission{
+			Allow: []string{"j.>", "w.>", "p.>", "r.>", "task.>", "live.>", "ctl.>", "$KV.>", "$O.>", "$JS.ACK.>", "$JS.API.>", "_INBOX.>"},
+			Deny: []string{"$JS.API.STREAM.CREATE.>", "$JS.API.STREAM.UPDATE.>", "$JS.API.STREAM.DELETE.>", "$JS.API.STREAM.PURGE.>",
+				"$JS.API.STREAM.MSG.DELETE.>", "$JS.API.STREAM.SNAPSHOT.>", "$JS.API.STREAM.RESTORE.>", "$JS.API.CONSUMER.DELETE.TASKS.>"},
+		},
+		Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>", "ctl.>", "live.>"}},
+	}
+}
+
+// loadKey reads a key's file, or makes it, and returns its public part.
+func loadKey(path string) (string, error) {
+	seed, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		pair, err := nkeys.CreateUser()
+		if err != nil {
+			return "", fmt.Errorf("make a key: %w", err)
+		}
+		if seed, err = pair.Seed(); err != nil {
+			return "", fmt.Errorf("make a key: %w", err)
+		}
+		if err := os.WriteFile(path, seed, 0o600); err != nil {
+			return "", fmt.Errorf("keep a key: %w", err)
+		}
+	} else if err != nil {
+		return "", fmt.Errorf("read a key: %w", err)
+	}
+	pair, err := nkeys.FromSeed(seed)
+	if err != nil {
+		return "", fmt.Errorf("read the key %s: %w", path, err)
+	}
+	return pair.PublicKey()
+}

@@ -1,0 +1,93 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Names of streams and buckets.
+const (
+	Shards    = 8 // of journals: without a group commit, each stream waits for its own disk writes
+	Witnesses = "WITNESSES"
+	Prompts   = "PROMPTS"
+	Tasks     = "TASKS"
+	Runs      = "RUNS"
+	Questions = "QUESTIONS"
+	Blobs     = "BLOBS"
+)
+
+// Shard is the stream of some journals.
+func Shard(n uint32) string { return fmt.Sprintf("J%d", n%Shards) }
+
+// Setup makes the streams, or changes them to what they should be. Replicas is 1 for one
+// server and 3 for a cluster.
+func (c *Conn) Setup(ctx context.Context, replicas int) error {
+	file := func(name string, subjects ...string) jetstream.StreamConfig {
+		return jetstream.StreamConfig{Name: name, Subjects: subjects, Storage: jetstream.FileStorage, Replicas: replicas, DenyDelete: false}
+	}
+	configs := []jetstream.StreamConfig{file(Prompts, "p.>", "r.>")}
+	for n := range uint32(Shards) {
+		configs = append(configs, file(Shard(n), fmt.Sprintf("j.%d.>", n)))
+	}
+	witnesses := file(Witnesses, "w.>")
+	witnesses.MaxMsgsPerSubject = 1
+	tasks := file(Tasks, "task.>")
+	// One task for each session: it says that there is something to do, not what.
+	tasks.Retention, tasks.Discard, tasks.DiscardNewPerSubject, tasks.MaxMsgsPerSubject = jetstream.WorkQueuePolicy, jetstream.DiscardNew, true, 1
+	for _, config := range append(configs, witnesses, tasks) {
+		if err := Try(ctx, func(ctx context.Context) (bool, error) {
+			_, err := c.JS.CreateOrUpdateStream(ctx, config)
+			return retryable(err), err
+		}); err != nil {
+			return fmt.Errorf("make the stream %s: %w", config.Name, err)
+		}
+	}
+	for _, name := range []string{Runs, Questions} {
+		if err := Try(ctx, func(ctx context.Context) (bool, error) {
+			_, err := c.JS.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: name, Storage: jetstream.FileStorage, Replicas: replicas})
+			return retryable(err), err
+		}); err != nil {
+			return fmt.Errorf("make the bucket %s: %w", name, err)
+		}
+	}
+	if err := Try(ctx, func(ctx context.Context) (bool, error) {
+		_, err := c.JS.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: Blobs, Storage: jetstream.FileStorage, Replicas: replicas})
+		return retryable(err), err
+	}); err != nil {
+		return fmt.Errorf("make the store of contents: %w", err)
+	}
+	return nil
+}
+
+// retryable reports whether an error may pass: a cluster without a leader, a server that
+// starts.
+func retryable(err error) bool {
+	var api *jetstream.APIError
+	return err != nil && (!errors.As(err, &api) || api.Code == 503)
+}
+
+// setupTime is how long a worker waits for a server that has just started to make its streams.
+const setupTime = time.Minute
+
+// Consumer returns the consumer of the tasks of a class, which is made when it is first
+// asked for. A task that nobody confirms for as long as lease is given to another worker.
+func (c *Conn) Consumer(ctx context.Context, class string, lease time.Duration) (jetstream.Consumer, error) {
+	ctx, cancel := context.WithTimeout(ctx, setupTime)
+	defer cancel()
+	var consumer jetstream.Consumer
+	err := Try(ctx, func(ctx context.Context) (again bool, err error) {
+		consumer, err = c.JS.CreateOrUpdateConsumer(ctx, Tasks, jetstream.ConsumerConfig{
+			Durable: "class-" + class, FilterSubject: "task." + class + ".*", AckPolicy: jetstream.AckExplicitPolicy,
+			AckWait: lease, MaxAckPending: -1, MaxDeliver: -1,
+		})
+		return retryable(err) || errors.Is(err, jetstream.ErrStreamNotFound), err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("take tasks of the class %s: %w", class, err)
+	}
+	return consumer, nil
+}

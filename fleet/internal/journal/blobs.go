@@ -1,0 +1,67 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/haftdev/haft/fleet/internal/engine"
+	"github.com/haftdev/haft/internal/workspace/blob"
+)
+
+// blobs are contents in the object store of the engine.
+type blobs struct {
+	conn   *engine.Conn
+	tenant string
+}
+
+var _ blob.Store = (*blobs)(nil)
+
+func (b *blobs) name(digest string) string { return b.tenant + "/" + digest }
+
+// Put implements [blob.Store].
+func (b *blobs) Put(ctx context.Context, digest string, content []byte) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	err := engine.Try(ctx, func(ctx context.Context) (bool, error) {
+		store, err := b.conn.Objects(ctx)
+		if err != nil {
+			return true, err
+		}
+		if info, err := store.GetInfo(ctx, b.name(digest)); err == nil && info.Size == uint64(len(content)) {
+			return false, nil
+		}
+		_, err = store.PutBytes(ctx, b.name(digest), content)
+		return true, err
+	})
+	if err != nil {
+		return fmt.Errorf("keep a content: %w", err)
+	}
+	return nil
+}
+
+// Get implements [blob.Store].
+func (b *blobs) Get(ctx context.Context, digest string) ([]byte, error) {
+	var content []byte
+	err := engine.Try(ctx, func(ctx context.Context) (bool, error) {
+		store, err := b.conn.Objects(ctx)
+		if err != nil {
+			return true, err
+		}
+		content, err = store.GetBytes(ctx, b.name(digest))
+		if errors.Is(err, jetstream.ErrObjectNotFound) {
+			return false, fs.ErrNotExist
+		}
+		return true, err
+	})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("find a kept content: %w", err)
+	case blob.Digest(content) != digest:
+		return nil, fmt.Errorf("the kept content %s is damaged: %w", digest, fs.ErrInvalid)
+	}
+	return content, nil
+}

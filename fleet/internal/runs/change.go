@@ -1,0 +1,82 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/haftdev/haft/fleet/internal/engine"
+)
+
+// Control is the subject on which the leader of a run hears that it was cancelled.
+func (r *Runs) Control(id string) string { return "ctl." + r.tenant + "." + id }
+
+// Cancel ends a run: its turn is stopped, and what waits is not run.
+func (r *Runs) Cancel(ctx context.Context, id string) error {
+	if _, err := r.Update(ctx, id, func(run *Run) error {
+		if run.State == Archived {
+			return fmt.Errorf("cancel run %s: it is archived", id)
+		}
+		run.State, run.Owner, run.Reason = Cancelled, "", "cancelled"
+		return nil
+	}); err != nil {
+		return err
+	}
+	pending, err := r.Pending(ctx, id)
+	for _, p := range pending {
+		err = errors.Join(err, r.Settle(ctx, id, p.UUID, &Outcome{IsError: true, Reason: "cancelled", Text: "The run was cancelled."}))
+	}
+	return errors.Join(err, r.conn.NATS.Publish(r.Control(id), []byte("cancel")), r.conn.NATS.FlushWithContext(ctx))
+}
+
+// Retry lets workers take a run again that was put aside, failed or was cancelled.
+func (r *Runs) Retry(ctx context.Context, id string) error {
+	run, err := r.Update(ctx, id, func(run *Run) error {
+		switch run.State {
+		case Quarantined, Failed, Cancelled:
+		default:
+			return fmt.Errorf("retry run %s: it is %s", id, run.State)
+		}
+		run.State, run.Reason, run.Attempts = Queued, "", 0
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return r.Wake(ctx, run)
+}
+
+// Sweep makes the tasks that are missing: a worker that was killed between two steps may
+// leave a run with prompts and no task. It returns how many it made.
+func (r *Runs) Sweep(ctx context.Context) (made int, err error) {
+	list, err := r.List(ctx)
+	if err != nil {
+		return 0, err
+	}
+	s, err := r.conn.Stream(ctx, engine.Tasks)
+	if err != nil {
+		return 0, fmt.Errorf("list tasks: %w", err)
+	}
+	info, err := s.Info(ctx, jetstream.WithSubjectFilter(">"))
+	if err != nil {
+		return 0, fmt.Errorf("list tasks: %w", err)
+	}
+	for _, run := range list {
+		if _, ok := info.State.Subjects["task."+run.Class+"."+run.ID]; ok || !run.Open() {
+			continue
+		}
+		pending, err := r.Pending(ctx, run.ID)
+		if err != nil {
+			return made, err
+		}
+		if len(pending) > 0 {
+			if err := r.Wake(ctx, run); err != nil {
+				return made, err
+			}
+			made++
+		}
+	}
+	return made, nil
+}

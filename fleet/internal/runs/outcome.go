@@ -1,0 +1,71 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/haftdev/haft/fleet/internal/engine"
+)
+
+// An Outcome is how the turn of a prompt ended.
+type Outcome struct {
+	IsError bool    `json:"is_error"`
+	Reason  string  `json:"reason,omitempty"` // why it ended, as the result says
+	Text    string  `json:"text"`             // the answer, or what was wrong
+	CostUSD float64 `json:"cost_usd"`
+	Worker  string  `json:"worker"`
+}
+
+// Settle gives a prompt its outcome, unless it has one.
+func (r *Runs) Settle(ctx context.Context, id, prompt string, out *Outcome) error {
+	raw, err := json.Marshal(out)
+	if err == nil {
+		err = r.once(ctx, r.subject("r", id, prompt), raw)
+	}
+	if err != nil {
+		return fmt.Errorf("keep the outcome: %w", err)
+	}
+	return nil
+}
+
+// errPending is the error for a prompt without an outcome.
+var errPending = errors.New("the prompt has no outcome yet")
+
+func (r *Runs) outcome(ctx context.Context, id, prompt string) (*Outcome, error) {
+	s, err := r.conn.Stream(ctx, engine.Prompts)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.GetLastMsgForSubject(ctx, r.subject("r", id, prompt))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil, errPending
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := new(Outcome)
+	return out, json.Unmarshal(m.Data, out)
+}
+
+// Await waits for the outcome of a prompt. A run that was put aside has an error instead.
+func (r *Runs) Await(ctx context.Context, id, prompt string) (*Outcome, error) {
+	for wait := 5 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
+		out, err := r.outcome(ctx, id, prompt)
+		if err == nil {
+			return out, nil
+		}
+		if errors.Is(err, errPending) && wait > 100*time.Millisecond {
+			if run, err := r.Get(ctx, id); err == nil && !run.Open() {
+				return nil, fmt.Errorf("run %s is %s: %s", id, run.State, run.Reason)
+			}
+		}
+		if engine.Pause(ctx, wait) != nil {
+			return nil, fmt.Errorf("wait for run %s: %w", id, errors.Join(ctx.Err(), err))
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/haftdev/haft/fleet/internal/engine"
+)
+
+// A State is how a run is.
+type State string
+
+const (
+	Queued      State = "queued"
+	Running     State = "running"
+	Asking      State = "asking" // it waits for an answer to a question
+	Idle        State = "idle"   // every prompt has its outcome
+	Failed      State = "failed" // the last one is an error
+	Cancelled   State = "cancelled"
+	Quarantined State = "quarantined" // put aside: damaged, or no worker gets on with it
+	Archived    State = "archived"
+)
+
+// A Run is a session of the fleet.
+type Run struct {
+	ID    string   `json:"id"`
+	State State    `json:"state"`
+	Class string   `json:"class"`          // which workers may take it
+	Dir   string   `json:"dir"`            // where it works
+	Args  []string `json:"args,omitempty"` // flags, as for haft
+	Owner string   `json:"owner,omitempty"`
+	// Reason is why it failed or was put aside.
+	Reason  string    `json:"reason,omitempty"`
+	Created time.Time `json:"created"`
+	Updated time.Time `json:"updated"`
+	// Attempts counts workers that took it since the journal last grew past Tip.
+	Attempts int    `json:"attempts,omitempty"`
+	Tip      string `json:"tip,omitempty"`
+	// Archive is the file that it was sealed into, Digest its SHA-256.
+	Archive string `json:"archive,omitempty"`
+	Digest  string `json:"digest,omitempty"`
+
+	revision uint64
+}
+
+// Open reports whether workers may take it.
+func (r *Run) Open() bool {
+	return r.State != Cancelled && r.State != Quarantined && r.State != Archived
+}
+
+// Runs are the sessions of a tenant.
+type Runs struct {
+	conn   *engine.Conn
+	tenant string
+}
+
+// New returns the runs of a tenant.
+func New(conn *engine.Conn, tenant string) *Runs { return &Runs{conn, tenant} }
+
+// ErrNotFound is the error for a run that does not exist.
+var ErrNotFound = errors.New("no such run")
+
+// key names a run in the bucket.
+func (r *Runs) key(id string) string { return r.tenant + "." + id }
+
+// Get returns a run.
+func (r *Runs) Get(ctx context.Context, id string) (*Run, error) {
+	var run *Run
+	err := engine.Try(ctx, func(ctx context.Context) (bool, error) {
+		kv, err := r.conn.Bucket(ctx, engine.Runs)
+		if err != nil {
+			return true, err
+		}
+		v, err := kv.Get(ctx, r.key(id))
+		if errors.Is(err, jetstream.ErrKeyNotFound) || errors.Is(err, jetstream.ErrInvalidKey) {
+			return false, ErrNotFound
+		}
+		if err != nil {
+			return true, err
+		}
+		run, err = decode(v)
+		return false, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find run %s: %w", id, err)
+	}
+	return run, nil
+}
+
+func decode(v jetstream.KeyValueEntry) (*Run, error) {
+	run := &Run{revision: v.Revision()}
+	return run, json.Unmarshal(v.Value(), run)
+}
+
+// errUnchanged ends an update that is not needed.
+var errUnchanged = errors.New("unchanged")
+
+// Update changes a run. Change is called again with what others have made of it meanwhile.
+func (r *Runs) Update(ctx context.Context, id string, change func(*Run) error) (*Run, error) {
+	for {
+		run, err := r.Get(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if err := change(run); errors.Is(err, errUnchanged) {
+			return run, nil
+		} else if err != nil {
+			return run, err
+		}
+		again, err := r.put(ctx, run)
+		if err == nil {
+			return run, nil
+		}
+		if !again || ctx.Err() != nil {
+			return nil, fmt.Errorf("update run %s: %w", id, err)
+		}
+	}
+}
+
+// put writes a run if nobody has changed it since it was read.
+func (r *Runs) put(ctx context.Context, run *Run) (again bool, err error) {
+	run.Updated = time.Now().UTC()
+	raw, err := json.Marshal(run)
+	if err != nil {
+		return false, err
+	}
+	kv, err := r.conn.Bucket(ctx, engine.Runs)
+	if err != nil {
+		return true, err
+	}
+	run.revision, err = kv.Update(ctx, r.key(run.ID), raw, run.revision)
+	return true, err
+}
+
+// List returns all runs, the latest first.
+func (r *Runs) List(ctx context.Context) ([]*Run, error) {
+	kv, err := r.conn.Bucket(ctx, engine.Runs)
+	if err != nil {
+		return nil, fmt.Errorf("list runs: %w", err)
+	}
+	w, err := kv.Watch(ctx, r.tenant+".>", jetstream.IgnoreDeletes())
+	if err != nil {
+		return nil, fmt.Errorf("list runs: %w", err)
+	}
+	defer w.Stop()
+	var list []*Run
+	for {
+		select {
+		case v := <-w.Updates():
+			if v == nil {
+				sortRuns(list)
+				return list, nil
+			}
+			if run, err := decode(v); err == nil {
+				list = append(list, run)
+			}
+		case <-ctx.Done():
+			return nil, fmt.Errorf("list runs: %w", ctx.Err())
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package runs
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/haftdev/haft/fleet/internal/engine"
+	"github.com/haftdev/haft/session"
+)
+
+// AnyWorker is the class of runs that every worker may take.
+const AnyWorker = "any"
+
+// A Prompt is what a user wants of a session.
+type Prompt struct {
+	// UUID names it: a prompt that is sent again under the same name is the same prompt.
+	UUID string    `json:"uuid"`
+	Text string    `json:"text"`
+	Sent time.Time `json:"sent"`
+
+	seq uint64
+}
+
+// A Submission begins a run, or continues one.
+type Submission struct {
+	// ID is the session; "" begins a new one.
+	ID string
+	// Class, Dir and Args are those of a new run.
+	Class, Dir string
+	Args       []string
+	// Prompt is what it shall do; its UUID may be "".
+	Prompt Prompt
+}
+
+// Submit hands a prompt to the fleet. When it returns without an error, the prompt is on the
+// disk and will be run; one that was submitted before is not run again.
+func (r *Runs) Submit(ctx context.Context, s *Submission) (id, prompt string, err error) {
+	id, p := cmp.Or(s.ID, session.NewUUID()), s.Prompt
+	p.UUID, p.Sent = cmp.Or(p.UUID, session.NewUUID()), time.Now().UTC()
+	if !word(id) || !word(p.UUID) || !word(cmp.Or(s.Class, AnyWorker)) {
+		return "", "", fmt.Errorf("submit: ids and classes are letters, digits, - and _")
+	}
+	run, err := r.Get(ctx, id)
+	if errors.Is(err, ErrNotFound) {
+		run, err = r.create(ctx, &Run{ID: id, State: Queued, Class: cmp.Or(s.Class, AnyWorker), Dir: s.Dir, Args: s.Args, Created: p.Sent})
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("submit: %w", err)
+	}
+	if !run.Open() {
+		return "", "", fmt.Errorf("submit: run %s is %s; it takes no more prompts", id, run.State)
+	}
+	raw, err := json.Marshal(p)
+	if err != nil {
+		return "", "", fmt.Errorf("submit: %w", err)
+	}
+	if err := r.once(ctx, r.subject("p", id, p.UUID), raw); err != nil {
+		return "", "", fmt.Errorf("submit: %w", err)
+	}
+	return id, p.UUID, r.Wake(ctx, run)
+}
+
+// word reports whether a name can be part of a subject.
+func word(s string) bool {
+	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
+}
+
+func (r *Runs) subject(kind, id, name string) string {
+	return kind + "." + r.tenant + "." + id + "." + name
+}
+
+func (r *Runs) create(ctx context.Context, run *Run) (*Run, error) {
+	err := engine.Try(ctx, func(ctx context.Context) (bool, error) {
+		_, err := r.put(ctx, run)
+		if code(err) == jetstream.JSErrCodeStreamWrongLastSequence {
+			return false, nil
+		}
+		return true, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return r.Get(ctx, run.ID)
+}
+
+// once publishes what may be there already, and then is.
+func (r *Runs) once(ctx context.Context, subject string, raw []byte) error {
+	return engine.Try(ctx, func(ctx context.Context) (bool, error) {
+		_, err := r.conn.JS.Publish(ctx, subject, raw, jetstream.WithExpectLastSequencePerSubject(0), jetstream.WithRetryAttempts(0))
+		if code(err) == jetstream.JSErrCodeStreamWrongLastSequence {
+			return false, nil
+		}
+		return true, err
+	})
+}
+
+func code(err error) jetstream.ErrorCode {
+	var api *jetstream.APIError
+	if errors.As(err, &api) {
+		return api.ErrorCode
+	}
+	return 0
+}
+
+// Wake makes a task for a run, unless there is one.
+func (r *Runs) Wake(ctx context.Context, run *Run) error {
+	const perSubject = 10077 // maximum messages per subject exceeded
+	err := engine.Try(ctx, func(ctx context.Context) (bool, error) {
+		_, err := r.conn.JS.Publish(ctx, "task."+run.Class+"."+run.ID, []byte(r.tenant), jetstream.WithRetryAttempts(0))
+		if code(err) == perSubject {
+			return false, nil
+		}
+		return true, err
+	})
+	if err != nil {
+		return fmt.Errorf("wake run %s: %w", run.ID, err)
+	}
+	return nil
+}
+
+// Pending returns the prompts of a run that have no outcome, in the order in which they
+// were sent.
+func (r *Runs) Pending(ctx context.Context, id string) ([]Prompt, error) {
+	var list []Prompt
+	err := engine.Try(ctx, func(ctx context.Context) (bool, error) {
+		list = nil
+		s, err := r.conn.Stream(ctx, engine.Prompts)
+		if err != nil {
+			return true, err
+		}
+		sent, err := s.Info(ctx, jetstream.WithSubjectFilter(r.subject("p", id, "*")))
+		if err != nil {
+			return true, err
+		}
+		done, err := s.Info(ctx, jetstream.WithSubjectFilter(r.subject("r", id, "*")))
+		if err != nil {
+			return true, err
+		}
+		for subject := range sent.State.Subjects {
+			if _, ok := done.State.Subjects["r"+subject[1:]]; ok {
+				continue
+			}
+			m, err := s.GetLastMsgForSubject(ctx, subject)
+			if err != nil {
+				return true, err
+			}
+			p := Prompt{seq: m.Sequence}
+			if err := json.Unmarshal(m.Data, &p); err != nil {
+				return false, fmt.Errorf("read a prompt: %w", err)
+			}
+			list = append(list, p)
+		}
+		return false, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find the prompts of run %s: %w", id, err)
+	}
+	slices.SortFunc(list, func(a, b Prompt) int { return cmp.Compare(a.seq, b.seq) })
+	return list, nil
+}
+
+func sortRuns(list []*Run) {
+	slices.SortFunc(list, func(a, b *Run) int { return cmp.Or(b.Updated.Compare(a.Updated), strings.Compare(a.ID, b.ID)) })
+}

@@ -1,0 +1,163 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/haftdev/haft/fleet/internal/journal"
+	"github.com/haftdev/haft/fleet/internal/runs"
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/session"
+)
+
+// lead leads the run of a task until it has nothing more to do, or the worker ends.
+func (w *worker) lead(ctx context.Context, m jetstream.Msg) {
+	id := m.Subject()[strings.LastIndexByte(m.Subject(), '.')+1:]
+	stop := w.keepLease(m)
+	defer stop()
+	log := w.Log.With("run", id)
+	log.Debug("taken")
+	left, err := w.leadRun(ctx, id)
+	stop()
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	switch {
+	case errors.Is(err, session.ErrFenced):
+		log.Info("another worker has continued the run")
+		return // and has its task
+	case left:
+		log.Info("handing the run back", "error", err)
+		_ = m.Nak() // or its lease ends
+		return
+	case err != nil:
+		log.Error("could not lead the run", "error", err)
+		_ = m.NakWithDelay(time.Second)
+		return
+	}
+	if err := m.DoubleAck(end); err != nil {
+		return // the lease ends, and another worker finds nothing to do
+	}
+	// Who sent a prompt in the meantime found this task and made no other.
+	if rest, err := w.runs.Pending(end, id); err == nil && len(rest) > 0 {
+		if run, err := w.runs.Get(end, id); err == nil && run.Open() {
+			_ = w.runs.Wake(end, run) // or the sweeper does
+		}
+	}
+}
+
+// patience is how long the engine is waited for at the end of a run.
+const patience = 30 * time.Second
+
+// leadRun leads a run. Left says that it has more to do and this worker ends.
+func (w *worker) leadRun(ctx context.Context, id string) (left bool, err error) {
+	pending, err := w.runs.Pending(w.hard, id)
+	if err != nil {
+		return false, err
+	}
+	run, err := w.runs.Get(w.hard, id)
+	switch {
+	case errors.Is(err, runs.ErrNotFound):
+		return false, nil
+	case err != nil:
+		return false, err
+	case !run.Open() || len(pending) == 0:
+		return false, nil
+	}
+	l := &leader{worker: w, run: run}
+	l.logs = journal.New(w.Conn, w.Tenant, func(e *journal.DamagedError) { l.damage.Store(e) })
+	defer func() {
+		if e := l.damage.Load(); e != nil {
+			left, err = false, l.quarantine(e.Error())
+		}
+	}()
+	main, pos, err := l.logs.Open(w.hard, id, "")
+	if err != nil {
+		return false, err
+	}
+	crashed := run.State == runs.Running || run.State == runs.Asking
+	if err := l.begin(pos); err != nil || l.run.State == runs.Quarantined {
+		return false, err
+	}
+	l.fresh = pos == (session.Pos{})
+	if crashed && !l.fresh {
+		if l.resumed, l.finished, err = l.inspect(main, pending[0]); err != nil {
+			return false, err
+		}
+	}
+	return l.turns(ctx, pending)
+}
+
+// begin notes who leads the run, and puts it aside if that was tried too often in vain.
+func (l *leader) begin(pos session.Pos) error {
+	w, tip := l.worker, fmt.Sprintf("%d %s", pos.Seq, hex.EncodeToString(pos.Tip[:]))
+	run, err := w.runs.Update(w.hard, l.run.ID, func(r *runs.Run) error {
+		if !r.Open() {
+			return fmt.Errorf("it is %s", r.State)
+		}
+		r.Attempts++
+		if r.Tip != tip {
+			r.Attempts, r.Tip = 1, tip
+		}
+		r.State, r.Owner, r.Reason = runs.Running, w.Name, ""
+		if r.Attempts > w.Attempts {
+			r.State, r.Owner = runs.Quarantined, ""
+			r.Reason = fmt.Sprintf("%d workers took it and ended before anything was written", w.Attempts)
+		}
+		return nil
+	})
+	if err == nil {
+		l.run = run
+	}
+	return err
+}
+
+func (l *leader) quarantine(why string) error {
+	_, err := l.worker.runs.Update(context.WithoutCancel(l.worker.hard), l.run.ID, func(r *runs.Run) error {
+		r.State, r.Owner, r.Reason = runs.Quarantined, "", why
+		return nil
+	})
+	return err
+}
+
+// inspect looks how far a worker came that was lost: whether the journal has a prompt, and
+// whether it has its answer.
+func (l *leader) inspect(main session.Log, p runs.Prompt) (begun, finished bool, err error) {
+	for piece, err := range main.Back(l.worker.hard) {
+		if err != nil {
+			return false, false, err
+		}
+		if bytes.Contains(piece, []byte(`"`+p.UUID+`"`)) {
+			begun = true
+			break
+		}
+	}
+	if !begun {
+		return false, false, nil
+	}
+	s, err := session.OpenLogs(l.logs, l.worker.Dir).Resume(l.worker.hard, l.run.ID, nil)
+	if err != nil {
+		return false, false, err
+	}
+	history := s.Restored().History
+	last, err := history.Message(history.Len() - 1)
+	if err != nil {
+		return false, false, err
+	}
+	if last.Role == model.Assistant {
+		for _, b := range last.Content {
+			l.said = b.Text
+			if b.Type == model.ToolUse {
+				return true, false, nil
+			}
+		}
+		return true, true, nil
+	}
+	return true, false, nil
+}

@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+
+	"github.com/spf13/cobra"
+)
+
+// newFleet runs the command of the fleet, which is a program of its own: haft carries nothing
+// of it.
+func newFleet(s Streams) *cobra.Command {
+	return &cobra.Command{
+		Use: "fleet", Short: "Run sessions on many machines, with haft-fleet", DisableFlagParsing: true,
+		RunE: func(c *cobra.Command, args []string) error {
+			path, err := findFleet()
+			if err != nil {
+				return err
+			}
+			cmd := exec.CommandContext(c.Context(), path, args...)
+			cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // a worker hands back what it leads
+			cmd.Stdin, cmd.Stdout, cmd.Stderr = s.In, s.Out, s.Err
+			var exit *exec.ExitError
+			if err := cmd.Run(); errors.As(err, &exit) {
+				return codeError(max(exit.ExitCode(), 1))
+			} else if err != nil {
+				return fmt.Errorf("could not run %s: %w", path, err)
+			}
+			return nil
+		},
+	}
+}
+
+// findFleet returns the program beside this one, or on the path.
+func findFleet() (string, error) {
+	name := "haft-fleet"
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	if self, err := os.Executable(); err == nil {
+		beside := filepath.Join(filepath.Dir(self), name)
+		if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
+			return beside, nil
+		}
+	}
+	if path, err := exec.LookPath(name); err == nil {
+		return path, nil
+	}
+	return "", errors.New("could not find haft-fleet beside haft or on the PATH. Build it from a checkout: cd fleet && go build -o DIR ./cmd/haft-fleet, where DIR is the folder of haft")
+}
