@@ -184,8 +184,21 @@ func (c *Client) withDiagnostics(err error) error {
 	if exit.Stderr == "" {
 		return err
 	}
-	return fmt.Errorf("%w; it said: %s", err, strings.TrimSpace(exit.Stderr))
+	return &diagnosedError{err, exit}
 }
+
+// A diagnosedError is an error of a conversation whose command line has ended with words
+// that say more.
+type diagnosedError struct {
+	err  error
+	exit *ExitError
+}
+
+func (e *diagnosedError) Error() string {
+	return e.err.Error() + "; it said: " + strings.TrimSpace(e.exit.Stderr)
+}
+
+func (e *diagnosedError) Unwrap() []error { return []error{e.err, e.exit} }
 
 // run sees the conversation through to its end.
 func (c *Client) run() {

@@ -140,9 +140,11 @@ func TestErrorsAreTyped(t *testing.T) {
 	if !errors.As(err, &bad) || bad.Result != r {
 		t.Errorf("%v is no ResultError with the result", err)
 	}
-	_, err = haft.Ask(t.Context(), "hi", &haft.Options{CLI: "/nowhere/haft"})
-	if err == nil || !strings.Contains(err.Error(), "find command line") {
-		t.Errorf("a command line that does not exist: %v", err)
+	for _, cli := range []string{"/nowhere/haft", "/nowhere/cli.js", "no-such-command-line"} {
+		_, err = haft.Ask(t.Context(), "hi", &haft.Options{CLI: cli})
+		if !errors.Is(err, haft.ErrNoCLI) || !strings.Contains(err.Error(), cli) {
+			t.Errorf("the command line %s, which does not exist: %v", cli, err)
+		}
 	}
 	t.Setenv("HAFT_CLI", "")
 	t.Setenv("PATH", t.TempDir())

@@ -12,8 +12,16 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// ErrNoCLI is the error of starting a command line that cannot be found.
+// ErrNoCLI is the error of starting a command line that cannot be found, be it by its name
+// or by the path in Options.CLI or HAFT_CLI.
 var ErrNoCLI = errors.New("no command line found: set Options.CLI or HAFT_CLI, or put haft into the PATH")
+
+// A missingCLI says why the command line that was named cannot be used.
+type missingCLI struct{ error }
+
+func (e missingCLI) Error() string        { return "find command line: " + e.error.Error() }
+func (e missingCLI) Unwrap() error        { return e.error }
+func (e missingCLI) Is(target error) bool { return target == ErrNoCLI }
 
 // process is the Transport that starts the command line.
 type process struct {
@@ -29,11 +37,14 @@ func (p process) command(args []string) (*exec.Cmd, error) {
 	}
 	switch filepath.Ext(cli) {
 	case ".js", ".mjs", ".cjs":
+		if _, err := os.Stat(cli); err != nil {
+			return nil, missingCLI{err}
+		}
 		return exec.Command("node", append([]string{cli}, args...)...), nil
 	}
 	path, err := exec.LookPath(cli)
 	if err != nil {
-		return nil, fmt.Errorf("find command line: %w", err)
+		return nil, missingCLI{err}
 	}
 	return exec.Command(path, args...), nil
 }

@@ -35,8 +35,8 @@ func TestCommandLineGoesOnWithASession(t *testing.T) {
 			t.Errorf("forked: %+v, %v", fork, err)
 		}
 		opts.Resume, opts.Fork = "00000000-0000-4000-8000-000000000000", false
-		if _, err := haft.Ask(t.Context(), "four", opts); err == nil {
-			t.Error("a session that does not exist is no error")
+		if _, err := haft.Ask(t.Context(), "four", opts); !errors.Is(err, haft.ErrNoSession) {
+			t.Errorf("a session that does not exist: %v", err)
 		}
 	})
 }

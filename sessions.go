@@ -86,7 +86,7 @@ func Sessions(opts *SessionsOptions) ([]Session, error) {
 
 func sameDir(a, b string) bool { return slices.Contains(spellings(b), filepath.Clean(a)) }
 
-// ErrNoSession is the error for a session that does not exist.
+// ErrNoSession is the error for a session that does not exist, here and where it is resumed.
 var ErrNoSession = errors.New("no such session")
 
 // A SessionMessage is a message of a session's file.
@@ -107,24 +107,37 @@ type SessionMessage struct {
 // SessionMessages returns the conversation of a session, oldest first, as it
 // stands: messages that were rewound away are not in it.
 func SessionMessages(id string, opts *SessionsOptions) ([]SessionMessage, error) {
-	if opts == nil {
-		opts = &SessionsOptions{}
-	}
-	if !plainID.MatchString(id) {
-		return nil, fmt.Errorf("%w: %s", ErrNoSession, id)
-	}
-	paths, err := opts.files(id)
+	path, err := opts.file(id)
 	if err != nil {
 		return nil, err
 	}
-	if len(paths) == 0 {
-		return nil, fmt.Errorf("%w: %s", ErrNoSession, id)
+	return readChain(path, func(m *SessionMessage) bool { return !m.IsSidechain })
+}
+
+// file returns the file of one session.
+func (o *SessionsOptions) file(id string) (string, error) {
+	if o == nil {
+		o = &SessionsOptions{}
 	}
-	all := map[string]SessionMessage{}
-	leaf := ""
-	err = readLines(paths[0], func(line []byte) {
+	if !plainID.MatchString(id) {
+		return "", fmt.Errorf("%w: %s", ErrNoSession, id)
+	}
+	paths, err := o.files(id)
+	if err != nil {
+		return "", err
+	}
+	if len(paths) == 0 {
+		return "", fmt.Errorf("%w: %s", ErrNoSession, id)
+	}
+	return paths[0], nil
+}
+
+// readChain returns the conversation that ends with the last message of a file that counts.
+func readChain(path string, counts func(*SessionMessage) bool) ([]SessionMessage, error) {
+	all, leaf := map[string]SessionMessage{}, ""
+	err := readLines(path, func(line []byte) {
 		var m SessionMessage
-		if json.Unmarshal(line, &m) != nil || m.UUID == "" || m.IsSidechain {
+		if json.Unmarshal(line, &m) != nil || m.UUID == "" || !counts(&m) {
 			return
 		}
 		all[m.UUID] = m

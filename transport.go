@@ -3,6 +3,7 @@ package haft
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/haftdev/haft/wire"
@@ -64,6 +65,14 @@ func (e *ExitError) Error() string {
 	return s
 }
 
+// Is lets errors.Is find [ErrNoSession] where a session was to be resumed that does not exist.
+func (e *ExitError) Is(target error) bool {
+	return target == ErrNoSession && strings.Contains(e.Stderr, noConversation)
+}
+
+// noConversation is how command lines say it, before the id.
+const noConversation = "No conversation found with session ID"
+
 // A ResultError is a query whose last result is an error.
 type ResultError struct{ Result *Result }
 
@@ -76,4 +85,10 @@ func (e *ResultError) Error() string {
 		return "the agent ended with an error: " + r.Result
 	}
 	return "the agent ended with " + r.Subtype
+}
+
+// Is lets errors.Is find [ErrNoSession], as for an [ExitError].
+func (e *ResultError) Is(target error) bool {
+	said := func(text string) bool { return strings.Contains(text, noConversation) }
+	return target == ErrNoSession && (said(e.Result.Result) || slices.ContainsFunc(e.Result.Errors, said))
 }
