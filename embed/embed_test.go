@@ -165,6 +165,37 @@ func TestLeavingTheLoopEndsEverything(t *testing.T) {
 	t.Errorf("%d goroutines before, %d after", before, runtime.NumGoroutine())
 }
 
+// Conversations that were closed leave no goroutines and no connections of their own: those
+// to the model are shared, so twenty more need no more than the first.
+func TestClosedConversationsLeaveNothing(t *testing.T) {
+	const more = 20
+	turns := make([]script.Turn, more+1)
+	for i := range turns {
+		turns[i] = says("Done.")
+	}
+	scripted(t, turns...)
+	opts := &haft.Options{Transport: embed.New(nil), Dir: t.TempDir()}
+	converse := func() {
+		t.Helper()
+		all, err := query(t, "go", opts)
+		if err != nil || result(t, all).Result != "Done." {
+			t.Fatalf("%v, %v", all, err)
+		}
+	}
+	converse()
+	first := runtime.NumGoroutine()
+	for range more {
+		converse()
+	}
+	for range 200 {
+		if runtime.NumGoroutine() <= first+2 { // a connection that is being given back
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Errorf("%d goroutines after one conversation, %d after %d more", first, runtime.NumGoroutine(), more)
+}
+
 func TestTheEnvironmentIsThisPrograms(t *testing.T) {
 	scripted(t, says("Done."))
 	_, err := query(t, "go", &haft.Options{Transport: embed.New(nil), Env: []string{"SECRET=1"}})

@@ -47,7 +47,12 @@ func block(b model.Block) wire.Block {
 	if err != nil {
 		return wire.Text("[" + err.Error() + "]")
 	}
-	return wire.Block{Type: string(b.Type), Raw: raw}
+	// A program that embeds haft is given the message itself, so its fields are set as well.
+	var w wire.Block
+	if err := json.Unmarshal(raw, &w); err != nil {
+		return wire.Text("[" + err.Error() + "]")
+	}
+	return w
 }
 
 // unparsed carries an input that is not JSON.

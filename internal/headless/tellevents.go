@@ -115,6 +115,7 @@ func listed(out *sched.Outcome, b wire.Block) wire.Block {
 	var text string
 	if json.Unmarshal(b.Raw, &members) == nil && json.Unmarshal(members["content"], &text) == nil {
 		members["content"] = mustJSON([]wire.Block{wire.Text(text)})
+		b.Content = &wire.Content{Blocks: []wire.Block{wire.Text(text)}}
 		b.Raw = mustJSON(members)
 	}
 	return b

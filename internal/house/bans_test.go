@@ -24,7 +24,7 @@ const (
 	// aids are test aids and plain string work.
 	aids = "./internal/changetest ./internal/conformance ./internal/devwork ./internal/golden ./internal/house ./internal/interop/... ./internal/keep ./internal/lazyregexp ./internal/near ./internal/needtest ./internal/openfiles " +
 		"./internal/pathin ./internal/plainjson ./internal/platform ./internal/rawname ./internal/regular ./internal/release ./internal/scripttest ./internal/secret ./internal/sessiontest ./internal/strictapi ./internal/visible "
-	benches = "./bench/... " // programs that measure; nothing imports them
+	benches = "./bench/... ./examples/... " // programs that measure or show; nothing imports them
 
 	// core is everything a program embeds when it embeds the tool system.
 	core = "./tool/... " + conversation + calls + guards + grammars + config + knowledge + world
