@@ -75,20 +75,30 @@ func (f *joinFlags) connect(ctx context.Context, name string) (*engine.Conn, err
 			o.Key = own
 		}
 	}
-	if f.ca != "" {
-		pem, err := os.ReadFile(f.ca)
-		if err != nil {
-			return nil, fmt.Errorf("read the authority: %w", err)
-		}
-		pool := x509.NewCertPool()
-		if !pool.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("%s holds no certificate", f.ca)
-		}
-		o.TLS = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS13}
+	var err error
+	if o.TLS, err = authority(f.ca); err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	return engine.Connect(ctx, f.url, o)
+}
+
+// authority is what servers are checked by: the certificate in a file, or those of the
+// system if it names none.
+func authority(file string) (*tls.Config, error) {
+	if file == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read the authority: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s holds no certificate", file)
+	}
+	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS13}, nil
 }
 
 func exists(path string) bool {

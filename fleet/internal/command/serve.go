@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -19,9 +20,9 @@ import (
 )
 
 type serveFlags struct {
-	listen, store, nats, key, tenant, cert, certKey, status string
-	monitors                                                []string
-	replicas                                                int
+	listen, store, nats, key, tenant, cert, certKey, ca, status string
+	monitors                                                    []string
+	replicas                                                    int
 }
 
 func newServe(out io.Writer) *cobra.Command {
@@ -39,12 +40,16 @@ func newServe(out io.Writer) *cobra.Command {
 	flags.IntVar(&f.replicas, "replicas", 0, "copies of everything; the default is 1, and 3 with --nats")
 	flags.StringVar(&f.cert, "tls-cert", "", "certificate of the server")
 	flags.StringVar(&f.certKey, "tls-key", "", "its key")
+	flags.StringVar(&f.ca, "tls-ca", "", "with --nats: certificate of the authority that signed the cluster's")
 	flags.StringVar(&f.status, "status", "127.0.0.1:4280", "address of /healthz and /metrics; \"\" means none")
 	flags.StringVar(&f.tenant, "tenant", "default", "whose runs are looked after")
 	return cmd
 }
 
 func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
+	if f.nats != "" && (f.cert != "" || f.certKey != "") {
+		return errors.New("--tls-cert and --tls-key are for a server of its own. With --nats, name the cluster's authority with --tls-ca")
+	}
 	log := logger()
 	url, key, replicas := f.nats, f.key, f.replicas
 	if f.nats == "" {
@@ -73,8 +78,14 @@ func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 		}
 	}
 	o := &engine.ConnectOptions{Key: key, Name: "haft-fleet serve"}
-	if f.cert != "" {
+	if f.nats == "" && f.cert != "" {
 		o.TLS = &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13} // the server is in this process
+	}
+	if f.nats != "" {
+		var err error
+		if o.TLS, err = authority(f.ca); err != nil {
+			return err
+		}
 	}
 	conn, err := engine.Connect(ctx, url, o)
 	if err != nil {
