@@ -71,6 +71,7 @@ func serve(t *testing.T, dir, module, version string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	put("list", []byte(version+"\n"))
 	put(version+".mod", mod)
 	put(version+".info", fmt.Appendf(nil, `{"Version":%q,"Time":"2026-11-16T00:00:00Z"}`, version))
 	file, err := os.Create(filepath.Join(dir, version+".zip"))
