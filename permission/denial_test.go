@@ -25,8 +25,8 @@ func TestADenialSaysWhatStandsInTheWay(t *testing.T) {
 		{permission.Plan, edit, tool.Deny, "plan mode lets nothing write"},
 		{permission.Plan, bash("ls; echo x > out.txt"), tool.Deny, "plan mode lets nothing write, and this would: it writes out.txt"},
 		{permission.Plan, bash("ls && mkdir new"), tool.Deny, "plan mode lets nothing write, and this would: mkdir new"},
-		{permission.Plan, bash("ls && npm test"), tool.Ask, "plan mode lets nothing write, and npm test is not known to only read"},
-		{permission.Plan, bash("npm test"), tool.Ask, "plan mode lets nothing write, and npm test is not known to only read"},
+		{permission.Plan, bash("ls && npm test"), tool.Ask, "plan mode lets nothing write, and npm test is not known to be read-only"},
+		{permission.Plan, bash("npm test"), tool.Ask, "plan mode lets nothing write, and npm test is not known to be read-only"},
 	} {
 		t.Run(string(c.mode)+" "+c.reason, func(t *testing.T) {
 			d := permission.NewPolicy(permission.Options{Mode: c.mode, Guard: virtualGuard(t)}).Decide(c.call)

@@ -97,7 +97,7 @@ func (h *evaluation) decide() Decision {
 	case mode == Bypass:
 		return h.end(tool.Allow, &finding{reason: "the session bypasses permissions"})
 	case mode == Plan && h.writes:
-		return h.open(&finding{reason: "plan mode lets nothing write, and " + cmp.Or(h.why, "this is not known to only read")})
+		return h.open(&finding{reason: "plan mode lets nothing write, and " + cmp.Or(h.why, "this is not known to be read-only")})
 	case h.protected != "":
 		return h.open(&finding{reason: h.protected})
 	case mode == AcceptEdits && h.edits:

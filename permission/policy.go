@@ -242,7 +242,7 @@ func (h *evaluation) takeToolAndHooks() {
 		h.denied = &finding{reason: cmp.Or(own.Reason, "the tool refuses it"), message: own.Message}
 	}
 	if hook.Behavior == tool.Ask {
-		h.asked = &finding{reason: "a hook wants it asked", message: hook.Message}
+		h.asked = &finding{reason: "a hook says to ask", message: hook.Message}
 	}
 	if hook.Behavior == tool.Allow {
 		h.harmless = &finding{reason: cmp.Or(hook.Reason, "a hook allowed it")}

@@ -222,15 +222,15 @@ func TestTheReasonNamesAllThatIsOpen(t *testing.T) {
 		rules                 []string
 		allowed               []string
 	}{
-		{name: "several parts", command: "ls && touch f && rm -rf build", reason: "these parts are not known to only read: touch f; rm -rf build", rules: []string{"Bash(touch:*)", "Bash(rm -rf build)"}},
-		{name: "one that a rule allows", command: "touch f && rm -rf build", allowed: []string{"Bash(touch:*)"}, reason: "this part is not known to only read: rm -rf build", rules: []string{"Bash(rm -rf build)"}},
+		{name: "several parts", command: "ls && touch f && rm -rf build", reason: "these parts are not known to be read-only: touch f; rm -rf build", rules: []string{"Bash(touch:*)", "Bash(rm -rf build)"}},
+		{name: "one that a rule allows", command: "touch f && rm -rf build", allowed: []string{"Bash(touch:*)"}, reason: "this part is not known to be read-only: rm -rf build", rules: []string{"Bash(rm -rf build)"}},
 		{name: "output that goes to a file", command: "touch zzz && echo hi > out.txt", allowed: []string{"Bash(touch:*)"}, reason: "its output goes to out.txt", rules: []string{"Edit(/out.txt)"}},
-		{name: "a file and a part", command: "make all > build/log 2>&1", reason: "these parts are not known to only read: make all; > build/log", rules: []string{"Bash(make all)", "Edit(/build/log)"}},
-		{name: "a loop", command: "for i in 1 2 3; do touch a$i; done", reason: "these parts are not known to only read: touch a1; touch a2; touch a3", rules: []string{"Bash(touch:*)"}},
-		{name: "a script with a star", command: "sh -c 'ls *'", reason: "sh is not known to only read"},
+		{name: "a file and a part", command: "make all > build/log 2>&1", reason: "these parts are not known to be read-only: make all; > build/log", rules: []string{"Bash(make all)", "Edit(/build/log)"}},
+		{name: "a loop", command: "for i in 1 2 3; do touch a$i; done", reason: "these parts are not known to be read-only: touch a1; touch a2; touch a3", rules: []string{"Bash(touch:*)"}},
+		{name: "a script with a star", command: "sh -c 'ls *'", reason: "sh is not known to be read-only"},
 		{name: "a protected file", command: "cat .env", reason: "/home/u/proj/.env: a file of secrets"},
-		{name: "a file and no subcommand", command: "touch zzz", reason: "touch is not known to only read", rules: []string{"Bash(touch:*)"}},
-		{name: "the same thing again", command: "make a; make a; make a; make b", reason: "these parts are not known to only read: make a; make b", rules: []string{"Bash(make a)", "Bash(make b)"}},
+		{name: "a file and no subcommand", command: "touch zzz", reason: "touch is not known to be read-only", rules: []string{"Bash(touch:*)"}},
+		{name: "the same thing again", command: "make a; make a; make a; make b", reason: "these parts are not known to be read-only: make a; make b", rules: []string{"Bash(make a)", "Bash(make b)"}},
 		{name: "what would be lost", command: "rm -rf ~", reason: "it may lose the home directory"},
 	} {
 		opts := permission.Options{Guard: virtualGuard(t), Home: "/home/u", Trusted: true}

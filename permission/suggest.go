@@ -50,11 +50,11 @@ func (p parts) String() string {
 	case len(names) == 1 && len(p.files) > 0:
 		return "its output goes to " + abridged(p.files[0].Value)
 	case len(names) == 1:
-		return "this part is not known to only read: " + names[0]
+		return "this part is not known to be read-only: " + names[0]
 	case more > 0:
-		return fmt.Sprintf("these parts are not known to only read: %s and %d more", strings.Join(names[:most], "; "), more)
+		return fmt.Sprintf("these parts are not known to be read-only: %s and %d more", strings.Join(names[:most], "; "), more)
 	}
-	return "these parts are not known to only read: " + strings.Join(names, "; ")
+	return "these parts are not known to be read-only: " + strings.Join(names, "; ")
 }
 
 func abridged(text string) string {

@@ -217,8 +217,8 @@ func newMCP(s Streams, reexec shellrun.Reexec) *cobra.Command {
 	f := &mcpFlags{Streams: s, reexec: reexec}
 	c := group(&cobra.Command{
 		Use:   "mcp",
-		Short: "Use MCP servers, and be one",
-		Long:  "Use MCP servers, and be one: haft's own tools for any program that speaks the\nModel Context Protocol.",
+		Short: "Manage MCP servers, or run haft as one",
+		Long:  "Manage MCP servers, or run haft as one: haft's own tools for any program that speaks the\nModel Context Protocol.",
 	})
 	c.PersistentFlags().BoolVar(&f.json, "json", false, "write JSON")
 	c.AddCommand(
@@ -277,8 +277,8 @@ func newMCPReconnect(f *mcpFlags) *cobra.Command {
 
 func newMCPList(f *mcpFlags) *cobra.Command {
 	c := &cobra.Command{
-		Use: "list", Short: "List the MCP servers and how they are", Args: exactly(0),
-		Long: "List the MCP servers that are set up, and connect to each to see how it is. All are\ntried at once, for at most five seconds.",
+		Use: "list", Short: "List MCP servers and their status", Args: exactly(0),
+		Long: "List the MCP servers that are set up, and connect to each to check its status. All are\ntried at once, for at most five seconds.",
 	}
 	offline := c.Flags().Bool("offline", false, "connect to none")
 	c.RunE = func(c *cobra.Command, _ []string) error { return f.list(c.Context(), *offline) }

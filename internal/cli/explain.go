@@ -131,7 +131,7 @@ func (v verdictInfo) write(w io.Writer) {
 	}
 	settled := "a rule that would settle it"
 	if len(v.Suggestions) > 1 {
-		settled = "one of the rules that would settle it together"
+		settled = "one of several rules that together would settle it"
 	}
 	for _, rule := range v.Suggestions {
 		fmt.Fprintf(w, "%s: %s\n", settled, visible.Indented(rule))

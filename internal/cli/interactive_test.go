@@ -128,7 +128,7 @@ func (s *seat) start(args ...string) {
 	default:
 		s.see("asks first · ", "edits allowed · ") // the conversation is open
 	}
-	s.see("what shall be done?")
+	s.see("what should haft do?")
 }
 
 // screen is what the person sees, and what they can scroll back to.
@@ -297,7 +297,7 @@ func TestAPersonResizesWhileItStreams(t *testing.T) {
 		time.Sleep(50 * time.Millisecond) // a person needs longer
 	}
 	s.see("the end")
-	s.see("what shall be done?")
+	s.see("what should haft do?")
 	s.leave()
 }
 
@@ -419,7 +419,7 @@ func TestACommandOfOnesOwnIsStopped(t *testing.T) {
 			_, err := os.Stat(fmt.Sprintf("/proc/%d", pid))
 			return err != nil
 		})
-		s.see("what shall be done?")
+		s.see("what should haft do?")
 		if strings.Contains(strings.ReplaceAll(s.screen(), "echo printed later", ""), "printed later") {
 			t.Error("the command went on")
 		}

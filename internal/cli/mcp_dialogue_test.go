@@ -19,6 +19,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -250,12 +251,12 @@ func TestToolsOfLastTimeAreOfferedAtOnce(t *testing.T) {
 	gate := newDoor()
 	server, url := serveTools(t, "slow", gate)
 	offer(server, "hello", anyObject, "hello from slow")
-	known := false // its tools, from an earlier run
+	var cached atomic.Bool // its tools are known, from an earlier run
 	d := newDialogue(t, func(r *script.Request) script.Turn {
 		if r.Turn > 0 {
 			return done
 		}
-		if known {
+		if cached.Load() {
 			if gate.isOpen() {
 				t.Error("the first request came after the server")
 			}
@@ -264,7 +265,8 @@ func TestToolsOfLastTimeAreOfferedAtOnce(t *testing.T) {
 		return use("mcp__slow__hello", `{}`)
 	})
 	d.run("mcp", "add", "slow", url)
-	for _, known = range []bool{false, true} {
+	for _, known := range []bool{false, true} {
+		cached.Store(known)
 		gate.shut()
 		if !known {
 			time.AfterFunc(1500*time.Millisecond, gate.open)

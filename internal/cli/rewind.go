@@ -36,15 +36,15 @@ What would be done is shown, and you are asked. Where nobody can be asked, say -
 or --json in a program.
 
 Files that another program has changed since are shown and nothing is done, unless
-you say --force. A rewind is atomic, and can be undone by another
-rewind to the name that it ends with. The conversation stays as it is.`,
+you say --force. A rewind is atomic. To undo it, rewind to the id
+that it prints. The conversation stays as it is.`,
 		Example: "  haft rewind --dry-run\n  haft rewind 3f9a1c --to 0c0ffee0-0000-4000-8000-000000000000",
 		Args:    atMost(1),
 		RunE:    func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
 	}
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only show what would be done")
-	c.Flags().BoolVar(&f.force, "force", false, "lose what others have changed since")
+	c.Flags().BoolVar(&f.force, "force", false, "overwrite changes that other programs have made since")
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do it without asking")
 	c.Flags().StringVar(&f.to, "to", "", "a message, a call or an earlier rewind, from 'haft sessions show'")
 	return c

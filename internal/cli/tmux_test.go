@@ -48,7 +48,7 @@ func TestTmuxKeepsNoFrames(t *testing.T) {
 					}
 				}
 				p.until("end", "this is 59")
-				p.until("be ready again", "what shall be done?")
+				p.until("be ready again", "what should haft do?")
 				p.check()
 			})
 		}
@@ -105,7 +105,7 @@ func (p *pane) check() {
 			p.t.Errorf("%d times: this is %d", n, i)
 		}
 	}
-	for _, once := range []string{"what shall be done?", "asks first · ", "esc interrupts", "Run this command?"} {
+	for _, once := range []string{"what should haft do?", "asks first · ", "esc interrupts", "Run this command?"} {
 		want := 1
 		if once == "esc interrupts" || once == "Run this command?" {
 			want = 0 // it was on the screen on the way

@@ -35,7 +35,7 @@ func newTools(s Streams, reexec shellrun.Reexec) *cobra.Command {
 	c := group(&cobra.Command{
 		Use:   "tools",
 		Short: "List, describe and run the tools that a model gets",
-		Long:  "List, describe and run the tools that a model gets.\nA call takes the same way through the pipeline that a model's call takes.",
+		Long:  "List, describe and run the tools that a model gets.\nA call goes through the same pipeline as a model's call.",
 	})
 	c.PersistentFlags().BoolVar(&f.json, "json", false, "write JSON")
 	c.PersistentFlags().BoolVar(&f.bare, "bare", false, "keep only "+strings.Join(builtin.Bare(), ", "))

@@ -241,7 +241,7 @@ func (f following) Record(ctx context.Context, r sched.Record) error {
 // recall lets an agent go on with what it knew.
 func (c *Conversation) recall(ctx context.Context, id string, o *agent.Options) error {
 	if c.Journal().Dir() == "" {
-		return errors.New("the session is not written down, and with it what the agent knew")
+		return errors.New("the session is not saved, so what the agent knew is lost")
 	}
 	known, err := c.Journal().Agent(ctx, id)
 	if err != nil {

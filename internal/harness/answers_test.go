@@ -144,8 +144,8 @@ func TestWhatIsKeptIsChangedOnlyAtATerminal(t *testing.T) {
 	r.say(c, "hello")
 	local, user := filepath.Join(r.dir, ".claude", "settings.local.json"), filepath.Join(home, ".claude", "settings.json")
 	steps := []struct{ typed, says, file, has, hasNot string }{
-		{"permissions add allow Bash(make:*)", "allow Bash(make:*) counts from now on", local, `"Bash(make:*)"`, ""},
-		{"permissions add deny Read(./secret) user", "deny Read(./secret) counts", user, `"Read(./secret)"`, ""},
+		{"permissions add allow Bash(make:*)", "allow Bash(make:*) is now in force", local, `"Bash(make:*)"`, ""},
+		{"permissions add deny Read(./secret) user", "deny Read(./secret) is now in force", user, `"Read(./secret)"`, ""},
 		{"permissions remove Bash(make:*)", "allow Bash(make:*) of", local, "", "make"},
 		{"permissions remove Bash(mkae:*)", `there is no rule "Bash(mkae:*)"`, local, "", "make"},
 		{"permissions add allow Bash(", "could not add the rule", local, "", "Bash("},
@@ -153,7 +153,7 @@ func TestWhatIsKeptIsChangedOnlyAtATerminal(t *testing.T) {
 		{"config calls.afterFailure sometimes project", `calls.afterFailure takes one of continue, cancel, not "sometimes"`, filepath.Join(r.dir, ".claude", "settings.json"), "cancel", "sometimes"},
 		{"config agents.maxRunning -3", "takes a whole number from 0 on", user, "", "maxRunning"},
 		{"config permissions.defaultMode wild", "wild", user, "", "wild"},
-		{"config model other", "model is other in ~/.claude/settings.json. It counts from the next request on.", user, `"model": "other"`, ""},
+		{"config model other", "model is other in ~/.claude/settings.json. It takes effect with the next request.", user, `"model": "other"`, ""},
 		{"config unset model", "model is not set in", user, "", `"model"`},
 		{"memory add project run make lint first", "Added to " + filepath.Join(r.dir, "AGENTS.md"), filepath.Join(r.dir, "AGENTS.md"), "- run make lint first\n", ""},
 		{"export talk.md", "The conversation is in " + filepath.Join(r.dir, "talk.md"), filepath.Join(r.dir, "talk.md"), "## user\n\nhello", ""},

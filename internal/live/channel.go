@@ -60,6 +60,8 @@ func Open(version string) func(*harness.Conversation) harness.Channel {
 			return nil
 		}
 		c := &channel{talk: talk, version: version, observers: map[*observer]bool{}, questions: map[*question]bool{}}
+		c.mu.Lock() // listen may run before AfterFunc has returned
+		defer c.mu.Unlock()
 		c.delay = time.AfterFunc(delay, c.listen)
 		return c
 	}

@@ -46,7 +46,7 @@ func harmlessAssign(as assignment, args []value) bool {
 	return slices.Contains(harmlessNames, as.name) && !strings.ContainsAny(v.Value, "/\\$`;|&<>() \t\n")
 }
 
-// readOnly returns why a command is not known to only read.
+// readOnly returns why a command is not known to be read-only.
 func (a *analyzer) readOnly(args []value, assigns []assignment) (grammar.Use, error) {
 	for _, as := range assigns {
 		if !harmlessAssign(as, args) {
@@ -227,13 +227,13 @@ func (a *analyzer) builtin(args []grammar.Word) (grammar.Use, error, bool) {
 // plainScript is text that every shell reads alike.
 var plainScript = lazyregexp.New(`^(?:[-A-Za-z0-9 ./_='"|;&,:+%@\n]|\$[A-Za-z_][A-Za-z0-9_]*)*$`)
 
-// innerScript returns why the script of sh -c is not known to only read.
+// innerScript returns why the script of sh -c is not known to be read-only.
 func (a *analyzer) innerScript(shell string, w grammar.Word) error {
 	if !w.Known() || a.nested > 0 || a.inner {
 		return errors.New("a script that is not written out")
 	}
 	if shell == "sh" && !plainScript.MatchString(w.Value) {
-		return errors.New("sh is not known to only read") // shells may read this text differently
+		return errors.New("sh is not known to be read-only") // shells may read this text differently
 	}
 	inner := newAnalyzer(&a.opts)
 	inner.dirs, inner.inner, inner.source = a.dirs, true, w.Value

@@ -233,10 +233,10 @@ func (a *app) placeholder() string {
 	case a.dialog != nil:
 		return ""
 	case a.working != nil:
-		return "write on; it is heard at the next step"
+		return "keep typing; messages are read at the next step"
 	}
 	if a.advice != "" {
-		return "what shall be done? (tab: " + a.advice + " · / commands, @ files, ! shell, ? keys)"
+		return "what should haft do? (tab: " + a.advice + " · / commands, @ files, ! shell, ? keys)"
 	}
-	return "what shall be done? (/ commands, @ files, ! shell, ? keys)"
+	return "what should haft do? (/ commands, @ files, ! shell, ? keys)"
 }

@@ -132,7 +132,9 @@ func (f *fakeTalk) KeepImage(png []byte) (string, error) {
 }
 func (f *fakeTalk) Markdown(context.Context) (string, error) { return "## user\n\nall of it", nil }
 func (f *fakeTalk) Arguments(_ context.Context, command string, words []string, typed string) []string {
+	f.mu.Lock()
 	f.asked = append(f.asked, fmt.Sprintf("%s %q %q", command, words, typed))
+	f.mu.Unlock()
 	if command == "cost" && strings.HasPrefix("yesterday", typed) {
 		return []string{"yesterday"}
 	}

@@ -77,7 +77,7 @@ func TestAnEmptyScreenLosesNothing(t *testing.T) {
 	in(t, func(t *testing.T, b *bed) {
 		b.tell(agent.TurnStarted{}, prompted("say it"), delta(0, "A word.\n"), stop(0), agent.Result{})
 		b.type_("\x0c")
-		if s := b.screen(); !strings.HasPrefix(s, "\n› what shall be done?") {
+		if s := b.screen(); !strings.HasPrefix(s, "\n› what should haft do?") {
 			t.Errorf("the screen is\n%s", s)
 		}
 		b.sees("› say it", "A word.")
@@ -103,7 +103,7 @@ func TestAPersonGoesToTheShellAndComesBack(t *testing.T) {
 func TestHelpNamesEverything(t *testing.T) {
 	in(t, func(t *testing.T, b *bed) {
 		b.type_("/help\r")
-		b.sees("/cost ", "Show the cost", "Show what runs", "interrupt and get back what waits")
+		b.sees("/cost ", "Show the cost", "Show what runs", "interrupt and take back queued messages")
 	})
 }
 

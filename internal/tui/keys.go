@@ -87,11 +87,11 @@ func (a *app) key(k key.Key) {
 func bindings() []binding {
 	return []binding{
 		{[]string{"enter"}, "send", (*app).enter},
-		{[]string{"up", "ctrl+p"}, "move up, then through what you wrote before; while haft works, take back what waits", (*app).up},
+		{[]string{"up", "ctrl+p"}, "move up, then through what you wrote before; while haft works, take back a queued message", (*app).up},
 		{[]string{"down", "ctrl+n"}, "move down, then to what you wrote later", func(a *app) { a.write.Down() }},
 		{[]string{"tab"}, "complete; take the suggestion on an empty line; or turn to a question", (*app).tab},
 		{[]string{"shift+tab"}, "change the permission mode: asks first, edits allowed, plan only", (*app).nextMode},
-		{[]string{"esc"}, "interrupt and get back what waits; twice: go back to an earlier message", (*app).escape},
+		{[]string{"esc"}, "interrupt and take back queued messages; twice: go back to an earlier message", (*app).escape},
 		{[]string{"ctrl+c"}, "clear; interrupt; twice: leave", (*app).stop},
 		{[]string{"ctrl+d"}, "leave", (*app).leave},
 		{[]string{"ctrl+o"}, "show the transcript with calls and thoughts in full; / searches it", (*app).openTranscript},

@@ -59,7 +59,7 @@ func TestEveryKey(t *testing.T) {
 			}
 			b.type_("\x15")
 			b.tell(agent.TurnStarted{}, prompted("say it"), agent.Result{Reason: agent.AbortedStreaming})
-			b.sees("what shall be done? (tab: continue · / commands")
+			b.sees("what should haft do? (tab: continue · / commands")
 			press()
 			if b.app.write.Text() != "continue" {
 				t.Errorf("%q", b.app.write.Text())
@@ -97,7 +97,7 @@ func TestEveryKey(t *testing.T) {
 				t.Errorf("the screen is\n%s", s)
 			}
 			press()
-			b.sees("› what shall be done?")
+			b.sees("› what should haft do?")
 		},
 		"ctrl+g": func(t *testing.T, b *bed, press func()) {
 			b.app.later(func() { b.app.opts.Edit = func(s string) (string, error) { return s + " edited\n", nil } })
@@ -150,7 +150,7 @@ func TestEveryKey(t *testing.T) {
 		},
 		"ctrl+l": func(t *testing.T, b *bed, press func()) {
 			press()
-			if s := b.screen(); !strings.HasPrefix(s, "\n› what shall be done?") {
+			if s := b.screen(); !strings.HasPrefix(s, "\n› what should haft do?") {
 				t.Errorf("the screen is\n%s", s)
 			}
 		},
@@ -209,7 +209,7 @@ func TestEveryViewerKey(t *testing.T) {
 					b.pause(escapeDelay + frame)
 					first, _, _ := strings.Cut(b.screen(), "\n")
 					if row.keys[0] == "q" {
-						b.sees("what shall be done?")
+						b.sees("what should haft do?")
 					} else if got := strings.Fields(first)[1]; got != want[row.keys[0]] {
 						t.Errorf("the first line is %q, want %s", first, want[row.keys[0]])
 					}

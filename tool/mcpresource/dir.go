@@ -112,7 +112,7 @@ func Refresh(servers Servers) tool.Tool {
 	return tool.New(tool.Def[RefreshInput, RefreshOutput]{
 		Name:        "RefreshMcpTools",
 		SearchHint:  "refresh reconnect mcp server tools missing disconnected",
-		Description: "Connects an MCP server again and takes in the tools that it offers now. Without a server, those that are not connected. Use it when a server's tools are missing or have changed.",
+		Description: "Reconnects an MCP server and loads the tools it offers now. Without a server, reconnects all that are not connected. Use it when a server's tools are missing or have changed.",
 		Enabled:     enabled,
 		Marks:       func(RefreshInput) tool.Marks { return tool.Marks{Effect: tool.Idempotent} },
 		Permission: func(context.Context, *tool.Call, RefreshInput) tool.Verdict {

@@ -14,7 +14,7 @@ func previewScene() scene {
 		next:   "Try it on a command of yours:\n  haft preview -- 'make generate'\n  haft help preview",
 		script: func(string) *script.Scenario {
 			return &script.Scenario{Turns: []script.Turn{
-				turn("One command over all files. It runs first where nothing of it counts, so you see what it changes.",
+				turn("One command over all files. It runs in an overlay first, so you see its changes before they are made.",
 					bash(`sed -i 's/Pieces/Units/g; s/number of pieces/number of units/' basket.go basket_test.go && printf 'renamed\n' > NOTES`, "Rename Pieces to Units")),
 				turn("A command that turns out to change nothing needs no question.",
 					bash("cp basket.go /tmp/before.go && sed -i s/Units/Units/ basket.go && cmp /tmp/before.go basket.go && echo the same", "Try another change")),

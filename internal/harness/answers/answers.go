@@ -95,7 +95,7 @@ func Cost(c *harness.Conversation) string {
 		unknown = unknown || u.Unpriced
 	}
 	if unknown {
-		return fmt.Sprintf("This session has cost $%.4f, and what a model without a known price costs.", usd)
+		return fmt.Sprintf("This session has cost $%.4f, plus the cost of a model whose price is unknown.", usd)
 	}
 	return fmt.Sprintf("This session has cost $%.4f.", usd)
 }
@@ -117,7 +117,7 @@ func changeModel(c *harness.Conversation, name string) string {
 }
 
 func permissionsText(c *harness.Conversation) string {
-	text := fmt.Sprintf("The permission mode is %s. From careful to careless there are %s.\n", c.World.Engine.Policy().Mode(), strings.Trim(fmt.Sprint(permission.Modes()), "[]"))
+	text := fmt.Sprintf("The permission mode is %s. The modes, from most to least careful: %s.\n", c.World.Engine.Policy().Mode(), strings.Trim(fmt.Sprint(permission.Modes()), "[]"))
 	rules := c.Rules()
 	if len(rules) == 0 {
 		return text + "There are no rules. 'haft permissions add' and the answers to questions make some."

@@ -69,7 +69,7 @@ func addRule(ctx context.Context, c *harness.Conversation, args string) (string,
 	if err := c.AddRule(ctx, behaviors[at], rule, scope); err != nil {
 		return "", fmt.Errorf("could not add the rule %s: %w", rule, err)
 	}
-	return fmt.Sprintf("%s %s counts from now on, kept in %s.", kind, visible.Indented(rule), c.RulesFile(scope)), nil
+	return fmt.Sprintf("%s %s is now in force, saved in %s.", kind, visible.Indented(rule), c.RulesFile(scope)), nil
 }
 
 var behaviors = []tool.Behavior{tool.Allow, tool.Ask, tool.Deny}
@@ -106,7 +106,7 @@ func removeRule(ctx context.Context, c *harness.Conversation, args string) (stri
 		if err := c.RemoveRule(ctx, r); err != nil {
 			return strings.Join(said, "\n"), fmt.Errorf("could not remove the rule %s: %w", text, err)
 		}
-		said = append(said, fmt.Sprintf("%s %s of %s counts no more.", r.Behavior, visible.Indented(r.Text), r.Origin))
+		said = append(said, fmt.Sprintf("%s %s of %s is no longer in force.", r.Behavior, visible.Indented(r.Text), r.Origin))
 	}
 	return strings.Join(said, "\n"), nil
 }

@@ -54,15 +54,15 @@ func set(ctx context.Context, c *harness.Conversation, k settings.Knob, value, s
 	if err := k.Set(ctx, target, value); err != nil {
 		return "", err
 	}
-	when := "It counts from the next session on."
+	when := "It takes effect in the next session."
 	switch {
 	case value == "":
 	case k.Key == "model":
 		c.Agent.SetModel(c.Resolve(value))
-		when = "It counts from the next request on."
+		when = "It takes effect with the next request."
 	case k.Key == "effortLevel":
 		c.Agent.SetEffort(value)
-		when = "It counts from the next request on."
+		when = "It takes effect with the next request."
 	}
 	if value == "" {
 		return fmt.Sprintf("%s is not set in %s any more. %s", k.Key, c.RulesFile(scope), when), nil

@@ -130,7 +130,7 @@ func (d *Diagnosis) model(p *project.Project) {
 	}
 	d.OK("model", "%s by %s at %s, %s", info.Model, info.Provider, project.ShownURL(info.Server), key)
 	if u, err := url.Parse(info.Server); err == nil && u.Scheme == "http" && info.KeySource != "none" && !isLoopback(u.Hostname()) {
-		d.Warn("model", "the key and all that is said goes to "+u.Host+" unencrypted", "use an address that begins with https")
+		d.Warn("model", "the key and the whole conversation go to "+u.Host+" unencrypted", "use an address that begins with https")
 	}
 }
 
@@ -314,7 +314,7 @@ func (d *Diagnosis) system(goos string) {
 	case len(limits) > 0:
 		d.Warn("system", "on "+goos+":\n"+strings.Join(limits, "\n"), "'haft help platforms' compares the systems")
 	default:
-		d.OK("system", "%s, where haft lacks nothing", goos)
+		d.OK("system", "%s, fully supported", goos)
 	}
 }
 

@@ -27,7 +27,7 @@ func (s *Servers) sampling() *mcp.Sampling {
 		allowed.Consent = func(ctx context.Context, server string) (bool, error) {
 			answer, err := elicit(ctx, mcp.Elicitation{
 				Server: server, Mode: "form", Schema: json.RawMessage(`{"type":"object","properties":{}}`),
-				Message: "May this server use the model? What it asks and what it is answered are its own, and you pay for both.",
+				Message: "May this server use the model? It writes the prompts and receives the answers, and you pay for both.",
 			})
 			return err == nil && answer.Action == "accept", err
 		}

@@ -41,7 +41,7 @@ func (t *Table) Check(words []Word) (Use, error) {
 	}
 	s := t.specs[words[0].Value]
 	if s == nil || s.wrap != nil && len(s.forms) == 0 {
-		return Use{}, fmt.Errorf("%s is not known to only read", words[0].Value)
+		return Use{}, fmt.Errorf("%s is not known to be read-only", words[0].Value)
 	}
 	return s.check(words[0].Value, words[1:], marks{})
 }
@@ -78,7 +78,7 @@ func (s *spec) check(name string, args []Word, m marks) (Use, error) {
 		return Use{}, unknown
 	}
 	if first == nil {
-		first = errors.New("not known to only read")
+		first = errors.New("not known to be read-only")
 	}
 	return Use{}, fmt.Errorf("%s: %w", name, first)
 }
@@ -98,14 +98,14 @@ func (s *spec) subcommand(name string, args []Word) (*spec, []Word, error) {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if n == len(args) {
-		return nil, args[n:], fmt.Errorf("%s without a subcommand is not known to only read", name)
+		return nil, args[n:], fmt.Errorf("%s without a subcommand is not known to be read-only", name)
 	}
 	if !args[n].Known() {
 		return nil, args[n:], fmt.Errorf("%s: the subcommand is not known before it runs", name)
 	}
 	sub := s.subs[args[n].Value]
 	if sub == nil {
-		return nil, args[n:], fmt.Errorf("%s %s is not known to only read", name, args[n].Value)
+		return nil, args[n:], fmt.Errorf("%s %s is not known to be read-only", name, args[n].Value)
 	}
 	return sub, args[n+1:], nil
 }
@@ -132,7 +132,7 @@ func (f *form) check(args []Word) (Use, error) {
 	}
 	for _, any := range f.require {
 		if !slices.ContainsFunc(any, func(name string) bool { return r.seen[name] }) {
-			return Use{}, fmt.Errorf("not known to only read without %s", strings.Join(any, " or "))
+			return Use{}, fmt.Errorf("not known to be read-only without %s", strings.Join(any, " or "))
 		}
 	}
 	if err := r.matchOperands(); err != nil {
