@@ -278,7 +278,8 @@ func TestIndexedFilesThatAllChanged(t *testing.T) {
 		answer(t, s, Query{Dir: dir, Pattern: "first"})
 		s.WaitIndexed()
 		k := s.trees.kept[0]
-		k.index.running = make(chan struct{}) // so that no other pass starts
+		held := make(chan struct{})
+		k.index.running = held // so that no other pass starts
 		for i, f := range k.tree.Files(dir) {
 			at := time.Unix(1e9+int64(i), 0)
 			if err := os.Chtimes(f.Path, at, at); err != nil {
@@ -298,6 +299,7 @@ func TestIndexedFilesThatAllChanged(t *testing.T) {
 				t.Errorf("%s: %s was indexed again", name, f.Path)
 			}
 		}
+		close(held) // which the end of the searcher waits for
 	}
 }
 

@@ -36,7 +36,7 @@ func run(ctx context.Context, out io.Writer, prompt string, opts haft.Options) e
 	}
 	opts.MCPServers = map[string]haft.MCPServer{"services": haft.Tools(latency())}
 	opts.AllowedTools = []string{"mcp__services__latency"}
-	opts.CanUseTool = func(_ context.Context, r *haft.ToolRequest) (*haft.Permission, error) { return decide(out, r), nil }
+	opts.CanUseTool = func(_ context.Context, r *haft.ToolRequest) (*haft.Permission, error) { return decide(r), nil }
 	for m, err := range haft.Query(ctx, prompt, &opts) {
 		if err != nil {
 			return err
@@ -72,10 +72,10 @@ func latency() haft.Tool {
 }
 
 // decide lets the model write files and denies the rest with a reason, which the model reads.
-func decide(out io.Writer, r *haft.ToolRequest) *haft.Permission {
+// It runs while messages are being printed, so it prints nothing itself.
+func decide(r *haft.ToolRequest) *haft.Permission {
 	if r.ToolName == "Write" {
 		return haft.Allow()
 	}
-	fmt.Fprintf(out, "denies %s\n", r.ToolName)
 	return haft.Deny("this program only lets you write files")
 }

@@ -50,7 +50,6 @@ is told "120 ms"
 calls Write
 is told "File created: ` + file + `"
 calls Bash
-denies Bash
 is told "this program only lets you write files"
 The shop is slower.
 `
