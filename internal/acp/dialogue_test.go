@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -100,10 +101,15 @@ var left = map[string]bool{
 // plain is what haft said without those, a message a line.
 func (p *player) plain() string {
 	var out bytes.Buffer
-	for _, m := range p.got {
-		if dependsOnTime(m) {
-			continue
+	got := slices.DeleteFunc(slices.Clone(p.got), dependsOnTime)
+	for i := 1; i < len(got); i++ {
+		// That a call is being worked on and the question about it are sent by two
+		// goroutines, so either may come first: here it is the question.
+		if begun, asked := got[i-1], got[i]; asksAbout(asked) != "" && asksAbout(asked) == beginsCall(begun) {
+			got[i-1], got[i] = asked, begun
 		}
+	}
+	for _, m := range got {
 		enc := json.NewEncoder(&out)
 		enc.SetEscapeHTML(false)
 		if err := enc.Encode(without(m)); err != nil {
@@ -112,6 +118,28 @@ func (p *player) plain() string {
 	}
 	text := strings.NewReplacer(p.dir, "$DIR", filepath.Dir(p.dir), "$HOME").Replace(out.String())
 	return uuids.ReplaceAllString(text, "$$UUID")
+}
+
+// asksAbout is the call that a message asks the user about, beginsCall the one that it says is
+// being worked on; "" if it does not.
+func asksAbout(m map[string]any) string {
+	if m["method"] != "session/request_permission" {
+		return ""
+	}
+	params, _ := m["params"].(map[string]any)
+	call, _ := params["toolCall"].(map[string]any)
+	id, _ := call["toolCallId"].(string)
+	return id
+}
+
+func beginsCall(m map[string]any) string {
+	params, _ := m["params"].(map[string]any)
+	update, _ := params["update"].(map[string]any)
+	if update["status"] != "in_progress" {
+		return ""
+	}
+	id, _ := update["toolCallId"].(string)
+	return id
 }
 
 // dependsOnTime reports whether a message shows how far things are: the output of a call, or
