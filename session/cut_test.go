@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/haftdev/haft/internal/journaltest"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
@@ -79,56 +80,6 @@ func said(id string, b model.Block) Entry {
 	return Entry{Message: &Message{Role: model.Assistant, ID: id, Model: "m", Content: []model.Block{b}}}
 }
 
-// checkSendable reports why a provider would refuse the conversation.
-func checkSendable(h *model.History) error {
-	var open []string
-	for i := range h.Len() {
-		m, err := h.Message(i)
-		if err != nil {
-			return err
-		}
-		if want := []model.Role{model.User, model.Assistant}[i%2]; m.Role != want {
-			return fmt.Errorf("message %d is the %s's", i, m.Role)
-		}
-		if len(m.Content) == 0 {
-			return fmt.Errorf("message %d is empty", i)
-		}
-		for j, b := range m.Content {
-			switch b.Type {
-			case model.ToolResult:
-				if j >= len(open) || open[j] != b.UseID {
-					return fmt.Errorf("message %d: result %d is for %s, the calls were %v", i, j, b.UseID, open)
-				}
-			case model.Text:
-				if b.Text == "" {
-					return fmt.Errorf("message %d has an empty text", i)
-				}
-			}
-			if m.Role == model.User && j < len(open) && b.Type != model.ToolResult {
-				return fmt.Errorf("message %d: the result for %s is missing", i, open[j])
-			}
-		}
-		if m.Role == model.User && len(m.Content) < len(open) {
-			return fmt.Errorf("message %d: results for %v are missing", i, open[len(m.Content):])
-		}
-		open = nil
-		if m.Role == model.Assistant {
-			if last := m.Content[len(m.Content)-1].Type; last == model.Thinking {
-				return fmt.Errorf("message %d ends with a thought", i)
-			}
-			for _, b := range m.Content {
-				if b.Type == model.ToolUse {
-					open = append(open, b.ID)
-				}
-			}
-		}
-	}
-	if len(open) > 0 {
-		return fmt.Errorf("the calls %v have no results", open)
-	}
-	return nil
-}
-
 // expected is what a cut journal must still say, by a plain reading of its lines.
 type expected struct {
 	results map[string]bool // texts since the last whole compaction
@@ -183,7 +134,7 @@ func checkCut(path string, want expected) error {
 		return err
 	}
 	h := s.Restored().History
-	if err := checkSendable(h); err != nil {
+	if err := journaltest.Sendable(h); err != nil {
 		return err
 	}
 	if got := string(s.Restored().States["turn"]); got != want.state {

@@ -9,9 +9,9 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/haftdev/haft/internal/journaltest"
 	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/tool"
 )
 
 // write makes a journal of lines.
@@ -32,27 +32,10 @@ func told(t *testing.T, path, at string) string {
 		t.Fatal(err)
 	}
 	h := s.Restored().History
-	if err := checkSendable(h); err != nil {
+	if err := journaltest.Sendable(h); err != nil {
 		t.Fatal(err)
 	}
-	var out []string
-	for i := range h.Len() {
-		m, err := h.Message(i)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, b := range m.Content {
-			switch b.Type {
-			case model.ToolUse:
-				out = append(out, b.ID+"?")
-			case model.ToolResult:
-				out = append(out, b.UseID+"="+tool.JoinText(b.Content))
-			default:
-				out = append(out, b.Text)
-			}
-		}
-	}
-	return strings.Join(out, " ")
+	return journaltest.Texts(t, h)
 }
 
 func userLine(uuid, parent, text string) string {
@@ -133,7 +116,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := checkSendable(s.Restored().History); err != nil {
+		if err := journaltest.Sendable(s.Restored().History); err != nil {
 			t.Errorf("%v\n%s", err, raw)
 		}
 	})

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/haftdev/haft/internal/journaltest"
 )
 
 // longJournal writes a journal of about size bytes that was compacted every
@@ -68,7 +70,7 @@ func TestALongJournalIsReadFromItsEnd(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := checkSendable(s.Restored().History); err != nil {
+			if err := journaltest.Sendable(s.Restored().History); err != nil {
 				t.Fatal(err)
 			}
 			if n := s.Restored().History.Len(); n < 100 || string(s.Restored().States["n"]) == "" {

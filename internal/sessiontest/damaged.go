@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/haftdev/haft/internal/journaltest"
 	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
@@ -118,27 +119,10 @@ func (st *Stage) told(t *testing.T, id, at string) string {
 	t.Helper()
 	s := Resume(t, st.Store, id, &session.ResumeOptions{At: at})
 	h := s.Restored().History
-	if err := checkSendable(h); err != nil {
+	if err := journaltest.Sendable(h); err != nil {
 		t.Fatal(err)
 	}
-	var out []string
-	for i := range h.Len() {
-		m, err := h.Message(i)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, b := range m.Content {
-			switch b.Type {
-			case model.ToolUse:
-				out = append(out, b.ID+"?")
-			case model.ToolResult:
-				out = append(out, b.UseID+"="+tool.JoinText(b.Content))
-			default:
-				out = append(out, b.Text)
-			}
-		}
-	}
-	return strings.Join(out, " ")
+	return journaltest.Texts(t, h)
 }
 
 func userLine(uuid, parent, text string) string {
@@ -168,56 +152,6 @@ func chainLine(kind, uuid, parent, message string) string {
 func quote(s string) string {
 	raw, _ := plainjson.Marshal(s)
 	return string(raw)
-}
-
-// checkSendable reports why a provider would refuse the conversation.
-func checkSendable(h *model.History) error {
-	var open []string
-	for i := range h.Len() {
-		m, err := h.Message(i)
-		if err != nil {
-			return err
-		}
-		if want := []model.Role{model.User, model.Assistant}[i%2]; m.Role != want {
-			return fmt.Errorf("message %d is the %s's", i, m.Role)
-		}
-		if len(m.Content) == 0 {
-			return fmt.Errorf("message %d is empty", i)
-		}
-		for j, b := range m.Content {
-			switch b.Type {
-			case model.ToolResult:
-				if j >= len(open) || open[j] != b.UseID {
-					return fmt.Errorf("message %d: result %d is for %s, the calls were %v", i, j, b.UseID, open)
-				}
-			case model.Text:
-				if b.Text == "" {
-					return fmt.Errorf("message %d has an empty text", i)
-				}
-			}
-			if m.Role == model.User && j < len(open) && b.Type != model.ToolResult {
-				return fmt.Errorf("message %d: the result for %s is missing", i, open[j])
-			}
-		}
-		if m.Role == model.User && len(m.Content) < len(open) {
-			return fmt.Errorf("message %d: results for %v are missing", i, open[len(m.Content):])
-		}
-		open = nil
-		if m.Role == model.Assistant {
-			if last := m.Content[len(m.Content)-1].Type; last == model.Thinking {
-				return fmt.Errorf("message %d ends with a thought", i)
-			}
-			for _, b := range m.Content {
-				if b.Type == model.ToolUse {
-					open = append(open, b.ID)
-				}
-			}
-		}
-	}
-	if len(open) > 0 {
-		return fmt.Errorf("the calls %v have no results", open)
-	}
-	return nil
 }
 
 // cuts appends to a journal that was cut in some of its lines, and at their ends.
@@ -260,7 +194,7 @@ func (st *Stage) continueCut(t *testing.T, raw string, cut int) {
 	Close(t, s)
 	again := Resume(t, st.Store, id, nil)
 	after := again.Restored().History
-	if err := checkSendable(after); err != nil {
+	if err := journaltest.Sendable(after); err != nil {
 		t.Fatalf("cut at %d and continued: %v", cut, err)
 	}
 	if len(again.Restored().Lost) > 0 {

@@ -117,18 +117,20 @@ func repository() (string, error) {
 	return dir, nil
 }
 
-// paced lets the model write at the speed of a reader.
+// paced lets the model write at the speed of a reader. Its answers cost nothing: a user of
+// the demo must not believe that it spends money.
 func paced(s *script.Scenario, quick bool) *script.Scenario {
+	pause := 25 // milliseconds
 	if quick {
-		return s
+		pause = 0
 	}
-	const pause = 25 // milliseconds
-	for i := range s.Turns {
-		s.Turns[i].Delta = pause
-	}
+	turns := [][]script.Turn{s.Turns}
 	for _, part := range s.Parts {
-		for i := range part.Turns {
-			part.Turns[i].Delta = pause
+		turns = append(turns, part.Turns)
+	}
+	for _, part := range turns {
+		for i := range part {
+			part[i].Delta, part[i].Usage = pause, &model.Usage{}
 		}
 	}
 	return s
