@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"strings"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
@@ -113,7 +112,7 @@ func option(v view, selected bool, text string) string {
 
 // wrappedOption is an option whose text is shown in full.
 func wrappedOption(v view, selected bool, text string) []string {
-	parts := strings.Split(ansi.Wrap(text, max(v.width-8, 8), " "), "\n")
+	parts := hardWrap(text, max(v.width-8, 8))
 	lines := []string{option(v, selected, parts[0])}
 	for _, part := range parts[1:] {
 		lines = append(lines, "      "+part)
