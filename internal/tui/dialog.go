@@ -76,7 +76,8 @@ func (a *app) dialogKey(k key.Key) bool {
 		return k.Name == key.Escape
 	case now.Sub(d.turned) < settling:
 		d.turnAway()
-		return false
+		a.hint = "too soon after tab to be an answer: press tab, look, then a letter or a number"
+		return k.Name == key.Enter // it would send what is written
 	}
 	d.panel.key(k)
 	return true

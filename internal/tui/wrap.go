@@ -42,6 +42,23 @@ func hardWrap(s string, width int) []string {
 	return append(lines, line)
 }
 
+// footer is what keys do, as many of the parts as fit into a line, the first ones first: half
+// a hint is none.
+func footer(width int, parts ...string) string {
+	line := ""
+	for i, p := range parts {
+		next := line + p
+		if i > 0 {
+			next = line + " · " + p
+		}
+		if i > 0 && ansi.StringWidth(next) > width {
+			break
+		}
+		line = next
+	}
+	return cut(line, width)
+}
+
 // atoms are the parts of a line that are not broken: words, runs of blanks, and characters
 // of double width with the punctuation that ends after them.
 func atoms(s string) []string {
