@@ -125,7 +125,7 @@ var outcomeCodes = map[sched.Status]int{
 func newRoot(s Streams, reexec shellrun.Reexec) *cobra.Command {
 	root := group(&cobra.Command{
 		Use:   "haft",
-		Short: "The handle that lets a language model hold tools",
+		Short: "Run tools for language models, under your control",
 		Long: `haft is a tool system for language models: every effect a model has on the
 world goes through a tool, and every call of a tool goes through one controlled
 pipeline of look-up, validation, hooks, permission, execution and bounded result.`,
@@ -263,7 +263,7 @@ func newMCPDoctor(f *mcpFlags) *cobra.Command {
 
 func newMCPGet(f *mcpFlags) *cobra.Command {
 	return &cobra.Command{
-		Use: "get NAME", Short: "Show all about an MCP server", Args: exactly(1),
+		Use: "get NAME", Short: "Show the details of an MCP server", Args: exactly(1),
 		RunE: func(c *cobra.Command, args []string) error { return f.get(c.Context(), args[0]) },
 	}
 }
@@ -309,8 +309,8 @@ func newMCPReplay(f *mcpFlags) *cobra.Command {
 	return &cobra.Command{
 		Use: "replay NAME|FILE", Short: "Play back what was said to an MCP server, and show what haft makes of it", Args: exactly(1),
 		Long: "Play back what was said to an MCP server, by its name or from a file, and show what\n" +
-			"haft makes of it. The server itself is not started: it answers as it did. What is\n" +
-			"said is written down while the setting mcp.log is on.",
+			"haft makes of it. The server itself is not started: its recorded answers are\n" +
+			"used. Messages are recorded while the setting mcp.log is on.",
 		RunE: func(c *cobra.Command, args []string) error { return f.replay(c.Context(), args[0]) },
 	}
 }

@@ -43,7 +43,7 @@ func (s *server) reloadPlugins(_ context.Context, talk *harness.Conversation, r 
 		return nil, &wire.ControlError{Code: wire.ErrorPluginsBusy, Message: "a turn runs: ask again when it has ended"}
 	}
 	if len(r.AddPlugins) > 0 && string(r.AddPlugins) != "null" && string(r.AddPlugins) != "[]" {
-		return nil, &wire.ControlError{Message: "plugins cannot be added to a session that runs: begin it with them"}
+		return nil, &wire.ControlError{Message: "plugins cannot be added to a running session: start the session with them"}
 	}
 	reply := s.plugins(talk)
 	if r.HoldOnCacheImpact {
