@@ -95,7 +95,7 @@ func show(out io.Writer, i serverInfo) error {
 		line("Login", strings.TrimSpace("at "+l.Issuer+" "+strings.Join(l.Scopes, " ")))
 	}
 	if i.Noise > 0 {
-		line("Skipped", fmt.Sprintf("%s, the last: %s", plural.Forms(i.Noise, "line that is no message", "lines that are no messages"), i.LastNoise))
+		line("Skipped", fmt.Sprintf("%s; the last one: %s", plural.Forms(i.Noise, "line that is not a message", "lines that are not messages"), i.LastNoise))
 	}
 	if err := w.Flush(); err != nil {
 		return err

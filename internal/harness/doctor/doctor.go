@@ -198,7 +198,7 @@ func (d *Diagnosis) trust(p *project.Project) {
 		d.Warn("trust", h.String(), "see what the project asks for, and trust it, with: haft trust")
 	}
 	if p.Folder == nil {
-		d.Warn("trust", "there is nowhere to keep what you trust: nothing of the project counts", "set HOME or XDG_CONFIG_HOME")
+		d.Warn("trust", "there is nowhere to save what you trust, so nothing in the project can be trusted", "set HOME or XDG_CONFIG_HOME")
 	}
 }
 
@@ -252,7 +252,7 @@ func (d *Diagnosis) folders() {
 func (d *Diagnosis) searchIndexes() {
 	saved, err := search.SavedIndexes(project.SearchIndexes())
 	if err != nil {
-		d.Warn("search", "could not list the search indexes: "+err.Error(), "delete "+project.SearchIndexes()+": it is made again")
+		d.Warn("search", "could not list the search indexes: "+err.Error(), "delete "+project.SearchIndexes()+": it will be rebuilt")
 		return
 	}
 	total := int64(0)
@@ -335,7 +335,7 @@ func (d *Diagnosis) kernel() {
 	}
 	groups := "cgroups version 2"
 	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err != nil {
-		groups = "no cgroups version 2 at /sys/fs/cgroup: processes of commands are found by /proc to end them"
+		groups = "no cgroups version 2 at /sys/fs/cgroup: haft uses /proc to find and end the processes of a command"
 	}
 	d.OK("kernel", "%d inotify watches, %s", watches, groups)
 }
