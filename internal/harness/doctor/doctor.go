@@ -36,6 +36,8 @@ type Diagnosis struct {
 	Checks   []Check `json:"checks"`
 	Broken   int     `json:"broken"`
 	Warnings int     `json:"warnings"`
+	// Next is what to do now; "" before [Diagnosis.Conclude].
+	Next string `json:"next"`
 }
 
 // A Check is one thing that was looked at.
@@ -106,7 +108,27 @@ func (d *Diagnosis) Text() string {
 			fmt.Fprintf(&b, "  → %s\n", visible.Indented(c.Advice))
 		}
 	}
+	if d.Next != "" {
+		fmt.Fprintf(&b, "\nNext: %s\n", d.Next)
+	}
 	return b.String()
+}
+
+// Conclude says what to do now. The first thing that stands in the way of a conversation comes first.
+func (d *Diagnosis) Conclude() {
+	has := func(level string, areas ...string) bool {
+		return slices.ContainsFunc(d.Checks, func(c Check) bool { return c.Level == level && slices.Contains(areas, c.Area) })
+	}
+	switch {
+	case has("error", "model"):
+		d.Next = "run haft, which asks which model should answer and tries it. To see haft at work without a model: haft demo"
+	case d.Broken > 0:
+		d.Next = "fix what is marked ✗, then run haft doctor again"
+	case has("warning", "trust", "mcp"):
+		d.Next = "look at what the project asks for, and decide, with: haft trust. Then run haft to start a conversation"
+	default:
+		d.Next = "run haft to start a conversation. 'haft help first-hour' shows what to try"
+	}
 }
 
 // model says who answers and where the key is from, never the key.
