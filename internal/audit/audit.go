@@ -22,6 +22,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -109,7 +110,8 @@ func (l *Log) Append(e Entry) (err error) {
 
 // open opens the file, and makes its folder only if that is missing.
 func (l *Log) open() (*os.File, error) {
-	const flags = os.O_APPEND | os.O_CREATE | os.O_WRONLY
+	// Otherwise the file is made non-blocking and, since that is of no use, blocking again.
+	const flags = os.O_APPEND | os.O_CREATE | os.O_WRONLY | syscall.O_NONBLOCK
 	f, err := os.OpenFile(l.path, flags, 0o600)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return f, err
