@@ -15,7 +15,7 @@ import (
 )
 
 // A Client is a running session of many turns. See the package's comment for
-// its life cycle; whoever makes one closes it.
+// its life cycle; the caller closes it.
 type Client struct {
 	opts  *Options
 	link  Link

@@ -23,7 +23,7 @@ type peer struct {
 	cancel context.CancelFunc
 	kicked chan struct{} // has room for one kick
 	// recalled returns once the tools of last time are there, so that the first
-	// prompt has them. Whoever starts servers does not wait for it.
+	// prompt has them. Starting servers does not wait for it.
 	recalled func()
 
 	mu         sync.Mutex

@@ -22,7 +22,7 @@ type lock struct {
 	waited time.Duration // for commands of an earlier process
 }
 
-// owner is who holds a lock, for the message to whoever comes second.
+// owner is who holds a lock, for the message to the process that comes second.
 type owner struct {
 	PID   int       `json:"pid"`
 	Host  string    `json:"host"`

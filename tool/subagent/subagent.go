@@ -50,7 +50,7 @@ type Kind struct {
 	Tools string
 	// Worktree says that it works in a copy of the repository.
 	Worktree bool
-	// Background is set for one that works beside its caller, whoever starts it.
+	// Background is set for one that always works in parallel to its caller.
 	Background bool
 }
 

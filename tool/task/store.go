@@ -112,7 +112,7 @@ func (s *Store) parse(raw []byte) (List, error) {
 	return l, nil
 }
 
-// check finds what a file must not say, whoever wrote it.
+// check finds what a file must not say, no matter which program wrote it.
 func (l *List) check() error {
 	for _, t := range l.Tasks {
 		for _, id := range t.BlockedBy {
