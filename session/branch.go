@@ -182,7 +182,7 @@ func (t *tree) chain(at string, whole, damaged bool) ([]*line, bool) {
 	}
 	var chain []*line
 	seen := map[int]bool{}
-	for !seen[i] { // a circle can only be somebody's doing; it ends here
+	for !seen[i] { // a circle can only be someone's doing; it ends here
 		seen[i] = true
 		l := t.lines[i]
 		chain = append(chain, l)

@@ -29,7 +29,7 @@ type owner struct {
 	Since time.Time `json:"since"`
 }
 
-// An InUseError tells that somebody else writes to the session.
+// An InUseError tells that another program writes to the session.
 type InUseError struct {
 	ID   string
 	PID  int

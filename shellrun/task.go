@@ -146,7 +146,7 @@ func (t *Task) Release() bool {
 	return true
 }
 
-// Released reports whether somebody moved the task to the background while its
+// Released reports whether someone moved the task to the background while its
 // caller waited.
 func (t *Task) Released() bool {
 	select {

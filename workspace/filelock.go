@@ -58,7 +58,7 @@ type turns struct {
 	fs  disk.FS
 
 	mu   sync.Mutex
-	held map[string]*queue // by name of the lock file, while somebody holds or waits for it
+	held map[string]*queue // by name of the lock file, while someone holds or waits for it
 }
 
 type queue struct {

@@ -84,7 +84,7 @@ const (
 	Completed Status = "completed"
 	Empty     Status = "empty"     // it ended without a word
 	Stalled   Status = "stalled"   // its model fell silent
-	Cancelled Status = "cancelled" // somebody stopped it
+	Cancelled Status = "cancelled" // someone stopped it
 	Budget    Status = "budget"    // it came to a limit
 	Failed    Status = "error"
 	Moved     Status = "moved" // it works on, and the caller was let go
