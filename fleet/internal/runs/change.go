@@ -55,11 +55,13 @@ func (r *Runs) Sweep(ctx context.Context) (made int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	s, err := r.conn.Stream(ctx, engine.Tasks)
+	attempt, cancel := engine.Attempt(ctx)
+	defer cancel()
+	s, err := r.conn.Stream(attempt, engine.Tasks)
 	if err != nil {
 		return 0, fmt.Errorf("list tasks: %w", err)
 	}
-	info, err := s.Info(ctx, jetstream.WithSubjectFilter(">"))
+	info, err := s.Info(attempt, jetstream.WithSubjectFilter(">"))
 	if err != nil {
 		return 0, fmt.Errorf("list tasks: %w", err)
 	}

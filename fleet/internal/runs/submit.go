@@ -26,6 +26,9 @@ type Prompt struct {
 	Text string    `json:"text"`
 	Sent time.Time `json:"sent"`
 
+	// Kept is when the engine had it.
+	Kept time.Time `json:"-"`
+
 	seq uint64
 }
 
@@ -152,7 +155,7 @@ func (r *Runs) Pending(ctx context.Context, id string) ([]Prompt, error) {
 			if err != nil {
 				return true, err
 			}
-			p := Prompt{seq: m.Sequence}
+			p := Prompt{seq: m.Sequence, Kept: m.Time}
 			if err := json.Unmarshal(m.Data, &p); err != nil {
 				return false, fmt.Errorf("read a prompt: %w", err)
 			}
