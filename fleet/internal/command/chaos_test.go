@@ -49,10 +49,11 @@ func TestChaos(t *testing.T) {
 // TestChaosInACluster does the same to three servers with three copies of everything. Leaders
 // and followers are killed, or stopped for a while, one at a time.
 func TestChaosInACluster(t *testing.T) {
+	t.Parallel()
 	f := prepareFleet(t)
 	f.startCluster()
 	f.connect()
-	c := &chaos{fleet: f, every: 5 * time.Second, disturb: (*chaos).disturbCluster}
+	c := &chaos{fleet: f, every: 3 * time.Second, disturb: (*chaos).disturbCluster}
 	c.run(chaosTime(t, 12*time.Second))
 	if c.pauses == 0 {
 		t.Error("no server was stopped and woken")
@@ -119,7 +120,7 @@ func (c *chaos) run(d time.Duration) {
 	}
 	c.checkEffects(&sum, told)
 	c.t.Logf("%s: %d runs of %d turns; killed %d workers (%.1f/s) and %d servers, paused %d servers, woke %d zombies; %d calls, %d of them unknown, %d never ran, %d effects",
-		time.Since(began).Round(time.Second), len(prompts), turnsOfARun, c.killed, float64(c.killed)/time.Since(began).Seconds(), c.restarts, c.pauses, c.zombies, sum.calls, sum.unknown, sum.never, sum.effects)
+		time.Since(began).Round(time.Second), len(prompts), turnsOfARun, c.killed, float64(c.killed)/d.Seconds(), c.restarts, c.pauses, c.zombies, sum.calls, sum.unknown, sum.never, sum.effects)
 	if c.killed == 0 || c.zombies == 0 || c.restarts == 0 || len(prompts) < atOnce {
 		c.t.Error("too little went wrong for this to show anything")
 	}
@@ -217,22 +218,20 @@ func (c *chaos) wake(now time.Time) {
 	}
 }
 
-// disturbCluster kills the leader of some journals, stops it, kills a follower, stops it, in
-// turn. Of three servers two are needed, so a second one is left alone.
+// disturbCluster stops the leader of some journals, kills a follower, stops one, and kills the
+// leader, in turn. Of three servers two are needed, so a second one is left alone.
 func (c *chaos) disturbCluster() {
 	if slices.ContainsFunc(c.servers, func(n *node) bool { return !n.stopped.IsZero() }) {
 		return
 	}
-	n := c.member(c.step%2 == 0)
-	if c.step/2%2 == 0 {
-		if n.cmd.Process.Signal(syscall.SIGSTOP) == nil {
-			n.stopped = time.Now().Add(3 * time.Second)
-			c.pauses++
-		}
-		return
+	n := c.member(c.step%4 == 0 || c.step%4 == 3)
+	if c.step%2 == 1 {
+		n.restart()
+		c.restarts++
+	} else if n.cmd.Process.Signal(syscall.SIGSTOP) == nil {
+		n.stopped = time.Now().Add(2 * time.Second)
+		c.pauses++
 	}
-	n.restart()
-	c.restarts++
 }
 
 // member returns the leader of some journals, or another server.

@@ -172,6 +172,7 @@ func (f *fleet) begin(ctx context.Context, turns int) (id string, prompts []stri
 }
 
 func TestAWorkerLeadsRuns(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	w := f.startWorker()
 	t.Cleanup(func() { kill(w) })

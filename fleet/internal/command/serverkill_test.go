@@ -16,6 +16,7 @@ import (
 
 // TestAServerThatIsKilledKeepsWhatItAcknowledged kills the server while journals are written.
 func TestAServerThatIsKilledKeepsWhatItAcknowledged(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	logs := journal.New(f.conn, "default", nil)
 	ctx, stop := context.WithCancel(t.Context())
@@ -41,7 +42,7 @@ func TestAServerThatIsKilledKeepsWhatItAcknowledged(t *testing.T) {
 			}
 		})
 	}
-	for range 6 {
+	for range 4 {
 		time.Sleep(700 * time.Millisecond)
 		f.servers[0].restart()
 	}

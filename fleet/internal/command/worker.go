@@ -33,7 +33,7 @@ func newWorker(reexec shellrun.Reexec) *cobra.Command {
 			host, _ := os.Hostname() // without one, the name is the process
 			return worker.Run(cmd.Context(), &worker.Options{
 				Conn: conn, Tenant: join.tenant, Name: fmt.Sprintf("%s/%d/%s", cmp.Or(host, "worker"), os.Getpid(), rand.Text()[:6]), Slots: slots,
-				Classes: append([]string{runs.AnyWorker}, labels...), Lease: lease, Drain: drain, Attempts: attempts, Dir: dir, Reexec: reexec, Version: "fleet", Log: logger(),
+				Classes: append([]string{runs.AnyWorker, runs.OnHost(host)}, labels...), Lease: lease, Drain: drain, Attempts: attempts, Dir: dir, Reexec: reexec, Version: "fleet", Log: logger(),
 			})
 		},
 	}

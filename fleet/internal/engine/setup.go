@@ -76,21 +76,21 @@ func retryable(err error) bool {
 // setupTime is how long a worker waits for a server that has just started to make its streams.
 const setupTime = time.Minute
 
-// Consumer returns the consumer of the tasks of a class, which is made when it is first
-// asked for. A task that nobody confirms for as long as lease is given to another worker.
-func (c *Conn) Consumer(ctx context.Context, class string, lease time.Duration) (jetstream.Consumer, error) {
+// Consumer returns the consumer of the tasks that a subject filter names, which is made when it
+// is first asked for. A task that nobody confirms for as long as lease is given to another
+// worker.
+func (c *Conn) Consumer(ctx context.Context, name, filter string, lease time.Duration) (jetstream.Consumer, error) {
 	ctx, cancel := context.WithTimeout(ctx, setupTime)
 	defer cancel()
 	var consumer jetstream.Consumer
 	err := Try(ctx, func(ctx context.Context) (again bool, err error) {
 		consumer, err = c.JS.CreateOrUpdateConsumer(ctx, Tasks, jetstream.ConsumerConfig{
-			Durable: "class-" + class, FilterSubject: "task." + class + ".*", AckPolicy: jetstream.AckExplicitPolicy,
-			AckWait: lease, MaxAckPending: -1, MaxDeliver: -1,
+			Durable: name, FilterSubject: filter, AckPolicy: jetstream.AckExplicitPolicy, AckWait: lease, MaxAckPending: -1, MaxDeliver: -1,
 		})
 		return retryable(err) || errors.Is(err, jetstream.ErrStreamNotFound), err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("take tasks of the class %s: %w", class, err)
+		return nil, fmt.Errorf("take tasks: %w", err)
 	}
 	return consumer, nil
 }

@@ -66,7 +66,7 @@ func (r *Runs) Sweep(ctx context.Context) (made int, err error) {
 		return 0, fmt.Errorf("list tasks: %w", err)
 	}
 	for _, run := range list {
-		if _, ok := info.State.Subjects["task."+run.Class+"."+run.ID]; ok || !run.Open() {
+		if _, ok := info.State.Subjects[run.task()]; ok || !run.Open() {
 			continue
 		}
 		pending, err := r.Pending(ctx, run.ID)

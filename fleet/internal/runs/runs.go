@@ -28,12 +28,15 @@ const (
 
 // A Run is a session of the fleet.
 type Run struct {
-	ID    string   `json:"id"`
-	State State    `json:"state"`
-	Class string   `json:"class"`          // which workers may take it
-	Dir   string   `json:"dir"`            // where it works
-	Args  []string `json:"args,omitempty"` // flags, as for haft
-	Owner string   `json:"owner,omitempty"`
+	ID    string `json:"id"`
+	State State  `json:"state"`
+	Class string `json:"class"` // which workers may take it
+	// Priority is one of [Priorities]; "" means [Normal].
+	Priority string            `json:"priority,omitempty"`
+	Dir      string            `json:"dir"`            // where it works
+	Args     []string          `json:"args,omitempty"` // flags, as for haft
+	Tags     map[string]string `json:"tags,omitempty"` // for those who look for it
+	Owner    string            `json:"owner,omitempty"`
 	// Reason is why it failed or was put aside.
 	Reason  string    `json:"reason,omitempty"`
 	Created time.Time `json:"created"`
