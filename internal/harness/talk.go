@@ -35,7 +35,7 @@ import (
 // TalkOptions say which conversation, and how it is led. Nil means all zero
 // values.
 type TalkOptions struct {
-	// Model is the name or alias of the model, Fallback that of the one to go on
+	// Model is the name or alias of the model, Fallback that of the one to continue
 	// with when it is overloaded; "" means that of the settings or the environment,
 	// and none.
 	Model, Fallback string
@@ -55,9 +55,9 @@ type TalkOptions struct {
 	// Schema describes the structured answer that is wanted; nil means text.
 	Schema json.RawMessage
 
-	// Resume is the id of the session to go on with, at the message ResumeAt; ""
+	// Resume is the id of the session to continue with, at the message ResumeAt; ""
 	// means a new one, or the last one of this folder with Continue. Fork leaves
-	// it as it is and goes on in a new one. ID names a new one.
+	// it as it is and continues in a new one. ID names a new one.
 	Resume, ResumeAt string
 	// Drops is the prompt of the only turn that ResumeAt may leave out; "" means that
 	// it may leave out anything.
@@ -74,7 +74,7 @@ type TalkOptions struct {
 	Title string
 
 	// Person answers what the rules leave open; nil means that nobody does.
-	// Interactive says that a person can be asked questions.
+	// Interactive says that a user can be asked questions.
 	Person      sched.Asker
 	Interactive bool
 	// ByProgram says that a program drives the conversation, which decides about calls as
@@ -110,6 +110,9 @@ type Conversation struct {
 	Began   time.Time
 	// MCP are its servers.
 	MCP *servers.Servers
+	// Style is the name of the output style, the same for the whole conversation: it is part
+	// of the system prompt.
+	Style string
 
 	lead    *agentdef.Definition // the agent that leads; nil means haft itself
 	pool    *Pool
@@ -271,6 +274,8 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, audit sched.
 		subagent.WaitFlag: agents.Wait, subagent.DirFlag: agents.Dirs,
 	}}
 	tools := c.pool.Set(session)
+	style, _ := w.Project.Style() // what is wrong with it is a warning
+	c.Style = style.Name
 	nested := w.nested.Tell("")
 	news := sysprompt.Together(nested, c.notes.Tell, c.MCP.Tell)
 	source := "startup"
@@ -278,7 +283,7 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, audit sched.
 		source = "resume"
 	}
 	c.opts = agent.Options{
-		Model: o.Client, ModelName: o.Model, PlanModel: o.planModel, Resolve: c.askable, System: sysprompt.System(o.System, o.AppendSystem, tools), Carry: c.carry,
+		Model: o.Client, ModelName: o.Model, PlanModel: o.planModel, Resolve: c.askable, System: sysprompt.System(o.System, style, o.AppendSystem, tools), Carry: c.carry,
 		Facts: w.told(o.Model, restored.History).Facts(sysprompt.Once(lostAgents(restored)), w.endedCommands(restored), sysprompt.Standing(w.Engine, o.Person != nil), sysprompt.Planning(w.Engine, o.PlanInstructions, o.Interactive), news).Tell,
 		News:  func(ctx context.Context) []string { return news(ctx, false) },
 		Tools: tools, Person: o.Person, Permissions: permissions{w.Engine, w.Project}, Mode: string(mode), Hooks: w.Hooks,

@@ -16,7 +16,7 @@ import (
 // byHost is the reason of a verdict that the program gave.
 const byHost = "the program that drives the session decided"
 
-// wasAsked is in the reason of a denial for want of an answer that makes sense.
+// wasAsked is in the reason of a denial for lack of an answer that makes sense.
 const wasAsked = " that was asked "
 
 // A hostAsker asks the program about calls that the rules leave open. A program
@@ -62,7 +62,7 @@ func (h *hostAsker) unanswered(question tool.Verdict, why string) tool.Verdict {
 func (h *hostAsker) allow(ctx context.Context, answer wire.PermissionAnswer) (tool.Verdict, error) {
 	for _, u := range answer.UpdatedPermissions {
 		if err := h.update(ctx, u); err != nil {
-			h.warn("A change of the permissions cannot be made: " + err.Error()) // the call itself is allowed
+			h.warn("Could not change the permissions: " + err.Error()) // the call itself is allowed
 		}
 	}
 	v := tool.Verdict{Behavior: tool.Allow, Reason: byHost}

@@ -42,7 +42,7 @@ type Options struct {
 	// Mirror repeats what is written to the session's files.
 	Mirror bool
 	// OneAnswer ends the session when the answer is there and no agent works in the
-	// background any more; commands that do are ended with it. So nothing goes on there
+	// background any more; commands that do are ended with it. So nothing runs there
 	// that the model did not send there: commands end at their timeouts, and calls of
 	// MCP servers are waited for.
 	OneAnswer bool
@@ -57,7 +57,7 @@ type Options struct {
 	// StreamClosed is closed when nobody reads the program's end of the stream any more;
 	// nil means that this shows only when something is written.
 	StreamClosed <-chan struct{}
-	// Log is for what a person who looks for a fault should know; nil means nobody.
+	// Log is for what a user who looks for a fault should know; nil means nobody.
 	Log io.Writer
 	// Version is that of the program that serves.
 	Version string
@@ -99,7 +99,7 @@ type server struct {
 }
 
 // Serve serves until the program has no more to say and everything is done, and
-// returns the exit code: 0, 1 if the last turn ended with an error, or 2 if a person
+// returns the exit code: 0, 1 if the last turn ended with an error, or 2 if a user
 // has typed options that name what there is not. The end of ctx stops the turn that
 // runs.
 func Serve(ctx context.Context, stream wire.Stream, opts *Options) int {
@@ -132,14 +132,17 @@ func ordered(r wire.Request) bool {
 	return false
 }
 
-// answered ends the session once the program has heard that it will.
+// answered ends the session once the program has heard that it will, or that there is none.
 func (s *server) answered(r wire.Request) {
-	if _, ok := r.(*wire.EndSession); !ok {
+	_, ends := r.(*wire.EndSession)
+	_, opens := r.(*wire.Initialize)
+	s.mu.Lock()
+	ends = ends || opens && s.failure != nil
+	s.closing = s.closing || ends
+	s.mu.Unlock()
+	if !ends {
 		return
 	}
-	s.mu.Lock()
-	s.closing = true
-	s.mu.Unlock()
 	if talk := s.opened(); talk != nil {
 		talk.Agent.Reconsider()
 	}
@@ -354,7 +357,7 @@ func (s *server) note(r agent.Result) {
 		s.code = 1
 	}
 	if s.closing && (r.Reason == agent.AbortedTools || r.Reason == agent.AbortedStreaming) {
-		s.code = 0 // the person stopped it
+		s.code = 0 // the user stopped it
 	}
 }
 
@@ -363,7 +366,7 @@ func (s *server) done() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	closing := s.closing || s.opts.OneAnswer && s.told
-	return s.failure != nil || closing && (s.talk == nil || len(s.talk.Agent.Queued()) == 0 && len(s.typed) == 0)
+	return closing && (s.talk == nil || len(s.talk.Agent.Queued()) == 0 && len(s.typed) == 0)
 }
 
 func (s *server) opened() *harness.Conversation {
@@ -397,7 +400,7 @@ func (s *server) close() int {
 	return s.code
 }
 
-// lastNotices tells what a person should know of the end, such as a hook that did
+// lastNotices tells what a user should know of the end, such as a hook that did
 // not work.
 func (s *server) lastNotices(talk *harness.Conversation) {
 	for _, ev := range talk.Agent.Unread() {
@@ -430,6 +433,7 @@ func (s *server) begin(ctx context.Context, init *wire.Initialize, prompts ...he
 		s.init = init
 		if s.talk, s.failure = s.open(ctx, init); s.failure != nil {
 			s.failed(s.failure)
+			s.closing = init == nil // otherwise once it has heard the answer, see answered
 			return
 		}
 		s.tell.session = s.talk.Agent.Session()

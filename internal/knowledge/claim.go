@@ -7,6 +7,7 @@ const (
 	Skill   Kind = "skill"
 	Command Kind = "command"
 	Agent   Kind = "agent"
+	Style   Kind = "output-style"
 )
 
 // A Claim is a piece of a project that asks to count.
@@ -27,6 +28,6 @@ type Claim struct {
 	Grants []string
 }
 
-// Trust says whether a person has agreed to a claim as it is. Nil agrees to none.
+// Trust says whether a user has agreed to a claim as it is. Nil agrees to none.
 // It must be safe for concurrent use.
 type Trust func(Claim) bool

@@ -79,7 +79,7 @@ func (f *Folder) Items(s *settings.Settings) []Item {
 	return items
 }
 
-// Trusted reports whether a person has agreed to the item as it is.
+// Trusted reports whether a user has agreed to the item as it is.
 func (f *Folder) Trusted(item Item) (bool, error) {
 	kept, err := f.hashes()
 	return f.trusts(kept, item), err
@@ -136,7 +136,7 @@ func (f *Folder) RevokeAll(ctx context.Context) error {
 }
 
 // Rule returns the item that an allow rule in the project's settings is. Whoever
-// keeps a rule there for a person grants it too.
+// keeps a rule there for a user grants it too.
 func (f *Folder) Rule(rule string) Item { return f.Item(AllowRule, rule, rule) }
 
 // Item returns an item that is not read from settings: what another package binds
@@ -179,12 +179,10 @@ func (f *Folder) item(s *subject, at settings.Origin, h *hasher) Item {
 	}
 	files, unbound := h.content(s.runs), ""
 	if s.shell != "" {
-		var bound map[string]string
-		if bound, unbound = h.bind(s.shell); files == nil {
-			files = bound
-		} else {
-			maps.Copy(files, bound)
+		if files == nil {
+			files = make(map[string]string)
 		}
+		unbound = h.bind(s.shell, files)
 	}
 	if s.kind != Hook {
 		unbound = "" // a server and a helper guard nothing
@@ -192,6 +190,9 @@ func (f *Folder) item(s *subject, at settings.Origin, h *hasher) Item {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(name string) bool { return strings.HasPrefix(name, "$") })
 	if len(names) == 0 {
 		names = nil
+	}
+	if len(files) == 0 {
+		files = nil // its hash is that of an item without any
 	}
 	return Item{
 		Kind: s.kind, Name: s.name, Text: text, Origin: at,

@@ -2,7 +2,7 @@
 // conversation.
 //
 // Trust: it reads skills through package knowledge/skill, where those of a project
-// count only as a person trusted them. It runs nothing by itself: commands in a
+// count only as a user trusted them. It runs nothing by itself: commands in a
 // skill's text become calls of Bash that take the way of any other call. A skill
 // that grants tools or runs commands is asked about, with what it grants and runs,
 // and is loaded only as it was then.
@@ -156,7 +156,7 @@ func (s *skills) run(ctx context.Context, c *tool.Call, in Input) (Output, error
 		return Output{}, tool.Errorf("%w", err)
 	}
 	if in.Seen != "" && in.Seen != sk.Digest {
-		return Output{}, tool.Errorf("The skill %s changed while it was decided about. Call it again.", sk.Name)
+		return Output{}, tool.Errorf("The skill %s changed while permission was being decided. Call it again.", sk.Name)
 	}
 	text, err := sk.Prompt(ctx, prompt.Use{Arguments: in.Args, Parent: c}, s.Calls)
 	if errors.Is(err, context.Canceled) {

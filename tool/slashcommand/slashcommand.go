@@ -2,7 +2,7 @@
 // that somebody wrote for typing after a slash.
 //
 // Trust: it reads commands through package knowledge/command, where those of a
-// project count only as a person trusted them. It runs nothing by itself: commands
+// project count only as a user trusted them. It runs nothing by itself: commands
 // and files in a text become calls of Bash and Read that take the way of any other
 // call. A command that grants tools or runs something is asked about, with what it
 // grants and runs, and is loaded only as it was then. What haft's own commands do
@@ -162,7 +162,7 @@ func (s *commands) run(ctx context.Context, call *tool.Call, in Input) (Output, 
 		return Output{}, tool.Errorf("%s", problem.Message)
 	}
 	if in.Seen != "" && in.Seen != c.Digest {
-		return Output{}, tool.Errorf("The command /%s changed while it was decided about. Call it again.", c.Name)
+		return Output{}, tool.Errorf("The command /%s changed while permission was being decided. Call it again.", c.Name)
 	}
 	use := prompt.Use{Arguments: args, Parent: call}
 	if use.Dir = call.Dir; use.Dir == "" && s.Dir != nil {

@@ -117,7 +117,7 @@ func (l *List) check() error {
 	for _, t := range l.Tasks {
 		for _, id := range t.BlockedBy {
 			if l.Find(id) == nil {
-				return fmt.Errorf("task %s waits for task %s, which is not there", t.ID, id)
+				return fmt.Errorf("task %s waits for task %s, which does not exist", t.ID, id)
 			}
 		}
 		if n, err := strconv.Atoi(t.ID); err != nil || n < 1 || n > l.Last {
@@ -127,7 +127,7 @@ func (l *List) check() error {
 	return nil
 }
 
-// damaged says that the file is left as it is: somebody may be able to mend it.
+// damaged says that the file is left as it is: somebody may be able to fix it.
 func (s *Store) damaged(err error) error {
 	return tool.Errorf("The task list %s cannot be read: %w. Nothing was changed. Tell the user, who can fix the file or move it away.", filepath.Join(s.dir, fileName), err)
 }

@@ -10,11 +10,11 @@ import (
 type Flags struct {
 	// Output and Input are the formats: text, json or stream-json.
 	Output, Input string
-	// Resume is the session to go on with, at the message ResumeAt; Continue means
+	// Resume is the session to continue with, at the message ResumeAt; Continue means
 	// the newest one of the folder.
 	Resume, ResumeAt string
 	Continue         bool
-	// Debug says more to the person who looks for a fault, DebugFile says it into a
+	// Debug says more to the user who looks for a fault, DebugFile says it into a
 	// file.
 	Debug     string
 	DebugFile string
@@ -90,7 +90,7 @@ func (f *Flags) Define(fs *pflag.FlagSet) {
 	for _, name := range []string{"disallowedTools", "disallowed-tools"} {
 		fs.StringArrayVar(&f.disallowed, name, nil, "rules for calls that are denied")
 	}
-	fs.StringArrayVar(&f.tools, "tools", nil, "the only tools there are; default for all, '' for none")
+	fs.StringArrayVar(&f.tools, "tools", nil, "the only tools to offer; default for all, '' for none")
 	fs.BoolVar(&f.bare, "bare", false, "only the tools Bash, Read and Edit")
 	fs.StringVar(&f.system, "system-prompt", "", "replace the system prompt")
 	fs.StringVar(&f.systemFile, "system-prompt-file", "", "replace the system prompt by the text of a file")
@@ -110,14 +110,14 @@ func (f *Flags) Define(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.iKnow, "i-know", false, "let bypassPermissions run as root, as IS_SANDBOX=1 does")
 	fs.BoolVar(&f.trustProject, "trust-project", false, "trust what the project brings (hooks, MCP servers, rules, skills), as it is now, for this run")
 	fs.BoolVar(&f.ignoreHooks, "ignore-project-hooks", false, "run without the hooks of the project")
-	fs.BoolVar(&f.ignoreBadRules, "ignore-bad-rules", false, "start although a deny or ask rule cannot be understood")
+	fs.BoolVar(&f.ignoreBadRules, "ignore-bad-rules", false, "start even if a deny or ask rule is invalid")
 	fs.StringVar(&f.schema, "json-schema", "", "the JSON Schema that the answer must have")
 	fs.BoolVar(&f.partial, "include-partial-messages", false, "with stream-json: the pieces of answers as they arrive")
 	fs.BoolVar(&f.hookEvents, "include-hook-events", false, "with stream-json: every run of a hook")
-	fs.BoolVar(&f.replay, "replay-user-messages", false, "with stream-json: repeat prompts when they are taken up")
+	fs.BoolVar(&f.replay, "replay-user-messages", false, "with stream-json: echo each prompt when it is read")
 	fs.StringVar(&f.promptTool, "permission-prompt-tool", "", "who decides what the rules leave open: stdio asks the program at the other end, mcp__server__tool a tool")
 	fs.StringVar(&f.prompts, "permission-prompts", "", "host, or none to deny what would be asked")
-	fs.IntVar(&f.maxTurns, "max-turns", 0, "how many times the model may be asked")
+	fs.IntVar(&f.maxTurns, "max-turns", 0, "maximum number of model requests")
 	fs.Float64Var(&f.maxBudget, "max-budget-usd", 0, "what the session may cost")
 	fs.DurationVar(&f.maxTime, "max-time", 0, "how long a turn may take, such as 10m")
 	fs.StringVar(&f.thinking, "thinking", "", "adaptive, enabled or disabled")
@@ -132,7 +132,7 @@ func (f *Flags) Define(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.noCommands, "disable-slash-commands", false, "no skills and no slash commands")
 	fs.BoolVar(&f.agentTexts, "forward-subagent-text", false, "with stream-json: what subagents say and think")
 	fs.BoolVar(&f.restricted, "restricted", false, "no tool that runs commands or fetches pages, unless --tools names it; no settings files; no bypassPermissions")
-	fs.StringVarP(&f.Debug, "debug", "d", "", "say more on standard error; a filter such as api,hooks is accepted and everything is said")
+	fs.StringVarP(&f.Debug, "debug", "d", "", "say more on standard error; a filter such as api,hooks is accepted but has no effect")
 	fs.Lookup("debug").NoOptDefVal = "all"
 	fs.StringVar(&f.DebugFile, "debug-file", "", "write what --debug says into this file")
 	fs.BoolVar(&f.mirror, "session-mirror", false, "with stream-json: repeat what is written to the session's files")

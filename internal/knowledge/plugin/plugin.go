@@ -58,7 +58,7 @@ type Dir struct {
 // maxPlugins bounds how many folders are looked at in one place.
 const maxPlugins = 200
 
-// Find returns the folders in the person's and the project's plugins folders,
+// Find returns the folders in the user's and the project's plugins folders,
 // which are .haft/plugins. An empty path has none.
 func Find(home, project string) []Dir {
 	var dirs []Dir
@@ -174,6 +174,7 @@ func (r *reader) plugin() *Plugin {
 				knowledge.Skill:   r.inner("skills", m.Skills),
 				knowledge.Command: r.inner("commands", m.Commands),
 				knowledge.Agent:   r.inner("agents", m.Agents),
+				knowledge.Style:   r.inner("output-styles", m.Styles),
 			},
 		},
 		Settings: slices.Concat(r.hooks(m), r.servers(m)),
@@ -193,7 +194,7 @@ func (r *reader) hooks(m manifest) []*settings.File {
 func (r *reader) manifest() (m manifest, ok bool) {
 	text := r.read(manifestName)
 	if text == "" {
-		for _, name := range []string{"skills", "commands", "agents", "hooks/hooks.json", ".mcp.json"} {
+		for _, name := range []string{"skills", "commands", "agents", "output-styles", "hooks/hooks.json", ".mcp.json"} {
 			if r.files.Has(r.inside + "/" + name) {
 				return m, r.problems == nil
 			}
