@@ -125,7 +125,7 @@ func TestStrangersAreRefused(t *testing.T) {
 // send.
 func TestTheTokenBecomesACookie(t *testing.T) {
 	s := newSite(t)
-	resp, err := http.Post(s.url+"/v1/login", "application/json", strings.NewReader(`{"token":"`+token+`"}`))
+	resp, err := http.Post(s.url+"/v1/login", "application/json", loginBody(token))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestTheTokenBecomesACookie(t *testing.T) {
 // Who guesses is slowed down; who has the cookie is not.
 func TestWrongTokensAreLimited(t *testing.T) {
 	s := newSite(t)
-	resp, err := http.Post(s.url+"/v1/login", "application/json", strings.NewReader(`{"token":"`+token+`"}`))
+	resp, err := http.Post(s.url+"/v1/login", "application/json", loginBody(token))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,4 +284,9 @@ func TestTheHomeOfAServer(t *testing.T) {
 	if err := leaked.Close(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func loginBody(token string) io.Reader {
+	raw, _ := json.Marshal(serve.Login{Token: token})
+	return strings.NewReader(string(raw))
 }
