@@ -18,6 +18,7 @@ import (
 
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/platform"
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp"
@@ -197,7 +198,7 @@ func (d *Diagnosis) policy(p *project.Project) {
 		d.Bad("permissions", err.Error(), "")
 	} else {
 		if p.BadGuards(opts) == nil {
-			d.OK("permissions", "mode %s, %d rules", opts.Mode, len(opts.Rules))
+			d.OK("permissions", "mode %s, %s", opts.Mode, plural.Of(len(opts.Rules), "rule"))
 		}
 	}
 	for _, problem := range project.RuleProblems(opts) {
