@@ -138,7 +138,7 @@ var topLevel = map[string]shape{
 	"alwaysThinkingEnabled": idle(aFlag),
 	"showThinkingSummaries": idle(aFlag),
 	"agent":                 aText,
-	"outputStyle":           idle(aText),
+	"outputStyle":           aText,
 	"language":              idle(aText),
 
 	"cleanupPeriodDays":           idle(aNumber),
