@@ -25,7 +25,7 @@ type Prompt struct {
 	Change *tool.Change
 	// Silent prompts join the conversation without asking the model for an answer.
 	Silent bool
-	// Origin is where it comes from if not from the person: see [TaskNotification].
+	// Origin is where it comes from if not from the user: see [TaskNotification].
 	Origin string
 
 	command string // compact or clear; Content is its argument

@@ -118,7 +118,7 @@ func (p *peer) serve(s *session) {
 	p.await(time.Minute)
 }
 
-// maxDrops is how often within a minute a connection is made anew.
+// maxDrops is how often within a minute a connection is made again.
 const maxDrops = 3
 
 // crashing reports whether the server ends too often to be started again by

@@ -22,7 +22,7 @@ import (
 )
 
 // editor is another process that changes files when told to: bash, so that every
-// kind of change can be had, and nothing of ours is in it.
+// kind of change is available, and nothing of ours is in it.
 type editor struct {
 	in  io.WriteCloser
 	out *bufio.Scanner

@@ -49,7 +49,7 @@ func (r *reading) checkDrops(o *ResumeOptions) error {
 	return nil
 }
 
-// prompts reports whether a person said it.
+// prompts reports whether a user said it.
 func (m *Message) prompts() bool {
 	return m.Role == model.User && !m.Synthetic && len(m.Content) > 0 && m.Content[0].Type != model.ToolResult
 }

@@ -52,7 +52,7 @@ func (p Problem) String() string {
 	return where + ": " + p.Text
 }
 
-// Parse reads settings from text, such as what a person chose in a session. An
+// Parse reads settings from text, such as what a user chose in a session. An
 // error means that nothing of it counts.
 func Parse(source Source, path string, text []byte) (*File, error) {
 	return parseFile(source, path, topLevel, text)

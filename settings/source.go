@@ -8,15 +8,15 @@ type Source int
 const (
 	// Managed settings are the administrator's: nothing overrides them.
 	Managed Source = iota
-	// Session settings are what a person chose while the session ran.
+	// Session settings are what a user chose while the session ran.
 	Session
 	// Flag settings come from the command line.
 	Flag
-	// Local settings are a person's own for one project, kept in the project.
+	// Local settings are a user's own for one project, kept in the project.
 	Local
 	// Project settings come with the project.
 	Project
-	// User settings are a person's own for all projects.
+	// User settings are a user's own for all projects.
 	User
 )
 

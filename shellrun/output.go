@@ -175,7 +175,7 @@ func (o *Output) pieceLocked(off int64, limit int) ([]byte, int64) {
 				return data[:n], off
 			}
 		}
-		off, piece = tailFrom, o.tail // over the quota, or removed for want of space
+		off, piece = tailFrom, o.tail // over the quota, or removed for lack of space
 	}
 	return piece[:min(limit, len(piece))], off
 }

@@ -12,7 +12,7 @@ import (
 // set of facts, not a handle: a tool gets the parts of the world it works on
 // from its constructor.
 type Session struct {
-	// Interactive is set when a person can be asked.
+	// Interactive is set when a user can be asked.
 	Interactive bool
 	// Mode is the permission mode, such as "default" or "plan".
 	Mode string

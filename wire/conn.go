@@ -12,7 +12,7 @@ import (
 
 // A Stream is messages both ways: lines (see [Lines]), or channels inside one
 // process. Read is called by one goroutine at a time, Write by many. Read may
-// return a *[LineError] and go on; any other error ends the stream.
+// return a *[LineError] and continue; any other error ends the stream.
 type Stream interface {
 	Read() (Message, error)
 	Write(Message) error
@@ -191,7 +191,7 @@ func (c *Conn) read(ctx context.Context, deliver func(Message)) error {
 	}
 }
 
-// readError returns the error that ends the connection, nil to go on.
+// readError returns the error that ends the connection, nil to continue.
 func (c *Conn) readError(err error) error {
 	bad := (*LineError)(nil)
 	if !errors.As(err, &bad) {

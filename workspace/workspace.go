@@ -48,7 +48,7 @@ type Options struct {
 	Kept func(path string) bool
 	// Blobs keeps what writes replace. Nil means a directory under State.
 	Blobs blob.Store
-	// OnChange is told of every write just before it happens, and can stop it. Nil means nobody is.
+	// OnChange is called with every write just before it happens, and can stop it. Nil means nobody is.
 	OnChange func(context.Context, Change) error
 	// OnRead is told what an agent knows of a file whenever that grows or changes, without the content. Nil means nobody is.
 	OnRead func(agent string, e readstate.Entry)

@@ -3,7 +3,7 @@
 //
 // A Log is safe for concurrent use, also by several processes: a line is one
 // write to a file opened for appending. The log holds the inputs of calls, or the
-// beginning and the digest of long ones, and lies in the person's own folder,
+// beginning and the digest of long ones, and lies in the user's own folder,
 // readable by nobody else. It is bounded: a file that is full is put aside, and of
 // those the oldest are removed.
 package audit
@@ -122,7 +122,7 @@ func (l *Log) open() (*os.File, error) {
 	return os.OpenFile(l.path, flags, 0o600)
 }
 
-// putAside gives a file that is full another name. Who has it open goes on writing
+// putAside gives a file that is full another name. Who has it open continues to write
 // to it, so that nothing is lost; if two processes come to it at once, the second
 // may put a short one aside. What cannot be renamed grows on.
 func (l *Log) putAside(full fs.FileInfo) {

@@ -75,7 +75,7 @@ func (s *Step) Action() string {
 var ErrNoTarget = errors.New("no such message or call")
 
 // NewPlan says what it takes to bring the files back to how they were just before
-// a message, a call or an earlier rewind. Target "" means what the person said
+// a message, a call or an earlier rewind. Target "" means what the user said
 // last. Nothing is changed.
 func NewPlan(ctx context.Context, journal, target string, blobs blob.Store) (*Plan, error) {
 	p := &Plan{Target: target, Steps: []Step{}}
@@ -172,7 +172,7 @@ func names(e *session.Entry, target string) bool {
 	return false
 }
 
-// isPrompt reports whether a person said it.
+// isPrompt reports whether a user said it.
 func isPrompt(e *session.Entry) bool {
 	return e.Message != nil && e.Agent == "" && e.Message.Role == model.User && !e.Message.Synthetic &&
 		!slices.ContainsFunc(e.Message.Content, func(b model.Block) bool { return b.Type == model.ToolResult })

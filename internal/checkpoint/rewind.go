@@ -38,7 +38,7 @@ func Interrupted(journal string) bool {
 	return err == nil
 }
 
-// Apply does what the plan says, wholly or not at all: if it fails, what was done
+// Apply does what the plan says, completely or not at all: if it fails, what was done
 // is taken back; if the process dies, [Keeper.Recover] finishes it. The name that
 // it returns is a target by which the rewind can be undone. The error is a
 // [ConflictError] if somebody's changes would be lost.

@@ -99,7 +99,7 @@ func shownBlocks(r tool.Result) []tool.Block {
 	return blocks
 }
 
-// isTerminal reports whether a person sees what is written.
+// isTerminal reports whether a user sees what is written.
 func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	if !ok {

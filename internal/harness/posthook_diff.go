@@ -58,7 +58,7 @@ func (f formatters) wrote(t *tool.Tool, c *tool.Call, result tool.Result) (guard
 	return facts, f.world.Files.Fresh(c.Agent, facts)
 }
 
-// withText is a content that goes on with a text: in its last block, because whoever
+// withText is a content that continues with a text: in its last block, because whoever
 // takes a result for one text reads only that.
 func withText(content []tool.Block, text string) []tool.Block {
 	content = slices.Clone(content)

@@ -16,7 +16,7 @@ import (
 // byHost is the reason of a verdict that the program gave.
 const byHost = "the program that drives the session decided"
 
-// wasAsked is in the reason of a denial for want of an answer that makes sense.
+// wasAsked is in the reason of a denial for lack of an answer that makes sense.
 const wasAsked = " that was asked "
 
 // A hostAsker asks the program about calls that the rules leave open. A program

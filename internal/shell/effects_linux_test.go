@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 
 // A watcher runs commands that were judged to only read in a hostile project and tells
 // what they attempt. They run in a box in which nothing can be written and nobody be
-// reached, under strace: what fails there for want of rights has been attempted all
+// reached, under strace: what fails there for lack of rights has been attempted all
 // the same.
 type watcher struct {
 	where          *shell.Options

@@ -8,7 +8,7 @@
 //	http.Serve(listener, s.Handler(&serve.HTTPOptions{Token: token}))
 //
 // A [Caller] takes each call through the pipeline that a model's calls take, so
-// that the same rules and hooks hold whoever calls. Where the rules want a person
+// that the same rules and hooks hold whoever calls. Where the rules want a user
 // asked, the client is asked by elicitation, which is the client's person; a client
 // that cannot ask is told why the call was denied. An approval is bound to the
 // tool and the input that it was given for, and to this server process.

@@ -79,7 +79,7 @@ func (t *task) stop() {
 	t.cancel()
 }
 
-// answer takes answers to open questions, and goes on when none is left. What is no
+// answer takes answers to open questions, and continues when none is left. What is no
 // answer, or to no question, changes nothing.
 func (t *task) answer(given map[string]json.RawMessage) {
 	t.mu.Lock()

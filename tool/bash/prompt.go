@@ -40,7 +40,7 @@ var questions = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // promptPatience is how many seconds a prompt must stand unanswered. What reads
-// standard input finds it empty and goes on at once; what is still there waits
+// standard input finds it empty and continues at once; what is still there waits
 // for a terminal that it made for itself.
 const promptPatience = 4
 

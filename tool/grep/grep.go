@@ -126,7 +126,7 @@ func splitGlobs(s string) []string {
 	})
 }
 
-// forModel words what the model can mend; anything else ends the turn.
+// forModel words what the model can fix; anything else ends the turn.
 func forModel(at scope.Scope, err error) error {
 	var syntax *rx.SyntaxError
 	var unknown *filetype.UnknownError

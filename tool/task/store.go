@@ -127,7 +127,7 @@ func (l *List) check() error {
 	return nil
 }
 
-// damaged says that the file is left as it is: somebody may be able to mend it.
+// damaged says that the file is left as it is: somebody may be able to fix it.
 func (s *Store) damaged(err error) error {
 	return tool.Errorf("The task list %s cannot be read: %w. Nothing was changed. Tell the user, who can fix the file or move it away.", filepath.Join(s.dir, fileName), err)
 }

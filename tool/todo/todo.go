@@ -1,5 +1,5 @@
 // Package todo is the TodoWrite tool: it keeps the list of what an agent has to
-// do, for the person to see.
+// do, for the user to see.
 //
 //	list := todo.NewList(&todo.ListOptions{Changed: show})
 //	write := todo.New(list)

@@ -94,7 +94,7 @@ func checkSchema(text string) error {
 	return s.Err()
 }
 
-// checkResume looks for the session to go on with.
+// checkResume looks for the session to continue with.
 func (f *Flags) checkResume() error {
 	if f.Resume == "" {
 		return nil

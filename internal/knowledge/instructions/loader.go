@@ -220,7 +220,7 @@ func (l *loader) resolve(path, from string) string {
 	return filepath.Join(filepath.Dir(from), path)
 }
 
-// maxProblems are as many as a person reads.
+// maxProblems are as many as a user reads.
 const maxProblems = 50
 
 func (l *loader) report(path, format string, args ...any) {

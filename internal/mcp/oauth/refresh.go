@@ -76,7 +76,7 @@ func (c *Client) renew(ctx context.Context, stale string) (*login, error) {
 	case c.usable(l, stale):
 		return l, nil
 	case l.Refresh == "" && c.remote.Machine != nil:
-		return new(login), nil // it can always log in anew
+		return new(login), nil // it can always log in again
 	case l.Refresh == "" && l.Access == "":
 		return l, nil
 	case l.Refresh == "":
