@@ -23,7 +23,7 @@ type Agent struct {
 	work chan struct{} // holds a token when the queue or the tasks may have changed
 
 	mu       sync.Mutex
-	running  bool // somebody ranges over Run
+	running  bool // someone ranges over Run
 	turn     *turn
 	queue    []Prompt
 	tasks    map[string]Task // those that run in the background

@@ -90,7 +90,7 @@ const (
 	Notified    AddedKind = "task"        // something in the background ended
 )
 
-// Waiting tells that a call waits for somebody's answer; it ends with the call's
+// Waiting tells that a call waits for someone's answer; it ends with the call's
 // next event.
 type Waiting struct {
 	CallID, UseID, Tool, Agent string

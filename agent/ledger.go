@@ -12,7 +12,7 @@ import (
 type ledger struct {
 	opts  *Options
 	total map[string]ModelUsage
-	// beside is what of it no answer in the journal tells of, told whether it was
+	// beside is what of it no answer in the journal reports, told whether it was
 	// written down; before is what all had cost when the session was resumed.
 	beside map[string]model.Usage
 	told   bool

@@ -135,7 +135,7 @@ func (t *turn) clearCommand() Reason {
 	return Completed
 }
 
-// renew continues in another session, none of whose answers tells of what was used.
+// renew continues in another session, none of whose answers reports what was used.
 func (l *ledger) renew() {
 	l.told = len(l.total) == 0
 	for name, u := range l.total {

@@ -91,7 +91,7 @@ type PostToolUseFailure struct {
 	DurationMS  int64  `json:"duration_ms"`
 }
 
-// PermissionRequest is a call that somebody has to decide about.
+// PermissionRequest is a call that someone has to decide about.
 type PermissionRequest struct {
 	ToolName    string          `json:"tool_name"`
 	ToolInput   json.RawMessage `json:"tool_input"`

@@ -11,7 +11,7 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// A Run is one hook's run, for whoever watches.
+// A Run is one hook's run, for observers.
 type Run struct {
 	Event  Event
 	Hook   string // its name

@@ -53,8 +53,8 @@ type Options struct {
 	// burst of changes is one call, calls do not overlap, and Close waits for the
 	// last one. Nil means nobody cares.
 	OnChange func()
-	// OnTask is told of a call that has become a task at its server, before it is
-	// waited for: whoever keeps it can have the result after a crash, by
+	// OnTask is called with a call that has become a task at its server, before it is
+	// waited for: a caller that keeps it can get the result after a crash, by
 	// [Host.Resume]. Nil means nobody does.
 	OnTask func(Task)
 	// OnUpdate is called when a resource changed that was subscribed to.

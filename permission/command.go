@@ -142,7 +142,7 @@ func (h *evaluation) nameExpanded(reads, writes []operand) {
 }
 
 // coversOperand reports whether a rule about files is about one that the command
-// names. Whoever may not read a file may not write it either.
+// names. A call that may not read a file may not write it either.
 func (h *evaluation) coversOperand(r *Rule, reads, writes []operand) bool {
 	if r.path == nil || r.name != readRule && r.name != editRule {
 		return false

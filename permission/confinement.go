@@ -66,7 +66,7 @@ func (h *evaluation) confinement() tool.Confinement {
 	case box.Enabled:
 		return tool.ProjectOnly
 	}
-	return tool.Unconfined // whoever allowed it expects it to work, the network included
+	return tool.Unconfined // the user who allowed it expects it to work, the network included
 }
 
 // previewable reports whether a command that is asked about runs first where its

@@ -103,7 +103,7 @@ func commandRule(a *shell.Analysis, c shell.Command) string {
 	case isSubcommand(c.Words[1]) && !namesFile(a, c, c.Words[1]):
 		return "Bash(" + program + " " + c.Words[1] + ":*)"
 	case manyInOne[filepath.Base(program)]:
-		return "" // options stand before the subcommand, and a prefix cannot leave them open
+		return "" // options come before the subcommand, and a prefix cannot leave them open
 	default:
 		return "Bash(" + program + ":*)"
 	}

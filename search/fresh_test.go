@@ -56,7 +56,7 @@ func (e *editor) do(t *testing.T, script string) {
 	}
 }
 
-// edits are changes that somebody else may make, to file {f} in round {n}.
+// edits are changes that another program may make, to file {f} in round {n}.
 var edits = []string{
 	`echo "needle {n}" > f{f}.txt`,
 	`echo "word{n} needle" >> f{f}.txt`,

@@ -111,7 +111,7 @@ type ResumeOptions struct {
 }
 
 // Resume continues with a session. The id may be part of one, as for [Store.Find].
-// The error is an [InUseError] if somebody else writes to it.
+// The error is an [InUseError] if another program writes to it.
 func (st *Store) Resume(ctx context.Context, id string, opts *ResumeOptions) (*Session, error) {
 	var o ResumeOptions
 	if opts != nil {
@@ -335,7 +335,7 @@ func (st *Store) resumeFork(ctx context.Context, path string, o *ResumeOptions) 
 	return s, nil
 }
 
-// quiet waits for the commands of a process that is gone, for somebody who leaves
+// quiet waits for the commands of a process that is gone, for someone who leaves
 // the session as it is and continues elsewhere. That is also the way out if they
 // never end, so that nothing is wrong then.
 func quiet(ctx context.Context, dir string) error {

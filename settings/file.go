@@ -144,7 +144,7 @@ func checkObject(f *File, object *node, prefix string, known map[string]shape) *
 	return &kept
 }
 
-// checkEffect tells of a value that has none.
+// checkEffect reports a value that has none.
 func (s shape) checkEffect(f *File, key string, m member) {
 	off := m.value.child("enabled")
 	if m.value.kind == 'f' || off != nil && off.kind == 'f' {

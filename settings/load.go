@@ -116,7 +116,7 @@ func (o *Options) user() []string {
 	return []string{filepath.Join(o.Home, ".haft", "settings.json"), filepath.Join(o.Home, ".claude", "settings.json")}
 }
 
-// flag reads what the command line gave; its faults are errors, because somebody
+// flag reads what the command line gave; its faults are errors, because someone
 // asked for just this.
 func (o *Options) flag() (*File, error) {
 	text, path := []byte(o.Flag), ""

@@ -49,7 +49,7 @@ func ParseSource(name string) (Source, error) {
 }
 
 // InProject reports whether files of the source lie in the project, where
-// whoever wrote the repository can have put them.
+// the authors of the repository can have put them.
 func (s Source) InProject() bool { return s == Local || s == Project }
 
 // An Origin is where something is said.

@@ -94,8 +94,8 @@ func appendTail(tail, p []byte) []byte {
 	return tail
 }
 
-// openFileLocked makes the file and puts into it what there is. Its absence is
-// told in the excerpt, not to the command.
+// openFileLocked makes the file and puts the output so far into it. Its absence is
+// noted in the excerpt, not to the command.
 func (o *Output) openFileLocked() {
 	if o.spoolErr != nil {
 		return

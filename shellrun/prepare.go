@@ -35,7 +35,7 @@ type preparation struct {
 }
 
 // over reports whether the preparation is done and of no use: it went wrong, or
-// somebody has cleaned up the temporary directory since.
+// someone has cleaned up the temporary directory since.
 func (p *preparation) over() bool {
 	return p.ended() && (p.err != nil || !isDir(p.shell.scratch))
 }

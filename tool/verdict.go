@@ -32,7 +32,7 @@ type Verdict struct {
 	// NeedsPerson leaves an Ask to a user: no rule, mode, hook or classifier may
 	// allow the call in their place.
 	NeedsPerson bool
-	// Unasked says of a denial that somebody would have been asked, and nobody was
+	// Unasked says of a denial that someone would have been asked, and nobody was
 	// there or the session does not ask.
 	Unasked bool
 	// Interrupt ends the turn after a denial.

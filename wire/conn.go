@@ -66,9 +66,9 @@ type ConnOptions struct {
 	// that what was sent after them finds them done. Their handler must be quick and
 	// must not call the other side. Nil means none.
 	Ordered func(Request) bool
-	// Answered is told of a request when its answer was written; nil tells nobody.
+	// Answered is called with a request when its answer was written; nil tells nobody.
 	Answered func(Request)
-	// BadLine is told of lines that are no messages; nil ignores them. It returns an
+	// BadLine is called with lines that are not messages; nil ignores them. It returns an
 	// error to end the connection.
 	BadLine func(*LineError) error
 }

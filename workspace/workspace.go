@@ -134,7 +134,7 @@ func (w *Workspace) Close() error { return w.writer.Close() }
 // Recover settles writes that earlier processes did not finish, and says what it did. Call it at start.
 func (w *Workspace) Recover() ([]atomic.Leftover, error) { return w.writer.Recover() }
 
-// Guard returns the path policy, for whoever decides about paths.
+// Guard returns the path policy, for those who decide about paths.
 func (w *Workspace) Guard() *guard.Guard { return w.guard }
 
 // Look finds out what a path is.

@@ -127,7 +127,7 @@ func (l *Log) open() (*os.File, error) {
 // may put a short one aside. What cannot be renamed grows on.
 func (l *Log) putAside(full fs.FileInfo) {
 	if now, err := os.Stat(l.path); err != nil || !os.SameFile(now, full) {
-		return // somebody else has
+		return // another program has
 	}
 	base, ext := l.split()
 	if os.Rename(l.path, fmt.Sprintf("%s-%020d%s", base, time.Now().UnixNano(), ext)) != nil {

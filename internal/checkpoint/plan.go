@@ -46,7 +46,7 @@ type Step struct {
 	Path string `json:"path"`
 	Want File   `json:"want"` // as it was
 	Had  File   `json:"had"`  // as it is
-	// Foreign says that somebody else has changed the file since: their change
+	// Foreign says that another program has changed the file since: their change
 	// would be lost.
 	Foreign bool `json:"foreign,omitempty"`
 	// InPlace writes into the file where it has other names, which then change with
@@ -217,7 +217,7 @@ func newStep(ctx context.Context, path string, changes []session.Checkpoint, blo
 	return s, true, nil
 }
 
-// A ConflictError tells that a rewind would lose what somebody else has changed.
+// A ConflictError tells that a rewind would lose what another program has changed.
 type ConflictError struct{ Paths []string }
 
 func (e *ConflictError) Error() string {
@@ -225,7 +225,7 @@ func (e *ConflictError) Error() string {
 		strings.Join(e.Paths, ", "))
 }
 
-// conflicts returns the error for the steps that would lose somebody's changes,
+// conflicts returns the error for the steps that would lose someone's changes,
 // or nil.
 func (p *Plan) conflicts() error {
 	var paths []string

@@ -109,7 +109,7 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// A harmlessWriter writes to a terminal what somebody else wrote.
+// A harmlessWriter writes to a terminal what another program wrote.
 type harmlessWriter struct{ io.Writer }
 
 func (w harmlessWriter) Write(p []byte) (int, error) {

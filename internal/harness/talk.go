@@ -263,7 +263,7 @@ func (c *Conversation) initTools(o *TalkOptions, audit sched.Recorder, restored 
 // it, and the first search should not have to.
 const settle = 300 * time.Millisecond
 
-// newAgent makes the agent of the conversation; chosen is the model that somebody
+// newAgent makes the agent of the conversation; chosen is the model that someone
 // asked for.
 func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, audit sched.Recorder, chosen string) (*agent.Agent, error) {
 	w, restored := c.World, c.Journal().Restored()

@@ -38,7 +38,7 @@ func (h *hostAsker) Ask(ctx context.Context, c tool.Case, question tool.Verdict)
 	var answer wire.PermissionAnswer
 	if err := h.call(ctx, h.request(c, question), &answer); err != nil {
 		if ctx.Err() != nil {
-			return tool.Verdict{}, err // somebody else decided, or the turn is over
+			return tool.Verdict{}, err // another program decided, or the turn is over
 		}
 		return h.unanswered(question, "gave no answer: "+plainError(err)), nil
 	}

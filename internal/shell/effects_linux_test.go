@@ -117,7 +117,7 @@ func (w *watcher) effects(t testing.TB, commands []string) (found []attempt, suc
 	return w.read(t, commands, trace, out)
 }
 
-// watchedCalls are those by which a name is changed, a program started or somebody
+// watchedCalls are those by which a name is changed, a program started or someone
 // reached; what changes an open file needs one that was opened for writing.
 const watchedCalls = "chdir,execve,execveat,connect,sendto,open,openat,openat2,creat,unlink,unlinkat,rename,renameat,renameat2,mkdir,mkdirat,rmdir,symlink,symlinkat,link,linkat," +
 	"chmod,fchmodat,chown,lchown,fchownat,truncate,utime,utimes,utimensat,mknod,mknodat,setxattr,lsetxattr,fsetxattr,removexattr,kill,tkill"

@@ -58,7 +58,7 @@ func (t *task) round(answers sdk.InputResponseMap, state string) {
 	t.updated = time.Now()
 	switch {
 	case t.status == cancelled:
-		t.result, t.err = result, err // for whoever still waits
+		t.result, t.err = result, err // for callers that still wait
 	case err != nil:
 		t.status, t.err = failed, err
 	case result.InputRequests != nil:

@@ -281,7 +281,7 @@ func (a *answer) closeCalls(end bool) bool {
 		if c.closed || !end && (!c.opened || !json.Valid([]byte(input))) {
 			continue
 		}
-		if !c.opened && !a.open(c) { // a call without a name; whoever runs it says so
+		if !c.opened && !a.open(c) { // a call without a name; running it reports that
 			return false
 		}
 		c.closed = true

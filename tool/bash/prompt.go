@@ -16,7 +16,7 @@ const promptAdvice = "The command waited for an answer, and there is nobody to g
 const promptHint = "The last line may be a question, which nobody can answer here. If it is one, pass the answer as an option, by a pipe or a file."
 
 // prompts match a last line without an end that well-known programs write when
-// they wait for somebody to type, as a whole: working commands write lines that
+// they wait for someone to type, as a whole: working commands write lines that
 // resemble them.
 var prompts = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:` + strings.Join([]string{

@@ -2,11 +2,11 @@
 //
 //	ask := question.New()
 //
-// The tool does not ask by itself. Its permission needs a user, and whoever shows
-// that to them puts the answers into the input; see [tool.Call.Answered]. A call
+// The tool does not ask by itself. Its permission needs a user, and the front end that shows
+// it to them puts the answers into the input; see [tool.Call.Answered]. A call
 // without answers says that nobody answered, and never makes one up.
 //
-// Trust: it touches nothing. Answers are taken from whoever was asked and refused
+// Trust: it touches nothing. Answers are taken from an asker and refused
 // from a model.
 package question
 

@@ -1,5 +1,5 @@
 // Package slashcommand is the SlashCommand tool: it loads the text of a command
-// that somebody wrote for typing after a slash.
+// that someone wrote for typing after a slash.
 //
 // Trust: it reads commands through package knowledge/command, where those of a
 // project count only as a user trusted them. It runs nothing by itself: commands

@@ -5,7 +5,7 @@
 //	write := todo.New(list)
 //
 // A [List] is safe for concurrent use. Each agent has its own; a front end is
-// told of every change, and a session keeps the snapshot.
+// told every change, and a session keeps the snapshot.
 //
 // Trust: it touches nothing but the list. The words in it are the model's.
 package todo

@@ -5,7 +5,7 @@
 // Who searches is a seam: a server that the user has set up, or the provider's
 // own search. Without one the tool is not offered.
 //
-// Trust: whoever searches sees the query. What is found was written by strangers
+// Trust: the search service sees the query. What is found was written by strangers
 // and goes to the model as it is.
 package websearch
 

@@ -111,7 +111,7 @@ func (l *Loopback) readPasted(ctx context.Context, state string, pasted chan<- s
 }
 
 // serve answers the browser. What does not bear the state that is waited for is
-// somebody else's: any page can make a browser ask here.
+// another program's: any page can make a browser ask here.
 func (l *Loopback) serve(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if r.URL.Path != "/callback" || !l.expected(q.Get("state")) {

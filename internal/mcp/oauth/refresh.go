@@ -27,7 +27,7 @@ func (c *Client) current(ctx context.Context, stale string) (*login, error) {
 		busy := c.busy
 		c.mu.Unlock()
 		select {
-		case <-busy: // somebody has refreshed, or could not
+		case <-busy: // someone has refreshed, or could not
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
