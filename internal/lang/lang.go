@@ -82,15 +82,6 @@ func ofLocale(locale string) string {
 	return "en"
 }
 
-// Has reports whether the catalogue has a message, which English always does.
-func (c *Catalogue) Has(text Text) bool {
-	if c == nil {
-		return true
-	}
-	_, ok := c.texts[text]
-	return ok
-}
-
 // T is a message with its arguments filled in; one that is not there is English.
 func (c *Catalogue) T(text Text, args ...any) string {
 	s := string(text)
@@ -107,8 +98,10 @@ func (c *Catalogue) T(text Text, args ...any) string {
 
 // Count is a number with its noun.
 func (c *Catalogue) Count(n int, noun Text) string {
-	if c == nil || !c.Has(noun) {
-		return plural.Of(n, string(noun))
+	if c != nil {
+		if t, ok := c.texts[noun]; ok {
+			return fmt.Sprintf("%d %s", n, t)
+		}
 	}
-	return fmt.Sprintf("%d %s", n, c.texts[noun])
+	return plural.Of(n, string(noun))
 }
