@@ -80,6 +80,9 @@ type TalkOptions struct {
 	// ByProgram says that a program drives the conversation, which decides about calls as
 	// they are, if it does.
 	ByProgram bool
+	// Here names the front end whose user is asked, in the journal and for those who watch;
+	// "" means the program or the terminal.
+	Here string
 	// Watch makes the channel by which others watch and steer the conversation; nil means
 	// that nobody can. Woken is told that one of them has sent a prompt; nil tells nobody.
 	Watch func(*Conversation) Channel
