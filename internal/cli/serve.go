@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/haftdev/haft/internal/keep"
+	"github.com/haftdev/haft/internal/page"
 	"github.com/haftdev/haft/internal/serve"
 	"github.com/haftdev/haft/shellrun"
 )
@@ -210,4 +211,4 @@ func (f *webFlags) tell(ctx context.Context, s served) error {
 }
 
 // pageFiles are those of the page.
-func pageFiles() fs.FS { return nil }
+func pageFiles() fs.FS { return page.Files }

@@ -248,6 +248,10 @@ func (p *tab) waitLoaded() {
 // eval runs a script, which may be a promise, and returns its value.
 func (p *tab) eval(script string, into any) {
 	p.b.t.Helper()
+	p.b.must(p.try(script, into))
+}
+
+func (p *tab) try(script string, into any) error {
 	var r struct {
 		Result           struct{ Value json.RawMessage }
 		ExceptionDetails *struct {
@@ -255,24 +259,33 @@ func (p *tab) eval(script string, into any) {
 			Exception struct{ Description string }
 		}
 	}
-	p.b.must(p.b.call(p.session, "Runtime.evaluate", map[string]any{"expression": script, "awaitPromise": true, "returnByValue": true}, &r))
+	if err := p.b.call(p.session, "Runtime.evaluate", map[string]any{"expression": script, "awaitPromise": true, "returnByValue": true}, &r); err != nil {
+		return err
+	}
 	if r.ExceptionDetails != nil {
-		p.b.t.Fatalf("%s: %s %s", script, r.ExceptionDetails.Text, r.ExceptionDetails.Exception.Description)
+		return fmt.Errorf("%s: %s %s", script, r.ExceptionDetails.Text, r.ExceptionDetails.Exception.Description)
 	}
-	if into != nil && len(r.Result.Value) > 0 {
-		p.b.must(json.Unmarshal(r.Result.Value, into))
+	if into == nil || len(r.Result.Value) == 0 {
+		return nil
 	}
+	return json.Unmarshal(r.Result.Value, into)
 }
 
-// wait waits until a script is true, which is asked in the page itself once per frame.
+// wait waits until a script is true, which is asked in the page itself; a page that is left
+// meanwhile is asked again.
 func (p *tab) wait(script string) {
 	p.b.t.Helper()
 	var ok bool
-	p.eval(fmt.Sprintf(`new Promise((done) => {
-		const end = performance.now() + %d;
-		const look = () => { let v = false; try { v = !!(%s); } catch {} if (v || performance.now() > end) done(v); else setTimeout(look, 10); };
-		look();
-	})`, patience.Milliseconds(), script), &ok)
+	for end := time.Now().Add(patience); !ok && time.Now().Before(end); {
+		err := p.try(fmt.Sprintf(`new Promise((done) => {
+			const end = performance.now() + 5000;
+			const look = () => { let v = false; try { v = !!(%s); } catch {} if (v || performance.now() > end) done(v); else setTimeout(look, 10); };
+			look();
+		})`, script), &ok)
+		if err != nil && !strings.Contains(err.Error(), "navigated") && !strings.Contains(err.Error(), "context") {
+			p.b.t.Fatal(err)
+		}
+	}
 	if !ok {
 		var body string
 		p.eval(`document.body.innerText.slice(0, 3000)`, &body)
@@ -312,11 +325,6 @@ func (p *tab) click(selector string) {
 	p.b.t.Helper()
 	p.wait(fmt.Sprintf(`[...document.querySelectorAll(%q)].find((e) => e.offsetParent && !e.disabled)`, selector))
 	p.eval(fmt.Sprintf(`[...document.querySelectorAll(%q)].find((e) => e.offsetParent && !e.disabled).click()`, selector), nil)
-}
-
-func (p *tab) offline(off bool) {
-	p.b.t.Helper()
-	p.do("Network.emulateNetworkConditions", map[string]any{"offline": off, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1})
 }
 
 func (p *tab) faults() []string {

@@ -15,6 +15,7 @@ import (
 func TestExportShowsASession(t *testing.T) {
 	t.Parallel()
 	cwd := t.TempDir()
+	parent := t
 	p := openBrowser(t).tab(1280, 900)
 	p.open(exported(t, sample(t, session.Open(t.TempDir()), cwd), cwd) + "#e=0")
 	p.wait(`document.querySelector("#e0")`)
@@ -33,7 +34,11 @@ func TestExportShowsASession(t *testing.T) {
 		"calls at once side by side": `(() => { const y = (i) => document.querySelector('.call[data-index="' + i + '"] rect').getAttribute("y");
 			const first = [...document.querySelectorAll(".call")].slice(0, 3).map((c) => c.dataset.index); return new Set(first.map(y)).size === 3; })()`,
 	} {
-		t.Run(what, func(t *testing.T) { p.wait(script) })
+		t.Run(what, func(t *testing.T) {
+			defer func() { p.b.t = parent }()
+			p.b.t = t
+			p.wait(script)
+		})
 	}
 	go0 := func(index int, script string) {
 		t.Helper()
@@ -99,7 +104,9 @@ func TestReplay(t *testing.T) {
 	p.wait(`document.querySelectorAll(".bars .call").length === 10`)
 	p.press("r")
 	p.wait(`document.querySelectorAll(".item").length === 1 && !document.querySelector(".bars .call")`)
-	seek := func(n int) { p.eval(fmt.Sprintf(`(() => { const s = document.querySelector(".replay input"); s.value = %d; s.dispatchEvent(new Event("input")); })()`, n), nil) }
+	seek := func(n int) {
+		p.eval(fmt.Sprintf(`(() => { const s = document.querySelector(".replay input"); s.value = %d; s.dispatchEvent(new Event("input")); })()`, n), nil)
+	}
 	edit := itemOf(p, "Edit")
 	seek(edit + 1) // it is asked about until the next item
 	p.wait(`document.querySelectorAll(".bars .call").length === 4`)

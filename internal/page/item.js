@@ -14,7 +14,7 @@ const states = { queued: "queued", asked: "waiting for an answer", running: "run
 // itemView is an item. Context: detail(index) brings the whole of it, cwd is the session's
 // folder, open are the indexes of calls that the user opened or closed.
 export function itemView(item, context) {
-  const node = el("article", { class: `item i-${item.kind}${item.lane ? " agent" : ""}`, tabindex: -1, id: "e" + item.index, "aria-label": labelOf(item) });
+  const node = el("article", { class: `item i-${item.kind}${item.lane ? " agent" : ""}`, tabindex: -1, id: "e" + item.index, "data-at": item.at, "aria-label": labelOf(item) });
   node.append(item.call ? callView(item, context) : saidView(item, context));
   node.append(el("a", { class: "perma", href: "#e=" + item.index, title: "Link to this event", "aria-label": "Link to event " + item.index }, clock(item.at) || "#" + item.index));
   return node;

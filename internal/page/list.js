@@ -66,7 +66,7 @@ class ListPage {
 
   filter() {
     const words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const text = (s) => [s.title, s.cwd, s.model, s.last, s.state, s.id].join(" ").toLowerCase();
+    const text = (s) => [s.title, s.prompt, s.cwd, s.model, s.last, s.state, s.id].join(" ").toLowerCase();
     this.found = this.all.filter((s) => words.every((w) => text(s).includes(w)));
     const n = (state) => this.all.filter((s) => s.state === state).length;
     const asks = n("asks");
@@ -79,7 +79,7 @@ class ListPage {
   }
 
   row(s) {
-    const title = visible(s.title || s.last || s.id).split("\n")[0].slice(0, 160);
+    const title = visible(s.title || s.prompt || s.last || s.id).split("\n")[0].slice(0, 160);
     const link = el("a", { href: addressOf(s.id) }, title);
     return el("article", { class: "entry", tabindex: -1, "aria-label": `${title}, ${s.state}` },
       el("span", { class: "chip s-" + s.state }, s.state), el("h2", {}, link),

@@ -1,5 +1,5 @@
 // Small plots over turns: how full the context was, and what the turns cost.
-import { el, svg, button } from "./dom.js";
+import { el, svg, button, visible } from "./dom.js";
 import { tokens, money } from "./words.js";
 
 const width = 280, height = 64, mostColumns = 140;
@@ -38,7 +38,7 @@ const boxes = { completed: "☑", in_progress: "▸", pending: "☐" };
 export function todoList(todos) {
   const list = Array.isArray(todos) ? todos : todos?.todos || [];
   if (!list.length) return el("p", { class: "note" }, "No to-dos.");
-  return el("ul", { class: "todos" }, list.map((t) => el("li", { class: t.status || "" }, el("span", { "aria-label": t.status || "pending" }, boxes[t.status] || "☐"), " ", t.content || t.subject || "")));
+  return el("ul", { class: "todos" }, list.map((t) => el("li", { class: t.status }, el("span", { "aria-label": visible(t.status || "pending") }, boxes[t.status] || "☐"), " ", visible(t.content || t.subject || ""))));
 }
 
 // changedFiles are the files that calls changed, with how often, as far as items are loaded.
@@ -47,5 +47,5 @@ export function changedFiles(model, cwd, open) {
   model.items.forEach((i) => i?.call?.files?.forEach((f) => files.set(f, { n: (files.get(f)?.n || 0) + 1, last: i.index })));
   if (!files.size) return el("p", { class: "note" }, "No files were changed.");
   return el("ul", { class: "files" }, [...files].slice(-200).map(([path, f]) =>
-    el("li", {}, button(cwd && path.startsWith(cwd + "/") ? path.slice(cwd.length + 1) : path, { class: "plain" }, () => open(f.last)), f.n > 1 && el("span", { class: "badge" }, "×" + f.n))));
+    el("li", {}, button(visible(cwd && path.startsWith(cwd + "/") ? path.slice(cwd.length + 1) : path), { class: "plain" }, () => open(f.last)), f.n > 1 && el("span", { class: "badge" }, "×" + f.n))));
 }

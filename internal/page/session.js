@@ -99,7 +99,7 @@ class SessionPage {
     addEventListener("hashchange", () => this.jump());
     addEventListener("keydown", (e) => this.key(e));
     if (!this.source.live) return;
-    this.source.listen(this.model, { message: (m) => this.take(m), timeline: (view) => this.merge(view), questions: (q) => this.asked(q.questions) }, (on) => this.online(on));
+    this.source.listen(this.model, { message: (m) => this.take(m), timeline: (view) => this.merge(view), questions: (q) => this.asked(q.questions), session: (row) => this.became(row) }, (on) => this.online(on));
     this.node.dataset.ready = "true";
   }
 
@@ -133,7 +133,13 @@ class SessionPage {
     }
     if (m.subtype === "question_answered") this.questions.get(m.question_id)?.settle(m.by ? `Answered from ${m.by}: ${m.behavior}.` : "The question was withdrawn.");
     if (m.type === "system" && m.subtype === "informational") this.warn(m.content);
-    if (m.type === "result") this.model.live.clear();
+    this.model.change();
+  }
+
+  // became takes in how the session is.
+  became(row) {
+    this.session = row;
+    if (row.state !== "working") this.model.live.clear();
     this.model.change();
   }
 
@@ -240,17 +246,17 @@ class SessionPage {
 
   summary() {
     const i = this.model.info, open = [...this.questions.values()].filter((q) => !q.settled).length;
-    const asks = i.asking > 0 || open > 0;
-    const state = this.node.classList.contains("offline") ? "offline" : asks ? "asks" : i.working ? "working" : i.failed ? "failed" : "done";
+    const is = open > 0 ? "asks" : this.session.state || (i.failed ? "failed" : "done");
+    const state = this.node.classList.contains("offline") ? "offline" : is, busy = is === "working" || is === "asks";
     const title = visible(i.title || this.session.title || this.session.prompt || i.last || "Session").split("\n")[0].slice(0, 120);
     if (this.title.textContent !== title) this.title.textContent = title;
     if (this.state.textContent !== state) {
       this.state.textContent = state;
       this.state.className = "chip s-" + state;
     }
-    document.title = (asks ? "❓ " : i.working ? "● " : "") + title + " · haft";
+    document.title = ({ asks: "❓ ", working: "● " }[is] || "") + title + " · haft";
     this.facts.replaceChildren(el("span", { title: visible(this.session.cwd || "") }, visible(folder(this.session.cwd))), el("span", {}, visible(i.model || "")), el("span", {}, money(i.cost, i.unpriced)), el("span", {}, `${tokens(i.usage?.input + i.usage?.cache_read + i.usage?.cache_write)} in, ${tokens(i.usage?.output)} out`));
-    if (this.stop) this.stop.hidden = !i.working && !asks;
+    if (this.stop) this.stop.hidden = !busy;
     if (this.mode && this.mode.dataset.mode !== (i.mode || "default") && document.activeElement !== this.mode) {
       this.mode.dataset.mode = i.mode || "default";
       this.mode.replaceChildren(...[...new Set([this.mode.dataset.mode, ...modes])].map((m) => el("option", { value: m, selected: m === this.mode.dataset.mode }, m)));
@@ -268,7 +274,7 @@ class SessionPage {
     const keys = {
       j: () => this.rows.show(at + 1, true), k: () => this.rows.show(at - 1, true), G: () => ((this.rows.follow = true), this.rows.draw()), g: () => this.rows.show(0, true),
       "/": () => this.input?.focus(), t: () => this.timeline.svg.focus(), r: () => (this.replay.active ? this.replay.close() : this.replay.open()),
-      q: () => [...this.questions.values()].find((q) => !q.settled)?.node.focus(), Escape: () => this.model.info.working && this.stop?.click(),
+      q: () => [...this.questions.values()].find((q) => !q.settled)?.node.focus(), Escape: () => this.stop?.hidden === false && this.stop.click(),
     };
     if (!keys[e.key]) return;
     e.preventDefault();

@@ -45,6 +45,7 @@ export function events(path, on, state) {
     timer = setTimeout(open, 1000);
   };
   addEventListener("online", again);
+  addEventListener("offline", () => state(false));
   open();
 }
 
