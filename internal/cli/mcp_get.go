@@ -94,7 +94,7 @@ func show(out io.Writer, i serverInfo) error {
 		line("Login", strings.TrimSpace("at "+l.Issuer+" "+strings.Join(l.Scopes, " ")))
 	}
 	if i.Noise > 0 {
-		line("Skipped", fmt.Sprintf("%d lines that are no messages, the last: %s", i.Noise, i.LastNoise))
+		line("Skipped", fmt.Sprintf("%d lines that are not messages; the last one: %s", i.Noise, i.LastNoise))
 	}
 	if err := w.Flush(); err != nil {
 		return err

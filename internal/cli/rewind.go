@@ -124,7 +124,7 @@ func (f *rewindFlags) confirm(ctx context.Context, p *checkpoint.Plan) error {
 	if !ok || !isTerminal(in) {
 		return usageError{errors.New("nothing was done: there is nobody to ask. Look at it with --dry-run, and do it with --yes")}
 	}
-	fmt.Fprintf(f.Out, "Change %s, +%d −%d lines? [y/N] ", plural(len(p.Steps), "file"), p.Insertions, p.Deletions)
+	fmt.Fprintf(f.Out, "Change %s, +%d −%d? [y/N] ", plural(len(p.Steps), "file"), p.Insertions, p.Deletions)
 	line, err := readLine(ctx, in)
 	if err != nil {
 		return err
@@ -177,7 +177,7 @@ func (f *rewindFlags) tell(r *rewound, cwd string) error {
 	if r.Done {
 		did = "changed"
 	}
-	fmt.Fprintf(f.Out, "%s %s, +%d −%d lines.\n", plural(len(r.Steps), "file"), did, r.Insertions, r.Deletions)
+	fmt.Fprintf(f.Out, "%s %s, +%d −%d.\n", plural(len(r.Steps), "file"), did, r.Insertions, r.Deletions)
 	if r.Undo != "" {
 		fmt.Fprintf(f.Out, "To undo: haft rewind %s --to %s\n", r.Session, r.Undo)
 	}

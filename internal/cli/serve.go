@@ -43,7 +43,7 @@ terminals, editors and programs, and those that you begin in the page. docs/serv
 has the API.
 
 The server listens on this machine only and prints an address with a token, which is
-kept in a file that only you can read. Whoever has the token can do in your sessions
+kept in a file that only you can read. Anyone who has the token can do in your sessions
 what you can, except change settings, trust a folder or turn permissions off.
 
 To listen elsewhere, give --listen, a certificate (--tls-cert and --tls-key) and the

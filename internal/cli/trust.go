@@ -51,7 +51,7 @@ type projectTrust struct{ project, ignoreHooks, ignoreBadRules bool }
 func (t *projectTrust) define(fs *pflag.FlagSet) {
 	fs.BoolVar(&t.project, "trust-project", false, "trust what the project brings, as it is now, for this run")
 	fs.BoolVar(&t.ignoreHooks, "ignore-project-hooks", false, "run without the hooks of the project")
-	fs.BoolVar(&t.ignoreBadRules, "ignore-bad-rules", false, "start although a deny or ask rule cannot be understood")
+	fs.BoolVar(&t.ignoreBadRules, "ignore-bad-rules", false, "start even if a deny or ask rule is invalid")
 }
 
 // itemInfo is an item as programs read it.

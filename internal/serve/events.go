@@ -8,29 +8,9 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/live"
-	"github.com/haftdev/haft/internal/timeline"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/wire"
 )
-
-// A subscriber is an event stream that shows a session.
-type subscriber struct {
-	news chan wire.Message // what the journal does not have
-	slow chan struct{}     // holds a token when news were lost
-}
-
-// tell queues a message that is not in the journal. A client that does not read is cut
-// off: it can resume.
-func (s *subscriber) tell(m wire.Message) {
-	select {
-	case s.news <- m:
-	default:
-		select {
-		case s.slow <- struct{}{}:
-		default:
-		}
-	}
-}
 
 // A stream is the events of one client.
 type stream struct {
@@ -58,16 +38,6 @@ const (
 	listTime  = time.Second      // between looks at the list
 	waiting   = 1024             // messages that may wait for a slow client
 )
-
-// sessionEvents streams what happens in a session.
-func (s *Server) sessionEvents(w http.ResponseWriter, r *http.Request) {
-	s.stream(w, r, r.PathValue("id"), nil)
-}
-
-// listEvents streams changes of the list, and what happens in a session if one is named.
-func (s *Server) listEvents(w http.ResponseWriter, r *http.Request) {
-	s.stream(w, r, r.URL.Query().Get("session"), map[string]Session{})
-}
 
 // stream streams events until the client leaves.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, id string, rows map[string]Session) {
@@ -352,64 +322,4 @@ func (st *stream) flush() error {
 		return err
 	}
 	return st.ctl.Flush()
-}
-
-// revision names a state of a view. Another process may fold the same journal in another
-// order, so the name has the server in it.
-func (s *Server) revision(v *timeline.Fold) string {
-	return fmt.Sprintf("%s-%d", s.epoch, v.Revision())
-}
-
-// parseRevision reads one; reset says that it is of another server.
-func (s *Server) parseRevision(text string) (n int, reset bool) {
-	if _, err := fmt.Sscanf(text, s.epoch+"-%d", &n); err != nil {
-		return -1, true
-	}
-	return n, false
-}
-
-// timelineOf is the view without items.
-func (s *Server) timelineOf(v *timeline.Fold) Timeline {
-	sum := v.Summary()
-	return Timeline{Revision: s.revision(v), Position: string(sum.Position), Summary: sum, Turns: []timeline.Turn{}, Items: []*timeline.Item{}, Total: sum.Items}
-}
-
-// usualItems is how many items of a timeline are sent at once.
-const usualItems = 500
-
-// getTimeline returns part of the folded view.
-func (s *Server) getTimeline(r *http.Request) (json.RawMessage, error) {
-	query := r.URL.Query()
-	from, err := number(query.Get("from"), 0)
-	if err != nil {
-		return nil, err
-	}
-	limit, err := number(query.Get("limit"), usualItems)
-	if err != nil {
-		return nil, err
-	}
-	w, err := s.watched(r)
-	if err != nil {
-		return nil, err
-	}
-	defer w.release()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	t := s.timelineOf(w.fold)
-	since, reset := 0, true
-	if query.Has("since") {
-		since, reset = s.parseRevision(query.Get("since"))
-		t.Reset = reset
-	}
-	if reset {
-		if from < 0 {
-			from = max(0, t.Total+from)
-		}
-		t.Items = append(t.Items, w.fold.Items(from, limit)...)
-		t.Turns = append(t.Turns, w.fold.Turns()...)
-	} else {
-		items, turns := w.fold.Since(since)
-		t.Items, t.Turns = append(t.Items, items...), append(t.Turns, turns...)
-	}
-	return json.Marshal(t) // here, because the view may change afterwards
 }

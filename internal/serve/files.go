@@ -1,11 +1,13 @@
 package serve
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
 	"net/http"
 	"os"
+	"unicode/utf8"
 
 	"github.com/haftdev/haft/internal/checkpoint"
 	"github.com/haftdev/haft/internal/harness"
@@ -17,6 +19,16 @@ import (
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/wire"
 )
+
+// fileRoutes are those about what sessions do to files.
+func (s *Server) fileRoutes() []route {
+	return []route{
+		takes(http.StatusOK, "POST", "/sessions/{id}/rewind", "Bring files back to how a message or call found them", s.rewind),
+		answers(http.StatusOK, "GET", "/sessions/{id}/checkpoints", "What the session can be rewound to", s.getCheckpoints),
+		answers(http.StatusOK, "GET", "/sessions/{id}/diff", "What a call, or the whole session, changed in files", s.getDiff, parameter{"call", "the tool_use id of the call"}),
+		answers(http.StatusOK, "GET", "/sessions/{id}/file", "A file as it is now, of a session that runs", s.getFile, parameter{"path", "of the file"}),
+	}
+}
 
 // rewind brings files back. What other programs have changed since is in the way unless
 // the client discards it.
@@ -163,7 +175,10 @@ func version(ctx context.Context, path, digest string, mode fs.FileMode, link st
 	if err != nil || len(raw) > maxVersion {
 		return &tool.Version{Mode: mode, Digest: digest, Binary: true} // what is not kept cannot be shown
 	}
-	return tool.NewVersion(mode, raw, nil)
+	if !utf8.Valid(raw) || bytes.IndexByte(raw, 0) >= 0 {
+		return tool.NewVersion(mode, raw, nil)
+	}
+	return tool.NewVersion(mode, raw, append([]byte{}, raw...)) // not nil, also if it is empty
 }
 
 // getFile returns a file as the session's rules let it be read.

@@ -18,38 +18,6 @@ import (
 // stand in a document, so text that becomes markup by mistake does nothing.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
-// handler is everything, behind the checks that hold for every request.
-func (s *Server) handler() http.Handler {
-	mux := http.NewServeMux()
-	for _, r := range s.routes {
-		mux.HandleFunc(r.method+" /v1"+r.path, r.serve)
-	}
-	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
-		refuse(w, &Problem{status: http.StatusNotFound, Code: "not_found", Message: "There is no " + r.Method + " " + r.URL.Path + ". See /v1/openapi.json for what there is."})
-	})
-	mux.HandleFunc("/", s.page)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("Content-Security-Policy", policy)
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		h.Set("Cache-Control", "no-store")
-		if p := s.foreign(r); p != nil {
-			refuse(w, p)
-			return
-		}
-		if strings.HasPrefix(r.URL.Path, "/v1/") && r.URL.Path != "/v1/login" {
-			if p := s.unknown(r); p != nil {
-				refuse(w, p)
-				return
-			}
-		}
-		mux.ServeHTTP(w, r)
-	})
-}
-
 // foreign refuses what another site's page has a browser send, whatever the method: under
 // a name that is not this server's (DNS rebinding), or from another origin.
 func (s *Server) foreign(r *http.Request) *Problem {
@@ -97,24 +65,6 @@ func same(a, b string) bool { return b != "" && subtle.ConstantTimeCompare([]byt
 
 // cookieName has the port in it: all servers of a host share its cookies.
 func (s *Server) cookieName() string { return "haft-" + s.port }
-
-// login exchanges the token for a cookie, which scripts cannot read.
-func (s *Server) login(w http.ResponseWriter, r *http.Request) {
-	var in Login
-	if p := read(w, r, &in, maxBody); p != nil {
-		refuse(w, p)
-		return
-	}
-	if p := s.checkToken(r, in.Token); p != nil {
-		refuse(w, p)
-		return
-	}
-	http.SetCookie(w, &http.Cookie{
-		Name: s.cookieName(), Value: s.cookie, Path: "/", MaxAge: int((30 * 24 * time.Hour).Seconds()),
-		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.opts.Secure,
-	})
-	w.WriteHeader(http.StatusNoContent)
-}
 
 // A limiter slows down who guesses tokens.
 type limiter struct {

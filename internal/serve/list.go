@@ -37,8 +37,6 @@ const (
 	maxListed  = 64 << 20               // bytes of a journal that is folded for the list
 )
 
-func newList(s *Server) *list { return &list{srv: s, known: map[string]*known{}} }
-
 // rows are the sessions of a folder, "" for all, those that were written to last first.
 func (l *list) rows(ctx context.Context, cwd string, limit int) ([]Session, error) {
 	infos, err := l.srv.store.List(&session.ListOptions{Cwd: cwd, Limit: limit, Known: l.unchanged})

@@ -13,14 +13,6 @@ import (
 // object is a JSON object; encoding/json writes its keys sorted.
 type object = map[string]any
 
-// openAPI serves the description of the API.
-func (s *Server) openAPI(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "application/json")
-	out := json.NewEncoder(w)
-	out.SetIndent("", "  ")
-	_ = out.Encode(describe(s.routes)) // who asked may be gone
-}
-
 // describe makes the OpenAPI document from the table of operations and the Go types that
 // they read and write.
 func describe(routes []route) object {

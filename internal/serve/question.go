@@ -23,6 +23,14 @@ type question struct {
 	by      string // who has answered; "" if nobody has
 }
 
+// questionRoutes are those about questions.
+func (s *Server) questionRoutes() []route {
+	return []route{
+		answers(http.StatusOK, "GET", "/sessions/{id}/questions", "The questions that are open", s.getQuestions),
+		takes(http.StatusNoContent, "POST", "/sessions/{id}/answers", "Answer a question; the first answer counts", s.answer),
+	}
+}
+
 // handle answers requests of the process that leads the session: it asks the clients.
 func (w *watch) handle(ctx context.Context, r wire.Request) (any, error) {
 	switch r := r.(type) {
@@ -121,15 +129,15 @@ func (s *Server) getQuestions(r *http.Request) (Questions, error) {
 }
 
 // answer answers a question. It returns when the session has taken the answer.
-func (s *Server) answer(r *http.Request, in *Answer) (Nothing, error) {
+func (s *Server) answer(r *http.Request, in *Answer) (nothing, error) {
 	w, err := s.watched(r)
 	if err != nil {
-		return Nothing{}, err
+		return nothing{}, err
 	}
 	defer w.release()
 	q, err := w.claim(r, in)
 	if err != nil {
-		return Nothing{}, err
+		return nothing{}, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), journalTime)
 	defer cancel()
@@ -141,14 +149,14 @@ func (s *Server) answer(r *http.Request, in *Answer) (Nothing, error) {
 		return !open
 	})
 	if err != nil {
-		return Nothing{}, &Problem{status: http.StatusGatewayTimeout, Code: "not_taken", Message: "The session has not taken the answer yet. Look at the question again."}
+		return nothing{}, &Problem{status: http.StatusGatewayTimeout, Code: "not_taken", Message: "The session has not taken the answer yet. Look at the question again."}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if i, _ := w.fold.Asked(q.ID); i != nil && i.Call.By != "" && i.Call.By != s.name {
-		return Nothing{}, wasAnswered(i.Call.By, i.Call.Verdict)
+		return nothing{}, wasAnswered(i.Call.By, i.Call.Verdict)
 	}
-	return Nothing{}, nil
+	return nothing{}, nil
 }
 
 func wasAnswered(by, behavior string) *Problem {

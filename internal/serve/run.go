@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/headless"
-	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -69,7 +68,8 @@ func (s *Server) lead(ctx context.Context, w *watch, b start) error {
 	go func() {
 		defer s.leading.Done()
 		headless.Serve(s.context, theirs, &headless.Options{Harness: h, Talk: t, AskHost: true, Partial: true, States: true, Version: s.opts.Version, Log: s.opts.Log})
-		theirs.Close()
+		r.link.end()
+		_ = theirs.CloseWrite() // nothing more is said or heard
 		<-heard
 		r.current().unlink(r.link)
 		close(r.done)
@@ -235,30 +235,4 @@ func (w *watch) linked() *link {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.link
-}
-
-// create begins a new session.
-func (s *Server) create(ctx context.Context, in *NewSession) (*watch, error) {
-	id := session.NewUUID()
-	s.mu.Lock()
-	if s.ended {
-		s.mu.Unlock()
-		return nil, errEnded
-	}
-	w, err := s.newWatch(id, "")
-	if err == nil {
-		w.users, w.cwd = w.users+1, in.Cwd // nobody else knows it yet
-	}
-	s.mu.Unlock()
-	if err != nil {
-		return nil, err
-	}
-	if err := s.lead(ctx, w, start{id: id, cwd: in.Cwd, model: in.Model, mode: in.Mode, title: in.Title}); err != nil {
-		s.mu.Lock()
-		delete(s.watches, id)
-		s.mu.Unlock()
-		w.stop()
-		return nil, err
-	}
-	return w, nil
 }

@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -79,7 +80,7 @@ func New(o *Options) *Server {
 	mac := hmac.New(sha256.New, []byte(o.Token))
 	mac.Write([]byte("cookie"))
 	s.cookie = hex.EncodeToString(mac.Sum(nil))
-	s.list = newList(s)
+	s.list = &list{srv: s, known: map[string]*known{}}
 	s.routes = s.table()
 	return s
 }
@@ -117,6 +118,38 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 		err = nil
 	}
 	return err
+}
+
+// handler is everything, behind the checks that hold for every request.
+func (s *Server) handler() http.Handler {
+	mux := http.NewServeMux()
+	for _, r := range s.routes {
+		mux.HandleFunc(r.method+" /v1"+r.path, r.serve)
+	}
+	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
+		refuse(w, &Problem{status: http.StatusNotFound, Code: "not_found", Message: "There is no " + r.Method + " " + r.URL.Path + ". See /v1/openapi.json for the list."})
+	})
+	mux.HandleFunc("/", s.page)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		if p := s.foreign(r); p != nil {
+			refuse(w, p)
+			return
+		}
+		if strings.HasPrefix(r.URL.Path, "/v1/") && r.URL.Path != "/v1/login" {
+			if p := s.unknown(r); p != nil {
+				refuse(w, p)
+				return
+			}
+		}
+		mux.ServeHTTP(w, r)
+	})
 }
 
 // endTime is how long answers that are on their way may take at the end.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,6 +18,22 @@ import (
 	"github.com/haftdev/haft/wire"
 	"github.com/haftdev/haft/workspace"
 )
+
+// sessionRoutes are those about sessions as a whole, and prompts.
+func (s *Server) sessionRoutes() []route {
+	return []route{
+		answers(http.StatusOK, "GET", "/sessions", "List sessions, those written to last first", s.listSessions,
+			parameter{"limit", "how many at most; 200 if it is absent"}, parameter{"cwd", "only those of this folder"}),
+		takes(http.StatusCreated, "POST", "/sessions", "Begin a session", s.createSession),
+		answers(http.StatusOK, "GET", "/sessions/{id}", "A session", s.getSession),
+		takes(http.StatusOK, "PATCH", "/sessions/{id}", "Rename a session, change its mode or its model", s.changeSession),
+		answers(http.StatusNoContent, "DELETE", "/sessions/{id}", "Delete a session for good", s.deleteSession),
+		takes(http.StatusCreated, "POST", "/sessions/{id}/fork", "Copy a session", s.forkSession),
+		takes(http.StatusAccepted, "POST", "/sessions/{id}/prompts", "Send a prompt; a session that is not running is resumed", s.prompt),
+		answers(http.StatusNoContent, "POST", "/sessions/{id}/interrupt", "Stop the turn that runs", s.interrupt),
+		answers(http.StatusNoContent, "POST", "/sessions/{id}/close", "End the process of a session that this server leads; the session can be resumed", s.closeSession),
+	}
+}
 
 func isJournal(path, id string) bool { return filepath.Base(path) == id+".jsonl" }
 
@@ -64,6 +81,32 @@ func (s *Server) createSession(r *http.Request, in *NewSession) (Session, error)
 		}
 	}
 	return w.row(), nil
+}
+
+// create begins a new session.
+func (s *Server) create(ctx context.Context, in *NewSession) (*watch, error) {
+	id := session.NewUUID()
+	s.mu.Lock()
+	if s.ended {
+		s.mu.Unlock()
+		return nil, errEnded
+	}
+	w, err := s.newWatch(id, "")
+	if err == nil {
+		w.users, w.cwd = w.users+1, in.Cwd // nobody else knows it yet
+	}
+	s.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.lead(ctx, w, start{id: id, cwd: in.Cwd, model: in.Model, mode: in.Mode, title: in.Title}); err != nil {
+		s.mu.Lock()
+		delete(s.watches, id)
+		s.mu.Unlock()
+		w.stop()
+		return nil, err
+	}
+	return w, nil
 }
 
 // checkMode refuses a mode that there is not, and the one that turns permissions off.
@@ -139,28 +182,28 @@ func (s *Server) rename(ctx context.Context, w *watch, title string) error {
 }
 
 // deleteSession deletes a session for good. One that runs elsewhere stays.
-func (s *Server) deleteSession(r *http.Request) (Nothing, error) {
+func (s *Server) deleteSession(r *http.Request) (nothing, error) {
 	w, err := s.watched(r)
 	if err != nil {
-		return Nothing{}, err
+		return nothing{}, err
 	}
 	defer w.release()
 	if l := w.linked(); l != nil && l.run == nil {
-		return Nothing{}, &Problem{status: http.StatusConflict, Code: "in_use", Message: fmt.Sprintf("Process %d runs the session. End it first.", l.pid), PID: l.pid}
+		return nothing{}, &Problem{status: http.StatusConflict, Code: "in_use", Message: fmt.Sprintf("Process %d runs the session. End it first.", l.pid), PID: l.pid}
 	}
 	if err := w.end(r.Context()); err != nil {
-		return Nothing{}, err
+		return nothing{}, err
 	}
 	if _, err := s.store.Find(w.id); err == nil { // one in which nothing was said has no file
 		if _, err := s.store.Prune(context.WithoutCancel(r.Context()), &session.PruneOptions{IDs: []string{w.id}, State: workspace.StateDir()}); err != nil {
-			return Nothing{}, err
+			return nothing{}, err
 		}
 	}
 	s.mu.Lock()
 	delete(s.watches, w.id)
 	s.mu.Unlock()
 	w.stop()
-	return Nothing{}, nil
+	return nothing{}, nil
 }
 
 // end ends the process of a session that this server leads, and waits for it.
@@ -180,16 +223,16 @@ func (w *watch) end(ctx context.Context) error {
 }
 
 // closeSession ends the process of a session that this server leads.
-func (s *Server) closeSession(r *http.Request) (Nothing, error) {
+func (s *Server) closeSession(r *http.Request) (nothing, error) {
 	w, err := s.watched(r)
 	if err != nil {
-		return Nothing{}, err
+		return nothing{}, err
 	}
 	defer w.release()
 	if l := w.linked(); l != nil && l.run == nil {
-		return Nothing{}, &Problem{status: http.StatusConflict, Code: "in_use", Message: fmt.Sprintf("Process %d runs the session, and only its user can end it.", l.pid), PID: l.pid}
+		return nothing{}, &Problem{status: http.StatusConflict, Code: "in_use", Message: fmt.Sprintf("Process %d runs the session, and only its user can end it.", l.pid), PID: l.pid}
 	}
-	return Nothing{}, w.end(r.Context())
+	return nothing{}, w.end(r.Context())
 }
 
 // forkSession copies a session.
@@ -242,6 +285,31 @@ func (s *Server) send(ctx context.Context, w *watch, in *Prompt) (Prompted, erro
 	return Prompted{UUID: in.UUID}, nil
 }
 
+// remember notes the id of a prompt, and reports whether it is new.
+func (w *watch) remember(id string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if slices.Contains(w.prompts, id) || w.fold.Prompted(id) {
+		return false
+	}
+	w.prompts = append(w.prompts, id)
+	if len(w.prompts) > maxRemembered {
+		w.prompts = w.prompts[1:]
+	}
+	return true
+}
+
+// forget forgets the id of a prompt that could not be sent.
+func (w *watch) forget(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.prompts = slices.DeleteFunc(w.prompts, func(known string) bool { return known == id })
+}
+
+// maxRemembered is how many prompts and settled questions are known that the journal may
+// not have.
+const maxRemembered = 200
+
 // uuid reports whether a text names a message.
 func uuid(text string) bool {
 	return len(text) == 36 && strings.Count(text, "-") == 4 && strings.Trim(text, "0123456789abcdefABCDEF-") == ""
@@ -289,16 +357,16 @@ func isImage(kind string, data []byte) bool {
 }
 
 // interrupt stops the turn that runs.
-func (s *Server) interrupt(r *http.Request) (Nothing, error) {
+func (s *Server) interrupt(r *http.Request) (nothing, error) {
 	w, err := s.watched(r)
 	if err != nil {
-		return Nothing{}, err
+		return nothing{}, err
 	}
 	defer w.release()
 	w.connect()
 	l := w.linked()
 	if l == nil {
-		return Nothing{}, &Problem{status: http.StatusConflict, Code: "not_running", Message: "The session is not running."}
+		return nothing{}, &Problem{status: http.StatusConflict, Code: "not_running", Message: "The session is not running."}
 	}
-	return Nothing{}, l.conn.Call(r.Context(), &wire.Interrupt{}, nil)
+	return nothing{}, l.conn.Call(r.Context(), &wire.Interrupt{}, nil)
 }

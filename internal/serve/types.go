@@ -231,5 +231,5 @@ type Problem struct {
 
 func (p *Problem) Error() string { return p.Message }
 
-// Nothing is an empty body.
-type Nothing struct{}
+// nothing is an empty body.
+type nothing struct{}

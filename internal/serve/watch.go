@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -261,6 +260,25 @@ func (w *watch) unlink(l *link) {
 	w.poke()
 }
 
+// A subscriber is an event stream that shows a session.
+type subscriber struct {
+	news chan wire.Message // what the journal does not have
+	slow chan struct{}     // holds a token when news were lost
+}
+
+// tell queues a message that is not in the journal. A client that does not read is cut
+// off: it can resume.
+func (s *subscriber) tell(m wire.Message) {
+	select {
+	case s.news <- m:
+	default:
+		select {
+		case s.slow <- struct{}{}:
+		default:
+		}
+	}
+}
+
 // deliver takes what the process that leads the session says. What the journal has, too,
 // is read there.
 func (w *watch) deliver(m wire.Message) {
@@ -300,31 +318,6 @@ func (w *watch) await(ctx context.Context, holds func() bool) error {
 		}
 	}
 }
-
-// remember notes the id of a prompt, and reports whether it is new.
-func (w *watch) remember(id string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if slices.Contains(w.prompts, id) || w.fold.Prompted(id) {
-		return false
-	}
-	w.prompts = append(w.prompts, id)
-	if len(w.prompts) > maxRemembered {
-		w.prompts = w.prompts[1:]
-	}
-	return true
-}
-
-// forget forgets the id of a prompt that could not be sent.
-func (w *watch) forget(id string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.prompts = slices.DeleteFunc(w.prompts, func(known string) bool { return known == id })
-}
-
-// maxRemembered is how many prompts and settled questions are known that the journal may
-// not have.
-const maxRemembered = 200
 
 // watched returns the watch of the session that a request names, up to date.
 func (s *Server) watched(r *http.Request) (*watch, error) {

@@ -75,6 +75,8 @@ func tell(c *harness.Conversation, name, args string) (text string, ok bool) {
 		return agentsText(c), true
 	case "skills":
 		return skillsText(c), true
+	case "output-style":
+		return stylesText(c), true
 	case "tools":
 		return toolsText(c), true
 	case "memory":

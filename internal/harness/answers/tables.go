@@ -81,7 +81,7 @@ func serversText(c *harness.Conversation) string {
 // sessionsText lists the sessions that can be gone on with.
 func sessionsText(c *harness.Conversation, id string) (string, error) {
 	if id != "" {
-		return "", fmt.Errorf("a conversation cannot become another one here. Start haft with: haft --resume %s", id)
+		return "", fmt.Errorf("you cannot switch to another conversation here. Start haft with: haft --resume %s", id)
 	}
 	list, err := session.Open("").List(&session.ListOptions{Cwd: c.Dir(), Limit: 20})
 	if err != nil {
