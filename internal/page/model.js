@@ -9,7 +9,7 @@ export class Model {
   constructor(view, load) {
     Object.assign(this, { load, items: [], turns: [], loading: new Map(), open: new Map(), live: new Live(), changed: new Set(), told: [] });
     this.merge(view);
-    this.live.clear(); // what was there is no answer that arrives
+    this.live.ahead = []; // what was there is no answer that arrives
   }
 
   // merge takes in a view: all of it, or what changed since another one.
@@ -74,13 +74,15 @@ export class Model {
 
 // Live is the answer that is still arriving. The journal's block takes its place when it is
 // whole; either may come first.
+const staleTime = 2000; // milliseconds that a stream may be behind the journal
+
 class Live {
   constructor() { this.clear(); }
 
   clear() {
     this.blocks = new Map(); // by its place in the answer: {kind, text}
     this.done = new Set();
-    this.ahead = {}; // how many blocks of a kind the journal had before the stream
+    this.ahead ||= []; // {kind, at}: blocks that the journal had before the stream
   }
 
   // take takes in an event of the model's stream.
@@ -89,8 +91,9 @@ class Live {
     if (event.type === "message_start") return this.clear();
     if (event.type === "content_block_start") {
       const b = event.content_block || {}, kind = kinds[b.type] || b.type;
-      if (this.ahead[kind] > 0) {
-        this.ahead[kind]--;
+      const n = this.ahead.findIndex((a) => a.kind === kind && Date.now() - a.at < staleTime);
+      if (n >= 0) {
+        this.ahead.splice(0, n + 1);
         this.done.add(event.index);
       } else this.blocks.set(event.index, { kind, text: b.text || b.thinking || "", name: b.name });
     } else if (event.type === "content_block_delta" && !this.done.has(event.index)) {
@@ -109,7 +112,7 @@ class Live {
       this.done.add(index);
       return;
     }
-    this.ahead[item.kind] = (this.ahead[item.kind] || 0) + 1;
+    this.ahead = [...this.ahead.slice(-9), { kind: item.kind, at: Date.now() }];
   }
 }
 

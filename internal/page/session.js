@@ -225,7 +225,7 @@ class SessionPage {
 
   // arriving shows the answer that is still being written.
   arriving() {
-    const blocks = this.shown ? new Map() : this.model.live.blocks;
+    const blocks = this.shown || this.session.state !== "working" ? new Map() : this.model.live.blocks;
     for (const [index, s] of this.streams) {
       if (blocks.get(index) === s.block) continue;
       s.node.remove();
