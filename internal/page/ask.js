@@ -38,7 +38,7 @@ export class Question {
     else parts.push(inputView(r.input, r.change?.files?.length > 0));
     if (r.change) parts.push(changeView(r.change));
     if (r.change_unknown) parts.push(el("p", { class: "note" }, "What it would change is not known: " + visible(r.change_unknown)));
-    if (r.blocked_path) parts.push(el("p", { class: "note" }, "Path: " + visible(r.blocked_path)));
+    if (r.blocked_path && !JSON.stringify(r.input).includes(JSON.stringify(r.blocked_path))) parts.push(el("p", { class: "note" }, "Path: " + visible(r.blocked_path)));
     return el("div", {}, parts);
   }
 

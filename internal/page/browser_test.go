@@ -5,7 +5,6 @@ package page_test
 import (
 	"bufio"
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -42,6 +41,7 @@ type reply struct {
 type tab struct {
 	b       *browser
 	session string
+	target  string
 
 	mu       sync.Mutex
 	problems []string // errors of scripts, and what the content security policy refused
@@ -177,7 +177,7 @@ func (b *browser) tab(width, height int) *tab {
 	var attached struct{ SessionID string }
 	b.must(b.call("", "Target.createTarget", map[string]any{"url": "about:blank"}, &target))
 	b.must(b.call("", "Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached))
-	p := &tab{b: b, session: attached.SessionID, loaded: make(chan struct{}, 8)}
+	p := &tab{b: b, session: attached.SessionID, target: target.TargetID, loaded: make(chan struct{}, 8)}
 	b.mu.Lock()
 	b.targets[p.session] = p
 	b.mu.Unlock()
@@ -187,6 +187,12 @@ func (b *browser) tab(width, height int) *tab {
 	p.do("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600})
 	p.do("Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true}) // two tabs are both looked at
 	return p
+}
+
+// close closes the page: a browser keeps few connections to a server, and each page has one.
+func (p *tab) close() {
+	p.b.t.Helper()
+	p.b.must(p.b.call("", "Target.closeTarget", map[string]any{"targetId": p.target}, nil))
 }
 
 func (b *browser) must(err error) {
@@ -341,12 +347,10 @@ func (p *tab) clean() {
 	}
 }
 
-// picture writes the page into a PNG file.
-func (p *tab) picture(path string) {
+// picture is what the page looks like, as WebP.
+func (p *tab) picture() []byte {
 	p.b.t.Helper()
-	var shot struct{ Data string }
-	p.b.must(p.b.call(p.session, "Page.captureScreenshot", map[string]any{"format": "png"}, &shot))
-	raw, err := base64.StdEncoding.DecodeString(shot.Data)
-	p.b.must(err)
-	p.b.must(os.WriteFile(path, raw, 0o644))
+	var shot struct{ Data []byte }
+	p.b.must(p.b.call(p.session, "Page.captureScreenshot", map[string]any{"format": "webp", "quality": 60}, &shot))
+	return shot.Data
 }

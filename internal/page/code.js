@@ -2,10 +2,8 @@
 import { el } from "./dom.js";
 
 const keywords = new Set(
-  ("abstract and as assert async await begin bool boolean break byte case catch chan char class const continue crate def default defer del do double elif else end enum except " +
-    "export extends extern false final finally float fn for foreach from func function go goto if impl implements import in include instanceof int interface is lambda let long loop " +
-    "map match mod module move mut namespace new nil none None not null of or package pass private protected pub public raise range ref return select self short static string struct " +
-    "super switch template then this throw throws trait true True False try type typedef typeof union unsafe unsigned use using val var virtual void where while with yield").split(" "),
+  ("and as async await break case catch class const continue def default defer do elif else enum except export extends false finally fn for from func function go if impl import in interface is " +
+    "let match mut new nil none None not null of or package pass private pub public raise range return select self static struct super switch then this throw trait true True False try type use var void while with yield").split(" "),
 );
 
 const slashes = "//[^\\n]*|/\\*[\\s\\S]*?(?:\\*/|$)";

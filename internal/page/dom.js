@@ -62,3 +62,23 @@ export function announce(text) {
 
 // typing reports whether keys are text where the focus is.
 export function typing(node) { return /^(INPUT|TEXTAREA|SELECT)$/.test(node?.tagName || ""); }
+
+// shortcut does what a key stands for, unless it is text.
+export function shortcut(e, keys) {
+  if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || typing(e.target) || !keys[e.key]) return;
+  e.preventDefault();
+  e.stopPropagation();
+  keys[e.key]();
+}
+
+// dialog shows something and asks whether to do what the label says.
+export function dialog(title, content, label, f) {
+  const confirm = () => {
+    node.close();
+    f();
+  };
+  const node = el("dialog", { "aria-label": title, on: { close: () => node.remove() } }, el("h2", {}, title), content,
+    el("div", { class: "buttons" }, label && button(label, { class: "allow" }, confirm), button("Close", {}, () => node.close())));
+  document.body.append(node);
+  node.showModal();
+}

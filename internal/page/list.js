@@ -1,5 +1,5 @@
 // Sessions at a glance: those that ask first, then those that work, then the rest.
-import { el, button, visible, announce, typing } from "./dom.js";
+import { el, button, visible, announce, shortcut, dialog } from "./dom.js";
 import { money, tokens, folder, ago, count } from "./words.js";
 import { request, events, addressOf } from "./source.js";
 import { Rows } from "./rows.js";
@@ -107,27 +107,19 @@ class ListPage {
   }
 
   remove(s, title) {
-    const dialog = el("dialog", { "aria-label": "Delete" }, el("h2", {}, "Delete this session?"), el("p", {}, title), el("p", { class: "note" }, "Its conversation and its checkpoints are deleted. Files of the project stay as they are."),
-      el("div", { class: "buttons" }, button("Delete", { class: "deny" }, async () => {
-        dialog.close();
-        try {
-          await request("DELETE", "/sessions/" + encodeURIComponent(s.id));
-        } catch (err) {
-          this.status.textContent = "Could not delete: " + err.message;
-        }
+    dialog("Delete this session?", [el("p", {}, title), el("p", { class: "note" }, "Its conversation and its checkpoints are deleted. Files of the project stay as they are.")], "Delete", async () => {
+      try {
+        await request("DELETE", "/sessions/" + encodeURIComponent(s.id));
         this.fetch();
-      }), button("Keep", {}, () => dialog.close())));
-    dialog.addEventListener("close", () => dialog.remove());
-    document.body.append(dialog);
-    dialog.showModal();
+      } catch (err) {
+        this.status.textContent = "Could not delete: " + err.message;
+      }
+    });
   }
 
   key(e) {
-    if (e.ctrlKey || e.metaKey || e.altKey || typing(e.target)) return;
     const at = Number(document.activeElement?.closest?.("[data-index]")?.dataset.index ?? -1);
-    const keys = { "/": () => this.search.focus(), j: () => this.rows.show(at + 1)?.querySelector("a").focus(), k: () => this.rows.show(at - 1)?.querySelector("a").focus() };
-    if (!keys[e.key]) return;
-    e.preventDefault();
-    keys[e.key]();
+    const go = (n) => this.rows.show(n)?.querySelector("a").focus();
+    shortcut(e, { "/": () => this.search.focus(), j: () => go(at + 1), k: () => go(at - 1) });
   }
 }

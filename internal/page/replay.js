@@ -30,6 +30,8 @@ export class Replay {
     this.show(0, 0);
   }
 
+  toggleOpen() { this.active ? this.close() : this.open(); }
+
   get active() { return !this.node.hidden; }
 
   // moment is when the items up to the shown one had happened.

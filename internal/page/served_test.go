@@ -332,6 +332,7 @@ func twoTabs(t *testing.T, s *site, p *tab) {
 	q.write("from the phone")
 	q.press("Enter")
 	p.wait(`[...document.querySelectorAll(".i-prompt")].some((e) => e.textContent.includes("from the phone"))`)
+	q.close()
 }
 
 func interrupts(t *testing.T, s *site, p *tab) {

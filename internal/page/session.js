@@ -1,5 +1,5 @@
 // The page of one session, live or from a file.
-import { el, button, visible, announce, typing } from "./dom.js";
+import { el, button, visible, announce, typing, shortcut, dialog } from "./dom.js";
 import { money, tokens, folder } from "./words.js";
 import { Model, itemAt } from "./model.js";
 import { Rows } from "./rows.js";
@@ -45,8 +45,8 @@ class SessionPage {
     this.facts = el("p", { class: "meta" });
     this.stop = this.source.live && button("Interrupt", { class: "deny", title: "Interrupt the turn (Esc)" }, () => this.act(this.source.post("interrupt"), "Interrupted."));
     this.mode = this.source.live && el("select", { "aria-label": "Permission mode", on: { change: () => this.act(this.source.patch({ mode: this.mode.value }), "Mode: " + this.mode.value) } });
-    return el("header", {}, this.source.live && el("a", { href: "/", class: "back", "aria-label": "All sessions" }, "‹ Sessions"), el("div", { class: "titles" }, this.title, this.facts),
-      el("div", { class: "acts" }, this.state, this.mode, this.stop, button("Replay", {}, () => (this.replay.active ? this.replay.close() : this.replay.open())),
+    return el("header", {}, this.source.live && el("a", { href: "/", class: "back", "aria-label": "All sessions" }, "‹ Sessions"), el("div", { class: "titles" }, this.title, this.facts), this.state,
+      el("div", { class: "acts" }, this.mode, this.stop, button("Replay", {}, () => this.replay.toggleOpen()),
         button("Details", { class: "only-narrow", "aria-expanded": "false" }, (e) => e.currentTarget.setAttribute("aria-expanded", String(this.node.classList.toggle("with-side"))))));
   }
 
@@ -182,15 +182,9 @@ class SessionPage {
     try {
       const plan = await this.source.post("rewind", { to: item.id, dry_run: true });
       const files = plan.files || [];
-      const dialog = el("dialog", { "aria-label": "Rewind" }, el("h2", {}, "Undo file changes"), el("p", {}, files.length ? "These files go back to how they were before the prompt:" : "No file has changed since."),
-        el("ul", {}, files.map((f) => el("li", {}, `${visible(f.path)} +${f.insertions} −${f.deletions}${f.foreign ? " (another program has changed it since)" : ""}`))), plan.uncovered && el("p", { class: "note" }, visible(plan.uncovered)),
-        el("div", { class: "buttons" }, files.length > 0 && button("Rewind files", { class: "allow" }, async () => {
-          dialog.close();
-          this.act(this.source.post("rewind", { to: item.id }), "The files were rewound.");
-        }), button("Close", {}, () => dialog.close())));
-      dialog.addEventListener("close", () => dialog.remove());
-      document.body.append(dialog);
-      dialog.showModal();
+      const list = el("ul", {}, files.map((f) => el("li", {}, `${visible(f.path)} +${f.insertions} −${f.deletions}${f.foreign ? " (another program has changed it since)" : ""}`)));
+      dialog("Undo file changes", [el("p", {}, files.length ? "These files go back to how they were before the prompt:" : "No file has changed since."), list, plan.uncovered && el("p", { class: "note" }, visible(plan.uncovered))],
+        files.length > 0 && "Rewind files", () => this.act(this.source.post("rewind", { to: item.id }), "The files were rewound."));
     } catch (err) {
       this.warn("Could not rewind: " + err.message);
     }
@@ -269,15 +263,11 @@ class SessionPage {
   }
 
   key(e) {
-    if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || typing(e.target)) return;
     const at = Number(document.activeElement?.closest?.("[data-index]")?.dataset.index ?? this.model.count);
-    const keys = {
+    shortcut(e, {
       j: () => this.rows.show(at + 1, true), k: () => this.rows.show(at - 1, true), G: () => ((this.rows.follow = true), this.rows.draw()), g: () => this.rows.show(0, true),
-      "/": () => this.input?.focus(), t: () => this.timeline.svg.focus(), r: () => (this.replay.active ? this.replay.close() : this.replay.open()),
+      "/": () => this.input?.focus(), t: () => this.timeline.svg.focus(), r: () => this.replay.toggleOpen(),
       q: () => [...this.questions.values()].find((q) => !q.settled)?.node.focus(), Escape: () => this.stop?.hidden === false && this.stop.click(),
-    };
-    if (!keys[e.key]) return;
-    e.preventDefault();
-    keys[e.key]();
+    });
   }
 }

@@ -20,6 +20,8 @@ export async function request(method, path, body) {
   throw err;
 }
 
+const restTime = 60_000; // milliseconds
+
 // events listens to the server by path(last), where last is the id of the last event. The
 // browser connects again by itself and says where it was; a stream that was refused is opened
 // again here. On are functions by the names of events.
@@ -42,9 +44,17 @@ export function events(path, on, state) {
   const again = () => {
     source.close();
     clearTimeout(timer);
-    timer = setTimeout(open, 1000);
+    timer = setTimeout(open, document.hidden ? 5000 : 500);
   };
   addEventListener("online", again);
+  // A browser keeps six connections to a server for all its tabs, so one that nobody looks at
+  // gives its own back after a while.
+  let rest;
+  document.addEventListener("visibilitychange", () => {
+    clearTimeout(rest);
+    if (document.hidden) rest = setTimeout(() => source.close(), restTime);
+    else if (source.readyState === EventSource.CLOSED) again();
+  });
   addEventListener("offline", () => state(false));
   open();
 }

@@ -1,6 +1,6 @@
 // The timeline: a lane per agent, a bar per call (queued, asked, running, result), drawn as
 // SVG by attributes.
-import { el, svg, button, visible, announce } from "./dom.js";
+import { el, svg, button, visible, announce, shortcut } from "./dom.js";
 import { duration, tokens, money, clock, count } from "./words.js";
 import { itemAt } from "./model.js";
 import { Axis, rowsOf } from "./axis.js";
@@ -267,30 +267,25 @@ export class Timeline {
       announce(`${visible(item.call.tool)} ${callTitle(item, this.cwd)}: ${item.call.state}, ${duration(this.endOf(item) - item.at)}`);
       this.show(b.index, box.left + Math.max(0, b.x), box.top + b.y);
     };
-    const keys = {
+    shortcut(e, {
       ArrowRight: () => go(at + 1), ArrowLeft: () => go(at < 0 ? this.bars.length - 1 : at - 1), Home: () => go(0), End: () => go(this.bars.length),
       Enter: () => this.chosen >= 0 && this.open(this.chosen), "+": () => this.zoom(1 / 1.6), "=": () => this.zoom(1 / 1.6), "-": () => this.zoom(1.6), 0: () => this.fit(), f: () => this.failure(), Escape: () => this.hide(),
-    };
-    if (!keys[e.key] || e.ctrlKey || e.metaKey || e.altKey) return;
-    e.preventDefault();
-    e.stopPropagation();
-    keys[e.key]();
+    });
   }
 
   // failure goes to the next failed call behind the chosen one, and begins again at the end.
   async failure() {
-    const turns = this.model.turns;
-    const from = this.chosen < 0 ? -1 : this.chosen;
-    for (const t of [...turns.filter((t) => t.failed && (turns[t.index + 1]?.item ?? Infinity) > from), ...turns.filter((t) => t.failed)]) {
-      const end = turns[t.index + 1]?.item ?? this.model.count;
-      await this.model.need(t.item, end);
-      for (let i = t.item; i < end; i++) {
-        if (this.model.items[i]?.call?.state === "failed" && i !== from && (i > from || from < 0 || end <= from)) return this.choose(i, true);
+    const { turns, items } = this.model;
+    for (const from of [this.chosen, -1]) {
+      for (const t of turns.filter((t) => t.failed)) {
+        const end = turns[t.index + 1]?.item ?? this.model.count;
+        if (end <= from) continue;
+        await this.model.need(t.item, end);
+        const next = items.slice(Math.max(t.item, from + 1), end).find((i) => i?.call?.state === "failed");
+        if (next) return this.choose(next.index, true);
       }
     }
-    const first = this.model.items.findIndex((i) => i?.call?.state === "failed");
-    if (first >= 0) this.choose(first, true);
-    else announce("No call failed.");
+    announce("No call failed.");
   }
 }
 
