@@ -33,6 +33,7 @@ type Batch struct {
 	stopped          error        // no more calls will start, and why
 	failed           error        // a sibling's failure that cancels what comes behind it
 	budget           int          // characters left to the results
+	heir             **execution  // takes the next call that starts; nil if no goroutine is free for it
 }
 
 // BatchOptions describe one message.
@@ -129,7 +130,7 @@ func (b *Batch) Add(useID, name string, input []byte) {
 }
 
 // End says that no more calls will come. Inputs that are still open are closed:
-// their calls fail for want of the rest.
+// their calls fail for lack of the rest.
 func (b *Batch) End() {
 	b.mu.Lock()
 	b.ended = true
@@ -141,7 +142,7 @@ func (b *Batch) End() {
 	}
 }
 
-// Interrupt stops the batch as a person would: queued calls are cancelled, and
+// Interrupt stops the batch as a user would: queued calls are cancelled, and
 // running ones are cancelled or finish as their tools declare.
 func (b *Batch) Interrupt(why error) { b.stop(why, interruptible) }
 
@@ -253,7 +254,7 @@ func (b *Batch) prepare(f *execution, in *jsonstream.Object) (ready bool) {
 			out = f.vanished()
 		}
 		if ready = out == nil; !ready {
-			b.finish(f, out)
+			b.finish(f, out, nil)
 		}
 	}()
 	out = f.recoverPanic(func() *Outcome { return f.prepare(in) })

@@ -3,7 +3,7 @@
 //
 // A Log is safe for concurrent use, also by several processes: a line is one
 // write to a file opened for appending. The log holds the inputs of calls, or the
-// beginning and the digest of long ones, and lies in the person's own folder,
+// beginning and the digest of long ones, and lies in the user's own folder,
 // readable by nobody else. It is bounded: a file that is full is put aside, and of
 // those the oldest are removed.
 package audit
@@ -22,6 +22,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -93,10 +94,7 @@ func (l *Log) Append(e Entry) (err error) {
 	if err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}
-	if err := os.MkdirAll(filepath.Dir(l.path), 0o700); err != nil {
-		return fmt.Errorf("audit: %w", err)
-	}
-	f, err := os.OpenFile(l.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := l.open()
 	if err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}
@@ -110,12 +108,26 @@ func (l *Log) Append(e Entry) (err error) {
 	return nil
 }
 
-// putAside gives a file that is full another name. Who has it open goes on writing
+// open opens the file, and makes its folder only if that is missing.
+func (l *Log) open() (*os.File, error) {
+	// Otherwise the file is made non-blocking and, since that is of no use, blocking again.
+	const flags = os.O_APPEND | os.O_CREATE | os.O_WRONLY | syscall.O_NONBLOCK
+	f, err := os.OpenFile(l.path, flags, 0o600)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return f, err
+	}
+	if err := os.MkdirAll(filepath.Dir(l.path), 0o700); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(l.path, flags, 0o600)
+}
+
+// putAside gives a file that is full another name. Who has it open continues to write
 // to it, so that nothing is lost; if two processes come to it at once, the second
 // may put a short one aside. What cannot be renamed grows on.
 func (l *Log) putAside(full fs.FileInfo) {
 	if now, err := os.Stat(l.path); err != nil || !os.SameFile(now, full) {
-		return // somebody else has
+		return // another program has
 	}
 	base, ext := l.split()
 	if os.Rename(l.path, fmt.Sprintf("%s-%020d%s", base, time.Now().UnixNano(), ext)) != nil {

@@ -203,7 +203,7 @@ func (f *converseFlags) hasInput() bool {
 	return err == nil
 }
 
-// interactive reports whether a person sits in front of a terminal and wants to
+// interactive reports whether a user sits in front of a terminal and wants to
 // talk: haft without a word, or with a sentence. One word that is no command is
 // more likely one that was misspelt.
 func (f *converseFlags) interactive(args []string) bool {

@@ -137,7 +137,7 @@ func (s *server) adopt(h *harness.Options, t *harness.TalkOptions, init *wire.In
 	}
 }
 
-// hookRan tells of a hook that ran. What a person should know of those of the
+// hookRan tells of a hook that ran. What a user should know of those of the
 // settings comes as a notice of the conversation.
 func (s *server) hookRan(r hook.Run) {
 	switch {

@@ -13,7 +13,7 @@ import (
 // Portable makes a foreign schema one that providers take as a tool's input: valid by
 // draft 2020-12, an object whose root has properties and no alternatives, under names
 // that they take. What alternatives had becomes optional, and what says nothing is left
-// out: whoever wrote the schema still checks. A schema that needs no change keeps its
+// out: the schema's author still checks. A schema that needs no change keeps its
 // bytes. It fails if the schema cannot be that of an object.
 func Portable(raw json.RawMessage) (json.RawMessage, Names, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
