@@ -220,8 +220,8 @@ func newSessionsExport(s Streams) *cobra.Command {
 		Short: "Write a session as Markdown, JSON lines or a page with its timeline",
 		Example: `  haft sessions export 3f9a -o talk.md
   haft sessions export 3f9a --html -o session.html`,
-		Args:  atMost(1),
-		RunE:  func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
+		Args: atMost(1),
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
 	}
 	c.Flags().StringVar(&f.format, "format", string(session.Markdown), "markdown, html or jsonl")
 	c.Flags().Bool("json", false, "the same as --format=jsonl")
