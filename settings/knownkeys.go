@@ -106,7 +106,7 @@ var topLevel = map[string]shape{
 	"allowedHttpHookUrls":    textList,
 	"httpHookAllowedEnvVars": textList,
 
-	"mcp":                        {kinds: "{", members: map[string]shape{"log": aFlag, "deferPercent": aNumber, "sampling": aFlag, "samplingTokens": aNumber, "wait": aNumber}},
+	"mcp":                        {kinds: "{", members: map[string]shape{"log": aFlag, "deferPercent": aNumber, "sampling": aFlag, "samplingTokens": aNumber, "wait": aNumber, "registry": aText}},
 	"lspServers":                 objectMap,
 	"mcpServers":                 objectMap,
 	"enableAllProjectMcpServers": aFlag,

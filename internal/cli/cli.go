@@ -222,7 +222,7 @@ func newMCP(s Streams, reexec shellrun.Reexec) *cobra.Command {
 	})
 	c.PersistentFlags().BoolVar(&f.json, "json", false, "write JSON")
 	c.AddCommand(
-		newMCPAdd(f), newMCPAddJSON(f), newMCPImport(f), newMCPList(f), newMCPGet(f), newMCPRemove(f),
+		newMCPSearch(f), newMCPAdd(f), newMCPAddJSON(f), newMCPImport(f), newMCPList(f), newMCPGet(f), newMCPRemove(f),
 		newMCPSwitch(f, "enable", "Switch an MCP server on again", false),
 		newMCPSwitch(f, "disable", "Switch an MCP server off without removing it", true),
 		newMCPLogin(f), newMCPLogout(f), newMCPReconnect(f), newMCPServe(f), newMCPDoctor(f), newMCPReplay(f),
@@ -249,7 +249,7 @@ func newMCPAddJSON(f *mcpFlags) *cobra.Command {
 			return a.keep(c.Context(), []config.Entry{{Name: args[0], Raw: json.RawMessage(args[1])}})
 		},
 	}
-	c.Flags().StringVarP(&a.scope, "scope", "s", "local", scopeHelp)
+	c.Flags().StringVarP(&a.scope, "scope", "s", "", scopeHelp)
 	c.Flags().BoolVar(&a.overwrite, "overwrite", false, "replace a server of the same name")
 	return c
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/platform"
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp"
@@ -35,6 +36,8 @@ type Diagnosis struct {
 	Checks   []Check `json:"checks"`
 	Broken   int     `json:"broken"`
 	Warnings int     `json:"warnings"`
+	// Next is what to do now; "" before [Diagnosis.Conclude].
+	Next string `json:"next"`
 }
 
 // A Check is one thing that was looked at.
@@ -105,7 +108,27 @@ func (d *Diagnosis) Text() string {
 			fmt.Fprintf(&b, "  → %s\n", visible.Indented(c.Advice))
 		}
 	}
+	if d.Next != "" {
+		fmt.Fprintf(&b, "\nNext: %s\n", d.Next)
+	}
 	return b.String()
+}
+
+// Conclude says what to do now. The first thing that stands in the way of a conversation comes first.
+func (d *Diagnosis) Conclude() {
+	has := func(level string, areas ...string) bool {
+		return slices.ContainsFunc(d.Checks, func(c Check) bool { return c.Level == level && slices.Contains(areas, c.Area) })
+	}
+	switch {
+	case has("error", "model"):
+		d.Next = "run haft, which asks which model should answer and tries it. To see haft at work without a model: haft demo"
+	case d.Broken > 0:
+		d.Next = "fix what is marked ✗, then run haft doctor again"
+	case has("warning", "trust", "mcp"):
+		d.Next = "look at what the project asks for, and decide, with: haft trust. Then run haft to start a conversation"
+	default:
+		d.Next = "run haft to start a conversation. 'haft help first-hour' shows what to try"
+	}
 }
 
 // model says who answers and where the key is from, never the key.
@@ -175,7 +198,7 @@ func (d *Diagnosis) policy(p *project.Project) {
 		d.Bad("permissions", err.Error(), "")
 	} else {
 		if p.BadGuards(opts) == nil {
-			d.OK("permissions", "mode %s, %d rules", opts.Mode, len(opts.Rules))
+			d.OK("permissions", "mode %s, %s", opts.Mode, plural.Of(len(opts.Rules), "rule"))
 		}
 	}
 	for _, problem := range project.RuleProblems(opts) {
