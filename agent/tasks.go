@@ -29,7 +29,7 @@ func (a *Agent) Notify(t Task) {
 	a.Emit(TaskChanged{Task: t, Change: "ended"})
 }
 
-// escape keeps a command's own words from ending the field they stand in.
+// escape keeps a command's own words from ending the field they are in.
 var escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 // notification is how the model reads of the end of a task.

@@ -12,7 +12,7 @@ import (
 type Place struct {
 	Dir string
 	// Root is the folder that no link may lead out of; "" means that links may
-	// lead anywhere, as a person's own may.
+	// lead anywhere, as a user's own may.
 	Root string
 	// Source is whose it is. What is in a project counts only if it is trusted.
 	Source settings.Source

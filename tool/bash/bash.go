@@ -87,7 +87,7 @@ type Options struct {
 	// nil means none.
 	Agents Agents
 
-	// Shown is told of each command that ended well, with the directory that it
+	// Shown is called with each command that ended well, with the directory that it
 	// began in and all of its output; nil tells nobody.
 	Shown func(agent, dir, command, output string)
 

@@ -55,7 +55,7 @@ func (f *frames) next() ([]byte, error) {
 	}
 	rest := make([]byte, total-frameHead)
 	if _, err := io.ReadFull(f.from, rest); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", errFrame, io.ErrUnexpectedEOF)
 	}
 	end := len(rest) - 4
 	sum := crc32.NewIEEE()
