@@ -34,14 +34,14 @@ var places = []place{
 // chosenPlace is the cloud that the environment chooses; nil means none.
 func chosenPlace(o *Options) (*place, error) {
 	var found *place
-	for i := range places {
-		if !on(o.Getenv(places[i].variable)) {
+	for _, p := range places {
+		if !on(o.Getenv(p.variable)) {
 			continue
 		}
 		if found != nil {
-			return nil, fmt.Errorf("could not choose a provider: %s and %s are both set. Unset one of them", found.variable, places[i].variable)
+			return nil, fmt.Errorf("could not choose a provider: %s and %s are both set. Unset one of them", found.variable, p.variable)
 		}
-		found = &places[i]
+		found = &p
 	}
 	if found != nil && found.open == nil {
 		return nil, fmt.Errorf("could not use %s: haft does not support the provider that it chooses, and asks no other in its place. Unset it to use another one", found.variable)

@@ -37,7 +37,7 @@ func Bedrock(o *BedrockOptions) Route {
 		now = time.Now
 	}
 	return Route{
-		URL: func(r *Request) (string, error) {
+		URL: func(r *request) (string, error) {
 			r.Header.Set("Accept", "application/vnd.amazon.eventstream")
 			delete(r.Members, "stream") // the address says so
 			err := r.set("anthropic_version", "bedrock-2023-05-31")

@@ -21,8 +21,8 @@ import (
 	"strings"
 )
 
-// A Request is one of the Messages API on its way to a cloud.
-type Request struct {
+// A request is one of the Messages API on its way to a cloud.
+type request struct {
 	// Model is the name in the request, which is no longer among the members.
 	Model string
 	// Members are the others of the body.
@@ -33,7 +33,7 @@ type Request struct {
 // A Route says where a request goes, and changes what is different there.
 type Route struct {
 	// URL returns the address, after it has changed the request.
-	URL func(*Request) (string, error)
+	URL func(*request) (string, error)
 	// Sign adds credentials to what is sent; nil adds none.
 	Sign func(ctx context.Context, r *http.Request, body []byte) error
 	// Answer translates what comes back; nil leaves it.
@@ -50,7 +50,7 @@ type Transport struct {
 // RoundTrip implements [http.RoundTripper].
 func (t *Transport) RoundTrip(from *http.Request) (*http.Response, error) {
 	defer from.Body.Close()
-	r := &Request{Header: from.Header.Clone()}
+	r := &request{Header: from.Header.Clone()}
 	if err := r.read(from.Body); err != nil {
 		return nil, fmt.Errorf("read the request: %w", err)
 	}
@@ -85,7 +85,7 @@ func (t *Transport) RoundTrip(from *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-func (r *Request) read(body io.Reader) error {
+func (r *request) read(body io.Reader) error {
 	if err := json.NewDecoder(body).Decode(&r.Members); err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (r *Request) read(body io.Reader) error {
 }
 
 // set adds a member to the body.
-func (r *Request) set(name string, value any) error {
+func (r *request) set(name string, value any) error {
 	raw, err := json.Marshal(value)
 	r.Members[name] = raw
 	return err
@@ -114,7 +114,7 @@ type FoundryOptions struct {
 // Foundry is the route to Microsoft Foundry, which speaks the Messages API itself.
 func Foundry(o *FoundryOptions) Route {
 	return Route{
-		URL: func(r *Request) (string, error) {
+		URL: func(r *request) (string, error) {
 			return strings.TrimRight(o.Base, "/") + "/v1/messages", r.set("model", r.Model)
 		},
 		Sign: func(_ context.Context, r *http.Request, _ []byte) error {

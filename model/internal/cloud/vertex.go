@@ -35,7 +35,7 @@ type VertexOptions struct {
 // Vertex is the route to Vertex AI of Google Cloud.
 func Vertex(o *VertexOptions) Route {
 	return Route{
-		URL: func(r *Request) (string, error) {
+		URL: func(r *request) (string, error) {
 			host := o.Region + "-aiplatform.googleapis.com"
 			if o.Region == "global" {
 				host = "aiplatform.googleapis.com"
