@@ -39,6 +39,9 @@ func (c *Conversation) agreed(plan string) {
 	c.World.link.Save(statePlan, plan)
 }
 
+// planName is the file in a session's folder that its model may write a plan in.
+const planName = "plan.md"
+
 // Names under which a session keeps what it is not told by its messages.
 const (
 	stateTodos  = "todos"  // followed by the sub-agent whose they are

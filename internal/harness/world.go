@@ -80,7 +80,7 @@ func Open(o *Options) (*World, error) {
 	w := &World{Project: p, lead: lead, link: link.New(p.Options.Notice)}
 	w.running.link = w.link
 	w.nested = sysprompt.NewNested(func() *sysprompt.Source { return w.told("", nil) })
-	if w.Files, err = workspace.Open(p.Dir, &workspace.Options{Add: p.Guard.Roots()[1:], Home: p.Home, Kept: p.Kept.Holds, OnChange: w.changing, OnRead: w.wasRead, Unsaved: p.Options.Unsaved}); err != nil {
+	if w.Files, err = workspace.Open(p.Dir, &workspace.Options{Add: p.Guard.Roots()[1:], Home: p.Home, Kept: p.Kept.Holds, PlanFile: p.Kept.PlanFile, OnChange: w.changing, OnRead: w.wasRead, Unsaved: p.Options.Unsaved}); err != nil {
 		return nil, err
 	}
 	commands := p.Shell()
