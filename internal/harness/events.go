@@ -80,6 +80,14 @@ func (w *World) ended(t *shellrun.Task) {
 	}
 }
 
+// heard withdraws the news of a command's end, which an agent knows from a result.
+func (w *World) heard(owner, id string) {
+	if a := w.link.Agent(); owner == "" && a != nil {
+		a.Heard(id)
+	}
+	w.Crew.Heard(owner, id)
+}
+
 // ends are how commands end, as the wire spells it.
 var ends = map[string]string{"completed": "completed", "failed": "failed", "killed": "stopped"}
 
