@@ -16,6 +16,7 @@ import (
 type naming struct {
 	used   map[string]bool // ids of calls that are part of the conversation
 	chosen map[int]string  // ids of the answer that arrives, by the block's index
+	taken  map[string]bool // the same ids
 }
 
 // load takes up the ids of a conversation that was restored. Every call of it has a
@@ -40,7 +41,7 @@ func (n *naming) load(h *model.History) {
 }
 
 // next lets the names of the last answer count, and waits for another.
-func (n *naming) next() { n.chosen = make(map[int]string) }
+func (n *naming) next() { n.chosen, n.taken = make(map[int]string), make(map[string]bool) }
 
 // begin begins an answer, or begins it again.
 func (n *naming) begin() {
@@ -55,10 +56,11 @@ func (n *naming) open(index int, b *model.Block) {
 	if b.Type != model.ToolUse {
 		return
 	}
-	if !nameable(b.ID) || n.used[b.ID] || n.taken(b.ID) {
+	if !nameable(b.ID) || n.used[b.ID] || n.taken[b.ID] {
 		b.ID = "toolu_" + rand.Text()
 	}
 	n.chosen[index] = b.ID
+	n.taken[b.ID] = true
 	b.Name = usableName(b.Name)
 }
 
@@ -68,16 +70,6 @@ func (n *naming) close(index int, b *model.Block) {
 		b.ID, b.Name = id, usableName(b.Name)
 		n.used[id] = true
 	}
-}
-
-// taken reports whether another call of the answer has the id.
-func (n *naming) taken(id string) bool {
-	for _, other := range n.chosen {
-		if other == id {
-			return true
-		}
-	}
-	return false
 }
 
 // maxName is how long providers let ids and names be.

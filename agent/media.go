@@ -52,9 +52,9 @@ func (m medium) fault() string {
 	const head = 1024 // bytes, within which a PDF says that it is one
 	switch is := http.DetectContentType(m.data); {
 	case m.image && is != m.mediaType:
-		return fmt.Sprintf("[An image was left out: it is called %s, but its content is %s.]", m.mediaType, is)
+		return fmt.Sprintf("[An image was left out: it is labelled %s, but its content is %s.]", m.mediaType, is)
 	case !m.image && m.mediaType == "application/pdf" && !bytes.Contains(m.data[:min(len(m.data), head)], []byte("%PDF-")):
-		return "[A document was left out: it is called application/pdf, but its content is no PDF.]"
+		return "[A document was left out: it is labelled application/pdf, but its content is not a PDF.]"
 	}
 	return ""
 }

@@ -78,7 +78,7 @@ func TestMediaThatNoAPITakes(t *testing.T) {
 		{"an image in a failed result", returned(image("image/png", png), true), png, "claude-opus-5-5"},
 		{"an image under another name", returned(image("image/jpeg", png), false), `"media_type":"image/png"`, "claude-opus-5-5"},
 		{"what is no image", returned(image("image/png", "AAAA"), false), "An image was left out", "claude-opus-5-5"},
-		{"what is no PDF", returned(pdf("hello"), false), "its content is no PDF", "claude-opus-5-5"},
+		{"what is no PDF", returned(pdf("hello"), false), "its content is not a PDF", "claude-opus-5-5"},
 		{"a PDF that has too many pages for the model", returned(pdf("%PDF-1.4\n"+pages), false), "A PDF of 150 pages was left out", "claude-haiku-4-5"},
 		{"the same for a model that takes them", returned(pdf("%PDF-1.4\n"+pages), false), "application/pdf", "claude-opus-5-5"},
 	} {

@@ -50,7 +50,7 @@ func (p *peer) connectStdio(ctx context.Context) (*session, error) {
 		p.step("the server ended when asked for its era; starting it again")
 		protocol = legacyProtocol
 	case conn.Silent():
-		p.step("the server may have been slow to tell its era; asking again")
+		p.step("the server may have been slow to report its protocol version; asking again")
 		patience = p.startTimeout()
 	default:
 		return s, err

@@ -41,7 +41,7 @@ func (p *peer) connectHTTP(ctx context.Context) (*session, error) {
 	// Asking costs little here, and the server may be another one by now.
 	s, err := p.dial(ctx, false, "", p.host.opts.ProbeTimeout)
 	if err != nil && s != nil && s.link.(*httpLink).transport.Silent() && ctx.Err() == nil {
-		p.step("the server may have been slow to tell its era; asking again")
+		p.step("the server may have been slow to report its protocol version; asking again")
 		s.close()
 		s, err = p.dial(ctx, false, "", p.startTimeout())
 	}

@@ -19,7 +19,7 @@ import (
 // server speaks the older era.
 func (p *peer) connectSDK(ctx context.Context) (*session, error) {
 	if p.host.opts.Send == nil {
-		return nil, errors.New("there is nobody to carry the messages of an in-process server")
+		return nil, errors.New("there is no transport for the messages of an in-process server")
 	}
 	g := p.newGate()
 	l := newSDKLink(p.name, p.host.opts.Send, p.cfg.Manifest, g)

@@ -174,18 +174,55 @@ var members = map[BlockType][]string{
 	ToolResult:       {"type", "tool_use_id", "content", "is_error"},
 }
 
-// hasMore reports whether a block has something that the fields do not hold.
+// hasMore reports whether a block, which is an object in JSON, has something that the fields do not hold. It looks at the
+// names of its members only: every block of a conversation that is resumed comes by here.
 func hasMore(raw []byte, t BlockType) bool {
-	var all map[string]json.RawMessage
-	if json.Unmarshal(raw, &all) != nil {
-		return true
-	}
-	for name, value := range all {
-		if string(value) != "null" && !slices.Contains(members[t], name) {
-			return true
+	depth, name := 0, []byte(nil) // the name is set between it and its value
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; c {
+		case '"':
+			end := endOfString(raw, i)
+			if depth == 1 && name == nil {
+				name = raw[i+1 : end]
+			} else if depth == 1 && !slices.Contains(members[t], string(name)) {
+				return true
+			}
+			i = end
+		case '{', '[':
+			if depth == 1 && !slices.Contains(members[t], string(name)) {
+				return true
+			}
+			depth++
+		case '}', ']':
+			depth--
+		case ',':
+			if depth == 1 {
+				name = nil
+			}
+		case ' ', '\t', '\n', '\r', ':':
+		default:
+			if depth == 1 && c != 'n' && !slices.Contains(members[t], string(name)) {
+				return true
+			}
+			for i+1 < len(raw) && !bytes.ContainsRune([]byte(",}] \t\r\n"), rune(raw[i+1])) {
+				i++ // the rest of a number or a word
+			}
 		}
 	}
 	return false
+}
+
+// endOfString returns where the string that begins at a quote ends.
+func endOfString(raw []byte, quote int) int {
+	for i := quote + 1; i < len(raw); i++ {
+		switch raw[i] {
+		case '\\':
+			i++
+		case '"':
+			return i
+		}
+	}
+	return len(raw) - 1
 }
 
 func (b *Block) readResult(content json.RawMessage, raw []byte) error {

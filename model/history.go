@@ -31,12 +31,19 @@ func (m *Message) UnmarshalJSON(raw []byte) error {
 	if err := json.Unmarshal(raw, &w); err != nil {
 		return fmt.Errorf("decode message: %w", err)
 	}
-	*m = Message{Role: w.Role}
-	if len(w.Content) > 0 && w.Content[0] == '"' {
-		m.Content = []Block{{Type: Text}}
-		return json.Unmarshal(w.Content, &m.Content[0].Text)
+	content, err := ParseContent(w.Content)
+	*m = Message{Role: w.Role, Content: content}
+	return err
+}
+
+// ParseContent reads the content of a message: blocks, or a plain string.
+func ParseContent(raw json.RawMessage) (blocks []Block, err error) {
+	if len(raw) > 0 && raw[0] == '"' {
+		blocks = []Block{{Type: Text}}
+		return blocks, json.Unmarshal(raw, &blocks[0].Text)
 	}
-	return json.Unmarshal(w.Content, &m.Content)
+	err = json.Unmarshal(raw, &blocks)
+	return blocks, err
 }
 
 // A History is the messages of a conversation. Each is encoded once, when it

@@ -33,6 +33,7 @@ type Batch struct {
 	stopped          error        // no more calls will start, and why
 	failed           error        // a sibling's failure that cancels what comes behind it
 	budget           int          // characters left to the results
+	heir             **execution  // takes the next call that starts; nil if no goroutine is free for it
 }
 
 // BatchOptions describe one message.
@@ -253,7 +254,7 @@ func (b *Batch) prepare(f *execution, in *jsonstream.Object) (ready bool) {
 			out = f.vanished()
 		}
 		if ready = out == nil; !ready {
-			b.finish(f, out)
+			b.finish(f, out, nil)
 		}
 	}()
 	out = f.recoverPanic(func() *Outcome { return f.prepare(in) })

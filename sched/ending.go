@@ -90,7 +90,7 @@ func (b *Batch) cancelQueued(f *execution, why error) {
 	out := f.outcome(Cancelled)
 	out.Input = f.call.Input
 	out.Result = tool.Failure("Cancelled before it ran: " + causeText(why) + ".")
-	b.finish(f, &out)
+	b.finish(f, &out, nil)
 }
 
 // abandon gives up on a call that did not return after it was cancelled. The
@@ -100,11 +100,12 @@ func (b *Batch) abandon(f *execution) {
 	out.Input = f.arrived.Input
 	out.Result = tool.Failure(fmt.Sprintf("Cancelled while it ran: %s. It had not stopped %s later: what it did is not known.",
 		causeText(context.Cause(f.ctx)), b.opts.CancelGrace))
-	b.finish(f, &out)
+	b.finish(f, &out, nil)
 }
 
-// finish gives the call its outcome, unless it has one.
-func (b *Batch) finish(f *execution, out *Outcome) {
+// finish gives the call its outcome, unless it has one. If heir is not nil, the caller
+// runs the call that is put there, the first that can start now.
+func (b *Batch) finish(f *execution, out *Outcome, heir **execution) {
 	b.mu.Lock()
 	if f.claimed {
 		b.mu.Unlock()
@@ -129,7 +130,9 @@ func (b *Batch) finish(f *execution, out *Outcome) {
 	f.state, f.done = Completed, out
 	behind, why := b.consequences(f)
 	b.publish(f, Event{State: Completed, Outcome: out})
+	b.heir = heir
 	b.advance()
+	b.heir = nil
 	b.moved.Broadcast()
 	b.mu.Unlock()
 	f.cancel(nil)

@@ -44,16 +44,33 @@ func (b *Batch) start(f *execution) {
 	b.running++
 	b.alone = !f.shared
 	b.publish(f, Event{State: Executing})
-	go func() {
-		var out *Outcome
-		defer func() {
-			if out == nil {
-				out = f.vanished()
-			}
-			b.finish(f, out)
+	if b.heir != nil && *b.heir == nil {
+		*b.heir = f
+		return
+	}
+	go b.work(f)
+}
+
+// work takes a call to its outcome, and then one that can start in its place: a new
+// goroutine for each would have to grow its stack again.
+func (b *Batch) work(f *execution) {
+	var next *execution
+	for ; f != nil; f = next {
+		next = nil
+		func() {
+			var out *Outcome
+			defer func() {
+				vanished := out == nil
+				if vanished {
+					out = f.vanished()
+				}
+				if b.finish(f, out, &next); vanished && next != nil {
+					go b.work(next) // this goroutine ends
+				}
+			}()
+			out = f.recoverPanic(f.run)
 		}()
-		out = f.recoverPanic(f.run)
-	}()
+	}
 }
 
 // acquireExclusive trades the shared place of f for one alone, and waits for it. It

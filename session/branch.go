@@ -2,10 +2,11 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/haftdev/haft/model"
 )
 
 // A reading is the conversation that ends at one message of a journal.
@@ -110,17 +111,12 @@ func (r *reading) forgetCalls(l *line) {
 	if l.Type != "assistant" {
 		return
 	}
-	var m struct {
-		Content []struct {
-			Type string `json:"type"`
-			ID   string `json:"id"`
-		} `json:"content"`
-	}
-	if json.Unmarshal(l.Message, &m) != nil {
+	m, err := l.message()
+	if err != nil {
 		return
 	}
 	for _, b := range m.Content {
-		if b.Type == "tool_use" {
+		if b.Type == model.ToolUse {
 			delete(r.calls, b.ID)
 		}
 	}

@@ -46,6 +46,7 @@ type line struct {
 	end  int64           // where the line ends in the file; set by the reader
 	raw  json.RawMessage // the whole line of a link, which this type does not describe; set by the reader
 	said *Message        // what the line was made of; set by the writer
+	read *Message        // what it says, once it was asked for
 }
 
 type compactMeta struct {
@@ -205,37 +206,34 @@ func sendable(b model.Block) model.Block {
 	return b
 }
 
-// message reads the message of a line.
+// message reads the message of a line, once.
 func (l *line) message() (*Message, error) {
+	if l.read != nil {
+		return l.read, nil
+	}
 	var w struct {
 		ID         string           `json:"id"`
 		Model      string           `json:"model"`
+		Content    json.RawMessage  `json:"content"`
 		StopReason model.StopReason `json:"stop_reason"`
 		Usage      model.Usage      `json:"usage"`
 	}
-	var m model.Message
 	if err := json.Unmarshal(l.Message, &w); err != nil {
 		return nil, fmt.Errorf("decode message: %w", err)
 	}
-	if err := json.Unmarshal(l.Message, &m); err != nil {
+	content, err := model.ParseContent(w.Content)
+	if err != nil {
 		return nil, err
 	}
 	if so := l.extra().Stop; so != nil && w.Usage == (model.Usage{}) {
 		w.Usage = so.Usage
 	}
-	return &Message{
-		Role: model.Role(l.Type), Content: m.Content, Typed: l.typed(),
+	l.read = &Message{
+		Role: model.Role(l.Type), Content: content, Typed: l.Type == "user" && len(w.Content) > 0 && w.Content[0] == '"',
 		ID: w.ID, Model: w.Model, StopReason: w.StopReason, Usage: w.Usage,
 		Output: l.ToolUseResult, Confined: l.extra().Confined, Synthetic: l.IsMeta || l.IsSummary, Error: l.errorText(),
-	}, nil
-}
-
-// typed reports whether the content of a message is a string.
-func (l *line) typed() bool {
-	var m struct {
-		Content json.RawMessage `json:"content"`
 	}
-	return l.Type == "user" && json.Unmarshal(l.Message, &m) == nil && len(m.Content) > 0 && m.Content[0] == '"'
+	return l.read, nil
 }
 
 func (l *line) errorText() string {

@@ -49,6 +49,9 @@ func (l *line) answer() (a stop) {
 	if l.said != nil {
 		return stop{l.said.ID, l.said.Model, l.said.StopReason, l.said.Usage}
 	}
+	if m, err := l.message(); err == nil {
+		return stop{m.ID, m.Model, m.StopReason, m.Usage}
+	}
 	_ = json.Unmarshal(l.Message, &a) // one that cannot be read says nothing
 	return a
 }

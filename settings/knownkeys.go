@@ -106,7 +106,7 @@ var topLevel = map[string]shape{
 	"allowedHttpHookUrls":    textList,
 	"httpHookAllowedEnvVars": textList,
 
-	"mcp":                        {kinds: "{", members: map[string]shape{"log": aFlag, "deferPercent": aNumber, "sampling": aFlag, "samplingTokens": aNumber, "wait": aNumber}},
+	"mcp":                        {kinds: "{", members: map[string]shape{"log": aFlag, "deferPercent": aNumber, "sampling": aFlag, "samplingTokens": aNumber, "wait": aNumber, "registry": aText}},
 	"lspServers":                 objectMap,
 	"mcpServers":                 objectMap,
 	"enableAllProjectMcpServers": aFlag,
@@ -138,7 +138,7 @@ var topLevel = map[string]shape{
 	"alwaysThinkingEnabled": idle(aFlag),
 	"showThinkingSummaries": idle(aFlag),
 	"agent":                 aText,
-	"outputStyle":           idle(aText),
+	"outputStyle":           aText,
 	"language":              idle(aText),
 
 	"cleanupPeriodDays":           idle(aNumber),

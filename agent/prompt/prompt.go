@@ -28,11 +28,21 @@ var own string
 type Options struct {
 	// Custom replaces haft's own prompt; nil keeps it, and an empty one means none.
 	Custom *string
+	// Style is a way to answer that haft's own prompt takes on; nil means its own way.
+	Style *Style
 	// Append is added at the end.
 	Append string
 	// Tools are those of the first turn, whose guidance haft's own prompt includes;
 	// nil means none.
 	Tools *tool.Set
+}
+
+// A Style is a way to answer. Its text follows haft's own prompt, in which it takes the
+// place of what is said about short answers.
+type Style struct {
+	Text string
+	// Coding keeps what haft's own prompt says about work on code.
+	Coding bool
 }
 
 // System returns the system prompt; nil if there is none.
@@ -45,13 +55,38 @@ func System(opts *Options) []model.System {
 	if o.Custom != nil {
 		parts = append(parts, *o.Custom)
 	} else {
-		parts = append(parts, own, guidance(o.Tools))
+		parts = append(parts, ownFor(o.Style), guidance(o.Tools))
+		if o.Style != nil {
+			parts = append(parts, o.Style.Text)
+		}
 	}
 	text := join(append(parts, o.Append))
 	if text == "" {
 		return nil
 	}
 	return []model.System{{Text: text, Cache: true}}
+}
+
+// ownFor is haft's own prompt without what a style takes the place of. A line says what it
+// is about in brackets, if that matters.
+func ownFor(s *Style) string {
+	var b strings.Builder
+	for line := range strings.Lines(own) {
+		if rest, ok := strings.CutPrefix(line, "- [brief] "); ok {
+			if s != nil {
+				continue
+			}
+			line = "- " + rest
+		}
+		if rest, ok := strings.CutPrefix(line, "- [code] "); ok {
+			if s != nil && !s.Coding {
+				continue
+			}
+			line = "- " + rest
+		}
+		b.WriteString(line)
+	}
+	return b.String()
 }
 
 // guidance is what the tools have to say beyond their descriptions.

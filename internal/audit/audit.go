@@ -22,6 +22,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -93,10 +94,7 @@ func (l *Log) Append(e Entry) (err error) {
 	if err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}
-	if err := os.MkdirAll(filepath.Dir(l.path), 0o700); err != nil {
-		return fmt.Errorf("audit: %w", err)
-	}
-	f, err := os.OpenFile(l.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := l.open()
 	if err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}
@@ -108,6 +106,20 @@ func (l *Log) Append(e Entry) (err error) {
 		l.putAside(info)
 	}
 	return nil
+}
+
+// open opens the file, and makes its folder only if that is missing.
+func (l *Log) open() (*os.File, error) {
+	// Otherwise the file is made non-blocking and, since that is of no use, blocking again.
+	const flags = os.O_APPEND | os.O_CREATE | os.O_WRONLY | syscall.O_NONBLOCK
+	f, err := os.OpenFile(l.path, flags, 0o600)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return f, err
+	}
+	if err := os.MkdirAll(filepath.Dir(l.path), 0o700); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(l.path, flags, 0o600)
 }
 
 // putAside gives a file that is full another name. Who has it open goes on writing

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/haftdev/haft/internal/workspace/blob"
 	"github.com/haftdev/haft/internal/workspace/patch"
@@ -19,6 +20,8 @@ import (
 type Plan struct {
 	// Target is what it goes back to the beginning of: a message or a call.
 	Target string `json:"target"`
+	// Span is what lies between the target and now.
+	Span Span `json:"span"`
 	// Steps are the files that would change, by path.
 	Steps []Step `json:"steps"`
 	// Insertions and Deletions count lines.
@@ -26,6 +29,16 @@ type Plan struct {
 	Deletions  int `json:"deletions"`
 	// Uncovered says what of the session's changes a rewind does not cover.
 	Uncovered string `json:"uncovered,omitempty"`
+}
+
+// A Span is what a rewind goes back over.
+type Span struct {
+	// Text is what the target says or calls, Time when it was.
+	Text string    `json:"text,omitempty"`
+	Time time.Time `json:"time,omitzero"`
+	// Prompts and Calls count those from the target on, the target included.
+	Prompts int `json:"prompts"`
+	Calls   int `json:"calls"`
 }
 
 // A Step puts one file back.
@@ -96,9 +109,14 @@ func (p *Plan) changesSince(ctx context.Context, journal string) (map[string][]s
 		switch {
 		case p.Target == "" && isPrompt(&e):
 			found, last = true, e.UUID
+			p.Span = Span{Text: textOf(&e), Time: e.Time}
 			clear(changes)
 		case p.Target != "" && !found && names(&e, p.Target):
 			found = true
+			p.Span = Span{Text: textOf(&e), Time: e.Time}
+		}
+		if found {
+			p.Span.count(&e)
 		}
 		if e.State != nil && e.State.Name == uncoveredState {
 			p.Uncovered = strings.Trim(string(e.State.Value), `"`)
@@ -112,6 +130,33 @@ func (p *Plan) changesSince(ctx context.Context, journal string) (map[string][]s
 	}
 	p.Target = cmp.Or(p.Target, last)
 	return changes, nil
+}
+
+// textOf is what an entry says or calls.
+func textOf(e *session.Entry) string {
+	switch {
+	case e.Call != nil:
+		return "the call of " + e.Call.Tool
+	case e.Message == nil:
+		return ""
+	}
+	var parts []string
+	for _, b := range e.Message.Content {
+		if b.Type == model.Text && !session.Injected(b) {
+			parts = append(parts, b.Text)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+// count takes an entry into the span.
+func (s *Span) count(e *session.Entry) {
+	if e.Call != nil && e.Call.Step == session.Dispatched {
+		s.Calls++
+	}
+	if isPrompt(e) {
+		s.Prompts++
+	}
 }
 
 // names reports whether an entry is, or is part of, what a target names.

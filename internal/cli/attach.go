@@ -49,7 +49,7 @@ and the session continues.`,
 	}
 	c.Flags().BoolVar(&f.json, "json", false, "write the messages of the wire, one per line; see docs/wire.md")
 	c.Flags().BoolVar(&f.watch, "watch", false, "only watch: send nothing and answer nothing")
-	c.Flags().StringVar(&f.from, "from", "", "where in the journal to begin: a position, or end for what comes")
+	c.Flags().StringVar(&f.from, "from", "", "where in the journal to start: a position, or end for new messages only")
 	return c
 }
 

@@ -125,7 +125,7 @@ var outcomeCodes = map[sched.Status]int{
 func newRoot(s Streams, reexec shellrun.Reexec) *cobra.Command {
 	root := group(&cobra.Command{
 		Use:   "haft",
-		Short: "The handle that lets a language model hold tools",
+		Short: "Run tools for language models, under your control",
 		Long: `haft is a tool system for language models: every effect a model has on the
 world goes through a tool, and every call of a tool goes through one controlled
 pipeline of look-up, validation, hooks, permission, execution and bounded result.`,
@@ -159,7 +159,7 @@ pipeline of look-up, validation, hooks, permission, execution and bounded result
 		return usageError{fmt.Errorf("%w.%s Run '%s --help' for usage", plainValue(err), nearFlag(c, err), c.CommandPath())}
 	})
 	root.AddCommand(newTools(s, reexec), newPermissions(s, reexec), newTrust(s), newDoctor(s, reexec), newMCP(s, reexec), newACP(s, reexec), newAttach(s), newFleet(s), newDemo(s, reexec))
-	root.AddCommand(newSkills(s), newAgents(s), newCommands(s), newHooks(s), newSessions(s), newRewind(s), newPreview(s, reexec), newAuth(s), newVersion(s), newCompletion(s), newMan())
+	root.AddCommand(newSkills(s), newAgents(s), newCommands(s), newStyles(s), newHooks(s), newSessions(s), newRewind(s), newPreview(s, reexec), newAuth(s), newVersion(s), newCompletion(s), newMan())
 	root.SetHelpCommand(newHelp(s))
 	return root
 }
@@ -222,7 +222,7 @@ func newMCP(s Streams, reexec shellrun.Reexec) *cobra.Command {
 	})
 	c.PersistentFlags().BoolVar(&f.json, "json", false, "write JSON")
 	c.AddCommand(
-		newMCPAdd(f), newMCPAddJSON(f), newMCPImport(f), newMCPList(f), newMCPGet(f), newMCPRemove(f),
+		newMCPSearch(f), newMCPAdd(f), newMCPAddJSON(f), newMCPImport(f), newMCPList(f), newMCPGet(f), newMCPRemove(f),
 		newMCPSwitch(f, "enable", "Switch an MCP server on again", false),
 		newMCPSwitch(f, "disable", "Switch an MCP server off without removing it", true),
 		newMCPLogin(f), newMCPLogout(f), newMCPReconnect(f), newMCPServe(f), newMCPDoctor(f), newMCPReplay(f),
@@ -249,7 +249,7 @@ func newMCPAddJSON(f *mcpFlags) *cobra.Command {
 			return a.keep(c.Context(), []config.Entry{{Name: args[0], Raw: json.RawMessage(args[1])}})
 		},
 	}
-	c.Flags().StringVarP(&a.scope, "scope", "s", "local", scopeHelp)
+	c.Flags().StringVarP(&a.scope, "scope", "s", "", scopeHelp)
 	c.Flags().BoolVar(&a.overwrite, "overwrite", false, "replace a server of the same name")
 	return c
 }
@@ -263,7 +263,7 @@ func newMCPDoctor(f *mcpFlags) *cobra.Command {
 
 func newMCPGet(f *mcpFlags) *cobra.Command {
 	return &cobra.Command{
-		Use: "get NAME", Short: "Show all about an MCP server", Args: exactly(1),
+		Use: "get NAME", Short: "Show the details of an MCP server", Args: exactly(1),
 		RunE: func(c *cobra.Command, args []string) error { return f.get(c.Context(), args[0]) },
 	}
 }
@@ -309,8 +309,8 @@ func newMCPReplay(f *mcpFlags) *cobra.Command {
 	return &cobra.Command{
 		Use: "replay NAME|FILE", Short: "Play back what was said to an MCP server, and show what haft makes of it", Args: exactly(1),
 		Long: "Play back what was said to an MCP server, by its name or from a file, and show what\n" +
-			"haft makes of it. The server itself is not started: it answers as it did. What is\n" +
-			"said is written down while the setting mcp.log is on.",
+			"haft makes of it. The server itself is not started: its recorded answers are\n" +
+			"used. Messages are recorded while the setting mcp.log is on.",
 		RunE: func(c *cobra.Command, args []string) error { return f.replay(c.Context(), args[0]) },
 	}
 }

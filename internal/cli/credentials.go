@@ -58,7 +58,11 @@ func (c credentials) Needed(err error) bool { return errors.Is(err, provider.Err
 
 // Try asks the model for a word.
 func (c credentials) Try(ctx context.Context, env map[string]string) (string, error) {
-	m, info, err := provider.Open(&provider.Options{MaxRetries: -1, Getenv: func(name string) string { return env[name] }})
+	return askForAWord(ctx, &provider.Options{MaxRetries: -1, Getenv: func(name string) string { return env[name] }})
+}
+
+func askForAWord(ctx context.Context, opts *provider.Options) (string, error) {
+	m, info, err := provider.Open(opts)
 	if err != nil {
 		return "", err
 	}

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"github.com/haftdev/haft/internal/harness/doctor"
 	"github.com/haftdev/haft/internal/harness/project"
 
 	"github.com/spf13/cobra"
 
+	"github.com/haftdev/haft/model/provider"
 	"github.com/haftdev/haft/shellrun"
 )
 
@@ -19,13 +21,13 @@ func newDoctor(s Streams, reexec shellrun.Reexec) *cobra.Command {
 		Use:   "doctor",
 		Short: "Check the configuration and suggest fixes",
 		Long: `Check the configuration and suggest fixes. Nothing is started
-and nobody is asked: neither the model's server nor, without --connect, an MCP
-server. The exit code is 1 if something is broken.`,
+and nobody is asked, unless you say --connect: then the model is asked for one
+word, and the MCP servers are started. The exit code is 1 if something is broken.`,
 		Args: exactly(0),
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context()) },
 	}
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON")
-	c.Flags().BoolVar(&f.connect, "connect", false, "start the MCP servers to see whether they work")
+	c.Flags().BoolVar(&f.connect, "connect", false, "ask the model for one word and start the MCP servers, to see whether they work")
 	return c
 }
 
@@ -42,10 +44,12 @@ func (f *doctorFlags) run(ctx context.Context) error {
 	}
 	d := doctor.Diagnose(p, &doctor.Options{Version: version(), NoServers: f.connect})
 	if f.connect {
+		f.model(ctx, p, d)
 		if err := f.servers(ctx, p, d); err != nil {
 			return err
 		}
 	}
+	d.Conclude()
 	if f.json {
 		if err := writeJSON(f.Out, d); err != nil || d.Broken == 0 {
 			return err
@@ -60,6 +64,27 @@ func (f *doctorFlags) run(ctx context.Context) error {
 	}
 	return nil
 }
+
+// model asks the model for a word. One that is not configured was noted before.
+func (f *doctorFlags) model(ctx context.Context, p *project.Project, d *doctor.Diagnosis) {
+	ctx, cancel := context.WithTimeout(ctx, modelTime)
+	defer cancel()
+	env := p.ModelEnv()
+	set, _ := p.Counts.Text("model")
+	answer, err := askForAWord(ctx, &provider.Options{Model: set.Text, MaxRetries: -1, Getenv: env.WithKey(env.Helper.Run)})
+	switch {
+	case env.Helper.Err != nil:
+		d.Bad("model", env.Helper.Err.Error(), "fix the command in the settings")
+	case errors.Is(err, provider.ErrNotConfigured):
+	case err != nil:
+		d.Bad("model", "it did not answer: "+err.Error(), "check the key, the model's name and the address")
+	default:
+		d.OK("model", "it answers: %s", answer)
+	}
+}
+
+// modelTime is how long the model may take for a word.
+const modelTime = 30 * time.Second
 
 // servers starts the MCP servers to see whether they work.
 func (f *doctorFlags) servers(ctx context.Context, p *project.Project, d *doctor.Diagnosis) error {

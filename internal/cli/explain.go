@@ -107,7 +107,7 @@ func dryRun(ctx context.Context, w *harness.World, name, typed string) (verdictI
 		v.Notes = append(v.Notes, "it would not run as it is: "+seen.Problem.Message)
 	}
 	for _, r := range w.Hooks.Concerning(set.Lookup(name), seen.Call) {
-		v.Notes = append(v.Notes, strings.TrimSpace(fmt.Sprintf("not run, and may say otherwise: the %s hook %s %s", r.Event, r.Hook, r.Origin)))
+		v.Notes = append(v.Notes, strings.TrimSpace(fmt.Sprintf("not run, but could change the verdict: the %s hook %s %s", r.Event, r.Hook, r.Origin)))
 	}
 	return v, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
 	"github.com/haftdev/haft/internal/knowledge/command"
 	"github.com/haftdev/haft/internal/knowledge/skill"
+	"github.com/haftdev/haft/internal/knowledge/style"
 )
 
 func newSkills(s Streams) *cobra.Command {
@@ -79,6 +80,34 @@ func agentInfo(d agentdef.Definition) textInfo {
 		Tools: d.Tools, Denied: d.Denied, Model: d.Model, Mode: d.Mode, Skills: d.Skills, MaxTurns: d.MaxTurns,
 	}
 	if d.Builtin {
+		t.Source = "built-in"
+	}
+	return t
+}
+
+func newStyles(s Streams) *cobra.Command {
+	return (&written{
+		Streams: s, name: "styles", one: "an output style",
+		long: `List and show output styles: haft's own, Markdown files under
+~/.haft/output-styles and ~/.claude/output-styles, the same below a project, and
+those of plugins. The setting outputStyle chooses one. A project's count once you
+trust them, as they are then. See docs/skills.md.`,
+		all: func(l *project.Library) ([]textInfo, []knowledge.Problem, []knowledge.Claim) {
+			list := l.Styles.List()
+			return each(list.Styles, styleInfo), list.Problems, list.Held
+		},
+		find: func(l *project.Library, name string) (textInfo, error) {
+			st, err := l.Styles.Find(name)
+			info := styleInfo(st)
+			info.Text = st.Text
+			return info, err
+		},
+	}).command()
+}
+
+func styleInfo(st style.Style) textInfo {
+	t := textInfo{Name: st.Name, Description: st.Description, Source: source(st.Source, st.Plugin), Path: st.Path}
+	if st.Builtin {
 		t.Source = "built-in"
 	}
 	return t

@@ -26,31 +26,35 @@ type addFlags struct {
 	clientSecret     bool
 	callbackPort     int
 	overwrite        bool
-	config           []string // of a bundle
+	config           []string // of a bundle or a server of a registry
+	registry         string
+	showPlace        bool // say what the entry starts or connects to: the user has not typed it
 }
 
-const scopeHelp = "where to keep it: local (you, in this project), project (everybody, in .mcp.json) or user (you, everywhere)"
+const scopeHelp = "where to keep it: local (you, in this project), project (everybody, in .mcp.json) or user (you, everywhere); local if it is left out, and user in your home folder"
 
 func newMCPAdd(f *mcpFlags) *cobra.Command {
 	a := &addFlags{mcpFlags: f}
 	c := &cobra.Command{
-		Use:   "add NAME URL | add NAME -- COMMAND [ARG…] | add [NAME] FILE.mcpb",
+		Use:   "add NAME URL | add NAME -- COMMAND [ARG…] | add [NAME] FILE.mcpb | add [NAME] REGISTRY/NAME",
 		Short: "Set up an MCP server",
 		Example: `  haft mcp add tracker https://mcp.example.com/
   haft mcp add --transport sse old https://old.example.com/sse --header 'X-Key: ${KEY}'
   haft mcp add files --env ROOT=/data -- npx -y @modelcontextprotocol/server-filesystem /data
-  haft mcp add tracker.mcpb --config 'token=${TRACKER_TOKEN}'`,
+  haft mcp add tracker.mcpb --config 'token=${TRACKER_TOKEN}'
+  haft mcp add com.example/weather --registry servers.json`,
 		Args: cobra.MinimumNArgs(0),
 		RunE: func(c *cobra.Command, args []string) error { return a.add(c.Context(), args) },
 	}
-	c.Flags().StringVarP(&a.scope, "scope", "s", "local", scopeHelp)
+	c.Flags().StringVarP(&a.scope, "scope", "s", "", scopeHelp)
 	c.Flags().StringVarP(&a.transport, "transport", "t", "", "stdio, http or sse; told by what follows if it is left out")
 	c.Flags().StringArrayVarP(&a.env, "env", "e", nil, "NAME=VALUE for the server's environment")
 	c.Flags().StringArrayVarP(&a.headers, "header", "H", nil, "'Name: value' to send with every request")
 	c.Flags().StringVar(&a.clientID, "client-id", "", "the OAuth client that was registered beforehand")
 	c.Flags().BoolVar(&a.clientSecret, "client-secret", false, "the OAuth client has a secret: the one in "+clientSecretEnv+" when the server is used")
 	c.Flags().IntVar(&a.callbackPort, "callback-port", 0, "the port that the OAuth client was registered with")
-	c.Flags().StringArrayVar(&a.config, "config", nil, "NAME=VALUE for a setting of a bundle; may be repeated")
+	c.Flags().StringArrayVar(&a.config, "config", nil, "NAME=VALUE for a setting of a bundle or of a server of a registry; may be repeated")
+	c.Flags().StringVar(&a.registry, "registry", "", "take the server from this registry: "+registryHelp)
 	c.Flags().BoolVar(&a.overwrite, "overwrite", false, "replace a server of the same name")
 	return c
 }
@@ -78,7 +82,7 @@ Cursor, VS Code, Windsurf, codex, gemini-cli and opencode are understood. Of
 			return a.keep(c.Context(), entries)
 		},
 	}
-	c.Flags().StringVarP(&a.scope, "scope", "s", "local", scopeHelp)
+	c.Flags().StringVarP(&a.scope, "scope", "s", "", scopeHelp)
 	c.Flags().BoolVar(&a.overwrite, "overwrite", false, "replace servers of the same name")
 	return c
 }
@@ -88,8 +92,14 @@ func (f *addFlags) add(ctx context.Context, args []string) error {
 	if n := len(args); (n == 1 || n == 2) && isBundle(args[n-1]) {
 		return f.addBundle(ctx, args[n-1], args[:n-1])
 	}
+	if n := len(args); (n == 1 || n == 2 && f.registry != "") && (f.registry != "" || registryName.MatchString(args[0])) {
+		return f.addFound(ctx, args[n-1], args[:n-1])
+	}
+	if f.registry != "" {
+		return usageError{errors.New("--registry needs the name of a server there. Usage: haft mcp add [NAME] REGISTRY/NAME --registry FILE_OR_URL")}
+	}
 	if len(f.config) > 0 {
-		return usageError{errors.New("--config is for bundles: haft mcp add FILE.mcpb")}
+		return usageError{errors.New("--config is for bundles and for servers of a registry: haft mcp add FILE.mcpb")}
 	}
 	if len(args) < 2 {
 		return usageError{errors.New("a server needs a name, and a URL or a command. Usage: haft mcp add NAME URL | add NAME -- COMMAND [ARG…]")}
@@ -191,16 +201,17 @@ type kept struct {
 	Scope   string `json:"scope"`
 	File    string `json:"file"`
 	Skipped string `json:"skipped,omitempty"` // why it was not
+	Place   string `json:"place,omitempty"`   // what it starts or connects to, where the user has not typed it
 }
 
 // keep writes entries into the file of the scope. A person who types them approves
 // of them.
 func (f *addFlags) keep(ctx context.Context, entries []config.Entry) error {
-	scope, err := settings.ParseSource(f.scope)
-	if err != nil || scope != settings.Local && scope != settings.Project && scope != settings.User {
-		return usageError{fmt.Errorf("%q is not a scope: use local, project or user", f.scope)}
-	}
 	m, err := openServers(f.reexec)
+	if err != nil {
+		return err
+	}
+	scope, err := m.scope(f.scope)
 	if err != nil {
 		return err
 	}
@@ -219,6 +230,9 @@ func (f *addFlags) keep(ctx context.Context, entries []config.Entry) error {
 		} else if err := f.keepOne(ctx, m, target, e); err != nil {
 			return err
 		}
+		if f.showPlace {
+			k.Place = placeOf(e)
+		}
 		done = append(done, k)
 	}
 	if f.json {
@@ -230,8 +244,40 @@ func (f *addFlags) keep(ctx context.Context, entries []config.Entry) error {
 			continue
 		}
 		fmt.Fprintf(f.Out, "%s: kept in %s\n", k.Name, k.File)
+		if k.Place != "" {
+			fmt.Fprintf(f.Out, "It is reached by: %s\n", visible.Name(k.Place))
+		}
 	}
 	return nil
+}
+
+// scope is where entries are kept. In a folder where nothing of a project can be approved,
+// which is the home folder, only the user's own settings count.
+func (m *mcpServers) scope(flag string) (settings.Source, error) {
+	here := m.Project.Folder != nil
+	if flag == "" && here {
+		return settings.Local, nil
+	}
+	if flag == "" {
+		return settings.User, nil
+	}
+	scope, err := settings.ParseSource(flag)
+	switch {
+	case err != nil || scope != settings.Local && scope != settings.Project && scope != settings.User:
+		return scope, usageError{fmt.Errorf("%q is not a scope: use local, project or user", flag)}
+	case scope != settings.User && !here:
+		return scope, usageError{fmt.Errorf("a server of the scope %s could not be used here: this folder holds your own settings and approvals, so nothing of a project counts in it. Use --scope user", flag)}
+	}
+	return scope, nil
+}
+
+// placeOf is what an entry starts or connects to.
+func placeOf(e config.Entry) string {
+	var s mcp.Server
+	if json.Unmarshal(e.Raw, &s) != nil {
+		return ""
+	}
+	return describeServer(mcp.Status{Config: s}).place()
 }
 
 // acceptable says what is wrong with an entry that is to be kept.

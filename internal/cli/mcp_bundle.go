@@ -30,13 +30,9 @@ func (f *addFlags) addBundle(ctx context.Context, file string, name []string) er
 		return err
 	}
 	defer b.Close()
-	values := map[string][]string{}
-	for _, pair := range f.config {
-		key, value, ok := strings.Cut(pair, "=")
-		if !ok {
-			return usageError{fmt.Errorf("--config %s: write NAME=VALUE", pair)}
-		}
-		values[key] = append(values[key], value)
+	values, err := f.values()
+	if err != nil {
+		return err
 	}
 	dir, err := bundleDir(file)
 	if err != nil {
@@ -60,6 +56,19 @@ func (f *addFlags) addBundle(ctx context.Context, file string, name []string) er
 		}
 	}
 	return f.keep(ctx, []config.Entry{entry})
+}
+
+// values are what the user has set by --config.
+func (f *addFlags) values() (map[string][]string, error) {
+	values := map[string][]string{}
+	for _, pair := range f.config {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok {
+			return nil, usageError{fmt.Errorf("--config %s: write NAME=VALUE", pair)}
+		}
+		values[key] = append(values[key], value)
+	}
+	return values, nil
 }
 
 // bundleDir is where a bundle is unpacked: in the user's configuration, by its content.

@@ -81,7 +81,7 @@ func examine(i serverInfo) []finding {
 			out = append(out, finding{i.Name, "warning", "its tool " + t.Name + " is not offered: " + t.Disabled, ""})
 		}
 		if t.Changed {
-			out = append(out, finding{i.Name, "warning", "its tool " + t.Name + " has another description than when it was last connected", "look at what it says now before you continue to use it"})
+			out = append(out, finding{i.Name, "warning", "its tool " + t.Name + " has a different description than when the server was last connected", "look at what it says now before you continue to use it"})
 		}
 		if t.Hidden != "" {
 			out = append(out, finding{i.Name, "warning", "the texts of its tool " + t.Name + " had invisible characters: " + t.Hidden, "look at the server before you trust it"})

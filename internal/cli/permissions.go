@@ -45,7 +45,7 @@ Deny overrides ask, and ask overrides allow, regardless of which file a rule is 
 	c.PersistentFlags().BoolVar(&f.json, "json", false, "write JSON")
 	explain := &cobra.Command{
 		Use:   "explain TOOL INPUT",
-		Short: "Show the verdict on a call, and the rule that makes it",
+		Short: "Show the verdict on a call, and the rule behind it",
 		Long: `Show the verdict on a call by the settings of this folder, and the rule, file and
 line that make it. The call takes the way of a session's calls up to its verdict:
 its input is checked and repaired and the tool says what it thinks of it. Nothing

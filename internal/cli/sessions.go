@@ -166,8 +166,10 @@ func (f *sessionsShow) run(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		if e.Message != nil {
-			said = append(said, shown{e.UUID, e.Time, e.Message.Role, contentText(e.Message.Content)})
+		if e.Message != nil && !e.Message.Synthetic {
+			if text := contentText(e.Message.Content); text != "" {
+				said = append(said, shown{e.UUID, e.Time, e.Message.Role, text})
+			}
 		}
 	}
 	if f.json {
@@ -183,7 +185,7 @@ func (f *sessionsShow) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// contentText says what a message is in a line.
+// contentText says what a message is in a line, without what haft added to it.
 func contentText(blocks []model.Block) string {
 	var parts []string
 	for _, b := range blocks {
@@ -193,7 +195,9 @@ func contentText(blocks []model.Block) string {
 		case model.ToolResult:
 			parts = append(parts, "→ "+tool.JoinText(b.Content))
 		case model.Text:
-			parts = append(parts, b.Text)
+			if !session.Injected(b) {
+				parts = append(parts, b.Text)
+			}
 		default:
 			parts = append(parts, "["+string(b.Type)+"]")
 		}

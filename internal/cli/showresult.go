@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/output"
 	"github.com/haftdev/haft/sched"
@@ -24,7 +25,7 @@ func progressLine(p tool.Progress) string {
 	case tool.BashProgress:
 		last := strings.TrimRight(p.Output, "\n")
 		last = last[strings.LastIndexByte(last, '\n')+1:]
-		return fmt.Sprintf("%s, %d lines, %d bytes: %s", p.Elapsed.Round(time.Second), p.Lines, p.Bytes, last)
+		return fmt.Sprintf("%s, %s, %s: %s", p.Elapsed.Round(time.Second), plural.Of(p.Lines, "line"), plural.Of(p.Bytes, "byte"), last)
 	}
 	b, err := json.Marshal(p)
 	if err != nil {

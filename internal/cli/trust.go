@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/internal/harness/project"
+	"github.com/haftdev/haft/internal/plural"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -51,7 +52,7 @@ type projectTrust struct{ project, ignoreHooks, ignoreBadRules bool }
 func (t *projectTrust) define(fs *pflag.FlagSet) {
 	fs.BoolVar(&t.project, "trust-project", false, "trust what the project brings, as it is now, for this run")
 	fs.BoolVar(&t.ignoreHooks, "ignore-project-hooks", false, "run without the hooks of the project")
-	fs.BoolVar(&t.ignoreBadRules, "ignore-bad-rules", false, "start although a deny or ask rule cannot be understood")
+	fs.BoolVar(&t.ignoreBadRules, "ignore-bad-rules", false, "start even if a deny or ask rule is invalid")
 }
 
 // itemInfo is an item as programs read it.
@@ -133,13 +134,13 @@ func (f *trustFlags) look(ctx context.Context, p *project.Project, items []trust
 		return nil
 	}
 	if !tui.IsTerminal(f.In, f.Out) {
-		fmt.Fprintf(f.Err, "Not trusted: %s. Trust all with 'haft trust --all', or one with 'haft trust %.8s'.\n", plural(len(open), "item"), open[0].Hash)
+		fmt.Fprintf(f.Err, "Not trusted: %s. Trust all with 'haft trust --all', or one with 'haft trust %.8s'.\n", plural.Of(len(open), "item"), open[0].Hash)
 		return nil
 	}
 	if err := notInSession("trust"); err != nil {
 		return err
 	}
-	fmt.Fprintf(f.Out, "Trust %s, exactly as shown? [y/N] ", plural(len(open), "item"))
+	fmt.Fprintf(f.Out, "Trust %s, exactly as shown? [y/N] ", plural.Of(len(open), "item"))
 	line, err := readLine(ctx, f.In)
 	if err != nil {
 		return err

@@ -35,13 +35,13 @@ func (r *rig) serve(answer script.AnswerFunc) {
 	r.t.Cleanup(func() { server.Close() })
 }
 
-// play serves a main conversation, and others by what they begin with.
+// play serves a main conversation, and others by the longest text that is in what they begin with.
 func (r *rig) play(main []script.Turn, parts map[string][]script.Turn) {
 	r.serve(func(q *script.Request) script.Turn {
-		turns := main
+		turns, longest := main, ""
 		for when, part := range parts {
-			if strings.Contains(q.FirstText(), when) {
-				turns = part
+			if strings.Contains(q.FirstText(), when) && len(when) > len(longest) {
+				turns, longest = part, when
 			}
 		}
 		if q.Turn < len(turns) {

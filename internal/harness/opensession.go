@@ -125,5 +125,5 @@ func waitedText(d time.Duration) string {
 	if d <= time.Second {
 		return ""
 	}
-	return fmt.Sprintf("Commands of an earlier process of this session were still running; it took %.1f s until they were ended.", d.Seconds())
+	return fmt.Sprintf("Commands of an earlier process of this session were still running; ending them took %.1f s.", d.Seconds())
 }

@@ -110,6 +110,9 @@ type Conversation struct {
 	Began   time.Time
 	// MCP are its servers.
 	MCP *servers.Servers
+	// Style is the name of the output style, the same for the whole conversation: it is part
+	// of the system prompt.
+	Style string
 
 	lead    *agentdef.Definition // the agent that leads; nil means haft itself
 	pool    *Pool
@@ -272,6 +275,8 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, audit sched.
 		subagent.WaitFlag: agents.Wait, subagent.DirFlag: agents.Dirs,
 	}}
 	tools := c.pool.Set(session)
+	style, _ := w.Project.Style() // what is wrong with it is a warning
+	c.Style = style.Name
 	nested := w.nested.Tell("")
 	news := sysprompt.Together(nested, c.notes.Tell, c.MCP.Tell)
 	source := "startup"
@@ -279,7 +284,7 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, audit sched.
 		source = "resume"
 	}
 	c.opts = agent.Options{
-		Model: o.Client, ModelName: o.Model, PlanModel: o.planModel, Resolve: c.askable, System: sysprompt.System(o.System, o.AppendSystem, tools), Carry: c.carry,
+		Model: o.Client, ModelName: o.Model, PlanModel: o.planModel, Resolve: c.askable, System: sysprompt.System(o.System, style, o.AppendSystem, tools), Carry: c.carry,
 		Facts: w.told(o.Model, restored.History).Facts(sysprompt.Once(lostAgents(restored)), w.endedCommands(restored), sysprompt.Standing(w.Engine, o.Person != nil), sysprompt.Planning(w.Engine, o.PlanInstructions, o.Interactive, w.Project.Kept.PlanFile), news).Tell,
 		News:  func(ctx context.Context) []string { return news(ctx, false) },
 		Tools: tools, Person: o.Person, Permissions: permissions{w.Engine, w.Project}, Mode: string(mode), Hooks: w.Hooks,

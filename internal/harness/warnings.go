@@ -44,6 +44,9 @@ func (w *World) warnings(lead *agentdef.Definition) []agent.Notice {
 	for _, text := range w.misnamedTools() {
 		add("tools", text)
 	}
+	if _, err := w.Project.Style(); err != nil {
+		add("settings", "The output style is the default one. "+err.Error())
+	}
 	for _, problem := range w.Project.Library.Faults() {
 		add("knowledge", problem.String())
 	}

@@ -62,7 +62,7 @@ func (h *hostAsker) unanswered(question tool.Verdict, why string) tool.Verdict {
 func (h *hostAsker) allow(ctx context.Context, answer wire.PermissionAnswer) (tool.Verdict, error) {
 	for _, u := range answer.UpdatedPermissions {
 		if err := h.update(ctx, u); err != nil {
-			h.warn("A change of the permissions cannot be made: " + err.Error()) // the call itself is allowed
+			h.warn("Could not change the permissions: " + err.Error()) // the call itself is allowed
 		}
 	}
 	v := tool.Verdict{Behavior: tool.Allow, Reason: byHost}

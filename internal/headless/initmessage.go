@@ -18,7 +18,7 @@ func (s *server) facts(ev agent.TurnStarted) *wire.Init {
 	talk := s.opened()
 	init := &wire.Init{
 		Cwd: talk.Dir(), Model: ev.Model, PermissionMode: ev.Mode, APIKeySource: talk.KeySource, ClaudeCodeVersion: s.opts.Version,
-		OutputStyle: "default", Betas: s.opts.Talk.Betas, Capabilities: capabilities(),
+		OutputStyle: talk.Style, Betas: s.opts.Talk.Betas, Capabilities: capabilities(),
 		AdditionalDirectories: talk.World.Engine.Guard().Roots()[1:], FastModeState: "off",
 	}
 	init.MCPServers, init.Sandbox = initServers(talk), initSandbox(talk)

@@ -70,7 +70,7 @@ func (o *Observer) Verdict(ctx context.Context, a wire.PermissionAnswer, by stri
 	case wire.BehaviorAllow:
 		for _, u := range a.UpdatedPermissions {
 			if err := o.s.updatePermissions(ctx, u); err != nil {
-				o.s.warn("A change of the permissions cannot be made: " + err.Error()) // the call itself is allowed
+				o.s.warn("Could not change the permissions: " + err.Error()) // the call itself is allowed
 			}
 		}
 		v = tool.Verdict{Behavior: tool.Allow, Reason: "it was allowed from " + by}

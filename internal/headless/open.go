@@ -34,7 +34,7 @@ func (s *server) initialize(r *wire.Initialize) (any, error) {
 		s.tell.send(s.tell.backgroundTasks())
 	}
 	reply := wire.InitializeReply{
-		Commands: s.commands(talk), Agents: s.agents(talk), OutputStyle: "default", AvailableOutputStyles: wire.List[string]{"default"},
+		Commands: s.commands(talk), Agents: s.agents(talk), OutputStyle: talk.Style, AvailableOutputStyles: styles(talk),
 		Models: models(), Account: account(talk.Provider, talk.KeySource),
 		PID: os.Getpid(), ClaudeCodeVersion: s.opts.Version, CurrentPermissionMode: string(talk.World.Engine.Policy().Mode()),
 		SessionState: s.tell.doing(), HookOnFailureSupported: true, FastModeState: "off", Capabilities: capabilities(),

@@ -12,10 +12,18 @@ func (s *server) reloadRequests() []row {
 	return []row{
 		about(s, reloadSkills),
 		about(s, s.reloadPlugins),
-		about(s, func(context.Context, *harness.Conversation, *wire.ReloadOutputStyles) (any, error) {
-			return wire.ReloadOutputStylesReply{AvailableOutputStyles: wire.List[string]{"default"}}, nil
+		about(s, func(_ context.Context, talk *harness.Conversation, _ *wire.ReloadOutputStyles) (any, error) {
+			return wire.ReloadOutputStylesReply{AvailableOutputStyles: styles(talk)}, nil
 		}),
 	}
+}
+
+// styles are the names of the output styles there are.
+func styles(talk *harness.Conversation) (names wire.List[string]) {
+	for _, st := range talk.World.Project.Library.Styles.List().Styles {
+		names = append(names, st.Name)
+	}
+	return names
 }
 
 // reloadSkills looks for skills again. Those found now can be called even if the model
@@ -35,7 +43,7 @@ func (s *server) reloadPlugins(_ context.Context, talk *harness.Conversation, r 
 		return nil, &wire.ControlError{Code: wire.ErrorPluginsBusy, Message: "a turn runs: ask again when it has ended"}
 	}
 	if len(r.AddPlugins) > 0 && string(r.AddPlugins) != "null" && string(r.AddPlugins) != "[]" {
-		return nil, &wire.ControlError{Message: "plugins cannot be added to a session that runs: begin it with them"}
+		return nil, &wire.ControlError{Message: "plugins cannot be added to a running session: start the session with them"}
 	}
 	reply := s.plugins(talk)
 	if r.HoldOnCacheImpact {

@@ -132,14 +132,17 @@ func ordered(r wire.Request) bool {
 	return false
 }
 
-// answered ends the session once the program has heard that it will.
+// answered ends the session once the program has heard that it will, or that there is none.
 func (s *server) answered(r wire.Request) {
-	if _, ok := r.(*wire.EndSession); !ok {
+	_, ends := r.(*wire.EndSession)
+	_, opens := r.(*wire.Initialize)
+	s.mu.Lock()
+	ends = ends || opens && s.failure != nil
+	s.closing = s.closing || ends
+	s.mu.Unlock()
+	if !ends {
 		return
 	}
-	s.mu.Lock()
-	s.closing = true
-	s.mu.Unlock()
 	if talk := s.opened(); talk != nil {
 		talk.Agent.Reconsider()
 	}
@@ -363,7 +366,7 @@ func (s *server) done() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	closing := s.closing || s.opts.OneAnswer && s.told
-	return s.failure != nil || closing && (s.talk == nil || len(s.talk.Agent.Queued()) == 0 && len(s.typed) == 0)
+	return closing && (s.talk == nil || len(s.talk.Agent.Queued()) == 0 && len(s.typed) == 0)
 }
 
 func (s *server) opened() *harness.Conversation {
@@ -430,6 +433,7 @@ func (s *server) begin(ctx context.Context, init *wire.Initialize, prompts ...he
 		s.init = init
 		if s.talk, s.failure = s.open(ctx, init); s.failure != nil {
 			s.failed(s.failure)
+			s.closing = init == nil // otherwise once it has heard the answer, see answered
 			return
 		}
 		s.tell.session = s.talk.Agent.Session()

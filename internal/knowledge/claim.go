@@ -7,6 +7,7 @@ const (
 	Skill   Kind = "skill"
 	Command Kind = "command"
 	Agent   Kind = "agent"
+	Style   Kind = "output-style"
 )
 
 // A Claim is a piece of a project that asks to count.

@@ -113,5 +113,5 @@ type Missing struct {
 }
 
 func (m *Missing) Error() string {
-	return fmt.Sprintf("There is no %s named %q.%s", m.Kind, m.Name, m.Hint)
+	return fmt.Sprintf("There is no %s named %q.%s", strings.ReplaceAll(string(m.Kind), "-", " "), m.Name, m.Hint)
 }

@@ -1,6 +1,10 @@
 package knowledge
 
-import "unicode"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 // maxName is how long a name may be, in characters.
 const maxName = 64
@@ -19,4 +23,15 @@ func ValidName(name string) bool {
 		length++
 	}
 	return length > 0 && length <= maxName
+}
+
+// validTitle reports whether a name can be shown and chosen from a list, but not typed
+// into rules: words with single spaces between them.
+func validTitle(name string) bool {
+	for word := range strings.SplitSeq(name, " ") {
+		if !ValidName(word) {
+			return false
+		}
+	}
+	return utf8.RuneCountInString(name) <= maxName
 }

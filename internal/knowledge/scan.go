@@ -123,7 +123,7 @@ func (s *scan) files(f file, dir string) (files []file, complete bool) {
 		if !isMarkdown || strings.HasPrefix(path.Base(name), ".") {
 			continue
 		}
-		if s.kind == Agent {
+		if s.kind == Agent || s.kind == Style {
 			own = path.Base(own)
 		}
 		f.name, f.own = name, strings.ReplaceAll(own, "/", ":")
@@ -231,11 +231,15 @@ func (s *scan) parse(path, text string) parsed {
 // others may say it themselves.
 func (s *scan) name(p Place, f file, doc frontmatter.Document) (string, error) {
 	name := f.own
-	if said := doc.Fields.Text("name"); s.kind != Command && ValidName(said) {
+	valid := ValidName
+	if s.kind == Style {
+		valid = validTitle
+	}
+	if said := doc.Fields.Text("name"); s.kind != Command && valid(said) {
 		name = said
 	}
 	for part := range strings.SplitSeq(name, ":") {
-		if !ValidName(part) {
+		if !valid(part) {
 			return "", fmt.Errorf("%q is no name for it; use letters, digits, dashes and underscores", name)
 		}
 	}

@@ -124,6 +124,13 @@ func (p *Person) hear(line string) bool {
 	if p.answer == nil || time.Since(p.asked) < arming {
 		return false
 	}
+	switch strings.TrimSpace(line) {
+	case "/stop", "/exit", "/quit":
+		return false // they end the question too
+	case "/help":
+		io.WriteString(p.out, "A question waits for an answer. /stop stops the turn, /exit leaves; other commands work once it is answered.\n"+p.prompt) // as in until
+		return true
+	}
 	select {
 	case p.answer <- line:
 	default:

@@ -15,6 +15,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/card"
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
@@ -161,9 +162,9 @@ func (p *Printer) progress(ev agent.Called) {
 			return // nothing new: lines that only count would drown the rest
 		}
 		c.last, c.next = last, 2*pr.Elapsed
-		text = fmt.Sprintf("%s, %d lines %s", pr.Elapsed.Round(time.Second), pr.Lines, last)
+		text = fmt.Sprintf("%s, %s %s", pr.Elapsed.Round(time.Second), plural.Of(pr.Lines, "line"), last)
 	case tool.AgentProgress:
-		text = fmt.Sprintf("%s (%d calls)", pr.Activity, pr.ToolUses)
+		text = fmt.Sprintf("%s (%s)", pr.Activity, plural.Of(pr.ToolUses, "call"))
 	case tool.MCPProgress:
 		text = fmt.Sprintf("%s %g/%g", pr.Message, pr.Progress, pr.Total)
 	default:
@@ -200,7 +201,7 @@ func (p *Printer) reason(out *sched.Outcome) {
 	lines := strings.Split(strings.TrimSpace(out.Result.Text()), "\n")[1:]
 	for i, l := range lines {
 		if i == p.opts.ErrorLines {
-			p.line(dim, "    … and %d more lines", len(lines)-i)
+			p.line(dim, "    … and %s", plural.Of(len(lines)-i, "more line"))
 			return
 		}
 		p.line(dim, "    %s", visibleText(l))
@@ -244,7 +245,7 @@ func (p *Printer) end(r agent.Result) {
 	for _, u := range r.Total {
 		cost += u.Cost
 	}
-	s := fmt.Sprintf("%d calls, %d requests, %s", r.Calls, r.Requests, r.Duration.Round(10*time.Millisecond))
+	s := fmt.Sprintf("%s, %s, %s", plural.Of(r.Calls, "call"), plural.Of(r.Requests, "request"), r.Duration.Round(10*time.Millisecond))
 	if cost > 0 {
 		s += fmt.Sprintf(", $%.4f so far", cost)
 	}

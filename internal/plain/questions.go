@@ -32,6 +32,7 @@ type Person struct {
 	answer chan string // of the question that is asked; nil: none is
 	grant  func(tool.Suggestion) error
 	ended  bool
+	prompt string // what was asked last
 }
 
 // Grant says how a rule is kept for the session.
@@ -49,7 +50,7 @@ func (p *Person) keep(s tool.Suggestion) error {
 }
 
 // listen makes lines answers to what was just asked, until end is called.
-func (p *Person) listen() (answers <-chan string, end func()) {
+func (p *Person) listen(question string) (answers <-chan string, end func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	answer := make(chan string, 8)
@@ -57,7 +58,7 @@ func (p *Person) listen() (answers <-chan string, end func()) {
 		close(answer)
 		return answer, func() {}
 	}
-	p.asked, p.answer = time.Now(), answer
+	p.asked, p.answer, p.prompt = time.Now(), answer, question
 	return answer, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -78,7 +79,7 @@ func (p *Person) line(ctx context.Context, format string, args ...any) (said str
 // nothing more to ask.
 func (p *Person) until(ctx context.Context, question string, heard func(line string) (again string)) error {
 	io.WriteString(p.out, question) // a terminal that is gone is seen by those who show the conversation
-	answers, end := p.listen()
+	answers, end := p.listen(question)
 	defer end()
 	for {
 		select {

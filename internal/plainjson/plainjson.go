@@ -9,17 +9,43 @@ import (
 	"errors"
 	"io"
 	"reflect"
+	"strings"
 )
 
 // Marshal is json.Marshal without these escapes.
 func Marshal(v any) ([]byte, error) {
-	var out bytes.Buffer
+	var out text
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+	return bytes.TrimSuffix(out, []byte("\n")), nil
+}
+
+// text is what an encoder writes, which it does once: it is as long as that.
+type text []byte
+
+func (t *text) Write(p []byte) (int, error) {
+	*t = append(*t, p...)
+	return len(p), nil
+}
+
+// Indented is a JSON text for people, with a line for each field. What is no JSON stays as
+// it is.
+func Indented(raw []byte) string {
+	v, err := decode(raw)
+	if err != nil {
+		return string(raw)
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		return string(raw)
+	}
+	return strings.TrimSuffix(out.String(), "\n")
 }
 
 // Same reports whether two texts are the same JSON value: white space, escapes and the

@@ -52,7 +52,7 @@ func BenchmarkPreview(b *testing.B) {
 	b.ReportMetric(float64((slices.Min(previewed) - slices.Min(plain)).Microseconds()), "min-over-µs") // what is left of it without other work
 }
 
-// BenchmarkRead measures reading 5,000 changed files, each with what it was before, and
+// BenchmarkRead measures reading 5,000 changed files and their previous versions, and
 // the same 10,000 files by os.ReadFile in turn. On a machine that does other work too,
 // the processor's time says more than the clock.
 //

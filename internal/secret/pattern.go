@@ -14,7 +14,7 @@ import (
 
 // A Pattern matches paths by their names, as a careless file system or reader takes them.
 type Pattern struct {
-	parts    []string
+	parts    []part
 	home     bool // anchored at the home directory
 	absolute bool // anchored at the root of the file system
 	deep     bool // covers everything below
@@ -26,7 +26,37 @@ func Parse(pattern string) Pattern {
 	s, home := strings.CutPrefix(pattern, "~/")
 	s, absolute := strings.CutPrefix(s, "/")
 	s, deep := strings.CutSuffix(s, "/**")
-	return Pattern{home: home, absolute: absolute, deep: deep, parts: strings.Split(s, "/")}
+	p := Pattern{home: home, absolute: absolute, deep: deep}
+	for name := range strings.SplitSeq(s, "/") {
+		p.parts = append(p.parts, parsePart(name))
+	}
+	return p
+}
+
+// A part is the pattern of one name. Those with one star, and no other sign, are taken
+// apart: every path that a tool is given is compared with all of them.
+type part struct {
+	text          string
+	before, after string // of the star
+	star, other   bool   // has one star; has more than that
+}
+
+func parsePart(text string) part {
+	p := part{text: text}
+	p.before, p.after, p.star = strings.Cut(text, "*")
+	p.other = strings.ContainsAny(p.before, `?[\`) || strings.ContainsAny(p.after, `*?[\`)
+	return p
+}
+
+func (p *part) matches(name string) bool {
+	switch {
+	case p.other:
+		ok, err := path.Match(p.text, name)
+		return ok && err == nil
+	case p.star:
+		return len(name) >= len(p.before)+len(p.after) && strings.HasPrefix(name, p.before) && strings.HasSuffix(name, p.after)
+	}
+	return p.text == name
 }
 
 // Names are the names in a path, folded.
@@ -44,7 +74,11 @@ func (p *Pattern) Matches(n *Names) bool {
 	case p.home:
 		return slices.ContainsFunc(n.Below, p.begins)
 	}
-	for i := range n.Inside {
+	spare := len(n.Inside) - len(p.parts)
+	if !p.deep { // it ends with the path
+		return spare >= 0 && p.begins(n.Inside[spare:])
+	}
+	for i := 0; i <= spare; i++ {
 		if p.begins(n.Inside[i:]) {
 			return true
 		}
@@ -57,17 +91,12 @@ func (p *Pattern) begins(names []string) bool {
 	if len(names) < len(p.parts) || !p.deep && len(names) != len(p.parts) {
 		return false
 	}
-	for i, part := range p.parts {
-		if part != names[i] && !(strings.Contains(part, "*") && glob(part, names[i])) {
+	for i := range p.parts {
+		if !p.parts[i].matches(names[i]) {
 			return false
 		}
 	}
 	return true
-}
-
-func glob(pattern, name string) bool {
-	ok, err := path.Match(pattern, name)
-	return ok && err == nil
 }
 
 var shortName = lazyregexp.New(`^([a-z0-9_]{1,6})~[0-9]+$`)
@@ -83,26 +112,46 @@ var lookalikes = map[rune]rune{
 // Fold writes the components of a path as a careless file system or reader would take them: lower case, compatibility
 // forms as plain ones, nothing invisible, no trailing dots or blanks, no stream or short-name spelling.
 func Fold(p string) []string {
-	var out []string
-	for c := range strings.SplitSeq(filepath.ToSlash(p), "/") {
+	p = filepath.ToSlash(p)
+	out := make([]string, 0, 1+strings.Count(p, "/"))
+	for c := range strings.SplitSeq(p, "/") {
 		if c == "" {
 			continue
 		}
-		c = strings.Map(func(r rune) rune {
-			if unicode.Is(unicode.Cf, r) || unicode.IsControl(r) || unicode.Is(unicode.Variation_Selector, r) {
-				return -1
-			}
-			if plain, ok := lookalikes[r]; ok {
-				return plain
-			}
-			return r
-		}, norm.NFKC.String(c))
-		c, _, _ = strings.Cut(c, "::$")
-		c = strings.TrimRight(strings.ToLower(c), ". ")
-		if m := shortName.FindStringSubmatch(c); m != nil {
-			c = "." + m[1]
+		if !plain(c) {
+			c = foldName(c)
 		}
 		out = append(out, c)
 	}
 	return out
+}
+
+// plain reports whether folding leaves a name as it is, as it does with most.
+func plain(name string) bool {
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '_', c == '-', c == '.':
+		default:
+			return false
+		}
+	}
+	return name[len(name)-1] != '.'
+}
+
+func foldName(c string) string {
+	c = strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) || unicode.IsControl(r) || unicode.Is(unicode.Variation_Selector, r) {
+			return -1
+		}
+		if plain, ok := lookalikes[r]; ok {
+			return plain
+		}
+		return r
+	}, norm.NFKC.String(c))
+	c, _, _ = strings.Cut(c, "::$")
+	c = strings.TrimRight(strings.ToLower(c), ". ")
+	if m := shortName.FindStringSubmatch(c); m != nil {
+		c = "." + m[1]
+	}
+	return c
 }

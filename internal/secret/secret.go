@@ -51,23 +51,37 @@ func (w Where) Names(path string) Names {
 	n := Names{All: Fold(path)}
 	for _, home := range w.Homes {
 		if rest, ok := pathin.BelowFold(home, path); ok {
-			n.Below = append(n.Below, Fold(rest))
+			n.Below = append(n.Below, n.end(path, rest))
 		}
 	}
 	n.Inside = n.All
 	for _, root := range w.Roots {
 		if rest, ok := pathin.Below(root, path); ok {
-			n.Inside = Fold(rest)
+			n.Inside = n.end(path, rest)
 		}
 	}
 	return n
 }
 
+// end returns the names of the rest of a path, which are the last of all if the rest is spelled as the path is.
+func (n *Names) end(path, rest string) []string {
+	if !strings.HasSuffix(path, rest) {
+		return Fold(rest)
+	}
+	count := 0
+	for name := range strings.SplitSeq(filepath.ToSlash(rest), "/") {
+		if name != "" {
+			count++
+		}
+	}
+	return n.All[len(n.All)-count:]
+}
+
 // Look returns the first entry that matches.
 func (n *Names) Look() Entry {
-	for _, e := range list {
-		if e.pattern.Matches(n) {
-			return e.Entry
+	for i := range list {
+		if list[i].pattern.Matches(n) {
+			return list[i].Entry
 		}
 	}
 	return Entry{}
@@ -119,9 +133,9 @@ func Samples() []string {
 			continue
 		}
 		names := e.pattern.parts
-		name := names[len(names)-1]
-		if strings.HasPrefix(names[0], ".") {
-			name = names[0]
+		name := names[len(names)-1].text
+		if strings.HasPrefix(names[0].text, ".") {
+			name = names[0].text
 		}
 		switch {
 		case strings.HasPrefix(name, ".*"):

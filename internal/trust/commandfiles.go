@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,6 +22,9 @@ type binder struct {
 	dirs  []string            // that relative names may start from
 	vars  map[string][]string // what the command assigns; nil is not known
 	found map[string]string   // hashes by path below the root, and values by $NAME
+	// written are the files that its output goes to. It changes them itself, so that by
+	// themselves they bind nothing.
+	written map[string]bool
 	// unbound is the first thing that is run and cannot be known.
 	unbound string
 	// scripts says that names are looked at only where something is run: recipes name
@@ -35,18 +39,17 @@ const (
 	maxDepth   = 6   // of commands inside of commands
 )
 
-// bind returns the hashes of the files that a command names or runs, with the values
-// of variables that it takes from the environment, and what cannot be bound.
-func (h *hasher) bind(command string) (found map[string]string, unbound string) {
-	b := &binder{h: h, dirs: []string{h.project}, found: make(map[string]string)}
+// bind adds to files the hashes of those that a command names or runs, with the values of
+// variables that it takes from the environment, and returns what cannot be bound.
+func (h *hasher) bind(command string, files map[string]string) (unbound string) {
+	b := &binder{h: h, dirs: []string{h.project}, found: make(map[string]string), written: make(map[string]bool)}
 	if h.base != h.project {
 		b.dirs = append(b.dirs, h.base)
 	}
 	b.command(command)
-	if len(b.found) == 0 {
-		return nil, b.unbound
-	}
-	return b.found, b.unbound
+	maps.DeleteFunc(files, func(name, _ string) bool { return b.written[name] })
+	maps.Copy(files, b.found)
+	return b.unbound
 }
 
 func (b *binder) command(text string) {
@@ -69,12 +72,24 @@ func (b *binder) command(text string) {
 		case *syntax.CallExpr:
 			b.call(n)
 		case *syntax.Redirect:
-			if n.Word != nil && n.Hdoc == nil {
-				b.names(b.values(n.Word))
-			}
+			b.redirect(n)
 		}
 		return true
 	})
+}
+
+func (b *binder) redirect(r *syntax.Redirect) {
+	switch {
+	case r.Word == nil || r.Hdoc != nil:
+	case slices.Contains([]syntax.RedirOperator{syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll}, r.Op):
+		for _, v := range b.expand(b.values(r.Word)) {
+			for _, path := range b.below(v) {
+				b.written[filepath.ToSlash(path)] = true
+			}
+		}
+	default:
+		b.names(b.values(r.Word))
+	}
 }
 
 func (b *binder) cannot(what string) {

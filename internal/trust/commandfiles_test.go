@@ -138,6 +138,30 @@ func TestTrustEndsWhenWhatAHookRunsChanges(t *testing.T) {
 	}
 }
 
+// A hook that keeps a log stays trusted when it has written to it. A file that it also reads or runs is another matter.
+func TestTrustOutlastsAHooksOwnLog(t *testing.T) {
+	for command, held := range map[string]int{
+		"cat >> edits.log":                     0,
+		"echo done &> logs/edits.log":          0,
+		`cat >> "$HAFT_PROJECT_DIR/edits.log"`: 0,
+		"sort < edits.log > edits.log":         1,
+		"cat > edits.log; sh edits.log":        1,
+		"cat > edits.log && . \"./edits.log\"": 1,
+	} {
+		m := newMachine(t)
+		m.write("project/logs/edits.log", "")
+		m.write("project/.claude/settings.json", fmt.Sprintf(`{"hooks": {"PostToolUse": [{"hooks": [{"type": "command", "command": %q}]}]}}`, command))
+		if err := grantAll(t.Context(), m.folder(), m.load()); err != nil {
+			t.Fatal(err)
+		}
+		m.write("project/edits.log", "a.txt")
+		m.write("project/logs/edits.log", "a.txt")
+		if got := m.untrusted(m.folder(), m.load()); len(got) != held {
+			t.Errorf("%s: held back %q, want %d", command, got, held)
+		}
+	}
+}
+
 func TestWhatCannotBeBoundIsAskedForAtEachStart(t *testing.T) {
 	m := newMachine(t)
 	m.write("project/.claude/settings.json", `{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "sh \"$TRUST_TEST_UNSET/x.sh\""}]}]}}`)

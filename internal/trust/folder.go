@@ -179,12 +179,10 @@ func (f *Folder) item(s *subject, at settings.Origin, h *hasher) Item {
 	}
 	files, unbound := h.content(s.runs), ""
 	if s.shell != "" {
-		var bound map[string]string
-		if bound, unbound = h.bind(s.shell); files == nil {
-			files = bound
-		} else {
-			maps.Copy(files, bound)
+		if files == nil {
+			files = make(map[string]string)
 		}
+		unbound = h.bind(s.shell, files)
 	}
 	if s.kind != Hook {
 		unbound = "" // a server and a helper guard nothing
@@ -192,6 +190,9 @@ func (f *Folder) item(s *subject, at settings.Origin, h *hasher) Item {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(name string) bool { return strings.HasPrefix(name, "$") })
 	if len(names) == 0 {
 		names = nil
+	}
+	if len(files) == 0 {
+		files = nil // its hash is that of an item without any
 	}
 	return Item{
 		Kind: s.kind, Name: s.name, Text: text, Origin: at,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/card"
+	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/internal/tui/markdown"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/model"
@@ -235,7 +236,7 @@ func (a *app) endCall(c *call, out *sched.Outcome) {
 
 // fullCall is all of a call: what was sent, what decided, what came back.
 func fullCall(out *sched.Outcome, end card.Ending) string {
-	text := "input " + object(out.Input) + "\n"
+	text := "input " + plainjson.Indented(out.Input) + "\n"
 	if end.Verdict != "" {
 		text += end.Verdict + "\n"
 	}
@@ -244,19 +245,6 @@ func fullCall(out *sched.Outcome, end card.Ending) string {
 		text += "\n" + strings.Join(h.Lines, "\n")
 	}
 	return text
-}
-
-// object is a JSON object for people.
-func object(raw json.RawMessage) string {
-	var v any
-	if json.Unmarshal(raw, &v) != nil {
-		return string(raw)
-	}
-	out, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return string(raw)
-	}
-	return string(out)
 }
 
 // added shows what joined the conversation.

@@ -127,14 +127,6 @@ func (b *note) tight() bool        { return b.quiet }
 func warning(p style.Palette) style.Style { return p.Warn }
 func failure(p style.Palette) style.Style { return p.Bad }
 
-// hardWrap breaks a line of plain text at words, or anywhere if there are none.
-func hardWrap(s string, width int) []string {
-	if ansi.StringWidth(s) <= width {
-		return []string{s}
-	}
-	return strings.Split(ansi.Wrap(s, max(width, 4), " "), "\n")
-}
-
 func lastLine(s string) string {
 	s = strings.TrimRight(s, " \n")
 	return s[strings.LastIndexByte(s, '\n')+1:]

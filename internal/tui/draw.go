@@ -101,17 +101,17 @@ func (d *dialog) lines(v view, height int) []string {
 	if d.own {
 		return lines
 	}
-	hint := "tab turns to this question · until then keys go to the input box"
+	hint := []string{"tab turns to this question", "until then keys go to the input box"}
 	if d.focused {
-		hint = "a letter answers; up, down and enter do too · esc goes back to the input box"
+		hint = []string{"a letter answers; up, down and enter do too", "esc goes back to the input box"}
 		if _, ok := d.panel.(*permissionPanel); !ok {
-			hint = "up, down or a number, then enter · esc goes back to the input box"
+			hint[0] = "up, down or a number, then enter"
 		}
 		if t, ok := d.panel.(interface{ typing() bool }); ok && t.typing() {
-			hint = "enter sends it · esc goes back to the input box"
+			hint[0] = "enter sends it"
 		}
 	}
-	return append(lines, v.paint.Dim.Of("  "+ansi.Truncate(hint, max(v.width-2, 1), "…")))
+	return append(lines, v.paint.Dim.Of("  "+footer(max(v.width-2, 1), hint...)))
 }
 
 // tail returns the live lines.

@@ -100,7 +100,7 @@ func bindings() []binding {
 		{[]string{"ctrl+t"}, "show or hide the todos", (*app).toggleTodos},
 		{[]string{"ctrl+v"}, "attach the image in the clipboard", (*app).pasteImage},
 		{[]string{"ctrl+r"}, "search what you wrote before", (*app).searchHistory},
-		{[]string{"ctrl+l"}, "begin on an empty screen; what was on it stays in the scrollback", (*app).redraw},
+		{[]string{"ctrl+l"}, "clear the screen; what was on it stays in the scrollback", (*app).redraw},
 		{[]string{"ctrl+z"}, "suspend haft; fg brings it back", (*app).suspend},
 		{[]string{"?"}, "on an empty line: show these keys", func(a *app) { a.show.add(&note{text: keysHelp(), quiet: true}) }},
 	}

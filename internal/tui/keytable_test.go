@@ -164,7 +164,7 @@ func TestEveryKey(t *testing.T) {
 		},
 		"?": func(t *testing.T, b *bed, press func()) {
 			press()
-			b.sees("At the prompt", "begin on an empty screen", "cut the word before the cursor", "to the next match")
+			b.sees("At the prompt", "clear the screen", "cut the word before the cursor", "to the next match")
 			b.type_("why")
 			press()
 			b.sees("› why?")

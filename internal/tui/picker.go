@@ -21,8 +21,9 @@ type picker struct {
 	act    func(pick)
 	// chooses and acts are what they do, for the person; "" is "chooses".
 	chooses, acts string
-	close         func() // what follows when it is closed; may be nil
-	onScreen      []pick // that were laid out last
+	more          []string // what other keys do
+	close         func()   // what follows when it is closed; may be nil
+	onScreen      []pick   // that were laid out last
 }
 
 // A pick is something to choose.
@@ -67,17 +68,17 @@ func (p *picker) lines(v view, height int) []string {
 	if len(list) == 0 {
 		lines = append(lines, v.paint.Dim.Of("    nothing"))
 	}
-	return append(lines, v.paint.Dim.Of(cut(p.help(), v.width)))
+	return append(lines, v.paint.Dim.Of("  "+footer(v.width-2, p.help()...)))
 }
 
 // help says where in the list the selection is, and what keys do.
-func (p *picker) help() string {
+func (p *picker) help() []string {
 	list := p.matching()
-	help := fmt.Sprintf("  %d of %d · enter %s", min(p.at+1, len(list)), len(list), cmp.Or(p.chooses, "chooses"))
+	help := []string{fmt.Sprintf("%d of %d", min(p.at+1, len(list)), len(list)), "enter " + cmp.Or(p.chooses, "chooses")}
 	if p.act != nil {
-		help += " · delete " + p.acts
+		help = append(help, "delete "+p.acts)
 	}
-	return help + " · esc closes · typing narrows down"
+	return append(append(help, p.more...), "esc closes", "typing narrows down")
 }
 
 // selected is what enter would choose.

@@ -115,12 +115,13 @@ func (p *sessionPicker) lines(v view, height int) []string {
 		p.items[i].detail = p.detail(p.items[i].value)
 	}
 	end := p.preview(v, min(max(height/3-1, 0), 8))
+	p.more = []string{"tab: all folders"}
+	if p.all {
+		p.more = []string{"tab: this folder"}
+	}
 	lines := p.picker.lines(v, height-len(end))
 	p.look()
 	help := lines[len(lines)-1]
-	if !p.all {
-		help = v.paint.Dim.Of(cut(p.help()+" · tab lists those of all folders", v.width))
-	}
 	return append(append(lines[:len(lines)-1], end...), help)
 }
 

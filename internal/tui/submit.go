@@ -311,5 +311,5 @@ var models = []pick{
 	{value: "opus", text: "opus", detail: "the most able"},
 	{value: "sonnet", text: "sonnet", detail: "fast and able"},
 	{value: "haiku", text: "haiku", detail: "the fastest"},
-	{value: "default", text: "default", detail: "what haft uses when nobody chose"},
+	{value: "default", text: "default", detail: "what haft uses if you choose none"},
 }

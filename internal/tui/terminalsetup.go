@@ -4,7 +4,7 @@ import "strings"
 
 // terminalSetup explains how shift+enter and the rest work in this terminal.
 func terminalSetup(getenv func(string) string) string {
-	const everywhere = "Everywhere alt+enter, ctrl+j, or \\ before enter begin a line."
+	const everywhere = "In every terminal, alt+enter, ctrl+j, or \\ before enter starts a new line."
 	program, term := strings.ToLower(getenv("TERM_PROGRAM")), getenv("TERM")
 	how := "If shift+enter sends here, your terminal does not tell it from enter. Map it to send \\n (hex 0a) in the terminal's settings."
 	switch {

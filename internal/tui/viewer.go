@@ -147,11 +147,19 @@ func (w *viewer) foot(v view, shown int) string {
 	if w.lost {
 		where = "not found: " + visible.Cells(w.search)
 	}
-	keys := " · q closes · / searches · page up, page down, home, end"
+	keys := []string{where, "q closes", "/ searches", "page up, page down, home, end"}
 	if w.search != "" && !w.lost {
-		keys = " · n, N: next, previous match · q closes"
+		keys = []string{where, "n, N: next, previous match", "q closes"}
 	}
-	return v.paint.Dim.Of(cut(cut(visible.Cells(w.title), max(v.width-len(where)-3, 8))+" · "+where+keys, v.width))
+	title := min(ansi.StringWidth(visible.Cells(w.title)), 30) + 3
+	foot := footer(v.width-title, keys...)
+	if !strings.Contains(foot, keys[1]) { // how to close it is worth more than the title
+		foot = footer(v.width, keys...)
+	}
+	if room := v.width - ansi.StringWidth(foot) - 3; room >= 8 {
+		foot = cut(visible.Cells(w.title), room) + " · " + foot
+	}
+	return v.paint.Dim.Of(foot)
 }
 
 // key scrolls and searches, and reports whether the viewer is to be closed.

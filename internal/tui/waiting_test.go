@@ -99,7 +99,7 @@ func TestAQuestionIsAskedHoweverMuchItIsAbout(t *testing.T) {
 				}
 			}
 			b.type_("\x0f") // before anybody turned to it, too
-			b.sees("what this folder brings", `\u{1b}]0;and this\u{7}`)
+			b.sees("q closes", `\u{1b}]0;and this\u{7}`)
 			b.type_("q")
 			b.sees("tab turns to this")
 		})

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
 )
@@ -210,7 +211,7 @@ func (o *Output) ended(command string, r shellrun.Result, limit time.Duration) {
 	}
 	if n := len(r.Status.Ended); n > 0 && r.State == shellrun.Exited {
 		o.note("Ended with the command: %s that it left running (%s). Use run_in_background for what should keep running.",
-			count(n, "process", "processes"), names(r.Status.Ended))
+			plural.Of(n, "process"), names(r.Status.Ended))
 	}
 	if len(r.Status.Left) > 0 {
 		o.note("These processes of the command could not be ended: %v.", r.Status.Left)

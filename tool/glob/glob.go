@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/search"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/internal/scope"
@@ -67,7 +68,7 @@ func New(o *Options) tool.Tool {
 			}
 			return in.Pattern + " in " + in.Path
 		},
-		SummarizeResult: func(out Output) string { return files(out.TotalMatches) },
+		SummarizeResult: func(out Output) string { return plural.Of(out.TotalMatches, "file") },
 	})
 }
 
@@ -118,11 +119,4 @@ func render(o Output) tool.Result {
 		b.WriteString("\n\n[" + o.Note + "]")
 	}
 	return tool.Text(b.String())
-}
-
-func files(n int) string {
-	if n == 1 {
-		return "1 file"
-	}
-	return fmt.Sprintf("%d files", n)
 }

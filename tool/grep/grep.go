@@ -12,9 +12,9 @@ import (
 	"context"
 	_ "embed"
 	"errors"
-	"fmt"
 	"strings"
 
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/internal/search/filetype"
 	"github.com/haftdev/haft/internal/search/rx"
 	"github.com/haftdev/haft/search"
@@ -154,19 +154,9 @@ func summarize(in Input) string {
 func summarizeResult(out Output) string {
 	switch out.Mode {
 	case "content":
-		return count(value(out.NumLines), "line")
+		return plural.Of(value(out.NumLines), "line")
 	case "count":
-		return count(value(out.NumMatches), "match") + " in " + count(out.NumFiles, "file")
+		return plural.Of(value(out.NumMatches), "match") + " in " + plural.Of(out.NumFiles, "file")
 	}
-	return count(out.NumFiles, "file")
-}
-
-func count(n int, what string) string {
-	switch {
-	case n == 1:
-		return "1 " + what
-	case what == "match":
-		what += "e"
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return plural.Of(out.NumFiles, "file")
 }

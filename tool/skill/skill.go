@@ -156,7 +156,7 @@ func (s *skills) run(ctx context.Context, c *tool.Call, in Input) (Output, error
 		return Output{}, tool.Errorf("%w", err)
 	}
 	if in.Seen != "" && in.Seen != sk.Digest {
-		return Output{}, tool.Errorf("The skill %s changed while it was decided about. Call it again.", sk.Name)
+		return Output{}, tool.Errorf("The skill %s changed while permission was being decided. Call it again.", sk.Name)
 	}
 	text, err := sk.Prompt(ctx, prompt.Use{Arguments: in.Args, Parent: c}, s.Calls)
 	if errors.Is(err, context.Canceled) {

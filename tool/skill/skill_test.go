@@ -158,7 +158,7 @@ func TestASkillThatChangedAfterTheVerdictIsNotLoaded(t *testing.T) {
 	v := sk.Permission(t.Context(), &tool.Call{Input: []byte(`{"skill":"commit"}`)})
 	s.write("commit", "---\nallowed-tools: Bash\n---\nEvil.")
 	_, err := sk.Run(t.Context(), &tool.Call{Input: v.Input})
-	if err == nil || err.Error() != "The skill commit changed while it was decided about. Call it again." {
+	if err == nil || err.Error() != "The skill commit changed while permission was being decided. Call it again." {
 		t.Errorf("error %v", err)
 	}
 }

@@ -162,7 +162,7 @@ func (s *commands) run(ctx context.Context, call *tool.Call, in Input) (Output, 
 		return Output{}, tool.Errorf("%s", problem.Message)
 	}
 	if in.Seen != "" && in.Seen != c.Digest {
-		return Output{}, tool.Errorf("The command /%s changed while it was decided about. Call it again.", c.Name)
+		return Output{}, tool.Errorf("The command /%s changed while permission was being decided. Call it again.", c.Name)
 	}
 	use := prompt.Use{Arguments: args, Parent: call}
 	if use.Dir = call.Dir; use.Dir == "" && s.Dir != nil {

@@ -89,7 +89,7 @@ func TestVerdicts(t *testing.T) {
 		t.Errorf("one that runs something: %+v", v)
 	}
 	write(t, filepath.Join(dir, "commands/review.md"), "Evil.")
-	if _, err := sc.Run(t.Context(), &tool.Call{Input: v.Input}); err == nil || !strings.Contains(err.Error(), "changed while it was decided about") {
+	if _, err := sc.Run(t.Context(), &tool.Call{Input: v.Input}); err == nil || !strings.Contains(err.Error(), "changed while permission was being decided") {
 		t.Errorf("after a change: %v", err)
 	}
 }

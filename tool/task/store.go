@@ -117,7 +117,7 @@ func (l *List) check() error {
 	for _, t := range l.Tasks {
 		for _, id := range t.BlockedBy {
 			if l.Find(id) == nil {
-				return fmt.Errorf("task %s waits for task %s, which is not there", t.ID, id)
+				return fmt.Errorf("task %s waits for task %s, which does not exist", t.ID, id)
 			}
 		}
 		if n, err := strconv.Atoi(t.ID); err != nil || n < 1 || n > l.Last {

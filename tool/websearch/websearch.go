@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -92,7 +93,7 @@ func New(search Backend) tool.Tool {
 		},
 		Render:          render,
 		Summarize:       func(in Input) string { return in.Query },
-		SummarizeResult: func(out Output) string { return fmt.Sprintf("%d results", len(out.Results)) },
+		SummarizeResult: func(out Output) string { return plural.Of(len(out.Results), "result") },
 		Deferred:        true,
 	})
 }

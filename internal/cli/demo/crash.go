@@ -43,7 +43,7 @@ func crashScript(dir string) *script.Scenario {
 		turn("I'll write the import and run it.",
 			call("Write", in{"file_path": filepath.Join(dir, "import.sh"), "content": body})),
 		turn("Now the import, which takes a while.", bash("sh import.sh", "Import the price list")),
-		turn("The result says that the end of the import is unknown. I'll see how far it came before I run anything twice.",
+		turn("The result says that it is unknown how the import ended. I'll check how far it got before I run anything twice.",
 			bash("wc -l < "+started+"; ls import.done", "See how far the import came")),
 		turn("It started once and did not finish. Nothing was run a second time behind your back; I would ask now whether to run it again."),
 	}}

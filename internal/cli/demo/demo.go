@@ -1,4 +1,4 @@
-// Package demo shows what haft does, without a key and without a network. A scene is a
+// Package demo shows what haft does, with no API key and no network. A scene is a
 // temporary repository and a scripted model that works in it. The model's words are
 // written here and served over real HTTP on this machine; the client, the streaming,
 // the tools, the verdicts, the files and the processes are real.

@@ -14,7 +14,7 @@ func verdictsScene() scene {
 	return scene{
 		name:   "verdicts",
 		title:  "what runs unasked, what is denied, what you are asked about, and why",
-		intro:  "The repository is in DIR. One rule denies git push; everything else is as haft comes.",
+		intro:  "The repository is in DIR. One rule denies git push; everything else is haft's default.",
 		prompt: "Clean up, and publish.",
 		next: "Ask for any verdict yourself:\n" +
 			"  haft permissions explain Bash 'git status && git push'\n" +

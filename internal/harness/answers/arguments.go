@@ -61,6 +61,11 @@ func arguments(c *harness.Conversation, name string, words []string) (all []stri
 		return []string{"project", "local", "user"}
 	case name == "model" && len(words) == 0:
 		return append([]string{"opus", "sonnet", "haiku", "default"}, catalog.Names()...)
+	case name == "output-style" && len(words) == 0:
+		for _, st := range c.World.Project.Library.Styles.List().Styles {
+			all = append(all, st.Name)
+		}
+		return all
 	case name == "export" && len(words) == 0:
 		return []string{"clipboard"}
 	case name == "config":

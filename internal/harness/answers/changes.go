@@ -25,7 +25,7 @@ import (
 // a terminal may use it so: what is piped into 'haft -p' may be somebody else's text.
 func changes(name, args string) bool {
 	first, _, _ := strings.Cut(args, " ")
-	return name == "export" || args != "" && (name == "memory" || name == "config") || name == "permissions" && (first == "add" || first == "remove")
+	return name == "export" || args != "" && (name == "memory" || name == "config" || name == "output-style") || name == "permissions" && (first == "add" || first == "remove")
 }
 
 // change does what a command of the user changes beyond the session. It reports false for
@@ -47,6 +47,8 @@ func change(c *harness.Conversation, name, args string) (text string, ok bool, e
 		text, err = export(ctx, c, args)
 	case name == "memory":
 		text, err = addNote(c, first, rest)
+	case name == "output-style":
+		text, err = chooseStyle(ctx, c, args)
 	default:
 		text, err = configure(ctx, c, args)
 	}

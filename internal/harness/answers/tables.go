@@ -12,6 +12,7 @@ import (
 	"github.com/haftdev/haft/internal/checkpoint"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/pathin"
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/session"
 )
@@ -32,7 +33,7 @@ func agentsText(c *harness.Conversation) string {
 	}
 	return kinds + "\n\nOf this session:\n" + table(func(row func(...any)) {
 		for _, k := range crew {
-			row(k.ID, cmp.Or(k.Name, k.Kind), k.State(), fmt.Sprintf("%d calls, %d tokens", k.ToolUses, k.Tokens), oneLine(k.Description))
+			row(k.ID, cmp.Or(k.Name, k.Kind), k.State(), plural.Of(k.ToolUses, "call")+", "+plural.Of(k.Tokens, "token"), oneLine(k.Description))
 		}
 	})
 }
@@ -73,7 +74,7 @@ func serversText(c *harness.Conversation) string {
 	}
 	return table(func(row func(...any)) {
 		for _, s := range list {
-			row(s.Name, s.State, s.Type, fmt.Sprintf("%d tools", len(s.Tools)), oneLine(s.Error))
+			row(s.Name, s.State, s.Type, plural.Of(len(s.Tools), "tool"), oneLine(s.Error))
 		}
 	})
 }
@@ -81,7 +82,7 @@ func serversText(c *harness.Conversation) string {
 // sessionsText lists the sessions that can be gone on with.
 func sessionsText(c *harness.Conversation, id string) (string, error) {
 	if id != "" {
-		return "", fmt.Errorf("a conversation cannot become another one here. Start haft with: haft --resume %s", id)
+		return "", fmt.Errorf("you cannot switch to another conversation here. Start haft with: haft --resume %s", id)
 	}
 	list, err := session.Open("").List(&session.ListOptions{Cwd: c.Dir(), Limit: 20})
 	if err != nil {

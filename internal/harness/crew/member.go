@@ -269,7 +269,7 @@ func conclude(r *subagent.Report, res *agent.Result) {
 			r.Status, r.Text = subagent.Completed, res.Text
 		}
 	case agent.MaxTurns, agent.BudgetExhausted, agent.TimeExhausted, agent.OutputExhausted:
-		r.Status, r.Why = subagent.Budget, "it came to its limit ("+string(res.Reason)+")"
+		r.Status, r.Why = subagent.Budget, "it reached its limit ("+string(res.Reason)+")"
 	case agent.AbortedStreaming, agent.AbortedTools:
 		r.Status, r.Why = subagent.Cancelled, "it was interrupted"
 	default:

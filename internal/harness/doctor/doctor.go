@@ -18,6 +18,7 @@ import (
 
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/platform"
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp"
@@ -35,6 +36,8 @@ type Diagnosis struct {
 	Checks   []Check `json:"checks"`
 	Broken   int     `json:"broken"`
 	Warnings int     `json:"warnings"`
+	// Next is what to do now; "" before [Diagnosis.Conclude].
+	Next string `json:"next"`
 }
 
 // A Check is one thing that was looked at.
@@ -105,7 +108,27 @@ func (d *Diagnosis) Text() string {
 			fmt.Fprintf(&b, "  → %s\n", visible.Indented(c.Advice))
 		}
 	}
+	if d.Next != "" {
+		fmt.Fprintf(&b, "\nNext: %s\n", d.Next)
+	}
 	return b.String()
+}
+
+// Conclude says what to do now. The first thing that stands in the way of a conversation comes first.
+func (d *Diagnosis) Conclude() {
+	has := func(level string, areas ...string) bool {
+		return slices.ContainsFunc(d.Checks, func(c Check) bool { return c.Level == level && slices.Contains(areas, c.Area) })
+	}
+	switch {
+	case has("error", "model"):
+		d.Next = "run haft, which asks which model should answer and tries it. To see haft at work without a model: haft demo"
+	case d.Broken > 0:
+		d.Next = "fix what is marked ✗, then run haft doctor again"
+	case has("warning", "trust", "mcp"):
+		d.Next = "look at what the project asks for, and decide, with: haft trust. Then run haft to start a conversation"
+	default:
+		d.Next = "run haft to start a conversation. 'haft help first-hour' shows what to try"
+	}
 }
 
 // model says who answers and where the key is from, never the key.
@@ -175,7 +198,7 @@ func (d *Diagnosis) policy(p *project.Project) {
 		d.Bad("permissions", err.Error(), "")
 	} else {
 		if p.BadGuards(opts) == nil {
-			d.OK("permissions", "mode %s, %d rules", opts.Mode, len(opts.Rules))
+			d.OK("permissions", "mode %s, %s", opts.Mode, plural.Of(len(opts.Rules), "rule"))
 		}
 	}
 	for _, problem := range project.RuleProblems(opts) {
@@ -197,7 +220,7 @@ func (d *Diagnosis) trust(p *project.Project) {
 		d.Warn("trust", h.String(), "see what the project asks for, and trust it, with: haft trust")
 	}
 	if p.Folder == nil {
-		d.Warn("trust", "there is nowhere to keep what you trust: nothing of the project counts", "set HOME or XDG_CONFIG_HOME")
+		d.Warn("trust", "there is nowhere to save what you trust, so nothing in the project can be trusted", "set HOME or XDG_CONFIG_HOME")
 	}
 }
 
@@ -251,7 +274,7 @@ func (d *Diagnosis) folders() {
 func (d *Diagnosis) searchIndexes() {
 	saved, err := search.SavedIndexes(project.SearchIndexes())
 	if err != nil {
-		d.Warn("search", "could not list the search indexes: "+err.Error(), "delete "+project.SearchIndexes()+": it is made again")
+		d.Warn("search", "could not list the search indexes: "+err.Error(), "delete "+project.SearchIndexes()+": it will be rebuilt")
 		return
 	}
 	total := int64(0)
@@ -334,7 +357,7 @@ func (d *Diagnosis) kernel() {
 	}
 	groups := "cgroups version 2"
 	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err != nil {
-		groups = "no cgroups version 2 at /sys/fs/cgroup: processes of commands are found by /proc to end them"
+		groups = "no cgroups version 2 at /sys/fs/cgroup: haft uses /proc to find and end the processes of a command"
 	}
 	d.OK("kernel", "%d inotify watches, %s", watches, groups)
 }

@@ -1,6 +1,8 @@
 package project
 
 import (
+	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"github.com/haftdev/haft/internal/knowledge/instructions"
 	"github.com/haftdev/haft/internal/knowledge/plugin"
 	"github.com/haftdev/haft/internal/knowledge/skill"
+	"github.com/haftdev/haft/internal/knowledge/style"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/settings"
 )
@@ -21,6 +24,7 @@ type Library struct {
 	Skills   *skill.Library
 	Commands *commands.Set
 	Agents   *agentdef.Set
+	Styles   *style.Set
 	// Plugins are those that were found, Problems what is wrong with them.
 	Plugins  []plugin.Plugin
 	Problems []knowledge.Problem
@@ -102,7 +106,8 @@ func (l *Library) fill(p *Project, dir string) {
 	l.Skills = skill.New(slices.Concat(user, project, plugins), l.agreed)
 	l.commands = slices.Concat(project, user, plugins)
 	l.Commands = l.CommandsWith(nil)
-	l.Agents = agentdef.New(agentdef.Options{Places: slices.Concat(project, user, plugins), Trust: l.agreed, Given: p.Options.Agents})
+	l.Agents = agentdef.New(agentdef.Options{Places: l.commands, Trust: l.agreed, Given: p.Options.Agents})
+	l.Styles = style.New(l.commands, l.agreed)
 	for _, place := range slices.Concat(project, plugins) {
 		if place.Source.InProject() {
 			l.ours = append(l.ours, place)
@@ -132,7 +137,26 @@ func (l *Library) skillsBut(chosen []string) (rules []string) {
 
 // Faults returns what is wrong with any file of the library.
 func (l *Library) Faults() []knowledge.Problem {
-	return slices.Concat(l.Problems, l.Skills.List().Problems, l.Commands.List().Problems, l.Agents.List().Problems)
+	return slices.Concat(l.Problems, l.Skills.List().Problems, l.Commands.List().Problems, l.Agents.List().Problems, l.Styles.List().Problems)
+}
+
+// Style returns the output style that is set, or the default one if there is none or, with
+// an error, if it cannot be used.
+func (p *Project) Style() (style.Style, error) {
+	chosen := style.Default
+	if v, ok := p.Counts.Lookup("outputStyle"); ok {
+		if err := json.Unmarshal(v.JSON, &chosen); err != nil {
+			return style.Style{Name: style.Default}, fmt.Errorf("%s: outputStyle is not a text", v.Origin)
+		}
+	}
+	if strings.EqualFold(chosen, style.Default) || chosen == "" {
+		return style.Style{Name: style.Default}, nil // no file is read for it
+	}
+	st, err := p.Library.Styles.Find(chosen)
+	if err != nil {
+		st.Name = style.Default
+	}
+	return st, err
 }
 
 // agreed reports whether a person trusts what a project brings, as it is now.
@@ -155,7 +179,7 @@ func (p *Project) MayInclude(from, path string) bool {
 // include from outside.
 func (p *Project) Items() []trust.Item {
 	items := p.Folder.Items(p.Settings)
-	for _, kind := range []knowledge.Kind{knowledge.Skill, knowledge.Command, knowledge.Agent} {
+	for _, kind := range claims {
 		knowledge.NewLibrary(kind, p.Library.ours, func(c knowledge.Claim) bool {
 			items = append(items, p.Folder.Claim(c))
 			return false
@@ -178,6 +202,9 @@ func (p *Project) InstructionExcludes() []string {
 	return patterns
 }
 
+// claims are the kinds of pieces that count only if they are trusted.
+var claims = []knowledge.Kind{knowledge.Skill, knowledge.Command, knowledge.Agent, knowledge.Style}
+
 // HeldClaims returns the skills, commands and agents of the project that nobody
 // has trusted as they are.
 func (p *Project) HeldClaims() []trust.Held {
@@ -185,7 +212,7 @@ func (p *Project) HeldClaims() []trust.Held {
 		return nil
 	}
 	var held []trust.Held
-	for _, kind := range []knowledge.Kind{knowledge.Skill, knowledge.Command, knowledge.Agent} {
+	for _, kind := range claims {
 		for _, c := range knowledge.NewLibrary(kind, p.Library.ours, p.agreed).List().Held {
 			held = append(held, trust.Held{Item: p.Folder.Claim(c)})
 		}

@@ -48,6 +48,9 @@ func (p *Project) Keep(ctx context.Context, source settings.Source, r permission
 	if err := settings.AddRule(ctx, target, r.Behavior, r.Text); err != nil {
 		return err
 	}
+	if source == settings.Local {
+		_ = Untracked(target.Path) // the rule counts whether git ignores the file or not
+	}
 	if p.Folder != nil && source.InProject() {
 		return p.Folder.Grant(ctx, p.Folder.Rule(r.Text))
 	}

@@ -105,6 +105,9 @@ func disabledServers(s *settings.Settings) []string {
 // Approve says whether a server may be started.
 func (m *Servers) Approve(s mcp.Server) mcp.Verdict {
 	return m.Rules.Approve(func(s mcp.Server) mcp.Verdict {
+		if m.pending[s.Name] && m.Project.Folder == nil {
+			return mcp.Verdict{Pending: true, Reason: "this folder holds your own settings and approvals, so servers of a project do not count in it. Add the server for yourself: haft mcp add --scope user"}
+		}
 		if m.pending[s.Name] {
 			return mcp.Verdict{Pending: true, Reason: "the project's server is not approved yet. Look at it and approve it with: haft trust"}
 		}
@@ -123,6 +126,13 @@ func (p *Project) Approval(name string) *trust.Item {
 		}
 	}
 	return nil
+}
+
+// Registry is where the user looks for servers, by "mcp.registry" of the user's own settings;
+// "" if it is not set. A project cannot say where what is run comes from.
+func (m *Servers) Registry() string {
+	set, _ := trust.Without(m.Project.Settings).Text("mcp", "registry")
+	return set.Text
 }
 
 // Waiting reports whether a server waits for the person's approval.

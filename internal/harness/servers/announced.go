@@ -100,7 +100,7 @@ func absence(server mcp.Status) string {
 		offered := slices.ContainsFunc(server.Tools, func(t mcp.ToolStatus) bool { return t.Offered != "" })
 		switch {
 		case server.Unapproved:
-			return "the user has not approved it, and does that with: haft trust"
+			return "the user has not approved it yet; to approve it, they run: haft trust"
 		case !offered:
 			return "it is still connecting; you are told when its tools are there"
 		}

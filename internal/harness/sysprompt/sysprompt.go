@@ -14,15 +14,19 @@ import (
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/instructions"
+	"github.com/haftdev/haft/internal/knowledge/style"
 	"github.com/haftdev/haft/internal/workspace/worktree"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/tool"
 )
 
 // System is the system prompt: what is the same for the whole conversation. Custom replaces
-// haft's own, nil leaves it; more is added to either.
-func System(custom []string, more string, tools *tool.Set) []model.System {
+// haft's own, nil leaves it, in a style; more is added to either.
+func System(custom []string, st style.Style, more string, tools *tool.Set) []model.System {
 	opts := &prompt.Options{Append: more, Tools: tools}
+	if st.Text != "" {
+		opts.Style = &prompt.Style{Text: st.Text, Coding: st.Coding}
+	}
 	if custom != nil {
 		text := strings.Join(custom, "\n")
 		opts.Custom = &text

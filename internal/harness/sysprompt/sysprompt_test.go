@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/haftdev/haft/internal/harness/sysprompt"
+	"github.com/haftdev/haft/internal/knowledge/style"
 	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/tool"
@@ -68,7 +69,7 @@ func TestACompactionCarriesWhatIsLeftToDo(t *testing.T) {
 func TestAPromptOfItsOwnReplacesHafts(t *testing.T) {
 	set := tool.NewSet(nil, nil, nil, nil)
 	texts := func(custom []string) (all string) {
-		for _, s := range sysprompt.System(custom, "Be kind.", set) {
+		for _, s := range sysprompt.System(custom, style.Style{}, "Be kind.", set) {
 			all += s.Text
 		}
 		return all

@@ -23,6 +23,7 @@ var builtins = []Command{
 	{Name: "mcp", Description: "Show MCP servers; connect, enable and disable them", Hint: "[reconnect|enable|disable SERVER]"},
 	{Name: "memory", Description: "Show the instructions for the model, edit them, add a note", Hint: "[add project|local|user NOTE]"},
 	{Name: "model", Description: "Show or change the model", Hint: "[MODEL]"},
+	{Name: "output-style", Description: "Show the output styles, or choose one for the next session", Hint: "[STYLE [local|project|user]]"},
 	{Name: "permissions", Description: "Show the permission mode and rules, or change them", Hint: "[MODE | add allow|ask|deny RULE | remove RULE]"},
 	{Name: "resume", Description: "Continue an earlier session", Hint: "[SESSION]"},
 	{Name: "rewind", Description: "Take files and conversation back to an earlier message", Hint: "[apply] [MESSAGE]"},

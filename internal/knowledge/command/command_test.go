@@ -96,7 +96,7 @@ func TestHaftsOwnCommands(t *testing.T) {
 		}
 		names = append(names, "/"+b.Name)
 	}
-	want := "/help /add-dir /agents /clear /compact /config /context /cost /doctor /export /hooks /mcp /memory /model /permissions /resume /rewind /skills /status /tools /init /review /security-review"
+	want := "/help /add-dir /agents /clear /compact /config /context /cost /doctor /export /hooks /mcp /memory /model /output-style /permissions /resume /rewind /skills /status /tools /init /review /security-review"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("got %s", got)
 	}

@@ -16,6 +16,7 @@ type manifest struct {
 	Commands    names           `json:"commands"`
 	Agents      names           `json:"agents"`
 	Skills      names           `json:"skills"`
+	Styles      names           `json:"outputStyles"`
 	Hooks       json.RawMessage `json:"hooks"`
 	Servers     json.RawMessage `json:"mcpServers"`
 }

@@ -174,6 +174,7 @@ func (r *reader) plugin() *Plugin {
 				knowledge.Skill:   r.inner("skills", m.Skills),
 				knowledge.Command: r.inner("commands", m.Commands),
 				knowledge.Agent:   r.inner("agents", m.Agents),
+				knowledge.Style:   r.inner("output-styles", m.Styles),
 			},
 		},
 		Settings: slices.Concat(r.hooks(m), r.servers(m)),
@@ -193,7 +194,7 @@ func (r *reader) hooks(m manifest) []*settings.File {
 func (r *reader) manifest() (m manifest, ok bool) {
 	text := r.read(manifestName)
 	if text == "" {
-		for _, name := range []string{"skills", "commands", "agents", "hooks/hooks.json", ".mcp.json"} {
+		for _, name := range []string{"skills", "commands", "agents", "output-styles", "hooks/hooks.json", ".mcp.json"} {
 			if r.files.Has(r.inside + "/" + name) {
 				return m, r.problems == nil
 			}

@@ -64,7 +64,10 @@ func (f Facts) Kind() string {
 
 // spellings are all names under which the path was or could be reached.
 func (f Facts) spellings() []string {
-	out := []string{f.Path, f.Real}
+	out := []string{f.Path}
+	if f.Real != f.Path {
+		out = append(out, f.Real)
+	}
 	for _, l := range f.Links {
 		out = append(out, l.From, l.To)
 	}
@@ -90,7 +93,7 @@ func malformed(path string) string {
 		return "the path is empty"
 	case strings.ContainsRune(path, 0):
 		return "the path holds a NUL byte"
-	case url.MatchString(path):
+	case strings.Contains(path, "://") && url.MatchString(path):
 		return "this is a URL, not a path"
 	case strings.HasPrefix(path, `\\`), strings.HasPrefix(path, `\??\`):
 		return "this is a Windows network or device name"

@@ -75,9 +75,10 @@ func (g *Guard) lookUp(p string) (found []Sensitivity) {
 	case secret.Guarded:
 		found = append(found, Sensitivity{e.What, Ask, Ask, false})
 	}
-	for _, r := range compiled() {
-		if r.pattern.Matches(&n) {
-			return append(found, r.what)
+	rules := compiled()
+	for i := range rules {
+		if rules[i].pattern.Matches(&n) {
+			return append(found, rules[i].what)
 		}
 	}
 	return found

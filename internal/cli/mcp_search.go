@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/haftdev/haft/internal/lazyregexp"
+	"github.com/haftdev/haft/internal/mcp/registry"
+	"github.com/haftdev/haft/internal/visible"
+	"github.com/haftdev/haft/mcp/config"
+)
+
+const registryHelp = "the file or https address of the registry; the setting mcp.registry if it is left out"
+
+type searchFlags struct {
+	*mcpFlags
+	registry string
+	limit    int
+}
+
+func newMCPSearch(f *mcpFlags) *cobra.Command {
+	s := &searchFlags{mcpFlags: f}
+	c := &cobra.Command{
+		Use: "search [WORD…]", Short: "Search a registry for MCP servers",
+		Long: `Search a registry for MCP servers: a file or an address with a list in the format of the
+official registry (server.json). Servers with all words in their names, titles or
+descriptions are shown; a registry at an address may look at names only. Nothing is set up.`,
+		Example: "  haft mcp search weather --registry https://registry.modelcontextprotocol.io\n  haft mcp search --registry servers.json --json",
+		RunE:    func(c *cobra.Command, args []string) error { return s.search(c.Context(), args) },
+	}
+	c.Flags().StringVar(&s.registry, "registry", "", registryHelp)
+	c.Flags().IntVar(&s.limit, "limit", 20, "how many servers to show")
+	return c
+}
+
+// foundServer is a server of a registry as programs read it.
+type foundServer struct {
+	registry.Server
+	// Entry is what haft mcp add would keep, if nothing has to be set; Problem is why there is none.
+	Entry   json.RawMessage `json:"entry,omitempty"`
+	Problem string          `json:"problem,omitempty"`
+}
+
+// searchPatience is how long a registry may take to answer.
+const searchPatience = 30 * time.Second
+
+func (f *searchFlags) search(ctx context.Context, words []string) error {
+	if f.limit < 1 {
+		return usageError{errors.New("--limit must be 1 or more")}
+	}
+	m, err := openServers(f.reexec)
+	if err != nil {
+		return err
+	}
+	r, err := m.registry(f.registry)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, searchPatience)
+	defer cancel()
+	found, err := r.Search(ctx, words)
+	if err != nil {
+		return err
+	}
+	if found.Unread > 0 {
+		fmt.Fprintf(f.Err, "warning: %s of the registry could not be read\n", count(found.Unread, "entry", "entries"))
+	}
+	if found.More {
+		fmt.Fprintln(f.Err, "warning: the registry was not read to its end, because it is too long: search for more of the name")
+	}
+	shown := found.Servers[:min(len(found.Servers), f.limit)]
+	if f.json {
+		list := []foundServer{}
+		for _, s := range shown {
+			list = append(list, describeFound(s))
+		}
+		return writeJSON(f.Out, list)
+	}
+	if len(shown) == 0 {
+		_, err := fmt.Fprintln(f.Out, "No servers were found.")
+		return err
+	}
+	w := tabwriter.NewWriter(f.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tVERSION\tBY\tDESCRIPTION")
+	for _, s := range shown {
+		about := s.Description
+		if s.Status == "deprecated" {
+			about = "(deprecated) " + about
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", cell(s.Name), cell(s.Version), cell(strings.Join(s.Kinds(), ", ")), cell(about))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if more := len(found.Servers) - len(shown); more > 0 {
+		fmt.Fprintf(f.Out, "\nNot shown: %d more. Use --limit, or more words.\n", more)
+	}
+	return nil
+}
+
+// cell is a stranger's text in one cell of a table.
+func cell(text string) string { return visible.Name(oneLine(text)) }
+
+func describeFound(s registry.Server) foundServer {
+	info := foundServer{Server: s}
+	e, err := s.Entry("", nil)
+	if err != nil {
+		info.Problem = err.Error()
+		return info
+	}
+	info.Entry, _ = json.Marshal(e) // it holds texts only
+	return info
+}
+
+// registry opens what a flag says, or else the user's settings.
+func (m *mcpServers) registry(flag string) (*registry.Registry, error) {
+	if flag == "" {
+		flag = m.Registry()
+	}
+	if flag == "" {
+		return nil, usageError{errors.New("no registry is set: name a file or an address with --registry, or keep one as mcp.registry in your settings")}
+	}
+	r, err := registry.Open(flag, nil)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return r, nil
+}
+
+// registryName is what servers are called in registries.
+var registryName = lazyregexp.New(`^[A-Za-z0-9.-]+/[A-Za-z0-9._-]+$`)
+
+// addFound sets up a server of a registry, under a name of the user's or the last part of its own.
+func (f *addFlags) addFound(ctx context.Context, full string, name []string) error {
+	if err := f.onlyForFound(full); err != nil {
+		return err
+	}
+	m, err := openServers(f.reexec)
+	if err != nil {
+		return err
+	}
+	r, err := m.registry(f.registry)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, searchPatience)
+	defer cancel()
+	s, err := r.Find(ctx, full)
+	if err != nil {
+		return err
+	}
+	if s == nil {
+		return usageError{fmt.Errorf("the registry has no server %q: search it with haft mcp search", full)}
+	}
+	values, err := f.values()
+	if err != nil {
+		return err
+	}
+	e, err := s.Entry(f.transport, values)
+	if err != nil {
+		return usageError{errors.New(visible.Text(err.Error()))}
+	}
+	raw, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	entry := config.Entry{Name: bundleName(full[strings.LastIndexByte(full, '/')+1:]), Raw: raw}
+	if len(name) > 0 {
+		entry.Name = name[0]
+	}
+	f.showPlace = true
+	return f.keep(ctx, []config.Entry{entry})
+}
+
+// onlyForFound refuses what has no meaning for a server of a registry.
+func (f *addFlags) onlyForFound(full string) error {
+	switch {
+	case !registryName.MatchString(full):
+		return usageError{fmt.Errorf("%q is not the name of a server in a registry, such as com.example/weather", full)}
+	case len(f.env)+len(f.headers) > 0:
+		return usageError{errors.New("--env and --header are not for servers of a registry: set what the server asks for with --config NAME=VALUE")}
+	case f.clientID != "" || f.clientSecret || f.callbackPort != 0:
+		return usageError{errors.New("flags for logins are not for servers of a registry: set it up by its address, haft mcp add NAME URL")}
+	}
+	return f.checkTransport("")
+}
