@@ -23,7 +23,7 @@ type Agent struct {
 	work chan struct{} // holds a token when the queue or the tasks may have changed
 
 	mu       sync.Mutex
-	running  bool // somebody ranges over Run
+	running  bool // someone ranges over Run
 	turn     *turn
 	queue    []Prompt
 	tasks    map[string]Task // those that run in the background
@@ -143,7 +143,7 @@ func (a *Agent) Withdraw(uuid string) bool {
 	return len(a.queue) < before
 }
 
-// Interrupt stops the turn that runs, as a person would, and reports whether there
+// Interrupt stops the turn that runs, as a user would, and reports whether there
 // was one. Prompts that wait are taken up next. Why is told to the model about
 // calls that were cancelled; "" means that the user stopped it.
 func (a *Agent) Interrupt(why string) bool {

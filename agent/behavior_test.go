@@ -571,7 +571,7 @@ func TestStructured(t *testing.T) {
 	}
 }
 
-// What a person sends is made sendable, or it would be refused for ever after.
+// What a user sends is made sendable, or it would be refused for ever after.
 func TestUnreadablePrompts(t *testing.T) {
 	f := &fake{t: t}
 	a := start(t, world(f))
@@ -594,7 +594,7 @@ func TestBudgetThatCannotBeKept(t *testing.T) {
 	}
 }
 
-// A person who is asked is told of, one who is not leaves a denial.
+// A user who is asked is told of, one who is not leaves a denial.
 func TestWaitingAndDenied(t *testing.T) {
 	ask := sched.JudgeFunc(func(context.Context, tool.Case) tool.Verdict { return tool.Verdict{Behavior: tool.Ask} })
 	for name, person := range map[string]sched.Asker{

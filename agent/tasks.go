@@ -48,7 +48,7 @@ func (a *Agent) Heard(task string) {
 	a.queue = slices.DeleteFunc(a.queue, func(p Prompt) bool { return p.task == task })
 }
 
-// escape keeps a command's own words from ending the field they stand in.
+// escape keeps a command's own words from ending the field they are in.
 var escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 // notification is how the model reads of the end of a task.

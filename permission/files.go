@@ -109,7 +109,7 @@ func (h *evaluation) evaluateFile(f touched) {
 	}
 }
 
-// coversFile reports whether a rule is about this use of a file. Whoever may not
+// coversFile reports whether a rule is about this use of a file. A call that may not
 // read a file may not write it either. A rule about paths allows only a call that is
 // about files and nothing else.
 func (h *evaluation) coversFile(r *Rule, f touched) bool {

@@ -16,7 +16,7 @@ import (
 
 // Options say which files there are. Nil means all zero values.
 type Options struct {
-	// Home is the person's home folder; "" means that there are no user settings,
+	// Home is the user's home folder; "" means that there are no user settings,
 	// unless User names them.
 	Home string
 	// Project is the folder that the session works in; "" means none.
@@ -42,7 +42,7 @@ type Disk interface {
 	OpenIn(root, name string) (fs.File, error)
 }
 
-// Load reads the settings of a session. Only what a person named on the command
+// Load reads the settings of a session. Only what a user named on the command
 // line can make it fail.
 func Load(opts *Options) (*Settings, error) {
 	var o Options
@@ -116,7 +116,7 @@ func (o *Options) user() []string {
 	return []string{filepath.Join(o.Home, ".haft", "settings.json"), filepath.Join(o.Home, ".claude", "settings.json")}
 }
 
-// flag reads what the command line gave; its faults are errors, because somebody
+// flag reads what the command line gave; its faults are errors, because someone
 // asked for just this.
 func (o *Options) flag() (*File, error) {
 	text, path := []byte(o.Flag), ""

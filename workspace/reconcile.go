@@ -12,7 +12,7 @@ import (
 	"github.com/haftdev/haft/internal/workspace/textfile"
 )
 
-// Choice is what to do about a conflict with somebody else's change.
+// Choice is what to do about a conflict with another program's change.
 type Choice string
 
 const (
@@ -34,7 +34,7 @@ func (w *Workspace) plan(ctx context.Context, r Revision, f *File) ([]byte, *Out
 	return raw, &Outcome{Notes: notes}, err
 }
 
-// reconcile finds the new content of a file that somebody else changed since it was read. was is what was read, or nil if that
+// reconcile finds the new content of a file that another program changed since it was read. was is what was read, or nil if that
 // is no longer at hand.
 func (w *Workspace) reconcile(r Revision, f *File, was *textfile.Text) ([]byte, *Outcome, error) {
 	if was == nil {

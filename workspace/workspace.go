@@ -50,7 +50,7 @@ type Options struct {
 	PlanFile func() string
 	// Blobs keeps what writes replace. Nil means a directory under State.
 	Blobs blob.Store
-	// OnChange is told of every write just before it happens, and can stop it. Nil means nobody is.
+	// OnChange is called with every write just before it happens, and can stop it. Nil means nobody is.
 	OnChange func(context.Context, Change) error
 	// OnRead is told what an agent knows of a file whenever that grows or changes, without the content. Nil means nobody is.
 	OnRead func(agent string, e readstate.Entry)
@@ -136,7 +136,7 @@ func (w *Workspace) Close() error { return w.writer.Close() }
 // Recover settles writes that earlier processes did not finish, and says what it did. Call it at start.
 func (w *Workspace) Recover() ([]atomic.Leftover, error) { return w.writer.Recover() }
 
-// Guard returns the path policy, for whoever decides about paths.
+// Guard returns the path policy, for those who decide about paths.
 func (w *Workspace) Guard() *guard.Guard { return w.guard }
 
 // Look finds out what a path is.

@@ -46,7 +46,7 @@ type Step struct {
 	Path string `json:"path"`
 	Want File   `json:"want"` // as it was
 	Had  File   `json:"had"`  // as it is
-	// Foreign says that somebody else has changed the file since: their change
+	// Foreign says that another program has changed the file since: their change
 	// would be lost.
 	Foreign bool `json:"foreign,omitempty"`
 	// InPlace writes into the file where it has other names, which then change with
@@ -75,7 +75,7 @@ func (s *Step) Action() string {
 var ErrNoTarget = errors.New("no such message or call")
 
 // NewPlan says what it takes to bring the files back to how they were just before
-// a message, a call or an earlier rewind. Target "" means what the person said
+// a message, a call or an earlier rewind. Target "" means what the user said
 // last. Nothing is changed.
 func NewPlan(ctx context.Context, journal, target string, blobs blob.Store) (*Plan, error) {
 	p := &Plan{Target: target, Steps: []Step{}}
@@ -172,7 +172,7 @@ func names(e *session.Entry, target string) bool {
 	return false
 }
 
-// isPrompt reports whether a person said it.
+// isPrompt reports whether a user said it.
 func isPrompt(e *session.Entry) bool {
 	return e.Message != nil && e.Agent == "" && e.Message.Role == model.User && !e.Message.Synthetic &&
 		!slices.ContainsFunc(e.Message.Content, func(b model.Block) bool { return b.Type == model.ToolResult })
@@ -217,7 +217,7 @@ func newStep(ctx context.Context, path string, changes []session.Checkpoint, blo
 	return s, true, nil
 }
 
-// A ConflictError tells that a rewind would lose what somebody else has changed.
+// A ConflictError tells that a rewind would lose what another program has changed.
 type ConflictError struct{ Paths []string }
 
 func (e *ConflictError) Error() string {
@@ -225,7 +225,7 @@ func (e *ConflictError) Error() string {
 		strings.Join(e.Paths, ", "))
 }
 
-// conflicts returns the error for the steps that would lose somebody's changes,
+// conflicts returns the error for the steps that would lose someone's changes,
 // or nil.
 func (p *Plan) conflicts() error {
 	var paths []string

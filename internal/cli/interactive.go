@@ -185,7 +185,7 @@ func opener(opts *headless.Options) func(context.Context, tui.Opening, tui.Perso
 	}
 }
 
-// openTalk begins one conversation with a person.
+// openTalk begins one conversation with a user.
 func openTalk(ctx context.Context, opts *headless.Options, o tui.Opening, person tui.Person) (*harness.Conversation, error) {
 	world := opts.Harness
 	w, err := harness.Open(&world)

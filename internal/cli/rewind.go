@@ -121,7 +121,7 @@ func (f *rewindFlags) apply(ctx context.Context, store *session.Store, id string
 	return f.tell(&rewound{Session: id, Plan: plan, Done: true, Undo: undo}, cwd)
 }
 
-// confirm asks the person. No answer is no.
+// confirm asks the user. No answer is no.
 func (f *rewindFlags) confirm(ctx context.Context, p *checkpoint.Plan) error {
 	in, ok := f.In.(*os.File)
 	if !ok || !isTerminal(in) {

@@ -99,7 +99,7 @@ func shownBlocks(r tool.Result) []tool.Block {
 	return blocks
 }
 
-// isTerminal reports whether a person sees what is written.
+// isTerminal reports whether a user sees what is written.
 func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	if !ok {
@@ -109,7 +109,7 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// A harmlessWriter writes to a terminal what somebody else wrote.
+// A harmlessWriter writes to a terminal what another program wrote.
 type harmlessWriter struct{ io.Writer }
 
 func (w harmlessWriter) Write(p []byte) (int, error) {

@@ -33,7 +33,7 @@ func (c *Conversation) tasksChanged(l task.List) {
 	c.World.link.Emit(agent.Changed{What: agent.Tasks, Value: l.Tasks})
 }
 
-// agreed keeps the plan that the person has agreed to.
+// agreed keeps the plan that the user has agreed to.
 func (c *Conversation) agreed(plan string) {
 	c.plan.Store(&plan)
 	c.World.link.Save(statePlan, plan)
@@ -52,7 +52,7 @@ const (
 	stateNotes    = "notes"    // that the model was not told yet
 
 	stateKept     = "kept"     // the folders with what it kept for its model
-	statePlan     = "plan"     // the last one that the person agreed to
+	statePlan     = "plan"     // the last one that the user agreed to
 	stateProvider = "provider" // who answered when it began
 	stateLead     = "lead"     // the agent that leads it
 )

@@ -54,7 +54,7 @@ func (w *World) uncovered(text string) {
 	w.link.Emit(agent.Notice{Level: "notice", Text: "Rewind is limited here: " + text + "."})
 }
 
-// settleWrites mends what writes of processes that died have left, of any session,
+// settleWrites fixes what writes of processes that died have left, of any session,
 // and tells of each.
 func (w *World) settleWrites() {
 	left, err := w.Files.Recover()
@@ -89,7 +89,7 @@ func (w *World) recover(ctx context.Context, k *checkpoint.Keeper) error {
 }
 
 // PlanRewind says what it takes to bring files back to how they were before a
-// message or a call; "" means what the person said last.
+// message or a call; "" means what the user said last.
 func (c *Conversation) PlanRewind(ctx context.Context, to string) (*checkpoint.Plan, error) {
 	j := c.Journal()
 	if j.Path() == "" {

@@ -129,7 +129,7 @@ func (w *World) searchOptions() *search.Options {
 	return o
 }
 
-// deniesNothing refuses a denial that a person has typed and that names no tool: they
+// deniesNothing refuses a denial that a user has typed and that names no tool: they
 // rely on it. Programs name tools of other versions, so theirs is only warned of, and
 // so is an allowance, which lets nothing happen.
 func (w *World) deniesNothing() error {
@@ -144,7 +144,7 @@ func (w *World) deniesNothing() error {
 	return nil
 }
 
-// backgrounded tells that a command goes on beside the turn.
+// backgrounded tells that a command continues beside the turn.
 func (w *World) backgrounded(t *shellrun.Task) {
 	w.running.began(t)
 	w.link.Emit(agent.TaskChanged{Change: "started", Task: command(t)})
@@ -190,7 +190,7 @@ func (w *World) wasShown(agent, dir, command, output string) {
 	}
 }
 
-// changing is told of every change that a file tool is about to make.
+// changing is called with every change that a file tool is about to make.
 func (w *World) changing(ctx context.Context, c workspace.Change) error {
 	if k := w.keeper.Load(); k != nil {
 		return k.OnChange(ctx, c)

@@ -17,7 +17,7 @@ import (
 	"github.com/haftdev/haft/model"
 )
 
-// ConverseOptions are what a person sits in front of.
+// ConverseOptions are what a user sits in front of.
 type ConverseOptions struct {
 	// In brings what is typed, line by line; Out is where everything goes.
 	In  io.Reader
@@ -27,15 +27,15 @@ type ConverseOptions struct {
 	// Open opens the conversation; what the rules leave open is asked through
 	// person.
 	Open func(ctx context.Context, person *Person) (*harness.Conversation, error)
-	// Prompt is what is said first; "" waits for the person.
+	// Prompt is what is said first; "" waits for the user.
 	Prompt string
 	// Interrupts stop the turn that runs, or end the conversation between turns; nil
 	// has none.
 	Interrupts <-chan struct{}
 }
 
-// Converse talks line by line until the input ends, the person says /exit, or ctx
-// ends. A line that ends in a backslash goes on in the next.
+// Converse talks line by line until the input ends, the user says /exit, or ctx
+// ends. A line that ends in a backslash continues in the next.
 func Converse(ctx context.Context, o *ConverseOptions) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -203,7 +203,7 @@ func (c *conversation) run(ctx context.Context) error {
 	}
 }
 
-// listen brings what happens until ctx ends, and why it does not go on; gone is closed
+// listen brings what happens until ctx ends, and why it does not continue; gone is closed
 // when nothing runs any more.
 func (c *conversation) listen(ctx context.Context) (events chan agent.Event, failed chan error, gone chan struct{}) {
 	events, failed, gone = make(chan agent.Event), make(chan error, 1), make(chan struct{})
@@ -243,7 +243,7 @@ func (c *conversation) follow(ev agent.Event) bool {
 // ready tells that something can be said.
 func (c *conversation) ready() { fmt.Fprint(c.out, "> ") }
 
-// say takes in a line, and reports whether the person leaves.
+// say takes in a line, and reports whether the user leaves.
 func (c *conversation) say(ctx context.Context, text string) (leaves bool) {
 	switch {
 	case text == "/exit" || text == "/quit":

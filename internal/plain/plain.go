@@ -101,7 +101,7 @@ func (p *Printer) Show(ev agent.Event) error {
 	return p.err
 }
 
-// changed prints the facts that a person wants to follow.
+// changed prints the facts that a user wants to follow.
 func (p *Printer) changed(c agent.Changed) {
 	switch c.What {
 	case agent.Todos, agent.Tasks:

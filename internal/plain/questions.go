@@ -98,7 +98,7 @@ func (p *Person) until(ctx context.Context, question string, heard func(line str
 	}
 }
 
-// Ask shows the call and returns what the person decides. One that may lose
+// Ask shows the call and returns what the user decides. One that may lose
 // something for good needs a word beside the yes.
 func (p *Person) Ask(ctx context.Context, c tool.Case, q tool.Verdict) (v tool.Verdict, err error) {
 	p.one.Lock()
@@ -170,7 +170,7 @@ func (p *Person) decide(line string, rules []tool.Suggestion) (v tool.Verdict, a
 	return v, "Please answer y or n: "
 }
 
-// Question is what a person is asked: what would be done, all of it, and why it is
+// Question is what a user is asked: what would be done, all of it, and why it is
 // asked about.
 func Question(c tool.Case, q tool.Verdict) string { return about(c, card.PreviewOf(c), q) }
 

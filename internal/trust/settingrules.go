@@ -117,7 +117,7 @@ func (c *classifier) permissions(p settings.Place) ruling {
 // strictness orders the modes; an unknown one has none.
 var strictness = map[string]int{"bypassPermissions": 1, "auto": 2, "acceptEdits": 3, "default": 4, "plan": 5, "dontAsk": 5}
 
-// mode lets a project be stricter than the person, and never choose a mode that
+// mode lets a project be stricter than the user, and never choose a mode that
 // asks nobody.
 func (c *classifier) mode(p settings.Place) ruling {
 	mode, _ := decode(p.JSON).(string)

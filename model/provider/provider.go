@@ -172,7 +172,7 @@ func messages(o *Options, name string) (*choice, error) {
 	return &choice{anthropic.New(opts), info}, nil
 }
 
-// notConfigured says what is missing, and every way to mend it.
+// notConfigured says what is missing, and every way to fix it.
 func notConfigured(format string, args ...any) error {
 	return fmt.Errorf(`%w: %s. Do one of these:
   - set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN) to use Claude

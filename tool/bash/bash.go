@@ -87,11 +87,11 @@ type Options struct {
 	// nil means none.
 	Agents Agents
 
-	// Heard is told of each background command whose end an agent was shown in a result;
+	// Heard is called with each background command whose end an agent was shown in a result;
 	// nil tells nobody.
 	Heard func(agent, id string)
 
-	// Shown is told of each command that ended well, with the directory that it
+	// Shown is called with each command that ended well, with the directory that it
 	// began in and all of its output; nil tells nobody.
 	Shown func(agent, dir, command, output string)
 

@@ -143,7 +143,7 @@ func notStarted(err error) error {
 	return tool.Errorf("The command was not started: %w.", err)
 }
 
-// detaches reports whether a command that reaches its time limit goes on in the
+// detaches reports whether a command that reaches its time limit continues in the
 // background: not one that sleeps on purpose, and only where the model can deal
 // with background commands.
 func (t *Tools) detaches(c *tool.Call, command string) bool {

@@ -59,7 +59,7 @@ type World struct {
 	Searchable func(path string) bool
 	// Mode is the permission mode of the moment; nil means that of each call's session.
 	Mode func() string
-	// Agreed is told each plan that a person has agreed to; nil tells nobody.
+	// Agreed is told each plan that a user has agreed to; nil tells nobody.
 	Agreed func(plan string)
 	// PlanFile returns the path of the file that a plan may be written in, or ""; nil means
 	// that there is none.

@@ -3,7 +3,7 @@
 // Trust: it lists directories with the rights of this process, below any path the
 // model names, follows no symbolic links below that path, opens no files but ignore
 // files, and writes nothing. Options.Allow decides which files may be named. Ignore
-// files are written by whoever wrote the tree and can hide files; the result counts
+// files are written by the authors of the tree and can hide files; the result counts
 // what they hid.
 package glob
 

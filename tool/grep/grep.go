@@ -4,7 +4,7 @@
 // names, follows no symbolic links below that path, and writes nothing. Which files
 // may be read is decided by Options.Allow, asked for each file before it is opened;
 // one that is refused is neither searched nor named. Ignore files are written by
-// whoever wrote the tree and can hide files from a search; the result counts what
+// the authors of the tree and can hide files from a search; the result counts what
 // they hid. Contents of files go to the model as they are.
 package grep
 
@@ -126,7 +126,7 @@ func splitGlobs(s string) []string {
 	})
 }
 
-// forModel words what the model can mend; anything else ends the turn.
+// forModel words what the model can fix; anything else ends the turn.
 func forModel(at scope.Scope, err error) error {
 	var syntax *rx.SyntaxError
 	var unknown *filetype.UnknownError

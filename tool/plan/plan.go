@@ -3,12 +3,12 @@
 //
 //	tools := plan.New(&plan.Options{Mode: mode})
 //
-// The tools decide nothing. That a person agrees is their permission, which only a
+// The tools decide nothing. That a user agrees is their permission, which only a
 // person can give, and the mode changes by the result. That nothing is written in
 // plan mode is a matter of verdicts and not of these tools; see package permission.
 //
 // Trust: they change nothing and read one file, that of the plan, if the call brings none. The plan
-// is the model's, or the person's who changed it. What a person approves is what was
+// is the model's, or the user's who changed it. What a user approves is what was
 // read when they were asked: the file is not looked at again.
 package plan
 
@@ -48,7 +48,7 @@ type Options struct {
 	// Mode returns the permission mode of the moment; nil means that of the call's
 	// session.
 	Mode func() string
-	// Agreed is told each plan that a person has agreed to; nil tells nobody.
+	// Agreed is told each plan that a user has agreed to; nil tells nobody.
 	Agreed func(plan string)
 	// File returns the path of the file that the model may write its plan in, or ""; nil
 	// means that there is none.
@@ -85,7 +85,7 @@ func (p *planner) mode(c *tool.Call) string {
 
 func interactive(s *tool.Session) bool { return s != nil && s.Interactive }
 
-// check finds what keeps a call from making sense, whatever the person would say.
+// check finds what keeps a call from making sense, whatever the user would say.
 func (p *planner) check(c *tool.Call, inPlan bool) *tool.Problem {
 	switch {
 	case c.Agent != "":
@@ -158,8 +158,8 @@ type ExitOutput struct {
 	Plan    string `json:"plan"`
 	IsAgent bool   `json:"isAgent"`
 	File    string `json:"filePath,omitempty"`      // that holds the same plan
-	Changed bool   `json:"planWasEdited,omitempty"` // the person changed the plan
-	Mode    string `json:"mode,omitempty"`          // to go on with; "" if the person chose one
+	Changed bool   `json:"planWasEdited,omitempty"` // the user changed the plan
+	Mode    string `json:"mode,omitempty"`          // to continue with; "" if the user chose one
 }
 
 func (p *planner) exit() tool.Tool {
@@ -186,7 +186,7 @@ func (p *planner) exit() tool.Tool {
 			}
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			if p.mode(c) == planMode { // the person may have chosen another mode when agreeing
+			if p.mode(c) == planMode { // the user may have chosen another mode when agreeing
 				out.Mode = cmp.Or(p.before, defaultMode)
 			}
 			return out, nil

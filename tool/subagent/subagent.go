@@ -50,7 +50,7 @@ type Kind struct {
 	Tools string
 	// Worktree says that it works in a copy of the repository.
 	Worktree bool
-	// Background is set for one that works beside its caller, whoever starts it.
+	// Background is set for one that always works in parallel to its caller.
 	Background bool
 }
 
@@ -84,7 +84,7 @@ const (
 	Completed Status = "completed"
 	Empty     Status = "empty"     // it ended without a word
 	Stalled   Status = "stalled"   // its model fell silent
-	Cancelled Status = "cancelled" // somebody stopped it
+	Cancelled Status = "cancelled" // someone stopped it
 	Budget    Status = "budget"    // it came to a limit
 	Failed    Status = "error"
 	Moved     Status = "moved" // it works on, and the caller was let go

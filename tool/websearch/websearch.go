@@ -2,10 +2,10 @@
 //
 //	search := websearch.New(func(ctx context.Context, q websearch.Query) ([]websearch.Hit, error) { … })
 //
-// Who searches is a seam: a server that the person has set up, or the provider's
+// Who searches is a seam: a server that the user has set up, or the provider's
 // own search. Without one the tool is not offered.
 //
-// Trust: whoever searches sees the query. What is found was written by strangers
+// Trust: the search service sees the query. What is found was written by strangers
 // and goes to the model as it is.
 package websearch
 

@@ -17,7 +17,7 @@ import (
 	"github.com/haftdev/haft/session"
 )
 
-// patience is how long a command that somebody typed may take.
+// patience is how long a command that someone typed may take.
 const patience = 30 * time.Second
 
 // agentsText tells which agents there are, and who works and has worked.

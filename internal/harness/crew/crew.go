@@ -66,7 +66,7 @@ type Spec struct {
 	subagent.Job
 	ID    string
 	Depth int // 1 for one that the main conversation starts
-	// Again is set for one that worked before in this session and is to go on with
+	// Again is set for one that worked before in this session and is to continue with
 	// what it knew then.
 	Again bool
 }

@@ -53,7 +53,7 @@ func (d *Diagnosis) OK(area, format string, args ...any) {
 	d.Checks = append(d.Checks, Check{area, "ok", fmt.Sprintf(format, args...), ""})
 }
 
-// Warn notes what a person should know, with what to do about it.
+// Warn notes what a user should know, with what to do about it.
 func (d *Diagnosis) Warn(area, text, advice string) {
 	d.Checks = append(d.Checks, Check{area, "warning", text, advice})
 	d.Warnings++

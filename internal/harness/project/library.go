@@ -31,7 +31,7 @@ type Library struct {
 
 	ours     []knowledge.Place // the project's places
 	commands []knowledge.Place
-	agreed   func(knowledge.Claim) bool // whether a person trusts what a project brings
+	agreed   func(knowledge.Claim) bool // whether a user trusts what a project brings
 }
 
 // findPlugins begins a library with the plugins of a project, which the options add to.
@@ -57,7 +57,7 @@ func findPlugins(home, project string, set *settings.Settings, o *Options) *Libr
 	return l
 }
 
-// enabled reports whether the person has enabled a plugin. What a project enables
+// enabled reports whether the user has enabled a plugin. What a project enables
 // does not count: it is not the one who installs.
 func enabled(set *settings.Settings, name string) bool {
 	for _, f := range set.Files() {
@@ -86,7 +86,7 @@ func (l *Library) withPlugins(set *settings.Settings) *settings.Settings {
 
 // fill says where skills, commands and agents for work in a folder of the project are. A
 // person's skills go before a project's of the same name, a project's commands and agents
-// before a person's.
+// before a user's.
 func (l *Library) fill(p *Project, dir string) {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real // the project's is one too
@@ -159,12 +159,12 @@ func (p *Project) Style() (style.Style, error) {
 	return st, err
 }
 
-// agreed reports whether a person trusts what a project brings, as it is now.
+// agreed reports whether a user trusts what a project brings, as it is now.
 func (p *Project) agreed(c knowledge.Claim) bool {
 	return p.Options.Vouched || p.Options.TrustProject || p.Folder != nil && p.Folder.Agreed(c)
 }
 
-// MayInclude reports whether a person trusts a project's instructions to include a
+// MayInclude reports whether a user trusts a project's instructions to include a
 // file from outside of it.
 func (p *Project) MayInclude(from, path string) bool {
 	if p.Folder == nil || p.Options.TrustProject {

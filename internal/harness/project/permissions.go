@@ -18,7 +18,7 @@ func (p *Project) RefusesRoot() bool {
 	return os.Geteuid() == 0 && os.Getenv("IS_SANDBOX") != "1" && !p.Options.AsRoot
 }
 
-// MayBypass reports whether the person who started the session lets it ask nobody.
+// MayBypass reports whether the user who started the session lets it ask nobody.
 func (p *Project) MayBypass() bool {
 	return p.Options.MayBypass || p.Options.Mode == string(permission.Bypass)
 }

@@ -33,7 +33,7 @@ type Project struct {
 	Dir, Home string
 	Settings  *settings.Settings // what the files say
 	Counts    *settings.Settings // what of it counts
-	Held      []trust.Held       // what does not, for want of trust
+	Held      []trust.Held       // what does not, for lack of trust
 	Folder    *trust.Folder      // nil if there is nowhere to keep trust
 	Guard     *guard.Guard
 	Library   *Library

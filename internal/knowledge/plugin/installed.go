@@ -19,14 +19,14 @@ import (
 const registry = ".claude/plugins/installed_plugins.json"
 
 // An installation is one that the registry knows. A plugin may have several, for
-// the person and for projects.
+// the user and for projects.
 type installation struct {
 	Scope   string `json:"scope"`
 	Project string `json:"projectPath"`
 	Path    string `json:"installPath"`
 }
 
-// Installed returns the plugins that Claude Code has installed for a person, or
+// Installed returns the plugins that Claude Code has installed for a user, or
 // for the project by them, and that are enabled; names are those of the registry,
 // such as review@market.
 func Installed(home, project string, enabled func(name string) bool) ([]Dir, []knowledge.Problem) {
@@ -67,7 +67,7 @@ func Installed(home, project string, enabled func(name string) bool) ([]Dir, []k
 }
 
 // choose returns the folder of the installation that counts here: that for the
-// project, else that for the person. Older registries hold one and not a list.
+// project, else that for the user. Older registries hold one and not a list.
 func choose(raw json.RawMessage, project string) (dir string, ok bool) {
 	var list []installation
 	if json.Unmarshal(raw, &list) != nil {
