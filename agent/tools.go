@@ -87,7 +87,7 @@ func (t *turn) toolNews() (news []string) {
 // introduction begins what names tools that the model may look for.
 const introduction = "These tools exist but are not described to you yet. Find the ones you need with ToolSearch before you call them:\n"
 
-// recallNames finds out what a conversation that is resumed was told of tools.
+// recallNames finds the tools that a resumed conversation knows by name.
 func (a *Agent) recallNames(h *model.History) {
 	for _, note := range Reminders(h) {
 		a.named[note] = true

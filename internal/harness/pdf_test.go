@@ -24,8 +24,9 @@ func document(texts ...string) string {
 		for line := range strings.Lines(text) {
 			fmt.Fprintf(&lines, "(%s) Tj 0 -12 Td\n", strings.TrimSuffix(line, "\n"))
 		}
-		stream := "BT /F1 10 Tf 20 700 Td\n" + lines.String() + "ET\n"
-		fmt.Fprintf(&objects, "%d 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents %d 0 R/Resources<</Font<</F1 3 0 R>>>>>>endobj\n", page, content)
+		height := 12 * (strings.Count(text, "\n") + 3)
+		stream := fmt.Sprintf("BT /F1 10 Tf 20 %d Td\n%sET\n", height-20, lines.String())
+		fmt.Fprintf(&objects, "%d 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 1600 %d]/Contents %d 0 R/Resources<</Font<</F1 3 0 R>>>>>>endobj\n", page, height, content)
 		fmt.Fprintf(&objects, "%d 0 obj<</Length %d>>stream\n%sendstream endobj\n", content, len(stream), stream)
 	}
 	return fmt.Sprintf("%%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[%s]/Count %d>>endobj\n3 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>endobj\n%strailer<</Root 1 0 R>>\n%%%%EOF\n", kids.String(), len(texts), objects.String())
