@@ -113,7 +113,7 @@ func (p *Project) newGuard(cwd string) (err error) {
 			roots = append(roots, dir)
 		}
 	}
-	p.Guard, err = guard.New(&guard.Options{Roots: roots, Home: p.Home, Shared: p.files.Shared, Cwd: cwd, State: workspace.StateDir(), Kept: p.Kept.Holds, Hooks: p.Hooks.Files})
+	p.Guard, err = guard.New(&guard.Options{Roots: roots, Home: p.Home, Shared: p.files.Shared, Cwd: cwd, State: workspace.StateDir(), Kept: p.Kept.Holds, PlanFile: p.Kept.PlanFile, Hooks: p.Hooks.Files})
 	p.Boxes = box.Boxes{Dir: p.Dir, Home: p.Home, Counts: p.Counts, Guard: p.Guard}
 	return err
 }
