@@ -28,6 +28,8 @@ func (r *Runs) Cancel(ctx context.Context, id string) error {
 	for _, p := range pending {
 		err = errors.Join(err, r.Settle(ctx, id, p.UUID, &Outcome{IsError: true, Reason: "cancelled", Text: "The run was cancelled."}))
 	}
+	ctx, cancel := engine.Attempt(ctx)
+	defer cancel()
 	return errors.Join(err, r.conn.NATS.Publish(r.Control(id), []byte("cancel")), r.conn.NATS.FlushWithContext(ctx))
 }
 
@@ -39,7 +41,7 @@ func (r *Runs) Retry(ctx context.Context, id string) error {
 		default:
 			return fmt.Errorf("retry run %s: it is %s", id, run.State)
 		}
-		run.State, run.Reason, run.Attempts = Queued, "", 0
+		run.State, run.Reason, run.Attempts, run.Taken = Queued, "", 0, 0
 		return nil
 	})
 	if err != nil {
