@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"runtime"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -84,9 +86,28 @@ func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 			c.runs.KeepSchedules(ctx, func(err error) { log.Warn("could not submit what is due", "tenant", c.name, "error", err) })
 		})
 	}
+	keeping.Go(func() { giveBack(ctx) })
 	keeping.Wait()
 	return nil
 }
+
+// giveBack returns memory to the system when the server rests: what it needed for the work
+// would be kept for minutes, and thousands of idle sessions need little.
+func giveBack(ctx context.Context) {
+	var last, given uint64
+	var m runtime.MemStats
+	for engine.Pause(ctx, 10*time.Second) == nil {
+		runtime.ReadMemStats(&m)
+		if rests := m.TotalAlloc-last < restsBelow; rests && m.TotalAlloc-given > restsBelow {
+			debug.FreeOSMemory()
+			given = m.TotalAlloc
+		}
+		last = m.TotalAlloc
+	}
+}
+
+// restsBelow is how much a server allocates in ten seconds that only looks after itself.
+const restsBelow = 32 << 20
 
 // A tenantConn is a connection as the operator of a tenant.
 type tenantConn struct {

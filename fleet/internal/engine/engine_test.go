@@ -38,6 +38,30 @@ func TestAClusterThatMayLoseEntriesIsRefused(t *testing.T) {
 	}
 }
 
+// A cluster that everybody can reach must not be open to everybody.
+func TestAnOpenClusterIsRefused(t *testing.T) {
+	for want, o := range map[string]*server.Options{
+		"without a key": {Host: "0.0.0.0"},
+		"without TLS":   {Host: "0.0.0.0", Username: "u", Password: "p"},
+		"max_payload":   {Host: "127.0.0.1", MaxPayload: 1000},
+	} {
+		o.Port, o.HTTPHost, o.HTTPPort, o.NoSigs, o.NoLog = server.RANDOM_PORT, "127.0.0.1", server.RANDOM_PORT, true, true
+		o.JetStream, o.StoreDir, o.SyncAlways = true, t.TempDir(), true
+		ns, err := server.NewServer(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ns.Start()
+		t.Cleanup(ns.Shutdown)
+		if !ns.ReadyForConnections(20 * time.Second) {
+			t.Fatal("the server does not start")
+		}
+		if err := engine.CheckCluster(t.Context(), []string{"http://" + ns.MonitorAddr().String()}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
 func TestAServerForOthersNeedsTLS(t *testing.T) {
 	for _, listen := range []string{"0.0.0.0:0", ":0", "[::]:0"} {
 		if srv, err := engine.Start(&engine.ServerOptions{Listen: listen, Store: t.TempDir()}); err == nil {
