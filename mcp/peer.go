@@ -47,7 +47,8 @@ type peer struct {
 	sampled    int // output tokens that the server asked for
 	consented  *bool
 	sampling   bool
-	nested     int // calls that are made for a sampling
+	nested     int      // calls that are made for a sampling
+	subscribed []string // resources whose changes are wanted
 }
 
 // run supervises until the peer is cancelled.
@@ -227,8 +228,13 @@ func (p *peer) connected(s *session) {
 		p.restarts++
 	}
 	p.known.once, p.tries = true, 0
+	lost := p.subscribed
+	p.subscribed = nil
 	p.mu.Unlock()
 	p.settle(Connected, "")
+	if len(lost) > 0 {
+		go p.resubscribe(lost)
+	}
 }
 
 // failed notes why there is no connection and returns when to try again; 0

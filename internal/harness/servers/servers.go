@@ -80,6 +80,7 @@ type Servers struct {
 	known   *project.Servers // nil if those of the settings are left out
 	long    *longCalls
 	told    told
+	updates updates
 	closing atomic.Bool
 
 	mu        sync.Mutex
@@ -178,7 +179,7 @@ func (s *Servers) Open() (*mcp.Host, error) {
 	s.processes = shellrun.NewHost(&shellrun.Options{Reexec: s.opts.Reexec}) // apart from that of commands, which come and go
 	opts := &mcp.Options{
 		Version: s.opts.Version, Runner: s.processes.Runner(), Box: s.opts.Project.Boxes.Server(s.processes), Dir: s.opts.Project.Dir, Auth: auth, Approve: s.approve, Roots: s.opts.Roots(),
-		Send: s.opts.Given.Send, Elicit: s.opts.Given.Elicit, Sampling: s.sampling(), OnChange: s.Refresh, OnTask: s.long.began,
+		Send: s.opts.Given.Send, Elicit: s.opts.Given.Elicit, Sampling: s.sampling(), OnChange: s.Refresh, OnTask: s.long.began, OnUpdate: s.updates.update,
 	}
 	if cache, err := os.UserCacheDir(); err == nil {
 		opts.CacheDir = filepath.Join(cache, "haft", "mcp")
@@ -279,15 +280,6 @@ func (s *Servers) Resources(ctx context.Context, server string) ([]mcp.Resource,
 		return nil, err
 	}
 	return h.Resources(ctx, server)
-}
-
-// ReadResource reads one.
-func (s *Servers) ReadResource(ctx context.Context, server, uri string) ([]mcp.Contents, error) {
-	h, err := s.Open()
-	if err != nil {
-		return nil, err
-	}
-	return h.ReadResource(ctx, server, uri)
 }
 
 // RefreshTools connects a server again, or all that are not connected, takes in what
@@ -455,6 +447,7 @@ func (s *Servers) Close() error {
 	s.long.close()
 	err := errors.Join(host.Close(), processes.Close(), log.Close())
 	s.long.ends.Wait()
+	s.updates.ends.Wait()
 	return err
 }
 
