@@ -142,9 +142,9 @@ func (a *answer) written(end bool) (more, ok bool) {
 	s.held, s.trim = rest, true
 	d := new(callDelta)
 	d.Function.Name = call.Name
-	for _, input := range []json.RawMessage{call.Arguments, call.Parameters} {
-		if len(input) > 0 && d.Function.Arguments == "" {
-			if err := json.Unmarshal(input, &d.Function.Arguments); err != nil {
+	for _, raw := range []json.RawMessage{call.Arguments, call.Parameters} {
+		if len(raw) > 0 && d.Function.Arguments == "" {
+			if err := json.Unmarshal(raw, &d.Function.Arguments); err != nil {
 				return true, a.fail(err)
 			}
 		}
