@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/plainjson"
+	"github.com/haftdev/haft/tool"
 )
 
 // A plainJournal is a journal that was never compacted: calls with results of 2 KB, as
@@ -54,7 +55,7 @@ func (j *plainJournal) add(t testing.TB, size int64) {
 	for size > 0 {
 		n := j.n
 		say("assistant", fmt.Sprintf(`{"id":"msg_%[1]d","type":"message","role":"assistant","model":"m","content":[{"type":"tool_use","id":"toolu_%[1]d","name":"Read","input":{"file_path":"/home/user/project/file%[1]d.go"}}],"stop_reason":"tool_use","usage":{"input_tokens":10,"output_tokens":5}}`, n), "")
-		for _, step := range []string{`"step":"judged"`, `"step":"dispatched","effect":"pure"`} {
+		for _, step := range []string{`"step":"judged"`, fmt.Sprintf(`"step":"dispatched","effect":%d`, tool.Pure)} {
 			line(`{"sessionId":"s","type":"haft-call","timestamp":"2026-01-02T03:04:05.678Z","haft":{"call":{"id":"c%[1]d","useId":"toolu_%[1]d","tool":"Read",%[2]s}}}`, n, step)
 		}
 		say("user", fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%d","content":[{"type":"text","text":%s}]}]}`, n, text),
@@ -102,8 +103,8 @@ func keepPlainJournal(t testing.TB, size int64) *plainJournal {
 			t.Fatal(err)
 		}
 		messages, lost := fold(r.chain, r.beside, r.calls)
-		if r.lost = len(lost); r.lost > 0 {
-			t.Fatalf("%d calls have no result", r.lost)
+		if r.lost = len(lost); r.lost > 0 || r.damage > 0 || (r.prefix == nil) != (s.prefix == nil) {
+			t.Fatalf("%d calls have no result, %d lines cannot be read, or what is kept (%t) was not used (%t)", r.lost, r.damage, s.prefix != nil, r.prefix != nil)
 		}
 		s.prefix = r.keepPrefix(j.path, messages)
 	}
