@@ -118,7 +118,7 @@ func keepPlainJournal(t testing.TB, size int64) *plainJournal {
 // BenchmarkResumeKept resumes it from what was kept of it. It reports the memory that is the process's own.
 func BenchmarkResumeKept(b *testing.B) {
 	j := keepPlainJournal(b, journalSize())
-	before := ownMemory()
+	before, began := ownMemory(), processorTime()
 	var s *Session
 	b.SetBytes(journalSize())
 	b.ReportAllocs()
@@ -129,10 +129,24 @@ func BenchmarkResumeKept(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+	b.ReportMetric(float64((processorTime()-began).Microseconds())/1000/float64(b.N), "ms-cpu/op")
 	b.ReportMetric(float64(ownMemory()-before)/(1<<20)/float64(b.N), "MB-own/op")
 	if info, err := os.Stat(j.path); err == nil {
 		b.ReportMetric(float64(info.Size())/(1<<20), "MB-journal")
 	}
+}
+
+// processorTime is what the process has taken, in steps of 10 ms; 0 where that is not told.
+func processorTime() time.Duration {
+	raw, _ := os.ReadFile("/proc/self/stat")
+	_, rest, _ := strings.Cut(string(raw), ") ")
+	fields := strings.Fields(rest)
+	if len(fields) < 13 {
+		return 0
+	}
+	user, _ := strconv.ParseInt(fields[11], 10, 64)
+	system, _ := strconv.ParseInt(fields[12], 10, 64)
+	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
 // ownMemory is the anonymous memory of the process, in bytes; 0 where that is not told.
