@@ -15,7 +15,7 @@ import (
 )
 
 // A Client is a running session of many turns. See the package's comment for
-// its life cycle; whoever makes one closes it.
+// its life cycle; the caller closes it.
 type Client struct {
 	opts  *Options
 	link  Link
@@ -267,7 +267,7 @@ func (c *Client) abort() {
 	_ = c.link.Close()
 }
 
-// patience is how long abort waits for somebody who may not read any more.
+// patience is how long abort waits for someone who may not read any more.
 const patience = 100 * time.Millisecond
 
 // waitOrClose waits for the other side to end by itself, and ends it if it has

@@ -51,7 +51,7 @@ func remote(kind, url string, headers map[string]string) ([]byte, error) {
 	}{kind, url, headers})
 }
 
-// mcpConfig is a server as the command line is told of it.
+// mcpConfig is a server in the form that the command line takes.
 func mcpConfig(name string, s MCPServer) (json.RawMessage, error) {
 	if _, here := s.(*ToolServer); here {
 		return json.Marshal(map[string]string{"type": "sdk", "name": name})

@@ -15,7 +15,7 @@ type Message = wire.Message
 
 // The messages that most programs look at.
 type (
-	// Init opens every turn and says what there is.
+	// Init opens every turn and lists tools, commands, agents and servers.
 	Init = wire.Init
 	// Assistant is a finished block of the model's answer.
 	Assistant = wire.Assistant

@@ -86,18 +86,18 @@ type Options struct {
 	MCPServers map[string]MCPServer
 	// StrictMCP ignores servers that are configured elsewhere.
 	StrictMCP bool
-	// Elicit asks a person for what an MCP server wants to know; nil declines.
+	// Elicit asks a user for what an MCP server wants to know; nil declines.
 	Elicit func(context.Context, *Elicitation) (*ElicitationReply, error)
 	// Agents are kinds of sub-agents, by name.
 	Agents map[string]Agent
 
-	// Resume is the id of a session to go on with; "" starts a new one.
+	// Resume is the id of a session to continue with; "" starts a new one.
 	Resume string
-	// ResumeAt goes on after the message with this id, not at the end.
+	// ResumeAt continues after the message with this id, not at the end.
 	ResumeAt string
-	// Continue goes on with the newest session of the directory.
+	// Continue continues with the newest session of the directory.
 	Continue bool
-	// Fork makes a session that goes on into a new one.
+	// Fork makes a session that continues into a new one.
 	Fork bool
 	// SessionID is the id of the new session; "" means a random one.
 	SessionID string
@@ -134,7 +134,7 @@ type (
 	Agent = wire.Agent
 	// Elicitation is what an MCP server wants to know.
 	Elicitation = wire.Elicitation
-	// ElicitationReply is what the person did about it.
+	// ElicitationReply is what the user did about it.
 	ElicitationReply = wire.ElicitationReply
 )
 

@@ -39,7 +39,7 @@ func AllowInput(input any) (*Permission, error) {
 	return &Permission{Behavior: wire.BehaviorAllow, UpdatedInput: raw}, nil
 }
 
-// Deny refuses a call. The model reads the reason and goes on.
+// Deny refuses a call. The model reads the reason and continues.
 func Deny(reason string) *Permission {
 	return &Permission{Behavior: wire.BehaviorDeny, Message: reason}
 }

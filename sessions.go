@@ -32,14 +32,14 @@ type SessionsOptions struct {
 // A Session is a conversation of the past.
 type Session struct {
 	ID string
-	// Title was given by a person; else it is "".
+	// Title was given by a user; else it is "".
 	Title string
 	// FirstPrompt is how the conversation began.
 	FirstPrompt string
 	// Dir is where it worked, Branch the git branch there, if known.
 	Dir, Branch string
 	Tag         string
-	// Modified is when it last went on, Size how long its file is.
+	// Modified is when it last continued, Size how long its file is.
 	Modified time.Time
 	Size     int64
 	// Path is the file it is kept in.

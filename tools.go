@@ -55,7 +55,7 @@ func ImageContent(data []byte, mediaType string) any {
 // their json and jsonschema tags, are the input that the model must give, as
 // package tool/schema describes; what does not fit never reaches f. Out is a
 // string, a *[ToolResult], or any value, which the model reads as JSON. An error
-// of f is a failed call: the model reads it and goes on. NewTool panics if In
+// of f is a failed call: the model reads it and continues. NewTool panics if In
 // cannot be described. Nil options mean the careful ones.
 func NewTool[In, Out any](name, description string, f func(context.Context, In) (Out, error), opts *ToolOptions) Tool {
 	input := schema.Of[In]()

@@ -15,7 +15,7 @@ import (
 )
 
 // settle takes an answer and the results of its calls into the conversation, and
-// says whether the turn goes on.
+// says whether the turn continues.
 func (t *turn) settle(ans *answer) Reason {
 	if ans.stop == nil && t.asking.Err() != nil {
 		ans.interrupted()
@@ -42,7 +42,7 @@ func (t *turn) settle(ans *answer) Reason {
 	return t.conclude(ans, said)
 }
 
-// interrupted keeps of a broken answer what a person has seen of its last text.
+// interrupted keeps of a broken answer what a user has seen of its last text.
 func (ans *answer) interrupted() {
 	for _, b := range ans.texts {
 		block := model.TextOf(b.String())
@@ -157,8 +157,12 @@ func (t *turn) showBatch(outcomes []*sched.Outcome) Reason {
 // beside takes in what a call brought along with its result.
 func (t *turn) beside(out *sched.Outcome) error {
 	notes := out.Notes
-	for _, r := range out.Repairs {
-		notes = append(notes, fmt.Sprintf("The input of your call of %s was repaired: %s.", out.Tool, r))
+	if len(out.Repairs) > 0 {
+		var repairs []string
+		for _, r := range out.Repairs {
+			repairs = append(repairs, r.String())
+		}
+		notes = append(notes, fmt.Sprintf("The input of your call of %s was repaired: %s.", out.Tool, strings.Join(repairs, "; ")))
 	}
 	err := t.remind(notes...)
 	for _, m := range out.Result.Messages {
@@ -224,7 +228,7 @@ func (f *answerForm) answer(input json.RawMessage) json.RawMessage {
 	return input
 }
 
-// How often the model is asked to go on after an answer that is none, or half of one.
+// How often the model is asked to continue after an answer that is none, or half of one.
 const (
 	maxCut    = 3
 	maxPaused = 20
@@ -278,7 +282,7 @@ func (t *turn) instruct(s string) Reason {
 	return ""
 }
 
-// outgrown goes on after an answer that did not fit into the rest of the context.
+// outgrown continues after an answer that did not fit into the rest of the context.
 func (t *turn) outgrown() Reason {
 	if end := t.overflow(&model.Error{Kind: model.PromptTooLong, Message: "the conversation fills the model's context"}); end != "" {
 		return end

@@ -23,10 +23,11 @@ type Agent struct {
 	work chan struct{} // holds a token when the queue or the tasks may have changed
 
 	mu       sync.Mutex
-	running  bool // somebody ranges over Run
+	running  bool // someone ranges over Run
 	turn     *turn
 	queue    []Prompt
 	tasks    map[string]Task // those that run in the background
+	heard    map[string]bool // tasks whose end the model knows from a result
 	holds    int             // who else wants Run to wait
 	set      settings
 	revealed []string          // deferred tools that the model has found
@@ -90,6 +91,7 @@ func New(opts *Options) (*Agent, error) {
 		a.note(name, value)
 	}
 	a.naming.load(opts.History)
+	a.recallNames(opts.History)
 	if opts.History != nil {
 		a.noted.begun = opts.History.Len() > 0
 		a.ledger.restart(cmp.Or(opts.HistoryTokens, tokensOf(opts.History.Size())))
@@ -141,7 +143,7 @@ func (a *Agent) Withdraw(uuid string) bool {
 	return len(a.queue) < before
 }
 
-// Interrupt stops the turn that runs, as a person would, and reports whether there
+// Interrupt stops the turn that runs, as a user would, and reports whether there
 // was one. Prompts that wait are taken up next. Why is told to the model about
 // calls that were cancelled; "" means that the user stopped it.
 func (a *Agent) Interrupt(why string) bool {

@@ -70,7 +70,7 @@ func (ans *answer) read(ctx context.Context, req *model.Request) {
 	}
 }
 
-// take takes in one event, and reports whether to go on.
+// take takes in one event, and reports whether to continue.
 func (ans *answer) take(ev model.Event) bool {
 	out := ans.t.a.out
 	switch ev := ev.(type) {

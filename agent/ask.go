@@ -115,7 +115,7 @@ func (t *turn) giveUp(r Reason, e *model.Error) Reason {
 	return r
 }
 
-// explain shows the person a text in place of an answer. The model never sees it.
+// explain shows the user a text in place of an answer. The model never sees it.
 func (t *turn) explain(e *model.Error, text string) error {
 	said := Said{UUID: session.NewUUID(), MessageID: session.NewUUID(), Model: "<synthetic>", Block: model.TextOf(text), Agent: t.a.opts.Agent, Error: e}
 	err := t.journal.Append(t.lasting, session.Entry{UUID: said.UUID, Agent: said.Agent, Message: &session.Message{

@@ -11,7 +11,7 @@ import (
 // A naming sees to it that the calls of a conversation have names which can be sent
 // back: providers refuse a conversation in which two calls have one id, or in which
 // an id or a tool's name has other characters than they use themselves, and then it
-// can never go on. Some models, and servers that only look like a provider, make up
+// can never continue. Some models, and servers that only look like a provider, make up
 // such ids, or none at all.
 type naming struct {
 	used   map[string]bool // ids of calls that are part of the conversation

@@ -23,7 +23,7 @@ func (t *turn) makeRoom() Reason {
 		return ""
 	}
 	if err := t.compact("auto", ""); err != nil {
-		// The conversation goes on as it is; it may still fit. Not before it has grown
+		// The conversation continues as it is; it may still fit. Not before it has grown
 		// by a good deal is it worth another attempt.
 		a.mu.Lock()
 		a.ledger.patience = tokens + tokens/20
@@ -56,7 +56,7 @@ func (t *turn) compact(trigger, instructions string) error {
 	return nil
 }
 
-// condense returns the messages that the conversation goes on with.
+// condense returns the messages that the conversation continues with.
 func (t *turn) condense(trigger, instructions string) ([]model.Message, error) {
 	hooked := t.a.fire(t.asking, hook.PreCompact{Trigger: trigger, CustomInstructions: instructions})
 	if hooked.Blocked() {
@@ -99,7 +99,7 @@ func (a *Agent) tail() ([]model.Message, error) {
 	return []model.Message{last, heard}, nil
 }
 
-// renewed returns the conversation that goes on after a summary.
+// renewed returns the conversation that continues after a summary.
 func (t *turn) renewed(summary string, tail []model.Message) []model.Message {
 	a := t.a
 	a.fresh = true

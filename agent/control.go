@@ -133,7 +133,7 @@ func (t *turn) apply(c *tool.Change) {
 }
 
 // borrow asks the model that a skill or command wants, until the turn ends. If there
-// is none of that name, the one that was chosen goes on.
+// is none of that name, the one that was chosen continues.
 func (t *turn) borrow(name string) {
 	a := t.a
 	if a.opts.Resolve != nil {

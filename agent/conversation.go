@@ -19,7 +19,7 @@ type conversation struct {
 	// message of the history already, and grows there should the answer not come.
 	heard []model.Block
 	sent  bool
-	// said is the last answer, if the history ends with it and it may go on.
+	// said is the last answer, if the history ends with it and it may continue.
 	said []model.Block
 	// open are the calls of the last answer that have no result yet.
 	open []string
@@ -96,7 +96,7 @@ func (c *conversation) ready() (*model.History, error) {
 	return &c.history, nil
 }
 
-// answer adds an answer, which goes on from the last one if nothing was heard
+// answer adds an answer, which continues from the last one if nothing was heard
 // since. It reports whether there was anything in it.
 func (c *conversation) answer(blocks []model.Block) (bool, error) {
 	blocks = sendable(blocks)

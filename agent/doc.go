@@ -19,5 +19,5 @@
 //
 // An Agent is safe for concurrent use: prompts, interrupts and settings may come
 // from anywhere while one goroutine ranges over Run. Between turns it holds memory
-// and nothing else. Whoever opened the journal closes it, after [Agent.Close].
+// and nothing else. The caller closes the journal after [Agent.Close].
 package agent

@@ -51,7 +51,7 @@ type Said struct {
 }
 
 // Retracted takes back what was Said by a message that broke off: it is asked for
-// again, or goes on without those blocks. None of them is in the journal.
+// again, or continues without those blocks. None of them is in the journal.
 type Retracted struct {
 	MessageID string
 	UUIDs     []string
@@ -69,34 +69,34 @@ type Returned struct {
 }
 
 // Added is a message that the harness put into the conversation: a reminder, a
-// note about an interruption, what the person said meanwhile, a summary.
+// note about an interruption, what the user said meanwhile, a summary.
 type Added struct {
 	UUID    string
 	Kind    AddedKind
 	Message model.Message
 	Agent   string
-	Prompt  *Prompt // of a message the person sent
+	Prompt  *Prompt // of a message the user sent
 }
 
 // AddedKind says why a message was added.
 type AddedKind string
 
 const (
-	Prompted    AddedKind = "prompt"      // the person said it
+	Prompted    AddedKind = "prompt"      // the user said it
 	Instructed  AddedKind = "instruction" // a tool's result brought it, such as a skill's text
-	Interrupted AddedKind = "interrupted" // the person stopped the turn
+	Interrupted AddedKind = "interrupted" // the user stopped the turn
 	Reminded    AddedKind = "reminder"    // the harness has something to say
 	Summarized  AddedKind = "summary"     // it stands for what was compacted
 	Notified    AddedKind = "task"        // something in the background ended
 )
 
-// Waiting tells that a call waits for somebody's answer; it ends with the call's
+// Waiting tells that a call waits for someone's answer; it ends with the call's
 // next event.
 type Waiting struct {
 	CallID, UseID, Tool, Agent string
 }
 
-// Denied is a call that was denied without asking a person. It comes just before
+// Denied is a call that was denied without asking a user. It comes just before
 // the call is Returned.
 type Denied struct {
 	Outcome *sched.Outcome
@@ -141,7 +141,7 @@ const (
 	Directory Fact = "directory" // string
 )
 
-// A Task is work that goes on beside the turn: a background command, a sub-agent, a
+// A Task is work that continues beside the turn: a background command, a sub-agent, a
 // long call of an MCP server. [Agent.Run] does not end while one is in the background
 // and runs: its end is told to the model, see [Agent.Notify].
 type Task struct {
@@ -167,7 +167,7 @@ type TaskChanged struct {
 	Change string // started, progress, updated, ended
 }
 
-// Notice is a line for the person that is not part of the conversation.
+// Notice is a line for the user that is not part of the conversation.
 type Notice struct {
 	Level string // info, notice, warning
 	Text  string

@@ -65,7 +65,7 @@ func counter(ran *sync.Map) tool.Tool {
 	})
 }
 
-// Whatever happens to the stream of an answer, the turn goes on or ends with one
+// Whatever happens to the stream of an answer, the turn continues or ends with one
 // honest result, and no call runs twice.
 func TestFaultsOfTheServer(t *testing.T) {
 	answer := []script.Block{
@@ -150,7 +150,7 @@ func faulty(t *testing.T, p provider, name string, fault script.Fault, answer []
 	}
 }
 
-// A request has four cache marks at most, however many a person sends.
+// A request has four cache marks at most, however many a user sends.
 func TestMarksOfAPersonAreTakenOff(t *testing.T) {
 	srv, m := serve(t, &script.Options{})
 	a := start(t, &agent.Options{Model: m, ModelName: "claude-opus-5-5", System: []model.System{{Text: "Be kind.", Cache: true}, {Text: "Be brief.", Cache: true}}})
@@ -221,7 +221,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// What the loop has written, cut anywhere, is a conversation that goes on.
+// What the loop has written, cut anywhere, is a conversation that continues.
 func TestResumeFromAnyCut(t *testing.T) {
 	dir, cwd := t.TempDir(), t.TempDir()
 	store := session.Open(dir)

@@ -12,7 +12,7 @@ import (
 type ledger struct {
 	opts  *Options
 	total map[string]ModelUsage
-	// beside is what of it no answer in the journal tells of, told whether it was
+	// beside is what of it no answer in the journal reports, told whether it was
 	// written down; before is what all had cost when the session was resumed.
 	beside map[string]model.Usage
 	told   bool
@@ -55,7 +55,7 @@ func (l *ledger) spent(name string, u model.Usage) {
 // add estimates what the conversation has grown by.
 func (l *ledger) add(blocks ...model.Block) { l.heard += estimate(blocks) }
 
-// restart begins anew with a conversation that the provider has not counted yet.
+// restart begins again with a conversation that the provider has not counted yet.
 func (l *ledger) restart(tokens int64) {
 	l.known, l.heard, l.counted, l.patience = tokens, 0, false, 0
 }

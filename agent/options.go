@@ -76,7 +76,7 @@ type Options struct {
 	// Source says how the session began, for hooks: "" means startup.
 	Source string
 	// Renew returns the journal of the session that follows a clearing of the
-	// conversation; nil means that the same one goes on.
+	// conversation; nil means that the same one continues.
 	Renew func(context.Context) (Journal, error)
 
 	// Limits bound a turn.
@@ -123,7 +123,7 @@ type Context struct {
 	CompactAt float64
 }
 
-// Hooks are programs of the person's that run at fixed points; *[hook.Runner] is one.
+// Hooks are programs of the user's that run at fixed points; *[hook.Runner] is one.
 type Hooks interface {
 	Fire(ctx context.Context, agent string, d hook.Detail) hook.Outcome
 }

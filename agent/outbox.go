@@ -17,7 +17,7 @@ type outbox struct {
 }
 
 // Events that wait when nobody reads them are kept up to a number, because they
-// may come from tasks that go on for days.
+// may come from tasks that continue for days.
 const (
 	crowded = 4096
 	unread  = 1 << 16

@@ -41,7 +41,7 @@ type journalError struct{ err error }
 func (e *journalError) Error() string { return e.err.Error() }
 func (e *journalError) Unwrap() error { return e.err }
 
-// askedAbout are the calls that a person was asked about.
+// askedAbout are the calls that a user was asked about.
 type askedAbout struct {
 	mu    sync.Mutex
 	calls map[string]bool
@@ -62,7 +62,7 @@ func (s *askedAbout) has(id string) bool {
 	return s.calls[id]
 }
 
-// askPerson asks the person, and tells that it does.
+// askPerson asks the user, and tells that it does.
 func (t *turn) askPerson(ctx context.Context, c tool.Case, question tool.Verdict) (tool.Verdict, error) {
 	t.asked.add(c.Call.ID)
 	t.a.out.put(Waiting{CallID: c.Call.ID, UseID: c.Call.UseID, Tool: c.Call.Tool, Agent: c.Call.Agent})

@@ -13,7 +13,7 @@ type Prompt struct {
 	UUID    string
 	Content []model.Block
 	// Typed is set if Content is a text that came as a string, and not as a list of
-	// blocks: the journal and whoever repeats the prompt keep that form.
+	// blocks: the journal and everything that repeats the prompt keep that form.
 	Typed bool
 	// Sender is what a program says about who wrote the prompt, repeated with its result.
 	Sender json.RawMessage
@@ -25,10 +25,11 @@ type Prompt struct {
 	Change *tool.Change
 	// Silent prompts join the conversation without asking the model for an answer.
 	Silent bool
-	// Origin is where it comes from if not from the person: see [TaskNotification].
+	// Origin is where it comes from if not from the user: see [TaskNotification].
 	Origin string
 
 	command string // compact or clear; Content is its argument
+	task    string // whose end it reports
 }
 
 // Typed returns a text as a prompt.
@@ -36,7 +37,7 @@ func Typed(text string) Prompt {
 	return Prompt{Content: []model.Block{model.TextOf(text)}, Typed: true}
 }
 
-// TaskNotification is the origin of a prompt that tells of the end of a task.
+// TaskNotification is the origin of a prompt that reports the end of a task.
 const TaskNotification = "task-notification"
 
 // Priority is when a prompt is heard that comes while a turn runs.

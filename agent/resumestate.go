@@ -10,7 +10,7 @@ import (
 	"github.com/haftdev/haft/session"
 )
 
-// Names under which an agent writes down what whoever resumes the session needs
+// Names under which an agent writes down what a resumed session needs
 // beside the messages.
 const (
 	StateModel    = "model"      // the one that was chosen, a string

@@ -56,7 +56,7 @@ func (a *Agent) RunAwaiting(ctx context.Context, awaits func(Task) bool) iter.Se
 	}
 }
 
-// Reconsider asks anew which tasks are worth waiting for.
+// Reconsider asks again which tasks are worth waiting for.
 func (a *Agent) Reconsider() { signal(a.work) }
 
 // Hold keeps Run from ending when nothing is queued, until release is called: for a

@@ -14,7 +14,7 @@ var summaryPrompt string
 
 // summarize asks the model for a summary of all but the last messages, with the
 // conversation as it was sent before, so that the provider's cache serves it. If
-// even that is too long, the newer half has to do. A model that goes on with its
+// even that is too long, the newer half has to do. A model that continues with its
 // work instead is asked once more.
 func (t *turn) summarize(instructions string, tail int) (string, error) {
 	a := t.a

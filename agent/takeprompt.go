@@ -64,7 +64,7 @@ func (t *turn) greet() []string {
 	return t.a.fire(t.asking, hook.SessionStart{Source: t.a.source, Model: t.a.settings().model}).Notes
 }
 
-// submit shows what the person says to the hooks.
+// submit shows what the user says to the hooks.
 func (t *turn) submit(p Prompt) hook.Outcome {
 	if p.Origin != "" || t.a.opts.Agent != "" { // nobody says it, or another agent does
 		return hook.Outcome{}
@@ -97,7 +97,7 @@ func (t *turn) take(p Prompt, content []model.Block, notes []string) error {
 	return t.remind(notes...)
 }
 
-// readable returns what a person sent in a form that can be sent on: a part that
+// readable returns what a user sent in a form that can be sent on: a part that
 // is no block, or a message that says nothing, would be refused for ever after.
 func readable(content []model.Block) []model.Block {
 	var said []model.Block

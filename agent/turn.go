@@ -60,10 +60,10 @@ type attempts struct {
 	blocked    []string // what was said each time, without repetitions
 	overflows  int      // of the context
 	stripped   int      // how often what a provider refused was taken out
-	unpriced   bool     // the person was told that the budget cannot be kept
+	unpriced   bool     // the user was told that the budget cannot be kept
 }
 
-// interruption is why a person's interrupt ended a turn.
+// interruption is why a user's interrupt ended a turn.
 type interruption struct{ why string }
 
 func (i *interruption) Error() string {
@@ -135,7 +135,7 @@ func (t *turn) clearCommand() Reason {
 	return Completed
 }
 
-// renew goes on in another session, none of whose answers tells of what was used.
+// renew continues in another session, none of whose answers reports what was used.
 func (l *ledger) renew() {
 	l.told = len(l.total) == 0
 	for name, u := range l.total {
@@ -144,7 +144,7 @@ func (l *ledger) renew() {
 	l.restart(0)
 }
 
-// renew goes on in another session, which knows nothing.
+// renew continues in another session, which knows nothing.
 func (s *states) renew() {
 	s.begun = false
 	for name := range s.known {
@@ -152,7 +152,7 @@ func (s *states) renew() {
 	}
 }
 
-// converse is the loop. Each step returns why the turn ends there; "" goes on.
+// converse is the loop. Each step returns why the turn ends there; "" continues.
 func (t *turn) converse() Reason {
 	if end := t.open(); end != "" {
 		return end

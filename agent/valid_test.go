@@ -91,7 +91,7 @@ func TestStoppedAnywhere(t *testing.T) {
 	}
 }
 
-// stopAt runs the rich turn, stops it at an event, and goes on afterwards.
+// stopAt runs the rich turn, stops it at an event, and continues afterwards.
 func stopAt(t *testing.T, at int, stop func(*agent.Agent, context.CancelFunc), leave bool) {
 	f, o, _ := rich(t)
 	a := start(t, o)
@@ -133,7 +133,7 @@ func stopAt(t *testing.T, at int, stop func(*agent.Agent, context.CancelFunc), l
 	}
 }
 
-// An answer that breaks off anywhere is asked for again or goes on, and no call
+// An answer that breaks off anywhere is asked for again or continues, and no call
 // runs twice.
 func TestCutAnywhere(t *testing.T) {
 	for answer := range 2 {

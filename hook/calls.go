@@ -74,8 +74,8 @@ func stopping(c *tool.Change, why string) *tool.Change {
 	return &changed
 }
 
-// Ask runs the PermissionRequest hooks of a call that somebody has to decide
-// about. It has no view if they have none; what needs a person they can only deny.
+// Ask runs the PermissionRequest hooks of a call that someone has to decide
+// about. It has no view if they have none; what needs a user they can only deny.
 func (r *Runner) Ask(ctx context.Context, c tool.Case, question tool.Verdict) (tool.Verdict, error) {
 	if len(r.hooks["PermissionRequest"]) == 0 {
 		return tool.Verdict{}, nil

@@ -14,12 +14,12 @@
 //	outcome := runner.Fire(ctx, "", hook.UserPromptSubmit{Prompt: text})
 //
 // A [Runner] also has the methods that a scheduler calls for every tool call,
-// whoever makes it: Before, After and Ask.
+// no matter who makes it: Before, After and Ask.
 //
 // The hooks of an event run side by side. What they say is put together in the
 // order of configuration, so that the result does not depend on which was faster:
-// deny goes over ask, ask over allow. A hook may tighten and not loosen: whoever
-// gets an Allow from here must still apply the rules.
+// deny goes over ask, ask over allow. A hook may tighten and not loosen: the
+// caller that gets an Allow from here must still apply the rules.
 //
 // Trust model: hooks run with the user's rights and without confinement. They are
 // the user's or, once trusted, the project's (package trust); nothing
@@ -28,6 +28,6 @@
 // runs out of time is killed with its process group. Programs it moved to another
 // group stay.
 //
-// Runners are safe for concurrent use. Whoever makes one closes it, which gives the
+// Runners are safe for concurrent use. The caller closes one, which gives the
 // hooks that nobody waits for a moment to finish, and then ends them.
 package hook

@@ -32,7 +32,7 @@ type Hook struct {
 	// Timeout is how long it may take; 0 means that of the runner.
 	Timeout time.Duration
 	// Block makes an error of the hook itself block. A Stop hook's blocks once: the
-	// turn that goes on because of it may end.
+	// turn that continues because of it may end.
 	Block bool
 	// Fault is what is wrong with how it was set up: it is an error whenever the hook
 	// should run. Nil means that nothing is.

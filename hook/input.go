@@ -91,7 +91,7 @@ type PostToolUseFailure struct {
 	DurationMS  int64  `json:"duration_ms"`
 }
 
-// PermissionRequest is a call that somebody has to decide about.
+// PermissionRequest is a call that someone has to decide about.
 type PermissionRequest struct {
 	ToolName    string          `json:"tool_name"`
 	ToolInput   json.RawMessage `json:"tool_input"`
@@ -133,7 +133,7 @@ type SessionEnd struct {
 
 // Stop is a turn that is about to end. The lists are never null in JSON.
 type Stop struct {
-	// StopHookActive is set when the turn goes on because of a Stop hook already.
+	// StopHookActive is set when the turn continues because of a Stop hook already.
 	StopHookActive       bool   `json:"stop_hook_active"`
 	LastAssistantMessage string `json:"last_assistant_message"`
 	BackgroundTasks      List   `json:"background_tasks"`
@@ -191,7 +191,7 @@ type BatchCall struct {
 	ToolResponse string          `json:"tool_response"`
 }
 
-// Notification is something that a person should look at.
+// Notification is something that a user should look at.
 type Notification struct {
 	Message string `json:"message"`
 	Title   string `json:"title,omitempty"`

@@ -27,7 +27,7 @@ type Outcome struct {
 	Output json.RawMessage
 	// Notes are for the model, in the order of configuration.
 	Notes []string
-	// Stop ends the turn, and StopReason tells the person why.
+	// Stop ends the turn, and StopReason tells the user why.
 	Stop       bool
 	StopReason string
 	// Interrupt ends the turn after a denial.
@@ -36,7 +36,7 @@ type Outcome struct {
 	Runs []Run
 }
 
-// Blocked reports whether what the event is about must not go on: the prompt is
+// Blocked reports whether what the event is about must not continue: the prompt is
 // not sent, the turn does not end.
 func (o *Outcome) Blocked() bool { return o.Behavior == tool.Deny }
 

@@ -11,10 +11,10 @@ import (
 
 // An Output is what a hook answers. The zero value has no objection.
 type Output struct {
-	// Continue false stops the turn, with StopReason for the person.
+	// Continue false stops the turn, with StopReason for the user.
 	Continue   *bool  `json:"continue,omitempty"`
 	StopReason string `json:"stopReason,omitempty"`
-	// SystemMessage is for the person. SuppressOutput keeps what the hook printed
+	// SystemMessage is for the user. SuppressOutput keeps what the hook printed
 	// from them.
 	SystemMessage  string `json:"systemMessage,omitempty"`
 	SuppressOutput bool   `json:"suppressOutput,omitempty"`

@@ -11,7 +11,7 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// A Run is one hook's run, for whoever watches.
+// A Run is one hook's run, for observers.
 type Run struct {
 	Event  Event
 	Hook   string // its name
@@ -39,7 +39,7 @@ type Run struct {
 	Stdout, Stderr string
 	// Dropped is how many bytes of output were too many.
 	Dropped int64
-	// Message is for the person. Suppress keeps what the hook printed from them.
+	// Message is for the user. Suppress keeps what the hook printed from them.
 	Message  string
 	Suppress bool
 
@@ -76,7 +76,7 @@ func (r *Runner) run(ctx context.Context, t *task, in Input) {
 	run.Behavior, run.Reason = run.said.behavior, run.said.reason
 }
 
-// onceMore reports whether a turn goes on because of a Stop hook already. A hook that
+// onceMore reports whether a turn continues because of a Stop hook already. A hook that
 // does not work blocks its end once: the model cannot fix it, however often it tries.
 func onceMore(d Detail) bool {
 	switch d := d.(type) {

@@ -44,9 +44,9 @@ type Options struct {
 	// every call of its tool.
 	Match MatchFunc
 	// Check is asked before each run of a hook; an error keeps it from running and
-	// is an error of the hook. Nil means that nothing stands in the way.
+	// is an error of the hook. Nil means that nothing keeps it from running.
 	Check func(*Hook) error
-	// Report is told of every run when it ends; nil tells nobody. It must be safe
+	// Report is called with every run when it ends; nil tells nobody. It must be safe
 	// for concurrent use and not block for long.
 	Report func(Run)
 	// Timeout is how long a hook may take; 0 means a minute.

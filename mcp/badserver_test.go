@@ -61,7 +61,7 @@ func badServer(mode string) int {
 	}
 }
 
-// begin is what a mode does before the first message; -1 goes on.
+// begin is what a mode does before the first message; -1 continues.
 func (b *bad) begin() int {
 	switch b.mode {
 	case "noise at start":

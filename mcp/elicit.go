@@ -18,7 +18,7 @@ import (
 	"github.com/haftdev/haft/internal/mcp/gate"
 )
 
-// elicit puts a server's question to the person.
+// elicit puts a server's question to the user.
 func (s *session) elicit(ctx context.Context, params *sdk.ElicitParams) (*sdk.ElicitResult, error) {
 	if params == nil {
 		return nil, invalid("elicitation without parameters")
@@ -102,7 +102,7 @@ func secretField(schema json.RawMessage) string {
 	return ""
 }
 
-// answeredURLs has the person visit the pages that an error asks for, and
+// answeredURLs has the user visit the pages that an error asks for, and
 // reports whether the request may be sent again.
 func (s *session) answeredURLs(ctx context.Context, err error) bool {
 	var rpc *jsonrpc.Error

@@ -230,7 +230,7 @@ func (h *Host) Tools() []tool.Tool {
 }
 
 // tools returns the server's tools. They name the server and not a connection,
-// so that they stay good when the connection is made anew.
+// so that they stay good when the connection is made again.
 func (p *peer) tools() []tool.Tool {
 	p.recalled()
 	p.mu.Lock()

@@ -152,7 +152,7 @@ func (b *badHTTP) count() int {
 	return b.calls
 }
 
-// login is an Auth that lets requests through once somebody has logged in.
+// login is an Auth that lets requests through once someone has logged in.
 type login struct{ done atomic.Bool }
 
 func (l *login) Transport(_ mcp.Server, base http.RoundTripper) (http.RoundTripper, error) {

@@ -41,7 +41,7 @@ type Options struct {
 	// asked before each start.
 	Approve func(Server) Verdict
 
-	// Elicit asks the person for what a server wants to know; nil means that
+	// Elicit asks the user for what a server wants to know; nil means that
 	// servers are told that nobody can be asked.
 	Elicit func(context.Context, Elicitation) (Answer, error)
 	// Sampling lets servers use the model; nil means that they cannot.
@@ -53,8 +53,8 @@ type Options struct {
 	// burst of changes is one call, calls do not overlap, and Close waits for the
 	// last one. Nil means nobody cares.
 	OnChange func()
-	// OnTask is told of a call that has become a task at its server, before it is
-	// waited for: whoever keeps it can have the result after a crash, by
+	// OnTask is called with a call that has become a task at its server, before it is
+	// waited for: a caller that keeps it can get the result after a crash, by
 	// [Host.Resume]. Nil means nobody does.
 	OnTask func(Task)
 	// OnUpdate is called when a resource changed that was subscribed to.
@@ -96,19 +96,19 @@ type Auth interface {
 	Transport(server Server, base http.RoundTripper) (http.RoundTripper, error)
 }
 
-// ErrNeedsAuth means that a person must log in before a server can be used.
+// ErrNeedsAuth means that a user must log in before a server can be used.
 var ErrNeedsAuth = errors.New("the server needs a login")
 
 // A Verdict says whether a server may be started.
 type Verdict struct {
 	Allowed bool
-	// Reason is shown when it is not; Pending means that a person has yet to
+	// Reason is shown when it is not; Pending means that a user has yet to
 	// decide, otherwise the server is refused for good.
 	Reason  string
 	Pending bool
 }
 
-// An Elicitation is a server's question to the person.
+// An Elicitation is a server's question to the user.
 type Elicitation struct {
 	Server  string          `json:"mcp_server_name"`
 	Message string          `json:"message"`
@@ -117,7 +117,7 @@ type Elicitation struct {
 	Schema  json.RawMessage `json:"requested_schema,omitempty"` // of a form
 }
 
-// An Answer is the person's.
+// An Answer is the user's.
 type Answer struct {
 	Action  string          `json:"action"` // accept, decline or cancel
 	Content json.RawMessage `json:"content,omitempty"`

@@ -23,7 +23,7 @@ type peer struct {
 	cancel context.CancelFunc
 	kicked chan struct{} // has room for one kick
 	// recalled returns once the tools of last time are there, so that the first
-	// prompt has them. Whoever starts servers does not wait for it.
+	// prompt has them. Starting servers does not wait for it.
 	recalled func()
 
 	mu         sync.Mutex
@@ -47,7 +47,8 @@ type peer struct {
 	sampled    int // output tokens that the server asked for
 	consented  *bool
 	sampling   bool
-	nested     int // calls that are made for a sampling
+	nested     int      // calls that are made for a sampling
+	subscribed []string // resources whose changes are wanted
 }
 
 // run supervises until the peer is cancelled.
@@ -60,7 +61,7 @@ func (p *peer) run() {
 		}
 		p.begin()
 		select {
-		case <-p.kicked: // somebody asked for what happens now
+		case <-p.kicked: // someone asked for what happens now
 		default:
 		}
 		ctx, cancel := context.WithTimeoutCause(p.ctx, p.startTimeout(), fmt.Errorf("no connection within %s", p.startTimeout()))
@@ -117,7 +118,7 @@ func (p *peer) serve(s *session) {
 	p.await(time.Minute)
 }
 
-// maxDrops is how often within a minute a connection is made anew.
+// maxDrops is how often within a minute a connection is made again.
 const maxDrops = 3
 
 // crashing reports whether the server ends too often to be started again by
@@ -227,12 +228,17 @@ func (p *peer) connected(s *session) {
 		p.restarts++
 	}
 	p.known.once, p.tries = true, 0
+	lost := p.subscribed
+	p.subscribed = nil
 	p.mu.Unlock()
 	p.settle(Connected, "")
+	if len(lost) > 0 {
+		go p.resubscribe(lost)
+	}
 }
 
 // failed notes why there is no connection and returns when to try again; 0
-// means when somebody asks.
+// means when someone asks.
 func (p *peer) failed(s *session, err error) time.Duration {
 	if s != nil {
 		p.remember(s)
@@ -267,7 +273,7 @@ func transient(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// maxTries is how often a connection is tried before somebody has to ask for it.
+// maxTries is how often a connection is tried before someone has to ask for it.
 const maxTries = 6
 
 func (p *peer) dropped(s *session) {

@@ -36,7 +36,7 @@ type PromptMessage struct {
 	Content json.RawMessage `json:"content"`
 }
 
-// A Completion asks a server how an argument goes on: of a prompt, or of a
+// A Completion asks a server how an argument continues: of a prompt, or of a
 // resource template.
 type Completion struct {
 	Server   string
@@ -93,7 +93,7 @@ func (h *Host) GetPrompt(ctx context.Context, command string, args map[string]st
 	})
 }
 
-// Complete returns how an argument may go on, and whether there is more.
+// Complete returns how an argument may continue, and whether there is more.
 func (h *Host) Complete(ctx context.Context, c Completion) (values []string, more bool, err error) {
 	res, err := ask(ctx, h, c.Server, func(ctx context.Context, s *session) (*sdk.CompleteResult, error) {
 		if caps := s.wire.InitializeResult().Capabilities; caps != nil && caps.Completions == nil {

@@ -98,7 +98,7 @@ func (p *peer) calm() {
 	}
 }
 
-// fetch asks again for what changed. What cannot be had stays as it was.
+// fetch asks again for what changed. What is not available stays as it was.
 func (p *peer) fetch(s *session, what staleness) {
 	ctx, cancel := context.WithTimeout(p.ctx, p.startTimeout())
 	defer cancel()

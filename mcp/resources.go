@@ -130,19 +130,3 @@ func (h *Host) Mention(text string) (server, uri string, ok bool) {
 	_, err := h.find(server)
 	return server, uri, at && colon && uri != "" && err == nil
 }
-
-// Subscribe asks a server to tell when a resource changes; see Options.OnUpdate.
-func (h *Host) Subscribe(ctx context.Context, server, uri string) error {
-	_, err := ask(ctx, h, server, func(ctx context.Context, s *session) (struct{}, error) {
-		return struct{}{}, s.wire.Subscribe(ctx, &sdk.SubscribeParams{URI: uri})
-	})
-	return err
-}
-
-// Unsubscribe ends what Subscribe began.
-func (h *Host) Unsubscribe(ctx context.Context, server, uri string) error {
-	_, err := ask(ctx, h, server, func(ctx context.Context, s *session) (struct{}, error) {
-		return struct{}{}, s.wire.Unsubscribe(ctx, &sdk.UnsubscribeParams{URI: uri})
-	})
-	return err
-}

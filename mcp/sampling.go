@@ -17,7 +17,7 @@ type samplingKey struct{}
 // defaultSamplingTokens is what a server may ask for where nothing is set.
 const defaultSamplingTokens = 10_000
 
-// sample lets a server use the model: once the person agreed, within a budget,
+// sample lets a server use the model: once the user agreed, within a budget,
 // and not from within another server's use of it.
 func (s *session) sample(ctx context.Context, params *sdk.CreateMessageWithToolsParams) (*sdk.CreateMessageWithToolsResult, error) {
 	opts, p := s.peer.host.opts.Sampling, s.peer
@@ -64,7 +64,7 @@ func samplingResult(res SamplingResult) (*sdk.CreateMessageWithToolsResult, erro
 	return r, json.Unmarshal(wire, r)
 }
 
-// consent asks the person, once per server.
+// consent asks the user, once per server.
 func (p *peer) consent(ctx context.Context, opts *Sampling) error {
 	p.mu.Lock()
 	known := p.consented

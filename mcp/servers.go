@@ -135,7 +135,7 @@ type UnknownServer string
 
 func (e UnknownServer) Error() string { return "Server not found: " + string(e) }
 
-// Reconnect ends the connection to a server and makes it anew, and waits for it.
+// Reconnect ends the connection to a server and makes it again, and waits for it.
 func (h *Host) Reconnect(ctx context.Context, server string) error {
 	p, err := h.find(server)
 	if err != nil {

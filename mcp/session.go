@@ -166,7 +166,7 @@ func (s *session) close() {
 	s.expire(0)
 	s.link.Close()
 	if s.wire != nil {
-		go s.wire.Close() // it waits for handlers, which may wait for a person
+		go s.wire.Close() // it waits for handlers, which may wait for a user
 	}
 }
 

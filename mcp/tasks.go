@@ -153,7 +153,7 @@ func (s *session) lookAtTask(ctx context.Context, id string) (*taskState, error)
 	return state, err
 }
 
-// A Task is a call that goes on at its server, whatever becomes of the harness.
+// A Task is a call that continues at its server, whatever becomes of the harness.
 type Task struct {
 	Server string `json:"server"`
 	Tool   string `json:"tool"`
@@ -218,7 +218,7 @@ func (s *session) taskFailure(ctx context.Context, id string, state *taskState) 
 }
 
 // cancelTask tells the server that nobody waits any more. A task whose
-// connection was lost goes on, for [Host.Resume].
+// connection was lost continues, for [Host.Resume].
 func (s *session) cancelTask(ctx context.Context, id string) {
 	if s.isLost() {
 		return

@@ -73,7 +73,7 @@ type Retry struct {
 	Err          *Error
 }
 
-// Fallback tells that this request goes to another model. Whoever wants to stay
+// Fallback tells that this request goes to another model. A caller that wants to stay
 // there asks for it in the next one.
 type Fallback struct {
 	From, To string

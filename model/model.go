@@ -15,7 +15,7 @@ type Model interface {
 	Stream(ctx context.Context, req *Request) iter.Seq2[Event, error]
 }
 
-// A Request is one question to a model. Whoever is asked only reads it.
+// A Request is one question to a model. A model only reads it.
 type Request struct {
 	// Model is the provider's name of the model.
 	Model string

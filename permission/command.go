@@ -47,7 +47,7 @@ func (h *evaluation) evaluateCommand() {
 	}
 }
 
-// evaluateMentioned denies what no program may be given, in any mode, and has a person
+// evaluateMentioned denies what no program may be given, in any mode, and has a user
 // asked about what a rule guards.
 func (h *evaluation) evaluateMentioned(files, reads []operand) {
 	for _, o := range files {
@@ -73,7 +73,7 @@ func changesOwnRules(a *shell.Analysis) bool {
 	})
 }
 
-// ownCommands of haft change what it may do; only a person uses them.
+// ownCommands of haft change what it may do; only a user uses them.
 var ownCommands = names("trust permissions")
 
 // changingPart is the part of a command that is known to change files; "" if none is. Of
@@ -142,7 +142,7 @@ func (h *evaluation) nameExpanded(reads, writes []operand) {
 }
 
 // coversOperand reports whether a rule about files is about one that the command
-// names. Whoever may not read a file may not write it either.
+// names. A call that may not read a file may not write it either.
 func (h *evaluation) coversOperand(r *Rule, reads, writes []operand) bool {
 	if r.path == nil || r.name != readRule && r.name != editRule {
 		return false
@@ -208,7 +208,7 @@ func (h *evaluation) protect(why string, condition bool) {
 }
 
 // evaluateAllowed looks for what allows every part: a rule, or the mode for edits.
-// What nothing allows is told to the person, with rules that would.
+// What nothing allows is told to the user, with rules that would.
 func (h *evaluation) evaluateAllowed(a *shell.Analysis, writes []operand) {
 	if !a.Exact {
 		h.why = cmp.Or(h.why, a.Inexact, a.Reason)

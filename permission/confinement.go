@@ -33,7 +33,7 @@ type Sandbox struct {
 	// as "reach example.com:443"; "" if nothing, and nil means that it is not known.
 	Refused func(agent, command string) string
 	// Previews reports whether a command that is asked about runs first where its
-	// changes count for nothing, so that it is judged by them; nil means that none do.
+	// changes do not count, so that it is judged by them; nil means that none do.
 	Previews func() bool
 	// DropRest reports whether changes that nothing allows are dropped, and nobody is
 	// asked about them; nil means that the user is asked.
@@ -66,11 +66,11 @@ func (h *evaluation) confinement() tool.Confinement {
 	case box.Enabled:
 		return tool.ProjectOnly
 	}
-	return tool.Unconfined // whoever allowed it expects it to work, the network included
+	return tool.Unconfined // the user who allowed it expects it to work, the network included
 }
 
 // previewable reports whether a command that is asked about runs first where its
-// changes count for nothing.
+// changes do not count.
 func (h *evaluation) previewable() bool {
 	box := &h.policy.sandbox
 	background, _ := h.subject.params["run_in_background"].(bool)

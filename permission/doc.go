@@ -8,7 +8,7 @@
 //
 // The order is fixed. A denial is looked for first, plan mode's of what writes
 // included, then a rule that asks, then what no rule may approve by itself (what is
-// left to a person, a critical removal, a protected path), then the mode, then allow rules, then what is read-only by itself; whatever is left
+// left to a user, a critical removal, a protected path), then the mode, then allow rules, then what is read-only by itself; whatever is left
 // is asked. Deny and ask rules match any part of a command in any spelling that
 // can be read; an allow rule must account for every part.
 //

@@ -15,7 +15,7 @@ import (
 	"github.com/haftdev/haft/tool/builtin"
 )
 
-// An effectCase is a command that ran where its changes count for nothing.
+// An effectCase is a command that ran where its changes do not count.
 type effectCase struct {
 	name    string
 	mode    permission.Mode

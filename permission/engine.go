@@ -75,7 +75,7 @@ func (e *Engine) AddTemporary(rules ...Rule) (remove func()) {
 	})
 }
 
-// Revoke takes rules back, whoever said the same.
+// Revoke takes rules back, from every source that has the same.
 func (e *Engine) Revoke(rules ...Rule) {
 	e.RevokeAll(func(r Rule) bool {
 		return slices.ContainsFunc(rules, func(gone Rule) bool { return gone.Text == r.Text && gone.Behavior == r.Behavior })

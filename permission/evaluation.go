@@ -18,7 +18,7 @@ type evaluation struct {
 	call    tool.Case
 
 	denied    *finding        // a denial: nothing lifts it
-	asked     *finding        // a rule or hook wants a person to decide
+	asked     *finding        // a rule or hook wants a user to decide
 	critical  string          // what would be lost; asked in every mode
 	protected string          // why no allow rule and no careful mode may approve it
 	hard      string          // why not even a session that bypasses permissions may do it
@@ -30,9 +30,9 @@ type evaluation struct {
 	changes   bool            // it does change something, as far as can be told
 	changedBy string          // the part of a command that does
 	link      string          // that the file is a link, and where it leads
-	person    bool            // the tool leaves it to a person
+	person    bool            // the tool leaves it to a user
 	harmless  *finding        // it may run without a rule
-	why       string          // what to tell the person who is asked
+	why       string          // what to tell the user who is asked
 	input     json.RawMessage // to run instead of the model's
 	suggest   []string        // rules that would allow the next such call, if settles
 	settles   bool            // what is missing is a rule, and nothing else
@@ -130,7 +130,7 @@ func (h *evaluation) containable() bool {
 	return h.analysis != nil && h.analysis.Contained && h.policy.mode != Plan && !box.Off && !h.unsandboxed && !h.excluded && !h.policy.hasPathRules() && box.Boxed != nil && box.Boxed()
 }
 
-// open leaves the call to a person, or denies it in a session that must not ask.
+// open leaves the call to a user, or denies it in a session that must not ask.
 func (h *evaluation) open(f *finding) Decision {
 	if h.policy.mode != DontAsk {
 		return h.end(tool.Ask, f)

@@ -44,7 +44,7 @@ type Options struct {
 	Trusted bool
 	// Guard knows paths, the project's folders and the working directory.
 	Guard *guard.Guard
-	// Home is the person's home folder; "" means that rules about it match nothing.
+	// Home is the user's home folder; "" means that rules about it match nothing.
 	Home string
 	// Dir returns where the commands of an agent start, which changes as they run;
 	// nil means always in the guard's directory.

@@ -103,7 +103,7 @@ func commandRule(a *shell.Analysis, c shell.Command) string {
 	case isSubcommand(c.Words[1]) && !namesFile(a, c, c.Words[1]):
 		return "Bash(" + program + " " + c.Words[1] + ":*)"
 	case manyInOne[filepath.Base(program)]:
-		return "" // options stand before the subcommand, and a prefix cannot leave them open
+		return "" // options come before the subcommand, and a prefix cannot leave them open
 	default:
 		return "Bash(" + program + ":*)"
 	}
@@ -134,7 +134,7 @@ func namesFile(a *shell.Analysis, c shell.Command, word string) bool {
 	return slices.ContainsFunc(slices.Concat(c.Edits, a.Reads, a.Writes), func(p shell.Path) bool { return p.Value == word })
 }
 
-// fileRules are those that a person may want to keep about the file of a call: one
+// fileRules are those that a user may want to keep about the file of a call: one
 // for its folder, or for the file alone if the folder is neither the project's nor the
 // person's, or holds all the rest as well.
 func (h *evaluation) fileRules(f touched) []string {

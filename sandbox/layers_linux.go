@@ -26,7 +26,7 @@ type Layers struct {
 	lock *os.File // dir, locked as long as it is in use
 }
 
-// A LayerError says why there can be no overlay on a folder. Whoever wants to
+// A LayerError says why there can be no overlay on a folder. A caller that wants to
 // know what a command changes works on a copy of the folder instead.
 type LayerError struct {
 	Dir    string

@@ -11,7 +11,7 @@ import (
 // be written unless the Spec says otherwise; /tmp, /var/tmp, /dev/shm and /run
 // are private to the box, and devices are those that every program expects.
 //
-// Paths are absolute, clean and free of symbolic links. Whoever makes a Spec
+// Paths are absolute, clean and free of symbolic links. The maker of a Spec
 // resolves them once, before any command has run: a command could plant a link
 // in a folder that it may write.
 type Spec struct {

@@ -130,7 +130,7 @@ func (b *Batch) Add(useID, name string, input []byte) {
 }
 
 // End says that no more calls will come. Inputs that are still open are closed:
-// their calls fail for want of the rest.
+// their calls fail for lack of the rest.
 func (b *Batch) End() {
 	b.mu.Lock()
 	b.ended = true
@@ -142,7 +142,7 @@ func (b *Batch) End() {
 	}
 }
 
-// Interrupt stops the batch as a person would: queued calls are cancelled, and
+// Interrupt stops the batch as a user would: queued calls are cancelled, and
 // running ones are cancelled or finish as their tools declare.
 func (b *Batch) Interrupt(why error) { b.stop(why, interruptible) }
 

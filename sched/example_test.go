@@ -36,7 +36,7 @@ func Example() {
 	in := b.Open("toolu_1", "Shout") // the model begins to write a call
 	fmt.Fprint(in, `{"text": "hel`)
 	fmt.Fprint(in, `lo"}`)
-	in.Close() // and it may run, while the model goes on
+	in.Close() // and it may run, while the model continues
 	b.Add("toolu_2", "Shout", []byte(`{"text": "fire"}`))
 	b.Add("toolu_3", "Shuot", []byte(`{}`))
 	b.End()

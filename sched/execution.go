@@ -37,7 +37,7 @@ type execution struct {
 	shared    bool          // started, or is to start, beside others
 	running   bool          // Run was or is about to be called
 	granted   chan struct{} // closed when a place alone is granted; see Batch.acquireExclusive
-	claimed   bool          // somebody is about to set done
+	claimed   bool          // someone is about to set done
 	discarded bool          // there is no such call
 	done      *Outcome      // the one outcome
 	grace     *time.Timer   // runs once a running call is cancelled

@@ -42,7 +42,7 @@ const (
 type scripted struct {
 	opens   time.Duration // when its input begins
 	arrives time.Duration // when its input is complete
-	asks    time.Duration // how long the person thinks; 0: nobody is asked
+	asks    time.Duration // how long the user thinks; 0: nobody is asked
 	takes   time.Duration
 	kind    kind
 	safe    bool // concurrency-safe as the model sent it
@@ -60,7 +60,7 @@ const (
 	crashes
 	breaks // an error that is not for the model: it ends the turn
 	isDenied
-	endsTurn // denied by a person who wants no more
+	endsTurn // denied by a user who wants no more
 	isInvalid
 	isUnknown
 	kinds

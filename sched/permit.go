@@ -52,7 +52,7 @@ func (f *execution) decide(c *tool.Case, again string) (tool.Verdict, *Outcome) 
 	return f.ask(*c, verdict)
 }
 
-// open reports whether somebody has to be asked.
+// open reports whether someone has to be asked.
 func open(v tool.Verdict) bool { return v.Behavior == tool.Ask || v.Behavior == tool.NoView }
 
 // judged takes a verdict as the call's. An outcome means that it may not run.
@@ -155,7 +155,7 @@ func (f *execution) callJudge(c tool.Case) (v tool.Verdict) {
 
 // ask lets the askers race, who are shown what the call would change; what they
 // approve is that change. What they change in the input is checked and judged
-// again: somebody who approves a call does not thereby lift a denial.
+// again: someone who approves a call does not thereby lift a denial.
 func (f *execution) ask(c tool.Case, question tool.Verdict) (tool.Verdict, *Outcome) {
 	verdict := race(f.ctx, f.batch.opts.Askers, c, question)
 	if f.ctx.Err() != nil {

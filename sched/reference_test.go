@@ -39,7 +39,7 @@ const (
 	unborn phase = iota
 	opened       // its input arrives
 	waits        // in the queue
-	asked        // has a place, hooks and a person think, perhaps for no time at all
+	asked        // has a place, hooks and a user think, perhaps for no time at all
 	wishes       // gave its place up to run alone
 	runs
 	over

@@ -22,7 +22,7 @@ type Options struct {
 	Askers []Asker
 	// Hooks see every call; nil means none.
 	Hooks Hooks
-	// Recorder is told of every step before it is taken; nil means nobody is.
+	// Recorder is called with every step before it is taken; nil means nobody is.
 	Recorder Recorder
 	// Feeds observe calls.
 	Feeds []*Feed

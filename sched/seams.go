@@ -19,7 +19,7 @@ type JudgeFunc func(context.Context, tool.Case) tool.Verdict
 // Judge calls f.
 func (f JudgeFunc) Judge(ctx context.Context, c tool.Case) tool.Verdict { return f(ctx, c) }
 
-// An Asker answers what the rules left open: a person's dialog, a permission
+// An Asker answers what the rules left open: a user's dialog, a permission
 // hook, a classifier. All askers of a scheduler are asked at once and the first
 // to decide wins; the others' contexts end. An asker that cannot decide returns
 // NoView, as a classifier does that finds a call unsafe, and leaves the case to

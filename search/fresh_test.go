@@ -22,7 +22,7 @@ import (
 )
 
 // editor is another process that changes files when told to: bash, so that every
-// kind of change can be had, and nothing of ours is in it.
+// kind of change is available, and nothing of ours is in it.
 type editor struct {
 	in  io.WriteCloser
 	out *bufio.Scanner
@@ -56,7 +56,7 @@ func (e *editor) do(t *testing.T, script string) {
 	}
 }
 
-// edits are changes that somebody else may make, to file {f} in round {n}.
+// edits are changes that another program may make, to file {f} in round {n}.
 var edits = []string{
 	`echo "needle {n}" > f{f}.txt`,
 	`echo "word{n} needle" >> f{f}.txt`,

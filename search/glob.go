@@ -40,7 +40,7 @@ type GlobResult struct {
 	Stats   Stats
 }
 
-// OutsideError is a pattern that leads out of the directory searched. Whoever
+// OutsideError is a pattern that leads out of the directory searched. A user who
 // allowed the one has not allowed the other.
 type OutsideError struct {
 	Pattern string

@@ -26,7 +26,7 @@ import (
 // Options.Saved. A file is replaced as a whole, so that processes that write the same one
 // do not disturb each other or those that read it, and its checksums say whether it is
 // whole. It may be deleted at any time. Nothing in it is believed of a file or directory
-// that is not, by all that the file system tells of it, as it was (package tree).
+// that is not, by all that the file system says about it, as it was (package tree).
 
 const (
 	savedSuffix  = ".index"

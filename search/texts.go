@@ -23,7 +23,7 @@ type budget struct {
 	used atomic.Int64
 }
 
-// take reserves n bytes and reports whether they are to be had.
+// take reserves n bytes and reports whether they are available.
 func (b *budget) take(n int64) bool {
 	if b.used.Add(n) > b.max {
 		b.used.Add(-n)

@@ -168,7 +168,7 @@ func broken(lines []*line) map[string]bool {
 
 // chain returns the messages up to at, first to last, and whether they are all
 // there. If nothing comes before the lines, or some of them could not be read, a
-// message whose parent is missing follows the one that stands before it.
+// message whose parent is missing follows the one before it.
 func (t *tree) chain(at string, whole, damaged bool) ([]*line, bool) {
 	i, ok := t.byUUID[at]
 	if at == "" {
@@ -182,7 +182,7 @@ func (t *tree) chain(at string, whole, damaged bool) ([]*line, bool) {
 	}
 	var chain []*line
 	seen := map[int]bool{}
-	for !seen[i] { // a circle can only be somebody's doing; it ends here
+	for !seen[i] { // a circle can only be someone's doing; it ends here
 		seen[i] = true
 		l := t.lines[i]
 		chain = append(chain, l)
@@ -250,7 +250,7 @@ func (l *line) answersCall() bool {
 	return err == nil && len(resultsOf(m.Content)) > 0
 }
 
-// before returns the message that stands before the i-th line.
+// before returns the message before the i-th line.
 func (t *tree) before(i int) (int, bool) {
 	for i--; i >= 0; i-- {
 		if l := t.lines[i]; l.inChain() && l.sidechain() == t.side {

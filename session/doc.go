@@ -22,8 +22,8 @@
 // refused with [ErrFenced] at its next entry, wherever it runs.
 //
 // A [Store] and a [Session] are safe for concurrent use. A session has one
-// writer: a second process that resumes it is refused. Whoever creates or
-// resumes a session closes it.
+// writer: a second process that resumes it is refused. The caller that
+// creates or resumes a session closes it.
 //
 // Trust model: journals and blobs hold whatever was said and whatever files
 // held, secrets included; they are kept from other users by mode. A journal is

@@ -48,10 +48,10 @@ type Message struct {
 	// Typed is set on a prompt that is one string, and not a list of blocks; its
 	// Content is that text.
 	Typed bool
-	// Synthetic messages were added by the harness and not by the person: a summary,
+	// Synthetic messages were added by the harness and not by the user: a summary,
 	// a reminder, a note about an interruption.
 	Synthetic bool
-	// Error is set on what the person was shown instead of an answer; it is never
+	// Error is set on what the user was shown instead of an answer; it is never
 	// sent to a model.
 	Error string
 }
@@ -89,7 +89,7 @@ const (
 	Dispatched Step = "dispatched"
 )
 
-// A Compaction replaces everything before it: the conversation goes on with
+// A Compaction replaces everything before it: the conversation continues with
 // Messages, and the states before it are carried over by a snapshot.
 type Compaction struct {
 	Trigger   string          `json:"trigger"` // auto or manual

@@ -7,7 +7,9 @@ import (
 	"io"
 	"strings"
 
+	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/internal/plainjson"
+	"github.com/haftdev/haft/internal/workspace/patch"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/tool"
 )
@@ -16,7 +18,8 @@ import (
 type Format string
 
 const (
-	// Markdown is for people.
+	// Markdown is for people, with the changes of files as diffs. What haft added to the
+	// conversation is left out.
 	Markdown Format = "markdown"
 	// HTML is a page for people. What haft added to the conversation is left out.
 	HTML Format = "html"
@@ -45,7 +48,7 @@ func (st *Store) Export(ctx context.Context, id string, w io.Writer, f Format) e
 		return fmt.Errorf("export session: the format %q is not %s, %s or %s", f, Markdown, HTML, JSONL)
 	}
 	for e, err := range Entries(ctx, path) {
-		if err == nil && e.Message != nil && !(f == HTML && e.Message.Synthetic) {
+		if err == nil && e.Message != nil && (f == JSONL || !e.Message.Synthetic) {
 			err = write(w, &e)
 		}
 		if err != nil {
@@ -78,16 +81,26 @@ func exportJSONL(w io.Writer, e *Entry) error {
 	return err
 }
 
+// injected is what haft puts into a user's messages: reminders, files, and that they spoke
+// while it worked.
+var injected = lazyregexp.New(`^(<(system-reminder|task-notification|file path=|command-|local-command-)|The user sent a new message while you were working:$)`)
+
+// Injected reports whether a block of a user's message is haft's and not theirs.
+func Injected(b model.Block) bool { return b.Type == model.Text && injected.MatchString(b.Text) }
+
 func exportMarkdown(w io.Writer, e *Entry) error {
 	for _, b := range e.Message.Content {
 		var err error
 		switch b.Type {
 		case model.Text:
+			if e.Message.Role == model.User && Injected(b) {
+				continue
+			}
 			_, err = fmt.Fprintf(w, "## %s\n\n%s\n\n", e.Message.Role, strings.TrimSpace(b.Text))
 		case model.ToolUse:
-			_, err = fmt.Fprintf(w, "### %s\n\n%s\n\n", b.Name, fence(indented(b.Input)))
+			_, err = fmt.Fprintf(w, "### %s\n\n%s\n\n", b.Name, fence("json", plainjson.Indented(b.Input)))
 		case model.ToolResult:
-			_, err = fmt.Fprintf(w, "%s\n\n", fence(tool.JoinText(b.Content)))
+			_, err = fmt.Fprintf(w, "%s\n\n%s", fence("", tool.JoinText(b.Content)), diff(e.Message.Output))
 		}
 		if err != nil {
 			return err
@@ -96,23 +109,27 @@ func exportMarkdown(w io.Writer, e *Entry) error {
 	return nil
 }
 
-func indented(raw json.RawMessage) string {
-	var v any
-	if json.Unmarshal(raw, &v) != nil {
-		return string(raw)
+// diff is what a call changed in a file, by its typed output; "" if it says nothing of that.
+func diff(output json.RawMessage) string {
+	var out struct {
+		Path  string       `json:"filePath"`
+		Hunks []patch.Hunk `json:"structuredPatch"`
 	}
-	out, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return string(raw)
+	if json.Unmarshal(output, &out) != nil || len(out.Hunks) == 0 {
+		return ""
 	}
-	return string(out)
+	text := fmt.Sprintf("--- %s\n+++ %[1]s\n", out.Path)
+	for _, h := range out.Hunks {
+		text += fmt.Sprintf("@@ -%d,%d +%d,%d @@\n%s\n", h.OldStart, h.OldLines, h.NewStart, h.NewLines, strings.Join(h.Lines, "\n"))
+	}
+	return fence("diff", text) + "\n\n"
 }
 
-// fence quotes a text by more backquotes than it has.
-func fence(text string) string {
+// fence quotes a text of a language by more backquotes than it has.
+func fence(lang, text string) string {
 	marks := "```"
 	for strings.Contains(text, marks) {
 		marks += "`"
 	}
-	return marks + "\n" + strings.TrimRight(text, "\n") + "\n" + marks
+	return marks + lang + "\n" + strings.TrimRight(text, "\n") + "\n" + marks
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/tool"
 )
@@ -24,7 +25,7 @@ func exportHTML(w io.Writer, e *Entry) error {
 		case model.Text:
 			_, err = fmt.Fprintf(w, "<h2>%s</h2>\n<pre>%s</pre>\n", e.Message.Role, html.EscapeString(strings.TrimSpace(b.Text)))
 		case model.ToolUse:
-			_, err = fmt.Fprintf(w, "<details><summary>%s</summary>\n<pre>%s</pre></details>\n", html.EscapeString(b.Name), html.EscapeString(indented(b.Input)))
+			_, err = fmt.Fprintf(w, "<details><summary>%s</summary>\n<pre>%s</pre></details>\n", html.EscapeString(b.Name), html.EscapeString(plainjson.Indented(b.Input)))
 		case model.ToolResult:
 			_, err = fmt.Fprintf(w, "<details><summary>result</summary>\n<pre>%s</pre></details>\n", html.EscapeString(tool.JoinText(b.Content)))
 		}

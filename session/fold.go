@@ -51,7 +51,7 @@ type use struct {
 	call   Call
 }
 
-// A folder assembles messages. The blocks of one answer stand in several lines,
+// A folder assembles messages. The blocks of one answer are in several lines,
 // with the results of its first calls between them.
 type folder struct {
 	uses   []*use          // in order

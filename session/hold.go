@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Commands may outlive a process that is killed, by the moment that whoever watches
-// over them needs to end them. What is not known of them can only be found out
+// Commands may outlive a process that is killed, by the moment that their keeper
+// needs to end them. What is not known of them can only be found out
 // when they are gone. So a session has a second lock, which the process that
 // writes to it shares with its commands: while the first one is free and the second
 // is not, they are dying.
 
-// Hold returns a file for whoever starts processes for the session and may outlive
+// Hold returns a file for a process that starts others for the session and may outlive
 // this one. As long as it is open there, a resume waits. The caller closes its
 // own. It is nil where nothing has to wait: the session is not written down, or
 // was not begun, or files cannot be locked here.
@@ -33,7 +33,7 @@ func (s *Session) Hold() (*os.File, error) {
 const (
 	holdName = "commands"
 	// holdTime is how long dying commands are waited for. They are ended within two
-	// seconds, unless whoever ends them was stopped.
+	// seconds, unless the process that ends them was stopped.
 	holdTime = 10 * time.Second
 	holdPoll = 5 * time.Millisecond
 )

@@ -19,7 +19,7 @@ func tryHold(f *os.File) (bool, error) {
 	return err == nil, err
 }
 
-// unhold ends the lock, whoever still has the file.
+// unhold ends the lock, even if other processes still have the file.
 func unhold(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_UN) }
 
 // share returns the file once more, with the same lock.

@@ -32,7 +32,7 @@ func Open(dir string) *Store {
 
 // OpenLogs returns a store whose journals are in logs. What belongs to a session on this
 // machine is in dir, as in that of [Open]. Sessions are created and resumed by their whole
-// ids; those who list and find them ask whoever keeps the logs.
+// ids; those who list and find them ask the keeper of the logs.
 func OpenLogs(logs Logs, dir string) *Store { return &Store{dir: dir, logs: logs} }
 
 // Dir returns where the store is.

@@ -37,6 +37,9 @@ type ListOptions struct {
 	Cwd string
 	// Limit is how many at most; 0 means all.
 	Limit int
+	// Known returns what is known of a file that has this size and time, which is then not
+	// read again; nil means that nothing is.
+	Known func(path string, size int64, modified time.Time) (Info, bool)
 }
 
 // List returns sessions, those that were written to last first. Of each file only
@@ -67,6 +70,12 @@ func (st *Store) List(opts *ListOptions) ([]Info, error) {
 		list = list[:o.Limit]
 	}
 	for i := range list {
+		if o.Known != nil {
+			if info, ok := o.Known(list[i].Path, list[i].Size, list[i].Modified); ok {
+				list[i] = info
+				continue
+			}
+		}
 		if err := list[i].look(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("list sessions: %w", err)
 		}

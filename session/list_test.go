@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -65,6 +66,36 @@ func TestAnExportHasAllThatWasSaid(t *testing.T) {
 	}
 	if err := store.Export(t.Context(), s.ID(), &strings.Builder{}, "pdf"); err == nil {
 		t.Error("an unknown format is exported")
+	}
+}
+
+// TestAnExportForPeopleHasDiffsAndNoReminders looks at what people read: what a file's change
+// was, and nothing that haft told the model on the side.
+func TestAnExportForPeopleHasDiffsAndNoReminders(t *testing.T) {
+	store := session.Open(t.TempDir())
+	s := sessiontest.Create(t, store, &session.CreateOptions{Cwd: t.TempDir()})
+	prompt := sessiontest.Prompt("rename it")
+	prompt.Message.Content = append(prompt.Message.Content, model.TextOf("<system-reminder>be brief</system-reminder>"))
+	added := sessiontest.Prompt("a summary by haft")
+	added.Message.Synthetic = true
+	sessiontest.Add(t, s, prompt, added, sessiontest.Answer("m1", sessiontest.Use("a", "Edit", `{"old_string":"a && b"}`)))
+	changed := session.Entry{Message: &session.Message{Role: model.User, Content: []model.Block{{Type: model.ToolResult, UseID: "a", Content: tool.Text("updated").Content}},
+		Output: json.RawMessage(`{"filePath":"/p/x.go","structuredPatch":[{"oldStart":3,"oldLines":1,"newStart":3,"newLines":1,"lines":["-a && b","+c"]}]}`)}}
+	sessiontest.Add(t, s, changed)
+	sessiontest.Close(t, s)
+	var b strings.Builder
+	if err := store.Export(t.Context(), s.ID(), &b, session.Markdown); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"```diff\n--- /p/x.go\n+++ /p/x.go\n@@ -3,1 +3,1 @@\n-a && b\n+c\n```\n", `"old_string": "a && b"`} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is missing:\n%s", want, b.String())
+		}
+	}
+	for _, no := range []string{"be brief", "a summary by haft", `\u0026`} {
+		if strings.Contains(b.String(), no) {
+			t.Errorf("%q is there:\n%s", no, b.String())
+		}
 	}
 }
 

@@ -22,14 +22,14 @@ type lock struct {
 	waited time.Duration // for commands of an earlier process
 }
 
-// owner is who holds a lock, for the message to whoever comes second.
+// owner is who holds a lock, for the message to the process that comes second.
 type owner struct {
 	PID   int       `json:"pid"`
 	Host  string    `json:"host"`
 	Since time.Time `json:"since"`
 }
 
-// An InUseError tells that somebody else writes to the session.
+// An InUseError tells that another program writes to the session.
 type InUseError struct {
 	ID   string
 	PID  int

@@ -47,5 +47,5 @@ type Pos struct {
 }
 
 // ErrFenced is what writing fails with once another writer has continued the session:
-// whoever gets it must not act for the session any more.
+// a process that gets it must not act for the session any more.
 var ErrFenced = errors.New("another process has continued the session")

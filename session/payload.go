@@ -125,7 +125,7 @@ func (l *line) encode() ([]byte, error) {
 	return append(out, raw...), nil
 }
 
-// hole is what stands in a line for what is put in afterwards.
+// hole is what a line has in place of what is put in afterwards.
 var hole = json.RawMessage("0")
 
 func (b *blobs) shortenStrings(ctx context.Context, raw json.RawMessage) (json.RawMessage, []string, error) {

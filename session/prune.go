@@ -210,7 +210,7 @@ func hasEntries(dir string) bool {
 	return len(entries) > 0
 }
 
-// isInUse reports whether somebody writes to a session. One without a folder was
+// isInUse reports whether someone writes to a session. One without a folder was
 // written by others, who do not say.
 func isInUse(ctx context.Context, path string) (bool, error) {
 	if _, err := os.Stat(dirOf(path)); errors.Is(err, fs.ErrNotExist) {

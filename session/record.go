@@ -14,7 +14,7 @@ var _ sched.Recorder = (*Session)(nil)
 
 // Record implements [sched.Recorder]. A call that may do something is on the disk
 // before it does, and its result is before the model hears of it. The steps of one
-// that has no effect are on their way there: whoever loses them can call again.
+// that has no effect are on their way there: a caller that loses them can call again.
 func (s *Session) Record(ctx context.Context, r sched.Record) error {
 	if s.silent() {
 		return nil

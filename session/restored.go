@@ -10,7 +10,7 @@ import (
 // Restored is what a journal says when it is opened.
 type Restored struct {
 	// History is the conversation. It can be sent: every tool_use has its result,
-	// in the order of the calls. It belongs to whoever asked first.
+	// in the order of the calls. It belongs to the first caller.
 	History *model.History
 	// Last is the UUID of the last message, "" if there is none.
 	Last string

@@ -92,14 +92,14 @@ func (st *Store) fromLogs(ctx context.Context, id string, o origin) (*Session, e
 // sessionDir is the folder of what belongs to a session in logs.
 func (st *Store) sessionDir(cwd, id string) string { return filepath.Join(st.project(cwd), id) }
 
-// ResumeOptions say how a session goes on.
+// ResumeOptions say how a session continues.
 type ResumeOptions struct {
-	// At is the UUID of the message to go on after; "" means the last one.
+	// At is the UUID of the message to continue after; "" means the last one.
 	At string
 	// Drops is the UUID of a prompt: with At, only its turn may be left out, and the
 	// error is [ErrDrops] if there is more. "" means that anything may be.
 	Drops string
-	// Fork leaves the session as it is and goes on in a new one, which NewID names;
+	// Fork leaves the session as it is and continues in a new one, which NewID names;
 	// "" chooses.
 	Fork  bool
 	NewID string
@@ -110,8 +110,8 @@ type ResumeOptions struct {
 	Version, GitBranch string
 }
 
-// Resume goes on with a session. The id may be part of one, as for [Store.Find].
-// The error is an [InUseError] if somebody else writes to it.
+// Resume continues with a session. The id may be part of one, as for [Store.Find].
+// The error is an [InUseError] if another program writes to it.
 func (st *Store) Resume(ctx context.Context, id string, opts *ResumeOptions) (*Session, error) {
 	var o ResumeOptions
 	if opts != nil {
@@ -161,13 +161,13 @@ func resume(ctx context.Context, path string, o *ResumeOptions) (*Session, error
 	return r.session(ctx, path, o)
 }
 
-// session returns what was read as a session that goes on in the file at path.
+// session returns what was read as a session that continues in the file at path.
 func (r *reading) session(ctx context.Context, path string, o *ResumeOptions) (*Session, error) {
 	s := newSession(path, r.origin(o), false)
 	return s, r.restore(ctx, s, o)
 }
 
-// origin is where a session that goes on is.
+// origin is where a session that continues is.
 func (r *reading) origin(o *ResumeOptions) origin {
 	where := origin{o.Cwd, o.Version, o.GitBranch}
 	if where.cwd == "" {
@@ -335,8 +335,8 @@ func (st *Store) resumeFork(ctx context.Context, path string, o *ResumeOptions) 
 	return s, nil
 }
 
-// quiet waits for the commands of a process that is gone, for somebody who leaves
-// the session as it is and goes on elsewhere. That is also the way out if they
+// quiet waits for the commands of a process that is gone, for someone who leaves
+// the session as it is and continues elsewhere. That is also the way out if they
 // never end, so that nothing is wrong then.
 func quiet(ctx context.Context, dir string) error {
 	host, _ := os.Hostname()

@@ -41,7 +41,7 @@ func (s *Session) DescribeAgent(agent string, m AgentMeta) error {
 }
 
 // Agent returns what the journal says of a sub-agent's conversation, which entries
-// of that agent go on with from then on. It is called before the first of them. The
+// of that agent continue with from then on. It is called before the first of them. The
 // error is an [io/fs.ErrNotExist] if nothing was written of it.
 func (s *Session) Agent(ctx context.Context, agent string) (*Restored, error) {
 	if s.silent() {

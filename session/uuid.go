@@ -14,7 +14,7 @@ func NewUUID() string {
 }
 
 // ResultUUID returns the name of the entry that holds the result of a call. It
-// follows from the call, so that whoever shows the result knows it too.
+// follows from the call, so that a program that shows the result knows it too.
 func ResultUUID(sessionID, callID string) string {
 	sum := sha1.Sum([]byte("haft result\x00" + sessionID + "\x00" + callID))
 	return format([16]byte(sum[:16]), 5)

@@ -110,7 +110,7 @@ func (w *writer) state(e *Entry) ([]*line, error) {
 }
 
 // compaction begins a new chain: the boundary with a snapshot of what is known,
-// and then the messages that the conversation goes on with.
+// and then the messages that the conversation continues with.
 func (w *writer) compaction(e *Entry) ([]*line, error) {
 	c := e.Compaction
 	before := w.tail

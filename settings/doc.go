@@ -20,8 +20,8 @@
 //
 // [AddRule] and [RemoveRule] change one rule of a file and no other byte.
 //
-// Trust model: files of the project and local sources are written by whoever
-// wrote the repository. They are read with bounds on size and depth, never
+// Trust model: files of the project and local sources are written by the authors
+// of the repository. They are read with bounds on size and depth, never
 // through a link that leaves the project, and nothing in them is expanded,
 // included or run. Whether what they say counts is decided elsewhere (package
 // permission/trust), by means of [Settings.Prune].

@@ -81,6 +81,36 @@ func TestEveryDocumentedKeyIsKnown(t *testing.T) {
 	}
 }
 
+// Every setting that haft acts on is in a guide, by its path or, within the example of one, by its name.
+func TestEveryKeyIsDocumented(t *testing.T) {
+	pages, err := filepath.Glob("../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(text)
+	}
+	docs := all.String()
+	var look func(prefix string, members map[string]shape)
+	look = func(prefix string, members map[string]shape) {
+		for name, s := range members {
+			switch key := prefix + name; {
+			case s.effect != acts || name == "$schema":
+			case s.members != nil:
+				look(key+".", s.members)
+			case !strings.Contains(docs, "`"+key) && !strings.Contains(docs, `"`+name+`"`):
+				t.Errorf("no guide in docs names the setting %s", key)
+			}
+		}
+	}
+	look("", topLevel)
+}
+
 // What is said to have no effect must have none, and be told of.
 func TestKeysWithoutAnEffect(t *testing.T) {
 	for text, want := range map[string]string{

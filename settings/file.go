@@ -52,7 +52,7 @@ func (p Problem) String() string {
 	return where + ": " + p.Text
 }
 
-// Parse reads settings from text, such as what a person chose in a session. An
+// Parse reads settings from text, such as what a user chose in a session. An
 // error means that nothing of it counts.
 func Parse(source Source, path string, text []byte) (*File, error) {
 	return parseFile(source, path, topLevel, text)
@@ -144,7 +144,7 @@ func checkObject(f *File, object *node, prefix string, known map[string]shape) *
 	return &kept
 }
 
-// checkEffect tells of a value that has none.
+// checkEffect reports a value that has none.
 func (s shape) checkEffect(f *File, key string, m member) {
 	off := m.value.child("enabled")
 	if m.value.kind == 'f' || off != nil && off.kind == 'f' {

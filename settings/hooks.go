@@ -91,7 +91,7 @@ var elsewhere = []string{
 	"StopFailure", "TaskCompleted", "TaskCreated", "TeammateIdle", "UserPromptExpansion", "WorktreeCreate", "WorktreeRemove",
 }
 
-// strange tells of a name that is no event: what it should have run never runs.
+// strange reports a name that is no event: what it should have run never runs.
 func (r *hookReader) strange(event string, line int) {
 	if slices.Contains(elsewhere, event) {
 		r.report(Unknown, line, "hooks."+event, "is not an event that haft knows")
@@ -172,7 +172,7 @@ func (r *hookReader) group(event string, at int, group *node) {
 	}
 }
 
-// misspelt tells of fields that are none. One that is near to another was meant to
+// misspelt reports fields that do not exist. One that is near to another was meant to
 // guard, by its matcher or on_error, and does not; the rest may be another program's.
 func (r *hookReader) misspelt(key string, object *node, fields map[string]shape) {
 	for _, m := range object.members {

@@ -29,7 +29,7 @@ func idle(s shape) shape {
 	return s
 }
 
-// noGuard is one that should guard something and does not: whoever relies on it must
+// noGuard is one that should guard something and does not: users who rely on it must
 // be told.
 func noGuard(s shape) shape {
 	s.effect = unkept
@@ -140,6 +140,7 @@ var topLevel = map[string]shape{
 	"agent":                 aText,
 	"outputStyle":           aText,
 	"language":              idle(aText),
+	"uiLanguage":            {kinds: `"`, oneOf: []string{"en", "zh"}},
 
 	"cleanupPeriodDays":           idle(aNumber),
 	"plansDirectory":              idle(aText),

@@ -16,9 +16,11 @@ import (
 
 // Options say which files there are. Nil means all zero values.
 type Options struct {
-	// Home is the person's home folder; "" means that there are no user settings,
+	// Home is the user's home folder; "" means that there are no user settings,
 	// unless User names them.
 	Home string
+	// Shared is the user's folder that Claude Code reads too; "" means .claude in Home.
+	Shared string
 	// Project is the folder that the session works in; "" means none.
 	Project string
 	// Managed and User are the files of those sources, the first before the
@@ -42,7 +44,7 @@ type Disk interface {
 	OpenIn(root, name string) (fs.File, error)
 }
 
-// Load reads the settings of a session. Only what a person named on the command
+// Load reads the settings of a session. Only what a user named on the command
 // line can make it fail.
 func Load(opts *Options) (*Settings, error) {
 	var o Options
@@ -113,10 +115,17 @@ func (o *Options) user() []string {
 	if o.User != nil || o.Home == "" {
 		return o.User
 	}
-	return []string{filepath.Join(o.Home, ".haft", "settings.json"), filepath.Join(o.Home, ".claude", "settings.json")}
+	return []string{filepath.Join(o.Home, ".haft", "settings.json"), filepath.Join(o.shared(), "settings.json")}
 }
 
-// flag reads what the command line gave; its faults are errors, because somebody
+func (o *Options) shared() string {
+	if o.Shared != "" {
+		return o.Shared
+	}
+	return filepath.Join(o.Home, ".claude")
+}
+
+// flag reads what the command line gave; its faults are errors, because someone
 // asked for just this.
 func (o *Options) flag() (*File, error) {
 	text, path := []byte(o.Flag), ""

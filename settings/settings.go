@@ -19,7 +19,7 @@ func Of(files ...*File) *Settings {
 	return s
 }
 
-// With returns the settings with one more file, such as what a person chose in
+// With returns the settings with one more file, such as what a user chose in
 // the session. It goes before the other files of its source.
 func (s *Settings) With(f *File) *Settings { return Of(append([]*File{f}, s.files...)...) }
 

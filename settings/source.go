@@ -8,15 +8,15 @@ type Source int
 const (
 	// Managed settings are the administrator's: nothing overrides them.
 	Managed Source = iota
-	// Session settings are what a person chose while the session ran.
+	// Session settings are what a user chose while the session ran.
 	Session
 	// Flag settings come from the command line.
 	Flag
-	// Local settings are a person's own for one project, kept in the project.
+	// Local settings are a user's own for one project, kept in the project.
 	Local
 	// Project settings come with the project.
 	Project
-	// User settings are a person's own for all projects.
+	// User settings are a user's own for all projects.
 	User
 )
 
@@ -49,7 +49,7 @@ func ParseSource(name string) (Source, error) {
 }
 
 // InProject reports whether files of the source lie in the project, where
-// whoever wrote the repository can have put them.
+// the authors of the repository can have put them.
 func (s Source) InProject() bool { return s == Local || s == Project }
 
 // An Origin is where something is said.

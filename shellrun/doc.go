@@ -30,8 +30,8 @@
 //
 // The harness and the keeper share a socket. When the harness is gone, by kill
 // -9 or otherwise, the socket ends and the keeper ends everything, then itself.
-// Until nothing of a command is left the keeper holds a file open for whoever
-// wants to know: see [Command]. When the keeper is killed, its commands die by their death signal and the
+// Until nothing of a command is left the keeper holds a file open for those
+// who want to know: see [Command]. When the keeper is killed, its commands die by their death signal and the
 // harness kills the rest by tag and cgroup. A keeper that does not answer,
 // because a command has stopped it, is killed.
 //

@@ -61,7 +61,7 @@ var withheld = append(strings.Fields(`
 	OLLAMA_API_KEY HAFT_API_KEY HAFT_AUTH_TOKEN
 `), keeperEnv)
 
-// imposed are set for every command: nothing may wait for a person or open a
+// imposed are set for every command: nothing may wait for a user or open a
 // pager.
 var imposed = strings.Fields(`
 	HAFT=1 CLAUDECODE=1 TERM=dumb PAGER=cat GIT_PAGER=cat MANPAGER=cat

@@ -94,8 +94,8 @@ func appendTail(tail, p []byte) []byte {
 	return tail
 }
 
-// openFileLocked makes the file and puts into it what there is. Its absence is
-// told in the excerpt, not to the command.
+// openFileLocked makes the file and puts the output so far into it. Its absence is
+// noted in the excerpt, not to the command.
 func (o *Output) openFileLocked() {
 	if o.spoolErr != nil {
 		return
@@ -175,7 +175,7 @@ func (o *Output) pieceLocked(off int64, limit int) ([]byte, int64) {
 				return data[:n], off
 			}
 		}
-		off, piece = tailFrom, o.tail // over the quota, or removed for want of space
+		off, piece = tailFrom, o.tail // over the quota, or removed for lack of space
 	}
 	return piece[:min(limit, len(piece))], off
 }

@@ -26,7 +26,7 @@ type hostShell struct {
 // what else is in the scratch directory, which confined commands cannot write.
 func endsIn(scratch string) string { return filepath.Join(scratch, "ended") }
 
-// A preparation is the making of a hostShell. It goes on when a command that
+// A preparation is the making of a hostShell. It continues when a command that
 // waits for it is cancelled, since the next one needs it too.
 type preparation struct {
 	done  chan struct{}
@@ -35,7 +35,7 @@ type preparation struct {
 }
 
 // over reports whether the preparation is done and of no use: it went wrong, or
-// somebody has cleaned up the temporary directory since.
+// someone has cleaned up the temporary directory since.
 func (p *preparation) over() bool {
 	return p.ended() && (p.err != nil || !isDir(p.shell.scratch))
 }

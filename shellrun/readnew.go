@@ -10,7 +10,7 @@ import (
 // ReadNew returns what was written since the last ReadNew or ReadNewLines, at
 // most limit bytes of it, never half a character or half a terminal escape, and
 // how many bytes before it are lost because they were over the quota. The next
-// call goes on where this one stopped.
+// call continues where this one stopped.
 func (t *Task) ReadNew(limit int) (data []byte, lost int64) {
 	return t.readNew(limit, wholeText)
 }

@@ -52,7 +52,7 @@ type Runner interface {
 type baseRunner interface {
 	Runner
 	// tidy names a directory to remove at the end, also when the harness is
-	// killed, where there is somebody to do it.
+	// killed, where there is someone to do it.
 	tidy(dir string)
 	// tier finds out what can confine commands on this network.
 	tier(sandbox.Network) sandbox.Tier

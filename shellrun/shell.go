@@ -143,7 +143,7 @@ func (s *Shell) Run(ctx context.Context, r Request) (*Task, error) {
 				t.stopAfter(r.DetachFor)
 				return t, nil
 			}
-			if t.Background() { // somebody was faster
+			if t.Background() { // someone was faster
 				<-t.released
 				return t, nil
 			}

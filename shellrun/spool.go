@@ -83,7 +83,7 @@ func (s *spool) create(name string) (*spoolFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a file for command output: %w", err)
 	}
-	lock(file) // whoever cannot take it later leaves the file alone
+	lock(file) // a process that cannot take it later leaves the file alone
 	return &spoolFile{spool: s, path: path, file: file}, nil
 }
 

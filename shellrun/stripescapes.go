@@ -46,7 +46,7 @@ func isControl(r rune) bool {
 // progress bar's.
 const maxReturns = 2
 
-// lastState plays what moves within a line. What stands before a carriage return may
+// lastState plays what moves within a line. What comes before a carriage return may
 // be data, such as the first column of a file with Windows line ends, so it is not
 // dropped unseen.
 func lastState(line string) string {

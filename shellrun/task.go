@@ -136,7 +136,7 @@ func (t *Task) stop(why State) {
 	t.proc.End(t.host.opts.Grace)
 }
 
-// Release moves the task to the background, and lets go whoever waits for it. It
+// Release moves the task to the background, and lets those who wait for it go. It
 // reports false if it is over, or there already.
 func (t *Task) Release() bool {
 	if !t.detach() {
@@ -146,7 +146,7 @@ func (t *Task) Release() bool {
 	return true
 }
 
-// Released reports whether somebody moved the task to the background while its
+// Released reports whether someone moved the task to the background while its
 // caller waited.
 func (t *Task) Released() bool {
 	select {

@@ -58,7 +58,7 @@ func (b Block) MarshalJSON() ([]byte, error) {
 	default:
 		return nil, fmt.Errorf("encode content block: unknown type %q", b.Type)
 	}
-	return plainjson.Marshal(w) // whoever encodes the whole decides about escapes
+	return plainjson.Marshal(w) // the encoder of the whole decides about escapes
 }
 
 // Known reports whether the block is of a type that can be sent.

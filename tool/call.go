@@ -12,7 +12,7 @@ import (
 // set of facts, not a handle: a tool gets the parts of the world it works on
 // from its constructor.
 type Session struct {
-	// Interactive is set when a person can be asked.
+	// Interactive is set when a user can be asked.
 	Interactive bool
 	// Mode is the permission mode, such as "default" or "plan".
 	Mode string
@@ -40,7 +40,7 @@ type Call struct {
 	Tool string
 	// Input has the shape of the tool's schema; see [Call.WithInput].
 	Input json.RawMessage
-	// Answered says that whoever was asked about the call has given it this other input,
+	// Answered says that the asker has given the call this other input,
 	// with answers that a model cannot give itself.
 	Answered bool
 	// Approved is the digest of the change that was shown to the user who approved
@@ -66,8 +66,8 @@ type Call struct {
 	decoded *decoded // Input as the tool's Go type; nil decodes it each time
 }
 
-// decoded is an input that is decoded when it is first needed, by whoever of the
-// pipeline, the askers and the front ends needs it first.
+// decoded is an input that is decoded when it is first needed, by the first of the
+// pipeline, the askers and the front ends that needs it.
 type decoded struct {
 	once  sync.Once
 	value any
@@ -80,7 +80,7 @@ func (c *Call) WithInput(in json.RawMessage) *Call {
 	return &n
 }
 
-// Report tells whoever watches how far the call is. It never blocks for long,
+// Report tells observers how far the call is. It never blocks for long,
 // and a tool does not know where the report goes.
 func (c *Call) Report(p Progress) {
 	if c.Progress != nil {

@@ -17,7 +17,7 @@ type Result struct {
 	Change *Change
 }
 
-// A Message joins the conversation as if the person had sent it.
+// A Message joins the conversation as if the user had sent it.
 type Message struct {
 	Content []Block
 }
@@ -27,13 +27,13 @@ type Message struct {
 type Change struct {
 	// Allow adds permission rules, such as those of a skill, for its duration.
 	Allow []string `json:"allow,omitempty"`
-	// Model names the model to go on with.
+	// Model names the model to continue with.
 	Model string `json:"model,omitempty"`
-	// Mode is the permission mode to go on with.
+	// Mode is the permission mode to continue with.
 	Mode string `json:"mode,omitempty"`
 	// Reveal names deferred tools that the model may see from the next turn on.
 	Reveal []string `json:"reveal,omitempty"`
-	// Stop ends the turn after the call, and says why; "" goes on.
+	// Stop ends the turn after the call, and says why; "" continues.
 	Stop string `json:"stop,omitempty"`
 }
 

@@ -78,7 +78,7 @@ type Tool struct {
 	// MaxResult is how many characters of text a result may have before the
 	// whole goes to a file; 0 means [DefaultMaxResult].
 	MaxResult int
-	// OnInterrupt says what a person's interrupt does to a running call.
+	// OnInterrupt says what a user's interrupt does to a running call.
 	OnInterrupt Interrupt
 	// StopsSiblings marks a tool, such as a shell, whose failure makes the calls
 	// queued behind it pointless under the policy that cancels them.
@@ -95,7 +95,7 @@ type Tool struct {
 // DefaultMaxResult is the text limit of a tool that sets none, in characters.
 const DefaultMaxResult = 50_000
 
-// Interrupt is what a person's interrupt does to a running call.
+// Interrupt is what a user's interrupt does to a running call.
 type Interrupt int
 
 const (
@@ -108,11 +108,11 @@ const (
 // Marks say how a call with a given input behaves. The zero value is the careful
 // one: it runs alone, it writes, and it is not repeated after a crash.
 type Marks struct {
-	// ReadOnly calls change nothing that a person would mind.
+	// ReadOnly calls change nothing that a user would mind.
 	ReadOnly bool
 	// ConcurrencySafe calls may run beside other such calls.
 	ConcurrencySafe bool
-	// Destructive calls lose something that cannot be had back.
+	// Destructive calls lose something that cannot be restored.
 	Destructive bool
 	// Polling calls are meant to be repeated: the loop breaker leaves them alone.
 	Polling bool

@@ -8,9 +8,9 @@ import (
 // A Verdict says whether a call may run, and why.
 type Verdict struct {
 	Behavior Behavior
-	// Message is for the model, or for the person who is asked.
+	// Message is for the model, or for the user who is asked.
 	Message string
-	// Reason is what decided: a rule, a mode, a person.
+	// Reason is what decided: a rule, a mode, a user.
 	Reason string
 	// Rule is the rule that decided, and Origin the file and line it stands at.
 	Rule, Origin string
@@ -29,10 +29,10 @@ type Verdict struct {
 	Suggestions []Suggestion
 	// AllowedIn is the permission mode in which an Ask would have been an Allow; "" for none.
 	AllowedIn string
-	// NeedsPerson leaves an Ask to a person: no rule, mode, hook or classifier may
+	// NeedsPerson leaves an Ask to a user: no rule, mode, hook or classifier may
 	// allow the call in their place.
 	NeedsPerson bool
-	// Unasked says of a denial that somebody would have been asked, and nobody was
+	// Unasked says of a denial that someone would have been asked, and nobody was
 	// there or the session does not ask.
 	Unasked bool
 	// Interrupt ends the turn after a denial.
@@ -102,7 +102,7 @@ func (b Behavior) String() string {
 	return "no view"
 }
 
-// A Suggestion is a rule that a person may keep.
+// A Suggestion is a rule that a user may keep.
 type Suggestion struct {
 	Rule     string   // such as Bash(git diff:*)
 	Behavior Behavior // what the rule would do

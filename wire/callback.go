@@ -22,7 +22,7 @@ type CanUseTool struct {
 	MCPServer             *MCPServerRef      `json:"mcp_server,omitempty"`
 	// AgentID is that of the sub-agent that calls.
 	AgentID string `json:"agent_id,omitempty"`
-	// RequiresUserInteraction marks questions that only a person can answer.
+	// RequiresUserInteraction marks questions that only a user can answer.
 	RequiresUserInteraction bool            `json:"requires_user_interaction,omitempty"`
 	SuppressAlwaysAllowRule bool            `json:"suppress_always_allow_rule,omitempty"`
 	DefaultToNo             bool            `json:"default_to_no,omitempty"`
@@ -177,7 +177,7 @@ type Elicitation struct {
 // Subtype is elicitation.
 func (*Elicitation) Subtype() string { return "elicitation" }
 
-// ElicitationReply is what the person did.
+// ElicitationReply is what the user did.
 type ElicitationReply struct {
 	Action  string          `json:"action" wire:"enum=accept|decline|cancel"`
 	Content json.RawMessage `json:"content,omitempty"`

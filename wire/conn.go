@@ -12,7 +12,7 @@ import (
 
 // A Stream is messages both ways: lines (see [Lines]), or channels inside one
 // process. Read is called by one goroutine at a time, Write by many. Read may
-// return a *[LineError] and go on; any other error ends the stream.
+// return a *[LineError] and continue; any other error ends the stream.
 type Stream interface {
 	Read() (Message, error)
 	Write(Message) error
@@ -66,9 +66,9 @@ type ConnOptions struct {
 	// that what was sent after them finds them done. Their handler must be quick and
 	// must not call the other side. Nil means none.
 	Ordered func(Request) bool
-	// Answered is told of a request when its answer was written; nil tells nobody.
+	// Answered is called with a request when its answer was written; nil tells nobody.
 	Answered func(Request)
-	// BadLine is told of lines that are no messages; nil ignores them. It returns an
+	// BadLine is called with lines that are not messages; nil ignores them. It returns an
 	// error to end the connection.
 	BadLine func(*LineError) error
 }
@@ -191,7 +191,7 @@ func (c *Conn) read(ctx context.Context, deliver func(Message)) error {
 	}
 }
 
-// readError returns the error that ends the connection, nil to go on.
+// readError returns the error that ends the connection, nil to continue.
 func (c *Conn) readError(err error) error {
 	bad := (*LineError)(nil)
 	if !errors.As(err, &bad) {

@@ -25,6 +25,6 @@
 // [Requests]; docs/wire.md and docs/wire.schema.json are made from it.
 //
 // Writers and Conns are safe for concurrent use, Readers are not. None of them
-// closes the streams they were given. Messages are plain values: whoever sends
-// one must not change it afterwards.
+// closes the streams they were given. Messages are plain values: the sender
+// must not change one afterwards.
 package wire

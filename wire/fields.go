@@ -13,7 +13,7 @@ type field struct {
 }
 
 // fields yields the members of the object in line. It does not check the JSON:
-// it stops where it cannot go on, and whoever decodes the line says what is
+// it stops where it cannot continue, and decoding the line reports what is
 // wrong with it.
 func fields(line []byte) iter.Seq[field] {
 	return func(yield func(field) bool) {

@@ -82,12 +82,12 @@ type HookOutput struct {
 	// Continue set to false ends the turn, StopReason says why.
 	Continue   *bool  `json:"continue,omitempty"`
 	StopReason string `json:"stopReason,omitempty"`
-	// SystemMessage is shown to the person.
+	// SystemMessage is shown to the user.
 	SystemMessage  string `json:"systemMessage,omitempty"`
 	SuppressOutput bool   `json:"suppressOutput,omitempty"`
 	Decision       string `json:"decision,omitempty" wire:"enum=approve|block"`
 	Reason         string `json:"reason,omitempty"`
-	// Async lets the event go on without the hook, for AsyncTimeout milliseconds.
+	// Async lets the event continue without the hook, for AsyncTimeout milliseconds.
 	Async              bool          `json:"async,omitempty"`
 	AsyncTimeout       int           `json:"asyncTimeout,omitempty"`
 	HookSpecificOutput *HookSpecific `json:"hookSpecificOutput,omitempty"`

@@ -342,7 +342,7 @@ const ErrorPluginsBusy = "reload_plugins_busy"
 // Subtype is reload_plugins.
 func (*ReloadPlugins) Subtype() string { return "reload_plugins" }
 
-// ReloadPluginsReply is what there is after loading.
+// ReloadPluginsReply lists what is loaded.
 type ReloadPluginsReply struct {
 	Commands   List[Command]         `json:"commands"`
 	Agents     List[AgentInfo]       `json:"agents"`

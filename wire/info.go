@@ -37,7 +37,7 @@ type AppliedSettings struct {
 type RenameSession struct {
 	Base
 	Title string `json:"title"`
-	// Source is host if a person chose the title there.
+	// Source is host if a user chose the title there.
 	Source string `json:"source,omitempty"`
 	// SessionID is the session that is meant; "" means the one there is.
 	SessionID string `json:"session_id,omitempty"`

@@ -44,7 +44,7 @@ func (e *LineError) Error() string {
 func (e *LineError) Unwrap() error { return e.Err }
 
 // Read returns the next message. An error is a *[LineError], after which
-// reading goes on, or else final: io.EOF at the end of the stream.
+// reading continues, or else final: io.EOF at the end of the stream.
 func (r *Reader) Read() (Message, error) {
 	for {
 		line, err := r.next()

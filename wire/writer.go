@@ -16,7 +16,7 @@ type Writer struct {
 	err error
 }
 
-// NewWriter returns a Writer to w. Writing blocks as long as w does; whoever
+// NewWriter returns a Writer to w. Writing blocks as long as w does; a caller that
 // must not wait for a reader that stopped gives a w that can be closed or that
 // has a deadline.
 func NewWriter(w io.Writer) *Writer { return &Writer{out: w} }

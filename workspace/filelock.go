@@ -58,7 +58,7 @@ type turns struct {
 	fs  disk.FS
 
 	mu   sync.Mutex
-	held map[string]*queue // by name of the lock file, while somebody holds or waits for it
+	held map[string]*queue // by name of the lock file, while someone holds or waits for it
 }
 
 type queue struct {
@@ -76,7 +76,7 @@ const (
 var errBusy = fmt.Errorf("not given back within %v", turnPatience)
 
 // take waits for the turn of a name. Lock files are few and stay: a lock on a removed file would exclude nobody. Names that
-// share one wait for each other; whoever takes several takes them in the order of their kinds, one of each.
+// share one wait for each other; a caller that takes several takes them in the order of their kinds, one of each.
 func (t *turns) take(ctx context.Context, kind, name string) (release func(), err error) {
 	sum := sha256.Sum256([]byte(name))
 	lock := fmt.Sprintf("%s-%02x", kind, sum[0])

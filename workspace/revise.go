@@ -47,8 +47,8 @@ type Outcome struct {
 	Mode    fs.FileMode    // of the file, which it keeps; 0 if it was created
 	After   *textfile.Text
 	Hunks   []patch.Hunk // from Before to After, five lines of context
-	Foreign []patch.Hunk // what somebody else changed since the file was read
-	Stale   bool         // somebody else did change it
+	Foreign []patch.Hunk // what another program changed since the file was read
+	Stale   bool         // another program did change it
 	Notes   []string
 }
 

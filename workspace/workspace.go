@@ -46,9 +46,11 @@ type Options struct {
 	State string
 	// Kept reports whether a physical path is something that the session has kept for its model; see guard.Options.
 	Kept func(path string) bool
+	// PlanFile returns the file that the model may write its plan in; see guard.Options.
+	PlanFile func() string
 	// Blobs keeps what writes replace. Nil means a directory under State.
 	Blobs blob.Store
-	// OnChange is told of every write just before it happens, and can stop it. Nil means nobody is.
+	// OnChange is called with every write just before it happens, and can stop it. Nil means nobody is.
 	OnChange func(context.Context, Change) error
 	// OnRead is told what an agent knows of a file whenever that grows or changes, without the content. Nil means nobody is.
 	OnRead func(agent string, e readstate.Entry)
@@ -106,7 +108,7 @@ func Open(root string, opts *Options) (*Workspace, error) {
 	if o.Blobs == nil {
 		o.Blobs = blob.Dir(filepath.Join(o.State, "blobs"))
 	}
-	g, err := guard.New(&guard.Options{Roots: append([]string{root}, o.Add...), Home: o.Home, AgentDirs: o.AgentDirs, State: o.State, Kept: o.Kept, FS: o.FS})
+	g, err := guard.New(&guard.Options{Roots: append([]string{root}, o.Add...), Home: o.Home, AgentDirs: o.AgentDirs, State: o.State, Kept: o.Kept, PlanFile: o.PlanFile, FS: o.FS})
 	if err != nil {
 		return nil, fmt.Errorf("open workspace: %w", err)
 	}
@@ -134,7 +136,7 @@ func (w *Workspace) Close() error { return w.writer.Close() }
 // Recover settles writes that earlier processes did not finish, and says what it did. Call it at start.
 func (w *Workspace) Recover() ([]atomic.Leftover, error) { return w.writer.Recover() }
 
-// Guard returns the path policy, for whoever decides about paths.
+// Guard returns the path policy, for those who decide about paths.
 func (w *Workspace) Guard() *guard.Guard { return w.guard }
 
 // Look finds out what a path is.

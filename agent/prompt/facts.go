@@ -230,7 +230,7 @@ func gitDir(dir string) string {
 }
 
 // readLine returns the first line of a small file. Its content is the repository's,
-// whoever made that: it is bounded, and has no characters that could pretend to be
+// so it is not trusted: it is bounded, and has no characters that could pretend to be
 // more than one line.
 func readLine(path string) (string, error) {
 	head, _, err := regular.Head(path, 300)

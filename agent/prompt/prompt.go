@@ -1,4 +1,4 @@
-// Package prompt writes what a model is told before a person says anything: the
+// Package prompt writes what a model is told before a user says anything: the
 // system prompt, which stays the same for a whole conversation, and facts about
 // the session, which go into messages because they change.
 //
@@ -8,7 +8,7 @@
 //
 // A provider caches a request by its first bytes. Nothing here depends on the
 // clock, on the repository's state or on anything else that moves, but for the
-// facts, and a fact that was told is never changed: what is new is told anew.
+// facts, and a fact that was told is never changed: what is new is told again.
 //
 // Facts belong to one conversation; everything else is safe for concurrent use.
 package prompt

@@ -91,7 +91,7 @@ var errCancelled = errors.New("the turn was cancelled")
 func unanswered(ctx context.Context, question tool.Verdict, err error) (tool.Verdict, error) {
 	switch {
 	case ctx.Err() != nil:
-		return tool.Verdict{}, err // somebody else decided, or the turn is over
+		return tool.Verdict{}, err // another program decided, or the turn is over
 	case errors.Is(err, errCancelled):
 		return tool.Verdict{Behavior: tool.Deny, Reason: "the user stopped the turn", Message: "The user stopped the turn before this call was made.", Interrupt: true}, nil
 	}

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/haftdev/haft/internal/card"
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/internal/workspace/patch"
 	"github.com/haftdev/haft/model"
@@ -207,7 +207,7 @@ func (t *teller) advanced(c *call, ev sched.Event) {
 	case tool.MCPProgress:
 		text = visible.Text(p.Message)
 	case tool.WebSearchProgress:
-		text = fmt.Sprintf("%s: %d results", visible.Text(p.Query), p.Results)
+		text = visible.Text(p.Query) + ": " + plural.Of(p.Results, "result")
 	case tool.TextProgress:
 		text = visible.Text(p.Text)
 	}

@@ -147,7 +147,7 @@ func (s *session) answer(uuid, reason string, err error) {
 	}
 }
 
-// interrupt stops everything that goes on, as the user wants. What has not begun never
+// interrupt stops everything that runs, as the user wants. What has not begun never
 // does.
 func (s *session) interrupt() {
 	s.mu.Lock()

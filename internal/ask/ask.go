@@ -58,7 +58,7 @@ func Rules(suggested []tool.Suggestion) string {
 	return strings.Join(texts, ", ")
 }
 
-// Denial is what the model reads when a person has denied a call, with what they
+// Denial is what the model reads when a user has denied a call, with what they
 // said about it, if anything.
 func Denial(why string) string {
 	const stop = "The user denied this call."

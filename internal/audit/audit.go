@@ -3,7 +3,7 @@
 //
 // A Log is safe for concurrent use, also by several processes: a line is one
 // write to a file opened for appending. The log holds the inputs of calls, or the
-// beginning and the digest of long ones, and lies in the person's own folder,
+// beginning and the digest of long ones, and lies in the user's own folder,
 // readable by nobody else. It is bounded: a file that is full is put aside, and of
 // those the oldest are removed.
 package audit
@@ -122,12 +122,12 @@ func (l *Log) open() (*os.File, error) {
 	return os.OpenFile(l.path, flags, 0o600)
 }
 
-// putAside gives a file that is full another name. Who has it open goes on writing
+// putAside gives a file that is full another name. Who has it open continues to write
 // to it, so that nothing is lost; if two processes come to it at once, the second
 // may put a short one aside. What cannot be renamed grows on.
 func (l *Log) putAside(full fs.FileInfo) {
 	if now, err := os.Stat(l.path); err != nil || !os.SameFile(now, full) {
-		return // somebody else has
+		return // another program has
 	}
 	base, ext := l.split()
 	if os.Rename(l.path, fmt.Sprintf("%s-%020d%s", base, time.Now().UnixNano(), ext)) != nil {

@@ -3,6 +3,7 @@ package card
 import (
 	"fmt"
 
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/tool"
 )
@@ -48,7 +49,7 @@ func Changes(p *tool.Preview) (files []FileDiff, summary []string) {
 		summary = append(summary, visible.Text(n))
 	}
 	if unshown > 0 {
-		summary = append(summary, fmt.Sprintf("%d more files are not shown.", unshown))
+		summary = append(summary, plural.Forms(unshown, "more file is", "more files are")+" not shown.")
 	}
 	return files, summary
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// A Preview is what a call would do, for the person who is asked about it: all of
+// A Preview is what a call would do, for the user who is asked about it: all of
 // it, and exactly as it is.
 type Preview struct {
 	Card
@@ -25,7 +25,7 @@ type Preview struct {
 	// Note is what else there is to know about the change, such as why it cannot be
 	// shown; "" for nothing.
 	Note string
-	// Destructive calls lose something that cannot be had back.
+	// Destructive calls lose something that cannot be restored.
 	Destructive bool
 }
 

@@ -104,7 +104,7 @@ type Recovered struct {
 	// Calls are those whose end nobody saw; what they changed is noted.
 	Calls []string
 	// Restored are the files that a rewind which was cut off has put back now, Left
-	// those that it leaves: somebody has changed them since, or they are not the
+	// those that it leaves: someone has changed them since, or they are not the
 	// project's.
 	Restored, Left []string
 }

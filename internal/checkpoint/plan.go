@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/haftdev/haft/internal/workspace/blob"
 	"github.com/haftdev/haft/internal/workspace/patch"
@@ -19,6 +20,8 @@ import (
 type Plan struct {
 	// Target is what it goes back to the beginning of: a message or a call.
 	Target string `json:"target"`
+	// Span is what lies between the target and now.
+	Span Span `json:"span"`
 	// Steps are the files that would change, by path.
 	Steps []Step `json:"steps"`
 	// Insertions and Deletions count lines.
@@ -28,12 +31,22 @@ type Plan struct {
 	Uncovered string `json:"uncovered,omitempty"`
 }
 
+// A Span is what a rewind goes back over.
+type Span struct {
+	// Text is what the target says or calls, Time when it was.
+	Text string    `json:"text,omitempty"`
+	Time time.Time `json:"time,omitzero"`
+	// Prompts and Calls count those from the target on, the target included.
+	Prompts int `json:"prompts"`
+	Calls   int `json:"calls"`
+}
+
 // A Step puts one file back.
 type Step struct {
 	Path string `json:"path"`
 	Want File   `json:"want"` // as it was
 	Had  File   `json:"had"`  // as it is
-	// Foreign says that somebody else has changed the file since: their change
+	// Foreign says that another program has changed the file since: their change
 	// would be lost.
 	Foreign bool `json:"foreign,omitempty"`
 	// InPlace writes into the file where it has other names, which then change with
@@ -62,7 +75,7 @@ func (s *Step) Action() string {
 var ErrNoTarget = errors.New("no such message or call")
 
 // NewPlan says what it takes to bring the files back to how they were just before
-// a message, a call or an earlier rewind. Target "" means what the person said
+// a message, a call or an earlier rewind. Target "" means what the user said
 // last. Nothing is changed.
 func NewPlan(ctx context.Context, journal, target string, blobs blob.Store) (*Plan, error) {
 	p := &Plan{Target: target, Steps: []Step{}}
@@ -96,9 +109,14 @@ func (p *Plan) changesSince(ctx context.Context, journal string) (map[string][]s
 		switch {
 		case p.Target == "" && isPrompt(&e):
 			found, last = true, e.UUID
+			p.Span = Span{Text: textOf(&e), Time: e.Time}
 			clear(changes)
 		case p.Target != "" && !found && names(&e, p.Target):
 			found = true
+			p.Span = Span{Text: textOf(&e), Time: e.Time}
+		}
+		if found {
+			p.Span.count(&e)
 		}
 		if e.State != nil && e.State.Name == uncoveredState {
 			p.Uncovered = strings.Trim(string(e.State.Value), `"`)
@@ -114,6 +132,33 @@ func (p *Plan) changesSince(ctx context.Context, journal string) (map[string][]s
 	return changes, nil
 }
 
+// textOf is what an entry says or calls.
+func textOf(e *session.Entry) string {
+	switch {
+	case e.Call != nil:
+		return "the call of " + e.Call.Tool
+	case e.Message == nil:
+		return ""
+	}
+	var parts []string
+	for _, b := range e.Message.Content {
+		if b.Type == model.Text && !session.Injected(b) {
+			parts = append(parts, b.Text)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+// count takes an entry into the span.
+func (s *Span) count(e *session.Entry) {
+	if e.Call != nil && e.Call.Step == session.Dispatched {
+		s.Calls++
+	}
+	if isPrompt(e) {
+		s.Prompts++
+	}
+}
+
 // names reports whether an entry is, or is part of, what a target names.
 func names(e *session.Entry, target string) bool {
 	switch {
@@ -127,7 +172,7 @@ func names(e *session.Entry, target string) bool {
 	return false
 }
 
-// isPrompt reports whether a person said it.
+// isPrompt reports whether a user said it.
 func isPrompt(e *session.Entry) bool {
 	return e.Message != nil && e.Agent == "" && e.Message.Role == model.User && !e.Message.Synthetic &&
 		!slices.ContainsFunc(e.Message.Content, func(b model.Block) bool { return b.Type == model.ToolResult })
@@ -172,7 +217,7 @@ func newStep(ctx context.Context, path string, changes []session.Checkpoint, blo
 	return s, true, nil
 }
 
-// A ConflictError tells that a rewind would lose what somebody else has changed.
+// A ConflictError tells that a rewind would lose what another program has changed.
 type ConflictError struct{ Paths []string }
 
 func (e *ConflictError) Error() string {
@@ -180,7 +225,7 @@ func (e *ConflictError) Error() string {
 		strings.Join(e.Paths, ", "))
 }
 
-// conflicts returns the error for the steps that would lose somebody's changes,
+// conflicts returns the error for the steps that would lose someone's changes,
 // or nil.
 func (p *Plan) conflicts() error {
 	var paths []string

@@ -20,7 +20,7 @@ import (
 
 // ApplyOptions say how a rewind is done.
 type ApplyOptions struct {
-	// Force loses what somebody else has changed since. It is kept, and comes back
+	// Force loses what another program has changed since. It is kept, and comes back
 	// if the rewind is undone.
 	Force bool
 	// Name is what the change is recorded as, such as the call that it belongs to;
@@ -38,10 +38,10 @@ func Interrupted(journal string) bool {
 	return err == nil
 }
 
-// Apply does what the plan says, wholly or not at all: if it fails, what was done
+// Apply does what the plan says, completely or not at all: if it fails, what was done
 // is taken back; if the process dies, [Keeper.Recover] finishes it. The name that
 // it returns is a target by which the rewind can be undone. The error is a
-// [ConflictError] if somebody's changes would be lost.
+// [ConflictError] if someone's changes would be lost.
 func (p *Plan) Apply(ctx context.Context, s *session.Session, opts *ApplyOptions) (undo string, err error) {
 	if opts == nil || !opts.Force {
 		if err := p.conflicts(); err != nil {
@@ -194,7 +194,7 @@ func (p *Plan) takeBack(ctx context.Context, done []Step, blobs blob.Store) erro
 }
 
 // finishRewind does the rest of a rewind that a process died in. A file that is
-// neither as it was nor as it should be was changed by somebody since, and stays.
+// neither as it was nor as it should be was changed by someone since, and stays.
 // The plan is a file that anybody may have put there, so it is only followed
 // inside of the project.
 func (k *Keeper) finishRewind(ctx context.Context, r *Recovered) error {

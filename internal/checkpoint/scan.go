@@ -170,7 +170,7 @@ func (n *node) same(o *node) bool {
 }
 
 // read keeps the contents of the files that are new or changed, the small ones first,
-// because more of them can be had.
+// because more of them is available.
 func (s *scan) read(ctx context.Context) error {
 	take := s.choose()
 	if len(take) == 0 {

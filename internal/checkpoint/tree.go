@@ -99,7 +99,7 @@ func (t *tree) diff(after *tree) (changes []change) {
 		}
 	}
 	changes = slices.DeleteFunc(changes, func(c change) bool {
-		// It could not be put back, or not be told from what somebody else made of it.
+		// It could not be put back, or not be told from what another program made of it.
 		return c.old != nil && (!c.old.known() || c.old.Closed) || c.now != nil && (!c.now.known() || c.now.Closed)
 	})
 	slices.SortFunc(changes, func(a, b change) int { return strings.Compare(a.path, b.path) })

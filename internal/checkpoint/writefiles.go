@@ -185,7 +185,7 @@ func (w *writer) sync(dir string) error {
 var errLink = errors.New("a link leads elsewhere")
 
 // openParent opens the directory of a path that was physical when it was noted. A
-// link on the way is somebody's trap, or a change that must not be written
+// link on the way is someone's trap, or a change that must not be written
 // through: it is refused.
 func openParent(path string, mkdir bool) (*os.Root, string, error) {
 	parent := filepath.Dir(path)

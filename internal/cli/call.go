@@ -98,7 +98,7 @@ func (f *toolsFlags) showProgress(feed *sched.Feed) {
 	}
 }
 
-// recoverFiles mends what an interrupted write left behind, and says so.
+// recoverFiles fixes what an interrupted write left behind, and says so.
 func (f *toolsFlags) recoverFiles(w *harness.World) {
 	leftovers, err := w.Files.Recover()
 	if err != nil {
@@ -155,7 +155,7 @@ func readAll(ctx context.Context, r io.Reader) ([]byte, error) {
 
 const maxInput = 32 << 20
 
-// pipeline is that of a session of this folder, with the person at the shell to
+// pipeline is that of a session of this folder, with the user at the shell to
 // ask: what the rules deny stays denied, and what they would ask was answered by
 // typing the call.
 func (f *toolsFlags) pipeline(w *harness.World, feed *sched.Feed) (*sched.Options, error) {

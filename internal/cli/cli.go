@@ -158,7 +158,7 @@ pipeline of look-up, validation, hooks, permission, execution and bounded result
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w.%s Run '%s --help' for usage", plainValue(err), nearFlag(c, err), c.CommandPath())}
 	})
-	root.AddCommand(newTools(s, reexec), newPermissions(s, reexec), newTrust(s), newDoctor(s, reexec), newMCP(s, reexec), newACP(s, reexec), newAttach(s), newFleet(s), newDemo(s, reexec))
+	root.AddCommand(newTools(s, reexec), newPermissions(s, reexec), newTrust(s), newDoctor(s, reexec), newMCP(s, reexec), newACP(s, reexec), newAttach(s), newServe(s, reexec), newFleet(s), newDemo(s, reexec))
 	root.AddCommand(newSkills(s), newAgents(s), newCommands(s), newStyles(s), newHooks(s), newSessions(s), newRewind(s), newPreview(s, reexec), newAuth(s), newVersion(s), newCompletion(s), newMan())
 	root.SetHelpCommand(newHelp(s))
 	return root
@@ -178,6 +178,7 @@ where it may be left out, the latest one of this directory is meant.`,
 
 func (f *converseFlags) define(fs *pflag.FlagSet) {
 	fs.BoolVarP(&f.print, "print", "p", false, "answer the prompt and end, without a screen")
+	fs.StringVar(&f.lang, "lang", "", "language of haft's messages on the terminal: en or zh; the setting uiLanguage and the locale say so too")
 	fs.BoolVar(&f.plain, "plain", false, "talk line by line, without a screen: for screen readers and simple terminals")
 	fs.BoolVar(&f.verbose, "verbose", false, "with text output: show calls and progress on standard error; with json: write every message, as a list")
 	fs.StringVar(&f.onAsk, "on-ask", onAskDeny, "when a call needs approval and nobody can be asked, it is denied; fail ends with exit code 3, too")
@@ -203,7 +204,7 @@ func (f *converseFlags) hasInput() bool {
 	return err == nil
 }
 
-// interactive reports whether a person sits in front of a terminal and wants to
+// interactive reports whether a user sits in front of a terminal and wants to
 // talk: haft without a word, or with a sentence. One word that is no command is
 // more likely one that was misspelt.
 func (f *converseFlags) interactive(args []string) bool {

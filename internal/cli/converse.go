@@ -32,6 +32,7 @@ type converseFlags struct {
 	print   bool
 	verbose bool
 	plain   bool
+	lang    string
 	onAsk   string
 
 	worktree string
@@ -132,7 +133,7 @@ func (f *converseFlags) checkOnAsk() error {
 	return nil
 }
 
-// prompt is what the person says: the arguments, and what is piped in.
+// prompt is what the user says: the arguments, and what is piped in.
 func (f *converseFlags) prompt(ctx context.Context, args []string) (string, error) {
 	prompt := strings.Join(args, " ")
 	if piped(f.In) {
@@ -151,7 +152,7 @@ func (f *converseFlags) prompt(ctx context.Context, args []string) (string, erro
 	return prompt, nil
 }
 
-// piped reports whether something other than a person's keyboard is at in.
+// piped reports whether something other than a user's keyboard is at in.
 func piped(in io.Reader) bool {
 	file, ok := in.(*os.File)
 	if !ok {

@@ -13,7 +13,7 @@ import (
 	"github.com/haftdev/haft/model/provider"
 )
 
-// credentials is the file in which a person's choice of model is kept, as
+// credentials is the file in which a user's choice of model is kept, as
 // variables of the environment that count where it has none of them.
 type credentials string
 
@@ -53,7 +53,7 @@ func (c credentials) use() {
 	}
 }
 
-// Needed reports whether a conversation could not be opened for want of a model.
+// Needed reports whether a conversation could not be opened for lack of a model.
 func (c credentials) Needed(err error) bool { return errors.Is(err, provider.ErrNotConfigured) }
 
 // Try asks the model for a word.

@@ -117,7 +117,7 @@ func everything() *tool.Session {
 	return &tool.Session{Interactive: true, Flags: map[string]bool{bash.BackgroundFlag: true, websearch.Flag: true, mcpresource.Flag: true}}
 }
 
-// write shows the verdict to a person.
+// write shows the verdict to a user.
 func (v verdictInfo) write(w io.Writer) {
 	fmt.Fprintf(w, "%s: %s\n", v.Behavior, visible.Indented(v.Reason))
 	if v.Rule != "" {

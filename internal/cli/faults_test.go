@@ -92,13 +92,13 @@ func result(t *testing.T, stream string) (o outcome) {
 	return o
 }
 
-// Whatever the model's server does, the turn goes on or ends with one honest
+// Whatever the model's server does, the turn continues or ends with one honest
 // result, and what a call has done is done once.
 func TestFaultsOfTheModelServer(t *testing.T) {
 	type row struct {
 		name  string
 		fault script.Fault
-		fails string // in the result; "" if the turn goes on
+		fails string // in the result; "" if the turn continues
 	}
 	rows := []row{
 		{"429 with retry-after", script.Fault{Status: 429, RetryAfter: "0.1"}, ""},

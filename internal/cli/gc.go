@@ -9,7 +9,7 @@ import (
 // delayFirstGC puts the first garbage collection off until the heap has twice
 // the size at which it would come: what haft needs to begin fits in there, and a
 // collection just before the first request is the longest wait of a start. From
-// then on the collector works as always. A person's GOGC counts.
+// then on the collector works as always. A user's GOGC counts.
 func delayFirstGC() {
 	if os.Getenv("GOGC") != "" {
 		return

@@ -16,7 +16,7 @@ import (
 )
 
 // A terminal that is closed ends what ran in it, with a result; who was started by
-// nohup goes on.
+// nohup continues.
 func TestHangUp(t *testing.T) {
 	// What is ignored is inherited, what is handled is not: the tests themselves may
 	// have been started by nohup.

@@ -32,7 +32,7 @@ var haftBinary = sync.OnceValues(func() (string, error) {
 	return exe, nil
 })
 
-// A seat is a person in front of haft: a real process on a real pseudo-terminal,
+// A seat is a user in front of haft: a real process on a real pseudo-terminal,
 // whose output an emulated terminal shows, and a scripted model at the other end.
 type seat struct {
 	t         *testing.T
@@ -121,7 +121,7 @@ func (s *seat) start(args ...string) {
 		s.see("Say what to do")
 		return
 	case s.bare:
-		s.see("Which model shall answer?")
+		s.see("Which model should answer?")
 		return
 	case len(args) > 0 && args[0] == "--resume":
 		return
@@ -131,7 +131,7 @@ func (s *seat) start(args ...string) {
 	s.see("what should haft do?")
 }
 
-// screen is what the person sees, and what they can scroll back to.
+// screen is what the user sees, and what they can scroll back to.
 func (s *seat) screen() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -224,7 +224,7 @@ func TestAPersonTalksToAModel(t *testing.T) {
 	s.see("› say hello")
 	s.see("Hello you, here is")
 	s.see("func main() {}")
-	s.type_("and again teh\x07") // ctrl+g: the editor mends it
+	s.type_("and again teh\x07") // ctrl+g: the editor fixes it
 	s.see("again the")
 	s.type_("\r")
 	s.see("Second answer.")
@@ -294,7 +294,7 @@ func TestAPersonResizesWhileItStreams(t *testing.T) {
 		if err := pty.Setsize(s.tty, &pty.Winsize{Rows: 30, Cols: uint16(cols)}); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(50 * time.Millisecond) // a person needs longer
+		time.Sleep(50 * time.Millisecond) // a user needs longer
 	}
 	s.see("the end")
 	s.see("what should haft do?")
@@ -375,7 +375,7 @@ func TestTheFirstStart(t *testing.T) {
 	s := newSeat(t, says("ready"))
 	s.bare = true
 	s.start()
-	s.see("Which model shall answer?")
+	s.see("Which model should answer?")
 	s.type_("2\r")
 	s.see("Address")
 	s.type_(s.url + "/v1\r") // in place of the one that stands there
@@ -427,7 +427,7 @@ func TestACommandOfOnesOwnIsStopped(t *testing.T) {
 	}
 }
 
-// TestAPersonIsNeverStuck looks around without a model, and goes on from there.
+// TestAPersonIsNeverStuck looks around without a model, and continues from there.
 func TestAPersonIsNeverStuck(t *testing.T) {
 	s := newSeat(t, says("Hello."), says("Hello again."))
 	s.bare = true
@@ -442,7 +442,7 @@ func TestAPersonIsNeverStuck(t *testing.T) {
 	s.until("be asked again", func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return strings.Contains(s.term.String(), "Which model shall answer?")
+		return strings.Contains(s.term.String(), "Which model should answer?")
 	})
 	s.type_("2\r")
 	s.see("Address")

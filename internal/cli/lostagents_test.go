@@ -17,7 +17,7 @@ import (
 )
 
 // TestAKilledSessionNamesItsAgents kills haft while an agent works beside it, and
-// goes on: the model is told who is gone, and lets the agent go on with what it knew.
+// continues: the model is told who is gone, and lets the agent continue with what it knew.
 func TestAKilledSessionNamesItsAgents(t *testing.T) {
 	haft, dir, home := haftCommand(t), t.TempDir(), t.TempDir()
 	use := func(name, input string) script.Turn {

@@ -204,7 +204,7 @@ type kept struct {
 	Place   string `json:"place,omitempty"`   // what it starts or connects to, where the user has not typed it
 }
 
-// keep writes entries into the file of the scope. A person who types them approves
+// keep writes entries into the file of the scope. A user who types them approves
 // of them.
 func (f *addFlags) keep(ctx context.Context, entries []config.Entry) error {
 	m, err := openServers(f.reexec)

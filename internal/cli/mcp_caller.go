@@ -81,7 +81,7 @@ func (t *turns) enter(ctx context.Context, alone bool) (leave func(), err error)
 	return leave, nil
 }
 
-// asker asks the person's hooks first: they can decide without anybody.
+// asker asks the user's hooks first: they can decide without anybody.
 func (m *mcpCaller) asker(c serve.Call) sched.Asker {
 	return sched.AskerFunc(func(ctx context.Context, cs tool.Case, question tool.Verdict) (tool.Verdict, error) {
 		if v, err := m.world.Hooks.Ask(ctx, cs, question); err == nil && (v.Behavior == tool.Allow || v.Behavior == tool.Deny) {

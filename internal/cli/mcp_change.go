@@ -84,6 +84,7 @@ func (f *mcpFlags) toggle(ctx context.Context, name string, off bool) error {
 			return err
 		}
 		change, targets = switchProject(name, off), []settings.Target{t}
+		defer project.Untracked(t.Path) // once it is there; the switch counts anyway
 	}
 	if len(targets) == 0 || source == settings.Managed {
 		return fmt.Errorf("the server %q is set up in %s, which haft does not change", name, s.Origin)

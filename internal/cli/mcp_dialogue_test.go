@@ -411,6 +411,62 @@ func TestABundleIsSetUp(t *testing.T) {
 	}
 }
 
+// TestASchemaOfAServerReachesTheModel: what it says below the top as it is, what it says at the top
+// as far as the API takes it, and every alternative can be called.
+func TestASchemaOfAServerReachesTheModel(t *testing.T) {
+	const schema = `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","$defs":{"address":{"type":"object","properties":{"street":{"type":"string"}},"additionalProperties":false}},
+		"properties":{"to":{"$ref":"#/$defs/address"},"more":{"allOf":[{"type":"object"},{"additionalProperties":{"anyOf":[{"type":"string"},{"type":"null"}]}}]}},
+		"oneOf":[{"properties":{"op":{"const":"create"},"title":{"type":"string"}},"required":["op","title"]},{"properties":{"op":{"const":"delete"},"id":{"type":"integer"}},"required":["op","id"]}]}`
+	const wanted = `{"$defs":{"address":{"additionalProperties":false,"properties":{"street":{"type":"string"}},"type":"object"}},"$schema":"https://json-schema.org/draft/2020-12/schema",` +
+		`"description":"Required: op \"create\" and title, or op \"delete\" and id.","properties":{"id":{"type":"integer"},"more":{"allOf":[{"type":"object"},{"additionalProperties":{"anyOf":[{"type":"string"},{"type":"null"}]}}]},` +
+		`"op":{"anyOf":[{"const":"create"},{"const":"delete"}]},"title":{"type":"string"},"to":{"$ref":"#/$defs/address"}},"required":["op"],"type":"object"}`
+	server, url := serveTools(t, "issues", nil)
+	var mu sync.Mutex
+	var called []string
+	server.AddTool(&sdk.Tool{Name: "change", InputSchema: json.RawMessage(schema)}, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		called = append(called, string(r.Params.Arguments))
+		return say("changed"), nil
+	})
+	inputs := []string{`{"op":"create","title":"x"}`, `{"op":"delete","id":7,"to":{"street":"y"}}`, `{"op":"paint","id":7}`}
+	d := newDialogue(t, func(r *script.Request) script.Turn {
+		if r.Turn < len(inputs) {
+			return use("mcp__issues__change", inputs[r.Turn])
+		}
+		return done
+	})
+	d.run("mcp", "add", "issues", url)
+	d.ask()
+	var body struct {
+		Tools []struct {
+			Name   string `json:"name"`
+			Schema any    `json:"input_schema"`
+		} `json:"tools"`
+	}
+	if err := json.Unmarshal(d.model.Requests()[0].Body, &body); err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for _, tool := range body.Tools {
+		if tool.Name == "mcp__issues__change" {
+			text, _ := json.Marshal(tool.Schema)
+			got = string(text)
+		}
+	}
+	if got != wanted {
+		t.Errorf("the model gets\n%s\nwant\n%s", got, wanted)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if strings.Join(called, "\n") != strings.Join(inputs[:2], "\n") {
+		t.Errorf("the server got %q", called)
+	}
+	if out, _ := d.run("mcp", "get", "issues", "--json"); !strings.Contains(out, `"oneOf"`) {
+		t.Errorf("haft mcp get does not show the server's schema: %s", out)
+	}
+}
+
 // TestAListOfServersThatHangEndsInTime: by the bound of an entry, and by that of the list.
 func TestAListOfServersThatHangEndsInTime(t *testing.T) {
 	gate := newDoor()

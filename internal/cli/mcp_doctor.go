@@ -9,7 +9,7 @@ import (
 	"github.com/haftdev/haft/mcp"
 )
 
-// A finding is one thing that a person should know.
+// A finding is one thing that a user should know.
 type finding struct {
 	Server string `json:"server,omitempty"`
 	Level  string `json:"level"` // ok, warning or error

@@ -168,7 +168,7 @@ func switchEntry(name string, off bool) edit {
 	}
 }
 
-// switchProject switches a project's server off in the person's own list, or on
+// switchProject switches a project's server off in the user's own list, or on
 // again: the project's file is everybody's.
 func switchProject(name string, off bool) edit {
 	const key = "disabledMcpjsonServers"

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/haftdev/haft/internal/harness/project"
+	"github.com/haftdev/haft/internal/plural"
 
 	"github.com/haftdev/haft/internal/mcp/wirelog"
 	"github.com/haftdev/haft/internal/visible"
@@ -94,7 +95,7 @@ func show(out io.Writer, i serverInfo) error {
 		line("Login", strings.TrimSpace("at "+l.Issuer+" "+strings.Join(l.Scopes, " ")))
 	}
 	if i.Noise > 0 {
-		line("Skipped", fmt.Sprintf("%d lines that are not messages; the last one: %s", i.Noise, i.LastNoise))
+		line("Skipped", fmt.Sprintf("%s; the last one: %s", plural.Forms(i.Noise, "line that is not a message", "lines that are not messages"), i.LastNoise))
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -16,10 +16,10 @@ import (
 	"github.com/haftdev/haft/shellrun"
 )
 
-// loginTime is how long a person may take at the authorization server's page.
+// loginTime is how long a user may take at the authorization server's page.
 const loginTime = 10 * time.Minute
 
-// account returns the person's account at a server.
+// account returns the user's account at a server.
 func account(name string) (*oauth.Client, error) {
 	m, err := openServers(shellrun.Reexec{})
 	if err != nil {
@@ -136,7 +136,7 @@ func (f *mcpFlags) logout(ctx context.Context, name string) error {
 	return err
 }
 
-// openBrowser shows a page to the person, if there is a screen.
+// openBrowser shows a page to the user, if there is a screen.
 func openBrowser(ctx context.Context, page string) {
 	var cmd *exec.Cmd
 	switch runtime.GOOS {

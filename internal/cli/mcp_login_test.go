@@ -52,7 +52,7 @@ func loginServer(t *testing.T) *httptest.Server {
 	return web
 }
 
-// visitor is a person who reads standard error and opens what it names.
+// visitor is a user who reads standard error and opens what it names.
 type visitor struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -77,7 +77,7 @@ func (v *visitor) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestMCPLogin follows what haft itself tells a person: the list says to log in,
+// TestMCPLogin follows what haft itself tells a user: the list says to log in,
 // login shows a page, and the list is content.
 func TestMCPLogin(t *testing.T) {
 	home := t.TempDir()

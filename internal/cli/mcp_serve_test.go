@@ -45,7 +45,7 @@ func haftCommand(t *testing.T) string {
 	return haft
 }
 
-// serveMCP starts the server in a new folder, for a person with these settings.
+// serveMCP starts the server in a new folder, for a user with these settings.
 func serveMCP(t *testing.T, haft, settings, era string, opts *sdk.ClientOptions) *served {
 	t.Helper()
 	base := t.TempDir()

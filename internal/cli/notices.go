@@ -8,7 +8,7 @@ import (
 	"github.com/haftdev/haft/internal/visible"
 )
 
-// remarks are what a person should know beside an answer, on standard error.
+// remarks are what a user should know beside an answer, on standard error.
 type remarks struct{ out io.Writer }
 
 // notice writes a line in one piece, as several may come at a time.

@@ -197,7 +197,7 @@ func (f *permissionsFlags) change(ctx context.Context, ch change, behavior, rule
 		if p, err = project.Open(nil); err != nil {
 			return err
 		}
-		changed.Line, _ = standsIn(p.Settings, target.Path, b, rule) // 0 if somebody has changed it since
+		changed.Line, _ = standsIn(p.Settings, target.Path, b, rule) // 0 if someone has changed it since
 	}
 	if f.json {
 		return writeJSON(f.Out, changed)

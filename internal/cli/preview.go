@@ -17,6 +17,7 @@ import (
 	"github.com/haftdev/haft/internal/checkpoint"
 	"github.com/haftdev/haft/internal/headless"
 	"github.com/haftdev/haft/internal/pathin"
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/internal/preview"
 	"github.com/haftdev/haft/internal/tui"
 	"github.com/haftdev/haft/internal/visible"
@@ -188,7 +189,7 @@ func (f *previewFlags) finishEarlier(ctx context.Context, store *session.Store, 
 		if err = errors.Join(err, s.Close()); err != nil {
 			return fmt.Errorf("could not finish a change that was interrupted: %w", err)
 		}
-		fmt.Fprintf(f.Err, "A change that was interrupted is finished now: %s.\n", plural(len(left.Restored), "file"))
+		fmt.Fprintf(f.Err, "A change that was interrupted is finished now: %s.\n", plural.Of(len(left.Restored), "file"))
 		for _, path := range left.Left {
 			fmt.Fprintf(f.Err, "%s has changed since and stays as it is.\n", visible.Text(path))
 		}
@@ -267,7 +268,7 @@ func counted(change *tool.Preview) string {
 	if added+deleted+changed == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %s changed, %d added, %d deleted", plural(changed, "file"), added, deleted)
+	return fmt.Sprintf(", %s changed, %d added, %d deleted", plural.Of(changed, "file"), added, deleted)
 }
 
 // confirm asks the user. Where nobody can be asked, nothing is applied.

@@ -45,7 +45,7 @@ func TestReadOnlyCommandsThroughOurBash(t *testing.T) {
 	allowed, ran := 0, 0
 	for _, command := range readingCommands(t) {
 		if !shell.Analyze(command, where).ReadOnly {
-			continue // a person's own call would run it
+			continue // a user's own call would run it
 		}
 		if allowed++; allowed%every != 0 {
 			continue
@@ -59,7 +59,7 @@ func TestReadOnlyCommandsThroughOurBash(t *testing.T) {
 		cmd := exec.Command(strace, "-f", "-qq", "-e", "trace=connect,execve", "-o", trace, haft, "tools", "call", "Bash", string(input))
 		cmd.Dir = repo
 		cmd.Env = bareEnv(filepath.Join(base, "home"), "ANTHROPIC_API_KEY=sk-never")
-		out, _ := cmd.CombinedOutput() // many fail for want of a file; that is no matter here
+		out, _ := cmd.CombinedOutput() // many fail for lack of a file; that is no matter here
 		if strings.Contains(string(out), "ptrace") && strings.Contains(string(out), "strace:") {
 			t.Skipf("strace may not trace here: %s", out)
 		}
@@ -80,7 +80,7 @@ func TestReadOnlyCommandsThroughOurBash(t *testing.T) {
 		if foreign.Match(text) {
 			t.Errorf("%q started a program of the repository: %s", command, foreign.Find(text))
 		}
-		// These may ask the person's own service.
+		// These may ask the user's own service.
 		if ownService.MatchString(command) {
 			continue
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/haftdev/haft/internal/checkpoint"
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/internal/workspace/blob"
 	"github.com/haftdev/haft/session"
 )
@@ -98,6 +100,7 @@ func (f *rewindFlags) apply(ctx context.Context, store *session.Store, id string
 		return err
 	}
 	if len(plan.Steps) > 0 && !f.yes && !f.json {
+		f.span(plan)
 		f.list(f.Out, plan, cwd)
 		if err := f.confirm(ctx, plan); err != nil {
 			return err
@@ -107,7 +110,7 @@ func (f *rewindFlags) apply(ctx context.Context, store *session.Store, id string
 	var conflict *checkpoint.ConflictError
 	if errors.As(err, &conflict) && !f.json {
 		f.list(f.Err, plan, cwd)
-		return fmt.Errorf("another program has changed %s since: nothing was done. Use --force to discard that change", plural(len(conflict.Paths), "file"))
+		return fmt.Errorf("another program has changed %s since: nothing was done. Use --force to discard that change", plural.Of(len(conflict.Paths), "file"))
 	}
 	if err != nil {
 		return err
@@ -118,13 +121,13 @@ func (f *rewindFlags) apply(ctx context.Context, store *session.Store, id string
 	return f.tell(&rewound{Session: id, Plan: plan, Done: true, Undo: undo}, cwd)
 }
 
-// confirm asks the person. No answer is no.
+// confirm asks the user. No answer is no.
 func (f *rewindFlags) confirm(ctx context.Context, p *checkpoint.Plan) error {
 	in, ok := f.In.(*os.File)
 	if !ok || !isTerminal(in) {
 		return usageError{errors.New("nothing was done: there is nobody to ask. Look at it with --dry-run, and do it with --yes")}
 	}
-	fmt.Fprintf(f.Out, "Change %s, +%d −%d? [y/N] ", plural(len(p.Steps), "file"), p.Insertions, p.Deletions)
+	fmt.Fprintf(f.Out, "Change %s, +%d −%d? [y/N] ", plural.Of(len(p.Steps), "file"), p.Insertions, p.Deletions)
 	line, err := readLine(ctx, in)
 	if err != nil {
 		return err
@@ -171,13 +174,14 @@ func (f *rewindFlags) tell(r *rewound, cwd string) error {
 		return writeJSON(f.Out, r)
 	}
 	if !r.Done || f.yes { // otherwise it was shown before
+		f.span(r.Plan)
 		f.list(f.Out, r.Plan, cwd)
 	}
 	did := "would change"
 	if r.Done {
 		did = "changed"
 	}
-	fmt.Fprintf(f.Out, "%s %s, +%d −%d.\n", plural(len(r.Steps), "file"), did, r.Insertions, r.Deletions)
+	fmt.Fprintf(f.Out, "%s %s, +%d −%d.\n", plural.Of(len(r.Steps), "file"), did, r.Insertions, r.Deletions)
 	if r.Undo != "" {
 		fmt.Fprintf(f.Out, "To undo: haft rewind %s --to %s\n", r.Session, r.Undo)
 	}
@@ -185,6 +189,12 @@ func (f *rewindFlags) tell(r *rewound, cwd string) error {
 		fmt.Fprintf(f.Err, "Not covered: %s.\n", inOneLine(r.Uncovered, 200))
 	}
 	return nil
+}
+
+// span writes what the rewind goes back over.
+func (f *rewindFlags) span(p *checkpoint.Plan) {
+	fmt.Fprintf(f.Out, "Back to before: %s (%s; %s and %s since)\n", inOneLine(cmp.Or(p.Span.Text, p.Target), 100),
+		p.Span.Time.Local().Format("2006-01-02 15:04:05"), plural.Of(p.Span.Prompts, "prompt"), plural.Of(p.Span.Calls, "call"))
 }
 
 // list writes a line for each file.
@@ -200,11 +210,4 @@ func (f *rewindFlags) list(w io.Writer, p *checkpoint.Plan, cwd string) {
 		}
 		fmt.Fprintf(w, "%-8s %s  +%d −%d%s\n", s.Action(), inOneLine(path, 200), s.Insertions, s.Deletions, note)
 	}
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -40,7 +40,7 @@ func (s inScratch) Run() int {
 	return s.m.Run()
 }
 
-// TestScripts runs the haft command as a person would, with an empty home.
+// TestScripts runs the haft command as a user would, with an empty home.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",

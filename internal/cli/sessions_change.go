@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/haftdev/haft/internal/harness/project"
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/search"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/workspace"
@@ -104,7 +105,7 @@ func (f *sessionsPrune) run(ctx context.Context, ids []string) error {
 	for _, i := range p.Sessions {
 		fmt.Fprintf(f.Out, "%s %s  %s\n", verb, i.ID, inOneLine(i.Prompt, 60))
 	}
-	fmt.Fprintf(f.Out, "%s %d sessions and %d kept contents: %s.\n", verb, len(p.Sessions), p.Blobs, bytesText(p.Bytes))
+	fmt.Fprintf(f.Out, "%s %s and %s: %s.\n", verb, plural.Of(len(p.Sessions), "session"), plural.Of(p.Blobs, "kept content"), bytesText(p.Bytes))
 	fmt.Fprintf(f.Out, "%s %d search indexes of folders that are gone: %s. Others: %d, %s, in %s.\n",
 		verb, indexes.Deleted, bytesText(indexes.Bytes), indexes.Kept, bytesText(indexes.KeptBytes), project.SearchIndexes())
 	for _, dir := range p.Skipped {

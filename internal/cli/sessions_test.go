@@ -19,7 +19,7 @@ import (
 //
 //	record ID PROMPT COMMAND
 //
-// which records a session of the working directory in which the person said the
+// which records a session of the working directory in which the user said the
 // prompt and the model ran the command.
 func recordSession(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {

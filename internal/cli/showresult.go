@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/output"
 	"github.com/haftdev/haft/sched"
@@ -24,7 +25,7 @@ func progressLine(p tool.Progress) string {
 	case tool.BashProgress:
 		last := strings.TrimRight(p.Output, "\n")
 		last = last[strings.LastIndexByte(last, '\n')+1:]
-		return fmt.Sprintf("%s, %d lines, %d bytes: %s", p.Elapsed.Round(time.Second), p.Lines, p.Bytes, last)
+		return fmt.Sprintf("%s, %s, %s: %s", p.Elapsed.Round(time.Second), plural.Of(p.Lines, "line"), plural.Of(p.Bytes, "byte"), last)
 	}
 	b, err := json.Marshal(p)
 	if err != nil {
@@ -98,7 +99,7 @@ func shownBlocks(r tool.Result) []tool.Block {
 	return blocks
 }
 
-// isTerminal reports whether a person sees what is written.
+// isTerminal reports whether a user sees what is written.
 func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	if !ok {
@@ -108,7 +109,7 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// A harmlessWriter writes to a terminal what somebody else wrote.
+// A harmlessWriter writes to a terminal what another program wrote.
 type harmlessWriter struct{ io.Writer }
 
 func (w harmlessWriter) Write(p []byte) (int, error) {

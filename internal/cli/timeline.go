@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/internal/timeline"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/session"
@@ -31,7 +32,7 @@ func (f *sessionsShow) showTimeline(ctx context.Context, info session.Info) erro
 	}
 	s := v.Summary()
 	fmt.Fprintf(f.Out, "%s  %s\n%s\n", info.ID, inOneLine(cmp.Or(s.Title, info.Title, info.Prompt), 80), inOneLine(info.Cwd, 200))
-	fmt.Fprintf(f.Out, "%s · %s · %s · %s\n", inOneLine(cmp.Or(s.Model, "no model"), 60), plural(s.Turns, "turn"), plural(s.Calls, "call"), costText(s.Cost, s.Unpriced))
+	fmt.Fprintf(f.Out, "%s · %s · %s · %s\n", inOneLine(cmp.Or(s.Model, "no model"), 60), plural.Of(s.Turns, "turn"), plural.Of(s.Calls, "call"), costText(s.Cost, s.Unpriced))
 	fmt.Fprintf(f.Out, "%s waiting  %s asked  %s running  %s failed\n", glyphs.waiting, glyphs.asked, glyphs.running, glyphs.failed)
 	items := v.Items(0, math.MaxInt)
 	for n, t := range v.Turns() {
@@ -51,7 +52,7 @@ const barWidth = 40
 
 // drawTurn writes a turn and its calls, each with a bar on the turn's axis of time.
 func drawTurn(w io.Writer, t timeline.Turn, items []*timeline.Item) {
-	fmt.Fprintf(w, "\n%s  turn %d  %s  %s\n", clock(t.Start), t.Index+1, took(t.Start, t.End), plural(t.Calls, "call"))
+	fmt.Fprintf(w, "\n%s  turn %d  %s  %s\n", clock(t.Start), t.Index+1, took(t.Start, t.End), plural.Of(t.Calls, "call"))
 	for _, i := range items {
 		who := ""
 		if i.Lane != "" {

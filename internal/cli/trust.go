@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/internal/harness/project"
+	"github.com/haftdev/haft/internal/plural"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -133,13 +134,13 @@ func (f *trustFlags) look(ctx context.Context, p *project.Project, items []trust
 		return nil
 	}
 	if !tui.IsTerminal(f.In, f.Out) {
-		fmt.Fprintf(f.Err, "Not trusted: %s. Trust all with 'haft trust --all', or one with 'haft trust %.8s'.\n", plural(len(open), "item"), open[0].Hash)
+		fmt.Fprintf(f.Err, "Not trusted: %s. Trust all with 'haft trust --all', or one with 'haft trust %.8s'.\n", plural.Of(len(open), "item"), open[0].Hash)
 		return nil
 	}
 	if err := notInSession("trust"); err != nil {
 		return err
 	}
-	fmt.Fprintf(f.Out, "Trust %s, exactly as shown? [y/N] ", plural(len(open), "item"))
+	fmt.Fprintf(f.Out, "Trust %s, exactly as shown? [y/N] ", plural.Of(len(open), "item"))
 	line, err := readLine(ctx, f.In)
 	if err != nil {
 		return err

@@ -2,7 +2,7 @@
 //
 //	golden.Check(t, "testdata/texts.golden", got)
 //
-// `go test ./<package> -update` writes the files anew; the diff is then read as
+// `go test ./<package> -update` writes the files again; the diff is then read as
 // code, because it is the change that users see.
 //
 // Only tests import it. Checks of different files may run at the same time.

@@ -110,7 +110,7 @@ func (c *Conversation) folderFor(dir string) (string, error) {
 }
 
 // notForChildren are tools that only the main conversation has: they speak with
-// the person, or change what is not the agent's own.
+// the user, or change what is not the agent's own.
 var notForChildren = map[string]bool{
 	"AskUserQuestion": true, "EnterPlanMode": true, "ExitPlanMode": true, "EnterWorktree": true, "ExitWorktree": true,
 	"TeamCreate": true, "TeamDelete": true,
@@ -238,7 +238,7 @@ func (f following) Record(ctx context.Context, r sched.Record) error {
 	return (*f.c.kept.Load()).Record(ctx, r)
 }
 
-// recall lets an agent go on with what it knew.
+// recall lets an agent continue with what it knew.
 func (c *Conversation) recall(ctx context.Context, id string, o *agent.Options) error {
 	if c.Journal().Dir() == "" {
 		return errors.New("the session is not saved, so what the agent knew is lost")
@@ -283,13 +283,13 @@ func (c *Conversation) skillText(ctx context.Context, name string) (string, erro
 	return "The skill " + s.Name + ":\n" + text, err
 }
 
-// A speaker is a person who is told which agent a question is about.
+// A speaker is a user who is told which agent a question is about.
 type speaker struct {
 	sched.Asker
 	who string
 }
 
-// Ask asks the person.
+// Ask asks the user.
 func (s speaker) Ask(ctx context.Context, c tool.Case, question tool.Verdict) (tool.Verdict, error) {
 	question.Reason = strings.TrimSuffix(s.who+" wants it: "+question.Reason, ": ")
 	return s.Asker.Ask(ctx, c, question)

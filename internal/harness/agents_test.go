@@ -502,7 +502,7 @@ func TestWhatADefinitionSays(t *testing.T) {
 	}
 }
 
-// TestAPersonIsToldWhichAgentAsks looks at the question that a person gets.
+// TestAPersonIsToldWhichAgentAsks looks at the question that a user gets.
 func TestAPersonIsToldWhichAgentAsks(t *testing.T) {
 	r := newRig(t)
 	r.play([]script.Turn{uses("Agent", `{"description":"Tidy up","prompt":"CHILD","run_in_background":false}`), says("ok")}, map[string][]script.Turn{

@@ -135,7 +135,7 @@ func TestACommandThatFailsSaysSo(t *testing.T) {
 }
 
 // TestWhatIsKeptIsChangedOnlyAtATerminal types commands that change files: they do for a user
-// at a terminal, and never for a program, whose prompt may be somebody else's text.
+// at a terminal, and never for a program, whose prompt may be another program's text.
 func TestWhatIsKeptIsChangedOnlyAtATerminal(t *testing.T) {
 	r := newRig(t)
 	r.play([]script.Turn{says("hi")}, nil)

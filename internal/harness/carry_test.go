@@ -34,7 +34,7 @@ func TestACompactionKeepsThePlanAndTheTasks(t *testing.T) {
 	defer c.Close(t.Context())
 	c.Agent.Compact("")
 	before := len(r.server.Requests())
-	r.say(c, "go on")                                  // the script begins anew with the conversation
+	r.say(c, "go on")                                  // the script begins again with the conversation
 	body := string(r.server.Requests()[before+1].Body) // the one after that for the summary
 	for _, want := range []string{"much was said", "The last plan that the user approved", "First the parser, then the printer.", "mend the parser"} {
 		if !strings.Contains(body, want) {

@@ -58,7 +58,7 @@ func (w *World) changeRoots(change func([]string) ([]string, error)) error {
 	if err != nil {
 		return err
 	}
-	g, err := guard.New(&guard.Options{Roots: roots, Home: w.Project.Home, Cwd: w.Engine.Guard().Cwd(), State: workspace.StateDir(), Kept: w.Project.Kept.Holds, Hooks: w.Project.Hooks.Files})
+	g, err := guard.New(&guard.Options{Roots: roots, Home: w.Project.Home, Cwd: w.Engine.Guard().Cwd(), State: workspace.StateDir(), Kept: w.Project.Kept.Holds, PlanFile: w.Project.Kept.PlanFile, Hooks: w.Project.Hooks.Files})
 	if err != nil {
 		return err
 	}

@@ -33,11 +33,14 @@ func (c *Conversation) tasksChanged(l task.List) {
 	c.World.link.Emit(agent.Changed{What: agent.Tasks, Value: l.Tasks})
 }
 
-// agreed keeps the plan that the person has agreed to.
+// agreed keeps the plan that the user has agreed to.
 func (c *Conversation) agreed(plan string) {
 	c.plan.Store(&plan)
 	c.World.link.Save(statePlan, plan)
 }
+
+// planName is the file in a session's folder that its model may write a plan in.
+const planName = "plan.md"
 
 // Names under which a session keeps what it is not told by its messages.
 const (
@@ -49,7 +52,7 @@ const (
 	stateNotes    = "notes"    // that the model was not told yet
 
 	stateKept     = "kept"     // the folders with what it kept for its model
-	statePlan     = "plan"     // the last one that the person agreed to
+	statePlan     = "plan"     // the last one that the user agreed to
 	stateProvider = "provider" // who answered when it began
 	stateLead     = "lead"     // the agent that leads it
 )
@@ -75,6 +78,14 @@ func (w *World) ended(t *shellrun.Task) {
 	default:
 		a.Notify(task)
 	}
+}
+
+// heard withdraws the news of a command's end, which an agent knows from a result.
+func (w *World) heard(owner, id string) {
+	if a := w.link.Agent(); owner == "" && a != nil {
+		a.Heard(id)
+	}
+	w.Crew.Heard(owner, id)
 }
 
 // ends are how commands end, as the wire spells it.

@@ -24,7 +24,7 @@ const (
 )
 
 // TestEveryOptionIsInheritedOrNot fails for an option that is new to the loop until
-// somebody has decided what it is to agents, and for one that inherit treats otherwise.
+// someone has decided what it is to agents, and for one that inherit treats otherwise.
 func TestEveryOptionIsInheritedOrNot(t *testing.T) {
 	checkFields(t, reflect.TypeFor[agent.Options](), inherited, theirOwn, restored, not)
 	checkFields(t, reflect.TypeFor[sched.Options](), schedInherited, schedOwn, schedNot)

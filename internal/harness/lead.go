@@ -12,7 +12,7 @@ import (
 
 // resumeLead returns the agent that leads a session: the one that led it when it was
 // left, unless the user has named one now. Without it the session would have tools that it
-// was not meant to have: a person is to say who leads it then. Programs bring agents
+// was not meant to have: a user is to say who leads it then. Programs bring agents
 // of their own and are only warned.
 func (w *World) resumeLead(left string) (*agentdef.Definition, error) {
 	if left == "" || w.Project.Options.Agent != "" || w.lead != nil && w.lead.Name == left {
@@ -33,7 +33,7 @@ func (w *World) resumeLead(left string) (*agentdef.Definition, error) {
 }
 
 // follow begins a conversation as the agent that leads it, if one does. A session
-// that it has led goes on with the model that it was left with.
+// that it has led continues with the model that it was left with.
 func follow(lead *agentdef.Definition, o *TalkOptions, left *session.Restored) {
 	if lead == nil {
 		return

@@ -12,7 +12,7 @@ import (
 	"github.com/haftdev/haft/model/script"
 )
 
-// noticed returns the texts of what a person is told.
+// noticed returns the texts of what a user is told.
 func noticed(events []agent.Event) (all string) {
 	for _, ev := range events {
 		if n, ok := ev.(agent.Notice); ok {

@@ -22,7 +22,7 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// A notebook is an in-process server with a tool that may describe itself anew.
+// A notebook is an in-process server with a tool that may describe itself again.
 type notebook struct {
 	mu    sync.Mutex
 	words string

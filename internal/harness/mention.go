@@ -17,7 +17,7 @@ import (
 func (c *Conversation) Send(p agent.Prompt) {
 	said := slices.Clone(p.Content)
 	if p.Origin != "" || p.Silent {
-		said = nil // it is not the person's
+		said = nil // it is not the user's
 	}
 	for _, b := range said {
 		if b.Type != model.Text {

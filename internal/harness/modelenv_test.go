@@ -14,7 +14,7 @@ import (
 	"github.com/haftdev/haft/model/script"
 )
 
-// userSettings writes the person's own settings.
+// userSettings writes the user's own settings.
 func (r *rig) userSettings(text string) {
 	r.t.Helper()
 	path := filepath.Join(os.Getenv("HOME"), ".claude", "settings.json")

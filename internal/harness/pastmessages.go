@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
 )
@@ -54,15 +53,11 @@ func branch(entries []session.Entry) []session.Entry {
 	return list
 }
 
-// ownWords begin what haft puts into a user's messages: reminders, files, the
-// output of their commands, and that they spoke while it worked.
-var ownWords = lazyregexp.New(`^(<(system-reminder|task-notification|bash-input|bash-stdout|file path=|command-|local-command-)|The user sent a new message while you were working:$)`)
-
-// Typed is what the user wrote of a message.
+// Typed is what the user wrote of a message, without the commands that they ran.
 func Typed(blocks []model.Block) string {
 	var parts []string
 	for _, b := range blocks {
-		if b.Type == model.Text && b.Raw == nil && !ownWords.MatchString(b.Text) {
+		if b.Type == model.Text && b.Raw == nil && !session.Injected(b) && !strings.HasPrefix(b.Text, "<bash-") {
 			parts = append(parts, b.Text)
 		}
 	}

@@ -48,7 +48,7 @@ func (p permissions) Allow(rules []string) (func(), error) {
 	return p.AddTemporary(lent...), nil
 }
 
-// resumeMode goes on in the mode that a session was left in, if that is more careful
+// resumeMode continues in the mode that a session was left in, if that is more careful
 // than the one that it would begin with and nobody has asked for another now. It
 // says so.
 func (w *World) resumeMode(left string) (told string) {

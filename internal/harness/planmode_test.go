@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 
 // writingCommands are ways to change the project by a command. A + says that the
 // command is known to write and so denied whoever is asked; of the others it cannot
-// be told, and only a person may let them run.
+// be told, and only a user may let them run.
 const writingCommands = `
 + touch x
 + echo hi > x
@@ -123,7 +123,7 @@ type way struct {
 	input string
 	agent string
 	hook  string // what a hook changes the input into
-	known bool   // it is denied, and not left to a person
+	known bool   // it is denied, and not left to a user
 }
 
 func ways(dir string) []way {
@@ -169,7 +169,7 @@ func in(pairs ...string) string {
 
 // TestPlanModeLetsNothingWrite tries each way in a session whose rules allow
 // everything, whose hooks allow everything, and where programs approve of everything
-// that a person would be asked about.
+// that a user would be asked about.
 func TestPlanModeLetsNothingWrite(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
@@ -218,7 +218,7 @@ func TestPlanModeLetsNothingWrite(t *testing.T) {
 	}
 }
 
-// TestPlanModeReads shows that the table above is not for want of any permission.
+// TestPlanModeReads shows that the table above is not for lack of any permission.
 func TestPlanModeReads(t *testing.T) {
 	dir := planProject(t)
 	w, err := harness.Open(&harness.Options{Dir: dir, Mode: "plan", Reexec: shellrun.Supervise()})
@@ -273,7 +273,7 @@ func judged(t *testing.T, set *tool.Set, way way) tool.Case {
 	return cs
 }
 
-// program approves of everything that is not left to a person, as a hook or a
+// program approves of everything that is not left to a user, as a hook or a
 // classifier might.
 func program(_ context.Context, _ tool.Case, question tool.Verdict) (tool.Verdict, error) {
 	if question.NeedsPerson {

@@ -22,7 +22,7 @@ import (
 )
 
 // TestAPlanIsMadeAndCarriedOut is a conversation in which the model asks to plan, tries
-// to write all the same, asks a question, shows its plan and then writes. The person
+// to write all the same, asks a question, shows its plan and then writes. The user
 // agrees to everything that they are asked.
 func TestAPlanIsMadeAndCarriedOut(t *testing.T) {
 	dir := planProject(t)

@@ -47,7 +47,7 @@ func (f formatters) After(ctx context.Context, t *tool.Tool, c *tool.Call, resul
 	return replacement, notes
 }
 
-// wrote returns the file that a call has left as the model knows it; if somebody
+// wrote returns the file that a call has left as the model knows it; if someone
 // else was faster, what the hooks did cannot be told from that.
 func (f formatters) wrote(t *tool.Tool, c *tool.Call, result tool.Result) (guard.Facts, bool) {
 	paths := t.PathsOf(c).Writes
@@ -58,7 +58,7 @@ func (f formatters) wrote(t *tool.Tool, c *tool.Call, result tool.Result) (guard
 	return facts, f.world.Files.Fresh(c.Agent, facts)
 }
 
-// withText is a content that goes on with a text: in its last block, because whoever
+// withText is a content that continues with a text: in its last block, because whoever
 // takes a result for one text reads only that.
 func withText(content []tool.Block, text string) []tool.Block {
 	content = slices.Clone(content)

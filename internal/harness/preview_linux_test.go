@@ -291,7 +291,7 @@ func TestAPreviewedCommandSeesNoKeys(t *testing.T) {
 	}
 }
 
-// A command that fails for want of a service is asked about, so that it can be run
+// A command that fails for lack of a service is asked about, so that it can be run
 // where the service is.
 func TestWhatNeedsTheMachineIsAskedAboutAsACommand(t *testing.T) {
 	r := previewRig(t, "./gen.sh")

@@ -23,7 +23,7 @@ func (r *rig) asked() (names []string) {
 	return names
 }
 
-// reopen goes on with a session without saying with which model or mode.
+// reopen continues with a session without saying with which model or mode.
 func (r *rig) reopen(h harness.Options, id string) *harness.Conversation {
 	r.t.Helper()
 	r.t.Setenv("ANTHROPIC_BASE_URL", r.server.URL())

@@ -3,12 +3,12 @@ package harness
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/checkpoint"
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
@@ -54,7 +54,7 @@ func (w *World) uncovered(text string) {
 	w.link.Emit(agent.Notice{Level: "notice", Text: "Rewind is limited here: " + text + "."})
 }
 
-// settleWrites mends what writes of processes that died have left, of any session,
+// settleWrites fixes what writes of processes that died have left, of any session,
 // and tells of each.
 func (w *World) settleWrites() {
 	left, err := w.Files.Recover()
@@ -77,7 +77,7 @@ func (w *World) recover(ctx context.Context, k *checkpoint.Keeper) error {
 		return err
 	}
 	if len(r.Calls) > 0 {
-		w.link.Emit(agent.Notice{Level: "notice", Text: fmt.Sprintf("%d calls were cut off when the session ended; what they changed can be rewound.", len(r.Calls))})
+		w.link.Emit(agent.Notice{Level: "notice", Text: plural.Forms(len(r.Calls), "call was interrupted when the session ended. Its changes can be rewound.", "calls were interrupted when the session ended. Their changes can be rewound.")})
 	}
 	if len(r.Restored) > 0 {
 		w.link.Emit(agent.Notice{Level: "notice", Text: "A rewind was cut off. It is finished now: " + strings.Join(r.Restored, ", ")})
@@ -89,7 +89,7 @@ func (w *World) recover(ctx context.Context, k *checkpoint.Keeper) error {
 }
 
 // PlanRewind says what it takes to bring files back to how they were before a
-// message or a call; "" means what the person said last.
+// message or a call; "" means what the user said last.
 func (c *Conversation) PlanRewind(ctx context.Context, to string) (*checkpoint.Plan, error) {
 	j := c.Journal()
 	if j.Path() == "" {

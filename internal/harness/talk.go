@@ -35,7 +35,7 @@ import (
 // TalkOptions say which conversation, and how it is led. Nil means all zero
 // values.
 type TalkOptions struct {
-	// Model is the name or alias of the model, Fallback that of the one to go on
+	// Model is the name or alias of the model, Fallback that of the one to continue
 	// with when it is overloaded; "" means that of the settings or the environment,
 	// and none.
 	Model, Fallback string
@@ -55,9 +55,9 @@ type TalkOptions struct {
 	// Schema describes the structured answer that is wanted; nil means text.
 	Schema json.RawMessage
 
-	// Resume is the id of the session to go on with, at the message ResumeAt; ""
+	// Resume is the id of the session to continue with, at the message ResumeAt; ""
 	// means a new one, or the last one of this folder with Continue. Fork leaves
-	// it as it is and goes on in a new one. ID names a new one.
+	// it as it is and continues in a new one. ID names a new one.
 	Resume, ResumeAt string
 	// Drops is the prompt of the only turn that ResumeAt may leave out; "" means that
 	// it may leave out anything.
@@ -74,12 +74,15 @@ type TalkOptions struct {
 	Title string
 
 	// Person answers what the rules leave open; nil means that nobody does.
-	// Interactive says that a person can be asked questions.
+	// Interactive says that a user can be asked questions.
 	Person      sched.Asker
 	Interactive bool
 	// ByProgram says that a program drives the conversation, which decides about calls as
 	// they are, if it does.
 	ByProgram bool
+	// Here names the front end whose user is asked, in the journal and for those who watch;
+	// "" means the program or the terminal.
+	Here string
 	// Watch makes the channel by which others watch and steer the conversation; nil means
 	// that nobody can. Woken is told that one of them has sent a prompt; nil tells nobody.
 	Watch func(*Conversation) Channel
@@ -237,7 +240,7 @@ func (c *Conversation) initTools(o *TalkOptions, audit sched.Recorder, restored 
 	c.pool.loading = c.toolLoading(catalog.Lookup(o.Model).Context, state[bool](restored, agent.StatePlain))
 	b := &c.pool.builtins
 	b.Commands = w.Project.Library.CommandsWith(c.MCP.Prompts)
-	b.Servers, b.Agreed, b.Answer = c.MCP, c.agreed, c.readsPages(o.Client)
+	b.Servers, b.Agreed, b.PlanFile, b.Answer = c.MCP, c.agreed, w.Project.Kept.PlanFile, c.readsPages(o.Client)
 	if b.SearchWeb == nil && c.Provider == "anthropic" && w.Project.ModelEnv().AsksAnthropic() {
 		b.SearchWeb = providerSearch(o.Client, o.Model, func(name string, u model.Usage) { c.Agent.Spend(name, u) })
 	}
@@ -248,6 +251,7 @@ func (c *Conversation) initTools(o *TalkOptions, audit sched.Recorder, restored 
 	w.Project.Kept.Recall(state[[]string](restored, stateKept))
 	if dir := c.Journal().Dir(); dir != "" {
 		w.Project.Kept.Add(filepath.Join(dir, "subagents"))
+		w.Project.Kept.BeginPlan(filepath.Join(dir, planName))
 		b.Tasks = task.NewStore(filepath.Join(dir, "tasks"), &task.StoreOptions{Changed: c.tasksChanged})
 	}
 	b.Todos = todo.NewList(&todo.ListOptions{Changed: c.todosChanged, Items: map[string][]todo.Item{"": state[[]todo.Item](restored, stateTodos)}})
@@ -263,7 +267,7 @@ func (c *Conversation) initTools(o *TalkOptions, audit sched.Recorder, restored 
 // it, and the first search should not have to.
 const settle = 300 * time.Millisecond
 
-// newAgent makes the agent of the conversation; chosen is the model that somebody
+// newAgent makes the agent of the conversation; chosen is the model that someone
 // asked for.
 func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, audit sched.Recorder, chosen string) (*agent.Agent, error) {
 	w, restored := c.World, c.Journal().Restored()
@@ -284,7 +288,7 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, audit sched.
 	}
 	c.opts = agent.Options{
 		Model: o.Client, ModelName: o.Model, PlanModel: o.planModel, Resolve: c.askable, System: sysprompt.System(o.System, style, o.AppendSystem, tools), Carry: c.carry,
-		Facts: w.told(o.Model, restored.History).Facts(sysprompt.Once(lostAgents(restored)), w.endedCommands(restored), sysprompt.Standing(w.Engine, o.Person != nil), sysprompt.Planning(w.Engine, o.PlanInstructions, o.Interactive), news).Tell,
+		Facts: w.told(o.Model, restored.History).Facts(sysprompt.Once(lostAgents(restored)), w.endedCommands(restored), sysprompt.Standing(w.Engine, o.Person != nil), sysprompt.Planning(w.Engine, o.PlanInstructions, o.Interactive, w.Project.Kept.PlanFile), news).Tell,
 		News:  func(ctx context.Context) []string { return news(ctx, false) },
 		Tools: tools, Person: o.Person, Permissions: permissions{w.Engine, w.Project}, Mode: string(mode), Hooks: w.Hooks,
 		Sched: sched.Options{

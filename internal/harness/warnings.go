@@ -11,7 +11,7 @@ import (
 	"github.com/haftdev/haft/permission"
 )
 
-// Warnings are what a person should know before anything runs here: what is set
+// Warnings are what a user should know before anything runs here: what is set
 // and does not count, each with where it stands. A conversation tells them when it
 // begins; who opens a world without one shows them.
 func (w *World) Warnings() []agent.Notice { return w.warnings(w.lead) }
@@ -45,7 +45,7 @@ func (w *World) warnings(lead *agentdef.Definition) []agent.Notice {
 		add("tools", text)
 	}
 	if _, err := w.Project.Style(); err != nil {
-		add("settings", "The output style is the default one. "+err.Error())
+		add("settings", "The default output style is used. "+err.Error())
 	}
 	for _, problem := range w.Project.Library.Faults() {
 		add("knowledge", problem.String())

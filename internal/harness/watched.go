@@ -136,7 +136,10 @@ func askOf(id string, c *tool.Case, question *tool.Verdict) *session.Ask {
 
 // here names a front end.
 func (o *TalkOptions) here() string {
-	if o.ByProgram {
+	switch {
+	case o.Here != "":
+		return o.Here
+	case o.ByProgram:
 		return "the program"
 	}
 	return "the terminal"

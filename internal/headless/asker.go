@@ -16,7 +16,7 @@ import (
 // byHost is the reason of a verdict that the program gave.
 const byHost = "the program that drives the session decided"
 
-// wasAsked is in the reason of a denial for want of an answer that makes sense.
+// wasAsked is in the reason of a denial for lack of an answer that makes sense.
 const wasAsked = " that was asked "
 
 // A hostAsker asks the program about calls that the rules leave open. A program
@@ -38,7 +38,7 @@ func (h *hostAsker) Ask(ctx context.Context, c tool.Case, question tool.Verdict)
 	var answer wire.PermissionAnswer
 	if err := h.call(ctx, h.request(c, question), &answer); err != nil {
 		if ctx.Err() != nil {
-			return tool.Verdict{}, err // somebody else decided, or the turn is over
+			return tool.Verdict{}, err // another program decided, or the turn is over
 		}
 		return h.unanswered(question, "gave no answer: "+plainError(err)), nil
 	}

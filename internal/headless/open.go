@@ -57,8 +57,11 @@ func account(provider, key string) wire.Account {
 	if key == "ANTHROPIC_AUTH_TOKEN" {
 		a.APIKeySource, a.TokenSource = "none", key
 	}
-	if provider == "anthropic" {
+	switch provider {
+	case "anthropic":
 		a.APIProvider = "firstParty"
+	case "bedrock", "vertex", "foundry":
+		a.APIProvider = provider
 	}
 	return a
 }
@@ -130,14 +133,14 @@ func (s *server) adopt(h *harness.Options, t *harness.TalkOptions, init *wire.In
 	asker := &hostAsker{who: "the program", call: s.conn.Call, before: s.catchUp, states: s.waits, update: s.updatePermissions, warn: s.warn}
 	switch {
 	case s.opts.AskHost:
-		t.Person, t.Interactive, t.ByProgram = asker, true, true
+		t.Person, t.Interactive, t.ByProgram = asker, true, t.Here == "" // a front end that has a name has a user
 	case s.opts.AskTool != "":
 		asker.who, asker.call = "the tool "+s.opts.AskTool, s.askTool(s.opts.AskTool)
 		t.Person, t.ByProgram = asker, true
 	}
 }
 
-// hookRan tells of a hook that ran. What a person should know of those of the
+// hookRan tells of a hook that ran. What a user should know of those of the
 // settings comes as a notice of the conversation.
 func (s *server) hookRan(r hook.Run) {
 	switch {

@@ -58,7 +58,7 @@ func (t *teller) result(ev agent.Result) {
 	}
 }
 
-// rest tells that nothing goes on. A program that hears it may stop answering, and
+// rest tells that nothing runs. A program that hears it may stop answering, and
 // an agent in the background may still have questions.
 func (t *teller) rest() {
 	for _, k := range t.tasks {

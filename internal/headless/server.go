@@ -42,7 +42,7 @@ type Options struct {
 	// Mirror repeats what is written to the session's files.
 	Mirror bool
 	// OneAnswer ends the session when the answer is there and no agent works in the
-	// background any more; commands that do are ended with it. So nothing goes on there
+	// background any more; commands that do are ended with it. So nothing runs there
 	// that the model did not send there: commands end at their timeouts, and calls of
 	// MCP servers are waited for.
 	OneAnswer bool
@@ -57,7 +57,7 @@ type Options struct {
 	// StreamClosed is closed when nobody reads the program's end of the stream any more;
 	// nil means that this shows only when something is written.
 	StreamClosed <-chan struct{}
-	// Log is for what a person who looks for a fault should know; nil means nobody.
+	// Log is for what a user who looks for a fault should know; nil means nobody.
 	Log io.Writer
 	// Version is that of the program that serves.
 	Version string
@@ -99,7 +99,7 @@ type server struct {
 }
 
 // Serve serves until the program has no more to say and everything is done, and
-// returns the exit code: 0, 1 if the last turn ended with an error, or 2 if a person
+// returns the exit code: 0, 1 if the last turn ended with an error, or 2 if a user
 // has typed options that name what there is not. The end of ctx stops the turn that
 // runs.
 func Serve(ctx context.Context, stream wire.Stream, opts *Options) int {
@@ -357,7 +357,7 @@ func (s *server) note(r agent.Result) {
 		s.code = 1
 	}
 	if s.closing && (r.Reason == agent.AbortedTools || r.Reason == agent.AbortedStreaming) {
-		s.code = 0 // the person stopped it
+		s.code = 0 // the user stopped it
 	}
 }
 
@@ -400,7 +400,7 @@ func (s *server) close() int {
 	return s.code
 }
 
-// lastNotices tells what a person should know of the end, such as a hook that did
+// lastNotices tells what a user should know of the end, such as a hook that did
 // not work.
 func (s *server) lastNotices(talk *harness.Conversation) {
 	for _, ev := range talk.Agent.Unread() {

@@ -11,7 +11,7 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// task tells of work that goes on beside the turn.
+// task tells of work that continues beside the turn.
 func (t *teller) task(ev agent.TaskChanged) {
 	k := ev.Task
 	switch ev.Change {

@@ -122,7 +122,7 @@ func resultMeta(out *sched.Outcome) []wire.ToolResultMeta {
 // byHook reports whether a hook decided.
 func byHook(v tool.Verdict) bool { return !v.Unasked && strings.Contains(v.Reason, "hook") }
 
-// added tells of a message that nobody typed, and repeats those that somebody did
+// added tells of a message that nobody typed, and repeats those that someone did
 // if the program wants that.
 func (t *teller) added(ev agent.Added) {
 	m := &wire.User{UUID: ev.UUID, SessionID: t.session, ParentToolUseID: t.parent(ev.Agent), AgentID: ev.Agent, Timestamp: timestamp()}

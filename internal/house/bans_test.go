@@ -8,7 +8,7 @@ package house
 // anything and "./tool/..." includes "./tool"; a later "!" takes packages out
 // again. Each list ends in a space so that lists can be joined.
 const (
-	frontEnds    = "./cmd/... ./docs ./embed/... ./internal/cli/... ./internal/tui/... ./internal/headless/... ./internal/acp/... ./internal/plain/... ./internal/card/... ./internal/timeline ./internal/live "
+	frontEnds    = "./cmd/... ./docs ./embed/... ./internal/cli/... ./internal/tui/... ./internal/headless/... ./internal/acp/... ./internal/plain/... ./internal/card/... ./internal/page ./internal/timeline ./internal/live ./internal/serve "
 	assembly     = "./internal/harness/... "
 	sdk          = ". ./wire/... "
 	conversation = "./agent/... ./session/... ./model/... ./internal/checkpoint/... ./internal/preview ./internal/catalog/... ./internal/retry/... "
@@ -22,8 +22,8 @@ const (
 	world        = "./workspace/... ./internal/workspace/... ./search/... ./internal/search/... ./shellrun/... ./mcp/... ./internal/mcp/... ./internal/webpage/... ./internal/lsp/... ./internal/publicip ./sandbox "
 
 	// aids are test aids and plain string work.
-	aids = "./internal/changetest ./internal/conformance ./internal/devwork ./internal/golden ./internal/house ./internal/interop/... ./internal/journaltest ./internal/keep ./internal/lazyregexp ./internal/near ./internal/needtest ./internal/openfiles " +
-		"./internal/pathin ./internal/plainjson ./internal/platform ./internal/rawname ./internal/regular ./internal/release ./internal/scripttest ./internal/secret ./internal/sessiontest ./internal/strictapi ./internal/visible "
+	aids = "./internal/changetest ./internal/conformance ./internal/devwork ./internal/golden ./internal/house ./internal/interop/... ./internal/journaltest ./internal/keep ./internal/lang ./internal/lazyregexp ./internal/near ./internal/needtest ./internal/openfiles " +
+		"./internal/pathin ./internal/plainjson ./internal/platform ./internal/plural ./internal/rawname ./internal/regular ./internal/release ./internal/scripttest ./internal/secret ./internal/sessiontest ./internal/strictapi ./internal/visible "
 	benches = "./bench/... ./examples/... " // programs that measure or show; nothing imports them
 
 	// core is everything a program embeds when it embeds the tool system.

@@ -78,7 +78,7 @@ func reference(t *testing.T) string {
 }
 
 // recordDir is where the lines of the cases are kept: below HAFT_INTEROP_RECORD, if
-// somebody wants to look at them.
+// someone wants to look at them.
 func recordDir(t *testing.T) string {
 	base := os.Getenv("HAFT_INTEROP_RECORD")
 	if base == "" {

@@ -28,6 +28,6 @@ type Claim struct {
 	Grants []string
 }
 
-// Trust says whether a person has agreed to a claim as it is. Nil agrees to none.
+// Trust says whether a user has agreed to a claim as it is. Nil agrees to none.
 // It must be safe for concurrent use.
 type Trust func(Claim) bool

@@ -32,7 +32,7 @@ type Piece struct {
 }
 
 // A Library is the pieces of one kind in some places. It reads files when it is
-// asked and not before, and each time anew: what it says is what they say now.
+// asked and not before, and each time again: what it says is what they say now.
 type Library struct {
 	kind   Kind
 	places []Place

@@ -12,7 +12,7 @@ import (
 type Place struct {
 	Dir string
 	// Root is the folder that no link may lead out of; "" means that links may
-	// lead anywhere, as a person's own may.
+	// lead anywhere, as a user's own may.
 	Root string
 	// Source is whose it is. What is in a project counts only if it is trusted.
 	Source settings.Source
@@ -27,14 +27,16 @@ type Place struct {
 // names are the folders that are places, the first before the other.
 var names = []string{".haft", ".claude"}
 
-// Places returns the person's places, and the project's for work in dir, which is
+// Places returns the user's places, and the project's for work in dir, which is
 // the project itself or below it: those nearer to dir come first. An empty folder
-// has none; an empty dir means the project.
-func Places(home, project, dir string) (user, ofProject []Place) {
-	for _, name := range names {
-		if home != "" {
-			user = append(user, Place{Dir: filepath.Join(home, name), Source: settings.User})
-		}
+// has none; an empty dir means the project. Shared is the user's folder that Claude Code
+// reads too.
+func Places(home, shared, project, dir string) (user, ofProject []Place) {
+	if home != "" {
+		user = append(user, Place{Dir: filepath.Join(home, ".haft"), Source: settings.User})
+	}
+	if shared != "" {
+		user = append(user, Place{Dir: shared, Source: settings.User})
 	}
 	if project == "" {
 		return user, nil

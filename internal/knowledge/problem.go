@@ -4,9 +4,9 @@
 // the agent loop and the front ends use them.
 //
 // Whoever wrote a repository wrote its files too. What a file of a project may do
-// before a person trusts it is decided by functions that the packages are given:
+// before a user trusts it is decided by functions that the packages are given:
 // they know nothing about how trust is kept. A file that cannot be used is a
-// [Problem] and never an error: somebody's broken file must not keep anybody from
+// [Problem] and never an error: someone's broken file must not keep anybody from
 // starting.
 //
 // This package holds what the others share. Its values are safe for concurrent

@@ -27,9 +27,8 @@ type Conn struct {
 // Dial connects to the session whose journal is at path. The error is ErrNotRunning if
 // nobody is there.
 func Dial(ctx context.Context, path string) (*Conn, error) {
-	var a address
-	raw, err := regular.Read(filepath.Join(strings.TrimSuffix(path, ".jsonl"), noticeName), 4096)
-	if err != nil || json.Unmarshal(raw, &a) != nil || !filepath.IsAbs(a.Socket) {
+	a, ok := readAddress(path)
+	if !ok {
 		return nil, ErrNotRunning
 	}
 	var d net.Dialer
@@ -46,3 +45,20 @@ func Dial(ctx context.Context, path string) (*Conn, error) {
 
 // Close ends the connection.
 func (c *Conn) Close() error { return c.conn.Close() }
+
+// Running returns the process that leads the session whose journal is at path and can be
+// watched; ok is false if there is none.
+func Running(path string) (pid int, ok bool) {
+	a, ok := readAddress(path)
+	if !ok || !alive(a.PID) {
+		return 0, false
+	}
+	return a.PID, true
+}
+
+// readAddress reads where the socket of a session is, or was: the file stays when a
+// process is killed.
+func readAddress(path string) (a address, ok bool) {
+	raw, err := regular.Read(filepath.Join(strings.TrimSuffix(path, ".jsonl"), noticeName), 4096)
+	return a, err == nil && json.Unmarshal(raw, &a) == nil && filepath.IsAbs(a.Socket)
+}

@@ -12,9 +12,9 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// messages are what an entry of a session's journal means on the wire; none if it means
+// Messages are what an entry of a session's journal means on the wire; none if it means
 // nothing to others.
-func messages(id string, e *session.Entry) []wire.Message {
+func Messages(id string, e *session.Entry) []wire.Message {
 	stamp := wire.Stamp{UUID: e.UUID, SessionID: id}
 	if stamp.UUID == "" {
 		stamp.UUID = session.NewUUID()
@@ -43,13 +43,13 @@ func messages(id string, e *session.Entry) []wire.Message {
 	case e.Compaction != nil:
 		return []wire.Message{&wire.CompactBoundary{Stamp: stamp, CompactMetadata: wire.CompactMetadata{Trigger: e.Compaction.Trigger, PreTokens: int(e.Compaction.PreTokens)}}}
 	case e.State != nil:
-		return statemessages(stamp, e.State)
+		return stateMessages(stamp, e.State)
 	}
 	return nil
 }
 
 // stateMessages tell of the facts that the wire has words for.
-func statemessages(stamp wire.Stamp, s *session.State) []wire.Message {
+func stateMessages(stamp wire.Stamp, s *session.State) []wire.Message {
 	var text string
 	if json.Unmarshal(s.Value, &text) != nil {
 		return nil

@@ -141,7 +141,7 @@ func (o *observer) tellJournal(f *session.Follower) {
 			return
 		}
 		for n := range list {
-			for _, m := range messages(id, &list[n].Entry) {
+			for _, m := range Messages(id, &list[n].Entry) {
 				if o.wire.Send(m) != nil {
 					return
 				}

@@ -4,11 +4,15 @@ package live
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
+	"time"
 
 	"github.com/haftdev/haft/internal/keep"
 )
@@ -21,7 +25,7 @@ const longestSocket = 100
 
 // listen makes a socket that only this user can connect to.
 func listen() (net.Listener, string, error) {
-	name := rand.Text()[:16]
+	name := fmt.Sprintf("%d-%s", os.Getpid(), rand.Text()[:12])
 	var last error
 	for _, dir := range socketDirs() {
 		path := filepath.Join(dir, name)
@@ -31,6 +35,7 @@ func listen() (net.Listener, string, error) {
 		if last = private(dir); last != nil {
 			continue
 		}
+		sweep(dir)
 		l, err := net.Listen("unix", path)
 		if err != nil {
 			last = err
@@ -43,6 +48,36 @@ func listen() (net.Listener, string, error) {
 		return l, path, nil
 	}
 	return nil, "", fmt.Errorf("make a socket: no folder for it: %w", last)
+}
+
+// sweep removes the sockets of processes that were killed: nobody listens there, and no
+// other process ever has their names.
+func sweep(dir string) {
+	list, _ := os.ReadDir(dir) // what cannot be listed stays
+	for _, e := range list {
+		number, _, _ := strings.Cut(e.Name(), "-")
+		pid, err := strconv.Atoi(number)
+		if err != nil || alive(pid) {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
+		// A process of another container may not be seen from here.
+		conn, err := net.DialTimeout("unix", path, time.Second)
+		if err == nil {
+			conn.Close()
+		} else if errors.Is(err, syscall.ECONNREFUSED) {
+			os.Remove(path)
+		}
+	}
+}
+
+// alive reports whether there is a process.
+func alive(pid int) bool {
+	if pid <= 0 {
+		return false
+	}
+	err := syscall.Kill(pid, 0)
+	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
 // socketDirs are where a socket may be, in the order of preference.

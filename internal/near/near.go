@@ -1,4 +1,4 @@
-// Package near finds the names that somebody who wrote another one may have
+// Package near finds the names that someone who wrote another one may have
 // meant. It is pure and safe for concurrent use.
 package near
 

@@ -23,7 +23,7 @@ import (
 const patience = 5 * time.Minute
 
 // NPM returns a folder whose node_modules has the packages, each name@version. It
-// skips the test where they cannot be had.
+// skips the test where they is not available.
 func NPM(t testing.TB, packages ...string) string {
 	t.Helper()
 	Peers(t)
@@ -55,7 +55,7 @@ func Packages(ctx context.Context, packages ...string) (string, error) {
 }
 
 // Go returns the program of a Go package at a pinned version, such as
-// golang.org/x/tools/gopls@v0.20.0. It skips the test where it cannot be had.
+// golang.org/x/tools/gopls@v0.20.0. It skips the test where it is not available.
 func Go(t testing.TB, pkg string) string {
 	t.Helper()
 	Peers(t)

@@ -13,11 +13,12 @@ import (
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/answers"
 	"github.com/haftdev/haft/internal/knowledge/command"
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/model"
 )
 
-// ConverseOptions are what a person sits in front of.
+// ConverseOptions are what a user sits in front of.
 type ConverseOptions struct {
 	// In brings what is typed, line by line; Out is where everything goes.
 	In  io.Reader
@@ -27,21 +28,21 @@ type ConverseOptions struct {
 	// Open opens the conversation; what the rules leave open is asked through
 	// person.
 	Open func(ctx context.Context, person *Person) (*harness.Conversation, error)
-	// Prompt is what is said first; "" waits for the person.
+	// Prompt is what is said first; "" waits for the user.
 	Prompt string
 	// Interrupts stop the turn that runs, or end the conversation between turns; nil
 	// has none.
 	Interrupts <-chan struct{}
 }
 
-// Converse talks line by line until the input ends, the person says /exit, or ctx
-// ends. A line that ends in a backslash goes on in the next.
+// Converse talks line by line until the input ends, the user says /exit, or ctx
+// ends. A line that ends in a backslash continues in the next.
 func Converse(ctx context.Context, o *ConverseOptions) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	out := &lines{w: o.Out}
 	c := &conversation{opts: *o, out: out, said: make(chan string, 64), idle: true}
-	c.person = newPerson(out)
+	c.person = &Person{out: out, words: c.words()}
 	var err error
 	if c.talk, err = o.Open(ctx, c.person); err != nil {
 		return err
@@ -49,12 +50,18 @@ func Converse(ctx context.Context, o *ConverseOptions) error {
 	release := c.talk.Agent.Hold()
 	defer c.close(context.WithoutCancel(ctx))
 	defer release()
-	fmt.Fprintf(out, "haft. Say what to do; /help lists commands, /exit leaves. A line that ends in \\ continues on the next.\n")
+	fmt.Fprintf(out, "%s\n", c.words().T("haft. Say what to do; /help lists commands, /exit leaves. A line that ends in \\ continues on the next."))
 	go c.read(ctx, o.In)
 	return c.run(ctx)
 }
 
-func newPerson(out io.Writer) *Person { return &Person{out: out} }
+// words are the messages in the user's language.
+func (c *conversation) words() *lang.Catalogue {
+	if c.opts.Show == nil {
+		return nil
+	}
+	return c.opts.Show.Lang
+}
 
 // close ends the conversation and shows what its end brought. A journal that cannot
 // be closed is told of by the next start.
@@ -123,6 +130,13 @@ func (p *Person) hear(line string) bool {
 	defer p.mu.Unlock()
 	if p.answer == nil || time.Since(p.asked) < arming {
 		return false
+	}
+	switch strings.TrimSpace(line) {
+	case "/stop", "/exit", "/quit":
+		return false // they end the question too
+	case "/help":
+		io.WriteString(p.out, p.words.T("A question waits for an answer. /stop stops the turn, /exit leaves; other commands work once it is answered.")+"\n"+p.prompt) // as in until
+		return true
 	}
 	select {
 	case p.answer <- line:
@@ -196,7 +210,7 @@ func (c *conversation) run(ctx context.Context) error {
 	}
 }
 
-// listen brings what happens until ctx ends, and why it does not go on; gone is closed
+// listen brings what happens until ctx ends, and why it does not continue; gone is closed
 // when nothing runs any more.
 func (c *conversation) listen(ctx context.Context) (events chan agent.Event, failed chan error, gone chan struct{}) {
 	events, failed, gone = make(chan agent.Event), make(chan error, 1), make(chan struct{})
@@ -236,7 +250,7 @@ func (c *conversation) follow(ev agent.Event) bool {
 // ready tells that something can be said.
 func (c *conversation) ready() { fmt.Fprint(c.out, "> ") }
 
-// say takes in a line, and reports whether the person leaves.
+// say takes in a line, and reports whether the user leaves.
 func (c *conversation) say(ctx context.Context, text string) (leaves bool) {
 	switch {
 	case text == "/exit" || text == "/quit":
@@ -269,7 +283,7 @@ func (c *conversation) prompt(ctx context.Context, text string) {
 	}
 	c.idle = false
 	for _, name := range c.talk.Input().Missing(text) {
-		fmt.Fprintf(c.out, "! There is no file @%s here; it is sent as text.\n", visibleText(name))
+		fmt.Fprintf(c.out, "! %s\n", c.words().T("There is no file @%s here; it is sent as text.", visibleText(name)))
 	}
 	go func() {
 		p, err := c.talk.WithFiles(ctx, p, text)
@@ -301,7 +315,7 @@ func (c *conversation) command(ctx context.Context, text string) {
 		default:
 			answer, known := answers.Text(c.talk, t.Command.Name, t.Arguments)
 			if !known {
-				answer = "/" + t.Command.Name + " needs a screen: run haft without --plain, or 'haft " + t.Command.Name + "' in a shell"
+				answer = c.words().T("/%s needs a screen: run haft without --plain, or 'haft %[1]s' in a shell", t.Command.Name)
 			}
 			fmt.Fprintf(c.out, "%s\n> ", visibleText(answer))
 		}
@@ -319,6 +333,6 @@ func (c *conversation) misspelt(text string) bool {
 	if !ok || hint == "" {
 		return false
 	}
-	fmt.Fprintf(c.out, "! There is no command /%s.%s\n> ", visibleText(name), visibleText(hint))
+	fmt.Fprintf(c.out, "! %s%s\n> ", c.words().T("There is no command /%s.", visibleText(name)), visibleText(hint))
 	return true
 }

@@ -2,7 +2,10 @@ package plain
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,7 +16,7 @@ import (
 func TestWhatIsTypedAsAQuestionAppearsIsNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := newPerson(&lines{w: &out})
+		p := (&Person{out: &lines{w: &out}})
 		defer p.hangUp()
 		answer := make(chan tool.Verdict, 1)
 		if p.hear("y") {
@@ -38,10 +41,40 @@ func TestWhatIsTypedAsAQuestionAppearsIsNoAnswer(t *testing.T) {
 	})
 }
 
+// TestCommandsInsideAQuestion: /stop and /exit go to the conversation, /help explains the
+// question and asks it again.
+func TestCommandsInsideAQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		p := (&Person{out: &lines{w: &out}})
+		ctx, stop := context.WithCancel(t.Context())
+		gone := make(chan error, 1)
+		go func() {
+			_, err := p.Ask(ctx, tool.Case{Tool: bashTool(), Call: &tool.Call{Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`)}}, tool.Verdict{Behavior: tool.Ask})
+			gone <- err
+		}()
+		synctest.Wait()
+		time.Sleep(arming)
+		out.Reset()
+		if !p.hear("/help") || !strings.Contains(out.String(), "/stop stops the turn") || !strings.HasSuffix(out.String(), "says why: ") {
+			t.Errorf("help is %q", out.String())
+		}
+		for _, line := range []string{"/stop", "/exit", " /quit "} {
+			if p.hear(line) {
+				t.Errorf("%s was taken for an answer", line)
+			}
+		}
+		stop() // as the conversation does when it is told to stop
+		if err := <-gone; !errors.Is(err, context.Canceled) {
+			t.Errorf("the question ended with %v", err)
+		}
+	})
+}
+
 func TestQuestionsOfTheModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := newPerson(&lines{w: &out})
+		p := (&Person{out: &lines{w: &out}})
 		defer p.hangUp()
 		answer := make(chan tool.Verdict, 1)
 		go func() {
@@ -63,7 +96,7 @@ func TestQuestionsOfTheModel(t *testing.T) {
 func TestNobodyAllowsAnythingWhenTheInputHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := newPerson(&lines{w: &out})
+		p := (&Person{out: &lines{w: &out}})
 		p.hangUp()
 		synctest.Wait()
 		v, _ := p.Ask(t.Context(), tool.Case{Tool: bashTool(), Call: &tool.Call{Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`)}}, tool.Verdict{Behavior: tool.Ask})

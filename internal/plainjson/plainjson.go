@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"reflect"
+	"strings"
 )
 
 // Marshal is json.Marshal without these escapes. A value with a method EncodedJSON is made of JSON already and is not read
@@ -32,6 +33,23 @@ type text []byte
 func (t *text) Write(p []byte) (int, error) {
 	*t = append(*t, p...)
 	return len(p), nil
+}
+
+// Indented is a JSON text for people, with a line for each field. What is no JSON stays as
+// it is.
+func Indented(raw []byte) string {
+	v, err := decode(raw)
+	if err != nil {
+		return string(raw)
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		return string(raw)
+	}
+	return strings.TrimSuffix(out.String(), "\n")
 }
 
 // Same reports whether two texts are the same JSON value: white space, escapes and the

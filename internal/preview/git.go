@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/internal/lazyregexp"
+	"github.com/haftdev/haft/internal/plural"
 )
 
 // gitDir returns the repository's own folder that a path lies in; "" for none.
@@ -214,7 +215,7 @@ func (r *repository) String() string {
 		parts = append(parts, listed(r.commits, 5))
 	}
 	if more := r.objects - len(r.commits); more > 0 {
-		parts = append(parts, plural(more, "new or changed object"))
+		parts = append(parts, plural.Of(more, "new or changed object"))
 	}
 	if r.index {
 		parts = append(parts, "the index")
@@ -230,11 +231,4 @@ func listed(all []string, most int) string {
 		return strings.Join(all, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(all[:most], ", "), len(all)-most)
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

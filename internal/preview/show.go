@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/internal/workspace/blob"
 	"github.com/haftdev/haft/internal/workspace/textfile"
 	"github.com/haftdev/haft/tool"
@@ -141,7 +142,7 @@ func (r *Result) notes(list []entry) []string {
 		notes = append(notes, "Sockets and devices that it made are left out: "+listed(r.LeftOut, 5)+".")
 	}
 	if r.Caches > 0 {
-		notes = append(notes, fmt.Sprintf("It also wrote %s in caches. That is dropped.", plural(r.Caches, "file")))
+		notes = append(notes, fmt.Sprintf("It also wrote %s in caches. That is dropped.", plural.Of(r.Caches, "file")))
 	}
 	return notes
 }

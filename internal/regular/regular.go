@@ -1,4 +1,4 @@
-// Package regular reads small files that somebody else may have put there. A pipe
+// Package regular reads small files that another program may have put there. A pipe
 // or a device in the place of a file never holds or floods the reader. It is safe
 // for concurrent use.
 package regular

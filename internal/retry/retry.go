@@ -6,7 +6,7 @@
 // the server asked for, or else after a time that doubles. What has come of an
 // answer that broke off does not count, and the next [model.Start] says so; but
 // once a block of it was whole it is not sent again, because a call in it may
-// have been run: the error is returned, and the conversation goes on from what
+// have been run: the error is returned, and the conversation continues from what
 // it has. A server on this machine that is not running is asked twice.
 //
 // The model that New returns is as safe for concurrent use as the one it is

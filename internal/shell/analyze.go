@@ -28,7 +28,7 @@ type Analysis struct {
 	// services, starts no code chosen by the repository and prints no
 	// credential, as long as Run is run in the environment of Hardening.
 	ReadOnly bool
-	Reason   string // why it is not ReadOnly, a sentence for a person
+	Reason   string // why it is not ReadOnly, a sentence for a user
 	Run      string // the command rendered from its parsed values; what must run when ReadOnly
 
 	// Exact: Allow lists everything that needs a rule, in literal words.

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// fewProcesses runs a script as somebody for whom the limit of processes that its
+// fewProcesses runs a script as someone for whom the limit of processes that its
 // start-up file sets holds: for root none does.
 func fewProcesses(cmd *exec.Cmd) {
 	if os.Geteuid() == 0 {

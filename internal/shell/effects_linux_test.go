@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 
 // A watcher runs commands that were judged to only read in a hostile project and tells
 // what they attempt. They run in a box in which nothing can be written and nobody be
-// reached, under strace: what fails there for want of rights has been attempted all
+// reached, under strace: what fails there for lack of rights has been attempted all
 // the same.
 type watcher struct {
 	where          *shell.Options
@@ -117,7 +117,7 @@ func (w *watcher) effects(t testing.TB, commands []string) (found []attempt, suc
 	return w.read(t, commands, trace, out)
 }
 
-// watchedCalls are those by which a name is changed, a program started or somebody
+// watchedCalls are those by which a name is changed, a program started or someone
 // reached; what changes an open file needs one that was opened for writing.
 const watchedCalls = "chdir,execve,execveat,connect,sendto,open,openat,openat2,creat,unlink,unlinkat,rename,renameat,renameat2,mkdir,mkdirat,rmdir,symlink,symlinkat,link,linkat," +
 	"chmod,fchmodat,chown,lchown,fchownat,truncate,utime,utimes,utimensat,mknod,mknodat,setxattr,lsetxattr,fsetxattr,removexattr,kill,tkill"

@@ -54,6 +54,7 @@ type Item struct {
 	Call *Call  `json:"call,omitempty"`
 
 	said, result place
+	revision     int // of the view that changed it last
 }
 
 // A place is a block of a line in a file of the session.
@@ -108,6 +109,7 @@ type Turn struct {
 	Failed int     `json:"failed,omitempty"`
 
 	prompted bool // it has its prompt; what the harness says may come before
+	revision int  // of the view that changed it last
 }
 
 // Usage is what models read and wrote, in tokens.

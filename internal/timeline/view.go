@@ -30,6 +30,7 @@ type View struct {
 	unpriced           bool
 	last               string
 	at                 session.Position
+	revision           int // how many entries were taken in
 }
 
 // An answer is the one that a lane has last begun, with what is counted of it.
@@ -98,24 +99,81 @@ func (v *View) Items(from, n int) []*Item {
 // Turns are all turns.
 func (v *View) Turns() []Turn { return v.turns }
 
-// take takes in an entry and returns the items that it made or changed.
-func (v *View) take(e session.Followed) []*Item {
+// Revision numbers the states of a view; it grows with every entry.
+func (v *View) Revision() int { return v.revision }
+
+// Since are the items and turns that were made or changed after a revision.
+func (v *View) Since(revision int) (items []*Item, turns []Turn) {
+	for _, i := range v.items {
+		if i.revision > revision {
+			items = append(items, i)
+		}
+	}
+	for _, t := range v.turns {
+		if t.revision > revision {
+			turns = append(turns, t)
+		}
+	}
+	return items, turns
+}
+
+// Asked is the call that a question is or was about; nil if there is none. Open says that
+// it has no answer yet.
+func (v *View) Asked(question string) (i *Item, open bool) {
+	if i := v.asked[question]; i != nil {
+		return i, true
+	}
+	for n := len(v.items) - 1; n >= 0; n-- {
+		if c := v.items[n].Call; c != nil && c.Question == question {
+			return v.items[n], false
+		}
+	}
+	return nil, false
+}
+
+// Call is the call with a tool_use id that has no result yet; nil if there is none.
+func (v *View) Call(useID string) *Item { return v.calls[useID] }
+
+// Prompted reports whether the session has a prompt with this id.
+func (v *View) Prompted(id string) bool {
+	for n := len(v.items) - 1; n >= 0; n-- {
+		if i := v.items[n]; i.Kind == Prompt && i.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// take takes in an entry.
+func (v *View) take(e session.Followed) {
 	v.at = e.After
+	v.revision++
+	for _, i := range v.change(&e) {
+		i.revision = v.revision
+		v.turns[i.Turn].revision = v.revision
+	}
+	if n := len(v.turns); n > 0 {
+		v.turns[n-1].revision = v.revision // its end and its cost
+	}
+}
+
+// change folds an entry and returns the items that it made or changed.
+func (v *View) change(e *session.Followed) []*Item {
 	switch {
 	case e.Message != nil:
-		return v.message(&e)
+		return v.message(e)
 	case e.Call != nil:
-		return v.step(&e)
+		return v.step(e)
 	case e.Ask != nil:
-		return v.ask(&e)
+		return v.ask(e)
 	case e.Answer != nil:
-		return v.answered(&e)
+		return v.answered(e)
 	case e.Checkpoint != nil:
 		return v.checkpoint(e.Checkpoint)
 	case e.State != nil:
 		v.state(e.State)
 	case e.Compaction != nil:
-		return []*Item{v.add(&e, Compaction, e.UUID, e.Compaction.Trigger, 0)}
+		return []*Item{v.add(e, Compaction, e.UUID, e.Compaction.Trigger, 0)}
 	}
 	return nil
 }
@@ -378,23 +436,40 @@ func (v *View) checkpoint(p *session.Checkpoint) []*Item {
 	return []*Item{i}
 }
 
-// Load folds all of a session that is on the disk.
-func Load(ctx context.Context, path string) (*View, error) {
+// A Fold is a view that grows with its session.
+type Fold struct {
+	*View
+	follower *session.Follower
+}
+
+// Follow returns the view of the session in the file at path, of which nothing is read
+// yet.
+func Follow(path string) (*Fold, error) {
 	f, err := session.Follow(path, "")
 	if err != nil {
 		return nil, err
 	}
-	v := newView()
+	return &Fold{newView(), f}, nil
+}
+
+// Next takes in some of what was appended, and reports whether there was something.
+func (f *Fold) Next(ctx context.Context) (bool, error) {
+	list, err := f.follower.Next(ctx)
+	for _, e := range list {
+		f.take(e)
+	}
+	return len(list) > 0, err
+}
+
+// Load folds all of a session that is on the disk.
+func Load(ctx context.Context, path string) (*View, error) {
+	f, err := Follow(path)
+	if err != nil {
+		return nil, err
+	}
 	for {
-		list, err := f.Next(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if len(list) == 0 {
-			return v, nil
-		}
-		for _, e := range list {
-			v.take(e)
+		if more, err := f.Next(ctx); err != nil || !more {
+			return f.View, err
 		}
 	}
 }

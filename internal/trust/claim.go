@@ -44,7 +44,7 @@ func (f *Folder) named(texts []string) map[string]string {
 	return h.content(plain)
 }
 
-// Agreed reports whether a person has agreed to a claim as it is. Where that
+// Agreed reports whether a user has agreed to a claim as it is. Where that
 // cannot be known, nobody has.
 func (f *Folder) Agreed(c knowledge.Claim) bool {
 	ok, err := f.Trusted(f.Claim(c))

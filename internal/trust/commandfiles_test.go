@@ -141,10 +141,11 @@ func TestTrustEndsWhenWhatAHookRunsChanges(t *testing.T) {
 // A hook that keeps a log stays trusted when it has written to it. A file that it also reads or runs is another matter.
 func TestTrustOutlastsAHooksOwnLog(t *testing.T) {
 	for command, held := range map[string]int{
-		"cat >> edits.log":                   0,
-		"echo done &> logs/edits.log":        0,
-		"sort < edits.log > edits.log":       1,
-		"cat > edits.log; sh edits.log":      1,
+		"cat >> edits.log":                     0,
+		"echo done &> logs/edits.log":          0,
+		`cat >> "$HAFT_PROJECT_DIR/edits.log"`: 0,
+		"sort < edits.log > edits.log":         1,
+		"cat > edits.log; sh edits.log":        1,
 		"cat > edits.log && . \"./edits.log\"": 1,
 	} {
 		m := newMachine(t)

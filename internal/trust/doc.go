@@ -1,8 +1,8 @@
 // Package trust decides what of a project's settings counts.
 //
-// Whoever wrote a repository wrote its settings files. Before a person agrees,
+// Whoever wrote a repository wrote its settings files. Before a user agrees,
 // what they say is used only where it makes haft more careful: deny and ask
-// rules, and modes that are stricter than the person's own. Everything else that
+// rules, and modes that are stricter than the user's own. Everything else that
 // could run, connect or loosen is an [Item]: a hook, an MCP server, a helper, an
 // allow rule, a folder, a variable, any other setting, and so are the skills,
 // commands and agents that a project brings. Each is trusted by itself,

@@ -75,7 +75,7 @@ func walk(s *settings.Settings, choose func(settings.Place, ruling) settings.Cho
 	return settings.Of(files...)
 }
 
-// ownMode is the mode that the person has without the project.
+// ownMode is the mode that the user has without the project.
 func ownMode(s *settings.Settings) string {
 	own := slices.DeleteFunc(slices.Clone(s.Files()), func(f *settings.File) bool { return f.Source.InProject() })
 	if mode, ok := settings.Of(own...).Mode(); ok && strictness[mode.Text] > 0 {
@@ -84,7 +84,7 @@ func ownMode(s *settings.Settings) string {
 	return "default"
 }
 
-// Untrusted is what a session without a person to ask reports: things were left
+// Untrusted is what a session without a user to ask reports: things were left
 // out because nobody has agreed to them. It is an error, and encodes as an event.
 type Untrusted struct {
 	Folder string `json:"folder"`

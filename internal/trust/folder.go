@@ -79,7 +79,7 @@ func (f *Folder) Items(s *settings.Settings) []Item {
 	return items
 }
 
-// Trusted reports whether a person has agreed to the item as it is.
+// Trusted reports whether a user has agreed to the item as it is.
 func (f *Folder) Trusted(item Item) (bool, error) {
 	kept, err := f.hashes()
 	return f.trusts(kept, item), err
@@ -136,7 +136,7 @@ func (f *Folder) RevokeAll(ctx context.Context) error {
 }
 
 // Rule returns the item that an allow rule in the project's settings is. Whoever
-// keeps a rule there for a person grants it too.
+// keeps a rule there for a user grants it too.
 func (f *Folder) Rule(rule string) Item { return f.Item(AllowRule, rule, rule) }
 
 // Item returns an item that is not read from settings: what another package binds

@@ -58,7 +58,7 @@ func (s *Store) takeBack(root Root, which func(hash string) bool) {
 	maps.DeleteFunc(s.lent, func(l lending, _ bool) bool { return l.root == root && which(l.hash) })
 }
 
-// DefaultPath returns the usual place of the store, in the person's config folder.
+// DefaultPath returns the usual place of the store, in the user's config folder.
 func DefaultPath() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
@@ -79,7 +79,7 @@ type grants struct {
 	Items []grant `json:"items"`
 }
 
-// A grant is one item that a person agreed to. Kind and name are for people who
+// A grant is one item that a user agreed to. Kind and name are for people who
 // read the file.
 type grant struct {
 	Hash string    `json:"hash"`

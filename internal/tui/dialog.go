@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"strings"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
@@ -63,7 +62,7 @@ func (a *app) dialogKey(k key.Key) bool {
 		if d.armed(now, a.lastKey) {
 			d.focused, d.turned = true, now
 		} else {
-			a.hint = "tab again, after a moment without typing"
+			a.hint = a.t("tab again, after a moment without typing")
 		}
 		return true
 	case !d.focused && k == key.Key{Rune: 'o', Ctrl: true}:
@@ -77,7 +76,8 @@ func (a *app) dialogKey(k key.Key) bool {
 		return k.Name == key.Escape
 	case now.Sub(d.turned) < settling:
 		d.turnAway()
-		return false
+		a.hint = a.t("too soon after tab to be an answer: press tab, look, then a letter or a number")
+		return k.Name == key.Enter // it would send what is written
 	}
 	d.panel.key(k)
 	return true
@@ -113,7 +113,7 @@ func option(v view, selected bool, text string) string {
 
 // wrappedOption is an option whose text is shown in full.
 func wrappedOption(v view, selected bool, text string) []string {
-	parts := strings.Split(ansi.Wrap(text, max(v.width-8, 8), " "), "\n")
+	parts := hardWrap(text, max(v.width-8, 8))
 	lines := []string{option(v, selected, parts[0])}
 	for _, part := range parts[1:] {
 		lines = append(lines, "      "+part)

@@ -26,8 +26,14 @@ import (
 // in runs a test in front of a terminal, in a bubble of virtual time.
 func in(t *testing.T, f func(t *testing.T, b *bed)) {
 	t.Helper()
+	sized(t, Size{80, 24}, f)
+}
+
+// sized is in, on a screen of another size.
+func sized(t *testing.T, size Size, f func(t *testing.T, b *bed)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBed(t, Size{80, 24}, style.Palette{})
+		b := newBed(t, size, style.Palette{})
 		defer b.close()
 		f(t, b)
 	})
@@ -317,7 +323,7 @@ func TestTheFirstStartAsksForAModel(t *testing.T) {
 			return talk.shown(), nil
 		}
 		b.type_("/resume x\r")
-		b.sees("Which model shall answer?")
+		b.sees("Which model should answer?")
 		b.type_("\r")
 		b.type_("wrong\r")
 		b.sees("that did not work: the key is wrong")

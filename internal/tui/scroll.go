@@ -1,8 +1,6 @@
 package tui
 
 import (
-	"fmt"
-
 	"github.com/haftdev/haft/internal/tui/key"
 )
 
@@ -36,11 +34,11 @@ func (s *scroll) window(text []string, room int, v view) []string {
 	if s.top <= s.seen {
 		s.seen = max(s.seen, end)
 	}
-	more := fmt.Sprintf("  lines %d–%d of %d · page up, page down", s.top+1, end, len(text))
-	if !s.read() {
-		more = fmt.Sprintf("  lines %d–%d of %d · page down shows the rest, ctrl+o all of it", s.top+1, end, len(text))
+	more := []string{v.t("lines %d–%d of %d", s.top+1, end, len(text)), v.t("page down: more"), v.t("ctrl+o: all")}
+	if s.read() {
+		more = []string{more[0], v.t("page up, page down")}
 	}
-	return append(text[s.top:end:end], v.paint.Warn.Of(cut(more, v.width)))
+	return append(text[s.top:end:end], v.paint.Warn.Of("  "+footer(v.width-2, more...)))
 }
 
 // key scrolls; it reports false for a key that does not.

@@ -117,7 +117,7 @@ func importPlain(data []byte) ([]Entry, error) {
 	return all, nil
 }
 
-// importVSCode reads mcp.json of VS Code. What it asks the person for becomes a
+// importVSCode reads mcp.json of VS Code. What it asks the user for becomes a
 // variable of that name.
 func importVSCode(data []byte) ([]Entry, error) {
 	var file struct {

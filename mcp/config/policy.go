@@ -18,8 +18,8 @@ type Policy struct {
 	Denied []Match
 }
 
-// A Match names servers by one of its fields. A name is no control: whoever
-// writes an entry chooses it.
+// A Match names servers by one of its fields. A name is no control: the
+// author of an entry chooses it.
 type Match struct {
 	ServerName    string   `json:"serverName,omitempty"`
 	ServerCommand []string `json:"serverCommand,omitempty"` // the whole command line, exactly

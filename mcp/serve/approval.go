@@ -29,7 +29,7 @@ type approval struct {
 	tool     string
 	input    json.RawMessage
 	request  *sdk.CallToolRequest
-	question *question // to be put to the person; nil if there is none
+	question *question // to be put to the user; nil if there is none
 }
 
 type question struct{ text, state string }
@@ -39,7 +39,7 @@ func canAsk(caps *sdk.ClientCapabilities) bool {
 	return caps != nil && caps.Elicitation != nil && (caps.Elicitation.Form != nil || caps.Elicitation.URL == nil)
 }
 
-// answered returns the person's answer to the question, if this request brings it.
+// answered returns the user's answer to the question, if this request brings it.
 func (p *approval) answered(text string) (tool.Verdict, bool) {
 	given, ok := p.request.Params.InputResponses[answerID].(*sdk.ElicitResult)
 	if !ok || !p.signed(text, p.request.Params.RequestState) {

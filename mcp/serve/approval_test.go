@@ -67,7 +67,7 @@ func TestClientThatCannotAskIsToldWhy(t *testing.T) {
 }
 
 // TestApprovalIsForOneCallOnly brings an approval back with another input, another
-// state and to another server: each time the person is asked anew.
+// state and to another server: each time the user is asked again.
 func TestApprovalIsForOneCallOnly(t *testing.T) {
 	opts := &sdk.ClientOptions{
 		Capabilities:   &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{}},

@@ -8,8 +8,8 @@
 //	http.Serve(listener, s.Handler(&serve.HTTPOptions{Token: token}))
 //
 // A [Caller] takes each call through the pipeline that a model's calls take, so
-// that the same rules and hooks hold whoever calls. Where the rules want a person
-// asked, the client is asked by elicitation, which is the client's person; a client
+// that the same rules and hooks hold for every caller. Where the rules want a user
+// asked, the client is asked by elicitation, which asks the client's user; a client
 // that cannot ask is told why the call was denied. An approval is bound to the
 // tool and the input that it was given for, and to this server process.
 //
@@ -25,9 +25,9 @@
 //
 // # What is trusted
 //
-// Whoever can reach the server can call its tools, within the rules, and answers
+// A program that can reach the server can call its tools, within the rules, and answers
 // the questions that the rules leave open. On stdio that is the program that
-// started it. Over HTTP it is whoever knows the token; without a token everybody
+// started it. Over HTTP it is every program that knows the token; without a token every one
 // on this machine, its other users included, which is why a handler without one
 // answers loopback addresses only. Pages in a browser are kept out by their Origin
 // and by the Host they ask for, also when a name leads to a loopback address.

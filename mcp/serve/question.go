@@ -10,13 +10,13 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// Bounds of what a person is shown.
+// Bounds of what a user is shown.
 const (
 	maxField    = 1500 // characters of one value
 	maxQuestion = 6000
 )
 
-// questionText is what the person reads before deciding: all of the input, as it
+// questionText is what the user reads before deciding: all of the input, as it
 // will be used, because a summary is for those who need not decide.
 func questionText(c tool.Case, why tool.Verdict) string {
 	var b strings.Builder

@@ -45,7 +45,7 @@ type Call struct {
 	// Progress takes what the call reports; it does not block. It is never nil.
 	Progress func(tool.Progress)
 	// Ask asks the client's person about the case. The verdict is final for this
-	// run of the call: if the person has yet to be asked, it denies, and the call is
+	// run of the call: if the user has yet to be asked, it denies, and the call is
 	// run again with the answer. It is never nil.
 	Ask func(tool.Case, tool.Verdict) tool.Verdict
 }
@@ -54,7 +54,7 @@ type Call struct {
 // ends it ends everything that the call started.
 type Caller interface {
 	// Call returns what became of the call. An error means that the pipeline itself
-	// cannot go on.
+	// cannot continue.
 	Call(ctx context.Context, c Call) (tool.Result, error)
 }
 

@@ -58,7 +58,7 @@ func (t *task) round(answers sdk.InputResponseMap, state string) {
 	t.updated = time.Now()
 	switch {
 	case t.status == cancelled:
-		t.result, t.err = result, err // for whoever still waits
+		t.result, t.err = result, err // for callers that still wait
 	case err != nil:
 		t.status, t.err = failed, err
 	case result.InputRequests != nil:
@@ -79,7 +79,7 @@ func (t *task) stop() {
 	t.cancel()
 }
 
-// answer takes answers to open questions, and goes on when none is left. What is no
+// answer takes answers to open questions, and continues when none is left. What is no
 // answer, or to no question, changes nothing.
 func (t *task) answer(given map[string]json.RawMessage) {
 	t.mu.Lock()

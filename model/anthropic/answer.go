@@ -123,7 +123,7 @@ func (a *answer) finish(yield func(model.Event, error) bool) bool {
 	return yield(a.stop, nil)
 }
 
-// take handles one event, and reports whether to go on.
+// take handles one event, and reports whether to continue.
 func (a *answer) take(raw sse.Event, yield func(model.Event, error) bool) bool {
 	ev := &a.ev
 	*ev = wireEvent{}

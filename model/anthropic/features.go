@@ -70,7 +70,7 @@ func offending(err error, s *settings, without features) feature {
 		return allBetas
 	}
 	if aboutTools(said) {
-		return "" // whoever made the tools knows better
+		return "" // the caller, which made the tools, knows better
 	}
 	for _, f := range sent { // it does not say which
 		return f

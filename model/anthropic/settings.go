@@ -41,7 +41,7 @@ type thinking struct {
 }
 
 // binding says what becomes of thoughts after which the conversation was changed,
-// as compaction and new tools do: they are left out, and the request goes on.
+// as compaction and new tools do: they are left out, and the request continues.
 type binding struct {
 	Mismatch string `json:"prefix_mismatch_behavior"`
 }

@@ -103,7 +103,7 @@ func (a *answer) fail(err error) bool {
 	return false
 }
 
-// take handles one chunk, and reports whether to go on.
+// take handles one chunk, and reports whether to continue.
 func (a *answer) take(raw []byte, document bool) bool {
 	var c chunk
 	if err := json.Unmarshal(raw, &c); err != nil {
@@ -241,7 +241,7 @@ func (a *answer) call(d *callDelta) bool {
 
 // find returns the call that a delta belongs to; nil if it begins a new one.
 // Servers that send several calls under one index give each its own id and name,
-// and those without an index go on with the last one.
+// and those without an index continue with the last one.
 func (a *answer) find(d *callDelta) *toolCall {
 	begins := d.ID != "" && d.Function.Name != ""
 	for i := len(a.calls) - 1; i >= 0; i-- {
@@ -274,14 +274,14 @@ func (a *answer) open(c *toolCall) bool {
 }
 
 // closeCalls ends the calls that are whole, so that they can be run while the
-// answer goes on; at the end of the answer, all.
+// answer continues; at the end of the answer, all.
 func (a *answer) closeCalls(end bool) bool {
 	for _, c := range a.calls {
 		input := strings.TrimSpace(c.text.String())
 		if c.closed || !end && (!c.opened || !json.Valid([]byte(input))) {
 			continue
 		}
-		if !c.opened && !a.open(c) { // a call without a name; whoever runs it says so
+		if !c.opened && !a.open(c) { // a call without a name; running it reports that
 			return false
 		}
 		c.closed = true

@@ -13,7 +13,7 @@
 // There is no intelligence in it, and it says so: every answer has the header
 // X-Haft-Scripted, and names a model that begins with "scripted".
 //
-// A [Server] is safe for concurrent use; whoever starts one closes it. It
+// A [Server] is safe for concurrent use; the caller closes it. It
 // listens on loopback only, takes any key, and anybody on the machine can talk
 // to it: what a scenario says is no secret.
 package script

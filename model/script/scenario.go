@@ -123,7 +123,7 @@ type player struct {
 	struck   map[place]int // has places with faults only
 }
 
-// A place is a turn of one of the conversations that are going on.
+// A place is a turn of one of the conversations that are running.
 type place struct {
 	session string
 	part    int // -1 is the main one

@@ -155,7 +155,7 @@ func (s *stream) pause(ms int) {
 	}
 }
 
-// pause waits, and reports whether somebody still listens.
+// pause waits, and reports whether someone still listens.
 func pause(ctx context.Context, ms int) bool {
 	if ms <= 0 {
 		return true

@@ -8,7 +8,7 @@ import (
 	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
-// answers are exit codes that answer a question rather than tell of a failure.
+// answers are exit codes that answer a question rather than report a failure.
 var answers = []struct {
 	command string // with its subcommand, if it is one that has them
 	with    string // a word that must be among the arguments, "" for none
@@ -49,7 +49,7 @@ var answers = []struct {
 	{"mountpoint", "", 32, "It is not a mount point"},
 }
 
-// shellComplaint is a line by which bash itself tells of a failure.
+// shellComplaint is a line by which bash itself reports a failure.
 var shellComplaint = lazyregexp.New(`(?m)^bash: `)
 
 // meaning returns what an exit code of the command answers, "" if it is a

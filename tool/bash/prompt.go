@@ -16,7 +16,7 @@ const promptAdvice = "The command waited for an answer, and there is nobody to g
 const promptHint = "The last line may be a question, which nobody can answer here. If it is one, pass the answer as an option, by a pipe or a file."
 
 // prompts match a last line without an end that well-known programs write when
-// they wait for somebody to type, as a whole: working commands write lines that
+// they wait for someone to type, as a whole: working commands write lines that
 // resemble them.
 var prompts = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:` + strings.Join([]string{
@@ -40,7 +40,7 @@ var questions = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // promptPatience is how many seconds a prompt must stand unanswered. What reads
-// standard input finds it empty and goes on at once; what is still there waits
+// standard input finds it empty and continues at once; what is still there waits
 // for a terminal that it made for itself.
 const promptPatience = 4
 

@@ -70,13 +70,6 @@ func (o Output) notes() []string {
 	return slices.Concat([]string{notesOpen}, notes, []string{notesClose})
 }
 
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
 // names lists each name once.
 func names(all []string) string {
 	all = slices.Compact(slices.Sorted(slices.Values(all)))

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
 )
@@ -94,7 +95,11 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 			out.note("The user moved the command to the background, id %s. You will be told when it ends.", task.ID())
 		} else {
 			out.TimedOutAfterMS = limit.Milliseconds()
-			out.note("The command did not end within %v and runs on in the background, id %s, where it is ended after another %v. You will be told when it ends.", limit, task.ID(), t.opts.Detached)
+			unit := ""
+			if in.Timeout > 0 && limit < 10*time.Second {
+				unit = " (timeout is in milliseconds)"
+			}
+			out.note("The command did not end within %v%s and runs on in the background, id %s, where it is ended after another %v. You will be told when it ends.", limit, unit, task.ID(), t.opts.Detached)
 		}
 		out.inBackground(task)
 		return out, nil
@@ -138,7 +143,7 @@ func notStarted(err error) error {
 	return tool.Errorf("The command was not started: %w.", err)
 }
 
-// detaches reports whether a command that reaches its time limit goes on in the
+// detaches reports whether a command that reaches its time limit continues in the
 // background: not one that sleeps on purpose, and only where the model can deal
 // with background commands.
 func (t *Tools) detaches(c *tool.Call, command string) bool {
@@ -206,7 +211,7 @@ func (o *Output) ended(command string, r shellrun.Result, limit time.Duration) {
 	}
 	if n := len(r.Status.Ended); n > 0 && r.State == shellrun.Exited {
 		o.note("Ended with the command: %s that it left running (%s). Use run_in_background for what should keep running.",
-			count(n, "process", "processes"), names(r.Status.Ended))
+			plural.Of(n, "process"), names(r.Status.Ended))
 	}
 	if len(r.Status.Left) > 0 {
 		o.note("These processes of the command could not be ended: %v.", r.Status.Left)

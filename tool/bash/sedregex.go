@@ -19,7 +19,7 @@ type translation struct {
 func (t *translation) translate(re string) (string, bool) {
 	var b strings.Builder
 	depth := 0
-	atom := false // a repetition may follow: a single character stands before
+	atom := false // a repetition may follow: a single character comes before
 	for i := 0; i < len(re); {
 		token, size, ok := t.token(re[i:])
 		if !ok {

@@ -24,7 +24,7 @@ func SedEdits(ws *workspace.Workspace) *bash.Edit {
 	}
 }
 
-// rewrite is a revision of a file's whole text, whoever has read it.
+// rewrite is a revision of a file's whole text, even if the model has not read it.
 func rewrite(ws *workspace.Workspace, c *tool.Call, path string, change func(string) (string, error)) workspace.Revision {
 	return workspace.Revision{
 		Agent:  c.Agent,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/internal/workspace/edits"
 	"github.com/haftdev/haft/internal/workspace/patch"
 	"github.com/haftdev/haft/tool"
@@ -78,7 +79,7 @@ func NewMulti(ws *workspace.Workspace) tool.Tool {
 				Stale: out.StaleRecovered, Foreign: out.ForeignPatch, Notes: out.Notes}.Text())
 		},
 		Summarize: func(in MultiInput) string {
-			return fmt.Sprintf("%s, %d edits", filetool.Base(in.FilePath), len(in.Edits))
+			return filetool.Base(in.FilePath) + ", " + plural.Of(len(in.Edits), "edit")
 		},
 		SummarizeResult: func(out MultiOutput) string { return counts(out.StructuredPatch) },
 		OnInterrupt:     tool.InterruptBlock,

@@ -3,7 +3,7 @@
 // Trust: it lists directories with the rights of this process, below any path the
 // model names, follows no symbolic links below that path, opens no files but ignore
 // files, and writes nothing. Options.Allow decides which files may be named. Ignore
-// files are written by whoever wrote the tree and can hide files; the result counts
+// files are written by the authors of the tree and can hide files; the result counts
 // what they hid.
 package glob
 
@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/search"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/internal/scope"
@@ -67,7 +68,7 @@ func New(o *Options) tool.Tool {
 			}
 			return in.Pattern + " in " + in.Path
 		},
-		SummarizeResult: func(out Output) string { return files(out.TotalMatches) },
+		SummarizeResult: func(out Output) string { return plural.Of(out.TotalMatches, "file") },
 	})
 }
 
@@ -118,11 +119,4 @@ func render(o Output) tool.Result {
 		b.WriteString("\n\n[" + o.Note + "]")
 	}
 	return tool.Text(b.String())
-}
-
-func files(n int) string {
-	if n == 1 {
-		return "1 file"
-	}
-	return fmt.Sprintf("%d files", n)
 }

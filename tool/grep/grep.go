@@ -4,7 +4,7 @@
 // names, follows no symbolic links below that path, and writes nothing. Which files
 // may be read is decided by Options.Allow, asked for each file before it is opened;
 // one that is refused is neither searched nor named. Ignore files are written by
-// whoever wrote the tree and can hide files from a search; the result counts what
+// the authors of the tree and can hide files from a search; the result counts what
 // they hid. Contents of files go to the model as they are.
 package grep
 
@@ -12,9 +12,9 @@ import (
 	"context"
 	_ "embed"
 	"errors"
-	"fmt"
 	"strings"
 
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/internal/search/filetype"
 	"github.com/haftdev/haft/internal/search/rx"
 	"github.com/haftdev/haft/search"
@@ -126,7 +126,7 @@ func splitGlobs(s string) []string {
 	})
 }
 
-// forModel words what the model can mend; anything else ends the turn.
+// forModel words what the model can fix; anything else ends the turn.
 func forModel(at scope.Scope, err error) error {
 	var syntax *rx.SyntaxError
 	var unknown *filetype.UnknownError
@@ -154,19 +154,9 @@ func summarize(in Input) string {
 func summarizeResult(out Output) string {
 	switch out.Mode {
 	case "content":
-		return count(value(out.NumLines), "line")
+		return plural.Of(value(out.NumLines), "line")
 	case "count":
-		return count(value(out.NumMatches), "match") + " in " + count(out.NumFiles, "file")
+		return plural.Of(value(out.NumMatches), "match") + " in " + plural.Of(out.NumFiles, "file")
 	}
-	return count(out.NumFiles, "file")
-}
-
-func count(n int, what string) string {
-	switch {
-	case n == 1:
-		return "1 " + what
-	case what == "match":
-		what += "e"
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return plural.Of(out.NumFiles, "file")
 }

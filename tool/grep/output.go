@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/search"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/internal/scope"
@@ -166,12 +167,12 @@ func render(o Output) tool.Result {
 	case o.NumFiles == 0:
 		b.WriteString("No matches found.")
 	case o.Mode == "files_with_matches":
-		fmt.Fprintf(&b, "Found %s\n%s", plural(o.NumFiles, "file"), strings.Join(o.Filenames, "\n"))
+		fmt.Fprintf(&b, "Found %s\n%s", plural.Of(o.NumFiles, "file"), strings.Join(o.Filenames, "\n"))
 	default:
 		b.WriteString(o.Content)
 	}
 	if o.Mode == "count" && o.NumFiles > 0 {
-		fmt.Fprintf(&b, "\n\nFound %s in %s.", plural(value(o.NumMatches), "match"), plural(o.NumFiles, "file"))
+		fmt.Fprintf(&b, "\n\nFound %s in %s.", plural.Of(value(o.NumMatches), "match"), plural.Of(o.NumFiles, "file"))
 	}
 	if o.AppliedLimit > 0 {
 		fmt.Fprintf(&b, "\n\n[There are more results. For the next ones set offset to %d.]", o.AppliedOffset+o.AppliedLimit)
@@ -183,14 +184,4 @@ func render(o Output) tool.Result {
 		fmt.Fprintf(&b, "\n\n[Encoding uncertain, so matches may be missing: %s. Call Read with encoding to look into one.]", strings.Join(o.Doubtful, ", "))
 	}
 	return tool.Text(b.String())
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	if strings.HasSuffix(noun, "ch") {
-		noun += "e"
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/haftdev/haft/internal/lsp"
 	"github.com/haftdev/haft/internal/pathin"
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -125,12 +126,12 @@ func (q *question) places(noun string, found []lsp.Location) Output {
 		}
 	}
 	out := Output{Count: len(found) - hidden, Files: len(files)}
-	head := fmt.Sprintf("%s in %s:\n", count(out.Count, noun), count(out.Files, "file"))
+	head := fmt.Sprintf("%s in %s:\n", plural.Of(out.Count, noun), plural.Of(out.Files, "file"))
 	if more := out.Count - shown; more > 0 {
 		fmt.Fprintf(&b, "… [%d more]\n", more)
 	}
 	if hidden > 0 {
-		fmt.Fprintf(&b, "%s in files that may not be read.\n", count(hidden, noun))
+		fmt.Fprintf(&b, "%s in files that may not be read.\n", plural.Of(hidden, noun))
 	}
 	out.Result = strings.TrimRight(head+b.String(), "\n")
 	return out
@@ -185,13 +186,6 @@ func cut(s string, most int) string {
 	return s
 }
 
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // declared lists what a file declares, as a tree.
 func (q *question) declared(found []lsp.Symbol) Output {
 	var b strings.Builder
@@ -217,7 +211,7 @@ func (q *question) declared(found []lsp.Symbol) Output {
 		out.Result = "The file declares nothing that the language server knows."
 		return out
 	}
-	out.Result = fmt.Sprintf("%s in %s, with their lines:\n%s", count(out.Count, "symbol"), q.name(q.path), strings.TrimRight(b.String(), "\n"))
+	out.Result = fmt.Sprintf("%s in %s, with their lines:\n%s", plural.Of(out.Count, "symbol"), q.name(q.path), strings.TrimRight(b.String(), "\n"))
 	if more := out.Count - maxPlaces*5; more > 0 {
 		out.Result += fmt.Sprintf("\n… [%d more]", more)
 	}
@@ -267,7 +261,7 @@ func (q *question) findSymbols(ctx context.Context) (Output, error) {
 	if more := out.Count - shown; more > 0 {
 		fmt.Fprintf(&b, "… [%d more: give a longer query]\n", more)
 	}
-	out.Result = fmt.Sprintf("%s in %s:\n%s", count(out.Count, "symbol"), count(out.Files, "file"), strings.TrimRight(b.String(), "\n"))
+	out.Result = fmt.Sprintf("%s in %s:\n%s", plural.Of(out.Count, "symbol"), plural.Of(out.Files, "file"), strings.TrimRight(b.String(), "\n"))
 	return out, nil
 }
 
@@ -316,7 +310,7 @@ func (q *question) hierarchy(ctx context.Context, at lsp.Position) (Output, erro
 	out.Files = len(files)
 	name := cut(functions[0].Name, maxLine)
 	head := map[string]string{
-		"prepareCallHierarchy": count(out.Count, "function"), "incomingCalls": count(out.Count, "caller") + " of " + name, "outgoingCalls": count(out.Count, "function") + " that " + name + " calls",
+		"prepareCallHierarchy": plural.Of(out.Count, "function"), "incomingCalls": plural.Of(out.Count, "caller") + " of " + name, "outgoingCalls": plural.Of(out.Count, "function") + " that " + name + " calls",
 	}[q.in.Operation]
 	out.Result = head + "."
 	if out.Count > 0 {
@@ -359,7 +353,7 @@ func (q *question) diagnose(ctx context.Context) (Output, error) {
 		out.Result = fmt.Sprintf("%s finds nothing wrong with %s.", q.client.Name(), q.name(q.path))
 		return out, nil
 	}
-	out.Result = fmt.Sprintf("%s in %s:\n%s", count(len(list), "finding"), q.name(q.path), q.findings(list, maxPlaces))
+	out.Result = fmt.Sprintf("%s in %s:\n%s", plural.Of(len(list), "finding"), q.name(q.path), q.findings(list, maxPlaces))
 	return out, nil
 }
 

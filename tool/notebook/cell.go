@@ -94,7 +94,7 @@ func (nb *notebook) replace(in Input, at int) (cellEdit, error) {
 	return nb.about(e, c.id, c.typ), nil
 }
 
-// retype writes the cell anew as another type. Fields that only one type has come or go; all others stay.
+// retype writes the cell again as another type. Fields that only one type has come or go; all others stay.
 func (nb *notebook) retype(in Input, at int) cellEdit {
 	c := nb.cells[at]
 	indent := nb.indentOf(c.start)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// span is where a value stands in the text.
+// span is where a value is in the text.
 type span struct{ start, end int }
 
 // field is a member of an object, with its value.

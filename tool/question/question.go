@@ -1,12 +1,12 @@
-// Package question is the AskUserQuestion tool: it asks the person.
+// Package question is the AskUserQuestion tool: it asks the user.
 //
 //	ask := question.New()
 //
-// The tool does not ask by itself. Its permission needs a person, and whoever shows
-// that to them puts the answers into the input; see [tool.Call.Answered]. A call
+// The tool does not ask by itself. Its permission needs a user, and the front end that shows
+// it to them puts the answers into the input; see [tool.Call.Answered]. A call
 // without answers says that nobody answered, and never makes one up.
 //
-// Trust: it touches nothing. Answers are taken from whoever was asked and refused
+// Trust: it touches nothing. Answers are taken from an asker and refused
 // from a model.
 package question
 
@@ -23,12 +23,12 @@ import (
 //go:embed question.md
 var description string
 
-// Input is what the model sends, and what comes back from the person.
+// Input is what the model sends, and what comes back from the user.
 type Input struct {
 	Questions []Question `json:"questions" jsonschema:"What to ask." haft:"min=1;max=4"`
 	// Answers are by question; several choices are joined by commas.
 	Answers map[string]string `json:"answers,omitempty" jsonschema:"The user's answers. Leave it out: they are filled in by the user."`
-	// Annotations are what else the person said, by question.
+	// Annotations are what else the user said, by question.
 	Annotations map[string]Annotation `json:"annotations,omitempty" jsonschema:"The user's remarks. Leave it out."`
 
 	Metadata map[string]any `json:"metadata,omitempty" haft:"ignored"`
@@ -49,7 +49,7 @@ type Option struct {
 	Preview     string `json:"preview,omitempty" jsonschema:"What it would look like, as Markdown." haft:"max=20000"`
 }
 
-// An Annotation is what the person said beside an answer.
+// An Annotation is what the user said beside an answer.
 type Annotation struct {
 	Preview string `json:"preview,omitempty" jsonschema:"The preview of the chosen option."`
 	Notes   string `json:"notes,omitempty" jsonschema:"The user's words."`
@@ -62,7 +62,7 @@ type Output struct {
 	Annotations map[string]Annotation `json:"annotations,omitempty"`
 }
 
-// Of returns what a call asks, for those who put it to the person.
+// Of returns what a call asks, for those who put it to the user.
 func Of(c *tool.Call) (in Input, err error) {
 	err = json.Unmarshal(c.Input, &in)
 	return in, err

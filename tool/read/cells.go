@@ -8,7 +8,7 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// tags are those that a cell's text could use to end itself and speak for somebody else.
+// tags are those that a cell's text could use to end itself and speak for another program.
 var tags = lazyregexp.New(`(?i)<(/?(?:cell|output|system-reminder)\b)`)
 
 // harmless is text that holds none of our tags.

@@ -70,7 +70,7 @@ func wholeCharacters(b []byte) []byte {
 	return b
 }
 
-// textOnly ends at the first NUL, which no text in a narrow encoding holds: a sparse file may go on with them for hours.
+// textOnly ends at the first NUL, which no text in a narrow encoding holds: a sparse file may continue with them for hours.
 type textOnly struct{ r io.Reader }
 
 func (t textOnly) Read(b []byte) (int, error) {

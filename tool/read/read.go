@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/internal/lazyregexp"
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/internal/workspace/disk"
 	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/internal/workspace/textfile"
@@ -192,12 +193,12 @@ func summarize(in Input) string {
 func summarizeResult(out Output) string {
 	switch {
 	case out.Type == "text" && out.File.NumLines != nil:
-		if *out.File.NumLines == *out.File.TotalLines && *out.File.TotalLines != 1 {
-			return fmt.Sprintf("%d lines", *out.File.TotalLines)
+		if *out.File.NumLines == *out.File.TotalLines {
+			return plural.Of(*out.File.TotalLines, "line")
 		}
-		return fmt.Sprintf("%d of %d lines", *out.File.NumLines, *out.File.TotalLines)
+		return fmt.Sprintf("%d of %s", *out.File.NumLines, plural.Of(*out.File.TotalLines, "line"))
 	case out.Type == "notebook":
-		return fmt.Sprintf("%d cells", len(out.File.Cells))
+		return plural.Of(len(out.File.Cells), "cell")
 	}
 	return fmt.Sprintf("%s, %d bytes", out.Type, out.File.OriginalSize)
 }

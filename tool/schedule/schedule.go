@@ -53,7 +53,7 @@ type Options struct {
 	Clock Clock // nil means that of this machine
 	// Fire is told which job is due; nil means that nobody is.
 	Fire func(Job)
-	// Changed is told what there is after each change; nil means that nobody is.
+	// Changed is called with all jobs after each change; nil means that nobody is told.
 	Changed func([]Job)
 	// Jobs are those of before.
 	Jobs []Job
@@ -116,7 +116,7 @@ func (s *Schedule) Close() {
 	}
 }
 
-// Jobs returns what there is, the soonest first.
+// Jobs returns all jobs, the soonest first.
 func (s *Schedule) Jobs() []Job {
 	s.mu.Lock()
 	defer s.mu.Unlock()

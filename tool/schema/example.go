@@ -114,7 +114,7 @@ func (n *node) placeUnknown(out, sent map[string]any, name string, value any) {
 		return
 	}
 	if len(sent) > maxMade {
-		return // a wholly wrong input means nothing
+		return // a completely wrong input means nothing
 	}
 	meant := n.alias[name]
 	if guesses := near.Names(name, n.required, 1); meant == "" && len(guesses) > 0 {

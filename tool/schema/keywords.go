@@ -83,7 +83,7 @@ func (r *repairer) types(m map[string]any, value any) {
 		return
 	}
 	var names []any
-	for _, name := range texts(value) {
+	for _, name := range listed(value) {
 		if known := synonym(name); known == "" {
 			names = nil // one of them is anything
 			break
@@ -123,7 +123,7 @@ func synonym(name string) string {
 
 func (r *repairer) names(m map[string]any, key string, value any) {
 	list, ok := value.([]any)
-	names := texts(value)
+	names := listed(value)
 	slices.Sort(names)
 	if unique := slices.Compact(names); !ok || len(unique) < len(list) {
 		r.drop(m, key)

@@ -48,11 +48,12 @@ func portableName(name string) bool {
 func (r *repairer) rename(root map[string]any) Names {
 	properties, _ := root["properties"].(map[string]any)
 	var names Names
+	required := listed(root["required"])
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		if portableName(name) {
 			continue
 		}
-		ours := newName(name, func(n string) bool { _, taken := properties[n]; return taken })
+		ours := newName(name, func(n string) bool { _, taken := properties[n]; return taken || slices.Contains(required, n) })
 		property := properties[name]
 		delete(properties, name)
 		r.set(properties, ours, described(property, name))
@@ -64,10 +65,6 @@ func (r *repairer) rename(root map[string]any) Names {
 	if names == nil {
 		return nil
 	}
-	required := texts(root["required"])
-	if list, ok := root["required"].([]string); ok {
-		required = list
-	}
 	for i, name := range required {
 		for ours, theirs := range names {
 			if theirs == name {
@@ -78,7 +75,7 @@ func (r *repairer) rename(root map[string]any) Names {
 	if len(required) > 0 {
 		root["required"] = required
 	}
-	r.drop(root, "dependentRequired", "dependentSchemas", "dependencies") // they are under the old names
+	r.drop(root, "dependentRequired", "dependentSchemas", "dependencies", "if", "then", "else", "not") // they are under the old names
 	return names
 }
 

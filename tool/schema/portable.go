@@ -6,15 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 )
 
 // Portable makes a foreign schema one that providers take as a tool's input: valid by
 // draft 2020-12, an object whose root has properties and no alternatives, under names
-// that they take. What alternatives had becomes optional, and what says nothing is left
-// out: whoever wrote the schema still checks. A schema that needs no change keeps its
-// bytes. It fails if the schema cannot be that of an object.
+// that they take. What alternatives had becomes optional, with a sentence on what they
+// require, and what says nothing is left out: the schema's author still checks. A schema
+// that needs no change keeps its bytes. It fails if the schema cannot be that of an object.
 func Portable(raw json.RawMessage) (json.RawMessage, Names, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -31,7 +32,7 @@ func Portable(raw json.RawMessage) (json.RawMessage, Names, error) {
 		return nil, nil, err
 	}
 	r.schema(root)
-	r.flatten(root)
+	r.flatten(root, 0)
 	names := r.rename(root)
 	if !r.changed {
 		return raw, nil, nil
@@ -44,6 +45,7 @@ func Portable(raw json.RawMessage) (json.RawMessage, Names, error) {
 type repairer struct {
 	root    map[string]any
 	changed bool
+	forms   int // parts and alternatives that were followed
 }
 
 func (r *repairer) set(m map[string]any, key string, value any) { m[key], r.changed = value, true }
@@ -116,52 +118,169 @@ func (r *repairer) object(root map[string]any) error {
 	return nil
 }
 
-// flatten gives the root the properties of its alternatives.
-func (r *repairer) flatten(root map[string]any) {
-	forms, all := slices.Concat(forms(root["anyOf"]), forms(root["oneOf"])), forms(root["allOf"])
-	if len(forms)+len(all) == 0 {
+// flatten gives the root what its parts and alternatives have, as far as that can be said
+// without them: providers take neither at the root, and both below it.
+func (r *repairer) flatten(root map[string]any, depth int) {
+	forms, parts := slices.Concat(forms(root["anyOf"]), forms(root["oneOf"])), forms(root["allOf"])
+	r.forms += len(forms) + len(parts)
+	if len(forms)+len(parts) == 0 || depth > maxFlat || r.forms > maxForms {
 		if root["properties"] == nil && r.changed {
 			root["properties"] = map[string]any{}
 		}
+		r.drop(root, "anyOf", "oneOf", "allOf") // those that are empty, or refer to themselves
 		return
 	}
-	properties, _ := root["properties"].(map[string]any)
-	if properties == nil {
-		properties = map[string]any{}
-	}
-	required := texts(root["required"])
-	for _, form := range slices.Concat(all, forms) {
+	for _, form := range slices.Concat(parts, forms) {
 		r.inline(form)
-		more, _ := form["properties"].(map[string]any)
-		for name, property := range more {
-			if _, there := properties[name]; !there {
-				properties[name] = property
-			}
-		}
+		r.flatten(form, depth+1)
 	}
-	for _, form := range all {
-		required = append(required, texts(form["required"])...)
+	own, _ := root["properties"].(map[string]any)
+	properties := merged(maps.Clone(own), "allOf", parts)
+	properties = merged(properties, "allOf", []map[string]any{{"properties": merged(nil, "anyOf", forms)}})
+	required := listed(root["required"])
+	for _, part := range parts {
+		required = append(required, listed(part["required"])...)
+		r.hoist(root, part)
 	}
 	required = append(required, common(forms)...)
 	slices.Sort(required)
-	r.drop(root, "anyOf", "oneOf", "allOf", "additionalProperties", "unevaluatedProperties") // the last two were about the root's own
-	root["properties"] = properties
 	if required = slices.Compact(required); len(required) > 0 {
 		root["required"] = required
 	}
+	r.close(root, len(own) == len(properties), parts, forms)
+	r.drop(root, "anyOf", "oneOf", "allOf", "unevaluatedProperties")
+	root["properties"] = properties
+	if text := choices(forms); text != "" {
+		said, _ := root["description"].(string)
+		root["description"] = strings.TrimSpace(said + " " + text)
+	}
 }
 
+// Bounds of parts that are followed, which may refer to themselves: how deep, and how many.
+const (
+	maxFlat  = 8
+	maxForms = 1000
+)
+
+// merged adds the properties of several schemas. What they say differently about one is joined
+// by a keyword, which may stand below the root.
+func merged(properties map[string]any, keyword string, schemas []map[string]any) map[string]any {
+	if properties == nil {
+		properties = map[string]any{}
+	}
+	said := map[string][]any{}
+	for name, property := range properties {
+		said[name] = []any{property}
+	}
+	for _, s := range schemas {
+		more, _ := s["properties"].(map[string]any)
+		for name, property := range more {
+			known := slices.ContainsFunc(said[name], func(p any) bool { return reflect.DeepEqual(p, property) })
+			if !known && !(keyword == "allOf" && len(said[name]) > 0 && empty(property)) {
+				said[name] = append(said[name], property)
+			}
+		}
+	}
+	for name, all := range said {
+		if properties[name] = all[0]; len(all) > 1 {
+			properties[name] = map[string]any{keyword: all}
+		}
+	}
+	return properties
+}
+
+// empty reports whether a schema says nothing.
+func empty(v any) bool {
+	m, ok := v.(map[string]any)
+	return v == true || ok && len(m) == 0
+}
+
+// hoisted are keywords of a part that hold for the root as they are, if it has none of its
+// own. Those of one line belong together.
+var hoisted = [][]string{{"if", "then", "else"}, {"patternProperties"}, {"dependentRequired"}, {"dependentSchemas"}, {"propertyNames"}, {"not"}, {"minProperties"}, {"maxProperties"}}
+
+func (r *repairer) hoist(root, part map[string]any) {
+	for _, keys := range hoisted {
+		if slices.ContainsFunc(keys, func(k string) bool { _, taken := root[k]; return taken }) {
+			continue
+		}
+		for _, key := range keys {
+			if value, ok := part[key]; ok {
+				r.set(root, key, value)
+			}
+		}
+	}
+}
+
+// close says whether other properties than those that are named are refused. What the root
+// says is about its own properties: with those of its parts it would refuse too much.
+func (r *repairer) close(root map[string]any, complete bool, parts, forms []map[string]any) {
+	if !complete {
+		r.drop(root, "additionalProperties")
+	}
+	open := func(form map[string]any) bool { return form["additionalProperties"] != false }
+	if root["unevaluatedProperties"] == false || len(parts) == 0 && len(forms) > 0 && !slices.ContainsFunc(forms, open) {
+		r.set(root, "additionalProperties", false)
+	}
+}
+
+// Bounds of what is said about alternatives.
+const (
+	maxChoices = 12
+	maxChoice  = 200
+)
+
+// choices says in words what alternatives require besides each other; "" for nothing.
+func choices(forms []map[string]any) string {
+	var texts []string
+	always := common(forms)
+	for _, form := range forms {
+		var needs []string
+		properties, _ := form["properties"].(map[string]any)
+		for _, name := range listed(form["required"]) {
+			property, _ := properties[name].(map[string]any)
+			value, fixed := property["const"]
+			if fixed {
+				text, _ := json.Marshal(value)
+				name += " " + string(text)
+			}
+			if fixed || !slices.Contains(always, name) {
+				needs = append(needs, name)
+			}
+		}
+		if len(needs) == 0 {
+			return "" // one of them needs nothing more than all do
+		}
+		text := strings.Join(needs, " and ")
+		if len(text) > maxChoice {
+			return ""
+		}
+		if !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	if len(texts) < 2 || len(texts) > maxChoices {
+		return ""
+	}
+	return "Required: " + strings.Join(texts, ", or ") + "."
+}
+
+// forms are the schemas of a list, to be changed: what they are part of may be referred to.
 func forms(v any) (list []map[string]any) {
 	all, _ := v.([]any)
 	for _, e := range all {
 		if m, ok := e.(map[string]any); ok {
-			list = append(list, m)
+			list = append(list, maps.Clone(m))
 		}
 	}
 	return list
 }
 
-func texts(v any) (list []string) {
+// listed are the texts of a list, as it was decoded or as it was made here.
+func listed(v any) (list []string) {
+	if made, ok := v.([]string); ok {
+		return slices.Clone(made)
+	}
 	all, _ := v.([]any)
 	for _, e := range all {
 		if s, ok := e.(string); ok {
@@ -178,7 +297,7 @@ func common(forms []map[string]any) []string {
 	}
 	count := make(map[string]int)
 	for _, form := range forms {
-		for _, name := range texts(form["required"]) {
+		for _, name := range listed(form["required"]) {
 			count[name]++
 		}
 	}

@@ -72,7 +72,7 @@ const maxProblems = 12
 
 // unknown describes a field that n does not have. Only the first one of an
 // object lists what is allowed, and none past those that are shown gets a hint,
-// so that a wholly wrong input stays readable and cheap.
+// so that a completely wrong input stays readable and cheap.
 func (c *checker) unknown(path, name string, value any, n *node, first bool) Problem {
 	if len(c.problems) >= maxProblems {
 		return Problem{Path: join(path, cut(name))}

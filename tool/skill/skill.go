@@ -2,7 +2,7 @@
 // conversation.
 //
 // Trust: it reads skills through package knowledge/skill, where those of a project
-// count only as a person trusted them. It runs nothing by itself: commands in a
+// count only as a user trusted them. It runs nothing by itself: commands in a
 // skill's text become calls of Bash that take the way of any other call. A skill
 // that grants tools or runs commands is asked about, with what it grants and runs,
 // and is loaded only as it was then.

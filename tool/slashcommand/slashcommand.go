@@ -1,8 +1,8 @@
 // Package slashcommand is the SlashCommand tool: it loads the text of a command
-// that somebody wrote for typing after a slash.
+// that someone wrote for typing after a slash.
 //
 // Trust: it reads commands through package knowledge/command, where those of a
-// project count only as a person trusted them. It runs nothing by itself: commands
+// project count only as a user trusted them. It runs nothing by itself: commands
 // and files in a text become calls of Bash and Read that take the way of any other
 // call. A command that grants tools or runs something is asked about, with what it
 // grants and runs, and is loaded only as it was then. What haft's own commands do

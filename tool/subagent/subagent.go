@@ -20,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -49,7 +50,7 @@ type Kind struct {
 	Tools string
 	// Worktree says that it works in a copy of the repository.
 	Worktree bool
-	// Background is set for one that works beside its caller, whoever starts it.
+	// Background is set for one that always works in parallel to its caller.
 	Background bool
 }
 
@@ -83,7 +84,7 @@ const (
 	Completed Status = "completed"
 	Empty     Status = "empty"     // it ended without a word
 	Stalled   Status = "stalled"   // its model fell silent
-	Cancelled Status = "cancelled" // somebody stopped it
+	Cancelled Status = "cancelled" // someone stopped it
 	Budget    Status = "budget"    // it came to a limit
 	Failed    Status = "error"
 	Moved     Status = "moved" // it works on, and the caller was let go
@@ -334,7 +335,7 @@ func render(out Output) tool.Result {
 }
 
 func tail(out Output) string {
-	s := fmt.Sprintf("\n\n[agent %s, %d calls]", out.AgentID, value(out.ToolUses))
+	s := fmt.Sprintf("\n\n[agent %s, %s]", out.AgentID, plural.Of(value(out.ToolUses), "call"))
 	if out.Worktree != "" {
 		s += fmt.Sprintf("\n[its changes are in %s, on the branch %s]", out.Worktree, out.Branch)
 	}
@@ -345,11 +346,7 @@ func summarize(out Output) string {
 	if out.Status == launched {
 		return "works in the background"
 	}
-	calls := "1 call"
-	if n := value(out.ToolUses); n != 1 {
-		calls = fmt.Sprintf("%d calls", n)
-	}
-	return fmt.Sprintf("%s · %s · %.1fk tokens", out.Status, calls, float64(value(out.Tokens))/1000)
+	return fmt.Sprintf("%s · %s · %.1fk tokens", out.Status, plural.Of(value(out.ToolUses), "call"), float64(value(out.Tokens))/1000)
 }
 
 // value is a total, 0 where there is none.

@@ -112,7 +112,7 @@ func (s *Store) parse(raw []byte) (List, error) {
 	return l, nil
 }
 
-// check finds what a file must not say, whoever wrote it.
+// check finds what a file must not say, no matter which program wrote it.
 func (l *List) check() error {
 	for _, t := range l.Tasks {
 		for _, id := range t.BlockedBy {
@@ -127,7 +127,7 @@ func (l *List) check() error {
 	return nil
 }
 
-// damaged says that the file is left as it is: somebody may be able to mend it.
+// damaged says that the file is left as it is: someone may be able to fix it.
 func (s *Store) damaged(err error) error {
 	return tool.Errorf("The task list %s cannot be read: %w. Nothing was changed. Tell the user, who can fix the file or move it away.", filepath.Join(s.dir, fileName), err)
 }

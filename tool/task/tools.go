@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -184,7 +185,7 @@ func newList(s *Store) tool.Tool {
 			return out, nil
 		},
 		Render:          func(out ListOutput) tool.Result { return tool.Text(out.text()) },
-		SummarizeResult: func(out ListOutput) string { return fmt.Sprintf("%d tasks", len(out.Tasks)) },
+		SummarizeResult: func(out ListOutput) string { return plural.Of(len(out.Tasks), "task") },
 		Deferred:        true,
 	})
 }

@@ -86,7 +86,7 @@ func (in UpdateInput) apply(l *List, agent string) (UpdateOutput, error) {
 	return in.report(l, &before, t), nil
 }
 
-// take settles status and owner. Whoever begins a task owns it, and nobody takes
+// take settles status and owner. The agent that begins a task owns it, and nobody takes
 // one that another works on: of two agents that want it one must lose.
 func (in UpdateInput) take(t *Task, agent string) error {
 	owner := t.Owner

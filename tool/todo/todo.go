@@ -1,11 +1,11 @@
 // Package todo is the TodoWrite tool: it keeps the list of what an agent has to
-// do, for the person to see.
+// do, for the user to see.
 //
 //	list := todo.NewList(&todo.ListOptions{Changed: show})
 //	write := todo.New(list)
 //
 // A [List] is safe for concurrent use. Each agent has its own; a front end is
-// told of every change, and a session keeps the snapshot.
+// told every change, and a session keeps the snapshot.
 //
 // Trust: it touches nothing but the list. The words in it are the model's.
 package todo

@@ -105,7 +105,7 @@ func describe(tools *tool.Set, t *tool.Tool) string {
 }
 
 // render refers to what was found. An API that loads tools by reference takes nothing
-// else beside references in a result: what there is to say comes after it.
+// else beside references in a result: all else comes after it.
 func render(out Output) tool.Result {
 	var said []string
 	switch {

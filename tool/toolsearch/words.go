@@ -13,7 +13,7 @@ type term struct {
 	others   []string // words that mean the same
 }
 
-// terms reads a query. Words that stand in every sentence count only if there are
+// terms reads a query. Words that are in every sentence count only if there are
 // no others, or if they are required.
 func terms(query string) []term {
 	var all, telling []term

@@ -126,7 +126,7 @@ func private(url string, err error) string {
 	return fmt.Sprintf("%s was not fetched: %v. Only the user can allow it, with the setting webFetch.allowPrivate.", url, err)
 }
 
-// render says where the text is from before the text, and how to go on after it.
+// render says where the text is from before the text, and how to continue after it.
 func render(out Output) tool.Result {
 	if out.Redirect != "" {
 		return tool.Text(out.Result)

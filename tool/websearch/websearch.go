@@ -2,10 +2,10 @@
 //
 //	search := websearch.New(func(ctx context.Context, q websearch.Query) ([]websearch.Hit, error) { … })
 //
-// Who searches is a seam: a server that the person has set up, or the provider's
+// Who searches is a seam: a server that the user has set up, or the provider's
 // own search. Without one the tool is not offered.
 //
-// Trust: whoever searches sees the query. What is found was written by strangers
+// Trust: the search service sees the query. What is found was written by strangers
 // and goes to the model as it is.
 package websearch
 
@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -92,7 +93,7 @@ func New(search Backend) tool.Tool {
 		},
 		Render:          render,
 		Summarize:       func(in Input) string { return in.Query },
-		SummarizeResult: func(out Output) string { return fmt.Sprintf("%d results", len(out.Results)) },
+		SummarizeResult: func(out Output) string { return plural.Of(len(out.Results), "result") },
 		Deferred:        true,
 	})
 }

@@ -213,7 +213,7 @@ func (s *stays) checkExit(agent string, in ExitInput) *tool.Problem {
 	return nil
 }
 
-// question is what the person is asked about a removal.
+// question is what the user is asked about a removal.
 func (s *stays) question(agent string, in ExitInput) string {
 	stay := s.of(agent)
 	switch {

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/internal/workspace/patch"
 	"github.com/haftdev/haft/internal/workspace/textfile"
@@ -81,7 +82,7 @@ func New(ws *workspace.Workspace) tool.Tool {
 		Render:    render,
 		Summarize: func(in Input) string { return filetool.Base(in.FilePath) },
 		SummarizeResult: func(out Output) string {
-			return fmt.Sprintf("%s, %d lines", out.Type, strings.Count(out.Content, "\n"))
+			return out.Type + ", " + plural.Of(strings.Count(out.Content, "\n"), "line")
 		},
 		OnInterrupt: tool.InterruptBlock, // it is short, and half an answer would not say what happened
 	})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -22,14 +23,18 @@ func newRuns(out io.Writer) *cobra.Command {
 	cmd := &cobra.Command{Use: "runs", Short: "List runs, show them, and change how they are"}
 	var state, dir string
 	var asJSON bool
+	var tags map[string]string
 	ls := runsCommand("ls", "List runs, the latest first", cobra.NoArgs, func(ctx context.Context, conn *engine.Conn, tenant string, _ []string) error {
 		list, err := runs.New(conn, tenant).List(ctx)
 		if err != nil {
 			return err
 		}
-		return printRuns(out, list, runs.State(state), asJSON)
+		return printRuns(out, slices.DeleteFunc(list, func(r *runs.Run) bool {
+			return state != "" && r.State != runs.State(state) || !hasTags(r, tags)
+		}), asJSON)
 	})
 	ls.Flags().StringVar(&state, "state", "", "only those in this state, such as running or quarantined")
+	ls.Flags().StringToStringVar(&tags, "tag", nil, "only those with these tags, such as team=docs")
 	ls.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line")
 	archive := runsCommand("archive", "Seal a run into a file and delete its journal", cobra.ExactArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
 		path, digest, err := archiveRun(ctx, conn, tenant, args[0], dir)
@@ -84,12 +89,18 @@ func runsCommand(name, short string, args cobra.PositionalArgs, do func(context.
 	return cmd
 }
 
-func printRuns(out io.Writer, list []*runs.Run, state runs.State, asJSON bool) error {
+func hasTags(run *runs.Run, tags map[string]string) bool {
+	for k, v := range tags {
+		if run.Tags[k] != v {
+			return false
+		}
+	}
+	return true
+}
+
+func printRuns(out io.Writer, list []*runs.Run, asJSON bool) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, run := range list {
-		if state != "" && run.State != state {
-			continue
-		}
 		if asJSON {
 			if err := json.NewEncoder(out).Encode(run); err != nil {
 				return err

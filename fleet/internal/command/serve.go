@@ -108,7 +108,7 @@ func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 
 // sweep looks for runs that a worker left without a task, until ctx ends.
 func sweep(ctx context.Context, r *runs.Runs, log *slog.Logger) {
-	for engine.Pause(ctx, 5*time.Second) == nil {
+	for ok := true; ok; ok = engine.Pause(ctx, 5*time.Second) == nil {
 		switch made, err := r.Sweep(ctx); {
 		case err != nil && ctx.Err() == nil:
 			log.Warn("could not look for runs without tasks", "error", err)

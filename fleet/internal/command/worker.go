@@ -2,6 +2,7 @@ package command
 
 import (
 	"cmp"
+	"crypto/rand"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,7 +18,7 @@ import (
 func newWorker(reexec shellrun.Reexec) *cobra.Command {
 	join := &joinFlags{}
 	var labels []string
-	var slots int
+	var slots, attempts int
 	var lease, drain time.Duration
 	var dir string
 	cmd := &cobra.Command{
@@ -31,8 +32,8 @@ func newWorker(reexec shellrun.Reexec) *cobra.Command {
 			defer conn.Close()
 			host, _ := os.Hostname() // without one, the name is the process
 			return worker.Run(cmd.Context(), &worker.Options{
-				Conn: conn, Tenant: join.tenant, Name: fmt.Sprintf("%s/%d", cmp.Or(host, "worker"), os.Getpid()), Slots: slots,
-				Classes: append([]string{runs.AnyWorker}, labels...), Lease: lease, Drain: drain, Dir: dir, Reexec: reexec, Version: "fleet", Log: logger(),
+				Conn: conn, Tenant: join.tenant, Name: fmt.Sprintf("%s/%d/%s", cmp.Or(host, "worker"), os.Getpid(), rand.Text()[:6]), Slots: slots,
+				Classes: append([]string{runs.AnyWorker, runs.OnHost(host)}, labels...), Lease: lease, Drain: drain, Attempts: attempts, Dir: dir, Reexec: reexec, Version: "fleet", Log: logger(),
 			})
 		},
 	}
@@ -41,6 +42,7 @@ func newWorker(reexec shellrun.Reexec) *cobra.Command {
 	flags.IntVar(&slots, "slots", 4, "how many runs it leads at once")
 	flags.StringArrayVar(&labels, "label", nil, "also take runs that ask for this label; may be repeated")
 	flags.DurationVar(&lease, "lease", time.Minute, "how long a run is left to a worker that gives no sign of life; the same for all workers")
+	flags.IntVar(&attempts, "attempts", 5, "how many workers may take a run in vain before it is quarantined")
 	flags.DurationVar(&drain, "drain", time.Minute, "how long turns may take after SIGTERM")
 	flags.StringVar(&dir, "dir", filepath.Join(defaultStore(), "sessions"), "what belongs to sessions on this machine")
 	return cmd

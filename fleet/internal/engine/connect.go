@@ -114,7 +114,7 @@ func Pause(ctx context.Context, d time.Duration) error {
 // again is useless, or ctx ends.
 func Try(ctx context.Context, do func(context.Context) (again bool, err error)) error {
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		attempt, cancel := context.WithTimeout(ctx, attemptTime)
+		attempt, cancel := Attempt(ctx)
 		again, err := do(attempt)
 		cancel()
 		if err == nil || !again {
@@ -126,4 +126,8 @@ func Try(ctx context.Context, do func(context.Context) (again bool, err error)) 
 	}
 }
 
-const attemptTime = 5 * time.Second
+// Attempt returns a context for one request: the answer of a server that was killed never
+// comes, so it must not be waited for until ctx ends.
+func Attempt(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, 5*time.Second)
+}

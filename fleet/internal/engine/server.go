@@ -124,11 +124,11 @@ func loadKeys(store string) (Keys, []*server.NkeyUser, error) {
 func workerPermissions() *server.Permissions {
 	return &server.Permissions{
 		Publish: &server.SubjectPermission{
-			Allow: []string{"j.>", "w.>", "p.>", "r.>", "task.>", "live.>", "ctl.>", "$KV.>", "$O.>", "$JS.ACK.>", "$JS.API.>", "_INBOX.>"},
+			Allow: []string{"j.>", "w.>", "p.>", "r.>", "task.>", "$KV.>", "$O.>", "$JS.ACK.>", "$JS.API.>", "_INBOX.>"},
 			Deny: []string{"$JS.API.STREAM.CREATE.>", "$JS.API.STREAM.UPDATE.>", "$JS.API.STREAM.DELETE.>", "$JS.API.STREAM.PURGE.>",
 				"$JS.API.STREAM.MSG.DELETE.>", "$JS.API.STREAM.SNAPSHOT.>", "$JS.API.STREAM.RESTORE.>", "$JS.API.CONSUMER.DELETE.TASKS.>"},
 		},
-		Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>", "ctl.>", "live.>"}},
+		Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>", "ctl.>", "task.>"}},
 	}
 }
 
@@ -143,7 +143,7 @@ func loadKey(path string) (string, error) {
 		if seed, err = pair.Seed(); err != nil {
 			return "", fmt.Errorf("make a key: %w", err)
 		}
-		if err := os.WriteFile(path, seed, 0o600); err != nil {
+		if err := WriteFile(path, seed); err != nil {
 			return "", fmt.Errorf("keep a key: %w", err)
 		}
 	} else if err != nil {

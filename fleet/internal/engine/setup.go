@@ -38,20 +38,15 @@ func (c *Conn) Setup(ctx context.Context, replicas int) error {
 	tasks := file(Tasks, "task.>")
 	// One task for each session: it says that there is something to do, not what.
 	tasks.Retention, tasks.Discard, tasks.DiscardNewPerSubject, tasks.MaxMsgsPerSubject = jetstream.WorkQueuePolicy, jetstream.DiscardNew, true, 1
+	for _, name := range []string{Runs, Questions} {
+		configs = append(configs, bucket(file("KV_"+name, "$KV."+name+".>")))
+	}
 	for _, config := range append(configs, witnesses, tasks) {
 		if err := Try(ctx, func(ctx context.Context) (bool, error) {
 			_, err := c.JS.CreateOrUpdateStream(ctx, config)
 			return retryable(err), err
 		}); err != nil {
 			return fmt.Errorf("make the stream %s: %w", config.Name, err)
-		}
-	}
-	for _, name := range []string{Runs, Questions} {
-		if err := Try(ctx, func(ctx context.Context) (bool, error) {
-			_, err := c.JS.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: name, Storage: jetstream.FileStorage, Replicas: replicas})
-			return retryable(err), err
-		}); err != nil {
-			return fmt.Errorf("make the bucket %s: %w", name, err)
 		}
 	}
 	if err := Try(ctx, func(ctx context.Context) (bool, error) {
@@ -61,6 +56,14 @@ func (c *Conn) Setup(ctx context.Context, replicas int) error {
 		return fmt.Errorf("make the store of contents: %w", err)
 	}
 	return nil
+}
+
+// bucket makes a stream one of values. What is read comes from its leader: other servers of a
+// cluster may be behind, and would not know of a run that was just begun.
+func bucket(config jetstream.StreamConfig) jetstream.StreamConfig {
+	config.MaxMsgsPerSubject, config.Discard, config.DenyDelete, config.AllowRollup = 1, jetstream.DiscardNew, true, true
+	config.AllowDirect = false
+	return config
 }
 
 // retryable reports whether an error may pass: a cluster without a leader, a server that
@@ -73,21 +76,21 @@ func retryable(err error) bool {
 // setupTime is how long a worker waits for a server that has just started to make its streams.
 const setupTime = time.Minute
 
-// Consumer returns the consumer of the tasks of a class, which is made when it is first
-// asked for. A task that nobody confirms for as long as lease is given to another worker.
-func (c *Conn) Consumer(ctx context.Context, class string, lease time.Duration) (jetstream.Consumer, error) {
+// Consumer returns the consumer of the tasks that a subject filter names, which is made when it
+// is first asked for. A task that nobody confirms for as long as lease is given to another
+// worker.
+func (c *Conn) Consumer(ctx context.Context, name, filter string, lease time.Duration) (jetstream.Consumer, error) {
 	ctx, cancel := context.WithTimeout(ctx, setupTime)
 	defer cancel()
 	var consumer jetstream.Consumer
 	err := Try(ctx, func(ctx context.Context) (again bool, err error) {
 		consumer, err = c.JS.CreateOrUpdateConsumer(ctx, Tasks, jetstream.ConsumerConfig{
-			Durable: "class-" + class, FilterSubject: "task." + class + ".*", AckPolicy: jetstream.AckExplicitPolicy,
-			AckWait: lease, MaxAckPending: -1, MaxDeliver: -1,
+			Durable: name, FilterSubject: filter, AckPolicy: jetstream.AckExplicitPolicy, AckWait: lease, MaxAckPending: -1, MaxDeliver: -1,
 		})
 		return retryable(err) || errors.Is(err, jetstream.ErrStreamNotFound), err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("take tasks of the class %s: %w", class, err)
+		return nil, fmt.Errorf("take tasks: %w", err)
 	}
 	return consumer, nil
 }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -45,6 +46,7 @@ type entry struct {
 	after session.Pos
 	nonce string
 	body  []byte
+	at    time.Time // when the server had it; not known to who wrote it
 }
 
 // tip is the hash that the entry must have.
@@ -185,7 +187,7 @@ func (g *log) damaged(format string, args ...any) error {
 }
 
 func decode(m *jetstream.RawStreamMsg) (*entry, error) {
-	e := &entry{pos: session.Pos{Seq: m.Sequence}, nonce: m.Header.Get(headNonce), body: m.Data}
+	e := &entry{pos: session.Pos{Seq: m.Sequence}, nonce: m.Header.Get(headNonce), body: m.Data, at: m.Time}
 	var err error
 	if e.after.Seq, err = strconv.ParseUint(m.Header.Get(headAfter), 10, 64); err == nil {
 		err = errors.Join(readHash(&e.after.Tip, m.Header.Get(headPrev)), readHash(&e.pos.Tip, m.Header.Get(headTip)))

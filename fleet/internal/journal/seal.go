@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -54,7 +53,7 @@ func (l *Logs) Seal(ctx context.Context, id, dir string) (path, digest string, e
 			err = l.keepBlobs(ctx, text, blob.Dir(filepath.Join(dir, "haft-blobs")))
 		}
 		if err == nil {
-			err = writeSynced(file, text)
+			err = engine.WriteFile(file, text)
 		}
 		if err != nil {
 			return "", "", fmt.Errorf("seal session %s: %w", id, err)
@@ -107,24 +106,6 @@ func (l *Logs) keepBlobs(ctx context.Context, text []byte, to blob.Store) error 
 		}
 	}
 	return nil
-}
-
-func writeSynced(path string, text []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	temp, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = temp.Write(text)
-	if err = errors.Join(err, temp.Sync(), temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	if err != nil {
-		os.Remove(temp.Name())
-	}
-	return err
 }
 
 // Purge deletes the journal of a session whose file at path has the digest.

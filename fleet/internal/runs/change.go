@@ -55,16 +55,18 @@ func (r *Runs) Sweep(ctx context.Context) (made int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	s, err := r.conn.Stream(ctx, engine.Tasks)
+	attempt, cancel := engine.Attempt(ctx)
+	defer cancel()
+	s, err := r.conn.Stream(attempt, engine.Tasks)
 	if err != nil {
 		return 0, fmt.Errorf("list tasks: %w", err)
 	}
-	info, err := s.Info(ctx, jetstream.WithSubjectFilter(">"))
+	info, err := s.Info(attempt, jetstream.WithSubjectFilter(">"))
 	if err != nil {
 		return 0, fmt.Errorf("list tasks: %w", err)
 	}
 	for _, run := range list {
-		if _, ok := info.State.Subjects["task."+run.Class+"."+run.ID]; ok || !run.Open() {
+		if _, ok := info.State.Subjects[run.task()]; ok || !run.Open() {
 			continue
 		}
 		pending, err := r.Pending(ctx, run.ID)

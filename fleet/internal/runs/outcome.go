@@ -37,6 +37,8 @@ func (r *Runs) Settle(ctx context.Context, id, prompt string, out *Outcome) erro
 var errPending = errors.New("the prompt has no outcome yet")
 
 func (r *Runs) outcome(ctx context.Context, id, prompt string) (*Outcome, error) {
+	ctx, cancel := engine.Attempt(ctx)
+	defer cancel()
 	s, err := r.conn.Stream(ctx, engine.Prompts)
 	if err != nil {
 		return nil, err

@@ -28,12 +28,15 @@ const (
 
 // A Run is a session of the fleet.
 type Run struct {
-	ID    string   `json:"id"`
-	State State    `json:"state"`
-	Class string   `json:"class"`          // which workers may take it
-	Dir   string   `json:"dir"`            // where it works
-	Args  []string `json:"args,omitempty"` // flags, as for haft
-	Owner string   `json:"owner,omitempty"`
+	ID    string `json:"id"`
+	State State  `json:"state"`
+	Class string `json:"class"` // which workers may take it
+	// Priority is one of [Priorities]; "" means [Normal].
+	Priority string            `json:"priority,omitempty"`
+	Dir      string            `json:"dir"`            // where it works
+	Args     []string          `json:"args,omitempty"` // flags, as for haft
+	Tags     map[string]string `json:"tags,omitempty"` // for those who look for it
+	Owner    string            `json:"owner,omitempty"`
 	// Reason is why it failed or was put aside.
 	Reason  string    `json:"reason,omitempty"`
 	Created time.Time `json:"created"`
@@ -97,8 +100,8 @@ func decode(v jetstream.KeyValueEntry) (*Run, error) {
 	return run, json.Unmarshal(v.Value(), run)
 }
 
-// errUnchanged ends an update that is not needed.
-var errUnchanged = errors.New("unchanged")
+// ErrUnchanged ends a [Runs.Update] that is not needed.
+var ErrUnchanged = errors.New("unchanged")
 
 // Update changes a run. Change is called again with what others have made of it meanwhile.
 func (r *Runs) Update(ctx context.Context, id string, change func(*Run) error) (*Run, error) {
@@ -107,7 +110,7 @@ func (r *Runs) Update(ctx context.Context, id string, change func(*Run) error) (
 		if err != nil {
 			return nil, err
 		}
-		if err := change(run); errors.Is(err, errUnchanged) {
+		if err := change(run); errors.Is(err, ErrUnchanged) {
 			return run, nil
 		} else if err != nil {
 			return run, err
@@ -129,6 +132,8 @@ func (r *Runs) put(ctx context.Context, run *Run) (again bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	ctx, cancel := engine.Attempt(ctx)
+	defer cancel()
 	kv, err := r.conn.Bucket(ctx, engine.Runs)
 	if err != nil {
 		return true, err
@@ -137,8 +142,13 @@ func (r *Runs) put(ctx context.Context, run *Run) (again bool, err error) {
 	return true, err
 }
 
+// listTime is how long a list may take.
+const listTime = 30 * time.Second
+
 // List returns all runs, the latest first.
 func (r *Runs) List(ctx context.Context) ([]*Run, error) {
+	ctx, cancel := context.WithTimeout(ctx, listTime)
+	defer cancel()
 	kv, err := r.conn.Bucket(ctx, engine.Runs)
 	if err != nil {
 		return nil, fmt.Errorf("list runs: %w", err)

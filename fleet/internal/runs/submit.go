@@ -19,12 +19,40 @@ import (
 // AnyWorker is the class of runs that every worker may take.
 const AnyWorker = "any"
 
+// OnHost is the class of runs that only workers on a host may take.
+func OnHost(host string) string {
+	return "host-" + strings.Map(func(r rune) rune {
+		if word(string(r)) {
+			return r
+		}
+		return '_'
+	}, host)
+}
+
+// Priorities returns the priorities of runs, the most urgent first: whatever waits under one is
+// taken before what waits under the next.
+func Priorities() []string { return []string{"high", Normal, "low"} }
+
+// Tasks returns the subjects of the tasks of a class and priority.
+func Tasks(class, priority string) string { return "task." + class + "." + priority + ".*" }
+
+// task is the subject of a run's task.
+func (run *Run) task() string {
+	return "task." + run.Class + "." + cmp.Or(run.Priority, Normal) + "." + run.ID
+}
+
+// Normal is the priority of a run that has no other.
+const Normal = "normal"
+
 // A Prompt is what a user wants of a session.
 type Prompt struct {
 	// UUID names it: a prompt that is sent again under the same name is the same prompt.
 	UUID string    `json:"uuid"`
 	Text string    `json:"text"`
 	Sent time.Time `json:"sent"`
+
+	// Kept is when the engine had it.
+	Kept time.Time `json:"-"`
 
 	seq uint64
 }
@@ -33,9 +61,10 @@ type Prompt struct {
 type Submission struct {
 	// ID is the session; "" begins a new one.
 	ID string
-	// Class, Dir and Args are those of a new run.
-	Class, Dir string
-	Args       []string
+	// Class, Priority, Dir, Args and Tags are those of a new run.
+	Class, Priority, Dir string
+	Args                 []string
+	Tags                 map[string]string
 	// Prompt is what it shall do; its UUID may be "".
 	Prompt Prompt
 }
@@ -48,9 +77,12 @@ func (r *Runs) Submit(ctx context.Context, s *Submission) (id, prompt string, er
 	if !word(id) || !word(p.UUID) || !word(cmp.Or(s.Class, AnyWorker)) {
 		return "", "", fmt.Errorf("submit: ids and classes are letters, digits, - and _")
 	}
+	if !slices.Contains(Priorities(), cmp.Or(s.Priority, Normal)) {
+		return "", "", fmt.Errorf("submit: there is no priority %q, only %s", s.Priority, strings.Join(Priorities(), ", "))
+	}
 	run, err := r.Get(ctx, id)
 	if errors.Is(err, ErrNotFound) {
-		run, err = r.create(ctx, &Run{ID: id, State: Queued, Class: cmp.Or(s.Class, AnyWorker), Dir: s.Dir, Args: s.Args, Created: p.Sent})
+		run, err = r.create(ctx, &Run{ID: id, State: Queued, Class: cmp.Or(s.Class, AnyWorker), Priority: s.Priority, Dir: s.Dir, Args: s.Args, Tags: s.Tags, Created: p.Sent})
 	}
 	if err != nil {
 		return "", "", fmt.Errorf("submit: %w", err)
@@ -114,7 +146,7 @@ func code(err error) jetstream.ErrorCode {
 func (r *Runs) Wake(ctx context.Context, run *Run) error {
 	const perSubject = 10077 // maximum messages per subject exceeded
 	err := engine.Try(ctx, func(ctx context.Context) (bool, error) {
-		_, err := r.conn.JS.Publish(ctx, "task."+run.Class+"."+run.ID, []byte(r.tenant), jetstream.WithRetryAttempts(0))
+		_, err := r.conn.JS.Publish(ctx, run.task(), []byte(r.tenant), jetstream.WithRetryAttempts(0))
 		if code(err) == perSubject {
 			return false, nil
 		}
@@ -152,7 +184,7 @@ func (r *Runs) Pending(ctx context.Context, id string) ([]Prompt, error) {
 			if err != nil {
 				return true, err
 			}
-			p := Prompt{seq: m.Sequence}
+			p := Prompt{seq: m.Sequence, Kept: m.Time}
 			if err := json.Unmarshal(m.Data, &p); err != nil {
 				return false, fmt.Errorf("read a prompt: %w", err)
 			}

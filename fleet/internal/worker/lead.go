@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"bytes"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -56,7 +55,22 @@ func (w *worker) lead(ctx context.Context, m jetstream.Msg) {
 const patience = 30 * time.Second
 
 // leadRun leads a run. Left says that it has more to do and this worker ends.
+//
+// The journal is opened before the prompts are read: a prompt goes into the journal after the
+// one before has its outcome, so what another worker does from here on is either known or
+// makes the first entry of this one fail.
 func (w *worker) leadRun(ctx context.Context, id string) (left bool, err error) {
+	l := &leader{worker: w, run: &runs.Run{ID: id}}
+	logs := journal.New(w.Conn, w.Tenant, func(e *journal.DamagedError) { l.damage.Store(e) })
+	defer func() {
+		if e := l.damage.Load(); e != nil {
+			left, err = false, l.quarantine(e.Error())
+		}
+	}()
+	if l.logs, err = logs.Hold(w.hard, id); err != nil {
+		return false, err
+	}
+	_, pos := l.logs.Main()
 	pending, err := w.runs.Pending(w.hard, id)
 	if err != nil {
 		return false, err
@@ -70,24 +84,11 @@ func (w *worker) leadRun(ctx context.Context, id string) (left bool, err error) 
 	case !run.Open() || len(pending) == 0:
 		return false, nil
 	}
-	l := &leader{worker: w, run: run}
-	l.logs = journal.New(w.Conn, w.Tenant, func(e *journal.DamagedError) { l.damage.Store(e) })
-	defer func() {
-		if e := l.damage.Load(); e != nil {
-			left, err = false, l.quarantine(e.Error())
-		}
-	}()
-	main, pos, err := l.logs.Open(w.hard, id, "")
-	if err != nil {
+	if l.run, err = l.begin(pos); err != nil || l.run.State == runs.Quarantined {
 		return false, err
 	}
-	crashed := run.State == runs.Running || run.State == runs.Asking
-	if err := l.begin(pos); err != nil || l.run.State == runs.Quarantined {
-		return false, err
-	}
-	l.fresh = pos == (session.Pos{})
-	if crashed && !l.fresh {
-		if l.resumed, l.finished, err = l.inspect(main, pending[0]); err != nil {
+	if l.fresh = pos == (session.Pos{}); !l.fresh {
+		if pending, err = l.inspect(pending); err != nil {
 			return false, err
 		}
 	}
@@ -95,9 +96,9 @@ func (w *worker) leadRun(ctx context.Context, id string) (left bool, err error) 
 }
 
 // begin notes who leads the run, and puts it aside if that was tried too often in vain.
-func (l *leader) begin(pos session.Pos) error {
+func (l *leader) begin(pos session.Pos) (*runs.Run, error) {
 	w, tip := l.worker, fmt.Sprintf("%d %s", pos.Seq, hex.EncodeToString(pos.Tip[:]))
-	run, err := w.runs.Update(w.hard, l.run.ID, func(r *runs.Run) error {
+	return w.runs.Update(w.hard, l.run.ID, func(r *runs.Run) error {
 		if !r.Open() {
 			return fmt.Errorf("it is %s", r.State)
 		}
@@ -112,10 +113,6 @@ func (l *leader) begin(pos session.Pos) error {
 		}
 		return nil
 	})
-	if err == nil {
-		l.run = run
-	}
-	return err
 }
 
 func (l *leader) quarantine(why string) error {
@@ -126,38 +123,32 @@ func (l *leader) quarantine(why string) error {
 	return err
 }
 
-// inspect looks how far a worker came that was lost: whether the journal has a prompt, and
-// whether it has its answer.
-func (l *leader) inspect(main session.Log, p runs.Prompt) (begun, finished bool, err error) {
-	for piece, err := range main.Back(l.worker.hard) {
-		if err != nil {
-			return false, false, err
-		}
-		if bytes.Contains(piece, []byte(`"`+p.UUID+`"`)) {
-			begun = true
-			break
-		}
+// inspect looks how far a worker came that was lost. It returns the prompts that are still to
+// be answered: one goes into the journal after the one before has its outcome, so those
+// before the last in the journal are done, even if a server that is behind does not say so.
+func (l *leader) inspect(pending []runs.Prompt) ([]runs.Prompt, error) {
+	names := make([]string, len(pending))
+	for i, p := range pending {
+		names[i] = `"` + p.UUID + `"`
 	}
-	if !begun {
-		return false, false, nil
+	at, err := l.logs.Find(l.worker.hard, pending[0].Kept, names)
+	if err != nil || at < 0 {
+		return pending, err
 	}
+	l.resumed = true
 	s, err := session.OpenLogs(l.logs, l.worker.Dir).Resume(l.worker.hard, l.run.ID, nil)
 	if err != nil {
-		return false, false, err
+		return nil, err
 	}
 	history := s.Restored().History
 	last, err := history.Message(history.Len() - 1)
 	if err != nil {
-		return false, false, err
+		return nil, err
 	}
-	if last.Role == model.Assistant {
-		for _, b := range last.Content {
-			l.said = b.Text
-			if b.Type == model.ToolUse {
-				return true, false, nil
-			}
-		}
-		return true, true, nil
+	l.finished = last.Role == model.Assistant
+	for _, b := range last.Content {
+		l.said = b.Text
+		l.finished = l.finished && b.Type != model.ToolUse
 	}
-	return true, false, nil
+	return pending[at:], nil
 }

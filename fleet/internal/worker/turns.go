@@ -24,7 +24,7 @@ import (
 type leader struct {
 	worker *worker
 	run    *runs.Run
-	logs   *journal.Logs
+	logs   *journal.Held
 	damage atomic.Pointer[journal.DamagedError]
 	// cancelled is set when a user cancels the run while it is led.
 	cancelled atomic.Bool
@@ -61,8 +61,8 @@ func (l *leader) turns(ctx context.Context, pending []runs.Prompt) (left bool, e
 		}
 	}
 	_, err = w.runs.Update(w.hard, l.run.ID, func(r *runs.Run) error {
-		if !r.Open() {
-			return nil
+		if !r.Open() || r.Owner != w.Name {
+			return runs.ErrUnchanged // it was taken over, and what is true of it others know
 		}
 		r.State, r.Owner, r.Attempts = runs.Idle, "", 0
 		if last != nil && last.IsError {
@@ -82,6 +82,9 @@ func (l *leader) reject(pending []runs.Prompt, why error) error {
 		}
 	}
 	_, err := w.runs.Update(w.hard, l.run.ID, func(r *runs.Run) error {
+		if r.Owner != w.Name {
+			return runs.ErrUnchanged
+		}
 		r.State, r.Owner, r.Reason = runs.Failed, "", why.Error()
 		return nil
 	})

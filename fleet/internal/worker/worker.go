@@ -67,26 +67,40 @@ func Run(ctx context.Context, o *Options) error {
 	w.hard, stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	context.AfterFunc(ctx, func() { time.AfterFunc(w.Drain, func() { stop(errDrained) }) })
-	var taking, leading sync.WaitGroup
-	var mu sync.Mutex
-	var failed error
-	for _, class := range w.Classes {
-		consumer, err := w.Conn.Consumer(ctx, class, w.Lease)
-		if err != nil {
-			return err
-		}
-		taking.Go(func() {
-			if err := w.take(ctx, consumer, &leading); err != nil {
-				mu.Lock()
-				failed = errors.Join(failed, err)
-				mu.Unlock()
-			}
-		})
+	queues, wake, err := w.queues(ctx)
+	if err != nil {
+		return err
 	}
 	w.Log.Info("taking runs", "worker", w.Name, "slots", w.Slots, "classes", strings.Join(w.Classes, ","))
-	taking.Wait()
+	var leading sync.WaitGroup
+	w.take(ctx, queues, wake, &leading)
+	w.Log.Info("taking no more runs", "worker", w.Name)
 	leading.Wait()
-	return failed
+	return nil
+}
+
+// queues returns the tasks that this worker takes, the most urgent first, and a channel that
+// has something when there may be more of them.
+func (w *worker) queues(ctx context.Context) (list []jetstream.Consumer, wake <-chan struct{}, err error) {
+	signal := make(chan struct{}, 1)
+	for _, priority := range runs.Priorities() {
+		for _, class := range w.Classes {
+			c, err := w.Conn.Consumer(ctx, "class-"+class+"-"+priority, runs.Tasks(class, priority), w.Lease)
+			if err != nil {
+				return nil, nil, err
+			}
+			list = append(list, c)
+			if _, err := w.Conn.NATS.Subscribe(runs.Tasks(class, priority), func(*nats.Msg) {
+				select {
+				case signal <- struct{}{}:
+				default: // it is signalled already
+				}
+			}); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	return list, signal, nil
 }
 
 // errDrained ends turns that take too long when the worker ends.
@@ -113,47 +127,49 @@ func (w *worker) setDefaults() {
 	}
 }
 
-// take takes tasks of a class while there are free slots.
-func (w *worker) take(ctx context.Context, consumer jetstream.Consumer, leading *sync.WaitGroup) error {
-	wait := 5 * time.Second
-	if len(w.Classes) > 1 {
-		wait = 300 * time.Millisecond // a slot that waits for one class is not there for another
-	}
+// take takes tasks while there are free slots, until ctx ends.
+func (w *worker) take(ctx context.Context, queues []jetstream.Consumer, wake <-chan struct{}, leading *sync.WaitGroup) {
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-w.free:
 		}
-		m, err := fetch(ctx, consumer, wait)
-		if m == nil {
-			w.free <- struct{}{}
-			if err != nil && engine.Pause(ctx, 200*time.Millisecond) == nil {
-				w.Log.Debug("no tasks", "error", err)
-			}
+		if m := w.next(ctx, queues); m != nil {
+			leading.Go(func() {
+				defer func() { w.free <- struct{}{} }()
+				w.lead(ctx, m)
+			})
 			continue
 		}
-		leading.Go(func() {
-			defer func() { w.free <- struct{}{} }()
-			w.lead(ctx, m)
-		})
+		w.free <- struct{}{}
+		select {
+		case <-ctx.Done():
+		case <-wake:
+		case <-time.After(pollTime): // a task whose lease has ended makes no noise
+		}
 	}
 }
 
-func fetch(ctx context.Context, consumer jetstream.Consumer, wait time.Duration) (jetstream.Msg, error) {
-	ctx, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	batch, err := consumer.Fetch(1, jetstream.FetchContext(ctx))
-	if err != nil {
-		return nil, err
+// pollTime is how often tasks are looked for that other workers left.
+const pollTime = 500 * time.Millisecond
+
+// next returns the most urgent task, nil if there is none.
+func (w *worker) next(ctx context.Context, queues []jetstream.Consumer) jetstream.Msg {
+	for _, q := range queues {
+		if ctx.Err() != nil {
+			return nil
+		}
+		batch, err := q.FetchNoWait(1)
+		if err != nil {
+			w.Log.Debug("no tasks", "error", err)
+			return nil // the server is away
+		}
+		for m := range batch.Messages() {
+			return m
+		}
 	}
-	for m := range batch.Messages() {
-		return m, nil
-	}
-	if err := batch.Error(); !errors.Is(err, nats.ErrTimeout) && !errors.Is(err, context.DeadlineExceeded) {
-		return nil, err
-	}
-	return nil, nil
+	return nil
 }
 
 // keepLease renews the lease of a task until the returned function is called.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/doctor"
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/permission"
 )
@@ -162,7 +163,7 @@ func memoryText(c *harness.Conversation) string {
 				if f.IncludedBy != "" {
 					by = "included by " + visible.Indented(f.IncludedBy)
 				}
-				row(visible.Indented(f.Path), f.Source, fmt.Sprintf("%d bytes", len(f.Text)), by)
+				row(visible.Indented(f.Path), f.Source, plural.Of(len(f.Text), "byte"), by)
 			}
 		})
 	}

@@ -22,7 +22,7 @@ import (
 )
 
 // changes reports whether a command changes what is kept beyond the session. Only a user at
-// a terminal may use it so: what is piped into 'haft -p' may be somebody else's text.
+// a terminal may use it so: what is piped into 'haft -p' may be another program's text.
 func changes(name, args string) bool {
 	first, _, _ := strings.Cut(args, " ")
 	return name == "export" || args != "" && (name == "memory" || name == "config" || name == "output-style") || name == "permissions" && (first == "add" || first == "remove")

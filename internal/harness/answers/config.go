@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/permission"
@@ -53,6 +54,9 @@ func set(ctx context.Context, c *harness.Conversation, k settings.Knob, value, s
 	}
 	if err := k.Set(ctx, target, value); err != nil {
 		return "", err
+	}
+	if source == settings.Local {
+		_ = project.Untracked(target.Path) // the value counts whether git ignores the file or not
 	}
 	when := "It takes effect in the next session."
 	switch {

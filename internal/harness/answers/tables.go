@@ -12,11 +12,12 @@ import (
 	"github.com/haftdev/haft/internal/checkpoint"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/pathin"
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/session"
 )
 
-// patience is how long a command that somebody typed may take.
+// patience is how long a command that someone typed may take.
 const patience = 30 * time.Second
 
 // agentsText tells which agents there are, and who works and has worked.
@@ -32,7 +33,7 @@ func agentsText(c *harness.Conversation) string {
 	}
 	return kinds + "\n\nOf this session:\n" + table(func(row func(...any)) {
 		for _, k := range crew {
-			row(k.ID, cmp.Or(k.Name, k.Kind), k.State(), fmt.Sprintf("%d calls, %d tokens", k.ToolUses, k.Tokens), oneLine(k.Description))
+			row(k.ID, cmp.Or(k.Name, k.Kind), k.State(), plural.Of(k.ToolUses, "call")+", "+plural.Of(k.Tokens, "token"), oneLine(k.Description))
 		}
 	})
 }
@@ -73,7 +74,7 @@ func serversText(c *harness.Conversation) string {
 	}
 	return table(func(row func(...any)) {
 		for _, s := range list {
-			row(s.Name, s.State, s.Type, fmt.Sprintf("%d tools", len(s.Tools)), oneLine(s.Error))
+			row(s.Name, s.State, s.Type, plural.Of(len(s.Tools), "tool"), oneLine(s.Error))
 		}
 	})
 }

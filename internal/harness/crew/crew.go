@@ -66,7 +66,7 @@ type Spec struct {
 	subagent.Job
 	ID    string
 	Depth int // 1 for one that the main conversation starts
-	// Again is set for one that worked before in this session and is to go on with
+	// Again is set for one that worked before in this session and is to continue with
 	// what it knew then.
 	Again bool
 }
@@ -265,6 +265,15 @@ func (c *Crew) Notify(id string, t agent.Task) bool {
 	}
 	m.made.Agent.Notify(t)
 	return true
+}
+
+// Heard tells an agent that a result has told it of the end of a task.
+func (c *Crew) Heard(id, task string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m := c.members[id]; m != nil && m.made.Agent != nil {
+		m.made.Agent.Heard(task)
+	}
 }
 
 // spawn makes an agent and counts it as running.

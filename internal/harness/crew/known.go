@@ -105,7 +105,7 @@ func (c *Crew) About(id string) (work, transcript string, ok bool) {
 }
 
 // save keeps what is known, so that a session that is resumed can say who is gone
-// and go on with those who are not needed to be.
+// and continue with those who are not needed to be.
 func (c *Crew) save() {
 	if c.opts.Save != nil {
 		c.saving.Lock() // the last to be written is the last that was seen

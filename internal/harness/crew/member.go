@@ -94,7 +94,7 @@ func (m *member) reopen(ctx context.Context, again bool) error {
 	return m.made.Reopen(ctx)
 }
 
-// called reports whether somebody spoke to the agent after its last turn. If nobody
+// called reports whether someone spoke to the agent after its last turn. If nobody
 // did, it hears nothing more before its end, so that no message is left unheard.
 func (m *member) called(ctx context.Context) bool {
 	c := m.crew

@@ -139,7 +139,7 @@ func (c *Crew) revive(ctx context.Context, k Known) (*member, error) {
 	m.activity.tokens, m.activity.before, m.activity.uses = k.Tokens, k.Tokens, k.ToolUses
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if there := c.members[k.ID]; there != nil { // somebody else was faster
+	if there := c.members[k.ID]; there != nil { // another program was faster
 		return there, nil
 	}
 	delete(c.past, k.ID)

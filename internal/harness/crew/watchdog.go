@@ -38,7 +38,7 @@ func (w *watchdog) see(ev agent.Event) {
 		case sched.Completed, sched.Yielded:
 			delete(w.calls, ev.CallID)
 		}
-	case agent.Waiting: // for a person, who may take their time
+	case agent.Waiting: // for a user, who may take their time
 		w.calls[ev.CallID] = true
 	case agent.Returned:
 		delete(w.calls, ev.Outcome.CallID)
@@ -59,7 +59,7 @@ func (w *watchdog) see(ev agent.Event) {
 	w.wait(w.idle, "its model fell silent")
 }
 
-// wait begins to count anew.
+// wait begins to count again.
 func (w *watchdog) wait(d time.Duration, what string) {
 	if w.timer != nil {
 		w.timer.Stop()

@@ -18,6 +18,7 @@ import (
 
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/platform"
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp"
@@ -52,7 +53,7 @@ func (d *Diagnosis) OK(area, format string, args ...any) {
 	d.Checks = append(d.Checks, Check{area, "ok", fmt.Sprintf(format, args...), ""})
 }
 
-// Warn notes what a person should know, with what to do about it.
+// Warn notes what a user should know, with what to do about it.
 func (d *Diagnosis) Warn(area, text, advice string) {
 	d.Checks = append(d.Checks, Check{area, "warning", text, advice})
 	d.Warnings++
@@ -197,7 +198,7 @@ func (d *Diagnosis) policy(p *project.Project) {
 		d.Bad("permissions", err.Error(), "")
 	} else {
 		if p.BadGuards(opts) == nil {
-			d.OK("permissions", "mode %s, %d rules", opts.Mode, len(opts.Rules))
+			d.OK("permissions", "mode %s, %s", opts.Mode, plural.Of(len(opts.Rules), "rule"))
 		}
 	}
 	for _, problem := range project.RuleProblems(opts) {

@@ -11,7 +11,7 @@ import (
 	"github.com/haftdev/haft/shellrun"
 )
 
-// Options say which folder, and what the person adds to its settings. Nil means
+// Options say which folder, and what the user adds to its settings. Nil means
 // all zero values.
 type Options struct {
 	// Dir is where the session works; "" means the working directory of this
@@ -33,7 +33,7 @@ type Options struct {
 	AsRoot bool
 	// Allowed and Disallowed are permission rules.
 	Allowed, Disallowed []string
-	// Typed says that a person has typed the mode and the rules: a mode that settings
+	// Typed says that a user has typed the mode and the rules: a mode that settings
 	// switch off and a denial that names no tool are then errors, and otherwise warnings.
 	Typed bool
 	// Tools are the only ones in the pool; nil means all.
@@ -74,13 +74,13 @@ type Options struct {
 	Agent string
 	// Hooks run besides those of the settings.
 	Hooks []hook.Hook
-	// Notice is told what a person should know while there is no conversation; nil
+	// Notice is told what a user should know while there is no conversation; nil
 	// keeps it for the one that begins. It must be safe for concurrent use.
 	Notice func(agent.Notice)
-	// AsksTrust says that whoever leads the session shows the person what of the
+	// AsksTrust says that whoever leads the session shows the user what of the
 	// project is not trusted: it is not warned of.
 	AsksTrust bool
-	// HookRan is told of every run of a hook; nil tells nobody. It must be safe for
+	// HookRan is called with every run of a hook; nil tells nobody. It must be safe for
 	// concurrent use and not block for long.
 	HookRan func(hook.Run)
 	// Unsaved returns the text of a file in the user's editor; see [workspace.Options].
@@ -91,7 +91,7 @@ type Options struct {
 	Preview PreviewMode
 	// DryRun says that calls are judged and not made: as in a session, which is not begun.
 	DryRun bool
-	// EndAtLimit ends commands at their timeouts, also if the settings let them go on in
+	// EndAtLimit ends commands at their timeouts, also if the settings let them continue in
 	// the background: for a session that nobody waits for.
 	EndAtLimit bool
 	// Reexec starts the supervisor of shell commands; see [shellrun.Supervise].

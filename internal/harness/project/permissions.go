@@ -18,7 +18,7 @@ func (p *Project) RefusesRoot() bool {
 	return os.Geteuid() == 0 && os.Getenv("IS_SANDBOX") != "1" && !p.Options.AsRoot
 }
 
-// MayBypass reports whether the person who started the session lets it ask nobody.
+// MayBypass reports whether the user who started the session lets it ask nobody.
 func (p *Project) MayBypass() bool {
 	return p.Options.MayBypass || p.Options.Mode == string(permission.Bypass)
 }
@@ -47,6 +47,9 @@ func (p *Project) Keep(ctx context.Context, source settings.Source, r permission
 	}
 	if err := settings.AddRule(ctx, target, r.Behavior, r.Text); err != nil {
 		return err
+	}
+	if source == settings.Local {
+		_ = Untracked(target.Path) // the rule counts whether git ignores the file or not
 	}
 	if p.Folder != nil && source.InProject() {
 		return p.Folder.Grant(ctx, p.Folder.Rule(r.Text))

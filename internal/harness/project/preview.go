@@ -8,7 +8,7 @@ type PreviewMode string
 const (
 	// PreviewOff asks about the command.
 	PreviewOff PreviewMode = "off"
-	// PreviewAsk runs it where its changes count for nothing, and asks about these.
+	// PreviewAsk runs it where its changes do not count, and asks about these.
 	PreviewAsk PreviewMode = "ask"
 	// PreviewAuto runs it there, makes the changes that the rules allow, and drops the
 	// others.

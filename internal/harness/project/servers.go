@@ -22,7 +22,7 @@ type Servers struct {
 	List     []mcp.Server
 	Warnings []string
 	Rules    *config.Policy  // what the administrator says about servers
-	pending  map[string]bool // names that wait for the person's approval
+	pending  map[string]bool // names that wait for the user's approval
 }
 
 // Servers reads which MCP servers are set up.
@@ -135,10 +135,10 @@ func (m *Servers) Registry() string {
 	return set.Text
 }
 
-// Waiting reports whether a server waits for the person's approval.
+// Waiting reports whether a server waits for the user's approval.
 func (m *Servers) Waiting(name string) bool { return m.pending[name] }
 
-// Logins are the person's accounts at remote servers.
+// Logins are the user's accounts at remote servers.
 func Logins() (*oauth.Logins, error) {
 	dir, err := oauth.DefaultDir()
 	if err != nil {

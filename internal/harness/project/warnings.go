@@ -33,7 +33,7 @@ func (p *Project) SettingsFaults() []string {
 	return texts
 }
 
-// managedIntact refuses to go on without what an administrator has set: a file
+// managedIntact refuses to continue without what an administrator has set: a file
 // that cannot be read may hold denials.
 func managedIntact(s *settings.Settings) error {
 	if problem, ok := skipped(s, settings.Managed); ok {
@@ -42,7 +42,7 @@ func managedIntact(s *settings.Settings) error {
 	return nil
 }
 
-// Intact refuses to let anything run without what the person has set: who has
+// Intact refuses to let anything run without what the user has set: who has
 // written denials and guards relies on them. Whoever runs tools without a
 // conversation asks; a conversation does not begin otherwise. A project's file only
 // draws a warning, as anybody may have broken it, and what it denies is the

@@ -25,8 +25,8 @@ const (
 	maxCause           = 300    // bytes of why a server is not connected
 )
 
-// Tell is a reminder: the instructions of servers, and which servers are configured but
-// not connected. Each thing is told once, and again when it has changed or the model
+// Tell is a reminder: the instructions of servers, which servers are configured but not
+// connected, and which resources have changed since they were read. Each thing is told once, and again when it has changed or the model
 // has forgotten it, which is when first is set. It is told beside the system prompt,
 // because a server may connect at any time and what the provider has cached must stay.
 func (s *Servers) Tell(_ context.Context, first bool) (texts []string) {
@@ -36,7 +36,7 @@ func (s *Servers) Tell(_ context.Context, first bool) (texts []string) {
 		s.told.instructions, s.told.absences = map[string]string{}, map[string]string{}
 	}
 	all := s.Status()
-	return append(s.told.newInstructions(all), s.told.newAbsences(all)...)
+	return slices.Concat(s.told.newInstructions(all), s.told.newAbsences(all), s.updates.tell())
 }
 
 // newInstructions are those of servers whose tools the model has. One that nobody has

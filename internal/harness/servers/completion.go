@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp"
 )
 
@@ -27,7 +28,21 @@ func (s *Servers) CompletePrompt(ctx context.Context, command string, words []st
 	if err != nil {
 		return nil // completion is a convenience: the prompt itself says what is wrong
 	}
-	return values
+	return typeable(values)
+}
+
+// maxCompletions is how many values a server may answer with.
+const maxCompletions = 100
+
+// typeable are the values that can be put into what the user types: one line, and nothing
+// that a terminal would act on or not show.
+func typeable(values []string) (kept []string) {
+	for _, v := range values {
+		if v != "" && visible.Name(v) == v && len(kept) < maxCompletions {
+			kept = append(kept, v)
+		}
+	}
+	return kept
 }
 
 // CompleteResource completes server:uri, the mention of a resource. The variables of
@@ -52,7 +67,7 @@ func (s *Servers) CompleteResource(ctx context.Context, typed string) (words []s
 			return nil
 		}
 		for _, r := range list {
-			if !r.Template && strings.HasPrefix(r.URI, uri) {
+			if !r.Template && strings.HasPrefix(r.URI, uri) && visible.Name(r.URI) == r.URI {
 				words = append(words, name+":"+r.URI)
 			}
 			if r.Template {
@@ -99,7 +114,7 @@ func fill(ctx context.Context, host completer, r mcp.Resource, typed string) (ur
 		if err != nil {
 			return nil
 		}
-		for _, v := range values {
+		for _, v := range typeable(values) {
 			uris = append(uris, done+v+next)
 		}
 		return uris

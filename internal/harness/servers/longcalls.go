@@ -17,9 +17,9 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// longCalls lets calls of MCP servers that take long go on beside the conversation,
-// as commands in the background do: the model goes on, and is told of the result when
-// it is there. What a server goes on with by itself, a task, is also written down, so
+// longCalls lets calls of MCP servers that take long continue beside the conversation,
+// as commands in the background do: the model continues, and is told of the result when
+// it is there. What a server continues with by itself, a task, is also written down, so
 // that a session that is resumed still gets the result.
 type longCalls struct {
 	link    *link.Link
@@ -150,7 +150,7 @@ func (l *longCalls) tell(task agent.Task, e ending, wanted bool) {
 const maxTold = 20_000
 
 // settled takes back what began wrote. A call that ends with the session is not
-// settled: its server goes on.
+// settled: its server continues.
 func (l *longCalls) settled(call string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 )
 
 // sampling lets MCP servers use the conversation's model, if the settings switch it on:
-// {"mcp": {"sampling": true}}. The person is asked about each server once, and what a
+// {"mcp": {"sampling": true}}. The user is asked about each server once, and what a
 // server gets is counted as the conversation's. Nil means that servers cannot.
 func (s *Servers) sampling() *mcp.Sampling {
 	if !s.opts.Project.Counts.Flag("mcp", "sampling") {

@@ -44,7 +44,7 @@ type Given struct {
 	// with what they said beforehand, which may be nil. Send reaches them.
 	InProcess map[string]*mcp.Manifest
 	Send      mcp.SendFunc
-	// Elicit asks the person for what a server wants to know; nil means nobody.
+	// Elicit asks the user for what a server wants to know; nil means nobody.
 	Elicit func(context.Context, mcp.Elicitation) (mcp.Answer, error)
 	// Wait is how long the first turn waits for servers that are on their way: what
 	// is not there by then joins at a later turn. 0 means not at all.
@@ -52,7 +52,7 @@ type Given struct {
 	// Waiting is told which servers the first turn waits for, and how long at most, once
 	// that takes longer than a moment; nil means nobody is.
 	Waiting func(names []string, most time.Duration)
-	// Background is how long a call is waited for before it goes on in the
+	// Background is how long a call is waited for before it continues in the
 	// background; 0 means two minutes, less than that that it never does.
 	Background time.Duration
 }
@@ -80,6 +80,7 @@ type Servers struct {
 	known   *project.Servers // nil if those of the settings are left out
 	long    *longCalls
 	told    told
+	updates updates
 	closing atomic.Bool
 
 	mu        sync.Mutex
@@ -178,7 +179,7 @@ func (s *Servers) Open() (*mcp.Host, error) {
 	s.processes = shellrun.NewHost(&shellrun.Options{Reexec: s.opts.Reexec}) // apart from that of commands, which come and go
 	opts := &mcp.Options{
 		Version: s.opts.Version, Runner: s.processes.Runner(), Box: s.opts.Project.Boxes.Server(s.processes), Dir: s.opts.Project.Dir, Auth: auth, Approve: s.approve, Roots: s.opts.Roots(),
-		Send: s.opts.Given.Send, Elicit: s.opts.Given.Elicit, Sampling: s.sampling(), OnChange: s.Refresh, OnTask: s.long.began,
+		Send: s.opts.Given.Send, Elicit: s.opts.Given.Elicit, Sampling: s.sampling(), OnChange: s.Refresh, OnTask: s.long.began, OnUpdate: s.updates.update,
 	}
 	if cache, err := os.UserCacheDir(); err == nil {
 		opts.CacheDir = filepath.Join(cache, "haft", "mcp")
@@ -193,7 +194,7 @@ func (s *Servers) Open() (*mcp.Host, error) {
 	return s.host, nil
 }
 
-// began writes down what a server goes on with.
+// began writes down what a server continues with.
 func (l *longCalls) began(t mcp.Task) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -201,7 +202,7 @@ func (l *longCalls) began(t mcp.Task) {
 	l.link.Save(StateCalls, l.tasks)
 }
 
-// approve says whether a server may be started: what the person or the program
+// approve says whether a server may be started: what the user or the program
 // said may, what the settings say by trust.
 func (s *Servers) approve(server mcp.Server) mcp.Verdict {
 	if s.known == nil || named(s.dynamic, server.Name) {
@@ -232,7 +233,7 @@ func (s *Servers) warnOfServers() {
 	}
 }
 
-// warnOfNewWords tells the person of tools that describe themselves otherwise than
+// warnOfNewWords tells the user of tools that describe themselves differently from
 // before: what was agreed to may have become something else.
 func (s *Servers) warnOfNewWords() {
 	for _, server := range s.Status() {
@@ -261,7 +262,7 @@ func (s *Servers) Tools() ([]tool.Tool, bool) {
 	return s.long.wrap(host.Tools()), true
 }
 
-// wrap returns tools whose calls may go on in the background. Those of agents do not:
+// wrap returns tools whose calls may continue in the background. Those of agents do not:
 // nobody waits for an agent, and what it has started ends with it.
 func (l *longCalls) wrap(tools []tool.Tool) []tool.Tool {
 	tools = slices.Clone(tools)
@@ -279,15 +280,6 @@ func (s *Servers) Resources(ctx context.Context, server string) ([]mcp.Resource,
 		return nil, err
 	}
 	return h.Resources(ctx, server)
-}
-
-// ReadResource reads one.
-func (s *Servers) ReadResource(ctx context.Context, server, uri string) ([]mcp.Contents, error) {
-	h, err := s.Open()
-	if err != nil {
-		return nil, err
-	}
-	return h.ReadResource(ctx, server, uri)
 }
 
 // RefreshTools connects a server again, or all that are not connected, takes in what
@@ -455,6 +447,7 @@ func (s *Servers) Close() error {
 	s.long.close()
 	err := errors.Join(host.Close(), processes.Close(), log.Close())
 	s.long.ends.Wait()
+	s.updates.ends.Wait()
 	return err
 }
 

@@ -46,7 +46,7 @@ func (f *Flags) Check() error {
 	return f.checkResume()
 }
 
-// checkPromptTool looks for somebody to ask: without stream-json as input, no program
+// checkPromptTool looks for someone to ask: without stream-json as input, no program
 // at the other end can answer.
 func (f *Flags) checkPromptTool() error {
 	_, name, ok := strings.Cut(strings.TrimPrefix(f.promptTool, "mcp__"), "__")
@@ -94,7 +94,7 @@ func checkSchema(text string) error {
 	return s.Err()
 }
 
-// checkResume looks for the session to go on with.
+// checkResume looks for the session to continue with.
 func (f *Flags) checkResume() error {
 	if f.Resume == "" {
 		return nil

@@ -10,11 +10,11 @@ import (
 type Flags struct {
 	// Output and Input are the formats: text, json or stream-json.
 	Output, Input string
-	// Resume is the session to go on with, at the message ResumeAt; Continue means
+	// Resume is the session to continue with, at the message ResumeAt; Continue means
 	// the newest one of the folder.
 	Resume, ResumeAt string
 	Continue         bool
-	// Debug says more to the person who looks for a fault, DebugFile says it into a
+	// Debug says more to the user who looks for a fault, DebugFile says it into a
 	// file.
 	Debug     string
 	DebugFile string

@@ -210,7 +210,7 @@ func (f *Flags) check() error {
 	return nil
 }
 
-// checkTyped finds what a person has typed and would have no effect. Programs may
+// checkTyped finds what a user has typed and would have no effect. Programs may
 // know values that this haft does not, and say more than they need to.
 func (f *Flags) checkTyped(fs *pflag.FlagSet) error {
 	if err := oneOf("--effort", f.effort, []string{"", "minimal", "low", "medium", "high", "xhigh", "max"}); err != nil {

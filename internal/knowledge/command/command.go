@@ -1,4 +1,4 @@
-// Package command is what a person types after a slash: haft's own commands,
+// Package command is what a user types after a slash: haft's own commands,
 // Markdown files whose text goes to the model, skills, and prompts of MCP
 // servers.
 //
@@ -47,7 +47,7 @@ type Command struct {
 	Source settings.Source
 	Plugin string
 	Path   string
-	// Allow are rules that hold while it is used, Model what to go on with ("" is
+	// Allow are rules that hold while it is used, Model what to continue with ("" is
 	// no other).
 	Allow []string
 	Model string
@@ -78,7 +78,7 @@ func (e *NoPrompt) Error() string {
 	return "/" + e.Name + " is a command of haft itself: the user types it, and it has no text for a model"
 }
 
-// Line splits what a person typed into a command's name and its arguments. Text
+// Line splits what a user typed into a command's name and its arguments. Text
 // that begins with a path, as /etc/hosts does, is no command.
 func Line(text string) (name, args string, ok bool) {
 	text, ok = strings.CutPrefix(strings.TrimSpace(text), "/")

@@ -11,7 +11,7 @@
 // Nothing makes loading fail: what cannot be read is a problem to show.
 //
 // Trust: it reads files below the project's root, through no link that leaves
-// it, and the person's own. What a project includes from outside of it is left
+// it, and the user's own. What a project includes from outside of it is left
 // out unless Options.Trusted agrees. The text of a project's files is used
 // without trust: it is text in a conversation and grants nothing. What remains:
 // it can try to talk a model into something, as any file that a model reads.
@@ -33,7 +33,7 @@ import (
 type File struct {
 	// Path is where it stands.
 	Path string `json:"path"`
-	// Source is user, project, or local for a person's own in one project.
+	// Source is user, project, or local for a user's own in one project.
 	Source settings.Source `json:"source"`
 	// IncludedBy is the file that includes it; "" means none.
 	IncludedBy string `json:"included_by,omitempty"`
@@ -57,6 +57,9 @@ type Options struct {
 	Readable func(path string) bool
 	// Excludes are patterns of paths that are left out.
 	Excludes []string
+	// Shared is the user's folder that Claude Code reads too; "" means .claude in the home
+	// folder.
+	Shared string
 	// MaxFile and MaxTotal are how many bytes are taken of one file and of all;
 	// 0 means 100,000 and 200,000.
 	MaxFile, MaxTotal int64
@@ -90,12 +93,12 @@ var names = []name{
 	{"CLAUDE.local.md", settings.Local},
 }
 
-// userNames are a person's own, in the home folder.
+// userNames are where notes of the user are kept, in the home folder.
 var userNames = []string{".haft/HAFT.md", ".claude/CLAUDE.md"}
 
-// Load reads the instructions for work in dir by a person whose home folder is
-// home; "" means that there are none of the person. They come from the general to
-// the particular: the person's, the root's, those nearer to dir; what a file
+// Load reads the instructions for work in dir by a user whose home folder is
+// home; "" means that there are none of the user. They come from the general to
+// the particular: the user's, the root's, those nearer to dir; what a file
 // includes follows it. A text that is there twice is loaded once.
 func Load(dir, home string, opts *Options) ([]File, []knowledge.Problem) {
 	l, err := newLoader(dir, home, opts)
@@ -110,10 +113,14 @@ func Load(dir, home string, opts *Options) ([]File, []knowledge.Problem) {
 // loadAll takes the user's and those from the root down to dir.
 func (l *loader) loadAll() {
 	if l.home != "" && l.wants(settings.User) {
-		for _, n := range userNames {
-			l.load(request{path: filepath.Join(l.home, filepath.FromSlash(n)), source: settings.User})
+		shared := l.opts.Shared
+		if shared == "" {
+			shared = filepath.Join(l.home, ".claude")
 		}
-		l.loadRules(l.home, settings.User)
+		for _, path := range []string{filepath.Join(l.home, ".haft", "HAFT.md"), filepath.Join(shared, "CLAUDE.md")} {
+			l.load(request{path: path, source: settings.User})
+		}
+		l.loadRules(l.home, filepath.Join(shared, "rules"), settings.User)
 	}
 	for _, folder := range l.folders(l.dir) {
 		l.loadFolder(folder)
@@ -128,7 +135,7 @@ func (l *loader) loadFolder(folder string) {
 		}
 	}
 	if l.wants(settings.Project) && folder != l.home {
-		l.loadRules(folder, settings.Project)
+		l.loadRules(folder, filepath.Join(folder, ".claude", "rules"), settings.Project)
 	}
 }
 

@@ -129,7 +129,7 @@ func (l *loader) load(r request) {
 	}
 }
 
-// missing reports a file that is not there, if somebody meant it to be: most of
+// missing reports a file that is not there, if someone meant it to be: most of
 // what an @ begins is no path.
 func (l *loader) missing(r request, err error) {
 	switch {
@@ -220,7 +220,7 @@ func (l *loader) resolve(path, from string) string {
 	return filepath.Join(filepath.Dir(from), path)
 }
 
-// maxProblems are as many as a person reads.
+// maxProblems are as many as a user reads.
 const maxProblems = 50
 
 func (l *loader) report(path, format string, args ...any) {

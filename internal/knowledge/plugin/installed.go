@@ -16,28 +16,28 @@ import (
 )
 
 // registry is where Claude Code keeps what it has installed.
-const registry = ".claude/plugins/installed_plugins.json"
+const registry = "plugins/installed_plugins.json"
 
 // An installation is one that the registry knows. A plugin may have several, for
-// the person and for projects.
+// the user and for projects.
 type installation struct {
 	Scope   string `json:"scope"`
 	Project string `json:"projectPath"`
 	Path    string `json:"installPath"`
 }
 
-// Installed returns the plugins that Claude Code has installed for a person, or
+// Installed returns the plugins that Claude Code has installed for a user, or
 // for the project by them, and that are enabled; names are those of the registry,
-// such as review@market.
-func Installed(home, project string, enabled func(name string) bool) ([]Dir, []knowledge.Problem) {
-	if home == "" {
+// such as review@market. Shared is the folder that Claude Code keeps its own things in.
+func Installed(shared, project string, enabled func(name string) bool) ([]Dir, []knowledge.Problem) {
+	if shared == "" {
 		return nil, nil
 	}
-	file, err := shelf.Open(home).Read(registry, maxFile)
+	file, err := shelf.Open(shared).Read(registry, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	path := filepath.Join(home, filepath.FromSlash(registry))
+	path := filepath.Join(shared, filepath.FromSlash(registry))
 	var known struct {
 		Plugins map[string]json.RawMessage `json:"plugins"`
 	}
@@ -67,7 +67,7 @@ func Installed(home, project string, enabled func(name string) bool) ([]Dir, []k
 }
 
 // choose returns the folder of the installation that counts here: that for the
-// project, else that for the person. Older registries hold one and not a list.
+// project, else that for the user. Older registries hold one and not a list.
 func choose(raw json.RawMessage, project string) (dir string, ok bool) {
 	var list []installation
 	if json.Unmarshal(raw, &list) != nil {

@@ -58,7 +58,7 @@ type Dir struct {
 // maxPlugins bounds how many folders are looked at in one place.
 const maxPlugins = 200
 
-// Find returns the folders in the person's and the project's plugins folders,
+// Find returns the folders in the user's and the project's plugins folders,
 // which are .haft/plugins. An empty path has none.
 func Find(home, project string) []Dir {
 	var dirs []Dir

@@ -39,7 +39,7 @@ type Use struct {
 	Dir string
 	// Allow are rules that hold for the template's own calls.
 	Allow []string
-	// Parent is the call that this happens in; nil means that a person typed it.
+	// Parent is the call that this happens in; nil means that a user typed it.
 	Parent *tool.Call
 }
 

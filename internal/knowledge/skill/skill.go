@@ -34,7 +34,7 @@ type Skill struct {
 	Arguments []string
 	// Allow are rules, such as Bash(git diff:*), that hold while it is used.
 	Allow []string
-	// Model is what to go on with; "" means no other.
+	// Model is what to continue with; "" means no other.
 	Model string
 	// Fork asks for a sub-agent of its own, of the type Agent; "" means the usual.
 	Fork  bool

@@ -19,7 +19,7 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// public is the fixtures as a person's own skills.
+// public is the fixtures as a user's own skills.
 func public(t *testing.T) *skill.Library {
 	t.Helper()
 	dir := t.TempDir()

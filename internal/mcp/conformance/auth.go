@@ -70,7 +70,7 @@ func (n needsAuth) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// A browser is a person who agrees to everything: the suite's pages send it
+// A browser is a user who agrees to everything: the suite's pages send it
 // straight back.
 type browser struct{}
 

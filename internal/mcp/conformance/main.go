@@ -4,7 +4,7 @@
 //	MCP_CONFORMANCE_SCENARIO=tools_call conformance http://127.0.0.1:PORT/mcp
 //
 // It has no protocol code of its own. What a scenario cannot say by its server
-// alone (which tools to call, how a person answers) is here, nothing else.
+// alone (which tools to call, how a user answers) is here, nothing else.
 package main
 
 import (
@@ -70,7 +70,7 @@ func run(url, scenario string) error {
 	return act(ctx, h, scenario, facts)
 }
 
-// answers is how the person of a scenario answers questions.
+// answers is how the user of a scenario answers questions.
 func answers(scenario string) func(context.Context, mcp.Elicitation) (mcp.Answer, error) {
 	content := `{}`
 	if scenario == "sep-2322-client-request-state" {

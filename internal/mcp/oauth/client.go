@@ -12,7 +12,7 @@ import (
 
 // A Remote is a server as its entry describes it.
 type Remote struct {
-	// Name is what the person calls it; errors name it.
+	// Name is what the user calls it; errors name it.
 	Name string
 	// URL is the server's endpoint.
 	URL string
@@ -32,7 +32,7 @@ type Remote struct {
 	// DPoP binds tokens to a key of this client, also where the server does not
 	// insist on it.
 	DPoP bool
-	// Machine logs in without a person; nil means that a person does.
+	// Machine logs in without a user; nil means that a user does.
 	Machine *Machine
 }
 
@@ -41,7 +41,7 @@ type Options struct {
 	// HTTP makes the requests to authorization servers; nil means a client that
 	// gives up after 30 seconds.
 	HTTP *http.Client
-	// UserAgent takes a person to a page in the middle of a request that needs it;
+	// UserAgent takes a user to a page in the middle of a request that needs it;
 	// nil means that nobody can be asked, and such a request fails.
 	UserAgent func(port int) (UserAgent, error)
 	// Now is the clock; nil means time.Now.

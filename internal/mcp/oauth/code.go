@@ -13,19 +13,19 @@ import (
 	"strings"
 )
 
-// A UserAgent takes a person to a page of an authorization server. [Loopback] is
+// A UserAgent takes a user to a page of an authorization server. [Loopback] is
 // one that works with any browser on this machine.
 type UserAgent interface {
 	// RedirectURL is where the page sends the browser back to.
 	RedirectURL() string
-	// Visit takes the person to page, and returns the address that the browser was
+	// Visit takes the user to page, and returns the address that the browser was
 	// sent back to.
 	Visit(ctx context.Context, page string) (back string, err error)
 	// Close ends waiting for the browser.
 	Close() error
 }
 
-// ask has the person log in: the authorization code grant with PKCE.
+// ask has the user log in: the authorization code grant with PKCE.
 func (c *Client) ask(ctx context.Context, q quest, open func(int) (UserAgent, error)) (*tokenAnswer, registration, error) {
 	if open == nil {
 		return nil, q.kept, errNobody
@@ -75,7 +75,7 @@ func (c *Client) identify(ctx context.Context, iss *issuer, kept registration, r
 
 // proves reports whether the authorization server checks that whoever redeems a
 // code is the one that asked for it. One that says nothing of itself is believed
-// to, for want of anything better.
+// to, for lack of anything better.
 func (i *issuer) proves() bool { return i.assumed || slices.Contains(i.Challenges, "S256") }
 
 // openAgent prefers the port that the client is registered with: a registration
@@ -93,7 +93,7 @@ func (c *Client) openAgent(kept registration, open func(int) (UserAgent, error))
 	return open(0)
 }
 
-// page is where the person decides.
+// page is where the user decides.
 func (q quest) page(client registration, redirect, verifier string) *url.URL {
 	page, err := url.Parse(q.iss.Authorize)
 	if err != nil {

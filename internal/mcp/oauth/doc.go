@@ -2,9 +2,9 @@
 //
 // A [Client] stands for one server. Its [Client.Transport] authorises requests: it
 // adds the token that the [Store] holds, refreshes it when it is old, answers a
-// server that asks for more scopes, and turns what only a person can settle into a
+// server that asks for more scopes, and turns what only a user can settle into a
 // [LoginError], which says what to run. [Client.Login] is that run: it finds the
-// authorization server, makes itself known there, takes the person to its page and
+// authorization server, makes itself known there, takes the user to its page and
 // keeps what comes back.
 //
 // [Logins] do that for all servers of a host, by what their entries say.
@@ -16,9 +16,9 @@
 //	if errors.As(err, &login) { … } // c.Login(ctx, …)
 //
 // Both revisions of the protocol are spoken, and the oldest one's servers that are
-// their own authorization servers. A client is known by what the person registered
+// their own authorization servers. A client is known by what the user registered
 // beforehand, else by the address of a client document, else by registering
-// itself. Programs without a person have the grants of [Machine].
+// itself. Programs without a user have the grants of [Machine].
 //
 // Refresh tokens of many authorization servers work once. So a refresh happens
 // under a file lock, after another look at the file, is never given up half-way,
@@ -32,7 +32,7 @@
 // the answer must come from it. Tokens are sent to the server they are for and to
 // the authorization server that made them. They are kept in files that only the
 // person can read, and never appear in errors or logs. Whoever can read those files
-// as the person can act as the person.
+// as the user can act as the user.
 //
 // Everything is safe for concurrent use, by many processes as well. Nothing needs
 // to be closed but a [Loopback].

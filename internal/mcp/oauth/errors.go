@@ -7,7 +7,7 @@ import (
 	"github.com/haftdev/haft/mcp"
 )
 
-// A LoginError says that a server cannot be used before somebody logs in.
+// A LoginError says that a server cannot be used before someone logs in.
 type LoginError struct {
 	Server string   // the name of its entry
 	Reason string   // why, in a few words

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Login logs the person in: it asks the server who may let haft in, and visits
+// Login logs the user in: it asks the server who may let haft in, and visits
 // that page with the user agent that open returns for a port, 0 meaning any.
 func (c *Client) Login(ctx context.Context, open func(port int) (UserAgent, error)) error {
 	ch, err := c.probe(ctx)
@@ -249,7 +249,7 @@ type State struct {
 	Scopes   []string
 	// Expires is when the token runs out; zero if it does not say.
 	Expires time.Time
-	// Renewable is set if it is then renewed without a person.
+	// Renewable is set if it is then renewed without a user.
 	Renewable bool
 }
 
@@ -263,5 +263,5 @@ func (c *Client) State() (State, error) {
 	return State{LoggedIn: usable, Issuer: l.Issuer, Scopes: l.Scopes, Expires: l.Expires, Renewable: l.Refresh != ""}, nil
 }
 
-// errNobody means that a person is needed and none can be reached.
+// errNobody means that a user is needed and none can be reached.
 var errNobody = errors.New("nobody can be asked here")

@@ -29,8 +29,8 @@ type Loopback struct {
 }
 
 // NewLoopback listens on a port of the loopback address, 0 meaning any. Show tells
-// the person, or a browser, which page to visit. Where the browser is on another
-// machine the person can paste the address it ended up at; nil means that nothing
+// the user, or a browser, which page to visit. Where the browser is on another
+// machine the user can paste the address it ended up at; nil means that nothing
 // can be pasted.
 func NewLoopback(port int, show func(page string), paste io.Reader) (*Loopback, error) {
 	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
@@ -93,7 +93,7 @@ func (l *Loopback) expected(state string) bool {
 	return l.state != "" && l.state == state
 }
 
-// readPasted looks for the address among what the person types. The read cannot
+// readPasted looks for the address among what the user types. The read cannot
 // be ended, so it may outlive the visit.
 func (l *Loopback) readPasted(ctx context.Context, state string, pasted chan<- string) {
 	lines := bufio.NewScanner(l.paste)
@@ -111,7 +111,7 @@ func (l *Loopback) readPasted(ctx context.Context, state string, pasted chan<- s
 }
 
 // serve answers the browser. What does not bear the state that is waited for is
-// somebody else's: any page can make a browser ask here.
+// another program's: any page can make a browser ask here.
 func (l *Loopback) serve(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if r.URL.Path != "/callback" || !l.expected(q.Get("state")) {

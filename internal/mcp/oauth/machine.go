@@ -15,7 +15,7 @@ type Machine struct {
 	// Assertion returns the token that the program's platform made for it, which
 	// stands for it at the authorization server named by audience; nil means none.
 	Assertion func(ctx context.Context, audience string) (string, error)
-	// Company is the identity provider that vouches for a person of a company; nil
+	// Company is the identity provider that vouches for a user of a company; nil
 	// means none.
 	Company *Company
 }
@@ -27,13 +27,13 @@ type Company struct {
 	TokenEndpoint string
 	// ClientID is how the provider knows this client.
 	ClientID string
-	// IDToken returns the person's identity token.
+	// IDToken returns the user's identity token.
 	IDToken func(context.Context) (string, error)
 }
 
 const jwtBearer = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
-// enter logs in without a person.
+// enter logs in without a user.
 func (c *Client) enter(ctx context.Context, q quest) (*tokenAnswer, registration, error) {
 	m := c.remote.Machine
 	client := c.registered(q.iss)
@@ -63,7 +63,7 @@ func (c *Client) enter(ctx context.Context, q quest) (*tokenAnswer, registration
 	return answer, client, err
 }
 
-// vouch has the company's identity provider vouch for the person (RFC 8693).
+// vouch has the company's identity provider vouch for the user (RFC 8693).
 func (c *Client) vouch(ctx context.Context, res *resource, iss *issuer) (string, error) {
 	company := c.remote.Machine.Company
 	if err := c.allowed(company.TokenEndpoint); err != nil {

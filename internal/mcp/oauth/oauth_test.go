@@ -31,7 +31,7 @@ func newClient(t *testing.T, f *fakeServer, dir string, opts *oauth.Options) *oa
 	return c
 }
 
-// browse is a person whose browser is on this machine and who agrees at once.
+// browse is a user whose browser is on this machine and who agrees at once.
 func browse(port int) (oauth.UserAgent, error) {
 	return oauth.NewLoopback(port, func(page string) {
 		go func() {

@@ -27,7 +27,7 @@ func (c *Client) current(ctx context.Context, stale string) (*login, error) {
 		busy := c.busy
 		c.mu.Unlock()
 		select {
-		case <-busy: // somebody has refreshed, or could not
+		case <-busy: // someone has refreshed, or could not
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -76,7 +76,7 @@ func (c *Client) renew(ctx context.Context, stale string) (*login, error) {
 	case c.usable(l, stale):
 		return l, nil
 	case l.Refresh == "" && c.remote.Machine != nil:
-		return new(login), nil // it can always log in anew
+		return new(login), nil // it can always log in again
 	case l.Refresh == "" && l.Access == "":
 		return l, nil
 	case l.Refresh == "":

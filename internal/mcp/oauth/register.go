@@ -28,7 +28,7 @@ const (
 	proveJWT   = "private_key_jwt"
 )
 
-// registered is the client that the person has registered.
+// registered is the client that the user has registered.
 func (c *Client) registered(iss *issuer) registration {
 	r := registration{ID: c.remote.ClientID, Secret: c.remote.ClientSecret}
 	switch {

@@ -21,7 +21,7 @@ type Store struct{ dir string }
 // NewStore returns the store in a folder, which need not exist; see [DefaultDir].
 func NewStore(dir string) *Store { return &Store{dir} }
 
-// DefaultDir returns the usual place of the store, in the person's config folder.
+// DefaultDir returns the usual place of the store, in the user's config folder.
 func DefaultDir() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {

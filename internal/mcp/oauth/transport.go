@@ -76,7 +76,7 @@ func (c *Client) helps(err error) bool {
 	return errors.As(err, &login) && (c.opts.UserAgent != nil || c.remote.Machine != nil)
 }
 
-// replay returns a function that makes the request anew, with its body.
+// replay returns a function that makes the request again, with its body.
 func replay(req *http.Request) (func() *http.Request, error) {
 	var body []byte
 	if req.Body != nil && req.Body != http.NoBody {
@@ -130,12 +130,12 @@ type attempt struct {
 	logins  int
 }
 
-// maxLogins is how often one request may ask the person: once to log in, once to
+// maxLogins is how often one request may ask the user: once to log in, once to
 // allow more. A server that wants more than that goes in circles.
 const maxLogins = 2
 
-// after says how to go on when l was refused: with another login, not at all (nil),
-// or with an error that says what a person can do.
+// after says how to continue when l was refused: with another login, not at all (nil),
+// or with an error that says what a user can do.
 func (a *attempt) after(ctx context.Context, req *http.Request, resp *http.Response, l *login) (*login, error) {
 	c, ch := a.client, readChallenge(resp)
 	if c.nonces.learn(req.URL.String(), resp) && l.Key != "" && !a.nonced {

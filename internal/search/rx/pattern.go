@@ -177,7 +177,7 @@ func (m *Matcher) nextLine() (lo, hi int, ok bool) {
 }
 
 // nextPrefixed is nextLine where the finder gives the places at which a match may
-// begin. It tries each for as long as a match is in progress and goes on from there,
+// begin. It tries each for as long as a match is in progress and continues from there,
 // until that does not pay: then it turns eager and gives no answer.
 func (m *Matcher) nextPrefixed() (lo, hi int, ok bool) {
 	for at := m.pos; ; {

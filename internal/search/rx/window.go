@@ -77,7 +77,7 @@ type block struct {
 
 // next gives the first place at from or later that may begin a triple, or len(buf).
 // b is empty before the first call on buf, and left alone between calls, each of which
-// goes on beyond the place that the last one gave.
+// continues beyond the place that the last one gave.
 func (w *window) next(buf []byte, from int, b *block) int {
 	for {
 		for b.mask != 0 {

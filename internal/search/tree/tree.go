@@ -7,7 +7,7 @@
 // the scope with the disk instead.
 //
 // A [File] is one version of one file and is immutable: when the file changes it
-// is replaced by another with another ID. What somebody remembers of a File is
+// is replaced by another with another ID. What someone remembers of a File is
 // therefore either current or unreachable.
 //
 // A Tree is safe for concurrent use. Its owner calls [Tree.Close].

@@ -30,7 +30,7 @@ type walker struct {
 	queue   []*Dir
 	busy    int
 	helpers int
-	watch   atomic.Bool // cleared when a watch cannot be had
+	watch   atomic.Bool // cleared when a watch is not available
 }
 
 // walk reads dirs and all below them into the tree.

@@ -192,7 +192,7 @@ func (l *lexer) punctuation(c byte) error {
 		l.take(1, c != '}')
 		l.maybe = c == ')'
 	case ';', '\n':
-		// A line that ends in a comma or an operator goes on in the next.
+		// A line that ends in a comma or an operator continues in the next.
 		if l.print == l.depth+1 && (c == ';' || l.operand) {
 			l.print = 0
 		}

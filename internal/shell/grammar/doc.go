@@ -2,7 +2,7 @@
 //
 // Each program has a file in data/, named for it, that lists what it may be
 // given: everything that is not listed is refused. A new flag of a program is
-// thus never allowed before somebody has read what it does.
+// thus never allowed before someone has read what it does.
 //
 // A file is a list of lines, "#" starting a comment line:
 //

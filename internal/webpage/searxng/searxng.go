@@ -1,4 +1,4 @@
-// Package searxng asks a SearXNG server, which a person runs or trusts, to search
+// Package searxng asks a SearXNG server, which a user runs or trusts, to search
 // the web.
 //
 //	c, err := searxng.New("http://localhost:8888", nil)
@@ -6,7 +6,7 @@
 //
 // A [Client] is safe for concurrent use, and there is nothing to close.
 //
-// Trust: the server's address comes from the person's settings and may be private;
+// Trust: the server's address comes from the user's settings and may be private;
 // it sees every query. What it finds was written by strangers.
 package searxng
 

@@ -61,7 +61,7 @@ func (w *Writer) overwrite(dir disk.Dir, name string, f File) (disk.Info, error)
 	return now, nil
 }
 
-// still refuses a file that somebody wrote to while the journal was filled. It compares contents: reserving space may have
+// still refuses a file that someone wrote to while the journal was filled. It compares contents: reserving space may have
 // changed the time.
 func still(file disk.File, old []byte) error {
 	now, err := readAll(file, int64(len(old)))

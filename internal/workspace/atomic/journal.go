@@ -73,7 +73,7 @@ func ours(info disk.Info, without fs.FileMode) bool {
 	return uid < 0 || info.UID == uid && info.Mode&without == 0
 }
 
-// checkMade refuses what open and save cannot have made: put there by somebody else, or by a program that meant to be one of us.
+// checkMade refuses what open and save cannot have made: put there by another program, or by a program that meant to be one of us.
 func checkMade(f disk.File, name string) error {
 	info, err := f.Stat()
 	if err == nil && (!info.Mode.IsRegular() || info.Links > 1 || !ours(info, 0o077)) {

@@ -193,7 +193,7 @@ func (e *entry) load(suffix, want string) ([]byte, error) {
 	return b, err
 }
 
-// keep leaves the saved contents for a person, and the record under a name that is not looked at again.
+// keep leaves the saved contents for a user, and the record under a name that is not looked at again.
 func (e *entry) keep(path, why string) (*Leftover, error) {
 	defer e.file.Close()
 	if err := e.w.dir.Rename(e.id+recordSuffix, e.id+keptSuffix); err != nil {

@@ -1,4 +1,4 @@
-// Package blob keeps contents by their hash, so that what a write replaced can be had back.
+// Package blob keeps contents by their hash, so that what a write replaced can be restored.
 //
 // Trust model: blobs hold whatever the files held, secrets included; Dir keeps them from other users by mode and checks every
 // blob it gives out against its name.

@@ -65,7 +65,7 @@ func (d Dir) NewPack() (*Pack, error) {
 	return p, nil
 }
 
-// Add adds a content. It can be had when the pack is closed.
+// Add adds a content. It is available when the pack is closed.
 func (p *Pack) Add(digest string, b []byte) error {
 	key, err := parseDigest(digest)
 	if err != nil {

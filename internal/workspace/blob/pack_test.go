@@ -35,7 +35,7 @@ func pack(t *testing.T, d Dir, n int) (path string) {
 
 func content(i int) []byte { return bytes.Repeat([]byte(fmt.Sprint(i, ",")), i) }
 
-// have returns which of n contents can be had, and fails if one is not what it should be.
+// have returns which of n contents is available, and fails if one is not what it should be.
 func have(t *testing.T, d Dir, n int) (found []int) {
 	t.Helper()
 	for i := range n {

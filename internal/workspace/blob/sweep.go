@@ -66,7 +66,7 @@ func (d Dir) sweepPack(ctx context.Context, path string, o *SweepOptions, s *Swe
 	if err != nil {
 		return err
 	}
-	list := readIndex(path) // nothing of a damaged one can be had, so that it goes
+	list := readIndex(path) // nothing of a damaged one is available, so that it goes
 	var needed []packed
 	var bytesNeeded int64
 	for _, e := range list {

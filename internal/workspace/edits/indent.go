@@ -103,7 +103,7 @@ func (w wanted) bodiesMatch(text []byte, lines []line) bool {
 	return lines[last].next > lines[last].end // an ended old string needs a line that ends
 }
 
-// endsWord reports whether no word goes on from text into rest: a guess must not match half a name.
+// endsWord reports whether no word continues from text into rest: a guess must not match half a name.
 func endsWord(text, rest string) bool {
 	last, _ := utf8.DecodeLastRuneInString(text)
 	next, _ := utf8.DecodeRuneInString(rest)

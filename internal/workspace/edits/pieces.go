@@ -75,7 +75,7 @@ func (l layout) overlapping(r Range) iter.Seq2[int, piece] {
 	}
 }
 
-// touch says which edit, if any, put bytes or a seam inside the range, and whether the range lies wholly in what it put.
+// touch says which edit, if any, put bytes or a seam inside the range, and whether the range lies completely in what it put.
 func (l layout) touch(r Range) (by int, whole bool) {
 	for start, p := range l.overlapping(r) {
 		end := start + p.n

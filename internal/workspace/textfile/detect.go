@@ -27,7 +27,7 @@ func Detect(raw []byte) (Encoding, error) { return DetectWith(raw, Hints{}) }
 //
 // The order is from certain to likely: byte-order mark, magic number, the places of NUL bytes for UTF-16, what the file
 // declares, what is set for it, valid UTF-8, mostly valid UTF-8 with stray bytes, and letter frequencies last. A declaration
-// that the bytes contradict counts for nothing.
+// that the bytes contradict does not count.
 func DetectWith(raw []byte, hints Hints) (Encoding, error) {
 	switch {
 	case bytes.HasPrefix(raw, []byte{0xFF, 0xFE, 0, 0}), bytes.HasPrefix(raw, []byte{0, 0, 0xFE, 0xFF}):

@@ -49,7 +49,7 @@ func Lookup(label string) (Encoding, error) {
 	return Encoding{}, &labelError{Label: label}
 }
 
-// settled is an encoding that somebody named, so that nothing is guessed.
+// settled is an encoding that someone named, so that nothing is guessed.
 func settled(e Encoding) Encoding {
 	e.guessed, e.unsure = false, false
 	return e

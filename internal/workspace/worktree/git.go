@@ -49,7 +49,7 @@ func runGit(ctx context.Context, dir string, env []string, args ...string) (stri
 }
 
 // ownFilters are the options that switch off filters which the repository's own
-// configuration sets up. Those of the person, such as for large files, stay.
+// configuration sets up. Those of the user, such as for large files, stay.
 func ownFilters(ctx context.Context, dir string) ([]string, error) {
 	listed, err := runGit(ctx, dir, nil, "config", "--includes", "--show-scope", "--name-only", "--get-regexp", `^filter\.`)
 	if err != nil || listed == "" {

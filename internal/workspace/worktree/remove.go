@@ -90,7 +90,7 @@ func (t *Tree) Remove(ctx context.Context, opts *RemoveOptions) (Removed, error)
 		return Removed{}, fmt.Errorf("remove the worktree: %w", err)
 	}
 	if t.Branch != "" && gone.KeptBranch == "" {
-		// Only as it was looked at: somebody may have committed to it since.
+		// Only as it was looked at: someone may have committed to it since.
 		if _, err := git(ctx, t.repo.Root, nil, "update-ref", "-d", "refs/heads/"+t.Branch, firstLine(head)); err != nil {
 			gone.KeptBranch = t.Branch
 		}

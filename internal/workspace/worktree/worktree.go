@@ -16,7 +16,7 @@
 // waits for its turn. There is nothing to close.
 //
 // Trust: git is run in a repository whose files may be hostile. Its hooks and file
-// system monitor are switched off; filters that the person has set up for it run as
+// system monitor are switched off; filters that the user has set up for it run as
 // they do for every git command. Names are checked before they become paths.
 package worktree
 

@@ -120,7 +120,7 @@ func containsAny(s string, parts []string) bool {
 	return false
 }
 
-// excerpt is what a person needs to see of a body that is not JSON: the title of
+// excerpt is what a user needs to see of a body that is not JSON: the title of
 // a page, or how the text begins.
 func excerpt(raw []byte) string {
 	text := string(raw)

@@ -68,7 +68,7 @@ const (
 
 // Close lets the connection go. If the answer came to its end, what follows the
 // last event is read, because only then can the connection be used again; that
-// is a matter of microseconds, and of somebody else if it is not.
+// is a matter of microseconds, and of another program if it is not.
 func (s *Stream) Close() {
 	s.watchdog.Stop()
 	if s.body == nil || s.ended || s.inner.Err() != nil {

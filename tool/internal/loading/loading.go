@@ -19,12 +19,12 @@ type Text struct {
 	Rule string
 	// Allow are the rules that it brings, Commands those that loading it runs.
 	Allow, Commands []string
-	// Model is what to go on with; "" means no other.
+	// Model is what to continue with; "" means no other.
 	Model string
 }
 
 // Verdict is the view of a tool that loads the text: text alone is harmless, and
-// what grants or runs something is for a person to decide. Input is what is to run
+// what grants or runs something is for a user to decide. Input is what is to run
 // if they agree; nil changes nothing.
 func (t Text) Verdict(input json.RawMessage) tool.Verdict {
 	if len(t.Allow) == 0 && len(t.Commands) == 0 {

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/haftdev/haft/internal/near"
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/search"
 	"github.com/haftdev/haft/tool"
 )
@@ -166,7 +167,7 @@ func (s Scope) Note(results int, st search.Stats, partial string) string {
 	left := unread(st)
 	if results == 0 {
 		parts := append(hidden(st), left...)
-		note := "Searched " + counted(st.Scanned-st.Denied, "file", "files") + " in " + s.Path + "."
+		note := "Searched " + plural.Forms(st.Scanned-st.Denied, "file", "files") + " in " + s.Path + "."
 		if len(parts) > 0 {
 			note += " Left out: " + strings.Join(parts, ", ") + "."
 		}
@@ -219,12 +220,5 @@ func add(list []string, n int, one, many string) []string {
 	if n == 0 {
 		return list
 	}
-	return append(list, counted(n, one, many))
-}
-
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
+	return append(list, plural.Forms(n, one, many))
 }

@@ -1,0 +1,29 @@
+package engine
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+)
+
+// WriteFile writes a file that is whole or not there, whatever happens: its content and its
+// name are on the disk when it returns. Others than the user may not read it.
+func WriteFile(path string, content []byte) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	temp, err := os.CreateTemp(dir, ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = temp.Write(content)
+	if err = errors.Join(err, temp.Sync(), temp.Close()); err == nil {
+		err = os.Rename(temp.Name(), path)
+	}
+	if err != nil {
+		os.Remove(temp.Name())
+		return err
+	}
+	return syncDir(dir)
+}

@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/haftdev/haft/internal/golden"
+	"github.com/haftdev/haft/shellrun"
+)
+
+// TestReference compares docs/reference.md with the commands and flags that haft has.
+// -update writes it.
+func TestReference(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("# Reference: commands and flags\n\n" +
+		"Every command of haft with its flags, as `haft COMMAND --help` prints them. [The command line](cli.md) explains the ones that matter most.\n")
+	commands(wholeRoot(), func(c *cobra.Command) { describe(&b, c) })
+	golden.Check(t, "../../docs/reference.md", b.String())
+}
+
+func wholeRoot() *cobra.Command {
+	root := newRoot(Streams{In: &bytes.Buffer{}, Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}, shellrun.Reexec{})
+	root.InitDefaultHelpCmd()
+	return root
+}
+
+// commands calls yield with a command and all below it that users see.
+func commands(c *cobra.Command, yield func(*cobra.Command)) {
+	yield(c)
+	for _, sub := range c.Commands() {
+		if !sub.Hidden {
+			commands(sub, yield)
+		}
+	}
+}
+
+func describe(b *strings.Builder, c *cobra.Command) {
+	fmt.Fprintf(b, "\n## `%s`\n\n%s.\n", c.CommandPath(), strings.TrimSuffix(c.Short, "."))
+	if c.Runnable() {
+		fmt.Fprintf(b, "\n    %s\n", c.UseLine())
+	}
+	flags := c.NonInheritedFlags()
+	if !flags.HasAvailableFlags() {
+		return
+	}
+	b.WriteString("\n| flag | what it does |\n|---|---|\n")
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		name := "`--" + f.Name + "`"
+		if f.Shorthand != "" {
+			name = "`-" + f.Shorthand + "`, " + name
+		}
+		kind, usage := pflag.UnquoteUsage(f)
+		if kind != "" {
+			name += " " + strings.NewReplacer("stringArray", "LIST", "strings", "LIST", "string", "TEXT", "int", "NUMBER", "float", "NUMBER", "duration", "TIME").Replace(kind)
+		}
+		fmt.Fprintf(b, "| %s | %s |\n", name, strings.ReplaceAll(usage, "|", `\|`))
+	})
+}
+
+// TestEveryCommandIsRun looks for each command in the scripts and the guide that tests run.
+func TestEveryCommandIsRun(t *testing.T) {
+	files, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, name := range append(files, "../../docs/first-hour.md") {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(text)
+	}
+	commands(wholeRoot(), func(c *cobra.Command) {
+		if c.Runnable() && !regexp.MustCompile(`(?m)^(!? ?(exec|usage)|\$) `+regexp.QuoteMeta(c.CommandPath())+`\b`).MatchString(all.String()) {
+			t.Errorf("no script in testdata/script runs '%s'", c.CommandPath())
+		}
+	})
+}

@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/haftdev/haft/internal/keep"
+	"github.com/haftdev/haft/internal/page"
+	"github.com/haftdev/haft/internal/serve"
+	"github.com/haftdev/haft/shellrun"
+)
+
+type webFlags struct {
+	converseFlags
+	listen    string
+	hosts     []string
+	cert, key string
+	insecure  bool
+	open      bool
+	renew     bool
+	json      bool
+}
+
+func newServe(s Streams, reexec shellrun.Reexec) *cobra.Command {
+	f := &webFlags{converseFlags: converseFlags{Streams: s, reexec: reexec, onAsk: onAskDeny}}
+	all := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	f.Flags.Define(all)
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Watch and steer sessions in a browser, and offer them to programs",
+		Long: `Serve a page and an HTTP API to watch and steer sessions: those that run in
+terminals, editors and programs, and those that you begin in the page. docs/serve.md
+has the API.
+
+The server listens on this machine only and prints an address with a token, which is
+kept in a file that only you can read. Anyone who has the token can do in your sessions
+what you can, except change settings, trust a folder or turn permissions off.
+
+To listen elsewhere, give --listen, a certificate (--tls-cert and --tls-key) and the
+names by which clients call the server (--host). Without a certificate it needs
+--insecure: everyone on the way can then read the token and use it.
+
+Ctrl-C ends the server and the sessions that run in it; they can be resumed.`,
+		Example: `  haft serve
+  haft serve --open
+  haft serve --listen 0.0.0.0:7420 --host box.example --tls-cert box.crt --tls-key box.key`,
+		Args: exactly(0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			credentialsFile().use()
+			return f.run(c)
+		},
+	}
+	c.Flags().StringVar(&f.listen, "listen", "", "the address to listen on, such as 127.0.0.1:7420; by default a free port of this machine, the same as last time if it can be")
+	c.Flags().StringArrayVar(&f.hosts, "host", nil, "a name by which clients call the server, besides those of this machine")
+	c.Flags().StringVar(&f.cert, "tls-cert", "", "the certificate of the server, a PEM file")
+	c.Flags().StringVar(&f.key, "tls-key", "", "the key of the certificate, a PEM file")
+	c.Flags().BoolVar(&f.insecure, "insecure", false, "listen on another address without a certificate")
+	c.Flags().BoolVar(&f.open, "open", false, "open the page in a browser")
+	c.Flags().BoolVar(&f.renew, "new-token", false, "choose another token: pages and programs that know the old one are shut out")
+	c.Flags().BoolVar(&f.json, "json", false, "write the address as JSON")
+	for _, name := range acpFlags {
+		c.Flags().AddFlag(all.Lookup(name))
+	}
+	return c
+}
+
+// served is what a program reads.
+type served struct {
+	URL       string `json:"url"`
+	TokenFile string `json:"tokenFile"`
+	PID       int    `json:"pid"`
+	// Already says that another process serves.
+	Already bool `json:"already"`
+}
+
+func (f *webFlags) run(c *cobra.Command) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	o, err := f.options(c.Flags())
+	if err != nil {
+		return err
+	}
+	home, err := serve.OpenHome(filepath.Join(keep.State(), "serve"), f.renew)
+	if err != nil {
+		return fmt.Errorf("could not start the server: %w", err)
+	}
+	defer home.Close()
+	if home.Running != "" {
+		return f.running(c.Context(), home)
+	}
+	listeners, err := f.listeners(home)
+	if err != nil {
+		return fmt.Errorf("could not start the server: %w", err)
+	}
+	address := listeners[0].Addr().(*net.TCPAddr)
+	url := f.scheme() + net.JoinHostPort(f.name(address), fmt.Sprint(address.Port)) + "/"
+	if err := home.Save(url, address.Port); err != nil {
+		return fmt.Errorf("could not start the server: %w", err)
+	}
+	if err := f.tell(c.Context(), served{url + "#token=" + home.Token, home.File, os.Getpid(), false}); err != nil {
+		return err
+	}
+	hosts := f.hosts
+	if f.listen != "" {
+		hosts = append(slices.Clone(hosts), f.name(address))
+	}
+	s := serve.New(&serve.Options{Harness: o.Harness, Talk: o.Talk, Token: home.Token, Hosts: hosts, Secure: f.cert != "", Files: page.Files, Version: version(), Log: o.Log})
+	if err := s.Serve(c.Context(), listeners...); err != nil {
+		return fmt.Errorf("the server ended: %w", err)
+	}
+	return nil
+}
+
+// check looks at what the flags say together.
+func (f *webFlags) check() error {
+	if (f.cert == "") != (f.key == "") {
+		return usageError{errors.New("--tls-cert and --tls-key belong together")}
+	}
+	if f.listen == "" {
+		return nil
+	}
+	host, _, err := net.SplitHostPort(f.listen)
+	if err != nil {
+		return usageError{fmt.Errorf("--listen %s: give an address and a port, such as 127.0.0.1:7420", f.listen)}
+	}
+	ip := net.ParseIP(host)
+	loopback := host == "localhost" || ip != nil && ip.IsLoopback()
+	if !loopback && f.cert == "" && !f.insecure {
+		return usageError{fmt.Errorf("--listen %s: others could read the token on its way. Give --tls-cert and --tls-key, or say --insecure", f.listen)}
+	}
+	if (host == "" || ip != nil && ip.IsUnspecified()) && len(f.hosts) == 0 {
+		return usageError{fmt.Errorf("--listen %s: say by which name clients call the server, with --host", f.listen)}
+	}
+	return nil
+}
+
+func (f *webFlags) scheme() string {
+	if f.cert != "" {
+		return "https://"
+	}
+	return "http://"
+}
+
+// name is how clients call the server.
+func (f *webFlags) name(address *net.TCPAddr) string {
+	if len(f.hosts) > 0 {
+		return f.hosts[0]
+	}
+	return address.IP.String()
+}
+
+// listeners are where the server listens.
+func (f *webFlags) listeners(home *serve.Home) (list []net.Listener, err error) {
+	if f.listen == "" {
+		list, err = home.Listen()
+	} else {
+		var l net.Listener
+		l, err = net.Listen("tcp", f.listen)
+		list = append(list, l)
+	}
+	if err != nil || f.cert == "" {
+		return list, err
+	}
+	pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+	if err != nil {
+		return nil, fmt.Errorf("read the certificate: %w", err)
+	}
+	for i, l := range list {
+		list[i] = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}})
+	}
+	return list, nil
+}
+
+// running says that there is a server already.
+func (f *webFlags) running(ctx context.Context, home *serve.Home) error {
+	if f.listen != "" || f.renew || f.cert != "" {
+		return fmt.Errorf("could not start the server: process %d serves already at %s. End it first", home.PID, home.Running)
+	}
+	return f.tell(ctx, served{home.Running + "#token=" + home.Token, home.File, home.PID, true})
+}
+
+// tell writes where the server is, and opens the page.
+func (f *webFlags) tell(ctx context.Context, s served) error {
+	if f.open {
+		openBrowser(ctx, s.URL)
+	}
+	if f.json {
+		return writeJSON(f.Out, s)
+	}
+	if s.Already {
+		fmt.Fprintf(f.Err, "Process %d serves already.\n", s.PID)
+	}
+	if _, err := fmt.Fprintln(f.Out, s.URL); err != nil {
+		return err
+	}
+	if !s.Already {
+		fmt.Fprintf(f.Err, "Open this address in a browser. Who has it can use your sessions; the token is also in %s.\nCtrl-C ends the server.\n", s.TokenFile)
+	}
+	return nil
+}

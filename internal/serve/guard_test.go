@@ -1,0 +1,292 @@
+package serve_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/haftdev/haft/internal/serve"
+)
+
+// raw sends bytes as they are and returns the answer.
+func (s *site) raw(request string) *http.Response {
+	s.t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(30 * time.Second))
+	if _, err := io.WriteString(conn, request); err != nil {
+		s.t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		s.t.Fatalf("%q: %v", request, err)
+	}
+	return resp
+}
+
+// What other sites, other hosts' names and strangers send is refused, whatever the method,
+// reads and streams of events included.
+func TestStrangersAreRefused(t *testing.T) {
+	s := newSite(t)
+	host := strings.TrimPrefix(s.url, "http://")
+	_, port, _ := net.SplitHostPort(host)
+	auth := "Authorization: Bearer " + token + "\r\n"
+	body := `{"cwd":"` + s.dir + `"}`
+	post := func(headers string) string {
+		return fmt.Sprintf("POST /v1/sessions HTTP/1.1\r\n%sContent-Length: %d\r\n\r\n%s", headers, len(body), body)
+	}
+	json := "Content-Type: application/json\r\n"
+	at := "Host: " + host + "\r\n"
+	for name, c := range map[string]struct {
+		request string
+		want    int
+	}{
+		"a read under another name (rebinding)":    {"GET /v1/sessions HTTP/1.1\r\nHost: evil.example:" + port + "\r\n" + auth + "\r\n", 421},
+		"the page under another name":              {"GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n", 421},
+		"events under another name":                {"GET /v1/events HTTP/1.1\r\nHost: 127.0.0.1.evil.example:" + port + "\r\n" + auth + "\r\n", 421},
+		"another port of this host":                {"GET /v1/sessions HTTP/1.1\r\nHost: 127.0.0.1:1\r\n" + auth + "\r\n", 421},
+		"no token":                                 {"GET /v1/sessions HTTP/1.1\r\n" + at + "\r\n", 401},
+		"events without a token":                   {"GET /v1/events HTTP/1.1\r\n" + at + "\r\n", 401},
+		"the token in the query":                   {"GET /v1/sessions?token=" + token + " HTTP/1.1\r\n" + at + "\r\n", 401},
+		"the token as the cookie":                  {"GET /v1/sessions HTTP/1.1\r\n" + at + "Cookie: haft-" + port + "=" + token + "\r\n\r\n", 401},
+		"an empty token":                           {"GET /v1/sessions HTTP/1.1\r\n" + at + "Authorization: Bearer \r\n\r\n", 401},
+		"a cross-site read":                        {"GET /v1/sessions HTTP/1.1\r\n" + at + auth + "Sec-Fetch-Site: cross-site\r\n\r\n", 403},
+		"cross-site events":                        {"GET /v1/events HTTP/1.1\r\n" + at + auth + "Sec-Fetch-Site: cross-site\r\n\r\n", 403},
+		"a read from another port of this host":    {"GET /v1/sessions HTTP/1.1\r\n" + at + auth + "Sec-Fetch-Site: same-site\r\n\r\n", 403},
+		"a frame of another site":                  {"GET / HTTP/1.1\r\n" + at + "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Dest: iframe\r\n\r\n", 403},
+		"a cross-site POST":                        {post(at + auth + json + "Sec-Fetch-Site: cross-site\r\n"), 403},
+		"a POST of another origin":                 {post(at + auth + json + "Origin: https://evil.example\r\n"), 403},
+		"a POST of no origin":                      {post(at + auth + json + "Origin: null\r\n"), 403},
+		"a read of another origin":                 {"GET /v1/sessions HTTP/1.1\r\n" + at + auth + "Origin: http://127.0.0.1:1\r\n\r\n", 403},
+		"a WebSocket of another origin":            {"GET /v1/events HTTP/1.1\r\n" + at + auth + "Origin: https://evil.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n", 403},
+		"a POST that a form can send":              {post(at + auth + "Content-Type: text/plain\r\n"), 415},
+		"a POST without a type":                    {post(at + auth), 415},
+		"a form":                                   {post(at + auth + "Content-Type: application/x-www-form-urlencoded\r\n"), 415},
+		"a preflight":                              {"OPTIONS /v1/sessions HTTP/1.1\r\n" + at + "Origin: https://evil.example\r\nAccess-Control-Request-Method: POST\r\n\r\n", 403},
+		"a login of another origin":                {"POST /v1/login HTTP/1.1\r\n" + at + json + "Origin: https://evil.example\r\nContent-Length: 2\r\n\r\n{}", 403},
+		"a body that is too long":                  {fmt.Sprintf("POST /v1/sessions HTTP/1.1\r\n%sContent-Length: %d\r\n\r\n{\"cwd\":\"%s\"}", at+auth+json, 2<<20+10, strings.Repeat("a", 2<<20)), 413},
+		"two values":                               {"POST /v1/sessions HTTP/1.1\r\n" + at + auth + json + "Content-Length: 4\r\n\r\n{}{}", 400},
+		"a folder above":                           {"GET /../../../../etc/passwd HTTP/1.1\r\n" + at + "\r\n", 307},
+		"a folder above, written otherwise":        {"GET /%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\n" + at + "\r\n", 404},
+		"a folder above with backslashes":          {"GET /..%5c..%5cetc%5cpasswd HTTP/1.1\r\n" + at + "\r\n", 404},
+		"a session outside":                        {"GET /v1/sessions/..%2f..%2fetc%2fpasswd HTTP/1.1\r\n" + at + auth + "\r\n", 404},
+		"a session by a pattern":                   {"GET /v1/sessions/*/timeline HTTP/1.1\r\n" + at + auth + "\r\n", 404},
+		"a position that is none":                  {"GET /v1/sessions/x/events?after=../../x HTTP/1.1\r\n" + at + auth + "\r\n", 400},
+		"the right token":                          {"GET /v1/sessions HTTP/1.1\r\n" + at + auth + "Sec-Fetch-Site: same-origin\r\nOrigin: " + s.url + "\r\n\r\n", 200},
+		"the right token under the name localhost": {"GET /v1/sessions HTTP/1.1\r\nHost: localhost:" + port + "\r\n" + auth + "\r\n", 200},
+		"the page, opened by the user":             {"GET / HTTP/1.1\r\n" + at + "Sec-Fetch-Site: none\r\n\r\n", 200},
+		"a page of a session, opened by the user":  {"GET /s/0c0ffee0-0000-4000-8000-000000000000 HTTP/1.1\r\n" + at + "Sec-Fetch-Site: none\r\n\r\n", 200},
+		"a file of the page":                       {"GET /app.js HTTP/1.1\r\n" + at + "Sec-Fetch-Site: same-origin\r\n\r\n", 200},
+		"what the page does not have":              {"GET /serve.go HTTP/1.1\r\n" + at + "\r\n", 404},
+		"an operation that there is not":           {"PUT /v1/sessions HTTP/1.1\r\n" + at + auth + "\r\n", 404},
+	} {
+		t.Run(name, func(t *testing.T) {
+			resp := s.raw(c.request)
+			text, _ := io.ReadAll(io.LimitReader(resp.Body, 300)) // what came, for the message
+			if resp.StatusCode != c.want {
+				t.Errorf("%s %s, want %d", resp.Status, text, c.want)
+			}
+			for h := range resp.Header {
+				if strings.HasPrefix(h, "Access-Control-") {
+					t.Errorf("it has %s", h)
+				}
+			}
+			for h, want := range map[string]string{
+				"Content-Security-Policy":      "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+				"X-Content-Type-Options":       "nosniff",
+				"Referrer-Policy":              "no-referrer",
+				"Cross-Origin-Resource-Policy": "same-origin",
+				"Cross-Origin-Opener-Policy":   "same-origin",
+			} {
+				if got := resp.Header.Get(h); got != want {
+					t.Errorf("%s is %q", h, got)
+				}
+			}
+		})
+	}
+	var list serve.Sessions
+	if s.must("GET", "/v1/sessions", nil, &list); len(list.Sessions) != 0 {
+		t.Errorf("the attacks made sessions: %+v", list)
+	}
+}
+
+// The token is exchanged for a cookie that scripts cannot read and other sites do not
+// send.
+func TestTheTokenBecomesACookie(t *testing.T) {
+	s := newSite(t)
+	resp, err := http.Post(s.url+"/v1/login", "application/json", loginBody(token))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	cookies := resp.Cookies()
+	if resp.StatusCode != http.StatusNoContent || len(cookies) != 1 {
+		t.Fatalf("%s, %v", resp.Status, cookies)
+	}
+	c := cookies[0]
+	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/" || c.Domain != "" || strings.Contains(c.Value, token) {
+		t.Errorf("the cookie is %+v", c)
+	}
+	r, _ := http.NewRequest("GET", s.url+"/v1/sessions", nil)
+	r.AddCookie(c)
+	if resp, err = http.DefaultClient.Do(r); err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("with the cookie: %v, %v", resp, err)
+	}
+	resp.Body.Close()
+}
+
+// Who guesses is slowed down; who has the cookie is not.
+func TestWrongTokensAreLimited(t *testing.T) {
+	s := newSite(t)
+	resp, err := http.Post(s.url+"/v1/login", "application/json", loginBody(token))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	cookie := resp.Cookies()[0]
+	last := 0
+	for range 11 {
+		resp, err := http.Post(s.url+"/v1/login", "application/json", strings.NewReader(`{"token":"a guess"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		last = resp.StatusCode
+	}
+	if last != http.StatusTooManyRequests {
+		t.Errorf("the 11th guess: %d", last)
+	}
+	if status, _ := s.do("GET", "/v1/sessions", nil); status != http.StatusTooManyRequests {
+		t.Errorf("a token after too many guesses: %d", status)
+	}
+	r, _ := http.NewRequest("GET", s.url+"/v1/sessions", nil)
+	r.AddCookie(cookie)
+	if resp, err := http.DefaultClient.Do(r); err != nil || resp.StatusCode != http.StatusOK {
+		t.Errorf("the page of the user: %v, %v", resp, err)
+	}
+}
+
+// Connections that say nothing, or say it slowly, neither keep others out nor stay.
+func TestIdleConnections(t *testing.T) {
+	s := newSite(t)
+	address := strings.TrimPrefix(s.url, "http://")
+	var idle []net.Conn
+	for n := range 1000 {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatalf("connection %d: %v", n, err)
+		}
+		defer conn.Close()
+		if n%2 == 0 {
+			if _, err := io.WriteString(conn, "GET /v1/sessions HTTP/1.1\r\nHost: "+address+"\r\nX-Slow: "); err != nil {
+				t.Fatal(err)
+			}
+		}
+		idle = append(idle, conn)
+	}
+	began := time.Now()
+	s.must("GET", "/v1/sessions", nil, nil)
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("beside 1,000 idle connections a list takes %s", took)
+	}
+	for n, conn := range idle {
+		_ = conn.SetReadDeadline(time.Now().Add(30 * time.Second))
+		if _, err := io.Copy(io.Discard, conn); err != nil {
+			t.Fatalf("connection %d stays open: %v", n, err)
+		}
+	}
+}
+
+// What tools, files and models say leaves as JSON, with every < escaped, whatever it is.
+func TestHostileTextStaysText(t *testing.T) {
+	evil := "</script><img src=x onerror=alert(1)>\u2028\x1b]0;owned\x07"
+	s := newSite(t, says(evil))
+	row := s.create("<b>" + evil)
+	f := s.feed("/v1/sessions/"+row.ID+"/events?timeline=", "")
+	e := f.message("result", "onerror")
+	if strings.ContainsAny(e.data, "\n\r\x1b") {
+		t.Errorf("the event breaks its line: %q", e.data)
+	}
+	for _, path := range []string{"", "/timeline", "/items/0", "/checkpoints", "/diff"} {
+		status, raw := s.do("GET", "/v1/sessions/"+row.ID+path, nil)
+		if status != http.StatusOK || strings.ContainsAny(string(raw), "<>&\x1b") || !json.Valid(raw) {
+			t.Errorf("%s: %d %s", path, status, raw)
+		}
+	}
+	s.must("PATCH", "/v1/sessions/"+row.ID, serve.SessionChange{Title: evil}, nil)
+	resp := s.raw("GET /v1/sessions HTTP/1.1\r\nHost: " + strings.TrimPrefix(s.url, "http://") + "\r\nAuthorization: Bearer " + token + "\r\n\r\n")
+	raw, _ := io.ReadAll(resp.Body)
+	if kind := resp.Header.Get("Content-Type"); kind != "application/json" || strings.Contains(string(raw), "<img") {
+		t.Errorf("%s: %s", kind, raw)
+	}
+}
+
+// The page cannot do what belongs to the terminal.
+func TestTheTerminalsOwn(t *testing.T) {
+	s := newSite(t)
+	if p := s.refused("POST", "/v1/sessions", serve.NewSession{Cwd: s.dir, Mode: "bypassPermissions"}, http.StatusForbidden); p.Code != "terminal_only" {
+		t.Errorf("a session without permissions: %+v", p)
+	}
+	row := s.create("")
+	if p := s.refused("PATCH", "/v1/sessions/"+row.ID, serve.SessionChange{Mode: "bypassPermissions"}, http.StatusForbidden); p.Code != "terminal_only" {
+		t.Errorf("a change of the mode: %+v", p)
+	}
+	s.refused("POST", "/v1/sessions", serve.NewSession{Cwd: "relative"}, http.StatusBadRequest)
+	s.refused("POST", "/v1/sessions", serve.NewSession{Cwd: filepath.Join(s.dir, "none")}, http.StatusBadRequest)
+	s.refused("POST", "/v1/sessions", serve.NewSession{Cwd: s.dir, Mode: "nonsense"}, http.StatusBadRequest)
+}
+
+// The token file is the user's alone, and there is one server per user.
+func TestTheHomeOfAServer(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "serve")
+	first, err := serve.OpenHome(dir, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Save("http://127.0.0.1:7/", 7); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(first.File); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the token file: %v, %v", info, err)
+	}
+	second, err := serve.OpenHome(dir, false)
+	if err != nil || second.Running != "http://127.0.0.1:7/" || second.PID != os.Getpid() || second.Token != first.Token {
+		t.Errorf("the second server finds %+v, %v", second, err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := serve.OpenHome(dir, false)
+	if err != nil || again.Running != "" || again.Token != first.Token {
+		t.Errorf("after the end: %+v, %v", again, err)
+	}
+	if err := again.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(first.File, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	leaked, err := serve.OpenHome(dir, false)
+	if err != nil || leaked.Token == first.Token {
+		t.Errorf("a token that others could read is used again: %v", err)
+	}
+	if err := leaked.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func loginBody(token string) io.Reader {
+	raw, _ := json.Marshal(serve.Login{Token: token})
+	return strings.NewReader(string(raw))
+}

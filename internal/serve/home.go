@@ -1,0 +1,127 @@
+package serve
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/gofrs/flock"
+
+	"github.com/haftdev/haft/internal/regular"
+)
+
+// A Home is what the server of a user keeps between its runs: the token and the port, so
+// that a page that is open finds it again. There is one server in it at a time.
+type Home struct {
+	// File has it; only the user can read it.
+	File string
+	// Token is what clients must know.
+	Token string
+	// Running is the address of the server that runs already, and PID its process; "" and 0
+	// if there is none. Then the home is not this process's.
+	Running string
+	PID     int
+
+	port int
+	lock *flock.Flock
+}
+
+// kept is what the file has.
+type kept struct {
+	Token string `json:"token"`
+	Port  int    `json:"port"`
+	URL   string `json:"url"`
+	PID   int    `json:"pid"`
+}
+
+// OpenHome opens the home in a folder. Renew chooses another token, which shuts out
+// everyone who knows the old one.
+func OpenHome(dir string, renew bool) (*Home, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make a folder for the token: %w", err)
+	}
+	h := &Home{File: filepath.Join(dir, "serve.json"), lock: flock.New(filepath.Join(dir, "serve.lock"), flock.SetPermissions(0o600))}
+	ours, err := h.lock.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("lock %s: %w", h.lock.Path(), err)
+	}
+	k, err := h.read()
+	if !ours {
+		if err != nil {
+			return nil, fmt.Errorf("another haft serve is starting. Try again: %w", err)
+		}
+		h.Token, h.Running, h.PID = k.Token, k.URL, k.PID
+		return h, nil
+	}
+	h.Token, h.port = k.Token, k.Port
+	if err != nil || renew || len(k.Token) < tokenLength {
+		h.Token = rand.Text()
+	}
+	return h, nil
+}
+
+// tokenLength is that of 130 bits in base 32.
+const tokenLength = 26
+
+// read reads the file. One that others can read is not trusted.
+func (h *Home) read() (k kept, err error) {
+	info, err := os.Lstat(h.File)
+	if err != nil {
+		return k, err
+	}
+	if info.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {
+		return k, fmt.Errorf("other users can read %s", h.File)
+	}
+	raw, err := regular.Read(h.File, 4096)
+	if err != nil {
+		return k, err
+	}
+	return k, json.Unmarshal(raw, &k)
+}
+
+// Listen listens on the loopback, at the port of last time if it is free.
+func (h *Home) Listen() ([]net.Listener, error) {
+	first, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(h.port)))
+	if err != nil && h.port != 0 {
+		first, err = net.Listen("tcp", "127.0.0.1:0")
+	}
+	if err != nil {
+		return nil, err
+	}
+	list := []net.Listener{first}
+	_, port, _ := net.SplitHostPort(first.Addr().String()) // a listener knows its port
+	if second, err := net.Listen("tcp", net.JoinHostPort("::1", port)); err == nil {
+		list = append(list, second) // a machine without IPv6 has none
+	}
+	return list, nil
+}
+
+// Save writes down where the server is.
+func (h *Home) Save(url string, port int) error {
+	raw, err := json.Marshal(kept{h.Token, port, url, os.Getpid()})
+	if err != nil {
+		return err
+	}
+	temp := h.File + ".new"
+	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("save the token: %w", err)
+	}
+	file, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("save the token: %w", err)
+	}
+	_, err = file.Write(raw)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("save the token: %w", err)
+	}
+	return os.Rename(temp, h.File)
+}
+
+// Close lets another server have the home.
+func (h *Home) Close() error { return h.lock.Close() }

@@ -1,0 +1,291 @@
+package serve
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/wire"
+)
+
+// A question is one that the process which leads the session asks its observers.
+type question struct {
+	Question
+	answers chan any
+	by      string // who has answered; "" if nobody has
+}
+
+// questionRoutes are those about questions.
+func (s *Server) questionRoutes() []route {
+	return []route{
+		answers(http.StatusOK, "GET", "/sessions/{id}/questions", "The questions that are open", s.getQuestions),
+		takes(http.StatusNoContent, "POST", "/sessions/{id}/answers", "Answer a question; the first answer counts", s.answer),
+	}
+}
+
+// handle answers requests of the process that leads the session: it asks the clients.
+func (w *watch) handle(ctx context.Context, r wire.Request) (any, error) {
+	switch r := r.(type) {
+	case *wire.CanUseTool:
+		kind := "permission"
+		switch r.ToolName {
+		case "AskUserQuestion":
+			kind = "question"
+		case "ExitPlanMode":
+			kind = "plan"
+		}
+		return w.ask(ctx, Question{ID: w.questionOf(ctx, r.ToolUseID), Kind: kind, ToolUseID: r.ToolUseID, Agent: r.AgentID}, r)
+	case *wire.Elicitation:
+		return w.ask(ctx, Question{ID: session.NewUUID(), Kind: "elicitation"}, r)
+	}
+	return nil, wire.Unsupported(r)
+}
+
+// questionOf is the id that the journal has for the question about a call. It is written
+// before anyone is asked.
+func (w *watch) questionOf(ctx context.Context, useID string) (id string) {
+	ctx, cancel := context.WithTimeout(ctx, journalTime)
+	defer cancel()
+	err := w.await(ctx, func() bool {
+		i := w.fold.Call(useID)
+		if i == nil || i.Call.Question == "" {
+			return false
+		}
+		id = i.Call.Question
+		_, open := w.fold.Asked(id)
+		return open
+	})
+	if err != nil {
+		return session.NewUUID() // it can be answered, but is not known after a restart
+	}
+	return id
+}
+
+// journalTime is how long the journal may take to show what was said.
+const journalTime = 5 * time.Second
+
+// ask waits for the answer of a client.
+func (w *watch) ask(ctx context.Context, about Question, r wire.Request) (any, error) {
+	raw, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(raw)
+	about.Request, about.Digest = raw, hex.EncodeToString(sum[:16])
+	q := &question{Question: about, answers: make(chan any, 1)}
+	w.mu.Lock()
+	w.questions[q.ID] = q
+	w.asked++
+	w.notify()
+	w.mu.Unlock()
+	defer func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.questions[q.ID] == q {
+			delete(w.questions, q.ID)
+		}
+		w.asked++
+		w.notify()
+	}()
+	select {
+	case a := <-q.answers:
+		return a, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// openQuestions are those that wait for an answer, in the order of their ids. The watch
+// is locked.
+func (w *watch) openQuestions() Questions {
+	list := Questions{Questions: []Question{}}
+	for _, q := range w.questions {
+		if q.by == "" {
+			list.Questions = append(list.Questions, q.Question)
+		}
+	}
+	slices.SortFunc(list.Questions, func(a, b Question) int { return strings.Compare(a.ID, b.ID) })
+	return list
+}
+
+// getQuestions returns the questions that are open.
+func (s *Server) getQuestions(r *http.Request) (Questions, error) {
+	w, err := s.watched(r)
+	if err != nil {
+		return Questions{}, err
+	}
+	defer w.release()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.openQuestions(), nil
+}
+
+// answer answers a question. It returns when the session has taken the answer.
+func (s *Server) answer(r *http.Request, in *Answer) (nothing, error) {
+	w, err := s.watched(r)
+	if err != nil {
+		return nothing{}, err
+	}
+	defer w.release()
+	q, err := w.claim(r, in)
+	if err != nil {
+		return nothing{}, err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), journalTime)
+	defer cancel()
+	err = w.await(ctx, func() bool {
+		if _, asked := w.questions[q.ID]; asked {
+			return false
+		}
+		_, open := w.fold.Asked(q.ID)
+		return !open
+	})
+	if err != nil {
+		return nothing{}, &Problem{status: http.StatusGatewayTimeout, Code: "not_taken", Message: "The session has not taken the answer yet. Look at the question again."}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if i, _ := w.fold.Asked(q.ID); i != nil && i.Call.By != "" && i.Call.By != s.name {
+		return nothing{}, wasAnswered(i.Call.By, i.Call.Verdict)
+	}
+	return nothing{}, nil
+}
+
+func wasAnswered(by, behavior string) *Problem {
+	return &Problem{status: http.StatusConflict, Code: "answered", Message: "The question was answered before, from " + by + ".", By: by, Behavior: behavior}
+}
+
+// claim gives the answer to the question, if it is the first one.
+func (w *watch) claim(r *http.Request, in *Answer) (*question, error) {
+	if _, known := w.about(in.Question); known {
+		// The link may still be on its way, as after a restart of this server.
+		ctx, cancel := context.WithTimeout(r.Context(), journalTime)
+		defer cancel()
+		_ = w.await(ctx, func() bool {
+			_, open := w.fold.Asked(in.Question)
+			return !open || w.questions[in.Question] != nil
+		})
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	q := w.questions[in.Question]
+	if q == nil {
+		return nil, w.settledProblem(in.Question)
+	}
+	if q.by != "" {
+		return nil, wasAnswered(q.by, "")
+	}
+	if q.Digest != in.Digest {
+		return nil, &Problem{status: http.StatusConflict, Code: "changed", Message: "The question has changed since it was shown. Look at it again."}
+	}
+	a, err := q.read(in.Answer)
+	if err != nil {
+		return nil, err
+	}
+	q.by = client(r)
+	w.settled = append(w.settled, *wasAnswered(q.by, behavior(a)))
+	w.settled[len(w.settled)-1].Code = q.ID
+	if len(w.settled) > maxRemembered {
+		w.settled = w.settled[1:]
+	}
+	w.asked++
+	q.answers <- a
+	return q, nil
+}
+
+// about reports whether the journal has a question, and whether it is open.
+func (w *watch) about(id string) (call any, open bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i, open := w.fold.Asked(id)
+	return i, open
+}
+
+// settledProblem says why a question cannot be answered. The watch is locked.
+func (w *watch) settledProblem(id string) *Problem {
+	for _, p := range w.settled {
+		if p.Code == id {
+			p.Code = "answered"
+			return &p
+		}
+	}
+	i, open := w.fold.Asked(id)
+	switch {
+	case i == nil:
+		return &Problem{status: http.StatusNotFound, Code: "no_question", Message: "There is no such question."}
+	case open:
+		return &Problem{status: http.StatusConflict, Code: "not_running", Message: "The process that asked has ended. Send a prompt to continue the session."}
+	case i.Call.By == "":
+		return &Problem{status: http.StatusConflict, Code: "withdrawn", Message: "The question was withdrawn."}
+	}
+	return wasAnswered(i.Call.By, i.Call.Verdict)
+}
+
+// client names who sends a request.
+func client(r *http.Request) string {
+	if r.Header.Get("Authorization") != "" {
+		return "a program of haft serve"
+	}
+	return "the web page"
+}
+
+func behavior(a any) string {
+	switch a := a.(type) {
+	case *wire.PermissionAnswer:
+		return a.Behavior
+	case *wire.ElicitationReply:
+		return a.Action
+	}
+	return ""
+}
+
+// read reads the answer of a client.
+func (q *question) read(raw json.RawMessage) (any, error) {
+	if q.Kind == "elicitation" {
+		var a wire.ElicitationReply
+		if err := json.Unmarshal(raw, &a); err != nil || a.Action != "accept" && a.Action != "decline" && a.Action != "cancel" {
+			return nil, invalid("The action of the answer must be accept, decline or cancel.")
+		}
+		return &a, nil
+	}
+	var a wire.PermissionAnswer
+	if err := json.Unmarshal(raw, &a); err != nil || a.Behavior != wire.BehaviorAllow && a.Behavior != wire.BehaviorDeny {
+		return nil, invalid("The behavior of the answer must be allow or deny.")
+	}
+	if len(a.UpdatedInput) > 0 && q.Kind != "question" {
+		return nil, invalid("Only the answer to a question of the agent has updatedInput: a call is allowed as it was shown, or denied.")
+	}
+	for _, u := range a.UpdatedPermissions {
+		if err := mayUpdate(u); err != nil {
+			return nil, err
+		}
+	}
+	return &a, nil
+}
+
+// mayUpdate refuses changes of the permissions that belong to the terminal: what holds
+// for other projects, and what turns questions off.
+func mayUpdate(u wire.PermissionUpdate) error {
+	terminal := func(what string) error {
+		return &Problem{status: http.StatusForbidden, Code: "terminal_only", Message: what + " can only be done in a terminal."}
+	}
+	switch {
+	case u.Type == "setMode" && u.Mode == string(permission.Bypass):
+		return terminal("Turning permissions off")
+	case u.Type == "setMode":
+		return nil
+	case u.Type != "addRules":
+		return terminal(fmt.Sprintf("The change %q of permissions", u.Type))
+	case u.Destination != "session" && u.Destination != "localSettings":
+		return terminal("Changing " + u.Destination)
+	}
+	return nil
+}

@@ -1,0 +1,238 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/haftdev/haft/internal/headless"
+	"github.com/haftdev/haft/wire"
+)
+
+// A run is a session that this server leads: the conversation that a program would have
+// over a pipe, with the pipe in memory.
+type run struct {
+	srv   *Server
+	watch *watch
+	link  *link
+	done  chan struct{} // closed when it has ended
+
+	mu     sync.Mutex
+	id     string
+	busy   bool
+	since  time.Time // that it is not
+	errors []string  // of the last result
+}
+
+// idleTime is how long a session that nobody looks at stays open after its last turn.
+const idleTime = 10 * time.Minute
+
+// maxRuns is how many sessions one server leads at once.
+const maxRuns = 64
+
+// A start says how a run begins.
+type start struct {
+	id     string // of the session
+	cwd    string
+	resume bool
+	model  string
+	mode   string
+	title  string
+}
+
+// lead begins to lead a session, and returns when it can be spoken to.
+func (s *Server) lead(ctx context.Context, w *watch, b start) error {
+	h, t := s.opts.Harness, s.opts.Talk
+	h.Dir, h.Mode = b.cwd, cmp.Or(b.mode, h.Mode)
+	t.Model, t.Title, t.Here, t.Version = cmp.Or(b.model, t.Model), b.title, s.name, s.opts.Version
+	if t.ID = b.id; b.resume {
+		t.ID, t.Resume = "", b.id
+	}
+	ours, theirs := wire.Pipe()
+	r := &run{srv: s, watch: w, done: make(chan struct{}), id: b.id, since: time.Now()}
+	r.link = &link{conn: wire.NewConn(ours, &wire.ConnOptions{Handle: r.handle}), pid: os.Getpid(), run: r}
+	r.link.end = func() { _ = ours.CloseWrite() } // it ends what runs and says its last words
+	if err := s.admit(w, r.link); err != nil {
+		return err
+	}
+	heard := make(chan struct{})
+	go func() {
+		defer close(heard)
+		_ = r.link.conn.Run(s.context, r.deliver) // it ends with the session
+	}()
+	go func() {
+		defer s.leading.Done()
+		headless.Serve(s.context, theirs, &headless.Options{Harness: h, Talk: t, AskHost: true, Partial: true, States: true, Version: s.opts.Version, Log: s.opts.Log})
+		r.link.end()
+		_ = theirs.CloseWrite() // nothing more is said or heard
+		<-heard
+		r.current().unlink(r.link)
+		close(r.done)
+	}()
+	if err := r.link.conn.Call(ctx, &wire.Initialize{}, nil); err != nil {
+		r.link.end()
+		<-r.done
+		return r.failure(err)
+	}
+	return nil
+}
+
+// admit makes a link the watch's own, if nobody leads the session yet.
+func (s *Server) admit(w *watch, l *link) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return errEnded
+	}
+	runs := 0
+	for _, other := range s.watches {
+		other.mu.Lock()
+		if other.link != nil && other.link.run != nil {
+			runs++
+		}
+		other.mu.Unlock()
+	}
+	if runs >= maxRuns {
+		return &Problem{status: http.StatusTooManyRequests, Code: "too_many_sessions", Message: "Too many sessions run in this server. Close one first."}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.link != nil {
+		return errLed
+	}
+	w.link = l
+	w.notify()
+	s.leading.Add(1)
+	return nil
+}
+
+// errLed says that another request was first; the session can be used.
+var errLed = errors.New("the session runs already")
+
+// failure says why a session could not be opened.
+func (r *run) failure(err error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := &Problem{status: http.StatusUnprocessableEntity, Code: "not_opened", Message: "The session could not be opened: " + err.Error()}
+	if len(r.errors) > 0 {
+		p.Message = "The session could not be opened: " + strings.Join(r.errors, "; ")
+	}
+	return p
+}
+
+// handle passes questions on to those who watch the session.
+func (r *run) handle(ctx context.Context, q wire.Request) (any, error) {
+	return r.current().handle(ctx, q)
+}
+
+func (r *run) current() *watch {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.watch
+}
+
+// deliver takes what the session says.
+func (r *run) deliver(m wire.Message) {
+	r.mu.Lock()
+	switch m := m.(type) {
+	case *wire.SessionStateChanged:
+		r.busy, r.since = m.State != wire.StateIdle, time.Now()
+	case *wire.Result:
+		r.errors = m.Errors
+	}
+	w := r.watch
+	r.mu.Unlock()
+	w.deliver(m)
+	if reset, ok := m.(*wire.ConversationReset); ok {
+		r.move(reset.NewConversationID)
+	}
+}
+
+// move follows the conversation into another session, as after /clear.
+func (r *run) move(id string) {
+	s := r.srv
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return
+	}
+	next := s.watches[id]
+	if next == nil {
+		var err error
+		if next, err = s.newWatch(id, ""); err != nil {
+			return
+		}
+	}
+	old := r.current()
+	old.mu.Lock()
+	if old.link == r.link {
+		old.link = nil
+	}
+	old.notify()
+	old.mu.Unlock()
+	next.mu.Lock()
+	next.link = r.link
+	next.notify()
+	next.mu.Unlock()
+	r.mu.Lock()
+	r.watch, r.id = next, id
+	r.mu.Unlock()
+}
+
+// idle reports whether the run has had nothing to do for a while.
+func (r *run) idle() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.busy && time.Since(r.since) > idleTime
+}
+
+// working reports whether a turn runs.
+func (r *run) working() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.busy
+}
+
+// reach returns the link to the process that leads a session. A session that nobody
+// leads is resumed here.
+func (s *Server) reach(ctx context.Context, w *watch) (*link, error) {
+	w.mu.Lock()
+	l, path := w.link, w.path
+	w.mu.Unlock()
+	if l != nil {
+		return l, nil
+	}
+	if w.connect(); w.linked() != nil {
+		return w.linked(), nil
+	}
+	if path == "" {
+		return nil, &Problem{status: http.StatusConflict, Code: "not_running", Message: "The session ended before anything was said."}
+	}
+	info, err := s.store.Info(w.id)
+	if err != nil {
+		return nil, err
+	}
+	if stat, err := os.Stat(info.Cwd); err != nil || !stat.IsDir() {
+		return nil, &Problem{status: http.StatusConflict, Code: "no_folder", Message: "The folder of the session, " + info.Cwd + ", is not there any more."}
+	}
+	err = s.lead(ctx, w, start{id: w.id, cwd: info.Cwd, resume: true})
+	if l := w.linked(); l != nil && (err == nil || errors.Is(err, errLed)) {
+		return l, nil
+	}
+	if err == nil {
+		err = &Problem{status: http.StatusConflict, Code: "not_running", Message: "The session has ended."}
+	}
+	return nil, err
+}
+
+// linked returns the link of the watch, nil if there is none.
+func (w *watch) linked() *link {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.link
+}

@@ -1,0 +1,171 @@
+package serve
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/session"
+)
+
+// Options say what is served to whom.
+type Options struct {
+	// Harness and Talk are what the sessions that this server leads begin with.
+	Harness harness.Options
+	Talk    harness.TalkOptions
+	// Token is what clients must know.
+	Token string
+	// Hosts are the names, with ports, by which clients may call this server besides those
+	// of the loopback.
+	Hosts []string
+	// Secure says that clients speak TLS with it.
+	Secure bool
+	// Files are those of the page; nil means none.
+	Files fs.FS
+	// Version is that of the program.
+	Version string
+	// Log is for what a user who looks for a fault should know; nil means nobody.
+	Log io.Writer
+}
+
+// A Server serves sessions.
+type Server struct {
+	opts   Options
+	name   string // of this server, for those who watch a session elsewhere
+	epoch  string // of the revisions of timelines
+	cookie string // its value
+	store  *session.Store
+	hosts  map[string]bool
+	port   string
+	tries  limiter
+	list   *list
+	routes []route
+
+	context context.Context
+	stop    context.CancelFunc
+	streams chan struct{} // holds a token for each open stream
+	leading sync.WaitGroup
+
+	mu      sync.Mutex
+	watches map[string]*watch
+	ended   bool
+}
+
+// maxStreams is how many event streams may be open.
+const maxStreams = 1024
+
+// New returns a server. Serve has to be called once.
+func New(o *Options) *Server {
+	s := &Server{opts: *o, name: fmt.Sprintf("haft serve (process %d)", os.Getpid()), epoch: rand.Text()[:8], watches: map[string]*watch{}, streams: make(chan struct{}, maxStreams)}
+	if s.opts.Log == nil {
+		s.opts.Log = io.Discard
+	}
+	if s.store = o.Talk.Sessions; s.store == nil {
+		s.store = session.Open("")
+	}
+	mac := hmac.New(sha256.New, []byte(o.Token))
+	mac.Write([]byte("cookie"))
+	s.cookie = hex.EncodeToString(mac.Sum(nil))
+	s.list = &list{srv: s, known: map[string]*known{}}
+	s.routes = s.table()
+	return s
+}
+
+// Serve serves at the listeners, which it closes, until ctx ends. Then it ends the
+// sessions that it leads.
+func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
+	s.context, s.stop = context.WithCancel(ctx)
+	defer s.stop()
+	_, s.port, _ = net.SplitHostPort(listeners[0].Addr().String()) // a listener knows its port
+	s.hosts = allowedHosts(s.port, s.opts.Hosts)
+	srv := &http.Server{
+		Handler: s.handler(), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
+		ErrorLog: log.New(s.opts.Log, "haft serve: ", 0), BaseContext: func(net.Listener) context.Context { return s.context },
+	}
+	ended := make(chan error, len(listeners))
+	for _, l := range listeners {
+		go func() { ended <- srv.Serve(l) }()
+	}
+	var err error
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	s.ended = true
+	s.mu.Unlock()
+	s.stop() // streams and sessions end
+	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+	defer cancel()
+	_ = srv.Shutdown(wait) // who does not read is cut off
+	srv.Close()
+	s.leading.Wait()
+	if errors.Is(err, http.ErrServerClosed) {
+		err = nil
+	}
+	return err
+}
+
+// handler is everything, behind the checks that hold for every request.
+func (s *Server) handler() http.Handler {
+	mux := http.NewServeMux()
+	for _, r := range s.routes {
+		mux.HandleFunc(r.method+" /v1"+r.path, r.serve)
+	}
+	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
+		refuse(w, &Problem{status: http.StatusNotFound, Code: "not_found", Message: "There is no " + r.Method + " " + r.URL.Path + ". See /v1/openapi.json for the list."})
+	})
+	mux.HandleFunc("/", s.page)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		if p := s.foreign(r); p != nil {
+			refuse(w, p)
+			return
+		}
+		if strings.HasPrefix(r.URL.Path, "/v1/") && r.URL.Path != "/v1/login" {
+			if p := s.unknown(r); p != nil {
+				refuse(w, p)
+				return
+			}
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// endTime is how long answers that are on their way may take at the end.
+const endTime = time.Second
+
+// allowedHosts are the values of the Host header that are answered.
+func allowedHosts(port string, more []string) map[string]bool {
+	hosts := map[string]bool{}
+	for _, name := range []string{"127.0.0.1", "localhost", "::1"} {
+		hosts[net.JoinHostPort(name, port)] = true
+	}
+	for _, name := range more {
+		hosts[name] = true
+		if _, _, err := net.SplitHostPort(name); err != nil {
+			hosts[net.JoinHostPort(name, port)] = true
+		}
+	}
+	return hosts
+}

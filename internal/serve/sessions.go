@@ -1,0 +1,372 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/wire"
+	"github.com/haftdev/haft/workspace"
+)
+
+// sessionRoutes are those about sessions as a whole, and prompts.
+func (s *Server) sessionRoutes() []route {
+	return []route{
+		answers(http.StatusOK, "GET", "/sessions", "List sessions, those written to last first", s.listSessions,
+			parameter{"limit", "how many at most; 200 if it is absent"}, parameter{"cwd", "only those of this folder"}),
+		takes(http.StatusCreated, "POST", "/sessions", "Begin a session", s.createSession),
+		answers(http.StatusOK, "GET", "/sessions/{id}", "A session", s.getSession),
+		takes(http.StatusOK, "PATCH", "/sessions/{id}", "Rename a session, change its mode or its model", s.changeSession),
+		answers(http.StatusNoContent, "DELETE", "/sessions/{id}", "Delete a session for good", s.deleteSession),
+		takes(http.StatusCreated, "POST", "/sessions/{id}/fork", "Copy a session", s.forkSession),
+		takes(http.StatusAccepted, "POST", "/sessions/{id}/prompts", "Send a prompt; a session that is not running is resumed", s.prompt),
+		answers(http.StatusNoContent, "POST", "/sessions/{id}/interrupt", "Stop the turn that runs", s.interrupt),
+		answers(http.StatusNoContent, "POST", "/sessions/{id}/close", "End the process of a session that this server leads; the session can be resumed", s.closeSession),
+	}
+}
+
+func isJournal(path, id string) bool { return filepath.Base(path) == id+".jsonl" }
+
+// number reads a number of a request; "" is the usual one.
+func number(text string, usual int) (int, error) {
+	if text == "" {
+		return usual, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, invalid("%q is not a number.", text)
+	}
+	return n, nil
+}
+
+// usualList is how many sessions a list has.
+const usualList = 200
+
+func (s *Server) listSessions(r *http.Request) (Sessions, error) {
+	limit, err := number(r.URL.Query().Get("limit"), usualList)
+	if err != nil {
+		return Sessions{}, err
+	}
+	rows, err := s.list.rows(r.Context(), r.URL.Query().Get("cwd"), limit)
+	return Sessions{Sessions: rows, All: true}, err
+}
+
+// createSession begins a session, with its first prompt if there is one.
+func (s *Server) createSession(r *http.Request, in *NewSession) (Session, error) {
+	if info, err := os.Stat(in.Cwd); !filepath.IsAbs(in.Cwd) || err != nil || !info.IsDir() {
+		return Session{}, invalid("%q is not a folder. Name one by its whole path.", in.Cwd)
+	}
+	if err := checkMode(in.Mode); err != nil {
+		return Session{}, err
+	}
+	// What is opened outlives the request.
+	w, err := s.create(context.WithoutCancel(r.Context()), in)
+	if err != nil {
+		return Session{}, err
+	}
+	defer w.release()
+	if in.Prompt != "" {
+		if _, err := s.send(r.Context(), w, &Prompt{UUID: in.UUID, Text: in.Prompt}); err != nil {
+			return Session{}, err
+		}
+	}
+	return w.row(), nil
+}
+
+// create begins a new session.
+func (s *Server) create(ctx context.Context, in *NewSession) (*watch, error) {
+	id := session.NewUUID()
+	s.mu.Lock()
+	if s.ended {
+		s.mu.Unlock()
+		return nil, errEnded
+	}
+	w, err := s.newWatch(id, "")
+	if err == nil {
+		w.users, w.cwd = w.users+1, in.Cwd // nobody else knows it yet
+	}
+	s.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.lead(ctx, w, start{id: id, cwd: in.Cwd, model: in.Model, mode: in.Mode, title: in.Title}); err != nil {
+		s.mu.Lock()
+		delete(s.watches, id)
+		s.mu.Unlock()
+		w.stop()
+		return nil, err
+	}
+	return w, nil
+}
+
+// checkMode refuses a mode that there is not, and the one that turns permissions off.
+func checkMode(mode string) error {
+	if _, err := permission.ParseMode(mode); err != nil {
+		return invalid("%v.", err)
+	}
+	if mode == string(permission.Bypass) {
+		return mayUpdate(wire.PermissionUpdate{Type: "setMode", Mode: mode})
+	}
+	return nil
+}
+
+func (s *Server) getSession(r *http.Request) (Session, error) {
+	w, err := s.watched(r)
+	if err != nil {
+		return Session{}, err
+	}
+	defer w.release()
+	return w.row(), nil
+}
+
+// changeSession renames a session and changes its mode and model. A session that nobody
+// leads is resumed for a mode or a model.
+func (s *Server) changeSession(r *http.Request, in *SessionChange) (Session, error) {
+	if err := checkMode(in.Mode); err != nil {
+		return Session{}, err
+	}
+	w, err := s.watched(r)
+	if err != nil {
+		return Session{}, err
+	}
+	defer w.release()
+	if in.Title != "" {
+		if err := s.rename(r.Context(), w, in.Title); err != nil {
+			return Session{}, err
+		}
+	}
+	for _, c := range []struct {
+		value   string
+		request wire.Request
+	}{{in.Mode, &wire.SetPermissionMode{Mode: in.Mode}}, {in.Model, &wire.SetModel{Model: in.Model}}} {
+		if c.value == "" {
+			continue
+		}
+		l, err := s.reach(context.WithoutCancel(r.Context()), w)
+		if err != nil {
+			return Session{}, err
+		}
+		if err := l.conn.Call(r.Context(), c.request, nil); err != nil {
+			return Session{}, err
+		}
+	}
+	_, err = w.read()
+	return w.row(), err
+}
+
+// rename gives a session a title.
+func (s *Server) rename(ctx context.Context, w *watch, title string) error {
+	w.connect()
+	if l := w.linked(); l != nil {
+		return l.conn.Call(ctx, &wire.RenameSession{Title: title}, nil)
+	}
+	raw, err := json.Marshal(strings.TrimSpace(title))
+	if err != nil {
+		return err
+	}
+	ses, err := s.store.Resume(ctx, w.id, nil)
+	if err != nil {
+		return err
+	}
+	return errors.Join(ses.Append(ctx, session.Entry{State: &session.State{Name: "title", Value: raw}}), ses.Close())
+}
+
+// deleteSession deletes a session for good. One that runs elsewhere stays.
+func (s *Server) deleteSession(r *http.Request) (nothing, error) {
+	w, err := s.watched(r)
+	if err != nil {
+		return nothing{}, err
+	}
+	defer w.release()
+	if l := w.linked(); l != nil && l.run == nil {
+		return nothing{}, &Problem{status: http.StatusConflict, Code: "in_use", Message: fmt.Sprintf("Process %d runs the session. End it first.", l.pid), PID: l.pid}
+	}
+	if err := w.end(r.Context()); err != nil {
+		return nothing{}, err
+	}
+	if _, err := s.store.Find(w.id); err == nil { // one in which nothing was said has no file
+		if _, err := s.store.Prune(context.WithoutCancel(r.Context()), &session.PruneOptions{IDs: []string{w.id}, State: workspace.StateDir()}); err != nil {
+			return nothing{}, err
+		}
+	}
+	s.mu.Lock()
+	delete(s.watches, w.id)
+	s.mu.Unlock()
+	w.stop()
+	return nothing{}, nil
+}
+
+// end ends the process of a session that this server leads, and waits for it.
+func (w *watch) end(ctx context.Context) error {
+	l := w.linked()
+	if l == nil || l.run == nil {
+		return nil
+	}
+	_ = l.conn.Call(ctx, &wire.Interrupt{CancelQueued: true}, nil) // it ends anyway
+	l.end()
+	select {
+	case <-l.run.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// closeSession ends the process of a session that this server leads.
+func (s *Server) closeSession(r *http.Request) (nothing, error) {
+	w, err := s.watched(r)
+	if err != nil {
+		return nothing{}, err
+	}
+	defer w.release()
+	if l := w.linked(); l != nil && l.run == nil {
+		return nothing{}, &Problem{status: http.StatusConflict, Code: "in_use", Message: fmt.Sprintf("Process %d runs the session, and only its user can end it.", l.pid), PID: l.pid}
+	}
+	return nothing{}, w.end(r.Context())
+}
+
+// forkSession copies a session.
+func (s *Server) forkSession(r *http.Request, in *Fork) (Session, error) {
+	path, err := s.find(r.PathValue("id"))
+	if err != nil {
+		return Session{}, err
+	}
+	id, err := s.store.Fork(r.Context(), strings.TrimSuffix(filepath.Base(path), ".jsonl"), in.At)
+	if err != nil {
+		return Session{}, err
+	}
+	r.SetPathValue("id", id)
+	return s.getSession(r)
+}
+
+// prompt sends a prompt.
+func (s *Server) prompt(r *http.Request, in *Prompt) (Prompted, error) {
+	w, err := s.watched(r)
+	if err != nil {
+		return Prompted{}, err
+	}
+	defer w.release()
+	return s.send(r.Context(), w, in)
+}
+
+// send sends a prompt to whoever leads the session.
+func (s *Server) send(ctx context.Context, w *watch, in *Prompt) (Prompted, error) {
+	content, err := in.content()
+	if err != nil {
+		return Prompted{}, err
+	}
+	if in.UUID == "" {
+		in.UUID = session.NewUUID()
+	}
+	if !uuid(in.UUID) {
+		return Prompted{}, invalid("%q is not a UUID.", in.UUID)
+	}
+	if !w.remember(in.UUID) {
+		return Prompted{UUID: in.UUID, Duplicate: true}, nil
+	}
+	l, err := s.reach(context.WithoutCancel(ctx), w)
+	if err == nil {
+		err = l.conn.Send(&wire.User{UUID: in.UUID, SessionID: w.id, Message: wire.UserMessage{Role: "user", Content: content}})
+	}
+	if err != nil {
+		w.forget(in.UUID)
+		return Prompted{}, err
+	}
+	return Prompted{UUID: in.UUID}, nil
+}
+
+// remember notes the id of a prompt, and reports whether it is new.
+func (w *watch) remember(id string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if slices.Contains(w.prompts, id) || w.fold.Prompted(id) {
+		return false
+	}
+	w.prompts = append(w.prompts, id)
+	if len(w.prompts) > maxRemembered {
+		w.prompts = w.prompts[1:]
+	}
+	return true
+}
+
+// forget forgets the id of a prompt that could not be sent.
+func (w *watch) forget(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.prompts = slices.DeleteFunc(w.prompts, func(known string) bool { return known == id })
+}
+
+// maxRemembered is how many prompts and settled questions are known that the journal may
+// not have.
+const maxRemembered = 200
+
+// uuid reports whether a text names a message.
+func uuid(text string) bool {
+	return len(text) == 36 && strings.Count(text, "-") == 4 && strings.Trim(text, "0123456789abcdefABCDEF-") == ""
+}
+
+// content is a prompt as the wire has it. Nothing but text is a string, in which slash
+// commands and mentions count.
+func (p *Prompt) content() (wire.Content, error) {
+	var blocks []wire.Block
+	for _, i := range p.Images {
+		if !isImage(i.MediaType, i.Data) {
+			return wire.Content{}, invalid("An image must be a PNG, JPEG, GIF or WebP of at most 5 MB.")
+		}
+		raw, err := json.Marshal(map[string]any{"type": "image", "source": map[string]any{"type": "base64", "media_type": i.MediaType, "data": i.Data}})
+		if err != nil {
+			return wire.Content{}, err
+		}
+		blocks = append(blocks, wire.Block{Type: "image", Raw: raw})
+	}
+	for _, f := range p.Files {
+		if f.Name == "" || strings.ContainsAny(f.Name, "\n\"<>") {
+			return wire.Content{}, invalid("%q is not the name of a file.", f.Name)
+		}
+		blocks = append(blocks, wire.Text(fmt.Sprintf("<file name=%q>\n%s\n</file>", f.Name, f.Text)))
+	}
+	if blocks == nil {
+		if strings.TrimSpace(p.Text) == "" {
+			return wire.Content{}, invalid("The prompt is empty.")
+		}
+		return wire.Content{Text: p.Text}, nil
+	}
+	if strings.TrimSpace(p.Text) != "" {
+		blocks = append(blocks, wire.Text(p.Text))
+	}
+	return wire.Content{Blocks: blocks}, nil
+}
+
+// magic are the first bytes of the kinds of images that models take.
+var magic = map[string]string{"image/png": "\x89PNG", "image/jpeg": "\xff\xd8\xff", "image/gif": "GIF8", "image/webp": "RIFF"}
+
+// isImage reports whether an image is what it is said to be.
+func isImage(kind string, data []byte) bool {
+	begins, ok := magic[kind]
+	return ok && len(data) <= 5<<20 && bytes.HasPrefix(data, []byte(begins))
+}
+
+// interrupt stops the turn that runs.
+func (s *Server) interrupt(r *http.Request) (nothing, error) {
+	w, err := s.watched(r)
+	if err != nil {
+		return nothing{}, err
+	}
+	defer w.release()
+	w.connect()
+	l := w.linked()
+	if l == nil {
+		return nothing{}, &Problem{status: http.StatusConflict, Code: "not_running", Message: "The session is not running."}
+	}
+	return nothing{}, l.conn.Call(r.Context(), &wire.Interrupt{}, nil)
+}

@@ -1,0 +1,235 @@
+package serve
+
+import (
+	"encoding/json"
+
+	"github.com/haftdev/haft/internal/timeline"
+)
+
+// A State is what a session does.
+type State string
+
+const (
+	Idle    State = "idle"    // nothing was said yet
+	Working State = "working" // a turn runs
+	Asks    State = "asks"    // a turn waits for an answer
+	Done    State = "done"    // the last turn has its answer
+	Failed  State = "failed"  // an error took the place of the last answer
+	Stopped State = "stopped" // its process ended in the middle of a turn
+)
+
+// A Session is what a list shows of one.
+type Session struct {
+	ID     string `json:"id"`
+	Cwd    string `json:"cwd"`
+	Branch string `json:"branch,omitempty"`
+	Title  string `json:"title,omitempty"`
+	// Prompt is the first one, shortened.
+	Prompt string `json:"prompt,omitempty"`
+	State  State  `json:"state"`
+	// Running says that a process leads it, PID which one, and Led that it is this server.
+	Running bool   `json:"running"`
+	PID     int    `json:"pid,omitempty"`
+	Led     bool   `json:"led"`
+	Model   string `json:"model,omitempty"`
+	Mode    string `json:"mode,omitempty"`
+	// Created and Modified are in milliseconds since 1970.
+	Created  timeline.Time  `json:"created,omitempty"`
+	Modified timeline.Time  `json:"modified"`
+	Cost     float64        `json:"cost"`
+	Unpriced bool           `json:"unpriced,omitempty"`
+	Usage    timeline.Usage `json:"usage"`
+	Turns    int            `json:"turns"`
+	Calls    int            `json:"calls"`
+	Items    int            `json:"items"`
+	// Asking is how many questions are open.
+	Asking int `json:"asking"`
+	// Last is the last line that was said.
+	Last string `json:"last,omitempty"`
+	Size int64  `json:"size"`
+	// Partial says that the journal was not read yet, so that costs and counts are missing.
+	Partial bool `json:"partial,omitempty"`
+}
+
+// Sessions is a list of them. In an event, Removed are gone, and All says that the list
+// has every session, not only those that changed.
+type Sessions struct {
+	Sessions []Session `json:"sessions"`
+	Removed  []string  `json:"removed,omitempty"`
+	All      bool      `json:"all,omitempty"`
+}
+
+// NewSession says which session is to begin.
+type NewSession struct {
+	Cwd    string `json:"cwd"`
+	Prompt string `json:"prompt,omitempty"`
+	// UUID names the prompt; see Prompt.
+	UUID  string `json:"uuid,omitempty"`
+	Model string `json:"model,omitempty"`
+	Mode  string `json:"mode,omitempty"`
+	Title string `json:"title,omitempty"`
+}
+
+// A SessionChange changes a session. What is absent stays.
+type SessionChange struct {
+	Title string `json:"title,omitempty"`
+	Mode  string `json:"mode,omitempty"`
+	Model string `json:"model,omitempty"`
+}
+
+// Fork says where the copy of a session ends.
+type Fork struct {
+	// At is the id of the last message; "" takes all.
+	At string `json:"at,omitempty"`
+}
+
+// A Prompt is what the user says.
+type Prompt struct {
+	// UUID names it: a prompt that is sent again with the same one counts once.
+	UUID   string        `json:"uuid"`
+	Text   string        `json:"text,omitempty"`
+	Images []PromptImage `json:"images,omitempty"`
+	Files  []PromptFile  `json:"files,omitempty"`
+}
+
+// A PromptImage is one of a prompt: PNG, JPEG, GIF or WebP, in base64.
+type PromptImage struct {
+	MediaType string `json:"media_type"`
+	Data      []byte `json:"data"`
+}
+
+// A PromptFile is a text that is sent along.
+type PromptFile struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+// Prompted says that a prompt was taken.
+type Prompted struct {
+	UUID string `json:"uuid"`
+	// Duplicate says that it was taken before.
+	Duplicate bool `json:"duplicate,omitempty"`
+}
+
+// A Question is one that waits for an answer.
+type Question struct {
+	ID string `json:"id"`
+	// Kind is permission (may a call run), question (AskUserQuestion), plan (ExitPlanMode)
+	// or elicitation (an MCP server asks).
+	Kind string `json:"kind"`
+	// Digest names what is shown; an answer repeats it.
+	Digest    string `json:"digest"`
+	ToolUseID string `json:"tool_use_id,omitempty"`
+	Agent     string `json:"agent,omitempty"`
+	// Request is the can_use_tool or elicitation request of docs/wire.md.
+	Request json.RawMessage `json:"request"`
+}
+
+// Questions are all that are open.
+type Questions struct {
+	Questions []Question `json:"questions"`
+}
+
+// An Answer answers a question.
+type Answer struct {
+	Question string `json:"question"`
+	Digest   string `json:"digest"`
+	// Answer is a PermissionAnswer of docs/wire.md, of an elicitation an ElicitationReply.
+	Answer json.RawMessage `json:"answer"`
+}
+
+// A Timeline is part of the folded view of a session.
+type Timeline struct {
+	// Revision names this state of the view; see the events.
+	Revision string           `json:"revision"`
+	Position string           `json:"position"`
+	Summary  timeline.Summary `json:"summary"`
+	Turns    []timeline.Turn  `json:"turns"`
+	Items    []*timeline.Item `json:"items"`
+	// Total is how many items there are.
+	Total int `json:"total"`
+	// Reset says, in an event, that what was asked for is not known any more: read the
+	// timeline again.
+	Reset bool `json:"reset,omitempty"`
+}
+
+// Rewind says what files are brought back to.
+type Rewind struct {
+	// To is the id of a message or call, or of an earlier rewind.
+	To string `json:"to"`
+	// DryRun only tells; Force discards what other programs have changed since.
+	DryRun bool `json:"dry_run,omitempty"`
+	Force  bool `json:"force,omitempty"`
+}
+
+// Rewound is what a rewind did, or would do.
+type Rewound struct {
+	Target string        `json:"target"`
+	Done   bool          `json:"done"`
+	Undo   string        `json:"undo,omitempty"`
+	Files  []RewoundFile `json:"files"`
+
+	Insertions int `json:"insertions"`
+	Deletions  int `json:"deletions"`
+	// Uncovered says what of the session's changes a rewind does not cover.
+	Uncovered string `json:"uncovered,omitempty"`
+}
+
+// A RewoundFile is one of a rewind.
+type RewoundFile struct {
+	Path       string `json:"path"`
+	Action     string `json:"action"`
+	Insertions int    `json:"insertions"`
+	Deletions  int    `json:"deletions"`
+	// Foreign says that another program has changed the file since.
+	Foreign bool `json:"foreign,omitempty"`
+}
+
+// Checkpoints are what a session can be rewound to.
+type Checkpoints struct {
+	Checkpoints []Checkpoint `json:"checkpoints"`
+}
+
+// A Checkpoint is a prompt, or a call that changed files.
+type Checkpoint struct {
+	ID    string        `json:"id"`
+	Kind  timeline.Kind `json:"kind"`
+	Item  int           `json:"item"`
+	At    timeline.Time `json:"at"`
+	Text  string        `json:"text"`
+	Files []string      `json:"files,omitempty"`
+}
+
+// A FileText is a file as it is now.
+type FileText struct {
+	Path      string `json:"path"`
+	Text      string `json:"text"`
+	Truncated bool   `json:"truncated,omitempty"`
+	// Lossy says that it is no text: bytes were replaced.
+	Lossy bool `json:"lossy,omitempty"`
+}
+
+// Login exchanges the token for a cookie.
+type Login struct {
+	Token string `json:"token"`
+}
+
+// A Problem is why a request was refused.
+type Problem struct {
+	status int
+	// Code is stable; Message is for people.
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	// By and Behavior are the answer that was first.
+	By       string `json:"by,omitempty"`
+	Behavior string `json:"behavior,omitempty"`
+	// PID is the process that has the session.
+	PID int `json:"pid,omitempty"`
+	// Paths are the files in the way.
+	Paths []string `json:"paths,omitempty"`
+}
+
+func (p *Problem) Error() string { return p.Message }
+
+// nothing is an empty body.
+type nothing struct{}

@@ -1,0 +1,342 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/haftdev/haft/internal/live"
+	"github.com/haftdev/haft/internal/timeline"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/wire"
+)
+
+// A watch is a session that clients look at: the fold of its journal, and the link to the
+// process that leads it, here or elsewhere. It ends some time after the last client left.
+type watch struct {
+	srv  *Server
+	id   string
+	ctx  context.Context
+	stop context.CancelFunc
+	// pokes holds a token when the journal may have grown.
+	pokes chan struct{}
+
+	mu        sync.Mutex
+	cwd       string // of a session that begins here
+	began     time.Time
+	path      string         // "" until there is a journal
+	fold      *timeline.Fold // of it
+	users     int
+	left      time.Time     // when the last user was gone
+	changed   chan struct{} // closed at the next change
+	subs      map[*subscriber]bool
+	link      *link // nil if nobody leads the session, or cannot be reached
+	questions map[string]*question
+	asked     int // counts changes of questions
+	settled   []Problem
+	prompts   []string // ids of prompts that were sent
+}
+
+const (
+	pollTime   = 250 * time.Millisecond // between looks at a journal that nothing led to
+	lingerTime = 20 * time.Second       // that a watch without clients stays
+)
+
+// watch returns the watch of a session, which must be released.
+func (s *Server) watch(id string) (*watch, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return nil, errEnded
+	}
+	w := s.watches[id]
+	if w == nil {
+		path, err := s.find(id)
+		if err != nil {
+			return nil, err
+		}
+		if w, err = s.newWatch(id, path); err != nil {
+			return nil, err
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.users++
+	return w, nil
+}
+
+// errEnded is that of requests at the end.
+var errEnded = &Problem{status: http.StatusServiceUnavailable, Code: "ended", Message: "The server is ending."}
+
+// find returns the journal of a session. The beginning of an id is not enough: programs
+// know it whole.
+func (s *Server) find(id string) (string, error) {
+	path, err := s.store.Find(id)
+	if err == nil && !isJournal(path, id) {
+		err = session.ErrNotFound
+	}
+	if errors.Is(err, session.ErrNotFound) {
+		return "", &Problem{status: http.StatusNotFound, Code: "no_session", Message: "There is no session " + strconv.Quote(id) + "."}
+	}
+	return path, err
+}
+
+// newWatch begins a watch; path is "" if there is no journal yet. The server is locked.
+func (s *Server) newWatch(id, path string) (*watch, error) {
+	w := &watch{
+		srv: s, id: id, pokes: make(chan struct{}, 1), changed: make(chan struct{}), subs: map[*subscriber]bool{}, questions: map[string]*question{}, left: time.Now(), began: time.Now(),
+	}
+	w.ctx, w.stop = context.WithCancel(s.context)
+	if err := w.open(path); err != nil {
+		return nil, err
+	}
+	s.watches[id] = w
+	go w.follow()
+	return w, nil
+}
+
+// open begins to fold the journal.
+func (w *watch) open(path string) (err error) {
+	w.path = path
+	w.fold, err = timeline.Follow(path)
+	return err
+}
+
+// release says that a client is done with the watch.
+func (w *watch) release() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.users--; w.users == 0 {
+		w.left = time.Now()
+	}
+}
+
+// poke says that the journal may have grown.
+func (w *watch) poke() {
+	select {
+	case w.pokes <- struct{}{}:
+	default:
+	}
+}
+
+// notify tells everyone who waits for a change. The watch is locked.
+func (w *watch) notify() {
+	close(w.changed)
+	w.changed = make(chan struct{})
+}
+
+// follow folds what comes until nobody needs it any more.
+func (w *watch) follow() {
+	defer w.stop()
+	look := time.NewTicker(pollTime)
+	defer look.Stop()
+	for {
+		more, err := w.read()
+		if err != nil {
+			return
+		}
+		if more {
+			continue
+		}
+		w.connect()
+		select {
+		case <-w.pokes:
+		case <-look.C:
+			if w.retire() {
+				return
+			}
+		case <-w.ctx.Done():
+			return
+		}
+	}
+}
+
+// read takes in some of what was appended.
+func (w *watch) read() (bool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.path == "" {
+		path, err := w.srv.store.Find(w.id)
+		if err != nil || !isJournal(path, w.id) {
+			return false, nil
+		}
+		if err := w.open(path); err != nil {
+			return false, err
+		}
+	}
+	more, err := w.fold.Next(w.ctx)
+	if err != nil && w.ctx.Err() != nil {
+		return false, err
+	}
+	if more {
+		w.notify()
+	}
+	return more, nil // a journal that cannot be read now is looked at again
+}
+
+// retire ends a watch that nobody uses.
+func (w *watch) retire() bool {
+	s := w.srv
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.users > 0 || time.Since(w.left) < lingerTime || w.link != nil && w.link.run != nil && !w.link.run.idle() {
+		return false
+	}
+	if w.link != nil {
+		w.link.end()
+	}
+	delete(s.watches, w.id)
+	return true
+}
+
+// connect links the watch to the process that leads the session elsewhere, if there is
+// one.
+func (w *watch) connect() {
+	w.mu.Lock()
+	linked, path, at := w.link != nil, w.path, ""
+	if w.fold != nil {
+		at = string(w.fold.Summary().Position)
+	}
+	w.mu.Unlock()
+	if linked || path == "" {
+		return
+	}
+	if _, ok := live.Running(path); !ok {
+		return
+	}
+	conn, err := live.Dial(w.ctx, path)
+	if err != nil {
+		return
+	}
+	l := &link{conn: wire.NewConn(conn, &wire.ConnOptions{Handle: w.handle}), pid: conn.PID, end: func() { conn.Close() }}
+	stop := context.AfterFunc(w.ctx, l.end)
+	go func() {
+		defer stop()
+		_ = l.conn.Run(w.ctx, w.deliver) // how it ends is no matter: it is linked again if it can be
+		conn.Close()
+		w.unlink(l)
+	}()
+	var reply wire.ObserveReply
+	ctx, cancel := context.WithTimeout(w.ctx, observeTime)
+	defer cancel()
+	if l.conn.Call(ctx, &wire.Observe{From: at, Name: w.srv.name, Answers: true}, &reply) != nil {
+		conn.Close()
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.link == nil && !l.gone {
+		w.link = l
+	}
+	w.notify()
+}
+
+// observeTime is how long a process may take to say that it can be watched.
+const observeTime = 5 * time.Second
+
+// A link is the way to the process that leads a session.
+type link struct {
+	conn *wire.Conn
+	pid  int
+	run  *run // that this server leads it by; nil elsewhere
+	end  func()
+	gone bool // under the watch's lock
+}
+
+// unlink forgets a link that has ended.
+func (w *watch) unlink(l *link) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	l.gone = true
+	if w.link == l {
+		w.link = nil
+	}
+	w.notify()
+	w.poke()
+}
+
+// A subscriber is an event stream that shows a session.
+type subscriber struct {
+	news chan wire.Message // what the journal does not have
+	slow chan struct{}     // holds a token when news were lost
+}
+
+// tell queues a message that is not in the journal. A client that does not read is cut
+// off: it can resume.
+func (s *subscriber) tell(m wire.Message) {
+	select {
+	case s.news <- m:
+	default:
+		select {
+		case s.slow <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// deliver takes what the process that leads the session says. What the journal has, too,
+// is read there.
+func (w *watch) deliver(m wire.Message) {
+	switch m := m.(type) {
+	case *wire.User, *wire.Assistant, *wire.CallStep, *wire.QuestionAsked, *wire.QuestionAnswered, *wire.CompactBoundary, *wire.JournalPosition, *wire.SessionTitleChanged:
+		w.poke()
+		return
+	case *wire.Status:
+		if m.PermissionMode != "" {
+			w.poke()
+			return
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for sub := range w.subs {
+		sub.tell(m)
+	}
+}
+
+// await waits until something holds, which is checked with the watch locked.
+func (w *watch) await(ctx context.Context, holds func() bool) error {
+	for {
+		w.mu.Lock()
+		ok, changed := holds(), w.changed
+		w.mu.Unlock()
+		if ok {
+			return nil
+		}
+		w.poke()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-w.ctx.Done():
+			return errEnded
+		}
+	}
+}
+
+// watched returns the watch of the session that a request names, up to date.
+func (s *Server) watched(r *http.Request) (*watch, error) {
+	w, err := s.watch(r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	for {
+		more, err := w.read()
+		if err != nil {
+			w.release()
+			return nil, err
+		}
+		if !more {
+			return w, nil
+		}
+		if err := r.Context().Err(); err != nil {
+			w.release()
+			return nil, err
+		}
+	}
+}
