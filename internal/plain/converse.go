@@ -41,7 +41,7 @@ func Converse(ctx context.Context, o *ConverseOptions) error {
 	defer cancel()
 	out := &lines{w: o.Out}
 	c := &conversation{opts: *o, out: out, said: make(chan string, 64), idle: true}
-	c.person = newPerson(out)
+	c.person = NewPerson(out)
 	var err error
 	if c.talk, err = o.Open(ctx, c.person); err != nil {
 		return err
@@ -54,7 +54,8 @@ func Converse(ctx context.Context, o *ConverseOptions) error {
 	return c.run(ctx)
 }
 
-func newPerson(out io.Writer) *Person { return &Person{out: out} }
+// NewPerson returns a user who is asked at out and answers by Hear.
+func NewPerson(out io.Writer) *Person { return &Person{out: out} }
 
 // close ends the conversation and shows what its end brought. A journal that cannot
 // be closed is told of by the next start.
@@ -95,13 +96,13 @@ func (l *lines) Write(p []byte) (int, error) {
 // conversation.
 func (c *conversation) read(ctx context.Context, in io.Reader) {
 	defer close(c.said)
-	defer c.person.hangUp()
+	defer c.person.HangUp()
 	scan := bufio.NewScanner(in)
 	scan.Buffer(nil, 16<<20)
 	whole := ""
 	for scan.Scan() {
 		line := scan.Text()
-		if c.person.hear(line) {
+		if c.person.Hear(line) {
 			continue
 		}
 		if begin, ok := strings.CutSuffix(line, "\\"); ok {
@@ -117,8 +118,8 @@ func (c *conversation) read(ctx context.Context, in io.Reader) {
 	}
 }
 
-// hear takes a line as an answer, and reports false if it is none.
-func (p *Person) hear(line string) bool {
+// Hear takes a line as an answer, and reports false if it is none.
+func (p *Person) Hear(line string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.answer == nil || time.Since(p.asked) < arming {
@@ -142,8 +143,8 @@ func (p *Person) hear(line string) bool {
 // being typed when it came is no answer.
 const arming = 300 * time.Millisecond
 
-// hangUp says that nothing more will be typed: nobody is there to allow anything.
-func (p *Person) hangUp() {
+// HangUp says that nothing more will be typed: nobody is there to allow anything.
+func (p *Person) HangUp() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ended = true

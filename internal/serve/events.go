@@ -36,7 +36,7 @@ const (
 	heartbeat = 15 * time.Second
 	writeTime = 10 * time.Second // for a client to take what was sent
 	listTime  = time.Second      // between looks at the list
-	waiting   = 1024             // messages that may wait for a slow client
+	waiting   = 8192             // messages that may wait for a slow client
 )
 
 // stream streams events until the client leaves.
@@ -63,6 +63,9 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, id string, rows 
 	fmt.Fprintf(&st.text, "retry: 1000\n\n")
 	st.run()
 }
+
+// Streams is how many event streams are open.
+func (s *Server) Streams() int { return len(s.streams) }
 
 // join begins to show a session.
 func (st *stream) join(id string) error {
