@@ -25,7 +25,10 @@ import (
 	"github.com/haftdev/haft/model/script"
 )
 
-const token = "the-token-of-the-test-server"
+const (
+	token    = "the-token-of-the-test-server"
+	patience = 2 * time.Second
+)
 
 // A site is a server of the test, with a scripted model.
 type site struct {
@@ -73,7 +76,7 @@ func startSite(t testing.TB, m *script.Server, address string, servers ...config
 	}
 	talk := harness.TalkOptions{Client: anthropic.New(&anthropic.Options{BaseURL: m.URL(), Key: "k"}), Model: "claude-opus-5-5", Watch: live.Open("test")}
 	talk.MCP.Entries = servers
-	s := serve.New(&serve.Options{Harness: harness.Options{Preview: "off"}, Talk: talk, Token: token, Version: "test", Files: os.DirFS("testdata/page")})
+	s := serve.New(&serve.Options{Harness: harness.Options{Preview: "off"}, Talk: talk, Token: token, Version: "test", Patience: patience, Files: os.DirFS("testdata/page")})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ctx, l) }()

@@ -427,8 +427,11 @@ func (v *View) answered(e *session.Followed) []*Item {
 	}
 	delete(v.asked, e.Answer.ID)
 	i.Call.Answered, i.Call.By, i.Call.State = timeOf(e.Time), e.Answer.By, Queued
+	if e.Answer.By != "" {
+		i.Call.Verdict = e.Answer.Behavior.String()
+	}
 	if i.Index < 0 {
-		i.Call.State, i.Call.Verdict = Done, e.Answer.Behavior.String()
+		i.Call.State = Done
 		return nil
 	}
 	return []*Item{i}
