@@ -140,6 +140,7 @@ var topLevel = map[string]shape{
 	"agent":                 aText,
 	"outputStyle":           aText,
 	"language":              idle(aText),
+	"uiLanguage":            {kinds: `"`, oneOf: []string{"en", "zh"}},
 
 	"cleanupPeriodDays":           idle(aNumber),
 	"plansDirectory":              idle(aText),

@@ -19,6 +19,8 @@ type Options struct {
 	// Home is the user's home folder; "" means that there are no user settings,
 	// unless User names them.
 	Home string
+	// Shared is the user's folder that Claude Code reads too; "" means .claude in Home.
+	Shared string
 	// Project is the folder that the session works in; "" means none.
 	Project string
 	// Managed and User are the files of those sources, the first before the
@@ -113,7 +115,14 @@ func (o *Options) user() []string {
 	if o.User != nil || o.Home == "" {
 		return o.User
 	}
-	return []string{filepath.Join(o.Home, ".haft", "settings.json"), filepath.Join(o.Home, ".claude", "settings.json")}
+	return []string{filepath.Join(o.Home, ".haft", "settings.json"), filepath.Join(o.shared(), "settings.json")}
+}
+
+func (o *Options) shared() string {
+	if o.Shared != "" {
+		return o.Shared
+	}
+	return filepath.Join(o.Home, ".claude")
 }
 
 // flag reads what the command line gave; its faults are errors, because someone

@@ -44,6 +44,9 @@ func (o *Options) Target(source Source) (Target, error) {
 		return Target{}, fmt.Errorf("there is no folder for %s settings", source)
 	}
 	dir := filepath.Join(base, ".claude")
+	if source == User {
+		dir = o.shared()
+	}
 	if info, err := os.Stat(filepath.Join(base, ".haft")); err == nil && info.IsDir() {
 		dir = filepath.Join(base, ".haft")
 	}

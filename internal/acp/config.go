@@ -113,7 +113,7 @@ func (s *session) model() string { return s.talk.Agent.ContextUsage().Model }
 // that have a short name.
 func (s *session) models() []configValue {
 	names := []string{s.model()}
-	if s.talk.Provider == "anthropic" || s.talk.Provider == "given" {
+	if slices.Contains([]string{"anthropic", "given", "bedrock", "vertex", "foundry"}, s.talk.Provider) {
 		for _, alias := range []string{"opus", "sonnet", "haiku"} {
 			names = append(names, catalog.Resolve(alias))
 		}

@@ -32,6 +32,7 @@ type converseFlags struct {
 	print   bool
 	verbose bool
 	plain   bool
+	lang    string
 	onAsk   string
 
 	worktree string

@@ -17,6 +17,7 @@ import (
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/headless"
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/plain"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/internal/tui"
@@ -34,6 +35,10 @@ func (f *converseFlags) interact(c *cobra.Command, args []string) error {
 	}
 	ctx := c.Context()
 	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	words, err := f.words("")
 	if err != nil {
 		return err
 	}
@@ -59,7 +64,7 @@ func (f *converseFlags) interact(c *cobra.Command, args []string) error {
 	}
 	return tui.Run(ctx, &tui.Options{
 		In: term, Out: term, Size: term.Size(), Resized: term.Resized(ctx),
-		Palette: style.Of(background).Fine(os.Getenv), Light: light, Version: version(), Edit: term.Edit, EditFile: term.EditFile, Clipboard: tui.Desktop{}, Login: loginFromScreen, Title: os.Getenv("TERM") != "linux" && os.Getenv("CLAUDE_CODE_DISABLE_TERMINAL_TITLE") == "", Suspend: term.Suspend,
+		Palette: style.Of(background).Fine(os.Getenv), Light: light, Lang: words, FixedLang: f.lang != "", Version: version(), Edit: term.Edit, EditFile: term.EditFile, Clipboard: tui.Desktop{}, Login: loginFromScreen, Title: os.Getenv("TERM") != "linux" && os.Getenv("CLAUDE_CODE_DISABLE_TERMINAL_TITLE") == "", Suspend: term.Suspend,
 		History: tui.HistoryFile(filepath.Join(workspace.StateDir(), "history.jsonl")),
 		First:   tui.Opening{Resume: f.Resume, At: f.ResumeAt, Continue: f.Continue, Choose: choose},
 		Prompt:  strings.Join(args, " "),
@@ -92,9 +97,13 @@ func (f *converseFlags) interactPlain(ctx context.Context, opts *headless.Option
 			}
 		}
 	}()
+	words, err := f.words(uiLanguage(opts))
+	if err != nil {
+		return err
+	}
 	return plain.Converse(ctx, &plain.ConverseOptions{
 		In: f.In, Out: f.Out, Prompt: strings.Join(args, " "), Interrupts: interrupts,
-		Show: &plain.Options{Color: isTerminal(f.Out) && style.Detect(os.Getenv) != style.Plain && !f.plain},
+		Show: &plain.Options{Lang: words, Color: isTerminal(f.Out) && style.Detect(os.Getenv) != style.Plain && !f.plain},
 		Open: func(ctx context.Context, person *plain.Person) (*harness.Conversation, error) {
 			c, err := openTalk(ctx, opts, tui.Opening{Resume: f.Resume, At: f.ResumeAt, Continue: f.Continue}, person)
 			if err != nil {
@@ -104,6 +113,26 @@ func (f *converseFlags) interactPlain(ctx context.Context, opts *headless.Option
 			return c, nil
 		},
 	})
+}
+
+// words are haft's messages in the language that the flag, the settings or the locale say.
+func (f *converseFlags) words(setting string) (*lang.Catalogue, error) {
+	words, err := lang.Load(lang.Choose(f.lang, setting, os.Getenv))
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return words, nil
+}
+
+// uiLanguage is the language that the settings say; what is wrong with them is said when the
+// conversation opens.
+func uiLanguage(opts *headless.Options) string {
+	p, err := project.Open(&opts.Harness)
+	if err != nil {
+		return ""
+	}
+	said, _ := p.Counts.Text("uiLanguage")
+	return said.Text
 }
 
 // chooseSession lists the sessions of this folder and takes the number of one; anything else

@@ -121,7 +121,7 @@ func (s *seat) start(args ...string) {
 		s.see("Say what to do")
 		return
 	case s.bare:
-		s.see("Which model shall answer?")
+		s.see("Which model should answer?")
 		return
 	case len(args) > 0 && args[0] == "--resume":
 		return
@@ -375,7 +375,7 @@ func TestTheFirstStart(t *testing.T) {
 	s := newSeat(t, says("ready"))
 	s.bare = true
 	s.start()
-	s.see("Which model shall answer?")
+	s.see("Which model should answer?")
 	s.type_("2\r")
 	s.see("Address")
 	s.type_(s.url + "/v1\r") // in place of the one that stands there
@@ -442,7 +442,7 @@ func TestAPersonIsNeverStuck(t *testing.T) {
 	s.until("be asked again", func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return strings.Contains(s.term.String(), "Which model shall answer?")
+		return strings.Contains(s.term.String(), "Which model should answer?")
 	})
 	s.type_("2\r")
 	s.see("Address")

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/haftdev/haft/internal/keep"
+	"github.com/haftdev/haft/internal/page"
 	"github.com/haftdev/haft/internal/serve"
 	"github.com/haftdev/haft/shellrun"
 )
@@ -114,7 +114,7 @@ func (f *webFlags) run(c *cobra.Command) error {
 	if f.listen != "" {
 		hosts = append(slices.Clone(hosts), f.name(address))
 	}
-	s := serve.New(&serve.Options{Harness: o.Harness, Talk: o.Talk, Token: home.Token, Hosts: hosts, Secure: f.cert != "", Files: pageFiles(), Version: version(), Log: o.Log})
+	s := serve.New(&serve.Options{Harness: o.Harness, Talk: o.Talk, Token: home.Token, Hosts: hosts, Secure: f.cert != "", Files: page.Files, Version: version(), Log: o.Log})
 	if err := s.Serve(c.Context(), listeners...); err != nil {
 		return fmt.Errorf("the server ended: %w", err)
 	}
@@ -208,6 +208,3 @@ func (f *webFlags) tell(ctx context.Context, s served) error {
 	}
 	return nil
 }
-
-// pageFiles are those of the page.
-func pageFiles() fs.FS { return nil }

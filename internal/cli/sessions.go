@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 	"text/tabwriter"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/haftdev/haft/internal/page"
+	"github.com/haftdev/haft/internal/timeline"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
@@ -214,25 +217,32 @@ func newSessionsExport(s Streams) *cobra.Command {
 	f := &sessionsExport{Streams: s}
 	c := &cobra.Command{
 		Use:   "export [SESSION]",
-		Short: "Write everything that was said as Markdown or JSON lines",
-		Args:  atMost(1),
-		RunE:  func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
+		Short: "Write a session as Markdown, JSON lines or a page with its timeline",
+		Example: `  haft sessions export 3f9a -o talk.md
+  haft sessions export 3f9a --html -o session.html`,
+		Args: atMost(1),
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
 	}
 	c.Flags().StringVar(&f.format, "format", string(session.Markdown), "markdown, html or jsonl")
 	c.Flags().Bool("json", false, "the same as --format=jsonl")
+	c.Flags().Bool("html", false, "the same as --format=html: one file with the conversation and the timeline, for a browser")
 	c.Flags().StringVarP(&f.output, "output", "o", "", "a new file to write to; standard output if it is not given")
 	c.PreRun = func(c *cobra.Command, _ []string) {
 		if json, _ := c.Flags().GetBool("json"); json {
 			f.format = string(session.JSONL)
 		}
+		if html, _ := c.Flags().GetBool("html"); html {
+			f.format = string(session.HTML)
+		}
 	}
+	c.MarkFlagsMutuallyExclusive("json", "html")
 	return c
 }
 
 func (f *sessionsExport) run(ctx context.Context, args []string) (err error) {
 	format := session.Format(f.format)
-	if format != session.Markdown && format != session.JSONL {
-		return usageError{fmt.Errorf("the format %q is not %s or %s", f.format, session.Markdown, session.JSONL)}
+	if format != session.Markdown && format != session.JSONL && format != session.HTML {
+		return usageError{fmt.Errorf("the format %q is not %s, %s or %s", f.format, session.Markdown, session.HTML, session.JSONL)}
 	}
 	store := session.Open("")
 	id, err := chosen(store, args)
@@ -251,5 +261,27 @@ func (f *sessionsExport) run(ctx context.Context, args []string) (err error) {
 		defer func() { err = errors.Join(err, file.Close()) }()
 		out = file
 	}
+	if format == session.HTML {
+		return exportPage(ctx, store, id, out)
+	}
 	return store.Export(ctx, id, out, format)
+}
+
+// exportPage writes a session as one file for a browser.
+func exportPage(ctx context.Context, store *session.Store, id string, out io.Writer) error {
+	info, err := store.Info(id)
+	if err != nil {
+		return err
+	}
+	v, err := timeline.Load(ctx, info.Path)
+	if err != nil {
+		return err
+	}
+	return page.Export(out, &page.Session{ID: info.ID, Cwd: info.Cwd, Title: cmp.Or(info.Title, info.Prompt), View: v, Details: func(yield func(timeline.Detail) bool) {
+		for _, i := range v.Items(0, math.MaxInt) {
+			if !yield(timeline.Read(ctx, info.Path, i)) {
+				return
+			}
+		}
+	}})
 }

@@ -77,7 +77,7 @@ func (c *Conversation) askable(name string) (string, error) {
 	resolved := c.Resolve(name)
 	claude := strings.HasPrefix(resolved, "claude-")
 	switch c.Provider {
-	case "given":
+	case "given", "bedrock", "vertex", "foundry":
 	case "anthropic":
 		if !claude && strings.HasSuffix(c.server, "//api.anthropic.com") {
 			return "", fmt.Errorf("%s has no model %s", c.Provider, name)

@@ -24,7 +24,7 @@ func TestAnOutputStyleIsPartOfThePrompt(t *testing.T) {
 		{"haft's own", "explanatory", "Explanatory", []string{"# Explanations", coding}, []string{brief, "[code]"}},
 		{"a file that keeps nothing", "Mine", "Mine", []string{"MINE", "Before anything that cannot be undone"}, []string{brief, coding}},
 		{"a file that keeps work on code", "Coder", "Coder", []string{"CODER", coding}, []string{brief}},
-		{"a project's that is not trusted", "poet", "default", []string{brief, coding}, []string{"RHYME"}},
+		{"a project's that is not trusted", "poet", "poet", []string{brief, coding}, []string{"RHYME"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := newRig(t, says("a"), says("b"))

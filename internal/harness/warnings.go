@@ -45,7 +45,7 @@ func (w *World) warnings(lead *agentdef.Definition) []agent.Notice {
 		add("tools", text)
 	}
 	if _, err := w.Project.Style(); err != nil {
-		add("settings", "The output style is the default one. "+err.Error())
+		add("settings", "The default output style is used. "+err.Error())
 	}
 	for _, problem := range w.Project.Library.Faults() {
 		add("knowledge", problem.String())

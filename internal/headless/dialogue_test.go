@@ -186,31 +186,42 @@ func (p *player) write(line string) {
 func (p *player) readOn(kind string) {
 	p.t.Helper()
 	for {
-		m, ok := <-p.out
+		ok := p.readOne()
 		if !ok && kind == "" {
 			return
 		}
 		if !ok {
 			p.t.Fatalf("haft ended before %s", kind)
 		}
-		line, err := wire.Encode(m)
-		if err != nil {
-			p.t.Fatal(err)
-		}
-		if err := p.check.Line(line); err != nil {
-			p.t.Error(err)
-		}
-		var v map[string]any
-		if err := json.Unmarshal(line, &v); err != nil {
-			p.t.Fatal(err)
-		}
-		p.said = append(p.said, v)
+		v := p.said[len(p.said)-1]
 		request, _ := v["request"].(map[string]any)
 		if kind != "" && (v["type"] == kind || v["subtype"] == kind || request["subtype"] == kind) {
 			p.asked, _ = v["request_id"].(string)
 			return
 		}
 	}
+}
+
+// readOne reads one message; false means that there are no more.
+func (p *player) readOne() bool {
+	p.t.Helper()
+	m, ok := <-p.out
+	if !ok {
+		return false
+	}
+	line, err := wire.Encode(m)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := p.check.Line(line); err != nil {
+		p.t.Error(err)
+	}
+	var v map[string]any
+	if err := json.Unmarshal(line, &v); err != nil {
+		p.t.Fatal(err)
+	}
+	p.said = append(p.said, v)
+	return true
 }
 
 // left are members that differ from run to run, or belong to other tests.

@@ -23,8 +23,17 @@ const serversTime = 10 * time.Second
 
 // sendMCP carries a message to a server inside the program.
 func (s *server) sendMCP(ctx context.Context, name string, message json.RawMessage) (json.RawMessage, error) {
+	// A call follows what was told of it. What opens a server does not wait: a turn that has
+	// begun waits for the server.
+	ask := s.conn.Call
+	var about struct {
+		Method string `json:"method"`
+	}
+	if json.Unmarshal(message, &about) == nil && about.Method == "tools/call" {
+		ask = s.ask
+	}
 	var reply wire.MCPMessageReply
-	if err := s.ask(ctx, &wire.MCPMessage{ServerName: name, Message: message}, &reply); err != nil {
+	if err := ask(ctx, &wire.MCPMessage{ServerName: name, Message: message}, &reply); err != nil {
 		return nil, errors.New(plainError(err))
 	}
 	return reply.MCPResponse, nil

@@ -57,8 +57,11 @@ func account(provider, key string) wire.Account {
 	if key == "ANTHROPIC_AUTH_TOKEN" {
 		a.APIKeySource, a.TokenSource = "none", key
 	}
-	if provider == "anthropic" {
+	switch provider {
+	case "anthropic":
 		a.APIProvider = "firstParty"
+	case "bedrock", "vertex", "foundry":
+		a.APIProvider = provider
 	}
 	return a
 }

@@ -8,7 +8,7 @@ package house
 // anything and "./tool/..." includes "./tool"; a later "!" takes packages out
 // again. Each list ends in a space so that lists can be joined.
 const (
-	frontEnds    = "./cmd/... ./docs ./embed/... ./internal/cli/... ./internal/tui/... ./internal/headless/... ./internal/acp/... ./internal/plain/... ./internal/card/... ./internal/timeline ./internal/live ./internal/serve "
+	frontEnds    = "./cmd/... ./docs ./embed/... ./internal/cli/... ./internal/tui/... ./internal/headless/... ./internal/acp/... ./internal/plain/... ./internal/card/... ./internal/page ./internal/timeline ./internal/live ./internal/serve "
 	assembly     = "./internal/harness/... "
 	sdk          = ". ./wire/... "
 	conversation = "./agent/... ./session/... ./model/... ./internal/checkpoint/... ./internal/preview ./internal/catalog/... ./internal/retry/... "
@@ -22,7 +22,7 @@ const (
 	world        = "./workspace/... ./internal/workspace/... ./search/... ./internal/search/... ./shellrun/... ./mcp/... ./internal/mcp/... ./internal/webpage/... ./internal/lsp/... ./internal/publicip ./sandbox "
 
 	// aids are test aids and plain string work.
-	aids = "./internal/changetest ./internal/conformance ./internal/devwork ./internal/golden ./internal/house ./internal/interop/... ./internal/journaltest ./internal/keep ./internal/lazyregexp ./internal/near ./internal/needtest ./internal/openfiles " +
+	aids = "./internal/changetest ./internal/conformance ./internal/devwork ./internal/golden ./internal/house ./internal/interop/... ./internal/journaltest ./internal/keep ./internal/lang ./internal/lazyregexp ./internal/near ./internal/needtest ./internal/openfiles " +
 		"./internal/pathin ./internal/plainjson ./internal/platform ./internal/plural ./internal/rawname ./internal/regular ./internal/release ./internal/scripttest ./internal/secret ./internal/sessiontest ./internal/strictapi ./internal/visible "
 	benches = "./bench/... ./examples/... " // programs that measure or show; nothing imports them
 

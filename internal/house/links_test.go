@@ -70,7 +70,7 @@ func dangling(name, text string, exists func(string) bool) []string {
 func ours(target string, exists func(string) bool) bool {
 	target = strings.TrimPrefix(target, "./")
 	first, rest, _ := strings.Cut(target, "/")
-	if rest == "" || !pathLike.MatchString(target) {
+	if rest == "" || first == ".git" || !pathLike.MatchString(target) { // in a worktree .git is a file
 		return false
 	}
 	ext := path.Ext(target)

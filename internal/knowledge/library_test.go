@@ -57,7 +57,7 @@ func (tr tree) write(name, text string) {
 }
 
 func (tr tree) library(kind knowledge.Kind, trust knowledge.Trust) *knowledge.Library {
-	user, project := knowledge.Places(tr.home, tr.project, "")
+	user, project := knowledge.Places(tr.home, filepath.Join(tr.home, ".claude"), tr.project, "")
 	return knowledge.NewLibrary(kind, append(user, project...), trust)
 }
 
@@ -259,7 +259,7 @@ func BenchmarkListTwoHundred(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	user, _ := knowledge.Places(home, "", "")
+	user, _ := knowledge.Places(home, filepath.Join(home, ".claude"), "", "")
 	for name, fresh := range map[string]bool{"first": true, "again": false} {
 		b.Run(name, func(b *testing.B) {
 			lib := knowledge.NewLibrary(knowledge.Skill, user, nil)
@@ -296,7 +296,7 @@ func TestPlacesNearerToWhereOneWorksComeFirst(t *testing.T) {
 		if dir != "" {
 			dir = filepath.Join(tr.base, dir)
 		}
-		_, places := knowledge.Places(tr.home, tr.project, dir)
+		_, places := knowledge.Places(tr.home, filepath.Join(tr.home, ".claude"), tr.project, dir)
 		pieces, _, problems := tr.show(knowledge.NewLibrary(knowledge.Command, places, all).List())
 		if diff := cmp.Diff(want, pieces); diff != "" || problems != nil {
 			t.Errorf("in %s: problems %v, pieces (-want +got):\n%s", dir, problems, diff)

@@ -29,12 +29,14 @@ var names = []string{".haft", ".claude"}
 
 // Places returns the user's places, and the project's for work in dir, which is
 // the project itself or below it: those nearer to dir come first. An empty folder
-// has none; an empty dir means the project.
-func Places(home, project, dir string) (user, ofProject []Place) {
-	for _, name := range names {
-		if home != "" {
-			user = append(user, Place{Dir: filepath.Join(home, name), Source: settings.User})
-		}
+// has none; an empty dir means the project. Shared is the user's folder that Claude Code
+// reads too.
+func Places(home, shared, project, dir string) (user, ofProject []Place) {
+	if home != "" {
+		user = append(user, Place{Dir: filepath.Join(home, ".haft"), Source: settings.User})
+	}
+	if shared != "" {
+		user = append(user, Place{Dir: shared, Source: settings.User})
 	}
 	if project == "" {
 		return user, nil

@@ -25,7 +25,7 @@ func bashTool() *tool.Tool {
 func answered(t *testing.T, command string, typed ...string) (v tool.Verdict, kept, shown string) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := NewPerson(&lines{w: &out})
+		p := (&Person{out: &lines{w: &out}})
 		defer p.HangUp()
 		p.Grant(func(s tool.Suggestion) error { kept = s.Rule; return nil })
 		answer := make(chan tool.Verdict, 1)
@@ -96,7 +96,7 @@ func TestAFormIsFilledInLineByLine(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var out bytes.Buffer
-			p := NewPerson(&lines{w: &out})
+			p := (&Person{out: &lines{w: &out}})
 			defer p.HangUp()
 			answer := make(chan mcp.Answer, 1)
 			go func() {

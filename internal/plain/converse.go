@@ -13,6 +13,7 @@ import (
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/answers"
 	"github.com/haftdev/haft/internal/knowledge/command"
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/model"
 )
@@ -41,7 +42,7 @@ func Converse(ctx context.Context, o *ConverseOptions) error {
 	defer cancel()
 	out := &lines{w: o.Out}
 	c := &conversation{opts: *o, out: out, said: make(chan string, 64), idle: true}
-	c.person = NewPerson(out)
+	c.person = &Person{out: out, words: c.words()}
 	var err error
 	if c.talk, err = o.Open(ctx, c.person); err != nil {
 		return err
@@ -49,13 +50,18 @@ func Converse(ctx context.Context, o *ConverseOptions) error {
 	release := c.talk.Agent.Hold()
 	defer c.close(context.WithoutCancel(ctx))
 	defer release()
-	fmt.Fprintf(out, "haft. Say what to do; /help lists commands, /exit leaves. A line that ends in \\ continues on the next.\n")
+	fmt.Fprintf(out, "%s\n", c.words().T("haft. Say what to do; /help lists commands, /exit leaves. A line that ends in \\ continues on the next."))
 	go c.read(ctx, o.In)
 	return c.run(ctx)
 }
 
-// NewPerson returns a user who is asked at out and answers by Hear.
-func NewPerson(out io.Writer) *Person { return &Person{out: out} }
+// words are the messages in the user's language.
+func (c *conversation) words() *lang.Catalogue {
+	if c.opts.Show == nil {
+		return nil
+	}
+	return c.opts.Show.Lang
+}
 
 // close ends the conversation and shows what its end brought. A journal that cannot
 // be closed is told of by the next start.
@@ -129,7 +135,7 @@ func (p *Person) Hear(line string) bool {
 	case "/stop", "/exit", "/quit":
 		return false // they end the question too
 	case "/help":
-		io.WriteString(p.out, "A question waits for an answer. /stop stops the turn, /exit leaves; other commands work once it is answered.\n"+p.prompt) // as in until
+		io.WriteString(p.out, p.words.T("A question waits for an answer. /stop stops the turn, /exit leaves; other commands work once it is answered.")+"\n"+p.prompt) // as in until
 		return true
 	}
 	select {
@@ -277,7 +283,7 @@ func (c *conversation) prompt(ctx context.Context, text string) {
 	}
 	c.idle = false
 	for _, name := range c.talk.Input().Missing(text) {
-		fmt.Fprintf(c.out, "! There is no file @%s here; it is sent as text.\n", visibleText(name))
+		fmt.Fprintf(c.out, "! %s\n", c.words().T("There is no file @%s here; it is sent as text.", visibleText(name)))
 	}
 	go func() {
 		p, err := c.talk.WithFiles(ctx, p, text)
@@ -309,7 +315,7 @@ func (c *conversation) command(ctx context.Context, text string) {
 		default:
 			answer, known := answers.Text(c.talk, t.Command.Name, t.Arguments)
 			if !known {
-				answer = "/" + t.Command.Name + " needs a screen: run haft without --plain, or 'haft " + t.Command.Name + "' in a shell"
+				answer = c.words().T("/%s needs a screen: run haft without --plain, or 'haft %[1]s' in a shell", t.Command.Name)
 			}
 			fmt.Fprintf(c.out, "%s\n> ", visibleText(answer))
 		}
@@ -327,6 +333,6 @@ func (c *conversation) misspelt(text string) bool {
 	if !ok || hint == "" {
 		return false
 	}
-	fmt.Fprintf(c.out, "! There is no command /%s.%s\n> ", visibleText(name), visibleText(hint))
+	fmt.Fprintf(c.out, "! %s%s\n> ", c.words().T("There is no command /%s.", visibleText(name)), visibleText(hint))
 	return true
 }

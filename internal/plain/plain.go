@@ -15,7 +15,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/card"
-	"github.com/haftdev/haft/internal/plural"
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
@@ -24,6 +24,8 @@ import (
 
 // Options are how a conversation is shown. Nil means all zero values.
 type Options struct {
+	// Lang has the messages; nil has those in English.
+	Lang *lang.Catalogue
 	// Color uses colours.
 	Color bool
 	// Verdicts says of each call what allowed it. Denials are always explained.
@@ -62,6 +64,9 @@ func New(out io.Writer, opts *Options) *Printer {
 	return p
 }
 
+// t is a message in the user's language.
+func (p *Printer) t(text lang.Text, args ...any) string { return p.opts.Lang.T(text, args...) }
+
 // Show prints what happened. It returns the first error of the writer, from
 // then on always.
 func (p *Printer) Show(ev agent.Event) error {
@@ -79,19 +84,19 @@ func (p *Printer) Show(ev agent.Event) error {
 	case agent.Returned:
 		p.result(ev)
 	case agent.Waiting:
-		p.line(dim, "  … %s waits for an answer", p.call(ev.UseID, ev.Tool, nil))
+		p.line(dim, "  … %s", p.t("%s waits for an answer", p.call(ev.UseID, ev.Tool, nil)))
 	case agent.Retrying:
-		p.line(yellow, "! the model's server did not answer: %s. Trying again in %s (%d of %d)",
-			ev.Err, ev.Delay.Round(100*time.Millisecond), ev.Attempt, ev.Max)
+		p.line(yellow, "! %s", p.t("the model's server did not answer: %s. Trying again in %s (%d of %d)",
+			ev.Err, ev.Delay.Round(100*time.Millisecond), ev.Attempt, ev.Max))
 	case agent.FellBack:
-		p.line(yellow, "! falling back to %s from %s", ev.To, ev.From)
+		p.line(yellow, "! %s", p.t("falling back to %s from %s", ev.To, ev.From))
 	case agent.Compacted:
 		p.compacted(ev)
 	case agent.Notice:
 		p.line(yellow, "! %s", visible.Indented(ev.Text))
 	case agent.Added:
 		if ev.Kind == agent.Interrupted {
-			p.line(yellow, "! interrupted")
+			p.line(yellow, "! %s", p.t("interrupted"))
 		}
 	case agent.Changed:
 		p.changed(ev)
@@ -107,9 +112,9 @@ func (p *Printer) changed(c agent.Changed) {
 	case agent.Todos, agent.Tasks:
 		p.todos(c.Value)
 	case agent.Mode:
-		p.line(dim, "  the permission mode is now %v", c.Value)
+		p.line(dim, "  %s", p.t("the permission mode is now %v", c.Value))
 	case agent.ModelName:
-		p.line(dim, "  the model is now %v", c.Value)
+		p.line(dim, "  %s", p.t("the model is now %v", c.Value))
 	}
 }
 
@@ -162,9 +167,9 @@ func (p *Printer) progress(ev agent.Called) {
 			return // nothing new: lines that only count would drown the rest
 		}
 		c.last, c.next = last, 2*pr.Elapsed
-		text = fmt.Sprintf("%s, %s %s", pr.Elapsed.Round(time.Second), plural.Of(pr.Lines, "line"), last)
+		text = fmt.Sprintf("%s, %s %s", pr.Elapsed.Round(time.Second), p.opts.Lang.Count(int(pr.Lines), "line"), last)
 	case tool.AgentProgress:
-		text = fmt.Sprintf("%s (%s)", pr.Activity, plural.Of(pr.ToolUses, "call"))
+		text = fmt.Sprintf("%s (%s)", pr.Activity, p.opts.Lang.Count(pr.ToolUses, "call"))
 	case tool.MCPProgress:
 		text = fmt.Sprintf("%s %g/%g", pr.Message, pr.Progress, pr.Total)
 	default:
@@ -201,7 +206,7 @@ func (p *Printer) reason(out *sched.Outcome) {
 	lines := strings.Split(strings.TrimSpace(out.Result.Text()), "\n")[1:]
 	for i, l := range lines {
 		if i == p.opts.ErrorLines {
-			p.line(dim, "    … and %s", plural.Of(len(lines)-i, "more line"))
+			p.line(dim, "    … %s", p.opts.Lang.Count(len(lines)-i, "more line"))
 			return
 		}
 		p.line(dim, "    %s", visibleText(l))
@@ -213,7 +218,7 @@ func (p *Printer) diff(end card.Ending) {
 	for _, h := range end.Hunks {
 		for _, l := range h.Lines {
 			if left--; left < 0 {
-				p.line(dim, "    … and more")
+				p.line(dim, "    … %s", p.t("and more"))
 				return
 			}
 			style := dim
@@ -230,10 +235,10 @@ func (p *Printer) diff(end card.Ending) {
 
 func (p *Printer) compacted(c agent.Compacted) {
 	if c.Err != nil {
-		p.line(yellow, "! the conversation could not be shortened: %v", c.Err)
+		p.line(yellow, "! %s", p.t("the conversation could not be shortened: %s", c.Err))
 		return
 	}
-	p.line(dim, "  the conversation was shortened from %d to %d tokens", c.PreTokens, c.Tokens)
+	p.line(dim, "  %s", p.t("the conversation was shortened from %d to %d tokens", c.PreTokens, c.Tokens))
 }
 
 func (p *Printer) end(r agent.Result) {
@@ -245,9 +250,9 @@ func (p *Printer) end(r agent.Result) {
 	for _, u := range r.Total {
 		cost += u.Cost
 	}
-	s := fmt.Sprintf("%s, %s, %s", plural.Of(r.Calls, "call"), plural.Of(r.Requests, "request"), r.Duration.Round(10*time.Millisecond))
+	s := fmt.Sprintf("%s, %s, %s", p.opts.Lang.Count(r.Calls, "call"), p.opts.Lang.Count(r.Requests, "request"), r.Duration.Round(10*time.Millisecond))
 	if cost > 0 {
-		s += fmt.Sprintf(", $%.4f so far", cost)
+		s += ", " + p.t("$%.4f so far", cost)
 	}
 	p.line(dim, "— %s", s)
 }

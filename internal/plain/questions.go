@@ -13,6 +13,7 @@ import (
 
 	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/card"
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/mcp/elicit"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp"
@@ -24,8 +25,9 @@ import (
 // A Person answers questions line by line. One question is asked at a time. It is
 // safe for concurrent use.
 type Person struct {
-	out io.Writer
-	one sync.Mutex // held by the question that is asked
+	out   io.Writer
+	words *lang.Catalogue
+	one   sync.Mutex // held by the question that is asked
 
 	mu     sync.Mutex
 	asked  time.Time   // since when one is asked
@@ -34,6 +36,9 @@ type Person struct {
 	ended  bool
 	prompt string // what was asked last
 }
+
+// NewPerson returns a user who is asked at out, in English, and answers by Hear.
+func NewPerson(out io.Writer) *Person { return &Person{out: out} }
 
 // Grant says how a rule is kept for the session.
 func (p *Person) Grant(keep func(tool.Suggestion) error) {
@@ -92,7 +97,7 @@ func (p *Person) until(ctx context.Context, question string, heard func(line str
 			}
 			io.WriteString(p.out, question)
 		case <-ctx.Done():
-			io.WriteString(p.out, "\n(no answer needed any more)\n")
+			io.WriteString(p.out, "\n"+p.words.T("(no answer needed any more)")+"\n")
 			return ctx.Err()
 		}
 	}
@@ -107,13 +112,13 @@ func (p *Person) Ask(ctx context.Context, c tool.Case, q tool.Verdict) (v tool.V
 		return p.questions(ctx, c)
 	}
 	what := card.PreviewOf(c)
-	fmt.Fprint(p.out, about(c, what, q))
+	fmt.Fprint(p.out, about(c, what, q, p.words))
 	rules := p.rules(q)
-	choices := "y allows it once"
+	choices := p.words.T("y allows it once")
 	if len(rules) > 0 {
-		choices += " · s allows " + visible.Indented(ask.Rules(rules)) + " for this session"
+		choices += " · " + p.words.T("s allows %s for this session", visible.Indented(ask.Rules(rules)))
 	}
-	err = p.until(ctx, choices+" · n denies it, n and a reason says why: ", func(line string) (again string) {
+	err = p.until(ctx, choices+" · "+p.words.T("n denies it, n and a reason says why")+": ", func(line string) (again string) {
 		v, again = p.decide(line, rules)
 		return again
 	})
@@ -123,7 +128,7 @@ func (p *Person) Ask(ctx context.Context, c tool.Case, q tool.Verdict) (v tool.V
 	if err != nil || v.Behavior != tool.Allow || !what.Destructive {
 		return v, err
 	}
-	word, err := p.line(ctx, "This may lose something permanently. Type allow to continue: ")
+	word, err := p.line(ctx, "%s ", p.words.T("This may lose something for good. Type %s to continue:", "allow"))
 	if err != nil {
 		return tool.Verdict{}, err
 	}
@@ -157,7 +162,7 @@ func (p *Person) decide(line string, rules []tool.Suggestion) (v tool.Verdict, a
 		}
 		for _, rule := range rules {
 			if err := p.keep(rule); err != nil {
-				return v, fmt.Sprintf("The rule could not be kept: %v. Please answer y or n: ", err)
+				return v, p.words.T("The rule could not be kept: %s", err) + " " + p.words.T("Please answer y or n:") + " "
 			}
 		}
 		return tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it from now on", Rule: ask.Rules(rules)}, ""
@@ -165,31 +170,31 @@ func (p *Person) decide(line string, rules []tool.Suggestion) (v tool.Verdict, a
 		return tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: ask.Denial(rest)}, ""
 	}
 	if len(rules) > 0 {
-		return v, "Please answer y, s or n: "
+		return v, p.words.T("Please answer y, s or n:") + " "
 	}
-	return v, "Please answer y or n: "
+	return v, p.words.T("Please answer y or n:") + " "
 }
 
 // Question is what a user is asked: what would be done, all of it, and why it is
 // asked about.
-func Question(c tool.Case, q tool.Verdict) string { return about(c, card.PreviewOf(c), q) }
+func Question(c tool.Case, q tool.Verdict) string { return about(c, card.PreviewOf(c), q, nil) }
 
-func about(c tool.Case, what card.Preview, q tool.Verdict) string {
+func about(c tool.Case, what card.Preview, q tool.Verdict, words *lang.Catalogue) string {
 	var b strings.Builder
 	if c.Call.Tool == "ExitPlanMode" {
 		if text := plan.Text(c.Call); text != "" {
-			return fmt.Sprintf("\nThe plan:\n%s\nDo you agree to it?\n", visibleText(text))
+			return fmt.Sprintf("\n%s\n%s\n%s\n", words.T("The plan:"), visibleText(text), words.T("Do you agree to it?"))
 		}
 	}
 	switch {
 	case c.Ran():
-		b.WriteString("\nMake the change of this command?\n")
+		b.WriteString("\n" + words.T("Make the change of this command?") + "\n")
 	case c.Call.Tool == "Bash":
-		b.WriteString("\nRun this command?\n")
+		b.WriteString("\n" + words.T("Run this command?") + "\n")
 	case what.Path != "":
-		fmt.Fprintf(&b, "\n%s %s?\n", what.Title, visible.Indented(what.Path))
+		fmt.Fprintf(&b, "\n%s\n", words.T("%s %s?", what.Title, visible.Indented(what.Path)))
 	default:
-		fmt.Fprintf(&b, "\nUse %s?\n", what.Title)
+		fmt.Fprintf(&b, "\n%s\n", words.T("Use %s?", what.Title))
 	}
 	if what.Text != "" && what.Text != "{}" {
 		fmt.Fprintf(&b, "    %s\n", strings.ReplaceAll(what.Text, "\n", "\n    "))
@@ -210,7 +215,7 @@ func about(c tool.Case, what card.Preview, q tool.Verdict) string {
 	if c.Call.Agent != "" {
 		reason += " (sub-agent " + c.Call.Agent + ")"
 	}
-	fmt.Fprintf(&b, "Asked because %s.\n", visible.Indented(reason))
+	fmt.Fprintf(&b, "%s\n", words.T("Asked because %s.", visible.Indented(reason)))
 	return b.String()
 }
 
@@ -245,12 +250,12 @@ func (p *Person) questions(ctx context.Context, c tool.Case) (tool.Verdict, erro
 		for i, o := range q.Options {
 			fmt.Fprintf(p.out, "  %d %s: %s\n", i+1, visibleText(o.Label), visibleText(o.Description))
 		}
-		how := "A number, or your own words: "
+		how := p.words.T("A number, or your own words:")
 		if q.Multiple {
-			how = "Numbers with commas between them, or your own words: "
+			how = p.words.T("Numbers with commas between them, or your own words:")
 		}
 		for in.Answers[q.Text] == "" {
-			said, err := p.line(ctx, "%s", how)
+			said, err := p.line(ctx, "%s ", how)
 			if err != nil {
 				return tool.Verdict{}, err
 			}
@@ -279,7 +284,7 @@ func (p *Person) Elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, err
 	p.one.Lock()
 	defer p.one.Unlock()
 	if e.Mode == "url" {
-		said, err := p.line(ctx, "\nThe server %s asks: %s\nIt wants you to visit %s\nSay done when you have, or no: ", visibleText(e.Server), visibleText(e.Message), visibleText(e.URL))
+		said, err := p.line(ctx, "\n%s: %s\n%s %s\n%s ", p.words.T("The server %s asks", visibleText(e.Server)), visibleText(e.Message), p.words.T("It wants you to visit"), visibleText(e.URL), p.words.T("Say done when you have, or no:"))
 		if err != nil || said != "done" {
 			return mcp.Answer{Action: "decline"}, err
 		}
@@ -294,18 +299,18 @@ func (p *Person) form(ctx context.Context, e mcp.Elicitation) (mcp.Answer, error
 	decline := mcp.Answer{Action: "decline"}
 	fields, err := elicit.Fields(e.Schema)
 	if err != nil {
-		fmt.Fprintf(p.out, "\nThe server %s asks: %s\nIts form cannot be shown, and is declined: %s\n", visibleText(e.Server), visibleText(e.Message), visibleText(err.Error()))
+		fmt.Fprintf(p.out, "\n%s: %s\n%s\n", p.words.T("The server %s asks", visibleText(e.Server)), visibleText(e.Message), p.words.T("Its form cannot be shown, and is declined: %s", visibleText(err.Error())))
 		return decline, nil
 	}
-	fmt.Fprintf(p.out, "\nThe server %s asks: %s\n", visibleText(e.Server), visibleText(e.Message))
+	fmt.Fprintf(p.out, "\n%s: %s\n", p.words.T("The server %s asks", visibleText(e.Server)), visibleText(e.Message))
 	values := map[string]string{}
 	for _, f := range fields {
-		err := p.until(ctx, fieldQuestion(f), func(line string) (again string) {
+		err := p.until(ctx, p.fieldQuestion(f), func(line string) (again string) {
 			if line == "" {
 				line = f.Default
 			}
 			if _, err := f.Value(line); err != nil {
-				return "Not possible: " + err.Error() + ". Again: "
+				return p.words.T("Not possible: %s. Again:", err) + " "
 			}
 			values[f.Name] = line
 			return ""
@@ -314,7 +319,7 @@ func (p *Person) form(ctx context.Context, e mcp.Elicitation) (mcp.Answer, error
 			return decline, err
 		}
 	}
-	said, err := p.line(ctx, "Send this to %s? y or n: ", visibleText(e.Server))
+	said, err := p.line(ctx, "%s ", p.words.T("Send this to %s? y or n:", visibleText(e.Server)))
 	if err != nil || said != "y" && said != "yes" {
 		return decline, err
 	}
@@ -326,11 +331,11 @@ func (p *Person) form(ctx context.Context, e mcp.Elicitation) (mcp.Answer, error
 }
 
 // fieldQuestion asks for one field.
-func fieldQuestion(f elicit.Field) string {
+func (p *Person) fieldQuestion(f elicit.Field) string {
 	var b strings.Builder
 	b.WriteString(visibleText(f.Label))
 	if f.Required {
-		b.WriteString(" (required)")
+		b.WriteString(" " + p.words.T("(required)"))
 	}
 	if f.Help != "" {
 		b.WriteString(": " + visibleText(f.Help))
@@ -341,14 +346,14 @@ func fieldQuestion(f elicit.Field) string {
 	}
 	switch f.Kind {
 	case elicit.One, elicit.YesNo:
-		b.WriteString("A number")
+		b.WriteString(p.words.T("A number"))
 	case elicit.Many:
-		b.WriteString("Numbers with commas between them")
+		b.WriteString(p.words.T("Numbers with commas between them"))
 	default:
-		b.WriteString("Answer")
+		b.WriteString(p.words.T("Answer"))
 	}
 	if f.Default != "" {
-		fmt.Fprintf(&b, " (enter for %s)", visibleText(f.Default))
+		b.WriteString(" " + p.words.T("(enter for %s)", visibleText(f.Default)))
 	}
 	return b.String() + ": "
 }

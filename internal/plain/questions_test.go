@@ -16,7 +16,7 @@ import (
 func TestWhatIsTypedAsAQuestionAppearsIsNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := NewPerson(&lines{w: &out})
+		p := (&Person{out: &lines{w: &out}})
 		defer p.HangUp()
 		answer := make(chan tool.Verdict, 1)
 		if p.Hear("y") {
@@ -46,7 +46,7 @@ func TestWhatIsTypedAsAQuestionAppearsIsNoAnswer(t *testing.T) {
 func TestCommandsInsideAQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := NewPerson(&lines{w: &out})
+		p := (&Person{out: &lines{w: &out}})
 		ctx, stop := context.WithCancel(t.Context())
 		gone := make(chan error, 1)
 		go func() {
@@ -74,7 +74,7 @@ func TestCommandsInsideAQuestion(t *testing.T) {
 func TestQuestionsOfTheModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := NewPerson(&lines{w: &out})
+		p := (&Person{out: &lines{w: &out}})
 		defer p.HangUp()
 		answer := make(chan tool.Verdict, 1)
 		go func() {
@@ -96,7 +96,7 @@ func TestQuestionsOfTheModel(t *testing.T) {
 func TestNobodyAllowsAnythingWhenTheInputHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := NewPerson(&lines{w: &out})
+		p := (&Person{out: &lines{w: &out}})
 		p.HangUp()
 		synctest.Wait()
 		v, _ := p.Ask(t.Context(), tool.Case{Tool: bashTool(), Call: &tool.Call{Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`)}}, tool.Verdict{Behavior: tool.Ask})

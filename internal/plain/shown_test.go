@@ -43,7 +43,7 @@ func TestTheQuestionShowsTheChange(t *testing.T) {
 func asked(t *testing.T, c tool.Case) (text string) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := NewPerson(&lines{w: &out})
+		p := (&Person{out: &lines{w: &out}})
 		defer p.HangUp()
 		done := make(chan tool.Verdict, 1)
 		go func() {

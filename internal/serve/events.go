@@ -34,8 +34,8 @@ type stream struct {
 
 const (
 	heartbeat = 15 * time.Second
-	listTime  = time.Second      // between looks at the list
-	waiting   = 8192             // messages that may wait for a slow client
+	listTime  = time.Second // between looks at the list
+	waiting   = 8192        // messages that may wait for a slow client
 )
 
 // stream streams events until the client leaves.

@@ -65,7 +65,7 @@ func (c *classifier) rule(p settings.Place) ruling {
 		return jsonItem(Server, p.Path[1], p, true)
 	case key == "env":
 		return variable(p)
-	case slices.Contains(tightening, key):
+	case slices.Contains(harmless, key):
 		return keep
 	case slices.Contains(helpers, key):
 		return jsonItem(Helper, key, p, true)
@@ -78,8 +78,9 @@ func (c *classifier) rule(p settings.Place) ruling {
 var (
 	// entered are objects whose members are items.
 	entered = []string{"mcpServers", "env"}
-	// tightening keys can only take something away from the project itself.
-	tightening = []string{"$schema", "disabledMcpjsonServers", "deniedMcpServers"}
+	// harmless keys can only take something away from the project itself, or choose among
+	// what the user has or has trusted.
+	harmless = []string{"$schema", "disabledMcpjsonServers", "deniedMcpServers", "outputStyle"}
 	// helpers are programs that a front end runs.
 	helpers = []string{"statusLine", "subagentStatusLine", "fileSuggestion"}
 	// neverKeys would let a project see credentials, choose its own trust, or

@@ -9,6 +9,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/card"
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/internal/tui/markdown"
 	"github.com/haftdev/haft/internal/visible"
@@ -54,11 +55,11 @@ func (a *app) happened(s streamed) {
 	case agent.Added:
 		a.added(ev)
 	case agent.Retrying:
-		a.turn().says = fmt.Sprintf("asking again in %s (%d of %d): %s", seconds(ev.Delay), ev.Attempt, ev.Max, visible.Cells(ev.Err.Error()))
+		a.turn().says = a.t("asking again in %s (%d of %d): %s", seconds(ev.Delay), ev.Attempt, ev.Max, visible.Cells(ev.Err.Error()))
 	case agent.FellBack:
-		a.note(fmt.Sprintf("falling back to %s from %s", ev.To, ev.From))
+		a.note(a.t("falling back to %s from %s", ev.To, ev.From))
 	case agent.Compacting:
-		a.turn().says = "making a summary of the conversation"
+		a.turn().says = a.t("making a summary of the conversation")
 	case agent.Compacted:
 		a.compacted(ev)
 	case agent.Changed:
@@ -87,7 +88,7 @@ func (a *app) task(ev agent.TaskChanged) {
 	}
 	if _, known := a.tasks[ev.Task.ID]; known {
 		delete(a.tasks, ev.Task.ID)
-		a.show.add(ended(ev.Task))
+		a.show.add(a.ended(ev.Task))
 	}
 }
 
@@ -199,7 +200,7 @@ func (a *app) retracted() {
 		b.close()
 		delete(w.think, i)
 	}
-	a.note("the answer broke off; it is asked for again")
+	a.note(a.t("the answer broke off; it is asked for again"))
 }
 
 func (a *app) called(ev agent.Called) {
@@ -211,7 +212,7 @@ func (a *app) called(ev agent.Called) {
 		return
 	}
 	if ev.Progress != nil {
-		c.progress(ev.Progress)
+		c.progress(ev.Progress, a.lang)
 	} else if ev.State == sched.Executing && !c.started {
 		c.started, c.since = true, time.Now()
 	}
@@ -231,7 +232,7 @@ func (a *app) endCall(c *call, out *sched.Outcome) {
 	end := card.End(a.talk.State.Tools(), out)
 	c.end = &end
 	a.edited = a.edited || len(end.Hunks) > 0
-	a.record(c.Card.String(), fullCall(out, end))
+	a.record(lang.Text(c.Card.String()), fullCall(out, end))
 }
 
 // fullCall is all of a call: what was sent, what decided, what came back.
@@ -280,10 +281,10 @@ func promptText(blocks []model.Block) string {
 
 func (a *app) compacted(ev agent.Compacted) {
 	if ev.Err != nil {
-		a.note("the conversation could not be shortened: " + ev.Err.Error())
+		a.note(a.t("the conversation could not be shortened: %s", ev.Err))
 		return
 	}
-	a.show.add(&note{text: fmt.Sprintf("The conversation was shortened from %s to %s tokens.", thousands(ev.PreTokens), thousands(ev.Tokens)), quiet: true})
+	a.show.add(&note{text: a.t("The conversation was shortened from %s to %s tokens.", thousands(ev.PreTokens), thousands(ev.Tokens)), quiet: true})
 	a.measure()
 }
 
@@ -297,7 +298,7 @@ func (a *app) changed(ev agent.Changed) {
 	case agent.Todos, agent.Tasks:
 		a.todos = todosOf(ev.Value)
 	case agent.Cleared:
-		a.show.add(&note{text: "A new conversation begins.", quiet: true})
+		a.show.add(&note{text: a.t("A new conversation begins."), quiet: true})
 		a.todos = nil
 		a.measure()
 	case agent.Directory:
@@ -336,12 +337,12 @@ func (a *app) result(r agent.Result) {
 	a.show.finish()
 	switch {
 	case r.Reason == agent.AbortedStreaming || r.Reason == agent.AbortedTools:
-		a.show.add(&note{text: "Interrupted. Say what to do instead.", style: warning})
+		a.show.add(&note{text: a.t("Interrupted. Say what to do instead."), style: warning})
 	case r.Reason.IsError() && r.Err == nil:
 		a.show.add(&note{text: strings.Join(r.Errors, "\n") + " (" + string(r.Reason) + ")", style: failure})
 	}
 	if took := time.Since(w.since); took > 30*time.Second {
-		a.show.add(&note{text: fmt.Sprintf("%s, %s", count(r.Calls, "call"), seconds(took)), quiet: true})
+		a.show.add(&note{text: fmt.Sprintf("%s, %s", a.lang.Count(r.Calls, "call"), seconds(took)), quiet: true})
 	}
 	a.advise(r)
 	a.working = nil
@@ -369,7 +370,7 @@ func (a *app) advise(r agent.Result) {
 // streamEnded is told when the conversation's events end.
 func (a *app) streamEnded(err error) {
 	if err != nil && a.ctx.Err() == nil {
-		a.show.add(&note{text: "the conversation has ended: " + err.Error(), style: failure})
+		a.show.add(&note{text: a.t("the conversation has ended: %s", err), style: failure})
 	}
 	a.working = nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/tui/composer"
 	"github.com/haftdev/haft/internal/tui/key"
 	"github.com/haftdev/haft/internal/tui/screen"
@@ -54,6 +55,10 @@ type Options struct {
 	Suspend func() error
 	// Title names the terminal's window while haft runs.
 	Title bool
+	// Lang has the messages, nil those in English. FixedLang says that the settings do not
+	// choose another.
+	Lang      *lang.Catalogue
+	FixedLang bool
 	// Version is shown at the beginning.
 	Version string
 }
@@ -78,6 +83,7 @@ type app struct {
 	opts   Options
 	ctx    context.Context
 	paint  style.Palette
+	lang   *lang.Catalogue
 	screen *screen.Screen
 	keys   key.Decoder
 	write  *composer.Composer
@@ -160,7 +166,7 @@ func Run(ctx context.Context, o *Options) error {
 
 func newApp(ctx context.Context, o *Options) *app {
 	a := &app{
-		opts: *o, ctx: ctx, paint: o.Palette, screen: screen.New(o.Out, o.Size.Width, o.Size.Height),
+		opts: *o, ctx: ctx, paint: o.Palette, lang: o.Lang, screen: screen.New(o.Out, o.Size.Width, o.Size.Height),
 		do: make(chan func()), events: make(chan streamed), tasks: map[string]agent.Task{}, crew: map[string]agent.Task{}, typedAs: map[string]string{}, commandsRun: map[*call]context.CancelFunc{}, dirty: true,
 	}
 	if a.opts.History == nil {
@@ -221,7 +227,7 @@ func (a *app) goOn() string {
 	if a.talk == nil || len(a.talk.Past.Said(a.ctx)) == 0 {
 		return ""
 	}
-	return a.paint.Dim.Of("To continue: haft --resume "+a.talk.State.Session()) + "\r\n"
+	return a.paint.Dim.Of(a.t("To continue: haft --resume %s", a.talk.State.Session())) + "\r\n"
 }
 
 // read brings what is typed to the loop.
@@ -259,6 +265,9 @@ func (a *app) hangUp(err error) {
 	}
 	a.done = true
 }
+
+// t is a message in the user's language.
+func (a *app) t(text lang.Text, args ...any) string { return a.lang.T(text, args...) }
 
 // later has something done in the goroutine of the app.
 func (a *app) later(f func()) {

@@ -66,7 +66,7 @@ func newPlan(a *app, c tool.Case, decide func(tool.Verdict)) panel {
 	}
 	// The plan goes into the scrollback, where it can be read however long it is.
 	shown := &text{stream: markdown.New(a.view().width, a.paint)}
-	shown.stream.Write("# The plan\n\n" + words)
+	shown.stream.Write("# " + a.t("The plan") + "\n\n" + words)
 	shown.close()
 	a.show.insert(shown, a.turn().calls[c.Call.UseID])
 	return newPlanPanel(a, words, decide)

@@ -13,11 +13,11 @@ import (
 // pasteImage attaches the picture in the clipboard to what is written.
 func (a *app) pasteImage() {
 	if a.opts.Clipboard == nil || a.talk == nil {
-		a.hint = "there is nothing to paste from"
+		a.hint = a.t("there is nothing to paste from")
 		return
 	}
 	talk := a.talk
-	a.hint = "looking for an image in the clipboard…"
+	a.hint = a.t("looking for an image in the clipboard…")
 	go func() {
 		data, err := a.opts.Clipboard.Image(a.ctx)
 		path := ""

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -21,7 +20,7 @@ func (b *saidBlock) take(v view) ([]string, bool) {
 	const most = 30
 	for i, l := range all {
 		if i == most {
-			lines = append(lines, v.paint.Dim.Of(fmt.Sprintf("  … %d more lines", len(all)-most)))
+			lines = append(lines, v.paint.Dim.Of("  … "+v.lang.Count(len(all)-most, "more line")))
 			break
 		}
 		for _, part := range hardWrap(visible.Cells(l), v.width-2) {
@@ -75,11 +74,11 @@ func (b *thought) take(v view) ([]string, bool) {
 	if strings.TrimSpace(b.text.String()) == "" {
 		return nil, true
 	}
-	return []string{v.paint.Dim.Of(fmt.Sprintf("✻ thought for %s (ctrl+o shows it)", seconds(b.until.Sub(b.since))))}, true
+	return []string{v.paint.Dim.Of("✻ " + v.t("thought for %s (ctrl+o shows it)", seconds(b.until.Sub(b.since))))}, true
 }
 
 func (b *thought) tail(v view) []string {
-	lines := []string{v.paint.Dim.Of(fmt.Sprintf("✻ thinking %s", seconds(v.now.Sub(b.since))))}
+	lines := []string{v.paint.Dim.Of("✻ " + v.t("thinking %s", seconds(v.now.Sub(b.since))))}
 	if last := lastLine(b.text.String()); last != "" {
 		lines = append(lines, v.paint.Dim.Of("  "+ansi.Truncate(visible.Cells(last), v.width-4, "…")))
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/haftdev/haft/internal/card"
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/tui/code"
 	"github.com/haftdev/haft/internal/tui/style"
 	"github.com/haftdev/haft/internal/visible"
@@ -35,7 +36,7 @@ func (b *call) take(v view) ([]string, bool) {
 	case b.end != nil:
 		return b.ended(v), true
 	case b.gone:
-		return []string{b.head(v, v.paint.Dim.Of("○"), "cancelled")}, true
+		return []string{b.head(v, v.paint.Dim.Of("○"), v.t("cancelled"))}, true
 	}
 	return nil, false
 }
@@ -48,11 +49,11 @@ func (b *call) tail(v view) []string {
 	}
 	switch {
 	case b.waits:
-		return []string{b.head(v, v.paint.Warn.Of("?"), "waits for you")}
+		return []string{b.head(v, v.paint.Warn.Of("?"), v.t("waits for you"))}
 	case !b.started:
 		return []string{b.head(v, v.paint.Dim.Of("○"), "")}
 	case b.asks:
-		return append([]string{b.head(v, v.paint.Warn.Of("?"), "its agent waits for you")}, b.live(v)...)
+		return append([]string{b.head(v, v.paint.Warn.Of("?"), v.t("its agent waits for you"))}, b.live(v)...)
 	}
 	beat := []string{"◐", "◓", "◑", "◒"}[v.now.UnixMilli()/int64(blink/time.Millisecond)%4]
 	lines := []string{b.head(v, v.paint.Accent.Of(beat), strings.Trim(seconds(v.now.Sub(b.since))+", "+b.count, ", "))}
@@ -133,7 +134,7 @@ func (b *call) output(v view, say style.Style) []string {
 	var lines []string
 	for i, l := range b.end.Output {
 		if i == card.Excerpt && b.end.Left > 0 {
-			lines = append(lines, v.paint.Dim.Of(fmt.Sprintf("    … %d more lines (ctrl+o shows them)", b.end.Left)))
+			lines = append(lines, v.paint.Dim.Of("    … "+v.lang.Count(b.end.Left, "more line")+" "+v.t("(ctrl+o shows them)")))
 		}
 		lead := "    "
 		if i == 0 {
@@ -155,7 +156,7 @@ func (b *call) change(v view) []string {
 		hunks = append(hunks, diffLines(h.Lines, h.OldStart, h.NewStart, b.Path, v)...)
 	}
 	if more := len(hunks) - maxDiff; more > 1 {
-		hunks = append(hunks[:maxDiff:maxDiff], v.paint.Dim.Of(fmt.Sprintf("    … %d more lines (ctrl+o shows them)", more)))
+		hunks = append(hunks[:maxDiff:maxDiff], v.paint.Dim.Of("    … "+v.lang.Count(more, "more line")+" "+v.t("(ctrl+o shows them)")))
 	}
 	return hunks
 }
@@ -200,7 +201,7 @@ func changed(s style.Style, text string) string {
 }
 
 // progress takes in what a running call reports.
-func (b *call) progress(p tool.Progress) {
+func (b *call) progress(p tool.Progress, words *lang.Catalogue) {
 	b.started = true
 	switch p := p.(type) {
 	case tool.BashProgress:
@@ -211,12 +212,12 @@ func (b *call) progress(p tool.Progress) {
 		}
 		b.count = ""
 		if p.Lines > 0 {
-			b.count = count(int(p.Lines), "line")
+			b.count = words.Count(int(p.Lines), "line")
 		}
 	case tool.TextProgress:
 		b.lines = []string{p.Text}
 	case tool.AgentProgress:
-		b.count = fmt.Sprintf("%s, %s tokens", count(p.ToolUses, "call"), thousands(int64(p.Tokens)))
+		b.count = words.T("%s, %s tokens", words.Count(p.ToolUses, "call"), thousands(int64(p.Tokens)))
 	case tool.MCPProgress:
 		b.lines = nil
 		if p.Message != "" {
@@ -224,10 +225,10 @@ func (b *call) progress(p tool.Progress) {
 		}
 		b.count = fmt.Sprintf("%g", p.Progress)
 		if p.Total > 0 {
-			b.count += fmt.Sprintf(" of %g", p.Total)
+			b.count = words.T("%g of %g", p.Progress, p.Total)
 		}
 	case tool.WebSearchProgress:
-		b.lines, b.count = []string{p.Query}, count(p.Results, "result")
+		b.lines, b.count = []string{p.Query}, words.Count(p.Results, "result")
 	case tool.EvalProgress:
 		b.lines = []string{lastLine(p.Output)}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/internal/tui/key"
 )
@@ -110,7 +111,7 @@ func (a *app) commandsLike(typed string) []pick {
 	var items []pick
 	for _, c := range append(a.talk.Input.Commands(), ownCommands()...) {
 		if s := near.Fit(c.Name, typed); s > 0 {
-			items = append(items, pick{value: "/" + c.Name, text: strings.TrimSpace("/" + c.Name + " " + c.Hint), detail: c.Description})
+			items = append(items, pick{value: "/" + c.Name, text: strings.TrimSpace("/" + c.Name + " " + c.Hint), detail: a.t(lang.Text(c.Description))})
 		}
 	}
 	slices.SortStableFunc(items, func(x, y pick) int {
@@ -132,7 +133,7 @@ func (a *app) filesLike(typed string) []pick {
 			names, err := talk.Input.Files(a.ctx)
 			a.later(func() {
 				if err != nil {
-					a.hint = "files cannot be listed: " + err.Error()
+					a.hint = a.t("files cannot be listed: %s", err)
 				}
 				files.names = names
 				if a.talk == talk {

@@ -3,7 +3,6 @@ package tui
 import (
 	"context"
 	"encoding/base64"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -12,12 +11,12 @@ import (
 // copyAnswer puts the last answer into the clipboard.
 func (a *app) copyAnswer(string) {
 	for _, r := range slices.Backward(a.records) {
-		if r.title == answerTitle {
-			a.copyText("The last answer", strings.TrimSpace(r.text))
+		if r.answer {
+			a.copyText(a.t("The last answer"), strings.TrimSpace(r.text))
 			return
 		}
 	}
-	a.hint = "there is no answer to copy yet"
+	a.hint = a.t("there is no answer to copy yet")
 }
 
 // export writes the conversation to a file, or into the clipboard.
@@ -32,10 +31,10 @@ func (a *app) export(args string) {
 		a.later(func() {
 			a.dirty = true
 			if err != nil {
-				a.note("Could not export the conversation: " + err.Error())
+				a.note(a.t("Could not export the conversation: %s", err))
 				return
 			}
-			a.copyText("The conversation", text)
+			a.copyText(a.t("The conversation"), text)
 		})
 	}()
 }
@@ -61,10 +60,10 @@ func (a *app) copyText(what, text string) {
 		a.later(func() {
 			a.dirty = true
 			if err != nil && !byTerminal {
-				a.note(fmt.Sprintf("Could not copy: the text is too long for the terminal's clipboard, and %v.", err))
+				a.note(a.t("Could not copy: the text is too long for the terminal's clipboard, and %v.", err))
 				return
 			}
-			a.show.add(&note{text: fmt.Sprintf("%s is in the clipboard (%s).", what, count(len([]rune(text)), "character")), quiet: true})
+			a.show.add(&note{text: a.t("%s is in the clipboard (%s).", what, a.lang.Count(len([]rune(text)), "character")), quiet: true})
 		})
 	}()
 }

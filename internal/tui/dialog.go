@@ -62,7 +62,7 @@ func (a *app) dialogKey(k key.Key) bool {
 		if d.armed(now, a.lastKey) {
 			d.focused, d.turned = true, now
 		} else {
-			a.hint = "tab again, after a moment without typing"
+			a.hint = a.t("tab again, after a moment without typing")
 		}
 		return true
 	case !d.focused && k == key.Key{Rune: 'o', Ctrl: true}:
@@ -76,7 +76,7 @@ func (a *app) dialogKey(k key.Key) bool {
 		return k.Name == key.Escape
 	case now.Sub(d.turned) < settling:
 		d.turnAway()
-		a.hint = "too soon after tab to be an answer: press tab, look, then a letter or a number"
+		a.hint = a.t("too soon after tab to be an answer: press tab, look, then a letter or a number")
 		return k.Name == key.Enter // it would send what is written
 	}
 	d.panel.key(k)

@@ -89,7 +89,7 @@ func (d *dialog) rule(v view, waiting int) string {
 		s = v.paint.Warn
 	}
 	if !d.own && waiting > 1 {
-		many = fmt.Sprintf(" 1 of %d ──", waiting)
+		many = " " + v.t("%d of %d", 1, waiting) + " ──"
 	}
 	return s.Of(strings.Repeat("─", max(v.width-ansi.StringWidth(many), 1)) + many)
 }
@@ -101,14 +101,14 @@ func (d *dialog) lines(v view, height int) []string {
 	if d.own {
 		return lines
 	}
-	hint := []string{"tab turns to this question", "until then keys go to the input box"}
+	hint := []string{v.t("tab turns to this question"), v.t("until then keys go to the input box")}
 	if d.focused {
-		hint = []string{"a letter answers; up, down and enter do too", "esc goes back to the input box"}
+		hint = []string{v.t("a letter answers; up, down and enter do too"), v.t("esc goes back to the input box")}
 		if _, ok := d.panel.(*permissionPanel); !ok {
-			hint[0] = "up, down or a number, then enter"
+			hint[0] = v.t("up, down or a number, then enter")
 		}
 		if t, ok := d.panel.(interface{ typing() bool }); ok && t.typing() {
-			hint[0] = "enter sends it"
+			hint[0] = v.t("enter sends it")
 		}
 	}
 	return append(lines, v.paint.Dim.Of("  "+footer(max(v.width-2, 1), hint...)))
@@ -135,14 +135,14 @@ func (t *transcript) tail(v view) []string {
 // pulse says that something goes on.
 func (a *app) pulse(v view) string {
 	beat := []string{"✶", "✸", "✹", "✸"}[v.now.UnixMilli()/int64(blink/time.Millisecond)%4]
-	says := "working"
+	says := v.t("working")
 	if a.working.says != "" {
 		says = a.working.says
 	}
 	if a.working.stops {
-		says = "stopping"
+		says = v.t("stopping")
 	}
-	return v.paint.Accent.Of(beat) + " " + says + v.paint.Dim.Of(fmt.Sprintf(" %s · esc interrupts", seconds(v.now.Sub(a.working.since).Truncate(time.Second))))
+	return v.paint.Accent.Of(beat) + " " + says + v.paint.Dim.Of(" "+v.t("%s · esc interrupts", seconds(v.now.Sub(a.working.since).Truncate(time.Second))))
 }
 
 // waits reports whether the person is asked about something that the turn does.
@@ -163,7 +163,7 @@ func (a *app) queued(v view) []string {
 	}
 	for _, text := range waiting {
 		first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-		lines = append(lines, v.paint.Dim.Of("⏎ "+ansi.Truncate(visible.Cells(first), v.width-10, "…")+" (waits)"))
+		lines = append(lines, v.paint.Dim.Of("⏎ "+ansi.Truncate(visible.Cells(first), v.width-10, "…")+" "+v.t("(waits)")))
 	}
 	return lines
 }
@@ -221,7 +221,7 @@ func (m *menu) lines(v view) []string {
 		lines = append(lines, line)
 	}
 	if more := len(m.items) - len(shown); more > 0 {
-		lines = append(lines, v.paint.Dim.Of(fmt.Sprintf("    %d of %d", m.at+1, len(m.items))))
+		lines = append(lines, v.paint.Dim.Of("    "+v.t("%d of %d", m.at+1, len(m.items))))
 	}
 	return lines
 }
@@ -229,14 +229,14 @@ func (m *menu) lines(v view) []string {
 func (a *app) placeholder() string {
 	switch {
 	case a.dialog != nil && !a.dialog.focused:
-		return "a question waits: tab turns to it"
+		return a.t("a question waits: tab turns to it")
 	case a.dialog != nil:
 		return ""
 	case a.working != nil:
-		return "keep typing; messages are read at the next step"
+		return a.t("keep typing; messages are read at the next step")
 	}
 	if a.advice != "" {
-		return "what should haft do? (tab: " + a.advice + " · / commands, @ files, ! shell, ? keys)"
+		return a.t("what should haft do? (tab: %s · / commands, @ files, ! shell, ? keys)", a.advice)
 	}
-	return "what should haft do? (/ commands, @ files, ! shell, ? keys)"
+	return a.t("what should haft do? (/ commands, @ files, ! shell, ? keys)")
 }

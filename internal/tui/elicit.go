@@ -14,7 +14,7 @@ func (p person) Elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, erro
 	answer := make(chan mcp.Answer, 1)
 	q := &asked{}
 	p.later(func() {
-		q.panel = elicitation(e, func(a mcp.Answer) {
+		q.panel = p.elicitation(e, func(a mcp.Answer) {
 			answer <- a
 			p.withdraw(q)
 		})
@@ -35,24 +35,24 @@ func (p person) Elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, erro
 
 // elicitation is the panel of a server's question. The server is always named: it
 // may be anybody's, and asks in its own words.
-func elicitation(e mcp.Elicitation, answer func(mcp.Answer)) panel {
-	title := "The server " + visible.Cells(e.Server) + " asks"
+func (p person) elicitation(e mcp.Elicitation, answer func(mcp.Answer)) panel {
+	title := p.t("The server %s asks", visible.Cells(e.Server))
 	if e.Mode == "url" {
 		return &choices{
-			title: title, body: []string{e.Message, "It wants you to visit", e.URL}, items: []string{"I do not want to", "I have done it"},
+			title: title, body: []string{e.Message, p.t("It wants you to visit"), e.URL}, items: []string{p.t("I do not want to"), p.t("I have done it")},
 			choose: func(i int) { answer(mcp.Answer{Action: []string{"decline", "accept"}[i]}) },
 		}
 	}
 	asked, err := elicit.Fields(e.Schema)
 	if err != nil {
 		return &choices{
-			title: title, body: []string{e.Message, "Its form cannot be shown: " + err.Error()}, items: []string{"Decline"},
+			title: title, body: []string{e.Message, p.t("Its form cannot be shown: %s", err)}, items: []string{p.t("Decline")},
 			choose: func(int) { answer(mcp.Answer{Action: "decline"}) },
 		}
 	}
 	if len(asked) == 0 {
 		return &choices{
-			title: title, body: []string{e.Message}, items: []string{"No", "Yes"},
+			title: title, body: []string{e.Message}, items: []string{p.t("No"), p.t("Yes")},
 			choose: func(i int) {
 				answer(mcp.Answer{Action: []string{"decline", "accept"}[i], Content: json.RawMessage("{}")})
 			},
@@ -62,7 +62,7 @@ func elicitation(e mcp.Elicitation, answer func(mcp.Answer)) panel {
 	for _, f := range asked {
 		fields = append(fields, formField(f))
 	}
-	fields = append(fields, field{label: "Send this to " + e.Server, options: []string{"no", "yes"}, value: "1", required: true})
+	fields = append(fields, field{label: p.t("Send this to %s", e.Server), options: []string{p.t("no"), p.t("yes")}, value: "1", required: true})
 	return newForm(title, []string{e.Message}, fields, func(values map[string]string) {
 		content, err := elicit.Content(asked, values)
 		switch {

@@ -41,6 +41,7 @@ type fakeTalk struct {
 	queue       []agent.Prompt
 	mode, model string
 	sandbox     string
+	language    string // that the settings say
 	granted     []string
 	interrupts  int
 	builtins    []string // that were run
@@ -157,7 +158,7 @@ func (f *fakeTalk) Rules() []RuleLine {
 	return []RuleLine{{"deny", "Read(./secret)", "managed settings", "managed"}, {"allow", "Bash(make:*)", ".claude/settings.local.json:3", "local"}}
 }
 func (f *fakeTalk) Settings() []SettingLine {
-	return []SettingLine{{Key: "model", Value: "opus", Takes: "a string", Origin: "~/.claude/settings.json:2"}, {Key: "preview", Takes: "one of off, ask", OneOf: []string{"off", "ask"}}}
+	return []SettingLine{{Key: "model", Value: "opus", Takes: "a string", Origin: "~/.claude/settings.json:2"}, {Key: "preview", Takes: "one of off, ask", OneOf: []string{"off", "ask"}}, {Key: "uiLanguage", Takes: "one of en, zh", OneOf: []string{"en", "zh"}, Value: f.language}}
 }
 func (f *fakeTalk) Background(string) bool      { f.backgrounds++; return f.foreground }
 func (f *fakeTalk) Close(context.Context) error { f.closed = true; return nil }

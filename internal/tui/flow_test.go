@@ -323,7 +323,7 @@ func TestTheFirstStartAsksForAModel(t *testing.T) {
 			return talk.shown(), nil
 		}
 		b.type_("/resume x\r")
-		b.sees("Which model shall answer?")
+		b.sees("Which model should answer?")
 		b.type_("\r")
 		b.type_("wrong\r")
 		b.sees("that did not work: the key is wrong")

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/tui/composer"
 	"github.com/haftdev/haft/internal/tui/key"
 	"github.com/haftdev/haft/internal/visible"
@@ -44,7 +45,7 @@ func (c *choices) lines(v view, height int) []string {
 		}
 	}
 	if room := max(height-len(head)-len(c.items), 2); len(body) > room {
-		body = append(body[:room-1:room-1], v.paint.Warn.Of(fmt.Sprintf("    … %d more lines: ctrl+o shows them", len(body)-room+1)))
+		body = append(body[:room-1:room-1], v.paint.Warn.Of("    … "+v.lang.Count(len(body)-room+1, "more line")+" "+v.t("(ctrl+o shows them)")))
 	}
 	lines := append(head, body...)
 	for i, item := range c.items {
@@ -154,7 +155,7 @@ func (f *form) lines(v view, height int) []string {
 		}
 	}
 	if f.problem != "" {
-		lines = append(lines, v.paint.Bad.Of("    "+visible.Cells(f.problem)))
+		lines = append(lines, v.paint.Bad.Of("    "+visible.Cells(v.t(lang.Text(f.problem)))))
 	}
 	return lines[max(len(lines)-max(height, 3), 0):] // the field that is filled in is near the end
 }
@@ -173,7 +174,7 @@ func (f *form) choices(fd field, v view) []string {
 		lines = append(lines, "    "+option(v, i == f.at, text))
 	}
 	if fd.many {
-		lines = append(lines, v.paint.Dim.Of("        space or a number ticks, enter continues"))
+		lines = append(lines, v.paint.Dim.Of("        "+v.t("space or a number ticks, enter continues")))
 	}
 	return lines
 }
@@ -242,7 +243,7 @@ func (f *form) enter(fd field) {
 		value = strconv.Itoa(f.at + 1)
 	}
 	if value == "" && fd.required {
-		f.problem = "a value is required"
+		f.problem = string(missingValue)
 		return
 	}
 	if fd.check != nil && value != "" {
@@ -258,6 +259,9 @@ func (f *form) enter(fd field) {
 		f.done(f.values)
 	}
 }
+
+// missingValue is said of a field that must be filled in.
+const missingValue lang.Text = "a value is required"
 
 // numbers are those of the options that are ticked.
 func (f *form) numbers(fd field) string {

@@ -60,7 +60,7 @@ func (a *app) paste(text string) {
 
 // key does what a key means at this moment.
 func (a *app) key(k key.Key) {
-	a.hint = ""
+	a.hint = a.t("")
 	switch {
 	case a.viewer != nil:
 		a.viewerKey(k)
@@ -102,7 +102,7 @@ func bindings() []binding {
 		{[]string{"ctrl+r"}, "search what you wrote before", (*app).searchHistory},
 		{[]string{"ctrl+l"}, "clear the screen; what was on it stays in the scrollback", (*app).redraw},
 		{[]string{"ctrl+z"}, "suspend haft; fg brings it back", (*app).suspend},
-		{[]string{"?"}, "on an empty line: show these keys", func(a *app) { a.show.add(&note{text: keysHelp(), quiet: true}) }},
+		{[]string{"?"}, "on an empty line: show these keys", func(a *app) { a.show.add(&note{text: a.keysHelp(), quiet: true}) }},
 	}
 }
 
@@ -136,7 +136,7 @@ func (a *app) searchHistory() {
 			items = append(items, pick{value: text, text: strings.Join(strings.Fields(text), " ")})
 		}
 	}
-	a.pop(&picker{title: "What you wrote before:", items: items, chooses: "takes it", choose: func(p pick) {
+	a.pop(&picker{title: a.t("What you wrote before:"), items: items, chooses: "takes it", choose: func(p pick) {
 		a.closeOwn()
 		a.write.Set(p.value)
 	}})
@@ -199,7 +199,7 @@ func (a *app) escape() {
 	case again:
 		a.write.Take()
 	default:
-		a.hint = "esc again goes back to an earlier message"
+		a.hint = a.t("esc again goes back to an earlier message")
 	}
 }
 
@@ -236,7 +236,7 @@ func (a *app) stop() {
 	if a.working != nil {
 		a.interrupt()
 	}
-	a.hint = "ctrl+c again leaves"
+	a.hint = a.t("ctrl+c again leaves")
 }
 
 func (a *app) leave() {
@@ -311,7 +311,7 @@ func (a *app) suspend() {
 // edit lets the person write in their own editor.
 func (a *app) edit() {
 	if a.opts.Edit == nil {
-		a.hint = "there is no editor: set EDITOR"
+		a.hint = a.t("there is no editor: set EDITOR")
 		return
 	}
 	var text string
@@ -320,7 +320,7 @@ func (a *app) edit() {
 		return err
 	})
 	if err != nil {
-		a.hint = "the editor did not work: " + err.Error()
+		a.hint = a.t("the editor did not work: %s", err)
 		return
 	}
 	a.write.Take()

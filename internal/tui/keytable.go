@@ -5,13 +5,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/tui/composer"
 )
 
 // A binding is what keys do.
 type binding struct {
 	keys []string // all that do it, as [key.Key.String] writes them
-	does string
+	does lang.Text
 	act  func(*app) // nil where somebody else takes the key
 }
 
@@ -33,7 +34,7 @@ func viewerKeys() []binding {
 
 // A keyGroup is a part of the table of keys.
 type keyGroup struct {
-	title string
+	title lang.Text
 	rows  []binding
 }
 
@@ -57,7 +58,7 @@ func (b binding) named() string {
 	return strings.Join(names, ", ")
 }
 
-func keysHelp() string {
+func (a *app) keysHelp() string {
 	var b strings.Builder
 	for i, g := range keyTable() {
 		if i > 0 {
@@ -67,11 +68,11 @@ func keysHelp() string {
 		for _, r := range g.rows {
 			width = max(width, len(r.named()))
 		}
-		fmt.Fprintf(&b, "%s\n", g.title)
+		fmt.Fprintf(&b, "%s\n", a.t(g.title))
 		for _, r := range g.rows {
-			fmt.Fprintf(&b, "  %-*s  %s\n", width, r.named(), r.does)
+			fmt.Fprintf(&b, "  %-*s  %s\n", width, r.named(), a.t(r.does))
 		}
 	}
-	b.WriteString("\n/ lists commands · @ names files · ! runs a command yourself · # keeps a note for later sessions")
+	b.WriteString("\n" + a.t("/ lists commands · @ names files · ! runs a command yourself · # keeps a note for later sessions"))
 	return b.String()
 }

@@ -236,9 +236,9 @@ func TestTheDocsHaveTheKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, g := range keyTable() {
-		want := fmt.Sprintf("| %s | |\n|---|---|\n", strings.ToLower(g.title[:1])+g.title[1:])
+		want := fmt.Sprintf("| %s | |\n|---|---|\n", strings.ToLower(string(g.title[:1]))+string(g.title[1:]))
 		for _, r := range g.rows {
-			want += fmt.Sprintf("| %s | %s |\n", r.named(), strings.ReplaceAll(r.does, "\\ ", "`\\` "))
+			want += fmt.Sprintf("| %s | %s |\n", r.named(), strings.ReplaceAll(string(r.does), "\\ ", "`\\` "))
 		}
 		if !strings.Contains(string(docs), want) {
 			t.Errorf("docs/terminal.md lacks this table:\n%s", want)

@@ -18,13 +18,13 @@ func (a *app) mcp(args string) {
 	}
 	var items []pick
 	for _, s := range list {
-		detail := fmt.Sprintf("%s · %s", stateText(s), count(len(s.Tools), "tool"))
+		detail := fmt.Sprintf("%s · %s", a.stateText(s), a.lang.Count(len(s.Tools), "tool"))
 		if s.Error != "" {
 			detail += " · " + strings.Join(strings.Fields(s.Error), " ")
 		}
 		items = append(items, pick{value: s.Name, text: s.Name, detail: detail, also: string(s.Type)})
 	}
-	a.pop(&picker{title: "MCP servers", items: items, chooses: "looks at it", choose: func(p pick) {
+	a.pop(&picker{title: a.t("MCP servers"), items: items, chooses: "looks at it", choose: func(p pick) {
 		a.closeOwn()
 		for _, s := range list {
 			if s.Name == p.value {
@@ -34,14 +34,14 @@ func (a *app) mcp(args string) {
 	}})
 }
 
-func stateText(s mcp.Status) string {
+func (a *app) stateText(s mcp.Status) string {
 	if s.State == mcp.NeedsAuth {
-		return "needs a login"
+		return a.t("needs a login")
 	}
 	if s.Unapproved {
-		return "not approved"
+		return a.t("not approved")
 	}
-	return string(s.State)
+	return a.stateWord(string(s.State))
 }
 
 // server offers what can be done with a server.
@@ -51,33 +51,33 @@ func (a *app) server(s mcp.Status) {
 		do   func()
 	}
 	run := func(verb string) func() { return func() { a.local("mcp", verb+" "+s.Name) } }
-	acts := []act{{"Show its tools and how it connected", func() { a.openText("MCP server "+s.Name, serverText(s)) }}}
+	acts := []act{{a.t("Show its tools and how it connected"), func() { a.openText(a.t("MCP server %s", s.Name), a.serverText(s)) }}}
 	if s.State == mcp.Disabled {
-		acts = append(acts, act{"Enable it", run("enable")})
+		acts = append(acts, act{a.t("Enable it"), run("enable")})
 	} else {
 		if s.Config.URL != "" && a.opts.Login != nil {
-			acts = append(acts, act{"Log in", func() { a.loginTo(s.Name) }})
+			acts = append(acts, act{a.t("Log in"), func() { a.loginTo(s.Name) }})
 		}
-		acts = append(acts, act{"Connect again", run("reconnect")}, act{"Disable it for this session", run("disable")})
+		acts = append(acts, act{a.t("Connect again"), run("reconnect")}, act{a.t("Disable it for this session"), run("disable")})
 	}
 	var items []string
 	for _, x := range acts {
 		items = append(items, x.text)
 	}
-	body := []string{fmt.Sprintf("%s, %s, %s", stateText(s), s.Type, count(len(s.Tools), "tool"))}
+	body := []string{fmt.Sprintf("%s, %s, %s", a.stateText(s), s.Type, a.lang.Count(len(s.Tools), "tool"))}
 	if s.Error != "" {
 		body = append(body, s.Error)
 	}
-	a.pop(&choices{title: "MCP server " + visible.Cells(s.Name), body: body, items: items, at: selection{0, len(items)}, choose: func(i int) {
+	a.pop(&choices{title: a.t("MCP server %s", visible.Cells(s.Name)), body: body, items: items, at: selection{0, len(items)}, choose: func(i int) {
 		a.closeOwn()
 		acts[i].do()
 	}})
 }
 
 // serverText is all that is known of a server.
-func serverText(s mcp.Status) string {
+func (a *app) serverText(s mcp.Status) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s, %s\n", s.Name, stateText(s), s.Type)
+	fmt.Fprintf(&b, "%s: %s, %s\n", s.Name, a.stateText(s), s.Type)
 	if s.Info != nil {
 		fmt.Fprintf(&b, "%s %s, protocol %s\n", cmp.Or(s.Info.Title, s.Info.Name), s.Info.Version, s.Protocol)
 	}
@@ -88,7 +88,7 @@ func serverText(s mcp.Status) string {
 			fmt.Fprintf(&b, "\n%s:\n%s\n", l.title, l.text)
 		}
 	}
-	fmt.Fprintf(&b, "\n%s:\n", count(len(s.Tools), "tool"))
+	fmt.Fprintf(&b, "\n%s:\n", a.lang.Count(len(s.Tools), "tool"))
 	for _, t := range s.Tools {
 		fmt.Fprintf(&b, "  %s\n", cmp.Or(t.Offered, t.Name+" (not offered: "+t.Disabled+")"))
 	}
@@ -97,18 +97,18 @@ func serverText(s mcp.Status) string {
 
 // loginTo logs in to a server in the browser, and connects to it then.
 func (a *app) loginTo(server string) {
-	a.show.add(&note{text: "Logging in to " + server + "…", quiet: true})
+	a.show.add(&note{text: a.t("Logging in to %s…", server), quiet: true})
 	go func() {
 		err := a.opts.Login(a.ctx, server, func(page string) {
 			a.later(func() {
-				a.show.add(&note{text: "Log in at this page:\n" + page, quiet: true})
+				a.show.add(&note{text: a.t("Log in at this page:") + "\n" + page, quiet: true})
 				a.dirty = true
 			})
 		})
 		a.later(func() {
 			a.dirty = true
 			if err != nil {
-				a.note("Could not log in to " + server + ": " + err.Error())
+				a.note(a.t("Could not log in to %s: %s", server, err))
 				return
 			}
 			if a.talk != nil {

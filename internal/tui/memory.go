@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/visible"
 )
 
@@ -21,25 +22,25 @@ func (a *app) memory(args string) {
 	}
 	var items []pick
 	for _, f := range a.talk.Input.NoteFiles() {
-		detail := noteAbout[f.Scope]
+		detail := a.t(noteAbout[f.Scope])
 		if !f.Exists {
-			detail += ", not there yet"
+			detail = a.t("%s, not there yet", detail)
 		}
 		items = append(items, pick{value: f.Path, text: a.short(f.Path), detail: detail})
 	}
 	for _, path := range a.talk.Input.Instructions() {
 		if !hasValue(items, path) {
-			items = append(items, pick{value: path, text: a.short(path), detail: "told to the model"})
+			items = append(items, pick{value: path, text: a.short(path), detail: a.t("told to the model")})
 		}
 	}
-	a.pop(&picker{title: "Which instructions? #NOTE adds one without an editor", items: items, chooses: "opens it in your editor", choose: func(p pick) {
+	a.pop(&picker{title: a.t("Which instructions? #NOTE adds one without an editor"), items: items, chooses: "opens it in your editor", choose: func(p pick) {
 		a.closeOwn()
 		a.editFile(p.value)
 	}})
 }
 
 // noteAbout says for whom the notes of a scope are.
-var noteAbout = map[string]string{"project": "for all who work on this project", "local": "for you, in this project", "user": "for you, everywhere"}
+var noteAbout = map[string]lang.Text{"project": "for all who work on this project", "local": "for you, in this project", "user": "for you, everywhere"}
 
 func hasValue(items []pick, value string) bool {
 	for _, i := range items {
@@ -53,14 +54,14 @@ func hasValue(items []pick, value string) bool {
 // editFile lets the user change a file in their editor.
 func (a *app) editFile(path string) {
 	if a.opts.EditFile == nil {
-		a.hint = "there is no editor: set EDITOR"
+		a.hint = a.t("there is no editor: set EDITOR")
 		return
 	}
 	if err := a.lend(func() error { return a.opts.EditFile(path) }); err != nil {
-		a.hint = "the editor did not work: " + err.Error()
+		a.hint = a.t("the editor did not work: %s", err)
 		return
 	}
-	a.show.add(&note{text: "Edited " + visible.Cells(a.short(path)) + "; a new conversation begins with it as it is now.", quiet: true})
+	a.show.add(&note{text: a.t("Edited %s; a new conversation begins with it as it is now.", visible.Cells(a.short(path))), quiet: true})
 }
 
 // keepNote asks where a note is kept: one line that begins with a #. It may have been meant
@@ -73,10 +74,10 @@ func (a *app) keepNote(text string) bool {
 	files := a.talk.Input.NoteFiles()
 	var items []string
 	for _, f := range files {
-		items = append(items, fmt.Sprintf("%s: %s", a.short(f.Path), noteAbout[f.Scope]))
+		items = append(items, fmt.Sprintf("%s: %s", a.short(f.Path), a.t(noteAbout[f.Scope])))
 	}
-	items = append(items, "nowhere: send it as a prompt")
-	a.pop(&choices{title: "Where is this note kept?", body: []string{words}, items: items, at: selection{0, len(items)},
+	items = append(items, a.t("nowhere: send it as a prompt"))
+	a.pop(&choices{title: a.t("Where is this note kept?"), body: []string{words}, items: items, at: selection{0, len(items)},
 		close: func() {
 			if a.write.Empty() && !a.noted {
 				a.write.Set(text)

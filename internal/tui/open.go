@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/session"
 )
@@ -40,10 +41,11 @@ func (a *app) opened(stream int, talk *Talk, past []session.Entry, held []trust.
 			a.setUp(err)
 			return
 		}
-		a.show.add(&note{text: err.Error() + "\n" + nowhereHelp, style: failure})
+		a.show.add(&note{text: err.Error() + "\n" + a.t(nowhereHelp), style: failure})
 		return
 	}
 	a.talk = talk
+	a.speak()
 	release := talk.Queue.Hold()
 	a.status.mode, a.status.model = talk.Rules.Mode(), talk.State.ContextUsage().Model
 	a.status.look(talk.Turns.Dir())
@@ -70,6 +72,18 @@ func (a *app) opened(stream int, talk *Talk, past []session.Entry, held []trust.
 	a.submitPending()
 }
 
+// speak uses the language that the settings say, unless the user has said another for now.
+func (a *app) speak() {
+	for _, s := range a.talk.Rules.Settings() {
+		if s.Key != "uiLanguage" || s.Value == "" || a.opts.FixedLang {
+			continue
+		}
+		if words, err := lang.Load(s.Value); err == nil {
+			a.lang = words
+		}
+	}
+}
+
 // submitPending takes up what was written before it could be.
 func (a *app) submitPending() {
 	waiting := a.pending
@@ -90,7 +104,7 @@ func (a *app) closeTalk() {
 	a.asks, a.dialog, a.unguarded = nil, nil, false
 	<-a.release()
 	if ended := talk.Turns.Running(); ended != "" {
-		a.note("Ended these background commands:\n" + ended)
+		a.note(a.t("Ended these background commands:") + "\n" + ended)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), 5*time.Second)
 	defer cancel()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/card"
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/tui/code"
 	"github.com/haftdev/haft/internal/tui/composer"
 	"github.com/haftdev/haft/internal/tui/key"
@@ -39,7 +40,7 @@ type permissionPanel struct {
 // A choice is one of the answers. Its letter means the same in every question.
 type choice struct {
 	letter rune
-	text   string
+	text   lang.Text
 	answer answer
 }
 
@@ -132,33 +133,33 @@ func (p *permissionPanel) lines(v view, height int) []string {
 
 // letters are the answers in few words, for a screen that is too low for more.
 func (p *permissionPanel) letters(v view) []string {
-	short := map[answer]string{allowOnce: "once", allowEdits: "all edits", allowSession: "session", allowAlways: "always", denyCall: "deny", denyWhy: "explain"}
+	short := map[answer]lang.Text{allowOnce: "once", allowEdits: "all edits", allowSession: "session", allowAlways: "always", denyCall: "deny", denyWhy: "explain"}
 	var words []string
 	for _, c := range p.choices {
-		words = append(words, string(c.letter)+" "+short[c.answer])
+		words = append(words, string(c.letter)+" "+v.t(short[c.answer]))
 	}
 	return append(hardWrap("  "+strings.Join(words, " · "), v.width), p.troubles(v)...)
 }
 
 // title asks what the person decides.
 func (p *permissionPanel) title() string {
-	s := "Use " + p.what.Card.String()
+	s := p.app.t("Use %s?", p.what.Card.String())
 	switch {
 	case p.call.Ran():
-		s = "Make the change of this command"
+		s = p.app.t("Make the change of this command?")
 	case p.call.Call.Tool == "Bash":
-		s = "Run this command"
+		s = p.app.t("Run this command?")
 	case p.what.Path != "":
-		s = p.what.Title + " " + visible.Indented(p.app.short(p.what.Path))
+		s = p.app.t("%s %s?", p.what.Title, visible.Indented(p.app.short(p.what.Path)))
 	}
 	if id := p.call.Call.Agent; id != "" {
 		who := id
 		if t, ok := p.app.crew[id]; ok {
 			who = taskName(t)
 		}
-		s += " for the agent " + visible.Cells(who)
+		s = p.app.t("%s (for the agent %s)", s, visible.Cells(who))
 	}
-	return s + "?"
+	return s
 }
 
 // typing reports whether keys are letters of a word or a reason.
@@ -167,7 +168,7 @@ func (p *permissionPanel) typing() bool { return p.word != nil }
 func (p *permissionPanel) why() string {
 	why := visible.Indented(p.question.Reason)
 	if p.question.Rule != "" {
-		why += " (" + visible.Indented(p.question.Rule) + " in " + visible.Indented(p.question.Origin) + ")"
+		why += p.app.t(" (%s in %s)", visible.Indented(p.question.Rule), visible.Indented(p.question.Origin))
 	}
 	return why
 }
@@ -176,7 +177,7 @@ func (p *permissionPanel) why() string {
 func (p *permissionPanel) body(v view) []string {
 	var lines []string
 	if p.resolved != "" {
-		lines = append(lines, v.paint.Warn.Of("  it leads to "+visible.Indented(p.resolved)))
+		lines = append(lines, v.paint.Warn.Of("  "+v.t("it leads to %s", visible.Indented(p.resolved))))
 	}
 	if p.question.Message != "" && p.question.NeedsPerson {
 		lines = append(lines, hardWrap("  "+visible.Cells(p.question.Message), v.width)...)
@@ -228,22 +229,22 @@ func (p *permissionPanel) change(f card.FileDiff, v view) []string {
 // answers are the choices, or the field that is typed in.
 func (p *permissionPanel) answers(v view) []string {
 	if p.word != nil {
-		label := "  Why, or what instead? (enter sends it) "
+		label := v.t("Why, or what instead? (enter sends it)")
 		if p.kind == theWord {
-			label = fmt.Sprintf("  This may lose something for good. Type %s to continue: ", safeWord)
+			label = v.t("This may lose something for good. Type %s to continue:", safeWord)
 		}
-		return append([]string{v.paint.Warn.Of(label) + visible.Cells(p.word.Text()) + "▏"}, p.troubles(v)...)
+		return append([]string{v.paint.Warn.Of("  "+label+" ") + visible.Cells(p.word.Text()) + "▏"}, p.troubles(v)...)
 	}
 	var lines []string
 	for i, c := range p.choices {
-		s := fmt.Sprintf("%c %s", c.letter, c.text)
+		s := fmt.Sprintf("%c %s", c.letter, v.t(c.text))
 		switch c.answer {
 		case allowSession:
-			s += ": " + ruleText(p.rule())
+			s += ": " + ruleText(p.rule(), v)
 		case allowAlways:
-			s += fmt.Sprintf(": %s in %s", ruleText(p.rule()), p.app.short(p.app.where(scopes[p.scope])))
+			s += ": " + v.t("%s in %s", ruleText(p.rule(), v), p.app.short(p.app.where(scopes[p.scope])))
 			if v.turned && i == p.at.at {
-				s += " (left and right choose where)"
+				s += " " + v.t("(left and right choose where)")
 			}
 		}
 		lines = append(lines, wrappedOption(v, i == p.at.at, s)...)
@@ -260,9 +261,9 @@ func (p *permissionPanel) troubles(v view) []string {
 
 // ruleText is a rule for people. In a rule the root of paths is the project, which
 // looks like the whole disk.
-func ruleText(rule string) string {
+func ruleText(rule string, v view) string {
 	if name, ok := strings.CutSuffix(rule, "(/**)"); ok {
-		return visible.Indented(name) + " anywhere in this folder, " + visible.Indented(rule)
+		return v.t("%s anywhere in this folder, %s", visible.Indented(name), visible.Indented(rule))
 	}
 	return visible.Indented(rule)
 }
@@ -304,7 +305,7 @@ func (p *permissionPanel) key(k key.Key) bool {
 	case k.Name == key.Enter && p.at.made():
 		p.choose(&p.choices[p.at.at])
 	case k.Name == key.Enter:
-		p.problem = "Nothing is selected: y allows it once, n denies it."
+		p.problem = p.app.t("Nothing is selected: y allows it once, n denies it.")
 	case k.Rune == 'o' && k.Ctrl:
 		p.app.openText(p.title(), ansi.Strip(strings.Join(p.body(p.app.view()), "\n"))) // the escapes are ours: its own are visible
 		p.app.viewer.end = func() { p.scroll.seen = p.scroll.all }
@@ -320,7 +321,7 @@ func (p *permissionPanel) choose(c *choice) {
 	p.selected, p.problem = c, ""
 	switch {
 	case c.answer < denyCall && !p.scroll.read():
-		p.problem = "Read it to the end first: page down shows the rest, ctrl+o all of it."
+		p.problem = p.app.t("Read it to the end first: page down shows the rest, ctrl+o all of it.")
 	case c.answer == denyWhy:
 		p.word, p.kind = composer.New(nil), theReason
 	case c.answer < denyCall && p.what.Destructive:
@@ -337,7 +338,7 @@ func (p *permissionPanel) typeKey(k key.Key) bool {
 	}
 	text := strings.TrimSpace(p.word.Text())
 	if p.kind == theWord && text != safeWord {
-		p.word, p.problem = nil, "That was not the word, so nothing was decided."
+		p.word, p.problem = nil, p.app.t("That was not the word, so nothing was decided.")
 		return true
 	}
 	p.settle(text)
@@ -359,7 +360,7 @@ func (p *permissionPanel) settle(said string) {
 	switch p.selected.answer {
 	case allowEdits:
 		if err := p.app.setMode(acceptEdits); err != nil {
-			p.word, p.problem = nil, "The mode could not be changed: "+err.Error()
+			p.word, p.problem = nil, p.app.t("The mode could not be changed: %s", err)
 		}
 		return // the mode answers this question and those like it
 	case allowSession, allowAlways:
@@ -369,7 +370,7 @@ func (p *permissionPanel) settle(said string) {
 		}
 		for _, s := range p.question.Suggestions {
 			if err := p.app.talk.Rules.Grant(p.app.ctx, s.Rule, scope); err != nil {
-				p.word, p.problem = nil, "The rule could not be kept: "+err.Error()
+				p.word, p.problem = nil, p.app.t("The rule could not be kept: %s", err)
 				return
 			}
 		}

@@ -2,9 +2,9 @@ package tui
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/tui/key"
 	"github.com/haftdev/haft/internal/visible"
 )
@@ -20,10 +20,10 @@ type picker struct {
 	choose func(pick)
 	act    func(pick)
 	// chooses and acts are what they do, for the person; "" is "chooses".
-	chooses, acts string
-	more          []string // what other keys do
-	close         func()   // what follows when it is closed; may be nil
-	onScreen      []pick   // that were laid out last
+	chooses, acts lang.Text
+	more          []lang.Text // what other keys do
+	close         func()      // what follows when it is closed; may be nil
+	onScreen      []pick      // that were laid out last
 }
 
 // A pick is something to choose.
@@ -66,19 +66,22 @@ func (p *picker) lines(v view, height int) []string {
 		lines = append(lines, option(v, from+i == p.at, strings.ReplaceAll(text, "\n", " ")))
 	}
 	if len(list) == 0 {
-		lines = append(lines, v.paint.Dim.Of("    nothing"))
+		lines = append(lines, v.paint.Dim.Of("    "+v.t("nothing")))
 	}
-	return append(lines, v.paint.Dim.Of("  "+footer(v.width-2, p.help()...)))
+	return append(lines, v.paint.Dim.Of("  "+footer(v.width-2, p.help(v)...)))
 }
 
 // help says where in the list the selection is, and what keys do.
-func (p *picker) help() []string {
+func (p *picker) help(v view) []string {
 	list := p.matching()
-	help := []string{fmt.Sprintf("%d of %d", min(p.at+1, len(list)), len(list)), "enter " + cmp.Or(p.chooses, "chooses")}
+	help := []string{v.t("%d of %d", min(p.at+1, len(list)), len(list)), v.t("enter %s", v.t(cmp.Or(p.chooses, "chooses")))}
 	if p.act != nil {
-		help = append(help, "delete "+p.acts)
+		help = append(help, v.t("delete %s", v.t(p.acts)))
 	}
-	return append(append(help, p.more...), "esc closes", "typing narrows down")
+	for _, m := range p.more {
+		help = append(help, v.t(m))
+	}
+	return append(help, v.t("esc closes"), v.t("typing narrows down"))
 }
 
 // selected is what enter would choose.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/tui/composer"
 	"github.com/haftdev/haft/internal/tui/key"
 	"github.com/haftdev/haft/internal/visible"
@@ -22,7 +23,7 @@ type plan struct {
 // planChoices are the answers, with the letters of the other questions.
 var planChoices = []struct {
 	letter rune
-	text   string
+	text   lang.Text
 }{
 	{'m', "Approve, and allow all edits this session (mode acceptEdits)"},
 	{'y', "Approve, and ask about each edit"},
@@ -34,9 +35,9 @@ func newPlanPanel(a *app, text string, decide func(tool.Verdict)) *plan {
 }
 
 func (p *plan) lines(v view, _ int) []string {
-	lines := []string{v.paint.Accent.Of("? ") + v.paint.Bold.Of("Approve the plan above?")}
+	lines := []string{v.paint.Accent.Of("? ") + v.paint.Bold.Of(v.t("Approve the plan above?"))}
 	for i, c := range planChoices {
-		text := fmt.Sprintf("%c %s", c.letter, c.text)
+		text := fmt.Sprintf("%c %s", c.letter, v.t(c.text))
 		if i == 2 && p.words != nil {
 			text = fmt.Sprintf("%c %s▏", c.letter, visible.Cells(p.words.Text()))
 		}

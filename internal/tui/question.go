@@ -30,7 +30,7 @@ func (q *questions) lines(v view, height int) []string {
 	a := q.asked()
 	title := visible.Cells(a.Header)
 	if n := len(q.input.Questions); n > 1 {
-		title += fmt.Sprintf(" (%d of %d)", q.now+1, n)
+		title += " (" + v.t("%d of %d", q.now+1, n) + ")"
 	}
 	lines := []string{v.paint.Accent.Of("? ") + v.paint.Bold.Of(title)}
 	for _, l := range hardWrap(visible.Cells(a.Text), v.width-2) {
@@ -51,13 +51,13 @@ func (q *questions) lines(v view, height int) []string {
 			}
 		}
 	}
-	other := "something else"
+	other := v.t("something else")
 	if q.words != nil {
 		other = visible.Cells(q.words.Text()) + "▏"
 	}
 	lines = append(lines, option(v, q.at == len(a.Options), fmt.Sprintf("%d %s", len(a.Options)+1, other)))
 	if a.Multiple {
-		lines = append(lines, v.paint.Dim.Of("    space or a number ticks, enter continues"))
+		lines = append(lines, v.paint.Dim.Of("    "+v.t("space or a number ticks, enter continues")))
 	}
 	lines = append(lines, q.preview(v, height-len(lines))...)
 	if len(lines) > height {

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/haftdev/haft/internal/card"
@@ -31,7 +30,7 @@ func (a *app) replay(past []session.Entry) {
 			a.replayed(e.Message.Role, b, results)
 		}
 	}
-	a.show.add(&note{text: fmt.Sprintf("— that was before; session %s continues —", a.talk.State.Session()), quiet: true})
+	a.show.add(&note{text: a.t("— that was before; session %s continues —", a.talk.State.Session()), quiet: true})
 }
 
 // resultOf is how a call went, as the journal has it.

@@ -15,7 +15,7 @@ import (
 func (a *app) useModel(name string) {
 	a.talk.State.SetModel(a.talk.Turns.Resolve(name))
 	a.status.model = a.talk.Turns.Resolve(name)
-	a.show.add(&note{text: "The model is " + a.talk.Turns.Resolve(name) + " from the next request on.", quiet: true})
+	a.show.add(&note{text: a.t("The model is %s from the next request on.", a.talk.Turns.Resolve(name)), quiet: true})
 }
 
 // rewind goes back to an earlier message: the conversation goes on before it, its
@@ -26,14 +26,14 @@ func (a *app) rewind() {
 	}
 	list := turnBacks(a.talk.Past.Said(a.ctx))
 	if len(list) == 0 {
-		a.hint = "there is no message to go back to"
+		a.hint = a.t("there is no message to go back to")
 		return
 	}
 	var items []pick
 	for i, t := range list {
-		items = append(items, pick{value: strconv.Itoa(i), text: strings.Join(strings.Fields(t.text), " "), detail: ago(time.Since(t.when))})
+		items = append(items, pick{value: strconv.Itoa(i), text: strings.Join(strings.Fields(t.text), " "), detail: a.ago(time.Since(t.when))})
 	}
-	a.pop(&picker{title: "Go back to before which message?", items: items, choose: func(p pick) {
+	a.pop(&picker{title: a.t("Go back to before which message?"), items: items, choose: func(p pick) {
 		a.closeOwn()
 		if i, err := strconv.Atoi(p.value); err == nil {
 			a.rewindTo(list[i])
@@ -68,27 +68,27 @@ func (a *app) rewindTo(t turnBack) {
 	for _, s := range plan.Steps {
 		line := fmt.Sprintf("%-8s %s  +%d −%d", s.Action(), s.Path, s.Insertions, s.Deletions)
 		if s.Foreign {
-			line, foreign = line+"  (changed by another program since)", true
+			line, foreign = line+"  "+a.t("(changed by another program since)"), true
 		}
 		body = append(body, line)
 	}
 	if plan.Uncovered != "" {
-		body = append(body, "not covered: "+plan.Uncovered)
+		body = append(body, a.t("not covered: %s", plan.Uncovered))
 	}
 	files := func() bool {
 		undo, err := a.talk.Past.Rewind(a.ctx, plan, false)
 		if err != nil {
-			a.note("no file was changed: " + err.Error())
+			a.note(a.t("no file was changed: %s", err))
 			return false
 		}
-		a.show.add(&note{text: fmt.Sprintf("%s brought back. To undo: haft rewind %s --to %s", count(len(plan.Steps), "file"), a.talk.State.Session(), undo), quiet: true})
+		a.show.add(&note{text: a.t("%s brought back. To undo: haft rewind %s --to %s", a.lang.Count(len(plan.Steps), "file"), a.talk.State.Session(), undo), quiet: true})
 		return true
 	}
-	items := []string{"Conversation and files", "Only the conversation", "Only the files", "Nothing"}
+	items := []string{a.t("Conversation and files"), a.t("Only the conversation"), a.t("Only the files"), a.t("Nothing")}
 	if foreign {
-		body = append(body, "Another program has changed these files, so nothing is done. To rewind anyway: 'haft rewind --force'.")
+		body = append(body, a.t("Another program has changed these files, so nothing is done. To rewind anyway: 'haft rewind --force'."))
 	}
-	a.pop(&choices{title: "Go back to which message?", body: body, items: items, choose: func(i int) {
+	a.pop(&choices{title: a.t("What should go back?"), body: body, items: items, choose: func(i int) {
 		a.closeOwn()
 		switch {
 		case i == 0 && files():
@@ -107,7 +107,7 @@ func (a *app) rewindTo(t turnBack) {
 func (a *app) goBack(t turnBack, kept *harness.Kept) {
 	a.write.Set(t.text)
 	first, _, _ := strings.Cut(t.text, "\n")
-	a.show.add(&note{text: "— back to before: " + first + " —", quiet: true})
+	a.show.add(&note{text: a.t("— back to before: %s —", first), quiet: true})
 	if t.before == "" {
 		a.open(Opening{Kept: kept})
 		return
@@ -116,14 +116,14 @@ func (a *app) goBack(t turnBack, kept *harness.Kept) {
 }
 
 // ago is a time in the past for people.
-func ago(d time.Duration) string {
+func (a *app) ago(d time.Duration) string {
 	switch {
 	case d < time.Minute:
-		return "just now"
+		return a.t("just now")
 	case d < time.Hour:
-		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+		return a.t("%d min ago", int(d.Minutes()))
 	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h ago", int(d.Hours()))
+		return a.t("%d h ago", int(d.Hours()))
 	}
-	return fmt.Sprintf("%d days ago", int(d.Hours()/24))
+	return a.t("%d days ago", int(d.Hours()/24))
 }

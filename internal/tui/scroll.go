@@ -1,8 +1,6 @@
 package tui
 
 import (
-	"fmt"
-
 	"github.com/haftdev/haft/internal/tui/key"
 )
 
@@ -36,9 +34,9 @@ func (s *scroll) window(text []string, room int, v view) []string {
 	if s.top <= s.seen {
 		s.seen = max(s.seen, end)
 	}
-	more := []string{fmt.Sprintf("lines %d–%d of %d", s.top+1, end, len(text)), "page down: more", "ctrl+o: all"}
+	more := []string{v.t("lines %d–%d of %d", s.top+1, end, len(text)), v.t("page down: more"), v.t("ctrl+o: all")}
 	if s.read() {
-		more = []string{more[0], "page up, page down"}
+		more = []string{more[0], v.t("page up, page down")}
 	}
 	return append(text[s.top:end:end], v.paint.Warn.Of("  "+footer(v.width-2, more...)))
 }

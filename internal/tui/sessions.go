@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/tui/key"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/model"
@@ -67,7 +68,7 @@ func (a *app) chooseSession(otherwise func()) {
 	}
 	if err := p.list(); err != nil {
 		cancel()
-		a.note("Could not list the sessions: " + err.Error())
+		a.note(a.t("Could not list the sessions: %s", err))
 		if otherwise != nil {
 			otherwise()
 		}
@@ -94,9 +95,9 @@ func (p *sessionPicker) list() error {
 	if err != nil {
 		return err
 	}
-	p.title = "Resume which session of this folder?"
+	p.title = p.app.t("Resume which session of this folder?")
 	if p.all {
-		p.title = "Resume which session?"
+		p.title = p.app.t("Resume which session?")
 	}
 	p.items, p.sessions = nil, map[string]session.Info{}
 	for _, s := range list {
@@ -115,9 +116,9 @@ func (p *sessionPicker) lines(v view, height int) []string {
 		p.items[i].detail = p.detail(p.items[i].value)
 	}
 	end := p.preview(v, min(max(height/3-1, 0), 8))
-	p.more = []string{"tab: all folders"}
+	p.more = []lang.Text{"tab: all folders"}
 	if p.all {
-		p.more = []string{"tab: this folder"}
+		p.more = []lang.Text{"tab: this folder"}
 	}
 	lines := p.picker.lines(v, height-len(end))
 	p.look()
@@ -128,16 +129,16 @@ func (p *sessionPicker) lines(v view, height int) []string {
 // detail is what is known of a session: its age, branch and cost.
 func (p *sessionPicker) detail(id string) string {
 	s := p.sessions[id]
-	parts := []string{ago(time.Since(s.Modified))}
+	parts := []string{p.app.ago(time.Since(s.Modified))}
 	if o := p.known[id]; o != nil {
 		switch {
 		case o.Unpriced && o.Cost == 0:
 		case o.Unpriced:
-			parts = append(parts, fmt.Sprintf("over $%.2f", o.Cost))
+			parts = append(parts, p.app.t("over $%.2f", o.Cost))
 		default:
 			parts = append(parts, fmt.Sprintf("$%.2f", o.Cost))
 		}
-		parts = append(parts, count(len(o.Turns), "prompt"))
+		parts = append(parts, p.app.lang.Count(len(o.Turns), "prompt"))
 	}
 	if s.Branch != "" {
 		parts = append(parts, s.Branch)

@@ -20,7 +20,7 @@ func (a *app) permissions(args string) {
 		a.local("permissions", args)
 		return
 	}
-	items := []pick{{value: "+", text: "Add a rule…", detail: "the mode is " + a.talk.Rules.Mode() + "; shift+tab changes it"}}
+	items := []pick{{value: "+", text: a.t("Add a rule…"), detail: a.t("the mode is %s; shift+tab changes it", a.talk.Rules.Mode())}}
 	rules := a.talk.Rules.Rules()
 	for i, r := range rules {
 		items = append(items, pick{value: fmt.Sprint(i), text: fmt.Sprintf("%-5s %s", r.Behavior, r.Text), detail: r.Origin})
@@ -32,11 +32,11 @@ func (a *app) permissions(args string) {
 		}
 		return rules[i], true
 	}
-	a.pop(&picker{title: "Permission rules: deny goes before ask, ask before allow", items: items, chooses: "adds or explains", acts: "removes it",
+	a.pop(&picker{title: a.t("Permission rules: deny goes before ask, ask before allow"), items: items, chooses: "adds or explains", acts: "removes it",
 		choose: func(p pick) {
 			a.closeOwn()
 			if r, ok := at(p); ok {
-				a.show.add(&note{text: visible.Cells(fmt.Sprintf("%s %s comes from %s.", r.Behavior, r.Text, r.Origin)), quiet: true})
+				a.show.add(&note{text: visible.Cells(a.t("%s %s comes from %s.", r.Behavior, r.Text, r.Origin)), quiet: true})
 				return
 			}
 			a.askRule()
@@ -51,10 +51,10 @@ func (a *app) permissions(args string) {
 
 // askRule asks for a new rule.
 func (a *app) askRule() {
-	a.pop(newForm("Which rule?", []string{"Such as Bash(git diff:*), Read(./secrets/**), Edit(/src/**), WebFetch(domain:example.com), mcp__server"}, []field{
-		{name: "behavior", label: "Calls that it fits are", options: []string{"allow", "ask", "deny"}, required: true},
-		{name: "rule", label: "Rule", required: true},
-		{name: "scope", label: "Kept in", options: a.scopeOptions("session"), value: "2", required: true},
+	a.pop(newForm(a.t("Which rule?"), []string{a.t("Such as %s", "Bash(git diff:*), Read(./secrets/**), Edit(/src/**), WebFetch(domain:example.com), mcp__server")}, []field{
+		{name: "behavior", label: a.t("Calls that it fits are"), options: []string{"allow", "ask", "deny"}, required: true},
+		{name: "rule", label: a.t("Rule"), required: true},
+		{name: "scope", label: a.t("Kept in"), options: a.scopeOptions("session"), value: "2", required: true},
 	}, func(v map[string]string) {
 		a.closeOwn()
 		a.local("permissions", fmt.Sprintf("add %s %s %s", optionAt([]string{"allow", "ask", "deny"}, v["behavior"]), v["rule"], optionAt([]string{"session", "local", "project", "user"}, v["scope"])))
@@ -103,7 +103,7 @@ func (a *app) config(args string) {
 		}
 		items = append(items, pick{value: s.Key, text: s.Key, detail: detail})
 	}
-	a.pop(&picker{title: "Which setting?", items: items, chooses: "changes it", choose: func(p pick) {
+	a.pop(&picker{title: a.t("Which setting?"), items: items, chooses: "changes it", choose: func(p pick) {
 		a.closeOwn()
 		for _, s := range list {
 			if s.Key == p.value {
@@ -117,17 +117,17 @@ func (a *app) config(args string) {
 func (a *app) askSetting(s SettingLine) {
 	options := s.OneOf
 	if options != nil {
-		options = append(append([]string{}, options...), "(not set)")
+		options = append(append([]string{}, options...), a.t("(not set)"))
 	}
-	body := []string{"It takes " + s.Takes + "."}
+	body := []string{a.t("It takes %s.", s.Takes)}
 	if s.Value != "" {
-		body = append(body, fmt.Sprintf("Now it is %s (%s).", s.Value, s.Origin))
+		body = append(body, a.t("Now it is %s (%s).", s.Value, s.Origin))
 	}
-	value := field{name: "value", label: "Value", options: options, help: "empty: not set", value: s.Value}
+	value := field{name: "value", label: a.t("Value"), options: options, help: a.t("empty: not set"), value: s.Value}
 	if options != nil {
 		value.help, value.required, value.value = "", true, ""
 	}
-	a.pop(newForm(s.Key, body, []field{value, {name: "scope", label: "Kept in", options: a.scopeOptions(), value: "3", required: true}}, func(v map[string]string) {
+	a.pop(newForm(s.Key, body, []field{value, {name: "scope", label: a.t("Kept in"), options: a.scopeOptions(), value: "3", required: true}}, func(v map[string]string) {
 		a.closeOwn()
 		typed, scope := v["value"], optionAt([]string{"local", "project", "user"}, v["scope"])
 		if options != nil {

@@ -30,20 +30,20 @@ func (a *app) setUp(why error) {
 	a.pop(&choices{
 		close: func() {
 			if why != nil {
-				a.note(why.Error() + "\n" + nowhereHelp)
+				a.note(why.Error() + "\n" + a.t(nowhereHelp))
 			}
 		},
-		title: "Which model shall answer?", body: []string{"What you enter is tried with one small request, and kept in ~/.haft/credentials.json for you alone."},
-		items: []string{"Claude, with an API key of Anthropic", "A model on this machine or a server of my own (Ollama, llama.cpp, vLLM, LM Studio…)", "Later"},
+		title: a.t("Which model should answer?"), body: []string{a.t("What you enter is tried with one small request, and kept in ~/.haft/credentials.json for you alone.")},
+		items: []string{a.t("Claude, with an API key of Anthropic"), a.t("A model on this machine or a server of my own (Ollama, llama.cpp, vLLM, LM Studio…)"), a.t("Later")},
 		choose: func(i int) {
 			switch i {
 			case 0:
-				a.setUpWith([]field{{name: anthropicKey, label: "API key", help: "from console.anthropic.com; it is not shown", secret: true, required: true}})
+				a.setUpWith([]field{{name: anthropicKey, label: a.t("API key"), help: a.t("from console.anthropic.com; it is not shown"), secret: true, required: true}})
 			case 1:
 				a.setUpWith([]field{
-					{name: serverURL, label: "Address", help: "of the chat completions API", value: "http://localhost:11434/v1", required: true},
-					{name: serverModel, label: "Model", help: "as the server calls it, such as qwen3", required: true},
-					{name: serverKey, label: "Key", help: "leave it empty if the server wants none", secret: true},
+					{name: serverURL, label: a.t("Address"), help: a.t("of the chat completions API"), value: "http://localhost:11434/v1", required: true},
+					{name: serverModel, label: a.t("Model"), help: a.t("as the server calls it, such as qwen3"), required: true},
+					{name: serverKey, label: a.t("Key"), help: a.t("leave it empty if the server wants none"), secret: true},
 				})
 			default:
 				a.closeOwn()
@@ -55,8 +55,8 @@ func (a *app) setUp(why error) {
 // setUpWith asks for the fields, tries them and keeps them.
 func (a *app) setUpWith(fields []field) {
 	var f *form
-	f = newForm("Which model shall answer?", nil, fields, func(values map[string]string) {
-		f.problem = "asking the model…"
+	f = newForm(a.t("Which model should answer?"), nil, fields, func(values map[string]string) {
+		f.problem = a.t("asking the model…")
 		a.dirty = true
 		go func() {
 			ctx, cancel := context.WithTimeout(a.ctx, 30*time.Second)
@@ -74,11 +74,11 @@ func (a *app) setUpWith(fields []field) {
 func (a *app) settled(f *form, answer string, err error) {
 	a.dirty = true
 	if err != nil {
-		f.again("that did not work: " + err.Error())
+		f.again(a.t("that did not work: %s", err))
 		return
 	}
 	a.closeOwn()
-	a.show.add(&note{text: "The model answers: " + answer, quiet: true})
+	a.show.add(&note{text: a.t("The model answers: %s", answer), quiet: true})
 	if a.talk != nil {
 		a.open(a.again())
 		return

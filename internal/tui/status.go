@@ -8,6 +8,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/tui/style"
 	"github.com/haftdev/haft/internal/visible"
 )
@@ -79,17 +80,17 @@ func (s *status) line(v view, tasks int) string {
 			parts = append(parts, part{text, st})
 		}
 	}
-	add(modeText(s.mode), modeStyle(s.mode, v.paint))
+	add(modeText(s.mode, v), modeStyle(s.mode, v.paint))
 	if tasks > 0 {
-		add(fmt.Sprintf("%d in background", tasks), v.paint.Accent)
+		add(v.t("%d in background", tasks), v.paint.Accent)
 	}
 	if s.sandbox == noSandbox {
-		add(s.sandbox, v.paint.Warn)
+		add(v.t(noSandbox), v.paint.Warn)
 	}
 	add(visible.Cells(s.model), v.paint.Dim)
 	text, st := s.context(v)
 	add(text, st)
-	add(s.price(), v.paint.Dim)
+	add(s.price(v), v.paint.Dim)
 	add(visible.Cells(s.dir), v.paint.Dim)
 	add(s.branch, v.paint.Dim)
 	if s.sandbox != noSandbox {
@@ -126,24 +127,24 @@ func (s *status) context(v view) (string, style.Style) {
 	return text, v.paint.Dim
 }
 
-func (s *status) price() string {
+func (s *status) price(v view) string {
 	switch {
 	case s.unpriced && s.cost == 0:
 		return ""
 	case s.unpriced:
-		return fmt.Sprintf("over $%.2f", s.cost)
+		return v.t("over $%.2f", s.cost)
 	}
 	return fmt.Sprintf("$%.2f", s.cost)
 }
 
 // modeTexts say what a permission mode means for the person.
-var modeTexts = map[string]string{
+var modeTexts = map[string]lang.Text{
 	"default": "asks first", "acceptEdits": "edits allowed", "plan": "plan only", "auto": "auto", "dontAsk": "never asks", "bypassPermissions": "ALLOWS ALL",
 }
 
-func modeText(mode string) string {
+func modeText(mode string, v view) string {
 	if t, ok := modeTexts[mode]; ok {
-		return t
+		return v.t(t)
 	}
 	return mode
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/card"
 	"github.com/haftdev/haft/internal/knowledge/mention"
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/model"
@@ -53,7 +54,7 @@ func (a *app) say(text string) {
 		return
 	}
 	for _, name := range a.talk.Input.Missing(text) {
-		a.note("There is no file @" + name + " here; it is sent as text.")
+		a.note(a.t("There is no file @%s here; it is sent as text.", name))
 	}
 	p, talk, images := said(text), a.talk, a.imagesIn(text)
 	p.UUID = session.NewUUID()
@@ -66,7 +67,7 @@ func (a *app) say(text string) {
 		for _, path := range images {
 			r, err := talk.Input.Call(a.ctx, "Read", map[string]string{"file_path": path})
 			if err != nil {
-				a.later(func() { a.note("could not read the image: " + err.Error()) })
+				a.later(func() { a.note(a.t("could not read the image: %s", err)) })
 				continue
 			}
 			for _, b := range r.Content {
@@ -113,7 +114,7 @@ func (a *app) shell(command string) {
 			}
 			c.end = &card.Ending{OK: err == nil && !r.Failed, Took: time.Since(c.since)}
 			if ctx.Err() != nil {
-				out, c.end.Stopped = "stopped", true
+				out, c.end.Stopped = a.t("stopped"), true
 			}
 			cancel()
 			a.show.add(&note{text: bounded(out, 40), quiet: true})
@@ -140,27 +141,27 @@ func (a *app) submitNowhere(text string) {
 	ways := map[string]func(){
 		"/new":   func() { a.open(Opening{}) },
 		"/login": a.login,
-		"/help":  func() { a.show.add(&note{text: nowhereHelp + "\n\n" + keysHelp(), quiet: true}) },
-		"/keys":  func() { a.show.add(&note{text: keysHelp(), quiet: true}) },
+		"/help":  func() { a.show.add(&note{text: a.t(nowhereHelp) + "\n\n" + a.keysHelp(), quiet: true}) },
+		"/keys":  func() { a.show.add(&note{text: a.keysHelp(), quiet: true}) },
 	}
 	if way, ok := ways[strings.TrimSpace(text)]; ok {
 		way()
 		return
 	}
 	if strings.HasPrefix(text, "/") {
-		a.note("This needs a conversation. " + nowhereHelp)
+		a.note(a.t("This needs a conversation.") + " " + a.t(nowhereHelp))
 		return
 	}
-	a.note("Nothing can answer yet; what you wrote is kept until something can. " + nowhereHelp)
+	a.note(a.t("Nothing can answer yet; what you wrote is kept until something can.") + " " + a.t(nowhereHelp))
 	a.pending = append(a.pending, text)
 }
 
-const nowhereHelp = "/login sets up a model, /new begins a conversation, /exit leaves."
+const nowhereHelp lang.Text = "/login sets up a model, /new begins a conversation, /exit leaves."
 
 // login asks which model answers, and opens the conversation again with it.
 func (a *app) login() {
 	if a.opts.Setup == nil {
-		a.note("Set ANTHROPIC_API_KEY, or OPENAI_BASE_URL and OPENAI_MODEL, and start haft again.")
+		a.note(a.t("Set ANTHROPIC_API_KEY, or OPENAI_BASE_URL and OPENAI_MODEL, and start haft again."))
 		return
 	}
 	a.setUp(nil)
@@ -198,7 +199,7 @@ func (a *app) command(text string) {
 			case err != nil:
 				a.note(err.Error())
 			case !ok && !strings.Contains(name, "/"):
-				a.note("There is no command /" + name + "." + a.nearCommand(name))
+				a.note(a.t("There is no command /%s.", name) + a.nearCommand(name))
 			case !ok:
 				a.say(text)
 			case t.Text != "":
@@ -219,7 +220,7 @@ func (a *app) nearCommand(name string) string {
 	for _, c := range append(a.talk.Input.Commands(), ownCommands()...) {
 		names = append(names, "/"+c.Name)
 	}
-	return cmp.Or(near.Hint("/"+name, names), " /help lists them.")
+	return cmp.Or(near.Hint("/"+name, names), " "+a.t("/help lists them."))
 }
 
 // local has one of haft's own commands answered, which may take a while.
@@ -228,7 +229,7 @@ func (a *app) local(name, args string) {
 	go func() {
 		answer, ok := talk.Input.RunBuiltinText(name, args)
 		if !ok {
-			answer = "/" + name + " is not for this screen: run 'haft " + name + "' in a shell"
+			answer = a.t("/%s is not for this screen: run 'haft %[1]s' in a shell", name)
 		}
 		a.later(func() {
 			a.show.add(&note{text: answer, quiet: true})
@@ -239,15 +240,22 @@ func (a *app) local(name, args string) {
 
 // ownCommands are those that are about this screen.
 func ownCommands() []Command {
-	return []Command{
-		{Name: "copy", Description: "Copy the last answer to the clipboard"},
-		{Name: "exit", Description: "Leave"},
-		{Name: "tasks", Description: "Show what runs in the background, and stop it"},
-		{Name: "keys", Description: "Show what keys do"},
-		{Name: "login", Description: "Set up the model that answers"},
-		{Name: "terminal-setup", Description: "Show how to set up shift+enter and the clipboard in this terminal"},
-		{Name: "new", Description: "Begin a new conversation; this one stays in the list of sessions"},
+	var list []Command
+	for _, c := range []struct {
+		name string
+		does lang.Text
+	}{
+		{"copy", "Copy the last answer to the clipboard"},
+		{"exit", "Leave"},
+		{"tasks", "Show what runs in the background, and stop it"},
+		{"keys", "Show what keys do"},
+		{"login", "Set up the model that answers"},
+		{"terminal-setup", "Show how to set up shift+enter and the clipboard in this terminal"},
+		{"new", "Begin a new conversation; this one stays in the list of sessions"},
+	} {
+		list = append(list, Command{Name: c.name, Description: string(c.does)})
 	}
+	return list
 }
 
 // help shows what can be typed, and what keys do.
@@ -260,9 +268,9 @@ func (a *app) help() {
 	}
 	var b strings.Builder
 	for _, c := range all {
-		fmt.Fprintf(&b, "%s%s  %s\n", name(c), strings.Repeat(" ", max(width-ansi.StringWidth(name(c)), 0)), c.Description)
+		fmt.Fprintf(&b, "%s%s  %s\n", name(c), strings.Repeat(" ", max(width-ansi.StringWidth(name(c)), 0)), a.t(lang.Text(c.Description)))
 	}
-	a.show.add(&note{text: b.String() + "\n" + keysHelp(), quiet: true})
+	a.show.add(&note{text: b.String() + "\n" + a.keysHelp(), quiet: true})
 }
 
 // commands are those of haft that this screen carries out.
@@ -275,7 +283,7 @@ func (a *app) commands() map[string]func(args string) {
 		"rewind":  func(string) { a.rewind() },
 		"model":   a.chooseModel,
 		"tasks":   func(string) { a.listTasks() },
-		"keys":    func(string) { a.show.add(&note{text: keysHelp(), quiet: true}) },
+		"keys":    func(string) { a.show.add(&note{text: a.keysHelp(), quiet: true}) },
 		"login":   func(string) { a.login() },
 		"memory":  a.memory,
 		"config":  a.config,
@@ -298,9 +306,9 @@ func (a *app) chooseModel(name string) {
 	items := make([]pick, len(models))
 	for i, m := range models {
 		items[i] = m
-		items[i].detail += " (" + a.talk.Turns.Resolve(m.value) + ")"
+		items[i].detail = a.t(lang.Text(m.detail)) + " (" + a.talk.Turns.Resolve(m.value) + ")"
 	}
-	a.pop(&picker{title: "Which model? /model NAME takes any other", items: items, choose: func(p pick) {
+	a.pop(&picker{title: a.t("Which model? /model NAME takes any other"), items: items, choose: func(p pick) {
 		a.closeOwn()
 		a.useModel(p.value)
 	}})
@@ -308,8 +316,8 @@ func (a *app) chooseModel(name string) {
 
 // models are those that the picker offers; /model NAME takes any.
 var models = []pick{
-	{value: "opus", text: "opus", detail: "the most able"},
-	{value: "sonnet", text: "sonnet", detail: "fast and able"},
-	{value: "haiku", text: "haiku", detail: "the fastest"},
-	{value: "default", text: "default", detail: "what haft uses if you choose none"},
+	{value: "opus", text: "opus", detail: string(lang.Text("the most able"))},
+	{value: "sonnet", text: "sonnet", detail: string(lang.Text("fast and able"))},
+	{value: "haiku", text: "haiku", detail: string(lang.Text("the fastest"))},
+	{value: "default", text: "default", detail: string(lang.Text("what haft uses if you choose none"))},
 }

@@ -14,21 +14,32 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/tool"
 )
 
 // ended tells that something in the background is over.
-func ended(t agent.Task) *note {
+func (a *app) ended(t agent.Task) *note {
 	took := ""
 	if !t.Ended.IsZero() && t.Ended.After(t.Started) {
-		took = " after " + seconds(t.Ended.Sub(t.Started))
+		took = " " + a.t("after %s", seconds(t.Ended.Sub(t.Started)))
 	}
-	n := &note{text: fmt.Sprintf("○ %s: %s%s, in the background", taskName(t), t.Status, took), quiet: true}
+	n := &note{text: "○ " + a.t("%s: %s%s, in the background", taskName(t), a.stateWord(string(t.Status)), took), quiet: true}
 	if t.Status == "failed" {
 		n.style = failure
 	}
 	return n
+}
+
+// stateWord is how something in the background, or a server, is.
+func (a *app) stateWord(state string) string {
+	for _, w := range []lang.Text{"running", "completed", "failed", "killed", "stopped", "connected", "pending", "disabled"} {
+		if string(w) == state {
+			return a.t(w)
+		}
+	}
+	return state
 }
 
 // taskName is what a person calls something in the background.
@@ -49,7 +60,7 @@ func (a *app) background() {
 		a.listTasks()
 		return
 	}
-	a.hint = "moved to the background; ctrl+b lists it"
+	a.hint = a.t("moved to the background; ctrl+b lists it")
 }
 
 // listTasks shows what runs in the background.
@@ -57,14 +68,14 @@ func (a *app) listTasks() {
 	var items []pick
 	tasks := maps.Clone(a.tasks) // one may end while the list is there
 	for _, t := range tasks {
-		items = append(items, pick{value: t.ID, text: taskName(t), detail: taskDetail(t)})
+		items = append(items, pick{value: t.ID, text: taskName(t), detail: a.taskDetail(t)})
 	}
 	if len(items) == 0 {
-		a.hint = "nothing runs in the background"
+		a.hint = a.t("nothing runs in the background")
 		return
 	}
 	slices.SortFunc(items, func(x, y pick) int { return tasks[x.value].Started.Compare(tasks[y.value].Started) })
-	a.pop(&picker{title: "In the background", items: items, chooses: "shows its output", acts: "stops it",
+	a.pop(&picker{title: a.t("In the background"), items: items, chooses: "shows its output", acts: "stops it",
 		choose: func(p pick) {
 			a.closeOwn()
 			a.showTask(tasks[p.value])
@@ -77,10 +88,10 @@ func (a *app) listTasks() {
 		}})
 }
 
-func taskDetail(t agent.Task) string {
+func (a *app) taskDetail(t agent.Task) string {
 	detail := seconds(time.Since(t.Started))
 	if t.ToolUses > 0 {
-		detail += ", " + count(t.ToolUses, "call")
+		detail += ", " + a.lang.Count(t.ToolUses, "call")
 	}
 	if t.LastTool != "" {
 		detail += ", " + t.LastTool
@@ -92,14 +103,14 @@ func taskDetail(t agent.Task) string {
 func (a *app) showTask(t agent.Task) {
 	text, err := tailOf(t.OutputFile, 256<<10)
 	if err != nil {
-		a.note(fmt.Sprintf("its output cannot be read: %v", err))
+		a.note(a.t("its output cannot be read: %s", err))
 		return
 	}
 	if t.Type == "local_agent" {
 		text = agentSteps(text)
 	}
 	if strings.TrimSpace(text) == "" {
-		text = "(nothing so far)"
+		text = a.t("(nothing so far)")
 	}
 	a.openText(taskName(t)+" · "+t.OutputFile, ansi.Strip(text))
 	a.viewer.top = 1 << 30

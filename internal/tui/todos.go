@@ -1,8 +1,6 @@
 package tui
 
 import (
-	"fmt"
-
 	"github.com/haftdev/haft/internal/visible"
 )
 
@@ -26,7 +24,7 @@ const (
 func (a *app) toggleTodos() {
 	switch {
 	case len(a.todos) == 0:
-		a.hint = "there are no todos"
+		a.hint = a.t("there are no todos")
 	case a.todoView == todosShown || a.todoView == todosAtWork && a.working != nil:
 		a.todoView = todosHidden
 	default:
@@ -78,7 +76,7 @@ func linesOf(list []todo, n int, v view) []string {
 		}
 	}
 	if left := len(list) - len(lines); left > 0 {
-		lines = append(lines, v.paint.Dim.Of(fmt.Sprintf("  %d of %d done", done, len(list))))
+		lines = append(lines, v.paint.Dim.Of("  "+v.t("%d of %d done", done, len(list))))
 	}
 	return lines
 }

@@ -3,6 +3,7 @@ package tui
 import (
 	"time"
 
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/tui/style"
 )
 
@@ -10,14 +11,18 @@ import (
 type view struct {
 	width, height int
 	paint         style.Palette
+	lang          *lang.Catalogue
 	now           time.Time
 	turned        bool // the person has turned to the panel that is laid out
 }
 
 func (a *app) view() view {
 	w, h := a.screen.Size()
-	return view{width: w, height: h, paint: a.paint, now: time.Now()}
+	return view{width: w, height: h, paint: a.paint, lang: a.lang, now: time.Now()}
 }
+
+// t is a message in the user's language.
+func (v view) t(text lang.Text, args ...any) string { return v.lang.T(text, args...) }
 
 // A block is a piece of the conversation: a prompt, a text, a call.
 type block interface {

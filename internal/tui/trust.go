@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -25,15 +24,15 @@ func (a *app) askTrust(items []trust.Item) {
 		all = append(all, "")
 	}
 	q := &asked{}
-	title, without := fmt.Sprintf("This folder brings %s that would run, connect or allow something:", count(len(items), "thing")), "Not now: nothing of it counts"
+	title, without := a.t("This folder brings %s that would run, connect or allow something:", a.lang.Count(len(items), "thing")), a.t("Not now: nothing of it counts")
 	if a.unguarded = slices.ContainsFunc(items, func(i trust.Item) bool { return i.Guards }); a.unguarded {
-		title = fmt.Sprintf("This folder brings %s, among them hooks that guard it. What you write waits for your answer:", count(len(items), "thing"))
-		without = "Continue without its hooks: nothing of it counts"
+		title = a.t("This folder brings %s, among them hooks that guard it. What you write waits for your answer:", a.lang.Count(len(items), "thing"))
+		without = a.t("Continue without its hooks: nothing of it counts")
 	}
 	c := &choices{
 		title: title,
-		body:  body, items: []string{without, "Trust all of it, exactly as it is now"},
-		full: func() { a.openText("what this folder brings", strings.Join(all, "\n")) },
+		body:  body, items: []string{without, a.t("Trust all of it, exactly as it is now")},
+		full: func() { a.openText(a.t("what this folder brings"), strings.Join(all, "\n")) },
 	}
 	c.choose = func(i int) {
 		a.withdraw(q)
@@ -53,10 +52,10 @@ func (a *app) askTrust(items []trust.Item) {
 // counts now.
 func (a *app) trust(items []trust.Item) {
 	if err := a.talk.Rules.Trust(a.ctx, items); err != nil {
-		a.note("trust could not be kept: " + err.Error())
+		a.note(a.t("trust could not be kept: %s", err))
 		return
 	}
-	a.show.add(&note{text: "Trusted. 'haft trust --revoke --all' takes it back.", quiet: true})
+	a.show.add(&note{text: a.t("Trusted. 'haft trust --revoke --all' takes it back."), quiet: true})
 	a.open(a.again())
 }
 
@@ -66,11 +65,4 @@ func (a *app) again() Opening {
 		return Opening{}
 	}
 	return Opening{Resume: a.talk.State.Session()}
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

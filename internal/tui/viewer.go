@@ -6,15 +6,19 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/tui/key"
 	"github.com/haftdev/haft/internal/visible"
 )
 
 // A record is a message, a call or a thought in full, kept for the viewer.
-type record struct{ title, text string }
+type record struct {
+	title, text string
+	answer      bool // it is what the model said
+}
 
 // answerTitle is that of what the model said.
-const answerTitle = "Answer"
+const answerTitle lang.Text = "Answer"
 
 // Records are bounded in number and size: what is older is in the session's file.
 const (
@@ -22,7 +26,7 @@ const (
 	maxRecord  = 64 << 10
 )
 
-func (a *app) record(title, text string) {
+func (a *app) record(title lang.Text, text string) {
 	if strings.TrimSpace(text) == "" {
 		return
 	}
@@ -32,7 +36,7 @@ func (a *app) record(title, text string) {
 	if len(a.records) >= maxRecords {
 		a.records = a.records[1:]
 	}
-	a.records = append(a.records, record{title, text})
+	a.records = append(a.records, record{a.t(title), text, title == answerTitle})
 }
 
 // openTranscript shows what was said, called and thought in full, the newest at the end.
@@ -42,10 +46,10 @@ func (a *app) openTranscript() {
 		fmt.Fprintf(&b, "── %s\n%s\n\n", r.title, strings.TrimRight(r.text, "\n"))
 	}
 	if b.Len() == 0 {
-		a.hint = "nothing was said yet"
+		a.hint = a.t("nothing was said yet")
 		return
 	}
-	a.openText("transcript", ansi.Strip(b.String())) // colours of programs are no news
+	a.openText(a.t("transcript"), ansi.Strip(b.String())) // colours of programs are no news
 	a.viewer.top = 1 << 30
 }
 
@@ -143,13 +147,13 @@ func (w *viewer) foot(v view, shown int) string {
 	if w.asking {
 		return v.paint.Accent.Of("/") + visible.Cells(w.search) + "▏"
 	}
-	where := fmt.Sprintf("%d–%d of %d", w.top+1, w.top+shown, len(w.shown))
+	where := v.t("%d–%d of %d", w.top+1, w.top+shown, len(w.shown))
 	if w.lost {
-		where = "not found: " + visible.Cells(w.search)
+		where = v.t("not found: %s", visible.Cells(w.search))
 	}
-	keys := []string{where, "q closes", "/ searches", "page up, page down, home, end"}
+	keys := []string{where, v.t("q closes"), v.t("/ searches"), v.t("page up, page down, home, end")}
 	if w.search != "" && !w.lost {
-		keys = []string{where, "n, N: next, previous match", "q closes"}
+		keys = []string{where, v.t("n, N: next, previous match"), v.t("q closes")}
 	}
 	title := min(ansi.StringWidth(visible.Cells(w.title)), 30) + 3
 	foot := footer(v.width-title, keys...)

@@ -42,7 +42,7 @@ type Options struct {
 
 // Info is what was chosen.
 type Info struct {
-	// Provider is anthropic, openai, or the name of a local server.
+	// Provider is anthropic, bedrock, vertex, foundry, openai, or the name of a local server.
 	Provider string
 	// Model is the name for [model.Request.Model], Small that of a quick and
 	// cheap one beside it; the same if there is none.
@@ -90,8 +90,8 @@ type choice struct {
 // resolve is the provider's name of a model.
 func (c *choice) resolve(name string) string {
 	name = strings.TrimPrefix(strings.TrimSpace(name), c.info.Provider+"/")
-	if c.info.Provider == "anthropic" {
-		return catalog.Resolve(name)
+	if servers[c.info.Provider].base == "" {
+		return catalog.Resolve(name) // Claude, from Anthropic or a cloud
 	}
 	return name
 }
@@ -103,6 +103,16 @@ func choose(o *Options) (*choice, error) {
 	prefix, rest, _ := strings.Cut(name, "/")
 	if server, ok := servers[prefix]; ok && rest != "" {
 		return chat(o, server.named(prefix), rest)
+	}
+	inPlace, err := chosenPlace(o)
+	if err != nil {
+		return nil, err
+	}
+	if prefix == "anthropic" && rest != "" {
+		name = rest
+	}
+	if inPlace != nil {
+		return inCloud(o, inPlace, strings.TrimPrefix(name, inPlace.name+"/"))
 	}
 	if prefix == "anthropic" && rest != "" {
 		return messages(o, rest)

@@ -35,7 +35,7 @@ type Library struct {
 }
 
 // findPlugins begins a library with the plugins of a project, which the options add to.
-func findPlugins(home, project string, set *settings.Settings, o *Options) *Library {
+func findPlugins(home, shared, project string, set *settings.Settings, o *Options) *Library {
 	var dirs []plugin.Dir
 	for _, d := range plugin.Find(home, project) {
 		if o.wants(d.Source) {
@@ -48,7 +48,7 @@ func findPlugins(home, project string, set *settings.Settings, o *Options) *Libr
 	l := new(Library)
 	if o.wants(settings.User) {
 		var installed []plugin.Dir
-		installed, l.Problems = plugin.Installed(home, project, func(name string) bool { return enabled(set, name) })
+		installed, l.Problems = plugin.Installed(shared, project, func(name string) bool { return enabled(set, name) })
 		dirs = append(dirs, installed...)
 	}
 	var problems []knowledge.Problem
@@ -91,7 +91,7 @@ func (l *Library) fill(p *Project, dir string) {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real // the project's is one too
 	}
-	user, project := knowledge.Places(p.Home, p.Dir, dir)
+	user, project := knowledge.Places(p.Home, p.files.Shared, p.Dir, dir)
 	if !p.Options.wants(settings.User) {
 		user = nil
 	}
@@ -140,8 +140,8 @@ func (l *Library) Faults() []knowledge.Problem {
 	return slices.Concat(l.Problems, l.Skills.List().Problems, l.Commands.List().Problems, l.Agents.List().Problems, l.Styles.List().Problems)
 }
 
-// Style returns the output style that is set, or the default one if there is none or, with
-// an error, if it cannot be used.
+// Style returns the output style that is set. An error says that it cannot be used: then it
+// has no text, and the name by which it was chosen.
 func (p *Project) Style() (style.Style, error) {
 	chosen := style.Default
 	if v, ok := p.Counts.Lookup("outputStyle"); ok {
@@ -154,7 +154,7 @@ func (p *Project) Style() (style.Style, error) {
 	}
 	st, err := p.Library.Styles.Find(chosen)
 	if err != nil {
-		st.Name = style.Default
+		st.Name = chosen
 	}
 	return st, err
 }
@@ -185,7 +185,7 @@ func (p *Project) Items() []trust.Item {
 			return false
 		}).List()
 	}
-	instructions.Load(p.Guard.Cwd(), p.Home, &instructions.Options{Root: p.Dir, Sources: p.Options.Sources, Excludes: p.InstructionExcludes(), Trusted: func(from, path string) bool {
+	instructions.Load(p.Guard.Cwd(), p.Home, &instructions.Options{Root: p.Dir, Shared: p.Shared(), Sources: p.Options.Sources, Excludes: p.InstructionExcludes(), Trusted: func(from, path string) bool {
 		items = append(items, p.Folder.Outside(from, path))
 		return false
 	}})

@@ -63,7 +63,7 @@ func Open(opts *Options) (*Project, error) {
 	}
 	p.Dir = root.Path
 	p.Home, _ = os.UserHomeDir() // without one there are no user settings
-	p.files = settings.Options{Home: p.Home, Project: p.Dir, Flag: p.Options.Settings, Sources: p.Options.Sources}
+	p.files = settings.Options{Home: p.Home, Shared: sharedFolder(p.Home), Project: p.Dir, Flag: p.Options.Settings, Sources: p.Options.Sources}
 	if p.Settings, err = settings.Load(&p.files); err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func Open(opts *Options) (*Project, error) {
 	if err := p.impose(p.Options.Managed); err != nil {
 		return nil, err
 	}
-	p.Library = findPlugins(p.Home, p.Dir, p.Settings, &p.Options)
+	p.Library = findPlugins(p.Home, p.files.Shared, p.Dir, p.Settings, &p.Options)
 	p.Settings = p.Library.withPlugins(p.Settings)
 	if err := p.filter(); err != nil {
 		return nil, err
@@ -82,6 +82,20 @@ func Open(opts *Options) (*Project, error) {
 	p.Hooks = newHooks(p)
 	return p, p.newGuard(wd)
 }
+
+// sharedFolder is the user's folder that Claude Code reads too, which a program may choose.
+func sharedFolder(home string) string {
+	if dir := os.Getenv("CLAUDE_CONFIG_DIR"); filepath.IsAbs(dir) {
+		return filepath.Clean(dir)
+	}
+	if home == "" {
+		return ""
+	}
+	return filepath.Join(home, ".claude")
+}
+
+// Shared is the user's folder that Claude Code reads too; "" means that there is none.
+func (p *Project) Shared() string { return p.files.Shared }
 
 func (p *Project) newGuard(cwd string) (err error) {
 	roots := []string{p.Dir}
@@ -99,7 +113,7 @@ func (p *Project) newGuard(cwd string) (err error) {
 			roots = append(roots, dir)
 		}
 	}
-	p.Guard, err = guard.New(&guard.Options{Roots: roots, Home: p.Home, Cwd: cwd, State: workspace.StateDir(), Kept: p.Kept.Holds, Hooks: p.Hooks.Files})
+	p.Guard, err = guard.New(&guard.Options{Roots: roots, Home: p.Home, Shared: p.files.Shared, Cwd: cwd, State: workspace.StateDir(), Kept: p.Kept.Holds, Hooks: p.Hooks.Files})
 	p.Boxes = box.Boxes{Dir: p.Dir, Home: p.Home, Counts: p.Counts, Guard: p.Guard}
 	return err
 }

@@ -107,5 +107,5 @@ func (s *Source) nested() *instructions.Nested {
 
 func (s *Source) options() *instructions.Options {
 	p := s.Project
-	return &instructions.Options{Root: p.Dir, Sources: p.Options.Sources, Trusted: p.MayInclude, Readable: s.Readable, Excludes: p.InstructionExcludes()}
+	return &instructions.Options{Root: p.Dir, Shared: p.Shared(), Sources: p.Options.Sources, Trusted: p.MayInclude, Readable: s.Readable, Excludes: p.InstructionExcludes()}
 }

@@ -82,7 +82,7 @@ Look closely.
 `)
 	write(t, home, ".claude/agents/all.md", "---\ndescription: Has everything\nmodel: inherit\n---\nYou do.\n")
 	write(t, home, ".claude/agents/none.md", "---\ndescription: Has nothing\ntools: []\n---\nYou talk.\n")
-	user, _ := knowledge.Places(home, "", "")
+	user, _ := knowledge.Places(home, filepath.Join(home, ".claude"), "", "")
 	set := agentdef.New(agentdef.Options{Places: user})
 	got, err := set.Find("code-reviewer")
 	if err != nil {
@@ -118,7 +118,7 @@ func TestWhoComesFirst(t *testing.T) {
 	write(t, project, ".claude/agents/x.md", "---\ndescription: project\n---\nx")
 	write(t, project, ".haft/agents/bare.md", "no description")
 	write(t, project, ".claude/agents/free.md", "---\ndescription: free\npermissionMode: bypassPermissions\n---\nx")
-	user, ofProject := knowledge.Places(home, project, "")
+	user, ofProject := knowledge.Places(home, filepath.Join(home, ".claude"), project, "")
 	places := append(ofProject, user...)
 	describe := func(o agentdef.Options, name string) string {
 		o.Places = places

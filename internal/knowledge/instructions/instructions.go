@@ -57,6 +57,9 @@ type Options struct {
 	Readable func(path string) bool
 	// Excludes are patterns of paths that are left out.
 	Excludes []string
+	// Shared is the user's folder that Claude Code reads too; "" means .claude in the home
+	// folder.
+	Shared string
 	// MaxFile and MaxTotal are how many bytes are taken of one file and of all;
 	// 0 means 100,000 and 200,000.
 	MaxFile, MaxTotal int64
@@ -90,7 +93,7 @@ var names = []name{
 	{"CLAUDE.local.md", settings.Local},
 }
 
-// userNames are a user's own, in the home folder.
+// userNames are where notes of the user are kept, in the home folder.
 var userNames = []string{".haft/HAFT.md", ".claude/CLAUDE.md"}
 
 // Load reads the instructions for work in dir by a user whose home folder is
@@ -110,10 +113,14 @@ func Load(dir, home string, opts *Options) ([]File, []knowledge.Problem) {
 // loadAll takes the user's and those from the root down to dir.
 func (l *loader) loadAll() {
 	if l.home != "" && l.wants(settings.User) {
-		for _, n := range userNames {
-			l.load(request{path: filepath.Join(l.home, filepath.FromSlash(n)), source: settings.User})
+		shared := l.opts.Shared
+		if shared == "" {
+			shared = filepath.Join(l.home, ".claude")
 		}
-		l.loadRules(l.home, settings.User)
+		for _, path := range []string{filepath.Join(l.home, ".haft", "HAFT.md"), filepath.Join(shared, "CLAUDE.md")} {
+			l.load(request{path: path, source: settings.User})
+		}
+		l.loadRules(l.home, filepath.Join(shared, "rules"), settings.User)
 	}
 	for _, folder := range l.folders(l.dir) {
 		l.loadFolder(folder)
@@ -128,7 +135,7 @@ func (l *loader) loadFolder(folder string) {
 		}
 	}
 	if l.wants(settings.Project) && folder != l.home {
-		l.loadRules(folder, settings.Project)
+		l.loadRules(folder, filepath.Join(folder, ".claude", "rules"), settings.Project)
 	}
 }
 

@@ -14,10 +14,6 @@ import (
 	"github.com/haftdev/haft/settings"
 )
 
-// rulesFolder is where a project or a user keeps instructions by topic. A rule whose front
-// matter has paths is for files of these names, and is loaded when one is first read.
-const rulesFolder = ".claude/rules"
-
 // maxRules are as many as are looked at in one folder.
 const maxRules = 200
 
@@ -28,9 +24,10 @@ type rule struct {
 	patterns []string
 }
 
-// loadRules takes the rules of a folder, and keeps those that wait.
-func (l *loader) loadRules(base string, source settings.Source) {
-	dir := filepath.Join(base, filepath.FromSlash(rulesFolder))
+// loadRules takes the rules in a folder, where a project or a user keeps instructions by
+// topic. A rule whose front matter has paths is for files of these names below base, and
+// waits until one is first read.
+func (l *loader) loadRules(base, dir string, source settings.Source) {
 	var files []string
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // registry is where Claude Code keeps what it has installed.
-const registry = ".claude/plugins/installed_plugins.json"
+const registry = "plugins/installed_plugins.json"
 
 // An installation is one that the registry knows. A plugin may have several, for
 // the user and for projects.
@@ -28,16 +28,16 @@ type installation struct {
 
 // Installed returns the plugins that Claude Code has installed for a user, or
 // for the project by them, and that are enabled; names are those of the registry,
-// such as review@market.
-func Installed(home, project string, enabled func(name string) bool) ([]Dir, []knowledge.Problem) {
-	if home == "" {
+// such as review@market. Shared is the folder that Claude Code keeps its own things in.
+func Installed(shared, project string, enabled func(name string) bool) ([]Dir, []knowledge.Problem) {
+	if shared == "" {
 		return nil, nil
 	}
-	file, err := shelf.Open(home).Read(registry, maxFile)
+	file, err := shelf.Open(shared).Read(registry, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	path := filepath.Join(home, filepath.FromSlash(registry))
+	path := filepath.Join(shared, filepath.FromSlash(registry))
 	var known struct {
 		Plugins map[string]json.RawMessage `json:"plugins"`
 	}

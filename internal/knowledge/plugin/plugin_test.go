@@ -206,7 +206,7 @@ off
 		}
 	}
 	find := func(project string) (got, wrong []string) {
-		dirs, problems := plugin.Installed(filepath.Join(base, "home"), project, func(name string) bool { return !strings.HasPrefix(name, "off") })
+		dirs, problems := plugin.Installed(filepath.Join(base, "home", ".claude"), project, func(name string) bool { return !strings.HasPrefix(name, "off") })
 		for _, d := range dirs {
 			got = append(got, strings.TrimPrefix(d.Path, base+"/"))
 		}

@@ -51,7 +51,7 @@ func TestStylesOfFiles(t *testing.T) {
 	write(t, home, ".claude/output-styles/empty.md", "---\ndescription: nothing\n---\n")
 	write(t, home, ".claude/output-styles/odd.md", "---\nname: \"\\e[31mred\"\n---\nX.\n")
 	write(t, project, ".claude/output-styles/poet.md", "Rhyme.\n")
-	user, ofProject := knowledge.Places(home, project, project)
+	user, ofProject := knowledge.Places(home, filepath.Join(home, ".claude"), project, project)
 	places := append(ofProject, user...)
 
 	list := style.New(places, nil).List()

@@ -50,6 +50,8 @@ type Conn struct {
 
 	incoming chan envelope.Message
 	outgoing chan []byte
+	sending  sync.Mutex    // held to write past the queue
+	queued   atomic.Int64  // messages that are not written yet
 	eof      chan struct{} // closed when standard output ends
 	lost     chan struct{} // closed when the process is gone, or Close began
 	losing   sync.Once
@@ -230,12 +232,14 @@ func (c *Conn) failLong(head []byte) {
 }
 
 // write sends what is queued: a server that does not read must not hold up who
-// sends.
+// sends. It is the only writer while anything is queued.
 func (c *Conn) write() {
 	for {
 		select {
 		case data := <-c.outgoing:
-			if _, err := c.stdin.Write(data); err != nil {
+			_, err := c.stdin.Write(data)
+			c.queued.Add(-1)
+			if err != nil {
 				c.deaf()
 				return
 			}
@@ -275,18 +279,44 @@ func (c *Conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 		return err
 	}
 	m := c.opts.Gate.Sent(data)
-	select {
-	case c.outgoing <- append(data, '\n'):
-	case <-c.lost:
-		return c.cause
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := c.send(ctx, append(data, '\n')); err != nil {
+		return err
 	}
 	if m.Method == "server/discover" {
 		id, _ := m.Number()
 		time.AfterFunc(c.opts.Probe, func() { c.answerProbe(id) })
 	}
 	return nil
+}
+
+// send writes a message at once if nothing is queued and the pipe has room, which saves a
+// hand-over to another goroutine, and queues it otherwise.
+func (c *Conn) send(ctx context.Context, line []byte) error {
+	c.sending.Lock()
+	if c.queued.Load() == 0 && !c.isLost() && writeNow(c.stdin, line) {
+		c.sending.Unlock()
+		return nil
+	}
+	c.queued.Add(1)
+	c.sending.Unlock()
+	select {
+	case c.outgoing <- line:
+		return nil
+	case <-c.lost:
+		return c.cause
+	case <-ctx.Done():
+		c.queued.Add(-1)
+		return ctx.Err()
+	}
+}
+
+func (c *Conn) isLost() bool {
+	select {
+	case <-c.lost:
+		return true
+	default:
+		return false
+	}
 }
 
 // answerProbe speaks for a server that does not know the question.

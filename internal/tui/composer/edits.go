@@ -4,6 +4,7 @@ import (
 	"slices"
 	"unicode"
 
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/tui/key"
 )
 
@@ -11,7 +12,7 @@ import (
 type Edit struct {
 	// Keys are all that do it, as [key.Key.String] writes them.
 	Keys []string
-	Does string
+	Does lang.Text
 	do   func(*Composer)
 }
 

@@ -34,6 +34,9 @@ type Options struct {
 	Home string
 	// Cwd is what relative paths start from. Empty means the first root.
 	Cwd string
+	// Shared is the user's folder that Claude Code reads too: as AgentDirs, or if the user works below it, its settings
+	// ask. Empty: there is none.
+	Shared string
 	// AgentDirs hold the agent's own user-level settings, trust and logs; no tool writes there. Nil means .claude, .haft,
 	// .config/haft and .config/agent under Home.
 	AgentDirs []string
@@ -94,6 +97,12 @@ func New(opts *Options) (*Guard, error) {
 			for _, dir := range []string{".claude", ".haft", ".config/haft", ".config/agent"} {
 				o.AgentDirs = append(o.AgentDirs, filepath.Join(o.Home, dir))
 			}
+		}
+	}
+	if o.Shared != "" {
+		o.Hooks = append(slices.Clone(o.Hooks), filepath.Join(o.Shared, "settings.json"))
+		if !slices.ContainsFunc(g.roots, func(r root) bool { return pathin.Contains(o.Shared, r.given) || pathin.Contains(o.Shared, r.real) }) {
+			o.AgentDirs = append(slices.Clone(o.AgentDirs), o.Shared)
 		}
 	}
 	g.where.Homes = g.home

@@ -1,0 +1,155 @@
+package house
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/constant"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// translated are the packages whose messages have translations.
+var translated = []string{"./internal/tui", "./internal/tui/composer", "./internal/plain", "./internal/knowledge/command", "./internal/cli"}
+
+const messageType = "github.com/haftdev/haft/internal/lang.Text"
+
+// TestMessagesAreTranslated compares the messages in the code with the catalogue of each
+// language: none is missing, none is left over, and each takes the same arguments.
+func TestMessagesAreTranslated(t *testing.T) {
+	used := messages(t)
+	if len(used) < 100 {
+		t.Fatalf("only %d messages were found", len(used))
+	}
+	if out := os.Getenv("HAFT_MESSAGES"); out != "" { // for a translator: all that there is to say
+		raw, _ := json.MarshalIndent(slices.Sorted(mapKeys(used)), "", " ")
+		if err := os.WriteFile(out, raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := filepath.Glob("../lang/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("catalogues: %v, %v", files, err)
+	}
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var texts map[string]string
+		if err := json.Unmarshal(raw, &texts); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		report(t, catalogueFaults(filepath.Base(file), texts, used), "Translate what is missing, remove what nobody says, and keep the arguments: %[2]s puts the second one first.")
+	}
+}
+
+func mapKeys(m map[string]bool) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+func catalogueFaults(file string, texts map[string]string, used map[string]bool) (faults []string) {
+	for text := range used {
+		switch translation, ok := texts[text]; {
+		case !ok:
+			faults = append(faults, file+": is missing: "+strconv.Quote(text))
+		case translation == "":
+			faults = append(faults, file+": is empty: "+strconv.Quote(text))
+		case !slices.Equal(formatArgs(text), formatArgs(translation)):
+			faults = append(faults, file+": takes other arguments: "+strconv.Quote(text)+" and "+strconv.Quote(translation))
+		}
+	}
+	for text := range texts {
+		if !used[text] {
+			faults = append(faults, file+": nobody says "+strconv.Quote(text))
+		}
+	}
+	slices.Sort(faults)
+	return faults
+}
+
+var formatVerb = regexp.MustCompile(`%(%|(?:\[(\d+)\])?[-+# 0-9.]*([a-zA-Z]))`)
+
+// formatArgs are the arguments that a format takes, each with its verb, in their order.
+func formatArgs(format string) []string {
+	args, next := []string{}, 1
+	for _, m := range formatVerb.FindAllStringSubmatch(format, -1) {
+		if m[1] == "%" {
+			continue
+		}
+		if n, err := strconv.Atoi(m[2]); err == nil {
+			next = n
+		}
+		args = append(args, strconv.Itoa(next)+m[3])
+		next++
+	}
+	slices.Sort(args)
+	return slices.Compact(args)
+}
+
+// TestCatalogueFaultsAreFound breaks a catalogue in each way.
+func TestCatalogueFaultsAreFound(t *testing.T) {
+	used := map[string]bool{"%d of %s": true, "here": true}
+	for name, texts := range map[string]map[string]string{
+		"missing": {"%d of %s": "%[2]s 中的 %[1]d"}, "unused": {"%d of %s": "%d %s", "here": "这里", "gone": "没了"},
+		"other verbs": {"%d of %s": "%s %d", "here": "这里"}, "lost argument": {"%d of %s": "%d", "here": "这里"}, "empty": {"%d of %s": "%d %s", "here": ""},
+	} {
+		if n := len(catalogueFaults("x", texts, used)); n != 1 {
+			t.Errorf("%s: %d faults", name, n)
+		}
+	}
+	if f := catalogueFaults("x", map[string]string{"%d of %s": "%[2]s 中的 %[1]d", "here": "这里"}, used); len(f) > 0 {
+		t.Error(f)
+	}
+}
+
+// messages are the constants of the type of messages in the packages that have them.
+func messages(t *testing.T) map[string]bool {
+	t.Helper()
+	exports := map[string]string{}
+	var ours []*listedPackage
+	for _, p := range goList(t, "../..", append([]string{"-export", "-deps"}, translated...)...) {
+		exports[p.ImportPath] = p.Export
+		if slices.Contains(translated, "./"+strings.TrimPrefix(p.ImportPath, "github.com/haftdev/haft/")) {
+			ours = append(ours, p)
+		}
+	}
+	fset := token.NewFileSet()
+	from := importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+	used := map[string]bool{}
+	for _, p := range ours {
+		var files []*ast.File
+		for _, name := range p.GoFiles {
+			f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, f)
+		}
+		info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
+		if _, err := (&types.Config{Importer: from}).Check(p.ImportPath, fset, files, info); err != nil {
+			t.Fatal(err)
+		}
+		for _, tv := range info.Types {
+			if tv.Value != nil && tv.Type.String() == messageType && constant.StringVal(tv.Value) != "" {
+				used[constant.StringVal(tv.Value)] = true
+			}
+		}
+	}
+	return used
+}

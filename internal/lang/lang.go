@@ -1,0 +1,107 @@
+// Package lang has the messages of haft's screens in other languages than English.
+//
+//	c, err := lang.Load(lang.Choose(flag, setting, os.Getenv))
+//	c.T("%d of %d", at, all)
+//
+// The English text in the code is the key, so that code reads as what it shows, and English
+// needs no catalogue: nil is it. Every other language is one file, NAME.json, read when it is
+// chosen; a test keeps it complete. What a model, a tool or a rule says is not translated.
+// A Catalogue is safe for concurrent use.
+package lang
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/haftdev/haft/internal/plural"
+)
+
+// A Text is a message in English, which may be a format. Constants of this type are what a
+// catalogue has to have.
+type Text string
+
+// A Catalogue is the messages of a language; nil is English.
+type Catalogue struct{ texts map[Text]string }
+
+//go:embed *.json
+var files embed.FS
+
+// Names are the languages there are.
+func Names() []string {
+	names := []string{"en"}
+	list, _ := files.ReadDir(".") // what is embedded is there
+	for _, f := range list {
+		names = append(names, strings.TrimSuffix(f.Name(), ".json"))
+	}
+	return names
+}
+
+// Load reads the messages of a language.
+func Load(name string) (*Catalogue, error) {
+	if name == "en" || name == "" {
+		return nil, nil
+	}
+	raw, err := files.ReadFile(name + ".json")
+	if err != nil {
+		return nil, fmt.Errorf("there are no messages in %q: choose one of %s", name, strings.Join(Names(), ", "))
+	}
+	c := &Catalogue{}
+	if err := json.Unmarshal(raw, &c.texts); err != nil {
+		return nil, fmt.Errorf("read the messages in %s: %w", name, err)
+	}
+	return c, nil
+}
+
+// Choose says which language is meant: by the flag, the setting, or the locale of the
+// environment, the first that says something. A locale without messages is English.
+func Choose(flag, setting string, getenv func(string) string) string {
+	for _, said := range []string{flag, setting} {
+		if said != "" {
+			return said
+		}
+	}
+	for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} {
+		if locale := getenv(name); locale != "" {
+			return ofLocale(locale)
+		}
+	}
+	return "en"
+}
+
+// ofLocale is the language of a locale such as zh_CN.UTF-8. The Chinese messages are in
+// simplified characters, which are not what is read in Taiwan and Hong Kong.
+func ofLocale(locale string) string {
+	name, _, _ := strings.Cut(locale, ".")
+	name = strings.ToLower(strings.ReplaceAll(name, "-", "_"))
+	switch {
+	case name == "zh", strings.HasPrefix(name, "zh_cn"), strings.HasPrefix(name, "zh_sg"), strings.HasPrefix(name, "zh_hans"):
+		return "zh"
+	}
+	return "en"
+}
+
+// T is a message with its arguments filled in; one that is not there is English.
+func (c *Catalogue) T(text Text, args ...any) string {
+	s := string(text)
+	if c != nil {
+		if t, ok := c.texts[text]; ok {
+			s = t
+		}
+	}
+	if len(args) == 0 {
+		return s
+	}
+	return fmt.Sprintf(s, args...)
+}
+
+// Count is a number with its noun.
+func (c *Catalogue) Count(n int, noun Text) string {
+	if c != nil {
+		if t, ok := c.texts[noun]; ok {
+			return fmt.Sprintf("%d %s", n, t)
+		}
+	}
+	return plural.Of(n, string(noun))
+}

@@ -1,0 +1,142 @@
+package page
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"strings"
+
+	"github.com/haftdev/haft/internal/lazyregexp"
+	"github.com/haftdev/haft/internal/timeline"
+)
+
+// Files are those of the page.
+//
+//go:embed index.html style.css icon.svg *.js
+var Files embed.FS
+
+// A Session is one as a file shows it.
+type Session struct {
+	ID    string
+	Cwd   string
+	Title string
+	View  *timeline.View
+	// Details are all items with the whole of their texts, in order.
+	Details iter.Seq[timeline.Detail]
+}
+
+// Export writes a session as one HTML file that needs neither a server nor the network.
+func Export(w io.Writer, s *Session) error {
+	script, err := bundle("app.js")
+	if err != nil {
+		return err
+	}
+	style, err := fs.ReadFile(Files, "style.css")
+	if err != nil {
+		return err
+	}
+	sum := s.View.Summary()
+	out := &joiner{w: w}
+	out.printf(exportHead, hash(script), hash(string(style)), style)
+	out.printf(`{"session":`)
+	out.json(map[string]string{"id": s.ID, "cwd": s.Cwd, "title": s.Title})
+	out.printf(`,"timeline":{"revision":"","total":%d,"summary":`, sum.Items)
+	out.json(sum)
+	out.printf(`,"turns":`)
+	out.json(append([]timeline.Turn{}, s.View.Turns()...))
+	out.printf(`,"items":`)
+	out.json(append([]*timeline.Item{}, s.View.Items(0, sum.Items)...))
+	out.printf(`},"details":[`)
+	before := ""
+	for d := range s.Details {
+		out.printf("%s", before)
+		out.json(d)
+		before = ",\n"
+	}
+	out.printf(exportTail, script)
+	return out.err
+}
+
+const exportHead = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src '%s'; style-src '%s'; img-src data:; base-uri 'none'; form-action 'none'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<title>haft</title>
+<style>%s</style>
+</head>
+<body>
+<div id="announce" class="unseen" role="status" aria-live="polite"></div>
+<noscript>This file needs JavaScript to be shown. haft sessions export --format=markdown writes one that does not.</noscript>
+<script type="application/json" id="session">`
+
+const exportTail = `]}</script>
+<script type="module">%s</script>
+</body>
+</html>
+`
+
+// A joiner writes until the first error.
+type joiner struct {
+	w   io.Writer
+	err error
+}
+
+func (j *joiner) printf(format string, args ...any) {
+	if j.err == nil {
+		_, j.err = fmt.Fprintf(j.w, format, args...)
+	}
+}
+
+// json writes a value with <, > and & as escapes, so that no text of the session ends the
+// element that it is in.
+func (j *joiner) json(v any) {
+	raw, err := json.Marshal(v)
+	if err != nil && j.err == nil {
+		j.err = fmt.Errorf("export session: %w", err)
+	}
+	j.printf("%s", raw)
+}
+
+// hash is how a content security policy names a script or style.
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}
+
+var imports = lazyregexp.New(`(?m)^import \{[^}]*\} from "\./([\w.]+)";\n`)
+
+// bundle joins a module and what it imports. The modules of the page give every name once,
+// so that they can share one scope.
+func bundle(name string) (string, error) {
+	var out strings.Builder
+	done := map[string]bool{}
+	var add func(name string) error
+	add = func(name string) error {
+		if done[name] {
+			return nil
+		}
+		done[name] = true
+		raw, err := fs.ReadFile(Files, name)
+		if err != nil {
+			return err
+		}
+		for _, m := range imports.Get().FindAllStringSubmatch(string(raw), -1) {
+			if err := add(m[1]); err != nil {
+				return err
+			}
+		}
+		text := imports.Get().ReplaceAllString(string(raw), "")
+		out.WriteString(strings.ReplaceAll("\n"+text, "\nexport ", "\n"))
+		return nil
+	}
+	err := add(name)
+	return out.String(), err
+}

@@ -1,0 +1,104 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/lang"
+	"github.com/haftdev/haft/internal/trust"
+	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/tool"
+)
+
+// screens are those that a user calls for or is asked in, each with how it comes about.
+func screens() map[string]func(b *bed, ctx context.Context) {
+	return map[string]func(b *bed, ctx context.Context){
+		"begin":       func(b *bed, _ context.Context) {},
+		"keys":        func(b *bed, _ context.Context) { b.type_("/keys\r") },
+		"help":        func(b *bed, _ context.Context) { b.type_("/help\r") },
+		"commands":    func(b *bed, _ context.Context) { b.type_("/") },
+		"resume":      func(b *bed, _ context.Context) { b.talk.earlier(); b.type_("/resume\r") },
+		"permissions": func(b *bed, _ context.Context) { b.type_("/permissions\r") },
+		"add-rule":    func(b *bed, _ context.Context) { b.type_("/permissions\r\r") },
+		"config":      func(b *bed, _ context.Context) { b.type_("/config\r") },
+		"set":         func(b *bed, _ context.Context) { b.type_("/config\r\x1b[B\r") },
+		"memory":      func(b *bed, _ context.Context) { b.type_("/memory\r") },
+		"note":        func(b *bed, _ context.Context) { b.type_("#use tabs\r") },
+		"model":       func(b *bed, _ context.Context) { b.type_("/model\r") },
+		"mcp": func(b *bed, _ context.Context) {
+			b.talk.servers = []mcp.Status{{Name: "files", State: mcp.Connected, Tools: []mcp.ToolStatus{{Name: "read", Offered: "mcp__files__read"}}}, {Name: "hub", State: mcp.NeedsAuth}, {Name: "db", State: mcp.Failed, Error: "connection refused"}}
+			b.type_("/mcp\r")
+		},
+		"server": func(b *bed, ctx context.Context) { screens()["mcp"](b, ctx); b.type_("\r") },
+		"transcript": func(b *bed, _ context.Context) {
+			b.tell(agent.TurnStarted{}, prompted("say it"), delta(0, "A word.\n"), stop(0), agent.Result{Reason: agent.Completed})
+			b.type_("\x0f")
+		},
+		"tasks": func(b *bed, _ context.Context) {
+			b.tell(agent.TaskChanged{Task: agent.Task{ID: "t", Description: "make serve", Background: true, Status: "running", Started: time.Now().Add(-time.Minute)}})
+			b.type_("/tasks\r")
+		},
+		"question": func(b *bed, ctx context.Context) {
+			c, q := bashCase("git push --force origin main")
+			q.Reason, q.Suggestions = "git push --force can lose what others have pushed", []tool.Suggestion{{Rule: "Bash(git push:*)", Behavior: tool.Allow}}
+			b.ask(ctx, c, q)
+			b.pause(arming + frame)
+			b.type_("\t")
+			b.pause(settling)
+		},
+		"word": func(b *bed, ctx context.Context) { screens()["question"](b, ctx); b.type_("y") },
+		"why":  func(b *bed, ctx context.Context) { screens()["question"](b, ctx); b.type_("e") },
+		"trust": func(b *bed, _ context.Context) {
+			b.talk.held = []trust.Item{{Kind: trust.Hook, Name: "format", Text: "gofmt -w ."}, {Kind: trust.Server, Name: "files", Text: "npx files"}}
+			b.app.later(func() { b.app.open(Opening{}) })
+			b.pause(arming + frame)
+		},
+	}
+}
+
+// TestEveryScreen holds each of them in each language at three sizes.
+func TestEveryScreen(t *testing.T) {
+	for _, language := range lang.Names() {
+		words, err := lang.Load(language)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, show := range screens() {
+			t.Run(name+"-"+language, func(t *testing.T) {
+				var all strings.Builder
+				for _, size := range []Size{{80, 24}, {120, 40}, {40, 15}} {
+					sized(t, size, func(t *testing.T, b *bed) {
+						ctx, cancel := context.WithCancel(t.Context())
+						defer cancel()
+						b.app.later(func() { b.app.lang, b.app.dirty = words, true })
+						b.pause(2 * frame)
+						show(b, ctx)
+						b.pause(2 * frame)
+						fmt.Fprintf(&all, "%s %dx%d %s\n%s", strings.Repeat("=", 4), size.Width, size.Height, strings.Repeat("=", size.Width-13), b.screen())
+					})
+				}
+				asExpected(t, "screen-"+name+"-"+language, "The screen "+name+" in "+language+" at three sizes.", all.String())
+			})
+		}
+	}
+}
+
+// TestTheSettingChoosesTheLanguage: the setting counts from the opening of the conversation on,
+// unless the command line says another.
+func TestTheSettingChoosesTheLanguage(t *testing.T) {
+	in(t, func(t *testing.T, b *bed) {
+		b.talk.language = "zh"
+		b.type_("/new\r")
+		b.sees("要 haft 做什么？")
+	})
+	in(t, func(t *testing.T, b *bed) {
+		b.app.later(func() { b.app.opts.FixedLang = true })
+		b.talk.language = "zh"
+		b.type_("/new\r")
+		b.sees("what should haft do?")
+	})
+}
