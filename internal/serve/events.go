@@ -63,9 +63,6 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, id string, rows 
 	st.run()
 }
 
-// Streams is how many event streams are open.
-func (s *Server) Streams() int { return len(s.streams) }
-
 // join begins to show a session.
 func (st *stream) join(id string) error {
 	query := st.r.URL.Query()
