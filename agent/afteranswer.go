@@ -157,8 +157,12 @@ func (t *turn) showBatch(outcomes []*sched.Outcome) Reason {
 // beside takes in what a call brought along with its result.
 func (t *turn) beside(out *sched.Outcome) error {
 	notes := out.Notes
-	for _, r := range out.Repairs {
-		notes = append(notes, fmt.Sprintf("The input of your call of %s was repaired: %s.", out.Tool, r))
+	if len(out.Repairs) > 0 {
+		var repairs []string
+		for _, r := range out.Repairs {
+			repairs = append(repairs, r.String())
+		}
+		notes = append(notes, fmt.Sprintf("The input of your call of %s was repaired: %s.", out.Tool, strings.Join(repairs, "; ")))
 	}
 	err := t.remind(notes...)
 	for _, m := range out.Result.Messages {

@@ -27,6 +27,7 @@ type Agent struct {
 	turn     *turn
 	queue    []Prompt
 	tasks    map[string]Task // those that run in the background
+	heard    map[string]bool // tasks whose end the model knows from a result
 	holds    int             // who else wants Run to wait
 	set      settings
 	revealed []string          // deferred tools that the model has found
@@ -90,6 +91,7 @@ func New(opts *Options) (*Agent, error) {
 		a.note(name, value)
 	}
 	a.naming.load(opts.History)
+	a.recallNames(opts.History)
 	if opts.History != nil {
 		a.noted.begun = opts.History.Len() > 0
 		a.ledger.restart(cmp.Or(opts.HistoryTokens, tokensOf(opts.History.Size())))

@@ -289,6 +289,30 @@ func TestNotify(t *testing.T) {
 	})
 }
 
+// What a result has told is not told again, whether the news waits already or is still to come. Front ends hear it.
+func TestHeard(t *testing.T) {
+	for name, order := range map[string][]string{"the result is first": {"heard", "notify"}, "the news is first": {"notify", "heard"}} {
+		t.Run(name, func(t *testing.T) {
+			f := &fake{t: t, answers: []reply{says(text("Ended."))}}
+			a := start(t, world(f))
+			for _, what := range order {
+				if what == "heard" {
+					a.Heard("t1")
+				} else {
+					a.Notify(agent.Task{ID: "t1", Type: "local_bash", Status: "completed", Background: true})
+				}
+			}
+			events := run(t, a, "go")
+			if len(f.requests) != 1 || strings.Contains(f.requests[0].raw, "task-notification") {
+				t.Errorf("%d requests: %s", len(f.requests), f.requests[0].raw)
+			}
+			if n := len(of[agent.TaskChanged](events)); n != 1 {
+				t.Errorf("front ends hear of it %d times", n)
+			}
+		})
+	}
+}
+
 func TestHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := start(t, world(&fake{t: t}))

@@ -29,6 +29,7 @@ type Prompt struct {
 	Origin string
 
 	command string // compact or clear; Content is its argument
+	task    string // whose end it reports
 }
 
 // Typed returns a text as a prompt.

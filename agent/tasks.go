@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/haftdev/haft/model"
@@ -23,10 +24,28 @@ func (a *Agent) track(t Task) {
 }
 
 // Notify tells front ends and the model that a task has ended: at the next
-// boundary of the turn that runs, or in a turn of its own.
+// boundary of the turn that runs, or in a turn of its own. What the model knows already
+// it is not told again.
 func (a *Agent) Notify(t Task) {
-	a.Send(Prompt{Origin: TaskNotification, Content: []model.Block{model.TextOf(notification(t))}})
+	a.mu.Lock()
+	known := a.heard[t.ID]
+	a.mu.Unlock()
+	if !known {
+		a.Send(Prompt{Origin: TaskNotification, Content: []model.Block{model.TextOf(notification(t))}, task: t.ID})
+	}
 	a.Emit(TaskChanged{Task: t, Change: "ended"})
+}
+
+// Heard says that a result has told the model of the end of a task. A notification that
+// waits is withdrawn.
+func (a *Agent) Heard(task string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.heard == nil {
+		a.heard = map[string]bool{}
+	}
+	a.heard[task] = true
+	a.queue = slices.DeleteFunc(a.queue, func(p Prompt) bool { return p.task == task })
 }
 
 // escape keeps a command's own words from ending the field they are in.

@@ -84,6 +84,21 @@ func (t *turn) toolNews() (news []string) {
 	return news
 }
 
+// introduction begins what names tools that the model may look for.
+const introduction = "These tools exist but are not described to you yet. Find the ones you need with ToolSearch before you call them:\n"
+
+// recallNames finds the tools that a resumed conversation knows by name.
+func (a *Agent) recallNames(h *model.History) {
+	for _, note := range Reminders(h) {
+		a.named[note] = true
+		if names, ok := strings.CutPrefix(note, introduction); ok {
+			for _, name := range strings.Split(names, "\n") {
+				a.named[name] = true
+			}
+		}
+	}
+}
+
 // maxIntroduced bounds what is said about tools that cannot be looked for, in bytes.
 const maxIntroduced = 20_000
 
@@ -95,7 +110,7 @@ func introduce(set *tool.Set, late []*tool.Tool) string {
 		lines = append(lines, d.Name)
 	}
 	if set.Lookup(tool.SearchName) != nil {
-		return "These tools exist but are not described to you yet. Find the ones you need with ToolSearch before you call them:\n" + strings.Join(lines, "\n")
+		return introduction + strings.Join(lines, "\n")
 	}
 	left := maxIntroduced
 	for i, d := range late {

@@ -18,6 +18,10 @@ func (h *evaluation) evaluateFiles() {
 		return slices.ContainsFunc(files, func(f touched) bool { return h.coversFile(r, f) })
 	})
 	whole := h.call.Tool.OnlyFiles(h.call.Call) // else the files are not all that it is about
+	if whole && h.writes && !slices.ContainsFunc(files, func(f touched) bool { return !f.Plan || f.Verdict(guard.Write).Decision != guard.Allow }) {
+		h.writes, h.harmless = false, &finding{reason: "it is the session's plan"}
+		return
+	}
 	h.readOnly, h.edits = whole && !h.writes, whole && h.writes
 	for _, f := range files {
 		h.evaluateFile(f)
@@ -68,6 +72,9 @@ func (h *evaluation) files() []touched {
 	}
 	if files == nil { // one that names none is judged as one without a name
 		files = []touched{{h.policy.guard.Look(""), h.subject.kind == editTool}}
+	}
+	for i := range files {
+		files[i].Plan = files[i].Plan && h.call.Call.Agent == "" // it is the main conversation's
 	}
 	return files
 }

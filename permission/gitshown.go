@@ -16,6 +16,7 @@ import (
 	"github.com/haftdev/haft/internal/secret"
 	"github.com/haftdev/haft/internal/shell"
 	"github.com/haftdev/haft/internal/shell/gitshow"
+	"github.com/haftdev/haft/internal/shell/grammar"
 	"github.com/haftdev/haft/internal/workspace/guard"
 )
 
@@ -80,10 +81,16 @@ func changesWhatGitShows(all []shell.Command, i int) bool {
 			return true
 		case "git":
 			_, shows := gitshow.Of(c.Words[1:])
-			return !shows
+			return !shows && !onlyReads(c)
 		}
 		return false
 	})
+}
+
+// onlyReads reports whether the grammar of a command shows that it changes nothing.
+func onlyReads(c shell.Command) bool {
+	_, err := grammar.Builtin().Check(grammar.Literals(c.Words...))
+	return err == nil && !c.Dynamic && len(c.Assigns) == 0
 }
 
 // takeShown takes in which files a command of git would print; with an error nothing

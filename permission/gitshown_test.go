@@ -151,3 +151,27 @@ func TestGitPrintsNoPasswordOfASetting(t *testing.T) {
 		}
 	}
 }
+
+// TestGitThatOnlyLooksChangesNothingThatGitShows: beside a command that is not known to only read, what git
+// prints is still known, unless git itself changes it.
+func TestGitThatOnlyLooksChangesNothingThatGitShows(t *testing.T) {
+	p := repository(t)
+	allow := []permission.Rule{rule(tool.Allow, "Bash(git:*)"), rule(tool.Allow, "Bash(make:*)")}
+	hide := append(allow[:len(allow):len(allow)], rule(tool.Deny, "Read(./conf/hidden.txt)"))
+	for command, want := range map[string][2]tool.Behavior{
+		"git status --short && git diff a.txt && make":      {tool.Allow, tool.Allow},
+		"git diff --stat; git diff a.txt; make":             {tool.Allow, tool.Allow},
+		"git log --oneline -3; git diff a.txt | cat; make":  {tool.Allow, tool.Allow},
+		"git status --short && git diff && make":            {tool.Allow, tool.Deny},
+		"git checkout -q . && git diff a.txt && make":       {tool.Ask, tool.Ask},
+		"git add -A && git diff --cached a.txt; make":       {tool.Ask, tool.Ask},
+		"GIT_DIR=/x git status; git diff a.txt; make":       {tool.Ask, tool.Ask},
+		"cd src && git status && git diff ../a.txt && make": {tool.Ask, tool.Ask},
+	} {
+		for i, rules := range [][]permission.Rule{allow, hide} {
+			if d := p.decide(t, permission.AcceptEdits, "Bash", bashInput(command), rules...); d.Behavior != want[i] {
+				t.Errorf("%q, %d rules: %s (%s), want %s", command, len(rules), d.Behavior, d.Reason, want[i])
+			}
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -49,6 +50,8 @@ func (w *Workspace) reconcile(r Revision, f *File, was *textfile.Text) ([]byte, 
 	merged := m.Bytes()
 	switch {
 	case m.Clean(), r.OnConflict == Overwrite:
+	case r.OnConflict == Refuse && fits(r, f, m.ByWords()):
+		merged = m.ByWords().Bytes()
 	case r.OnConflict == Markers && r.Check == nil:
 		if merged, err = marked(m, f.Text); err != nil {
 			return nil, nil, err
@@ -60,6 +63,16 @@ func (w *Workspace) reconcile(r Revision, f *File, was *textfile.Text) ([]byte, 
 		return nil, nil, refuse(Stale, "%s has changed since it was read, and does not make sense once both changes are joined. Nothing was written. Read it again.", r.Path.Path)
 	}
 	return merged, &Outcome{Stale: true, Foreign: foreign, Notes: notes}, nil
+}
+
+// fits reports whether a merge is what the revision makes of the file as it is: then both changes are on one line, and the
+// edit is found there as it was written.
+func fits(r Revision, f *File, m merge.Result) bool {
+	if r.Whole || !m.Clean() {
+		return false
+	}
+	raw, _, err := r.Make(f.Text)
+	return err == nil && bytes.Equal(raw, m.Bytes())
 }
 
 // fitNow applies a revision to the file as it is, if it can tell that it fits.

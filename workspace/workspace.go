@@ -46,6 +46,8 @@ type Options struct {
 	State string
 	// Kept reports whether a physical path is something that the session has kept for its model; see guard.Options.
 	Kept func(path string) bool
+	// PlanFile returns the file that the model may write its plan in; see guard.Options.
+	PlanFile func() string
 	// Blobs keeps what writes replace. Nil means a directory under State.
 	Blobs blob.Store
 	// OnChange is called with every write just before it happens, and can stop it. Nil means nobody is.
@@ -106,7 +108,7 @@ func Open(root string, opts *Options) (*Workspace, error) {
 	if o.Blobs == nil {
 		o.Blobs = blob.Dir(filepath.Join(o.State, "blobs"))
 	}
-	g, err := guard.New(&guard.Options{Roots: append([]string{root}, o.Add...), Home: o.Home, AgentDirs: o.AgentDirs, State: o.State, Kept: o.Kept, FS: o.FS})
+	g, err := guard.New(&guard.Options{Roots: append([]string{root}, o.Add...), Home: o.Home, AgentDirs: o.AgentDirs, State: o.State, Kept: o.Kept, PlanFile: o.PlanFile, FS: o.FS})
 	if err != nil {
 		return nil, fmt.Errorf("open workspace: %w", err)
 	}

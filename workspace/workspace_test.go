@@ -207,6 +207,29 @@ func TestAConflictIsRefusedAndCanBeDecided(t *testing.T) {
 	must(t, err)
 }
 
+// A command has changed the line that an edit is about. If the edit is found there as it was written, it is made; what is only found
+// somewhere else by now was not what the agent saw.
+func TestAnEditIsMadeBesideAForeignChangeOfItsLine(t *testing.T) {
+	for _, c := range []struct{ name, was, now, old, new, want string }{
+		{"both changes are kept", "f() { _ = old(1) }\n", "f() { _ = new(1) }\n", "f() { _", "f() { g(); _", "f() { g(); _ = new(1) }\n"},
+		{"another place with the same text", "a = x + 1\nb = y\n", "a = z + 1\nb = x\n", "x", "2", ""},
+		{"the text is there twice", "a = old(1)\n", "a = new(1) + a\n", "a", "b", ""},
+		{"the same word was changed", "a = x + 1\n", "a = y + 1\n", "x + 1", "x + 2", ""},
+	} {
+		b := newBench(t, map[string]string{"f": c.was})
+		b.read("f")
+		b.write("f", c.now)
+		o, err := b.edit("f", c.old, c.new)
+		var conflict *ConflictError
+		switch {
+		case c.want == "" && (!errors.As(err, &conflict) || b.content("f") != c.now):
+			t.Errorf("%s: %v, content %q", c.name, err, b.content("f"))
+		case c.want != "" && (err != nil || b.content("f") != c.want || !o.Stale || len(o.Foreign) == 0):
+			t.Errorf("%s: %v, content %q", c.name, err, b.content("f"))
+		}
+	}
+}
+
 func TestMarkersInUTF16(t *testing.T) {
 	enc, _ := textfile.ByName("UTF-16LE with BOM")
 	wide := func(s string) string {

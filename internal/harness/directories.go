@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/internal/workspace/readstate"
 	"github.com/haftdev/haft/workspace"
 )
@@ -58,7 +57,7 @@ func (w *World) changeRoots(change func([]string) ([]string, error)) error {
 	if err != nil {
 		return err
 	}
-	g, err := guard.New(&guard.Options{Roots: roots, Home: w.Project.Home, Cwd: w.Engine.Guard().Cwd(), State: workspace.StateDir(), Kept: w.Project.Kept.Holds, Hooks: w.Project.Hooks.Files})
+	g, err := w.Project.GuardOf(roots, w.Engine.Guard().Cwd())
 	if err != nil {
 		return err
 	}

@@ -39,6 +39,9 @@ func (c *Conversation) agreed(plan string) {
 	c.World.link.Save(statePlan, plan)
 }
 
+// planName is the file in a session's folder that its model may write a plan in.
+const planName = "plan.md"
+
 // Names under which a session keeps what it is not told by its messages.
 const (
 	stateTodos  = "todos"  // followed by the sub-agent whose they are
@@ -75,6 +78,14 @@ func (w *World) ended(t *shellrun.Task) {
 	default:
 		a.Notify(task)
 	}
+}
+
+// heard withdraws the news of a command's end, which an agent knows from a result.
+func (w *World) heard(owner, id string) {
+	if a := w.link.Agent(); owner == "" && a != nil {
+		a.Heard(id)
+	}
+	w.Crew.Heard(owner, id)
 }
 
 // ends are how commands end, as the wire spells it.

@@ -110,6 +110,7 @@ func (c *Conversation) renew(o *TalkOptions) func(context.Context) (agent.Journa
 		c.World.nested.Clear()
 		if dir := next.Dir(); dir != "" {
 			c.World.Project.Kept.Add(filepath.Join(dir, "subagents"))
+			c.World.Project.Kept.BeginPlan(filepath.Join(dir, planName))
 		}
 		kept, _ := c.World.keep(next)
 		c.kept.Store(&kept)

@@ -32,10 +32,18 @@ func TestTheModelIsToldWhatItMayDo(t *testing.T) {
 	c.Close(t.Context())
 	requests := r.server.Requests()
 	last := string(requests[len(requests)-1].Body)
-	for _, once := range []string{"Permission mode: ", "Where and when you work"} {
+	for _, once := range []string{"Permission mode: ", "Where and when you work", "These tools exist but are not described to you yet", "\\nCronCreate\\n"} {
 		if n := strings.Count(last, once); n != 1 {
 			t.Errorf("%q is in the request of a resumed session %d times", once, n)
 		}
+	}
+	planned := newRig(t, hello)
+	planned.userSettings(`{"permissions":{"allow":["Bash(git:*)"]}}`)
+	c = planned.talk(harness.Options{Mode: "plan"}, harness.TalkOptions{})
+	planned.say(c, "hi")
+	c.Close(t.Context())
+	if body := string(planned.server.Requests()[0].Body); !strings.Contains(body, "Allowed without approval, as long as nothing is changed: Bash(git:*).") {
+		t.Error("in plan mode, rules are told as if they allowed changes")
 	}
 	asked := newRig(t, hello)
 	c = asked.talk(harness.Options{}, harness.TalkOptions{Person: sched.AskerFunc(func(context.Context, tool.Case, tool.Verdict) (tool.Verdict, error) {

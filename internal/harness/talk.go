@@ -243,7 +243,7 @@ func (c *Conversation) initTools(o *TalkOptions, audit sched.Recorder, restored 
 	c.pool.loading = c.toolLoading(catalog.Lookup(o.Model).Context, state[bool](restored, agent.StatePlain))
 	b := &c.pool.builtins
 	b.Commands = w.Project.Library.CommandsWith(c.MCP.Prompts)
-	b.Servers, b.Agreed, b.Answer = c.MCP, c.agreed, c.readsPages(o.Client)
+	b.Servers, b.Agreed, b.PlanFile, b.Answer = c.MCP, c.agreed, w.Project.Kept.PlanFile, c.readsPages(o.Client)
 	if b.SearchWeb == nil && c.Provider == "anthropic" && w.Project.ModelEnv().AsksAnthropic() {
 		b.SearchWeb = providerSearch(o.Client, o.Model, func(name string, u model.Usage) { c.Agent.Spend(name, u) })
 	}
@@ -254,6 +254,7 @@ func (c *Conversation) initTools(o *TalkOptions, audit sched.Recorder, restored 
 	w.Project.Kept.Recall(state[[]string](restored, stateKept))
 	if dir := c.Journal().Dir(); dir != "" {
 		w.Project.Kept.Add(filepath.Join(dir, "subagents"))
+		w.Project.Kept.BeginPlan(filepath.Join(dir, planName))
 		b.Tasks = task.NewStore(filepath.Join(dir, "tasks"), &task.StoreOptions{Changed: c.tasksChanged})
 	}
 	b.Todos = todo.NewList(&todo.ListOptions{Changed: c.todosChanged, Items: map[string][]todo.Item{"": state[[]todo.Item](restored, stateTodos)}})
@@ -290,7 +291,7 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, audit sched.
 	}
 	c.opts = agent.Options{
 		Model: o.Client, ModelName: o.Model, PlanModel: o.planModel, Resolve: c.askable, System: sysprompt.System(o.System, style, o.AppendSystem, tools), Carry: c.carry,
-		Facts: w.told(o.Model, restored.History).Facts(sysprompt.Once(lostAgents(restored)), w.endedCommands(restored), sysprompt.Standing(w.Engine, o.Person != nil), sysprompt.Planning(w.Engine, o.PlanInstructions, o.Interactive), news).Tell,
+		Facts: w.told(o.Model, restored.History).Facts(sysprompt.Once(lostAgents(restored)), w.endedCommands(restored), sysprompt.Standing(w.Engine, o.Person != nil), sysprompt.Planning(w.Engine, o.PlanInstructions, o.Interactive, w.Project.Kept.PlanFile), news).Tell,
 		News:  func(ctx context.Context) []string { return news(ctx, false) },
 		Tools: tools, Person: o.Person, Permissions: permissions{w.Engine, w.Project}, Mode: string(mode), Hooks: w.Hooks,
 		Sched: sched.Options{

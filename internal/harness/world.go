@@ -80,7 +80,7 @@ func Open(o *Options) (*World, error) {
 	w := &World{Project: p, lead: lead, link: link.New(p.Options.Notice)}
 	w.running.link = w.link
 	w.nested = sysprompt.NewNested(func() *sysprompt.Source { return w.told("", nil) })
-	if w.Files, err = workspace.Open(p.Dir, &workspace.Options{Add: p.Guard.Roots()[1:], Home: p.Home, Kept: p.Kept.Holds, OnChange: w.changing, OnRead: w.wasRead, Unsaved: p.Options.Unsaved}); err != nil {
+	if w.Files, err = workspace.Open(p.Dir, &workspace.Options{Add: p.Guard.Roots()[1:], Home: p.Home, Kept: p.Kept.Holds, PlanFile: p.Kept.PlanFile, OnChange: w.changing, OnRead: w.wasRead, Unsaved: p.Options.Unsaved}); err != nil {
 		return nil, err
 	}
 	commands := p.Shell()
@@ -93,7 +93,7 @@ func Open(o *Options) (*World, error) {
 	w.Shell = bash.New(w.host, &bash.Options{
 		Box: w.confined.box, Unsandboxed: p.Counts.Sandbox().Unsandboxed,
 		Dir: p.Guard.Cwd(), Environ: commands.Environ, ReadOnly: commands.ReadOnly, Hardening: commands.Hardening, Edit: builtin.SedEdits(w.Files),
-		Previews: aside, Agents: agents{w}, Shown: w.wasShown, KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.Options.EndAtLimit || p.Counts.Flag("bash", "endAtTimeout"),
+		Previews: aside, Agents: agents{w}, Heard: w.heard, Shown: w.wasShown, KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.Options.EndAtLimit || p.Counts.Flag("bash", "endAtTimeout"),
 	})
 	w.Search = search.New(w.searchOptions())
 	opts.Dir, opts.Commands, opts.Sandbox.Works = w.Shell.Dir, shell.OS{}, w.confined.works

@@ -5,7 +5,7 @@ import { ansi } from "./ansi.js";
 import { highlight, language } from "./code.js";
 import { markdown } from "./markdown.js";
 import { fileDiff } from "./diff.js";
-import { duration, clock, count } from "./words.js";
+import { duration, clock, count, relative } from "./words.js";
 
 const names = { prompt: "You", text: "Model", thinking: "Thinking", note: "Note", error: "Error", compaction: "Compaction" };
 const signs = { queued: "◌", asked: "?", running: "●", done: "✓", failed: "✗", denied: "⊘" };
@@ -53,8 +53,7 @@ export function callTitle(item, cwd) {
       text = first[1];
     }
   } else if (text === "{}") text = "";
-  if (cwd && text.startsWith(cwd + "/")) text = text.slice(cwd.length + 1);
-  return visible(text.replace(/\s+/g, " ").trim());
+  return visible(relative(text, cwd).replace(/\s+/g, " ").trim());
 }
 
 function callView(item, context) {
@@ -97,8 +96,6 @@ function callBody(d, context) {
   out.push(el("details", { class: "facts" }, el("summary", {}, "Why and when"), factList(d)));
   return out;
 }
-
-const relative = (path, cwd) => (cwd && path.startsWith(cwd + "/") ? path.slice(cwd.length + 1) : path);
 
 // inputView shows the input of a call: short values as a list, texts as texts. Brief leaves out
 // long texts that the change shows.

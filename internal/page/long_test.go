@@ -73,11 +73,11 @@ func scrolls(p *tab, n int) (slowest time.Duration) {
 	return slowest
 }
 
-// A session of 100,000 events scrolls from end to end, and its timeline can be zoomed into.
+// The file of a long session scrolls from end to end, and its timeline can be zoomed into.
 func TestLongSessionScrolls(t *testing.T) {
 	t.Parallel()
 	cwd := t.TempDir()
-	s := long(t, session.Open(t.TempDir()), cwd, 100_000)
+	s := long(t, session.Open(t.TempDir()), cwd, 24_000)
 	p := openBrowser(t).tab(1280, 900)
 	p.open(exported(t, s, cwd))
 	var n int
@@ -88,8 +88,8 @@ func TestLongSessionScrolls(t *testing.T) {
 		t.Errorf("a jump took %v", slowest)
 	}
 	p.click(`button[aria-label="Show all"]`)
-	p.wait(`document.querySelectorAll(".bars rect.b-done, .bars rect.b-failed").length === 1250`)
-	for range 12 {
+	p.wait(`document.querySelectorAll(".bars rect.b-done, .bars rect.b-failed").length === 300`)
+	for range 8 {
 		p.click(`button[aria-label="Zoom in"]`)
 	}
 	p.wait(`document.querySelectorAll(".bars .call").length > 0 && document.querySelectorAll(".bars .call").length < 400`)

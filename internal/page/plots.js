@@ -1,6 +1,6 @@
 // Small plots over turns: how full the context was, and what the turns cost.
 import { el, svg, button, visible } from "./dom.js";
-import { tokens, money } from "./words.js";
+import { tokens, money, relative } from "./words.js";
 
 const width = 280, height = 64, mostColumns = 140;
 
@@ -47,5 +47,5 @@ export function changedFiles(model, cwd, open) {
   model.items.forEach((i) => i?.call?.files?.forEach((f) => files.set(f, { n: (files.get(f)?.n || 0) + 1, last: i.index })));
   if (!files.size) return el("p", { class: "note" }, "No files were changed.");
   return el("ul", { class: "files" }, [...files].slice(-200).map(([path, f]) =>
-    el("li", {}, button(visible(cwd && path.startsWith(cwd + "/") ? path.slice(cwd.length + 1) : path), { class: "plain" }, () => open(f.last)), f.n > 1 && el("span", { class: "badge" }, "×" + f.n))));
+    el("li", {}, button(visible(relative(path, cwd)), { class: "plain" }, () => open(f.last)), f.n > 1 && el("span", { class: "badge" }, "×" + f.n))));
 }

@@ -91,6 +91,7 @@ export class Rows {
   draw() {
     if (this.drawing) return;
     this.drawing = true;
+    if (!this.mounted.size) this.top.style.height = this.offset(this.total) + "px"; // the end can be gone to before it is drawn
     if (this.follow) this.toEnd();
     for (let round = 0; round < 3; round++) if (!this.lay()) break;
     this.drawing = false;

@@ -44,3 +44,6 @@ export function count(n, one, many) {
 export function folder(path, most = 40) {
   return path && path.length > most ? "…" + path.slice(path.length - most + 1) : path || "";
 }
+
+// relative is a path as seen from a folder.
+export function relative(path, cwd) { return cwd && path.startsWith(cwd + "/") ? path.slice(cwd.length + 1) : path; }

@@ -87,6 +87,10 @@ type Options struct {
 	// nil means none.
 	Agents Agents
 
+	// Heard is called with each background command whose end an agent was shown in a result;
+	// nil tells nobody.
+	Heard func(agent, id string)
+
 	// Shown is called with each command that ended well, with the directory that it
 	// began in and all of its output; nil tells nobody.
 	Shown func(agent, dir, command, output string)
@@ -120,7 +124,7 @@ type Tools struct {
 	shells  map[string]*shellrun.Shell // by agent
 	pending map[string]*pending        // by agent
 	refused []refusedCommand           // the latest last
-	watched map[string]int64           // how many bytes of a task's output Monitor has looked through
+	watched map[watch]int64            // where the last line that Monitor found ends
 }
 
 // New makes the tools on a host.
@@ -137,7 +141,7 @@ func New(host *shellrun.Host, opts *Options) *Tools {
 	o.MaxTimeout = max(o.MaxTimeout, o.Timeout)
 	o.Detached = firstSet(o.Detached, millisOf(o.Environ, "HAFT_BASH_BACKGROUND_MS"), time.Hour)
 	o.MaxOutput = firstSet(o.MaxOutput, numberOf(o.Environ, "HAFT_BASH_MAX_OUTPUT", "BASH_MAX_OUTPUT_LENGTH"), 30_000)
-	return &Tools{host: host, opts: o, shells: make(map[string]*shellrun.Shell), pending: make(map[string]*pending), watched: make(map[string]int64)}
+	return &Tools{host: host, opts: o, shells: make(map[string]*shellrun.Shell), pending: make(map[string]*pending), watched: make(map[watch]int64)}
 }
 
 // List returns the tools.

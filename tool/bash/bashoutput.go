@@ -108,16 +108,23 @@ func status(task *shellrun.Task) string {
 	return statusCompleted
 }
 
-// brief is a command in one short line.
+// brief is a command in one short line. A line end separates commands, which must not
+// look like one.
 func brief(command string) string {
-	command = strings.Join(strings.Fields(command), " ")
+	var lines []string
+	for line := range strings.Lines(command) {
+		if line = strings.Join(strings.Fields(line), " "); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	command = strings.Join(lines, "; ")
 	if r := []rune(command); len(r) > 60 {
 		return string(r[:60]) + "…"
 	}
 	return command
 }
 
-func (t *Tools) read(ctx context.Context, _ *tool.Call, in OutputInput) (OutputOutput, error) {
+func (t *Tools) read(ctx context.Context, c *tool.Call, in OutputInput) (OutputOutput, error) {
 	task, ok := t.host.Task(in.BashID)
 	if !ok {
 		return OutputOutput{}, tool.Errorf("%s", t.unknown(in.BashID).Message)
@@ -135,6 +142,7 @@ func (t *Tools) read(ctx context.Context, _ *tool.Call, in OutputInput) (OutputO
 	if task.Ended() {
 		r := task.Result()
 		out.ExitCode, out.Elapsed = &r.Status.Code, r.Elapsed.Milliseconds()
+		t.heard(c.Agent, task)
 	}
 	var data []byte
 	if in.Filter == "" {
@@ -152,6 +160,13 @@ func (t *Tools) read(ctx context.Context, _ *tool.Call, in OutputInput) (OutputO
 	}
 	out.Stdout = strings.ToValidUTF8(out.Stdout, "\uFFFD")
 	return out, nil
+}
+
+// heard reports that an agent is shown the end of a command of its own.
+func (t *Tools) heard(agent string, task *shellrun.Task) {
+	if t.opts.Heard != nil && task.Owner() == agent {
+		t.opts.Heard(agent, task.ID())
+	}
 }
 
 // wait waits for the end of a task, of the call or of the time.

@@ -95,6 +95,9 @@ func (t *Tools) await(ctx context.Context, c *tool.Call, in MonitorInput) (Monit
 			return MonitorOutput{}, tool.Errorf("%s", t.unknown(in.BashID).Message)
 		}
 		w.task, w.out.ShellID = task, task.ID()
+		t.mu.Lock()
+		w.at = t.watched[watch{task.ID(), in.Pattern}]
+		t.mu.Unlock()
 	}
 	if in.File != "" {
 		path := in.File
@@ -110,14 +113,21 @@ func (t *Tools) await(ctx context.Context, c *tool.Call, in MonitorInput) (Monit
 	if err := w.until(ctx, most); err != nil {
 		return MonitorOutput{}, err
 	}
+	if w.out.ExitCode != nil {
+		t.heard(c.Agent, w.task)
+	}
 	return w.out, nil
 }
+
+// A watch is what is looked for in the output of a task.
+type watch struct{ task, pattern string }
 
 // A monitorCall waits for a command, a file, or whichever comes first.
 type monitorCall struct {
 	tools   *Tools
 	task    *shellrun.Task // nil if it is for none
 	pattern string
+	at      int64    // bytes of the output that were looked through
 	file    *awaited // nil if it is for none
 	began   time.Time
 	out     MonitorOutput
@@ -173,7 +183,7 @@ func (w *monitorCall) look() (changed <-chan struct{}, over bool) {
 	}
 	ended, more := w.task.Ended(), w.task.Output().Changed() // asked first, so that nothing is missed in between
 	if w.pattern != "" {
-		if line, found := w.tools.nextMatch(w.task, regexp.MustCompile(w.pattern), ended); found {
+		if line, found := w.nextMatch(regexp.MustCompile(w.pattern), ended); found {
 			w.out.Line = line
 			w.finish(eventLine)
 			return nil, true
@@ -228,13 +238,12 @@ func (a *awaited) change() string {
 // maxWatched is the longest line that is matched as a whole.
 const maxWatched = 64 << 10
 
-// nextMatch looks through the lines that no earlier call has looked through. The
-// last one counts without its end if nothing can follow it.
-func (t *Tools) nextMatch(task *shellrun.Task, pattern *regexp.Regexp, ended bool) (string, bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+// nextMatch looks through the lines that this call has not looked through. It begins behind
+// the line that an earlier call found with the same pattern. The last line counts without its
+// end if nothing can follow it.
+func (w *monitorCall) nextMatch(pattern *regexp.Regexp, ended bool) (string, bool) {
 	for {
-		data, from := task.Output().Since(t.watched[task.ID()], maxWatched)
+		data, from := w.task.Output().Since(w.at, maxWatched)
 		if len(data) == 0 {
 			return "", false
 		}
@@ -242,12 +251,15 @@ func (t *Tools) nextMatch(task *shellrun.Task, pattern *regexp.Regexp, ended boo
 		if !whole && !ended && len(data) < maxWatched {
 			return "", false
 		}
-		next := from + int64(len(line))
+		w.at = from + int64(len(line))
 		if whole {
-			next++
+			w.at++
 		}
-		t.watched[task.ID()] = next
 		if text := shellrun.Clean(string(line)); pattern.MatchString(text) {
+			w.tools.mu.Lock()
+			defer w.tools.mu.Unlock()
+			found := watch{w.task.ID(), w.pattern}
+			w.tools.watched[found] = max(w.tools.watched[found], w.at)
 			return text, true
 		}
 	}

@@ -95,7 +95,11 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 			out.note("The user moved the command to the background, id %s. You will be told when it ends.", task.ID())
 		} else {
 			out.TimedOutAfterMS = limit.Milliseconds()
-			out.note("The command did not end within %v and runs on in the background, id %s, where it is ended after another %v. You will be told when it ends.", limit, task.ID(), t.opts.Detached)
+			unit := ""
+			if in.Timeout > 0 && limit < 10*time.Second {
+				unit = " (timeout is in milliseconds)"
+			}
+			out.note("The command did not end within %v%s and runs on in the background, id %s, where it is ended after another %v. You will be told when it ends.", limit, unit, task.ID(), t.opts.Detached)
 		}
 		out.inBackground(task)
 		return out, nil

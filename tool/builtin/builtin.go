@@ -61,6 +61,9 @@ type World struct {
 	Mode func() string
 	// Agreed is told each plan that a user has agreed to; nil tells nobody.
 	Agreed func(plan string)
+	// PlanFile returns the path of the file that a plan may be written in, or ""; nil means
+	// that there is none.
+	PlanFile func() string
 	// Todos is what the agents have to do.
 	Todos *todo.List
 	// Tasks is the work that agents share.
@@ -100,7 +103,7 @@ func (w World) Tools() []tool.Tool {
 		toolsearch.New(),
 		websearch.New(w.SearchWeb),
 	}
-	tools = append(tools, plan.New(&plan.Options{Mode: w.Mode, Agreed: w.Agreed})...)
+	tools = append(tools, plan.New(&plan.Options{Mode: w.Mode, Agreed: w.Agreed, File: w.PlanFile})...)
 	if w.Files != nil {
 		tools = append(tools, edit.New(w.Files), edit.NewMulti(w.Files), notebook.New(w.Files), read.New(w.Files, nil), write.New(w.Files))
 	}

@@ -7,7 +7,9 @@
 // person can give, and the mode changes by the result. That nothing is written in
 // plan mode is a matter of verdicts and not of these tools; see package permission.
 //
-// Trust: they touch nothing. The plan is the model's, or the user's who changed it.
+// Trust: they change nothing and read one file, that of the plan, if the call brings none. The plan
+// is the model's, or the user's who changed it. What a user approves is what was
+// read when they were asked: the file is not looked at again.
 package plan
 
 import (
@@ -15,8 +17,13 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
 	"sync"
 
+	"github.com/haftdev/haft/internal/regular"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -33,6 +40,9 @@ const (
 	defaultMode = "default"
 )
 
+// maxPlan is how long a plan may be, in bytes.
+const maxPlan = 100_000
+
 // Options configure the tools. A nil *Options means all zero values.
 type Options struct {
 	// Mode returns the permission mode of the moment; nil means that of the call's
@@ -40,6 +50,9 @@ type Options struct {
 	Mode func() string
 	// Agreed is told each plan that a user has agreed to; nil tells nobody.
 	Agreed func(plan string)
+	// File returns the path of the file that the model may write its plan in, or ""; nil
+	// means that there is none.
+	File func() string
 }
 
 // planner is what the two tools share.
@@ -127,7 +140,7 @@ func (p *planner) enter() tool.Tool {
 
 // ExitInput is what the model sends to ExitPlanMode.
 type ExitInput struct {
-	Plan string `json:"plan" jsonschema:"The plan, as Markdown." haft:"min=1;max=100000;example=1. Add a test that fails. 2. Fix the parser."`
+	Plan string `json:"plan,omitempty" jsonschema:"The plan, as Markdown. Leave it out if you wrote the plan to its file." haft:"max=100000;example=1. Add a test that fails. 2. Fix the parser."`
 
 	AllowedPrompts []any `json:"allowedPrompts,omitempty" haft:"ignored"` // rules are the user's to give
 }
@@ -144,6 +157,7 @@ func Text(c *tool.Call) string {
 type ExitOutput struct {
 	Plan    string `json:"plan"`
 	IsAgent bool   `json:"isAgent"`
+	File    string `json:"filePath,omitempty"`      // that holds the same plan
 	Changed bool   `json:"planWasEdited,omitempty"` // the user changed the plan
 	Mode    string `json:"mode,omitempty"`          // to continue with; "" if the user chose one
 }
@@ -151,15 +165,22 @@ type ExitOutput struct {
 func (p *planner) exit() tool.Tool {
 	return tool.New(tool.Def[ExitInput, ExitOutput]{
 		Name: "ExitPlanMode", Title: "Plan", SearchHint: "present plan approve leave plan mode begin start work", Description: exitText,
-		Enabled:  interactive,
-		Needs:    "there is no user who could answer",
-		Marks:    marks[ExitInput],
-		Validate: func(_ context.Context, c *tool.Call, _ ExitInput) *tool.Problem { return p.check(c, true) },
-		Permission: func(_ context.Context, _ *tool.Call, in ExitInput) tool.Verdict {
-			return tool.Verdict{Behavior: tool.Ask, NeedsPerson: true, Reason: "the user approves a plan", Message: in.Plan}
+		Enabled: interactive,
+		Needs:   "there is no user who could answer",
+		Marks:   marks[ExitInput],
+		Validate: func(_ context.Context, c *tool.Call, in ExitInput) *tool.Problem {
+			if problem := p.check(c, true); problem != nil || in.Plan != "" {
+				return problem
+			}
+			_, problem := p.written()
+			return problem
 		},
+		Permission: p.permission,
 		Run: func(_ context.Context, c *tool.Call, in ExitInput) (ExitOutput, error) {
 			out := ExitOutput{Plan: in.Plan, Changed: c.Answered}
+			if plan, problem := p.written(); problem == nil && plan == in.Plan {
+				out.File = p.opts.File()
+			}
 			if p.opts.Agreed != nil {
 				p.opts.Agreed(in.Plan)
 			}
@@ -175,6 +196,45 @@ func (p *planner) exit() tool.Tool {
 		SummarizeResult: func(ExitOutput) string { return "agreed" },
 		Deferred:        true,
 	})
+}
+
+// permission leaves the plan to the user. One that was written to its file becomes the
+// call's own, so that every front end shows it and it stays as it was approved.
+func (p *planner) permission(_ context.Context, _ *tool.Call, in ExitInput) tool.Verdict {
+	v := tool.Verdict{Behavior: tool.Ask, NeedsPerson: true, Reason: "the user approves a plan", Message: in.Plan}
+	if in.Plan != "" {
+		return v
+	}
+	plan, problem := p.written()
+	if problem != nil { // it was there a moment ago
+		return tool.Verdict{Behavior: tool.Deny, Reason: problem.Message, Message: problem.Message}
+	}
+	raw, err := json.Marshal(ExitInput{Plan: plan})
+	if err != nil {
+		return tool.Verdict{Behavior: tool.Deny, Reason: "the plan cannot be encoded: " + err.Error()}
+	}
+	v.Message, v.Input = plan, raw
+	return v
+}
+
+// written reads the plan from its file.
+func (p *planner) written() (string, *tool.Problem) {
+	path := ""
+	if p.opts.File != nil {
+		path = p.opts.File()
+	}
+	if path == "" {
+		return "", &tool.Problem{Message: `There is no plan to show: send it as "plan".`}
+	}
+	raw, err := regular.Read(path, maxPlan)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", &tool.Problem{Message: fmt.Sprintf(`Could not %v. Shorten the plan, or send it as "plan".`, err)}
+	}
+	plan := strings.ToValidUTF8(string(raw), "\uFFFD")
+	if strings.TrimSpace(plan) == "" {
+		return "", &tool.Problem{Message: fmt.Sprintf(`There is no plan to show: send it as "plan", or write it to %s first.`, path)}
+	}
+	return plan, nil
 }
 
 func renderExit(out ExitOutput) tool.Result {

@@ -1,6 +1,8 @@
 package plan_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -116,5 +118,56 @@ func TestWhatMakesNoSenseIsSaid(t *testing.T) {
 	}
 	if enter.Enabled(new(tool.Session)) || exit.Enabled(new(tool.Session)) || !enter.Enabled(&tool.Session{Interactive: true}) {
 		t.Error("the tools are for sessions with a person")
+	}
+}
+
+// A plan in its file is the plan of a call that brings none: the one that was shown, whatever becomes
+// of the file.
+func TestAPlanIsReadFromItsFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plan.md")
+	exit := plan.New(&plan.Options{File: func() string { return path }})[1]
+	tooltest.Run(t, tooltest.Subject{Tool: exit, Session: &tool.Session{Interactive: true, Mode: "plan"}, Valid: []string{aPlan}})
+	empty := func() *tool.Call { return call(`{}`, "plan") }
+	if p := exit.Validate(t.Context(), empty()); p == nil || !strings.Contains(p.Message, "write it to "+path+" first") {
+		t.Errorf("without a file: %+v", p)
+	}
+	if p := exit.Validate(t.Context(), call(aPlan, "plan")); p != nil {
+		t.Errorf("a plan needs no file: %s", p.Message)
+	}
+	write := func(text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for text, want := range map[string]string{" \n": "There is no plan to show", strings.Repeat("x", 100_001): "it has more than 100000 bytes"} {
+		write(text)
+		if p := exit.Validate(t.Context(), empty()); p == nil || !strings.Contains(p.Message, want) {
+			t.Errorf("%.10q: %+v", text, p)
+		}
+		if v := exit.Permission(t.Context(), empty()); v.Behavior != tool.Deny {
+			t.Errorf("%.10q is shown to the user: %+v", text, v)
+		}
+	}
+	write("1. Do it.")
+	if p := exit.Validate(t.Context(), empty()); p != nil {
+		t.Fatal(p.Message)
+	}
+	v := exit.Permission(t.Context(), empty())
+	if v.Behavior != tool.Ask || v.Message != "1. Do it." || string(v.Input) != aPlan {
+		t.Fatalf("%+v, input %s", v, v.Input)
+	}
+	for now, file := range map[string]string{"1. Do it.": path, "2. Do harm.": ""} {
+		write(now)
+		r, err := exit.Run(t.Context(), call(string(v.Input), "plan"))
+		if d := cmp.Diff(plan.ExitOutput{Plan: "1. Do it.", File: file, Mode: "default"}, r.Output); err != nil || d != "" {
+			t.Errorf("%v (-want +got):\n%s", err, d)
+		}
+	}
+}
+
+func TestWithoutAFileThePlanIsSent(t *testing.T) {
+	_, exit := tools(nil)
+	if p := exit.Validate(t.Context(), call(`{}`, "plan")); p == nil || p.Message != `There is no plan to show: send it as "plan".` {
+		t.Errorf("%+v", p)
 	}
 }

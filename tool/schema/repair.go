@@ -46,6 +46,9 @@ func (n *node) candidate(v any) (any, bool) {
 		if n.kinds&integer != 0 {
 			return wholeNumber(v)
 		}
+		if n.kinds.has(text) && kindOf(v) == integer { // an id such as 5
+			return v.String(), true
+		}
 	}
 	return nil, false
 }

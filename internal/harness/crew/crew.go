@@ -267,6 +267,15 @@ func (c *Crew) Notify(id string, t agent.Task) bool {
 	return true
 }
 
+// Heard tells an agent that a result has told it of the end of a task.
+func (c *Crew) Heard(id, task string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m := c.members[id]; m != nil && m.made.Agent != nil {
+		m.made.Agent.Heard(task)
+	}
+}
+
 // spawn makes an agent and counts it as running.
 func (c *Crew) spawn(ctx context.Context, j subagent.Job, background bool) (*member, error) {
 	depth, err := c.admit(j)

@@ -22,6 +22,7 @@ type Kept struct {
 	store *output.Store
 	mu    sync.Mutex
 	dirs  []string // physical; the first is this process's own
+	plan  string   // the file that the model may write its plan in; "" for none
 }
 
 func newKept() *Kept {
@@ -61,6 +62,25 @@ func (k *Kept) Holds(path string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return slices.ContainsFunc(k.dirs, func(dir string) bool { return pathin.Contains(dir, path) })
+}
+
+// BeginPlan names the file that the model may write its plan in from now on, and read. It need
+// not exist yet; a link in its place leads nowhere.
+func (k *Kept) BeginPlan(path string) {
+	file := filepath.Join(physical(filepath.Dir(path)), filepath.Base(path))
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.plan = file
+	if !slices.Contains(k.dirs, file) {
+		k.dirs = append(k.dirs, file)
+	}
+}
+
+// PlanFile is the physical path of the file of the plan; "" if there is none.
+func (k *Kept) PlanFile() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.plan
 }
 
 // Names are the folders of the processes that the session ran in, which the journal

@@ -113,9 +113,14 @@ func (p *Project) newGuard(cwd string) (err error) {
 			roots = append(roots, dir)
 		}
 	}
-	p.Guard, err = guard.New(&guard.Options{Roots: roots, Home: p.Home, Shared: p.files.Shared, Cwd: cwd, State: workspace.StateDir(), Kept: p.Kept.Holds, Hooks: p.Hooks.Files})
+	p.Guard, err = p.GuardOf(roots, cwd)
 	p.Boxes = box.Boxes{Dir: p.Dir, Home: p.Home, Counts: p.Counts, Guard: p.Guard}
 	return err
+}
+
+// GuardOf knows paths for a session that works in these folders.
+func (p *Project) GuardOf(roots []string, cwd string) (*guard.Guard, error) {
+	return guard.New(&guard.Options{Roots: roots, Home: p.Home, Shared: p.files.Shared, Cwd: cwd, State: workspace.StateDir(), Kept: p.Kept.Holds, PlanFile: p.Kept.PlanFile, Hooks: p.Hooks.Files})
 }
 
 // Policy returns what the session's policy is made of.

@@ -45,7 +45,11 @@ func Standing(rules *permission.Engine, approver bool) Reminder {
 			text += " Nobody can approve a call in this session: what needs approval is denied."
 		}
 		if allowed := policy.Allowed(); len(allowed) > 0 {
-			text += " Allowed without approval: " + strings.Join(allowed[:min(len(allowed), shownRules)], ", ")
+			within := ""
+			if mode == permission.Plan {
+				within = ", as long as nothing is changed"
+			}
+			text += " Allowed without approval" + within + ": " + strings.Join(allowed[:min(len(allowed), shownRules)], ", ")
 			if more := len(allowed) - shownRules; more > 0 {
 				text += fmt.Sprintf(" and %d more", more)
 			}

@@ -3,6 +3,7 @@ package sysprompt
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/haftdev/haft/permission"
@@ -16,11 +17,14 @@ const planAlone = `Find out what exists and what is wanted, weigh the ways to do
 
 const planEnd = `When the plan is complete, show it with ExitPlanMode, and begin only when the user approves it.`
 
+const planWritten = ` You may write it to %s first, the only file that you can change, and then call ExitPlanMode without a plan.`
+
 const planAnswer = `Nobody can answer questions or approve a plan in this session, and the mode stays as it is: write the plan as your answer, with what is not clear and what you assumed.`
 
 // Planning tells the model that it is in plan mode, and how to plan: at the
-// beginning, after a compaction and whenever the mode has become that one.
-func Planning(policy *permission.Engine, instructions string, interactive bool) Reminder {
+// beginning, after a compaction and whenever the mode has become that one. file returns
+// where the plan may be written, or "".
+func Planning(policy *permission.Engine, instructions string, interactive bool, file func() string) Reminder {
 	var mu sync.Mutex
 	told := false
 	return func(_ context.Context, first bool) []string {
@@ -33,6 +37,9 @@ func Planning(policy *permission.Engine, instructions string, interactive bool) 
 			return nil
 		}
 		steps, end := planSteps, planEnd
+		if path := file(); path != "" {
+			end += fmt.Sprintf(planWritten, path)
+		}
 		if !interactive {
 			steps, end = planAlone, planAnswer
 		}

@@ -19,7 +19,7 @@ func TestPlanModeIsToldWhenItBegins(t *testing.T) {
 		t.Fatal(err)
 	}
 	engine := permission.NewEngine(permission.Options{Mode: permission.Default, Guard: g})
-	remind := sysprompt.Planning(engine, "Draw it first.", false)
+	remind := sysprompt.Planning(engine, "Draw it first.", false, func() string { return "/s/plan.md" })
 	told := func(first bool) string { return strings.Join(remind(t.Context(), first), "\n") }
 	if text := told(true); text != "" {
 		t.Errorf("in the default mode it is told %q", text)

@@ -74,7 +74,7 @@ func regexpKind(name, expr string, want bool) (kind, error) {
 	if err != nil {
 		return kind{}, err
 	}
-	return kind{name: "word that fits " + name, check: func(s string) bool { return re.MatchString(s) == want }}, nil
+	return kind{name: "word", check: func(s string) bool { return re.MatchString(s) == want }}, nil
 }
 
 // accepts returns why w cannot be a value of this kind.
@@ -87,7 +87,7 @@ func (k kind) accepts(w Word) error {
 	case !w.Known():
 		return fmt.Errorf("a %s must be written out", k.name)
 	case !k.check(w.Value):
-		return fmt.Errorf("%q is no %s that only reads", w.Value, k.name)
+		return fmt.Errorf("%q is not a %s that is known to be harmless", w.Value, k.name)
 	}
 	return nil
 }

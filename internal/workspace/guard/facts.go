@@ -19,6 +19,7 @@ type Facts struct {
 	Relative bool
 	Root     string // the physical root that holds Real, or ""
 	Kept     bool   // the session has kept it for its model to read
+	Plan     bool   // the model may write its plan in it
 	Escapes  bool   // spelled inside a root, physically outside all of them
 	Links    []Link // links passed on the way
 	Exists   bool

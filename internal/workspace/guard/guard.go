@@ -46,6 +46,9 @@ type Options struct {
 	// Kept reports whether a physical path is something that the session has kept for its model, such as the whole of a long
 	// result. It may be read like a file of the project, and is never written by a tool. Nil: nothing is.
 	Kept func(path string) bool
+	// PlanFile returns the physical path of the file that the model may write its plan in, with file tools, or "". Nil: there is
+	// none.
+	PlanFile func() string
 	// Hooks are files that hooks run: writing one asks, because it could disarm a guard.
 	Hooks []string
 	// FS is the file system. Nil means the real one.
@@ -63,6 +66,7 @@ type Guard struct {
 	state []string
 	hooks []string
 	kept  func(string) bool
+	plan  func() string
 }
 
 // root is a directory under both its names.
@@ -77,9 +81,12 @@ func New(opts *Options) (*Guard, error) {
 	if len(o.Roots) == 0 {
 		return nil, errors.New("guard: no root directory")
 	}
-	g := &Guard{fs: o.FS, cwd: o.Cwd, kept: o.Kept}
+	g := &Guard{fs: o.FS, cwd: o.Cwd, kept: o.Kept, plan: o.PlanFile}
 	if g.kept == nil {
 		g.kept = func(string) bool { return false }
+	}
+	if g.plan == nil {
+		g.plan = func() string { return "" }
 	}
 	for _, dir := range o.Roots {
 		r, err := g.resolveRoot(dir)
@@ -184,6 +191,7 @@ func (g *Guard) Look(path string) Facts {
 	f.Root = g.rootOf(f.Real, false)
 	f.Escapes = f.Root == "" && g.rootOf(f.Path, true) != ""
 	f.Kept = f.Err == nil && g.kept(f.Real)
+	f.Plan = f.Err == nil && f.Real == g.plan()
 	f.special = g.special(f)
 	f.Sensitive = g.sensitive(f)
 	if len(w.links) > 0 && hasDotDot(abs) && g.walk(f.Path).real != f.Real {

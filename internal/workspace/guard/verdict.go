@@ -85,7 +85,7 @@ func (f Facts) checkSensitive(op Op) Verdict {
 	if op == Write {
 		d = f.Sensitive.Write
 	}
-	if d == Allow {
+	if d == Allow || f.Plan {
 		return Verdict{}
 	}
 	return Verdict{d, fmt.Sprintf("%s: %s", f.Path, f.Sensitive.What)}
@@ -93,7 +93,7 @@ func (f Facts) checkSensitive(op Op) Verdict {
 
 func (f Facts) checkPlace(op Op) Verdict {
 	switch {
-	case f.Root != "", f.Kept && op == Read:
+	case f.Root != "", f.Kept && op == Read, f.Plan:
 		return Verdict{}
 	case f.Escapes && op == Write:
 		return Verdict{Deny, fmt.Sprintf("a symbolic link on %s leads out of the project, to %s", f.Path, f.Real)}
