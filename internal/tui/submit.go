@@ -251,6 +251,8 @@ func ownCommands() []Command {
 		{"keys", "Show what keys do"},
 		{"login", "Set up the model that answers"},
 		{"terminal-setup", "Show how to set up shift+enter and the clipboard in this terminal"},
+		{"theme", "Choose the colours"},
+		{"vim", "Switch vim's keys on or off"},
 		{"new", "Begin a new conversation; this one stays in the list of sessions"},
 	} {
 		list = append(list, Command{Name: c.name, Description: string(c.does)})
@@ -290,6 +292,8 @@ func (a *app) commands() map[string]func(args string) {
 		"copy":    a.copyAnswer,
 		"export":  a.export,
 		"mcp":     a.mcp,
+		"theme":   a.theme,
+		"vim":     a.vim,
 
 		"terminal-setup": func(string) { a.show.add(&note{text: terminalSetup(os.Getenv), quiet: true}) },
 
@@ -312,6 +316,12 @@ func (a *app) chooseModel(name string) {
 		a.closeOwn()
 		a.useModel(p.value)
 	}})
+}
+
+func (a *app) useModel(name string) {
+	a.talk.State.SetModel(a.talk.Turns.Resolve(name))
+	a.status.model = a.talk.Turns.Resolve(name)
+	a.show.add(&note{text: a.t("The model is %s from the next request on.", a.talk.Turns.Resolve(name)), quiet: true})
 }
 
 // models are those that the picker offers; /model NAME takes any.
