@@ -78,7 +78,7 @@ export class Rows {
     const node = this.render(index);
     node.dataset.index = index;
     node.setAttribute("aria-posinset", index + 1);
-    node.setAttribute("aria-setsize", this.total);
+    node.setAttribute("aria-setsize", -1); // it grows
     return node;
   }
 
