@@ -314,6 +314,12 @@ func (a *app) chooseModel(name string) {
 	}})
 }
 
+func (a *app) useModel(name string) {
+	a.talk.State.SetModel(a.talk.Turns.Resolve(name))
+	a.status.model = a.talk.Turns.Resolve(name)
+	a.show.add(&note{text: a.t("The model is %s from the next request on.", a.talk.Turns.Resolve(name)), quiet: true})
+}
+
 // models are those that the picker offers; /model NAME takes any.
 var models = []pick{
 	{value: "opus", text: "opus", detail: string(lang.Text("the most able"))},

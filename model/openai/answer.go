@@ -16,11 +16,13 @@ import (
 type answer struct {
 	stream *sse.Stream
 	yield  func(model.Event, error) bool
-	turn   int // makes the names of calls unique that the server does not name
+	tools  map[string]bool // that the model was given
+	turn   int             // makes the names of calls unique that the server does not name
 
 	started bool
 	blocks  int    // that have begun
 	saying  *block // the open text or thought
+	spoken  spoken
 	calls   []*toolCall
 	finish  string
 	done    bool // the server said that this is all
@@ -74,7 +76,7 @@ func (a *answer) end(err error) {
 	over := err == io.EOF || ours && (e.Kind == model.ConnectionLost || e.Kind == model.Stalled)
 	switch {
 	case over && a.started && (a.finish != "" || a.done):
-		if a.closeText() && a.closeCalls(true) {
+		if a.speak("", true) && a.closeText() && a.closeCalls(true) {
 			a.whole = true
 			a.yield(model.Stop{Reason: stopReason(a.finish, len(a.calls) > 0), Usage: a.usage}, nil)
 		}
@@ -154,12 +156,21 @@ func (a *answer) choice(c *choice) bool {
 		thought = d.Reasoning // those that send both send the same
 	}
 	if !a.say(model.Thinking, model.ThinkingDelta, string(thought)) ||
-		!a.say(model.Text, model.TextDelta, string(d.Content)) ||
+		!a.speak(string(d.Content), false) ||
 		!a.say(model.Text, model.TextDelta, string(d.Refusal)) {
 		return false
 	}
-	for i := range d.Calls {
-		if !a.call(&d.Calls[i]) {
+	calls := d.Calls
+	if d.FunctionCall != nil { // the form before there could be several
+		first := callDelta{Index: new(int)}
+		first.Function = *d.FunctionCall
+		calls = append(calls, first)
+	}
+	if len(calls) > 0 && !a.speak("", true) {
+		return false
+	}
+	for i := range calls {
+		if !a.call(&calls[i]) {
 			return false
 		}
 	}

@@ -28,15 +28,18 @@ type delta struct {
 	ReasoningContent text        `json:"reasoning_content"` // DeepSeek, vLLM, llama.cpp
 	Reasoning        text        `json:"reasoning"`         // Ollama, OpenRouter
 	Calls            []callDelta `json:"tool_calls"`
+	FunctionCall     *called     `json:"function_call"` // older servers
 }
 
 type callDelta struct {
 	Index    *int   `json:"index"`
 	ID       string `json:"id"`
-	Function struct {
-		Name      string `json:"name"`
-		Arguments text   `json:"arguments"`
-	} `json:"function"`
+	Function called `json:"function"`
+}
+
+type called struct {
+	Name      string `json:"name"`
+	Arguments text   `json:"arguments"`
 }
 
 // text is a string, or the texts of a list of parts, or any other JSON as it

@@ -82,7 +82,7 @@ func (c *Client) Stream(ctx context.Context, req *model.Request) iter.Seq2[model
 			yield(nil, sse.Advise(err, c.advice(req.Model)))
 			return
 		}
-		a := &answer{stream: stream, turn: req.Messages.Len()}
+		a := &answer{stream: stream, tools: toolNames(req.Tools), turn: req.Messages.Len()}
 		a.yield = func(ev model.Event, err error) bool {
 			if err != nil {
 				err = sse.Advise(err, c.advice(req.Model))

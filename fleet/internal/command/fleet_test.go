@@ -49,6 +49,9 @@ type fleet struct {
 	conn         *engine.Conn
 	runs         *runs.Runs
 	output       *os.File
+	serveFlags   []string // besides those that every server has
+	// override answers in place of answer, if it wants to.
+	override func(*script.Request) (script.Turn, bool)
 }
 
 func newFleet(t *testing.T) *fleet {
@@ -107,6 +110,11 @@ func (f *fleet) key(name string) string { return filepath.Join(f.dir, "store", n
 // answer lets a prompt run a command of its own, which leaves a mark, and is content with any
 // result.
 func (f *fleet) answer(q *script.Request) script.Turn {
+	if f.override != nil {
+		if turn, ok := f.override(q); ok {
+			return turn
+		}
+	}
 	last := q.LastText()
 	if !strings.Contains(last, "TURN") && !strings.Contains(last, "The worker that ran this turn was lost") {
 		return script.Turn{Blocks: []script.Block{{Text: "done"}}}

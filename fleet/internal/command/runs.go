@@ -45,7 +45,7 @@ func newRuns(out io.Writer) *cobra.Command {
 	})
 	archive.Flags().StringVar(&dir, "to", "", "folder for the file")
 	_ = archive.MarkFlagRequired("to") // the flag is there
-	cmd.AddCommand(ls, archive,
+	cmd.AddCommand(ls, archive, newLogs(out),
 		runsCommand("show", "Show a run as JSON", cobra.ExactArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
 			run, err := runs.New(conn, tenant).Get(ctx, args[0])
 			if err != nil {
@@ -54,13 +54,6 @@ func newRuns(out io.Writer) *cobra.Command {
 			enc := json.NewEncoder(out)
 			enc.SetIndent("", "  ")
 			return enc.Encode(run)
-		}),
-		runsCommand("logs", "Print the journal of a run", cobra.ExactArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
-			text, err := journal.New(conn, tenant, nil).Text(ctx, args[0], "")
-			if err == nil {
-				_, err = out.Write(text)
-			}
-			return err
 		}),
 		runsCommand("cancel", "Stop a run", cobra.ExactArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
 			return runs.New(conn, tenant).Cancel(ctx, args[0])

@@ -7,12 +7,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
-	"net/http"
-	"slices"
+	"runtime"
+	"runtime/debug"
+	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
 
 	"github.com/haftdev/haft/fleet/internal/engine"
@@ -20,9 +19,10 @@ import (
 )
 
 type serveFlags struct {
-	listen, store, nats, key, tenant, cert, certKey, ca, status string
-	monitors                                                    []string
-	replicas                                                    int
+	listen, store, nats, key, cert, certKey, ca, status string
+	monitors, tenants                                   []string
+	limits                                              engine.Limits
+	replicas                                            int
 }
 
 func newServe(out io.Writer) *cobra.Command {
@@ -42,7 +42,9 @@ func newServe(out io.Writer) *cobra.Command {
 	flags.StringVar(&f.certKey, "tls-key", "", "its key")
 	flags.StringVar(&f.ca, "tls-ca", "", "with --nats: certificate of the authority that signed the cluster's")
 	flags.StringVar(&f.status, "status", "127.0.0.1:4280", "address of /healthz and /metrics; \"\" means none")
-	flags.StringVar(&f.tenant, "tenant", "default", "whose runs are looked after")
+	flags.StringSliceVar(&f.tenants, "tenant", []string{engine.DefaultTenant}, "whose runs are kept; may be repeated. Each tenant has keys of its own, in \"tenants\" of the store")
+	flags.IntVar(&f.limits.Queued, "max-queued", 0, "how many runs of a tenant may have something to do; 0 means any number")
+	flags.IntVar(&f.limits.Running, "max-running", 0, "how many of them are led at once, for each label and priority; 0 means any number")
 	return cmd
 }
 
@@ -50,60 +52,128 @@ func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 	if f.nats != "" && (f.cert != "" || f.certKey != "") {
 		return errors.New("--tls-cert and --tls-key are for a server of its own. With --nats, name the cluster's authority with --tls-ca")
 	}
-	log := logger()
-	url, key, replicas := f.nats, f.key, f.replicas
-	if f.nats == "" {
-		o := &engine.ServerOptions{Listen: f.listen, Store: f.store}
-		if f.cert != "" || f.certKey != "" {
-			pair, err := tls.LoadX509KeyPair(f.cert, f.certKey)
-			if err != nil {
-				return fmt.Errorf("read the certificate: %w", err)
-			}
-			o.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13}
-		}
-		srv, err := engine.Start(o)
-		if err != nil {
-			return err
-		}
-		defer srv.Close()
-		url, key = srv.URL(), srv.Keys().Operator
-		fmt.Fprintf(out, "serving at %s\nworkers join with: haft-fleet worker --join %s --key %s\n", url, url, srv.Keys().Worker)
-	} else if err := engine.CheckCluster(ctx, f.monitors); err != nil {
+	if f.nats != "" && len(f.tenants) != 1 {
+		return errors.New("with --nats, tenants are accounts of the cluster: start a serve for each, with one --tenant and its --key")
+	}
+	conns, stop, err := f.connect(ctx, out)
+	defer stop()
+	if err != nil {
 		return err
 	}
+	replicas := f.replicas
 	if replicas == 0 {
 		replicas = 1
 		if f.nats != "" {
 			replicas = 3
 		}
 	}
-	o := &engine.ConnectOptions{Key: key, Name: "haft-fleet serve"}
-	if f.nats == "" && f.cert != "" {
-		o.TLS = &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13} // the server is in this process
-	}
-	if f.nats != "" {
-		var err error
-		if o.TLS, err = authority(f.ca); err != nil {
+	for _, c := range conns {
+		if err := c.conn.Setup(ctx, replicas, f.limits); err != nil {
 			return err
 		}
 	}
-	conn, err := engine.Connect(ctx, url, o)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	if err := conn.Setup(ctx, replicas); err != nil {
-		return err
-	}
-	r := runs.New(conn, f.tenant)
 	if f.status != "" {
-		if err := serveStatus(ctx, f.status, conn, r); err != nil {
+		if err := serveStatus(ctx, f.status, conns); err != nil {
 			return err
 		}
 	}
 	fmt.Fprintln(out, "ready")
-	sweep(ctx, r, log)
+	log := logger()
+	var keeping sync.WaitGroup
+	for _, c := range conns {
+		keeping.Go(func() { sweep(ctx, c.runs, log) })
+		keeping.Go(func() {
+			c.runs.KeepSchedules(ctx, func(err error) { log.Warn("could not submit what is due", "tenant", c.name, "error", err) })
+		})
+	}
+	keeping.Go(func() { giveBack(ctx) })
+	keeping.Wait()
 	return nil
+}
+
+// giveBack returns memory to the system when the server rests: what it needed for the work
+// would be kept for minutes, and thousands of idle sessions need little.
+func giveBack(ctx context.Context) {
+	var last, given uint64
+	var m runtime.MemStats
+	for engine.Pause(ctx, 10*time.Second) == nil {
+		runtime.ReadMemStats(&m)
+		if rests := m.TotalAlloc-last < restsBelow; rests && m.TotalAlloc-given > restsBelow {
+			debug.FreeOSMemory()
+			given = m.TotalAlloc
+		}
+		last = m.TotalAlloc
+	}
+}
+
+// restsBelow is how much a server allocates in ten seconds that only looks after itself.
+const restsBelow = 32 << 20
+
+// A tenantConn is a connection as the operator of a tenant.
+type tenantConn struct {
+	name string
+	conn *engine.Conn
+	runs *runs.Runs
+}
+
+// connect starts a server, or checks those of a cluster, and connects for each tenant.
+func (f *serveFlags) connect(ctx context.Context, out io.Writer) (conns []tenantConn, stop func(), err error) {
+	var closers []func()
+	stop = func() {
+		for _, c := range closers {
+			defer c()
+		}
+	}
+	url, o := f.nats, &engine.ConnectOptions{Key: f.key, Name: "haft-fleet serve"}
+	var srv *engine.Server
+	if f.nats == "" {
+		if srv, o.TLS, err = f.start(); err != nil {
+			return nil, stop, err
+		}
+		closers, url = append(closers, srv.Close), srv.URL()
+	} else {
+		if err = engine.CheckCluster(ctx, f.monitors); err == nil {
+			o.TLS, err = authority(f.ca)
+		}
+		if err != nil {
+			return nil, stop, err
+		}
+	}
+	for _, tenant := range f.tenants {
+		if srv != nil {
+			o.Key = srv.TenantKeys(tenant).Operator
+			fmt.Fprintf(out, "serving %s at %s\nworkers join with: haft-fleet worker --join %s --key %s\n", tenant, url, url, srv.TenantKeys(tenant).Worker)
+		}
+		conn, err := engine.Connect(ctx, url, o)
+		if err != nil {
+			return nil, stop, err
+		}
+		closers = append(closers, conn.Close)
+		// The account keeps tenants apart, so the names in it are the same for all. In a
+		// cluster they are what the operator says.
+		name := tenant
+		if srv != nil {
+			name = engine.DefaultTenant
+		}
+		conns = append(conns, tenantConn{tenant, conn, runs.New(conn, name)})
+	}
+	return conns, stop, nil
+}
+
+// start starts a server in this process and returns how to connect to it.
+func (f *serveFlags) start() (*engine.Server, *tls.Config, error) {
+	o := &engine.ServerOptions{Listen: f.listen, Store: f.store, Tenants: f.tenants}
+	var connect *tls.Config
+	if f.cert != "" || f.certKey != "" {
+		pair, err := tls.LoadX509KeyPair(f.cert, f.certKey)
+		if err != nil {
+			return nil, nil, fmt.Errorf("read the certificate: %w", err)
+		}
+		o.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13}
+		connect = &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13} // the server is in this process
+	}
+	srv, err := engine.Start(o)
+	return srv, connect, err
 }
 
 // sweep looks for runs that a worker left without a task, until ctx ends.
@@ -114,58 +184,6 @@ func sweep(ctx context.Context, r *runs.Runs, log *slog.Logger) {
 			log.Warn("could not look for runs without tasks", "error", err)
 		case made > 0:
 			log.Info("made tasks for runs that had none", "runs", made)
-		}
-	}
-}
-
-// serveStatus answers /healthz and /metrics.
-func serveStatus(ctx context.Context, listen string, conn *engine.Conn, r *runs.Runs) error {
-	l, err := net.Listen("tcp", listen)
-	if err != nil {
-		return fmt.Errorf("serve the status: %w", err)
-	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, q *http.Request) {
-		if _, err := conn.JS.AccountInfo(q.Context()); err != nil {
-			http.Error(w, "the engine does not answer", http.StatusServiceUnavailable)
-			return
-		}
-		fmt.Fprintln(w, "ok")
-	})
-	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, q *http.Request) { writeMetrics(w, q, conn, r) })
-	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
-	context.AfterFunc(ctx, func() { srv.Close() })
-	go srv.Serve(l)
-	return nil
-}
-
-func writeMetrics(w http.ResponseWriter, q *http.Request, conn *engine.Conn, r *runs.Runs) {
-	list, err := r.List(q.Context())
-	if err != nil {
-		http.Error(w, "the engine does not answer", http.StatusServiceUnavailable)
-		return
-	}
-	count := map[runs.State]int{}
-	for _, run := range list {
-		count[run.State]++
-	}
-	fmt.Fprintln(w, "# TYPE haft_runs gauge")
-	for _, s := range []runs.State{runs.Queued, runs.Running, runs.Idle, runs.Failed, runs.Cancelled, runs.Quarantined, runs.Archived} {
-		fmt.Fprintf(w, "haft_runs{state=%q} %d\n", s, count[s])
-	}
-	fmt.Fprintln(w, "# TYPE haft_stream_messages gauge\n# TYPE haft_stream_bytes gauge")
-	names := []string{engine.Tasks, engine.Prompts, engine.Witnesses}
-	for n := range uint32(engine.Shards) {
-		names = append(names, engine.Shard(n))
-	}
-	for _, name := range slices.Sorted(slices.Values(names)) {
-		var info *jetstream.StreamInfo
-		s, err := conn.Stream(q.Context(), name)
-		if err == nil {
-			info, err = s.Info(q.Context())
-		}
-		if err == nil {
-			fmt.Fprintf(w, "haft_stream_messages{stream=%q} %d\nhaft_stream_bytes{stream=%q} %d\n", name, info.State.Msgs, name, info.State.Bytes)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 // A certificate of the server's own says nothing about a cluster's: certificates of a
 // cluster are checked, always.
 func TestAClusterIsNotTrustedUnseen(t *testing.T) {
-	f := &serveFlags{nats: "tls://127.0.0.1:1", cert: "server.pem", certKey: "server.key"}
+	f := &serveFlags{nats: "tls://127.0.0.1:1", cert: "server.pem", certKey: "server.key", tenants: []string{"default"}}
 	if err := f.run(t.Context(), io.Discard); err == nil || !strings.Contains(err.Error(), "--tls-ca") {
 		t.Errorf("--nats with --tls-cert: %v", err)
 	}

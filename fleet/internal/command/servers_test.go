@@ -61,7 +61,7 @@ func (f *fleet) startServer() {
 	address := f.freeAddress()
 	f.url = "nats://" + address
 	n := &node{fleet: f, name: "haft", address: address, env: mainVariable + "=1",
-		args: []string{"serve", "--listen", address, "--store", filepath.Join(f.dir, "store"), "--status", ""}}
+		args: append([]string{"serve", "--listen", address, "--store", filepath.Join(f.dir, "store"), "--status", ""}, f.serveFlags...)}
 	f.addServer(n)
 }
 

@@ -63,6 +63,7 @@ func newSubmit(out io.Writer) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&s.ID, "run", "", "continue this run instead of a new one")
 	flags.StringVar(&s.Class, "label", runs.AnyWorker, "which workers may take a new run")
+	flags.BoolVar(&s.Ask, "ask", false, "let a new run wait for answers ('haft-fleet questions') to what would be denied")
 	flags.StringVar(&host, "host", "", "only workers on this host may take a new run")
 	flags.StringVar(&s.Priority, "priority", runs.Normal, "how urgent a new run is: "+strings.Join(runs.Priorities(), ", "))
 	flags.StringToStringVar(&s.Tags, "tag", nil, "tags of a new run, such as team=docs; 'runs ls --tag' finds them")

@@ -9,8 +9,8 @@ import (
 )
 
 // CheckCluster asks the monitoring address of each server of a cluster whether it writes to
-// the disk before it acknowledges. One that does not loses acknowledged entries when the power
-// fails, so it is refused.
+// the disk before it acknowledges, and whether others can reach it without a key or in the
+// clear. One that does not loses acknowledged entries when the power fails, so it is refused.
 func CheckCluster(ctx context.Context, monitors []string) error {
 	if len(monitors) == 0 {
 		return fmt.Errorf("cannot check how the servers write to the disk: give --monitor with the monitoring address of each server, such as http://10.0.0.1:8222")
@@ -34,8 +34,11 @@ func checkServer(ctx context.Context, address string) error {
 	}
 	defer res.Body.Close()
 	var vars struct {
-		Version   string `json:"version"`
-		JetStream struct {
+		Host         string `json:"host"`
+		AuthRequired bool   `json:"auth_required"`
+		TLSRequired  bool   `json:"tls_required"`
+		MaxPayload   int    `json:"max_payload"`
+		JetStream    struct {
 			Config *struct {
 				SyncAlways bool `json:"sync_always"`
 			} `json:"config"`
@@ -47,6 +50,12 @@ func checkServer(ctx context.Context, address string) error {
 	switch {
 	case vars.JetStream.Config == nil:
 		return fmt.Errorf("it has no JetStream: set jetstream { store_dir: … } in its configuration")
+	case !isLoopback(vars.Host) && !vars.AuthRequired:
+		return fmt.Errorf("others can reach it without a key: define accounts with users in its configuration")
+	case !isLoopback(vars.Host) && !vars.TLSRequired:
+		return fmt.Errorf("others can reach it without TLS: set tls { … } in its configuration")
+	case vars.MaxPayload < maxPayload:
+		return fmt.Errorf("it takes messages of %d bytes only: set max_payload: %d in its configuration", vars.MaxPayload, maxPayload)
 	case !vars.JetStream.Config.SyncAlways:
 		return fmt.Errorf("it acknowledges what a power cut can lose: set jetstream { sync_interval: always } in its configuration")
 	}

@@ -4,7 +4,7 @@
 //
 //	srv, err := engine.Start(&engine.ServerOptions{Store: dir})
 //	conn, err := engine.Connect(ctx, srv.URL(), &engine.ConnectOptions{Key: srv.Keys().Operator})
-//	err = conn.Setup(ctx, 1)
+//	err = conn.Setup(ctx, 1, engine.Limits{})
 //
 // Nothing that the engine has acknowledged may be lost, so the server writes everything to
 // the disk before it answers, and a cluster that does not is refused by [CheckCluster].

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 
 	"github.com/haftdev/haft/fleet/internal/engine"
 )
@@ -37,6 +38,30 @@ func TestAClusterThatMayLoseEntriesIsRefused(t *testing.T) {
 	}
 }
 
+// A cluster that everybody can reach must not be open to everybody.
+func TestAnOpenClusterIsRefused(t *testing.T) {
+	for want, o := range map[string]*server.Options{
+		"without a key": {Host: "0.0.0.0"},
+		"without TLS":   {Host: "0.0.0.0", Username: "u", Password: "p"},
+		"max_payload":   {Host: "127.0.0.1", MaxPayload: 1000},
+	} {
+		o.Port, o.HTTPHost, o.HTTPPort, o.NoSigs, o.NoLog = server.RANDOM_PORT, "127.0.0.1", server.RANDOM_PORT, true, true
+		o.JetStream, o.StoreDir, o.SyncAlways = true, t.TempDir(), true
+		ns, err := server.NewServer(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ns.Start()
+		t.Cleanup(ns.Shutdown)
+		if !ns.ReadyForConnections(20 * time.Second) {
+			t.Fatal("the server does not start")
+		}
+		if err := engine.CheckCluster(t.Context(), []string{"http://" + ns.MonitorAddr().String()}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
 func TestAServerForOthersNeedsTLS(t *testing.T) {
 	for _, listen := range []string{"0.0.0.0:0", ":0", "[::]:0"} {
 		if srv, err := engine.Start(&engine.ServerOptions{Listen: listen, Store: t.TempDir()}); err == nil {
@@ -44,4 +69,72 @@ func TestAServerForOthersNeedsTLS(t *testing.T) {
 			t.Errorf("it listens on %s without TLS", listen)
 		}
 	}
+}
+
+// Tenants have the same names for their things, and see only their own.
+func TestTenantsCannotSeeEachOther(t *testing.T) {
+	store := t.TempDir()
+	for range 2 { // the second time, everything is there already
+		srv, err := engine.Start(&engine.ServerOptions{Listen: "127.0.0.1:0", Store: store, Tenants: []string{"red", "blue"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]uint64{}
+		for _, tenant := range []string{"red", "blue", engine.DefaultTenant} {
+			operator := connect(t, srv, srv.TenantKeys(tenant).Operator)
+			if err := operator.Setup(t.Context(), 1, engine.Limits{}); err != nil {
+				t.Fatalf("%s: %v", tenant, err)
+			}
+			worker := connect(t, srv, srv.TenantKeys(tenant).Worker)
+			heard := make(chan string, 8)
+			if _, err := worker.NATS.Subscribe("task.>", func(m *nats.Msg) { heard <- string(m.Data) }); err != nil {
+				t.Fatal(err)
+			}
+			if err := worker.NATS.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			if tenant == "red" || seen["red"] == 0 {
+				if _, err := worker.JS.Publish(t.Context(), "j.0.default.session.main", []byte(tenant)); err != nil {
+					t.Fatalf("%s: %v", tenant, err)
+				}
+			}
+			s, err := worker.Stream(t.Context(), engine.Shard(0))
+			if err != nil {
+				t.Fatal(err)
+			}
+			info, err := s.Info(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen[tenant] = info.State.Msgs
+			if tenant == "blue" {
+				if _, err := s.GetLastMsgForSubject(t.Context(), "j.0.default.session.main"); err == nil {
+					t.Error("blue reads the journal of red")
+				}
+			}
+			select {
+			case m := <-heard:
+				t.Errorf("%s hears %q", tenant, m)
+			default:
+			}
+		}
+		if seen["red"] == 0 || seen["blue"] != 0 || seen[engine.DefaultTenant] != 0 {
+			t.Errorf("entries by tenant: %v", seen)
+		}
+		srv.Close()
+	}
+	if srv, err := engine.Start(&engine.ServerOptions{Listen: "127.0.0.1:0", Store: t.TempDir(), Tenants: []string{"../up"}}); err == nil {
+		srv.Close()
+		t.Error("a tenant may be named ../up")
+	}
+}
+
+func connect(t *testing.T, srv *engine.Server, key string) *engine.Conn {
+	t.Helper()
+	conn, err := engine.Connect(t.Context(), srv.URL(), &engine.ConnectOptions{Key: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	return conn
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -21,12 +22,18 @@ type ServerOptions struct {
 	Store string
 	// TLS is the certificate of a server that others can reach; nil means none.
 	TLS *tls.Config
+	// Tenants are those besides [DefaultTenant]. Each has an account of its own: what is in
+	// one cannot be reached from another.
+	Tenants []string
 }
+
+// DefaultTenant is there always.
+const DefaultTenant = "default"
 
 // A Server is JetStream in this process.
 type Server struct {
 	nats *server.Server
-	keys Keys
+	keys map[string]Keys
 }
 
 // Keys are the files of the keys that a server knows.
@@ -48,14 +55,14 @@ func Start(o *ServerOptions) (*Server, error) {
 	if err := os.MkdirAll(o.Store, 0o700); err != nil {
 		return nil, fmt.Errorf("make the store: %w", err)
 	}
-	keys, users, err := loadKeys(o.Store)
+	keys, users, accounts, err := loadAccounts(o)
 	if err != nil {
 		return nil, err
 	}
 	ns, err := server.NewServer(&server.Options{
 		ServerName: "haft", Host: host, Port: port, NoSigs: true, NoLog: true, MaxPayload: maxPayload,
 		JetStream: true, StoreDir: o.Store, SyncAlways: true,
-		Nkeys: users, TLSConfig: o.TLS, TLS: o.TLS != nil,
+		Nkeys: users, Accounts: accounts, TLSConfig: o.TLS, TLS: o.TLS != nil,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start the engine: %w", err)
@@ -65,7 +72,30 @@ func Start(o *ServerOptions) (*Server, error) {
 		ns.Shutdown()
 		return nil, fmt.Errorf("the engine did not start within %s; is %s in use by another server?", startTime, listen)
 	}
+	for tenant := range keys {
+		if err := enable(ns, tenant); err != nil {
+			ns.Shutdown()
+			return nil, fmt.Errorf("start the engine for tenant %s: %w", tenant, err)
+		}
+	}
 	return &Server{ns, keys}, nil
+}
+
+// enable lets the account of a tenant keep things. The default one has that by itself if there
+// are no others.
+func enable(ns *server.Server, tenant string) error {
+	account := ns.GlobalAccount()
+	if tenant != DefaultTenant {
+		var err error
+		if account, err = ns.LookupAccount(tenant); err != nil {
+			return err
+		}
+	}
+	if account.JetStreamEnabled() {
+		return nil
+	}
+	all := server.JetStreamAccountLimits{MaxMemory: -1, MaxStore: -1, MaxStreams: -1, MaxConsumers: -1, MaxAckPending: -1, MemoryMaxStreamBytes: -1, StoreMaxStreamBytes: -1}
+	return account.EnableJetStream(map[string]server.JetStreamAccountLimits{"": all}, nil)
 }
 
 const (
@@ -96,8 +126,11 @@ func isLoopback(host string) bool {
 // URL is where clients connect.
 func (s *Server) URL() string { return s.nats.ClientURL() }
 
-// Keys returns the files of the server's keys.
-func (s *Server) Keys() Keys { return s.keys }
+// Keys returns the files of the keys of the default tenant.
+func (s *Server) Keys() Keys { return s.keys[DefaultTenant] }
+
+// TenantKeys returns the files of the keys of a tenant.
+func (s *Server) TenantKeys(tenant string) Keys { return s.keys[tenant] }
 
 // Close ends the server.
 func (s *Server) Close() {
@@ -105,19 +138,37 @@ func (s *Server) Close() {
 	s.nats.WaitForShutdown()
 }
 
-// loadKeys makes the keys of a store, once.
-func loadKeys(store string) (Keys, []*server.NkeyUser, error) {
-	keys := Keys{Operator: filepath.Join(store, "operator.nk"), Worker: filepath.Join(store, "worker.nk")}
-	operator, err := loadKey(keys.Operator)
-	if err != nil {
-		return keys, nil, err
+// loadAccounts makes the keys of each tenant, once.
+func loadAccounts(o *ServerOptions) (keys map[string]Keys, users []*server.NkeyUser, accounts []*server.Account, err error) {
+	keys = map[string]Keys{}
+	for _, tenant := range append([]string{DefaultTenant}, o.Tenants...) {
+		if _, ok := keys[tenant]; ok {
+			continue
+		}
+		if tenant == "" || strings.Trim(tenant, tenantLetters) != "" {
+			return nil, nil, nil, fmt.Errorf("the tenant %q cannot be: names are small letters, digits and -", tenant)
+		}
+		dir, account := o.Store, (*server.Account)(nil)
+		if tenant != DefaultTenant {
+			dir, account = filepath.Join(o.Store, "tenants", tenant), server.NewAccount(tenant)
+			accounts = append(accounts, account)
+		}
+		k := Keys{Operator: filepath.Join(dir, "operator.nk"), Worker: filepath.Join(dir, "worker.nk")}
+		operator, err := loadKey(k.Operator)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		worker, err := loadKey(k.Worker)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		keys[tenant] = k
+		users = append(users, &server.NkeyUser{Nkey: operator, Account: account}, &server.NkeyUser{Nkey: worker, Account: account, Permissions: workerPermissions()})
 	}
-	worker, err := loadKey(keys.Worker)
-	if err != nil {
-		return keys, nil, err
-	}
-	return keys, []*server.NkeyUser{{Nkey: operator}, {Nkey: worker, Permissions: workerPermissions()}}, nil
+	return keys, users, accounts, nil
 }
+
+const tenantLetters = "abcdefghijklmnopqrstuvwxyz0123456789-"
 
 // workerPermissions let a worker read and write what sessions need, and neither make nor
 // delete streams.

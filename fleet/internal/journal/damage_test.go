@@ -59,7 +59,7 @@ func TestAWorkerMayNotDeleteJournals(t *testing.T) {
 		t.Cleanup(conn.Close)
 		return conn
 	}
-	if err := connect(srv.Keys().Operator).Setup(t.Context(), 1); err != nil {
+	if err := connect(srv.Keys().Operator).Setup(t.Context(), 1, engine.Limits{}); err != nil {
 		t.Fatal(err)
 	}
 	worker := connect(srv.Keys().Worker)

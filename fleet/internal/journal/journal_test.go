@@ -22,7 +22,7 @@ func open(t *testing.T) (*engine.Conn, *journal.Logs) {
 		t.Fatal(err)
 	}
 	t.Cleanup(conn.Close)
-	if err := conn.Setup(t.Context(), 1); err != nil {
+	if err := conn.Setup(t.Context(), 1, engine.Limits{}); err != nil {
 		t.Fatal(err)
 	}
 	return conn, journal.New(conn, "default", nil)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -28,6 +29,8 @@ func (r *Runs) Cancel(ctx context.Context, id string) error {
 	for _, p := range pending {
 		err = errors.Join(err, r.Settle(ctx, id, p.UUID, &Outcome{IsError: true, Reason: "cancelled", Text: "The run was cancelled."}))
 	}
+	ctx, cancel := engine.Attempt(ctx)
+	defer cancel()
 	return errors.Join(err, r.conn.NATS.Publish(r.Control(id), []byte("cancel")), r.conn.NATS.FlushWithContext(ctx))
 }
 
@@ -39,7 +42,7 @@ func (r *Runs) Retry(ctx context.Context, id string) error {
 		default:
 			return fmt.Errorf("retry run %s: it is %s", id, run.State)
 		}
-		run.State, run.Reason, run.Attempts = Queued, "", 0
+		run.State, run.Reason, run.Attempts, run.Taken = Queued, "", 0, 0
 		return nil
 	})
 	if err != nil {
@@ -65,20 +68,43 @@ func (r *Runs) Sweep(ctx context.Context) (made int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("list tasks: %w", err)
 	}
+	waiting, err := r.waiting(ctx)
+	if err != nil {
+		return 0, err
+	}
 	for _, run := range list {
-		if _, ok := info.State.Subjects[run.task()]; ok || !run.Open() {
+		if _, ok := info.State.Subjects[run.task()]; ok || !run.Open() || !waiting[run.ID] {
 			continue
 		}
-		pending, err := r.Pending(ctx, run.ID)
-		if err != nil {
+		if err := r.Wake(ctx, run); err != nil {
 			return made, err
 		}
-		if len(pending) > 0 {
-			if err := r.Wake(ctx, run); err != nil {
-				return made, err
-			}
-			made++
-		}
+		made++
 	}
 	return made, nil
+}
+
+// waiting tells which runs have prompts without outcomes.
+func (r *Runs) waiting(ctx context.Context) (map[string]bool, error) {
+	attempt, cancel := context.WithTimeout(ctx, listTime)
+	defer cancel()
+	s, err := r.conn.Stream(attempt, engine.Prompts)
+	if err != nil {
+		return nil, fmt.Errorf("list prompts: %w", err)
+	}
+	done, err := s.Info(attempt, jetstream.WithSubjectFilter(r.subject("r", "*", "*")))
+	if err != nil {
+		return nil, fmt.Errorf("list prompts: %w", err)
+	}
+	sent, err := s.Info(attempt, jetstream.WithSubjectFilter(r.subject("p", "*", "*")))
+	if err != nil {
+		return nil, fmt.Errorf("list prompts: %w", err)
+	}
+	ids := map[string]bool{}
+	for subject := range sent.State.Subjects {
+		if _, ok := done.State.Subjects["r"+subject[1:]]; !ok {
+			ids[strings.Split(subject, ".")[2]] = true
+		}
+	}
+	return ids, nil
 }

@@ -36,14 +36,18 @@ type Run struct {
 	Dir      string            `json:"dir"`            // where it works
 	Args     []string          `json:"args,omitempty"` // flags, as for haft
 	Tags     map[string]string `json:"tags,omitempty"` // for those who look for it
-	Owner    string            `json:"owner,omitempty"`
+	// Ask says that users are asked about what the rules leave open; else that is denied.
+	Ask   bool   `json:"ask,omitempty"`
+	Owner string `json:"owner,omitempty"`
 	// Reason is why it failed or was put aside.
 	Reason  string    `json:"reason,omitempty"`
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`
 	// Attempts counts workers that took it since the journal last grew past Tip.
-	Attempts int    `json:"attempts,omitempty"`
-	Tip      string `json:"tip,omitempty"`
+	Attempts int `json:"attempts,omitempty"`
+	// Taken counts workers that took it since it last had nothing to do.
+	Taken int    `json:"taken,omitempty"`
+	Tip   string `json:"tip,omitempty"`
 	// Archive is the file that it was sealed into, Digest its SHA-256.
 	Archive string `json:"archive,omitempty"`
 	Digest  string `json:"digest,omitempty"`
@@ -147,30 +151,41 @@ const listTime = 30 * time.Second
 
 // List returns all runs, the latest first.
 func (r *Runs) List(ctx context.Context) ([]*Run, error) {
-	ctx, cancel := context.WithTimeout(ctx, listTime)
-	defer cancel()
-	kv, err := r.conn.Bucket(ctx, engine.Runs)
+	var list []*Run
+	err := r.values(ctx, engine.Runs, func(v jetstream.KeyValueEntry) {
+		if run, err := decode(v); err == nil {
+			list = append(list, run)
+		}
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list runs: %w", err)
+	}
+	sortRuns(list)
+	return list, nil
+}
+
+// values calls each with the values of the tenant in a bucket, the oldest first.
+func (r *Runs) values(ctx context.Context, bucket string, each func(jetstream.KeyValueEntry)) error {
+	ctx, cancel := context.WithTimeout(ctx, listTime)
+	defer cancel()
+	kv, err := r.conn.Bucket(ctx, bucket)
+	if err != nil {
+		return err
 	}
 	w, err := kv.Watch(ctx, r.tenant+".>", jetstream.IgnoreDeletes())
 	if err != nil {
-		return nil, fmt.Errorf("list runs: %w", err)
+		return err
 	}
 	defer w.Stop()
-	var list []*Run
 	for {
 		select {
 		case v := <-w.Updates():
 			if v == nil {
-				sortRuns(list)
-				return list, nil
+				return nil
 			}
-			if run, err := decode(v); err == nil {
-				list = append(list, run)
-			}
+			each(v)
 		case <-ctx.Done():
-			return nil, fmt.Errorf("list runs: %w", ctx.Err())
+			return ctx.Err()
 		}
 	}
 }

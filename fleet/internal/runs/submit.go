@@ -65,6 +65,8 @@ type Submission struct {
 	Class, Priority, Dir string
 	Args                 []string
 	Tags                 map[string]string
+	// Ask lets a new run ask users.
+	Ask bool
 	// Prompt is what it shall do; its UUID may be "".
 	Prompt Prompt
 }
@@ -82,7 +84,10 @@ func (r *Runs) Submit(ctx context.Context, s *Submission) (id, prompt string, er
 	}
 	run, err := r.Get(ctx, id)
 	if errors.Is(err, ErrNotFound) {
-		run, err = r.create(ctx, &Run{ID: id, State: Queued, Class: cmp.Or(s.Class, AnyWorker), Priority: s.Priority, Dir: s.Dir, Args: s.Args, Tags: s.Tags, Created: p.Sent})
+		if err := r.checkRoom(ctx); err != nil {
+			return "", "", fmt.Errorf("submit: %w", err)
+		}
+		run, err = r.create(ctx, &Run{ID: id, State: Queued, Class: cmp.Or(s.Class, AnyWorker), Priority: s.Priority, Dir: s.Dir, Args: s.Args, Tags: s.Tags, Ask: s.Ask, Created: p.Sent})
 	}
 	if err != nil {
 		return "", "", fmt.Errorf("submit: %w", err)
@@ -98,6 +103,27 @@ func (r *Runs) Submit(ctx context.Context, s *Submission) (id, prompt string, er
 		return "", "", fmt.Errorf("submit: %w", err)
 	}
 	return id, p.UUID, r.Wake(ctx, run)
+}
+
+// ErrFull is the error for a run that is one too many.
+var ErrFull = errors.New("too many runs wait")
+
+// checkRoom refuses a new run if as many wait as the tenant may have.
+func (r *Runs) checkRoom(ctx context.Context) error {
+	return engine.Try(ctx, func(ctx context.Context) (bool, error) {
+		s, err := r.conn.Stream(ctx, engine.Tasks)
+		if err != nil {
+			return true, err
+		}
+		info, err := s.Info(ctx)
+		if err != nil {
+			return true, err
+		}
+		if most := info.Config.MaxMsgs; most > 0 && int64(info.State.Msgs) >= most {
+			return false, fmt.Errorf("%w: the limit is %d (serve --max-queued); try again when some have ended", ErrFull, most)
+		}
+		return false, nil
+	})
 }
 
 // word reports whether a name can be part of a subject.
@@ -144,10 +170,10 @@ func code(err error) jetstream.ErrorCode {
 
 // Wake makes a task for a run, unless there is one.
 func (r *Runs) Wake(ctx context.Context, run *Run) error {
-	const perSubject = 10077 // maximum messages per subject exceeded
+	const full = 10077 // the run has a task; or the queue is full, and the sweeper makes it later
 	err := engine.Try(ctx, func(ctx context.Context) (bool, error) {
 		_, err := r.conn.JS.Publish(ctx, run.task(), []byte(r.tenant), jetstream.WithRetryAttempts(0))
-		if code(err) == perSubject {
+		if code(err) == full {
 			return false, nil
 		}
 		return true, err

@@ -87,6 +87,11 @@ func (w *worker) leadRun(ctx context.Context, id string) (left bool, err error) 
 	if l.run, err = l.begin(pos); err != nil || l.run.State == runs.Quarantined {
 		return false, err
 	}
+	if l.run.Ask {
+		if err := w.runs.Withdraw(w.hard, id); err != nil {
+			return false, err
+		}
+	}
 	if l.fresh = pos == (session.Pos{}); !l.fresh {
 		if pending, err = l.inspect(pending); err != nil {
 			return false, err
@@ -103,17 +108,26 @@ func (l *leader) begin(pos session.Pos) (*runs.Run, error) {
 			return fmt.Errorf("it is %s", r.State)
 		}
 		r.Attempts++
+		r.Taken++
 		if r.Tip != tip {
 			r.Attempts, r.Tip = 1, tip
 		}
 		r.State, r.Owner, r.Reason = runs.Running, w.Name, ""
-		if r.Attempts > w.Attempts {
+		switch {
+		case r.Attempts > w.Attempts:
 			r.State, r.Owner = runs.Quarantined, ""
 			r.Reason = fmt.Sprintf("%d workers took it and ended before anything was written", w.Attempts)
+		case r.Taken > takenFactor*w.Attempts:
+			r.State, r.Owner = runs.Quarantined, ""
+			r.Reason = fmt.Sprintf("%d workers took it and none of them finished it", r.Taken-1)
 		}
 		return nil
 	})
 }
+
+// takenFactor is how many times as often a run may be taken if each worker gets some way: what
+// a turn does may be what kills them.
+const takenFactor = 3
 
 func (l *leader) quarantine(why string) error {
 	_, err := l.worker.runs.Update(context.WithoutCancel(l.worker.hard), l.run.ID, func(r *runs.Run) error {

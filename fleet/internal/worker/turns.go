@@ -64,7 +64,7 @@ func (l *leader) turns(ctx context.Context, pending []runs.Prompt) (left bool, e
 		if !r.Open() || r.Owner != w.Name {
 			return runs.ErrUnchanged // it was taken over, and what is true of it others know
 		}
-		r.State, r.Owner, r.Attempts = runs.Idle, "", 0
+		r.State, r.Owner, r.Attempts, r.Taken = runs.Idle, "", 0, 0
 		if last != nil && last.IsError {
 			r.State, r.Reason = runs.Failed, last.Text
 		}
@@ -140,6 +140,7 @@ func outcome(r *wire.Result, worker string) *runs.Outcome {
 // A conversation is the harness at work, and the program that drives it.
 type conversation struct {
 	stream  *wire.PipeEnd
+	conn    *wire.Conn
 	results chan *wire.Result
 	done    chan struct{}
 	stop    context.CancelFunc
@@ -148,7 +149,11 @@ type conversation struct {
 // open assembles the harness for the run.
 func (l *leader) open() (*conversation, error) {
 	w := l.worker
-	opts, err := launch.Parse(append([]string{"--input-format=stream-json", "--output-format=stream-json"}, l.run.Args...), w.Version, io.Discard)
+	args := []string{"--input-format=stream-json", "--output-format=stream-json"}
+	if l.run.Ask {
+		args = append(args, "--permission-prompt-tool=stdio")
+	}
+	opts, err := launch.Parse(append(args, l.run.Args...), w.Version, io.Discard)
 	if err != nil {
 		return nil, err
 	}
@@ -175,22 +180,53 @@ func (l *leader) open() (*conversation, error) {
 		defer control.Unsubscribe()
 		headless.Serve(ctx, ours, opts)
 	}()
-	go c.read()
+	c.conn = wire.NewConn(theirs, &wire.ConnOptions{Handle: l.answer})
+	go c.read(ctx)
 	return c, nil
 }
 
-// read takes what the harness says. Nobody else is asked: what needs a user is denied.
-func (c *conversation) read() {
-	defer close(c.results)
-	for {
-		m, err := c.stream.Read()
-		if err != nil {
-			return
+// answer puts the questions of the harness to users.
+func (l *leader) answer(ctx context.Context, q wire.Request) (any, error) {
+	call, ok := q.(*wire.CanUseTool)
+	if !ok {
+		return nil, wire.Unsupported(q)
+	}
+	if err := l.state(ctx, runs.Asking); err != nil {
+		return nil, err
+	}
+	a, err := l.worker.runs.Ask(ctx, &runs.Question{Run: l.run.ID, Tool: call.ToolName, Title: call.Title, Input: call.Input}, call.ToolUseID)
+	if err == nil {
+		err = l.state(ctx, runs.Running)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case a.Allow:
+		return &wire.PermissionAnswer{Behavior: wire.BehaviorAllow}, nil
+	}
+	return &wire.PermissionAnswer{Behavior: wire.BehaviorDeny, Message: a.Message}, nil
+}
+
+// state notes how the run is, as long as this worker leads it.
+func (l *leader) state(ctx context.Context, s runs.State) error {
+	_, err := l.worker.runs.Update(ctx, l.run.ID, func(r *runs.Run) error {
+		if !r.Open() || r.Owner != l.worker.Name {
+			return errors.New("another worker leads the run")
 		}
+		r.State = s
+		return nil
+	})
+	return err
+}
+
+// read takes what the harness says.
+func (c *conversation) read(ctx context.Context) {
+	defer close(c.results)
+	_ = c.conn.Run(ctx, func(m wire.Message) { // it ends with the harness
 		if r, ok := m.(*wire.Result); ok {
 			c.results <- r
 		}
-	}
+	})
 }
 
 // turn sends a prompt and waits for its result.
@@ -204,7 +240,7 @@ func (c *conversation) turn(uuid, text string) (*wire.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.stream.Write(m); err != nil {
+	if err := c.conn.Send(m); err != nil {
 		return nil, fmt.Errorf("the harness has ended: %w", err)
 	}
 	r, ok := <-c.results

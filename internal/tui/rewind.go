@@ -12,12 +12,6 @@ import (
 	"github.com/haftdev/haft/session"
 )
 
-func (a *app) useModel(name string) {
-	a.talk.State.SetModel(a.talk.Turns.Resolve(name))
-	a.status.model = a.talk.Turns.Resolve(name)
-	a.show.add(&note{text: a.t("The model is %s from the next request on.", a.talk.Turns.Resolve(name)), quiet: true})
-}
-
 // rewind goes back to an earlier message: the conversation goes on before it, its
 // text is there to be changed, and files can be brought back too.
 func (a *app) rewind() {

@@ -1,0 +1,124 @@
+//go:build linux
+
+package command_test
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/haftdev/haft/fleet/internal/journal"
+	"github.com/haftdev/haft/fleet/internal/runs"
+	"github.com/haftdev/haft/model/script"
+	"github.com/haftdev/haft/session"
+)
+
+// TestLoad measures the figures of docs/fleet.md: HAFT_NIGHTLY=1 takes 1,000 sessions of three
+// turns, and here a few show that it can be done. A session costs the engine what it costs
+// without the harness (prompts, runs, tasks, journal entries, outcomes), and then with it.
+func TestLoad(t *testing.T) {
+	t.Parallel()
+	sessions, led := 40, 10
+	if os.Getenv("HAFT_NIGHTLY") != "" {
+		sessions, led = 1000, 200
+	}
+	f := newFleet(t)
+	f.override = func(*script.Request) (script.Turn, bool) {
+		return script.Turn{Blocks: []script.Block{{Text: "done"}}}, true
+	}
+	before := f.resident(t)
+	began := time.Now()
+	f.each(sessions, 16, func(int) error { return f.leadByHand(t) })
+	engine := float64(sessions) / time.Since(began).Seconds()
+	busy, idle := f.resident(t), 0
+	// What was needed for the work is given back after a while.
+	for end := time.Now().Add(time.Minute); ; time.Sleep(500 * time.Millisecond) {
+		if idle = f.resident(t); os.Getenv("HAFT_NIGHTLY") == "" || idle <= 60<<20 || time.Now().After(end) {
+			break
+		}
+	}
+	for range 2 {
+		w := f.start("worker", "--join", f.url, "--key", f.key("worker"), "--slots", "8", "--dir", f.dir+"/sessions")
+		t.Cleanup(func() { kill(w) })
+	}
+	began = time.Now()
+	f.each(led, 16, func(int) error {
+		id, prompts, err := f.begin(t.Context(), turnsOfARun)
+		for _, p := range prompts {
+			if err == nil {
+				_, err = f.runs.Await(t.Context(), id, p)
+			}
+		}
+		return err
+	})
+	harness := float64(led) / time.Since(began).Seconds()
+	t.Logf("engine alone: %.0f sessions/s of three turns; server %d MB, after %d sessions %d MB, when it rests %d MB; with the harness in two workers: %.1f sessions/s", engine, before>>20, sessions, busy>>20, idle>>20, harness)
+	if os.Getenv("HAFT_NIGHTLY") != "" && idle > 60<<20 {
+		t.Errorf("%d idle sessions take %d MB", sessions, idle>>20)
+	}
+}
+
+// each does something n times, some of it at once.
+func (f *fleet) each(n, atOnce int, do func(int) error) {
+	f.t.Helper()
+	next := make(chan int)
+	var doing sync.WaitGroup
+	for range atOnce {
+		doing.Go(func() {
+			for i := range next {
+				if err := do(i); err != nil {
+					f.t.Error(err)
+				}
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	doing.Wait()
+}
+
+// leadByHand does what a worker does for a run of three turns, without a harness: five entries
+// for each turn.
+func (f *fleet) leadByHand(t *testing.T) error {
+	id, prompts, err := f.begin(t.Context(), turnsOfARun)
+	if err != nil {
+		return err
+	}
+	log, pos, err := journal.New(f.conn, "default", nil).Open(t.Context(), id, "")
+	if err != nil {
+		return err
+	}
+	text := strings.Repeat("x", 700)
+	for _, p := range prompts {
+		for n := range 5 {
+			line := fmt.Appendf(nil, `{"uuid":%q,"n":%d,"text":%q}`+"\n", session.NewUUID(), n, text)
+			if pos, err = log.Append(t.Context(), pos, line); err != nil {
+				return err
+			}
+		}
+		if err := f.runs.Settle(t.Context(), id, p, &runs.Outcome{Text: "done"}); err != nil {
+			return err
+		}
+	}
+	return log.Close()
+}
+
+// resident is how much memory the server has.
+func (f *fleet) resident(t *testing.T) int {
+	t.Helper()
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", f.servers[0].cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := strconv.Atoi(strings.Fields(string(raw))[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages * os.Getpagesize()
+}

@@ -1,0 +1,71 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/haftdev/haft/fleet/internal/engine"
+	"github.com/haftdev/haft/fleet/internal/runs"
+)
+
+// newSchedules keeps schedules.
+func newSchedules(out io.Writer) *cobra.Command {
+	cmd := &cobra.Command{Use: "schedules", Short: "Submit runs again and again"}
+	var asJSON bool
+	ls := runsCommand("ls", "List schedules", cobra.NoArgs, func(ctx context.Context, conn *engine.Conn, tenant string, _ []string) error {
+		list, err := runs.New(conn, tenant).Schedules(ctx)
+		if err != nil {
+			return err
+		}
+		table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+		for _, s := range list {
+			if asJSON {
+				if err := json.NewEncoder(out).Encode(s); err != nil {
+					return err
+				}
+				continue
+			}
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", s.Name, s.Cron, s.Zone, s.Submission.Dir, s.Submission.Prompt.Text)
+		}
+		return table.Flush()
+	})
+	ls.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line")
+	rm := runsCommand("rm", "Remove a schedule", cobra.ExactArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
+		return runs.New(conn, tenant).RemoveSchedule(ctx, args[0])
+	})
+	rm.Use = "rm NAME"
+	cmd.AddCommand(newSchedule(), ls, rm)
+	return cmd
+}
+
+func newSchedule() *cobra.Command {
+	var s runs.Schedule
+	cmd := runsCommand("set", "Submit a prompt as a new run whenever a cron expression says", cobra.MinimumNArgs(2),
+		func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
+			s.Name, s.Submission.Prompt.Text, s.Submission.Args = args[0], args[1], args[2:]
+			if s.Submission.Dir == "" {
+				var err error
+				if s.Submission.Dir, err = os.Getwd(); err != nil {
+					return err
+				}
+			}
+			return runs.New(conn, tenant).SetSchedule(ctx, &s)
+		})
+	cmd.Use = "set NAME PROMPT --cron EXPRESSION [-- HAFT-FLAGS]"
+	cmd.Example = "  haft-fleet schedules set triage 'look at new issues' --cron '0 6 * * 1-5' --zone Europe/Berlin"
+	flags := cmd.Flags()
+	flags.StringVar(&s.Cron, "cron", "", "when: minute, hour, day of the month, month and day of the week, or \"@every 1h\"")
+	flags.StringVar(&s.Zone, "zone", "", "time zone of the expression, such as Europe/Berlin; the default is UTC")
+	flags.StringVar(&s.Submission.Dir, "dir", "", "where the runs work, on the worker's machine; the default is this folder")
+	flags.StringVar(&s.Submission.Class, "label", runs.AnyWorker, "which workers may take the runs")
+	flags.StringVar(&s.Submission.Priority, "priority", runs.Normal, "how urgent the runs are: "+strings.Join(runs.Priorities(), ", "))
+	_ = cmd.MarkFlagRequired("cron") // the flag is there
+	return cmd
+}

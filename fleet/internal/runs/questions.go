@@ -1,0 +1,177 @@
+package runs
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/haftdev/haft/fleet/internal/engine"
+)
+
+// A Question is about a call that the rules of a run leave to a user.
+type Question struct {
+	ID    string          `json:"id"`
+	Run   string          `json:"run"`
+	Tool  string          `json:"tool"`
+	Title string          `json:"title,omitempty"`
+	Input json.RawMessage `json:"input"`
+	Asked time.Time       `json:"asked"`
+	// Answer is the first that was given; nil means none yet.
+	Answer *Answer `json:"answer,omitempty"`
+
+	revision uint64
+}
+
+// An Answer settles a question.
+type Answer struct {
+	Allow   bool      `json:"allow"`
+	Message string    `json:"message,omitempty"` // for the model, why not
+	By      string    `json:"by"`
+	At      time.Time `json:"at"`
+}
+
+// An AnsweredError says that another user was first.
+type AnsweredError struct{ Answer Answer }
+
+func (e *AnsweredError) Error() string {
+	verb := "denied"
+	if e.Answer.Allow {
+		verb = "allowed"
+	}
+	return fmt.Sprintf("%s by %s at %s", verb, e.Answer.By, e.Answer.At.Local().Format(time.DateTime))
+}
+
+// Ask puts a question about a call of a run and waits for its answer until ctx ends. It is
+// withdrawn then.
+func (r *Runs) Ask(ctx context.Context, q *Question, call string) (*Answer, error) {
+	if !word(call) {
+		sum := sha256.Sum256([]byte(call))
+		call = hex.EncodeToString(sum[:8])
+	}
+	q.ID, q.Asked = q.Run+"."+call, time.Now().UTC()
+	raw, err := json.Marshal(q)
+	if err != nil {
+		return nil, fmt.Errorf("ask: %w", err)
+	}
+	if err := r.question(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
+		_, err := kv.Put(ctx, r.key(q.ID), raw)
+		return err
+	}); err != nil {
+		return nil, fmt.Errorf("ask: %w", err)
+	}
+	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
+		got, err := r.getQuestion(ctx, q.ID)
+		switch {
+		case err == nil && got.Answer != nil:
+			return got.Answer, r.withdraw(context.WithoutCancel(ctx), q.ID)
+		case errors.Is(err, ErrNotFound):
+			return nil, errors.New("the question was withdrawn")
+		}
+		if engine.Pause(ctx, wait) != nil {
+			return nil, errors.Join(ctx.Err(), r.withdraw(context.WithoutCancel(ctx), q.ID))
+		}
+	}
+}
+
+// question does something with the bucket of questions, again while the engine is away.
+func (r *Runs) question(ctx context.Context, do func(context.Context, jetstream.KeyValue) error) error {
+	return engine.Try(ctx, func(ctx context.Context) (bool, error) {
+		kv, err := r.conn.Bucket(ctx, engine.Questions)
+		if err == nil {
+			err = do(ctx, kv)
+		}
+		if errors.Is(err, jetstream.ErrKeyNotFound) || errors.Is(err, jetstream.ErrInvalidKey) {
+			return false, ErrNotFound
+		}
+		return code(err) != jetstream.JSErrCodeStreamWrongLastSequence, err
+	})
+}
+
+func (r *Runs) getQuestion(ctx context.Context, id string) (q *Question, err error) {
+	err = r.question(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
+		v, err := kv.Get(ctx, r.key(id))
+		if err != nil {
+			return err
+		}
+		q = &Question{revision: v.Revision()}
+		return json.Unmarshal(v.Value(), q)
+	})
+	return q, err
+}
+
+// withdraw takes a question back. An answered one stays for a while, so that users who come
+// later hear who was first.
+func (r *Runs) withdraw(ctx context.Context, id string) error {
+	q, err := r.getQuestion(ctx, id)
+	if err != nil || q.Answer != nil {
+		return nil // nobody waits for it
+	}
+	return r.question(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
+		return kv.Delete(ctx, r.key(id), jetstream.LastRevision(q.revision))
+	})
+}
+
+// Withdraw takes the open questions of a run back: who asked them is gone.
+func (r *Runs) Withdraw(ctx context.Context, run string) error {
+	list, err := r.Questions(ctx)
+	for _, q := range list {
+		if q.Run == run {
+			err = errors.Join(err, r.withdraw(ctx, q.ID))
+		}
+	}
+	return err
+}
+
+// Questions returns those that are open, the oldest first.
+func (r *Runs) Questions(ctx context.Context) ([]*Question, error) {
+	var list []*Question
+	err := r.values(ctx, engine.Questions, func(v jetstream.KeyValueEntry) {
+		q := &Question{revision: v.Revision()}
+		if json.Unmarshal(v.Value(), q) == nil && q.Answer == nil {
+			list = append(list, q)
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list questions: %w", err)
+	}
+	return list, nil
+}
+
+// Answer answers a question. The first answer counts; the error for others is an
+// [AnsweredError] that has it.
+func (r *Runs) Answer(ctx context.Context, id string, a Answer) error {
+	a.At = time.Now().UTC()
+	for {
+		q, err := r.getQuestion(ctx, id)
+		if err != nil {
+			return fmt.Errorf("answer %s: %w", id, err)
+		}
+		if q.Answer != nil {
+			if q.Answer.At.Equal(a.At) && q.Answer.By == a.By {
+				return nil // it was taken, and only the reply was lost
+			}
+			return &AnsweredError{*q.Answer}
+		}
+		q.Answer = &a
+		raw, err := json.Marshal(q)
+		if err != nil {
+			return fmt.Errorf("answer %s: %w", id, err)
+		}
+		err = r.question(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
+			_, err := kv.Update(ctx, r.key(id), raw, q.revision)
+			return err
+		})
+		if err == nil {
+			return nil
+		}
+		if code(err) != jetstream.JSErrCodeStreamWrongLastSequence {
+			return fmt.Errorf("answer %s: %w", id, err)
+		}
+	}
+}
