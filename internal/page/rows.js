@@ -78,7 +78,8 @@ export class Rows {
     const node = this.render(index);
     node.dataset.index = index;
     node.setAttribute("aria-posinset", index + 1);
-    node.setAttribute("aria-setsize", -1); // it grows
+    // The list grows.
+    node.setAttribute("aria-setsize", -1);
     return node;
   }
 
