@@ -59,6 +59,8 @@ type Options struct {
 	// choose another.
 	Lang      *lang.Catalogue
 	FixedLang bool
+	// FixedTheme says that the settings do not choose other colours.
+	FixedTheme bool
 	// Version is shown at the beginning.
 	Version string
 }
@@ -127,6 +129,11 @@ type app struct {
 	hint        string    // in place of the status line, until the next key
 	viewer      *viewer   // nil for none
 	records     []record  // what it shows
+
+	light     bool // the terminal says that its background is light
+	themed    bool // the user has chosen the colours
+	preferred bool // what the settings say about the screen was taken over
+	custom    statusLine
 
 	dirty  bool
 	drawn  time.Time

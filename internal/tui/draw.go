@@ -15,6 +15,7 @@ import (
 // draw brings the terminal up to date.
 func (a *app) draw() {
 	a.dirty, a.drawn = false, time.Now()
+	a.runStatusLine()
 	a.retitle()
 	v := a.view()
 	var above []string
@@ -192,11 +193,13 @@ func (a *app) foot(v view) ([]string, screen.Cursor) {
 	if a.menu != nil {
 		lines = append(lines, a.menu.lines(v)...)
 	}
+	a.status.editor = a.write.VimMode()
 	last := a.status.line(v, len(a.tasks))
 	if a.hint != "" {
 		last = v.paint.Warn.Of(ansi.Truncate(visible.Cells(a.hint), v.width, "…"))
 	}
 	at.Hidden = a.dialog != nil && a.dialog.focused
+	lines = append(lines, a.statusLines(v)...)
 	return append(lines, last), at
 }
 

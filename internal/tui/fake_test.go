@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,6 +42,10 @@ type fakeTalk struct {
 	queue       []agent.Prompt
 	mode, model string
 	sandbox     string
+	statusLine  string
+	dir         string // where it works
+	theme       string
+	editor      string
 	language    string // that the settings say
 	granted     []string
 	interrupts  int
@@ -121,7 +126,7 @@ func (f *fakeTalk) Usage() map[string]agent.ModelUsage {
 	return map[string]agent.ModelUsage{"m": {Cost: 0.25}}
 }
 func (f *fakeTalk) Session() string                        { return "5e55" }
-func (f *fakeTalk) Dir() string                            { return "/nowhere/project" }
+func (f *fakeTalk) Dir() string                            { return cmp.Or(f.dir, "/nowhere/project") }
 func (f *fakeTalk) StopTask(context.Context, string) error { return nil }
 func (f *fakeTalk) RunBuiltinText(name, args string) (string, bool) {
 	f.builtins = append(f.builtins, strings.TrimSpace(name+" "+args))
@@ -158,15 +163,16 @@ func (f *fakeTalk) Rules() []RuleLine {
 	return []RuleLine{{"deny", "Read(./secret)", "managed settings", "managed"}, {"allow", "Bash(make:*)", ".claude/settings.local.json:3", "local"}}
 }
 func (f *fakeTalk) Settings() []SettingLine {
-	return []SettingLine{{Key: "model", Value: "opus", Takes: "a string", Origin: "~/.claude/settings.json:2"}, {Key: "preview", Takes: "one of off, ask", OneOf: []string{"off", "ask"}}, {Key: "uiLanguage", Takes: "one of en, zh", OneOf: []string{"en", "zh"}, Value: f.language}}
+	return []SettingLine{{Key: "model", Value: "opus", Takes: "a string", Origin: "~/.claude/settings.json:2"}, {Key: "preview", Takes: "one of off, ask", OneOf: []string{"off", "ask"}}, {Key: "uiLanguage", Takes: "one of en, zh", OneOf: []string{"en", "zh"}, Value: f.language}, {Key: "theme", Takes: "a string", Value: f.theme}, {Key: "editorMode", Takes: "one of normal, vim", OneOf: []string{"normal", "vim"}, Value: f.editor}}
 }
-func (f *fakeTalk) Background(string) bool      { f.backgrounds++; return f.foreground }
-func (f *fakeTalk) Close(context.Context) error { f.closed = true; return nil }
-func (f *fakeTalk) Sandbox() string             { return f.sandbox }
-func (f *fakeTalk) Running() string             { return f.running }
-func (f *fakeTalk) Keep() *harness.Kept         { return f.kept }
-func (f *fakeTalk) Mode() string                { return f.mode }
-func (f *fakeTalk) Tools() *tool.Set            { return f.tools }
+func (f *fakeTalk) StatusLine() (command, journal string) { return f.statusLine, "/j.jsonl" }
+func (f *fakeTalk) Background(string) bool                { f.backgrounds++; return f.foreground }
+func (f *fakeTalk) Close(context.Context) error           { f.closed = true; return nil }
+func (f *fakeTalk) Sandbox() string                       { return f.sandbox }
+func (f *fakeTalk) Running() string                       { return f.running }
+func (f *fakeTalk) Keep() *harness.Kept                   { return f.kept }
+func (f *fakeTalk) Mode() string                          { return f.mode }
+func (f *fakeTalk) Tools() *tool.Set                      { return f.tools }
 func (f *fakeTalk) Commands() []Command {
 	return []Command{{"help", "Show what can be typed", ""}, {"cost", "Show the cost", ""}}
 }

@@ -23,7 +23,8 @@ func (a *app) handle(events []key.Event) {
 		case key.Focus:
 			a.focus(bool(ev))
 		case key.Light:
-			if ev && a.opts.Light != nil {
+			a.light = bool(ev)
+			if a.light && a.opts.Light != nil && !a.themed {
 				a.paint = *a.opts.Light
 			}
 		}
@@ -68,6 +69,9 @@ func (a *app) key(k key.Key) {
 	case a.dialog != nil && a.dialogKey(k):
 		return
 	case a.menu != nil && a.menuKey(k):
+		return
+	}
+	if a.write.VimKey(k) {
 		return
 	}
 	if k == (key.Key{Rune: '?'}) && !a.write.Empty() {

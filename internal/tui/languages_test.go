@@ -28,7 +28,13 @@ func screens() map[string]func(b *bed, ctx context.Context) {
 		"set":         func(b *bed, _ context.Context) { b.type_("/config\r\x1b[B\r") },
 		"memory":      func(b *bed, _ context.Context) { b.type_("/memory\r") },
 		"note":        func(b *bed, _ context.Context) { b.type_("#use tabs\r") },
-		"model":       func(b *bed, _ context.Context) { b.type_("/model\r") },
+		"theme":       func(b *bed, _ context.Context) { b.type_("/theme\r") },
+		"vim": func(b *bed, _ context.Context) {
+			b.type_("/vim\r")
+			b.type_("text\x1b")
+			b.pause(escapeDelay + frame)
+		},
+		"model": func(b *bed, _ context.Context) { b.type_("/model\r") },
 		"mcp": func(b *bed, _ context.Context) {
 			b.talk.servers = []mcp.Status{{Name: "files", State: mcp.Connected, Tools: []mcp.ToolStatus{{Name: "read", Offered: "mcp__files__read"}}}, {Name: "hub", State: mcp.NeedsAuth}, {Name: "db", State: mcp.Failed, Error: "connection refused"}}
 			b.type_("/mcp\r")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/session"
 )
@@ -45,7 +44,7 @@ func (a *app) opened(stream int, talk *Talk, past []session.Entry, held []trust.
 		return
 	}
 	a.talk = talk
-	a.speak()
+	a.prefer()
 	release := talk.Queue.Hold()
 	a.status.mode, a.status.model = talk.Rules.Mode(), talk.State.ContextUsage().Model
 	a.status.look(talk.Turns.Dir())
@@ -70,18 +69,6 @@ func (a *app) opened(stream int, talk *Talk, past []session.Entry, held []trust.
 		}
 	}()
 	a.submitPending()
-}
-
-// speak uses the language that the settings say, unless the user has said another for now.
-func (a *app) speak() {
-	for _, s := range a.talk.Rules.Settings() {
-		if s.Key != "uiLanguage" || s.Value == "" || a.opts.FixedLang {
-			continue
-		}
-		if words, err := lang.Load(s.Value); err == nil {
-			a.lang = words
-		}
-	}
 }
 
 // submitPending takes up what was written before it could be.

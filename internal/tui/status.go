@@ -20,6 +20,7 @@ type status struct {
 	cost         float64
 	unpriced     bool
 	dir, branch  string
+	editor       string // the mode of vim's keys, "" without them
 	sandbox      string // what confines commands, "" if it is not known
 }
 
@@ -79,6 +80,12 @@ func (s *status) line(v view, tasks int) string {
 		if text != "" {
 			parts = append(parts, part{text, st})
 		}
+	}
+	switch s.editor {
+	case "normal":
+		add(v.t("NORMAL"), v.paint.Accent)
+	case "insert":
+		add(v.t("INSERT"), v.paint.Dim)
 	}
 	add(modeText(s.mode, v), modeStyle(s.mode, v.paint))
 	if tasks > 0 {

@@ -251,6 +251,8 @@ func ownCommands() []Command {
 		{"keys", "Show what keys do"},
 		{"login", "Set up the model that answers"},
 		{"terminal-setup", "Show how to set up shift+enter and the clipboard in this terminal"},
+		{"theme", "Choose the colours"},
+		{"vim", "Switch vim's keys on or off"},
 		{"new", "Begin a new conversation; this one stays in the list of sessions"},
 	} {
 		list = append(list, Command{Name: c.name, Description: string(c.does)})
@@ -290,6 +292,8 @@ func (a *app) commands() map[string]func(args string) {
 		"copy":    a.copyAnswer,
 		"export":  a.export,
 		"mcp":     a.mcp,
+		"theme":   a.theme,
+		"vim":     a.vim,
 
 		"terminal-setup": func(string) { a.show.add(&note{text: terminalSetup(os.Getenv), quiet: true}) },
 

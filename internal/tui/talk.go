@@ -109,6 +109,9 @@ type Rules interface {
 	// Held is what the folder brings and the user has not agreed to; Trust agrees.
 	Held() []trust.Item
 	Trust(context.Context, []trust.Item) error
+	// StatusLine is the command of the settings that prints a line below the input box, ""
+	// for none, and the file of the session, which it is told.
+	StatusLine() (command, journal string)
 	// Keep is what the conversation passes on when it is opened again.
 	Keep() *harness.Kept
 }

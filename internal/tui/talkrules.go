@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 
@@ -64,6 +65,18 @@ func (r rules) Trust(ctx context.Context, items []trust.Item) error {
 		return errors.New("there is no config folder to keep it in")
 	}
 	return r.c.World.Project.Folder.Grant(ctx, items...)
+}
+
+func (r rules) StatusLine() (command, journal string) {
+	v, ok := r.c.World.Project.Counts.Lookup("statusLine")
+	if !ok {
+		return "", ""
+	}
+	var said struct{ Type, Command string }
+	if json.Unmarshal(v.JSON, &said) != nil || said.Type != "command" {
+		return "", ""
+	}
+	return said.Command, r.c.Journal().Path()
 }
 
 func (r rules) Rules() []RuleLine {

@@ -194,6 +194,9 @@ func TestLimitsComeFromTheEnvironment(t *testing.T) {
 	if _, out := r.bash(t, "sleep 600"); out.TimedOutAfterMS != 150 {
 		t.Errorf("timed out after %d ms", out.TimedOutAfterMS)
 	}
+	if _, out := newRig(t, nil, &bash.Options{Environ: []string{"CLAUDE_BASH_TIMEOUT_MS=160"}, EndAtLimit: true}).bash(t, "sleep 600"); out.TimedOutAfterMS != 160 {
+		t.Errorf("by the other name, timed out after %d ms", out.TimedOutAfterMS)
+	}
 	_, err := r.call(t.Context(), "Bash", "", `{"command":"true","timeout":2001}`)
 	if forModel := new(tool.Error); !errors.As(err, &forModel) {
 		t.Errorf("a timeout over the limit: %v", err)

@@ -46,7 +46,7 @@ func TestExamplesOfTheDocsAreAccepted(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"Monitor", "REPL", "LSP", "ScheduleWakeup", "CronCreate", "PushNotification"} {
+	for _, name := range []string{"Monitor", "REPL", "LSP", "ScheduleWakeup", "CronCreate", "PushNotification", "ListAgents", "RefreshMcpTools", "ReadMcpResourceDir"} {
 		if !shown[name] {
 			t.Errorf("docs/tools.md has no example of %s", name)
 		}

@@ -1,12 +1,16 @@
 package engine_test
 
 import (
+	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/haftdev/haft/fleet/internal/engine"
 )
@@ -137,4 +141,59 @@ func connect(t *testing.T, srv *engine.Server, key string) *engine.Conn {
 	}
 	t.Cleanup(conn.Close)
 	return conn
+}
+
+// A worker may have a key of its own, which can be taken away without touching the others.
+func TestAWorkerHasAKeyOfItsOwn(t *testing.T) {
+	store := t.TempDir()
+	start := func() *engine.Server {
+		srv, err := engine.Start(&engine.ServerOptions{Listen: "127.0.0.1:0", Store: store, Tenants: []string{"red"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return srv
+	}
+	if _, err := engine.AddWorkerKey(store, "red", "builder"); err == nil {
+		t.Error("a store that is none has a key")
+	}
+	start().Close()
+	key, err := engine.AddWorkerKey(store, "red", "builder")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := start()
+	connect(t, srv, srv.TenantKeys("red").Operator)
+	own := connect(t, srv, key)
+	if _, err := own.JS.CreateStream(deadline(t), jetstream.StreamConfig{Name: "MINE"}); err == nil {
+		t.Error("a worker made a stream")
+	}
+	srv.Close()
+	if err := os.Remove(key); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := engine.AddWorkerKey(store, "red", "builder"); err != nil || again != key {
+		t.Fatalf("%s, %v", again, err)
+	}
+	stolen := filepath.Join(t.TempDir(), "old.nk")
+	if err := os.Rename(key, stolen); err != nil {
+		t.Fatal(err)
+	}
+	srv = start()
+	defer srv.Close()
+	if conn, err := engine.Connect(deadline(t), srv.URL(), &engine.ConnectOptions{Key: stolen}); err == nil {
+		conn.Close()
+		t.Error("a key that was taken away still opens")
+	}
+	for _, bad := range []string{"", "../up", "A b"} {
+		if _, err := engine.AddWorkerKey(store, "red", bad); err == nil {
+			t.Errorf("a worker may be named %q", bad)
+		}
+	}
+}
+
+// deadline is for what is not allowed, and so is not answered.
+func deadline(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	t.Cleanup(cancel)
+	return ctx
 }

@@ -164,8 +164,40 @@ func loadAccounts(o *ServerOptions) (keys map[string]Keys, users []*server.NkeyU
 		}
 		keys[tenant] = k
 		users = append(users, &server.NkeyUser{Nkey: operator, Account: account}, &server.NkeyUser{Nkey: worker, Account: account, Permissions: workerPermissions()})
+		own, err := filepath.Glob(filepath.Join(dir, workerKeys, "*.nk"))
+		if err != nil {
+			return nil, nil, nil, fmt.Errorf("find the keys of workers: %w", err)
+		}
+		for _, file := range own {
+			public, err := loadKey(file)
+			if err != nil {
+				return nil, nil, nil, err
+			}
+			users = append(users, &server.NkeyUser{Nkey: public, Account: account, Permissions: workerPermissions()})
+		}
 	}
 	return keys, users, accounts, nil
+}
+
+// workerKeys is the folder of the keys of single workers.
+const workerKeys = "workers"
+
+// AddWorkerKey makes a key for one worker of a tenant, in the store of a server, which knows it
+// when it next starts. To take the key away, remove the file and start the server again.
+func AddWorkerKey(store, tenant, worker string) (file string, err error) {
+	if worker == "" || strings.Trim(worker, tenantLetters) != "" {
+		return "", fmt.Errorf("the worker %q cannot be: names are small letters, digits and -", worker)
+	}
+	dir := store
+	if tenant != DefaultTenant {
+		dir = filepath.Join(store, "tenants", tenant)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "worker.nk")); err != nil {
+		return "", fmt.Errorf("%s is not the store of a server that has the tenant %s; start 'haft-fleet serve' first", store, tenant)
+	}
+	file = filepath.Join(dir, workerKeys, worker+".nk")
+	_, err = loadKey(file)
+	return file, err
 }
 
 const tenantLetters = "abcdefghijklmnopqrstuvwxyz0123456789-"

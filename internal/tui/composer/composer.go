@@ -29,6 +29,7 @@ type Composer struct {
 	draft   string // the text of now while an older one is shown
 
 	undos  []undone // what was written before each edit, oldest first
+	vim    *vim     // nil without vim's keys
 	typing int      // where the caret is if the last edit wrote a letter of a word; else -1
 }
 
@@ -57,6 +58,7 @@ func (c *Composer) Take() string {
 	text := c.Filled()
 	c.Set("")
 	c.pastes = nil
+	c.Vim(c.vim != nil) // which begins with inserting
 	return text
 }
 

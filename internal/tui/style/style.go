@@ -51,6 +51,13 @@ const (
 	Dark  Background = "dark"
 	Light Background = "light"
 	Plain Background = "plain"
+	Auto  Background = "auto" // as the terminal says
+	// Without red and green, for those who cannot tell them apart.
+	DarkBlind  Background = "dark-daltonized"
+	LightBlind Background = "light-daltonized"
+	// With the terminal's sixteen colours only.
+	DarkBasic  Background = "dark-ansi"
+	LightBasic Background = "light-ansi"
 )
 
 // Of returns the palette for a background.
@@ -58,6 +65,20 @@ func Of(b Background) Palette {
 	switch b {
 	case Plain:
 		return Palette{}
+	case DarkBlind:
+		p := coloured()
+		p.Good, p.Bad, p.String = "34", "38;5;208", "36"
+		p.Added, p.Removed = "48;5;18", "48;5;94"
+		return p
+	case LightBlind:
+		p := Of(Light)
+		p.Good, p.Bad, p.String = "34", "38;5;166", "36"
+		p.Added, p.Removed = "30;48;5;153", "30;48;5;223"
+		return p
+	case DarkBasic, LightBasic:
+		p := coloured()
+		p.Added, p.Removed, p.Prompt = "32", "31", "1;7"
+		return p
 	case Light:
 		p := coloured()
 		p.Added, p.Removed = "30;48;5;194", "30;48;5;224"
@@ -92,15 +113,13 @@ func (p Palette) Fine(getenv func(string) string) Palette {
 }
 
 // Detect says which palette fits, from the environment: NO_COLOR and TERM=dumb
-// mean no colour; HAFT_THEME says light or dark, and COLORFGBG is how some
+// mean no colour; HAFT_THEME names a theme, and COLORFGBG is how some
 // terminals tell. Without a word it is dark.
 func Detect(getenv func(string) string) Background {
-	switch getenv("HAFT_THEME") {
-	case "light":
-		return Light
-	case "dark":
-		return Dark
-	case "plain", "none":
+	switch theme := Background(getenv("HAFT_THEME")); theme {
+	case Light, Dark, Plain, DarkBlind, LightBlind, DarkBasic, LightBasic:
+		return theme
+	case "none":
 		return Plain
 	}
 	if getenv("NO_COLOR") != "" || getenv("TERM") == "dumb" {
