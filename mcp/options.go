@@ -115,6 +115,8 @@ type Elicitation struct {
 	Mode    string          `json:"mode,omitempty"` // form or url
 	URL     string          `json:"url,omitempty"`
 	Schema  json.RawMessage `json:"requested_schema,omitempty"` // of a form
+	// ID names the question to those who watch the session; "" if nobody does.
+	ID string `json:"-"`
 }
 
 // An Answer is the user's.

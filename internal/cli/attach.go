@@ -16,9 +16,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/haftdev/haft/internal/live"
+	"github.com/haftdev/haft/internal/plain"
 	"github.com/haftdev/haft/internal/tui"
 	"github.com/haftdev/haft/internal/visible"
+	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/plan"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -27,12 +31,13 @@ type attachFlags struct {
 	json, watch bool
 	from        string
 
+	person  *plain.Person // answers what needs more than yes or no
 	mu      sync.Mutex
 	waiting chan string // takes the answer to a question; nil if none is open
 }
 
 func newAttach(s Streams) *cobra.Command {
-	f := &attachFlags{Streams: s}
+	f := &attachFlags{Streams: s, person: plain.NewPerson(s.Out)}
 	c := &cobra.Command{
 		Use:   "attach [SESSION]",
 		Short: "Watch a session that runs elsewhere, send prompts and answer its questions",
@@ -133,28 +138,46 @@ func (f *attachFlags) read(typed chan<- string) {
 		waiting := f.waiting
 		f.mu.Unlock()
 		switch {
-		case line == "":
+		case f.person.Hear(line), line == "":
 		case waiting != nil:
 			waiting <- line
 		default:
 			typed <- line
 		}
 		if err != nil {
+			f.person.HangUp()
 			return
 		}
 	}
 }
 
-// asked asks the user about a call. Only y allows; another line denies and says why.
+// asked asks the user.
 func (f *attachFlags) asked(ctx context.Context, r wire.Request) (any, error) {
-	q, ok := r.(*wire.CanUseTool)
-	if !ok || f.watch || f.json {
+	if f.watch || f.json {
 		return nil, wire.Unsupported(r)
 	}
-	if q.RequiresUserInteraction {
-		fmt.Fprintf(f.Out, "? %s asks something that needs the screen of the session; answer it there.\n", visible.Text(q.ToolName))
-		return nil, errors.New("it cannot be answered here")
+	switch q := r.(type) {
+	case *wire.CanUseTool:
+		if q.ToolName == "AskUserQuestion" {
+			return f.askedToChoose(ctx, q)
+		}
+		return f.askedToAllow(ctx, q)
+	case *wire.Elicitation:
+		a, err := f.person.Elicit(ctx, mcp.Elicitation{Server: q.MCPServerName, Message: q.Message, Mode: q.Mode, URL: q.URL, Schema: q.RequestedSchema})
+		return wire.ElicitationReply{Action: a.Action, Content: a.Content}, err
 	}
+	return nil, wire.Unsupported(r)
+}
+
+// askedToChoose asks what the model wants to know.
+func (f *attachFlags) askedToChoose(ctx context.Context, q *wire.CanUseTool) (any, error) {
+	v, err := f.person.Ask(ctx, tool.Case{Call: &tool.Call{Tool: q.ToolName, Input: q.Input}}, tool.Verdict{})
+	return wire.PermissionAnswer{Behavior: wire.BehaviorAllow, UpdatedInput: v.Input}, err
+}
+
+// askedToAllow asks about a call, or whether the user agrees to a plan. Only y allows;
+// another line denies and says why.
+func (f *attachFlags) askedToAllow(ctx context.Context, q *wire.CanUseTool) (any, error) {
 	answer := make(chan string, 1)
 	f.mu.Lock()
 	f.waiting = answer
@@ -166,7 +189,11 @@ func (f *attachFlags) asked(ctx context.Context, r wire.Request) (any, error) {
 			f.waiting = nil
 		}
 	}()
-	fmt.Fprintf(f.Out, "? %s %s\n", visible.Text(cmp.Or(q.DisplayName, q.ToolName)), visible.Indented(string(q.Input)))
+	if text := plan.Text(&tool.Call{Tool: q.ToolName, Input: q.Input}); q.ToolName == "ExitPlanMode" && text != "" {
+		fmt.Fprintf(f.Out, "? The plan:\n%s\n", visible.Text(text))
+	} else {
+		fmt.Fprintf(f.Out, "? %s %s\n", visible.Text(cmp.Or(q.DisplayName, q.ToolName)), visible.Indented(string(q.Input)))
+	}
 	if q.Change != nil {
 		writeChange(f.Out, q.Change)
 	}

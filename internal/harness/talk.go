@@ -164,6 +164,9 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 	if c.woken = opts.Woken; opts.Person != nil {
 		opts.Person = &openAsker{opts.Person, opts.here(), c}
 	}
+	if opts.MCP.Elicit != nil {
+		opts.MCP.Elicit = (&openAsker{here: opts.here(), talk: c}).elicit(opts.MCP.Elicit)
+	}
 	if err := c.begin(ctx, &opts); err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
@@ -22,6 +23,8 @@ type Channel interface {
 	// Ask asks the observers, now or later, until one of them has decided, whom by
 	// names, or ctx ends.
 	Ask(ctx context.Context, c tool.Case, question tool.Verdict) (v tool.Verdict, by string, err error)
+	// Elicit asks the observers what an MCP server wants to know, in the same way.
+	Elicit(ctx context.Context, e mcp.Elicitation) (a mcp.Answer, by string, err error)
 	// Close ends it before the journal is closed.
 	Close() error
 }
@@ -117,6 +120,67 @@ func (o *openAsker) race(ctx context.Context, c tool.Case, question tool.Verdict
 			}
 		case <-ctx.Done():
 			return decision{err: ctx.Err()}
+		}
+	}
+}
+
+// elicit asks the front end's user and the observers what an MCP server wants to know:
+// the first answer counts.
+func (o *openAsker) elicit(person elicitFunc) elicitFunc {
+	return func(ctx context.Context, e mcp.Elicitation) (mcp.Answer, error) {
+		journal := o.talk.Journal()
+		e.ID = session.NewUUID()
+		if err := journal.Append(ctx, session.Entry{Ask: &session.Ask{ID: e.ID, Tool: "mcp__" + e.Server, Reason: e.Message}}); err != nil {
+			return mcp.Answer{}, fmt.Errorf("write down the question: %w", err)
+		}
+		a, by, err := o.raceElicit(ctx, e, person)
+		settled := session.Answer{ID: e.ID}
+		if err == nil {
+			if settled.By, settled.Behavior = by, tool.Deny; a.Action == "accept" {
+				settled.Behavior = tool.Allow
+			}
+		}
+		if failed := journal.Append(context.WithoutCancel(ctx), session.Entry{Answer: &settled}); failed != nil && err == nil {
+			return mcp.Answer{}, fmt.Errorf("write down the answer: %w", failed)
+		}
+		if settled.By != "" && by != o.here {
+			o.talk.World.link.Tell(fmt.Sprintf("The question of %s was answered from %s.", e.Server, by))
+		}
+		return a, err
+	}
+}
+
+// elicitFunc asks what an MCP server wants to know.
+type elicitFunc = func(context.Context, mcp.Elicitation) (mcp.Answer, error)
+
+// raceElicit asks both at once, as race does.
+func (o *openAsker) raceElicit(ctx context.Context, e mcp.Elicitation, person elicitFunc) (mcp.Answer, string, error) {
+	type answer struct {
+		mcp.Answer
+		by  string
+		err error
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answers := make(chan answer, 2)
+	go func() {
+		a, err := person(ctx, e)
+		answers <- answer{a, o.here, err}
+	}()
+	if channel := o.talk.watched.channel.Load(); channel != nil {
+		go func() {
+			a, by, err := (*channel).Elicit(ctx, e)
+			answers <- answer{a, by, err}
+		}()
+	}
+	for {
+		select {
+		case a := <-answers:
+			if a.by == o.here || a.err == nil {
+				return a.Answer, a.by, a.err
+			}
+		case <-ctx.Done():
+			return mcp.Answer{}, "", ctx.Err()
 		}
 	}
 }

@@ -43,7 +43,11 @@ func (s *server) sendMCP(ctx context.Context, name string, message json.RawMessa
 // that failed from a fault of its own, so one that is not answered is cancelled.
 func (s *server) elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, error) {
 	var reply wire.ElicitationReply
-	err := s.ask(ctx, &wire.Elicitation{MCPServerName: e.Server, Message: e.Message, Mode: e.Mode, URL: e.URL, RequestedSchema: e.Schema}, &reply)
+	request := &wire.Elicitation{MCPServerName: e.Server, Message: e.Message, Mode: e.Mode, URL: e.URL, RequestedSchema: e.Schema}
+	if s.opts.Talk.Here != "" {
+		request.ElicitationID = e.ID // other programs know it as the name of an address to visit
+	}
+	err := s.ask(ctx, request, &reply)
 	if err != nil || reply.Action == "" { // it is gone, or knows no such question
 		return mcp.Answer{Action: "cancel"}, nil
 	}

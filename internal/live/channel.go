@@ -14,6 +14,7 @@ import (
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/headless"
+	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/wire"
@@ -32,21 +33,21 @@ type channel struct {
 	listener  net.Listener
 	notice    string // the file that says where the socket is
 	observers map[*observer]bool
-	questions map[*question]bool
+	questions map[*question]bool // that are open
 	joined    sync.WaitGroup
 }
 
 // A question is one that is open.
 type question struct {
 	ctx     context.Context
-	request *wire.CanUseTool
+	request wire.Request
 	answers chan answer
 }
 
-// An answer is one of an observer.
+// An answer is one of an observer, as JSON.
 type answer struct {
-	wire.PermissionAnswer
-	by string
+	raw json.RawMessage
+	by  string
 }
 
 // delay is how long a session lasts before it can be watched, unless it asks something.
@@ -135,17 +136,16 @@ func (c *channel) Event(ev agent.Event) {
 	}
 	told := c.told
 	c.mu.Unlock()
-	if changed, ok := ev.(agent.Changed); ok && changed.What == agent.Cleared {
-		c.move()
-		return
-	}
 	if n > 0 {
 		told.Event(ev)
 	}
+	if changed, ok := ev.(agent.Changed); ok && changed.What == agent.Cleared {
+		c.move()
+	}
 }
 
-// move follows the conversation into another session: those who watch the old one see
-// its end.
+// move follows the conversation into another session: those who watch the old one were
+// told its id, and see the end of the old one.
 func (c *channel) move() {
 	c.shut()
 	c.mu.Lock()
@@ -166,15 +166,44 @@ func (c *channel) broadcast(m wire.Message) {
 }
 
 // Ask implements [harness.Channel].
-func (c *channel) Ask(ctx context.Context, about tool.Case, verdict tool.Verdict) (tool.Verdict, string, error) {
+func (c *channel) Ask(ctx context.Context, about tool.Case, verdict tool.Verdict) (v tool.Verdict, by string, err error) {
+	by, err = c.ask(ctx, func() wire.Request { return c.told.Question(about, verdict) }, func(a answer) (ok bool) {
+		var said wire.PermissionAnswer
+		if json.Unmarshal(a.raw, &said) != nil {
+			return false
+		}
+		v, ok = c.observed().Verdict(ctx, said, a.by)
+		return ok
+	})
+	return v, by, err
+}
+
+// Elicit implements [harness.Channel].
+func (c *channel) Elicit(ctx context.Context, e mcp.Elicitation) (a mcp.Answer, by string, err error) {
+	request := &wire.Elicitation{MCPServerName: e.Server, Message: e.Message, Mode: e.Mode, URL: e.URL, RequestedSchema: e.Schema, ElicitationID: e.ID}
+	by, err = c.ask(ctx, func() wire.Request { return request }, func(said answer) bool {
+		a = mcp.Answer{}
+		return json.Unmarshal(said.raw, &a) == nil && (a.Action == "accept" || a.Action == "decline" || a.Action == "cancel")
+	})
+	return a, by, err
+}
+
+// observed is what shows the conversation to observers.
+func (c *channel) observed() *headless.Observer {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.told
+}
+
+// ask asks the observers, now or later, until one has given an answer that decides.
+func (c *channel) ask(ctx context.Context, request func() wire.Request, decides func(answer) bool) (by string, err error) {
 	c.listen()
 	c.mu.Lock()
 	if c.listener == nil {
 		c.mu.Unlock()
-		return tool.Verdict{}, "", errors.New("the session cannot be watched")
+		return "", errors.New("the session cannot be watched")
 	}
-	told := c.told
-	q := &question{ctx: ctx, request: told.Question(about, verdict), answers: make(chan answer)}
+	q := &question{ctx: ctx, request: request(), answers: make(chan answer)}
 	c.questions[q] = true
 	for o := range c.observers {
 		o.ask(q)
@@ -188,11 +217,11 @@ func (c *channel) Ask(ctx context.Context, about tool.Case, verdict tool.Verdict
 	for {
 		select {
 		case a := <-q.answers:
-			if v, ok := told.Verdict(ctx, a.PermissionAnswer, a.by); ok {
-				return v, a.by, nil
+			if decides(a) {
+				return a.by, nil
 			}
 		case <-ctx.Done():
-			return tool.Verdict{}, "", ctx.Err()
+			return "", ctx.Err()
 		}
 	}
 }

@@ -233,7 +233,7 @@ func (o *observer) ask(q *question) {
 		defer cancel()
 		defer context.AfterFunc(o.ctx, cancel)()
 		a := answer{by: o.name}
-		if o.wire.Call(ctx, q.request, &a.PermissionAnswer) != nil {
+		if o.wire.Call(ctx, q.request, &a.raw) != nil {
 			return // it cannot be asked, is gone, or another one was first
 		}
 		select {

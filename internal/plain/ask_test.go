@@ -26,7 +26,7 @@ func answered(t *testing.T, command string, typed ...string) (v tool.Verdict, ke
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		p := (&Person{out: &lines{w: &out}})
-		defer p.hangUp()
+		defer p.HangUp()
 		p.Grant(func(s tool.Suggestion) error { kept = s.Rule; return nil })
 		answer := make(chan tool.Verdict, 1)
 		raw, err := json.Marshal(map[string]string{"command": command})
@@ -41,7 +41,7 @@ func answered(t *testing.T, command string, typed ...string) (v tool.Verdict, ke
 		for _, l := range typed {
 			synctest.Wait()
 			time.Sleep(arming)
-			p.hear(l)
+			p.Hear(l)
 		}
 		v = <-answer
 		shown = out.String()
@@ -97,7 +97,7 @@ func TestAFormIsFilledInLineByLine(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var out bytes.Buffer
 			p := (&Person{out: &lines{w: &out}})
-			defer p.hangUp()
+			defer p.HangUp()
 			answer := make(chan mcp.Answer, 1)
 			go func() {
 				a, _ := p.Elicit(t.Context(), mcp.Elicitation{Server: "shop", Message: "Whereto?", Mode: "form", Schema: schema})
@@ -106,7 +106,7 @@ func TestAFormIsFilledInLineByLine(t *testing.T) {
 			for _, l := range c.typed {
 				synctest.Wait()
 				time.Sleep(arming)
-				p.hear(l)
+				p.Hear(l)
 			}
 			if d := cmp.Diff(c.want, <-answer); d != "" {
 				t.Errorf("%q (-want +got):\n%s\n%s", c.typed, d, out.String())

@@ -102,13 +102,13 @@ func (l *lines) Write(p []byte) (int, error) {
 // conversation.
 func (c *conversation) read(ctx context.Context, in io.Reader) {
 	defer close(c.said)
-	defer c.person.hangUp()
+	defer c.person.HangUp()
 	scan := bufio.NewScanner(in)
 	scan.Buffer(nil, 16<<20)
 	whole := ""
 	for scan.Scan() {
 		line := scan.Text()
-		if c.person.hear(line) {
+		if c.person.Hear(line) {
 			continue
 		}
 		if begin, ok := strings.CutSuffix(line, "\\"); ok {
@@ -124,8 +124,8 @@ func (c *conversation) read(ctx context.Context, in io.Reader) {
 	}
 }
 
-// hear takes a line as an answer, and reports false if it is none.
-func (p *Person) hear(line string) bool {
+// Hear takes a line as an answer, and reports false if it is none.
+func (p *Person) Hear(line string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.answer == nil || time.Since(p.asked) < arming {
@@ -149,8 +149,8 @@ func (p *Person) hear(line string) bool {
 // being typed when it came is no answer.
 const arming = 300 * time.Millisecond
 
-// hangUp says that nothing more will be typed: nobody is there to allow anything.
-func (p *Person) hangUp() {
+// HangUp says that nothing more will be typed: nobody is there to allow anything.
+func (p *Person) HangUp() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ended = true

@@ -37,6 +37,9 @@ type Person struct {
 	prompt string // what was asked last
 }
 
+// NewPerson returns a user who is asked at out, in English, and answers by Hear.
+func NewPerson(out io.Writer) *Person { return &Person{out: out} }
+
 // Grant says how a rule is kept for the session.
 func (p *Person) Grant(keep func(tool.Suggestion) error) {
 	p.mu.Lock()

@@ -17,9 +17,9 @@ func TestWhatIsTypedAsAQuestionAppearsIsNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		p := (&Person{out: &lines{w: &out}})
-		defer p.hangUp()
+		defer p.HangUp()
 		answer := make(chan tool.Verdict, 1)
-		if p.hear("y") {
+		if p.Hear("y") {
 			t.Error("a line before the question was taken for an answer")
 		}
 		go func() {
@@ -28,11 +28,11 @@ func TestWhatIsTypedAsAQuestionAppearsIsNoAnswer(t *testing.T) {
 		}()
 		synctest.Wait()
 		time.Sleep(arming - time.Nanosecond)
-		if p.hear("y") {
+		if p.Hear("y") {
 			t.Error("a line that was being typed was taken for an answer")
 		}
 		time.Sleep(time.Nanosecond)
-		if !p.hear("n not now") {
+		if !p.Hear("n not now") {
 			t.Error("the answer was not heard")
 		}
 		if v := <-answer; v.Behavior != tool.Deny {
@@ -56,11 +56,11 @@ func TestCommandsInsideAQuestion(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(arming)
 		out.Reset()
-		if !p.hear("/help") || !strings.Contains(out.String(), "/stop stops the turn") || !strings.HasSuffix(out.String(), "says why: ") {
+		if !p.Hear("/help") || !strings.Contains(out.String(), "/stop stops the turn") || !strings.HasSuffix(out.String(), "says why: ") {
 			t.Errorf("help is %q", out.String())
 		}
 		for _, line := range []string{"/stop", "/exit", " /quit "} {
-			if p.hear(line) {
+			if p.Hear(line) {
 				t.Errorf("%s was taken for an answer", line)
 			}
 		}
@@ -75,7 +75,7 @@ func TestQuestionsOfTheModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		p := (&Person{out: &lines{w: &out}})
-		defer p.hangUp()
+		defer p.HangUp()
 		answer := make(chan tool.Verdict, 1)
 		go func() {
 			v, _ := p.Ask(t.Context(), tool.Case{Call: &tool.Call{Tool: "AskUserQuestion", Input: json.RawMessage(
@@ -84,7 +84,7 @@ func TestQuestionsOfTheModel(t *testing.T) {
 		}()
 		synctest.Wait()
 		time.Sleep(arming)
-		p.hear("2")
+		p.Hear("2")
 		v := <-answer
 		var in struct{ Answers map[string]string }
 		if err := json.Unmarshal(v.Input, &in); err != nil || in.Answers["Which?"] != "B" {
@@ -97,7 +97,7 @@ func TestNobodyAllowsAnythingWhenTheInputHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		p := (&Person{out: &lines{w: &out}})
-		p.hangUp()
+		p.HangUp()
 		synctest.Wait()
 		v, _ := p.Ask(t.Context(), tool.Case{Tool: bashTool(), Call: &tool.Call{Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`)}}, tool.Verdict{Behavior: tool.Ask})
 		if v.Behavior == tool.Allow {

@@ -44,7 +44,7 @@ func asked(t *testing.T, c tool.Case) (text string) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		p := (&Person{out: &lines{w: &out}})
-		defer p.hangUp()
+		defer p.HangUp()
 		done := make(chan tool.Verdict, 1)
 		go func() {
 			v, _ := p.Ask(t.Context(), c, tool.Verdict{Behavior: tool.Ask, Reason: "no rule allows it"})
@@ -52,7 +52,7 @@ func asked(t *testing.T, c tool.Case) (text string) {
 		}()
 		synctest.Wait()
 		time.Sleep(arming)
-		p.hear("y")
+		p.Hear("y")
 		if v := <-done; v.Behavior != tool.Allow {
 			t.Errorf("answered yes, and got %s", v.Behavior)
 		}

@@ -34,9 +34,8 @@ type stream struct {
 
 const (
 	heartbeat = 15 * time.Second
-	writeTime = 10 * time.Second // for a client to take what was sent
-	listTime  = time.Second      // between looks at the list
-	waiting   = 1024             // messages that may wait for a slow client
+	listTime  = time.Second // between looks at the list
+	waiting   = 8192        // messages that may wait for a slow client
 )
 
 // stream streams events until the client leaves.
@@ -313,7 +312,7 @@ func (st *stream) flush() error {
 	if st.text.Len() == 0 {
 		return nil
 	}
-	if err := st.ctl.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
+	if err := st.ctl.SetWriteDeadline(time.Now().Add(st.srv.opts.Patience)); err != nil {
 		return err
 	}
 	_, err := st.out.Write(st.text.Bytes())

@@ -214,7 +214,7 @@ func TestHostileTextStaysText(t *testing.T) {
 	s := newSite(t, says(evil))
 	row := s.create("<b>" + evil)
 	f := s.feed("/v1/sessions/"+row.ID+"/events?timeline=", "")
-	e := f.message("result", "onerror")
+	e := f.message("assistant", "onerror")
 	if strings.ContainsAny(e.data, "\n\r\x1b") {
 		t.Errorf("the event breaks its line: %q", e.data)
 	}

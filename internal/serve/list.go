@@ -217,6 +217,8 @@ func (w *watch) status(row *Session) {
 	defer w.mu.Unlock()
 	if w.link != nil {
 		row.Running, row.PID, row.Led = true, w.link.pid, w.link.run != nil
+	} else if w.path != "" {
+		row.PID, row.Running = live.Running(w.path)
 	}
 	row.Asking = max(row.Asking, len(w.openQuestions().Questions))
 }

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -44,7 +45,7 @@ func (w *watch) handle(ctx context.Context, r wire.Request) (any, error) {
 		}
 		return w.ask(ctx, Question{ID: w.questionOf(ctx, r.ToolUseID), Kind: kind, ToolUseID: r.ToolUseID, Agent: r.AgentID}, r)
 	case *wire.Elicitation:
-		return w.ask(ctx, Question{ID: session.NewUUID(), Kind: "elicitation"}, r)
+		return w.ask(ctx, Question{ID: cmp.Or(r.ElicitationID, session.NewUUID()), Kind: "elicitation"}, r)
 	}
 	return nil, wire.Unsupported(r)
 }

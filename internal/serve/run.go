@@ -170,13 +170,14 @@ func (r *run) move(id string) {
 	}
 	old := r.current()
 	old.mu.Lock()
+	cwd := old.cwd
 	if old.link == r.link {
 		old.link = nil
 	}
 	old.notify()
 	old.mu.Unlock()
 	next.mu.Lock()
-	next.link = r.link
+	next.link, next.cwd = r.link, cwd
 	next.notify()
 	next.mu.Unlock()
 	r.mu.Lock()

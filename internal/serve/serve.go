@@ -36,6 +36,8 @@ type Options struct {
 	Secure bool
 	// Files are those of the page; nil means none.
 	Files fs.FS
+	// Patience is how long a client may take to read what it is sent; 0 means ten seconds.
+	Patience time.Duration
 	// Version is that of the program.
 	Version string
 	// Log is for what a user who looks for a fault should know; nil means nobody.
@@ -73,6 +75,9 @@ func New(o *Options) *Server {
 	s := &Server{opts: *o, name: fmt.Sprintf("haft serve (process %d)", os.Getpid()), epoch: rand.Text()[:8], watches: map[string]*watch{}, streams: make(chan struct{}, maxStreams)}
 	if s.opts.Log == nil {
 		s.opts.Log = io.Discard
+	}
+	if s.opts.Patience == 0 {
+		s.opts.Patience = 10 * time.Second
 	}
 	if s.store = o.Talk.Sessions; s.store == nil {
 		s.store = session.Open("")

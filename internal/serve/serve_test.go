@@ -15,23 +15,28 @@ import (
 	"testing"
 	"time"
 
+	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/live"
 	"github.com/haftdev/haft/internal/serve"
+	"github.com/haftdev/haft/mcp/config"
+	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/anthropic"
 	"github.com/haftdev/haft/model/script"
-	"github.com/haftdev/haft/wire"
 )
 
-const token = "the-token-of-the-test-server"
+const (
+	token    = "the-token-of-the-test-server"
+	patience = 2 * time.Second
+)
 
 // A site is a server of the test, with a scripted model.
 type site struct {
-	t     testing.TB
-	url   string
-	dir   string // where sessions work
-	model *script.Server
-	end   func() // ends it, and waits
+	t      testing.TB
+	url    string
+	dir    string // where sessions work
+	server *serve.Server
+	end    func() // ends it, and waits
 }
 
 // home gives the test a user of its own.
@@ -63,21 +68,19 @@ func newSite(t testing.TB, turns ...script.Turn) *site {
 }
 
 // startSite starts a server for the user of the test.
-func startSite(t testing.TB, m *script.Server, address string) *site {
+func startSite(t testing.TB, m *script.Server, address string, servers ...config.Entry) *site {
 	t.Helper()
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := serve.New(&serve.Options{
-		Harness: harness.Options{Preview: "off"},
-		Talk:    harness.TalkOptions{Client: anthropic.New(&anthropic.Options{BaseURL: m.URL(), Key: "k"}), Model: "claude-opus-5-5", Watch: live.Open("test")},
-		Token:   token, Version: "test", Log: os.Stderr, Files: os.DirFS("testdata/page"),
-	})
+	talk := harness.TalkOptions{Client: anthropic.New(&anthropic.Options{BaseURL: m.URL(), Key: "k"}), Model: "claude-opus-5-5", Watch: live.Open("test")}
+	talk.MCP.Entries = servers
+	s := serve.New(&serve.Options{Harness: harness.Options{Preview: "off"}, Talk: talk, Token: token, Version: "test", Patience: patience, Files: os.DirFS("testdata/page")})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ctx, l) }()
-	st := &site{t: t, url: "http://" + l.Addr().String(), dir: t.TempDir(), model: m}
+	st := &site{t: t, url: "http://" + l.Addr().String(), dir: t.TempDir(), server: s}
 	ended := false
 	st.end = func() {
 		if ended {
@@ -276,11 +279,11 @@ func allow() json.RawMessage { return json.RawMessage(`{"behavior":"allow"}`) }
 
 // A session is created, asks, is answered and goes on, all through the API.
 func TestCreateWatchAnswer(t *testing.T) {
-	s := newSite(t)
-	target := filepath.Join(s.dir, "a.txt")
-	s.model.Close()
-	m := scripted(t, writes(target, "hello\n"), says("It is done."), says("Again."))
-	s = startSite(t, m, "127.0.0.1:0")
+	home(t)
+	dir := t.TempDir()
+	target := filepath.Join(dir, "a.txt")
+	s := startSite(t, scripted(t, writes(target, "hello\n"), says("It is done."), says("Again.")), "127.0.0.1:0")
+	s.dir = dir
 	row := s.create("write it")
 	if !row.Running || !row.Led || row.Cwd != s.dir {
 		t.Errorf("the new session is %+v", row)
@@ -316,5 +319,18 @@ func TestCreateWatchAnswer(t *testing.T) {
 	if s.must("GET", "/v1/sessions", nil, &list); len(list.Sessions) != 1 || list.Sessions[0].State != serve.Done || list.Sessions[0].Turns != 2 {
 		t.Errorf("the list is %+v", list)
 	}
-	_ = wire.BehaviorAllow
+}
+
+// until waits until something holds.
+func until(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited for %s", what)
+		}
+	}
+}
+
+func promptOf(text string) agent.Prompt {
+	return agent.Prompt{Content: []model.Block{model.TextOf(text)}}
 }

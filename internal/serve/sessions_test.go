@@ -38,9 +38,9 @@ func TestEventsResumeFromAnyPosition(t *testing.T) {
 	var row serve.Session
 	s.must("POST", "/v1/sessions", serve.NewSession{Cwd: dir, Prompt: "go", Mode: "acceptEdits"}, &row)
 	f := s.feed("/v1/sessions/"+row.ID+"/events", "")
-	f.message("result", "One.")
+	f.message("assistant", "One.")
 	s.must("POST", "/v1/sessions/"+row.ID+"/prompts", serve.Prompt{Text: "and now"}, nil)
-	f.message("result", "The last word.")
+	f.message("result", "The last word.") // not in the journal, but this client was there
 	all := s.ids(row.ID)
 	s.end()
 	s = startSite(t, m, "127.0.0.1:0")
@@ -222,7 +222,7 @@ func TestRewindAndDiff(t *testing.T) {
 	var row serve.Session
 	s.must("POST", "/v1/sessions", serve.NewSession{Cwd: dir, Prompt: "write", Mode: "acceptEdits"}, &row)
 	path := "/v1/sessions/" + row.ID
-	s.feed(path+"/events", "").message("result", "Over.")
+	s.feed(path+"/events", "").message("assistant", "Over.")
 	var diff struct {
 		Files []struct{ Hunks []struct{ Lines []string } }
 	}

@@ -105,4 +105,3 @@ func blockAt(ctx context.Context, path string, p place) (b model.Block, m *sessi
 	}
 	return e.Message.Content[p.block], e.Message, true
 }
-

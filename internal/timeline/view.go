@@ -22,7 +22,9 @@ type View struct {
 	calls map[string]*Item // by tool_use id
 	asked map[string]*Item // by the id of an open question
 	byID  map[string]*Item // by the id of a call
-	spent map[string]answer
+	// servers are questions of MCP servers, which are about no call, by their id.
+	servers map[string]*Item
+	spent   map[string]answer
 
 	title, mode, model string
 	todos              json.RawMessage
@@ -42,7 +44,7 @@ type answer struct {
 
 // newView returns the view of a session of which nothing is known yet.
 func newView() *View {
-	return &View{calls: map[string]*Item{}, asked: map[string]*Item{}, byID: map[string]*Item{}, spent: map[string]answer{}}
+	return &View{calls: map[string]*Item{}, asked: map[string]*Item{}, byID: map[string]*Item{}, servers: map[string]*Item{}, spent: map[string]answer{}}
 }
 
 // A Summary is what a list shows of a session.
@@ -118,7 +120,7 @@ func (v *View) Since(revision int) (items []*Item, turns []Turn) {
 }
 
 // Asked is the call that a question is or was about; nil if there is none. Open says that
-// it has no answer yet.
+// it has no answer yet. A question of an MCP server has an item that is not in the list.
 func (v *View) Asked(question string) (i *Item, open bool) {
 	if i := v.asked[question]; i != nil {
 		return i, true
@@ -128,7 +130,7 @@ func (v *View) Asked(question string) (i *Item, open bool) {
 			return v.items[n], false
 		}
 	}
-	return nil, false
+	return v.servers[question], false
 }
 
 // Call is the call with a tool_use id that has no result yet; nil if there is none.
@@ -403,6 +405,11 @@ var effects = map[tool.Effect]string{tool.Unsafe: "unsafe", tool.Keyed: "keyed",
 // ask takes in that the user is asked.
 func (v *View) ask(e *session.Followed) []*Item {
 	i := v.calls[e.Ask.UseID]
+	if i == nil && e.Ask.UseID == "" {
+		i = &Item{Index: -1, ID: e.Ask.ID, Kind: CallItem, At: timeOf(e.Time), Call: &Call{Tool: e.Ask.Tool, State: Asked, Asked: timeOf(e.Time), Question: e.Ask.ID, Reason: e.Ask.Reason}}
+		v.asked[e.Ask.ID], v.servers[e.Ask.ID] = i, i
+		return nil
+	}
 	if i == nil {
 		return nil
 	}
@@ -420,6 +427,13 @@ func (v *View) answered(e *session.Followed) []*Item {
 	}
 	delete(v.asked, e.Answer.ID)
 	i.Call.Answered, i.Call.By, i.Call.State = timeOf(e.Time), e.Answer.By, Queued
+	if e.Answer.By != "" {
+		i.Call.Verdict = e.Answer.Behavior.String()
+	}
+	if i.Index < 0 {
+		i.Call.State = Done
+		return nil
+	}
 	return []*Item{i}
 }
 

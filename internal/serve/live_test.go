@@ -1,0 +1,279 @@
+//go:build unix
+
+package serve_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/live"
+	"github.com/haftdev/haft/internal/serve"
+	"github.com/haftdev/haft/internal/sessiontest"
+	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/mcp/config"
+	"github.com/haftdev/haft/model/anthropic"
+	"github.com/haftdev/haft/model/script"
+	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/tool"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv("SERVE_TEST_SERVER") != "" {
+		serveQuestions()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// serveQuestions is an MCP server with a tool that asks the user.
+func serveQuestions() {
+	server := sdk.NewServer(&sdk.Implementation{Name: "asker", Version: "1"}, nil)
+	server.AddTool(&sdk.Tool{Name: "ask", Description: "Asks the user.", InputSchema: map[string]any{"type": "object"}}, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		if answer, ok := r.Params.InputResponses["colour"].(*sdk.ElicitResult); ok {
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprintf("%s %v", answer.Action, answer.Content["colour"])}}}, nil
+		}
+		return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"colour": &sdk.ElicitParams{Message: "Which colour?", RequestedSchema: map[string]any{
+			"type": "object", "properties": map[string]any{"colour": map[string]any{"type": "string", "enum": []string{"red", "blue"}}}, "required": []string{"colour"},
+		}}}}, nil
+	})
+	if err := server.Run(context.Background(), &sdk.StdioTransport{}); err != nil {
+		os.Exit(1)
+	}
+}
+
+// asker is that server as settings would have it.
+func asker(t *testing.T) []config.Entry {
+	t.Helper()
+	command, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, _ := json.Marshal(map[string]any{"type": "stdio", "command": command, "args": []string{}, "env": map[string]string{"SERVE_TEST_SERVER": "1"}})
+	return []config.Entry{{Name: "asker", Raw: raw, Scope: "dynamic", Origin: "the test"}}
+}
+
+// terminal runs a session as a terminal of the same user would; its user answers by
+// answers, or not at all.
+func terminal(t *testing.T, m *script.Server, dir string, answers <-chan tool.Verdict, servers []config.Entry) *harness.Conversation {
+	t.Helper()
+	w, err := harness.Open(&harness.Options{Dir: dir, Preview: "off"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	person := sched.AskerFunc(func(ctx context.Context, _ tool.Case, _ tool.Verdict) (tool.Verdict, error) {
+		select {
+		case v := <-answers:
+			return v, nil
+		case <-ctx.Done():
+			return tool.Verdict{}, ctx.Err()
+		}
+	})
+	o := &harness.TalkOptions{
+		Client: anthropic.New(&anthropic.Options{BaseURL: m.URL(), Key: "k"}), Model: "claude-opus-5-5", Person: person, Interactive: true, Watch: live.Open("test"),
+	}
+	o.MCP.Entries, o.MCP.Wait = servers, 30*time.Second
+	o.MCP.Elicit = func(ctx context.Context, _ mcp.Elicitation) (mcp.Answer, error) {
+		<-ctx.Done()
+		return mcp.Answer{}, ctx.Err()
+	}
+	talk, err := w.Talk(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	release := talk.Agent.Hold()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range talk.Run(t.Context()) {
+		}
+	}()
+	t.Cleanup(func() {
+		release()
+		<-done
+		if err := talk.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return talk
+}
+
+// A session of a terminal is watched, prompted, answered and interrupted through the
+// server, which never writes to it.
+func TestSessionsOfTerminals(t *testing.T) {
+	home(t)
+	dir := t.TempDir()
+	target := filepath.Join(dir, "a.txt")
+	m := scripted(t, writes(target, "one"), says("Written."), writes(target+"2", "two"), says("Not written."), says("Prompted."))
+	answers := make(chan tool.Verdict)
+	talk := terminal(t, m, dir, answers, nil)
+	say := func(text string) { talk.Send(promptOf(text)) }
+	say("write")
+	id := talk.Agent.Session()
+	s := startSite(t, m, "127.0.0.1:0")
+	path := "/v1/sessions/" + id
+	until(t, "the journal", func() bool { status, _ := s.do("GET", path, nil); return status == http.StatusOK })
+	f := s.feed(path+"/events", "")
+	q := f.questions(1)[0]
+	var row serve.Session
+	if s.must("GET", path, nil, &row); row.Led || !row.Running || row.State != serve.Asks || row.PID != os.Getpid() {
+		t.Errorf("the session of the terminal is %+v", row)
+	}
+	var list serve.Sessions
+	if s.must("GET", "/v1/sessions", nil, &list); len(list.Sessions) != 1 || list.Sessions[0].State != serve.Asks {
+		t.Errorf("the list has %+v", list)
+	}
+	s.must("POST", path+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: allow()}, nil)
+	f.message("result", "Written.")
+	say("write again")
+	q = f.otherQuestion(q)
+	answers <- tool.Verdict{Behavior: tool.Deny, Reason: "the test denies it"}
+	p := s.refused("POST", path+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: allow()}, http.StatusConflict)
+	if p.Code != "answered" || p.By != "the terminal" || p.Behavior != "deny" {
+		t.Errorf("an answer after the terminal's: %+v", p)
+	}
+	f.message("result", "Not written.")
+	s.must("POST", path+"/prompts", serve.Prompt{Text: "a prompt from elsewhere"}, nil)
+	f.message("user", "a prompt from elsewhere")
+	f.message("result", "Prompted.")
+	for _, c := range []struct{ method, path string }{{"DELETE", path}, {"POST", path + "/close"}} {
+		if p := s.refused(c.method, c.path, nil, http.StatusConflict); p.Code != "in_use" || p.PID != os.Getpid() {
+			t.Errorf("%s: %+v", c.path, p)
+		}
+	}
+	if s.must("GET", path, nil, &row); row.Led {
+		t.Error("the server has taken the session over")
+	}
+}
+
+// A server that is started while a question is open shows it, and it can be answered
+// once; the digest is the same.
+func TestAQuestionSurvivesARestart(t *testing.T) {
+	home(t)
+	dir := t.TempDir()
+	m := scripted(t, writes(filepath.Join(dir, "a.txt"), "one"), says("Written."))
+	talk := terminal(t, m, dir, nil, nil)
+	talk.Send(promptOf("write"))
+	path := "/v1/sessions/" + talk.Agent.Session()
+	s := startSite(t, m, "127.0.0.1:0")
+	until(t, "the journal", func() bool { status, _ := s.do("GET", path, nil); return status == http.StatusOK })
+	q := s.feed(path+"/events", "").questions(1)[0]
+	s.end()
+	s = startSite(t, m, "127.0.0.1:0")
+	// The card of before is answered, before the new server was asked for anything.
+	s.must("POST", path+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: allow()}, nil)
+	s.feed(path+"/events", "").message("assistant", "Written.")
+	if p := s.refused("POST", path+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: allow()}, http.StatusConflict); p.Code != "answered" {
+		t.Errorf("the second answer: %+v", p)
+	}
+}
+
+// What an MCP server asks is answered through the server, in a session of a terminal and
+// in one of its own.
+func TestQuestionsOfServers(t *testing.T) {
+	for _, led := range []bool{true, false} {
+		t.Run(fmt.Sprintf("led %v", led), func(t *testing.T) {
+			home(t)
+			dir := t.TempDir()
+			m := scripted(t, script.Turn{Blocks: []script.Block{{Tool: "mcp__asker__ask", Input: json.RawMessage(`{}`)}}}, says("Asked."))
+			s := startSite(t, m, "127.0.0.1:0", asker(t)...)
+			var row serve.Session
+			if led {
+				s.must("POST", "/v1/sessions", serve.NewSession{Cwd: dir, Prompt: "ask"}, &row)
+			} else {
+				talk := terminal(t, m, dir, nil, asker(t))
+				talk.Send(promptOf("ask"))
+				row.ID = talk.Agent.Session()
+				until(t, "the journal", func() bool { status, _ := s.do("GET", "/v1/sessions/"+row.ID, nil); return status == http.StatusOK })
+			}
+			path := "/v1/sessions/" + row.ID
+			f := s.feed(path+"/events", "")
+			q := f.questions(1)[0]
+			s.must("POST", path+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: allow()}, nil)
+			if q = f.otherQuestion(q); q.Kind != "elicitation" || !strings.Contains(string(q.Request), "Which colour?") {
+				t.Fatalf("asked %+v", q)
+			}
+			s.refused("POST", path+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: allow()}, http.StatusBadRequest)
+			s.must("POST", path+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: json.RawMessage(`{"action":"accept","content":{"colour":"blue"}}`)}, nil)
+			f.message("user", "accept blue")
+			f.message("result", "Asked.")
+			if p := s.refused("POST", path+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: json.RawMessage(`{"action":"decline"}`)}, http.StatusConflict); p.Code != "answered" {
+				t.Errorf("the second answer: %+v", p)
+			}
+		})
+	}
+}
+
+// A conversation that is cleared continues in another session, of which those who watch
+// are told, and which the same process leads.
+func TestAClearedConversationIsFollowed(t *testing.T) {
+	s := newSite(t, says("One."))
+	row := s.create("go")
+	f := s.feed("/v1/sessions/"+row.ID+"/events", "")
+	f.message("assistant", "One.")
+	s.must("POST", "/v1/sessions/"+row.ID+"/prompts", serve.Prompt{Text: "/clear"}, nil)
+	var reset struct {
+		ID string `json:"new_conversation_id"`
+	}
+	if err := json.Unmarshal([]byte(f.message("conversation_reset", "").data), &reset); err != nil {
+		t.Fatal(err)
+	}
+	s.must("POST", "/v1/sessions/"+reset.ID+"/prompts", serve.Prompt{Text: "again"}, nil)
+	s.feed("/v1/sessions/"+reset.ID+"/events", "").message("assistant", "One.") // the script begins again with the conversation
+	var now serve.Session
+	if s.must("GET", "/v1/sessions/"+reset.ID, nil, &now); !now.Led || now.Turns != 1 {
+		t.Errorf("the new session is %+v", now)
+	}
+	if s.must("GET", "/v1/sessions/"+row.ID, nil, &now); now.Running {
+		t.Errorf("the old session is %+v", now)
+	}
+}
+
+// A client that does not read is cut off in time and reads on where it was.
+func TestSlowClientsAreCutOff(t *testing.T) {
+	s := newSite(t)
+	ses := sessiontest.Create(t, session.Open(""), &session.CreateOptions{Cwd: s.dir})
+	for range 40 {
+		sessiontest.Add(t, ses, sessiontest.Prompt(strings.Repeat("a long line of a long prompt ", 20_000)))
+	}
+	sessiontest.Add(t, ses, sessiontest.Prompt("The last word."))
+	sessiontest.Close(t, ses)
+	path := "/v1/sessions/" + ses.ID()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "GET %s/events HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", path, strings.TrimPrefix(s.url, "http://"), token)
+	until(t, "its stream", func() bool { return s.server.Streams() == 1 })
+	// It reads nothing until the server has given it up.
+	began := time.Now()
+	until(t, "the end of the slow client", func() bool { return s.server.Streams() == 0 })
+	if took := time.Since(began); took > 25*time.Second {
+		t.Errorf("a client that does not read is kept for %s", took)
+	}
+	_ = conn.SetReadDeadline(time.Now().Add(30 * time.Second))
+	raw, _ := io.ReadAll(conn) // what was on its way
+	last := ""
+	for line := range strings.Lines(string(raw)) {
+		if id, ok := strings.CutPrefix(line, "id: "); ok {
+			last = strings.TrimSpace(id)
+		}
+	}
+	if strings.Contains(string(raw), "The last word.") {
+		t.Fatal("the client was not slow enough to show anything")
+	}
+	s.feed(path+"/events", last).message("user", "The last word.")
+}
