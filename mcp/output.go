@@ -1,6 +1,9 @@
 package mcp
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+)
 
 // An Output is the typed output of a tool: what the server sent, unchanged. Its
 // JSON is the content list, or an object of both when there is structured
@@ -12,13 +15,36 @@ type Output struct {
 }
 
 // MarshalJSON writes the output as on the wire.
-func (o Output) MarshalJSON() ([]byte, error) {
-	if o.Content == nil {
-		o.Content = []json.RawMessage{}
+func (o Output) MarshalJSON() ([]byte, error) { return o.EncodedJSON() }
+
+// EncodedJSON is its JSON, put together of the parts as they came: results may be large.
+func (o Output) EncodedJSON() ([]byte, error) {
+	content := append([]byte("["), bytes.Join(rawBytes(o.Content), []byte(","))...)
+	content = append(content, ']')
+	if o.Structured != nil || o.Meta != nil {
+		content = append([]byte(`{"content":`), content...)
+		if len(o.Structured) > 0 {
+			content = append(append(content, `,"structuredContent":`...), o.Structured...)
+		}
+		if len(o.Meta) > 0 {
+			content = append(append(content, `,"_meta":`...), o.Meta...)
+		}
+		content = append(content, '}')
 	}
-	if o.Structured == nil && o.Meta == nil {
-		return json.Marshal(o.Content)
+	if bytes.IndexByte(content, '\n') < 0 {
+		return content, nil
 	}
-	type plain Output
-	return json.Marshal(plain(o))
+	var line bytes.Buffer // a server may send JSON in several lines
+	err := json.Compact(&line, content)
+	return line.Bytes(), err
+}
+
+func rawBytes(list []json.RawMessage) [][]byte {
+	out := make([][]byte, len(list))
+	for i, raw := range list {
+		if out[i] = raw; len(raw) == 0 {
+			out[i] = []byte("null")
+		}
+	}
+	return out
 }

@@ -168,7 +168,8 @@ func (s *Session) sealPrefix(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("seal session: %w", err)
 	}
-	time.Sleep(time.Until(time.Unix(0, max(now.Journal.MTime, now.Text.MTime, now.Table.MTime)).Add(prefixQuiet)))
+	quiet := time.Until(time.Unix(0, max(now.Journal.MTime, now.Text.MTime, now.Table.MTime)).Add(prefixQuiet))
+	time.Sleep(min(quiet, prefixQuiet)) // files are from the future if the clock was set back
 	p.index.Sealed = &now
 	return p.index.save(p.dir)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/plainjson"
+	"github.com/haftdev/haft/tool"
 )
 
 // A plainJournal is a journal that was never compacted: calls with results of 2 KB, as
@@ -54,7 +55,7 @@ func (j *plainJournal) add(t testing.TB, size int64) {
 	for size > 0 {
 		n := j.n
 		say("assistant", fmt.Sprintf(`{"id":"msg_%[1]d","type":"message","role":"assistant","model":"m","content":[{"type":"tool_use","id":"toolu_%[1]d","name":"Read","input":{"file_path":"/home/user/project/file%[1]d.go"}}],"stop_reason":"tool_use","usage":{"input_tokens":10,"output_tokens":5}}`, n), "")
-		for _, step := range []string{`"step":"judged"`, `"step":"dispatched","effect":"pure"`} {
+		for _, step := range []string{`"step":"judged"`, fmt.Sprintf(`"step":"dispatched","effect":%d`, tool.Pure)} {
 			line(`{"sessionId":"s","type":"haft-call","timestamp":"2026-01-02T03:04:05.678Z","haft":{"call":{"id":"c%[1]d","useId":"toolu_%[1]d","tool":"Read",%[2]s}}}`, n, step)
 		}
 		say("user", fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%d","content":[{"type":"text","text":%s}]}]}`, n, text),
@@ -88,21 +89,27 @@ func BenchmarkResumePlain(b *testing.B) {
 	}
 }
 
-// keepPlainJournal makes a plain journal of so many bytes and what is kept of it, as sessions leave it that
-// each add a part.
+// keepPlainJournal makes a plain journal of so many bytes and what is kept of it, as a long session leaves it that
+// adds a part at a time. Only one part is in memory, and none is read twice.
 func keepPlainJournal(t testing.TB, size int64) *plainJournal {
 	t.Helper()
 	const part = 16 << 20
 	j := newPlainJournal(t)
+	s := &Session{path: j.path, dir: dirOf(j.path), blobs: blobsIn(filepath.Dir(j.path))}
 	for left := size; left > 0; left -= part {
 		j.add(t, min(left, part))
-		s, err := resume(t.Context(), j.path, &ResumeOptions{})
-		if err == nil {
-			err = s.sealPrefix(t.Context())
-		}
+		r, err := readOn(t.Context(), j.path, s.prefix)
 		if err != nil {
 			t.Fatal(err)
 		}
+		messages, lost := fold(r.chain, r.beside, r.calls)
+		if r.lost = len(lost); r.lost > 0 || r.damage > 0 || (r.prefix == nil) != (s.prefix == nil) {
+			t.Fatalf("%d calls have no result, %d lines cannot be read, or what is kept (%t) was not used (%t)", r.lost, r.damage, s.prefix != nil, r.prefix != nil)
+		}
+		s.prefix = r.keepPrefix(j.path, messages)
+	}
+	if err := s.sealPrefix(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 	debug.FreeOSMemory()
 	return j
@@ -111,7 +118,7 @@ func keepPlainJournal(t testing.TB, size int64) *plainJournal {
 // BenchmarkResumeKept resumes it from what was kept of it. It reports the memory that is the process's own.
 func BenchmarkResumeKept(b *testing.B) {
 	j := keepPlainJournal(b, journalSize())
-	before := ownMemory()
+	before, began := ownMemory(), processorTime()
 	var s *Session
 	b.SetBytes(journalSize())
 	b.ReportAllocs()
@@ -122,7 +129,24 @@ func BenchmarkResumeKept(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+	b.ReportMetric(float64((processorTime()-began).Microseconds())/1000/float64(b.N), "ms-cpu/op")
 	b.ReportMetric(float64(ownMemory()-before)/(1<<20)/float64(b.N), "MB-own/op")
+	if info, err := os.Stat(j.path); err == nil {
+		b.ReportMetric(float64(info.Size())/(1<<20), "MB-journal")
+	}
+}
+
+// processorTime is what the process has taken, in steps of 10 ms; 0 where that is not told.
+func processorTime() time.Duration {
+	raw, _ := os.ReadFile("/proc/self/stat")
+	_, rest, _ := strings.Cut(string(raw), ") ")
+	fields := strings.Fields(rest)
+	if len(fields) < 13 {
+		return 0
+	}
+	user, _ := strconv.ParseInt(fields[11], 10, 64)
+	system, _ := strconv.ParseInt(fields[12], 10, 64)
+	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
 // ownMemory is the anonymous memory of the process, in bytes; 0 where that is not told.

@@ -48,17 +48,20 @@ func main() {
 	if os.Getenv(modelEnv) != "" {
 		os.Exit(serveModel())
 	}
+	if os.Getenv(bigEnv) != "" {
+		os.Exit(serveBig())
+	}
 	o := options{out: os.Stdout, log: os.Stderr, reexec: reexec}
 	flag.IntVar(&o.turns, "turns", 0, "how many turns with a call (40, or 1000 with -grow)")
 	flag.IntVar(&o.reps, "reps", 5, "how often each plays")
 	flag.IntVar(&o.sessions, "sessions", 1000, "with -density: how many conversations")
-	flag.StringVar(&o.work, "work", "read", "what each turn does: read or bash")
+	flag.StringVar(&o.work, "work", "read", "what each turn does: read, bash, or mcp for a result of 10 MiB of an MCP server")
 	flag.BoolVar(&o.peers, "peers", false, "play through the agents of others, too")
 	flag.StringVar(&o.only, "only", "", "of all, only these, separated by commas")
 	flag.BoolVar(&o.grow, "grow", false, "compare early turns with late ones")
 	flag.BoolVar(&o.density, "density", false, "hold many conversations in one process")
 	flag.BoolVar(&o.cpu, "cpu", false, "compare processor times, which a busy machine disturbs less")
-	flag.StringVar(&o.also, "also", "", "with -cpu: other builds of haft, as name=path, separated by commas")
+	flag.StringVar(&o.also, "also", "", "other builds of haft, as name=path, separated by commas")
 	flag.StringVar(&o.profile, "profile", "", "write a CPU profile of turns to this file")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -90,8 +93,8 @@ func serveModel() int {
 }
 
 func run(ctx context.Context, o *options) error {
-	if o.work != "read" && o.work != "bash" {
-		return fmt.Errorf("-work %q: use read or bash", o.work)
+	if o.work != "read" && o.work != "bash" && o.work != "mcp" {
+		return fmt.Errorf("-work %q: use read or bash or mcp", o.work)
 	}
 	switch {
 	case o.density:
@@ -110,11 +113,12 @@ func run(ctx context.Context, o *options) error {
 			return err
 		}
 	}
+	players = append(players, others(players[0], o.also)...)
 	switch {
 	case o.grow:
 		return grow(ctx, o, players)
 	case o.cpu:
-		return compareCPU(ctx, o, append(players, others(players[0], o.also)...))
+		return compareCPU(ctx, o, players)
 	}
 	if o.peers {
 		peers, err := installPeers(ctx, o)
@@ -149,7 +153,7 @@ var packages = []string{
 // buildOurs builds haft and the floor.
 func buildOurs(ctx context.Context, dir string) ([]*player, error) {
 	var players []*player
-	for _, a := range []player{{name: "haft", path: "cmd/haft", args: headlessFlags, env: []string{"IS_SANDBOX=1"}}, {name: "floor", path: "bench/turns/floor"}} {
+	for _, a := range []player{{name: "haft", path: "cmd/haft", args: headlessFlags, env: []string{"IS_SANDBOX=1"}, mcp: true}, {name: "floor", path: "bench/turns/floor"}} {
 		exe := filepath.Join(dir, a.name)
 		build := exec.CommandContext(ctx, "go", "build", "-ldflags", "-s -w", "-o", exe, "github.com/haftdev/haft/"+a.path)
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")

@@ -21,7 +21,7 @@ import (
 type figures struct {
 	first, turn, total time.Duration
 	cpu                time.Duration // of the process and its children
-	rss                int64         // bytes
+	rss, anon          int64         // bytes: the most of all, and what is not of files at the last request
 }
 
 // A stage is a project with files to read, and an empty home.
@@ -72,6 +72,10 @@ func (s *stage) scenario(p *player, work string, turns, n int) *script.Scenario 
 		return &script.Scenario{Turns: []script.Turn{all, {Blocks: []script.Block{{Text: "done"}}}}}
 	}
 	for i := range turns {
+		if work == "mcp" {
+			list = append(list, script.Turn{Blocks: []script.Block{{Tool: bigTool, Input: json.RawMessage("{}")}}})
+			continue
+		}
 		tool, value := p.read, s.file(i%n)
 		if work == "bash" {
 			tool, value = p.bash, "cat "+s.file(i%n)
@@ -94,10 +98,10 @@ func play(ctx context.Context, p *player, work string, turns, n int) (figures, [
 	}
 	defer s.close()
 	var pid atomic.Int64
-	var rss int64
+	var rss, anon int64
 	model, err := watch(s.scenario(p, work, turns, n), func(turn int) {
 		if turn == turns {
-			rss = peak(pid.Load())
+			rss, anon = memoryOf(pid.Load(), "VmHWM:"), memoryOf(pid.Load(), "RssAnon:")
 		}
 	})
 	if err != nil {
@@ -109,6 +113,13 @@ func play(ctx context.Context, p *player, work string, turns, n int) (figures, [
 	cmd, err := s.command(ctx, p, model.URL())
 	if err != nil {
 		return figures{}, nil, err
+	}
+	if work == "mcp" {
+		config, err := bigConfig()
+		if err != nil {
+			return figures{}, nil, err
+		}
+		cmd.Args = append(cmd.Args, "--mcp-config", config)
 	}
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -128,7 +139,7 @@ func play(ctx context.Context, p *player, work string, turns, n int) (figures, [
 		gaps = append(gaps, g.at.Sub(g.answered))
 	}
 	cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	return figures{got[0].at.Sub(start), median(gaps), total, cpu, rss}, got, nil
+	return figures{got[0].at.Sub(start), median(gaps), total, cpu, rss, anon}, got, nil
 }
 
 func watch(s *script.Scenario, seen func(turn int)) (*stopwatch, error) {
@@ -162,15 +173,15 @@ func (s *stage) command(ctx context.Context, p *player, url string) (*exec.Cmd, 
 	return cmd, nil
 }
 
-// peak is the most memory that a process has had until now. It is asked for at
-// the last request: what wait tells of a process includes its time before exec,
-// as a copy of this one.
-func peak(pid int64) int64 {
+// memoryOf is what the kernel says of a process's memory. It is asked for at the
+// last request: what wait tells of a process includes its time before exec, as a
+// copy of this one.
+func memoryOf(pid int64, field string) int64 {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0 // there is no /proc
 	}
-	_, rest, _ := strings.Cut(string(raw), "VmHWM:")
+	_, rest, _ := strings.Cut(string(raw), field)
 	var kb int64
 	_, _ = fmt.Sscan(rest, &kb) // 0 if it is not told
 	return kb << 10

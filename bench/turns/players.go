@@ -18,6 +18,7 @@ type player struct {
 	// read and bash are the calls that it understands, as a name and the name of
 	// the one parameter that matters; "" if it has no such tool.
 	read, bash [2]string
+	mcp        bool // it takes servers by --mcp-config
 }
 
 var claudeTools = player{read: [2]string{"Read", "file_path"}, bash: [2]string{"Bash", "command"}}
@@ -27,7 +28,7 @@ var headlessFlags = []string{"-p", "hello", "--output-format", "stream-json", "-
 func peers(modules string) ([]*player, error) {
 	players := []*player{
 		{
-			name: "claude", path: "@anthropic-ai/claude-agent-sdk-linux-x64/claude", args: headlessFlags, read: claudeTools.read, bash: claudeTools.bash,
+			name: "claude", path: "@anthropic-ai/claude-agent-sdk-linux-x64/claude", args: headlessFlags, read: claudeTools.read, bash: claudeTools.bash, mcp: true,
 			env: []string{"DISABLE_TELEMETRY=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1", "IS_SANDBOX=1"},
 		},
 		{

@@ -16,6 +16,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(modelEnv) != "" {
 		os.Exit(serveModel())
 	}
+	if os.Getenv(bigEnv) != "" {
+		os.Exit(serveBig())
+	}
 	os.Exit(m.Run())
 }
 
@@ -32,6 +35,7 @@ func TestMeasurementsPlayTheirTurns(t *testing.T) {
 	}{
 		"reading":                      {options{turns: 3, reps: 1, work: "read"}, []string{"3 read turns", "haft ", "floor "}},
 		"commands":                     {options{turns: 2, reps: 1, work: "bash"}, []string{"2 bash turns", "haft ", "floor "}},
+		"results of 10 MiB":            {options{turns: 1, reps: 1, work: "mcp"}, []string{"1 mcp turns", "haft "}},
 		"a long conversation":          {options{turns: 40, work: "read", grow: true}, []string{"haft   turn 10: ", "; turn 40: "}},
 		"conversations in one process": {options{sessions: 5, work: "read", density: true}, []string{"5 conversations", "KB of heap"}},
 	} {
@@ -106,7 +110,7 @@ func TestManyCallsInOneAnswer(t *testing.T) {
 }
 
 func TestWorkThatThereIsNot(t *testing.T) {
-	if err := run(t.Context(), &options{work: "write"}); err == nil || !strings.Contains(err.Error(), "use read or bash") {
+	if err := run(t.Context(), &options{work: "write"}); err == nil || !strings.Contains(err.Error(), "use read or bash or mcp") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -159,7 +159,7 @@ pipeline of look-up, validation, hooks, permission, execution and bounded result
 		return usageError{fmt.Errorf("%w.%s Run '%s --help' for usage", plainValue(err), nearFlag(c, err), c.CommandPath())}
 	})
 	root.AddCommand(newTools(s, reexec), newPermissions(s, reexec), newTrust(s), newDoctor(s, reexec), newMCP(s, reexec), newACP(s, reexec), newAttach(s), newServe(s, reexec), newFleet(s), newDemo(s, reexec))
-	root.AddCommand(newSkills(s), newAgents(s), newCommands(s), newStyles(s), newHooks(s), newSessions(s), newRewind(s), newPreview(s, reexec), newAuth(s), newVersion(s), newCompletion(s), newMan())
+	root.AddCommand(newSkills(s), newAgents(s), newCommands(s), newStyles(s), newPlugin(s), newHooks(s), newSessions(s), newRewind(s), newPreview(s, reexec), newAuth(s), newVersion(s), newCompletion(s), newMan())
 	root.SetHelpCommand(newHelp(s))
 	return root
 }

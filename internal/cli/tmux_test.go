@@ -55,6 +55,33 @@ func TestTmuxKeepsNoFrames(t *testing.T) {
 	}
 }
 
+// TestCommandsInTmux calls for the screens of the main commands in a real terminal, in Chinese,
+// and closes each of them.
+func TestCommandsInTmux(t *testing.T) {
+	tmux := needtest.Program(t, "tmux")
+	for _, size := range [][2]int{{80, 24}, {120, 40}, {40, 15}} {
+		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
+			t.Parallel()
+			s := newSeat(t, says("done"))
+			p := &pane{t: t, tmux: tmux, socket: filepath.Join(t.TempDir(), "s")}
+			p.start(s.command("--lang", "zh"), size)
+			p.until("be ready", "先询问 · ")
+			for _, c := range []struct{ command, want string }{
+				{"/permissions", "添加规则"}, {"/config", "哪项设置？"}, {"/memory", "选择说明文件"}, {"/theme", "选择哪个主题？"}, {"/model", "选择模型"},
+			} {
+				p.run("send-keys", c.command, "Enter")
+				p.until("show "+c.command, c.want)
+				p.run("send-keys", "Escape")
+				p.until("close "+c.command, "要 haft 做什么？")
+			}
+			p.run("send-keys", "/context", "Enter")
+			p.until("draw the context", "The context of")
+			p.run("send-keys", "/vim", "Enter")
+			p.until("switch to vim", "插入 · 先询问")
+		})
+	}
+}
+
 // A pane is haft in a tmux of its own.
 type pane struct {
 	t            *testing.T

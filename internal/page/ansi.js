@@ -11,7 +11,7 @@ export function ansi(text) {
   text = overwritten(text);
   const say = (part) => {
     if (!part) return;
-    const named = ["bold", "dim", "italic", "underline", "strike"].filter((k) => look[k]).map((k) => "a-" + k);
+    const named = Object.values(looks).filter((k) => look[k]).map((k) => "a-" + k);
     const [fg, bg] = look.inverse ? [look.bg ?? "inverse", look.fg ?? "inverse"] : [look.fg, look.bg];
     const style = {};
     colour(fg, "a-f", "color", named, style);
@@ -41,20 +41,17 @@ function colour(c, prefix, property, named, style) {
   else style[property] = c;
 }
 
+const looks = { 1: "bold", 2: "dim", 3: "italic", 4: "underline", 7: "inverse", 9: "strike" };
+
 // dress applies the numbers of one code.
 function dress(look, codes) {
   const n = codes.split(/[;:]/).map(Number);
   for (let i = 0; i < n.length; i++) {
     const c = n[i];
     if (c === 0) for (const k of Object.keys(look)) delete look[k];
-    else if (c === 1) look.bold = true;
-    else if (c === 2) look.dim = true;
-    else if (c === 3) look.italic = true;
-    else if (c === 4) look.underline = true;
-    else if (c === 7) look.inverse = true;
-    else if (c === 9) look.strike = true;
     else if (c === 22) look.bold = look.dim = false;
-    else if (c >= 23 && c <= 29) look[{ 23: "italic", 24: "underline", 27: "inverse", 29: "strike" }[c]] = false;
+    else if (looks[c]) look[looks[c]] = true;
+    else if (looks[c - 20]) look[looks[c - 20]] = false;
     else if (c >= 30 && c <= 37) look.fg = c - 30;
     else if (c >= 90 && c <= 97) look.fg = c - 82;
     else if (c >= 40 && c <= 47) look.bg = c - 40;

@@ -1,7 +1,7 @@
 // A question about a call: the whole command or change, and buttons. Nothing can be allowed
 // that has not been on the screen, and not before a moment has passed: a key that was meant
 // for something else answers nothing.
-import { el, button, visible, announce, typing } from "./dom.js";
+import { el, button, visible, announce, shortcut } from "./dom.js";
 import { changeView } from "./diff.js";
 import { inputView } from "./item.js";
 import { markdown } from "./markdown.js";
@@ -74,13 +74,9 @@ export class Question {
   }
 
   key(e) {
-    if (e.ctrlKey || e.metaKey || e.altKey || e.repeat || typing(e.target)) return;
-    const b = { y: this.allow, a: this.always, n: this.deny, e: this.explain }[e.key];
-    if (!b || Date.now() - this.since < armTime) return;
-    e.preventDefault();
-    e.stopPropagation();
-    if (!b.disabled) b.click();
-    else announce(this.hint.textContent);
+    if (e.repeat || Date.now() - this.since < armTime) return;
+    const press = (b) => () => (b?.disabled ? announce(this.hint.textContent) : b?.click());
+    shortcut(e, { y: press(this.allow), a: press(this.always), n: press(this.deny), e: press(this.explain) });
   }
 
   // refuse asks for a reason, which the model reads.

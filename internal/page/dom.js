@@ -23,15 +23,8 @@ function fill(node, props, children) {
     else if (name === "class") node.setAttribute("class", value);
     else node.setAttribute(name, value === true ? "" : value);
   }
-  add(node, children);
+  for (const c of children.flat(9)) if (c !== null && c !== undefined && c !== false) node.append(c);
   return node;
-}
-
-function add(node, children) {
-  for (const c of children) {
-    if (Array.isArray(c)) add(node, c);
-    else if (c !== null && c !== undefined && c !== false) node.append(c);
-  }
 }
 
 // button makes a button that does something.

@@ -107,7 +107,7 @@ class ListPage {
   }
 
   remove(s, title) {
-    dialog("Delete this session?", [el("p", {}, title), el("p", { class: "note" }, "Its conversation and its checkpoints are deleted. Files of the project stay as they are.")], "Delete", async () => {
+    dialog("Delete this session?", [el("p", {}, title), el("p", { class: "note" }, "The conversation and its checkpoints are deleted. Files stay as they are.")], "Delete", async () => {
       try {
         await request("DELETE", "/sessions/" + encodeURIComponent(s.id));
         this.fetch();

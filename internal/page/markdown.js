@@ -83,7 +83,7 @@ function blocks(lines, out, depth) {
       blocks(inner, quote, depth + 1);
       out.append(quote);
     } else if (kind === "list") i = list(lines, i, out, depth);
-    else if (line.includes("|") && /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/.test(lines[i + 1] || "") && lines[i + 1].includes("-")) i = table(lines, i, out);
+    else if (line.includes("|") && /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/.test(lines[i + 1] || "")) i = table(lines, i, out);
     else i = paragraph(lines, i, out, depth);
   }
 }

@@ -87,7 +87,7 @@ class Live {
 
   // take takes in an event of the model's stream.
   take(event) {
-    const kinds = { text: "text", thinking: "thinking", tool_use: "call", text_delta: "text", thinking_delta: "thinking", input_json_delta: "call" };
+    const kinds = { tool_use: "call", thinking_delta: "thinking", input_json_delta: "call" };
     if (event.type === "message_start") return this.clear();
     if (event.type === "content_block_start") {
       const b = event.content_block || {}, kind = kinds[b.type] || b.type;

@@ -54,18 +54,20 @@ export class Replay {
 
   toggle() {
     if (this.playing) return this.stop();
-    this.playing = true;
-    this.play.textContent = "❚❚";
-    this.play.setAttribute("aria-label", "Pause");
+    this.setPlaying(true);
     if (this.at >= this.model.count) this.at = 0;
     this.run();
   }
 
   stop() {
-    this.playing = false;
     clearTimeout(this.timer);
-    this.play.textContent = "▶";
-    this.play.setAttribute("aria-label", "Play");
+    this.setPlaying(false);
+  }
+
+  setPlaying(on) {
+    this.playing = on;
+    this.play.textContent = on ? "❚❚" : "▶";
+    this.play.setAttribute("aria-label", on ? "Pause" : "Play");
   }
 
   async run() {

@@ -78,7 +78,8 @@ export class Rows {
     const node = this.render(index);
     node.dataset.index = index;
     node.setAttribute("aria-posinset", index + 1);
-    node.setAttribute("aria-setsize", this.total);
+    // The list grows.
+    node.setAttribute("aria-setsize", -1);
     return node;
   }
 
@@ -91,7 +92,7 @@ export class Rows {
   draw() {
     if (this.drawing) return;
     this.drawing = true;
-    if (!this.mounted.size) this.top.style.height = this.offset(this.total) + "px"; // the end can be gone to before it is drawn
+    if (!this.mounted.size) this.space(this.total, this.total); // the end can be gone to before it is drawn
     if (this.follow) this.toEnd();
     for (let round = 0; round < 3; round++) if (!this.lay()) break;
     this.drawing = false;
@@ -117,19 +118,23 @@ export class Rows {
       }
       before = node;
     }
-    this.top.style.height = this.offset(first) + "px";
-    this.bottom.style.height = Math.max(0, this.offset(this.total) - this.offset(last)) + "px";
+    this.space(first, last);
     let moved = false;
     for (const [i, node] of fresh) {
       moved = this.note(i, node.offsetHeight) || moved;
       this.sizes.observe(node);
     }
     if (moved) {
-      this.top.style.height = this.offset(first) + "px";
-      this.bottom.style.height = Math.max(0, this.offset(this.total) - this.offset(last)) + "px";
+      this.space(first, last);
       if (this.follow) this.toEnd();
     }
     return moved;
+  }
+
+  // space stands for the rows that are not mounted.
+  space(first, last) {
+    this.top.style.height = this.offset(first) + "px";
+    this.bottom.style.height = Math.max(0, this.offset(this.total) - this.offset(last)) + "px";
   }
 
   // note keeps the height of a row. What is above the screen must not move what is on it.

@@ -4,6 +4,7 @@ package page_test
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -240,6 +241,7 @@ func TestServedPage(t *testing.T) {
 		"reload in the middle of a stream":           reloads,
 		"offline and back":                           offlineAndBack,
 		"rewind":                                     rewinds,
+		"an image in a prompt":                       sendsImage,
 		"a question with choices":                    chooses,
 		"an event is in the document in time":        inTime,
 	} {
@@ -367,11 +369,7 @@ func offlineAndBack(t *testing.T, s *site, p *tab) {
 	p.wait(`document.querySelector("header .chip").textContent === "done"`)
 	var view serve.Timeline
 	s.get("/sessions/"+id+"/timeline", &view)
-	var shown int
-	p.eval(`Number(document.querySelector(".item").getAttribute("aria-setsize"))`, &shown)
-	if shown != view.Total {
-		t.Errorf("%d items are shown of %d", shown, view.Total)
-	}
+	p.wait(fmt.Sprintf(`document.querySelector("#e%d") && !document.querySelector("#e%d")`, view.Total-1, view.Total)) // none twice, none missing
 	p.eval(`document.querySelector(".conversation").scrollTop = 0`, nil)
 	p.wait(`document.querySelector("#e0") && new Set([...document.querySelectorAll(".item")].map((i) => i.id)).size === document.querySelectorAll(".item").length`)
 }
@@ -400,6 +398,22 @@ func chooses(t *testing.T, s *site, p *tab) {
 	p.click(".question button.allow")
 	p.wait(`[...document.querySelectorAll(".i-text")].some((e) => e.textContent.includes("Noted."))`)
 	p.wait(`[...document.querySelectorAll(".i-call")].some((e) => { e.querySelector("details").open = true; return e.textContent.includes("Blue"); })`)
+}
+
+func sendsImage(t *testing.T, s *site, p *tab) {
+	s.create(p, "hello")
+	p.wait(`document.querySelector("header .chip").textContent === "done"`)
+	p.eval(`(async () => {
+		const data = new DataTransfer(), bytes = Uint8Array.from(atob("`+base64.StdEncoding.EncodeToString(picture())+`"), (c) => c.charCodeAt(0));
+		data.items.add(new File([bytes], "a.png", {type: "image/png"}));
+		const input = document.querySelector("footer textarea");
+		input.focus();
+		input.dispatchEvent(new ClipboardEvent("paste", {clipboardData: data, bubbles: true, cancelable: true}));
+	})()`, nil)
+	p.wait(`document.querySelector("footer button.small").textContent.startsWith("1 image")`)
+	p.write("what is this?")
+	p.press("Enter")
+	p.wait(`document.querySelector(".i-prompt img")?.naturalWidth === 160`)
 }
 
 // inTime measures from the time in the journal to the row in the document. The best of three
@@ -434,7 +448,7 @@ func inTime(t *testing.T, s *site, p *tab) {
 			return
 		}
 	}
-	if best > slack*100*time.Millisecond {
+	if best > slack*100*time.Millisecond && !raceDetector {
 		t.Errorf("an event was in the document after %v (p95)", best)
 	}
 }
@@ -444,6 +458,9 @@ const slack = 8
 
 // A session of 10,000 lines is on the screen at once.
 func TestFirstPaint(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector distorts what it measures")
+	}
 	s := newSite(t, scenes)
 	made := long(t, s.store, s.dir, 10_000)
 	p := s.login(1280, 900)
@@ -468,14 +485,18 @@ func TestFirstPaint(t *testing.T) {
 // A served session of 100,000 events scrolls, loading what is looked at.
 func TestServedLongSession(t *testing.T) {
 	s := newSite(t, scenes)
-	made := long(t, s.store, s.dir, 100_000)
+	entries, event := 100_000, 12345
+	if raceDetector {
+		entries, event = 10_000, 1234
+	}
+	made := long(t, s.store, s.dir, entries)
 	p := s.login(1280, 900)
 	p.open(s.url + "/s/" + made.ID())
 	p.wait(`document.querySelectorAll(".item:not(.loading)").length > 5`)
 	var view serve.Timeline
 	s.get("/sessions/"+made.ID()+"/timeline?limit=1", &view)
 	t.Logf("%d items, slowest jump %v", view.Total, scrolls(p, view.Total))
-	p.eval(`location.hash = "#e=12345"`, nil)
-	p.wait(`document.activeElement.id === "e12345"`)
+	p.eval(fmt.Sprintf(`location.hash = "#e=%d"`, event), nil)
+	p.wait(fmt.Sprintf(`document.activeElement.id === "e%d"`, event))
 	p.clean()
 }

@@ -1,6 +1,6 @@
 // The page of one session, live or from a file.
 import { el, button, visible, announce, typing, shortcut, dialog } from "./dom.js";
-import { money, tokens, folder } from "./words.js";
+import { money, tokens, folder, count } from "./words.js";
 import { Model, itemAt } from "./model.js";
 import { Rows } from "./rows.js";
 import { Timeline } from "./timeline.js";
@@ -51,7 +51,11 @@ class SessionPage {
   }
 
   composer() {
+    this.images = [];
+    this.added = el("button", { type: "button", class: "small", hidden: true, title: "Remove the images", on: { click: () => this.attach(null) } });
     this.input = el("textarea", { rows: 1, placeholder: "Prompt", "aria-label": "Prompt", on: {
+      paste: (e) => this.attach(e.clipboardData, e),
+      drop: (e) => this.attach(e.dataTransfer, e),
       keydown: (e) => {
         if (e.key === "Enter" && !e.shiftKey && !e.isComposing) {
           e.preventDefault();
@@ -63,15 +67,33 @@ class SessionPage {
         this.input.style.height = Math.min(240, this.input.scrollHeight) + "px";
       },
     } });
-    return el("footer", {}, el("form", { on: { submit: (e) => (e.preventDefault(), this.prompt()) } }, this.input, el("button", { type: "submit", class: "allow" }, "Send")));
+    return el("footer", {}, el("form", { on: { submit: (e) => (e.preventDefault(), this.prompt()) } }, this.input, this.added, el("button", { type: "submit", class: "allow" }, "Send")));
+  }
+
+  // attach takes images that are pasted or dropped; null takes them away.
+  async attach(data, e) {
+    const files = [...(data?.files || [])].filter((f) => /^image\/(png|jpeg|gif|webp)$/.test(f.type));
+    if (files.length) e.preventDefault();
+    if (!data) this.images = [];
+    for (const f of files) {
+      const reader = new FileReader();
+      reader.readAsDataURL(f);
+      await new Promise((done) => (reader.onloadend = done));
+      this.images.push({ media_type: f.type, data: reader.result.split(",")[1] });
+    }
+    this.added.hidden = !this.images.length;
+    this.added.textContent = count(this.images.length, "image") + " ×";
   }
 
   async prompt() {
-    const text = this.input.value.trim();
-    if (!text) return;
+    const text = this.input.value.trim(), images = this.images;
+    if (!text && !images.length) return;
     this.input.value = "";
+    this.attach(null);
     this.rows.follow = true;
-    if (!(await this.act(this.source.post("prompts", { uuid: crypto.randomUUID(), text })))) this.input.value = text;
+    if (await this.act(this.source.post("prompts", { uuid: crypto.randomUUID?.(), text, images }))) return;
+    this.input.value = text;
+    this.images = images;
   }
 
   // act waits for something that was asked for and says how it went.

@@ -23,7 +23,7 @@ export class Timeline {
     this.bar = el("div", { class: "tools" },
       el("span", { class: "legend", "aria-hidden": "true" }, ["queued", "asked", "running", "done", "failed", "denied"].map((s) => el("span", { class: "key k-" + s }, s))),
       el("span", { class: "push" }), (this.range = el("span", { class: "range" })),
-      tool("−", "Zoom out", () => this.zoom(1.6)), tool("+", "Zoom in", () => this.zoom(1 / 1.6)), tool("Fit", "Show all", () => this.fit()), tool("Next failure", "Go to the next failed call", () => this.failure()));
+      tool("−", "Zoom out", () => this.zoom(1.6)), tool("+", "Zoom in", () => this.zoom(1 / 1.6)), tool("Fit", "Show all", () => this.fit()), tool("Next failure", "Next failure", () => this.failure()));
     this.scroll = el("div", { class: "lanes" }, this.svg);
     this.node = el("section", { class: "timeline", "aria-label": "Timeline" }, this.bar, this.scroll, this.tip);
     new ResizeObserver(() => this.later()).observe(this.scroll);
@@ -177,7 +177,7 @@ export class Timeline {
       const x = this.x(s.at), h = 6 + (60 * t.calls) / most;
       parts.push(svg("rect", { x, y: axisHeight + 70 - h, width: Math.max(1, this.x(s.at + s.end - s.start) - x - 1), height: h, class: t.failed ? "b-failed" : "b-done", "data-index": t.item }));
     }
-    parts.push(svg("text", { x: 4, y: axisHeight + 14, class: "agent" }, "calls per turn; zoom in for the calls"));
+    parts.push(svg("text", { x: 4, y: axisHeight + 14, class: "agent" }, "calls per turn"));
     return axisHeight + 76;
   }
 
@@ -207,27 +207,18 @@ export class Timeline {
   }
 
   press(e) {
-    const start = e.clientX, from = this.from, span = this.to - this.from;
+    this.drag = { x: e.clientX, from: this.from, span: this.to - this.from };
     this.dragged = false;
-    const drag = (m) => {
-      if (Math.abs(m.clientX - start) < 4 && !this.dragged) return;
-      this.dragged = true;
-      this.hide();
-      this.move(from - ((m.clientX - start) / this.scroll.clientWidth) * span, span);
-    };
-    const end = () => {
-      removeEventListener("pointermove", drag);
-      removeEventListener("pointerup", end);
-      removeEventListener("pointercancel", end);
-    };
-    addEventListener("pointermove", drag);
-    addEventListener("pointerup", end);
-    addEventListener("pointercancel", end);
   }
 
   indexAt(e) { return Number(e.target.closest?.("[data-index]")?.dataset.index ?? -1); }
 
   hover(e) {
+    const d = e.buttons && this.drag;
+    if (d && (this.dragged ||= Math.abs(e.clientX - d.x) > 4)) {
+      this.hide();
+      return this.move(d.from - ((e.clientX - d.x) / this.scroll.clientWidth) * d.span, d.span);
+    }
     const index = this.indexAt(e);
     if (index < 0) return this.hide();
     this.show(index, e.clientX, e.clientY);

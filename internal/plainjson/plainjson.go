@@ -12,8 +12,12 @@ import (
 	"strings"
 )
 
-// Marshal is json.Marshal without these escapes.
+// Marshal is json.Marshal without these escapes. A value with a method EncodedJSON is made of JSON already and is not read
+// again: what the method returns is valid, and in one line.
 func Marshal(v any) ([]byte, error) {
+	if e, ok := v.(interface{ EncodedJSON() ([]byte, error) }); ok {
+		return e.EncodedJSON()
+	}
 	var out text
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)

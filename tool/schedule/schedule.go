@@ -137,12 +137,16 @@ func (s *Schedule) tick() {
 	now := s.opts.Clock.Now()
 	var due, rest []Job
 	for _, j := range s.jobs {
+		c, err := parse(j.Cron)
 		if j.Next.After(now) {
+			// A clock that was set back is not waited for until it is where it was.
+			if j.Recurring && err == nil {
+				j.Next = earlier(j.Next, c.next(now))
+			}
 			rest = append(rest, j)
 			continue
 		}
 		due = append(due, j)
-		c, err := parse(j.Cron)
 		if !j.Recurring || err != nil || now.Sub(j.Created) > expires {
 			continue
 		}
@@ -160,6 +164,13 @@ func (s *Schedule) tick() {
 	for _, j := range due {
 		s.opts.Fire(j)
 	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 func (s *Schedule) armLocked(now time.Time) {

@@ -237,7 +237,11 @@ func retryAfter(h http.Header, otherwise time.Duration) time.Duration {
 		return time.Duration(seconds * float64(time.Second))
 	}
 	if at, err := http.ParseTime(value); err == nil {
-		return max(time.Until(at), 0)
+		now, err := http.ParseTime(h.Get("Date")) // the server's clock, as ours may be wrong
+		if err != nil {
+			now = time.Now()
+		}
+		return max(at.Sub(now), 0)
 	}
 	return otherwise
 }

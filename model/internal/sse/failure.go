@@ -79,7 +79,8 @@ func (s *Stream) refusal(resp *http.Response) error {
 	return e
 }
 
-// retryAfter is what the server asked for; 0 if nothing, or a time that is over.
+// retryAfter is what the server asked for; 0 if nothing, or a time that is over. A time
+// is compared with the server's own clock, if it says what that is: ours may be wrong.
 func retryAfter(h http.Header) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
 		return time.Duration(ms * float64(time.Millisecond))
@@ -89,7 +90,11 @@ func retryAfter(h http.Header) time.Duration {
 		return time.Duration(seconds * float64(time.Second))
 	}
 	if date, err := http.ParseTime(value); err == nil {
-		return max(time.Until(date), 0)
+		now, err := http.ParseTime(h.Get("Date"))
+		if err != nil {
+			now = time.Now()
+		}
+		return max(date.Sub(now), 0)
 	}
 	return 0
 }
