@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/haftdev/haft/agent"
 )
 
 // TestFootersAreNotCut opens texts and lists with long names at three widths: what keys do is
@@ -77,4 +79,15 @@ func TestWrappingLosesNoLetter(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestATranscriptHasNoEscapesOfHTML: what was called is shown as it was written.
+func TestATranscriptHasNoEscapesOfHTML(t *testing.T) {
+	in(t, func(t *testing.T, b *bed) {
+		ev := returned("1", "Bash", "ok").(agent.Returned)
+		ev.Outcome.Input = []byte(`{"command":"a \u0026\u0026 b > c"}`)
+		b.tell(agent.TurnStarted{}, use("1", "Bash", `{"command":"a && b > c"}`), runs("1"), ev, agent.Result{})
+		b.type_("\x0f")
+		b.sees(`"command": "a && b > c"`)
+	})
 }
