@@ -24,10 +24,10 @@ type Nested struct {
 type nested struct {
 	found   *instructions.Nested
 	skills  []skill.Skill // that wait for a file they are for
-	earlier []string // what it was told before this process began
-	resumed bool     // until it was told what is new since
-	waiting []string // what it is to be told next
-	told    []string // what a compaction makes it forget
+	earlier []string      // what it was told before this process began
+	resumed bool          // until it was told what is new since
+	waiting []string      // what it is to be told next
+	told    []string      // what a compaction makes it forget
 }
 
 // maxAgents bounds of how many agents it is known what they were told: a session may start
