@@ -11,7 +11,7 @@ import (
 func (w *World) told(modelName string, earlier *model.History) *sysprompt.Source {
 	return &sysprompt.Source{
 		Project: w.Project, Model: modelName, Earlier: agent.Reminders(earlier),
-		Readable: w.MayShow, Dir: func() string { return w.Shell.Dir("") }, Warn: w.link.WarnKnowledge,
+		Readable: w.MayShow, MaySkill: w.mayUse("Skill", "skill"), Dir: func() string { return w.Shell.Dir("") }, Warn: w.link.WarnKnowledge,
 	}
 }
 

@@ -35,7 +35,7 @@ type stream struct {
 const (
 	heartbeat = 15 * time.Second
 	listTime  = time.Second // between looks at the list
-	waiting   = 8192        // messages that may wait for a slow client
+	waiting   = 2048        // messages that may wait for a slow client
 )
 
 // stream streams events until the client leaves.
@@ -307,6 +307,9 @@ func (st *stream) data(raw []byte) error {
 // maxUnsent is how much is sent at once.
 const maxUnsent = 256 << 10
 
+// maxKept is how much of its memory a stream keeps for what comes.
+const maxKept = 8 << 10
+
 // flush sends what was written. A client that does not take it in time is cut off.
 func (st *stream) flush() error {
 	if st.text.Len() == 0 {
@@ -316,7 +319,9 @@ func (st *stream) flush() error {
 		return err
 	}
 	_, err := st.out.Write(st.text.Bytes())
-	st.text.Reset()
+	if st.text.Reset(); st.text.Cap() > maxKept {
+		st.text = bytes.Buffer{} // a stream that is quiet holds little
+	}
 	if err != nil {
 		return err
 	}

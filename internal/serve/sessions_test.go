@@ -170,7 +170,7 @@ func (f *feed) otherQuestion(than serve.Question) serve.Question {
 
 // A turn is interrupted, the session is renamed, forked and deleted.
 func TestTheLifeOfASession(t *testing.T) {
-	s := newSite(t, script.Turn{Blocks: []script.Block{{Tool: "Bash", Input: json.RawMessage(`{"command":"sleep 300","description":"Wait"}`)}}}, says("Continued."))
+	s := newSite(t, script.Turn{Blocks: []script.Block{{Tool: "Bash", Input: json.RawMessage(`{"command":"touch started; sleep 300","description":"Wait"}`)}}}, says("Continued."))
 	row := s.create("wait")
 	path := "/v1/sessions/" + row.ID
 	f := s.feed(path+"/events", "")

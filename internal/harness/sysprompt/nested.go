@@ -3,10 +3,12 @@ package sysprompt
 import (
 	"context"
 	"maps"
+	"path/filepath"
 	"slices"
 	"sync"
 
 	"github.com/haftdev/haft/internal/knowledge/instructions"
+	"github.com/haftdev/haft/internal/knowledge/skill"
 )
 
 // Nested tells each agent the instructions of the folders that it comes to. It is safe
@@ -21,10 +23,11 @@ type Nested struct {
 // nested is what one agent is told.
 type nested struct {
 	found   *instructions.Nested
-	earlier []string // what it was told before this process began
-	resumed bool     // until it was told what is new since
-	waiting []string // what it is to be told next
-	told    []string // what a compaction makes it forget
+	skills  []skill.Skill // that wait for a file they are for
+	earlier []string      // what it was told before this process began
+	resumed bool          // until it was told what is new since
+	waiting []string      // what it is to be told next
+	told    []string      // what a compaction makes it forget
 }
 
 // maxAgents bounds of how many agents it is known what they were told: a session may start
@@ -43,18 +46,41 @@ func (n *Nested) Saw(agent, path string) {
 	defer n.mu.Unlock()
 	a, s := n.of(agent), n.source()
 	if a.found == nil {
-		a.found = s.nested()
+		a.found, a.skills = s.nested(), s.waitingSkills()
 	}
 	files, problems := a.found.For(path)
 	s.Warn(problems)
+	var texts []string
 	for _, f := range files {
-		text := "These instructions are for work in the folder of " + f.Path + ":\n" + f.Text
+		texts = append(texts, "These instructions are for work in the folder of "+f.Path+":\n"+f.Text)
+	}
+	for _, text := range append(texts, a.offer(s.Project.Dir, path)...) {
 		if slices.Contains(a.earlier, text) {
 			a.told = append(a.told, text)
 			continue
 		}
 		a.waiting = append(a.waiting, text)
 	}
+}
+
+// offer returns what the model is told about the skills that are for a file, which do not
+// wait any longer.
+func (a *nested) offer(root, path string) (texts []string) {
+	if len(a.skills) == 0 {
+		return nil
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real // the root is one too
+	}
+	a.skills = slices.DeleteFunc(a.skills, func(s skill.Skill) bool {
+		if !s.IsFor(root, path) {
+			return false
+		}
+		s.Paths = nil
+		texts = append(texts, "This skill is for files such as "+path+", and the Skill tool can load it now:\n"+skill.Menu([]skill.Skill{s}, 0))
+		return true
+	})
+	return texts
 }
 
 // Recall notes what an agent was reminded of before this process began.
@@ -103,6 +129,13 @@ func (n *Nested) of(agent string) *nested {
 // nested are the instructions of the folders that work may come to.
 func (s *Source) nested() *instructions.Nested {
 	return instructions.NewNested(s.Project.Guard.Cwd(), s.Project.Home, s.options())
+}
+
+// waitingSkills are those that a model is offered only when it comes to certain files.
+func (s *Source) waitingSkills() []skill.Skill {
+	return slices.DeleteFunc(s.Project.Library.Skills.List().Skills, func(k skill.Skill) bool {
+		return k.Paths == nil || !k.ForModel || !s.MaySkill(k.Name)
+	})
 }
 
 func (s *Source) options() *instructions.Options {

@@ -43,6 +43,8 @@ type Source struct {
 	Earlier []string
 	// Readable says which files a model may be shown without the user being asked.
 	Readable func(path string) bool
+	// MaySkill says which skills no rule denies.
+	MaySkill func(name string) bool
 	// Dir is where the conversation works.
 	Dir func() string
 	// Warn hears what is wrong with what was written for models.

@@ -17,11 +17,16 @@ package skill
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/prompt"
+	"github.com/haftdev/haft/internal/pathin"
 )
 
 // A Skill is what a SKILL.md says.
@@ -39,6 +44,9 @@ type Skill struct {
 	// Fork asks for a sub-agent of its own, of the type Agent; "" means the usual.
 	Fork  bool
 	Agent string
+	// Paths are patterns of files: the model is offered the skill when it has come to one of
+	// them. Nil means that it always is.
+	Paths []string
 	// ForModel and ForPeople say who may call it.
 	ForModel, ForPeople bool
 }
@@ -66,7 +74,13 @@ func (l *Library) List() Listing {
 	found := l.files.List()
 	list := Listing{Held: found.Held, Problems: found.Problems}
 	for _, p := range found.Pieces {
-		list.Skills = append(list.Skills, read(p))
+		s := read(p)
+		list.Skills = append(list.Skills, s)
+		for _, pattern := range s.Paths {
+			if !doublestar.ValidatePattern(pattern) {
+				list.Problems = append(list.Problems, knowledge.Problem{Path: s.Path, Text: fmt.Sprintf("has a pattern under paths that cannot be used: %q", pattern)})
+			}
+		}
 	}
 	return list
 }
@@ -91,6 +105,7 @@ func read(p knowledge.Piece) Skill {
 		Model:       f.Text("model"),
 		Fork:        f.Text("context") == "fork",
 		Agent:       f.Text("agent"),
+		Paths:       f.List("paths"),
 		ForModel:    !f.Flag("disable-model-invocation", false),
 		ForPeople:   f.Flag("user-invocable", true),
 	}
@@ -122,12 +137,25 @@ func (s Skill) Prompt(ctx context.Context, u prompt.Use, calls prompt.Calls) (st
 	return "The skill's folder: " + s.Dir() + "\n\n" + text, nil
 }
 
-// Menu lists the skills that a model may call, within a budget of characters; see
+// IsFor reports whether the skill is for a file, by its patterns. They begin in the folder
+// that a project keeps it in, and in root for all others.
+func (s Skill) IsFor(root, file string) bool {
+	if s.Source.InProject() && s.Plugin == "" {
+		root = filepath.Dir(filepath.Dir(filepath.Dir(s.Dir()))) // which has .claude/skills/NAME
+	}
+	rel, ok := pathin.Below(root, file)
+	return ok && slices.ContainsFunc(s.Paths, func(pattern string) bool {
+		ok, err := doublestar.Match(strings.TrimPrefix(pattern, "./"), filepath.ToSlash(rel))
+		return ok && err == nil
+	})
+}
+
+// Menu lists the skills that a model may always call, within a budget of characters; see
 // [knowledge.Menu].
 func Menu(skills []Skill, budget int) string {
 	var entries []knowledge.Entry
 	for _, s := range skills {
-		if s.ForModel {
+		if s.ForModel && s.Paths == nil {
 			entries = append(entries, knowledge.Entry{Name: s.Name, Text: s.Description})
 		}
 	}

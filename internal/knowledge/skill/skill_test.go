@@ -113,3 +113,33 @@ func TestPrompt(t *testing.T) {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 }
+
+// TestPathsBeginWhereTheSkillIsKept: in the folder of the project that has it, or in the root for a user's own.
+func TestPathsBeginWhereTheSkillIsKept(t *testing.T) {
+	root, home := t.TempDir(), t.TempDir()
+	for dir, paths := range map[string]string{filepath.Join(root, "web/.claude/skills/theirs"): "./*.ts", filepath.Join(home, "skills/mine"): "web/*.ts, '[a'"} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "SKILL.md"), []byte("---\npaths: "+paths+"\n---\nx"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := skill.New([]knowledge.Place{
+		{Dir: home, Source: settings.User},
+		{Dir: filepath.Join(root, "web/.claude"), Root: root, Source: settings.Project},
+	}, func(knowledge.Claim) bool { return true }).List()
+	if len(list.Skills) != 2 || len(list.Problems) != 1 || !strings.Contains(list.Problems[0].Text, "[a") {
+		t.Fatalf("%v, problems %v", list.Skills, list.Problems)
+	}
+	for _, s := range list.Skills {
+		for file, want := range map[string]bool{"web/a.ts": true, "a.ts": false, "web/in/a.ts": false} {
+			if got := s.IsFor(root, filepath.Join(root, file)); got != want {
+				t.Errorf("%s is for %s: %v", s.Name, file, got)
+			}
+		}
+	}
+	if menu := skill.Menu(list.Skills, 0); menu != "" {
+		t.Errorf("the menu has %q", menu)
+	}
+}
