@@ -90,25 +90,26 @@ func (s *Store) tidy() error {
 			return err
 		}
 		for _, e := range entries {
-			here := s.path(kind, e.Name())
-			if name, ok := strings.CutPrefix(e.Name(), oldPrefix); ok {
-				if _, err := os.Lstat(s.path(kind, name)); errors.Is(err, fs.ErrNotExist) {
-					err = os.Rename(here, s.path(kind, name))
-				} else {
-					err = os.RemoveAll(here)
-				}
-				if err != nil {
-					return err
-				}
-			}
-			if strings.HasPrefix(e.Name(), newPrefix) {
-				if err := os.RemoveAll(here); err != nil {
-					return err
-				}
+			if err := s.tidyOne(kind, e.Name()); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
+}
+
+func (s *Store) tidyOne(kind, left string) error {
+	if strings.HasPrefix(left, newPrefix) {
+		return os.RemoveAll(s.path(kind, left))
+	}
+	name, ok := strings.CutPrefix(left, oldPrefix)
+	if !ok {
+		return nil
+	}
+	if _, err := os.Lstat(s.path(kind, name)); errors.Is(err, fs.ErrNotExist) {
+		return os.Rename(s.path(kind, left), s.path(kind, name))
+	}
+	return os.RemoveAll(s.path(kind, left))
 }
 
 // place makes a prepared folder the one of a name. If there was one, it is moved aside
