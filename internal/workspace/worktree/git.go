@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/regular"
 	"github.com/haftdev/haft/shellrun"
 )
 
@@ -51,6 +54,9 @@ func runGit(ctx context.Context, dir string, env []string, args ...string) (stri
 // ownFilters are the options that switch off filters which the repository's own
 // configuration sets up. Those of the user, such as for large files, stay.
 func ownFilters(ctx context.Context, dir string) ([]string, error) {
+	if namesNoFilter(dotGit(dir)) {
+		return nil, ctx.Err()
+	}
 	listed, err := runGit(ctx, dir, nil, "config", "--includes", "--show-scope", "--name-only", "--get-regexp", `^filter\.`)
 	if err != nil || listed == "" {
 		return nil, ctx.Err() // git fails if there is none
@@ -68,6 +74,49 @@ func ownFilters(ctx context.Context, dir string) ([]string, error) {
 		options = append(options, "-c", filter+".smudge=", "-c", filter+".clean=", "-c", filter+".process=", "-c", filter+".required=false")
 	}
 	return options, nil
+}
+
+// dotGit returns the .git of the repository that a folder is in; "" if there is none.
+func dotGit(dir string) string {
+	for {
+		path := filepath.Join(dir, ".git")
+		if _, err := os.Lstat(path); err == nil {
+			return path
+		}
+		above := filepath.Dir(dir)
+		if above == dir {
+			return ""
+		}
+		dir = above
+	}
+}
+
+// namesNoFilter reports whether the configuration in a .git folder has neither a filter nor a file that it includes, which
+// spares a process. Whatever is unusual is left to git: one that it does not take for a repository makes it look further up.
+func namesNoFilter(path string) bool {
+	head, err := regular.Read(filepath.Join(path, "HEAD"), 4096)
+	if err != nil || !bytes.HasPrefix(head, []byte("ref: refs/heads/")) {
+		return false
+	}
+	for _, dir := range []string{"objects", "refs"} {
+		if _, err := os.Stat(filepath.Join(path, dir) + "/."); err != nil { // which also asks whether it may be entered
+			return false
+		}
+	}
+	for name, must := range map[string]bool{"config": true, "config.worktree": false, "commondir": false} {
+		text, err := regular.Read(filepath.Join(path, name), 1<<20)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && !must:
+		case err != nil || name == "commondir":
+			return false
+		default:
+			lower := bytes.ToLower(text)
+			if bytes.Contains(lower, []byte("filter")) || bytes.Contains(lower, []byte("include")) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // environ is what commands inherit of that of this process, keys of providers left

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 )
 
 // What State tells is bounded, however much there is.
@@ -16,8 +17,17 @@ const (
 // State returns, for people and models, which files of the repository that a folder is in are changed and which commits came
 // last. It is empty for a folder without a repository. No program that the repository names runs.
 func State(ctx context.Context, dir string) string {
+	if dotGit(dir) == "" {
+		return "" // without starting git to find out
+	}
 	env := []string{"GIT_OPTIONAL_LOCKS=0"}
+	var log string
+	var group sync.WaitGroup
+	group.Go(func() { // which reads no file of the tree, and so runs no filter; it fails if there is no commit yet
+		log, _ = runGit(ctx, dir, env, "log", "--no-show-signature", "--format=%h %s", fmt.Sprint("-", stateCommits))
+	})
 	status, err := git(ctx, dir, env, "status", "--porcelain", "--ignore-submodules=all")
+	group.Wait()
 	if err != nil {
 		return ""
 	}
@@ -28,8 +38,7 @@ func State(ctx context.Context, dir string) string {
 			text += fmt.Sprintf("\nand %d more", more)
 		}
 	}
-	log, err := git(ctx, dir, env, "log", "--no-show-signature", "--format=%h %s", fmt.Sprint("-", stateCommits))
-	if err != nil || log == "" { // no commit yet
+	if log == "" {
 		return text
 	}
 	return text + "\nLast commits:\n" + strings.Join(plainLines(log), "\n")

@@ -44,3 +44,35 @@ func TestStateIsBoundedAndRunsNothing(t *testing.T) {
 		t.Error("a program that the repository names ran")
 	}
 }
+
+// A .git that git passes over must not vouch for the one above it, whose filters would run.
+func TestADecoyDoesNotHideFilters(t *testing.T) {
+	needtest.Program(t, "git")
+	for name, decoy := range map[string]map[string]string{
+		"no decoy":           nil,
+		"a config alone":     {"config": "[core]\n"},
+		"without folders":    {"config": "[core]\n", "HEAD": "ref: refs/heads/main\n"},
+		"a strange HEAD":     {"config": "[core]\n", "HEAD": "main\n", "objects/x": "", "refs/x": ""},
+		"a folder is a file": {"config": "[core]\n", "HEAD": "ref: refs/heads/main\n", "objects": "", "refs/x": ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			marker := filepath.Join(t.TempDir(), "ran")
+			run(t, dir, "init", "-q", "-b", "main")
+			write(t, filepath.Join(dir, "sub", "a.txt"), "before\n")
+			run(t, dir, "add", "-A")
+			write(t, filepath.Join(dir, ".gitattributes"), "* filter=evil\n")
+			run(t, dir, "config", "filter.evil.clean", "touch "+marker+"; cat")
+			write(t, filepath.Join(dir, "sub", "a.txt"), "behind\n")
+			for file, text := range decoy {
+				write(t, filepath.Join(dir, "sub", ".git", file), text)
+			}
+			if got := worktree.State(t.Context(), filepath.Join(dir, "sub")); !strings.Contains(got, "Git status") {
+				t.Errorf("State is %q", got)
+			}
+			if _, err := os.Stat(marker); err == nil {
+				t.Error("a filter that the repository sets up ran")
+			}
+		})
+	}
+}
