@@ -12,7 +12,7 @@ import (
 
 // Before runs the PreToolUse hooks of a call.
 func (r *Runner) Before(ctx context.Context, t *tool.Tool, c *tool.Call) (tool.Verdict, []string) {
-	if len(r.hooks["PreToolUse"]) == 0 {
+	if !r.Has("PreToolUse") {
 		return tool.Verdict{}, nil
 	}
 	return r.before(ctx, c, use(t, c), targetOf(t, c))
@@ -39,7 +39,7 @@ func (r *Runner) After(ctx context.Context, t *tool.Tool, c *tool.Call, result t
 	if result.Failed {
 		event = "PostToolUseFailure"
 	}
-	if len(r.hooks[event]) == 0 {
+	if !r.Has(event) {
 		return nil, nil
 	}
 	var d Detail = PostToolUse{PreToolUse: use(t, c), ToolResponse: response(result), DurationMS: c.Took.Milliseconds()}
@@ -77,7 +77,7 @@ func stopping(c *tool.Change, why string) *tool.Change {
 // Ask runs the PermissionRequest hooks of a call that someone has to decide
 // about. It has no view if they have none; what needs a user they can only deny.
 func (r *Runner) Ask(ctx context.Context, c tool.Case, question tool.Verdict) (tool.Verdict, error) {
-	if len(r.hooks["PermissionRequest"]) == 0 {
+	if !r.Has("PermissionRequest") {
 		return tool.Verdict{}, nil
 	}
 	d := PermissionRequest{ToolName: c.Call.Tool, ToolInput: inputOf(c.Call), Suggestions: suggestions(question.Suggestions)}

@@ -169,6 +169,9 @@ func (r *Runner) environ(h *Hook) []string {
 	if r.opts.Project != "" {
 		env = append(env, "CLAUDE_PROJECT_DIR="+r.opts.Project, "HAFT_PROJECT_DIR="+r.opts.Project)
 	}
+	for name, value := range h.Vars {
+		env = append(env, name+"="+value)
+	}
 	return env
 }
 

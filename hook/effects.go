@@ -12,9 +12,6 @@ import (
 // call of a command the pipeline has found that out; a file tool says it itself. What
 // such a hook makes of the input does not count: the change is that of another.
 func (r *Runner) Effects(ctx context.Context, c tool.Case) (tool.Verdict, []string) {
-	if !r.awaitsEffects {
-		return tool.Verdict{}, nil
-	}
 	t := targetOf(c.Tool, c.Call)
 	t.effects = true
 	if len(r.choose(c.Call.Agent, "PreToolUse", t)) == 0 {

@@ -46,6 +46,13 @@ type Hook struct {
 	Preview bool
 	// Env names variables with provider keys that it needs.
 	Env []string
+	// Vars are further variables of a command's environment.
+	Vars map[string]string
+	// Once lets it run a single time.
+	Once bool
+	// Check is asked before each run, as that of the runner is; nil means that nothing
+	// keeps it from running.
+	Check func() error
 	// Origin is where it was set up; "" means in code.
 	Origin string
 }

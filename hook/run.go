@@ -52,7 +52,7 @@ func (r *Run) Failed() bool { return r.Err != nil && !r.Cancelled }
 
 // run runs one hook and notes how it went.
 func (r *Runner) run(ctx context.Context, t *task, in Input) {
-	h, run := t.hook, &t.run
+	h, run := &t.hook.Hook, &t.run
 	run.Started = time.Now()
 	defer func() { run.Duration = time.Since(run.Started) }()
 	if run.Err == nil {
@@ -60,6 +60,9 @@ func (r *Runner) run(ctx context.Context, t *task, in Input) {
 	}
 	if run.Err == nil && r.opts.Check != nil {
 		run.Err = r.opts.Check(h)
+	}
+	if run.Err == nil && h.Check != nil {
+		run.Err = h.Check()
 	}
 	if run.Err == nil {
 		run.Err = r.attempt(ctx, h, in, run)

@@ -10,16 +10,17 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // A Runner runs the hooks of a session.
 type Runner struct {
 	opts  Options
-	hooks map[Event][]prepared // in the order of configuration
-	slots chan struct{}        // one for each hook that may run at a time
+	slots chan struct{} // one for each hook that may run at a time
 
-	awaitsEffects bool // some hooks of PreToolUse wait for what a call would change
+	mu    sync.RWMutex
+	hooks []*prepared // in the order of configuration; replaced as a whole, never modified
 
 	// Hooks that nobody waits for run in background until close is called.
 	background context.Context
@@ -30,6 +31,7 @@ type Runner struct {
 type prepared struct {
 	Hook
 	matcher matcher
+	ran     atomic.Bool // it was about to run before
 }
 
 // Options are what hooks run in. Nil means all zero values.
@@ -75,7 +77,7 @@ type Options struct {
 // New returns a runner of the hooks, which run in this order where order matters.
 // It must be closed.
 func New(hooks []Hook, opts *Options) *Runner {
-	r := &Runner{hooks: map[Event][]prepared{}}
+	r := new(Runner)
 	if opts != nil {
 		r.opts = *opts
 	}
@@ -109,12 +111,40 @@ func New(hooks []Hook, opts *Options) *Runner {
 	}
 	r.slots = make(chan struct{}, o.Parallel)
 	r.background, r.close = context.WithCancelCause(context.Background())
-	for _, h := range hooks {
-		r.hooks[h.Event] = append(r.hooks[h.Event], prepared{h, newMatcher(&h)})
-		r.awaitsEffects = r.awaitsEffects || h.Preview && h.Event == "PreToolUse"
-	}
+	r.Add(hooks)
 	return r
 }
+
+// Add lets more hooks run from now on, after those that there are, until remove is called.
+func (r *Runner) Add(hooks []Hook) (remove func()) {
+	var added []*prepared
+	for _, h := range hooks {
+		added = append(added, &prepared{Hook: h, matcher: newMatcher(&h)})
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.hooks = slices.Concat(r.hooks, added)
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.hooks = slices.DeleteFunc(slices.Clone(r.hooks), func(h *prepared) bool { return slices.Contains(added, h) })
+	}
+}
+
+// of returns the hooks of an event.
+func (r *Runner) of(event Event) (hooks []*prepared) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for _, h := range r.hooks {
+		if h.Event == event && !(h.Once && h.ran.Load()) {
+			hooks = append(hooks, h)
+		}
+	}
+	return hooks
+}
+
+// Has reports whether there are hooks of an event.
+func (r *Runner) Has(event Event) bool { return len(r.of(event)) > 0 }
 
 // newClient returns a client that keeps no connections and follows no redirects:
 // an input goes where the settings say and nowhere else.
@@ -144,8 +174,10 @@ func (r *Runner) Fire(ctx context.Context, agent string, d Detail) Outcome {
 }
 
 func (r *Runner) fire(ctx context.Context, agent string, d Detail, t target) Outcome {
-	tasks := r.choose(agent, d.Event(), t)
-	if tasks == nil {
+	tasks := slices.DeleteFunc(r.choose(agent, d.Event(), t), func(t *task) bool {
+		return t.hook.Once && !t.hook.ran.CompareAndSwap(false, true) // another event was faster
+	})
+	if len(tasks) == 0 {
 		return Outcome{}
 	}
 	in := Input{r.opts.Common(agent), d}
@@ -162,7 +194,7 @@ func (r *Runner) fire(ctx context.Context, agent string, d Detail, t target) Out
 
 // A task is a hook that is about to run.
 type task struct {
-	hook *Hook
+	hook *prepared
 	run  Run // with an error if it cannot
 }
 
@@ -171,8 +203,7 @@ type task struct {
 func (r *Runner) choose(agent string, event Event, t target) []*task {
 	var tasks []*task
 	var sound []*Hook
-	for i := range r.hooks[event] {
-		h := &r.hooks[event][i]
+	for _, h := range r.of(event) {
 		if h.Preview != t.effects && event == "PreToolUse" {
 			continue
 		}
@@ -188,7 +219,7 @@ func (r *Runner) choose(agent string, event Event, t target) []*task {
 		if t.call != nil {
 			run.Tool, run.Call = t.call.Tool, t.call.ID
 		}
-		tasks = append(tasks, &task{&h.Hook, run})
+		tasks = append(tasks, &task{h, run})
 	}
 	return tasks
 }

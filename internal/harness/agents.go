@@ -279,6 +279,9 @@ func (c *Conversation) skillText(ctx context.Context, name string) (string, erro
 	if err != nil {
 		return "", err
 	}
+	if err := c.hooks.loaded(s.Name, s.Digest); err != nil {
+		return "", err
+	}
 	text, err := s.Prompt(ctx, knowledge.Use{}, c.pool.builtins.Calls)
 	return "The skill " + s.Name + ":\n" + text, err
 }

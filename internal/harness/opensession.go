@@ -107,6 +107,7 @@ func (c *Conversation) renew(o *TalkOptions) func(context.Context) (agent.Journa
 		}
 		c.plan.Store(nil)
 		c.skills.clear()
+		c.hooks.clear()
 		c.World.nested.Clear()
 		if dir := next.Dir(); dir != "" {
 			c.World.Project.Kept.Add(filepath.Join(dir, "subagents"))

@@ -17,9 +17,6 @@ import (
 // call has just written, as a formatter does, is nobody else's change: the model is
 // shown it, and its next edit begins there. Language servers look at what is left.
 func (w *World) CallHooks() sched.Hooks {
-	if !slices.ContainsFunc(w.Project.Hooks.List(), func(h hook.Hook) bool { return h.Event == "PostToolUse" }) {
-		return diagnosing{w.Hooks, w}
-	}
 	return diagnosing{formatters{w.Hooks, w}, w}
 }
 
@@ -31,6 +28,9 @@ type formatters struct {
 
 // After runs the hooks of a call that ran, and looks at its file again.
 func (f formatters) After(ctx context.Context, t *tool.Tool, c *tool.Call, result tool.Result) (*tool.Result, []string) {
+	if !f.Has("PostToolUse") {
+		return f.Runner.After(ctx, t, c, result)
+	}
 	path, wrote := f.wrote(t, c, result)
 	replacement, notes := f.Runner.After(ctx, t, c, result)
 	if !wrote {

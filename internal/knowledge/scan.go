@@ -172,6 +172,9 @@ func (s *scan) take(p Place, f file) error {
 	if p.Plugin != "" {
 		piece.PluginDir = p.Dir
 	}
+	if _, err := piece.Hooks(); err != nil {
+		return err
+	}
 	if p.Source.InProject() {
 		if ok, err := s.agreed(f, Claim{Kind: s.kind, Name: name, Path: f.path(), Text: text.Text, Runs: piece.runs(), Grants: piece.grants()}); !ok {
 			return err
@@ -183,14 +186,9 @@ func (s *scan) take(p Place, f file) error {
 
 // runs returns the texts of the piece that may name files to run.
 func (p Piece) runs() []string {
-	var pairs []string
-	for name, value := range p.Vars(nil) {
-		pairs = append(pairs, "${"+name+"}", value, "$"+name, value)
-	}
-	filled := strings.NewReplacer(pairs...)
-	var runs []string
+	runs, _, _ := p.hookRuns() // what is wrong with them was said
 	for _, text := range append(prompt.Parse(p.Body).Commands(), p.Fields.List("allowed-tools")...) {
-		runs = append(runs, filled.Replace(text))
+		runs = append(runs, fillIn(text, p.Vars(nil)))
 	}
 	return runs
 }
@@ -211,6 +209,9 @@ func (p Piece) grants() []string {
 	say("allows", p.Fields.List("allowed-tools")...)
 	for _, command := range prompt.Parse(p.Body).Commands() {
 		say("runs", command)
+	}
+	for _, hook := range p.HookTexts() {
+		say("hook", hook)
 	}
 	return said
 }

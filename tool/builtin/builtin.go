@@ -80,7 +80,10 @@ type World struct {
 	MaySkill, MayCommand func(name string) bool
 	// SkillLoaded is told the text of each skill that an agent loads; nil means that nobody is.
 	SkillLoaded func(agent, name, text string)
-	Calls       prompt.Calls
+	// SkillHooks lets the hooks of a skill run that is being loaded, as digest says it is; nil
+	// means that they do not.
+	SkillHooks func(name, digest string) error
+	Calls      prompt.Calls
 	// Notify tells the user something and returns the ways in which it has; nil means
 	// that there is no way.
 	Notify func(ctx context.Context, text string) []string
@@ -134,7 +137,7 @@ func (w World) Tools() []tool.Tool {
 		tools = append(tools, webfetch.New(w.Web, &webfetch.Options{Answer: w.Answer}))
 	}
 	if w.Skills != nil {
-		tools = append(tools, skill.New(&skill.Options{Skills: w.Skills, Calls: w.Calls, Allowed: w.MaySkill, Loaded: w.SkillLoaded}))
+		tools = append(tools, skill.New(&skill.Options{Skills: w.Skills, Calls: w.Calls, Allowed: w.MaySkill, Loaded: w.SkillLoaded, Hooks: w.SkillHooks}))
 	}
 	if w.Commands != nil {
 		tools = append(tools, slashcommand.New(&slashcommand.Options{Commands: w.Commands, Calls: w.Calls, Dir: w.Dir, Allowed: w.MayCommand}))

@@ -62,6 +62,9 @@ type Options struct {
 	// Loaded is told the text of each skill that joins a conversation, and the agent whose
 	// that is; nil means that nobody is.
 	Loaded func(agent, name, text string)
+	// Hooks lets the hooks of a skill run that is being loaded, as digest says it is; an
+	// error keeps it from being loaded. Nil means that they do not run.
+	Hooks func(name, digest string) error
 	// Budget is how many characters the listing may have; 0 means
 	// [knowledge.DefaultBudget].
 	Budget int
@@ -144,7 +147,7 @@ func (s *skills) permission(_ context.Context, _ *tool.Call, in Input) tool.Verd
 	if err != nil {
 		return tool.Verdict{}
 	}
-	return loading.Text{Kind: "skill", Name: sk.Name, Rule: "Skill(" + sk.Name + ")", Allow: sk.Allow, Commands: sk.Commands()}.Verdict(input)
+	return loading.Text{Kind: "skill", Name: sk.Name, Rule: "Skill(" + sk.Name + ")", Allow: sk.Allow, Commands: sk.Commands(), Hooks: sk.HookTexts()}.Verdict(input)
 }
 
 func (s *skills) run(ctx context.Context, c *tool.Call, in Input) (Output, error) {
@@ -164,6 +167,11 @@ func (s *skills) run(ctx context.Context, c *tool.Call, in Input) (Output, error
 	}
 	if err != nil {
 		return Output{}, tool.Errorf("The skill %s was not loaded: %w. Do the work without it, or ask the user to allow what it needs.", sk.Name, err)
+	}
+	if s.Hooks != nil {
+		if err := s.Hooks(sk.Name, sk.Digest); err != nil {
+			return Output{}, tool.Errorf("The skill %s was not loaded, because its hooks cannot run: %w. Tell the user.", sk.Name, err)
+		}
 	}
 	out := Output{Name: sk.Name, Path: sk.Path, Allow: sk.Allow, Model: sk.Model, text: text}
 	if sk.Fork && c.Tools != nil && c.Tools.Lookup("Agent") != nil {

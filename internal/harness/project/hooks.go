@@ -1,13 +1,16 @@
 package project
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/haftdev/haft/hook"
+	"github.com/haftdev/haft/internal/knowledge/skill"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/settings"
 )
@@ -48,7 +51,10 @@ func boundKey(parts ...string) string { return strings.Join(parts, "\x00") }
 // List returns the hooks. One that posts may use only the variables that
 // "httpHookAllowedEnvVars" names, if it is set.
 func (h *Hooks) List() []hook.Hook {
-	counting := h.counts.Hooks()
+	return append(h.runnable(h.counts.Hooks()), h.options.Hooks...)
+}
+
+func (h *Hooks) runnable(counting []settings.Hook) []hook.Hook {
 	if h.options.IgnoreProjectHooks {
 		counting = slices.DeleteFunc(counting, func(set settings.Hook) bool { return set.Source.InProject() })
 	}
@@ -65,7 +71,56 @@ func (h *Hooks) List() []hook.Hook {
 			}
 		}
 	}
-	return append(list, h.options.Hooks...)
+	return list
+}
+
+// OfSkill returns the hooks that a skill brings, as far as the settings let hooks run. Each
+// runs while the skill, and what the hook runs, is as it is now.
+func (h *Hooks) OfSkill(s skill.Skill, read func(name string) (skill.Skill, error)) ([]hook.Hook, error) {
+	file, err := s.Hooks()
+	if file == nil || err != nil {
+		return nil, err
+	}
+	counting := slices.DeleteFunc(settings.Of(append(slices.Clone(h.counts.Files()), file)...).Hooks(), func(set settings.Hook) bool { return set.File != s.Path })
+	var list []hook.Hook
+	for _, set := range counting {
+		for _, one := range h.runnable([]settings.Hook{set}) {
+			var said struct{ Once bool }
+			_ = json.Unmarshal(set.JSON, &said) // anything but true is no
+			one.Once, one.Vars = said.Once, s.HookVars()
+			one.Check = h.unchanged(s, set, read)
+			list = append(list, one)
+		}
+	}
+	return list, nil
+}
+
+// unchanged returns what tells whether a hook of a skill may still run: a tool may have
+// changed the skill or a script since it was loaded.
+func (h *Hooks) unchanged(s skill.Skill, set settings.Hook, read func(name string) (skill.Skill, error)) func() error {
+	set.Command = os.Expand(set.Command, func(name string) string {
+		if value, ok := s.HookVars()[name]; ok {
+			return value
+		}
+		return "${" + name + "}"
+	})
+	files := func() string {
+		if h.binding == nil {
+			return ""
+		}
+		return h.binding.Hook(set).Hash
+	}
+	was := files()
+	return func() error {
+		now, err := read(s.Name)
+		if err != nil {
+			return fmt.Errorf("the skill %s has changed since it was trusted, or is gone; look at it and trust it again with: haft trust", s.Name)
+		}
+		if now.Digest != s.Digest || files() != was {
+			return fmt.Errorf("the skill %s, or what its hooks run, has changed since it was loaded; look at it and load it again", s.Name)
+		}
+		return nil
+	}
 }
 
 // MayRun says why a hook must not run now.

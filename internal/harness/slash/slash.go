@@ -28,6 +28,8 @@ type Input struct {
 	Dir func() string
 	// Calls takes what a text runs through the pipeline.
 	Calls prompt.Calls
+	// SkillHooks lets the hooks of a skill run that a user typed, as digest says it is.
+	SkillHooks func(name, digest string) error
 }
 
 // A Command is a slash command that a user typed.
@@ -61,6 +63,9 @@ func (in *Input) Read(ctx context.Context, text string) (t Command, ok bool, err
 	var none *commands.NoPrompt
 	if errors.As(err, &none) {
 		return t, true, nil
+	}
+	if err == nil && c.Origin == commands.Skill && in.SkillHooks != nil {
+		err = in.SkillHooks(c.Name, c.Digest)
 	}
 	if err == nil && (len(c.Allow) > 0 || c.Model != "") {
 		t.Change = &tool.Change{Allow: c.Allow, Model: c.Model}

@@ -14,6 +14,7 @@
 package frontmatter
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -164,6 +165,9 @@ func (f Fields) Flag(name string, unset bool) bool {
 	}
 	return unset
 }
+
+// JSON returns a field as JSON, whatever it is.
+func (f Fields) JSON(name string) (json.RawMessage, error) { return json.Marshal(f.values[fold(name)]) }
 
 // Number returns a field as a whole number; 0 if it is none.
 func (f Fields) Number(name string) int {

@@ -143,3 +143,29 @@ func TestPathsBeginWhereTheSkillIsKept(t *testing.T) {
 		t.Errorf("the menu has %q", menu)
 	}
 }
+
+// TestASkillWhoseHooksCannotBeReadIsLeftOut: what they were to guard would not be.
+func TestASkillWhoseHooksCannotBeReadIsLeftOut(t *testing.T) {
+	dir := t.TempDir()
+	for name, hooks := range map[string]string{"text": "run check.sh", "list": "[a]", "misspelt": "{PreToolUs: []}", "good": "{Stop: [{hooks: [{type: command, command: 'a && b'}]}]}"} {
+		folder := filepath.Join(dir, "skills", name)
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, "SKILL.md"), []byte("---\nhooks: "+hooks+"\n---\nx"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := skill.New([]knowledge.Place{{Dir: dir, Source: settings.User}}, nil).List()
+	var got []string
+	for _, s := range list.Skills {
+		got = append(got, s.Name+": "+strings.Join(s.HookTexts(), "; "))
+	}
+	if diff := cmp.Diff([]string{"good: Stop runs a && b", "misspelt: "}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	said := fmt.Sprint(list.Problems)
+	if len(list.Problems) != 3 || strings.Count(said, "its hooks cannot be read") != 2 || !strings.Contains(said, "did you mean PreToolUse?") {
+		t.Errorf("problems: %s", said)
+	}
+}

@@ -19,6 +19,8 @@ type Text struct {
 	Rule string
 	// Allow are the rules that it brings, Commands those that loading it runs.
 	Allow, Commands []string
+	// Hooks say what its hooks run and when.
+	Hooks []string
 	// Model is what to continue with; "" means no other.
 	Model string
 }
@@ -27,7 +29,7 @@ type Text struct {
 // what grants or runs something is for a user to decide. Input is what is to run
 // if they agree; nil changes nothing.
 func (t Text) Verdict(input json.RawMessage) tool.Verdict {
-	if len(t.Allow) == 0 && len(t.Commands) == 0 {
+	if len(t.Allow) == 0 && len(t.Commands) == 0 && len(t.Hooks) == 0 {
 		return tool.Verdict{Behavior: tool.Allow, Input: input, Reason: fmt.Sprintf("the %s grants nothing and runs nothing", t.Kind)}
 	}
 	var asks []string
@@ -36,6 +38,9 @@ func (t Text) Verdict(input json.RawMessage) tool.Verdict {
 	}
 	if len(t.Commands) > 0 {
 		asks = append(asks, "runs "+strings.Join(t.Commands, "; "))
+	}
+	if len(t.Hooks) > 0 {
+		asks = append(asks, "has hooks for the rest of the session ("+strings.Join(t.Hooks, "; ")+")")
 	}
 	return tool.Verdict{
 		Behavior: tool.Ask, Input: input, Message: fmt.Sprintf("the %s %s %s", t.Kind, t.Name, strings.Join(asks, " and ")),
