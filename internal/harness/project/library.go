@@ -28,6 +28,8 @@ type Library struct {
 	// Plugins are those that were found, Problems what is wrong with them.
 	Plugins  []plugin.Plugin
 	Problems []knowledge.Problem
+	// Disabled are the folders of plugins that haft has installed and settings disable.
+	Disabled []plugin.Dir
 
 	ours     []knowledge.Place // the project's places
 	commands []knowledge.Place
@@ -36,19 +38,23 @@ type Library struct {
 
 // findPlugins begins a library with the plugins of a project, which the options add to.
 func findPlugins(home, shared, project string, set *settings.Settings, o *Options) *Library {
+	l := new(Library)
 	var dirs []plugin.Dir
 	for _, d := range plugin.Find(home, project) {
-		if o.wants(d.Source) {
+		switch {
+		case !o.wants(d.Source):
+		case d.ID != "" && !enabled(set, d.ID, true):
+			l.Disabled = append(l.Disabled, d)
+		default:
 			dirs = append(dirs, d)
 		}
 	}
 	for _, dir := range o.Plugins {
 		dirs = append(dirs, plugin.Dir{Path: dir, Source: settings.Flag})
 	}
-	l := new(Library)
 	if o.wants(settings.User) {
 		var installed []plugin.Dir
-		installed, l.Problems = plugin.Installed(shared, project, func(name string) bool { return enabled(set, name) })
+		installed, l.Problems = plugin.Installed(shared, project, func(name string) bool { return enabled(set, name, false) })
 		dirs = append(dirs, installed...)
 	}
 	var problems []knowledge.Problem
@@ -57,18 +63,25 @@ func findPlugins(home, shared, project string, set *settings.Settings, o *Option
 	return l
 }
 
-// enabled reports whether the user has enabled a plugin. What a project enables
-// does not count: it is not the one who installs.
-func enabled(set *settings.Settings, name string) bool {
-	for _, f := range set.Files() {
-		if f.Source.InProject() {
-			continue
-		}
-		if v, ok := f.Value("enabledPlugins", name); ok {
-			return string(v.JSON) == "true"
+// enabled reports whether settings enable a plugin that is installed, or otherwise if they
+// do not say. Those of a project are among them as far as the user trusts them.
+func enabled(set *settings.Settings, name string, otherwise bool) bool {
+	if v, ok := set.Lookup("enabledPlugins", name); ok {
+		return string(v.JSON) == "true"
+	}
+	return otherwise
+}
+
+// enabling are the settings that enable and disable plugins. What a project says counts if
+// the user trusts it, which is found out before its plugins are.
+func (p *Project) enabling() (*settings.Settings, error) {
+	for _, f := range p.Settings.Files() {
+		if _, ok := f.Value("enabledPlugins"); ok && f.Source.InProject() {
+			err := p.filter()
+			return p.Counts, err
 		}
 	}
-	return false
+	return p.Settings, nil
 }
 
 func (o *Options) wants(s settings.Source) bool {

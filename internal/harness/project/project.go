@@ -73,7 +73,11 @@ func Open(opts *Options) (*Project, error) {
 	if err := p.impose(p.Options.Managed); err != nil {
 		return nil, err
 	}
-	p.Library = findPlugins(p.Home, p.files.Shared, p.Dir, p.Settings, &p.Options)
+	enabling, err := p.enabling()
+	if err != nil {
+		return nil, err
+	}
+	p.Library = findPlugins(p.Home, p.files.Shared, p.Dir, enabling, &p.Options)
 	p.Settings = p.Library.withPlugins(p.Settings)
 	if err := p.filter(); err != nil {
 		return nil, err

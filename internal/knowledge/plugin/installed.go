@@ -61,7 +61,7 @@ func Installed(shared, project string, enabled func(name string) bool) ([]Dir, [
 			problems = append(problems, knowledge.Problem{Path: path, Text: fmt.Sprintf("the plugin %s is not where it was installed, in %q: install it again", name, dir)})
 			continue
 		}
-		dirs = append(dirs, Dir{Path: dir, Source: settings.User})
+		dirs = append(dirs, Dir{Path: dir, Source: settings.User, ID: name})
 	}
 	return dirs, problems
 }

@@ -40,6 +40,8 @@ type Plugin struct {
 	Description string          `json:"description,omitempty"`
 	Dir         string          `json:"path"`
 	Source      settings.Source `json:"source"`
+	// ID is NAME@MARKETPLACE of one that was installed.
+	ID string `json:"id,omitempty"`
 	// Place is where its skills, commands and agents are.
 	Place knowledge.Place `json:"-"`
 	// Settings are its hooks and servers.
@@ -53,6 +55,8 @@ type Dir struct {
 	Root string
 	// Source is whose it is.
 	Source settings.Source
+	// ID is what settings call it, such as review@market; "" if it has no marketplace.
+	ID string
 }
 
 // maxPlugins bounds how many folders are looked at in one place.
@@ -66,7 +70,14 @@ func Find(home, project string) []Dir {
 		base := filepath.Join(home, ".haft", "plugins")
 		names, _ := shelf.Open(base).Folders(".", maxPlugins)
 		for _, name := range names {
-			dirs = append(dirs, Dir{Path: filepath.Join(base, name), Source: settings.User})
+			if strings.HasPrefix(name, ".") {
+				continue // it is being installed or removed
+			}
+			d := Dir{Path: filepath.Join(base, name), Source: settings.User}
+			if r, ok := ReadRecord(d.Path); ok {
+				d.ID = r.ID()
+			}
+			dirs = append(dirs, d)
 		}
 	}
 	if project == "" || project == home {
@@ -167,7 +178,7 @@ func (r *reader) plugin() *Plugin {
 		return nil
 	}
 	return &Plugin{
-		Name: m.Name, Version: m.Version, Description: m.Description, Dir: r.Path, Source: r.Source,
+		Name: m.Name, Version: m.Version, Description: m.Description, Dir: r.Path, Source: r.Source, ID: r.ID,
 		Place: knowledge.Place{
 			Dir: r.Path, Root: r.Root, Source: r.Source, Plugin: m.Name,
 			Extra: map[knowledge.Kind][]string{

@@ -1,0 +1,268 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/haftdev/haft/internal/harness/market"
+	"github.com/haftdev/haft/internal/harness/project"
+	"github.com/haftdev/haft/internal/knowledge/plugin"
+	"github.com/haftdev/haft/internal/tui"
+	"github.com/haftdev/haft/internal/visible"
+	"github.com/haftdev/haft/settings"
+)
+
+const yesHelp = "do not ask about hooks and MCP servers, which run programs"
+
+func (f *pluginFlags) newInstall() *cobra.Command {
+	c := &cobra.Command{
+		Use: "install NAME[@MARKETPLACE]", Aliases: []string{"i"}, Short: "Install a plugin from a marketplace", Args: exactly(1),
+		Long: `Install a plugin from a marketplace that you have added: its folder is copied to
+~/.haft/plugins. What it brings is shown first, and nothing of it is run. A plugin
+with hooks or MCP servers runs programs in your sessions, so you are asked about it;
+where you cannot be asked, use --yes. Sessions that start afterwards have it.`,
+		Example: "  haft plugin marketplace add https://example.com/tools.git\n  haft plugin install review@tools --dry-run\n  haft plugin install review@tools",
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := f.store("install")
+			if err != nil {
+				return err
+			}
+			done, err := f.install(c.Context(), s, args[0])
+			if err == nil && f.json {
+				err = writeJSON(f.Out, done)
+			}
+			return err
+		},
+	}
+	c.Flags().BoolVarP(&f.yes, "yes", "y", false, yesHelp)
+	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what it brings and install nothing")
+	return c
+}
+
+func (f *pluginFlags) newUpdate() *cobra.Command {
+	c := &cobra.Command{
+		Use: "update [NAME…]", Short: "Update plugins from their marketplaces", Args: cobra.ArbitraryArgs,
+		Long: `Update plugins from their marketplaces, which are fetched again first; no name means
+all that haft has installed. If hooks or MCP servers change, you are asked; where you
+cannot be asked, use --yes. A plugin that cannot be updated stays as it is.`,
+		RunE: func(c *cobra.Command, args []string) error { return f.update(c.Context(), args) },
+	}
+	c.Flags().BoolVarP(&f.yes, "yes", "y", false, yesHelp)
+	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would change and install nothing")
+	return c
+}
+
+// installed is what was done, as programs read it.
+type installed struct {
+	ID      string        `json:"id"`
+	Version string        `json:"version,omitempty"`
+	Before  string        `json:"previous_version,omitempty"`
+	Commit  string        `json:"commit,omitempty"`
+	Status  string        `json:"status"` // installed, updated, current or not installed
+	Brings  market.Brings `json:"brings"`
+}
+
+func (f *pluginFlags) install(ctx context.Context, s *market.Store, id string) (done installed, err error) {
+	p, err := s.Prepare(ctx, id)
+	if err != nil {
+		return done, err
+	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	warnWritten(f.Err, p.Problems, nil)
+	done = installed{ID: p.ID(), Version: p.Version, Commit: p.Commit, Status: "installed", Brings: p.Brings}
+	if p.Replaces != nil {
+		done.Status, done.Before = "updated", p.Replaces.Version
+	}
+	if p.Current() {
+		done.Status = "current"
+		f.say("%s is up to date.", described(p.ID(), p.Version))
+		return done, nil
+	}
+	f.say("%s brings:", described(p.ID(), p.Version))
+	f.showBrings(p.Brings)
+	if f.dryRun {
+		done.Status = "not installed"
+		return done, nil
+	}
+	if err := f.agree(ctx, p); err != nil {
+		return done, err
+	}
+	if err := p.Install(); err != nil {
+		return done, fmt.Errorf("could not install %s: %w", id, err)
+	}
+	if done.Before != "" && done.Before != done.Version {
+		f.say("Updated from %s.", done.Before)
+		return done, nil
+	}
+	f.say("%s.", strings.ToUpper(done.Status[:1])+done.Status[1:])
+	return done, nil
+}
+
+func described(id, version string) string {
+	if version == "" {
+		return id
+	}
+	return id + " " + version
+}
+
+// say writes a line for people.
+func (f *pluginFlags) say(format string, args ...any) {
+	if !f.json {
+		fmt.Fprintln(f.Out, visible.Indented(fmt.Sprintf(format, args...)))
+	}
+}
+
+func (f *pluginFlags) showBrings(b market.Brings) {
+	for _, kind := range []struct {
+		title string
+		names []string
+	}{{"skills", b.Skills}, {"commands", b.Commands}, {"agents", b.Agents}, {"output styles", b.Styles}} {
+		if len(kind.names) > 0 {
+			f.say("  %s: %s", kind.title, strings.Join(kind.names, ", "))
+		}
+	}
+	for _, h := range b.Hooks {
+		f.say("  hook %s: %s", h.Name, h.Runs)
+	}
+	for _, s := range b.Servers {
+		f.say("  MCP server %s: %s", s.Name, s.Runs)
+	}
+}
+
+// agree asks about programs that the plugin would run and did not run before.
+func (f *pluginFlags) agree(ctx context.Context, p *market.Plan) error {
+	if f.yes || len(p.Brings.Programs()) == 0 || p.Replaces != nil && slices.Equal(p.Brings.Programs(), p.Before.Programs()) {
+		return nil
+	}
+	if f.json || !tui.IsTerminal(f.In, f.Out) {
+		return usageError{fmt.Errorf("could not install %s: its hooks and MCP servers run programs in your sessions. Look at them with --dry-run, then install it with --yes", p.ID())}
+	}
+	fmt.Fprint(f.Out, "Its hooks and MCP servers run these programs in your sessions. Install it? [y/N] ")
+	line, err := readLine(ctx, f.In)
+	if err != nil {
+		return err
+	}
+	if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
+		return errors.New("nothing was installed")
+	}
+	return nil
+}
+
+func (f *pluginFlags) update(ctx context.Context, names []string) error {
+	s, err := f.store("update")
+	if err != nil {
+		return err
+	}
+	chosen := s.Installed()
+	if len(names) > 0 {
+		chosen = nil
+	}
+	for _, name := range names {
+		r, err := s.Find(name)
+		if err != nil {
+			return usageError{err}
+		}
+		chosen = append(chosen, r)
+	}
+	all := []installed{}
+	errs := f.refresh(ctx, s, chosen)
+	for _, r := range chosen {
+		done, err := f.install(ctx, s, r.ID())
+		if err == nil {
+			all = append(all, done)
+		}
+		errs = append(errs, err)
+	}
+	if f.json {
+		errs = append(errs, writeJSON(f.Out, all))
+	} else if len(chosen) == 0 {
+		f.say("Haft has installed no plugins.")
+	}
+	return errors.Join(errs...)
+}
+
+// refresh fetches the marketplaces of plugins, each once.
+func (f *pluginFlags) refresh(ctx context.Context, s *market.Store, chosen []plugin.Record) (errs []error) {
+	var seen []string
+	for _, r := range chosen {
+		if slices.Contains(seen, r.Marketplace) {
+			continue
+		}
+		seen = append(seen, r.Marketplace)
+		if _, err := s.Update(ctx, r.Marketplace); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errs
+}
+
+func (f *pluginFlags) newRemove() *cobra.Command {
+	return &cobra.Command{
+		Use: "remove NAME", Aliases: []string{"uninstall", "rm"}, Short: "Remove a plugin that haft has installed", Args: exactly(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := f.store("remove")
+			if err != nil {
+				return err
+			}
+			r, err := s.Uninstall(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return f.changed(r, "removed")
+		},
+	}
+}
+
+// changed reports what was done to a plugin.
+func (f *pluginFlags) changed(r plugin.Record, status string) error {
+	if f.json {
+		return writeJSON(f.Out, map[string]string{"id": r.ID(), "status": status})
+	}
+	f.say("%s: %s", r.ID(), status)
+	return nil
+}
+
+// newSwitch makes the command that enables or disables a plugin.
+func (f *pluginFlags) newSwitch(word string, on bool) *cobra.Command {
+	return &cobra.Command{
+		Use: word + " NAME", Short: strings.ToUpper(word[:1]) + word[1:] + " an installed plugin, by enabledPlugins in your settings", Args: exactly(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := f.store(word)
+			if err != nil {
+				return err
+			}
+			r, err := s.Find(args[0])
+			if err != nil {
+				return usageError{err}
+			}
+			p, err := project.Open(nil)
+			if err != nil {
+				return err
+			}
+			target, err := p.Target(settings.User)
+			if err != nil {
+				return err
+			}
+			if err := editFile(c.Context(), target, putEnabled(r.ID(), on)); err != nil {
+				return err
+			}
+			return f.changed(r, word+"d")
+		},
+	}
+}
+
+func putEnabled(id string, on bool) edit {
+	return func(document map[string]json.RawMessage) []patchOp {
+		var ops []patchOp
+		if document["enabledPlugins"] == nil {
+			ops = append(ops, patchOp{"add", "/enabledPlugins", struct{}{}})
+		}
+		return append(ops, patchOp{"add", pointer("enabledPlugins", id), on})
+	}
+}

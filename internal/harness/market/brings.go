@@ -1,0 +1,72 @@
+package market
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/internal/knowledge"
+	"github.com/haftdev/haft/internal/knowledge/plugin"
+	"github.com/haftdev/haft/settings"
+)
+
+// Brings is what a plugin adds.
+type Brings struct {
+	Skills   []string  `json:"skills,omitempty"`
+	Commands []string  `json:"commands,omitempty"`
+	Agents   []string  `json:"agents,omitempty"`
+	Styles   []string  `json:"output_styles,omitempty"`
+	Hooks    []Program `json:"hooks,omitempty"`
+	Servers  []Program `json:"mcp_servers,omitempty"`
+}
+
+// A Program is what a hook or an MCP server runs or connects to.
+type Program struct {
+	Name string `json:"name"`
+	Runs string `json:"runs"`
+}
+
+// Programs are what runs without a model having called it.
+func (b Brings) Programs() []Program { return slices.Concat(b.Hooks, b.Servers) }
+
+func (b Brings) empty() bool {
+	return len(b.Skills)+len(b.Commands)+len(b.Agents)+len(b.Styles)+len(b.Programs()) == 0
+}
+
+// brings reads what a plugin adds, as it will be in the folder target.
+func brings(p plugin.Plugin, target string) (b Brings, problems []knowledge.Problem) {
+	for kind, list := range map[knowledge.Kind]*[]string{
+		knowledge.Skill: &b.Skills, knowledge.Command: &b.Commands, knowledge.Agent: &b.Agents, knowledge.Style: &b.Styles,
+	} {
+		found := knowledge.NewLibrary(kind, []knowledge.Place{p.Place}, func(knowledge.Claim) bool { return true }).List()
+		for _, piece := range found.Pieces {
+			*list = append(*list, piece.Name)
+		}
+		problems = append(problems, found.Problems...)
+	}
+	set := settings.Of(p.Settings...)
+	there := func(text string) string { return strings.ReplaceAll(text, p.Dir, target) }
+	for _, h := range set.Hooks() {
+		name := h.Event
+		if h.Matcher != "" {
+			name += " " + h.Matcher
+		}
+		b.Hooks = append(b.Hooks, Program{Name: name, Runs: there(strings.TrimSpace(h.Command + " " + h.URL))})
+	}
+	for _, s := range set.MCPServers() {
+		var server struct {
+			Command string   `json:"command"`
+			Args    []string `json:"args"`
+			URL     string   `json:"url"`
+		}
+		runs := string(s.JSON)
+		if json.Unmarshal(s.JSON, &server) == nil && server.Command+server.URL != "" {
+			runs = strings.TrimSpace(strings.Join(append([]string{server.Command}, server.Args...), " ") + " " + server.URL)
+		}
+		b.Servers = append(b.Servers, Program{Name: s.Name, Runs: there(runs)})
+	}
+	for i := range problems {
+		problems[i].Path = there(problems[i].Path)
+	}
+	return b, problems
+}

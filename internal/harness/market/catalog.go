@@ -1,0 +1,152 @@
+package market
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/haftdev/haft/internal/knowledge"
+)
+
+const (
+	catalogName  = ".claude-plugin/marketplace.json"
+	manifestName = ".claude-plugin/plugin.json"
+	maxCatalog   = 4 << 20
+	maxEntries   = 5000
+)
+
+// A catalog is marketplace.json.
+type catalog struct {
+	Name     string `json:"name"`
+	Metadata struct {
+		PluginRoot string `json:"pluginRoot"`
+	} `json:"metadata"`
+	Plugins []json.RawMessage `json:"plugins"`
+
+	entries []entry
+}
+
+// An entry is a plugin that a marketplace offers.
+type entry struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Version     string          `json:"version"`
+	Source      json.RawMessage `json:"source"`
+
+	raw json.RawMessage
+}
+
+// readCatalog reads what a marketplace offers.
+func readCatalog(tree *os.Root) (*catalog, error) {
+	f, err := tree.Open(catalogName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("it is not a marketplace: it has no %s", catalogName)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a file", catalogName)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxCatalog+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxCatalog {
+		return nil, fmt.Errorf("%s has more than %d MiB", catalogName, maxCatalog>>20)
+	}
+	var c catalog
+	if err := json.Unmarshal(text, &c); err != nil {
+		return nil, fmt.Errorf("%s: %w", catalogName, err)
+	}
+	return &c, c.check()
+}
+
+// check refuses names that cannot be those of folders or be shown.
+func (c *catalog) check() error {
+	if !knowledge.ValidName(c.Name) {
+		return fmt.Errorf("%s: %q is no name for a marketplace; use letters, digits, dashes and underscores", catalogName, c.Name)
+	}
+	if len(c.Plugins) > maxEntries {
+		return fmt.Errorf("%s: it lists more than %d plugins", catalogName, maxEntries)
+	}
+	seen := map[string]bool{}
+	for i, raw := range c.Plugins {
+		e := entry{raw: raw}
+		if err := json.Unmarshal(raw, &e); err != nil {
+			return fmt.Errorf("%s: plugin %d: %w", catalogName, i+1, err)
+		}
+		if !knowledge.ValidName(e.Name) {
+			return fmt.Errorf("%s: %q is no name for a plugin; use letters, digits, dashes and underscores", catalogName, e.Name)
+		}
+		if seen[e.Name] {
+			return fmt.Errorf("%s: it lists the plugin %s twice", catalogName, e.Name)
+		}
+		seen[e.Name] = true
+		c.entries = append(c.entries, e)
+	}
+	return nil
+}
+
+// A source is where the folder of a plugin is: in the marketplace, or in a repository.
+type source struct {
+	dir        string // "." means all of it
+	repository *repository
+}
+
+// source reads where a plugin is from.
+func (c *catalog) source(e entry) (source, error) {
+	var dir string
+	if json.Unmarshal(e.Source, &dir) == nil {
+		if !strings.HasPrefix(dir, "./") && dir != "." {
+			dir = path.Join(c.Metadata.PluginRoot, dir)
+		}
+		inside, err := local(dir)
+		return source{dir: inside}, err
+	}
+	var o struct {
+		Kind string `json:"source"`
+		Repo string `json:"repo"`
+		Path string `json:"path"`
+		repository
+	}
+	if err := json.Unmarshal(e.Source, &o); err != nil || o.Kind == "" {
+		return source{}, errors.New("the marketplace does not say where it is from")
+	}
+	r := o.repository
+	var err error
+	switch o.Kind {
+	case "github":
+		r.URL, err = github(o.Repo)
+	case "url", "git", "git-subdir":
+	default:
+		return source{}, fmt.Errorf("it is from %q, which haft does not install from: only folders of the marketplace and git repositories are supported", o.Kind)
+	}
+	if err == nil {
+		err = r.check()
+	}
+	if err != nil {
+		return source{}, err
+	}
+	inside := "."
+	if o.Path != "" {
+		inside, err = local(o.Path)
+	}
+	return source{dir: inside, repository: &r}, err
+}
+
+// local returns a path that stays inside of the folder it begins in.
+func local(dir string) (string, error) {
+	clean := path.Clean(dir)
+	if dir == "" || strings.Contains(dir, `\`) || !filepath.IsLocal(filepath.FromSlash(clean)) {
+		return "", fmt.Errorf("its folder %q leads out of the marketplace", dir)
+	}
+	return clean, nil
+}

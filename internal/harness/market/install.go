@@ -1,0 +1,263 @@
+package market
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/internal/knowledge"
+	"github.com/haftdev/haft/internal/knowledge/plugin"
+	"github.com/haftdev/haft/internal/near"
+	"github.com/haftdev/haft/settings"
+)
+
+// A Plan is a plugin that was fetched and checked, and does not count yet.
+type Plan struct {
+	plugin.Record
+	// Replaces is what is installed under its name; nil if nothing is.
+	Replaces *plugin.Record
+	// Brings is what it adds, Before what the installed one has.
+	Brings, Before Brings
+	// Problems are what is wrong with its files.
+	Problems []knowledge.Problem
+
+	store    *Store
+	temp     string // the folder that the prepared one is in
+	prepared string
+	unlock   func()
+}
+
+// Prepare fetches a plugin, named NAME or NAME@MARKETPLACE, up to the last step. The
+// store is locked until the plan is closed.
+func (s *Store) Prepare(ctx context.Context, id string) (p *Plan, err error) {
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p = &Plan{store: s, unlock: unlock}
+	defer func() {
+		if err != nil {
+			p.Close()
+			p, err = nil, fmt.Errorf("could not install %s: %w", id, err)
+		}
+	}()
+	o, c, e, err := s.choose(id)
+	if err != nil {
+		return p, err
+	}
+	p.Record = plugin.Record{Plugin: e.Name, Marketplace: c.Name, Version: e.Version, Commit: o.Commit}
+	if p.temp, err = os.MkdirTemp(s.path(pluginsDir), newPrefix); err != nil {
+		return p, err
+	}
+	p.prepared = filepath.Join(p.temp, e.Name)
+	if err := p.copy(ctx, s.tree(c.Name, o), c, e); err != nil {
+		return p, err
+	}
+	return p, p.look()
+}
+
+// choose finds a plugin in the marketplaces.
+func (s *Store) choose(id string) (o origin, c *catalog, e entry, err error) {
+	name, market, named := strings.Cut(id, "@")
+	markets := []string{market}
+	if !named {
+		markets = s.folders(marketsDir)
+	}
+	var in, offered []string
+	for _, m := range markets {
+		from, err := s.origin(m)
+		if err != nil {
+			return o, nil, e, err
+		}
+		root, err := os.OpenRoot(s.tree(m, from))
+		if err != nil {
+			return o, nil, e, err
+		}
+		list, err := readCatalog(root)
+		if err = errors.Join(err, root.Close()); err != nil {
+			return o, nil, e, fmt.Errorf("the marketplace %s: %w", m, err)
+		}
+		if list.Name != m {
+			return o, nil, e, fmt.Errorf("the marketplace %s is called %s now; remove it and add it again", m, list.Name)
+		}
+		for _, found := range list.entries {
+			offered = append(offered, found.Name)
+			if found.Name == name {
+				o, c, e = from, list, found
+				in = append(in, name+"@"+m)
+			}
+		}
+	}
+	switch {
+	case len(in) > 1:
+		return o, nil, e, fmt.Errorf("several marketplaces offer it; name one: %s", strings.Join(in, ", "))
+	case len(in) == 0 && len(markets) == 0:
+		return o, nil, e, errors.New("there is no marketplace; add one with 'haft plugin marketplace add'")
+	case len(in) == 0:
+		return o, nil, e, fmt.Errorf("no such plugin is offered.%s See 'haft plugin marketplace list'", near.Hint(name, offered))
+	}
+	return o, c, e, nil
+}
+
+// copy puts the plugin's folder in place.
+func (p *Plan) copy(ctx context.Context, tree string, c *catalog, e entry) error {
+	src, err := c.source(e)
+	if err != nil {
+		return err
+	}
+	if src.repository != nil {
+		tree = filepath.Join(p.temp, ".clone")
+		if p.Commit, err = src.repository.clone(ctx, tree); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(p.prepared, 0o700); err != nil {
+		return err
+	}
+	to, err := os.OpenRoot(p.prepared)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	base, err := os.OpenRoot(tree)
+	if err != nil {
+		return err
+	}
+	defer base.Close()
+	from, err := base.OpenRoot(filepath.FromSlash(src.dir))
+	if err != nil {
+		return fmt.Errorf("its folder %q is not in the marketplace, or leads out of it", src.dir)
+	}
+	defer from.Close()
+	if p.Digest, err = copyFolder(from, to); err != nil {
+		return err
+	}
+	return writeManifest(to, e)
+}
+
+// writeManifest makes the marketplace's entry the manifest of a plugin without one.
+func writeManifest(to *os.Root, e entry) error {
+	if _, err := to.Lstat(manifestName); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(e.raw, &fields); err != nil {
+		return err
+	}
+	delete(fields, "source")
+	text, err := json.MarshalIndent(fields, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := to.MkdirAll(filepath.Dir(filepath.FromSlash(manifestName)), 0o700); err != nil {
+		return err
+	}
+	return to.WriteFile(manifestName, text, 0o600)
+}
+
+var errEmpty = errors.New("it is not a plugin: it brings nothing that haft knows")
+
+// look reads the prepared plugin as haft would, and what it replaces.
+func (p *Plan) look() error {
+	plugins, problems := plugin.Load([]plugin.Dir{{Path: p.prepared, Source: settings.User}})
+	if len(plugins) == 0 {
+		if len(problems) > 0 {
+			return errors.New(strings.ReplaceAll(problems[0].String(), p.temp+string(filepath.Separator), ""))
+		}
+		return errEmpty
+	}
+	if plugins[0].Name != p.Plugin {
+		return fmt.Errorf("it calls itself %q, and the marketplace calls it %q", plugins[0].Name, p.Plugin)
+	}
+	if plugins[0].Version != "" {
+		p.Version = plugins[0].Version
+	}
+	target := p.store.path(pluginsDir, p.Plugin)
+	var more []knowledge.Problem
+	p.Brings, more = brings(plugins[0], target)
+	p.Problems = append(problems, more...)
+	if p.Brings.empty() {
+		return errEmpty
+	}
+	if _, err := os.Lstat(target); err != nil {
+		return nil
+	}
+	old, ok := plugin.ReadRecord(target)
+	if !ok {
+		return fmt.Errorf("%s is there already and was not installed by haft: move it away first", target)
+	}
+	if old.Marketplace != p.Marketplace {
+		return fmt.Errorf("a plugin of that name is installed from the marketplace %s: remove it first with 'haft plugin remove %s'", old.Marketplace, p.Plugin)
+	}
+	p.Replaces = &old
+	if before, _ := plugin.Load([]plugin.Dir{{Path: target, Source: settings.User}}); len(before) > 0 {
+		p.Before, _ = brings(before[0], target)
+	}
+	return nil
+}
+
+// Current reports whether the same is installed already.
+func (p *Plan) Current() bool {
+	return p.Replaces != nil && p.Replaces.Digest == p.Digest && p.Replaces.Version == p.Version
+}
+
+// Install makes the plugin count.
+func (p *Plan) Install() error {
+	if err := writeRecord(filepath.Join(p.prepared, plugin.RecordName), p.Record); err != nil {
+		return err
+	}
+	return p.store.place(p.prepared, pluginsDir, p.Plugin)
+}
+
+// Close removes what was prepared and not installed.
+func (p *Plan) Close() error {
+	defer p.unlock()
+	if p.temp == "" {
+		return nil
+	}
+	return os.RemoveAll(p.temp)
+}
+
+// Installed returns the plugins that haft has installed for the user.
+func (s *Store) Installed() []plugin.Record {
+	var all []plugin.Record
+	for _, name := range s.folders(pluginsDir) {
+		if r, ok := plugin.ReadRecord(s.path(pluginsDir, name)); ok {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// Find returns an installed plugin by NAME or NAME@MARKETPLACE.
+func (s *Store) Find(id string) (plugin.Record, error) {
+	all := s.Installed()
+	if i := slices.IndexFunc(all, func(r plugin.Record) bool { return r.Plugin == id || r.ID() == id }); i >= 0 {
+		return all[i], nil
+	}
+	var names []string
+	for _, r := range all {
+		names = append(names, r.Plugin)
+	}
+	return plugin.Record{}, fmt.Errorf("haft has installed no plugin %q.%s See 'haft plugin list'", id, near.Hint(id, names))
+}
+
+// Uninstall removes a plugin that haft has installed.
+func (s *Store) Uninstall(ctx context.Context, id string) (plugin.Record, error) {
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return plugin.Record{}, err
+	}
+	defer unlock()
+	r, err := s.Find(id)
+	if err != nil {
+		return r, err
+	}
+	return r, s.drop(pluginsDir, r.Plugin)
+}
