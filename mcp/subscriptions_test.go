@@ -82,7 +82,7 @@ func TestSubscriptionsInBothEras(t *testing.T) {
 // server offers none or never answers.
 func TestSubscriptionsAreBounded(t *testing.T) {
 	server := sdk.NewServer(&sdk.Implementation{Name: "notes", Version: "1"}, &sdk.ServerOptions{
-		HasResources: true,
+		Capabilities: &sdk.ServerCapabilities{Resources: &sdk.ResourceCapabilities{Subscribe: true}},
 		SubscribeHandler: func(ctx context.Context, r *sdk.SubscribeRequest) error {
 			if r.Params.URI == "silent" {
 				<-ctx.Done()
@@ -91,7 +91,7 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 		},
 		UnsubscribeHandler: func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
 	})
-	plain := sdk.NewServer(&sdk.Implementation{Name: "plain", Version: "1"}, &sdk.ServerOptions{HasResources: true})
+	plain := sdk.NewServer(&sdk.Implementation{Name: "plain", Version: "1"}, &sdk.ServerOptions{Capabilities: &sdk.ServerCapabilities{Resources: &sdk.ResourceCapabilities{}}})
 	h := newHost(t, nil)
 	h.Start([]mcp.Server{
 		{Name: "notes", Type: mcp.HTTP, URL: serveEra(t, server, "2026-07-28")},

@@ -321,7 +321,7 @@ func TestAPersonResumesAndGoesBack(t *testing.T) {
 	s.type_("\x1b")
 	s.see("Go back to before which message?")
 	s.type_("\r")
-	s.see("Go back to which message?")
+	s.see("What should go back?")
 	s.see("f.txt")
 	s.type_("\r")
 	s.until("bring the file back", func() bool { _, err := os.Stat(file); return os.IsNotExist(err) })
