@@ -49,8 +49,8 @@ func (f *pluginFlags) newUpdate() *cobra.Command {
 	c := &cobra.Command{
 		Use: "update [NAME…]", Short: "Update plugins from their marketplaces", Args: cobra.ArbitraryArgs,
 		Long: `Update plugins from their marketplaces, which are fetched again first; no name means
-all that haft has installed. If hooks or MCP servers change, you are asked; where you
-cannot be asked, use --yes. A plugin that cannot be updated stays as it is.`,
+all that haft has installed. If hooks or MCP servers change, or run files of the plugin,
+you are asked; where you cannot be asked, use --yes. A plugin that cannot be updated stays as it is.`,
 		RunE: func(c *cobra.Command, args []string) error { return f.update(c.Context(), args) },
 	}
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, yesHelp)
@@ -135,9 +135,9 @@ func (f *pluginFlags) showBrings(b market.Brings) {
 	}
 }
 
-// agree asks about programs that the plugin would run and did not run before.
+// agree asks about programs that the plugin would run and that are new or may have changed.
 func (f *pluginFlags) agree(ctx context.Context, p *market.Plan) error {
-	if f.yes || len(p.Brings.Programs()) == 0 || p.Replaces != nil && slices.Equal(p.Brings.Programs(), p.Before.Programs()) {
+	if f.yes || len(p.Programs) == 0 {
 		return nil
 	}
 	if f.json || !tui.IsTerminal(f.In, f.Out) {

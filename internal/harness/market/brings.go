@@ -2,6 +2,7 @@ package market
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -26,11 +27,11 @@ type Program struct {
 	Runs string `json:"runs"`
 }
 
-// Programs are what runs without a model having called it.
-func (b Brings) Programs() []Program { return slices.Concat(b.Hooks, b.Servers) }
+// programs are what runs without a model having called it.
+func (b Brings) programs() []Program { return slices.Concat(b.Hooks, b.Servers) }
 
 func (b Brings) empty() bool {
-	return len(b.Skills)+len(b.Commands)+len(b.Agents)+len(b.Styles)+len(b.Programs()) == 0
+	return len(b.Skills)+len(b.Commands)+len(b.Agents)+len(b.Styles)+len(b.programs()) == 0
 }
 
 // brings reads what a plugin adds, as it will be in the folder target.
@@ -51,22 +52,39 @@ func brings(p plugin.Plugin, target string) (b Brings, problems []knowledge.Prob
 		if h.Matcher != "" {
 			name += " " + h.Matcher
 		}
-		b.Hooks = append(b.Hooks, Program{Name: name, Runs: there(strings.TrimSpace(h.Command + " " + h.URL))})
+		runs := strings.TrimSpace(h.Command + " " + h.URL)
+		if len(h.Headers)+len(h.Env) > 0 {
+			runs += fmt.Sprintf(" with %v %v", h.Headers, h.Env)
+		}
+		b.Hooks = append(b.Hooks, Program{Name: name, Runs: there(runs)})
 	}
 	for _, s := range set.MCPServers() {
-		var server struct {
-			Command string   `json:"command"`
-			Args    []string `json:"args"`
-			URL     string   `json:"url"`
-		}
-		runs := string(s.JSON)
-		if json.Unmarshal(s.JSON, &server) == nil && server.Command+server.URL != "" {
-			runs = strings.TrimSpace(strings.Join(append([]string{server.Command}, server.Args...), " ") + " " + server.URL)
-		}
-		b.Servers = append(b.Servers, Program{Name: s.Name, Runs: there(runs)})
+		b.Servers = append(b.Servers, Program{Name: s.Name, Runs: there(serverLine(s.JSON))})
 	}
 	for i := range problems {
 		problems[i].Path = there(problems[i].Path)
 	}
 	return b, problems
+}
+
+// serverLine is what a server runs or connects to, and whatever else its entry says: a
+// variable or a helper can run programs too.
+func serverLine(entry json.RawMessage) string {
+	var server struct {
+		Command string   `json:"command"`
+		Args    []string `json:"args"`
+		URL     string   `json:"url"`
+	}
+	var rest map[string]json.RawMessage
+	if json.Unmarshal(entry, &server) != nil || json.Unmarshal(entry, &rest) != nil {
+		return string(entry)
+	}
+	line := strings.TrimSpace(strings.Join(append([]string{server.Command}, server.Args...), " ") + " " + server.URL)
+	for _, shown := range []string{"command", "args", "url", "type"} {
+		delete(rest, shown)
+	}
+	if text, err := json.Marshal(rest); err == nil && len(rest) > 0 {
+		line += " with " + string(text)
+	}
+	return line
 }

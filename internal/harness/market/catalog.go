@@ -105,10 +105,10 @@ type source struct {
 func (c *catalog) source(e entry) (source, error) {
 	var dir string
 	if json.Unmarshal(e.Source, &dir) == nil {
-		if !strings.HasPrefix(dir, "./") && dir != "." {
-			dir = path.Join(c.Metadata.PluginRoot, dir)
-		}
 		inside, err := local(dir)
+		if err == nil && !strings.HasPrefix(dir, "./") && dir != "." {
+			inside, err = local(path.Join(c.Metadata.PluginRoot, inside))
+		}
 		return source{dir: inside}, err
 	}
 	var o struct {

@@ -22,8 +22,11 @@ type Plan struct {
 	plugin.Record
 	// Replaces is what is installed under its name; nil if nothing is.
 	Replaces *plugin.Record
-	// Brings is what it adds, Before what the installed one has.
-	Brings, Before Brings
+	// Brings is what it adds.
+	Brings Brings
+	// Programs are those that its hooks and servers run and that the user has not
+	// installed before as they are.
+	Programs []Program
 	// Problems are what is wrong with its files.
 	Problems []knowledge.Problem
 
@@ -185,6 +188,7 @@ func (p *Plan) look() error {
 	if p.Brings.empty() {
 		return errEmpty
 	}
+	p.Programs = p.Brings.programs()
 	if _, err := os.Lstat(target); err != nil {
 		return nil
 	}
@@ -197,7 +201,11 @@ func (p *Plan) look() error {
 	}
 	p.Replaces = &old
 	if before, _ := plugin.Load([]plugin.Dir{{Path: target, Source: settings.User}}); len(before) > 0 {
-		p.Before, _ = brings(before[0], target)
+		had, _ := brings(before[0], target)
+		p.Programs = slices.DeleteFunc(p.Programs, func(now Program) bool {
+			own := strings.Contains(now.Runs, target) || strings.Contains(now.Runs, "PLUGIN_ROOT") // its files may have changed
+			return !own && slices.Contains(had.programs(), now)
+		})
 	}
 	return nil
 }
