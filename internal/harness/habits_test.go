@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"golang.org/x/tools/txtar"
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/needtest"
