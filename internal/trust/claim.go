@@ -37,11 +37,15 @@ func (f *Folder) named(texts []string) map[string]string {
 	}
 	h := f.newHasher()
 	defer h.close()
-	var plain []string
+	all := make(map[string]string)
 	for _, text := range texts {
-		plain = append(plain, strings.NewReplacer(":*", " ", "*", " ").Replace(text))
+		found := h.content([]string{strings.NewReplacer(":*", " ", "*", " ").Replace(text)})
+		b := h.newBinder()
+		b.command(text)
+		maps.DeleteFunc(found, func(name, _ string) bool { return b.written[name] && b.found[name] == "" })
+		maps.Copy(all, found)
 	}
-	return h.content(plain)
+	return all
 }
 
 // Agreed reports whether a user has agreed to a claim as it is. Where that

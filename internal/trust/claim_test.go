@@ -60,6 +60,14 @@ func TestTrustInASkillIsBoundToAllOfIt(t *testing.T) {
 	if got := f.Claim(claim).String(); !strings.Contains(got, "3 more files; runs: ./scripts/deploy.sh --now ") {
 		t.Errorf("what it runs is not told: %s", got)
 	}
+	claim.Runs = []string{`echo once >> "$CLAUDE_PROJECT_DIR/once.log"`}
+	if err := f.Grant(t.Context(), f.Claim(claim)); err != nil {
+		t.Fatal(err)
+	}
+	m.write("project/once.log", "once")
+	if !f.Agreed(claim) {
+		t.Error("it wrote to its own log, and is not trusted any more")
+	}
 	claim.Runs, claim.Grants = nil, nil
 	if diff := cmp.Diff("skill pdf: 3 lines, 1 more file (/p/SKILL.md:1)", f.Claim(claim).String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

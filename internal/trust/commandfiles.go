@@ -42,14 +42,19 @@ const (
 // bind adds to files the hashes of those that a command names or runs, with the values of
 // variables that it takes from the environment, and returns what cannot be bound.
 func (h *hasher) bind(command string, files map[string]string) (unbound string) {
-	b := &binder{h: h, dirs: []string{h.project}, found: make(map[string]string), written: make(map[string]bool)}
-	if h.base != h.project {
-		b.dirs = append(b.dirs, h.base)
-	}
+	b := h.newBinder()
 	b.command(command)
 	maps.DeleteFunc(files, func(name, _ string) bool { return b.written[name] })
 	maps.Copy(files, b.found)
 	return b.unbound
+}
+
+func (h *hasher) newBinder() *binder {
+	b := &binder{h: h, dirs: []string{h.project}, found: make(map[string]string), written: make(map[string]bool)}
+	if h.base != h.project {
+		b.dirs = append(b.dirs, h.base)
+	}
+	return b
 }
 
 func (b *binder) command(text string) {
