@@ -37,7 +37,7 @@ func (r *Runner) Effects(ctx context.Context, c tool.Case) (tool.Verdict, []stri
 type Preview struct {
 	// Digest names the change.
 	Digest string `json:"digest"`
-	// Ran says that the command has run where nothing of it counts yet.
+	// Ran says that the command has run, but nothing has been applied yet.
 	Ran bool `json:"ran"`
 	// Files is empty if the call leaves every file as it is.
 	Files []PreviewFile `json:"files"`

@@ -54,7 +54,7 @@ func withdrawn(t *Tool) *Tool {
 	w.Marks = func(*Call) Marks { return Marks{ReadOnly: true, ConcurrencySafe: true, Effect: Pure} }
 	w.Validate = nil
 	w.Permission = func(context.Context, *Call) Verdict {
-		return Verdict{Behavior: Allow, Reason: "the tool is gone, and the call does nothing"}
+		return Verdict{Behavior: Allow, Reason: "the tool is no longer available, so the call does nothing"}
 	}
 	w.Run = func(context.Context, *Call) (Result, error) {
 		return Result{}, Errorf("%s is not available any more: %s is not connected. Continue without it.", w.Name, w.origin())

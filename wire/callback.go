@@ -45,7 +45,7 @@ type Change struct {
 	Files []FileChange `json:"files"`
 	// Notes are lines about what is not shown file by file, and what is dropped.
 	Notes []string `json:"notes,omitempty"`
-	// Ran says that the command has run where nothing of it counts yet. Allowing it
+	// Ran says that the command has run, but nothing has been applied yet. Allowing it
 	// makes this change; it is not run again.
 	Ran bool `json:"ran,omitempty"`
 }

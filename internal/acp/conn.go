@@ -152,7 +152,7 @@ func (c *conn) begin(ctx context.Context, m *message) (*request, error) {
 		return nil, errorf(codeInvalidRequest, "A request with the id %s has not been answered yet.", r.id)
 	}
 	if len(c.running) >= maxRequests {
-		return nil, errorf(codeInternal, "There are %d requests that have not been answered yet; send this one again later.", maxRequests)
+		return nil, errorf(codeInternal, "%d requests have not been answered yet; send this one again later.", maxRequests)
 	}
 	c.running[string(r.id)] = r
 	return r, nil

@@ -375,6 +375,6 @@ func exactly(n int) cobra.PositionalArgs {
 		if len(args) == n {
 			return nil
 		}
-		return usageError{fmt.Errorf("wrong number of arguments (%d, want %d). Usage: %s", len(args), n, c.UseLine())}
+		return usageError{fmt.Errorf("wrong number of arguments (got %d, want %d). Usage: %s", len(args), n, c.UseLine())}
 	}
 }

@@ -73,7 +73,7 @@ func (f *searchFlags) search(ctx context.Context, words []string) error {
 		fmt.Fprintf(f.Err, "warning: %s of the registry could not be read\n", count(found.Unread, "entry", "entries"))
 	}
 	if found.More {
-		fmt.Fprintln(f.Err, "warning: the registry was not read to its end, because it is too long: search for more of the name")
+		fmt.Fprintln(f.Err, "warning: the registry is too long to be searched to the end; to narrow the search, give more of the name")
 	}
 	shown := found.Servers[:min(len(found.Servers), f.limit)]
 	if f.json {

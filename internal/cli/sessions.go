@@ -27,7 +27,7 @@ func atMost(n int) cobra.PositionalArgs {
 		if len(args) <= n {
 			return nil
 		}
-		return usageError{fmt.Errorf("wrong number of arguments (%d, want at most %d). Usage: %s", len(args), n, c.UseLine())}
+		return usageError{fmt.Errorf("wrong number of arguments (got %d, want at most %d). Usage: %s", len(args), n, c.UseLine())}
 	}
 }
 

@@ -173,7 +173,7 @@ func overrideMode(_ context.Context, talk *harness.Conversation, r *wire.SetMCPP
 	}
 	var reply wire.WarningReply
 	if talk.MCP.Has(r.ServerName) != nil {
-		reply.Warning = fmt.Sprintf("There is no MCP server %q yet; the mode holds once there is.", r.ServerName)
+		reply.Warning = fmt.Sprintf("There is no MCP server %q yet; the mode will apply once there is one.", r.ServerName)
 	}
 	return reply, nil
 }

@@ -188,7 +188,7 @@ func about(c tool.Case, what card.Preview, q tool.Verdict, words *lang.Catalogue
 	}
 	switch {
 	case c.Ran():
-		b.WriteString("\n" + words.T("Make the change of this command?") + "\n")
+		b.WriteString("\n" + words.T("Apply the change that this command made?") + "\n")
 	case c.Call.Tool == "Bash":
 		b.WriteString("\n" + words.T("Run this command?") + "\n")
 	case what.Path != "":

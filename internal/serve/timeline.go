@@ -16,7 +16,7 @@ func (s *Server) timelineRoutes() []route {
 	return []route{
 		encoded[Timeline](answers(http.StatusOK, "GET", "/sessions/{id}/timeline", "The folded view of a session", s.getTimeline,
 			parameter{"from", "the first item; a negative number counts from the end"}, parameter{"limit", "how many items at most; 500 if it is absent"}, parameter{"since", "only what changed after this revision"})),
-		answers(http.StatusOK, "GET", "/sessions/{id}/items/{index}", "An item with the whole of its texts", s.getItem),
+		answers(http.StatusOK, "GET", "/sessions/{id}/items/{index}", "An item with its full text", s.getItem),
 		{"GET", "/sessions/{id}/events", "What happens in a session, as server-sent events", []parameter{after, revision}, http.StatusOK, nil, nil, func(w http.ResponseWriter, r *http.Request) {
 			s.stream(w, r, r.PathValue("id"), nil)
 		}},

@@ -128,7 +128,7 @@ func (a *analyzer) program(name string) (string, error) {
 	dir, bare := filepath.Split(name)
 	dir = filepath.Clean(dir)
 	if !filepath.IsAbs(name) || filepath.Clean(name) != name {
-		return "", fmt.Errorf("%s is not a program of the system", name)
+		return "", fmt.Errorf("%s is not a system program", name)
 	}
 	if a.inRoots(name) {
 		return "", fmt.Errorf("%s is below a writable directory", name)
@@ -140,7 +140,7 @@ func (a *analyzer) program(name string) (string, error) {
 		return "", fmt.Errorf("%s is not the %s that PATH finds", name, bare)
 	}
 	if !slices.Contains([]string{"/bin", "/usr/bin", "/sbin", "/usr/sbin"}, dir) || bare == "time" {
-		return "", fmt.Errorf("%s is not a program of the system", name)
+		return "", fmt.Errorf("%s is not a system program", name)
 	}
 	return bare, nil
 }

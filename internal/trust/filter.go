@@ -137,7 +137,7 @@ func (u *Unguarded) Error() string {
 }
 
 func (u *Untrusted) Error() string {
-	return fmt.Sprintf("%s is not trusted: %s left out; see and trust them by running haft trust there", u.Folder, names(u.Items))
+	return fmt.Sprintf("%s is not trusted: %s left out; to review and trust what was left out, run haft trust there", u.Folder, names(u.Items))
 }
 
 // names lists the first of some items.

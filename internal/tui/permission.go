@@ -146,7 +146,7 @@ func (p *permissionPanel) title() string {
 	s := p.app.t("Use %s?", p.what.Card.String())
 	switch {
 	case p.call.Ran():
-		s = p.app.t("Make the change of this command?")
+		s = p.app.t("Apply the change that this command made?")
 	case p.call.Call.Tool == "Bash":
 		s = p.app.t("Run this command?")
 	case p.what.Path != "":

@@ -38,7 +38,7 @@ func (a *app) setUp(why error) {
 		choose: func(i int) {
 			switch i {
 			case 0:
-				a.setUpWith([]field{{name: anthropicKey, label: a.t("API key"), help: a.t("from console.anthropic.com; it is not shown"), secret: true, required: true}})
+				a.setUpWith([]field{{name: anthropicKey, label: a.t("API key"), help: a.t("from console.anthropic.com; it is not shown as you type"), secret: true, required: true}})
 			case 1:
 				a.setUpWith([]field{
 					{name: serverURL, label: a.t("Address"), help: a.t("of the chat completions API"), value: "http://localhost:11434/v1", required: true},

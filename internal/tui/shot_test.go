@@ -78,7 +78,7 @@ func TestPictureOfAPreview(t *testing.T) {
 			{Path: "/src/app/kind_string.go", Before: text("a\n"), After: text("b\n"), Folded: "generated"},
 		}, Notes: []string{
 			"/src/app/.git: heads/main 3f9a1c2 → 8b17bf7, commit 8b17bf7 \"Generate\", the index",
-			"It also wrote 412 files in caches. That is dropped.",
+			"It also wrote 412 files in caches; cache writes are dropped.",
 		}}
 		q.Reason = "it changed /src/app/.github/workflows/test.yml: it is protected: CI runs what it says (and 3 more)"
 		ctx, cancel := context.WithCancel(t.Context())

@@ -216,7 +216,7 @@ const maxProgress = 2000
 func (t *Tools) stop(out *Output, s *slot, e *evaluation, why string, limit time.Duration) {
 	what := "The evaluation was interrupted"
 	if why == stateTimedOut {
-		what = fmt.Sprintf("The evaluation did not end within %v and was interrupted", limit)
+		what = fmt.Sprintf("The evaluation did not finish within %v and was interrupted", limit)
 	}
 	grace := time.NewTimer(t.opts.Grace)
 	defer grace.Stop()

@@ -161,7 +161,7 @@ func render(out Output) tool.Result {
 		}
 	}
 	if out.LeftOut > 0 {
-		fmt.Fprintf(&b, "\n%d results of other domains were left out.", out.LeftOut)
+		fmt.Fprintf(&b, "\n%s from other domains left out.", plural.Of(out.LeftOut, "result"))
 	}
 	return tool.Text(strings.TrimRight(b.String(), "\n"))
 }

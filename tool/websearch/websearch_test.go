@@ -63,7 +63,7 @@ func TestWhatTheModelReads(t *testing.T) {
 2. Package
    https://pkg.go.dev/slices
 
-1 results of other domains were left out.`
+1 result from other domains left out.`
 	if d := cmp.Diff(want, r.Text()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}

@@ -45,7 +45,7 @@ func crashScript(dir string) *script.Scenario {
 		turn("Now the import, which takes a while.", bash("sh import.sh", "Import the price list")),
 		turn("The result says that it is unknown how the import ended. I'll check how far it got before I run anything twice.",
 			bash("wc -l < "+started+"; ls import.done", "See how far the import came")),
-		turn("It started once and did not finish. Nothing was run a second time behind your back; I would ask now whether to run it again."),
+		turn("It started once and did not finish. Nothing was run a second time behind your back; Now I would ask you whether to run it again."),
 	}}
 }
 

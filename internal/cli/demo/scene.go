@@ -176,7 +176,7 @@ func converse(ctx context.Context, o *Options, st *stage) error {
 // allows what it has shown.
 func (o *Options) Ask(ctx context.Context, c tool.Case, q tool.Verdict) (tool.Verdict, error) {
 	o.say("%s", plain.Question(c, q))
-	allow := tool.Verdict{Behavior: tool.Allow, Reason: "the demo allows what it has shown"}
+	allow := tool.Verdict{Behavior: tool.Allow, Reason: "the demo allows what it has just shown"}
 	if o.Quick || o.ReadLine == nil {
 		o.say("(You would answer here. The demo says yes.)\n")
 		return allow, nil

@@ -32,9 +32,9 @@ func verdictsScene() scene {
 
 func verdictsScript(string) *script.Scenario {
 	return &script.Scenario{Turns: []script.Turn{
-		turn("A command that only reads runs unasked. On Linux the kernel keeps it to that.",
+		turn("A read-only command runs without asking you. On Linux the kernel makes sure that it only reads.",
 			bash("ls -l && grep -n Pieces *.go | sort", "Look around")),
-		turn("I'll publish. Hidden in another command it is still git push.",
+		turn("I'll publish. Hidden in another command, it is still git push.",
 			bash(`echo publishing && sh -c "git push --force origin main"`, "Publish")),
 		turn("Denied, and the reason names the rule. Deleting is neither denied nor allowed, so you are asked, and see what would be lost.",
 			bash("find . -name '*.md' -exec rm {} +", "Delete the notes")),

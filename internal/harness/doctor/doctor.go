@@ -121,7 +121,7 @@ func (d *Diagnosis) Conclude() {
 	}
 	switch {
 	case has("error", "model"):
-		d.Next = "run haft, which asks which model should answer and tries it. To see haft at work without a model: haft demo"
+		d.Next = "run haft; it asks you which model to use and tries it out. To see haft at work without a model: haft demo"
 	case d.Broken > 0:
 		d.Next = "fix what is marked ✗, then run haft doctor again"
 	case has("warning", "trust", "mcp"):
@@ -217,7 +217,7 @@ func (d *Diagnosis) trust(p *project.Project) {
 		if h.Kind == trust.Server && h.Never == "" {
 			continue
 		}
-		d.Warn("trust", h.String(), "see what the project asks for, and trust it, with: haft trust")
+		d.Warn("trust", h.String(), "to see what the project asks for, and trust it, run: haft trust")
 	}
 	if p.Folder == nil {
 		d.Warn("trust", "there is nowhere to save what you trust, so nothing in the project can be trusted", "set HOME or XDG_CONFIG_HOME")

@@ -22,7 +22,7 @@ func (d *Diagnosis) sandbox(p *project.Project) {
 	if err := host.Close(); err != nil {
 		d.Warn("sandbox", "it could not be ended: "+err.Error(), "")
 	}
-	confined := "commands that only read can only read"
+	confined := "read-only commands cannot do anything but read"
 	if set.Enabled {
 		confined += ", others write in the project only"
 	} else {

@@ -104,7 +104,7 @@ func (f *Flags) Define(fs *pflag.FlagSet) {
 	fs.StringVar(&f.sessionID, "session-id", "", "the id of the new session, a UUID")
 	fs.BoolVar(&f.forget, "no-session-persistence", false, "do not write the session to the disk")
 	fs.StringArrayVar(&f.addDirs, "add-dir", nil, "another folder that tools may work in")
-	fs.StringArrayVar(&f.plugins, "plugin-dir", nil, "a folder that is a plugin")
+	fs.StringArrayVar(&f.plugins, "plugin-dir", nil, "a folder that contains a plugin")
 	fs.StringVar(&f.settings, "settings", "", "settings to add: a JSON object, or a file")
 	fs.StringVar(&f.sources, "setting-sources", "", "the settings to read: user,project,local")
 	fs.BoolVar(&f.iKnow, "i-know", false, "let bypassPermissions run as root, as IS_SANDBOX=1 does")

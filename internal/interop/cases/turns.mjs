@@ -90,7 +90,7 @@ test('a failing command is an error result and the turn goes on', async (w) => {
 });
 
 test('unknown tools and invalid input are told to the model', async (w) => {
-  await w.model(turn(call('Nonsense', {})), turn(call('Read', { path: 1 })), turn('Done.'));
+  await w.model(turn(call('Nonsense', {})), turn(call('Read', { path: { odd: true } })), turn('Done.'));
   const run = await w.ask('go', one);
   const [unknown, invalid] = run.of('user');
   assert.match(text(unknown.message.content[0]), /No such tool available/);

@@ -43,7 +43,7 @@ func (e *ClosedError) Error() string {
 
 func words(stderr []string) string {
 	if len(stderr) == 0 {
-		return " without a word on standard error"
+		return " without writing anything to standard error"
 	}
 	return ": " + strings.Join(stderr[max(0, len(stderr)-lastWords):], "\n")
 }
