@@ -1,17 +1,20 @@
 package session
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf16"
 
 	"github.com/haftdev/haft/internal/keep"
+	"github.com/haftdev/haft/internal/regular"
 )
 
 // A Store is a directory of sessions: one folder per project, in it a file per
@@ -113,28 +116,49 @@ func globEscape(path string) string {
 
 func idOf(path string) string { return strings.TrimSuffix(filepath.Base(path), ".jsonl") }
 
-// Latest returns the session of a working directory that was last written to. The
-// error is ErrNotFound if it has none.
+// Latest returns the session of a working directory that was last written to, and in which someone has said something if
+// there is such a one: applied previews are sessions, too. The error is ErrNotFound if it has none.
 func (st *Store) Latest(cwd string) (id string, err error) {
 	entries, err := os.ReadDir(st.project(cwd))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("find the latest session: %w", err)
 	}
-	var newest time.Time
+	var found []fs.FileInfo
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), ".jsonl")
-		info, err := e.Info()
-		if !ok || err != nil || !isUUID(name) || info.Size() == 0 {
-			continue
-		}
-		if info.ModTime().After(newest) {
-			newest, id = info.ModTime(), name
+		if info, err := e.Info(); ok && err == nil && isUUID(name) && info.Size() > 0 {
+			found = append(found, info)
 		}
 	}
-	if id == "" {
+	if len(found) == 0 {
 		return "", fmt.Errorf("find the latest session of %s: %w", cwd, ErrNotFound)
 	}
-	return id, nil
+	slices.SortFunc(found, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
+	for _, info := range found {
+		if hasMessages(filepath.Join(st.project(cwd), info.Name()), info.Size()) {
+			return idOf(info.Name()), nil
+		}
+	}
+	return idOf(found[0].Name()), nil
+}
+
+// hasMessages reports whether a journal has a message, which a long one always has. One that cannot be read is for the caller
+// to report.
+func hasMessages(path string, size int64) bool {
+	if size > glance {
+		return true
+	}
+	text, err := regular.Read(path, glance)
+	if err != nil {
+		return true
+	}
+	for raw := range bytes.Lines(text) {
+		var l line
+		if json.Unmarshal(raw, &l) == nil && (l.Type == "user" || l.Type == "assistant") {
+			return true
+		}
+	}
+	return false
 }
 
 // dirOf is the folder of what belongs to the session in a file.

@@ -2,8 +2,11 @@ package session_test
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/haftdev/haft/internal/sessiontest"
 	"github.com/haftdev/haft/sched"
@@ -37,8 +40,21 @@ func TestLatestAndFind(t *testing.T) {
 	if id, err := store.Latest(cwd); id != a.ID() {
 		t.Errorf("latest = %s, %v", id, err)
 	}
+	silent := filepath.Join(filepath.Dir(a.Path()), "aaaaaaaa-0000-4000-8000-000000000003.jsonl") // as an applied preview is
+	if err := os.WriteFile(silent, []byte(`{"type":"haft-call","uuid":"x"}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(silent, time.Time{}, time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if id, err := store.Latest(cwd); id != a.ID() {
+		t.Errorf("latest beside one in which nobody spoke = %s, %v", id, err)
+	}
 	if path, err := store.Find(b.ID()); path != b.Path() {
 		t.Errorf("find = %s, %v", path, err)
+	}
+	if err := os.Remove(silent); err != nil {
+		t.Fatal(err)
 	}
 	if _, err := store.Find("aaaaaaaa"); err == nil || !strings.Contains(err.Error(), a.ID()) {
 		t.Errorf("an ambiguous id: %v", err)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,6 +31,18 @@ func credentialsFile() credentials {
 // server of the other.
 var modelVariables = []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL"}
 
+// foreign returns a variable of the user's own environment that chooses the server; "" if there is none. What is kept would not
+// count beside it.
+func (c credentials) foreign() string {
+	kept := c.read()
+	for _, name := range modelVariables {
+		if v := os.Getenv(name); v != "" && v != kept[name] {
+			return name
+		}
+	}
+	return ""
+}
+
 // use puts what is kept into the environment of this process, where everything
 // that asks models looks. Shell commands do not inherit it; see package shellrun.
 func (c credentials) use() {
@@ -38,14 +51,7 @@ func (c credentials) use() {
 			return
 		}
 	}
-	raw, err := os.ReadFile(string(c))
-	if err != nil {
-		return // nobody has set anything up
-	}
-	var kept map[string]string
-	if json.Unmarshal(raw, &kept) != nil {
-		return
-	}
+	kept := c.read()
 	for _, name := range append([]string{"ANTHROPIC_MODEL", "OPENAI_MODEL"}, modelVariables...) {
 		if v := kept[name]; v != "" && os.Getenv(name) == "" {
 			os.Setenv(name, v)
@@ -53,11 +59,22 @@ func (c credentials) use() {
 	}
 }
 
+// read returns what is kept; nothing if nobody has set anything up.
+func (c credentials) read() (kept map[string]string) {
+	if raw, err := os.ReadFile(string(c)); err == nil {
+		_ = json.Unmarshal(raw, &kept) // a file that is damaged keeps nothing
+	}
+	return kept
+}
+
 // Needed reports whether a conversation could not be opened for lack of a model.
 func (c credentials) Needed(err error) bool { return errors.Is(err, provider.ErrNotConfigured) }
 
 // Try asks the model for a word.
 func (c credentials) Try(ctx context.Context, env map[string]string) (string, error) {
+	if name := c.foreign(); name != "" {
+		return "", fmt.Errorf("%s is set in your environment and overrides what is saved here; unset it and start haft again", name)
+	}
 	return askForAWord(ctx, &provider.Options{MaxRetries: -1, Getenv: func(name string) string { return env[name] }})
 }
 
@@ -94,9 +111,15 @@ func (c credentials) Keep(env map[string]string) error {
 	if err := os.MkdirAll(filepath.Dir(string(c)), 0o700); err != nil {
 		return err
 	}
+	before := c.read() // which this process may use by now
 	next := string(c) + ".new"
 	if err := errors.Join(os.WriteFile(next, append(raw, '\n'), 0o600), os.Rename(next, string(c))); err != nil {
 		return err
+	}
+	for name, value := range before {
+		if os.Getenv(name) == value {
+			os.Unsetenv(name)
+		}
 	}
 	c.use()
 	return nil

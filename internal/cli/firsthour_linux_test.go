@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/haftdev/haft/internal/golden"
 	"github.com/haftdev/haft/internal/needtest"
@@ -26,7 +25,7 @@ func TestFirstHour(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newHour(t)
+	h := newHour(t, string(text))
 	parts := console.Split(string(text), -1)
 	blocks := console.FindAllStringSubmatch(string(text), -1)
 	if len(blocks) < 8 {
@@ -62,6 +61,7 @@ func TestFirstHour(t *testing.T) {
 
 var (
 	console = regexp.MustCompile("(?s)```console\n(.*?)```\n")
+	shBlock = regexp.MustCompile("(?s)```sh\n(.*?)```\n")
 	prompt  = regexp.MustCompile(`(?m)^\$ (.*)$`)
 )
 
@@ -71,31 +71,23 @@ type hour struct {
 	home, url string
 }
 
-func newHour(t *testing.T) *hour {
+func newHour(t *testing.T, guide string) *hour {
 	s := newStage(t)
 	if out, err := s.haft("", "preview", "--", "true").CombinedOutput(); err != nil {
 		needtest.Missing(t, "no box here: %s", out)
 	}
-	project := filepath.Join(s.home, "hello")
-	archive, err := txtar.ParseFile("testdata/firsthour.txtar")
+	setUp := exec.Command(needtest.Program(t, "bash"), "-ec", shBlock.FindStringSubmatch(guide)[1])
+	setUp.Dir = s.home
+	if out, err := setUp.CombinedOutput(); err != nil {
+		t.Fatalf("make the folder of the recording: %v: %s", err, out)
+	}
+	text, err := os.ReadFile("testdata/firsthour.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var model script.Scenario
-	for _, f := range archive.Files {
-		if f.Name == "model.json" {
-			if err := json.Unmarshal(f.Data, &model); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		name := filepath.Join(project, f.Name)
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, f.Data, 0o755); err != nil {
-			t.Fatal(err)
-		}
+	if err := json.Unmarshal(text, &model); err != nil {
+		t.Fatal(err)
 	}
 	return &hour{t, s.home, scripted(t, &model).URL()}
 }

@@ -59,10 +59,13 @@ func (a *app) trust(items []trust.Item) {
 	a.open(a.again())
 }
 
-// again is the opening that goes on with the conversation as it is.
+// again is the opening that continues the conversation where it is, which may be before messages that were taken back, with
+// its mode and rules.
 func (a *app) again() Opening {
-	if len(a.talk.Past.Said(a.ctx)) == 0 {
-		return Opening{}
+	kept := a.talk.Rules.Keep()
+	past := a.talk.Past.Said(a.ctx)
+	if len(past) == 0 {
+		return Opening{Kept: kept}
 	}
-	return Opening{Resume: a.talk.State.Session()}
+	return Opening{Resume: a.talk.State.Session(), At: past[len(past)-1].UUID, Kept: kept}
 }

@@ -71,6 +71,9 @@ func addRule(ctx context.Context, c *harness.Conversation, args string) (string,
 	if err := c.AddRule(ctx, behaviors[at], rule, scope); err != nil {
 		return "", fmt.Errorf("could not add the rule %s: %w", rule, err)
 	}
+	if scope == "session" {
+		return fmt.Sprintf("%s %s is in force until this session ends.", kind, visible.Indented(rule)), nil
+	}
 	return fmt.Sprintf("%s %s is now in force, saved in %s.", kind, visible.Indented(rule), c.RulesFile(scope)), nil
 }
 
