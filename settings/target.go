@@ -67,7 +67,7 @@ func RemoveRule(ctx context.Context, t Target, b tool.Behavior, rule string) err
 
 func (t Target) edit(ctx context.Context, b tool.Behavior, rule string, change ruleEdit) error {
 	if b != tool.Allow && b != tool.Ask && b != tool.Deny {
-		return fmt.Errorf("keep rule %s: no list of rules for %q", rule, b)
+		return fmt.Errorf("change rule %s: there is no list of rules for %q", rule, b)
 	}
 	if strings.TrimSpace(rule) == "" {
 		return fmt.Errorf("keep rule: the rule is empty")

@@ -319,7 +319,7 @@ func (f *previewFlags) tell(out *previewed, changed bool) error {
 	case out.Applied:
 		fmt.Fprintf(f.Out, "Applied. To undo: haft rewind %s --to %s\n", out.Session, out.Undo)
 	default:
-		fmt.Fprintln(f.Out, "Dropped: nothing was changed. Apply it with --yes.")
+		fmt.Fprintln(f.Out, "Dropped: nothing was changed. To apply the change, run this again with --yes.")
 	}
 	return nil
 }

@@ -29,8 +29,8 @@ func newTrust(s Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "trust [HASH…]",
 		Short: "See what this project's settings ask for, and trust it",
-		Long: `See what this project's settings ask for, and trust it. Until you do, nothing of a
-project runs, connects or loosens anything; its deny and ask rules count always.
+		Long: `See what this project's settings ask for, and trust it. Until you do, they cannot
+run anything, connect to anything or loosen a restriction; deny and ask rules always apply.
 
 Each item is trusted by itself and bound to exactly what it says: if the project
 changes it, you are asked again. On a terminal you are asked about the items that are

@@ -19,7 +19,8 @@ type Observer struct{ s *server }
 func NewObserver(talk *harness.Conversation, version string, send func(wire.Message)) *Observer {
 	s := &server{opts: Options{Version: version}, talk: talk, news: make(chan struct{}, 1)}
 	s.tell = s.newTeller()
-	s.tell.send, s.tell.partial, s.tell.states, s.tell.session = send, true, true, talk.Agent.Session()
+	s.tell.send, s.tell.partial, s.tell.states = send, true, true
+	s.tell.inSession(talk.Agent.Session())
 	s.table = make(map[string]row)
 	for _, r := range slices.Concat(s.courseRequests(), s.usageRequests(), s.fileRequests(), s.taskRequests(), []row{
 		about(s, func(_ context.Context, talk *harness.Conversation, r *wire.SetPermissionMode) (any, error) {

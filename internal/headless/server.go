@@ -436,7 +436,7 @@ func (s *server) begin(ctx context.Context, init *wire.Initialize, prompts ...he
 			s.closing = init == nil // otherwise once it has heard the answer, see answered
 			return
 		}
-		s.tell.session = s.talk.Agent.Session()
+		s.tell.inSession(s.talk.Agent.Session())
 		if t := s.opts.Talk; s.opts.Mirror {
 			s.mirror = newMirror(s.talk, (t.Resume != "" || t.Continue) && !t.Fork, s.tell.send)
 		}
@@ -491,7 +491,7 @@ func (s *server) failed(err error) {
 	if usage := (*project.UsageError)(nil); errors.As(err, &usage) && s.opts.Harness.Typed {
 		s.code = 2
 	}
-	s.tell.session = session.NewUUID()
+	s.tell.inSession(session.NewUUID())
 	s.tell.result(agent.Result{Reason: agent.Crashed, Errors: []string{err.Error()}})
 }
 

@@ -166,7 +166,7 @@ func tellAll(t *testing.T, events []agent.Event) string {
 	check := wiretest.NewChecker()
 	var out strings.Builder
 	tell := &teller{
-		session: "s1", partial: true, states: true, tasks: map[string]agent.Task{}, agents: map[string]agent.Task{},
+		partial: true, states: true, tasks: map[string]agent.Task{}, agents: map[string]agent.Task{},
 		facts:    func(ev agent.TurnStarted) *wire.Init { return &wire.Init{Model: ev.Model, PermissionMode: ev.Mode} },
 		modelFor: func(string) (int64, int64) { return 200000, 32000 },
 		send: func(m wire.Message) {
@@ -180,6 +180,7 @@ func tellAll(t *testing.T, events []agent.Event) string {
 			out.WriteString(plain(string(line)) + "\n")
 		},
 	}
+	tell.inSession("s1")
 	tell.calls = &heartbeats{every: time.Hour, stops: map[string]func() bool{}, beat: tell.heartbeat}
 	tell.named.Store("p1", true)
 	for _, ev := range events {

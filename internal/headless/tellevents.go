@@ -20,7 +20,7 @@ import (
 // through the same writer, which takes one message at a time.
 type teller struct {
 	send    func(wire.Message)
-	session string
+	session atomic.Pointer[string] // /clear changes it while prompts are taken
 	// facts are what the first message of a turn says.
 	facts func(agent.TurnStarted) *wire.Init
 	// partial tells of the pieces of an answer, too; states of the session's state;
@@ -99,7 +99,7 @@ func (t *teller) returned(ev agent.Returned) {
 	child := t.agents[out.Agent]
 	t.send(&wire.User{
 		SubagentType: child.AgentType, TaskDescription: child.Description,
-		UUID: ev.UUID, SessionID: t.session, ParentToolUseID: t.parent(out.Agent), AgentID: out.Agent, Timestamp: timestamp(),
+		UUID: ev.UUID, SessionID: t.sessionID(), ParentToolUseID: t.parent(out.Agent), AgentID: out.Agent, Timestamp: timestamp(),
 		Message:       wire.UserMessage{Role: "user", Content: wire.Content{Blocks: []wire.Block{listed(out, block(result))}}},
 		ToolUseResult: toolUseResult(out), ToolResultMeta: resultMeta(out),
 	})
@@ -194,7 +194,7 @@ func (t *teller) changed(ev agent.Changed) {
 		t.send(&wire.SessionTitleChanged{Stamp: t.stamp(""), Title: text})
 	case agent.Cleared:
 		t.send(&wire.ConversationReset{Stamp: t.stamp(""), NewConversationID: text, Trigger: "clear"})
-		t.session = text
+		t.inSession(text)
 	}
 }
 
@@ -238,12 +238,23 @@ func (t *teller) followed(prompts []agent.Prompt) (uuids []string) {
 	return uuids
 }
 
+// inSession says which session messages are about from now on.
+func (t *teller) inSession(id string) { t.session.Store(&id) }
+
+// sessionID is "" before there is a session.
+func (t *teller) sessionID() string {
+	if id := t.session.Load(); id != nil {
+		return *id
+	}
+	return ""
+}
+
 // stamp names a message; "" makes a name.
 func (t *teller) stamp(uuid string) wire.Stamp {
 	if uuid == "" {
 		uuid = session.NewUUID()
 	}
-	return wire.Stamp{UUID: uuid, SessionID: t.session}
+	return wire.Stamp{UUID: uuid, SessionID: t.sessionID()}
 }
 
 // status is that of HTTP, nil if there was no answer.

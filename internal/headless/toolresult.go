@@ -125,7 +125,7 @@ func byHook(v tool.Verdict) bool { return !v.Unasked && strings.Contains(v.Reaso
 // added tells of a message that nobody typed, and repeats those that someone did
 // if the program wants that.
 func (t *teller) added(ev agent.Added) {
-	m := &wire.User{UUID: ev.UUID, SessionID: t.session, ParentToolUseID: t.parent(ev.Agent), AgentID: ev.Agent, Timestamp: timestamp()}
+	m := &wire.User{UUID: ev.UUID, SessionID: t.sessionID(), ParentToolUseID: t.parent(ev.Agent), AgentID: ev.Agent, Timestamp: timestamp()}
 	m.Message = wire.UserMessage{Role: "user", Content: content(ev.Message.Content)}
 	switch ev.Kind {
 	case agent.Prompted:

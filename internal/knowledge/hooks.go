@@ -18,7 +18,7 @@ func (p Piece) Hooks() (*settings.File, error) {
 	}
 	value, err := p.Fields.JSON("hooks")
 	if err != nil || !bytes.HasPrefix(value, []byte("{")) {
-		return nil, errors.New("its hooks cannot be read: write events with lists of hooks, as in the settings")
+		return nil, errors.New("its hooks cannot be read: write a list of hooks for each event, as in the settings")
 	}
 	return settings.Parse(p.Source, p.Path, fmt.Appendf(nil, `{"hooks": %s}`, value))
 }

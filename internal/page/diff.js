@@ -72,7 +72,7 @@ function marked(l, lang) {
 // changeView shows all that a call would change, as the question about it has it.
 export function changeView(change) {
   const out = el("div", { class: "change" });
-  if (change.ran) out.append(el("p", { class: "note" }, "The command ran in a preview. If you allow it, this change is applied; the command does not run again."));
+  if (change.ran) out.append(el("p", { class: "note" }, "The command ran in a preview. Allowing it makes this change; it is not run again."));
   if (!change.files?.length) out.append(el("p", { class: "note" }, "No file changes."));
   for (const f of change.files || []) out.append(fileDiff({ ...f, notes: notesOf(f) }));
   for (const n of change.notes || []) out.append(el("p", { class: "note" }, visible(n)));

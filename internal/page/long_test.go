@@ -46,6 +46,14 @@ func long(t testing.TB, store *session.Store, cwd string, entries int) *session.
 func scrolls(p *tab, n int) (slowest time.Duration) {
 	p.b.t.Helper()
 	p.wait(fmt.Sprintf(`document.querySelector("#e%d")`, n-1))
+	// The page goes to the end of what it loads until it has measured it; who scrolls then is taken back.
+	p.eval(`(async () => {
+		const box = document.querySelector(".conversation"), place = () => box.scrollHeight + ":" + box.scrollTop;
+		for (let same = 0, last = ""; same < 5; last = place()) {
+			same = place() === last ? same + 1 : 0;
+			await new Promise((r) => setTimeout(r, 100));
+		}
+	})()`, nil)
 	for _, at := range []string{"0", "0.25", "0.5", "0.75", "1"} {
 		var r struct {
 			First, Nodes int

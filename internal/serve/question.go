@@ -161,7 +161,7 @@ func (s *Server) answer(r *http.Request, in *Answer) (nothing, error) {
 }
 
 func wasAnswered(by, behavior string) *Problem {
-	return &Problem{status: http.StatusConflict, Code: "answered", Message: "The question was answered before, from " + by + ".", By: by, Behavior: behavior}
+	return &Problem{status: http.StatusConflict, Code: "answered", Message: "The question has already been answered, from " + by + ".", By: by, Behavior: behavior}
 }
 
 // claim gives the answer to the question, if it is the first one.

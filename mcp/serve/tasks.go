@@ -98,7 +98,7 @@ func (ts *tasks) find(id string) (*task, error) {
 	defer ts.mu.Unlock()
 	t := ts.byID[id]
 	if t == nil || time.Since(t.begun) > taskLife {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "there is no such task, or it is too long ago"}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "there is no such task, or it was started too long ago"}
 	}
 	return t, nil
 }

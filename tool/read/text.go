@@ -101,7 +101,7 @@ func (r *reader) showText(ctx context.Context, c *tool.Call, in Input, f opened)
 	r.ws.Saw(c.Agent, e)
 	out := w.output(f.facts.Path, in, enc, eol)
 	if unsaved {
-		out.File.Notes = append(out.File.Notes, "This is the file as the user has it in their editor, where it is not saved yet. The file on the disk is different, and that is what commands see and edits change.")
+		out.File.Notes = append(out.File.Notes, "This is the file as the user has it in their editor, where it is not saved yet. The file on the disk is different; commands see the file on the disk, and edits change that one.")
 	}
 	return out, nil
 }
