@@ -594,7 +594,7 @@ func TestBudgetThatCannotBeKept(t *testing.T) {
 	}
 }
 
-// A user who is asked is told of, one who is not leaves a denial.
+// A question to the user is an event; a call that nobody can be asked about is a denial.
 func TestWaitingAndDenied(t *testing.T) {
 	ask := sched.JudgeFunc(func(context.Context, tool.Case) tool.Verdict { return tool.Verdict{Behavior: tool.Ask} })
 	for name, person := range map[string]sched.Asker{

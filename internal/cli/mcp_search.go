@@ -15,6 +15,7 @@ import (
 	"github.com/haftdev/haft/internal/mcp/registry"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp/config"
+	"github.com/haftdev/haft/shellrun"
 )
 
 const registryHelp = "the file or https address of the registry; the setting mcp.registry if it is left out"
@@ -55,11 +56,7 @@ func (f *searchFlags) search(ctx context.Context, words []string) error {
 	if f.limit < 1 {
 		return usageError{errors.New("--limit must be 1 or more")}
 	}
-	m, err := openServers(f.reexec)
-	if err != nil {
-		return err
-	}
-	r, err := m.registry(f.registry)
+	r, err := openRegistry(f.reexec, f.registry)
 	if err != nil {
 		return err
 	}
@@ -119,8 +116,12 @@ func describeFound(s registry.Server) foundServer {
 	return info
 }
 
-// registry opens what a flag says, or else the user's settings.
-func (m *mcpServers) registry(flag string) (*registry.Registry, error) {
+// openRegistry opens what a flag says, or else the user's settings.
+func openRegistry(reexec shellrun.Reexec, flag string) (*registry.Registry, error) {
+	m, err := openServers(reexec)
+	if err != nil {
+		return nil, err
+	}
 	if flag == "" {
 		flag = m.Registry()
 	}
@@ -142,11 +143,7 @@ func (f *addFlags) addFound(ctx context.Context, full string, name []string) err
 	if err := f.onlyForFound(full); err != nil {
 		return err
 	}
-	m, err := openServers(f.reexec)
-	if err != nil {
-		return err
-	}
-	r, err := m.registry(f.registry)
+	r, err := openRegistry(f.reexec, f.registry)
 	if err != nil {
 		return err
 	}

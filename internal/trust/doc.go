@@ -1,6 +1,6 @@
 // Package trust decides what of a project's settings counts.
 //
-// Whoever wrote a repository wrote its settings files. Before a user agrees,
+// The authors of a repository wrote its settings files, too. Before a user agrees,
 // what they say is used only where it makes haft more careful: deny and ask
 // rules, and modes that are stricter than the user's own. Everything else that
 // could run, connect or loosen is an [Item]: a hook, an MCP server, a helper, an

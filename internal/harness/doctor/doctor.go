@@ -114,7 +114,7 @@ func (d *Diagnosis) Text() string {
 	return b.String()
 }
 
-// Conclude says what to do now. The first thing that stands in the way of a conversation comes first.
+// Conclude says what to do now. The first thing that keeps a conversation from starting comes first.
 func (d *Diagnosis) Conclude() {
 	has := func(level string, areas ...string) bool {
 		return slices.ContainsFunc(d.Checks, func(c Check) bool { return c.Level == level && slices.Contains(areas, c.Area) })
