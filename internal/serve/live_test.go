@@ -266,13 +266,14 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 	}
 	_ = conn.SetReadDeadline(time.Now().Add(30 * time.Second))
 	raw, _ := io.ReadAll(conn) // what was on its way
-	last := ""
+	last, prompts := "", 0 // the last word itself may be there before: in the session's row
 	for line := range strings.Lines(string(raw)) {
 		if id, ok := strings.CutPrefix(line, "id: "); ok {
 			last = strings.TrimSpace(id)
+			prompts++
 		}
 	}
-	if strings.Contains(string(raw), "The last word.") {
+	if prompts > 40 {
 		t.Fatal("the client was not slow enough to show anything")
 	}
 	s.feed(path+"/events", last).message("user", "The last word.")
