@@ -32,10 +32,17 @@ type Run struct {
 	State State  `json:"state"`
 	Class string `json:"class"` // which workers may take it
 	// Priority is one of [Priorities]; "" means [Normal].
-	Priority string            `json:"priority,omitempty"`
-	Dir      string            `json:"dir"`            // where it works
-	Args     []string          `json:"args,omitempty"` // flags, as for haft
-	Tags     map[string]string `json:"tags,omitempty"` // for those who look for it
+	Priority string   `json:"priority,omitempty"`
+	Dir      string   `json:"dir"`            // where it works
+	Args     []string `json:"args,omitempty"` // flags, as for haft
+	// Mode and Model are those that it has now, where they are not what Args say.
+	Mode  string `json:"mode,omitempty"`
+	Model string `json:"model,omitempty"`
+	// Title and First are what a list shows before the journal was read: its name, and the
+	// beginning of the first prompt.
+	Title string            `json:"title,omitempty"`
+	First string            `json:"first,omitempty"`
+	Tags  map[string]string `json:"tags,omitempty"` // for those who look for it
 	// Ask says that users are asked about what the rules leave open; else that is denied.
 	Ask   bool   `json:"ask,omitempty"`
 	Owner string `json:"owner,omitempty"`
