@@ -77,6 +77,8 @@ type Conn struct {
 type Watcher struct {
 	// Poke says that the journal may have grown.
 	Poke func()
+	// Tell tells a message that the journal does not have.
+	Tell func(wire.Message)
 	// Ask puts a question, a can_use_tool or elicitation request, to the clients until ctx
 	// ends. Settle is called with the first answer; its error is a [Problem] if an answer
 	// from elsewhere was faster.

@@ -94,7 +94,7 @@ func (s *Server) newWatch(id, path string) (*watch, error) {
 		return nil, err
 	}
 	s.watches[id] = w
-	s.back.Watch(w.ctx, id, Watcher{Poke: w.poke, Ask: w.put})
+	s.back.Watch(w.ctx, id, Watcher{Poke: w.poke, Tell: w.deliver, Ask: w.put})
 	go w.follow()
 	return w, nil
 }

@@ -104,13 +104,13 @@ func (m *Mirror) Refresh(ctx context.Context, id string) error {
 // after returns the first entry of any conversation of a session from a number on, nil if
 // there is none.
 func (l *Logs) after(ctx context.Context, id string, seq uint64) (e *entry, subject string, err error) {
-	shard := shardOf(id)
+	shard := engine.ShardOf(id)
 	err = engine.Try(ctx, func(ctx context.Context) (bool, error) {
-		s, err := l.conn.Stream(ctx, engine.Shard(shard))
+		s, err := l.conn.Stream(ctx, engine.Journals(shard))
 		if err != nil {
 			return true, err
 		}
-		m, err := s.GetMsg(ctx, seq, jetstream.WithGetMsgSubject(fmt.Sprintf("j.%d.%s.%s.*", shard, l.tenant, id)))
+		m, err := s.GetMsg(ctx, seq, jetstream.WithGetMsgSubject(l.subject("j", id, "*")))
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			return false, nil
 		}

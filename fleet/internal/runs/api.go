@@ -6,12 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/haftdev/haft/fleet/internal/engine"
 )
+
+// Live is the subject at which a session that is being led can be watched.
+func (r *Runs) Live(id string) string { return "live." + r.tenant + "." + id }
 
 // Begin makes a run without a prompt. One that is there already stays as it is.
 func (r *Runs) Begin(ctx context.Context, s *Submission) (*Run, error) {
@@ -48,7 +52,7 @@ func (r *Runs) Prompted(ctx context.Context, id, prompt string) (has bool, err e
 		return false, nil
 	}
 	err = engine.Try(ctx, func(ctx context.Context) (bool, error) {
-		s, err := r.conn.Stream(ctx, engine.Prompts)
+		s, err := r.conn.Stream(ctx, engine.Sessions(engine.ShardOf(id)))
 		if err != nil {
 			return true, err
 		}
@@ -71,7 +75,7 @@ func (r *Runs) Delete(ctx context.Context, id string) error {
 		return err
 	}
 	err := engine.Try(ctx, func(ctx context.Context) (bool, error) {
-		kv, err := r.conn.Bucket(ctx, engine.Runs)
+		kv, err := r.bucket(ctx, id)
 		if err == nil {
 			err = kv.Delete(ctx, r.key(id))
 		}
@@ -82,7 +86,7 @@ func (r *Runs) Delete(ctx context.Context, id string) error {
 			break
 		}
 		err = engine.Try(ctx, func(ctx context.Context) (bool, error) {
-			s, err := r.conn.Stream(ctx, engine.Prompts)
+			s, err := r.conn.Stream(ctx, engine.Sessions(engine.ShardOf(id)))
 			if err == nil {
 				err = s.Purge(ctx, jetstream.WithPurgeSubject(r.subject(kind, id, "*")))
 			}
@@ -99,13 +103,36 @@ func (r *Runs) Delete(ctx context.Context, id string) error {
 // deleted is nil. It returns when ctx ends or the engine ends it. Ready is called when all
 // are known.
 func (r *Runs) Watch(ctx context.Context, ready func(), each func(id string, run *Run)) error {
-	return r.watch(ctx, engine.Runs, ready, func(v jetstream.KeyValueEntry, id string) {
-		if v.Operation() != jetstream.KeyValuePut {
-			each(id, nil)
-		} else if run, err := decode(v); err == nil {
-			each(id, run)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var known sync.WaitGroup
+	ended := make(chan error, engine.Shards)
+	for n := range uint32(engine.Shards) {
+		known.Add(1)
+		go func() {
+			ended <- r.watch(ctx, engine.Runs(n), sync.OnceFunc(known.Done), func(v jetstream.KeyValueEntry, id string) {
+				if v.Operation() != jetstream.KeyValuePut {
+					each(id, nil)
+				} else if run, err := decode(v); err == nil {
+					each(id, run)
+				}
+			})
+		}()
+	}
+	all := make(chan struct{})
+	go func() {
+		known.Wait()
+		close(all)
+	}()
+	for {
+		select {
+		case <-all:
+			all = nil
+			ready()
+		case err := <-ended:
+			return err
 		}
-	})
+	}
 }
 
 // WatchQuestions is [Runs.Watch] for questions; one that was withdrawn is nil.

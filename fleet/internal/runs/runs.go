@@ -68,6 +68,9 @@ func (r *Run) Open() bool {
 	return r.State != Cancelled && r.State != Quarantined && r.State != Archived
 }
 
+// After reports whether this is a later state of the run than another.
+func (r *Run) After(other *Run) bool { return r.revision > other.revision }
+
 // Runs are the sessions of a tenant.
 type Runs struct {
 	conn   *engine.Conn

@@ -56,7 +56,9 @@ type Prompt struct {
 	Content json.RawMessage `json:"content,omitempty"`
 	Blob    string          `json:"blob,omitempty"`
 	// Connect is where a program waits that leads the conversation itself; "" for a prompt.
-	Connect string `json:"connect,omitempty"`
+	// Args are its flags.
+	Connect string   `json:"connect,omitempty"`
+	Args    []string `json:"args,omitempty"`
 
 	// Kept is when the engine had it.
 	Kept time.Time `json:"-"`
