@@ -49,16 +49,12 @@ func (b *Backend) Prompt(ctx context.Context, id string, m *wire.User) (duplicat
 		}
 		p.Content = nil
 	}
-	if err := b.runs.Reopen(ctx, id); err != nil {
+	run, err := b.runs.Reopen(ctx, id)
+	if err != nil {
 		return false, refused(err)
 	}
-	if _, _, err = b.runs.Submit(ctx, &runs.Submission{ID: id, Prompt: p}); err != nil {
-		return false, refused(err)
-	}
-	run, err := b.runs.Get(ctx, id)
-	if err == nil {
-		b.noteRun(id, run)
-	}
+	b.noteRun(id, run)
+	_, _, err = b.runs.Submit(ctx, &runs.Submission{ID: id, Prompt: p})
 	return false, refused(err)
 }
 

@@ -73,7 +73,7 @@ func (b *Backend) find(ctx context.Context, in *serve.Launching) (net.Conn, erro
 	}
 	defer l.Close()
 	context.AfterFunc(ctx, func() { l.Close() })
-	if err := b.runs.Reopen(ctx, id); err != nil && !errors.Is(err, runs.ErrNotFound) {
+	if _, err := b.runs.Reopen(ctx, id); err != nil && !errors.Is(err, runs.ErrNotFound) {
 		return nil, err
 	}
 	if _, _, err := b.runs.Submit(ctx, &runs.Submission{ID: id, Dir: in.Dir, Prompt: runs.Prompt{Connect: address, Args: in.Args}}); err != nil {

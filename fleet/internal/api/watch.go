@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
+	"github.com/haftdev/haft/fleet/internal/engine"
 	"github.com/haftdev/haft/fleet/internal/runs"
 	"github.com/haftdev/haft/internal/serve"
 	"github.com/haftdev/haft/wire"
@@ -43,10 +45,29 @@ func (b *Backend) tell(w *watcher, out *runs.Outcome) {
 	if out.Result == nil || err != nil {
 		return
 	}
+	b.awaitRest(w.ctx, w.id)
 	if err := b.Refresh(w.ctx, w.id); err != nil {
 		b.Log.Warn("could not copy a journal", "run", w.id, "error", err)
 	}
 	w.Tell(m)
+}
+
+// restTime is how long a worker may take to say that it has nothing more to do.
+const restTime = 5 * time.Second
+
+// awaitRest waits until a run without prompts is known to rest, so that who hears its last
+// result does not find it at work.
+func (b *Backend) awaitRest(ctx context.Context, id string) {
+	ctx, cancel := context.WithTimeout(ctx, restTime)
+	defer cancel()
+	for {
+		if pending, err := b.runs.Pending(ctx, id); err != nil || len(pending) > 0 || !b.Status(id, "").Working {
+			return
+		}
+		if engine.Pause(ctx, 10*time.Millisecond) != nil {
+			return
+		}
+	}
 }
 
 // noteQuestion takes a question, or that it is not open any more.

@@ -34,16 +34,20 @@ func (r *Runs) Begin(ctx context.Context, s *Submission) (*Run, error) {
 	return run, nil
 }
 
-// Reopen lets a run that was cancelled take prompts again.
-func (r *Runs) Reopen(ctx context.Context, id string) error {
-	_, err := r.Update(ctx, id, func(run *Run) error {
-		if run.State != Cancelled {
+// Reopen makes a run that rests one that waits for a worker: it is about to get a prompt. One
+// that was cancelled takes prompts again.
+func (r *Runs) Reopen(ctx context.Context, id string) (*Run, error) {
+	return r.Update(ctx, id, func(run *Run) error {
+		switch run.State {
+		case Cancelled:
+			run.Attempts, run.Taken = 0, 0
+		case Idle, Failed:
+		default:
 			return ErrUnchanged
 		}
-		run.State, run.Reason, run.Attempts, run.Taken = Queued, "", 0, 0
+		run.State, run.Reason = Queued, ""
 		return nil
 	})
-	return err
 }
 
 // Prompted reports whether a run has a prompt.

@@ -2,7 +2,9 @@ package worker
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -37,6 +39,9 @@ func (l *leader) connect(pending []runs.Prompt) ([]runs.Prompt, error) {
 	} else {
 		stop := context.AfterFunc(ctx, func() { conn.SetReadDeadline(time.Now()) })
 		serve.Lead(ctx, conn, func(log io.Writer) (*headless.Options, error) {
+			if info, err := os.Stat(l.run.Dir); err != nil || !info.IsDir() {
+				return nil, fmt.Errorf("%q is not a folder on the machine of the worker %s", l.run.Dir, w.Name)
+			}
 			opts, err := launch.Parse(p.Args, w.Version, log)
 			if err == nil {
 				l.equip(opts)
