@@ -82,6 +82,9 @@ type Runs struct {
 // New returns the runs of a tenant.
 func New(conn *engine.Conn, tenant string) *Runs { return &Runs{conn: conn, tenant: tenant} }
 
+// Tenant is whose they are.
+func (r *Runs) Tenant() string { return r.tenant }
+
 // ErrNotFound is the error for a run that does not exist.
 var ErrNotFound = errors.New("no such run")
 
