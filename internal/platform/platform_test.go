@@ -60,8 +60,8 @@ func TestTheDocumentSaysTheSame(t *testing.T) {
 
 const intro = `# Systems
 
-haft is developed and tested on Linux. For macOS, FreeBSD and Windows every change is vetted and built, tests included, but the tests run on
-Linux alone. What works on Linux and not elsewhere is in this table; ` + "`haft doctor`" + ` lists the lines of the system that it runs on.
+haft is developed and tested on Linux. Every change is also vetted and built for macOS, FreeBSD and Windows, tests included, but the tests run
+on Linux only. This table lists what works on Linux but not elsewhere; ` + "`haft doctor`" + ` lists the limits of your system.
 
 | Limit | Linux | macOS | FreeBSD | Windows |
 |---|---|---|---|---|
