@@ -4,7 +4,7 @@ package platform
 
 import "slices"
 
-// Supported are the systems that CI vets and builds for. Tests run on the first.
+// Supported are the systems that CI checks. Tests run on the first.
 var Supported = []string{"linux", "darwin", "freebsd", "windows"}
 
 // A Limit is something that works on Linux but not on some other system.
