@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	token    = "the-token-of-the-test-server"
+	token    = servetest.Token
 	patience = 2 * time.Second
 )
 

@@ -211,7 +211,6 @@ func (l *leader) open() (*conversation, error) {
 	if l.fresh {
 		opts.Talk.Title = cmp.Or(l.run.Title, opts.Talk.Title)
 	}
-	opts.Talk.Here = "the worker " + w.Name
 	ctx, cancel := context.WithCancel(w.hard)
 	control, err := w.Conn.NATS.Subscribe(w.runs.Control(l.run.ID), func(*nats.Msg) {
 		l.cancelled.Store(true)

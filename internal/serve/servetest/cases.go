@@ -1,7 +1,9 @@
 package servetest
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -10,10 +12,35 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/haftdev/haft"
 	"github.com/haftdev/haft/internal/serve"
 	"github.com/haftdev/haft/internal/timeline"
 	"github.com/haftdev/haft/model/script"
 )
+
+// Open prepares where sessions are, with a model that answers for them, for the user of the
+// test. Each call of what it returns starts a server there.
+type Open func(t *testing.T, m *script.Server) func() *Site
+
+// Run runs the cases. Those in skip do not apply, for the reason that is there.
+func Run(t *testing.T, open Open, skip map[string]string) {
+	for name, run := range map[string]func(*testing.T, Open){
+		"CreateWatchAnswer":           createWatchAnswer,
+		"EventsResumeFromAnyPosition": eventsResume,
+		"OneOfManyAnswersCounts":      oneOfManyAnswers,
+		"AnswersOfEveryKind":          everyAnswer,
+		"TheLifeOfASession":           lifeOfASession,
+		"TheListIsLive":               liveList,
+		"Remote":                      remote,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if why := skip[name]; why != "" {
+				t.Skip(why)
+			}
+			run(t, open)
+		})
+	}
+}
 
 // A session is created, asks, is answered and continues, all through the API.
 func createWatchAnswer(t *testing.T, open Open) {
@@ -288,4 +315,55 @@ func liveList(t *testing.T, open Open) {
 	s.Refused("GET", "/v1/sessions/"+row.ID+"/items/99", nil, http.StatusNotFound)
 	s.Must("DELETE", "/v1/sessions/"+row.ID, nil, nil)
 	f.Until("the end of the session", func(e Event) bool { return strings.Contains(e.Data, `"removed":["`+row.ID) })
+}
+
+// A program of the Go SDK moves to a server by its transport alone: its permission
+// callback decides, the session is the server's, and others watch it.
+func remote(t *testing.T, open Open) {
+	Home(t)
+	dir := t.TempDir()
+	target := filepath.Join(dir, "a.txt")
+	s := open(t, Scripted(t, Writes(target, "from afar"), Says("Written.")))()
+	asked := ""
+	opts := &haft.Options{
+		Transport: haft.Remote(s.URL+"/#token="+Token, ""), Dir: dir,
+		CanUseTool: func(_ context.Context, r *haft.ToolRequest) (*haft.Permission, error) {
+			asked = r.ToolName
+			return haft.Allow(), nil
+		},
+	}
+	text, session := "", ""
+	for m, err := range haft.Query(t.Context(), "write", opts) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, ok := m.(*haft.Result); ok {
+			text, session = r.Result, r.SessionID
+		}
+	}
+	if raw, err := os.ReadFile(target); asked != "Write" || text != "Written." || err != nil || string(raw) != "from afar" {
+		t.Errorf("asked about %q, answered %q; the file has %q, %v", asked, text, raw, err)
+	}
+	var row serve.Session
+	if s.Must("GET", "/v1/sessions/"+session, nil, &row); row.Turns != 1 {
+		t.Errorf("the session on the server is %+v", row)
+	}
+	for what, c := range map[string]struct {
+		options haft.Options
+		want    string
+	}{
+		"a wrong token":       {haft.Options{Transport: haft.Remote(s.URL, "wrong"), Dir: dir}, "token is wrong"},
+		"no folder":           {haft.Options{Transport: haft.Remote(s.URL, Token)}, "Options.Dir"},
+		"a folder of nowhere": {haft.Options{Transport: haft.Remote(s.URL, Token), Dir: "/none"}, "is not a folder"},
+		"no permissions":      {haft.Options{Transport: haft.Remote(s.URL, Token), Dir: dir, Mode: "bypassPermissions"}, "only be turned off in a terminal"},
+		"nobody there":        {haft.Options{Transport: haft.Remote("http://127.0.0.1:1", Token), Dir: dir}, "refused"},
+	} {
+		var failed error
+		for _, err := range haft.Query(t.Context(), "hello", &c.options) {
+			failed = errors.Join(failed, err)
+		}
+		if failed == nil || !strings.Contains(failed.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", what, failed, c.want)
+		}
+	}
 }

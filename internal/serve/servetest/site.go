@@ -147,8 +147,8 @@ func (s *Site) Feed(path, last string) *Feed {
 // Close ends it.
 func (f *Feed) Close() { f.resp.Body.Close() }
 
-// Next returns the next event; an error says that the stream has ended.
-func (f *Feed) Next() (Event, error) {
+// next returns the next event; an error says that the stream has ended.
+func (f *Feed) next() (Event, error) {
 	var e Event
 	for {
 		line, err := f.in.ReadString('\n')
@@ -178,7 +178,7 @@ func (f *Feed) Until(what string, holds func(Event) bool) Event {
 	timer := time.AfterFunc(30*time.Second, f.Close)
 	defer timer.Stop()
 	for {
-		e, err := f.Next()
+		e, err := f.next()
 		if err != nil {
 			f.t.Fatalf("no %s: %v", what, err)
 		}
