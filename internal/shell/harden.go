@@ -103,29 +103,41 @@ func GitPassword(opts *Options) string {
 // themselves, may be taken from: those that exist, are absolute, lie outside the
 // writable roots and cannot be written to by others.
 func safePath(opts *Options) []string {
-	roots := slices.Clone(opts.Roots)
-	for _, root := range opts.Roots {
-		if real, err := opts.FS.EvalSymlinks(root); err == nil {
-			roots = append(roots, real)
+	p := programDirs{opts: opts}
+	out, seen := []string{}, map[string]bool{}
+	for _, dir := range filepath.SplitList(opts.FS.SearchPath()) {
+		if dir = filepath.Clean(dir); !seen[dir] && p.safe(dir) {
+			out = append(out, dir)
+		}
+		seen[dir] = true
+	}
+	return out
+}
+
+// programDirs tells of directories whether programs may be taken from them.
+type programDirs struct {
+	opts  *Options
+	roots []string // the writable ones, under both their names, once they are known
+}
+
+func (p *programDirs) safe(dir string) bool {
+	if !filepath.IsAbs(dir) {
+		return false
+	}
+	if p.roots == nil {
+		p.roots = slices.Clone(p.opts.Roots)
+		for _, root := range p.opts.Roots {
+			if real, err := p.opts.FS.EvalSymlinks(root); err == nil {
+				p.roots = append(p.roots, real)
+			}
 		}
 	}
 	inRoots := func(dir string) bool {
-		return slices.ContainsFunc(roots, func(root string) bool { return pathin.Contains(root, dir) })
+		return slices.ContainsFunc(p.roots, func(root string) bool { return pathin.Contains(root, dir) })
 	}
-	out, seen := []string{}, map[string]bool{}
-	for _, dir := range filepath.SplitList(opts.FS.SearchPath()) {
-		if dir = filepath.Clean(dir); !filepath.IsAbs(dir) || seen[dir] {
-			continue
-		}
-		seen[dir] = true
-		real, err := opts.FS.EvalSymlinks(dir)
-		info, statErr := opts.FS.Stat(dir)
-		if err != nil || statErr != nil || !info.IsDir() || info.Mode().Perm()&0o002 != 0 || inRoots(dir) || inRoots(real) {
-			continue
-		}
-		out = append(out, dir)
-	}
-	return out
+	real, err := p.opts.FS.EvalSymlinks(dir)
+	info, statErr := p.opts.FS.Stat(dir)
+	return err == nil && statErr == nil && info.IsDir() && info.Mode().Perm()&0o002 == 0 && !inRoots(dir) && !inRoots(real)
 }
 
 // unheeded are the sections that only commands which change something, open a
