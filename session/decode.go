@@ -159,7 +159,7 @@ func (s *State) decode(raw []byte) error {
 	})
 }
 
-// readText reads a string; null leaves what there is.
+// readText reads a string; null changes nothing.
 func readText(to *string, raw []byte) (err error) {
 	if string(raw) != "null" {
 		*to, err = plainjson.Text(raw)
