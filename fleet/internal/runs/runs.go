@@ -114,9 +114,10 @@ func decode(v jetstream.KeyValueEntry) (*Run, error) {
 // ErrUnchanged ends a [Runs.Update] that is not needed.
 var ErrUnchanged = errors.New("unchanged")
 
-// Update changes a run. Change is called again with what others have made of it meanwhile.
+// Update changes a run. Change is called again with what others have made of it meanwhile. A
+// server whose disk is full is waited for, but not for long.
 func (r *Runs) Update(ctx context.Context, id string, change func(*Run) error) (*Run, error) {
-	for {
+	for refused := 0; ; {
 		run, err := r.Get(ctx, id)
 		if err != nil {
 			return nil, err
@@ -130,11 +131,21 @@ func (r *Runs) Update(ctx context.Context, id string, change func(*Run) error) (
 		if err == nil {
 			return run, nil
 		}
+		if engine.NoRoom(err) {
+			refused++
+			again = refused < roomTries && engine.Pause(ctx, roomPause) == nil
+		}
 		if !again || ctx.Err() != nil {
 			return nil, fmt.Errorf("update run %s: %w", id, err)
 		}
 	}
 }
+
+// How often a server whose disk is full is asked again, and after how long.
+const (
+	roomTries = 20
+	roomPause = 500 * time.Millisecond
+)
 
 // put writes a run if nobody has changed it since it was read.
 func (r *Runs) put(ctx context.Context, run *Run) (again bool, err error) {
@@ -153,7 +164,7 @@ func (r *Runs) put(ctx context.Context, run *Run) (again bool, err error) {
 	if err == nil {
 		run.revision = revision
 	}
-	return true, err
+	return true, engine.Explain(err)
 }
 
 // listTime is how long a list may take.
