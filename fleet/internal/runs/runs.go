@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
+	"reflect"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -54,6 +57,49 @@ type Run struct {
 	Digest  string `json:"digest,omitempty"`
 
 	revision uint64
+	unknown  map[string]json.RawMessage // fields of a later version
+}
+
+// plainRun is a Run without its own way of being encoded.
+type plainRun Run
+
+// UnmarshalJSON implements [json.Unmarshaler]. What a later version has added is kept.
+func (r *Run) UnmarshalJSON(raw []byte) error {
+	if err := json.Unmarshal(raw, (*plainRun)(r)); err != nil {
+		return err
+	}
+	r.unknown = nil
+	if err := json.Unmarshal(raw, &r.unknown); err != nil {
+		return err
+	}
+	for name := range knownFields() {
+		delete(r.unknown, name)
+	}
+	return nil
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (r *Run) MarshalJSON() ([]byte, error) {
+	raw, err := json.Marshal((*plainRun)(r))
+	if err != nil || len(r.unknown) == 0 {
+		return raw, err
+	}
+	rest, err := json.Marshal(r.unknown)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(raw[:len(raw)-1], ','), rest[1:]...), nil
+}
+
+// knownFields are the names that a Run has in JSON.
+func knownFields() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for f := range reflect.TypeFor[Run]().Fields() {
+			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && !yield(name) {
+				return
+			}
+		}
+	}
 }
 
 // Open reports whether workers may take it.
