@@ -17,6 +17,7 @@ import (
 
 	"github.com/haftdev/haft/internal/live"
 	"github.com/haftdev/haft/internal/plain"
+	"github.com/haftdev/haft/internal/serve/attach"
 	"github.com/haftdev/haft/internal/tui"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp"
@@ -30,28 +31,42 @@ type attachFlags struct {
 	Streams
 	json, watch bool
 	from        string
+	tokenFile   string
+	insecure    bool
 
 	person  *plain.Person // answers what needs more than yes or no
 	mu      sync.Mutex
 	waiting chan string // takes the answer to a question; nil if none is open
 }
 
+func newAttachFlags(s Streams) *attachFlags {
+	return &attachFlags{Streams: s, person: plain.NewPerson(s.Out)}
+}
+
 func newAttach(s Streams) *cobra.Command {
-	f := &attachFlags{Streams: s, person: plain.NewPerson(s.Out)}
+	f := newAttachFlags(s)
 	c := &cobra.Command{
-		Use:   "attach [SESSION]",
+		Use:   "attach [SESSION | URL]",
 		Short: "Watch a session that runs elsewhere, send prompts and answer its questions",
 		Long: `Watch a session that runs in another terminal, in an editor or under a program.
 
 A line that you type is sent as a prompt. Questions are asked here and where the
 session runs: the first answer counts. Ctrl-C interrupts the turn; Ctrl-D leaves,
-and the session continues.`,
+and the session continues.
+
+A session of 'haft serve', also on another machine, is named by its address, such as
+http://127.0.0.1:7420/s/3f9a; without /s/ the only one that runs is meant. The token is
+read from --token-file or from the variable HAFT_SERVE_TOKEN; for a server of yours on
+this machine it is found. It never belongs in the address, which others can see.`,
 		Example: `  haft attach
   haft attach 3f9a --watch
-  haft attach 3f9a --json --from end`,
+  haft attach 3f9a --json --from end
+  haft attach https://box.example:7420/s/3f9a --token-file ~/.box-token`,
 		Args: atMost(1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
 	}
+	c.Flags().StringVar(&f.tokenFile, "token-file", "", "a file with the token of the server, which only you can read")
+	c.Flags().BoolVar(&f.insecure, "insecure", false, "send the token to another machine without encryption")
 	c.Flags().BoolVar(&f.json, "json", false, "write the messages of the wire, one per line; see docs/wire.md")
 	c.Flags().BoolVar(&f.watch, "watch", false, "only watch: send nothing and answer nothing")
 	c.Flags().StringVar(&f.from, "from", "", "where in the journal to start: a position, or end for new messages only")
@@ -59,6 +74,9 @@ and the session continues.`,
 }
 
 func (f *attachFlags) run(ctx context.Context, args []string) error {
+	if len(args) > 0 && attach.IsAddress(args[0]) {
+		return f.runRemote(ctx, args[0])
+	}
 	store := session.Open("")
 	id, err := chosen(store, args)
 	if err != nil {
@@ -81,7 +99,7 @@ func (f *attachFlags) run(ctx context.Context, args []string) error {
 }
 
 // attach speaks with a session until it ends or the user leaves.
-func (f *attachFlags) attach(ctx context.Context, conn *live.Conn, name string) error {
+func (f *attachFlags) attach(ctx context.Context, conn wire.Stream, name string) error {
 	link := wire.NewConn(conn, &wire.ConnOptions{Handle: f.asked})
 	ended := make(chan error, 1)
 	go func() { ended <- link.Run(ctx, f.show) }()
@@ -90,7 +108,11 @@ func (f *attachFlags) attach(ctx context.Context, conn *live.Conn, name string) 
 		return fmt.Errorf("could not attach: %w", err)
 	}
 	if !f.json {
-		fmt.Fprintf(f.Err, "Attached to %s in %s (process %d, %s, %s).\n", reply.SessionID, visible.Text(reply.Cwd), reply.PID, visible.Text(reply.Model), reply.PermissionMode)
+		leader := fmt.Sprintf("process %d", reply.PID)
+		if reply.PID == 0 {
+			leader = "not running: a prompt continues it"
+		}
+		fmt.Fprintf(f.Err, "Attached to %s in %s (%s, %s, %s).\n", reply.SessionID, visible.Text(reply.Cwd), leader, visible.Text(reply.Model), visible.Text(reply.PermissionMode))
 	}
 	typed := make(chan string)
 	if !f.watch {
