@@ -53,7 +53,7 @@ func entryOf(ctx context.Context, raw []byte, blobs *blobs) (Entry, bool) {
 	}
 	blobs.restore(ctx, &l)
 	x := l.extra()
-	e := Entry{UUID: l.UUID, Parent: l.parent(), Agent: l.AgentID, Time: l.time(), Call: x.Call, State: x.State, Checkpoint: x.Checkpoint.named(rawname.Decode), Ask: x.Ask, Answer: x.Answer}
+	e := Entry{UUID: l.UUID, Parent: l.parent(), Agent: l.AgentID, Time: l.time(), Call: x.Call, State: x.State, Checkpoint: x.Checkpoint.named(rawname.Decode), Ask: x.Ask, Answer: x.Answer, Back: x.Back}
 	switch {
 	case l.isBoundary():
 		e.Compaction = &Compaction{}
@@ -73,5 +73,5 @@ func entryOf(ctx context.Context, raw []byte, blobs *blobs) (Entry, bool) {
 		}
 		e.State = &State{titleState, value}
 	}
-	return e, e.Message != nil || e.Call != nil || e.State != nil || e.Checkpoint != nil || e.Compaction != nil || e.Ask != nil || e.Answer != nil
+	return e, e.Message != nil || e.Call != nil || e.State != nil || e.Checkpoint != nil || e.Compaction != nil || e.Ask != nil || e.Answer != nil || e.Back != nil
 }

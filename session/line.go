@@ -61,6 +61,7 @@ type extra struct {
 	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
 	Ask        *Ask        `json:"ask,omitempty"`
 	Answer     *Answer     `json:"answer,omitempty"`
+	Back       *Back       `json:"back,omitempty"`
 	Stop       *stop       `json:"stop,omitempty"`
 	Confined   *Confined   `json:"confined,omitempty"`
 	// Snapshot is that of a compaction; SummaryOf names the compaction that a

@@ -40,6 +40,8 @@ func (w *writer) lines(e *Entry) ([]*line, error) {
 		return w.beside(e, typeAsk, extra{Ask: e.Ask}), nil
 	case e.Answer != nil:
 		return w.beside(e, typeAnswer, extra{Answer: e.Answer}), nil
+	case e.Back != nil:
+		return w.back(e), nil
 	case e.Compaction != nil:
 		return w.compaction(e)
 	}
@@ -107,6 +109,21 @@ func (w *writer) state(e *Entry) ([]*line, error) {
 		lines = append(lines, &line{SessionID: w.session.id, Type: "custom-title", CustomTitle: title})
 	}
 	return lines, nil
+}
+
+// back writes that the conversation continues after an earlier message. The next message
+// follows that one and not this line, which official tools show as a remark; they look for
+// the branch in the last prompt.
+func (w *writer) back(e *Entry) []*line {
+	tail := w.tail
+	l := w.next(e)
+	w.tail = tail
+	l.Type, l.Subtype, l.Content, l.Haft = "system", "informational", "The conversation went back to an earlier message", &extra{Back: e.Back}
+	lines := []*line{l}
+	if e.Back.Prompt != "" {
+		lines = append(lines, &line{SessionID: w.session.id, Type: typeLastPrompt, LastPrompt: e.Back.Prompt, LeafUUID: tail})
+	}
+	return lines
 }
 
 // compaction begins a new chain: the boundary with a snapshot of what is known,
