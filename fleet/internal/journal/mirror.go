@@ -13,8 +13,8 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/haftdev/haft/fleet/internal/archive"
 	"github.com/haftdev/haft/fleet/internal/engine"
-	"github.com/haftdev/haft/internal/workspace/blob"
 	"github.com/haftdev/haft/session"
 )
 
@@ -130,7 +130,11 @@ func (m *Mirror) add(ctx context.Context, id string, c *copied, subject string, 
 	text := append(c.rest[subject], e.body...)
 	end := bytes.LastIndexByte(text, '\n') + 1
 	if end > 0 {
-		if err := m.logs.keepBlobs(ctx, text[:end], blob.Dir(filepath.Join(m.dir, project, "haft-blobs"))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		to, err := archive.Open(filepath.Join(m.dir, project), os.Getenv)
+		if err == nil {
+			err = m.logs.keepBlobs(ctx, text[:end], to)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		path := m.Path(id)
