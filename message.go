@@ -8,12 +8,11 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// A Message is something that happened: a pointer to one of the types below or
-// of package wire, which has them all. A type of a newer version of the protocol
-// is a *wire.Unknown.
+// A Message is something that happened: a pointer to one of the types below or to another
+// type of package wire. A message that this version does not know is a *wire.Unknown.
 type Message = wire.Message
 
-// The messages that most programs look at.
+// The messages that most programs need.
 type (
 	// Init opens every turn and lists tools, commands, agents and servers.
 	Init = wire.Init
@@ -85,9 +84,8 @@ func ToolAnswers(m *User) []ToolAnswer {
 // ErrNoOutput is the error of [OutputOf] for a message without one.
 var ErrNoOutput = errors.New("the message has no tool output")
 
-// OutputOf returns the structured output of the call whose result m is, such as
-// an [EditOutput]. A call that failed has none: what it says instead is the
-// error.
+// OutputOf returns the structured output of the call whose result m is, such as an
+// [EditOutput]. A failed call has none; the error then says what went wrong.
 func OutputOf[T any](m *User) (T, error) {
 	var out T
 	raw := m.ToolUseResult
