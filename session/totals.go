@@ -10,8 +10,7 @@ import (
 // titleState is the state that names the session to people.
 const titleState = "title"
 
-// A tally is what the lines of a conversation add up to. It is the same whether
-// they are read or written.
+// A tally is what the lines of a conversation add up to, whether they are read or written.
 type tally struct {
 	messages int
 	states   map[string]json.RawMessage
@@ -44,7 +43,7 @@ func (t *tally) add(l *line) {
 	}
 }
 
-// answer is what a line says about the answer that it is part of.
+// answer is what a line says about the answer that it belongs to.
 func (l *line) answer() (a stop) {
 	if l.said != nil {
 		return stop{l.said.ID, l.said.Model, l.said.StopReason, l.said.Usage}
