@@ -19,9 +19,9 @@ func forProgram(args []string) bool {
 	return false
 }
 
-// normalize lets --resume stand without a value: then the user chooses. Flags for
-// lists take all the words that follow and can be of the list; an address that follows
-// --http and a word that follows --debug or --worktree, which can stand alone, are their values.
+// normalize allows --resume without a value: then the user chooses. A list flag takes all
+// following words that can belong to the list. The optional value of --http is an address,
+// and that of --debug or --worktree a word.
 func normalize(args []string) []string {
 	args = spread(args)
 	for i, a := range args {
@@ -47,17 +47,18 @@ func normalize(args []string) []string {
 	return args
 }
 
-// lists are the flags that take more than one word, with what such a word is.
+// lists are the flags that take more than one word, with what such a word looks like.
 var lists = map[string]func(string) bool{
 	"--allowedTools": areRules, "--allowed-tools": areRules, "--disallowedTools": areRules, "--disallowed-tools": areRules,
 	"--tools": areRules, "--add-dir": isFolder, "--mcp-config": isConfig, "--betas": beta.MatchString,
 }
 
-// optionalValues are the flags that can stand alone, or take the word that follows.
+// optionalValues are the flags whose value is optional.
 var optionalValues = map[string]string{"--debug": "--debug", "-d": "--debug", "--worktree": "--worktree", "-w": "--worktree"}
 
 var (
-	// oneWord is the value of a flag that can stand alone. A prompt has blanks.
+	// oneWord reports whether a word can be the value of a flag with an optional value. A
+	// prompt has blanks.
 	oneWord = regexp.MustCompile(`^[^\s-]\S*$`)
 	// beta is the name of a feature, which ends in a date.
 	beta = regexp.MustCompile(`^[a-z0-9-]+-\d{4}-\d{2}-\d{2}$`)
@@ -72,7 +73,7 @@ func isConfig(word string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// spread gives each word of a list a flag of its own.
+// spread repeats the flag for each word of a list.
 func spread(args []string) []string {
 	var out []string
 	for i := 0; i < len(args); i++ {

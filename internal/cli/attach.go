@@ -106,7 +106,7 @@ func (f *attachFlags) attach(ctx context.Context, conn *live.Conn, name string) 
 				return nil
 			}
 			if !ok {
-				typed = nil // a program that has no more to say may still watch
+				typed = nil // a program that sends nothing more may still watch
 				continue
 			}
 			if err := link.Send(&wire.User{UUID: session.NewUUID(), Message: wire.UserMessage{Role: "user", Content: wire.Content{Blocks: []wire.Block{wire.Text(text)}}}}); err != nil {
@@ -127,7 +127,7 @@ func (f *attachFlags) attach(ctx context.Context, conn *live.Conn, name string) 
 	}
 }
 
-// read brings lines: answers while a question is open, else prompts.
+// read passes on lines: as answers while a question is open, otherwise as prompts.
 func (f *attachFlags) read(typed chan<- string) {
 	defer close(typed)
 	lines := bufio.NewReader(f.In)
@@ -175,8 +175,8 @@ func (f *attachFlags) askedToChoose(ctx context.Context, q *wire.CanUseTool) (an
 	return wire.PermissionAnswer{Behavior: wire.BehaviorAllow, UpdatedInput: v.Input}, err
 }
 
-// askedToAllow asks about a call, or whether the user agrees to a plan. Only y allows;
-// another line denies and says why.
+// askedToAllow asks about a call, or whether the user agrees to a plan. Only y allows; any
+// other line denies and is the reason.
 func (f *attachFlags) askedToAllow(ctx context.Context, q *wire.CanUseTool) (any, error) {
 	answer := make(chan string, 1)
 	f.mu.Lock()

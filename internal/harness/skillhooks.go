@@ -21,8 +21,8 @@ type skillHooks struct {
 	remove map[string]func() // by skill
 }
 
-// loaded lets the hooks of a skill run, which was loaded as digest says. An error means that
-// they cannot, and that the skill must not be used.
+// loaded enables the hooks of a skill, which was loaded as digest says. An error means that
+// they cannot run, and that the skill must not be used.
 func (s *skillHooks) loaded(name, digest string) error {
 	read := s.world.Project.Library.Skills.Read
 	sk, err := read(name)
@@ -53,7 +53,7 @@ func (s *skillHooks) loaded(name, digest string) error {
 	return nil
 }
 
-// recall lets those run that ran when the session was left.
+// recall enables the hooks that were enabled when the session was last used.
 func (s *skillHooks) recall(r *session.Restored) {
 	for key := range r.States {
 		name, ok := strings.CutPrefix(key, stateSkillHooks)
