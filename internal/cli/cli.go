@@ -2,8 +2,8 @@
 // for and writes to the streams it is given. It is the only package that knows
 // about the process's streams, signals and exit codes.
 //
-// In every mode that programs read, standard output carries the promised format
-// and nothing else; what people should know goes to standard error.
+// In every mode meant for programs, standard output carries the promised format and
+// nothing else; messages for users go to standard error.
 package cli
 
 import (
