@@ -106,14 +106,14 @@ func TestFilesAndAgentsOfFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	o, err := launch.Parse([]string{"--system-prompt-file", file, "--append-system-prompt-file", file, "--name", "mine", "--permission-mode", "manual",
-		"--agents", `{"reviewer":{"description":"Reviews","prompt":"Review."}}`, "--restricted", "--disable-slash-commands", "--forward-subagent-text"}, "v0", io.Discard)
+		"--agents", `{"reviewer":{"description":"Reviews","prompt":"Review.","hooks":{"Stop":[]}}}`, "--restricted", "--disable-slash-commands", "--forward-subagent-text"}, "v0", io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if o.Talk.System[0] != "Be brief." || o.Talk.AppendSystem != "Be brief." || o.Talk.Title != "mine" || o.Harness.Mode != "default" || !o.AgentTexts || !o.NoCommands {
 		t.Errorf("%+v", o.Talk)
 	}
-	if len(o.Harness.Agents) != 1 || o.Harness.Agents[0].Name != "reviewer" || !slices.Contains(o.Harness.Disallowed, "Bash") || o.Harness.Sources == nil {
+	if len(o.Harness.Agents) != 1 || o.Harness.Agents[0].Name != "reviewer" || string(o.Harness.Agents[0].Hooks) != `{"Stop":[]}` || !slices.Contains(o.Harness.Disallowed, "Bash") || o.Harness.Sources == nil {
 		t.Errorf("%+v", o.Harness)
 	}
 	for _, bad := range [][]string{
