@@ -26,7 +26,7 @@ type Prompt struct {
 	Change *tool.Change
 	// Answer answers the prompt in place of the model, as an agent of its own does that a
 	// command asks for; nil means that the model does. Such a prompt has a turn for itself.
-	// What is returned with an error is what there is of the answer.
+	// A text that is returned with an error is a part of the answer.
 	Answer func(context.Context) (string, error)
 	// Silent prompts join the conversation without asking the model for an answer.
 	Silent bool

@@ -68,11 +68,11 @@ func (l *Logs) Seal(ctx context.Context, id, dir string) (path, digest string, e
 
 // agents are those of a session that have conversations of their own.
 func (l *Logs) agents(ctx context.Context, id string) (names []string, err error) {
-	s, err := l.conn.Stream(ctx, engine.Shard(shardOf(id)))
+	s, err := l.conn.Stream(ctx, engine.Journals(engine.ShardOf(id)))
 	if err != nil {
 		return nil, err
 	}
-	info, err := s.Info(ctx, jetstream.WithSubjectFilter(fmt.Sprintf("j.%d.%s.%s.*", shardOf(id), l.tenant, id)))
+	info, err := s.Info(ctx, jetstream.WithSubjectFilter(l.subject("j", id, "*")))
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (l *Logs) Purge(ctx context.Context, id, path, digest string) error {
 	if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) != digest {
 		return fmt.Errorf("keep the journal of session %s: %s is not what was sealed", id, path)
 	}
-	for name, subject := range map[string]string{engine.Witnesses: fmt.Sprintf("w.%s.%s.*", l.tenant, id), engine.Shard(shardOf(id)): fmt.Sprintf("j.%d.%s.%s.*", shardOf(id), l.tenant, id)} {
+	for name, subject := range map[string]string{engine.Sessions(engine.ShardOf(id)): l.subject("w", id, "*"), engine.Journals(engine.ShardOf(id)): l.subject("j", id, "*")} {
 		s, err := l.conn.Stream(ctx, name)
 		if err == nil {
 			err = s.Purge(ctx, jetstream.WithPurgeSubject(subject))

@@ -39,7 +39,7 @@ var errPending = errors.New("the prompt has no outcome yet")
 func (r *Runs) outcome(ctx context.Context, id, prompt string) (*Outcome, error) {
 	ctx, cancel := engine.Attempt(ctx)
 	defer cancel()
-	s, err := r.conn.Stream(ctx, engine.Prompts)
+	s, err := r.conn.Stream(ctx, engine.Sessions(engine.ShardOf(id)))
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -64,22 +65,28 @@ func (r *Run) Open() bool {
 type Runs struct {
 	conn   *engine.Conn
 	tenant string
+	// unlimited is until when any number of runs may wait, in nanoseconds.
+	unlimited atomic.Int64
 }
 
 // New returns the runs of a tenant.
-func New(conn *engine.Conn, tenant string) *Runs { return &Runs{conn, tenant} }
+func New(conn *engine.Conn, tenant string) *Runs { return &Runs{conn: conn, tenant: tenant} }
 
 // ErrNotFound is the error for a run that does not exist.
 var ErrNotFound = errors.New("no such run")
 
-// key names a run in the bucket.
+// key names a run in its bucket.
 func (r *Runs) key(id string) string { return r.tenant + "." + id }
+
+func (r *Runs) bucket(ctx context.Context, id string) (jetstream.KeyValue, error) {
+	return r.conn.Bucket(ctx, engine.Runs(engine.ShardOf(id)))
+}
 
 // Get returns a run.
 func (r *Runs) Get(ctx context.Context, id string) (*Run, error) {
 	var run *Run
 	err := engine.Try(ctx, func(ctx context.Context) (bool, error) {
-		kv, err := r.conn.Bucket(ctx, engine.Runs)
+		kv, err := r.bucket(ctx, id)
 		if err != nil {
 			return true, err
 		}
@@ -138,11 +145,14 @@ func (r *Runs) put(ctx context.Context, run *Run) (again bool, err error) {
 	}
 	ctx, cancel := engine.Attempt(ctx)
 	defer cancel()
-	kv, err := r.conn.Bucket(ctx, engine.Runs)
+	kv, err := r.bucket(ctx, run.ID)
 	if err != nil {
 		return true, err
 	}
-	run.revision, err = kv.Update(ctx, r.key(run.ID), raw, run.revision)
+	revision, err := kv.Update(ctx, r.key(run.ID), raw, run.revision)
+	if err == nil {
+		run.revision = revision
+	}
 	return true, err
 }
 
@@ -152,13 +162,15 @@ const listTime = 30 * time.Second
 // List returns all runs, the latest first.
 func (r *Runs) List(ctx context.Context) ([]*Run, error) {
 	var list []*Run
-	err := r.values(ctx, engine.Runs, func(v jetstream.KeyValueEntry) {
-		if run, err := decode(v); err == nil {
-			list = append(list, run)
+	for n := range uint32(engine.Shards) {
+		err := r.values(ctx, engine.Runs(n), func(v jetstream.KeyValueEntry) {
+			if run, err := decode(v); err == nil {
+				list = append(list, run)
+			}
+		})
+		if err != nil {
+			return nil, fmt.Errorf("list runs: %w", err)
 		}
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list runs: %w", err)
 	}
 	sortRuns(list)
 	return list, nil
