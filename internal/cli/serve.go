@@ -192,7 +192,9 @@ func (f *webFlags) running(ctx context.Context, home *serve.Home) error {
 // tell writes where the server is, and opens the page.
 func (f *webFlags) tell(ctx context.Context, s served) error {
 	if f.open {
-		openBrowser(ctx, s.URL)
+		if err := openPage(ctx, s); err != nil {
+			fmt.Fprintln(f.Err, err)
+		}
 	}
 	if f.json {
 		return writeJSON(f.Out, s)
