@@ -30,12 +30,15 @@ const (
 
 // The input and output of hooks.
 type (
-	// HookInput is the input of a hook.
+	// HookInput is what a hook is told.
+	// Its fields are those of [wire.HookInput].
 	HookInput = wire.HookInput
-	// HookOutput is the answer of a hook.
+	// HookOutput is what a hook wants.
+	// Its fields are those of [wire.HookOutput].
 	HookOutput = wire.HookOutput
-	// HookSpecific is the part of a HookOutput that only some events use. Its event name
-	// may be left empty.
+	// HookSpecific is the part of a HookOutput that only some events understand.
+	// Its event name may be left empty.
+	// Its fields are those of [wire.HookSpecific].
 	HookSpecific = wire.HookSpecific
 )
 

@@ -19,9 +19,9 @@ func forProgram(args []string) bool {
 	return false
 }
 
-// normalize allows --resume without a value: then the user chooses. A list flag takes all
-// following words that can belong to the list. The optional value of --http is an address,
-// and that of --debug or --worktree a word.
+// normalize lets --resume stand without a value: then the user chooses. Flags for
+// lists take all the words that follow and can be of the list; an address that follows
+// --http and a word that follows a flag that can stand alone, such as --debug, are their values.
 func normalize(args []string) []string {
 	args = spread(args)
 	for i, a := range args {
@@ -50,11 +50,14 @@ func normalize(args []string) []string {
 // lists are the flags that take more than one word, with what such a word looks like.
 var lists = map[string]func(string) bool{
 	"--allowedTools": areRules, "--allowed-tools": areRules, "--disallowedTools": areRules, "--disallowed-tools": areRules,
-	"--tools": areRules, "--add-dir": isFolder, "--mcp-config": isConfig, "--betas": beta.MatchString,
+	"--tools": areRules, "--add-dir": isFolder, "--mcp-config": isConfig, "--betas": beta.MatchString, "--file": file.MatchString,
 }
 
-// optionalValues are the flags whose value is optional.
-var optionalValues = map[string]string{"--debug": "--debug", "-d": "--debug", "--worktree": "--worktree", "-w": "--worktree"}
+// optionalValues are the flags that can stand alone, or take the word that follows.
+var optionalValues = map[string]string{
+	"--debug": "--debug", "-d": "--debug", "--worktree": "--worktree", "-w": "--worktree",
+	"--cloud": "--cloud", "--from-pr": "--from-pr", "--prompt-suggestions": "--prompt-suggestions", "--remote-control": "--remote-control", "--teleport": "--teleport",
+}
 
 var (
 	// oneWord reports whether a word can be the value of a flag with an optional value. A
@@ -62,11 +65,14 @@ var (
 	oneWord = regexp.MustCompile(`^[^\s-]\S*$`)
 	// beta is the name of a feature, which ends in a date.
 	beta = regexp.MustCompile(`^[a-z0-9-]+-\d{4}-\d{2}-\d{2}$`)
+	// file is the id of a file and where to put it.
+	file = regexp.MustCompile(`^\w+:\S+$`)
 )
 
-// isConfig reports whether a word is a configuration, or the file of one.
+// isConfig reports whether a word is a configuration, or the file of one. A file that is
+// missing is not taken for the prompt.
 func isConfig(word string) bool {
-	if strings.HasPrefix(strings.TrimSpace(word), "{") {
+	if strings.HasPrefix(strings.TrimSpace(word), "{") || oneWord.MatchString(word) && strings.HasSuffix(word, ".json") {
 		return true
 	}
 	info, err := os.Stat(word)
