@@ -266,7 +266,7 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 	}
 	_ = conn.SetReadDeadline(time.Now().Add(30 * time.Second))
 	raw, _ := io.ReadAll(conn) // what was on its way
-	last, prompts := "", 0 // the last word itself may be there before: in the session's row
+	last, prompts := "", 0     // the last word itself may be there before: in the session's row
 	for line := range strings.Lines(string(raw)) {
 		if id, ok := strings.CutPrefix(line, "id: "); ok {
 			last = strings.TrimSpace(id)
