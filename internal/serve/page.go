@@ -2,12 +2,15 @@ package serve
 
 import (
 	"bytes"
-	"io"
+	"crypto/sha256"
+	"encoding/hex"
 	"io/fs"
 	"net/http"
 	"path"
 	"strings"
 	"time"
+
+	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
 // kinds are the types of the page's files. The system's own table is not asked: it may
@@ -16,6 +19,8 @@ var kinds = map[string]string{
 	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
 	".svg": "image/svg+xml", ".png": "image/png", ".json": "application/json", ".webmanifest": "application/manifest+json",
 }
+
+var sessionID = lazyregexp.New(`^[\w-]+$`)
 
 // page serves the files of the page. The page itself has the addresses of sessions and
 // questions, too.
@@ -33,17 +38,25 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	file, err := s.opts.Files.Open(name)
+	text, err := fs.ReadFile(s.opts.Files, name)
 	if err != nil {
 		http.NotFound(w, r)
 		return
 	}
-	defer file.Close()
-	text, err := io.ReadAll(file)
-	if err != nil {
-		http.NotFound(w, r)
-		return
+	h := w.Header()
+	h.Set("Content-Type", kind)
+	if name == "index.html" {
+		// What the page will ask for first is on its way before its script runs.
+		if id, ok := strings.CutPrefix(r.URL.Path, "/s/"); ok && sessionID.Get().MatchString(id) {
+			for _, path := range []string{"", "/timeline?from=-200&limit=200"} {
+				h.Add("Link", "</v1/sessions/"+id+path+">; rel=preload; as=fetch; crossorigin")
+			}
+		}
+	} else {
+		// The browser keeps it, compiled, and asks whether it is still the same.
+		sum := sha256.Sum256(text)
+		h.Set("ETag", `"`+hex.EncodeToString(sum[:16])+`"`)
+		h.Set("Cache-Control", "no-cache")
 	}
-	w.Header().Set("Content-Type", kind)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
 }

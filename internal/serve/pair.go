@@ -169,7 +169,7 @@ func deviceOf(r *http.Request) *Device {
 var userOnly = []string{"/pairings", "/devices", "/devices/{id}", "/wire"}
 
 // Besides reading, what a device may do that is not fully trusted.
-var answerOnly = []string{"/sessions/{id}/answers", "/sessions/{id}/interrupt"}
+var answerOnly = []string{"/sessions/{id}/answers", "/sessions/{id}/interrupt", "/sessions/{id}/tasks/{task}/stop"}
 
 // limited refuses what the device that asks may not do. A stream ends when its device is
 // revoked.
