@@ -13,13 +13,13 @@ import (
 // Names under which an agent writes down what a resumed session needs
 // beside the messages.
 const (
-	StateModel    = "model"      // the one that was chosen, a string
-	StateMode     = "mode"       // the permission mode, a string
-	StateRevealed = "revealed"   // see [Options.Revealed]
-	StateRefused  = "refused"    // see [Options.Refused]
-	StatePlain    = "plainTools" // the server takes no references to tools: see [tool.SetOptions.References]
-	StateBeside   = "beside"     // what was used and is in no answer, by model
-	StateAsked    = "asked:"     // followed by the name under which a model answers: the one that it was asked by
+	StateModel    = "model"            // the one that was chosen, a string
+	StateMode     = "mode"             // the permission mode, a string
+	StateRevealed = "revealed"         // see [Options.Revealed]
+	StateRefused  = "refused"          // see [Options.Refused]
+	StatePlain    = "plainTools"       // the server takes no references to tools: see [tool.SetOptions.References]
+	StateBeside   = session.StateSpent // what was used and is in no answer, by model
+	StateAsked    = "asked:"           // followed by the name under which a model answers: the one that it was asked by
 )
 
 // states are what was noted of a session. They wait for its first prompt: one in

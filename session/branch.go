@@ -95,6 +95,7 @@ func (r *reading) take(t *tail, tree *tree, chain []*line, at string) {
 			r.forgetCalls(l)
 		case l.inChain():
 			r.beside = append(r.beside, l)
+			r.all.leftBehind(l)
 			continue
 		}
 		r.all.add(l)
@@ -103,6 +104,30 @@ func (r *reading) take(t *tail, tree *tree, chain []*line, at string) {
 			r.lines = append(r.lines, l)
 		}
 	}
+	r.tally.usage, r.tally.answer = r.all.usage, r.all.answer
+	if spent, ok := r.all.states[StateSpent]; ok {
+		r.tally.set(StateSpent, spent)
+	}
+}
+
+// behind returns how the session is kept at the end of the chain, if messages were written
+// after it; nil if it is the end of the journal.
+func (r *reading) behind() *Entry {
+	if len(r.chain) == 0 {
+		return nil
+	}
+	end := r.chain[len(r.chain)-1].end
+	if !slices.ContainsFunc(r.beside, func(l *line) bool { return l.end > end }) {
+		return nil
+	}
+	back := &Back{}
+	for _, l := range slices.Backward(r.chain) {
+		if m, err := l.message(); err == nil && m.prompts() {
+			back.Prompt = firstText(m.Content)
+			break
+		}
+	}
+	return &Entry{Back: back}
 }
 
 // forgetCalls drops the steps of earlier calls that had the same id as one of

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
@@ -48,12 +47,12 @@ func Entries(ctx context.Context, path string) iter.Seq2[Entry, error] {
 // entryOf reads a line as an entry.
 func entryOf(ctx context.Context, raw []byte, blobs *blobs) (Entry, bool) {
 	var l line
-	if json.Unmarshal(bytes.Trim(raw, "\x00 \t\r\n"), &l) != nil {
+	if l.decode(bytes.Trim(raw, "\x00 \t\r\n")) != nil {
 		return Entry{}, false
 	}
 	blobs.restore(ctx, &l)
 	x := l.extra()
-	e := Entry{UUID: l.UUID, Parent: l.parent(), Agent: l.AgentID, Time: l.time(), Call: x.Call, State: x.State, Checkpoint: x.Checkpoint.named(rawname.Decode), Ask: x.Ask, Answer: x.Answer}
+	e := Entry{UUID: l.UUID, Parent: l.parent(), Agent: l.AgentID, Time: l.time(), Call: x.Call, State: x.State, Checkpoint: x.Checkpoint.named(rawname.Decode), Ask: x.Ask, Answer: x.Answer, Back: x.Back}
 	switch {
 	case l.isBoundary():
 		e.Compaction = &Compaction{}
@@ -73,5 +72,5 @@ func entryOf(ctx context.Context, raw []byte, blobs *blobs) (Entry, bool) {
 		}
 		e.State = &State{titleState, value}
 	}
-	return e, e.Message != nil || e.Call != nil || e.State != nil || e.Checkpoint != nil || e.Compaction != nil || e.Ask != nil || e.Answer != nil
+	return e, e.Message != nil || e.Call != nil || e.State != nil || e.Checkpoint != nil || e.Compaction != nil || e.Ask != nil || e.Answer != nil || e.Back != nil
 }

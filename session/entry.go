@@ -27,6 +27,14 @@ type Entry struct {
 	Checkpoint *Checkpoint
 	Ask        *Ask
 	Answer     *Answer
+	Back       *Back
+}
+
+// A Back says that the conversation continues after the entry's parent, although messages
+// that followed it come earlier in the journal; see [Session.KeepPlace].
+type Back struct {
+	// Prompt is the last one of the conversation now, "" if none is known.
+	Prompt string `json:"prompt,omitempty"`
 }
 
 // A Message joins the conversation.

@@ -29,6 +29,7 @@ type Session struct {
 	streams map[string]*stream // by agent
 	tally   tally
 	repairs []Entry                // written before the next entry
+	back    *Entry                 // says that it went back; nil if it did not
 	uses    map[string]pendingCall // by tool_use id
 	closed  bool
 	fenced  error   // set once another writer has continued the session
@@ -109,6 +110,24 @@ func (s *Session) Append(ctx context.Context, entries ...Entry) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.appendLocked(ctx, entries)
+}
+
+// KeepPlace writes that a session which was resumed at an earlier message continues there,
+// so that the next resume does even if nothing more is said.
+func (s *Session) KeepPlace(ctx context.Context) error {
+	if s.silent() {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.back == nil {
+		return nil
+	}
+	err := s.appendLocked(ctx, []Entry{*s.back})
+	if err == nil {
+		s.back = nil
+	}
+	return err
 }
 
 func (s *Session) appendLocked(ctx context.Context, entries []Entry) error {

@@ -191,6 +191,9 @@ func (r *reading) restore(ctx context.Context, s *Session, o *ResumeOptions) err
 	}
 	s.restored.take(r)
 	s.repairs = r.revert()
+	if o.At != "" && !o.Fork {
+		s.back = r.behind()
+	}
 	for _, u := range lost {
 		s.restored.Lost = append(s.restored.Lost, u.call)
 		s.repairs = append(s.repairs, s.repair(&u, r.calls[u.block.ID]))

@@ -10,6 +10,10 @@ import (
 // titleState is the state that names the session to people.
 const titleState = "title"
 
+// StateSpent is the state that says what was used beside the answers. It only grows: going
+// back to an earlier message does not set it back.
+const StateSpent = "beside"
+
 // A tally is what the lines of a conversation add up to. It is the same whether
 // they are read or written.
 type tally struct {
@@ -87,6 +91,17 @@ func (t *tally) answered(a stop) {
 		a.Usage = t.answer.Usage
 	}
 	t.answer = a
+}
+
+// leftBehind counts an answer that is no part of the conversation since it went back: it
+// has cost what it has cost.
+func (t *tally) leftBehind(l *line) {
+	if l.Type != "assistant" || l.IsAPIError || l.sidechain() {
+		return
+	}
+	known := t.model
+	t.answered(l.answer())
+	t.model = known
 }
 
 // total is the usage with that of the last answer.

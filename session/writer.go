@@ -40,6 +40,8 @@ func (w *writer) lines(e *Entry) ([]*line, error) {
 		return w.beside(e, typeAsk, extra{Ask: e.Ask}), nil
 	case e.Answer != nil:
 		return w.beside(e, typeAnswer, extra{Answer: e.Answer}), nil
+	case e.Back != nil:
+		return w.back(e), nil
 	case e.Compaction != nil:
 		return w.compaction(e)
 	}
@@ -82,7 +84,7 @@ func (w *writer) next(e *Entry) *line {
 	}
 	l.Parent = json.RawMessage("null")
 	if w.tail != "" {
-		l.Parent, _ = plainjson.Marshal(w.tail)
+		l.Parent = plainjson.AppendString(nil, w.tail)
 	}
 	w.tail = l.UUID
 	w.mark(l)
@@ -98,7 +100,7 @@ func (w *writer) mark(l *line) {
 
 // state writes a fact, and a title also where the official tools look for it.
 func (w *writer) state(e *Entry) ([]*line, error) {
-	if !json.Valid(e.State.Value) {
+	if !plainjson.Valid(e.State.Value) {
 		return nil, fmt.Errorf("write session: state %s is not JSON", e.State.Name)
 	}
 	lines := w.beside(e, typeState, extra{State: e.State})
@@ -107,6 +109,21 @@ func (w *writer) state(e *Entry) ([]*line, error) {
 		lines = append(lines, &line{SessionID: w.session.id, Type: "custom-title", CustomTitle: title})
 	}
 	return lines, nil
+}
+
+// back writes that the conversation continues after an earlier message. The next message
+// follows that one and not this line, which official tools show as a remark; they look for
+// the branch in the last prompt.
+func (w *writer) back(e *Entry) []*line {
+	tail := w.tail
+	l := w.next(e)
+	w.tail = tail
+	l.Type, l.Subtype, l.Content, l.Haft = "system", "informational", "The conversation went back to an earlier message", &extra{Back: e.Back}
+	lines := []*line{l}
+	if e.Back.Prompt != "" {
+		lines = append(lines, &line{SessionID: w.session.id, Type: typeLastPrompt, LastPrompt: e.Back.Prompt, LeafUUID: tail})
+	}
+	return lines
 }
 
 // compaction begins a new chain: the boundary with a snapshot of what is known,

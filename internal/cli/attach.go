@@ -11,12 +11,13 @@ import (
 	"os"
 	"os/signal"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
+	"github.com/haftdev/haft/internal/card"
 	"github.com/haftdev/haft/internal/live"
 	"github.com/haftdev/haft/internal/plain"
+	"github.com/haftdev/haft/internal/serve/attach"
 	"github.com/haftdev/haft/internal/tui"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp"
@@ -30,28 +31,42 @@ type attachFlags struct {
 	Streams
 	json, watch bool
 	from        string
+	tokenFile   string
+	insecure    bool
 
-	person  *plain.Person // answers what needs more than yes or no
-	mu      sync.Mutex
-	waiting chan string // takes the answer to a question; nil if none is open
+	person *plain.Person // answers questions
+}
+
+func newAttachFlags(s Streams) *attachFlags {
+	return &attachFlags{Streams: s, person: plain.NewPerson(s.Out)}
 }
 
 func newAttach(s Streams) *cobra.Command {
-	f := &attachFlags{Streams: s, person: plain.NewPerson(s.Out)}
+	f := newAttachFlags(s)
 	c := &cobra.Command{
-		Use:   "attach [SESSION]",
+		Use:   "attach [SESSION | URL]",
 		Short: "Watch a session that runs elsewhere, send prompts and answer its questions",
 		Long: `Watch a session that runs in another terminal, in an editor or under a program.
 
+Without a name, it is the session that runs in this directory, or the newest of those.
+
 A line that you type is sent as a prompt. Questions are asked here and where the
 session runs: the first answer counts. Ctrl-C interrupts the turn; Ctrl-D leaves,
-and the session continues.`,
+and the session continues.
+
+A session of 'haft serve', also on another machine, is named by its address, such as
+http://127.0.0.1:7420/s/3f9a; without /s/ the only one that runs is meant. The token is
+read from --token-file or from the variable HAFT_SERVE_TOKEN; for a server of yours on
+this machine it is found. It never belongs in the address, which others can see.`,
 		Example: `  haft attach
   haft attach 3f9a --watch
-  haft attach 3f9a --json --from end`,
+  haft attach 3f9a --json --from end
+  haft attach https://box.example:7420/s/3f9a --token-file ~/.box-token`,
 		Args: atMost(1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
 	}
+	c.Flags().StringVar(&f.tokenFile, "token-file", "", "a file with the token of the server, which only you can read")
+	c.Flags().BoolVar(&f.insecure, "insecure", false, "send the token to another machine without encryption")
 	c.Flags().BoolVar(&f.json, "json", false, "write the messages of the wire, one per line; see docs/wire.md")
 	c.Flags().BoolVar(&f.watch, "watch", false, "only watch: send nothing and answer nothing")
 	c.Flags().StringVar(&f.from, "from", "", "where in the journal to start: a position, or end for new messages only")
@@ -59,15 +74,14 @@ and the session continues.`,
 }
 
 func (f *attachFlags) run(ctx context.Context, args []string) error {
-	store := session.Open("")
-	id, err := chosen(store, args)
+	if len(args) > 0 && attach.IsAddress(args[0]) {
+		return f.runRemote(ctx, args[0])
+	}
+	info, err := f.running(session.Open(""), args)
 	if err != nil {
 		return err
 	}
-	info, err := store.Info(id)
-	if err != nil {
-		return err
-	}
+	id := info.ID
 	conn, err := live.Dial(ctx, info.Path)
 	if errors.Is(err, live.ErrNotRunning) {
 		return fmt.Errorf("could not attach to session %s: it is not running. Continue it with: haft --resume %s", id, id)
@@ -80,8 +94,60 @@ func (f *attachFlags) run(ctx context.Context, args []string) error {
 	return f.attach(ctx, conn, fmt.Sprintf("haft attach (process %d)", os.Getpid()))
 }
 
+// running is the session that the arguments name, or the one that runs here: the newest of
+// several, and the others are named.
+func (f *attachFlags) running(store *session.Store, args []string) (session.Info, error) {
+	if len(args) > 0 {
+		id, err := chosen(store, args)
+		if err != nil {
+			return session.Info{}, err
+		}
+		return store.Info(id)
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return session.Info{}, err
+	}
+	here, err := runningIn(store, dir)
+	if err != nil {
+		return session.Info{}, err
+	}
+	if len(here) == 0 {
+		elsewhere, err := runningIn(store, "")
+		if err != nil {
+			return session.Info{}, err
+		}
+		return session.Info{}, usageError{fmt.Errorf("no session is running in %s.%s", dir, attachable(" Running elsewhere:", elsewhere))}
+	}
+	fmt.Fprint(f.Err, strings.TrimLeft(attachable("Attaching to the newest of the sessions that run here. The others:", here[1:])+"\n", "\n"))
+	return here[0], nil
+}
+
+// runningIn are the sessions of a folder that can be attached to, newest first; "" means
+// those of all folders.
+func runningIn(store *session.Store, dir string) (running []session.Info, err error) {
+	list, err := store.List(&session.ListOptions{Cwd: dir})
+	for _, s := range list {
+		if _, ok := live.Running(s.Path); ok {
+			running = append(running, s)
+		}
+	}
+	return running, err
+}
+
+// attachable are the commands that attach to sessions, below a heading; "" for no sessions.
+func attachable(heading string, list []session.Info) string {
+	for _, s := range list {
+		heading += fmt.Sprintf("\n  haft attach %s  (%s in %s)", s.ID, inOneLine(cmp.Or(s.Title, s.Prompt, "no prompt yet"), 40), visible.Text(s.Cwd))
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return heading
+}
+
 // attach speaks with a session until it ends or the user leaves.
-func (f *attachFlags) attach(ctx context.Context, conn *live.Conn, name string) error {
+func (f *attachFlags) attach(ctx context.Context, conn wire.Stream, name string) error {
 	link := wire.NewConn(conn, &wire.ConnOptions{Handle: f.asked})
 	ended := make(chan error, 1)
 	go func() { ended <- link.Run(ctx, f.show) }()
@@ -90,7 +156,11 @@ func (f *attachFlags) attach(ctx context.Context, conn *live.Conn, name string) 
 		return fmt.Errorf("could not attach: %w", err)
 	}
 	if !f.json {
-		fmt.Fprintf(f.Err, "Attached to %s in %s (process %d, %s, %s).\n", reply.SessionID, visible.Text(reply.Cwd), reply.PID, visible.Text(reply.Model), reply.PermissionMode)
+		leader := fmt.Sprintf("process %d", reply.PID)
+		if reply.PID == 0 {
+			leader = "not running: a prompt continues it"
+		}
+		fmt.Fprintf(f.Err, "Attached to %s in %s (%s, %s, %s).\n", reply.SessionID, visible.Text(reply.Cwd), leader, visible.Text(reply.Model), visible.Text(reply.PermissionMode))
 	}
 	typed := make(chan string)
 	if !f.watch {
@@ -134,14 +204,7 @@ func (f *attachFlags) read(typed chan<- string) {
 	for {
 		line, err := lines.ReadString('\n')
 		line = strings.TrimSpace(line)
-		f.mu.Lock()
-		waiting := f.waiting
-		f.mu.Unlock()
-		switch {
-		case f.person.Hear(line), line == "":
-		case waiting != nil:
-			waiting <- line
-		default:
+		if line != "" && !f.person.Hear(line) {
 			typed <- line
 		}
 		if err != nil {
@@ -175,39 +238,33 @@ func (f *attachFlags) askedToChoose(ctx context.Context, q *wire.CanUseTool) (an
 	return wire.PermissionAnswer{Behavior: wire.BehaviorAllow, UpdatedInput: v.Input}, err
 }
 
-// askedToAllow asks about a call, or whether the user agrees to a plan. Only y allows;
-// another line denies and says why.
+// askedToAllow asks about a call, or whether the user agrees to a plan.
 func (f *attachFlags) askedToAllow(ctx context.Context, q *wire.CanUseTool) (any, error) {
-	answer := make(chan string, 1)
-	f.mu.Lock()
-	f.waiting = answer
-	f.mu.Unlock()
-	defer func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if f.waiting == answer {
-			f.waiting = nil
-		}
-	}()
-	if text := plan.Text(&tool.Call{Tool: q.ToolName, Input: q.Input}); q.ToolName == "ExitPlanMode" && text != "" {
-		fmt.Fprintf(f.Out, "? The plan:\n%s\n", visible.Text(text))
-	} else {
-		fmt.Fprintf(f.Out, "? %s %s\n", visible.Text(cmp.Or(q.DisplayName, q.ToolName)), visible.Indented(string(q.Input)))
+	var b strings.Builder
+	text := plan.Text(&tool.Call{Tool: q.ToolName, Input: q.Input})
+	switch {
+	case q.ToolName == "ExitPlanMode" && text != "":
+		fmt.Fprintf(&b, "? The plan:\n%s\n", visible.Text(text))
+	case q.Change != nil && !q.Change.Ran:
+		fmt.Fprintf(&b, "? %s may change this:\n", visible.Text(cmp.Or(q.DisplayName, q.ToolName)))
+	default:
+		fmt.Fprintf(&b, "? %s may run with this input:\n%s", visible.Text(cmp.Or(q.DisplayName, q.ToolName)), card.Lines(q.Input, "    "))
 	}
 	if q.Change != nil {
-		writeChange(f.Out, q.Change)
+		writeChange(&b, q.Change)
 	}
-	fmt.Fprintf(f.Out, "  %s\n  y: allow once · n [reason]: deny\n", visible.Text(q.DecisionReason))
-	select {
-	case line := <-answer:
-		if line == "y" || line == "yes" {
-			return wire.PermissionAnswer{Behavior: wire.BehaviorAllow}, nil
-		}
-		return wire.PermissionAnswer{Behavior: wire.BehaviorDeny, Message: strings.TrimSpace(strings.TrimPrefix(line, "n"))}, nil
-	case <-ctx.Done():
-		fmt.Fprintln(f.Out, "  It was answered elsewhere.")
-		return nil, context.Cause(ctx)
+	if q.ChangeUnknown != "" {
+		fmt.Fprintf(&b, "  What it would change is not known: %s.\n", visible.Indented(q.ChangeUnknown))
 	}
+	fmt.Fprintf(&b, "  Asked because %s.\n", visible.Indented(q.DecisionReason))
+	v, err := f.person.Decide(ctx, b.String())
+	if err != nil {
+		return nil, err
+	}
+	if v.Behavior == tool.Allow {
+		return wire.PermissionAnswer{Behavior: wire.BehaviorAllow}, nil
+	}
+	return wire.PermissionAnswer{Behavior: wire.BehaviorDeny, Message: cmp.Or(v.Message, v.Reason)}, nil
 }
 
 // writeChange shows what a call would change in files.
@@ -273,7 +330,7 @@ func (f *attachFlags) block(b wire.Block, before, agent string) {
 		}
 		fmt.Fprintf(f.Out, "%s%s\n", before, visible.Indented(v.Text))
 	case "tool_use":
-		fmt.Fprintf(f.Out, "%s● %s %s\n", before, visible.Text(v.Name), inOneLine(string(v.Input), 160))
+		fmt.Fprintf(f.Out, "%s● %s %s\n", before, visible.Text(v.Name), inOneLine(card.Line(v.Input), 160))
 	case "tool_result":
 		mark := "→"
 		if v.IsError {

@@ -137,6 +137,12 @@ pipeline of look-up, validation, hooks, permission, execution and bounded result
 	converse.define(root.Flags())
 	help := root.RunE
 	root.RunE = func(c *cobra.Command, args []string) error {
+		if converse.attachTo != "" {
+			if len(args) > 0 || c.Flags().NFlag() > 1 {
+				return usageError{errors.New("--attach goes with neither a prompt nor other flags. Run 'haft attach --help' for more")}
+			}
+			return newAttachFlags(s).run(c.Context(), []string{converse.attachTo})
+		}
 		credentialsFile().use()
 		if err := converse.enterWorktree(c.Context()); err != nil {
 			return err
@@ -179,6 +185,7 @@ where it may be left out, the latest one of this directory is meant.`,
 func (f *converseFlags) define(fs *pflag.FlagSet) {
 	fs.BoolVarP(&f.print, "print", "p", false, "answer the prompt and end, without a screen")
 	fs.StringVar(&f.lang, "lang", "", "language of haft's messages on the terminal: en or zh; the setting uiLanguage and the locale say so too")
+	fs.StringVar(&f.attachTo, "attach", "", "watch and steer a session that runs elsewhere, by its id or an address of 'haft serve', as 'haft attach' does")
 	fs.BoolVar(&f.plain, "plain", false, "talk line by line, without a screen: for screen readers and simple terminals")
 	fs.BoolVar(&f.verbose, "verbose", false, "with text output: show calls and progress on standard error; with json: write every message, as a list")
 	fs.StringVar(&f.onAsk, "on-ask", onAskDeny, "when a call needs approval and nobody can be asked, it is denied; fail ends with exit code 3, too")

@@ -36,6 +36,7 @@ type converseFlags struct {
 	onAsk   string
 
 	worktree string
+	attachTo string // the session to watch instead of having a conversation
 }
 
 // What a question that nobody can answer does to the exit code.

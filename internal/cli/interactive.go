@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/headless"
@@ -227,6 +228,9 @@ func openTalk(ctx context.Context, opts *headless.Options, o tui.Opening, person
 	c, err := w.Talk(ctx, &talk)
 	if err != nil {
 		return nil, errors.Join(err, w.Close())
+	}
+	if err := c.Journal().KeepPlace(ctx); err != nil {
+		c.Agent.Emit(agent.Notice{Level: "warning", Text: "Could not save that the conversation went back: " + err.Error()})
 	}
 	return c, nil
 }

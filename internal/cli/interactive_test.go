@@ -328,6 +328,14 @@ func TestAPersonResumesAndGoesBack(t *testing.T) {
 	s.see("1 file brought back")
 	s.type_("\x03") // what was said is there to be changed
 	s.leave()
+
+	s.start("--continue") // it stays gone back, although nothing was said since
+	s.see("Hello.")
+	s.see("asks first · ")
+	if now := s.screen(); strings.Contains(now, "write it") {
+		t.Errorf("what was left behind is back:\n%s", now)
+	}
+	s.leave()
 }
 
 // TestAPersonGoesBackInAConversationThatIsNew goes back twice: to a message that was

@@ -236,7 +236,9 @@ func (f *webFlags) tell(ctx context.Context, home *serve.Home, url string, s ser
 		s.Pair, drawing = &pairCode{p.URL, p.Full, time.UnixMilli(int64(p.Expires))}, p.Text()
 	}
 	if f.open {
-		openBrowser(ctx, s.URL)
+		if err := openPage(ctx, s); err != nil {
+			fmt.Fprintln(f.Err, err)
+		}
 	}
 	if f.json {
 		return writeJSON(f.Out, s)

@@ -86,6 +86,8 @@ func (r *reader) take(e session.Entry) {
 		}
 	case e.Message != nil:
 		r.message(e)
+	case e.Back != nil && e.Agent == "":
+		r.said = append(r.said, e) // it leads to what was said before it
 	}
 }
 

@@ -8,7 +8,7 @@ package house
 // anything and "./tool/..." includes "./tool"; a later "!" takes packages out
 // again. Each list ends in a space so that lists can be joined.
 const (
-	frontEnds    = "./cmd/... ./docs ./embed/... ./internal/cli/... ./internal/tui/... ./internal/headless/... ./internal/acp/... ./internal/plain/... ./internal/card/... ./internal/page ./internal/timeline ./internal/live ./internal/serve "
+	frontEnds    = "./cmd/... ./docs ./embed/... ./internal/cli/... ./internal/tui/... ./internal/headless/... ./internal/acp/... ./internal/plain/... ./internal/card/... ./internal/page ./internal/timeline ./internal/live ./internal/serve/... "
 	assembly     = "./internal/harness/... "
 	sdk          = ". ./wire/... "
 	conversation = "./agent/... ./session/... ./model/... ./internal/checkpoint/... ./internal/preview ./internal/catalog/... ./internal/retry/... "

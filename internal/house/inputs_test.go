@@ -23,6 +23,7 @@ var inputReaders = map[string]string{
 	". call":                "the input of a hook that the program has, not of a tool",
 	"agent answer":          "is itself the tool that takes a structured answer",
 	"agent object":          "makes sure that an input is an object before it goes to a provider",
+	"internal/card fields":  "shows every field of a call in another process, whose tools are not at hand",
 	"internal/card told":    "shows every field except those that the harness adds",
 	"mcp/serve fields":      "shows every field in the question to a client",
 	"permission newSubject": "rules name parameters in words of the user; no field is known here",

@@ -128,7 +128,11 @@ func (c *conversation) read(ctx context.Context, in io.Reader) {
 func (p *Person) Hear(line string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.answer == nil || time.Since(p.asked) < arming {
+	if p.answer == nil {
+		return false
+	}
+	if time.Since(p.asked) < arming {
+		io.WriteString(p.out, p.words.T("(a question came while you typed, so this line is a message)")+"\n"+p.prompt) // as in until
 		return false
 	}
 	switch strings.TrimSpace(line) {

@@ -112,19 +112,7 @@ func (p *Person) Ask(ctx context.Context, c tool.Case, q tool.Verdict) (v tool.V
 		return p.questions(ctx, c)
 	}
 	what := card.PreviewOf(c)
-	fmt.Fprint(p.out, about(c, what, q, p.words))
-	rules := p.rules(q)
-	choices := p.words.T("y allows it once")
-	if len(rules) > 0 {
-		choices += " · " + p.words.T("s allows %s for this session", visible.Indented(ask.Rules(rules)))
-	}
-	err = p.until(ctx, choices+" · "+p.words.T("n denies it, n and a reason says why")+": ", func(line string) (again string) {
-		v, again = p.decide(line, rules)
-		return again
-	})
-	if errors.Is(err, io.EOF) {
-		return tool.Verdict{Reason: "the input ended before an answer"}, nil
-	}
+	v, err = p.verdict(ctx, about(c, what, q, p.words), p.rules(q))
 	if err != nil || v.Behavior != tool.Allow || !what.Destructive {
 		return v, err
 	}
@@ -136,6 +124,30 @@ func (p *Person) Ask(ctx context.Context, c tool.Case, q tool.Verdict) (v tool.V
 		return tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: ask.Denial("")}, nil
 	}
 	return v, nil
+}
+
+// Decide shows what would be done and returns what the user decides. Only an answer that is
+// understood decides.
+func (p *Person) Decide(ctx context.Context, what string) (tool.Verdict, error) {
+	p.one.Lock()
+	defer p.one.Unlock()
+	return p.verdict(ctx, what, nil)
+}
+
+// verdict asks until a line is an answer.
+func (p *Person) verdict(ctx context.Context, what string, rules []tool.Suggestion) (v tool.Verdict, err error) {
+	choices := p.words.T("y allows it once")
+	if len(rules) > 0 {
+		choices += " · " + p.words.T("s allows %s for this session", visible.Indented(ask.Rules(rules)))
+	}
+	err = p.until(ctx, what+choices+" · "+p.words.T("n denies it, n and a reason says why")+": ", func(line string) (again string) {
+		v, again = p.decide(line, rules)
+		return again
+	})
+	if errors.Is(err, io.EOF) {
+		return tool.Verdict{Reason: "the input ended before an answer"}, nil
+	}
+	return v, err
 }
 
 // rules are those that would settle the next such call, all of them together.

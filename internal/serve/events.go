@@ -170,7 +170,14 @@ func (st *stream) session() error {
 	if st.watch == nil {
 		return nil
 	}
-	if row := st.watch.row(); row != st.row {
+	row := st.watch.row()
+	if st.row.ID != "" {
+		// A row that says that the session has ended comes after all that was said.
+		if err := st.said(); err != nil {
+			return err
+		}
+	}
+	if row != st.row {
 		st.row = row
 		if err := st.event("session", row); err != nil {
 			return err
@@ -188,6 +195,19 @@ func (st *stream) session() error {
 		}
 	}
 	return st.timeline()
+}
+
+// said sends what the journal has, and what is not in it and waits.
+func (st *stream) said() error {
+	if err := st.journal(); err != nil {
+		return err
+	}
+	select {
+	case m := <-st.sub.news:
+		return st.live(m)
+	default:
+		return nil
+	}
 }
 
 // timeline sends what changed in the folded view. The watch is locked.

@@ -26,13 +26,20 @@ func (s *Server) foreign(r *http.Request) *Problem {
 	if !known {
 		return &Problem{status: http.StatusMisdirectedRequest, Code: "wrong_host", Message: fmt.Sprintf("This server is not %q. Call it by the address that it printed, or allow the name with --host.", r.Host)}
 	}
-	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" && !opensPage(r) {
 		return &Problem{status: http.StatusForbidden, Code: "cross_site", Message: "Another site sent this request. Open the address that haft serve printed."}
 	}
 	if origin := r.Header.Get("Origin"); origin != "" && !strings.EqualFold(origin, scheme+r.Host) {
 		return &Problem{status: http.StatusForbidden, Code: "cross_site", Message: fmt.Sprintf("A page of %q sent this request. Open the address that haft serve printed.", origin)}
 	}
 	return nil
+}
+
+// opensPage reports whether a browser is led to the page, as by the file that --open
+// writes or by a link. The page itself has no secrets, it cannot be framed, and what it
+// asks for then comes from its own origin.
+func opensPage(r *http.Request) bool {
+	return r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/v1/") && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
 // known returns the request of who knows the token, or of a paired device, which is then in

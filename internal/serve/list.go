@@ -137,6 +137,7 @@ func (l *list) unwritten(infos []session.Info, cwd string) []Session {
 		watches = append(watches, w)
 	}
 	s.mu.Unlock()
+	slices.SortFunc(watches, func(a, b *watch) int { return b.began.Compare(a.began) }) // rows are large: sorting them is 30 KB of code
 	rows := []Session{}
 	for _, w := range watches {
 		if slices.ContainsFunc(infos, func(i session.Info) bool { return i.ID == w.id }) || !w.unwritten() {
@@ -146,7 +147,6 @@ func (l *list) unwritten(infos []session.Info, cwd string) []Session {
 			rows = append(rows, row)
 		}
 	}
-	slices.SortFunc(rows, func(a, b Session) int { return cmp.Compare(b.Modified, a.Modified) })
 	return rows
 }
 

@@ -7,9 +7,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/haftdev/haft/permission"
@@ -108,12 +108,11 @@ func (w *watch) ask(ctx context.Context, about Question, r wire.Request) (any, e
 // is locked.
 func (w *watch) openQuestions() Questions {
 	list := Questions{Questions: []Question{}}
-	for _, q := range w.questions {
-		if q.by == "" {
+	for _, id := range slices.Sorted(maps.Keys(w.questions)) {
+		if q := w.questions[id]; q.by == "" {
 			list.Questions = append(list.Questions, q.Question)
 		}
 	}
-	slices.SortFunc(list.Questions, func(a, b Question) int { return strings.Compare(a.ID, b.ID) })
 	return list
 }
 

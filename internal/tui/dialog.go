@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"strings"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
@@ -22,12 +23,41 @@ type panel interface {
 // it with tab, which counts only when the dialog has been on the screen for
 // [arming] and no key came for as long; and what follows tab at once is taken for
 // typing too, and turns away again. A paste never answers anything.
+//
+// Nor is an answer sent elsewhere: enter sends no message while a question waits,
+// but holds it back and says so. Enter again sends it; tab takes it to the question.
 type dialog struct {
 	panel   panel
 	own     bool // the person called for it
 	shown   time.Time
 	focused bool
 	turned  time.Time // when the person turned to it
+	held    string    // the message that was held back
+	heldAt  time.Time
+}
+
+// holds reports whether a message is held back because the question waits. The same
+// message is sent the second time, unless that comes too soon to be meant.
+func (d *dialog) holds(text string, now time.Time) bool {
+	if d == nil || d.own || strings.ContainsAny(text[:1], "/!#") {
+		return false
+	}
+	if d.held == text && now.Sub(d.heldAt) >= arming {
+		d.held = ""
+		return false
+	}
+	d.held, d.heldAt = text, now
+	return true
+}
+
+// turnTo gives the keys to the question, and with them the message that was held back,
+// if it can be an answer.
+func (a *app) turnTo(d *dialog, now time.Time) {
+	d.focused, d.turned = true, now
+	if p, ok := d.panel.(interface{ take(string) bool }); ok && d.held != "" && d.held == strings.TrimSpace(a.write.Filled()) && p.take(d.held) {
+		a.write.Take()
+	}
+	d.held = ""
 }
 
 const (
@@ -57,10 +87,10 @@ func (a *app) dialogKey(k key.Key) bool {
 	case d.own && k == key.Key{Rune: 'c', Ctrl: true}:
 		return a.closeOwn()
 	case d.own:
-		return d.panel.key(k) || k.Name == key.Escape && a.closeOwn()
+		return d.panel.key(k) || k.Name == key.Escape && a.closeOwn() || a.noAnswer(k)
 	case !d.focused && k == key.Key{Name: key.Tab}:
 		if d.armed(now, a.lastKey) {
-			d.focused, d.turned = true, now
+			a.turnTo(d, now)
 		} else {
 			a.hint = a.t("tab again, after a moment without typing")
 		}
@@ -79,7 +109,18 @@ func (a *app) dialogKey(k key.Key) bool {
 		a.hint = a.t("too soon after tab to be an answer: press tab, look, then a letter or a number")
 		return k.Name == key.Enter // it would send what is written
 	}
-	d.panel.key(k)
+	if !d.panel.key(k) {
+		a.noAnswer(k)
+	}
+	return true
+}
+
+// noAnswer says that what was typed is no answer, so that nothing is typed in vain.
+func (a *app) noAnswer(k key.Key) bool {
+	if !k.Writes() {
+		return false
+	}
+	a.hint = a.t("%s is not an answer here; esc goes back to the input box", string(k.Rune))
 	return true
 }
 

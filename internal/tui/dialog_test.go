@@ -154,6 +154,92 @@ func TestWhatDoesNotAnswer(t *testing.T) {
 	}
 }
 
+// TestAnAnswerIsNeverSentElsewhere types answers into the input box while a question waits.
+func TestAnAnswerIsNeverSentElsewhere(t *testing.T) {
+	bash, q := bashCase("make")
+	asks := tool.Case{Call: &tool.Call{Tool: "AskUserQuestion", Input: json.RawMessage(`{"questions":[{"question":"Which?","header":"DB","options":[{"label":"A","description":"a"},{"label":"B","description":"b"}]}]}`)}}
+	agrees := tool.Case{Call: &tool.Call{Tool: "ExitPlanMode", Input: json.RawMessage(`{"plan":"1. Do it."}`)}}
+	wait := func(b *bed) { b.pause(arming) }
+	for _, c := range []struct {
+		name  string
+		about tool.Case
+		typed []string // with a pause before each
+		sent  []string
+		want  string // the behaviour of the verdict, "" for none
+		input string // that the verdict's has
+		left  string // in the input box
+	}{
+		{"an answer and enter", bash, []string{"y\r"}, nil, "", "", "y"},
+		{"an answer and enter, held down", bash, []string{"y\r\r\r\r\r"}, nil, "", "", "y"},
+		{"an answer, enter, and enter after a look", bash, []string{"fix the docs too\r", "\r"}, []string{"fix the docs too"}, "", "", ""},
+		{"another message after the one held back", bash, []string{"y\r", "es\r"}, nil, "", "", "yes"},
+		{"a command", bash, []string{"!ls\r"}, []string{"<bash-input>ls</bash-input>\n<bash-stdout>ran Bash</bash-stdout>"}, "", "", ""},
+		{"an answer that tab takes along is selected", bash, []string{"y\r", "\t"}, nil, "", "", ""},
+		{"and sent by enter", bash, []string{"y\r", "\t", "\r"}, nil, "allow", "", ""},
+		{"no is one too", bash, []string{"no\r", "\t", "\r"}, nil, "deny", "", ""},
+		{"a message that is no answer stays in the input box", bash, []string{"the tests first\r", "\t", "n"}, nil, "deny", "", "the tests first"},
+		{"an option's number", asks, []string{"2\r", "\t", "\r"}, nil, "allow", `"Which?":"B"`, ""},
+		{"words of their own", asks, []string{"neither of them\r", "\t", "\r"}, nil, "allow", `"Which?":"neither of them"`, ""},
+		{"words typed after tab", asks, []string{"\t", "neither", "\r"}, nil, "allow", `"Which?":"neither"`, ""},
+		{"a plan", agrees, []string{"y\r", "\t", "\r"}, nil, "allow", "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			in(t, func(t *testing.T, b *bed) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				answer := b.ask(ctx, c.about, q)
+				b.pause(2 * frame)
+				for i, s := range c.typed {
+					wait(b)
+					b.type_(s)
+					if i == 0 && strings.HasSuffix(s, "\r") && c.sent == nil {
+						b.sees("Not sent: a question waits.")
+					}
+				}
+				if d := cmp.Diff(c.sent, b.talk.sent); d != "" {
+					t.Errorf("sent (-want +got):\n%s", d)
+				}
+				if got := b.app.write.Text(); got != c.left {
+					t.Errorf("the input box has %q, want %q", got, c.left)
+				}
+				got := ""
+				select {
+				case v := <-answer:
+					if got = v.Behavior.String(); !strings.Contains(string(v.Input), c.input) {
+						t.Errorf("answered with %s", v.Input)
+					}
+				default:
+				}
+				if got != c.want {
+					t.Errorf("the verdict is %q, want %q:\n%s", got, c.want, b.screen())
+				}
+			})
+		})
+	}
+}
+
+// TestTypingInAQuestionIsNotSwallowed: what is no answer says so.
+func TestTypingInAQuestionIsNotSwallowed(t *testing.T) {
+	in(t, func(t *testing.T, b *bed) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		c, q := bashCase("make")
+		b.ask(ctx, c, q)
+		b.pause(arming + 2*frame)
+		b.type_("\t")
+		b.pause(settling)
+		b.type_("h")
+		b.sees("h is not an answer here; esc goes back to the input box")
+	})
+	in(t, func(t *testing.T, b *bed) {
+		b.type_("/permissions\r\rx")
+		b.sees("x is not an answer here")
+		if !b.app.write.Empty() {
+			t.Errorf("%q went to the input box", b.app.write.Text())
+		}
+	})
+}
+
 func TestQuestionsAreAnsweredWithTheirInput(t *testing.T) {
 	cs := tool.Case{Call: &tool.Call{Tool: "AskUserQuestion", Input: json.RawMessage(
 		`{"questions":[{"question":"Which?","header":"DB","options":[{"label":"A","description":"a"},{"label":"B","description":"b"}]},{"question":"Why?","header":"Why","multiSelect":true,"options":[{"label":"C","description":""},{"label":"D","description":""}]},{"question":"How?","header":"How","options":[{"label":"E","description":""},{"label":"F","description":""}]}]}`)}}

@@ -98,11 +98,23 @@ func (d *dialog) rule(v view, waiting int) string {
 // lines are the panel and what keys do.
 func (d *dialog) lines(v view, height int) []string {
 	v.turned = d.own || d.focused
-	lines := d.panel.lines(v, height-1)
+	foot := d.foot(v)
+	return append(d.panel.lines(v, height-max(len(foot), 1)), foot...)
+}
+
+// foot says what keys do while a question is shown.
+func (d *dialog) foot(v view) []string {
 	if d.own {
+		return nil
+	}
+	if d.held != "" {
+		var lines []string
+		for _, part := range hardWrap(v.t("Not sent: a question waits. tab turns to it, enter again sends this as a message."), v.width-2) {
+			lines = append(lines, v.paint.Warn.Of("  "+part))
+		}
 		return lines
 	}
-	hint := []string{v.t("tab turns to this question"), v.t("until then keys go to the input box")}
+	hint := []string{v.t("tab turns to this question"), v.t("typing goes below"), v.t("enter asks before it sends")}
 	if d.focused {
 		hint = []string{v.t("a letter answers; up, down and enter do too"), v.t("esc goes back to the input box")}
 		if _, ok := d.panel.(*permissionPanel); !ok {
@@ -112,7 +124,7 @@ func (d *dialog) lines(v view, height int) []string {
 			hint[0] = v.t("enter sends it")
 		}
 	}
-	return append(lines, v.paint.Dim.Of("  "+footer(max(v.width-2, 1), hint...)))
+	return []string{v.paint.Dim.Of("  " + footer(max(v.width-2, 1), hint...))}
 }
 
 // tail returns the live lines.

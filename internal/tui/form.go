@@ -69,6 +69,12 @@ func (c *choices) key(k key.Key) bool {
 	return true
 }
 
+// take selects the answer that was typed into the input box.
+func (c *choices) take(text string) bool {
+	c.at.n = len(c.items)
+	return c.at.take(text, "")
+}
+
 // A field is something to fill in.
 type field struct {
 	name, label, help string

@@ -182,6 +182,9 @@ func (a *app) enter() {
 	if text == "" {
 		return
 	}
+	if a.dialog.holds(text, time.Now()) {
+		return
+	}
 	a.write.Take()
 	a.write.Remember(text)
 	a.opts.History.Add(text)

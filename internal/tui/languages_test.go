@@ -58,6 +58,12 @@ func screens() map[string]func(b *bed, ctx context.Context) {
 		},
 		"word": func(b *bed, ctx context.Context) { screens()["question"](b, ctx); b.type_("y") },
 		"why":  func(b *bed, ctx context.Context) { screens()["question"](b, ctx); b.type_("e") },
+		"held": func(b *bed, ctx context.Context) {
+			c, q := bashCase("make")
+			b.ask(ctx, c, q)
+			b.pause(arming + frame)
+			b.type_("y\r")
+		},
 		"trust": func(b *bed, _ context.Context) {
 			b.talk.held = []trust.Item{{Kind: trust.Hook, Name: "format", Text: "gofmt -w ."}, {Kind: trust.Server, Name: "files", Text: "npx files"}}
 			b.app.later(func() { b.app.open(Opening{}) })

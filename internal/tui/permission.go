@@ -316,6 +316,15 @@ func (p *permissionPanel) key(k key.Key) bool {
 	return true
 }
 
+// take selects the answer that was typed into the input box.
+func (p *permissionPanel) take(text string) bool {
+	var letters strings.Builder
+	for _, c := range p.choices {
+		letters.WriteRune(c.letter)
+	}
+	return p.at.take(text, letters.String())
+}
+
 // choose takes an answer, or asks for the word or the reason that it needs.
 func (p *permissionPanel) choose(c *choice) {
 	p.selected, p.problem = c, ""

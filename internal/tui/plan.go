@@ -69,6 +69,9 @@ func (p *plan) key(k key.Key) bool {
 	return true
 }
 
+// take selects the answer that was typed into the input box.
+func (p *plan) take(text string) bool { return p.at.take(text, "mye") }
+
 func (p *plan) paste(text string) bool {
 	if p.words == nil {
 		return false

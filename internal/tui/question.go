@@ -105,9 +105,30 @@ func (q *questions) key(k key.Key) bool {
 		if q.at = int(k.Rune - '1'); q.asked().Multiple && q.at < n {
 			q.chosen[q.at] = !q.chosen[q.at]
 		}
+	case k.Writes() && k.Rune != ' ':
+		q.own("")
+		return q.words.Key(k)
 	default:
 		return false
 	}
+	return true
+}
+
+// own begins an answer in the user's own words.
+func (q *questions) own(text string) {
+	q.at, q.words = len(q.asked().Options), composer.New(nil)
+	q.words.Set(text)
+}
+
+// take brings what was typed into the input box: the number of an option, or the user's own
+// words.
+func (q *questions) take(text string) bool {
+	if s := (selection{q.at, len(q.asked().Options)}); s.take(text, "") {
+		q.at = s.at
+		q.chosen[q.at] = true
+		return true
+	}
+	q.own(text)
 	return true
 }
 
@@ -125,7 +146,7 @@ func (q *questions) enter() {
 	a := q.asked()
 	switch {
 	case q.at == len(a.Options) && q.words == nil:
-		q.words = composer.New(nil)
+		q.own("")
 		return
 	case q.words != nil:
 		text := strings.TrimSpace(q.words.Filled())

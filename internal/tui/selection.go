@@ -1,6 +1,10 @@
 package tui
 
-import "github.com/haftdev/haft/internal/tui/key"
+import (
+	"strings"
+
+	"github.com/haftdev/haft/internal/tui/key"
+)
 
 // A selection is one of a few answers, or none of them. A key that means nothing here
 // clears it: whoever pressed it had another question in mind, and enter must not answer
@@ -16,8 +20,8 @@ func none(n int) selection { return selection{-1, n} }
 // made reports whether something is selected.
 func (s selection) made() bool { return s.at >= 0 }
 
-// key moves the selection. It reports false for keys that write nothing and do not
-// move it.
+// key moves the selection. It reports false for keys that do not, and one that writes
+// something clears it.
 func (s *selection) key(k key.Key) bool {
 	switch {
 	case k.Name == key.Up && !s.made():
@@ -32,6 +36,29 @@ func (s *selection) key(k key.Key) bool {
 		s.at = int(k.Rune - '1')
 	default:
 		s.at = -1
+		return false
 	}
+	return true
+}
+
+// take selects what a typed text means: the letter of an answer, yes and no, or a number.
+// It answers nothing.
+func (s *selection) take(text string, letters string) bool {
+	text = strings.ToLower(text)
+	switch text {
+	case "yes", "no":
+		text = text[:1]
+	}
+	if len(text) != 1 {
+		return false
+	}
+	at := strings.Index(letters, text)
+	if n := int(text[0]) - '1'; at < 0 && n >= 0 && n < s.n {
+		at = n
+	}
+	if at < 0 {
+		return false
+	}
+	s.at = at
 	return true
 }

@@ -239,7 +239,7 @@ func (c *chaos) member(leader bool) *node {
 	ctx, cancel := context.WithTimeout(c.t.Context(), time.Second)
 	defer cancel()
 	name := ""
-	if s, err := c.conn.JS.Stream(ctx, engine.Shard(rand.Uint32())); err == nil && s.CachedInfo().Cluster != nil {
+	if s, err := c.conn.JS.Stream(ctx, engine.Journals(rand.Uint32())); err == nil && s.CachedInfo().Cluster != nil {
 		name = s.CachedInfo().Cluster.Leader
 	}
 	for _, i := range rand.Perm(len(c.servers)) {

@@ -81,7 +81,15 @@ func (f *joinFlags) connect(ctx context.Context, name string) (*engine.Conn, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	return engine.Connect(ctx, f.url, o)
+	conn, err := engine.Connect(ctx, f.url, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := conn.CheckLayout(ctx); err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("cannot use %s: %w", f.url, err)
+	}
+	return conn, nil
 }
 
 // authority is what servers are checked by: the certificate in a file, or those of the

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/haftdev/haft/fleet/internal/engine"
 	"github.com/haftdev/haft/fleet/internal/runs"
 	"github.com/haftdev/haft/model/script"
 )
@@ -335,11 +336,20 @@ func TestStatus(t *testing.T) {
 		}
 		return res.StatusCode, string(raw)
 	}
+	waitFor(t, "the status", func() bool {
+		res, err := http.Get("http://" + status + "/healthz")
+		if err == nil {
+			res.Body.Close()
+		}
+		return err == nil
+	})
 	if code, text := get("/healthz"); code != http.StatusOK || text != "ok\n" {
 		t.Errorf("/healthz: %d %q", code, text)
 	}
 	_, text := get("/metrics")
-	for _, want := range []string{`haft_runs{tenant="default",state="idle"} 1`, `haft_runs{tenant="red",state="idle"} 0`, `haft_questions{tenant="default"} 0`, `haft_stream_messages{tenant="default",stream="PROMPTS"} 2`} {
+	for _, want := range []string{`haft_runs{tenant="default",state="idle"} 1`, `haft_runs{tenant="red",state="idle"} 0`, `haft_questions{tenant="default"} 0`,
+		// A prompt, its outcome, and the witness of the journal.
+		fmt.Sprintf(`haft_stream_messages{tenant="default",stream=%q} 3`, engine.Sessions(engine.ShardOf(id)))} {
 		if !strings.Contains(text, want+"\n") {
 			t.Errorf("/metrics has no %s:\n%s", want, text)
 		}

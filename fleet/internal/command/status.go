@@ -70,9 +70,9 @@ func (c tenantConn) metrics(ctx context.Context, text *bytes.Buffer) error {
 		fmt.Fprintf(text, "haft_runs{tenant=%q,state=%q} %d\n", c.name, s, count[s])
 	}
 	fmt.Fprintf(text, "haft_questions{tenant=%q} %d\n", c.name, len(questions))
-	names := []string{engine.Tasks, engine.Prompts, engine.Witnesses}
+	names := []string{engine.Tasks}
 	for n := range uint32(engine.Shards) {
-		names = append(names, engine.Shard(n))
+		names = append(names, engine.Journals(n), engine.Sessions(n))
 	}
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		s, err := c.conn.Stream(ctx, name)

@@ -102,7 +102,7 @@ func TestTenantsCannotSeeEachOther(t *testing.T) {
 					t.Fatalf("%s: %v", tenant, err)
 				}
 			}
-			s, err := worker.Stream(t.Context(), engine.Shard(0))
+			s, err := worker.Stream(t.Context(), engine.Journals(0))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -196,4 +196,39 @@ func deadline(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	t.Cleanup(cancel)
 	return ctx
+}
+
+// A program of another version that keeps runs in another way is refused before it does
+// anything, and does not wait for that to pass.
+func TestAnotherLayoutIsRefused(t *testing.T) {
+	srv, err := engine.Start(&engine.ServerOptions{Listen: "127.0.0.1:0", Store: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(srv.Close)
+	conn := connect(t, srv, srv.Keys().Operator)
+	if err := conn.CheckLayout(t.Context()); err != nil {
+		t.Errorf("a server without runs: %v", err)
+	}
+	if err := conn.Setup(t.Context(), 1, engine.Limits{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.CheckLayout(t.Context()); err != nil {
+		t.Errorf("a server of this version: %v", err)
+	}
+	s, err := conn.JS.Stream(t.Context(), engine.Tasks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := s.CachedInfo().Config
+	config.Metadata["haft-layout"] = "99"
+	if _, err := conn.JS.UpdateStream(t.Context(), config); err != nil {
+		t.Fatal(err)
+	}
+	_, take := conn.Consumer(t.Context(), "class-any-normal", "task.any.normal.*", time.Minute)
+	for what, err := range map[string]error{"join": conn.CheckLayout(t.Context()), "serve": conn.Setup(t.Context(), 1, engine.Limits{}), "take tasks": take} {
+		if err == nil || !strings.Contains(err.Error(), "layout 99") || !strings.Contains(err.Error(), "use the version of haft-fleet that the server has") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
 }

@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"strconv"
 	"time"
 
@@ -12,18 +14,32 @@ import (
 
 // Names of streams and buckets.
 const (
-	Shards    = 8 // of journals: without a group commit, each stream waits for its own disk writes
-	Witnesses = "WITNESSES"
-	Prompts   = "PROMPTS"
 	Tasks     = "TASKS"
-	Runs      = "RUNS"
 	Questions = "QUESTIONS"
 	Schedules = "SCHEDULES"
 	Blobs     = "BLOBS"
 )
 
-// Shard is the stream of some journals.
-func Shard(n uint32) string { return fmt.Sprintf("J%d", n%Shards) }
+// Shards is over how many streams sessions are spread: each stream waits for its own writes to
+// the disk, and those of several are written together.
+const Shards = 8
+
+// ShardOf is the shard of everything that belongs to a session.
+func ShardOf(session string) uint32 {
+	h := fnv.New32a()
+	h.Write([]byte(session))
+	return h.Sum32() % Shards
+}
+
+// Journals is the stream of the journals of a shard.
+func Journals(shard uint32) string { return fmt.Sprintf("J%d", shard%Shards) }
+
+// Sessions is the stream of what is known about the sessions of a shard beside their journals:
+// prompts, outcomes and witnesses.
+func Sessions(shard uint32) string { return fmt.Sprintf("S%d", shard%Shards) }
+
+// Runs is the bucket of the runs of a shard.
+func Runs(shard uint32) string { return fmt.Sprintf("RUNS%d", shard%Shards) }
 
 // Limits are those of a tenant; zero means none.
 type Limits struct {
@@ -33,8 +49,45 @@ type Limits struct {
 	Running int
 }
 
-// runningKey is where the limit of running is noted for workers.
-const runningKey = "haft-running"
+// What workers have to know is noted with the stream of tasks: the limit of running, and how
+// everything is laid out.
+const (
+	runningKey = "haft-running"
+	layoutKey  = "haft-layout"
+)
+
+// Layout is the version of names and formats in the engine. It changes when programs of the
+// version before would not find or not understand something; what is only added leaves it.
+const Layout = "2"
+
+// A layoutError says that another version keeps things in another way.
+type layoutError struct{ found string }
+
+func (e *layoutError) Error() string {
+	return fmt.Sprintf("the server keeps its runs in layout %s, and this haft-fleet knows layout %s: use the version of haft-fleet that the server has, or archive the runs with it and begin with an empty store", e.found, Layout)
+}
+
+func checkLayout(tasks jetstream.StreamConfig) error {
+	if found := cmp.Or(tasks.Metadata[layoutKey], "1"); found != Layout {
+		return &layoutError{found}
+	}
+	return nil
+}
+
+// CheckLayout refuses a server whose runs this version would not find or not understand. One
+// that has none yet is fine.
+func (c *Conn) CheckLayout(ctx context.Context) error {
+	return Try(ctx, func(ctx context.Context) (bool, error) {
+		s, err := c.JS.Stream(ctx, Tasks)
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			return false, nil
+		}
+		if err == nil {
+			err = checkLayout(s.CachedInfo().Config)
+		}
+		return retryable(err), err
+	})
+}
 
 // Setup makes the streams, or changes them to what they should be. Replicas is 1 for one
 // server and 3 for a cluster.
@@ -42,24 +95,27 @@ func (c *Conn) Setup(ctx context.Context, replicas int, limits Limits) error {
 	file := func(name string, subjects ...string) jetstream.StreamConfig {
 		return jetstream.StreamConfig{Name: name, Subjects: subjects, Storage: jetstream.FileStorage, Replicas: replicas, DenyDelete: false}
 	}
-	configs := []jetstream.StreamConfig{file(Prompts, "p.>", "r.>")}
+	values := func(name string) jetstream.StreamConfig { return bucket(file("KV_"+name, "$KV."+name+".>")) }
+	configs := []jetstream.StreamConfig{values(Questions)}
 	for n := range uint32(Shards) {
-		configs = append(configs, file(Shard(n), fmt.Sprintf("j.%d.>", n)))
+		sessions := file(Sessions(n), fmt.Sprintf("p.%d.>", n), fmt.Sprintf("r.%d.>", n), fmt.Sprintf("w.%d.>", n))
+		sessions.MaxMsgsPerSubject = 1
+		configs = append(configs, file(Journals(n), fmt.Sprintf("j.%d.>", n)), sessions, values(Runs(n)))
 	}
-	witnesses := file(Witnesses, "w.>")
-	witnesses.MaxMsgsPerSubject = 1
 	tasks := file(Tasks, "task.>")
 	// One task for each session: it says that there is something to do, not what.
 	tasks.Retention, tasks.Discard, tasks.DiscardNewPerSubject, tasks.MaxMsgsPerSubject = jetstream.WorkQueuePolicy, jetstream.DiscardNew, true, 1
+	tasks.Metadata = map[string]string{layoutKey: Layout}
 	if tasks.MaxMsgs = int64(limits.Queued); limits.Running > 0 {
-		tasks.Metadata = map[string]string{runningKey: strconv.Itoa(limits.Running)}
+		tasks.Metadata[runningKey] = strconv.Itoa(limits.Running)
 	}
 	schedules := file(Schedules, "sched.>", "fire.>")
 	schedules.AllowMsgSchedules, schedules.MaxMsgsPerSubject = true, 1
-	for _, name := range []string{Runs, Questions} {
-		configs = append(configs, bucket(file("KV_"+name, "$KV."+name+".>")))
+	if err := c.CheckLayout(ctx); err != nil {
+		return fmt.Errorf("cannot use the store: %w", err)
 	}
-	for _, config := range append(configs, witnesses, tasks, schedules) {
+	// The tasks come first: they say how the rest is laid out.
+	for _, config := range append([]jetstream.StreamConfig{tasks, schedules}, configs...) {
 		if err := Try(ctx, func(ctx context.Context) (bool, error) {
 			_, err := c.JS.CreateOrUpdateStream(ctx, config)
 			return retryable(err), err
@@ -88,7 +144,8 @@ func bucket(config jetstream.StreamConfig) jetstream.StreamConfig {
 // starts.
 func retryable(err error) bool {
 	var api *jetstream.APIError
-	return err != nil && (!errors.As(err, &api) || api.Code == 503)
+	var other *layoutError
+	return err != nil && !errors.As(err, &other) && (!errors.As(err, &api) || api.Code == 503)
 }
 
 // setupTime is how long a worker waits for a server that has just started to make its streams.
@@ -121,6 +178,9 @@ func (c *Conn) Consumer(ctx context.Context, name, filter string, lease time.Dur
 func (c *Conn) running(ctx context.Context) (int, error) {
 	s, err := c.JS.Stream(ctx, Tasks)
 	if err != nil {
+		return 0, err
+	}
+	if err := checkLayout(s.CachedInfo().Config); err != nil {
 		return 0, err
 	}
 	if n, err := strconv.Atoi(s.CachedInfo().Config.Metadata[runningKey]); err == nil && n > 0 {

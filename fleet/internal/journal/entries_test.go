@@ -18,7 +18,7 @@ type entries struct {
 func entriesOf(t *testing.T, conn *engine.Conn, id string) (e entries) {
 	t.Helper()
 	for n := range uint32(engine.Shards) {
-		s, err := conn.Stream(t.Context(), engine.Shard(n))
+		s, err := conn.Stream(t.Context(), engine.Journals(n))
 		if err != nil {
 			t.Fatal(err)
 		}

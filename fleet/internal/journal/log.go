@@ -22,10 +22,10 @@ import (
 
 // A log is one conversation.
 type log struct {
-	logs             *Logs
-	conn             *engine.Conn
-	stream           string
-	subject, witness string
+	logs               *Logs
+	conn               *engine.Conn
+	stream, subject    string
+	witnesses, witness string // stream and subject
 
 	mu     sync.Mutex
 	end    session.Pos // of what this writer knows

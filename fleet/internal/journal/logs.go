@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -50,8 +49,7 @@ func (l *Logs) Open(ctx context.Context, id, agent string) (session.Log, session
 }
 
 func (l *Logs) open(ctx context.Context, id, name string) (*log, session.Pos, error) {
-	shard := shardOf(id)
-	g := &log{logs: l, conn: l.conn, stream: engine.Shard(shard), subject: fmt.Sprintf("j.%d.%s.%s.%s", shard, l.tenant, id, name), witness: fmt.Sprintf("w.%s.%s.%s", l.tenant, id, name)}
+	g := &log{logs: l, conn: l.conn, stream: engine.Journals(engine.ShardOf(id)), subject: l.subject("j", id, name), witness: l.subject("w", id, name), witnesses: engine.Sessions(engine.ShardOf(id))}
 	var last *entry
 	seen, err := g.seen(ctx) // before the journal, which may grow meanwhile
 	if err == nil {
@@ -79,10 +77,9 @@ func (l *Logs) report(err error) error {
 	return err
 }
 
-func shardOf(id string) uint32 {
-	h := fnv.New32a()
-	h.Write([]byte(id))
-	return h.Sum32() % engine.Shards
+// subject is that of a kind of messages about a conversation.
+func (l *Logs) subject(kind, id, name string) string {
+	return fmt.Sprintf("%s.%d.%s.%s.%s", kind, engine.ShardOf(id), l.tenant, id, name)
 }
 
 // Blobs implements [session.Logs].

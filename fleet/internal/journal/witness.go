@@ -61,7 +61,7 @@ func (g *log) Sync(ctx context.Context) error {
 func (g *log) seen(ctx context.Context) (mark, error) {
 	var w mark
 	err := engine.Try(ctx, func(ctx context.Context) (bool, error) {
-		s, err := g.conn.Stream(ctx, engine.Witnesses)
+		s, err := g.conn.Stream(ctx, g.witnesses)
 		if err != nil {
 			return true, err
 		}

@@ -88,23 +88,33 @@ func (r *Runs) Sweep(ctx context.Context) (made int, err error) {
 func (r *Runs) waiting(ctx context.Context) (map[string]bool, error) {
 	attempt, cancel := context.WithTimeout(ctx, listTime)
 	defer cancel()
-	s, err := r.conn.Stream(attempt, engine.Prompts)
-	if err != nil {
-		return nil, fmt.Errorf("list prompts: %w", err)
-	}
-	done, err := s.Info(attempt, jetstream.WithSubjectFilter(r.subject("r", "*", "*")))
-	if err != nil {
-		return nil, fmt.Errorf("list prompts: %w", err)
-	}
-	sent, err := s.Info(attempt, jetstream.WithSubjectFilter(r.subject("p", "*", "*")))
-	if err != nil {
-		return nil, fmt.Errorf("list prompts: %w", err)
-	}
 	ids := map[string]bool{}
-	for subject := range sent.State.Subjects {
-		if _, ok := done.State.Subjects["r"+subject[1:]]; !ok {
-			ids[strings.Split(subject, ".")[2]] = true
+	for n := range uint32(engine.Shards) {
+		if err := r.waitingIn(attempt, n, ids); err != nil {
+			return nil, fmt.Errorf("list prompts: %w", err)
 		}
 	}
 	return ids, nil
+}
+
+// waitingIn adds those of a shard.
+func (r *Runs) waitingIn(ctx context.Context, shard uint32, ids map[string]bool) error {
+	s, err := r.conn.Stream(ctx, engine.Sessions(shard))
+	if err != nil {
+		return err
+	}
+	done, err := s.Info(ctx, jetstream.WithSubjectFilter(shardSubject("r", shard, r.tenant, "*", "*")))
+	if err != nil {
+		return err
+	}
+	sent, err := s.Info(ctx, jetstream.WithSubjectFilter(shardSubject("p", shard, r.tenant, "*", "*")))
+	if err != nil {
+		return err
+	}
+	for subject := range sent.State.Subjects {
+		if _, ok := done.State.Subjects["r"+subject[1:]]; !ok {
+			ids[strings.Split(subject, ".")[3]] = true
+		}
+	}
+	return nil
 }

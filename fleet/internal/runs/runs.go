@@ -5,6 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
+	"reflect"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -53,6 +57,49 @@ type Run struct {
 	Digest  string `json:"digest,omitempty"`
 
 	revision uint64
+	unknown  map[string]json.RawMessage // fields of a later version
+}
+
+// plainRun is a Run without its own way of being encoded.
+type plainRun Run
+
+// UnmarshalJSON implements [json.Unmarshaler]. What a later version has added is kept.
+func (r *Run) UnmarshalJSON(raw []byte) error {
+	if err := json.Unmarshal(raw, (*plainRun)(r)); err != nil {
+		return err
+	}
+	r.unknown = nil
+	if err := json.Unmarshal(raw, &r.unknown); err != nil {
+		return err
+	}
+	for name := range knownFields() {
+		delete(r.unknown, name)
+	}
+	return nil
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (r *Run) MarshalJSON() ([]byte, error) {
+	raw, err := json.Marshal((*plainRun)(r))
+	if err != nil || len(r.unknown) == 0 {
+		return raw, err
+	}
+	rest, err := json.Marshal(r.unknown)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(raw[:len(raw)-1], ','), rest[1:]...), nil
+}
+
+// knownFields are the names that a Run has in JSON.
+func knownFields() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for f := range reflect.TypeFor[Run]().Fields() {
+			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && !yield(name) {
+				return
+			}
+		}
+	}
 }
 
 // Open reports whether workers may take it.
@@ -64,22 +111,28 @@ func (r *Run) Open() bool {
 type Runs struct {
 	conn   *engine.Conn
 	tenant string
+	// unlimited is until when any number of runs may wait, in nanoseconds.
+	unlimited atomic.Int64
 }
 
 // New returns the runs of a tenant.
-func New(conn *engine.Conn, tenant string) *Runs { return &Runs{conn, tenant} }
+func New(conn *engine.Conn, tenant string) *Runs { return &Runs{conn: conn, tenant: tenant} }
 
 // ErrNotFound is the error for a run that does not exist.
 var ErrNotFound = errors.New("no such run")
 
-// key names a run in the bucket.
+// key names a run in its bucket.
 func (r *Runs) key(id string) string { return r.tenant + "." + id }
+
+func (r *Runs) bucket(ctx context.Context, id string) (jetstream.KeyValue, error) {
+	return r.conn.Bucket(ctx, engine.Runs(engine.ShardOf(id)))
+}
 
 // Get returns a run.
 func (r *Runs) Get(ctx context.Context, id string) (*Run, error) {
 	var run *Run
 	err := engine.Try(ctx, func(ctx context.Context) (bool, error) {
-		kv, err := r.conn.Bucket(ctx, engine.Runs)
+		kv, err := r.bucket(ctx, id)
 		if err != nil {
 			return true, err
 		}
@@ -107,9 +160,10 @@ func decode(v jetstream.KeyValueEntry) (*Run, error) {
 // ErrUnchanged ends a [Runs.Update] that is not needed.
 var ErrUnchanged = errors.New("unchanged")
 
-// Update changes a run. Change is called again with what others have made of it meanwhile.
+// Update changes a run. Change is called again with what others have made of it meanwhile. A
+// server whose disk is full is waited for, but not for long.
 func (r *Runs) Update(ctx context.Context, id string, change func(*Run) error) (*Run, error) {
-	for {
+	for refused := 0; ; {
 		run, err := r.Get(ctx, id)
 		if err != nil {
 			return nil, err
@@ -123,11 +177,21 @@ func (r *Runs) Update(ctx context.Context, id string, change func(*Run) error) (
 		if err == nil {
 			return run, nil
 		}
+		if engine.NoRoom(err) {
+			refused++
+			again = refused < roomTries && engine.Pause(ctx, roomPause) == nil
+		}
 		if !again || ctx.Err() != nil {
 			return nil, fmt.Errorf("update run %s: %w", id, err)
 		}
 	}
 }
+
+// How often a server whose disk is full is asked again, and after how long.
+const (
+	roomTries = 20
+	roomPause = 500 * time.Millisecond
+)
 
 // put writes a run if nobody has changed it since it was read.
 func (r *Runs) put(ctx context.Context, run *Run) (again bool, err error) {
@@ -138,12 +202,15 @@ func (r *Runs) put(ctx context.Context, run *Run) (again bool, err error) {
 	}
 	ctx, cancel := engine.Attempt(ctx)
 	defer cancel()
-	kv, err := r.conn.Bucket(ctx, engine.Runs)
+	kv, err := r.bucket(ctx, run.ID)
 	if err != nil {
 		return true, err
 	}
-	run.revision, err = kv.Update(ctx, r.key(run.ID), raw, run.revision)
-	return true, err
+	revision, err := kv.Update(ctx, r.key(run.ID), raw, run.revision)
+	if err == nil {
+		run.revision = revision
+	}
+	return true, engine.Explain(err)
 }
 
 // listTime is how long a list may take.
@@ -152,13 +219,15 @@ const listTime = 30 * time.Second
 // List returns all runs, the latest first.
 func (r *Runs) List(ctx context.Context) ([]*Run, error) {
 	var list []*Run
-	err := r.values(ctx, engine.Runs, func(v jetstream.KeyValueEntry) {
-		if run, err := decode(v); err == nil {
-			list = append(list, run)
+	for n := range uint32(engine.Shards) {
+		err := r.values(ctx, engine.Runs(n), func(v jetstream.KeyValueEntry) {
+			if run, err := decode(v); err == nil {
+				list = append(list, run)
+			}
+		})
+		if err != nil {
+			return nil, fmt.Errorf("list runs: %w", err)
 		}
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list runs: %w", err)
 	}
 	sortRuns(list)
 	return list, nil

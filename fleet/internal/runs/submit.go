@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -82,7 +83,10 @@ func (r *Runs) Submit(ctx context.Context, s *Submission) (id, prompt string, er
 	if !slices.Contains(Priorities(), cmp.Or(s.Priority, Normal)) {
 		return "", "", fmt.Errorf("submit: there is no priority %q, only %s", s.Priority, strings.Join(Priorities(), ", "))
 	}
-	run, err := r.Get(ctx, id)
+	var run *Run
+	if err = ErrNotFound; s.ID != "" {
+		run, err = r.Get(ctx, id)
+	}
 	if errors.Is(err, ErrNotFound) {
 		if err := r.checkRoom(ctx); err != nil {
 			return "", "", fmt.Errorf("submit: %w", err)
@@ -108,8 +112,12 @@ func (r *Runs) Submit(ctx context.Context, s *Submission) (id, prompt string, er
 // ErrFull is the error for a run that is one too many.
 var ErrFull = errors.New("too many runs wait")
 
-// checkRoom refuses a new run if as many wait as the tenant may have.
+// checkRoom refuses a new run if as many wait as the tenant may have. That there is no limit is
+// believed for a while.
 func (r *Runs) checkRoom(ctx context.Context) error {
+	if time.Now().UnixNano() < r.unlimited.Load() {
+		return nil
+	}
 	return engine.Try(ctx, func(ctx context.Context) (bool, error) {
 		s, err := r.conn.Stream(ctx, engine.Tasks)
 		if err != nil {
@@ -119,44 +127,59 @@ func (r *Runs) checkRoom(ctx context.Context) error {
 		if err != nil {
 			return true, err
 		}
-		if most := info.Config.MaxMsgs; most > 0 && int64(info.State.Msgs) >= most {
+		most := info.Config.MaxMsgs
+		if most > 0 && int64(info.State.Msgs) >= most {
 			return false, fmt.Errorf("%w: the limit is %d (serve --max-queued); try again when some have ended", ErrFull, most)
+		}
+		if most <= 0 {
+			r.unlimited.Store(time.Now().Add(limitTime).UnixNano())
 		}
 		return false, nil
 	})
 }
+
+// limitTime is how long it may take until a new limit counts.
+const limitTime = 5 * time.Second
 
 // word reports whether a name can be part of a subject.
 func word(s string) bool {
 	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
 }
 
+// subject is that of a prompt ("p") or an outcome ("r").
 func (r *Runs) subject(kind, id, name string) string {
-	return kind + "." + r.tenant + "." + id + "." + name
+	return shardSubject(kind, engine.ShardOf(id), r.tenant, id, name)
 }
 
+func shardSubject(kind string, shard uint32, tenant, id, name string) string {
+	return kind + "." + strconv.FormatUint(uint64(shard), 10) + "." + tenant + "." + id + "." + name
+}
+
+// create makes a run, or returns the one that is there.
 func (r *Runs) create(ctx context.Context, run *Run) (*Run, error) {
+	there := false
 	err := engine.Try(ctx, func(ctx context.Context) (bool, error) {
 		_, err := r.put(ctx, run)
-		if code(err) == jetstream.JSErrCodeStreamWrongLastSequence {
+		if there = code(err) == jetstream.JSErrCodeStreamWrongLastSequence; there {
 			return false, nil
 		}
-		return true, err
+		return !engine.NoRoom(err), err
 	})
-	if err != nil {
-		return nil, err
+	if err != nil || !there {
+		return run, err
 	}
 	return r.Get(ctx, run.ID)
 }
 
-// once publishes what may be there already, and then is.
+// once publishes what may be there already, and then is. It does not wait for a server whose
+// disk is full.
 func (r *Runs) once(ctx context.Context, subject string, raw []byte) error {
 	return engine.Try(ctx, func(ctx context.Context) (bool, error) {
 		_, err := r.conn.JS.Publish(ctx, subject, raw, jetstream.WithExpectLastSequencePerSubject(0), jetstream.WithRetryAttempts(0))
 		if code(err) == jetstream.JSErrCodeStreamWrongLastSequence {
 			return false, nil
 		}
-		return true, err
+		return !engine.NoRoom(err), err
 	})
 }
 
@@ -170,10 +193,10 @@ func code(err error) jetstream.ErrorCode {
 
 // Wake makes a task for a run, unless there is one.
 func (r *Runs) Wake(ctx context.Context, run *Run) error {
-	const full = 10077 // the run has a task; or the queue is full, and the sweeper makes it later
+	const full = 10077 // the run has a task; or there is no room for it, and the sweeper makes it later
 	err := engine.Try(ctx, func(ctx context.Context) (bool, error) {
 		_, err := r.conn.JS.Publish(ctx, run.task(), []byte(r.tenant), jetstream.WithRetryAttempts(0))
-		if code(err) == full {
+		if code(err) == full || engine.NoRoom(err) {
 			return false, nil
 		}
 		return true, err
@@ -190,7 +213,7 @@ func (r *Runs) Pending(ctx context.Context, id string) ([]Prompt, error) {
 	var list []Prompt
 	err := engine.Try(ctx, func(ctx context.Context) (bool, error) {
 		list = nil
-		s, err := r.conn.Stream(ctx, engine.Prompts)
+		s, err := r.conn.Stream(ctx, engine.Sessions(engine.ShardOf(id)))
 		if err != nil {
 			return true, err
 		}

@@ -1,0 +1,75 @@
+package card
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/haftdev/haft/internal/visible"
+)
+
+// Lines is the input of a call for people who have no tool at hand to describe it: a line
+// for each field in the order in which they were sent, all of it, below an indent.
+func Lines(input json.RawMessage, indent string) string {
+	var b strings.Builder
+	for _, f := range fields(input) {
+		text := visible.Blanks(visible.Text(f.value))
+		switch {
+		case f.name == "":
+			b.WriteString(indent + strings.ReplaceAll(text, "\n", "\n"+indent) + "\n")
+		case strings.Contains(text, "\n"):
+			b.WriteString(indent + visible.Name(f.name) + ":\n" + indent + "  " + strings.ReplaceAll(text, "\n", "\n"+indent+"  ") + "\n")
+		default:
+			b.WriteString(indent + visible.Name(f.name) + ": " + text + "\n")
+		}
+	}
+	return b.String()
+}
+
+// Line is the same in one line. What is alone needs no name.
+func Line(input json.RawMessage) string {
+	list := fields(input)
+	var parts []string
+	for _, f := range list {
+		text := strings.Join(strings.Fields(visible.Text(f.value)), " ")
+		if f.name != "" && len(list) > 1 {
+			text = visible.Name(f.name) + ": " + text
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// A namedValue is a field of an input.
+type namedValue struct{ name, value string }
+
+// fields are those of an object, in its order; anything else is one value without a name.
+func fields(input json.RawMessage) []namedValue {
+	d := json.NewDecoder(bytes.NewReader(input))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return []namedValue{{"", valueText(input)}}
+	}
+	var list []namedValue
+	for d.More() {
+		name, err := d.Token()
+		var value json.RawMessage
+		if err == nil {
+			err = d.Decode(&value)
+		}
+		text, ok := name.(string)
+		if err != nil || !ok {
+			return []namedValue{{"", string(input)}}
+		}
+		list = append(list, namedValue{text, valueText(value)})
+	}
+	return list
+}
+
+// valueText is a text as it is, and any other value as JSON.
+func valueText(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(raw)
+}

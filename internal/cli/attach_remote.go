@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/haftdev/haft/internal/keep"
+	"github.com/haftdev/haft/internal/regular"
+	"github.com/haftdev/haft/internal/serve/attach"
+)
+
+// runRemote attaches to a session of a server.
+func (f *attachFlags) runRemote(ctx context.Context, word string) error {
+	address, err := attach.Parse(word)
+	if err != nil {
+		return usageError{fmt.Errorf("could not attach: %w", err)}
+	}
+	if !address.Private() && !f.insecure {
+		return usageError{fmt.Errorf("could not attach: others could read the token on its way to %s. Use https or a tunnel (ssh -L), or say --insecure", address.URL)}
+	}
+	token, err := f.token(address)
+	if err != nil {
+		return fmt.Errorf("could not attach: %w", err)
+	}
+	server := &attach.Server{URL: address.URL, Token: token}
+	row, err := server.Find(ctx, address.Session)
+	if err != nil {
+		return fmt.Errorf("could not attach: %w", err)
+	}
+	if f.watch && !row.Running {
+		return fmt.Errorf("could not attach to session %s: it is not running", row.ID)
+	}
+	stream := server.Open(ctx, row)
+	defer stream.Close()
+	if err := f.attach(ctx, stream, ""); err != nil { // the server names its clients
+		return err
+	}
+	if err := stream.Err(); err != nil {
+		return fmt.Errorf("the session cannot be watched any more: %w", err)
+	}
+	return nil
+}
+
+// tokenVariable has the token of a server.
+const tokenVariable = "HAFT_SERVE_TOKEN"
+
+// token finds the token of a server, never in the command line, which others can see.
+func (f *attachFlags) token(address attach.Address) (string, error) {
+	if f.tokenFile != "" {
+		token, _, err := readToken(f.tokenFile)
+		return token, err
+	}
+	if token := os.Getenv(tokenVariable); token != "" {
+		return token, nil
+	}
+	token, server, err := readToken(filepath.Join(keep.State(), "serve", "serve.json"))
+	if err == nil && sameServer(server, address.URL) {
+		return token, nil
+	}
+	return "", fmt.Errorf("the token of %s is not known. Put it into a file that only you can read and name it with --token-file, or set %s", address.URL, tokenVariable)
+}
+
+// readToken reads a file that has a token, or what a server keeps: the token and its
+// address. One that others can read is not trusted.
+func readToken(path string) (token, server string, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", "", fmt.Errorf("read the token: %w", err)
+	}
+	if info.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {
+		return "", "", fmt.Errorf("other users can read %s. Run: chmod 600 %s", path, path)
+	}
+	raw, err := regular.Read(path, 4096)
+	if err != nil {
+		return "", "", fmt.Errorf("read the token: %w", err)
+	}
+	var kept struct{ Token, URL string }
+	if json.Unmarshal(raw, &kept) == nil && kept.Token != "" {
+		return kept.Token, kept.URL, nil
+	}
+	if token = strings.TrimSpace(string(raw)); token == "" || strings.ContainsAny(token, " \n") {
+		return "", "", errors.New("read the token: " + path + " does not hold one")
+	}
+	return token, "", nil
+}
+
+// sameServer reports whether two addresses are those of one server of this machine, by
+// whichever of its names.
+func sameServer(kept, given string) bool {
+	a, errA := url.Parse(kept)
+	b, errB := url.Parse(given)
+	if errA != nil || errB != nil || a.Scheme != b.Scheme || a.Port() != b.Port() {
+		return false
+	}
+	return a.Hostname() == b.Hostname() || a.Hostname() == "127.0.0.1" && (b.Hostname() == "localhost" || b.Hostname() == "::1")
+}

@@ -1,0 +1,159 @@
+package attach
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/haftdev/haft/internal/serve"
+)
+
+// A Server is one that runs elsewhere.
+type Server struct {
+	// URL is its address, without a path.
+	URL   string
+	Token string
+}
+
+// An Address is a server, and a session of it; the session is "" if the address names
+// none.
+type Address struct{ URL, Session string }
+
+// IsAddress reports whether a word is the address of a server and not the id of a session.
+func IsAddress(word string) bool {
+	return strings.HasPrefix(word, "http://") || strings.HasPrefix(word, "https://")
+}
+
+// errToken is the error of an address that has the token in it.
+var errToken = errors.New("leave the token out of the address: other users of this machine can read command lines")
+
+// Parse reads an address as the page has it, such as http://127.0.0.1:7420/s/ID.
+func Parse(word string) (Address, error) {
+	u, err := url.Parse(word)
+	if err != nil || u.Host == "" {
+		return Address{}, fmt.Errorf("%q is not an address such as http://127.0.0.1:7420/s/SESSION", word)
+	}
+	if strings.Contains(u.Fragment, "token=") || u.Query().Has("token") || u.User != nil {
+		return Address{}, errToken
+	}
+	id := ""
+	if path := strings.Trim(u.Path, "/"); path != "" {
+		var ok bool
+		if id, ok = strings.CutPrefix(path, "s/"); !ok || strings.Contains(id, "/") {
+			return Address{}, fmt.Errorf("%q does not name a session: addresses of sessions end in /s/SESSION", word)
+		}
+	}
+	return Address{URL: u.Scheme + "://" + u.Host, Session: id}, nil
+}
+
+// Private reports whether nobody on the way can read what is sent to the address.
+func (a Address) Private() bool {
+	u, err := url.Parse(a.URL)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Scheme == "https" || u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// Find returns the session that an id, or the beginning of one, names; without one, the
+// only session that runs.
+func (s *Server) Find(ctx context.Context, id string) (serve.Session, error) {
+	var list serve.Sessions
+	if err := s.call(ctx, http.MethodGet, "/v1/sessions?limit=10000", nil, &list); err != nil {
+		return serve.Session{}, err
+	}
+	var found []serve.Session
+	for _, row := range list.Sessions {
+		if id == "" && row.Running || id != "" && strings.HasPrefix(row.ID, id) {
+			found = append(found, row)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) == 0 && id == "":
+		return serve.Session{}, fmt.Errorf("no session runs at %s. Name one: %s/s/SESSION", s.URL, s.URL)
+	case len(found) == 0:
+		return serve.Session{}, fmt.Errorf("there is no session %q at %s", id, s.URL)
+	}
+	names := []string{}
+	for _, row := range found[:min(len(found), 10)] {
+		names = append(names, fmt.Sprintf("%s/s/%s", s.URL, row.ID))
+	}
+	return serve.Session{}, fmt.Errorf("%d sessions are meant. Name one of them:\n  %s", len(found), strings.Join(names, "\n  "))
+}
+
+// plain does not follow redirects, which could lead a token elsewhere.
+func plain() *http.Client {
+	return &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// request makes a request with the token.
+func (s *Server) request(ctx context.Context, method, path string, body any) (*http.Response, error) {
+	var in io.Reader
+	if body != nil {
+		raw, err := json.Marshal(body)
+		if err != nil {
+			return nil, err
+		}
+		in = bytes.NewReader(raw)
+	}
+	r, err := http.NewRequestWithContext(ctx, method, s.URL+path, in)
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Authorization", "Bearer "+s.Token)
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	return plain().Do(r)
+}
+
+// call makes a request and reads its reply. The error is a *serve.Problem if the server
+// refuses it.
+func (s *Server) call(ctx context.Context, method, path string, body, reply any) error {
+	resp, err := s.request(ctx, method, path, body)
+	if err != nil {
+		return unreachable(s.URL, err)
+	}
+	defer resp.Body.Close()
+	if err := refused(resp); err != nil {
+		return err
+	}
+	if reply == nil {
+		return nil
+	}
+	return json.NewDecoder(io.LimitReader(resp.Body, maxReply)).Decode(reply)
+}
+
+// maxReply is how much of a reply is read.
+const maxReply = 64 << 20
+
+// unreachable says that there is no server, without the chain of what tried to reach it.
+func unreachable(server string, err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		err = op.Err
+	}
+	return fmt.Errorf("there is no answer from %s: %w", server, err)
+}
+
+// refused is why the server did not do it, nil if it did.
+func refused(resp *http.Response) error {
+	if resp.StatusCode/100 == 2 {
+		return nil
+	}
+	p := &serve.Problem{}
+	if json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(p) != nil || p.Message == "" {
+		return fmt.Errorf("the server answers %s. Is it haft serve?", resp.Status)
+	}
+	return p
+}

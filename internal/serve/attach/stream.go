@@ -1,0 +1,294 @@
+package attach
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/haftdev/haft/internal/serve"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/wire"
+)
+
+// A Stream is a session of a server, as messages. The first one that is written to it must
+// be an observe request, as to the channel of a session.
+type Stream struct {
+	server *Server
+	row    serve.Session // as it was found
+	ctx    context.Context
+	stop   context.CancelFunc
+	news   chan wire.Message
+
+	mu      sync.Mutex
+	answers bool              // questions are asked here
+	running bool              // the session was seen to run
+	last    string            // the position of the last event
+	asked   map[string]*asked // by the id of the question
+	end     error             // why there is no more
+}
+
+// asked is a question that is open here.
+type asked struct {
+	serve.Question
+	request string // the id of the request that asks it
+}
+
+// Open returns the stream of a session.
+func (s *Server) Open(ctx context.Context, row serve.Session) *Stream {
+	st := &Stream{server: s, row: row, news: make(chan wire.Message, 64), asked: map[string]*asked{}}
+	st.ctx, st.stop = context.WithCancel(ctx)
+	return st
+}
+
+// Close ends the stream.
+func (s *Stream) Close() error {
+	s.stop()
+	return nil
+}
+
+// Read returns the next message.
+func (s *Stream) Read() (wire.Message, error) {
+	select {
+	case m := <-s.news:
+		return m, nil
+	case <-s.ctx.Done():
+	}
+	select {
+	case m := <-s.news: // what came before the end
+		return m, nil
+	default:
+		return nil, io.EOF
+	}
+}
+
+// Err is why the stream ended before the session and the terminal did; nil if it did not.
+func (s *Stream) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.end
+}
+
+// tell hands a message to the reader.
+func (s *Stream) tell(m wire.Message) {
+	select {
+	case s.news <- m:
+	case <-s.ctx.Done():
+	}
+}
+
+// remark tells the user something about the connection.
+func (s *Stream) remark(text string) {
+	s.tell(&wire.Informational{Stamp: wire.Stamp{UUID: session.NewUUID(), SessionID: s.row.ID}, Level: "warning", Content: text})
+}
+
+// Write sends a message of the terminal.
+func (s *Stream) Write(m wire.Message) error {
+	switch m := m.(type) {
+	case *wire.User:
+		return s.prompt(m)
+	case *wire.ControlRequest:
+		go s.serve(m)
+	case *wire.ControlResponse:
+		s.answer(m.Response)
+	}
+	return nil
+}
+
+// path is that of an operation on the session.
+func (s *Stream) path(operation string) string {
+	return "/v1/sessions/" + url.PathEscape(s.row.ID) + operation
+}
+
+// prompt sends a prompt. One whose answer is lost is sent again and counts once.
+func (s *Stream) prompt(m *wire.User) error {
+	text := []string{m.Message.Content.Text}
+	for _, b := range m.Message.Content.Blocks {
+		var block struct {
+			Text string `json:"text"`
+		}
+		if raw, err := json.Marshal(b); err == nil && json.Unmarshal(raw, &block) == nil {
+			text = append(text, block.Text)
+		}
+	}
+	p := serve.Prompt{UUID: m.UUID, Text: strings.TrimSpace(strings.Join(text, "\n"))}
+	err := s.server.call(s.ctx, http.MethodPost, s.path("/prompts"), p, nil)
+	if refusal := (*serve.Problem)(nil); err != nil && !errors.As(err, &refusal) {
+		err = s.server.call(s.ctx, http.MethodPost, s.path("/prompts"), p, nil)
+	}
+	if err != nil {
+		s.remark("The prompt was not sent: " + err.Error())
+	}
+	return nil
+}
+
+// serve answers a request of the terminal.
+func (s *Stream) serve(m *wire.ControlRequest) {
+	var reply any
+	var err error
+	switch r := m.Request.(type) {
+	case *wire.Observe:
+		reply, err = s.observe(r)
+	case *wire.Interrupt:
+		err = s.server.call(s.ctx, http.MethodPost, s.path("/interrupt"), nil, nil)
+		if p := (*serve.Problem)(nil); errors.As(err, &p) && p.Code == "not_running" {
+			err = nil // there is nothing to stop
+		}
+	default:
+		err = wire.Unsupported(r)
+	}
+	out := wire.Response{Subtype: "success", RequestID: m.RequestID}
+	if err == nil {
+		out.Response, err = json.Marshal(reply)
+	}
+	if err != nil {
+		out = wire.Response{Subtype: "error", RequestID: m.RequestID, Error: err.Error()}
+	}
+	s.tell(&wire.ControlResponse{Response: out})
+}
+
+// observe begins to read events.
+func (s *Stream) observe(r *wire.Observe) (wire.ObserveReply, error) {
+	from := r.From
+	if from == "end" {
+		var t serve.Timeline
+		if err := s.server.call(s.ctx, http.MethodGet, s.path("/timeline?limit=0"), nil, &t); err != nil {
+			return wire.ObserveReply{}, err
+		}
+		from = t.Position
+	}
+	s.mu.Lock()
+	s.answers, s.last, s.running = r.Answers, from, s.row.Running
+	s.mu.Unlock()
+	go s.follow()
+	return wire.ObserveReply{
+		SessionID: s.row.ID, Cwd: s.row.Cwd, Model: s.row.Model, PermissionMode: s.row.Mode, PID: s.row.PID,
+		Busy: s.row.State == serve.Working || s.row.State == serve.Asks,
+	}, nil
+}
+
+// How long a connection may be silent, how long it is tried again after it was lost, and
+// the time between attempts. The server sends something every 15 seconds.
+const (
+	silence   = 45 * time.Second
+	retryTime = time.Minute
+	retryStep = 500 * time.Millisecond
+)
+
+// errOver says that the session has ended.
+var errOver = errors.New("the session has ended")
+
+// follow reads events until the session or the terminal ends.
+func (s *Stream) follow() {
+	defer s.stop()
+	lost := time.Time{}
+	for {
+		connected, err := s.events()
+		var refusal *serve.Problem
+		if s.ctx.Err() != nil || errors.Is(err, errOver) {
+			return
+		}
+		if connected || lost.IsZero() {
+			lost = time.Now()
+			s.remark("The connection to the server was lost. Trying to connect again.")
+		}
+		if errors.As(err, &refusal) && refusal.Code != "ended" && refusal.Code != "too_many_streams" || time.Since(lost) > retryTime {
+			s.mu.Lock()
+			s.end = err
+			s.mu.Unlock()
+			return
+		}
+		select {
+		case <-time.After(retryStep):
+		case <-s.ctx.Done():
+		}
+	}
+}
+
+// events reads one connection to its end; connected says that there was one.
+func (s *Stream) events() (connected bool, err error) {
+	ctx, cancel := context.WithCancel(s.ctx)
+	defer cancel()
+	s.mu.Lock()
+	last := s.last
+	s.mu.Unlock()
+	quiet := time.AfterFunc(silence, cancel)
+	defer quiet.Stop()
+	resp, err := s.server.request(ctx, http.MethodGet, s.path("/events?after="+url.QueryEscape(last)), nil)
+	if err != nil {
+		return false, unreachable(s.server.URL, err)
+	}
+	defer resp.Body.Close()
+	if err := refused(resp); err != nil {
+		return false, err
+	}
+	in := bufio.NewReaderSize(resp.Body, 64<<10)
+	var e struct{ name, id, data string }
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return true, err
+		}
+		quiet.Reset(silence)
+		field, value, _ := strings.Cut(strings.TrimRight(line, "\r\n"), ":")
+		value = strings.TrimPrefix(value, " ")
+		switch {
+		case line == "\n" && e.data != "":
+			if err := s.event(e.name, e.id, []byte(e.data)); err != nil {
+				return true, err
+			}
+			fallthrough
+		case line == "\n":
+			e.name, e.id, e.data = "", "", ""
+		case field == "event":
+			e.name = value
+		case field == "id":
+			e.id = value
+		case field == "data":
+			e.data += value
+		}
+	}
+}
+
+// event takes one.
+func (s *Stream) event(name, id string, data []byte) error {
+	switch name {
+	case "":
+		m, err := wire.Decode(data)
+		if err != nil {
+			return nil // a newer server says what is not known here
+		}
+		s.tell(m)
+		if id != "" {
+			s.mu.Lock()
+			s.last = id
+			s.mu.Unlock()
+			s.tell(&wire.JournalPosition{Stamp: wire.Stamp{UUID: session.NewUUID(), SessionID: s.row.ID}, Position: id})
+		}
+	case "questions":
+		var all serve.Questions
+		if err := json.Unmarshal(data, &all); err != nil {
+			return fmt.Errorf("read the questions: %w", err)
+		}
+		s.ask(all.Questions)
+	case "session":
+		var row serve.Session
+		if err := json.Unmarshal(data, &row); err != nil {
+			return fmt.Errorf("read the session: %w", err)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.running && !row.Running {
+			return errOver
+		}
+		s.running = s.running || row.Running
+	}
+	return nil
+}
