@@ -57,9 +57,9 @@ func (h *Home) Devices() *Devices {
 	return &Devices{filepath.Join(filepath.Dir(h.File), "devices.json")}
 }
 
-// Pair returns a code that makes one device known within a minute. An earlier one ends.
+// newCode returns a code that makes one device known within a minute. An earlier one ends.
 // Full says that the device may do what the page on this machine can.
-func (d *Devices) Pair(full bool) (code string, expires time.Time, err error) {
+func (d *Devices) newCode(full bool) (code string, expires time.Time, err error) {
 	code = rand.Text()[:codeLength]
 	expires = time.Now().Add(codeTime)
 	err = d.change(func(f *deviceFile) error {
@@ -157,8 +157,8 @@ func (d *Devices) Revoke(id string) error {
 	})
 }
 
-// RevokeAll shuts every device out, and ends a code that waits.
-func (d *Devices) RevokeAll() error {
+// revokeAll shuts every device out, and ends a code that waits.
+func (d *Devices) revokeAll() error {
 	return d.change(func(f *deviceFile) error {
 		*f = deviceFile{}
 		return nil

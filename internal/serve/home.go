@@ -64,7 +64,7 @@ func OpenHome(dir string, renew bool) (*Home, error) {
 		h.Token = rand.Text()
 	}
 	if renew {
-		if err := h.Devices().RevokeAll(); err != nil {
+		if err := h.Devices().revokeAll(); err != nil {
 			return nil, errors.Join(err, h.lock.Close())
 		}
 	}

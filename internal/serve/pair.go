@@ -44,7 +44,7 @@ const Unreachable = "A phone cannot reach this server: it listens on this machin
 
 // NewPairing makes a code for the server at an address that ends in a slash.
 func (d *Devices) NewPairing(base string, full bool) (Pairing, error) {
-	code, expires, err := d.Pair(full)
+	code, expires, err := d.newCode(full)
 	if err != nil {
 		return Pairing{}, err
 	}
