@@ -16,6 +16,7 @@ import (
 
 	"github.com/haftdev/haft/internal/keep"
 	"github.com/haftdev/haft/internal/page"
+	"github.com/haftdev/haft/internal/redact"
 	"github.com/haftdev/haft/internal/serve"
 	"github.com/haftdev/haft/shellrun"
 )
@@ -142,7 +143,7 @@ func (f *webFlags) run(c *cobra.Command) error {
 	if f.listen != "" {
 		hosts = append(slices.Clone(hosts), f.name(address))
 	}
-	s := serve.New(&serve.Options{Harness: o.Harness, Talk: o.Talk, Token: home.Token, Hosts: hosts, Devices: home.Devices(), Secure: f.cert != "", Files: page.Files, Version: version(), Log: o.Log})
+	s := serve.New(&serve.Options{Harness: o.Harness, Talk: o.Talk, Token: home.Token, Hosts: hosts, Devices: home.Devices(), Secure: f.cert != "", Files: page.Files, Secrets: redact.Environ(os.Environ()), Version: version(), Log: o.Log})
 	if err := s.Serve(c.Context(), listeners...); err != nil {
 		return fmt.Errorf("the server ended: %w", err)
 	}
