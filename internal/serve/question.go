@@ -40,11 +40,6 @@ func (w *watch) handle(ctx context.Context, r wire.Request) (a any, err error) {
 	return a, err
 }
 
-// put is [Watcher.Ask].
-func (w *watch) put(ctx context.Context, r wire.Request, settle func(any) error) {
-	_ = w.question(ctx, r, settle) // what cannot be asked is left to others
-}
-
 // question asks the clients, and settles the question with the first answer.
 func (w *watch) question(ctx context.Context, r wire.Request, settle func(any) error) error {
 	switch r := r.(type) {

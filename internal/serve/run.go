@@ -185,20 +185,6 @@ func (r *run) move(id string) {
 	r.mu.Unlock()
 }
 
-// idle reports whether the run has had nothing to do for a while.
-func (r *run) idle() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return !r.busy && time.Since(r.since) > idleTime
-}
-
-// working reports whether a turn runs.
-func (r *run) working() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.busy
-}
-
 // linked returns the link of the watch, nil if there is none.
 func (w *watch) linked() *link {
 	w.mu.Lock()

@@ -100,6 +100,11 @@ func (s *Server) newWatch(id, path string) (*watch, error) {
 	return w, nil
 }
 
+// put is [Watcher.Ask].
+func (w *watch) put(ctx context.Context, r wire.Request, settle func(any) error) {
+	_ = w.question(ctx, r, settle) // what cannot be asked is left to others
+}
+
 // open begins to fold the journal.
 func (w *watch) open(path string) (err error) {
 	w.path = path
@@ -197,6 +202,13 @@ func (w *watch) retire() bool {
 	}
 	delete(s.watches, w.id)
 	return true
+}
+
+// idle reports whether the run has had nothing to do for a while.
+func (r *run) idle() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.busy && time.Since(r.since) > idleTime
 }
 
 // connect links the watch to the process that leads the session elsewhere, if there is
