@@ -78,7 +78,7 @@ type names struct {
 	last map[string]name
 }
 
-const mostNames = 64
+const mostNames = 256
 
 func (n *names) of(g *Guard, p string) name {
 	n.mu.Lock()
@@ -95,7 +95,7 @@ func (n *names) of(g *Guard, p string) name {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.last == nil || len(n.last) >= mostNames {
-		n.last = make(map[string]name, mostNames)
+		n.last = map[string]name{}
 	}
 	n.last[p] = known
 	return known
