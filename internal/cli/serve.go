@@ -15,6 +15,7 @@ import (
 
 	"github.com/haftdev/haft/internal/keep"
 	"github.com/haftdev/haft/internal/page"
+	"github.com/haftdev/haft/internal/redact"
 	"github.com/haftdev/haft/internal/serve"
 	"github.com/haftdev/haft/shellrun"
 )
@@ -114,7 +115,7 @@ func (f *webFlags) run(c *cobra.Command) error {
 	if f.listen != "" {
 		hosts = append(slices.Clone(hosts), f.name(address))
 	}
-	s := serve.New(&serve.Options{Harness: o.Harness, Talk: o.Talk, Token: home.Token, Hosts: hosts, Secure: f.cert != "", Files: page.Files, Version: version(), Log: o.Log})
+	s := serve.New(&serve.Options{Harness: o.Harness, Talk: o.Talk, Token: home.Token, Hosts: hosts, Secure: f.cert != "", Files: page.Files, Secrets: redact.Environ(os.Environ()), Version: version(), Log: o.Log})
 	if err := s.Serve(c.Context(), listeners...); err != nil {
 		return fmt.Errorf("the server ended: %w", err)
 	}

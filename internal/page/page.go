@@ -26,6 +26,8 @@ type Session struct {
 	Cwd   string
 	Title string
 	View  *timeline.View
+	// Hide takes secrets out of JSON; nil keeps them.
+	Hide func([]byte) []byte
 	// Details are all items with the whole of their texts, in order.
 	Details iter.Seq[timeline.Detail]
 }
@@ -41,7 +43,7 @@ func Export(w io.Writer, s *Session) error {
 		return err
 	}
 	sum := s.View.Summary()
-	out := &joiner{w: w}
+	out := &joiner{w: w, hide: s.Hide}
 	out.printf(exportHead, hash(script), hash(string(style)), style)
 	out.printf(`{"session":`)
 	out.json(map[string]string{"id": s.ID, "cwd": s.Cwd, "title": s.Title})
@@ -85,8 +87,9 @@ const exportTail = `]}</script>
 
 // A joiner writes until the first error.
 type joiner struct {
-	w   io.Writer
-	err error
+	w    io.Writer
+	hide func([]byte) []byte
+	err  error
 }
 
 func (j *joiner) printf(format string, args ...any) {
@@ -101,6 +104,9 @@ func (j *joiner) json(v any) {
 	raw, err := json.Marshal(v)
 	if err != nil && j.err == nil {
 		j.err = fmt.Errorf("export session: %w", err)
+	}
+	if j.hide != nil {
+		raw = j.hide(raw)
 	}
 	j.printf("%s", raw)
 }

@@ -316,7 +316,7 @@ func (st *stream) event(name string, v any) error {
 // data ends an event. JSON has no line breaks.
 func (st *stream) data(raw []byte) error {
 	st.text.WriteString("data: ")
-	st.text.Write(raw)
+	st.text.Write(st.srv.redact.JSON(raw))
 	st.text.WriteString("\n\n")
 	if st.text.Len() > maxUnsent {
 		return st.flush()

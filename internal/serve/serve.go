@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/redact"
 	"github.com/haftdev/haft/session"
 )
 
@@ -38,6 +39,9 @@ type Options struct {
 	Files fs.FS
 	// Patience is how long a client may take to read what it is sent; 0 means ten seconds.
 	Patience time.Duration
+	// Secrets are values that are never shown, besides what looks like a secret and the
+	// token.
+	Secrets []string
 	// Version is that of the program.
 	Version string
 	// Log is for what a user who looks for a fault should know; nil means nobody.
@@ -54,6 +58,7 @@ type Server struct {
 	hosts  map[string]bool
 	port   string
 	tries  limiter
+	redact *redact.Redactor
 	list   *list
 	routes []route
 
@@ -85,6 +90,7 @@ func New(o *Options) *Server {
 	mac := hmac.New(sha256.New, []byte(o.Token))
 	mac.Write([]byte("cookie"))
 	s.cookie = hex.EncodeToString(mac.Sum(nil))
+	s.redact = redact.New(append([]string{o.Token}, o.Secrets...))
 	s.list = &list{srv: s, known: map[string]*known{}}
 	s.routes = s.table()
 	return s
@@ -136,6 +142,7 @@ func (s *Server) handler() http.Handler {
 	})
 	mux.HandleFunc("/", s.page)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w = redacted{w, s.redact}
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
 		h.Set("X-Content-Type-Options", "nosniff")
@@ -156,6 +163,25 @@ func (s *Server) handler() http.Handler {
 		mux.ServeHTTP(w, r)
 	})
 }
+
+// redacted takes secrets out of replies. Each is written as one JSON value; files of the
+// page have no secrets, and streams of events take them out themselves.
+type redacted struct {
+	http.ResponseWriter
+	redact *redact.Redactor
+}
+
+// Write writes a reply, or a piece of something else.
+func (r redacted) Write(raw []byte) (int, error) {
+	if kind := r.Header().Get("Content-Type"); kind != "application/json" && kind != "application/problem+json" {
+		return r.ResponseWriter.Write(raw)
+	}
+	_, err := r.ResponseWriter.Write(r.redact.JSON(raw))
+	return len(raw), err
+}
+
+// Unwrap is for [http.ResponseController].
+func (r redacted) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 // endTime is how long answers that are on their way may take at the end.
 const endTime = time.Second
