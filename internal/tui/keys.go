@@ -106,7 +106,7 @@ func bindings() []binding {
 		{[]string{"ctrl+r"}, "search what you wrote before", (*app).searchHistory},
 		{[]string{"ctrl+l"}, "clear the screen; what was on it stays in the scrollback", (*app).redraw},
 		{[]string{"ctrl+z"}, "suspend haft; fg brings it back", (*app).suspend},
-		{[]string{"?"}, "on an empty line: show these keys", func(a *app) { a.show.add(&note{text: a.keysHelp(), quiet: true}) }},
+		{[]string{"?"}, "on an empty line: show these keys", (*app).showKeys},
 	}
 }
 

@@ -95,9 +95,28 @@ func (c *Composer) undo() {
 		if slices.Equal(last.text, c.text) {
 			continue
 		}
+		if !slices.Equal(c.text, c.undoneTo) {
+			c.redos = nil // something else was written since
+		}
+		c.redos = append(c.redos, undone{c.text, c.at, c.pastes})
 		c.text, c.at, c.pastes, c.typing, c.back = last.text, last.at, last.pastes, -1, 0
+		c.undoneTo = slices.Clone(c.text)
 		return
 	}
+}
+
+// redo returns to what was written before the last undo, unless something else was written
+// since.
+func (c *Composer) redo() {
+	if len(c.redos) == 0 || !slices.Equal(c.text, c.undoneTo) {
+		c.redos = nil
+		return
+	}
+	next := c.redos[len(c.redos)-1]
+	c.redos = c.redos[:len(c.redos)-1]
+	c.keep()
+	c.text, c.at, c.pastes = slices.Clone(next.text), min(next.at, len(next.text)), next.pastes
+	c.undoneTo = slices.Clone(c.text)
 }
 
 // inWord reports whether a letter continues the word that is being typed.

@@ -49,7 +49,13 @@ func (c *Composer) recall(back int) bool {
 // View returns the text in lines of at most width columns, and where the caret is
 // in them.
 func (c *Composer) View(width int) (lines []string, row, col int) {
+	return c.ViewSelected(width, func(s string) string { return s })
+}
+
+// ViewSelected is View with what is selected set off by mark.
+func (c *Composer) ViewSelected(width int, mark func(string) string) (lines []string, row, col int) {
 	width = max(width, 2)
+	from, to := c.Selection()
 	var line strings.Builder
 	used := 0
 	next := func() {
@@ -77,6 +83,9 @@ func (c *Composer) View(width int) (lines []string, row, col int) {
 			if i == c.at {
 				row, col = len(lines), 0
 			}
+		}
+		if i >= from && i < to {
+			shown = mark(shown)
 		}
 		line.WriteString(shown)
 		if c.at > i && c.at < i+len(cluster) { // within what is shown as one
