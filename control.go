@@ -11,16 +11,22 @@ import (
 // Answers of the command line.
 type (
 	// Info is what it offers: commands, models, agents.
+	// Its fields are those of [wire.InitializeReply].
 	Info = wire.InitializeReply
 	// MCPServerStatus is the state of an MCP server.
+	// Its fields are those of [wire.MCPServerStatus].
 	MCPServerStatus = wire.MCPServerStatus
 	// ContextUsage says what fills the model's context.
+	// Its fields are those of [wire.ContextUsage].
 	ContextUsage = wire.ContextUsage
 	// Usage says what the session has cost.
+	// Its fields are those of [wire.UsageReply].
 	Usage = wire.UsageReply
 	// MCPChanges says what became of a change of MCP servers.
+	// Its fields are those of [wire.MCPSetServersReply].
 	MCPChanges = wire.MCPSetServersReply
 	// Rewound says what a rewind changed or would change.
+	// Its fields are those of [wire.RewindFilesReply].
 	Rewound = wire.RewindFilesReply
 )
 

@@ -31,11 +31,14 @@ const (
 // What hooks are told and say.
 type (
 	// HookInput is what a hook is told.
+	// Its fields are those of [wire.HookInput].
 	HookInput = wire.HookInput
 	// HookOutput is what a hook wants.
+	// Its fields are those of [wire.HookOutput].
 	HookOutput = wire.HookOutput
 	// HookSpecific is the part of a HookOutput that only some events understand.
 	// Its event name may be left empty.
+	// Its fields are those of [wire.HookSpecific].
 	HookSpecific = wire.HookSpecific
 )
 

@@ -131,10 +131,13 @@ type Options struct {
 // Types that callbacks and options use.
 type (
 	// Agent defines a kind of sub-agent.
+	// Its fields are those of [wire.Agent].
 	Agent = wire.Agent
 	// Elicitation is what an MCP server wants to know.
+	// Its fields are those of [wire.Elicitation].
 	Elicitation = wire.Elicitation
 	// ElicitationReply is what the user did about it.
+	// Its fields are those of [wire.ElicitationReply].
 	ElicitationReply = wire.ElicitationReply
 )
 

@@ -12,10 +12,13 @@ import (
 // Types of the decision about a call.
 type (
 	// ToolRequest is a call to decide about.
+	// Its fields are those of [wire.CanUseTool].
 	ToolRequest = wire.CanUseTool
 	// Permission is the decision.
+	// Its fields are those of [wire.PermissionAnswer].
 	Permission = wire.PermissionAnswer
 	// PermissionUpdate changes what is allowed from now on.
+	// Its fields are those of [wire.PermissionUpdate].
 	PermissionUpdate = wire.PermissionUpdate
 )
 

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
 
 	"github.com/haftdev/haft/model"
@@ -23,6 +24,10 @@ type Prompt struct {
 	// Change is what the prompt changes for its turn, as a typed command may; nil:
 	// nothing.
 	Change *tool.Change
+	// Answer answers the prompt in place of the model, as an agent of its own does that a
+	// command asks for; nil means that the model does. Such a prompt has a turn for itself.
+	// A text that is returned with an error is a part of the answer.
+	Answer func(context.Context) (string, error)
 	// Silent prompts join the conversation without asking the model for an answer.
 	Silent bool
 	// Origin is where it comes from if not from the user: see [TaskNotification].

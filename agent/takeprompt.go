@@ -142,7 +142,7 @@ func (t *turn) join() Reason {
 	var joining []Prompt
 	if !urgent {
 		a.queue = slices.DeleteFunc(a.queue, func(p Prompt) bool {
-			joins := p.Priority == Next && p.command == ""
+			joins := p.Priority == Next && p.command == "" && p.Answer == nil
 			if joins {
 				joining = append(joining, p)
 			}

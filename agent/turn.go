@@ -157,6 +157,9 @@ func (t *turn) converse() Reason {
 	if end := t.open(); end != "" {
 		return end
 	}
+	if t.prompt.Answer != nil {
+		return t.answerPrompt()
+	}
 	for {
 		if end := t.withinLimits(); end != "" {
 			return end

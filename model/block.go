@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/tool"
@@ -57,112 +58,158 @@ func ContentOf(b tool.Block) Block {
 	return Block{Type: BlockType(b.Type), Raw: raw}
 }
 
-// wireBlock has every field that a block may have on the wire.
-type wireBlock struct {
-	Type      BlockType       `json:"type"`
-	Text      *string         `json:"text,omitempty"`
-	Thinking  *string         `json:"thinking,omitempty"`
-	Signature *string         `json:"signature,omitempty"`
-	Data      *string         `json:"data,omitempty"`
-	ID        string          `json:"id,omitempty"`
-	Name      string          `json:"name,omitempty"`
-	Input     json.RawMessage `json:"input,omitempty"`
-	UseID     string          `json:"tool_use_id,omitempty"`
-	Content   json.RawMessage `json:"content,omitempty"`
-	IsError   bool            `json:"is_error,omitempty"`
-}
-
 // MarshalJSON writes the block as on the wire.
-func (b Block) MarshalJSON() ([]byte, error) {
+func (b Block) MarshalJSON() ([]byte, error) { return b.AppendJSON(nil) }
+
+// AppendJSON appends the block as on the wire, in one line.
+func (b Block) AppendJSON(dst []byte) ([]byte, error) {
 	if b.Raw != nil {
-		return b.Raw, nil
+		return plainjson.AppendCompact(dst, b.Raw)
 	}
-	w := wireBlock{Type: b.Type}
+	dst = plainjson.AppendString(append(dst, `{"type":`...), string(b.Type))
+	member := func(name, value string) {
+		dst = plainjson.AppendString(append(append(append(dst, `,"`...), name...), `":`...), value)
+	}
+	var err error
 	switch b.Type {
 	case Text:
-		w.Text = &b.Text
+		member("text", b.Text)
 	case Thinking:
-		w.Thinking, w.Signature = &b.Text, &b.Signature
+		member("thinking", b.Text)
+		member("signature", b.Signature)
 	case RedactedThinking:
-		w.Data = &b.Data
+		member("data", b.Data)
 	case ToolUse:
-		w.ID, w.Name, w.Input = b.ID, b.Name, sendable(b.Input)
+		if b.ID != "" {
+			member("id", b.ID)
+		}
+		if b.Name != "" {
+			member("name", b.Name)
+		}
+		dst = appendSendable(append(dst, `,"input":`...), b.Input)
 	case ToolResult:
-		w.UseID, w.IsError = b.UseID, b.IsError
-		var err error
-		if w.Content, err = resultContent(b.Content); err != nil {
+		if b.UseID != "" {
+			member("tool_use_id", b.UseID)
+		}
+		if dst, err = appendResult(append(dst, `,"content":`...), b.Content); err != nil {
 			return nil, err
+		}
+		if b.IsError {
+			dst = append(dst, `,"is_error":true`...)
 		}
 	default:
 		return nil, fmt.Errorf("encode message block: unknown type %q", b.Type)
 	}
-	return plainjson.Marshal(w)
+	return append(dst, '}'), nil
 }
 
-// sendable is the input of a call as it may be sent: an object. What a model wrote
+// appendSendable appends the input of a call as it may be sent: an object. What a model wrote
 // that is none goes back to it as a string, so that it sees what it did.
-func sendable(input json.RawMessage) json.RawMessage {
+func appendSendable(dst []byte, input json.RawMessage) []byte {
 	input = bytes.TrimSpace(input)
 	if len(input) == 0 {
-		return json.RawMessage("{}")
+		return append(dst, `{}`...)
 	}
-	if input[0] == '{' && json.Valid(input) {
-		return input
+	if input[0] == '{' {
+		if out, err := plainjson.AppendCompact(dst, input); err == nil {
+			return out
+		}
 	}
-	var wrapped struct {
-		Unparsed struct {
-			Raw string `json:"raw"`
-			Len int    `json:"len"`
-		} `json:"__unparsedToolInput"`
-	}
-	wrapped.Unparsed.Raw, wrapped.Unparsed.Len = string(input), len(input)
-	raw, err := plainjson.Marshal(wrapped)
-	if err != nil {
-		return json.RawMessage("{}")
-	}
-	return raw
+	dst = plainjson.AppendString(append(dst, `{"__unparsedToolInput":{"raw":`...), string(input))
+	return append(strconv.AppendInt(append(dst, `,"len":`...), int64(len(input)), 10), `}}`...)
 }
 
-// resultContent is a plain string where that says everything: it is what most
+// appendResult appends the content of a result, a plain string where that says everything: it is what most
 // readers of transcripts expect.
-func resultContent(blocks []tool.Block) (json.RawMessage, error) {
+func appendResult(dst []byte, blocks []tool.Block) ([]byte, error) {
 	if len(blocks) == 1 && blocks[0].Type == tool.TextBlock {
-		return plainjson.Marshal(blocks[0].Text)
+		return plainjson.AppendString(dst, blocks[0].Text), nil
 	}
 	if len(blocks) == 0 {
-		return json.RawMessage(`""`), nil
+		return append(dst, `""`...), nil
 	}
-	return plainjson.Marshal(blocks)
+	raw, err := plainjson.Marshal(blocks)
+	return append(dst, raw...), err
 }
 
 // UnmarshalJSON reads a block as on the wire. A block with a cache mark, a
 // citation or anything else that the fields do not hold keeps its Raw form too.
 func (b *Block) UnmarshalJSON(raw []byte) error {
 	var w wireBlock
-	if err := json.Unmarshal(raw, &w); err != nil {
+	if err := w.read(raw); err != nil {
 		return fmt.Errorf("decode message block: %w", err)
 	}
-	if w.Type == "" {
+	if w.kind == "" {
 		return errors.New("decode message block: it has no type")
 	}
-	*b = Block{Type: w.Type, ID: w.ID, Name: w.Name, Input: w.Input, UseID: w.UseID, IsError: w.IsError}
-	switch w.Type {
+	*b = Block{Type: w.kind, ID: w.texts[idMember], Name: w.texts[nameMember], Input: bytes.Clone(w.input), UseID: w.texts[useMember], IsError: w.isError}
+	switch w.kind {
 	case Text:
-		b.Text = value(w.Text)
+		b.Text = w.texts[textMember]
 	case Thinking:
-		b.Text, b.Signature = value(w.Thinking), value(w.Signature)
+		b.Text, b.Signature = w.texts[thinkingMember], w.texts[signatureMember]
 	case RedactedThinking:
-		b.Data = value(w.Data)
+		b.Data = w.texts[dataMember]
 	case ToolUse:
 	case ToolResult:
-		if err := b.readResult(w.Content, raw); err != nil {
+		if err := b.readResult(w.content, raw); err != nil {
 			return err
 		}
 	}
-	if b.Raw == nil && hasMore(raw, w.Type) {
+	if b.Raw == nil && w.more {
 		b.Raw = bytes.Clone(raw)
 	}
 	return nil
+}
+
+// wireBlock is what a block has on the wire. Every block of a conversation that is resumed comes by here.
+type wireBlock struct {
+	kind           BlockType
+	texts          [len(textMembers)]string
+	input, content []byte // as they are written, in the block
+	isError        bool
+	more           bool // it has something that the fields of its type do not hold
+}
+
+const (
+	textMember = iota
+	thinkingMember
+	signatureMember
+	dataMember
+	idMember
+	nameMember
+	useMember
+)
+
+var textMembers = [...]string{"text", "thinking", "signature", "data", "id", "name", "tool_use_id"}
+
+func (w *wireBlock) read(raw []byte) error {
+	seen := make([]string, 0, 8)
+	err := plainjson.Members(raw, func(name string, value []byte) (err error) {
+		if string(value) == "null" && name != "input" {
+			return nil // it says nothing
+		}
+		seen = append(seen, name)
+		switch name {
+		case "type":
+			var s string
+			s, err = plainjson.Text(value)
+			w.kind = BlockType(s)
+		case "input":
+			w.input = value
+		case "content":
+			w.content = value
+		case "is_error":
+			err = json.Unmarshal(value, &w.isError)
+		default:
+			if i := slices.Index(textMembers[:], name); i >= 0 {
+				w.texts[i], err = plainjson.Text(value)
+			}
+		}
+		return err
+	})
+	w.more = slices.ContainsFunc(seen, func(name string) bool { return !slices.Contains(members[w.kind], name) })
+	return err
 }
 
 // members are those of each type that a [Block] has fields for.
@@ -174,75 +221,19 @@ var members = map[BlockType][]string{
 	ToolResult:       {"type", "tool_use_id", "content", "is_error"},
 }
 
-// hasMore reports whether a block, which is an object in JSON, has something that the fields do not hold. It looks at the
-// names of its members only: every block of a conversation that is resumed comes by here.
-func hasMore(raw []byte, t BlockType) bool {
-	depth, name := 0, []byte(nil) // the name is set between it and its value
-	for i := 0; i < len(raw); i++ {
-		switch c := raw[i]; c {
-		case '"':
-			end := endOfString(raw, i)
-			if depth == 1 && name == nil {
-				name = raw[i+1 : end]
-			} else if depth == 1 && !slices.Contains(members[t], string(name)) {
-				return true
-			}
-			i = end
-		case '{', '[':
-			if depth == 1 && !slices.Contains(members[t], string(name)) {
-				return true
-			}
-			depth++
-		case '}', ']':
-			depth--
-		case ',':
-			if depth == 1 {
-				name = nil
-			}
-		case ' ', '\t', '\n', '\r', ':':
-		default:
-			if depth == 1 && c != 'n' && !slices.Contains(members[t], string(name)) {
-				return true
-			}
-			for i+1 < len(raw) && !bytes.ContainsRune([]byte(",}] \t\r\n"), rune(raw[i+1])) {
-				i++ // the rest of a number or a word
-			}
-		}
-	}
-	return false
-}
-
-// endOfString returns where the string that begins at a quote ends.
-func endOfString(raw []byte, quote int) int {
-	for i := quote + 1; i < len(raw); i++ {
-		switch raw[i] {
-		case '\\':
-			i++
-		case '"':
-			return i
-		}
-	}
-	return len(raw) - 1
-}
-
 func (b *Block) readResult(content json.RawMessage, raw []byte) error {
 	content = bytes.TrimSpace(content)
 	switch {
 	case len(content) == 0:
 	case content[0] == '"':
 		b.Content = []tool.Block{{Type: tool.TextBlock}}
-		return json.Unmarshal(content, &b.Content[0].Text)
+		var err error
+		b.Content[0].Text, err = plainjson.Text(content)
+		return err
 	default:
 		if json.Unmarshal(content, &b.Content) != nil {
 			b.Content, b.Raw = nil, bytes.Clone(raw) // blocks that we do not know
 		}
 	}
 	return nil
-}
-
-func value(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }

@@ -40,9 +40,17 @@ func (m *Message) UnmarshalJSON(raw []byte) error {
 func ParseContent(raw json.RawMessage) (blocks []Block, err error) {
 	if len(raw) > 0 && raw[0] == '"' {
 		blocks = []Block{{Type: Text}}
-		return blocks, json.Unmarshal(raw, &blocks[0].Text)
+		blocks[0].Text, err = plainjson.Text(raw)
+		return blocks, err
 	}
-	err = json.Unmarshal(raw, &blocks)
+	if string(raw) == "null" {
+		return nil, nil
+	}
+	blocks = []Block{}
+	err = plainjson.Elements(raw, func(value []byte) error {
+		blocks = append(blocks, Block{})
+		return blocks[len(blocks)-1].UnmarshalJSON(value)
+	})
 	return blocks, err
 }
 
@@ -58,13 +66,45 @@ type History struct {
 // Append adds messages.
 func (h *History) Append(messages ...Message) error {
 	for _, m := range messages {
-		raw, err := plainjson.Marshal(m)
+		raw, err := m.encode()
 		if err != nil {
 			return err
 		}
 		h.AppendJSON(raw)
 	}
 	return nil
+}
+
+// encode is plainjson.Marshal without its copies.
+func (m *Message) encode() ([]byte, error) {
+	size := 64
+	for _, b := range m.Content {
+		size += b.size()
+	}
+	raw := plainjson.AppendString(append(make([]byte, 0, size), `{"role":`...), string(m.Role))
+	if m.Content == nil {
+		return append(raw, `,"content":null}`...), nil
+	}
+	raw = append(raw, `,"content":[`...)
+	for i, b := range m.Content {
+		if i > 0 {
+			raw = append(raw, ',')
+		}
+		var err error
+		if raw, err = b.AppendJSON(raw); err != nil {
+			return nil, err
+		}
+	}
+	return append(raw, `]}`...), nil
+}
+
+// size is about how many bytes the block has as JSON.
+func (b *Block) size() int {
+	n := 128 + len(b.Text) + len(b.Signature) + len(b.Data) + len(b.Input) + len(b.Raw)
+	for i := range b.Content {
+		n += len(b.Content[i].Text) + 4*len(b.Content[i].Data)/3
+	}
+	return n + n/16
 }
 
 // AppendJSON adds a message in its encoded form, which the history keeps.

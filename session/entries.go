@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
@@ -48,7 +47,7 @@ func Entries(ctx context.Context, path string) iter.Seq2[Entry, error] {
 // entryOf reads a line as an entry.
 func entryOf(ctx context.Context, raw []byte, blobs *blobs) (Entry, bool) {
 	var l line
-	if json.Unmarshal(bytes.Trim(raw, "\x00 \t\r\n"), &l) != nil {
+	if l.decode(bytes.Trim(raw, "\x00 \t\r\n")) != nil {
 		return Entry{}, false
 	}
 	blobs.restore(ctx, &l)

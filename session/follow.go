@@ -3,7 +3,6 @@ package session
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -184,7 +183,7 @@ func followedEntry(ctx context.Context, raw []byte, blobs *blobs) (Entry, bool) 
 		return e, ok
 	}
 	var l line
-	if json.Unmarshal(bytes.Trim(raw, "\x00 \t\r\n"), &l) != nil || l.extra().Stop == nil {
+	if l.decode(bytes.Trim(raw, "\x00 \t\r\n")) != nil || l.extra().Stop == nil {
 		return Entry{}, false
 	}
 	s := l.Haft.Stop

@@ -2,7 +2,6 @@ package session
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -154,7 +153,7 @@ func hasMessages(path string, size int64) bool {
 	}
 	for raw := range bytes.Lines(text) {
 		var l line
-		if json.Unmarshal(raw, &l) == nil && (l.Type == "user" || l.Type == "assistant") {
+		if l.decode(raw) == nil && (l.Type == "user" || l.Type == "assistant") {
 			return true
 		}
 	}

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -124,7 +123,7 @@ func (l *line) isBoundary() bool { return l.Type == "system" && l.Subtype == "co
 // parent returns the message that the line follows, "" for the first.
 func (l *line) parent() string {
 	var s string
-	if json.Unmarshal(l.Parent, &s) != nil {
+	if readText(&s, l.Parent) != nil {
 		return ""
 	}
 	return s
@@ -137,74 +136,69 @@ func (l *line) extra() *extra {
 	return l.Haft
 }
 
-// wireMessage is the message of a line. Content is read by model.Message.
-type wireMessage struct {
-	ID         string            `json:"id,omitempty"`
-	Type       string            `json:"type,omitempty"`
-	Role       model.Role        `json:"role"`
-	Model      string            `json:"model,omitempty"`
-	Content    any               `json:"content"` // blocks, or the text of a prompt that was typed
-	StopReason *model.StopReason `json:"stop_reason,omitempty"`
-	Usage      *model.Usage      `json:"usage,omitempty"`
-}
-
 // setMessage fills in a message.
 func (l *line) setMessage(m *Message) error {
-	w := wireMessage{ID: m.ID, Role: m.Role, Model: m.Model}
-	content := []json.RawMessage{}
-	for _, b := range m.Content {
-		raw, err := plainjson.Marshal(sendable(b))
-		if err != nil {
-			return fmt.Errorf("encode message: %w", err)
-		}
-		content = append(content, raw)
-	}
-	w.Content = content
-	if m.Typed && len(m.Content) == 1 && m.Content[0].Type == model.Text {
-		w.Content = m.Content[0].Text
-	}
 	l.Type, l.said = string(m.Role), m
+	var usage *model.Usage
 	if m.Role == model.Assistant {
-		w.Type = "message"
-		if m.StopReason != "" {
-			w.StopReason = &m.StopReason
-		}
 		// Readers that add tokens up count every line with a usage, so that an answer has
 		// one: with its end, when all of it is known.
 		if m.StopReason != "" || m.ID == "" || m.Error != "" {
-			w.Usage = &m.Usage
+			usage = &m.Usage
 		} else if m.Usage != (model.Usage{}) {
 			l.Haft = &extra{Stop: &stop{ID: m.ID, Model: m.Model, Usage: m.Usage}}
 		}
 	}
 	l.IsMeta = m.Synthetic && m.Role == model.User
 	l.IsAPIError, l.Error = m.Error != "", m.Error
-	if len(m.Output) > 0 && json.Valid(m.Output) {
+	if len(m.Output) > 0 && plainjson.Valid(m.Output) {
 		l.ToolUseResult = m.Output
 		if m.Confined != nil {
 			l.Haft = &extra{Confined: m.Confined}
 		}
 	}
 	var err error
-	l.Message, err = plainjson.Marshal(w)
+	l.Message, err = m.encode(usage)
 	return err
 }
 
-// sendable returns a block whose input is an object: what a model wrote that is
-// none is wrapped in one, so that the line can be read and the block sent.
-func sendable(b model.Block) model.Block {
-	if b.Type != model.ToolUse || b.Raw != nil {
-		return b
+// encode is the message as a line has it, with what it took if that is known.
+func (m *Message) encode(usage *model.Usage) ([]byte, error) {
+	o := object("{")
+	o.string("id", m.ID)
+	if m.Role == model.Assistant {
+		o.string("type", "message")
 	}
-	in := bytes.TrimSpace(b.Input)
-	if len(in) == 0 || in[0] == '{' && json.Valid(in) {
-		return b
+	o.name("role")
+	o = plainjson.AppendString(o, string(m.Role))
+	o.string("model", m.Model)
+	o.name("content")
+	if m.Typed && len(m.Content) == 1 && m.Content[0].Type == model.Text {
+		o = plainjson.AppendString(o, m.Content[0].Text)
+	} else {
+		o = append(o, '[')
+		for i, b := range m.Content {
+			if i > 0 {
+				o = append(o, ',')
+			}
+			var err error
+			if o, err = b.AppendJSON(o); err != nil {
+				return nil, fmt.Errorf("encode message: %w", err)
+			}
+		}
+		o = append(o, ']')
 	}
-	raw, err := plainjson.Marshal(map[string]any{"__unparsedToolInput": map[string]any{"raw": string(b.Input), "len": len(b.Input)}})
-	if err == nil {
-		b.Input = raw
+	if m.Role == model.Assistant {
+		o.string("stop_reason", string(m.StopReason))
 	}
-	return b
+	if usage != nil {
+		raw, err := plainjson.Marshal(usage)
+		if err != nil {
+			return nil, fmt.Errorf("encode message: %w", err)
+		}
+		o.raw("usage", raw)
+	}
+	return append(o, '}'), nil
 }
 
 // message reads the message of a line, once.
@@ -212,14 +206,8 @@ func (l *line) message() (*Message, error) {
 	if l.read != nil {
 		return l.read, nil
 	}
-	var w struct {
-		ID         string           `json:"id"`
-		Model      string           `json:"model"`
-		Content    json.RawMessage  `json:"content"`
-		StopReason model.StopReason `json:"stop_reason"`
-		Usage      model.Usage      `json:"usage"`
-	}
-	if err := json.Unmarshal(l.Message, &w); err != nil {
+	var w wireMessage
+	if err := w.read(l.Message); err != nil {
 		return nil, fmt.Errorf("decode message: %w", err)
 	}
 	content, err := model.ParseContent(w.Content)
@@ -235,6 +223,32 @@ func (l *line) message() (*Message, error) {
 		Output: l.ToolUseResult, Confined: l.extra().Confined, Synthetic: l.IsMeta || l.IsSummary, Error: l.errorText(),
 	}
 	return l.read, nil
+}
+
+// wireMessage is the message of a line. Content points into it.
+type wireMessage struct {
+	ID, Model  string
+	Content    json.RawMessage
+	StopReason model.StopReason
+	Usage      model.Usage
+}
+
+func (w *wireMessage) read(raw []byte) error {
+	return plainjson.Members(raw, func(name string, value []byte) error {
+		switch name {
+		case "id":
+			return readText(&w.ID, value)
+		case "model":
+			return readText(&w.Model, value)
+		case "content":
+			w.Content = value
+		case "stop_reason":
+			return readText((*string)(&w.StopReason), value)
+		case "usage":
+			return json.Unmarshal(value, &w.Usage)
+		}
+		return nil
+	})
 }
 
 func (l *line) errorText() string {

@@ -2,7 +2,6 @@ package session
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -129,7 +128,7 @@ func (i *Info) look() error {
 
 func (i *Info) note(raw []byte, head bool) {
 	var l line
-	if json.Unmarshal(raw, &l) != nil {
+	if l.decode(raw) != nil {
 		return
 	}
 	if l.Cwd != "" {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/internal/regular"
 	"github.com/haftdev/haft/internal/workspace/blob"
 )
@@ -87,46 +86,6 @@ func (b *blobs) shorten(ctx context.Context, l *line) ([]byte, error) {
 	short.Haft = &x
 	return short.encode()
 }
-
-// encode encodes a line. What is JSON already, and most of the line, is put in as it is: the encoder would read all of
-// it again.
-func (l *line) encode() ([]byte, error) {
-	message, result := l.Message, l.ToolUseResult
-	if bytes.IndexByte(message, '\n') >= 0 || bytes.IndexByte(result, '\n') >= 0 {
-		return plainjson.Marshal(l) // which makes one line of it
-	}
-	outer := *l
-	if len(message) > 0 {
-		outer.Message = hole
-	}
-	if len(result) > 0 {
-		outer.ToolUseResult = hole
-	}
-	raw, err := plainjson.Marshal(&outer)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]byte, 0, len(raw)+len(message)+len(result)+1)
-	for _, part := range []struct {
-		before string
-		raw    json.RawMessage
-	}{{`,"message":0`, message}, {`,"toolUseResult":0`, result}} {
-		if len(part.raw) == 0 {
-			continue
-		}
-		// Only strings and numbers precede it, in which no quote is bare.
-		before, after, found := bytes.Cut(raw, []byte(part.before))
-		if !found {
-			return nil, fmt.Errorf("no %s in %s", part.before, raw)
-		}
-		out = append(append(append(out, before...), part.before[:len(part.before)-1]...), part.raw...)
-		raw = after
-	}
-	return append(out, raw...), nil
-}
-
-// hole is what a line has in place of what is put in afterwards.
-var hole = json.RawMessage("0")
 
 func (b *blobs) shortenStrings(ctx context.Context, raw json.RawMessage) (json.RawMessage, []string, error) {
 	var out bytes.Buffer

@@ -3,7 +3,6 @@ package session
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"iter"
 	"os"
@@ -159,7 +158,7 @@ func (t *tail) parse(raw []byte) *line {
 		return nil
 	}
 	l := &line{}
-	if json.Unmarshal(raw, l) != nil {
+	if l.decode(raw) != nil {
 		t.damaged++
 		return nil
 	}

@@ -3,7 +3,7 @@ package session
 import (
 	"crypto/rand"
 	"crypto/sha1"
-	"fmt"
+	"encoding/hex"
 )
 
 // NewUUID returns a random name for an entry or a session.
@@ -23,7 +23,14 @@ func ResultUUID(sessionID, callID string) string {
 func format(b [16]byte, version byte) string {
 	b[6] = b[6]&0x0f | version<<4
 	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+	out := make([]byte, 0, 36)
+	for i, part := range [][]byte{b[:4], b[4:6], b[6:8], b[8:10], b[10:]} {
+		if i > 0 {
+			out = append(out, '-')
+		}
+		out = hex.AppendEncode(out, part)
+	}
+	return string(out)
 }
 
 // isUUID reports whether s can name a session: nothing else may become part of a

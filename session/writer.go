@@ -84,7 +84,7 @@ func (w *writer) next(e *Entry) *line {
 	}
 	l.Parent = json.RawMessage("null")
 	if w.tail != "" {
-		l.Parent, _ = plainjson.Marshal(w.tail)
+		l.Parent = plainjson.AppendString(nil, w.tail)
 	}
 	w.tail = l.UUID
 	w.mark(l)
@@ -100,7 +100,7 @@ func (w *writer) mark(l *line) {
 
 // state writes a fact, and a title also where the official tools look for it.
 func (w *writer) state(e *Entry) ([]*line, error) {
-	if !json.Valid(e.State.Value) {
+	if !plainjson.Valid(e.State.Value) {
 		return nil, fmt.Errorf("write session: state %s is not JSON", e.State.Name)
 	}
 	lines := w.beside(e, typeState, extra{State: e.State})

@@ -119,11 +119,25 @@ func replace(environ []string, name, value string) []string {
 	return append(env, name+"="+value)
 }
 
-// replaceAll sets variables, given as NAME=value, in a copy of an environment.
+// replaceAll sets variables, given as NAME=value, in a copy of an environment, and takes those out of it that are
+// given as NAME.
 func replaceAll(environ, entries []string) []string {
-	for _, entry := range entries {
-		name, value, _ := strings.Cut(entry, "=")
-		environ = replace(environ, name, value)
+	last := make(map[string]int, len(entries)) // the last of a name counts
+	for i, entry := range entries {
+		name, _, _ := strings.Cut(entry, "=")
+		last[name] = i
 	}
-	return environ
+	env := make([]string, 0, len(environ)+len(entries))
+	for _, entry := range environ {
+		name, _, _ := strings.Cut(entry, "=")
+		if _, ok := last[name]; !ok {
+			env = append(env, entry)
+		}
+	}
+	for i, entry := range entries {
+		if name, _, set := strings.Cut(entry, "="); set && last[name] == i {
+			env = append(env, entry)
+		}
+	}
+	return env
 }

@@ -22,7 +22,7 @@ type Request struct {
 	Timeout     time.Duration // zero means none
 
 	// Plain is asked, with the directory in which the command is about to start,
-	// for variables to run it with beside the usual ones, and then without the
+	// for variables to run it with beside the usual ones, or without if an entry is only a name, and then without the
 	// user's profile and env file, which could change them or what its words
 	// mean. A nil answer, and a nil Plain, mean an ordinary command.
 	Plain func(dir string) []string

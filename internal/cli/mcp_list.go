@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/harness/project"
-	"github.com/haftdev/haft/internal/mcp/wirelog"
+	"github.com/haftdev/haft/internal/redact"
 
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp"
@@ -73,7 +73,7 @@ func shownCommand(words []string) []string {
 	words = slices.Clone(words)
 	for i, word := range words {
 		name, _, whole := strings.Cut(word, "=")
-		if !strings.HasPrefix(name, "-") || !wirelog.IsSecret(strings.TrimLeft(name, "-")) {
+		if !strings.HasPrefix(name, "-") || !redact.Name(strings.TrimLeft(name, "-")) {
 			continue
 		}
 		switch {
@@ -94,7 +94,7 @@ func shownURL(address string) string {
 	}
 	fields := strings.Split(u.RawQuery, "&")
 	for i, field := range fields {
-		if name, _, _ := strings.Cut(field, "="); wirelog.IsSecret(name) || strings.EqualFold(name, "key") {
+		if name, _, _ := strings.Cut(field, "="); redact.Name(name) || strings.EqualFold(name, "key") {
 			fields[i] = name + "=" + withheld
 		}
 	}

@@ -14,10 +14,12 @@ import (
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/agent/prompt"
 	"github.com/haftdev/haft/internal/harness/crew"
+	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/harness/sysprompt"
 	"github.com/haftdev/haft/internal/harness/workdir"
+	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
-	knowledge "github.com/haftdev/haft/internal/knowledge/prompt"
+	texts "github.com/haftdev/haft/internal/knowledge/prompt"
 	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/sched"
@@ -40,12 +42,13 @@ func (w *World) newCrew() *crew.Crew {
 // kinds are the agents that work can be given to.
 func (w *World) kinds() []subagent.Kind {
 	var kinds []subagent.Kind
+	may := w.mayUse("Agent", "subagent_type")
 	for _, d := range w.Project.Library.Agents.List().Definitions {
 		tools := "all"
 		if d.Tools != nil {
 			tools = strings.Join(d.Tools, ", ")
 		}
-		kinds = append(kinds, subagent.Kind{Name: d.Name, Description: d.Description, Tools: tools, Background: d.Background, Worktree: d.Isolation == "worktree"})
+		kinds = append(kinds, subagent.Kind{Name: d.Name, Description: d.Description, Tools: tools, Background: d.Background, Worktree: d.Isolation == "worktree", Denied: !may(d.Name)})
 	}
 	return kinds
 }
@@ -78,6 +81,10 @@ func (c *Conversation) makeAgent(ctx context.Context, s crew.Spec) (*crew.Made, 
 	if err != nil {
 		return nil, err
 	}
+	hooks, err := c.hooksFor(d, s)
+	if err != nil {
+		return nil, err
+	}
 	a, err := agent.New(opts)
 	if err != nil {
 		return nil, err
@@ -86,7 +93,18 @@ func (c *Conversation) makeAgent(ctx context.Context, s crew.Spec) (*crew.Made, 
 	if err := c.Journal().DescribeAgent(s.ID, meta); err != nil {
 		return nil, err
 	}
-	made := &crew.Made{Agent: a, Kind: d.Name, Model: opts.ModelName, Spawns: d.Spawns(), Reopen: dir.Open, Close: dir.Close}
+	hooks.begin()
+	made := &crew.Made{
+		Agent: a, Kind: d.Name, Model: opts.ModelName, Spawns: d.Spawns(),
+		Reopen: func(ctx context.Context) error {
+			hooks.begin()
+			return dir.Open(ctx)
+		},
+		Close: func() (worktree, branch string) {
+			hooks.end()
+			return dir.Close()
+		},
+	}
 	if folder := c.Journal().Dir(); folder != "" {
 		made.Output = filepath.Join(folder, "subagents", "agent-"+s.ID+".jsonl")
 	}
@@ -182,6 +200,9 @@ func (c *Conversation) child(ctx context.Context, d agentdef.Definition, s crew.
 	}).Tell
 	o.Limits = agent.Limits{Turns: d.MaxTurns}
 	policy := w.childPolicy(d, permission.Mode(s.Mode), dir)
+	if err := c.lendText(policy, s); err != nil {
+		return nil, err
+	}
 	o.Permissions, o.Sched.Judge = policy, sched.JudgeFunc(policy.judge)
 	if o.Person != nil {
 		o.Person = speaker{o.Person, fmt.Sprintf("the agent %s (%s)", cmp.Or(s.Name, d.Name), s.Description)}
@@ -220,6 +241,41 @@ func (c *Conversation) childModel(d agentdef.Definition, s crew.Spec) string {
 		chosen = resolved
 	}
 	return chosen
+}
+
+// lendText lets an agent that does a skill or command do what that allows itself.
+func (c *Conversation) lendText(policy *childPolicy, s crew.Spec) error {
+	if s.Text.Name == "" {
+		return nil
+	}
+	p, err := c.World.piece(knowledge.Kind(s.Text.Kind), s.Text.Name)
+	if err != nil {
+		return err
+	}
+	if !s.Again && p.Digest != s.Text.Digest {
+		return fmt.Errorf("the %s %s changed while it was being loaded; use it again", s.Text.Kind, s.Text.Name)
+	}
+	_, err = policy.Allow(p.Fields.List("allowed-tools"))
+	return err
+}
+
+// hooksFor are the hooks for the time that an agent works.
+func (c *Conversation) hooksFor(d agentdef.Definition, s crew.Spec) (*agentHooks, error) {
+	own, err := c.World.definition(d)
+	if err != nil {
+		return nil, err
+	}
+	hooks := &agentHooks{world: c.World, id: s.ID, texts: []project.Text{own}}
+	if s.Text.Name == "" {
+		return hooks, nil
+	}
+	p, err := c.World.piece(knowledge.Kind(s.Text.Kind), s.Text.Name)
+	if err != nil {
+		return nil, err
+	}
+	done, err := c.World.textOf(p)
+	hooks.texts = append(hooks.texts, done)
+	return hooks, err
 }
 
 // A following journal is the conversation's of the moment: clearing begins another
@@ -279,10 +335,10 @@ func (c *Conversation) skillText(ctx context.Context, name string) (string, erro
 	if err != nil {
 		return "", err
 	}
-	if err := c.hooks.loaded(s.Name, s.Digest); err != nil {
+	if err := c.hooks.loaded(knowledge.Skill, s.Name, s.Digest); err != nil {
 		return "", err
 	}
-	text, err := s.Prompt(ctx, knowledge.Use{}, c.pool.builtins.Calls)
+	text, err := s.Prompt(ctx, texts.Use{}, c.pool.builtins.Calls)
 	return "The skill " + s.Name + ":\n" + text, err
 }
 

@@ -124,7 +124,7 @@ type Conversation struct {
 	dirs    *workdir.Dirs
 	sets    sets // of the agents that work for it
 	skills  skillTexts
-	hooks   skillHooks
+	hooks   textHooks
 	watched watched
 	woken   func()
 	notes   *sysprompt.Notes
@@ -160,7 +160,10 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 		return nil, errors.Join(err, journal.Close())
 	}
 	follow(lead, &opts, journal.Restored())
-	c := &Conversation{World: w, dirs: workdir.New(&workdir.Options{Root: w.Project.Dir, Shell: w.Shell, Interpreters: w.builtins.Interpreters, Link: w.link}), lead: lead, skills: skillTexts{link: w.link}, hooks: skillHooks{world: w}, Version: opts.Version, Began: time.Now()}
+	if err := w.leadHooks(lead); err != nil {
+		return nil, errors.Join(err, journal.Close())
+	}
+	c := &Conversation{World: w, dirs: workdir.New(&workdir.Options{Root: w.Project.Dir, Shell: w.Shell, Interpreters: w.builtins.Interpreters, Link: w.link}), lead: lead, skills: skillTexts{link: w.link}, hooks: textHooks{world: w}, Version: opts.Version, Began: time.Now()}
 	w.link.Begin(journal)
 	if c.woken = opts.Woken; opts.Person != nil {
 		opts.Person = &openAsker{opts.Person, opts.here(), c}
@@ -250,7 +253,7 @@ func (c *Conversation) initTools(o *TalkOptions, audit sched.Recorder, restored 
 	}
 	b.SkillLoaded = c.skills.loaded
 	c.skills.recall(restored)
-	b.SkillHooks = c.hooks.loaded
+	b.TextHooks = c.hooks.loaded
 	c.hooks.recall(restored)
 	w.nested.Recall("", agent.Reminders(restored.History))
 	w.recallReads(restored)
@@ -266,7 +269,7 @@ func (c *Conversation) initTools(o *TalkOptions, audit sched.Recorder, restored 
 	if plan := state[string](restored, statePlan); plan != "" {
 		c.plan.Store(&plan)
 	}
-	c.input = &slash.Input{Commands: b.Commands, Dir: c.Dir, Calls: b.Calls, SkillHooks: b.SkillHooks}
+	c.input = &slash.Input{Commands: b.Commands, Dir: c.Dir, Calls: b.Calls, Hooks: b.TextHooks, Fork: c.fork}
 }
 
 // settle is when the list of files is made: the first request must not wait for

@@ -39,7 +39,7 @@ func (s *server) command(ctx context.Context, talk *harness.Conversation, h hear
 	case typed.Text != "":
 		p.Content = slices.Clone(p.Content)
 		p.Content[at] = model.TextOf(typed.Text)
-		p.Change = typed.Change
+		p.Change, p.Answer = typed.Change, typed.Answer
 		talk.Send(p)
 	case typed.Command.Name == "compact":
 		talk.Agent.Compact(typed.Arguments)

@@ -187,7 +187,7 @@ func Definitions(agents map[string]wire.Agent) []agentdef.Definition {
 		_ = json.Unmarshal(a.Effort, &effort) // a number means nothing to a provider
 		list = append(list, agentdef.Definition{
 			Name: name, Description: a.Description, Prompt: a.Prompt, Tools: a.Tools, Denied: a.DisallowedTools, Model: a.Model,
-			Effort: effort, Mode: a.PermissionMode, MaxTurns: a.MaxTurns, Skills: a.Skills, Background: a.Background != nil && *a.Background,
+			Effort: effort, Mode: a.PermissionMode, MaxTurns: a.MaxTurns, Skills: a.Skills, Background: a.Background != nil && *a.Background, Hooks: a.Hooks,
 		})
 	}
 	return list

@@ -251,19 +251,28 @@ func (s *server) work(ctx context.Context) {
 			return
 		}
 		s.command(ctx, talk, p)
+		s.carriedOut()
 	}
 }
 
-// nextTyped takes the first of what waits behind a command.
+// nextTyped is the first of what waits behind a command. It waits there until it is carried
+// out, so that nothing that comes meanwhile overtakes it.
 func (s *server) nextTyped() (p heard, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.typed) == 0 {
 		return p, false
 	}
-	p = s.typed[0]
-	s.typed = s.typed[1:]
-	return p, true
+	return s.typed[0], true
+}
+
+// carriedOut lets what came after a command be next.
+func (s *server) carriedOut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.typed) > 0 {
+		s.typed = s.typed[1:]
+	}
 }
 
 // turns takes the turns that are queued, until nothing more can come of them or

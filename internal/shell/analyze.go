@@ -169,7 +169,7 @@ type analyzer struct {
 	reading    bool               // in the condition of "while read x"
 	indirect   bool               // some operand comes from the output of a command
 	listings   []listing          // the commands that list the files which others are given
-	path       []string           // where programs are looked for; nil: not yet known
+	programs   map[string]bool    // whether programs may be taken from directories, as far as was asked
 	trees      map[string]*tree   // what is known of the folders that were looked through
 	words      []string           // literal words of all commands
 	denied     map[string]bool    // texts in Deny

@@ -24,14 +24,16 @@ type GitSetting struct {
 }
 
 // environment keeps programs from running, loading, writing or contacting
-// what a project chooses. An empty value stands for an unset variable.
+// what a project chooses. An empty value stands for an unset variable; a name without one
+// is taken out of the environment, where the variable alone makes a difference: with GCONV_PATH, even an empty one, every
+// program reads the text of all conversions that there are, which takes longer than most commands.
 var environment = []string{
 	"GIT_OPTIONAL_LOCKS=0", "GIT_PAGER=cat", "PAGER=cat", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_ASKPASS=false", "GIT_EDITOR=false", "GIT_ALLOW_PROTOCOL=none",
 	"NPM_CONFIG_UPDATE_NOTIFIER=false", "NPM_CONFIG_OFFLINE=true", "NPM_CONFIG_AUDIT=false", "NPM_CONFIG_FUND=false", "NPM_CONFIG_LOGS_MAX=0", "NPM_CONFIG_ONLOAD_SCRIPT=",
 	"GOFLAGS=-buildvcs=false", "GOTOOLCHAIN=local", "GOPROXY=off", "GOVCS=*:off",
 	"GH_PAGER=cat", "GH_NO_UPDATE_NOTIFIER=1", "GH_PROMPT_DISABLED=1", "SYSTEMD_PAGER=cat", "MANPAGER=cat",
 	"LESSOPEN=", "LESSSECURE=1", "RIPGREP_CONFIG_PATH=", "BASH_ENV=", "ENV=", "CDPATH=", "TAR_OPTIONS=", "PIP_DISABLE_PIP_VERSION_CHECK=1", "PYTHONDONTWRITEBYTECODE=1", "GREP_OPTIONS=",
-	"PYTHONPATH=", "PYTHONSTARTUP=", "NODE_OPTIONS=", "NODE_PATH=", "PERL5LIB=", "PERL5OPT=", "RUBYOPT=", "RUBYLIB=", "GCONV_PATH=", "BC_ENV_ARGS=",
+	"PYTHONPATH=", "PYTHONSTARTUP=", "NODE_OPTIONS=", "NODE_PATH=", "PERL5LIB=", "PERL5OPT=", "RUBYOPT=", "RUBYLIB=", "GCONV_PATH", "BC_ENV_ARGS=",
 	"MAKEFLAGS=", "GNUMAKEFLAGS=", "MAKEFILES=", "DEBUGINFOD_URLS=", "JAVA_TOOL_OPTIONS=", "_JAVA_OPTIONS=", "JDK_JAVA_OPTIONS=",
 }
 
@@ -45,7 +47,7 @@ var overrides = [][2]string{
 }
 
 // Hardening returns the environment that a read-only command must run with in
-// opts.Cwd, as NAME=value, and the settings of the git repositories there and
+// opts.Cwd, as NAME=value, or as NAME for what must not be in it, and the settings of the git repositories there and
 // above that could run a program. It reads git's configuration through opts.FS; without
 // one it cannot override what the repository names and reports nothing.
 //
@@ -101,29 +103,41 @@ func GitPassword(opts *Options) string {
 // themselves, may be taken from: those that exist, are absolute, lie outside the
 // writable roots and cannot be written to by others.
 func safePath(opts *Options) []string {
-	roots := slices.Clone(opts.Roots)
-	for _, root := range opts.Roots {
-		if real, err := opts.FS.EvalSymlinks(root); err == nil {
-			roots = append(roots, real)
+	p := programDirs{opts: opts}
+	out, seen := []string{}, map[string]bool{}
+	for _, dir := range filepath.SplitList(opts.FS.SearchPath()) {
+		if dir = filepath.Clean(dir); !seen[dir] && p.safe(dir) {
+			out = append(out, dir)
+		}
+		seen[dir] = true
+	}
+	return out
+}
+
+// programDirs tells of directories whether programs may be taken from them.
+type programDirs struct {
+	opts  *Options
+	roots []string // the writable ones, under both their names, once they are known
+}
+
+func (p *programDirs) safe(dir string) bool {
+	if !filepath.IsAbs(dir) {
+		return false
+	}
+	if p.roots == nil {
+		p.roots = slices.Clone(p.opts.Roots)
+		for _, root := range p.opts.Roots {
+			if real, err := p.opts.FS.EvalSymlinks(root); err == nil {
+				p.roots = append(p.roots, real)
+			}
 		}
 	}
 	inRoots := func(dir string) bool {
-		return slices.ContainsFunc(roots, func(root string) bool { return pathin.Contains(root, dir) })
+		return slices.ContainsFunc(p.roots, func(root string) bool { return pathin.Contains(root, dir) })
 	}
-	out, seen := []string{}, map[string]bool{}
-	for _, dir := range filepath.SplitList(opts.FS.SearchPath()) {
-		if dir = filepath.Clean(dir); !filepath.IsAbs(dir) || seen[dir] {
-			continue
-		}
-		seen[dir] = true
-		real, err := opts.FS.EvalSymlinks(dir)
-		info, statErr := opts.FS.Stat(dir)
-		if err != nil || statErr != nil || !info.IsDir() || info.Mode().Perm()&0o002 != 0 || inRoots(dir) || inRoots(real) {
-			continue
-		}
-		out = append(out, dir)
-	}
-	return out
+	real, err := p.opts.FS.EvalSymlinks(dir)
+	info, statErr := p.opts.FS.Stat(dir)
+	return err == nil && statErr == nil && info.IsDir() && info.Mode().Perm()&0o002 == 0 && !inRoots(dir) && !inRoots(real)
 }
 
 // unheeded are the sections that only commands which change something, open a

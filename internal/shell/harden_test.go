@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -272,5 +273,14 @@ func TestHardeningWithoutAViewIsStillAnEnvironment(t *testing.T) {
 	env, settings := Hardening(nil)
 	if len(env) == 0 || settings != nil {
 		t.Errorf("Hardening(nil) = %d variables and %v", len(env), settings)
+	}
+}
+
+// With GCONV_PATH in their environment, even empty, programs of glibc read the text of every conversion there is, at twice
+// the cost of a short command.
+func TestNoVariableMakesEveryCommandSlow(t *testing.T) {
+	env, _ := Hardening(projectOptions(t.TempDir()))
+	if slices.Contains(env, "GCONV_PATH=") || !slices.Contains(env, "GCONV_PATH") {
+		t.Errorf("GCONV_PATH is set rather than taken out: %q", env)
 	}
 }

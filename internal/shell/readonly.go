@@ -160,19 +160,26 @@ func (a *analyzer) checkLookup(name string) error {
 	if real, err := a.opts.FS.EvalSymlinks(hit); err == nil && a.inRoots(real) {
 		return fmt.Errorf("%s is found below a writable directory: %s", name, real)
 	}
-	if dir := filepath.Dir(hit); !slices.Contains(a.safePath(), dir) {
+	if dir := filepath.Dir(hit); !a.safeDir(dir) {
 		return fmt.Errorf("%s is found in %s, which others may write to", name, dir)
 	}
 	return nil
 }
 
-// safePath returns the directories of PATH in which programs are looked for when a
+// safeDir reports whether a directory is one of PATH in which programs are looked for when a
 // read-only command runs.
-func (a *analyzer) safePath() []string {
-	if a.path == nil {
-		a.path = safePath(&a.opts)
+func (a *analyzer) safeDir(dir string) bool {
+	safe, known := a.programs[dir]
+	if !known {
+		if a.programs == nil {
+			a.programs = map[string]bool{}
+		}
+		listed := slices.ContainsFunc(filepath.SplitList(a.opts.FS.SearchPath()), func(d string) bool { return filepath.Clean(d) == dir })
+		p := programDirs{opts: &a.opts}
+		safe = listed && p.safe(dir)
+		a.programs[dir] = safe
 	}
-	return a.path
+	return safe
 }
 
 func (a *analyzer) inRoots(path string) bool {

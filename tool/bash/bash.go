@@ -72,7 +72,7 @@ type Options struct {
 	// in if that is known, that it changes nothing; nil means that no command is
 	// known to.
 	ReadOnly func(command, dir string) bool
-	// Hardening returns the environment in which that holds, as NAME=value; such
+	// Hardening returns the environment in which that holds, as NAME=value, or NAME for what must not be in it; such
 	// commands run with it and without the user's profile. Nil means none.
 	Hardening func(dir string) []string
 

@@ -133,7 +133,12 @@ func (f *fleet) startWith(variable string, args ...string) *exec.Cmd {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	cmd := exec.Command(self, args...)
+	return f.startProgram(self, variable, args...)
+}
+
+func (f *fleet) startProgram(path, variable string, args ...string) *exec.Cmd {
+	f.t.Helper()
+	cmd := exec.Command(path, args...)
 	cmd.Env = append(os.Environ(), variable, "ANTHROPIC_BASE_URL="+f.model, "ANTHROPIC_API_KEY=sk-ant-scripted", "HOME="+filepath.Join(f.dir, "home"),
 		"CLAUDE_CONFIG_DIR=", "XDG_STATE_HOME=", "IS_SANDBOX=1", "GOMAXPROCS=2")
 	cmd.Stdout, cmd.Stderr = f.output, f.output

@@ -6,13 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
+	"os"
 	"slices"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/haftdev/haft/fleet/internal/archive"
 	"github.com/haftdev/haft/fleet/internal/engine"
 	"github.com/haftdev/haft/fleet/internal/journal"
 	"github.com/haftdev/haft/fleet/internal/runs"
@@ -21,7 +22,7 @@ import (
 // newRuns shows and changes runs.
 func newRuns(out io.Writer) *cobra.Command {
 	cmd := &cobra.Command{Use: "runs", Short: "List runs, show them, and change how they are"}
-	var state, dir string
+	var state, to string
 	var asJSON bool
 	var tags map[string]string
 	ls := runsCommand("ls", "List runs, the latest first", cobra.NoArgs, func(ctx context.Context, conn *engine.Conn, tenant string, _ []string) error {
@@ -36,16 +37,16 @@ func newRuns(out io.Writer) *cobra.Command {
 	ls.Flags().StringVar(&state, "state", "", "only those in this state, such as running or quarantined")
 	ls.Flags().StringToStringVar(&tags, "tag", nil, "only those with these tags, such as team=docs")
 	ls.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line")
-	archive := runsCommand("archive", "Seal a run into a file and delete its journal", cobra.ExactArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
-		path, digest, err := archiveRun(ctx, conn, tenant, args[0], dir)
+	seal := runsCommand("archive", "Seal a run into a file and delete its journal", cobra.ExactArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
+		location, digest, err := archiveRun(ctx, conn, tenant, args[0], to)
 		if err == nil {
-			fmt.Fprintf(out, "%s sha256:%s\n", path, digest)
+			fmt.Fprintf(out, "%s sha256:%s\n", location, digest)
 		}
 		return err
 	})
-	archive.Flags().StringVar(&dir, "to", "", "folder for the file")
-	_ = archive.MarkFlagRequired("to") // the flag is there
-	cmd.AddCommand(ls, archive, newLogs(out),
+	seal.Flags().StringVar(&to, "to", "", "folder for the file, or s3://BUCKET/PREFIX with the keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+	_ = seal.MarkFlagRequired("to") // the flag is there
+	cmd.AddCommand(ls, seal, newLogs(out),
 		runsCommand("show", "Show a run as JSON", cobra.ExactArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
 			run, err := runs.New(conn, tenant).Get(ctx, args[0])
 			if err != nil {
@@ -106,7 +107,7 @@ func printRuns(out io.Writer, list []*runs.Run, asJSON bool) error {
 }
 
 // archiveRun seals a run that has nothing to do. What was begun before is finished.
-func archiveRun(ctx context.Context, conn *engine.Conn, tenant, id, dir string) (path, digest string, err error) {
+func archiveRun(ctx context.Context, conn *engine.Conn, tenant, id, to string) (location, digest string, err error) {
 	r, logs := runs.New(conn, tenant), journal.New(conn, tenant, nil)
 	run, err := r.Get(ctx, id)
 	if err != nil {
@@ -114,7 +115,7 @@ func archiveRun(ctx context.Context, conn *engine.Conn, tenant, id, dir string) 
 	}
 	switch run.State {
 	case runs.Archived:
-		return run.Archive, run.Digest, logs.Purge(ctx, id, run.Archive, run.Digest)
+		return run.Archive, run.Digest, purgeArchived(ctx, logs, id, run.Archive, run.Digest)
 	case runs.Idle, runs.Failed, runs.Cancelled:
 	default:
 		return "", "", fmt.Errorf("archive run %s: it is %s", id, run.State)
@@ -122,10 +123,11 @@ func archiveRun(ctx context.Context, conn *engine.Conn, tenant, id, dir string) 
 	if pending, err := r.Pending(ctx, id); err != nil || len(pending) > 0 {
 		return "", "", errors.Join(err, fmt.Errorf("archive run %s: it has %d prompts to run", id, len(pending)))
 	}
-	if dir, err = filepath.Abs(dir); err != nil {
-		return "", "", err
+	store, err := archive.Open(to, os.Getenv)
+	if err != nil {
+		return "", "", fmt.Errorf("archive run %s: %w", id, err)
 	}
-	if path, digest, err = logs.Seal(ctx, id, dir); err != nil {
+	if location, digest, err = logs.Seal(ctx, id, store); err != nil {
 		return "", "", err
 	}
 	was := run.State
@@ -133,10 +135,20 @@ func archiveRun(ctx context.Context, conn *engine.Conn, tenant, id, dir string) 
 		if run.State != was {
 			return fmt.Errorf("archive run %s: it is %s by now", id, run.State)
 		}
-		run.State, run.Archive, run.Digest = runs.Archived, path, digest
+		run.State, run.Archive, run.Digest = runs.Archived, location, digest
 		return nil
 	}); err != nil {
 		return "", "", err
 	}
-	return path, digest, logs.Purge(ctx, id, path, digest)
+	return location, digest, purgeArchived(ctx, logs, id, location, digest)
+}
+
+// purgeArchived deletes the journal of a run once its archive was read back.
+func purgeArchived(ctx context.Context, logs *journal.Logs, id, location, digest string) error {
+	to, name := archive.Split(location)
+	store, err := archive.Open(to, os.Getenv)
+	if err != nil {
+		return fmt.Errorf("check the archive of run %s: %w", id, err)
+	}
+	return logs.Purge(ctx, id, store, name, digest)
 }

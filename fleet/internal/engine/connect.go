@@ -118,10 +118,10 @@ func Try(ctx context.Context, do func(context.Context) (again bool, err error)) 
 		again, err := do(attempt)
 		cancel()
 		if err == nil || !again {
-			return err
+			return Explain(err)
 		}
 		if Pause(ctx, wait) != nil {
-			return err
+			return Explain(err)
 		}
 	}
 }

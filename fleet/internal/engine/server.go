@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -32,8 +33,15 @@ const DefaultTenant = "default"
 
 // A Server is JetStream in this process.
 type Server struct {
+	options ServerOptions
+	host    string
+	port    int
+	keys    map[string]Keys
+	stop    chan struct{}
+	kept    sync.WaitGroup // what looks after the disk
+
+	mu   sync.Mutex
 	nats *server.Server
-	keys map[string]Keys
 }
 
 // Keys are the files of the keys that a server knows.
@@ -55,47 +63,55 @@ func Start(o *ServerOptions) (*Server, error) {
 	if err := os.MkdirAll(o.Store, 0o700); err != nil {
 		return nil, fmt.Errorf("make the store: %w", err)
 	}
-	keys, users, accounts, err := loadAccounts(o)
-	if err != nil {
+	s := &Server{options: *o, host: host, port: port, stop: make(chan struct{})}
+	if err := s.launch(); err != nil {
 		return nil, err
 	}
+	s.kept.Go(s.keepRoom)
+	return s, nil
+}
+
+// launch starts the engine. It takes the same port each time.
+func (s *Server) launch() error {
+	keys, users, accounts, err := loadAccounts(&s.options)
+	if err != nil {
+		return err
+	}
 	ns, err := server.NewServer(&server.Options{
-		ServerName: "haft", Host: host, Port: port, NoSigs: true, NoLog: true, MaxPayload: maxPayload,
-		JetStream: true, StoreDir: o.Store, SyncAlways: true,
-		Nkeys: users, Accounts: accounts, TLSConfig: o.TLS, TLS: o.TLS != nil,
+		ServerName: "haft", Host: s.host, Port: s.port, NoSigs: true, NoLog: true, MaxPayload: maxPayload,
+		JetStream: true, StoreDir: s.options.Store, SyncAlways: true, JetStreamMaxStore: anySize,
+		Nkeys: users, Accounts: accounts, TLSConfig: s.options.TLS, TLS: s.options.TLS != nil,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("start the engine: %w", err)
+		return fmt.Errorf("start the engine: %w", err)
 	}
 	ns.Start()
 	if !ns.ReadyForConnections(startTime) {
 		ns.Shutdown()
-		return nil, fmt.Errorf("the engine did not start within %s; is %s in use by another server?", startTime, listen)
+		return fmt.Errorf("the engine did not start within %s; is %s:%d in use by another server?", startTime, s.host, s.port)
 	}
 	for tenant := range keys {
-		if err := enable(ns, tenant); err != nil {
+		account, err := accountOf(ns, tenant)
+		if err == nil && !account.JetStreamEnabled() {
+			err = account.EnableJetStream(storeLimit(-1), nil)
+		}
+		if err != nil {
 			ns.Shutdown()
-			return nil, fmt.Errorf("start the engine for tenant %s: %w", tenant, err)
+			return fmt.Errorf("start the engine for tenant %s: %w", tenant, err)
 		}
 	}
-	return &Server{ns, keys}, nil
+	s.nats, s.port = ns, ns.Addr().(*net.TCPAddr).Port
+	if s.keys == nil { // they are the same each time
+		s.keys = keys
+	}
+	return nil
 }
 
-// enable lets the account of a tenant keep things. The default one has that by itself if there
-// are no others.
-func enable(ns *server.Server, tenant string) error {
-	account := ns.GlobalAccount()
-	if tenant != DefaultTenant {
-		var err error
-		if account, err = ns.LookupAccount(tenant); err != nil {
-			return err
-		}
+func accountOf(ns *server.Server, tenant string) (*server.Account, error) {
+	if tenant == DefaultTenant {
+		return ns.GlobalAccount(), nil
 	}
-	if account.JetStreamEnabled() {
-		return nil
-	}
-	all := server.JetStreamAccountLimits{MaxMemory: -1, MaxStore: -1, MaxStreams: -1, MaxConsumers: -1, MaxAckPending: -1, MemoryMaxStreamBytes: -1, StoreMaxStreamBytes: -1}
-	return account.EnableJetStream(map[string]server.JetStreamAccountLimits{"": all}, nil)
+	return ns.LookupAccount(tenant)
 }
 
 const (
@@ -124,7 +140,11 @@ func isLoopback(host string) bool {
 }
 
 // URL is where clients connect.
-func (s *Server) URL() string { return s.nats.ClientURL() }
+func (s *Server) URL() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.nats.ClientURL()
+}
 
 // Keys returns the files of the keys of the default tenant.
 func (s *Server) Keys() Keys { return s.keys[DefaultTenant] }
@@ -134,6 +154,8 @@ func (s *Server) TenantKeys(tenant string) Keys { return s.keys[tenant] }
 
 // Close ends the server.
 func (s *Server) Close() {
+	close(s.stop)
+	s.kept.Wait()
 	s.nats.Shutdown()
 	s.nats.WaitForShutdown()
 }

@@ -56,19 +56,19 @@ const (
 	layoutKey  = "haft-layout"
 )
 
-// layout is the version of names and formats in the engine. It changes when programs of the
+// Layout is the version of names and formats in the engine. It changes when programs of the
 // version before would not find or not understand something; what is only added leaves it.
-const layout = "2"
+const Layout = "2"
 
 // A layoutError says that another version keeps things in another way.
 type layoutError struct{ found string }
 
 func (e *layoutError) Error() string {
-	return fmt.Sprintf("the server keeps its runs in layout %s, and this haft-fleet knows layout %s: use the version of haft-fleet that the server has, or archive the runs with it and begin with an empty store", e.found, layout)
+	return fmt.Sprintf("the server keeps its runs in layout %s, and this haft-fleet knows layout %s: use the version of haft-fleet that the server has, or archive the runs with it and begin with an empty store", e.found, Layout)
 }
 
 func checkLayout(tasks jetstream.StreamConfig) error {
-	if found := cmp.Or(tasks.Metadata[layoutKey], "1"); found != layout {
+	if found := cmp.Or(tasks.Metadata[layoutKey], "1"); found != Layout {
 		return &layoutError{found}
 	}
 	return nil
@@ -105,7 +105,7 @@ func (c *Conn) Setup(ctx context.Context, replicas int, limits Limits) error {
 	tasks := file(Tasks, "task.>")
 	// One task for each session: it says that there is something to do, not what.
 	tasks.Retention, tasks.Discard, tasks.DiscardNewPerSubject, tasks.MaxMsgsPerSubject = jetstream.WorkQueuePolicy, jetstream.DiscardNew, true, 1
-	tasks.Metadata = map[string]string{layoutKey: layout}
+	tasks.Metadata = map[string]string{layoutKey: Layout}
 	if tasks.MaxMsgs = int64(limits.Queued); limits.Running > 0 {
 		tasks.Metadata[runningKey] = strconv.Itoa(limits.Running)
 	}

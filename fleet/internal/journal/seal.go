@@ -7,15 +7,13 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/haftdev/haft/fleet/internal/archive"
 	"github.com/haftdev/haft/fleet/internal/engine"
-	"github.com/haftdev/haft/internal/workspace/blob"
 )
 
 // Text returns a whole conversation, checked entry by entry; agent "" is the main one.
@@ -35,35 +33,33 @@ func (l *Logs) Text(ctx context.Context, id, agent string) ([]byte, error) {
 	return bytes.Join(pieces, nil), nil
 }
 
-// Seal writes a session into files, in the layout of haft's own sessions, and returns that of
-// the main conversation and its SHA-256. The journal stays until [Logs.Purge].
-func (l *Logs) Seal(ctx context.Context, id, dir string) (path, digest string, err error) {
+// Seal writes a session into a store, in the layout of haft's own sessions, and returns where the
+// main conversation is and its SHA-256. The journal stays until [Logs.Purge].
+func (l *Logs) Seal(ctx context.Context, id string, to archive.Store) (location, digest string, err error) {
 	agents, err := l.agents(ctx, id)
 	if err != nil {
 		return "", "", fmt.Errorf("seal session %s: %w", id, err)
 	}
-	path = filepath.Join(dir, id+".jsonl")
-	files := map[string]string{"": path}
-	for _, agent := range agents {
-		files[agent] = filepath.Join(dir, id, "subagents", "agent-"+agent+".jsonl")
-	}
-	for agent, file := range files {
+	// The main conversation comes last: where it is, the others are.
+	for _, agent := range append(agents, "") {
+		name := id + ".jsonl"
+		if agent != "" {
+			name = id + "/subagents/agent-" + agent + ".jsonl"
+		}
 		text, err := l.Text(ctx, id, agent)
 		if err == nil {
-			err = l.keepBlobs(ctx, text, blob.Dir(filepath.Join(dir, "haft-blobs")))
+			err = l.keepBlobs(ctx, text, to)
 		}
 		if err == nil {
-			err = engine.WriteFile(file, text)
+			location, err = to.Put(ctx, name, text)
 		}
 		if err != nil {
 			return "", "", fmt.Errorf("seal session %s: %w", id, err)
 		}
-		if agent == "" {
-			sum := sha256.Sum256(text)
-			digest = hex.EncodeToString(sum[:])
-		}
+		sum := sha256.Sum256(text)
+		digest = hex.EncodeToString(sum[:])
 	}
-	return path, digest, nil
+	return location, digest, nil
 }
 
 // agents are those of a session that have conversations of their own.
@@ -85,7 +81,7 @@ func (l *Logs) agents(ctx context.Context, id string) (names []string, err error
 }
 
 // keepBlobs copies the contents that lines refer to.
-func (l *Logs) keepBlobs(ctx context.Context, text []byte, to blob.Store) error {
+func (l *Logs) keepBlobs(ctx context.Context, text []byte, to archive.Store) error {
 	for line := range bytes.Lines(text) {
 		var refs struct {
 			Haft struct {
@@ -98,7 +94,7 @@ func (l *Logs) keepBlobs(ctx context.Context, text []byte, to blob.Store) error 
 		for _, digest := range refs.Haft.Blobs {
 			content, err := l.Blobs().Get(ctx, digest)
 			if err == nil {
-				err = to.Put(ctx, digest, content)
+				_, err = to.Put(ctx, "haft-blobs/"+digest[:2]+"/"+digest[2:], content)
 			}
 			if err != nil {
 				return err
@@ -108,14 +104,15 @@ func (l *Logs) keepBlobs(ctx context.Context, text []byte, to blob.Store) error 
 	return nil
 }
 
-// Purge deletes the journal of a session whose file at path has the digest.
-func (l *Logs) Purge(ctx context.Context, id, path, digest string) error {
-	text, err := os.ReadFile(path)
+// Purge deletes the journal of a session whose main conversation, which the store has under a
+// name, has the digest.
+func (l *Logs) Purge(ctx context.Context, id string, from archive.Store, name, digest string) error {
+	text, err := from.Get(ctx, name)
 	if err != nil {
 		return fmt.Errorf("check the sealed session: %w", err)
 	}
 	if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) != digest {
-		return fmt.Errorf("keep the journal of session %s: %s is not what was sealed", id, path)
+		return fmt.Errorf("keep the journal of session %s: %s is not what was sealed", id, name)
 	}
 	for name, subject := range map[string]string{engine.Sessions(engine.ShardOf(id)): l.subject("w", id, "*"), engine.Journals(engine.ShardOf(id)): l.subject("j", id, "*")} {
 		s, err := l.conn.Stream(ctx, name)

@@ -21,11 +21,14 @@ type Outcome struct {
 	Worker  string  `json:"worker"`
 }
 
-// Settle gives a prompt its outcome, unless it has one.
+// Settle gives a prompt its outcome, unless it has one. It waits for a server whose disk is full.
 func (r *Runs) Settle(ctx context.Context, id, prompt string, out *Outcome) error {
 	raw, err := json.Marshal(out)
 	if err == nil {
-		err = r.once(ctx, r.subject("r", id, prompt), raw)
+		err = engine.Try(ctx, func(context.Context) (bool, error) {
+			err := r.once(ctx, r.subject("r", id, prompt), raw)
+			return engine.NoRoom(err), err
+		})
 	}
 	if err != nil {
 		return fmt.Errorf("keep the outcome: %w", err)

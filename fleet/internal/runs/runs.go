@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
+	"reflect"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -54,6 +57,49 @@ type Run struct {
 	Digest  string `json:"digest,omitempty"`
 
 	revision uint64
+	unknown  map[string]json.RawMessage // fields of a later version
+}
+
+// plainRun is a Run without its own way of being encoded.
+type plainRun Run
+
+// UnmarshalJSON implements [json.Unmarshaler]. What a later version has added is kept.
+func (r *Run) UnmarshalJSON(raw []byte) error {
+	if err := json.Unmarshal(raw, (*plainRun)(r)); err != nil {
+		return err
+	}
+	r.unknown = nil
+	if err := json.Unmarshal(raw, &r.unknown); err != nil {
+		return err
+	}
+	for name := range knownFields() {
+		delete(r.unknown, name)
+	}
+	return nil
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (r *Run) MarshalJSON() ([]byte, error) {
+	raw, err := json.Marshal((*plainRun)(r))
+	if err != nil || len(r.unknown) == 0 {
+		return raw, err
+	}
+	rest, err := json.Marshal(r.unknown)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(raw[:len(raw)-1], ','), rest[1:]...), nil
+}
+
+// knownFields are the names that a Run has in JSON.
+func knownFields() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for f := range reflect.TypeFor[Run]().Fields() {
+			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && !yield(name) {
+				return
+			}
+		}
+	}
 }
 
 // Open reports whether workers may take it.
@@ -114,9 +160,10 @@ func decode(v jetstream.KeyValueEntry) (*Run, error) {
 // ErrUnchanged ends a [Runs.Update] that is not needed.
 var ErrUnchanged = errors.New("unchanged")
 
-// Update changes a run. Change is called again with what others have made of it meanwhile.
+// Update changes a run. Change is called again with what others have made of it meanwhile. A
+// server whose disk is full is waited for, but not for long.
 func (r *Runs) Update(ctx context.Context, id string, change func(*Run) error) (*Run, error) {
-	for {
+	for refused := 0; ; {
 		run, err := r.Get(ctx, id)
 		if err != nil {
 			return nil, err
@@ -130,11 +177,21 @@ func (r *Runs) Update(ctx context.Context, id string, change func(*Run) error) (
 		if err == nil {
 			return run, nil
 		}
+		if engine.NoRoom(err) {
+			refused++
+			again = refused < roomTries && engine.Pause(ctx, roomPause) == nil
+		}
 		if !again || ctx.Err() != nil {
 			return nil, fmt.Errorf("update run %s: %w", id, err)
 		}
 	}
 }
+
+// How often a server whose disk is full is asked again, and after how long.
+const (
+	roomTries = 20
+	roomPause = 500 * time.Millisecond
+)
 
 // put writes a run if nobody has changed it since it was read.
 func (r *Runs) put(ctx context.Context, run *Run) (again bool, err error) {
@@ -153,7 +210,7 @@ func (r *Runs) put(ctx context.Context, run *Run) (again bool, err error) {
 	if err == nil {
 		run.revision = revision
 	}
-	return true, err
+	return true, engine.Explain(err)
 }
 
 // listTime is how long a list may take.

@@ -163,7 +163,7 @@ func (r *Runs) create(ctx context.Context, run *Run) (*Run, error) {
 		if there = code(err) == jetstream.JSErrCodeStreamWrongLastSequence; there {
 			return false, nil
 		}
-		return true, err
+		return !engine.NoRoom(err), err
 	})
 	if err != nil || !there {
 		return run, err
@@ -171,14 +171,15 @@ func (r *Runs) create(ctx context.Context, run *Run) (*Run, error) {
 	return r.Get(ctx, run.ID)
 }
 
-// once publishes what may be there already, and then is.
+// once publishes what may be there already, and then is. It does not wait for a server whose
+// disk is full.
 func (r *Runs) once(ctx context.Context, subject string, raw []byte) error {
 	return engine.Try(ctx, func(ctx context.Context) (bool, error) {
 		_, err := r.conn.JS.Publish(ctx, subject, raw, jetstream.WithExpectLastSequencePerSubject(0), jetstream.WithRetryAttempts(0))
 		if code(err) == jetstream.JSErrCodeStreamWrongLastSequence {
 			return false, nil
 		}
-		return true, err
+		return !engine.NoRoom(err), err
 	})
 }
 
@@ -192,10 +193,10 @@ func code(err error) jetstream.ErrorCode {
 
 // Wake makes a task for a run, unless there is one.
 func (r *Runs) Wake(ctx context.Context, run *Run) error {
-	const full = 10077 // the run has a task; or the queue is full, and the sweeper makes it later
+	const full = 10077 // the run has a task; or there is no room for it, and the sweeper makes it later
 	err := engine.Try(ctx, func(ctx context.Context) (bool, error) {
 		_, err := r.conn.JS.Publish(ctx, run.task(), []byte(r.tenant), jetstream.WithRetryAttempts(0))
-		if code(err) == full {
+		if code(err) == full || engine.NoRoom(err) {
 			return false, nil
 		}
 		return true, err

@@ -81,8 +81,10 @@ func (w *worker) leadRun(ctx context.Context, id string) (left bool, err error) 
 		return false, nil
 	case err != nil:
 		return false, err
-	case !run.Open() || len(pending) == 0:
+	case !run.Open():
 		return false, nil
+	case len(pending) == 0:
+		return false, w.rest(run)
 	}
 	if l.run, err = l.begin(pos); err != nil || l.run.State == runs.Quarantined {
 		return false, err
@@ -98,6 +100,19 @@ func (w *worker) leadRun(ctx context.Context, id string) (left bool, err error) 
 		}
 	}
 	return l.turns(ctx, pending)
+}
+
+// rest notes that a run has nothing to do, if the worker that gave its last prompt an outcome
+// could not.
+func (w *worker) rest(run *runs.Run) error {
+	_, err := w.runs.Update(w.hard, run.ID, func(r *runs.Run) error {
+		if r.State != runs.Running && r.State != runs.Asking || r.Owner != run.Owner {
+			return runs.ErrUnchanged
+		}
+		r.State, r.Owner, r.Attempts, r.Taken = runs.Idle, "", 0, 0
+		return nil
+	})
+	return err
 }
 
 // begin notes who leads the run, and puts it aside if that was tried too often in vain.
