@@ -258,22 +258,6 @@ func (f *form) goBack() bool {
 	return true
 }
 
-// hints say what keys do.
-func (f *form) hints(v view) []string {
-	if f.now >= len(f.fields) {
-		return nil
-	}
-	var list []string
-	if f.fields[f.now].options != nil {
-		list = append(list, v.t("up, down or a number"))
-	}
-	list = append(list, v.t("enter continues"))
-	if f.now > 0 || f.back != nil {
-		return append(list, v.t("esc goes back"))
-	}
-	return append(list, v.t("esc closes"))
-}
-
 // replace takes away what a field began with when the person writes something else.
 func (f *form) replace(writes bool) {
 	if f.fresh && writes {

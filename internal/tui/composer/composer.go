@@ -4,7 +4,7 @@
 //	c := composer.New(history)
 //	c.Key(k)            // edits; reports false for a key that is not an edit
 //	c.Paste(text)
-//	lines, row, col := c.View(width)
+//	lines, row, col := c.View(width, mark)
 //	text := c.Take()    // what was written, pastes filled in
 //
 // A long paste is shown as a mark of one line and filled in when it is taken. A

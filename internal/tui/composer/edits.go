@@ -105,20 +105,6 @@ func (c *Composer) undo() {
 	}
 }
 
-// redo returns to what was written before the last undo, unless something else was written
-// since.
-func (c *Composer) redo() {
-	if len(c.redos) == 0 || !slices.Equal(c.text, c.undoneTo) {
-		c.redos = nil
-		return
-	}
-	next := c.redos[len(c.redos)-1]
-	c.redos = c.redos[:len(c.redos)-1]
-	c.keep()
-	c.text, c.at, c.pastes = slices.Clone(next.text), min(next.at, len(next.text)), next.pastes
-	c.undoneTo = slices.Clone(c.text)
-}
-
 // inWord reports whether a letter continues the word that is being typed.
 func (c *Composer) inWord(r rune) bool { return c.typing == c.at && isWord(r) }
 

@@ -90,6 +90,20 @@ func (c *Composer) VimKey(k key.Key) bool {
 	return true
 }
 
+// redo returns to what was written before the last undo, unless something else was written
+// since.
+func (c *Composer) redo() {
+	if len(c.redos) == 0 || !slices.Equal(c.text, c.undoneTo) {
+		c.redos = nil
+		return
+	}
+	next := c.redos[len(c.redos)-1]
+	c.redos = c.redos[:len(c.redos)-1]
+	c.keep()
+	c.text, c.at, c.pastes = slices.Clone(next.text), min(next.at, len(next.text)), next.pastes
+	c.undoneTo = slices.Clone(c.text)
+}
+
 // vimDone ends a command, which the dot repeats if it changed something.
 func (c *Composer) vimDone() {
 	v := c.vim
@@ -133,6 +147,11 @@ func (c *Composer) vimRune(r rune) {
 	default:
 		c.vimCommand(r, n)
 	}
+}
+
+// isObject reports whether the letter begins the name of a text object.
+func (v *vim) isObject(r rune) bool {
+	return strings.ContainsRune("ia", r) && (v.op != 0 || v.visual != 0)
 }
 
 // vimCharacter is the character that a command waited for.

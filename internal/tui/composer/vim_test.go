@@ -95,7 +95,7 @@ func FuzzVim(f *testing.F) {
 			if k := vimTyped(r); !w.VimKey(k) {
 				w.Key(k)
 			}
-			if from, to := w.Selection(); from < 0 || from > to || to > len(w.text) {
+			if from, to := w.selection(); from < 0 || from > to || to > len(w.text) {
 				t.Fatalf("%d to %d of %d is selected", from, to, len(w.text))
 			}
 			if w.at < 0 || w.at > len(w.text) {

@@ -11,6 +11,19 @@ var brackets = map[rune][2]rune{
 	'{': {'{', '}'}, '}': {'{', '}'}, 'B': {'{', '}'}, '<': {'<', '>'}, '>': {'<', '>'},
 }
 
+// vimObject takes the text object with a name: an operation is done with it, visual mode
+// selects it.
+func (c *Composer) vimObject(name, op rune, around bool) {
+	from, to, ok := c.object(name, around)
+	switch v := c.vim; {
+	case !ok:
+	case v.visual != 0 && from < to:
+		v.visual, v.anchor, c.at = 'v', from, to-1
+	case v.visual == 0:
+		c.vimOperate(op, from, to)
+	}
+}
+
 // object is the text object with a name around the caret: a word, what is quoted, what is
 // between brackets. With around, what sets it off belongs to it.
 func (c *Composer) object(name rune, around bool) (from, to int, ok bool) {

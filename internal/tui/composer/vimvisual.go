@@ -1,14 +1,10 @@
 package composer
 
-import (
-	"strings"
+import "github.com/haftdev/haft/internal/lang"
 
-	"github.com/haftdev/haft/internal/lang"
-)
-
-// Selection is the part of the text that is selected in vim's visual mode, nothing if from
+// selection is the part of the text that is selected in vim's visual mode, nothing if from
 // is to.
-func (c *Composer) Selection() (from, to int) {
+func (c *Composer) selection() (from, to int) {
 	v := c.vim
 	if v == nil || v.visual == 0 {
 		return 0, 0
@@ -57,7 +53,7 @@ func (c *Composer) vimVisual(r rune) {
 // vimSelected does an operation on what is selected.
 func (c *Composer) vimSelected(op rune) {
 	v := c.vim
-	from, to := c.Selection()
+	from, to := c.selection()
 	kind := v.visual
 	v.visual = 0
 	if kind == 'V' {
@@ -65,19 +61,6 @@ func (c *Composer) vimSelected(op rune) {
 		return
 	}
 	c.vimOperate(op, from, to)
-}
-
-// vimObject takes the text object with a name: an operation is done with it, visual mode
-// selects it.
-func (c *Composer) vimObject(name, op rune, around bool) {
-	from, to, ok := c.object(name, around)
-	switch v := c.vim; {
-	case !ok:
-	case v.visual != 0 && from < to:
-		v.visual, v.anchor, c.at = 'v', from, to-1
-	case v.visual == 0:
-		c.vimOperate(op, from, to)
-	}
 }
 
 // A VimKey is what keys do in vim's normal and visual modes.
@@ -105,9 +88,4 @@ func VimKeys() []VimKey {
 		{[]string{"."}, "repeat the last change"},
 		{[]string{"i", "a", "I", "A", "o", "O"}, "insert before, after, at the start or end of the line, in a new line below or above"},
 	}
-}
-
-// isObject reports whether the letter begins the name of a text object.
-func (v *vim) isObject(r rune) bool {
-	return strings.ContainsRune("ia", r) && (v.op != 0 || v.visual != 0)
 }
