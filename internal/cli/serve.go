@@ -150,7 +150,7 @@ func (f *webFlags) run(c *cobra.Command) error {
 	return nil
 }
 
-// check looks at what the flags say together.
+// check checks combinations of flags.
 func (f *webFlags) check() error {
 	if (f.cert == "") != (f.key == "") {
 		return usageError{errors.New("--tls-cert and --tls-key belong together")}

@@ -6,11 +6,12 @@ import (
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/wire"
 )
 
-// said tells of one block of an answer. Of a sub-agent in the foreground a program
-// sees the calls, and the words only if it wants to.
+// said reports one block of an answer. From a sub-agent in the foreground, a program gets
+// the calls, and the text only if it wants it.
 func (t *teller) said(ev agent.Said) {
 	child, isChild := t.agents[ev.Agent]
 	if isChild && ev.Block.Type != model.ToolUse && !child.Background && !t.texts {
@@ -34,23 +35,38 @@ func (t *teller) said(ev agent.Said) {
 	t.send(m)
 }
 
-// block is a piece of a message in its form on the wire, which is that of the
-// Messages API on both sides.
+// block is a piece of a message in its form on the wire, which is that of the Messages API
+// on both sides.
 func block(b model.Block) wire.Block {
 	if b.Type == model.ToolUse && len(b.Input) == 0 { // it begins: its input is to come
 		b.Input = json.RawMessage("{}")
 	}
-	if b.Type == model.ToolUse && !json.Valid(b.Input) {
+	if b.Type == model.ToolUse && !plainjson.Valid(b.Input) {
 		b.Input = unparsed(b.Input)
 	}
-	raw, err := plainjson.Marshal(b)
+	raw, err := b.AppendJSON(nil)
 	if err != nil {
 		return wire.Text("[" + err.Error() + "]")
 	}
-	// A program that embeds haft is given the message itself, so its fields are set as well.
-	var w wire.Block
-	if err := json.Unmarshal(raw, &w); err != nil {
-		return wire.Text("[" + err.Error() + "]")
+	// A program that embeds haft gets the message itself, so its fields are set as well.
+	w := wire.Block{Type: string(b.Type), Raw: raw}
+	plain := len(b.Content) == 1 && b.Content[0].Type == tool.TextBlock
+	switch {
+	case b.Raw == nil && b.Type == model.Text:
+		w.Text = b.Text
+	case b.Raw == nil && b.Type == model.Thinking:
+		w.Thinking = b.Text
+	case b.Raw == nil && b.Type == model.ToolUse:
+		w.ID, w.Name, w.Input = b.ID, b.Name, b.Input
+	case b.Raw == nil && b.Type == model.ToolResult && plain:
+		w.ToolUseID, w.Content = b.UseID, &wire.Content{Text: b.Content[0].Text}
+		if b.IsError {
+			w.IsError = &b.IsError
+		}
+	default: // what is rare is read again
+		if err := json.Unmarshal(raw, &w); err != nil {
+			return wire.Text("[" + err.Error() + "]")
+		}
 	}
 	return w
 }
@@ -69,7 +85,7 @@ func usage(u model.Usage) wire.Usage {
 	}
 }
 
-// apiEvents are the events of the Messages API that say the same.
+// apiEvents are the equivalent events of the Messages API.
 func apiEvents(ev model.Event) []json.RawMessage {
 	type object = map[string]any
 	switch ev := ev.(type) {
@@ -120,7 +136,7 @@ func orNull(s string) any {
 	return s
 }
 
-// mustJSON encodes what is made of plain values, which cannot fail.
+// mustJSON encodes plain values, which cannot fail.
 func mustJSON(v any) json.RawMessage {
 	raw, err := plainjson.Marshal(v)
 	if err != nil {
