@@ -17,6 +17,7 @@ import (
 	"github.com/haftdev/haft/internal/harness/servers"
 	"github.com/haftdev/haft/internal/harness/slash"
 	"github.com/haftdev/haft/internal/harness/sysprompt"
+	"github.com/haftdev/haft/internal/harness/trace"
 	"github.com/haftdev/haft/internal/harness/workdir"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
 	"github.com/haftdev/haft/mcp"
@@ -125,6 +126,7 @@ type Conversation struct {
 	skills  skillTexts
 	hooks   textHooks
 	watched watched
+	traces  *trace.Tracer // of its turns; nil if nobody collects them
 	woken   func()
 	notes   *sysprompt.Notes
 	title   atomic.Pointer[string]
@@ -235,6 +237,10 @@ func (c *Conversation) begin(ctx context.Context, o *TalkOptions) error {
 	}
 	c.pool.builtins.Schedule.Start()
 	c.watched.open(c, o.Watch)
+	c.traces = trace.Open(&trace.Options{
+		Getenv: w.Project.ModelEnv().Get, Version: o.Version, Session: func() string { return c.Agent.Session() },
+		Failed: func(why string) { w.link.Warn("traces", why) },
+	})
 	return nil
 }
 
