@@ -14,7 +14,7 @@ import (
 // Its methods are those of [wire.Message].
 type Message = wire.Message
 
-// The messages that most programs look at.
+// The messages that most programs need.
 type (
 	// Init opens every turn and lists tools, commands, agents and servers.
 	// Its fields are those of [wire.Init].
@@ -92,9 +92,8 @@ func ToolAnswers(m *User) []ToolAnswer {
 // ErrNoOutput is the error of [OutputOf] for a message without one.
 var ErrNoOutput = errors.New("the message has no tool output")
 
-// OutputOf returns the structured output of the call whose result m is, such as
-// an [EditOutput]. A call that failed has none: what it says instead is the
-// error.
+// OutputOf returns the structured output of the call whose result m is, such as an
+// [EditOutput]. A failed call has none; the error then says what went wrong.
 func OutputOf[T any](m *User) (T, error) {
 	var out T
 	raw := m.ToolUseResult

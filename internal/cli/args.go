@@ -47,7 +47,7 @@ func normalize(args []string) []string {
 	return args
 }
 
-// lists are the flags that take more than one word, with what such a word is.
+// lists are the flags that take more than one word, with what such a word looks like.
 var lists = map[string]func(string) bool{
 	"--allowedTools": areRules, "--allowed-tools": areRules, "--disallowedTools": areRules, "--disallowed-tools": areRules,
 	"--tools": areRules, "--add-dir": isFolder, "--mcp-config": isConfig, "--betas": beta.MatchString, "--file": file.MatchString,
@@ -60,7 +60,8 @@ var optionalValues = map[string]string{
 }
 
 var (
-	// oneWord is the value of a flag that can stand alone. A prompt has blanks.
+	// oneWord reports whether a word can be the value of a flag with an optional value. A
+	// prompt has blanks.
 	oneWord = regexp.MustCompile(`^[^\s-]\S*$`)
 	// beta is the name of a feature, which ends in a date.
 	beta = regexp.MustCompile(`^[a-z0-9-]+-\d{4}-\d{2}-\d{2}$`)
@@ -78,7 +79,7 @@ func isConfig(word string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// spread gives each word of a list a flag of its own.
+// spread repeats the flag for each word of a list.
 func spread(args []string) []string {
 	var out []string
 	for i := 0; i < len(args); i++ {

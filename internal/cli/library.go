@@ -51,7 +51,7 @@ func forkedTo(fork bool, agent string) string {
 	return cmp.Or(agent, "general-purpose")
 }
 
-// callers names who may call something.
+// callers says who may call something.
 func callers(model, people bool) []string {
 	var who []string
 	if model {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/haftdev/haft/internal/page"
+	"github.com/haftdev/haft/internal/redact"
 	"github.com/haftdev/haft/internal/timeline"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
@@ -110,8 +112,7 @@ func bytesText(n int64) string {
 	return fmt.Sprintf("%.1f KB", float64(n)/(1<<10))
 }
 
-// oneLine shortens a text from a journal, and takes away what a terminal would
-// obey.
+// oneLine shortens a text from a journal, and removes what a terminal would interpret.
 func inOneLine(s string, n int) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
@@ -188,7 +189,7 @@ func (f *sessionsShow) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// contentText says what a message is in a line, without what haft added to it.
+// contentText summarises a message in one line, without what haft added to it.
 func contentText(blocks []model.Block) string {
 	var parts []string
 	for _, b := range blocks {
@@ -211,6 +212,7 @@ func contentText(blocks []model.Block) string {
 type sessionsExport struct {
 	Streams
 	format, output string
+	secrets        bool
 }
 
 func newSessionsExport(s Streams) *cobra.Command {
@@ -218,12 +220,17 @@ func newSessionsExport(s Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export [SESSION]",
 		Short: "Write a session as Markdown, JSON lines or a page with its timeline",
+		Long: `Write a session as Markdown, JSON lines or a page with its timeline.
+
+What looks like a secret (keys, tokens, passwords) and the secrets of your environment
+are replaced by ***. Review the file before you pass it on all the same.`,
 		Example: `  haft sessions export 3f9a -o talk.md
   haft sessions export 3f9a --html -o session.html`,
 		Args: atMost(1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
 	}
 	c.Flags().StringVar(&f.format, "format", string(session.Markdown), "markdown, html or jsonl")
+	c.Flags().BoolVar(&f.secrets, "with-secrets", false, "keep what looks like a secret")
 	c.Flags().Bool("json", false, "the same as --format=jsonl")
 	c.Flags().Bool("html", false, "the same as --format=html: one file with the conversation and the timeline, for a browser")
 	c.Flags().StringVarP(&f.output, "output", "o", "", "a new file to write to; standard output if it is not given")
@@ -262,13 +269,44 @@ func (f *sessionsExport) run(ctx context.Context, args []string) (err error) {
 		out = file
 	}
 	if format == session.HTML {
-		return exportPage(ctx, store, id, out)
+		return exportPage(ctx, store, id, out, f.hide())
 	}
-	return store.Export(ctx, id, out, format)
+	if f.secrets {
+		return store.Export(ctx, id, out, format)
+	}
+	return exportRedacted(ctx, store, id, out, format)
+}
+
+// hide takes secrets out of JSON, unless they are to be kept.
+func (f *sessionsExport) hide() func([]byte) []byte {
+	if f.secrets {
+		return func(raw []byte) []byte { return raw }
+	}
+	return redact.New(redact.Environ(os.Environ())).JSON
+}
+
+// exportRedacted writes a session without what looks like a secret. All of it is read
+// first, because some secrets have several lines.
+func exportRedacted(ctx context.Context, store *session.Store, id string, out io.Writer, format session.Format) error {
+	var text bytes.Buffer
+	if err := store.Export(ctx, id, &text, format); err != nil {
+		return err
+	}
+	r := redact.New(redact.Environ(os.Environ()))
+	if format == session.Markdown {
+		_, err := io.WriteString(out, r.Text(text.String()))
+		return err
+	}
+	for line := range bytes.Lines(text.Bytes()) {
+		if _, err := out.Write(r.JSON(line)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // exportPage writes a session as one file for a browser.
-func exportPage(ctx context.Context, store *session.Store, id string, out io.Writer) error {
+func exportPage(ctx context.Context, store *session.Store, id string, out io.Writer, hide func([]byte) []byte) error {
 	info, err := store.Info(id)
 	if err != nil {
 		return err
@@ -277,7 +315,7 @@ func exportPage(ctx context.Context, store *session.Store, id string, out io.Wri
 	if err != nil {
 		return err
 	}
-	return page.Export(out, &page.Session{ID: info.ID, Cwd: info.Cwd, Title: cmp.Or(info.Title, info.Prompt), View: v, Details: func(yield func(timeline.Detail) bool) {
+	return page.Export(out, &page.Session{ID: info.ID, Cwd: info.Cwd, Title: cmp.Or(info.Title, info.Prompt), View: v, Hide: hide, Details: func(yield func(timeline.Detail) bool) {
 		for _, i := range v.Items(0, math.MaxInt) {
 			if !yield(timeline.Read(ctx, info.Path, i)) {
 				return

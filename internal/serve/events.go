@@ -84,6 +84,9 @@ func (st *stream) join(id string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.subs[st.sub] = true
+	if w.tasks != nil && w.link != nil {
+		st.sub.tell(w.tasks)
+	}
 	return nil
 }
 
@@ -316,7 +319,7 @@ func (st *stream) event(name string, v any) error {
 // data ends an event. JSON has no line breaks.
 func (st *stream) data(raw []byte) error {
 	st.text.WriteString("data: ")
-	st.text.Write(raw)
+	st.text.Write(st.srv.redact.JSON(raw))
 	st.text.WriteString("\n\n")
 	if st.text.Len() > maxUnsent {
 		return st.flush()

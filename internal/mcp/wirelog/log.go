@@ -27,12 +27,11 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/haftdev/haft/internal/mcp/envelope"
+	"github.com/haftdev/haft/internal/redact"
 )
 
 // A Record is one message.
@@ -129,23 +128,13 @@ func (l *Log) file(server string) *file {
 	}
 	f = &file{path: Path(l.dir, server), mask: new(mask)}
 	if l.opts.Secrets != nil {
-		f.mask = newMask(l.opts.Secrets(server))
+		f.mask = &mask{redact.New(l.opts.Secrets(server))}
 	}
 	l.files[server] = f
 	if os.MkdirAll(l.dir, 0o700) == nil {
 		f.open()
 	}
 	return f
-}
-
-func newMask(secrets []string) *mask {
-	var pairs []string
-	for _, s := range slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return len(b) - len(a) }) {
-		if len(s) >= 4 { // what is shorter is in every other word
-			pairs = append(pairs, s, hidden)
-		}
-	}
-	return &mask{strings.NewReplacer(pairs...)}
 }
 
 func (f *file) open() {

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/haftdev/haft/internal/redact"
 )
 
 func TestSecretsAreTakenOut(t *testing.T) {
-	m := newMask([]string{"trombone", "trom", "abc"})
+	m := &mask{redact.New([]string{"trombone", "trom", "abc"})}
 	for _, c := range []struct{ name, message, want string }{
 		{"what is no secret stays as it is, in its order", ` {"b":1.50,"a":"<x>","c":[true,null,"trom "]}`, `{"b":1.50,"a":"<x>","c":[true,null,"*** "]}`},
 		{"a field of a telling name", `{"access_token":"a","apiKey":1,"Authorization":{"x":["y",true]},"my-password":"p"}`, `{"access_token":"***","apiKey":"***","Authorization":{"x":["***",true]},"my-password":"***"}`},
@@ -30,7 +32,7 @@ func TestSecretsAreTakenOut(t *testing.T) {
 func FuzzMask(f *testing.F) {
 	f.Add([]byte(`{"a":[1,{"token":"trombone"}],"b":"\u0074rombone"}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		got := newMask([]string{"trombone"}).message(raw)
+		got := (&mask{redact.New([]string{"trombone"})}).message(raw)
 		var value any
 		numbers := json.NewDecoder(bytes.NewReader(got))
 		numbers.UseNumber() // also those that no float holds
