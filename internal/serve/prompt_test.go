@@ -30,8 +30,8 @@ func TestPromptsWithImagesAndFiles(t *testing.T) {
 	s := startSite(t, m, "127.0.0.1:0")
 	row := s.create("begin")
 	path := "/v1/sessions/" + row.ID
+	s.settle(path)
 	f := s.feed(path+"/events", "")
-	f.message("result", "Ready.")
 	dot := picture(t)
 	s.must("POST", path+"/prompts", serve.Prompt{
 		Text: "look at both", Images: []serve.PromptImage{{MediaType: "image/png", Data: dot}}, Files: []serve.PromptFile{{Name: "notes.txt", Text: "remember the milk"}},
@@ -91,6 +91,16 @@ func TestPromptsWithImagesAndFiles(t *testing.T) {
 	}
 }
 
+// settle waits until a session has its answer, which may be before anyone could watch it.
+func (s *site) settle(path string) {
+	s.t.Helper()
+	until(s.t, "the answer", func() bool {
+		var row serve.Session
+		s.must("GET", path, nil, &row)
+		return row.State == serve.Done
+	})
+}
+
 func itoa(n int) string { raw, _ := json.Marshal(n); return string(raw) }
 
 // The model of a session is changed while it runs and when nobody leads it; the next
@@ -100,8 +110,8 @@ func TestTheModelIsChanged(t *testing.T) {
 	m := scripted(t, says("One."), says("Two."), says("Three."))
 	s := startSite(t, m, "127.0.0.1:0")
 	path := "/v1/sessions/" + s.create("one").ID
+	s.settle(path)
 	f := s.feed(path+"/events", "")
-	f.message("result", "One.")
 	used := func() string { all := m.Requests(); return all[len(all)-1].Model }
 	var row serve.Session
 	s.must("PATCH", path, serve.SessionChange{Model: "claude-sonnet-4-5"}, &row)
